@@ -1,0 +1,60 @@
+/* Arithmetic on sizes and offsets that come from files. Nothing else in the project adds or
+ * multiplies such values. Each function returns false, and leaves *out alone, on overflow. */
+#ifndef STALLKIT_BASE_CHECKED_H
+#define STALLKIT_BASE_CHECKED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static inline bool checked_add_u64(uint64_t a, uint64_t b, uint64_t *out) {
+    uint64_t sum;
+    if (__builtin_add_overflow(a, b, &sum)) {
+        return false;
+    }
+    *out = sum;
+    return true;
+}
+
+static inline bool checked_mul_u64(uint64_t a, uint64_t b, uint64_t *out) {
+    uint64_t product;
+    if (__builtin_mul_overflow(a, b, &product)) {
+        return false;
+    }
+    *out = product;
+    return true;
+}
+
+static inline bool checked_add_size(size_t a, size_t b, size_t *out) {
+    size_t sum;
+    if (__builtin_add_overflow(a, b, &sum)) {
+        return false;
+    }
+    *out = sum;
+    return true;
+}
+
+static inline bool checked_mul_size(size_t a, size_t b, size_t *out) {
+    size_t product;
+    if (__builtin_mul_overflow(a, b, &product)) {
+        return false;
+    }
+    *out = product;
+    return true;
+}
+
+/* Is [off, off + len) inside [0, size)? Never computes off + len. */
+static inline bool checked_range(uint64_t off, uint64_t len, uint64_t size) {
+    return off <= size && len <= size - off;
+}
+
+/* A file's 64-bit value as size_t; false if it does not fit. */
+static inline bool checked_size(uint64_t v, size_t *out) {
+    if (v > SIZE_MAX) {
+        return false;
+    }
+    *out = (size_t)v;
+    return true;
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* The checked cursor: the only code that touches bytes of an untrusted file.
+ *
+ * A reader has a name and the offset of its first byte in the file, for error texts. The first read
+ * past the end makes it fail; from then on every read returns 0 and it stays failed, so that a
+ * record is read field by field and checked once. Not thread safe; copy it freely (it owns nothing). */
+#ifndef STALLKIT_BASE_READER_H
+#define STALLKIT_BASE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct reader {
+    const char *name;     /* borrowed: the file or section, for error texts */
+    const uint8_t *start; /* borrowed bytes */
+    size_t size;          /* bytes from start */
+    size_t pos;           /* next byte to read, <= size */
+    uint64_t origin;      /* offset of start in the file */
+    bool big_endian;
+    bool failed;
+    size_t failed_at; /* pos of the first failed read */
+};
+
+/* A reader over len bytes, little-endian. name and bytes must outlive it. bytes may be NULL if len is 0. */
+struct reader reader_init(const char *name, const void *bytes, size_t len);
+
+/* Next byte's offset within the reader; bytes left. Both are valid after a failure (left is then 0). */
+size_t reader_pos(const struct reader *r);
+size_t reader_left(const struct reader *r);
+static inline bool reader_failed(const struct reader *r) {
+    return r->failed;
+}
+
+/* Moves to an absolute position (0 … size); skips forward. Out of range fails the reader. */
+void reader_seek(struct reader *r, uint64_t pos);
+void reader_skip(struct reader *r, uint64_t len);
+
+/* Fixed-width values in the reader's byte order; 0 once failed. */
+uint8_t reader_u8(struct reader *r);
+uint16_t reader_u16(struct reader *r);
+uint32_t reader_u32(struct reader *r);
+uint64_t reader_u64(struct reader *r);
+
+/* DWARF5 §7.6 LEB128. More than 64 significant bits fail the reader. */
+uint64_t reader_uleb128(struct reader *r);
+int64_t reader_sleb128(struct reader *r);
+
+/* The next len bytes, borrowed from the underlying buffer; NULL once failed (or if len is 0 and the buffer NULL). */
+const uint8_t *reader_bytes(struct reader *r, uint64_t len);
+
+/* A NUL-terminated string inside the buffer, borrowed; *len (may be NULL) excludes the NUL. Fails, and
+ * returns "", if no NUL follows. */
+const char *reader_cstr(struct reader *r, size_t *len);
+
+/* Copies a fixed field of `field` bytes that may lack a NUL (Mach-O names) into out[field + 1]. */
+void reader_fixed_str(struct reader *r, size_t field, char *out);
+
+/* A reader over the next len bytes, past which this one moves; same byte order. name NULL keeps the name. */
+struct reader reader_sub(struct reader *r, uint64_t len, const char *name);
+
+/* ST_OK if the reader never failed; else ERR_TRUNCATED, naming `what`, the file and the offset. */
+enum st reader_check(const struct reader *r, struct err *e, const char *what);
+
+#endif

@@ -1,0 +1,45 @@
+/* A growing byte string, always NUL-terminated. An append that fails (memory, cap) marks it failed,
+ * later appends do nothing, and the owner checks once at the end. Not thread safe. */
+#ifndef STALLKIT_BASE_STRBUF_H
+#define STALLKIT_BASE_STRBUF_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Zero-initialised = empty, no cap. */
+struct strbuf {
+    char *data; /* NULL while nothing was ever appended: use strbuf_cstr */
+    size_t len;
+    size_t cap;
+    size_t limit; /* 0 = none: most bytes it may hold */
+    bool failed;
+};
+
+void strbuf_release(struct strbuf *b);
+/* Empties it and the failure mark; keeps the memory. */
+void strbuf_clear(struct strbuf *b);
+/* Shortens to len (<= b->len). */
+void strbuf_truncate(struct strbuf *b, size_t len);
+
+void strbuf_add(struct strbuf *b, const void *bytes, size_t len);
+void strbuf_addstr(struct strbuf *b, const char *s);
+void strbuf_addc(struct strbuf *b, char c);
+void strbuf_addf(struct strbuf *b, const char *fmt, ...) BASE_PRINTF(2, 3);
+void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap) BASE_PRINTF(2, 0);
+/* Decimal, and lower-case hex without 0x: faster than addf. */
+void strbuf_addu64(struct strbuf *b, uint64_t v);
+void strbuf_addi64(struct strbuf *b, int64_t v);
+void strbuf_addhex(struct strbuf *b, uint64_t v);
+
+/* The text, "" when empty; borrowed until the next change. */
+const char *strbuf_cstr(const struct strbuf *b);
+/* Hands the malloc'ed text to the caller and empties b; NULL if b failed or memory ran out. */
+char *strbuf_take(struct strbuf *b);
+/* ST_OK, or ERR_NOMEM / ERR_LIMIT if an append failed. */
+enum st strbuf_check(const struct strbuf *b, struct err *e);
+
+#endif

@@ -1,0 +1,211 @@
+/* The dump model: one stall, as every host module sees it, and its reader and writers.
+ * The format is stall-dump/1, see stall-dump(5). */
+#ifndef STALLKIT_DUMP_DUMP_H
+#define STALLKIT_DUMP_DUMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/parse.h"
+#include "base/sink.h"
+
+/* Limits of one document; past one of them it is refused with ERR_LIMIT. */
+enum {
+    DUMP_TEXT_MAX = 64 * 1024 * 1024, /* bytes of one document */
+    DUMP_FRAMES_MAX = 4096,           /* frames of one stack */
+    DUMP_STACKS_MAX = 65536,          /* threads, and distinct sampled stacks */
+    DUMP_IMAGES_MAX = 65536,
+    DUMP_DEPTH_MAX = 512 /* JSON nesting */
+};
+
+/* What stallsym found for an image. */
+enum dump_symbols {
+    DUMP_SYMBOLS_UNSET = 0, /* not symbolicated yet */
+    DUMP_SYMBOLS_OK,
+    DUMP_SYMBOLS_ONLY,          /* "symbols-only": a symbol table, no DWARF */
+    DUMP_SYMBOLS_MISSING,       /* "missing": no file with this id or name */
+    DUMP_SYMBOLS_UUID_MISMATCH, /* "uuid-mismatch": a file of this name and another id */
+    DUMP_SYMBOLS_ARCH_MISMATCH, /* "arch-mismatch": such a file without this architecture */
+    DUMP_SYMBOLS_NO_DEBUG_INFO, /* "no-debug-info": the file has neither DWARF nor symbols */
+    DUMP_SYMBOLS_DAMAGED        /* "damaged": the file with this id cannot be read */
+};
+/* "ok", "symbols-only" …; "" for unset. And back; false for other text. */
+const char *dump_symbols_text(enum dump_symbols s);
+bool dump_symbols_parse(const char *s, size_t len, enum dump_symbols *out);
+
+/* Where a location's names came from. */
+enum dump_source {
+    DUMP_SOURCE_NONE = 0, /* "none": unresolved */
+    DUMP_SOURCE_DWARF,
+    DUMP_SOURCE_SYMTAB,
+    DUMP_SOURCE_SYSTEM,  /* system store */
+    DUMP_SOURCE_LEARNED, /* learned store */
+    DUMP_SOURCE_REPORT   /* the dump's own "names" */
+};
+const char *dump_source_text(enum dump_source s);
+bool dump_source_parse(const char *s, size_t len, enum dump_source *out);
+
+/* Strings of the model are NUL-terminated UTF-8 in the dump's arena, NULL when absent. Numbers that may be
+ * absent are -1 when they are. */
+struct dump_image {
+    struct image_id id;
+    const char *name, *path, *arch;
+    uint64_t load, size; /* run-time address of the first mapped byte; bytes (0 = unknown) */
+    bool in_app;
+    enum dump_symbols symbols;
+    const char *symbols_file; /* the file used, or the nearest candidate */
+};
+
+/* One line of a location: an inlined function or the real one. */
+struct dump_line {
+    const char *function; /* readable; NULL = none */
+    const char *linkage;  /* mangled, when it differs; else NULL */
+    const char *file;
+    uint32_t line, column; /* 0 = none */
+};
+
+/* A resolved (image, offset); lines run innermost inline first, the real function last. */
+struct dump_location {
+    int32_t image;         /* index, -1 = none */
+    uint64_t offset;       /* looked-up address - load (image -1: the address itself) */
+    uint64_t start;        /* offset of the function's first byte; == offset when unknown */
+    struct dump_line *lines;
+    size_t line_count;
+    enum dump_source source;
+};
+
+struct dump_stack {
+    uint64_t count; /* samples of this stack; 1 for a thread's */
+    const uint64_t *frames;
+    size_t frame_count;
+    const uint32_t *exact; /* indexes of exact frames, ascending; NULL = the default, [0] */
+    size_t exact_count;
+    const uint32_t *locations; /* parallel to frames, indexes into dump.locations; NULL = not symbolicated */
+    size_t splice;             /* private to the splicer */
+};
+
+struct dump_wait {
+    const char *kind; /* "mutex", "rwlock", "thread" …; NULL = waits for nothing known */
+    uint64_t address;
+    int64_t owner; /* thread id, -1 = unknown */
+};
+
+struct dump_thread {
+    int64_t id;
+    const char *name, *state; /* state: "running", "waiting" … */
+    bool main;
+    int64_t cpu_ms;
+    struct dump_wait waits_for;
+    struct dump_stack stack;
+};
+
+/* A name that came with the dump: "names":{"<address>":["symbol", offset]}. Sorted by address. */
+struct dump_name {
+    uint64_t address;
+    const char *symbol;
+    uint64_t offset;
+};
+
+struct dump {
+    const char *text; /* borrowed: the input document, as it was */
+    size_t text_len;
+
+    const char *id, *time;
+    struct {
+        const char *id, *version, *build;
+    } app;
+    struct {
+        const char *model, *os, *os_build, *arch;
+        int64_t cpus;
+    } device;
+    const char *user;
+    struct {
+        const char *id, *kind, *detector, *activity, *app_state;
+        int64_t seq, threshold_ms, at_ms, duration_ms, span_ms, gap_ms, cpu_permille, suppressed;
+        bool ended, fatal;
+    } stall;
+
+    struct dump_image *images;
+    size_t image_count;
+    struct dump_thread *threads;
+    size_t thread_count;
+    int64_t sample_interval_ms;
+    struct dump_stack *samples; /* distinct sampled stacks of the main thread */
+    size_t sample_count;
+    const int32_t *ring; /* indexes into samples, -1 = no stack; oldest first */
+    size_t ring_count;
+    int64_t heaviest; /* index into samples as the device judged, -1 = not given */
+    int64_t heaviest_repeats;
+    struct dump_name *names;
+    size_t name_count;
+
+    struct dump_location *locations; /* NULL until symbolicated */
+    size_t location_count;
+
+    uint64_t replaced_bytes; /* bytes and integers that the pre-pass replaced or quoted */
+    struct arena arena;      /* owns all of the above but text */
+};
+
+/* Parses one document. text is borrowed until dump_release (the splicer copies from it). Tolerates what
+ * Jansson refuses (integers past 63 bits, bad UTF-8, lone surrogates, \u0000), counted in replaced_bytes.
+ * Members of the wrong type are errors where they matter (frames, images) and absent elsewhere.
+ * ST_NONE: well-formed JSON that is not a stall dump (e.g. a stall-session/1 record). ST_ERR: not JSON, past a
+ * limit, or a dump that contradicts itself (a location index out of range). d need not be initialised; on
+ * anything but ST_OK it is empty. Thread safe as long as dump_library_init ran. */
+enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) BASE_MUST_USE;
+/* NULL and released dumps are allowed. */
+void dump_release(struct dump *d);
+
+/* Seeds Jansson's hash once, before threads start. */
+void dump_library_init(void);
+
+/* The image whose [load, load + size) holds the address (size 0: the nearest load below it whose next image's load is
+ * above); -1 if none. */
+int32_t dump_image_at(const struct dump *d, uint64_t address);
+/* Is frame i of the stack an exact address (else a return address)? */
+bool dump_frame_exact(const struct dump_stack *s, size_t i);
+/* The main thread, or NULL. */
+const struct dump_thread *dump_main_thread(const struct dump *d);
+/* The stack that the dump is about: the heaviest sample as judged by the device, else the most frequent
+ * (ties: the last), else the main thread's; NULL if there is none. */
+const struct dump_stack *dump_heaviest(const struct dump *d);
+/* This dump's share of its stall in ms: span_ms, else duration_ms, else at_ms, else 0. */
+int64_t dump_span_ms(const struct dump *d);
+
+/* --- writing what symbolication found ----------------------------------------------------------- */
+
+/* What stallsym adds to a dump. Arrays are parallel to those of the dump they were made for. */
+struct dump_addition {
+    const struct dump_location *locations; /* sorted by (image, offset) */
+    size_t location_count;
+    const uint32_t *const *thread_locations; /* [thread_count][frame_count] */
+    const uint32_t *const *sample_locations; /* [sample_count][frame_count] */
+    const enum dump_symbols *image_symbols;  /* [image_count] */
+    const char *const *image_files;          /* [image_count], NULL = none */
+};
+
+/* Writes d's own text with the addition spliced in (and what an earlier run had added replaced) as one line of JSON
+ * Lines: white space between tokens of a pretty-printed input is dropped, every other byte survives.
+ * Strings are interned once per dump. Errors stick to the sink. ST_ERR only for out of memory. */
+enum st dump_write_spliced(const struct dump *d, const struct dump_addition *add, struct sink *out,
+                           struct err *e) BASE_MUST_USE;
+
+/* --- a stream of documents ---------------------------------------------------------------------- */
+
+/* Documents of one input, one at a time: JSON Lines, a single object over many lines, or a gzip of either
+ * (by content). Memory: one document. */
+struct dump_stream;
+
+/* name is for messages, copied. Takes over fd. */
+enum st dump_stream_open(struct dump_stream **out, int fd, const char *name, struct err *e);
+/* The next document's text, borrowed until the next call, and the line (1 …) where it starts. ST_NONE: end.
+ * ST_ERR: this document is unreadable (too long, cut, damaged gzip); the stream is still usable: call again for the next
+ * one, until ST_NONE. Blank lines are skipped. It returns as soon as a whole line is there. */
+enum st dump_stream_next(struct dump_stream *s, const char **text, size_t *len, uint64_t *line,
+                         struct err *e) BASE_MUST_USE;
+void dump_stream_close(struct dump_stream *s);
+
+#endif

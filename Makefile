@@ -91,15 +91,15 @@ include lib/recorder/recorder.mk
 # --- targets -----------------------------------------------------------------------------------
 .PHONY: all demo test bench soak fuzz install uninstall format format-check clean help lib-% bootstrap
 
-all: $(bins) $(RECLIB) $(if $(preload_src),$(PRELOAD))
+all: $(LIB) $(bins) $(RECLIB) $(if $(preload_src),$(PRELOAD))
 
 $(LIB): $(lib_obj)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 
 $(RECLIB): $(rec_obj)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 
 $(PRELOAD): $(preload_obj) $(rec_obj) | $(O)/flags
 	$(call say,LD,$@)

@@ -52,7 +52,8 @@ enum st err_sys(struct err *e, int errno_value, const char *fmt, ...) BASE_PRINT
 /* ERR_NOMEM, "out of memory". */
 enum st err_nomem(struct err *e);
 
-/* Puts "CONTEXT: " in front of the error that e holds; no effect on an empty or NULL e. Returns ST_ERR. */
+/* Puts "CONTEXT: " in front of the error that e holds; no effect on an empty or NULL e. Returns
+ * ST_ERR. */
 enum st err_context(struct err *e, const char *fmt, ...) BASE_PRINTF(2, 3);
 
 /* True once e holds an error. */

@@ -16,8 +16,8 @@ struct filemap {
     bool mapped;
 };
 
-/* Opens path; at most max_size bytes (0 = 64 GiB). ST_NONE: no such file. ST_ERR: it is a folder, it
- * cannot be read, it is too large. */
+/* Opens path; at most max_size bytes (0 = 64 GiB). ST_NONE: no such file. ST_ERR: it is a folder,
+ * it cannot be read, it is too large. */
 enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
 void filemap_release(struct filemap *m);
 

@@ -13,7 +13,7 @@ enum { JSONW_DEPTH = 64 };
 
 struct jsonw {
     struct sink *sink; /* borrowed */
-    int depth;         /* open containers, < JSONW_DEPTH (asserted: our own nesting, never the input's) */
+    int depth; /* open containers, < JSONW_DEPTH (asserted: our own nesting, never the input's) */
     bool need_comma[JSONW_DEPTH];
     bool after_key;
 };

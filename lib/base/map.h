@@ -30,7 +30,8 @@ void map_release(struct map *m);
 void map_clear(struct map *m);
 /* The entry for the key, or NULL. Valid until the next map_put (its key until release). */
 struct map_entry *map_get(const struct map *m, const void *key, size_t len);
-/* The entry for the key, made with `value` if it is new (*added says so; may be NULL). NULL = out of memory. */
+/* The entry for the key, made with `value` if it is new (*added says so; may be NULL). NULL = out
+ * of memory. */
 struct map_entry *map_put(struct map *m, const void *key, size_t len, size_t value, bool *added);
 
 /* Interning: equal strings get equal indexes 0, 1, 2 …; SIZE_MAX when memory runs out. */

@@ -16,8 +16,8 @@ bool parse_hex(const char *s, size_t len, uint64_t *out);
 /* 0x… as hex, else decimal. */
 bool parse_address(const char *s, size_t len, uint64_t *out);
 
-/* An image's identity: a Mach-O UUID (16 bytes) or an ELF build-id (1 … 20 bytes; longer ones are not
- * made by any linker and rejected). */
+/* An image's identity: a Mach-O UUID (16 bytes) or an ELF build-id (1 … 20 bytes; longer ones are
+ * not made by any linker and rejected). */
 enum { IMAGE_ID_MAX = 20 };
 enum image_id_kind { IMAGE_ID_NONE = 0, IMAGE_ID_UUID, IMAGE_ID_BUILD };
 struct image_id {

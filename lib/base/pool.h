@@ -1,5 +1,6 @@
 /* An ordered work queue: jobs run on several threads, their results are delivered on the caller's
- * thread in the order in which the jobs were put, so output is the same for any number of threads. */
+ * thread in the order in which the jobs were put, so output is the same for any number of threads.
+ */
 #ifndef STALLKIT_BASE_POOL_H
 #define STALLKIT_BASE_POOL_H
 
@@ -9,15 +10,16 @@
 
 struct pool;
 
-/* Runs on a worker; `worker` is 0 … threads-1 (for per-thread state). Owns nothing: it fills the job. */
+/* Runs on a worker; `worker` is 0 … threads-1 (for per-thread state). Owns nothing: it fills the
+ * job. */
 typedef void (*pool_work)(void *ctx, void *job, unsigned worker);
 /* Runs on the thread that calls pool_put / pool_finish, in order. The job's owner again. */
 typedef void (*pool_done)(void *ctx, void *job);
 
-/* threads: 1 … 256; 1 runs everything inline, without a thread. At most `window` jobs (>= threads) are in
- * flight, so memory stays flat. */
-enum st pool_open(struct pool **out, unsigned threads, size_t window, pool_work work, pool_done done,
-                  void *ctx, struct err *e);
+/* threads: 1 … 256; 1 runs everything inline, without a thread. At most `window` jobs (>= threads)
+ * are in flight, so memory stays flat. */
+enum st pool_open(struct pool **out, unsigned threads, size_t window, pool_work work,
+                  pool_done done, void *ctx, struct err *e);
 /* Adds a job; may first deliver finished ones, and waits while the window is full. */
 void pool_put(struct pool *p, void *job);
 /* Delivers whatever is finished at the head of the queue without waiting (for slow inputs). */

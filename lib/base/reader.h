@@ -2,7 +2,8 @@
  *
  * A reader has a name and the offset of its first byte in the file, for error texts. The first read
  * past the end makes it fail; from then on every read returns 0 and it stays failed, so that a
- * record is read field by field and checked once. Not thread safe; copy it freely (it owns nothing). */
+ * record is read field by field and checked once. Not thread safe; copy it freely (it owns
+ * nothing). */
 #ifndef STALLKIT_BASE_READER_H
 #define STALLKIT_BASE_READER_H
 
@@ -23,10 +24,12 @@ struct reader {
     size_t failed_at; /* pos of the first failed read */
 };
 
-/* A reader over len bytes, little-endian. name and bytes must outlive it. bytes may be NULL if len is 0. */
+/* A reader over len bytes, little-endian. name and bytes must outlive it. bytes may be NULL if len
+ * is 0. */
 struct reader reader_init(const char *name, const void *bytes, size_t len);
 
-/* Next byte's offset within the reader; bytes left. Both are valid after a failure (left is then 0). */
+/* Next byte's offset within the reader; bytes left. Both are valid after a failure (left is then
+ * 0). */
 size_t reader_pos(const struct reader *r);
 size_t reader_left(const struct reader *r);
 static inline bool reader_failed(const struct reader *r) {
@@ -47,17 +50,19 @@ uint64_t reader_u64(struct reader *r);
 uint64_t reader_uleb128(struct reader *r);
 int64_t reader_sleb128(struct reader *r);
 
-/* The next len bytes, borrowed from the underlying buffer; NULL once failed (or if len is 0 and the buffer NULL). */
+/* The next len bytes, borrowed from the underlying buffer; NULL once failed (or if len is 0 and the
+ * buffer NULL). */
 const uint8_t *reader_bytes(struct reader *r, uint64_t len);
 
-/* A NUL-terminated string inside the buffer, borrowed; *len (may be NULL) excludes the NUL. Fails, and
- * returns "", if no NUL follows. */
+/* A NUL-terminated string inside the buffer, borrowed; *len (may be NULL) excludes the NUL. Fails,
+ * and returns "", if no NUL follows. */
 const char *reader_cstr(struct reader *r, size_t *len);
 
 /* Copies a fixed field of `field` bytes that may lack a NUL (Mach-O names) into out[field + 1]. */
 void reader_fixed_str(struct reader *r, size_t field, char *out);
 
-/* A reader over the next len bytes, past which this one moves; same byte order. name NULL keeps the name. */
+/* A reader over the next len bytes, past which this one moves; same byte order. name NULL keeps the
+ * name. */
 struct reader reader_sub(struct reader *r, uint64_t len, const char *name);
 
 /* ST_OK if the reader never failed; else ERR_TRUNCATED, naming `what`, the file and the offset. */

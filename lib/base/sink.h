@@ -1,5 +1,6 @@
-/* Where printers write: memory, a stdio stream, a gzip stream. Writing never fails at once: the first
- * failure sticks and sink_close reports it, so a full disk is seen exactly once. Not thread safe. */
+/* Where printers write: memory, a stdio stream, or a function of the caller. Writing never fails at
+ * once: the first failure sticks and sink_close reports it, so a full disk is seen exactly once.
+ * Not thread safe. */
 #ifndef STALLKIT_BASE_SINK_H
 #define STALLKIT_BASE_SINK_H
 
@@ -18,6 +19,7 @@ struct sink {
     void *ctx;
     char *buf; /* owned; NULL = unbuffered */
     size_t len, cap;
+    uint64_t total; /* bytes given to sink_write so far, written or not */
     struct err err; /* the first failure */
 };
 

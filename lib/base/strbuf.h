@@ -17,6 +17,7 @@ struct strbuf {
     size_t cap;
     size_t limit; /* 0 = none: most bytes it may hold */
     bool failed;
+    bool too_large; /* failed because of the limit, not of memory */
 };
 
 void strbuf_release(struct strbuf *b);

@@ -9,7 +9,8 @@
 /* Decodes one code point at s[0 … len): its byte length (1 … 4) and value; 0 if the bytes are not
  * well-formed (overlong, surrogate, > U+10FFFF, cut) or len is 0. */
 size_t utf8_decode(const char *s, size_t len, uint32_t *code_point);
-/* Encodes a code point (not a surrogate, <= 0x10FFFF) into out[4]; returns its length, 0 if it is not one. */
+/* Encodes a code point (not a surrogate, <= 0x10FFFF) into out[4]; returns its length, 0 if it is
+ * not one. */
 size_t utf8_encode(uint32_t code_point, char out[4]);
 bool utf8_valid(const char *s, size_t len);
 

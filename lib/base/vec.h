@@ -18,8 +18,7 @@
 /* Appends a copy of the value: `if (!VEC_PUSH(&v, x)) …nomem`. */
 #define VEC_PUSH(v, ...)                                                                           \
     (VEC_RESERVE((v), 1) ? ((v)->data[(v)->len++] = (__VA_ARGS__), true) : false)
-#define VEC_RELEASE(v)                                                                             \
-    (vec_release((void **)&(v)->data), (v)->len = 0, (v)->cap = 0)
+#define VEC_RELEASE(v) (vec_release((void **)&(v)->data), (v)->len = 0, (v)->cap = 0)
 
 bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_size);
 void vec_release(void **data);

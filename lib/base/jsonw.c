@@ -1,0 +1,142 @@
+/* JSON text (RFC 8259) straight to a sink. */
+#include "base/jsonw.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+struct jsonw jsonw_init(struct sink *s) {
+    return (struct jsonw){.sink = s};
+}
+
+/* What goes in front of any value: a comma unless it is the first of its container or follows a
+ * key. */
+static void before_value(struct jsonw *w) {
+    if (w->need_comma[w->depth] && !w->after_key) {
+        sink_char(w->sink, ',');
+    }
+    w->need_comma[w->depth] = true;
+    w->after_key = false;
+}
+
+static void begin(struct jsonw *w, char bracket) {
+    before_value(w);
+    assert(w->depth + 1 < JSONW_DEPTH);
+    w->depth++;
+    w->need_comma[w->depth] = false;
+    sink_char(w->sink, bracket);
+}
+
+static void end(struct jsonw *w, char bracket) {
+    assert(w->depth > 0 && !w->after_key);
+    w->depth--;
+    sink_char(w->sink, bracket);
+}
+
+void jsonw_begin_object(struct jsonw *w) {
+    begin(w, '{');
+}
+
+void jsonw_end_object(struct jsonw *w) {
+    end(w, '}');
+}
+
+void jsonw_begin_array(struct jsonw *w) {
+    begin(w, '[');
+}
+
+void jsonw_end_array(struct jsonw *w) {
+    end(w, ']');
+}
+
+void jsonw_key(struct jsonw *w, const char *key) {
+    before_value(w);
+    jsonw_escape(w->sink, key, strlen(key));
+    sink_char(w->sink, ':');
+    w->after_key = true;
+}
+
+void jsonw_str(struct jsonw *w, const char *s, size_t len) {
+    before_value(w);
+    jsonw_escape(w->sink, s, len);
+}
+
+void jsonw_cstr(struct jsonw *w, const char *s) {
+    jsonw_str(w, s, strlen(s));
+}
+
+void jsonw_u64(struct jsonw *w, uint64_t v) {
+    before_value(w);
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v);
+    sink_write(w->sink, digits + at, sizeof digits - at);
+}
+
+void jsonw_i64(struct jsonw *w, int64_t v) {
+    if (v >= 0) {
+        jsonw_u64(w, (uint64_t)v);
+        return;
+    }
+    before_value(w);
+    w->after_key = true; /* the digits follow the sign, not a comma */
+    sink_char(w->sink, '-');
+    jsonw_u64(w, ~(uint64_t)v + 1);
+}
+
+void jsonw_bool(struct jsonw *w, bool v) {
+    before_value(w);
+    sink_str(w->sink, v ? "true" : "false");
+}
+
+void jsonw_null(struct jsonw *w) {
+    before_value(w);
+    sink_str(w->sink, "null");
+}
+
+void jsonw_raw(struct jsonw *w, const char *json, size_t len) {
+    before_value(w);
+    sink_write(w->sink, json, len);
+}
+
+/* One character that cannot stand in a string as it is. */
+static void escape_one(struct sink *s, unsigned char c) {
+    static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: character, letter */
+    for (size_t i = 0; i + 1 < sizeof shorts; i += 2) {
+        if ((unsigned char)shorts[i] == c) {
+            char pair[2] = {'\\', shorts[i + 1]};
+            sink_write(s, pair, sizeof pair);
+            return;
+        }
+    }
+    const char *hex = "0123456789abcdef";
+    char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+    sink_write(s, text, sizeof text);
+}
+
+void jsonw_escape(struct sink *s, const char *text, size_t len) {
+    sink_char(s, '"');
+    size_t start = 0; /* of the run that needs no change */
+    for (size_t i = 0; i < len;) {
+        unsigned char c = (unsigned char)text[i];
+        uint32_t code_point;
+        size_t n = c < 0x80 ? 1 : utf8_decode(text + i, len - i, &code_point);
+        if (n > 0 && c >= 0x20 && c != '"' && c != '\\') {
+            i += n;
+            continue;
+        }
+        sink_write(s, text + start, i - start);
+        if (n == 0) {
+            sink_write(s, "\xef\xbf\xbd", 3);
+        } else {
+            escape_one(s, c);
+        }
+        start = ++i;
+    }
+    sink_write(s, text + start, len - start);
+    sink_char(s, '"');
+}

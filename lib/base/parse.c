@@ -1,0 +1,162 @@
+/* Strict parsing of numbers and image ids. */
+#include "base/parse.h"
+
+#include <string.h>
+
+bool parse_u64(const char *s, size_t len, uint64_t max, uint64_t *out) {
+    uint64_t v = 0;
+    for (size_t i = 0; i < len; i++) {
+        unsigned digit = (unsigned)(unsigned char)s[i] - '0';
+        if (digit > 9 || v > max / 10 || digit > max - v * 10) {
+            return false;
+        }
+        v = v * 10 + digit;
+    }
+    if (len == 0) {
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+bool parse_i64(const char *s, size_t len, int64_t *out) {
+    bool negative = len > 0 && s[0] == '-';
+    uint64_t magnitude;
+    if (negative) {
+        s++;
+        len--;
+    }
+    if (!parse_u64(s, len, (uint64_t)INT64_MAX + negative, &magnitude)) {
+        return false;
+    }
+    if (!negative) {
+        *out = (int64_t)magnitude;
+    } else {
+        *out = magnitude ? -(int64_t)(magnitude - 1) - 1 : 0;
+    }
+    return true;
+}
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static bool has_0x(const char *s, size_t len) {
+    return len >= 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
+}
+
+bool parse_hex(const char *s, size_t len, uint64_t *out) {
+    if (has_0x(s, len)) {
+        s += 2;
+        len -= 2;
+    }
+    uint64_t v = 0;
+    for (size_t i = 0; i < len; i++) {
+        int digit = hex_digit(s[i]);
+        if (digit < 0 || v >> 60) {
+            return false;
+        }
+        v = v << 4 | (unsigned)digit;
+    }
+    if (len == 0) {
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+bool parse_address(const char *s, size_t len, uint64_t *out) {
+    return has_0x(s, len) ? parse_hex(s, len, out) : parse_u64(s, len, UINT64_MAX, out);
+}
+
+/* Exactly 2 * count hex digits. */
+static bool hex_bytes(const char *s, size_t count, uint8_t *out) {
+    for (size_t i = 0; i < count; i++) {
+        int high = hex_digit(s[2 * i]), low = hex_digit(s[2 * i + 1]);
+        if (high < 0 || low < 0) {
+            return false;
+        }
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+enum { UUID_BYTES = 16, UUID_DIGITS = 32, UUID_TEXT = 36 };
+
+static bool dash_follows(size_t digits) {
+    return digits == 8 || digits == 12 || digits == 16 || digits == 20;
+}
+
+bool parse_uuid(const char *s, size_t len, struct image_id *out) {
+    if (len >= 2 && ((s[0] == '{' && s[len - 1] == '}') || (s[0] == '<' && s[len - 1] == '>'))) {
+        s++;
+        len -= 2;
+    }
+    char digits[UUID_DIGITS];
+    if (len == UUID_DIGITS) {
+        memcpy(digits, s, UUID_DIGITS);
+    } else if (len == UUID_TEXT) {
+        size_t n = 0;
+        for (size_t i = 0; i < len; i++) {
+            bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+            if (dash != (s[i] == '-')) {
+                return false;
+            }
+            if (!dash) {
+                digits[n++] = s[i];
+            }
+        }
+    } else {
+        return false;
+    }
+    struct image_id id = {.kind = IMAGE_ID_UUID, .len = UUID_BYTES};
+    if (!hex_bytes(digits, UUID_BYTES, id.bytes)) {
+        return false;
+    }
+    *out = id;
+    return true;
+}
+
+bool parse_build_id(const char *s, size_t len, struct image_id *out) {
+    struct image_id id = {.kind = IMAGE_ID_BUILD, .len = (uint8_t)(len / 2)};
+    if (len < 2 || len > (size_t)2 * IMAGE_ID_MAX || len % 2 || !hex_bytes(s, len / 2, id.bytes)) {
+        return false;
+    }
+    *out = id;
+    return true;
+}
+
+const char *image_id_text(const struct image_id *id, char out[IMAGE_ID_TEXT]) {
+    bool uuid = id->kind == IMAGE_ID_UUID;
+    const char *hex = uuid ? "0123456789ABCDEF" : "0123456789abcdef";
+    size_t bytes = id->kind == IMAGE_ID_NONE ? 0 : id->len;
+    size_t n = 0;
+    for (size_t i = 0; i < bytes && i < IMAGE_ID_MAX; i++) {
+        if (uuid && dash_follows(2 * i)) {
+            out[n++] = '-';
+        }
+        out[n++] = hex[id->bytes[i] >> 4];
+        out[n++] = hex[id->bytes[i] & 15];
+    }
+    out[n] = '\0';
+    return out;
+}
+
+bool image_id_equal(const struct image_id *a, const struct image_id *b) {
+    return a->kind == b->kind && a->len == b->len && memcmp(a->bytes, b->bytes, a->len) == 0;
+}
+
+bool image_id_is_zero(const struct image_id *id) {
+    for (size_t i = 0; id->kind != IMAGE_ID_NONE && i < id->len; i++) {
+        if (id->bytes[i]) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,185 @@
+/* The checked cursor over untrusted bytes. */
+#include "base/reader.h"
+
+#include <string.h>
+
+struct reader reader_init(const char *name, const void *bytes, size_t len) {
+    return (struct reader){.name = name, .start = bytes, .size = len};
+}
+
+size_t reader_pos(const struct reader *r) {
+    return r->pos;
+}
+
+size_t reader_left(const struct reader *r) {
+    return r->failed ? 0 : r->size - r->pos;
+}
+
+static void fail_at(struct reader *r, size_t pos) {
+    if (!r->failed) {
+        r->failed = true;
+        r->failed_at = pos;
+    }
+}
+
+/* Takes len bytes; NULL, and the reader failed, if they are not there. Every read comes through
+ * here. */
+static const uint8_t *advance(struct reader *r, uint64_t len) {
+    if (r->failed || len > r->size - r->pos) {
+        fail_at(r, r->pos);
+        return NULL;
+    }
+    const uint8_t *p = r->start ? r->start + r->pos : NULL;
+    r->pos += (size_t)len;
+    return p;
+}
+
+void reader_seek(struct reader *r, uint64_t pos) {
+    if (r->failed || pos > r->size) {
+        fail_at(r, r->pos);
+        return;
+    }
+    r->pos = (size_t)pos;
+}
+
+void reader_skip(struct reader *r, uint64_t len) {
+    (void)advance(r, len);
+}
+
+static uint64_t read_fixed(struct reader *r, unsigned width) {
+    const uint8_t *p = advance(r, width);
+    if (!p) {
+        return 0;
+    }
+    uint64_t v = 0;
+    for (unsigned i = 0; i < width; i++) {
+        v = v << 8 | p[r->big_endian ? i : width - 1 - i];
+    }
+    return v;
+}
+
+uint8_t reader_u8(struct reader *r) {
+    return (uint8_t)read_fixed(r, 1);
+}
+
+uint16_t reader_u16(struct reader *r) {
+    return (uint16_t)read_fixed(r, 2);
+}
+
+uint32_t reader_u32(struct reader *r) {
+    return (uint32_t)read_fixed(r, 4);
+}
+
+uint64_t reader_u64(struct reader *r) {
+    return read_fixed(r, 8);
+}
+
+/* Producers pad LEB128 to a fixed length, so bytes that carry no significant bit are accepted in
+ * any number. Bit 63 is the lowest of the tenth byte; `shift` stops at 70 = "all that follows is
+ * padding". */
+enum { LEB_TOP_SHIFT = 63, LEB_PAD_SHIFT = 70 };
+
+uint64_t reader_uleb128(struct reader *r) {
+    size_t at = r->pos;
+    uint64_t v = 0;
+    unsigned shift = 0;
+    uint8_t byte;
+    do {
+        byte = reader_u8(r);
+        uint64_t payload = byte & 0x7f;
+        bool fits = shift < LEB_TOP_SHIFT || (shift == LEB_TOP_SHIFT && payload <= 1) || !payload;
+        if (r->failed || !fits) {
+            fail_at(r, at);
+            return 0;
+        }
+        if (shift <= LEB_TOP_SHIFT) {
+            v |= payload << shift;
+            shift += 7;
+        }
+    } while (byte & 0x80);
+    return v;
+}
+
+int64_t reader_sleb128(struct reader *r) {
+    size_t at = r->pos;
+    uint64_t v = 0;
+    unsigned shift = 0;
+    uint8_t byte;
+    do {
+        byte = reader_u8(r);
+        uint64_t payload = byte & 0x7f;
+        bool fits = true;
+        if (shift == LEB_TOP_SHIFT) {
+            fits = payload == 0 || payload == 0x7f;
+        } else if (shift == LEB_PAD_SHIFT) {
+            fits = payload == (v >> 63 ? 0x7f : 0);
+        }
+        if (r->failed || !fits) {
+            fail_at(r, at);
+            return 0;
+        }
+        if (shift <= LEB_TOP_SHIFT) {
+            v |= payload << shift;
+            shift += 7;
+        }
+    } while (byte & 0x80);
+    if (shift < 64 && (byte & 0x40)) {
+        v |= ~UINT64_C(0) << shift;
+    }
+    /* Two's complement without an implementation-defined conversion. */
+    return v >> 63 ? -(int64_t)~v - 1 : (int64_t)v;
+}
+
+const uint8_t *reader_bytes(struct reader *r, uint64_t len) {
+    return advance(r, len);
+}
+
+const char *reader_cstr(struct reader *r, size_t *len) {
+    if (len) {
+        *len = 0;
+    }
+    size_t left = reader_left(r);
+    const uint8_t *p = left ? r->start + r->pos : NULL;
+    const uint8_t *nul = left ? memchr(p, 0, left) : NULL;
+    if (!nul) {
+        fail_at(r, r->pos);
+        return "";
+    }
+    size_t n = (size_t)(nul - p);
+    r->pos += n + 1;
+    if (len) {
+        *len = n;
+    }
+    return (const char *)p;
+}
+
+void reader_fixed_str(struct reader *r, size_t field, char *out) {
+    const uint8_t *p = advance(r, field);
+    size_t n = 0;
+    while (p && n < field && p[n]) {
+        out[n] = (char)p[n];
+        n++;
+    }
+    out[n] = '\0';
+}
+
+struct reader reader_sub(struct reader *r, uint64_t len, const char *name) {
+    size_t at = r->pos;
+    const uint8_t *p = advance(r, len);
+    struct reader sub = reader_init(name ? name : r->name, p, r->failed ? 0 : (size_t)len);
+    sub.origin = r->origin + at;
+    sub.big_endian = r->big_endian;
+    if (r->failed) {
+        sub.origin = r->origin + r->failed_at;
+        fail_at(&sub, 0);
+    }
+    return sub;
+}
+
+enum st reader_check(const struct reader *r, struct err *e, const char *what) {
+    if (!r->failed) {
+        return ST_OK;
+    }
+    return err_at(e, ERR_TRUNCATED, r->name, r->origin + r->failed_at, "%s is cut or damaged",
+                  what);
+}

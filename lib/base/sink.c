@@ -1,0 +1,115 @@
+/* Buffered output whose first failure sticks. */
+#include "base/sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUFFER_SIZE = 64 * 1024 };
+
+static enum st write_strbuf(void *ctx, const void *bytes, size_t len, struct err *e) {
+    struct strbuf *b = ctx;
+    strbuf_add(b, bytes, len);
+    return strbuf_check(b, e);
+}
+
+static enum st write_file(void *ctx, const void *bytes, size_t len, struct err *e) {
+    errno = 0;
+    if (fwrite(bytes, 1, len, ctx) != len) {
+        return err_sys(e, errno ? errno : EIO, "cannot write");
+    }
+    return ST_OK;
+}
+
+static enum st write_nowhere(void *ctx, const void *bytes, size_t len, struct err *e) {
+    (void)ctx, (void)bytes, (void)len, (void)e;
+    return ST_OK;
+}
+
+struct sink sink_to_strbuf(struct strbuf *b) {
+    return (struct sink){.write = write_strbuf, .ctx = b};
+}
+
+struct sink sink_to_file(FILE *f) {
+    /* Without memory for a buffer the stream's own does, only slower. */
+    char *buf = malloc(BUFFER_SIZE);
+    return (struct sink){.write = write_file, .ctx = f, .buf = buf, .cap = buf ? BUFFER_SIZE : 0};
+}
+
+struct sink sink_to_nowhere(void) {
+    return (struct sink){.write = write_nowhere};
+}
+
+/* Hands bytes to the write function unless an earlier one failed. */
+static void pass_on(struct sink *s, const void *bytes, size_t len) {
+    if (!err_is(&s->err) && len && s->write(s->ctx, bytes, len, &s->err) != ST_OK) {
+        err_set(&s->err, ERR_IO, "cannot write"); /* in case the function left it empty */
+    }
+}
+
+static void empty_buffer(struct sink *s) {
+    pass_on(s, s->buf, s->len);
+    s->len = 0;
+}
+
+void sink_write(struct sink *s, const void *bytes, size_t len) {
+    s->total += len;
+    if (len > s->cap - s->len) {
+        empty_buffer(s);
+    }
+    if (len > s->cap - s->len) {
+        pass_on(s, bytes, len);
+    } else if (len) {
+        memcpy(s->buf + s->len, bytes, len);
+        s->len += len;
+    }
+}
+
+void sink_str(struct sink *s, const char *text) {
+    sink_write(s, text, strlen(text));
+}
+
+void sink_char(struct sink *s, char c) {
+    sink_write(s, &c, 1);
+}
+
+void sink_printf(struct sink *s, const char *fmt, ...) {
+    char small[256];
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(small, sizeof small, fmt, ap);
+    if (n >= 0 && (size_t)n < sizeof small) {
+        sink_write(s, small, (size_t)n);
+    } else {
+        struct strbuf b = {0};
+        strbuf_vaddf(&b, fmt, again);
+        if (strbuf_check(&b, &s->err) == ST_OK) {
+            sink_write(s, b.data, b.len);
+        }
+        strbuf_release(&b);
+    }
+    va_end(again);
+    va_end(ap);
+}
+
+void sink_flush(struct sink *s) {
+    empty_buffer(s);
+    if (s->write == write_file && !err_is(&s->err)) {
+        errno = 0;
+        if (fflush(s->ctx) != 0) {
+            err_sys(&s->err, errno ? errno : EIO, "cannot write");
+        }
+    }
+}
+
+enum st sink_close(struct sink *s, struct err *e) {
+    if (s->write) {
+        sink_flush(s);
+        s->write = NULL;
+    }
+    free(s->buf);
+    s->buf = NULL;
+    s->len = s->cap = 0;
+    return err_is(&s->err) ? err_set(e, s->err.code, "%s", s->err.text) : ST_OK;
+}

@@ -1,0 +1,153 @@
+/* A growing byte string. */
+#include "base/strbuf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+void strbuf_release(struct strbuf *b) {
+    free(b->data);
+    *b = (struct strbuf){.limit = b->limit};
+}
+
+void strbuf_clear(struct strbuf *b) {
+    strbuf_truncate(b, 0);
+    b->failed = b->too_large = false;
+}
+
+void strbuf_truncate(struct strbuf *b, size_t len) {
+    if (len <= b->len && b->data) {
+        b->len = len;
+        b->data[len] = '\0';
+    }
+}
+
+/* Makes room for `more` bytes and a NUL. */
+static bool reserve(struct strbuf *b, size_t more) {
+    if (b->failed) {
+        return false;
+    }
+    if (b->limit && (b->len > b->limit || more > b->limit - b->len)) {
+        b->failed = b->too_large = true;
+        return false;
+    }
+    size_t need;
+    if (!checked_add_size(b->len, more, &need) || !checked_add_size(need, 1, &need)) {
+        b->failed = true;
+        return false;
+    }
+    if (need <= b->cap) {
+        return true;
+    }
+    size_t cap = b->cap ? b->cap : 64;
+    while (cap < need) {
+        cap = cap > SIZE_MAX / 2 ? need : cap * 2;
+    }
+    char *data = realloc(b->data, cap);
+    if (!data) {
+        b->failed = true;
+        return false;
+    }
+    b->data = data;
+    b->cap = cap;
+    b->data[b->len] = '\0';
+    return true;
+}
+
+void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
+    if (reserve(b, len)) {
+        if (len) {
+            memcpy(b->data + b->len, bytes, len);
+        }
+        b->len += len;
+        b->data[b->len] = '\0';
+    }
+}
+
+void strbuf_addstr(struct strbuf *b, const char *s) {
+    strbuf_add(b, s, strlen(s));
+}
+
+void strbuf_addc(struct strbuf *b, char c) {
+    strbuf_add(b, &c, 1);
+}
+
+void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap) {
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    if (n < 0) {
+        b->failed = true; /* only an encoding error of %ls gets here, or more than INT_MAX bytes */
+    } else if (reserve(b, (size_t)n)) {
+        vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
+        b->len += (size_t)n;
+    }
+    va_end(again);
+}
+
+void strbuf_addf(struct strbuf *b, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    strbuf_vaddf(b, fmt, ap);
+    va_end(ap);
+}
+
+void strbuf_addu64(struct strbuf *b, uint64_t v) {
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v);
+    strbuf_add(b, digits + at, sizeof digits - at);
+}
+
+void strbuf_addi64(struct strbuf *b, int64_t v) {
+    char text[21] = "-";
+    size_t at = sizeof text;
+    uint64_t magnitude = v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v;
+    do {
+        text[--at] = (char)('0' + magnitude % 10);
+        magnitude /= 10;
+    } while (magnitude);
+    if (v < 0) {
+        text[--at] = '-';
+    }
+    strbuf_add(b, text + at, sizeof text - at);
+}
+
+void strbuf_addhex(struct strbuf *b, uint64_t v) {
+    char digits[16];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = "0123456789abcdef"[v & 15];
+        v >>= 4;
+    } while (v);
+    strbuf_add(b, digits + at, sizeof digits - at);
+}
+
+const char *strbuf_cstr(const struct strbuf *b) {
+    return b->data ? b->data : "";
+}
+
+char *strbuf_take(struct strbuf *b) {
+    strbuf_add(b, "", 0); /* an empty buffer has no memory yet */
+    if (b->failed) {
+        return NULL;
+    }
+    char *text = b->data;
+    *b = (struct strbuf){.limit = b->limit};
+    return text;
+}
+
+enum st strbuf_check(const struct strbuf *b, struct err *e) {
+    if (!b->failed) {
+        return ST_OK;
+    }
+    if (b->too_large) {
+        return err_set(e, ERR_LIMIT, "text longer than %zu bytes", b->limit);
+    }
+    return err_nomem(e);
+}

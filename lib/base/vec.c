@@ -1,0 +1,46 @@
+/* Growth of typed arrays. */
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+
+/* `data` points to a pointer of any object type: its bytes are copied, never read through void **,
+ * which would be another type than the one it was declared with. */
+bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_size) {
+    size_t need, bytes;
+    if (!checked_add_size(len, more, &need)) {
+        return false;
+    }
+    if (need <= *cap) {
+        return true;
+    }
+    size_t grown = *cap > SIZE_MAX / 2 ? need : *cap * 2;
+    if (grown < 8) {
+        grown = 8;
+    }
+    if (grown < need) {
+        grown = need;
+    }
+    if (!checked_mul_size(grown, elem_size, &bytes)) {
+        return false;
+    }
+    void *old;
+    memcpy(&old, data, sizeof old);
+    void *moved = realloc(old, bytes);
+    if (!moved) {
+        return false;
+    }
+    memcpy(data, &moved, sizeof moved);
+    *cap = grown;
+    return true;
+}
+
+void vec_release(void **data) {
+    void *old;
+    memcpy(&old, data, sizeof old);
+    free(old);
+    old = NULL;
+    memcpy(data, &old, sizeof old);
+}

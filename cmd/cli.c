@@ -1,0 +1,503 @@
+/* What the commands share: options, messages, inputs, outputs, exit status. */
+#include "cli.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+enum { FOLDER_DEPTH_MAX = 64 };
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char **argv) {
+    *p = (struct cli_parser){.tool = tool, .argc = argc, .argv = argv, .next = 1, .operands = argv};
+}
+
+static void print_option(const struct cli_tool *tool, const struct cli_option *o) {
+    char left[64];
+    int n = 0;
+    const char *dashes = tool->single_dash_words ? "-" : "--";
+    if (o->letter) {
+        n = snprintf(left, sizeof left, "  -%c%s", o->letter, o->name ? ", " : "");
+    } else {
+        n = snprintf(left, sizeof left, "%s", tool->single_dash_words ? "  " : "      ");
+    }
+    if (o->name && n > 0) {
+        n += snprintf(left + n, sizeof left - (size_t)n, "%s%s", dashes, o->name);
+    }
+    if (o->arg && n > 0) {
+        snprintf(left + n, sizeof left - (size_t)n, "%s%s", tool->single_dash_words || !o->name ? " " : "=", o->arg);
+    }
+    const char *help = o->help;
+    printf("%-28s", left);
+    if (strlen(left) >= 28) {
+        printf("\n%28s", "");
+    }
+    for (const char *nl; (nl = strchr(help, '\n')) != NULL; help = nl + 1) {
+        printf("%.*s\n%28s", (int)(nl - help), help, "");
+    }
+    printf("%s\n", help);
+}
+
+static void print_synopsis(FILE *f, const struct cli_tool *tool) {
+    const char *form = tool->synopsis;
+    const char *prefix = "usage:";
+    for (;;) {
+        const char *nl = strchr(form, '\n');
+        int len = nl ? (int)(nl - form) : (int)strlen(form);
+        fprintf(f, "%s %s %.*s\n", prefix, tool->name, len, form);
+        if (!nl) {
+            return;
+        }
+        form = nl + 1;
+        prefix = "      ";
+    }
+}
+
+static void print_help(const struct cli_tool *tool) {
+    print_synopsis(stdout, tool);
+    printf("%s\n\n", tool->summary);
+    for (size_t i = 0; i < tool->option_count; i++) {
+        if (tool->options[i].help) {
+            print_option(tool, &tool->options[i]);
+        }
+    }
+    const char *dashes = tool->single_dash_words ? "  --help" : "      --help";
+    printf("%-28sshow this text\n", dashes);
+    printf("%-28sshow the version\n", tool->single_dash_words ? "  --version" : "      --version");
+    if (tool->footer) {
+        printf("\n%s\n", tool->footer);
+    }
+    printf("\nMore: man %s\n", tool->name);
+}
+
+int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) {
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    cli_say(tool->name, "%s", text);
+    print_synopsis(stderr, tool);
+    fprintf(stderr, "Try '%s --help', or man %s.\n", tool->name, tool->name);
+    return CLI_USAGE;
+}
+
+/* Levenshtein distance of two short words, for "did you mean". */
+static size_t distance(const char *a, size_t alen, const char *b) {
+    size_t blen = strlen(b);
+    size_t row[33];
+    if (alen > 32 || blen > 32) {
+        return 99;
+    }
+    for (size_t j = 0; j <= blen; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= alen; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= blen; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best) {
+                best = row[j] + 1;
+            }
+            if (row[j - 1] + 1 < best) {
+                best = row[j - 1] + 1;
+            }
+            row[j] = best;
+        }
+    }
+    return row[blen];
+}
+
+static int unknown_option(struct cli_parser *p, const char *shown, const char *word, size_t len) {
+    const char *dashes = p->tool->single_dash_words ? "-" : "--";
+    const char *near = NULL;
+    size_t best = 3;
+    for (size_t i = 0; i < p->tool->option_count; i++) {
+        const char *name = p->tool->options[i].name;
+        size_t d = name ? distance(word, len, name) : 99;
+        if (d < best && d < strlen(name)) {
+            best = d;
+            near = name;
+        }
+    }
+    if (near) {
+        p->status = cli_usage_error(p->tool, "unknown option '%s' (did you mean '%s%s'?)", shown, dashes, near);
+    } else {
+        p->status = cli_usage_error(p->tool, "unknown option '%s'", shown);
+    }
+    return CLI_EXIT;
+}
+
+static const struct cli_option *option_by_name(const struct cli_tool *tool, const char *word, size_t len) {
+    for (size_t i = 0; i < tool->option_count; i++) {
+        const char *name = tool->options[i].name;
+        if (name && strlen(name) == len && memcmp(name, word, len) == 0) {
+            return &tool->options[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct cli_option *option_by_letter(const struct cli_tool *tool, char letter) {
+    for (size_t i = 0; i < tool->option_count; i++) {
+        if (tool->options[i].letter == letter) {
+            return &tool->options[i];
+        }
+    }
+    return NULL;
+}
+
+/* The value of an option that needs one: what is attached, else the next argument. */
+static int take_value(struct cli_parser *p, const struct cli_option *o, const char *attached, const char *shown) {
+    p->value = attached;
+    if (o->arg && !attached) {
+        if (p->next >= p->argc) {
+            p->status = cli_usage_error(p->tool, "option '%s' needs a value (%s)", shown, o->arg);
+            return CLI_EXIT;
+        }
+        p->value = p->argv[p->next++];
+    } else if (!o->arg && attached) {
+        p->status = cli_usage_error(p->tool, "option '%s' takes no value", shown);
+        return CLI_EXIT;
+    }
+    return o->id;
+}
+
+static int next_letter(struct cli_parser *p) {
+    char letter = *p->letters++;
+    char shown[3] = {'-', letter, 0};
+    const struct cli_option *o = option_by_letter(p->tool, letter);
+    if (!o) {
+        p->letters = NULL;
+        return unknown_option(p, shown, shown + 1, 1);
+    }
+    const char *rest = *p->letters ? p->letters : NULL;
+    if (o->arg || !rest) {
+        p->letters = NULL;
+    }
+    return take_value(p, o, o->arg ? rest : NULL, shown);
+}
+
+static int next_word(struct cli_parser *p, const char *arg) {
+    const char *word = arg + (arg[1] == '-' ? 2 : 1);
+    const char *equals = strchr(word, '=');
+    size_t len = equals ? (size_t)(equals - word) : strlen(word);
+    if (len == 4 && memcmp(word, "help", 4) == 0) {
+        print_help(p->tool);
+        p->status = fflush(stdout) == 0 && !ferror(stdout) ? CLI_OK : CLI_FAILED;
+        return CLI_EXIT;
+    }
+    if (len == 7 && memcmp(word, "version", 7) == 0) {
+        printf("%s (stallkit) %s\n", p->tool->name, STALLKIT_VERSION);
+        p->status = fflush(stdout) == 0 && !ferror(stdout) ? CLI_OK : CLI_FAILED;
+        return CLI_EXIT;
+    }
+    const struct cli_option *o = option_by_name(p->tool, word, len);
+    if (!o) {
+        return unknown_option(p, arg, word, len);
+    }
+    char shown[80];
+    snprintf(shown, sizeof shown, "%.*s%.*s", (int)(word - arg), arg, (int)len, word);
+    return take_value(p, o, equals ? equals + 1 : NULL, shown);
+}
+
+int cli_next(struct cli_parser *p) {
+    p->value = NULL;
+    if (p->letters) {
+        return next_letter(p);
+    }
+    while (p->next < p->argc) {
+        char *arg = p->argv[p->next];
+        bool is_option = arg[0] == '-' && arg[1] != 0;
+        if (is_option && strcmp(arg, "--") != 0) {
+            p->next++;
+            bool word = arg[1] == '-';
+            if (p->tool->single_dash_words && !word) {
+                size_t len = strcspn(arg + 1, "=");
+                word = option_by_name(p->tool, arg + 1, len) != NULL ||
+                       (arg[2] != 0 && !option_by_letter(p->tool, arg[1]));
+            }
+            if (word) {
+                return next_word(p, arg);
+            }
+            p->letters = arg + 1;
+            return next_letter(p);
+        }
+        if (is_option || p->tool->stop_at_operand) {
+            /* "--", or the first operand where operands end the options. */
+            p->next += is_option;
+            while (p->next < p->argc) {
+                p->operands[p->operand_count++] = p->argv[p->next++];
+            }
+            break;
+        }
+        p->operands[p->operand_count++] = arg;
+        p->next++;
+    }
+    return CLI_END;
+}
+
+bool cli_number(const struct cli_tool *tool, const char *option, const char *value, uint64_t min, uint64_t max,
+                uint64_t *out) {
+    uint64_t v;
+    if (!parse_u64(value, strlen(value), max, &v) || v < min) {
+        cli_usage_error(tool, "%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'", option, min, max,
+                        value);
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+int cli_choice(const struct cli_tool *tool, const char *option, const char *value, const char *const *words) {
+    struct strbuf list = {0};
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(words[i], value) == 0) {
+            strbuf_release(&list);
+            return i;
+        }
+        strbuf_addf(&list, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    }
+    cli_usage_error(tool, "%s is %s, not '%s'", option, strbuf_cstr(&list), value);
+    strbuf_release(&list);
+    return -1;
+}
+
+/* --- talk and status -------------------------------------------------------------------------- */
+
+void cli_say(const char *tool, const char *fmt, ...) {
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    for (char *c = text; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+            *c = '?'; /* a file name must not drive the terminal */
+        }
+    }
+    fprintf(stderr, "%s: %s\n", tool, text);
+}
+
+void cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
+    f->count++;
+    const char *text = e && e->text[0] ? e->text : "failed";
+    if (where) {
+        cli_say(f->tool, "%s: %s", where, text);
+    } else {
+        cli_say(f->tool, "%s", text);
+    }
+}
+
+int cli_exit_status(const struct cli_failures *f) {
+    return f->count > 0 ? CLI_FAILED : CLI_OK;
+}
+
+/* --- progress --------------------------------------------------------------------------------- */
+
+static uint64_t monotonic_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void cli_progress_begin(struct cli_progress *p, const char *what) {
+    *p = (struct cli_progress){.on = isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) != 1, .what = what};
+    p->started_ns = p->on ? monotonic_ns() : 0;
+}
+
+void cli_progress_update(struct cli_progress *p, uint64_t done) {
+    if (!p->on) {
+        return;
+    }
+    uint64_t now = monotonic_ns();
+    if (now - p->started_ns < 1000000000u || now - p->drawn_ns < 100000000u) {
+        return;
+    }
+    uint64_t ms = (now - p->started_ns) / 1000000u;
+    fprintf(stderr, "\r%" PRIu64 " %s, %" PRIu64 "/s\x1b[K", done, p->what, done * 1000u / ms);
+    fflush(stderr);
+    p->drawn = true;
+    p->drawn_ns = now;
+}
+
+void cli_progress_end(struct cli_progress *p) {
+    if (p->drawn) {
+        fprintf(stderr, "\r\x1b[K");
+        p->drawn = false;
+    }
+}
+
+/* --- inputs ----------------------------------------------------------------------------------- */
+
+struct input_walk {
+    cli_on_input on_input;
+    void *ctx;
+    struct cli_failures *failures;
+};
+
+static void fail_path(struct cli_failures *f, const char *path, int errno_value) {
+    struct err e = {0};
+    err_set(&e, ERR_IO, "%s", strerror(errno_value));
+    cli_fail(f, path, &e);
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void walk_input(struct input_walk *w, const char *path, int depth, bool named);
+
+static void walk_folder(struct input_walk *w, const char *path, int fd, int depth) {
+    DIR *dir = fdopendir(fd);
+    if (!dir) {
+        fail_path(w->failures, path, errno);
+        close(fd);
+        return;
+    }
+    VEC(char *) names = {0};
+    bool nomem = false;
+    errno = 0;
+    for (struct dirent *entry; !nomem && (entry = readdir(dir)) != NULL;) {
+        if (entry->d_name[0] != '.') {
+            struct strbuf full = {0};
+            strbuf_addf(&full, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", entry->d_name);
+            char *name = strbuf_take(&full);
+            nomem = !name || !VEC_PUSH(&names, name);
+        }
+    }
+    if (nomem) {
+        fail_path(w->failures, path, ENOMEM);
+    }
+    closedir(dir);
+    if (names.len) {
+        qsort(names.data, names.len, sizeof *names.data, compare_names);
+    }
+    for (size_t i = 0; i < names.len; i++) {
+        walk_input(w, names.data[i], depth + 1, false);
+        free(names.data[i]);
+    }
+    VEC_RELEASE(&names);
+}
+
+static void walk_input(struct input_walk *w, const char *path, int depth, bool named) {
+    struct stat st;
+    if ((named ? stat(path, &st) : lstat(path, &st)) != 0) {
+        fail_path(w->failures, path, errno);
+        return;
+    }
+    if (!named && S_ISLNK(st.st_mode) && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))) {
+        return; /* inside a folder, a dangling link and a link to a folder are nobody's input */
+    }
+    if (!named && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
+        return;
+    }
+    if (depth > FOLDER_DEPTH_MAX) {
+        fail_path(w->failures, path, ELOOP);
+        return;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        fail_path(w->failures, path, errno);
+    } else if (S_ISDIR(st.st_mode)) {
+        walk_folder(w, path, fd, depth);
+    } else {
+        w->on_input(w->ctx, fd, path);
+    }
+}
+
+int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count, cli_on_input on_input, void *ctx,
+                       struct cli_failures *failures) {
+    struct input_walk w = {on_input, ctx, failures};
+    if (count == 0 && isatty(STDIN_FILENO) == 1) {
+        return cli_usage_error(tool, "nothing to read: name a file or a folder, or pipe something in");
+    }
+    for (size_t i = 0; i < count || (count == 0 && i == 0); i++) {
+        if (count == 0 || strcmp(operands[i], "-") == 0) {
+            int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+            if (fd < 0) {
+                fail_path(failures, "<stdin>", errno);
+            } else {
+                on_input(ctx, fd, "<stdin>");
+            }
+        } else if (operands[i][0] == 0) {
+            fail_path(failures, "''", ENOENT);
+        } else {
+            walk_input(&w, operands[i], 0, true);
+        }
+    }
+    return CLI_OK;
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures *failures) {
+    *o = (struct cli_output){0};
+    if (!path || strcmp(path, "-") == 0) {
+        o->file = stdout;
+        o->sink = sink_to_file(stdout);
+        return true;
+    }
+    struct stat st;
+    bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    struct strbuf temporary = {0};
+    if (!special) {
+        strbuf_addf(&temporary, "%s.%ld.tmp", path, (long)getpid());
+        o->path = strdup(path);
+        o->temporary = strbuf_take(&temporary);
+    }
+    int fd = !special && (!o->path || !o->temporary)
+                 ? (errno = ENOMEM, -1)
+                 : open(special ? path : o->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    o->file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!o->file) {
+        fail_path(failures, path, errno);
+        if (fd >= 0) {
+            close(fd);
+        }
+        free(o->path);
+        free(o->temporary);
+        *o = (struct cli_output){0};
+        return false;
+    }
+    o->sink = sink_to_file(o->file);
+    return true;
+}
+
+void cli_output_close(struct cli_output *o, bool complete, struct cli_failures *failures) {
+    struct err e = {0};
+    const char *name = o->path ? o->path : "<stdout>";
+    errno = 0;
+    bool ok = sink_close(&o->sink, &e) == ST_OK;
+    int saved = errno;
+    if (o->file && (o->file == stdout ? fflush(stdout) : fclose(o->file)) != 0 && ok) {
+        saved = errno;
+        err_sys(&e, errno, "cannot write");
+        ok = false;
+    }
+    if (ok && complete && o->temporary && rename(o->temporary, o->path) != 0) {
+        err_sys(&e, errno, "cannot rename %s", o->temporary);
+        ok = false;
+    }
+    if (o->temporary && (!ok || !complete)) {
+        unlink(o->temporary);
+    }
+    if (!ok && saved == EPIPE) {
+        failures->count++;
+    } else if (!ok) {
+        cli_fail(failures, name, &e);
+    }
+    free(o->path);
+    free(o->temporary);
+    *o = (struct cli_output){0};
+}

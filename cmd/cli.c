@@ -33,7 +33,8 @@ static void print_option(const struct cli_tool *tool, const struct cli_option *o
         n += snprintf(left + n, sizeof left - (size_t)n, "%s%s", dashes, o->name);
     }
     if (o->arg && n > 0) {
-        snprintf(left + n, sizeof left - (size_t)n, "%s%s", tool->single_dash_words || !o->name ? " " : "=", o->arg);
+        snprintf(left + n, sizeof left - (size_t)n, "%s%s",
+                 tool->single_dash_words || !o->name ? " " : "=", o->arg);
     }
     const char *help = o->help;
     printf("%-28s", left);
@@ -131,14 +132,16 @@ static int unknown_option(struct cli_parser *p, const char *shown, const char *w
         }
     }
     if (near) {
-        p->status = cli_usage_error(p->tool, "unknown option '%s' (did you mean '%s%s'?)", shown, dashes, near);
+        p->status = cli_usage_error(p->tool, "unknown option '%s' (did you mean '%s%s'?)", shown,
+                                    dashes, near);
     } else {
         p->status = cli_usage_error(p->tool, "unknown option '%s'", shown);
     }
     return CLI_EXIT;
 }
 
-static const struct cli_option *option_by_name(const struct cli_tool *tool, const char *word, size_t len) {
+static const struct cli_option *option_by_name(const struct cli_tool *tool, const char *word,
+                                               size_t len) {
     for (size_t i = 0; i < tool->option_count; i++) {
         const char *name = tool->options[i].name;
         if (name && strlen(name) == len && memcmp(name, word, len) == 0) {
@@ -158,7 +161,8 @@ static const struct cli_option *option_by_letter(const struct cli_tool *tool, ch
 }
 
 /* The value of an option that needs one: what is attached, else the next argument. */
-static int take_value(struct cli_parser *p, const struct cli_option *o, const char *attached, const char *shown) {
+static int take_value(struct cli_parser *p, const struct cli_option *o, const char *attached,
+                      const char *shown) {
     p->value = attached;
     if (o->arg && !attached) {
         if (p->next >= p->argc) {
@@ -247,19 +251,20 @@ int cli_next(struct cli_parser *p) {
     return CLI_END;
 }
 
-bool cli_number(const struct cli_tool *tool, const char *option, const char *value, uint64_t min, uint64_t max,
-                uint64_t *out) {
+bool cli_number(const struct cli_tool *tool, const char *option, const char *value, uint64_t min,
+                uint64_t max, uint64_t *out) {
     uint64_t v;
     if (!parse_u64(value, strlen(value), max, &v) || v < min) {
-        cli_usage_error(tool, "%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'", option, min, max,
-                        value);
+        cli_usage_error(tool, "%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'",
+                        option, min, max, value);
         return false;
     }
     *out = v;
     return true;
 }
 
-int cli_choice(const struct cli_tool *tool, const char *option, const char *value, const char *const *words) {
+int cli_choice(const struct cli_tool *tool, const char *option, const char *value,
+               const char *const *words) {
     struct strbuf list = {0};
     for (int i = 0; words[i]; i++) {
         if (strcmp(words[i], value) == 0) {
@@ -312,7 +317,8 @@ static uint64_t monotonic_ns(void) {
 }
 
 void cli_progress_begin(struct cli_progress *p, const char *what) {
-    *p = (struct cli_progress){.on = isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) != 1, .what = what};
+    *p = (struct cli_progress){.on = isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) != 1,
+                               .what = what};
     p->started_ns = p->on ? monotonic_ns() : 0;
 }
 
@@ -371,7 +377,8 @@ static void walk_folder(struct input_walk *w, const char *path, int fd, int dept
     for (struct dirent *entry; !nomem && (entry = readdir(dir)) != NULL;) {
         if (entry->d_name[0] != '.') {
             struct strbuf full = {0};
-            strbuf_addf(&full, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/", entry->d_name);
+            strbuf_addf(&full, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
+                        entry->d_name);
             char *name = strbuf_take(&full);
             nomem = !name || !VEC_PUSH(&names, name);
         }
@@ -416,11 +423,12 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
     }
 }
 
-int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count, cli_on_input on_input, void *ctx,
-                       struct cli_failures *failures) {
+int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
+                       cli_on_input on_input, void *ctx, struct cli_failures *failures) {
     struct input_walk w = {on_input, ctx, failures};
     if (count == 0 && isatty(STDIN_FILENO) == 1) {
-        return cli_usage_error(tool, "nothing to read: name a file or a folder, or pipe something in");
+        return cli_usage_error(tool,
+                               "nothing to read: name a file or a folder, or pipe something in");
     }
     for (size_t i = 0; i < count || (count == 0 && i == 0); i++) {
         if (count == 0 || strcmp(operands[i], "-") == 0) {
@@ -456,9 +464,10 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
         o->path = strdup(path);
         o->temporary = strbuf_take(&temporary);
     }
-    int fd = !special && (!o->path || !o->temporary)
-                 ? (errno = ENOMEM, -1)
-                 : open(special ? path : o->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd =
+        !special && (!o->path || !o->temporary)
+            ? (errno = ENOMEM, -1)
+            : open(special ? path : o->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     o->file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (!o->file) {
         fail_path(failures, path, errno);

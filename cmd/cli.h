@@ -1,5 +1,5 @@
-/* What the commands share: one option table for parsing and --help, inputs, outputs, and the exit status. The only part of
- * the project that prints talk, and only to stderr. */
+/* What the commands share: one option table for parsing and --help, inputs, outputs, and the exit
+ * status. The only part of the project that prints talk, and only to stderr. */
 #ifndef STALLKIT_CMD_CLI_H
 #define STALLKIT_CMD_CLI_H
 
@@ -30,14 +30,15 @@ struct cli_option {
 };
 
 struct cli_tool {
-    const char *name;     /* "stallsym" */
-    const char *synopsis; /* "[-d PATH]... [DUMP|FOLDER|-]..."; further forms on lines of their own */
-    const char *summary;  /* one sentence */
+    const char *name; /* "stallsym" */
+    const char
+        *synopsis; /* "[-d PATH]... [DUMP|FOLDER|-]..."; further forms on lines of their own */
+    const char *summary; /* one sentence */
     const struct cli_option *options;
     size_t option_count;
-    const char *footer;      /* printed after the options in --help; NULL = none */
-    bool single_dash_words;  /* atos's style: -arch, -fullPath */
-    bool stop_at_operand;    /* the first operand ends the options, as in env(1) */
+    const char *footer;     /* printed after the options in --help; NULL = none */
+    bool single_dash_words; /* atos's style: -arch, -fullPath */
+    bool stop_at_operand;   /* the first operand ends the options, as in env(1) */
 };
 
 /* Results of cli_next besides the ids of options. */
@@ -47,32 +48,37 @@ struct cli_parser {
     const struct cli_tool *tool;
     int argc;
     char **argv;
-    int next;           /* index into argv */
+    int next;            /* index into argv */
     const char *letters; /* rest of a group of letters */
-    const char *value;  /* of the option that cli_next returned; NULL for a flag */
-    char **operands;    /* after CLI_END: borrowed from argv, in order */
+    const char *value;   /* of the option that cli_next returned; NULL for a flag */
+    char **operands;     /* after CLI_END: borrowed from argv, in order */
     size_t operand_count;
     int status; /* after CLI_EXIT: what main returns (0 after --help, 2 after a mistake) */
 };
 
 /* Starts to parse. argv is permuted: operands move behind the options. */
 void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char **argv);
-/* The next option's id; CLI_END when all are read; CLI_EXIT after --help, --version or a mistake (which has then been printed). */
+/* The next option's id; CLI_END when all are read; CLI_EXIT after --help, --version or a mistake
+ * (which has then been printed). */
 int cli_next(struct cli_parser *p);
 /* Prints "TOOL: MESSAGE", the usage line and "see man TOOL" to stderr; returns CLI_USAGE. */
 int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
-/* A whole decimal number in [min, max] from an option's value; false after a printed usage error. */
-bool cli_number(const struct cli_tool *tool, const char *option, const char *value, uint64_t min, uint64_t max,
-                uint64_t *out);
-/* Index of value in the NULL-terminated list of words; -1 after a printed usage error that lists them. */
-int cli_choice(const struct cli_tool *tool, const char *option, const char *value, const char *const *words);
+/* A whole decimal number in [min, max] from an option's value; false after a printed usage error.
+ */
+bool cli_number(const struct cli_tool *tool, const char *option, const char *value, uint64_t min,
+                uint64_t max, uint64_t *out);
+/* Index of value in the NULL-terminated list of words; -1 after a printed usage error that lists
+ * them. */
+int cli_choice(const struct cli_tool *tool, const char *option, const char *value,
+               const char *const *words);
 
 /* --- talk and status -------------------------------------------------------------------------- */
 
 /* "TOOL: TEXT" on stderr, control characters shown as '?'. */
 void cli_say(const char *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
 
-/* Collects failures: the first are printed, one line each, and all are counted; the exit status remembers. */
+/* Collects failures: the first are printed, one line each, and all are counted; the exit status
+ * remembers. */
 struct cli_failures {
     const char *tool;
     size_t count;
@@ -84,8 +90,8 @@ int cli_exit_status(const struct cli_failures *f);
 
 /* --- progress --------------------------------------------------------------------------------- */
 
-/* A line on stderr that is redrawn at most ten times a second, only on a terminal and only once the work has
- * taken a second. Zero-initialised = off until cli_progress_begin. */
+/* A line on stderr that is redrawn at most ten times a second, only on a terminal and only once the
+ * work has taken a second. Zero-initialised = off until cli_progress_begin. */
 struct cli_progress {
     bool on, drawn;
     const char *what; /* "dumps" */
@@ -100,11 +106,12 @@ void cli_progress_end(struct cli_progress *p);
 
 /* Called for each input, opened; owns fd. name is a path, or "<stdin>". */
 typedef void (*cli_on_input)(void *ctx, int fd, const char *name);
-/* Opens every operand in order: "-" is stdin, a folder stands for its regular files (recursive, in byte order of
- * their paths, names that start with '.' left out, links to folders not followed). No operand: stdin, unless that is a
- * terminal: then a usage error is printed and CLI_USAGE returned. What cannot be opened goes to failures. Else CLI_OK. */
-int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count, cli_on_input on_input, void *ctx,
-                       struct cli_failures *failures);
+/* Opens every operand in order: "-" is stdin, a folder stands for its regular files (recursive, in
+ * byte order of their paths, names that start with '.' left out, links to folders not followed). No
+ * operand: stdin, unless that is a terminal: then a usage error is printed and CLI_USAGE returned.
+ * What cannot be opened goes to failures. Else CLI_OK. */
+int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
+                       cli_on_input on_input, void *ctx, struct cli_failures *failures);
 
 /* --- output ----------------------------------------------------------------------------------- */
 
@@ -116,8 +123,8 @@ struct cli_output {
 };
 /* path NULL or "-": stdout. False after a printed message. */
 bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures *failures);
-/* Closes and, if `complete`, gives the file its name; a failure (a full disk) is printed and counted. A closed pipe
- * (the reader has left) counts as a failure without a message. */
+/* Closes and, if `complete`, gives the file its name; a failure (a full disk) is printed and
+ * counted. A closed pipe (the reader has left) counts as a failure without a message. */
 void cli_output_close(struct cli_output *o, bool complete, struct cli_failures *failures);
 
 #endif

@@ -57,7 +57,7 @@ ALL_LDFLAGS := $(SANFLAGS) $(LDFLAGS)
 
 # --- sources -----------------------------------------------------------------------------------
 MODULES := base object debug index demangle dump names symbolize classify flame
-not_src = %_test.c %_fuzz.c %_bench.c
+not_src = %_test.c %_fuzz.c %_bench.c %/failmalloc.c
 lib_src := $(filter-out $(not_src),$(foreach m,$(MODULES),$(wildcard lib/$(m)/*.c)))
 rec_all := $(filter-out $(not_src),$(wildcard lib/recorder/*.c))
 preload_src := $(wildcard lib/recorder/preload*.c)
@@ -127,13 +127,18 @@ $(O)/bin/%: $(O)/obj/cmd/%.o $(O)/obj/cmd/cli.o $(LIB) $(RECLIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lpthread
 
+# Tests can make any allocation fail (lib/base/failmalloc.h).
+fail_obj := $(O)/obj/lib/base/failmalloc.o
+fail_ld  := $(if $(filter Darwin,$(shell uname -s)),,$(addprefix -Wl$(comma)--wrap=,\
+            malloc calloc realloc free strdup strndup pthread_create))
+
 # Unit tests, fuzzers and benchmarks may include anything of their own module.
-$(O)/test/recorder/%: $(O)/obj/lib/recorder/%.o $(RECLIB) $(LIB)
+$(O)/test/recorder/%: $(O)/obj/lib/recorder/%.o $(fail_obj) $(RECLIB) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(call pkg_libs,cmocka,-lcmocka) $(REC_LIBS) $(REC_LIBS_$*) $(DEP_LIBS) -lpthread
-$(O)/test/%: $(O)/obj/lib/%.o $(LIB)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $^ $(call pkg_libs,cmocka,-lcmocka) $(REC_LIBS) $(REC_LIBS_$*) $(DEP_LIBS) -lpthread
+$(O)/test/%: $(O)/obj/lib/%.o $(fail_obj) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(call pkg_libs,cmocka,-lcmocka) $(DEP_LIBS) -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $^ $(call pkg_libs,cmocka,-lcmocka) $(DEP_LIBS) -lpthread
 $(O)/bench/%: $(O)/obj/lib/%.o $(LIB) $(RECLIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lpthread

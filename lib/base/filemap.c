@@ -1,0 +1,111 @@
+/* Whole files as read-only bytes. */
+#include "base/filemap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+
+#define DEFAULT_MAX (UINT64_C(64) << 30)
+
+enum { READ_STEP = 64 * 1024 };
+
+static const uint8_t no_bytes[1];
+
+static enum st too_large(const char *path, uint64_t max, struct err *e) {
+    return err_set(e, ERR_LIMIT, "'%s' is larger than %llu bytes", path, (unsigned long long)max);
+}
+
+/* Pipes, devices, and the files of /proc, whose size is 0 until they are read. */
+static enum st read_all(struct filemap *m, int fd, const char *path, uint64_t max, struct err *e) {
+    struct strbuf all = {0};
+    enum st st = ST_ERR;
+    char *step = malloc(READ_STEP);
+    if (!step) {
+        return err_nomem(e);
+    }
+    for (;;) {
+        ssize_t n = read(fd, step, READ_STEP);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            err_sys(e, errno, "cannot read '%s'", path);
+            goto out;
+        }
+        if (n == 0) {
+            break;
+        }
+        if ((uint64_t)n > max - all.len) {
+            too_large(path, max, e);
+            goto out;
+        }
+        strbuf_add(&all, step, (size_t)n);
+        if (strbuf_check(&all, e) != ST_OK) {
+            goto out;
+        }
+    }
+    m->size = all.len;
+    m->data = all.len ? (const uint8_t *)strbuf_take(&all) : no_bytes;
+    m->mapped = false;
+    st = ST_OK;
+out:
+    strbuf_release(&all);
+    free(step);
+    return st;
+}
+
+static enum st map_all(struct filemap *m, int fd, const char *path, uint64_t size, struct err *e) {
+    if (size > SIZE_MAX) {
+        return too_large(path, SIZE_MAX, e);
+    }
+    void *p = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED) {
+        return err_sys(e, errno, "cannot map '%s'", path);
+    }
+    m->data = p;
+    m->size = (size_t)size;
+    m->mapped = true;
+    return ST_OK;
+}
+
+enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, struct err *e) {
+    uint64_t max = max_size ? max_size : DEFAULT_MAX;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        if (errno == ENOENT || errno == ENOTDIR) {
+            return ST_NONE;
+        }
+        return err_sys(e, errno, "cannot open '%s'", path);
+    }
+    enum st st;
+    struct stat info;
+    if (fstat(fd, &info) != 0) {
+        st = err_sys(e, errno, "cannot read '%s'", path);
+    } else if (S_ISDIR(info.st_mode)) {
+        st = err_set(e, ERR_IO, "'%s' is a folder", path);
+    } else if (S_ISREG(info.st_mode) && (uint64_t)info.st_size > max) {
+        st = too_large(path, max, e);
+    } else if (S_ISREG(info.st_mode) && info.st_size > 0) {
+        st = map_all(m, fd, path, (uint64_t)info.st_size, e);
+    } else {
+        st = read_all(m, fd, path, max, e);
+    }
+    close(fd);
+    return st;
+}
+
+void filemap_release(struct filemap *m) {
+    if (m->mapped) {
+        /* The cast drops const: munmap and free take what they are given. */
+        munmap((void *)(uintptr_t)m->data, m->size);
+    } else if (m->data != no_bytes) {
+        free((void *)(uintptr_t)m->data);
+    }
+    *m = (struct filemap){0};
+}

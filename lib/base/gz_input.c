@@ -1,0 +1,201 @@
+/* A pull stream over a file descriptor, inflated on the way if it is gzip. */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/gz.h"
+#include "base/gz_private.h"
+
+enum { INPUT_SIZE = 64 * 1024, GZIP_WINDOW = MAX_WBITS + 16 };
+
+enum input_state {
+    PLAIN,
+    IN_MEMBER,      /* inflating */
+    BETWEEN_MEMBERS /* a member has ended; another, zero padding or the end follows */
+};
+
+struct gz_input {
+    int fd;
+    char *name;
+    enum input_state state;
+    bool inflater; /* z is set up */
+    bool at_end;   /* read() has returned 0 */
+    bool failed;
+    z_stream z;
+    size_t pos, len; /* the unread part of buf */
+    uint8_t buf[INPUT_SIZE];
+};
+
+/* Reads once into the free tail of buf, which the caller has made sure exists. */
+static enum st read_once(struct gz_input *in, struct err *e) {
+    if (in->pos == in->len) {
+        in->pos = in->len = 0;
+    }
+    ssize_t n;
+    for (;;) {
+        n = read(in->fd, in->buf + in->len, sizeof in->buf - in->len);
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            /* Whoever gave us this descriptor made it non-blocking. */
+            poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, -1);
+        } else if (n >= 0 || errno != EINTR) {
+            break;
+        }
+    }
+    if (n < 0) {
+        return err_sys(e, errno, "cannot read '%s'", in->name);
+    }
+    in->at_end = n == 0;
+    in->len += (size_t)n;
+    return ST_OK;
+}
+
+/* Looks at no more bytes than it needs: a plain input that begins with one short write goes on at
+ * once. */
+static enum st recognise(struct gz_input *in, struct err *e) {
+    static const uint8_t magic[3] = {0x1f, 0x8b, 0x08};
+    do {
+        if (read_once(in, e) != ST_OK) {
+            return ST_ERR;
+        }
+        size_t n = in->len < sizeof magic ? in->len : sizeof magic;
+        if (memcmp(in->buf, magic, n) != 0) {
+            return ST_OK;
+        }
+    } while (in->len < sizeof magic && !in->at_end);
+    if (in->len < sizeof magic) {
+        return ST_OK;
+    }
+    in->z = gz_new_stream();
+    if (inflateInit2(&in->z, GZIP_WINDOW) != Z_OK) {
+        return err_nomem(e);
+    }
+    in->inflater = true;
+    in->state = IN_MEMBER;
+    return ST_OK;
+}
+
+enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct err *e) {
+    struct gz_input *in = malloc(sizeof *in);
+    char *copy = strdup(name);
+    if (!in || !copy) {
+        free(in);
+        free(copy);
+        close(fd);
+        return err_nomem(e);
+    }
+    in->fd = fd;
+    in->name = copy;
+    in->state = PLAIN;
+    in->inflater = in->at_end = in->failed = false;
+    in->pos = in->len = 0;
+    if (recognise(in, e) != ST_OK) {
+        gz_input_close(in);
+        return ST_ERR;
+    }
+    *out = in;
+    return ST_OK;
+}
+
+/* Copies or reads plain bytes. */
+static enum st read_plain(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e) {
+    if (in->pos == in->len && !in->at_end && read_once(in, e) != ST_OK) {
+        return ST_ERR;
+    }
+    size_t n = in->len - in->pos < len ? in->len - in->pos : len;
+    if (n) {
+        memcpy(buf, in->buf + in->pos, n);
+    }
+    in->pos += n;
+    *got = n;
+    return ST_OK;
+}
+
+/* Inflates from buf; *got is 0 if it needs more input. */
+static enum st inflate_some(struct gz_input *in, void *buf, size_t len, size_t *got,
+                            struct err *e) {
+    uInt room = len > INT_MAX ? INT_MAX : (uInt)len;
+    in->z.next_in = in->buf + in->pos;
+    in->z.avail_in = (uInt)(in->len - in->pos);
+    in->z.next_out = buf;
+    in->z.avail_out = room;
+    int code = inflate(&in->z, Z_NO_FLUSH);
+    in->pos = in->len - in->z.avail_in;
+    *got = room - in->z.avail_out;
+    if (code == Z_STREAM_END) {
+        in->state = BETWEEN_MEMBERS;
+    } else if (code == Z_MEM_ERROR) {
+        return err_nomem(e);
+    } else if (code != Z_OK && code != Z_BUF_ERROR) {
+        return err_set(e, ERR_FORMAT, "damaged compressed data in '%s': %s", in->name,
+                       in->z.msg ? in->z.msg : "bad stream");
+    }
+    return ST_OK;
+}
+
+/* After a member: zero padding is dropped, another member begins, anything else is damage. */
+static enum st next_member(struct gz_input *in, struct err *e) {
+    while (in->pos < in->len && in->buf[in->pos] == 0) {
+        in->pos++;
+    }
+    if (in->pos == in->len) {
+        return ST_OK;
+    }
+    if (in->buf[in->pos] != 0x1f || inflateReset(&in->z) != Z_OK) {
+        return err_set(e, ERR_FORMAT, "bytes after the end of the compressed data in '%s'",
+                       in->name);
+    }
+    in->state = IN_MEMBER;
+    return ST_OK;
+}
+
+static enum st read_gzip(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e) {
+    for (;;) {
+        enum st st =
+            in->state == IN_MEMBER ? inflate_some(in, buf, len, got, e) : next_member(in, e);
+        if (st != ST_OK || *got > 0) {
+            return st;
+        }
+        if (in->pos < in->len) {
+            continue;
+        }
+        if (in->at_end) {
+            return in->state == BETWEEN_MEMBERS
+                       ? ST_OK
+                       : err_set(e, ERR_TRUNCATED, "compressed data in '%s' is cut short",
+                                 in->name);
+        }
+        if (read_once(in, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+}
+
+enum st gz_input_read(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e) {
+    *got = 0;
+    if (in->failed) {
+        return err_set(e, ERR_IO, "'%s' has failed before", in->name);
+    }
+    if (len == 0) {
+        return ST_OK;
+    }
+    enum st st =
+        in->state == PLAIN ? read_plain(in, buf, len, got, e) : read_gzip(in, buf, len, got, e);
+    in->failed = st != ST_OK;
+    return st;
+}
+
+void gz_input_close(struct gz_input *in) {
+    if (!in) {
+        return;
+    }
+    if (in->inflater) {
+        inflateEnd(&in->z);
+    }
+    close(in->fd);
+    free(in->name);
+    free(in);
+}

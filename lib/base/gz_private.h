@@ -1,0 +1,11 @@
+/* What gz.c and gz_input.c share. */
+#ifndef STALLKIT_BASE_GZ_PRIVATE_H
+#define STALLKIT_BASE_GZ_PRIVATE_H
+
+#include <zlib.h>
+
+/* An empty zlib stream that allocates with this program's calloc and free, so that tests can refuse
+ * it memory as they refuse it to us. */
+z_stream gz_new_stream(void);
+
+#endif

@@ -1,0 +1,216 @@
+/* A ring of jobs in the order of their arrival. The caller's thread puts at `tail` and delivers at
+ * `head`; workers take at `next`. All memory is there from the start, so that putting cannot fail.
+ *
+ *      head          next          tail
+ *       | done, or    | waiting     |
+ *       | being done  |             |
+ */
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+
+enum { MAX_THREADS = 256, MAX_PROCESSORS = 4096 };
+
+struct slot {
+    void *job;
+    bool finished;
+};
+
+struct worker {
+    struct pool *pool;
+    unsigned number;
+    pthread_t thread;
+};
+
+struct pool {
+    pool_work work;
+    pool_done done;
+    void *ctx;
+    unsigned threads, started;
+    struct worker *workers;
+
+    pthread_mutex_t lock; /* guards all below */
+    pthread_cond_t job_waits, job_finished;
+    struct slot *ring;
+    size_t window;           /* slots in the ring */
+    size_t head, next, tail; /* positions, counted without wrapping: slot = position % window */
+    bool closing;
+};
+
+static void *work_on(void *arg) {
+    struct worker *w = arg;
+    struct pool *p = w->pool;
+    pthread_mutex_lock(&p->lock);
+    for (;;) {
+        while (p->next == p->tail && !p->closing) {
+            pthread_cond_wait(&p->job_waits, &p->lock);
+        }
+        if (p->next == p->tail) {
+            break;
+        }
+        size_t at = p->next++;
+        struct slot *slot = &p->ring[at % p->window];
+        pthread_mutex_unlock(&p->lock);
+        p->work(p->ctx, slot->job, w->number);
+        pthread_mutex_lock(&p->lock);
+        slot->finished = true;
+        if (at == p->head) {
+            pthread_cond_signal(&p->job_finished);
+        }
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/* Delivers from the head while its job is finished; the lock is held, and let go around `done`. */
+static void deliver_finished(struct pool *p) {
+    while (p->head != p->tail && p->ring[p->head % p->window].finished) {
+        void *job = p->ring[p->head % p->window].job;
+        p->head++;
+        pthread_mutex_unlock(&p->lock);
+        p->done(p->ctx, job);
+        pthread_mutex_lock(&p->lock);
+    }
+}
+
+/* Delivers until at most `most` jobs are in flight. */
+static void deliver_down_to(struct pool *p, size_t most) {
+    deliver_finished(p);
+    while (p->tail - p->head > most) {
+        pthread_cond_wait(&p->job_finished, &p->lock);
+        deliver_finished(p);
+    }
+}
+
+static void stop(struct pool *p) {
+    pthread_mutex_lock(&p->lock);
+    p->closing = true;
+    pthread_cond_broadcast(&p->job_waits);
+    pthread_mutex_unlock(&p->lock);
+    for (unsigned i = 0; i < p->started; i++) {
+        pthread_join(p->workers[i].thread, NULL);
+    }
+    pthread_cond_destroy(&p->job_finished);
+    pthread_cond_destroy(&p->job_waits);
+    pthread_mutex_destroy(&p->lock);
+}
+
+static void free_pool(struct pool *p) {
+    free(p->ring);
+    free(p->workers);
+    free(p);
+}
+
+static enum st start(struct pool *p, struct err *e) {
+    for (unsigned i = 0; i < p->threads; i++) {
+        struct worker *w = &p->workers[i];
+        *w = (struct worker){.pool = p, .number = i};
+        int code = pthread_create(&w->thread, NULL, work_on, w);
+        if (code != 0) {
+            return err_sys(e, code, "cannot start a thread");
+        }
+        p->started++;
+    }
+    return ST_OK;
+}
+
+enum st pool_open(struct pool **out, unsigned threads, size_t window, pool_work work,
+                  pool_done done, void *ctx, struct err *e) {
+    if (threads < 1 || threads > MAX_THREADS || window < threads) {
+        return err_set(e, ERR_USAGE, "a pool of %u threads with a window of %zu jobs", threads,
+                       window);
+    }
+    struct pool *p = calloc(1, sizeof *p);
+    if (!p) {
+        return err_nomem(e);
+    }
+    p->work = work;
+    p->done = done;
+    p->ctx = ctx;
+    p->threads = threads;
+    p->window = window;
+    if (threads > 1) {
+        p->ring = calloc(window, sizeof *p->ring);
+        p->workers = calloc(threads, sizeof *p->workers);
+        if (!p->ring || !p->workers) {
+            free_pool(p);
+            return err_nomem(e);
+        }
+        pthread_mutex_init(&p->lock, NULL);
+        pthread_cond_init(&p->job_waits, NULL);
+        pthread_cond_init(&p->job_finished, NULL);
+        if (start(p, e) != ST_OK) {
+            stop(p);
+            free_pool(p);
+            return ST_ERR;
+        }
+    }
+    *out = p;
+    return ST_OK;
+}
+
+void pool_put(struct pool *p, void *job) {
+    if (p->threads == 1) {
+        p->work(p->ctx, job, 0);
+        p->done(p->ctx, job);
+        return;
+    }
+    pthread_mutex_lock(&p->lock);
+    deliver_down_to(p, p->window - 1);
+    p->ring[p->tail % p->window] = (struct slot){.job = job};
+    p->tail++;
+    pthread_cond_signal(&p->job_waits);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void pool_poll(struct pool *p) {
+    if (p->threads > 1) {
+        pthread_mutex_lock(&p->lock);
+        deliver_finished(p);
+        pthread_mutex_unlock(&p->lock);
+    }
+}
+
+void pool_finish(struct pool *p) {
+    if (p->threads > 1) {
+        pthread_mutex_lock(&p->lock);
+        deliver_down_to(p, 0);
+        pthread_mutex_unlock(&p->lock);
+    }
+}
+
+void pool_close(struct pool *p) {
+    if (!p) {
+        return;
+    }
+    if (p->threads > 1) {
+        pool_finish(p);
+        stop(p);
+    }
+    free_pool(p);
+}
+
+unsigned pool_processors(void) {
+    unsigned count = 0;
+#ifdef SYS_sched_getaffinity
+    /* The system call itself, because glibc hides its wrapper behind _GNU_SOURCE; unlike sysconf it
+     * respects taskset and container limits. It returns the bytes of the mask that it filled. */
+    unsigned long mask[MAX_PROCESSORS / (8 * sizeof(unsigned long))];
+    long filled = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    for (long i = 0; i < filled / (long)sizeof *mask; i++) {
+        count += (unsigned)__builtin_popcountl(mask[i]);
+    }
+#endif
+    if (count == 0) {
+        long online = sysconf(_SC_NPROCESSORS_ONLN);
+        count = online > 0 && online < MAX_PROCESSORS ? (unsigned)online : 1;
+    }
+    return count > MAX_THREADS ? MAX_THREADS : count;
+}

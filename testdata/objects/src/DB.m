@@ -3,8 +3,16 @@
 #include "Shop.h"
 #include "page.h"
 
+/* Declared here: there is no SDK. */
+extern long write(int fd, const void *bytes, NSUInteger size);
+extern int fsync(int fd);
+extern int pthread_mutex_lock(void *mutex);
+extern int pthread_mutex_unlock(void *mutex);
+
 static unsigned char file[16 * PAGE_SIZE];
+static long sharedLock[8];
 static DB *sharedDB;
+static int fd = 3;
 
 @implementation ShopObject
 + (id)alloc {
@@ -21,9 +29,11 @@ static DB *sharedDB;
 @synthesize generation;
 
 + (DB *)shared {
+    pthread_mutex_lock(sharedLock);
     if (!sharedDB) {
         sharedDB = [[DB alloc] init];
     }
+    pthread_mutex_unlock(sharedLock);
     return sharedDB;
 }
 
@@ -33,6 +43,9 @@ static DB *sharedDB;
         unsigned char *page = file + (written % 16) * PAGE_SIZE;
         page_copy(page, bytes + written * PAGE_SIZE);
         page_seal(page);
+        if (write(fd, page, PAGE_SIZE) != PAGE_SIZE) {
+            break;
+        }
         dirty++;
         written++;
     }
@@ -44,6 +57,7 @@ static DB *sharedDB;
     NSUInteger (^syncPages)(NSUInteger) = ^NSUInteger(NSUInteger from) {
         void (^syncOne)(NSUInteger) = ^(NSUInteger at) {
             page_seal(file + (at % 16) * PAGE_SIZE);
+            fsync(fd);
             self->dirty--;
         };
         for (NSUInteger i = from; i < self->pages; i++) {

@@ -13,12 +13,12 @@ struct finder;
 
 /* One slice that was found. Valid as long as the finder. */
 struct find_candidate {
-    const char *path;     /* of the file, not of the bundle */
+    const char *path; /* of the file, not of the bundle */
     struct image_id id;
     const char *arch;
-    const char *name;     /* base name; for a dSYM the binary's name */
-    bool dwarf, symbols;  /* what it has */
-    size_t order;         /* of the -d option (and the path's place in it): the tie-break */
+    const char *name;    /* base name; for a dSYM the binary's name */
+    bool dwarf, symbols; /* what it has */
+    size_t order;        /* of the -d option (and the path's place in it): the tie-break */
 };
 
 /* Says what could not be read while looking: one call per path. */
@@ -27,29 +27,36 @@ typedef void (*find_complain)(void *ctx, const char *path, const struct err *why
 enum st finder_new(struct finder **out, struct err *e) BASE_MUST_USE;
 void finder_free(struct finder *f);
 
-/* Adds a file, a dSYM bundle or a folder (recursive; `._*` and `.DS_Store` skipped; symbolic links to folders followed once, no loops; at
- * most some million entries). What is no object file is skipped in folders, and an error when named itself (ERR_FORMAT). ST_NONE: no such
- * path. A damaged file among others goes to complain and the rest is still added. Only headers are read.
- * Not thread safe; once filled, finder_find may be called from several threads. */
-enum st finder_add(struct finder *f, const char *path, find_complain complain, void *ctx, struct err *e)
-    BASE_MUST_USE;
-/* Adds build-id folder roots (<root>/.build-id/ab/cdef.debug), e.g. /usr/lib/debug; looked up lazily. */
+/* Adds a file, a dSYM bundle or a folder (recursive; `._*` and `.DS_Store` skipped; symbolic links
+ * to folders followed once, no loops; at most some million entries). What is no object file is
+ * skipped in folders, and an error when named itself (ERR_FORMAT). ST_NONE: no such path. A damaged
+ * file among others goes to complain and the rest is still added. Only headers are read. Not thread
+ * safe; once filled, finder_find may be called from several threads. */
+enum st finder_add(struct finder *f, const char *path, find_complain complain, void *ctx,
+                   struct err *e) BASE_MUST_USE;
+/* Adds build-id folder roots (<root>/.build-id/ab/cdef.debug), e.g. /usr/lib/debug; looked up
+ * lazily. */
 enum st finder_add_build_id_root(struct finder *f, const char *root, struct err *e) BASE_MUST_USE;
 
 /* The best file for the id: DWARF beats symbols, then order. ST_NONE: none. */
 enum st finder_find(struct finder *f, const struct image_id *id, const struct find_candidate **out,
                     struct err *e) BASE_MUST_USE;
-/* All files of the id, best first (a dSYM, and the binary it was made from, which has LC_FUNCTION_STARTS): *count <= max written. */
-void finder_find_all(struct finder *f, const struct image_id *id, const struct find_candidate **out, size_t max,
-                     size_t *count);
-/* For a verdict: a candidate of the same name (case-sensitive base name; without extension too) and another id; prefers the same arch. NULL: none. */
-const struct find_candidate *finder_nearest(const struct finder *f, const char *name, const char *arch);
+/* All files of the id, best first (a dSYM, and the binary it was made from, which has
+ * LC_FUNCTION_STARTS): *count <= max written. */
+void finder_find_all(struct finder *f, const struct image_id *id, const struct find_candidate **out,
+                     size_t max, size_t *count);
+/* For a verdict: a candidate of the same name (case-sensitive base name; without extension too) and
+ * another id; prefers the same arch. NULL: none. */
+const struct find_candidate *finder_nearest(const struct finder *f, const char *name,
+                                            const char *arch);
 size_t finder_count(const struct finder *f);
 const struct find_candidate *finder_candidate(const struct finder *f, size_t i);
 
-/* ELF: the separate debug file of a stripped one: by build-id under the roots, by .gnu_debuglink beside the file, in
- * .debug/ and under the roots (CRC checked; GDB manual, "Separate Debug Files"). path is malloc'ed. ST_NONE: none. */
-enum st find_separate_debug(const struct object_slice *s, const char *object_file_path, const char *const *roots,
-                            size_t root_count, char **path, struct err *e) BASE_MUST_USE;
+/* ELF: the separate debug file of a stripped one: by build-id under the roots, by .gnu_debuglink
+ * beside the file, in .debug/ and under the roots (CRC checked; GDB manual, "Separate Debug
+ * Files"). path is malloc'ed. ST_NONE: none. */
+enum st find_separate_debug(const struct object_slice *s, const char *object_file_path,
+                            const char *const *roots, size_t root_count, char **path,
+                            struct err *e) BASE_MUST_USE;
 
 #endif

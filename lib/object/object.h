@@ -1,5 +1,5 @@
-/* What a binary is: Mach-O (thin, universal, dSYM companion) or ELF, as slices with an identity, segments,
- * sections and symbols. One file, any number of slices (architectures). */
+/* What a binary is: Mach-O (thin, universal, dSYM companion) or ELF, as slices with an identity,
+ * segments, sections and symbols. One file, any number of slices (architectures). */
 #ifndef STALLKIT_OBJECT_OBJECT_H
 #define STALLKIT_OBJECT_OBJECT_H
 
@@ -15,10 +15,10 @@ struct object_slice; /* one architecture of it; lives as long as its object */
 
 enum object_format { OBJECT_MACHO = 1, OBJECT_ELF };
 
-/* Opens a file. ST_NONE: it is no object file (or Java's 0xCAFEBABE). ST_ERR: it is one, and its headers are damaged, or it
- * cannot be read. Damage in one slice of a universal file costs that slice: it is then absent, and
- * object_damage tells. An object is immutable once open, but for the cache of inflated sections, which is
- * guarded: several threads may use it. */
+/* Opens a file. ST_NONE: it is no object file (or Java's 0xCAFEBABE). ST_ERR: it is one, and its
+ * headers are damaged, or it cannot be read. Damage in one slice of a universal file costs that
+ * slice: it is then absent, and object_damage tells. An object is immutable once open, but for the
+ * cache of inflated sections, which is guarded: several threads may use it. */
 enum st object_open(struct object **out, const char *path, struct err *e) BASE_MUST_USE;
 /* As object_open over bytes that the caller keeps alive; name is for messages and copied. */
 enum st object_open_bytes(struct object **out, const char *name, const void *bytes, size_t len,
@@ -31,8 +31,9 @@ const char *object_path(const struct object *o);
 const char *object_damage(const struct object *o);
 size_t object_slice_count(const struct object *o);
 const struct object_slice *object_slice(const struct object *o, size_t i);
-/* The slice of this architecture (arch names: i386, x86_64, x86_64h, armv6, armv7, armv7s, armv7k, arm64, arm64e, arm64_32,
- * aarch64 = arm64, …), or of this id; NULL if there is none. A zero id matches nothing. */
+/* The slice of this architecture (arch names: i386, x86_64, x86_64h, armv6, armv7, armv7s, armv7k,
+ * arm64, arm64e, arm64_32, aarch64 = arm64, …), or of this id; NULL if there is none. A zero id
+ * matches nothing. */
 const struct object_slice *object_slice_by_arch(const struct object *o, const char *arch);
 const struct object_slice *object_slice_by_id(const struct object *o, const struct image_id *id);
 
@@ -44,38 +45,51 @@ unsigned object_slice_address_size(const struct object_slice *s);
 bool object_slice_big_endian(const struct object_slice *s);
 /* Is it 32-bit ARM, where bit 0 of a code address marks Thumb? */
 bool object_slice_is_arm32(const struct object_slice *s);
-/* The file's own base: vmaddr of __TEXT, or the lowest PT_LOAD page-truncated (DESIGN address rule 1). */
+/* The file's own base: vmaddr of __TEXT, or the lowest PT_LOAD page-truncated (DESIGN address rule
+ * 1). */
 uint64_t object_slice_base(const struct object_slice *s);
-/* First address past the text segment / the last executable PT_LOAD: an address at or beyond it is no code. */
+/* First address past the text segment / the last executable PT_LOAD: an address at or beyond it is
+ * no code. */
 uint64_t object_slice_text_end(const struct object_slice *s);
 
-/* A section by its DWARF name without dots or underscores ("debug_info", "debug_line_str", "eh_frame", "text"): bytes,
- * inflated if compressed (SHF_COMPRESSED zlib and zstd, .zdebug_*, __zdebug_*) and kept by the object until
- * it is closed, and its address. ST_NONE: there is none (or it has no bytes in this file). */
-enum st object_section(const struct object_slice *s, const char *name, const uint8_t **bytes, size_t *len,
-                       uint64_t *address, struct err *e) BASE_MUST_USE;
+/* A section by its DWARF name without dots or underscores ("debug_info", "debug_line_str",
+ * "eh_frame", "text"): bytes, inflated if compressed (SHF_COMPRESSED zlib and zstd, .zdebug_*,
+ * __zdebug_*) and kept by the object until it is closed, and its address. ST_NONE: there is none
+ * (or it has no bytes in this file). */
+enum st object_section(const struct object_slice *s, const char *name, const uint8_t **bytes,
+                       size_t *len, uint64_t *address, struct err *e) BASE_MUST_USE;
 /* Does it have a non-empty debug_info, without inflating it? */
 bool object_has_dwarf(const struct object_slice *s);
 
-/* A function symbol: [address, address + size), where the end is the next function start, symbol, or the
- * section's end (DESIGN address rule 4). */
+/* Does it have a symbol table, without reading it? (It may still name no code.) */
+bool object_has_symbols(const struct object_slice *s);
+
+/* A function symbol: [address, address + size), where the end is the next function start, symbol,
+ * or the section's end (DESIGN address rule 4). */
 struct object_symbol {
     uint64_t address; /* Thumb bit cleared */
     uint64_t size;
-    const char *name; /* as in the file, without Mach-O's leading underscore; lives as long as the object */
+    const char *
+        name; /* as in the file, without Mach-O's leading underscore; lives as long as the object */
 };
 
-/* Code symbols sorted by address, one per address (global before local, then file order; aliases dropped), built once and kept. Mach-O: N_SECT
- * symbols in sections with instructions, no stabs (N_FUN stabs' sizes are used where there are any); ELF: STT_FUNC / GNU_IFUNC / untyped code symbols of symtab, else dynsym. ST_NONE: no symbol. */
-enum st object_symbols(const struct object_slice *s, const struct object_symbol **out, size_t *count,
-                       struct err *e) BASE_MUST_USE;
-/* Function starts (LC_FUNCTION_STARTS), ascending absolute file addresses with Thumb bits cleared, built once and kept. ST_NONE: none. */
+/* Code symbols sorted by address, one per address (global before local, then file order; aliases
+ * dropped), built once and kept. Mach-O: N_SECT symbols in sections with instructions, no stabs
+ * (N_FUN stabs' sizes are used where there are any); ELF: STT_FUNC / GNU_IFUNC / untyped code
+ * symbols of symtab, else dynsym. ST_NONE: no symbol. */
+enum st object_symbols(const struct object_slice *s, const struct object_symbol **out,
+                       size_t *count, struct err *e) BASE_MUST_USE;
+/* Function starts (LC_FUNCTION_STARTS), ascending absolute file addresses with Thumb bits cleared,
+ * built once and kept. ST_NONE: none. */
 enum st object_function_starts(const struct object_slice *s, const uint64_t **out, size_t *count,
                                struct err *e) BASE_MUST_USE;
 
-/* ELF: file name and CRC of .gnu_debuglink, name and build-id of .gnu_debugaltlink. ST_NONE: none. */
-enum st object_debuglink(const struct object_slice *s, const char **name, uint32_t *crc, struct err *e);
-enum st object_debugaltlink(const struct object_slice *s, const char **name, struct image_id *id, struct err *e);
+/* ELF: file name and CRC of .gnu_debuglink, name and build-id of .gnu_debugaltlink. ST_NONE: none.
+ */
+enum st object_debuglink(const struct object_slice *s, const char **name, uint32_t *crc,
+                         struct err *e);
+enum st object_debugaltlink(const struct object_slice *s, const char **name, struct image_id *id,
+                            struct err *e);
 
 /* Sections, for tools that show or test them: index 0 … count-1. */
 struct object_section_info {

@@ -1,0 +1,250 @@
+/* ELF headers through libelf: sections, program headers, build-id.
+ *
+ * libelf is given our mapped bytes (elf_memory) and asked for headers, which it swaps and checks;
+ * what sections hold is read from our own bytes, range-checked, so that no lock is needed for it.
+ * Its handle is not thread safe: after opening it is used under the object's lock. */
+#include <gelf.h>
+#include <libelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "object/object.h"
+#include "object/object_private.h"
+#include "object/elffile_private.h"
+
+enum {
+    PAGE_SIZE_MIN = 4096, /* what the kernel truncates a segment's address to */
+    SHF_COMPRESSED_BIT = 1 << 11,
+    NOTE_BUILD_ID = 3, /* NT_GNU_BUILD_ID */
+};
+
+bool elffile_is(const uint8_t *bytes, size_t len) {
+    return len >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0;
+}
+
+enum st elffile_error(const struct object *o, const char *what, struct err *e) {
+    int code = elf_errno();
+    const char *why = code != 0 ? elf_errmsg(code) : NULL;
+    return err_set(e, ERR_FORMAT, "bad %s in '%s': %s", what, o->path, why ? why : "no ELF file");
+}
+
+/* --- sections --- */
+
+static enum st section_names(struct object *o, struct string_table *names, struct err *e) {
+    size_t index;
+    *names = (struct string_table){0};
+    if (elf_getshdrstrndx(o->elf, &index) != 0) {
+        return elffile_error(o, "section name table", e);
+    }
+    GElf_Shdr header;
+    Elf_Scn *scn = index != SHN_UNDEF ? elf_getscn(o->elf, index) : NULL;
+    if (!scn) {
+        return ST_OK; /* sections without names */
+    }
+    if (!gelf_getshdr(scn, &header)) {
+        return elffile_error(o, "section name table", e);
+    }
+    if (header.sh_type == SHT_NOBITS || !checked_range(header.sh_offset, header.sh_size, o->size)) {
+        return err_at(e, ERR_TRUNCATED, o->path, header.sh_offset,
+                      "section name table past end of file");
+    }
+    *names = string_table_init(o->bytes + (size_t)header.sh_offset, (size_t)header.sh_size);
+    return ST_OK;
+}
+
+/* libelf takes a table of section headers past the end of the file for none at all. */
+static enum st check_section_headers(const struct object *o, const GElf_Ehdr *header,
+                                     struct err *e) {
+    uint64_t size = (uint64_t)header->e_shnum * header->e_shentsize;
+    if (header->e_shoff != 0 && !checked_range(header->e_shoff, size, o->size)) {
+        return err_at(e, ERR_TRUNCATED, o->path, header->e_shoff,
+                      "section headers past end of file");
+    }
+    return ST_OK;
+}
+
+static enum st read_sections(struct object_slice *s, struct err *e) {
+    struct object *o = s->object;
+    struct string_table names;
+    size_t count;
+    enum st st = section_names(o, &names, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    if (elf_getshdrnum(o->elf, &count) != 0) {
+        return elffile_error(o, "section headers", e);
+    }
+    s->sections = arena_array(&o->arena, count, sizeof *s->sections);
+    if (!s->sections) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < count && st == ST_OK; i++) {
+        GElf_Shdr h;
+        Elf_Scn *scn = elf_getscn(o->elf, i);
+        if (!scn || !gelf_getshdr(scn, &h)) {
+            return elffile_error(o, "section headers", e);
+        }
+        struct section *sec = &s->sections[i];
+        const char *name = string_table_get(&names, h.sh_name);
+        *sec = (struct section){
+            .name = name ? name : "",
+            .address = h.sh_addr,
+            .size = h.sh_size,
+            .offset = h.sh_offset,
+            .code = (h.sh_flags & SHF_EXECINSTR) != 0 && (h.sh_flags & SHF_ALLOC) != 0,
+            .has_bytes = h.sh_type != SHT_NULL && h.sh_type != SHT_NOBITS,
+        };
+        bool table = h.sh_type == SHT_SYMTAB || h.sh_type == SHT_DYNSYM;
+        s->has_symbols |= table && h.sh_size > h.sh_entsize; /* entry 0 is no symbol */
+        st = section_classify(o, sec, (h.sh_flags & SHF_COMPRESSED_BIT) != 0, e);
+    }
+    s->section_count = count;
+    return st;
+}
+
+/* --- program headers --- */
+
+/* Base = the lowest PT_LOAD, page-truncated (DESIGN address rule 1). A file without program headers
+ * (dwz's common file) has none. */
+static enum st read_segments(struct object_slice *s, struct err *e) {
+    struct object *o = s->object;
+    size_t count;
+    if (elf_getphdrnum(o->elf, &count) != 0) {
+        return elffile_error(o, "program headers", e);
+    }
+    bool loaded = false;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr h;
+        if (i > INT32_MAX || !gelf_getphdr(o->elf, (int)i, &h)) {
+            return elffile_error(o, "program headers", e);
+        }
+        if (h.p_type != PT_LOAD) {
+            continue;
+        }
+        uint64_t page = h.p_vaddr & ~(uint64_t)(PAGE_SIZE_MIN - 1), end;
+        s->base = !loaded || page < s->base ? page : s->base;
+        loaded = true;
+        if (!checked_add_u64(h.p_vaddr, h.p_memsz, &end)) {
+            return err_set(e, ERR_FORMAT, "segment %zu of '%s' wraps around the address space", i,
+                           o->path);
+        }
+        if ((h.p_flags & PF_X) != 0 && end > s->text_end) {
+            s->text_end = end;
+        }
+    }
+    return ST_OK;
+}
+
+/* --- build-id --- */
+
+/* Looks for the build-id among notes; ST_NONE: not here. */
+static enum st id_from_notes(Elf_Data *notes, struct image_id *id) {
+    GElf_Nhdr note;
+    size_t pos = 0, name_at, desc_at, next;
+    while ((next = gelf_getnote(notes, pos, &note, &name_at, &desc_at)) > pos) {
+        const char *bytes = notes->d_buf;
+        if (note.n_type == NOTE_BUILD_ID && note.n_namesz == sizeof "GNU" &&
+            memcmp(bytes + name_at, "GNU", sizeof "GNU") == 0 && note.n_descsz > 0 &&
+            note.n_descsz <= IMAGE_ID_MAX) {
+            id->kind = IMAGE_ID_BUILD;
+            id->len = (uint8_t)note.n_descsz;
+            memcpy(id->bytes, bytes + desc_at, note.n_descsz);
+            return ST_OK;
+        }
+        pos = next;
+    }
+    return ST_NONE;
+}
+
+/* Sections first: in a separate debug file the program headers' offsets are stale. A file whose
+ * notes are damaged has no id, which is no reason to refuse it. */
+static void read_build_id(struct object_slice *s) {
+    Elf *elf = s->object->elf;
+    GElf_Shdr h;
+    for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+        bool note = gelf_getshdr(scn, &h) && h.sh_type == SHT_NOTE;
+        Elf_Data *data = note ? elf_getdata(scn, NULL) : NULL;
+        if (data && data->d_buf && id_from_notes(data, &s->id) == ST_OK) {
+            return;
+        }
+    }
+    size_t count;
+    if (elf_getphdrnum(elf, &count) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < count && i <= INT32_MAX; i++) {
+        GElf_Phdr p;
+        if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_NOTE || p.p_offset > INT64_MAX ||
+            !checked_range(p.p_offset, p.p_filesz, s->size)) {
+            continue;
+        }
+        Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)p.p_offset, (size_t)p.p_filesz,
+                                              p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+        if (data && data->d_buf && id_from_notes(data, &s->id) == ST_OK) {
+            return;
+        }
+    }
+}
+
+/* --- the file --- */
+
+static enum st read_headers(struct object_slice *s, struct err *e) {
+    struct object *o = s->object;
+    GElf_Ehdr header;
+    if (!gelf_getehdr(o->elf, &header)) {
+        return elffile_error(o, "ELF header", e);
+    }
+    if (header.e_type == ET_CORE) {
+        return ST_NONE;
+    }
+    if (header.e_type == ET_REL) {
+        return err_set(e, ERR_UNSUPPORTED, "'%s' is not linked yet: its code has no addresses",
+                       o->path);
+    }
+    s->address_size = gelf_getclass(o->elf) == ELFCLASS64 ? 8 : 4;
+    s->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
+    s->arm32 = header.e_machine == EM_ARM;
+    elffile_arch_name(header.e_machine, s->address_size, s->big_endian, s->arch);
+    enum st st = check_section_headers(o, &header, e);
+    if (st == ST_OK) {
+        st = read_sections(s, e);
+    }
+    if (st == ST_OK) {
+        st = read_segments(s, e);
+    }
+    if (st == ST_OK) {
+        read_build_id(s);
+    }
+    return st;
+}
+
+enum st elffile_open(struct object *o, struct err *e) {
+    if (elf_version(EV_CURRENT) == EV_NONE) {
+        return elffile_error(o, "format version", e);
+    }
+    /* elf_memory does not write to the bytes unless it is asked to update the file. */
+    o->elf = elf_memory((char *)(uintptr_t)o->bytes, o->size);
+    if (!o->elf || elf_kind(o->elf) != ELF_K_ELF) {
+        return elffile_error(o, "ELF header", e);
+    }
+    o->slices = arena_array(&o->arena, 1, sizeof *o->slices);
+    struct slice_cache *cache = calloc(1, sizeof *cache);
+    if (!o->slices || !cache) {
+        free(cache);
+        return err_nomem(e);
+    }
+    struct object_slice *s = &o->slices[0];
+    *s = (struct object_slice){
+        .object = o, .format = OBJECT_ELF, .bytes = o->bytes, .size = o->size, .cache = cache};
+    o->slice_count = 1; /* from here on object_close frees the cache */
+    return read_headers(s, e);
+}
+
+void elffile_close(struct object *o) {
+    if (o->elf) {
+        elf_end(o->elf);
+        o->elf = NULL;
+    }
+}

@@ -1,0 +1,184 @@
+/* ELF symbols through libelf, and the sections that name a separate debug file. */
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "object/elffile_private.h"
+#include "object/object.h"
+#include "object/object_private.h"
+
+/* A symbol table and what belongs to it. */
+struct elf_table {
+    const struct object_slice *slice;
+    Elf_Data *symbols, *wide_indexes; /* wide_indexes: SHT_SYMTAB_SHNDX, NULL if there is none */
+    struct string_table names;
+    size_t count;
+};
+
+/* ARM ELF ABI (AAELF32 §5.5.5, AAELF64 §5.7.1) and RISC-V psABI: $a, $d, $t, $x, with a suffix or
+ * an instruction set behind, mark what the bytes are and name nothing. */
+static bool is_mapping_symbol(const char *name) {
+    return name[0] == '$' && name[1] != '\0' && strchr("adtx", name[1]) != NULL;
+}
+
+static bool is_code_type(unsigned type) {
+    return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+}
+
+/* Fills raw and returns true if the symbol names code that is in its section. */
+static bool take_symbol(const struct elf_table *t, const GElf_Sym *sym, uint32_t wide_index,
+                        struct raw_symbol *raw) {
+    const struct object_slice *s = t->slice;
+    unsigned type = GELF_ST_TYPE(sym->st_info);
+    size_t index = sym->st_shndx == SHN_XINDEX ? wide_index : sym->st_shndx;
+    bool reserved = sym->st_shndx >= SHN_LORESERVE && sym->st_shndx != SHN_XINDEX;
+    if (!is_code_type(type) || index == SHN_UNDEF || reserved || index >= s->section_count) {
+        return false;
+    }
+    const struct section *sec = &s->sections[index];
+    uint64_t address = s->arm32 ? sym->st_value & ~(uint64_t)1 : sym->st_value;
+    const char *name = string_table_get(&t->names, sym->st_name);
+    bool inside = address >= sec->address && address - sec->address < sec->size;
+    if (!sec->code || !inside || !name || name[0] == '\0' || is_mapping_symbol(name)) {
+        return false;
+    }
+    *raw = (struct raw_symbol){.address = address,
+                               .size = sym->st_size,
+                               .limit = UINT64_MAX,
+                               .name = name,
+                               .global = GELF_ST_BIND(sym->st_info) != STB_LOCAL,
+                               .typed = type != STT_NOTYPE};
+    (void)checked_add_u64(sec->address, sec->size, &raw->limit);
+    return true;
+}
+
+static enum st read_table(const struct elf_table *t, raw_symbols *out, struct err *e) {
+    for (size_t i = 1; i < t->count && i <= INT32_MAX; i++) {
+        GElf_Sym sym;
+        Elf32_Word wide_index = 0;
+        struct raw_symbol raw;
+        if (!gelf_getsymshndx(t->symbols, t->wide_indexes, (int)i, &sym, &wide_index) ||
+            !take_symbol(t, &sym, wide_index, &raw)) {
+            continue;
+        }
+        raw.order = (uint32_t)i;
+        if (!VEC_PUSH(out, raw)) {
+            return err_nomem(e);
+        }
+    }
+    return ST_OK;
+}
+
+/* The table of wide section indexes that belongs to symbol table `of`; NULL if there is none. */
+static Elf_Data *find_wide_indexes(Elf *elf, size_t of) {
+    GElf_Shdr h;
+    for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+        if (gelf_getshdr(scn, &h) && h.sh_type == SHT_SYMTAB_SHNDX && h.sh_link == of) {
+            return elf_getdata(scn, NULL);
+        }
+    }
+    return NULL;
+}
+
+static enum st open_table(const struct object_slice *s, Elf_Scn *scn, const GElf_Shdr *h,
+                          struct elf_table *t, struct err *e) {
+    struct object *o = s->object;
+    *t = (struct elf_table){.slice = s, .symbols = elf_getdata(scn, NULL)};
+    size_t entry = gelf_fsize(o->elf, ELF_T_SYM, 1, EV_CURRENT);
+    if (!t->symbols || entry == 0) {
+        return elffile_error(o, "symbol table", e);
+    }
+    t->count = t->symbols->d_size / entry;
+    t->wide_indexes = find_wide_indexes(o->elf, elf_ndxscn(scn));
+    struct reader r = slice_reader(s);
+    if (h->sh_link < s->section_count && s->sections[h->sh_link].has_bytes) {
+        const struct section *strings = &s->sections[h->sh_link];
+        reader_seek(&r, strings->offset);
+        const uint8_t *bytes = reader_bytes(&r, strings->size);
+        enum st st = reader_check(&r, e, "string table");
+        if (st != ST_OK) {
+            return st;
+        }
+        t->names = string_table_init(bytes, (size_t)strings->size);
+    }
+    return ST_OK;
+}
+
+static enum st read_tables_of_type(const struct object_slice *s, uint32_t type, raw_symbols *out,
+                                   struct err *e) {
+    GElf_Shdr h;
+    Elf *elf = s->object->elf;
+    for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+        if (!gelf_getshdr(scn, &h)) {
+            return elffile_error(s->object, "section headers", e);
+        }
+        if (h.sh_type == type) {
+            struct elf_table t;
+            enum st st = open_table(s, scn, &h, &t, e);
+            return st == ST_OK ? read_table(&t, out, e) : st; /* the gABI allows one of each */
+        }
+    }
+    return ST_OK;
+}
+
+enum st elffile_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e) {
+    enum st st = read_tables_of_type(s, SHT_SYMTAB, out, e);
+    if (st == ST_OK && out->len == 0) {
+        st = read_tables_of_type(s, SHT_DYNSYM, out, e);
+    }
+    return st;
+}
+
+/* GDB manual, "Separate Debug Files": a name, NUL, padding to 4 bytes, a CRC-32 of the file. */
+enum st object_debuglink(const struct object_slice *s, const char **name, uint32_t *crc,
+                         struct err *e) {
+    const uint8_t *bytes;
+    size_t len, name_len;
+    enum st st = s->format == OBJECT_ELF ? object_section(s, "gnu_debuglink", &bytes, &len, NULL, e)
+                                         : ST_NONE;
+    if (st != ST_OK) {
+        return st;
+    }
+    struct reader r = reader_init(s->object->path, bytes, len);
+    r.big_endian = s->big_endian;
+    const char *text = reader_cstr(&r, &name_len);
+    reader_skip(&r, (4 - reader_pos(&r) % 4) % 4);
+    uint32_t sum = reader_u32(&r);
+    if ((st = reader_check(&r, e, ".gnu_debuglink")) != ST_OK) {
+        return st;
+    }
+    if (name_len == 0) {
+        return err_set(e, ERR_FORMAT, ".gnu_debuglink of '%s' names no file", s->object->path);
+    }
+    *name = text;
+    *crc = sum;
+    return ST_OK;
+}
+
+/* dwz(1): a name, NUL, the build-id of the file. */
+enum st object_debugaltlink(const struct object_slice *s, const char **name, struct image_id *id,
+                            struct err *e) {
+    const uint8_t *bytes;
+    size_t len, name_len;
+    enum st st = s->format == OBJECT_ELF
+                     ? object_section(s, "gnu_debugaltlink", &bytes, &len, NULL, e)
+                     : ST_NONE;
+    if (st != ST_OK) {
+        return st;
+    }
+    struct reader r = reader_init(s->object->path, bytes, len);
+    const char *text = reader_cstr(&r, &name_len);
+    if ((st = reader_check(&r, e, ".gnu_debugaltlink")) != ST_OK) {
+        return st;
+    }
+    size_t id_len = reader_left(&r);
+    if (name_len == 0 || id_len == 0 || id_len > IMAGE_ID_MAX) {
+        return err_set(e, ERR_FORMAT, ".gnu_debugaltlink of '%s' is damaged", s->object->path);
+    }
+    *id = (struct image_id){.kind = IMAGE_ID_BUILD, .len = (uint8_t)id_len};
+    memcpy(id->bytes, reader_bytes(&r, id_len), id_len);
+    *name = text;
+    return ST_OK;
+}

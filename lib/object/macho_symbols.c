@@ -1,0 +1,202 @@
+/* Mach-O symbols (<mach-o/nlist.h>, <mach-o/stab.h>) and LC_FUNCTION_STARTS. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "object/object_private.h"
+
+enum {
+    NLIST_SIZE_32 = 12,
+    NLIST_SIZE_64 = 16,
+    N_STAB = 0xe0, /* n_type: any of these bits = a debugger's entry */
+    N_TYPE = 0x0e,
+    N_EXT = 0x01,
+    N_SECT = 0x0e,
+    N_FUN = 0x24,
+    NO_SECT = 0,
+};
+
+struct nlist_entry {
+    uint32_t name;
+    uint8_t type, section;
+    uint64_t value;
+};
+
+/* Walks the symbol table. */
+struct nlist_walk {
+    const struct object_slice *slice;
+    struct reader table;
+    struct string_table names;
+    raw_symbols *out;
+    uint32_t index;
+    /* The function that the stabs speak about: N_FUN with its address is followed by N_FUN with its
+     * size. */
+    bool in_function;
+    uint64_t function;
+    VEC(struct raw_symbol) sized;
+};
+
+static struct nlist_entry read_entry(struct reader *r, bool is_64) {
+    struct nlist_entry n;
+    n.name = reader_u32(r);
+    n.type = reader_u8(r);
+    n.section = reader_u8(r);
+    reader_skip(r, 2); /* n_desc: N_ARM_THUMB_DEF tells nothing that the caller needs */
+    n.value = is_64 ? reader_u64(r) : reader_u32(r);
+    return n;
+}
+
+/* Labels that the assembler and the linker make: no function's name. Darwin's assembler keeps `L…`
+ * to itself, `l…` may survive into an object, `ltmpN` stands at the start of a section. */
+static bool is_private_label(const char *name) {
+    if (name[0] == 'L' || (name[0] == 'l' && name[1] == '_')) {
+        return true;
+    }
+    return strncmp(name, "ltmp", 4) == 0 && name[4] >= '0' && name[4] <= '9';
+}
+
+/* The section of an entry if it holds instructions and the address, else NULL. */
+static const struct section *code_section(const struct object_slice *s, uint8_t number,
+                                          uint64_t address) {
+    if (number == NO_SECT || number > s->section_count) {
+        return NULL;
+    }
+    const struct section *sec = &s->sections[number - 1];
+    bool inside = address >= sec->address && address - sec->address < sec->size;
+    return sec->code && inside ? sec : NULL;
+}
+
+static uint64_t code_address(const struct object_slice *s, uint64_t value) {
+    return s->arm32 ? value & ~(uint64_t)1 : value;
+}
+
+/* ld64 writes a pair of N_FUN stabs per function: (name, section, address), ("", NO_SECT, size). */
+static bool note_stab(struct nlist_walk *w, const struct nlist_entry *n) {
+    if (n->type != N_FUN) {
+        return true;
+    }
+    if (n->section != NO_SECT) {
+        w->in_function = true;
+        w->function = code_address(w->slice, n->value);
+        return true;
+    }
+    bool usable = w->in_function && n->value > 0;
+    w->in_function = false;
+    struct raw_symbol sized = {.address = w->function, .size = n->value};
+    return !usable || VEC_PUSH(&w->sized, sized);
+}
+
+static bool note_symbol(struct nlist_walk *w, const struct nlist_entry *n) {
+    uint64_t address = code_address(w->slice, n->value);
+    const struct section *sec = code_section(w->slice, n->section, address);
+    const char *name = string_table_get(&w->names, n->name);
+    if ((n->type & N_TYPE) != N_SECT || !sec || !name || name[0] == '\0') {
+        return true;
+    }
+    bool global = (n->type & N_EXT) != 0;
+    if (!global && is_private_label(name)) {
+        return true;
+    }
+    uint64_t limit = UINT64_MAX;
+    (void)checked_add_u64(sec->address, sec->size, &limit);
+    struct raw_symbol raw = {.address = address,
+                             .limit = limit,
+                             .name = name[0] == '_' ? name + 1 : name,
+                             .order = w->index,
+                             .global = global,
+                             .typed = true};
+    return VEC_PUSH(w->out, raw);
+}
+
+static int compare_address(const void *a, const void *b) {
+    const struct raw_symbol *x = a, *y = b;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Gives the symbols the sizes that the stabs told. */
+static void apply_sizes(struct nlist_walk *w) {
+    if (w->sized.len == 0) {
+        return;
+    }
+    qsort(w->sized.data, w->sized.len, sizeof *w->sized.data, compare_address);
+    for (size_t i = 0; i < w->out->len; i++) {
+        const struct raw_symbol *hit = bsearch(&w->out->data[i], w->sized.data, w->sized.len,
+                                               sizeof *w->sized.data, compare_address);
+        if (hit) {
+            w->out->data[i].size = hit->size;
+        }
+    }
+}
+
+static enum st walk_entries(struct nlist_walk *w, uint32_t count, struct err *e) {
+    bool is_64 = w->slice->address_size == 8;
+    for (; w->index < count; w->index++) {
+        struct nlist_entry n = read_entry(&w->table, is_64);
+        bool stab = (n.type & N_STAB) != 0;
+        if (!(stab ? note_stab(w, &n) : note_symbol(w, &n))) {
+            return err_nomem(e);
+        }
+    }
+    apply_sizes(w);
+    return ST_OK;
+}
+
+enum st macho_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e) {
+    const struct macho_tables *t = &s->macho;
+    if (t->symbol_count == 0) {
+        return ST_NONE;
+    }
+    uint64_t entry_size = s->address_size == 8 ? NLIST_SIZE_64 : NLIST_SIZE_32;
+    struct nlist_walk w = {.slice = s, .table = slice_reader(s), .out = out};
+    struct reader strings = slice_reader(s);
+    reader_seek(&w.table, t->symbol_offset);
+    w.table = reader_sub(&w.table, entry_size * t->symbol_count, NULL);
+    reader_seek(&strings, t->string_offset);
+    const uint8_t *text = reader_bytes(&strings, t->string_size);
+    enum st st = reader_check(&w.table, e, "symbol table");
+    if (st != ST_OK || (st = reader_check(&strings, e, "string table")) != ST_OK) {
+        return st;
+    }
+    w.names = string_table_init(text, t->string_size);
+    st = walk_entries(&w, t->symbol_count, e);
+    VEC_RELEASE(&w.sized);
+    return st;
+}
+
+/* A ULEB128 per function: the distance from the one before, the first from the start of __TEXT; 0
+ * ends the list. On 32-bit ARM bit 0 of the running sum marks Thumb. */
+enum st macho_read_starts(const struct object_slice *s, uint64_t **out, size_t *count,
+                          struct err *e) {
+    if (s->macho.starts_size == 0) {
+        return ST_NONE;
+    }
+    struct reader all = slice_reader(s);
+    reader_seek(&all, s->macho.starts_offset);
+    struct reader r = reader_sub(&all, s->macho.starts_size, NULL);
+    VEC(uint64_t) starts = {0};
+    enum st st = reader_check(&r, e, "function starts");
+    uint64_t sum = s->base;
+    while (st == ST_OK && reader_left(&r) > 0) {
+        uint64_t at = r.origin + reader_pos(&r);
+        uint64_t delta = reader_uleb128(&r);
+        if ((st = reader_check(&r, e, "function starts")) != ST_OK || delta == 0) {
+            break;
+        }
+        if (!checked_add_u64(sum, delta, &sum) || sum >= s->text_end) {
+            st = err_at(e, ERR_FORMAT, r.name, at, "function start outside of the text segment");
+            break;
+        }
+        uint64_t start = code_address(s, sum);
+        bool same = starts.len > 0 && starts.data[starts.len - 1] == start;
+        if (!same && !VEC_PUSH(&starts, start)) {
+            st = err_nomem(e);
+        }
+    }
+    if (st != ST_OK || starts.len == 0) {
+        VEC_RELEASE(&starts);
+        return st == ST_OK ? ST_NONE : st;
+    }
+    *out = starts.data;
+    *count = starts.len;
+    return ST_OK;
+}

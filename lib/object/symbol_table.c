@@ -1,0 +1,183 @@
+/* Symbols and function starts of a slice, built at first use and kept: what is common to the
+ * formats. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "object/object.h"
+#include "object/object_private.h"
+
+struct string_table string_table_init(const uint8_t *bytes, size_t len) {
+    struct string_table t = {.bytes = (const char *)bytes, .usable = len};
+    while (t.usable > 0 && bytes[t.usable - 1] != '\0') {
+        t.usable--;
+    }
+    return t;
+}
+
+const char *string_table_get(const struct string_table *t, uint64_t offset) {
+    return offset < t->usable ? t->bytes + (size_t)offset : NULL;
+}
+
+/* By address; at one address the symbol that keeps its name comes first: the largest, a global one,
+ * the later in the file. This is llvm-symbolizer's choice, and it prefers `malloc` to
+ * `__libc_malloc`. */
+static int compare_symbols(const void *a, const void *b) {
+    const struct raw_symbol *x = a, *y = b;
+    if (x->address != y->address) {
+        return x->address < y->address ? -1 : 1;
+    }
+    if (x->size != y->size) {
+        return x->size > y->size ? -1 : 1;
+    }
+    if (x->global != y->global) {
+        return x->global ? -1 : 1;
+    }
+    return x->order > y->order ? -1 : x->order < y->order;
+}
+
+/* Drops aliases, and labels without type and size that lie inside a function of known size (GDB and
+ * elfutils do so too; llvm-symbolizer does not). raw is sorted. */
+static void drop_hidden(raw_symbols *raw) {
+    size_t kept = 0;
+    uint64_t covered = 0; /* end of the sized functions so far */
+    for (size_t i = 0; i < raw->len; i++) {
+        const struct raw_symbol s = raw->data[i];
+        bool alias = kept > 0 && raw->data[kept - 1].address == s.address;
+        bool label = !s.typed && s.size == 0 && s.address < covered;
+        if (alias || label) {
+            continue;
+        }
+        uint64_t end;
+        if (s.size > 0 && checked_add_u64(s.address, s.size, &end) && end > covered) {
+            covered = end < s.limit ? end : s.limit;
+        }
+        raw->data[kept++] = s;
+    }
+    raw->len = kept;
+}
+
+static uint64_t extent_end(const struct raw_symbol *s, const struct raw_symbol *next,
+                           const uint64_t *start, const uint64_t *starts_end) {
+    uint64_t end = s->limit, sized;
+    if (s->size > 0) {
+        return checked_add_u64(s->address, s->size, &sized) && sized < end ? sized : end;
+    }
+    if (next && next->address < end) {
+        end = next->address;
+    }
+    if (start < starts_end && *start < end) {
+        end = *start;
+    }
+    return end;
+}
+
+enum st symbols_finish(raw_symbols *raw, const uint64_t *starts, size_t start_count,
+                       struct object_symbol **out, size_t *count, struct err *e) {
+    if (raw->len == 0) {
+        return ST_NONE;
+    }
+    qsort(raw->data, raw->len, sizeof *raw->data, compare_symbols);
+    drop_hidden(raw);
+    struct object_symbol *symbols = calloc(raw->len, sizeof *symbols);
+    if (!symbols) {
+        return err_nomem(e);
+    }
+    const uint64_t *start = starts, *starts_end = starts ? starts + start_count : NULL;
+    for (size_t i = 0; i < raw->len; i++) {
+        const struct raw_symbol *s = &raw->data[i];
+        while (start < starts_end && *start <= s->address) {
+            start++;
+        }
+        const struct raw_symbol *next = i + 1 < raw->len ? s + 1 : NULL;
+        symbols[i] = (struct object_symbol){
+            .address = s->address,
+            .size = extent_end(s, next, start, starts_end) - s->address,
+            .name = s->name,
+        };
+    }
+    *out = symbols;
+    *count = raw->len;
+    return ST_OK;
+}
+
+/* --- built once; the object's lock is held --- */
+
+static void build_starts(const struct object_slice *s, struct lazy_table *t) {
+    uint64_t *starts = NULL;
+    t->st = s->format == OBJECT_MACHO ? macho_read_starts(s, &starts, &t->count, &t->err) : ST_NONE;
+    t->data = starts;
+}
+
+static enum st lazy_result(struct lazy_table *t, struct err *e) {
+    if (t->st != ST_ERR) {
+        return t->st;
+    }
+    err_set(e, t->err.code, "%s", t->err.text);
+    if (t->err.code == ERR_NOMEM) {
+        *t = (struct lazy_table){0}; /* the next try may find memory */
+    }
+    return ST_ERR;
+}
+
+static enum st starts_locked(const struct object_slice *s, struct err *e) {
+    struct lazy_table *t = &s->cache->starts;
+    if (!t->built) {
+        t->built = true;
+        build_starts(s, t);
+    }
+    return lazy_result(t, e);
+}
+
+static void build_symbols(const struct object_slice *s, struct lazy_table *t) {
+    /* Damaged function starts cost the exact ends, not the symbols. */
+    struct err why = {0};
+    enum st st = starts_locked(s, &why);
+    if (st == ST_ERR && why.code == ERR_NOMEM) {
+        t->st = err_nomem(&t->err);
+        return;
+    }
+    const struct lazy_table *starts = &s->cache->starts;
+    raw_symbols raw = {0};
+    t->st = s->format == OBJECT_MACHO ? macho_read_symbols(s, &raw, &t->err)
+                                      : elffile_read_symbols(s, &raw, &t->err);
+    if (t->st == ST_OK) {
+        struct object_symbol *symbols = NULL;
+        t->st = symbols_finish(&raw, starts->data, starts->count, &symbols, &t->count, &t->err);
+        t->data = symbols;
+    }
+    VEC_RELEASE(&raw);
+}
+
+enum st object_symbols(const struct object_slice *s, const struct object_symbol **out,
+                       size_t *count, struct err *e) {
+    struct lazy_table *t = &s->cache->symbols;
+    pthread_mutex_lock(&s->object->lock);
+    if (!t->built) {
+        t->built = true;
+        build_symbols(s, t);
+    }
+    enum st st = lazy_result(t, e);
+    if (st == ST_OK) {
+        *out = t->data;
+        *count = t->count;
+    }
+    pthread_mutex_unlock(&s->object->lock);
+    return st;
+}
+
+enum st object_function_starts(const struct object_slice *s, const uint64_t **out, size_t *count,
+                               struct err *e) {
+    pthread_mutex_lock(&s->object->lock);
+    enum st st = starts_locked(s, e);
+    if (st == ST_OK) {
+        *out = s->cache->starts.data;
+        *count = s->cache->starts.count;
+    }
+    pthread_mutex_unlock(&s->object->lock);
+    return st;
+}
+
+bool object_has_symbols(const struct object_slice *s) {
+    return s->has_symbols;
+}

@@ -1,0 +1,45 @@
+#include "base/hash.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+/* The SipHash paper's appendix A, and the first entries of the reference implementation's table:
+ * key 00 01 … 0f, input 00 01 … of growing length. */
+static void siphash_agrees_with_its_paper(void **state) {
+    (void)state;
+    uint8_t input[64];
+    for (size_t i = 0; i < sizeof input; i++) {
+        input[i] = (uint8_t)i;
+    }
+    assert_true(hash_bytes(input, 15) == UINT64_C(0xa129ca6149be45e5));
+    assert_true(hash_bytes(NULL, 0) == UINT64_C(0x726fdb47dd0e0e31));
+    assert_true(hash_bytes(input, 1) == UINT64_C(0x74f839c593dc67fd));
+    assert_true(hash_bytes(input, 8) == UINT64_C(0x93f5f5799a932462));
+    assert_true(hash_bytes(input, 63) == UINT64_C(0x958a324ceb064572));
+}
+
+static void integers_spread(void **state) {
+    (void)state;
+    /* The first outputs of SplitMix64 with seed 0 are the hashes of 0, gamma, 2 gamma … */
+    assert_true(hash_u64(0) == UINT64_C(0xe220a8397b1dcdaf));
+    assert_true(hash_u64(UINT64_C(0x9e3779b97f4a7c15)) == UINT64_C(0x6e789e6aa1b965f4));
+    unsigned buckets[256] = {0};
+    for (uint64_t i = 0; i < 256 * 64; i++) {
+        buckets[hash_u64(i << 12) & 255]++;
+    }
+    for (size_t i = 0; i < 256; i++) {
+        assert_in_range(buckets[i], 24, 120); /* 64 expected, standard deviation 8 */
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(siphash_agrees_with_its_paper),
+        cmocka_unit_test(integers_spread),
+    };
+    return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
+}

@@ -1,0 +1,157 @@
+#include "base/strbuf.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failmalloc.h"
+
+static void zeroed_is_an_empty_string(void **state) {
+    (void)state;
+    struct strbuf b = {0};
+    assert_string_equal(strbuf_cstr(&b), "");
+    assert_int_equal(strbuf_check(&b, NULL), ST_OK);
+    strbuf_add(&b, NULL, 0);
+    strbuf_truncate(&b, 0);
+    strbuf_clear(&b);
+    assert_int_equal(b.len, 0);
+    strbuf_release(&b);
+    strbuf_release(&b);
+}
+
+static void appends_keep_a_nul_behind(void **state) {
+    (void)state;
+    struct strbuf b = {0};
+    for (int i = 0; i < 1000; i++) {
+        strbuf_add(&b, "ab\0", 3);
+        assert_int_equal(b.data[b.len], '\0');
+    }
+    assert_int_equal(b.len, 3000);
+    strbuf_truncate(&b, 2);
+    assert_string_equal(strbuf_cstr(&b), "ab");
+    strbuf_truncate(&b, 3); /* longer than it is: no effect */
+    assert_int_equal(b.len, 2);
+    strbuf_addc(&b, 'c');
+    strbuf_addstr(&b, "de");
+    assert_string_equal(strbuf_cstr(&b), "abcde");
+    strbuf_release(&b);
+}
+
+static void formats_of_any_length(void **state) {
+    (void)state;
+    struct strbuf b = {0};
+    strbuf_addf(&b, "%s-%d", "x", 5);
+    strbuf_addf(&b, "%s", "");
+    strbuf_addf(&b, "%5000d", 7);
+    assert_int_equal(b.len, 5003);
+    assert_memory_equal(b.data, "x-5   ", 6);
+    assert_int_equal(b.data[5002], '7');
+    strbuf_release(&b);
+}
+
+static void numbers_are_as_printf_prints_them(void **state) {
+    (void)state;
+    const uint64_t values[] = {0,         1, 9, 10, 99, 12345678901, INT64_MAX, UINT64_C(1) << 63,
+                               UINT64_MAX};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        char want[80];
+        int64_t s =
+            values[i] > INT64_MAX ? -(int64_t)(UINT64_MAX - values[i]) - 1 : (int64_t)values[i];
+        snprintf(want, sizeof want, "%" PRIu64 " %" PRId64 " %" PRIx64, values[i], s, values[i]);
+        struct strbuf b = {0};
+        strbuf_addu64(&b, values[i]);
+        strbuf_addc(&b, ' ');
+        strbuf_addi64(&b, s);
+        strbuf_addc(&b, ' ');
+        strbuf_addhex(&b, values[i]);
+        assert_string_equal(strbuf_cstr(&b), want);
+        strbuf_release(&b);
+    }
+}
+
+static void past_the_limit_it_fails_and_stays_failed(void **state) {
+    (void)state;
+    struct strbuf b = {.limit = 5};
+    strbuf_addstr(&b, "12345");
+    assert_int_equal(strbuf_check(&b, NULL), ST_OK);
+    strbuf_addc(&b, '6');
+    strbuf_add(&b, "", 0);
+    assert_string_equal(strbuf_cstr(&b), "12345");
+    struct err e = {0};
+    assert_int_equal(strbuf_check(&b, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_LIMIT);
+    assert_null(strbuf_take(&b));
+    strbuf_clear(&b);
+    assert_int_equal(strbuf_check(&b, NULL), ST_OK);
+    strbuf_addf(&b, "%d", 123456);
+    assert_int_equal(b.len, 0); /* all or nothing */
+    assert_int_equal(strbuf_check(&b, NULL), ST_ERR);
+    strbuf_release(&b);
+    assert_int_equal(b.limit, 5);
+}
+
+static void length_overflow_is_out_of_memory(void **state) {
+    (void)state;
+    struct strbuf b = {0};
+    strbuf_addc(&b, 'x');
+    strbuf_add(&b, "y", SIZE_MAX);
+    struct err e = {0};
+    assert_int_equal(strbuf_check(&b, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_NOMEM);
+    strbuf_release(&b);
+}
+
+static void take_hands_over_the_text(void **state) {
+    (void)state;
+    struct strbuf b = {.limit = 10};
+    strbuf_addstr(&b, "text");
+    char *text = strbuf_take(&b);
+    assert_string_equal(text, "text");
+    assert_int_equal(b.len, 0);
+    assert_null(b.data);
+    assert_int_equal(b.limit, 10);
+    free(text);
+    text = strbuf_take(&b);
+    assert_string_equal(text, "");
+    free(text);
+}
+
+static void no_memory_marks_it_failed(void **state) {
+    (void)state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    struct strbuf b = {0};
+    strbuf_addstr(&b, "kept");
+    failmalloc_arm(1, false);
+    strbuf_addf(&b, "%200d", 1);
+    assert_true(failmalloc_disarm());
+    strbuf_addc(&b, 'x'); /* there is memory again, but a text with a hole is not wanted */
+    assert_string_equal(strbuf_cstr(&b), "kept");
+    struct err e = {0};
+    assert_int_equal(strbuf_check(&b, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_NOMEM);
+    strbuf_release(&b);
+    failmalloc_arm(1, false);
+    assert_null(strbuf_take(&b));
+    assert_true(failmalloc_disarm());
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zeroed_is_an_empty_string),
+        cmocka_unit_test(appends_keep_a_nul_behind),
+        cmocka_unit_test(formats_of_any_length),
+        cmocka_unit_test(numbers_are_as_printf_prints_them),
+        cmocka_unit_test(past_the_limit_it_fails_and_stays_failed),
+        cmocka_unit_test(length_overflow_is_out_of_memory),
+        cmocka_unit_test(take_hands_over_the_text),
+        cmocka_unit_test(no_memory_marks_it_failed),
+    };
+    return cmocka_run_group_tests_name("strbuf", tests, NULL, NULL);
+}

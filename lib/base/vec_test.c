@@ -1,0 +1,88 @@
+#include "base/vec.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdbool.h>
+
+#include "base/failmalloc.h"
+
+struct pair {
+    int a, b;
+};
+
+static void pushes_keep_their_order(void **state) {
+    (void)state;
+    VEC(struct pair) v = {0};
+    for (int i = 0; i < 1000; i++) {
+        assert_true(VEC_PUSH(&v, (struct pair){i, -i}));
+    }
+    assert_int_equal(v.len, 1000);
+    assert_true(v.cap >= 1000);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(v.data[i].a, i);
+        assert_int_equal(v.data[i].b, -i);
+    }
+    VEC_RELEASE(&v);
+    assert_null(v.data);
+    assert_int_equal(v.len, 0);
+    VEC_RELEASE(&v);
+}
+
+static void reserve_makes_room_at_once(void **state) {
+    (void)state;
+    VEC(char *) v = {0};
+    assert_true(VEC_RESERVE(&v, 5000));
+    assert_true(v.cap >= 5000);
+    assert_int_equal(v.len, 0);
+    failmalloc_arm(1, true);
+    for (size_t i = 0; i < 5000; i++) {
+        assert_true(VEC_PUSH(&v, NULL));
+    }
+    assert_false(failmalloc_disarm());
+    assert_true(VEC_RESERVE(&v, 0));
+    VEC_RELEASE(&v);
+}
+
+static void overflow_changes_nothing(void **state) {
+    (void)state;
+    VEC(uint64_t) v = {0};
+    bool pushed = VEC_PUSH(&v, 42);
+    assert_true(pushed);
+    size_t cap = v.cap;
+    assert_false(VEC_RESERVE(&v, SIZE_MAX));
+    assert_false(VEC_RESERVE(&v, SIZE_MAX / 8));
+    assert_int_equal(v.len, 1);
+    assert_int_equal(v.cap, cap);
+    assert_true(v.data[0] == 42);
+    VEC_RELEASE(&v);
+}
+
+static void no_memory_changes_nothing(void **state) {
+    (void)state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    VEC(int) v = {0};
+    failmalloc_arm(1, false);
+    bool pushed = VEC_PUSH(&v, 1);
+    assert_false(pushed);
+    assert_int_equal(v.len, 0);
+    assert_null(v.data);
+    failmalloc_disarm();
+    pushed = VEC_PUSH(&v, 1);
+    assert_true(pushed);
+    VEC_RELEASE(&v);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pushes_keep_their_order),
+        cmocka_unit_test(reserve_makes_room_at_once),
+        cmocka_unit_test(overflow_changes_nothing),
+        cmocka_unit_test(no_memory_changes_nothing),
+    };
+    return cmocka_run_group_tests_name("vec", tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+#include "base/sink.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failmalloc.h"
+
+static void memory_gets_every_byte(void **state) {
+    (void)state;
+    struct strbuf b = {0};
+    struct sink s = sink_to_strbuf(&b);
+    sink_str(&s, "a");
+    sink_char(&s, '\0');
+    sink_write(&s, "", 0);
+    sink_printf(&s, "%d-%s", 42, "x");
+    assert_int_equal(sink_close(&s, NULL), ST_OK);
+    assert_int_equal(sink_close(&s, NULL), ST_OK);
+    assert_int_equal(b.len, 6);
+    assert_memory_equal(b.data,
+                        "a\0"
+                        "42-x",
+                        6);
+    assert_int_equal(s.total, 6);
+    strbuf_release(&b);
+}
+
+static void long_formats_are_not_cut(void **state) {
+    (void)state;
+    struct strbuf b = {0};
+    struct sink s = sink_to_strbuf(&b);
+    for (int width = 254; width < 260; width++) {
+        sink_printf(&s, "%*d\n", width, 7);
+    }
+    assert_int_equal(sink_close(&s, NULL), ST_OK);
+    assert_int_equal(b.len, 254 + 255 + 256 + 257 + 258 + 259 + 6);
+    strbuf_release(&b);
+}
+
+static void files_get_every_byte_in_order(void **state) {
+    (void)state;
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    struct sink s = sink_to_file(f);
+    size_t big_size = 200000;
+    char *big = malloc(big_size);
+    memset(big, 'b', big_size);
+    sink_str(&s, "start ");
+    sink_write(&s, big, big_size); /* larger than the buffer */
+    for (int i = 0; i < 30000; i++) {
+        sink_printf(&s, "%05d ", i);
+    }
+    assert_int_equal(sink_close(&s, NULL), ST_OK);
+    assert_int_equal(ftell(f), 6 + 200000 + 180000);
+    rewind(f);
+    char head[7];
+    assert_int_equal(fread(head, 1, 7, f), 7);
+    assert_memory_equal(head, "start b", 7);
+    fseek(f, 200006, SEEK_SET);
+    for (int i = 0; i < 30000; i++) {
+        char got[7], want[8];
+        snprintf(want, sizeof want, "%05d ", i);
+        assert_int_equal(fread(got, 1, 6, f), 6);
+        assert_memory_equal(got, want, 6);
+    }
+    free(big);
+    fclose(f);
+}
+
+static void flush_passes_bytes_on(void **state) {
+    (void)state;
+    FILE *f = tmpfile();
+    struct sink s = sink_to_file(f);
+    sink_str(&s, "line\n");
+    assert_int_equal(ftell(f), 0);
+    sink_flush(&s);
+    assert_int_equal(ftell(f), 5);
+    assert_int_equal(sink_close(&s, NULL), ST_OK);
+    fclose(f);
+}
+
+static void a_full_disk_is_seen_at_close(void **state) {
+    (void)state;
+    FILE *f = fopen("/dev/full", "wb");
+    if (!f) {
+        skip();
+    }
+    struct sink s = sink_to_file(f);
+    sink_str(&s, "one short line\n"); /* fits every buffer: only the flush can fail */
+    struct err e = {0};
+    assert_int_equal(sink_close(&s, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_IO);
+    assert_string_equal(e.text, "cannot write: No space left on device");
+    struct err again = {0};
+    assert_int_equal(sink_close(&s, &again), ST_ERR); /* harmless, and still failed */
+    fclose(f);
+}
+
+static void the_first_failure_sticks(void **state) {
+    (void)state;
+    struct strbuf b = {.limit = 4};
+    struct sink s = sink_to_strbuf(&b);
+    sink_str(&s, "1234");
+    sink_str(&s, "5");
+    assert_true(err_is(&s.err));
+    b.limit = 0; /* would work now, but a text with a hole is not wanted */
+    b.failed = false;
+    sink_str(&s, "6");
+    struct err e = {0};
+    assert_int_equal(sink_close(&s, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_LIMIT);
+    assert_string_equal(strbuf_cstr(&b), "1234");
+    strbuf_release(&b);
+}
+
+static void a_sink_to_nowhere_counts(void **state) {
+    (void)state;
+    struct sink s = sink_to_nowhere();
+    sink_str(&s, "12345");
+    sink_printf(&s, "%300d", 1);
+    assert_int_equal(s.total, 305);
+    assert_int_equal(sink_close(&s, NULL), ST_OK);
+}
+
+static enum st refuse_silently(void *ctx, const void *bytes, size_t len, struct err *e) {
+    (void)bytes, (void)len, (void)e;
+    ++*(int *)ctx;
+    return ST_ERR;
+}
+
+static void a_failure_without_a_text_is_still_one(void **state) {
+    (void)state;
+    int calls = 0;
+    struct sink s = {.write = refuse_silently, .ctx = &calls};
+    sink_str(&s, "x");
+    sink_str(&s, "y");
+    struct err e = {0};
+    assert_int_equal(sink_close(&s, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_IO);
+    assert_int_equal(calls, 1);
+}
+
+static void print(void *ctx, bool refused) {
+    (void)ctx;
+    struct strbuf b = {0};
+    struct sink s = sink_to_strbuf(&b);
+    sink_str(&s, "start");
+    sink_printf(&s, "%4000d", 5);
+    struct err e = {0};
+    enum st st = sink_close(&s, &e);
+    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+    assert_true(st != ST_OK || b.len == 4005);
+    strbuf_release(&b);
+
+    FILE *f = fopen("/dev/null", "wb");
+    struct sink file = sink_to_file(f);
+    sink_str(&file, "works without a buffer of its own, too");
+    assert_int_equal(sink_close(&file, NULL), ST_OK);
+    fclose(f);
+}
+
+static void no_memory_is_reported(void **state) {
+    (void)state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    assert_true(failmalloc_sweep(print, NULL) >= 4);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_gets_every_byte),
+        cmocka_unit_test(long_formats_are_not_cut),
+        cmocka_unit_test(files_get_every_byte_in_order),
+        cmocka_unit_test(flush_passes_bytes_on),
+        cmocka_unit_test(a_full_disk_is_seen_at_close),
+        cmocka_unit_test(the_first_failure_sticks),
+        cmocka_unit_test(a_sink_to_nowhere_counts),
+        cmocka_unit_test(a_failure_without_a_text_is_still_one),
+        cmocka_unit_test(no_memory_is_reported),
+    };
+    return cmocka_run_group_tests_name("sink", tests, NULL, NULL);
+}

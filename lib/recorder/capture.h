@@ -1,0 +1,113 @@
+/* What the recorder's core needs from a platform: stacks, images, threads, CPU time, wall time and
+ * random bytes, behind one table of functions. A test gives scripted ones.
+ *
+ * Every function runs on the monitor thread, from within rec_core_step, rec_core_loop_event or
+ * rec_core_finish. None may allocate, and none may take a lock that the watched thread can hold
+ * while it stalls. ctx is rec_capture.ctx. Times are ns of one monotonic clock that stands still
+ * while the system is suspended; only wall_ms is civil time. */
+#ifndef STALLREC_CAPTURE_H
+#define STALLREC_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { REC_EXACT_MAX = 8, REC_NAME_MAX = 64, REC_IMAGE_ID_MAX = 20, REC_UUID_SIZE = 16 };
+
+/* One stack, innermost frame first. The caller owns both arrays and sets them and cap; the capture
+ * fills in the rest. */
+struct rec_stack {
+    uint64_t *frames; /* [cap] frame 0: the exact program counter; the others: return addresses */
+    uint64_t *starts; /* [cap] first byte of each frame's function; 0 = not known */
+    uint32_t cap;
+    uint32_t count;                /* <= cap */
+    uint32_t exact[REC_EXACT_MAX]; /* ascending indexes of exact frames, if not just frame 0 */
+    uint32_t exact_count;          /* 0: only frame 0 is exact */
+    bool truncated;                /* outer frames are missing: cap, or the unwinder was stuck */
+    bool idle;                     /* it is the loop's own wait: never a reason for a stall */
+    uint32_t pause_ns;             /* for how long the thread was held up to take it */
+};
+
+enum rec_sample {
+    REC_SAMPLE_OK,
+    REC_SAMPLE_SAME, /* the thread has not run since the last sample: its stack is the same */
+    REC_SAMPLE_NONE  /* no stack could be had this time */
+};
+
+enum rec_id_kind { REC_ID_NONE = 0, REC_ID_UUID, REC_ID_BUILD };
+
+/* A loaded binary. Strings are valid until the next call of the capture. */
+struct rec_image {
+    enum rec_id_kind id_kind;
+    uint8_t id_len; /* bytes of id: 16 for a UUID, 1 … 20 for a build-id */
+    uint8_t id[REC_IMAGE_ID_MAX];
+    const char
+        *path; /* as loaded; the main program's full path; "[vdso]" and the like are allowed */
+    const char *arch; /* NULL = the process's */
+    uint64_t load;    /* run-time address of its first mapped byte: DESIGN section 3 */
+    uint64_t size;    /* bytes from load to the end of its last mapping */
+    bool in_app;      /* part of the app, not of the system */
+};
+
+enum rec_thread_state {
+    REC_STATE_UNKNOWN = 0,
+    REC_STATE_RUNNING, /* on a processor, or ready to be */
+    REC_STATE_WAITING, /* in an interruptible wait */
+    REC_STATE_BLOCKED, /* in an uninterruptible wait: disk */
+    REC_STATE_STOPPED  /* by a signal or a debugger */
+};
+
+enum rec_wait_kind {
+    REC_WAIT_NONE = 0, /* for nothing known */
+    REC_WAIT_MUTEX,
+    REC_WAIT_RWLOCK,
+    REC_WAIT_THREAD /* for another thread's end */
+};
+
+struct rec_wait {
+    enum rec_wait_kind kind;
+    uint64_t address; /* of the lock; 0 = none */
+    int64_t owner;    /* thread id; -1 = not known */
+};
+
+struct rec_thread {
+    int64_t id;
+    char name[REC_NAME_MAX]; /* NUL-terminated; any bytes */
+    enum rec_thread_state state;
+    bool main;
+    uint64_t cpu_ns; /* used since the thread began; UINT64_MAX = not known */
+    struct rec_wait waits_for;
+    struct rec_stack stack;
+};
+
+/* CPU time used since each began; UINT64_MAX = not known. */
+struct rec_cpu {
+    uint64_t process_ns, main_ns, monitor_ns;
+};
+
+struct rec_capture {
+    void *ctx;
+
+    /* The watched thread's stack. may_repeat: the answer REC_SAMPLE_SAME is allowed. Out is written
+     * only on REC_SAMPLE_OK. */
+    enum rec_sample (*sample)(void *ctx, bool may_repeat, struct rec_stack *out);
+    /* False if the loop had an edge since the busy stretch that began at since_ns: asked after the
+     * last sample and before a detection counts. NULL = always true. */
+    bool (*still_busy)(void *ctx, uint64_t since_ns);
+    /* The image that holds the address; false if there is none. */
+    bool (*image_at)(void *ctx, uint64_t address, struct rec_image *out);
+    /* The watched thread without its stack (out->stack is left alone). NULL or false = not known.
+     */
+    bool (*main_thread)(void *ctx, struct rec_thread *out);
+    /* Other threads, with their stacks, whose arrays the caller has set: fills out[0 … max) and
+     * returns how many. The monitor itself is left out. NULL = cannot. */
+    uint32_t (*threads)(void *ctx, struct rec_thread *out, uint32_t max);
+    /* NULL = not known. */
+    void (*cpu)(void *ctx, struct rec_cpu *out);
+    /* Unix time in ms, UTC. */
+    int64_t (*wall_ms)(void *ctx);
+    /* Random bytes for ids. */
+    void (*random)(void *ctx, uint8_t *out, size_t len);
+};
+
+#endif

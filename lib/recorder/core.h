@@ -1,0 +1,97 @@
+/* The recorder's core: a state machine stepped with (event, monotonic time). It has no clock,
+ * thread, file or allocation of its own, so that detection is replayed in tests from traces.
+ *
+ * A platform's monitor thread does, in a loop:
+ *
+ *     rec_loop_poll(&poll, core);                       // loop.h: what the loop did meanwhile
+ *     next = rec_core_step(core, now);                  // samples, detects
+ *     while (rec_core_write_due(core, now, cpu) && (dump = rec_core_closed(core)) != NULL) {
+ *         …encode and write dump…                       // dump_json.h, dumpfile.h
+ *         rec_core_release(core, dump);
+ *     }
+ *     …wait until next, or until the loop or a stop needs attention…
+ *
+ * Not thread safe: all calls come from one thread. Times are ns of the capture's monotonic clock.
+ */
+#ifndef STALLREC_CORE_H
+#define STALLREC_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture.h"
+#include "record.h"
+#include "stallrec.h"
+
+struct rec_core;
+
+#define REC_NEVER UINT64_MAX
+
+/* Reads a caller's config into *out, a full struct of this version, and checks it: sizes, ranges.
+ * Strings stay the caller's. STALLREC_ERR_CONFIG if the caller's struct has fields that this
+ * library does not know and that are not zero. Used by stallrec_start before anything else. */
+enum stallrec_error rec_config_read(struct stallrec_config *out, const struct stallrec_config *in);
+
+/* Bytes that rec_core_init needs, for a config that rec_config_read accepted. */
+size_t rec_core_size(const struct stallrec_config *config);
+
+/* Builds a core in `memory` (rec_core_size bytes, aligned for any type, zeroed or not), which it
+ * fills and never leaves. config and capture are copied (config's strings are not used; the
+ * callbacks are). The loop is idle. now_ns is the origin of periodic checks. */
+struct rec_core *rec_core_init(void *memory, const struct stallrec_config *config,
+                               const struct rec_capture *capture, uint64_t now_ns);
+
+enum rec_loop_event {
+    REC_LOOP_WAKE,  /* idle -> busy; busy: no effect */
+    REC_LOOP_SLEEP, /* busy -> idle */
+    REC_LOOP_TURN   /* a busy stretch ends, another begins */
+};
+
+/* Tells the core of an edge at at_ns, not before any earlier event. Closes the open dump if it ends
+ * a stall. */
+void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns);
+/* What the loop began last (enum stallrec_activity), for stall.activity. */
+void rec_core_activity(struct rec_core *core, uint32_t activity, uint64_t at_ns);
+
+/* Samples and checks what is due at now_ns; returns when it wants to be called next, REC_NEVER
+ * while the loop is idle. To be called at that time, after every event, and may be called at any
+ * other. A call that comes later than max(1 s, 4 x the wait it asked for) is taken as a gap: the
+ * process did not run. */
+uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns);
+
+/* Is a stall open? While it is, the monitor asks the loop to tell its end (loop.h). */
+bool rec_core_stalled(const struct rec_core *core);
+/* Start of the busy stretch, 0 if the loop is idle. */
+uint64_t rec_core_busy_since(const struct rec_core *core);
+
+/* Stop: closes an open dump as not ended. Only rec_core_closed and rec_core_release may follow. */
+void rec_core_finish(struct rec_core *core, uint64_t now_ns);
+
+/* Is it time to encode and write closed dumps? True if there is one and the loop is idle while the
+ * process uses less than 40 % of one processor (cpu_permille, -1 = not known: not a reason to
+ * wait), or one waits longer than its deadline, or the memory for dumps is used up, or after
+ * finish. */
+bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cpu_permille);
+/* When write_due becomes true at the latest, REC_NEVER if nothing waits. */
+uint64_t rec_core_write_deadline(const struct rec_core *core);
+/* The oldest closed dump, or NULL. Borrowed until rec_core_release, which must get the same one. */
+const struct rec_dump *rec_core_closed(struct rec_core *core);
+void rec_core_release(struct rec_core *core, const struct rec_dump *dump);
+
+/* What was seen since init. */
+struct rec_totals {
+    uint64_t samples, unavailable; /* stacks wanted; not had */
+    uint64_t detections;           /* written or suppressed */
+    uint64_t stalls;               /* with at least one detection */
+    uint64_t stalled_ms;           /* their durations, ended ones */
+    uint64_t dumps;                /* begun */
+    uint64_t suppressed;           /* detections of the stack of the last dump */
+    uint64_t vetoed;               /* detections whose stack was the loop's own wait */
+    uint64_t gaps, gap_ms;         /* times the process did not run */
+    uint64_t gap_stalls;           /* over the threshold only because of a gap */
+    uint64_t lost;                 /* dumps for which no memory was free */
+};
+struct rec_totals rec_core_totals(const struct rec_core *core);
+
+#endif

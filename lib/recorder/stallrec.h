@@ -1,0 +1,226 @@
+/* libstallrec: records why the main thread of this process stalled.
+ *
+ *     struct stallrec_config config;
+ *     struct stallrec *rec;
+ *     stallrec_config_init(&config, sizeof config);
+ *     config.directory = "/var/tmp/stalls";
+ *     if (stallrec_start(&rec, &config) == STALLREC_OK) {
+ *         struct stallrec_loop *loop = stallrec_main_loop(rec);
+ *         for (;;) {
+ *             stallrec_loop_sleep(loop);
+ *             int n = epoll_wait(fd, events, max, timeout);
+ *             stallrec_loop_wake(loop);
+ *             …                                   // handle the events
+ *         }
+ *     }
+ *
+ * The thread that calls stallrec_start is the one that is watched. A monitor thread samples its
+ * stack while its event loop is busy and writes a stall-dump/1 file, see stall-dump(5), when it was
+ * busy for too long. While the loop is idle the monitor sleeps and costs nothing.
+ *
+ * The hooks may be called from the watched thread only; everything else from any thread, but not
+ * from two at once. Nothing here may be called from a signal handler. Works from C11 and from C++
+ * with gcc and clang. All names begin with stallrec_; stallrec_attach_*, stallrec_batch_* and names
+ * that end in an underscore are reserved. */
+#ifndef STALLREC_H
+#define STALLREC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define STALLREC_API __attribute__((visibility("default")))
+#else
+#error "stallrec.h needs gcc or clang"
+#endif
+
+enum stallrec_error {
+    STALLREC_OK = 0,
+    STALLREC_ERR_CONFIG,      /* a value out of its range, or a config newer than the library */
+    STALLREC_ERR_PRESET,      /* no preset of this name */
+    STALLREC_ERR_MEMORY,      /* out of memory */
+    STALLREC_ERR_RUNNING,     /* a recorder runs in this process already */
+    STALLREC_ERR_DIRECTORY,   /* the directory cannot be made or written to */
+    STALLREC_ERR_THREAD,      /* the monitor thread cannot be started */
+    STALLREC_ERR_UNSUPPORTED, /* this platform or processor has no capture, or it refused to work */
+    STALLREC_ERR_WRITE        /* a file could not be written (see errno) */
+};
+
+/* One English line without a full stop, for any value. */
+STALLREC_API const char *stallrec_error_text(enum stallrec_error error);
+
+/* What a repeated detection of the same stack slows down. */
+enum stallrec_backoff {
+    /* Only detections that say nothing new: checks go on every check_ms, so that another stack is
+     * dumped at once. The interval stops growing at backoff_cap. */
+    STALLREC_BACKOFF_DUMPS = 0,
+    /* The checks themselves, as published: blind until the next one, without a cap. */
+    STALLREC_BACKOFF_CHECKS = 1
+};
+
+/* When the loop is looked at. */
+enum stallrec_check {
+    STALLREC_CHECK_STALL = 0, /* at threshold_ms of each busy stretch, then every check_ms */
+    STALLREC_CHECK_PERIODIC =
+        1 /* every check_ms from start, whatever the loop does, as published */
+};
+
+/* What began last in the loop, for loops that tell more than busy and idle. */
+enum stallrec_activity {
+    STALLREC_ACTIVITY_NONE = 0,
+    STALLREC_ACTIVITY_ENTRY,
+    STALLREC_ACTIVITY_BEFORE_TIMERS,
+    STALLREC_ACTIVITY_BEFORE_SOURCES,
+    STALLREC_ACTIVITY_BEFORE_WAITING,
+    STALLREC_ACTIVITY_AFTER_WAITING,
+    STALLREC_ACTIVITY_EXIT
+};
+
+/* Flags of stallrec_config.flags. */
+enum {
+    STALLREC_PLAIN_JSON = 1 /* write x.json instead of x.json.gz */
+};
+
+/* What the callbacks are told about a stall. The struct may grow at its end. */
+struct stallrec_stall {
+    const char *id;        /* UUID, as in the dump's stall.id; valid during the call */
+    uint64_t at_ms;        /* its age now, without gaps */
+    uint64_t gap_ms;       /* time taken out of it: suspension */
+    uint64_t threshold_ms; /* the threshold it passed */
+    uint32_t dumps;        /* dumps begun so far */
+};
+
+/* Run on the monitor thread, so they should be short; a stall is watched on when they return. They
+ * may not call stallrec_stop. Any may be NULL. */
+struct stallrec_callbacks {
+    void (*stall_begin)(void *user, const struct stallrec_stall *stall); /* first detection */
+    void (*stall_end)(void *user, const struct stallrec_stall *stall);   /* at_ms is its duration */
+    void (*dump_written)(void *user, const char *path);
+    /* A dump was lost: it could not be written (path), or no memory was left to keep it (NULL). */
+    void (*dump_lost)(void *user, const char *path, enum stallrec_error why);
+};
+
+/* All of it is copied by stallrec_start; strings too. Fields are only ever added at the end, and
+ * zero means "as before" for an added one. Strings may be NULL unless said otherwise. */
+struct stallrec_config {
+    size_t size; /* sizeof(struct stallrec_config) of the caller: set by stallrec_config_init */
+
+    const char *directory; /* where dumps are written; made (one level) if missing; required */
+    const char *app_id, *app_version, *app_build;
+    const char *user;   /* an opaque hash, written as it is */
+    const char *preset; /* name of the preset these values came from; set by the library */
+
+    uint32_t threshold_ms;    /* busy this long = a stall: 1 … 3600000 */
+    uint32_t check_ms;        /* unit of the checks: 10 … 3600000 */
+    uint32_t sample_ms;       /* stack sampling interval while busy: 1 … 60000 */
+    uint32_t first_sample_ms; /* busy this long before the first sample; 0 = at once; <= 3600000 */
+    uint32_t ring;            /* newest samples kept: 1 … 256 */
+    uint32_t max_frames;      /* per stack, 8 … 1024; deeper stacks lose their outermost frames */
+    uint32_t max_threads;     /* threads in one dump, the main thread among them: 1 … 256 */
+    uint32_t threads_after_ms; /* stall's age at which threads other than the main are captured */
+    uint32_t backoff;          /* enum stallrec_backoff */
+    uint32_t backoff_cap;      /* checks: largest interval of STALLREC_BACKOFF_DUMPS: 1 … 1000 */
+    uint32_t check;            /* enum stallrec_check */
+    uint32_t
+        write_deadline_ms; /* a closed dump waits for an idle loop at most this long; <= 3600000 */
+    uint32_t flags;        /* STALLREC_PLAIN_JSON … */
+    int32_t signal_number; /* signal for stacks of running threads (Linux); 0 = SIGURG */
+
+    struct stallrec_callbacks callbacks;
+    void *user_data; /* first argument of the callbacks */
+};
+
+/* Fills in the preset "default". size is sizeof *config of the caller: no byte past it is touched.
+ */
+STALLREC_API void stallrec_config_init(struct stallrec_config *config, size_t size);
+
+/* Sets every timing and policy value to those of a preset: "default" (others: see stallrec(3)).
+ * Strings that the app set, flags, signal_number and callbacks stay. STALLREC_ERR_PRESET: unknown
+ * name, nothing changed. */
+STALLREC_API enum stallrec_error stallrec_config_preset(struct stallrec_config *config,
+                                                        const char *name);
+
+struct stallrec; /* a running recorder */
+
+/* Starts watching the calling thread. *out is written only on STALLREC_OK. One recorder per
+ * process. */
+STALLREC_API enum stallrec_error stallrec_start(struct stallrec **out,
+                                                const struct stallrec_config *config);
+
+/* Stops the monitor, writes what is closed or open (a stall that still goes on is written as not
+ * ended), joins the thread, frees everything but the loop. NULL is allowed. May be called from any
+ * thread but the monitor. */
+STALLREC_API void stallrec_stop(struct stallrec *rec);
+
+/* --- loop hooks ---------------------------------------------------------------------------------
+ */
+
+/* Shared by the watched thread (writes state, activity) and the monitor (writes notify). Zeroed =
+ * idle, nobody watching. Private to the hooks below. */
+struct stallrec_loop {
+    uint64_t state_; /* time of the last edge in ns, its lowest bit replaced: 1 = busy, 0 = idle */
+    uint64_t end_;   /* first edge after notify_ got STALLREC_NOTIFY_END_; 0 = none yet */
+    uint64_t event_; /* time of the last stallrec_loop_activity */
+    uint32_t activity_; /* enum stallrec_activity */
+    uint32_t notify_;   /* what the monitor waits for; the word it sleeps on */
+    uint64_t reserved_[4];
+};
+
+enum {
+    STALLREC_NOTIFY_BUSY_ = 1, /* the monitor is parked until the loop gets busy */
+    STALLREC_NOTIFY_END_ = 2,  /* a stall is open: the first edge ends it */
+    STALLREC_NOTIFY_STOP_ = 4  /* the monitor shall look: stop, or a message */
+};
+
+/* The loop of the watched thread. Valid until the process ends, also after stallrec_stop, so that
+ * hooks need no check. */
+STALLREC_API struct stallrec_loop *stallrec_main_loop(struct stallrec *rec);
+
+/* The recorder's clock: monotonic, in ns, without the time the system was suspended. */
+STALLREC_API uint64_t stallrec_clock_ns(void);
+/* The hooks' slow path: an edge at `now` that the monitor waits for. */
+STALLREC_API void stallrec_loop_notify_(struct stallrec_loop *loop, uint64_t now);
+
+static inline void stallrec_loop_edge_(struct stallrec_loop *loop, uint64_t now, uint64_t busy) {
+    /* Sequentially consistent on both: the monitor sets notify_ and then reads state_, this sets
+     * state_ and then reads notify_, so at least one of the two sees the other. */
+    __atomic_store_n(&loop->state_, (now & ~(uint64_t)1) | busy, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST) != 0) {
+        stallrec_loop_notify_(loop, now);
+    }
+}
+
+/* The loop left its wait and begins to handle events. When it is busy already: no effect. */
+static inline void stallrec_loop_wake(struct stallrec_loop *loop) {
+    if ((__atomic_load_n(&loop->state_, __ATOMIC_RELAXED) & 1) == 0) {
+        stallrec_loop_edge_(loop, stallrec_clock_ns(), 1);
+    }
+}
+
+/* The loop is about to wait for events (with a timeout other than 0). */
+static inline void stallrec_loop_sleep(struct stallrec_loop *loop) {
+    stallrec_loop_edge_(loop, stallrec_clock_ns(), 0);
+}
+
+/* The loop begins another turn without a wait (a poll with timeout 0, idle handlers): one busy
+ * stretch ends and another begins. */
+static inline void stallrec_loop_turn(struct stallrec_loop *loop) {
+    stallrec_loop_edge_(loop, stallrec_clock_ns(), 1);
+}
+
+/* What the loop does now, for loops that tell; not an edge. */
+static inline void stallrec_loop_activity(struct stallrec_loop *loop,
+                                          enum stallrec_activity activity) {
+    __atomic_store_n(&loop->event_, stallrec_clock_ns(), __ATOMIC_RELAXED);
+    __atomic_store_n(&loop->activity_, (uint32_t)activity, __ATOMIC_RELEASE);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -41,7 +41,7 @@ endif
 
 # --- flags -------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wmissing-prototypes -Wstrict-prototypes \
-        -Wformat=2 -Wundef -Wpointer-arith
+        -Wformat=2 -Wundef -Wpointer-arith -Walloca
 ifeq ($(WERROR),1)
 WARN += -Werror
 endif

@@ -33,8 +33,9 @@ static void print_option(const struct cli_tool *tool, const struct cli_option *o
         n += snprintf(left + n, sizeof left - (size_t)n, "%s%s", dashes, o->name);
     }
     if (o->arg && n > 0) {
-        snprintf(left + n, sizeof left - (size_t)n, "%s%s",
-                 tool->single_dash_words || !o->name ? " " : "=", o->arg);
+        bool optional = o->arg[0] == '[';
+        const char *between = optional ? "" : tool->single_dash_words || !o->name ? " " : "=";
+        snprintf(left + n, sizeof left - (size_t)n, "%s%s", between, o->arg);
     }
     const char *help = o->help;
     printf("%-28s", left);
@@ -164,7 +165,7 @@ static const struct cli_option *option_by_letter(const struct cli_tool *tool, ch
 static int take_value(struct cli_parser *p, const struct cli_option *o, const char *attached,
                       const char *shown) {
     p->value = attached;
-    if (o->arg && !attached) {
+    if (o->arg && !attached && o->arg[0] != '[') {
         if (p->next >= p->argc) {
             p->status = cli_usage_error(p->tool, "option '%s' needs a value (%s)", shown, o->arg);
             return CLI_EXIT;

@@ -25,7 +25,7 @@ struct cli_option {
     int id;           /* what cli_next returns: 1 … 9999, unique in the table */
     char letter;      /* 'o' for -o; 0 = none */
     const char *name; /* "output" for --output; NULL = none */
-    const char *arg;  /* "FILE" if it takes a value; NULL = a flag */
+    const char *arg;  /* "FILE" if it takes a value, "[=WORD]" if it may; NULL = a flag */
     const char *help; /* one or more lines, '\n' between them; NULL = not shown */
 };
 

@@ -10,8 +10,7 @@
 #include <time.h>
 
 #ifdef __GNUC__
-#undef alloca /* a macro in glibc */
-#pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf strtok atoi atol atoll gets alloca
+#pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf strtok atoi atol atoll gets
 #pragma GCC poison strtol strtoul strtoll strtoull strtod atof sscanf localtime gmtime asctime ctime
 #endif
 

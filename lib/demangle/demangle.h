@@ -1,4 +1,5 @@
-/* Mangled name -> readable name. Itanium C++ and Rust (legacy and v0) through libiberty; one file per scheme. */
+/* Mangled name -> readable name. Itanium C++ and Rust (legacy and v0) through libiberty; one file
+ * per scheme. */
 #ifndef STALLKIT_DEMANGLE_DEMANGLE_H
 #define STALLKIT_DEMANGLE_DEMANGLE_H
 
@@ -9,11 +10,13 @@
 
 enum demangle_scheme { DEMANGLE_NONE = 0, DEMANGLE_ITANIUM, DEMANGLE_RUST, DEMANGLE_SWIFT };
 
-/* What the name looks like, by its prefix (an extra leading underscore, as in Mach-O, is allowed). */
+/* What the name looks like, by its prefix (an extra leading underscore, as in Mach-O, is allowed).
+ */
 enum demangle_scheme demangle_scheme_of(const char *name, size_t len);
 
-/* Appends the readable form. ST_NONE: not a mangled name, or one that no scheme reads (nothing appended): the
- * caller shows it as it is. Names over 4 KiB, or whose text passes 64 KiB, count as not readable. ST_ERR: out of memory. Thread safe. */
+/* Appends the readable form. ST_NONE: not a mangled name, or one that no scheme reads (nothing
+ * appended): the caller shows it as it is. Names over 4 KiB, or whose text passes 64 KiB, count as
+ * not readable. ST_ERR: out of memory. Thread safe. */
 enum st demangle(const char *name, size_t len, struct strbuf *out, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -2,34 +2,50 @@
 #ifndef STALLKIT_SYMBOLIZE_SYMBOLIZE_H
 #define STALLKIT_SYMBOLIZE_SYMBOLIZE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/sink.h"
 #include "dump/dump.h"
-#include "index/lookup.h"
+#include "index/symbol_set.h"
 
-/* Finds the symbol source of an image: implemented by cmd over lib/object's finder, by tests with fakes. */
-struct symbol_provider {
-    void *ctx;
-    /* ST_OK: *source (borrowed until the provider dies) and *base (the debug file's own base address) are set, *arm32 says whether bit 0 is
-     * Thumb's. ST_NONE: no symbols; then *verdict says why. In all cases *verdict and *file (borrowed, may be NULL) are set. */
-    enum st (*find)(void *ctx, const struct dump_image *image, const char *dump_arch, struct lookup_source **source,
-                    uint64_t *base, bool *arm32, enum dump_symbols *verdict, const char **file, struct err *e);
-};
+/* Answers for an image; symbol_set_find has this shape, tests bring fakes. Called under the
+ * symbolizer's lock. */
+typedef enum st (*symbolize_find)(void *ctx, const struct symbol_request *r,
+                                  struct symbol_file *out, struct err *e);
 
+/* Resolves each distinct (image, offset) of a run once and keeps the answer: memory grows with
+ * distinct addresses. */
 struct symbolizer;
-/* Resolves each distinct (image, offset) once. Not thread safe: one per worker. The provider must outlive it. */
-enum st symbolizer_new(struct symbolizer **out, const struct symbol_provider *provider, bool linkage_names,
+
+/* ctx is find's, and outlives the symbolizer, as do the sources that find returns. linkage_names:
+ * leave names mangled. */
+enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx, bool linkage_names,
                        struct err *e) BASE_MUST_USE;
+/* NULL is allowed. Names in dumps that it symbolicated die with it. */
 void symbolizer_free(struct symbolizer *s);
 
-/* Fills d->locations, every stack's locations and every image's symbols in place (from the symbolizer's memory, valid until its next
- * call), and returns the same as an addition for dump_write_spliced. Frames that are already resolved by an `ok` image are left as they are. */
-enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_addition *add, struct err *e) BASE_MUST_USE;
+/* Fills d->locations, every stack's locations, every image's symbols and symbols_file, in place,
+ * and the same in *add for dump_write_spliced. Arrays are d's (its arena), names are the
+ * symbolizer's. What an image that is already `ok` resolved in an earlier run is kept. Thread safe:
+ * several workers share one symbolizer. ST_ERR: out of memory. A damaged unit costs its addresses
+ * only; the source has complained. */
+enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_addition *add,
+                       struct err *e) BASE_MUST_USE;
 
-/* A report that a person reads: header, verdict per image, main thread first with its heaviest stack, who waits for whom, the other
- * threads. */
+/* The name of a lookup frame as people read it, demangled unless linkage_names; appended to out.
+ * Nothing is appended for a frame without a name. *mangled (may be NULL) is the frame's mangled
+ * name if it has one that differs, else NULL. */
+enum st symbolize_name(const struct lookup_frame *f, bool linkage_names, struct strbuf *out,
+                       const char **mangled, struct err *e) BASE_MUST_USE;
+
+/* Is this a name at all? "<redacted>", "???" and the like are not (DESIGN address rule 5). */
+bool symbolize_is_name(const char *name);
+
+/* A report that a person reads: header, verdict per image, main thread first with its heaviest
+ * stack, who waits for whom, the other threads. */
 void symbolize_report(const struct dump *d, struct sink *out);
 
 #endif

@@ -1,0 +1,104 @@
+/* Which scheme a name is in, and the way to it. */
+#include "demangle/demangle.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "demangle/scheme_private.h"
+
+static bool starts(const char *s, size_t len, const char *prefix) {
+    size_t n = strlen(prefix);
+    return len >= n && memcmp(s, prefix, n) == 0;
+}
+
+/* Legacy Rust names are Itanium names that end in a hash: "17h" and 16 hex digits (rustc's legacy
+ * mangling), perhaps with a suffix such as .llvm.123 behind. */
+static bool has_rust_hash(const char *s, size_t len) {
+    for (size_t i = 0; i + 20 <= len; i++) {
+        if (memcmp(s + i, "17h", 3) == 0 && s[i + 19] == 'E' &&
+            strspn(s + i + 3, "0123456789abcdef") >= 16) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Bytes to drop so that the name starts with its scheme's own prefix: Mach-O puts an underscore in
+ * front. */
+static size_t extra_underscore(const char *s, size_t len) {
+    return starts(s, len, "__Z") || starts(s, len, "__R") || starts(s, len, "_$s") ? 1 : 0;
+}
+
+static enum demangle_scheme scheme_at(const char *s, size_t len) {
+    if (starts(s, len, "_Z")) {
+        return has_rust_hash(s, len) ? DEMANGLE_RUST : DEMANGLE_ITANIUM;
+    }
+    if (starts(s, len, "_R") && len > 2 && (s[2] >= 'A' && s[2] <= 'Z')) {
+        return DEMANGLE_RUST;
+    }
+    if (starts(s, len, "$s") || starts(s, len, "$S") || starts(s, len, "_T0") ||
+        starts(s, len, "$e")) {
+        return DEMANGLE_SWIFT;
+    }
+    return DEMANGLE_NONE;
+}
+
+enum demangle_scheme demangle_scheme_of(const char *name, size_t len) {
+    size_t skip = extra_underscore(name, len);
+    return scheme_at(name + skip, len - skip);
+}
+
+/* Clang names the code of a block after the function it stands in: ___ZN1A1fEv_block_invoke_2 (two
+ * underscores once Mach-O's own is dropped). The length of the inner mangled name, its start in
+ * *inner; 0 if it is not such a name. */
+static size_t block_inner(const char *name, size_t len, const char **inner) {
+    size_t skip = starts(name, len, "___Z") ? 2 : starts(name, len, "____Z") ? 3 : 0;
+    if (skip == 0) {
+        skip = starts(name, len, "__Z") ? 1 : 0;
+    }
+    if (skip == 0) {
+        return 0;
+    }
+    static const char mark[] = "_block_invoke";
+    for (size_t i = skip; i + sizeof mark - 1 <= len; i++) {
+        if (memcmp(name + i, mark, sizeof mark - 1) == 0) {
+            size_t rest = i + sizeof mark - 1;
+            bool numbered = rest == len || name[rest] == '_' || name[rest] == '.';
+            *inner = name + skip;
+            return numbered ? i - skip : 0;
+        }
+    }
+    return 0;
+}
+
+enum st demangle(const char *name, size_t len, struct strbuf *out, struct err *e) {
+    char copy[DEMANGLE_IN_MAX + 1];
+    if (len < 3 || len > DEMANGLE_IN_MAX || memchr(name, 0, len)) {
+        return ST_NONE;
+    }
+    const char *inner = NULL;
+    size_t inner_len = block_inner(name, len, &inner);
+    if (inner_len == 0) {
+        size_t skip = extra_underscore(name, len);
+        inner = name + skip;
+        inner_len = len - skip;
+    }
+    enum demangle_scheme scheme = scheme_at(inner, inner_len);
+    if (scheme != DEMANGLE_ITANIUM && scheme != DEMANGLE_RUST) {
+        return ST_NONE;
+    }
+    memcpy(copy, inner, inner_len);
+    copy[inner_len] = 0;
+    size_t before = out->len;
+    if (inner + inner_len != name + len) {
+        strbuf_addstr(out, "invocation function for block in ");
+    }
+    enum st st = scheme == DEMANGLE_RUST ? demangle_rust(copy, out, e) : ST_NONE;
+    if (st == ST_NONE && copy[1] == 'Z') {
+        st = demangle_itanium(copy, out, e);
+    }
+    if (st != ST_OK && !out->failed) {
+        strbuf_truncate(out, before);
+    }
+    return st;
+}

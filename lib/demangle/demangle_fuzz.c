@@ -1,0 +1,17 @@
+/* Any bytes as a name: no crash, no more text than promised. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "demangle/demangle.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct strbuf out = {0};
+    enum st st = demangle((const char *)data, size, &out, NULL);
+    if (out.len > 65 * 1024 || (st == ST_NONE && out.len != 0)) {
+        abort();
+    }
+    strbuf_release(&out);
+    return 0;
+}

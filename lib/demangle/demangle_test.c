@@ -1,0 +1,169 @@
+/* Mangled names of all schemes that we read, and those that must be left alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/filemap.h"
+#include "demangle/demangle.h"
+
+static void check(const char *mangled, const char *expected) {
+    struct strbuf out = {0};
+    struct err e = {0};
+    enum st st = demangle(mangled, strlen(mangled), &out, &e);
+    if (expected) {
+        assert_int_equal(st, ST_OK);
+        assert_string_equal(strbuf_cstr(&out), expected);
+    } else {
+        assert_int_equal(st, ST_NONE);
+        assert_int_equal(out.len, 0);
+    }
+    strbuf_release(&out);
+}
+
+static void itanium_names_become_readable(void **state) {
+    (void)state;
+    check("_ZN4Cart5totalEv", "Cart::total()");
+    check("__ZN4Cart5totalEv", "Cart::total()"); /* Mach-O's underscore */
+    check("_ZNSt6vectorIiSaIiEE9push_backERKi",
+          "std::vector<int, std::allocator<int> >::push_back(int const&)");
+    check("_ZlsRK1XS1_", "operator<<(X const&, X const&)");
+    check("_ZN12_GLOBAL__N_16helperEi", "(anonymous namespace)::helper(int)");
+    check("_ZZN4Cart5totalEvENKUlvE_clEv", "Cart::total()::{lambda()#1}::operator()() const");
+    check("_ZN4Cart5totalEv.cold", "Cart::total() [clone .cold]");
+}
+
+static void rust_names_of_both_schemes_lose_their_hash(void **state) {
+    (void)state;
+    check("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
+    check("_RNvC6_123foo3bar", "123foo::bar");
+    check("_RNvMsr_NtCs3ssYzQotkvD_3std4pathNtB5_7PathBuf3newCs15kBYyAo9fc_7mycrate",
+          "<std::path::PathBuf>::new");
+}
+
+static void a_punycode_identifier_is_decoded(void **state) {
+    (void)state;
+    check(
+        "_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y",
+        "utf8_idents::\xe1\x83\xa1\xe1\x83\x90\xe1\x83\xad\xe1\x83\x9b\xe1\x83\x94\xe1\x83\x9a\xe1"
+        "\x83\x90\xe1\x83\x93_\xe1\x83\x92\xe1\x83\x94\xe1\x83\x9b\xe1\x83\xa0\xe1\x83\x98\xe1\x83"
+        "\x94\xe1\x83\x9a\xe1\x83\x98_\xe1\x83\xa1\xe1\x83\x90\xe1\x83\x93\xe1\x83\x98\xe1\x83\x9a"
+        "\xe1\x83\x98");
+}
+
+static void the_code_of_a_block_names_its_function(void **state) {
+    (void)state;
+    check("___ZN4Cart5totalEv_block_invoke", "invocation function for block in Cart::total()");
+    check("___ZN4Cart5totalEv_block_invoke_2", "invocation function for block in Cart::total()");
+}
+
+static void other_names_are_left_alone(void **state) {
+    (void)state;
+    check("main", NULL);
+    check("-[DB write:]", NULL);
+    check("_Z", NULL);
+    check("_Znotaname", NULL);
+    check("_R", NULL);
+    check("", NULL);
+    check("$s4Shop4CartV5totalSiyF", NULL); /* Swift: not read yet */
+    assert_int_equal(demangle_scheme_of("$s4Shop4CartV5totalSiyF", 23), DEMANGLE_SWIFT);
+    assert_int_equal(demangle_scheme_of("_ZN4Cart5totalEv", 16), DEMANGLE_ITANIUM);
+    assert_int_equal(demangle_scheme_of("main", 4), DEMANGLE_NONE);
+}
+
+static void a_failed_name_leaves_the_buffer_as_it_was(void **state) {
+    (void)state;
+    struct strbuf out = {0};
+    strbuf_addstr(&out, "before");
+    assert_int_equal(demangle("_ZN4Cart5tot", 12, &out, NULL), ST_NONE);
+    assert_string_equal(strbuf_cstr(&out), "before");
+    strbuf_release(&out);
+}
+
+/* Each level doubles the one before through a substitution: unfenced, this is 2^60 bytes. */
+static void a_name_that_explodes_is_given_up_at_once(void **state) {
+    (void)state;
+    struct strbuf name = {0}, out = {0};
+    strbuf_addstr(&name, "_Z1f");
+    strbuf_addstr(&name, "1AIiiE");
+    for (int i = 0; i < 60; i++) {
+        strbuf_addf(&name, "1BIS%c_S%c_E", i < 10 ? '0' + i : 'A' + (i % 26),
+                    i < 10 ? '0' + i : 'A' + (i % 26));
+    }
+    clock_t start = clock();
+    enum st st = demangle(strbuf_cstr(&name), name.len, &out, NULL);
+    assert_true(clock() - start < CLOCKS_PER_SEC);
+    assert_true(st == ST_NONE || out.len <= 64 * 1024);
+    strbuf_release(&name);
+    strbuf_release(&out);
+}
+
+static void names_over_the_cap_are_left_alone(void **state) {
+    (void)state;
+    struct strbuf name = {0}, out = {0};
+    strbuf_addstr(&name, "_Z5000");
+    for (int i = 0; i < 5000; i++) {
+        strbuf_addc(&name, 'a');
+    }
+    strbuf_addc(&name, 'v');
+    assert_int_equal(demangle(strbuf_cstr(&name), name.len, &out, NULL), ST_NONE);
+    strbuf_release(&name);
+    strbuf_release(&out);
+}
+
+/* Third-party pairs "mangled TAB readable": libiberty prints some old forms in its own way, hence a
+ * share. */
+static void third_party_pairs_agree(void **state) {
+    (void)state;
+    const char *real = getenv("REAL");
+    struct filemap m = {0};
+    struct strbuf path = {0};
+    strbuf_addf(&path, "%s/demangle/itanium.tsv", real ? real : "");
+    if (!real || !*real || filemap_open(&m, strbuf_cstr(&path), 0, NULL) != ST_OK) {
+        strbuf_release(&path);
+        skip();
+    }
+    strbuf_release(&path);
+    size_t total = 0, equal = 0;
+    const char *p = (const char *)m.data, *end = p + m.size;
+    while (p < end) {
+        const char *nl = memchr(p, '\n', (size_t)(end - p));
+        const char *stop = nl ? nl : end;
+        const char *tab = memchr(p, '\t', (size_t)(stop - p));
+        if (tab) {
+            struct strbuf out = {0};
+            total++;
+            enum st st = demangle(p, (size_t)(tab - p), &out, NULL);
+            equal += st == ST_OK && out.len == (size_t)(stop - tab - 1) &&
+                     memcmp(out.data, tab + 1, out.len) == 0;
+            strbuf_release(&out);
+        }
+        p = stop + 1;
+    }
+    filemap_release(&m);
+    print_message("# %zu of %zu Itanium pairs agree\n", equal, total);
+    assert_true(total > 100);
+    /* The rest are type encodings (no leading _Z function), and spellings of literals and of nested
+     * casts. */
+    assert_true(equal * 100 >= total * 85);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(itanium_names_become_readable),
+        cmocka_unit_test(rust_names_of_both_schemes_lose_their_hash),
+        cmocka_unit_test(a_punycode_identifier_is_decoded),
+        cmocka_unit_test(the_code_of_a_block_names_its_function),
+        cmocka_unit_test(other_names_are_left_alone),
+        cmocka_unit_test(a_failed_name_leaves_the_buffer_as_it_was),
+        cmocka_unit_test(a_name_that_explodes_is_given_up_at_once),
+        cmocka_unit_test(names_over_the_cap_are_left_alone),
+        cmocka_unit_test(third_party_pairs_agree),
+    };
+    return cmocka_run_group_tests_name("demangle", tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+/* The Itanium C++ scheme and Rust's two, through libiberty, fenced.
+ *
+ * A name of 261 bytes can make a gigabyte of text in ten seconds (substitutions refer to
+ * substitutions), and libiberty has no cap. It prints through a callback while it holds no memory
+ * but its stack, so the callback leaves it by longjmp once the cap is reached: the one setjmp of
+ * the library. */
+#include <setjmp.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <libiberty/demangle.h>
+
+#include "demangle/scheme_private.h"
+
+struct fence {
+    jmp_buf leave;
+    struct strbuf *out;
+    size_t start;
+    bool may_leave; /* false: text past the cap is dropped instead */
+    bool over;
+};
+
+static void collect(const char *text, size_t len, void *opaque) {
+    struct fence *f = opaque;
+    if (f->out->len - f->start + len > DEMANGLE_OUT_MAX || f->out->failed) {
+        f->over = true;
+        if (f->may_leave) {
+            longjmp(f->leave, 1);
+        }
+        return;
+    }
+    strbuf_add(f->out, text, len);
+}
+
+typedef int (*demangler)(const char *mangled, int options, demangle_callbackref callback,
+                         void *opaque);
+
+static enum st run(demangler read, const char *name, int options, bool may_leave,
+                   struct strbuf *out, struct err *e) {
+    struct fence f = {.out = out, .start = out->len, .may_leave = may_leave};
+    /* Nothing but f changes between the two returns of setjmp, and it lives in memory, not in a
+     * register of this frame that longjmp would restore. */
+    bool read_it = false;
+    if (setjmp(f.leave) == 0) {
+        read_it = read(name, options, collect, &f) != 0;
+    } else {
+        return strbuf_check(out, e) == ST_ERR ? ST_ERR : ST_NONE;
+    }
+    if (strbuf_check(out, e) == ST_ERR) {
+        return ST_ERR;
+    }
+    return read_it && !f.over && out->len > f.start ? ST_OK : ST_NONE;
+}
+
+enum st demangle_itanium(const char *name, struct strbuf *out, struct err *e) {
+    return run(cplus_demangle_v3_callback, name, DMGL_PARAMS | DMGL_ANSI, true, out, e);
+}
+
+/* Might the name hold a Punycode identifier ("u", then its length)? libiberty decodes those in
+ * malloc'ed memory, which a longjmp would leak. */
+static bool maybe_punycode(const char *name) {
+    for (const char *u = strchr(name, 'u'); u; u = strchr(u + 1, 'u')) {
+        if (u[1] >= '0' && u[1] <= '9') {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum st demangle_rust(const char *name, struct strbuf *out, struct err *e) {
+    bool v0 = name[1] == 'R';
+    bool may_leave = true;
+    if (v0 && maybe_punycode(name)) {
+        /* Only back references make text grow beyond the name's length, each by a factor of two at
+         * most: few of them in a short name need no fence. */
+        size_t backrefs = 0;
+        for (const char *b = strchr(name, 'B'); b; b = strchr(b + 1, 'B')) {
+            backrefs++;
+        }
+        if (backrefs > 8 || strlen(name) > 1024) {
+            return ST_NONE;
+        }
+        may_leave = false;
+    }
+    return run(rust_demangle_callback, name, DMGL_PARAMS | DMGL_ANSI, may_leave, out, e);
+}

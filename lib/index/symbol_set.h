@@ -1,0 +1,68 @@
+/* Which file answers for an image: the files, bundles and folders that the user named, searched by
+ * identity, and for each image a verdict that says what was found or why nothing was. */
+#ifndef STALLKIT_INDEX_SYMBOL_SET_H
+#define STALLKIT_INDEX_SYMBOL_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/parse.h"
+#include "index/lookup.h"
+
+struct symbol_set;
+
+enum symbol_verdict {
+    SYMBOLS_OK = 1,        /* DWARF */
+    SYMBOLS_ONLY,          /* a symbol table, no DWARF */
+    SYMBOLS_MISSING,       /* no file with this id, none of this name */
+    SYMBOLS_ID_MISMATCH,   /* a file of this name has another id */
+    SYMBOLS_ARCH_MISMATCH, /* a file of this name lacks the architecture */
+    SYMBOLS_NO_DEBUG_INFO, /* the file has neither DWARF nor symbols */
+    SYMBOLS_DAMAGED        /* the file with this id cannot be read */
+};
+
+/* What is known of an image; strings may be NULL. */
+struct symbol_request {
+    struct image_id id;
+    const char *name; /* base name, for verdicts and symbol_set_use */
+    const char *path; /* where the image was on the device */
+    const char *arch;
+};
+
+/* All borrowed from the set. */
+struct symbol_file {
+    enum symbol_verdict verdict;
+    const char *file;             /* used, damaged, or the nearest candidate; NULL = none */
+    struct lookup_source *source; /* NULL unless SYMBOLS_OK or SYMBOLS_ONLY */
+    uint64_t base;                /* the debug file's own base address */
+    bool arm32;                   /* bit 0 of a code address is Thumb's */
+};
+
+/* Hears of what is damaged or unreadable: a path, or a unit of a file. */
+typedef void (*symbol_complain)(void *ctx, const char *path, const struct err *why);
+
+/* complain may be NULL. Not thread safe: callers share a set under a lock. */
+enum st symbol_set_new(struct symbol_set **out, symbol_complain complain, void *ctx,
+                       struct err *e) BASE_MUST_USE;
+/* NULL is allowed. All sources and strings of the set die with it. */
+void symbol_set_free(struct symbol_set *s);
+
+/* Adds a file, a dSYM bundle or a folder. ST_NONE: no such path. ST_ERR: it cannot be used at all.
+ */
+enum st symbol_set_add(struct symbol_set *s, const char *path, struct err *e) BASE_MUST_USE;
+/* Answers for the image of this name from this file, whatever their ids (an image without an id is
+ * matched no other way). */
+enum st symbol_set_use(struct symbol_set *s, const char *name, const char *path,
+                       struct err *e) BASE_MUST_USE;
+/* Also looks at the images' own paths and under /usr/lib/debug on this host. The id must match
+ * there too. */
+enum st symbol_set_use_host(struct symbol_set *s, struct err *e) BASE_MUST_USE;
+
+/* The answer for an image; the same request gives the same answer without a new search. ST_ERR only
+ * for out of memory. */
+enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
+                        struct symbol_file *out, struct err *e) BASE_MUST_USE;
+
+#endif

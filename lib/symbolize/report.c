@@ -1,0 +1,281 @@
+/* The report of one dump that a person reads. */
+#include "symbolize/symbolize.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/utf8.h"
+
+/* Columns of a frame line: its number, the function, the image. */
+enum { NAME_COLUMNS = 56, IMAGE_COLUMNS = 16 };
+
+/* Text of a dump, made safe for a terminal: control characters and bytes that are not UTF-8 become
+ * '?'. Returns its width, a column for each code point. */
+static size_t put_text(struct sink *out, const char *text) {
+    size_t len = strlen(text), columns = 0;
+    for (size_t i = 0; i < len; columns++) {
+        uint32_t c = 0;
+        size_t n = utf8_decode(text + i, len - i, &c);
+        bool control = n == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0) ||
+                       (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+        if (control) {
+            sink_char(out, '?');
+        } else {
+            sink_write(out, text + i, n);
+        }
+        i += n ? n : 1;
+    }
+    return columns;
+}
+
+static void pad(struct sink *out, size_t have, size_t want) {
+    for (; have < want; have++) {
+        sink_char(out, ' ');
+    }
+}
+
+/* "2.61 s", "850 ms": integers only. */
+static void put_ms(struct sink *out, int64_t ms) {
+    if (ms >= 10000) {
+        sink_printf(out, "%" PRId64 ".%" PRId64 " s", ms / 1000, ms % 1000 / 100);
+    } else if (ms >= 1000) {
+        sink_printf(out, "%" PRId64 ".%02" PRId64 " s", ms / 1000, ms % 1000 / 10);
+    } else {
+        sink_printf(out, "%" PRId64 " ms", ms);
+    }
+}
+
+static void put_part(struct sink *out, const char *before, const char *text) {
+    if (text && *text) {
+        sink_str(out, before);
+        put_text(out, text);
+    }
+}
+
+static void put_ms_part(struct sink *out, const char *before, int64_t ms) {
+    if (ms >= 0) {
+        sink_str(out, before);
+        put_ms(out, ms);
+    }
+}
+
+static void put_header(const struct dump *d, struct sink *out) {
+    sink_str(out, "Stall   ");
+    bool open_ended = d->stall.fatal || !d->stall.ended;
+    int64_t duration = d->stall.duration_ms >= 0 ? d->stall.duration_ms : dump_span_ms(d);
+    sink_str(out, open_ended ? "≥ " : "");
+    put_ms(out, duration);
+    put_part(out, "  ", d->stall.kind);
+    sink_str(out, d->stall.fatal ? ", fatal" : d->stall.ended ? "" : ", not ended");
+    put_part(out, "  (", d->stall.detector);
+    if (d->stall.detector) {
+        put_ms_part(out, ", threshold ", d->stall.threshold_ms);
+        sink_char(out, ')');
+    }
+    put_part(out, "  ", d->stall.activity);
+    sink_str(out, "\nDump    ");
+    put_text(out, d->id ? d->id : "(no id)");
+    put_part(out, "  ", d->time);
+    if (d->stall.seq > 0) {
+        sink_printf(out, "  number %" PRId64 " of its stall", d->stall.seq);
+    }
+    put_ms_part(out, ", taken at ", d->stall.at_ms);
+    put_ms_part(out, ", share ", d->stall.span_ms);
+    if (d->stall.suppressed > 0) {
+        sink_printf(out, ", %" PRId64 " like it suppressed", d->stall.suppressed);
+    }
+    sink_char(out, '\n');
+    if (d->app.id) {
+        put_part(out, "App     ", d->app.id);
+        put_part(out, " ", d->app.version);
+        put_part(out, " (", d->app.build);
+        sink_str(out, d->app.build ? ")\n" : "\n");
+    }
+    if (d->device.model || d->device.os) {
+        sink_str(out, "Device  ");
+        put_text(out, d->device.model ? d->device.model : "?");
+        put_part(out, ", ", d->device.os);
+        put_part(out, " (", d->device.os_build);
+        sink_str(out, d->device.os_build ? ")" : "");
+        put_part(out, ", ", d->device.arch);
+        if (d->stall.cpu_permille >= 0) {
+            sink_printf(out, ", CPU %" PRId64 ".%" PRId64 " %%", d->stall.cpu_permille / 10,
+                        d->stall.cpu_permille % 10);
+        }
+        sink_char(out, '\n');
+    }
+}
+
+static void put_images(const struct dump *d, struct sink *out) {
+    if (d->image_count > 0) {
+        sink_str(out, "\nImages\n");
+    }
+    for (size_t i = 0; i < d->image_count; i++) {
+        const struct dump_image *image = &d->images[i];
+        char id[IMAGE_ID_TEXT];
+        const char *verdict = dump_symbols_text(image->symbols);
+        sink_str(out, "  ");
+        pad(out, put_text(out, *verdict ? verdict : "-"), 14);
+        sink_char(out, ' ');
+        pad(out, put_text(out, image->name ? image->name : "?"), 20);
+        sink_char(out, ' ');
+        put_text(out, image_id_text(&image->id, id));
+        bool other = image->symbols == DUMP_SYMBOLS_UUID_MISMATCH ||
+                     image->symbols == DUMP_SYMBOLS_ARCH_MISMATCH;
+        put_part(out, other ? "  nearest: " : "  ", image->symbols_file);
+        sink_char(out, '\n');
+    }
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* One line of a frame: number (or blank, for the function that an inlined one stands in), function,
+ * image, place. */
+static void put_line(const struct dump *d, const struct dump_location *l, size_t line_index,
+                     size_t number, struct sink *out) {
+    const struct dump_line *line = line_index < l->line_count ? &l->lines[line_index] : NULL;
+    bool inlined = line_index + 1 < l->line_count;
+    if (line_index == 0) {
+        sink_printf(out, "  %3zu  ", number);
+    } else {
+        sink_str(out, "       ");
+    }
+    size_t width = 0;
+    if (line && line->function) {
+        width = put_text(out, line->function);
+    } else if (l->image >= 0) {
+        char at[32];
+        snprintf(at, sizeof at, "+0x%" PRIx64, l->offset);
+        width = put_text(out, line ? "?" : at);
+    } else {
+        char at[32];
+        snprintf(at, sizeof at, "0x%" PRIx64, l->offset);
+        width = put_text(out, at);
+    }
+    pad(out, width, NAME_COLUMNS);
+    sink_char(out, ' ');
+    width =
+        put_text(out, l->image >= 0 && d->images[l->image].name ? d->images[l->image].name : "-");
+    if (line && line->file) {
+        pad(out, width, IMAGE_COLUMNS);
+        sink_char(out, ' ');
+        put_text(out, base_name(line->file));
+        sink_printf(out, ":%" PRIu32, line->line);
+    } else if (line && line_index + 1 == l->line_count && l->start != l->offset) {
+        pad(out, width, IMAGE_COLUMNS);
+        sink_printf(out, " + %" PRIu64, l->offset - l->start);
+    }
+    sink_str(out, inlined ? "  [inlined]\n" : "\n");
+}
+
+static void put_stack(const struct dump *d, const struct dump_stack *s, struct sink *out) {
+    if (s->frame_count == 0) {
+        sink_str(out, "       (no frames)\n");
+    }
+    for (size_t i = 0; i < s->frame_count; i++) {
+        struct dump_location raw = {.image = -1, .offset = s->frames[i], .start = s->frames[i]};
+        const struct dump_location *l = s->locations ? &d->locations[s->locations[i]] : &raw;
+        for (size_t k = 0; k < l->line_count || k == 0; k++) {
+            put_line(d, l, k, i, out);
+        }
+    }
+}
+
+static const struct dump_thread *thread_by_id(const struct dump *d, int64_t id) {
+    for (size_t i = 0; i < d->thread_count; i++) {
+        if (d->threads[i].id == id) {
+            return &d->threads[i];
+        }
+    }
+    return NULL;
+}
+
+static void put_thread_title(const struct dump *d, const struct dump_thread *t, struct sink *out) {
+    sink_printf(out, "\n%s %" PRId64, t->main ? "Main thread" : "Thread", t->id);
+    put_part(out, " \"", t->name);
+    sink_str(out, t->name && *t->name ? "\"" : "");
+    put_part(out, ", ", t->state);
+    if (t->cpu_ms >= 0) {
+        sink_printf(out, ", %" PRId64 " ms of CPU", t->cpu_ms);
+    }
+    if (t->waits_for.kind) {
+        put_part(out, ", waits for ", t->waits_for.kind);
+        sink_printf(out, " 0x%" PRIx64, t->waits_for.address);
+        if (t->waits_for.owner >= 0) {
+            const struct dump_thread *owner = thread_by_id(d, t->waits_for.owner);
+            sink_printf(out, " held by thread %" PRId64, t->waits_for.owner);
+            put_part(out, " \"", owner ? owner->name : NULL);
+            sink_str(out, owner && owner->name && *owner->name ? "\"" : "");
+        }
+    }
+    sink_char(out, '\n');
+}
+
+static uint64_t samples_taken(const struct dump *d) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < d->sample_count; i++) {
+        n += d->samples[i].count;
+    }
+    return n;
+}
+
+/* The waits as one chain, from the main thread: "main waits for a mutex of worker, which is
+ * running". */
+static void put_wait_chain(const struct dump *d, const struct dump_thread *main_thread,
+                           struct sink *out) {
+    const struct dump_thread *t = main_thread;
+    size_t steps = 0;
+    if (!t || !t->waits_for.kind || t->waits_for.owner < 0) {
+        return;
+    }
+    sink_str(out, "\nWaits   main");
+    while (t && t->waits_for.kind && t->waits_for.owner >= 0 && steps++ < d->thread_count) {
+        const struct dump_thread *owner = thread_by_id(d, t->waits_for.owner);
+        sink_str(out, " → ");
+        put_text(out, t->waits_for.kind);
+        sink_printf(out, " of %" PRId64, t->waits_for.owner);
+        put_part(out, " ", owner ? owner->name : NULL);
+        if (owner == main_thread) {
+            sink_str(out, "  (deadlock)");
+            break;
+        }
+        t = owner;
+    }
+    put_part(out, ", which is ", t && t != main_thread ? t->state : NULL);
+    sink_char(out, '\n');
+}
+
+void symbolize_report(const struct dump *d, struct sink *out) {
+    const struct dump_thread *main_thread = dump_main_thread(d);
+    put_header(d, out);
+    put_wait_chain(d, main_thread, out);
+    put_images(d, out);
+    const struct dump_stack *heaviest = dump_heaviest(d);
+    if (main_thread) {
+        put_thread_title(d, main_thread, out);
+    } else if (heaviest) {
+        sink_str(out, "\nMain thread\n");
+    }
+    bool sampled = heaviest && (!main_thread || heaviest != &main_thread->stack);
+    if (sampled) {
+        sink_printf(out, "  heaviest stack, %" PRIu64 " of %" PRIu64 " samples", heaviest->count,
+                    samples_taken(d));
+        put_ms_part(out, ", one each ", d->sample_interval_ms);
+        sink_char(out, '\n');
+        put_stack(d, heaviest, out);
+    }
+    if (main_thread && main_thread->stack.frame_count > 0) {
+        sink_str(out, sampled ? "  when the dump was taken\n" : "");
+        put_stack(d, &main_thread->stack, out);
+    }
+    for (size_t i = 0; i < d->thread_count; i++) {
+        if (&d->threads[i] != main_thread) {
+            put_thread_title(d, &d->threads[i], out);
+            put_stack(d, &d->threads[i].stack, out);
+        }
+    }
+}

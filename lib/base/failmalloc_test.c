@@ -26,12 +26,12 @@ static void all_later_ones_can_fail_too(void **state) {
     (void)state;
     void *kept = malloc(1);
     failmalloc_arm(2, true);
-    char *a = strdup("x");
+    char *volatile a = strdup("x");
     void *volatile kept_still = kept;
     void *b = realloc(kept, 100);
-    char *c = strndup("xyz", 2);
+    char *volatile c = strndup("xyz", 2);
     failmalloc_disarm();
-    char *d = strndup("xyz", 2);
+    char *volatile d = strndup("xyz", 2);
     assert_string_equal(a, "x");
     assert_null(b);
     assert_null(c);

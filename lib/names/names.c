@@ -1,0 +1,137 @@
+/* Which kind of name it is, and the kinds that need no scanner of their own: Objective-C, blocks,
+ * images. */
+#include "names/names.h"
+
+#include <string.h>
+
+#include "names/names_private.h"
+
+static const char block_invoke[] = "_block_invoke";
+
+/* -[Class(Category) sel:arg:], also inside a block's name: __19-[Class sel:]_block_invoke_2. Kept
+ * whole but for the numbers. False: not Objective-C. */
+static bool objc(const char *s, size_t len, struct strbuf *out) {
+    size_t at = 0;
+    if (names_starts(s, len, "__")) {
+        at = 2;
+        while (at < len && names_is_digit(s[at])) {
+            at++;
+        }
+        at = at > 2 ? at : 0;
+    }
+    if (len - at < 5 || (s[at] != '-' && s[at] != '+') || s[at + 1] != '[') {
+        return false;
+    }
+    const char *close = memchr(s + at, ']', len - at);
+    if (!close || !memchr(s + at, ' ', (size_t)(close - s) - at)) {
+        return false;
+    }
+    size_t end = (size_t)(close - s) + 1;
+    strbuf_add(out, s + at, end - at);
+    if (names_starts(s + end, len - end, block_invoke)) {
+        strbuf_addstr(out, block_invoke);
+    }
+    return true;
+}
+
+/* C blocks: __draw_block_invoke_3 -> __draw_block_invoke. False: not a block. */
+static bool block(const char *s, size_t len, struct strbuf *out) {
+    static const char *const helpers[] = {"__copy_helper_block_", "__destroy_helper_block_", NULL};
+    for (size_t i = 0; helpers[i]; i++) {
+        if (names_starts(s, len, helpers[i])) {
+            strbuf_addstr(out, helpers[i]);
+            return true;
+        }
+    }
+    size_t at = names_find(s, len, 1, block_invoke), end = at + sizeof block_invoke - 1;
+    if (at >= len || memchr(s, '(', at)) {
+        return false;
+    }
+    for (size_t i = end; i < len; i++) {
+        if (!names_is_digit(s[i]) && s[i] != '_' && s[i] != '.') {
+            return false;
+        }
+    }
+    strbuf_add(out, s, end);
+    return true;
+}
+
+void names_normalise(const char *name, size_t len, struct strbuf *out) {
+    const char *s = name;
+    size_t left = len, base = out->len;
+    while (left > 0 && *s == ' ') {
+        s++;
+        left--;
+    }
+    size_t n = names_trim(s, left);
+    if (n == 0) {
+        strbuf_add(out, name, len);
+        return;
+    }
+    if (names_starts(s, n, "__hidden#")) {
+        strbuf_addstr(out, "__hidden#");
+    } else if (objc(s, n, out) || block(s, n, out)) {
+        return;
+    } else if (names_is_swift(s, n)) {
+        names_swift(s, n, out);
+    } else {
+        names_cxx(s, n, out);
+    }
+    if (out->len == base) {
+        strbuf_add(out, s, n);
+    }
+}
+
+/* Start of the version that ends s[0 … len): "libc-2.36" -> 4, "libfoo.1.2" -> 6; len if there is
+ * none. */
+static size_t version_start(const char *s, size_t len) {
+    size_t at = len;
+    while (at > 0 && (names_is_digit(s[at - 1]) || s[at - 1] == '.')) {
+        at--;
+    }
+    if (at < len && at > 1 && s[at] != '.' && s[at - 1] == '-' && memchr(s + at, '.', len - at)) {
+        return at - 1; /* libc-2.36 */
+    }
+    return at < len && at > 0 && s[at] == '.' ? at : len; /* libfoo.1.2 */
+}
+
+void names_image(const char *name, size_t len, struct strbuf *out) {
+    static const char deleted[] = " (deleted)";
+    size_t end = len;
+    if (names_ends(name, end, deleted)) {
+        end -= sizeof deleted - 1;
+    }
+    while (end > 1 && name[end - 1] == '/') {
+        end--;
+    }
+    size_t start = end;
+    while (start > 0 && name[start - 1] != '/') {
+        start--;
+    }
+    const char *s = name + start;
+    size_t n = end - start;
+    if (n == 0) {
+        strbuf_add(out, name, len);
+        return;
+    }
+    const char *extension = "";
+    size_t so = n;
+    /* The last ".so" that only a version follows. */
+    size_t tail = n;
+    while (tail > 0 && (names_is_digit(s[tail - 1]) || s[tail - 1] == '.')) {
+        tail--;
+    }
+    if (tail >= 3 && names_ends(s, tail, ".so")) {
+        so = tail - 3;
+        extension = ".so";
+    } else if (names_ends(s, n, ".dylib")) {
+        so = n - 6;
+        extension = ".dylib";
+    }
+    size_t stem = *extension ? version_start(s, so) : n;
+    if (stem == 0) {
+        stem = so;
+    }
+    strbuf_add(out, s, stem);
+    strbuf_addstr(out, extension);
+}

@@ -1,0 +1,399 @@
+/* C++, Rust, Go and C names: one scan over the text that keeps the declared name and drops the
+ * rest.
+ *
+ * At depth 0 a space ends a word; when the argument list shows that a word was the name, what stood
+ * in front of it was the return type and goes. Brackets are skipped whole, so each byte is read at
+ * most twice. */
+#include "names/names_private.h"
+
+#include <string.h>
+
+struct scan {
+    const char *s;
+    size_t len, at;
+    struct strbuf *out;
+    size_t base; /* of this name in out */
+    size_t word; /* start in out of the word being read */
+};
+
+static bool rest_starts(const struct scan *sc, const char *prefix) {
+    return names_starts(sc->s + sc->at, sc->len - sc->at, prefix);
+}
+
+static bool out_ends(const struct scan *sc, const char *suffix) {
+    return names_ends(sc->out->data ? sc->out->data + sc->base : "", sc->out->len - sc->base,
+                      suffix);
+}
+
+static bool at_word_start(const struct scan *sc) {
+    return sc->out->len == sc->word;
+}
+
+static void skip_spaces(struct scan *sc) {
+    while (sc->at < sc->len && sc->s[sc->at] == ' ') {
+        sc->at++;
+    }
+}
+
+/* Moves behind the group that opens here, at most to `end`. */
+static void skip_group_to(struct scan *sc, size_t end) {
+    size_t close = names_close(sc->s, end, sc->at);
+    sc->at = close < end ? close + 1 : end;
+}
+
+static void skip_group(struct scan *sc) {
+    skip_group_to(sc, sc->len);
+}
+
+static void add_template(struct scan *sc) {
+    if (out_ends(sc, "::")) { /* Rust: Vec::<u8> */
+        strbuf_truncate(sc->out, sc->out->len - 2);
+    }
+    if (!out_ends(sc, "<T>")) {
+        strbuf_addstr(sc->out, out_ends(sc, "<") ? " <T>" : "<T>"); /* operator< <T> */
+    }
+}
+
+/* A group whose text matters (<A<B> as C>, Go's (*T[…])), with what is nested in it made constant.
+ */
+static void add_kept_group(struct scan *sc) {
+    size_t close = names_close(sc->s, sc->len, sc->at);
+    size_t end = close < sc->len ? close : sc->len;
+    strbuf_addc(sc->out, sc->s[sc->at++]);
+    while (sc->at < end) {
+        char c = sc->s[sc->at];
+        if (c == '<' && sc->at > 0 && names_is_ident(sc->s[sc->at - 1])) {
+            skip_group_to(sc, end);
+            add_template(sc);
+        } else if (c == '[' && names_is_ident(sc->s[sc->at - 1])) {
+            skip_group_to(sc, end);
+            strbuf_addstr(sc->out, "[T]");
+        } else {
+            strbuf_addc(sc->out, c);
+            sc->at++;
+        }
+    }
+    if (close < sc->len) {
+        strbuf_addc(sc->out, sc->s[sc->at++]);
+    }
+}
+
+/* Behind an argument list: cv, reference, exception and ABI marks. True if the name goes on with
+ * ::. */
+static bool skip_qualifiers(struct scan *sc) {
+    static const char *const words[] = {"const", "volatile", "restrict", "noexcept",
+                                        "&&",    "&",        NULL};
+    for (bool more = true; more;) {
+        more = false;
+        skip_spaces(sc);
+        for (size_t i = 0; words[i] && !more; i++) {
+            if (rest_starts(sc, words[i])) {
+                sc->at += strlen(words[i]);
+                more = true;
+            }
+        }
+        if (!more && (rest_starts(sc, "[abi:") || rest_starts(sc, "[clone"))) {
+            skip_group(sc);
+            more = true;
+        }
+    }
+    return rest_starts(sc, "::");
+}
+
+/* Drops the words in front of the one being read: a return type. */
+static void drop_return_type(struct scan *sc) {
+    if (sc->word > sc->base) {
+        size_t keep = sc->out->len - sc->word;
+        memmove(sc->out->data + sc->base, sc->out->data + sc->word, keep);
+        strbuf_truncate(sc->out, sc->base + keep);
+        sc->word = sc->base;
+    }
+}
+
+/* An open round bracket. False: the name ends here. */
+static bool scan_round(struct scan *sc) {
+    if (rest_starts(sc, "(anonymous") || (sc->at > 0 && sc->s[sc->at - 1] == '.')) {
+        add_kept_group(sc);
+        return true;
+    }
+    if (!at_word_start(sc)) {
+        skip_group(sc);
+        drop_return_type(sc);
+        return skip_qualifiers(sc);
+    }
+    char next = sc->at + 1 < sc->len ? sc->s[sc->at + 1] : 0;
+    if (next == '*' || next == '&' || next == '^') {
+        /* A function that returns a pointer to a function: int (*name(args))(args). */
+        sc->at += 2;
+        skip_qualifiers(sc);
+        sc->word = sc->out->len;
+    } else if (sc->out->len == sc->base) {
+        add_kept_group(sc); /* (program), (idle) */
+    } else {
+        skip_group(sc);
+    }
+    return true;
+}
+
+static void scan_angle(struct scan *sc) {
+    if (rest_starts(sc, "<lambda")) {
+        skip_group(sc);
+        strbuf_addstr(sc->out, "{lambda}");
+    } else if (rest_starts(sc, "<unnamed>")) {
+        skip_group(sc);
+        strbuf_addstr(sc->out, "(anonymous namespace)");
+    } else if (at_word_start(sc) || rest_starts(sc, "<impl ")) {
+        add_kept_group(sc); /* Rust: <T as Trait>::f, a::<impl Trait for T>::f */
+    } else {
+        skip_group(sc);
+        add_template(sc);
+    }
+}
+
+/* {lambda(int)#2}, {{closure}}, {closure#0}, {unnamed type#1}, {impl#3}: the kind without its
+ * number. */
+static void scan_curly(struct scan *sc) {
+    size_t at = sc->at, start;
+    skip_group(sc);
+    while (at < sc->at && sc->s[at] == '{') {
+        at++;
+    }
+    start = at;
+    while (at < sc->at && sc->s[at] != '#' && sc->s[at] != '(' && sc->s[at] != '}') {
+        at++;
+    }
+    if (names_starts(sc->s + start, at - start, "anonymous")) {
+        strbuf_addstr(sc->out, "(anonymous namespace)");
+        return;
+    }
+    strbuf_addc(sc->out, '{');
+    strbuf_add(sc->out, sc->s + start, at - start);
+    strbuf_addc(sc->out, '}');
+}
+
+/* LLVM's 'lambda0'(int), 'unnamed', 'block-literal'. False: only a quote. */
+static bool scan_quoted(struct scan *sc) {
+    static const char *const kinds[][2] = {
+        {"'lambda", "{lambda}"}, {"'unnamed", "{unnamed type}"}, {"'block-literal", "{block}"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (rest_starts(sc, kinds[i][0])) {
+            size_t at = sc->at + strlen(kinds[i][0]);
+            while (at < sc->len && names_is_digit(sc->s[at])) {
+                at++;
+            }
+            if (at < sc->len && sc->s[at] == '\'') {
+                strbuf_addstr(sc->out, kinds[i][1]);
+                sc->at = at + 1;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool is_hex_group(const char *s, size_t from, size_t to) {
+    if (to - from < 8) {
+        return false;
+    }
+    for (; from < to; from++) {
+        if (!names_is_digit(s[from]) && (s[from] < 'a' || s[from] > 'f')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* [abi:cxx11] and Rust's crate hash go; Go's type arguments become [T]. */
+static void scan_square(struct scan *sc) {
+    size_t open = sc->at;
+    if (at_word_start(sc)) {
+        add_kept_group(sc);
+        return;
+    }
+    bool drop = rest_starts(sc, "[abi:");
+    skip_group(sc);
+    if (!drop && !is_hex_group(sc->s, open + 1, sc->at - 1)) {
+        strbuf_addstr(sc->out, "[T]");
+    }
+}
+
+/* The symbols of an operator's name at the scan, longest first; 0 if there are none. */
+static size_t operator_symbols(const struct scan *sc) {
+    static const char *const symbols[] = {
+        "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=", "&&",
+        "||",  "++",  "--",  "+=",  "-=", "*=", "/=", "%=", "^=", "&=", "|=", "+",  "-",  "*",
+        "/",   "%",   "^",   "&",   "|",  "~",  "!",  "=",  "<",  ">",  ",",  NULL};
+    for (size_t i = 0; symbols[i]; i++) {
+        if (rest_starts(sc, symbols[i])) {
+            return strlen(symbols[i]);
+        }
+    }
+    return 0;
+}
+
+/* A conversion operator's type, up to its argument list. */
+static void scan_conversion_type(struct scan *sc) {
+    strbuf_addc(sc->out, ' ');
+    while (sc->at < sc->len) {
+        char c = sc->s[sc->at];
+        if (c == '(' && !rest_starts(sc, "(anonymous")) {
+            break;
+        }
+        if (c == '(') {
+            add_kept_group(sc);
+        } else if (c == '<') {
+            skip_group(sc);
+            add_template(sc);
+        } else if (c == '{') {
+            scan_curly(sc);
+        } else if (c == '[') {
+            scan_square(sc);
+        } else {
+            strbuf_addc(sc->out, c);
+            sc->at++;
+        }
+    }
+}
+
+/* At the word `operator`: the whole operator name. */
+static void scan_operator(struct scan *sc) {
+    strbuf_addstr(sc->out, "operator");
+    sc->at += 8;
+    skip_spaces(sc);
+    size_t n = operator_symbols(sc);
+    if (n) {
+        strbuf_add(sc->out, sc->s + sc->at, n);
+        sc->at += n;
+        size_t at = sc->at;
+        skip_spaces(sc);
+        if (!rest_starts(sc, "<")) { /* operator< <int> */
+            sc->at = at;
+        }
+    } else if (rest_starts(sc, "\"\"")) {
+        strbuf_addstr(sc->out, "\"\"");
+        sc->at += 2;
+        skip_spaces(sc);
+    } else if (rest_starts(sc, "new") || rest_starts(sc, "delete") || rest_starts(sc, "co_await")) {
+        strbuf_addc(sc->out, ' ');
+        while (sc->at < sc->len && names_is_ident(sc->s[sc->at])) {
+            strbuf_addc(sc->out, sc->s[sc->at++]);
+        }
+        if (rest_starts(sc, "[]")) {
+            strbuf_addstr(sc->out, "[]");
+            sc->at += 2;
+        }
+    } else if (sc->at < sc->len) {
+        scan_conversion_type(sc);
+    }
+}
+
+static bool at_operator(const struct scan *sc) {
+    size_t end = sc->at + 8;
+    return rest_starts(sc, "operator") && (sc->at == 0 || !names_is_ident(sc->s[sc->at - 1])) &&
+           end < sc->len && !names_is_ident(sc->s[end]) && sc->s[end] != '.' && sc->s[end] != ':';
+}
+
+/* One step; false: the name is complete. */
+static bool step(struct scan *sc) {
+    char c = sc->s[sc->at];
+    if (c == 'o' && at_operator(sc)) {
+        scan_operator(sc);
+        return true;
+    }
+    switch (c) {
+    case '(':
+        return scan_round(sc);
+    case ')':
+        return false;
+    case '<':
+        scan_angle(sc);
+        return true;
+    case '{':
+        scan_curly(sc);
+        return true;
+    case '[':
+        scan_square(sc);
+        return true;
+    case '\'':
+        if (scan_quoted(sc)) {
+            return true;
+        }
+        break;
+    case ' ':
+        skip_spaces(sc);
+        if (!at_word_start(sc)) {
+            strbuf_addc(sc->out, ' ');
+            sc->word = sc->out->len;
+        }
+        return true;
+    case '$':
+        /* Clang on Darwin numbers its lambdas $_0, $_1 … */
+        if (rest_starts(sc, "$_") && sc->at + 2 < sc->len && names_is_digit(sc->s[sc->at + 2])) {
+            for (sc->at += 2; sc->at < sc->len && names_is_digit(sc->s[sc->at]);) {
+                sc->at++;
+            }
+            strbuf_addstr(sc->out, "{lambda}");
+            return true;
+        }
+        break;
+    default:
+        break;
+    }
+    strbuf_addc(sc->out, c);
+    sc->at++;
+    return true;
+}
+
+/* Go: main.serve.func1.2 -> main.serve.func; gowrap and deferwrap likewise. Length without the
+ * numbers. */
+static size_t trim_go(const char *s, size_t len) {
+    static const char *const kinds[] = {".func", ".gowrap", ".deferwrap"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t n = strlen(kinds[i]);
+        for (size_t at = names_find(s, len, 1, kinds[i]); at < len;
+             at = names_find(s, len, at + 1, kinds[i])) {
+            size_t end = at + n;
+            while (end < len && names_is_digit(s[end])) {
+                end++;
+            }
+            if (end > at + n && (end == len || s[end] == '.' || s[end] == '-')) {
+                return at + n;
+            }
+        }
+    }
+    return len;
+}
+
+void names_cxx(const char *s, size_t len, struct strbuf *out) {
+    static const struct {
+        const char *prefix, *shown;
+    } prefixes[] = {{"virtual thunk to ", ""},
+                    {"non-virtual thunk to ", ""},
+                    {"covariant return thunk to ", ""},
+                    {"hidden alias for ", ""},
+                    {"transaction clone for ", ""},
+                    {"invocation function for block in ", "block in "},
+                    {"guard variable for ", "guard variable for "},
+                    {"vtable for ", "vtable for "},
+                    {"typeinfo name for ", "typeinfo name for "},
+                    {"typeinfo for ", "typeinfo for "},
+                    {"VTT for ", "VTT for "},
+                    {"TLS init function for ", "TLS init function for "},
+                    {"TLS wrapper function for ", "TLS wrapper function for "}};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t n = strlen(prefixes[i].prefix);
+        if (len > n && names_starts(s, len, prefixes[i].prefix)) {
+            strbuf_addstr(out, prefixes[i].shown);
+            s += n;
+            len -= n;
+            i = (size_t)-1; /* a thunk to a thunk */
+        }
+    }
+    len = trim_go(s, len);
+    struct scan sc = {.s = s, .len = len, .out = out, .base = out->len, .word = out->len};
+    while (sc.at < sc.len && !out->failed && step(&sc)) {
+    }
+    while (out->len > sc.base && out->data[out->len - 1] == ' ') {
+        strbuf_truncate(out, out->len - 1);
+    }
+}

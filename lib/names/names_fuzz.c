@@ -1,0 +1,23 @@
+/* Any bytes as a name and as an image: the result is not empty and not much longer than the input.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "names/names.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct strbuf b = {0};
+    names_normalise((const char *)data, size, &b);
+    if ((size > 0) != (b.len > 0) || b.len > 4 * size + 32) {
+        abort();
+    }
+    strbuf_clear(&b);
+    names_image((const char *)data, size, &b);
+    if ((size > 0) != (b.len > 0) || b.len > size) {
+        abort();
+    }
+    strbuf_release(&b);
+    return 0;
+}

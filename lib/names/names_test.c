@@ -1,0 +1,394 @@
+/* lib/names: a golden table of names, and what must hold for any bytes. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "names/names.h"
+
+struct row {
+    const char *in, *out;
+};
+
+static void check_rows(void (*f)(const char *, size_t, struct strbuf *), const struct row *rows,
+                       size_t n) {
+    struct strbuf b = {0};
+    for (size_t i = 0; i < n; i++) {
+        strbuf_clear(&b);
+        strbuf_addstr(&b, "kept;");
+        f(rows[i].in, strlen(rows[i].in), &b);
+        char want[512];
+        snprintf(want, sizeof want, "kept;%s", rows[i].out);
+        assert_string_equal(strbuf_cstr(&b), want);
+    }
+    strbuf_release(&b);
+}
+#define CHECK(f, rows) check_rows(f, rows, sizeof(rows) / sizeof *(rows))
+
+static void cxx_names_lose_arguments_return_types_and_template_arguments(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"draw", "draw"},
+        {"shop::Cart::add(shop::Item const&, int)", "shop::Cart::add"},
+        {"shop::Cart::size() const", "shop::Cart::size"},
+        {"shop::Cart::take() &&", "shop::Cart::take"},
+        {"shop::Cart::~Cart()", "shop::Cart::~Cart"},
+        {"void fill<int>(int)", "fill<T>"},
+        {"std::vector<int, std::allocator<int> > make<Factory, 3>(int)", "make<T>"},
+        {"unsigned long long checksum<char>(char const*)", "checksum<T>"},
+        {"std::map<int, std::pair<int, bool> >::operator[](int const&)", "std::map<T>::operator[]"},
+        {"void run<void ()>()", "run<T>"},
+        {"void pick<4>(int (&&) [(4)+(1)])", "pick<T>"},
+        {"void pick<(3)>(2)>(int)", "pick<T>"},
+        {"void pick<((3)>(2))>(int)", "pick<T>"},
+        {"compare<&Item::operator< >(Item)", "compare<T>"},
+        {"compare<&Item::operator->>(Item)", "compare<T>"},
+        {"int (*handler_of<short>(int (*)(long)))(long)", "handler_of<T>"},
+        {"int (*Table::find<int>() const)()", "Table::find<T>"},
+        {"sort(int (*)(void const*, void const*), int (Item::*)())", "sort"},
+        {"decltype ({parm#1}+(size())) List<int>::grow<int>(int)", "List<T>::grow<T>"},
+        {"decltype ({parm#1})::type copy<S>(S)", "copy<T>"},
+        {"auto& at<int>(int const&, int)", "at<T>"},
+        {"void Cart<Item>::add()::Local::f() const::Inner::g() const",
+         "Cart<T>::add::Local::f::Inner::g"},
+        {"shop::load(int)::cache", "shop::load::cache"},
+        {"std::ios_base::failure[abi:cxx11]::failure(char const*)",
+         "std::ios_base::failure::failure"},
+        {"unsigned int", "unsigned int"},
+        {"typeinfo for Cart<int>", "typeinfo for Cart<T>"},
+        {"vtable for shop::Cart", "vtable for shop::Cart"},
+        {"guard variable for shop::load()::cache", "guard variable for shop::load::cache"},
+        {"non-virtual thunk to shop::Cart::draw(int)", "shop::Cart::draw"},
+        {"virtual thunk to non-virtual thunk to shop::Cart::draw()", "shop::Cart::draw"},
+        {"_ZN4shop4CartE", "_ZN4shop4CartE"},
+        {"java.lang.Thread.run", "java.lang.Thread.run"},
+        {"(program)", "(program)"},
+    };
+    CHECK(names_normalise, rows);
+}
+
+static void operators_are_kept_whole(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"operator<<(std::ostream&, Item const&)", "operator<<"},
+        {"bool operator< <char>(Item<char> const&)", "operator< <T>"},
+        {"std::ostream& std::operator<< <char>(std::ostream&, char const*)", "std::operator<< <T>"},
+        {"void operator-<42>(A<(42)+(2)>::T)", "operator-<T>"},
+        {"Item::operator<=>(Item const&) const", "Item::operator<=>"},
+        {"Item::operator>>=(int)", "Item::operator>>="},
+        {"Item::operator()(int, int) const", "Item::operator()"},
+        {"std::function<void (int)>::operator()(int) const", "std::function<T>::operator()"},
+        {"Item::operator->()", "Item::operator->"},
+        {"Item::operator->*(int)", "Item::operator->*"},
+        {"Item::operator*()", "Item::operator*"},
+        {"Item::operator,(int)", "Item::operator,"},
+        {"operator new(unsigned long)", "operator new"},
+        {"operator new[](unsigned long, std::nothrow_t const&)", "operator new[]"},
+        {"operator delete(void*)", "operator delete"},
+        {"Item::operator bool() const", "Item::operator bool"},
+        {"Item::operator char const*() const", "Item::operator char const*"},
+        {"Item::operator std::vector<int>() const", "Item::operator std::vector<T>"},
+        {"Item::operator T*<int>()", "Item::operator T*<T>"},
+        {"operator\"\" _km(long double)", "operator\"\"_km"},
+        {"shop::operator_count(int)", "shop::operator_count"},
+        {"my_operator(int)", "my_operator"},
+        {"operator", "operator"},
+    };
+    CHECK(names_normalise, rows);
+}
+
+static void anonymous_things_lose_their_numbers(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"(anonymous namespace)::helper(int)", "(anonymous namespace)::helper"},
+        {"void (anonymous namespace)::Pool<int>::run(int)", "(anonymous namespace)::Pool<T>::run"},
+        {"{anonymous}::helper()", "(anonymous namespace)::helper"},
+        {"<unnamed>::helper()", "(anonymous namespace)::helper"},
+        {"start(int)::{lambda(int, char)#2}::operator()(int, char) const",
+         "start::{lambda}::operator()"},
+        {"start()::'lambda'(int)::operator()(int) const", "start::{lambda}::operator()"},
+        {"start()::'lambda12'(int)::operator()(int) const", "start::{lambda}::operator()"},
+        {"start()::<lambda(int)>", "start::{lambda}"},
+        {"start()::$_0::operator()() const", "start::{lambda}::operator()"},
+        {"start()::$_12::__invoke()", "start::{lambda}::__invoke"},
+        {"void each<start()::{lambda()#2}>(start()::{lambda()#2})", "each<T>"},
+        {"visit(Shop::{unnamed type#1})", "visit"},
+        {"Shop::{unnamed type#3}::get()", "Shop::{unnamed type}::get"},
+        {"start()::'unnamed2'::get()", "start::{unnamed type}::get"},
+        {"invocation function for block in shop::load(int)", "block in shop::load"},
+        {"__hidden#12_", "__hidden#"},
+        {"__hidden#7_", "__hidden#"},
+    };
+    CHECK(names_normalise, rows);
+}
+
+static void what_compilers_and_linkers_append_goes(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"load.cold", "load"},
+        {"load.cold.1", "load"},
+        {"load.part.0", "load"},
+        {"load.part.0.cold.3", "load"},
+        {"load.isra.0", "load"},
+        {"load.constprop.0.isra.1", "load"},
+        {"load.lto_priv.12", "load"},
+        {"load.llvm.1234567890", "load"},
+        {"load.llvm.A5310EB9", "load"},
+        {"load.__uniq.1234567.llvm.99", "load"},
+        {"load._omp_fn.0", "load"},
+        {"load.123", "load"},
+        {"load(int) [clone .cold]", "load"},
+        {"load(int) [clone .constprop.2] [clone .cold]", "load"},
+        {"load(int) (.cold)", "load"},
+        {"shop::load(int) (.resume)", "shop::load"},
+        {"shop::load(int) [clone .resume]", "shop::load"},
+        {"void load<int>(int) [clone ._omp_fn.2]", "load<T>"},
+        {"fsync@plt", "fsync"},
+        {"fsync@@GLIBC_2.17", "fsync"},
+        {"fsync@GLIBC_2.2.5", "fsync"},
+        {"_dispatch_main_queue_callback_4CF$VARIANT$mp", "_dispatch_main_queue_callback_4CF"},
+        {".cold", ".cold"},
+        {"main.resume", "main.resume"}, /* a Go function, not a coroutine's part */
+        {"store.cleanup", "store.cleanup"},
+        {"  load  ", "load"},
+    };
+    CHECK(names_normalise, rows);
+}
+
+static void objective_c_names_are_kept_whole(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"-[Cart reload]", "-[Cart reload]"},
+        {"+[Cart(Sync) merge:with:]", "+[Cart(Sync) merge:with:]"},
+        {"-[Cart .cxx_destruct]", "-[Cart .cxx_destruct]"},
+        {"-[Cart reload].cold.1", "-[Cart reload]"},
+        {"__15-[Cart reload:]_block_invoke", "-[Cart reload:]_block_invoke"},
+        {"__15-[Cart reload:]_block_invoke_2", "-[Cart reload:]_block_invoke"},
+        {"__15+[Cart reload:]_block_invoke.31", "+[Cart reload:]_block_invoke"},
+        {"-[Cart reload:]_block_invoke_3", "-[Cart reload:]_block_invoke"},
+        {"__main_block_invoke", "__main_block_invoke"},
+        {"__main_block_invoke_2", "__main_block_invoke"},
+        {"__copy_helper_block_e8_32s40s", "__copy_helper_block_"},
+        {"__destroy_helper_block_e8_32s", "__destroy_helper_block_"},
+    };
+    CHECK(names_normalise, rows);
+}
+
+static void rust_names_lose_hashes_and_type_arguments(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"shop::cart::add::h0123456789abcdef", "shop::cart::add"},
+        {"shop::cart::add::hnotahash", "shop::cart::add::hnotahash"},
+        {"alloc::vec::Vec<T,A>::push", "alloc::vec::Vec<T>::push"},
+        {"shop::cart::sum::<u32>", "shop::cart::sum<T>"},
+        {"<shop::Cart as core::fmt::Display>::fmt", "<shop::Cart as core::fmt::Display>::fmt"},
+        {"<alloc::boxed::Box<F,A> as FnOnce<Args>>::call_once",
+         "<alloc::boxed::Box<T> as FnOnce<T>>::call_once"},
+        {"shop::<impl shop::Sum for [u8]>::sum", "shop::<impl shop::Sum for [u8]>::sum"},
+        {"shop::main::{{closure}}::h0123456789abcdef", "shop::main::{closure}"},
+        {"shop::main::{closure#0}::{closure#2}", "shop::main::{closure}::{closure}"},
+        {"shop::{impl#3}::draw", "shop::{impl}::draw"},
+        {"core[a1b2c3d4e5f60718]::ptr::drop", "core::ptr::drop"},
+        {"shop::cart::add.exit.i.i", "shop::cart::add"},
+    };
+    CHECK(names_normalise, rows);
+}
+
+static void go_names_keep_receivers_and_lose_closure_numbers(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"main.(*Server).serve", "main.(*Server).serve"},
+        {"main.(*Server).serve.func1", "main.(*Server).serve.func"},
+        {"main.main.func2.1.3", "main.main.func"},
+        {"main.main.gowrap1", "main.main.gowrap"},
+        {"github.com/a/b.(*List[...]).Push", "github.com/a/b.(*List[T]).Push"},
+        {"main.Map[go.shape.int,go.shape.string]", "main.Map[T]"},
+        {"main.init.0", "main.init"},
+        {"main.func_count", "main.func_count"},
+    };
+    CHECK(names_normalise, rows);
+}
+
+static void swift_names_keep_labels_and_lose_types_and_wrappers(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"Shop.Cart.add(item: Shop.Item, Swift.Int) -> ()", "Shop.Cart.add(item:_:)"},
+        {"Shop.Cart.clear() -> ()", "Shop.Cart.clear"},
+        {"Cart.add(item:_:)", "Cart.add(item:_:)"},
+        {"Shop.Cart.load() async throws -> [Shop.Item]", "Shop.Cart.load"},
+        {"static Shop.Cart.shared.getter : Shop.Cart", "static Shop.Cart.shared.getter"},
+        {"Shop.Cart.total.setter : Swift.Int", "Shop.Cart.total.setter"},
+        {"Shop.Cart.init(size: Swift.Int) -> Shop.Cart", "Shop.Cart.init(size:)"},
+        {"Shop.Cart.__deallocating_deinit", "Shop.Cart.__deallocating_deinit"},
+        {"closure #1 (Shop.Item) -> Swift.Bool in Shop.Cart.sort(by: Shop.Key) -> ()",
+         "closure in Shop.Cart.sort(by:)"},
+        {"closure #2 () -> () in closure #1 () -> () in Shop.run() -> ()",
+         "closure in closure in Shop.run"},
+        {"partial apply forwarder for closure #1 () -> () in Shop.run() -> ()",
+         "closure in Shop.run"},
+        {"partial apply for closure #1 in run()", "closure in run"},
+        {"generic specialization <Shop.Item> of Shop.Cart.map<A>((Shop.Item) -> A) -> [A]",
+         "Shop.Cart.map<T>(_:)"},
+        {"function signature specialization <Arg[0] = Dead> of Shop.Cart.add(item: Shop.Item) -> "
+         "()",
+         "Shop.Cart.add(item:)"},
+        {"specialized Cart.add(item:)", "Cart.add(item:)"},
+        {"merged Shop.Cart.total.getter : Swift.Int", "Shop.Cart.total.getter"},
+        {"@objc Shop.Cart.viewDidLoad() -> ()", "Shop.Cart.viewDidLoad"},
+        {"dispatch thunk of Shop.Cart.draw() -> ()", "Shop.Cart.draw"},
+        {"protocol witness for Shop.View.draw() -> () in conformance Shop.Cart : Shop.View in Shop",
+         "Shop.View.draw"},
+        {"reabstraction thunk helper from @callee_owned () -> () to @callee_owned () -> (@out ())",
+         "reabstraction thunk"},
+        {"(1) suspend resume partial function for Shop.Cart.load() async -> ()", "Shop.Cart.load"},
+        {"(2) await resume partial function for Shop.Cart.load() async -> ()", "Shop.Cart.load"},
+        {"(extension in Shop):Swift.Array.sum() -> Swift.Int", "Swift.Array.sum"},
+        {"Shop.(Helper in _83378C430F65473055F1BD53F3ADCDB7).run() -> ()", "Shop.Helper.run"},
+        {"visit #1 (A) -> () in Shop.walk<A>(A) -> ()", "visit(_:) in Shop.walk<T>(_:)"},
+        {"Shop.Cart.add(item: Shop.Item) -> () with unmangled suffix \".cold.1\"",
+         "Shop.Cart.add(item:)"},
+    };
+    CHECK(names_normalise, rows);
+}
+
+static void images_lose_folders_and_versions(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"libc.so.6", "libc.so"},
+        {"/lib/x86_64-linux-gnu/libc.so.6", "libc.so"},
+        {"libc-2.36.so", "libc.so"},
+        {"libstdc++.so.6.0.30", "libstdc++.so"},
+        {"ld-linux-x86-64.so.2", "ld-linux-x86-64.so"},
+        {"libgtk-3.so.0.2404.29", "libgtk-3.so"},
+        {"libpython3.11.so.1.0", "libpython3.11.so"},
+        {"libboost_regex.so.1.74.0", "libboost_regex.so"},
+        {"libz.1.2.11.dylib", "libz.dylib"},
+        {"libsystem_kernel.dylib", "libsystem_kernel.dylib"},
+        {"libobjc.A.dylib", "libobjc.A.dylib"},
+        {"/private/var/Shop.app/Shop", "Shop"},
+        {"Shop.app/", "Shop.app"},
+        {"UIKitCore", "UIKitCore"},
+        {"python3.11", "python3.11"},
+        {"[vdso]", "[vdso]"},
+        {"/usr/bin/app (deleted)", "app"},
+        {"1.so", "1.so"},
+        {".so", ".so"},
+        {"/", "/"},
+    };
+    CHECK(names_image, rows);
+}
+
+/* Pseudo-random text of the characters that matter to the scanners (xorshift, fixed seed). */
+static size_t odd_text(uint64_t *seed, char *out, size_t cap) {
+    static const char *const parts[] = {"<",         ">",        "(",      ")",    "[",
+                                        "]",         "{",        "}",      "::",   " ",
+                                        "a",         "operator", "->",     "#1",   "$_1",
+                                        "'",         ".",        "0",      ":",    " in ",
+                                        "closure #", ".cold",    "@",      "~",    "\"",
+                                        ",",         "_",        "-[",     "__1",  "(anonymous",
+                                        "{lambda",   " const",   "<impl ", "\x80", "*"};
+    size_t len = 0;
+    for (size_t i = 0; i < 40; i++) {
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        *seed ^= *seed << 17;
+        const char *part = parts[*seed % (sizeof parts / sizeof *parts)];
+        if (len + strlen(part) < cap) {
+            memcpy(out + len, part, strlen(part));
+            len += strlen(part);
+        }
+    }
+    return len;
+}
+
+static void no_name_becomes_empty(void **state) {
+    (void)state;
+    uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
+    struct strbuf b = {0};
+    for (int i = 0; i < 50000; i++) {
+        char text[512];
+        size_t len = odd_text(&seed, text, sizeof text);
+        strbuf_clear(&b);
+        names_normalise(text, len, &b);
+        assert_true(b.len > 0 && b.len <= 4 * len + 32);
+        strbuf_clear(&b);
+        names_image(text, len, &b);
+        assert_true(b.len > 0 && b.len <= len);
+    }
+    strbuf_clear(&b);
+    names_normalise("", 0, &b);
+    assert_int_equal(b.len, 0);
+    strbuf_release(&b);
+}
+
+static void hostile_names_take_linear_time(void **state) {
+    (void)state;
+    static const char *const patterns[] = {"<",
+                                           "(",
+                                           "a<",
+                                           "a(",
+                                           "[",
+                                           "{",
+                                           "((<",
+                                           ".0",
+                                           "a.i",
+                                           "::.i",
+                                           "operator<",
+                                           "$_1",
+                                           "'lambda",
+                                           "closure #1 in ",
+                                           "@a",
+                                           " ",
+                                           "<(",
+                                           "(anonymous<)",
+                                           ".func",
+                                           "{{",
+                                           "-[",
+                                           ">",
+                                           "x>",
+                                           "(C in ",
+                                           "_block_invoke",
+                                           "a (",
+                                           " -> <"};
+    enum { SIZE = 1 << 20 };
+    char *text = malloc(SIZE);
+    assert_non_null(text);
+    struct strbuf b = {0};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        size_t n = strlen(patterns[i]);
+        for (size_t at = 0; at < SIZE; at++) {
+            text[at] = patterns[i][at % n];
+        }
+        clock_t start = clock();
+        strbuf_clear(&b);
+        names_normalise(text, SIZE, &b);
+        strbuf_clear(&b);
+        names_image(text, SIZE, &b);
+        /* A megabyte takes some 10 ms; a quadratic scan would take minutes. */
+        assert_true((clock() - start) / (CLOCKS_PER_SEC / 1000) < 2000);
+    }
+    free(text);
+    strbuf_release(&b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cxx_names_lose_arguments_return_types_and_template_arguments),
+        cmocka_unit_test(operators_are_kept_whole),
+        cmocka_unit_test(anonymous_things_lose_their_numbers),
+        cmocka_unit_test(what_compilers_and_linkers_append_goes),
+        cmocka_unit_test(objective_c_names_are_kept_whole),
+        cmocka_unit_test(rust_names_lose_hashes_and_type_arguments),
+        cmocka_unit_test(go_names_keep_receivers_and_lose_closure_numbers),
+        cmocka_unit_test(swift_names_keep_labels_and_lose_types_and_wrappers),
+        cmocka_unit_test(images_lose_folders_and_versions),
+        cmocka_unit_test(no_name_becomes_empty),
+        cmocka_unit_test(hostile_names_take_linear_time),
+    };
+    return cmocka_run_group_tests_name("names", tests, NULL, NULL);
+}

@@ -8,7 +8,7 @@ DEBUG    ?= 0
 SAN      ?=
 WERROR   ?= 0
 comma    := ,
-O        ?= build$(if $(SAN),/san-$(subst $(comma),+,$(SAN)))$(if $(filter 1,$(DEBUG)),/debug)
+O        ?= build$(if $(FUZZER),/fuzzer)$(if $(SAN),/san-$(subst $(comma),+,$(SAN)))$(if $(filter 1,$(DEBUG)),/debug)
 PREFIX   ?= /usr/local
 BINDIR   ?= $(PREFIX)/bin
 LIBDIR   ?= $(PREFIX)/lib
@@ -46,7 +46,8 @@ ifeq ($(WERROR),1)
 WARN += -Werror
 endif
 OPT := $(if $(filter 1,$(DEBUG)),-O0,-O2)
-SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
+            $(if $(FUZZER),-fsanitize=fuzzer-no-link)
 CFLAGS   ?=
 BASE_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 -g $(OPT) $(WARN) \
                $(SANFLAGS) -DSTALLKIT_VERSION='"$(VERSION)"'

@@ -15,7 +15,8 @@ enum {
     LC_UUID = 0x1b,
     LC_FUNCTION_STARTS = 0x26,
 
-    FILE_CORE = 4, /* mach_header.filetype: MH_CORE */
+    FILE_OBJECT = 1, /* mach_header.filetype: MH_OBJECT, MH_CORE */
+    FILE_CORE = 4,
 
     SECTION_TYPE_MASK = 0xff,
     S_ZEROFILL = 0x1,
@@ -285,6 +286,7 @@ enum st macho_read_slice(struct object_slice *s, struct err *e) {
     macho_arch_name(cpu_type, cpu_subtype, s->arch);
     s->address_size = m.is_64 ? 8 : 4;
     s->arm32 = cpu_type == CPU_ARM;
+    s->unlinked = file_type == FILE_OBJECT;
     struct reader cmds = reader_sub(&r, commands_size, NULL);
     if ((st = reader_check(&r, e, "load commands")) != ST_OK) {
         return st;

@@ -82,6 +82,7 @@ struct object_slice {
     uint64_t origin; /* of the slice in the file */
     unsigned address_size;
     bool big_endian, arm32, has_symbols;
+    bool unlinked; /* a compiler's output: Mach-O MH_OBJECT */
     uint64_t base, text_end;
     struct section *sections;
     size_t section_count;

@@ -1,0 +1,298 @@
+/* The finder: candidates by identity, and the choice among them. Folders are walked in find_walk.c.
+ */
+#include "object/find.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "object/find_private.h"
+#include "object/object_private.h"
+
+enum { ID_KEY_SIZE = 1 + IMAGE_ID_MAX };
+
+/* The key of an id in a map: kind and bytes. Returns its length. */
+static size_t id_key(const struct image_id *id, uint8_t key[ID_KEY_SIZE]) {
+    key[0] = (uint8_t)id->kind;
+    memcpy(key + 1, id->bytes, id->len);
+    return 1 + (size_t)id->len;
+}
+
+enum st finder_new(struct finder **out, struct err *e) {
+    struct finder *f = calloc(1, sizeof *f);
+    if (!f) {
+        return err_nomem(e);
+    }
+    int why = pthread_mutex_init(&f->lock, NULL);
+    if (why != 0) {
+        free(f);
+        return err_sys(e, why, "cannot make a lock");
+    }
+    *out = f;
+    return ST_OK;
+}
+
+void finder_free(struct finder *f) {
+    if (!f) {
+        return;
+    }
+    VEC_RELEASE(&f->files);
+    VEC_RELEASE(&f->next_of_id);
+    VEC_RELEASE(&f->roots);
+    map_release(&f->by_id);
+    map_release(&f->seen);
+    map_release(&f->tried);
+    arena_release(&f->arena);
+    pthread_mutex_destroy(&f->lock);
+    free(f);
+}
+
+enum st finder_visit(struct finder *f, uint64_t device, uint64_t inode, struct err *e) {
+    const uint64_t key[2] = {device, inode};
+    bool added;
+    if (!map_put(&f->seen, key, sizeof key, 0, &added)) {
+        return err_nomem(e);
+    }
+    return added ? ST_OK : ST_NONE;
+}
+
+/* --- adding --- */
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Hangs file `index` at the end of its id's chain. */
+static bool link_by_id(struct finder *f, const struct image_id *id, size_t index) {
+    if (image_id_is_zero(id)) {
+        return true;
+    }
+    uint8_t key[ID_KEY_SIZE];
+    bool added;
+    struct map_entry *first = map_put(&f->by_id, key, id_key(id, key), index, &added);
+    if (!first) {
+        return false;
+    }
+    if (!added) {
+        /* Behind the first one: the choice looks at `order`, not at the chain's. */
+        f->next_of_id.data[index] = f->next_of_id.data[first->value];
+        f->next_of_id.data[first->value] = index + 1;
+    }
+    return true;
+}
+
+static enum st add_candidate(struct finder *f, const char *path, const struct object_slice *s,
+                             struct err *e) {
+    struct find_candidate *c = arena_alloc(&f->arena, sizeof *c);
+    const char *own_path = arena_strdup(&f->arena, path, strlen(path));
+    const char *arch = object_slice_arch(s);
+    const char *own_arch = arena_strdup(&f->arena, arch, strlen(arch));
+    size_t index = f->files.len;
+    if (!c || !own_path || !own_arch || !VEC_PUSH(&f->next_of_id, 0)) {
+        return err_nomem(e);
+    }
+    *c = (struct find_candidate){.path = own_path,
+                                 .id = *object_slice_id(s),
+                                 .arch = own_arch,
+                                 .name = base_name(own_path),
+                                 .dwarf = object_has_dwarf(s),
+                                 .symbols = object_has_symbols(s),
+                                 .order = index};
+    if (!VEC_PUSH(&f->files, c)) {
+        f->next_of_id.len--;
+        return err_nomem(e);
+    }
+    if (!link_by_id(f, &c->id, index)) {
+        f->files.len--;
+        f->next_of_id.len--;
+        return err_nomem(e);
+    }
+    return ST_OK;
+}
+
+enum st finder_add_file(struct finder *f, const char *path, const struct image_id *wanted,
+                        bool in_folder, find_complain complain, void *ctx, struct err *e) {
+    struct object *o = NULL;
+    enum st st = object_open(&o, path, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    if (object_damage(o) && complain) {
+        complain(ctx, path, &o->damage);
+    }
+    for (size_t i = 0; i < o->slice_count && st == ST_OK; i++) {
+        const struct object_slice *s = &o->slices[i];
+        bool unwanted = wanted && !image_id_equal(&s->id, wanted);
+        if (!unwanted && !(in_folder && s->unlinked)) {
+            st = add_candidate(f, path, s, e);
+        }
+    }
+    object_close(o);
+    return st;
+}
+
+enum st finder_add_build_id_root(struct finder *f, const char *root, struct err *e) {
+    const char *own = arena_strdup(&f->arena, root, strlen(root));
+    return own && VEC_PUSH(&f->roots, own) ? ST_OK : err_nomem(e);
+}
+
+char *build_id_path(const char *root, const struct image_id *id) {
+    struct strbuf b = {0};
+    char hex[IMAGE_ID_TEXT];
+    image_id_text(id, hex);
+    if (id->len >= 2) {
+        strbuf_addf(&b, "%s/.build-id/%.2s/%s.debug", root, hex, hex + 2);
+    } else {
+        strbuf_addstr(&b, "");
+    }
+    char *path = strbuf_take(&b);
+    strbuf_release(&b);
+    return path;
+}
+
+/* Adds what lies under the roots for this id, once. A file there that cannot be read, or is
+ * another's, is as good as none: these folders are the system's. */
+static enum st try_roots(struct finder *f, const struct image_id *id, struct err *e) {
+    uint8_t key[ID_KEY_SIZE];
+    bool added;
+    if (id->kind != IMAGE_ID_BUILD || f->roots.len == 0) {
+        return ST_OK;
+    }
+    if (!map_put(&f->tried, key, id_key(id, key), 0, &added)) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; added && i < f->roots.len; i++) {
+        char *path = build_id_path(f->roots.data[i], id);
+        if (!path) {
+            return err_nomem(e);
+        }
+        struct err why = {0};
+        enum st st = finder_add_file(f, path, id, false, NULL, NULL, &why);
+        free(path);
+        if (st == ST_ERR && why.code == ERR_NOMEM) {
+            return err_nomem(e);
+        }
+    }
+    return ST_OK;
+}
+
+/* --- choosing --- */
+
+static bool is_better(const struct find_candidate *a, const struct find_candidate *b) {
+    if (a->dwarf != b->dwarf) {
+        return a->dwarf;
+    }
+    if (a->symbols != b->symbols) {
+        return a->symbols;
+    }
+    return a->order < b->order;
+}
+
+/* Writes the best `max` files of an id into out, best first; returns how many. */
+static size_t best_of_id(const struct finder *f, const struct image_id *id,
+                         const struct find_candidate **out, size_t max) {
+    uint8_t key[ID_KEY_SIZE];
+    const struct map_entry *first = map_get(&f->by_id, key, id_key(id, key));
+    size_t count = 0;
+    for (size_t i = first ? first->value + 1 : 0; i != 0; i = f->next_of_id.data[i - 1]) {
+        const struct find_candidate *c = f->files.data[i - 1];
+        size_t at = count;
+        while (at > 0 && is_better(c, out[at - 1])) {
+            at--;
+        }
+        if (at >= max) {
+            continue;
+        }
+        count += count < max;
+        memmove(&out[at + 1], &out[at], (count - at - 1) * sizeof *out);
+        out[at] = c;
+    }
+    return count;
+}
+
+enum st finder_find(struct finder *f, const struct image_id *id, const struct find_candidate **out,
+                    struct err *e) {
+    if (image_id_is_zero(id)) {
+        return ST_NONE;
+    }
+    const struct find_candidate *best = NULL;
+    enum st st = ST_OK;
+    pthread_mutex_lock(&f->lock);
+    if (best_of_id(f, id, &best, 1) == 0 || !best->dwarf) {
+        st = try_roots(f, id, e);
+        best_of_id(f, id, &best, 1);
+    }
+    pthread_mutex_unlock(&f->lock);
+    if (st != ST_OK) {
+        return st;
+    }
+    if (!best) {
+        return ST_NONE;
+    }
+    *out = best;
+    return ST_OK;
+}
+
+void finder_find_all(struct finder *f, const struct image_id *id, const struct find_candidate **out,
+                     size_t max, size_t *count) {
+    *count = 0;
+    if (max == 0 || image_id_is_zero(id)) {
+        return;
+    }
+    pthread_mutex_lock(&f->lock);
+    if (best_of_id(f, id, out, 1) == 0 || !out[0]->dwarf) {
+        (void)try_roots(f, id, NULL); /* without memory the roots add nothing */
+    }
+    *count = best_of_id(f, id, out, max);
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* --- the nearest, for verdicts --- */
+
+/* Length of a name without its last extension. */
+static size_t stem_length(const char *name) {
+    const char *dot = strrchr(name, '.');
+    return dot && dot != name ? (size_t)(dot - name) : strlen(name);
+}
+
+/* 2 = the same name, 1 = the same without extensions, 0 = another. */
+static unsigned name_likeness(const char *a, const char *b) {
+    if (strcmp(a, b) == 0) {
+        return 2;
+    }
+    size_t a_full = strlen(a), b_full = strlen(b), a_stem = stem_length(a), b_stem = stem_length(b);
+    bool like = (a_stem == b_stem && strncmp(a, b, a_stem) == 0) ||
+                (a_full == b_stem && strncmp(a, b, a_full) == 0) ||
+                (a_stem == b_full && strncmp(a, b, b_full) == 0);
+    return like ? 1 : 0;
+}
+
+const struct find_candidate *finder_nearest(const struct finder *f, const char *name,
+                                            const char *arch) {
+    const char *wanted = base_name(name);
+    const struct find_candidate *best = NULL;
+    unsigned best_score = 0;
+    for (size_t i = 0; i < f->files.len; i++) {
+        const struct find_candidate *c = f->files.data[i];
+        unsigned likeness = name_likeness(wanted, c->name);
+        if (likeness == 0) {
+            continue;
+        }
+        bool same_arch = arch && strcmp(arch, c->arch) == 0;
+        unsigned score = 2 * likeness + same_arch;
+        if (score > best_score || (score == best_score && is_better(c, best))) {
+            best = c;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+size_t finder_count(const struct finder *f) {
+    return f->files.len;
+}
+
+const struct find_candidate *finder_candidate(const struct finder *f, size_t i) {
+    return i < f->files.len ? f->files.data[i] : NULL;
+}

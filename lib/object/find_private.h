@@ -1,0 +1,44 @@
+/* What the files of the finder share. */
+#ifndef STALLKIT_OBJECT_FIND_PRIVATE_H
+#define STALLKIT_OBJECT_FIND_PRIVATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "object/find.h"
+
+enum {
+    FIND_ENTRY_LIMIT = 1 << 20, /* files and folders that one finder looks at */
+    FIND_DEPTH_LIMIT = 64,
+};
+
+struct finder {
+    struct arena arena;                       /* candidates and their strings */
+    VEC(const struct find_candidate *) files; /* in the order in which they were found */
+    VEC(size_t) next_of_id; /* parallel to files: index + 1 of the next file of that id */
+    struct map by_id;       /* kind and bytes of an id -> index of its first file */
+    struct map seen;        /* device and inode of what was added: no loops, nothing twice */
+    struct map tried;       /* ids that were looked up under the build-id roots */
+    VEC(const char *) roots;
+    size_t entries;
+    pthread_mutex_t lock; /* for finder_find, which may add from the roots */
+};
+
+/* Opens path and adds the slices that pass: wanted NULL = all, in_folder = not those of unlinked
+ * objects. ST_NONE: no object file. */
+enum st finder_add_file(struct finder *f, const char *path, const struct image_id *wanted,
+                        bool in_folder, find_complain complain, void *ctx, struct err *e);
+
+/* Notes that a file or folder was visited: ST_NONE if it had been. */
+enum st finder_visit(struct finder *f, uint64_t device, uint64_t inode, struct err *e);
+
+/* <root>/.build-id/ab/cdef.debug, malloc'ed; NULL when memory runs out. An id of one byte has none:
+ * "". */
+char *build_id_path(const char *root, const struct image_id *id);
+
+#endif

@@ -1,0 +1,265 @@
+/* Adding files, dSYM bundles and folders to a finder. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "object/find.h"
+#include "object/find_private.h"
+#include "object/object_private.h"
+
+enum { MAGIC_SIZE = 8 };
+static const char BUNDLE_FOLDER[] = "Contents/Resources/DWARF";
+
+struct walk {
+    struct finder *finder;
+    find_complain complain;
+    void *ctx;
+    size_t told;    /* complaints so far */
+    size_t skipped; /* files that had been added before */
+    bool limit_told;
+};
+
+typedef VEC(char *) name_list;
+
+static void complain(struct walk *w, const char *path, const struct err *why) {
+    w->told++;
+    if (w->complain) {
+        w->complain(w->ctx, path, why);
+    }
+}
+
+/* What Finder, archivers and version control leave behind. */
+static bool is_junk(const char *name) {
+    static const char *const junk[] = {".", "..", ".DS_Store", "__MACOSX", ".git", ".hg", ".svn"};
+    for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++) {
+        if (strcmp(name, junk[i]) == 0) {
+            return true;
+        }
+    }
+    return strncmp(name, "._", 2) == 0;
+}
+
+static bool has_suffix(const char *path, const char *suffix) {
+    size_t len = strlen(path), suffix_len = strlen(suffix);
+    while (len > 0 && path[len - 1] == '/') {
+        len--;
+    }
+    return len > suffix_len && strncmp(path + len - suffix_len, suffix, suffix_len) == 0;
+}
+
+/* --- files --- */
+
+/* Looks at a file's first bytes. ST_NONE: no object file. */
+static enum st sniff(const char *path, struct err *e) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return err_sys(e, errno, "cannot open '%s'", path);
+    }
+    uint8_t magic[MAGIC_SIZE];
+    ssize_t got = read(fd, magic, sizeof magic);
+    int why = errno;
+    close(fd);
+    if (got < 0) {
+        return err_sys(e, why, "cannot read '%s'", path);
+    }
+    size_t len = (size_t)got;
+    bool known =
+        elffile_is(magic, len) || macho_is_thin(magic, len) || macho_is_universal(magic, len);
+    return known ? ST_OK : ST_NONE;
+}
+
+/* A file that lies in a folder: what is wrong with it goes to complain. ST_ERR: memory ran out. */
+static enum st add_found_file(struct walk *w, const char *path, struct err *e) {
+    struct err why = {0};
+    enum st st = sniff(path, &why);
+    if (st == ST_OK) {
+        st = finder_add_file(w->finder, path, NULL, true, w->complain, w->ctx, &why);
+    }
+    if (st != ST_ERR || why.code == ERR_UNSUPPORTED) {
+        return ST_OK;
+    }
+    if (why.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    complain(w, path, &why);
+    return ST_OK;
+}
+
+/* --- folders --- */
+
+static void free_names(name_list *names) {
+    for (size_t i = 0; i < names->len; i++) {
+        free(names->data[i]);
+    }
+    VEC_RELEASE(names);
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names in a folder but junk, sorted, so that every host finds in the same order. */
+static enum st list_folder(const char *path, name_list *names, struct err *e) {
+    DIR *dir = opendir(path);
+    if (!dir) {
+        return err_sys(e, errno, "cannot open folder '%s'", path);
+    }
+    enum st st = ST_OK;
+    struct dirent *entry;
+    errno = 0;
+    while (st == ST_OK && (entry = readdir(dir)) != NULL) {
+        char *name = is_junk(entry->d_name) ? NULL : strdup(entry->d_name);
+        if (!is_junk(entry->d_name) && (!name || !VEC_PUSH(names, name))) {
+            free(name);
+            st = err_nomem(e);
+        }
+        errno = 0;
+    }
+    if (st == ST_OK && errno != 0) {
+        st = err_sys(e, errno, "cannot read folder '%s'", path);
+    }
+    closedir(dir);
+    if (names->len > 0) {
+        qsort(names->data, names->len, sizeof *names->data, compare_names);
+    }
+    return st;
+}
+
+static enum st walk_entry(struct walk *w, struct strbuf *path, unsigned depth, struct err *e);
+
+/* Everything in a folder. Cannot be listed: ST_ERR. */
+static enum st walk_folder(struct walk *w, struct strbuf *path, unsigned depth, struct err *e) {
+    name_list names = {0};
+    enum st st = list_folder(strbuf_cstr(path), &names, e);
+    size_t len = path->len;
+    for (size_t i = 0; i < names.len && st == ST_OK; i++) {
+        if (path->data[len - 1] != '/') {
+            strbuf_addc(path, '/');
+        }
+        strbuf_addstr(path, names.data[i]);
+        st = strbuf_check(path, e);
+        if (st == ST_OK) {
+            st = walk_entry(w, path, depth + 1, e);
+        }
+        strbuf_truncate(path, len);
+    }
+    free_names(&names);
+    return st;
+}
+
+/* Files that were met, whatever became of them. */
+static size_t files_met(const struct walk *w) {
+    return finder_count(w->finder) + w->skipped + w->told;
+}
+
+/* A dSYM bundle: only its debug files, not the plists around them. ST_NONE: it has none. */
+static enum st walk_bundle(struct walk *w, struct strbuf *path, unsigned depth, struct err *e) {
+    size_t len = path->len, before = files_met(w);
+    struct stat sb;
+    strbuf_addc(path, '/');
+    strbuf_addstr(path, BUNDLE_FOLDER);
+    enum st st = strbuf_check(path, e);
+    if (st == ST_OK && (stat(strbuf_cstr(path), &sb) != 0 || !S_ISDIR(sb.st_mode))) {
+        st = ST_NONE;
+    }
+    if (st == ST_OK) {
+        st = walk_folder(w, path, depth, e);
+    }
+    strbuf_truncate(path, len);
+    if (st == ST_OK && files_met(w) == before) {
+        st = ST_NONE;
+    }
+    return st;
+}
+
+static enum st walk_folder_or_bundle(struct walk *w, struct strbuf *path, unsigned depth,
+                                     struct err *e) {
+    const char *text = strbuf_cstr(path);
+    if (depth > FIND_DEPTH_LIMIT) {
+        return err_set(e, ERR_LIMIT, "folder '%s' is nested too deeply", text);
+    }
+    if (!has_suffix(text, ".dSYM")) {
+        return walk_folder(w, path, depth, e);
+    }
+    enum st st = walk_bundle(w, path, depth, e);
+    if (st == ST_NONE) {
+        return err_set(e, ERR_FORMAT, "no debug file in %s of bundle '%s'", BUNDLE_FOLDER,
+                       strbuf_cstr(path));
+    }
+    return st;
+}
+
+/* One thing in a folder. Only lack of memory is an error here; a link to nowhere is nothing. */
+static enum st walk_entry(struct walk *w, struct strbuf *path, unsigned depth, struct err *e) {
+    struct err why = {0};
+    struct stat sb;
+    const char *text = strbuf_cstr(path);
+    if (w->finder->entries >= FIND_ENTRY_LIMIT) {
+        if (!w->limit_told) {
+            w->limit_told = true;
+            err_set(&why, ERR_LIMIT, "more than %d files: '%s' and what follows is left out",
+                    FIND_ENTRY_LIMIT, text);
+            complain(w, text, &why);
+        }
+        return ST_OK;
+    }
+    w->finder->entries++;
+    if (stat(text, &sb) != 0 || !(S_ISDIR(sb.st_mode) || S_ISREG(sb.st_mode))) {
+        return ST_OK;
+    }
+    enum st st = finder_visit(w->finder, (uint64_t)sb.st_dev, (uint64_t)sb.st_ino, e);
+    if (st != ST_OK) {
+        w->skipped += st == ST_NONE;
+        return st == ST_NONE ? ST_OK : st;
+    }
+    if (S_ISREG(sb.st_mode)) {
+        return add_found_file(w, text, e);
+    }
+    if (walk_folder_or_bundle(w, path, depth, &why) == ST_ERR) {
+        if (why.code == ERR_NOMEM) {
+            return err_nomem(e);
+        }
+        complain(w, strbuf_cstr(path), &why);
+    }
+    return ST_OK;
+}
+
+/* --- what the caller names --- */
+
+static enum st add_named_file(struct walk *w, const char *path, struct err *e) {
+    enum st st = finder_add_file(w->finder, path, NULL, false, w->complain, w->ctx, e);
+    return st == ST_NONE ? err_set(e, ERR_FORMAT, "'%s' is no object file", path) : st;
+}
+
+enum st finder_add(struct finder *f, const char *path, find_complain tell, void *ctx,
+                   struct err *e) {
+    struct walk w = {.finder = f, .complain = tell, .ctx = ctx};
+    struct stat sb;
+    if (stat(path, &sb) != 0) {
+        bool absent = errno == ENOENT || errno == ENOTDIR;
+        return absent ? ST_NONE : err_sys(e, errno, "cannot open '%s'", path);
+    }
+    if (!S_ISDIR(sb.st_mode) && !S_ISREG(sb.st_mode)) {
+        return err_set(e, ERR_UNSUPPORTED, "'%s' is neither a file nor a folder", path);
+    }
+    enum st st = finder_visit(f, (uint64_t)sb.st_dev, (uint64_t)sb.st_ino, e);
+    if (st != ST_OK) {
+        return st == ST_NONE ? ST_OK : st;
+    }
+    if (S_ISREG(sb.st_mode)) {
+        return add_named_file(&w, path, e);
+    }
+    struct strbuf b = {0};
+    strbuf_addstr(&b, path);
+    st = strbuf_check(&b, e);
+    if (st == ST_OK) {
+        st = walk_folder_or_bundle(&w, &b, 0, e);
+    }
+    strbuf_release(&b);
+    return st;
+}

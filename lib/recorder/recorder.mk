@@ -1,2 +1,9 @@
 # Libraries of the recorder, and flags of single files of it (REC_CFLAGS_<file without .c>).
 REC_LIBS := -lz -lpthread
+# What is Linux's own is declared for _GNU_SOURCE only, and banned.h includes headers before a file could ask for it.
+$(foreach f,$(notdir $(basename $(wildcard lib/recorder/*linux*.c lib/recorder/preload*.c lib/recorder/unwind_test.c))),\
+  $(eval REC_CFLAGS_$(f) := -D_GNU_SOURCE))
+# libunwind is an oracle in tests, where it is installed; no part of the recorder.
+UNWIND_LIBS := $(shell $(PKG_CONFIG) --libs libunwind 2>/dev/null)
+REC_LIBS_unwind_test := -lm $(UNWIND_LIBS)
+REC_CFLAGS_unwind_test += $(if $(UNWIND_LIBS),-DHAVE_LIBUNWIND)

@@ -151,7 +151,7 @@ $(O)/fuzz/%: $(O)/obj/lib/%.o $(if $(FUZZER),,$(O)/obj/scripts/fuzz_replay.o) $(
 # The programs that the demo and the tests record.
 $(O)/apps/%: testdata/apps/%.c $(RECLIB) $(O)/flags
 	$(call say,APP,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE -g -O2 -Wall -Wextra $(WERROR:1=-Werror) $(SANFLAGS) \
+	$(Q)mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE -g -O2 -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) $(SANFLAGS) \
 	  -Ilib/recorder -MMD -MP -o $@ $< $(RECLIB) $(REC_LIBS) -lm -lpthread
 
 # Rebuild when the compiler or the flags change.

@@ -9,7 +9,9 @@
  *         …encode and write dump…                       // dump_json.h, dumpfile.h
  *         rec_core_release(core, dump);
  *     }
- *     …wait until next, or until the loop or a stop needs attention…
+ *     rec_core_wait_begin(core, now);
+ *     rec_loop_wait(&poll, core, next);                 // until next, or the loop or a stop needs
+ * it
  *
  * Not thread safe: all calls come from one thread. Times are ns of the capture's monotonic clock.
  */
@@ -59,6 +61,10 @@ void rec_core_activity(struct rec_core *core, uint32_t activity, uint64_t at_ns)
  * other. A call that comes later than max(1 s, 4 x the wait it asked for) is taken as a gap: the
  * process did not run. */
 uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns);
+
+/* The monitor was busy with its own work (writing, callbacks, captures) until now_ns and begins to
+ * wait only now: being late by that is no gap. */
+void rec_core_wait_begin(struct rec_core *core, uint64_t now_ns);
 
 /* Is a stall open? While it is, the monitor asks the loop to tell its end (loop.h). */
 bool rec_core_stalled(const struct rec_core *core);

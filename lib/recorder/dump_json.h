@@ -19,12 +19,4 @@ struct rec_about {
 /* Writes the dump and a newline. Failure is in out->failed. */
 void rec_dump_json(struct rec_out *out, const struct rec_dump *dump, const struct rec_about *about);
 
-enum { REC_UUID_TEXT = 37, REC_TIME_TEXT = 32 };
-
-/* RFC 9562 version 4 from 16 random bytes, lower case. Returns text. */
-const char *rec_uuid4_text(const uint8_t random[REC_UUID_SIZE], char text[REC_UUID_TEXT]);
-/* "2026-11-21T10:00:00.123Z" of a Unix time in ms; years 0000 … 9999, others are clamped. Returns
- * text. */
-const char *rec_time_text(int64_t unix_ms, char text[REC_TIME_TEXT]);
-
 #endif

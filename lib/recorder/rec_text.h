@@ -1,0 +1,20 @@
+/* Ids and times as text. */
+#ifndef STALLREC_REC_TEXT_H
+#define STALLREC_REC_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { REC_UUID_TEXT = 37, REC_TIME_TEXT = 25 };
+
+/* The 16 bytes of a UUID as RFC 9562 text, lower case. Returns text. */
+const char *rec_uuid_text(const uint8_t uuid[16], char text[REC_UUID_TEXT]);
+
+/* "2026-11-21T10:00:00.123Z" of a Unix time in ms. Times outside the years 0000 … 9999 become the
+ * nearest in them. Returns text. */
+const char *rec_time_text(int64_t unix_ms, char text[REC_TIME_TEXT]);
+
+/* Lower-case hex of len bytes, with a NUL: text has room for 2 * len + 1. Returns text. */
+const char *rec_hex_text(const uint8_t *bytes, size_t len, char *text);
+
+#endif

@@ -34,7 +34,7 @@ struct gz_input;
  * texts. */
 enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct err *e);
 /* Up to len bytes, as soon as some are there (a slow pipe is not waited on for more). *got = 0 at
- * the end. */
+ * the end. On ST_ERR, too, *got bytes before the damage are in buf; later calls fail again. */
 enum st gz_input_read(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e);
 void gz_input_close(struct gz_input *in);
 

@@ -20,6 +20,8 @@ enum {
     DUMP_IMAGES_MAX = 65536,
     DUMP_DEPTH_MAX = 512 /* JSON nesting */
 };
+/* Most samples of one stack: sums over all stacks of a dump stay below 2^56. */
+#define DUMP_COUNT_MAX (UINT64_C(1) << 40)
 
 /* What stallsym found for an image. */
 enum dump_symbols {
@@ -48,8 +50,10 @@ enum dump_source {
 const char *dump_source_text(enum dump_source s);
 bool dump_source_parse(const char *s, size_t len, enum dump_source *out);
 
-/* Strings of the model are NUL-terminated UTF-8 in the dump's arena, NULL when absent. Numbers that may be
- * absent are -1 when they are. */
+struct dump_image_order;
+
+/* Strings of the model are NUL-terminated UTF-8 in the dump's arena, NULL when absent. Numbers that
+ * may be absent are -1 when they are. */
 struct dump_image {
     struct image_id id;
     const char *name, *path, *arch;
@@ -69,9 +73,9 @@ struct dump_line {
 
 /* A resolved (image, offset); lines run innermost inline first, the real function last. */
 struct dump_location {
-    int32_t image;         /* index, -1 = none */
-    uint64_t offset;       /* looked-up address - load (image -1: the address itself) */
-    uint64_t start;        /* offset of the function's first byte; == offset when unknown */
+    int32_t image;   /* index, -1 = none */
+    uint64_t offset; /* looked-up address - load (image -1: the address itself) */
+    uint64_t start;  /* offset of the function's first byte; == offset when unknown */
     struct dump_line *lines;
     size_t line_count;
     enum dump_source source;
@@ -83,8 +87,8 @@ struct dump_stack {
     size_t frame_count;
     const uint32_t *exact; /* indexes of exact frames, ascending; NULL = the default, [0] */
     size_t exact_count;
-    const uint32_t *locations; /* parallel to frames, indexes into dump.locations; NULL = not symbolicated */
-    size_t splice;             /* private to the splicer */
+    const uint32_t
+        *locations; /* parallel to frames, indexes into dump.locations; NULL = not symbolicated */
 };
 
 struct dump_wait {
@@ -130,6 +134,7 @@ struct dump {
 
     struct dump_image *images;
     size_t image_count;
+    const struct dump_image_order *image_order; /* private to dump_image_at */
     struct dump_thread *threads;
     size_t thread_count;
     int64_t sample_interval_ms;
@@ -149,11 +154,12 @@ struct dump {
     struct arena arena;      /* owns all of the above but text */
 };
 
-/* Parses one document. text is borrowed until dump_release (the splicer copies from it). Tolerates what
- * Jansson refuses (integers past 63 bits, bad UTF-8, lone surrogates, \u0000), counted in replaced_bytes.
- * Members of the wrong type are errors where they matter (frames, images) and absent elsewhere.
- * ST_NONE: well-formed JSON that is not a stall dump (e.g. a stall-session/1 record). ST_ERR: not JSON, past a
- * limit, or a dump that contradicts itself (a location index out of range). d need not be initialised; on
+/* Parses one document. text is borrowed until dump_release (the splicer copies from it). Tolerates
+ * what Jansson refuses (integers past 63 bits, bad UTF-8, lone surrogates, \u0000), counted in
+ * replaced_bytes. Members of the wrong type are errors where they matter (frames, images) and
+ * absent elsewhere. ST_NONE: well-formed JSON that is not a stall dump (e.g. a stall-session/1
+ * record). ST_ERR: not JSON, past a limit, a stall-dump of another version (ERR_UNSUPPORTED), or a
+ * dump that contradicts itself (a location index out of range). d need not be initialised; on
  * anything but ST_OK it is empty. Thread safe as long as dump_library_init ran. */
 enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 /* NULL and released dumps are allowed. */
@@ -162,22 +168,24 @@ void dump_release(struct dump *d);
 /* Seeds Jansson's hash once, before threads start. */
 void dump_library_init(void);
 
-/* The image whose [load, load + size) holds the address (size 0: the nearest load below it whose next image's load is
- * above); -1 if none. */
+/* The image whose [load, load + size) holds the address (size 0: the nearest load below it whose
+ * next image's load is above); -1 if none. */
 int32_t dump_image_at(const struct dump *d, uint64_t address);
 /* Is frame i of the stack an exact address (else a return address)? */
 bool dump_frame_exact(const struct dump_stack *s, size_t i);
 /* The main thread, or NULL. */
 const struct dump_thread *dump_main_thread(const struct dump *d);
-/* The stack that the dump is about: the heaviest sample as judged by the device, else the most frequent
- * (ties: the last), else the main thread's; NULL if there is none. */
+/* The stack that the dump is about: the heaviest sample as judged by the device, else the most
+ * frequent (ties: the last), else the main thread's; NULL if there is none. */
 const struct dump_stack *dump_heaviest(const struct dump *d);
 /* This dump's share of its stall in ms: span_ms, else duration_ms, else at_ms, else 0. */
 int64_t dump_span_ms(const struct dump *d);
 
-/* --- writing what symbolication found ----------------------------------------------------------- */
+/* --- writing what symbolication found -----------------------------------------------------------
+ */
 
-/* What stallsym adds to a dump. Arrays are parallel to those of the dump they were made for. */
+/* What stallsym adds to a dump. Arrays are parallel to those of the dump they were made for; one
+ * that is NULL leaves that part of the dump as it is. */
 struct dump_addition {
     const struct dump_location *locations; /* sorted by (image, offset) */
     size_t location_count;
@@ -187,23 +195,26 @@ struct dump_addition {
     const char *const *image_files;          /* [image_count], NULL = none */
 };
 
-/* Writes d's own text with the addition spliced in (and what an earlier run had added replaced) as one line of JSON
- * Lines: white space between tokens of a pretty-printed input is dropped, every other byte survives.
- * Strings are interned once per dump. Errors stick to the sink. ST_ERR only for out of memory. */
+/* Writes d's own text with the addition spliced in (and what an earlier run had added replaced) as
+ * one line of JSON Lines: white space between tokens of a pretty-printed input is dropped, every
+ * other byte survives. Strings are interned once per dump. Errors stick to the sink. ST_ERR only
+ * for out of memory. */
 enum st dump_write_spliced(const struct dump *d, const struct dump_addition *add, struct sink *out,
                            struct err *e) BASE_MUST_USE;
 
-/* --- a stream of documents ---------------------------------------------------------------------- */
+/* --- a stream of documents ----------------------------------------------------------------------
+ */
 
-/* Documents of one input, one at a time: JSON Lines, a single object over many lines, or a gzip of either
- * (by content). Memory: one document. */
+/* Documents of one input, one at a time: JSON Lines, a single object over many lines, or a gzip of
+ * either (by content). Memory: one document. */
 struct dump_stream;
 
 /* name is for messages, copied. Takes over fd. */
 enum st dump_stream_open(struct dump_stream **out, int fd, const char *name, struct err *e);
-/* The next document's text, borrowed until the next call, and the line (1 …) where it starts. ST_NONE: end.
- * ST_ERR: this document is unreadable (too long, cut, damaged gzip); the stream is still usable: call again for the next
- * one, until ST_NONE. Blank lines are skipped. It returns as soon as a whole line is there. */
+/* The next document's text, borrowed until the next call, and the line (1 …) where it starts.
+ * ST_NONE: end. ST_ERR: this document is unreadable (too long, cut, damaged gzip), *line says where
+ * it starts; the stream is still usable: call again for the next one, until ST_NONE. Blank lines
+ * are skipped. It returns as soon as a whole line is there. */
 enum st dump_stream_next(struct dump_stream *s, const char **text, size_t *len, uint64_t *line,
                          struct err *e) BASE_MUST_USE;
 void dump_stream_close(struct dump_stream *s);

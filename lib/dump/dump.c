@@ -1,0 +1,138 @@
+/* The dump model: what can be asked of a parsed dump. */
+#include "dump/dump.h"
+
+#include <string.h>
+
+#include "dump/dump_private.h"
+
+static const char *const symbols_texts[] = {
+    [DUMP_SYMBOLS_UNSET] = "",
+    [DUMP_SYMBOLS_OK] = "ok",
+    [DUMP_SYMBOLS_ONLY] = "symbols-only",
+    [DUMP_SYMBOLS_MISSING] = "missing",
+    [DUMP_SYMBOLS_UUID_MISMATCH] = "uuid-mismatch",
+    [DUMP_SYMBOLS_ARCH_MISMATCH] = "arch-mismatch",
+    [DUMP_SYMBOLS_NO_DEBUG_INFO] = "no-debug-info",
+    [DUMP_SYMBOLS_DAMAGED] = "damaged",
+};
+
+static const char *const source_texts[] = {
+    [DUMP_SOURCE_NONE] = "none",       [DUMP_SOURCE_DWARF] = "dwarf",
+    [DUMP_SOURCE_SYMTAB] = "symtab",   [DUMP_SOURCE_SYSTEM] = "system",
+    [DUMP_SOURCE_LEARNED] = "learned", [DUMP_SOURCE_REPORT] = "report",
+};
+
+/* Index of the text in a list; false if it is not there. */
+static bool find_text(const char *const *texts, size_t count, const char *s, size_t len,
+                      size_t *out) {
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(texts[i]) == len && memcmp(texts[i], s, len) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *dump_symbols_text(enum dump_symbols s) {
+    return symbols_texts[s];
+}
+
+bool dump_symbols_parse(const char *s, size_t len, enum dump_symbols *out) {
+    size_t at;
+    if (!find_text(symbols_texts, sizeof symbols_texts / sizeof *symbols_texts, s, len, &at)) {
+        return false;
+    }
+    *out = (enum dump_symbols)at;
+    return true;
+}
+
+const char *dump_source_text(enum dump_source s) {
+    return source_texts[s];
+}
+
+bool dump_source_parse(const char *s, size_t len, enum dump_source *out) {
+    size_t at;
+    if (!find_text(source_texts, sizeof source_texts / sizeof *source_texts, s, len, &at)) {
+        return false;
+    }
+    *out = (enum dump_source)at;
+    return true;
+}
+
+void dump_release(struct dump *d) {
+    if (d) {
+        struct arena arena = d->arena;
+        arena_release(&arena);
+        *d = (struct dump){0};
+    }
+}
+
+/* How many images below the nearest one are asked whether they reach over it: images do not
+ * overlap, and a hostile list of them must not make every look-up linear. */
+enum { OVERLAP_STEPS = 64 };
+
+int32_t dump_image_at(const struct dump *d, uint64_t address) {
+    size_t low = 0, high = d->image_order ? d->image_count : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (d->image_order[middle].load <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (size_t step = 0; step < OVERLAP_STEPS && step < low; step++) {
+        uint32_t index = d->image_order[low - 1 - step].index;
+        const struct dump_image *image = &d->images[index];
+        if (address - image->load < image->size || (image->size == 0 && step == 0)) {
+            return (int32_t)index;
+        }
+    }
+    return -1;
+}
+
+bool dump_frame_exact(const struct dump_stack *s, size_t i) {
+    if (!s->exact) {
+        return i == 0;
+    }
+    for (size_t k = 0; k < s->exact_count && s->exact[k] <= i; k++) {
+        if (s->exact[k] == i) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct dump_thread *dump_main_thread(const struct dump *d) {
+    for (size_t i = 0; i < d->thread_count; i++) {
+        if (d->threads[i].main) {
+            return &d->threads[i];
+        }
+    }
+    return NULL;
+}
+
+const struct dump_stack *dump_heaviest(const struct dump *d) {
+    if (d->heaviest >= 0 && (uint64_t)d->heaviest < d->sample_count) {
+        return &d->samples[d->heaviest];
+    }
+    const struct dump_stack *best = NULL;
+    for (size_t i = 0; i < d->sample_count; i++) {
+        if (!best || d->samples[i].count >= best->count) {
+            best = &d->samples[i];
+        }
+    }
+    const struct dump_thread *main_thread = dump_main_thread(d);
+    return best || !main_thread ? best : &main_thread->stack;
+}
+
+int64_t dump_span_ms(const struct dump *d) {
+    const int64_t candidates[] = {d->stall.span_ms, d->stall.duration_ms, d->stall.at_ms};
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        if (candidates[i] >= 0) {
+            return candidates[i];
+        }
+    }
+    return 0;
+}

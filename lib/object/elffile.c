@@ -27,7 +27,8 @@ bool elffile_is(const uint8_t *bytes, size_t len) {
 enum st elffile_error(const struct object *o, const char *what, struct err *e) {
     int code = elf_errno();
     const char *why = code != 0 ? elf_errmsg(code) : NULL;
-    return err_set(e, ERR_FORMAT, "bad %s in '%s': %s", what, o->path, why ? why : "no ELF file");
+    return err_set(e, ERR_FORMAT, "bad %s in '%s': %s", what, o->path,
+                   why ? why : "neither 32 nor 64 bit");
 }
 
 /* --- sections --- */
@@ -39,11 +40,11 @@ static enum st section_names(struct object *o, struct string_table *names, struc
         return elffile_error(o, "section name table", e);
     }
     GElf_Shdr header;
-    Elf_Scn *scn = index != SHN_UNDEF ? elf_getscn(o->elf, index) : NULL;
-    if (!scn) {
+    if (index == SHN_UNDEF) {
         return ST_OK; /* sections without names */
     }
-    if (!gelf_getshdr(scn, &header)) {
+    Elf_Scn *scn = elf_getscn(o->elf, index);
+    if (!scn || !gelf_getshdr(scn, &header)) {
         return elffile_error(o, "section name table", e);
     }
     if (header.sh_type == SHT_NOBITS || !checked_range(header.sh_offset, header.sh_size, o->size)) {
@@ -54,13 +55,39 @@ static enum st section_names(struct object *o, struct string_table *names, struc
     return ST_OK;
 }
 
-/* libelf takes a table of section headers past the end of the file for none at all. */
-static enum st check_section_headers(const struct object *o, const GElf_Ehdr *header,
-                                     struct err *e) {
-    uint64_t size = (uint64_t)header->e_shnum * header->e_shentsize;
-    if (header->e_shoff != 0 && !checked_range(header->e_shoff, size, o->size)) {
-        return err_at(e, ERR_TRUNCATED, o->path, header->e_shoff,
-                      "section headers past end of file");
+static enum st bad_table(const struct object *o, const char *table, const char *how, uint64_t at,
+                         enum err_code code, struct err *e) {
+    return err_at(e, code, o->path, at, "%s headers %s", table, how);
+}
+
+/* libelf takes a table of headers past the end of the file for none at all, or for a shorter one,
+ * and never looks at the size of an entry. */
+static enum st check_header_tables(const struct object *o, const GElf_Ehdr *h, struct err *e) {
+    bool is_64 = h->e_ident[EI_CLASS] == ELFCLASS64;
+    uint64_t sections = (uint64_t)h->e_shnum * h->e_shentsize;
+    uint64_t segments = (uint64_t)h->e_phnum * h->e_phentsize;
+    size_t section_size = is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+    size_t segment_size = is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+    if (h->e_shoff != 0) {
+        if (h->e_shentsize != section_size) {
+            return bad_table(o, "section", "of a wrong size", h->e_shoff, ERR_FORMAT, e);
+        }
+        if (!checked_range(h->e_shoff, sections, o->size)) {
+            return bad_table(o, "section", "past end of file", h->e_shoff, ERR_TRUNCATED, e);
+        }
+    }
+    if (h->e_phnum != 0) {
+        if (h->e_phentsize != segment_size) {
+            return bad_table(o, "program", "of a wrong size", h->e_phoff, ERR_FORMAT, e);
+        }
+        bool number_elsewhere = h->e_phnum == PN_XNUM; /* in section 0 */
+        if (!number_elsewhere && !checked_range(h->e_phoff, segments, o->size)) {
+            return bad_table(o, "program", "past end of file", h->e_phoff, ERR_TRUNCATED, e);
+        }
+        size_t count;
+        if (elf_getphdrnum(o->elf, &count) != 0 || count == 0) {
+            return bad_table(o, "program", "of unknown number", h->e_phoff, ERR_FORMAT, e);
+        }
     }
     return ST_OK;
 }
@@ -207,7 +234,7 @@ static enum st read_headers(struct object_slice *s, struct err *e) {
     s->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
     s->arm32 = header.e_machine == EM_ARM;
     elffile_arch_name(header.e_machine, s->address_size, s->big_endian, s->arch);
-    enum st st = check_section_headers(o, &header, e);
+    enum st st = check_header_tables(o, &header, e);
     if (st == ST_OK) {
         st = read_sections(s, e);
     }

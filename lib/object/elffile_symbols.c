@@ -92,16 +92,15 @@ static enum st open_table(const struct object_slice *s, Elf_Scn *scn, const GElf
     }
     t->count = t->symbols->d_size / entry;
     t->wide_indexes = find_wide_indexes(o->elf, elf_ndxscn(scn));
-    struct reader r = slice_reader(s);
     if (h->sh_link < s->section_count && s->sections[h->sh_link].has_bytes) {
         const struct section *strings = &s->sections[h->sh_link];
-        reader_seek(&r, strings->offset);
-        const uint8_t *bytes = reader_bytes(&r, strings->size);
-        enum st st = reader_check(&r, e, "string table");
+        struct reader r;
+        enum st st = slice_part(s, strings->offset, strings->size, "string table", &r, e);
         if (st != ST_OK) {
             return st;
         }
-        t->names = string_table_init(bytes, (size_t)strings->size);
+        size_t len = reader_left(&r);
+        t->names = string_table_init(reader_bytes(&r, len), len);
     }
     return ST_OK;
 }

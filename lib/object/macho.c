@@ -288,7 +288,7 @@ enum st macho_read_slice(struct object_slice *s, struct err *e) {
     s->arm32 = cpu_type == CPU_ARM;
     s->unlinked = file_type == FILE_OBJECT;
     struct reader cmds = reader_sub(&r, commands_size, NULL);
-    if ((st = reader_check(&r, e, "load commands")) != ST_OK) {
+    if ((st = reader_check(&r, e, "table of load commands")) != ST_OK) {
         return st;
     }
     st = walk_commands(&m, &cmds, command_count, e);

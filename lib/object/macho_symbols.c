@@ -147,17 +147,17 @@ enum st macho_read_symbols(const struct object_slice *s, raw_symbols *out, struc
         return ST_NONE;
     }
     uint64_t entry_size = s->address_size == 8 ? NLIST_SIZE_64 : NLIST_SIZE_32;
-    struct nlist_walk w = {.slice = s, .table = slice_reader(s), .out = out};
-    struct reader strings = slice_reader(s);
-    reader_seek(&w.table, t->symbol_offset);
-    w.table = reader_sub(&w.table, entry_size * t->symbol_count, NULL);
-    reader_seek(&strings, t->string_offset);
-    const uint8_t *text = reader_bytes(&strings, t->string_size);
-    enum st st = reader_check(&w.table, e, "symbol table");
-    if (st != ST_OK || (st = reader_check(&strings, e, "string table")) != ST_OK) {
+    struct nlist_walk w = {.slice = s, .out = out};
+    struct reader text;
+    enum st st =
+        slice_part(s, t->symbol_offset, entry_size * t->symbol_count, "symbol table", &w.table, e);
+    if (st == ST_OK) {
+        st = slice_part(s, t->string_offset, t->string_size, "string table", &text, e);
+    }
+    if (st != ST_OK) {
         return st;
     }
-    w.names = string_table_init(text, t->string_size);
+    w.names = string_table_init(reader_bytes(&text, t->string_size), t->string_size);
     st = walk_entries(&w, t->symbol_count, e);
     VEC_RELEASE(&w.sized);
     return st;
@@ -170,16 +170,15 @@ enum st macho_read_starts(const struct object_slice *s, uint64_t **out, size_t *
     if (s->macho.starts_size == 0) {
         return ST_NONE;
     }
-    struct reader all = slice_reader(s);
-    reader_seek(&all, s->macho.starts_offset);
-    struct reader r = reader_sub(&all, s->macho.starts_size, NULL);
+    struct reader r;
     VEC(uint64_t) starts = {0};
-    enum st st = reader_check(&r, e, "function starts");
+    enum st st =
+        slice_part(s, s->macho.starts_offset, s->macho.starts_size, "function starts", &r, e);
     uint64_t sum = s->base;
     while (st == ST_OK && reader_left(&r) > 0) {
         uint64_t at = r.origin + reader_pos(&r);
         uint64_t delta = reader_uleb128(&r);
-        if ((st = reader_check(&r, e, "function starts")) != ST_OK || delta == 0) {
+        if ((st = reader_check(&r, e, "table of function starts")) != ST_OK || delta == 0) {
             break;
         }
         if (!checked_add_u64(sum, delta, &sum) || sum >= s->text_end) {

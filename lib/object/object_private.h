@@ -106,6 +106,10 @@ struct object {
 
 /* A reader over the whole slice, in its byte order, that names the file. */
 struct reader slice_reader(const struct object_slice *s);
+/* A reader over [offset, offset + len) of the slice. ERR_TRUNCATED, naming `what`, if that is not
+ * inside. */
+enum st slice_part(const struct object_slice *s, uint64_t offset, uint64_t len, const char *what,
+                   struct reader *out, struct err *e);
 
 /* --- format readers: fill o->slices from o->bytes. Statuses as object_open's. --- */
 

@@ -114,13 +114,11 @@ static enum st check_inflated_size(const struct object_slice *s, const struct se
 
 static enum st inflate_section(const struct object_slice *s, const struct section *sec,
                                struct err *e) {
-    struct reader r = slice_reader(s);
-    reader_seek(&r, sec->offset);
-    r = reader_sub(&r, sec->size, NULL);
+    struct reader r;
     uint32_t type = 0;
     uint64_t len = 0;
-    enum st st = read_packed_header(s, sec, &r, &type, &len, e);
-    if (st != ST_OK) {
+    enum st st = slice_part(s, sec->offset, sec->size, sec->name, &r, e);
+    if (st != ST_OK || (st = read_packed_header(s, sec, &r, &type, &len, e)) != ST_OK) {
         return st;
     }
     size_t packed = reader_left(&r);
@@ -175,14 +173,13 @@ enum st object_section(const struct object_slice *s, const char *name, const uin
     const uint8_t *data;
     size_t size;
     if (sec->packing == SECTION_PLAIN) {
-        struct reader r = slice_reader(s);
-        reader_seek(&r, sec->offset);
-        data = reader_bytes(&r, sec->size);
-        size = (size_t)sec->size;
-        enum st st = reader_check(&r, e, sec->name);
+        struct reader r;
+        enum st st = slice_part(s, sec->offset, sec->size, sec->name, &r, e);
         if (st != ST_OK) {
             return st;
         }
+        size = reader_left(&r);
+        data = reader_bytes(&r, size);
     } else {
         pthread_mutex_lock(&s->object->lock);
         enum st st = section_inflate(s, sec, e);

@@ -10,8 +10,8 @@ enum st zstd_inflate_into(const char *name, const void *bytes, size_t len, void 
         return err_set(e, ERR_FORMAT, "bad zstd stream in '%s': %s", name, ZSTD_getErrorName(got));
     }
     if (got != out_len) {
-        return err_set(e, ERR_TRUNCATED, "zstd stream in '%s' has %zu bytes instead of %zu", name,
-                       got, out_len);
+        return err_set(e, ERR_FORMAT, "zstd stream in '%s' has %zu bytes instead of %zu", name, got,
+                       out_len);
     }
     return ST_OK;
 }

@@ -1,0 +1,112 @@
+/* Opens the input as a binary and asks everything that can be asked. What comes back must keep the
+ * promises of object.h; a broken one ends in abort. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "object/object.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool kept) {
+    if (!kept) {
+        abort();
+    }
+}
+
+/* Touches every byte, so that a sanitizer sees what is not ours. */
+static unsigned touch(const uint8_t *bytes, size_t len) {
+    unsigned sum = 0;
+    for (size_t i = 0; i < len; i++) {
+        sum += bytes[i];
+    }
+    return sum;
+}
+
+static void ask_section(const struct object_slice *s, const char *name) {
+    const uint8_t *bytes = NULL;
+    size_t len = 0;
+    uint64_t address;
+    struct err e = {0};
+    enum st st = object_section(s, name, &bytes, &len, &address, &e);
+    require(err_is(&e) == (st == ST_ERR));
+    if (st == ST_OK) {
+        require(bytes && len > 0);
+        (void)touch(bytes, len);
+    }
+}
+
+static void ask_sections(const struct object_slice *s) {
+    static const char *const names[] = {"debug_info", "debug_abbrev", "debug_line", "debug_str"};
+    struct object_section_info info;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        ask_section(s, names[i]);
+    }
+    size_t count = object_section_count(s);
+    require(!object_section_info(s, count, &info));
+    for (size_t i = 0; i < count && i < 64; i++) {
+        require(object_section_info(s, i, &info));
+        size_t prefix = strspn(info.name, "._");
+        ask_section(s, info.name + prefix);
+        ask_section(s, info.name + prefix + (info.name[prefix] == 'z'));
+    }
+}
+
+static void ask_symbols(const struct object_slice *s) {
+    const struct object_symbol *symbols = NULL;
+    const uint64_t *starts = NULL;
+    size_t count = 0;
+    struct err e = {0};
+    enum st st = object_symbols(s, &symbols, &count, &e);
+    require(err_is(&e) == (st == ST_ERR));
+    for (size_t i = 0; st == ST_OK && i < count; i++) {
+        require(symbols[i].size > 0 && symbols[i].size <= UINT64_MAX - symbols[i].address);
+        require(i == 0 || symbols[i - 1].address < symbols[i].address);
+        require(symbols[i].name[0] != '\0' || object_slice_format(s) == OBJECT_MACHO);
+    }
+    if (st == ST_OK) {
+        require(count > 0);
+        (void)strlen(symbols[0].name);
+        (void)strlen(symbols[count - 1].name);
+    }
+    err_clear(&e);
+    st = object_function_starts(s, &starts, &count, &e);
+    require(err_is(&e) == (st == ST_ERR));
+    for (size_t i = 1; st == ST_OK && i < count; i++) {
+        require(starts[i - 1] < starts[i]);
+    }
+}
+
+static void ask_slice(const struct object *o, const struct object_slice *s) {
+    const char *name;
+    uint32_t crc;
+    struct image_id id;
+    require(object_slice_by_arch(o, object_slice_arch(s)) != NULL);
+    bool found = object_slice_by_id(o, object_slice_id(s)) != NULL;
+    require(found != image_id_is_zero(object_slice_id(s)));
+    require(object_slice_address_size(s) == 4 || object_slice_address_size(s) == 8);
+    (void)object_has_dwarf(s);
+    (void)object_has_symbols(s);
+    ask_sections(s);
+    ask_symbols(s);
+    if (object_debuglink(s, &name, &crc, NULL) == ST_OK) {
+        require(strlen(name) > 0);
+    }
+    if (object_debugaltlink(s, &name, &id, NULL) == ST_OK) {
+        require(strlen(name) > 0 && id.len > 0);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct object *o = NULL;
+    struct err e = {0};
+    enum st st = object_open_bytes(&o, "input", data, size, &e);
+    require(err_is(&e) == (st == ST_ERR));
+    if (st == ST_OK) {
+        require(object_slice_count(o) > 0);
+        for (size_t i = 0; i < object_slice_count(o); i++) {
+            ask_slice(o, object_slice(o, i));
+        }
+    }
+    object_close(o);
+    return 0;
+}

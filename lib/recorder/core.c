@@ -223,6 +223,10 @@ bool rec_core_stalled(const struct rec_core *core) {
     return core->stall.active;
 }
 
+const struct rec_dump *rec_core_open(const struct rec_core *core) {
+    return core->stall.record != NULL ? &core->stall.record->dump : NULL;
+}
+
 uint64_t rec_core_busy_since(const struct rec_core *core) {
     return core->stretch.busy ? core->stretch.since_ns : 0;
 }

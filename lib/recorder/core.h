@@ -68,6 +68,8 @@ void rec_core_wait_begin(struct rec_core *core, uint64_t now_ns);
 
 /* Is a stall open? While it is, the monitor asks the loop to tell its end (loop.h). */
 bool rec_core_stalled(const struct rec_core *core);
+/* The dump that still grows: captured, and its stall goes on. NULL if there is none. */
+const struct rec_dump *rec_core_open(const struct rec_core *core);
 /* Start of the busy stretch, 0 if the loop is idle. */
 uint64_t rec_core_busy_since(const struct rec_core *core);
 

@@ -1,0 +1,51 @@
+/* Steps a core over a written trace of events and tells what it does: for tests, and for anyone who
+ * asks what a setting would have detected. Not part of what runs in an app.
+ *
+ * A trace is UTF-8 text, one item per line, `#` begins a comment:
+ *
+ *     set FIELD VALUE          a number of stallrec_config, or `check stall|periodic`,
+ *                              `backoff dumps|checks`; before the first event
+ *     stack NAME FUNCTION...   innermost first; FUNCTION+OFFSET is another address in the same
+ * function idle NAME FUNCTION...    the same, and it is the loop's own wait at MS wake|sleep|turn
+ * the loop's edges; MS never falls at MS run NAME           from now on the watched thread is in
+ * this stack; `none`: no stack can be had at MS activity NAME      before-timers, before-sources,
+ * before-waiting, after-waiting, entry, exit at MS suspend MS         the process does not run for
+ * so long at MS stop               the end; without it the recorder stops at the last event expect
+ * TEXT              a line that the replay tells, in this order
+ *
+ * and the replay tells lines like (times and lengths in ms; 1.2 = second dump of the first stall):
+ *
+ *     250 begin 1
+ *     250 dump 1.1 save x 3 of 4          captured: its heaviest stack, repeats of the ring's
+ * samples 1250 same 1.1                       detected again, suppressed 1250 same none the same,
+ * and its stall has no dump to count it 1500 veto                           the loop's own wait
+ *     8000 gap 5000
+ *     2900 end 1 2900
+ *     2900 write 1.1 at 250 span 2900 of 2900 ended suppressed 2 gap 0 save=3 layout=1
+ *
+ * where `write` ends with the stacks of the ring and their counts in order of first appearance. */
+#ifndef STALLREC_REPLAY_H
+#define STALLREC_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core.h"
+
+struct rec_replay_sink {
+    /* One line without its newline; valid during the call. */
+    void (*line)(void *ctx, const char *text);
+    /* The next expected line of the trace. May be NULL. */
+    void (*expect)(void *ctx, const char *text);
+    /* A dump as it would be written. May be NULL. */
+    void (*dump)(void *ctx, const struct rec_dump *dump);
+    void *ctx;
+};
+
+/* Runs the trace. False: it is not one, or too long (2^20 steps); message says why, with the line.
+ * Allocates one block; no global state. */
+bool rec_replay(const char *text, size_t len, const struct rec_replay_sink *sink, char *message,
+                size_t message_size);
+
+#endif

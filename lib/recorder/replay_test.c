@@ -1,0 +1,289 @@
+/* The core, driven by traces: those in testdata/traces, and random ones. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay.h"
+
+/* --- traces of testdata
+ * --------------------------------------------------------------------------- */
+
+struct text {
+    char bytes[64 * 1024];
+    size_t len;
+};
+
+static void add_line(struct text *t, const char *line) {
+    size_t len = strlen(line);
+    assert_true(t->len + len + 2 <= sizeof t->bytes);
+    memcpy(t->bytes + t->len, line, len);
+    t->len += len;
+    t->bytes[t->len++] = '\n';
+    t->bytes[t->len] = '\0';
+}
+
+struct talk {
+    struct text told, expected;
+};
+
+static void on_line(void *ctx, const char *line) {
+    add_line(&((struct talk *)ctx)->told, line);
+}
+
+static void on_expect(void *ctx, const char *line) {
+    add_line(&((struct talk *)ctx)->expected, line);
+}
+
+static void read_file(const char *path, struct text *out) {
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    out->len = fread(out->bytes, 1, sizeof out->bytes - 1, f);
+    assert_int_equal(ferror(f), 0);
+    out->bytes[out->len] = '\0';
+    fclose(f);
+}
+
+static void every_trace_tells_what_it_expects(void **state) {
+    (void)state;
+    static struct text trace;
+    static struct talk talk;
+    glob_t paths;
+    assert_int_equal(glob("testdata/traces/*.trace", 0, NULL, &paths), 0);
+    assert_true(paths.gl_pathc >= 17);
+    int wrong = 0;
+    for (size_t i = 0; i < paths.gl_pathc; i++) {
+        char message[256] = "";
+        read_file(paths.gl_pathv[i], &trace);
+        memset(&talk, 0, sizeof talk);
+        struct rec_replay_sink sink = {.line = on_line, .expect = on_expect, .ctx = &talk};
+        bool ok = rec_replay(trace.bytes, trace.len, &sink, message, sizeof message);
+        if (!ok || strcmp(talk.told.bytes, talk.expected.bytes) != 0) {
+            print_error("%s: %s\n--- expected\n%s--- told\n%s", paths.gl_pathv[i], message,
+                        talk.expected.bytes, talk.told.bytes);
+            wrong++;
+        }
+    }
+    globfree(&paths);
+    assert_int_equal(wrong, 0);
+}
+
+static bool replays(const char *trace, char message[256]) {
+    static struct talk talk;
+    memset(&talk, 0, sizeof talk);
+    struct rec_replay_sink sink = {.line = on_line, .ctx = &talk};
+    return rec_replay(trace, strlen(trace), &sink, message, 256);
+}
+
+static void a_wrong_trace_is_refused_with_its_line(void **state) {
+    (void)state;
+    static const struct {
+        const char *trace, *message;
+    } cases[] = {
+        {"at x wake", "line 1: 'at' needs a time in ms and an event"},
+        {"\nat 5 jump", "line 2: unknown event 'jump'"},
+        {"at 5 wake\nat 4 sleep", "line 2: time does not go back, nor do the suspended act"},
+        {"at 5 suspend 10\nat 14 sleep", "line 2: time does not go back, nor do the suspended act"},
+        {"at 5 stop\nat 6 wake", "line 2: an event after stop"},
+        {"at 1 run a", "line 1: no such stack"},
+        {"set ring 0\nat 1 wake", "line 2: a setting is out of its range"},
+        {"set ring 4294967296", "line 1: not a number: '4294967296'"},
+        {"set colour 3", "line 1: unknown field 'colour'"},
+        {"set check never", "line 1: unknown value 'never'"},
+        {"at 1 wake\nset ring 3", "line 2: set after the first event"},
+        {"stack a", "line 1: a stack needs functions"},
+        {"stack a f+4096", "line 1: not a function, or too many: 'f'"},
+        {"hello", "line 1: unknown item 'hello'"},
+        {"set sample_ms 1\nat 0 wake\nat 3000000 sleep", "line 3: the trace is too long"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char message[256] = "";
+        assert_false(replays(cases[i].trace, message));
+        assert_string_equal(message, cases[i].message);
+    }
+}
+
+/* --- random traces
+ * -------------------------------------------------------------------------------- */
+
+static uint32_t next_random(uint32_t *state) {
+    *state ^= *state << 13; /* xorshift32, G. Marsaglia 2003 */
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+static uint32_t pick(uint32_t *state, uint32_t below) {
+    return next_random(state) % below;
+}
+
+static size_t put(char *text, size_t size, size_t len, const char *format, unsigned long long a,
+                  const char *b) {
+    int n = -1;
+    if (strcmp(format, "set") == 0) {
+        n = snprintf(text + len, size - len, "set %s %llu\n", b, a);
+    } else if (strcmp(format, "at") == 0) {
+        n = snprintf(text + len, size - len, "at %llu %s\n", a, b);
+    }
+    assert_true(n > 0 && (size_t)n < size - len);
+    return len + (size_t)n;
+}
+
+/* A trace of `events` random events with random settings. */
+static size_t random_trace(uint32_t seed, char *text, size_t size) {
+    static const char *const names[] = {"wake",  "sleep", "turn",     "run a",       "run b",
+                                        "run c", "run w", "run none", "suspend 3000"};
+    uint32_t s = seed * 2654435761u + 1;
+    size_t len = 0;
+    len = put(text, size, len, "set", 100 + pick(&s, 2000), "threshold_ms");
+    len = put(text, size, len, "set", 100 + pick(&s, 1500), "check_ms");
+    len = put(text, size, len, "set", 20 + pick(&s, 100), "sample_ms");
+    len = put(text, size, len, "set", pick(&s, 2) * pick(&s, 400), "first_sample_ms");
+    len = put(text, size, len, "set", 1 + pick(&s, 20), "ring");
+    len = put(text, size, len, "set", pick(&s, 5000), "write_deadline_ms");
+    int n = snprintf(text + len, size - len,
+                     "set check %s\nset backoff %s\nstack a f+1 main\nstack b f+9 main\n"
+                     "stack c g main\nidle w epoll main\n",
+                     pick(&s, 2) ? "stall" : "periodic", pick(&s, 2) ? "dumps" : "checks");
+    len += (size_t)n;
+    unsigned long long t = 0;
+    for (unsigned i = 0; i < 40; i++) {
+        const char *event = names[pick(&s, sizeof names / sizeof *names)];
+        len = put(text, size, len, "at", t, event);
+        t += strcmp(event, "suspend 3000") == 0 ? 3000 : 0;
+        t += pick(&s, 4) == 0 ? pick(&s, 9000) : pick(&s, 900);
+    }
+    return put(text, size, len, "at", t, "stop");
+}
+
+enum { SEEN = 64 };
+
+struct spans {
+    struct {
+        uint8_t id[REC_UUID_SIZE];
+        uint64_t span_ms, at_ms, duration_ms;
+        uint32_t seq;
+    } stalls[SEEN];
+    unsigned count, dumps, lost, dumps_begun;
+    struct text told;
+};
+
+static void check_dump(const struct rec_dump *dump) {
+    uint32_t samples = 0, repeats = 0;
+    assert_in_range(dump->thread_count, 1, 1);
+    assert_true(dump->ring_count >= 1);
+    for (uint32_t i = 0; i < dump->stack_count; i++) {
+        samples += dump->stacks[i].count;
+        assert_true(dump->stacks[i].count > 0);
+    }
+    for (uint32_t i = 0; i < dump->ring_count; i++) {
+        samples += dump->ring[i] < 0;
+        assert_in_range(dump->ring[i] + 1, 0, dump->stack_count);
+    }
+    assert_int_equal(samples, dump->ring_count);
+    if (dump->heaviest >= 0) {
+        assert_true((uint32_t)dump->heaviest < dump->stack_count);
+        repeats = dump->stacks[dump->heaviest].count;
+    }
+    assert_true(dump->heaviest_repeats >= repeats);
+    assert_true(dump->stall.at_ms >= dump->stall.threshold_ms);
+}
+
+static void add_span(void *ctx, const struct rec_dump *dump) {
+    struct spans *s = ctx;
+    check_dump(dump);
+    s->dumps++;
+    unsigned i = 0;
+    while (i < s->count && memcmp(s->stalls[i].id, dump->stall.id, REC_UUID_SIZE) != 0) {
+        i++;
+    }
+    assert_true(i < SEEN);
+    if (i == s->count) {
+        s->count++;
+        memcpy(s->stalls[i].id, dump->stall.id, REC_UUID_SIZE);
+    }
+    /* Written in order; each dump's share begins where the one before was left. */
+    assert_int_equal(dump->stall.seq, s->stalls[i].seq + 1);
+    assert_true(dump->stall.at_ms >= s->stalls[i].span_ms);
+    assert_true(dump->stall.at_ms <= dump->stall.duration_ms);
+    s->stalls[i].seq++;
+    s->stalls[i].span_ms += dump->stall.span_ms;
+    assert_true(dump->stall.at_ms <= s->stalls[i].span_ms);
+    assert_true(dump->stall.duration_ms >= s->stalls[i].duration_ms);
+    s->stalls[i].duration_ms = dump->stall.duration_ms;
+}
+
+static void note(void *ctx, const char *line) {
+    struct spans *s = ctx;
+    s->dumps_begun += strstr(line, " dump ") != NULL;
+    s->lost += strstr(line, " lost") != NULL;
+    add_line(&s->told, line);
+}
+
+static void spans_of_a_stall_add_up_to_its_duration_in_any_trace(void **state) {
+    (void)state;
+    static char trace[8192];
+    static struct spans spans;
+    unsigned stalls = 0, dumps = 0, several = 0;
+    for (uint32_t seed = 1; seed <= 3000; seed++) {
+        char message[256] = "";
+        size_t len = random_trace(seed, trace, sizeof trace);
+        memset(&spans, 0, sizeof spans);
+        struct rec_replay_sink sink = {.line = note, .dump = add_span, .ctx = &spans};
+        if (!rec_replay(trace, len, &sink, message, sizeof message)) {
+            fail_msg("seed %u: %s", (unsigned)seed, message);
+        }
+        for (unsigned i = 0; i < spans.count; i++) {
+            if (spans.stalls[i].span_ms != spans.stalls[i].duration_ms) {
+                fail_msg("seed %u: spans %llu, duration %llu\n%s", (unsigned)seed,
+                         (unsigned long long)spans.stalls[i].span_ms,
+                         (unsigned long long)spans.stalls[i].duration_ms, spans.told.bytes);
+            }
+            several += spans.stalls[i].seq > 1;
+        }
+        assert_int_equal(spans.dumps, spans.dumps_begun); /* every dump begun is written */
+        assert_int_equal(spans.lost, 0);
+        stalls += spans.count;
+        dumps += spans.dumps;
+    }
+    /* The traces must be worth something. */
+    assert_true(stalls > 3000);
+    assert_true(several > 500);
+    assert_true(dumps > stalls + 500);
+}
+
+static void the_same_trace_tells_the_same(void **state) {
+    (void)state;
+    static char trace[8192];
+    static struct spans first, second;
+    size_t told = 0;
+    for (uint32_t seed = 1; seed <= 50; seed++) {
+        char message[256];
+        size_t len = random_trace(seed, trace, sizeof trace);
+        memset(&first, 0, sizeof first);
+        memset(&second, 0, sizeof second);
+        struct rec_replay_sink sink = {.line = note, .ctx = &first};
+        assert_true(rec_replay(trace, len, &sink, message, sizeof message));
+        sink.ctx = &second;
+        assert_true(rec_replay(trace, len, &sink, message, sizeof message));
+        assert_string_equal(first.told.bytes, second.told.bytes);
+        told += first.told.len;
+    }
+    assert_true(told > 10000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_trace_tells_what_it_expects),
+        cmocka_unit_test(a_wrong_trace_is_refused_with_its_line),
+        cmocka_unit_test(spans_of_a_stall_add_up_to_its_duration_in_any_trace),
+        cmocka_unit_test(the_same_trace_tells_the_same),
+    };
+    return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
+}

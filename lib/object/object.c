@@ -108,6 +108,10 @@ const char *object_path(const struct object *o) {
     return o->path;
 }
 
+const char *object_slice_path(const struct object_slice *s) {
+    return s->object->path;
+}
+
 const char *object_damage(const struct object *o) {
     return err_is(&o->damage) ? o->damage.text : NULL;
 }

@@ -1,5 +1,6 @@
-/* Debug information of one slice as functions, inline trees and line rows. DWARF 2 to 5 through libdwarf, over
- * sections that lib/object maps, so that Mach-O, ELF and a buffer in a test take one path. */
+/* Debug information of one slice as functions, inline trees and line rows. DWARF 2 to 5 through
+ * libdwarf, over sections that lib/object maps, so that Mach-O, ELF and a buffer in a test take one
+ * path. */
 #ifndef STALLKIT_DEBUG_DEBUG_H
 #define STALLKIT_DEBUG_DEBUG_H
 
@@ -17,15 +18,17 @@ struct debug_range {
     uint64_t low, high; /* file addresses, [low, high), never empty */
 };
 
-/* A function or an inlined subroutine. Children are the calls inlined into it. Strings are borrowed from the unit. */
+/* A function or an inlined subroutine. Children are the calls inlined into it. Names are borrowed
+ * from the file's sections (they live as long as its object), paths from the unit. */
 struct debug_function {
-    const char *name;    /* DW_AT_name through abstract origin and specification; NULL = none */
-    const char *linkage; /* DW_AT_linkage_name; NULL = none */
+    const char *name;      /* DW_AT_name through abstract origin and specification; NULL = none */
+    const char *linkage;   /* DW_AT_linkage_name; NULL = none */
     const char *decl_file; /* where it is declared; NULL = none */
     uint32_t decl_line;
-    uint32_t call_file, call_line, call_column; /* call site, of an inlined subroutine; file index into the unit's table */
+    uint32_t call_file, call_line,
+        call_column; /* call site, of an inlined subroutine; file index into the unit's table */
     uint32_t call_discriminator;
-    uint64_t entry;      /* DW_AT_entry_pc or the lowest address */
+    uint64_t entry;                   /* DW_AT_entry_pc, or the start of its first range */
     const struct debug_range *ranges; /* sorted by low */
     size_t range_count;
     struct debug_function *children; /* inlined subroutines, sorted by lowest address */
@@ -41,14 +44,16 @@ struct debug_row {
     bool end_sequence;
 };
 
-/* One compilation unit, read whole. Owned by its arena, independent of the struct debug once read. */
+/* One compilation unit, read whole. Independent of the struct debug once read, but not of the
+ * slice. */
 struct debug_unit {
     uint64_t offset; /* of its header in .debug_info */
     uint16_t version;
-    const char *name;     /* DW_AT_name; NULL = none */
+    const char *name; /* DW_AT_name; NULL = none */
     const char *comp_dir;
-    uint32_t language; /* DW_AT_language, 0 = none */
-    const char *const *files; /* full path as the table composes it (directory + name, made absolute with comp_dir); NULL entries = none */
+    uint32_t language;        /* DW_AT_language, 0 = none */
+    const char *const *files; /* full path as the table composes it (directory + name, made absolute
+                                 with comp_dir); NULL entries = none */
     size_t file_count;
     struct debug_function *functions; /* real functions with code, sorted by lowest address */
     size_t function_count;
@@ -58,11 +63,13 @@ struct debug_unit {
 };
 
 /* A warning while reading: the unit (offset in .debug_info) that it cost, and why. */
-typedef void (*debug_complain)(void *ctx, const char *file, uint64_t unit_offset, const struct err *why);
+typedef void (*debug_complain)(void *ctx, const char *file, uint64_t unit_offset,
+                               const struct err *why);
 
-/* Opens the DWARF of a slice. The slice must outlive it. ST_NONE: there is no DWARF. ST_ERR: it cannot be opened at all.
- * alt: the supplementary file of dwz (.gnu_debugaltlink), or NULL. Not thread safe: one struct debug per thread.
- * complain (may be NULL) hears of damaged units, once each. */
+/* Opens the DWARF of a slice. The slice must outlive it. ST_NONE: there is no DWARF. ST_ERR: it
+ * cannot be opened at all. alt: the supplementary file of dwz (.gnu_debugaltlink), or NULL. Not
+ * thread safe: one struct debug per thread. complain (may be NULL) hears of damaged units, once
+ * each. */
 enum st debug_open(struct debug **out, const struct object_slice *s, const struct object_slice *alt,
                    debug_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
 void debug_close(struct debug *d);
@@ -70,13 +77,22 @@ void debug_close(struct debug *d);
 /* Must run once before threads start: libdwarf's allocation mode is process-wide. */
 void debug_library_init(void);
 
-/* Number of compilation units with code in .debug_info, and the ranges each covers, read from unit DIEs and .debug_aranges only (a unit without either
- * gets its ranges from its functions when first needed). Sorted by offset. */
+/* Number of compilation units with code in .debug_info, and the ranges each covers, read from unit
+ * DIEs and .debug_aranges only (a unit without either gets its ranges from its functions when first
+ * needed). Sorted by offset. */
 size_t debug_unit_count(const struct debug *d);
-/* The unit that owns the address (file address), without reading the whole file. *unit is an index. ST_NONE: no unit claims it. */
-enum st debug_find_unit(struct debug *d, uint64_t address, size_t *unit, struct err *e) BASE_MUST_USE;
-/* Reads one unit alone. Damage inside it: what was read before is kept, complain is told. ST_ERR: nothing could be read. */
-enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, struct err *e) BASE_MUST_USE;
+/* The unit that owns the address (file address), without reading the whole file. *unit is an index.
+ * ST_NONE: no unit claims it. */
+enum st debug_find_unit(struct debug *d, uint64_t address, size_t *unit,
+                        struct err *e) BASE_MUST_USE;
+/* All units that claim the address, the narrowest claim first: units[*count], at most max of them.
+ * ST_NONE: *count is 0. */
+enum st debug_find_units(struct debug *d, uint64_t address, size_t *units, size_t max,
+                         size_t *count, struct err *e) BASE_MUST_USE;
+/* Reads one unit alone. Damage inside it: what was read before is kept, complain is told. ST_ERR:
+ * nothing could be read. */
+enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out,
+                        struct err *e) BASE_MUST_USE;
 void debug_unit_release(struct debug_unit *u);
 
 #endif

@@ -1,0 +1,137 @@
+/* Opening and closing the debug information of a slice. */
+#include "debug/debug_private.h"
+
+#include <stdlib.h>
+
+void debug_library_init(void) {
+    shim_library_init();
+}
+
+void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why) {
+    if (!u->complained && d->complain) {
+        d->complain(d->complain_ctx, d->path, u->shim.offset, why);
+    }
+    u->complained = true;
+}
+
+bool debug_is_code(const void *ctx, uint64_t address) {
+    const struct debug *d = ctx;
+    uint64_t top = d->address_size == 4 ? UINT32_MAX : UINT64_MAX;
+    if (address >= top - 1) {
+        return false; /* -1, -2: tombstones of lld (DWARF issue 200609.1) */
+    }
+    if (d->code.len == 0) {
+        return address != 0;
+    }
+    size_t low = 0, high = d->code.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (d->code.data[middle].high <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < d->code.len && d->code.data[low].low <= address;
+}
+
+static enum st open_file(struct debug *d, struct debug_file *f, const struct sections *sections,
+                         struct err *e) {
+    f->sections = *sections;
+    enum st st = shim_open(&f->shim, &f->sections, f == &d->main ? d->alt.shim : NULL, e);
+    return st == ST_OK ? units_read(d, f, e) : st;
+}
+
+enum st debug_open_sections(struct debug **out, const struct debug_setup *setup, struct err *e) {
+    struct debug *d = calloc(1, sizeof *d);
+    if (!d) {
+        return err_nomem(e);
+    }
+    d->path = setup->sections->file;
+    d->address_size = setup->sections->address_size;
+    d->arm32 = setup->arm32;
+    d->complain = setup->complain;
+    d->complain_ctx = setup->complain_ctx;
+    enum st st = ST_OK;
+    for (size_t i = 0; i < setup->code_count && st == ST_OK; i++) {
+        st = VEC_PUSH(&d->code, setup->code[i]) ? ST_OK : err_nomem(e);
+    }
+    ranges_normalise(&d->code, 0);
+    if (st == ST_OK && setup->alt) {
+        st = open_file(d, &d->alt, setup->alt, e);
+    }
+    if (st == ST_OK) {
+        st = open_file(d, &d->main, setup->sections, e);
+    }
+    if (st == ST_OK) {
+        st = units_read_aranges(d, e);
+    }
+    if (st != ST_OK) {
+        debug_close(d);
+        return st;
+    }
+    *out = d;
+    return ST_OK;
+}
+
+/* Extents of sections with instructions; none if the file does not say. */
+static enum st code_extents(const struct object_slice *s, struct range_vec *out, struct err *e) {
+    for (size_t i = 0; i < object_section_count(s); i++) {
+        struct object_section_info info;
+        if (!object_section_info(s, i, &info) || !info.code || info.size == 0) {
+            continue;
+        }
+        struct debug_range r = {.low = info.address, .high = info.address + info.size};
+        if (r.high > r.low && !VEC_PUSH(out, r)) {
+            return err_nomem(e);
+        }
+    }
+    return ST_OK;
+}
+
+enum st debug_open(struct debug **out, const struct object_slice *s, const struct object_slice *alt,
+                   debug_complain complain, void *ctx, struct err *e) {
+    struct sections main_sections, alt_sections;
+    struct range_vec code = {0};
+    struct err damage = {0};
+    const char *path = object_slice_path(s);
+    enum st st = sections_load(&main_sections, s, path, &damage, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    bool has_alt =
+        alt && sections_load(&alt_sections, alt, object_slice_path(alt), &damage, &damage) == ST_OK;
+    if (err_is(&damage) && complain) {
+        complain(ctx, path, 0, &damage);
+    }
+    st = code_extents(s, &code, e);
+    if (st == ST_OK) {
+        struct debug_setup setup = {.sections = &main_sections,
+                                    .alt = has_alt ? &alt_sections : NULL,
+                                    .code = code.data,
+                                    .code_count = code.len,
+                                    .arm32 = object_slice_is_arm32(s),
+                                    .complain = complain,
+                                    .complain_ctx = ctx};
+        st = debug_open_sections(out, &setup, e);
+    }
+    VEC_RELEASE(&code);
+    return st;
+}
+
+void debug_close(struct debug *d) {
+    if (!d) {
+        return;
+    }
+    shim_close(d->main.shim);
+    shim_close(d->alt.shim);
+    free(d->main.units);
+    free(d->alt.units);
+    VEC_RELEASE(&d->code);
+    VEC_RELEASE(&d->code_units);
+    free(d->ranges);
+    map_release(&d->origin_index);
+    VEC_RELEASE(&d->origins);
+    arena_release(&d->arena);
+    free(d);
+}

@@ -1,0 +1,126 @@
+/* The state behind struct debug, shared by the files that read units. */
+#ifndef STALLKIT_DEBUG_DEBUG_PRIVATE_H
+#define STALLKIT_DEBUG_DEBUG_PRIVATE_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "debug/debug.h"
+#include "debug/dwarf_shim.h"
+#include "debug/line_table.h"
+#include "debug/ranges.h"
+#include "debug/sections.h"
+
+/* One unit of one file: what its header and its own DIE say. */
+struct unit_entry {
+    struct shim_unit shim;
+    uint64_t low;  /* base address of range lists */
+    uint64_t high; /* with one_range */
+    uint64_t addr_base, rnglists_base, stmt_list;
+    const char *name, *comp_dir;
+    uint32_t language;
+    bool has_addr_base, has_rnglists_base, has_stmt_list;
+    bool ranged;     /* its ranges are in debug.ranges */
+    bool one_range;  /* it has low_pc and high_pc only, which cannot tell of code elsewhere */
+    bool scanned;    /* its functions were asked for their ranges */
+    bool complained; /* once each */
+    bool charged;    /* its line table counts in line_work */
+    bool files_read;
+    struct line_files files; /* for references from other units; in debug.arena */
+};
+
+/* A file: the slice itself, or dwz's supplementary one. */
+struct debug_file {
+    struct sections sections;
+    struct shim *shim;        /* NULL = there is no such file */
+    struct unit_entry *units; /* all of them, by offset */
+    size_t unit_count, unit_cap;
+};
+
+struct unit_range {
+    uint64_t low, high;
+    uint64_t reach; /* the highest `high` of this one and all before it */
+    uint32_t unit;  /* public index */
+};
+
+/* Names of a function that a DIE refers to, by the DIE. */
+struct origin {
+    const char *name, *linkage;
+    struct unit_entry *decl_unit; /* whose files decl_file counts; NULL = no declaration */
+    bool decl_alt;
+    uint64_t decl_file;
+    uint32_t decl_line;
+};
+
+struct debug {
+    struct debug_file main, alt;
+    const char *path;
+    unsigned address_size;
+    bool arm32;
+    struct range_vec code; /* extents of sections with instructions, normalised; empty = unknown */
+    debug_complain complain;
+    void *complain_ctx;
+
+    VEC(uint32_t) code_units;  /* public index -> index in main.units */
+    struct unit_range *ranges; /* sorted by low */
+    size_t range_count, range_cap;
+    bool ranges_sorted;
+
+    struct map origin_index; /* file and offset -> origins */
+    VEC(struct origin) origins;
+    uint64_t line_work; /* bytes of line tables read so far, each unit once */
+    struct arena arena;
+};
+
+/* As debug_open, over sections that the caller keeps: for tests with hand-made DWARF. */
+struct debug_setup {
+    const struct sections *sections, *alt; /* alt may be NULL */
+    const struct debug_range *code;        /* extents of code; none = unknown */
+    size_t code_count;
+    bool arm32;
+    debug_complain complain; /* may be NULL */
+    void *complain_ctx;
+};
+enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
+                            struct err *e) BASE_MUST_USE;
+
+/* Tells of a damaged unit unless it was told of before. */
+void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why);
+/* May a function begin here? No at 0, -1, -2 and elsewhere outside the code: it was stripped
+ * (DESIGN address rule 4). */
+bool debug_is_code(const void *d, uint64_t address);
+/* The unit that holds the offset in .debug_info, or NULL. */
+struct unit_entry *debug_unit_at(struct debug_file *f, uint64_t offset);
+struct unit_entry *debug_code_unit(struct debug *d, size_t unit);
+
+/* units.c: reads all units' headers and DIEs into f->units; of the main file also the units with
+ * code and their ranges. */
+enum st units_read(struct debug *d, struct debug_file *f, struct err *e) BASE_MUST_USE;
+/* Ranges that unit DIEs do not say, from .debug_aranges. */
+enum st units_read_aranges(struct debug *d, struct err *e) BASE_MUST_USE;
+/* Makes the ranges of a unit known that says none itself. */
+enum st units_add_ranges(struct debug *d, size_t unit, const struct range_vec *ranges,
+                         struct err *e) BASE_MUST_USE;
+/* What the unit's range lists are read against. */
+struct range_base units_range_base(const struct debug_file *f, const struct unit_entry *u);
+
+/* die_ranges.c: appends the code of a DIE, normalised, without stripped code. *entry (may be NULL)
+ * = its entry, or its lowest address. ST_NONE: it has none. */
+enum st die_ranges(const struct debug *d, struct range_base *base, const struct shim_attrs *a,
+                   struct range_vec *out, uint64_t *entry, struct err *e) BASE_MUST_USE;
+
+/* aranges.c: calls add for each range of .debug_aranges, with the offset of its unit. */
+enum st aranges_read(const struct sections *s,
+                     enum st (*add)(void *ctx, uint64_t unit_offset, struct debug_range r,
+                                    struct err *e),
+                     void *ctx, struct err *e) BASE_MUST_USE;
+
+/* origin.c: names of a DIE with these attributes, through abstract_origin and specification, across
+ * units and files. */
+enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const struct shim_attrs *a,
+                       struct origin *out, struct err *e) BASE_MUST_USE;
+/* The path of the file that o->decl_file counts, NULL = none. Owned by d unless the unit is `own`,
+ * whose files are given. */
+const char *origin_file(struct debug *d, const struct origin *o, const struct unit_entry *own,
+                        const struct line_files *own_files);
+
+#endif

@@ -1,0 +1,60 @@
+/* The code of a DIE: low_pc and high_pc, or a range list. */
+#include "debug/debug_private.h"
+
+/* DW_AT_ranges wins over low_pc, which is then only a base address (DWARF5 §2.17, §3.1.1). */
+static enum st collect(struct range_base *base, const struct shim_attrs *a, struct range_vec *out,
+                       struct err *e) {
+    if (a->has & SHIM_RANGES) {
+        return ranges_read(base, a->ranges, a->ranges_is_index, out, e);
+    }
+    if ((a->has & (SHIM_LOW | SHIM_HIGH)) != (SHIM_LOW | SHIM_HIGH)) {
+        return ST_OK;
+    }
+    struct debug_range r = {.low = a->low, .high = a->high_is_size ? a->low + a->high : a->high};
+    if (r.low < r.high && !VEC_PUSH(out, r)) {
+        return err_nomem(e);
+    }
+    return ST_OK;
+}
+
+static void drop_stripped(const struct debug *d, struct range_vec *v, size_t from) {
+    size_t kept = from;
+    for (size_t i = from; i < v->len; i++) {
+        struct debug_range r = v->data[i];
+        if (d->arm32) {
+            r.low &= ~UINT64_C(1); /* Thumb */
+        }
+        if (debug_is_code(d, r.low)) {
+            v->data[kept++] = r;
+        }
+    }
+    v->len = kept;
+}
+
+static bool inside(const struct range_vec *v, size_t from, uint64_t address) {
+    for (size_t i = from; i < v->len; i++) {
+        if (address >= v->data[i].low && address < v->data[i].high) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum st die_ranges(const struct debug *d, struct range_base *base, const struct shim_attrs *a,
+                   struct range_vec *out, uint64_t *entry, struct err *e) {
+    size_t from = out->len;
+    enum st st = collect(base, a, out, e);
+    drop_stripped(d, out, from);
+    /* DWARF5 §2.17, §2.18: without DW_AT_entry_pc it is the start of the range listed first; a
+     * function's cold part may lie below it. */
+    uint64_t start = out->len > from ? out->data[from].low : 0;
+    ranges_normalise(out, from);
+    if (st == ST_OK && out->len == from) {
+        return ST_NONE;
+    }
+    if (entry) {
+        uint64_t said = a->entry_is_size ? start + a->entry : a->entry;
+        *entry = (a->has & SHIM_ENTRY) && inside(out, from, said) ? said : start;
+    }
+    return st;
+}

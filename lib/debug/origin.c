@@ -1,0 +1,121 @@
+/* Names of functions: a DIE's own, or those of the DIEs that it refers to (DW_AT_abstract_origin,
+ * DW_AT_specification), which may lie in another unit or in dwz's supplementary file. */
+#include <string.h>
+
+#include "debug/debug_private.h"
+
+/* Chains are two or three long: inlined instance, out-of-class definition, declaration. */
+enum { ORIGIN_DEPTH_MAX = 16 };
+
+static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const struct shim_attrs *a,
+                       unsigned depth, struct origin *out, struct err *e);
+
+/* Fills what `out` lacks from what it refers to. */
+static void inherit(struct origin *out, const struct origin *from) {
+    if (!out->name) {
+        out->name = from->name;
+    }
+    if (!out->linkage) {
+        out->linkage = from->linkage;
+    }
+    if (!out->decl_unit) {
+        out->decl_unit = from->decl_unit;
+        out->decl_alt = from->decl_alt;
+        out->decl_file = from->decl_file;
+        out->decl_line = from->decl_line;
+    }
+}
+
+struct origin_key {
+    uint64_t offset;
+    uint64_t alt;
+};
+
+/* The DIE at the reference, from the cache if it was asked for before. Until it is known its place
+ * in the cache is empty, so that a circle of references ends. */
+static enum st follow(struct debug *d, bool alt, struct shim_ref ref, unsigned depth,
+                      struct origin *out, struct err *e) {
+    struct origin_key key = {.offset = ref.offset, .alt = alt || ref.alt};
+    struct debug_file *f = key.alt ? &d->alt : &d->main;
+    bool added;
+    *out = (struct origin){0};
+    struct unit_entry *u = f->shim ? debug_unit_at(f, ref.offset) : NULL;
+    if (!u || depth >= ORIGIN_DEPTH_MAX) {
+        return ST_OK; /* nameless is all that it is */
+    }
+    struct map_entry *known = map_put(&d->origin_index, &key, sizeof key, d->origins.len, &added);
+    if (!known) {
+        return err_nomem(e);
+    }
+    size_t index = known->value;
+    if (!added) {
+        *out = index < d->origins.len ? d->origins.data[index] : *out;
+        return ST_OK;
+    }
+    if (!VEC_PUSH(&d->origins, *out)) {
+        return err_nomem(e);
+    }
+    struct shim_attrs attrs;
+    enum st st = shim_attrs_at(f->shim, &u->shim, ref.offset, &attrs, e);
+    if (st == ST_OK) {
+        st = resolve(d, key.alt, u, &attrs, depth + 1, out, e);
+        d->origins.data[index] = *out;
+    }
+    return st == ST_NONE ? ST_OK : st;
+}
+
+static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const struct shim_attrs *a,
+                       unsigned depth, struct origin *out, struct err *e) {
+    *out = (struct origin){.name = a->name, .linkage = a->linkage};
+    if (a->has & SHIM_DECL_FILE) {
+        out->decl_unit = u;
+        out->decl_alt = alt;
+        out->decl_file = a->decl_file;
+        out->decl_line = a->decl_line;
+    }
+    struct origin from;
+    enum st st = ST_OK;
+    if (a->has & SHIM_ORIGIN) {
+        st = follow(d, alt, a->origin, depth, &from, e);
+        inherit(out, &from);
+    }
+    if (st == ST_OK && a->has & SHIM_SPECIFICATION) {
+        st = follow(d, alt, a->specification, depth, &from, e);
+        inherit(out, &from);
+    }
+    return st;
+}
+
+enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const struct shim_attrs *a,
+                       struct origin *out, struct err *e) {
+    return resolve(d, alt, u, a, 0, out, e);
+}
+
+/* The files of a unit that is not the one being read. Damage there costs a path, no more. */
+static const struct line_files *files_of(struct debug *d, bool alt, struct unit_entry *u) {
+    if (!u->files_read) {
+        u->files_read = true;
+        if (u->has_stmt_list) {
+            struct line_source source = {.sections = alt ? &d->alt.sections : &d->main.sections,
+                                         .offset = u->stmt_list,
+                                         .address_size = u->shim.address_size,
+                                         .comp_dir = u->comp_dir};
+            struct line_header header;
+            struct err why = {0};
+            if (line_header_read(&source, &d->arena, &header, &u->files, &why) != ST_OK) {
+                debug_blame(d, u, &why);
+            }
+        }
+    }
+    return &u->files;
+}
+
+const char *origin_file(struct debug *d, const struct origin *o, const struct unit_entry *own,
+                        const struct line_files *own_files) {
+    if (!o->decl_unit) {
+        return NULL;
+    }
+    const struct line_files *files =
+        o->decl_unit == own ? own_files : files_of(d, o->decl_alt, o->decl_unit);
+    return o->decl_file < files->count ? files->paths[o->decl_file] : NULL;
+}

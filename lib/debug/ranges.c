@@ -1,0 +1,213 @@
+/* Address range lists of DWARF 2 to 5. */
+#include "debug/ranges.h"
+
+#include <stdlib.h>
+
+#include "base/checked.h"
+
+/* DWARF5 §7.25, table 7.30. */
+enum {
+    RLE_END_OF_LIST = 0,
+    RLE_BASE_ADDRESSX = 1,
+    RLE_STARTX_ENDX = 2,
+    RLE_STARTX_LENGTH = 3,
+    RLE_OFFSET_PAIR = 4,
+    RLE_BASE_ADDRESS = 5,
+    RLE_START_END = 6,
+    RLE_START_LENGTH = 7
+};
+
+static enum st add(struct range_vec *out, uint64_t low, uint64_t high, struct err *e) {
+    if (low >= high) {
+        return ST_OK; /* empty, or a tombstone such as (1, 1) */
+    }
+    struct debug_range r = {.low = low, .high = high};
+    return VEC_PUSH(out, r) ? ST_OK : err_nomem(e);
+}
+
+static uint64_t address_max(const struct range_base *b) {
+    return b->address_size == 4 ? UINT32_MAX : UINT64_MAX;
+}
+
+/* Addresses wrap at their own size, as the producer's did. */
+static uint64_t plus(const struct range_base *b, uint64_t base, uint64_t offset) {
+    return (base + offset) & address_max(b);
+}
+
+static enum st spend(struct range_base *b, const struct reader *r, struct err *e) {
+    if (b->budget == 0) {
+        return err_at(e, ERR_LIMIT, r->name, reader_pos(r),
+                      "more address ranges than the unit's size allows");
+    }
+    b->budget--;
+    return ST_OK;
+}
+
+/* ---- DWARF 2 to 4 ---- */
+
+static enum st read_pairs(struct range_base *b, uint64_t offset, struct range_vec *out,
+                          struct err *e) {
+    struct reader r = section_reader(b->sections, SECTION_RANGES);
+    uint64_t base = b->low;
+    reader_seek(&r, offset);
+    for (;;) {
+        if (spend(b, &r, e) != ST_OK) {
+            return ST_ERR;
+        }
+        uint64_t low = section_address(&r, b->address_size);
+        uint64_t high = section_address(&r, b->address_size);
+        if (reader_failed(&r)) {
+            return reader_check(&r, e, "range list");
+        }
+        if (low == 0 && high == 0) {
+            return ST_OK;
+        }
+        if (low == address_max(b)) {
+            base = high;
+            continue;
+        }
+        enum st st = add(out, plus(b, base, low), plus(b, base, high), e);
+        if (st != ST_OK) {
+            return st;
+        }
+    }
+}
+
+/* ---- DWARF 5 ---- */
+
+static uint64_t indexed_address(const struct range_base *b, struct reader *list, uint64_t index) {
+    struct reader r = section_reader(b->sections, SECTION_ADDR);
+    uint64_t at;
+    if (!b->has_addr_base || !checked_mul_u64(index, b->address_size, &at) ||
+        !checked_add_u64(at, b->addr_base, &at)) {
+        reader_skip(list, UINT64_MAX);
+        return 0;
+    }
+    reader_seek(&r, at);
+    uint64_t address = section_address(&r, b->address_size);
+    if (reader_failed(&r)) {
+        reader_skip(list, UINT64_MAX); /* the list is what the error names */
+    }
+    return address;
+}
+
+/* One entry: *low >= *high if it is none. */
+static void read_entry(const struct range_base *b, struct reader *r, uint8_t kind, uint64_t *base,
+                       uint64_t *low, uint64_t *high) {
+    *low = *high = 0;
+    switch (kind) {
+    case RLE_BASE_ADDRESSX:
+        *base = indexed_address(b, r, reader_uleb128(r));
+        break;
+    case RLE_STARTX_ENDX:
+        *low = indexed_address(b, r, reader_uleb128(r));
+        *high = indexed_address(b, r, reader_uleb128(r));
+        break;
+    case RLE_STARTX_LENGTH:
+        *low = indexed_address(b, r, reader_uleb128(r));
+        *high = plus(b, *low, reader_uleb128(r));
+        break;
+    case RLE_OFFSET_PAIR:
+        *low = plus(b, *base, reader_uleb128(r));
+        *high = plus(b, *base, reader_uleb128(r));
+        break;
+    case RLE_BASE_ADDRESS:
+        *base = section_address(r, b->address_size);
+        break;
+    case RLE_START_END:
+        *low = section_address(r, b->address_size);
+        *high = section_address(r, b->address_size);
+        break;
+    case RLE_START_LENGTH:
+        *low = section_address(r, b->address_size);
+        *high = plus(b, *low, reader_uleb128(r));
+        break;
+    default:
+        reader_skip(r, UINT64_MAX);
+        break;
+    }
+}
+
+static enum st read_entries(struct range_base *b, uint64_t offset, struct range_vec *out,
+                            struct err *e) {
+    struct reader r = section_reader(b->sections, SECTION_RNGLISTS);
+    uint64_t base = b->low;
+    reader_seek(&r, offset);
+    for (;;) {
+        uint64_t low, high;
+        if (spend(b, &r, e) != ST_OK) {
+            return ST_ERR;
+        }
+        uint8_t kind = reader_u8(&r);
+        if (kind == RLE_END_OF_LIST) {
+            return reader_check(&r, e, "range list");
+        }
+        read_entry(b, &r, kind, &base, &low, &high);
+        if (reader_failed(&r)) {
+            return reader_check(&r, e, "range list entry");
+        }
+        enum st st = add(out, low, high, e);
+        if (st != ST_OK) {
+            return st;
+        }
+    }
+}
+
+/* DW_FORM_rnglistx: the list's offset stands in the table at the unit's base, relative to that
+ * base. */
+static enum st list_offset(const struct range_base *b, uint64_t index, uint64_t *out,
+                           struct err *e) {
+    struct reader r = section_reader(b->sections, SECTION_RNGLISTS);
+    uint64_t base = b->has_rnglists_base ? b->rnglists_base : b->offset_size == 4 ? 12 : 20;
+    uint64_t at;
+    if (!checked_mul_u64(index, b->offset_size, &at) || !checked_add_u64(at, base, &at)) {
+        reader_skip(&r, UINT64_MAX);
+    } else {
+        reader_seek(&r, at);
+    }
+    uint64_t relative = section_offset(&r, b->offset_size);
+    if (reader_failed(&r) || !checked_add_u64(base, relative, out)) {
+        return err_at(e, ERR_FORMAT, r.name, base, "range list index %llu out of range",
+                      (unsigned long long)index);
+    }
+    return ST_OK;
+}
+
+enum st ranges_read(struct range_base *base, uint64_t at, bool is_index, struct range_vec *out,
+                    struct err *e) {
+    if (base->version < 5) {
+        return read_pairs(base, at, out, e);
+    }
+    uint64_t offset = at;
+    if (is_index && list_offset(base, at, &offset, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return read_entries(base, offset, out, e);
+}
+
+/* ---- order ---- */
+
+static int by_low(const void *a, const void *b) {
+    const struct debug_range *x = a, *y = b;
+    if (x->low != y->low) {
+        return x->low < y->low ? -1 : 1;
+    }
+    return (x->high > y->high) - (x->high < y->high);
+}
+
+void ranges_normalise(struct range_vec *v, size_t from) {
+    size_t kept = from;
+    if (v->len - from > 1) {
+        qsort(v->data + from, v->len - from, sizeof *v->data, by_low);
+    }
+    for (size_t i = from; i < v->len; i++) {
+        if (kept > from && v->data[i].low <= v->data[kept - 1].high) {
+            if (v->data[i].high > v->data[kept - 1].high) {
+                v->data[kept - 1].high = v->data[i].high;
+            }
+        } else {
+            v->data[kept++] = v->data[i];
+        }
+    }
+    v->len = kept;
+}

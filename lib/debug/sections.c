@@ -1,0 +1,88 @@
+/* The DWARF sections of one file as bytes. */
+#include "debug/sections.h"
+
+#include <string.h>
+
+static const char *const names[SECTION_COUNT] = {
+    [SECTION_INFO] = ".debug_info",
+    [SECTION_ABBREV] = ".debug_abbrev",
+    [SECTION_STR] = ".debug_str",
+    [SECTION_LINE_STR] = ".debug_line_str",
+    [SECTION_STR_OFFSETS] = ".debug_str_offsets",
+    [SECTION_ADDR] = ".debug_addr",
+    [SECTION_LINE] = ".debug_line",
+    [SECTION_RANGES] = ".debug_ranges",
+    [SECTION_RNGLISTS] = ".debug_rnglists",
+    [SECTION_ARANGES] = ".debug_aranges",
+};
+
+const char *section_name(enum section_id id) {
+    return names[id];
+}
+
+enum st sections_load(struct sections *out, const struct object_slice *s, const char *file,
+                      struct err *damage, struct err *e) {
+    struct sections found = {.file = file,
+                             .big_endian = object_slice_big_endian(s),
+                             .address_size = (uint8_t)object_slice_address_size(s)};
+    for (int id = 0; id < SECTION_COUNT; id++) {
+        uint64_t address;
+        struct err why = {0};
+        enum st st =
+            object_section(s, names[id] + 1, &found.of[id].data, &found.of[id].len, &address, &why);
+        if (st == ST_ERR && (id == SECTION_INFO || id == SECTION_ABBREV)) {
+            return err_set(e, why.code, "%s", why.text);
+        }
+        if (st == ST_ERR && damage) {
+            (void)err_set(damage, why.code, "%s", why.text);
+        }
+        if (st != ST_OK) {
+            found.of[id] = (struct section_bytes){0};
+        }
+    }
+    if (found.of[SECTION_INFO].len == 0) {
+        return ST_NONE;
+    }
+    *out = found;
+    return ST_OK;
+}
+
+struct reader section_reader(const struct sections *s, enum section_id id) {
+    struct reader r = reader_init(names[id], s->of[id].data, s->of[id].len);
+    r.big_endian = s->big_endian;
+    return r;
+}
+
+const char *section_string(const struct sections *s, enum section_id id, uint64_t offset) {
+    const struct section_bytes *b = &s->of[id];
+    if (offset >= b->len) {
+        return NULL;
+    }
+    size_t left = b->len - (size_t)offset;
+    const uint8_t *text = b->data + offset;
+    return memchr(text, 0, left < SECTION_STRING_MAX ? left : SECTION_STRING_MAX)
+               ? (const char *)text
+               : NULL;
+}
+
+uint64_t section_address(struct reader *r, uint8_t address_size) {
+    return address_size == 4 ? reader_u32(r) : reader_u64(r);
+}
+
+uint64_t section_offset(struct reader *r, uint8_t offset_size) {
+    return offset_size == 4 ? reader_u32(r) : reader_u64(r);
+}
+
+uint64_t section_initial_length(struct reader *r, uint8_t *offset_size) {
+    uint32_t length = reader_u32(r);
+    *offset_size = 4;
+    if (length == UINT32_MAX) {
+        *offset_size = 8;
+        return reader_u64(r);
+    }
+    if (length >= 0xfffffff0u) {
+        reader_skip(r, UINT64_MAX);
+        return 0;
+    }
+    return length;
+}

@@ -1,0 +1,63 @@
+/* The DWARF sections of one file as bytes: what every reader of lib/debug starts from, whether they
+ * came out of Mach-O, ELF or a test. */
+#ifndef STALLKIT_DEBUG_SECTIONS_H
+#define STALLKIT_DEBUG_SECTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/reader.h"
+#include "object/object.h"
+
+enum section_id {
+    SECTION_INFO,
+    SECTION_ABBREV,
+    SECTION_STR,
+    SECTION_LINE_STR,
+    SECTION_STR_OFFSETS,
+    SECTION_ADDR,
+    SECTION_LINE,
+    SECTION_RANGES,
+    SECTION_RNGLISTS,
+    SECTION_ARANGES,
+    SECTION_COUNT
+};
+
+struct section_bytes {
+    const uint8_t *data; /* borrowed; NULL = the file has no such section */
+    size_t len;
+};
+
+struct sections {
+    const char *file; /* for messages; borrowed */
+    struct section_bytes of[SECTION_COUNT];
+    bool big_endian;
+    uint8_t address_size; /* 4 or 8 */
+};
+
+/* Loads (inflates) what the slice has. A damaged section other than debug_info and debug_abbrev is
+ * left out, and *damage (may be NULL) says so. ST_NONE: no DWARF. The slice must outlive the bytes.
+ */
+enum st sections_load(struct sections *out, const struct object_slice *s, const char *file,
+                      struct err *damage, struct err *e) BASE_MUST_USE;
+
+/* The section's name as DWARF has it, with its dot: ".debug_info". */
+const char *section_name(enum section_id id);
+/* A reader over the whole section in the file's byte order; over nothing if there is none. */
+struct reader section_reader(const struct sections *s, enum section_id id);
+/* Longest file or folder name believed: longer ones are damage, and would make a small file cost
+ * much time. */
+enum { SECTION_STRING_MAX = 16384 };
+/* The NUL-terminated string at an offset of a string section, borrowed; NULL if it is not one or is
+ * too long. */
+const char *section_string(const struct sections *s, enum section_id id, uint64_t offset);
+/* An address of 4 or 8 bytes. */
+uint64_t section_address(struct reader *r, uint8_t address_size);
+/* An offset of 4 (32-bit DWARF) or 8 bytes. */
+uint64_t section_offset(struct reader *r, uint8_t offset_size);
+/* DWARF5 §7.4: the unit_length of a header and the size of the offsets that follow. Fails the
+ * reader on a reserved value. */
+uint64_t section_initial_length(struct reader *r, uint8_t *offset_size);
+
+#endif

@@ -1,0 +1,367 @@
+/* Reading one unit whole: its line table, and its functions with what was inlined into them. */
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/debug_private.h"
+
+enum { NO_NODE = -1 };
+
+/* A function while the tree grows; children are known by their parent only. */
+struct node {
+    struct debug_function f;
+    size_t first_range;
+    ptrdiff_t parent; /* NO_NODE: a real function */
+    unsigned depth;   /* of its DIE */
+};
+
+struct build {
+    struct debug *d;
+    struct unit_entry *u;
+    struct debug_unit *out;
+    struct line_files files;
+    struct range_base base;
+    VEC(struct node) nodes; /* in the order of the file */
+    struct range_vec ranges;
+    ptrdiff_t scope[SHIM_DEPTH_MAX]; /* innermost function around each open level */
+};
+
+/* ---- line table ---- */
+
+/* All units together may read the section this many times over: they hardly ever share a table. */
+enum { LINE_WORK_FACTOR = 16 };
+
+static enum st charge_lines(struct build *b, const struct line_header *h, struct err *e) {
+    struct debug *d = b->d;
+    uint64_t limit = LINE_WORK_FACTOR * (uint64_t)d->main.sections.of[SECTION_LINE].len;
+    if (!b->u->charged) {
+        b->u->charged = true;
+        d->line_work += reader_left(&h->program);
+    }
+    return d->line_work <= limit ? ST_OK
+                                 : err_set(e, ERR_LIMIT, "too many units share a line table");
+}
+
+static enum st read_lines(struct build *b, struct err *e) {
+    struct line_source source = {.sections = &b->d->main.sections,
+                                 .offset = b->u->stmt_list,
+                                 .address_size = b->u->shim.address_size,
+                                 .comp_dir = b->u->comp_dir};
+    struct line_header header;
+    struct line_rows rows = {0};
+    if (!b->u->has_stmt_list || b->d->main.sections.of[SECTION_LINE].len == 0) {
+        return ST_OK;
+    }
+    enum st st = line_header_read(&source, &b->out->arena, &header, &b->files, e);
+    b->out->files = b->files.paths;
+    b->out->file_count = b->files.count;
+    if (st == ST_OK) {
+        st = charge_lines(b, &header, e);
+    }
+    if (st == ST_OK) {
+        st = line_program_run(&header, &rows, e);
+        enum st ordered = line_rows_order(&rows, debug_is_code, b->d, e);
+        st = st == ST_OK ? ordered : st;
+        b->out->rows = rows.data;
+        b->out->row_count = rows.len;
+    }
+    return st;
+}
+
+/* ---- one DIE ---- */
+
+/* What never holds code, in any language: not worth a walk. */
+static bool is_barren(uint16_t tag) {
+    switch (tag) {
+    case DW_TAG_array_type:
+    case DW_TAG_call_site:
+    case DW_TAG_enumeration_type:
+    case DW_TAG_formal_parameter:
+    case DW_TAG_GNU_call_site:
+    case DW_TAG_GNU_formal_parameter_pack:
+    case DW_TAG_GNU_template_parameter_pack:
+    case DW_TAG_string_type:
+    case DW_TAG_subroutine_type:
+    case DW_TAG_variable:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static uint32_t narrow(uint64_t v) {
+    return v <= UINT32_MAX ? (uint32_t)v : 0;
+}
+
+static enum st describe(struct build *b, const struct shim_attrs *a, struct debug_function *f,
+                        struct err *e) {
+    struct origin o;
+    if (origin_resolve(b->d, false, b->u, a, &o, e) != ST_OK) {
+        if (e->code == ERR_NOMEM) {
+            return ST_ERR;
+        }
+        debug_blame(b->d, b->u, e); /* costs the name */
+        err_clear(e);
+    }
+    f->name = o.name;
+    f->linkage = o.linkage;
+    f->decl_line = o.decl_line;
+    f->decl_file = origin_file(b->d, &o, b->u, &b->files);
+    if (f->decl_file && o.decl_unit != b->u) {
+        f->decl_file = arena_strdup(&b->out->arena, f->decl_file, strlen(f->decl_file));
+    }
+    f->call_file = a->has & SHIM_CALL_FILE ? narrow(a->call_file) : 0;
+    f->call_line = a->call_line;
+    f->call_column = a->call_column;
+    f->call_discriminator = a->call_discriminator;
+    return ST_OK;
+}
+
+/* A subprogram, or an inlined subroutine below `parent`. *node = its number, NO_NODE: no code. */
+static enum st add_function(struct build *b, struct shim_walk *w, ptrdiff_t parent, unsigned depth,
+                            ptrdiff_t *node, struct err *e) {
+    struct shim_attrs a;
+    struct err why = {0};
+    *node = NO_NODE;
+    if (shim_walk_attrs(w, &a, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (a.damaged) {
+        debug_blame(b->d, b->u, e);
+        err_clear(e);
+    }
+    struct node n = {.first_range = b->ranges.len, .parent = parent, .depth = depth};
+    enum st st = die_ranges(b->d, &b->base, &a, &b->ranges, &n.f.entry, &why);
+    if (st == ST_ERR) {
+        if (why.code == ERR_NOMEM) {
+            return err_nomem(e);
+        }
+        debug_blame(b->d, b->u, &why);
+    }
+    n.f.range_count = b->ranges.len - n.first_range;
+    if (n.f.range_count == 0 && parent == NO_NODE) {
+        return ST_OK; /* a declaration, or code that was stripped */
+    }
+    if (describe(b, &a, &n.f, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (!VEC_PUSH(&b->nodes, n)) {
+        return err_nomem(e);
+    }
+    *node = (ptrdiff_t)b->nodes.len - 1;
+    return ST_OK;
+}
+
+static enum st visit(struct build *b, struct shim_walk *w, const struct shim_entry *entry,
+                     struct err *e) {
+    ptrdiff_t around = entry->depth == 0 ? NO_NODE : b->scope[entry->depth - 1];
+    ptrdiff_t *scope = &b->scope[entry->depth];
+    *scope = around;
+    if (entry->tag == DW_TAG_subprogram || entry->tag == DW_TAG_entry_point) {
+        /* A nested function is a function of its own. */
+        return add_function(b, w, NO_NODE, entry->depth, scope, e);
+    }
+    if (entry->tag == DW_TAG_inlined_subroutine && around != NO_NODE) {
+        return add_function(b, w, around, entry->depth, scope, e);
+    }
+    if (is_barren(entry->tag)) {
+        shim_walk_skip(w);
+    }
+    return ST_OK;
+}
+
+static enum st walk(struct build *b, struct err *e) {
+    struct shim_walk *w;
+    if (shim_walk_open(&w, b->d->main.shim, &b->u->shim, e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st;
+    struct shim_entry entry;
+    while ((st = shim_walk_next(w, &entry, e)) == ST_OK) {
+        if (visit(b, w, &entry, e) != ST_OK) {
+            st = ST_ERR;
+            break;
+        }
+    }
+    shim_walk_close(w);
+    return st == ST_NONE ? ST_OK : st;
+}
+
+/* ---- from nodes to trees ---- */
+
+/* An inlined call may be left with no address of its own but hold one that has some: GCC gives it
+ * an empty range. It keeps its place between caller and callee, and its callees' addresses are its
+ * own. */
+static enum st adopt_ranges(struct build *b, size_t parent, struct err *e) {
+    struct node *p = &b->nodes.data[parent];
+    size_t first = b->ranges.len;
+    for (size_t i = parent + 1; i < b->nodes.len && b->nodes.data[i].depth > p->depth; i++) {
+        const struct node *child = &b->nodes.data[i];
+        if (child->parent != (ptrdiff_t)parent) {
+            continue;
+        }
+        for (size_t k = 0; k < child->f.range_count; k++) {
+            struct debug_range r = b->ranges.data[child->first_range + k];
+            if (!VEC_PUSH(&b->ranges, r)) {
+                return err_nomem(e);
+            }
+        }
+    }
+    ranges_normalise(&b->ranges, first);
+    p->first_range = first;
+    p->f.range_count = b->ranges.len - first;
+    p->f.entry = p->f.range_count > 0 ? b->ranges.data[first].low : 0;
+    return ST_OK;
+}
+
+/* Innermost first; those that stay without addresses are dropped with the tree. */
+static enum st fill_empty_nodes(struct build *b, struct err *e) {
+    for (size_t i = b->nodes.len; i > 0; i--) {
+        if (b->nodes.data[i - 1].f.range_count == 0 && adopt_ranges(b, i - 1, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return ST_OK;
+}
+
+/* Where a node goes: all children of one parent side by side, by address. */
+struct place {
+    ptrdiff_t parent;
+    uint64_t low;
+    size_t node;
+};
+
+static int by_place(const void *a, const void *b) {
+    const struct place *x = a, *y = b;
+    if (x->parent != y->parent) {
+        return x->parent < y->parent ? -1 : 1;
+    }
+    if (x->low != y->low) {
+        return x->low < y->low ? -1 : 1;
+    }
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+/* All nodes that have addresses; *count of them. NULL: no memory. */
+static struct place *sorted_places(const struct build *b, size_t *count) {
+    size_t n = b->nodes.len, kept = 0;
+    struct place *places = calloc(n ? n : 1, sizeof *places);
+    for (size_t i = 0; places && i < n; i++) {
+        const struct node *node = &b->nodes.data[i];
+        if (node->f.range_count > 0) {
+            places[kept++] = (struct place){
+                .parent = node->parent, .low = b->ranges.data[node->first_range].low, .node = i};
+        }
+    }
+    if (places && kept > 1) {
+        qsort(places, kept, sizeof *places, by_place);
+    }
+    *count = kept;
+    return places;
+}
+
+/* `at` becomes: node -> its place. */
+static void link_children(struct debug_unit *out, const struct place *places, size_t n,
+                          struct debug_function *all, size_t *at) {
+    for (size_t i = 0; i < n; i++) {
+        at[places[i].node] = i;
+    }
+    for (size_t i = 0, next; i < n; i = next) {
+        next = i + 1;
+        while (next < n && places[next].parent == places[i].parent) {
+            next++;
+        }
+        if (places[i].parent == NO_NODE) {
+            out->functions = all;
+            out->function_count = next;
+        } else {
+            struct debug_function *parent = &all[at[places[i].parent]];
+            parent->children = &all[i];
+            parent->child_count = next - i;
+        }
+    }
+}
+
+static enum st finish(struct build *b, struct err *e) {
+    size_t n = 0;
+    struct place *places = NULL;
+    size_t *at = NULL;
+    enum st st = fill_empty_nodes(b, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    places = sorted_places(b, &n);
+    at = calloc(b->nodes.len + 1, sizeof *at);
+    struct debug_function *all = arena_array(&b->out->arena, n, sizeof *all);
+    struct debug_range *ranges = arena_array(&b->out->arena, b->ranges.len, sizeof *ranges);
+    if (!places || !at || !all || !ranges) {
+        st = err_nomem(e);
+        goto out;
+    }
+    if (b->ranges.len > 0) {
+        memcpy(ranges, b->ranges.data, b->ranges.len * sizeof *ranges);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct node *node = &b->nodes.data[places[i].node];
+        all[i] = node->f;
+        all[i].ranges = ranges + node->first_range;
+    }
+    link_children(b->out, places, n, all, at);
+out:
+    free(places);
+    free(at);
+    return st;
+}
+
+/* ---- the unit ---- */
+
+static void describe_unit(struct debug_unit *out, const struct unit_entry *u) {
+    *out = (struct debug_unit){.offset = u->shim.offset,
+                               .version = u->shim.version,
+                               .name = u->name,
+                               .comp_dir = u->comp_dir,
+                               .language = u->language};
+}
+
+/* Damage costs what lies behind it; a lack of memory costs the unit. */
+static enum st survive(struct build *b, enum st st, struct err *why) {
+    if (st == ST_ERR && why->code != ERR_NOMEM) {
+        debug_blame(b->d, b->u, why);
+        err_clear(why);
+        return ST_OK;
+    }
+    return st;
+}
+
+enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, struct err *e) {
+    struct build b = {.d = d, .u = debug_code_unit(d, unit), .out = out};
+    struct err why = {0};
+    describe_unit(out, b.u);
+    b.base = units_range_base(&d->main, b.u);
+    enum st st = survive(&b, read_lines(&b, &why), &why);
+    bool damaged = false;
+    if (st == ST_OK) {
+        st = walk(&b, &why);
+        damaged = st == ST_ERR;
+        st = survive(&b, st, &why);
+    }
+    if (st == ST_OK) {
+        st = finish(&b, &why);
+    }
+    if (st == ST_OK && damaged && out->function_count == 0 && out->row_count == 0) {
+        st = err_at(&why, ERR_FORMAT, d->path, out->offset, "nothing of the unit can be read");
+    }
+    VEC_RELEASE(&b.nodes);
+    VEC_RELEASE(&b.ranges);
+    if (st != ST_OK) {
+        debug_unit_release(out);
+        return err_set(e, why.code, "%s", why.text);
+    }
+    return ST_OK;
+}
+
+void debug_unit_release(struct debug_unit *u) {
+    free(u->rows);
+    arena_release(&u->arena);
+    *u = (struct debug_unit){0};
+}

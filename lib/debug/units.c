@@ -1,0 +1,322 @@
+/* The list of units, and the addresses that each claims. */
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "debug/debug_private.h"
+
+/* ---- lookup by offset ---- */
+
+struct unit_entry *debug_unit_at(struct debug_file *f, uint64_t offset) {
+    size_t low = 0, high = f->unit_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (f->units[middle].shim.end <= offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < f->unit_count && f->units[low].shim.offset <= offset ? &f->units[low] : NULL;
+}
+
+struct unit_entry *debug_code_unit(struct debug *d, size_t unit) {
+    return &d->main.units[d->code_units.data[unit]];
+}
+
+size_t debug_unit_count(const struct debug *d) {
+    return d->code_units.len;
+}
+
+/* ---- ranges ---- */
+
+/* Entries of range lists that a unit may have read: real ones are far fewer than its bytes. */
+enum { RANGES_FREE = 4096, RANGES_PER_BYTE = 4 };
+
+struct range_base units_range_base(const struct debug_file *f, const struct unit_entry *u) {
+    return (struct range_base){
+        .sections = &f->sections,
+        .version = u->shim.version,
+        .address_size = u->shim.address_size,
+        .offset_size = u->shim.offset_size,
+        .has_addr_base = u->has_addr_base,
+        .has_rnglists_base = u->has_rnglists_base,
+        .low = u->low,
+        .addr_base = u->addr_base,
+        .rnglists_base = u->rnglists_base,
+        .budget = RANGES_FREE + RANGES_PER_BYTE * (u->shim.end - u->shim.offset),
+    };
+}
+
+static enum st add_range(struct debug *d, size_t unit, struct debug_range r, struct err *e) {
+    if (d->range_count == d->range_cap &&
+        !vec_reserve((void **)&d->ranges, d->range_count, &d->range_cap, 1, sizeof *d->ranges)) {
+        return err_nomem(e);
+    }
+    d->ranges[d->range_count++] =
+        (struct unit_range){.low = r.low, .high = r.high, .unit = (uint32_t)unit};
+    d->ranges_sorted = false;
+    return ST_OK;
+}
+
+enum st units_add_ranges(struct debug *d, size_t unit, const struct range_vec *ranges,
+                         struct err *e) {
+    for (size_t i = 0; i < ranges->len; i++) {
+        if (add_range(d, unit, ranges->data[i], e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    debug_code_unit(d, unit)->ranged = true;
+    return ST_OK;
+}
+
+static int by_low(const void *a, const void *b) {
+    const struct unit_range *x = a, *y = b;
+    if (x->low != y->low) {
+        return x->low < y->low ? -1 : 1;
+    }
+    if (x->high != y->high) {
+        return x->high > y->high ? -1 : 1; /* the narrower one behind, where a search looks first */
+    }
+    return (x->unit > y->unit) - (x->unit < y->unit);
+}
+
+static void sort_ranges(struct debug *d) {
+    if (d->range_count > 1) {
+        qsort(d->ranges, d->range_count, sizeof *d->ranges, by_low);
+    }
+    uint64_t reach = 0;
+    for (size_t i = 0; i < d->range_count; i++) {
+        reach = d->ranges[i].high > reach ? d->ranges[i].high : reach;
+        d->ranges[i].reach = reach;
+    }
+    d->ranges_sorted = true;
+}
+
+/* ---- reading the list ---- */
+
+static void take_bases(struct unit_entry *u, const struct shim_attrs *a) {
+    /* Apple's clang before 2013 gave a unit of several ranges DW_AT_entry_pc in place of low_pc. */
+    u->low = a->has & SHIM_LOW ? a->low : (a->has & SHIM_ENTRY && !a->entry_is_size ? a->entry : 0);
+    u->addr_base = a->addr_base;
+    u->has_addr_base = (a->has & SHIM_ADDR_BASE) != 0;
+    u->rnglists_base = a->rnglists_base;
+    u->has_rnglists_base = (a->has & SHIM_RNGLISTS_BASE) != 0;
+    u->stmt_list = a->stmt_list;
+    u->has_stmt_list = (a->has & SHIM_STMT_LIST) != 0;
+    u->name = a->name;
+    u->comp_dir = a->comp_dir;
+    u->language = a->language;
+    u->one_range = (a->has & (SHIM_HIGH | SHIM_RANGES)) == SHIM_HIGH;
+    u->high = u->one_range ? (a->high_is_size ? a->low + a->high : a->high) : 0;
+}
+
+static enum st push_unit(struct debug_file *f, const struct unit_entry *u, struct err *e) {
+    if (f->unit_count == f->unit_cap &&
+        !vec_reserve((void **)&f->units, f->unit_count, &f->unit_cap, 1, sizeof *f->units)) {
+        return err_nomem(e);
+    }
+    f->units[f->unit_count++] = *u;
+    return ST_OK;
+}
+
+/* What the unit's own DIE says of its addresses. */
+static enum st add_die_ranges(struct debug *d, size_t unit, const struct shim_attrs *attrs,
+                              struct err *e) {
+    struct unit_entry *u = debug_code_unit(d, unit);
+    struct range_base base = units_range_base(&d->main, u);
+    struct range_vec ranges = {0};
+    struct err why = {0};
+    enum st st = die_ranges(d, &base, attrs, &ranges, NULL, &why);
+    if (st == ST_ERR) {
+        debug_blame(d, u, &why);
+        /* Damaged ranges are not believed: the functions' own are asked instead. */
+        st = why.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
+    } else if (st == ST_OK || attrs->has & (SHIM_HIGH | SHIM_RANGES)) {
+        st = units_add_ranges(d, unit, &ranges, e);
+    } else {
+        st = ST_OK;
+    }
+    VEC_RELEASE(&ranges);
+    return st;
+}
+
+/* Partial and type units have no code of their own. */
+static bool may_have_code(const struct unit_entry *u) {
+    return u->shim.tag == DW_TAG_compile_unit || u->shim.tag == DW_TAG_skeleton_unit;
+}
+
+static enum st add_code_unit(struct debug *d, const struct shim_attrs *attrs, struct err *e) {
+    uint32_t index = (uint32_t)(d->main.unit_count - 1);
+    if (d->main.unit_count >= UINT32_MAX) {
+        return err_set(e, ERR_LIMIT, "too many units");
+    }
+    if (!VEC_PUSH(&d->code_units, index)) {
+        return err_nomem(e);
+    }
+    return add_die_ranges(d, d->code_units.len - 1, attrs, e);
+}
+
+enum st units_read(struct debug *d, struct debug_file *f, struct err *e) {
+    for (;;) {
+        struct unit_entry u = {0};
+        struct err why = {0};
+        struct shim_attrs attrs;
+        enum st st = shim_next_unit(f->shim, &u.shim, &attrs, &why);
+        if (st == ST_NONE) {
+            return ST_OK;
+        }
+        if (st != ST_OK || attrs.damaged) {
+            debug_blame(d, &u, &why);
+        }
+        if (st != ST_OK) {
+            continue;
+        }
+        take_bases(&u, &attrs);
+        st = push_unit(f, &u, e);
+        if (st == ST_OK && f == &d->main && may_have_code(&u)) {
+            st = add_code_unit(d, &attrs, e);
+        }
+        if (st != ST_OK) {
+            return st;
+        }
+    }
+}
+
+/* ---- .debug_aranges ---- */
+
+struct arange_target {
+    struct debug *d;
+    uint32_t *public_index; /* of each of main.units; UINT32_MAX = none */
+};
+
+static enum st add_arange(void *ctx, uint64_t unit_offset, struct debug_range r, struct err *e) {
+    const struct arange_target *t = ctx;
+    struct debug *d = t->d;
+    struct unit_entry *u = debug_unit_at(&d->main, unit_offset);
+    if (!u || u->shim.offset != unit_offset || !debug_is_code(d, r.low)) {
+        return ST_OK;
+    }
+    uint32_t unit = t->public_index[u - d->main.units];
+    if (unit == UINT32_MAX || (u->ranged && !u->one_range) ||
+        (u->one_range && r.low >= u->low && r.high <= u->high)) {
+        return ST_OK; /* the unit tells as much itself */
+    }
+    return add_range(d, unit, r, e);
+}
+
+/* Fills t->public_index. */
+static bool index_publicly(struct arange_target *t) {
+    struct debug *d = t->d;
+    size_t n = d->main.unit_count;
+    t->public_index = calloc(n ? n : 1, sizeof *t->public_index);
+    if (!t->public_index) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        t->public_index[i] = UINT32_MAX;
+    }
+    for (size_t i = 0; i < d->code_units.len; i++) {
+        t->public_index[d->code_units.data[i]] = (uint32_t)i;
+    }
+    return true;
+}
+
+enum st units_read_aranges(struct debug *d, struct err *e) {
+    struct arange_target t = {.d = d};
+    size_t before = d->range_count, unranged = 0;
+    for (size_t i = 0; i < d->code_units.len; i++) {
+        const struct unit_entry *u = debug_code_unit(d, i);
+        unranged += !u->ranged || u->one_range;
+    }
+    if (unranged == 0) {
+        return ST_OK;
+    }
+    if (!index_publicly(&t)) {
+        return err_nomem(e);
+    }
+    enum st st = aranges_read(&d->main.sections, add_arange, &t, e);
+    for (size_t i = before; i < d->range_count; i++) {
+        debug_code_unit(d, d->ranges[i].unit)->ranged = true;
+    }
+    free(t.public_index);
+    return st;
+}
+
+/* ---- finding ---- */
+
+/* The last range that begins at or below the address, and those before it that may reach it. */
+static size_t claims(struct debug *d, uint64_t address, size_t *units, size_t max) {
+    size_t low = 0, high = d->range_count, count = 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (d->ranges[middle].low <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    while (low > 0 && d->ranges[low - 1].reach > address && count < max) {
+        const struct unit_range *r = &d->ranges[--low];
+        if (address < r->high) {
+            units[count++] = r->unit;
+        }
+    }
+    return count;
+}
+
+/* Reads the functions of a unit that does not say its ranges, to know them. (DWARF 2 knew no
+ * DW_AT_ranges: what lies apart from the unit's one range is found so too.) */
+static enum st scan_unit(struct debug *d, size_t unit, struct err *e) {
+    struct unit_entry *u = debug_code_unit(d, unit);
+    struct debug_unit read;
+    u->scanned = true;
+    enum st st = debug_read_unit(d, unit, &read, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    for (size_t i = 0; i < read.function_count && st == ST_OK; i++) {
+        struct debug_function *f = &read.functions[i];
+        for (size_t k = 0; k < f->range_count && st == ST_OK; k++) {
+            st = add_range(d, unit, f->ranges[k], e);
+        }
+    }
+    debug_unit_release(&read);
+    return st;
+}
+
+static enum st scan_unranged(struct debug *d, struct err *e) {
+    for (size_t i = 0; i < d->code_units.len; i++) {
+        const struct unit_entry *u = debug_code_unit(d, i);
+        bool may_lack = !u->ranged || (u->one_range && u->shim.version < 3);
+        if (u->scanned || !may_lack) {
+            continue;
+        }
+        struct err why = {0};
+        if (scan_unit(d, i, &why) == ST_ERR && why.code == ERR_NOMEM) {
+            return err_nomem(e);
+        }
+    }
+    return ST_OK;
+}
+
+enum st debug_find_units(struct debug *d, uint64_t address, size_t *units, size_t max,
+                         size_t *count, struct err *e) {
+    for (int pass = 0; pass < 2; pass++) {
+        if (!d->ranges_sorted) {
+            sort_ranges(d);
+        }
+        *count = claims(d, address, units, max);
+        if (*count > 0) {
+            return ST_OK;
+        }
+        if (pass == 0 && scan_unranged(d, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return ST_NONE;
+}
+
+enum st debug_find_unit(struct debug *d, uint64_t address, size_t *unit, struct err *e) {
+    size_t count;
+    return debug_find_units(d, address, unit, 1, &count, e);
+}

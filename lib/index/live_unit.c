@@ -1,0 +1,181 @@
+/* One unit of live debug info, prepared for looking up addresses. */
+#include "index/live_unit.h"
+
+#include <stdlib.h>
+
+#include "base/vec.h"
+
+/* ---- spans ---- */
+
+static int by_low(const void *a, const void *b) {
+    const struct live_span *x = a, *y = b;
+    if (x->low != y->low) {
+        return x->low < y->low ? -1 : 1;
+    }
+    if (x->high != y->high) {
+        return x->high > y->high ? -1 : 1; /* the narrower one behind: a search meets it first */
+    }
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static void sort_spans(struct live_spans *s) {
+    uint64_t reach = 0;
+    if (s->len > 1) {
+        qsort(s->data, s->len, sizeof *s->data, by_low);
+    }
+    for (size_t i = 0; i < s->len; i++) {
+        reach = s->data[i].high > reach ? s->data[i].high : reach;
+        s->data[i].reach = reach;
+    }
+}
+
+/* The narrowest span around the address, about: the one that begins last. */
+static const struct live_span *find_span(const struct live_spans *s, uint64_t address) {
+    size_t low = 0, high = s->len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->data[middle].low <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    while (low > 0 && s->data[low - 1].reach > address) {
+        low--;
+        if (address < s->data[low].high) {
+            return &s->data[low];
+        }
+    }
+    return NULL;
+}
+
+static enum st index_functions(struct live_unit *u, struct err *e) {
+    for (size_t i = 0; i < u->unit.function_count; i++) {
+        const struct debug_function *f = &u->unit.functions[i];
+        for (size_t k = 0; k < f->range_count; k++) {
+            struct live_span s = {.low = f->ranges[k].low, .high = f->ranges[k].high, .index = i};
+            if (!VEC_PUSH(&u->functions, s)) {
+                return err_nomem(e);
+            }
+        }
+    }
+    sort_spans(&u->functions);
+    return ST_OK;
+}
+
+static enum st index_sequences(struct live_unit *u, struct err *e) {
+    const struct debug_row *rows = u->unit.rows;
+    for (size_t i = 0, first = 0; i < u->unit.row_count; i++) {
+        if (!rows[i].end_sequence) {
+            continue;
+        }
+        struct live_span s = {
+            .low = rows[first].address, .high = rows[i].address, .index = first, .end = i};
+        if (!VEC_PUSH(&u->sequences, s)) {
+            return err_nomem(e);
+        }
+        first = i + 1;
+    }
+    sort_spans(&u->sequences);
+    return ST_OK;
+}
+
+/* ---- open, free ---- */
+
+enum st live_unit_open(struct live_unit **out, struct debug *d, size_t index, struct err *e) {
+    struct live_unit *u = calloc(1, sizeof *u);
+    if (!u) {
+        return err_nomem(e);
+    }
+    u->index = index;
+    enum st st = debug_read_unit(d, index, &u->unit, e);
+    if (st == ST_OK) {
+        st = index_functions(u, e);
+    }
+    if (st == ST_OK) {
+        st = index_sequences(u, e);
+    }
+    if (st != ST_OK) {
+        live_unit_free(u);
+        return st;
+    }
+    u->bytes = sizeof *u + u->unit.arena.used + u->unit.row_count * sizeof *u->unit.rows +
+               (u->functions.cap + u->sequences.cap) * sizeof *u->functions.data;
+    *out = u;
+    return ST_OK;
+}
+
+void live_unit_free(struct live_unit *u) {
+    if (u) {
+        debug_unit_release(&u->unit);
+        VEC_RELEASE(&u->functions);
+        VEC_RELEASE(&u->sequences);
+        free(u);
+    }
+}
+
+/* ---- looking up ---- */
+
+const struct debug_function *live_unit_function(const struct live_unit *u, uint64_t address,
+                                                struct debug_range *range) {
+    const struct live_span *s = find_span(&u->functions, address);
+    if (!s) {
+        return NULL;
+    }
+    *range = (struct debug_range){.low = s->low, .high = s->high};
+    return &u->unit.functions[s->index];
+}
+
+static bool holds(const struct debug_function *f, uint64_t address) {
+    for (size_t i = 0; i < f->range_count && f->ranges[i].low <= address; i++) {
+        if (address < f->ranges[i].high) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Siblings do not overlap in sound debug info; where they do, the last one that begins before the
+ * address wins, as in LLVM. */
+static const struct debug_function *child_at(const struct debug_function *f, uint64_t address) {
+    const struct debug_function *found = NULL;
+    for (size_t i = 0; i < f->child_count && f->children[i].ranges[0].low <= address; i++) {
+        if (holds(&f->children[i], address)) {
+            found = &f->children[i];
+        }
+    }
+    return found;
+}
+
+size_t live_unit_chain(const struct debug_function *function, uint64_t address,
+                       const struct debug_function **chain, size_t max) {
+    size_t n = 0;
+    while (function && n < max) {
+        chain[n++] = function;
+        function = child_at(function, address);
+    }
+    return n;
+}
+
+const struct debug_row *live_unit_row(const struct live_unit *u, uint64_t address) {
+    const struct live_span *s = find_span(&u->sequences, address);
+    if (!s) {
+        return NULL;
+    }
+    /* The last row at or below the address; the end row lies above it. */
+    const struct debug_row *rows = u->unit.rows;
+    size_t low = s->index, high = s->end;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rows[middle].address <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > s->index ? &rows[low - 1] : NULL;
+}
+
+const char *live_unit_file(const struct live_unit *u, uint32_t file) {
+    return file < u->unit.file_count ? u->unit.files[file] : NULL;
+}

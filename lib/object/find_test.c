@@ -1,0 +1,606 @@
+/* Finding debug files: files, bundles, folders, build-id roots, debuglinks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#include "base/failmalloc.h"
+#include "base/filemap.h"
+#include "object/find.h"
+#include "object/object.h"
+#include "object/object_build_test.h"
+
+enum { PATH_SIZE = 1024 };
+static const char FIXTURES[] = "testdata/objects";
+
+/* --- a folder of the test's own, and what it puts there --- */
+
+struct scratch {
+    char root[PATH_SIZE];
+};
+
+/* printf into a path; a longer one fails the test. */
+static char *path_of(char out[PATH_SIZE], const char *fmt, ...) BASE_PRINTF(2, 3);
+static char *path_of(char out[PATH_SIZE], const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    int len = vsnprintf(out, PATH_SIZE, fmt, ap);
+    va_end(ap);
+    assert_in_range(len, 1, PATH_SIZE - 1);
+    return out;
+}
+
+static char *in(const struct scratch *t, const char *name, char out[PATH_SIZE]) {
+    return path_of(out, "%s/%s", t->root, name);
+}
+
+static int scratch_open(void **state) {
+    struct scratch *t = calloc(1, sizeof *t);
+    const char *tmp = getenv("TMPDIR");
+    path_of(t->root, "%s/find-test-XXXXXX", tmp ? tmp : "/tmp");
+    *state = t;
+    return mkdtemp(t->root) ? 0 : -1;
+}
+
+static int scratch_close(void **state) {
+    struct scratch *t = *state;
+    char command[PATH_SIZE];
+    path_of(command, "chmod -R u+rwx '%s' && rm -r '%s'", t->root, t->root);
+    int status = system(command);
+    free(t);
+    return status;
+}
+
+/* Makes the folders above path. */
+static void make_folders(const char *path) {
+    char part[PATH_SIZE];
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        memcpy(part, path, (size_t)(slash - path));
+        part[slash - path] = '\0';
+        (void)mkdir(part, 0755);
+    }
+}
+
+static void write_file(const struct scratch *t, const char *name, const void *bytes, size_t len) {
+    char path[PATH_SIZE];
+    make_folders(in(t, name, path));
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, len, f), len);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void copy_file(const struct scratch *t, const char *from, const char *name) {
+    struct filemap m = {0};
+    char path[PATH_SIZE];
+    path_of(path, "%s/%s", FIXTURES, from);
+    assert_int_equal(filemap_open(&m, path, 0, NULL), ST_OK);
+    write_file(t, name, m.data, m.size);
+    filemap_release(&m);
+}
+
+/* A tiny Mach-O whose UUID is 16 times this letter; with DWARF or without. */
+static void write_macho(const struct scratch *t, const char *name, char letter, bool dwarf,
+                        bool symbols) {
+    static struct build b;
+    struct macho_build m = usual_macho();
+    memset(m.uuid, letter, sizeof m.uuid);
+    m.section_count = dwarf ? 4 : 2;
+    m.symbol_count = symbols ? 2 : 0;
+    build_macho(&b, &m);
+    write_file(t, name, b.data, b.len);
+}
+
+static struct image_id id_of_letter(char letter) {
+    struct image_id id = {.kind = IMAGE_ID_UUID, .len = 16};
+    memset(id.bytes, letter, 16);
+    return id;
+}
+
+static struct image_id id_of_file(const char *fixture) {
+    char path[PATH_SIZE];
+    struct object *o = NULL;
+    path_of(path, "%s/%s", FIXTURES, fixture);
+    assert_int_equal(object_open(&o, path, NULL), ST_OK);
+    struct image_id id = *object_slice_id(object_slice(o, 0));
+    object_close(o);
+    return id;
+}
+
+/* --- a finder and what it complained of --- */
+
+struct complaints {
+    size_t count;
+    enum err_code code; /* of the last */
+    char path[PATH_SIZE];
+};
+
+static void note_complaint(void *ctx, const char *path, const struct err *why) {
+    struct complaints *c = ctx;
+    c->count++;
+    c->code = why->code;
+    snprintf(c->path, sizeof c->path, "%s", path);
+}
+
+static struct finder *new_finder(void) {
+    struct finder *f = NULL;
+    assert_int_equal(finder_new(&f, NULL), ST_OK);
+    return f;
+}
+
+static void add_quietly(struct finder *f, const char *path) {
+    struct complaints c = {0};
+    struct err e = {0};
+    enum st st = finder_add(f, path, note_complaint, &c, &e);
+    assert_string_equal(e.text, "");
+    assert_int_equal(st, ST_OK);
+    assert_int_equal(c.count, 0);
+}
+
+static const struct find_candidate *found(struct finder *f, const struct image_id *id) {
+    const struct find_candidate *c = NULL;
+    assert_int_equal(finder_find(f, id, &c, NULL), ST_OK);
+    return c;
+}
+
+static void assert_not_found(struct finder *f, const struct image_id *id) {
+    const struct find_candidate *c = NULL;
+    assert_int_equal(finder_find(f, id, &c, NULL), ST_NONE);
+    assert_null(c);
+}
+
+/* --- tests --- */
+
+static void a_file_a_bundle_and_a_folder_are_added(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE];
+    struct image_id a = id_of_letter('a'), b = id_of_letter('b'), c = id_of_letter('c');
+    write_macho(t, "plain", 'a', false, true);
+    write_macho(t, "App.dSYM/Contents/Resources/DWARF/App", 'b', true, true);
+    write_file(t, "App.dSYM/Contents/Info.plist", "<plist/>", 8);
+    write_macho(t, "deep/er/Kit.framework.dSYM/Contents/Resources/DWARF/Kit", 'c', true, false);
+    struct finder *f = new_finder();
+    add_quietly(f, in(t, "plain", path));
+    add_quietly(f, in(t, "App.dSYM", path));
+    add_quietly(f, in(t, "deep", path));
+    assert_int_equal(finder_count(f), 3);
+    assert_string_equal(found(f, &a)->name, "plain");
+    assert_false(found(f, &a)->dwarf);
+    assert_true(found(f, &a)->symbols);
+    assert_string_equal(found(f, &b)->name, "App");
+    assert_string_equal(found(f, &b)->arch, "arm64");
+    assert_string_equal(found(f, &b)->path, in(t, "App.dSYM/Contents/Resources/DWARF/App", path));
+    assert_true(found(f, &c)->dwarf);
+    assert_false(found(f, &c)->symbols);
+    assert_ptr_equal(finder_candidate(f, 2), found(f, &c));
+    assert_null(finder_candidate(f, 3));
+    finder_free(f);
+}
+
+static void what_is_no_object_file_is_skipped_in_a_folder_and_refused_when_named(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE];
+    static const uint8_t java[] = {0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 0x34, 0, 1, 2, 3};
+    static struct build o_file;
+    struct macho_build m = usual_macho();
+    m.file_type = 1;
+    build_macho(&o_file, &m);
+    write_file(t, "d/notes.txt", "hello", 5);
+    write_file(t, "d/empty", "", 0);
+    write_file(t, "d/A.class", java, sizeof java);
+    write_file(t, "d/a.o", o_file.data, o_file.len);
+    write_macho(t, "d/._App", 'x', true, true);
+    write_macho(t, "d/.DS_Store", 'x', true, true);
+    write_macho(t, "d/__MACOSX/App", 'x', true, true);
+    write_macho(t, "d/.git/App", 'x', true, true);
+    struct finder *f = new_finder();
+    add_quietly(f, in(t, "d", path));
+    assert_int_equal(finder_count(f), 0);
+    static const char *const named[] = {"d/notes.txt", "d/empty", "d/A.class"};
+    for (size_t i = 0; i < 3; i++) {
+        struct err e = {0};
+        f = (finder_free(f), new_finder());
+        assert_int_equal(finder_add(f, in(t, named[i], path), NULL, NULL, &e), ST_ERR);
+        assert_int_equal(e.code, ERR_FORMAT);
+        assert_non_null(strstr(e.text, path));
+    }
+    assert_int_equal(finder_add(f, in(t, "no such", path), NULL, NULL, NULL), ST_NONE);
+    add_quietly(f, in(t, "d/._App", path)); /* who names it wants it */
+    assert_int_equal(finder_count(f), 1);
+    finder_free(f);
+}
+
+static void damage_in_a_folder_is_told_and_the_rest_is_added(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE];
+    struct complaints c = {0};
+    struct image_id b = id_of_letter('b');
+    write_file(t, "d/a-damaged", "\xcf\xfa\xed\xfe\x01", 5);
+    write_macho(t, "d/b-fine", 'b', true, true);
+    (void)mkdir(in(t, "d/Empty.dSYM", path), 0755);
+    struct finder *f = new_finder();
+    assert_int_equal(finder_add(f, in(t, "d", path), note_complaint, &c, NULL), ST_OK);
+    assert_int_equal(c.count, 2);
+    assert_int_equal(c.code, ERR_TRUNCATED);
+    assert_string_equal(c.path, in(t, "d/a-damaged", path));
+    assert_non_null(found(f, &b));
+    struct err e = {0};
+    finder_free(f);
+    f = new_finder();
+    assert_int_equal(finder_add(f, in(t, "d/a-damaged", path), NULL, NULL, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_TRUNCATED);
+    e = (struct err){0};
+    assert_int_equal(finder_add(f, in(t, "d/Empty.dSYM", path), NULL, NULL, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_FORMAT);
+    assert_non_null(strstr(e.text, "Empty.dSYM"));
+    finder_free(f);
+}
+
+static void an_unreadable_folder_is_told(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE], closed[PATH_SIZE];
+    struct complaints c = {0};
+    struct image_id a = id_of_letter('a');
+    enum { NOBODY = 65534 };
+    bool root = geteuid() == 0; /* who may read everything */
+    write_macho(t, "d/fine", 'a', true, true);
+    write_macho(t, "d/closed/App", 'b', true, true);
+    assert_int_equal(chmod(in(t, "d/closed", closed), 0), 0);
+    assert_int_equal(chmod(t->root, 0755), 0);
+    struct finder *f = new_finder(), *g = new_finder();
+    struct err e = {0};
+    assert_int_equal(root ? seteuid(NOBODY) : 0, 0);
+    enum st st = finder_add(f, in(t, "d", path), note_complaint, &c, NULL);
+    enum st named = finder_add(g, closed, NULL, NULL, &e);
+    assert_int_equal(root ? seteuid(0) : 0, 0);
+    assert_int_equal(st, ST_OK);
+    assert_int_equal(c.count, 1);
+    assert_int_equal(c.code, ERR_IO);
+    assert_string_equal(c.path, closed);
+    assert_non_null(found(f, &a));
+    assert_int_equal(named, ST_ERR);
+    assert_int_equal(e.code, ERR_IO);
+    finder_free(f);
+    finder_free(g);
+}
+
+static void folders_nested_too_deeply_are_told(void **state) {
+    const struct scratch *t = *state;
+    enum { LEVELS = 70 };
+    char path[PATH_SIZE], name[2 * LEVELS + 8] = "";
+    struct complaints c = {0};
+    for (size_t i = 0; i < LEVELS; i++) {
+        memcpy(name + 2 * i, "d/", 2);
+    }
+    memcpy(name + 2 * (size_t)LEVELS, "App", 4);
+    write_macho(t, name, 'a', true, true);
+    struct finder *f = new_finder();
+    assert_int_equal(finder_add(f, in(t, "d", path), note_complaint, &c, NULL), ST_OK);
+    assert_int_equal(c.count, 1);
+    assert_int_equal(c.code, ERR_LIMIT);
+    assert_int_equal(finder_count(f), 0);
+    finder_free(f);
+}
+
+static void links_are_followed_once_and_loops_end(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE], target[PATH_SIZE];
+    struct image_id a = id_of_letter('a');
+    write_macho(t, "elsewhere/App", 'a', true, true);
+    write_file(t, "d/x", "x", 1);
+    assert_int_equal(symlink(in(t, "elsewhere", target), in(t, "d/link", path)), 0);
+    assert_int_equal(symlink(in(t, "elsewhere", target), in(t, "d/link2", path)), 0);
+    assert_int_equal(symlink("..", in(t, "elsewhere/up", path)), 0);
+    assert_int_equal(symlink(".", in(t, "d/self", path)), 0);
+    assert_int_equal(symlink("nowhere", in(t, "d/dangling", path)), 0);
+    assert_int_equal(symlink("loop", in(t, "d/loop", path)), 0);
+    struct finder *f = new_finder();
+    add_quietly(f, in(t, "d", path));
+    assert_int_equal(finder_count(f), 1);
+    assert_string_equal(found(f, &a)->path, in(t, "d/link/App", path));
+    add_quietly(f, in(t, "d", path)); /* twice the same: nothing new */
+    add_quietly(f, in(t, "elsewhere/App", path));
+    assert_int_equal(finder_count(f), 1);
+    finder_free(f);
+}
+
+static void a_pipe_is_not_waited_for(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE];
+    struct err e = {0};
+    write_macho(t, "d/App", 'a', true, true);
+    assert_int_equal(mkfifo(in(t, "d/pipe", path), 0600), 0);
+    struct finder *f = new_finder();
+    assert_int_equal(finder_add(f, path, NULL, NULL, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_UNSUPPORTED);
+    add_quietly(f, in(t, "d", path));
+    assert_int_equal(finder_count(f), 1);
+    finder_free(f);
+}
+
+static void dwarf_beats_symbols_then_the_order_of_options_decides(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE];
+    struct image_id a = id_of_letter('a');
+    const struct find_candidate *all[8];
+    size_t count = 0;
+    static const char *const order[] = {"stripped", "symbols", "dsym", "dsym2", "symbols2"};
+    for (size_t i = 0; i < 5; i++) {
+        write_macho(t, order[i], 'a', order[i][0] == 'd', order[i][1] != 't');
+    }
+    struct finder *f = new_finder();
+    for (size_t i = 0; i < 5; i++) {
+        add_quietly(f, in(t, order[i], path));
+    }
+    assert_string_equal(found(f, &a)->name, "dsym");
+    finder_find_all(f, &a, all, 8, &count);
+    assert_int_equal(count, 5);
+    static const char *const best[] = {"dsym", "dsym2", "symbols", "symbols2", "stripped"};
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(all[i]->name, best[i]);
+    }
+    finder_find_all(f, &a, all, 2, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(all[1]->name, "dsym2");
+    finder_find_all(f, &a, all, 0, &count);
+    assert_int_equal(count, 0);
+    finder_free(f);
+}
+
+static void unknown_and_zero_ids_are_not_found(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE];
+    struct image_id zero = id_of_letter('\0'), unknown = id_of_letter('u'), none = {0};
+    write_macho(t, "zero", '\0', true, true);
+    struct finder *f = new_finder();
+    add_quietly(f, in(t, "zero", path));
+    assert_int_equal(finder_count(f), 1);
+    assert_not_found(f, &zero);
+    assert_not_found(f, &unknown);
+    assert_not_found(f, &none);
+    finder_free(f);
+}
+
+static void every_slice_of_a_universal_file_is_a_candidate(void **state) {
+    struct finder *f = new_finder();
+    (void)state;
+    add_quietly(f, "testdata/objects/macho-universal/Shop.dSYM");
+    assert_int_equal(finder_count(f), 2);
+    const struct find_candidate *x = finder_candidate(f, 0), *y = finder_candidate(f, 1);
+    assert_ptr_equal(found(f, &x->id), x);
+    assert_ptr_equal(found(f, &y->id), y);
+    assert_string_not_equal(x->arch, y->arch);
+    finder_free(f);
+}
+
+static void the_nearest_candidate_has_the_same_name_and_better_the_same_arch(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE];
+    struct finder *f = new_finder();
+    write_macho(t, "1/Shop", 's', true, true);
+    write_macho(t, "2/shop", 't', true, true);
+    write_macho(t, "3/libnet.so.debug", 'n', true, true);
+    add_quietly(f, in(t, "", path));
+    add_quietly(f, "testdata/objects/macho-universal/Shop.dSYM");
+    assert_string_equal(finder_nearest(f, "Shop", "x86_64")->arch, "x86_64");
+    assert_string_equal(finder_nearest(f, "/var/containers/Shop", "arm64")->path,
+                        in(t, "1/Shop", path));
+    assert_non_null(finder_nearest(f, "Shop", NULL));
+    assert_non_null(finder_nearest(f, "Shop", "mips"));
+    assert_string_equal(finder_nearest(f, "libnet.so", "arm64")->name, "libnet.so.debug");
+    assert_null(finder_nearest(f, "SHOP", "arm64"));
+    assert_null(finder_nearest(f, "Sho", "arm64"));
+    finder_free(f);
+}
+
+/* --- build-id folders and debuglinks --- */
+
+static const char stripped[] = "elf-dwarf5/split/libshop.so";
+static const char separate[] = "elf-dwarf5/split/libshop.so.debug";
+
+/* Where a build-id folder keeps this id. */
+static char *build_id_place(const struct image_id *id, char out[PATH_SIZE]) {
+    char hex[IMAGE_ID_TEXT];
+    image_id_text(id, hex);
+    path_of(out, "root/.build-id/%.2s/%s.debug", hex, hex + 2);
+    return out;
+}
+
+static void a_build_id_root_is_asked_when_no_file_with_dwarf_is_known(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE], place[PATH_SIZE];
+    struct image_id id = id_of_file(stripped), other = id_of_file("elf-dwarf2/libshop.so");
+    copy_file(t, separate, build_id_place(&id, place));
+    struct finder *f = new_finder();
+    assert_int_equal(finder_add_build_id_root(f, in(t, "nowhere", path), NULL), ST_OK);
+    assert_int_equal(finder_add_build_id_root(f, in(t, "root", path), NULL), ST_OK);
+    add_quietly(f, "testdata/objects/elf-dwarf5/split/libshop.so");
+    assert_int_equal(finder_count(f), 1);
+    assert_true(found(f, &id)->dwarf);
+    assert_string_equal(found(f, &id)->path, in(t, place, path));
+    assert_int_equal(finder_count(f), 2);
+    assert_not_found(f, &other);
+    finder_free(f);
+}
+
+static void a_file_of_another_id_under_a_root_is_not_used(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE], place[PATH_SIZE];
+    struct image_id id = id_of_file(stripped), other = id_of_file("elf-dwarf2/libshop.so");
+    copy_file(t, "elf-dwarf2/libshop.so", build_id_place(&id, place));
+    write_file(t, build_id_place(&other, place), "\177ELF", 4);
+    struct finder *f = new_finder();
+    assert_int_equal(finder_add_build_id_root(f, in(t, "root", path), NULL), ST_OK);
+    assert_not_found(f, &id);
+    assert_not_found(f, &other);
+    finder_free(f);
+}
+
+static enum st separate_of(const char *file, const char *const *roots, size_t count, char **path) {
+    struct object *o = NULL;
+    struct err e = {0};
+    *path = NULL;
+    assert_int_equal(object_open(&o, file, NULL), ST_OK);
+    enum st st = find_separate_debug(object_slice(o, 0), file, roots, count, path, &e);
+    assert_string_equal(e.text, "");
+    object_close(o);
+    return st;
+}
+
+static void a_debug_file_is_found_by_build_id_under_the_roots(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE], place[PATH_SIZE], file[PATH_SIZE], *got;
+    struct image_id id = id_of_file(stripped);
+    copy_file(t, stripped, "app/libshop.so");
+    copy_file(t, separate, build_id_place(&id, place));
+    const char *roots[] = {"/nowhere", in(t, "root", path)};
+    assert_int_equal(separate_of(in(t, "app/libshop.so", file), roots, 2, &got), ST_OK);
+    char wanted[PATH_SIZE];
+    assert_string_equal(got, in(t, place, wanted));
+    free(got);
+}
+
+static void a_debug_file_is_found_by_its_link_in_three_places(void **state) {
+    const struct scratch *t = *state;
+    char file[PATH_SIZE], root[PATH_SIZE], name[PATH_SIZE], wanted[PATH_SIZE], real[PATH_SIZE];
+    char *got;
+    copy_file(t, stripped, "app/libshop.so");
+    in(t, "app/libshop.so", file);
+    const char *roots[] = {in(t, "debug", root)};
+    assert_non_null(realpath(t->root, real));
+    assert_int_equal(separate_of(file, roots, 1, &got), ST_NONE);
+    path_of(name, "debug%s/app/libshop.so.debug", real);
+    const char *places[] = {name, "app/.debug/libshop.so.debug", "app/libshop.so.debug"};
+    for (size_t i = 0; i < 3; i++) { /* the nearer place wins over those before */
+        copy_file(t, separate, places[i]);
+        assert_int_equal(separate_of(file, roots, 1, &got), ST_OK);
+        assert_string_equal(got, in(t, places[i], wanted));
+        free(got);
+    }
+}
+
+static void a_debug_file_of_another_checksum_is_not_used(void **state) {
+    const struct scratch *t = *state;
+    char file[PATH_SIZE], *got;
+    copy_file(t, stripped, "app/libshop.so");
+    copy_file(t, "elf-dwarf5/libshop.so", "app/libshop.so.debug");
+    assert_int_equal(separate_of(in(t, "app/libshop.so", file), NULL, 0, &got), ST_NONE);
+}
+
+/* A stripped file whose link says `name`, with the checksum of `target`. */
+static void write_linked(const struct scratch *t, const char *file, const char *name,
+                         const void *target, size_t target_len) {
+    static struct build link, b;
+    link.len = 0;
+    put_bytes(&link, name, strlen(name) + 1);
+    align_to(&link, 4);
+    put(&link, crc32_z(0, target, target_len), 4);
+    const struct elf_build_section section = {
+        .name = ".gnu_debuglink", .type = 1, .bytes = link.data, .len = link.len};
+    struct elf_build f = {.sections = &section, .section_count = 1};
+    build_elf(&b, &f);
+    write_file(t, file, b.data, b.len);
+}
+
+static void a_link_that_leads_out_of_its_folder_is_not_followed(void **state) {
+    const struct scratch *t = *state;
+    char file[PATH_SIZE], *got;
+    write_file(t, "secret", "secret", 6);
+    write_linked(t, "app/file", "../secret", "secret", 6);
+    assert_int_equal(separate_of(in(t, "app/file", file), NULL, 0, &got), ST_NONE);
+    write_linked(t, "app/file", "..", "secret", 6);
+    assert_int_equal(separate_of(file, NULL, 0, &got), ST_NONE);
+    write_file(t, "app/secret", "secret", 6);
+    write_linked(t, "app/file", "secret", "secret", 6);
+    assert_int_equal(separate_of(file, NULL, 0, &got), ST_OK);
+    free(got);
+    assert_int_equal(separate_of("testdata/hostile/elf/debuglink-path", NULL, 0, &got), ST_NONE);
+    assert_int_equal(separate_of("testdata/hostile/elf/debuglink-self", NULL, 0, &got), ST_NONE);
+}
+
+static void a_file_without_link_or_id_has_no_separate_debug_file(void **state) {
+    const char *roots[] = {"/usr/lib/debug"};
+    char *got;
+    (void)state;
+    assert_int_equal(
+        separate_of("testdata/objects/elf-dwarf5/libshop.nobuildid.so", roots, 1, &got), ST_NONE);
+    assert_int_equal(separate_of("testdata/objects/macho-arm64/Shop", roots, 1, &got), ST_NONE);
+}
+
+/* --- lack of memory --- */
+
+static void fill_and_ask(void *ctx, bool refused) {
+    const struct scratch *t = ctx;
+    char path[PATH_SIZE];
+    struct finder *f = NULL;
+    struct complaints c = {0};
+    struct err e = {0};
+    struct image_id a = id_of_letter('a'),
+                    elf = {.kind = IMAGE_ID_BUILD, .len = 4, .bytes = "abcd"};
+    const struct find_candidate *got = NULL;
+    enum st st = finder_new(&f, &e);
+    if (st == ST_OK) {
+        st = finder_add_build_id_root(f, "/nowhere", &e);
+    }
+    if (st == ST_OK) {
+        st = finder_add(f, in(t, "d", path), note_complaint, &c, &e);
+    }
+    if (st == ST_OK) {
+        st = finder_find(f, &a, &got, &e);
+        assert_true(refused || strcmp(got->name, "App") == 0);
+    }
+    if (st == ST_OK) {
+        st = finder_find(f, &elf, &got, &e);
+        st = st == ST_NONE ? ST_OK : st;
+    }
+    assert_int_equal(c.count, 0); /* lack of memory is no fault of a file */
+    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+    finder_free(f);
+}
+
+static void lack_of_memory_is_an_ordinary_error(void **state) {
+    struct scratch *t = *state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    write_macho(t, "d/App.dSYM/Contents/Resources/DWARF/App", 'a', true, true);
+    write_macho(t, "d/App", 'a', false, true);
+    write_file(t, "d/text", "text", 4);
+    assert_true(failmalloc_sweep(fill_and_ask, t) > 10);
+}
+
+#define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_open, scratch_close)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_SCRATCH(a_file_a_bundle_and_a_folder_are_added),
+        IN_SCRATCH(what_is_no_object_file_is_skipped_in_a_folder_and_refused_when_named),
+        IN_SCRATCH(damage_in_a_folder_is_told_and_the_rest_is_added),
+        IN_SCRATCH(an_unreadable_folder_is_told),
+        IN_SCRATCH(folders_nested_too_deeply_are_told),
+        IN_SCRATCH(links_are_followed_once_and_loops_end),
+        IN_SCRATCH(a_pipe_is_not_waited_for),
+        IN_SCRATCH(dwarf_beats_symbols_then_the_order_of_options_decides),
+        IN_SCRATCH(unknown_and_zero_ids_are_not_found),
+        cmocka_unit_test(every_slice_of_a_universal_file_is_a_candidate),
+        IN_SCRATCH(the_nearest_candidate_has_the_same_name_and_better_the_same_arch),
+        IN_SCRATCH(a_build_id_root_is_asked_when_no_file_with_dwarf_is_known),
+        IN_SCRATCH(a_file_of_another_id_under_a_root_is_not_used),
+        IN_SCRATCH(a_debug_file_is_found_by_build_id_under_the_roots),
+        IN_SCRATCH(a_debug_file_is_found_by_its_link_in_three_places),
+        IN_SCRATCH(a_debug_file_of_another_checksum_is_not_used),
+        IN_SCRATCH(a_link_that_leads_out_of_its_folder_is_not_followed),
+        cmocka_unit_test(a_file_without_link_or_id_has_no_separate_debug_file),
+        IN_SCRATCH(lack_of_memory_is_an_ordinary_error),
+    };
+    return cmocka_run_group_tests_name("find", tests, NULL, NULL);
+}

@@ -36,6 +36,10 @@ enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct er
 /* Up to len bytes, as soon as some are there (a slow pipe is not waited on for more). *got = 0 at
  * the end. On ST_ERR, too, *got bytes before the damage are in buf; later calls fail again. */
 enum st gz_input_read(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e);
+/* Gives bytes back that were read last: the next reads return them first. For looking at an input
+ * before deciding who reads it. ERR_NOMEM. */
+enum st gz_input_unread(struct gz_input *in, const void *bytes, size_t len,
+                        struct err *e) BASE_MUST_USE;
 void gz_input_close(struct gz_input *in);
 
 #endif

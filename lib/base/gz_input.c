@@ -26,6 +26,8 @@ struct gz_input {
     bool at_end;   /* read() has returned 0 */
     bool failed;
     z_stream z;
+    struct strbuf unread; /* bytes given back, from unread_pos */
+    size_t unread_pos;
     size_t pos, len; /* the unread part of buf */
     uint8_t buf[INPUT_SIZE];
 };
@@ -91,6 +93,8 @@ enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct er
     in->name = copy;
     in->state = PLAIN;
     in->inflater = in->at_end = in->failed = false;
+    in->unread = (struct strbuf){0};
+    in->unread_pos = 0;
     in->pos = in->len = 0;
     if (recognise(in, e) != ST_OK) {
         gz_input_close(in);
@@ -176,16 +180,39 @@ static enum st read_gzip(struct gz_input *in, void *buf, size_t len, size_t *got
 
 enum st gz_input_read(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e) {
     *got = 0;
-    if (in->failed) {
+    if (in->failed && in->unread_pos == in->unread.len) {
         return err_set(e, ERR_IO, "'%s' has failed before", in->name);
     }
     if (len == 0) {
+        return ST_OK;
+    }
+    if (in->unread_pos < in->unread.len) {
+        size_t left = in->unread.len - in->unread_pos;
+        *got = left < len ? left : len;
+        memcpy(buf, in->unread.data + in->unread_pos, *got);
+        in->unread_pos += *got;
         return ST_OK;
     }
     enum st st =
         in->state == PLAIN ? read_plain(in, buf, len, got, e) : read_gzip(in, buf, len, got, e);
     in->failed = st != ST_OK;
     return st;
+}
+
+enum st gz_input_unread(struct gz_input *in, const void *bytes, size_t len, struct err *e) {
+    struct strbuf joined = {0};
+    if (len) {
+        strbuf_add(&joined, bytes, len);
+    }
+    strbuf_add(&joined, strbuf_cstr(&in->unread) + in->unread_pos, in->unread.len - in->unread_pos);
+    if (strbuf_check(&joined, e) != ST_OK) {
+        strbuf_release(&joined);
+        return ST_ERR;
+    }
+    strbuf_release(&in->unread);
+    in->unread = joined;
+    in->unread_pos = 0;
+    return ST_OK;
 }
 
 void gz_input_close(struct gz_input *in) {
@@ -196,6 +223,7 @@ void gz_input_close(struct gz_input *in) {
         inflateEnd(&in->z);
     }
     close(in->fd);
+    strbuf_release(&in->unread);
     free(in->name);
     free(in);
 }

@@ -276,6 +276,31 @@ static void streams_members_padding_and_damage(void **state) {
     strbuf_release(&back);
 }
 
+static void bytes_given_back_are_read_again_first(void **state) {
+    (void)state;
+    struct strbuf plain = sample(70000), zipped = gzipped(&plain);
+    const struct strbuf *files[] = {&plain, &zipped};
+    for (size_t i = 0; i < 2; i++) {
+        struct gz_input *in;
+        struct strbuf back = {0};
+        char buf[100];
+        size_t got;
+        assert_int_equal(gz_input_open(&in, file_of(files[i]), "t", NULL), ST_OK);
+        assert_int_equal(gz_input_read(in, buf, sizeof buf, &got, NULL), ST_OK);
+        assert_true(got > 10);
+        assert_int_equal(gz_input_unread(in, buf + 10, got - 10, NULL), ST_OK);
+        assert_int_equal(gz_input_unread(in, buf, 10, NULL), ST_OK);
+        assert_int_equal(gz_input_unread(in, NULL, 0, NULL), ST_OK);
+        assert_int_equal(read_all(in, 7, &back, NULL), ST_OK);
+        assert_int_equal(back.len, plain.len);
+        assert_memory_equal(back.data, plain.data, plain.len);
+        gz_input_close(in);
+        strbuf_release(&back);
+    }
+    strbuf_release(&plain);
+    strbuf_release(&zipped);
+}
+
 static void a_slow_pipe_is_passed_on_at_once(void **state) {
     (void)state;
     int ends[2];
@@ -382,6 +407,7 @@ int main(void) {
         cmocka_unit_test(a_known_size_must_be_filled_exactly),
         cmocka_unit_test(streams_plain_and_gzip_alike),
         cmocka_unit_test(streams_members_padding_and_damage),
+        cmocka_unit_test(bytes_given_back_are_read_again_first),
         cmocka_unit_test(a_slow_pipe_is_passed_on_at_once),
         cmocka_unit_test(a_descriptor_that_does_not_block_is_waited_for),
         cmocka_unit_test(an_unreadable_descriptor_is_an_error),

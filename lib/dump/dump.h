@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/gz.h"
 #include "base/parse.h"
 #include "base/sink.h"
 
@@ -211,6 +212,9 @@ struct dump_stream;
 
 /* name is for messages, copied. Takes over fd. */
 enum st dump_stream_open(struct dump_stream **out, int fd, const char *name, struct err *e);
+/* As dump_stream_open, of an input that the caller has opened and perhaps looked into
+ * (gz_input_unread). Takes over in, also when it fails. */
+enum st dump_stream_open_input(struct dump_stream **out, struct gz_input *in, struct err *e);
 /* The next document's text, borrowed until the next call, and the line (1 …) where it starts.
  * ST_NONE: end. ST_ERR: this document is unreadable (too long, cut, damaged gzip), *line says where
  * it starts; the stream is still usable: call again for the next one, until ST_NONE. Blank lines

@@ -30,11 +30,7 @@ struct dump_stream {
     char step[READ_SIZE];
 };
 
-enum st dump_stream_open(struct dump_stream **out, int fd, const char *name, struct err *e) {
-    struct gz_input *in;
-    if (gz_input_open(&in, fd, name, e) != ST_OK) {
-        return ST_ERR;
-    }
+enum st dump_stream_open_input(struct dump_stream **out, struct gz_input *in, struct err *e) {
     struct dump_stream *s = malloc(sizeof *s);
     if (!s) {
         gz_input_close(in);
@@ -46,6 +42,12 @@ enum st dump_stream_open(struct dump_stream **out, int fd, const char *name, str
     s->first = true;
     *out = s;
     return ST_OK;
+}
+
+enum st dump_stream_open(struct dump_stream **out, int fd, const char *name, struct err *e) {
+    struct gz_input *in;
+    enum st st = gz_input_open(&in, fd, name, e);
+    return st == ST_OK ? dump_stream_open_input(out, in, e) : st;
 }
 
 void dump_stream_close(struct dump_stream *s) {

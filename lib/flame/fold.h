@@ -1,0 +1,64 @@
+/* Dumps -> weighted stacks.
+ *
+ * A dump's stacks are its samples, else the one stack that it is about (dump_heaviest). Its stalled
+ * time (dump_span_ms) is split among them in proportion to their sample counts, exactly: the
+ * graph's total is the sum of all spans. A stack that could not be had is the frame [unavailable].
+ * Slots of the ring without a stack get no time of their own; the share that was sampled says so.
+ */
+#ifndef STALLKIT_FLAME_FOLD_H
+#define STALLKIT_FLAME_FOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "dump/dump.h"
+#include "flame/stack_tree.h"
+
+enum fold_weight {
+    FOLD_MS,      /* stalled milliseconds */
+    FOLD_SAMPLES, /* samples; a dump without samples counts as one */
+    FOLD_STALLS   /* stalls, each at the stack that its first dump (seq 1) is about */
+};
+/* "ms", "samples", "stalls". */
+const char *fold_weight_text(enum fold_weight w);
+
+struct fold_options {
+    enum fold_weight weight;
+    bool no_inlines; /* only the real functions */
+    bool modules;    /* names as IMAGE`FUNCTION */
+};
+
+struct fold_stats {
+    uint64_t dumps;      /* added, those of weight 0 included */
+    uint64_t stalls;     /* of these, the first dump of their stall */
+    uint64_t crashes;    /* left out: crashes are not stalls */
+    uint64_t untimed;    /* dumps whose stall has no duration */
+    uint64_t total_ms;   /* sum of the spans */
+    uint64_t sampled_ms; /* samples times their interval, at most each span */
+};
+
+/* Set tree and options, leave the rest zero. */
+struct fold {
+    struct stack_tree *tree; /* borrowed */
+    struct fold_options options;
+    struct fold_stats stats;
+    struct strbuf line; /* scratch: a stack's text, and one name */
+    struct strbuf name;
+    VEC(uint64_t) shares; /* scratch: counts, then weights of a dump's stacks */
+};
+
+/* Adds a dump, symbolicated or not. An unresolved frame is IMAGE+0xOFFSET (of its function's start
+ * where that is known), without an image 0xADDRESS. Inlined functions are frames of their own,
+ * marked
+ * _[i]. ERR_LIMIT if counts pass 64 bits (nothing was added), ERR_NOMEM. */
+enum st fold_add(struct fold *f, const struct dump *d, struct err *e) BASE_MUST_USE;
+void fold_release(struct fold *f);
+
+/* Appends one line about what was folded: "12.4 s stalled in 7 stalls, 38 % of it sampled". */
+void fold_describe(const struct fold_stats *s, struct strbuf *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* What a frame's text says, by the conventions of folded stacks, and the colour that it gets.
+ *
+ *     libc.so`read       the function `read` of the module `libc.so` (DTrace's and Instruments'
+ * form) parse_[i]          the function `parse`, inlined into the frame below; _[k] kernel, _[j]
+ * JIT Shop+0x1f40, 0x7f12, [unknown]      not resolved */
+#ifndef STALLKIT_FLAME_FRAME_NAME_H
+#define STALLKIT_FLAME_FRAME_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/strbuf.h"
+
+struct frame_name {
+    const char *module; /* NULL = none */
+    size_t module_len;
+    const char *name;
+    size_t name_len;
+    char mark; /* 'i', 'k', 'j' or 0 */
+    bool unresolved;
+};
+
+/* Splits a name (not its escaped text); the result points into it. */
+struct frame_name frame_name_split(const char *text, size_t len);
+
+/* Appends MODULE`NAME, or NAME without a module, with _[i] behind it if `inlined`. Characters that
+ * would change how the text is split are made harmless in the module. */
+void frame_name_join(struct strbuf *out, const char *module, const char *name, bool inlined);
+
+/* The frame's colour as a class of flame.css, of two characters: a letter for the hue, from the
+ * hash of the module (without one: of the outermost namespace, class or package that the name
+ * begins with), and a digit for the shade, from the hash of the function. 'w' is for names with
+ * neither, 'x' for what is not resolved. Depends on nothing else, so it is equal in all graphs and
+ * releases. */
+enum { FRAME_COLOUR_SIZE = 3 };
+void frame_name_colour(const struct frame_name *f, char out[FRAME_COLOUR_SIZE]);
+
+#endif

@@ -1,0 +1,21 @@
+/* Exact shares of integers. */
+#ifndef STALLKIT_FLAME_WEIGH_H
+#define STALLKIT_FLAME_WEIGH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* floor(a * b / c) without overflow in between; *remainder (may be NULL) gets a * b mod c. c > 0,
+ * and a <= c or b <= c, so that the result fits. */
+uint64_t weigh_muldiv(uint64_t a, uint64_t b, uint64_t c, uint64_t *remainder);
+
+/* Splits total in proportion to counts[n] into out[n], whose sum is exactly total: the method of
+ * the largest remainder (Hamilton), ties to the lower index.
+ * out may be counts. If all counts are 0 all go to out[0].
+ * n >= 1. ERR_LIMIT if the sum of the counts passes 64 bits, ERR_NOMEM. */
+enum st weigh_split(uint64_t total, const uint64_t *counts, size_t n, uint64_t *out,
+                    struct err *e) BASE_MUST_USE;
+
+#endif

@@ -1,0 +1,97 @@
+/* Text that goes into XML. */
+#include "flame/xml_text.h"
+
+#include "base/utf8.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+#define ELLIPSIS    "\xe2\x80\xa6"
+
+static bool is_drawable(uint32_t c) {
+    if (c < 0x20 || (c >= 0x7f && c <= 0x9f)) {
+        return false;
+    }
+    if ((c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+        (c >= 0x2060 && c <= 0x206f) || c == 0x061c || c == 0xfeff) {
+        return false; /* zero width, separators, bidirectional controls, byte order mark */
+    }
+    return (c & 0xfffe) != 0xfffe && !(c >= 0xfdd0 && c <= 0xfdef) &&
+           !(c >= 0xfff9 && c <= 0xfffb) && !(c >= 0xe0000 && c <= 0xe0fff);
+}
+
+/* The next character as it is drawn: its bytes in text, and its code point. */
+static size_t next_char(const char *text, size_t len, uint32_t *c) {
+    size_t n = utf8_decode(text, len, c);
+    if (n == 0 || !is_drawable(*c)) {
+        *c = 0xfffd;
+    }
+    return n ? n : 1;
+}
+
+static void add_char(struct strbuf *out, uint32_t c, const char *bytes, size_t n) {
+    switch (c) {
+    case '<':
+        strbuf_addstr(out, "&lt;");
+        break;
+    case '>':
+        strbuf_addstr(out, "&gt;");
+        break;
+    case '&':
+        strbuf_addstr(out, "&amp;");
+        break;
+    case '"':
+        strbuf_addstr(out, "&quot;");
+        break;
+    case '\'':
+        strbuf_addstr(out, "&#39;");
+        break;
+    case 0xfffd:
+        strbuf_addstr(out, REPLACEMENT);
+        break;
+    default:
+        strbuf_add(out, bytes, n);
+    }
+}
+
+void xml_text_add(struct strbuf *out, const char *text, size_t len) {
+    uint32_t c;
+    for (size_t i = 0, n; i < len; i += n) {
+        n = next_char(text + i, len - i, &c);
+        add_char(out, c, text + i, n);
+    }
+}
+
+/* Cells that terminals and monospaced fonts give a character: the wide blocks of Unicode's East
+ * Asian Width (UAX #11), and none to combining marks. */
+static size_t cells_of(uint32_t c) {
+    if (c >= 0x300 && c <= 0x36f) {
+        return 0;
+    }
+    bool wide = (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
+                (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
+                (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
+                (c >= 0x1f300 && c <= 0x1faff) || (c >= 0x20000 && c <= 0x3fffd);
+    return wide ? 2 : 1;
+}
+
+void xml_text_add_short(struct strbuf *out, const char *text, size_t len, size_t cells,
+                        size_t least) {
+    uint32_t c;
+    size_t used = 0, keep = 0, keep_cells = 0, i = 0;
+    for (size_t n; i < len; i += n) {
+        n = next_char(text + i, len - i, &c);
+        used += cells_of(c);
+        if (used > cells) {
+            break;
+        }
+        if (used < cells) { /* an ellipsis still fits behind it */
+            keep = i + n;
+            keep_cells = used;
+        }
+    }
+    if (i >= len) {
+        xml_text_add(out, text, len);
+    } else if (keep_cells >= least && keep > 0) {
+        xml_text_add(out, text, keep);
+        strbuf_addstr(out, ELLIPSIS);
+    }
+}

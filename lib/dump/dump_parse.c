@@ -409,16 +409,12 @@ static enum st build_dump(struct build *b, const json_t *root) {
     return b->no_memory ? err_nomem(b->e) : ST_OK;
 }
 
+/* The pre-pass leaves nothing that Jansson refuses but for lack of memory, which Jansson 2.14 reports as
+ * whatever its lexer made of it; the fuzzer checks the first half of this sentence. */
 static enum st load(const char *text, size_t len, json_t **root, struct err *e) {
     json_error_t why;
     *root = json_loadb(text, len, 0, &why);
-    if (*root) {
-        return ST_OK;
-    }
-    if (json_error_code(&why) == json_error_out_of_memory) {
-        return err_nomem(e);
-    }
-    return err_set(e, ERR_FORMAT, "not JSON: %s", why.text);
+    return *root ? ST_OK : err_nomem(e);
 }
 
 enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) {

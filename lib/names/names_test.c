@@ -152,6 +152,9 @@ static void what_compilers_and_linkers_append_goes(void **state) {
         {"fsync@@GLIBC_2.17", "fsync"},
         {"fsync@GLIBC_2.2.5", "fsync"},
         {"_dispatch_main_queue_callback_4CF$VARIANT$mp", "_dispatch_main_queue_callback_4CF"},
+        {"open$NOCANCEL", "open"},
+        {"fputs$UNIX2003", "fputs"},
+        {"select$DARWIN_EXTSN$NOCANCEL", "select"},
         {".cold", ".cold"},
         {"main.resume", "main.resume"}, /* a Go function, not a coroutine's part */
         {"store.cleanup", "store.cleanup"},

@@ -182,7 +182,7 @@ static size_t trim_shown(const char *s, size_t len) {
     return len;
 }
 
-/* "@plt", "@@GLIBC_2.17", "$VARIANT$mp", "::h0123456789abcdef". */
+/* "@plt", "@@GLIBC_2.17", "$VARIANT$mp", "$NOCANCEL", "::h0123456789abcdef". */
 static size_t trim_marked(const char *s, size_t len) {
     size_t at = len;
     while (at > 0 && len - at < SUFFIX_MAX &&
@@ -198,6 +198,11 @@ static size_t trim_marked(const char *s, size_t len) {
     }
     if (at > 9 && names_ends(s, at, "$VARIANT$")) {
         return at - 9;
+    }
+    /* Darwin's symbol variants: open$NOCANCEL, stat$INODE64, fputs$UNIX2003. */
+    static const char *const variants[] = {"NOCANCEL", "INODE64", "UNIX2003", "DARWIN_EXTSN", NULL};
+    if (at > 1 && s[at - 1] == '$' && is_word(s + at, len - at, variants)) {
+        return at - 1;
     }
     if (len > 19 && names_starts(s + len - 19, 19, "::h") && all_hex(s + len - 16, 16)) {
         return len - 19;

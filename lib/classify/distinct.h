@@ -1,0 +1,31 @@
+/* How many distinct users: exact while they are few, then a HyperLogLog of fixed size (Flajolet,
+ * Fusy, Gandouet, Meunier, 2007). The state depends on the set alone, not on order or repetition,
+ * so parts merge exactly; all arithmetic is on integers, so every host prints the same number. */
+#ifndef STALLKIT_CLASSIFY_DISTINCT_H
+#define STALLKIT_CLASSIFY_DISTINCT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    DISTINCT_EXACT_MAX = 256, /* up to here the count is exact */
+    DISTINCT_BITS = 12,       /* then 2^12 registers: 1.6 % standard error */
+    DISTINCT_REGISTERS = 1 << DISTINCT_BITS
+};
+
+/* Zero-initialised = empty. */
+struct distinct {
+    uint64_t *hashes; /* ascending, `count` of them, while exact */
+    size_t count, cap;
+    uint8_t *registers; /* NULL while exact */
+};
+
+void distinct_release(struct distinct *d);
+/* Adds the user whose name has this hash (hash_bytes). False: out of memory, nothing changed. */
+bool distinct_add(struct distinct *d, uint64_t hash);
+/* Adds all of `from`. False: out of memory; d may hold a part. */
+bool distinct_merge(struct distinct *d, const struct distinct *from);
+uint64_t distinct_count(const struct distinct *d);
+
+#endif

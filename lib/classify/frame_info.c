@@ -1,0 +1,231 @@
+/* Each distinct function is normalised and put to the rules once; afterwards it is one look-up. */
+#include "classify/frame_info.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "names/names.h"
+
+/* A frame as the dump has it. */
+struct raw_frame {
+    const char *image; /* NULL = none */
+    const struct image_id *id;
+    bool in_app;
+    const char *function; /* NULL = unresolved */
+    uint64_t offset;      /* of the function, for unresolved ones */
+};
+
+void frame_table_release(struct frame_table *t) {
+    map_release(&t->by_raw);
+    map_release(&t->by_key);
+    VEC_RELEASE(&t->infos);
+    arena_release(&t->arena);
+    strbuf_release(&t->raw);
+    strbuf_release(&t->image);
+    strbuf_release(&t->function);
+    *t = (struct frame_table){.rules = t->rules};
+}
+
+/* Cuts an over-long function to KEY_FUNCTION_MAX bytes that still tell it from others. */
+static void cap_function(struct strbuf *b) {
+    if (b->len > KEY_FUNCTION_MAX) {
+        uint64_t hash = hash_bytes(b->data, b->len);
+        size_t keep = KEY_FUNCTION_MAX - 20;
+        while (keep > 0 && ((unsigned char)b->data[keep] & 0xc0) == 0x80) {
+            keep--; /* not inside a UTF-8 character */
+        }
+        strbuf_truncate(b, keep);
+        strbuf_addstr(b, "\xe2\x80\xa6#");
+        strbuf_addhex(b, hash);
+    }
+}
+
+static void apply_normalise(struct frame_table *t, const struct rule *rule) {
+    const char *part;
+    size_t part_len;
+    struct strbuf name = {0};
+    pattern_captured(&rule->function, t->function.data, t->function.len, &part, &part_len);
+    const char *star = strchr(rule->replacement, '*');
+    size_t before = star ? (size_t)(star - rule->replacement) : strlen(rule->replacement);
+    strbuf_add(&name, rule->replacement, before);
+    if (star) {
+        strbuf_add(&name, part, part_len);
+        strbuf_addstr(&name, star + 1);
+    }
+    if (name.failed || name.len == 0) {
+        t->function.failed = t->function.failed || name.failed;
+    } else {
+        strbuf_clear(&t->function);
+        strbuf_add(&t->function, name.data, name.len);
+    }
+    strbuf_release(&name);
+}
+
+/* Puts the frame to the rules, kind by kind: the name first, then whose it is, then the rest. */
+static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct frame_info *info) {
+    struct rule_subject s = {
+        .image = strbuf_cstr(&t->image), .image_len = t->image.len, .in_app = info->in_app};
+    if (f->function) {
+        names_normalise(f->function, strlen(f->function), &t->function);
+        cap_function(&t->function);
+        s.function = strbuf_cstr(&t->function);
+        s.function_len = t->function.len;
+        const struct rule *rule = info->by[RULE_NORMALISE] =
+            rules_match(t->rules, RULE_NORMALISE, &s);
+        if (rule) {
+            apply_normalise(t, rule);
+            s.function = strbuf_cstr(&t->function);
+            s.function_len = t->function.len;
+        }
+    }
+    const struct rule *rule = info->by[RULE_IN_APP] = rules_match(t->rules, RULE_IN_APP, &s);
+    s.in_app = info->in_app = rule ? rule->in_app : info->in_app;
+    rule = info->by[RULE_PLACE] = rules_match(t->rules, RULE_PLACE, &s);
+    info->place = rule ? rule->place : PLACE_KEEP;
+    rule = info->by[RULE_CAUSE] = rules_match(t->rules, RULE_CAUSE, &s);
+    info->cause = rule ? rule->cause : CAUSE_NONE;
+}
+
+static const char *keep(struct frame_table *t, const struct strbuf *b) {
+    return arena_strdup(&t->arena, strbuf_cstr(b), b->len);
+}
+
+/* Fills in what the key sees and finds the canonical info. False: out of memory. */
+static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
+                        size_t index) {
+    char id[IMAGE_ID_TEXT] = "";
+    if (!f->function) {
+        strbuf_addf(&t->function, "+0x%llx", (unsigned long long)f->offset);
+        if (f->id) {
+            image_id_text(f->id, id);
+        }
+    }
+    info->image_name = keep(t, &t->image);
+    info->function = keep(t, &t->function);
+    if (id[0]) {
+        info->image = arena_strdup(&t->arena, id, strlen(id));
+    } else {
+        info->image = info->in_app && t->rules ? "app" : info->image_name;
+    }
+    if (!info->image_name || !info->function || !info->image || t->function.failed ||
+        t->image.failed) {
+        return false;
+    }
+    strbuf_clear(&t->raw);
+    strbuf_addf(&t->raw, "%s\t%s", info->image, info->function);
+    const struct map_entry *entry =
+        t->raw.failed ? NULL : map_put(&t->by_key, t->raw.data, t->raw.len, index, NULL);
+    if (!entry) {
+        return false;
+    }
+    info->canonical = entry->value == index ? info : t->infos.data[entry->value];
+    return true;
+}
+
+static struct frame_info *new_info(struct frame_table *t, const struct raw_frame *f) {
+    struct frame_info *info = arena_alloc(&t->arena, sizeof *info);
+    size_t index = t->infos.len;
+    if (!info || !VEC_PUSH(&t->infos, info)) {
+        return NULL;
+    }
+    info->in_app = f->in_app;
+    info->resolved = f->function != NULL;
+    strbuf_clear(&t->image);
+    strbuf_clear(&t->function);
+    if (!f->image || !*f->image) {
+        strbuf_addc(&t->image, '?');
+    } else if (t->rules) {
+        names_image(f->image, strlen(f->image), &t->image);
+        cap_function(&t->image);
+    } else {
+        const char *slash = strrchr(f->image, '/');
+        strbuf_addstr(&t->image, slash && slash[1] ? slash + 1 : f->image);
+    }
+    if (t->rules) {
+        apply_rules(t, f, info);
+    } else if (f->function) {
+        strbuf_addstr(&t->function, f->function);
+        cap_function(&t->function);
+    }
+    return finish_info(t, f, info, index) ? info : NULL;
+}
+
+static struct frame_info *find_info(struct frame_table *t, const struct raw_frame *f) {
+    struct strbuf *raw = &t->raw;
+    strbuf_clear(raw);
+    strbuf_addc(raw, f->in_app ? 'a' : 's');
+    strbuf_addstr(raw, f->image ? f->image : "");
+    strbuf_addc(raw, '\t');
+    if (f->function) {
+        strbuf_addstr(raw, f->function);
+    } else {
+        strbuf_addc(raw, '\n'); /* no name starts with it */
+        strbuf_addhex(raw, f->offset);
+        if (f->id) {
+            strbuf_add(raw, f->id->bytes, f->id->len);
+        }
+    }
+    if (raw->failed) {
+        return NULL;
+    }
+    struct map_entry *entry = map_put(&t->by_raw, raw->data, raw->len, SIZE_MAX, NULL);
+    if (!entry) {
+        return NULL;
+    }
+    if (entry->value != SIZE_MAX) {
+        return t->infos.data[entry->value];
+    }
+    size_t index = t->infos.len;
+    struct frame_info *info = new_info(t, f);
+    if (info) {
+        /* Looked up again: nothing else was put, but the rule is that puts move entries. */
+        entry->value = index;
+    }
+    return info;
+}
+
+static void set_image(struct raw_frame *f, const struct dump *d, int32_t image) {
+    if (image >= 0 && (size_t)image < d->image_count) {
+        const struct dump_image *i = &d->images[image];
+        f->image = i->name && *i->name ? i->name : i->path;
+        f->in_app = i->in_app;
+        f->id = image_id_is_zero(&i->id) ? NULL : &i->id;
+    }
+}
+
+struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d,
+                                     const struct dump_location *l) {
+    struct raw_frame f = {.offset = l->image < 0 ? 0 : l->start};
+    set_image(&f, d, l->image);
+    if (l->line_count) {
+        const struct dump_line *real = &l->lines[l->line_count - 1];
+        f.function = real->function ? real->function : real->linkage;
+        f.function = f.function && *f.function ? f.function : NULL;
+    }
+    return find_info(t, &f);
+}
+
+static int compare_address(const void *key, const void *name) {
+    uint64_t a = *(const uint64_t *)key, b = ((const struct dump_name *)name)->address;
+    return (a > b) - (a < b);
+}
+
+struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
+                                    const struct dump_stack *s, size_t i) {
+    struct raw_frame f = {0};
+    uint64_t address = s->frames[i];
+    int32_t image = dump_image_at(d, address);
+    set_image(&f, d, image);
+    if (image >= 0) {
+        /* As stallsym does: a return address is looked up one byte before itself. */
+        uint64_t offset = address - d->images[image].load;
+        f.offset = offset - (offset > 0 && !dump_frame_exact(s, i));
+    }
+    if (d->name_count) {
+        const struct dump_name *name =
+            bsearch(&address, d->names, d->name_count, sizeof *d->names, compare_address);
+        f.function = name && name->symbol && *name->symbol ? name->symbol : NULL;
+    }
+    return find_info(t, &f);
+}

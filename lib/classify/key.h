@@ -1,0 +1,87 @@
+/* From a dump to what identifies its stall: the frames that matter of the stack that matters. */
+#ifndef STALLKIT_CLASSIFY_KEY_H
+#define STALLKIT_CLASSIFY_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "classify/rules.h"
+#include "dump/dump.h"
+
+enum {
+    KEY_LEVELS = 2,
+    KEY_FRAMES_MAX = 16, /* of one key: four, prefixes, and the nearest frame of the app */
+    KEY_FUNCTION_MAX =
+        512, /* bytes of a function in a key; a longer one ends in … and a hash of the whole */
+    KEY_ID_SIZE = 13 /* 12 hex digits and a NUL */
+};
+
+/* A frame as keys see it. Made once per distinct (image, function) and owned by the keyer. */
+struct frame_info {
+    const char
+        *image; /* for keys: "app", the normalised image name, or an unresolved frame's image id */
+    const char
+        *function; /* normalised; "+0x1a2b" (the function's offset in its image) if unresolved */
+    const char *image_name; /* normalised name, for people; "?" = none */
+    bool in_app, resolved;
+    enum rule_place place;
+    enum rule_cause cause;
+    const struct rule *by[RULE_KINDS]; /* the rules that decided; NULL = none */
+    struct frame_info *canonical; /* the first info with this image and function: compare these */
+    uint64_t vote_epoch, votes;   /* private */
+};
+
+struct key_frame {
+    const struct frame_info *info;
+    const char *file; /* of this dump, borrowed from it; NULL = unknown. Not part of the key */
+    uint32_t line;
+};
+
+/* Frames run innermost first. */
+struct key {
+    struct key_frame frames[KEY_FRAMES_MAX];
+    size_t count;
+};
+
+enum key_status {
+    KEY_OK,
+    KEY_NO_STACK, /* the dump has no frames */
+    KEY_IDLE      /* nothing but the loop that waits for work: a late capture, or no stall */
+};
+
+struct stall_key {
+    enum key_status status;
+    struct key level[KEY_LEVELS]; /* innermost two and innermost four relevant frames */
+    struct key action; /* the outermost frame of the app: what the user did; may be empty */
+    enum rule_cause
+        cause;       /* of the innermost frame that has one, down to the first relevant frame */
+    bool unresolved; /* a frame of level 1 has no name: the key will change when symbols come */
+    const struct dump_stack *stack; /* the one classified, borrowed from the dump */
+};
+
+/* Keeps what was found out about each distinct function. Not thread safe: one per thread. */
+struct keyer;
+
+/* rules NULL: the published WeChat rule, the innermost two and four frames as they are, of the
+ * stack that the device chose, with nothing skipped, folded, normalised or added. Else borrowed for
+ * the keyer's life. */
+enum st keyer_new(struct keyer **out, const struct rules *rules, struct err *e) BASE_MUST_USE;
+/* NULL is allowed. Frame infos die here. */
+void keyer_free(struct keyer *k);
+
+/* The key of a dump. Symbolicated or not: without locations the dump's own names are used, and
+ * (image id, offset) where there is none. ST_ERR: out of memory. */
+enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out,
+                  struct err *e) BASE_MUST_USE;
+
+/* Appends the key's text, "image\tfunction\n" per frame: equal keys have equal texts, and nothing
+ * else is in it. */
+void key_text(const struct key *key, struct strbuf *out);
+/* Short id of a key text at a level ('1', '2', or 'a' for the action): the first 48 bits of its
+ * SipHash. */
+void key_id(char level, const char *text, size_t len, char out[KEY_ID_SIZE]);
+
+#endif

@@ -1,0 +1,32 @@
+/* Globs of the rule language: `*` any run of bytes, `?` one byte, a backslash takes the next byte
+ * as it is. */
+#ifndef STALLKIT_CLASSIFY_PATTERN_H
+#define STALLKIT_CLASSIFY_PATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+/* A compiled glob: bytes and, parallel to them, what each one means. Owned by the arena it was made
+ * in. */
+struct pattern {
+    const char *text;
+    const uint8_t *wild; /* enum pattern_wild per byte of text */
+    size_t len;
+    size_t prefix, suffix; /* literal bytes at its start and end */
+    size_t stars;
+    bool exact; /* no wildcard: text is the name itself */
+};
+
+/* Compiles a glob as written; false when memory runs out. */
+bool pattern_compile(struct pattern *p, const char *glob, size_t len, struct arena *a);
+/* Does the whole name match? Worst case O(len * pattern), for patterns with several stars. */
+bool pattern_match(const struct pattern *p, const char *name, size_t len);
+/* The part of a matching name that the only star of a pattern stands for; the whole name without a
+ * star. */
+void pattern_captured(const struct pattern *p, const char *name, size_t len, const char **out,
+                      size_t *out_len);
+
+#endif

@@ -1,0 +1,59 @@
+/* Triage: stalls counted by what they were doing, most stalled time first. Memory grows with
+ * buckets and users, not with dumps, and nothing depends on the order of the dumps. */
+#ifndef STALLKIT_CLASSIFY_TRIAGE_H
+#define STALLKIT_CLASSIFY_TRIAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sink.h"
+#include "classify/key.h"
+
+/* Why a dump is not ranked. */
+enum triage_apart {
+    APART_NONE = 0,
+    APART_CRASH,      /* "crash": kind crash is no stall */
+    APART_BACKGROUND, /* "background": nobody was looking */
+    APART_IDLE,       /* "idle": only the loop waiting for work: captured too late, or no stall */
+    APART_NO_STACK,   /* "no-stack" */
+    APART_DUPLICATE,  /* "duplicate": a dump with this id was read before */
+    APART_COUNT
+};
+/* "crash" …; "" for none. */
+const char *triage_apart_text(enum triage_apart a);
+
+struct triage_options {
+    uint64_t cap_ms;     /* more of one stall does not count; 0 = no cap */
+    uint64_t rules_hash; /* printed with every output */
+    const char *rules;   /* what the rules are, in words ("built-in"), borrowed */
+};
+
+struct triage;
+
+/* Options are copied but for the text they borrow. */
+enum st triage_new(struct triage **out, const struct triage_options *o,
+                   struct err *e) BASE_MUST_USE;
+/* NULL is allowed. */
+void triage_free(struct triage *t);
+
+/* Counts one dump under its key. Borrows nothing. *apart (may be NULL) says why it was not ranked.
+ * ST_ERR: out of memory. */
+enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key,
+                   enum triage_apart *apart, struct err *e) BASE_MUST_USE;
+/* Closes the stalls of which dumps may be missing, and ranks. Call once, before printing; no
+ * triage_add after it. */
+enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
+
+/* Printing. Errors stick to the sink. */
+struct triage_view {
+    size_t top;     /* most level-1 buckets shown; 0 = all */
+    unsigned width; /* columns of the table, 60 … 400 */
+    bool colour;    /* bold and dim, for terminals */
+};
+/* The table that a person reads. */
+void triage_print_table(const struct triage *t, const struct triage_view *v, struct sink *out);
+/* stall-triage/1, see stallclassify(1): integers only, one document on one line. */
+void triage_print_json(const struct triage *t, const struct triage_view *v, struct sink *out);
+
+#endif

@@ -450,7 +450,66 @@ static void what_failed_for_lack_of_memory_works_when_memory_is_back(void **stat
     object_close(o);
 }
 
-int main(void) {
+/* --- what scripts/test-object-tools compares with other tools: `object_test FILE` lists the
+ * architectures, `object_test FILE ARCH` all that is known of one --- */
+
+static int print_archs(const char *path) {
+    struct object *o = NULL;
+    struct err e = {0};
+    if (object_open(&o, path, &e) != ST_OK) {
+        fprintf(stderr, "%s: %s\n", path, err_is(&e) ? e.text : "no object file");
+        return 1;
+    }
+    for (size_t i = 0; i < object_slice_count(o); i++) {
+        puts(object_slice_arch(object_slice(o, i)));
+    }
+    object_close(o);
+    return 0;
+}
+
+static int print_facts(const char *path, const char *arch) {
+    struct object *o = NULL;
+    struct err e = {0};
+    const struct object_slice *s = NULL;
+    if (object_open(&o, path, &e) == ST_OK) {
+        s = object_slice_by_arch(o, arch);
+    }
+    if (!s) {
+        fprintf(stderr, "%s: no slice %s %s\n", path, arch, e.text);
+        object_close(o);
+        return 1;
+    }
+    char id[IMAGE_ID_TEXT];
+    const struct object_symbol *symbols;
+    const uint64_t *starts;
+    size_t count = 0;
+    printf("id %s\nbase %llx\n", image_id_text(object_slice_id(s), id),
+           (unsigned long long)object_slice_base(s));
+    struct object_section_info info;
+    for (size_t i = 0; object_section_info(s, i, &info); i++) {
+        printf("section %s %llx %llx\n", info.name, (unsigned long long)info.size,
+               (unsigned long long)info.address);
+    }
+    enum st st = object_symbols(s, &symbols, &count, &e);
+    for (size_t i = 0; st == ST_OK && i < count; i++) {
+        printf("symbol %llx %llx %s\n", (unsigned long long)symbols[i].address,
+               (unsigned long long)symbols[i].size, symbols[i].name);
+    }
+    st = object_function_starts(s, &starts, &count, &e);
+    for (size_t i = 0; st == ST_OK && i < count; i++) {
+        printf("start %llx\n", (unsigned long long)starts[i]);
+    }
+    object_close(o);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 2) {
+        return print_archs(argv[1]);
+    }
+    if (argc == 3) {
+        return print_facts(argv[1], argv[2]);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_fixture_has_the_architecture_and_id_of_the_manifest),
         cmocka_unit_test(symbols_answer_as_llvm_symbolizer_does_on_every_fixture),

@@ -1,0 +1,331 @@
+/* The address rules of DESIGN §4, with a fake in the place of debug info. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/failmalloc.h"
+#include "dump/dump.h"
+#include "symbolize/symbolize.h"
+
+#define APP_UUID "6B834217-0000-3000-8000-000000000001"
+
+/* One function, [0x1000, 0x1100) at base 0x100000000, with a call inlined at 0x1010 … 0x1020. */
+enum { BASE = 0x10000000, FUNCTION = BASE + 0x1000, END = BASE + 0x1100 };
+
+static size_t lookups;
+static uint64_t last_address;
+
+static enum st fake_lookup(struct lookup_source *s, uint64_t address, struct lookup_hit *hit, struct err *e) {
+    (void)s;
+    lookups++;
+    last_address = address;
+    if (address == BASE + 0x2000) {
+        return err_set(e, ERR_FORMAT, "damaged unit");
+    }
+    if (address < FUNCTION || address >= END) {
+        return ST_NONE;
+    }
+    bool inlined = address >= FUNCTION + 0x10 && address < FUNCTION + 0x20;
+    *hit = (struct lookup_hit){.quality = LOOKUP_DWARF, .start = FUNCTION, .end = END};
+    size_t n = 0;
+    if (inlined) {
+        hit->frames[n++] = (struct lookup_frame){.start = FUNCTION, .file = "/Shop/cart.hpp", .line = 0};
+    }
+    hit->frames[n++] = (struct lookup_frame){.function = "total",
+                                             .linkage = "_ZN4Cart5totalEv",
+                                             .file = "/Shop/cart.cpp",
+                                             .line = 12,
+                                             .column = 3,
+                                             .start = FUNCTION};
+    hit->frame_count = n;
+    return ST_OK;
+}
+
+static void fake_close(struct lookup_source *s) {
+    (void)s;
+}
+
+static const struct lookup_ops fake_ops = {fake_lookup, fake_close};
+static struct lookup_source fake = {&fake_ops};
+
+/* Answers for the app's UUID if ctx says so. */
+static enum st fake_find(void *ctx, const struct symbol_request *r, struct symbol_file *out, struct err *e) {
+    (void)e;
+    bool there = *(bool *)ctx && r->name && strcmp(r->name, "Shop") == 0;
+    *out = (struct symbol_file){.verdict = SYMBOLS_MISSING};
+    if (there) {
+        *out = (struct symbol_file){.verdict = SYMBOLS_OK, .file = "Shop.dSYM", .source = &fake, .base = BASE};
+    }
+    return ST_OK;
+}
+
+struct fixture {
+    struct symbolizer *s;
+    struct dump d;
+    struct dump_addition add;
+    bool have_symbols;
+};
+
+static void start(struct fixture *f, const char *json, bool have_symbols) {
+    struct err e = {0};
+    *f = (struct fixture){.have_symbols = have_symbols};
+    lookups = 0;
+    if (dump_parse(&f->d, json, strlen(json), &e) != ST_OK) {
+        fail_msg("%s", e.text);
+    }
+    assert_int_equal(symbolizer_new(&f->s, fake_find, &f->have_symbols, false, &e), ST_OK);
+    assert_int_equal(symbolize_dump(f->s, &f->d, &f->add, &e), ST_OK);
+}
+
+static void stop(struct fixture *f) {
+    dump_release(&f->d);
+    symbolizer_free(f->s);
+}
+
+static const struct dump_location *at(const struct fixture *f, size_t frame) {
+    const struct dump_stack *s = &f->d.threads[0].stack;
+    return &f->d.locations[s->locations[frame]];
+}
+
+#define DUMP(arch, frames, more)                                                                                   \
+    "{\"format\":\"stall-dump/1\",\"id\":\"a\",\"device\":{\"arch\":\"" arch "\"},\"stall\":{\"id\":\"s\","        \
+    "\"kind\":\"hang\",\"duration_ms\":5},\"images\":[{\"uuid\":\"" APP_UUID                                       \
+    "\",\"name\":\"Shop\",\"load\":4294967296,\"size\":65536,\"in_app\":true},"                                    \
+    "{\"uuid\":\"6B834217-0000-3000-8000-000000000002\",\"name\":\"System\",\"load\":8589934592,\"size\":4096}]," \
+    "\"threads\":[{\"id\":1,\"main\":true,\"frames\":[" frames "]" more "}]}"
+
+static void frame_0_is_looked_up_as_it_is_and_others_one_byte_before(void **state) {
+    (void)state;
+    struct fixture f;
+    /* 4294971392 = load + 0x1000; the second is the first byte after the function: its call is the last in it. */
+    start(&f, DUMP("arm64", "4294971392,4294971648", ""), true);
+    assert_int_equal(at(&f, 0)->offset, 0x1000);
+    assert_int_equal(at(&f, 0)->start, 0x1000);
+    assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_DWARF);
+    assert_int_equal(at(&f, 1)->offset, 0x10ff);
+    assert_int_equal(at(&f, 1)->source, DUMP_SOURCE_DWARF);
+    assert_string_equal(at(&f, 0)->lines[0].function, "Cart::total()");
+    assert_string_equal(at(&f, 0)->lines[0].linkage, "_ZN4Cart5totalEv");
+    assert_int_equal(at(&f, 0)->lines[0].line, 12);
+    stop(&f);
+}
+
+static void frames_that_the_dump_calls_exact_are_looked_up_as_they_are(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, DUMP("arm64", "4294971392,4294971648", ",\"exact\":[0,1]"), true);
+    assert_int_equal(at(&f, 1)->offset, 0x1100);
+    assert_int_equal(at(&f, 1)->source, DUMP_SOURCE_NONE); /* past the end: nobody's, not "nearest" */
+    assert_int_equal(at(&f, 1)->line_count, 0);
+    stop(&f);
+}
+
+static void pointer_authentication_bits_are_stripped(void **state) {
+    (void)state;
+    struct fixture f;
+    /* 0x5a5a800100001000 */
+    start(&f, DUMP("arm64", "6510757154606354432", ""), true);
+    assert_int_equal(at(&f, 0)->offset, 0x1000);
+    stop(&f);
+}
+
+static void addresses_of_x86_keep_all_their_bits(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, DUMP("x86_64", "6510757154606354432", ""), true);
+    assert_int_equal(at(&f, 0)->image, -1);
+    stop(&f);
+}
+
+static void thumb_addresses_lose_bit_0_before_the_call_is_looked_for(void **state) {
+    (void)state;
+    struct fixture f;
+    static const char json[] =
+        "{\"format\":\"stall-dump/1\",\"id\":\"a\",\"device\":{\"arch\":\"armv7\"},\"stall\":{\"id\":\"s\"},"
+        "\"images\":[{\"uuid\":\"" APP_UUID "\",\"name\":\"Shop\",\"load\":65536,\"size\":65536}],"
+        "\"threads\":[{\"id\":1,\"main\":true,\"frames\":[69633,69889]}]}"; /* 0x11001, 0x11101 */
+    start(&f, json, true);
+    assert_int_equal(at(&f, 0)->offset, 0x1000);
+    assert_int_equal(at(&f, 1)->offset, 0x10ff);
+    stop(&f);
+}
+
+static void an_inline_frame_without_a_name_keeps_its_place_and_line_0_names_no_file(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, DUMP("arm64", "4294971408", ""), true);
+    assert_int_equal(at(&f, 0)->line_count, 2);
+    assert_null(at(&f, 0)->lines[0].function);
+    assert_null(at(&f, 0)->lines[0].file);
+    assert_int_equal(at(&f, 0)->lines[0].line, 0);
+    assert_string_equal(at(&f, 0)->lines[1].function, "Cart::total()");
+    stop(&f);
+}
+
+static void each_address_is_looked_up_once_a_run(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, DUMP("arm64", "4294971392,4294971500,4294971500,4294971500", ""), true);
+    assert_int_equal(lookups, 2);
+    struct dump again;
+    struct dump_addition add;
+    static const char json[] = DUMP("arm64", "4294971392,4294971500", "");
+    assert_int_equal(dump_parse(&again, json, strlen(json), NULL), ST_OK);
+    assert_int_equal(symbolize_dump(f.s, &again, &add, NULL), ST_OK);
+    assert_int_equal(lookups, 2);
+    dump_release(&again);
+    stop(&f);
+}
+
+static void damage_costs_the_addresses_of_its_unit(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, DUMP("arm64", "4294975488,4294971500", ""), true); /* load + 0x2000 */
+    assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_NONE);
+    assert_int_equal(at(&f, 1)->source, DUMP_SOURCE_DWARF);
+    stop(&f);
+}
+
+static void a_missing_file_is_a_verdict_and_addresses_stay_offsets(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, DUMP("arm64", "4294971392,42", ""), false);
+    assert_int_equal(f.d.images[0].symbols, DUMP_SYMBOLS_MISSING);
+    assert_int_equal(at(&f, 0)->image, 0);
+    assert_int_equal(at(&f, 0)->offset, 0x1000);
+    assert_int_equal(at(&f, 0)->line_count, 0);
+    assert_int_equal(at(&f, 1)->image, -1);
+    assert_int_equal(at(&f, 1)->offset, 41);
+    stop(&f);
+}
+
+#define NAMES ",\"state\":\"waiting\"}],\"names\":{\"8589934600\":[\"mach_msg\",8],\"8589934700\":[\"<redacted>\",4]," \
+              "\"4294971392\":[\"wrong\",0]},\"x\":[{\"y\":1"
+
+static void names_from_the_device_serve_images_without_a_file_only(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, DUMP("arm64", "8589934600,8589934700,4294971392", NAMES), true);
+    assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_REPORT);
+    assert_string_equal(at(&f, 0)->lines[0].function, "mach_msg");
+    assert_int_equal(at(&f, 0)->start, 0);
+    assert_int_equal(at(&f, 1)->source, DUMP_SOURCE_NONE); /* no name at all */
+    assert_int_equal(at(&f, 2)->source, DUMP_SOURCE_NONE); /* 0xfff: the file says it is nobody's */
+    stop(&f);
+}
+
+static void what_an_earlier_run_resolved_is_kept_and_the_rest_is_tried_again(void **state) {
+    (void)state;
+    struct fixture f;
+    struct strbuf first = {0};
+    start(&f, DUMP("arm64", "4294971392,8589934600", ""), true);
+    struct sink sink = sink_to_strbuf(&first);
+    assert_int_equal(dump_write_spliced(&f.d, &f.add, &sink, NULL), ST_OK);
+    assert_int_equal(sink_close(&sink, NULL), ST_OK);
+    stop(&f);
+    start(&f, strbuf_cstr(&first), false); /* now no file is there at all */
+    assert_int_equal(lookups, 0);
+    assert_int_equal(f.d.images[0].symbols, DUMP_SYMBOLS_OK);
+    assert_int_equal(f.d.images[1].symbols, DUMP_SYMBOLS_MISSING);
+    assert_string_equal(at(&f, 0)->lines[0].function, "Cart::total()");
+    stop(&f);
+    strbuf_release(&first);
+}
+
+static void locations_are_sorted_by_image_and_offset(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, DUMP("arm64", "8589934600,4294971500,42,4294971392", ""), true);
+    for (size_t i = 1; i < f.d.location_count; i++) {
+        const struct dump_location *a = &f.d.locations[i - 1], *b = a + 1;
+        assert_true(a->image < b->image || (a->image == b->image && a->offset < b->offset));
+    }
+    assert_int_equal(f.d.location_count, 4);
+    stop(&f);
+}
+
+static void what_stands_for_no_name_is_none(void **state) {
+    (void)state;
+    static const char *const none[] = {"<redacted>", "<deduplicated_symbol>", "???", "", "___lldb_unnamed_symbol12"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        assert_false(symbolize_is_name(none[i]));
+    }
+    assert_true(symbolize_is_name("main"));
+}
+
+static void the_report_names_the_waits_and_hides_control_characters(void **state) {
+    (void)state;
+    struct fixture f;
+    struct strbuf text = {0};
+    start(&f,
+          DUMP("arm64", "4294971392",
+               ",\"name\":\"ma\\u001bin\",\"waits_for\":{\"kind\":\"mutex\",\"address\":16,\"owner\":2}},"
+               "{\"id\":2,\"name\":\"worker\",\"state\":\"running\",\"frames\":[4294971500]"),
+          true);
+    struct sink sink = sink_to_strbuf(&text);
+    symbolize_report(&f.d, &sink);
+    assert_int_equal(sink_close(&sink, NULL), ST_OK);
+    assert_non_null(strstr(text.data, "Waits   main → mutex of 2 worker, which is running"));
+    assert_non_null(strstr(text.data, "Cart::total()"));
+    assert_non_null(strstr(text.data, "cart.cpp:12"));
+    assert_non_null(strstr(text.data, "  ok             Shop"));
+    assert_null(strchr(text.data, 0x1b));
+    strbuf_release(&text);
+    stop(&f);
+}
+
+static void symbolize_once(void *ctx, bool refused) {
+    static const char json[] = DUMP("arm64", "4294971392,4294971500,8589934600,42", NAMES);
+    struct dump d;
+    struct symbolizer *s = NULL;
+    struct dump_addition add;
+    struct err e = {0};
+    (void)ctx;
+    bool yes = true;
+    enum st st = dump_parse(&d, json, sizeof json - 1, &e);
+    if (st == ST_OK) {
+        st = symbolizer_new(&s, fake_find, &yes, false, &e);
+    }
+    if (st == ST_OK) {
+        st = symbolize_dump(s, &d, &add, &e);
+    }
+    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+    assert_true(refused || st == ST_OK);
+    symbolizer_free(s);
+    dump_release(&d);
+}
+
+static void running_out_of_memory_is_an_error(void **state) {
+    (void)state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    assert_true(failmalloc_sweep(symbolize_once, NULL) > 10);
+}
+
+int main(void) {
+    dump_library_init();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frame_0_is_looked_up_as_it_is_and_others_one_byte_before),
+        cmocka_unit_test(frames_that_the_dump_calls_exact_are_looked_up_as_they_are),
+        cmocka_unit_test(pointer_authentication_bits_are_stripped),
+        cmocka_unit_test(addresses_of_x86_keep_all_their_bits),
+        cmocka_unit_test(thumb_addresses_lose_bit_0_before_the_call_is_looked_for),
+        cmocka_unit_test(an_inline_frame_without_a_name_keeps_its_place_and_line_0_names_no_file),
+        cmocka_unit_test(each_address_is_looked_up_once_a_run),
+        cmocka_unit_test(damage_costs_the_addresses_of_its_unit),
+        cmocka_unit_test(a_missing_file_is_a_verdict_and_addresses_stay_offsets),
+        cmocka_unit_test(names_from_the_device_serve_images_without_a_file_only),
+        cmocka_unit_test(what_an_earlier_run_resolved_is_kept_and_the_rest_is_tried_again),
+        cmocka_unit_test(locations_are_sorted_by_image_and_offset),
+        cmocka_unit_test(what_stands_for_no_name_is_none),
+        cmocka_unit_test(the_report_names_the_waits_and_hides_control_characters),
+        cmocka_unit_test(running_out_of_memory_is_an_error),
+    };
+    return cmocka_run_group_tests_name("symbolize", tests, NULL, NULL);
+}

@@ -29,6 +29,7 @@ struct debug_function {
         call_column; /* call site, of an inlined subroutine; file index into the unit's table */
     uint32_t call_discriminator;
     uint64_t entry;                   /* DW_AT_entry_pc, or the start of its first range */
+    uint64_t low_pc;                  /* DW_AT_low_pc; 0 = none, as with a list of ranges */
     const struct debug_range *ranges; /* sorted by low */
     size_t range_count;
     struct debug_function *children; /* inlined subroutines, sorted by lowest address */

@@ -22,6 +22,10 @@ static void inherit(struct origin *out, const struct origin *from) {
         out->decl_unit = from->decl_unit;
         out->decl_alt = from->decl_alt;
         out->decl_file = from->decl_file;
+    }
+    /* A definition out of class may leave out the file that it shares with its declaration, and still
+     * have a line of its own. */
+    if (!out->decl_line) {
         out->decl_line = from->decl_line;
     }
 }
@@ -66,12 +70,11 @@ static enum st follow(struct debug *d, bool alt, struct shim_ref ref, unsigned d
 
 static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const struct shim_attrs *a,
                        unsigned depth, struct origin *out, struct err *e) {
-    *out = (struct origin){.name = a->name, .linkage = a->linkage};
+    *out = (struct origin){.name = a->name, .linkage = a->linkage, .decl_line = a->decl_line};
     if (a->has & SHIM_DECL_FILE) {
         out->decl_unit = u;
         out->decl_alt = alt;
         out->decl_file = a->decl_file;
-        out->decl_line = a->decl_line;
     }
     struct origin from;
     enum st st = ST_OK;

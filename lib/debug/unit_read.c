@@ -114,6 +114,7 @@ static enum st describe(struct build *b, const struct shim_attrs *a, struct debu
     f->call_line = a->call_line;
     f->call_column = a->call_column;
     f->call_discriminator = a->call_discriminator;
+    f->low_pc = a->has & SHIM_LOW ? a->low : 0;
     return ST_OK;
 }
 

@@ -156,7 +156,8 @@ static enum st fill_frame(struct live *l, const struct live_unit *u, const struc
                           struct lookup_frame *out, struct err *e) {
     *out = (struct lookup_frame){.function = f->name ? f->name : f->linkage,
                                  .linkage = f->linkage ? f->linkage : f->name,
-                                 .start_line = f->decl_line};
+                                 .start_line = f->decl_line,
+                                 .low_pc = f->low_pc};
     if (keep_path(l, f->decl_file, &out->start_file, e) != ST_OK) {
         return ST_ERR;
     }

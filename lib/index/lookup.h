@@ -1,4 +1,5 @@
-/* From a file address to function names and lines: one interface, whatever answers (live debug info, the mapped symbol index). */
+/* From a file address to function names and lines: one interface, whatever answers (live debug
+ * info, the mapped symbol index). */
 #ifndef STALLKIT_INDEX_LOOKUP_H
 #define STALLKIT_INDEX_LOOKUP_H
 
@@ -11,12 +12,14 @@
 
 /* One frame of an answer. Strings live as long as the source; NULL = none. */
 struct lookup_frame {
-    const char *function; /* DW_AT_name or symbol name as it stands */
-    const char *linkage;  /* mangled name when there is one (may equal function for a symbol) */
-    const char *file;     /* full path */
+    const char *function;  /* DW_AT_name or symbol name as it stands */
+    const char *linkage;   /* mangled name when there is one (may equal function for a symbol) */
+    const char *file;      /* full path */
     uint32_t line, column; /* 0 = none: line 0 never comes with a file */
     uint32_t discriminator;
-    uint64_t start;         /* file address of this frame's function (the real one, for inlines too) */
+    uint64_t start; /* file address of this frame's function (the real one, for inlines too) */
+    uint64_t
+        low_pc; /* DW_AT_low_pc of this frame's own entry; 0 = none, as with a list of ranges */
     const char *start_file; /* declared in */
     uint32_t start_line;
 };
@@ -28,23 +31,27 @@ enum { LOOKUP_INLINE_MAX = 256 }; /* deeper inlining is cut, outermost kept */
 struct lookup_hit {
     enum lookup_quality quality;
     uint64_t start, end; /* the range of the function that holds the address */
-    struct lookup_frame frames[LOOKUP_INLINE_MAX]; /* innermost inline first, the real function last */
+    struct lookup_frame
+        frames[LOOKUP_INLINE_MAX]; /* innermost inline first, the real function last */
     size_t frame_count;
 };
 
 struct lookup_source;
 struct lookup_ops {
-    /* ST_OK: *hit is filled. ST_NONE: the address is in no function. ST_ERR: e says what is damaged. */
-    enum st (*lookup)(struct lookup_source *s, uint64_t address, struct lookup_hit *hit, struct err *e);
+    /* ST_OK: *hit is filled. ST_NONE: the address is in no function. ST_ERR: e says what is
+     * damaged. */
+    enum st (*lookup)(struct lookup_source *s, uint64_t address, struct lookup_hit *hit,
+                      struct err *e);
     void (*close)(struct lookup_source *s);
 };
-/* Implementations embed it as their first member. Not thread safe unless the implementation says so. */
+/* Implementations embed it as their first member. Not thread safe unless the implementation says
+ * so. */
 struct lookup_source {
     const struct lookup_ops *ops;
 };
 
-static inline enum st lookup_address(struct lookup_source *s, uint64_t file_address, struct lookup_hit *hit,
-                                     struct err *e) {
+static inline enum st lookup_address(struct lookup_source *s, uint64_t file_address,
+                                     struct lookup_hit *hit, struct err *e) {
     return s->ops->lookup(s, file_address, hit, e);
 }
 static inline void lookup_close(struct lookup_source *s) {
@@ -54,13 +61,15 @@ static inline void lookup_close(struct lookup_source *s) {
 }
 
 /* Says which unit of which file is damaged. */
-typedef void (*lookup_complain)(void *ctx, const char *file, uint64_t unit_offset, const struct err *why);
+typedef void (*lookup_complain)(void *ctx, const char *file, uint64_t unit_offset,
+                                const struct err *why);
 
-/* Live debug info of a slice: DWARF, read unit by unit as addresses need it and kept (within a memory budget), then its symbol table. `paired` (may be NULL)
- * is the binary of the same id when the slice is a dSYM: its function starts bound symbols. The slices must outlive it.
- * ST_NONE: neither DWARF nor symbols. */
-enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s, const struct object_slice *paired,
-                         const struct object_slice *alt, lookup_complain complain, void *ctx, struct err *e)
-    BASE_MUST_USE;
+/* Live debug info of a slice: DWARF, read unit by unit as addresses need it and kept (within a
+ * memory budget), then its symbol table. `paired` (may be NULL) is the binary of the same id when
+ * the slice is a dSYM: its function starts bound symbols. The slices must outlive it. ST_NONE:
+ * neither DWARF nor symbols. */
+enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s,
+                         const struct object_slice *paired, const struct object_slice *alt,
+                         lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
 
 #endif

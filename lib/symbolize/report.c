@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 
 /* Columns of a frame line: its number, the function, the image. */
-enum { NAME_COLUMNS = 56, IMAGE_COLUMNS = 16 };
+enum { NAME_COLUMNS = 56, IMAGE_COLUMNS = 22 };
 
 /* Text of a dump, made safe for a terminal: control characters and bytes that are not UTF-8 become
  * '?'. Returns its width, a column for each code point. */
@@ -133,10 +133,10 @@ static const char *base_name(const char *path) {
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* One line of a frame: number (or blank, for the function that an inlined one stands in), function,
- * image, place. */
-static void put_line(const struct dump *d, const struct dump_location *l, size_t line_index,
-                     size_t number, struct sink *out) {
+/* One line of a frame, exact or a return address: number (or blank, for the function that an
+ * inlined one stands in), function, image, place. */
+static void put_line(const struct dump *d, const struct dump_location *l, bool exact,
+                     size_t line_index, size_t number, struct sink *out) {
     const struct dump_line *line = line_index < l->line_count ? &l->lines[line_index] : NULL;
     bool inlined = line_index + 1 < l->line_count;
     if (line_index == 0) {
@@ -165,9 +165,9 @@ static void put_line(const struct dump *d, const struct dump_location *l, size_t
         sink_char(out, ' ');
         put_text(out, base_name(line->file));
         sink_printf(out, ":%" PRIu32, line->line);
-    } else if (line && line_index + 1 == l->line_count && l->start != l->offset) {
+    } else if (line && line_index + 1 == l->line_count) {
         pad(out, width, IMAGE_COLUMNS);
-        sink_printf(out, " + %" PRIu64, l->offset - l->start);
+        sink_printf(out, " + %" PRIu64, l->offset - l->start + (exact ? 0 : 1));
     }
     sink_str(out, inlined ? "  [inlined]\n" : "\n");
 }
@@ -180,9 +180,14 @@ static void put_stack(const struct dump *d, const struct dump_stack *s, struct s
         struct dump_location raw = {.image = -1, .offset = s->frames[i], .start = s->frames[i]};
         const struct dump_location *l = s->locations ? &d->locations[s->locations[i]] : &raw;
         for (size_t k = 0; k < l->line_count || k == 0; k++) {
-            put_line(d, l, k, i, out);
+            put_line(d, l, dump_frame_exact(s, i), k, i, out);
         }
     }
+}
+
+static bool same_stack(const struct dump_stack *a, const struct dump_stack *b) {
+    return a->frame_count == b->frame_count && a->frame_count > 0 &&
+           memcmp(a->frames, b->frames, a->frame_count * sizeof *a->frames) == 0;
 }
 
 static const struct dump_thread *thread_by_id(const struct dump *d, int64_t id) {
@@ -268,7 +273,9 @@ void symbolize_report(const struct dump *d, struct sink *out) {
         sink_char(out, '\n');
         put_stack(d, heaviest, out);
     }
-    if (main_thread && main_thread->stack.frame_count > 0) {
+    if (main_thread && sampled && same_stack(heaviest, &main_thread->stack)) {
+        sink_str(out, "  the same when the dump was taken\n");
+    } else if (main_thread && main_thread->stack.frame_count > 0) {
         sink_str(out, sampled ? "  when the dump was taken\n" : "");
         put_stack(d, &main_thread->stack, out);
     }

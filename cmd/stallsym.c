@@ -1,0 +1,525 @@
+/* stallsym: dumps in, symbolicated dumps out. */
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "base/pool.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "cli.h"
+#include "debug/debug.h"
+#include "dump/dump.h"
+#include "index/symbol_set.h"
+#include "symbolize/symbolize.h"
+
+enum { JOBS_MAX = 256, LISTED_MAX = 20 };
+enum {
+    OPT_SYMBOLS = 1,
+    OPT_USE,
+    OPT_HOST,
+    OPT_FORMAT,
+    OPT_OUTPUT,
+    OPT_JOBS,
+    OPT_REQUIRE,
+    OPT_LINKAGE,
+    OPT_QUIET
+};
+
+static const struct cli_option options[] = {
+    {OPT_SYMBOLS, 'd', "symbols", "PATH",
+     "debug files: a dSYM, an ELF file or a folder of them; repeatable.\n"
+     "Without it, the images' own paths on this host are tried"},
+    {OPT_USE, 0, "use", "NAME=FILE", "take FILE for the image NAME, whatever its id; repeatable"},
+    {OPT_HOST, 0, "host-images", NULL, "try the images' own paths and /usr/lib/debug too"},
+    {OPT_FORMAT, 'F', "format", "json|text", "JSON Lines (default), or a report to read"},
+    {OPT_OUTPUT, 'o', "output", "FILE", "write there instead of to stdout"},
+    {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it"},
+    {OPT_REQUIRE, 0, "require-symbols", "[=app|all]",
+     "exit 3 if an image (of the app, the default) lacks debug info"},
+    {OPT_LINKAGE, 0, "linkage-names", NULL, "leave mangled names as they are"},
+    {OPT_QUIET, 'q', "quiet", NULL, "no summary"},
+};
+
+static const struct cli_tool tool = {
+    .name = "stallsym",
+    .synopsis = "[-d PATH]... [-F json|text] [-o FILE] [DUMP|FOLDER|-]...",
+    .summary = "Turns the raw addresses of stall dumps into names, files and lines.",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .footer =
+        "Exit status: 0 every dump was written, resolved or not; 1 something could not be read or\n"
+        "written; 2 usage; 3 --require-symbols.",
+};
+
+enum require { REQUIRE_NOTHING, REQUIRE_APP, REQUIRE_ALL };
+
+/* An image of the run, for the summary. */
+struct seen_image {
+    const char *name; /* owned by run.image_keys */
+    char id[IMAGE_ID_TEXT];
+    enum dump_symbols symbols;
+    const char *file; /* owned by the symbolizer */
+    bool in_app;
+};
+
+struct run {
+    struct cli_failures failures;
+    struct cli_output output;
+    struct cli_progress progress;
+    struct symbolizer *symbolizer;
+    struct pool *pool;
+    bool text;
+    uint64_t dumps, sessions, frames, resolved, replaced_bytes;
+    struct map image_keys;
+    VEC(struct seen_image) images;
+    pthread_mutex_t talk; /* complaints come from workers */
+    const char *input;    /* being read */
+};
+
+/* A document on its way through the pool. */
+struct job {
+    char *text;
+    size_t len;
+    struct strbuf where; /* "file:line" */
+    struct dump dump;
+    enum st st;
+    bool session;
+    struct err err;
+    struct strbuf out;
+};
+
+/* Complaints about symbols come from workers, those about dumps from the main thread. */
+static void fail(struct run *run, const char *where, const struct err *why) {
+    pthread_mutex_lock(&run->talk);
+    cli_progress_end(&run->progress);
+    cli_fail(&run->failures, where, why);
+    pthread_mutex_unlock(&run->talk);
+}
+
+/* --- work ------------------------------------------------------------------------------------- */
+
+static bool is_session(const char *text, size_t len) {
+    static const char mark[] = "stall-session/";
+    for (size_t i = 0; i + sizeof mark - 1 <= len; i++) {
+        if (text[i] == mark[0] && memcmp(text + i, mark, sizeof mark - 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A document that is no dump but belongs to the stream goes through on one line. Its strings hold
+ * no raw line ends. */
+static void pass_through(struct job *j) {
+    j->session = true;
+    for (size_t i = 0; i < j->len; i++) {
+        char c = j->text[i];
+        strbuf_addc(&j->out, c == '\n' || c == '\r' ? ' ' : c);
+    }
+    strbuf_addc(&j->out, '\n');
+}
+
+static void work(void *ctx, void *item, unsigned worker) {
+    (void)worker;
+    struct run *run = ctx;
+    struct job *j = item;
+    j->st = dump_parse(&j->dump, j->text, j->len, &j->err);
+    if (j->st == ST_NONE && is_session(j->text, j->len)) {
+        j->st = ST_OK;
+        if (!run->text) {
+            pass_through(j);
+        }
+        j->session = true;
+        return;
+    }
+    if (j->st != ST_OK) {
+        err_set(&j->err, ERR_FORMAT, "JSON, but not a stall dump");
+        return;
+    }
+    struct dump_addition add;
+    j->st = symbolize_dump(run->symbolizer, &j->dump, &add, &j->err);
+    if (j->st != ST_OK) {
+        return;
+    }
+    struct sink sink = sink_to_strbuf(&j->out);
+    if (run->text) {
+        symbolize_report(&j->dump, &sink);
+    } else {
+        j->st = dump_write_spliced(&j->dump, &add, &sink, &j->err);
+    }
+    if (sink_close(&sink, &j->err) != ST_OK) {
+        j->st = ST_ERR;
+    }
+}
+
+/* --- results, in input order ------------------------------------------------------------------ */
+
+static void count_image(struct run *run, const struct dump_image *image) {
+    char key[IMAGE_ID_TEXT + 256];
+    char id[IMAGE_ID_TEXT];
+    image_id_text(&image->id, id);
+    int len = snprintf(key, sizeof key, "%.200s %s", image->name ? image->name : "?", id);
+    bool added = false;
+    size_t n = len < 0 ? 0 : (size_t)len < sizeof key ? (size_t)len : sizeof key - 1;
+    struct map_entry *entry = map_put(&run->image_keys, key, n, run->images.len, &added);
+    if (!entry || !added) {
+        return; /* out of memory costs a line of the summary, nothing else */
+    }
+    struct seen_image seen = {.name = entry->key,
+                              .symbols = image->symbols,
+                              .file = image->symbols_file,
+                              .in_app = image->in_app};
+    memcpy(seen.id, id, sizeof id);
+    if (!VEC_PUSH(&run->images, seen)) {
+        return;
+    }
+}
+
+static void count_stack(struct run *run, const struct dump *d, const struct dump_stack *s) {
+    for (size_t i = 0; s->locations && i < s->frame_count; i++) {
+        run->frames++;
+        run->resolved += d->locations[s->locations[i]].source != DUMP_SOURCE_NONE;
+    }
+}
+
+static void count_dump(struct run *run, const struct dump *d) {
+    run->dumps++;
+    run->replaced_bytes += d->replaced_bytes;
+    for (size_t i = 0; i < d->image_count; i++) {
+        count_image(run, &d->images[i]);
+    }
+    for (size_t i = 0; i < d->thread_count; i++) {
+        count_stack(run, d, &d->threads[i].stack);
+    }
+    for (size_t i = 0; i < d->sample_count; i++) {
+        count_stack(run, d, &d->samples[i]);
+    }
+}
+
+static void free_job(struct job *j) {
+    dump_release(&j->dump);
+    strbuf_release(&j->out);
+    strbuf_release(&j->where);
+    free(j->text);
+    free(j);
+}
+
+static void done(void *ctx, void *item) {
+    struct run *run = ctx;
+    struct job *j = item;
+    if (j->st != ST_OK) {
+        fail(run, strbuf_cstr(&j->where), &j->err);
+    } else {
+        if (run->text && run->dumps > 0 && j->out.len > 0) {
+            sink_str(&run->output.sink, "\n----------------------------------------\n\n");
+        }
+        sink_write(&run->output.sink, j->out.data, j->out.len);
+        if (j->session) {
+            run->sessions++;
+        } else {
+            count_dump(run, &j->dump);
+        }
+    }
+    cli_progress_update(&run->progress, run->dumps);
+    free_job(j);
+}
+
+/* --- input ------------------------------------------------------------------------------------ */
+
+static struct job *new_job(const struct run *run, const char *text, size_t len, uint64_t line) {
+    struct job *j = calloc(1, sizeof *j);
+    if (!j) {
+        return NULL;
+    }
+    strbuf_addf(&j->where, "%s:%llu", run->input, (unsigned long long)line);
+    j->text = malloc(len + 1);
+    if (!j->text) {
+        free_job(j);
+        return NULL;
+    }
+    memcpy(j->text, text, len);
+    j->text[len] = 0;
+    j->len = len;
+    return j;
+}
+
+/* Before a read that may wait for a slow writer, what is finished is passed on. */
+static void drain_if_idle(struct run *run, int fd) {
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    if (poll(&p, 1, 0) == 0) {
+        pool_finish(run->pool);
+        sink_flush(&run->output.sink);
+    }
+}
+
+static void on_input(void *ctx, int fd, const char *name) {
+    struct run *run = ctx;
+    struct dump_stream *stream = NULL;
+    struct err e = {0};
+    run->input = name;
+    if (dump_stream_open(&stream, fd, name, &e) != ST_OK) {
+        pool_finish(run->pool);
+        fail(run, name, &e);
+        return;
+    }
+    uint64_t documents = 0;
+    for (;;) {
+        const char *text = NULL;
+        size_t len = 0;
+        uint64_t line = 0;
+        err_clear(&e);
+        drain_if_idle(run, fd);
+        enum st st = dump_stream_next(stream, &text, &len, &line, &e);
+        if (st == ST_NONE) {
+            break;
+        }
+        documents++;
+        struct job *j = st == ST_OK ? new_job(run, text, len, line) : NULL;
+        if (j) {
+            pool_put(run->pool, j);
+            continue;
+        }
+        if (st == ST_OK) {
+            err_nomem(&e);
+        }
+        struct strbuf where = {0};
+        strbuf_addf(&where, "%s:%llu", name, (unsigned long long)line);
+        pool_finish(run->pool); /* messages come in the order of the input */
+        fail(run, strbuf_cstr(&where), &e);
+        strbuf_release(&where);
+    }
+    if (documents == 0) {
+        pool_finish(run->pool);
+        err_set(&e, ERR_FORMAT, "empty: no dump in it");
+        fail(run, name, &e);
+    }
+    dump_stream_close(stream);
+}
+
+/* --- symbols and summary ---------------------------------------------------------------------- */
+
+static void complain(void *ctx, const char *path, const struct err *why) {
+    fail(ctx, path, why);
+}
+
+static enum st find_symbols(void *ctx, const struct symbol_request *r, struct symbol_file *out,
+                            struct err *e) {
+    return symbol_set_find(ctx, r, out, e);
+}
+
+static void add_symbols(struct run *run, struct symbol_set *set, const char *path) {
+    struct err e = {0};
+    enum st st = symbol_set_add(set, path, &e);
+    if (st == ST_NONE) {
+        err_set(&e, ERR_IO, "no such file or folder");
+    }
+    if (st != ST_OK) {
+        fail(run, path, &e);
+    }
+}
+
+static bool add_use(struct symbol_set *set, const char *value) {
+    const char *equals = strchr(value, '=');
+    if (!equals || equals == value || !equals[1]) {
+        cli_usage_error(&tool, "--use takes NAME=FILE, not '%s'", value);
+        return false;
+    }
+    struct strbuf name = {0};
+    struct err e = {0};
+    strbuf_add(&name, value, (size_t)(equals - value));
+    bool ok = symbol_set_use(set, strbuf_cstr(&name), equals + 1, &e) == ST_OK;
+    strbuf_release(&name);
+    return ok;
+}
+
+static size_t count_verdict(const struct run *run, enum dump_symbols v) {
+    size_t n = 0;
+    for (size_t i = 0; i < run->images.len; i++) {
+        n += run->images.data[i].symbols == v;
+    }
+    return n;
+}
+
+/* The images that somebody may want to know about, those of the app first. */
+static void list_images(const struct run *run) {
+    size_t listed = 0, left_out = 0;
+    for (int app = 1; app >= 0; app--) {
+        for (size_t i = 0; i < run->images.len; i++) {
+            const struct seen_image *s = &run->images.data[i];
+            bool expected = s->symbols == DUMP_SYMBOLS_OK ||
+                            (s->symbols == DUMP_SYMBOLS_MISSING && !s->in_app); /* the system's */
+            if (expected || s->in_app != (app == 1)) {
+                continue;
+            }
+            if (listed == LISTED_MAX) {
+                left_out++;
+                continue;
+            }
+            listed++;
+            bool nearest = s->symbols == DUMP_SYMBOLS_UUID_MISMATCH ||
+                           s->symbols == DUMP_SYMBOLS_ARCH_MISMATCH;
+            cli_say(tool.name, "  %-14s %s%s%s%s", dump_symbols_text(s->symbols), s->name,
+                    s->in_app ? " (app)" : "", s->file ? nearest ? ", nearest: " : ", file: " : "",
+                    s->file ? s->file : "");
+        }
+    }
+    if (left_out > 0) {
+        cli_say(tool.name, "  … and %zu more", left_out);
+    }
+}
+
+static void summarise(const struct run *run) {
+    struct strbuf verdicts = {0};
+    for (int v = DUMP_SYMBOLS_OK; v <= DUMP_SYMBOLS_DAMAGED; v++) {
+        size_t n = count_verdict(run, (enum dump_symbols)v);
+        if (n > 0) {
+            strbuf_addf(&verdicts, "%s%zu %s", verdicts.len ? ", " : "", n,
+                        dump_symbols_text((enum dump_symbols)v));
+        }
+    }
+    cli_say(tool.name, "%llu dump%s, %llu of %llu frames resolved; images: %s",
+            (unsigned long long)run->dumps, run->dumps == 1 ? "" : "s",
+            (unsigned long long)run->resolved, (unsigned long long)run->frames,
+            verdicts.len ? strbuf_cstr(&verdicts) : "none");
+    strbuf_release(&verdicts);
+    list_images(run);
+    if (run->sessions > 0) {
+        cli_say(tool.name, "%llu session records passed through",
+                (unsigned long long)run->sessions);
+    }
+    if (run->replaced_bytes > 0) {
+        cli_say(tool.name,
+                "%llu bytes or numbers that JSON cannot hold were replaced while reading",
+                (unsigned long long)run->replaced_bytes);
+    }
+    if (run->failures.count > 0) {
+        cli_say(tool.name, "%zu failure%s, see above", run->failures.count,
+                run->failures.count == 1 ? "" : "s");
+    }
+}
+
+static bool lacks_symbols(const struct run *run, enum require require) {
+    for (size_t i = 0; i < run->images.len; i++) {
+        const struct seen_image *s = &run->images.data[i];
+        if (s->symbols != DUMP_SYMBOLS_OK && (require == REQUIRE_ALL || s->in_app)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- main ------------------------------------------------------------------------------------- */
+
+struct settings {
+    const char *output;
+    uint64_t jobs;
+    enum require require;
+    bool linkage_names, quiet, host, any_symbols;
+};
+
+static int process(struct run *run, const struct settings *set, char **operands, size_t count) {
+    struct err e = {0};
+    if (pool_open(&run->pool, (unsigned)set->jobs, set->jobs * 4, work, done, run, &e) != ST_OK ||
+        !cli_output_open(&run->output, set->output, &run->failures)) {
+        if (err_is(&e)) {
+            cli_fail(&run->failures, NULL, &e);
+        }
+        pool_close(run->pool);
+        return CLI_FAILED;
+    }
+    cli_progress_begin(&run->progress, "dumps");
+    int status = cli_for_each_input(&tool, operands, count, on_input, run, &run->failures);
+    pool_close(run->pool);
+    cli_progress_end(&run->progress);
+    cli_output_close(&run->output, true, &run->failures);
+    if (status != CLI_OK) {
+        return status;
+    }
+    if (!set->quiet) {
+        summarise(run);
+    }
+    status = cli_exit_status(&run->failures);
+    if (status == CLI_OK && set->require != REQUIRE_NOTHING && lacks_symbols(run, set->require)) {
+        cli_say(tool.name, "--require-symbols: an image lacks debug info");
+        status = CLI_GATE;
+    }
+    return status;
+}
+
+static bool take_option(struct run *run, struct symbol_set *symbols, struct settings *set, int id,
+                        const char *value) {
+    static const char *const formats[] = {"json", "text", NULL};
+    static const char *const requires[] = {"app", "all", NULL};
+    int word = 0;
+    switch (id) {
+    case OPT_SYMBOLS:
+        set->any_symbols = true;
+        add_symbols(run, symbols, value);
+        return true;
+    case OPT_USE:
+        return add_use(symbols, value);
+    case OPT_HOST:
+        set->host = true;
+        return true;
+    case OPT_FORMAT:
+        word = cli_choice(&tool, "--format", value, formats);
+        run->text = word == 1;
+        return word >= 0;
+    case OPT_OUTPUT:
+        set->output = value;
+        return true;
+    case OPT_JOBS:
+        return cli_number(&tool, "--jobs", value, 1, JOBS_MAX, &set->jobs);
+    case OPT_REQUIRE:
+        word = value ? cli_choice(&tool, "--require-symbols", value, requires) : 0;
+        set->require = word == 1 ? REQUIRE_ALL : REQUIRE_APP;
+        return word >= 0;
+    case OPT_LINKAGE:
+        set->linkage_names = true;
+        return true;
+    default:
+        set->quiet = true;
+        return true;
+    }
+}
+
+int main(int argc, char **argv) {
+    struct run run = {.failures = {.tool = tool.name}, .talk = PTHREAD_MUTEX_INITIALIZER};
+    struct settings set = {.jobs = pool_processors()};
+    struct symbol_set *symbols = NULL;
+    struct err e = {0};
+    dump_library_init();
+    debug_library_init();
+    if (symbol_set_new(&symbols, complain, &run, &e) != ST_OK) {
+        cli_fail(&run.failures, NULL, &e);
+        return CLI_FAILED;
+    }
+    int status = CLI_USAGE;
+    struct cli_parser p;
+    cli_begin(&p, &tool, argc, argv);
+    for (int id; (id = cli_next(&p)) != CLI_END;) {
+        if (id == CLI_EXIT) {
+            status = p.status;
+            goto out;
+        }
+        if (!take_option(&run, symbols, &set, id, p.value)) {
+            goto out;
+        }
+    }
+    if (((set.host || !set.any_symbols) && symbol_set_use_host(symbols, &e) == ST_ERR) ||
+        symbolizer_new(&run.symbolizer, find_symbols, symbols, set.linkage_names, &e) != ST_OK) {
+        cli_fail(&run.failures, NULL, &e);
+        status = CLI_FAILED;
+        goto out;
+    }
+    status = process(&run, &set, p.operands, p.operand_count);
+out:
+    symbolizer_free(run.symbolizer);
+    symbol_set_free(symbols);
+    map_release(&run.image_keys);
+    VEC_RELEASE(&run.images);
+    return status;
+}

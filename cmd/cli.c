@@ -54,7 +54,11 @@ static void print_synopsis(FILE *f, const struct cli_tool *tool) {
     for (;;) {
         const char *nl = strchr(form, '\n');
         int len = nl ? (int)(nl - form) : (int)strlen(form);
-        fprintf(f, "%s %s %.*s\n", prefix, tool->name, len, form);
+        if (*form == ' ') { /* goes on from the line before */
+            fprintf(f, "%s %*s %.*s\n", prefix, (int)strlen(tool->name), "", len - 1, form + 1);
+        } else {
+            fprintf(f, "%s %s %.*s\n", prefix, tool->name, len, form);
+        }
         if (!nl) {
             return;
         }
@@ -298,7 +302,7 @@ void cli_say(const char *tool, const char *fmt, ...) {
 void cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
     f->count++;
     const char *text = e && e->text[0] ? e->text : "failed";
-    if (where) {
+    if (where && !strstr(text, where)) {
         cli_say(f->tool, "%s: %s", where, text);
     } else {
         cli_say(f->tool, "%s", text);

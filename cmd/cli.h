@@ -30,10 +30,10 @@ struct cli_option {
 };
 
 struct cli_tool {
-    const char *name; /* "stallsym" */
-    const char
-        *synopsis; /* "[-d PATH]... [DUMP|FOLDER|-]..."; further forms on lines of their own */
-    const char *summary; /* one sentence */
+    const char *name;     /* "stallsym" */
+    const char *synopsis; /* "[-d PATH]... [DUMP|FOLDER|-]..."; further forms on lines of
+                                     their own, a line that starts with a space goes on */
+    const char *summary;  /* one sentence */
     const struct cli_option *options;
     size_t option_count;
     const char *footer;     /* printed after the options in --help; NULL = none */

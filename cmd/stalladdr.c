@@ -49,7 +49,7 @@ static const struct cli_option options[] = {
 static const struct cli_tool tool = {
     .name = "stalladdr",
     .synopsis = "-o FILE [-arch ARCH] [-l ADDRESS | -s SLIDE | -offset] [-i] [-fullPath]\n"
-                "          [-d DELIM] [-F atos|llvm-json] [-f FILE] [ADDRESS]...",
+                " [-d DELIM] [-F atos|llvm-json] [-f FILE] [ADDRESS]...",
     .summary = "Looks addresses up as atos does. Addresses are hexadecimal, with or without 0x;\n"
                "without any, they are read from stdin.",
     .options = options,

@@ -387,8 +387,8 @@ static void summarise(const struct run *run) {
     strbuf_release(&verdicts);
     list_images(run);
     if (run->sessions > 0) {
-        cli_say(tool.name, "%llu session records passed through",
-                (unsigned long long)run->sessions);
+        cli_say(tool.name, "%llu session record%s passed through",
+                (unsigned long long)run->sessions, run->sessions == 1 ? "" : "s");
     }
     if (run->replaced_bytes > 0) {
         cli_say(tool.name,

@@ -110,8 +110,9 @@ enum st symbol_set_use_host(struct symbol_set *s, struct err *e) {
     return ST_OK;
 }
 
-/* Opens a path once. ST_NONE: it cannot be opened, and that was said when it was first tried. */
-static enum st open_once(struct symbol_set *s, const char *path, struct object **out,
+/* Opens a path once. ST_NONE: it cannot be opened; if the user named it, that was said when it was
+ * first tried. A path that an image or a debug file names is only a hint. */
+static enum st open_once(struct symbol_set *s, const char *path, bool hint, struct object **out,
                          struct err *e) {
     bool added = false;
     struct map_entry *entry = map_put(&s->object_by_path, path, strlen(path), SIZE_MAX, &added);
@@ -126,7 +127,7 @@ static enum st open_once(struct symbol_set *s, const char *path, struct object *
     struct err why = {0};
     enum st st = object_open(&o, path, &why);
     if (st != ST_OK) {
-        if (st == ST_ERR) {
+        if (st == ST_ERR && !hint) {
             complain_path(s, path, &why);
         }
         return why.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
@@ -151,7 +152,7 @@ static const struct object_slice *find_alt(struct symbol_set *s, const struct ob
     const struct find_candidate *c = NULL;
     struct object *o = NULL;
     if (finder_find(s->finder, &id, &c, NULL) == ST_OK &&
-        open_once(s, c->path, &o, NULL) == ST_OK) {
+        open_once(s, c->path, false, &o, NULL) == ST_OK) {
         return object_slice_by_id(o, &id);
     }
     struct strbuf full = {0};
@@ -161,7 +162,7 @@ static const struct object_slice *find_alt(struct symbol_set *s, const struct ob
     }
     strbuf_addstr(&full, name);
     const struct object_slice *alt = NULL;
-    if (!full.failed && open_once(s, strbuf_cstr(&full), &o, NULL) == ST_OK) {
+    if (!full.failed && open_once(s, strbuf_cstr(&full), true, &o, NULL) == ST_OK) {
         alt = object_slice_by_id(o, &id);
     }
     strbuf_release(&full);
@@ -239,7 +240,7 @@ static enum st consider_separate(struct symbol_set *s, const struct object_slice
                             &separate, NULL) != ST_OK) {
         return ST_OK;
     }
-    enum st st = open_once(s, separate, &o, e);
+    enum st st = open_once(s, separate, true, &o, e);
     if (st == ST_OK) {
         const struct image_id *id = object_slice_id(slice);
         const struct object_slice *debug = object_slice_by_id(o, id);
@@ -261,7 +262,7 @@ static const struct object_slice *find_paired(struct symbol_set *s, const struct
         struct object *o = NULL;
         const uint64_t *starts;
         size_t n;
-        if (i == except || open_once(s, all[i]->path, &o, NULL) != ST_OK) {
+        if (i == except || open_once(s, all[i]->path, false, &o, NULL) != ST_OK) {
             continue;
         }
         const struct object_slice *slice = object_slice_by_id(o, id);
@@ -279,7 +280,7 @@ static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r
     finder_find_all(s->finder, &r->id, all, CANDIDATES_MAX, &count);
     for (size_t i = 0; i < count && best->verdict != SYMBOLS_OK; i++) {
         struct object *o = NULL;
-        enum st st = open_once(s, all[i]->path, &o, e);
+        enum st st = open_once(s, all[i]->path, false, &o, e);
         if (st == ST_ERR) {
             return ST_ERR;
         }
@@ -308,7 +309,7 @@ static enum st search_uses(struct symbol_set *s, const struct symbol_request *r,
         if (strcmp(u->name, r->name) != 0) {
             continue;
         }
-        enum st st = open_once(s, u->path, &o, e);
+        enum st st = open_once(s, u->path, false, &o, e);
         if (st == ST_ERR) {
             return ST_ERR;
         }
@@ -335,7 +336,7 @@ static enum st search_host(struct symbol_set *s, const struct symbol_request *r,
     if (!s->host || !r->path || r->path[0] != '/' || image_id_is_zero(&r->id)) {
         return ST_OK;
     }
-    enum st st = open_once(s, r->path, &o, e);
+    enum st st = open_once(s, r->path, true, &o, e);
     const struct object_slice *slice = st == ST_OK ? object_slice_by_id(o, &r->id) : NULL;
     if (!slice) {
         return st == ST_ERR ? ST_ERR : ST_OK;

@@ -245,12 +245,12 @@ static void put_wait_chain(const struct dump *d, const struct dump_thread *main_
         sink_printf(out, " of %" PRId64, t->waits_for.owner);
         put_part(out, " ", owner ? owner->name : NULL);
         if (owner == main_thread) {
-            sink_str(out, "  (deadlock)");
-            break;
+            sink_str(out, ": deadlock\n");
+            return;
         }
         t = owner;
     }
-    put_part(out, ", which is ", t && t != main_thread ? t->state : NULL);
+    put_part(out, ", which is ", t ? t->state : NULL);
     sink_char(out, '\n');
 }
 

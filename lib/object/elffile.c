@@ -187,32 +187,52 @@ static enum st id_from_notes(Elf_Data *notes, struct image_id *id) {
 
 /* Sections first: in a separate debug file the program headers' offsets are stale. A file whose
  * notes are damaged has no id, which is no reason to refuse it. */
-static void read_build_id(struct object_slice *s) {
+/* Notes do not overlap in an honest file: more bytes of them than the file has would be work
+ * without end. False: the budget is used up. */
+static bool spend(uint64_t *budget, uint64_t size) {
+    if (size > *budget) {
+        return false;
+    }
+    *budget -= size;
+    return true;
+}
+
+static enum st id_from_sections(struct object_slice *s) {
     Elf *elf = s->object->elf;
+    uint64_t budget = s->size;
     GElf_Shdr h;
     for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-        bool note = gelf_getshdr(scn, &h) && h.sh_type == SHT_NOTE;
-        Elf_Data *data = note ? elf_getdata(scn, NULL) : NULL;
+        if (!gelf_getshdr(scn, &h) || h.sh_type != SHT_NOTE || !spend(&budget, h.sh_size)) {
+            continue;
+        }
+        Elf_Data *data = elf_getdata(scn, NULL);
         if (data && data->d_buf && id_from_notes(data, &s->id) == ST_OK) {
-            return;
+            return ST_OK;
         }
     }
+    return ST_NONE;
+}
+
+static enum st id_from_segments(struct object_slice *s) {
+    Elf *elf = s->object->elf;
+    uint64_t budget = s->size;
     size_t count;
     if (elf_getphdrnum(elf, &count) != 0) {
-        return;
+        return ST_NONE;
     }
     for (size_t i = 0; i < count && i <= INT32_MAX; i++) {
         GElf_Phdr p;
         if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_NOTE || p.p_offset > INT64_MAX ||
-            !checked_range(p.p_offset, p.p_filesz, s->size)) {
+            !checked_range(p.p_offset, p.p_filesz, s->size) || !spend(&budget, p.p_filesz)) {
             continue;
         }
         Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)p.p_offset, (size_t)p.p_filesz,
                                               p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
         if (data && data->d_buf && id_from_notes(data, &s->id) == ST_OK) {
-            return;
+            return ST_OK;
         }
     }
+    return ST_NONE;
 }
 
 /* --- the file --- */
@@ -241,8 +261,10 @@ static enum st read_headers(struct object_slice *s, struct err *e) {
     if (st == ST_OK) {
         st = read_segments(s, e);
     }
-    if (st == ST_OK) {
-        read_build_id(s);
+    /* Sections first: in a separate debug file the program headers' offsets are stale. A file whose
+     * notes are damaged has no id, which is no reason to refuse it. */
+    if (st == ST_OK && id_from_sections(s) == ST_NONE) {
+        (void)id_from_segments(s);
     }
     return st;
 }

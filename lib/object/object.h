@@ -15,10 +15,13 @@ struct object_slice; /* one architecture of it; lives as long as its object */
 
 enum object_format { OBJECT_MACHO = 1, OBJECT_ELF };
 
-/* Opens a file. ST_NONE: it is no object file (or Java's 0xCAFEBABE). ST_ERR: it is one, and its
- * headers are damaged, or it cannot be read. Damage in one slice of a universal file costs that
- * slice: it is then absent, and object_damage tells. An object is immutable once open, but for the
- * cache of inflated sections, which is guarded: several threads may use it. */
+/* Opens a file. ST_NONE: it is no object file (Java's 0xCAFEBABE, an archive and a core dump are
+ * none). ST_ERR: it is one, and its headers are damaged; it is not linked yet (ELF ET_REL:
+ * ERR_UNSUPPORTED, its code has no addresses); or it cannot be read. Damage in one slice of a
+ * universal file costs that slice: it is then absent, and object_damage tells. Damage behind the
+ * headers is an error of the section or table that it hits. An object is immutable once open, but
+ * for what is built at first use and kept (inflated sections, symbols, function starts), which is
+ * guarded: several threads may use it. */
 enum st object_open(struct object **out, const char *path, struct err *e) BASE_MUST_USE;
 /* As object_open over bytes that the caller keeps alive; name is for messages and copied. */
 enum st object_open_bytes(struct object **out, const char *name, const void *bytes, size_t len,
@@ -70,15 +73,19 @@ bool object_has_symbols(const struct object_slice *s);
  * or the section's end (DESIGN address rule 4). */
 struct object_symbol {
     uint64_t address; /* Thumb bit cleared */
-    uint64_t size;
-    const char *
-        name; /* as in the file, without Mach-O's leading underscore; lives as long as the object */
+    uint64_t size;    /* > 0 */
+    /* As in the file, without Mach-O's leading underscore; lives as long as the object. */
+    const char *name;
 };
 
-/* Code symbols sorted by address, one per address (global before local, then file order; aliases
- * dropped), built once and kept. Mach-O: N_SECT symbols in sections with instructions, no stabs
- * (N_FUN stabs' sizes are used where there are any); ELF: STT_FUNC / GNU_IFUNC / untyped code
- * symbols of symtab, else dynsym. ST_NONE: no symbol. */
+/* Code symbols sorted by address, one per address: of aliases the largest keeps its name, then a
+ * global one, then the last in the file (llvm-symbolizer's choice). Built once and kept. Mach-O:
+ * N_SECT symbols in sections with instructions, no stabs (N_FUN stabs' sizes are used where there
+ * are any), no private labels; ELF: STT_FUNC / GNU_IFUNC / untyped code symbols of symtab, else
+ * dynsym, no mapping symbols, no untyped labels inside a sized function. An ELF function of known
+ * size may contain the next symbol: the symbol of an address is the last one that starts at or
+ * before it, if it reaches that far. A symbol whose record is damaged is left out. ST_NONE: no
+ * symbol. */
 enum st object_symbols(const struct object_slice *s, const struct object_symbol **out,
                        size_t *count, struct err *e) BASE_MUST_USE;
 /* Function starts (LC_FUNCTION_STARTS), ascending absolute file addresses with Thumb bits cleared,
@@ -86,8 +93,8 @@ enum st object_symbols(const struct object_slice *s, const struct object_symbol 
 enum st object_function_starts(const struct object_slice *s, const uint64_t **out, size_t *count,
                                struct err *e) BASE_MUST_USE;
 
-/* ELF: file name and CRC of .gnu_debuglink, name and build-id of .gnu_debugaltlink. ST_NONE: none.
- */
+/* ELF: file name and CRC of .gnu_debuglink, name and build-id of .gnu_debugaltlink; the names live
+ * as long as the object. ST_NONE: none. */
 enum st object_debuglink(const struct object_slice *s, const char **name, uint32_t *crc,
                          struct err *e);
 enum st object_debugaltlink(const struct object_slice *s, const char **name, struct image_id *id,

@@ -15,7 +15,7 @@
 
 #include "object/object.h"
 
-enum { BUILD_SIZE = 16384, BUILD_MAX_SECTIONS = 12 };
+enum { BUILD_SIZE = 32768, BUILD_MAX_SECTIONS = 24 };
 
 struct build {
     uint8_t data[BUILD_SIZE];
@@ -444,6 +444,51 @@ static inline void elf_put_symbol(struct build *b, bool is_32, uint32_t name, ui
         put(b, value, 8);
         put(b, size, 8);
     }
+}
+
+enum { ALLOC = 2, EXEC = 4, COMPRESSED = 0x800 }; /* sh_flags */
+enum { PROGBITS = 1, SYMTAB = 2, STRTAB = 3, NOTE = 7, NOBITS = 8, DYNSYM = 11 };
+enum { FUNC = 2, NOTYPE = 0, IFUNC = 10, OBJECT = 1, SECTION = 3, GLOBAL = 0x10, WEAK = 0x20 };
+enum { LOAD = 1, PT_NOTES = 4, READ = 4, RUN = 1 };
+enum { TEXT = 1, DATA = 2 }; /* section numbers of usual_elf */
+
+static const struct elf_build_segment usual_segments[] = {
+    {.type = LOAD, .flags = READ, .address = 0x401040, .memory_size = 0x100},
+    {.type = LOAD, .flags = READ | RUN, .address = 0x402000, .memory_size = 0x1234},
+    {.type = LOAD, .flags = READ, .address = 0x500000, .memory_size = 0x1000},
+};
+
+/* .text at 0x402000, .data at 0x500000, then what the test adds. */
+enum { USUAL_SECTIONS = 2 };
+static inline struct elf_build usual_elf(struct elf_build_section sections[BUILD_MAX_SECTIONS],
+                                         const struct elf_build_section *more, size_t count) {
+    sections[0] = (struct elf_build_section){.name = ".text",
+                                             .type = PROGBITS,
+                                             .flags = ALLOC | EXEC,
+                                             .address = 0x402000,
+                                             .bytes = usual_code,
+                                             .len = sizeof usual_code};
+    sections[1] = (struct elf_build_section){.name = ".data",
+                                             .type = PROGBITS,
+                                             .flags = ALLOC,
+                                             .address = 0x500000,
+                                             .bytes = "data",
+                                             .len = 4};
+    for (size_t i = 0; i < count; i++) {
+        sections[USUAL_SECTIONS + i] = more[i];
+    }
+    return (struct elf_build){.sections = sections,
+                              .section_count = USUAL_SECTIONS + count,
+                              .segments = usual_segments,
+                              .segment_count = 3};
+}
+
+static inline struct object *open_elf_with(struct build *b, const struct elf_build_section *more,
+                                           size_t count) {
+    struct elf_build_section sections[BUILD_MAX_SECTIONS];
+    struct elf_build f = usual_elf(sections, more, count);
+    build_elf(b, &f);
+    return open_built(b);
 }
 
 #endif

@@ -1,0 +1,118 @@
+/* Reading /proc/self/task/TID/... without allocation. */
+#include "proc_linux.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
+#include <unistd.h>
+
+struct text {
+    const char *at, *end;
+};
+
+static bool take_char_async(struct text *t, char c) {
+    if (t->at == t->end || *t->at != c) {
+        return false;
+    }
+    t->at++;
+    return true;
+}
+
+static int digit_async(char c) {
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
+}
+
+static bool take_number_async(struct text *t, unsigned base, uint64_t *value) {
+    const char *from = t->at;
+    *value = 0;
+    while (t->at < t->end && digit_async(*t->at) < (int)base && t->at - from < 16) {
+        *value = *value * base + (uint64_t)digit_async(*t->at++);
+    }
+    return t->at > from;
+}
+
+static bool take_hex_async(struct text *t, uint64_t *value) {
+    return take_char_async(t, ' ') && take_char_async(t, '0') && take_char_async(t, 'x') &&
+           take_number_async(t, 16, value);
+}
+
+bool proc_parse_syscall_async(const char *text, size_t size, struct proc_syscall *out) {
+    struct text t = {text, text + size};
+    struct proc_syscall call = {.number = -1};
+    if (take_char_async(&t, '-')) {
+        if (!take_char_async(&t, '1')) {
+            return false;
+        }
+    } else {
+        uint64_t number;
+        if (!take_number_async(&t, 10, &number) || number > INT32_MAX) {
+            return false;
+        }
+        call.number = (int64_t)number;
+        for (unsigned i = 0; i < 6; i++) {
+            if (!take_hex_async(&t, &call.args[i])) {
+                return false;
+            }
+        }
+    }
+    if (!take_hex_async(&t, &call.sp) || !take_hex_async(&t, &call.pc) ||
+        !take_char_async(&t, '\n') || t.at != t.end) {
+        return false;
+    }
+    *out = call;
+    return true;
+}
+
+enum rec_thread_state proc_parse_state_async(const char *text, size_t size) {
+    size_t at = size;
+    while (at > 0 && text[at - 1] != ')') { /* the last one: the name may hold others */
+        at--;
+    }
+    if (at == 0 || size - at < 2 || text[at] != ' ') {
+        return REC_STATE_UNKNOWN;
+    }
+    switch (text[at + 1]) {
+    case 'R':
+        return REC_STATE_RUNNING;
+    case 'S':
+        return REC_STATE_WAITING;
+    case 'D':
+        return REC_STATE_BLOCKED;
+    case 'T':
+    case 't':
+        return REC_STATE_STOPPED;
+    default:
+        return REC_STATE_UNKNOWN;
+    }
+}
+
+void proc_file_open(struct proc_file *f, pid_t tid, const char *name) {
+    snprintf(f->path, sizeof f->path, "/proc/self/task/%d/%s", (int)tid, name);
+    f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+}
+
+void proc_file_close(struct proc_file *f) {
+    if (f->fd >= 0) {
+        close(f->fd);
+        f->fd = -1;
+    }
+}
+
+size_t proc_file_read_async(const struct proc_file *f, char *buffer, size_t size) {
+    ssize_t n = f->fd < 0 ? -1 : pread(f->fd, buffer, size, 0);
+    return n > 0 ? (size_t)n : 0;
+}
+
+void proc_file_check_async(struct proc_file *f) {
+    struct statfs fs;
+    if (f->fd >= 0 && fstatfs(f->fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC) {
+        return;
+    }
+    /* The number is not ours any more, so it is not closed. */
+    f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+}

@@ -1,0 +1,42 @@
+/* What /proc tells about a thread of this process, as text and parsed. */
+#ifndef STALLREC_PROC_LINUX_H
+#define STALLREC_PROC_LINUX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "capture.h"
+
+/* /proc/self/task/TID/syscall of a thread that is blocked: proc(5). */
+struct proc_syscall {
+    int64_t number; /* of the system call; -1: blocked elsewhere, as by a page fault */
+    uint64_t args[6];
+    uint64_t sp, pc;
+};
+
+/* Parses the file's text. False for "running" and for anything else that is not such a line: the
+ * descriptor may have been closed by the program and its number be another file's now. */
+bool proc_parse_syscall_async(const char *text, size_t size, struct proc_syscall *out);
+
+/* The state letter of /proc/self/task/TID/stat, which follows a name that may hold anything. */
+enum rec_thread_state proc_parse_state_async(const char *text, size_t size);
+
+/* A file of one thread, kept open: with a descriptor from the start it can be read in a process that
+ * may not open files any more. Zero-initialised is not valid; use proc_file_open. */
+struct proc_file {
+    int fd; /* -1: closed */
+    char path[64];
+};
+
+/* Opens /proc/self/task/TID/NAME. A file that cannot be opened reads as failing. */
+void proc_file_open(struct proc_file *f, pid_t tid, const char *name);
+void proc_file_close(struct proc_file *f);
+/* Reads from the start of the file; returns the size, 0 on failure. Does not allocate. */
+size_t proc_file_read_async(const struct proc_file *f, char *buffer, size_t size);
+/* Opens the file again, if the descriptor no longer is what it was: some programs close every
+ * descriptor that they did not open. */
+void proc_file_check_async(struct proc_file *f);
+
+#endif

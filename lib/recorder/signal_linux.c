@@ -1,0 +1,229 @@
+/* The signal handler, its slot, and the monitor's side of it. */
+#include "signal_linux.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum {
+    COPY_SIZE = 64 * 1024,
+    RED_ZONE = 128, /* a leaf function may use this much below sp */
+    ANSWER_MS = 20,
+    FINISH_MS = 1000,
+    SPIN_NS = 60000
+};
+
+enum slot_state { SLOT_IDLE, SLOT_ARMED, SLOT_BUSY, SLOT_DONE };
+
+struct slot {
+    _Atomic uint32_t state;    /* enum slot_state; the word the monitor sleeps on */
+    _Atomic uint32_t sleeping; /* the monitor does sleep */
+    _Atomic uint32_t round;    /* which signal is awaited */
+    struct signal_target target;
+    struct cfi_registers regs;
+    uint64_t lo, size, pause_ns;
+    _Alignas(64) uint8_t copy[COPY_SIZE];
+};
+
+/* A signal's disposition belongs to the process, and a handler has no argument of its own, so this is
+ * the one place where state is global. Written before the handler is installed, never freed. */
+static struct {
+    struct slot *slot;
+    int number;
+    pid_t pid;
+    struct sigaction old;
+} ours;
+
+/* A code that sigqueue and kill cannot produce, so that a signal with it is our own. */
+enum { SIGNAL_CODE = -0x57a1 };
+
+static uint64_t clock_async(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void futex_async(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *ts) {
+    syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, ts, NULL, 0);
+}
+
+__attribute__((no_sanitize("address", "thread", "undefined"))) void
+stack_copy_async(uint8_t *to, uint64_t from, uint64_t size) {
+    /* Volatile, or the compiler would make a call of memcpy out of the loop. */
+    const volatile uint64_t *f = (const volatile uint64_t *)(uintptr_t)from;
+    uint64_t *t = (uint64_t *)(void *)to;
+    uint64_t i = 0, words = size / 8;
+    for (; i + 4 <= words; i += 4) {
+        uint64_t a = f[i], b = f[i + 1], c = f[i + 2], d = f[i + 3];
+        t[i] = a, t[i + 1] = b, t[i + 2] = c, t[i + 3] = d;
+    }
+    for (; i < words; i++) {
+        t[i] = f[i];
+    }
+}
+
+static void read_registers_async(const ucontext_t *uc, struct cfi_registers *regs) {
+    static const uint8_t greg_of[CFI_REGISTERS] = {
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+        REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+    for (unsigned i = 0; i < CFI_REGISTERS; i++) {
+        regs->value[i] = (uint64_t)uc->uc_mcontext.gregs[greg_of[i]];
+    }
+    regs->known = (1u << CFI_REGISTERS) - 1;
+}
+
+static void copy_async(struct slot *slot, const ucontext_t *uc) {
+    uint64_t begin = clock_async();
+    read_registers_async(uc, &slot->regs);
+    uint64_t sp = slot->regs.value[CFI_RSP];
+    slot->lo = (sp - RED_ZONE) & ~UINT64_C(7);
+    slot->size = 0;
+    if (sp >= slot->target.lo + RED_ZONE + 8 && sp < slot->target.hi) {
+        uint64_t size = slot->target.hi - slot->lo;
+        slot->size = size < COPY_SIZE ? size : COPY_SIZE;
+        stack_copy_async(slot->copy, slot->lo, slot->size);
+    }
+    slot->pause_ns = clock_async() - begin;
+}
+
+/* A signal that is not ours goes to the handler that was there before us, as nearly as one handler
+ * can stand in for the kernel. */
+static void pass_on_async(int sig, siginfo_t *info, void *uc) {
+    if (!(ours.old.sa_flags & SA_SIGINFO) &&
+        (ours.old.sa_handler == SIG_IGN || ours.old.sa_handler == SIG_DFL)) {
+        return; /* SIGURG is ignored by default */
+    }
+    sigset_t mask = ((ucontext_t *)uc)->uc_sigmask;
+    sigorset(&mask, &mask, &ours.old.sa_mask);
+    if (!(ours.old.sa_flags & SA_NODEFER)) {
+        sigaddset(&mask, sig);
+    }
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    if (ours.old.sa_flags & SA_SIGINFO) {
+        ours.old.sa_sigaction(sig, info, uc);
+    } else {
+        ours.old.sa_handler(sig);
+    }
+}
+
+static void on_signal_async(int sig, siginfo_t *info, void *uc) {
+    int saved_errno = errno;
+    struct slot *slot = ours.slot;
+    if (info->si_code != SIGNAL_CODE || info->si_value.sival_ptr != slot) {
+        pass_on_async(sig, info, uc);
+        errno = saved_errno;
+        return;
+    }
+    uint32_t armed = SLOT_ARMED;
+    if ((uint32_t)info->si_errno == atomic_load(&slot->round) &&
+        atomic_compare_exchange_strong(&slot->state, &armed, SLOT_BUSY)) {
+        copy_async(slot, uc);
+        atomic_store(&slot->state, SLOT_DONE);
+        if (atomic_load(&slot->sleeping)) {
+            futex_async(&slot->state, FUTEX_WAKE, 1, NULL);
+        }
+    }
+    errno = saved_errno;
+}
+
+bool signal_linux_install(int number) {
+    if (!ours.slot) {
+        void *memory = mmap(NULL, sizeof *ours.slot, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        if (memory == MAP_FAILED) {
+            return false;
+        }
+        ours.slot = memory;
+    }
+    ours.pid = getpid();
+    struct sigaction now, sa = {.sa_sigaction = on_signal_async,
+                                .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    sigfillset(&sa.sa_mask);
+    if (sigaction(number, NULL, &now) != 0) {
+        return false;
+    }
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal_async) {
+        return true;
+    }
+    ours.number = number;
+    ours.old = now;
+    return sigaction(number, &sa, NULL) == 0;
+}
+
+/* Is the handler still ours? If not, our signal would surprise somebody else's. */
+static bool handler_in_place_async(void) {
+    struct sigaction now;
+    return sigaction(ours.number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+           now.sa_sigaction == on_signal_async;
+}
+
+static bool send_async(pid_t tid, uint32_t round) {
+    siginfo_t info;
+    memset(&info, 0, sizeof info);
+    info.si_signo = ours.number;
+    info.si_code = SIGNAL_CODE;
+    info.si_errno = (int)round;
+    info.si_value.sival_ptr = ours.slot;
+    return syscall(SYS_rt_tgsigqueueinfo, ours.pid, tid, ours.number, &info) == 0;
+}
+
+/* Waits until the state is DONE, for `ms` at most. The answer usually comes within the time that
+ * going to sleep and being woken would cost, and a wake-up is paid for in the handler. */
+static bool await_async(struct slot *slot, uint64_t ms, uint64_t spin_ns) {
+    uint64_t begin = clock_async(), now = begin, end = begin + ms * 1000000;
+    while (atomic_load(&slot->state) != SLOT_DONE && now < begin + spin_ns) {
+        __builtin_ia32_pause();
+        now = clock_async();
+    }
+    atomic_store(&slot->sleeping, 1);
+    for (uint32_t state; (state = atomic_load(&slot->state)) != SLOT_DONE && now < end;) {
+        uint64_t left = end - now;
+        struct timespec ts = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+        futex_async(&slot->state, FUTEX_WAIT, state, &ts);
+        now = clock_async();
+    }
+    atomic_store(&slot->sleeping, 0);
+    return atomic_load(&slot->state) == SLOT_DONE;
+}
+
+bool signal_linux_copy_async(const struct signal_target *target, struct signal_copy *copy) {
+    struct slot *slot = ours.slot;
+    uint32_t state = atomic_load(&slot->state);
+    if (state == SLOT_BUSY || !handler_in_place_async()) {
+        return false; /* an earlier handler still hangs, or it is not our handler */
+    }
+    slot->target = *target;
+    uint32_t round = atomic_fetch_add(&slot->round, 1) + 1;
+    atomic_store(&slot->state, SLOT_ARMED);
+    if (!send_async(target->tid, round)) {
+        atomic_store(&slot->state, SLOT_IDLE);
+        return false;
+    }
+    if (!await_async(slot, ANSWER_MS, SPIN_NS)) {
+        uint32_t armed = SLOT_ARMED;
+        if (atomic_compare_exchange_strong(&slot->state, &armed, SLOT_IDLE) ||
+            !await_async(slot, FINISH_MS, 0)) {
+            return false;
+        }
+    }
+    copy->regs = slot->regs;
+    copy->stack = (struct cfi_stack){slot->copy, slot->lo, slot->lo + slot->size};
+    copy->pause_ns = slot->pause_ns;
+    atomic_store(&slot->state, SLOT_IDLE);
+    return true;
+}
+
+uint8_t *signal_linux_buffer_async(size_t *size) {
+    if (!ours.slot || atomic_load(&ours.slot->state) == SLOT_BUSY) {
+        return NULL;
+    }
+    *size = COPY_SIZE;
+    return ours.slot->copy;
+}

@@ -1,0 +1,48 @@
+/* Registers and stack of a running thread, copied by the thread itself in a signal handler.
+ *
+ *     monitor                                    watched thread
+ *     IDLE -> ARMED, send the signal             handler: ARMED -> BUSY, else return
+ *     wait                                         copy registers and stack
+ *     DONE -> IDLE, read the copy                  BUSY -> DONE, wake the monitor
+ *     or, after a time-out, ARMED -> IDLE
+ *
+ * A handler that comes too late finds no ARMED slot and does nothing. The handler takes no lock,
+ * calls no library and does not unwind: with cold caches a copy is the shortest thing to do. */
+#ifndef STALLREC_SIGNAL_LINUX_H
+#define STALLREC_SIGNAL_LINUX_H
+
+#include <sys/types.h>
+
+#include "cfi.h"
+
+/* One thread's stack, [lo, hi), growing down. */
+struct signal_target {
+    pid_t tid;
+    uint64_t lo, hi;
+};
+
+struct signal_copy {
+    struct cfi_registers regs;
+    struct cfi_stack stack; /* hi == lo: the thread is on a stack that is not its own */
+    uint64_t pause_ns;      /* in the handler; the kernel's delivery comes on top */
+};
+
+/* Installs the handler for `number` and makes the slot; the second time it only makes sure of them.
+ * The handler stays for the life of the process, because a signal may still be on its way. A
+ * handler that the program had before is called for signals that are not ours. False: errno. */
+bool signal_linux_install(int number);
+
+/* Copies what the thread has now. False when it did not answer in time (it has the signal blocked, or
+ * is not scheduled), is gone, or the program has put another handler in place. *copy is valid until
+ * the next call. */
+bool signal_linux_copy_async(const struct signal_target *target, struct signal_copy *copy);
+
+/* The buffer that stacks are copied to, for other ways of copying: no handler writes to it between
+ * calls. *size is set to its size. NULL before signal_linux_install, or while a handler hangs. */
+uint8_t *signal_linux_buffer_async(size_t *size);
+
+/* Copies size / 8 words. glibc's memcpy is slower here than a plain loop (its `rep movsb` on some
+ * processors), and sanitizers must not look at somebody else's stack. */
+void stack_copy_async(uint8_t *to, uint64_t from, uint64_t size);
+
+#endif

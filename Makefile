@@ -104,7 +104,7 @@ $(RECLIB): $(rec_obj)
 
 $(PRELOAD): $(preload_obj) $(rec_obj) | $(O)/flags
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) -o $@ $(preload_obj) $(rec_obj) -Wl,-z,now -Wl,-z,defs $(REC_LIBS)
+	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) -o $@ $(preload_obj) $(rec_obj) -Wl,-z,now -Wl,-z,defs $(PRELOAD_LDFLAGS) $(REC_LIBS)
 
 $(O)/obj/lib/recorder/%.o: lib/recorder/%.c $(O)/flags
 	$(call say,CC,$<)

@@ -1,6 +1,7 @@
 /* Capturing a thread's stack with as little disturbance as can be:
  *
- *   1. its CPU clock has not moved since the last sample: it has not run, and its stack is the same;
+ *   1. its CPU clock has not moved since the last sample: it has not run, and its stack is the
+ * same;
  *   2. it is blocked in a system call: /proc tells sp and pc, the stack is copied from the outside,
  *      and reading both again shows whether it ran meanwhile. No signal, so no EINTR for a poll,
  *      epoll_wait, select or nanosleep, which SA_RESTART does not restart (signal(7));
@@ -58,7 +59,8 @@ static clockid_t thread_clock(pid_t tid) {
     return (clockid_t)(~(unsigned)tid << 3 | 6);
 }
 
-/* --- copies ------------------------------------------------------------------------------------- */
+/* --- copies -------------------------------------------------------------------------------------
+ */
 
 struct copy {
     struct cfi_registers regs;
@@ -141,7 +143,8 @@ static bool copy_thread_async(struct capture_linux *c, struct copy *copy) {
     return false;
 }
 
-/* --- rec_capture -------------------------------------------------------------------------------- */
+/* --- rec_capture --------------------------------------------------------------------------------
+ */
 
 static void fill_stack_async(struct capture_linux *c, const struct copy *copy,
                              struct rec_stack *out) {
@@ -222,7 +225,8 @@ static int64_t wall_ms_async(void *ctx) {
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Ids need to differ, not to be secret: a system whose entropy is not ready gets them from clocks. */
+/* Ids need to differ, not to be secret: a system whose entropy is not ready gets them from clocks.
+ */
 static void random_async(void *ctx, uint8_t *out, size_t size) {
     const struct capture_linux *c = ctx;
     if (getrandom(out, size, GRND_NONBLOCK) == (ssize_t)size) {
@@ -254,7 +258,8 @@ struct capture_counts capture_linux_counts(const struct capture_linux *c) {
     return c->counts;
 }
 
-/* --- start and end ------------------------------------------------------------------------------ */
+/* --- start and end ------------------------------------------------------------------------------
+ */
 
 static bool find_stack(struct signal_target *target) {
     pthread_attr_t attr;

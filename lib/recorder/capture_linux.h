@@ -1,4 +1,5 @@
-/* The recorder's platform side on Linux: struct rec_capture over /proc, a signal and the unwinder. */
+/* The recorder's platform side on Linux: struct rec_capture over /proc, a signal and the unwinder.
+ */
 #ifndef STALLREC_CAPTURE_LINUX_H
 #define STALLREC_CAPTURE_LINUX_H
 

@@ -214,13 +214,14 @@ static const char *activity_text(uint32_t activity) {
     return activity < sizeof texts / sizeof *texts ? texts[activity] : NULL;
 }
 
-static void stall(struct json *j, const struct rec_stall *stall) {
+static void stall(struct json *j, const struct rec_stall *stall, const char *loop_at) {
     char id[REC_UUID_TEXT];
     object(j, "stall");
     member_string(j, "id", rec_uuid_text(stall->id, id));
     member_number(j, "seq", stall->seq);
     member_string(j, "kind", stall->kind);
     member_string(j, "detector", stall->detector);
+    member_string(j, "loop_at", loop_at);
     member_string(j, "activity", activity_text(stall->activity));
     member_number(j, "threshold_ms", stall->threshold_ms);
     member_number(j, "at_ms", stall->at_ms);
@@ -381,7 +382,7 @@ void rec_dump_json(struct rec_out *out, const struct rec_dump *dump,
     struct json j = {.out = out};
     begin(&j, '{');
     head(&j, dump, about);
-    stall(&j, &dump->stall);
+    stall(&j, &dump->stall, about->loop_at);
     images(&j, dump, about);
     threads(&j, dump);
     samples(&j, dump);

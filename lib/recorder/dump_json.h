@@ -14,6 +14,7 @@ struct rec_about {
     const char *preset;
     const char *model, *os, *os_build, *arch;
     uint32_t cpus; /* 0 = not known */
+    const char *loop_at; /* the place taken for the program's event loop; NULL = it tells itself */
 };
 
 /* Writes the dump and a newline. Failure is in out->failed. */

@@ -1,7 +1,7 @@
 /* The image table, from dl_iterate_phdr.
  *
- * A table of fixed size in memory that is touched as it fills: nothing is allocated while the program
- * runs, and paths are copied because the dynamic linker frees its own on dlclose. */
+ * A table of fixed size in memory that is touched as it fills: nothing is allocated while the
+ * program runs, and paths are copied because the dynamic linker frees its own on dlclose. */
 #include "images_linux.h"
 
 #include <elf.h>

@@ -7,3 +7,5 @@ $(foreach f,$(notdir $(basename $(wildcard lib/recorder/*linux*.c lib/recorder/p
 UNWIND_LIBS := $(shell $(PKG_CONFIG) --libs libunwind 2>/dev/null)
 REC_LIBS_unwind_test := -lm $(UNWIND_LIBS)
 REC_CFLAGS_unwind_test += $(if $(UNWIND_LIBS),-DHAVE_LIBUNWIND)
+# The preloaded library shows the program only what it interposes: a program may have a libstallrec of its own.
+PRELOAD_LDFLAGS := -Wl,--version-script=lib/recorder/preload.map

@@ -32,8 +32,8 @@ struct slot {
     _Alignas(64) uint8_t copy[COPY_SIZE];
 };
 
-/* A signal's disposition belongs to the process, and a handler has no argument of its own, so this is
- * the one place where state is global. Written before the handler is installed, never freed. */
+/* A signal's disposition belongs to the process, and a handler has no argument of its own, so this
+ * is the one place where state is global. Written before the handler is installed, never freed. */
 static struct {
     struct slot *slot;
     int number;
@@ -143,8 +143,8 @@ bool signal_linux_install(int number) {
         ours.slot = memory;
     }
     ours.pid = getpid();
-    struct sigaction now, sa = {.sa_sigaction = on_signal_async,
-                                .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    struct sigaction now,
+        sa = {.sa_sigaction = on_signal_async, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigfillset(&sa.sa_mask);
     if (sigaction(number, NULL, &now) != 0) {
         return false;

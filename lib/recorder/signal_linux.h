@@ -32,9 +32,9 @@ struct signal_copy {
  * handler that the program had before is called for signals that are not ours. False: errno. */
 bool signal_linux_install(int number);
 
-/* Copies what the thread has now. False when it did not answer in time (it has the signal blocked, or
- * is not scheduled), is gone, or the program has put another handler in place. *copy is valid until
- * the next call. */
+/* Copies what the thread has now. False when it did not answer in time (it has the signal blocked,
+ * or is not scheduled), is gone, or the program has put another handler in place. *copy is valid
+ * until the next call. */
 bool signal_linux_copy_async(const struct signal_target *target, struct signal_copy *copy);
 
 /* The buffer that stacks are copied to, for other ways of copying: no handler writes to it between

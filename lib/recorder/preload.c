@@ -1,0 +1,463 @@
+/* The library that stallrec(1) preloads: it watches a program's waits for events, finds those that
+ * are its event loop, and records the main thread through them.
+ *
+ * The recorder starts when the loop has been found, so that programs without one get no thread. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <unistd.h>
+
+#include "monitor_linux.h"
+#include "preload.h"
+#include "loop_sites.h"
+#include "stallrec.h"
+
+#define INTERPOSED __attribute__((visibility("default")))
+
+enum { MAIN_STACK_MAX = 128 << 20, LOOP_NAMES = 16 };
+
+/* The real functions. */
+static struct {
+    int (*poll)(struct pollfd *, nfds_t, int);
+    int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+    int (*epoll_wait)(int, struct epoll_event *, int, int);
+    int (*epoll_pwait)(int, struct epoll_event *, int, int, const sigset_t *);
+    int (*epoll_pwait2)(int, struct epoll_event *, int, const struct timespec *, const sigset_t *);
+    int (*select)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
+    int (*pselect)(int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *);
+    int (*poll_chk)(struct pollfd *, nfds_t, int, size_t);
+    int (*ppoll_chk)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
+} real;
+
+/* The interposed functions have no argument of ours, so what they need is global. Only the main
+ * thread touches it after the constructor. */
+static struct {
+    atomic_bool on; /* false: pass everything through */
+    pthread_t main;
+    uint64_t stack_top;
+    struct sites sites;
+    struct stallrec *rec;
+    struct stallrec_loop *loop;
+    char directory[4096];
+    char names[PRELOAD_TEXT * LOOP_NAMES]; /* --loop-at, each NUL-terminated, then an empty one */
+    char loop_at[PRELOAD_TEXT];
+    char program[4096];
+    uint32_t threshold_ms;
+    struct preload_report *report;
+} state;
+
+/* A function pointer out of dlsym without a cast that ISO C does not define. */
+static void resolve_one(const char *name, void *slot) {
+    void *address = dlsym(RTLD_NEXT, name);
+    memcpy(slot, &address, sizeof address);
+}
+
+/* Also called before the constructor: constructors of other libraries may wait. */
+static void resolve(void) {
+    resolve_one("ppoll", &real.ppoll);
+    resolve_one("epoll_wait", &real.epoll_wait);
+    resolve_one("epoll_pwait", &real.epoll_pwait);
+    resolve_one("epoll_pwait2", &real.epoll_pwait2);
+    resolve_one("select", &real.select);
+    resolve_one("pselect", &real.pselect);
+    resolve_one("__poll_chk", &real.poll_chk);
+    resolve_one("__ppoll_chk", &real.ppoll_chk);
+    resolve_one("poll", &real.poll);
+}
+
+/* --- what was recorded --------------------------------------------------------------------------
+ */
+
+static void on_stall(void *user, const struct stallrec_stall *stall) {
+    (void)user, (void)stall;
+    __atomic_fetch_add(&state.report->stalls, 1, __ATOMIC_RELAXED);
+}
+
+static void on_written(void *user, const char *path) {
+    (void)user, (void)path;
+    __atomic_fetch_add(&state.report->dumps, 1, __ATOMIC_RELAXED);
+}
+
+static void on_lost(void *user, const char *path, enum stallrec_error why) {
+    (void)user, (void)path, (void)why;
+    __atomic_fetch_add(&state.report->lost, 1, __ATOMIC_RELAXED);
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* dladdr, with the program's real name: it knows the program by argv[0], which servers overwrite.
+ */
+static bool find_place(uint64_t address, Dl_info *info, const char **library) {
+    Dl_info program;
+    if (!dladdr((void *)(uintptr_t)address, info) || !info->dli_fname) {
+        return false;
+    }
+    bool is_program =
+        dladdr((void *)getauxval(AT_PHDR), &program) != 0 && program.dli_fbase == info->dli_fbase;
+    *library = base_name(is_program && *state.program ? state.program : info->dli_fname);
+    return true;
+}
+
+/* "libuv.so.1+0x1f30 (uv__io_poll)" */
+static void name_site(uint64_t address) {
+    Dl_info info;
+    const char *library;
+    if (!find_place(address, &info, &library)) {
+        snprintf(state.loop_at, sizeof state.loop_at, "0x%llx", (unsigned long long)address);
+        return;
+    }
+    uint64_t offset = address - (uint64_t)(uintptr_t)info.dli_fbase;
+    snprintf(state.loop_at, sizeof state.loop_at, "%s+0x%llx%s%s%s", library,
+             (unsigned long long)offset, info.dli_sname ? " (" : "",
+             info.dli_sname ? info.dli_sname : "", info.dli_sname ? ")" : "");
+}
+
+/* The first loop site was found. */
+static void start_recorder(uint64_t address) {
+    struct stallrec_config config;
+    stallrec_config_init(&config, sizeof config);
+    config.directory = state.directory;
+    if (state.threshold_ms > 0) {
+        config.threshold_ms = state.threshold_ms;
+    }
+    if (config.first_sample_ms > config.threshold_ms / 2) {
+        config.first_sample_ms = config.threshold_ms / 2; /* some samples before the detection */
+    }
+    config.callbacks.stall_begin = on_stall;
+    config.callbacks.dump_written = on_written;
+    config.callbacks.dump_lost = on_lost;
+    enum stallrec_error st = stallrec_start(&state.rec, &config);
+    if (st != STALLREC_OK) {
+        atomic_store(&state.on, false);
+        state.report->error = (int32_t)st;
+        return;
+    }
+    name_site(address);
+    monitor_name_loop(state.rec, state.loop_at);
+    state.loop = stallrec_main_loop(state.rec);
+    if (__atomic_fetch_add(&state.report->loops, 1, __ATOMIC_RELAXED) == 0) {
+        memcpy(state.report->loop_at, state.loop_at, sizeof state.loop_at);
+    }
+}
+
+/* --- waits --------------------------------------------------------------------------------------
+ */
+
+/* Tells whether a wait is the loop's, and if so what the loop does. errno is kept. */
+static bool begin_wait(const void *return_address, const void *frame, bool blocking) {
+    if (!atomic_load_explicit(&state.on, memory_order_relaxed) ||
+        !pthread_equal(pthread_self(), state.main)) {
+        return false;
+    }
+    uint64_t depth = (uint64_t)(uintptr_t)frame;
+    if (depth >= state.stack_top || state.stack_top - depth > MAIN_STACK_MAX) {
+        depth = 0; /* on a coroutine's stack: deeper than all others */
+    }
+    int saved_errno = errno;
+    uint64_t address = (uint64_t)(uintptr_t)return_address;
+    enum site_verdict verdict = sites_judge(&state.sites, address, depth, blocking);
+    if (verdict == SITE_ACCEPTED && !state.rec) {
+        start_recorder(address);
+    }
+    bool is_loop = verdict != SITE_NO && state.loop;
+    if (is_loop && blocking) {
+        stallrec_loop_sleep(state.loop);
+    } else if (is_loop) {
+        stallrec_loop_turn(state.loop);
+    }
+    errno = saved_errno;
+    return is_loop && blocking;
+}
+
+static void end_wait(void) {
+    int saved_errno = errno;
+    stallrec_loop_wake(state.loop);
+    errno = saved_errno;
+}
+
+static bool waits(const struct timespec *timeout) {
+    return !timeout || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
+}
+
+static void resolve_once(void) {
+    if (!real.poll) {
+        resolve();
+    }
+}
+
+/* --- the interposed functions --------------------------------------------------------------------
+ *
+ * A wait that is not the loop's is passed on as a tail call, so that this library is no frame of
+ * the stacks that are recorded in it. A wait for no descriptor at all is a sleep. */
+
+INTERPOSED int poll(struct pollfd *fds, nfds_t n, int timeout) {
+    resolve_once();
+    if (n == 0 ||
+        !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), timeout != 0)) {
+        return real.poll(fds, n, timeout);
+    }
+    int result = real.poll(fds, n, timeout);
+    end_wait();
+    return result;
+}
+
+INTERPOSED int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+                     const sigset_t *mask) {
+    resolve_once();
+    if (n == 0 ||
+        !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), waits(timeout))) {
+        return real.ppoll(fds, n, timeout, mask);
+    }
+    int result = real.ppoll(fds, n, timeout, mask);
+    end_wait();
+    return result;
+}
+
+INTERPOSED int epoll_wait(int fd, struct epoll_event *events, int max, int timeout) {
+    resolve_once();
+    if (!begin_wait(__builtin_return_address(0), __builtin_frame_address(0), timeout != 0)) {
+        return real.epoll_wait(fd, events, max, timeout);
+    }
+    int result = real.epoll_wait(fd, events, max, timeout);
+    end_wait();
+    return result;
+}
+
+INTERPOSED int epoll_pwait(int fd, struct epoll_event *events, int max, int timeout,
+                           const sigset_t *mask) {
+    resolve_once();
+    if (!begin_wait(__builtin_return_address(0), __builtin_frame_address(0), timeout != 0)) {
+        return real.epoll_pwait(fd, events, max, timeout, mask);
+    }
+    int result = real.epoll_pwait(fd, events, max, timeout, mask);
+    end_wait();
+    return result;
+}
+
+INTERPOSED int epoll_pwait2(int fd, struct epoll_event *events, int max,
+                            const struct timespec *timeout, const sigset_t *mask) {
+    resolve_once();
+    if (!real.epoll_pwait2) {
+        errno = ENOSYS; /* a libc before 2.35 */
+        return -1;
+    }
+    if (!begin_wait(__builtin_return_address(0), __builtin_frame_address(0), waits(timeout))) {
+        return real.epoll_pwait2(fd, events, max, timeout, mask);
+    }
+    int result = real.epoll_pwait2(fd, events, max, timeout, mask);
+    end_wait();
+    return result;
+}
+
+INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout) {
+    resolve_once();
+    if (n <= 0 || !begin_wait(__builtin_return_address(0), __builtin_frame_address(0),
+                              !timeout || timeout->tv_sec != 0 || timeout->tv_usec != 0)) {
+        return real.select(n, in, out, except, timeout);
+    }
+    int result = real.select(n, in, out, except, timeout);
+    end_wait();
+    return result;
+}
+
+INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
+                       const struct timespec *timeout, const sigset_t *mask) {
+    resolve_once();
+    if (n <= 0 ||
+        !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), waits(timeout))) {
+        return real.pselect(n, in, out, except, timeout, mask);
+    }
+    int result = real.pselect(n, in, out, except, timeout, mask);
+    end_wait();
+    return result;
+}
+
+int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
+INTERPOSED int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room) {
+    resolve_once();
+    if (n == 0 ||
+        !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), timeout != 0)) {
+        return real.poll_chk(fds, n, timeout, room);
+    }
+    int result = real.poll_chk(fds, n, timeout, room);
+    end_wait();
+    return result;
+}
+
+int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
+                size_t room);
+INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+                           const sigset_t *mask, size_t room) {
+    resolve_once();
+    if (n == 0 ||
+        !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), waits(timeout))) {
+        return real.ppoll_chk(fds, n, timeout, mask, room);
+    }
+    int result = real.ppoll_chk(fds, n, timeout, mask, room);
+    end_wait();
+    return result;
+}
+
+/* --- start and end ------------------------------------------------------------------------------
+ */
+
+/* LIB (up to ".so", or the whole file name), SYMBOL, or LIB+0xOFFSET as in stall.loop_at. */
+static bool matches(const char *name, const char *library, const char *symbol, uint64_t offset) {
+    size_t size = strlen(name);
+    char place[PRELOAD_TEXT];
+    snprintf(place, sizeof place, "%s+0x%llx", library, (unsigned long long)offset);
+    return strcmp(name, library) == 0 || (symbol && strcmp(name, symbol) == 0) ||
+           strcmp(name, place) == 0 ||
+           (strncmp(name, library, size) == 0 && strncmp(library + size, ".so", 3) == 0);
+}
+
+static bool is_named(void *arg, uint64_t address) {
+    Dl_info info;
+    const char *library;
+    (void)arg;
+    if (!find_place(address, &info, &library)) {
+        return false;
+    }
+    uint64_t offset = address - (uint64_t)(uintptr_t)info.dli_fbase;
+    for (const char *name = state.names; *name; name += strlen(name) + 1) {
+        if (matches(name, library, info.dli_sname, offset)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes this library, and no other, out of LD_PRELOAD. */
+static void leave_ld_preload(void) {
+    const char *list = getenv("LD_PRELOAD");
+    char rest[8192];
+    size_t used = 0;
+    if (!list || strlen(list) >= sizeof rest) {
+        return;
+    }
+    for (const char *at = list; *at;) {
+        size_t skip = strspn(at, ": "), size = strcspn(at + skip, ": ");
+        at += skip;
+        size_t own = sizeof PRELOAD_LIBRARY - 1;
+        bool ours = size >= own && memcmp(at + size - own, PRELOAD_LIBRARY, own) == 0;
+        if (size > 0 && !ours) {
+            if (used > 0) {
+                rest[used++] = ':';
+            }
+            memcpy(rest + used, at, size);
+            used += size;
+        }
+        at += size;
+    }
+    rest[used] = '\0';
+    if (used > 0) {
+        setenv("LD_PRELOAD", rest, 1);
+    } else {
+        unsetenv("LD_PRELOAD");
+    }
+}
+
+static void leave_environment(void) {
+    leave_ld_preload();
+    unsetenv(PRELOAD_ENV_DIRECTORY);
+    unsetenv(PRELOAD_ENV_THRESHOLD);
+    unsetenv(PRELOAD_ENV_LOOP_AT);
+    unsetenv(PRELOAD_ENV_FOLLOW);
+    unsetenv(PRELOAD_ENV_REPORT);
+}
+
+/* A decimal number of at most 9 digits; 0 for anything else. */
+static uint32_t read_number(const char *text) {
+    uint32_t value = 0;
+    size_t size = text ? strlen(text) : 0;
+    if (size == 0 || size > 9 || strspn(text, "0123456789") != size) {
+        return 0;
+    }
+    for (; *text; text++) {
+        value = value * 10 + (uint32_t)(*text - '0');
+    }
+    return value;
+}
+
+static void read_names(const char *lines) {
+    size_t size = lines ? strlen(lines) : 0;
+    if (size == 0 || size + 2 > sizeof state.names) {
+        return;
+    }
+    memcpy(state.names, lines, size);
+    for (char *c = state.names; *c; c++) {
+        if (*c == '\n') {
+            *c = '\0';
+        }
+    }
+    state.sites.named = is_named;
+}
+
+/* Shared with the command, so that it knows what was recorded whatever becomes of this process. */
+static void open_report(const char *fd_text, bool keep_open) {
+    static struct preload_report nobody_listens;
+    state.report = &nobody_listens;
+    if (!fd_text || !*fd_text) {
+        return;
+    }
+    int fd = (int)read_number(fd_text);
+    void *memory = mmap(NULL, sizeof *state.report, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED) {
+        return;
+    }
+    if (((struct preload_report *)memory)->size != sizeof *state.report) {
+        munmap(memory, sizeof *state.report);
+        return;
+    }
+    state.report = memory;
+    if (!keep_open) {
+        close(fd);
+    }
+}
+
+static void in_forked_child(void) {
+    atomic_store(&state.on, false);
+}
+
+__attribute__((constructor)) static void load(void) {
+    const char *directory = getenv(PRELOAD_ENV_DIRECTORY);
+    resolve();
+    if (!directory || strlen(directory) >= sizeof state.directory || gettid() != getpid()) {
+        return;
+    }
+    memcpy(state.directory, directory, strlen(directory) + 1);
+    state.threshold_ms = read_number(getenv(PRELOAD_ENV_THRESHOLD));
+    read_names(getenv(PRELOAD_ENV_LOOP_AT));
+    bool follow = getenv(PRELOAD_ENV_FOLLOW) != NULL;
+    open_report(getenv(PRELOAD_ENV_REPORT), follow);
+    if (!follow) {
+        leave_environment();
+    }
+    __atomic_fetch_add(&state.report->processes, 1, __ATOMIC_RELAXED);
+    ssize_t n = readlink("/proc/self/exe", state.program, sizeof state.program - 1);
+    state.program[n > 0 ? n : 0] = '\0';
+    state.main = pthread_self();
+    state.stack_top = (uint64_t)(uintptr_t)__builtin_frame_address(0) + (8 << 20);
+    pthread_atfork(NULL, NULL, in_forked_child);
+    atomic_store(&state.on, true);
+}
+
+/* At exit, writes what is still open. */
+__attribute__((destructor)) static void unload(void) {
+    if (atomic_exchange(&state.on, false) && state.rec) {
+        stallrec_stop(state.rec);
+    }
+}

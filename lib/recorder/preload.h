@@ -1,0 +1,28 @@
+/* What the command stallrec hands to the library that it preloads, and gets back. */
+#ifndef STALLREC_PRELOAD_H
+#define STALLREC_PRELOAD_H
+
+#include <stdint.h>
+
+#define PRELOAD_LIBRARY "libstallrec-preload.so"
+
+/* Environment variables. Without the first the library does nothing. */
+#define PRELOAD_ENV_DIRECTORY "STALLREC_DIRECTORY"
+#define PRELOAD_ENV_THRESHOLD "STALLREC_THRESHOLD_MS"
+#define PRELOAD_ENV_LOOP_AT   "STALLREC_LOOP_AT" /* LIB, SYMBOL or LIB+0xOFFSET, one a line */
+#define PRELOAD_ENV_FOLLOW    "STALLREC_FOLLOW"
+#define PRELOAD_ENV_REPORT    "STALLREC_REPORT_FD"
+
+enum { PRELOAD_TEXT = 256 };
+
+/* Shared memory behind the report descriptor; zeroed at first, counters are only added to. */
+struct preload_report {
+    uint32_t size;      /* sizeof(struct preload_report), set by the command */
+    uint32_t processes; /* that loaded the library */
+    uint32_t loops;     /* processes in which an event loop was found and is watched */
+    int32_t error;      /* enum stallrec_error of the last recorder that did not start */
+    uint64_t stalls, dumps, lost;
+    char loop_at[PRELOAD_TEXT]; /* the first loop that was found */
+};
+
+#endif

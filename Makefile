@@ -114,6 +114,8 @@ $(O)/obj/%.o: %.c $(O)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(O)/obj/cmd/stallrec.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
+
 $(O)/gen/%.o: $(O)/gen/%.c $(O)/flags
 	$(Q)$(CC) $(BASE_CFLAGS) -c -o $@ $<
 

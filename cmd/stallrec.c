@@ -147,34 +147,17 @@ static const char *refuse_rights(const char *path) {
                : NULL;
 }
 
-/* The interpreter of a script ("#!/bin/sh -e"), malloc'ed; NULL if it names none. A script that is
- * run by env(1) names another program behind it: the recorder must be in that one. */
+/* The interpreter of a script ("#!/bin/sh -e"), malloc'ed; NULL if it names none. */
 static char *script_interpreter(const uint8_t *bytes, size_t size) {
-    struct strbuf path = {0}, word = {0};
-    size_t at = 2, words = 0;
-    while (at < size && bytes[at] != '\n' && words < 2) {
-        strbuf_clear(&word);
-        while (at < size && (bytes[at] == ' ' || bytes[at] == '\t')) {
-            at++;
-        }
-        while (at < size && bytes[at] > ' ') {
-            strbuf_addc(&word, (char)bytes[at++]);
-        }
-        if (words++ == 0) {
-            strbuf_addstr(&path, strbuf_cstr(&word));
-        }
+    struct strbuf path = {0};
+    size_t at = 2;
+    while (at < size && (bytes[at] == ' ' || bytes[at] == '\t')) {
+        at++;
     }
-    const char *slash = strrchr(strbuf_cstr(&path), '/');
-    int status;
-    char *found = NULL;
-    if (slash && strcmp(slash, "/env") == 0 && word.len > 0 && *strbuf_cstr(&word) != '-') {
-        found = find_program(strbuf_cstr(&word), &status);
-    } else if (path.len > 0) {
-        found = strbuf_take(&path);
+    while (at < size && bytes[at] > ' ') {
+        strbuf_addc(&path, (char)bytes[at++]);
     }
-    strbuf_release(&path);
-    strbuf_release(&word);
-    return found;
+    return path.len > 0 ? strbuf_take(&path) : NULL;
 }
 
 /* Says why a program cannot be recorded, and returns false. */

@@ -9,22 +9,20 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/select.h>
 #include <unistd.h>
 
 #include "monitor_linux.h"
-#include "preload.h"
+#include "preload_private.h"
 #include "loop_sites.h"
 #include "stallrec.h"
 
 #define INTERPOSED __attribute__((visibility("default")))
 
-enum { MAIN_STACK_MAX = 128 << 20, LOOP_NAMES = 16 };
+enum { MAIN_STACK_MAX = 128 << 20 };
 
 /* The real functions. */
 static struct {
@@ -48,12 +46,9 @@ static struct {
     struct sites sites;
     struct stallrec *rec;
     struct stallrec_loop *loop;
-    char directory[4096];
-    char names[PRELOAD_TEXT * LOOP_NAMES]; /* --loop-at, each NUL-terminated, then an empty one */
+    struct preload_config config;
     char loop_at[PRELOAD_TEXT];
-    char program[4096];
-    uint32_t threshold_ms;
-    struct preload_report *report;
+    char program[PRELOAD_PATH];
 } state;
 
 /* A function pointer out of dlsym without a cast that ISO C does not define. */
@@ -80,17 +75,17 @@ static void resolve(void) {
 
 static void on_stall(void *user, const struct stallrec_stall *stall) {
     (void)user, (void)stall;
-    __atomic_fetch_add(&state.report->stalls, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&state.config.report->stalls, 1, __ATOMIC_RELAXED);
 }
 
 static void on_written(void *user, const char *path) {
     (void)user, (void)path;
-    __atomic_fetch_add(&state.report->dumps, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&state.config.report->dumps, 1, __ATOMIC_RELAXED);
 }
 
 static void on_lost(void *user, const char *path, enum stallrec_error why) {
     (void)user, (void)path, (void)why;
-    __atomic_fetch_add(&state.report->lost, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&state.config.report->lost, 1, __ATOMIC_RELAXED);
 }
 
 static const char *base_name(const char *path) {
@@ -129,9 +124,9 @@ static void name_site(uint64_t address) {
 static void start_recorder(uint64_t address) {
     struct stallrec_config config;
     stallrec_config_init(&config, sizeof config);
-    config.directory = state.directory;
-    if (state.threshold_ms > 0) {
-        config.threshold_ms = state.threshold_ms;
+    config.directory = state.config.directory;
+    if (state.config.threshold_ms > 0) {
+        config.threshold_ms = state.config.threshold_ms;
     }
     if (config.first_sample_ms > config.threshold_ms / 2) {
         config.first_sample_ms = config.threshold_ms / 2; /* some samples before the detection */
@@ -142,14 +137,14 @@ static void start_recorder(uint64_t address) {
     enum stallrec_error st = stallrec_start(&state.rec, &config);
     if (st != STALLREC_OK) {
         atomic_store(&state.on, false);
-        state.report->error = (int32_t)st;
+        state.config.report->error = (int32_t)st;
         return;
     }
     name_site(address);
     monitor_name_loop(state.rec, state.loop_at);
     state.loop = stallrec_main_loop(state.rec);
-    if (__atomic_fetch_add(&state.report->loops, 1, __ATOMIC_RELAXED) == 0) {
-        memcpy(state.report->loop_at, state.loop_at, sizeof state.loop_at);
+    if (__atomic_fetch_add(&state.config.report->loops, 1, __ATOMIC_RELAXED) == 0) {
+        memcpy(state.config.report->loop_at, state.loop_at, sizeof state.loop_at);
     }
 }
 
@@ -332,7 +327,7 @@ static bool is_named(void *arg, uint64_t address) {
         return false;
     }
     uint64_t offset = address - (uint64_t)(uintptr_t)info.dli_fbase;
-    for (const char *name = state.names; *name; name += strlen(name) + 1) {
+    for (const char *name = state.config.names; *name; name += strlen(name) + 1) {
         if (matches(name, library, info.dli_sname, offset)) {
             return true;
         }
@@ -340,113 +335,19 @@ static bool is_named(void *arg, uint64_t address) {
     return false;
 }
 
-/* Takes this library, and no other, out of LD_PRELOAD. */
-static void leave_ld_preload(void) {
-    const char *list = getenv("LD_PRELOAD");
-    char rest[8192];
-    size_t used = 0;
-    if (!list || strlen(list) >= sizeof rest) {
-        return;
-    }
-    for (const char *at = list; *at;) {
-        size_t skip = strspn(at, ": "), size = strcspn(at + skip, ": ");
-        at += skip;
-        size_t own = sizeof PRELOAD_LIBRARY - 1;
-        bool ours = size >= own && memcmp(at + size - own, PRELOAD_LIBRARY, own) == 0;
-        if (size > 0 && !ours) {
-            if (used > 0) {
-                rest[used++] = ':';
-            }
-            memcpy(rest + used, at, size);
-            used += size;
-        }
-        at += size;
-    }
-    rest[used] = '\0';
-    if (used > 0) {
-        setenv("LD_PRELOAD", rest, 1);
-    } else {
-        unsetenv("LD_PRELOAD");
-    }
-}
-
-static void leave_environment(void) {
-    leave_ld_preload();
-    unsetenv(PRELOAD_ENV_DIRECTORY);
-    unsetenv(PRELOAD_ENV_THRESHOLD);
-    unsetenv(PRELOAD_ENV_LOOP_AT);
-    unsetenv(PRELOAD_ENV_FOLLOW);
-    unsetenv(PRELOAD_ENV_REPORT);
-}
-
-/* A decimal number of at most 9 digits; 0 for anything else. */
-static uint32_t read_number(const char *text) {
-    uint32_t value = 0;
-    size_t size = text ? strlen(text) : 0;
-    if (size == 0 || size > 9 || strspn(text, "0123456789") != size) {
-        return 0;
-    }
-    for (; *text; text++) {
-        value = value * 10 + (uint32_t)(*text - '0');
-    }
-    return value;
-}
-
-static void read_names(const char *lines) {
-    size_t size = lines ? strlen(lines) : 0;
-    if (size == 0 || size + 2 > sizeof state.names) {
-        return;
-    }
-    memcpy(state.names, lines, size);
-    for (char *c = state.names; *c; c++) {
-        if (*c == '\n') {
-            *c = '\0';
-        }
-    }
-    state.sites.named = is_named;
-}
-
-/* Shared with the command, so that it knows what was recorded whatever becomes of this process. */
-static void open_report(const char *fd_text, bool keep_open) {
-    static struct preload_report nobody_listens;
-    state.report = &nobody_listens;
-    if (!fd_text || !*fd_text) {
-        return;
-    }
-    int fd = (int)read_number(fd_text);
-    void *memory = mmap(NULL, sizeof *state.report, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED) {
-        return;
-    }
-    if (((struct preload_report *)memory)->size != sizeof *state.report) {
-        munmap(memory, sizeof *state.report);
-        return;
-    }
-    state.report = memory;
-    if (!keep_open) {
-        close(fd);
-    }
-}
-
 static void in_forked_child(void) {
     atomic_store(&state.on, false);
 }
 
 __attribute__((constructor)) static void load(void) {
-    const char *directory = getenv(PRELOAD_ENV_DIRECTORY);
     resolve();
-    if (!directory || strlen(directory) >= sizeof state.directory || gettid() != getpid()) {
+    if (gettid() != getpid() || !preload_read_environment(&state.config)) {
         return;
     }
-    memcpy(state.directory, directory, strlen(directory) + 1);
-    state.threshold_ms = read_number(getenv(PRELOAD_ENV_THRESHOLD));
-    read_names(getenv(PRELOAD_ENV_LOOP_AT));
-    bool follow = getenv(PRELOAD_ENV_FOLLOW) != NULL;
-    open_report(getenv(PRELOAD_ENV_REPORT), follow);
-    if (!follow) {
-        leave_environment();
+    if (*state.config.names) {
+        state.sites.named = is_named;
     }
-    __atomic_fetch_add(&state.report->processes, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&state.config.report->processes, 1, __ATOMIC_RELAXED);
     ssize_t n = readlink("/proc/self/exe", state.program, sizeof state.program - 1);
     state.program[n > 0 ? n : 0] = '\0';
     state.main = pthread_self();

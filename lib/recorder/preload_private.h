@@ -1,0 +1,26 @@
+/* What the files of the preloaded library share. */
+#ifndef STALLREC_PRELOAD_PRIVATE_H
+#define STALLREC_PRELOAD_PRIVATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "preload.h"
+
+enum { PRELOAD_NAMES = 16, PRELOAD_PATH = 4096 };
+
+/* What stallrec(1) asked for. */
+struct preload_config {
+    char directory[PRELOAD_PATH];
+    char
+        names[PRELOAD_TEXT * PRELOAD_NAMES]; /* --loop-at: NUL-terminated each, then an empty one */
+    uint32_t threshold_ms;                   /* 0: the default */
+    struct preload_report *report;           /* never NULL */
+};
+
+/* Reads the environment, and unless --follow takes all that is ours out of it, so that what the
+ * program runs is not recorded. False when this process is not to be recorded. Main thread, once.
+ */
+bool preload_read_environment(struct preload_config *config);
+
+#endif

@@ -62,13 +62,13 @@ void svg_count(struct strbuf *out, uint64_t weight, unsigned decimals) {
     strbuf_release(&plain);
 }
 
-/* "12.34 %" of a total, rounded; what rounds to nothing is "< 0.01 %". part <= total. */
+/* "12.34 %" of a total, rounded; what rounds to nothing is "under 0.01 %". part <= total. */
 static void add_percent(struct strbuf *out, uint64_t part, uint64_t total) {
     uint64_t remainder;
     uint64_t v = weigh_muldiv(part, 10000, total, &remainder);
     v += remainder > (total - 1) / 2;
     if (v == 0 && part > 0) {
-        strbuf_addstr(out, "< 0.01 %");
+        strbuf_addstr(out, "under 0.01 %");
     } else {
         strbuf_addu64(out, v / 100);
         strbuf_addf(out, ".%02u %%", (unsigned)(v % 100));

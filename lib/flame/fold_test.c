@@ -1,0 +1,228 @@
+#include "flame/fold.h"
+
+#include "flame/flame_support_test.h"
+
+static struct strbuf dump_text(const char *stall, const char *members) {
+    struct strbuf b = {0};
+    strbuf_addf(&b, "{\"format\":\"stall-dump/1\",\"id\":\"d\",\"stall\":{%s},%s}", stall, members);
+    return b;
+}
+
+static void fold_text(struct fold *f, const char *stall, const char *members) {
+    struct strbuf text = dump_text(stall, members);
+    struct dump d;
+    struct err e = {0};
+    enum st st = dump_parse(&d, strbuf_cstr(&text), text.len, &e);
+    if (st != ST_OK) {
+        fail_msg("%s", e.text);
+    }
+    assert_int_equal(fold_add(f, &d, NULL), ST_OK);
+    dump_release(&d);
+    strbuf_release(&text);
+}
+
+static void assert_folded(struct fold_options options, const char *stall, const char *members,
+                          const char *want) {
+    struct stack_tree t = {0};
+    struct fold f = {.tree = &t, .options = options};
+    fold_text(&f, stall, members);
+    assert_written(&t, want);
+    fold_release(&f);
+    stack_tree_release(&t);
+}
+
+#define IMAGES                                                                                     \
+    "\"images\":[{\"uuid\":\"6B834217-0000-4000-8000-000000000001\",\"name\":\"Shop\","            \
+    "\"load\":4096,\"size\":4096,\"in_app\":true},{\"path\":\"/usr/lib/"                           \
+    "libc.so.6\",\"load\":65536,"                                                                  \
+    "\"size\":4096}]"
+#define SAMPLES(stacks) "\"samples\":{\"interval_ms\":50,\"stacks\":[" stacks "],\"ring\":[0,-1]}"
+#define THREAD          "\"threads\":[{\"id\":1,\"main\":true,\"frames\":[4100,4200]}]"
+
+static void frames_run_from_the_outermost(void **state) {
+    (void)state;
+    assert_folded((struct fold_options){0}, "\"seq\":1,\"span_ms\":70",
+                  IMAGES "," SAMPLES("{\"count\":1,\"frames\":[4100,65540,9]}"),
+                  "0x9;libc.so.6+0x4;Shop+0x4 70\n");
+}
+
+static void the_span_is_split_exactly(void **state) {
+    (void)state;
+    assert_folded((struct fold_options){0}, "\"seq\":1,\"span_ms\":100",
+                  IMAGES
+                  "," SAMPLES("{\"count\":1,\"frames\":[4100]},{\"count\":2,\"frames\":[4101]}"
+                              ",{\"count\":4,\"frames\":[4102]}"),
+                  "Shop+0x4 14\nShop+0x5 29\nShop+0x6 57\n");
+}
+
+static void samples_and_stalls_are_other_weights(void **state) {
+    (void)state;
+    const char *members =
+        IMAGES "," THREAD "," SAMPLES("{\"count\":3,\"frames\":[4100]},{\"count\":7,\"frames\":["
+                                      "4101]}") ",\"heaviest\":{\"stack\":0}";
+    const char *stall = "\"seq\":1,\"span_ms\":100";
+    assert_folded((struct fold_options){.weight = FOLD_SAMPLES}, stall, members,
+                  "Shop+0x4 3\nShop+0x5 7\n");
+    assert_folded((struct fold_options){.weight = FOLD_STALLS}, stall, members, "Shop+0x4 1\n");
+    assert_folded((struct fold_options){.weight = FOLD_STALLS}, "\"seq\":2,\"span_ms\":100",
+                  members, ""); /* its first dump counts the stall */
+    assert_folded((struct fold_options){.weight = FOLD_SAMPLES}, stall, IMAGES "," THREAD,
+                  "Shop+0x68;Shop+0x4 1\n");
+    assert_string_equal(fold_weight_text(FOLD_MS), "ms");
+    assert_string_equal(fold_weight_text(FOLD_SAMPLES), "samples");
+    assert_string_equal(fold_weight_text(FOLD_STALLS), "stalls");
+}
+
+static void without_samples_the_main_thread_stands_for_all(void **state) {
+    (void)state;
+    assert_folded((struct fold_options){0}, "\"seq\":1,\"span_ms\":100", IMAGES "," THREAD,
+                  "Shop+0x68;Shop+0x4 100\n");
+    assert_folded((struct fold_options){0}, "\"seq\":1,\"duration_ms\":90", IMAGES "," THREAD,
+                  "Shop+0x68;Shop+0x4 90\n");
+}
+
+static void time_without_a_stack_is_kept(void **state) {
+    (void)state;
+    assert_folded((struct fold_options){0}, "\"seq\":1,\"span_ms\":100", IMAGES,
+                  "[unavailable] 100\n");
+    assert_folded((struct fold_options){0}, "\"seq\":1,\"span_ms\":100",
+                  IMAGES "," SAMPLES("{\"count\":1,\"frames\":[]},{\"count\":1,\"frames\":[9]}"),
+                  "0x9 50\n[unavailable] 50\n");
+}
+
+#define LOCATED                                                                                    \
+    "\"strings\":[\"outer;one\",\"mid\",\"leaf\",\"a.c\"],\"locations\":["                         \
+    "{\"image\":-1,\"offset\":9,\"start\":9,\"lines\":[],\"source\":\"none\"},"                    \
+    "{\"image\":0,\"offset\":4,\"start\":0,\"lines\":[[2,-1,3,1,0],[-1,-1,3,2,0],[0,-1,3,3,0]],"   \
+    "\"source\":\"dwarf\"},"                                                                       \
+    "{\"image\":1,\"offset\":8,\"start\":6,\"lines\":[],\"source\":\"none\"}]"
+#define LOCATED_STACK                                                                              \
+    "\"samples\":{\"stacks\":[{\"count\":1,\"frames\":[4100,65544,9],\"locations\":[1,2,0]}]}"
+
+static void inlined_functions_are_marked_frames(void **state) {
+    (void)state;
+    const char *members = IMAGES "," LOCATED "," LOCATED_STACK;
+    const char *stall = "\"seq\":1,\"span_ms\":7";
+    assert_folded((struct fold_options){0}, stall, members,
+                  "0x9;libc.so.6+0x6;outer\\x3bone;[unknown]_[i];leaf_[i] 7\n");
+    assert_folded((struct fold_options){.no_inlines = true}, stall, members,
+                  "0x9;libc.so.6+0x6;outer\\x3bone 7\n");
+    assert_folded((struct fold_options){.modules = true}, stall, members,
+                  "0x9;libc.so.6+0x6;Shop`outer\\x3bone;Shop`[unknown]_[i];Shop`leaf_[i] 7\n");
+}
+
+static void the_devices_names_serve_raw_dumps(void **state) {
+    (void)state;
+    assert_folded((struct fold_options){.modules = true}, "\"seq\":1,\"span_ms\":7",
+                  IMAGES ",\"names\":{\"65540\":[\"read\",4],\"9\":[\"#!\",0]}," SAMPLES(
+                      "{\"count\":1,\"frames\":[4100,65540,9]}"),
+                  "\\x23!;libc.so.6`read;Shop+0x4 7\n");
+}
+
+static void crashes_are_counted_apart(void **state) {
+    (void)state;
+    struct stack_tree t = {0};
+    struct fold f = {.tree = &t};
+    fold_text(&f, "\"seq\":1,\"kind\":\"crash\",\"span_ms\":50", IMAGES "," THREAD);
+    assert_int_equal(stack_tree_total(&t), 0);
+    assert_int_equal(f.stats.crashes, 1);
+    assert_int_equal(f.stats.dumps, 0);
+    fold_release(&f);
+    stack_tree_release(&t);
+}
+
+static void assert_described(const struct fold_stats *s, const char *want) {
+    struct strbuf b = {0};
+    fold_describe(s, &b);
+    assert_string_equal(strbuf_cstr(&b), want);
+    strbuf_release(&b);
+}
+
+static void what_was_folded_is_described(void **state) {
+    (void)state;
+    struct stack_tree t = {0};
+    struct fold f = {.tree = &t};
+    const char *ten = IMAGES "," SAMPLES("{\"count\":10,\"frames\":[9]}");
+    fold_text(&f, "\"seq\":1,\"span_ms\":1000", ten);    /* half of it sampled */
+    fold_text(&f, "\"seq\":2,\"span_ms\":100", ten);     /* more samples than time: all of it */
+    fold_text(&f, "\"seq\":1,\"span_ms\":1400", IMAGES); /* none of it */
+    assert_described(&f.stats, "2.5 s stalled in 3 dumps of 2 stalls, 24 % of it sampled");
+    assert_int_equal(stack_tree_total(&t), 2500);
+    fold_text(&f, "\"seq\":1", ten);
+    assert_described(
+        &f.stats, "2.5 s stalled in 4 dumps of 3 stalls, 24 % of it sampled, 1 without a duration");
+    assert_described(&(struct fold_stats){.dumps = 1, .stalls = 1, .total_ms = 840},
+                     "840 ms stalled in 1 stall, 0 % of it sampled");
+    assert_described(
+        &(struct fold_stats){.dumps = 5, .stalls = 5, .total_ms = 200000, .sampled_ms = 200000},
+        "3 min 20 s stalled in 5 stalls, 100 % of it sampled");
+    assert_described(&(struct fold_stats){.dumps = 5, .stalls = 5, .total_ms = 7500000},
+                     "2 h 5 min stalled in 5 stalls, 0 % of it sampled");
+    fold_release(&f);
+    stack_tree_release(&t);
+}
+
+static void sums_past_64_bits_are_refused(void **state) {
+    (void)state;
+    struct stack_tree t = {0};
+    struct fold f = {.tree = &t};
+    struct err e = {0};
+    struct dump d;
+    struct strbuf text = dump_text("\"seq\":1", IMAGES);
+    assert_int_equal(dump_parse(&d, text.data, text.len, NULL), ST_OK);
+    d.stall.span_ms = INT64_MAX;
+    assert_int_equal(fold_add(&f, &d, NULL), ST_OK);
+    assert_int_equal(fold_add(&f, &d, NULL), ST_OK);
+    d.stall.span_ms = 2;
+    assert_int_equal(fold_add(&f, &d, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_LIMIT);
+    assert_int_equal(f.stats.dumps, 2);
+    assert_written(&t, "[unavailable] 18446744073709551614\n");
+    dump_release(&d);
+    strbuf_release(&text);
+    fold_release(&f);
+    stack_tree_release(&t);
+}
+
+static void fold_once(void *ctx, bool refused) {
+    struct stack_tree t = {0};
+    struct fold f = {.tree = &t, .options.modules = true};
+    struct err e = {0};
+    enum st st = fold_add(&f, ctx, &e);
+    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+    assert_true(refused || stack_tree_total(&t) == 70);
+    fold_release(&f);
+    stack_tree_release(&t);
+}
+
+static void no_memory_is_an_error(void **state) {
+    (void)state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    struct strbuf text =
+        dump_text("\"seq\":1,\"span_ms\":70", IMAGES "," LOCATED "," LOCATED_STACK);
+    struct dump d;
+    assert_int_equal(dump_parse(&d, text.data, text.len, NULL), ST_OK);
+    assert_true(failmalloc_sweep(fold_once, &d) > 5);
+    dump_release(&d);
+    strbuf_release(&text);
+}
+
+int main(void) {
+    dump_library_init();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_run_from_the_outermost),
+        cmocka_unit_test(the_span_is_split_exactly),
+        cmocka_unit_test(samples_and_stalls_are_other_weights),
+        cmocka_unit_test(without_samples_the_main_thread_stands_for_all),
+        cmocka_unit_test(time_without_a_stack_is_kept),
+        cmocka_unit_test(inlined_functions_are_marked_frames),
+        cmocka_unit_test(the_devices_names_serve_raw_dumps),
+        cmocka_unit_test(crashes_are_counted_apart),
+        cmocka_unit_test(what_was_folded_is_described),
+        cmocka_unit_test(sums_past_64_bits_are_refused),
+        cmocka_unit_test(no_memory_is_an_error),
+    };
+    return cmocka_run_group_tests_name("fold", tests, NULL, NULL);
+}

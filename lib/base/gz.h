@@ -34,7 +34,8 @@ struct gz_input;
  * texts. */
 enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct err *e);
 /* Up to len bytes, as soon as some are there (a slow pipe is not waited on for more). *got = 0 at
- * the end. On ST_ERR, too, *got bytes before the damage are in buf; later calls fail again. */
+ * the end. On ST_ERR, too, *got bytes before the damage are in buf; later calls give the same
+ * error. */
 enum st gz_input_read(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e);
 /* Gives bytes back that were read last: the next reads return them first. For looking at an input
  * before deciding who reads it. ERR_NOMEM. */

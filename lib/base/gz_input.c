@@ -22,9 +22,9 @@ struct gz_input {
     int fd;
     char *name;
     enum input_state state;
-    bool inflater; /* z is set up */
-    bool at_end;   /* read() has returned 0 */
-    bool failed;
+    bool inflater;      /* z is set up */
+    bool at_end;        /* read() has returned 0 */
+    struct err failure; /* why reading ended, for every later call */
     z_stream z;
     struct strbuf unread; /* bytes given back, from unread_pos */
     size_t unread_pos;
@@ -92,7 +92,8 @@ enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct er
     in->fd = fd;
     in->name = copy;
     in->state = PLAIN;
-    in->inflater = in->at_end = in->failed = false;
+    in->inflater = in->at_end = false;
+    in->failure = (struct err){0};
     in->unread = (struct strbuf){0};
     in->unread_pos = 0;
     in->pos = in->len = 0;
@@ -180,8 +181,8 @@ static enum st read_gzip(struct gz_input *in, void *buf, size_t len, size_t *got
 
 enum st gz_input_read(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e) {
     *got = 0;
-    if (in->failed && in->unread_pos == in->unread.len) {
-        return err_set(e, ERR_IO, "'%s' has failed before", in->name);
+    if (err_is(&in->failure) && in->unread_pos == in->unread.len) {
+        return err_set(e, in->failure.code, "%s", in->failure.text);
     }
     if (len == 0) {
         return ST_OK;
@@ -193,10 +194,9 @@ enum st gz_input_read(struct gz_input *in, void *buf, size_t len, size_t *got, s
         in->unread_pos += *got;
         return ST_OK;
     }
-    enum st st =
-        in->state == PLAIN ? read_plain(in, buf, len, got, e) : read_gzip(in, buf, len, got, e);
-    in->failed = st != ST_OK;
-    return st;
+    enum st st = in->state == PLAIN ? read_plain(in, buf, len, got, &in->failure)
+                                    : read_gzip(in, buf, len, got, &in->failure);
+    return st == ST_OK ? ST_OK : err_set(e, in->failure.code, "%s", in->failure.text);
 }
 
 enum st gz_input_unread(struct gz_input *in, const void *bytes, size_t len, struct err *e) {

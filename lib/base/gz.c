@@ -51,16 +51,6 @@ static enum st inflate_error(int code, const char *name, const z_stream *z, stru
                    z->msg ? z->msg : "unexpected end of a block");
 }
 
-/* Is what follows a gzip member only the zero padding that tapes and block devices leave? */
-static bool all_zero(const uint8_t *p, size_t len) {
-    for (size_t i = 0; i < len; i++) {
-        if (p[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* What inflate consumed and produced in one go over a member. */
 struct inflation {
     const char *name;
@@ -127,14 +117,13 @@ enum st gz_inflate(const char *name, const void *bytes, size_t len, uint64_t max
     }
     do {
         st = inflate_member(&f, &z, step, e);
-        if (st == ST_OK && f.left > 0 && all_zero(f.in, f.left)) {
-            f.left = 0;
+        /* Tapes and block devices leave zeros behind a member. */
+        while (st == ST_OK && f.left > 0 && *f.in == 0) {
+            f.in++;
+            f.left--;
         }
-        if (st == ST_OK && f.left > 0) {
-            if (f.in[0] != 0x1f || inflateReset(&z) != Z_OK) {
-                st = err_set(e, ERR_FORMAT, "bytes after the end of the compressed data in '%s'",
-                             name);
-            }
+        if (st == ST_OK && f.left > 0 && (*f.in != 0x1f || inflateReset(&z) != Z_OK)) {
+            st = err_set(e, ERR_FORMAT, "bytes after the end of the compressed data in '%s'", name);
         }
     } while (st == ST_OK && f.left > 0);
     inflateEnd(&z);

@@ -9,3 +9,5 @@ REC_LIBS_unwind_test := -lm $(UNWIND_LIBS)
 REC_CFLAGS_unwind_test += $(if $(UNWIND_LIBS),-DHAVE_LIBUNWIND)
 # The preloaded library shows the program only what it interposes: a program may have a libstallrec of its own.
 PRELOAD_LDFLAGS := -Wl,--version-script=lib/recorder/preload.map
+# Tests may use what the host side has: the reader of what the recorder writes, allocations that fail.
+$(foreach f,$(filter-out unwind_test,$(notdir $(basename $(wildcard lib/recorder/*_test.c)))),$(eval REC_CFLAGS_$(f) += -Ilib $$(DEP_CFLAGS)))

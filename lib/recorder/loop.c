@@ -6,9 +6,9 @@ enum { EDGES = STALLREC_NOTIFY_BUSY_ | STALLREC_NOTIFY_END_ };
 void stallrec_loop_notify_(struct stallrec_loop *loop, uint64_t now) {
     uint32_t notify = __atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST);
     if ((notify & STALLREC_NOTIFY_END_) != 0) {
-        uint64_t none =
-            0; /* the first edge is the end, also if the monitor asks again before it looks */
-        __atomic_compare_exchange_n(&loop->end_, &none, now, false, __ATOMIC_SEQ_CST,
+        /* The first edge is the end, also if the monitor asks again before it looks. */
+        uint64_t none = 0, edge = now & ~(uint64_t)1;
+        __atomic_compare_exchange_n(&loop->end_, &none, edge, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
     }
     /* The next edges are cheap again. STOP is the monitor's own to clear. */
@@ -37,7 +37,7 @@ void rec_loop_poll(struct rec_loop_poll *poll, struct rec_core *core) {
          * it. */
         uint64_t end = __atomic_exchange_n(&loop->end_, 0, __ATOMIC_SEQ_CST);
         uint64_t last = state & ~(uint64_t)1;
-        bool told = end >= (seen & ~(uint64_t)1) && end <= state;
+        bool told = end > seen && end <= state; /* not the edge that began it: seen has bit 0 */
         rec_core_loop_event(core, REC_LOOP_SLEEP, told ? end : last);
     }
     if (is_busy(state)) {

@@ -2,6 +2,7 @@
 #ifndef STALLREC_FAKE_CAPTURE_TEST_H
 #define STALLREC_FAKE_CAPTURE_TEST_H
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -11,3 +11,5 @@ REC_CFLAGS_unwind_test += $(if $(UNWIND_LIBS),-DHAVE_LIBUNWIND)
 PRELOAD_LDFLAGS := -Wl,--version-script=lib/recorder/preload.map
 # Tests may use what the host side has: the reader of what the recorder writes, allocations that fail.
 $(foreach f,$(filter-out unwind_test,$(notdir $(basename $(wildcard lib/recorder/*_test.c)))),$(eval REC_CFLAGS_$(f) += -Ilib $$(DEP_CFLAGS)))
+# Written after the stall, and not often: small counts more than fast.
+REC_CFLAGS_dump_json := -Os

@@ -261,6 +261,9 @@ static enum st read_headers(struct object_slice *s, struct err *e) {
     if (st == ST_OK) {
         st = read_segments(s, e);
     }
+    if (st == ST_OK && s->arm32 && !s->big_endian) {
+        elffile_refine_arm(s);
+    }
     /* Sections first: in a separate debug file the program headers' offsets are stale. A file whose
      * notes are damaged has no id, which is no reason to refuse it. */
     if (st == ST_OK && id_from_sections(s) == ST_NONE) {

@@ -1,7 +1,10 @@
 /* Names of ELF machines: those that Darwin's tools use where both know the processor. */
 #include <elf.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "object/elffile_private.h"
+#include "object/object.h"
 #include "object/object_private.h"
 
 void elffile_arch_name(uint16_t machine, unsigned address_size, bool big_endian,
@@ -31,4 +34,88 @@ void elffile_arch_name(uint16_t machine, unsigned address_size, bool big_endian,
         }
     }
     snprintf(out, OBJECT_ARCH_TEXT, "machine-%u", machine);
+}
+
+/* --- 32-bit ARM: which version, from .ARM.attributes (ABI for the ARM Architecture, addenda32 §3)
+ * --- */
+
+enum {
+    FORMAT_VERSION = 'A',
+    TAG_FILE = 1,
+    TAG_CPU_RAW_NAME = 4,
+    TAG_CPU_NAME = 5,
+    TAG_CPU_ARCH = 6,
+    TAG_COMPATIBILITY = 32, /* above it, odd tags are strings and even ones numbers */
+};
+
+/* Passes over the value of an attribute, or returns it if it is a number. */
+static uint64_t read_attribute(struct reader *r, uint64_t tag) {
+    bool text =
+        tag == TAG_CPU_RAW_NAME || tag == TAG_CPU_NAME || (tag > TAG_COMPATIBILITY && tag % 2);
+    uint64_t number = text ? 0 : reader_uleb128(r);
+    if (text || tag == TAG_COMPATIBILITY) {
+        (void)reader_cstr(r, NULL);
+    }
+    return number;
+}
+
+/* Tag_CPU_arch among the attributes of the whole file; UINT64_MAX if it is not there. */
+static uint64_t cpu_arch_of_file(struct reader *r) {
+    while (reader_left(r) > 0) {
+        uint64_t tag = reader_uleb128(r);
+        uint64_t value = read_attribute(r, tag);
+        if (tag == TAG_CPU_ARCH && !reader_failed(r)) {
+            return value;
+        }
+    }
+    return UINT64_MAX;
+}
+
+/* r stands behind the vendor's name. Each part: tag, size with tag and size, attributes. */
+static uint64_t cpu_arch_of_vendor(struct reader *r) {
+    while (reader_left(r) > 0) {
+        size_t start = reader_pos(r);
+        uint64_t tag = reader_uleb128(r);
+        uint32_t size = reader_u32(r);
+        size_t header = reader_pos(r) - start;
+        if (size < header) {
+            break;
+        }
+        struct reader part = reader_sub(r, size - header, NULL);
+        if (tag == TAG_FILE) {
+            return cpu_arch_of_file(&part);
+        }
+    }
+    return UINT64_MAX;
+}
+
+void elffile_refine_arm(struct object_slice *s) {
+    /* Tag_CPU_arch 0, 1, 2 … */
+    static const char *const names[] = {"arm",   "armv4",  "armv4t", "armv5",   "armv5",
+                                        "armv5", "armv6",  "armv6",  "armv6",   "armv6",
+                                        "armv7", "armv6m", "armv6m", "armv7em", "armv8"};
+    const uint8_t *bytes;
+    size_t len;
+    if (object_section(s, "ARM.attributes", &bytes, &len, NULL, NULL) != ST_OK) {
+        return;
+    }
+    struct reader r = reader_init(s->object->path, bytes, len);
+    r.big_endian = s->big_endian;
+    uint64_t arch = UINT64_MAX;
+    if (reader_u8(&r) != FORMAT_VERSION) {
+        return;
+    }
+    while (arch == UINT64_MAX && reader_left(&r) > 0) {
+        uint32_t size = reader_u32(&r);
+        if (size < sizeof size) {
+            return;
+        }
+        struct reader vendor = reader_sub(&r, size - sizeof size, NULL);
+        if (strcmp(reader_cstr(&vendor, NULL), "aeabi") == 0) {
+            arch = cpu_arch_of_vendor(&vendor);
+        }
+    }
+    if (arch < sizeof names / sizeof names[0]) {
+        snprintf(s->arch, sizeof s->arch, "%s", names[arch]);
+    }
 }

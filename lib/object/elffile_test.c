@@ -100,6 +100,42 @@ static void machines_have_the_names_of_darwins_tools_where_both_know_them(void *
     }
 }
 
+static void a_32_bit_arm_file_may_say_its_version(void **state) {
+    static const struct {
+        const char *bytes;
+        size_t len;
+        const char *arch;
+    } attributes[] = {
+        /* A, 17 bytes of aeabi: of the file, 9 bytes: Tag_CPU_name "", Tag_CPU_arch */
+        {"A\x13\0\0\0aeabi\0\1\x09\0\0\0\5\0\6\x0a", 20, "armv7"},
+        {"A\x13\0\0\0aeabi\0\1\x09\0\0\0\5\0\6\6", 20, "armv6"},
+        {"A\x13\0\0\0aeabi\0\1\x09\0\0\0\5\0\6\x77", 20, "arm"},
+        {"A\x13\0\0\0other\0\1\x09\0\0\0\5\0\6\x0a", 20, "arm"},
+        {"A\x13\0\0\0aeabi\0\2\x09\0\0\0\5\0\6\x0a", 20, "arm"},
+        {"B\x13\0\0\0aeabi\0\1\x09\0\0\0\5\0\6\x0a", 20, "arm"},
+        {"A\0\0\0\0aeabi", 10, "arm"},
+        {"A\x13\0\0\0aeabi\0\1\0\0\0\0\5\0\6\x0a", 20, "arm"},
+        {"A\x13\0\0\0aeabi\0\1\xff\0\0\0\5\0\6\x0a", 20, "arm"},
+        {"A\x13\0\0\0aeabi\0\1\x09\0\0\0\5", 17, "arm"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
+        static struct build b;
+        const struct elf_build_section more = {.name = ".ARM.attributes",
+                                               .type = 0x70000003,
+                                               .bytes = attributes[i].bytes,
+                                               .len = attributes[i].len};
+        struct elf_build_section sections[BUILD_MAX_SECTIONS];
+        struct elf_build f = usual_elf(sections, &more, 1);
+        f.machine = 40;
+        f.is_32 = true;
+        build_elf(&b, &f);
+        struct object *o = open_built(&b);
+        assert_string_equal(object_slice_arch(object_slice(o, 0)), attributes[i].arch);
+        object_close(o);
+    }
+}
+
 static void arch_names_of_other_systems_are_understood(void **state) {
     static struct build b;
     (void)state;
@@ -429,6 +465,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_of_both_word_sizes_and_byte_orders_are_read),
         cmocka_unit_test(machines_have_the_names_of_darwins_tools_where_both_know_them),
+        cmocka_unit_test(a_32_bit_arm_file_may_say_its_version),
         cmocka_unit_test(arch_names_of_other_systems_are_understood),
         cmocka_unit_test(the_build_id_is_found_through_the_program_headers_alone),
         cmocka_unit_test(other_notes_and_ids_too_long_are_no_build_id),

@@ -45,7 +45,7 @@ struct unit_range {
 /* Names of a function that a DIE refers to, by the DIE. */
 struct origin {
     const char *name, *linkage;
-    struct unit_entry *decl_unit; /* whose files decl_file counts; NULL = no declaration */
+    struct unit_entry *decl_unit; /* whose files decl_file counts; NULL = unknown */
     bool decl_alt;
     uint64_t decl_file;
     uint32_t decl_line;

@@ -186,26 +186,13 @@ enum st shim_open(struct shim **out, const struct sections *sections, struct shi
 void shim_close(struct shim *s) {
     if (s) {
         stop(s);
+        abbrev_table_release(&s->abbrevs);
         free(s->info_copy);
         free(s);
     }
 }
 
 /* ---- units ---- */
-
-/* The header's own length: everything else about a unit is libdwarf's to say. */
-static enum st unit_end(const struct shim *s, uint64_t offset, uint64_t *end, struct err *e) {
-    struct reader r = section_reader(s->sections, SECTION_INFO);
-    reader_seek(&r, offset);
-    uint8_t offset_size;
-    uint64_t length = section_initial_length(&r, &offset_size);
-    if (reader_failed(&r) || length > reader_left(&r)) {
-        return err_at(e, ERR_TRUNCATED, section_name(SECTION_INFO), offset,
-                      "unit past the end of its section");
-    }
-    *end = reader_pos(&r) + length;
-    return ST_OK;
-}
 
 /* Linkers pad sections with zeros. */
 static bool only_zeros_left(struct shim *s) {
@@ -238,14 +225,11 @@ static enum st unit_die(struct shim *s, struct shim_unit *u, struct shim_attrs *
     if (res == DW_DLV_NO_ENTRY) {
         return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), u->offset, "unit without a DIE");
     }
-    Dwarf_Off offset = 0;
     Dwarf_Half tag = 0;
     enum st st = ST_OK;
-    if (res != DW_DLV_OK || dwarf_dieoffset(die, &offset, &why) != DW_DLV_OK ||
-        dwarf_tag(die, &tag, &why) != DW_DLV_OK) {
+    if (res != DW_DLV_OK || dwarf_tag(die, &tag, &why) != DW_DLV_OK) {
         st = shim_fail(s, why, u->offset, "unit's first DIE", e);
     }
-    u->die = offset;
     u->tag = tag;
     if (st == ST_OK) {
         st = unit_attrs(s, u, die, attrs, e);
@@ -256,21 +240,15 @@ static enum st unit_die(struct shim *s, struct shim_unit *u, struct shim_attrs *
     return st;
 }
 
-/* Lets libdwarf pass one unit. out may be NULL. */
-static int pass_unit(struct shim *s, struct shim_unit *out, Dwarf_Error *why) {
+/* Lets libdwarf pass one unit. */
+static int pass_unit(struct shim *s, Dwarf_Error *why) {
     Dwarf_Unsigned length, type_offset, next;
-    Dwarf_Half version = 0, address_size = 0, offset_size = 0, extension, type;
+    Dwarf_Half version, address_size, offset_size, extension, type;
     Dwarf_Off abbrev;
     Dwarf_Sig8 signature;
-    int res =
-        dwarf_next_cu_header_d(s->dbg, 1, &length, &version, &abbrev, &address_size, &offset_size,
-                               &extension, &signature, &type_offset, &next, &type, why);
-    if (res == DW_DLV_OK && out) {
-        out->version = version;
-        out->address_size = (uint8_t)address_size;
-        out->offset_size = (uint8_t)offset_size;
-    }
-    return res;
+    return dwarf_next_cu_header_d(s->dbg, 1, &length, &version, &abbrev, &address_size,
+                                  &offset_size, &extension, &signature, &type_offset, &next, &type,
+                                  why);
 }
 
 /* ---- dropping a damaged unit ----
@@ -307,7 +285,7 @@ static bool restart(struct shim *s) {
     }
     for (size_t i = 0; i < s->passed; i++) {
         Dwarf_Error why = NULL;
-        if (pass_unit(s, NULL, &why) != DW_DLV_OK) {
+        if (pass_unit(s, &why) != DW_DLV_OK) {
             (void)shim_fail(s, why, 0, "restart", NULL);
             return false;
         }
@@ -320,9 +298,11 @@ static bool drop_unit(struct shim *s) {
     uint64_t offset = s->next, end = offset;
     /* A unit with no room for a header takes its successor with it. */
     do {
-        if (unit_end(s, end, &end, NULL) != ST_OK) {
+        struct unit_header h;
+        if (unit_header_read(s->sections, end, &h, NULL) != ST_OK && h.end == 0) {
             return false;
         }
+        end = h.end;
     } while (end - offset < BLANK_SIZE);
     if (end - offset > INT32_MAX) {
         return false;
@@ -340,7 +320,7 @@ static bool drop_unit(struct shim *s) {
         return false;
     }
     Dwarf_Error why = NULL;
-    if (pass_unit(s, NULL, &why) != DW_DLV_OK) {
+    if (pass_unit(s, &why) != DW_DLV_OK) {
         (void)shim_fail(s, why, 0, "blank unit", NULL);
         return false;
     }
@@ -349,15 +329,31 @@ static bool drop_unit(struct shim *s) {
     return true;
 }
 
+/* The fence: what libdwarf reads to pass a unit must be sound. */
+static enum st check_unit(struct shim *s, struct shim_unit *u, struct err *e) {
+    struct unit_header h;
+    enum st st = unit_header_read(s->sections, u->offset, &h, e);
+    if (st == ST_OK && h.end - h.offset < BLANK_SIZE) {
+        st = err_at(e, ERR_TRUNCATED, section_name(SECTION_INFO), u->offset, "unit of %u bytes",
+                    (unsigned)(h.end - h.offset));
+    }
+    if (st == ST_OK && unit_check_first(s->sections, &h, &s->abbrevs, e) == ST_ERR) {
+        st = ST_ERR;
+    }
+    u->end = h.end;
+    u->die = h.die;
+    u->abbrev_offset = h.abbrev_offset;
+    u->version = h.version;
+    u->address_size = h.address_size;
+    u->offset_size = h.offset_size;
+    return st;
+}
+
 static enum st read_unit(struct shim *s, struct shim_unit *u, struct shim_attrs *attrs,
                          struct err *e) {
-    enum st st = unit_end(s, u->offset, &u->end, e);
+    enum st st = check_unit(s, u, e);
     Dwarf_Error why = NULL;
-    if (st == ST_OK && u->end - u->offset < BLANK_SIZE) {
-        st = err_at(e, ERR_TRUNCATED, section_name(SECTION_INFO), u->offset, "unit of %u bytes",
-                    (unsigned)(u->end - u->offset));
-    }
-    if (st == ST_OK && pass_unit(s, u, &why) != DW_DLV_OK) {
+    if (st == ST_OK && pass_unit(s, &why) != DW_DLV_OK) {
         st = shim_fail(s, why, u->offset, "unit header", e);
     }
     if (st != ST_OK) {
@@ -378,10 +374,5 @@ enum st shim_next_unit(struct shim *s, struct shim_unit *out, struct shim_attrs 
     if (s->next >= s->sections->of[SECTION_INFO].len || only_zeros_left(s)) {
         return ST_NONE;
     }
-    enum st st = read_unit(s, out, attrs, e);
-    if (st == ST_OK && out->address_size != 4 && out->address_size != 8) {
-        return err_at(e, ERR_UNSUPPORTED, section_name(SECTION_INFO), out->offset,
-                      "addresses of %u bytes", (unsigned)out->address_size);
-    }
-    return st;
+    return read_unit(s, out, attrs, e);
 }

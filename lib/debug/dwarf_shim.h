@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "debug/sections.h"
+#include "debug/unit_check.h"
 
 struct shim; /* an open file */
 
@@ -28,7 +29,8 @@ void shim_library_init(void);
 
 struct shim_unit {
     uint64_t offset, die, end; /* of its header, its first DIE, the first byte past it */
-    uint16_t version, tag;     /* tag of its DIE */
+    uint64_t abbrev_offset;
+    uint16_t version, tag; /* tag of its DIE */
     uint8_t address_size, offset_size;
     uint64_t str_offsets_base; /* 0 = the default */
 };
@@ -82,7 +84,7 @@ struct shim_entry {
     uint16_t tag;
     unsigned depth; /* 0 = the unit's DIE */
 };
-enum { SHIM_DEPTH_MAX = 1024 };
+enum { SHIM_DEPTH_MAX = UNIT_DEPTH_MAX };
 
 enum st shim_walk_open(struct shim_walk **out, struct shim *s, const struct shim_unit *unit,
                        struct err *e) BASE_MUST_USE;

@@ -29,10 +29,12 @@ struct take {
     struct shim_attrs *out;
 };
 
-/* libdwarf's error is dropped: the caller says which attribute of which DIE it was. */
-static bool took(const struct take *t, int res, Dwarf_Error why) {
-    if (res == DW_DLV_ERROR && why) {
-        dwarf_dealloc_error(t->shim->dbg, why);
+/* libdwarf's error is dropped: the caller says which attribute of which DIE it was. (*why is read
+ * here, after the call that is the argument in front of it.) */
+static bool took(const struct take *t, int res, Dwarf_Error *why) {
+    if (res == DW_DLV_ERROR && *why) {
+        dwarf_dealloc_error(t->shim->dbg, *why);
+        *why = NULL;
     }
     return res == DW_DLV_OK;
 }
@@ -42,7 +44,7 @@ static bool take_u64(const struct take *t, uint64_t *out) {
     Dwarf_Error why = NULL;
     if (t->form == DW_FORM_sdata || t->form == DW_FORM_implicit_const) {
         Dwarf_Signed v = 0;
-        if (!took(t, dwarf_formsdata(t->attr, &v, &why), why) || v < 0) {
+        if (!took(t, dwarf_formsdata(t->attr, &v, &why), &why) || v < 0) {
             return false;
         }
         *out = (uint64_t)v;
@@ -50,14 +52,14 @@ static bool take_u64(const struct take *t, uint64_t *out) {
     }
     if (t->form == DW_FORM_sec_offset) {
         Dwarf_Off v = 0;
-        if (!took(t, dwarf_global_formref(t->attr, &v, &why), why)) {
+        if (!took(t, dwarf_global_formref(t->attr, &v, &why), &why)) {
             return false;
         }
         *out = v;
         return true;
     }
     Dwarf_Unsigned v = 0;
-    if (!took(t, dwarf_formudata(t->attr, &v, &why), why)) {
+    if (!took(t, dwarf_formudata(t->attr, &v, &why), &why)) {
         return false;
     }
     *out = v;
@@ -77,7 +79,7 @@ static bool take_u32(const struct take *t, uint32_t *out) {
 static bool take_address(const struct take *t, uint64_t *out) {
     Dwarf_Error why = NULL;
     Dwarf_Addr v = 0;
-    if (!took(t, dwarf_formaddr(t->attr, &v, &why), why)) {
+    if (!took(t, dwarf_formaddr(t->attr, &v, &why), &why)) {
         return false;
     }
     *out = v;
@@ -110,7 +112,7 @@ static bool take_string(const struct take *t, const char **out) {
     case DW_FORM_strx3:
     case DW_FORM_strx4: {
         Dwarf_Unsigned index = 0;
-        if (!took(t, dwarf_get_debug_str_index(t->attr, &index, &why), why)) {
+        if (!took(t, dwarf_get_debug_str_index(t->attr, &index, &why), &why)) {
             return false;
         }
         *out = indexed_string(t, index);
@@ -125,7 +127,7 @@ static bool take_string(const struct take *t, const char **out) {
     default:
         break;
     }
-    if (!took(t, dwarf_formstring(t->attr, &text, &why), why)) {
+    if (!took(t, dwarf_formstring(t->attr, &text, &why), &why)) {
         return false;
     }
     *out = text[0] ? text : NULL;
@@ -138,7 +140,7 @@ static bool take_ref(const struct take *t, struct shim_ref *out) {
     if (t->form == DW_FORM_ref_sig8) {
         return true; /* names a type, and types have no code */
     }
-    if (!took(t, dwarf_global_formref(t->attr, &offset, &why), why)) {
+    if (!took(t, dwarf_global_formref(t->attr, &offset, &why), &why)) {
         return false;
     }
     out->offset = offset;
@@ -259,8 +261,8 @@ enum st shim_read_attrs(struct shim *s, const struct shim_unit *unit, Dwarf_Die 
     for (Dwarf_Signed i = 0; i < count; i++) {
         Dwarf_Half which = 0;
         struct take t = {.shim = s, .unit = unit, .attr = list[i], .out = out};
-        if (!took(&t, dwarf_whatattr(list[i], &which, &why), why) ||
-            !took(&t, dwarf_whatform(list[i], &t.form, &why), why) || !take_attr(&t, which)) {
+        if (!took(&t, dwarf_whatattr(list[i], &which, &why), &why) ||
+            !took(&t, dwarf_whatform(list[i], &t.form, &why), &why) || !take_attr(&t, which)) {
             out->damaged = true;
             (void)err_at(e, ERR_FORMAT, section_name(SECTION_INFO), offset,
                          "unreadable attribute 0x%x of form 0x%x", which, t.form);
@@ -304,8 +306,26 @@ struct shim_walk {
     VEC(Dwarf_Die) path; /* from the unit's DIE to the current one */
     uint64_t last;       /* offset of the current DIE, the highest so far */
     uint64_t work, budget;
-    bool started, skip;
+    uint64_t last_sound; /* with damaged: the last DIE that may be visited */
+    struct err damage;
+    bool started, skip, damaged;
 };
+
+/* The fence: which DIEs libdwarf may see. */
+static enum st check_shape(struct shim_walk *w, struct err *e) {
+    const struct shim_unit *u = w->unit;
+    struct unit_header h = {.offset = u->offset,
+                            .end = u->end,
+                            .abbrev_offset = u->abbrev_offset,
+                            .die = u->die,
+                            .version = u->version,
+                            .address_size = u->address_size,
+                            .offset_size = u->offset_size};
+    enum st st =
+        unit_check_all(w->shim->sections, &h, &w->shim->abbrevs, &w->last_sound, &w->damage);
+    w->damaged = st == ST_ERR;
+    return w->damage.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
+}
 
 enum st shim_walk_open(struct shim_walk **out, struct shim *s, const struct shim_unit *unit,
                        struct err *e) {
@@ -316,6 +336,11 @@ enum st shim_walk_open(struct shim_walk **out, struct shim *s, const struct shim
     w->shim = s;
     w->unit = unit;
     w->budget = WORK_FREE + WORK_PER_BYTE * (unit->end - unit->offset);
+    enum st st = check_shape(w, e);
+    if (st != ST_OK) {
+        shim_walk_close(w);
+        return st;
+    }
     *out = w;
     return ST_OK;
 }
@@ -418,8 +443,12 @@ static enum st across(struct shim_walk *w, struct err *e) {
 
 enum st shim_walk_next(struct shim_walk *w, struct shim_entry *out, struct err *e) {
     enum st st = ST_NONE;
-    bool skip = w->skip;
+    /* To leave out children libdwarf must read them, and they may be what is damaged. */
+    bool skip = w->skip && !w->damaged;
     w->skip = false;
+    if (w->damaged && w->started && w->last >= w->last_sound) {
+        return err_set(e, w->damage.code, "%s", w->damage.text);
+    }
     if (!w->started) {
         w->started = true;
         st = first(w, e);

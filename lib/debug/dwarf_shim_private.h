@@ -31,10 +31,11 @@ struct shim {
     struct shim *alt;
     shim_interface interface;
     Dwarf_Debug dbg;
-    uint8_t *info_copy; /* with damaged units overwritten; NULL = .debug_info as it is */
-    uint64_t next;      /* offset of the unit that shim_next_unit reads next */
-    size_t passed;      /* units before it, as libdwarf counts them */
-    uint64_t nonzero;   /* offset of a byte that is not 0; all of [next, nonzero) is */
+    uint8_t *info_copy;          /* with damaged units overwritten; NULL = .debug_info as it is */
+    uint64_t next;               /* offset of the unit that shim_next_unit reads next */
+    size_t passed;               /* units before it, as libdwarf counts them */
+    struct abbrev_table abbrevs; /* of the fence */
+    uint64_t nonzero;            /* offset of a byte that is not 0; all of [next, nonzero) is */
 };
 
 /* Turns a libdwarf error into ours and frees it. Always ST_ERR. */

@@ -23,9 +23,8 @@ static void inherit(struct origin *out, const struct origin *from) {
         out->decl_alt = from->decl_alt;
         out->decl_file = from->decl_file;
     }
-    /* A definition out of class may leave out the file that it shares with its declaration, and still
-     * have a line of its own. */
-    if (!out->decl_line) {
+    /* A definition outside its class often says the line only: the file is the declaration's. */
+    if (out->decl_line == 0) {
         out->decl_line = from->decl_line;
     }
 }

@@ -168,13 +168,24 @@ static enum st fill_frame(struct live *l, const struct live_unit *u, const struc
     return place_at_row(l, u, address, out, e);
 }
 
+/* Itanium C++, Rust, Swift 5 and 4. */
+static bool is_mangled(const char *symbol) {
+    static const char *const prefixes[] = {"_Z", "_R", "$s", "$S", "_T0"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        if (strncmp(symbol, prefixes[i], strlen(prefixes[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* DWARF's names first (DESIGN address rule 5); what it does not say the symbol of the function's
  * first byte may: some producers leave out linkage names, of what is local to a file for instance.
- */
+ * A plain symbol adds nothing to a plain name: it would be an alias. */
 static void name_from_symbol(const struct live *l, const struct debug_function *f,
                              struct lookup_frame *frame) {
     const char *symbol = f->linkage ? NULL : symbol_name_at(l, f->entry);
-    if (symbol) {
+    if (symbol && (!f->name || is_mangled(symbol))) {
         frame->linkage = symbol;
         frame->function = f->name ? f->name : symbol;
     }

@@ -200,11 +200,22 @@ static enum st fall_back(struct keyer *k, const struct dump *d, struct stall_key
             }
         }
         if (info->place == PLACE_CUT) {
-            out->status = info->cause == CAUSE_IDLE ? KEY_IDLE : KEY_OK;
+            if (info->cause == CAUSE_IDLE) {
+                out->status = KEY_IDLE;
+                out->cause = CAUSE_IDLE;
+            }
             break;
         }
     }
     return ST_OK;
+}
+
+/* The innermost frame that tells a cause decides, but a bare read or poll gives way to what it is
+ * part of. */
+static void refine_cause(enum rule_cause *cause, enum rule_cause next) {
+    if (*cause == CAUSE_NONE || (*cause == CAUSE_IO && next != CAUSE_NONE && next != CAUSE_IDLE)) {
+        *cause = next;
+    }
 }
 
 static enum st relevant_frames(struct keyer *k, const struct dump *d, struct stall_key *out,
@@ -216,8 +227,8 @@ static enum st relevant_frames(struct keyer *k, const struct dump *d, struct sta
         if (!info) {
             return err_nomem(e);
         }
-        if (levels[0].counted == 0 && out->cause == CAUSE_NONE) {
-            out->cause = info->cause;
+        if (levels[0].counted == 0) {
+            refine_cause(&out->cause, info->cause);
         }
         if (info->place == PLACE_CUT) {
             break;

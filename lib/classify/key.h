@@ -55,9 +55,8 @@ enum key_status {
 struct stall_key {
     enum key_status status;
     struct key level[KEY_LEVELS]; /* innermost two and innermost four relevant frames */
-    struct key action; /* the outermost frame of the app: what the user did; may be empty */
-    enum rule_cause
-        cause;       /* of the innermost frame that has one, down to the first relevant frame */
+    struct key action;     /* the outermost frame of the app: what the user did; may be empty */
+    enum rule_cause cause; /* what the frames down to the first relevant one tell */
     bool unresolved; /* a frame of level 1 has no name: the key will change when symbols come */
     const struct dump_stack *stack; /* the one classified, borrowed from the dump */
 };

@@ -1,8 +1,8 @@
 /* The rule language, stall-rules(5): one action a line, then function patterns, then clauses.
  *
- *     skip       poll ppoll "-[NSLock lock]"     in libc.so system
+ *     skip       poll ppoll "-[NSLock lock]"     in libc.so system   cause lock
  *     normalise  __GI___*                        as *
- *     cause lock pthread_mutex_lock
+ *     cause      lock Mutex::lock
  */
 #include <string.h>
 
@@ -110,10 +110,10 @@ static enum st find_action(struct line *l, struct rule *rule) {
         l->file, (unsigned)l->number, (int)(w->len < 80 ? w->len : 80), w->text);
 }
 
-static enum st find_cause(struct line *l, const struct word *w, struct rule *rule) {
+static enum st find_cause(struct line *l, const struct word *w, enum rule_cause *out) {
     for (int c = CAUSE_LOCK; c < CAUSE_COUNT; c++) {
         if (is_word(w, rule_cause_text((enum rule_cause)c))) {
-            rule->cause = (enum rule_cause)c;
+            *out = (enum rule_cause)c;
             return ST_OK;
         }
     }
@@ -159,35 +159,65 @@ static enum st read_replacement(struct line *l, const struct word *words, size_t
     return rule->replacement ? ST_OK : err_nomem(l->e);
 }
 
-/* Reads the clauses that follow the patterns; *patterns_end = index of the first clause word. */
+/* `cause disk` behind the patterns of a skip, cut, prefix or keep: a second rule for the same
+ * frames. */
+static enum st read_cause(struct line *l, const struct word *words, size_t count,
+                          struct rule *rule) {
+    if (rule->kind != RULE_PLACE) {
+        return fail(l, "only skip, cut, prefix and keep take 'cause'", NULL);
+    }
+    if (count != 1) {
+        return fail(l, "'cause' needs one cause", NULL);
+    }
+    return find_cause(l, &words[0], &rule->cause);
+}
+
+/* The clauses that may follow the patterns. */
+static const struct clause {
+    const char *name, *twice;
+    enum st (*read)(struct line *l, const struct word *words, size_t count, struct rule *rule);
+} clauses[] = {
+    {"in", "'in' twice", read_images},
+    {"as", "'as' twice", read_replacement},
+    {"cause", "'cause' twice", read_cause},
+};
+enum { CLAUSES = sizeof clauses / sizeof *clauses };
+
+/* Index of the clause that the word begins, CLAUSES if none. */
+static size_t clause_of(const struct word *w) {
+    size_t c = 0;
+    while (c < CLAUSES && !is_word(w, clauses[c].name)) {
+        c++;
+    }
+    return c;
+}
+
+/* Reads the clauses; *patterns_end = index of the first word that is no pattern. */
 static enum st read_clauses(struct line *l, size_t first, size_t *patterns_end, struct rule *rule) {
     const struct word *words = l->words.data;
     size_t count = l->words.len, i = first;
-    while (i < count && !is_word(&words[i], "in") && !is_word(&words[i], "as")) {
+    bool seen[CLAUSES] = {false};
+    while (i < count && clause_of(&words[i]) == CLAUSES) {
         i++;
     }
     *patterns_end = i;
-    bool seen_in = false, seen_as = false;
     while (i < count) {
-        bool in = is_word(&words[i], "in");
-        size_t start = ++i;
-        while (i < count && !is_word(&words[i], "in") && !is_word(&words[i], "as")) {
+        size_t c = clause_of(&words[i]), start = ++i;
+        while (i < count && clause_of(&words[i]) == CLAUSES) {
             i++;
         }
-        if (in ? seen_in : seen_as) {
-            return fail(l, in ? "'in' twice" : "'as' twice", NULL);
+        if (seen[c]) {
+            return fail(l, clauses[c].twice, NULL);
         }
-        *(in ? &seen_in : &seen_as) = true;
-        enum st st = in ? read_images(l, words + start, i - start, rule)
-                        : read_replacement(l, words + start, i - start, rule);
+        seen[c] = true;
+        enum st st = clauses[c].read(l, words + start, i - start, rule);
         if (st != ST_OK) {
             return st;
         }
     }
-    if (rule->kind == RULE_NORMALISE && !seen_as) {
-        return fail(l, "'normalise' needs 'as NAME'", NULL);
-    }
-    return ST_OK;
+    return rule->kind == RULE_NORMALISE && !rule->replacement
+               ? fail(l, "'normalise' needs 'as NAME'", NULL)
+               : ST_OK;
 }
 
 static void add_canonical_pattern(struct strbuf *b, const struct pattern *p) {
@@ -211,14 +241,20 @@ static void add_canonical(struct strbuf *b, const struct rule *r) {
     strbuf_addf(b, " as %s\n", r->replacement ? r->replacement : "");
 }
 
-/* One rule per pattern of the line. */
-static enum st add_rules(struct line *l, size_t first, size_t end, struct rule *rule) {
+static enum st add_rule(struct line *l, const struct rule *rule) {
+    add_canonical(rules_canonical(l->rules), rule);
+    return rules_append(l->rules, rule) ? ST_OK : err_nomem(l->e);
+}
+
+/* One rule per pattern of the line, two where a cause is given with a place. */
+static enum st add_rules(struct line *l, size_t first, size_t end, const struct rule *rule) {
+    enum st st = ST_OK;
     if (first == end) {
         return fail(l, "no pattern", NULL);
     }
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = first; i < end && st == ST_OK; i++) {
         const struct word *w = &l->words.data[i];
-        struct rule one = *rule;
+        struct rule one = *rule, cause = *rule;
         one.unresolved = is_word(w, "unresolved");
         if (!pattern_compile(&one.function, w->text, w->len, rules_arena(l->rules))) {
             return err_nomem(l->e);
@@ -226,12 +262,17 @@ static enum st add_rules(struct line *l, size_t first, size_t end, struct rule *
         if (one.replacement && (one.unresolved || one.function.stars > 1)) {
             return fail(l, "'normalise' takes named functions, with one * at most, not", w);
         }
-        add_canonical(rules_canonical(l->rules), &one);
-        if (!rules_append(l->rules, &one)) {
-            return err_nomem(l->e);
+        if (rule->kind == RULE_PLACE && rule->cause != CAUSE_NONE) {
+            one.cause = CAUSE_NONE;
+            cause.kind = RULE_CAUSE;
+            cause.place = PLACE_KEEP;
+            cause.function = one.function;
+            cause.unresolved = one.unresolved;
+            st = add_rule(l, &cause);
         }
+        st = st == ST_OK ? add_rule(l, &one) : st;
     }
-    return ST_OK;
+    return st;
 }
 
 static enum st read_line(struct line *l, const char *s, size_t len) {
@@ -254,7 +295,7 @@ static enum st read_line(struct line *l, const char *s, size_t len) {
         if (l->words.len < 2) {
             return fail(l, "'cause' needs a cause", NULL);
         }
-        if ((st = find_cause(l, &l->words.data[first++], &rule)) != ST_OK) {
+        if ((st = find_cause(l, &l->words.data[first++], &rule.cause)) != ST_OK) {
             return st;
         }
     }

@@ -1,0 +1,380 @@
+/* Keys: the golden stacks, and what must hold whatever the rules are. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/filemap.h"
+#include "base/parse.h"
+#include "classify/fixture_dump.h"
+#include "classify/key.h"
+
+static struct rules *builtin(void) {
+    struct rules *r = NULL;
+    assert_int_equal(rules_new(&r, NULL), ST_OK);
+    assert_int_equal(rules_add_builtin(r, NULL), ST_OK);
+    return r;
+}
+
+static struct keyer *keyer_with(const struct rules *r) {
+    struct keyer *k = NULL;
+    assert_int_equal(keyer_new(&k, r, NULL), ST_OK);
+    return k;
+}
+
+/* "app!f <- libc.so!g" */
+static void add_frames(struct strbuf *b, const struct key *key) {
+    for (size_t i = 0; i < key->count; i++) {
+        strbuf_addf(b, "%s%s!%s", i ? " <- " : "", key->frames[i].info->image,
+                    key->frames[i].info->function);
+    }
+}
+
+/* --- golden stacks -------------------------------------------------------------------------------
+ */
+
+struct corpus {
+    char *text;
+    struct fixture fixture;
+    struct strbuf name, got, want;
+    struct keyer *keyer;
+    size_t checked, failed;
+};
+
+/* Puts the stack read so far to the keyer and compares. */
+static void check_stack(struct corpus *c) {
+    if (c->name.len == 0) {
+        return;
+    }
+    struct stall_key key;
+    fixture_stack(&c->fixture, 1);
+    assert_int_equal(keyer_key(c->keyer, &c->fixture.d, &key, NULL), ST_OK);
+    strbuf_clear(&c->got);
+    if (key.status == KEY_IDLE) {
+        strbuf_addstr(&c->got, "idle\n");
+        assert_int_equal(key.cause, CAUSE_IDLE);
+    } else {
+        assert_int_equal(key.status, KEY_OK);
+        const struct key *keys[] = {&key.level[0], &key.level[1], &key.action};
+        static const char *const words[] = {"level1", "level2", "action"};
+        for (size_t i = 0; i < 3; i++) {
+            if (keys[i]->count) {
+                strbuf_addf(&c->got, "%s ", words[i]);
+                add_frames(&c->got, keys[i]);
+                strbuf_addc(&c->got, '\n');
+            }
+        }
+    }
+    if (key.cause != CAUSE_NONE && key.status == KEY_OK) {
+        strbuf_addf(&c->got, "cause %s\n", rule_cause_text(key.cause));
+    }
+    c->checked++;
+    if (strcmp(strbuf_cstr(&c->got), strbuf_cstr(&c->want)) != 0) {
+        print_error("stack %s\nwanted:\n%sgot:\n%s", strbuf_cstr(&c->name), strbuf_cstr(&c->want),
+                    strbuf_cstr(&c->got));
+        c->failed++;
+    }
+}
+
+static void begin_stack(struct corpus *c, const char *name) {
+    check_stack(c);
+    memset(&c->fixture, 0, sizeof c->fixture);
+    strbuf_clear(&c->name);
+    strbuf_clear(&c->want);
+    strbuf_addstr(&c->name, name);
+}
+
+/* "* image   function": image and function are cut out of the line in place. */
+static void read_frame(struct corpus *c, char *line) {
+    char *image = line + 2, *end = strchr(image, ' ');
+    uint64_t offset = 0;
+    assert_non_null(end);
+    *end = 0;
+    char *function = end + 1 + strspn(end + 1, " ");
+    if (strncmp(function, "?+", 2) == 0) {
+        assert_true(parse_hex(function + 2, strlen(function + 2), &offset));
+        function = NULL;
+    }
+    fixture_frame(&c->fixture, image, line[0] == '*', function, offset);
+}
+
+static void check_corpus(const char *path) {
+    struct filemap m = {0};
+    struct corpus c = {0};
+    struct rules *rules = builtin();
+    assert_int_equal(filemap_open(&m, path, 0, NULL), ST_OK);
+    c.text = malloc(m.size + 1);
+    assert_non_null(c.text);
+    memcpy(c.text, m.data, m.size);
+    c.text[m.size] = 0;
+    c.keyer = keyer_with(rules);
+    for (char *line = c.text, *next; *line; line = next) {
+        next = strchr(line, '\n');
+        assert_non_null(next);
+        *next++ = 0;
+        if (strncmp(line, "stack ", 6) == 0) {
+            begin_stack(&c, line + 6);
+        } else if (line[0] == '*' || line[0] == ' ') {
+            read_frame(&c, line);
+        } else if (*line) {
+            strbuf_addf(&c.want, "%s\n", line);
+        }
+    }
+    check_stack(&c);
+    keyer_free(c.keyer);
+    rules_free(rules);
+    filemap_release(&m);
+    strbuf_release(&c.name);
+    strbuf_release(&c.got);
+    strbuf_release(&c.want);
+    free(c.text);
+    assert_int_equal(c.failed, 0);
+    assert_true(c.checked >= 10);
+}
+
+static void the_built_in_rules_make_the_golden_keys_of_darwin(void **state) {
+    (void)state;
+    check_corpus("testdata/stacks/darwin.stacks");
+}
+
+static void the_built_in_rules_make_the_golden_keys_of_linux(void **state) {
+    (void)state;
+    check_corpus("testdata/stacks/linux.stacks");
+}
+
+/* --- what holds for every rule set
+ * ----------------------------------------------------------------- */
+
+/* The id of a level's key of a dump. */
+static void id_of(struct keyer *k, const struct dump *d, int level, char id[KEY_ID_SIZE]) {
+    struct stall_key key;
+    struct strbuf b = {0};
+    assert_int_equal(keyer_key(k, d, &key, NULL), ST_OK);
+    key_text(&key.level[level - 1], &b);
+    key_id((char)('0' + level), strbuf_cstr(&b), b.len, id);
+    strbuf_release(&b);
+}
+
+#define NAMES(f, count, ...)                                                                       \
+    fixture_names(f, (const char *const[]){__VA_ARGS__},                                           \
+                  sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), count)
+
+static void ids_do_not_change_with_the_load_address(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"format\":\"stall-dump/"
+        "1\",\"id\":\"a\",\"images\":[{\"build_id\":\"abcd\",\"name\":\"shop\",\"load\":%llu,"
+        "\"size\":65536,\"in_app\":true}],\"threads\":[{\"id\":1,\"main\":true,\"frames\":[%llu,%"
+        "llu]}]}";
+    struct rules *r = builtin();
+    struct keyer *k = keyer_with(r);
+    char ids[3][KEY_ID_SIZE];
+    static const unsigned long long loads[] = {0x10000, 0x7f5500000000, 0x7f5500000000};
+    for (int i = 0; i < 3; i++) {
+        char json[512];
+        struct dump d;
+        unsigned long long load = loads[i];
+        /* The third differs in a frame. */
+        snprintf(json, sizeof json, text, load, load + 0x400, load + (i == 2 ? 0x900 : 0x800));
+        assert_int_equal(dump_parse(&d, json, strlen(json), NULL), ST_OK);
+        id_of(k, &d, 1, ids[i]);
+        dump_release(&d);
+    }
+    assert_string_equal(ids[0], ids[1]);
+    assert_string_not_equal(ids[1], ids[2]);
+    keyer_free(k);
+    rules_free(r);
+}
+
+static void ids_do_not_change_with_lines_offsets_or_what_compilers_append(void **state) {
+    (void)state;
+    struct rules *r = builtin();
+    struct keyer *k = keyer_with(r);
+    char ids[2][KEY_ID_SIZE];
+    struct fixture a = {0}, b = {0};
+    NAMES(&a, 1, "shop::load(int)", "shop::start()::{lambda()#1}::operator()() const", "main");
+    fixture_frame(&b, "Shop", true, "shop::load(int) [clone .constprop.0]", 0x9990);
+    fixture_frame(&b, "Shop", true, "shop::start()::{lambda()#4}::operator()() const", 0x7770);
+    fixture_frame(&b, "Shop", true, "main", 0x10);
+    fixture_stack(&b, 7);
+    b.lines[0].line = 4711;
+    id_of(k, &a.d, 1, ids[0]);
+    id_of(k, &b.d, 1, ids[1]);
+    assert_string_equal(ids[0], ids[1]);
+    keyer_free(k);
+    rules_free(r);
+}
+
+/* Ids are stored by people and their tools: these must never change without a new rules hash. */
+static void ids_are_these(void **state) {
+    (void)state;
+    char id[KEY_ID_SIZE];
+    static const char text[] = "app\tdraw\n";
+    key_id('1', text, sizeof text - 1, id);
+    assert_string_equal(id, "d9da0273d7b4");
+    key_id('2', text, sizeof text - 1, id);
+    assert_string_equal(id, "c6c7e934c8e7");
+}
+
+static void samples_vote_by_their_innermost_relevant_function(void **state) {
+    (void)state;
+    struct rules *r = builtin();
+    struct keyer *k = keyer_with(r);
+    struct fixture f = {0};
+    struct stall_key key;
+    NAMES(&f, 5, "!read", "parse", "load", "main");
+    NAMES(&f, 4, "!memcpy", "draw", "show", "main");
+    NAMES(&f, 3, "!malloc", "draw", "animate", "main");
+    f.d.heaviest = 0; /* the device saw three stacks with 5, 4 and 3 samples */
+    assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
+    assert_string_equal(key.level[0].frames[0].info->function, "draw");
+    assert_string_equal(key.level[0].frames[1].info->function, "show");
+    keyer_free(k);
+    rules_free(r);
+}
+
+static void idle_samples_do_not_vote(void **state) {
+    (void)state;
+    struct rules *r = builtin();
+    struct keyer *k = keyer_with(r);
+    struct fixture f = {0};
+    struct stall_key key;
+    NAMES(&f, 19, "!__poll", "!g_main_loop_run", "main");
+    NAMES(&f, 1, "!read", "parse", "main");
+    assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
+    assert_int_equal(key.status, KEY_OK);
+    assert_string_equal(key.level[0].frames[0].info->function, "parse");
+    keyer_free(k);
+    rules_free(r);
+}
+
+static void without_rules_the_innermost_frames_are_the_key_as_they_are(void **state) {
+    (void)state;
+    struct keyer *k = keyer_with(NULL);
+    struct fixture f = {0};
+    struct stall_key key;
+    struct strbuf b = {0};
+    NAMES(&f, 9, "other", "main");
+    NAMES(&f, 1, "!__poll", "!__poll", "shop::wait(int)", "shop::wait(int)", "main");
+    f.d.heaviest = 1; /* the device's choice stands */
+    assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
+    add_frames(&b, &key.level[0]);
+    assert_string_equal(strbuf_cstr(&b), "libsys.so!__poll <- libsys.so!__poll");
+    strbuf_clear(&b);
+    add_frames(&b, &key.level[1]);
+    assert_string_equal(strbuf_cstr(&b),
+                        "libsys.so!__poll <- libsys.so!__poll <- Shop!shop::wait(int) <- "
+                        "Shop!shop::wait(int)");
+    strbuf_release(&b);
+    keyer_free(k);
+}
+
+static void a_dump_without_frames_has_no_key(void **state) {
+    (void)state;
+    struct rules *r = builtin();
+    struct keyer *k = keyer_with(r);
+    struct fixture f = {0};
+    struct stall_key key;
+    f.d.heaviest = -1;
+    assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
+    assert_int_equal(key.status, KEY_NO_STACK);
+    keyer_free(k);
+    rules_free(r);
+}
+
+static void user_rules_go_before_the_built_in_ones(void **state) {
+    (void)state;
+    static const char text[] = "skip draw\nkeep read\nnormalise v?_* as *\nin-app * in libsys.so\n";
+    struct rules *r = NULL;
+    assert_int_equal(rules_new(&r, NULL), ST_OK);
+    assert_int_equal(rules_add(r, "mine", text, strlen(text), NULL), ST_OK);
+    assert_int_equal(rules_add_builtin(r, NULL), ST_OK);
+    struct keyer *k = keyer_with(r);
+    struct fixture f = {0};
+    struct stall_key key;
+    struct strbuf b = {0};
+    NAMES(&f, 1, "draw", "!read", "v2_load", "main");
+    assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
+    add_frames(&b, &key.level[0]);
+    assert_string_equal(strbuf_cstr(&b), "app!read <- app!load");
+    strbuf_release(&b);
+    keyer_free(k);
+    rules_free(r);
+}
+
+static void a_long_function_is_cut_and_stays_itself(void **state) {
+    (void)state;
+    struct rules *r = builtin();
+    struct keyer *k = keyer_with(r);
+    enum { LONG = 5000 };
+    char *names[2];
+    char ids[2][KEY_ID_SIZE];
+    for (int i = 0; i < 2; i++) {
+        struct fixture *f = calloc(1, sizeof *f);
+        names[i] = malloc(LONG + 1);
+        assert_true(f && names[i]);
+        memset(names[i], 'a', LONG);
+        names[i][LONG - 1] = (char)('a' + i); /* they differ behind the cut */
+        names[i][LONG] = 0;
+        fixture_frame(f, "Shop", true, names[i], 0);
+        fixture_stack(f, 1);
+        struct stall_key key;
+        assert_int_equal(keyer_key(k, &f->d, &key, NULL), ST_OK);
+        assert_true(strlen(key.level[0].frames[0].info->function) <= KEY_FUNCTION_MAX);
+        id_of(k, &f->d, 1, ids[i]);
+        free(f);
+    }
+    assert_string_not_equal(ids[0], ids[1]);
+    free(names[0]);
+    free(names[1]);
+    keyer_free(k);
+    rules_free(r);
+}
+
+static void names_from_the_device_serve_raw_dumps(void **state) {
+    (void)state;
+    static const char json[] =
+        "{\"format\":\"stall-dump/"
+        "1\",\"id\":\"a\",\"images\":[{\"build_id\":\"abcd\",\"name\":\"shop\",\"load\":65536,"
+        "\"size\":65536,\"in_app\":true},{\"build_id\":\"abce\",\"name\":\"libc.so.6\",\"load\":"
+        "1048576,\"size\":65536}],"
+        "\"names\":{\"1048580\":[\"fsync\",4]},"
+        "\"threads\":[{\"id\":1,\"main\":true,\"frames\":[1048580,65792]}]}";
+    struct rules *r = builtin();
+    struct keyer *k = keyer_with(r);
+    struct dump d;
+    struct stall_key key;
+    struct strbuf b = {0};
+    assert_int_equal(dump_parse(&d, json, strlen(json), NULL), ST_OK);
+    assert_int_equal(keyer_key(k, &d, &key, NULL), ST_OK);
+    add_frames(&b, &key.level[0]);
+    assert_string_equal(strbuf_cstr(&b), "abcd!+0xff"); /* a return address: one byte before it */
+    assert_int_equal(key.cause, CAUSE_DISK);
+    assert_true(key.unresolved);
+    strbuf_release(&b);
+    dump_release(&d);
+    keyer_free(k);
+    rules_free(r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_built_in_rules_make_the_golden_keys_of_darwin),
+        cmocka_unit_test(the_built_in_rules_make_the_golden_keys_of_linux),
+        cmocka_unit_test(ids_do_not_change_with_the_load_address),
+        cmocka_unit_test(ids_do_not_change_with_lines_offsets_or_what_compilers_append),
+        cmocka_unit_test(ids_are_these),
+        cmocka_unit_test(samples_vote_by_their_innermost_relevant_function),
+        cmocka_unit_test(idle_samples_do_not_vote),
+        cmocka_unit_test(without_rules_the_innermost_frames_are_the_key_as_they_are),
+        cmocka_unit_test(a_dump_without_frames_has_no_key),
+        cmocka_unit_test(user_rules_go_before_the_built_in_ones),
+        cmocka_unit_test(a_long_function_is_cut_and_stays_itself),
+        cmocka_unit_test(names_from_the_device_serve_raw_dumps),
+    };
+    return cmocka_run_group_tests_name("key", tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+/* The rule language and the rule set. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "classify/rules.h"
+
+static struct rules *rules_of(const char *text) {
+    struct rules *r = NULL;
+    struct err e = {0};
+    assert_int_equal(rules_new(&r, &e), ST_OK);
+    if (rules_add(r, "test.rules", text, strlen(text), &e) != ST_OK) {
+        print_error("%s\n", e.text);
+        fail();
+    }
+    return r;
+}
+
+static const struct rule *match(const struct rules *r, enum rule_kind kind, const char *function,
+                                const char *image, bool in_app) {
+    struct rule_subject s = {.function = function,
+                             .function_len = function ? strlen(function) : 0,
+                             .image = image,
+                             .image_len = strlen(image),
+                             .in_app = in_app};
+    return rules_match(r, kind, &s);
+}
+
+/* Line of the rule that decides, 0 = none. */
+static unsigned line_of(const struct rules *r, enum rule_kind kind, const char *function,
+                        const char *image, bool in_app) {
+    const struct rule *rule = match(r, kind, function, image, in_app);
+    return rule ? rule->line : 0;
+}
+
+static void the_first_rule_that_matches_decides(void **state) {
+    (void)state;
+    struct rules *r = rules_of("skip poll*\n"
+                               "keep poll\n"
+                               "# a comment\n"
+                               "\n"
+                               "cut  main   # another\n"
+                               "keep ma*\n"
+                               "prefix qsort\n");
+    assert_int_equal(line_of(r, RULE_PLACE, "poll", "libc.so", false), 1);
+    assert_int_equal(match(r, RULE_PLACE, "poll", "libc.so", false)->place, PLACE_SKIP);
+    assert_int_equal(line_of(r, RULE_PLACE, "main", "x", true), 5);
+    assert_int_equal(line_of(r, RULE_PLACE, "malloc", "x", true), 6);
+    assert_int_equal(match(r, RULE_PLACE, "qsort", "x", true)->place, PLACE_PREFIX);
+    assert_null(match(r, RULE_PLACE, "other", "x", true));
+    assert_null(match(r, RULE_CAUSE, "poll", "x", true));
+    assert_string_equal(rules_at(r, 0)->file, "test.rules");
+    assert_int_equal(rules_count(r), 5);
+    rules_free(r);
+}
+
+static void an_exact_name_and_a_glob_are_ranked_by_line(void **state) {
+    (void)state;
+    struct rules *r = rules_of("keep poll in a.so\n"
+                               "skip poll in b.so\n"
+                               "cut  p*\n"
+                               "skip poll\n");
+    assert_int_equal(line_of(r, RULE_PLACE, "poll", "a.so", false), 1);
+    assert_int_equal(line_of(r, RULE_PLACE, "poll", "b.so", false), 2);
+    assert_int_equal(line_of(r, RULE_PLACE, "poll", "c.so", false), 3);
+    rules_free(r);
+}
+
+static void rules_are_limited_to_images_or_sides(void **state) {
+    (void)state;
+    struct rules *r = rules_of("skip read in libc.so libc-*.so\n"
+                               "skip write in system\n"
+                               "skip draw in app\n"
+                               "skip send in libc.so system\n"
+                               "skip unresolved in libc.so\n");
+    assert_int_equal(line_of(r, RULE_PLACE, "read", "libc.so", false), 1);
+    assert_int_equal(line_of(r, RULE_PLACE, "read", "libc-static.so", true), 1);
+    assert_int_equal(line_of(r, RULE_PLACE, "read", "Shop", false), 0);
+    assert_int_equal(line_of(r, RULE_PLACE, "write", "x", false), 2);
+    assert_int_equal(line_of(r, RULE_PLACE, "write", "x", true), 0);
+    assert_int_equal(line_of(r, RULE_PLACE, "draw", "x", true), 3);
+    assert_int_equal(line_of(r, RULE_PLACE, "draw", "x", false), 0);
+    assert_int_equal(line_of(r, RULE_PLACE, "send", "libc.so", false), 4);
+    assert_int_equal(line_of(r, RULE_PLACE, "send", "libc.so", true), 0);
+    assert_int_equal(line_of(r, RULE_PLACE, "send", "x", false), 0);
+    assert_int_equal(line_of(r, RULE_PLACE, NULL, "libc.so", false), 5);
+    assert_int_equal(line_of(r, RULE_PLACE, NULL, "x", false), 0);
+    assert_int_equal(line_of(r, RULE_PLACE, "unresolved", "libc.so", false), 0);
+    rules_free(r);
+}
+
+static void quotes_hold_spaces_and_keywords(void **state) {
+    (void)state;
+    struct rules *r = rules_of(
+        "skip \"-[NSLock lock]\" \"in\" \"unresolved\" \"a\\\"b\" in \"app\" \"My App\"\n");
+    assert_int_equal(rules_count(r), 4);
+    assert_int_equal(line_of(r, RULE_PLACE, "-[NSLock lock]", "app", false), 1);
+    assert_int_equal(line_of(r, RULE_PLACE, "in", "My App", false), 1);
+    assert_int_equal(line_of(r, RULE_PLACE, "unresolved", "app", false), 1);
+    assert_int_equal(line_of(r, RULE_PLACE, "a\"b", "app", false), 1);
+    assert_int_equal(line_of(r, RULE_PLACE, NULL, "app", false), 0);
+    assert_int_equal(line_of(r, RULE_PLACE, "in", "other", true), 0);
+    rules_free(r);
+}
+
+static void every_kind_carries_what_it_decides(void **state) {
+    (void)state;
+    struct rules *r = rules_of("in-app * in libshop*.so\n"
+                               "not-in-app Vendor::*\n"
+                               "normalise __GI___* as *\n"
+                               "normalise old_name as new_name in app\n"
+                               "cause lock pthread_mutex_lock\n"
+                               "cause disk fsync\n"
+                               "skip usleep in libc.so cause sleep\n");
+    assert_true(match(r, RULE_IN_APP, "f", "libshopcore.so", false)->in_app);
+    assert_false(match(r, RULE_IN_APP, "Vendor::f", "Shop", true)->in_app);
+    assert_string_equal(match(r, RULE_NORMALISE, "__GI___poll", "libc.so", false)->replacement,
+                        "*");
+    assert_string_equal(match(r, RULE_NORMALISE, "old_name", "Shop", true)->replacement,
+                        "new_name");
+    assert_int_equal(match(r, RULE_CAUSE, "pthread_mutex_lock", "x", false)->cause, CAUSE_LOCK);
+    assert_int_equal(match(r, RULE_CAUSE, "fsync", "x", false)->cause, CAUSE_DISK);
+    assert_int_equal(match(r, RULE_CAUSE, "usleep", "libc.so", false)->cause, CAUSE_SLEEP);
+    assert_int_equal(match(r, RULE_PLACE, "usleep", "libc.so", false)->place, PLACE_SKIP);
+    assert_null(match(r, RULE_CAUSE, "usleep", "x", false));
+    assert_string_equal(rule_cause_text(CAUSE_DISK), "disk");
+    rules_free(r);
+}
+
+static void a_bad_line_is_refused_with_file_and_line(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *error;
+    } rows[] = {
+        {"skip a\nskp b\n", "test.rules:2: unknown action 'skp'"},
+        {"skip\n", "test.rules:1: no pattern"},
+        {"skip in libc.so\n", "test.rules:1: no pattern"},
+        {"skip a in\n", "test.rules:1: 'in' needs an image"},
+        {"skip a in b in c\n", "test.rules:1: 'in' twice"},
+        {"skip a in app system\n", "test.rules:1: 'app' and 'system' exclude each other"},
+        {"skip a as b\n", "test.rules:1: only 'normalise' takes 'as'"},
+        {"normalise a\n", "test.rules:1: 'normalise' needs 'as NAME'"},
+        {"normalise a as\n", "test.rules:1: 'as' needs one name"},
+        {"normalise a as b c\n", "test.rules:1: 'as' needs one name"},
+        {"normalise a*b* as c\n",
+         "test.rules:1: 'normalise' takes named functions, with one * at most, not 'a*b*'"},
+        {"normalise unresolved as c\n", "test.rules:1: 'normalise' takes named functions"},
+        {"cause\n", "test.rules:1: 'cause' needs a cause"},
+        {"skip a cause\n", "test.rules:1: 'cause' needs one cause"},
+        {"skip a cause lock disk\n", "test.rules:1: 'cause' needs one cause"},
+        {"skip a cause lunch\n", "test.rules:1: unknown cause"},
+        {"in-app a cause lock\n", "test.rules:1: only skip, cut, prefix and keep take 'cause'"},
+        {"skip a cause lock cause disk\n", "test.rules:1: 'cause' twice"},
+        {"cause lunch a\n", "test.rules:1: unknown cause"},
+        {"cause lock\n", "test.rules:1: no pattern"},
+        {"skip \"a b\n", "test.rules:1: a quote is not closed"},
+        {"skip \"\"\n", "test.rules:1: an empty pattern"},
+        {"skip a\xff\n", "test.rules:1: not UTF-8 text"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rules *r = NULL;
+        struct err e = {0};
+        assert_int_equal(rules_new(&r, &e), ST_OK);
+        assert_int_equal(rules_add(r, "test.rules", rows[i].text, strlen(rows[i].text), &e),
+                         ST_ERR);
+        if (strncmp(e.text, rows[i].error, strlen(rows[i].error)) != 0) {
+            fail_msg("'%s' is not '%s…'", e.text, rows[i].error);
+        }
+        rules_free(r);
+    }
+}
+
+static void the_hash_is_of_what_rules_decide(void **state) {
+    (void)state;
+    struct rules *a = rules_of("skip poll in libc.so\n");
+    struct rules *b = rules_of("# comment\n\n  skip   \"poll\"\tin libc.so # x\r\n");
+    struct rules *c = rules_of("skip poll in libc.so.6\n");
+    struct rules *d = rules_of("keep poll in libc.so\n");
+    struct rules *f = rules_of("skip \"po\\*l\" in libc.so\n");
+    struct rules *g = rules_of("skip po*l in libc.so\n");
+    assert_int_equal(rules_hash(a), rules_hash(b));
+    assert_int_not_equal(rules_hash(a), rules_hash(c));
+    assert_int_not_equal(rules_hash(a), rules_hash(d));
+    assert_int_not_equal(rules_hash(f), rules_hash(g));
+    rules_free(a);
+    rules_free(b);
+    rules_free(c);
+    rules_free(d);
+    rules_free(f);
+    rules_free(g);
+}
+
+static void the_built_in_rules_load(void **state) {
+    (void)state;
+    struct rules *r = NULL;
+    struct err e = {0};
+    assert_int_equal(rules_new(&r, &e), ST_OK);
+    if (rules_add_builtin(r, &e) != ST_OK) {
+        fail_msg("%s", e.text);
+    }
+    assert_true(rules_count(r) > 800);
+    assert_int_equal(match(r, RULE_PLACE, "main", "Shop", true)->place, PLACE_CUT);
+    assert_int_equal(match(r, RULE_PLACE, "read", "libc.so", false)->place, PLACE_SKIP);
+    assert_null(match(r, RULE_PLACE, "read", "Shop", true));
+    rules_free(r);
+}
+
+/* A rule behind one with the same pattern, kind and images can never decide: a slip of the pen. */
+static void no_built_in_rule_is_written_twice(void **state) {
+    (void)state;
+    struct rules *r = NULL;
+    assert_int_equal(rules_new(&r, NULL), ST_OK);
+    assert_int_equal(rules_add_builtin(r, NULL), ST_OK);
+    size_t twice = 0;
+    for (size_t i = 0; i < rules_count(r); i++) {
+        const struct rule *rule = rules_at(r, i);
+        if (rule->unresolved || !rule->function.exact || rule->image_count) {
+            continue;
+        }
+        const struct rule *first =
+            match(r, rule->kind, rule->function.text, "libsome.so", rule->only_app);
+        if (first != rule) {
+            print_error("%s:%u: '%s' never decides: %s:%u does\n", rule->file, (unsigned)rule->line,
+                        rule->function.text, first->file, (unsigned)first->line);
+            twice++;
+        }
+    }
+    rules_free(r);
+    assert_int_equal(twice, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_rule_that_matches_decides),
+        cmocka_unit_test(an_exact_name_and_a_glob_are_ranked_by_line),
+        cmocka_unit_test(rules_are_limited_to_images_or_sides),
+        cmocka_unit_test(quotes_hold_spaces_and_keywords),
+        cmocka_unit_test(every_kind_carries_what_it_decides),
+        cmocka_unit_test(a_bad_line_is_refused_with_file_and_line),
+        cmocka_unit_test(the_hash_is_of_what_rules_decide),
+        cmocka_unit_test(the_built_in_rules_load),
+        cmocka_unit_test(no_built_in_rule_is_written_twice),
+    };
+    return cmocka_run_group_tests_name("rules", tests, NULL, NULL);
+}

@@ -253,6 +253,7 @@ int cli_next(struct cli_parser *p) {
         p->operands[p->operand_count++] = arg;
         p->next++;
     }
+    p->operands[p->operand_count] = NULL; /* at most argv[argc], which is NULL already */
     return CLI_END;
 }
 

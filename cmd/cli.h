@@ -51,7 +51,7 @@ struct cli_parser {
     int next;            /* index into argv */
     const char *letters; /* rest of a group of letters */
     const char *value;   /* of the option that cli_next returned; NULL for a flag */
-    char **operands;     /* after CLI_END: borrowed from argv, in order */
+    char **operands;     /* after CLI_END: borrowed from argv, in order, NULL behind the last */
     size_t operand_count;
     int status; /* after CLI_EXIT: what main returns (0 after --help, 2 after a mistake) */
 };

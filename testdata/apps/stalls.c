@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "loop.h"
+#include "stallrec.h"
 
 enum { TICK_MS = 40, HEALTHY_TICKS = 25, WORKERS = 3, VIEW_DEPTH = 120 };
 
@@ -330,8 +331,49 @@ OWN_FRAME static void on_event(struct loop *loop) {
     healthy_ticks = 0;
 }
 
+/* --- the recorder built in
+ * ------------------------------------------------------------------------ */
+
+static struct stallrec_loop *watched;
+
+static void before_wait(void) {
+    stallrec_loop_sleep(watched);
+}
+
+static void after_wait(void) {
+    stallrec_loop_wake(watched);
+}
+
+static void say_written(void *unused, const char *path) {
+    (void)unused;
+    printf("wrote %s\n", path);
+}
+
+static struct stallrec *start_recorder(const char *directory, long threshold_ms) {
+    struct stallrec_config config;
+    struct stallrec *recorder;
+    stallrec_config_init(&config, sizeof config);
+    config.directory = directory;
+    config.app_id = "com.example.shop";
+    config.app_version = "1.0";
+    config.callbacks.dump_written = say_written;
+    if (threshold_ms) {
+        config.threshold_ms = (uint32_t)threshold_ms;
+    }
+    enum stallrec_error error = stallrec_start(&recorder, &config);
+    if (error != STALLREC_OK) {
+        fprintf(stderr, "stalls: %s: %s\n", directory, stallrec_error_text(error));
+        exit(1);
+    }
+    watched = stallrec_main_loop(recorder);
+    return recorder;
+}
+
+/* --- command line
+ * ---------------------------------------------------------------------------------- */
+
 static int usage(FILE *to) {
-    fputs("usage: stalls [--ms MS] [--only NAME[,NAME]...]\n"
+    fputs("usage: stalls [--ms MS] [--only NAME[,NAME]...] [--hooks DIR [--threshold MS]]\n"
           "Stalls once in each way, a healthy second apart: ",
           to);
     for (unsigned i = 0; i < ACTIONS; i++) {
@@ -362,23 +404,36 @@ static bool choose(const char *names) {
     return true;
 }
 
+/* Milliseconds, 1 to 600000; 0 = something else. */
+static long milliseconds(const char *text) {
+    char *end;
+    long ms = strtol(text, &end, 10);
+    return *end || ms < 1 || ms > 600000 ? 0 : ms;
+}
+
 int main(int argc, char **argv) {
+    const char *hooks = NULL;
+    long threshold_ms = 0;
     for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!strcmp(argv[i], "--help")) {
             return usage(stdout);
-        } else if (!strcmp(argv[i], "--ms") && i + 1 < argc) {
-            char *end;
-            stall_ms = strtol(argv[++i], &end, 10);
-            if (*end || stall_ms < 1 || stall_ms > 600000) {
-                return usage(stderr);
-            }
-        } else if (!strcmp(argv[i], "--only") && i + 1 < argc) {
-            if (!choose(argv[++i])) {
+        } else if (!value) {
+            return usage(stderr);
+        } else if (!strcmp(argv[i], "--ms") && milliseconds(value)) {
+            stall_ms = milliseconds(value);
+        } else if (!strcmp(argv[i], "--only")) {
+            if (!choose(value)) {
                 return 2;
             }
+        } else if (!strcmp(argv[i], "--hooks")) {
+            hooks = value;
+        } else if (!strcmp(argv[i], "--threshold") && milliseconds(value)) {
+            threshold_ms = milliseconds(value);
         } else {
             return usage(stderr);
         }
+        i++;
     }
     if (pipe(reply_fds) != 0) {
         die("pipe");
@@ -391,6 +446,8 @@ int main(int argc, char **argv) {
     app_loop.on_tick = on_tick;
     app_loop.on_event = on_event;
     loop_open(&app_loop, TICK_MS);
-    loop_run(&app_loop, NULL, NULL);
+    struct stallrec *recorder = hooks ? start_recorder(hooks, threshold_ms) : NULL;
+    loop_run(&app_loop, hooks ? before_wait : NULL, hooks ? after_wait : NULL);
+    stallrec_stop(recorder);
     return 0;
 }

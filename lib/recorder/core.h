@@ -9,7 +9,6 @@
  *         …encode and write dump…                       // dump_json.h, dumpfile.h
  *         rec_core_release(core, dump);
  *     }
- *     rec_core_wait_begin(core, now);
  *     rec_loop_wait(&poll, core, next);                 // until next, or the loop or a stop needs
  * it
  *
@@ -63,7 +62,7 @@ void rec_core_activity(struct rec_core *core, uint32_t activity, uint64_t at_ns)
 uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns);
 
 /* The monitor was busy with its own work (writing, callbacks, captures) until now_ns and begins to
- * wait only now: being late by that is no gap. */
+ * wait only now: being late by that is no gap. Called by rec_loop_wait. */
 void rec_core_wait_begin(struct rec_core *core, uint64_t now_ns);
 
 /* Is a stall open? While it is, the monitor asks the loop to tell its end (loop.h). */

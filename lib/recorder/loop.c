@@ -61,8 +61,9 @@ static bool ask(struct stallrec_loop *loop, uint32_t wanted) {
     return true;
 }
 
-void rec_loop_wait(struct rec_loop_poll *poll, const struct rec_core *core, uint64_t until_ns) {
+void rec_loop_wait(struct rec_loop_poll *poll, struct rec_core *core, uint64_t until_ns) {
     struct stallrec_loop *loop = poll->loop;
+    rec_core_wait_begin(core, stallrec_clock_ns());
     uint32_t wanted = 0;
     if (rec_core_busy_since(core) == 0) {
         wanted = STALLREC_NOTIFY_BUSY_;

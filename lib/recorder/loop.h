@@ -32,7 +32,7 @@ bool rec_loop_still_busy(const struct stallrec_loop *loop, uint64_t since_ns);
 
 /* Waits until until_ns (REC_NEVER = no limit), an edge that matters to the core, or
  * rec_loop_interrupt. Returns at once if one came since the last poll. */
-void rec_loop_wait(struct rec_loop_poll *poll, const struct rec_core *core, uint64_t until_ns);
+void rec_loop_wait(struct rec_loop_poll *poll, struct rec_core *core, uint64_t until_ns);
 
 /* Makes rec_loop_wait return, now or the next time. Any thread; not from a signal handler. The
  * caller's message must be written before. */

@@ -237,7 +237,6 @@ static void *monitor(void *arg) {
         while ((dump = rec_core_closed(f->core)) != NULL) {
             rec_core_release(f->core, dump);
         }
-        rec_core_wait_begin(f->core, stallrec_clock_ns());
         rec_loop_wait(&f->poll, f->core, next);
         f->rounds++;
     }

@@ -14,7 +14,6 @@ enum {
     FUNCTIONS = 512,
     NAME = 48,
     LINE = 1024,
-    STEPS = 1 << 20,
     OWNERS = 16, /* more than the core has dumps */
     FUNCTION_SIZE = 0x1000
 };
@@ -47,7 +46,7 @@ struct replay {
     uint64_t now;                      /* ns */
     uint64_t next;                     /* when the core wants to be stepped */
     uint64_t frozen_until;
-    uint32_t steps;
+    uint64_t steps;
     uint32_t random;
     uint32_t stalls; /* begun */
     struct {
@@ -395,7 +394,7 @@ static void tell_changes(struct replay *r, const struct rec_totals *before) {
 }
 
 static bool step(struct replay *r) {
-    if (++r->steps > STEPS) {
+    if (++r->steps > r->sink->steps_max && r->sink->steps_max != 0) {
         return fail(r, "the trace is too long");
     }
     struct rec_totals before = rec_core_totals(r->core);

@@ -41,9 +41,10 @@ struct rec_replay_sink {
     /* A dump as it would be written. May be NULL. */
     void (*dump)(void *ctx, const struct rec_dump *dump);
     void *ctx;
+    uint64_t steps_max; /* of the core, before the trace is refused as too long; 0 = no limit */
 };
 
-/* Runs the trace. False: it is not one, or too long (2^20 steps); message says why, with the line.
+/* Runs the trace. False: it is not one, or too long; message says why, with the line.
  * Allocates one block; no global state. */
 bool rec_replay(const char *text, size_t len, const struct rec_replay_sink *sink, char *message,
                 size_t message_size);

@@ -13,3 +13,7 @@ PRELOAD_LDFLAGS := -Wl,--version-script=lib/recorder/preload.map
 $(foreach f,$(filter-out unwind_test,$(notdir $(basename $(wildcard lib/recorder/*_test.c)))),$(eval REC_CFLAGS_$(f) += -Ilib $$(DEP_CFLAGS)))
 # Written after the stall, and not often: small counts more than fast.
 REC_CFLAGS_dump_json := -Os
+# Tests of the unwinder need frames of a size that only run time tells.
+REC_CFLAGS_unwind_test += -Wno-alloca
+REC_CFLAGS_capture_linux_test += -Wno-alloca -fno-builtin
+REC_LIBS_capture_linux_test := -ldl

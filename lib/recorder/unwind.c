@@ -424,6 +424,95 @@ static struct rule frame_rule_async(struct unwinder *u, uint64_t pc, bool *exact
     return rule;
 }
 
+/* Fills frames from the one that *now describes, until the end. */
+static size_t walk_async(struct unwinder *u, struct cfi_registers *now, bool exact,
+                         const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
+                         enum unwind_end *end) {
+    for (size_t n = 0; n < max;) {
+        uint64_t pc = now->value[CFI_PC], address;
+        struct rule rule = frame_rule_async(u, pc, &exact, &address);
+        frames[n].pc = pc;
+        frames[n].sp = now->value[CFI_RSP];
+        frames[n].exact = exact;
+        frames[n].function = rule.back == UNKNOWN_BACK ? 0 : address - rule.back;
+        n++;
+        if (!step_async(u, address, &rule, stack, now, &exact, end)) {
+            return n;
+        }
+    }
+    *end = UNWIND_FULL;
+    return max;
+}
+
+enum { CALLERS_MAX = 16 };
+
+/* Places in the stack that hold a return address behind a direct call of `function`. */
+struct callers {
+    uint64_t function, from;
+    const struct cfi_stack *stack;
+    uint64_t place[CALLERS_MAX]; /* ascending: innermost first */
+    unsigned count;
+    bool too_many;
+};
+
+static void find_callers_async(void *arg, const struct cfi_module *module) {
+    struct callers *c = arg;
+    uint64_t pc, target;
+    for (uint64_t at = c->from; cfi_load_async(c->stack, at, &pc); at += 8) {
+        if (prologue_call_before_async(module, pc, &target) != PROLOGUE_DIRECT_CALL ||
+            target != c->function) {
+            continue;
+        }
+        if (c->count == CALLERS_MAX) {
+            c->too_many = true;
+            return;
+        }
+        c->place[c->count++] = at;
+    }
+}
+
+/* True when every place was used by the walk as the return address of a frame of the function. */
+static bool all_used_async(const struct callers *c, const struct unwind_frame *frames, size_t n) {
+    for (unsigned i = 0; i < c->count; i++) {
+        size_t m = 1;
+        while (m < n &&
+               !(frames[m].sp == c->place[i] + 8 && frames[m - 1].function == c->function)) {
+            m++;
+        }
+        if (m >= n) {
+            return false;
+        }
+    }
+    return !c->too_many;
+}
+
+/* The last resort where a frame is addressed through an rbp that is not known: its return address
+ * must lie behind a direct call of its function. If a walk from the innermost such place reaches
+ * the stack's end, and goes through all the others (they are recursion then), that place is the
+ * one; if not, some are left over from earlier calls, and nothing is guessed. Frame 0 is the frame.
+ */
+static size_t walk_from_caller_async(struct unwinder *u, const struct cfi_registers *regs,
+                                     bool exact, const struct cfi_stack *stack,
+                                     struct unwind_frame *frames, size_t max,
+                                     enum unwind_end *end) {
+    uint64_t address;
+    struct rule rule = frame_rule_async(u, regs->value[CFI_PC], &exact, &address);
+    struct callers c = {.from = (regs->value[CFI_RSP] + 7) & ~UINT64_C(7), .stack = stack};
+    if (rule.kind != RULE_PLAIN || rule.cfa_register != CFI_RBP || rule.back == UNKNOWN_BACK ||
+        rule.slot[SAVED - 1] != -1 || is_known_async(regs, CFI_RBP)) {
+        return 0;
+    }
+    c.function = address - rule.back;
+    if (!u->modules.find_async(u->modules.arg, address, find_callers_async, &c) || c.count == 0) {
+        return 0;
+    }
+    struct cfi_registers now = *regs;
+    set_async(&now, CFI_RBP, c.place[0] + 8 - (uint64_t)(int64_t)rule.value);
+    size_t n = walk_async(u, &now, exact, stack, frames, max, end);
+    bool ended = *end == UNWIND_OUTERMOST || *end == UNWIND_FULL || *end == UNWIND_CUT;
+    return ended && all_used_async(&c, frames, n) ? n : 0;
+}
+
 size_t unwind_async(struct unwinder *u, const struct cfi_registers *regs,
                     const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                     enum unwind_end *end) {
@@ -433,18 +522,15 @@ size_t unwind_async(struct unwinder *u, const struct cfi_registers *regs,
         forget_rules_async(u);
     }
     struct cfi_registers now = *regs;
-    bool exact = true;
-    for (size_t n = 0; n < max;) {
-        uint64_t pc = now.value[CFI_PC], address;
-        struct rule rule = frame_rule_async(u, pc, &exact, &address);
-        frames[n].pc = pc;
-        frames[n].exact = exact;
-        frames[n].function = rule.back == UNKNOWN_BACK ? 0 : address - rule.back;
-        n++;
-        if (!step_async(u, address, &rule, stack, &now, &exact, end)) {
-            return n;
+    size_t n = walk_async(u, &now, true, stack, frames, max, end);
+    if (*end == UNWIND_REGISTER) {
+        size_t last = n - 1;
+        size_t more = walk_from_caller_async(u, &now, frames[last].exact, stack, frames + last,
+                                             max - last, end);
+        if (more > 0) {
+            return last + more;
         }
+        *end = UNWIND_REGISTER;
     }
-    *end = UNWIND_FULL;
-    return max;
+    return n;
 }

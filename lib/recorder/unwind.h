@@ -27,6 +27,7 @@ struct unwind_modules {
 
 struct unwind_frame {
     uint64_t pc;
+    uint64_t sp;       /* the stack pointer at pc */
     uint64_t function; /* address of the function's first byte; 0: not known */
     bool exact;        /* pc is an instruction being executed, not a return address */
 };

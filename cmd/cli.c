@@ -12,7 +12,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-enum { FOLDER_DEPTH_MAX = 64 };
+enum { FOLDER_DEPTH_MAX = 64, PRINTED_OF_INPUT = 10 };
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -300,8 +300,32 @@ void cli_say(const char *tool, const char *fmt, ...) {
     fprintf(stderr, "%s: %s\n", tool, text);
 }
 
+static void say_unprinted(struct cli_failures *f) {
+    if (f->unprinted > 0) {
+        cli_say(f->tool, "%s: %zu more like these", f->input, f->unprinted);
+    }
+    f->of_input = f->unprinted = 0;
+}
+
+/* Length of where without a ":LINE" at its end. */
+static size_t input_length(const char *where) {
+    const char *colon = strrchr(where, ':');
+    bool line = colon && colon[1] && colon[1 + strspn(colon + 1, "0123456789")] == 0;
+    return line ? (size_t)(colon - where) : strlen(where);
+}
+
 void cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
+    char input[sizeof f->input];
+    snprintf(input, sizeof input, "%.*s", where ? (int)input_length(where) : 0, where ? where : "");
+    if (strcmp(input, f->input) != 0) {
+        say_unprinted(f);
+        memcpy(f->input, input, sizeof input);
+    }
     f->count++;
+    if (where && ++f->of_input > PRINTED_OF_INPUT) {
+        f->unprinted++;
+        return;
+    }
     const char *text = e && e->text[0] ? e->text : "failed";
     if (where && !strstr(text, where)) {
         cli_say(f->tool, "%s: %s", where, text);
@@ -310,7 +334,8 @@ void cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
     }
 }
 
-int cli_exit_status(const struct cli_failures *f) {
+int cli_exit_status(struct cli_failures *f) {
+    say_unprinted(f);
     return f->count > 0 ? CLI_FAILED : CLI_OK;
 }
 

@@ -77,16 +77,18 @@ int cli_choice(const struct cli_tool *tool, const char *option, const char *valu
 /* "TOOL: TEXT" on stderr, control characters shown as '?'. */
 void cli_say(const char *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
 
-/* Collects failures: the first are printed, one line each, and all are counted; the exit status
- * remembers. */
+/* Collects failures: they are printed, one line each, and counted; the exit status remembers. Of an
+ * input with many bad lines only the first are printed, and then how many more there were. */
 struct cli_failures {
     const char *tool;
     size_t count;
+    char input[256]; /* of the last failure: WHERE without its line number */
+    size_t of_input, unprinted;
 };
-/* Prints "TOOL: WHERE: TEXT" (where may be NULL), counts it. */
+/* Prints "TOOL: WHERE: TEXT" (where: an input, or "INPUT:LINE"; may be NULL), counts it. */
 void cli_fail(struct cli_failures *f, const char *where, const struct err *e);
-/* CLI_FAILED if anything failed, else CLI_OK. */
-int cli_exit_status(const struct cli_failures *f);
+/* Prints what is left to say of the last input. CLI_FAILED if anything failed, else CLI_OK. */
+int cli_exit_status(struct cli_failures *f);
 
 /* --- progress --------------------------------------------------------------------------------- */
 

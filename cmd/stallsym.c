@@ -438,10 +438,10 @@ static int process(struct run *run, const struct settings *set, char **operands,
     if (status != CLI_OK) {
         return status;
     }
+    status = cli_exit_status(&run->failures);
     if (!set->quiet) {
         summarise(run);
     }
-    status = cli_exit_status(&run->failures);
     if (status == CLI_OK && set->require != REQUIRE_NOTHING && lacks_symbols(run, set->require)) {
         cli_say(tool.name, "--require-symbols: an image lacks debug info");
         status = CLI_GATE;

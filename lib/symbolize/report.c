@@ -267,8 +267,11 @@ void symbolize_report(const struct dump *d, struct sink *out) {
     }
     bool sampled = heaviest && (!main_thread || heaviest != &main_thread->stack);
     if (sampled) {
-        sink_printf(out, "  heaviest stack, %" PRIu64 " of %" PRIu64 " samples", heaviest->count,
-                    samples_taken(d));
+        /* The device counts samples with the same function on top, which differ further down. */
+        uint64_t of = samples_taken(d);
+        uint64_t top = d->heaviest_repeats > 0 ? (uint64_t)d->heaviest_repeats : heaviest->count;
+        sink_printf(out, "  heaviest stack, its top function in %" PRIu64 " of %" PRIu64 " samples",
+                    top, of > top ? of : top);
         put_ms_part(out, ", one each ", d->sample_interval_ms);
         sink_char(out, '\n');
         put_stack(d, heaviest, out);

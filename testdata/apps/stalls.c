@@ -15,7 +15,7 @@
 #include "loop.h"
 #include "stallrec.h"
 
-enum { TICK_MS = 40, HEALTHY_TICKS = 25, WORKERS = 3, VIEW_DEPTH = 120 };
+enum { TICK_MS = 40, HEALTHY_TICKS = 25, WORKERS = 3, VIEW_DEPTH = 32 };
 
 static long stall_ms = 2700;
 static struct loop app_loop;

@@ -170,7 +170,7 @@ static void a_file_a_bundle_and_a_folder_are_added(void **state) {
     write_macho(t, "deep/er/Kit.framework.dSYM/Contents/Resources/DWARF/Kit", 'c', true, false);
     struct finder *f = new_finder();
     add_quietly(f, in(t, "plain", path));
-    add_quietly(f, in(t, "App.dSYM", path));
+    add_quietly(f, in(t, "App.dSYM/", path));
     add_quietly(f, in(t, "deep", path));
     assert_int_equal(finder_count(f), 3);
     assert_string_equal(found(f, &a)->name, "plain");

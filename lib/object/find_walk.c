@@ -255,7 +255,11 @@ enum st finder_add(struct finder *f, const char *path, find_complain tell, void 
         return add_named_file(&w, path, e);
     }
     struct strbuf b = {0};
-    strbuf_addstr(&b, path);
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/') {
+        len--; /* "App.dSYM/" */
+    }
+    strbuf_add(&b, path, len);
     st = strbuf_check(&b, e);
     if (st == ST_OK) {
         st = walk_folder_or_bundle(&w, &b, 0, e);

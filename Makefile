@@ -102,9 +102,11 @@ $(RECLIB): $(rec_obj)
 	$(call say,AR,$@)
 	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 
-$(PRELOAD): $(preload_obj) $(rec_obj) | $(O)/flags
+# All of the recorder but what only tests and the command use.
+preload_all := $(preload_obj) $(filter-out %/replay.o,$(rec_obj))
+$(PRELOAD): $(preload_all) | $(O)/flags
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) -o $@ $(preload_obj) $(rec_obj) -Wl,-z,now -Wl,-z,defs $(PRELOAD_LDFLAGS) $(REC_LIBS)
+	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) -o $@ $(preload_all) -Wl,-z,now -Wl,-z,defs $(PRELOAD_LDFLAGS) $(REC_LIBS)
 
 $(O)/obj/lib/recorder/%.o: lib/recorder/%.c $(O)/flags
 	$(call say,CC,$<)

@@ -26,7 +26,7 @@ struct rec_stall {
     uint64_t threshold_ms;
     uint64_t at_ms;       /* age when this dump was captured */
     uint64_t span_ms;     /* this dump's share; the spans of a stall add up to duration_ms */
-    uint64_t duration_ms; /* the whole stall, or as far as it was known when the dump was taken */
+    uint64_t duration_ms; /* the whole stall's; while it goes on, up to this dump's close */
     uint64_t gap_ms;
     uint64_t suppressed;  /* later detections folded into this dump */
     int32_t cpu_permille; /* of one processor, by the process, from its start to the close; -1

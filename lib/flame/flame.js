@@ -18,7 +18,7 @@
   const ROW = number('row'), HEAD = number('head'), FOOT = number('foot');
   const MARGIN = number('margin'), DEPTH = number('depth');
   const icicle = svg.classList.contains('icicle');
-  const TEXT_LEFT = 5, LABEL_LEAST = 3;
+  const TEXT_LEFT = 5, LABEL_LEAST = 3, THIN = 2;
 
   // --- the frames ----------------------------------------------------------------------------
 
@@ -119,6 +119,7 @@
       const w = above ? width : weight[i] * scale;
       g.removeAttribute('display');
       g.classList.toggle('above', above);
+      g.classList.toggle('t', w < THIN);
       rects[i].setAttribute('x', px(x));
       rects[i].setAttribute('width', px(w));
       setLabel(i, x, w);
@@ -287,7 +288,7 @@
     if (view !== 0 && i >= view && i < end[view]) {
       tipBox.appendChild(element('i', '', percent(weight[i], weight[view]) + ' of this view'));
     }
-    if (parent[i] > 0) {
+    if (parent[i] > 0 && parent[i] !== view && weight[i] < weight[parent[i]]) {
       tipBox.appendChild(element('i', '', percent(weight[i], weight[parent[i]]) + ' of its caller'));
     }
     tip.removeAttribute('display');

@@ -26,6 +26,7 @@ enum {
     TEXT_BASE = 13,        /* of its base line, below the frame's top */
     NAME_MAX_BYTES = 4096, /* of a name in a <title> */
     CELL = 700,     /* hundredths of a pixel: a character of any common monospaced font at 11.5px */
+    THIN = 200,     /* hundredths of a pixel: narrower frames have no stroke */
     CELLS_LEAST = 2 /* shorter stubs of names are noise */
 };
 
@@ -163,7 +164,8 @@ static void print_frame(struct svg_run *r, const struct layout_frame *f) {
     }
     strbuf_clear(b);
     const char *more = name.mark == 'i' ? " i" : f->merged > 0 ? " rest" : "";
-    strbuf_addf(b, "<g class=\"%s%s\" data-w=\"", colour, more);
+    const char *thin = width < THIN ? " t" : "";
+    strbuf_addf(b, "<g class=\"%s%s%s\" data-w=\"", colour, more, thin);
     strbuf_addu64(b, f->w);
     strbuf_addstr(b, "\"><title>");
     if (name.name_len == 0) {

@@ -206,7 +206,7 @@ static void read_dumps(struct run *run, struct gz_input *in) {
     dump_stream_close(stream);
     if (run->input_failures > FAILURES_MAX) {
         err_clear(&e);
-        err_set(&e, ERR_FORMAT, "%" PRIu64 " further documents of it could not be read",
+        err_set(&e, ERR_FORMAT, "%" PRIu64 " further documents could not be read",
                 run->input_failures - FAILURES_MAX);
         fail(run, run->input, &e);
     }
@@ -383,14 +383,16 @@ static void summarise(const struct run *run) {
         strbuf_addf(&text, "; %" PRIu64 " distinct stack%s", stacks, stacks == 1 ? "" : "s");
     }
     if (has_dumps(run) && run->folded_stacks > 0) {
-        strbuf_addf(&text, ", also from %" PRIu64 " folded lines", run->folded_stacks);
+        strbuf_addf(&text, ", some from %" PRIu64 " folded line%s", run->folded_stacks,
+                    run->folded_stacks == 1 ? "" : "s");
     }
     if (s->crashes > 0) {
-        strbuf_addf(&text, "; %" PRIu64 " crashes left out", s->crashes);
+        strbuf_addf(&text, "; %" PRIu64 " crash%s left out", s->crashes,
+                    s->crashes == 1 ? "" : "es");
     }
     if (run->rounded > 0) {
-        strbuf_addf(&text, "; %" PRIu64 " counts cut to %d decimal places", run->rounded,
-                    STACK_DECIMALS_MAX);
+        strbuf_addf(&text, "; %" PRIu64 " count%s cut to %d decimal places", run->rounded,
+                    run->rounded == 1 ? "" : "s", STACK_DECIMALS_MAX);
     }
     cli_say(tool.name, "%s", strbuf_cstr(&text));
     strbuf_release(&text);

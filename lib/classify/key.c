@@ -55,7 +55,8 @@ static struct frame_info *frame_at(struct keyer *k, const struct dump *d,
 /* --- which stack
  * ------------------------------------------------------------------------------------ */
 
-/* The innermost relevant frame; ST_NONE if there is none. */
+/* The innermost relevant frame, or the loop that waits for work if there is none inside it (a
+ * PLACE_CUT frame); ST_NONE: neither. */
 static enum st top_frame(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                          struct frame_info **out, struct err *e) {
     for (size_t i = 0; i < s->frame_count; i++) {
@@ -63,46 +64,62 @@ static enum st top_frame(struct keyer *k, const struct dump *d, const struct dum
         if (!info) {
             return err_nomem(e);
         }
-        if (info->place == PLACE_CUT) {
-            break;
-        }
-        if (info->place == PLACE_KEEP) {
+        if (info->place == PLACE_KEEP || info->place == PLACE_CUT) {
             *out = info->canonical;
-            return ST_OK;
+            return info->place == PLACE_KEEP || info->cause == CAUSE_IDLE ? ST_OK : ST_NONE;
         }
     }
     return ST_NONE;
 }
 
+struct votes {
+    const struct frame_info *best; /* the function with most samples */
+    uint64_t total, idle;
+};
+
+static enum st count_votes(struct keyer *k, const struct dump *d, struct votes *v, struct err *e) {
+    k->epoch++;
+    for (size_t i = 0; i < d->sample_count; i++) {
+        struct frame_info *top = NULL;
+        enum st st = top_frame(k, d, &d->samples[i], &top, e);
+        if (st == ST_ERR) {
+            return ST_ERR;
+        }
+        v->total += d->samples[i].count;
+        if (st == ST_OK && top->place == PLACE_CUT) {
+            v->idle += d->samples[i].count;
+        } else if (st == ST_OK) {
+            top->votes = (top->vote_epoch == k->epoch ? top->votes : 0) + d->samples[i].count;
+            top->vote_epoch = k->epoch;
+            v->best = !v->best || top->votes >= v->best->votes ? top : v->best;
+        }
+    }
+    return ST_OK;
+}
+
 /* The device judged by addresses or function starts; with names, the samples whose innermost
  * relevant function is the same vote together. Most votes win, ties go to the later stack, as on
- * the device; then that function's most frequent stack. NULL in *out: no sample has a relevant
- * frame. */
+ * the device; then that function's most frequent stack. Where more than half of the samples are the
+ * loop waiting for work, that is what the dump shows: it came too late. NULL in *out: no sample has
+ * a relevant frame. */
 static enum st judge_samples(struct keyer *k, const struct dump *d, const struct dump_stack **out,
                              struct err *e) {
-    const struct frame_info *best = NULL;
+    struct votes v = {0};
     *out = NULL;
-    k->epoch++;
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < d->sample_count; i++) {
-            const struct dump_stack *s = &d->samples[i];
-            struct frame_info *top = NULL;
-            enum st st = top_frame(k, d, s, &top, e);
-            if (st == ST_ERR) {
-                return ST_ERR;
-            }
-            if (st == ST_NONE) {
-                continue;
-            }
-            if (pass == 0) {
-                top->votes = (top->vote_epoch == k->epoch ? top->votes : 0) + s->count;
-                top->vote_epoch = k->epoch;
-                if (!best || top->votes >= best->votes) {
-                    best = top;
-                }
-            } else if (top == best && (!*out || s->count >= (*out)->count)) {
-                *out = s;
-            }
+    if (count_votes(k, d, &v, e) != ST_OK) {
+        return ST_ERR;
+    }
+    bool idle = v.idle > v.total / 2;
+    for (size_t i = 0; i < d->sample_count; i++) {
+        const struct dump_stack *s = &d->samples[i];
+        struct frame_info *top = NULL;
+        enum st st = top_frame(k, d, s, &top, e);
+        if (st == ST_ERR) {
+            return ST_ERR;
+        }
+        bool fits = st == ST_OK && (idle ? top->place == PLACE_CUT : top == v.best);
+        if (fits && (!*out || s->count >= (*out)->count)) {
+            *out = s;
         }
     }
     return ST_OK;

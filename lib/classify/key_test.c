@@ -237,17 +237,22 @@ static void samples_vote_by_their_innermost_relevant_function(void **state) {
     rules_free(r);
 }
 
-static void idle_samples_do_not_vote(void **state) {
+static void idle_samples_decide_only_as_the_majority(void **state) {
     (void)state;
     struct rules *r = builtin();
     struct keyer *k = keyer_with(r);
-    struct fixture f = {0};
-    struct stall_key key;
-    NAMES(&f, 19, "!__poll", "!g_main_loop_run", "main");
-    NAMES(&f, 1, "!read", "parse", "main");
-    assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
-    assert_int_equal(key.status, KEY_OK);
-    assert_string_equal(key.level[0].frames[0].info->function, "parse");
+    for (uint64_t idle = 9; idle <= 11; idle++) {
+        struct fixture f = {0};
+        struct stall_key key;
+        NAMES(&f, idle, "!__poll", "!g_main_loop_run", "main");
+        NAMES(&f, 6, "!read", "parse", "main");
+        NAMES(&f, 4, "draw", "main");
+        assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
+        assert_int_equal(key.status, idle > 10 ? KEY_IDLE : KEY_OK);
+        if (idle <= 10) {
+            assert_string_equal(key.level[0].frames[0].info->function, "parse");
+        }
+    }
     keyer_free(k);
     rules_free(r);
 }
@@ -369,7 +374,7 @@ int main(void) {
         cmocka_unit_test(ids_do_not_change_with_lines_offsets_or_what_compilers_append),
         cmocka_unit_test(ids_are_these),
         cmocka_unit_test(samples_vote_by_their_innermost_relevant_function),
-        cmocka_unit_test(idle_samples_do_not_vote),
+        cmocka_unit_test(idle_samples_decide_only_as_the_majority),
         cmocka_unit_test(without_rules_the_innermost_frames_are_the_key_as_they_are),
         cmocka_unit_test(a_dump_without_frames_has_no_key),
         cmocka_unit_test(user_rules_go_before_the_built_in_ones),

@@ -8,7 +8,7 @@
 #include "classify/triage_private.h"
 
 /* INDENT: the column where keys begin. */
-enum { NUMBER_SIZE = 32, INDENT = 47, DETAIL_INDENT = 8 };
+enum { NUMBER_SIZE = 32, INDENT = 47, DETAIL_INDENT = 8, CHILDREN_MAX = 5 };
 
 struct table {
     const struct triage *t;
@@ -301,8 +301,22 @@ static bool add_further_frames(struct strbuf *text, const struct bucket *child,
     return any;
 }
 
+/* One line for the level-2 buckets from `first` on. */
+static void print_rest(struct table *tb, const struct bucket *b, size_t first) {
+    uint64_t ms = 0;
+    for (size_t i = first; i < b->children.len; i++) {
+        ms += tb->t->level[1].buckets.data[b->children.data[i]]->tally.ms;
+    }
+    unsigned share = permille(ms, tb->t->total.ms);
+    char stalled[NUMBER_SIZE], more[NUMBER_SIZE];
+    sink_printf(tb->out, "%3u.%u%% %8s%*s\xe2\x94\x94 %s more, see -F json\n", share / 10,
+                share % 10, human(ms, stalled), INDENT - 15, "",
+                grouped(b->children.len - first, more));
+}
+
 static void print_children(struct table *tb, const struct bucket *b) {
-    for (size_t i = 0; i < b->children.len; i++) {
+    size_t shown = b->children.len <= CHILDREN_MAX + 1 ? b->children.len : CHILDREN_MAX;
+    for (size_t i = 0; i < shown; i++) {
         const struct bucket *child = tb->t->level[1].buckets.data[b->children.data[i]];
         bool last = i + 1 == b->children.len;
         strbuf_clear(&tb->text);
@@ -321,6 +335,9 @@ static void print_children(struct table *tb, const struct bucket *b) {
             print_numbers(tb, child);
         }
         print_wrapped(tb, b->children.len == 1 ? DETAIL_INDENT : INDENT);
+    }
+    if (shown < b->children.len) {
+        print_rest(tb, b, shown);
     }
 }
 

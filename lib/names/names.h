@@ -1,5 +1,5 @@
-/* Readable name -> simplified name, for bucket keys and for drawing. Pure functions, shared by classify and flame; the full
- * name always stays in the data. */
+/* Readable name -> simplified name, for bucket keys and for drawing. Pure functions, shared by
+ * classify and flame; the full name always stays in the data. */
 #ifndef STALLKIT_NAMES_NAMES_H
 #define STALLKIT_NAMES_NAMES_H
 
@@ -7,13 +7,16 @@
 
 #include "base/strbuf.h"
 
-/* Appends the normalised name: what stays equal between two builds of the same source. Arguments and return type dropped, template
- * arguments `<…>` -> `<T>`, `operator<`, `operator()` and Objective-C names kept whole, anonymous numbering (`$_12`, `{lambda()#3}`, `.llvm.123`, `.cold`, `.cold.1`,
- * `.part.0`, `.isra.0`, `.constprop.0`, `__hidden#12_`, Rust's `::h<16 hex>`, `[clone …]`) removed or made constant. Never empty for a
- * non-empty name. */
+/* Appends the normalised name: what stays equal between two builds of the same source. Arguments
+ * and return type dropped, template arguments `<…>` -> `<T>`, `operator<`, `operator()` and
+ * Objective-C names kept whole, anonymous numbering (`$_12`, `{lambda()#3}`, `.llvm.123`, `.cold`,
+ * `.cold.1`,
+ * `.part.0`, `.isra.0`, `.constprop.0`, `__hidden#12_`, Rust's `::h<16 hex>`, `[clone …]`) removed
+ * or made constant. Never empty for a non-empty name. */
 void names_normalise(const char *name, size_t len, struct strbuf *out);
 
-/* Appends an image's name for keys: directories, `.so.1.2.3` versions and `.dylib` suffixes normalised (`libc.so.6` -> `libc.so`). */
+/* Appends an image's name for keys: directories, `.so.1.2.3` versions and `.dylib` suffixes
+ * normalised (`libc.so.6` -> `libc.so`). */
 void names_image(const char *name, size_t len, struct strbuf *out);
 
 #endif

@@ -27,13 +27,21 @@
 #include "proc_linux.h"
 #include "signal_linux.h"
 
-enum { CACHE_ENTRIES = 4096, RED_ZONE = 128, RETRIES = 2 };
+enum {
+    CACHE_ENTRIES = 4096,
+    RED_ZONE = 128,
+    RETRIES = 2,
+    ANSWER_MS = 20,   /* for a thread that runs */
+    STARVED_MS = 250, /* for one that would, if it had a processor */
+    STATUS_SIZE = 4096
+};
 
 struct capture_linux {
     struct signal_target target;
     pid_t pid;
     clockid_t clock; /* CPU time of the watched thread */
-    struct proc_file syscall_file, stat_file, comm_file;
+    int signal_number;
+    struct proc_file syscall_file, stat_file, status_file, comm_file;
     const struct stallrec_loop *loop;
     struct unwinder *unwinder;
     struct images *images;
@@ -114,9 +122,21 @@ static bool copy_blocked_async(struct capture_linux *c, struct copy *copy) {
     return true;
 }
 
+static bool takes_no_signal_async(const struct capture_linux *c) {
+    char text[STATUS_SIZE];
+    size_t size = proc_file_read_async(&c->status_file, text, sizeof text);
+    return proc_parse_blocked_async(text, size, c->signal_number);
+}
+
 static bool copy_running_async(struct capture_linux *c, struct copy *copy) {
     struct signal_copy from;
-    if (!signal_linux_copy_async(&c->target, &from) || from.stack.hi == from.stack.lo) {
+    if (!signal_linux_send_async(&c->target)) {
+        return false;
+    }
+    if (!signal_linux_await_async(ANSWER_MS) && !takes_no_signal_async(c)) {
+        signal_linux_await_async(STARVED_MS);
+    }
+    if (!signal_linux_finish_async(&from) || from.stack.hi == from.stack.lo) {
         return false;
     }
     copy->regs = from.regs;
@@ -286,10 +306,12 @@ enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_num
     c->target.tid = gettid();
     c->pid = getpid();
     c->clock = thread_clock(c->target.tid);
+    c->signal_number = signal_number ? signal_number : SIGURG;
     c->loop = loop;
     c->max_frames = max_frames;
     proc_file_open(&c->syscall_file, c->target.tid, "syscall");
     proc_file_open(&c->stat_file, c->target.tid, "stat");
+    proc_file_open(&c->status_file, c->target.tid, "status");
     proc_file_open(&c->comm_file, c->target.tid, "comm");
     c->frames = calloc(max_frames, sizeof *c->frames);
     c->unwinder = unwinder_new(&modules, CACHE_ENTRIES);
@@ -298,7 +320,7 @@ enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_num
         goto out;
     }
     st = STALLREC_ERR_UNSUPPORTED;
-    if (!find_stack(&c->target) || !signal_linux_install(signal_number ? signal_number : SIGURG)) {
+    if (!find_stack(&c->target) || !signal_linux_install(c->signal_number)) {
         goto out;
     }
     *out = c;
@@ -316,6 +338,7 @@ void capture_linux_free(struct capture_linux *c) {
     }
     proc_file_close(&c->syscall_file);
     proc_file_close(&c->stat_file);
+    proc_file_close(&c->status_file);
     proc_file_close(&c->comm_file);
     images_free(c->images);
     unwinder_free(c->unwinder);

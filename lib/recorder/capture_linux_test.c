@@ -405,21 +405,26 @@ static int use_own_handler(void) {
     return own_signals == 2 ? 0 : 2;
 }
 
+static bool copy_self(const struct signal_target *target, struct signal_copy *copy) {
+    return signal_linux_send_async(target) && signal_linux_await_async(20) &&
+           signal_linux_finish_async(copy);
+}
+
 static int replace_our_handler(void) {
     uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
     struct signal_target target = {gettid(), here - 65536, here & ~UINT64_C(7)};
     struct signal_copy copy;
-    if (!signal_linux_install(SIGUSR2) || !signal_linux_copy_async(&target, &copy)) {
+    if (!signal_linux_install(SIGUSR2) || !copy_self(&target, &copy)) {
         return 1;
     }
     struct sigaction sa = {.sa_handler = on_own_signal};
     sigaction(SIGUSR2, &sa, NULL);
-    if (signal_linux_copy_async(&target, &copy) || own_signals != 0) {
+    if (copy_self(&target, &copy) || own_signals != 0) {
         return 2;
     }
     sa.sa_handler = SIG_IGN;
     sigaction(SIGUSR2, &sa, NULL);
-    return signal_linux_copy_async(&target, &copy) ? 3 : 0;
+    return copy_self(&target, &copy) ? 3 : 0;
 }
 
 static void signals_of_the_program_reach_the_handler_it_had(void **state) {

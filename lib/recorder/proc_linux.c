@@ -91,6 +91,19 @@ enum rec_thread_state proc_parse_state_async(const char *text, size_t size) {
     }
 }
 
+bool proc_parse_blocked_async(const char *text, size_t size, int signal_number) {
+    static const char key[] = "\nSigBlk:\t";
+    struct text t = {text, text + size};
+    for (; (size_t)(t.end - t.at) > sizeof key; t.at++) {
+        uint64_t mask;
+        if (memcmp(t.at, key, sizeof key - 1) == 0) {
+            t.at += sizeof key - 1;
+            return !take_number_async(&t, 16, &mask) || (mask >> (signal_number - 1) & 1);
+        }
+    }
+    return true;
+}
+
 void proc_file_open(struct proc_file *f, pid_t tid, const char *name) {
     snprintf(f->path, sizeof f->path, "/proc/self/task/%d/%s", (int)tid, name);
     f->fd = open(f->path, O_RDONLY | O_CLOEXEC);

@@ -23,6 +23,10 @@ bool proc_parse_syscall_async(const char *text, size_t size, struct proc_syscall
 /* The state letter of /proc/self/task/TID/stat, which follows a name that may hold anything. */
 enum rec_thread_state proc_parse_state_async(const char *text, size_t size);
 
+/* Does the thread block the signal, by the text of its /proc/self/task/TID/status? True, too, if
+ * the text does not tell: the thread is gone then. */
+bool proc_parse_blocked_async(const char *text, size_t size, int signal_number);
+
 /* A file of one thread, kept open: with a descriptor from the start it can be read in a process
  * that may not open files any more. Zero-initialised is not valid; use proc_file_open. */
 struct proc_file {

@@ -15,7 +15,6 @@
 enum {
     COPY_SIZE = 64 * 1024,
     RED_ZONE = 128, /* a leaf function may use this much below sp */
-    ANSWER_MS = 20,
     FINISH_MS = 1000,
     SPIN_NS = 60000
 };
@@ -193,11 +192,10 @@ static bool await_async(struct slot *slot, uint64_t ms, uint64_t spin_ns) {
     return atomic_load(&slot->state) == SLOT_DONE;
 }
 
-bool signal_linux_copy_async(const struct signal_target *target, struct signal_copy *copy) {
+bool signal_linux_send_async(const struct signal_target *target) {
     struct slot *slot = ours.slot;
-    uint32_t state = atomic_load(&slot->state);
-    if (state == SLOT_BUSY || !handler_in_place_async()) {
-        return false; /* an earlier handler still hangs, or it is not our handler */
+    if (atomic_load(&slot->state) == SLOT_BUSY || !handler_in_place_async()) {
+        return false;
     }
     slot->target = *target;
     uint32_t round = atomic_fetch_add(&slot->round, 1) + 1;
@@ -206,12 +204,19 @@ bool signal_linux_copy_async(const struct signal_target *target, struct signal_c
         atomic_store(&slot->state, SLOT_IDLE);
         return false;
     }
-    if (!await_async(slot, ANSWER_MS, SPIN_NS)) {
-        uint32_t armed = SLOT_ARMED;
-        if (atomic_compare_exchange_strong(&slot->state, &armed, SLOT_IDLE) ||
-            !await_async(slot, FINISH_MS, 0)) {
-            return false;
-        }
+    return true;
+}
+
+bool signal_linux_await_async(uint32_t ms) {
+    return await_async(ours.slot, ms, SPIN_NS);
+}
+
+bool signal_linux_finish_async(struct signal_copy *copy) {
+    struct slot *slot = ours.slot;
+    uint32_t armed = SLOT_ARMED;
+    if (atomic_compare_exchange_strong(&slot->state, &armed, SLOT_IDLE) ||
+        !await_async(slot, FINISH_MS, 0)) { /* a handler that has begun ends soon */
+        return false;
     }
     copy->regs = slot->regs;
     copy->stack = (struct cfi_stack){slot->copy, slot->lo, slot->lo + slot->size};

@@ -4,7 +4,7 @@
  *     IDLE -> ARMED, send the signal             handler: ARMED -> BUSY, else return
  *     wait                                         copy registers and stack
  *     DONE -> IDLE, read the copy                  BUSY -> DONE, wake the monitor
- *     or, after a time-out, ARMED -> IDLE
+ *     or, if it takes too long, ARMED -> IDLE
  *
  * A handler that comes too late finds no ARMED slot and does nothing. The handler takes no lock,
  * calls no library and does not unwind: with cold caches a copy is the shortest thing to do. */
@@ -32,10 +32,15 @@ struct signal_copy {
  * handler that the program had before is called for signals that are not ours. False: errno. */
 bool signal_linux_install(int number);
 
-/* Copies what the thread has now. False when it did not answer in time (it has the signal blocked,
- * or is not scheduled), is gone, or the program has put another handler in place. *copy is valid
- * until the next call. */
-bool signal_linux_copy_async(const struct signal_target *target, struct signal_copy *copy);
+/* Asks the thread for a copy. False when it is gone, the program has put another handler in place,
+ * or an earlier handler still hangs. After true, signal_linux_finish_async must follow. */
+bool signal_linux_send_async(const struct signal_target *target);
+
+/* Waits up to `ms` for the copy. False: not yet. */
+bool signal_linux_await_async(uint32_t ms);
+
+/* Takes the copy, or calls the request off. *copy is valid until the next request. */
+bool signal_linux_finish_async(struct signal_copy *copy);
 
 /* The buffer that stacks are copied to, for other ways of copying: no handler writes to it between
  * calls. *size is set to its size. NULL before signal_linux_install, or while a handler hangs. */

@@ -203,6 +203,26 @@ static void an_end_that_nobody_asked_for_is_the_last_edge(void **state) {
     assert_int_equal(f->duration_ms, 270);
 }
 
+static void the_edge_that_begins_a_stall_does_not_end_it(void **state) {
+    struct fixture *f = *state;
+    stallrec_loop_wake(&f->loop);
+    look(f, 1100 * MS);
+    look(f, 1250 * MS);
+    stallrec_loop_sleep(&f->loop);
+    rec_loop_wait(&f->poll, f->core,
+                  REC_NEVER); /* asks for the end of a stall that has just ended */
+    look(f, 1260 * MS);
+    stopped_clock = 2000 * MS;
+    stallrec_loop_wake(&f->loop); /* the first edge since that was asked */
+    look(f, 2100 * MS);
+    look(f, 2250 * MS);
+    stopped_clock = 2300 * MS;
+    stallrec_loop_sleep(&f->loop);
+    look(f, 2310 * MS);
+    assert_int_equal(f->ended, 2);
+    assert_int_equal(f->duration_ms, 300);
+}
+
 static void a_message_ends_a_wait_now_or_later(void **state) {
     struct fixture *f = *state;
     rec_loop_interrupt(&f->loop);
@@ -315,6 +335,7 @@ int main(void) {
         T(a_stretch_between_two_looks_is_skipped),
         T(a_stall_ends_at_its_first_edge_however_late_the_monitor_looks),
         T(an_end_that_nobody_asked_for_is_the_last_edge),
+        T(the_edge_that_begins_a_stall_does_not_end_it),
         T(a_message_ends_a_wait_now_or_later),
         T(activity_goes_into_the_dump),
         T(a_parked_monitor_sees_every_stall_and_its_exact_end),

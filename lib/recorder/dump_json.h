@@ -13,7 +13,7 @@ struct rec_about {
     const char *user;
     const char *preset;
     const char *model, *os, *os_build, *arch;
-    uint32_t cpus; /* 0 = not known */
+    uint32_t cpus;       /* 0 = not known */
     const char *loop_at; /* the place taken for the program's event loop; NULL = it tells itself */
 };
 

@@ -27,8 +27,8 @@ static int setup(void **state) {
     memset(f, 0, sizeof *f);
     f->capture = fake_capture(&f->fake);
     for (unsigned i = 0; i < SLOTS; i++) {
-        f->slots[i].stack = (struct rec_stack){
-            .frames = f->frames[i], .starts = f->starts[i], .cap = FRAMES};
+        f->slots[i].stack =
+            (struct rec_stack){.frames = f->frames[i], .starts = f->starts[i], .cap = FRAMES};
     }
     f->ring = (struct rec_ring){.slots = f->slots, .cap = SLOTS};
     *state = f;

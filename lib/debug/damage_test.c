@@ -1,0 +1,345 @@
+/* Damage is local: what a broken unit, DIE, table or reference costs, and what it does not. */
+#include "debug/dwarf_build_test.h"
+
+#include "base/failmalloc.h"
+#include "base/strbuf.h"
+
+static void put_abbrevs(struct dwarf_build *b) {
+    abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, 0);
+    abbrev(b, 2, DW_TAG_subprogram, false, DW_AT_name, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr,
+           DW_AT_high_pc, DW_FORM_data1, 0);
+    abbrev(b, 3, DW_TAG_lexical_block, true, 0);
+    abbrev(b, 4, DW_TAG_base_type, false, DW_AT_sibling, DW_FORM_ref4, 0);
+    abbrev(b, 5, DW_TAG_enumeration_type, true, DW_AT_sibling, DW_FORM_ref4, 0);
+    abbrev(b, 6, DW_TAG_subprogram, false, DW_AT_name, DW_FORM_strp, DW_AT_low_pc, DW_FORM_addr,
+           DW_AT_high_pc, DW_FORM_data1, 0);
+    abbrev(b, 7, DW_TAG_subprogram, false, DW_AT_ranges, DW_FORM_sec_offset, 0);
+    abbrev(b, 8, DW_TAG_subprogram, false, 0x7777u, 0x77u, 0); /* a form that nobody knows */
+    end_abbrevs(b);
+}
+
+static void put_unit_head(struct dwarf_build *b) {
+    begin_unit(b, 4, 0);
+    put_uleb(b, 1), put_text(b, "u.c");
+}
+
+static void put_function(struct dwarf_build *b, const char *name, uint64_t low) {
+    put_uleb(b, 2), put_text(b, name), put_address(b, low), put(b, 16, 1);
+}
+
+static void put_good_unit(struct dwarf_build *b, const char *name, uint64_t low) {
+    put_unit_head(b);
+    put_function(b, name, low);
+    put(b, 0, 1);
+    end_unit(b);
+}
+
+/* The functions of all units, by name in the order of units, and the complaints. */
+static void check_functions(const struct dwarf_build *b, struct heard *h, const char *expected) {
+    struct sections sections;
+    struct debug *d;
+    struct strbuf names = {0};
+    *h = (struct heard){0};
+    assert_int_equal(open_built(&d, b, &sections, (struct debug_setup){0}, h), ST_OK);
+    for (int pass = 0; pass < 2; pass++) { /* the second time nothing is complained of again */
+        unsigned before = h->count;
+        strbuf_clear(&names);
+        for (size_t i = 0; i < debug_unit_count(d); i++) {
+            struct debug_unit u;
+            struct err e = {0};
+            if (debug_read_unit(d, i, &u, &e) != ST_OK) {
+                assert_true(err_is(&e));
+                continue;
+            }
+            for (size_t k = 0; k < u.function_count; k++) {
+                strbuf_addf(&names, "%s ", u.functions[k].name ? u.functions[k].name : "-");
+            }
+            debug_unit_release(&u);
+        }
+        assert_string_equal(strbuf_cstr(&names), expected);
+        assert_true(pass == 0 || h->count == before);
+    }
+    strbuf_release(&names);
+    debug_close(d);
+}
+
+static void a_unit_without_a_die_costs_itself(void **state) {
+    static struct dwarf_build b;
+    struct heard h;
+    (void)state;
+    b = (struct dwarf_build){0};
+    put_abbrevs(&b);
+    put_good_unit(&b, "before", 0x1000);
+    uint64_t empty = begin_unit(&b, 4, 0);
+    put(&b, 0, 1);
+    end_unit(&b);
+    put_good_unit(&b, "behind", 0x2000);
+    check_functions(&b, &h, "before behind ");
+    assert_int_equal(h.count, 1);
+    assert_int_equal(h.unit, empty);
+    assert_non_null(strstr(h.why.text, "without a DIE"));
+}
+
+/* The middle one of three units, with one field of its header or first DIE overwritten. */
+static void check_broken_unit(size_t at, uint64_t v, unsigned width) {
+    static struct dwarf_build b;
+    struct heard h;
+    b = (struct dwarf_build){0};
+    put_abbrevs(&b);
+    put_good_unit(&b, "before", 0x1000);
+    uint64_t broken = here(&b);
+    put_good_unit(&b, "broken", 0x3000);
+    put_good_unit(&b, "behind", 0x2000);
+    put_at(&b, broken + at, v, width);
+    check_functions(&b, &h, "before behind ");
+    assert_int_equal(h.count, 1);
+    assert_int_equal(h.unit, broken);
+}
+
+static void a_broken_unit_costs_itself(void **state) {
+    (void)state;
+    check_broken_unit(4, 99, 2); /* version */
+    check_broken_unit(4, 1, 2);
+    check_broken_unit(6, 0x10000, 4); /* abbreviations past their section */
+    check_broken_unit(10, 3, 1);      /* size of addresses */
+    check_broken_unit(10, 0, 1);
+    check_broken_unit(11, 0x7f, 1); /* abbreviation of the first DIE */
+    check_broken_unit(11, 2, 1);    /* which is no unit */
+    check_broken_unit(11, 8, 1);    /* a form that nobody knows */
+}
+
+static void units_too_small_for_a_header_cost_their_neighbour_at_most(void **state) {
+    static struct dwarf_build b;
+    struct heard h;
+    (void)state;
+    b = (struct dwarf_build){0};
+    put_abbrevs(&b);
+    put_good_unit(&b, "before", 0x1000);
+    put(&b, 1, 4), put(&b, 0, 1); /* a unit of one byte */
+    put_good_unit(&b, "lost", 0x3000);
+    put_good_unit(&b, "behind", 0x2000);
+    check_functions(&b, &h, "before behind ");
+    assert_int_equal(h.count, 1);
+}
+
+static void a_unit_cut_by_the_end_of_the_section_costs_itself(void **state) {
+    static struct dwarf_build b;
+    struct heard h;
+    (void)state;
+    b = (struct dwarf_build){0};
+    put_abbrevs(&b);
+    put_good_unit(&b, "before", 0x1000);
+    put_good_unit(&b, "cut", 0x2000);
+    b.len[SECTION_INFO] -= 5;
+    check_functions(&b, &h, "before ");
+    assert_int_equal(h.count, 1);
+}
+
+static void zeros_behind_the_last_unit_are_padding(void **state) {
+    static struct dwarf_build b;
+    struct heard h;
+    (void)state;
+    b = (struct dwarf_build){0};
+    put_abbrevs(&b);
+    put_good_unit(&b, "only", 0x1000);
+    put(&b, 0, 8), put(&b, 0, 8), put(&b, 0, 1);
+    check_functions(&b, &h, "only ");
+    assert_int_equal(h.count, 0);
+}
+
+static void what_was_read_before_the_damage_is_kept(void **state) {
+    static struct dwarf_build b;
+    struct heard h;
+    (void)state;
+    b = (struct dwarf_build){0};
+    put_abbrevs(&b);
+    put_unit_head(&b);
+    put_function(&b, "kept", 0x1000);
+    put_uleb(&b, 0x55); /* no such abbreviation */
+    put_function(&b, "lost", 0x2000);
+    put(&b, 0, 1);
+    end_unit(&b);
+    put_good_unit(&b, "behind", 0x3000);
+    check_functions(&b, &h, "kept behind ");
+    assert_int_equal(h.count, 1);
+    assert_non_null(strstr(h.why.text, "unknown abbreviation"));
+}
+
+static void children_that_do_not_end_are_read(void **state) {
+    static struct dwarf_build b;
+    struct heard h;
+    (void)state;
+    b = (struct dwarf_build){0};
+    put_abbrevs(&b);
+    put_unit_head(&b);
+    put_uleb(&b, 3);
+    put_function(&b, "kept", 0x1000);
+    put_uleb(&b, 3);
+    end_unit(&b);
+    check_functions(&b, &h, "kept ");
+    assert_int_equal(h.count, 1);
+}
+
+/* A DIE whose DW_AT_sibling is what the caller says, in front of a function. */
+static void check_sibling(uint32_t sibling, bool sound) {
+    static struct dwarf_build b;
+    struct heard h;
+    b = (struct dwarf_build){0};
+    put_abbrevs(&b);
+    put_unit_head(&b);
+    put_function(&b, "kept", 0x1000);
+    put_uleb(&b, 5), put(&b, sibling, 4);
+    put_uleb(&b, 4), put(&b, (uint32_t)(here(&b) - b.unit + 4), 4), put(&b, 0, 1);
+    uint32_t right = (uint32_t)(here(&b) - b.unit);
+    put_function(&b, "next", 0x2000);
+    put(&b, 0, 1);
+    end_unit(&b);
+    assert_int_equal(sound, sibling == right);
+    check_functions(&b, &h, sound ? "kept next " : "kept ");
+    assert_int_equal(h.count, sound ? 0 : 1);
+}
+
+static void a_sibling_is_followed_only_to_where_it_must_be(void **state) {
+    (void)state;
+    uint32_t right = 0x2a, itself = 0x1f;
+    check_sibling(right, true);
+    check_sibling(right + 1, false);
+    check_sibling(itself, false); /* libdwarf 20210528 would never come back */
+    check_sibling(5, false);
+    check_sibling(0x7fffffff, false);
+}
+
+static void nesting_has_a_limit(void **state) {
+    static struct dwarf_build b;
+    struct heard h;
+    (void)state;
+    b = (struct dwarf_build){0};
+    put_abbrevs(&b);
+    put_unit_head(&b);
+    put_function(&b, "kept", 0x1000);
+    for (int i = 0; i < 5000; i++) {
+        put_uleb(&b, 3);
+    }
+    put_function(&b, "deep", 0x2000);
+    for (int i = 0; i < 5001; i++) {
+        put(&b, 0, 1);
+    }
+    end_unit(&b);
+    check_functions(&b, &h, "kept ");
+    assert_int_equal(h.count, 1);
+    assert_int_equal(h.why.code, ERR_LIMIT);
+}
+
+static void a_name_that_cannot_be_read_costs_the_name(void **state) {
+    static struct dwarf_build b;
+    struct heard h;
+    (void)state;
+    b = (struct dwarf_build){0};
+    put_abbrevs(&b);
+    put_unit_head(&b);
+    put_uleb(&b, 6), put(&b, 0x1000, 4), put_address(&b, 0x1000), put(&b, 16, 1);
+    put_function(&b, "next", 0x2000);
+    put(&b, 0, 1);
+    end_unit(&b);
+    b.in = SECTION_STR;
+    put_text(&b, "x");
+    check_functions(&b, &h, "- next ");
+    assert_int_equal(h.count, 1);
+}
+
+static void ranges_that_cannot_be_read_cost_the_function(void **state) {
+    static struct dwarf_build b;
+    struct heard h;
+    (void)state;
+    b = (struct dwarf_build){0};
+    put_abbrevs(&b);
+    put_unit_head(&b);
+    put_uleb(&b, 7), put(&b, 0x1000, 4);
+    put_function(&b, "next", 0x2000);
+    put(&b, 0, 1);
+    end_unit(&b);
+    check_functions(&b, &h, "next ");
+    assert_int_equal(h.count, 1);
+}
+
+static void one_long_range_list_is_not_read_for_every_function(void **state) {
+    static struct dwarf_build b;
+    struct heard h;
+    (void)state;
+    b = (struct dwarf_build){0};
+    put_abbrevs(&b);
+    put_unit_head(&b);
+    for (int i = 0; i < 1000; i++) {
+        put_uleb(&b, 7), put(&b, 0, 4);
+    }
+    put(&b, 0, 1);
+    end_unit(&b);
+    b.in = SECTION_RANGES;
+    for (int i = 0; i < 900; i++) {
+        put(&b, 1, 8), put(&b, 1, 8);
+    }
+    put(&b, 0, 8), put(&b, 0, 8);
+    check_functions(&b, &h, "");
+    assert_int_equal(h.count, 1);
+    assert_int_equal(h.why.code, ERR_LIMIT);
+}
+
+/* Opens a fixture with every allocation of ours failing in turn. */
+static void read_fixture(void *ctx, bool refused) {
+    struct object *o = ctx;
+    struct debug *d;
+    struct err e = {0};
+    enum st st = debug_open(&d, object_slice(o, 0), NULL, NULL, NULL, &e);
+    assert_true(refused || st == ST_OK);
+    if (st != ST_OK) {
+        assert_int_equal(e.code, ERR_NOMEM);
+        return;
+    }
+    for (size_t i = 0; i < debug_unit_count(d); i++) {
+        struct debug_unit u;
+        size_t found;
+        err_clear(&e);
+        st = debug_read_unit(d, i, &u, &e);
+        assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+        if (st == ST_OK) {
+            debug_unit_release(&u);
+        }
+        err_clear(&e);
+        assert_true(debug_find_unit(d, 0x1000, &found, &e) != ST_ERR || refused);
+    }
+    debug_close(d);
+}
+
+static void any_allocation_may_fail(void **state) {
+    struct object *o;
+    struct err e = {0};
+    (void)state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    /* The object keeps what it inflates or indexes: opened once outside, so that runs are alike. */
+    assert_int_equal(object_open(&o, "testdata/objects/elf-dwarf5/libshop.so", &e), ST_OK);
+    read_fixture(o, false);
+    assert_true(failmalloc_sweep(read_fixture, o) > 0);
+    object_close(o);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_unit_without_a_die_costs_itself),
+        cmocka_unit_test(a_broken_unit_costs_itself),
+        cmocka_unit_test(units_too_small_for_a_header_cost_their_neighbour_at_most),
+        cmocka_unit_test(a_unit_cut_by_the_end_of_the_section_costs_itself),
+        cmocka_unit_test(zeros_behind_the_last_unit_are_padding),
+        cmocka_unit_test(what_was_read_before_the_damage_is_kept),
+        cmocka_unit_test(children_that_do_not_end_are_read),
+        cmocka_unit_test(a_sibling_is_followed_only_to_where_it_must_be),
+        cmocka_unit_test(nesting_has_a_limit),
+        cmocka_unit_test(a_name_that_cannot_be_read_costs_the_name),
+        cmocka_unit_test(ranges_that_cannot_be_read_cost_the_function),
+        cmocka_unit_test(one_long_range_list_is_not_read_for_every_function),
+        cmocka_unit_test(any_allocation_may_fail),
+    };
+    debug_library_init();
+    return cmocka_run_group_tests_name("debug damage", tests, NULL, NULL);
+}

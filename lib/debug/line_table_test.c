@@ -1,0 +1,484 @@
+/* Line tables: hand-made ones of each version, and every fixture row by row against libdwarf. */
+#include "debug/dwarf_build_test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "debug/dwarf_shim_private.h"
+
+static bool everywhere(const void *ctx, uint64_t address) {
+    (void)ctx;
+    return address != 0;
+}
+
+/* Standard opcodes take this many operands. */
+static const uint8_t operands[] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
+
+struct header_marks {
+    size_t unit, header;
+};
+
+/* The header up to where folders and files come; line_base -3, line_range 12, opcode_base 13. */
+static struct header_marks begin_line_table(struct dwarf_build *b, unsigned version) {
+    struct header_marks m;
+    *b = (struct dwarf_build){.big_endian = b->big_endian, .in = SECTION_LINE};
+    m.unit = here(b);
+    put(b, 0, 4);
+    put(b, version, 2);
+    if (version >= 5) {
+        put(b, 8, 1), put(b, 0, 1);
+    }
+    m.header = here(b);
+    put(b, 0, 4);
+    put(b, 1, 1); /* min_instruction_length */
+    if (version >= 4) {
+        put(b, 1, 1);
+    }
+    put(b, 1, 1), put(b, (uint8_t)-3, 1), put(b, 12, 1), put(b, 13, 1);
+    for (size_t i = 0; i < sizeof operands; i++) {
+        put(b, operands[i], 1);
+    }
+    return m;
+}
+
+static void end_header(struct dwarf_build *b, struct header_marks m) {
+    put_at(b, m.header, here(b) - m.header - 4, 4);
+}
+
+static void end_line_table(struct dwarf_build *b, struct header_marks m) {
+    put_at(b, m.unit, here(b) - m.unit - 4, 4);
+}
+
+static void put_files_v2(struct dwarf_build *b) {
+    put_text(b, "/abs"), put_text(b, "rel"), put(b, 0, 1);
+    put_text(b, "a.c"), put_uleb(b, 0), put_uleb(b, 0), put_uleb(b, 0);
+    put_text(b, "b.c"), put_uleb(b, 1), put_uleb(b, 0), put_uleb(b, 0);
+    put_text(b, "c.c"), put_uleb(b, 2), put_uleb(b, 0), put_uleb(b, 0);
+    put_text(b, "/d.c"), put_uleb(b, 2), put_uleb(b, 0), put_uleb(b, 0);
+    put_text(b, "e.c"), put_uleb(b, 99), put_uleb(b, 0), put_uleb(b, 0);
+    put(b, 0, 1);
+}
+
+static void set_address(struct dwarf_build *b, uint64_t address) {
+    put(b, 0, 1), put_uleb(b, 9), put(b, DW_LNE_set_address, 1), put(b, address, 8);
+}
+
+static void end_sequence(struct dwarf_build *b) {
+    put(b, 0, 1), put_uleb(b, 1), put(b, DW_LNE_end_sequence, 1);
+}
+
+struct table {
+    struct arena arena;
+    struct line_header header;
+    struct line_files files;
+    struct line_rows rows;
+    struct sections sections;
+    enum st st;
+    struct err e;
+};
+
+static void read_table(struct table *t, const struct dwarf_build *b, bool order) {
+    *t = (struct table){0};
+    built_sections(b, &t->sections);
+    struct line_source source = {.sections = &t->sections, .address_size = 8, .comp_dir = "/src"};
+    t->st = line_header_read(&source, &t->arena, &t->header, &t->files, &t->e);
+    if (t->st == ST_OK) {
+        t->st = line_program_run(&t->header, &t->rows, &t->e);
+    }
+    if (t->st == ST_OK && order) {
+        t->st = line_rows_order(&t->rows, everywhere, NULL, &t->e);
+    }
+}
+
+static void release_table(struct table *t) {
+    VEC_RELEASE(&t->rows);
+    arena_release(&t->arena);
+}
+
+static void assert_row(const struct table *t, size_t i, uint64_t address, uint32_t file,
+                       uint32_t line, uint32_t column, uint32_t discriminator, bool end) {
+    assert_true(i < t->rows.len);
+    const struct debug_row *r = &t->rows.data[i];
+    assert_int_equal(r->address, address);
+    assert_int_equal(r->file, file);
+    assert_int_equal(r->line, line);
+    assert_int_equal(r->column, column);
+    assert_int_equal(r->discriminator, discriminator);
+    assert_int_equal(r->end_sequence, end);
+}
+
+static void files_count_from_1_before_dwarf_5(void **state) {
+    static struct dwarf_build b;
+    struct table t;
+    (void)state;
+    for (unsigned version = 2; version <= 4; version++) {
+        b.big_endian = version == 3;
+        struct header_marks m = begin_line_table(&b, version);
+        put_files_v2(&b);
+        end_header(&b, m);
+        end_line_table(&b, m);
+        read_table(&t, &b, true);
+        assert_int_equal(t.st, ST_OK);
+        assert_int_equal(t.header.version, version);
+        assert_int_equal(t.files.count, 6);
+        assert_null(t.files.paths[0]);
+        assert_string_equal(t.files.paths[1], "/src/a.c");
+        assert_string_equal(t.files.paths[2], "/abs/b.c");
+        assert_string_equal(t.files.paths[3], "/src/rel/c.c");
+        assert_string_equal(t.files.paths[4], "/d.c");
+        assert_string_equal(t.files.paths[5], "e.c"); /* its folder does not exist */
+        release_table(&t);
+    }
+}
+
+static void files_count_from_0_in_dwarf_5(void **state) {
+    static struct dwarf_build b;
+    struct table t;
+    (void)state;
+    struct header_marks m = begin_line_table(&b, 5);
+    put(&b, 1, 1), put_uleb(&b, DW_LNCT_path), put_uleb(&b, DW_FORM_line_strp);
+    put_uleb(&b, 2), put(&b, 0, 4), put(&b, 5, 4);
+    put(&b, 4, 1);
+    put_uleb(&b, DW_LNCT_path), put_uleb(&b, DW_FORM_string);
+    put_uleb(&b, DW_LNCT_directory_index), put_uleb(&b, DW_FORM_udata);
+    put_uleb(&b, DW_LNCT_MD5), put_uleb(&b, DW_FORM_data16);
+    put_uleb(&b, 0x2001), put_uleb(&b, DW_FORM_block); /* a vendor's own */
+    put_uleb(&b, 2);
+    put_text(&b, "a.c"), put_uleb(&b, 0), put(&b, 1, 8), put(&b, 2, 8), put_uleb(&b, 1),
+        put(&b, 0, 1);
+    put_text(&b, "b.h"), put_uleb(&b, 1), put(&b, 1, 8), put(&b, 2, 8), put_uleb(&b, 0);
+    end_header(&b, m);
+    end_line_table(&b, m);
+    b.in = SECTION_LINE_STR;
+    put_text(&b, "/top"), put_text(&b, "sub");
+    read_table(&t, &b, true);
+    assert_int_equal(t.st, ST_OK);
+    assert_int_equal(t.files.count, 2);
+    assert_string_equal(t.files.paths[0], "/top/a.c");
+    assert_string_equal(t.files.paths[1], "/src/sub/b.h");
+    release_table(&t);
+}
+
+static void each_opcode_does_what_the_standard_says(void **state) {
+    static struct dwarf_build b;
+    struct table t;
+    (void)state;
+    struct header_marks m = begin_line_table(&b, 4);
+    put_files_v2(&b);
+    end_header(&b, m);
+    set_address(&b, 0x1000);
+    put(&b, DW_LNS_copy, 1);
+    put(&b, DW_LNS_advance_pc, 1), put_uleb(&b, 0x10);
+    put(&b, DW_LNS_advance_line, 1), put_sleb(&b, 20);
+    put(&b, DW_LNS_set_file, 1), put_uleb(&b, 2);
+    put(&b, DW_LNS_set_column, 1), put_uleb(&b, 9);
+    put(&b, 0, 1), put_uleb(&b, 2), put(&b, DW_LNE_set_discriminator, 1), put_uleb(&b, 5);
+    put(&b, DW_LNS_copy, 1);
+    put(&b, DW_LNS_negate_stmt, 1), put(&b, DW_LNS_set_basic_block, 1);
+    put(&b, DW_LNS_set_prologue_end, 1), put(&b, DW_LNS_set_epilogue_begin, 1);
+    put(&b, DW_LNS_set_isa, 1), put_uleb(&b, 300);
+    put(&b, DW_LNS_const_add_pc, 1); /* (255 - 13) / 12 = 20 */
+    put(&b, 13 + 12 * 2 + 4, 1);     /* address + 2, line + 1 */
+    put(&b, DW_LNS_fixed_advance_pc, 1), put(&b, 0x100, 2);
+    put(&b, 0, 1), put_uleb(&b, 3), put(&b, 0x80, 1), put(&b, 0, 2); /* a vendor's own */
+    put(&b, DW_LNS_advance_line, 1), put_sleb(&b, -2);
+    put(&b, 13 + 3, 1); /* nothing but a row */
+    end_sequence(&b);
+    end_line_table(&b, m);
+    read_table(&t, &b, false);
+    assert_int_equal(t.st, ST_OK);
+    assert_int_equal(t.rows.len, 5);
+    assert_row(&t, 0, 0x1000, 1, 1, 0, 0, false);
+    assert_row(&t, 1, 0x1010, 2, 21, 9, 5, false);
+    assert_row(&t, 2, 0x1026, 2, 22, 9, 0, false);
+    assert_row(&t, 3, 0x1126, 2, 20, 9, 0, false);
+    assert_row(&t, 4, 0x1126, 2, 20, 9, 0, true);
+    release_table(&t);
+}
+
+static void put_sequence(struct dwarf_build *b, uint64_t low, uint64_t size) {
+    set_address(b, low);
+    put(b, DW_LNS_copy, 1);
+    put(b, DW_LNS_advance_pc, 1), put_uleb(b, size);
+    end_sequence(b);
+}
+
+static void sequences_are_sorted_and_stripped_ones_dropped(void **state) {
+    static struct dwarf_build b;
+    struct table t;
+    (void)state;
+    struct header_marks m = begin_line_table(&b, 4);
+    put_files_v2(&b);
+    end_header(&b, m);
+    put_sequence(&b, 0x3000, 0x10);
+    put_sequence(&b, 0, 0x10); /* stripped */
+    put_sequence(&b, 0x1000, 0x10);
+    put_sequence(&b, 0x2000, 0); /* empty */
+    set_address(&b, 0x4000);
+    put(&b, DW_LNS_copy, 1); /* without an end */
+    end_line_table(&b, m);
+    read_table(&t, &b, true);
+    assert_int_equal(t.st, ST_OK);
+    assert_int_equal(t.rows.len, 4);
+    assert_row(&t, 0, 0x1000, 1, 1, 0, 0, false);
+    assert_row(&t, 1, 0x1010, 1, 1, 0, 0, true);
+    assert_row(&t, 2, 0x3000, 1, 1, 0, 0, false);
+    assert_row(&t, 3, 0x3010, 1, 1, 0, 0, true);
+    release_table(&t);
+}
+
+static void a_sequence_that_goes_back_is_dropped_and_told_of(void **state) {
+    static struct dwarf_build b;
+    struct table t;
+    (void)state;
+    struct header_marks m = begin_line_table(&b, 4);
+    put_files_v2(&b);
+    end_header(&b, m);
+    set_address(&b, 0x2000), put(&b, DW_LNS_copy, 1);
+    set_address(&b, 0x1000), put(&b, DW_LNS_copy, 1);
+    put(&b, DW_LNS_advance_pc, 1), put_uleb(&b, 0x2000);
+    end_sequence(&b);
+    put_sequence(&b, 0x5000, 0x10);
+    end_line_table(&b, m);
+    read_table(&t, &b, true);
+    assert_int_equal(t.st, ST_ERR);
+    assert_int_equal(t.rows.len, 2);
+    assert_row(&t, 0, 0x5000, 1, 1, 0, 0, false);
+    release_table(&t);
+}
+
+static void damage_keeps_what_came_before(void **state) {
+    static struct dwarf_build b;
+    struct table t;
+    (void)state;
+    struct header_marks m = begin_line_table(&b, 4);
+    put_files_v2(&b);
+    end_header(&b, m);
+    put_sequence(&b, 0x1000, 0x10);
+    put(&b, 0, 1), put_uleb(&b, 99), put(&b, DW_LNE_set_address, 1); /* past the end */
+    end_line_table(&b, m);
+    read_table(&t, &b, false);
+    assert_int_equal(t.st, ST_ERR);
+    assert_int_equal(t.e.code, ERR_TRUNCATED);
+    assert_int_equal(t.rows.len, 2);
+    release_table(&t);
+}
+
+static void a_header_that_makes_no_sense_is_refused(void **state) {
+    static struct dwarf_build b;
+    struct table t;
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        struct header_marks m = begin_line_table(&b, kind == 3 ? 5 : 4);
+        if (kind < 3) {
+            put_files_v2(&b);
+        } else { /* a million entries of no size */
+            put(&b, 0, 1), put_uleb(&b, 1000000), put(&b, 0, 1), put_uleb(&b, 0);
+        }
+        end_header(&b, m);
+        end_line_table(&b, m);
+        if (kind == 0) {
+            put_at(&b, m.header + 4 + 4, 0, 1); /* line_range */
+        } else if (kind == 1) {
+            put_at(&b, m.unit + 4, 6, 2); /* version */
+        } else if (kind == 2) {
+            put_at(&b, m.header, 0x10000, 4); /* header length */
+        }
+        read_table(&t, &b, false);
+        assert_int_equal(t.st, ST_ERR);
+        release_table(&t);
+    }
+}
+
+static void long_folders_are_not_copied_for_every_file(void **state) {
+    static struct dwarf_build b;
+    struct table t;
+    (void)state;
+    struct header_marks m = begin_line_table(&b, 4);
+    for (int i = 0; i < 6000; i++) {
+        put(&b, 'x', 1);
+    }
+    put(&b, 0, 2);
+    for (int i = 0; i < 1500; i++) {
+        put(&b, 'f', 1), put(&b, 0, 1), put_uleb(&b, 1), put_uleb(&b, 0), put_uleb(&b, 0);
+    }
+    put(&b, 0, 1);
+    end_header(&b, m);
+    end_line_table(&b, m);
+    read_table(&t, &b, false);
+    assert_int_equal(t.st, ST_ERR);
+    assert_int_equal(t.e.code, ERR_LIMIT);
+    release_table(&t);
+}
+
+/* ---- against libdwarf ---- */
+
+static int open_with_libdwarf(int fd, Dwarf_Debug *dbg) {
+    Dwarf_Error why = NULL;
+#if SHIM_NEW_API
+    return dwarf_init_b(fd, DW_GROUPNUMBER_ANY, NULL, NULL, dbg, &why);
+#else
+    return dwarf_init_b(fd, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL, dbg, &why);
+#endif
+}
+
+static void take_rows(Dwarf_Line_Context context, struct line_rows *rows) {
+    Dwarf_Error why = NULL;
+    Dwarf_Line *lines = NULL;
+    Dwarf_Signed count = 0;
+    assert_int_equal(dwarf_srclines_from_linecontext(context, &lines, &count, &why), DW_DLV_OK);
+    for (Dwarf_Signed i = 0; i < count; i++) {
+        Dwarf_Addr address = 0;
+        Dwarf_Unsigned line = 0, file = 0, column = 0, isa = 0, discriminator = 0;
+        Dwarf_Bool end = 0, prologue = 0, epilogue = 0;
+        assert_int_equal(dwarf_lineaddr(lines[i], &address, &why), DW_DLV_OK);
+        assert_int_equal(dwarf_lineno(lines[i], &line, &why), DW_DLV_OK);
+        assert_int_equal(dwarf_line_srcfileno(lines[i], &file, &why), DW_DLV_OK);
+        assert_int_equal(dwarf_lineoff_b(lines[i], &column, &why), DW_DLV_OK);
+        assert_int_equal(dwarf_lineendsequence(lines[i], &end, &why), DW_DLV_OK);
+        assert_int_equal(
+            dwarf_prologue_end_etc(lines[i], &prologue, &epilogue, &isa, &discriminator, &why),
+            DW_DLV_OK);
+        struct debug_row row = {.address = address,
+                                .file = (uint32_t)file,
+                                .line = (uint32_t)line,
+                                .column = (uint32_t)column,
+                                .discriminator = (uint32_t)discriminator,
+                                .end_sequence = end != 0};
+        assert_true(VEC_PUSH(rows, row));
+    }
+}
+
+/* Base names: how paths are joined is not the line table's. */
+static void compare_files(Dwarf_Line_Context context, const struct line_files *files) {
+    Dwarf_Error why = NULL;
+    Dwarf_Signed base = 0, count = 0, end = 0;
+    assert_int_equal(dwarf_srclines_files_indexes(context, &base, &count, &end, &why), DW_DLV_OK);
+    assert_int_equal(files->count, (size_t)end);
+    for (Dwarf_Signed i = base; i < end; i++) {
+        const char *name = NULL;
+        Dwarf_Unsigned folder = 0, time = 0, size = 0;
+        assert_int_equal(
+            dwarf_srclines_files_data_b(context, i, &name, &folder, &time, &size, NULL, &why),
+            DW_DLV_OK);
+        size_t len = strlen(name), mine = strlen(files->paths[i]);
+        assert_true(mine >= len);
+        assert_string_equal(files->paths[i] + mine - len, name);
+    }
+}
+
+/* 20210528 begins DWARF 5's file register at 0; Table 6.4 says 1, which is what GCC counts on and
+ * what libdwarf does since 0.4. */
+static bool first_file_is_0(Dwarf_Unsigned version) {
+    return version == 5 && !SHIM_NEW_API;
+}
+
+static void compare_unit(const struct sections *sections, Dwarf_Die die) {
+    Dwarf_Error why = NULL;
+    Dwarf_Attribute attr = NULL;
+    Dwarf_Off offset = 0;
+    Dwarf_Unsigned version = 0;
+    Dwarf_Small tables = 0;
+    Dwarf_Line_Context context = NULL;
+    struct line_rows theirs = {0}, ours = {0};
+    struct arena arena = {0};
+    struct line_header header;
+    struct line_files files;
+    struct err e = {0};
+    assert_int_equal(dwarf_attr(die, DW_AT_stmt_list, &attr, &why), DW_DLV_OK);
+    assert_int_equal(dwarf_global_formref(attr, &offset, &why), DW_DLV_OK);
+    dwarf_dealloc_attribute(attr);
+    assert_int_equal(dwarf_srclines_b(die, &version, &tables, &context, &why), DW_DLV_OK);
+    take_rows(context, &theirs);
+    struct line_source source = {.sections = sections,
+                                 .offset = offset,
+                                 .address_size = sections->address_size,
+                                 .comp_dir = "/"};
+    assert_int_equal(line_header_read(&source, &arena, &header, &files, &e), ST_OK);
+    assert_int_equal(line_program_run(&header, &ours, &e), ST_OK);
+    compare_files(context, &files);
+    assert_int_equal(ours.len, theirs.len);
+    assert_true(ours.len > 0);
+    for (size_t i = 0; i < ours.len; i++) {
+        const struct debug_row *a = &ours.data[i], *b = &theirs.data[i];
+        assert_int_equal(a->address, b->address);
+        assert_true(a->file == b->file ||
+                    (first_file_is_0(version) && a->file == 1 && b->file == 0));
+        assert_int_equal(a->line, b->line);
+        assert_int_equal(a->column, b->column);
+        assert_int_equal(a->discriminator, b->discriminator);
+        assert_int_equal(a->end_sequence, b->end_sequence);
+    }
+    dwarf_srclines_dealloc_b(context);
+    VEC_RELEASE(&theirs);
+    VEC_RELEASE(&ours);
+    arena_release(&arena);
+}
+
+static unsigned compare_object(const char *path) {
+    struct object *o;
+    struct sections sections;
+    struct err e = {0};
+    Dwarf_Debug dbg = NULL;
+    Dwarf_Error why = NULL;
+    unsigned units = 0;
+    int fd = open(path, O_RDONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(open_with_libdwarf(fd, &dbg), DW_DLV_OK);
+    assert_int_equal(object_open(&o, path, &e), ST_OK);
+    assert_int_equal(sections_load(&sections, object_slice(o, 0), path, NULL, &e), ST_OK);
+    for (;;) {
+        Dwarf_Unsigned length, type_offset, next;
+        Dwarf_Half version, address_size, offset_size, extension, type;
+        Dwarf_Off abbrevs;
+        Dwarf_Sig8 signature;
+        Dwarf_Die die = NULL;
+        if (dwarf_next_cu_header_d(dbg, 1, &length, &version, &abbrevs, &address_size, &offset_size,
+                                   &extension, &signature, &type_offset, &next, &type,
+                                   &why) != DW_DLV_OK) {
+            break;
+        }
+        assert_int_equal(dwarf_siblingof_b(dbg, NULL, 1, &die, &why), DW_DLV_OK);
+        compare_unit(&sections, die);
+        dwarf_dealloc_die(die);
+        units++;
+    }
+    object_close(o);
+#if SHIM_NEW_API
+    (void)dwarf_finish(dbg);
+#else
+    (void)dwarf_finish(dbg, &why);
+#endif
+    close(fd);
+    return units;
+}
+
+static void every_row_of_the_fixtures_is_libdwarfs_too(void **state) {
+    (void)state;
+    static const char *const fixtures[] = {
+        "testdata/objects/elf-dwarf2/libshop.so", "testdata/objects/elf-dwarf3/libshop.so",
+        "testdata/objects/elf-dwarf5/libshop.so", "testdata/objects/elf-dwarf5-gcc/libshop.so",
+        "testdata/objects/elf-i386/libshop.so",   "testdata/objects/elf-aarch64/libshop.so",
+        "testdata/objects/elf-exec/shop",
+    };
+    for (size_t i = 0; i < sizeof fixtures / sizeof fixtures[0]; i++) {
+        assert_true(compare_object(fixtures[i]) > 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_count_from_1_before_dwarf_5),
+        cmocka_unit_test(files_count_from_0_in_dwarf_5),
+        cmocka_unit_test(each_opcode_does_what_the_standard_says),
+        cmocka_unit_test(sequences_are_sorted_and_stripped_ones_dropped),
+        cmocka_unit_test(a_sequence_that_goes_back_is_dropped_and_told_of),
+        cmocka_unit_test(damage_keeps_what_came_before),
+        cmocka_unit_test(a_header_that_makes_no_sense_is_refused),
+        cmocka_unit_test(long_folders_are_not_copied_for_every_file),
+        cmocka_unit_test(every_row_of_the_fixtures_is_libdwarfs_too),
+    };
+    debug_library_init();
+    return cmocka_run_group_tests_name("line tables", tests, NULL, NULL);
+}

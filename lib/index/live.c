@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "index/live_private.h"
 #include "index/live_unit.h"
 #include "index/lookup.h"
 
@@ -18,7 +19,7 @@ struct live {
     struct debug *debug;      /* NULL = there is no DWARF */
     struct live_unit **units; /* by index; NULL = not read */
     bool *unreadable;         /* by index */
-    size_t unit_count, bytes;
+    size_t unit_count, bytes, byte_limit;
     struct live_unit *newest, *oldest;
     const struct object_symbol *symbols;
     size_t symbol_count;
@@ -42,7 +43,7 @@ static void link_newest(struct live *l, struct live_unit *u) {
 }
 
 static void drop_old_units(struct live *l) {
-    while (l->bytes > LIVE_UNIT_BYTES && l->oldest != l->newest) {
+    while (l->bytes > l->byte_limit && l->oldest != l->newest) {
         struct live_unit *u = l->oldest;
         unlink_unit(l, u);
         l->bytes -= u->bytes;
@@ -74,6 +75,20 @@ static enum st get_unit(struct live *l, size_t index, struct live_unit **out, st
     drop_old_units(l);
     *out = u;
     return ST_OK;
+}
+
+void live_limit_memory(struct lookup_source *source, size_t bytes) {
+    struct live *l = (struct live *)source;
+    l->byte_limit = bytes;
+    drop_old_units(l);
+}
+
+size_t live_units_held(const struct lookup_source *source) {
+    size_t held = 0;
+    for (const struct live_unit *u = ((const struct live *)source)->newest; u; u = u->older) {
+        held++;
+    }
+    return held;
 }
 
 /* ---- symbols ---- */
@@ -347,6 +362,7 @@ enum st lookup_open_live(struct lookup_source **out, const struct object_slice *
         return err_nomem(e);
     }
     l->source.ops = &live_ops;
+    l->byte_limit = LIVE_UNIT_BYTES;
     struct err why = {0};
     enum st dwarf = open_debug(l, s, alt, complain, ctx, &why);
     dwarf = tolerate(dwarf, &why, object_slice_path(s), complain, ctx, e);

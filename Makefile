@@ -61,11 +61,13 @@ MODULES := base object debug index demangle dump names symbolize classify flame
 not_src = %_test.c %_fuzz.c %_bench.c %/failmalloc.c
 lib_src := $(filter-out $(not_src),$(foreach m,$(MODULES),$(wildcard lib/$(m)/*.c)))
 rec_all := $(filter-out $(not_src),$(wildcard lib/recorder/*.c))
-preload_src := $(wildcard lib/recorder/preload*.c)
-# One file per platform and adapter; the build picks those of the host.
-rec_other := $(if $(filter Linux,$(shell uname -s)),%darwin.c %cfrunloop.c,%linux.c lib/recorder/unwind%.c)
-rec_src := $(filter-out $(preload_src) $(rec_other),$(rec_all))
-cmds    := $(patsubst cmd/%.c,%,$(wildcard cmd/stall*.c))
+# One file per platform and adapter; the build picks those of the host. Programs are recorded on Linux only.
+linux   := $(filter Linux,$(shell uname -s))
+on_linux := $(wildcard lib/recorder/preload*.c)
+preload_src := $(if $(linux),$(on_linux))
+rec_other := $(if $(linux),%darwin.c %cfrunloop.c,%linux.c lib/recorder/unwind%.c)
+rec_src := $(filter-out $(on_linux) $(rec_other),$(rec_all))
+cmds    := $(filter-out $(if $(linux),,stallrec),$(patsubst cmd/%.c,%,$(wildcard cmd/stall*.c)))
 # Files compiled into the library as bytes: rule files, and the script and style of the SVG.
 embeds  := $(wildcard lib/classify/rules/*.rules lib/flame/*.js lib/flame/*.css)
 embed_src := $(patsubst %,$(O)/gen/%.c,$(notdir $(embeds)))
@@ -79,7 +81,7 @@ bench_src := $(wildcard lib/*/*_bench.c)
 tests   := $(test_src:lib/%.c=$(O)/test/%)
 fuzzers := $(fuzz_src:lib/%.c=$(O)/fuzz/%)
 benches := $(bench_src:lib/%.c=$(O)/bench/%)
-app_src := $(wildcard testdata/apps/*.c)
+app_src := $(if $(linux),$(wildcard testdata/apps/*.c))
 apps    := $(app_src:testdata/apps/%.c=$(O)/apps/%)
 
 LIB     := $(O)/libstallkit.a
@@ -134,8 +136,8 @@ $(O)/bin/%: $(O)/obj/cmd/%.o $(O)/obj/cmd/cli.o $(LIB) $(RECLIB)
 
 # Tests can make any allocation fail (lib/base/failmalloc.h).
 fail_obj := $(O)/obj/lib/base/failmalloc.o
-fail_ld  := $(if $(filter Darwin,$(shell uname -s)),,$(addprefix -Wl$(comma)--wrap=,\
-            malloc calloc realloc free strdup strndup pthread_create))
+fail_ld  := $(if $(linux),$(addprefix -Wl$(comma)--wrap=,\
+            malloc calloc realloc free strdup strndup pthread_create),)
 
 # Unit tests, fuzzers and benchmarks may include anything of their own module.
 $(O)/test/recorder/%: $(O)/obj/lib/recorder/%.o $(fail_obj) $(RECLIB) $(LIB)

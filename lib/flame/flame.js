@@ -18,7 +18,7 @@
   const ROW = number('row'), HEAD = number('head'), FOOT = number('foot');
   const MARGIN = number('margin'), DEPTH = number('depth');
   const icicle = svg.classList.contains('icicle');
-  const TEXT_LEFT = 5, LABEL_LEAST = 3, THIN = 2;
+  const TEXT_LEFT = 5, TEXT_BASE = 13, LABEL_LEAST = 3, THIN = 2; // as in svg.c
 
   // --- the frames ----------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@
     if (!labels[i]) {
       if (!text) { return; }
       labels[i] = document.createElementNS(SVG, 'text');
-      labels[i].setAttribute('y', Number(rects[i].getAttribute('y')) + 13);
+      labels[i].setAttribute('y', Number(rects[i].getAttribute('y')) + TEXT_BASE);
       frames[i].appendChild(labels[i]);
     }
     labels[i].textContent = text;

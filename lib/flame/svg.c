@@ -18,13 +18,13 @@ extern const size_t embed_flame_css_len;
 
 enum {
     WIDTH_DEFAULT = 1200,
-    MARGIN = 16,           /* left and right of the frames */
-    HEAD = 68,             /* above the frames: title and subtitle */
-    FOOT = 36,             /* below */
-    ROW = 18,              /* one row of frames, a pixel of it the gap */
-    TEXT_LEFT = 5,         /* of a frame's text, inside the frame */
-    TEXT_BASE = 13,        /* of its base line, below the frame's top */
-    NAME_MAX_BYTES = 4096, /* of a name in a <title> */
+    MARGIN = 16,       /* left and right of the frames */
+    HEAD = 68,         /* above the frames: title and subtitle */
+    FOOT = 36,         /* below */
+    ROW = 18,          /* one row of frames, a pixel of it the gap */
+    TEXT_LEFT = 5,     /* of a frame's text, inside the frame */
+    TEXT_BASE = 13,    /* of its base line, below the frame's top */
+    NAME_CELLS = 4096, /* most characters of a name in a <title> */
     CELL = 700,     /* hundredths of a pixel: a character of any common monospaced font at 11.5px */
     THIN = 200,     /* hundredths of a pixel: narrower frames have no stroke */
     CELLS_LEAST = 2 /* shorter stubs of names are noise */
@@ -95,7 +95,7 @@ static void add_px(struct strbuf *out, uint64_t hundredths) {
 static void add_mark(struct strbuf *b, const struct frame_name *f) {
     if (f->module) {
         strbuf_addstr(b, "\nin ");
-        xml_text_add_short(b, f->module, f->module_len, NAME_MAX_BYTES, 0);
+        xml_text_add_short(b, f->module, f->module_len, NAME_CELLS, 0);
     }
     const char *mark = f->mark == 'i'   ? "inlined"
                        : f->mark == 'k' ? "kernel"
@@ -171,7 +171,7 @@ static void print_frame(struct svg_run *r, const struct layout_frame *f) {
     if (name.name_len == 0) {
         strbuf_addstr(b, "(no name)");
     }
-    xml_text_add_short(b, name.name, name.name_len, NAME_MAX_BYTES, 0);
+    xml_text_add_short(b, name.name, name.name_len, NAME_CELLS, 0);
     add_mark(b, &name);
     add_amount(r, f);
     strbuf_addstr(b, "</title><rect x=\"");

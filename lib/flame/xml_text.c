@@ -60,12 +60,9 @@ void xml_text_add(struct strbuf *out, const char *text, size_t len) {
     }
 }
 
-/* Cells that terminals and monospaced fonts give a character: the wide blocks of Unicode's East
- * Asian Width (UAX #11), and none to combining marks. */
+/* Cells that terminals and monospaced fonts give a character: two for the wide blocks of Unicode's
+ * East Asian Width (UAX #11). Combining marks count one: a name of nothing else must end too. */
 static size_t cells_of(uint32_t c) {
-    if (c >= 0x300 && c <= 0x36f) {
-        return 0;
-    }
     bool wide = (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
                 (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
                 (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||

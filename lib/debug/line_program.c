@@ -27,7 +27,8 @@ static void reset(struct machine *m) {
 static void append(struct machine *m, bool end_sequence) {
     struct debug_row row = {.address = m->address,
                             .file = m->file,
-                            .line = m->line,
+                            /* A program that went below zero knows no line. */
+                            .line = m->line > INT32_MAX ? 0 : m->line,
                             .column = m->column,
                             .discriminator = m->discriminator,
                             .end_sequence = end_sequence};

@@ -490,13 +490,13 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
     struct stat st;
     bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
     struct strbuf temporary = {0};
+    o->path = strdup(path);
     if (!special) {
         strbuf_addf(&temporary, "%s.%ld.tmp", path, (long)getpid());
-        o->path = strdup(path);
         o->temporary = strbuf_take(&temporary);
     }
     int fd =
-        !special && (!o->path || !o->temporary)
+        !o->path || (!special && !o->temporary)
             ? (errno = ENOMEM, -1)
             : open(special ? path : o->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     o->file = fd >= 0 ? fdopen(fd, "w") : NULL;

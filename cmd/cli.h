@@ -121,7 +121,8 @@ int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t coun
 struct cli_output {
     struct sink sink;
     FILE *file;
-    char *path, *temporary; /* NULL for stdout, and for what is not a regular file */
+    char *path;      /* NULL for stdout */
+    char *temporary; /* NULL for stdout, and for what is not a regular file */
 };
 /* path NULL or "-": stdout. False after a printed message. */
 bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures *failures);

@@ -409,8 +409,8 @@ static enum st build_dump(struct build *b, const json_t *root) {
     return b->no_memory ? err_nomem(b->e) : ST_OK;
 }
 
-/* The pre-pass leaves nothing that Jansson refuses but for lack of memory, which Jansson 2.14 reports as
- * whatever its lexer made of it; the fuzzer checks the first half of this sentence. */
+/* The pre-pass leaves nothing that Jansson refuses but for lack of memory, which Jansson 2.14
+ * reports as whatever its lexer made of it; the fuzzer checks the first half of this sentence. */
 static enum st load(const char *text, size_t len, json_t **root, struct err *e) {
     json_error_t why;
     *root = json_loadb(text, len, 0, &why);

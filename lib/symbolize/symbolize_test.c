@@ -20,7 +20,8 @@ enum { BASE = 0x10000000, FUNCTION = BASE + 0x1000, END = BASE + 0x1100 };
 static size_t lookups;
 static uint64_t last_address;
 
-static enum st fake_lookup(struct lookup_source *s, uint64_t address, struct lookup_hit *hit, struct err *e) {
+static enum st fake_lookup(struct lookup_source *s, uint64_t address, struct lookup_hit *hit,
+                           struct err *e) {
     (void)s;
     lookups++;
     last_address = address;
@@ -34,7 +35,8 @@ static enum st fake_lookup(struct lookup_source *s, uint64_t address, struct loo
     *hit = (struct lookup_hit){.quality = LOOKUP_DWARF, .start = FUNCTION, .end = END};
     size_t n = 0;
     if (inlined) {
-        hit->frames[n++] = (struct lookup_frame){.start = FUNCTION, .file = "/Shop/cart.hpp", .line = 0};
+        hit->frames[n++] =
+            (struct lookup_frame){.start = FUNCTION, .file = "/Shop/cart.hpp", .line = 0};
     }
     hit->frames[n++] = (struct lookup_frame){.function = "total",
                                              .linkage = "_ZN4Cart5totalEv",
@@ -54,12 +56,14 @@ static const struct lookup_ops fake_ops = {fake_lookup, fake_close};
 static struct lookup_source fake = {&fake_ops};
 
 /* Answers for the app's UUID if ctx says so. */
-static enum st fake_find(void *ctx, const struct symbol_request *r, struct symbol_file *out, struct err *e) {
+static enum st fake_find(void *ctx, const struct symbol_request *r, struct symbol_file *out,
+                         struct err *e) {
     (void)e;
     bool there = *(bool *)ctx && r->name && strcmp(r->name, "Shop") == 0;
     *out = (struct symbol_file){.verdict = SYMBOLS_MISSING};
     if (there) {
-        *out = (struct symbol_file){.verdict = SYMBOLS_OK, .file = "Shop.dSYM", .source = &fake, .base = BASE};
+        *out = (struct symbol_file){
+            .verdict = SYMBOLS_OK, .file = "Shop.dSYM", .source = &fake, .base = BASE};
     }
     return ST_OK;
 }
@@ -92,17 +96,20 @@ static const struct dump_location *at(const struct fixture *f, size_t frame) {
     return &f->d.locations[s->locations[frame]];
 }
 
-#define DUMP(arch, frames, more)                                                                                   \
-    "{\"format\":\"stall-dump/1\",\"id\":\"a\",\"device\":{\"arch\":\"" arch "\"},\"stall\":{\"id\":\"s\","        \
-    "\"kind\":\"hang\",\"duration_ms\":5},\"images\":[{\"uuid\":\"" APP_UUID                                       \
-    "\",\"name\":\"Shop\",\"load\":4294967296,\"size\":65536,\"in_app\":true},"                                    \
-    "{\"uuid\":\"6B834217-0000-3000-8000-000000000002\",\"name\":\"System\",\"load\":8589934592,\"size\":4096}]," \
+#define DUMP(arch, frames, more)                                                                   \
+    "{\"format\":\"stall-dump/1\",\"id\":\"a\",\"device\":{\"arch\":\"" arch                       \
+    "\"},\"stall\":{\"id\":\"s\","                                                                 \
+    "\"kind\":\"hang\",\"duration_ms\":5},\"images\":[{\"uuid\":\"" APP_UUID                       \
+    "\",\"name\":\"Shop\",\"load\":4294967296,\"size\":65536,\"in_app\":true},"                    \
+    "{\"uuid\":\"6B834217-0000-3000-8000-000000000002\",\"name\":\"System\",\"load\":8589934592,"  \
+    "\"size\":4096}],"                                                                             \
     "\"threads\":[{\"id\":1,\"main\":true,\"frames\":[" frames "]" more "}]}"
 
 static void frame_0_is_looked_up_as_it_is_and_others_one_byte_before(void **state) {
     (void)state;
     struct fixture f;
-    /* 4294971392 = load + 0x1000; the second is the first byte after the function: its call is the last in it. */
+    /* 4294971392 = load + 0x1000; the second is the first byte after the function: its call is the
+     * last in it. */
     start(&f, DUMP("arm64", "4294971392,4294971648", ""), true);
     assert_int_equal(at(&f, 0)->offset, 0x1000);
     assert_int_equal(at(&f, 0)->start, 0x1000);
@@ -120,7 +127,8 @@ static void frames_that_the_dump_calls_exact_are_looked_up_as_they_are(void **st
     struct fixture f;
     start(&f, DUMP("arm64", "4294971392,4294971648", ",\"exact\":[0,1]"), true);
     assert_int_equal(at(&f, 1)->offset, 0x1100);
-    assert_int_equal(at(&f, 1)->source, DUMP_SOURCE_NONE); /* past the end: nobody's, not "nearest" */
+    assert_int_equal(at(&f, 1)->source,
+                     DUMP_SOURCE_NONE); /* past the end: nobody's, not "nearest" */
     assert_int_equal(at(&f, 1)->line_count, 0);
     stop(&f);
 }
@@ -146,7 +154,8 @@ static void thumb_addresses_lose_bit_0_before_the_call_is_looked_for(void **stat
     (void)state;
     struct fixture f;
     static const char json[] =
-        "{\"format\":\"stall-dump/1\",\"id\":\"a\",\"device\":{\"arch\":\"armv7\"},\"stall\":{\"id\":\"s\"},"
+        "{\"format\":\"stall-dump/"
+        "1\",\"id\":\"a\",\"device\":{\"arch\":\"armv7\"},\"stall\":{\"id\":\"s\"},"
         "\"images\":[{\"uuid\":\"" APP_UUID "\",\"name\":\"Shop\",\"load\":65536,\"size\":65536}],"
         "\"threads\":[{\"id\":1,\"main\":true,\"frames\":[69633,69889]}]}"; /* 0x11001, 0x11101 */
     start(&f, json, true);
@@ -204,8 +213,10 @@ static void a_missing_file_is_a_verdict_and_addresses_stay_offsets(void **state)
     stop(&f);
 }
 
-#define NAMES ",\"state\":\"waiting\"}],\"names\":{\"8589934600\":[\"mach_msg\",8],\"8589934700\":[\"<redacted>\",4]," \
-              "\"4294971392\":[\"wrong\",0]},\"x\":[{\"y\":1"
+#define NAMES                                                                                      \
+    ",\"state\":\"waiting\"}],\"names\":{\"8589934600\":[\"mach_msg\",8],\"8589934700\":[\"<"      \
+    "redacted>\",4],"                                                                              \
+    "\"4294971392\":[\"wrong\",0]},\"x\":[{\"y\":1"
 
 static void names_from_the_device_serve_images_without_a_file_only(void **state) {
     (void)state;
@@ -251,7 +262,8 @@ static void locations_are_sorted_by_image_and_offset(void **state) {
 
 static void what_stands_for_no_name_is_none(void **state) {
     (void)state;
-    static const char *const none[] = {"<redacted>", "<deduplicated_symbol>", "???", "", "___lldb_unnamed_symbol12"};
+    static const char *const none[] = {"<redacted>", "<deduplicated_symbol>", "???", "",
+                                       "___lldb_unnamed_symbol12"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         assert_false(symbolize_is_name(none[i]));
     }
@@ -264,7 +276,8 @@ static void the_report_names_the_waits_and_hides_control_characters(void **state
     struct strbuf text = {0};
     start(&f,
           DUMP("arm64", "4294971392",
-               ",\"name\":\"ma\\u001bin\",\"waits_for\":{\"kind\":\"mutex\",\"address\":16,\"owner\":2}},"
+               ",\"name\":\"ma\\u001bin\",\"waits_for\":{\"kind\":\"mutex\",\"address\":16,"
+               "\"owner\":2}},"
                "{\"id\":2,\"name\":\"worker\",\"state\":\"running\",\"frames\":[4294971500]"),
           true);
     struct sink sink = sink_to_strbuf(&text);

@@ -284,6 +284,50 @@ static void one_long_range_list_is_not_read_for_every_function(void **state) {
     assert_int_equal(h.why.code, ERR_LIMIT);
 }
 
+static void a_unit_may_be_read_any_number_of_times(void **state) {
+    struct object *o;
+    struct debug *d;
+    struct heard h = {0};
+    struct err e = {0};
+    (void)state;
+    assert_int_equal(object_open(&o, "testdata/objects/elf-dwarf5/libshop.so", &e), ST_OK);
+    assert_int_equal(debug_open(&d, object_slice(o, 0), NULL, hear, &h, &e), ST_OK);
+    /* In turns, so that no table of abbreviations or lines is at hand from the last time. */
+    for (size_t i = 0; i < 3000 * debug_unit_count(d); i++) {
+        struct debug_unit u;
+        assert_int_equal(debug_read_unit(d, i % debug_unit_count(d), &u, &e), ST_OK);
+        assert_true(u.function_count > 0 && u.row_count > 0);
+        debug_unit_release(&u);
+    }
+    assert_int_equal(h.count, 0);
+    debug_close(d);
+    object_close(o);
+}
+
+/* A large table of abbreviations whose last entry every one of many small units needs. */
+static void one_large_table_is_not_read_for_every_unit(void **state) {
+    static struct dwarf_build b;
+    struct sections sections;
+    struct debug *d;
+    struct heard h = {0};
+    (void)state;
+    b = (struct dwarf_build){0};
+    for (unsigned i = 2; i < 2200; i++) {
+        abbrev(&b, i, DW_TAG_base_type, false, 0);
+    }
+    abbrev(&b, 1, DW_TAG_compile_unit, true, 0);
+    end_abbrevs(&b);
+    for (uint32_t i = 0; i < 900; i++) { /* each unit its own table: one entry less */
+        begin_unit(&b, 4, i * 6);
+        put_uleb(&b, 1), put(&b, 0, 1);
+        end_unit(&b);
+    }
+    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, &h), ST_OK);
+    assert_true(h.count > 0);
+    assert_int_equal(h.why.code, ERR_LIMIT);
+    debug_close(d);
+}
+
 /* Opens a fixture with every allocation of ours failing in turn. */
 static void read_fixture(void *ctx, bool refused) {
     struct object *o = ctx;
@@ -338,6 +382,8 @@ int main(void) {
         cmocka_unit_test(a_name_that_cannot_be_read_costs_the_name),
         cmocka_unit_test(ranges_that_cannot_be_read_cost_the_function),
         cmocka_unit_test(one_long_range_list_is_not_read_for_every_function),
+        cmocka_unit_test(a_unit_may_be_read_any_number_of_times),
+        cmocka_unit_test(one_large_table_is_not_read_for_every_unit),
         cmocka_unit_test(any_allocation_may_fail),
     };
     debug_library_init();

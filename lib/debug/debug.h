@@ -25,9 +25,8 @@ struct debug_function {
     const char *linkage;   /* DW_AT_linkage_name; NULL = none */
     const char *decl_file; /* where it is declared; NULL = none */
     uint32_t decl_line;
-    uint32_t call_file, call_line,
-        call_column; /* call site, of an inlined subroutine; file index into the unit's table */
-    uint32_t call_discriminator;
+    uint32_t call_file; /* call site, of an inlined subroutine: index into the unit's files */
+    uint32_t call_line, call_column, call_discriminator;
     uint64_t entry;                   /* DW_AT_entry_pc, or the start of its first range */
     uint64_t low_pc;                  /* DW_AT_low_pc; 0 = none, as with a list of ranges */
     const struct debug_range *ranges; /* sorted by low */
@@ -52,9 +51,10 @@ struct debug_unit {
     uint16_t version;
     const char *name; /* DW_AT_name; NULL = none */
     const char *comp_dir;
-    uint32_t language;        /* DW_AT_language, 0 = none */
-    const char *const *files; /* full path as the table composes it (directory + name, made absolute
-                                 with comp_dir); NULL entries = none */
+    uint32_t language; /* DW_AT_language, 0 = none */
+    /* Full paths as the table composes them (folder + name, made absolute with comp_dir); NULL
+     * entries = none. */
+    const char *const *files;
     size_t file_count;
     struct debug_function *functions; /* real functions with code, sorted by lowest address */
     size_t function_count;

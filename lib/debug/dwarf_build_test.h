@@ -76,7 +76,8 @@ static inline void put_text(struct dwarf_build *b, const char *s) {
 }
 
 /* A declaration of .debug_abbrev: code, tag, children, then attribute and form in pairs, then 0. */
-static inline void abbrev(struct dwarf_build *b, unsigned code, unsigned tag, unsigned children, ...) {
+static inline void abbrev(struct dwarf_build *b, unsigned code, unsigned tag, unsigned children,
+                          ...) {
     enum section_id was = b->in;
     va_list ap;
     b->in = SECTION_ABBREV;

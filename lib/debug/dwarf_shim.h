@@ -33,6 +33,7 @@ struct shim_unit {
     uint16_t version, tag; /* tag of its DIE */
     uint8_t address_size, offset_size;
     uint64_t str_offsets_base; /* 0 = the default */
+    bool walked;               /* once before: its work is counted already */
 };
 
 /* A reference to a DIE, by its offset in .debug_info of this file or of the supplementary one. */
@@ -86,7 +87,8 @@ struct shim_entry {
 };
 enum { SHIM_DEPTH_MAX = UNIT_DEPTH_MAX };
 
-enum st shim_walk_open(struct shim_walk **out, struct shim *s, const struct shim_unit *unit,
+/* The unit is borrowed until shim_walk_close. */
+enum st shim_walk_open(struct shim_walk **out, struct shim *s, struct shim_unit *unit,
                        struct err *e) BASE_MUST_USE;
 void shim_walk_close(struct shim_walk *w);
 /* ST_NONE: the unit is done. ST_ERR: the rest of it cannot be read (also: nested deeper than

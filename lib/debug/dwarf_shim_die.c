@@ -321,13 +321,17 @@ static enum st check_shape(struct shim_walk *w, struct err *e) {
                             .version = u->version,
                             .address_size = u->address_size,
                             .offset_size = u->offset_size};
-    enum st st =
-        unit_check_all(w->shim->sections, &h, &w->shim->abbrevs, &w->last_sound, &w->damage);
+    struct abbrev_table *t = &w->shim->abbrevs;
+    uint64_t work = t->work;
+    enum st st = unit_check_all(w->shim->sections, &h, t, &w->last_sound, &w->damage);
     w->damaged = st == ST_ERR;
+    if (u->walked) {
+        t->work = work; /* whoever reads a unit again does so for his own reasons */
+    }
     return w->damage.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
 }
 
-enum st shim_walk_open(struct shim_walk **out, struct shim *s, const struct shim_unit *unit,
+enum st shim_walk_open(struct shim_walk **out, struct shim *s, struct shim_unit *unit,
                        struct err *e) {
     struct shim_walk *w = calloc(1, sizeof *w);
     if (!w) {
@@ -341,6 +345,7 @@ enum st shim_walk_open(struct shim_walk **out, struct shim *s, const struct shim
         shim_walk_close(w);
         return st;
     }
+    unit->walked = true;
     *out = w;
     return ST_OK;
 }

@@ -93,7 +93,7 @@ static bool copy_outside_async(const struct capture_linux *c, uint8_t *to, uint6
     return process_vm_readv(c->pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-static bool same_call(const struct proc_syscall *a, const struct proc_syscall *b) {
+static bool same_call_async(const struct proc_syscall *a, const struct proc_syscall *b) {
     return a->number == b->number && a->sp == b->sp && a->pc == b->pc &&
            memcmp(a->args, b->args, sizeof a->args) == 0;
 }
@@ -111,7 +111,7 @@ static bool copy_blocked_async(struct capture_linux *c, struct copy *copy) {
     uint64_t lo = (before.sp - RED_ZONE) & ~UINT64_C(7), size = c->target.hi - lo;
     size = size < room ? size : room;
     if (!copy_outside_async(c, buffer, lo, size) || !read_syscall_async(c, &after) ||
-        !same_call(&before, &after) || cpu_ns_async(c->clock) != cpu) {
+        !same_call_async(&before, &after) || cpu_ns_async(c->clock) != cpu) {
         return false;
     }
     copy->regs = (struct cfi_registers){.known = 1u << CFI_PC | 1u << CFI_RSP};

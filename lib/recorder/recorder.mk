@@ -17,3 +17,4 @@ REC_CFLAGS_dump_json := -Os
 REC_CFLAGS_unwind_test += -Wno-alloca
 REC_CFLAGS_capture_linux_test += -Wno-alloca -fno-builtin
 REC_LIBS_capture_linux_test := -ldl
+REC_LIBS_platform_linux_test := -ldl

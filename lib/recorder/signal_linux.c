@@ -16,7 +16,7 @@ enum {
     COPY_SIZE = 64 * 1024,
     RED_ZONE = 128, /* a leaf function may use this much below sp */
     FINISH_MS = 1000,
-    SPIN_NS = 60000
+    SPIN_NS = 30000
 };
 
 enum slot_state { SLOT_IDLE, SLOT_ARMED, SLOT_BUSY, SLOT_DONE };

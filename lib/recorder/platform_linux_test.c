@@ -1,0 +1,427 @@
+/* The smaller parts of the Linux side: /proc texts, images, the device, the monitor's life. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "device_linux.h"
+#include "images_linux.h"
+#include "loop.h"
+#include "monitor_linux.h"
+#include "proc_linux.h"
+
+/* --- /proc ---------------------------------------------------------------------------------------
+ */
+
+static bool parse_call(const char *text, struct proc_syscall *call) {
+    return proc_parse_syscall_async(text, strlen(text), call);
+}
+
+static void line_of_a_blocked_thread_is_parsed(void **state) {
+    (void)state;
+    struct proc_syscall c;
+    assert_true(parse_call(
+        "232 0x5 0x7ffe0 0x20 0xffffffffffffffff 0x8 0x0 0x7ffd1000 0x7f0000012345\n", &c));
+    assert_int_equal(c.number, 232);
+    assert_true(c.args[0] == 5 && c.args[3] == UINT64_MAX && c.args[5] == 0);
+    assert_true(c.sp == 0x7ffd1000 && c.pc == 0x7f0000012345);
+    assert_true(parse_call("-1 0x7ffd1000 0x401000\n", &c));
+    assert_int_equal(c.number, -1);
+    assert_true(c.sp == 0x7ffd1000 && c.pc == 0x401000);
+}
+
+static void anything_else_is_not_taken_for_one(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "running\n",
+        "232\n",
+        "232 0x5 0x6\n",
+        "-2 0x1 0x2\n",
+        "-1 0x1 0x2",
+        "-1 0x1 0x2\nx",
+        "-1 1 2\n",
+        "-1 0x 0x2\n",
+        "-1 0x11111111111111111 0x2\n",
+        "99999999999 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1\n",
+        "root:x:0:0:root:/root:/bin/bash\n",
+    };
+    struct proc_syscall c = {.sp = 77};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(parse_call(bad[i], &c));
+        assert_true(c.sp == 77);
+    }
+}
+
+static enum rec_thread_state parse_state(const char *text) {
+    return proc_parse_state_async(text, strlen(text));
+}
+
+static void thread_state_stands_behind_any_name(void **state) {
+    (void)state;
+    assert_int_equal(parse_state("12 (a) R 1 2"), REC_STATE_RUNNING);
+    assert_int_equal(parse_state("12 (a) S) R (b) S 1"), REC_STATE_WAITING);
+    assert_int_equal(parse_state("12 (a) D 1"), REC_STATE_BLOCKED);
+    assert_int_equal(parse_state("12 (a) T 1"), REC_STATE_STOPPED);
+    assert_int_equal(parse_state("12 (a) Z 1"), REC_STATE_UNKNOWN);
+    assert_int_equal(parse_state("12 (a)"), REC_STATE_UNKNOWN);
+    assert_int_equal(parse_state(""), REC_STATE_UNKNOWN);
+}
+
+static bool parse_blocked(const char *text, int signal_number) {
+    return proc_parse_blocked_async(text, strlen(text), signal_number);
+}
+
+static void blocked_signal_is_found_in_the_status(void **state) {
+    (void)state;
+    const char *text =
+        "Name:\tx\nSigPnd:\tffffffffffffffff\nSigBlk:\t0000000000400000\nSigIgn:\t0\n";
+    assert_true(parse_blocked(text, SIGURG));
+    assert_false(parse_blocked(text, SIGUSR1));
+    assert_true(parse_blocked("", SIGUSR1)); /* of a thread that is gone */
+}
+
+static void file_whose_descriptor_was_closed_is_opened_again(void **state) {
+    (void)state;
+    struct proc_file f;
+    char text[256];
+    proc_file_open(&f, gettid(), "stat");
+    assert_true(proc_file_read_async(&f, text, sizeof text) > 0);
+    int null = open("/dev/null", O_RDWR);
+    assert_int_equal(dup2(null, f.fd), f.fd); /* as closefrom and an open do */
+    assert_int_equal(proc_file_read_async(&f, text, sizeof text), 0);
+    int taken = f.fd;
+    proc_file_check_async(&f);
+    assert_int_not_equal(f.fd, taken);
+    assert_true(proc_file_read_async(&f, text, sizeof text) > 0);
+    assert_int_equal(fcntl(taken, F_GETFD), 0); /* somebody else's now: left alone */
+    proc_file_close(&f);
+    close(taken);
+    close(null);
+}
+
+/* --- images
+ * --------------------------------------------------------------------------------------- */
+
+static void build_id_is_found_among_notes(void **state) {
+    (void)state;
+    static const uint8_t notes[] = {4, 0, 0, 0, 5, 0, 0,   0,   5,   0, 0,    0,    'G',  'N', 'U',
+                                    0, 1, 2, 3, 4, 5, 0,   0,   0,   4, 0,    0,    0,    3,   0,
+                                    0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xaa, 0xbb, 0xcc, 0};
+    uint8_t id[REC_IMAGE_ID_MAX] = {0};
+    assert_int_equal(images_build_id_async(notes, sizeof notes, id), 3);
+    assert_true(id[0] == 0xaa && id[2] == 0xcc);
+    assert_int_equal(images_build_id_async(notes, sizeof notes - 1, id), 3); /* padding may lack */
+    for (size_t size = 0; size < sizeof notes - 1; size++) {
+        assert_int_equal(images_build_id_async(notes, size, id), 0);
+    }
+}
+
+static void note_with_a_huge_size_is_no_build_id(void **state) {
+    (void)state;
+    uint8_t id[REC_IMAGE_ID_MAX];
+    for (unsigned at = 0; at < 8; at += 4) {
+        uint8_t notes[32] = {4, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 1, 2, 3};
+        memset(notes + at, 0xff, 4);
+        assert_int_equal(images_build_id_async(notes, sizeof notes, id), 0);
+    }
+    uint8_t notes[64] = {4, 0, 0, 0, 21, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0};
+    assert_int_equal(images_build_id_async(notes, sizeof notes, id), 0); /* longer than any */
+}
+
+static void paths_tell_the_app_from_the_system(void **state) {
+    (void)state;
+    const char *program = "/usr/bin/app";
+    assert_true(images_in_app_async("/usr/bin/app", program));
+    assert_true(images_in_app_async("/opt/app/libview.so", program));
+    assert_true(images_in_app_async("/usr/local/lib/libview.so", program));
+    assert_false(images_in_app_async("/lib/x86_64-linux-gnu/libc.so.6", program));
+    assert_false(images_in_app_async("/usr/lib/libz.so.1", program));
+    assert_false(images_in_app_async("linux-vdso.so.1", program));
+    assert_false(images_in_app_async("/opt/stallkit/libstallrec-preload.so", program));
+}
+
+static void loaded_image_is_found_with_its_build_id(void **state) {
+    (void)state;
+    struct images *t = images_new();
+    struct rec_image image;
+    assert_non_null(t);
+    assert_true(images_find_async(t, (uint64_t)(uintptr_t)images_new, &image));
+    assert_true(image.in_app && strstr(image.path, "platform_linux_test"));
+    assert_int_equal(image.load % 4096, 0);
+    assert_true((uint64_t)(uintptr_t)images_new - image.load < image.size);
+    assert_int_equal(image.id_kind, REC_ID_BUILD);
+    assert_true(image.id_len > 0);
+    assert_false(images_find_async(t, 0x1000, &image));
+    images_free(t);
+}
+
+/* Any library that nothing else holds: the dlopen below is the only reference. */
+static void unloaded_image_stays_known(void **state) {
+    (void)state;
+    struct images *t = images_new();
+    struct rec_image image;
+    Dl_info info;
+    void *lib = dlopen("libm.so.6", RTLD_NOW), *symbol = lib ? dlsym(lib, "lgamma") : NULL;
+    if (!symbol || !dladdr(symbol, &info)) {
+        images_free(t);
+        skip();
+    }
+    uint64_t inside = (uint64_t)(uintptr_t)symbol;
+    assert_false(images_find_async(t, inside, &image));
+    images_refresh_async(t);
+    assert_true(images_find_async(t, inside, &image));
+    assert_true(image.load == (uint64_t)(uintptr_t)info.dli_fbase);
+    assert_int_equal(dlclose(lib), 0);
+    images_refresh_async(t);
+    assert_true(images_find_async(t, inside, &image));
+    assert_non_null(strstr(image.path, "libm"));
+    images_free(t);
+}
+
+/* --- device
+ * --------------------------------------------------------------------------------------- */
+
+static void os_release_values_lose_their_quotes(void **state) {
+    (void)state;
+    char out[32];
+    const char *text = "NAME=x\nPRETTY_NAME=\"A \\\"B\\\" 12\"\nVERSION_ID='9'\nEMPTY=\n";
+    device_linux_os_value(text, "PRETTY_NAME", out, sizeof out);
+    assert_string_equal(out, "A \"B\" 12");
+    device_linux_os_value(text, "VERSION_ID", out, sizeof out);
+    assert_string_equal(out, "9");
+    device_linux_os_value(text, "EMPTY", out, sizeof out);
+    assert_string_equal(out, "");
+    device_linux_os_value(text, "VERSION", out, sizeof out);
+    assert_string_equal(out, "");
+    device_linux_os_value(text, "PRETTY_NAME", out, 4);
+    assert_string_equal(out, "A \"");
+}
+
+static void device_is_described(void **state) {
+    (void)state;
+    struct device_linux d;
+    struct rec_about about = {0};
+    device_linux_read(&d);
+    device_linux_describe(&d, &about);
+    assert_string_equal(about.app_id, "platform_linux_test");
+    assert_true(about.cpus > 0 && about.os && about.os_build && about.arch);
+    about.app_id = "com.example";
+    device_linux_describe(&d, &about);
+    assert_string_equal(about.app_id, "com.example");
+}
+
+/* --- the monitor
+ * ----------------------------------------------------------------------------------- */
+
+static char folder[64];
+
+static struct stallrec *start(uint32_t threshold_ms) {
+    struct stallrec_config config;
+    struct stallrec *rec = NULL;
+    stallrec_config_init(&config, sizeof config);
+    config.directory = folder;
+    config.threshold_ms = threshold_ms;
+    config.first_sample_ms = 20;
+    config.sample_ms = 10;
+    config.write_deadline_ms = 50;
+    assert_int_equal(stallrec_start(&rec, &config), STALLREC_OK);
+    return rec;
+}
+
+static unsigned files(void) {
+    unsigned n = 0;
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        n += e->d_name[0] != '.';
+    }
+    closedir(d);
+    return n;
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/stallrec-test-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        if (e->d_name[0] != '.') {
+            unlinkat(dirfd(d), e->d_name, 0);
+        }
+    }
+    if (d) {
+        closedir(d);
+    }
+    return rmdir(folder);
+}
+
+static void stall_is_written_once_the_loop_is_idle(void **state) {
+    (void)state;
+    struct stallrec *rec = start(80);
+    struct stallrec_loop *loop = stallrec_main_loop(rec);
+    stallrec_loop_wake(loop);
+    usleep(200000);
+    stallrec_loop_sleep(loop);
+    for (unsigned i = 0; i < 100 && files() == 0; i++) {
+        usleep(10000);
+    }
+    assert_int_equal(files(), 1);
+    assert_true(monitor_totals(rec).core.stalls == 1);
+    stallrec_stop(rec);
+    assert_int_equal(files(), 1);
+}
+
+static void stop_writes_the_stall_that_still_goes_on(void **state) {
+    (void)state;
+    struct stallrec *rec = start(50);
+    stallrec_loop_wake(stallrec_main_loop(rec));
+    usleep(150000);
+    stallrec_stop(rec);
+    assert_int_equal(files(), 1);
+}
+
+static void healthy_loop_writes_nothing(void **state) {
+    (void)state;
+    struct stallrec *rec = start(100);
+    struct stallrec_loop *loop = stallrec_main_loop(rec);
+    for (unsigned i = 0; i < 100; i++) {
+        stallrec_loop_wake(loop);
+        usleep(1500);
+        if (i % 3 == 0) {
+            stallrec_loop_turn(loop);
+        } else {
+            stallrec_loop_sleep(loop);
+        }
+    }
+    stallrec_stop(rec);
+    assert_int_equal(files(), 0);
+    stallrec_loop_wake(loop); /* hooks need no check after a stop */
+    stallrec_loop_sleep(loop);
+}
+
+static void one_recorder_at_a_time(void **state) {
+    (void)state;
+    struct stallrec *rec = start(100), *other = NULL;
+    struct stallrec_config config;
+    stallrec_config_init(&config, sizeof config);
+    config.directory = folder;
+    assert_int_equal(stallrec_start(&other, &config), STALLREC_ERR_RUNNING);
+    assert_null(other);
+    stallrec_stop(rec);
+    stallrec_stop(start(100));
+    stallrec_stop(NULL);
+}
+
+static void start_that_fails_leaves_nothing_behind(void **state) {
+    (void)state;
+    struct stallrec *rec = NULL;
+    struct stallrec_config config;
+    stallrec_config_init(&config, sizeof config);
+    assert_int_equal(stallrec_start(&rec, &config), STALLREC_ERR_CONFIG);
+    config.directory = "/proc/nowhere";
+    assert_int_equal(stallrec_start(&rec, &config), STALLREC_ERR_DIRECTORY);
+    config.directory = folder;
+    config.signal_number = SIGKILL;
+    assert_int_equal(stallrec_start(&rec, &config), STALLREC_ERR_UNSUPPORTED);
+    assert_null(rec);
+    stallrec_stop(start(100));
+}
+
+static void idle_loop_wakes_nobody(void **state) {
+    (void)state;
+    struct stallrec *rec = start(100);
+    usleep(50000);
+    struct capture_counts before = monitor_totals(rec).capture;
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/self/task");
+    /* Voluntary switches of the monitor, found by its name. */
+    unsigned long switches[2] = {0, 0};
+    for (unsigned round = 0; round < 2; round++) {
+        DIR *d = opendir(path);
+        for (struct dirent *e; (e = readdir(d)) != NULL;) {
+            char file[300];
+            snprintf(file, sizeof file, "/proc/self/task/%s/status", e->d_name);
+            int fd = open(file, O_RDONLY);
+            ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+            close(fd);
+            text[n > 0 ? n : 0] = '\0';
+            const char *at = strstr(text, "voluntary_ctxt_switches:");
+            if (n > 0 && strncmp(text, "Name:\tstallrec\n", 15) == 0 && at) {
+                for (at = strchr(at, '\t') + 1; *at >= '0' && *at <= '9'; at++) {
+                    switches[round] = switches[round] * 10 + (unsigned long)(*at - '0');
+                }
+            }
+        }
+        closedir(d);
+        if (round == 0) {
+            usleep(500000);
+        }
+    }
+    assert_true(switches[0] > 0);
+    assert_int_equal(switches[0], switches[1]);
+    assert_true(monitor_totals(rec).capture.signalled == before.signalled);
+    stallrec_stop(rec);
+}
+
+static void forked_child_has_hooks_and_no_monitor(void **state) {
+    (void)state;
+    struct stallrec *rec = start(50);
+    struct stallrec_loop *loop = stallrec_main_loop(rec);
+    pid_t pid = fork();
+    if (pid == 0) {
+        stallrec_loop_wake(loop);
+        usleep(120000);
+        stallrec_loop_sleep(loop);
+        stallrec_stop(rec); /* returns at once, and writes nothing */
+        _exit(loop->notify_ == 0 ? 5 : 6);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 5);
+    stallrec_stop(rec);
+    assert_int_equal(files(), 0);
+}
+
+#define MONITOR_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(line_of_a_blocked_thread_is_parsed),
+        cmocka_unit_test(anything_else_is_not_taken_for_one),
+        cmocka_unit_test(thread_state_stands_behind_any_name),
+        cmocka_unit_test(blocked_signal_is_found_in_the_status),
+        cmocka_unit_test(file_whose_descriptor_was_closed_is_opened_again),
+        cmocka_unit_test(build_id_is_found_among_notes),
+        cmocka_unit_test(note_with_a_huge_size_is_no_build_id),
+        cmocka_unit_test(paths_tell_the_app_from_the_system),
+        cmocka_unit_test(loaded_image_is_found_with_its_build_id),
+        cmocka_unit_test(unloaded_image_stays_known),
+        cmocka_unit_test(os_release_values_lose_their_quotes),
+        cmocka_unit_test(device_is_described),
+        MONITOR_TEST(stall_is_written_once_the_loop_is_idle),
+        MONITOR_TEST(stop_writes_the_stall_that_still_goes_on),
+        MONITOR_TEST(healthy_loop_writes_nothing),
+        MONITOR_TEST(one_recorder_at_a_time),
+        MONITOR_TEST(start_that_fails_leaves_nothing_behind),
+        MONITOR_TEST(idle_loop_wakes_nobody),
+        MONITOR_TEST(forked_child_has_hooks_and_no_monitor),
+    };
+    return cmocka_run_group_tests_name("platform_linux", tests, NULL, NULL);
+}

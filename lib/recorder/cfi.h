@@ -38,6 +38,7 @@ struct cfi_segment {
     uint64_t address;
     const uint8_t *bytes;
     uint64_t size;
+    bool code; /* holds instructions */
 };
 
 /* What of one module may be read, and where its .eh_frame_hdr is. */

@@ -36,6 +36,7 @@ static void describe_async(const struct dl_phdr_info *info, struct cfi_module *m
             s->address = at;
             s->bytes = (const uint8_t *)(uintptr_t)at;
             s->size = p->p_filesz < p->p_memsz ? p->p_filesz : p->p_memsz;
+            s->code = (p->p_flags & PF_X) != 0;
         }
     }
 }

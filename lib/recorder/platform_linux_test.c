@@ -173,6 +173,10 @@ static void unloaded_image_stays_known(void **state) {
     struct images *t = images_new();
     struct rec_image image;
     Dl_info info;
+    if (dlopen("libm.so.6", RTLD_NOW | RTLD_NOLOAD)) {
+        images_free(t); /* a sanitizer has it */
+        skip();
+    }
     void *lib = dlopen("libm.so.6", RTLD_NOW), *symbol = lib ? dlsym(lib, "lgamma") : NULL;
     if (!symbol || !dladdr(symbol, &info)) {
         images_free(t);

@@ -15,7 +15,7 @@ static bool code_at_async(const struct cfi_module *m, uint64_t address, uint64_t
                           struct code *code) {
     for (unsigned i = 0; i < m->segment_count && i < CFI_SEGMENTS; i++) {
         const struct cfi_segment *s = &m->segments[i];
-        if (address >= s->address && address - s->address < s->size) {
+        if (s->code && address >= s->address && address - s->address < s->size) {
             uint64_t skip = address - s->address, left = s->size - skip;
             *code = (struct code){s->bytes + skip, length < left ? length : left};
             return true;

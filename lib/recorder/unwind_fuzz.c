@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t module_size = (size - 2) * data[1] / 255, stack_size = size - 2 - module_size;
     uint8_t *module_bytes = copy_of(data + 2, module_size);
     uint8_t *stack_bytes = copy_of(data + 2 + module_size, stack_size);
-    struct cfi_module module = {.segments = {{BASE, module_bytes, module_size}},
+    struct cfi_module module = {.segments = {{BASE, module_bytes, module_size, true}},
                                 .segment_count = 1,
                                 .header = BASE + module_size * data[0] / 256,
                                 .header_size = module_size};

@@ -466,51 +466,117 @@ static void stack_interrupted_in_libm_is_right(void **state) {
 /* --- only sp and pc -----------------------------------------------------------------------------
  */
 
-#ifdef __clang__
-#define FRAME_POINTER __attribute__((optnone, noinline))
-#else
-#define FRAME_POINTER __attribute__((optimize("O0", "no-omit-frame-pointer"), noinline))
-#endif
+/* Two functions that address their frame through rbp, whatever the compiler's flags: with a plain
+ * prologue, and with one that does not tell how large the frame is. */
+__asm__(".text\n"
+        ".type leaf_framed,@function\n"
+        "leaf_framed:\n"
+        ".cfi_startproc\n"
+        "push %rbp\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset %rbp,-16\n"
+        "mov %rsp,%rbp\n"
+        ".cfi_def_cfa_register %rbp\n"
+        "push %rbx\n"
+        "mov %rdi,%rbx\n"
+        ".cfi_offset %rbx,-24\n"
+        "sub $0x1c8,%rsp\n"
+        "call leaf_raise_hidden\n"
+        "mov -8(%rbp),%rbx\n"
+        "leave\n"
+        ".cfi_def_cfa %rsp,8\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size leaf_framed,.-leaf_framed\n"
+        ".type leaf_moving,@function\n"
+        "leaf_moving:\n"
+        ".cfi_startproc\n"
+        "push %rbp\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset %rbp,-16\n"
+        "mov %rsp,%rbp\n"
+        ".cfi_def_cfa_register %rbp\n"
+        "mov $0x345,%eax\n"
+        "sub %rax,%rsp\n"
+        "and $-32,%rsp\n"
+        "call leaf_raise_hidden\n"
+        "leave\n"
+        ".cfi_def_cfa %rsp,8\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size leaf_moving,.-leaf_moving\n");
+void leaf_framed(struct situation *s) __attribute__((visibility("hidden")));
+void leaf_moving(struct situation *s) __attribute__((visibility("hidden")));
+__attribute__((visibility("hidden"), used)) void leaf_raise_hidden(struct situation *s);
 
-/* What /proc tells of a thread in a system call: taken at the instruction after `syscall`. */
-FRAME_POINTER static void leaf_bare(struct situation *s) {
-    volatile char locals[200];
-    locals[3] = 1;
+NOINLINE void leaf_raise_hidden(struct situation *s) {
     raise(SIGUSR1);
-    s->sink += (uint64_t)locals[3];
+    s->sink++;
 }
 
-static void frame_pointer_is_recovered_when_only_sp_and_pc_are_known(void **state) {
-    (void)state;
-    struct situation *s = new_situation(9, leaf_bare);
-    run(s, 0);
-    unwind_now(s);
-    assert_true(is_right(s));
-    /* Start in leaf_bare itself, as if it had made the system call. */
+NOINLINE static void call_moving(struct situation *s) {
+    leaf_moving(s);
+    s->sink++;
+}
+
+/* Forgets all but sp and pc of the frame of the function at `start`, as if it had made a system
+ * call itself: all that /proc tells of a thread in one. Returns how many frames are left. */
+static size_t keep_sp_and_pc(struct situation *s, const void *start) {
     size_t at = 0;
-    while (at < s->count && s->frames[at].function != (uint64_t)(uintptr_t)leaf_bare) {
+    while (at < s->count && s->frames[at].function != (uint64_t)(uintptr_t)start) {
         at++;
     }
     assert_true(at < s->count);
-    uint64_t pc = s->frames[at].pc, *sp = NULL;
-    for (uint64_t a = s->snap.stack.lo; a < s->snap.stack.hi; a += 8) {
-        uint64_t v;
-        if (cfi_load_async(&s->snap.stack, a, &v) && v == pc) {
-            sp = (uint64_t *)(uintptr_t)(a + 8);
-        }
-    }
-    assert_non_null(sp);
     s->snap.regs = (struct cfi_registers){.known = 1u << CFI_PC | 1u << CFI_RSP};
-    s->snap.regs.value[CFI_PC] = pc;
-    s->snap.regs.value[CFI_RSP] = (uint64_t)(uintptr_t)sp;
-    size_t before = s->count;
+    s->snap.regs.value[CFI_PC] = s->frames[at].pc;
+    s->snap.regs.value[CFI_RSP] = s->frames[at].sp;
+    return s->count - at;
+}
+
+static void check_recovery(void (*leaf)(struct situation *), const void *start) {
+    struct situation *s = new_situation(9, leaf);
+    run(s, 0);
     unwind_now(s);
-    assert_int_equal(s->count, before - at);
+    assert_true(is_right(s));
+    size_t left = keep_sp_and_pc(s, start);
+    unwind_now(s);
+    assert_int_equal(s->count, left);
     if (!is_right(s)) {
         fail_with_frames(s);
     }
     /* With nothing to check against, it does not guess. */
-    memset(s->snap.copy + ((uint64_t)(uintptr_t)sp - s->snap.stack.lo), 0x41, 400);
+    memset(s->snap.copy + (s->snap.regs.value[CFI_RSP] - s->snap.stack.lo), 0x41, 1200);
+    unwind_now(s);
+    assert_int_equal(s->end, UNWIND_REGISTER);
+    assert_int_equal(s->count, 1);
+    free(s);
+}
+
+static void unknown_frame_pointer_is_told_by_the_prologue(void **state) {
+    (void)state;
+    check_recovery(leaf_framed, (const void *)leaf_framed);
+}
+
+static void unknown_frame_pointer_is_told_by_the_caller(void **state) {
+    (void)state;
+    check_recovery(call_moving, (const void *)leaf_moving);
+}
+
+static void return_address_left_over_from_an_earlier_call_is_not_believed(void **state) {
+    (void)state;
+    struct situation *s = new_situation(9, call_moving);
+    run(s, 0);
+    unwind_now(s);
+    keep_sp_and_pc(s, (const void *)leaf_moving);
+    /* The same return address once more, in the frame's own room: which of them is it? */
+    uint64_t sp = s->snap.regs.value[CFI_RSP], pc = 0, at = sp;
+    for (size_t i = 0; i + 1 < s->count; i++) {
+        if (s->frames[i].function == (uint64_t)(uintptr_t)leaf_moving) {
+            pc = s->frames[i + 1].pc;
+        }
+    }
+    assert_true(pc != 0);
+    memcpy(s->snap.copy + (at + 64 - s->snap.stack.lo), &pc, sizeof pc);
     unwind_now(s);
     assert_int_equal(s->end, UNWIND_REGISTER);
     assert_int_equal(s->count, 1);
@@ -600,7 +666,9 @@ int main(void) {
         cmocka_unit_test(stack_interrupted_in_qsort_is_right),
         cmocka_unit_test(stack_interrupted_in_the_vdso_is_right),
         cmocka_unit_test(stack_interrupted_in_libm_is_right),
-        cmocka_unit_test(frame_pointer_is_recovered_when_only_sp_and_pc_are_known),
+        cmocka_unit_test(unknown_frame_pointer_is_told_by_the_prologue),
+        cmocka_unit_test(unknown_frame_pointer_is_told_by_the_caller),
+        cmocka_unit_test(return_address_left_over_from_an_earlier_call_is_not_believed),
         cmocka_unit_test(leaf_without_rules_returns_to_where_the_stack_says),
         cmocka_unit_test(code_made_at_run_time_is_followed_by_its_frame_pointers),
     };

@@ -108,18 +108,42 @@ static void a_broken_unit_costs_itself(void **state) {
     check_broken_unit(11, 8, 1);    /* a form that nobody knows */
 }
 
-static void units_too_small_for_a_header_cost_their_neighbour_at_most(void **state) {
+static void units_too_small_for_a_header_cost_themselves(void **state) {
     static struct dwarf_build b;
     struct heard h;
     (void)state;
     b = (struct dwarf_build){0};
     put_abbrevs(&b);
+    put(&b, 0, 4); /* a unit of no byte, the first of all */
     put_good_unit(&b, "before", 0x1000);
     put(&b, 1, 4), put(&b, 0, 1); /* a unit of one byte */
-    put_good_unit(&b, "lost", 0x3000);
+    put_good_unit(&b, "between", 0x3000);
+    put(&b, 0, 4), put(&b, 0, 4); /* two of none */
     put_good_unit(&b, "behind", 0x2000);
-    check_functions(&b, &h, "before behind ");
-    assert_int_equal(h.count, 1);
+    check_functions(&b, &h, "before between behind ");
+    assert_int_equal(h.count, 3); /* the two count as one */
+}
+
+/* libdwarf must begin anew for each: past a bound the next unit is lost with it, and the work stays
+ * in proportion. */
+static void many_units_too_small_for_a_header_cost_some_neighbours(void **state) {
+    static struct dwarf_build b;
+    struct heard h;
+    (void)state;
+    b = (struct dwarf_build){0};
+    put_abbrevs(&b);
+    char want[2048] = "";
+    size_t len = 0;
+    for (unsigned i = 0; i < 70; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "f%02u", i);
+        put_good_unit(&b, name, 0x1000 + 0x100 * i);
+        put(&b, 0, 4);
+        if (i <= 64) { /* behind the 65th short unit, each takes its successor */
+            len += (size_t)snprintf(want + len, sizeof want - len, "%s ", name);
+        }
+    }
+    check_functions(&b, &h, want);
 }
 
 static void a_unit_cut_by_the_end_of_the_section_costs_itself(void **state) {
@@ -372,7 +396,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_unit_without_a_die_costs_itself),
         cmocka_unit_test(a_broken_unit_costs_itself),
-        cmocka_unit_test(units_too_small_for_a_header_cost_their_neighbour_at_most),
+        cmocka_unit_test(units_too_small_for_a_header_cost_themselves),
+        cmocka_unit_test(many_units_too_small_for_a_header_cost_some_neighbours),
         cmocka_unit_test(a_unit_cut_by_the_end_of_the_section_costs_itself),
         cmocka_unit_test(zeros_behind_the_last_unit_are_padding),
         cmocka_unit_test(what_was_read_before_the_damage_is_kept),

@@ -28,15 +28,19 @@ static const enum section_id shown[] = {SECTION_INFO, SECTION_ABBREV, SECTION_ST
                                         SECTION_ADDR};
 enum { SHOWN_COUNT = sizeof shown / sizeof shown[0] };
 
-static const struct section_bytes *shown_bytes(const struct shim *s, Dwarf_Unsigned index) {
-    static const struct section_bytes none = {0};
+static struct section_bytes shown_bytes(const struct shim *s, Dwarf_Unsigned index) {
+    struct section_bytes none = {0};
     if (index == 0 || index > SHOWN_COUNT) {
-        return &none;
+        return none;
     }
-    const struct section_bytes *b = &s->sections->of[shown[index - 1]];
+    struct section_bytes b = s->sections->of[shown[index - 1]];
+    if (shown[index - 1] == SECTION_INFO) {
+        b.data = (s->info_copy ? s->info_copy : b.data) + s->hidden;
+        b.len -= s->hidden;
+    }
     /* 20210528 subtracts the size of an address from the section's without asking which is larger.
      */
-    return shown[index - 1] == SECTION_ADDR && b->len < 8 ? &none : b;
+    return shown[index - 1] == SECTION_ADDR && b.len < 8 ? none : b;
 }
 
 static int get_section_info(void *ctx, shim_section_index index, shim_section *out, int *error) {
@@ -45,29 +49,28 @@ static int get_section_info(void *ctx, shim_section_index index, shim_section *o
         *error = DW_DLE_MDE;
         return DW_DLV_NO_ENTRY;
     }
-    const struct section_bytes *b = shown_bytes(s, index);
+    struct section_bytes b = shown_bytes(s, index);
     const char *name = index == 0 ? "" : section_name(shown[index - 1]);
     *out = (shim_section){0};
 #if SHIM_NEW_API
     out->as_name = name;
-    out->as_size = b->len;
+    out->as_size = b.len;
 #else
     out->name = name;
-    out->size = b->len;
+    out->size = b.len;
 #endif
     return DW_DLV_OK;
 }
 
 static int load_section(void *ctx, shim_section_index index, Dwarf_Small **data, int *error) {
     const struct shim *s = ctx;
-    const struct section_bytes *b = shown_bytes(s, index);
-    if (!b->data || b->len == 0) {
+    struct section_bytes b = shown_bytes(s, index);
+    if (!b.data || b.len == 0) {
         *error = DW_DLE_MDE;
         return DW_DLV_NO_ENTRY;
     }
-    bool copied = s->info_copy && shown[index - 1] == SECTION_INFO;
     /* The interface lacks a const; libdwarf only reads. */
-    *data = copied ? s->info_copy : (Dwarf_Small *)(uintptr_t)b->data;
+    *data = (Dwarf_Small *)(uintptr_t)b.data;
     return DW_DLV_OK;
 }
 
@@ -82,7 +85,7 @@ static Dwarf_Unsigned get_file_size(void *ctx) {
     const struct shim *s = ctx;
     Dwarf_Unsigned sum = 0;
     for (Dwarf_Unsigned i = 1; i <= SHOWN_COUNT; i++) {
-        sum += shown_bytes(s, i)->len;
+        sum += shown_bytes(s, i).len;
     }
     return sum;
 }
@@ -255,10 +258,14 @@ static int pass_unit(struct shim *s, Dwarf_Error *why) {
  *
  * libdwarf walks the chain of units whenever it looks for one, and stops for good at the first that
  * it cannot read. So such a unit is overwritten, in a private copy of .debug_info, by a sound one
- * without DIEs. */
+ * without DIEs. One that is too short for that is hidden, if it is the first, or else becomes a
+ * tail of the unit before it, which libdwarf never reads. */
 
 /* DWARF 4 header: length, version, abbreviations at 0, 8-byte addresses; then a null DIE. */
 enum { BLANK_VERSION = 4, BLANK_ADDRESS_SIZE = 10, BLANK_SIZE = 12 };
+/* Each stretched unit makes libdwarf begin anew; past so many a short unit takes its successor with
+ * it. */
+enum { STRETCHED_MAX = 64 };
 
 static void put_big_or_little(const struct shim *s, uint8_t *at, unsigned size, uint32_t v) {
     for (unsigned i = 0; i < size; i++) {
@@ -293,27 +300,63 @@ static bool restart(struct shim *s) {
     return true;
 }
 
-/* Overwrites the unit at s->next and passes it. False: what follows it is lost. */
-static bool drop_unit(struct shim *s) {
-    uint64_t offset = s->next, end = offset;
-    /* A unit with no room for a header takes its successor with it. */
-    do {
+/* The end of the unit at s->next, and of those behind it as long as what was gathered is too short
+ * to be overwritten and they are damaged too (with `any`: or sound). 0 if it cannot be told. */
+static uint64_t damaged_end(const struct shim *s, bool any) {
+    uint64_t end = s->next;
+    for (bool first = true; end - s->next < BLANK_SIZE; first = false) {
         struct unit_header h;
-        if (unit_header_read(s->sections, end, &h, NULL) != ST_OK && h.end == 0) {
-            return false;
+        enum st st = unit_header_read(s->sections, end, &h, NULL);
+        bool sound = st == ST_OK && h.end - h.offset >= BLANK_SIZE;
+        if (!first && ((sound && !any) || h.end == 0)) {
+            break;
+        }
+        if (h.end == 0) {
+            return 0;
         }
         end = h.end;
-    } while (end - offset < BLANK_SIZE);
-    if (end - offset > INT32_MAX) {
+    }
+    return end;
+}
+
+/* Begins again behind the units up to `end`, the first of the file. */
+static bool hide_first(struct shim *s, uint64_t end) {
+    s->hidden = end;
+    s->next = end;
+    return restart(s);
+}
+
+/* Makes the unit passed last reach up to `end`. */
+static bool stretch_last(struct shim *s, uint64_t end) {
+    if (!s->info_copy && !copy_info(s)) {
         return false;
     }
+    uint8_t *unit = s->info_copy + s->last;
+    static const uint8_t wide[] = {0xff, 0xff, 0xff,
+                                   0xff}; /* DWARF5 §7.4: a 64-bit length follows */
+    bool is_wide = memcmp(unit, wide, sizeof wide) == 0;
+    uint64_t length = end - s->last - (is_wide ? 12 : 4);
+    if (length > INT32_MAX) {
+        return false;
+    }
+    /* The upper half of a 64-bit length is 0 already: the section holds the unit. */
+    unsigned low_half = !is_wide ? 0 : s->sections->big_endian ? 8 : 4;
+    put_big_or_little(s, unit + low_half, 4, (uint32_t)length);
+    s->stretched++;
+    s->next = end;
+    return restart(s);
+}
+
+/* Overwrites what lies between s->next and end, at least BLANK_SIZE, and passes it. */
+static bool overwrite(struct shim *s, uint64_t end) {
+    uint64_t size = end - s->next;
     bool first = !s->info_copy;
-    if (first && !copy_info(s)) {
+    if (size > INT32_MAX || (first && !copy_info(s))) {
         return false;
     }
-    uint8_t *unit = s->info_copy + offset;
-    memset(unit, 0, (size_t)(end - offset));
-    put_big_or_little(s, unit, 4, (uint32_t)(end - offset - 4));
+    uint8_t *unit = s->info_copy + s->next;
+    memset(unit, 0, (size_t)size);
+    put_big_or_little(s, unit, 4, (uint32_t)(size - 4));
     put_big_or_little(s, unit + BLANK_VERSION, 2, 4);
     unit[BLANK_ADDRESS_SIZE] = 8;
     if (first && !restart(s)) {
@@ -325,8 +368,23 @@ static bool drop_unit(struct shim *s) {
         return false;
     }
     s->passed++;
+    s->last = s->next;
     s->next = end;
     return true;
+}
+
+/* Leads libdwarf past the unit at s->next. False: what follows it is lost. */
+static bool drop_unit(struct shim *s) {
+    uint64_t end = damaged_end(s, false);
+    bool can_overwrite = end - s->next >= BLANK_SIZE;
+    if (end != 0 && !can_overwrite && s->passed == 0) {
+        return hide_first(s, end);
+    }
+    if (end != 0 && !can_overwrite && s->stretched < STRETCHED_MAX) {
+        return stretch_last(s, end);
+    }
+    end = end == 0 || can_overwrite ? end : damaged_end(s, true);
+    return end != 0 && end - s->next >= BLANK_SIZE && overwrite(s, end);
 }
 
 /* The fence: what libdwarf reads to pass a unit must be sound. */
@@ -363,6 +421,7 @@ static enum st read_unit(struct shim *s, struct shim_unit *u, struct shim_attrs 
         return st;
     }
     s->passed++;
+    s->last = u->offset;
     s->next = u->end;
     return unit_die(s, u, attrs, e);
 }

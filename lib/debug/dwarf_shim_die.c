@@ -15,7 +15,7 @@ static uint64_t die_offset(const struct shim *s, Dwarf_Die die) {
         dwarf_dealloc_error(s->dbg, why);
         return 0;
     }
-    return offset;
+    return offset + s->hidden;
 }
 
 /* ---- attributes ---- */
@@ -143,7 +143,11 @@ static bool take_ref(const struct take *t, struct shim_ref *out) {
     if (!took(t, dwarf_global_formref(t->attr, &offset, &why), &why)) {
         return false;
     }
-    out->offset = offset;
+    /* These forms hold an offset of the file; the others count from the unit, which libdwarf does.
+     */
+    bool of_section = t->form == DW_FORM_ref_addr || t->form == DW_FORM_GNU_ref_alt ||
+                      t->form == DW_FORM_ref_sup4 || t->form == DW_FORM_ref_sup8;
+    out->offset = of_section ? offset : offset + t->shim->hidden;
     out->alt = t->form == DW_FORM_GNU_ref_alt || t->form == DW_FORM_ref_sup4 ||
                t->form == DW_FORM_ref_sup8;
     return true;
@@ -280,7 +284,7 @@ enum st shim_attrs_at(struct shim *s, const struct shim_unit *unit, uint64_t off
     }
     Dwarf_Error why = NULL;
     Dwarf_Die die = NULL;
-    int res = dwarf_offdie_b(s->dbg, offset, 1, &die, &why);
+    int res = dwarf_offdie_b(s->dbg, offset - s->hidden, 1, &die, &why);
     if (res == DW_DLV_NO_ENTRY) {
         return ST_NONE;
     }
@@ -399,7 +403,7 @@ static enum st push(struct shim_walk *w, Dwarf_Die die, struct err *e) {
 static enum st first(struct shim_walk *w, struct err *e) {
     Dwarf_Error why = NULL;
     Dwarf_Die die = NULL;
-    int res = dwarf_offdie_b(w->shim->dbg, w->unit->die, 1, &die, &why);
+    int res = dwarf_offdie_b(w->shim->dbg, w->unit->die - w->shim->hidden, 1, &die, &why);
     if (res == DW_DLV_NO_ENTRY) {
         return ST_NONE;
     }

@@ -32,11 +32,17 @@ struct shim {
     shim_interface interface;
     Dwarf_Debug dbg;
     uint8_t *info_copy;          /* with damaged units overwritten; NULL = .debug_info as it is */
+    uint64_t hidden;             /* bytes at the start of .debug_info that libdwarf is not shown */
+    uint64_t last;               /* offset of the unit passed last */
+    unsigned stretched;          /* units that were made to cover what follows them */
     uint64_t next;               /* offset of the unit that shim_next_unit reads next */
     size_t passed;               /* units before it, as libdwarf counts them */
     struct abbrev_table abbrevs; /* of the fence */
     uint64_t nonzero;            /* offset of a byte that is not 0; all of [next, nonzero) is */
 };
+
+/* Offsets in this header and in dwarf_shim.h are those of the file; libdwarf's lack what is hidden.
+ */
 
 /* Turns a libdwarf error into ours and frees it. Always ST_ERR. */
 enum st shim_fail(struct shim *s, Dwarf_Error why, uint64_t offset, const char *what,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { CALL_MAX = 7, PROLOGUE_MAX = 128 };
+enum { CALL_MAX = 7, BODY_MAX = 64 * 1024 };
 
 /* A view of code; reads past the end fail and stay failed. */
 struct code {
@@ -126,10 +126,29 @@ static bool take_harmless_async(struct code *c) {
     return true;
 }
 
+/* Does any byte sequence look like an instruction that sets rsp? One that straddles two others may,
+ * which costs an answer, no more. */
+static bool moves_rsp_async(const struct code *c) {
+    for (uint64_t i = 0; i + 2 < c->left; i++) {
+        uint8_t rex = c->bytes[i], op = c->bytes[i + 1], modrm = c->bytes[i + 2];
+        if ((rex & 0xf8) != 0x48) {
+            continue; /* all of them have REX.W */
+        }
+        bool to_rm = (modrm & 0xc7) == 0xc4 && !(rex & 1);  /* rm is rsp itself */
+        bool to_reg = (modrm & 0x38) == 0x20 && !(rex & 4); /* reg is rsp */
+        if ((to_rm &&
+             (op == 0x89 || op == 0x29 || op == 0x21 || op == 0x01 || op == 0x81 || op == 0x83)) ||
+            (to_reg && (op == 0x8b || op == 0x2b || op == 0x23 || op == 0x03 || op == 0x8d))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool prologue_frame_size_async(const struct cfi_module *module, uint64_t start, uint64_t length,
                                uint64_t *size) {
     struct code c;
-    if (!code_at_async(module, start, length < PROLOGUE_MAX ? length : PROLOGUE_MAX, &c)) {
+    if (length > BODY_MAX || !code_at_async(module, start, length, &c) || c.left < length) {
         return false;
     }
     take_async(&c, "\xf3\x0f\x1e\xfa", 4); /* endbr64 */
@@ -142,9 +161,9 @@ bool prologue_frame_size_async(const struct cfi_module *module, uint64_t start, 
         if (take_push_async(&c)) {
             *size += 8;
         } else if (take_sub_async(&c, size)) {
-            return true;
+            return !moves_rsp_async(&c);
         } else if (!take_harmless_async(&c)) {
-            return true; /* the prologue ends here */
+            return false; /* there may be a sub behind it */
         }
     }
 }

@@ -5,9 +5,10 @@
 #include "cfi.h"
 
 /* How far rsp is below rbp in the body of a function that sets up a frame pointer: what its
- * prologue at `start` pushes and subtracts after `mov %rsp,%rbp`. Reads at most `length` bytes.
- * False when the prologue is of another form. The answer is only as good as the prologue is plain
- * (a function may move rsp later): the caller must check what it finds there. */
+ * prologue at `start` pushes, and subtracts in one instruction, after `mov %rsp,%rbp`. Reads the
+ * `length` bytes from there to the place in question. False when the prologue is of another form,
+ * or something in these bytes looks as if it moved rsp by what only run time tells. Words pushed
+ * for a call are not seen: the caller must check what it finds. */
 bool prologue_frame_size_async(const struct cfi_module *module, uint64_t start, uint64_t length,
                                uint64_t *size);
 

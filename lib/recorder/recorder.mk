@@ -1,7 +1,7 @@
 # Libraries of the recorder, and flags of single files of it (REC_CFLAGS_<file without .c>).
 REC_LIBS := -lz -lpthread
 # What is Linux's own is declared for _GNU_SOURCE only, and banned.h includes headers before a file could ask for it.
-$(foreach f,$(notdir $(basename $(wildcard lib/recorder/*linux*.c lib/recorder/preload*.c lib/recorder/unwind_test.c))),\
+$(foreach f,$(notdir $(basename $(wildcard lib/recorder/*linux*.c lib/recorder/preload*.c lib/recorder/unwind*_test.c))),\
   $(eval REC_CFLAGS_$(f) := -D_GNU_SOURCE))
 # libunwind is an oracle in tests, where it is installed; no part of the recorder.
 UNWIND_LIBS := $(shell $(PKG_CONFIG) --libs libunwind 2>/dev/null)
@@ -15,6 +15,7 @@ $(foreach f,$(filter-out unwind_test,$(notdir $(basename $(wildcard lib/recorder
 REC_CFLAGS_dump_json := -Os
 # Tests of the unwinder need frames of a size that only run time tells.
 REC_CFLAGS_unwind_test += -Wno-alloca
+REC_CFLAGS_unwind_recover_test += -Wno-alloca
 REC_CFLAGS_capture_linux_test += -Wno-alloca -fno-builtin
 REC_LIBS_capture_linux_test := -ldl
 REC_LIBS_platform_linux_test := -ldl

@@ -288,68 +288,6 @@ static bool fallback_async(struct unwinder *u, const struct cfi_stack *stack, bo
            (exact && leaf_step_async(u, stack, 1, regs)) || chain_step_async(u, stack, false, regs);
 }
 
-struct recover {
-    uint64_t start;
-    size_t length;
-    uint64_t frame_size;
-    bool found;
-};
-
-static void read_prologue_async(void *arg, const struct cfi_module *module) {
-    struct recover *r = arg;
-    r->found = prologue_frame_size_async(module, r->start, r->length, &r->frame_size);
-}
-
-struct call_check {
-    uint64_t pc;
-    enum prologue_call call;
-    uint64_t target;
-};
-
-static void read_call_async(void *arg, const struct cfi_module *module) {
-    struct call_check *c = arg;
-    c->call = prologue_call_before_async(module, c->pc, &c->target);
-}
-
-/* True when the instruction before `pc` can have called the function at `start`. */
-static bool calls_async(struct unwinder *u, uint64_t pc, uint64_t start) {
-    struct call_check c = {.pc = pc, .call = PROLOGUE_NO_CALL};
-    if (!is_return_async(u, pc) ||
-        !u->modules.find_async(u->modules.arg, pc - 1, read_call_async, &c)) {
-        return false;
-    }
-    if (c.call != PROLOGUE_DIRECT_CALL || c.target == start) {
-        return c.call != PROLOGUE_NO_CALL;
-    }
-    /* A direct call elsewhere: wrong if that is a function, right if it is a stub that jumps on.
-     * One FDE covers all stubs of a linkage table. */
-    const struct rule *rule = find_rule_async(u, c.target);
-    return rule->kind > RULE_OUTERMOST || rule->back != 0;
-}
-
-/* A frame that is addressed through rbp, and rbp is not known: so it is where a thread sleeps in a
- * system call made straight from a function with a frame pointer, for then only the stack and the
- * program counter can be had. The function's own prologue says how far below rbp the stack pointer
- * is, and the call before the return address found there must be able to have made this frame. */
-static bool recover_rbp_async(struct unwinder *u, uint64_t address, const struct rule *rule,
-                              const struct cfi_stack *stack, struct cfi_registers *regs) {
-    if (rule->kind != RULE_PLAIN || rule->cfa_register != CFI_RBP || rule->value != 16 ||
-        rule->back == UNKNOWN_BACK || is_known_async(regs, CFI_RBP)) {
-        return false;
-    }
-    struct recover r = {.start = address - rule->back, .length = rule->back};
-    uint64_t pc;
-    if (!u->modules.find_async(u->modules.arg, address, read_prologue_async, &r) || !r.found) {
-        return false;
-    }
-    uint64_t rbp = regs->value[CFI_RSP] + r.frame_size;
-    if (!cfi_load_async(stack, rbp + 8, &pc) || !calls_async(u, pc, r.start)) {
-        return false;
-    }
-    set_async(regs, CFI_RBP, rbp);
-    return true;
-}
-
 static enum cfi_step apply_async(struct unwinder *u, const struct rule *rule,
                                  const struct cfi_stack *stack, struct cfi_registers *regs) {
     if (rule->kind == RULE_PLAIN) {
@@ -370,9 +308,8 @@ static bool is_signal_frame_async(const struct unwinder *u, const struct rule *r
 }
 
 /* Steps to the caller. *exact says whether regs' pc is exact, before and after. */
-static bool step_async(struct unwinder *u, uint64_t address, const struct rule *rule,
-                       const struct cfi_stack *stack, struct cfi_registers *regs, bool *exact,
-                       enum unwind_end *end) {
+static bool step_async(struct unwinder *u, const struct rule *rule, const struct cfi_stack *stack,
+                       struct cfi_registers *regs, bool *exact, enum unwind_end *end) {
     bool signal_frame = is_signal_frame_async(u, rule);
     uint64_t sp = regs->value[CFI_RSP];
     if (rule->kind == RULE_OUTERMOST) {
@@ -386,9 +323,6 @@ static bool step_async(struct unwinder *u, uint64_t address, const struct rule *
         }
     } else {
         enum cfi_step st = apply_async(u, rule, stack, regs);
-        if (st == CFI_STEP_UNKNOWN && recover_rbp_async(u, address, rule, stack, regs)) {
-            st = apply_async(u, rule, stack, regs);
-        }
         if (st != CFI_STEP_OK) {
             *end = end_of_step[st];
             return false;
@@ -436,7 +370,7 @@ static size_t walk_async(struct unwinder *u, struct cfi_registers *now, bool exa
         frames[n].exact = exact;
         frames[n].function = rule.back == UNKNOWN_BACK ? 0 : address - rule.back;
         n++;
-        if (!step_async(u, address, &rule, stack, now, &exact, end)) {
+        if (!step_async(u, &rule, stack, now, &exact, end)) {
             return n;
         }
     }
@@ -444,20 +378,32 @@ static size_t walk_async(struct unwinder *u, struct cfi_registers *now, bool exa
     return max;
 }
 
+/* --- an unknown frame pointer
+ * ---------------------------------------------------------------------
+ *
+ * Of a thread that sleeps in a system call only sp and pc can be had. That is enough until a frame
+ * is addressed through rbp, and nothing below it has saved rbp: then there is a guess to make, and
+ * a guess must be checked, because dead stack is full of addresses that look right. */
+
 enum { CALLERS_MAX = 16 };
 
-/* Places in the stack that hold a return address behind a direct call of `function`. */
+/* What the module that holds the frame's function tells. */
 struct callers {
-    uint64_t function, from;
+    uint64_t function, length; /* up to the frame's pc */
+    uint64_t from;
     const struct cfi_stack *stack;
-    uint64_t place[CALLERS_MAX]; /* ascending: innermost first */
+    uint64_t
+        place[CALLERS_MAX]; /* ascending: where a return address behind a direct call of it is */
     unsigned count;
     bool too_many;
+    bool sized; /* the function's code tells how far rsp is below rbp: */
+    uint64_t size;
 };
 
 static void find_callers_async(void *arg, const struct cfi_module *module) {
     struct callers *c = arg;
     uint64_t pc, target;
+    c->sized = prologue_frame_size_async(module, c->function, c->length, &c->size);
     for (uint64_t at = c->from; cfi_load_async(c->stack, at, &pc); at += 8) {
         if (prologue_call_before_async(module, pc, &target) != PROLOGUE_DIRECT_CALL ||
             target != c->function) {
@@ -486,28 +432,68 @@ static bool all_used_async(const struct callers *c, const struct unwind_frame *f
     return !c->too_many;
 }
 
-/* The last resort where a frame is addressed through an rbp that is not known: its return address
- * must lie behind a direct call of its function. If a walk from the innermost such place reaches
- * the stack's end, and goes through all the others (they are recursion then), that place is the
- * one; if not, some are left over from earlier calls, and nothing is guessed. Frame 0 is the frame.
+struct call_check {
+    uint64_t pc;
+    enum prologue_call call;
+    uint64_t target;
+};
+
+static void read_call_async(void *arg, const struct cfi_module *module) {
+    struct call_check *c = arg;
+    c->call = prologue_call_before_async(module, c->pc, &c->target);
+}
+
+/* True when the instruction before `pc` can have called a function that it does not name: through a
+ * pointer, or through a stub. One FDE covers all stubs of a linkage table. */
+static bool calls_unnamed_async(struct unwinder *u, uint64_t pc) {
+    struct call_check c = {.pc = pc, .call = PROLOGUE_NO_CALL};
+    if (!is_return_async(u, pc) ||
+        !u->modules.find_async(u->modules.arg, pc - 1, read_call_async, &c) ||
+        c.call == PROLOGUE_NO_CALL) {
+        return false;
+    }
+    const struct rule *rule = find_rule_async(u, c.target);
+    return c.call == PROLOGUE_INDIRECT_CALL || rule->kind > RULE_OUTERMOST || rule->back != 0;
+}
+
+/* Where the frame's return address is: behind the innermost direct call of its function; or, if
+ * there is none, where the function's code says, if a call of a function it does not name is before
+ * it. */
+static bool guess_place_async(struct unwinder *u, const struct callers *c, uint64_t sp,
+                              uint64_t below_rbp, uint64_t *place) {
+    uint64_t pc;
+    if (c->count > 0) {
+        *place = c->place[0];
+        return true;
+    }
+    *place = sp + c->size + below_rbp;
+    return c->sized && cfi_load_async(c->stack, *place, &pc) && calls_unnamed_async(u, pc);
+}
+
+/* Walks on from a frame whose rbp is not known; 0 if no guess stands. One does if the walk from it
+ * reaches the end of the stack and accounts for all direct calls of the function (they are
+ * recursion then): a place that it does not account for may be the right one. Frame 0 is the frame.
  */
-static size_t walk_from_caller_async(struct unwinder *u, const struct cfi_registers *regs,
-                                     bool exact, const struct cfi_stack *stack,
-                                     struct unwind_frame *frames, size_t max,
-                                     enum unwind_end *end) {
-    uint64_t address;
+static size_t walk_on_async(struct unwinder *u, const struct cfi_registers *regs, bool exact,
+                            const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
+                            enum unwind_end *end) {
+    uint64_t address, place, sp = regs->value[CFI_RSP];
     struct rule rule = frame_rule_async(u, regs->value[CFI_PC], &exact, &address);
-    struct callers c = {.from = (regs->value[CFI_RSP] + 7) & ~UINT64_C(7), .stack = stack};
     if (rule.kind != RULE_PLAIN || rule.cfa_register != CFI_RBP || rule.back == UNKNOWN_BACK ||
         rule.slot[SAVED - 1] != -1 || is_known_async(regs, CFI_RBP)) {
         return 0;
     }
-    c.function = address - rule.back;
-    if (!u->modules.find_async(u->modules.arg, address, find_callers_async, &c) || c.count == 0) {
+    struct callers c = {.function = address - rule.back,
+                        .length = rule.back,
+                        .from = (sp + 7) & ~UINT64_C(7),
+                        .stack = stack};
+    uint64_t offset = (uint64_t)(int64_t)rule.value - 8; /* of the return address from rbp */
+    if (!u->modules.find_async(u->modules.arg, address, find_callers_async, &c) ||
+        !guess_place_async(u, &c, sp, offset, &place)) {
         return 0;
     }
     struct cfi_registers now = *regs;
-    set_async(&now, CFI_RBP, c.place[0] + 8 - (uint64_t)(int64_t)rule.value);
+    set_async(&now, CFI_RBP, place - offset);
     size_t n = walk_async(u, &now, exact, stack, frames, max, end);
     bool ended = *end == UNWIND_OUTERMOST || *end == UNWIND_FULL || *end == UNWIND_CUT;
     return ended && all_used_async(&c, frames, n) ? n : 0;
@@ -525,8 +511,8 @@ size_t unwind_async(struct unwinder *u, const struct cfi_registers *regs,
     size_t n = walk_async(u, &now, true, stack, frames, max, end);
     if (*end == UNWIND_REGISTER) {
         size_t last = n - 1;
-        size_t more = walk_from_caller_async(u, &now, frames[last].exact, stack, frames + last,
-                                             max - last, end);
+        size_t more =
+            walk_on_async(u, &now, frames[last].exact, stack, frames + last, max - last, end);
         if (more > 0) {
             return last + more;
         }

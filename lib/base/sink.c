@@ -30,10 +30,14 @@ struct sink sink_to_strbuf(struct strbuf *b) {
     return (struct sink){.write = write_strbuf, .ctx = b};
 }
 
-struct sink sink_to_file(FILE *f) {
-    /* Without memory for a buffer the stream's own does, only slower. */
+struct sink sink_to_function(sink_function write, void *ctx) {
+    /* Without memory for a buffer it works as well, only slower. */
     char *buf = malloc(BUFFER_SIZE);
-    return (struct sink){.write = write_file, .ctx = f, .buf = buf, .cap = buf ? BUFFER_SIZE : 0};
+    return (struct sink){.write = write, .ctx = ctx, .buf = buf, .cap = buf ? BUFFER_SIZE : 0};
+}
+
+struct sink sink_to_file(FILE *f) {
+    return sink_to_function(write_file, f);
 }
 
 struct sink sink_to_nowhere(void) {

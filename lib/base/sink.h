@@ -13,9 +13,11 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
+/* Writes all len bytes or returns ST_ERR and fills e. */
+typedef enum st (*sink_function)(void *ctx, const void *bytes, size_t len, struct err *e);
+
 struct sink {
-    /* Writes all len bytes or returns ST_ERR and fills e. */
-    enum st (*write)(void *ctx, const void *bytes, size_t len, struct err *e);
+    sink_function write;
     void *ctx;
     char *buf; /* owned; NULL = unbuffered */
     size_t len, cap;
@@ -27,6 +29,8 @@ struct sink {
 struct sink sink_to_strbuf(struct strbuf *b);
 /* Writes to a caller-owned stream through a buffer; the stream is not closed. */
 struct sink sink_to_file(FILE *f);
+/* Hands bytes to a function of the caller, through a buffer. */
+struct sink sink_to_function(sink_function write, void *ctx);
 /* Counts and drops. */
 struct sink sink_to_nowhere(void);
 

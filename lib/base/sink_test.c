@@ -133,6 +133,36 @@ static enum st refuse_silently(void *ctx, const void *bytes, size_t len, struct 
     return ST_ERR;
 }
 
+struct taken {
+    struct strbuf text;
+    size_t calls;
+};
+
+static enum st take(void *ctx, const void *bytes, size_t len, struct err *e) {
+    struct taken *t = ctx;
+    t->calls++;
+    strbuf_add(&t->text, bytes, len);
+    return strbuf_check(&t->text, e);
+}
+
+static void a_function_gets_every_byte_in_few_calls(void **state) {
+    (void)state;
+    struct taken t = {.calls = 0};
+    struct sink s = sink_to_function(take, &t);
+    for (int i = 0; i < 1000; i++) {
+        sink_str(&s, "0123456789");
+    }
+    assert_int_equal(t.calls, 0);
+    sink_flush(&s);
+    assert_int_equal(t.calls, 1);
+    sink_char(&s, '!');
+    assert_int_equal(sink_close(&s, NULL), ST_OK);
+    assert_int_equal(t.calls, 2);
+    assert_int_equal(t.text.len, 10001);
+    assert_int_equal(t.text.data[10000], '!');
+    strbuf_release(&t.text);
+}
+
 static void a_failure_without_a_text_is_still_one(void **state) {
     (void)state;
     int calls = 0;
@@ -181,6 +211,7 @@ int main(void) {
         cmocka_unit_test(a_full_disk_is_seen_at_close),
         cmocka_unit_test(the_first_failure_sticks),
         cmocka_unit_test(a_sink_to_nowhere_counts),
+        cmocka_unit_test(a_function_gets_every_byte_in_few_calls),
         cmocka_unit_test(a_failure_without_a_text_is_still_one),
         cmocka_unit_test(no_memory_is_reported),
     };

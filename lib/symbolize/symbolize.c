@@ -227,27 +227,40 @@ static enum dump_symbols verdict_text(enum symbol_verdict v) {
     return DUMP_SYMBOLS_MISSING;
 }
 
+/* An earlier run's verdict stays, and its file. */
+static enum st keep_image(struct work *w, size_t i, struct err *e) {
+    struct dump_image *image = &w->d->images[i];
+    bool failed = false;
+    w->keep[i] = true;
+    image->symbols_file = intern(w->s, image->symbols_file, &failed); /* may outlive the dump */
+    return failed ? err_nomem(e) : ST_OK;
+}
+
+static enum st find_image(struct work *w, size_t i, struct err *e) {
+    struct dump_image *image = &w->d->images[i];
+    /* Without locations there is nothing to keep, whatever the image says. */
+    enum dump_symbols earlier = w->d->locations ? image->symbols : DUMP_SYMBOLS_UNSET;
+    if (earlier == DUMP_SYMBOLS_OK) {
+        return keep_image(w, i, e);
+    }
+    struct symbol_request r = {image->id, image->name, image->path,
+                               image->arch ? image->arch : w->d->device.arch};
+    if (w->s->find(w->s->find_ctx, &r, &w->files[i], e) == ST_ERR) {
+        return ST_ERR;
+    }
+    if (!w->files[i].source && earlier == DUMP_SYMBOLS_ONLY) {
+        return keep_image(w, i, e); /* this run has none: keep the better */
+    }
+    bool failed = false;
+    image->symbols = verdict_text(w->files[i].verdict);
+    image->symbols_file = intern(w->s, w->files[i].file, &failed);
+    return failed ? err_nomem(e) : ST_OK;
+}
+
 static enum st find_images(struct work *w, struct err *e) {
     for (size_t i = 0; i < w->d->image_count; i++) {
-        struct dump_image *image = &w->d->images[i];
-        if (image->symbols == DUMP_SYMBOLS_OK) {
-            w->keep[i] = true;
-            continue;
-        }
-        struct symbol_request r = {image->id, image->name, image->path,
-                                   image->arch ? image->arch : w->d->device.arch};
-        if (w->s->find(w->s->find_ctx, &r, &w->files[i], e) == ST_ERR) {
+        if (find_image(w, i, e) != ST_OK) {
             return ST_ERR;
-        }
-        if (!w->files[i].source && image->symbols == DUMP_SYMBOLS_ONLY) {
-            w->keep[i] = true; /* an earlier run had symbols, this one has none: keep the better */
-            continue;
-        }
-        bool failed = false;
-        image->symbols = verdict_text(w->files[i].verdict);
-        image->symbols_file = intern(w->s, w->files[i].file, &failed);
-        if (failed) {
-            return err_nomem(e);
         }
     }
     return ST_OK;

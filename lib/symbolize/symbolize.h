@@ -24,14 +24,14 @@ struct symbolizer;
  * leave names mangled. */
 enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx, bool linkage_names,
                        struct err *e) BASE_MUST_USE;
-/* NULL is allowed. Names in dumps that it symbolicated die with it. */
+/* NULL is allowed. Names and symbols_file in dumps that it symbolicated die with it. */
 void symbolizer_free(struct symbolizer *s);
 
 /* Fills d->locations, every stack's locations, every image's symbols and symbols_file, in place,
- * and the same in *add for dump_write_spliced. Arrays are d's (its arena), names are the
- * symbolizer's. What an image that is already `ok` resolved in an earlier run is kept. Thread safe:
- * several workers share one symbolizer. ST_ERR: out of memory. A damaged unit costs its addresses
- * only; the source has complained. */
+ * and the same in *add for dump_write_spliced. Arrays are d's (its arena), names and
+ * files are the symbolizer's. What an image that is already `ok` resolved in an earlier run is
+ * kept. Thread safe: several workers share one symbolizer. ST_ERR: out of memory. A damaged unit
+ * costs its addresses only; the source has complained. */
 enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_addition *add,
                        struct err *e) BASE_MUST_USE;
 

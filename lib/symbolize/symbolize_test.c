@@ -248,6 +248,45 @@ static void what_an_earlier_run_resolved_is_kept_and_the_rest_is_tried_again(voi
     strbuf_release(&first);
 }
 
+#define WITH_SYMBOLS(verdict, more)                                                                \
+    "{\"format\":\"stall-dump/1\",\"id\":\"a\",\"images\":[{\"uuid\":\"" APP_UUID                  \
+    "\",\"name\":\"Shop\",\"load\":4294967296,\"size\":65536,\"symbols\":\"" verdict               \
+    "\",\"symbols_file\":\"old/Shop\"}],\"threads\":[{\"id\":1,\"main\":true,"                     \
+    "\"frames\":[4294971392]" more "}]"
+
+static void the_file_of_a_kept_verdict_outlives_the_dump(void **state) {
+    (void)state;
+    static const char *const dumps[] = {
+        WITH_SYMBOLS(
+            "symbols-only",
+            ",\"locations\":[0]") ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}",
+        WITH_SYMBOLS(
+            "ok",
+            ",\"locations\":[0]") ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}",
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f;
+        start(&f, dumps[i], false);
+        const char *file = f.d.images[0].symbols_file;
+        dump_release(&f.d);
+        assert_string_equal(file, "old/Shop");
+        stop(&f);
+    }
+}
+
+static void a_verdict_without_locations_is_not_believed(void **state) {
+    (void)state;
+    struct fixture f;
+    start(&f, WITH_SYMBOLS("ok", "") "}", true);
+    assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_DWARF);
+    assert_string_equal(f.d.images[0].symbols_file, "Shop.dSYM");
+    stop(&f);
+    start(&f, WITH_SYMBOLS("ok", "") "}", false);
+    assert_int_equal(f.d.images[0].symbols, DUMP_SYMBOLS_MISSING);
+    assert_null(f.d.images[0].symbols_file);
+    stop(&f);
+}
+
 static void locations_are_sorted_by_image_and_offset(void **state) {
     (void)state;
     struct fixture f;
@@ -335,6 +374,8 @@ int main(void) {
         cmocka_unit_test(a_missing_file_is_a_verdict_and_addresses_stay_offsets),
         cmocka_unit_test(names_from_the_device_serve_images_without_a_file_only),
         cmocka_unit_test(what_an_earlier_run_resolved_is_kept_and_the_rest_is_tried_again),
+        cmocka_unit_test(the_file_of_a_kept_verdict_outlives_the_dump),
+        cmocka_unit_test(a_verdict_without_locations_is_not_believed),
         cmocka_unit_test(locations_are_sorted_by_image_and_offset),
         cmocka_unit_test(what_stands_for_no_name_is_none),
         cmocka_unit_test(the_report_names_the_waits_and_hides_control_characters),

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/map.h"
@@ -92,12 +93,15 @@ enum st symbol_set_add(struct symbol_set *s, const char *path, struct err *e) {
 }
 
 enum st symbol_set_use(struct symbol_set *s, const char *name, const char *path, struct err *e) {
-    struct use u = {arena_strdup(&s->arena, name, strlen(name)),
-                    arena_strdup(&s->arena, path, strlen(path))};
-    if (!u.name || !u.path || !VEC_PUSH(&s->uses, u)) {
-        return err_nomem(e);
+    char *file = NULL;
+    enum st st = find_single(path, complain_path, s, &file, e);
+    if (st != ST_OK) {
+        return st;
     }
-    return ST_OK;
+    struct use u = {arena_strdup(&s->arena, name, strlen(name)),
+                    arena_strdup(&s->arena, file, strlen(file))};
+    free(file);
+    return u.name && u.path && VEC_PUSH(&s->uses, u) ? ST_OK : err_nomem(e);
 }
 
 enum st symbol_set_use_host(struct symbol_set *s, struct err *e) {
@@ -108,6 +112,13 @@ enum st symbol_set_use_host(struct symbol_set *s, struct err *e) {
         }
     }
     return ST_OK;
+}
+
+/* A dump may name any path of this host as an image's. Only a file of some size is looked into: a
+ * pipe would wait for ever, a device or a file of /proc have no end. */
+static bool is_plain_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
 }
 
 /* Opens a path once. ST_NONE: it cannot be opened; if the user named it, that was said when it was
@@ -125,7 +136,7 @@ static enum st open_once(struct symbol_set *s, const char *path, bool hint, stru
     }
     struct object *o = NULL;
     struct err why = {0};
-    enum st st = object_open(&o, path, &why);
+    enum st st = hint && !is_plain_file(path) ? ST_NONE : object_open(&o, path, &why);
     if (st != ST_OK) {
         if (st == ST_ERR && !hint) {
             complain_path(s, path, &why);
@@ -320,8 +331,11 @@ static enum st search_uses(struct symbol_set *s, const struct symbol_request *r,
             slice = slice || object_slice_count(o) != 1 ? slice : object_slice(o, 0);
         }
         if (!slice) {
-            *best = (struct symbol_file){
-                .verdict = st == ST_OK ? SYMBOLS_ARCH_MISMATCH : SYMBOLS_DAMAGED, .file = u->path};
+            if (rank(best->verdict) == 0) {
+                *best = (struct symbol_file){.verdict = st == ST_OK ? SYMBOLS_ARCH_MISMATCH
+                                                                    : SYMBOLS_DAMAGED,
+                                             .file = u->path};
+            }
         } else if (consider(s, slice, NULL, u->path, best, e) != ST_OK ||
                    consider_separate(s, slice, u->path, best, e) != ST_OK) {
             return ST_ERR;
@@ -353,7 +367,7 @@ static void judge_by_name(struct symbol_set *s, const struct symbol_request *r,
     *out = (struct symbol_file){.verdict = SYMBOLS_MISSING};
     const struct find_candidate *c = r->name ? finder_nearest(s->finder, r->name, r->arch) : NULL;
     if (c) {
-        bool other_arch = r->arch && c->arch && strcmp(r->arch, c->arch) != 0;
+        bool other_arch = r->arch && !object_arch_equal(r->arch, c->arch);
         out->verdict = other_arch ? SYMBOLS_ARCH_MISMATCH : SYMBOLS_ID_MISMATCH;
         out->file = c->path;
     }

@@ -52,8 +52,9 @@ void symbol_set_free(struct symbol_set *s);
 /* Adds a file, a dSYM bundle or a folder. ST_NONE: no such path. ST_ERR: it cannot be used at all.
  */
 enum st symbol_set_add(struct symbol_set *s, const char *path, struct err *e) BASE_MUST_USE;
-/* Answers for the image of this name from this file, whatever their ids (an image without an id is
- * matched no other way). */
+/* Answers for the image of this name from this file or dSYM bundle, whatever their ids (an image
+ * without an id is matched no other way). ST_NONE: no such path. ST_ERR: it holds no object file,
+ * or several. */
 enum st symbol_set_use(struct symbol_set *s, const char *name, const char *path,
                        struct err *e) BASE_MUST_USE;
 /* Also looks at the images' own paths and under /usr/lib/debug on this host. The id must match

@@ -185,8 +185,6 @@ static enum st id_from_notes(Elf_Data *notes, struct image_id *id) {
     return ST_NONE;
 }
 
-/* Sections first: in a separate debug file the program headers' offsets are stale. A file whose
- * notes are damaged has no id, which is no reason to refuse it. */
 /* Notes do not overlap in an honest file: more bytes of them than the file has would be work
  * without end. False: the budget is used up. */
 static bool spend(uint64_t *budget, uint64_t size) {

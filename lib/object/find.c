@@ -279,7 +279,7 @@ const struct find_candidate *finder_nearest(const struct finder *f, const char *
         if (likeness == 0) {
             continue;
         }
-        bool same_arch = arch && strcmp(arch, c->arch) == 0;
+        bool same_arch = arch && object_arch_equal(arch, c->arch);
         unsigned score = 2 * likeness + same_arch;
         if (score > best_score || (score == best_score && is_better(c, best))) {
             best = c;
@@ -295,4 +295,56 @@ size_t finder_count(const struct finder *f) {
 
 const struct find_candidate *finder_candidate(const struct finder *f, size_t i) {
     return i < f->files.len ? f->files.data[i] : NULL;
+}
+
+/* --- the only one --- */
+
+/* Is the bundle "…/Shop.app.dSYM" or "…/Shop.dSYM" named for the file "Shop"? */
+static bool is_named_for(const char *bundle, const char *file) {
+    size_t len = strlen(bundle), file_len = strlen(file);
+    while (len > 0 && bundle[len - 1] == '/') {
+        len--;
+    }
+    size_t start = len;
+    while (start > 0 && bundle[start - 1] != '/') {
+        start--;
+    }
+    return len - start > file_len && strncmp(bundle + start, file, file_len) == 0 &&
+           bundle[start + file_len] == '.';
+}
+
+/* The path of the choice; NULL: several that are as good. */
+static const char *choose_single(const struct finder *f, const char *path) {
+    const char *first = f->files.data[0]->path;
+    bool same = true;
+    for (size_t i = 0; i < f->files.len; i++) {
+        const struct find_candidate *c = f->files.data[i];
+        if (is_named_for(path, c->name)) {
+            return c->path;
+        }
+        same = same && strcmp(c->path, first) == 0; /* slices of one file share a path */
+    }
+    return same ? first : NULL;
+}
+
+enum st find_single(const char *path, find_complain complain, void *ctx, char **file,
+                    struct err *e) {
+    struct finder *f = NULL;
+    enum st st = finder_new(&f, e);
+    if (st == ST_OK) {
+        st = finder_add(f, path, complain, ctx, e);
+    }
+    if (st == ST_OK && finder_count(f) == 0) {
+        st = err_set(e, ERR_FORMAT, "no object file in '%s'", path);
+    }
+    if (st == ST_OK) {
+        const char *single = choose_single(f, path);
+        char *own = single ? strdup(single) : NULL;
+        st = own      ? ST_OK
+             : single ? err_nomem(e)
+                      : err_set(e, ERR_USAGE, "several object files in '%s': name one", path);
+        *file = own ? own : *file;
+    }
+    finder_free(f);
+    return st;
 }

@@ -52,6 +52,12 @@ const struct find_candidate *finder_nearest(const struct finder *f, const char *
 size_t finder_count(const struct finder *f);
 const struct find_candidate *finder_candidate(const struct finder *f, size_t i);
 
+/* The one object file that a path stands for: itself, or what is in a dSYM bundle or folder; of
+ * several in a bundle the one that is named like it. *file is malloc'ed. ST_NONE: no such path.
+ * ST_ERR: it is damaged, there is none in it, or there are several. */
+enum st find_single(const char *path, find_complain complain, void *ctx, char **file,
+                    struct err *e) BASE_MUST_USE;
+
 /* ELF: the separate debug file of a stripped one: by build-id under the roots, by .gnu_debuglink
  * beside the file, in .debug/ and under the roots (CRC checked; GDB manual, "Separate Debug
  * Files"). path is malloc'ed. ST_NONE: none. */

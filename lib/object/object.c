@@ -140,6 +140,10 @@ static const char *usual_arch_name(const char *arch) {
     return arch;
 }
 
+bool object_arch_equal(const char *a, const char *b) {
+    return strcmp(usual_arch_name(a), usual_arch_name(b)) == 0;
+}
+
 const struct object_slice *object_slice_by_arch(const struct object *o, const char *arch) {
     const char *wanted = usual_arch_name(arch);
     for (size_t i = 0; i < o->slice_count; i++) {

@@ -40,6 +40,9 @@ const struct object_slice *object_slice(const struct object *o, size_t i);
 const struct object_slice *object_slice_by_arch(const struct object *o, const char *arch);
 const struct object_slice *object_slice_by_id(const struct object *o, const struct image_id *id);
 
+/* Do two names stand for one architecture ("aarch64" and "arm64")? */
+bool object_arch_equal(const char *a, const char *b);
+
 /* The path of the file it is in, for messages; lives as long as the object. */
 const char *object_slice_path(const struct object_slice *s);
 enum object_format object_slice_format(const struct object_slice *s);

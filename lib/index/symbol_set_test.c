@@ -1,0 +1,137 @@
+/* Which file answers for an image, and the verdicts. Folders, ids and slices are lib/object's to
+ * test. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "index/symbol_set.h"
+
+#define DSYM   "testdata/objects/macho-arm64/Shop.dSYM"
+#define FILE_  DSYM "/Contents/Resources/DWARF/Shop"
+#define UUID   "4C4C442C-5555-3144-A1DE-7AABF56A019C"
+#define UUID_2 "00000000-5555-3144-A1DE-7AABF56A019C"
+
+static size_t complaints;
+
+static void count(void *ctx, const char *path, const struct err *why) {
+    (void)ctx, (void)path, (void)why;
+    complaints++;
+}
+
+static struct symbol_set *new_set(void) {
+    struct symbol_set *s = NULL;
+    complaints = 0;
+    assert_int_equal(symbol_set_new(&s, count, NULL, NULL), ST_OK);
+    return s;
+}
+
+static struct symbol_file find(struct symbol_set *s, const char *uuid, const char *name,
+                               const char *path, const char *arch) {
+    struct symbol_request r = {.name = name, .path = path, .arch = arch};
+    struct symbol_file file = {0};
+    if (uuid) {
+        assert_true(parse_uuid(uuid, strlen(uuid), &r.id));
+    }
+    assert_int_equal(symbol_set_find(s, &r, &file, NULL), ST_OK);
+    return file;
+}
+
+static void a_file_answers_for_its_id_only(void **state) {
+    (void)state;
+    struct symbol_set *s = new_set();
+    assert_int_equal(symbol_set_add(s, DSYM, NULL), ST_OK);
+    struct symbol_file file = find(s, UUID, "Other", NULL, "arm64");
+    assert_int_equal(file.verdict, SYMBOLS_OK);
+    assert_string_equal(file.file, FILE_);
+    assert_non_null(file.source);
+    assert_int_equal(find(s, UUID_2, "Shop", NULL, "arm64").verdict, SYMBOLS_ID_MISMATCH);
+    assert_int_equal(find(s, UUID_2, "Shop", NULL, "armv7").verdict, SYMBOLS_ARCH_MISMATCH);
+    assert_int_equal(find(s, UUID_2, "Other", NULL, "arm64").verdict, SYMBOLS_MISSING);
+    symbol_set_free(s);
+}
+
+static void an_architecture_has_several_names(void **state) {
+    (void)state;
+    struct symbol_set *s = new_set();
+    assert_int_equal(symbol_set_add(s, DSYM, NULL), ST_OK);
+    assert_int_equal(find(s, UUID_2, "Shop", NULL, "aarch64").verdict, SYMBOLS_ID_MISMATCH);
+    symbol_set_free(s);
+}
+
+static void use_takes_a_file_or_a_bundle_whatever_the_id(void **state) {
+    (void)state;
+    const char *const paths[] = {FILE_, DSYM, DSYM "/"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct symbol_set *s = new_set();
+        assert_int_equal(symbol_set_use(s, "Shop", paths[i], NULL), ST_OK);
+        assert_int_equal(find(s, NULL, "Shop", NULL, NULL).verdict, SYMBOLS_OK);
+        assert_int_equal(find(s, UUID_2, "Shop", NULL, NULL).verdict, SYMBOLS_OK);
+        assert_int_equal(find(s, UUID, "Other", NULL, NULL).verdict, SYMBOLS_MISSING);
+        assert_int_equal(complaints, 0);
+        symbol_set_free(s);
+    }
+}
+
+static void use_refuses_what_holds_no_object_or_several(void **state) {
+    (void)state;
+    struct symbol_set *s = new_set();
+    struct err e = {0};
+    assert_int_equal(symbol_set_use(s, "Shop", "testdata/nowhere", &e), ST_NONE);
+    assert_int_equal(symbol_set_use(s, "Shop", "README.md", &e), ST_ERR);
+    assert_int_equal(e.code, ERR_FORMAT);
+    err_clear(&e);
+    assert_int_equal(symbol_set_use(s, "Shop", "testdata/objects", &e), ST_ERR);
+    assert_int_equal(e.code, ERR_USAGE);
+    symbol_set_free(s);
+}
+
+static void a_use_that_cannot_serve_does_not_hide_one_that_can(void **state) {
+    (void)state;
+    struct symbol_set *s = new_set();
+    assert_int_equal(symbol_set_use(s, "Shop", FILE_, NULL), ST_OK);
+    assert_int_equal(symbol_set_use(s, "Shop", "testdata/objects/macho-universal/Shop.dSYM", NULL),
+                     ST_OK);
+    assert_int_equal(find(s, UUID_2, "Shop", NULL, "ppc").verdict, SYMBOLS_OK);
+    symbol_set_free(s);
+}
+
+/* It would not come back from the pipe, or fill the memory. */
+static void only_plain_files_are_opened_where_a_dump_points(void **state) {
+    (void)state;
+    char folder[] = "/tmp/symbol-set-test-XXXXXX", pipe_path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(pipe_path, sizeof pipe_path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    struct symbol_set *s = new_set();
+    assert_int_equal(symbol_set_use_host(s, NULL), ST_OK);
+    alarm(30);
+    assert_int_equal(find(s, UUID, "Shop", pipe_path, NULL).verdict, SYMBOLS_MISSING);
+    assert_int_equal(find(s, UUID, "Shop", "/dev/zero", NULL).verdict, SYMBOLS_MISSING);
+    assert_int_equal(find(s, UUID, "Shop", folder, NULL).verdict, SYMBOLS_MISSING);
+    alarm(0);
+    assert_int_equal(complaints, 0);
+    symbol_set_free(s);
+    assert_int_equal(unlink(pipe_path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_answers_for_its_id_only),
+        cmocka_unit_test(an_architecture_has_several_names),
+        cmocka_unit_test(use_takes_a_file_or_a_bundle_whatever_the_id),
+        cmocka_unit_test(use_refuses_what_holds_no_object_or_several),
+        cmocka_unit_test(a_use_that_cannot_serve_does_not_hide_one_that_can),
+        cmocka_unit_test(only_plain_files_are_opened_where_a_dump_points),
+    };
+    return cmocka_run_group_tests_name("symbol_set", tests, NULL, NULL);
+}

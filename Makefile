@@ -72,6 +72,7 @@ cmds    := $(filter-out $(if $(linux),,stallrec),$(patsubst cmd/%.c,%,$(wildcard
 embeds  := $(wildcard lib/classify/rules/*.rules lib/flame/*.js lib/flame/*.css)
 embed_src := $(patsubst %,$(O)/gen/%.c,$(notdir $(embeds)))
 
+cli_obj := $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/cli*.c))
 lib_obj := $(lib_src:%.c=$(O)/obj/%.o) $(embed_src:%.c=%.o)
 rec_obj := $(rec_src:%.c=$(O)/obj/%.o)
 preload_obj := $(preload_src:%.c=$(O)/obj/%.o)
@@ -130,7 +131,7 @@ $(O)/gen/%.c: % scripts/embed
 	$(call say,EMBED,$<)
 	$(Q)mkdir -p $(@D) && scripts/embed $< > $@
 
-$(O)/bin/%: $(O)/obj/cmd/%.o $(O)/obj/cmd/cli.o $(LIB) $(RECLIB)
+$(O)/bin/%: $(O)/obj/cmd/%.o $(cli_obj) $(LIB) $(RECLIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lpthread
 

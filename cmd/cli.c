@@ -1,18 +1,15 @@
-/* What the commands share: options, messages, inputs, outputs, exit status. */
+/* What the commands share: options, messages, progress, exit status. */
 #include "cli.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <sys/stat.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/parse.h"
 #include "base/strbuf.h"
-#include "base/vec.h"
 
-enum { FOLDER_DEPTH_MAX = 64, PRINTED_OF_INPUT = 10 };
+enum { PRINTED_OF_INPUT = 10 };
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -314,6 +311,17 @@ static size_t input_length(const char *where) {
     return line ? (size_t)(colon - where) : strlen(where);
 }
 
+/* Does the text name the place already, in quotes as our messages do? */
+static bool names(const char *text, const char *where) {
+    size_t len = strlen(where);
+    for (const char *at = text; (at = strstr(at, where)) != NULL; at++) {
+        if (at > text && at[-1] == '\'' && at[len] == '\'') {
+            return true;
+        }
+    }
+    return false;
+}
+
 void cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
     char input[sizeof f->input];
     snprintf(input, sizeof input, "%.*s", where ? (int)input_length(where) : 0, where ? where : "");
@@ -327,7 +335,7 @@ void cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
         return;
     }
     const char *text = e && e->text[0] ? e->text : "failed";
-    if (where && !strstr(text, where)) {
+    if (where && !names(text, where)) {
         cli_say(f->tool, "%s: %s", where, text);
     } else {
         cli_say(f->tool, "%s", text);
@@ -373,171 +381,4 @@ void cli_progress_end(struct cli_progress *p) {
         fprintf(stderr, "\r\x1b[K");
         p->drawn = false;
     }
-}
-
-/* --- inputs ----------------------------------------------------------------------------------- */
-
-struct input_walk {
-    cli_on_input on_input;
-    void *ctx;
-    struct cli_failures *failures;
-};
-
-static void fail_path(struct cli_failures *f, const char *path, int errno_value) {
-    struct err e = {0};
-    err_set(&e, ERR_IO, "%s", strerror(errno_value));
-    cli_fail(f, path, &e);
-}
-
-static int compare_names(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void walk_input(struct input_walk *w, const char *path, int depth, bool named);
-
-static void walk_folder(struct input_walk *w, const char *path, int fd, int depth) {
-    DIR *dir = fdopendir(fd);
-    if (!dir) {
-        fail_path(w->failures, path, errno);
-        close(fd);
-        return;
-    }
-    VEC(char *) names = {0};
-    bool nomem = false;
-    errno = 0;
-    for (struct dirent *entry; !nomem && (entry = readdir(dir)) != NULL;) {
-        if (entry->d_name[0] != '.') {
-            struct strbuf full = {0};
-            strbuf_addf(&full, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
-                        entry->d_name);
-            char *name = strbuf_take(&full);
-            nomem = !name || !VEC_PUSH(&names, name);
-        }
-    }
-    if (nomem) {
-        fail_path(w->failures, path, ENOMEM);
-    }
-    closedir(dir);
-    if (names.len) {
-        qsort(names.data, names.len, sizeof *names.data, compare_names);
-    }
-    for (size_t i = 0; i < names.len; i++) {
-        walk_input(w, names.data[i], depth + 1, false);
-        free(names.data[i]);
-    }
-    VEC_RELEASE(&names);
-}
-
-static void walk_input(struct input_walk *w, const char *path, int depth, bool named) {
-    struct stat st;
-    if ((named ? stat(path, &st) : lstat(path, &st)) != 0) {
-        fail_path(w->failures, path, errno);
-        return;
-    }
-    if (!named && S_ISLNK(st.st_mode) && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))) {
-        return; /* inside a folder, a dangling link and a link to a folder are nobody's input */
-    }
-    if (!named && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
-        return;
-    }
-    if (depth > FOLDER_DEPTH_MAX) {
-        fail_path(w->failures, path, ELOOP);
-        return;
-    }
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        fail_path(w->failures, path, errno);
-    } else if (S_ISDIR(st.st_mode)) {
-        walk_folder(w, path, fd, depth);
-    } else {
-        w->on_input(w->ctx, fd, path);
-    }
-}
-
-int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
-                       cli_on_input on_input, void *ctx, struct cli_failures *failures) {
-    struct input_walk w = {on_input, ctx, failures};
-    if (count == 0 && isatty(STDIN_FILENO) == 1) {
-        return cli_usage_error(tool,
-                               "nothing to read: name a file or a folder, or pipe something in");
-    }
-    for (size_t i = 0; i < count || (count == 0 && i == 0); i++) {
-        if (count == 0 || strcmp(operands[i], "-") == 0) {
-            int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-            if (fd < 0) {
-                fail_path(failures, "<stdin>", errno);
-            } else {
-                on_input(ctx, fd, "<stdin>");
-            }
-        } else if (operands[i][0] == 0) {
-            fail_path(failures, "''", ENOENT);
-        } else {
-            walk_input(&w, operands[i], 0, true);
-        }
-    }
-    return CLI_OK;
-}
-
-/* --- output ----------------------------------------------------------------------------------- */
-
-bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures *failures) {
-    *o = (struct cli_output){0};
-    if (!path || strcmp(path, "-") == 0) {
-        o->file = stdout;
-        o->sink = sink_to_file(stdout);
-        return true;
-    }
-    struct stat st;
-    bool special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-    struct strbuf temporary = {0};
-    o->path = strdup(path);
-    if (!special) {
-        strbuf_addf(&temporary, "%s.%ld.tmp", path, (long)getpid());
-        o->temporary = strbuf_take(&temporary);
-    }
-    int fd =
-        !o->path || (!special && !o->temporary)
-            ? (errno = ENOMEM, -1)
-            : open(special ? path : o->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    o->file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (!o->file) {
-        fail_path(failures, path, errno);
-        if (fd >= 0) {
-            close(fd);
-        }
-        free(o->path);
-        free(o->temporary);
-        *o = (struct cli_output){0};
-        return false;
-    }
-    o->sink = sink_to_file(o->file);
-    return true;
-}
-
-void cli_output_close(struct cli_output *o, bool complete, struct cli_failures *failures) {
-    struct err e = {0};
-    const char *name = o->path ? o->path : "<stdout>";
-    errno = 0;
-    bool ok = sink_close(&o->sink, &e) == ST_OK;
-    int saved = errno;
-    if (o->file && (o->file == stdout ? fflush(stdout) : fclose(o->file)) != 0 && ok) {
-        saved = errno;
-        err_sys(&e, errno, "cannot write");
-        ok = false;
-    }
-    if (ok && complete && o->temporary && rename(o->temporary, o->path) != 0) {
-        err_sys(&e, errno, "cannot rename %s", o->temporary);
-        ok = false;
-    }
-    if (o->temporary && (!ok || !complete)) {
-        unlink(o->temporary);
-    }
-    if (!ok && saved == EPIPE) {
-        failures->count++;
-    } else if (!ok) {
-        cli_fail(failures, name, &e);
-    }
-    free(o->path);
-    free(o->temporary);
-    *o = (struct cli_output){0};
 }

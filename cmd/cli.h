@@ -111,23 +111,31 @@ typedef void (*cli_on_input)(void *ctx, int fd, const char *name);
 /* Opens every operand in order: "-" is stdin, a folder stands for its regular files (recursive, in
  * byte order of their paths, names that start with '.' left out, links to folders not followed). No
  * operand: stdin, unless that is a terminal: then a usage error is printed and CLI_USAGE returned.
- * What cannot be opened goes to failures. Else CLI_OK. */
+ * What cannot be opened goes to failures, and so does the file that stdout goes to: reading it
+ * would never end. Else CLI_OK. */
 int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
                        cli_on_input on_input, void *ctx, struct cli_failures *failures);
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-/* stdout, or a file that gets its name only when it is complete. */
+/* stdout, or a file that gets its name only when it is complete. Not to be copied once open. */
 struct cli_output {
     struct sink sink;
-    FILE *file;
-    char *path;      /* NULL for stdout */
-    char *temporary; /* NULL for stdout, and for what is not a regular file */
+    int fd;
+    bool broken_pipe; /* the reader has left */
+    char *path;       /* as the user named it; NULL for stdout */
+    char *target;     /* the file behind path, links resolved; NULL: written in place */
+    char *temporary;  /* hidden, beside target; NULL: written in place */
 };
-/* path NULL or "-": stdout. False after a printed message. */
+/* path NULL or "-": stdout. What is no regular file (a pipe, a device), and what stdout or stderr
+ * goes to already (/dev/stdout), is written in place. False after a printed message. */
 bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures *failures);
+/* Has writing failed? Then more work is for nobody; cli_output_close tells why. */
+static inline bool cli_output_failed(const struct cli_output *o) {
+    return err_is(&o->sink.err);
+}
 /* Closes and, if `complete`, gives the file its name; a failure (a full disk) is printed and
- * counted. A closed pipe (the reader has left) counts as a failure without a message. */
+ * counted. A closed pipe counts as a failure without a message. */
 void cli_output_close(struct cli_output *o, bool complete, struct cli_failures *failures);
 
 #endif

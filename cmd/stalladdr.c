@@ -1,4 +1,5 @@
 /* stalladdr: atos for Linux; addresses in, names and lines out. */
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static const struct cli_option options[] = {
 static const struct cli_tool tool = {
     .name = "stalladdr",
     .synopsis = "-o FILE [-arch ARCH] [-l ADDRESS | -s SLIDE | -offset] [-i] [-fullPath]\n"
-                " [-d DELIM] [-F atos|llvm-json] [-f FILE] [ADDRESS]...",
+                " [-d DELIM] [-F atos|llvm-json] [-f FILE] [ADDRESS|-]...",
     .summary = "Looks addresses up as atos does. Addresses are hexadecimal, with or without 0x;\n"
                "without any, they are read from stdin.",
     .options = options,
@@ -98,31 +99,19 @@ static void say_unit_damage(void *ctx, const char *file, uint64_t unit_offset,
     cli_fail(&run->failures, file, &e);
 }
 
-/* A dSYM bundle stands for the file in it; with several, the first in byte order whose name is the
- * bundle's wins. */
 static bool resolve_path(struct run *run) {
-    struct finder *f = NULL;
     struct err e = {0};
-    bool ok = false;
-    enum st st = finder_new(&f, &e);
-    if (st == ST_OK) {
-        st = finder_add(f, run->set->object, say_damage, run, &e);
-    }
-    if (st == ST_NONE) {
-        err_set(&e, ERR_IO, "no such file or folder");
-    } else if (st == ST_OK && finder_count(f) == 0) {
-        err_set(&e, ERR_FORMAT, "no Mach-O or ELF file");
-    } else if (st == ST_OK) {
-        const struct find_candidate *c = finder_candidate(f, 0);
-        run->path = strdup(c->path);
-        strbuf_addstr(&run->image, c->name);
-        ok = run->path != NULL && !run->image.failed;
-    }
-    if (!ok && (err_is(&e) || run->failures.count == 0)) {
+    enum st st = find_single(run->set->object, say_damage, run, &run->path, &e);
+    if (st != ST_OK) {
+        if (st == ST_NONE) {
+            err_set(&e, ERR_IO, "no such file or folder");
+        }
         cli_fail(&run->failures, run->set->object, &e);
+        return false;
     }
-    finder_free(f);
-    return ok;
+    const char *slash = strrchr(run->path, '/');
+    strbuf_addstr(&run->image, slash ? slash + 1 : run->path);
+    return true;
 }
 
 static int list_slices(const struct run *run) {
@@ -358,11 +347,11 @@ static void on_input(void *ctx, int fd, const char *name) {
         if (poll(&p, 1, 0) == 0) {
             sink_flush(&w->run->output.sink);
         }
-        ssize_t n = read(fd, buf, sizeof buf);
+        ssize_t n = cli_output_failed(&w->run->output) ? 0 : read(fd, buf, sizeof buf);
         if (n <= 0) {
             struct err e = {0};
             if (n < 0) {
-                err_set(&e, ERR_IO, "cannot read");
+                err_sys(&e, errno, "cannot read");
                 cli_fail(&w->run->failures, name, &e);
             }
             break;
@@ -437,6 +426,12 @@ static bool take_option(struct settings *set, int id, const char *value) {
     }
 }
 
+static void read_addresses(struct run *run, const char *path) {
+    struct words words = {.run = run};
+    char *input[] = {(char *)(uintptr_t)path}; /* only read */
+    (void)cli_for_each_input(&tool, input, 1, on_input, &words, &run->failures);
+}
+
 static int process(struct run *run, char **operands, size_t count) {
     int status = open_source(run);
     if (status != CLI_OK) {
@@ -446,16 +441,17 @@ static int process(struct run *run, char **operands, size_t count) {
         return CLI_FAILED;
     }
     for (size_t i = 0; i < count; i++) {
-        answer(run, operands[i], strlen(operands[i]));
+        if (strcmp(operands[i], "-") == 0) {
+            read_addresses(run, operands[i]);
+        } else {
+            answer(run, operands[i], strlen(operands[i]));
+        }
     }
     if (run->set->file || count == 0) {
-        struct words words = {.run = run};
-        char *input[] = {
-            (char *)(uintptr_t)(run->set->file ? run->set->file : "-")}; /* only read */
-        status = cli_for_each_input(&tool, input, 1, on_input, &words, &run->failures);
+        read_addresses(run, run->set->file ? run->set->file : "-");
     }
     cli_output_close(&run->output, true, &run->failures);
-    return status == CLI_OK ? cli_exit_status(&run->failures) : status;
+    return cli_exit_status(&run->failures);
 }
 
 int main(int argc, char **argv) {

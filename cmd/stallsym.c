@@ -58,8 +58,7 @@ enum require { REQUIRE_NOTHING, REQUIRE_APP, REQUIRE_ALL };
 
 /* An image of the run, for the summary. */
 struct seen_image {
-    const char *name; /* owned by run.image_keys */
-    char id[IMAGE_ID_TEXT];
+    const char *name; /* and id; owned by run.image_keys */
     enum dump_symbols symbols;
     const char *file; /* owned by the symbolizer */
     bool in_app;
@@ -75,8 +74,9 @@ struct run {
     uint64_t dumps, sessions, frames, resolved, replaced_bytes;
     struct map image_keys;
     VEC(struct seen_image) images;
-    pthread_mutex_t talk; /* complaints come from workers */
-    const char *input;    /* being read */
+    bool lacks_any, lacks_app; /* an image, one of the app, without debug info */
+    pthread_mutex_t talk;      /* guards failures and progress: complaints come from workers */
+    const char *input;         /* being read */
 };
 
 /* A document on its way through the pool. */
@@ -160,22 +160,21 @@ static void work(void *ctx, void *item, unsigned worker) {
 static void count_image(struct run *run, const struct dump_image *image) {
     char key[IMAGE_ID_TEXT + 256];
     char id[IMAGE_ID_TEXT];
+    bool lacks = image->symbols != DUMP_SYMBOLS_OK;
+    run->lacks_any = run->lacks_any || lacks;
+    run->lacks_app = run->lacks_app || (lacks && image->in_app);
     image_id_text(&image->id, id);
-    int len = snprintf(key, sizeof key, "%.200s %s", image->name ? image->name : "?", id);
+    /* One image may have several verdicts in a run: an earlier one had symbols for some dumps. */
+    int len = snprintf(key, sizeof key, "%.200s %s%c%d%d", image->name ? image->name : "?", id, 0,
+                       (int)image->symbols, image->in_app);
     bool added = false;
     size_t n = len < 0 ? 0 : (size_t)len < sizeof key ? (size_t)len : sizeof key - 1;
     struct map_entry *entry = map_put(&run->image_keys, key, n, run->images.len, &added);
     if (!entry || !added) {
         return; /* out of memory costs a line of the summary, nothing else */
     }
-    struct seen_image seen = {.name = entry->key,
-                              .symbols = image->symbols,
-                              .file = image->symbols_file,
-                              .in_app = image->in_app};
-    memcpy(seen.id, id, sizeof id);
-    if (!VEC_PUSH(&run->images, seen)) {
-        return;
-    }
+    struct seen_image seen = {entry->key, image->symbols, image->symbols_file, image->in_app};
+    (void)VEC_PUSH(&run->images, seen);
 }
 
 static void count_stack(struct run *run, const struct dump *d, const struct dump_stack *s) {
@@ -223,7 +222,9 @@ static void done(void *ctx, void *item) {
             count_dump(run, &j->dump);
         }
     }
+    pthread_mutex_lock(&run->talk);
     cli_progress_update(&run->progress, run->dumps);
+    pthread_mutex_unlock(&run->talk);
     free_job(j);
 }
 
@@ -272,6 +273,10 @@ static void on_input(void *ctx, int fd, const char *name) {
         uint64_t line = 0;
         err_clear(&e);
         drain_if_idle(run, fd);
+        if (cli_output_failed(&run->output)) {
+            documents++; /* nobody would get what is left of it */
+            break;
+        }
         enum st st = dump_stream_next(stream, &text, &len, &line, &e);
         if (st == ST_NONE) {
             break;
@@ -310,29 +315,36 @@ static enum st find_symbols(void *ctx, const struct symbol_request *r, struct sy
     return symbol_set_find(ctx, r, out, e);
 }
 
-static void add_symbols(struct run *run, struct symbol_set *set, const char *path) {
-    struct err e = {0};
-    enum st st = symbol_set_add(set, path, &e);
+/* What came of adding a path. */
+static void tell_added(struct run *run, const char *path, enum st st, struct err *e) {
     if (st == ST_NONE) {
-        err_set(&e, ERR_IO, "no such file or folder");
+        err_set(e, ERR_IO, "no such file or folder");
     }
     if (st != ST_OK) {
-        fail(run, path, &e);
+        fail(run, path, e);
     }
 }
 
-static bool add_use(struct symbol_set *set, const char *value) {
+static bool check_use(const char *value) {
     const char *equals = strchr(value, '=');
     if (!equals || equals == value || !equals[1]) {
         cli_usage_error(&tool, "--use takes NAME=FILE, not '%s'", value);
         return false;
     }
+    return true;
+}
+
+static void add_use(struct run *run, struct symbol_set *set, const char *value) {
+    const char *file = strchr(value, '=') + 1; /* it was checked */
     struct strbuf name = {0};
     struct err e = {0};
-    strbuf_add(&name, value, (size_t)(equals - value));
-    bool ok = symbol_set_use(set, strbuf_cstr(&name), equals + 1, &e) == ST_OK;
+    strbuf_add(&name, value, (size_t)(file - 1 - value));
+    enum st st = strbuf_check(&name, &e);
+    if (st == ST_OK) {
+        st = symbol_set_use(set, strbuf_cstr(&name), file, &e);
+    }
+    tell_added(run, file, st, &e);
     strbuf_release(&name);
-    return ok;
 }
 
 static size_t count_verdict(const struct run *run, enum dump_symbols v) {
@@ -401,23 +413,14 @@ static void summarise(const struct run *run) {
     }
 }
 
-static bool lacks_symbols(const struct run *run, enum require require) {
-    for (size_t i = 0; i < run->images.len; i++) {
-        const struct seen_image *s = &run->images.data[i];
-        if (s->symbols != DUMP_SYMBOLS_OK && (require == REQUIRE_ALL || s->in_app)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* --- main ------------------------------------------------------------------------------------- */
 
 struct settings {
+    VEC(const char *) symbols, uses; /* as given */
     const char *output;
     uint64_t jobs;
     enum require require;
-    bool linkage_names, quiet, host, any_symbols;
+    bool linkage_names, quiet, host;
 };
 
 static int process(struct run *run, const struct settings *set, char **operands, size_t count) {
@@ -434,7 +437,7 @@ static int process(struct run *run, const struct settings *set, char **operands,
     int status = cli_for_each_input(&tool, operands, count, on_input, run, &run->failures);
     pool_close(run->pool);
     cli_progress_end(&run->progress);
-    cli_output_close(&run->output, true, &run->failures);
+    cli_output_close(&run->output, status == CLI_OK, &run->failures);
     if (status != CLI_OK) {
         return status;
     }
@@ -442,25 +445,31 @@ static int process(struct run *run, const struct settings *set, char **operands,
     if (!set->quiet) {
         summarise(run);
     }
-    if (status == CLI_OK && set->require != REQUIRE_NOTHING && lacks_symbols(run, set->require)) {
+    bool gate = (set->require == REQUIRE_ALL && run->lacks_any) ||
+                (set->require == REQUIRE_APP && run->lacks_app);
+    if (status == CLI_OK && gate) {
         cli_say(tool.name, "--require-symbols: an image lacks debug info");
         status = CLI_GATE;
     }
     return status;
 }
 
-static bool take_option(struct run *run, struct symbol_set *symbols, struct settings *set, int id,
-                        const char *value) {
+static bool no_memory(struct run *run) {
+    struct err e = {0};
+    err_nomem(&e);
+    fail(run, NULL, &e);
+    return false;
+}
+
+static bool take_option(struct run *run, struct settings *set, int id, const char *value) {
     static const char *const formats[] = {"json", "text", NULL};
     static const char *const requires[] = {"app", "all", NULL};
     int word = 0;
     switch (id) {
     case OPT_SYMBOLS:
-        set->any_symbols = true;
-        add_symbols(run, symbols, value);
-        return true;
+        return VEC_PUSH(&set->symbols, value) || no_memory(run);
     case OPT_USE:
-        return add_use(symbols, value);
+        return check_use(value) && (VEC_PUSH(&set->uses, value) || no_memory(run));
     case OPT_HOST:
         set->host = true;
         return true;
@@ -486,40 +495,66 @@ static bool take_option(struct run *run, struct symbol_set *symbols, struct sett
     }
 }
 
+/* Opens what the options name; what of it is unreadable is told and left out. */
+static enum st start(struct run *run, const struct settings *set, struct symbol_set **symbols,
+                     struct err *e) {
+    if (symbol_set_new(symbols, complain, run, e) != ST_OK) {
+        return ST_ERR;
+    }
+    for (size_t i = 0; i < set->symbols.len; i++) {
+        struct err why = {0};
+        enum st st = symbol_set_add(*symbols, set->symbols.data[i], &why);
+        tell_added(run, set->symbols.data[i], st, &why);
+    }
+    for (size_t i = 0; i < set->uses.len; i++) {
+        add_use(run, *symbols, set->uses.data[i]);
+    }
+    if ((set->host || set->symbols.len == 0) && symbol_set_use_host(*symbols, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return symbolizer_new(&run->symbolizer, find_symbols, *symbols, set->linkage_names, e);
+}
+
+/* CLI_END to go on, else CLI_EXIT, and *status is what main returns. */
+static int read_options(struct cli_parser *p, struct run *run, struct settings *set, int *status) {
+    int id;
+    *status = CLI_USAGE;
+    while ((id = cli_next(p)) != CLI_END) {
+        if (id == CLI_EXIT) {
+            *status = p->status;
+            return id;
+        }
+        if (!take_option(run, set, id, p->value)) {
+            *status = run->failures.count ? CLI_FAILED : CLI_USAGE;
+            return CLI_EXIT;
+        }
+    }
+    return id;
+}
+
 int main(int argc, char **argv) {
     struct run run = {.failures = {.tool = tool.name}, .talk = PTHREAD_MUTEX_INITIALIZER};
     struct settings set = {.jobs = pool_processors()};
     struct symbol_set *symbols = NULL;
     struct err e = {0};
+    struct cli_parser p;
+    int status;
     dump_library_init();
     debug_library_init();
-    if (symbol_set_new(&symbols, complain, &run, &e) != ST_OK) {
-        cli_fail(&run.failures, NULL, &e);
-        return CLI_FAILED;
-    }
-    int status = CLI_USAGE;
-    struct cli_parser p;
     cli_begin(&p, &tool, argc, argv);
-    for (int id; (id = cli_next(&p)) != CLI_END;) {
-        if (id == CLI_EXIT) {
-            status = p.status;
-            goto out;
-        }
-        if (!take_option(&run, symbols, &set, id, p.value)) {
-            goto out;
+    if (read_options(&p, &run, &set, &status) == CLI_END) {
+        if (start(&run, &set, &symbols, &e) == ST_OK) {
+            status = process(&run, &set, p.operands, p.operand_count);
+        } else {
+            cli_fail(&run.failures, NULL, &e);
+            status = CLI_FAILED;
         }
     }
-    if (((set.host || !set.any_symbols) && symbol_set_use_host(symbols, &e) == ST_ERR) ||
-        symbolizer_new(&run.symbolizer, find_symbols, symbols, set.linkage_names, &e) != ST_OK) {
-        cli_fail(&run.failures, NULL, &e);
-        status = CLI_FAILED;
-        goto out;
-    }
-    status = process(&run, &set, p.operands, p.operand_count);
-out:
     symbolizer_free(run.symbolizer);
     symbol_set_free(symbols);
     map_release(&run.image_keys);
     VEC_RELEASE(&run.images);
+    VEC_RELEASE(&set.symbols);
+    VEC_RELEASE(&set.uses);
     return status;
 }

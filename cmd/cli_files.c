@@ -1,0 +1,295 @@
+/* Where the commands' bytes come from and go to. */
+#include "cli.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+enum { FOLDER_DEPTH_MAX = 64, TEMPORARIES_MAX = 100 };
+
+/* --- inputs ----------------------------------------------------------------------------------- */
+
+struct input_walk {
+    cli_on_input on_input;
+    void *ctx;
+    struct cli_failures *failures;
+};
+
+static void fail_path(struct cli_failures *f, const char *path, int errno_value) {
+    struct err e = {0};
+    err_set(&e, ERR_IO, "%s", strerror(errno_value));
+    cli_fail(f, path, &e);
+}
+
+static void fail_text(struct cli_failures *f, const char *path, const char *text) {
+    struct err e = {0};
+    err_set(&e, ERR_USAGE, "%s", text);
+    cli_fail(f, path, &e);
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Hands an open input on, unless it is the regular file that stdout goes to: every line of it would
+ * make another one. */
+static void pass_input(struct input_walk *w, int fd, const char *name) {
+    struct stat in, out;
+    if (fstat(fd, &in) == 0 && S_ISREG(in.st_mode) && fstat(STDOUT_FILENO, &out) == 0 &&
+        is_same_file(&in, &out)) {
+        close(fd);
+        fail_text(w->failures, name, "is the output, too: not read");
+        return;
+    }
+    w->on_input(w->ctx, fd, name);
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void walk_input(struct input_walk *w, const char *path, int depth, bool named);
+
+static void walk_folder(struct input_walk *w, const char *path, int fd, int depth) {
+    DIR *dir = fdopendir(fd);
+    if (!dir) {
+        fail_path(w->failures, path, errno);
+        close(fd);
+        return;
+    }
+    VEC(char *) names = {0};
+    int why = 0;
+    errno = 0;
+    for (struct dirent *entry; why == 0 && (entry = readdir(dir)) != NULL; errno = 0) {
+        if (entry->d_name[0] != '.') {
+            struct strbuf full = {0};
+            strbuf_addf(&full, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
+                        entry->d_name);
+            char *name = strbuf_take(&full);
+            if (!name || !VEC_PUSH(&names, name)) {
+                free(name);
+                why = ENOMEM;
+            }
+        }
+    }
+    why = why ? why : errno; /* what readdir left there */
+    if (why) {
+        fail_path(w->failures, path, why);
+    }
+    closedir(dir);
+    if (names.len) {
+        qsort(names.data, names.len, sizeof *names.data, compare_names);
+    }
+    for (size_t i = 0; i < names.len; i++) {
+        walk_input(w, names.data[i], depth + 1, false);
+        free(names.data[i]);
+    }
+    VEC_RELEASE(&names);
+}
+
+static void walk_input(struct input_walk *w, const char *path, int depth, bool named) {
+    struct stat st;
+    if ((named ? stat(path, &st) : lstat(path, &st)) != 0) {
+        fail_path(w->failures, path, errno);
+        return;
+    }
+    if (!named && S_ISLNK(st.st_mode) && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))) {
+        return; /* inside a folder, a dangling link and a link to a folder are nobody's input */
+    }
+    if (!named && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
+        return;
+    }
+    if (depth > FOLDER_DEPTH_MAX) {
+        fail_path(w->failures, path, ELOOP);
+        return;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        fail_path(w->failures, path, errno);
+    } else if (S_ISDIR(st.st_mode)) {
+        walk_folder(w, path, fd, depth);
+    } else {
+        pass_input(w, fd, path);
+    }
+}
+
+int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
+                       cli_on_input on_input, void *ctx, struct cli_failures *failures) {
+    struct input_walk w = {on_input, ctx, failures};
+    if (count == 0 && isatty(STDIN_FILENO) == 1) {
+        return cli_usage_error(tool,
+                               "nothing to read: name a file or a folder, or pipe something in");
+    }
+    for (size_t i = 0; i < count || (count == 0 && i == 0); i++) {
+        if (count == 0 || strcmp(operands[i], "-") == 0) {
+            int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+            if (fd < 0) {
+                fail_path(failures, "<stdin>", errno);
+            } else {
+                pass_input(&w, fd, "<stdin>");
+            }
+        } else if (operands[i][0] == 0) {
+            fail_path(failures, "''", ENOENT);
+        } else {
+            walk_input(&w, operands[i], 0, true);
+        }
+    }
+    return CLI_OK;
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+/* The temporary file of the one output, for the handler of signals. */
+static const char *volatile doomed;
+
+static void remove_doomed(int signal_number) {
+    if (doomed) {
+        unlink(doomed);
+    }
+    signal(signal_number, SIG_DFL);
+    raise(signal_number); /* takes effect when we return: it is blocked in here */
+}
+
+/* A run that is interrupted takes its half file with it. Signals that are ignored (nohup) stay so.
+ */
+static void remove_when_interrupted(const char *temporary) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    doomed = temporary;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction now, ours = {.sa_handler = remove_doomed};
+        sigemptyset(&ours.sa_mask);
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
+            sigaction(signals[i], &ours, NULL);
+        }
+    }
+}
+
+static enum st write_out(void *ctx, const void *bytes, size_t len, struct err *e) {
+    struct cli_output *o = ctx;
+    const char *p = bytes;
+    while (len > 0) {
+        ssize_t n = write(o->fd, p, len);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            o->broken_pipe = errno == EPIPE;
+            return err_sys(e, errno, "cannot write");
+        }
+        p += n;
+        len -= (size_t)n;
+    }
+    return ST_OK;
+}
+
+/* The descriptor that goes to the file at path already, or -1. /dev/stdout of a shell's redirection
+ * is the file redirected to: replacing it would replace the link in /dev. */
+static int already_open(const struct stat *path) {
+    static const int standard[] = {STDOUT_FILENO, STDERR_FILENO};
+    struct stat st;
+    for (size_t i = 0; i < sizeof standard / sizeof *standard; i++) {
+        if (fstat(standard[i], &st) == 0 && is_same_file(&st, path)) {
+            return standard[i];
+        }
+    }
+    return -1;
+}
+
+/* A new file beside target. Its name begins with '.', so that an input folder that it lies in does
+ * not give it back to us. */
+static int open_temporary(struct cli_output *o) {
+    const char *slash = strrchr(o->target, '/');
+    const char *name = slash ? slash + 1 : o->target;
+    for (int i = 0; i < TEMPORARIES_MAX; i++) {
+        struct strbuf b = {0};
+        strbuf_addf(&b, "%.*s.%s.%ld.%d.tmp", (int)(name - o->target), o->target, name,
+                    (long)getpid(), i);
+        free(o->temporary);
+        o->temporary = strbuf_take(&b);
+        if (!o->temporary) {
+            errno = ENOMEM;
+            return -1;
+        }
+        int fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) {
+            return fd;
+        }
+    }
+    return -1;
+}
+
+/* Opens a path that is to get its name when it is complete. */
+static int open_file(struct cli_output *o, const char *path, bool exists) {
+    struct stat link;
+    bool is_link = lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
+    if (is_link && !exists) {
+        return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    }
+    o->target = is_link ? realpath(path, NULL) : strdup(path);
+    int fd = o->target ? open_temporary(o) : -1;
+    if (fd >= 0) {
+        remove_when_interrupted(o->temporary);
+    }
+    return fd;
+}
+
+static void release_output(struct cli_output *o) {
+    doomed = NULL;
+    free(o->path);
+    free(o->target);
+    free(o->temporary);
+    *o = (struct cli_output){.fd = -1};
+}
+
+bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures *failures) {
+    struct stat st;
+    *o = (struct cli_output){.fd = -1};
+    if (!path || strcmp(path, "-") == 0) {
+        path = NULL;
+        o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    } else if ((o->path = strdup(path)) != NULL) {
+        bool exists = stat(path, &st) == 0;
+        int same = exists ? already_open(&st) : -1;
+        o->fd = same >= 0                        ? fcntl(same, F_DUPFD_CLOEXEC, 3)
+                : exists && !S_ISREG(st.st_mode) ? open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+                                                 : open_file(o, path, exists);
+    }
+    if (o->fd < 0) {
+        fail_path(failures, path ? path : "<stdout>", errno);
+        release_output(o);
+        return false;
+    }
+    o->sink = sink_to_function(write_out, o);
+    return true;
+}
+
+void cli_output_close(struct cli_output *o, bool complete, struct cli_failures *failures) {
+    struct err e = {0};
+    bool ok = sink_close(&o->sink, &e) == ST_OK;
+    if (close(o->fd) != 0 && ok) { /* a network file system may tell only now */
+        err_sys(&e, errno, "cannot write");
+        ok = false;
+    }
+    if (ok && complete && o->temporary && rename(o->temporary, o->target) != 0) {
+        err_sys(&e, errno, "cannot rename '%s'", o->temporary);
+        ok = false;
+    }
+    if (o->temporary && (!ok || !complete)) {
+        unlink(o->temporary);
+    }
+    if (!ok && o->broken_pipe) {
+        failures->count++;
+    } else if (!ok) {
+        cli_fail(failures, o->path ? o->path : "<stdout>", &e);
+    }
+    release_output(o);
+}

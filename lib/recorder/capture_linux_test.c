@@ -89,17 +89,25 @@ void free(void *p) {
 /* --- the target ----------------------------------------------------------------------------------
  */
 
+NOINLINE static void go_deep(struct target *t, unsigned level);
+
+/* A frame whose size only run time tells: it is addressed through rbp. */
+NOINLINE static void go_dynamic(struct target *t, unsigned level) {
+    t->expected[level] = __builtin_return_address(0);
+    volatile char *p = __builtin_alloca(32 + level);
+    p[0] = 1;
+    go_deep(t, level + 1);
+    t->work += (unsigned long)p[0];
+}
+
 NOINLINE static void go_deep(struct target *t, unsigned level) {
     t->expected[level] = __builtin_return_address(0);
     volatile char room[40];
     room[level] = 1;
     if (level + 1 == DEPTH) {
         t->leaf(t);
-    } else if (level % 5 == 4) {
-        volatile char *p = __builtin_alloca(32 + level);
-        p[0] = 1;
-        go_deep(t, level + 1);
-        t->work += (unsigned long)p[0];
+    } else if (level % 5 == 2) {
+        go_dynamic(t, level + 1);
     } else {
         go_deep(t, level + 1);
     }

@@ -385,51 +385,67 @@ static size_t walk_async(struct unwinder *u, struct cfi_registers *now, bool exa
  * is addressed through rbp, and nothing below it has saved rbp: then there is a guess to make, and
  * a guess must be checked, because dead stack is full of addresses that look right. */
 
-enum { CALLERS_MAX = 16 };
-
 /* What the module that holds the frame's function tells. */
 struct callers {
     uint64_t function, length; /* up to the frame's pc */
-    uint64_t from;
+    uint64_t from, to;         /* the part of the stack to look at */
     const struct cfi_stack *stack;
-    uint64_t
-        place[CALLERS_MAX]; /* ascending: where a return address behind a direct call of it is */
-    unsigned count;
-    bool too_many;
-    bool sized; /* the function's code tells how far rsp is below rbp: */
-    uint64_t size;
+    uint64_t sp, above; /* of the frame; the return address is at rbp + above */
+    uint64_t place; /* the innermost return address behind a direct call of the function; 0: none */
+    bool sized; /* the function's code tells how far rsp is below rbp, so that it would be at: */
+    uint64_t sized_place;
+    bool agreed; /* and there it is */
 };
 
-static void find_callers_async(void *arg, const struct cfi_module *module) {
-    struct callers *c = arg;
+static bool is_caller_async(const struct callers *c, const struct cfi_module *module, uint64_t at) {
     uint64_t pc, target;
-    c->sized = prologue_frame_size_async(module, c->function, c->length, &c->size);
-    for (uint64_t at = c->from; cfi_load_async(c->stack, at, &pc); at += 8) {
-        if (prologue_call_before_async(module, pc, &target) != PROLOGUE_DIRECT_CALL ||
-            target != c->function) {
-            continue;
-        }
-        if (c->count == CALLERS_MAX) {
-            c->too_many = true;
-            return;
-        }
-        c->place[c->count++] = at;
-    }
+    return cfi_load_async(c->stack, at, &pc) &&
+           prologue_call_before_async(module, pc, &target) == PROLOGUE_DIRECT_CALL &&
+           target == c->function;
 }
 
-/* True when every place was used by the walk as the return address of a frame of the function. */
-static bool all_used_async(const struct callers *c, const struct unwind_frame *frames, size_t n) {
-    for (unsigned i = 0; i < c->count; i++) {
-        size_t m = 1;
-        while (m < n &&
-               !(frames[m].sp == c->place[i] + 8 && frames[m - 1].function == c->function)) {
-            m++;
-        }
-        if (m >= n) {
-            return false;
+/* The next place from c->from on, and before c->to; 0 if there is none. */
+static uint64_t next_caller_async(const struct callers *c, const struct cfi_module *module) {
+    for (uint64_t at = c->from; at < c->to; at += 8) {
+        if (is_caller_async(c, module, at)) {
+            return at;
         }
     }
-    return !c->too_many;
+    return 0;
+}
+
+static void find_caller_async(void *arg, const struct cfi_module *module) {
+    struct callers *c = arg;
+    uint64_t size;
+    c->sized = prologue_frame_size_async(module, c->function, c->length, &size);
+    c->sized_place = c->sized ? c->sp + size + c->above : 0;
+    c->agreed = c->sized && is_caller_async(c, module, c->sized_place);
+    c->place = c->agreed ? c->sized_place : next_caller_async(c, module);
+}
+
+struct account {
+    struct callers callers;
+    const struct unwind_frame *frames;
+    size_t count;
+    bool all;
+};
+
+/* Is every place up to the last frame the return address of a frame of the function? Both ascend.
+ */
+static void account_async(void *arg, const struct cfi_module *module) {
+    struct account *a = arg;
+    size_t n = 1;
+    for (uint64_t at; (at = next_caller_async(&a->callers, module)) != 0;) {
+        while (n < a->count && a->frames[n].sp < at + 8) {
+            n++;
+        }
+        if (n == a->count || a->frames[n].sp != at + 8 ||
+            a->frames[n - 1].function != a->callers.function) {
+            return;
+        }
+        a->callers.from = at + 8;
+    }
+    a->all = true;
 }
 
 struct call_check {
@@ -456,24 +472,33 @@ static bool calls_unnamed_async(struct unwinder *u, uint64_t pc) {
     return c.call == PROLOGUE_INDIRECT_CALL || rule->kind > RULE_OUTERMOST || rule->back != 0;
 }
 
-/* Where the frame's return address is: behind the innermost direct call of its function; or, if
- * there is none, where the function's code says, if a call of a function it does not name is before
- * it. */
-static bool guess_place_async(struct unwinder *u, const struct callers *c, uint64_t sp,
-                              uint64_t below_rbp, uint64_t *place) {
+/* Where the frame's return address is: where the function's code says, if a direct call of it is
+ * before that; or behind the innermost direct call; or, if there is none, where the code says, if a
+ * call of a function it does not name is before that. */
+static bool guess_place_async(struct unwinder *u, const struct callers *c, uint64_t *place) {
     uint64_t pc;
-    if (c->count > 0) {
-        *place = c->place[0];
-        return true;
-    }
-    *place = sp + c->size + below_rbp;
-    return c->sized && cfi_load_async(c->stack, *place, &pc) && calls_unnamed_async(u, pc);
+    *place = c->place ? c->place : c->sized_place;
+    return c->place != 0 ||
+           (c->sized && cfi_load_async(c->stack, *place, &pc) && calls_unnamed_async(u, pc));
 }
 
-/* Walks on from a frame whose rbp is not known; 0 if no guess stands. One does if the walk from it
- * reaches the end of the stack and accounts for all direct calls of the function (they are
- * recursion then): a place that it does not account for may be the right one. Frame 0 is the frame.
- */
+/* Does the walk of a guess bear it out? It must reach the end of the stack; and unless two sources
+ * agreed, it must account for all direct calls of the function (they are recursion then): a place
+ * that it does not account for may be the right one. */
+static bool stands_async(struct unwinder *u, const struct callers *c,
+                         const struct unwind_frame *frames, size_t n, enum unwind_end end) {
+    struct account a = {.callers = *c, .frames = frames, .count = n};
+    if (end == UNWIND_LOST || end == UNWIND_REGISTER) {
+        return false;
+    }
+    if (end != UNWIND_OUTERMOST) {
+        a.callers.to = frames[n - 1].sp; /* the stack goes on beyond it */
+    }
+    return c->agreed ||
+           (u->modules.find_async(u->modules.arg, c->function, account_async, &a) && a.all);
+}
+
+/* Walks on from a frame whose rbp is not known; 0 if no guess stands. Frame 0 is the frame. */
 static size_t walk_on_async(struct unwinder *u, const struct cfi_registers *regs, bool exact,
                             const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                             enum unwind_end *end) {
@@ -486,17 +511,18 @@ static size_t walk_on_async(struct unwinder *u, const struct cfi_registers *regs
     struct callers c = {.function = address - rule.back,
                         .length = rule.back,
                         .from = (sp + 7) & ~UINT64_C(7),
-                        .stack = stack};
-    uint64_t offset = (uint64_t)(int64_t)rule.value - 8; /* of the return address from rbp */
-    if (!u->modules.find_async(u->modules.arg, address, find_callers_async, &c) ||
-        !guess_place_async(u, &c, sp, offset, &place)) {
+                        .to = stack->hi,
+                        .stack = stack,
+                        .sp = sp,
+                        .above = (uint64_t)(int64_t)rule.value - 8};
+    if (!u->modules.find_async(u->modules.arg, address, find_caller_async, &c) ||
+        !guess_place_async(u, &c, &place)) {
         return 0;
     }
     struct cfi_registers now = *regs;
-    set_async(&now, CFI_RBP, place - offset);
+    set_async(&now, CFI_RBP, place - c.above);
     size_t n = walk_async(u, &now, exact, stack, frames, max, end);
-    bool ended = *end == UNWIND_OUTERMOST || *end == UNWIND_FULL || *end == UNWIND_CUT;
-    return ended && all_used_async(&c, frames, n) ? n : 0;
+    return stands_async(u, &c, frames, n, *end) ? n : 0;
 }
 
 size_t unwind_async(struct unwinder *u, const struct cfi_registers *regs,

@@ -109,7 +109,7 @@ $(RECLIB): $(rec_obj)
 preload_all := $(preload_obj) $(filter-out %/replay.o,$(rec_obj))
 $(PRELOAD): $(preload_all) | $(O)/flags
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) -o $@ $(preload_all) -Wl,-z,now -Wl,-z,defs $(PRELOAD_LDFLAGS) $(REC_LIBS)
+	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) -o $@ $(preload_all) -Wl,-z,now $(if $(SAN),,-Wl,-z,defs) $(PRELOAD_LDFLAGS) $(REC_LIBS)
 
 $(O)/obj/lib/recorder/%.o: lib/recorder/%.c $(O)/flags
 	$(call say,CC,$<)

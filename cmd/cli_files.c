@@ -109,7 +109,7 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
         return;
     }
     if (depth > FOLDER_DEPTH_MAX) {
-        fail_path(w->failures, path, ELOOP);
+        fail_text(w->failures, path, "folders are nested too deep");
         return;
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -96,12 +96,30 @@ bool dump_frame_exact(const struct dump_stack *s, size_t i) {
     if (!s->exact) {
         return i == 0;
     }
-    for (size_t k = 0; k < s->exact_count && s->exact[k] <= i; k++) {
-        if (s->exact[k] == i) {
-            return true;
+    size_t low = 0, high = s->exact_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->exact[middle] < i) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    return false;
+    return low < s->exact_count && s->exact[low] == i;
+}
+
+const struct dump_thread *dump_thread_by_id(const struct dump *d, int64_t id) {
+    size_t count = d->thread_order ? d->thread_count : 0, low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (d->thread_order[middle].id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    bool found = low < count && d->thread_order[low].id == id;
+    return found ? &d->threads[d->thread_order[low].index] : NULL;
 }
 
 const struct dump_thread *dump_main_thread(const struct dump *d) {

@@ -52,6 +52,7 @@ const char *dump_source_text(enum dump_source s);
 bool dump_source_parse(const char *s, size_t len, enum dump_source *out);
 
 struct dump_image_order;
+struct dump_thread_order;
 
 /* Strings of the model are NUL-terminated UTF-8 in the dump's arena, NULL when absent. Numbers that
  * may be absent are -1 when they are. */
@@ -138,6 +139,7 @@ struct dump {
     const struct dump_image_order *image_order; /* private to dump_image_at */
     struct dump_thread *threads;
     size_t thread_count;
+    const struct dump_thread_order *thread_order; /* private to dump_thread_by_id */
     int64_t sample_interval_ms;
     struct dump_stack *samples; /* distinct sampled stacks of the main thread */
     size_t sample_count;
@@ -174,6 +176,8 @@ void dump_library_init(void);
 int32_t dump_image_at(const struct dump *d, uint64_t address);
 /* Is frame i of the stack an exact address (else a return address)? */
 bool dump_frame_exact(const struct dump_stack *s, size_t i);
+/* The first thread of this id, or NULL. */
+const struct dump_thread *dump_thread_by_id(const struct dump *d, int64_t id);
 /* The main thread, or NULL. */
 const struct dump_thread *dump_main_thread(const struct dump *d);
 /* The stack that the dump is about: the heaviest sample as judged by the device, else the most

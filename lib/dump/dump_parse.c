@@ -160,6 +160,14 @@ static void build_wait(struct build *b, const json_t *object, struct dump_wait *
     }
 }
 
+static int by_thread_id(const void *a, const void *b) {
+    const struct dump_thread_order *x = a, *y = b;
+    if (x->id != y->id) {
+        return x->id < y->id ? -1 : 1;
+    }
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
 static enum st build_threads(struct build *b, const json_t *root) {
     struct dump *d = b->d;
     const json_t *threads;
@@ -167,7 +175,8 @@ static enum st build_threads(struct build *b, const json_t *root) {
         return ST_ERR;
     }
     d->threads = build_array(b, d->thread_count, sizeof *d->threads);
-    if (!d->threads) {
+    struct dump_thread_order *order = build_array(b, d->thread_count, sizeof *order);
+    if (!d->threads || !order) {
         return ST_ERR;
     }
     for (size_t i = 0; i < d->thread_count; i++) {
@@ -182,7 +191,10 @@ static enum st build_threads(struct build *b, const json_t *root) {
         thread->main = json_is_true(json_object_get(object, "main"));
         thread->cpu_ms = member_number(object, "cpu_ms");
         build_wait(b, json_object_get(object, "waits_for"), &thread->waits_for);
+        order[i] = (struct dump_thread_order){thread->id, (uint32_t)i};
     }
+    qsort(order, d->thread_count, sizeof *order, by_thread_id);
+    d->thread_order = order;
     return ST_OK;
 }
 

@@ -14,6 +14,12 @@ struct dump_image_order {
     uint32_t index;
 };
 
+/* Threads by (id, index), for dump_thread_by_id. */
+struct dump_thread_order {
+    int64_t id;
+    uint32_t index;
+};
+
 /* One run of the parser. */
 struct build {
     struct dump *d;

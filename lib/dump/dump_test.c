@@ -510,8 +510,40 @@ static void no_memory_is_an_error(void **state) {
     strbuf_release(&text);
 }
 
+static void threads_are_found_by_their_id(void **state) {
+    (void)state;
+    struct strbuf text = {0};
+    struct dump d = parse_json(&text, "{'format':'stall-dump/1','threads':[{'id':30,'frames':[]},"
+                                      "{'id':10,'name':'a'},{'id':20},{'id':10,'name':'b'},{}]}");
+    assert_ptr_equal(dump_thread_by_id(&d, 30), &d.threads[0]);
+    assert_ptr_equal(dump_thread_by_id(&d, 10), &d.threads[1]); /* the first of two */
+    assert_ptr_equal(dump_thread_by_id(&d, 20), &d.threads[2]);
+    assert_ptr_equal(dump_thread_by_id(&d, -1), &d.threads[4]); /* no id */
+    assert_null(dump_thread_by_id(&d, 15));
+    assert_null(dump_thread_by_id(&d, 31));
+    dump_release(&d);
+    strbuf_release(&text);
+    assert_null(dump_thread_by_id(&d, 30));
+}
+
+static void exact_frames_are_those_listed(void **state) {
+    (void)state;
+    static const uint32_t listed[] = {1, 4, 5, 9};
+    struct dump_stack s = {.frame_count = 12, .exact = listed, .exact_count = 4};
+    for (size_t i = 0; i < s.frame_count; i++) {
+        assert_int_equal(dump_frame_exact(&s, i), i == 1 || i == 4 || i == 5 || i == 9);
+    }
+    s.exact_count = 0;
+    assert_false(dump_frame_exact(&s, 0));
+    s.exact = NULL;
+    assert_true(dump_frame_exact(&s, 0));
+    assert_false(dump_frame_exact(&s, 1));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_are_found_by_their_id),
+        cmocka_unit_test(exact_frames_are_those_listed),
         cmocka_unit_test(the_head_is_read),
         cmocka_unit_test(images_and_names_are_read),
         cmocka_unit_test(stacks_are_read),

@@ -190,15 +190,6 @@ static bool same_stack(const struct dump_stack *a, const struct dump_stack *b) {
            memcmp(a->frames, b->frames, a->frame_count * sizeof *a->frames) == 0;
 }
 
-static const struct dump_thread *thread_by_id(const struct dump *d, int64_t id) {
-    for (size_t i = 0; i < d->thread_count; i++) {
-        if (d->threads[i].id == id) {
-            return &d->threads[i];
-        }
-    }
-    return NULL;
-}
-
 static void put_thread_title(const struct dump *d, const struct dump_thread *t, struct sink *out) {
     sink_printf(out, "\n%s %" PRId64, t->main ? "Main thread" : "Thread", t->id);
     put_part(out, " \"", t->name);
@@ -211,7 +202,7 @@ static void put_thread_title(const struct dump *d, const struct dump_thread *t, 
         put_part(out, ", waits for ", t->waits_for.kind);
         sink_printf(out, " 0x%" PRIx64, t->waits_for.address);
         if (t->waits_for.owner >= 0) {
-            const struct dump_thread *owner = thread_by_id(d, t->waits_for.owner);
+            const struct dump_thread *owner = dump_thread_by_id(d, t->waits_for.owner);
             sink_printf(out, " held by thread %" PRId64, t->waits_for.owner);
             put_part(out, " \"", owner ? owner->name : NULL);
             sink_str(out, owner && owner->name && *owner->name ? "\"" : "");
@@ -239,7 +230,7 @@ static void put_wait_chain(const struct dump *d, const struct dump_thread *main_
     }
     sink_str(out, "\nWaits   main");
     while (t && t->waits_for.kind && t->waits_for.owner >= 0 && steps++ < d->thread_count) {
-        const struct dump_thread *owner = thread_by_id(d, t->waits_for.owner);
+        const struct dump_thread *owner = dump_thread_by_id(d, t->waits_for.owner);
         sink_str(out, " → ");
         put_text(out, t->waits_for.kind);
         sink_printf(out, " of %" PRId64, t->waits_for.owner);

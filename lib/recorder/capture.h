@@ -18,7 +18,8 @@ enum { REC_EXACT_MAX = 8, REC_NAME_MAX = 64, REC_IMAGE_ID_MAX = 20, REC_UUID_SIZ
  * fills in the rest. */
 struct rec_stack {
     uint64_t *frames; /* [cap] frame 0: the exact program counter; the others: return addresses */
-    uint64_t *starts; /* [cap] first byte of each frame's function; 0 = not known */
+    uint64_t
+        *starts; /* [cap] first byte of each frame's function; 0 = not known; NULL = not wanted */
     uint32_t cap;
     uint32_t count;                /* <= cap */
     uint32_t exact[REC_EXACT_MAX]; /* ascending indexes of exact frames, if not just frame 0 */

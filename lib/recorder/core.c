@@ -34,7 +34,9 @@ static void carve_record(struct carve *c, struct rec_record *record,
     struct rec_dump *dump = &record->dump;
     dump->threads = carve(c, config->max_threads, sizeof *dump->threads);
     for (uint32_t i = 0; i < config->max_threads; i++) {
-        carve_stack(c, c->base != NULL ? &dump->threads[i].stack : NULL, config->max_frames, true);
+        /* Only the main thread's functions are compared. */
+        carve_stack(c, c->base != NULL ? &dump->threads[i].stack : NULL, config->max_frames,
+                    i == 0);
     }
     dump->stacks = carve(c, config->ring, sizeof *dump->stacks);
     for (uint32_t i = 0; i < config->ring; i++) {
@@ -215,6 +217,7 @@ uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns) {
     if (now_ns >= core->next_check_ns) {
         rec_stall_check(core, now_ns);
     }
+    rec_stall_threads(core, now_ns);
     core->told_ns = max_u64(now_ns, min_u64(core->next_sample_ns, core->next_check_ns));
     return core->told_ns;
 }

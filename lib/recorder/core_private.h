@@ -22,6 +22,7 @@ struct rec_record {
     uint64_t closed_ns;
     uint64_t order; /* of closing: the oldest is written first */
     uint64_t stall; /* number of its stall */
+    bool threads;   /* the other threads were asked for */
     char *text;     /* [REC_TEXT_MAX] */
     uint32_t text_len;
 };
@@ -75,6 +76,8 @@ uint64_t rec_core_age(const struct rec_core *core, uint64_t t);
 void rec_stall_schedule(struct rec_core *core, uint64_t t);
 /* The check that is due at now. */
 void rec_stall_check(struct rec_core *core, uint64_t now);
+/* The other threads, into the open dump, once the stall lasts for that long. */
+void rec_stall_threads(struct rec_core *core, uint64_t now);
 /* The stretch ends at t: closes what is open. */
 void rec_stall_end(struct rec_core *core, uint64_t t, bool ended);
 
@@ -85,6 +88,9 @@ void rec_stall_end(struct rec_core *core, uint64_t t, bool ended);
  * caller's to fill. */
 void rec_record_fill(struct rec_core *core, struct rec_record *record,
                      const struct rec_heaviest *heaviest);
+/* Adds the other threads to a dump, and brings the main thread's state up to them; not its stack.
+ */
+void rec_record_threads(struct rec_core *core, struct rec_record *record);
 /* CPU used since the stretch began, brought up to date at t: into the stall and the main thread. */
 void rec_record_cpu(struct rec_core *core, struct rec_record *record, uint64_t t);
 

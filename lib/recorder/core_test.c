@@ -281,17 +281,56 @@ static void other_threads_are_captured_when_the_stall_is_old_enough(void **state
     f->fake.others = 9;
     f->fake.images = 3;
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
-    run_until(f, 0, 251 * MS);
+    run_until(f, 0, 999 * MS);
     assert_int_equal(f->fake.thread_calls, 0);
-    fake_stack(&f->fake, 1, 0x20700);
-    run_until(f, 260 * MS, 1300 * MS);
-    assert_int_equal(f->fake.thread_calls, 1);
     const struct rec_dump *d = rec_core_open(f->core);
-    assert_int_equal(d->stall.seq, 2);
+    assert_int_equal(d->thread_count, 1);
+    f->fake.main.waits_for = (struct rec_wait){REC_WAIT_MUTEX, 0x5000, 101};
+    run_until(f, 1000 * MS, 1000 * MS);
+    assert_int_equal(f->fake.thread_calls, 1);
+    assert_ptr_equal(rec_core_open(f->core), d);
+    assert_int_equal(d->stall.at_ms, 250);
     assert_int_equal(d->thread_count, 4);
     assert_int_equal(d->threads[3].id, 102);
     assert_false(d->threads[3].main);
     assert_int_equal(d->images[d->image_count - 1].load, 0x30000);
+    /* The main thread's wait is of the same moment; its stack stays. */
+    assert_int_equal(d->threads[0].waits_for.owner, 101);
+    assert_true(d->threads[0].main);
+    assert_int_equal(d->threads[0].stack.count, 3);
+}
+
+static void each_dump_past_that_age_gets_the_other_threads_once(void **state) {
+    struct fixture *f = *state;
+    f->config.max_threads = 4;
+    f->config.threads_after_ms = 1000;
+    start(f);
+    f->fake.others = 2;
+    rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
+    run_until(f, 0, 3000 * MS);
+    assert_int_equal(f->fake.thread_calls, 1);
+    fake_stack(&f->fake, 1, 0x20700);
+    run_until(f, 3010 * MS, 4300 * MS);
+    const struct rec_dump *d = rec_core_open(f->core);
+    assert_int_equal(d->stall.seq, 2);
+    assert_int_equal(d->thread_count, 3);
+    assert_int_equal(f->fake.thread_calls, 2);
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 4400 * MS);
+    rec_core_loop_event(f->core, REC_LOOP_WAKE, 5000 * MS);
+    run_until(f, 5000 * MS, 5300 * MS);
+    assert_int_equal(f->fake.thread_calls, 2);
+}
+
+static void one_thread_at_most_is_the_main_thread_alone(void **state) {
+    struct fixture *f = *state;
+    f->config.max_threads = 1;
+    f->config.threads_after_ms = 0;
+    start(f);
+    f->fake.others = 2;
+    rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
+    run_until(f, 0, 3000 * MS);
+    assert_int_equal(f->fake.thread_calls, 0);
+    assert_int_equal(rec_core_open(f->core)->thread_count, 1);
 }
 
 static void dumps_wait_for_an_idle_loop_and_processor(void **state) {
@@ -444,6 +483,8 @@ int main(void) {
         T(images_without_room_are_told_to_be_lost),
         T(a_stack_deeper_than_asked_for_is_cut_at_its_outer_end),
         T(other_threads_are_captured_when_the_stall_is_old_enough),
+        T(each_dump_past_that_age_gets_the_other_threads_once),
+        T(one_thread_at_most_is_the_main_thread_alone),
         T(dumps_wait_for_an_idle_loop_and_processor),
         T(without_memory_a_dump_is_lost_and_said_so),
         T(a_dump_without_memory_leaves_its_time_to_the_one_before),

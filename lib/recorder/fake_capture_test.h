@@ -88,7 +88,9 @@ static inline uint32_t fake_threads(void *ctx, struct rec_thread *out, uint32_t 
         out[i] = (struct rec_thread){.id = 100 + i, .cpu_ns = UINT64_MAX, .waits_for.owner = -1};
         stack.count = 1;
         stack.frames[0] = FAKE_IMAGE_SIZE * 3;
-        stack.starts[0] = FAKE_IMAGE_SIZE * 3;
+        if (stack.starts != NULL) {
+            stack.starts[0] = FAKE_IMAGE_SIZE * 3;
+        }
         out[i].stack = stack;
     }
     return n;

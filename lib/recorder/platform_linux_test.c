@@ -96,7 +96,7 @@ static void file_whose_descriptor_was_closed_is_opened_again(void **state) {
     (void)state;
     struct proc_file f;
     char text[256];
-    proc_file_open(&f, gettid(), "stat");
+    proc_file_open_async(&f, gettid(), "stat");
     assert_true(proc_file_read_async(&f, text, sizeof text) > 0);
     int null = open("/dev/null", O_RDWR);
     assert_int_equal(dup2(null, f.fd), f.fd); /* as closefrom and an open do */
@@ -106,7 +106,7 @@ static void file_whose_descriptor_was_closed_is_opened_again(void **state) {
     assert_int_not_equal(f.fd, taken);
     assert_true(proc_file_read_async(&f, text, sizeof text) > 0);
     assert_int_equal(fcntl(taken, F_GETFD), 0); /* somebody else's now: left alone */
-    proc_file_close(&f);
+    proc_file_close_async(&f);
     close(taken);
     close(null);
 }

@@ -22,7 +22,12 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
-enum { MAIN_STACK_MAX = 128 << 20 };
+enum {
+    MAIN_STACK_MAX = 128 << 20,
+    /* Earlier than for an app's users: who looks for a stall wants to see who holds the lock, and
+     * may pay for it with a signal to threads that run. */
+    THREADS_AFTER_MS = 1000
+};
 
 /* The real functions. */
 static struct {
@@ -131,6 +136,7 @@ static void start_recorder(uint64_t address) {
     if (config.first_sample_ms > config.threshold_ms / 2) {
         config.first_sample_ms = config.threshold_ms / 2; /* some samples before the detection */
     }
+    config.threads_after_ms = THREADS_AFTER_MS;
     config.callbacks.stall_begin = on_stall;
     config.callbacks.dump_written = on_written;
     config.callbacks.dump_lost = on_lost;

@@ -2,7 +2,6 @@
 #include "proc_linux.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <linux/magic.h>
@@ -104,12 +103,33 @@ bool proc_parse_blocked_async(const char *text, size_t size, int signal_number) 
     return true;
 }
 
-void proc_file_open(struct proc_file *f, pid_t tid, const char *name) {
-    snprintf(f->path, sizeof f->path, "/proc/self/task/%d/%s", (int)tid, name);
+/* "/proc/self/task/TID/NAME"; empty if it has no room. */
+static void make_path_async(char *path, size_t room, pid_t tid, const char *name) {
+    static const char folder[] = "/proc/self/task/";
+    char digits[12];
+    size_t n = sizeof digits, size = sizeof folder - 1, name_size = strlen(name) + 1;
+    uint32_t left = tid > 0 ? (uint32_t)tid : 0;
+    do {
+        digits[--n] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    *path = '\0';
+    if (size + (sizeof digits - n) + 1 + name_size > room) {
+        return;
+    }
+    memcpy(path, folder, size);
+    memcpy(path + size, digits + n, sizeof digits - n);
+    size += sizeof digits - n;
+    path[size++] = '/';
+    memcpy(path + size, name, name_size);
+}
+
+void proc_file_open_async(struct proc_file *f, pid_t tid, const char *name) {
+    make_path_async(f->path, sizeof f->path, tid, name);
     f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
 }
 
-void proc_file_close(struct proc_file *f) {
+void proc_file_close_async(struct proc_file *f) {
     if (f->fd >= 0) {
         close(f->fd);
         f->fd = -1;

@@ -28,15 +28,16 @@ enum rec_thread_state proc_parse_state_async(const char *text, size_t size);
 bool proc_parse_blocked_async(const char *text, size_t size, int signal_number);
 
 /* A file of one thread, kept open: with a descriptor from the start it can be read in a process
- * that may not open files any more. Zero-initialised is not valid; use proc_file_open. */
+ * that may not open files any more. Zero-initialised is not valid; use proc_file_open_async. */
 struct proc_file {
     int fd; /* -1: closed */
     char path[64];
 };
 
-/* Opens /proc/self/task/TID/NAME. A file that cannot be opened reads as failing. */
-void proc_file_open(struct proc_file *f, pid_t tid, const char *name);
-void proc_file_close(struct proc_file *f);
+/* Opens /proc/self/task/TID/NAME (a short name). A file that cannot be opened reads as failing;
+ * errno says why. */
+void proc_file_open_async(struct proc_file *f, pid_t tid, const char *name);
+void proc_file_close_async(struct proc_file *f);
 /* Reads from the start of the file; returns the size, 0 on failure. Does not allocate. */
 size_t proc_file_read_async(const struct proc_file *f, char *buffer, size_t size);
 /* Opens the file again, if the descriptor no longer is what it was: some programs close every

@@ -46,9 +46,9 @@ static void fill_samples(struct rec_core *core, struct rec_dump *dump,
 /* --- threads
  * -------------------------------------------------------------------------------------- */
 
-static void fill_threads(struct rec_core *core, struct rec_dump *dump) {
+/* All that is told of the main thread but its stack. */
+static void describe_main(struct rec_core *core, struct rec_thread *main) {
     const struct rec_capture *capture = &core->capture;
-    struct rec_thread *main = &dump->threads[0];
     struct rec_stack stack = main->stack;
     *main = (struct rec_thread){.cpu_ns = UINT64_MAX, .waits_for.owner = -1};
     if (capture->main_thread != NULL) {
@@ -57,19 +57,17 @@ static void fill_threads(struct rec_core *core, struct rec_dump *dump) {
     main->main = true;
     main->cpu_ns = UINT64_MAX; /* until rec_record_cpu */
     main->stack = stack;
-    main->stack.count = 0;
+}
+
+static void fill_main_thread(struct rec_core *core, struct rec_dump *dump) {
+    struct rec_thread *main = &dump->threads[0];
     const struct rec_slot *newest = rec_ring_newest(&core->ring);
+    main->stack.count = 0;
     if (newest != NULL) {
         rec_stack_copy(&main->stack, &newest->stack);
     }
+    describe_main(core, main);
     dump->thread_count = 1;
-
-    uint32_t others = core->config.max_threads - 1;
-    if (others > 0 && capture->threads != NULL &&
-        dump->stall.at_ms >= core->config.threads_after_ms) {
-        uint32_t got = capture->threads(capture->ctx, dump->threads + 1, others);
-        dump->thread_count += got < others ? got : others;
-    }
 }
 
 /* --- images
@@ -155,7 +153,25 @@ static void fill_images(struct rec_core *core, struct rec_record *record) {
     for (uint32_t i = 0; i < dump->stack_count; i++) {
         add_stack_images(core, record, &dump->stacks[i].stack);
     }
-    for (uint32_t i = 0; i < dump->thread_count; i++) {
+    add_stack_images(core, record, &dump->threads[0].stack);
+}
+
+/* --- the other threads
+ * -------------------------------------------------------------------------------- */
+
+void rec_record_threads(struct rec_core *core, struct rec_record *record) {
+    const struct rec_capture *capture = &core->capture;
+    struct rec_dump *dump = &record->dump;
+    uint32_t room = core->config.max_threads - 1;
+    record->threads = true;
+    if (room == 0 || capture->threads == NULL) {
+        return;
+    }
+    /* Who waits for whom is of one moment, or it tells of a deadlock that there is not. */
+    describe_main(core, &dump->threads[0]);
+    uint32_t got = capture->threads(capture->ctx, dump->threads + 1, room);
+    dump->thread_count = 1 + (got < room ? got : room);
+    for (uint32_t i = 1; i < dump->thread_count; i++) {
         add_stack_images(core, record, &dump->threads[i].stack);
     }
 }
@@ -230,7 +246,11 @@ void rec_record_cpu(struct rec_core *core, struct rec_record *record, uint64_t t
 void rec_record_fill(struct rec_core *core, struct rec_record *record,
                      const struct rec_heaviest *heaviest) {
     fill_samples(core, &record->dump, heaviest);
-    fill_threads(core, &record->dump);
+    fill_main_thread(core, &record->dump);
     fill_images(core, record);
+    record->threads = false;
+    if (record->dump.stall.at_ms >= core->config.threads_after_ms) {
+        rec_record_threads(core, record);
+    }
     fill_meter(core, &record->dump);
 }

@@ -8,12 +8,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 enum {
     COPY_SIZE = 64 * 1024,
+    PAGE = 4096,
     RED_ZONE = 128, /* a leaf function may use this much below sp */
     FINISH_MS = 1000,
     SPIN_NS = 30000
@@ -68,6 +70,22 @@ stack_copy_async(uint8_t *to, uint64_t from, uint64_t size) {
     }
 }
 
+uint64_t stack_copy_mapped_async(pid_t pid, uint8_t *to, uint64_t from, uint64_t size) {
+    /* A read is cut short between two ranges only, so each page is one. */
+    struct iovec local = {to, size < COPY_SIZE ? size : COPY_SIZE};
+    struct iovec pages[COPY_SIZE / PAGE + 1];
+    unsigned long n = 0;
+    for (uint64_t left = local.iov_len; left > 0; n++) {
+        uint64_t room = PAGE - from % PAGE;
+        pages[n].iov_base = (void *)(uintptr_t)from;
+        pages[n].iov_len = room < left ? room : left;
+        from += pages[n].iov_len;
+        left -= pages[n].iov_len;
+    }
+    long got = syscall(SYS_process_vm_readv, pid, &local, 1UL, pages, n, 0UL);
+    return got > 0 ? (uint64_t)got & ~UINT64_C(7) : 0;
+}
+
 static void read_registers_async(const ucontext_t *uc, struct cfi_registers *regs) {
     static const uint8_t greg_of[CFI_REGISTERS] = {
         REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
@@ -84,7 +102,9 @@ static void copy_async(struct slot *slot, const ucontext_t *uc) {
     uint64_t sp = slot->regs.value[CFI_RSP];
     slot->lo = (sp - RED_ZONE) & ~UINT64_C(7);
     slot->size = 0;
-    if (sp >= slot->target.lo + RED_ZONE + 8 && sp < slot->target.hi) {
+    if (slot->target.hi == 0) {
+        slot->size = stack_copy_mapped_async(ours.pid, slot->copy, slot->lo, COPY_SIZE);
+    } else if (sp >= slot->target.lo + RED_ZONE + 8 && sp < slot->target.hi) {
         uint64_t size = slot->target.hi - slot->lo;
         slot->size = size < COPY_SIZE ? size : COPY_SIZE;
         stack_copy_async(slot->copy, slot->lo, slot->size);

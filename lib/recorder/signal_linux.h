@@ -15,7 +15,8 @@
 
 #include "cfi.h"
 
-/* One thread's stack, [lo, hi), growing down. */
+/* One thread's stack, [lo, hi), growing down. Both 0: its bounds are not known, and what is mapped
+ * from the stack pointer on is copied. */
 struct signal_target {
     pid_t tid;
     uint64_t lo, hi;
@@ -49,5 +50,10 @@ uint8_t *signal_linux_buffer_async(size_t *size);
 /* Copies size / 8 words. glibc's memcpy is slower here than a plain loop (its `rep movsb` on some
  * processors), and sanitizers must not look at somebody else's stack. */
 void stack_copy_async(uint8_t *to, uint64_t from, uint64_t size);
+
+/* Copies what can be read from `from` on, up to the first page that is not there, at most `size`
+ * bytes (64 KiB at most), and returns how many, a multiple of 8. The memory may be unmapped at any
+ * time: the kernel does the reading (process_vm_readv(2)). */
+uint64_t stack_copy_mapped_async(pid_t pid, uint8_t *to, uint64_t from, uint64_t size);
 
 #endif

@@ -211,6 +211,14 @@ void rec_stall_check(struct rec_core *core, uint64_t now) {
     }
 }
 
+void rec_stall_threads(struct rec_core *core, uint64_t now) {
+    struct rec_record *record = core->stall.record;
+    if (record != NULL && !record->threads &&
+        rec_core_age(core, now) >= ms(core->config.threads_after_ms)) {
+        rec_record_threads(core, record);
+    }
+}
+
 void rec_stall_end(struct rec_core *core, uint64_t t, bool ended) {
     uint64_t age = rec_core_age(core, t);
     if (!core->stall.active) {

@@ -1,0 +1,124 @@
+/* Copying a thread that is blocked, through /proc, or one that runs, by a signal. */
+#include "copy_linux.h"
+
+#include <string.h>
+
+enum { RED_ZONE = 128, STATUS_SIZE = 4096 };
+
+/* As the kernel encodes it (include/linux/posix-timers.h: inverted id, CPUCLOCK_PERTHREAD |
+ * CPUCLOCK_SCHED). pthread_getcpuclockid gives the same, but must not be called once the thread is
+ * gone. */
+clockid_t copy_thread_clock_async(pid_t tid) {
+    return (clockid_t)(~(unsigned)tid << 3 | 6);
+}
+
+uint64_t copy_cpu_ns_async(clockid_t clock) {
+    struct timespec ts;
+    if (clock_gettime(clock, &ts) != 0) {
+        return UINT64_MAX;
+    }
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+bool copy_read_call_async(const struct copy_source *s, struct proc_syscall *call) {
+    char text[256];
+    size_t size = proc_file_read_async(&s->syscall_file, text, sizeof text);
+    return proc_parse_syscall_async(text, size, call);
+}
+
+/* Copies the stack from `from` on; returns the size, 0 on failure. The main thread's stack is there
+ * as long as the process is; another's may go with its thread. */
+static uint64_t copy_outside_async(const struct copy_source *s, uint8_t *to, uint64_t from,
+                                   uint64_t room) {
+    uint64_t size = s->target.hi - from;
+    if (s->target.hi == 0) {
+        return stack_copy_mapped_async(s->pid, to, from, room);
+    }
+    size = size < room ? size : room;
+    if (s->target.tid == s->pid) {
+        stack_copy_async(to, from, size);
+        return size;
+    }
+    return stack_copy_mapped_async(s->pid, to, from, size);
+}
+
+static bool on_stack_async(const struct signal_target *target, uint64_t sp) {
+    return target->hi == 0 ? sp > RED_ZONE + 8 : sp >= target->lo + RED_ZONE + 8 && sp < target->hi;
+}
+
+static bool same_call_async(const struct proc_syscall *a, const struct proc_syscall *b) {
+    return a->number == b->number && a->sp == b->sp && a->pc == b->pc &&
+           memcmp(a->args, b->args, sizeof a->args) == 0;
+}
+
+bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct proc_syscall *call) {
+    struct proc_syscall before, after;
+    size_t room = 0;
+    uint8_t *buffer = signal_linux_buffer_async(&room);
+    uint64_t cpu = copy_cpu_ns_async(s->clock);
+    if (!buffer || cpu == UINT64_MAX || !copy_read_call_async(s, &before) ||
+        !on_stack_async(&s->target, before.sp)) {
+        return false;
+    }
+    uint64_t lo = (before.sp - RED_ZONE) & ~UINT64_C(7);
+    uint64_t size = copy_outside_async(s, buffer, lo, room);
+    if (size <= RED_ZONE || !copy_read_call_async(s, &after) || !same_call_async(&before, &after) ||
+        copy_cpu_ns_async(s->clock) != cpu) {
+        return false;
+    }
+    copy->regs = (struct cfi_registers){.known = 1u << CFI_PC | 1u << CFI_RSP};
+    copy->regs.value[CFI_PC] = before.pc;
+    copy->regs.value[CFI_RSP] = before.sp;
+    copy->stack = (struct cfi_stack){buffer, lo, lo + size};
+    copy->pause_ns = 0;
+    *call = before;
+    return true;
+}
+
+static bool takes_no_signal_async(const struct copy_source *s) {
+    char text[STATUS_SIZE];
+    size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
+    return proc_parse_blocked_async(text, size, s->signal_number);
+}
+
+bool copy_running_async(const struct copy_source *s, uint32_t answer_ms, uint32_t starved_ms,
+                        struct copy *copy) {
+    struct signal_copy from;
+    if (!signal_linux_send_async(&s->target)) {
+        return false;
+    }
+    if (!signal_linux_await_async(answer_ms) && starved_ms > 0 && !takes_no_signal_async(s)) {
+        signal_linux_await_async(starved_ms);
+    }
+    if (!signal_linux_finish_async(&from) || from.stack.hi == from.stack.lo) {
+        return false;
+    }
+    copy->regs = from.regs;
+    copy->stack = from.stack;
+    copy->pause_ns = from.pause_ns;
+    return true;
+}
+
+void copy_unwind_async(const struct copy_unwinder *u, const struct copy *copy,
+                       struct rec_stack *out) {
+    uint32_t max = out->cap < u->max_frames ? out->cap : u->max_frames;
+    enum unwind_end end;
+    size_t n = unwind_async(u->unwinder, &copy->regs, &copy->stack, u->frames, max, &end);
+    out->count = (uint32_t)n;
+    out->exact_count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        out->frames[i] = u->frames[i].pc;
+        if (out->starts) {
+            out->starts[i] = u->frames[i].function;
+        }
+        if (u->frames[i].exact && out->exact_count < REC_EXACT_MAX) {
+            out->exact[out->exact_count++] = i;
+        }
+    }
+    if (out->exact_count == 1) {
+        out->exact_count = 0; /* only frame 0, which is what none means */
+    }
+    out->truncated = end != UNWIND_OUTERMOST;
+    out->idle = false;
+    out->pause_ns = copy->pause_ns < UINT32_MAX ? (uint32_t)copy->pause_ns : UINT32_MAX;
+}

@@ -1,0 +1,54 @@
+/* Registers and stack of one thread of this process, copied with as little disturbance as can be;
+ * capture_linux.c says how. Monitor thread only: there is one buffer, the signal's. */
+#ifndef STALLREC_COPY_LINUX_H
+#define STALLREC_COPY_LINUX_H
+
+#include <time.h>
+
+#include "proc_linux.h"
+#include "signal_linux.h"
+#include "unwind.h"
+
+struct copy_source {
+    struct signal_target target;
+    pid_t pid;
+    clockid_t clock; /* copy_thread_clock_async of the thread */
+    int signal_number;
+    struct proc_file syscall_file, status_file;
+};
+
+struct copy {
+    struct cfi_registers regs;
+    struct cfi_stack stack; /* valid until the next copy of any thread */
+    uint64_t pause_ns;      /* for how long the thread was held up */
+};
+
+/* The CPU-time clock of a thread, by its id: it can be asked for when the thread is gone. */
+clockid_t copy_thread_clock_async(pid_t tid);
+/* Its reading in ns, UINT64_MAX if the thread is gone. */
+uint64_t copy_cpu_ns_async(clockid_t clock);
+
+/* What the thread is blocked in. False if it runs, or /proc does not tell. */
+bool copy_read_call_async(const struct copy_source *s, struct proc_syscall *call);
+
+/* A blocked thread, from the outside; *call is what it is blocked in. False if it runs or did
+ * meanwhile, or /proc does not tell. */
+bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct proc_syscall *call);
+
+/* A thread that runs, by a signal. Waits answer_ms for it, and starved_ms more if it would answer
+ * and has no processor. False if it did not answer, is gone, blocks the signal, or is on a stack
+ * that is not its own. */
+bool copy_running_async(const struct copy_source *s, uint32_t answer_ms, uint32_t starved_ms,
+                        struct copy *copy);
+
+struct copy_unwinder {
+    struct unwinder *unwinder;
+    struct unwind_frame *frames; /* [max_frames] */
+    uint32_t max_frames;
+};
+
+/* The stack of a copy. out->frames, starts (NULL: not wanted) and cap are the caller's. */
+void copy_unwind_async(const struct copy_unwinder *u, const struct copy *copy,
+                       struct rec_stack *out);
+
+#endif

@@ -1,0 +1,212 @@
+/* All threads through /proc/self/task, those that run by a signal. */
+#include "threads_linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    LIST_SIZE = 4096,
+    ANSWER_MS = 20,
+    BUDGET_MS = 100,
+    /* struct linux_dirent64, getdents64(2) */
+    ENTRY_SIZE_AT = 16,
+    ENTRY_NAME_AT = 19
+};
+
+struct threads_linux {
+    const struct copy_source *watched;
+    const struct lock_layout *locks;
+    const struct copy_unwinder *unwinder;
+    pid_t ids[THREADS_LINUX_MAX];
+    uint32_t count;
+    char list[LIST_SIZE];
+};
+
+struct threads_linux *threads_linux_new(const struct copy_source *watched,
+                                        const struct lock_layout *locks,
+                                        const struct copy_unwinder *unwinder) {
+    struct threads_linux *t = calloc(1, sizeof *t);
+    if (t) {
+        t->watched = watched;
+        t->locks = locks;
+        t->unwinder = unwinder;
+    }
+    return t;
+}
+
+void threads_linux_free(struct threads_linux *t) {
+    free(t);
+}
+
+/* --- which --------------------------------------------------------------------------------------
+ */
+
+/* Adds a thread that is not there yet. False: it is, or is none of ours. */
+static bool add_async(struct threads_linux *t, pid_t tid, uint32_t max) {
+    if (t->count == max || tid == t->watched->target.tid || tid == (pid_t)syscall(SYS_gettid)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (t->ids[i] == tid) {
+            return false;
+        }
+    }
+    t->ids[t->count++] = tid;
+    return true;
+}
+
+static int64_t owner_for_async(const struct threads_linux *t, pid_t tid) {
+    struct copy_source s = {.pid = t->watched->pid};
+    struct proc_syscall call = {.number = -1};
+    proc_file_open_async(&s.syscall_file, tid, "syscall");
+    copy_read_call_async(&s, &call);
+    proc_file_close_async(&s.syscall_file);
+    return lock_wait_async(t->locks, s.pid, tid, &call).owner;
+}
+
+/* The chain of owners ends in a thread that waits for none, or in one that is in it. */
+static void add_chain_async(struct threads_linux *t, int64_t owner, uint32_t max) {
+    while (owner > 0 && owner <= INT32_MAX && add_async(t, (pid_t)owner, max)) {
+        owner = owner_for_async(t, (pid_t)owner);
+    }
+}
+
+/* The id that a folder's name is, 0 for "." and "..". */
+static pid_t parse_id_async(const char *name, size_t size) {
+    uint32_t id = 0;
+    for (size_t i = 0; i < size && name[i] != '\0'; i++) {
+        if (name[i] < '0' || name[i] > '9' || id > INT32_MAX / 10 - 1) {
+            return 0;
+        }
+        id = id * 10 + (uint32_t)(name[i] - '0');
+    }
+    return (pid_t)id;
+}
+
+/* One reading of the folder's entries. */
+static void add_entries_async(struct threads_linux *t, size_t size, uint32_t max) {
+    for (size_t at = 0; size - at > ENTRY_NAME_AT;) {
+        uint16_t entry;
+        memcpy(&entry, t->list + at + ENTRY_SIZE_AT, sizeof entry);
+        if (entry <= ENTRY_NAME_AT || entry > size - at) {
+            return;
+        }
+        pid_t tid = parse_id_async(t->list + at + ENTRY_NAME_AT, entry - (size_t)ENTRY_NAME_AT);
+        if (tid > 0) {
+            add_async(t, tid, max);
+        }
+        at += entry;
+    }
+}
+
+/* opendir and readdir allocate, so the kernel is asked. */
+static void add_all_async(struct threads_linux *t, uint32_t max) {
+    int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return;
+    }
+    for (long n;
+         t->count < max && (n = syscall(SYS_getdents64, fd, t->list, sizeof t->list)) > 0;) {
+        add_entries_async(t, (size_t)n, max);
+    }
+    close(fd);
+}
+
+static void sort_ids_async(struct threads_linux *t) {
+    for (uint32_t i = 1; i < t->count; i++) { /* all but the chain is sorted already */
+        pid_t id = t->ids[i];
+        uint32_t at = i;
+        for (; at > 0 && t->ids[at - 1] > id; at--) {
+            t->ids[at] = t->ids[at - 1];
+        }
+        t->ids[at] = id;
+    }
+}
+
+/* --- one thread ---------------------------------------------------------------------------------
+ */
+
+/* The text of a file that is read once; its size, 0 if the thread is gone. */
+static size_t read_once_async(pid_t tid, const char *name, char *buffer, size_t size) {
+    struct proc_file f;
+    proc_file_open_async(&f, tid, name);
+    size_t n = proc_file_read_async(&f, buffer, size);
+    proc_file_close_async(&f);
+    return n;
+}
+
+static bool lives_async(const struct copy_source *s) {
+    return syscall(SYS_tgkill, s->pid, s->target.tid, 0) == 0;
+}
+
+static bool takes_signal_async(const struct copy_source *s) {
+    char text[4096];
+    size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
+    return !proc_parse_blocked_async(text, size, s->signal_number);
+}
+
+/* A thread that goes to sleep before the signal comes is read the other way; one that wakes up
+ * before it is read is asked again. */
+static bool copy_either_async(struct copy_source *s, struct copy *copy, struct proc_syscall *call) {
+    if (copy_blocked_async(s, copy, call)) {
+        return true;
+    }
+    proc_file_open_async(&s->status_file, s->target.tid, "status");
+    bool got = (takes_signal_async(s) && copy_running_async(s, ANSWER_MS, 0, copy)) ||
+               copy_blocked_async(s, copy, call);
+    proc_file_close_async(&s->status_file);
+    return got;
+}
+
+static void fill_stack_async(const struct threads_linux *t, struct copy_source *s,
+                             struct rec_thread *out) {
+    struct copy copy;
+    struct proc_syscall call = {.number = -1};
+    proc_file_open_async(&s->syscall_file, s->target.tid, "syscall");
+    if (copy_either_async(s, &copy, &call)) {
+        copy_unwind_async(t->unwinder, &copy, &out->stack);
+        out->waits_for = lock_wait_async(t->locks, s->pid, s->target.tid, &call);
+    }
+    proc_file_close_async(&s->syscall_file);
+}
+
+/* False: the thread is gone. */
+static bool fill_async(const struct threads_linux *t, pid_t tid, bool with_stack,
+                       struct rec_thread *out) {
+    struct copy_source s = {.target.tid = tid,
+                            .pid = t->watched->pid,
+                            .clock = copy_thread_clock_async(tid),
+                            .signal_number = t->watched->signal_number};
+    struct rec_stack stack = {
+        .frames = out->stack.frames, .starts = out->stack.starts, .cap = out->stack.cap};
+    char stat[256];
+    *out = (struct rec_thread){.id = tid, .waits_for.owner = -1, .stack = stack};
+    out->state = proc_parse_state_async(stat, read_once_async(tid, "stat", stat, sizeof stat));
+    size_t n = read_once_async(tid, "comm", out->name, sizeof out->name - 1);
+    out->name[n > 0 && out->name[n - 1] == '\n' ? n - 1 : n] = '\0';
+    if (with_stack && stack.cap > 0) {
+        fill_stack_async(t, &s, out);
+    }
+    out->cpu_ns = copy_cpu_ns_async(s.clock);
+    return lives_async(&s);
+}
+
+uint32_t threads_linux_capture_async(struct threads_linux *t, int64_t owner, struct rec_thread *out,
+                                     uint32_t max) {
+    uint64_t until = copy_cpu_ns_async(CLOCK_MONOTONIC) + BUDGET_MS * UINT64_C(1000000);
+    uint32_t filled = 0;
+    max = max < THREADS_LINUX_MAX ? max : THREADS_LINUX_MAX;
+    t->count = 0;
+    add_chain_async(t, owner, max);
+    add_all_async(t, max);
+    sort_ids_async(t);
+    for (uint32_t i = 0; i < t->count; i++) {
+        bool in_time = copy_cpu_ns_async(CLOCK_MONOTONIC) < until;
+        filled += fill_async(t, t->ids[i], in_time, &out[filled]);
+    }
+    return filled;
+}

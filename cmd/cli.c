@@ -8,6 +8,7 @@
 
 #include "base/parse.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 
 enum { PRINTED_OF_INPUT = 10 };
 
@@ -289,9 +290,13 @@ void cli_say(const char *tool, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    for (char *c = text; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
-            *c = '?'; /* a file name must not drive the terminal */
+    size_t len = strlen(text), n;
+    for (size_t i = 0; i < len; i += n) {
+        uint32_t c = 0;
+        n = utf8_decode(text + i, len - i, &c);
+        if (n == 0 || !utf8_is_printable(c)) { /* a file name must not drive the terminal */
+            n = n ? n : 1;
+            memset(text + i, '?', n);
         }
     }
     fprintf(stderr, "%s: %s\n", tool, text);

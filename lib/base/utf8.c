@@ -47,6 +47,12 @@ size_t utf8_encode(uint32_t code_point, char out[4]) {
     return len;
 }
 
+bool utf8_is_printable(uint32_t c) {
+    bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+    bool direction = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    return !control && !direction;
+}
+
 bool utf8_valid(const char *s, size_t len) {
     uint32_t code_point;
     for (size_t n; len > 0; s += n, len -= n) {

@@ -12,6 +12,9 @@ size_t utf8_decode(const char *s, size_t len, uint32_t *code_point);
 /* Encodes a code point (not a surrogate, <= 0x10FFFF) into out[4]; returns its length, 0 if it is
  * not one. */
 size_t utf8_encode(uint32_t code_point, char out[4]);
+/* May the code point be printed on a terminal? Not C0 and C1 control characters and DEL, which
+ * drive it, nor the overrides of writing direction, which make text look like other text. */
+bool utf8_is_printable(uint32_t code_point);
 bool utf8_valid(const char *s, size_t len);
 
 #endif

@@ -68,11 +68,26 @@ static void validity_is_of_the_whole_text(void **state) {
                             7));
 }
 
+static void what_drives_a_terminal_is_not_printable(void **state) {
+    (void)state;
+    static const uint32_t bad[] = {0,    0x0a, 0x1b,   0x1f,   0x7f,   0x80,
+                                   0x9b, 0x9f, 0x202a, 0x202e, 0x2066, 0x2069};
+    static const uint32_t good[] = {0x20,   0x7e,   0xa0,   0xe9,   0x2029,
+                                    0x202f, 0x2065, 0x206a, 0x1f600};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(utf8_is_printable(bad[i]));
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(utf8_is_printable(good[i]));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_code_point_survives_both_ways),
         cmocka_unit_test(ill_formed_bytes_are_refused),
         cmocka_unit_test(validity_is_of_the_whole_text),
+        cmocka_unit_test(what_drives_a_terminal_is_not_printable),
     };
     return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
 }

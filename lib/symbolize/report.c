@@ -17,12 +17,10 @@ static size_t put_text(struct sink *out, const char *text) {
     for (size_t i = 0; i < len; columns++) {
         uint32_t c = 0;
         size_t n = utf8_decode(text + i, len - i, &c);
-        bool control = n == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0) ||
-                       (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-        if (control) {
-            sink_char(out, '?');
-        } else {
+        if (n > 0 && utf8_is_printable(c)) {
             sink_write(out, text + i, n);
+        } else {
+            sink_char(out, '?');
         }
         i += n ? n : 1;
     }

@@ -1,7 +1,7 @@
 /* Buffered output whose first failure sticks. */
 #include "base/sink.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,14 +11,6 @@ static enum st write_strbuf(void *ctx, const void *bytes, size_t len, struct err
     struct strbuf *b = ctx;
     strbuf_add(b, bytes, len);
     return strbuf_check(b, e);
-}
-
-static enum st write_file(void *ctx, const void *bytes, size_t len, struct err *e) {
-    errno = 0;
-    if (fwrite(bytes, 1, len, ctx) != len) {
-        return err_sys(e, errno ? errno : EIO, "cannot write");
-    }
-    return ST_OK;
 }
 
 static enum st write_nowhere(void *ctx, const void *bytes, size_t len, struct err *e) {
@@ -34,10 +26,6 @@ struct sink sink_to_function(sink_function write, void *ctx) {
     /* Without memory for a buffer it works as well, only slower. */
     char *buf = malloc(BUFFER_SIZE);
     return (struct sink){.write = write, .ctx = ctx, .buf = buf, .cap = buf ? BUFFER_SIZE : 0};
-}
-
-struct sink sink_to_file(FILE *f) {
-    return sink_to_function(write_file, f);
 }
 
 struct sink sink_to_nowhere(void) {
@@ -99,12 +87,6 @@ void sink_printf(struct sink *s, const char *fmt, ...) {
 
 void sink_flush(struct sink *s) {
     empty_buffer(s);
-    if (s->write == write_file && !err_is(&s->err)) {
-        errno = 0;
-        if (fflush(s->ctx) != 0) {
-            err_sys(&s->err, errno ? errno : EIO, "cannot write");
-        }
-    }
 }
 
 enum st sink_close(struct sink *s, struct err *e) {

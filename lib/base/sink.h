@@ -1,4 +1,4 @@
-/* Where printers write: memory, a stdio stream, or a function of the caller. Writing never fails at
+/* Where printers write: memory, or a function of the caller. Writing never fails at
  * once: the first failure sticks and sink_close reports it, so a full disk is seen exactly once.
  * Not thread safe. */
 #ifndef STALLKIT_BASE_SINK_H
@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -27,8 +26,6 @@ struct sink {
 
 /* Appends to a caller-owned strbuf, which must outlive the sink. */
 struct sink sink_to_strbuf(struct strbuf *b);
-/* Writes to a caller-owned stream through a buffer; the stream is not closed. */
-struct sink sink_to_file(FILE *f);
 /* Hands bytes to a function of the caller, through a buffer. */
 struct sink sink_to_function(sink_function write, void *ctx);
 /* Counts and drops. */
@@ -38,7 +35,7 @@ void sink_write(struct sink *s, const void *bytes, size_t len);
 void sink_str(struct sink *s, const char *text);
 void sink_char(struct sink *s, char c);
 void sink_printf(struct sink *s, const char *fmt, ...) BASE_PRINTF(2, 3);
-/* Passes buffered bytes on (and fflushes a stream): for output that a reader waits for. */
+/* Passes buffered bytes on: for output that a reader waits for. */
 void sink_flush(struct sink *s);
 /* Flushes, frees the buffer, and returns the first failure. Always call it; twice is harmless. */
 enum st sink_close(struct sink *s, struct err *e) BASE_MUST_USE;

@@ -106,7 +106,7 @@ $(RECLIB): $(rec_obj)
 	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 
 # All of the recorder but what only tests and the command use.
-preload_all := $(preload_obj) $(filter-out %/replay.o,$(rec_obj))
+preload_all := $(preload_obj) $(filter-out %/replay.o %/replay_fake.o,$(rec_obj))
 $(PRELOAD): $(preload_all) | $(O)/flags
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) -o $@ $(preload_all) -Wl,-z,now $(if $(SAN),,-Wl,-z,defs) $(PRELOAD_LDFLAGS) $(REC_LIBS)

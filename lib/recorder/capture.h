@@ -92,8 +92,8 @@ struct rec_capture {
     /* The watched thread's stack. may_repeat: the answer REC_SAMPLE_SAME is allowed. Out is written
      * only on REC_SAMPLE_OK. */
     enum rec_sample (*sample)(void *ctx, bool may_repeat, struct rec_stack *out);
-    /* False if the loop had an edge since the busy stretch that began at since_ns: asked after the
-     * last sample and before a detection counts. NULL = always true. */
+    /* False if the loop had an edge since the one at since_ns, which was the last that the core was
+     * told of: asked after the last sample and before a detection counts. NULL = always true. */
     bool (*still_busy)(void *ctx, uint64_t since_ns);
     /* The image that holds the address; false if there is none. */
     bool (*image_at)(void *ctx, uint64_t address, struct rec_image *out);
@@ -105,6 +105,12 @@ struct rec_capture {
     uint32_t (*threads)(void *ctx, struct rec_thread *out, uint32_t max);
     /* NULL = not known. */
     void (*cpu)(void *ctx, struct rec_cpu *out);
+    /* Asks the loop to run a task that leads to rec_core_ping_done(number). False: it cannot now.
+     * NULL = never: the ping detector is then off. */
+    bool (*post)(void *ctx, uint64_t number);
+    /* The thread that used most processor time since the last call, without its stack. NULL or
+     * false = not known. */
+    bool (*top_thread)(void *ctx, struct rec_thread *out);
     /* Unix time in ms, UTC. */
     int64_t (*wall_ms)(void *ctx);
     /* Random bytes for ids. */

@@ -1,70 +1,11 @@
-/* Configuration: presets, and reading the struct of a caller that may be older or newer than we
- * are. */
+/* Configuration: reading the struct of a caller that may be older or newer than we are. */
 #include <string.h>
 
 #include "core.h"
 #include "stallrec.h"
 
-/* Values of ours: no published system stands behind them. 250 ms is where Apple's tools begin to
- * call a delay a hang; a first sample at 100 ms keeps a healthy loop unsampled and still leaves
- * four samples before the threshold. */
-static const struct stallrec_config preset_default = {
-    .preset = "default",
-    .threshold_ms = 250,
-    .check_ms = 1000,
-    .sample_ms = 50,
-    .first_sample_ms = 100,
-    .ring = 20,
-    .max_frames = 128,
-    .max_threads = 64,
-    .threads_after_ms = 2000,
-    .backoff = STALLREC_BACKOFF_DUMPS,
-    .backoff_cap = 8,
-    .check = STALLREC_CHECK_STALL,
-    .write_deadline_ms = 10000,
-};
-
-static const struct stallrec_config *const presets[] = {&preset_default};
-
-static void apply(struct stallrec_config *config, const struct stallrec_config *preset) {
-    config->preset = preset->preset;
-    config->threshold_ms = preset->threshold_ms;
-    config->check_ms = preset->check_ms;
-    config->sample_ms = preset->sample_ms;
-    config->first_sample_ms = preset->first_sample_ms;
-    config->ring = preset->ring;
-    config->max_frames = preset->max_frames;
-    config->max_threads = preset->max_threads;
-    config->threads_after_ms = preset->threads_after_ms;
-    config->backoff = preset->backoff;
-    config->backoff_cap = preset->backoff_cap;
-    config->check = preset->check;
-    config->write_deadline_ms = preset->write_deadline_ms;
-}
-
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
-}
-
-void stallrec_config_init(struct stallrec_config *config, size_t size) {
-    struct stallrec_config full = {.size = size};
-    apply(&full, &preset_default);
-    memset(config, 0, size);
-    memcpy(config, &full, smaller(size, sizeof full));
-}
-
-enum stallrec_error stallrec_config_preset(struct stallrec_config *config, const char *name) {
-    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
-        if (strcmp(presets[i]->preset, name) == 0) {
-            struct stallrec_config full = {0};
-            size_t size = smaller(config->size, sizeof full);
-            memcpy(&full, config, size);
-            apply(&full, presets[i]);
-            memcpy(config, &full, size);
-            return STALLREC_OK;
-        }
-    }
-    return STALLREC_ERR_PRESET;
 }
 
 static bool in_range(uint32_t value, uint32_t low, uint32_t high) {
@@ -76,10 +17,26 @@ static bool ranges_ok(const struct stallrec_config *c) {
     return in_range(c->threshold_ms, 1, hour) && in_range(c->check_ms, 10, hour) &&
            in_range(c->sample_ms, 1, 60000) && c->first_sample_ms <= hour &&
            in_range(c->ring, 1, 256) && in_range(c->max_frames, 8, 1024) &&
-           in_range(c->max_threads, 1, 256) && c->backoff <= STALLREC_BACKOFF_CHECKS &&
+           in_range(c->max_threads, 1, 256) && c->backoff <= STALLREC_BACKOFF_NONE &&
            in_range(c->backoff_cap, 1, 1000) && c->check <= STALLREC_CHECK_PERIODIC &&
            c->write_deadline_ms <= hour && (c->flags & ~(uint32_t)STALLREC_PLAIN_JSON) == 0 &&
            c->signal_number >= 0;
+}
+
+/* A detector's values count only if it is on: an older caller has none. */
+static bool detectors_ok(const struct stallrec_config *c) {
+    const uint32_t hour = 3600000, on = c->detectors;
+    const uint32_t all = 2 * STALLREC_DETECT_SPAN - 1;
+    return (on & ~all) == 0 && c->restart <= STALLREC_RESTART_ACTIVITY && c->severe_ms <= hour &&
+           ((on & STALLREC_DETECT_SEMAPHORE) == 0 ||
+            (in_range(c->sem_ms, 1, 60000) && in_range(c->sem_count, 1, 1000))) &&
+           ((on & STALLREC_DETECT_PING) == 0 ||
+            (in_range(c->ping_ms, 1, hour) && in_range(c->ping_every_ms, 10, hour))) &&
+           ((on & STALLREC_DETECT_FRAME_RATE) == 0 ||
+            (in_range(c->frame_hz, 1, 1000) && in_range(c->frame_percent, 1, 100))) &&
+           ((on & STALLREC_DETECT_CPU) == 0 || in_range(c->cpu_limit_permille, 1, 1000000)) &&
+           ((on & STALLREC_DETECT_LAUNCH) == 0 || in_range(c->launch_ms, 1, hour)) &&
+           ((on & STALLREC_DETECT_SPAN) == 0 || in_range(c->span_ms, 1, hour));
 }
 
 enum stallrec_error rec_config_read(struct stallrec_config *out, const struct stallrec_config *in) {
@@ -97,9 +54,12 @@ enum stallrec_error rec_config_read(struct stallrec_config *out, const struct st
     memcpy(&full, in, smaller(in->size, sizeof full));
     full.size = sizeof full;
     if (full.preset == NULL) {
-        full.preset = preset_default.preset;
+        full.preset = "default";
     }
-    if (!ranges_ok(&full)) {
+    if (full.detectors == 0) {
+        full.detectors = STALLREC_DETECT_RUNLOOP;
+    }
+    if (!ranges_ok(&full) || !detectors_ok(&full)) {
         return STALLREC_ERR_CONFIG;
     }
     *out = full;

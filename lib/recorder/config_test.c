@@ -78,7 +78,7 @@ static void values_are_accepted_up_to_their_limits(void **state) {
         {offsetof(struct stallrec_config, ring), 1, 256},
         {offsetof(struct stallrec_config, max_frames), 8, 1024},
         {offsetof(struct stallrec_config, max_threads), 1, 256},
-        {offsetof(struct stallrec_config, backoff), 0, 1},
+        {offsetof(struct stallrec_config, backoff), 0, 2},
         {offsetof(struct stallrec_config, backoff_cap), 1, 1000},
         {offsetof(struct stallrec_config, check), 0, 1},
         {offsetof(struct stallrec_config, write_deadline_ms), 0, 3600000},

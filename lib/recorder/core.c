@@ -60,8 +60,10 @@ static size_t lay_out(unsigned char *base, const struct stallrec_config *config)
         carve_stack(&c, base != NULL ? &core->ring.slots[i].stack : NULL, config->max_frames, true);
     }
     core->ring.cap = config->ring;
-    uint64_t *functions = carve(&c, config->max_frames, sizeof *functions);
-    rec_anneal_init(&core->anneal, functions, config->max_frames);
+    for (uint32_t i = 0; i < REC_TRACKS; i++) {
+        uint64_t *functions = carve(&c, config->max_frames, sizeof *functions);
+        rec_anneal_init(&core->tracks[i].anneal, functions, config->max_frames);
+    }
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         carve_record(&c, &core->records[i], config);
     }
@@ -82,165 +84,288 @@ struct rec_core *rec_core_init(void *memory, const struct stallrec_config *confi
     core->told_ns = REC_NEVER;
     core->stepped_ns = now_ns;
     core->next_sample_ns = REC_NEVER;
-    core->next_check_ns =
-        config->check == STALLREC_CHECK_PERIODIC ? now_ns + config->check_ms * REC_NS_PER_MS : 0;
+    rec_detect_init(core, now_ns);
     return core;
 }
 
 /* --- time
  * ----------------------------------------------------------------------------------------- */
 
-uint64_t rec_core_age(const struct rec_core *core, uint64_t t) {
-    uint64_t away = core->stretch.since_ns + core->stretch.gap_ns;
+uint64_t rec_track_age(const struct rec_track *track, uint64_t t) {
+    uint64_t away = track->since_ns + track->gap_ns;
     return t > away ? t - away : 0;
 }
 
-static uint64_t max_u64(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
+void rec_track_begin(struct rec_track *track, uint64_t t) {
+    track->running = true;
+    track->since_ns = t;
+    track->gap_ns = 0;
+    track->cpu_known = false;
 }
 
-static uint64_t min_u64(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
+void rec_core_note(const struct rec_core *core, const struct rec_note *note) {
+    if (core->watch != NULL) {
+        core->watch(core->watch_ctx, note);
+    }
 }
 
-/* Something is known to have happened at t. If the monitor had promised to be back long before, the
- * process did not run meanwhile (SIGSTOP, a debugger, a suspended app): that time is nobody's
- * stall, and samples from before it say nothing about what follows. */
-static void observe(struct rec_core *core, uint64_t t) {
+void rec_core_watch(struct rec_core *core, rec_watch watch, void *ctx) {
+    core->watch = watch;
+    core->watch_ctx = ctx;
+}
+
+/* If the monitor had promised to be back long before t, the process did not run meanwhile (SIGSTOP,
+ * a debugger, a suspended app): that time is nobody's stall, and samples from before it say nothing
+ * about what follows. */
+void rec_core_observe(struct rec_core *core, uint64_t t) {
     if (core->told_ns == REC_NEVER || t <= core->told_ns) {
         return;
     }
+    const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
     uint64_t wait = core->told_ns > core->stepped_ns ? core->told_ns - core->stepped_ns : 0;
-    uint64_t limit = max_u64(1000 * REC_NS_PER_MS, 4 * wait);
+    uint64_t limit = rec_max(1000 * REC_NS_PER_MS, 4 * wait);
     uint64_t from = core->told_ns;
-    if (core->stretch.busy) {
-        from = max_u64(from, core->stretch.since_ns);
+    if (loop->running) {
+        from = rec_max(from, loop->since_ns);
     }
     if (t <= from || t - from <= limit) {
         return;
     }
-    uint64_t gap = t - from;
+    uint64_t gap_ms = (t - from) / REC_NS_PER_MS;
     core->totals.gaps++;
-    core->totals.gap_ms += gap / REC_NS_PER_MS;
+    core->totals.gap_ms += gap_ms;
     core->told_ns = t;
     core->stepped_ns = t;
-    if (core->stretch.busy) {
-        core->stretch.gap_ns += gap;
+    if (rec_core_sampling(core)) {
         rec_ring_clear(&core->ring);
-        core->next_sample_ns += gap;
-        if (core->config.check == STALLREC_CHECK_STALL) {
-            core->next_check_ns += gap;
-        }
+        core->next_sample_ns += t - from;
     }
+    rec_detect_gap(core, from, t);
+    rec_core_note(core, &(struct rec_note){.kind = REC_NOTE_GAP, .value = gap_ms});
 }
 
 void rec_core_wait_begin(struct rec_core *core, uint64_t now_ns) {
     core->stepped_ns = now_ns;
     if (core->told_ns != REC_NEVER) {
-        core->told_ns = max_u64(core->told_ns, now_ns);
+        core->told_ns = rec_max(core->told_ns, now_ns);
+    }
+}
+
+/* A parked monitor is woken by the event at t: from then on it can be late. */
+static void unpark(struct rec_core *core, uint64_t t) {
+    if (core->told_ns == REC_NEVER) {
+        core->told_ns = t;
+        core->stepped_ns = t;
     }
 }
 
 /* --- the loop
  * ------------------------------------------------------------------------------------- */
 
-static void begin_stretch(struct rec_core *core, uint64_t t) {
-    core->stretch = (struct rec_stretch){.busy = true, .since_ns = t};
-    rec_ring_clear(&core->ring);
-    core->next_sample_ns = t + core->config.first_sample_ms * REC_NS_PER_MS;
+void rec_core_begin_stretch(struct rec_core *core, uint64_t t) {
+    rec_track_begin(&core->tracks[REC_TRACK_LOOP], t);
+    rec_core_sample_from(core, t);
     rec_stall_schedule(core, t);
-    if (core->told_ns == REC_NEVER) {
-        /* A parked monitor is woken by this very event. */
-        core->told_ns = t;
-        core->stepped_ns = t;
+    if (!core->launch) { /* whose begin may lie far back */
+        unpark(core, t);
     }
 }
 
-static void end_stretch(struct rec_core *core, uint64_t t, bool ended) {
-    rec_stall_end(core, t, ended);
-    core->stretch = (struct rec_stretch){0};
+void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended) {
+    struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    rec_stall_end(core, loop, t, ended);
+    loop->running = false;
     core->next_sample_ns = REC_NEVER;
+    if (core->tracks[REC_TRACK_PING].running) {
+        rec_core_sample_from(core, t);
+    }
+}
+
+/* The loop is seen in its wait: the first time, that is the end of the launch. */
+static void end_launch(struct rec_core *core, uint64_t t) {
+    uint64_t age_ms = rec_track_age(&core->tracks[REC_TRACK_LOOP], t) / REC_NS_PER_MS;
+    rec_core_end_stretch(core, t, true);
+    core->launch = false;
+    core->tracks[REC_TRACK_LOOP].next_check_ns = t;
+    if (core->prewarmed) {
+        core->totals.prewarmed++;
+        core->totals.prewarmed_ms += age_ms;
+    } else {
+        core->totals.launches++;
+        core->totals.launches_ms += age_ms;
+    }
+    rec_core_note(
+        core,
+        &(struct rec_note){.kind = REC_NOTE_LAUNCH, .value = age_ms, .prewarmed = core->prewarmed});
 }
 
 void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns) {
     if (core->finished) {
         return;
     }
-    observe(core, at_ns);
-    bool was_busy = core->stretch.busy;
+    rec_core_observe(core, at_ns);
+    rec_frames_advance(core, at_ns);
+    bool was_busy = core->tracks[REC_TRACK_LOOP].running;
+    core->edge_ns = at_ns;
+    if (core->launch) {
+        if (event == REC_LOOP_SLEEP) {
+            end_launch(core, at_ns);
+        }
+        return;
+    }
     if (was_busy && event != REC_LOOP_WAKE) {
-        end_stretch(core, at_ns, true);
+        rec_core_end_stretch(core, at_ns, true);
     }
     if (event == REC_LOOP_TURN || (event == REC_LOOP_WAKE && !was_busy)) {
-        begin_stretch(core, at_ns);
+        if (core->activity == STALLREC_ACTIVITY_BEFORE_WAITING ||
+            core->activity == STALLREC_ACTIVITY_EXIT) {
+            core->activity = STALLREC_ACTIVITY_AFTER_WAITING; /* it is over */
+        }
+        rec_core_begin_stretch(core, at_ns);
+        rec_detect_signal(core, at_ns);
     }
+}
+
+static bool begins_stretch(uint32_t activity) {
+    return activity == STALLREC_ACTIVITY_BEFORE_TIMERS ||
+           activity == STALLREC_ACTIVITY_BEFORE_SOURCES ||
+           activity == STALLREC_ACTIVITY_AFTER_WAITING;
 }
 
 void rec_core_activity(struct rec_core *core, uint32_t activity, uint64_t at_ns) {
-    (void)at_ns; /* presets that restart the stretch at each activity need it */
+    bool told = activity == core->activity && at_ns == core->activity_ns;
+    if (core->finished || told || at_ns < core->activity_ns) {
+        return;
+    }
     core->activity = activity;
-}
-
-static void read_cpu(struct rec_core *core, uint64_t now) {
-    struct rec_stretch *stretch = &core->stretch;
-    if (!stretch->cpu_known && core->capture.cpu != NULL) {
-        core->capture.cpu(core->capture.ctx, &stretch->cpu);
-        stretch->cpu_ns = now;
-        stretch->cpu_known = true;
+    core->activity_ns = at_ns;
+    const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    if (!loop->running || core->launch || at_ns < loop->since_ns) {
+        return;
+    }
+    rec_core_observe(core, at_ns);
+    rec_frames_advance(core, at_ns);
+    rec_detect_signal(core, at_ns);
+    if (core->config.restart == STALLREC_RESTART_ACTIVITY && begins_stretch(activity) &&
+        at_ns > loop->since_ns) {
+        rec_core_end_stretch(core, at_ns, true);
+        rec_core_begin_stretch(core, at_ns);
     }
 }
 
-static void sample(struct rec_core *core, uint64_t now) {
+void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t at_ns) {
+    if (core->finished || !rec_detects(core, STALLREC_DETECT_LAUNCH)) {
+        return;
+    }
+    rec_core_observe(core, at_ns);
+    if (mark == REC_LAUNCH_DONE) {
+        core->prewarm_waits = false;
+        if (core->launch) {
+            end_launch(core, at_ns);
+        }
+        return;
+    }
+    if (core->launch || (mark == REC_LAUNCH_ACTIVE && !core->prewarm_waits)) {
+        return;
+    }
+    core->prewarm_waits = mark == REC_LAUNCH_PREWARMED;
+    if (core->prewarm_waits) {
+        return;
+    }
+    if (core->tracks[REC_TRACK_LOOP].running) {
+        rec_core_end_stretch(core, at_ns, true);
+    }
+    core->launch = true;
+    core->prewarmed = mark == REC_LAUNCH_ACTIVE;
+    rec_core_begin_stretch(core, at_ns);
+}
+
+/* --- samples
+ * -------------------------------------------------------------------------------------- */
+
+bool rec_core_sampling(const struct rec_core *core) {
+    return core->next_sample_ns != REC_NEVER;
+}
+
+void rec_core_sample_from(struct rec_core *core, uint64_t t) {
+    rec_ring_clear(&core->ring);
+    core->next_sample_ns = t + rec_ms(core->config.first_sample_ms);
+}
+
+void rec_core_sample(struct rec_core *core, uint64_t now) {
     const struct rec_slot *slot = rec_ring_sample(&core->ring, &core->capture);
     core->totals.samples++;
     core->totals.unavailable += !slot->available;
+    core->sampled_ns = now;
+}
+
+static void sample_due(struct rec_core *core, uint64_t now) {
+    rec_core_sample(core, now);
     /* On the grid of the stretch; ticks that were missed are not made up for. */
-    uint64_t interval = core->config.sample_ms * REC_NS_PER_MS;
+    uint64_t interval = rec_ms(core->config.sample_ms);
     uint64_t missed = (now - core->next_sample_ns) / interval;
     core->next_sample_ns += (missed + 1) * interval;
+}
+
+void rec_track_cpu(struct rec_core *core, struct rec_track *track, uint64_t now) {
+    if (!track->cpu_known && core->capture.cpu != NULL) {
+        core->capture.cpu(core->capture.ctx, &track->cpu);
+        track->cpu_ns = now;
+        track->cpu_known = true;
+    }
 }
 
 uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns) {
     if (core->finished) {
         return REC_NEVER;
     }
-    observe(core, now_ns);
+    rec_core_observe(core, now_ns);
+    rec_frames_advance(core, now_ns);
     core->stepped_ns = now_ns;
-    core->told_ns = REC_NEVER;
-    if (!core->stretch.busy) {
-        return REC_NEVER;
+    for (int i = REC_TRACK_LOOP; i <= REC_TRACK_PING; i++) {
+        if (core->tracks[i].running) {
+            rec_track_cpu(core, &core->tracks[i], now_ns);
+        }
     }
-    read_cpu(core, now_ns);
-    if (now_ns >= core->next_sample_ns) {
-        sample(core, now_ns);
+    if (rec_core_sampling(core) && now_ns >= core->next_sample_ns) {
+        sample_due(core, now_ns);
     }
-    if (now_ns >= core->next_check_ns) {
-        rec_stall_check(core, now_ns);
-    }
+    rec_detect_due(core, now_ns);
     rec_stall_threads(core, now_ns);
-    core->told_ns = max_u64(now_ns, min_u64(core->next_sample_ns, core->next_check_ns));
+    uint64_t next = rec_min(core->next_sample_ns, rec_detect_next(core));
+    core->told_ns = next == REC_NEVER ? REC_NEVER : rec_max(now_ns, next);
     return core->told_ns;
 }
 
 bool rec_core_stalled(const struct rec_core *core) {
-    return core->stall.active;
+    return core->tracks[REC_TRACK_LOOP].stall.active;
 }
 
 const struct rec_dump *rec_core_open(const struct rec_core *core) {
-    return core->stall.record != NULL ? &core->stall.record->dump : NULL;
+    for (int i = 0; i < REC_TRACKS; i++) {
+        if (core->tracks[i].stall.record != NULL) {
+            return &core->tracks[i].stall.record->dump;
+        }
+    }
+    return NULL;
 }
 
 uint64_t rec_core_busy_since(const struct rec_core *core) {
-    return core->stretch.busy ? core->stretch.since_ns : 0;
+    const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    return loop->running ? loop->since_ns : 0;
 }
 
 void rec_core_finish(struct rec_core *core, uint64_t now_ns) {
     if (core->finished) {
         return;
     }
-    observe(core, now_ns);
-    if (core->stretch.busy) {
-        end_stretch(core, now_ns, false);
+    rec_core_observe(core, now_ns);
+    rec_frames_advance(core, now_ns);
+    for (int i = 0; i < REC_TRACKS; i++) {
+        if (core->tracks[i].running) {
+            rec_stall_end(core, &core->tracks[i], now_ns, false);
+            core->tracks[i].running = false;
+        }
     }
     core->finished = true;
     core->told_ns = REC_NEVER;
@@ -282,7 +407,7 @@ bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cp
         return false;
     }
     return core->finished || none_free(core) || now_ns >= rec_core_write_deadline(core) ||
-           (!core->stretch.busy && cpu_permille < 400);
+           (!core->tracks[REC_TRACK_LOOP].running && cpu_permille < 400);
 }
 
 const struct rec_dump *rec_core_closed(struct rec_core *core) {

@@ -52,22 +52,47 @@ enum rec_loop_event {
 /* Tells the core of an edge at at_ns, not before any earlier event. Closes the open dump if it ends
  * a stall. */
 void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns);
-/* What the loop began last (enum stallrec_activity), for stall.activity. */
+/* A notification: what the loop begins (enum stallrec_activity), for stall.activity, the semaphore
+ * detector and STALLREC_RESTART_ACTIVITY. Busy and idle are told by edges, before it. The same
+ * activity with the same time is the same notification, told again. */
 void rec_core_activity(struct rec_core *core, uint32_t activity, uint64_t at_ns);
 
+/* The task that capture.post was asked for with this number has run. Others are ignored. */
+void rec_core_ping_done(struct rec_core *core, uint64_t number, uint64_t at_ns);
+/* The display drew a frame, or asked the loop to. The frame-rate detector judges from the first. */
+void rec_core_tick(struct rec_core *core, uint64_t at_ns);
+
+enum rec_launch_mark {
+    REC_LAUNCH_BEGIN,     /* the process started, for its user */
+    REC_LAUNCH_PREWARMED, /* the process started, ahead of any user: its time is nobody's yet */
+    REC_LAUNCH_ACTIVE,    /* the user came to a prewarmed process: its launch begins */
+    REC_LAUNCH_DONE       /* an end other than the first idle loop, which needs no mark */
+};
+/* at_ns may lie before the start of the recorder. Marks that do not follow are ignored. */
+void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t at_ns);
+
+/* An action begins. id: the caller's, unique among those that run. name: copied, cut to
+ * REC_NAME_MAX - 1 bytes; may be NULL. limit_ms 0: config.span_ms. False: too many run; it is not
+ * watched. */
+bool rec_core_span_begin(struct rec_core *core, uint64_t id, const char *name, uint32_t limit_ms,
+                         uint64_t at_ns);
+/* It ended; unknown ids are ignored. */
+void rec_core_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns);
+
 /* Samples and checks what is due at now_ns; returns when it wants to be called next, REC_NEVER
- * while the loop is idle. To be called at that time, after every event, and may be called at any
- * other. A call that comes later than max(1 s, 4 x the wait it asked for) is taken as a gap: the
- * process did not run. */
+ * while the loop is idle and no other detector has a time to keep. To be called at that time, after
+ * every event, and may be called at any other. A call that comes later than max(1 s, 4 x the wait
+ * it asked for) is taken as a gap: the process did not run. */
 uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns);
 
 /* The monitor was busy with its own work (writing, callbacks, captures) until now_ns and begins to
  * wait only now: being late by that is no gap. Called by rec_loop_wait. */
 void rec_core_wait_begin(struct rec_core *core, uint64_t now_ns);
 
-/* Is a stall open? While it is, the monitor asks the loop to tell its end (loop.h). */
+/* Is a stall of the loop open? While it is, the monitor asks the loop to tell its end (loop.h). */
 bool rec_core_stalled(const struct rec_core *core);
-/* The dump that still grows: captured, and its stall goes on. NULL if there is none. */
+/* A dump that still grows: captured, and its stall goes on. The loop's own first. NULL if there is
+ * none. */
 const struct rec_dump *rec_core_open(const struct rec_core *core);
 /* Start of the busy stretch, 0 if the loop is idle. */
 uint64_t rec_core_busy_since(const struct rec_core *core);
@@ -88,17 +113,52 @@ void rec_core_release(struct rec_core *core, const struct rec_dump *dump);
 
 /* What was seen since init. */
 struct rec_totals {
-    uint64_t samples, unavailable; /* stacks wanted; not had */
-    uint64_t detections;           /* written or suppressed */
-    uint64_t stalls;               /* with at least one detection */
-    uint64_t stalled_ms;           /* their durations, ended ones */
-    uint64_t dumps;                /* begun */
-    uint64_t suppressed;           /* detections of the stack of the last dump */
-    uint64_t vetoed;               /* detections whose stack was the loop's own wait */
-    uint64_t gaps, gap_ms;         /* times the process did not run */
-    uint64_t gap_stalls;           /* over the threshold only because of a gap */
-    uint64_t lost;                 /* dumps for which no memory was free */
+    uint64_t samples, unavailable;    /* stacks wanted; not had */
+    uint64_t detections;              /* written or suppressed */
+    uint64_t stalls;                  /* with at least one detection */
+    uint64_t stalled_ms;              /* their durations, ended ones */
+    uint64_t dumps;                   /* begun */
+    uint64_t suppressed;              /* detections of the stack of the last dump */
+    uint64_t vetoed;                  /* detections whose stack was the loop's own wait */
+    uint64_t gaps, gap_ms;            /* times the process did not run */
+    uint64_t gap_stalls;              /* over the threshold only because of a gap */
+    uint64_t lost;                    /* dumps for which no memory was free */
+    uint64_t severe;                  /* ended stalls of severe_ms and more */
+    uint64_t low_rates;               /* seconds with too few frames */
+    uint64_t launches, launches_ms;   /* ended ones, and their time together */
+    uint64_t prewarmed, prewarmed_ms; /* those of prewarmed processes, apart */
+    uint64_t spans, spans_unwatched;  /* actions begun; of them not watched, or not dumped */
 };
 struct rec_totals rec_core_totals(const struct rec_core *core);
+
+/* --- what the core does, as it does it: for replays
+ * --------------------------------------------------------------- */
+
+enum rec_note_kind {
+    REC_NOTE_BEGIN, /* a stall: its first detection */
+    REC_NOTE_DUMP,  /* a dump was captured */
+    REC_NOTE_SAME,  /* detected again with the last dump's stack; dump NULL = it has none */
+    REC_NOTE_VETO,  /* the stack is the loop's own wait */
+    REC_NOTE_LOST,  /* no memory for a dump */
+    REC_NOTE_END,   /* a stall; value = its duration in ms */
+    REC_NOTE_GAP,   /* the process did not run for value ms */
+    REC_NOTE_GAP_STALL,
+    REC_NOTE_LOW_RATE, /* value = frames a second that the loop left time for */
+    REC_NOTE_LAUNCH    /* a launch ended after value ms */
+};
+
+/* Valid during the call. */
+struct rec_note {
+    enum rec_note_kind kind;
+    uint64_t stall; /* its number, 0 = of none */
+    const char *detector;
+    const struct rec_dump *dump;
+    uint64_t value;
+    bool prewarmed;
+};
+
+typedef void (*rec_watch)(void *ctx, const struct rec_note *note);
+/* Tells `watch` everything from now on; it may not call the core. NULL: nobody. */
+void rec_core_watch(struct rec_core *core, rec_watch watch, void *ctx);
 
 #endif

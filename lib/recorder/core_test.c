@@ -18,6 +18,8 @@
 
 #define MS UINT64_C(1000000)
 
+enum { RECORDS = 6 }; /* dumps that the core has memory for */
+
 struct fixture {
     struct fake fake;
     struct stallrec_config config;
@@ -354,28 +356,28 @@ static void dumps_wait_for_an_idle_loop_and_processor(void **state) {
 
 static void without_memory_a_dump_is_lost_and_said_so(void **state) {
     struct fixture *f = *state;
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < RECORDS; i++) {
         assert_false(rec_core_write_due(f->core, i * 1000 * MS, 1000));
         stall(f, i * 1000 * MS, 300 * MS);
     }
-    assert_true(rec_core_write_due(f->core, 4000 * MS, 1000)); /* no memory is left: write now */
+    assert_true(rec_core_write_due(f->core, 6000 * MS, 1000)); /* no memory is left: write now */
     assert_int_equal(f->lost, 0);
-    stall(f, 4000 * MS, 300 * MS);
+    stall(f, 6000 * MS, 300 * MS);
     assert_int_equal(f->lost, 1);
     assert_int_equal(rec_core_totals(f->core).lost, 1);
-    assert_int_equal(rec_core_totals(f->core).stalls, 5);
-    for (unsigned i = 0; i < 4; i++) { /* the oldest first, untouched */
+    assert_int_equal(rec_core_totals(f->core).stalls, RECORDS + 1);
+    for (unsigned i = 0; i < RECORDS; i++) { /* the oldest first, untouched */
         const struct rec_dump *d = rec_core_closed(f->core);
         assert_int_equal(d->stall.since_ns, i * 1000 * MS);
         rec_core_release(f->core, d);
     }
-    stall(f, 6000 * MS, 300 * MS);
-    assert_int_equal(rec_core_closed(f->core)->stall.since_ns, 6000 * MS);
+    stall(f, 7000 * MS, 300 * MS);
+    assert_int_equal(rec_core_closed(f->core)->stall.since_ns, 7000 * MS);
 }
 
 static void a_dump_without_memory_leaves_its_time_to_the_one_before(void **state) {
     struct fixture *f = *state;
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < RECORDS - 1; i++) {
         stall(f, i * 1000 * MS, 300 * MS);
     }
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 5000 * MS);
@@ -385,7 +387,7 @@ static void a_dump_without_memory_leaves_its_time_to_the_one_before(void **state
     rec_core_loop_event(f->core, REC_LOOP_SLEEP, 6900 * MS);
     assert_true(f->lost >= 1);
     const struct rec_dump *d = NULL;
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < RECORDS; i++) {
         d = rec_core_closed(f->core);
         assert_non_null(d);
         rec_core_release(f->core, d);

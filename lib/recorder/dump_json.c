@@ -222,6 +222,10 @@ static void stall(struct json *j, const struct rec_stall *stall, const char *loo
     member_string(j, "kind", stall->kind);
     member_string(j, "detector", stall->detector);
     member_string(j, "loop_at", loop_at);
+    member_string(j, "action", stall->action[0] != '\0' ? stall->action : NULL);
+    if (stall->prewarmed) {
+        member_bool(j, "prewarmed", true);
+    }
     member_string(j, "activity", activity_text(stall->activity));
     member_number(j, "threshold_ms", stall->threshold_ms);
     member_number(j, "at_ms", stall->at_ms);
@@ -232,6 +236,12 @@ static void stall(struct json *j, const struct rec_stall *stall, const char *loo
     member_number(j, "gap_ms", stall->gap_ms);
     if (stall->cpu_permille >= 0) {
         member_number(j, "cpu_permille", (uint64_t)stall->cpu_permille);
+    }
+    if (stall->top_thread_name[0] != '\0') {
+        object(j, "top_thread");
+        member_number(j, "id", (uint64_t)stall->top_thread);
+        member_string(j, "name", stall->top_thread_name);
+        end(j, '}');
     }
     member_number(j, "suppressed", stall->suppressed);
     end(j, '}');

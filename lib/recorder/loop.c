@@ -22,10 +22,8 @@ static bool is_busy(uint64_t state) {
     return (state & 1) != 0;
 }
 
-void rec_loop_poll(struct rec_loop_poll *poll, struct rec_core *core) {
+static void poll_edges(struct rec_loop_poll *poll, struct rec_core *core) {
     struct stallrec_loop *loop = poll->loop;
-    rec_core_activity(core, __atomic_load_n(&loop->activity_, __ATOMIC_ACQUIRE),
-                      __atomic_load_n(&loop->event_, __ATOMIC_RELAXED));
     uint64_t state = __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST);
     uint64_t seen = poll->seen;
     if (state == seen) {
@@ -43,6 +41,13 @@ void rec_loop_poll(struct rec_loop_poll *poll, struct rec_core *core) {
     if (is_busy(state)) {
         rec_core_loop_event(core, REC_LOOP_WAKE, state & ~(uint64_t)1);
     }
+}
+
+void rec_loop_poll(struct rec_loop_poll *poll, struct rec_core *core) {
+    const struct stallrec_loop *loop = poll->loop;
+    poll_edges(poll, core);
+    rec_core_activity(core, __atomic_load_n(&loop->activity_, __ATOMIC_ACQUIRE),
+                      __atomic_load_n(&loop->event_, __ATOMIC_RELAXED));
 }
 
 bool rec_loop_still_busy(const struct stallrec_loop *loop, uint64_t since_ns) {

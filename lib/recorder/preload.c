@@ -130,13 +130,16 @@ static void start_recorder(uint64_t address) {
     struct stallrec_config config;
     stallrec_config_init(&config, sizeof config);
     config.directory = state.config.directory;
+    config.threads_after_ms = THREADS_AFTER_MS;
+    if (*state.config.preset) {
+        stallrec_config_preset(&config, state.config.preset);
+    }
     if (state.config.threshold_ms > 0) {
         config.threshold_ms = state.config.threshold_ms;
+        if (config.first_sample_ms > config.threshold_ms / 2) {
+            config.first_sample_ms = config.threshold_ms / 2; /* some samples before it */
+        }
     }
-    if (config.first_sample_ms > config.threshold_ms / 2) {
-        config.first_sample_ms = config.threshold_ms / 2; /* some samples before the detection */
-    }
-    config.threads_after_ms = THREADS_AFTER_MS;
     config.callbacks.stall_begin = on_stall;
     config.callbacks.dump_written = on_written;
     config.callbacks.dump_lost = on_lost;

@@ -9,6 +9,7 @@
 /* Environment variables. Without the first the library does nothing. */
 #define PRELOAD_ENV_DIRECTORY "STALLREC_DIRECTORY"
 #define PRELOAD_ENV_THRESHOLD "STALLREC_THRESHOLD_MS"
+#define PRELOAD_ENV_PRESET    "STALLREC_PRESET"
 #define PRELOAD_ENV_LOOP_AT   "STALLREC_LOOP_AT" /* LIB, SYMBOL or LIB+0xOFFSET, one a line */
 #define PRELOAD_ENV_FOLLOW    "STALLREC_FOLLOW"
 #define PRELOAD_ENV_REPORT    "STALLREC_REPORT_FD"

@@ -18,11 +18,11 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
-enum { VARIABLES = 5, LINE_SIZE = 8192 };
+enum { VARIABLES = 6, LINE_SIZE = 8192 };
 
-static const char *const names[VARIABLES] = {"LD_PRELOAD", PRELOAD_ENV_DIRECTORY,
+static const char *const names[VARIABLES] = {"LD_PRELOAD",          PRELOAD_ENV_DIRECTORY,
                                              PRELOAD_ENV_THRESHOLD, PRELOAD_ENV_LOOP_AT,
-                                             PRELOAD_ENV_REPORT};
+                                             PRELOAD_ENV_PRESET,    PRELOAD_ENV_REPORT};
 
 /* Written by the constructor only. */
 static struct {
@@ -149,6 +149,10 @@ bool preload_read_environment(struct preload_config *config) {
     }
     memcpy(config->directory, directory, strlen(directory) + 1);
     config->threshold_ms = read_number(getenv(PRELOAD_ENV_THRESHOLD));
+    const char *preset = getenv(PRELOAD_ENV_PRESET);
+    if (preset && strlen(preset) < sizeof config->preset) {
+        memcpy(config->preset, preset, strlen(preset) + 1);
+    }
     read_names(getenv(PRELOAD_ENV_LOOP_AT), config->names, sizeof config->names);
     config->report = &nobody_listens;
     if (map_report((int)read_number(getenv(PRELOAD_ENV_REPORT)), &config->report) && !follow) {

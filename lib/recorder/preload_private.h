@@ -14,7 +14,8 @@ struct preload_config {
     char directory[PRELOAD_PATH];
     char
         names[PRELOAD_TEXT * PRELOAD_NAMES]; /* --loop-at: NUL-terminated each, then an empty one */
-    uint32_t threshold_ms;                   /* 0: the default */
+    char preset[PRELOAD_TEXT];               /* "": the default */
+    uint32_t threshold_ms;                   /* 0: the preset's */
     struct preload_report *report;           /* never NULL */
 };
 

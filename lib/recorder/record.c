@@ -223,19 +223,18 @@ static uint64_t since(uint64_t now, uint64_t then) {
     return now == UINT64_MAX || then == UINT64_MAX || now < then ? UINT64_MAX : now - then;
 }
 
-void rec_record_cpu(struct rec_core *core, struct rec_record *record, uint64_t t) {
-    const struct rec_stretch *stretch = &core->stretch;
+void rec_record_cpu(struct rec_core *core, const struct rec_track *track, struct rec_record *record,
+                    uint64_t t) {
     struct rec_cpu cpu;
-    if (!stretch->cpu_known) {
+    if (!track->cpu_known) {
         return;
     }
     core->capture.cpu(core->capture.ctx, &cpu);
-    uint64_t process = since(cpu.process_ns, stretch->cpu.process_ns);
-    uint64_t monitor = since(cpu.monitor_ns, stretch->cpu.monitor_ns);
-    uint64_t wall_ms = t > stretch->cpu_ns + stretch->gap_ns
-                           ? (t - stretch->cpu_ns - stretch->gap_ns) / REC_NS_PER_MS
-                           : 0;
-    record->dump.threads[0].cpu_ns = since(cpu.main_ns, stretch->cpu.main_ns);
+    uint64_t process = since(cpu.process_ns, track->cpu.process_ns);
+    uint64_t monitor = since(cpu.monitor_ns, track->cpu.monitor_ns);
+    uint64_t wall_ms =
+        t > track->cpu_ns + track->gap_ns ? (t - track->cpu_ns - track->gap_ns) / REC_NS_PER_MS : 0;
+    record->dump.threads[0].cpu_ns = since(cpu.main_ns, track->cpu.main_ns);
     if (process != UINT64_MAX && wall_ms > 0) {
         uint64_t permille = process / 1000 / wall_ms;
         record->dump.stall.cpu_permille = permille < INT32_MAX ? (int32_t)permille : INT32_MAX;

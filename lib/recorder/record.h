@@ -32,8 +32,13 @@ struct rec_stall {
     int32_t cpu_permille; /* of one processor, by the process, from its start to the close; -1
                              unknown */
     bool ended, fatal;
-    const char *detector; /* "runloop" … */
-    const char *kind;     /* "hang" … */
+    const char *detector;      /* "runloop" … */
+    const char *kind;          /* "hang" … */
+    uint64_t number;           /* of the stall in this process: 1 … */
+    bool prewarmed;            /* a launch that the system began before the user did */
+    char action[REC_NAME_MAX]; /* of a slow action: its name; else "" */
+    int64_t top_thread;        /* that used most of the processor; -1 = not known */
+    char top_thread_name[REC_NAME_MAX];
 };
 
 struct rec_meter {

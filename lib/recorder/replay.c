@@ -1,63 +1,14 @@
 /* Steps a core over a written trace of events. */
-#include "replay.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "stallrec.h"
+#include "presets.h"
+#include "replay_private.h"
 
-enum {
-    STACKS = 64,
-    DEPTH = 64,
-    FUNCTIONS = 512,
-    NAME = 48,
-    LINE = 1024,
-    OWNERS = 16, /* more than the core has dumps */
-    FUNCTION_SIZE = 0x1000
-};
-
-#define MS UINT64_C(1000000)
 /* Ten years: far from overflow in ns. */
 #define TIME_MAX (UINT64_C(315360000000))
-
-struct named_stack {
-    char name[NAME];
-    uint64_t frames[DEPTH];
-    uint32_t count;
-    bool idle;
-};
-
-struct replay {
-    const struct rec_replay_sink *sink;
-    char *message;
-    size_t message_size;
-    unsigned line;
-
-    struct stallrec_config config;
-    struct rec_core *core;
-    struct named_stack stacks[STACKS];
-    uint32_t stack_count;
-    char functions[FUNCTIONS][NAME];
-    uint32_t function_count;
-
-    const struct named_stack *running; /* NULL: no stack can be had */
-    uint64_t now;                      /* ns */
-    uint64_t next;                     /* when the core wants to be stepped */
-    uint64_t frozen_until;
-    uint64_t steps;
-    uint32_t random;
-    uint32_t stalls; /* begun */
-    struct {
-        const struct rec_dump *dump; /* its memory is the core's, and used again */
-        uint32_t stall;
-    } owners[OWNERS];
-    bool stopped;
-};
-
-/* --- telling
- * -------------------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static bool fail(struct replay *r, const char *format, ...) {
     char text[256];
@@ -67,99 +18,6 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct replay *r, const c
     va_end(ap);
     snprintf(r->message, r->message_size, "line %u: %s", r->line, text);
     return false;
-}
-
-__attribute__((format(printf, 2, 3))) static void tell(struct replay *r, const char *format, ...) {
-    char text[LINE], what[LINE - 32];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(what, sizeof what, format, ap);
-    va_end(ap);
-    snprintf(text, sizeof text, "%llu %s", (unsigned long long)(r->now / MS), what);
-    r->sink->line(r->sink->ctx, text);
-}
-
-static const char *stack_name(const struct replay *r, const struct rec_stack *stack) {
-    for (uint32_t i = 0; i < r->stack_count; i++) {
-        const struct named_stack *s = &r->stacks[i];
-        if (s->count == stack->count &&
-            memcmp(s->frames, stack->frames, s->count * sizeof *s->frames) == 0) {
-            return s->name;
-        }
-    }
-    return "?";
-}
-
-static const char *heaviest_name(const struct replay *r, const struct rec_dump *dump) {
-    return dump->heaviest < 0 ? "none" : stack_name(r, &dump->stacks[dump->heaviest].stack);
-}
-
-/* --- the fake capture
- * ----------------------------------------------------------------------------- */
-
-static enum rec_sample fake_sample(void *ctx, bool may_repeat, struct rec_stack *out) {
-    const struct replay *r = ctx;
-    (void)may_repeat;
-    if (r->running == NULL) {
-        return REC_SAMPLE_NONE;
-    }
-    out->count = r->running->count < out->cap ? r->running->count : out->cap;
-    out->truncated = out->count < r->running->count;
-    out->idle = r->running->idle;
-    for (uint32_t i = 0; i < out->count; i++) {
-        out->frames[i] = r->running->frames[i];
-        out->starts[i] = r->running->frames[i] / FUNCTION_SIZE * FUNCTION_SIZE;
-    }
-    return REC_SAMPLE_OK;
-}
-
-static bool fake_image_at(void *ctx, uint64_t address, struct rec_image *out) {
-    (void)ctx, (void)address;
-    *out = (struct rec_image){.path = "/trace",
-                              .load = FUNCTION_SIZE,
-                              .size = (uint64_t)FUNCTION_SIZE * FUNCTIONS,
-                              .in_app = true};
-    return true;
-}
-
-static int64_t fake_wall(void *ctx) {
-    const struct replay *r = ctx;
-    return (int64_t)(r->now / MS);
-}
-
-static void fake_random(void *ctx, uint8_t *out, size_t len) {
-    struct replay *r = ctx;
-    for (size_t i = 0; i < len; i++) { /* Knuth's LCG: distinct and the same in every run */
-        r->random = r->random * 1664525 + 1013904223;
-        out[i] = (uint8_t)(r->random >> 24);
-    }
-}
-
-/* The entry of the dump, or a free one; NULL if there is neither. */
-static uint32_t *stall_of(struct replay *r, const struct rec_dump *dump) {
-    for (uint32_t i = 0; i < OWNERS; i++) {
-        if (r->owners[i].dump == dump || r->owners[i].dump == NULL) {
-            r->owners[i].dump = dump;
-            return &r->owners[i].stall;
-        }
-    }
-    return NULL;
-}
-
-static void on_begin(void *ctx, const struct stallrec_stall *stall) {
-    struct replay *r = ctx;
-    (void)stall;
-    tell(r, "begin %u", ++r->stalls);
-}
-
-static void on_end(void *ctx, const struct stallrec_stall *stall) {
-    struct replay *r = ctx;
-    tell(r, "end %u %llu", r->stalls, (unsigned long long)stall->at_ms);
-}
-
-static void on_lost(void *ctx, const char *path, enum stallrec_error why) {
-    (void)path, (void)why;
-    tell(ctx, "lost");
 }
 
 /* --- words
@@ -218,10 +76,61 @@ static bool find_word(const char *word, const char *const *words, size_t count, 
 /* --- lines before the first event
  * ------------------------------------------------------------------ */
 
-static bool do_set(struct replay *r, struct words *w) {
-    static const char *const backoffs[] = {"dumps", "checks"}, *const checks[] = {"stall",
-                                                                                  "periodic"};
-    struct stallrec_config *c = &r->config;
+static bool set_detectors(struct replay *r, char *list) {
+    uint32_t bits = 0;
+    while (list != NULL) {
+        char *comma = strchr(list, ',');
+        if (comma != NULL) {
+            *comma++ = '\0';
+        }
+        const struct rec_detector_info *info;
+        size_t i = 0;
+        while ((info = rec_detector_at(i)) != NULL && strcmp(info->name, list) != 0) {
+            i++;
+        }
+        if (info == NULL) {
+            return fail(r, "unknown value '%s'", list);
+        }
+        bits |= info->bit;
+        list = comma;
+    }
+    r->config.detectors = bits;
+    return true;
+}
+
+/* Fields whose values are words. False: it is none of them. */
+static bool set_word(struct replay *r, const char *name, char *value, bool *ok) {
+    static const char *const backoffs[] = {"dumps", "checks", "none"};
+    static const char *const checks[] = {"stall", "periodic"}, *const restarts[] = {"idle",
+                                                                                    "activity"};
+    const struct {
+        const char *name;
+        uint32_t *value;
+        const char *const *words;
+        size_t count;
+    } fields[] = {{"backoff", &r->config.backoff, backoffs, 3},
+                  {"check", &r->config.check, checks, 2},
+                  {"restart", &r->config.restart, restarts, 2}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (strcmp(fields[i].name, name) == 0) {
+            *ok = find_word(value, fields[i].words, fields[i].count, fields[i].value) ||
+                  fail(r, "unknown value '%s'", value);
+            return true;
+        }
+    }
+    if (strcmp(name, "detectors") == 0) {
+        *ok = set_detectors(r, value);
+        return true;
+    }
+    if (strcmp(name, "preset") == 0) {
+        *ok = stallrec_config_preset(&r->config, value) == STALLREC_OK ||
+              fail(r, "unknown value '%s'", value);
+        return true;
+    }
+    return false;
+}
+
+static uint32_t *number_field(struct stallrec_config *c, const char *name) {
     const struct {
         const char *name;
         uint32_t *value;
@@ -232,31 +141,48 @@ static bool do_set(struct replay *r, struct words *w) {
                   {"ring", &c->ring},
                   {"max_frames", &c->max_frames},
                   {"backoff_cap", &c->backoff_cap},
-                  {"write_deadline_ms", &c->write_deadline_ms}};
-    const char *name = next_word(w), *value = next_word(w);
+                  {"write_deadline_ms", &c->write_deadline_ms},
+                  {"sem_ms", &c->sem_ms},
+                  {"sem_count", &c->sem_count},
+                  {"ping_ms", &c->ping_ms},
+                  {"ping_every_ms", &c->ping_every_ms},
+                  {"frame_hz", &c->frame_hz},
+                  {"frame_percent", &c->frame_percent},
+                  {"cpu_limit_permille", &c->cpu_limit_permille},
+                  {"launch_ms", &c->launch_ms},
+                  {"span_ms", &c->span_ms},
+                  {"severe_ms", &c->severe_ms}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (strcmp(fields[i].name, name) == 0) {
+            return fields[i].value;
+        }
+    }
+    return NULL;
+}
+
+static bool do_set(struct replay *r, struct words *w) {
+    const char *name = next_word(w);
+    char *value = next_word(w);
     uint64_t number;
+    bool ok = false;
     if (r->core != NULL) {
         return fail(r, "set after the first event");
     }
     if (name == NULL || value == NULL) {
         return fail(r, "set needs a field and a value");
     }
-    if (strcmp(name, "backoff") == 0 || strcmp(name, "check") == 0) {
-        bool backoff = name[0] == 'b';
-        return find_word(value, backoff ? backoffs : checks, 2,
-                         backoff ? &c->backoff : &c->check) ||
-               fail(r, "unknown value '%s'", value);
+    if (set_word(r, name, value, &ok)) {
+        return ok;
     }
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (strcmp(fields[i].name, name) == 0) {
-            if (!parse_number(value, UINT32_MAX, &number)) {
-                return fail(r, "not a number: '%s'", value);
-            }
-            *fields[i].value = (uint32_t)number;
-            return true;
-        }
+    uint32_t *field = number_field(&r->config, name);
+    if (field == NULL) {
+        return fail(r, "unknown field '%s'", name);
     }
-    return fail(r, "unknown field '%s'", name);
+    if (!parse_number(value, UINT32_MAX, &number)) {
+        return fail(r, "not a number: '%s'", value);
+    }
+    *field = (uint32_t)number;
+    return true;
 }
 
 /* The address of FUNCTION or FUNCTION+OFFSET; 0 if it cannot be had. */
@@ -265,40 +191,40 @@ static uint64_t function_address(struct replay *r, char *word) {
     char *plus = strchr(word, '+');
     if (plus != NULL) {
         *plus = '\0';
-        if (!parse_number(plus + 1, FUNCTION_SIZE - 1, &offset)) {
+        if (!parse_number(plus + 1, REPLAY_FUNCTION_SIZE - 1, &offset)) {
             return 0;
         }
     }
     size_t len = strlen(word);
-    if (len == 0 || len >= NAME) {
+    if (len == 0 || len >= REPLAY_NAME) {
         return 0;
     }
     uint32_t i = 0;
     while (i < r->function_count && strcmp(r->functions[i], word) != 0) {
         i++;
     }
-    if (i == FUNCTIONS) {
+    if (i == REPLAY_FUNCTIONS) {
         return 0;
     }
     if (i == r->function_count) {
         memcpy(r->functions[r->function_count++], word, len + 1);
     }
-    return (uint64_t)(i + 1) * FUNCTION_SIZE + offset;
+    return (uint64_t)(i + 1) * REPLAY_FUNCTION_SIZE + offset;
 }
 
 static bool do_stack(struct replay *r, struct words *w, bool idle) {
     const char *name = next_word(w);
-    if (name == NULL || strlen(name) >= NAME || strcmp(name, "none") == 0) {
+    if (name == NULL || strlen(name) >= REPLAY_NAME || strcmp(name, "none") == 0) {
         return fail(r, "a stack needs a name");
     }
-    if (r->stack_count == STACKS) {
-        return fail(r, "more than %d stacks", STACKS);
+    if (r->stack_count == REPLAY_STACKS) {
+        return fail(r, "more than %d stacks", REPLAY_STACKS);
     }
-    struct named_stack *stack = &r->stacks[r->stack_count];
-    *stack = (struct named_stack){.idle = idle};
+    struct replay_stack *stack = &r->stacks[r->stack_count];
+    *stack = (struct replay_stack){.idle = idle};
     memcpy(stack->name, name, strlen(name) + 1);
     for (char *word; (word = next_word(w)) != NULL;) {
-        uint64_t address = stack->count < DEPTH ? function_address(r, word) : 0;
+        uint64_t address = stack->count < REPLAY_DEPTH ? function_address(r, word) : 0;
         if (address == 0) {
             return fail(r, "not a function, or too many: '%s'", word);
         }
@@ -311,18 +237,41 @@ static bool do_stack(struct replay *r, struct words *w, bool idle) {
     return true;
 }
 
-/* --- events
- * --------------------------------------------------------------------------------------- */
+/* --- stepping
+ * ------------------------------------------------------------------------------------- */
+
+static void write_closed(struct replay *r) {
+    const struct rec_dump *dump;
+    while (rec_core_write_due(r->core, r->now, (int32_t)r->cpu_permille) &&
+           (dump = rec_core_closed(r->core)) != NULL) {
+        replay_tell_write(r, dump);
+        if (r->sink->dump != NULL) {
+            r->sink->dump(r->sink->ctx, dump);
+        }
+        rec_core_release(r->core, dump);
+    }
+}
+
+static bool step(struct replay *r) {
+    if (++r->steps > r->sink->steps_max && r->sink->steps_max != 0) {
+        return fail(r, "the trace is too long");
+    }
+    r->next = rec_core_step(r->core, r->now);
+    if (r->ping != 0 && r->answers) {
+        rec_core_ping_done(r->core, r->ping, r->now);
+        r->ping = 0;
+        r->next = rec_core_step(r->core, r->now);
+    }
+    write_closed(r);
+    uint64_t deadline = rec_core_write_deadline(r->core);
+    if (deadline < r->next) {
+        r->next = deadline;
+    }
+    return true;
+}
 
 static bool start(struct replay *r) {
-    struct rec_capture capture = {.ctx = r,
-                                  .sample = fake_sample,
-                                  .image_at = fake_image_at,
-                                  .wall_ms = fake_wall,
-                                  .random = fake_random};
-    r->config.callbacks = (struct stallrec_callbacks){
-        .stall_begin = on_begin, .stall_end = on_end, .dump_lost = on_lost};
-    r->config.user_data = r;
+    struct rec_capture capture = replay_capture(r);
     if (rec_config_read(&r->config, &r->config) != STALLREC_OK) {
         return fail(r, "a setting is out of its range");
     }
@@ -331,81 +280,8 @@ static bool start(struct replay *r) {
         return fail(r, "out of memory");
     }
     r->core = rec_core_init(memory, &r->config, &capture, 0);
-    r->next = REC_NEVER;
-    return true;
-}
-
-static void tell_write(struct replay *r, const struct rec_dump *dump) {
-    const struct rec_stall *s = &dump->stall;
-    char stacks[LINE / 2] = "";
-    size_t len = 0;
-    for (uint32_t i = 0; i < dump->stack_count && len < sizeof stacks; i++) {
-        int n = snprintf(stacks + len, sizeof stacks - len, " %s=%u",
-                         stack_name(r, &dump->stacks[i].stack), (unsigned)dump->stacks[i].count);
-        len += n > 0 ? (size_t)n : 0;
-    }
-    const uint32_t *stall = stall_of(r, dump);
-    tell(r, "write %u.%u at %llu span %llu of %llu %s suppressed %llu gap %llu%s",
-         stall != NULL ? (unsigned)*stall : 0, (unsigned)s->seq, (unsigned long long)s->at_ms,
-         (unsigned long long)s->span_ms, (unsigned long long)s->duration_ms,
-         s->ended ? "ended" : "open", (unsigned long long)s->suppressed,
-         (unsigned long long)s->gap_ms, stacks);
-    if (r->sink->dump != NULL) {
-        r->sink->dump(r->sink->ctx, dump);
-    }
-}
-
-static void write_closed(struct replay *r) {
-    const struct rec_dump *dump;
-    while (rec_core_write_due(r->core, r->now, 0) && (dump = rec_core_closed(r->core)) != NULL) {
-        tell_write(r, dump);
-        rec_core_release(r->core, dump);
-    }
-}
-
-/* What the totals say happened since `before`, apart from what callbacks told. */
-static void tell_changes(struct replay *r, const struct rec_totals *before) {
-    struct rec_totals now = rec_core_totals(r->core);
-    if (now.gaps > before->gaps) {
-        tell(r, "gap %llu", (unsigned long long)(now.gap_ms - before->gap_ms));
-    }
-    if (now.gap_stalls > before->gap_stalls) {
-        tell(r, "gap-stall");
-    }
-    if (now.vetoed > before->vetoed) {
-        tell(r, "veto");
-    }
-    const struct rec_dump *open = rec_core_open(r->core);
-    if (now.suppressed > before->suppressed) {
-        if (open != NULL) {
-            tell(r, "same %u.%u", r->stalls, (unsigned)open->stall.seq);
-        } else {
-            tell(r, "same none");
-        }
-    }
-    if (now.dumps > before->dumps && open != NULL) {
-        uint32_t *stall = stall_of(r, open);
-        if (stall != NULL) {
-            *stall = r->stalls;
-        }
-        tell(r, "dump %u.%u %s x %u of %u", r->stalls, (unsigned)open->stall.seq,
-             heaviest_name(r, open), (unsigned)open->heaviest_repeats, (unsigned)open->ring_count);
-    }
-}
-
-static bool step(struct replay *r) {
-    if (++r->steps > r->sink->steps_max && r->sink->steps_max != 0) {
-        return fail(r, "the trace is too long");
-    }
-    struct rec_totals before = rec_core_totals(r->core);
-    r->next = rec_core_step(r->core, r->now);
-    tell_changes(r, &before);
-    write_closed(r);
-    uint64_t deadline = rec_core_write_deadline(r->core);
-    if (deadline < r->next) {
-        r->next = deadline;
-    }
-    return true;
+    rec_core_watch(r->core, replay_note, r);
+    return step(r);
 }
 
 /* Everything that is due before t: an event at t comes before a step at t. */
@@ -427,9 +303,45 @@ static bool run_until(struct replay *r, uint64_t t) {
     return true;
 }
 
-static bool do_event(struct replay *r, const char *event, struct words *w) {
-    static const char *const edges[] = {
-        [REC_LOOP_WAKE] = "wake", [REC_LOOP_SLEEP] = "sleep", [REC_LOOP_TURN] = "turn"};
+/* --- events
+ * --------------------------------------------------------------------------------------- */
+
+typedef bool (*event_fn)(struct replay *r, struct words *w);
+
+static bool on_edge(struct replay *r, enum rec_loop_event event) {
+    rec_core_loop_event(r->core, event, r->now);
+    return step(r);
+}
+
+static bool on_wake(struct replay *r, struct words *w) {
+    (void)w;
+    return on_edge(r, REC_LOOP_WAKE);
+}
+
+static bool on_sleep(struct replay *r, struct words *w) {
+    (void)w;
+    return on_edge(r, REC_LOOP_SLEEP);
+}
+
+static bool on_turn(struct replay *r, struct words *w) {
+    (void)w;
+    return on_edge(r, REC_LOOP_TURN);
+}
+
+static bool on_run(struct replay *r, struct words *w) {
+    const char *name = next_word(w);
+    r->running = NULL;
+    for (uint32_t i = 0; name != NULL && i < r->stack_count; i++) {
+        if (strcmp(r->stacks[i].name, name) == 0) {
+            r->running = &r->stacks[i];
+        }
+    }
+    return r->running != NULL || (name != NULL && strcmp(name, "none") == 0) ||
+           fail(r, "no such stack");
+}
+
+/* What an observer of the loop sees: the notification and the edge that it stands for. */
+static bool on_activity(struct replay *r, struct words *w) {
     static const char *const activities[] = {[STALLREC_ACTIVITY_ENTRY] = "entry",
                                              [STALLREC_ACTIVITY_BEFORE_TIMERS] = "before-timers",
                                              [STALLREC_ACTIVITY_BEFORE_SOURCES] = "before-sources",
@@ -437,43 +349,134 @@ static bool do_event(struct replay *r, const char *event, struct words *w) {
                                              [STALLREC_ACTIVITY_AFTER_WAITING] = "after-waiting",
                                              [STALLREC_ACTIVITY_EXIT] = "exit"};
     uint32_t index;
+    if (!find_word(next_word(w), activities, sizeof activities / sizeof *activities, &index)) {
+        return fail(r, "no such activity");
+    }
+    if (index == STALLREC_ACTIVITY_BEFORE_WAITING || index == STALLREC_ACTIVITY_EXIT) {
+        rec_core_loop_event(r->core, REC_LOOP_SLEEP, r->now);
+    } else if (index != STALLREC_ACTIVITY_ENTRY) {
+        rec_core_loop_event(r->core, REC_LOOP_WAKE, r->now);
+    }
+    rec_core_activity(r->core, index, r->now);
+    return step(r);
+}
+
+static bool on_suspend(struct replay *r, struct words *w) {
     uint64_t length;
-    if (find_word(event, edges, sizeof edges / sizeof *edges, &index)) {
-        struct rec_totals before = rec_core_totals(r->core);
-        rec_core_loop_event(r->core, (enum rec_loop_event)index, r->now);
-        tell_changes(r, &before);
-        return step(r);
+    if (!parse_number(next_word(w), TIME_MAX, &length)) {
+        return fail(r, "suspend needs a number of ms");
     }
-    const char *argument = next_word(w);
-    if (strcmp(event, "run") == 0) {
-        r->running = NULL;
-        for (uint32_t i = 0; argument != NULL && i < r->stack_count; i++) {
-            if (strcmp(r->stacks[i].name, argument) == 0) {
-                r->running = &r->stacks[i];
-            }
+    r->frozen_until = r->now + length * REPLAY_MS;
+    return true;
+}
+
+static bool on_answer(struct replay *r, struct words *w) {
+    static const char *const words[] = {"once", "always", "never"};
+    uint32_t index;
+    if (!find_word(next_word(w), words, 3, &index)) {
+        return fail(r, "answer once, always or never");
+    }
+    r->answers = index == 1;
+    if (r->ping != 0 && index != 2) {
+        rec_core_ping_done(r->core, r->ping, r->now);
+        r->ping = 0;
+    }
+    return step(r);
+}
+
+static bool on_tick(struct replay *r, struct words *w) {
+    (void)w;
+    rec_core_tick(r->core, r->now);
+    return step(r);
+}
+
+/* cpu PERMILLE [THREAD]: from now on the process uses that much. */
+static bool on_cpu(struct replay *r, struct words *w) {
+    const char *number = next_word(w), *thread = next_word(w);
+    uint64_t permille;
+    if (!parse_number(number, 1000000, &permille)) {
+        return fail(r, "cpu needs thousandths of a processor");
+    }
+    replay_cpu(r);
+    r->cpu_permille = (uint32_t)permille;
+    memset(r->top_thread, 0, sizeof r->top_thread);
+    if (thread != NULL) {
+        size_t len = strlen(thread);
+        memcpy(r->top_thread, thread, len < REC_NAME_MAX ? len : REC_NAME_MAX - 1);
+    }
+    return step(r);
+}
+
+static bool on_launch(struct replay *r, struct words *w) {
+    static const char *const marks[] = {[REC_LAUNCH_BEGIN] = "begin",
+                                        [REC_LAUNCH_PREWARMED] = "prewarmed",
+                                        [REC_LAUNCH_ACTIVE] = "active",
+                                        [REC_LAUNCH_DONE] = "done"};
+    uint32_t mark;
+    if (!find_word(next_word(w), marks, 4, &mark)) {
+        return fail(r, "launch begin, prewarmed, active or done");
+    }
+    rec_core_launch(r->core, (enum rec_launch_mark)mark, r->now);
+    return step(r);
+}
+
+/* An action's name is its id: FNV-1a of it. */
+static uint64_t name_id(const char *name) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *name != '\0'; name++) {
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+static bool on_span_begin(struct replay *r, struct words *w) {
+    const char *name = next_word(w), *limit = next_word(w);
+    uint64_t limit_ms = 0;
+    if (name == NULL || (limit != NULL && !parse_number(limit, 3600000, &limit_ms))) {
+        return fail(r, "span-begin needs a name, and a limit in ms if any");
+    }
+    rec_core_span_begin(r->core, name_id(name), name, (uint32_t)limit_ms, r->now);
+    return step(r);
+}
+
+static bool on_span_end(struct replay *r, struct words *w) {
+    const char *name = next_word(w);
+    if (name == NULL) {
+        return fail(r, "span-end needs a name");
+    }
+    rec_core_span_end(r->core, name_id(name), r->now);
+    return step(r);
+}
+
+static bool on_stop(struct replay *r, struct words *w) {
+    (void)w;
+    rec_core_finish(r->core, r->now);
+    write_closed(r);
+    r->stopped = true;
+    return true;
+}
+
+static bool do_event(struct replay *r, const char *event, struct words *w) {
+    static const struct {
+        const char *name;
+        event_fn run;
+    } events[] = {{"wake", on_wake},
+                  {"sleep", on_sleep},
+                  {"turn", on_turn},
+                  {"run", on_run},
+                  {"activity", on_activity},
+                  {"suspend", on_suspend},
+                  {"answer", on_answer},
+                  {"tick", on_tick},
+                  {"cpu", on_cpu},
+                  {"launch", on_launch},
+                  {"span-begin", on_span_begin},
+                  {"span-end", on_span_end},
+                  {"stop", on_stop}};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+        if (strcmp(events[i].name, event) == 0) {
+            return events[i].run(r, w);
         }
-        return r->running != NULL || (argument != NULL && strcmp(argument, "none") == 0) ||
-               fail(r, "no such stack");
-    }
-    if (strcmp(event, "activity") == 0) {
-        if (!find_word(argument, activities, sizeof activities / sizeof *activities, &index)) {
-            return fail(r, "no such activity");
-        }
-        rec_core_activity(r->core, index, r->now);
-        return true;
-    }
-    if (strcmp(event, "suspend") == 0) {
-        if (!parse_number(argument, TIME_MAX, &length)) {
-            return fail(r, "suspend needs a number of ms");
-        }
-        r->frozen_until = r->now + length * MS;
-        return true;
-    }
-    if (strcmp(event, "stop") == 0) {
-        rec_core_finish(r->core, r->now);
-        write_closed(r);
-        r->stopped = true;
-        return true;
     }
     return fail(r, "unknown event '%s'", event);
 }
@@ -487,11 +490,11 @@ static bool do_at(struct replay *r, struct words *w) {
     if (r->core == NULL && !start(r)) {
         return false;
     }
-    if (r->stopped || at * MS < r->now || at * MS < r->frozen_until) {
+    if (r->stopped || at * REPLAY_MS < r->now || at * REPLAY_MS < r->frozen_until) {
         return fail(r, r->stopped ? "an event after stop"
                                   : "time does not go back, nor do the suspended act");
     }
-    return run_until(r, at * MS) && do_event(r, event, w);
+    return run_until(r, at * REPLAY_MS) && do_event(r, event, w);
 }
 
 static bool do_line(struct replay *r, char *line) {
@@ -529,7 +532,7 @@ static bool do_line(struct replay *r, char *line) {
 }
 
 static bool run(struct replay *r, const char *text, size_t len) {
-    char line[LINE];
+    char line[REPLAY_LINE];
     while (len > 0) {
         const char *newline = memchr(text, '\n', len);
         size_t size = newline != NULL ? (size_t)(newline - text) : len;
@@ -549,7 +552,7 @@ static bool run(struct replay *r, const char *text, size_t len) {
     struct words stop = {line};
     line[0] = '\0';
     if (r->core != NULL && !r->stopped) {
-        return do_event(r, "stop", &stop);
+        return on_stop(r, &stop);
     }
     return true;
 }
@@ -564,8 +567,12 @@ bool rec_replay(const char *text, size_t len, const struct rec_replay_sink *sink
     r->sink = sink;
     r->message = message;
     r->message_size = message_size;
+    r->answers = true;
     stallrec_config_init(&r->config, sizeof r->config);
-    bool ok = run(r, text, len);
+    bool ok =
+        (sink->preset == NULL || stallrec_config_preset(&r->config, sink->preset) == STALLREC_OK ||
+         fail(r, "unknown preset '%s'", sink->preset)) &&
+        run(r, text, len);
     free(r->core);
     free(r);
     return ok;

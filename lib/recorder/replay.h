@@ -3,27 +3,42 @@
  *
  * A trace is UTF-8 text, one item per line, `#` begins a comment:
  *
- *     set FIELD VALUE          a number of stallrec_config, or `check stall|periodic`,
- *                              `backoff dumps|checks`; before the first event
- *     stack NAME FUNCTION...   innermost first; FUNCTION+OFFSET is another address in the same
- * function idle NAME FUNCTION...    the same, and it is the loop's own wait at MS wake|sleep|turn
- * the loop's edges; MS never falls at MS run NAME           from now on the watched thread is in
- * this stack; `none`: no stack can be had at MS activity NAME      before-timers, before-sources,
- * before-waiting, after-waiting, entry, exit at MS suspend MS         the process does not run for
- * so long at MS stop               the end; without it the recorder stops at the last event expect
- * TEXT              a line that the replay tells, in this order
+ *     set FIELD VALUE          a number of stallrec_config, `check stall|periodic`,
+ *                              `backoff dumps|checks|none`, `restart idle|activity`,
+ *                              `detectors NAME,NAME…` or `preset NAME`; before the first event
+ *     stack NAME FUNCTION...   innermost first; FUNCTION+OFFSET: elsewhere in the same function
+ *     idle NAME FUNCTION...    the same, and it is the loop's own wait
+ *     at MS wake|sleep|turn    the loop's edges; MS never falls
+ *     at MS activity NAME      entry, before-timers, before-sources, before-waiting, after-waiting
+ *                              or exit, and the edge that it stands for
+ *     at MS run NAME           from now on the watched thread is in this stack; `none`: no stack
+ *                              can be had
+ *     at MS answer HOW         to posted tasks: `never`; `once`: to the one that waits, then never;
+ *                              `always`: at once, as from the start
+ *     at MS tick               of the display
+ *     at MS cpu N [THREAD]     from now on the process uses N/1000 of a processor, THREAD the most
+ *     at MS launch MARK        begin, prewarmed, active or done
+ *     at MS span-begin NAME [MS]   an action begins, with its limit
+ *     at MS span-end NAME
+ *     at MS suspend MS         the process does not run for so long
+ *     at MS stop               the end; without it the recorder stops at the last event
+ *     expect TEXT              a line that the replay tells, in this order
  *
  * and the replay tells lines like (times and lengths in ms; 1.2 = second dump of the first stall):
  *
- *     250 begin 1
- *     250 dump 1.1 save x 3 of 4          captured: its heaviest stack, repeats of the ring's
+ *     250 begin 1 runloop                 the first stall, and what found it
+ *     250 dump 1.1 runloop save x 3 of 4  captured: its heaviest stack, repeats of the ring's
  * samples 1250 same 1.1                       detected again, suppressed 1250 same none the same,
  * and its stall has no dump to count it 1500 veto                           the loop's own wait
- *     8000 gap 5000
+ *     8000 gap 5000                       the process did not run
+ *     8100 gap-stall                      over the threshold only because of a gap
+ *     9000 low-rate 20                    frames a second that the loop left time for
+ *     812 launch 812 [prewarmed]          from its begin to the first idle loop
  *     2900 end 1 2900
  *     2900 write 1.1 at 250 span 2900 of 2900 ended suppressed 2 gap 0 save=3 layout=1
  *
- * where `write` ends with the stacks of the ring and their counts in order of first appearance. */
+ * where `write` has `action NAME`, `top THREAD` and `prewarmed` where they apply, and ends with the
+ * stacks of the ring and their counts in order of first appearance. */
 #ifndef STALLREC_REPLAY_H
 #define STALLREC_REPLAY_H
 
@@ -41,6 +56,7 @@ struct rec_replay_sink {
     /* A dump as it would be written. May be NULL. */
     void (*dump)(void *ctx, const struct rec_dump *dump);
     void *ctx;
+    const char *preset; /* to begin with; NULL = "default" */
     uint64_t steps_max; /* of the core, before the trace is refused as too long; 0 = no limit */
 };
 

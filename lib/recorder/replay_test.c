@@ -16,7 +16,7 @@
  * --------------------------------------------------------------------------- */
 
 struct text {
-    char bytes[64 * 1024];
+    char bytes[512 * 1024];
     size_t len;
 };
 
@@ -56,7 +56,7 @@ static void every_trace_tells_what_it_expects(void **state) {
     static struct talk talk;
     glob_t paths;
     assert_int_equal(glob("testdata/traces/*.trace", 0, NULL, &paths), 0);
-    assert_true(paths.gl_pathc >= 17);
+    assert_true(paths.gl_pathc >= 48);
     int wrong = 0;
     for (size_t i = 0; i < paths.gl_pathc; i++) {
         char message[256] = "";
@@ -100,6 +100,16 @@ static void a_wrong_trace_is_refused_with_its_line(void **state) {
         {"stack a", "line 1: a stack needs functions"},
         {"stack a f+4096", "line 1: not a function, or too many: 'f'"},
         {"hello", "line 1: unknown item 'hello'"},
+        {"set preset apple", "line 1: unknown value 'apple'"},
+        {"set detectors runloop,magic", "line 1: unknown value 'magic'"},
+        {"set detectors ping\nset ping_ms 0\nat 1 wake", "line 3: a setting is out of its range"},
+        {"at 1 activity", "line 1: no such activity"},
+        {"at 1 answer maybe", "line 1: answer once, always or never"},
+        {"at 1 cpu", "line 1: cpu needs thousandths of a processor"},
+        {"at 1 launch now", "line 1: launch begin, prewarmed, active or done"},
+        {"at 1 span-begin", "line 1: span-begin needs a name, and a limit in ms if any"},
+        {"at 1 span-begin x soon", "line 1: span-begin needs a name, and a limit in ms if any"},
+        {"at 1 span-end", "line 1: span-end needs a name"},
         {"set sample_ms 1\nat 0 wake\nat 3000000 sleep", "line 3: the trace is too long"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -135,26 +145,87 @@ static size_t put(char *text, size_t size, size_t len, const char *format, unsig
     return len + (size_t)n;
 }
 
-/* A trace of `events` random events with random settings. */
-static size_t random_trace(uint32_t seed, char *text, size_t size) {
-    static const char *const names[] = {"wake",  "sleep", "turn",     "run a",       "run b",
-                                        "run c", "run w", "run none", "suspend 3000"};
-    uint32_t s = seed * 2654435761u + 1;
+/* Settings of the run-loop detector alone, as any app may choose them. */
+static size_t random_settings(uint32_t *s, char *text, size_t size) {
     size_t len = 0;
-    len = put(text, size, len, "set", 100 + pick(&s, 2000), "threshold_ms");
-    len = put(text, size, len, "set", 100 + pick(&s, 1500), "check_ms");
-    len = put(text, size, len, "set", 20 + pick(&s, 100), "sample_ms");
-    len = put(text, size, len, "set", pick(&s, 2) * pick(&s, 400), "first_sample_ms");
-    len = put(text, size, len, "set", 1 + pick(&s, 20), "ring");
-    len = put(text, size, len, "set", pick(&s, 5000), "write_deadline_ms");
+    len = put(text, size, len, "set", 100 + pick(s, 2000), "threshold_ms");
+    len = put(text, size, len, "set", 100 + pick(s, 1500), "check_ms");
+    len = put(text, size, len, "set", 20 + pick(s, 100), "sample_ms");
+    len = put(text, size, len, "set", pick(s, 2) * pick(s, 400), "first_sample_ms");
+    len = put(text, size, len, "set", 1 + pick(s, 20), "ring");
+    len = put(text, size, len, "set", pick(s, 5000), "write_deadline_ms");
+    int n = snprintf(text + len, size - len, "set check %s\nset backoff %s\nset restart %s\n",
+                     pick(s, 2) ? "stall" : "periodic", pick(s, 2) ? "dumps" : "checks",
+                     pick(s, 4) ? "idle" : "activity");
+    return len + (size_t)n;
+}
+
+static const char *const presets[] = {"default", "wechat", "arms", "dewu", "qilagmonitor"};
+static const char *const detectors[] = {"runloop", "semaphore", "ping", "frame-rate",
+                                        "cpu",     "launch",    "span"};
+
+/* One of the presets, with its own detectors or others of any number. */
+static size_t random_preset(uint32_t *s, char *text, size_t size) {
+    int n = snprintf(text, size, "set preset %s\n", presets[pick(s, 5)]);
+    size_t len = (size_t)n;
+    uint32_t chosen = pick(s, 3) ? 1 + pick(s, 127) : 0;
+    const char *between = "set detectors ";
+    for (unsigned i = 0; i < 7; i++) {
+        if ((chosen >> i & 1) != 0) {
+            n = snprintf(text + len, size - len, "%s%s", between, detectors[i]);
+            len += (size_t)n;
+            between = ",";
+        }
+    }
+    if (chosen != 0) {
+        text[len++] = '\n';
+        len = put(text, size, len, "set", 300 + pick(s, 3000), "ping_ms");
+        len = put(text, size, len, "set", 50 + pick(s, 3000), "launch_ms");
+    }
+    return len;
+}
+
+/* A trace of 40 random events with random settings; even seeds: of presets and detectors. */
+static size_t random_trace(uint32_t seed, char *text, size_t size) {
+    static const char *const names[] = {"wake",
+                                        "sleep",
+                                        "turn",
+                                        "run a",
+                                        "run b",
+                                        "run c",
+                                        "run w",
+                                        "run none",
+                                        "suspend 3000",
+                                        "tick",
+                                        "cpu 100",
+                                        "cpu 1700 worker",
+                                        "answer never",
+                                        "answer once",
+                                        "answer always",
+                                        "launch begin",
+                                        "launch prewarmed",
+                                        "launch active",
+                                        "launch done",
+                                        "span-begin x 700",
+                                        "span-begin y",
+                                        "span-end x",
+                                        "span-end y",
+                                        "activity before-sources",
+                                        "activity before-timers",
+                                        "activity after-waiting",
+                                        "activity before-waiting",
+                                        "answer never",
+                                        "wake",
+                                        "sleep"};
+    uint32_t s = seed * 2654435761u + 1;
+    size_t len = seed % 2 == 0 ? random_preset(&s, text, size) : random_settings(&s, text, size);
     int n = snprintf(text + len, size - len,
-                     "set check %s\nset backoff %s\nstack a f+1 main\nstack b f+9 main\n"
-                     "stack c g main\nidle w epoll main\n",
-                     pick(&s, 2) ? "stall" : "periodic", pick(&s, 2) ? "dumps" : "checks");
+                     "stack a f+1 main\nstack b f+9 main\nstack c g main\nidle w epoll main\n");
     len += (size_t)n;
+    const uint32_t kinds = seed % 4 == 1 ? 9 : sizeof names / sizeof *names;
     unsigned long long t = 0;
     for (unsigned i = 0; i < 40; i++) {
-        const char *event = names[pick(&s, sizeof names / sizeof *names)];
+        const char *event = names[pick(&s, kinds)];
         len = put(text, size, len, "at", t, event);
         t += strcmp(event, "suspend 3000") == 0 ? 3000 : 0;
         t += pick(&s, 4) == 0 ? pick(&s, 9000) : pick(&s, 900);
@@ -162,7 +233,7 @@ static size_t random_trace(uint32_t seed, char *text, size_t size) {
     return put(text, size, len, "at", t, "stop");
 }
 
-enum { SEEN = 64 };
+enum { SEEN = 256 };
 
 struct spans {
     struct {
@@ -170,11 +241,12 @@ struct spans {
         uint64_t span_ms, at_ms, duration_ms;
         uint32_t seq;
     } stalls[SEEN];
-    unsigned count, dumps, lost, dumps_begun;
+    unsigned count, dumps, lost, dumps_begun, of_detector[7];
+    uint64_t hang, hang_end_ms; /* the last stall of the loop, and its end */
     struct text told;
 };
 
-static void check_dump(const struct rec_dump *dump) {
+static void check_dump(const struct rec_dump *dump, const char *told) {
     uint32_t samples = 0, repeats = 0;
     assert_in_range(dump->thread_count, 1, 1);
     assert_true(dump->ring_count >= 1);
@@ -192,13 +264,37 @@ static void check_dump(const struct rec_dump *dump) {
         repeats = dump->stacks[dump->heaviest].count;
     }
     assert_true(dump->heaviest_repeats >= repeats);
-    assert_true(dump->stall.at_ms >= dump->stall.threshold_ms);
+    if (dump->stall.at_ms < dump->stall.threshold_ms) {
+        fail_msg("%s at %llu, threshold %llu\n%s", dump->stall.detector,
+                 (unsigned long long)dump->stall.at_ms,
+                 (unsigned long long)dump->stall.threshold_ms, told);
+    }
+}
+
+/* No time is in two stalls of the loop, whatever detectors find them. */
+static void check_hang(struct spans *s, const struct rec_dump *dump) {
+    const struct rec_stall *stall = &dump->stall;
+    if (strcmp(stall->kind, "hang") != 0 && strcmp(stall->kind, "launch") != 0) {
+        return;
+    }
+    uint64_t since_ms = stall->since_ns / 1000000;
+    if (stall->number != s->hang && since_ms + 1 < s->hang_end_ms) {
+        fail_msg("stall %llu begins at %llu, the one before ends at %llu\n%s",
+                 (unsigned long long)stall->number, (unsigned long long)since_ms,
+                 (unsigned long long)s->hang_end_ms, s->told.bytes);
+    }
+    s->hang = stall->number;
+    s->hang_end_ms = since_ms + stall->gap_ms + stall->duration_ms;
 }
 
 static void add_span(void *ctx, const struct rec_dump *dump) {
     struct spans *s = ctx;
-    check_dump(dump);
+    check_dump(dump, s->told.bytes);
+    check_hang(s, dump);
     s->dumps++;
+    for (unsigned k = 0; k < 7; k++) {
+        s->of_detector[k] += strcmp(dump->stall.detector, detectors[k]) == 0;
+    }
     unsigned i = 0;
     while (i < s->count && memcmp(s->stalls[i].id, dump->stall.id, REC_UUID_SIZE) != 0) {
         i++;
@@ -230,7 +326,7 @@ static void spans_of_a_stall_add_up_to_its_duration_in_any_trace(void **state) {
     (void)state;
     static char trace[8192];
     static struct spans spans;
-    unsigned stalls = 0, dumps = 0, several = 0;
+    unsigned stalls = 0, dumps = 0, several = 0, of_detector[7] = {0};
     for (uint32_t seed = 1; seed <= 3000; seed++) {
         char message[256] = "";
         size_t len = random_trace(seed, trace, sizeof trace);
@@ -251,7 +347,14 @@ static void spans_of_a_stall_add_up_to_its_duration_in_any_trace(void **state) {
         assert_int_equal(spans.lost, 0);
         stalls += spans.count;
         dumps += spans.dumps;
+        for (unsigned k = 0; k < 7; k++) {
+            of_detector[k] += spans.of_detector[k];
+        }
     }
+    for (unsigned k = 0; k < 7; k++) { /* frame-rate alone captures nothing */
+        assert_true((of_detector[k] > 200) == (strcmp(detectors[k], "frame-rate") != 0));
+    }
+    assert_int_equal(of_detector[3], 0);
     /* The traces must be worth something. */
     assert_true(stalls > 3000);
     assert_true(several > 500);

@@ -1,4 +1,4 @@
-/* The run-loop detector: checks, stalls, annealing, and the dumps that share a stall's time.
+/* Stalls: annealing, and the dumps that share a stall's time.
  *
  *     since      at(1)             at(2)          end
  *       |----------|-----------------|-------------|
@@ -10,28 +10,30 @@
 
 #include "rec_text.h"
 
-static uint64_t ms(uint32_t value) {
-    return value * REC_NS_PER_MS;
-}
-
 static bool blind(const struct rec_core *core) {
     return core->config.backoff == STALLREC_BACKOFF_CHECKS;
 }
 
 void rec_stall_schedule(struct rec_core *core, uint64_t t) {
+    struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    if (core->launch) {
+        loop->next_check_ns = t + rec_ms(core->config.launch_ms);
+        rec_anneal_reset(&loop->anneal);
+        return;
+    }
     if (core->config.check == STALLREC_CHECK_PERIODIC) {
         /* The loop was idle at these checks, or this stretch had not begun: they found no stall. */
-        if (core->next_check_ns <= t) {
-            uint64_t period = ms(core->config.check_ms);
-            core->next_check_ns += ((t - core->next_check_ns) / period + 1) * period;
-            rec_anneal_reset(&core->anneal);
+        if (loop->next_check_ns <= t) {
+            uint64_t period = rec_ms(core->config.check_ms);
+            loop->next_check_ns += ((t - loop->next_check_ns) / period + 1) * period;
+            rec_anneal_reset(&loop->anneal);
         }
         return;
     }
-    uint64_t due = t + ms(core->config.threshold_ms);
-    if (!blind(core) || due > core->next_check_ns) {
-        core->next_check_ns = due;
-        rec_anneal_reset(&core->anneal);
+    uint64_t due = t + rec_ms(core->config.threshold_ms);
+    if (!blind(core) || due > loop->next_check_ns) {
+        loop->next_check_ns = due;
+        rec_anneal_reset(&loop->anneal);
     }
 }
 
@@ -40,17 +42,30 @@ void rec_stall_schedule(struct rec_core *core, uint64_t t) {
 
 typedef void (*stall_callback)(void *user, const struct stallrec_stall *stall);
 
-static void tell(const struct rec_core *core, stall_callback callback, uint64_t age_ms) {
+static void tell(const struct rec_core *core, const struct rec_track *track,
+                 stall_callback callback, uint64_t age_ms) {
     if (callback == NULL) {
         return;
     }
     char id[REC_UUID_TEXT];
-    struct stallrec_stall stall = {.id = rec_uuid_text(core->stall.id, id),
+    struct stallrec_stall stall = {.id = rec_uuid_text(track->stall.id, id),
                                    .at_ms = age_ms,
-                                   .gap_ms = core->stretch.gap_ns / REC_NS_PER_MS,
-                                   .threshold_ms = core->config.threshold_ms,
-                                   .dumps = core->stall.dumps};
+                                   .gap_ms = track->gap_ns / REC_NS_PER_MS,
+                                   .threshold_ms = track->stall.threshold_ms,
+                                   .dumps = track->stall.dumps,
+                                   .kind = track->stall.kind,
+                                   .detector = track->stall.detector};
     callback(core->config.user_data, &stall);
+}
+
+static void note(const struct rec_core *core, const struct rec_track *track,
+                 enum rec_note_kind kind, const char *detector, uint64_t value) {
+    const struct rec_record *record = track->stall.record;
+    rec_core_note(core, &(struct rec_note){.kind = kind,
+                                           .stall = track->stall.number,
+                                           .detector = detector,
+                                           .dump = record != NULL ? &record->dump : NULL,
+                                           .value = value});
 }
 
 /* 16 random bytes as a version 4 UUID (RFC 9562, section 5.4). */
@@ -73,63 +88,89 @@ static struct rec_record *free_record(struct rec_core *core) {
 }
 
 /* Closes the open dump at t, when the stall is age_ms old: its share goes up to there. */
-static void close_dump(struct rec_core *core, uint64_t t, uint64_t age_ms, bool ended) {
-    struct rec_record *record = core->stall.record;
+static void close_dump(struct rec_core *core, struct rec_track *track, uint64_t t, uint64_t age_ms,
+                       bool ended) {
+    struct rec_record *record = track->stall.record;
     if (record == NULL) {
         return;
     }
     struct rec_stall *stall = &record->dump.stall;
-    stall->span_ms = age_ms - core->stall.told_ms;
+    stall->span_ms = age_ms - track->stall.told_ms;
     stall->duration_ms = age_ms;
-    stall->gap_ms = core->stretch.gap_ns / REC_NS_PER_MS;
+    stall->gap_ms = track->gap_ns / REC_NS_PER_MS;
     stall->ended = ended;
-    rec_record_cpu(core, record, t);
+    rec_record_cpu(core, track, record, t);
     record->state = REC_RECORD_CLOSED;
     record->closed_ns = t;
     record->order = core->close_count++;
-    core->stall.told_ms = age_ms;
-    core->stall.record = NULL;
+    track->stall.told_ms = age_ms;
+    track->stall.record = NULL;
 }
 
 /* The whole stall's duration is known now: also to its dumps that wait to be written. */
-static void tell_waiting_dumps(struct rec_core *core, uint64_t age_ms, bool ended) {
+static void tell_waiting_dumps(struct rec_core *core, const struct rec_track *track,
+                               uint64_t age_ms, bool ended) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         struct rec_record *record = &core->records[i];
-        if (record->state == REC_RECORD_CLOSED && record->stall == core->stall.number) {
+        if (record->state == REC_RECORD_CLOSED &&
+            record->dump.stall.number == track->stall.number) {
             record->dump.stall.duration_ms = age_ms;
-            record->dump.stall.gap_ms = core->stretch.gap_ns / REC_NS_PER_MS;
+            record->dump.stall.gap_ms = track->gap_ns / REC_NS_PER_MS;
             record->dump.stall.ended = ended;
         }
     }
 }
 
-static void open_dump(struct rec_core *core, struct rec_record *record, uint64_t age_ms,
+/* What only some kinds of stall have to say. */
+static void describe(struct rec_core *core, const struct rec_track *track,
+                     struct rec_stall *stall) {
+    struct rec_thread top = {.id = -1};
+    if (track == &core->tracks[REC_TRACK_CPU] && core->capture.top_thread != NULL &&
+        core->capture.top_thread(core->capture.ctx, &top)) {
+        stall->top_thread = top.id;
+        memcpy(stall->top_thread_name, top.name, sizeof stall->top_thread_name);
+    }
+    for (uint32_t i = 0; track == &core->tracks[REC_TRACK_SPAN] && i < REC_SPANS; i++) {
+        if (core->spans[i].running && core->spans[i].late) {
+            memcpy(stall->action, core->spans[i].name, sizeof stall->action);
+        }
+    }
+    stall->prewarmed = track == &core->tracks[REC_TRACK_LOOP] && core->launch && core->prewarmed;
+}
+
+static void open_dump(struct rec_core *core, struct rec_track *track, struct rec_record *record,
+                      const struct rec_detection *detection, uint64_t age_ms,
                       const struct rec_heaviest *heaviest) {
     record->state = REC_RECORD_OPEN;
-    record->stall = core->stall.number;
-    core->stall.record = record;
-    core->stall.dumps++;
+    track->stall.record = record;
+    track->stall.dumps++;
     core->totals.dumps++;
     struct rec_dump *dump = &record->dump;
-    dump->stall = (struct rec_stall){.since_ns = core->stretch.since_ns,
-                                     .seq = core->stall.dumps,
+    dump->stall = (struct rec_stall){.since_ns = track->since_ns,
+                                     .number = track->stall.number,
+                                     .seq = track->stall.dumps,
                                      .activity = core->activity,
-                                     .threshold_ms = core->config.threshold_ms,
+                                     .threshold_ms = detection->threshold_ms,
                                      .at_ms = age_ms,
                                      .duration_ms = age_ms,
-                                     .gap_ms = core->stretch.gap_ns / REC_NS_PER_MS,
+                                     .gap_ms = track->gap_ns / REC_NS_PER_MS,
                                      .cpu_permille = -1,
-                                     .detector = "runloop",
-                                     .kind = "hang"};
-    memcpy(dump->stall.id, core->stall.id, sizeof dump->stall.id);
+                                     .top_thread = -1,
+                                     .detector = detection->detector,
+                                     .kind = track->stall.kind};
+    memcpy(dump->stall.id, track->stall.id, sizeof dump->stall.id);
+    describe(core, track, &dump->stall);
     new_id(core, dump->id);
     dump->wall_ms = core->capture.wall_ms(core->capture.ctx);
     rec_record_fill(core, record, heaviest);
+    note(core, track, REC_NOTE_DUMP, detection->detector, age_ms);
 }
 
 /* A stack that the last dump does not have: that dump is closed and a new one opened. */
-static void begin_dump(struct rec_core *core, uint64_t now, const struct rec_heaviest *heaviest) {
-    uint64_t age_ms = rec_core_age(core, now) / REC_NS_PER_MS;
+static void begin_dump(struct rec_core *core, struct rec_track *track,
+                       const struct rec_detection *detection, uint64_t now,
+                       const struct rec_heaviest *heaviest) {
+    uint64_t age_ms = rec_track_age(track, now) / REC_NS_PER_MS;
     struct rec_record *record = free_record(core);
     if (record == NULL) {
         /* The open dump, if there is one, goes on and takes this one's time. */
@@ -137,111 +178,157 @@ static void begin_dump(struct rec_core *core, uint64_t now, const struct rec_hea
         if (core->config.callbacks.dump_lost != NULL) {
             core->config.callbacks.dump_lost(core->config.user_data, NULL, STALLREC_ERR_MEMORY);
         }
+        note(core, track, REC_NOTE_LOST, detection->detector, age_ms);
         return;
     }
-    close_dump(core, now, age_ms, false);
-    rec_anneal_remember(&core->anneal, heaviest->slot != NULL ? &heaviest->slot->stack : NULL);
-    open_dump(core, record, age_ms, heaviest);
+    close_dump(core, track, now, age_ms, false);
+    rec_anneal_remember(&track->anneal, heaviest->slot != NULL ? &heaviest->slot->stack : NULL);
+    open_dump(core, track, record, detection, age_ms, heaviest);
 }
 
 /* --- detection
  * ------------------------------------------------------------------------------------ */
 
-static void begin_stall(struct rec_core *core, uint64_t now) {
-    core->stall = (struct rec_open_stall){.active = true, .number = ++core->stall_count};
-    new_id(core, core->stall.id);
-    core->totals.stalls++;
-    tell(core, core->config.callbacks.stall_begin, rec_core_age(core, now) / REC_NS_PER_MS);
+static bool is_hang(const struct rec_core *core, const struct rec_track *track) {
+    return track == &core->tracks[REC_TRACK_LOOP] || track == &core->tracks[REC_TRACK_PING];
 }
 
-static void suppress(struct rec_core *core) {
+static void begin_stall(struct rec_core *core, struct rec_track *track,
+                        const struct rec_detection *detection, uint64_t now) {
+    struct rec_track *cpu = &core->tracks[REC_TRACK_CPU];
+    if (is_hang(core, track) && cpu->running) {
+        rec_stall_end(core, cpu, now, true); /* what it burns from now on is the hang's */
+        cpu->running = false;
+    }
+    track->stall = (struct rec_open_stall){.active = true,
+                                           .number = ++core->stall_count,
+                                           .kind = detection->kind,
+                                           .detector = detection->detector,
+                                           .threshold_ms = detection->threshold_ms};
+    new_id(core, track->stall.id);
+    core->totals.stalls++;
+    uint64_t age_ms = rec_track_age(track, now) / REC_NS_PER_MS;
+    note(core, track, REC_NOTE_BEGIN, detection->detector, age_ms);
+    tell(core, track, core->config.callbacks.stall_begin, age_ms);
+}
+
+static void suppress(struct rec_core *core, struct rec_track *track, const char *detector) {
     core->totals.detections++;
     core->totals.suppressed++;
-    if (core->stall.record != NULL) {
-        core->stall.record->dump.stall.suppressed++;
+    if (track->stall.record != NULL) {
+        track->stall.record->dump.stall.suppressed++;
     }
-    rec_anneal_grow(&core->anneal, blind(core) ? 0 : core->config.backoff_cap);
+    rec_anneal_grow(&track->anneal, blind(core) ? 0 : core->config.backoff_cap);
+    note(core, track, REC_NOTE_SAME, detector, 0);
 }
 
-/* Busy past the threshold, and not only because of a gap. False: it is no stall after all. */
-static bool detect(struct rec_core *core, uint64_t now) {
-    if (core->ring.count == 0) {
-        rec_ring_sample(&core->ring, &core->capture);
-        core->totals.samples++;
-        core->totals.unavailable += rec_ring_newest(&core->ring) == NULL;
+/* The stack of the moment: the ring, where it is kept up to date. */
+static void refresh_samples(struct rec_core *core, uint64_t now) {
+    if (!rec_core_sampling(core)) {
+        rec_ring_clear(&core->ring);
     }
+    if (core->ring.count == 0 || now - core->sampled_ns >= rec_ms(core->config.sample_ms)) {
+        rec_core_sample(core, now);
+    }
+}
+
+/* Did the loop go on between the last edge and the sample? A launch has no edge yet. */
+static bool gone_on(const struct rec_core *core, const struct rec_track *track) {
     const struct rec_capture *capture = &core->capture;
-    if (capture->still_busy != NULL && !capture->still_busy(capture->ctx, core->stretch.since_ns)) {
+    return track == &core->tracks[REC_TRACK_LOOP] && !core->launch && capture->still_busy != NULL &&
+           !capture->still_busy(capture->ctx, core->edge_ns);
+}
+
+bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
+                      const struct rec_detection *detection, uint64_t now) {
+    refresh_samples(core, now);
+    if (gone_on(core, track)) {
         return false;
     }
     struct rec_heaviest heaviest = rec_heaviest_find(&core->ring);
-    if (heaviest.slot != NULL && heaviest.slot->stack.idle) {
+    const struct rec_stack *stack = heaviest.slot != NULL ? &heaviest.slot->stack : NULL;
+    if (is_hang(core, track) && stack != NULL && stack->idle) {
         core->totals.vetoed++;
+        note(core, track, REC_NOTE_VETO, detection->detector, 0);
         return false;
     }
-    const struct rec_stack *stack = heaviest.slot != NULL ? &heaviest.slot->stack : NULL;
-    bool same = rec_anneal_same(&core->anneal, stack);
-    if (same && core->stall.active && core->stall.quiet > 0) {
-        core->stall.quiet--;
+    bool same =
+        core->config.backoff != STALLREC_BACKOFF_NONE && rec_anneal_same(&track->anneal, stack);
+    if (same && track->stall.active && track->stall.quiet > 0) {
+        track->stall.quiet--;
         return true;
     }
-    if (!core->stall.active) {
-        begin_stall(core, now);
+    if (!track->stall.active) {
+        begin_stall(core, track, detection, now);
     }
     if (same) {
-        suppress(core);
+        suppress(core, track, detection->detector);
     } else {
         core->totals.detections++;
-        begin_dump(core, now, &heaviest);
+        begin_dump(core, track, detection, now, &heaviest);
     }
-    core->stall.quiet = blind(core) ? 0 : core->anneal.interval - 1;
+    track->stall.quiet = blind(core) ? 0 : track->anneal.interval - 1;
     return true;
 }
 
-void rec_stall_check(struct rec_core *core, uint64_t now) {
-    bool found = rec_core_age(core, now) >= ms(core->config.threshold_ms) && detect(core, now);
-    if (!found && !core->stall.active) {
-        rec_anneal_reset(&core->anneal);
+void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool found, uint64_t now) {
+    if (!found && !track->stall.active) {
+        rec_anneal_reset(&track->anneal);
     }
-    uint64_t checks = found && blind(core) ? core->anneal.interval : 1;
-    uint64_t period = ms(core->config.check_ms);
-    core->next_check_ns += checks * period;
-    if (core->next_check_ns <= now) { /* late: the next on the grid */
-        core->next_check_ns += ((now - core->next_check_ns) / period + 1) * period;
+    uint64_t checks = found && blind(core) ? track->anneal.interval : 1;
+    uint64_t period = rec_ms(core->config.check_ms);
+    track->next_check_ns += checks * period;
+    if (track->next_check_ns <= now) { /* late: the next on the grid */
+        track->next_check_ns += ((now - track->next_check_ns) / period + 1) * period;
     }
 }
 
 void rec_stall_threads(struct rec_core *core, uint64_t now) {
-    struct rec_record *record = core->stall.record;
-    if (record != NULL && !record->threads &&
-        rec_core_age(core, now) >= ms(core->config.threads_after_ms)) {
-        rec_record_threads(core, record);
+    for (int i = 0; i < REC_TRACKS; i++) {
+        const struct rec_track *track = &core->tracks[i];
+        struct rec_record *record = track->stall.record;
+        if (record != NULL && !record->threads &&
+            rec_track_age(track, now) >= rec_ms(core->config.threads_after_ms)) {
+            rec_record_threads(core, record);
+        }
     }
 }
 
-void rec_stall_end(struct rec_core *core, uint64_t t, bool ended) {
-    uint64_t age = rec_core_age(core, t);
-    if (!core->stall.active) {
-        uint64_t threshold = ms(core->config.threshold_ms);
-        core->totals.gap_stalls += age < threshold && age + core->stretch.gap_ns >= threshold;
+/* Over the threshold only with the time in which the process did not run? */
+static void count_gap_stall(struct rec_core *core, const struct rec_track *track, uint64_t age) {
+    uint64_t threshold = rec_ms(core->config.threshold_ms);
+    if (track == &core->tracks[REC_TRACK_LOOP] && !core->launch &&
+        rec_detects(core, STALLREC_DETECT_RUNLOOP) && age < threshold &&
+        age + track->gap_ns >= threshold) {
+        core->totals.gap_stalls++;
+        note(core, track, REC_NOTE_GAP_STALL, "runloop", 0);
+    }
+}
+
+void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended) {
+    uint64_t age = rec_track_age(track, t);
+    if (!track->stall.active) {
+        count_gap_stall(core, track, age);
         return;
     }
-    /* The loop may have ended it between its last sample and a detection: never before that. */
-    uint64_t age_ms = age / REC_NS_PER_MS;
-    if (age_ms < core->stall.told_ms) {
-        age_ms = core->stall.told_ms;
+    /* It may have ended between its last sample and a detection: never before that. */
+    uint64_t age_ms = rec_max(age / REC_NS_PER_MS, track->stall.told_ms);
+    if (track->stall.record != NULL) {
+        age_ms = rec_max(age_ms, track->stall.record->dump.stall.at_ms);
     }
-    if (core->stall.record != NULL && age_ms < core->stall.record->dump.stall.at_ms) {
-        age_ms = core->stall.record->dump.stall.at_ms;
-    }
-    close_dump(core, t, age_ms, ended);
-    tell_waiting_dumps(core, age_ms, ended);
+    close_dump(core, track, t, age_ms, ended);
+    tell_waiting_dumps(core, track, age_ms, ended);
     if (ended) {
         core->totals.stalled_ms += age_ms;
+        core->totals.severe += core->config.severe_ms > 0 && age_ms >= core->config.severe_ms;
     }
-    tell(core, core->config.callbacks.stall_end, age_ms);
-    core->stall = (struct rec_open_stall){0};
+    note(core, track, REC_NOTE_END, track->stall.detector, age_ms);
+    tell(core, track, core->config.callbacks.stall_end, age_ms);
+    track->stall = (struct rec_open_stall){0};
     if (!blind(core)) {
-        rec_anneal_reset(&core->anneal);
+        rec_anneal_reset(&track->anneal);
+    }
+    if (is_hang(core, track)) {
+        rec_detect_hang_over(core, track, t);
     }
 }

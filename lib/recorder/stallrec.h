@@ -59,7 +59,27 @@ enum stallrec_backoff {
      * dumped at once. The interval stops growing at backoff_cap. */
     STALLREC_BACKOFF_DUMPS = 0,
     /* The checks themselves, as published: blind until the next one, without a cap. */
-    STALLREC_BACKOFF_CHECKS = 1
+    STALLREC_BACKOFF_CHECKS = 1,
+    /* Nothing: every detection is a dump. */
+    STALLREC_BACKOFF_NONE = 2
+};
+
+/* What is watched: bits of stallrec_config.detectors. stallrec --list-detectors describes them. */
+enum stallrec_detector {
+    STALLREC_DETECT_RUNLOOP = 1,    /* the loop is busy for threshold_ms */
+    STALLREC_DETECT_SEMAPHORE = 2,  /* sem_count waits of sem_ms in a row without a notification */
+    STALLREC_DETECT_PING = 4,       /* a task posted to the loop has not run after ping_ms */
+    STALLREC_DETECT_FRAME_RATE = 8, /* the loop was too busy to draw; counted, captures nothing */
+    STALLREC_DETECT_CPU = 16,       /* the process uses more than cpu_limit_permille */
+    STALLREC_DETECT_LAUNCH = 32,    /* the loop is not idle launch_ms after the start */
+    STALLREC_DETECT_SPAN = 64       /* an action has not ended within its limit */
+};
+
+/* What begins the clock of a busy stretch. */
+enum stallrec_restart {
+    STALLREC_RESTART_IDLE = 0, /* the end of an idle wait, or a turn */
+    /* Also each notification before timers, before sources and after waiting, as ARMS does it. */
+    STALLREC_RESTART_ACTIVITY = 1
 };
 
 /* When the loop is looked at. */
@@ -92,6 +112,8 @@ struct stallrec_stall {
     uint64_t gap_ms;       /* time taken out of it: suspension */
     uint64_t threshold_ms; /* the threshold it passed */
     uint32_t dumps;        /* dumps begun so far */
+    const char *kind;      /* "hang", "launch", "cpu" or "slow-action" */
+    const char *detector;  /* that found it: "runloop" … */
 };
 
 /* Run on the monitor thread, so they should be short; a stall is watched on when they return. They
@@ -132,17 +154,39 @@ struct stallrec_config {
 
     struct stallrec_callbacks callbacks;
     void *user_data; /* first argument of the callbacks */
+
+    /* Those of a detector count only if it is on. */
+    uint32_t detectors;          /* enum stallrec_detector, or-ed; 0 = STALLREC_DETECT_RUNLOOP */
+    uint32_t restart;            /* enum stallrec_restart */
+    uint32_t sem_ms;             /* one wait of the semaphore detector: 1 … 60000 */
+    uint32_t sem_count;          /* waits in a row that must time out: 1 … 1000 */
+    uint32_t ping_ms;            /* a posted task must have run after this long: 1 … 3600000 */
+    uint32_t ping_every_ms;      /* from an answer to the next task: 10 … 3600000 */
+    uint32_t frame_hz;           /* the display's own rate: 1 … 1000 */
+    uint32_t frame_percent;      /* of it: fewer frames in a second are counted: 1 … 100 */
+    uint32_t cpu_limit_permille; /* of one processor, over check_ms: 1 … 1000000 */
+    uint32_t launch_ms;          /* from the start to the first idle loop: 1 … 3600000 */
+    uint32_t span_ms;            /* limit of an action that names none: 1 … 3600000 */
+    uint32_t severe_ms;          /* a stall of this length counts as severe; 0 = none does */
 };
 
 /* Fills in the preset "default". size is sizeof *config of the caller: no byte past it is touched.
  */
 STALLREC_API void stallrec_config_init(struct stallrec_config *config, size_t size);
 
-/* Sets every timing and policy value to those of a preset: "default" (others: see stallrec(3)).
+/* Sets every timing and policy value to those of a preset: "default", "wechat", "arms", "dewu" or
+ * "qilagmonitor"; `stallrec --list-presets` prints the values with their sources.
  * Strings that the app set, flags, signal_number and callbacks stay. STALLREC_ERR_PRESET: unknown
  * name, nothing changed. */
 STALLREC_API enum stallrec_error stallrec_config_preset(struct stallrec_config *config,
                                                         const char *name);
+
+/* The same, for each. */
+STALLREC_API void stallrec_config_default(struct stallrec_config *config);
+STALLREC_API void stallrec_config_wechat(struct stallrec_config *config);
+STALLREC_API void stallrec_config_arms(struct stallrec_config *config);
+STALLREC_API void stallrec_config_dewu(struct stallrec_config *config);
+STALLREC_API void stallrec_config_qilagmonitor(struct stallrec_config *config);
 
 struct stallrec; /* a running recorder */
 

@@ -13,32 +13,54 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "base/filemap.h"
 #include "base/reader.h"
 #include "base/strbuf.h"
 #include "recorder/preload.h"
+#include "recorder/presets.h"
+#include "recorder/replay.h"
 #include "recorder/stallrec.h"
 
 /* As env(1): our own failure, a program that cannot be run, one that is not there. */
 enum { EXIT_OWN = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
-enum { HEAD_SIZE = 64 * 1024, SCRIPT_DEPTH = 4 };
+enum { HEAD_SIZE = 64 * 1024, SCRIPT_DEPTH = 4, TRACE_MAX = 64 * 1024 * 1024 };
 
-enum { OPT_OUTPUT = 1, OPT_THRESHOLD, OPT_LOOP_AT, OPT_FOLLOW, OPT_QUIET };
+enum {
+    OPT_OUTPUT = 1,
+    OPT_THRESHOLD,
+    OPT_PRESET,
+    OPT_LOOP_AT,
+    OPT_FOLLOW,
+    OPT_QUIET,
+    OPT_REPLAY,
+    OPT_LIST_PRESETS,
+    OPT_LIST_DETECTORS
+};
 
 static const struct cli_option options[] = {
     {OPT_OUTPUT, 'o', "output", "DIR", "where dumps are written (stalls); made if it is missing"},
-    {OPT_THRESHOLD, 't', "threshold", "MS", "a stall is a loop busy for this long (250)"},
+    {OPT_THRESHOLD, 't', "threshold", "MS", "a stall is a loop busy for this long (the preset's)"},
+    {OPT_PRESET, 0, "preset", "NAME",
+     "detect, sample and back off as a published system does (default)"},
     {OPT_LOOP_AT, 0, "loop-at", "LIB|SYMBOL",
      "the event loop waits there: a library, a function, or the LIB+0xOFFSET\n"
      "that a dump's loop_at names; repeatable; by default it is found"},
     {OPT_FOLLOW, 0, "follow", NULL, "record the programs that the program runs, too"},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary at the end"},
+    {OPT_REPLAY, 0, "replay", "TRACE",
+     "run nothing: step the detectors over a trace of events (- = stdin) and\n"
+     "print what they would do"},
+    {OPT_LIST_PRESETS, 0, "list-presets", NULL, "print the presets, their values and sources"},
+    {OPT_LIST_DETECTORS, 0, "list-detectors", NULL, "print what can be detected"},
 };
 
 static const struct cli_tool tool = {
     .name = "stallrec",
-    .synopsis = "[-o DIR] [--threshold=MS] [--loop-at=LIB|SYMBOL]... [--follow] [-q] [--] PROGRAM "
-                "[ARG]...",
+    .synopsis = "[-o DIR] [--preset=NAME] [--threshold=MS] [--loop-at=LIB|SYMBOL]... [--follow]\n"
+                " [-q] [--] PROGRAM [ARG]...\n"
+                "[--preset=NAME] --replay=TRACE\n"
+                "--list-presets | --list-detectors",
     .summary = "Runs PROGRAM and records why its main thread stalls.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
@@ -50,8 +72,10 @@ static const struct cli_tool tool = {
 
 struct run {
     const char *directory;
-    char *directory_path; /* absolute: the program may change its own */
-    uint32_t threshold_ms;
+    char *directory_path;  /* absolute: the program may change its own */
+    const char *preset;    /* NULL: the default */
+    uint32_t threshold_ms; /* 0: the preset's */
+    const char *trace;     /* to replay; NULL: none */
     struct strbuf loop_at;
     bool follow, quiet;
     char **argv; /* of the program, borrowed */
@@ -242,6 +266,10 @@ static bool set_environment(const struct run *run) {
               setenv(PRELOAD_ENV_DIRECTORY, run->directory_path, 1) == 0 &&
               set_number(PRELOAD_ENV_REPORT, (uint64_t)run->report_fd) &&
               set_number(PRELOAD_ENV_THRESHOLD, run->threshold_ms);
+    unsetenv(PRELOAD_ENV_PRESET);
+    if (ok && run->preset) {
+        ok = setenv(PRELOAD_ENV_PRESET, run->preset, 1) == 0;
+    }
     unsetenv(PRELOAD_ENV_LOOP_AT);
     unsetenv(PRELOAD_ENV_FOLLOW);
     if (ok && run->loop_at.len > 0) {
@@ -327,6 +355,16 @@ static const char *plural(uint64_t n) {
     return n == 1 ? "" : "s";
 }
 
+/* What a stall of the loop is, by the options. */
+static uint32_t threshold(const struct run *run) {
+    struct stallrec_config config;
+    stallrec_config_init(&config, sizeof config);
+    if (run->preset) {
+        stallrec_config_preset(&config, run->preset);
+    }
+    return run->threshold_ms > 0 ? run->threshold_ms : config.threshold_ms;
+}
+
 static void summarise(const struct run *run) {
     const struct preload_report *r = run->report;
     if (r->processes == 0) {
@@ -337,7 +375,7 @@ static void summarise(const struct run *run) {
         say(run->argv[0], "no event loop was seen, nothing was recorded (see --loop-at, --follow)");
     } else if (!run->quiet && r->stalls == 0) {
         cli_say(tool.name, "no stalls of %" PRIu32 " ms or more (event loop at %.*s)",
-                run->threshold_ms, PRELOAD_TEXT, r->loop_at);
+                threshold(run), PRELOAD_TEXT, r->loop_at);
     } else if (!run->quiet) {
         cli_say(tool.name, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s (event loop at %.*s)",
                 r->stalls, plural(r->stalls), r->dumps, plural(r->dumps), run->directory,
@@ -346,6 +384,102 @@ static void summarise(const struct run *run) {
     if (r->lost > 0) {
         cli_say(tool.name, "%" PRIu64 " dump%s could not be written", r->lost, plural(r->lost));
     }
+}
+
+/* --- what is asked of the recorder itself
+ * ------------------------------------------------------------------------- */
+
+/* Prints through `print` to the standard output; 0, or EXIT_OWN after a printed message. */
+static int print_all(bool (*print)(struct sink *out, const struct run *run),
+                     const struct run *run) {
+    struct cli_failures failures = {.tool = tool.name};
+    struct cli_output out;
+    if (!cli_output_open(&out, NULL, &failures)) {
+        return EXIT_OWN;
+    }
+    bool ok = print(&out.sink, run);
+    cli_output_close(&out, true, &failures);
+    return ok && cli_exit_status(&failures) == CLI_OK ? 0 : EXIT_OWN;
+}
+
+static bool list_detectors(struct sink *out, const struct run *run) {
+    (void)run;
+    const struct rec_detector_info *info;
+    for (size_t i = 0; (info = rec_detector_at(i)) != NULL; i++) {
+        sink_printf(out, "%-12s %s\n", info->name, info->summary);
+    }
+    return true;
+}
+
+/* A preset's value as the user would write it. */
+static void value_text(const struct rec_preset_value *value, struct strbuf *text) {
+    const struct rec_detector_info *info;
+    strbuf_clear(text);
+    if (value->word) {
+        strbuf_addstr(text, value->word);
+    } else if (strcmp(value->field, "detectors") != 0) {
+        strbuf_addf(text, "%" PRIu32, value->value);
+    } else {
+        for (size_t i = 0; (info = rec_detector_at(i)) != NULL; i++) {
+            if (value->value & info->bit) {
+                strbuf_addf(text, "%s%s", text->len > 0 ? "," : "", info->name);
+            }
+        }
+    }
+}
+
+static bool list_presets(struct sink *out, const struct run *run) {
+    (void)run;
+    struct strbuf text = {0};
+    struct rec_preset_value value;
+    for (size_t i = 0; rec_preset_name(i); i++) {
+        sink_printf(out, "%s%s: %s\n", i > 0 ? "\n" : "", rec_preset_name(i), rec_preset_title(i));
+        for (size_t k = 0; rec_preset_value(i, k, &value); k++) {
+            value_text(&value, &text);
+            sink_printf(out, "    %-18s %-9s  %s\n", value.field, strbuf_cstr(&text),
+                        value.source ? value.source : "unpublished, ours");
+        }
+    }
+    strbuf_release(&text);
+    return true;
+}
+
+static void print_line(void *ctx, const char *line) {
+    sink_printf(ctx, "%s\n", line);
+}
+
+static bool replay(struct sink *out, const struct run *run) {
+    const char *name = strcmp(run->trace, "-") == 0 ? "/dev/stdin" : run->trace;
+    struct filemap map;
+    struct err e = {0};
+    char message[256];
+    enum st st = filemap_open(&map, name, TRACE_MAX, &e);
+    if (st != ST_OK) {
+        say(run->trace, st == ST_NONE ? "no such file" : e.text);
+        return false;
+    }
+    struct rec_replay_sink lines = {.line = print_line, .ctx = out, .preset = run->preset};
+    bool ok = rec_replay((const char *)map.data, map.size, &lines, message, sizeof message);
+    filemap_release(&map);
+    if (!ok) {
+        say(run->trace, message);
+    }
+    return ok;
+}
+
+static bool is_preset(const char *name) {
+    struct stallrec_config config;
+    stallrec_config_init(&config, sizeof config);
+    if (stallrec_config_preset(&config, name) == STALLREC_OK) {
+        return true;
+    }
+    cli_usage_error(&tool, "no preset '%s' (see --list-presets)", name);
+    return false;
+}
+
+/* An option that stands for itself. */
+static int only(int status) {
+    return status == 0 ? CLI_EXIT : status;
 }
 
 /* --- options ------------------------------------------------------------------------------------
@@ -365,6 +499,19 @@ static int read_options(struct cli_parser *p, struct run *run) {
             }
             run->threshold_ms = (uint32_t)number;
             break;
+        case OPT_PRESET:
+            if (!is_preset(p->value)) {
+                return EXIT_OWN;
+            }
+            run->preset = p->value;
+            break;
+        case OPT_REPLAY:
+            run->trace = p->value;
+            break;
+        case OPT_LIST_PRESETS:
+            return only(print_all(list_presets, run));
+        case OPT_LIST_DETECTORS:
+            return only(print_all(list_detectors, run));
         case OPT_LOOP_AT:
             if (run->loop_at.len > 0) {
                 strbuf_addc(&run->loop_at, '\n');
@@ -380,6 +527,13 @@ static int read_options(struct cli_parser *p, struct run *run) {
         default:
             return p->status == 0 ? CLI_EXIT : EXIT_OWN;
         }
+    }
+    if (run->trace) {
+        if (p->operand_count > 0) {
+            cli_usage_error(&tool, "--replay runs no program");
+            return EXIT_OWN;
+        }
+        return only(print_all(replay, run));
     }
     if (p->operand_count == 0) {
         cli_usage_error(&tool, "no program to run");
@@ -422,7 +576,7 @@ static int prepare(struct run *run) {
 }
 
 int main(int argc, char **argv) {
-    struct run run = {.directory = "stalls", .threshold_ms = 250, .report_fd = -1};
+    struct run run = {.directory = "stalls", .report_fd = -1};
     struct cli_parser parser;
     cli_begin(&parser, &tool, argc, argv);
     int status = read_options(&parser, &run);

@@ -26,6 +26,8 @@ struct fixture {
     void *memory;
     struct rec_core *core;
     unsigned lost;
+    uint64_t posted;
+    bool refuses_posts;
 };
 
 static void on_lost(void *ctx, const char *path, enum stallrec_error why) {
@@ -398,6 +400,87 @@ static void a_dump_without_memory_leaves_its_time_to_the_one_before(void **state
     assert_int_equal(d->stall.duration_ms, 1900);
 }
 
+static bool post(void *ctx, uint64_t number) {
+    struct fixture *f = (struct fixture *)ctx; /* the fake is its first member */
+    f->posted = number;
+    return !f->refuses_posts;
+}
+
+/* A core with all detectors but those that step while the loop is idle, or with those as well. */
+static void start_with(struct fixture *f, uint32_t detectors) {
+    start(f);
+    struct rec_capture capture = fake_capture(&f->fake);
+    capture.post = post;
+    f->config.detectors = detectors;
+    f->core = rec_core_init(f->memory, &f->config, &capture, 0);
+}
+
+static void only_ping_and_cpu_wake_an_idle_loop(void **state) {
+    struct fixture *f = *state;
+    const uint32_t awake = STALLREC_DETECT_PING | STALLREC_DETECT_CPU;
+    start_with(f, 127 & ~awake);
+    assert_true(rec_core_step(f->core, 5 * MS) == REC_NEVER);
+    rec_core_tick(f->core, 6 * MS);
+    assert_true(rec_core_step(f->core, 6 * MS) == REC_NEVER);
+    start_with(f, STALLREC_DETECT_CPU);
+    assert_int_equal(rec_core_step(f->core, 5 * MS), 1000 * MS);
+    start_with(f, STALLREC_DETECT_PING);
+    assert_int_equal(rec_core_step(f->core, 5 * MS), 1000 * MS);
+    assert_int_equal(f->posted, 0);
+    rec_core_step(f->core, 1000 * MS);
+    assert_int_equal(f->posted, 1);
+    rec_core_ping_done(f->core, 7, 1001 * MS); /* not the one that was posted */
+    rec_core_ping_done(f->core, 1, 1002 * MS);
+    assert_int_equal(rec_core_step(f->core, 1002 * MS), 2002 * MS);
+}
+
+static void a_task_that_cannot_be_posted_is_tried_again(void **state) {
+    struct fixture *f = *state;
+    start_with(f, STALLREC_DETECT_PING);
+    f->refuses_posts = true;
+    rec_core_step(f->core, 0);
+    assert_int_equal(rec_core_step(f->core, 1000 * MS), 2000 * MS);
+    f->refuses_posts = false;
+    rec_core_step(f->core, 2000 * MS);
+    assert_int_equal(f->posted, 1);
+}
+
+static void a_launch_may_have_begun_before_the_recorder(void **state) {
+    struct fixture *f = *state;
+    start(f);
+    rec_core_step(f->core, 5000 * MS);
+    rec_core_launch(f->core, REC_LAUNCH_BEGIN, 1000 * MS);
+    run_until(f, 5000 * MS, 5001 * MS);
+    const struct rec_dump *d = rec_core_open(f->core);
+    assert_non_null(d);
+    assert_string_equal(d->stall.kind, "launch");
+    assert_int_equal(d->stall.at_ms, 4000);
+    assert_int_equal(d->stall.gap_ms, 0);
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 5500 * MS);
+    assert_int_equal(rec_core_totals(f->core).launches, 1);
+    assert_int_equal(rec_core_totals(f->core).launches_ms, 4500);
+    assert_int_equal(rec_core_totals(f->core).severe, 1);
+}
+
+static void more_actions_than_there_is_room_for_are_counted(void **state) {
+    struct fixture *f = *state;
+    for (uint64_t i = 1; i <= 16; i++) {
+        assert_true(rec_core_span_begin(f->core, i, "action", 0, 0));
+    }
+    assert_false(rec_core_span_begin(f->core, 17, "action", 0, 0));
+    assert_int_equal(rec_core_totals(f->core).spans_unwatched, 1);
+    rec_core_span_end(f->core, 17, 1 * MS);
+    rec_core_span_end(f->core, 3, 1 * MS);
+    char name[200];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    assert_true(rec_core_span_begin(f->core, 18, name, 1, 1 * MS));
+    run_until(f, 1 * MS, 3 * MS);
+    const struct rec_dump *d = rec_core_open(f->core);
+    assert_non_null(d);
+    assert_int_equal(strlen(d->stall.action), REC_NAME_MAX - 1);
+}
+
 static void a_late_wake_up_is_a_gap_unless_the_monitor_was_at_work(void **state) {
     struct fixture *f = *state;
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
@@ -490,6 +573,10 @@ int main(void) {
         T(dumps_wait_for_an_idle_loop_and_processor),
         T(without_memory_a_dump_is_lost_and_said_so),
         T(a_dump_without_memory_leaves_its_time_to_the_one_before),
+        T(only_ping_and_cpu_wake_an_idle_loop),
+        T(a_task_that_cannot_be_posted_is_tried_again),
+        T(a_launch_may_have_begun_before_the_recorder),
+        T(more_actions_than_there_is_room_for_are_counted),
         T(a_late_wake_up_is_a_gap_unless_the_monitor_was_at_work),
         T(a_long_wait_may_be_late_in_proportion),
         T(nothing_happens_after_finish),

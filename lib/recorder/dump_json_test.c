@@ -234,6 +234,26 @@ static void what_is_not_known_is_left_out(void **state) {
     json_decref(root);
 }
 
+static void what_only_some_kinds_of_stall_have_is_told(void **state) {
+    (void)state;
+    struct rec_dump d = full_dump();
+    write_dump(&d, &about);
+    assert_null(strstr(text.bytes, "\"action\""));
+    assert_null(strstr(text.bytes, "\"prewarmed\""));
+    assert_null(strstr(text.bytes, "\"top_thread\""));
+    memcpy(d.stall.action, "pay", 4);
+    d.stall.prewarmed = true;
+    d.stall.top_thread = 4712;
+    memcpy(d.stall.top_thread_name, "decoder", 8);
+    write_dump(&d, &about);
+    assert_non_null(strstr(text.bytes, "\"action\":\"pay\",\"prewarmed\":true,"));
+    assert_non_null(strstr(text.bytes, "\"top_thread\":{\"id\":4712,\"name\":\"decoder\"}"));
+    struct dump model;
+    struct err e = {0};
+    assert_int_equal(dump_parse(&model, text.bytes, text.len, &e), ST_OK);
+    dump_release(&model);
+}
+
 static void any_bytes_become_valid_text(void **state) {
     (void)state;
     static const struct {
@@ -307,6 +327,7 @@ int main(void) {
         cmocka_unit_test(a_dump_is_the_line_that_the_format_says),
         cmocka_unit_test(lib_dump_reads_what_was_written),
         cmocka_unit_test(what_is_not_known_is_left_out),
+        cmocka_unit_test(what_only_some_kinds_of_stall_have_is_told),
         cmocka_unit_test(any_bytes_become_valid_text),
         cmocka_unit_test(a_long_text_is_passed_on_in_pieces),
         cmocka_unit_test(a_failed_write_is_told_and_nothing_follows_it),

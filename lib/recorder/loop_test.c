@@ -245,6 +245,28 @@ static void activity_goes_into_the_dump(void **state) {
     assert_int_equal(rec_core_open(f->core)->stall.activity, STALLREC_ACTIVITY_BEFORE_TIMERS);
 }
 
+static void a_notification_restarts_the_clock_if_the_preset_says_so(void **state) {
+    struct fixture *f = *state;
+    stallrec_config_arms(&f->config);
+    f->config.check = STALLREC_CHECK_STALL;
+    start(f);
+    stallrec_loop_wake(&f->loop);
+    look(f, 1000 * MS);
+    stopped_clock = 2500 * MS;
+    stallrec_loop_activity(&f->loop, STALLREC_ACTIVITY_BEFORE_SOURCES);
+    for (uint64_t t = 2500; t < 4500; t += 50) {
+        look(f, t * MS);
+        assert_false(rec_core_stalled(f->core));
+    }
+    look(f, 4500 * MS); /* the loop's last edge is not the clock's begin, and it is still busy */
+    assert_true(rec_core_stalled(f->core));
+    stopped_clock = 4600 * MS;
+    stallrec_loop_activity(&f->loop, STALLREC_ACTIVITY_BEFORE_SOURCES);
+    look(f, 4640 * MS);
+    assert_int_equal(f->ended, 1);
+    assert_int_equal(f->duration_ms, 2100);
+}
+
 /* --- two threads: no edge is missed
  * --------------------------------------------------------------- */
 
@@ -338,6 +360,7 @@ int main(void) {
         T(the_edge_that_begins_a_stall_does_not_end_it),
         T(a_message_ends_a_wait_now_or_later),
         T(activity_goes_into_the_dump),
+        T(a_notification_restarts_the_clock_if_the_preset_says_so),
         T(a_parked_monitor_sees_every_stall_and_its_exact_end),
         T(an_idle_loop_lets_the_monitor_sleep),
 #undef T

@@ -491,8 +491,9 @@ static bool stands_async(struct unwinder *u, const struct callers *c,
     if (end == UNWIND_LOST || end == UNWIND_REGISTER) {
         return false;
     }
-    if (end != UNWIND_OUTERMOST) {
-        a.callers.to = frames[n - 1].sp; /* the stack goes on beyond it */
+    if (end == UNWIND_FULL) {
+        a.callers.to =
+            frames[n - 1].sp; /* the stack goes on beyond it; a wrong guess leaves the copy */
     }
     return c->agreed ||
            (u->modules.find_async(u->modules.arg, c->function, account_async, &a) && a.all);

@@ -17,5 +17,6 @@ REC_CFLAGS_dump_json := -Os
 REC_CFLAGS_unwind_test += -Wno-alloca
 REC_CFLAGS_unwind_recover_test += -Wno-alloca
 REC_CFLAGS_capture_linux_test += -Wno-alloca -fno-builtin
+REC_CFLAGS_threads_linux_test += -fno-builtin
 REC_LIBS_capture_linux_test := -ldl
 REC_LIBS_platform_linux_test := -ldl

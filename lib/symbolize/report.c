@@ -10,6 +10,9 @@
 /* Columns of a frame line: its number, the function, the image. */
 enum { NAME_COLUMNS = 56, IMAGE_COLUMNS = 22 };
 
+/* Links of a chain of waits that are shown. */
+enum { WAITS_MAX = 32 };
+
 /* Text of a dump, made safe for a terminal: control characters and bytes that are not UTF-8 become
  * '?'. Returns its width, a column for each code point. */
 static size_t put_text(struct sink *out, const char *text) {
@@ -198,10 +201,14 @@ static void put_thread_title(const struct dump *d, const struct dump_thread *t, 
     }
     if (t->waits_for.kind) {
         put_part(out, ", waits for ", t->waits_for.kind);
-        sink_printf(out, " 0x%" PRIx64, t->waits_for.address);
+        if (t->waits_for.address > 0) {
+            sink_printf(out, " 0x%" PRIx64, t->waits_for.address);
+        }
         if (t->waits_for.owner >= 0) {
+            bool ending = strcmp(t->waits_for.kind, "thread") == 0;
             const struct dump_thread *owner = dump_thread_by_id(d, t->waits_for.owner);
-            sink_printf(out, " held by thread %" PRId64, t->waits_for.owner);
+            sink_str(out, ending ? "" : " held by thread");
+            sink_printf(out, " %" PRId64, t->waits_for.owner);
             put_part(out, " \"", owner ? owner->name : NULL);
             sink_str(out, owner && owner->name && *owner->name ? "\"" : "");
         }
@@ -217,29 +224,64 @@ static uint64_t samples_taken(const struct dump *d) {
     return n;
 }
 
-/* The waits as one chain, from the main thread: "main waits for a mutex of worker, which is
- * running". */
+static bool waits_for_another(const struct dump_thread *t) {
+    return t && t->waits_for.kind && t->waits_for.owner >= 0;
+}
+
+/* The one that the first waits for through `steps` others. */
+static const struct dump_thread *follow_waits(const struct dump *d, const struct dump_thread *t,
+                                              size_t steps) {
+    while (steps-- > 0 && waits_for_another(t)) {
+        t = dump_thread_by_id(d, t->waits_for.owner);
+    }
+    return t;
+}
+
+static bool in_chain(const struct dump *d, const struct dump_thread *first, size_t steps,
+                     const struct dump_thread *t) {
+    for (size_t i = 0; t && i <= steps; i++) {
+        if (follow_waits(d, first, i) == t) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The app's own function that a stack is in, NULL if there is none with a name. */
+static const char *app_function(const struct dump *d, const struct dump_stack *s) {
+    for (size_t i = 0; s->locations && i < s->frame_count; i++) {
+        const struct dump_location *l = &d->locations[s->locations[i]];
+        if (l->image >= 0 && d->images[l->image].in_app && l->line_count > 0) {
+            return l->lines[l->line_count - 1].function;
+        }
+    }
+    return NULL;
+}
+
+/* The waits as one chain, from the main thread: "main → mutex of 771 worker, which is running in
+ * sync_cart". A chain that comes back to a thread in it is a deadlock. */
 static void put_wait_chain(const struct dump *d, const struct dump_thread *main_thread,
                            struct sink *out) {
     const struct dump_thread *t = main_thread;
-    size_t steps = 0;
-    if (!t || !t->waits_for.kind || t->waits_for.owner < 0) {
+    if (!waits_for_another(t)) {
         return;
     }
     sink_str(out, "\nWaits   main");
-    while (t && t->waits_for.kind && t->waits_for.owner >= 0 && steps++ < d->thread_count) {
+    for (size_t steps = 0; waits_for_another(t) && steps < WAITS_MAX; steps++) {
         const struct dump_thread *owner = dump_thread_by_id(d, t->waits_for.owner);
+        bool ending = strcmp(t->waits_for.kind, "thread") == 0;
         sink_str(out, " → ");
-        put_text(out, t->waits_for.kind);
+        put_text(out, ending ? "the end" : t->waits_for.kind);
         sink_printf(out, " of %" PRId64, t->waits_for.owner);
-        put_part(out, " ", owner ? owner->name : NULL);
-        if (owner == main_thread) {
+        put_part(out, " ", owner == main_thread ? "main" : owner ? owner->name : NULL);
+        if (in_chain(d, main_thread, steps, owner)) {
             sink_str(out, ": deadlock\n");
             return;
         }
         t = owner;
     }
     put_part(out, ", which is ", t ? t->state : NULL);
+    put_part(out, " in ", t && t->state ? app_function(d, &t->stack) : NULL);
     sink_char(out, '\n');
 }
 

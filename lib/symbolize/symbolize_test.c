@@ -331,6 +331,61 @@ static void the_report_names_the_waits_and_hides_control_characters(void **state
     stop(&f);
 }
 
+/* Thread 1, the main one, 2 and 3, each with a wait or none. */
+#define WAITING(id, name, frames, wait)                                                            \
+    "{\"id\":" id ",\"name\":\"" name "\",\"state\":\"waiting\",\"frames\":[" frames "]" wait
+#define WAIT_FOR(kind, owner) ",\"waits_for\":{\"kind\":\"" kind "\",\"owner\":" owner "}"
+#define WAITS(one, two, three)                                                                     \
+    DUMP("arm64", "4294971392",                                                                    \
+         ",\"state\":\"waiting\"" one "}," WAITING("2", "two", "4294971500", two) "}," WAITING(    \
+             "3", "three", "8589934600,4294971500", three))
+
+static void the_report_follows_waits_to_their_end_or_round(void **state) {
+    static const struct {
+        const char *dump, *line;
+    } cases[] = {
+        {WAITS(WAIT_FOR("mutex", "2"), "", ""), "main → mutex of 2 two, which is waiting in "},
+        {WAITS(WAIT_FOR("rwlock", "2"), WAIT_FOR("thread", "3"), ""),
+         "main → rwlock of 2 two → the end of 3 three, which is waiting in "},
+        {WAITS(WAIT_FOR("mutex", "3"), "", WAIT_FOR("mutex", "1")),
+         "main → mutex of 3 three → mutex of 1 main: deadlock\n"},
+        {WAITS(WAIT_FOR("mutex", "2"), WAIT_FOR("mutex", "3"), WAIT_FOR("thread", "2")),
+         "main → mutex of 2 two → mutex of 3 three → the end of 2 two: deadlock\n"},
+        {WAITS(WAIT_FOR("mutex", "1"), "", ""), "main → mutex of 1 main: deadlock\n"},
+        {WAITS(WAIT_FOR("mutex", "9"), "", ""), "main → mutex of 9\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f;
+        struct strbuf text = {0};
+        start(&f, cases[i].dump, true);
+        struct sink sink = sink_to_strbuf(&text);
+        symbolize_report(&f.d, &sink);
+        assert_int_equal(sink_close(&sink, NULL), ST_OK);
+        const char *line = strstr(text.data, "\nWaits   ");
+        assert_non_null(line);
+        line += strlen("\nWaits   ");
+        char got[200];
+        snprintf(got, sizeof got, "%.*s", (int)strlen(cases[i].line), line);
+        assert_string_equal(got, cases[i].line);
+        strbuf_release(&text);
+        stop(&f);
+    }
+}
+
+static void the_report_says_that_a_thread_is_joined(void **state) {
+    (void)state;
+    struct fixture f;
+    struct strbuf text = {0};
+    start(&f, WAITS(WAIT_FOR("thread", "2"), "", ""), true);
+    struct sink sink = sink_to_strbuf(&text);
+    symbolize_report(&f.d, &sink);
+    assert_int_equal(sink_close(&sink, NULL), ST_OK);
+    assert_non_null(strstr(text.data, "Main thread 1, waiting, waits for thread 2 \"two\"\n"));
+    strbuf_release(&text);
+    stop(&f);
+}
+
 static void symbolize_once(void *ctx, bool refused) {
     static const char json[] = DUMP("arm64", "4294971392,4294971500,8589934600,42", NAMES);
     struct dump d;
@@ -379,6 +434,8 @@ int main(void) {
         cmocka_unit_test(locations_are_sorted_by_image_and_offset),
         cmocka_unit_test(what_stands_for_no_name_is_none),
         cmocka_unit_test(the_report_names_the_waits_and_hides_control_characters),
+        cmocka_unit_test(the_report_follows_waits_to_their_end_or_round),
+        cmocka_unit_test(the_report_says_that_a_thread_is_joined),
         cmocka_unit_test(running_out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests_name("symbolize", tests, NULL, NULL);

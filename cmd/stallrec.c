@@ -24,6 +24,9 @@
 /* As env(1): our own failure, a program that cannot be run, one that is not there. */
 enum { EXIT_OWN = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
 
+/* What the environment carries: 18 digits. */
+#define MAX_KEEP_BYTES UINT64_C(999999999999999999)
+
 enum { HEAD_SIZE = 64 * 1024, SCRIPT_DEPTH = 4, TRACE_MAX = 64 * 1024 * 1024 };
 
 enum {
@@ -31,6 +34,10 @@ enum {
     OPT_THRESHOLD,
     OPT_PRESET,
     OPT_LOOP_AT,
+    OPT_CONTEXT,
+    OPT_KEEP_DAYS,
+    OPT_KEEP_BYTES,
+    OPT_KEEP_FILES,
     OPT_FOLLOW,
     OPT_QUIET,
     OPT_REPLAY,
@@ -46,6 +53,10 @@ static const struct cli_option options[] = {
     {OPT_LOOP_AT, 0, "loop-at", "LIB|SYMBOL",
      "the event loop waits there: a library, a function, or the LIB+0xOFFSET\n"
      "that a dump's loop_at names; repeatable; by default it is found"},
+    {OPT_CONTEXT, 0, "context", "KEY=VALUE", "say this in each dump's context; repeatable"},
+    {OPT_KEEP_DAYS, 0, "keep-days", "N", "remove dumps of DIR that are older"},
+    {OPT_KEEP_BYTES, 0, "keep-bytes", "N", "keep at most so many bytes of dumps in DIR"},
+    {OPT_KEEP_FILES, 0, "keep-files", "N", "keep at most so many dumps in DIR"},
     {OPT_FOLLOW, 0, "follow", NULL, "record the programs that the program runs, too"},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary at the end"},
     {OPT_REPLAY, 0, "replay", "TRACE",
@@ -57,8 +68,9 @@ static const struct cli_option options[] = {
 
 static const struct cli_tool tool = {
     .name = "stallrec",
-    .synopsis = "[-o DIR] [--preset=NAME] [--threshold=MS] [--loop-at=LIB|SYMBOL]... [--follow]\n"
-                " [-q] [--] PROGRAM [ARG]...\n"
+    .synopsis = "[-o DIR] [--preset=NAME] [--threshold=MS] [--loop-at=LIB|SYMBOL]...\n"
+                " [--context=KEY=VALUE]... [--keep-days=N] [--keep-bytes=N] [--keep-files=N]\n"
+                " [--follow] [-q] [--] PROGRAM [ARG]...\n"
                 "[--preset=NAME] --replay=TRACE\n"
                 "--list-presets | --list-detectors",
     .summary = "Runs PROGRAM and records why its main thread stalls.",
@@ -77,6 +89,9 @@ struct run {
     uint32_t threshold_ms; /* 0: the preset's */
     const char *trace;     /* to replay; NULL: none */
     struct strbuf loop_at;
+    struct strbuf context; /* KEY=VALUE, one a line */
+    unsigned context_count;
+    uint64_t keep_days, keep_bytes, keep_files; /* 0 = no limit */
     bool follow, quiet;
     char **argv; /* of the program, borrowed */
     char *program;
@@ -270,8 +285,15 @@ static bool set_environment(const struct run *run) {
     if (ok && run->preset) {
         ok = setenv(PRELOAD_ENV_PRESET, run->preset, 1) == 0;
     }
+    ok = ok && set_number(PRELOAD_ENV_KEEP_DAYS, run->keep_days) &&
+         set_number(PRELOAD_ENV_KEEP_BYTES, run->keep_bytes) &&
+         set_number(PRELOAD_ENV_KEEP_FILES, run->keep_files);
     unsetenv(PRELOAD_ENV_LOOP_AT);
+    unsetenv(PRELOAD_ENV_CONTEXT);
     unsetenv(PRELOAD_ENV_FOLLOW);
+    if (ok && run->context.len > 0) {
+        ok = setenv(PRELOAD_ENV_CONTEXT, strbuf_cstr(&run->context), 1) == 0;
+    }
     if (ok && run->loop_at.len > 0) {
         ok = setenv(PRELOAD_ENV_LOOP_AT, strbuf_cstr(&run->loop_at), 1) == 0;
     }
@@ -485,6 +507,27 @@ static int only(int status) {
 /* --- options ------------------------------------------------------------------------------------
  */
 
+/* Takes one KEY=VALUE; false after a printed message. */
+static bool add_context(struct run *run, const char *pair) {
+    size_t key = strcspn(pair, "="), size = strlen(pair);
+    bool ok = key > 0 && key < STALLREC_CONTEXT_KEY && key + 1 < size && !strchr(pair, '\n') &&
+              size - key <= STALLREC_CONTEXT_VALUE;
+    if (!ok) {
+        cli_usage_error(&tool, "--context: '%s' is not KEY=VALUE of at most %d and %d bytes", pair,
+                        STALLREC_CONTEXT_KEY - 1, STALLREC_CONTEXT_VALUE - 1);
+        return false;
+    }
+    if (++run->context_count > STALLREC_CONTEXT_SLOTS) {
+        cli_usage_error(&tool, "--context: more than %d", STALLREC_CONTEXT_SLOTS);
+        return false;
+    }
+    if (run->context.len > 0) {
+        strbuf_addc(&run->context, '\n');
+    }
+    strbuf_addstr(&run->context, pair);
+    return true;
+}
+
 /* CLI_OK, or the status to end with after a printed message. */
 static int read_options(struct cli_parser *p, struct run *run) {
     for (int id; (id = cli_next(p)) != CLI_END;) {
@@ -517,6 +560,26 @@ static int read_options(struct cli_parser *p, struct run *run) {
                 strbuf_addc(&run->loop_at, '\n');
             }
             strbuf_addstr(&run->loop_at, p->value);
+            break;
+        case OPT_CONTEXT:
+            if (!add_context(run, p->value)) {
+                return EXIT_OWN;
+            }
+            break;
+        case OPT_KEEP_DAYS:
+            if (!cli_number(&tool, "--keep-days", p->value, 1, 36500, &run->keep_days)) {
+                return EXIT_OWN;
+            }
+            break;
+        case OPT_KEEP_BYTES:
+            if (!cli_number(&tool, "--keep-bytes", p->value, 1, MAX_KEEP_BYTES, &run->keep_bytes)) {
+                return EXIT_OWN;
+            }
+            break;
+        case OPT_KEEP_FILES:
+            if (!cli_number(&tool, "--keep-files", p->value, 1, 999999999, &run->keep_files)) {
+                return EXIT_OWN;
+            }
             break;
         case OPT_FOLLOW:
             run->follow = true;
@@ -593,6 +656,7 @@ int main(int argc, char **argv) {
         status = 0;
     }
     strbuf_release(&run.loop_at);
+    strbuf_release(&run.context);
     free(run.program);
     free(run.library);
     free(run.directory_path);

@@ -86,6 +86,8 @@ struct rec_cpu {
     uint64_t process_ns, main_ns, monitor_ns;
 };
 
+struct rec_context;
+
 struct rec_capture {
     void *ctx;
 
@@ -115,6 +117,8 @@ struct rec_capture {
     int64_t (*wall_ms)(void *ctx);
     /* Random bytes for ids. */
     void (*random)(void *ctx, uint8_t *out, size_t len);
+    /* What the app says about itself, copied into each dump (context.h). NULL = nothing. */
+    const struct rec_context *context;
 };
 
 #endif

@@ -4,12 +4,19 @@
 #include "core.h"
 #include "stallrec.h"
 
+enum { KNOWN_FLAGS = STALLREC_PLAIN_JSON | STALLREC_WHITELISTED };
+
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
 static bool in_range(uint32_t value, uint32_t low, uint32_t high) {
     return value >= low && value <= high;
+}
+
+static bool policy_ok(const struct stallrec_config *c) {
+    return c->user_share_ppm <= 1000000 && c->epoch <= STALLREC_EPOCH_RELEASE &&
+           c->keep_days <= 36500 && c->reserved_ == 0;
 }
 
 static bool ranges_ok(const struct stallrec_config *c) {
@@ -19,8 +26,8 @@ static bool ranges_ok(const struct stallrec_config *c) {
            in_range(c->ring, 1, 256) && in_range(c->max_frames, 8, 1024) &&
            in_range(c->max_threads, 1, 256) && c->backoff <= STALLREC_BACKOFF_NONE &&
            in_range(c->backoff_cap, 1, 1000) && c->check <= STALLREC_CHECK_PERIODIC &&
-           c->write_deadline_ms <= hour && (c->flags & ~(uint32_t)STALLREC_PLAIN_JSON) == 0 &&
-           c->signal_number >= 0;
+           c->write_deadline_ms <= hour && (c->flags & ~(uint32_t)KNOWN_FLAGS) == 0 &&
+           c->signal_number >= 0 && policy_ok(c);
 }
 
 /* A detector's values count only if it is on: an older caller has none. */
@@ -86,6 +93,12 @@ const char *stallrec_error_text(enum stallrec_error error) {
         return "stacks cannot be captured on this system";
     case STALLREC_ERR_WRITE:
         return "a dump could not be written";
+    case STALLREC_ERR_NOT_SAMPLED:
+        return "this user is not in the share that is recorded";
+    case STALLREC_ERR_CONTEXT:
+        return "a context key is not allowed, or there are too many";
+    case STALLREC_ERR_NOTHING:
+        return "there is nothing to send";
     }
     return "unknown error";
 }

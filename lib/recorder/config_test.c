@@ -83,7 +83,11 @@ static void values_are_accepted_up_to_their_limits(void **state) {
         {offsetof(struct stallrec_config, backoff_cap), 1, 1000},
         {offsetof(struct stallrec_config, check), 0, 1},
         {offsetof(struct stallrec_config, write_deadline_ms), 0, 3600000},
-        {offsetof(struct stallrec_config, flags), 0, 1},
+        {offsetof(struct stallrec_config, flags), 0, 3},
+        {offsetof(struct stallrec_config, user_share_ppm), 0, 1000000},
+        {offsetof(struct stallrec_config, epoch), 0, 1},
+        {offsetof(struct stallrec_config, keep_days), 0, 36500},
+        {offsetof(struct stallrec_config, reserved_), 0, 0},
         {offsetof(struct stallrec_config, signal_number), 0, INT32_MAX},
     };
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "rec_text.h"
+#include "redact.h"
+#include "session.h"
 #include "stallrec.h"
 
 /* Collects small pieces, so that the compressor behind is not called for every comma. */
@@ -90,9 +92,7 @@ static void escape(struct json *j, unsigned char c) {
     }
 }
 
-static void string(struct json *j, const char *text) {
-    separate(j);
-    raw(j, "\"", 1);
+static void characters(struct json *j, const char *text) {
     const unsigned char *s = (const unsigned char *)text;
     while (*s != '\0') {
         size_t len = sequence(s);
@@ -106,6 +106,12 @@ static void string(struct json *j, const char *text) {
             s += len;
         }
     }
+}
+
+static void string(struct json *j, const char *text) {
+    separate(j);
+    raw(j, "\"", 1);
+    characters(j, text);
     raw(j, "\"", 1);
 }
 
@@ -174,12 +180,7 @@ static void member_bool(struct json *j, const char *name, bool value) {
 /* --- the dump's parts
  * ----------------------------------------------------------------------------- */
 
-static void head(struct json *j, const struct rec_dump *dump, const struct rec_about *about) {
-    char id[REC_UUID_TEXT], time[REC_TIME_TEXT];
-    member_string(j, "format", "stall-dump/1");
-    member_string(j, "id", rec_uuid_text(dump->id, id));
-    member_string(j, "time", rec_time_text(dump->wall_ms, time));
-
+static void who(struct json *j, const struct rec_about *about) {
     object(j, "app");
     member_string(j, "id", about->app_id);
     member_string(j, "version", about->app_version);
@@ -197,9 +198,41 @@ static void head(struct json *j, const struct rec_dump *dump, const struct rec_a
     end(j, '}');
 
     member_string(j, "user", about->user);
+}
+
+/* seq_today 0: of a session, which is none of the day's dumps. */
+static void policy(struct json *j, const struct rec_about *about, uint32_t seq_today) {
     object(j, "policy");
     member_string(j, "preset", about->preset);
+    if (about->user_share_ppm != 0) {
+        member_number(j, "user_share_ppm", about->user_share_ppm);
+    }
+    if (about->policy_known) {
+        member_bool(j, "whitelisted", about->whitelisted);
+    }
+    if (seq_today != 0) {
+        member_number(j, "seq_today", seq_today);
+    }
     end(j, '}');
+}
+
+static void context(struct json *j, const struct rec_context_copy *context) {
+    if (context->count == 0) {
+        return;
+    }
+    object(j, "context");
+    for (uint32_t i = 0; i < context->count; i++) {
+        member_string(j, context->pairs[i].key, context->pairs[i].value);
+    }
+    end(j, '}');
+}
+
+static void head(struct json *j, const char *format, const uint8_t id[REC_UUID_SIZE],
+                 int64_t wall_ms) {
+    char id_text[REC_UUID_TEXT], time[REC_TIME_TEXT];
+    member_string(j, "format", format);
+    member_string(j, "id", rec_uuid_text(id, id_text));
+    member_string(j, "time", rec_time_text(wall_ms, time));
 }
 
 static const char *activity_text(uint32_t activity) {
@@ -214,7 +247,14 @@ static const char *activity_text(uint32_t activity) {
     return activity < sizeof texts / sizeof *texts ? texts[activity] : NULL;
 }
 
-static void stall(struct json *j, const struct rec_stall *stall, const char *loop_at) {
+static const char *app_text(enum rec_app app) {
+    return app == REC_APP_FOREGROUND   ? "foreground"
+           : app == REC_APP_BACKGROUND ? "background"
+                                       : NULL;
+}
+
+static void stall(struct json *j, const struct rec_dump *dump, const char *loop_at) {
+    const struct rec_stall *stall = &dump->stall;
     char id[REC_UUID_TEXT];
     object(j, "stall");
     member_string(j, "id", rec_uuid_text(stall->id, id));
@@ -244,6 +284,7 @@ static void stall(struct json *j, const struct rec_stall *stall, const char *loo
         end(j, '}');
     }
     member_number(j, "suppressed", stall->suppressed);
+    member_string(j, "app_state", app_text(dump->context.app));
     end(j, '}');
 }
 
@@ -271,6 +312,19 @@ static void image_id(struct json *j, const struct rec_image *image) {
     }
 }
 
+static void path(struct json *j, const char *name, const char *text, const char *home) {
+    const char *rest = rec_redact_rest(text, home);
+    key(j, name);
+    if (rest == NULL) {
+        string(j, text);
+        return;
+    }
+    raw(j, "\"~", 2);
+    characters(j, rest);
+    raw(j, "\"", 1);
+    j->comma = true;
+}
+
 static void images(struct json *j, const struct rec_dump *dump, const struct rec_about *about) {
     array(j, "images");
     for (uint32_t i = 0; i < dump->image_count; i++) {
@@ -279,7 +333,7 @@ static void images(struct json *j, const struct rec_dump *dump, const struct rec
         image_id(j, image);
         if (image->path != NULL) {
             member_string(j, "name", base_name(image->path));
-            member_string(j, "path", image->path);
+            path(j, "path", image->path, about->home);
         }
         member_string(j, "arch", image->arch != NULL ? image->arch : about->arch);
         member_number(j, "load", image->load);
@@ -391,12 +445,52 @@ void rec_dump_json(struct rec_out *out, const struct rec_dump *dump,
                    const struct rec_about *about) {
     struct json j = {.out = out};
     begin(&j, '{');
-    head(&j, dump, about);
-    stall(&j, &dump->stall, about->loop_at);
+    head(&j, "stall-dump/1", dump->id, dump->wall_ms);
+    who(&j, about);
+    context(&j, &dump->context);
+    policy(&j, about, about->seq_today);
+    stall(&j, dump, about->loop_at);
     images(&j, dump, about);
     threads(&j, dump);
     samples(&j, dump);
     meter(&j, &dump->meter);
+    end(&j, '}');
+    raw(&j, "\n", 1);
+    flush(&j);
+}
+
+/* --- a session
+ * ------------------------------------------------------------------------------------ */
+
+static void tier(struct json *j, const char *name, const struct rec_tier *at) {
+    object(j, name);
+    member_number(j, "stalls", at->stalls);
+    member_number(j, "stalled_ms", at->stalled_ms);
+    end(j, '}');
+}
+
+void rec_session_json(struct rec_out *out, const struct rec_session *session,
+                      const struct rec_about *about) {
+    struct json j = {.out = out};
+    begin(&j, '{');
+    head(&j, "stall-session/1", session->id, session->start_ms);
+    who(&j, about);
+    policy(&j, about, 0);
+    member_number(&j, "length_ms", session->length_ms);
+    member_number(&j, "foreground_ms", session->foreground_ms);
+    member_number(&j, "launches", session->launches);
+    member_bool(&j, "ended", session->ended);
+    object(&j, "tiers");
+    tier(&j, "hang", &session->hang);
+    tier(&j, "severe", &session->severe);
+    tier(&j, "fatal", &session->fatal);
+    end(&j, '}');
+    object(&j, "dumps");
+    member_number(&j, "written", session->written);
+    member_number(&j, "suppressed", session->suppressed);
+    member_number(&j, "over_quota", session->over_quota);
+    member_number(&j, "lost", session->lost);
+    end(&j, '}');
     end(&j, '}');
     raw(&j, "\n", 1);
     flush(&j);

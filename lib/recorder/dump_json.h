@@ -15,6 +15,12 @@ struct rec_about {
     const char *model, *os, *os_build, *arch;
     uint32_t cpus;       /* 0 = not known */
     const char *loop_at; /* the place taken for the program's event loop; NULL = it tells itself */
+    const char *home;    /* written as "~" in paths of images; NULL = none */
+    uint32_t user_share_ppm; /* 0 = not known */
+    uint32_t seq_today;      /* of this dump: 1 …; 0 = not counted */
+    bool policy_known;       /* whitelisted means something */
+    bool whitelisted;
+    bool over_quota; /* this dump is not sent: its file says so in its name */
 };
 
 /* Writes the dump and a newline. Failure is in out->failed. */

@@ -8,19 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dumpname.h"
 #include "rec_gzip.h"
 #include "rec_text.h"
-
-/* "/stall-20261121T100000.123Z-01234567-4294967295.json.gz", and more digits than a seq can have.
- */
-enum { NAME_MAX_LEN = 96 };
 
 struct rec_dumpfile {
     size_t directory_len;
     bool plain;
     int fd;
-    char path[REC_PATH_MAX + NAME_MAX_LEN];
-    char temporary[REC_PATH_MAX + NAME_MAX_LEN];
+    char path[REC_PATH_MAX + REC_FILE_NAME + 1];
+    char temporary[REC_PATH_MAX + REC_FILE_NAME + 1];
     alignas(max_align_t) unsigned char gzip[];
 };
 
@@ -31,48 +28,16 @@ size_t rec_dumpfile_size(void) {
 /* --- names
  * ---------------------------------------------------------------------------------------- */
 
-static char *append(char *at, const char *text) {
-    size_t len = strlen(text);
-    memcpy(at, text, len + 1);
-    return at + len;
-}
-
-static char *append_number(char *at, uint32_t value) {
-    char text[11] = "";
-    size_t i = sizeof text - 1;
-    do {
-        text[--i] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value != 0);
-    return append(at, text + i);
-}
-
-/* Sorts by time, needs no character that a shell or another file system minds. */
-static void name_files(struct rec_dumpfile *file, const struct rec_dump *dump) {
-    char time[REC_TIME_TEXT], id[REC_UUID_TEXT], stamp[REC_TIME_TEXT];
-    rec_time_text(dump->wall_ms, time);
-    size_t len = 0;
-    for (const char *t = time; *t != '\0'; t++) {
-        if (*t != '-' && *t != ':') {
-            stamp[len++] = *t;
-        }
-    }
-    stamp[len] = '\0';
-    rec_uuid_text(dump->id, id);
-    id[8] = '\0';
-
-    char *at = append(file->path + file->directory_len, "/stall-");
-    at = append(at, stamp);
-    at = append(at, "-");
-    at = append(at, id);
-    at = append(at, "-");
-    at = append_number(at, dump->stall.seq);
-    append(at, file->plain ? ".json" : ".json.gz");
+static void name_files(struct rec_dumpfile *file, const struct rec_dump *dump, bool local) {
+    char *at = file->path + file->directory_len;
+    *at++ = '/';
+    rec_dump_name(at, dump, local, !file->plain);
 
     /* Hidden, and not *.json: nothing that collects dumps takes it for one. */
-    at = append(file->temporary + file->directory_len, "/.stall-");
-    at = append(at, id);
-    append(at, ".part");
+    at = file->temporary + file->directory_len;
+    memcpy(at, "/.stall-", 8);
+    rec_hex_text(dump->id, 4, at + 8);
+    memcpy(at + 16, ".part", 6);
 }
 
 /* --- start
@@ -173,9 +138,15 @@ static bool encode(struct rec_dumpfile *file, const struct rec_dump *dump,
     return rec_gzip_close(gzip);
 }
 
+const char *rec_dumpfile_directory(const struct rec_dumpfile *file, char path[REC_PATH_MAX]) {
+    memcpy(path, file->path, file->directory_len);
+    path[file->directory_len] = '\0';
+    return path;
+}
+
 enum stallrec_error rec_dumpfile_write(struct rec_dumpfile *file, const struct rec_dump *dump,
                                        const struct rec_about *about, const char **path) {
-    name_files(file, dump);
+    name_files(file, dump, about->over_quota);
     if (path != NULL) {
         *path = file->path;
     }
@@ -183,6 +154,9 @@ enum stallrec_error rec_dumpfile_write(struct rec_dumpfile *file, const struct r
     if (file->fd < 0) {
         return STALLREC_ERR_WRITE;
     }
+    /* Whoever tidies up knows by the lock that it is not junk. It ends with the process. */
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    fcntl(file->fd, F_SETLK, &lock);
     bool ok = encode(file, dump, about);
     int why = errno;
     if (close(file->fd) != 0 && ok) {

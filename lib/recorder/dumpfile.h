@@ -22,7 +22,10 @@ size_t rec_dumpfile_size(void);
 enum stallrec_error rec_dumpfile_init(struct rec_dumpfile **out, void *memory,
                                       const char *directory, uint32_t flags);
 
-/* Writes one dump to DIRECTORY/stall-<UTC time>-<first 8 digits of the dump's id>-<seq>.json[.gz].
+/* The folder's absolute path. Returns path. */
+const char *rec_dumpfile_directory(const struct rec_dumpfile *file, char path[REC_PATH_MAX]);
+
+/* Writes one dump into the folder, under the name that dumpname.h gives it.
  * *path (may be NULL) is that name, borrowed until the next write, also on failure. Opens, writes
  * and renames; allocates nothing. STALLREC_ERR_WRITE: see errno; nothing is left behind. */
 enum stallrec_error rec_dumpfile_write(struct rec_dumpfile *file, const struct rec_dump *dump,

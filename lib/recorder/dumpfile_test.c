@@ -184,7 +184,7 @@ static void a_dump_is_a_file_named_by_time_id_and_seq(void **state) {
     const char *path;
     assert_int_equal(rec_dumpfile_init(&f->file, f->memory, f->folder, 0), STALLREC_OK);
     assert_int_equal(rec_dumpfile_write(f->file, &f->dump, &f->about, &path), STALLREC_OK);
-    snprintf(expected, sizeof expected, "%s/stall-20261121T100000.123Z-abcdef01-3.json.gz",
+    snprintf(expected, sizeof expected, "%s/stall-20261121T100000.123Z-abcdef01-3-00000000.json.gz",
              f->folder);
     assert_string_equal(path, expected);
     size_t len = read_gzip(path, text, sizeof text);
@@ -200,7 +200,7 @@ static void plain_json_is_written_on_request(void **state) {
     assert_int_equal(rec_dumpfile_init(&f->file, f->memory, f->folder, STALLREC_PLAIN_JSON),
                      STALLREC_OK);
     assert_int_equal(rec_dumpfile_write(f->file, &f->dump, &f->about, &path), STALLREC_OK);
-    assert_string_equal(path + strlen(path) - 7, "-3.json");
+    assert_string_equal(path + strlen(path) - 16, "-3-00000000.json");
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     assert_int_equal(fgetc(file), '{');

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -16,6 +17,7 @@
 #include "device_linux.h"
 #include "dumpfile.h"
 #include "loop.h"
+#include "policy.h"
 
 enum {
     STACK_SIZE = 512 * 1024, /* callbacks run on it */
@@ -34,12 +36,16 @@ struct stallrec {
     struct rec_core *core;
     struct rec_dumpfile *file;
     struct rec_loop_poll poll;
+    struct rec_context context;
+    pthread_mutex_t context_lock; /* of the app's threads; the monitor reads without */
+    struct rec_policy policy;
     pthread_t thread;
     atomic_bool stopping;
     _Atomic(const char *) loop_at;
     uint64_t busy_ns, busy_at; /* process CPU time, and when that was */
     int32_t cpu_permille;
     uint64_t written;
+    bool untidy; /* written since the last look at the limits */
 };
 
 /* Hooks hold on to the loop after stallrec_stop, and there is one recorder per process. */
@@ -84,18 +90,27 @@ static void measure_cpu(struct stallrec *rec, uint64_t now) {
     rec->busy_at = now;
 }
 
+static int64_t wall_ms(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
 static void write_dump(struct stallrec *rec, const struct rec_dump *dump) {
-    const struct stallrec_callbacks *cb = &rec->config.callbacks;
     const char *path = NULL;
     rec->about.loop_at = atomic_load(&rec->loop_at);
+    rec_policy_count(&rec->policy, &rec->about, wall_ms());
     enum stallrec_error st = rec_dumpfile_write(rec->file, dump, &rec->about, &path);
-    if (st == STALLREC_OK) {
-        rec->written++;
-        if (cb->dump_written) {
-            cb->dump_written(rec->config.user_data, path);
-        }
-    } else if (cb->dump_lost) {
-        cb->dump_lost(rec->config.user_data, path, st);
+    rec->written += st == STALLREC_OK;
+    rec_policy_wrote(&rec->policy, dump, &rec->about, path, st);
+}
+
+/* Keeps the folder within its limits. It allocates, and the watched thread may hold the allocator's
+ * lock: not before that is idle again. */
+static void tidy(struct stallrec *rec) {
+    if (rec->untidy && rec_core_busy_since(rec->core) == 0) {
+        rec_policy_tidy(&rec->policy, wall_ms());
+        rec->untidy = false;
     }
 }
 
@@ -108,9 +123,11 @@ static uint64_t write_closed(struct stallrec *rec, uint64_t now) {
     measure_cpu(rec, now);
     while (dump && rec_core_write_due(rec->core, now, rec->cpu_permille)) {
         write_dump(rec, dump);
+        rec->untidy = true;
         rec_core_release(rec->core, dump);
         dump = rec_core_closed(rec->core);
     }
+    tidy(rec);
     return dump ? now + WRITE_CHECK_MS * UINT64_C(1000000) : REC_NEVER;
 }
 
@@ -120,6 +137,7 @@ static void *monitor(void *arg) {
     /* A main thread at 100 % must not keep the monitor from looking at it. Needs a privilege or
      * RLIMIT_NICE; without it the scheduler still prefers a thread that sleeps most of the time. */
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+    rec_policy_tidy(&rec->policy, wall_ms());
     while (!atomic_load(&rec->stopping)) {
         rec_loop_poll(&rec->poll, rec->core);
         uint64_t next = rec_core_step(rec->core, stallrec_clock_ns());
@@ -132,6 +150,7 @@ static void *monitor(void *arg) {
         write_dump(rec, dump);
         rec_core_release(rec->core, dump);
     }
+    rec_policy_tidy(&rec->policy, wall_ms());
     return NULL;
 }
 
@@ -162,8 +181,9 @@ static void keep_string(const char **s, char **at) {
 
 /* Makes the config's strings our own. */
 static bool keep_strings(struct stallrec *rec) {
-    const char **all[] = {&rec->config.directory, &rec->config.app_id, &rec->config.app_version,
-                          &rec->config.app_build, &rec->config.user,   &rec->config.preset};
+    const char **all[] = {&rec->config.directory,    &rec->config.app_id, &rec->config.app_version,
+                          &rec->config.app_build,    &rec->config.user,   &rec->config.preset,
+                          &rec->config.context_keys, &rec->config.home};
     size_t size = 1;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         size += size_of(*all[i]);
@@ -188,6 +208,13 @@ static void describe(struct stallrec *rec) {
     device_linux_describe(&rec->device, &rec->about);
 }
 
+static void random_bytes(void *ctx, uint8_t *out, size_t len) {
+    (void)ctx;
+    if (getrandom(out, len, 0) != (ssize_t)len) {
+        memset(out, 0, len);
+    }
+}
+
 /* Everything but the thread. */
 static enum stallrec_error prepare(struct stallrec *rec) {
     if (!rec->config.directory) {
@@ -200,6 +227,12 @@ static enum stallrec_error prepare(struct stallrec *rec) {
     }
     enum stallrec_error st =
         rec_dumpfile_init(&rec->file, rec->file_memory, rec->config.directory, rec->config.flags);
+    char directory[REC_PATH_MAX];
+    if (st == STALLREC_OK) {
+        st = rec_policy_open(&rec->policy, &rec->config,
+                             rec_dumpfile_directory(rec->file, directory), wall_ms(), random_bytes,
+                             NULL);
+    }
     if (st == STALLREC_OK) {
         st = capture_linux_new(&rec->capture, rec->config.signal_number, rec->config.max_frames,
                                &main_loop);
@@ -213,7 +246,12 @@ static enum stallrec_error prepare(struct stallrec *rec) {
     rec->poll.loop = &main_loop;
     rec->cpu_permille = -1;
     rec->busy_at = stallrec_clock_ns();
-    rec->core = rec_core_init(rec->core_memory, &rec->config, &table, rec->busy_at);
+    rec_context_begin(&rec->context, rec->busy_at);
+    table.context = &rec->context;
+    struct stallrec_config config = rec->config;
+    rec_policy_begin(&rec->policy, &config, &rec->about, &rec->context, wall_ms(),
+                     stallrec_clock_ns);
+    rec->core = rec_core_init(rec->core_memory, &config, &table, rec->busy_at);
     return STALLREC_OK;
 }
 
@@ -234,6 +272,8 @@ static bool start_thread(struct stallrec *rec) {
 }
 
 static void free_all(struct stallrec *rec) {
+    rec_policy_close(&rec->policy);
+    pthread_mutex_destroy(&rec->context_lock);
     capture_linux_free(rec->capture);
     free(rec->core_memory);
     free(rec->file_memory);
@@ -258,6 +298,8 @@ enum stallrec_error stallrec_start(struct stallrec **out, const struct stallrec_
     }
     rec->config = full;
     rec->pid = getpid();
+    rec->policy.dir = -1;
+    pthread_mutex_init(&rec->context_lock, NULL);
     pthread_once(&once, watch_forks);
     st = prepare(rec);
     if (st == STALLREC_OK && !start_thread(rec)) {
@@ -286,6 +328,26 @@ void stallrec_stop(struct stallrec *rec) {
 struct stallrec_loop *stallrec_main_loop(struct stallrec *rec) {
     (void)rec;
     return &main_loop;
+}
+
+enum stallrec_error stallrec_context_set(struct stallrec *rec, const char *key, const char *value) {
+    if (!rec || rec->pid != getpid()) {
+        return STALLREC_OK; /* in a forked child a lock may be held for ever */
+    }
+    pthread_mutex_lock(&rec->context_lock);
+    enum stallrec_error st =
+        rec_context_set(&rec->context, key, value, rec->config.context_keys, rec->config.home);
+    pthread_mutex_unlock(&rec->context_lock);
+    return st;
+}
+
+void stallrec_foreground(struct stallrec *rec, int foreground) {
+    if (!rec || rec->pid != getpid()) {
+        return;
+    }
+    pthread_mutex_lock(&rec->context_lock);
+    rec_context_app(&rec->context, foreground != 0, stallrec_clock_ns());
+    pthread_mutex_unlock(&rec->context_lock);
 }
 
 void monitor_name_loop(struct stallrec *rec, const char *loop_at) {

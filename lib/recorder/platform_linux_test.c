@@ -244,15 +244,20 @@ static struct stallrec *start(uint32_t threshold_ms) {
     return rec;
 }
 
-static unsigned files(void) {
+/* Files whose names begin so. */
+static unsigned files_of(const char *begin) {
     unsigned n = 0;
     DIR *d = opendir(folder);
     assert_non_null(d);
     for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        n += e->d_name[0] != '.';
+        n += strncmp(e->d_name, begin, strlen(begin)) == 0;
     }
     closedir(d);
     return n;
+}
+
+static unsigned files(void) {
+    return files_of("stall-");
 }
 
 static int make_folder(void **state) {
@@ -265,9 +270,7 @@ static int remove_folder(void **state) {
     (void)state;
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        if (e->d_name[0] != '.') {
-            unlinkat(dirfd(d), e->d_name, 0);
-        }
+        unlinkat(dirfd(d), e->d_name, 0); /* fails for "." and ".." */
     }
     if (d) {
         closedir(d);
@@ -287,8 +290,75 @@ static void stall_is_written_once_the_loop_is_idle(void **state) {
     }
     assert_int_equal(files(), 1);
     assert_true(monitor_totals(rec).core.stalls == 1);
+    assert_int_equal(files_of("session-"), 0);
     stallrec_stop(rec);
     assert_int_equal(files(), 1);
+    assert_int_equal(files_of("session-"), 1);
+    assert_int_equal(files_of(".session-"), 0);
+}
+
+static void user_outside_the_share_is_not_watched(void **state) {
+    (void)state;
+    struct stallrec_config config;
+    struct stallrec *rec = NULL;
+    unsigned recorded = 0;
+    stallrec_config_init(&config, sizeof config);
+    config.directory = folder;
+    config.user_share_ppm = 1;
+    for (unsigned i = 0; i < 20; i++) {
+        char user[16];
+        snprintf(user, sizeof user, "user%u", i);
+        config.user = user;
+        enum stallrec_error st = stallrec_start(&rec, &config);
+        recorded += st == STALLREC_OK;
+        assert_true(st == STALLREC_OK || st == STALLREC_ERR_NOT_SAMPLED);
+        stallrec_stop(st == STALLREC_OK ? rec : NULL);
+    }
+    assert_true(recorded < 3);
+    stallrec_loop_wake(stallrec_main_loop(NULL)); /* its hooks do nothing */
+    stallrec_loop_sleep(stallrec_main_loop(NULL));
+    assert_int_equal(stallrec_context_set(NULL, "a", "b"), STALLREC_OK);
+    stallrec_foreground(NULL, 1);
+    assert_int_equal(files(), 0);
+}
+
+static void context_and_policy_are_in_the_dump(void **state) {
+    (void)state;
+    char path[400], text[16384];
+    struct stallrec_config config;
+    struct stallrec *rec = NULL;
+    stallrec_config_init(&config, sizeof config);
+    config.directory = folder;
+    config.threshold_ms = 50;
+    config.flags = STALLREC_PLAIN_JSON;
+    config.context_keys = "screen, net";
+    config.home = "/home/ann";
+    assert_int_equal(stallrec_start(&rec, &config), STALLREC_OK);
+    assert_int_equal(stallrec_context_set(rec, "screen", "/home/ann/x.c"), STALLREC_OK);
+    assert_int_equal(stallrec_context_set(rec, "token", "s3cret"), STALLREC_ERR_CONTEXT);
+    stallrec_foreground(rec, 0);
+    stallrec_loop_wake(stallrec_main_loop(rec));
+    usleep(120000);
+    stallrec_context_set(rec, "screen", "too late"); /* the dump was captured before */
+    stallrec_stop(rec);
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    *path = '\0';
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        if (strncmp(e->d_name, "stall-", 6) == 0) {
+            snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        }
+    }
+    closedir(d);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    assert_non_null(strstr(text, "\"context\":{\"screen\":\"~/x.c\"},\"policy\":{"
+                                 "\"preset\":\"default\",\"user_share_ppm\":1000000,"
+                                 "\"whitelisted\":false,\"seq_today\":1}"));
+    assert_non_null(strstr(text, "\"app_state\":\"background\""));
+    assert_null(strstr(text, "s3cret"));
 }
 
 static void stop_writes_the_stall_that_still_goes_on(void **state) {
@@ -420,6 +490,8 @@ int main(void) {
         cmocka_unit_test(os_release_values_lose_their_quotes),
         cmocka_unit_test(device_is_described),
         MONITOR_TEST(stall_is_written_once_the_loop_is_idle),
+        MONITOR_TEST(user_outside_the_share_is_not_watched),
+        MONITOR_TEST(context_and_policy_are_in_the_dump),
         MONITOR_TEST(stop_writes_the_stall_that_still_goes_on),
         MONITOR_TEST(healthy_loop_writes_nothing),
         MONITOR_TEST(one_recorder_at_a_time),

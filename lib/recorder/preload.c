@@ -125,6 +125,19 @@ static void name_site(uint64_t address) {
              info.dli_sname ? info.dli_sname : "", info.dli_sname ? ")" : "");
 }
 
+/* What --context said. The command has checked it, but one slot may be given twice. */
+static void set_context(void) {
+    for (const char *pair = state.config.context; *pair; pair += strlen(pair) + 1) {
+        char key[STALLREC_CONTEXT_KEY];
+        size_t size = strcspn(pair, "=");
+        if (size < sizeof key && pair[size] == '=') {
+            memcpy(key, pair, size);
+            key[size] = '\0';
+            stallrec_context_set(state.rec, key, pair + size + 1);
+        }
+    }
+}
+
 /* The first loop site was found. */
 static void start_recorder(uint64_t address) {
     struct stallrec_config config;
@@ -140,6 +153,12 @@ static void start_recorder(uint64_t address) {
             config.first_sample_ms = config.threshold_ms / 2; /* some samples before it */
         }
     }
+    /* Who records asked for it; what is recorded stays, and nothing is sent. */
+    config.user_share_ppm = 0;
+    config.upload_per_day = 0;
+    config.keep_days = state.config.keep_days;
+    config.keep_bytes = state.config.keep_bytes;
+    config.keep_files = state.config.keep_files;
     config.callbacks.stall_begin = on_stall;
     config.callbacks.dump_written = on_written;
     config.callbacks.dump_lost = on_lost;
@@ -149,6 +168,7 @@ static void start_recorder(uint64_t address) {
         state.config.report->error = (int32_t)st;
         return;
     }
+    set_context();
     name_site(address);
     monitor_name_loop(state.rec, state.loop_at);
     state.loop = stallrec_main_loop(state.rec);

@@ -18,11 +18,12 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
-enum { VARIABLES = 6, LINE_SIZE = 8192 };
+enum { VARIABLES = 10, LINE_SIZE = 8192 };
 
-static const char *const names[VARIABLES] = {"LD_PRELOAD",          PRELOAD_ENV_DIRECTORY,
-                                             PRELOAD_ENV_THRESHOLD, PRELOAD_ENV_LOOP_AT,
-                                             PRELOAD_ENV_PRESET,    PRELOAD_ENV_REPORT};
+static const char *const names[VARIABLES] = {
+    "LD_PRELOAD",        PRELOAD_ENV_DIRECTORY, PRELOAD_ENV_THRESHOLD,  PRELOAD_ENV_LOOP_AT,
+    PRELOAD_ENV_REPORT,  PRELOAD_ENV_KEEP_DAYS, PRELOAD_ENV_KEEP_BYTES, PRELOAD_ENV_KEEP_FILES,
+    PRELOAD_ENV_CONTEXT, PRELOAD_ENV_PRESET};
 
 /* Written by the constructor only. */
 static struct {
@@ -93,17 +94,22 @@ static void leave_environment(void) {
     taken.pid = getpid();
 }
 
-/* A decimal number of at most 9 digits; 0 for anything else. */
-static uint32_t read_number(const char *text) {
-    uint32_t value = 0;
+/* A decimal number of at most 18 digits; 0 for anything else. */
+static uint64_t read_long(const char *text) {
+    uint64_t value = 0;
     size_t size = text ? strlen(text) : 0;
-    if (size == 0 || size > 9 || strspn(text, "0123456789") != size) {
+    if (size == 0 || size > 18 || strspn(text, "0123456789") != size) {
         return 0;
     }
     for (; *text; text++) {
-        value = value * 10 + (uint32_t)(*text - '0');
+        value = value * 10 + (uint64_t)(*text - '0');
     }
     return value;
+}
+
+/* One of at most 9 digits. */
+static uint32_t read_number(const char *text) {
+    return text && strlen(text) <= 9 ? (uint32_t)read_long(text) : 0;
 }
 
 static void read_names(const char *lines, char *out, size_t room) {
@@ -154,6 +160,10 @@ bool preload_read_environment(struct preload_config *config) {
         memcpy(config->preset, preset, strlen(preset) + 1);
     }
     read_names(getenv(PRELOAD_ENV_LOOP_AT), config->names, sizeof config->names);
+    config->keep_days = read_number(getenv(PRELOAD_ENV_KEEP_DAYS));
+    config->keep_files = read_number(getenv(PRELOAD_ENV_KEEP_FILES));
+    config->keep_bytes = read_long(getenv(PRELOAD_ENV_KEEP_BYTES));
+    read_names(getenv(PRELOAD_ENV_CONTEXT), config->context, sizeof config->context);
     config->report = &nobody_listens;
     if (map_report((int)read_number(getenv(PRELOAD_ENV_REPORT)), &config->report) && !follow) {
         fcntl(taken.report_fd, F_SETFD, FD_CLOEXEC);

@@ -7,7 +7,7 @@
 
 #include "preload.h"
 
-enum { PRELOAD_NAMES = 16, PRELOAD_PATH = 4096 };
+enum { PRELOAD_NAMES = 16, PRELOAD_PATH = 4096, PRELOAD_CONTEXT = 4096 };
 
 /* What stallrec(1) asked for. */
 struct preload_config {
@@ -16,7 +16,10 @@ struct preload_config {
         names[PRELOAD_TEXT * PRELOAD_NAMES]; /* --loop-at: NUL-terminated each, then an empty one */
     char preset[PRELOAD_TEXT];               /* "": the default */
     uint32_t threshold_ms;                   /* 0: the preset's */
-    struct preload_report *report;           /* never NULL */
+    uint32_t keep_days, keep_files;          /* 0: no limit */
+    uint64_t keep_bytes;
+    char context[PRELOAD_CONTEXT]; /* "KEY=VALUE", NUL-terminated each, then an empty one */
+    struct preload_report *report; /* never NULL */
 };
 
 /* Reads the environment, and unless --follow takes all that is ours out of it, so that what the

@@ -31,6 +31,7 @@ static const struct rec_detector_info detectors[] = {
 
 static const char *const checks[] = {"stall", "periodic"};
 static const char *const backoffs[] = {"dumps", "checks", "none"};
+static const char *const epochs[] = {"day", "release"};
 static const char *const restarts[] = {"idle", "activity"};
 
 #define AT(field) offsetof(struct stallrec_config, field)
@@ -65,6 +66,12 @@ static const struct field {
     {"backoff", AT(backoff), ANY, backoffs},
     {"backoff_cap", AT(backoff_cap), ANY, NULL},
     {"write_deadline_ms", AT(write_deadline_ms), ANY, NULL},
+    {"user_share_ppm", AT(user_share_ppm), ANY, NULL},
+    {"epoch", AT(epoch), ANY, epochs},
+    {"upload_per_day", AT(upload_per_day), ANY, NULL},
+    {"keep_days", AT(keep_days), ANY, NULL},
+    {"keep_bytes", AT(keep_bytes), ANY, NULL},
+    {"keep_files", AT(keep_files), ANY, NULL},
 };
 
 /* --- presets
@@ -75,7 +82,7 @@ struct source {
     const char *text;
 };
 
-enum { SOURCES = 16 };
+enum { SOURCES = 20 };
 
 struct preset {
     const char *title;
@@ -86,6 +93,11 @@ struct preset {
 /* Detectors that a preset leaves off can be switched on by the app: with these values, all ours. */
 #define OTHER_DETECTORS                                                                            \
     .ping_every_ms = 1000, .frame_hz = 60, .frame_percent = 50, .launch_ms = 2000, .span_ms = 2000
+
+/* Of a preset whose source says nothing of users, quotas and disks. */
+#define OUR_LIMITS                                                                                 \
+    .user_share_ppm = 1000000, .upload_per_day = 20, .keep_days = 7, .keep_bytes = 10 << 20,       \
+    .keep_files = 200
 
 #define WECHAT "WeChat's article on its iOS stall monitor"
 #define MATRIX "Matrix for iOS, WCBlockMonitorConfiguration.h"
@@ -115,7 +127,8 @@ static const struct preset preset_default = {"our own",
                                               .sem_count = 3,
                                               .ping_ms = 2000,
                                               .cpu_limit_permille = 1000,
-                                              OTHER_DETECTORS},
+                                              OTHER_DETECTORS,
+                                              OUR_LIMITS},
                                              {{AT(sample_ms), "as Matrix for iOS, ARMS and DeWu"},
                                               {AT(ring), "as Matrix for iOS and DeWu"}}};
 
@@ -139,7 +152,12 @@ static const struct preset preset_wechat = {
      .sem_count = 3,
      .ping_ms = 2000,
      .cpu_limit_permille = 1000,
-     OTHER_DETECTORS},
+     OTHER_DETECTORS,
+     .user_share_ppm = 50000,
+     .upload_per_day = 20,
+     .keep_days = 7,
+     .keep_bytes = 10 << 20,
+     .keep_files = 200},
     {{AT(detectors), WECHAT},
      {AT(threshold_ms), WECHAT},
      {AT(check), WECHAT},
@@ -151,6 +169,10 @@ static const struct preset preset_wechat = {
      {AT(ring), MATRIX ": check period / sampling interval"},
      {AT(max_frames), "Matrix for iOS, STACK_PER_MAX_COUNT"},
      {AT(threads_after_ms), WECHAT ": all threads at each detection"},
+     {AT(user_share_ppm), WECHAT ": 5 %"},
+     {AT(epoch), WECHAT ": other users each day"},
+     {AT(upload_per_day), WECHAT},
+     {AT(keep_days), WECHAT},
      {AT(backoff), WECHAT ": 1, 1, 2, 3, 5, 8 ... checks"}}};
 
 static const struct preset preset_arms = {
@@ -174,7 +196,8 @@ static const struct preset preset_arms = {
      .sem_count = 3,
      .ping_ms = 2000,
      .cpu_limit_permille = 1000,
-     OTHER_DETECTORS},
+     OTHER_DETECTORS,
+     OUR_LIMITS},
     {{AT(detectors), ARMS},
      {AT(restart), ARMS ": startTime at each notification"},
      {AT(sample_ms), ARMS},
@@ -201,7 +224,8 @@ static const struct preset preset_dewu = {
      .sem_count = 3,
      .ping_ms = 3000,
      .cpu_limit_permille = 800,
-     OTHER_DETECTORS},
+     OTHER_DETECTORS,
+     OUR_LIMITS},
     {{AT(detectors), DEWU},
      {AT(threshold_ms), DEWU},
      {AT(check), DEWU},
@@ -233,7 +257,8 @@ static const struct preset preset_qilagmonitor = {
      .sem_count = 3,
      .ping_ms = 264,
      .cpu_limit_permille = 800,
-     OTHER_DETECTORS},
+     OTHER_DETECTORS,
+     OUR_LIMITS},
     {{AT(detectors), QILAG},
      {AT(sem_ms), QILAG},
      {AT(sem_count), QILAG},
@@ -264,6 +289,8 @@ static void apply(struct stallrec_config *config, const struct preset *preset) {
     values.signal_number = full.signal_number;
     values.callbacks = full.callbacks;
     values.user_data = full.user_data;
+    values.context_keys = full.context_keys;
+    values.home = full.home;
     memcpy(config, &values, size);
 }
 
@@ -336,6 +363,9 @@ static bool has_meaning(const struct stallrec_config *values, const struct field
     if (field->offset == AT(severe_ms)) {
         return value > 0;
     }
+    if (field->offset == AT(epoch)) {
+        return values->user_share_ppm < 1000000;
+    }
     return (field->needs & values->detectors) != 0;
 }
 
@@ -348,6 +378,9 @@ bool rec_preset_value(size_t i, size_t k, struct rec_preset_value *out) {
         const struct field *field = &fields[f];
         uint32_t value;
         memcpy(&value, (const char *)&preset->values + field->offset, sizeof value);
+        if (field->offset == AT(keep_bytes)) { /* the one of 64 bits */
+            value = (uint32_t)preset->values.keep_bytes;
+        }
         if (!has_meaning(&preset->values, field, value) || k-- > 0) {
             continue;
         }

@@ -252,4 +252,7 @@ void rec_record_fill(struct rec_core *core, struct rec_record *record,
         rec_record_threads(core, record);
     }
     fill_meter(core, &record->dump);
+    if (core->capture.context != NULL) {
+        rec_context_read(core->capture.context, &record->dump.context);
+    }
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "capture.h"
+#include "context.h"
 
 enum { REC_IMAGES_MAX = 96, REC_TEXT_MAX = 12 * 1024 };
 
@@ -67,6 +68,7 @@ struct rec_dump {
     uint32_t image_count;
     bool images_lost; /* more images or longer paths than there was room for */
 
+    struct rec_context_copy context; /* at the capture */
     struct rec_meter meter;
 };
 

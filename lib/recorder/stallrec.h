@@ -47,7 +47,10 @@ enum stallrec_error {
     STALLREC_ERR_DIRECTORY,   /* the directory cannot be made or written to */
     STALLREC_ERR_THREAD,      /* the monitor thread cannot be started */
     STALLREC_ERR_UNSUPPORTED, /* this platform or processor has no capture, or it refused to work */
-    STALLREC_ERR_WRITE        /* a file could not be written (see errno) */
+    STALLREC_ERR_WRITE,       /* a file could not be written (see errno) */
+    STALLREC_ERR_NOT_SAMPLED, /* this user is not in the share that is recorded: nothing runs */
+    STALLREC_ERR_CONTEXT,     /* a context key that is not allowed, or no slot is free */
+    STALLREC_ERR_NOTHING      /* there is nothing to send */
 };
 
 /* One English line without a full stop, for any value. */
@@ -102,7 +105,14 @@ enum stallrec_activity {
 
 /* Flags of stallrec_config.flags. */
 enum {
-    STALLREC_PLAIN_JSON = 1 /* write x.json instead of x.json.gz */
+    STALLREC_PLAIN_JSON = 1, /* write x.json instead of x.json.gz */
+    STALLREC_WHITELISTED = 2 /* record this user whatever the share, and send all: no quota */
+};
+
+/* What draws the share of users anew. */
+enum stallrec_epoch {
+    STALLREC_EPOCH_DAY = 0,    /* each day (UTC) */
+    STALLREC_EPOCH_RELEASE = 1 /* each app_version and app_build */
 };
 
 /* What the callbacks are told about a stall. The struct may grow at its end. */
@@ -168,6 +178,17 @@ struct stallrec_config {
     uint32_t launch_ms;          /* from the start to the first idle loop: 1 … 3600000 */
     uint32_t span_ms;            /* limit of an action that names none: 1 … 3600000 */
     uint32_t severe_ms;          /* a stall of this length counts as severe; 0 = none does */
+
+    /* Policy: who is recorded, what is sent, what is kept. 0 = no limit. */
+    uint32_t user_share_ppm;  /* millionths of the users that are recorded; 0 = all; <= 1000000 */
+    uint32_t epoch;           /* enum stallrec_epoch */
+    uint32_t upload_per_day;  /* the first dumps of a day that stallrec_batch_next takes */
+    uint32_t keep_days;       /* dumps older than this are removed; <= 36500 */
+    uint64_t keep_bytes;      /* of all dumps in the directory */
+    uint32_t keep_files;      /* dumps in the directory */
+    uint32_t reserved_;       /* 0 */
+    const char *context_keys; /* that may be set, separated by commas; NULL = all */
+    const char *home;         /* this directory is written as "~"; NULL = none */
 };
 
 /* Fills in the preset "default". size is sizeof *config of the caller: no byte past it is touched.
@@ -200,6 +221,26 @@ STALLREC_API enum stallrec_error stallrec_start(struct stallrec **out,
  * thread but the monitor. */
 STALLREC_API void stallrec_stop(struct stallrec *rec);
 
+/* --- context ------------------------------------------------------------------------------------
+ */
+
+enum {
+    STALLREC_CONTEXT_SLOTS = 16,  /* keys at one time */
+    STALLREC_CONTEXT_KEY = 32,    /* bytes of a key with its NUL */
+    STALLREC_CONTEXT_VALUE = 160, /* bytes of a value with its NUL: longer ones are cut */
+};
+
+/* What later dumps say about the app's state: {"screen":"Checkout"}. Copied; value NULL removes the
+ * key. The monitor reads it at each detection without a lock. config.home becomes "~" in values.
+ * STALLREC_ERR_CONTEXT: the key is not in config.context_keys, empty or too long, or no slot is
+ * free. rec NULL: no effect, STALLREC_OK. Any thread, also several at once. */
+STALLREC_API enum stallrec_error stallrec_context_set(struct stallrec *rec, const char *key,
+                                                      const char *value);
+/* The app came to the foreground (1) or left it (0). Until the first call it counts as in the
+ * foreground, and dumps say nothing about it. rec NULL: no effect. Any thread, also several at
+ * once. */
+STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
+
 /* --- loop hooks ---------------------------------------------------------------------------------
  */
 
@@ -220,8 +261,8 @@ enum {
     STALLREC_NOTIFY_STOP_ = 4  /* the monitor shall look: stop, or a message */
 };
 
-/* The loop of the watched thread. Valid until the process ends, also after stallrec_stop, so that
- * hooks need no check. */
+/* The loop of the watched thread; rec may be NULL: its hooks then do nothing. Valid until the
+ * process ends, also after stallrec_stop, so that hooks need no check. */
 STALLREC_API struct stallrec_loop *stallrec_main_loop(struct stallrec *rec);
 
 /* The recorder's clock: monotonic, in ns, without the time the system was suspended. */

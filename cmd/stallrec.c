@@ -381,9 +381,7 @@ static const char *plural(uint64_t n) {
 static uint32_t threshold(const struct run *run) {
     struct stallrec_config config;
     stallrec_config_init(&config, sizeof config);
-    if (run->preset) {
-        stallrec_config_preset(&config, run->preset);
-    }
+    stallrec_config_preset(&config, run->preset ? run->preset : "default");
     return run->threshold_ms > 0 ? run->threshold_ms : config.threshold_ms;
 }
 

@@ -46,6 +46,8 @@ struct stallrec {
     int32_t cpu_permille;
     uint64_t written;
     bool untidy; /* written since the last look at the limits */
+    pthread_mutex_t totals_lock; /* never taken by the watched thread on its way */
+    struct monitor_totals totals;
 };
 
 /* Hooks hold on to the loop after stallrec_stop, and there is one recorder per process. */
@@ -131,6 +133,14 @@ static uint64_t write_closed(struct stallrec *rec, uint64_t now) {
     return dump ? now + WRITE_CHECK_MS * UINT64_C(1000000) : REC_NEVER;
 }
 
+/* What the monitor has counted, for threads that ask. */
+static void publish_totals(struct stallrec *rec) {
+    pthread_mutex_lock(&rec->totals_lock);
+    rec->totals = (struct monitor_totals){rec_core_totals(rec->core),
+                                          capture_linux_counts(rec->capture), rec->written};
+    pthread_mutex_unlock(&rec->totals_lock);
+}
+
 static void *monitor(void *arg) {
     struct stallrec *rec = arg;
     pthread_setname_np(pthread_self(), "stallrec");
@@ -142,6 +152,7 @@ static void *monitor(void *arg) {
         rec_loop_poll(&rec->poll, rec->core);
         uint64_t next = rec_core_step(rec->core, stallrec_clock_ns());
         uint64_t look = write_closed(rec, stallrec_clock_ns());
+        publish_totals(rec);
         rec_loop_wait(&rec->poll, rec->core, look < next ? look : next);
     }
     rec_loop_poll(&rec->poll, rec->core);
@@ -278,6 +289,7 @@ static void free_all(struct stallrec *rec) {
     free(rec->core_memory);
     free(rec->file_memory);
     free(rec->strings);
+    pthread_mutex_destroy(&rec->totals_lock);
     free(rec);
 }
 
@@ -300,6 +312,7 @@ enum stallrec_error stallrec_start(struct stallrec **out, const struct stallrec_
     rec->pid = getpid();
     rec->policy.dir = -1;
     pthread_mutex_init(&rec->context_lock, NULL);
+    pthread_mutex_init(&rec->totals_lock, NULL);
     pthread_once(&once, watch_forks);
     st = prepare(rec);
     if (st == STALLREC_OK && !start_thread(rec)) {
@@ -354,7 +367,9 @@ void monitor_name_loop(struct stallrec *rec, const char *loop_at) {
     atomic_store(&rec->loop_at, loop_at);
 }
 
-struct monitor_totals monitor_totals(const struct stallrec *rec) {
-    return (struct monitor_totals){rec_core_totals(rec->core), capture_linux_counts(rec->capture),
-                                   rec->written};
+struct monitor_totals monitor_totals(struct stallrec *rec) {
+    pthread_mutex_lock(&rec->totals_lock);
+    struct monitor_totals totals = rec->totals;
+    pthread_mutex_unlock(&rec->totals_lock);
+    return totals;
 }

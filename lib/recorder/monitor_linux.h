@@ -10,12 +10,12 @@
  * stall.loop_at. The text is borrowed for ever. Any thread. */
 void monitor_name_loop(struct stallrec *rec, const char *loop_at);
 
-/* What was seen so far. Exact once the watched thread's loop is idle, or after the fact. */
+/* What had been counted when the monitor last went to sleep. Any thread, until stallrec_stop. */
 struct monitor_totals {
     struct rec_totals core;
     struct capture_counts capture;
     uint64_t written; /* dumps in files */
 };
-struct monitor_totals monitor_totals(const struct stallrec *rec);
+struct monitor_totals monitor_totals(struct stallrec *rec);
 
 #endif

@@ -33,11 +33,7 @@ static void carve_record(struct carve *c, struct rec_record *record,
                          const struct stallrec_config *config) {
     struct rec_dump *dump = &record->dump;
     dump->threads = carve(c, config->max_threads, sizeof *dump->threads);
-    for (uint32_t i = 0; i < config->max_threads; i++) {
-        /* Only the main thread's functions are compared. */
-        carve_stack(c, c->base != NULL ? &dump->threads[i].stack : NULL, config->max_frames,
-                    i == 0);
-    }
+    carve_stack(c, c->base != NULL ? &dump->threads[0].stack : NULL, config->max_frames, true);
     dump->stacks = carve(c, config->ring, sizeof *dump->stacks);
     for (uint32_t i = 0; i < config->ring; i++) {
         carve_stack(c, c->base != NULL ? &dump->stacks[i].stack : NULL, config->max_frames, false);
@@ -47,8 +43,20 @@ static void carve_record(struct carve *c, struct rec_record *record,
     record->text = carve(c, REC_TEXT_MAX, 1);
 }
 
-/* Lays out the core's memory. With base NULL nothing is written but what is thrown away. */
-static size_t lay_out(unsigned char *base, const struct stallrec_config *config) {
+/* Frames of the threads that are captured late or never: half of the memory. Their functions are
+ * not compared. */
+static void carve_other_threads(struct carve *c, struct rec_record *record,
+                                const struct stallrec_config *config) {
+    for (uint32_t i = 1; i < config->max_threads; i++) {
+        struct rec_stack *stack = c->base != NULL ? &record->dump.threads[i].stack : NULL;
+        carve_stack(c, stack, config->max_frames, false);
+    }
+}
+
+/* Lays out the core's memory. With base NULL nothing is written but what is thrown away. The first
+ * *cleared bytes must be zero before; what follows is not touched before it is needed, so that it
+ * takes no memory. */
+static size_t lay_out(unsigned char *base, const struct stallrec_config *config, size_t *cleared) {
     struct carve c = {.base = base};
     struct rec_core none = {0};
     struct rec_core *core = carve(&c, 1, sizeof *core);
@@ -67,18 +75,25 @@ static size_t lay_out(unsigned char *base, const struct stallrec_config *config)
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         carve_record(&c, &core->records[i], config);
     }
+    *cleared = c.used;
+    for (uint32_t i = 0; i < REC_RECORDS; i++) {
+        carve_other_threads(&c, &core->records[i], config);
+    }
     return c.used;
 }
 
 size_t rec_core_size(const struct stallrec_config *config) {
-    return lay_out(NULL, config);
+    size_t cleared;
+    return lay_out(NULL, config, &cleared);
 }
 
 struct rec_core *rec_core_init(void *memory, const struct stallrec_config *config,
                                const struct rec_capture *capture, uint64_t now_ns) {
     struct rec_core *core = memory;
-    memset(memory, 0, rec_core_size(config));
-    lay_out(memory, config);
+    size_t cleared;
+    lay_out(NULL, config, &cleared);
+    memset(memory, 0, cleared);
+    lay_out(memory, config, &cleared);
     core->config = *config;
     core->capture = *capture;
     core->told_ns = REC_NEVER;

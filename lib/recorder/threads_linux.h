@@ -22,7 +22,7 @@ void threads_linux_free(struct threads_linux *t);
 /* Fills out[0 .. result), result <= max, by rising id. The caller, the monitor, is left out, and so
  * is a thread that ends meanwhile. When there are more threads than `max`, those that `owner` (the
  * thread that the watched one waits for, -1 = none) leads to by their own waits come first, then
- * the oldest. A thread whose stack could not be had has no frames. Takes some 20 us for a thread
+ * the oldest. A thread whose stack could not be had has no frames. Takes some 40 us for a thread
  * that is blocked; those that run are asked until 100 ms have passed, after which they and all that
  * follow are told without stacks. */
 uint32_t threads_linux_capture_async(struct threads_linux *t, int64_t owner, struct rec_thread *out,

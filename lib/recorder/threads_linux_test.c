@@ -347,6 +347,35 @@ static void a_running_thread_that_blocks_the_signal_has_no_stack(void **state) {
     worker_end(&w);
 }
 
+/* More of them than there are processors: each would answer in its turn only. */
+static void threads_that_have_no_processor_do_not_hold_the_capture_up(void **state) {
+    enum { SPINNERS = 24 };
+    struct fixture *f = *state;
+    struct worker *w = calloc(SPINNERS + 1, sizeof *w);
+    struct timespec begin, end;
+    assert_non_null(w);
+    for (unsigned i = 0; i < SPINNERS; i++) {
+        worker_start(&w[i], spin, "spinner");
+    }
+    worker_start(&w[SPINNERS], wait_poll, "last");
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    capture(f, -1, THREADS_LINUX_MAX);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    assert_int_equal(f->count, SPINNERS + 1);
+    for (unsigned i = 0; i <= SPINNERS; i++) {
+        const struct rec_thread *t = find(f, w[i].tid);
+        assert_non_null(t);
+        assert_string_equal(t->name, w[i].name);
+        assert_true(t->stack.count == 0 || stack_is_right(&w[i], &t->stack));
+    }
+    /* Waiting for an answer is no work. */
+    assert_true(end.tv_sec - begin.tv_sec <= 1);
+    for (unsigned i = 0; i <= SPINNERS; i++) {
+        worker_end(&w[i]);
+    }
+    free(w);
+}
+
 /* --- threads that end meanwhile -----------------------------------------------------------------
  */
 
@@ -553,6 +582,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(fifty_threads_have_their_stacks_and_none_is_disturbed),
         T(a_running_thread_that_blocks_the_signal_has_no_stack),
+        T(threads_that_have_no_processor_do_not_hold_the_capture_up),
         T(threads_that_end_meanwhile_are_left_out),
         T(threads_in_a_deadlock_wait_for_each_other),
         T(who_holds_what_is_waited_for_is_never_left_out),

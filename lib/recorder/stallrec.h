@@ -20,8 +20,8 @@
  *
  * The hooks may be called from the watched thread only; everything else from any thread, but not
  * from two at once. Nothing here may be called from a signal handler. Works from C11 and from C++
- * with gcc and clang. All names begin with stallrec_; stallrec_attach_*, stallrec_batch_* and names
- * that end in an underscore are reserved. */
+ * with gcc and clang. All names begin with stallrec_; stallrec_attach_* and names that end in an
+ * underscore are reserved. */
 #ifndef STALLREC_H
 #define STALLREC_H
 
@@ -220,6 +220,34 @@ STALLREC_API enum stallrec_error stallrec_start(struct stallrec **out,
  * ended), joins the thread, frees everything but the loop. NULL is allowed. May be called from any
  * thread but the monitor. */
 STALLREC_API void stallrec_stop(struct stallrec *rec);
+
+/* --- batches ------------------------------------------------------------------------------------
+ */
+
+enum { STALLREC_BATCH_ID = 33, STALLREC_BATCH_PATH = 4200 };
+
+/* Dumps and sessions to send as one file. The struct may grow at its end. */
+struct stallrec_batch {
+    size_t size;                /* sizeof of the caller's struct, set by it */
+    char id[STALLREC_BATCH_ID]; /* the same for the same content: who receives it twice can tell */
+    char path[STALLREC_BATCH_PATH]; /* gzip, JSON Lines: sessions first, then dumps by time */
+    uint64_t bytes;
+    uint32_t dumps, sessions;
+    uint32_t left_out; /* files that are damaged, or larger than a batch alone */
+};
+
+/* Gathers what may be sent of a recorder's directory, oldest first, into one file of at most
+ * max_bytes (1024 or more), or returns the batch that was gathered before and is not done. The
+ * files stay, and nothing is sent twice under another id, whenever the process is killed. *out is
+ * written on STALLREC_OK only. Needs no recorder to run; one may. Takes memory and time: not for
+ * the main thread. One at a time per directory. STALLREC_ERR_NOTHING: there is nothing to send.
+ * STALLREC_ERR_CONFIG: size or max_bytes. STALLREC_ERR_DIRECTORY, _WRITE: see errno. _MEMORY. */
+STALLREC_API enum stallrec_error stallrec_batch_next(const char *directory, uint64_t max_bytes,
+                                                     struct stallrec_batch *out);
+/* The batch arrived: removes it, and the dumps and sessions in it. Again after a failure or a kill:
+ * STALLREC_OK. STALLREC_ERR_NOTHING: no batch has this id. STALLREC_ERR_WRITE: a file could not be
+ * removed, see errno; the batch stays. */
+STALLREC_API enum stallrec_error stallrec_batch_done(const char *directory, const char *id);
 
 /* --- context ------------------------------------------------------------------------------------
  */

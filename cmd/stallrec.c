@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/memfd.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -28,6 +29,10 @@ enum { EXIT_OWN = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL 
 #define MAX_KEEP_BYTES UINT64_C(999999999999999999)
 
 enum { HEAD_SIZE = 64 * 1024, SCRIPT_DEPTH = 4, TRACE_MAX = 64 * 1024 * 1024 };
+
+/* The report's descriptor is out of the way: programs count on the lowest numbers being free, and
+ * shell scripts redirect 3 to 9. */
+enum { REPORT_FD_FROM = 100, REPORT_FD_LEAST = 3 };
 
 enum {
     OPT_OUTPUT = 1,
@@ -123,6 +128,8 @@ static char *find_program(const char *name, int *status) {
         strbuf_add(&path, at, size);
         if (size > 0) {
             strbuf_addc(&path, '/');
+        } else if (!strchr(name, '/')) {
+            strbuf_addstr(&path, "./"); /* an empty element of PATH is the working directory */
         }
         strbuf_addstr(&path, name);
         if (!path.failed && is_runnable_file(strbuf_cstr(&path))) {
@@ -248,7 +255,15 @@ static char *find_library(void) {
 
 /* Memory that the recorded processes share with us, zeroed. */
 static bool make_report(struct run *run) {
-    run->report_fd = (int)syscall(SYS_memfd_create, "stallrec", 0);
+    int low = (int)syscall(SYS_memfd_create, "stallrec", MFD_CLOEXEC);
+    if (low < 0) {
+        return false;
+    }
+    run->report_fd = fcntl(low, F_DUPFD, REPORT_FD_FROM);
+    if (run->report_fd < 0) { /* a low RLIMIT_NOFILE */
+        run->report_fd = fcntl(low, F_DUPFD, REPORT_FD_LEAST);
+    }
+    close(low);
     if (run->report_fd < 0 || ftruncate(run->report_fd, sizeof *run->report) != 0) {
         return false;
     }
@@ -316,10 +331,17 @@ static void forwarded_signals(sigset_t *set) {
     }
 }
 
+/* What of the signals' state we change for ourselves, and the program gets back. */
+struct inherited {
+    sigset_t mask;
+    struct sigaction child;
+};
+
 /* Runs the program in the child; returns only by ending it. Its errno goes to `fd`. */
-static void exec_program(const struct run *run, const sigset_t *mask, int fd) {
-    sigprocmask(SIG_SETMASK, mask, NULL);
-    execv(run->program, run->argv);
+static void exec_program(const struct run *run, const struct inherited *inherited, int fd) {
+    sigaction(SIGCHLD, &inherited->child, NULL);
+    sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
+    execvp(run->program, run->argv); /* with a path, differs from execv for scripts without #! */
     int error = errno;
     ssize_t n = write(fd, &error, sizeof error);
     _exit(n == sizeof error ? EXIT_CANNOT_RUN : EXIT_OWN);
@@ -342,7 +364,9 @@ static int await_program(pid_t child, const sigset_t *signals) {
 
 /* Returns the exit status; *ran says whether the program ran. */
 static int run_program(const struct run *run, bool *ran) {
-    sigset_t signals, old;
+    sigset_t signals;
+    struct inherited inherited;
+    struct sigaction reported = {.sa_handler = SIG_DFL};
     int pipe_fd[2], error = 0;
     forwarded_signals(&signals);
     if (pipe(pipe_fd) != 0) {
@@ -351,10 +375,12 @@ static int run_program(const struct run *run, bool *ran) {
     }
     fcntl(pipe_fd[0], F_SETFD, FD_CLOEXEC);
     fcntl(pipe_fd[1], F_SETFD, FD_CLOEXEC);
-    sigprocmask(SIG_BLOCK, &signals, &old);
+    sigprocmask(SIG_BLOCK, &signals, &inherited.mask);
+    /* Who starts us may ignore it, and then a child's end is not told and its status is lost. */
+    sigaction(SIGCHLD, &reported, &inherited.child);
     pid_t child = fork();
     if (child == 0) {
-        exec_program(run, &old, pipe_fd[1]);
+        exec_program(run, &inherited, pipe_fd[1]);
     }
     close(pipe_fd[1]);
     if (child < 0) {

@@ -30,6 +30,7 @@
 enum {
     CACHE_ENTRIES = 4096,
     RETRIES = 2,
+    OWN_STACK_MAX = 1 << 30,
     ANSWER_MS = 20,   /* for a thread that runs */
     STARVED_MS = 250, /* for one that would, if it had a processor */
 };
@@ -63,6 +64,9 @@ static bool copy_thread_async(struct capture_linux *c, struct copy *copy) {
     }
     c->counts.unavailable++;
     proc_file_check_async(&c->source.syscall_file);
+    proc_file_check_async(&c->source.status_file);
+    proc_file_check_async(&c->stat_file);
+    proc_file_check_async(&c->comm_file);
     return false;
 }
 
@@ -177,18 +181,22 @@ struct capture_counts capture_linux_counts(const struct capture_linux *c) {
 /* --- start and end ------------------------------------------------------------------------------
  */
 
-static bool find_stack(struct signal_target *target) {
+/* The calling thread's. Of the main thread's, glibc knows no more than /proc/self/maps and the
+ * limit tell: without /proc or a free descriptor nothing, and the bounds stay 0; without a limit,
+ * all the space below up to the next mapping, where there may be a heap and a coroutine's stack in
+ * it by tomorrow. */
+static void find_stack(struct signal_target *target) {
     pthread_attr_t attr;
     void *base = NULL;
     size_t size = 0;
     if (pthread_getattr_np(pthread_self(), &attr) != 0) {
-        return false;
+        return;
     }
-    bool ok = pthread_attr_getstack(&attr, &base, &size) == 0;
+    if (pthread_attr_getstack(&attr, &base, &size) == 0 && size > 0) {
+        target->hi = (uint64_t)(uintptr_t)base + size;
+        target->lo = target->hi - (size < OWN_STACK_MAX ? size : OWN_STACK_MAX);
+    }
     pthread_attr_destroy(&attr);
-    target->lo = (uint64_t)(uintptr_t)base;
-    target->hi = target->lo + size;
-    return ok;
 }
 
 enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_number,
@@ -219,7 +227,8 @@ enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_num
         goto out;
     }
     st = STALLREC_ERR_UNSUPPORTED;
-    if (!find_stack(&source->target) || !signal_linux_install(source->signal_number)) {
+    find_stack(&source->target);
+    if (!signal_linux_install(source->signal_number)) {
         goto out;
     }
     *out = c;

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "modules_linux.h"
+
 enum { IMAGES_MAX = 4096, PATHS_SIZE = 1 << 20, PATH_SIZE = 4096, PAGE = 4096 };
 
 struct image {
@@ -195,7 +197,7 @@ static void forget_async(struct images *t) {
 
 void images_refresh_async(struct images *t) {
     uint64_t generation = 0;
-    dl_iterate_phdr(probe_async, &generation);
+    modules_iterate_async(probe_async, &generation);
     if (generation == t->generation) {
         return;
     }
@@ -206,7 +208,7 @@ void images_refresh_async(struct images *t) {
         t->image[i].loaded = false;
     }
     struct visit v = {t, true};
-    dl_iterate_phdr(visit_async, &v);
+    modules_iterate_async(visit_async, &v);
 }
 
 bool images_find_async(const struct images *t, uint64_t address, struct rec_image *out) {

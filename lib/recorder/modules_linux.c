@@ -8,8 +8,32 @@
 #include "modules_linux.h"
 
 #include <elf.h>
-#include <link.h>
+#include <pthread.h>
 #include <string.h>
+
+/* Of the process, like the lock that it guards. Recursive, because a signal handler may fork while
+ * the thread forks. */
+static pthread_mutex_t not_forking = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+int modules_iterate_async(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg) {
+    pthread_mutex_lock(&not_forking);
+    int result = dl_iterate_phdr(visit, arg);
+    pthread_mutex_unlock(&not_forking);
+    return result;
+}
+
+void modules_before_fork(void) {
+    pthread_mutex_lock(&not_forking);
+}
+
+void modules_after_fork(void) {
+    pthread_mutex_unlock(&not_forking);
+}
+
+void modules_in_forked_child(void) {
+    /* Its owner was a thread with another id. */
+    not_forking = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
 
 static bool holds_async(const struct dl_phdr_info *info, uint64_t pc) {
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -62,7 +86,7 @@ static int search_async(struct dl_phdr_info *info, size_t size, void *arg) {
 static bool find_async(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg) {
     struct search s = {pc, visit, visit_arg};
     (void)arg;
-    return dl_iterate_phdr(search_async, &s) != 0;
+    return modules_iterate_async(search_async, &s) != 0;
 }
 
 static int count_async(struct dl_phdr_info *info, size_t size, void *arg) {
@@ -75,7 +99,7 @@ static int count_async(struct dl_phdr_info *info, size_t size, void *arg) {
 static uint64_t generation_async(void *arg) {
     uint64_t generation = 0;
     (void)arg;
-    dl_iterate_phdr(count_async, &generation);
+    modules_iterate_async(count_async, &generation);
     return generation;
 }
 

@@ -2,8 +2,20 @@
 #ifndef STALLREC_MODULES_LINUX_H
 #define STALLREC_MODULES_LINUX_H
 
+#include <link.h>
+
 #include "unwind.h"
 
 struct unwind_modules modules_linux(void);
+
+/* dl_iterate_phdr, but never while the process forks. The dynamic linker's lock would be locked in
+ * the child for good, where its holder, the monitor, does not exist: glibc makes only its other
+ * lock anew, and the child would hang in its first dlopen or C++ exception. Not recursive. */
+int modules_iterate_async(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
+
+/* The handlers for pthread_atfork that keep that promise. */
+void modules_before_fork(void);
+void modules_after_fork(void);
+void modules_in_forked_child(void);
 
 #endif

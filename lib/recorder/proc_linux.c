@@ -3,8 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/vfs.h>
-#include <linux/magic.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct text {
@@ -124,28 +123,39 @@ static void make_path_async(char *path, size_t room, pid_t tid, const char *name
     memcpy(path + size, name, name_size);
 }
 
-void proc_file_open_async(struct proc_file *f, pid_t tid, const char *name) {
-    make_path_async(f->path, sizeof f->path, tid, name);
+static void open_async(struct proc_file *f) {
+    struct stat sb;
     f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
-}
-
-void proc_file_close_async(struct proc_file *f) {
-    if (f->fd >= 0) {
-        close(f->fd);
-        f->fd = -1;
+    if (f->fd >= 0 && fstat(f->fd, &sb) == 0) {
+        f->device = sb.st_dev;
+        f->inode = sb.st_ino;
     }
 }
 
+static bool is_open_async(const struct proc_file *f) {
+    struct stat sb;
+    return f->fd >= 0 && fstat(f->fd, &sb) == 0 && sb.st_dev == f->device && sb.st_ino == f->inode;
+}
+
+void proc_file_open_async(struct proc_file *f, pid_t tid, const char *name) {
+    make_path_async(f->path, sizeof f->path, tid, name);
+    open_async(f);
+}
+
+void proc_file_close_async(struct proc_file *f) {
+    if (is_open_async(f)) {
+        close(f->fd);
+    }
+    f->fd = -1;
+}
+
 size_t proc_file_read_async(const struct proc_file *f, char *buffer, size_t size) {
-    ssize_t n = f->fd < 0 ? -1 : pread(f->fd, buffer, size, 0);
+    ssize_t n = !is_open_async(f) ? -1 : pread(f->fd, buffer, size, 0);
     return n > 0 ? (size_t)n : 0;
 }
 
 void proc_file_check_async(struct proc_file *f) {
-    struct statfs fs;
-    if (f->fd >= 0 && fstatfs(f->fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC) {
-        return;
+    if (!is_open_async(f)) {
+        open_async(f); /* the number is not ours any more, so it is not closed */
     }
-    /* The number is not ours any more, so it is not closed. */
-    f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
 }

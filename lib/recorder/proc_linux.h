@@ -30,15 +30,20 @@ bool proc_parse_blocked_async(const char *text, size_t size, int signal_number);
 /* A file of one thread, kept open: with a descriptor from the start it can be read in a process
  * that may not open files any more. Zero-initialised is not valid; use proc_file_open_async. */
 struct proc_file {
-    int fd; /* -1: closed */
+    int fd;       /* -1: closed */
+    dev_t device; /* of the file: the number alone may be another file's by now */
+    ino_t inode;
     char path[64];
 };
 
 /* Opens /proc/self/task/TID/NAME (a short name). A file that cannot be opened reads as failing;
  * errno says why. */
 void proc_file_open_async(struct proc_file *f, pid_t tid, const char *name);
+/* Closes the descriptor, unless it is another file's by now. */
 void proc_file_close_async(struct proc_file *f);
-/* Reads from the start of the file; returns the size, 0 on failure. Does not allocate. */
+/* Reads from the start of the file; returns the size, 0 on failure. Does not allocate. Nothing is
+ * read from a file that took the descriptor's number: of an event descriptor or a terminal, even a
+ * read at an offset takes what is there. */
 size_t proc_file_read_async(const struct proc_file *f, char *buffer, size_t size);
 /* Opens the file again, if the descriptor no longer is what it was: some programs close every
  * descriptor that they did not open. */

@@ -17,6 +17,7 @@
 #include "device_linux.h"
 #include "dumpfile.h"
 #include "loop.h"
+#include "modules_linux.h"
 #include "policy.h"
 
 enum {
@@ -53,6 +54,17 @@ struct stallrec {
 /* Hooks hold on to the loop after stallrec_stop, and there is one recorder per process. */
 static struct stallrec_loop main_loop;
 static atomic_bool running;
+
+/* The watched thread may end before the process, by pthread_exit. The last thread's end is that of
+ * the process, so a monitor that stayed would keep it from ending at all. The number of the start
+ * is the value that the thread's end is told with. */
+static struct {
+    pthread_once_t once;
+    pthread_key_t key;
+    bool have_key;
+    atomic_uintptr_t start; /* which start is the latest */
+    atomic_uintptr_t ended; /* the start whose thread has ended */
+} watched = {.once = PTHREAD_ONCE_INIT};
 
 /* --- platform services of loop.h and stallrec.h --------------------------------------------------
  */
@@ -141,6 +153,10 @@ static void publish_totals(struct stallrec *rec) {
     pthread_mutex_unlock(&rec->totals_lock);
 }
 
+static bool watched_ended(void) {
+    return atomic_load(&watched.ended) == atomic_load(&watched.start);
+}
+
 static void *monitor(void *arg) {
     struct stallrec *rec = arg;
     pthread_setname_np(pthread_self(), "stallrec");
@@ -148,7 +164,7 @@ static void *monitor(void *arg) {
      * RLIMIT_NICE; without it the scheduler still prefers a thread that sleeps most of the time. */
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
     rec_policy_tidy(&rec->policy, wall_ms());
-    while (!atomic_load(&rec->stopping)) {
+    while (!atomic_load(&rec->stopping) && !watched_ended()) {
         rec_loop_poll(&rec->poll, rec->core);
         uint64_t next = rec_core_step(rec->core, stallrec_clock_ns());
         uint64_t look = write_closed(rec, stallrec_clock_ns());
@@ -168,13 +184,33 @@ static void *monitor(void *arg) {
 /* --- start and stop -----------------------------------------------------------------------------
  */
 
+static void on_watched_end(void *start) {
+    atomic_store(&watched.ended, (uintptr_t)start);
+    rec_loop_interrupt(&main_loop);
+}
+
+static void make_key(void) {
+    watched.have_key = pthread_key_create(&watched.key, on_watched_end) == 0;
+}
+
+/* Called by the thread to be watched. Without a key (a program may use up all) it cannot be told
+ * that the thread ends. */
+static void watch_end(void) {
+    uintptr_t start = atomic_fetch_add(&watched.start, 1) + 1;
+    pthread_once(&watched.once, make_key);
+    if (watched.have_key) {
+        pthread_setspecific(watched.key, (void *)start);
+    }
+}
+
 /* The child of a fork has the hooks and no monitor: nobody waits for an edge there. */
 static void in_forked_child(void) {
+    modules_in_forked_child();
     __atomic_store_n(&main_loop.notify_, 0, __ATOMIC_RELAXED);
 }
 
 static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, in_forked_child);
+    pthread_atfork(modules_before_fork, modules_after_fork, in_forked_child);
 }
 
 static size_t size_of(const char *s) {
@@ -314,6 +350,7 @@ enum stallrec_error stallrec_start(struct stallrec **out, const struct stallrec_
     pthread_mutex_init(&rec->context_lock, NULL);
     pthread_mutex_init(&rec->totals_lock, NULL);
     pthread_once(&once, watch_forks);
+    watch_end();
     st = prepare(rec);
     if (st == STALLREC_OK && !start_thread(rec)) {
         st = STALLREC_ERR_THREAD;

@@ -8,9 +8,13 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +22,7 @@
 #include "device_linux.h"
 #include "images_linux.h"
 #include "loop.h"
+#include "modules_linux.h"
 #include "monitor_linux.h"
 #include "proc_linux.h"
 
@@ -109,6 +114,68 @@ static void file_whose_descriptor_was_closed_is_opened_again(void **state) {
     proc_file_close_async(&f);
     close(taken);
     close(null);
+}
+
+static void file_that_took_the_descriptor_is_not_read(void **state) {
+    (void)state;
+    struct proc_file f;
+    char text[256];
+    uint64_t events = 0;
+    proc_file_open_async(&f, gettid(), "stat");
+    int event = eventfd(7, EFD_NONBLOCK);
+    assert_int_equal(dup2(event, f.fd), f.fd);
+    assert_int_equal(proc_file_read_async(&f, text, sizeof text), 0);
+    int taken = f.fd;
+    proc_file_close_async(&f);
+    assert_int_equal(fcntl(taken, F_GETFD), 0);
+    assert_int_equal(read(event, &events, sizeof events), sizeof events);
+    assert_int_equal(events, 7); /* a read by us would have taken them */
+    close(taken);
+    close(event);
+}
+
+/* --- modules -------------------------------------------------------------------------------------
+ */
+
+static int nap_in_walk(struct dl_phdr_info *info, size_t size, void *arg) {
+    (void)info, (void)size;
+    atomic_store((atomic_bool *)arg, true);
+    usleep(200000);
+    return 1;
+}
+
+static void *walk_slowly(void *arg) {
+    modules_iterate_async(nap_in_walk, arg);
+    return NULL;
+}
+
+static int stop_walk(struct dl_phdr_info *info, size_t size, void *arg) {
+    (void)info, (void)size, (void)arg;
+    return 1;
+}
+
+static void fork_leaves_no_lock_of_the_linker_behind(void **state) {
+    (void)state;
+    pthread_t walker;
+    atomic_bool walks = false;
+    int status = -1;
+    assert_int_equal(
+        pthread_atfork(modules_before_fork, modules_after_fork, modules_in_forked_child), 0);
+    assert_int_equal(pthread_create(&walker, NULL, walk_slowly, &walks), 0);
+    while (!atomic_load(&walks)) {
+        usleep(1000);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(5);
+        dl_iterate_phdr(stop_walk, NULL);
+        modules_iterate_async(stop_walk, NULL);
+        _exit(3);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(pthread_join(walker, NULL), 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 3);
 }
 
 /* --- images
@@ -231,15 +298,20 @@ static void device_is_described(void **state) {
 
 static char folder[64];
 
-static struct stallrec *start(uint32_t threshold_ms) {
+static struct stallrec_config quick_config(uint32_t threshold_ms) {
     struct stallrec_config config;
-    struct stallrec *rec = NULL;
     stallrec_config_init(&config, sizeof config);
     config.directory = folder;
     config.threshold_ms = threshold_ms;
     config.first_sample_ms = 20;
     config.sample_ms = 10;
     config.write_deadline_ms = 50;
+    return config;
+}
+
+static struct stallrec *start(uint32_t threshold_ms) {
+    struct stallrec_config config = quick_config(threshold_ms);
+    struct stallrec *rec = NULL;
     assert_int_equal(stallrec_start(&rec, &config), STALLREC_OK);
     return rec;
 }
@@ -473,6 +545,54 @@ static void forked_child_has_hooks_and_no_monitor(void **state) {
     assert_int_equal(files(), 0);
 }
 
+static void start_needs_no_free_descriptor(void **state) {
+    (void)state;
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        struct stallrec *rec = NULL;
+        struct stallrec_config config = quick_config(100);
+        struct rlimit none = {.rlim_cur = 3, .rlim_max = 3};
+        setrlimit(RLIMIT_NOFILE, &none);
+        enum stallrec_error st = stallrec_start(&rec, &config);
+        stallrec_stop(rec);
+        _exit(st == STALLREC_OK ? 3 : 4);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 3);
+}
+
+static void *start_and_end(void *arg) {
+    struct stallrec_config config = quick_config(100);
+    return stallrec_start(arg, &config) == STALLREC_OK ? arg : NULL;
+}
+
+static bool monitor_runs(void) {
+    DIR *d = opendir("/proc/self/task");
+    unsigned n = 0;
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        n += e->d_name[0] != '.';
+    }
+    closedir(d);
+    return n > 1;
+}
+
+static void monitor_ends_with_the_thread_that_it_watches(void **state) {
+    (void)state;
+    struct stallrec *rec = NULL;
+    void *started = NULL;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, start_and_end, &rec), 0);
+    assert_int_equal(pthread_join(thread, &started), 0);
+    assert_non_null(started);
+    for (int i = 0; i < 200 && monitor_runs(); i++) {
+        usleep(10000);
+    }
+    assert_false(monitor_runs());
+    stallrec_stop(rec);
+}
+
 #define MONITOR_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void) {
@@ -482,6 +602,8 @@ int main(void) {
         cmocka_unit_test(thread_state_stands_behind_any_name),
         cmocka_unit_test(blocked_signal_is_found_in_the_status),
         cmocka_unit_test(file_whose_descriptor_was_closed_is_opened_again),
+        cmocka_unit_test(file_that_took_the_descriptor_is_not_read),
+        cmocka_unit_test(fork_leaves_no_lock_of_the_linker_behind),
         cmocka_unit_test(build_id_is_found_among_notes),
         cmocka_unit_test(note_with_a_huge_size_is_no_build_id),
         cmocka_unit_test(paths_tell_the_app_from_the_system),
@@ -497,6 +619,8 @@ int main(void) {
         MONITOR_TEST(one_recorder_at_a_time),
         MONITOR_TEST(start_that_fails_leaves_nothing_behind),
         MONITOR_TEST(idle_loop_wakes_nobody),
+        MONITOR_TEST(start_needs_no_free_descriptor),
+        MONITOR_TEST(monitor_ends_with_the_thread_that_it_watches),
         MONITOR_TEST(forked_child_has_hooks_and_no_monitor),
     };
     return cmocka_run_group_tests_name("platform_linux", tests, NULL, NULL);

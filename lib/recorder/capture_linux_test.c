@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -413,6 +414,26 @@ static int use_own_handler(void) {
     return own_signals == 2 ? 0 : 2;
 }
 
+/* 40 signals without an end of the wait: it is restarted each time. */
+static void on_alarm(int number) {
+    (void)number;
+    if (++own_signals == 40) {
+        _exit(9);
+    }
+}
+
+static int wait_for_a_signal(void) {
+    struct sigaction sa = {.sa_handler = on_alarm}; /* without SA_RESTART */
+    struct itimerval often = {{0, 10000}, {0, 10000}};
+    int ends[2];
+    char byte;
+    if (pipe(ends) != 0 || sigaction(SIGALRM, &sa, NULL) != 0 || !signal_linux_install(SIGALRM)) {
+        return 1;
+    }
+    setitimer(ITIMER_REAL, &often, NULL);
+    return read(ends[0], &byte, 1) < 0 && errno == EINTR ? 0 : 2;
+}
+
 static bool copy_self(const struct signal_target *target, struct signal_copy *copy) {
     return signal_linux_send_async(target) && signal_linux_await_async(20) &&
            signal_linux_finish_async(copy);
@@ -433,6 +454,11 @@ static int replace_our_handler(void) {
     sa.sa_handler = SIG_IGN;
     sigaction(SIGUSR2, &sa, NULL);
     return copy_self(&target, &copy) ? 3 : 0;
+}
+
+static void signal_of_the_program_ends_its_waits_as_before(void **state) {
+    (void)state;
+    assert_int_equal(in_child(wait_for_a_signal), 0);
 }
 
 static void signals_of_the_program_reach_the_handler_it_had(void **state) {
@@ -515,6 +541,7 @@ int main(void) {
         cmocka_unit_test(running_thread_that_takes_no_signals_is_not_available),
         cmocka_unit_test(thread_that_has_ended_is_not_available),
         cmocka_unit_test(signals_of_the_program_reach_the_handler_it_had),
+        cmocka_unit_test(signal_of_the_program_ends_its_waits_as_before),
         cmocka_unit_test(handler_that_the_program_put_in_place_gets_no_signal_of_ours),
         cmocka_unit_test(sampling_allocates_nothing),
         cmocka_unit_test(thread_is_described),

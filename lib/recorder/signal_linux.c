@@ -161,7 +161,10 @@ bool signal_linux_install(int number) {
         }
         ours.slot = memory;
     }
-    ours.pid = getpid();
+    if (ours.pid != getpid()) { /* a forked child's copy may be of a handler at work elsewhere */
+        atomic_store(&ours.slot->state, SLOT_IDLE);
+        ours.pid = getpid();
+    }
     struct sigaction now,
         sa = {.sa_sigaction = on_signal_async, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigfillset(&sa.sa_mask);
@@ -170,6 +173,11 @@ bool signal_linux_install(int number) {
     }
     if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal_async) {
         return true;
+    }
+    bool had_one =
+        (now.sa_flags & SA_SIGINFO) || (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN);
+    if (had_one && !(now.sa_flags & SA_RESTART)) {
+        sa.sa_flags &= ~SA_RESTART; /* the program wants its signal to end its waits */
     }
     ours.number = number;
     ours.old = now;

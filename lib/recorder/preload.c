@@ -370,6 +370,7 @@ static void in_forked_child(void) {
 
 __attribute__((constructor)) static void load(void) {
     resolve();
+    preload_resolve_exec();
     if (gettid() != getpid() || !preload_read_environment(&state.config)) {
         return;
     }

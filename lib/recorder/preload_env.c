@@ -254,37 +254,45 @@ extern char **environ;
 
 typedef int exec_fn(const char *, char *const[], char *const[]);
 
+/* Looked up by the constructor: exec is for children of a fork or vfork and for signal handlers,
+ * where dlsym may wait for a lock that nobody will unlock. */
+static struct { exec_fn *execve, *execvpe; } real;
+
 /* A function pointer out of dlsym without a cast that ISO C does not define. */
-static exec_fn *real_exec(const char *name) {
+static exec_fn *find_exec(const char *name) {
     void *address = dlsym(RTLD_NEXT, name);
     exec_fn *f;
     memcpy(&f, &address, sizeof f);
     return f;
 }
 
-static int exec_with(const char *how, const char *program, char *const argv[], char *const envp[]) {
+void preload_resolve_exec(void) {
+    real.execve = find_exec("execve");
+    real.execvpe = find_exec("execvpe");
+}
+
+static int exec_with(exec_fn *const *how, const char *program, char *const argv[],
+                     char *const envp[]) {
     struct environment e;
-    open_environment(&e, envp);
-    exec_fn *f = real_exec(how);
-    if (!f) {
-        errno = ENOSYS;
-        return close_environment(&e, -1);
+    if (!*how) { /* the constructor of a library that comes before us */
+        preload_resolve_exec();
     }
-    return close_environment(&e, f(program, argv, e.list));
+    open_environment(&e, envp);
+    return close_environment(&e, (*how)(program, argv, e.list));
 }
 
 INTERPOSED int execve(const char *path, char *const argv[], char *const envp[]) {
-    return exec_with("execve", path, argv, envp);
+    return exec_with(&real.execve, path, argv, envp);
 }
 
 INTERPOSED int execv(const char *path, char *const argv[]) {
-    return exec_with("execve", path, argv, environ);
+    return exec_with(&real.execve, path, argv, environ);
 }
 
 INTERPOSED int execvpe(const char *file, char *const argv[], char *const envp[]) {
-    return exec_with("execvpe", file, argv, envp);
+    return exec_with(&real.execvpe, file, argv, envp);
 }
 
 INTERPOSED int execvp(const char *file, char *const argv[]) {
-    return exec_with("execvpe", file, argv, environ);
+    return exec_with(&real.execvpe, file, argv, environ);
 }

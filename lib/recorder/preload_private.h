@@ -27,4 +27,7 @@ struct preload_config {
  */
 bool preload_read_environment(struct preload_config *config);
 
+/* Finds the functions that exec is passed on to. Main thread, as early as can be. */
+void preload_resolve_exec(void);
+
 #endif

@@ -545,15 +545,17 @@ static void forked_child_has_hooks_and_no_monitor(void **state) {
     assert_int_equal(files(), 0);
 }
 
-static void start_needs_no_free_descriptor(void **state) {
+static void start_needs_one_descriptor_for_the_folder(void **state) {
     (void)state;
     int status = -1;
     pid_t child = fork();
     if (child == 0) {
         struct stallrec *rec = NULL;
         struct stallrec_config config = quick_config(100);
-        struct rlimit none = {.rlim_cur = 3, .rlim_max = 3};
-        setrlimit(RLIMIT_NOFILE, &none);
+        int last = dup(0);
+        struct rlimit limit = {(rlim_t)last + 1, (rlim_t)last + 1};
+        close(last);
+        setrlimit(RLIMIT_NOFILE, &limit);
         enum stallrec_error st = stallrec_start(&rec, &config);
         stallrec_stop(rec);
         _exit(st == STALLREC_OK ? 3 : 4);
@@ -619,7 +621,7 @@ int main(void) {
         MONITOR_TEST(one_recorder_at_a_time),
         MONITOR_TEST(start_that_fails_leaves_nothing_behind),
         MONITOR_TEST(idle_loop_wakes_nobody),
-        MONITOR_TEST(start_needs_no_free_descriptor),
+        MONITOR_TEST(start_needs_one_descriptor_for_the_folder),
         MONITOR_TEST(monitor_ends_with_the_thread_that_it_watches),
         MONITOR_TEST(forked_child_has_hooks_and_no_monitor),
     };

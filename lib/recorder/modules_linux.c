@@ -8,6 +8,7 @@
 #include "modules_linux.h"
 
 #include <elf.h>
+#include <link.h>
 #include <pthread.h>
 #include <string.h>
 

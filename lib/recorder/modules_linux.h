@@ -2,9 +2,9 @@
 #ifndef STALLREC_MODULES_LINUX_H
 #define STALLREC_MODULES_LINUX_H
 
-#include <link.h>
-
 #include "unwind.h"
+
+struct dl_phdr_info; /* of <link.h>, which declares it for _GNU_SOURCE only */
 
 struct unwind_modules modules_linux(void);
 

@@ -69,59 +69,76 @@ enum st unit_header_read(const struct sections *s, uint64_t offset, struct unit_
 
 /* ---- DIEs ---- */
 
-/* Passes over a value; unknown forms fail the reader. DW_FORM_implicit_const has none. */
-static void skip_form(struct reader *r, const struct unit_header *h, uint64_t form) {
+/* The size of a form whose values are of one size everywhere; false: it is not of these. */
+static bool fixed_size(uint64_t form, uint64_t *size) {
     switch (form) {
     case DW_FORM_flag_present:
-    case DW_FORM_implicit_const:
-        return;
+    case DW_FORM_implicit_const: /* its value is in the abbreviation */
+        *size = 0;
+        return true;
     case DW_FORM_data1:
     case DW_FORM_flag:
     case DW_FORM_ref1:
     case DW_FORM_strx1:
     case DW_FORM_addrx1:
-        reader_skip(r, 1);
-        return;
+        *size = 1;
+        return true;
     case DW_FORM_data2:
     case DW_FORM_ref2:
     case DW_FORM_strx2:
     case DW_FORM_addrx2:
-        reader_skip(r, 2);
-        return;
+        *size = 2;
+        return true;
     case DW_FORM_strx3:
     case DW_FORM_addrx3:
-        reader_skip(r, 3);
-        return;
+        *size = 3;
+        return true;
     case DW_FORM_data4:
     case DW_FORM_ref4:
     case DW_FORM_strx4:
     case DW_FORM_addrx4:
     case DW_FORM_ref_sup4:
-        reader_skip(r, 4);
-        return;
+        *size = 4;
+        return true;
     case DW_FORM_data8:
     case DW_FORM_ref8:
     case DW_FORM_ref_sig8:
     case DW_FORM_ref_sup8:
-        reader_skip(r, 8);
-        return;
+        *size = 8;
+        return true;
     case DW_FORM_data16:
-        reader_skip(r, 16);
-        return;
+        *size = 16;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* As fixed_size, of the forms that depend on the unit's header. */
+static bool header_size(const struct unit_header *h, uint64_t form, uint64_t *size) {
+    switch (form) {
     case DW_FORM_addr:
-        reader_skip(r, h->address_size);
-        return;
+        *size = h->address_size;
+        return true;
     case DW_FORM_ref_addr: /* DWARF 2 made it the size of an address */
-        reader_skip(r, h->version == 2 ? h->address_size : h->offset_size);
-        return;
+        *size = h->version == 2 ? h->address_size : h->offset_size;
+        return true;
     case DW_FORM_strp:
     case DW_FORM_line_strp:
     case DW_FORM_strp_sup:
     case DW_FORM_sec_offset:
     case DW_FORM_GNU_ref_alt:
     case DW_FORM_GNU_strp_alt:
-        reader_skip(r, h->offset_size);
-        return;
+        *size = h->offset_size;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Passes over a value that tells its own size; unknown forms fail the reader. */
+static void skip_sized(struct reader *r, uint64_t form) {
+    switch (form) {
     case DW_FORM_sdata:
     case DW_FORM_udata:
     case DW_FORM_ref_udata:
@@ -152,6 +169,15 @@ static void skip_form(struct reader *r, const struct unit_header *h, uint64_t fo
     default:
         reader_skip(r, UINT64_MAX);
         return;
+    }
+}
+
+static void skip_form(struct reader *r, const struct unit_header *h, uint64_t form) {
+    uint64_t size;
+    if (fixed_size(form, &size) || header_size(h, form, &size)) {
+        reader_skip(r, size);
+    } else {
+        skip_sized(r, form);
     }
 }
 

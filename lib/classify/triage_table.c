@@ -72,14 +72,14 @@ static size_t columns(const char *s, size_t len) {
     return n;
 }
 
-/* Appends text that came from a file: control characters and broken UTF-8 must not reach the
- * terminal. */
+/* Appends text that came from a file: control characters, bidi overrides and broken UTF-8 must not
+ * reach the terminal. */
 static void add_clean(struct strbuf *b, const char *s) {
     size_t len = strlen(s);
     for (size_t i = 0; i < len;) {
         uint32_t c;
         size_t n = utf8_decode(s + i, len - i, &c);
-        if (n == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0)) {
+        if (n == 0 || !utf8_is_printable(c)) {
             strbuf_addc(b, '?');
             i += n ? n : 1;
         } else {

@@ -95,7 +95,9 @@ static void say_unit_damage(void *ctx, const char *file, uint64_t unit_offset,
                             const struct err *why) {
     struct run *run = ctx;
     struct err e = *why;
-    err_context(&e, "unit at 0x%" PRIx64, unit_offset);
+    if (unit_offset != LOOKUP_NO_UNIT) {
+        err_context(&e, "unit at 0x%" PRIx64, unit_offset);
+    }
     cli_fail(&run->failures, file, &e);
 }
 

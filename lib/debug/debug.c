@@ -102,7 +102,7 @@ enum st debug_open(struct debug **out, const struct object_slice *s, const struc
     bool has_alt =
         alt && sections_load(&alt_sections, alt, object_slice_path(alt), &damage, &damage) == ST_OK;
     if (err_is(&damage) && complain) {
-        complain(ctx, path, 0, &damage);
+        complain(ctx, path, DEBUG_NO_UNIT, &damage);
     }
     st = code_extents(s, &code, e);
     if (st == ST_OK) {

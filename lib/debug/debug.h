@@ -63,7 +63,11 @@ struct debug_unit {
     struct arena arena;
 };
 
-/* A warning while reading: the unit (offset in .debug_info) that it cost, and why. */
+/* In place of a unit's offset: the damage is not in a unit but in a whole section. */
+#define DEBUG_NO_UNIT UINT64_MAX
+
+/* A warning while reading: the unit that it cost (its offset in .debug_info, or DEBUG_NO_UNIT), and
+ * why. */
 typedef void (*debug_complain)(void *ctx, const char *file, uint64_t unit_offset,
                                const struct err *why);
 

@@ -14,6 +14,8 @@ enum { LIVE_UNIT_BYTES = 192 << 20 };
 /* Units that claim one address: more than one only in damaged or identically folded code. */
 enum { LIVE_CLAIMS_MAX = 8 };
 
+_Static_assert(LOOKUP_NO_UNIT == DEBUG_NO_UNIT, "complaints are handed on as they are");
+
 struct live {
     struct lookup_source source;
     struct debug *debug;      /* NULL = there is no DWARF */
@@ -328,7 +330,7 @@ static enum st tolerate(enum st st, const struct err *why, const char *file,
         return err_nomem(e);
     }
     if (complain) {
-        complain(ctx, file, 0, why);
+        complain(ctx, file, LOOKUP_NO_UNIT, why);
     }
     return ST_NONE;
 }

@@ -22,11 +22,12 @@ struct fixture {
     struct object *object, *paired;
     struct lookup_source *source;
     unsigned complaints;
+    uint64_t unit; /* of the last one */
 };
 
 static void count_complaint(void *ctx, const char *file, uint64_t unit, const struct err *why) {
     struct fixture *f = ctx;
-    (void)unit;
+    f->unit = unit;
     assert_non_null(file);
     assert_true(err_is(why));
     f->complaints++;
@@ -235,6 +236,16 @@ static void a_damaged_unit_leaves_the_symbol(void **state) {
     assert_int_equal(f.complaints, 1);
     assert_int_equal(ask(&f, all[0].address), ST_OK);
     assert_int_equal(f.complaints, 1);
+    assert_int_equal(f.unit, 0);
+    close_fixture(&f);
+}
+
+static void damage_outside_of_units_names_none(void **state) {
+    struct fixture f;
+    (void)state;
+    open_fixture(&f, "testdata/hostile/macho/stroff-past-end", NULL);
+    assert_int_equal(f.complaints, 1);
+    assert_true(f.unit == LOOKUP_NO_UNIT);
     close_fixture(&f);
 }
 
@@ -280,6 +291,7 @@ int main(void) {
         cmocka_unit_test(neither_dwarf_nor_symbols_is_none),
         cmocka_unit_test(strings_outlive_the_unit_they_came_from),
         cmocka_unit_test(a_damaged_unit_leaves_the_symbol),
+        cmocka_unit_test(damage_outside_of_units_names_none),
         cmocka_unit_test(any_allocation_may_fail),
     };
     debug_library_init();

@@ -60,7 +60,11 @@ static inline void lookup_close(struct lookup_source *s) {
     }
 }
 
-/* Says which unit of which file is damaged. */
+/* In place of a unit's offset: the damage is not in a unit but in a section or table of the file.
+ */
+#define LOOKUP_NO_UNIT UINT64_MAX
+
+/* Says which unit of which file is damaged: its offset in .debug_info, or LOOKUP_NO_UNIT. */
 typedef void (*lookup_complain)(void *ctx, const char *file, uint64_t unit_offset,
                                 const struct err *why);
 

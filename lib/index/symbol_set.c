@@ -82,7 +82,9 @@ static void complain_unit(void *ctx, const char *file, uint64_t unit_offset,
                           const struct err *why) {
     struct symbol_set *s = ctx;
     struct err e = *why;
-    err_context(&e, "unit at 0x%llx", (unsigned long long)unit_offset);
+    if (unit_offset != LOOKUP_NO_UNIT) {
+        err_context(&e, "unit at 0x%llx", (unsigned long long)unit_offset);
+    }
     if (s->complain) {
         s->complain(s->complain_ctx, file, &e);
     }

@@ -21,10 +21,12 @@
 #define UUID_2 "00000000-5555-3144-A1DE-7AABF56A019C"
 
 static size_t complaints;
+static struct err complaint; /* the last one */
 
 static void count(void *ctx, const char *path, const struct err *why) {
-    (void)ctx, (void)path, (void)why;
+    (void)ctx, (void)path;
     complaints++;
+    complaint = *why;
 }
 
 static struct symbol_set *new_set(void) {
@@ -104,6 +106,18 @@ static void a_use_that_cannot_serve_does_not_hide_one_that_can(void **state) {
     symbol_set_free(s);
 }
 
+static void a_complaint_names_a_unit_if_one_is_damaged(void **state) {
+    (void)state;
+    struct symbol_set *s = new_set();
+    assert_int_equal(symbol_set_use(s, "tiny", "testdata/hostile/macho/stroff-past-end", NULL),
+                     ST_OK);
+    assert_int_equal(find(s, NULL, "tiny", NULL, NULL).verdict, SYMBOLS_OK);
+    assert_int_equal(complaints, 1);
+    assert_non_null(strstr(complaint.text, "string table past end of file"));
+    assert_null(strstr(complaint.text, "unit at"));
+    symbol_set_free(s);
+}
+
 /* It would not come back from the pipe, or fill the memory. */
 static void only_plain_files_are_opened_where_a_dump_points(void **state) {
     (void)state;
@@ -131,6 +145,7 @@ int main(void) {
         cmocka_unit_test(use_takes_a_file_or_a_bundle_whatever_the_id),
         cmocka_unit_test(use_refuses_what_holds_no_object_or_several),
         cmocka_unit_test(a_use_that_cannot_serve_does_not_hide_one_that_can),
+        cmocka_unit_test(a_complaint_names_a_unit_if_one_is_damaged),
         cmocka_unit_test(only_plain_files_are_opened_where_a_dump_points),
     };
     return cmocka_run_group_tests_name("symbol_set", tests, NULL, NULL);

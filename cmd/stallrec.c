@@ -412,11 +412,14 @@ static uint32_t threshold(const struct run *run) {
 }
 
 static void summarise(const struct run *run) {
-    const struct preload_report *r = run->report;
+    /* The recorded processes may write to it still: what is checked is what is used. */
+    const struct preload_report copy = *run->report, *r = &copy;
+    bool known = r->error >= STALLREC_OK && r->error <= STALLREC_ERR_WRITE;
     if (r->processes == 0) {
         say(run->argv[0], "did not load the recorder, nothing was recorded");
     } else if (r->error != STALLREC_OK) {
-        say("the recorder did not start", stallrec_error_text((enum stallrec_error)r->error));
+        say("the recorder did not start",
+            known ? stallrec_error_text((enum stallrec_error)r->error) : "unknown error");
     } else if (r->loops == 0) {
         say(run->argv[0], "no event loop was seen, nothing was recorded (see --loop-at, --follow)");
     } else if (!run->quiet && r->stalls == 0) {
@@ -630,6 +633,19 @@ static int read_options(struct cli_parser *p, struct run *run) {
     return CLI_OK;
 }
 
+/* False, with errno set: there is no folder that we may write to. */
+static bool make_folder(const char *path) {
+    struct stat st;
+    if ((mkdir(path, 0777) != 0 && errno != EEXIST) || stat(path, &st) != 0) {
+        return false;
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        errno = ENOTDIR; /* access(2) lets root "search" a file */
+        return false;
+    }
+    return access(path, W_OK | X_OK) == 0;
+}
+
 /* All that must be in place before the program runs; 0, or the status to end with. */
 static int prepare(struct run *run) {
     int status = EXIT_OWN;
@@ -649,9 +665,7 @@ static int prepare(struct run *run) {
         say(run->library, "the dynamic linker takes no path with a space or colon");
         return EXIT_OWN;
     }
-    if ((mkdir(run->directory, 0777) != 0 && errno != EEXIST) ||
-        access(run->directory, W_OK | X_OK) != 0 ||
-        !(run->directory_path = realpath(run->directory, NULL))) {
+    if (!make_folder(run->directory) || !(run->directory_path = realpath(run->directory, NULL))) {
         say(run->directory, strerror(errno));
         return EXIT_OWN;
     }

@@ -108,13 +108,15 @@ void cli_progress_end(struct cli_progress *p);
 
 /* Called for each input, opened; owns fd. name is a path, or "<stdin>". */
 typedef void (*cli_on_input)(void *ctx, int fd, const char *name);
+/* Called for what cannot be read, in its place in the order; where: a path. */
+typedef void (*cli_on_failure)(void *ctx, const char *where, const struct err *why);
 /* Opens every operand in order: "-" is stdin, a folder stands for its regular files (recursive, in
  * byte order of their paths, names that start with '.' left out, links to folders not followed). No
  * operand: stdin, unless that is a terminal: then a usage error is printed and CLI_USAGE returned.
- * What cannot be opened goes to failures, and so does the file that stdout goes to: reading it
+ * What cannot be opened goes to on_failure, and so does the file that stdout goes to: reading it
  * would never end. Else CLI_OK. */
 int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
-                       cli_on_input on_input, void *ctx, struct cli_failures *failures);
+                       cli_on_input on_input, cli_on_failure on_failure, void *ctx);
 
 /* --- output ----------------------------------------------------------------------------------- */
 

@@ -20,20 +20,20 @@ enum { FOLDER_DEPTH_MAX = 64, TEMPORARIES_MAX = 100 };
 
 struct input_walk {
     cli_on_input on_input;
+    cli_on_failure on_failure;
     void *ctx;
-    struct cli_failures *failures;
 };
 
-static void fail_path(struct cli_failures *f, const char *path, int errno_value) {
+static void fail_path(const struct input_walk *w, const char *path, int errno_value) {
     struct err e = {0};
     err_set(&e, ERR_IO, "%s", strerror(errno_value));
-    cli_fail(f, path, &e);
+    w->on_failure(w->ctx, path, &e);
 }
 
-static void fail_text(struct cli_failures *f, const char *path, const char *text) {
+static void fail_text(const struct input_walk *w, const char *path, const char *text) {
     struct err e = {0};
     err_set(&e, ERR_USAGE, "%s", text);
-    cli_fail(f, path, &e);
+    w->on_failure(w->ctx, path, &e);
 }
 
 static bool is_same_file(const struct stat *a, const struct stat *b) {
@@ -47,7 +47,7 @@ static void pass_input(struct input_walk *w, int fd, const char *name) {
     if (fstat(fd, &in) == 0 && S_ISREG(in.st_mode) && fstat(STDOUT_FILENO, &out) == 0 &&
         is_same_file(&in, &out)) {
         close(fd);
-        fail_text(w->failures, name, "is the output, too: not read");
+        fail_text(w, name, "is the output, too: not read");
         return;
     }
     w->on_input(w->ctx, fd, name);
@@ -62,7 +62,7 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
 static void walk_folder(struct input_walk *w, const char *path, int fd, int depth) {
     DIR *dir = fdopendir(fd);
     if (!dir) {
-        fail_path(w->failures, path, errno);
+        fail_path(w, path, errno);
         close(fd);
         return;
     }
@@ -83,7 +83,7 @@ static void walk_folder(struct input_walk *w, const char *path, int fd, int dept
     }
     why = why ? why : errno; /* what readdir left there */
     if (why) {
-        fail_path(w->failures, path, why);
+        fail_path(w, path, why);
     }
     closedir(dir);
     if (names.len) {
@@ -99,7 +99,7 @@ static void walk_folder(struct input_walk *w, const char *path, int fd, int dept
 static void walk_input(struct input_walk *w, const char *path, int depth, bool named) {
     struct stat st;
     if ((named ? stat(path, &st) : lstat(path, &st)) != 0) {
-        fail_path(w->failures, path, errno);
+        fail_path(w, path, errno);
         return;
     }
     if (!named && S_ISLNK(st.st_mode) && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))) {
@@ -109,12 +109,12 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
         return;
     }
     if (depth > FOLDER_DEPTH_MAX) {
-        fail_text(w->failures, path, "folders are nested too deep");
+        fail_text(w, path, "folders are nested too deep");
         return;
     }
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        fail_path(w->failures, path, errno);
+        fail_path(w, path, errno);
     } else if (S_ISDIR(st.st_mode)) {
         walk_folder(w, path, fd, depth);
     } else {
@@ -123,8 +123,8 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
 }
 
 int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
-                       cli_on_input on_input, void *ctx, struct cli_failures *failures) {
-    struct input_walk w = {on_input, ctx, failures};
+                       cli_on_input on_input, cli_on_failure on_failure, void *ctx) {
+    struct input_walk w = {on_input, on_failure, ctx};
     if (count == 0 && isatty(STDIN_FILENO) == 1) {
         return cli_usage_error(tool,
                                "nothing to read: name a file or a folder, or pipe something in");
@@ -133,12 +133,12 @@ int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t coun
         if (count == 0 || strcmp(operands[i], "-") == 0) {
             int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
             if (fd < 0) {
-                fail_path(failures, "<stdin>", errno);
+                fail_path(&w, "<stdin>", errno);
             } else {
                 pass_input(&w, fd, "<stdin>");
             }
         } else if (operands[i][0] == 0) {
-            fail_path(failures, "''", ENOENT);
+            fail_path(&w, "''", ENOENT);
         } else {
             walk_input(&w, operands[i], 0, true);
         }
@@ -264,7 +264,9 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
                                                  : open_file(o, path, exists);
     }
     if (o->fd < 0) {
-        fail_path(failures, path ? path : "<stdout>", errno);
+        struct err e = {0};
+        err_set(&e, ERR_IO, "%s", strerror(errno));
+        cli_fail(failures, path ? path : "<stdout>", &e);
         release_output(o);
         return false;
     }

@@ -428,10 +428,15 @@ static bool take_option(struct settings *set, int id, const char *value) {
     }
 }
 
+static void fail_words(void *ctx, const char *where, const struct err *why) {
+    struct words *w = ctx;
+    cli_fail(&w->run->failures, where, why);
+}
+
 static void read_addresses(struct run *run, const char *path) {
     struct words words = {.run = run};
     char *input[] = {(char *)(uintptr_t)path}; /* only read */
-    (void)cli_for_each_input(&tool, input, 1, on_input, &words, &run->failures);
+    (void)cli_for_each_input(&tool, input, 1, on_input, fail_words, &words);
 }
 
 static int process(struct run *run, char **operands, size_t count) {

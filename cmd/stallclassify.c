@@ -6,14 +6,15 @@
 
 #include "base/filemap.h"
 #include "base/hash.h"
-#include "base/parse.h"
 #include "base/pool.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "classify/triage.h"
 #include "cli.h"
+#include "cli_dumps.h"
 #include "dump/dump.h"
 
-enum { JOBS_MAX = 256, WINDOW_PER_JOB = 16, WIDTH_DEFAULT = 100, RULES_FILE_MAX = 4 << 20 };
+enum { WINDOW_PER_JOB = 16, WIDTH_DEFAULT = 100, RULES_FILE_MAX = 4 << 20 };
 enum { OPT_FORMAT = 1, OPT_RULES, OPT_CAP, OPT_TOP, OPT_OUTPUT, OPT_JOBS };
 
 static const struct cli_option options[] = {
@@ -44,151 +45,49 @@ struct settings {
     bool json, raw, top_given;
     uint64_t cap_s, top, jobs;
     const char *output;
+    VEC(const char *) rule_files; /* in the order given */
     struct strbuf rules_name;
 };
 
 struct run {
-    struct cli_failures failures;
-    struct cli_progress progress;
-    struct pool *pool;
+    struct cli_dumps dumps;
     struct triage *triage;
-    struct keyer *keyers[JOBS_MAX]; /* one per worker */
-    uint64_t dumps;
-    bool broken; /* memory ran out: the counts cannot be trusted any more */
+    struct keyer *keyers[CLI_JOBS_MAX]; /* one per worker */
+    bool broken;                        /* memory ran out: the counts cannot be trusted any more */
 };
-
-/* A document on its way through the pool. */
-struct job {
-    char *text;
-    size_t len;
-    struct strbuf where; /* "file:line" */
-    struct dump dump;
-    struct stall_key key;
-    enum st st;
-    bool other; /* well-formed, and no dump: a session record */
-    struct err err;
-};
-
-/* --- work ------------------------------------------------------------------------------------- */
-
-static bool is_session(const char *text, size_t len) {
-    static const char mark[] = "stall-session/";
-    for (const char *at = text; (at = memchr(at, mark[0], len - (size_t)(at - text))) != NULL;
-         at++) {
-        if (len - (size_t)(at - text) < sizeof mark - 1) {
-            break;
-        }
-        if (memcmp(at, mark, sizeof mark - 1) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void work(void *ctx, void *item, unsigned worker) {
-    struct run *run = ctx;
-    struct job *j = item;
-    j->st = dump_parse(&j->dump, j->text, j->len, &j->err);
-    if (j->st == ST_NONE) {
-        j->other = is_session(j->text, j->len);
-        if (!j->other) {
-            err_set(&j->err, ERR_FORMAT, "JSON, but not a stall dump");
-        }
-    } else if (j->st == ST_OK) {
-        j->st = keyer_key(run->keyers[worker], &j->dump, &j->key, &j->err);
-    }
-}
-
-static void free_job(struct job *j) {
-    dump_release(&j->dump);
-    strbuf_release(&j->where);
-    free(j->text);
-    free(j);
-}
 
 static void fail(struct run *run, const char *where, const struct err *why) {
-    cli_progress_end(&run->progress);
-    cli_fail(&run->failures, where, why);
+    cli_dumps_fail(&run->dumps, where, why);
 }
 
-/* Runs on the main thread, in the order of the input. */
-static void done(void *ctx, void *item) {
+/* --- dumps ------------------------------------------------------------------------------------ */
+
+/* The result is a struct stall_key. */
+static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
     struct run *run = ctx;
-    struct job *j = item;
-    if (j->st == ST_OK && !run->broken) {
-        j->st = triage_add(run->triage, &j->dump, &j->key, NULL, &j->err);
-        run->broken = j->st != ST_OK;
-        run->dumps++;
-    }
-    if (j->st != ST_OK && !j->other) {
-        fail(run, strbuf_cstr(&j->where), &j->err);
-    }
-    cli_progress_update(&run->progress, run->dumps);
-    free_job(j);
+    return keyer_key(run->keyers[worker], d, result, e);
 }
 
-/* --- input ------------------------------------------------------------------------------------ */
-
-static struct job *new_job(const char *name, const char *text, size_t len, uint64_t line) {
-    struct job *j = calloc(1, sizeof *j);
-    if (!j) {
-        return NULL;
-    }
-    strbuf_addf(&j->where, "%s:%llu", name, (unsigned long long)line);
-    j->text = malloc(len + 1);
-    if (!j->text) {
-        free_job(j);
-        return NULL;
-    }
-    memcpy(j->text, text, len);
-    j->text[len] = 0;
-    j->len = len;
-    return j;
-}
-
-static void fail_in_order(struct run *run, const char *where, const struct err *e) {
-    pool_finish(run->pool);
-    fail(run, where, e);
-}
-
-static void on_input(void *ctx, int fd, const char *name) {
+static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     struct run *run = ctx;
-    struct dump_stream *stream = NULL;
-    struct err e = {0};
-    if (dump_stream_open(&stream, fd, name, &e) != ST_OK) {
-        fail_in_order(run, name, &e);
-        return;
+    if (run->broken) {
+        return ST_OK;
     }
-    uint64_t documents = 0;
-    for (;;) {
-        const char *text = NULL;
-        size_t len = 0;
-        uint64_t line = 0;
-        err_clear(&e);
-        enum st st = dump_stream_next(stream, &text, &len, &line, &e);
-        if (st == ST_NONE) {
-            break;
-        }
-        documents++;
-        struct job *j = st == ST_OK ? new_job(name, text, len, line) : NULL;
-        if (j) {
-            pool_put(run->pool, j);
-            continue;
-        }
-        if (st == ST_OK) {
-            err_nomem(&e);
-        }
-        struct strbuf where = {0};
-        strbuf_addf(&where, "%s:%llu", name, (unsigned long long)line);
-        fail_in_order(run, strbuf_cstr(&where), &e);
-        strbuf_release(&where);
-    }
-    if (documents == 0) {
-        err_set(&e, ERR_FORMAT, "empty: no dump in it");
-        fail_in_order(run, name, &e);
-    }
-    dump_stream_close(stream);
+    enum st st = triage_add(run->triage, d, result, NULL, e);
+    run->broken = st != ST_OK;
+    return st;
 }
+
+static bool unwanted(void *ctx) {
+    const struct run *run = ctx;
+    return run->broken;
+}
+
+static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct stall_key),
+                                               .window = WINDOW_PER_JOB,
+                                               .work = work,
+                                               .take = take,
+                                               .unwanted = unwanted};
 
 /* --- options ---------------------------------------------------------------------------------- */
 
@@ -212,38 +111,54 @@ static bool add_rule_file(struct run *run, struct rules *rules, const char *path
     return false;
 }
 
-static bool add_rules(struct run *run, struct rules *rules, struct settings *s, const char *value) {
+/* --rules, in the order given; the files are read when all options are known to be right. */
+static bool take_rules(struct run *run, struct settings *s, const char *value) {
+    struct err e = {0};
     if (strcmp(value, "none") == 0) {
         s->raw = true;
         return true;
     }
-    const char *slash = strrchr(value, '/');
-    strbuf_addf(&s->rules_name, "%s + ", slash ? slash + 1 : value);
-    return add_rule_file(run, rules, value);
+    if (VEC_PUSH(&s->rule_files, value)) {
+        return true;
+    }
+    err_nomem(&e);
+    fail(run, NULL, &e);
+    return false;
 }
 
-/* CLI_OK to go on; else what main returns, or CLI_END's stand-in -1 after --help. */
-static int read_options(struct cli_parser *p, struct settings *s, struct run *run,
-                        struct rules *rules, bool *stop) {
+static bool add_rule_files(struct run *run, struct settings *s, struct rules *rules) {
+    for (size_t i = 0; i < s->rule_files.len; i++) {
+        const char *path = s->rule_files.data[i];
+        const char *slash = strrchr(path, '/');
+        strbuf_addf(&s->rules_name, "%s + ", slash ? slash + 1 : path);
+        if (!add_rule_file(run, rules, path)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* CLI_END to go on, else CLI_EXIT, and *status is what main returns. */
+static int read_options(struct cli_parser *p, struct settings *s, struct run *run, int *status) {
     static const char *const formats[] = {"table", "json", NULL};
-    bool files = false;
-    *stop = true;
+    *status = CLI_USAGE;
     for (int id; (id = cli_next(p)) != CLI_END;) {
         int choice = 0;
         bool ok = true;
         switch (id) {
         case CLI_EXIT:
-            return p->status;
+            *status = p->status;
+            return CLI_EXIT;
         case OPT_FORMAT:
             choice = cli_choice(&tool, "--format", p->value, formats);
             ok = choice >= 0;
             s->json = choice == 1;
             break;
         case OPT_RULES:
-            if (!add_rules(run, rules, s, p->value)) {
-                return CLI_FAILED;
+            if (!take_rules(run, s, p->value)) {
+                *status = CLI_FAILED;
+                return CLI_EXIT;
             }
-            files = files || strcmp(p->value, "none") != 0;
             break;
         case OPT_CAP:
             ok = cli_number(&tool, "--cap", p->value, 0, 1000000000, &s->cap_s);
@@ -253,21 +168,21 @@ static int read_options(struct cli_parser *p, struct settings *s, struct run *ru
             s->top_given = true;
             break;
         case OPT_JOBS:
-            ok = cli_number(&tool, "--jobs", p->value, 1, JOBS_MAX, &s->jobs);
+            ok = cli_number(&tool, "--jobs", p->value, 1, CLI_JOBS_MAX, &s->jobs);
             break;
         default:
             s->output = p->value;
             break;
         }
         if (!ok) {
-            return CLI_USAGE;
+            return CLI_EXIT;
         }
     }
-    if (s->raw && files) {
-        return cli_usage_error(&tool, "--rules none excludes other rules");
+    if (s->raw && s->rule_files.len > 0) {
+        *status = cli_usage_error(&tool, "--rules none excludes other rules");
+        return CLI_EXIT;
     }
-    *stop = false;
-    return CLI_OK;
+    return CLI_END;
 }
 
 /* --- output ----------------------------------------------------------------------------------- */
@@ -293,7 +208,7 @@ static void print(struct run *run, const struct settings *s) {
                                                    : 20,
                                .width = terminal ? terminal_width() : WIDTH_DEFAULT,
                                .colour = terminal && wants_colour()};
-    if (!cli_output_open(&output, s->output, &run->failures)) {
+    if (!cli_output_open(&output, s->output, &run->dumps.failures)) {
         return;
     }
     if (s->json) {
@@ -301,7 +216,7 @@ static void print(struct run *run, const struct settings *s) {
     } else {
         triage_print_table(run->triage, &view, &output.sink);
     }
-    cli_output_close(&output, true, &run->failures);
+    cli_output_close(&output, true, &run->dumps.failures);
 }
 
 /* --- main ------------------------------------------------------------------------------------- */
@@ -324,22 +239,20 @@ static enum st start(struct run *run, struct settings *s, struct rules *rules, s
             return ST_ERR;
         }
     }
-    return pool_open(&run->pool, (unsigned)s->jobs, (size_t)s->jobs * WINDOW_PER_JOB, work, done,
-                     run, e);
+    return ST_OK;
 }
 
 static int classify(struct run *run, struct settings *s, struct rules *rules,
                     const struct cli_parser *p) {
     struct err e = {0};
+    if (!add_rule_files(run, s, rules)) {
+        return CLI_FAILED;
+    }
     if (start(run, s, rules, &e) != ST_OK) {
         fail(run, NULL, &e);
         return CLI_FAILED;
     }
-    cli_progress_begin(&run->progress, "dumps");
-    int status =
-        cli_for_each_input(&tool, p->operands, p->operand_count, on_input, run, &run->failures);
-    pool_finish(run->pool);
-    cli_progress_end(&run->progress);
+    int status = cli_dumps_run(&run->dumps, (unsigned)s->jobs, p->operands, p->operand_count);
     if (status != CLI_OK || run->broken) {
         return run->broken ? CLI_FAILED : status;
     }
@@ -348,34 +261,30 @@ static int classify(struct run *run, struct settings *s, struct rules *rules,
         return CLI_FAILED;
     }
     print(run, s);
-    return cli_exit_status(&run->failures);
+    return cli_exit_status(&run->dumps.failures);
 }
 
 int main(int argc, char **argv) {
-    struct run run = {.failures.tool = tool.name};
+    struct run run = {0};
     struct settings s = {.cap_s = 30, .jobs = pool_processors()};
     struct rules *rules = NULL;
     struct cli_parser p;
     struct err e = {0};
-    bool stop = true;
     int status = CLI_FAILED;
     dump_library_init();
-    s.jobs = s.jobs > JOBS_MAX ? JOBS_MAX : s.jobs;
+    cli_dumps_init(&run.dumps, &tool, &dumps_ops, &run);
     cli_begin(&p, &tool, argc, argv);
     if (rules_new(&rules, &e) != ST_OK) {
         fail(&run, NULL, &e);
-    } else {
-        status = read_options(&p, &s, &run, rules, &stop);
-        if (!stop) {
-            status = classify(&run, &s, rules, &p);
-        }
+    } else if (read_options(&p, &s, &run, &status) == CLI_END) {
+        status = classify(&run, &s, rules, &p);
     }
-    pool_close(run.pool);
-    for (size_t i = 0; i < JOBS_MAX; i++) {
+    for (size_t i = 0; i < CLI_JOBS_MAX; i++) {
         keyer_free(run.keyers[i]);
     }
     triage_free(run.triage);
     rules_free(rules);
+    VEC_RELEASE(&s.rule_files);
     strbuf_release(&s.rules_name);
     return status;
 }

@@ -9,14 +9,14 @@
 #include "base/pool.h"
 #include "base/strbuf.h"
 #include "cli.h"
+#include "cli_dumps.h"
 #include "dump/dump.h"
 #include "flame/fold.h"
 #include "flame/folded.h"
 #include "flame/svg.h"
 
 enum {
-    JOBS_MAX = 256,
-    FAILURES_MAX = 5 /* printed for one input */,
+    WINDOW_PER_JOB = 4,
     READ_SIZE = 256 * 1024,
     MIN_WIDTH_DEFAULT = 20 /* 1/100 pixel */
 };
@@ -66,15 +66,12 @@ static const struct cli_tool tool = {
 };
 
 struct run {
-    struct cli_failures failures;
-    struct cli_progress progress;
+    struct cli_dumps dumps;
     struct stack_tree tree;
     struct folded_reader reader;
     struct fold fold;
-    struct pool *pool;
-    const char *input;       /* being read */
-    uint64_t input_failures; /* of its documents */
-    char **operands;         /* what the user named */
+    const char *input; /* folded, being read */
+    char **operands;   /* what the user named */
     size_t operand_count;
     uint64_t folded_stacks; /* lines of folded input that were added */
     uint64_t rounded;
@@ -86,130 +83,15 @@ struct run {
     unsigned jobs;
 };
 
-/* A document on its way through the pool. */
-struct job {
-    char *text;
-    size_t len;
-    struct strbuf where; /* "file:line" */
-    struct dump dump;
-    enum st st;
-    struct err err;
-};
-
 static void fail(struct run *run, const char *where, const struct err *why) {
-    cli_progress_end(&run->progress);
-    cli_fail(&run->failures, where, why);
+    cli_dumps_fail(&run->dumps, where, why);
 }
 
-/* A wrong file has thousands of bad lines: the first ones say enough. */
-static void fail_document(struct run *run, const char *where, const struct err *why) {
-    if (run->input_failures++ < FAILURES_MAX) {
-        fail(run, where, why);
-    }
-}
-
-/* --- dumps ------------------------------------------------------------------------------------ */
-
-static bool is_session(const char *text, size_t len) {
-    static const char mark[] = "stall-session/";
-    for (size_t i = 0; i + sizeof mark - 1 <= len; i++) {
-        if (text[i] == mark[0] && memcmp(text + i, mark, sizeof mark - 1) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Parsing is what takes time; it happens on the workers. */
-static void parse_job(void *ctx, void *item, unsigned worker) {
-    (void)ctx, (void)worker;
-    struct job *j = item;
-    j->st = dump_parse(&j->dump, j->text, j->len, &j->err);
-}
-
-static void free_job(struct job *j) {
-    dump_release(&j->dump);
-    strbuf_release(&j->where);
-    free(j->text);
-    free(j);
-}
-
-static void fold_job(void *ctx, void *item) {
+/* Parsing is what takes time, and it happens on the workers. */
+static enum st take_dump(void *ctx, struct dump *d, void *result, struct err *e) {
+    (void)result;
     struct run *run = ctx;
-    struct job *j = item;
-    bool session = j->st == ST_NONE && is_session(j->text, j->len);
-    if (j->st == ST_OK) {
-        j->st = fold_add(&run->fold, &j->dump, &j->err);
-    } else if (j->st == ST_NONE && !session) {
-        err_set(&j->err, ERR_FORMAT, "JSON, but not a stall dump");
-    }
-    if (j->st != ST_OK && !session) {
-        fail_document(run, strbuf_cstr(&j->where), &j->err);
-    }
-    cli_progress_update(&run->progress, run->fold.stats.dumps);
-    free_job(j);
-}
-
-static struct job *new_job(const struct run *run, const char *text, size_t len, uint64_t line) {
-    struct job *j = calloc(1, sizeof *j);
-    if (!j) {
-        return NULL;
-    }
-    strbuf_addf(&j->where, "%s:%" PRIu64, run->input, line);
-    j->text = malloc(len + 1);
-    if (!j->text) {
-        free_job(j);
-        return NULL;
-    }
-    memcpy(j->text, text, len);
-    j->text[len] = 0;
-    j->len = len;
-    return j;
-}
-
-/* Messages come in the order of the input, so what is in flight goes first. */
-static void fail_at(struct run *run, uint64_t line, const struct err *why) {
-    struct strbuf where = {0};
-    strbuf_addf(&where, "%s:%" PRIu64, run->input, line);
-    pool_finish(run->pool);
-    fail_document(run, strbuf_cstr(&where), why);
-    strbuf_release(&where);
-}
-
-static void read_dumps(struct run *run, struct gz_input *in) {
-    struct dump_stream *stream = NULL;
-    struct err e = {0};
-    if (dump_stream_open_input(&stream, in, &e) != ST_OK) {
-        fail(run, run->input, &e);
-        return;
-    }
-    for (;;) {
-        const char *text = NULL;
-        size_t len = 0;
-        uint64_t line = 0;
-        err_clear(&e);
-        enum st st = dump_stream_next(stream, &text, &len, &line, &e);
-        if (st == ST_NONE) {
-            break;
-        }
-        struct job *j = st == ST_OK ? new_job(run, text, len, line) : NULL;
-        if (j) {
-            pool_put(run->pool, j);
-            continue;
-        }
-        if (st == ST_OK) {
-            err_nomem(&e);
-        }
-        fail_at(run, line, &e);
-    }
-    pool_finish(run->pool);
-    dump_stream_close(stream);
-    if (run->input_failures > FAILURES_MAX) {
-        err_clear(&e);
-        err_set(&e, ERR_FORMAT, "%" PRIu64 " further documents could not be read",
-                run->input_failures - FAILURES_MAX);
-        fail(run, run->input, &e);
-    }
+    return fold_add(&run->fold, d, e);
 }
 
 /* --- folded stacks ---------------------------------------------------------------------------- */
@@ -288,26 +170,24 @@ static enum st look(struct run *run, struct gz_input *in, size_t *len, struct er
     return ST_OK;
 }
 
-static void on_input(void *ctx, int fd, const char *name) {
+/* Reads an input of folded stacks; ST_NONE: it is not one. */
+static enum st other_input(void *ctx, struct gz_input *in, const char *name, struct err *e) {
     struct run *run = ctx;
-    struct gz_input *in = NULL;
-    struct err e = {0};
     size_t len = 0;
-    run->input = name;
-    run->input_failures = 0;
-    if (gz_input_open(&in, fd, name, &e) != ST_OK || look(run, in, &len, &e) != ST_OK) {
-        fail(run, name, &e);
-        gz_input_close(in);
-    } else if (folded_recognise(run->buffer, len)) {
-        read_folded(run, in, len);
-        gz_input_close(in);
-    } else if (gz_input_unread(in, run->buffer, len, &e) != ST_OK) {
-        fail(run, name, &e);
-        gz_input_close(in);
-    } else {
-        read_dumps(run, in);
+    if (look(run, in, &len, e) != ST_OK) {
+        return ST_ERR;
     }
+    if (!folded_recognise(run->buffer, len)) {
+        return gz_input_unread(in, run->buffer, len, e) == ST_OK ? ST_NONE : ST_ERR;
+    }
+    cli_dumps_settle(&run->dumps);
+    run->input = name;
+    read_folded(run, in, len);
+    return ST_OK;
 }
+
+static const struct cli_dumps_ops dumps_ops = {
+    .window = WINDOW_PER_JOB, .take = take_dump, .other_input = other_input};
 
 /* --- output ----------------------------------------------------------------------------------- */
 
@@ -363,7 +243,7 @@ static enum st write_svg(const struct run *run, struct sink *out, struct err *e)
 static void write_output(struct run *run) {
     struct cli_output output;
     struct err e = {0};
-    if (!cli_output_open(&output, run->output, &run->failures)) {
+    if (!cli_output_open(&output, run->output, &run->dumps.failures)) {
         return;
     }
     enum st st =
@@ -371,7 +251,7 @@ static void write_output(struct run *run) {
     if (st != ST_OK) {
         fail(run, NULL, &e);
     }
-    cli_output_close(&output, st == ST_OK, &run->failures);
+    cli_output_close(&output, st == ST_OK, &run->dumps.failures);
 }
 
 static void summarise(const struct run *run) {
@@ -480,7 +360,7 @@ static bool take_option(struct run *run, int id, const char *value) {
         run->quiet = true;
         return true;
     default:
-        return take_number("--jobs", value, 1, JOBS_MAX, &run->jobs);
+        return take_number("--jobs", value, 1, CLI_JOBS_MAX, &run->jobs);
     }
 }
 
@@ -489,35 +369,32 @@ static int flame(struct run *run, const struct cli_parser *p) {
     struct err e = {0};
     dump_library_init();
     run->buffer = malloc(READ_SIZE);
-    if (!run->buffer ||
-        pool_open(&run->pool, run->jobs, run->jobs * 4, parse_job, fold_job, run, &e) != ST_OK) {
+    if (!run->buffer) {
+        err_nomem(&e);
         fail(run, NULL, &e);
         return CLI_FAILED;
     }
-    cli_progress_begin(&run->progress, "dumps");
     run->operands = p->operands;
     run->operand_count = p->operand_count;
-    int status =
-        cli_for_each_input(&tool, p->operands, p->operand_count, on_input, run, &run->failures);
-    pool_finish(run->pool);
-    cli_progress_end(&run->progress);
+    int status = cli_dumps_run(&run->dumps, run->jobs, p->operands, p->operand_count);
     if (status != CLI_OK) {
         return status;
     }
     /* Nothing was read and that is a failure: an older picture is better than an empty one. */
-    if (stack_tree_total(&run->tree) > 0 || run->failures.count == 0) {
+    if (stack_tree_total(&run->tree) > 0 || run->dumps.failures.count == 0) {
         write_output(run);
+        status = cli_exit_status(&run->dumps.failures); /* what it says goes before the summary */
         if (!run->quiet) {
             summarise(run);
         }
+        return status;
     }
-    return cli_exit_status(&run->failures);
+    return cli_exit_status(&run->dumps.failures);
 }
 
 int main(int argc, char **argv) {
-    struct run run = {
-        .failures.tool = tool.name, .svg.min_width = MIN_WIDTH_DEFAULT, .jobs = pool_processors()};
-    run.jobs = run.jobs > JOBS_MAX ? JOBS_MAX : run.jobs;
+    struct run run = {.svg.min_width = MIN_WIDTH_DEFAULT, .jobs = pool_processors()};
+    cli_dumps_init(&run.dumps, &tool, &dumps_ops, &run);
     run.reader.tree = run.fold.tree = &run.tree;
     struct cli_parser p;
     cli_begin(&p, &tool, argc, argv);
@@ -540,7 +417,6 @@ int main(int argc, char **argv) {
         run.fold.options.modules = true;
     }
     int status = flame(&run, &p);
-    pool_close(run.pool);
     folded_release(&run.reader);
     fold_release(&run.fold);
     stack_tree_release(&run.tree);

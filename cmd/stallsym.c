@@ -1,21 +1,19 @@
 /* stallsym: dumps in, symbolicated dumps out. */
-#include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/map.h"
 #include "base/pool.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "cli.h"
+#include "cli_dumps.h"
 #include "debug/debug.h"
 #include "dump/dump.h"
 #include "index/symbol_set.h"
 #include "symbolize/symbolize.h"
 
-enum { JOBS_MAX = 256, LISTED_MAX = 20 };
+enum { LISTED_MAX = 20, WINDOW_PER_JOB = 4 };
 enum {
     OPT_SYMBOLS = 1,
     OPT_USE,
@@ -65,94 +63,38 @@ struct seen_image {
 };
 
 struct run {
-    struct cli_failures failures;
+    struct cli_dumps dumps;
     struct cli_output output;
-    struct cli_progress progress;
     struct symbolizer *symbolizer;
-    struct pool *pool;
     bool text;
-    uint64_t dumps, sessions, frames, resolved, replaced_bytes;
+    uint64_t frames, resolved, replaced_bytes;
     struct map image_keys;
     VEC(struct seen_image) images;
     bool lacks_any, lacks_app; /* an image, one of the app, without debug info */
-    pthread_mutex_t talk;      /* guards failures and progress: complaints come from workers */
-    const char *input;         /* being read */
 };
-
-/* A document on its way through the pool. */
-struct job {
-    char *text;
-    size_t len;
-    struct strbuf where; /* "file:line" */
-    struct dump dump;
-    enum st st;
-    bool session;
-    struct err err;
-    struct strbuf out;
-};
-
-/* Complaints about symbols come from workers, those about dumps from the main thread. */
-static void fail(struct run *run, const char *where, const struct err *why) {
-    pthread_mutex_lock(&run->talk);
-    cli_progress_end(&run->progress);
-    cli_fail(&run->failures, where, why);
-    pthread_mutex_unlock(&run->talk);
-}
 
 /* --- work ------------------------------------------------------------------------------------- */
 
-static bool is_session(const char *text, size_t len) {
-    static const char mark[] = "stall-session/";
-    for (size_t i = 0; i + sizeof mark - 1 <= len; i++) {
-        if (text[i] == mark[0] && memcmp(text + i, mark, sizeof mark - 1) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A document that is no dump but belongs to the stream goes through on one line. Its strings hold
- * no raw line ends. */
-static void pass_through(struct job *j) {
-    j->session = true;
-    for (size_t i = 0; i < j->len; i++) {
-        char c = j->text[i];
-        strbuf_addc(&j->out, c == '\n' || c == '\r' ? ' ' : c);
-    }
-    strbuf_addc(&j->out, '\n');
-}
-
-static void work(void *ctx, void *item, unsigned worker) {
+/* The result is a strbuf: what is to be written. */
+static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
     (void)worker;
     struct run *run = ctx;
-    struct job *j = item;
-    j->st = dump_parse(&j->dump, j->text, j->len, &j->err);
-    if (j->st == ST_NONE && is_session(j->text, j->len)) {
-        j->st = ST_OK;
-        if (!run->text) {
-            pass_through(j);
-        }
-        j->session = true;
-        return;
-    }
-    if (j->st != ST_OK) {
-        err_set(&j->err, ERR_FORMAT, "JSON, but not a stall dump");
-        return;
-    }
     struct dump_addition add;
-    j->st = symbolize_dump(run->symbolizer, &j->dump, &add, &j->err);
-    if (j->st != ST_OK) {
-        return;
+    if (symbolize_dump(run->symbolizer, d, &add, e) != ST_OK) {
+        return ST_ERR;
     }
-    struct sink sink = sink_to_strbuf(&j->out);
+    struct sink sink = sink_to_strbuf(result);
+    enum st st = ST_OK;
     if (run->text) {
-        symbolize_report(&j->dump, &sink);
+        symbolize_report(d, &sink);
     } else {
-        j->st = dump_write_spliced(&j->dump, &add, &sink, &j->err);
+        st = dump_write_spliced(d, &add, &sink, e);
     }
-    if (sink_close(&sink, &j->err) != ST_OK) {
-        j->st = ST_ERR;
-    }
+    return sink_close(&sink, e) == ST_OK ? st : ST_ERR;
+}
+
+static void release(void *result) {
+    strbuf_release(result);
 }
 
 /* --- results, in input order ------------------------------------------------------------------ */
@@ -185,7 +127,6 @@ static void count_stack(struct run *run, const struct dump *d, const struct dump
 }
 
 static void count_dump(struct run *run, const struct dump *d) {
-    run->dumps++;
     run->replaced_bytes += d->replaced_bytes;
     for (size_t i = 0; i < d->image_count; i++) {
         count_image(run, &d->images[i]);
@@ -198,116 +139,59 @@ static void count_dump(struct run *run, const struct dump *d) {
     }
 }
 
-static void free_job(struct job *j) {
-    dump_release(&j->dump);
-    strbuf_release(&j->out);
-    strbuf_release(&j->where);
-    free(j->text);
-    free(j);
-}
-
-static void done(void *ctx, void *item) {
+static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
+    (void)e;
     struct run *run = ctx;
-    struct job *j = item;
-    if (j->st != ST_OK) {
-        fail(run, strbuf_cstr(&j->where), &j->err);
-    } else {
-        if (run->text && run->dumps > 0 && j->out.len > 0) {
-            sink_str(&run->output.sink, "\n----------------------------------------\n\n");
-        }
-        sink_write(&run->output.sink, j->out.data, j->out.len);
-        if (j->session) {
-            run->sessions++;
-        } else {
-            count_dump(run, &j->dump);
-        }
+    const struct strbuf *out = result;
+    if (run->text && run->dumps.dumps > 0 && out->len > 0) {
+        sink_str(&run->output.sink, "\n----------------------------------------\n\n");
     }
-    pthread_mutex_lock(&run->talk);
-    cli_progress_update(&run->progress, run->dumps);
-    pthread_mutex_unlock(&run->talk);
-    free_job(j);
+    sink_write(&run->output.sink, out->data, out->len);
+    count_dump(run, d);
+    return ST_OK;
 }
 
-/* --- input ------------------------------------------------------------------------------------ */
-
-static struct job *new_job(const struct run *run, const char *text, size_t len, uint64_t line) {
-    struct job *j = calloc(1, sizeof *j);
-    if (!j) {
-        return NULL;
-    }
-    strbuf_addf(&j->where, "%s:%llu", run->input, (unsigned long long)line);
-    j->text = malloc(len + 1);
-    if (!j->text) {
-        free_job(j);
-        return NULL;
-    }
-    memcpy(j->text, text, len);
-    j->text[len] = 0;
-    j->len = len;
-    return j;
-}
-
-/* Before a read that may wait for a slow writer, what is finished is passed on. */
-static void drain_if_idle(struct run *run, int fd) {
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    if (poll(&p, 1, 0) == 0) {
-        pool_finish(run->pool);
-        sink_flush(&run->output.sink);
-    }
-}
-
-static void on_input(void *ctx, int fd, const char *name) {
+/* A document that is no dump but belongs to the stream goes through on one line. */
+static void take_session(void *ctx, const char *text, size_t len) {
     struct run *run = ctx;
-    struct dump_stream *stream = NULL;
-    struct err e = {0};
-    run->input = name;
-    if (dump_stream_open(&stream, fd, name, &e) != ST_OK) {
-        pool_finish(run->pool);
-        fail(run, name, &e);
-        return;
+    while (!run->text && len > 0) {
+        size_t plain = 0;
+        while (plain < len && text[plain] != '\n' && text[plain] != '\r') {
+            plain++;
+        }
+        sink_write(&run->output.sink, text, plain);
+        sink_str(&run->output.sink, plain < len ? " " : "\n");
+        plain += plain < len;
+        text += plain;
+        len -= plain;
     }
-    uint64_t documents = 0;
-    for (;;) {
-        const char *text = NULL;
-        size_t len = 0;
-        uint64_t line = 0;
-        err_clear(&e);
-        drain_if_idle(run, fd);
-        if (cli_output_failed(&run->output)) {
-            documents++; /* nobody would get what is left of it */
-            break;
-        }
-        enum st st = dump_stream_next(stream, &text, &len, &line, &e);
-        if (st == ST_NONE) {
-            break;
-        }
-        documents++;
-        struct job *j = st == ST_OK ? new_job(run, text, len, line) : NULL;
-        if (j) {
-            pool_put(run->pool, j);
-            continue;
-        }
-        if (st == ST_OK) {
-            err_nomem(&e);
-        }
-        struct strbuf where = {0};
-        strbuf_addf(&where, "%s:%llu", name, (unsigned long long)line);
-        pool_finish(run->pool); /* messages come in the order of the input */
-        fail(run, strbuf_cstr(&where), &e);
-        strbuf_release(&where);
-    }
-    if (documents == 0) {
-        pool_finish(run->pool);
-        err_set(&e, ERR_FORMAT, "empty: no dump in it");
-        fail(run, name, &e);
-    }
-    dump_stream_close(stream);
 }
+
+static void idle(void *ctx) {
+    struct run *run = ctx;
+    sink_flush(&run->output.sink);
+}
+
+static bool unwanted(void *ctx) {
+    const struct run *run = ctx;
+    return cli_output_failed(&run->output);
+}
+
+static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct strbuf),
+                                               .window = WINDOW_PER_JOB,
+                                               .work = work,
+                                               .take = take,
+                                               .release = release,
+                                               .take_session = take_session,
+                                               .idle = idle,
+                                               .unwanted = unwanted};
 
 /* --- symbols and summary ---------------------------------------------------------------------- */
 
+/* Runs on workers, too. */
 static void complain(void *ctx, const char *path, const struct err *why) {
-    fail(ctx, path, why);
+    struct run *run = ctx;
+    cli_dumps_fail(&run->dumps, path, why);
 }
 
 static enum st find_symbols(void *ctx, const struct symbol_request *r, struct symbol_file *out,
@@ -321,7 +205,7 @@ static void tell_added(struct run *run, const char *path, enum st st, struct err
         err_set(e, ERR_IO, "no such file or folder");
     }
     if (st != ST_OK) {
-        fail(run, path, e);
+        cli_dumps_fail(&run->dumps, path, e);
     }
 }
 
@@ -393,23 +277,23 @@ static void summarise(const struct run *run) {
         }
     }
     cli_say(tool.name, "%llu dump%s, %llu of %llu frames resolved; images: %s",
-            (unsigned long long)run->dumps, run->dumps == 1 ? "" : "s",
+            (unsigned long long)run->dumps.dumps, run->dumps.dumps == 1 ? "" : "s",
             (unsigned long long)run->resolved, (unsigned long long)run->frames,
             verdicts.len ? strbuf_cstr(&verdicts) : "none");
     strbuf_release(&verdicts);
     list_images(run);
-    if (run->sessions > 0) {
+    if (run->dumps.sessions > 0) {
         cli_say(tool.name, "%llu session record%s passed through",
-                (unsigned long long)run->sessions, run->sessions == 1 ? "" : "s");
+                (unsigned long long)run->dumps.sessions, run->dumps.sessions == 1 ? "" : "s");
     }
     if (run->replaced_bytes > 0) {
         cli_say(tool.name,
                 "%llu bytes or numbers that JSON cannot hold were replaced while reading",
                 (unsigned long long)run->replaced_bytes);
     }
-    if (run->failures.count > 0) {
-        cli_say(tool.name, "%zu failure%s, see above", run->failures.count,
-                run->failures.count == 1 ? "" : "s");
+    if (run->dumps.failures.count > 0) {
+        cli_say(tool.name, "%zu failure%s, see above", run->dumps.failures.count,
+                run->dumps.failures.count == 1 ? "" : "s");
     }
 }
 
@@ -424,24 +308,15 @@ struct settings {
 };
 
 static int process(struct run *run, const struct settings *set, char **operands, size_t count) {
-    struct err e = {0};
-    if (pool_open(&run->pool, (unsigned)set->jobs, set->jobs * 4, work, done, run, &e) != ST_OK ||
-        !cli_output_open(&run->output, set->output, &run->failures)) {
-        if (err_is(&e)) {
-            cli_fail(&run->failures, NULL, &e);
-        }
-        pool_close(run->pool);
+    if (!cli_output_open(&run->output, set->output, &run->dumps.failures)) {
         return CLI_FAILED;
     }
-    cli_progress_begin(&run->progress, "dumps");
-    int status = cli_for_each_input(&tool, operands, count, on_input, run, &run->failures);
-    pool_close(run->pool);
-    cli_progress_end(&run->progress);
-    cli_output_close(&run->output, status == CLI_OK, &run->failures);
+    int status = cli_dumps_run(&run->dumps, (unsigned)set->jobs, operands, count);
+    cli_output_close(&run->output, status == CLI_OK, &run->dumps.failures);
     if (status != CLI_OK) {
         return status;
     }
-    status = cli_exit_status(&run->failures);
+    status = cli_exit_status(&run->dumps.failures);
     if (!set->quiet) {
         summarise(run);
     }
@@ -457,7 +332,7 @@ static int process(struct run *run, const struct settings *set, char **operands,
 static bool no_memory(struct run *run) {
     struct err e = {0};
     err_nomem(&e);
-    fail(run, NULL, &e);
+    cli_dumps_fail(&run->dumps, NULL, &e);
     return false;
 }
 
@@ -481,7 +356,7 @@ static bool take_option(struct run *run, struct settings *set, int id, const cha
         set->output = value;
         return true;
     case OPT_JOBS:
-        return cli_number(&tool, "--jobs", value, 1, JOBS_MAX, &set->jobs);
+        return cli_number(&tool, "--jobs", value, 1, CLI_JOBS_MAX, &set->jobs);
     case OPT_REQUIRE:
         word = value ? cli_choice(&tool, "--require-symbols", value, requires) : 0;
         set->require = word == 1 ? REQUIRE_ALL : REQUIRE_APP;
@@ -525,7 +400,7 @@ static int read_options(struct cli_parser *p, struct run *run, struct settings *
             return id;
         }
         if (!take_option(run, set, id, p->value)) {
-            *status = run->failures.count ? CLI_FAILED : CLI_USAGE;
+            *status = run->dumps.failures.count ? CLI_FAILED : CLI_USAGE;
             return CLI_EXIT;
         }
     }
@@ -533,12 +408,13 @@ static int read_options(struct cli_parser *p, struct run *run, struct settings *
 }
 
 int main(int argc, char **argv) {
-    struct run run = {.failures = {.tool = tool.name}, .talk = PTHREAD_MUTEX_INITIALIZER};
+    struct run run = {0};
     struct settings set = {.jobs = pool_processors()};
     struct symbol_set *symbols = NULL;
     struct err e = {0};
     struct cli_parser p;
     int status;
+    cli_dumps_init(&run.dumps, &tool, &dumps_ops, &run);
     dump_library_init();
     debug_library_init();
     cli_begin(&p, &tool, argc, argv);
@@ -546,7 +422,7 @@ int main(int argc, char **argv) {
         if (start(&run, &set, &symbols, &e) == ST_OK) {
             status = process(&run, &set, p.operands, p.operand_count);
         } else {
-            cli_fail(&run.failures, NULL, &e);
+            cli_fail(&run.dumps.failures, NULL, &e);
             status = CLI_FAILED;
         }
     }

@@ -1,0 +1,223 @@
+/* Dumps through an ordered pool. */
+#include "cli_dumps.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "base/strbuf.h"
+
+/* A document on its way through the pool. */
+struct document {
+    char *text;
+    size_t len;
+    struct strbuf where; /* "INPUT:LINE" */
+    struct dump dump;
+    void *result;
+    bool session; /* well-formed, and no dump: a session record */
+    enum st st;
+    struct err err;
+};
+
+void cli_dumps_init(struct cli_dumps *d, const struct cli_tool *tool,
+                    const struct cli_dumps_ops *ops, void *ctx) {
+    *d = (struct cli_dumps){.tool = tool,
+                            .ops = ops,
+                            .ctx = ctx,
+                            .failures.tool = tool->name,
+                            .talk = PTHREAD_MUTEX_INITIALIZER};
+}
+
+void cli_dumps_fail(struct cli_dumps *d, const char *where, const struct err *why) {
+    pthread_mutex_lock(&d->talk);
+    cli_progress_end(&d->progress);
+    cli_fail(&d->failures, where, why);
+    pthread_mutex_unlock(&d->talk);
+}
+
+void cli_dumps_settle(struct cli_dumps *d) {
+    pool_finish(d->pool);
+}
+
+/* --- one document ----------------------------------------------------------------------------- */
+
+static void free_document(const struct cli_dumps *d, struct document *doc) {
+    if (doc->result && d->ops->release) {
+        d->ops->release(doc->result);
+    }
+    dump_release(&doc->dump);
+    strbuf_release(&doc->where);
+    free(doc->result);
+    free(doc->text);
+    free(doc);
+}
+
+/* NULL: out of memory. */
+static struct document *new_document(const struct cli_dumps *d, const char *name, const char *text,
+                                     size_t len, uint64_t line) {
+    struct document *doc = calloc(1, sizeof *doc);
+    if (!doc) {
+        return NULL;
+    }
+    strbuf_addf(&doc->where, "%s:%" PRIu64, name, line);
+    doc->text = malloc(len + 1);
+    doc->result = calloc(1, d->ops->result_size + 1);
+    if (!doc->text || !doc->result) {
+        free_document(d, doc);
+        return NULL;
+    }
+    memcpy(doc->text, text, len);
+    doc->text[len] = 0;
+    doc->len = len;
+    return doc;
+}
+
+static bool is_session(const char *text, size_t len) {
+    static const char mark[] = "stall-session/";
+    const size_t size = sizeof mark - 1;
+    const char *at = text, *end = text + len;
+    while ((at = memchr(at, mark[0], (size_t)(end - at))) != NULL && (size_t)(end - at) >= size) {
+        if (memcmp(at, mark, size) == 0) {
+            return true;
+        }
+        at++;
+    }
+    return false;
+}
+
+static void work_on(void *ctx, void *item, unsigned worker) {
+    struct cli_dumps *d = ctx;
+    struct document *doc = item;
+    doc->st = dump_parse(&doc->dump, doc->text, doc->len, &doc->err);
+    if (doc->st == ST_NONE && is_session(doc->text, doc->len)) {
+        doc->st = ST_OK;
+        doc->session = true;
+    } else if (doc->st == ST_NONE) {
+        doc->st = err_set(&doc->err, ERR_FORMAT, "JSON, but not a stall dump");
+    } else if (doc->st == ST_OK && d->ops->work) {
+        doc->st = d->ops->work(d->ctx, &doc->dump, doc->result, worker, &doc->err);
+    }
+}
+
+static void deliver(void *ctx, void *item) {
+    struct cli_dumps *d = ctx;
+    struct document *doc = item;
+    if (doc->st == ST_OK && doc->session) {
+        d->sessions++;
+        if (d->ops->take_session) {
+            d->ops->take_session(d->ctx, doc->text, doc->len);
+        }
+    } else if (doc->st == ST_OK) {
+        doc->st = d->ops->take(d->ctx, &doc->dump, doc->result, &doc->err);
+        d->dumps += doc->st == ST_OK;
+    }
+    if (doc->st != ST_OK) {
+        cli_dumps_fail(d, strbuf_cstr(&doc->where), &doc->err);
+    }
+    pthread_mutex_lock(&d->talk);
+    cli_progress_update(&d->progress, d->dumps);
+    pthread_mutex_unlock(&d->talk);
+    free_document(d, doc);
+}
+
+/* --- one input -------------------------------------------------------------------------------- */
+
+/* Messages come in the order of the input, so what is in flight goes first. */
+static void fail_in_order(void *ctx, const char *where, const struct err *why) {
+    struct cli_dumps *d = ctx;
+    pool_finish(d->pool);
+    cli_dumps_fail(d, where, why);
+}
+
+static void fail_line(struct cli_dumps *d, const char *name, uint64_t line, const struct err *why) {
+    struct strbuf where = {0};
+    strbuf_addf(&where, "%s:%" PRIu64, name, line);
+    fail_in_order(d, strbuf_cstr(&where), why);
+    strbuf_release(&where);
+}
+
+/* Before a read that may wait for a slow writer, what is finished is passed on. */
+static void settle_if_idle(struct cli_dumps *d, int fd) {
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    if (poll(&p, 1, 0) == 0) {
+        pool_finish(d->pool);
+        if (d->ops->idle) {
+            d->ops->idle(d->ctx);
+        }
+    }
+}
+
+static void read_documents(struct cli_dumps *d, struct dump_stream *stream, int fd,
+                           const char *name) {
+    struct err e = {0};
+    for (bool empty = true;; empty = false) {
+        const char *text = NULL;
+        size_t len = 0;
+        uint64_t line = 0;
+        err_clear(&e);
+        settle_if_idle(d, fd);
+        if (d->ops->unwanted && d->ops->unwanted(d->ctx)) {
+            return;
+        }
+        enum st st = dump_stream_next(stream, &text, &len, &line, &e);
+        if (st == ST_NONE && empty) {
+            err_set(&e, ERR_FORMAT, "empty: no dump in it");
+            fail_in_order(d, name, &e);
+        }
+        if (st == ST_NONE) {
+            return;
+        }
+        struct document *doc = st == ST_OK ? new_document(d, name, text, len, line) : NULL;
+        if (doc) {
+            pool_put(d->pool, doc);
+            continue;
+        }
+        if (st == ST_OK) {
+            err_nomem(&e);
+        }
+        fail_line(d, name, line, &e);
+    }
+}
+
+static void on_input(void *ctx, int fd, const char *name) {
+    struct cli_dumps *d = ctx;
+    struct gz_input *in = NULL;
+    struct dump_stream *stream = NULL;
+    struct err e = {0};
+    settle_if_idle(d, fd);
+    if (gz_input_open(&in, fd, name, &e) != ST_OK) {
+        fail_in_order(d, name, &e);
+        return;
+    }
+    enum st other = d->ops->other_input ? d->ops->other_input(d->ctx, in, name, &e) : ST_NONE;
+    if (other != ST_NONE) {
+        gz_input_close(in);
+    } else if (dump_stream_open_input(&stream, in, &e) != ST_OK) {
+        other = ST_ERR;
+    }
+    if (other == ST_ERR) {
+        fail_in_order(d, name, &e);
+    } else if (stream) {
+        read_documents(d, stream, fd, name);
+        dump_stream_close(stream);
+    }
+}
+
+/* --- all inputs ------------------------------------------------------------------------------- */
+
+int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t count) {
+    struct err e = {0};
+    if (pool_open(&d->pool, jobs, (size_t)jobs * d->ops->window, work_on, deliver, d, &e) !=
+        ST_OK) {
+        cli_dumps_fail(d, NULL, &e);
+        return CLI_FAILED;
+    }
+    cli_progress_begin(&d->progress, "dumps");
+    int status = cli_for_each_input(d->tool, operands, count, on_input, fail_in_order, d);
+    pool_close(d->pool);
+    d->pool = NULL;
+    cli_progress_end(&d->progress);
+    return status;
+}

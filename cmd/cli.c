@@ -12,7 +12,7 @@
 
 enum { PRINTED_OF_INPUT = 10 };
 
-/* --- options ---------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char **argv) {
     *p = (struct cli_parser){.tool = tool, .argc = argc, .argv = argv, .next = 1, .operands = argv};
@@ -282,7 +282,7 @@ int cli_choice(const struct cli_tool *tool, const char *option, const char *valu
     return -1;
 }
 
-/* --- talk and status -------------------------------------------------------------------------- */
+/* ---- talk and status ---- */
 
 void cli_say(const char *tool, const char *fmt, ...) {
     char text[1024];
@@ -352,7 +352,7 @@ int cli_exit_status(struct cli_failures *f) {
     return f->count > 0 ? CLI_FAILED : CLI_OK;
 }
 
-/* --- progress --------------------------------------------------------------------------------- */
+/* ---- progress ---- */
 
 static uint64_t monotonic_ns(void) {
     struct timespec t;

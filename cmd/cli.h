@@ -18,7 +18,7 @@ enum cli_status {
     CLI_GATE = 3 /* a gate closed */
 };
 
-/* --- options ---------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 /* A row of a command's option table. */
 struct cli_option {
@@ -72,7 +72,7 @@ bool cli_number(const struct cli_tool *tool, const char *option, const char *val
 int cli_choice(const struct cli_tool *tool, const char *option, const char *value,
                const char *const *words);
 
-/* --- talk and status -------------------------------------------------------------------------- */
+/* ---- talk and status ---- */
 
 /* "TOOL: TEXT" on stderr, control characters shown as '?'. */
 void cli_say(const char *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
@@ -90,7 +90,7 @@ void cli_fail(struct cli_failures *f, const char *where, const struct err *e);
 /* Prints what is left to say of the last input. CLI_FAILED if anything failed, else CLI_OK. */
 int cli_exit_status(struct cli_failures *f);
 
-/* --- progress --------------------------------------------------------------------------------- */
+/* ---- progress ---- */
 
 /* A line on stderr that is redrawn at most ten times a second, only on a terminal and only once the
  * work has taken a second. Zero-initialised = off until cli_progress_begin. */
@@ -104,7 +104,7 @@ void cli_progress_update(struct cli_progress *p, uint64_t done);
 /* Wipes the line. */
 void cli_progress_end(struct cli_progress *p);
 
-/* --- inputs ----------------------------------------------------------------------------------- */
+/* ---- inputs ---- */
 
 /* Called for each input, opened; owns fd. name is a path, or "<stdin>". */
 typedef void (*cli_on_input)(void *ctx, int fd, const char *name);
@@ -118,7 +118,7 @@ typedef void (*cli_on_failure)(void *ctx, const char *where, const struct err *w
 int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
                        cli_on_input on_input, cli_on_failure on_failure, void *ctx);
 
-/* --- output ----------------------------------------------------------------------------------- */
+/* ---- output ---- */
 
 /* stdout, or a file that gets its name only when it is complete. Not to be copied once open. */
 struct cli_output {

@@ -41,7 +41,7 @@ void cli_dumps_settle(struct cli_dumps *d) {
     pool_finish(d->pool);
 }
 
-/* --- one document ----------------------------------------------------------------------------- */
+/* ---- one document ---- */
 
 static void free_document(const struct cli_dumps *d, struct document *doc) {
     if (doc->result && d->ops->release) {
@@ -122,7 +122,7 @@ static void deliver(void *ctx, void *item) {
     free_document(d, doc);
 }
 
-/* --- one input -------------------------------------------------------------------------------- */
+/* ---- one input ---- */
 
 /* Messages come in the order of the input, so what is in flight goes first. */
 static void fail_in_order(void *ctx, const char *where, const struct err *why) {
@@ -205,7 +205,7 @@ static void on_input(void *ctx, int fd, const char *name) {
     }
 }
 
-/* --- all inputs ------------------------------------------------------------------------------- */
+/* ---- all inputs ---- */
 
 int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t count) {
     struct err e = {0};

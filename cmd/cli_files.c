@@ -16,7 +16,7 @@
 
 enum { FOLDER_DEPTH_MAX = 64, TEMPORARIES_MAX = 100 };
 
-/* --- inputs ----------------------------------------------------------------------------------- */
+/* ---- inputs ---- */
 
 struct input_walk {
     cli_on_input on_input;
@@ -146,7 +146,7 @@ int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t coun
     return CLI_OK;
 }
 
-/* --- output ----------------------------------------------------------------------------------- */
+/* ---- output ---- */
 
 /* The temporary file of the one output, for the handler of signals. */
 static const char *volatile doomed;

@@ -84,7 +84,7 @@ struct run {
     struct strbuf name;
 };
 
-/* --- opening ---------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static void say_damage(void *ctx, const char *path, const struct err *why) {
     struct run *run = ctx;
@@ -175,7 +175,7 @@ static int open_source(struct run *run) {
     return CLI_OK;
 }
 
-/* --- printing --------------------------------------------------------------------------------- */
+/* ---- printing ---- */
 
 static const char *shown_path(const struct run *run, const char *path) {
     const char *slash = strrchr(path, '/');
@@ -322,7 +322,7 @@ static void answer(struct run *run, const char *word, size_t len) {
     }
 }
 
-/* --- input ------------------------------------------------------------------------------------ */
+/* ---- input ---- */
 
 enum { WORD_MAX = 4096 };
 
@@ -371,7 +371,7 @@ static void on_input(void *ctx, int fd, const char *name) {
     close(fd);
 }
 
-/* --- main ------------------------------------------------------------------------------------- */
+/* ---- main ---- */
 
 static bool take_address(const char *option, const char *value, uint64_t *out) {
     if (parse_hex(value, strlen(value), out)) {

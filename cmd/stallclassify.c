@@ -60,7 +60,7 @@ static void fail(struct run *run, const char *where, const struct err *why) {
     cli_dumps_fail(&run->dumps, where, why);
 }
 
-/* --- dumps ------------------------------------------------------------------------------------ */
+/* ---- dumps ---- */
 
 /* The result is a struct stall_key. */
 static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
@@ -89,7 +89,7 @@ static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct stal
                                                .take = take,
                                                .unwanted = unwanted};
 
-/* --- options ---------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 /* One --rules FILE, in the order given. */
 static bool add_rule_file(struct run *run, struct rules *rules, const char *path) {
@@ -185,7 +185,7 @@ static int read_options(struct cli_parser *p, struct settings *s, struct run *ru
     return CLI_END;
 }
 
-/* --- output ----------------------------------------------------------------------------------- */
+/* ---- output ---- */
 
 static unsigned terminal_width(void) {
     struct winsize size;
@@ -219,7 +219,7 @@ static void print(struct run *run, const struct settings *s) {
     cli_output_close(&output, true, &run->dumps.failures);
 }
 
-/* --- main ------------------------------------------------------------------------------------- */
+/* ---- main ---- */
 
 static enum st start(struct run *run, struct settings *s, struct rules *rules, struct err *e) {
     static const char raw_name[] = "none";

@@ -94,7 +94,7 @@ static enum st take_dump(void *ctx, struct dump *d, void *result, struct err *e)
     return fold_add(&run->fold, d, e);
 }
 
-/* --- folded stacks ---------------------------------------------------------------------------- */
+/* ---- folded stacks ---- */
 
 /* What is to be said of an input whose text was read to its end. */
 static void check_folded(struct run *run) {
@@ -154,7 +154,7 @@ static void read_folded(struct run *run, struct gz_input *in, size_t got) {
     }
 }
 
-/* --- inputs ----------------------------------------------------------------------------------- */
+/* ---- inputs ---- */
 
 /* Reads as many bytes into the buffer as it takes to tell what they are: past leading space, and
  * one character more. */
@@ -189,7 +189,7 @@ static enum st other_input(void *ctx, struct gz_input *in, const char *name, str
 static const struct cli_dumps_ops dumps_ops = {
     .window = WINDOW_PER_JOB, .take = take_dump, .other_input = other_input};
 
-/* --- output ----------------------------------------------------------------------------------- */
+/* ---- output ---- */
 
 static bool has_dumps(const struct run *run) {
     return run->fold.stats.dumps > 0;
@@ -278,7 +278,7 @@ static void summarise(const struct run *run) {
     strbuf_release(&text);
 }
 
-/* --- options ---------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 /* Pixels with up to two decimal places, in hundredths. */
 static bool parse_pixels(const char *value, uint32_t *out) {

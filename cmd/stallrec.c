@@ -109,8 +109,7 @@ static void say(const char *what, const char *why) {
     cli_say(tool.name, "%s: %s", what, why);
 }
 
-/* --- the program --------------------------------------------------------------------------------
- */
+/* ---- the program ---- */
 
 static bool is_runnable_file(const char *path) {
     struct stat sb;
@@ -228,8 +227,7 @@ static bool check_program(const char *path, int depth) {
     return ok && !why;
 }
 
-/* --- the library --------------------------------------------------------------------------------
- */
+/* ---- the library ---- */
 
 /* Beside the command: as built (bin and lib), as installed (bin and lib/stallkit), or where this
  * build would have installed it. */
@@ -319,8 +317,7 @@ static bool set_environment(const struct run *run) {
     return ok;
 }
 
-/* --- running it ---------------------------------------------------------------------------------
- */
+/* ---- running it ---- */
 
 /* Signals that end or steer a program, and are for it rather than for us. */
 static void forwarded_signals(sigset_t *set) {
@@ -531,8 +528,7 @@ static int only(int status) {
     return status == 0 ? CLI_EXIT : status;
 }
 
-/* --- options ------------------------------------------------------------------------------------
- */
+/* ---- options ---- */
 
 /* Takes one KEY=VALUE; false after a printed message. */
 static bool add_context(struct run *run, const char *pair) {

@@ -73,7 +73,7 @@ struct run {
     bool lacks_any, lacks_app; /* an image, one of the app, without debug info */
 };
 
-/* --- work ------------------------------------------------------------------------------------- */
+/* ---- work ---- */
 
 /* The result is a strbuf: what is to be written. */
 static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
@@ -97,7 +97,7 @@ static void release(void *result) {
     strbuf_release(result);
 }
 
-/* --- results, in input order ------------------------------------------------------------------ */
+/* ---- results, in input order ---- */
 
 static void count_image(struct run *run, const struct dump_image *image) {
     char key[IMAGE_ID_TEXT + 256];
@@ -186,7 +186,7 @@ static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct strb
                                                .idle = idle,
                                                .unwanted = unwanted};
 
-/* --- symbols and summary ---------------------------------------------------------------------- */
+/* ---- symbols and summary ---- */
 
 /* Runs on workers, too. */
 static void complain(void *ctx, const char *path, const struct err *why) {
@@ -297,7 +297,7 @@ static void summarise(const struct run *run) {
     }
 }
 
-/* --- main ------------------------------------------------------------------------------------- */
+/* ---- main ---- */
 
 struct settings {
     VEC(const char *) symbols, uses; /* as given */

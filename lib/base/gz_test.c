@@ -184,8 +184,7 @@ static void a_known_size_must_be_filled_exactly(void **state) {
     strbuf_release(&plain);
 }
 
-/* --- the pull stream ----------------------------------------------------------------------------
- */
+/* ---- the pull stream ---- */
 
 /* A descriptor from which the bytes can be read. */
 static int file_of(const struct strbuf *b) {

@@ -34,8 +34,7 @@ static void add_frames(struct strbuf *b, const struct key *key) {
     }
 }
 
-/* --- golden stacks -------------------------------------------------------------------------------
- */
+/* ---- golden stacks ---- */
 
 struct corpus {
     char *text;

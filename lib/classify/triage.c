@@ -343,9 +343,7 @@ static uint64_t below_cap(const struct triage *t, const struct dump *d, uint64_t
     return span < room ? span : room;
 }
 
-/* --- dumps
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- dumps ---- */
 
 static bool is(const char *s, const char *what) {
     return s && strcmp(s, what) == 0;
@@ -432,9 +430,7 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
     return add_part(t, d, span, part) ? ST_OK : err_nomem(e);
 }
 
-/* --- ranking
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- ranking ---- */
 
 static int by_rank(const void *a, const void *b) {
     const struct bucket *x = *(struct bucket *const *)a, *y = *(struct bucket *const *)b;

@@ -145,9 +145,7 @@ static void print_wrapped(struct table *tb, size_t at) {
     sink_char(tb->out, '\n');
 }
 
-/* --- head
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- head ---- */
 
 static void add_counted(struct strbuf *b, uint64_t n, const char *one, const char *many) {
     char number[NUMBER_SIZE];
@@ -203,9 +201,7 @@ static void print_apart(struct table *tb) {
     }
 }
 
-/* --- rows
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- rows ---- */
 
 static void print_numbers(struct table *tb, const struct bucket *b) {
     char stalled[NUMBER_SIZE], stalls[NUMBER_SIZE], users[NUMBER_SIZE], p50[NUMBER_SIZE],

@@ -186,8 +186,7 @@ const struct dump_stack *dump_heaviest(const struct dump *d);
 /* This dump's share of its stall in ms: span_ms, else duration_ms, else at_ms, else 0. */
 int64_t dump_span_ms(const struct dump *d);
 
-/* --- writing what symbolication found -----------------------------------------------------------
- */
+/* ---- writing what symbolication found ---- */
 
 /* What stallsym adds to a dump. Arrays are parallel to those of the dump they were made for; one
  * that is NULL leaves that part of the dump as it is. */
@@ -207,8 +206,7 @@ struct dump_addition {
 enum st dump_write_spliced(const struct dump *d, const struct dump_addition *add, struct sink *out,
                            struct err *e) BASE_MUST_USE;
 
-/* --- a stream of documents ----------------------------------------------------------------------
- */
+/* ---- a stream of documents ---- */
 
 /* Documents of one input, one at a time: JSON Lines, a single object over many lines, or a gzip of
  * either (by content). Memory: one document. */

@@ -15,8 +15,7 @@ void dump_library_init(void) {
     json_object_seed(0);
 }
 
-/* --- single values ------------------------------------------------------------------------------
- */
+/* ---- single values ---- */
 
 void *build_array(struct build *b, size_t count, size_t size) {
     void *p = arena_array(&b->d->arena, count, size);

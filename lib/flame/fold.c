@@ -13,7 +13,7 @@ const char *fold_weight_text(enum fold_weight w) {
     return w == FOLD_SAMPLES ? "samples" : w == FOLD_STALLS ? "stalls" : "ms";
 }
 
-/* --- the text of a stack ---------------------------------------------------------------------- */
+/* ---- the text of a stack ---- */
 
 static void add_name(struct fold *f, const char *module, const char *name, bool inlined) {
     strbuf_clear(&f->name);
@@ -95,7 +95,7 @@ static void make_line(struct fold *f, const struct dump *d, const struct dump_st
     }
 }
 
-/* --- weights ---------------------------------------------------------------------------------- */
+/* ---- weights ---- */
 
 /* Fills f->shares with the sample counts of the dump's stacks and returns their sum, 0 if there are
  * none or it passes 64 bits. */
@@ -190,7 +190,7 @@ void fold_release(struct fold *f) {
     VEC_RELEASE(&f->shares);
 }
 
-/* --- words ------------------------------------------------------------------------------------ */
+/* ---- words ---- */
 
 /* "840 ms", "12.4 s", "3 min 20 s", "2 h 5 min". */
 static void add_duration(struct strbuf *out, uint64_t ms) {

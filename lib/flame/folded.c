@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "base/vec.h"
 
-/* --- escapes ---------------------------------------------------------------------------------- */
+/* ---- escapes ---- */
 
 static bool must_escape(unsigned char c) {
     return c < 0x20 || c == 0x7f || c == ';';
@@ -64,7 +64,7 @@ void folded_unescape(struct strbuf *out, const char *frame, size_t len) {
     strbuf_add(out, frame + plain, len - plain);
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* Is every byte one that canonical text can hold as it is? Eight bytes at a time (the tests for a
  * zero and a small byte in a word are from Anderson, "Bit Twiddling Hacks"). May say no needlessly.
@@ -281,7 +281,7 @@ bool folded_recognise(const char *bytes, size_t len) {
     return i < len && !memchr("\"{}[]", bytes[i], 5);
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 void folded_weight(struct strbuf *out, uint64_t weight, unsigned decimals) {
     uint64_t unit = 1;

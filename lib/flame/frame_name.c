@@ -7,7 +7,7 @@
 
 enum { HUES = 12, SHADES = 4, WARM_SHADES = 8 };
 
-/* --- the parts of a name ---------------------------------------------------------------------- */
+/* ---- the parts of a name ---- */
 
 static char take_mark(const char *text, size_t *len) {
     const char *end = text + *len;
@@ -85,7 +85,7 @@ void frame_name_join(struct strbuf *out, const char *module, const char *name, b
     }
 }
 
-/* --- colours ---------------------------------------------------------------------------------- */
+/* ---- colours ---- */
 
 static bool is_word(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||

@@ -20,7 +20,7 @@ uint64_t stack_tree_total(const struct stack_tree *t) {
     return t->node_count ? t->nodes[0].total : 0;
 }
 
-/* --- memory ----------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 void stack_tree_release(struct stack_tree *t) {
     for (struct stack_chunk *c = t->chunks, *next; c; c = next) {
@@ -105,7 +105,7 @@ static enum st reserve_nodes(struct stack_tree *t, struct err *e) {
     return ST_OK;
 }
 
-/* --- adding ----------------------------------------------------------------------------------- */
+/* ---- adding ---- */
 
 static uint64_t load_word(const char *s) {
     uint64_t v;
@@ -293,7 +293,7 @@ enum st stack_tree_add(struct stack_tree *t, const char *text, size_t len, uint6
     return ST_OK;
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 enum st stack_tree_children(const struct stack_tree *t, struct stack_children *out, struct err *e) {
     size_t n = t->node_count;

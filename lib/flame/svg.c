@@ -42,7 +42,7 @@ struct svg_run {
     uint32_t height;
 };
 
-/* --- numbers ---------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 void svg_count(struct strbuf *out, uint64_t weight, unsigned decimals) {
     size_t start = out->len;
@@ -89,7 +89,7 @@ static void add_px(struct strbuf *out, uint64_t hundredths) {
     }
 }
 
-/* --- one frame -------------------------------------------------------------------------------- */
+/* ---- one frame ---- */
 
 /* The label in the frame, the first line of the <title>, and its second. */
 static void add_mark(struct strbuf *b, const struct frame_name *f) {
@@ -198,7 +198,7 @@ static void print_frame(struct svg_run *r, const struct layout_frame *f) {
     sink_write(r->out, strbuf_cstr(b), b->len);
 }
 
-/* --- around the frames ------------------------------------------------------------------------ */
+/* ---- around the frames ---- */
 
 static void print_text(struct svg_run *r, const char *attributes, const char *text, size_t cells) {
     strbuf_clear(&r->line);

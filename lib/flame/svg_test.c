@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "flame/flame_support_test.h"
 
-/* --- a strict reader of the XML that we write ------------------------------------------------- */
+/* ---- a strict reader of the XML that we write ---- */
 
 /* What a picture may consist of: anything else came in through a name. */
 static const char *const elements[] = {"svg", "title", "style",  "rect",
@@ -137,7 +137,7 @@ static struct strbuf draw_text(const char *text, const struct svg_options *o) {
     return out;
 }
 
-/* --- tests ------------------------------------------------------------------------------------ */
+/* ---- tests ---- */
 
 static void a_frame_says_its_name_module_and_weight(void **state) {
     (void)state;
@@ -310,7 +310,7 @@ static void nothing_outside_the_file_is_needed(void **state) {
     strbuf_release(&b);
 }
 
-/* --- sums, in the picture as printed ---------------------------------------------------------- */
+/* ---- sums, in the picture as printed ---- */
 
 struct drawn {
     uint64_t x, width, y, w, self; /* pixels in hundredths; w, self in units */

@@ -31,7 +31,7 @@ enum st elffile_error(const struct object *o, const char *what, struct err *e) {
                    why ? why : "neither 32 nor 64 bit");
 }
 
-/* --- sections --- */
+/* ---- sections ---- */
 
 static enum st section_names(struct object *o, struct string_table *names, struct err *e) {
     size_t index;
@@ -131,7 +131,7 @@ static enum st read_sections(struct object_slice *s, struct err *e) {
     return st;
 }
 
-/* --- program headers --- */
+/* ---- program headers ---- */
 
 /* Base = the lowest PT_LOAD, page-truncated (DESIGN address rule 1). A file without program headers
  * (dwz's common file) has none. */
@@ -164,7 +164,7 @@ static enum st read_segments(struct object_slice *s, struct err *e) {
     return ST_OK;
 }
 
-/* --- build-id --- */
+/* ---- build-id ---- */
 
 /* Looks for the build-id among notes; ST_NONE: not here. */
 static enum st id_from_notes(Elf_Data *notes, struct image_id *id) {
@@ -233,7 +233,7 @@ static enum st id_from_segments(struct object_slice *s) {
     return ST_NONE;
 }
 
-/* --- the file --- */
+/* ---- the file ---- */
 
 static enum st read_headers(struct object_slice *s, struct err *e) {
     struct object *o = s->object;

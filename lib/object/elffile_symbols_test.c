@@ -12,7 +12,7 @@
 #include "object/object.h"
 #include "object/object_build_test.h"
 
-/* --- symbols --- */
+/* ---- symbols ---- */
 
 struct symbol_row {
     const char *name;
@@ -243,7 +243,7 @@ static void a_symbol_table_past_the_end_of_the_file_is_an_error(void **state) {
     object_close(o);
 }
 
-/* --- links to debug files --- */
+/* ---- links to debug files ---- */
 
 static void links_to_debug_files_are_read(void **state) {
     static struct build b;

@@ -220,7 +220,7 @@ static void a_file_without_program_headers_has_base_zero(void **state) {
     object_close(o);
 }
 
-/* --- packed sections --- */
+/* ---- packed sections ---- */
 
 static const char long_text[] = "inflated inflated inflated inflated text";
 
@@ -388,7 +388,7 @@ static void a_section_past_the_end_of_the_file_is_an_error_of_that_section(void 
     }
 }
 
-/* --- refused files --- */
+/* ---- refused files ---- */
 
 static void an_unlinked_file_is_refused_and_a_core_dump_is_no_object(void **state) {
     static struct build b;

@@ -56,7 +56,7 @@ enum st finder_visit(struct finder *f, uint64_t device, uint64_t inode, struct e
     return added ? ST_OK : ST_NONE;
 }
 
-/* --- adding --- */
+/* ---- adding ---- */
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -177,7 +177,7 @@ static enum st try_roots(struct finder *f, const struct image_id *id, struct err
     return ST_OK;
 }
 
-/* --- choosing --- */
+/* ---- choosing ---- */
 
 static bool is_better(const struct find_candidate *a, const struct find_candidate *b) {
     if (a->dwarf != b->dwarf) {
@@ -248,7 +248,7 @@ void finder_find_all(struct finder *f, const struct image_id *id, const struct f
     pthread_mutex_unlock(&f->lock);
 }
 
-/* --- the nearest, for verdicts --- */
+/* ---- the nearest, for verdicts ---- */
 
 /* Length of a name without its last extension. */
 static size_t stem_length(const char *name) {
@@ -297,7 +297,7 @@ const struct find_candidate *finder_candidate(const struct finder *f, size_t i) 
     return i < f->files.len ? f->files.data[i] : NULL;
 }
 
-/* --- the only one --- */
+/* ---- the only one ---- */
 
 /* Is the bundle "…/Shop.app.dSYM" or "…/Shop.dSYM" named for the file "Shop"? */
 static bool is_named_for(const char *bundle, const char *file) {

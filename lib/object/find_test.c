@@ -22,7 +22,7 @@
 enum { PATH_SIZE = 1024 };
 static const char FIXTURES[] = "testdata/objects";
 
-/* --- a folder of the test's own, and what it puts there --- */
+/* ---- a folder of the test's own, and what it puts there ---- */
 
 struct scratch {
     char root[PATH_SIZE];
@@ -116,7 +116,7 @@ static struct image_id id_of_file(const char *fixture) {
     return id;
 }
 
-/* --- a finder and what it complained of --- */
+/* ---- a finder and what it complained of ---- */
 
 struct complaints {
     size_t count;
@@ -158,7 +158,7 @@ static void assert_not_found(struct finder *f, const struct image_id *id) {
     assert_null(c);
 }
 
-/* --- tests --- */
+/* ---- tests ---- */
 
 static void a_file_a_bundle_and_a_folder_are_added(void **state) {
     const struct scratch *t = *state;
@@ -402,7 +402,7 @@ static void the_nearest_candidate_has_the_same_name_and_better_the_same_arch(voi
     finder_free(f);
 }
 
-/* --- build-id folders and debuglinks --- */
+/* ---- build-id folders and debuglinks ---- */
 
 static const char stripped[] = "elf-dwarf5/split/libshop.so";
 static const char separate[] = "elf-dwarf5/split/libshop.so.debug";
@@ -536,7 +536,7 @@ static void a_file_without_link_or_id_has_no_separate_debug_file(void **state) {
     assert_int_equal(separate_of("testdata/objects/macho-arm64/Shop", roots, 1, &got), ST_NONE);
 }
 
-/* --- lack of memory --- */
+/* ---- lack of memory ---- */
 
 static void fill_and_ask(void *ctx, bool refused) {
     const struct scratch *t = ctx;

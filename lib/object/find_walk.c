@@ -52,7 +52,7 @@ static bool has_suffix(const char *path, const char *suffix) {
     return len > suffix_len && strncmp(path + len - suffix_len, suffix, suffix_len) == 0;
 }
 
-/* --- files --- */
+/* ---- files ---- */
 
 /* Looks at a file's first bytes. ST_NONE: no object file. */
 static enum st sniff(const char *path, struct err *e) {
@@ -90,7 +90,7 @@ static enum st add_found_file(struct walk *w, const char *path, struct err *e) {
     return ST_OK;
 }
 
-/* --- folders --- */
+/* ---- folders ---- */
 
 static void free_names(name_list *names) {
     for (size_t i = 0; i < names->len; i++) {
@@ -229,7 +229,7 @@ static enum st walk_entry(struct walk *w, struct strbuf *path, unsigned depth, s
     return ST_OK;
 }
 
-/* --- what the caller names --- */
+/* ---- what the caller names ---- */
 
 static enum st add_named_file(struct walk *w, const char *path, struct err *e) {
     enum st st = finder_add_file(w->finder, path, NULL, false, w->complain, w->ctx, e);

@@ -99,7 +99,7 @@ static void cpu_types_have_the_names_of_apples_tools(void **state) {
     }
 }
 
-/* --- universal files --- */
+/* ---- universal files ---- */
 
 struct fat_part {
     uint32_t cpu_type;
@@ -257,7 +257,7 @@ static void a_slice_table_without_room_is_refused(void **state) {
     assert_refused(&b, ERR_TRUNCATED);
 }
 
-/* --- sections --- */
+/* ---- sections ---- */
 
 static void a_dsym_has_text_addresses_without_text_bytes(void **state) {
     static struct build b;
@@ -395,7 +395,7 @@ static void code_in_a_segment_of_its_own_counts_as_text(void **state) {
     object_close(o);
 }
 
-/* --- load commands --- */
+/* ---- load commands ---- */
 
 static void load_commands_of_impossible_size_are_refused(void **state) {
     static struct build b;

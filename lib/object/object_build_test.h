@@ -65,7 +65,7 @@ static inline void align_to(struct build *b, size_t to) {
     }
 }
 
-/* --- Mach-O --- */
+/* ---- Mach-O ---- */
 
 enum {
     MACHO_CPU_X86_64 = 0x01000007,
@@ -259,7 +259,7 @@ static inline struct macho_build usual_macho(void) {
                                 .symbol_count = 2};
 }
 
-/* --- expectations --- */
+/* ---- expectations ---- */
 
 static inline struct object *open_built(const struct build *b) {
     struct object *o = NULL;
@@ -313,7 +313,7 @@ static inline void assert_symbol(const struct object_symbol *s, const char *name
     assert_int_equal(s->size, size);
 }
 
-/* --- ELF --- */
+/* ---- ELF ---- */
 
 struct elf_build_section {
     const char *name;

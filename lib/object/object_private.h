@@ -111,7 +111,7 @@ struct reader slice_reader(const struct object_slice *s);
 enum st slice_part(const struct object_slice *s, uint64_t offset, uint64_t len, const char *what,
                    struct reader *out, struct err *e);
 
-/* --- format readers: fill o->slices from o->bytes. Statuses as object_open's. --- */
+/* ---- format readers: fill o->slices from o->bytes. Statuses as object_open's. ---- */
 
 /* Is this a thin Mach-O header's magic (any size and byte order)? */
 bool macho_is_thin(const uint8_t *bytes, size_t len);
@@ -133,7 +133,7 @@ void elffile_close(struct object *o);
 void elffile_arch_name(uint16_t machine, unsigned address_size, bool big_endian,
                        char out[OBJECT_ARCH_TEXT]);
 
-/* --- sections --- */
+/* ---- sections ---- */
 
 /* Sets canonical, packing and inflated from name, offset, size. */
 enum st section_classify(struct object *o, struct section *sec, bool chdr, struct err *e);
@@ -142,7 +142,7 @@ const struct section *section_by_name(const struct object_slice *s, const char *
 /* The bytes of a packed section. The object's lock is held. */
 enum st section_inflate(const struct object_slice *s, const struct section *sec, struct err *e);
 
-/* --- symbols --- */
+/* ---- symbols ---- */
 
 /* A code symbol as its format's reader found it. */
 struct raw_symbol {

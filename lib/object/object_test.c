@@ -34,7 +34,7 @@ static struct object *open_file(const char *path) {
     return o;
 }
 
-/* --- fixtures: testdata/objects/MANIFEST lists file, architecture, id, answers, functions --- */
+/* ---- fixtures: testdata/objects/MANIFEST lists file, architecture, id, answers, functions ---- */
 
 struct manifest_row {
     char path[PATH_SIZE];    /* of the file, inside a bundle */
@@ -182,7 +182,7 @@ static void symbols_answer_as_llvm_symbolizer_does_on_every_fixture(void **state
     assert_true(compared > 500);
 }
 
-/* --- third-party files --- */
+/* ---- third-party files ---- */
 
 static char *path_in(const char *real, const char *rest, char out[PATH_SIZE]) {
     int len = snprintf(out, PATH_SIZE, "%s/objects/%s", real, rest);
@@ -247,7 +247,7 @@ static void the_packed_sections_of_a_go_binary_are_inflated(void **state) {
     object_close(o);
 }
 
-/* --- opening --- */
+/* ---- opening ---- */
 
 static void a_file_that_cannot_be_opened_is_an_error(void **state) {
     static const char *const paths[] = {"testdata/no-such-file", "testdata", "/dev/null/x"};
@@ -299,7 +299,7 @@ static void the_same_debug_info_packed_or_plain_has_the_same_bytes(void **state)
     object_close(plain);
 }
 
-/* --- damage --- */
+/* ---- damage ---- */
 
 static const char *const usual_files[] = {
     "testdata/objects/macho-arm64/Shop",
@@ -350,7 +350,7 @@ static void files_cut_anywhere_are_refused_or_read_within_their_bounds(void **st
     }
 }
 
-/* --- threads --- */
+/* ---- threads ---- */
 
 struct asked {
     const struct object_slice *slice;
@@ -386,7 +386,7 @@ static void several_threads_get_the_same_section_and_symbols(void **state) {
     object_close(o);
 }
 
-/* --- lack of memory --- */
+/* ---- lack of memory ---- */
 
 static void ask_all(void *path, bool refused) {
     struct object *o = NULL;

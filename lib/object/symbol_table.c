@@ -101,7 +101,7 @@ enum st symbols_finish(raw_symbols *raw, const uint64_t *starts, size_t start_co
     return ST_OK;
 }
 
-/* --- built once; the object's lock is held --- */
+/* ---- built once; the object's lock is held ---- */
 
 static void build_starts(const struct object_slice *s, struct lazy_table *t) {
     uint64_t *starts = NULL;

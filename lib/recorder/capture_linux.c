@@ -70,8 +70,7 @@ static bool copy_thread_async(struct capture_linux *c, struct copy *copy) {
     return false;
 }
 
-/* --- rec_capture --------------------------------------------------------------------------------
- */
+/* ---- rec_capture ---- */
 
 static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack *out) {
     struct capture_linux *c = ctx;
@@ -178,8 +177,7 @@ struct capture_counts capture_linux_counts(const struct capture_linux *c) {
     return c->counts;
 }
 
-/* --- start and end ------------------------------------------------------------------------------
- */
+/* ---- start and end ---- */
 
 /* The calling thread's. Of the main thread's, glibc knows no more than /proc/self/maps and the
  * limit tell: without /proc or a free descriptor nothing, and the bounds stay 0; without a limit,

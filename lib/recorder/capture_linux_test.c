@@ -87,8 +87,7 @@ void free(void *p) {
 }
 #endif
 
-/* --- the target ----------------------------------------------------------------------------------
- */
+/* ---- the target ---- */
 
 NOINLINE static void go_deep(struct target *t, unsigned level);
 
@@ -191,8 +190,7 @@ static bool is_right(const struct target *t, const struct sample *s) {
     return false;
 }
 
-/* --- blocked -------------------------------------------------------------------------------------
- */
+/* ---- blocked ---- */
 
 static void wait_poll(struct target *t) {
     struct pollfd p = {.fd = t->pipe[0], .events = POLLIN};
@@ -265,8 +263,7 @@ static void blocked_thread_that_takes_no_signals_is_read_too(void **state) {
     check_blocked(wait_poll, true);
 }
 
-/* --- running -------------------------------------------------------------------------------------
- */
+/* ---- running ---- */
 
 static void run_spin(struct target *t) {
     t->ready = true;
@@ -471,8 +468,7 @@ static void handler_that_the_program_put_in_place_gets_no_signal_of_ours(void **
     assert_int_equal(in_child(replace_our_handler), 0);
 }
 
-/* --- cost ----------------------------------------------------------------------------------------
- */
+/* ---- cost ---- */
 
 static void sampling_allocates_nothing(void **state) {
     (void)state;

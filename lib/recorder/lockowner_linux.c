@@ -54,8 +54,7 @@ static bool read_memory_async(pid_t pid, uint64_t from, void *to, size_t size) {
     return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-/* --- looking ------------------------------------------------------------------------------------
- */
+/* ---- looking ---- */
 
 struct waiter {
     const struct lock_layout *layout;
@@ -152,8 +151,7 @@ struct rec_wait lock_wait_async(const struct lock_layout *layout, pid_t pid, pid
     return w.value == WAITED_FOR_BY_SOME ? rwlock_async(&w) : join_async(&w);
 }
 
-/* --- trying -------------------------------------------------------------------------------------
- */
+/* ---- trying ---- */
 
 static bool mutex_is(const pthread_mutex_t *mutex, uint32_t lock, uint32_t count, uint32_t owner,
                      uint32_t users, uint32_t kind) {

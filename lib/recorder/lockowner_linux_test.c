@@ -111,8 +111,7 @@ static void check_nothing(struct pair *p) {
     end(p);
 }
 
-/* --- mutexes ------------------------------------------------------------------------------------
- */
+/* ---- mutexes ---- */
 
 static void lock_mutex(struct pair *p) {
     assert_int_equal(pthread_mutex_lock(&p->mutex), 0);
@@ -227,8 +226,7 @@ static void a_mutex_whose_owner_has_ended_has_none(void **state) {
     pthread_join(p.waiter, NULL);
 }
 
-/* --- rwlocks and joins --------------------------------------------------------------------------
- */
+/* ---- rwlocks and joins ---- */
 
 static void hold_for_writing(struct pair *p) {
     assert_int_equal(pthread_rwlock_wrlock(&p->rwlock), 0);
@@ -283,8 +281,7 @@ static void a_join_waits_for_the_thread(void **state) {
     pthread_join(p.waiter, NULL);
 }
 
-/* --- what is none -------------------------------------------------------------------------------
- */
+/* ---- what is none ---- */
 
 /* The holder holds another mutex next to the condition variable, and the waiter its own. */
 static void hold_other(struct pair *p) {

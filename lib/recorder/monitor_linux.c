@@ -46,7 +46,7 @@ struct stallrec {
     uint64_t busy_ns, busy_at; /* process CPU time, and when that was */
     int32_t cpu_permille;
     uint64_t written;
-    bool untidy; /* written since the last look at the limits */
+    bool untidy;                 /* written since the last look at the limits */
     pthread_mutex_t totals_lock; /* never taken by the watched thread on its way */
     struct monitor_totals totals;
 };
@@ -66,8 +66,7 @@ static struct {
     atomic_uintptr_t ended; /* the start whose thread has ended */
 } watched = {.once = PTHREAD_ONCE_INIT};
 
-/* --- platform services of loop.h and stallrec.h --------------------------------------------------
- */
+/* ---- platform services of loop.h and stallrec.h ---- */
 
 uint64_t stallrec_clock_ns(void) {
     struct timespec ts;
@@ -88,8 +87,7 @@ void rec_word_wake(uint32_t *word) {
     errno = saved_errno;
 }
 
-/* --- the thread ---------------------------------------------------------------------------------
- */
+/* ---- the thread ---- */
 
 /* The process's use of one processor since the last look, if that was long enough ago to tell. */
 static void measure_cpu(struct stallrec *rec, uint64_t now) {
@@ -181,8 +179,7 @@ static void *monitor(void *arg) {
     return NULL;
 }
 
-/* --- start and stop -----------------------------------------------------------------------------
- */
+/* ---- start and stop ---- */
 
 static void on_watched_end(void *start) {
     atomic_store(&watched.ended, (uintptr_t)start);

@@ -27,8 +27,7 @@
 #include "monitor_linux.h"
 #include "proc_linux.h"
 
-/* --- /proc ---------------------------------------------------------------------------------------
- */
+/* ---- /proc ---- */
 
 static bool parse_call(const char *text, struct proc_syscall *call) {
     return proc_parse_syscall_async(text, strlen(text), call);
@@ -135,8 +134,7 @@ static void file_that_took_the_descriptor_is_not_read(void **state) {
     close(event);
 }
 
-/* --- modules -------------------------------------------------------------------------------------
- */
+/* ---- modules ---- */
 
 static int nap_in_walk(struct dl_phdr_info *info, size_t size, void *arg) {
     (void)info, (void)size;

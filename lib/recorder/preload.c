@@ -75,8 +75,7 @@ static void resolve(void) {
     resolve_one("poll", &real.poll);
 }
 
-/* --- what was recorded --------------------------------------------------------------------------
- */
+/* ---- what was recorded ---- */
 
 static void on_stall(void *user, const struct stallrec_stall *stall) {
     (void)user, (void)stall;
@@ -177,8 +176,7 @@ static void start_recorder(uint64_t address) {
     }
 }
 
-/* --- waits --------------------------------------------------------------------------------------
- */
+/* ---- waits ---- */
 
 /* Tells whether a wait is the loop's, and if so what the loop does. errno is kept. */
 static bool begin_wait(const void *return_address, const void *frame, bool blocking) {
@@ -335,8 +333,7 @@ INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *
     return result;
 }
 
-/* --- start and end ------------------------------------------------------------------------------
- */
+/* ---- start and end ---- */
 
 /* LIB (up to ".so", or the whole file name), SYMBOL, or LIB+0xOFFSET as in stall.loop_at. */
 static bool matches(const char *name, const char *library, const char *symbol, uint64_t offset) {

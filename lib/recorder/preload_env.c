@@ -35,8 +35,7 @@ static struct {
              [LINE_SIZE]; /* "NAME=value"; "" if it was not set. LD_PRELOAD: ours alone */
 } taken;
 
-/* --- taking out ---------------------------------------------------------------------------------
- */
+/* ---- taking out ---- */
 
 static bool is_ours(const char *path, size_t size) {
     size_t own = sizeof PRELOAD_LIBRARY - 1;
@@ -174,8 +173,7 @@ bool preload_read_environment(struct preload_config *config) {
     return true;
 }
 
-/* --- putting back -------------------------------------------------------------------------------
- */
+/* ---- putting back ---- */
 
 /* Lets the report's descriptor through an exec, or not; some programs close what they did not open,
  * and then the number is another file's. */

@@ -221,8 +221,7 @@ STALLREC_API enum stallrec_error stallrec_start(struct stallrec **out,
  * thread but the monitor. */
 STALLREC_API void stallrec_stop(struct stallrec *rec);
 
-/* --- batches ------------------------------------------------------------------------------------
- */
+/* ---- batches ---- */
 
 enum { STALLREC_BATCH_ID = 33, STALLREC_BATCH_PATH = 4200 };
 
@@ -249,8 +248,7 @@ STALLREC_API enum stallrec_error stallrec_batch_next(const char *directory, uint
  * removed, see errno; the batch stays. */
 STALLREC_API enum stallrec_error stallrec_batch_done(const char *directory, const char *id);
 
-/* --- context ------------------------------------------------------------------------------------
- */
+/* ---- context ---- */
 
 enum {
     STALLREC_CONTEXT_SLOTS = 16,  /* keys at one time */
@@ -269,8 +267,7 @@ STALLREC_API enum stallrec_error stallrec_context_set(struct stallrec *rec, cons
  * once. */
 STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
 
-/* --- loop hooks ---------------------------------------------------------------------------------
- */
+/* ---- loop hooks ---- */
 
 /* Shared by the watched thread (writes state, activity) and the monitor (writes notify). Zeroed =
  * idle, nobody watching. Private to the hooks below. */

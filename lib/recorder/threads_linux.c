@@ -42,8 +42,7 @@ void threads_linux_free(struct threads_linux *t) {
     free(t);
 }
 
-/* --- which --------------------------------------------------------------------------------------
- */
+/* ---- which ---- */
 
 /* Adds a thread that is not there yet. False: it is, or is none of ours. */
 static bool add_async(struct threads_linux *t, pid_t tid, uint32_t max) {
@@ -127,8 +126,7 @@ static void sort_ids_async(struct threads_linux *t) {
     }
 }
 
-/* --- one thread ---------------------------------------------------------------------------------
- */
+/* ---- one thread ---- */
 
 /* The text of a file that is read once; its size, 0 if the thread is gone. */
 static size_t read_once_async(pid_t tid, const char *name, char *buffer, size_t size) {

@@ -36,8 +36,7 @@
 
 enum { DEPTH = 12, FRAMES = 128, BLOCKED = 48, RUNNING = 2, THREADS = BLOCKED + RUNNING };
 
-/* --- allocation on the sampling path ------------------------------------------------------------
- */
+/* ---- allocation on the sampling path ---- */
 
 static _Thread_local bool forbid_allocation;
 static atomic_uint forbidden;
@@ -65,8 +64,7 @@ void free(void *p) {
 }
 #endif
 
-/* --- threads ------------------------------------------------------------------------------------
- */
+/* ---- threads ---- */
 
 struct worker {
     void (*leaf)(struct worker *);
@@ -207,8 +205,7 @@ static void worker_end(struct worker *w) {
     close(w->epoll);
 }
 
-/* --- captures -----------------------------------------------------------------------------------
- */
+/* ---- captures ---- */
 
 struct fixture {
     struct copy_source watched;
@@ -376,8 +373,7 @@ static void threads_that_have_no_processor_do_not_hold_the_capture_up(void **sta
     free(w);
 }
 
-/* --- threads that end meanwhile -----------------------------------------------------------------
- */
+/* ---- threads that end meanwhile ---- */
 
 static atomic_bool churning;
 static atomic_uint churned;
@@ -433,8 +429,7 @@ static void threads_that_end_meanwhile_are_left_out(void **state) {
     }
 }
 
-/* --- locks --------------------------------------------------------------------------------------
- */
+/* ---- locks ---- */
 
 struct knot {
     pthread_mutex_t lock[2];
@@ -553,8 +548,7 @@ static void who_holds_what_is_waited_for_is_never_left_out(void **state) {
     }
 }
 
-/* --- the way of copying -------------------------------------------------------------------------
- */
+/* ---- the way of copying ---- */
 
 static void a_copy_ends_where_the_memory_does(void **state) {
     enum { PAGE = 4096, PAGES = 4, SIZE = 64 * 1024 };

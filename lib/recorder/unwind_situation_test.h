@@ -124,8 +124,7 @@ HELPER static void fail_with_frames(const struct situation *s) {
     fail_msg("wrong stack, end %d", (int)s->end);
 }
 
-/* --- frames of all kinds; each writes down its return address -----------------------------------
- */
+/* ---- frames of all kinds; each writes down its return address ---- */
 
 HELPER NOINLINE static void leaf_raise(struct situation *s) {
     raise(SIGUSR1);

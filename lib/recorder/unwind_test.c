@@ -96,8 +96,7 @@ static void second_walk_reads_no_call_frame_information(void **state) {
     free(s);
 }
 
-/* --- signal frames ------------------------------------------------------------------------------
- */
+/* ---- signal frames ---- */
 
 static uint64_t interrupted_pc;
 
@@ -138,8 +137,7 @@ static void signal_frame_and_its_trampoline_are_exact(void **state) {
     check_signal_frame(0);
 }
 
-/* --- interrupted anywhere -----------------------------------------------------------------------
- */
+/* ---- interrupted anywhere ---- */
 
 static void on_tick(int sig, siginfo_t *info, void *uc) {
     (void)sig, (void)info;
@@ -273,8 +271,7 @@ static void stack_interrupted_in_libm_is_right(void **state) {
     check_interrupted(leaf_math);
 }
 
-/* --- code without rules -------------------------------------------------------------------------
- */
+/* ---- code without rules ---- */
 
 __asm__(".text\n"
         ".type bare_leaf,@function\n"

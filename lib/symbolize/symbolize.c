@@ -115,7 +115,7 @@ enum st symbolize_name(const struct lookup_frame *f, bool linkage_names, struct 
     return strbuf_check(out, e);
 }
 
-/* --- answers, once a run ---------------------------------------------------------------------- */
+/* ---- answers, once a run ---- */
 
 /* An interned copy; NULL for NULL, and when memory runs out (*failed). */
 static const char *intern(struct symbolizer *s, const char *text, bool *failed) {
@@ -205,7 +205,7 @@ static enum st answer_for(struct symbolizer *s, const struct symbol_file *file, 
     return ST_OK;
 }
 
-/* --- one dump --------------------------------------------------------------------------------- */
+/* ---- one dump ---- */
 
 static enum dump_symbols verdict_text(enum symbol_verdict v) {
     switch (v) {

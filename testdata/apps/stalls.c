@@ -27,7 +27,7 @@ static void sleep_ms(long ms) {
     }
 }
 
-/* --- worker threads --------------------------------------------------------------------------- */
+/* ---- worker threads ---- */
 
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t queue_filled = PTHREAD_COND_INITIALIZER;
@@ -64,7 +64,7 @@ static void start_thread(void *(*run)(void *), const char *name) {
     pthread_detach(thread);
 }
 
-/* --- compute: the search ranks its results on the main thread --------------------------------- */
+/* ---- compute: the search ranks its results on the main thread ---- */
 
 OWN_FRAME static uint64_t score_product(uint64_t seed) {
     for (int i = 0; i < 2000000; i++) {
@@ -86,8 +86,7 @@ OWN_FRAME static void on_search_typed(void) {
     KEEP_FRAME();
 }
 
-/* --- lock: a worker synchronises the cart and holds its lock over the network ------------------
- */
+/* ---- lock: a worker synchronises the cart and holds its lock over the network ---- */
 
 static pthread_mutex_t cart_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -110,7 +109,7 @@ OWN_FRAME static void on_cart_tapped(void) {
     KEEP_FRAME();
 }
 
-/* --- disk: every order line is written and synced on the main thread -------------------------- */
+/* ---- disk: every order line is written and synced on the main thread ---- */
 
 static int journal_fd = -1;
 
@@ -146,8 +145,7 @@ OWN_FRAME static void on_order_saved(void) {
     KEEP_FRAME();
 }
 
-/* --- network: a blocking read from a slow server -----------------------------------------------
- */
+/* ---- network: a blocking read from a slow server ---- */
 
 static struct sockaddr_in server_address = {.sin_family = AF_INET};
 static int server_fd = -1;
@@ -204,8 +202,7 @@ OWN_FRAME static void on_pull_to_refresh(void) {
     KEEP_FRAME();
 }
 
-/* --- ipc: a callback polls for a reply from another thread -------------------------------------
- */
+/* ---- ipc: a callback polls for a reply from another thread ---- */
 
 static int reply_fds[2];
 
@@ -238,8 +235,7 @@ OWN_FRAME static void on_profile_opened(void) {
     KEEP_FRAME();
 }
 
-/* --- layout: a deep tree of views measures itself again and again ------------------------------
- */
+/* ---- layout: a deep tree of views measures itself again and again ---- */
 
 OWN_FRAME static uint64_t measure_text(uint64_t width) {
     for (int i = 0; i < 20000; i++) {
@@ -268,8 +264,7 @@ OWN_FRAME static void on_device_rotated(void) {
     }
 }
 
-/* --- sleep: a retry waits on the main thread ----------------------------------------------------
- */
+/* ---- sleep: a retry waits on the main thread ---- */
 
 OWN_FRAME static void back_off_before_retry(void) {
     sleep_ms(stall_ms);
@@ -281,8 +276,7 @@ OWN_FRAME static void on_payment_failed(void) {
     KEEP_FRAME();
 }
 
-/* --- the app ------------------------------------------------------------------------------------
- */
+/* ---- the app ---- */
 
 struct action {
     const char *name;

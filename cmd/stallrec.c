@@ -432,8 +432,7 @@ static void summarise(const struct run *run) {
     }
 }
 
-/* --- what is asked of the recorder itself
- * ------------------------------------------------------------------------- */
+/* ---- what is asked of the recorder itself ---- */
 
 /* Prints through `print` to the standard output; 0, or EXIT_OWN after a printed message. */
 static int print_all(bool (*print)(struct sink *out, const struct run *run),

@@ -52,8 +52,7 @@ static struct frame_info *frame_at(struct keyer *k, const struct dump *d,
     return *info;
 }
 
-/* --- which stack
- * ------------------------------------------------------------------------------------ */
+/* ---- which stack ---- */
 
 /* The innermost relevant frame, or the loop that waits for work if there is none inside it (a
  * PLACE_CUT frame); ST_NONE: neither. */
@@ -137,8 +136,7 @@ static enum st choose_stack(struct keyer *k, const struct dump *d, const struct 
     return ST_OK;
 }
 
-/* --- which frames
- * ------------------------------------------------------------------------------------- */
+/* ---- which frames ---- */
 
 static bool key_has(const struct key *key, const struct frame_info *info) {
     for (size_t i = 0; i < key->count; i++) {
@@ -306,8 +304,7 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
     return st;
 }
 
-/* --- text and id
- * ------------------------------------------------------------------------------------------ */
+/* ---- text and id ---- */
 
 void key_text(const struct key *key, struct strbuf *out) {
     for (size_t i = 0; i < key->count; i++) {

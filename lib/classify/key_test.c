@@ -145,8 +145,7 @@ static void the_built_in_rules_make_the_golden_keys_of_linux(void **state) {
     check_corpus("testdata/stacks/linux.stacks");
 }
 
-/* --- what holds for every rule set
- * ----------------------------------------------------------------- */
+/* ---- what holds for every rule set ---- */
 
 /* The id of a level's key of a dump. */
 static void id_of(struct keyer *k, const struct dump *d, int level, char id[KEY_ID_SIZE]) {

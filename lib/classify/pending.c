@@ -5,8 +5,7 @@
 
 #include "classify/triage_private.h"
 
-/* --- ids seen
- * ------------------------------------------------------------------------------------------ */
+/* ---- ids seen ---- */
 
 static uint64_t *find_slot(uint64_t *slots, size_t count, uint64_t hash) {
     size_t at = (size_t)hash & (count - 1);
@@ -60,8 +59,7 @@ void seen_release(struct seen_set *s) {
     *s = (struct seen_set){0};
 }
 
-/* --- stalls with several dumps
- * --------------------------------------------------------------------------- */
+/* ---- stalls with several dumps ---- */
 
 static struct pending_stall *find_pending(struct pending_stall *slots, size_t count,
                                           uint64_t hash) {

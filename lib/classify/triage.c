@@ -62,8 +62,7 @@ void triage_free(struct triage *t) {
     free(t);
 }
 
-/* --- tallies
- * ------------------------------------------------------------------------------------------- */
+/* ---- tallies ---- */
 
 int version_compare(const char *a, const char *b) {
     const char *x = a, *y = b;
@@ -141,8 +140,7 @@ uint64_t tally_percentile(const struct tally *t, unsigned permille) {
     return v < t->max_ms ? v : t->max_ms;
 }
 
-/* --- buckets
- * --------------------------------------------------------------------------------------------- */
+/* ---- buckets ---- */
 
 static bool copy_frames(struct triage *t, struct bucket *b, const struct key *key) {
     b->frames = calloc(key->count ? key->count : 1, sizeof *b->frames);
@@ -238,8 +236,7 @@ static bool add_action(struct bucket *b, uint32_t action, uint64_t ms) {
     return true;
 }
 
-/* --- stalls
- * ---------------------------------------------------------------------------------------------- */
+/* ---- stalls ---- */
 
 static int by_bucket(const void *a, const void *b) {
     const struct stall_part *x = a, *y = b;

@@ -228,8 +228,7 @@ static void versions_are_compared_by_their_numbers(void **state) {
     assert_int_not_equal(version_compare("5.01", "5.1"), 0);
 }
 
-/* --- order
- * -------------------------------------------------------------------------------------------- */
+/* ---- order ---- */
 
 enum { MANY = 400 };
 static char texts[MANY][4][24];
@@ -364,8 +363,7 @@ static void memory_may_run_out_anywhere(void **state) {
     assert_true(failmalloc_sweep(every_allocation_may_fail_once, NULL) > 20);
 }
 
-/* --- what must be remembered
- * ---------------------------------------------------------------------------- */
+/* ---- what must be remembered ---- */
 
 static void the_last_ids_are_known_and_memory_has_a_bound(void **state) {
     (void)state;

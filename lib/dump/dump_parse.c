@@ -84,8 +84,7 @@ static enum st member_array(struct build *b, const json_t *object, const char *n
     return ST_OK;
 }
 
-/* --- stacks
- * ---------------------------------------------------------------------------------------- */
+/* ---- stacks ---- */
 
 static enum st build_frames(struct build *b, const json_t *object, struct dump_stack *stack,
                             const char *what, size_t index) {
@@ -257,8 +256,7 @@ static enum st build_heaviest(struct build *b, const json_t *root) {
     return ST_OK;
 }
 
-/* --- images and names
- * ------------------------------------------------------------------------------ */
+/* ---- images and names ---- */
 
 static struct image_id build_id(const json_t *image) {
     struct image_id id = {0};
@@ -365,8 +363,7 @@ static enum st build_names(struct build *b, const json_t *root) {
     return ST_OK;
 }
 
-/* --- the whole
- * ---------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static void build_head(struct build *b, const json_t *root) {
     struct dump *d = b->d;

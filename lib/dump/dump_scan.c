@@ -243,8 +243,7 @@ enum scan_result scan_feed(struct scan *s, const char *p, size_t len, size_t *us
     return result;
 }
 
-/* --- walking valid text
- * ------------------------------------------------------------------------------ */
+/* ---- walking valid text ---- */
 
 void span_skip_space(struct span *s) {
     while (s->p < s->end && is_space(*s->p)) {

@@ -35,8 +35,7 @@ struct scan {
 /* Takes bytes until the document ends or breaks. *used = how many were taken. */
 enum scan_result scan_feed(struct scan *s, const char *p, size_t len, size_t *used);
 
-/* --- walking text that is known to be valid
- * ------------------------------------------------------- */
+/* ---- walking text that is known to be valid ---- */
 
 /* The unread rest of a document. Every function here stays inside it, valid or not. */
 struct span {

@@ -41,8 +41,7 @@ static void write_value(struct splicer *s, struct span value) {
     sink_write(s->out, run, (size_t)(value.end - run));
 }
 
-/* --- objects and arrays, with some members treated specially
- * ------------------------------------------ */
+/* ---- objects and arrays, with some members treated specially ---- */
 
 /* Writes the value of a special member (a list's element number, or 0). */
 typedef void (*write_special)(struct splicer *s, struct span value, size_t index);
@@ -117,8 +116,7 @@ static void write_list(struct splicer *s, struct span array, size_t count, write
     sink_char(s->out, ']');
 }
 
-/* --- what is spliced in
- * ------------------------------------------------------------------------------- */
+/* ---- what is spliced in ---- */
 
 /* The name of a member that we add. */
 static void write_key(struct splicer *s, bool *comma, const char *name) {
@@ -199,8 +197,7 @@ static void write_samples(struct splicer *s, struct span object, size_t index) {
     sink_char(s->out, '}');
 }
 
-/* --- strings and locations
- * ---------------------------------------------------------------------------- */
+/* ---- strings and locations ---- */
 
 static int64_t intern(struct splicer *s, const char *text) {
     if (!text) {

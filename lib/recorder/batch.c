@@ -53,8 +53,7 @@ struct gather {
     unsigned char in[CHUNK], text[CHUNK], out[CHUNK];
 };
 
-/* --- the folder
- * ----------------------------------------------------------------------------------- */
+/* ---- the folder ---- */
 
 static DIR *open_folder(int dir) {
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -123,8 +122,7 @@ static bool write_all(int fd, const void *bytes, size_t len) {
     return true;
 }
 
-/* --- packing
- * -------------------------------------------------------------------------------------- */
+/* ---- packing ---- */
 
 enum pack { PACK_OK, PACK_FULL, PACK_DAMAGED, PACK_WRITE, PACK_MEMORY };
 
@@ -294,8 +292,7 @@ static enum stallrec_error pack_files(struct gather *g, uint64_t max_bytes) {
                                                                               : STALLREC_ERR_WRITE;
 }
 
-/* --- the two files
- * -------------------------------------------------------------------------------- */
+/* ---- the two files ---- */
 
 /* Name of one of a batch's files. */
 static void batch_name(char name[NAME], const char *id, const char *end) {
@@ -383,8 +380,7 @@ static bool read_list(int dir, const char *id, bool remove, uint32_t *dumps, uin
     return ok;
 }
 
-/* --- batches that are there
- * ----------------------------------------------------------------------- */
+/* ---- batches that are there ---- */
 
 /* The id in the name of a batch's file with this end. */
 static bool read_id(const char *name, const char *end, char id[STALLREC_BATCH_ID]) {
@@ -482,8 +478,7 @@ static enum stallrec_error make_batch(struct gather *g, uint64_t max_bytes,
     return st;
 }
 
-/* --- the app's calls
- * ------------------------------------------------------------------------------ */
+/* ---- the app's calls ---- */
 
 static int open_directory(const char *directory) {
     if (strlen(directory) > STALLREC_BATCH_PATH - NAME - 2) {

@@ -58,8 +58,7 @@ struct target {
     bool block_signals;
 };
 
-/* --- allocation on the sampling path
- * -------------------------------------------------------------- */
+/* ---- allocation on the sampling path ---- */
 
 static _Thread_local bool forbid_allocation;
 static atomic_uint forbidden;
@@ -379,8 +378,7 @@ static void thread_that_has_ended_is_not_available(void **state) {
     }
 }
 
-/* --- other users of the signal
- * -------------------------------------------------------------------- */
+/* ---- other users of the signal ---- */
 
 static atomic_uint own_signals;
 

@@ -52,8 +52,7 @@ static bool slot_read(const struct rec_context_slot *slot, void *to, size_t size
     return false;
 }
 
-/* --- pairs
- * ---------------------------------------------------------------------------------------- */
+/* ---- pairs ---- */
 
 static bool is_separator(char c) {
     return c == ',' || c == ' ';
@@ -114,8 +113,7 @@ enum stallrec_error rec_context_set(struct rec_context *context, const char *key
     return STALLREC_OK;
 }
 
-/* --- the app's state
- * ------------------------------------------------------------------------------ */
+/* ---- the app's state ---- */
 
 /* Time of the stretch in the foreground that runs. */
 static uint64_t running_ns(const struct rec_app_state *state, uint64_t now_ns) {

@@ -14,8 +14,7 @@
 #include "redact.h"
 #include "share.h"
 
-/* --- slots
- * ---------------------------------------------------------------------------------------- */
+/* ---- slots ---- */
 
 static void keys_are_set_replaced_and_removed(void **state) {
     (void)state;
@@ -166,8 +165,7 @@ static void foreground_time_is_that_between_its_calls(void **state) {
     assert_true(rec_context_foreground_ns(&context, 1001) == UINT64_MAX);
 }
 
-/* --- redaction
- * ------------------------------------------------------------------------------------ */
+/* ---- redaction ---- */
 
 static void a_path_in_the_home_directory_loses_it(void **state) {
     (void)state;
@@ -200,8 +198,7 @@ static void a_text_loses_the_home_directory_wherever_it_stands(void **state) {
     assert_string_equal(rec_redact_text(to, 1, "ab", NULL), "");
 }
 
-/* --- share
- * ---------------------------------------------------------------------------------------- */
+/* ---- share ---- */
 
 enum { USERS = 100000 };
 

@@ -3,8 +3,7 @@
 
 #include "core_private.h"
 
-/* --- memory
- * --------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* One pass of it measures, the other hands out: base NULL only counts. */
 struct carve {
@@ -103,8 +102,7 @@ struct rec_core *rec_core_init(void *memory, const struct stallrec_config *confi
     return core;
 }
 
-/* --- time
- * ----------------------------------------------------------------------------------------- */
+/* ---- time ---- */
 
 uint64_t rec_track_age(const struct rec_track *track, uint64_t t) {
     uint64_t away = track->since_ns + track->gap_ns;
@@ -174,8 +172,7 @@ static void unpark(struct rec_core *core, uint64_t t) {
     }
 }
 
-/* --- the loop
- * ------------------------------------------------------------------------------------- */
+/* ---- the loop ---- */
 
 void rec_core_begin_stretch(struct rec_core *core, uint64_t t) {
     rec_track_begin(&core->tracks[REC_TRACK_LOOP], t);
@@ -295,8 +292,7 @@ void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t 
     rec_core_begin_stretch(core, at_ns);
 }
 
-/* --- samples
- * -------------------------------------------------------------------------------------- */
+/* ---- samples ---- */
 
 bool rec_core_sampling(const struct rec_core *core) {
     return core->next_sample_ns != REC_NEVER;
@@ -386,8 +382,7 @@ void rec_core_finish(struct rec_core *core, uint64_t now_ns) {
     core->told_ns = REC_NEVER;
 }
 
-/* --- closed dumps
- * --------------------------------------------------------------------------------- */
+/* ---- closed dumps ---- */
 
 static const struct rec_record *oldest_closed(const struct rec_core *core) {
     const struct rec_record *oldest = NULL;

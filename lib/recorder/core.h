@@ -131,8 +131,7 @@ struct rec_totals {
 };
 struct rec_totals rec_core_totals(const struct rec_core *core);
 
-/* --- what the core does, as it does it: for replays
- * --------------------------------------------------------------- */
+/* ---- what the core does, as it does it: for replays ---- */
 
 enum rec_note_kind {
     REC_NOTE_BEGIN, /* a stall: its first detection */

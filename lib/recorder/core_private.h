@@ -139,8 +139,7 @@ static inline bool rec_detects(const struct rec_core *core, enum stallrec_detect
     return (core->config.detectors & (uint32_t)detector) != 0;
 }
 
-/* --- core.c
- * --------------------------------------------------------------------------------------- */
+/* ---- core.c ---- */
 
 /* Age of the track at t, without gaps. */
 uint64_t rec_track_age(const struct rec_track *track, uint64_t t);
@@ -160,8 +159,7 @@ void rec_core_begin_stretch(struct rec_core *core, uint64_t t);
 void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended);
 void rec_core_note(const struct rec_core *core, const struct rec_note *note);
 
-/* --- detectors.c, frames.c
- * ------------------------------------------------------------------------ */
+/* ---- detectors.c, frames.c ---- */
 
 void rec_detect_init(struct rec_core *core, uint64_t now);
 /* The checks that are due at now. */
@@ -177,8 +175,7 @@ void rec_detect_signal(struct rec_core *core, uint64_t t);
 /* Frames up to t; before anything changes at t. */
 void rec_frames_advance(struct rec_core *core, uint64_t t);
 
-/* --- stall.c
- * -------------------------------------------------------------------------------------- */
+/* ---- stall.c ---- */
 
 /* What a detector says when it finds something. */
 struct rec_detection {
@@ -198,8 +195,7 @@ void rec_stall_threads(struct rec_core *core, uint64_t now);
 /* What stalled ends at t (or is left, ended = false): closes what is open. */
 void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
 
-/* --- record.c
- * ------------------------------------------------------------------------------------- */
+/* ---- record.c ---- */
 
 /* Copies ring, threads and images of the moment into a free record's dump; its stall member is the
  * caller's to fill. */

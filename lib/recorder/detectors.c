@@ -12,8 +12,7 @@ static bool hangs(const struct rec_core *core) {
     return core->tracks[REC_TRACK_LOOP].stall.active || core->tracks[REC_TRACK_PING].stall.active;
 }
 
-/* --- the loop: run loop, semaphore, launch
- * ------------------------------------------------------------------------- */
+/* ---- the loop: run loop, semaphore, launch ---- */
 
 /* Launch and run loop share the check of a stretch. */
 static void loop_check(struct rec_core *core, uint64_t now) {
@@ -69,8 +68,7 @@ static void semaphore_timeout(struct rec_core *core, uint64_t now) {
     }
 }
 
-/* --- ping
- * ----------------------------------------------------------------------------------------- */
+/* ---- ping ---- */
 
 static bool pings(const struct rec_core *core) {
     return rec_detects(core, STALLREC_DETECT_PING) && core->capture.post != NULL;
@@ -117,8 +115,7 @@ void rec_core_ping_done(struct rec_core *core, uint64_t number, uint64_t at_ns) 
     }
 }
 
-/* --- spans
- * ---------------------------------------------------------------------------------------- */
+/* ---- spans ---- */
 
 bool rec_core_span_begin(struct rec_core *core, uint64_t id, const char *name, uint32_t limit_ms,
                          uint64_t at_ns) {
@@ -227,8 +224,7 @@ static uint64_t next_span(const struct rec_core *core) {
     return next;
 }
 
-/* --- CPU
- * ------------------------------------------------------------------------------------------ */
+/* ---- CPU ---- */
 
 static bool reads_cpu(const struct rec_core *core) {
     return rec_detects(core, STALLREC_DETECT_CPU) && core->capture.cpu != NULL;
@@ -275,8 +271,7 @@ static void cpu_check(struct rec_core *core, uint64_t now) {
     track->next_check_ns = rec_max(track->next_check_ns, now + rec_ms(core->config.check_ms));
 }
 
-/* --- all of them
- * ---------------------------------------------------------------------------------- */
+/* ---- all of them ---- */
 
 void rec_detect_init(struct rec_core *core, uint64_t now) {
     uint64_t check = rec_ms(core->config.check_ms);

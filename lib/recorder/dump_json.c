@@ -53,8 +53,7 @@ static void end(struct json *j, char bracket) {
     j->comma = true;
 }
 
-/* --- strings
- * -------------------------------------------------------------------------------------- */
+/* ---- strings ---- */
 
 /* Length of the well-formed UTF-8 sequence at s (RFC 3629, table 3-7 of Unicode), 0 if there is
  * none. */
@@ -115,8 +114,7 @@ static void string(struct json *j, const char *text) {
     raw(j, "\"", 1);
 }
 
-/* --- members
- * -------------------------------------------------------------------------------------- */
+/* ---- members ---- */
 
 static void key(struct json *j, const char *name) {
     string(j, name);
@@ -177,8 +175,7 @@ static void member_bool(struct json *j, const char *name, bool value) {
     j->comma = true;
 }
 
-/* --- the dump's parts
- * ----------------------------------------------------------------------------- */
+/* ---- the dump's parts ---- */
 
 static void who(struct json *j, const struct rec_about *about) {
     object(j, "app");
@@ -459,8 +456,7 @@ void rec_dump_json(struct rec_out *out, const struct rec_dump *dump,
     flush(&j);
 }
 
-/* --- a session
- * ------------------------------------------------------------------------------------ */
+/* ---- a session ---- */
 
 static void tier(struct json *j, const char *name, const struct rec_tier *at) {
     object(j, name);

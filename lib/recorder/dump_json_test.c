@@ -40,8 +40,7 @@ static void write_dump(const struct rec_dump *dump, const struct rec_about *abou
     text.bytes[text.len] = '\0';
 }
 
-/* --- a dump with one of everything
- * ------------------------------------------------------------------ */
+/* ---- a dump with one of everything ---- */
 
 static uint64_t main_frames[] = {0x401234, 0x7f0000001000, UINT64_C(0xffffffffff600400)};
 static uint64_t worker_frames[] = {0x7f0000002000};

@@ -25,8 +25,7 @@ size_t rec_dumpfile_size(void) {
     return sizeof(struct rec_dumpfile) + rec_gzip_size();
 }
 
-/* --- names
- * ---------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static void name_files(struct rec_dumpfile *file, const struct rec_dump *dump, bool local) {
     char *at = file->path + file->directory_len;
@@ -40,8 +39,7 @@ static void name_files(struct rec_dumpfile *file, const struct rec_dump *dump, b
     memcpy(at + 16, ".part", 6);
 }
 
-/* --- start
- * ---------------------------------------------------------------------------------------- */
+/* ---- start ---- */
 
 /* The folder's absolute path: the program may change its working directory later. */
 static bool keep_directory(struct rec_dumpfile *file, const char *directory) {
@@ -101,8 +99,7 @@ enum stallrec_error rec_dumpfile_init(struct rec_dumpfile **out, void *memory,
     return STALLREC_OK;
 }
 
-/* --- writing
- * -------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static bool write_fd(void *ctx, const void *bytes, size_t len) {
     const struct rec_dumpfile *file = ctx;

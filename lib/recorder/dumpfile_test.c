@@ -19,8 +19,7 @@
 #include "dumpfile.h"
 #include "rec_gzip.h"
 
-/* --- gzip
- * ----------------------------------------------------------------------------------------- */
+/* ---- gzip ---- */
 
 enum { BIG = 1 << 20 };
 
@@ -117,8 +116,7 @@ static void a_failure_behind_the_compressor_is_told(void **state) {
     assert_false(compress_in_pieces(&small, data, 10, 10)); /* seen at the end only */
 }
 
-/* --- files
- * ---------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 struct fixture {
     char folder[64];

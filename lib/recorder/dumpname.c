@@ -6,8 +6,7 @@
 #include "rec_text.h"
 #include "share.h"
 
-/* --- writing
- * -------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static char *append(char *at, const char *text) {
     size_t len = strlen(text);
@@ -99,8 +98,7 @@ void rec_session_name(char name[REC_FILE_NAME], const uint8_t id[REC_UUID_SIZE],
     append(append_hex(at, id), live ? ".live" : ".json");
 }
 
-/* --- reading
- * -------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* Steps over `text`; NULL (which stays NULL) if it is not there. */
 static const char *skip(const char *at, const char *text) {

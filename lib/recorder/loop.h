@@ -38,8 +38,7 @@ void rec_loop_wait(struct rec_loop_poll *poll, struct rec_core *core, uint64_t u
  * caller's message must be written before. */
 void rec_loop_interrupt(struct stallrec_loop *loop);
 
-/* --- given by the platform
- * ------------------------------------------------------------------------ */
+/* ---- given by the platform ---- */
 
 /* Sleeps while *word == expected, at most until until_ns of stallrec_clock_ns (REC_NEVER = no
  * limit). May return early. */

@@ -17,8 +17,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* --- the platform
- * --------------------------------------------------------------------------------- */
+/* ---- the platform ---- */
 
 static uint64_t stopped_clock; /* 0: the real one runs */
 static unsigned wakes;
@@ -53,8 +52,7 @@ void rec_word_wake(uint32_t *word) {
     pthread_mutex_unlock(&word_lock);
 }
 
-/* --- a recorder around it
- * ------------------------------------------------------------------------- */
+/* ---- a recorder around it ---- */
 
 struct fixture {
     struct fake fake;
@@ -130,8 +128,7 @@ static uint64_t look(struct fixture *f, uint64_t now) {
     return rec_core_step(f->core, now);
 }
 
-/* --- one thread: what is told
- * --------------------------------------------------------------------- */
+/* ---- one thread: what is told ---- */
 
 static void edges_are_told_once_with_their_times(void **state) {
     struct fixture *f = *state;
@@ -267,8 +264,7 @@ static void a_notification_restarts_the_clock_if_the_preset_says_so(void **state
     assert_int_equal(f->duration_ms, 2100);
 }
 
-/* --- two threads: no edge is missed
- * --------------------------------------------------------------- */
+/* ---- two threads: no edge is missed ---- */
 
 static void *monitor(void *arg) {
     struct fixture *f = arg;

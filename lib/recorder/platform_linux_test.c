@@ -177,8 +177,7 @@ static void fork_leaves_no_lock_of_the_linker_behind(void **state) {
     assert_int_equal(WEXITSTATUS(status), 3);
 }
 
-/* --- images
- * --------------------------------------------------------------------------------------- */
+/* ---- images ---- */
 
 static void build_id_is_found_among_notes(void **state) {
     (void)state;
@@ -260,8 +259,7 @@ static void unloaded_image_stays_known(void **state) {
     images_free(t);
 }
 
-/* --- device
- * --------------------------------------------------------------------------------------- */
+/* ---- device ---- */
 
 static void os_release_values_lose_their_quotes(void **state) {
     (void)state;
@@ -292,8 +290,7 @@ static void device_is_described(void **state) {
     assert_string_equal(about.app_id, "com.example");
 }
 
-/* --- the monitor
- * ----------------------------------------------------------------------------------- */
+/* ---- the monitor ---- */
 
 static char folder[64];
 

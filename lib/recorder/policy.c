@@ -19,8 +19,7 @@ static uint32_t share(const struct rec_policy *policy) {
     return policy->config.user_share_ppm != 0 ? policy->config.user_share_ppm : REC_SHARE_ALL;
 }
 
-/* --- who
- * ------------------------------------------------------------------------------------------ */
+/* ---- who ---- */
 
 static void epoch_text(const struct stallrec_config *config, int64_t wall_ms,
                        char text[EPOCH_TEXT]) {
@@ -80,8 +79,7 @@ enum stallrec_error rec_policy_open(struct rec_policy *policy, const struct stal
     return STALLREC_OK;
 }
 
-/* --- the session
- * ---------------------------------------------------------------------------------- */
+/* ---- the session ---- */
 
 static void bring_up_to_date(struct rec_policy *policy, bool ended) {
     struct rec_session session = policy->session;
@@ -166,8 +164,7 @@ void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
     rec_session_open(&policy->file, policy->dir, &policy->session, &policy->about);
 }
 
-/* --- dumps
- * ---------------------------------------------------------------------------------------- */
+/* ---- dumps ---- */
 
 void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_t wall_ms) {
     bool remembered = rec_state_count(policy->dir, &policy->state, wall_ms);

@@ -18,8 +18,7 @@
 #define TODAY    (20778 * DAY + 36000000) /* 2026-11-21T10:00Z */
 #define MAX_NAME 256
 
-/* --- the state
- * ------------------------------------------------------------------------------------ */
+/* ---- the state ---- */
 
 static void a_state_is_the_line_that_it_says_and_comes_back(void **state) {
     (void)state;
@@ -140,8 +139,7 @@ static void a_state_that_is_a_link_is_not_followed(void **state) {
     assert_string_equal(text, "precious");
 }
 
-/* --- who
- * ------------------------------------------------------------------------------------------ */
+/* ---- who ---- */
 
 static uint64_t now_ns;
 static uint64_t clock_ns(void) {
@@ -205,8 +203,7 @@ static void a_release_draws_once_whatever_the_day(void **state) {
     assert_in_range(in, 16, 48); /* by the installation's own id: no user was given */
 }
 
-/* --- a session
- * ------------------------------------------------------------------------------------ */
+/* ---- a session ---- */
 
 struct told {
     unsigned begun, ended, written, lost;

@@ -26,8 +26,7 @@ static const struct rec_detector_info detectors[] = {
     {SPAN, "span", "an action has not ended within its limit, and the loop does not stall"},
 };
 
-/* --- fields
- * --------------------------------------------------------------------------------------- */
+/* ---- fields ---- */
 
 static const char *const checks[] = {"stall", "periodic"};
 static const char *const backoffs[] = {"dumps", "checks", "none"};
@@ -74,8 +73,7 @@ static const struct field {
     {"keep_files", AT(keep_files), ANY, NULL},
 };
 
-/* --- presets
- * -------------------------------------------------------------------------------------- */
+/* ---- presets ---- */
 
 struct source {
     size_t field;
@@ -272,8 +270,7 @@ static const struct preset *const presets[] = {&preset_default, &preset_wechat, 
 
 enum { PRESETS = sizeof presets / sizeof *presets };
 
-/* --- setting them
- * --------------------------------------------------------------------------------- */
+/* ---- setting them ---- */
 
 static void apply(struct stallrec_config *config, const struct preset *preset) {
     const size_t size = config->size < sizeof *config ? config->size : sizeof *config;
@@ -331,8 +328,7 @@ void stallrec_config_qilagmonitor(struct stallrec_config *config) {
     apply(config, &preset_qilagmonitor);
 }
 
-/* --- telling about them
- * --------------------------------------------------------------------------- */
+/* ---- telling about them ---- */
 
 const struct rec_detector_info *rec_detector_at(size_t i) {
     return i < sizeof detectors / sizeof *detectors ? &detectors[i] : NULL;

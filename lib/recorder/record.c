@@ -3,8 +3,7 @@
 
 #include "core_private.h"
 
-/* --- samples
- * -------------------------------------------------------------------------------------- */
+/* ---- samples ---- */
 
 static bool stacks_equal(const struct rec_stack *a, const struct rec_stack *b) {
     return a->count == b->count &&
@@ -43,8 +42,7 @@ static void fill_samples(struct rec_core *core, struct rec_dump *dump,
     }
 }
 
-/* --- threads
- * -------------------------------------------------------------------------------------- */
+/* ---- threads ---- */
 
 /* All that is told of the main thread but its stack. */
 static void describe_main(struct rec_core *core, struct rec_thread *main) {
@@ -70,8 +68,7 @@ static void fill_main_thread(struct rec_core *core, struct rec_dump *dump) {
     dump->thread_count = 1;
 }
 
-/* --- images
- * --------------------------------------------------------------------------------------- */
+/* ---- images ---- */
 
 static bool image_holds(const struct rec_image *image, uint64_t address) {
     return address >= image->load && address - image->load < image->size;
@@ -156,8 +153,7 @@ static void fill_images(struct rec_core *core, struct rec_record *record) {
     add_stack_images(core, record, &dump->threads[0].stack);
 }
 
-/* --- the other threads
- * -------------------------------------------------------------------------------- */
+/* ---- the other threads ---- */
 
 void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     const struct rec_capture *capture = &core->capture;
@@ -176,8 +172,7 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     }
 }
 
-/* --- cost
- * ----------------------------------------------------------------------------------------- */
+/* ---- cost ---- */
 
 /* How many of the ring's samples held the thread up for less than `pause`, and for as long. */
 static uint32_t count_below(const struct rec_ring *ring, uint32_t pause, uint32_t *equal) {

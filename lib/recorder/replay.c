@@ -20,8 +20,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct replay *r, const c
     return false;
 }
 
-/* --- words
- * ---------------------------------------------------------------------------------------- */
+/* ---- words ---- */
 
 struct words {
     char *at;
@@ -73,8 +72,7 @@ static bool find_word(const char *word, const char *const *words, size_t count, 
     return false;
 }
 
-/* --- lines before the first event
- * ------------------------------------------------------------------ */
+/* ---- lines before the first event ---- */
 
 static bool set_detectors(struct replay *r, char *list) {
     uint32_t bits = 0;
@@ -237,8 +235,7 @@ static bool do_stack(struct replay *r, struct words *w, bool idle) {
     return true;
 }
 
-/* --- stepping
- * ------------------------------------------------------------------------------------- */
+/* ---- stepping ---- */
 
 static void write_closed(struct replay *r) {
     const struct rec_dump *dump;
@@ -303,8 +300,7 @@ static bool run_until(struct replay *r, uint64_t t) {
     return true;
 }
 
-/* --- events
- * --------------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 typedef bool (*event_fn)(struct replay *r, struct words *w);
 

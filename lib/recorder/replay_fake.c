@@ -5,8 +5,7 @@
 
 #include "replay_private.h"
 
-/* --- telling
- * -------------------------------------------------------------------------------------- */
+/* ---- telling ---- */
 
 void replay_tell(struct replay *r, const char *format, ...) {
     char text[REPLAY_LINE], what[REPLAY_LINE - 32];
@@ -119,8 +118,7 @@ void replay_tell_write(struct replay *r, const struct rec_dump *dump) {
                 (unsigned long long)s->gap_ms, more);
 }
 
-/* --- the fake capture
- * ----------------------------------------------------------------------------- */
+/* ---- the fake capture ---- */
 
 static enum rec_sample fake_sample(void *ctx, bool may_repeat, struct rec_stack *out) {
     const struct replay *r = ctx;

@@ -12,8 +12,7 @@
 
 #include "replay.h"
 
-/* --- traces of testdata
- * --------------------------------------------------------------------------- */
+/* ---- traces of testdata ---- */
 
 struct text {
     char bytes[512 * 1024];
@@ -119,8 +118,7 @@ static void a_wrong_trace_is_refused_with_its_line(void **state) {
     }
 }
 
-/* --- random traces
- * -------------------------------------------------------------------------------- */
+/* ---- random traces ---- */
 
 static uint32_t next_random(uint32_t *state) {
     *state ^= *state << 13; /* xorshift32, G. Marsaglia 2003 */

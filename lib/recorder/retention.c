@@ -32,8 +32,7 @@ struct listing {
     uint32_t files, removed;
 };
 
-/* --- the folder
- * ----------------------------------------------------------------------------------- */
+/* ---- the folder ---- */
 
 static bool add_entry(struct listing *list, const struct entry *entry) {
     if (list->count == list->cap) {
@@ -100,8 +99,7 @@ static void drop(int dir, struct listing *list, const struct entry *entry) {
     list->files--;
 }
 
-/* --- age
- * ------------------------------------------------------------------------------------------ */
+/* ---- age ---- */
 
 static bool is_batch(const char *name) {
     static const char begin[] = ".stall-batch-";
@@ -138,8 +136,7 @@ static void drop_old(int dir, struct listing *list, uint32_t days, int64_t wall_
     drop_old_batches(dir, before_ms);
 }
 
-/* --- size
- * ----------------------------------------------------------------------------------------- */
+/* ---- size ---- */
 
 static bool same_bucket(const struct entry *a, const struct entry *b) {
     return a->parsed.kind == b->parsed.kind && a->parsed.bucket == b->parsed.bucket;
@@ -239,8 +236,7 @@ bool rec_retention_apply(int dir, const struct rec_retention *limits, int64_t wa
     return ok;
 }
 
-/* --- junk
- * ----------------------------------------------------------------------------------------- */
+/* ---- junk ---- */
 
 bool rec_file_is_held(int dir, const char *name) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

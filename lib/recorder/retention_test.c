@@ -16,8 +16,7 @@
 #define DAY   INT64_C(86400000)
 #define TODAY INT64_C(1795255200123) /* 2026-11-21T10:00:00.123Z */
 
-/* --- names
- * ---------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static void a_name_says_what_the_file_is(void **state) {
     (void)state;
@@ -85,8 +84,7 @@ static void a_bucket_is_the_function_wherever_it_is_loaded(void **state) {
     assert_int_equal(rec_dump_bucket(&nothing), 0);
 }
 
-/* --- limits
- * --------------------------------------------------------------------------------------- */
+/* ---- limits ---- */
 
 /* A dump of `bytes` bytes from `ago` ms ago. Returns its name in name. */
 static const char *put_dump(const struct folder *f, int64_t ago, uint32_t bucket, unsigned number,
@@ -207,8 +205,7 @@ static void a_folder_that_is_gone_is_told(void **state) {
     assert_false(rec_retention_apply(-1, &limits, TODAY, NULL));
 }
 
-/* --- junk
- * ----------------------------------------------------------------------------------------- */
+/* ---- junk ---- */
 
 static void junk_of_a_killed_process_goes_at_start_and_that_of_a_living_one_stays(void **state) {
     struct folder *f = *state;

@@ -78,8 +78,7 @@ bool rec_session_close(struct rec_session_file *file, int dir, const struct rec_
     return ok;
 }
 
-/* --- sessions of the dead
- * ------------------------------------------------------------------------- */
+/* ---- sessions of the dead ---- */
 
 /* The final name of ".session-….live"; false for any other file. */
 static bool final_name(const char *live, char final[REC_FILE_NAME]) {

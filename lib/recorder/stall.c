@@ -37,8 +37,7 @@ void rec_stall_schedule(struct rec_core *core, uint64_t t) {
     }
 }
 
-/* --- telling
- * -------------------------------------------------------------------------------------- */
+/* ---- telling ---- */
 
 typedef void (*stall_callback)(void *user, const struct stallrec_stall *stall);
 
@@ -75,8 +74,7 @@ static void new_id(struct rec_core *core, uint8_t id[REC_UUID_SIZE]) {
     id[8] = (uint8_t)((id[8] & 0x3f) | 0x80);
 }
 
-/* --- dumps
- * ---------------------------------------------------------------------------------------- */
+/* ---- dumps ---- */
 
 static struct rec_record *free_record(struct rec_core *core) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
@@ -186,8 +184,7 @@ static void begin_dump(struct rec_core *core, struct rec_track *track,
     open_dump(core, track, record, detection, age_ms, heaviest);
 }
 
-/* --- detection
- * ------------------------------------------------------------------------------------ */
+/* ---- detection ---- */
 
 static bool is_hang(const struct rec_core *core, const struct rec_track *track) {
     return track == &core->tracks[REC_TRACK_LOOP] || track == &core->tracks[REC_TRACK_PING];

@@ -20,8 +20,7 @@
 
 enum { LOCK_TRIES = 100 };
 
-/* --- text
- * ----------------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 static char *put_text(char *at, const char *text) {
     size_t len = strlen(text);
@@ -115,8 +114,7 @@ bool rec_state_parse(const char *text, uint32_t len, struct rec_state *out) {
     return true;
 }
 
-/* --- files
- * ---------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 /* A folder may be shared with others: no link of theirs is followed. */
 static int open_own(int dir, const char *name, int flags) {

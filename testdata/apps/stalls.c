@@ -325,8 +325,7 @@ OWN_FRAME static void on_event(struct loop *loop) {
     healthy_ticks = 0;
 }
 
-/* --- the recorder built in
- * ------------------------------------------------------------------------ */
+/* ---- the recorder built in ---- */
 
 static struct stallrec_loop *watched;
 
@@ -363,8 +362,7 @@ static struct stallrec *start_recorder(const char *directory, long threshold_ms)
     return recorder;
 }
 
-/* --- command line
- * ---------------------------------------------------------------------------------- */
+/* ---- command line ---- */
 
 static int usage(FILE *to) {
     fputs("usage: stalls [--ms MS] [--only NAME[,NAME]...] [--hooks DIR [--threshold MS]]\n"

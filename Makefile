@@ -131,9 +131,11 @@ $(O)/gen/%.c: % scripts/embed
 	$(call say,EMBED,$<)
 	$(Q)mkdir -p $(@D) && scripts/embed $< > $@
 
+# What one command has beside its main file.
+$(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o
 $(O)/bin/%: $(O)/obj/cmd/%.o $(cli_obj) $(LIB) $(RECLIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DEP_LIBS) $(REC_LIBS) -lpthread
 
 # Tests can make any allocation fail (lib/base/failmalloc.h).
 fail_obj := $(O)/obj/lib/base/failmalloc.o

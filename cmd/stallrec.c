@@ -1,5 +1,4 @@
 /* stallrec: runs a program under the recorder, without relinking it. */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,12 +9,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "recorded_program.h"
 #include "base/filemap.h"
-#include "base/reader.h"
 #include "base/strbuf.h"
 #include "recorder/preload.h"
 #include "recorder/presets.h"
@@ -23,12 +21,17 @@
 #include "recorder/stallrec.h"
 
 /* As env(1): our own failure, a program that cannot be run, one that is not there. */
-enum { EXIT_OWN = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNAL = 128 };
+enum {
+    EXIT_OWN = 125,
+    EXIT_CANNOT_RUN = PROGRAM_CANNOT_RUN,
+    EXIT_NOT_FOUND = PROGRAM_NOT_FOUND,
+    EXIT_SIGNAL = 128
+};
 
 /* What the environment carries: 18 digits. */
 #define MAX_KEEP_BYTES UINT64_C(999999999999999999)
 
-enum { HEAD_SIZE = 64 * 1024, SCRIPT_DEPTH = 4, TRACE_MAX = 64 * 1024 * 1024 };
+enum { TRACE_MAX = 64 * 1024 * 1024 };
 
 /* The report's descriptor is out of the way: programs count on the lowest numbers being free, and
  * shell scripts redirect 3 to 9. */
@@ -107,124 +110,6 @@ struct run {
 
 static void say(const char *what, const char *why) {
     cli_say(tool.name, "%s: %s", what, why);
-}
-
-/* ---- the program ---- */
-
-static bool is_runnable_file(const char *path) {
-    struct stat sb;
-    return stat(path, &sb) == 0 && S_ISREG(sb.st_mode) && access(path, X_OK) == 0;
-}
-
-/* The file that execvp would run, malloc'ed; NULL with an exit status after a printed message. */
-static char *find_program(const char *name, int *status) {
-    struct strbuf path = {0};
-    bool exists = false;
-    const char *list = strchr(name, '/') ? "" : getenv("PATH");
-    for (const char *at = list ? list : "/usr/bin:/bin"; at;) {
-        size_t size = strcspn(at, ":");
-        strbuf_clear(&path);
-        strbuf_add(&path, at, size);
-        if (size > 0) {
-            strbuf_addc(&path, '/');
-        } else if (!strchr(name, '/')) {
-            strbuf_addstr(&path, "./"); /* an empty element of PATH is the working directory */
-        }
-        strbuf_addstr(&path, name);
-        if (!path.failed && is_runnable_file(strbuf_cstr(&path))) {
-            return strbuf_take(&path);
-        }
-        exists |= access(strbuf_cstr(&path), F_OK) == 0;
-        at = at[size] == ':' ? at + size + 1 : NULL;
-    }
-    strbuf_release(&path);
-    *status = exists ? EXIT_CANNOT_RUN : EXIT_NOT_FOUND;
-    say(name, exists ? "cannot be run" : "not found");
-    return NULL;
-}
-
-/* Reads the first bytes of a file; *size of them. False: it cannot be read, which is no reason not
- * to run it. */
-static bool read_head(const char *path, uint8_t *bytes, size_t *size) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, bytes, HEAD_SIZE);
-    if (fd >= 0) {
-        close(fd);
-    }
-    *size = n > 0 ? (size_t)n : 0;
-    return n > 0;
-}
-
-/* Why the dynamic linker would not load our library into this ELF file; NULL if it would. */
-static const char *refuse_elf(const uint8_t *bytes, size_t size) {
-    struct reader r = reader_init("program", bytes, size);
-    reader_seek(&r, EI_CLASS);
-    bool same_class = reader_u8(&r) == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
-    reader_seek(&r, offsetof(Elf64_Ehdr, e_machine));
-    if (!same_class || reader_u16(&r) != EM_X86_64) {
-        return "made for another processor than the recorder";
-    }
-    reader_seek(&r, offsetof(Elf64_Ehdr, e_phoff));
-    uint64_t table = reader_u64(&r);
-    reader_seek(&r, offsetof(Elf64_Ehdr, e_phentsize));
-    uint16_t entry = reader_u16(&r), count = reader_u16(&r);
-    for (uint16_t i = 0; i < count; i++) {
-        reader_seek(&r, table);
-        reader_skip(&r, (uint64_t)i * entry);
-        if (reader_u32(&r) == PT_INTERP && !reader_failed(&r)) {
-            return NULL;
-        }
-    }
-    /* A header out of reach is not ours to judge. */
-    return reader_failed(&r) ? NULL : "statically linked: it can only be recorded from within";
-}
-
-static const char *refuse_rights(const char *path) {
-    struct stat sb;
-    if (stat(path, &sb) != 0) {
-        return NULL;
-    }
-    bool other_user = (sb.st_mode & S_ISUID) && sb.st_uid != geteuid();
-    bool other_group = (sb.st_mode & S_ISGID) && sb.st_gid != getegid();
-    bool capable = geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
-    return other_user || other_group || capable
-               ? "set-user-id or privileged: the system does not let it be recorded"
-               : NULL;
-}
-
-/* The interpreter of a script ("#!/bin/sh -e"), malloc'ed; NULL if it names none. */
-static char *script_interpreter(const uint8_t *bytes, size_t size) {
-    struct strbuf path = {0};
-    size_t at = 2;
-    while (at < size && (bytes[at] == ' ' || bytes[at] == '\t')) {
-        at++;
-    }
-    while (at < size && bytes[at] > ' ') {
-        strbuf_addc(&path, (char)bytes[at++]);
-    }
-    return path.len > 0 ? strbuf_take(&path) : NULL;
-}
-
-/* Says why a program cannot be recorded, and returns false. */
-static bool check_program(const char *path, int depth) {
-    uint8_t *bytes = malloc(HEAD_SIZE);
-    size_t size = 0;
-    const char *why = refuse_rights(path);
-    bool ok = true;
-    if (bytes && !why && read_head(path, bytes, &size)) {
-        if (size > sizeof(Elf64_Ehdr) && memcmp(bytes, ELFMAG, SELFMAG) == 0) {
-            why = refuse_elf(bytes, size);
-        } else if (size > 2 && memcmp(bytes, "#!", 2) == 0 && depth < SCRIPT_DEPTH) {
-            char *interpreter = script_interpreter(bytes, size);
-            ok = !interpreter || check_program(interpreter, depth + 1);
-            free(interpreter);
-        }
-    }
-    free(bytes);
-    if (why) {
-        say(path, why);
-    }
-    return ok && !why;
 }
 
 /* ---- the library ---- */
@@ -644,11 +529,11 @@ static bool make_folder(const char *path) {
 /* All that must be in place before the program runs; 0, or the status to end with. */
 static int prepare(struct run *run) {
     int status = EXIT_OWN;
-    run->program = find_program(run->argv[0], &status);
+    run->program = program_find(run->argv[0], &status);
     if (!run->program) {
         return status;
     }
-    if (!check_program(run->program, 0)) {
+    if (!program_check(run->program)) {
         return EXIT_OWN;
     }
     run->library = find_library();

@@ -1,0 +1,137 @@
+/* The program that stallrec is asked to run: where it is, and whether a preloaded library can
+ * record it. */
+#include "recorded_program.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/reader.h"
+#include "base/strbuf.h"
+#include "cli.h"
+
+#define TOOL "stallrec"
+
+enum { HEAD_SIZE = 64 * 1024, SCRIPT_DEPTH = 4 };
+
+static bool is_runnable_file(const char *path) {
+    struct stat sb;
+    return stat(path, &sb) == 0 && S_ISREG(sb.st_mode) && access(path, X_OK) == 0;
+}
+
+char *program_find(const char *name, int *status) {
+    struct strbuf path = {0};
+    bool exists = false;
+    const char *list = strchr(name, '/') ? "" : getenv("PATH");
+    for (const char *at = list ? list : "/usr/bin:/bin"; at;) {
+        size_t size = strcspn(at, ":");
+        strbuf_clear(&path);
+        strbuf_add(&path, at, size);
+        if (size > 0) {
+            strbuf_addc(&path, '/');
+        } else if (!strchr(name, '/')) {
+            strbuf_addstr(&path, "./"); /* an empty element of PATH is the working directory */
+        }
+        strbuf_addstr(&path, name);
+        if (!path.failed && is_runnable_file(strbuf_cstr(&path))) {
+            return strbuf_take(&path);
+        }
+        exists |= access(strbuf_cstr(&path), F_OK) == 0;
+        at = at[size] == ':' ? at + size + 1 : NULL;
+    }
+    strbuf_release(&path);
+    *status = exists ? PROGRAM_CANNOT_RUN : PROGRAM_NOT_FOUND;
+    cli_say(TOOL, "%s: %s", name, exists ? "cannot be run" : "not found");
+    return NULL;
+}
+
+/* Reads the first bytes of a file; *size of them. False: it cannot be read, which is no reason not
+ * to run it. */
+static bool read_head(const char *path, uint8_t *bytes, size_t *size) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, bytes, HEAD_SIZE);
+    if (fd >= 0) {
+        close(fd);
+    }
+    *size = n > 0 ? (size_t)n : 0;
+    return n > 0;
+}
+
+/* Why the dynamic linker would not load our library into this ELF file; NULL if it would. */
+static const char *refuse_elf(const uint8_t *bytes, size_t size) {
+    struct reader r = reader_init("program", bytes, size);
+    reader_seek(&r, EI_CLASS);
+    bool same_class = reader_u8(&r) == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
+    reader_seek(&r, offsetof(Elf64_Ehdr, e_machine));
+    if (!same_class || reader_u16(&r) != EM_X86_64) {
+        return "made for another processor than the recorder";
+    }
+    reader_seek(&r, offsetof(Elf64_Ehdr, e_phoff));
+    uint64_t table = reader_u64(&r);
+    reader_seek(&r, offsetof(Elf64_Ehdr, e_phentsize));
+    uint16_t entry = reader_u16(&r), count = reader_u16(&r);
+    for (uint16_t i = 0; i < count; i++) {
+        reader_seek(&r, table);
+        reader_skip(&r, (uint64_t)i * entry);
+        if (reader_u32(&r) == PT_INTERP && !reader_failed(&r)) {
+            return NULL;
+        }
+    }
+    /* A header out of reach is not ours to judge. */
+    return reader_failed(&r) ? NULL : "statically linked: it can only be recorded from within";
+}
+
+static const char *refuse_rights(const char *path) {
+    struct stat sb;
+    if (stat(path, &sb) != 0) {
+        return NULL;
+    }
+    bool other_user = (sb.st_mode & S_ISUID) && sb.st_uid != geteuid();
+    bool other_group = (sb.st_mode & S_ISGID) && sb.st_gid != getegid();
+    bool capable = geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
+    return other_user || other_group || capable
+               ? "set-user-id or privileged: the system does not let it be recorded"
+               : NULL;
+}
+
+/* The interpreter of a script ("#!/bin/sh -e"), malloc'ed; NULL if it names none. */
+static char *script_interpreter(const uint8_t *bytes, size_t size) {
+    struct strbuf path = {0};
+    size_t at = 2;
+    while (at < size && (bytes[at] == ' ' || bytes[at] == '\t')) {
+        at++;
+    }
+    while (at < size && bytes[at] > ' ') {
+        strbuf_addc(&path, (char)bytes[at++]);
+    }
+    return path.len > 0 ? strbuf_take(&path) : NULL;
+}
+
+static bool check(const char *path, int depth) {
+    uint8_t *bytes = malloc(HEAD_SIZE);
+    size_t size = 0;
+    const char *why = refuse_rights(path);
+    bool ok = true;
+    if (bytes && !why && read_head(path, bytes, &size)) {
+        if (size > sizeof(Elf64_Ehdr) && memcmp(bytes, ELFMAG, SELFMAG) == 0) {
+            why = refuse_elf(bytes, size);
+        } else if (size > 2 && memcmp(bytes, "#!", 2) == 0 && depth < SCRIPT_DEPTH) {
+            char *interpreter = script_interpreter(bytes, size);
+            ok = !interpreter || check(interpreter, depth + 1);
+            free(interpreter);
+        }
+    }
+    free(bytes);
+    if (why) {
+        cli_say(TOOL, "%s: %s", path, why);
+    }
+    return ok && !why;
+}
+
+bool program_check(const char *path) {
+    return check(path, 0);
+}

@@ -139,10 +139,15 @@ static void signal_frame_and_its_trampoline_are_exact(void **state) {
 
 /* ---- interrupted anywhere ---- */
 
+static unsigned wanted_samples(const struct situation *s) {
+    return s->samples < 400;
+}
+
 static void on_tick(int sig, siginfo_t *info, void *uc) {
     (void)sig, (void)info;
     struct situation *s = now;
-    if (!s || s->depth == 0 || !s->expected[s->depth - 1]) {
+    /* Before the leaf is reached and once it is left, the frames are not all there. */
+    if (!s || s->depth == 0 || !s->expected[s->depth - 1] || !wanted_samples(s)) {
         return;
     }
     take_snapshot(&s->snap, uc);
@@ -178,10 +183,6 @@ static void sample_for(struct situation *s, unsigned samples) {
     run(s, 0);
     timer_delete(timer);
     now = NULL;
-}
-
-static unsigned wanted_samples(const struct situation *s) {
-    return s->samples < 400;
 }
 
 NOINLINE static void leaf_malloc(struct situation *s) {

@@ -8,22 +8,6 @@
 
 /* ---- writing ---- */
 
-static char *append(char *at, const char *text) {
-    size_t len = strlen(text);
-    memcpy(at, text, len + 1);
-    return at + len;
-}
-
-static char *append_number(char *at, uint32_t value) {
-    char text[11] = "";
-    size_t i = sizeof text - 1;
-    do {
-        text[--i] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value != 0);
-    return append(at, text + i);
-}
-
 static char *append_hex(char *at, const uint8_t bytes[4]) {
     rec_hex_text(bytes, 4, at);
     return at + 8;
@@ -82,20 +66,20 @@ void rec_dump_name(char name[REC_FILE_NAME], const struct rec_dump *dump, bool l
     uint32_t bucket = rec_dump_bucket(dump);
     uint8_t bytes[] = {(uint8_t)(bucket >> 24), (uint8_t)(bucket >> 16), (uint8_t)(bucket >> 8),
                        (uint8_t)bucket};
-    char *at = append(name, "stall-");
-    at = append(append(at, rec_stamp_text(dump->wall_ms, stamp)), "-");
-    at = append(append_hex(at, dump->id), "-");
-    at = append(append_number(at, dump->stall.seq), "-");
-    at = append(append_hex(at, bytes), local ? ".local" : "");
-    append(at, gzip ? ".json.gz" : ".json");
+    char *at = rec_put_text(name, "stall-");
+    at = rec_put_text(rec_put_text(at, rec_stamp_text(dump->wall_ms, stamp)), "-");
+    at = rec_put_text(append_hex(at, dump->id), "-");
+    at = rec_put_text(rec_put_number(at, dump->stall.seq), "-");
+    at = rec_put_text(append_hex(at, bytes), local ? ".local" : "");
+    rec_put_text(at, gzip ? ".json.gz" : ".json");
 }
 
 void rec_session_name(char name[REC_FILE_NAME], const uint8_t id[REC_UUID_SIZE], int64_t start_ms,
                       bool live) {
     char stamp[REC_STAMP_TEXT];
-    char *at = append(name, live ? ".session-" : "session-");
-    at = append(append(at, rec_stamp_text(start_ms, stamp)), "-");
-    append(append_hex(at, id), live ? ".live" : ".json");
+    char *at = rec_put_text(name, live ? ".session-" : "session-");
+    at = rec_put_text(rec_put_text(at, rec_stamp_text(start_ms, stamp)), "-");
+    rec_put_text(append_hex(at, id), live ? ".live" : ".json");
 }
 
 /* ---- reading ---- */

@@ -1,6 +1,8 @@
 /* Ids and times as text. */
 #include "rec_text.h"
 
+#include <string.h>
+
 static const char digits[] = "0123456789abcdef";
 
 const char *rec_hex_text(const uint8_t *bytes, size_t len, char *text) {
@@ -64,4 +66,20 @@ const char *rec_time_text(int64_t unix_ms, char text[REC_TIME_TEXT]) {
     p = put(p, day_ms % 1000, 3, 'Z');
     *p = '\0';
     return text;
+}
+
+char *rec_put_text(char *at, const char *text) {
+    size_t len = strlen(text);
+    memcpy(at, text, len + 1);
+    return at + len;
+}
+
+char *rec_put_number(char *at, uint64_t value) {
+    char text[21] = "";
+    size_t i = sizeof text - 1;
+    do {
+        text[--i] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    return rec_put_text(at, text + i);
 }

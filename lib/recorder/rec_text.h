@@ -17,4 +17,9 @@ const char *rec_time_text(int64_t unix_ms, char text[REC_TIME_TEXT]);
 /* Lower-case hex of len bytes, with a NUL: text has room for 2 * len + 1. Returns text. */
 const char *rec_hex_text(const uint8_t *bytes, size_t len, char *text);
 
+/* Write the text, or the number in decimal (at most 20 digits), and a NUL at `at`, which has room
+ * for it. Return where the NUL stands. */
+char *rec_put_text(char *at, const char *text);
+char *rec_put_number(char *at, uint64_t value);
+
 #endif

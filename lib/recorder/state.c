@@ -22,35 +22,19 @@ enum { LOCK_TRIES = 100 };
 
 /* ---- text ---- */
 
-static char *put_text(char *at, const char *text) {
-    size_t len = strlen(text);
-    memcpy(at, text, len + 1);
-    return at + len;
-}
-
-static char *put_number(char *at, uint64_t value) {
-    char text[21] = "";
-    size_t i = sizeof text - 1;
-    do {
-        text[--i] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value != 0);
-    return put_text(at, text + i);
-}
-
 uint32_t rec_state_format(const struct rec_state *state, char text[REC_STATE_TEXT]) {
     uint8_t sum[8];
-    char *at = put_text(text, "stallrec-state/1 install=");
+    char *at = rec_put_text(text, "stallrec-state/1 install=");
     rec_hex_text(state->install, REC_INSTALL_SIZE, at);
-    at = put_text(at + 2 * REC_INSTALL_SIZE, " day=");
-    at = put_text(put_number(at, state->day > 0 ? (uint64_t)state->day : 0), " dumps=");
-    at = put_text(put_number(at, state->dumps), " sum=");
+    at = rec_put_text(at + 2 * REC_INSTALL_SIZE, " day=");
+    at = rec_put_text(rec_put_number(at, state->day > 0 ? (uint64_t)state->day : 0), " dumps=");
+    at = rec_put_text(rec_put_number(at, state->dumps), " sum=");
     uint64_t hash = rec_hash(REC_HASH_START, text, (size_t)(at - text));
     for (unsigned i = 0; i < sizeof sum; i++) {
         sum[i] = (uint8_t)(hash >> (56 - 8 * i));
     }
     rec_hex_text(sum, sizeof sum, at);
-    at = put_text(at + 2 * sizeof sum, "\n");
+    at = rec_put_text(at + 2 * sizeof sum, "\n");
     return (uint32_t)(at - text);
 }
 

@@ -9,6 +9,15 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef __APPLE__ /* whose headers have macros of these names, for _FORTIFY_SOURCE */
+#undef strcpy
+#undef strcat
+#undef strncpy
+#undef strncat
+#undef sprintf
+#undef vsprintf
+#endif
+
 #ifdef __GNUC__
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf strtok atoi atol atoll gets
 #pragma GCC poison strtol strtoul strtoll strtoull strtod atof sscanf localtime gmtime asctime ctime

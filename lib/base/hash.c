@@ -3,11 +3,20 @@
  * function. */
 #include "base/hash.h"
 
-static uint64_t rotate(uint64_t v, unsigned bits) {
+struct state {
+    uint64_t v0, v1, v2, v3;
+};
+
+static inline uint64_t rotate(uint64_t v, unsigned bits) {
     return v << bits | v >> (64 - bits);
 }
 
-static uint64_t load_le(const uint8_t *p, size_t len) {
+static inline uint32_t load_le32(const uint8_t *p) {
+    return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
+}
+
+/* The last, short word. */
+static uint64_t load_rest(const uint8_t *p, size_t len) {
     uint64_t v = 0;
     for (size_t i = len; i > 0; i--) {
         v = v << 8 | p[i - 1];
@@ -15,24 +24,30 @@ static uint64_t load_le(const uint8_t *p, size_t len) {
     return v;
 }
 
-static void rounds(uint64_t v[4], int n) {
-    while (n-- > 0) {
-        v[0] += v[1];
-        v[2] += v[3];
-        v[1] = rotate(v[1], 13) ^ v[0];
-        v[3] = rotate(v[3], 16) ^ v[2];
-        v[0] = rotate(v[0], 32);
-        v[2] += v[1];
-        v[0] += v[3];
-        v[1] = rotate(v[1], 17) ^ v[2];
-        v[3] = rotate(v[3], 21) ^ v[0];
-        v[2] = rotate(v[2], 32);
-    }
+static inline struct state sip_round(struct state s) {
+    s.v0 += s.v1;
+    s.v2 += s.v3;
+    s.v1 = rotate(s.v1, 13) ^ s.v0;
+    s.v3 = rotate(s.v3, 16) ^ s.v2;
+    s.v0 = rotate(s.v0, 32);
+    s.v2 += s.v1;
+    s.v0 += s.v3;
+    s.v1 = rotate(s.v1, 17) ^ s.v2;
+    s.v3 = rotate(s.v3, 21) ^ s.v0;
+    s.v2 = rotate(s.v2, 32);
+    return s;
+}
+
+static inline struct state take_word(struct state s, uint64_t m) {
+    s.v3 ^= m;
+    s = sip_round(sip_round(s));
+    s.v0 ^= m;
+    return s;
 }
 
 uint64_t hash_bytes(const void *bytes, size_t len) {
     const uint64_t k0 = UINT64_C(0x0706050403020100), k1 = UINT64_C(0x0f0e0d0c0b0a0908);
-    uint64_t v[4] = {
+    struct state s = {
         k0 ^ UINT64_C(0x736f6d6570736575),
         k1 ^ UINT64_C(0x646f72616e646f6d),
         k0 ^ UINT64_C(0x6c7967656e657261),
@@ -41,18 +56,12 @@ uint64_t hash_bytes(const void *bytes, size_t len) {
     const uint8_t *p = bytes;
     size_t left = len;
     for (; left >= 8; left -= 8, p += 8) {
-        uint64_t m = load_le(p, 8);
-        v[3] ^= m;
-        rounds(v, 2);
-        v[0] ^= m;
+        s = take_word(s, (uint64_t)load_le32(p + 4) << 32 | load_le32(p));
     }
-    uint64_t last = (uint64_t)(len & 0xff) << 56 | load_le(p, left);
-    v[3] ^= last;
-    rounds(v, 2);
-    v[0] ^= last;
-    v[2] ^= 0xff;
-    rounds(v, 4);
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
+    s = take_word(s, (uint64_t)(len & 0xff) << 56 | load_rest(p, left));
+    s.v2 ^= 0xff;
+    s = sip_round(sip_round(sip_round(sip_round(s))));
+    return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
 /* SplitMix64's output function (Steele, Lea, Flood 2014), a bijection: different inputs never

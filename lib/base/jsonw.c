@@ -68,24 +68,12 @@ void jsonw_cstr(struct jsonw *w, const char *s) {
 
 void jsonw_u64(struct jsonw *w, uint64_t v) {
     before_value(w);
-    char digits[20];
-    size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v);
-    sink_write(w->sink, digits + at, sizeof digits - at);
+    sink_u64(w->sink, v);
 }
 
 void jsonw_i64(struct jsonw *w, int64_t v) {
-    if (v >= 0) {
-        jsonw_u64(w, (uint64_t)v);
-        return;
-    }
     before_value(w);
-    w->after_key = true; /* the digits follow the sign, not a comma */
-    sink_char(w->sink, '-');
-    jsonw_u64(w, ~(uint64_t)v + 1);
+    sink_i64(w->sink, v);
 }
 
 void jsonw_bool(struct jsonw *w, bool v) {

@@ -7,14 +7,6 @@ struct reader reader_init(const char *name, const void *bytes, size_t len) {
     return (struct reader){.name = name, .start = bytes, .size = len};
 }
 
-size_t reader_pos(const struct reader *r) {
-    return r->pos;
-}
-
-size_t reader_left(const struct reader *r) {
-    return r->failed ? 0 : r->size - r->pos;
-}
-
 static void fail_at(struct reader *r, size_t pos) {
     if (!r->failed) {
         r->failed = true;
@@ -22,16 +14,8 @@ static void fail_at(struct reader *r, size_t pos) {
     }
 }
 
-/* Takes len bytes; NULL, and the reader failed, if they are not there. Every read comes through
- * here. */
-static const uint8_t *advance(struct reader *r, uint64_t len) {
-    if (r->failed || len > r->size - r->pos) {
-        fail_at(r, r->pos);
-        return NULL;
-    }
-    const uint8_t *p = r->start ? r->start + r->pos : NULL;
-    r->pos += (size_t)len;
-    return p;
+void reader_fail(struct reader *r) {
+    fail_at(r, r->pos);
 }
 
 void reader_seek(struct reader *r, uint64_t pos) {
@@ -42,45 +26,17 @@ void reader_seek(struct reader *r, uint64_t pos) {
     r->pos = (size_t)pos;
 }
 
-void reader_skip(struct reader *r, uint64_t len) {
-    (void)advance(r, len);
-}
-
-static uint64_t read_fixed(struct reader *r, unsigned width) {
-    const uint8_t *p = advance(r, width);
-    if (!p) {
-        return 0;
-    }
-    uint64_t v = 0;
-    for (unsigned i = 0; i < width; i++) {
-        v = v << 8 | p[r->big_endian ? i : width - 1 - i];
-    }
-    return v;
-}
-
-uint8_t reader_u8(struct reader *r) {
-    return (uint8_t)read_fixed(r, 1);
-}
-
-uint16_t reader_u16(struct reader *r) {
-    return (uint16_t)read_fixed(r, 2);
-}
-
-uint32_t reader_u32(struct reader *r) {
-    return (uint32_t)read_fixed(r, 4);
-}
-
-uint64_t reader_u64(struct reader *r) {
-    return read_fixed(r, 8);
-}
-
 /* Producers pad LEB128 to a fixed length, so bytes that carry no significant bit are accepted in
  * any number. Bit 63 is the lowest of the tenth byte; `shift` stops at 70 = "all that follows is
  * padding". */
 enum { LEB_TOP_SHIFT = 63, LEB_PAD_SHIFT = 70 };
 
-uint64_t reader_uleb128(struct reader *r) {
+uint64_t reader_uleb128_long(struct reader *r) {
     size_t at = r->pos;
+    if (!r->failed && r->size - at >= 2 && r->start[at + 1] < 0x80 && r->start[at] >= 0x80) {
+        r->pos += 2;
+        return (uint64_t)(r->start[at] & 0x7f) | (uint64_t)r->start[at + 1] << 7;
+    }
     uint64_t v = 0;
     unsigned shift = 0;
     uint8_t byte;
@@ -130,10 +86,6 @@ int64_t reader_sleb128(struct reader *r) {
     return v >> 63 ? -(int64_t)~v - 1 : (int64_t)v;
 }
 
-const uint8_t *reader_bytes(struct reader *r, uint64_t len) {
-    return advance(r, len);
-}
-
 const char *reader_cstr(struct reader *r, size_t *len) {
     if (len) {
         *len = 0;
@@ -154,7 +106,7 @@ const char *reader_cstr(struct reader *r, size_t *len) {
 }
 
 void reader_fixed_str(struct reader *r, size_t field, char *out) {
-    const uint8_t *p = advance(r, field);
+    const uint8_t *p = reader_bytes(r, field);
     size_t n = 0;
     while (p && n < field && p[n]) {
         out[n] = (char)p[n];
@@ -165,7 +117,7 @@ void reader_fixed_str(struct reader *r, size_t field, char *out) {
 
 struct reader reader_sub(struct reader *r, uint64_t len, const char *name) {
     size_t at = r->pos;
-    const uint8_t *p = advance(r, len);
+    const uint8_t *p = reader_bytes(r, len);
     struct reader sub = reader_init(name ? name : r->name, p, r->failed ? 0 : (size_t)len);
     sub.origin = r->origin + at;
     sub.big_endian = r->big_endian;

@@ -30,29 +30,75 @@ struct reader reader_init(const char *name, const void *bytes, size_t len);
 
 /* Next byte's offset within the reader; bytes left. Both are valid after a failure (left is then
  * 0). */
-size_t reader_pos(const struct reader *r);
-size_t reader_left(const struct reader *r);
+static inline size_t reader_pos(const struct reader *r) {
+    return r->pos;
+}
+static inline size_t reader_left(const struct reader *r) {
+    return r->failed ? 0 : r->size - r->pos;
+}
 static inline bool reader_failed(const struct reader *r) {
     return r->failed;
 }
 
-/* Moves to an absolute position (0 … size); skips forward. Out of range fails the reader. */
-void reader_seek(struct reader *r, uint64_t pos);
-void reader_skip(struct reader *r, uint64_t len);
-
-/* Fixed-width values in the reader's byte order; 0 once failed. */
-uint8_t reader_u8(struct reader *r);
-uint16_t reader_u16(struct reader *r);
-uint32_t reader_u32(struct reader *r);
-uint64_t reader_u64(struct reader *r);
-
-/* DWARF5 §7.6 LEB128. More than 64 significant bits fail the reader. */
-uint64_t reader_uleb128(struct reader *r);
-int64_t reader_sleb128(struct reader *r);
+/* Makes the reader fail at its position, as a read past the end does: for values that make no
+ * sense. The first failure counts. */
+void reader_fail(struct reader *r);
 
 /* The next len bytes, borrowed from the underlying buffer; NULL once failed (or if len is 0 and the
- * buffer NULL). */
-const uint8_t *reader_bytes(struct reader *r, uint64_t len);
+ * buffer NULL). Every read comes through here. */
+static inline const uint8_t *reader_bytes(struct reader *r, uint64_t len) {
+    if (r->failed || len > r->size - r->pos) {
+        reader_fail(r);
+        return NULL;
+    }
+    const uint8_t *p = r->start ? r->start + r->pos : NULL;
+    r->pos += (size_t)len;
+    return p;
+}
+
+/* Moves to an absolute position (0 … size); skips forward. Out of range fails the reader. */
+void reader_seek(struct reader *r, uint64_t pos);
+static inline void reader_skip(struct reader *r, uint64_t len) {
+    (void)reader_bytes(r, len);
+}
+
+/* Fixed-width values in the reader's byte order; 0 once failed. (Inline, like the first byte of a
+ * LEB128 below: walks over debug information read some ten values per record.) */
+static inline uint8_t reader_u8(struct reader *r) {
+    const uint8_t *p = reader_bytes(r, 1);
+    return p ? *p : 0;
+}
+static inline uint16_t reader_u16(struct reader *r) {
+    const uint8_t *p = reader_bytes(r, 2);
+    if (!p) {
+        return 0;
+    }
+    return (uint16_t)(r->big_endian ? p[0] << 8 | p[1] : p[1] << 8 | p[0]);
+}
+static inline uint32_t reader_u32(struct reader *r) {
+    const uint8_t *p = reader_bytes(r, 4);
+    if (!p) {
+        return 0;
+    }
+    uint32_t a = p[0], b = p[1], c = p[2], d = p[3];
+    return r->big_endian ? a << 24 | b << 16 | c << 8 | d : d << 24 | c << 16 | b << 8 | a;
+}
+static inline uint64_t reader_u64(struct reader *r) {
+    if (reader_left(r) < 8) {
+        reader_skip(r, 8);
+        return 0;
+    }
+    uint64_t first = reader_u32(r), second = reader_u32(r);
+    return r->big_endian ? first << 32 | second : second << 32 | first;
+}
+
+/* DWARF5 §7.6 LEB128. More than 64 significant bits fail the reader. */
+uint64_t reader_uleb128_long(struct reader *r); /* the rare rest of this: */
+static inline uint64_t reader_uleb128(struct reader *r) {
+    bool is_short = !r->failed && r->pos < r->size && r->start[r->pos] < 0x80;
+    return is_short ? r->start[r->pos++] : reader_uleb128_long(r);
+}
+int64_t reader_sleb128(struct reader *r);
 
 /* A NUL-terminated string inside the buffer, borrowed; *len (may be NULL) excludes the NUL. Fails,
  * and returns "", if no NUL follows. */

@@ -19,7 +19,7 @@ static enum st write_nowhere(void *ctx, const void *bytes, size_t len, struct er
 }
 
 struct sink sink_to_strbuf(struct strbuf *b) {
-    return (struct sink){.write = write_strbuf, .ctx = b};
+    return (struct sink){.write = write_strbuf, .ctx = b, .text = b};
 }
 
 struct sink sink_to_function(sink_function write, void *ctx) {
@@ -36,6 +36,7 @@ struct sink sink_to_nowhere(void) {
 static void pass_on(struct sink *s, const void *bytes, size_t len) {
     if (!err_is(&s->err) && len && s->write(s->ctx, bytes, len, &s->err) != ST_OK) {
         err_set(&s->err, ERR_IO, "cannot write"); /* in case the function left it empty */
+        s->text = NULL;                           /* nothing goes there past the hole */
     }
 }
 
@@ -44,7 +45,7 @@ static void empty_buffer(struct sink *s) {
     s->len = 0;
 }
 
-void sink_write(struct sink *s, const void *bytes, size_t len) {
+void sink_write_slowly(struct sink *s, const void *bytes, size_t len) {
     s->total += len;
     if (len > s->cap - s->len) {
         empty_buffer(s);
@@ -57,12 +58,37 @@ void sink_write(struct sink *s, const void *bytes, size_t len) {
     }
 }
 
-void sink_str(struct sink *s, const char *text) {
-    sink_write(s, text, strlen(text));
+/* Two digits at a time. */
+static size_t put_digits(char text[20], uint64_t v) {
+    static const char pairs[] =
+        "00010203040506070809101112131415161718192021222324252627282930313233"
+        "34353637383940414243444546474849505152535455565758596061626364656667"
+        "6869707172737475767778798081828384858687888990919293949596979899";
+    size_t at = 20;
+    for (; v >= 100; v /= 100) {
+        at -= 2;
+        memcpy(text + at, pairs + v % 100 * 2, 2);
+    }
+    if (v >= 10) {
+        at -= 2;
+        memcpy(text + at, pairs + v * 2, 2);
+    } else {
+        text[--at] = (char)('0' + v);
+    }
+    return at;
 }
 
-void sink_char(struct sink *s, char c) {
-    sink_write(s, &c, 1);
+void sink_u64(struct sink *s, uint64_t v) {
+    char digits[20];
+    size_t at = put_digits(digits, v);
+    sink_write(s, digits + at, sizeof digits - at);
+}
+
+void sink_i64(struct sink *s, int64_t v) {
+    if (v < 0) {
+        sink_char(s, '-');
+    }
+    sink_u64(s, v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v);
 }
 
 void sink_printf(struct sink *s, const char *fmt, ...) {
@@ -94,6 +120,7 @@ enum st sink_close(struct sink *s, struct err *e) {
         sink_flush(s);
         s->write = NULL;
     }
+    s->text = NULL;
     free(s->buf);
     s->buf = NULL;
     s->len = s->cap = 0;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -18,7 +19,8 @@ typedef enum st (*sink_function)(void *ctx, const void *bytes, size_t len, struc
 struct sink {
     sink_function write;
     void *ctx;
-    char *buf; /* owned; NULL = unbuffered */
+    struct strbuf *text; /* that write appends to; NULL = it does something else, or has failed */
+    char *buf;           /* owned; NULL = unbuffered */
     size_t len, cap;
     uint64_t total; /* bytes given to sink_write so far, written or not */
     struct err err; /* the first failure */
@@ -31,9 +33,29 @@ struct sink sink_to_function(sink_function write, void *ctx);
 /* Counts and drops. */
 struct sink sink_to_nowhere(void);
 
-void sink_write(struct sink *s, const void *bytes, size_t len);
-void sink_str(struct sink *s, const char *text);
-void sink_char(struct sink *s, char c);
+/* For sink_write: where there is no room. */
+void sink_write_slowly(struct sink *s, const void *bytes, size_t len);
+static inline void sink_write(struct sink *s, const void *bytes, size_t len) {
+    if (s->text && strbuf_has_room(s->text, len)) {
+        s->total += len;
+        strbuf_add(s->text, bytes, len);
+    } else if (len < s->cap - s->len && len > 0) { /* of nothing, bytes may be NULL */
+        s->total += len;
+        memcpy(s->buf + s->len, bytes, len);
+        s->len += len;
+    } else {
+        sink_write_slowly(s, bytes, len);
+    }
+}
+static inline void sink_str(struct sink *s, const char *text) {
+    sink_write(s, text, strlen(text));
+}
+static inline void sink_char(struct sink *s, char c) {
+    sink_write(s, &c, 1);
+}
+/* Decimal: faster than printf. */
+void sink_u64(struct sink *s, uint64_t v);
+void sink_i64(struct sink *s, int64_t v);
 void sink_printf(struct sink *s, const char *fmt, ...) BASE_PRINTF(2, 3);
 /* Passes buffered bytes on: for output that a reader waits for. */
 void sink_flush(struct sink *s);

@@ -159,6 +159,18 @@ static void print(void *ctx, bool refused) {
     strbuf_release(&t.text);
 }
 
+static void nothing_is_written_from_nowhere(void **state) {
+    (void)state;
+    struct taken t = {.calls = 0};
+    struct sink s = sink_to_function(take, &t);
+    sink_str(&s, "a");
+    sink_write(&s, NULL, 0); /* the sanitizer for undefined behaviour looks on */
+    sink_str(&s, "b");
+    assert_int_equal(sink_close(&s, NULL), ST_OK);
+    assert_string_equal(strbuf_cstr(&t.text), "ab");
+    strbuf_release(&t.text);
+}
+
 static void no_memory_is_reported(void **state) {
     (void)state;
     if (!failmalloc_works()) {
@@ -176,6 +188,7 @@ int main(void) {
         cmocka_unit_test(a_function_gets_every_byte_in_order_and_in_few_calls),
         cmocka_unit_test(flush_passes_bytes_on),
         cmocka_unit_test(a_failure_without_a_text_is_still_one),
+        cmocka_unit_test(nothing_is_written_from_nowhere),
         cmocka_unit_test(no_memory_is_reported),
     };
     return cmocka_run_group_tests_name("sink", tests, NULL, NULL);

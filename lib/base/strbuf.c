@@ -56,7 +56,7 @@ static bool reserve(struct strbuf *b, size_t more) {
     return true;
 }
 
-void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
+void strbuf_add_slowly(struct strbuf *b, const void *bytes, size_t len) {
     if (reserve(b, len)) {
         if (len) {
             memcpy(b->data + b->len, bytes, len);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -26,7 +27,21 @@ void strbuf_clear(struct strbuf *b);
 /* Shortens to len (<= b->len). */
 void strbuf_truncate(struct strbuf *b, size_t len);
 
-void strbuf_add(struct strbuf *b, const void *bytes, size_t len);
+/* Can len bytes, at least 1, be added without more memory? */
+static inline bool strbuf_has_room(const struct strbuf *b, size_t len) {
+    return len < b->cap - b->len && len > 0 && !b->limit && !b->failed;
+}
+/* For strbuf_add: makes room first. */
+void strbuf_add_slowly(struct strbuf *b, const void *bytes, size_t len);
+static inline void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
+    if (strbuf_has_room(b, len)) {
+        memcpy(b->data + b->len, bytes, len);
+        b->len += len;
+        b->data[b->len] = '\0';
+    } else {
+        strbuf_add_slowly(b, bytes, len);
+    }
+}
 void strbuf_addstr(struct strbuf *b, const char *s);
 void strbuf_addc(struct strbuf *b, char c);
 void strbuf_addf(struct strbuf *b, const char *fmt, ...) BASE_PRINTF(2, 3);

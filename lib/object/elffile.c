@@ -125,6 +125,7 @@ static enum st read_sections(struct object_slice *s, struct err *e) {
         };
         bool table = h.sh_type == SHT_SYMTAB || h.sh_type == SHT_DYNSYM;
         s->has_symbols |= table && h.sh_size > h.sh_entsize; /* entry 0 is no symbol */
+        s->has_symbols |= strcmp(sec->name, ".gnu_debugdata") == 0;
         st = section_classify(o, sec, (h.sh_flags & SHF_COMPRESSED_BIT) != 0, e);
     }
     s->section_count = count;
@@ -147,6 +148,7 @@ static enum st read_segments(struct object_slice *s, struct err *e) {
         if (i > INT32_MAX || !gelf_getphdr(o->elf, (int)i, &h)) {
             return elffile_error(o, "program headers", e);
         }
+        s->has_symbols |= h.p_type == PT_DYNAMIC && s->section_count <= 1;
         if (h.p_type != PT_LOAD) {
             continue;
         }
@@ -235,6 +237,16 @@ static enum st id_from_segments(struct object_slice *s) {
 
 /* ---- the file ---- */
 
+/* An unlinked file without any: what dwz moved debug information to. */
+static bool has_code(const struct object_slice *s) {
+    for (size_t i = 0; i < s->section_count; i++) {
+        if (s->sections[i].code) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum st read_headers(struct object_slice *s, struct err *e) {
     struct object *o = s->object;
     GElf_Ehdr header;
@@ -244,10 +256,6 @@ static enum st read_headers(struct object_slice *s, struct err *e) {
     if (header.e_type == ET_CORE) {
         return ST_NONE;
     }
-    if (header.e_type == ET_REL) {
-        return err_set(e, ERR_UNSUPPORTED, "'%s' is not linked yet: its code has no addresses",
-                       o->path);
-    }
     s->address_size = gelf_getclass(o->elf) == ELFCLASS64 ? 8 : 4;
     s->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
     s->arm32 = header.e_machine == EM_ARM;
@@ -255,6 +263,10 @@ static enum st read_headers(struct object_slice *s, struct err *e) {
     enum st st = check_header_tables(o, &header, e);
     if (st == ST_OK) {
         st = read_sections(s, e);
+    }
+    if (st == ST_OK && header.e_type == ET_REL && has_code(s)) {
+        return err_set(e, ERR_UNSUPPORTED, "'%s' is not linked yet: its code has no addresses",
+                       o->path);
     }
     if (st == ST_OK) {
         st = read_segments(s, e);

@@ -2,11 +2,23 @@
 #ifndef STALLKIT_OBJECT_ELFFILE_PRIVATE_H
 #define STALLKIT_OBJECT_ELFFILE_PRIVATE_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "object/object_private.h"
 
 /* ERR_FORMAT with libelf's reason: "bad WHAT in 'FILE': reason". */
 enum st elffile_error(const struct object *o, const char *what, struct err *e);
+
+/* ARM ELF ABI (AAELF32 §5.5.5, AAELF64 §5.7.1) and RISC-V psABI: $a, $d, $t, $x, with a suffix or
+ * an instruction set behind, mark what the bytes are and name nothing. */
+bool elffile_is_mapping_symbol(const char *name);
+/* STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE? */
+bool elffile_is_code_type(unsigned type);
+
+/* The symbols that the dynamic linker uses, found through PT_DYNAMIC, of a file without section
+ * headers. ST_NONE: none. */
+enum st elffile_read_dynamic(const struct object_slice *s, raw_symbols *out, struct err *e);
 
 /* Replaces the architecture "arm" by "armv6", "armv7" … if the file says which. Its sections have
  * been read. */

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/strbuf.h"
 #include "object/elffile_private.h"
 #include "object/object.h"
 #include "object/object_private.h"
+#include "object/xz_section.h"
 
 /* A symbol table and what belongs to it. */
 struct elf_table {
@@ -17,13 +19,11 @@ struct elf_table {
     size_t count;
 };
 
-/* ARM ELF ABI (AAELF32 §5.5.5, AAELF64 §5.7.1) and RISC-V psABI: $a, $d, $t, $x, with a suffix or
- * an instruction set behind, mark what the bytes are and name nothing. */
-static bool is_mapping_symbol(const char *name) {
+bool elffile_is_mapping_symbol(const char *name) {
     return name[0] == '$' && name[1] != '\0' && strchr("adtx", name[1]) != NULL;
 }
 
-static bool is_code_type(unsigned type) {
+bool elffile_is_code_type(unsigned type) {
     return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
 }
 
@@ -34,14 +34,15 @@ static bool take_symbol(const struct elf_table *t, const GElf_Sym *sym, uint32_t
     unsigned type = GELF_ST_TYPE(sym->st_info);
     size_t index = sym->st_shndx == SHN_XINDEX ? wide_index : sym->st_shndx;
     bool reserved = sym->st_shndx >= SHN_LORESERVE && sym->st_shndx != SHN_XINDEX;
-    if (!is_code_type(type) || index == SHN_UNDEF || reserved || index >= s->section_count) {
+    if (!elffile_is_code_type(type) || index == SHN_UNDEF || reserved ||
+        index >= s->section_count) {
         return false;
     }
     const struct section *sec = &s->sections[index];
     uint64_t address = s->arm32 ? sym->st_value & ~(uint64_t)1 : sym->st_value;
     const char *name = string_table_get(&t->names, sym->st_name);
     bool inside = address >= sec->address && address - sec->address < sec->size;
-    if (!sec->code || !inside || !name || name[0] == '\0' || is_mapping_symbol(name)) {
+    if (!sec->code || !inside || !name || name[0] == '\0' || elffile_is_mapping_symbol(name)) {
         return false;
     }
     *raw = (struct raw_symbol){.address = address,
@@ -122,12 +123,61 @@ static enum st read_tables_of_type(const struct object_slice *s, uint32_t type, 
     return ST_OK;
 }
 
-enum st elffile_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e) {
-    enum st st = read_tables_of_type(s, SHT_SYMTAB, out, e);
-    if (st == ST_OK && out->len == 0) {
-        st = read_tables_of_type(s, SHT_DYNSYM, out, e);
+/* .gnu_debugdata: what distributions leave of a symbol table, functions that .dynsym does not have
+ * (GDB manual, "MiniDebugInfo"). The file in it has the sections of this one, without their bytes.
+ */
+static enum st open_mini(const struct object_slice *s, struct err *e) {
+    struct object *o = s->object;
+    const struct section *sec = section_by_name(s, "gnu_debugdata");
+    struct strbuf bytes = {0};
+    struct reader packed;
+    if (!sec || sec->packing != SECTION_PLAIN) {
+        return ST_NONE;
     }
-    return st;
+    enum st st = slice_part(s, sec->offset, sec->size, sec->name, &packed, e);
+    if (st == ST_OK) {
+        size_t len = reader_left(&packed);
+        st = xz_inflate(o->path, reader_bytes(&packed, len), len, o->inflate_left, &bytes, e);
+    }
+    if (st == ST_OK) {
+        o->inflate_left -= bytes.len;
+        struct filemap map = {.size = bytes.len};
+        map.data = (const uint8_t *)strbuf_take(&bytes);
+        st = map.data ? object_open_map(&s->cache->mini, o->path, &map, e) : err_nomem(e);
+    }
+    strbuf_release(&bytes);
+    return st == ST_ERR ? err_context(e, "section %s", sec->name) : st;
+}
+
+/* ST_NONE, too, for what is packed there and is no ELF file of this machine. */
+static enum st read_mini(const struct object_slice *s, raw_symbols *out, struct err *e) {
+    enum st st = open_mini(s, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    const struct object_slice *mini = object_slice(s->cache->mini, 0);
+    if (!mini || mini->format != OBJECT_ELF || strcmp(mini->arch, s->arch) != 0) {
+        return ST_NONE;
+    }
+    return read_tables_of_type(mini, SHT_SYMTAB, out, e);
+}
+
+enum st elffile_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e) {
+    struct err why = {0};
+    enum st st = read_tables_of_type(s, SHT_SYMTAB, out, e);
+    if (st != ST_OK || out->len > 0) {
+        return st;
+    }
+    st = s->section_count > 1 ? read_tables_of_type(s, SHT_DYNSYM, out, e)
+                              : elffile_read_dynamic(s, out, e);
+    if (st == ST_ERR) {
+        return st;
+    }
+    /* Damage there costs these symbols only, if there are others. */
+    if (read_mini(s, out, &why) == ST_ERR && (why.code == ERR_NOMEM || out->len == 0)) {
+        return err_set(e, why.code, "%s", why.text);
+    }
+    return ST_OK;
 }
 
 /* GDB manual, "Separate Debug Files": a name, NUL, padding to 4 bytes, a CRC-32 of the file. */

@@ -32,10 +32,19 @@ enum st finder_new(struct finder **out, struct err *e) {
     return ST_OK;
 }
 
+void finder_use_temporary_folder(struct finder *f, const char *folder) {
+    f->spill.folder = folder;
+}
+
 void finder_free(struct finder *f) {
     if (!f) {
         return;
     }
+    for (size_t i = 0; i < f->members.len; i++) {
+        filemap_release(f->members.data[i]);
+    }
+    VEC_RELEASE(&f->members);
+    spill_release(&f->spill);
     VEC_RELEASE(&f->files);
     VEC_RELEASE(&f->next_of_id);
     VEC_RELEASE(&f->roots);
@@ -82,8 +91,9 @@ static bool link_by_id(struct finder *f, const struct image_id *id, size_t index
     return true;
 }
 
-static enum st add_candidate(struct finder *f, const char *path, const struct object_slice *s,
-                             struct err *e) {
+static enum st add_candidate(struct finder *f, const struct object_slice *s,
+                             const struct filemap *member, struct err *e) {
+    const char *path = object_slice_path(s);
     struct find_candidate *c = arena_alloc(&f->arena, sizeof *c);
     const char *own_path = arena_strdup(&f->arena, path, strlen(path));
     const char *arch = object_slice_arch(s);
@@ -93,6 +103,7 @@ static enum st add_candidate(struct finder *f, const char *path, const struct ob
         return err_nomem(e);
     }
     *c = (struct find_candidate){.path = own_path,
+                                 .member = member,
                                  .id = *object_slice_id(s),
                                  .arch = own_arch,
                                  .name = base_name(own_path),
@@ -111,24 +122,31 @@ static enum st add_candidate(struct finder *f, const char *path, const struct ob
     return ST_OK;
 }
 
-enum st finder_add_file(struct finder *f, const char *path, const struct image_id *wanted,
-                        bool in_folder, find_complain complain, void *ctx, struct err *e) {
-    struct object *o = NULL;
-    enum st st = object_open(&o, path, e);
-    if (st != ST_OK) {
-        return st;
-    }
+enum st finder_add_object(struct finder *f, const struct object *o, const struct filemap *member,
+                          const struct image_id *wanted, bool in_folder, find_complain complain,
+                          void *ctx, struct err *e) {
+    enum st st = ST_OK;
     if (object_damage(o) && complain) {
-        complain(ctx, path, &o->damage);
+        complain(ctx, object_path(o), &o->damage);
     }
     for (size_t i = 0; i < o->slice_count && st == ST_OK; i++) {
         const struct object_slice *s = &o->slices[i];
         bool unwanted = wanted && !image_id_equal(&s->id, wanted);
         if (!unwanted && !(in_folder && s->unlinked)) {
-            st = add_candidate(f, path, s, e);
+            st = add_candidate(f, s, member, e);
         }
     }
-    object_close(o);
+    return st;
+}
+
+enum st finder_add_file(struct finder *f, const char *path, const struct image_id *wanted,
+                        bool in_folder, find_complain complain, void *ctx, struct err *e) {
+    struct object *o = NULL;
+    enum st st = object_open(&o, path, e);
+    if (st == ST_OK) {
+        st = finder_add_object(f, o, NULL, wanted, in_folder, complain, ctx, e);
+        object_close(o);
+    }
     return st;
 }
 
@@ -293,6 +311,11 @@ size_t finder_count(const struct finder *f) {
     return f->files.len;
 }
 
+enum st finder_open(const struct find_candidate *c, struct object **out, struct err *e) {
+    return c->member ? object_open_bytes(out, c->path, c->member->data, c->member->size, e)
+                     : object_open(out, c->path, e);
+}
+
 const struct find_candidate *finder_candidate(const struct finder *f, size_t i) {
     return i < f->files.len ? f->files.data[i] : NULL;
 }
@@ -313,37 +336,48 @@ static bool is_named_for(const char *bundle, const char *file) {
            bundle[start + file_len] == '.';
 }
 
-/* The path of the choice; NULL: several that are as good. */
-static const char *choose_single(const struct finder *f, const char *path) {
-    const char *first = f->files.data[0]->path;
+/* NULL: several that are as good. */
+static const struct find_candidate *choose_single(const struct finder *f, const char *path) {
+    const struct find_candidate *first = f->files.data[0];
     bool same = true;
     for (size_t i = 0; i < f->files.len; i++) {
         const struct find_candidate *c = f->files.data[i];
         if (is_named_for(path, c->name)) {
-            return c->path;
+            return c;
         }
-        same = same && strcmp(c->path, first) == 0; /* slices of one file share a path */
+        same = same && strcmp(c->path, first->path) == 0; /* slices of one file share a path */
     }
     return same ? first : NULL;
 }
 
-enum st find_single(const char *path, find_complain complain, void *ctx, char **file,
-                    struct err *e) {
+/* Opens a candidate for good: an archive's member goes over to the object. */
+static enum st open_for_good(struct finder *f, const struct find_candidate *c, struct object **out,
+                             struct err *e) {
+    for (size_t i = 0; c->member && i < f->members.len; i++) {
+        if (f->members.data[i] == c->member) {
+            struct filemap map = *f->members.data[i];
+            *f->members.data[i] = (struct filemap){0};
+            return object_open_map(out, c->path, &map, e);
+        }
+    }
+    return object_open(out, c->path, e);
+}
+
+enum st find_single(const char *path, const char *temporary, find_complain complain, void *ctx,
+                    struct object **out, struct err *e) {
     struct finder *f = NULL;
     enum st st = finder_new(&f, e);
     if (st == ST_OK) {
+        finder_use_temporary_folder(f, temporary);
         st = finder_add(f, path, complain, ctx, e);
     }
     if (st == ST_OK && finder_count(f) == 0) {
         st = err_set(e, ERR_FORMAT, "no object file in '%s'", path);
     }
     if (st == ST_OK) {
-        const char *single = choose_single(f, path);
-        char *own = single ? strdup(single) : NULL;
-        st = own      ? ST_OK
-             : single ? err_nomem(e)
-                      : err_set(e, ERR_USAGE, "several object files in '%s': name one", path);
-        *file = own ? own : *file;
+        const struct find_candidate *single = choose_single(f, path);
+        st = single ? open_for_good(f, single, out, e)
+                    : err_set(e, ERR_USAGE, "several object files in '%s': name one", path);
     }
     finder_free(f);
     return st;

@@ -1,4 +1,5 @@
-/* Finding the debug file of an image by its identity in files, dSYM bundles and folders. */
+/* Finding the debug file of an image by its identity in files, dSYM bundles, folders and archives.
+ */
 #ifndef STALLKIT_OBJECT_FIND_H
 #define STALLKIT_OBJECT_FIND_H
 
@@ -6,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/filemap.h"
 #include "base/parse.h"
 #include "object/object.h"
 
@@ -13,7 +15,8 @@ struct finder;
 
 /* One slice that was found. Valid as long as the finder. */
 struct find_candidate {
-    const char *path; /* of the file, not of the bundle */
+    const char *path;             /* of the file, not of the bundle; in an archive ARCHIVE/MEMBER */
+    const struct filemap *member; /* its bytes, if it is in an archive; NULL = a file at path */
     struct image_id id;
     const char *arch;
     const char *name;    /* base name; for a dSYM the binary's name */
@@ -27,11 +30,16 @@ typedef void (*find_complain)(void *ctx, const char *path, const struct err *why
 enum st finder_new(struct finder **out, struct err *e) BASE_MUST_USE;
 void finder_free(struct finder *f);
 
-/* Adds a file, a dSYM bundle or a folder (recursive; `._*` and `.DS_Store` skipped; symbolic links
- * to folders followed once, no loops; at most some million entries). What is no object file is
- * skipped in folders, and an error when named itself (ERR_FORMAT). ST_NONE: no such path. A damaged
- * file among others goes to complain and the rest is still added. Only headers are read. Not thread
- * safe; once filled, finder_find may be called from several threads. */
+/* What is unpacked from archives goes to a file without a name in this folder (borrowed; NULL, and
+ * without this call: P_tmpdir), and stays there as long as the finder. */
+void finder_use_temporary_folder(struct finder *f, const char *folder);
+
+/* Adds a file, a dSYM bundle, an archive (.zip; .tar, plain or packed; see object/packed.h) or a
+ * folder (recursive; `._*` and `.DS_Store` skipped; symbolic links to folders followed once, no
+ * loops; at most some million entries). What is no object file is skipped in folders and archives,
+ * and an error when named itself (ERR_FORMAT). ST_NONE: no such path. A damaged file among others
+ * goes to complain and the rest is still added. Only headers are read, and archives unpacked. Not
+ * thread safe; once filled, finder_find may be called from several threads. */
 enum st finder_add(struct finder *f, const char *path, find_complain complain, void *ctx,
                    struct err *e) BASE_MUST_USE;
 /* Adds build-id folder roots (<root>/.build-id/ab/cdef.debug), e.g. /usr/lib/debug; looked up
@@ -50,13 +58,17 @@ void finder_find_all(struct finder *f, const struct image_id *id, const struct f
 const struct find_candidate *finder_nearest(const struct finder *f, const char *name,
                                             const char *arch);
 size_t finder_count(const struct finder *f);
+/* Opens a candidate's file, as object_open does. One of an archive must not outlive the finder. */
+enum st finder_open(const struct find_candidate *c, struct object **out,
+                    struct err *e) BASE_MUST_USE;
 const struct find_candidate *finder_candidate(const struct finder *f, size_t i);
 
-/* The one object file that a path stands for: itself, or what is in a dSYM bundle or folder; of
- * several in a bundle the one that is named like it. *file is malloc'ed. ST_NONE: no such path.
- * ST_ERR: it is damaged, there is none in it, or there are several. */
-enum st find_single(const char *path, find_complain complain, void *ctx, char **file,
-                    struct err *e) BASE_MUST_USE;
+/* Opens the one object file that a path stands for: itself, or what is in a dSYM bundle, archive or
+ * folder; of several the one that is named like the bundle or archive. object_path tells which it
+ * is. temporary: as finder_use_temporary_folder. ST_NONE: no such path. ST_ERR: it is damaged,
+ * there is none in it, or there are several. */
+enum st find_single(const char *path, const char *temporary, find_complain complain, void *ctx,
+                    struct object **out, struct err *e) BASE_MUST_USE;
 
 /* ELF: the separate debug file of a stripped one: by build-id under the roots, by .gnu_debuglink
  * beside the file, in .debug/ and under the roots (CRC checked; GDB manual, "Separate Debug
@@ -64,5 +76,12 @@ enum st find_single(const char *path, find_complain complain, void *ctx, char **
 enum st find_separate_debug(const struct object_slice *s, const char *object_file_path,
                             const char *const *roots, size_t root_count, char **path,
                             struct err *e) BASE_MUST_USE;
+
+/* ELF: the supplementary file that dwz moved debug information to: where .gnu_debugaltlink says,
+ * which may be beside the file, else by build-id under the roots. Its id is checked. path is
+ * malloc'ed. ST_NONE: the file names none, or it is not there. */
+enum st find_supplementary(const struct object_slice *s, const char *object_file_path,
+                           const char *const *roots, size_t root_count, char **path,
+                           struct err *e) BASE_MUST_USE;
 
 #endif

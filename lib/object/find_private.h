@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "object/find.h"
+#include "object/spill.h"
 
 enum {
     FIND_ENTRY_LIMIT = 1 << 20, /* files and folders that one finder looks at */
@@ -25,6 +26,9 @@ struct finder {
     struct map seen;        /* device and inode of what was added: no loops, nothing twice */
     struct map tried;       /* ids that were looked up under the build-id roots */
     VEC(const char *) roots;
+    struct spill spill;            /* what was unpacked */
+    VEC(struct filemap *) members; /* of archives; they and their structs in the arena */
+    bool archives_told;            /* that this build reads none */
     size_t entries;
     pthread_mutex_t lock; /* for finder_find, which may add from the roots */
 };
@@ -33,6 +37,19 @@ struct finder {
  * objects. ST_NONE: no object file. */
 enum st finder_add_file(struct finder *f, const char *path, const struct image_id *wanted,
                         bool in_folder, find_complain complain, void *ctx, struct err *e);
+
+/* As finder_add_file for an open object, which stays the caller's. member: NULL, or its bytes,
+ * which the finder keeps. */
+enum st finder_add_object(struct finder *f, const struct object *o, const struct filemap *member,
+                          const struct image_id *wanted, bool in_folder, find_complain complain,
+                          void *ctx, struct err *e);
+
+/* Adds the object files of an archive. Statuses as packed_read's. */
+enum st finder_add_archive(struct finder *f, const char *path, find_complain complain, void *ctx,
+                           struct err *e);
+
+/* What Finder, archivers and version control leave behind: a file's or folder's name. */
+bool find_is_junk(const char *name, size_t len);
 
 /* Notes that a file or folder was visited: ST_NONE if it had been. */
 enum st finder_visit(struct finder *f, uint64_t device, uint64_t inode, struct err *e);

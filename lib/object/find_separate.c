@@ -1,4 +1,5 @@
-/* The separate debug file of a stripped ELF (GDB manual, "Separate Debug Files"). */
+/* The separate debug file of a stripped ELF (GDB manual, "Separate Debug Files"), and the file that
+ * dwz(1) moved debug information to. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,9 +39,8 @@ static enum st check_id(const char *path, const struct image_id *id, struct err 
     return why.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
 }
 
-static enum st find_by_build_id(const struct object_slice *s, const char *const *roots,
+static enum st find_by_build_id(const struct image_id *id, const char *const *roots,
                                 size_t root_count, char **path, struct err *e) {
-    const struct image_id *id = object_slice_id(s);
     enum st st = ST_NONE;
     if (id->kind != IMAGE_ID_BUILD || image_id_is_zero(id)) {
         return ST_NONE;
@@ -120,7 +120,7 @@ static enum st try_folders(const struct link_search *link, const char *const *ro
 enum st find_separate_debug(const struct object_slice *s, const char *object_file_path,
                             const char *const *roots, size_t root_count, char **path,
                             struct err *e) {
-    enum st st = find_by_build_id(s, roots, root_count, path, e);
+    enum st st = find_by_build_id(object_slice_id(s), roots, root_count, path, e);
     if (st != ST_NONE) {
         return st;
     }
@@ -135,4 +135,52 @@ enum st find_separate_debug(const struct object_slice *s, const char *object_fil
         return ST_NONE;
     }
     return try_folders(&link, roots, root_count, e);
+}
+
+/* ST_OK if the supplementary file is at the path that b holds. */
+static enum st try_supplementary(struct strbuf *b, const struct image_id *id, char **path,
+                                 struct err *e) {
+    enum st st = strbuf_check(b, e);
+    if (st == ST_OK) {
+        st = check_id(strbuf_cstr(b), id, e);
+    }
+    if (st == ST_OK) {
+        *path = strbuf_take(b);
+        st = *path ? ST_OK : err_nomem(e);
+    }
+    return st;
+}
+
+/* The file's own folder counts, and that of what a symbolic link to it stands for. */
+static enum st find_named_supplementary(const char *name, const char *self,
+                                        const struct image_id *id, char **path, struct err *e) {
+    struct strbuf b = {0};
+    char real[PATH_MAX];
+    const char *slash = strrchr(self, '/');
+    if (name[0] != '/' && slash) {
+        strbuf_add(&b, self, (size_t)(slash - self) + 1);
+    }
+    strbuf_addstr(&b, name);
+    enum st st = try_supplementary(&b, id, path, e);
+    if (st == ST_NONE && name[0] != '/' && realpath(self, real)) {
+        strbuf_clear(&b);
+        strbuf_add(&b, real, (size_t)(strrchr(real, '/') - real) + 1);
+        strbuf_addstr(&b, name);
+        st = try_supplementary(&b, id, path, e);
+    }
+    strbuf_release(&b);
+    return st;
+}
+
+enum st find_supplementary(const struct object_slice *s, const char *object_file_path,
+                           const char *const *roots, size_t root_count, char **path,
+                           struct err *e) {
+    const char *name = NULL;
+    struct image_id id = {0};
+    enum st st = object_debugaltlink(s, &name, &id, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    st = find_named_supplementary(name, object_file_path, &id, path, e);
+    return st == ST_NONE ? find_by_build_id(&id, roots, root_count, path, e) : st;
 }

@@ -1,4 +1,4 @@
-/* Adding files, dSYM bundles and folders to a finder. */
+/* Adding files, dSYM bundles and folders, and the archives in them, to a finder. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include "object/find.h"
 #include "object/find_private.h"
 #include "object/object_private.h"
+#include "object/packed.h"
 
-enum { MAGIC_SIZE = 8 };
 static const char BUNDLE_FOLDER[] = "Contents/Resources/DWARF";
 
 struct walk {
@@ -33,15 +33,18 @@ static void complain(struct walk *w, const char *path, const struct err *why) {
     }
 }
 
-/* What Finder, archivers and version control leave behind. */
-static bool is_junk(const char *name) {
+bool find_is_junk(const char *name, size_t len) {
     static const char *const junk[] = {".", "..", ".DS_Store", "__MACOSX", ".git", ".hg", ".svn"};
     for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++) {
-        if (strcmp(name, junk[i]) == 0) {
+        if (strlen(junk[i]) == len && memcmp(name, junk[i], len) == 0) {
             return true;
         }
     }
-    return strncmp(name, "._", 2) == 0;
+    return len >= 2 && memcmp(name, "._", 2) == 0;
+}
+
+static bool is_junk(const char *name) {
+    return find_is_junk(name, strlen(name));
 }
 
 static bool has_suffix(const char *path, const char *suffix) {
@@ -54,33 +57,56 @@ static bool has_suffix(const char *path, const char *suffix) {
 
 /* ---- files ---- */
 
-/* Looks at a file's first bytes. ST_NONE: no object file. */
-static enum st sniff(const char *path, struct err *e) {
+/* What a file's first bytes say. */
+struct sniffed {
+    bool object;
+    enum packed_kind packed;
+};
+
+static enum st sniff(const char *path, struct sniffed *out, struct err *e) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return err_sys(e, errno, "cannot open '%s'", path);
     }
-    uint8_t magic[MAGIC_SIZE];
-    ssize_t got = read(fd, magic, sizeof magic);
+    uint8_t head[PACKED_HEAD];
+    ssize_t got = read(fd, head, sizeof head);
     int why = errno;
     close(fd);
     if (got < 0) {
         return err_sys(e, why, "cannot read '%s'", path);
     }
     size_t len = (size_t)got;
-    bool known =
-        elffile_is(magic, len) || macho_is_thin(magic, len) || macho_is_universal(magic, len);
-    return known ? ST_OK : ST_NONE;
+    out->object =
+        elffile_is(head, len) || macho_is_thin(head, len) || macho_is_universal(head, len);
+    out->packed = packed_kind_of(head, len);
+    return ST_OK;
+}
+
+/* An archive that lies in a folder. A build that reads none says so once; what may be one packed
+ * file, a dump say, is nothing to complain about. */
+static enum st add_found_archive(struct walk *w, const char *path, enum packed_kind kind,
+                                 struct err *e) {
+    if (!packed_supported()) {
+        bool tell = kind == PACKED_CERTAIN && !w->finder->archives_told;
+        w->finder->archives_told = w->finder->archives_told || tell;
+        return tell ? finder_add_archive(w->finder, path, w->complain, w->ctx, e) : ST_NONE;
+    }
+    return finder_add_archive(w->finder, path, w->complain, w->ctx, e);
 }
 
 /* A file that lies in a folder: what is wrong with it goes to complain. ST_ERR: memory ran out. */
 static enum st add_found_file(struct walk *w, const char *path, struct err *e) {
     struct err why = {0};
-    enum st st = sniff(path, &why);
-    if (st == ST_OK) {
+    struct sniffed is = {0};
+    bool unlinked = false;
+    enum st st = sniff(path, &is, &why);
+    if (st == ST_OK && is.object) {
         st = finder_add_file(w->finder, path, NULL, true, w->complain, w->ctx, &why);
+        unlinked = st == ST_ERR && why.code == ERR_UNSUPPORTED;
+    } else if (st == ST_OK && is.packed != PACKED_NOT) {
+        st = add_found_archive(w, path, is.packed, &why);
     }
-    if (st != ST_ERR || why.code == ERR_UNSUPPORTED) {
+    if (st != ST_ERR || unlinked) {
         return ST_OK;
     }
     if (why.code == ERR_NOMEM) {
@@ -233,6 +259,13 @@ static enum st walk_entry(struct walk *w, struct strbuf *path, unsigned depth, s
 
 static enum st add_named_file(struct walk *w, const char *path, struct err *e) {
     enum st st = finder_add_file(w->finder, path, NULL, false, w->complain, w->ctx, e);
+    struct sniffed is = {0};
+    if (st == ST_NONE && sniff(path, &is, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (st == ST_NONE && is.packed != PACKED_NOT) {
+        st = finder_add_archive(w->finder, path, w->complain, w->ctx, e);
+    }
     return st == ST_NONE ? err_set(e, ERR_FORMAT, "'%s' is no object file", path) : st;
 }
 

@@ -58,6 +58,10 @@ static enum st object_new(struct object **out, const char *name, struct filemap 
     return ST_OK;
 }
 
+enum st object_open_map(struct object **out, const char *name, struct filemap *map, struct err *e) {
+    return object_new(out, name, map, map->data, map->size, e);
+}
+
 enum st object_open(struct object **out, const char *path, struct err *e) {
     struct filemap map = {0};
     enum st st = filemap_open(&map, path, 0, e);
@@ -67,7 +71,7 @@ enum st object_open(struct object **out, const char *path, struct err *e) {
     if (st != ST_OK) {
         return st;
     }
-    return object_new(out, path, &map, map.data, map.size, e);
+    return object_open_map(out, path, &map, e);
 }
 
 enum st object_open_bytes(struct object **out, const char *name, const void *bytes, size_t len,
@@ -80,6 +84,7 @@ static void slice_cache_free(struct slice_cache *c) {
     if (c) {
         free(c->symbols.data);
         free(c->starts.data);
+        object_close(c->mini);
         free(c);
     }
 }
@@ -106,6 +111,11 @@ void object_close(struct object *o) {
 
 const char *object_path(const struct object *o) {
     return o->path;
+}
+
+const uint8_t *object_slice_file(const struct object_slice *s, size_t *len) {
+    *len = s->object->size;
+    return s->object->bytes;
 }
 
 const char *object_slice_path(const struct object_slice *s) {

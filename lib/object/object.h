@@ -43,7 +43,10 @@ const struct object_slice *object_slice_by_id(const struct object *o, const stru
 /* Do two names stand for one architecture ("aarch64" and "arm64")? */
 bool object_arch_equal(const char *a, const char *b);
 
-/* The path of the file it is in, for messages; lives as long as the object. */
+/* All bytes of the file that it is in; they live as long as the object. */
+const uint8_t *object_slice_file(const struct object_slice *s, size_t *len);
+/* The path of the file it is in (in an archive ARCHIVE/MEMBER), for messages; lives as long as the
+ * object. */
 const char *object_slice_path(const struct object_slice *s);
 enum object_format object_slice_format(const struct object_slice *s);
 const char *object_slice_arch(const struct object_slice *s);

@@ -64,6 +64,7 @@ struct lazy_table {
 /* What a slice learns after it was opened; apart, because slices are const to callers. */
 struct slice_cache {
     struct lazy_table symbols, starts;
+    struct object *mini; /* of .gnu_debugdata: names of symbols lie in it */
 };
 
 /* Where a Mach-O slice keeps its tables: offsets from the start of the slice, 0 sizes = none. */
@@ -103,6 +104,9 @@ struct object {
     pthread_mutex_t lock; /* guards elf, caches, inflate_left */
     uint64_t inflate_left;
 };
+
+/* As object_open over bytes that the object takes over, also when opening fails. */
+enum st object_open_map(struct object **out, const char *name, struct filemap *map, struct err *e);
 
 /* A reader over the whole slice, in its byte order, that names the file. */
 struct reader slice_reader(const struct object_slice *s);

@@ -1,0 +1,220 @@
+/* Archives through libarchive.
+ *
+ * Two things are done by hand. libarchive passes over a member of a packed tar by unpacking it,
+ * without a bound: so members of tars are read to their end here, and counted. (A zip is not
+ * packed as a whole, and its members are passed over without reading them.) And several packings
+ * around each other, which libarchive would undo one inside the other, are refused: each multiplies
+ * what few bytes may unpack to. */
+#include "object/packed.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/checked.h"
+#include "object/object_private.h"
+
+enum { BLOCK = 128 * 1024, FILTERS_MAX = 2, MAGIC_SIZE = 8 };
+
+struct unpacking {
+    struct archive *archive;
+    const char *path;
+    const struct packed_visitor *visitor;
+    struct spill *spill;
+    uint64_t left; /* bytes that may still come out */
+    size_t members;
+};
+
+bool packed_supported(void) {
+    return true;
+}
+
+static const char *why(struct archive *a) {
+    const char *text = archive_error_string(a);
+    return text ? text : "damaged";
+}
+
+static enum st damaged(const struct unpacking *u, struct err *e) {
+    if (archive_errno(u->archive) == ENOMEM) {
+        return err_nomem(e);
+    }
+    return err_set(e, ERR_FORMAT, "cannot unpack '%s': %s", u->path, why(u->archive));
+}
+
+static enum st too_much(const struct unpacking *u, struct err *e) {
+    return err_set(e, ERR_LIMIT, "'%s' unpacks to more than %d times its size", u->path,
+                   PACKED_RATIO);
+}
+
+/* One block of the member. ST_NONE: it is at its end. *lost = the member cannot be read, but others
+ * can. */
+static enum st next_block(struct unpacking *u, const void **bytes, size_t *len, uint64_t *offset,
+                          bool *lost, struct err *e) {
+    int64_t at = 0;
+    *len = 0;
+    int r = archive_read_data_block(u->archive, bytes, len, &at);
+    if (r == ARCHIVE_EOF) {
+        return ST_NONE;
+    }
+    if (r < ARCHIVE_WARN) {
+        *lost = r != ARCHIVE_FATAL;
+        return damaged(u, e);
+    }
+    if (*len > u->left) {
+        return too_much(u, e);
+    }
+    u->left -= *len;
+    *offset = at < 0 ? 0 : (uint64_t)at;
+    return ST_OK;
+}
+
+static bool is_object(const uint8_t *bytes, size_t len) {
+    return elffile_is(bytes, len) || macho_is_thin(bytes, len) || macho_is_universal(bytes, len);
+}
+
+/* Writes a block of an object file. A sparse file of a tar may claim any size: its holes count as
+ * bytes that came out. */
+static enum st keep_block(struct unpacking *u, const void *bytes, size_t len, uint64_t offset,
+                          uint64_t *size, struct err *e) {
+    uint64_t end;
+    if (!checked_add_u64(offset, len, &end)) {
+        return too_much(u, e);
+    }
+    uint64_t hole = end > *size && end - *size > len ? end - *size - len : 0;
+    if (hole > u->left) {
+        return too_much(u, e);
+    }
+    u->left -= hole;
+    *size = end > *size ? end : *size;
+    return spill_write(u->spill, offset, bytes, len, e);
+}
+
+/* Reads to the member's end; if `keep`, into the spill, until it is seen to be no object file.
+ * *size = of an object file, else 0. */
+static enum st read_member(struct unpacking *u, bool keep, uint64_t *size, bool *lost,
+                           struct err *e) {
+    bool zip = archive_format(u->archive) == ARCHIVE_FORMAT_ZIP, first = true;
+    const void *bytes;
+    size_t len;
+    uint64_t offset = 0;
+    enum st st;
+    *size = 0;
+    while ((st = next_block(u, &bytes, &len, &offset, lost, e)) == ST_OK) {
+        if (len == 0) {
+            continue;
+        }
+        if (first && keep) {
+            keep = offset == 0 && is_object(bytes, len);
+            if (keep && spill_begin(u->spill, e) != ST_OK) {
+                return ST_ERR;
+            }
+        }
+        first = false;
+        if (!keep && zip) {
+            return ST_OK; /* the rest is passed over */
+        }
+        if (keep && keep_block(u, bytes, len, offset, size, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return st == ST_NONE ? ST_OK : st;
+}
+
+static const char *name_of(struct archive_entry *entry) {
+    const char *name = archive_entry_pathname_utf8(entry);
+    name = name ? name : archive_entry_pathname(entry);
+    return name ? name : "?";
+}
+
+static enum st visit(struct unpacking *u, struct archive_entry *entry, struct err *e) {
+    const char *name = name_of(entry);
+    const struct packed_visitor *v = u->visitor;
+    struct err failure = {0};
+    struct filemap map = {0};
+    uint64_t size = 0;
+    bool lost = false;
+    bool keep = archive_entry_filetype(entry) == AE_IFREG && v->wants(v->ctx, name);
+    if (!keep && archive_format(u->archive) == ARCHIVE_FORMAT_ZIP) {
+        return ST_OK;
+    }
+    enum st st = read_member(u, keep, &size, &lost, &failure);
+    if (st == ST_ERR && lost && failure.code != ERR_NOMEM) {
+        if (keep) {
+            v->complain(v->ctx, name, &failure);
+        }
+        return ST_OK;
+    }
+    if (st == ST_OK && size >= MAGIC_SIZE) {
+        st = spill_map(u->spill, size, &map, &failure);
+        st = st == ST_OK ? v->take(v->ctx, name, &map, &failure) : st;
+        filemap_release(&map);
+    }
+    return st == ST_ERR ? err_set(e, failure.code, "%s", failure.text) : ST_OK;
+}
+
+static enum st read_all(struct unpacking *u, struct err *e) {
+    struct archive_entry *entry;
+    int r;
+    while ((r = archive_read_next_header(u->archive, &entry)) != ARCHIVE_EOF) {
+        if (r < ARCHIVE_WARN && r != ARCHIVE_RETRY) {
+            return damaged(u, e);
+        }
+        if (archive_filter_count(u->archive) > FILTERS_MAX) {
+            return err_set(e, ERR_UNSUPPORTED, "'%s' is packed more than once", u->path);
+        }
+        if (++u->members > PACKED_MEMBERS) {
+            return err_set(e, ERR_LIMIT, "more than %d files in '%s'", PACKED_MEMBERS, u->path);
+        }
+        if (r != ARCHIVE_RETRY && visit(u, entry, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return ST_OK;
+}
+
+static bool set_up(struct archive *a) {
+    return archive_read_support_filter_gzip(a) >= ARCHIVE_WARN &&
+           archive_read_support_filter_xz(a) >= ARCHIVE_WARN &&
+           archive_read_support_filter_zstd(a) >= ARCHIVE_WARN &&
+           archive_read_support_filter_bzip2(a) >= ARCHIVE_WARN &&
+           archive_read_support_format_tar(a) >= ARCHIVE_WARN &&
+           archive_read_support_format_zip(a) >= ARCHIVE_WARN;
+}
+
+static uint64_t budget(uint64_t file_size) {
+    uint64_t total;
+    return checked_mul_u64(file_size, PACKED_RATIO, &total) &&
+                   checked_add_u64(total, PACKED_FLOOR, &total)
+               ? total
+               : UINT64_MAX;
+}
+
+enum st packed_read(const char *path, struct spill *spill, const struct packed_visitor *v,
+                    struct err *e) {
+    struct stat sb;
+    if (stat(path, &sb) != 0) {
+        return err_sys(e, errno, "cannot open '%s'", path);
+    }
+    struct archive *a = archive_read_new();
+    struct unpacking u = {.archive = a,
+                          .path = path,
+                          .visitor = v,
+                          .spill = spill,
+                          .left = budget((uint64_t)sb.st_size)};
+    if (!a || !set_up(a)) {
+        archive_read_free(a);
+        return err_nomem(e);
+    }
+    enum st st;
+    if (archive_read_open_filename(a, path, BLOCK) == ARCHIVE_OK) {
+        st = read_all(&u, e);
+    } else {
+        /* It looks into the packed bytes already here: one packed file is no archive. */
+        bool system = archive_errno(a) == ENOMEM || archive_errno(a) == EIO;
+        st = system ? damaged(&u, e) : ST_NONE;
+    }
+    archive_read_free(a);
+    return st;
+}

@@ -1,0 +1,15 @@
+/* Archives in a build without libarchive. */
+#include "object/packed.h"
+
+bool packed_supported(void) {
+    return false;
+}
+
+enum st packed_read(const char *path, struct spill *spill, const struct packed_visitor *v,
+                    struct err *e) {
+    (void)spill;
+    (void)v;
+    return err_set(e, ERR_UNSUPPORTED,
+                   "'%s' is an archive, and this build reads none (it lacks libarchive): unpack it",
+                   path);
+}

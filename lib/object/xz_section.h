@@ -1,0 +1,17 @@
+/* .gnu_debugdata: a small ELF file with a symbol table only, packed by xz (GDB manual,
+ * "MiniDebugInfo"; The .xz File Format). Unpacked by liblzma where the build has it. */
+#ifndef STALLKIT_OBJECT_XZ_SECTION_H
+#define STALLKIT_OBJECT_XZ_SECTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+
+/* Appends what bytes[len] unpack to, at most max bytes of it. name is for the error text. ST_NONE:
+ * this build has no liblzma. */
+enum st xz_inflate(const char *name, const void *bytes, size_t len, uint64_t max,
+                   struct strbuf *out, struct err *e) BASE_MUST_USE;
+
+#endif

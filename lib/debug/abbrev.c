@@ -1,81 +1,149 @@
-/* Abbreviation tables (DWARF5 §7.5.3). */
-#include <dwarf.h>
+/* Abbreviation tables (DWARF5 §7.5.3) and the plans made of them. */
+#include "debug/abbrev.h"
 
-#include "debug/abbrev_private.h"
+#include <dwarf.h>
 
 /* Attributes of one declaration. Real ones have some twenty; a declaration of a million empty ones
  * would make each DIE, of one byte, cost a million steps. */
 enum { ABBREV_SPECS_MAX = 1024 };
 
-/* Tables are read again where units use two of them in turns, or parts of one as their own. No more
- * than this often, all units together. */
+/* Tables are read again where units use many of them in turns, or parts of one as their own. No
+ * more than this often, all units together. */
 enum { ABBREV_WORK_FACTOR = 64, ABBREV_WORK_FREE = 1 << 20 };
 
-void abbrev_table_release(struct abbrev_table *t) {
+/* ---- the tables used last ---- */
+
+static void table_release(struct abbrev_table *t) {
     VEC_RELEASE(&t->entries);
     VEC_RELEASE(&t->specs);
+    VEC_RELEASE(&t->steps);
     map_release(&t->odd);
-    *t = (struct abbrev_table){0};
 }
 
-void abbrev_skip_leb128(struct reader *r) {
-    while (reader_u8(r) & 0x80) {
+void abbrev_cache_release(struct abbrev_cache *c) {
+    for (size_t i = 0; i < ABBREV_TABLES; i++) {
+        table_release(&c->tables[i]);
     }
+    *c = (struct abbrev_cache){0};
 }
 
-static enum st begin(const struct sections *s, struct abbrev_table *t, uint64_t offset,
-                     struct err *e) {
+static void begin(struct abbrev_table *t, const struct sections *s, uint64_t offset,
+                  struct form_sizes sizes) {
     t->used = true;
     t->offset = offset;
+    t->sizes = sizes;
     t->complete = false;
+    err_clear(&t->damage);
     t->entries.len = 0;
     t->specs.len = 0;
+    t->steps.len = 0;
     map_clear(&t->odd);
     t->r = section_reader(s, SECTION_ABBREV);
     reader_seek(&t->r, offset);
-    if (t->work > ABBREV_WORK_FREE + ABBREV_WORK_FACTOR * (uint64_t)t->r.size) {
-        return err_at(e, ERR_LIMIT, t->r.name, offset, "abbreviations read too often");
+}
+
+static bool is_for(const struct abbrev_table *t, uint64_t offset, struct form_sizes sizes) {
+    return t->used && t->offset == offset && t->sizes.address_size == sizes.address_size &&
+           t->sizes.offset_size == sizes.offset_size && t->sizes.version_2 == sizes.version_2;
+}
+
+enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
+                        struct abbrev_table **out, struct err *e) {
+    struct form_sizes sizes = form_sizes_of(u);
+    struct abbrev_table *oldest = NULL;
+    c->clock++;
+    for (size_t i = 0; i < ABBREV_TABLES; i++) {
+        struct abbrev_table *t = &c->tables[i];
+        if (is_for(t, u->abbrev_offset, sizes)) {
+            t->last_used = c->clock;
+            *out = t;
+            return ST_OK;
+        }
+        if (t->pins == 0 && (!oldest || t->last_used < oldest->last_used)) {
+            oldest = t;
+        }
     }
+    uint64_t limit = ABBREV_WORK_FREE + ABBREV_WORK_FACTOR * (uint64_t)s->of[SECTION_ABBREV].len;
+    if (c->work > limit || !oldest) {
+        return err_at(e, ERR_LIMIT, section_name(SECTION_ABBREV), u->abbrev_offset,
+                      "abbreviations read too often");
+    }
+    begin(oldest, s, u->abbrev_offset, sizes);
+    oldest->last_used = c->clock;
+    *out = oldest;
     return ST_OK;
 }
 
+/* ---- reading a declaration ---- */
+
 static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *e) {
-    a->first = (uint32_t)t->specs.len;
+    a->first_spec = (uint32_t)t->specs.len;
     for (;;) {
         uint64_t attribute = reader_uleb128(&t->r), form = reader_uleb128(&t->r);
-        if (form == DW_FORM_implicit_const) {
-            abbrev_skip_leb128(&t->r);
-        }
+        int64_t constant = form == DW_FORM_implicit_const ? reader_sleb128(&t->r) : 0;
         if (reader_failed(&t->r)) {
             return reader_check(&t->r, e, "abbreviation");
         }
         if (attribute == 0 && form == 0) {
-            a->count = (uint32_t)(t->specs.len - a->first);
+            a->spec_count = (uint32_t)(t->specs.len - a->first_spec);
             return ST_OK;
         }
         if (attribute == 0 || attribute > UINT16_MAX || form > UINT16_MAX ||
-            t->specs.len - a->first >= ABBREV_SPECS_MAX) {
+            t->specs.len - a->first_spec >= ABBREV_SPECS_MAX) {
             return err_at(e, ERR_FORMAT, t->r.name, t->offset,
                           "abbreviation %llu with attribute 0x%llx of form 0x%llx",
                           (unsigned long long)a->code, (unsigned long long)attribute,
                           (unsigned long long)form);
         }
-        struct abbrev_spec spec = {.attribute = (uint16_t)attribute, .form = (uint16_t)form};
+        struct abbrev_spec spec = {(uint16_t)attribute, (uint16_t)form, constant};
         if (!VEC_PUSH(&t->specs, spec)) {
             return err_nomem(e);
         }
     }
 }
 
+static bool is_code_tag(uint16_t tag) {
+    return tag == DW_TAG_subprogram || tag == DW_TAG_entry_point ||
+           tag == DW_TAG_inlined_subroutine;
+}
+
+/* Joins what is of fixed size; an unknown form is left for the DIE that uses it to fail on. */
+static enum st plan(struct abbrev_table *t, struct abbrev *a, struct err *e) {
+    struct abbrev_step step = {0};
+    a->first_step = (uint32_t)t->steps.len;
+    for (uint32_t i = 0; i < a->spec_count; i++) {
+        const struct abbrev_spec *spec = &t->specs.data[a->first_spec + i];
+        uint32_t size;
+        step.sibling = spec->attribute == DW_AT_sibling;
+        if (!step.sibling && form_fixed_size(t->sizes, spec->form, &size)) {
+            step.size += size;
+            continue;
+        }
+        step.form = spec->form;
+        if (!VEC_PUSH(&t->steps, step)) {
+            return err_nomem(e);
+        }
+        step = (struct abbrev_step){0};
+    }
+    step.sibling = false;
+    a->fixed = t->steps.len == a->first_step;
+    a->size = step.size;
+    if (!VEC_PUSH(&t->steps, step)) {
+        return err_nomem(e);
+    }
+    a->step_count = (uint32_t)(t->steps.len - a->first_step);
+    return ST_OK;
+}
+
 static const struct abbrev *known(const struct abbrev_table *t, uint64_t code) {
-    if (code <= t->entries.len && t->entries.data[code - 1].code == code) {
+    if (code - 1 < t->entries.len && t->entries.data[code - 1].code == code) {
         return &t->entries.data[code - 1];
     }
     const struct map_entry *m = t->odd.count > 0 ? map_get(&t->odd, &code, sizeof code) : NULL;
     return m ? &t->entries.data[m->value] : NULL;
 }
 
-/* Two declarations of one code: which of them libdwarf takes is its secret. */
+/* Two declarations of one code: which of them counts is anybody's guess. */
 static enum st number(struct abbrev_table *t, uint64_t code, struct err *e) {
     size_t index = t->entries.len;
     if (known(t, code)) {
@@ -98,6 +166,7 @@ static enum st read_next(struct abbrev_table *t, struct err *e) {
     uint64_t tag = reader_uleb128(&t->r);
     a.tag = tag <= UINT16_MAX ? (uint16_t)tag : 0;
     a.children = reader_u8(&t->r) != 0;
+    a.code_tag = is_code_tag(a.tag);
     if (reader_failed(&t->r)) {
         return reader_check(&t->r, e, "abbreviation");
     }
@@ -107,6 +176,9 @@ static enum st read_next(struct abbrev_table *t, struct err *e) {
     }
     enum st st = read_specs(t, &a, e);
     if (st == ST_OK) {
+        st = plan(t, &a, e);
+    }
+    if (st == ST_OK) {
         st = number(t, a.code, e);
     }
     if (st == ST_OK && !VEC_PUSH(&t->entries, a)) {
@@ -115,24 +187,25 @@ static enum st read_next(struct abbrev_table *t, struct err *e) {
     return st;
 }
 
-enum st abbrev_find(const struct sections *s, struct abbrev_table *t, uint64_t offset,
-                    uint64_t code, const struct abbrev **out, struct err *e) {
-    if ((!t->used || t->offset != offset) && begin(s, t, offset, e) != ST_OK) {
-        return ST_ERR;
-    }
+enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
+                    const struct abbrev **out, struct err *e) {
     for (;;) {
         *out = known(t, code);
         if (*out) {
             return ST_OK;
         }
+        if (err_is(&t->damage)) {
+            return err_set(e, t->damage.code, "%s", t->damage.text);
+        }
         size_t before = reader_pos(&t->r);
-        enum st st = t->complete ? ST_NONE : read_next(t, e);
-        t->work += reader_pos(&t->r) - before;
-        if (st != ST_OK) {
-            if (st == ST_ERR) {
-                t->used = false; /* begin again: the error is this unit's, not the next one's */
-            }
-            return st;
+        enum st st = t->complete ? ST_NONE : read_next(t, &t->damage);
+        c->work += reader_pos(&t->r) - before;
+        if (st == ST_NONE) {
+            return ST_NONE;
+        }
+        if (st == ST_ERR) {
+            t->used =
+                false; /* for who holds it; the next unit begins again, as memory may be back */
         }
     }
 }

@@ -3,13 +3,9 @@
 
 #include <stdlib.h>
 
-void debug_library_init(void) {
-    shim_library_init();
-}
-
 void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why) {
     if (!u->complained && d->complain) {
-        d->complain(d->complain_ctx, d->path, u->shim.offset, why);
+        d->complain(d->complain_ctx, d->path, u->head.offset, why);
     }
     u->complained = true;
 }
@@ -38,8 +34,10 @@ bool debug_is_code(const void *ctx, uint64_t address) {
 static enum st open_file(struct debug *d, struct debug_file *f, const struct sections *sections,
                          struct err *e) {
     f->sections = *sections;
-    enum st st = shim_open(&f->shim, &f->sections, f == &d->main ? d->alt.shim : NULL, e);
-    return st == ST_OK ? units_read(d, f, e) : st;
+    f->present = true;
+    bool with_alt = f == &d->main && d->alt.present;
+    die_reader_init(&f->reader, &f->sections, with_alt ? &d->alt.sections : NULL);
+    return units_read(d, f, e);
 }
 
 enum st debug_open_sections(struct debug **out, const struct debug_setup *setup, struct err *e) {
@@ -123,14 +121,14 @@ void debug_close(struct debug *d) {
     if (!d) {
         return;
     }
-    shim_close(d->main.shim);
-    shim_close(d->alt.shim);
+    die_reader_release(&d->main.reader);
+    die_reader_release(&d->alt.reader);
     free(d->main.units);
     free(d->alt.units);
     VEC_RELEASE(&d->code);
     VEC_RELEASE(&d->code_units);
     free(d->ranges);
-    map_release(&d->origin_index);
+    origin_table_release(&d->origin_index);
     VEC_RELEASE(&d->origins);
     arena_release(&d->arena);
     free(d);

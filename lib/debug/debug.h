@@ -1,6 +1,5 @@
-/* Debug information of one slice as functions, inline trees and line rows. DWARF 2 to 5 through
- * libdwarf, over sections that lib/object maps, so that Mach-O, ELF and a buffer in a test take one
- * path. */
+/* Debug information of one slice as functions, inline trees and line rows. DWARF 2 to 5, over
+ * sections that lib/object maps, so that Mach-O, ELF and a buffer in a test take one path. */
 #ifndef STALLKIT_DEBUG_DEBUG_H
 #define STALLKIT_DEBUG_DEBUG_H
 
@@ -79,9 +78,6 @@ enum st debug_open(struct debug **out, const struct object_slice *s, const struc
                    debug_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
 void debug_close(struct debug *d);
 
-/* Must run once before threads start: libdwarf's allocation mode is process-wide. */
-void debug_library_init(void);
-
 /* Number of compilation units with code in .debug_info, and the ranges each covers, read from unit
  * DIEs and .debug_aranges only (a unit without either gets its ranges from its functions when first
  * needed). Sorted by offset. */
@@ -94,6 +90,18 @@ enum st debug_find_unit(struct debug *d, uint64_t address, size_t *unit,
  * ST_NONE: *count is 0. */
 enum st debug_find_units(struct debug *d, uint64_t address, size_t *units, size_t max,
                          size_t *count, struct err *e) BASE_MUST_USE;
+/* Addresses that a unit claims. */
+struct debug_claim {
+    struct debug_range range;
+    size_t unit;
+};
+/* All claims, for who reads the whole file: of those around an address debug_find_units takes the
+ * last of this order first. Units that do not say their ranges are read for them. *out is malloc'ed
+ * (never NULL). Never ST_NONE. */
+enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count,
+                     struct err *e) BASE_MUST_USE;
+/* Bytes of the unit in .debug_info: what reading it costs, about. */
+uint64_t debug_unit_size(struct debug *d, size_t unit);
 /* Reads one unit alone. Damage inside it: what was read before is kept, complain is told. ST_ERR:
  * nothing could be read. */
 enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out,

@@ -13,7 +13,7 @@ static void insist(bool condition) {
 }
 
 static void check_function(const struct debug_function *f, unsigned depth) {
-    insist(depth < SHIM_DEPTH_MAX && f->range_count > 0);
+    insist(depth < DIE_DEPTH_MAX && f->range_count > 0);
     for (size_t i = 0; i < f->range_count; i++) {
         insist(f->ranges[i].low < f->ranges[i].high);
         insist(i == 0 || f->ranges[i].low > f->ranges[i - 1].high);
@@ -99,11 +99,6 @@ static void try_sections(const uint8_t *data, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static bool ready;
-    if (!ready) {
-        debug_library_init();
-        ready = true;
-    }
     try_object(data, size);
     try_sections(data, size);
     return 0;

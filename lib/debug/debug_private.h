@@ -2,17 +2,17 @@
 #ifndef STALLKIT_DEBUG_DEBUG_PRIVATE_H
 #define STALLKIT_DEBUG_DEBUG_PRIVATE_H
 
-#include "base/map.h"
 #include "base/vec.h"
 #include "debug/debug.h"
-#include "debug/dwarf_shim.h"
+#include "debug/die_walk.h"
 #include "debug/line_table.h"
+#include "debug/origin_table.h"
 #include "debug/ranges.h"
 #include "debug/sections.h"
 
 /* One unit of one file: what its header and its own DIE say. */
 struct unit_entry {
-    struct shim_unit shim;
+    struct die_unit head;
     uint64_t low;  /* base address of range lists */
     uint64_t high; /* with one_range */
     uint64_t addr_base, rnglists_base, stmt_list;
@@ -23,6 +23,7 @@ struct unit_entry {
     bool one_range;  /* it has low_pc and high_pc only, which cannot tell of code elsewhere */
     bool scanned;    /* its functions were asked for their ranges */
     bool complained; /* once each */
+    bool walked;     /* its work counts in reader.abbrevs.work */
     bool charged;    /* its line table counts in line_work */
     bool files_read;
     struct line_files files; /* for references from other units; in debug.arena */
@@ -31,7 +32,8 @@ struct unit_entry {
 /* A file: the slice itself, or dwz's supplementary one. */
 struct debug_file {
     struct sections sections;
-    struct shim *shim;        /* NULL = there is no such file */
+    struct die_reader reader; /* of the sections */
+    bool present;             /* false: there is no such file */
     struct unit_entry *units; /* all of them, by offset */
     size_t unit_count, unit_cap;
 };
@@ -65,7 +67,7 @@ struct debug {
     size_t range_count, range_cap;
     bool ranges_sorted;
 
-    struct map origin_index; /* file and offset -> origins */
+    struct origin_table origin_index; /* DIE -> origins */
     VEC(struct origin) origins;
     uint64_t line_work; /* bytes of line tables read so far, each unit once */
     struct arena arena;
@@ -105,7 +107,7 @@ struct range_base units_range_base(const struct debug_file *f, const struct unit
 
 /* die_ranges.c: appends the code of a DIE, normalised, without stripped code. *entry (may be NULL)
  * = its entry, or its lowest address. ST_NONE: it has none. */
-enum st die_ranges(const struct debug *d, struct range_base *base, const struct shim_attrs *a,
+enum st die_ranges(const struct debug *d, struct range_base *base, const struct die_attrs *a,
                    struct range_vec *out, uint64_t *entry, struct err *e) BASE_MUST_USE;
 
 /* aranges.c: calls add for each range of .debug_aranges, with the offset of its unit. */
@@ -116,7 +118,7 @@ enum st aranges_read(const struct sections *s,
 
 /* origin.c: names of a DIE with these attributes, through abstract_origin and specification, across
  * units and files. */
-enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const struct shim_attrs *a,
+enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
                        struct origin *out, struct err *e) BASE_MUST_USE;
 /* The path of the file that o->decl_file counts, NULL = none. Owned by d unless the unit is `own`,
  * whose files are given. */

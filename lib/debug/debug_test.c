@@ -323,6 +323,32 @@ static uint32_t put_abstract(struct dwarf_build *b) {
     return abstract;
 }
 
+/* The walk stops at functions and calls only, and yet must know what lies between them. */
+static void what_ended_is_nobodys_parent(void **state) {
+    static struct dwarf_build b;
+    struct opened o;
+    (void)state;
+    begin_tree(&b);
+    uint32_t abstract = put_abstract(&b);
+    put_function(&b, "outer", 0x1000, 0x40);
+    put_uleb(&b, BLOCK);
+    (void)put_abstract(&b); /* without code, and deeper than the next block */
+    put(&b, 0, 1);
+    put_uleb(&b, BLOCK), put_uleb(&b, BLOCK);
+    put_inlined(&b, abstract, 0x1010, 0x10, 300);
+    put(&b, 0, 4); /* the call, both blocks, the function */
+    put_function(&b, "next", 0x2000, 0x40);
+    put(&b, 0, 1);
+    end_tree(&b);
+    open_unit(&o, &b);
+    assert_int_equal(o.unit.function_count, 2);
+    assert_string_equal(o.unit.functions[0].name, "outer");
+    assert_int_equal(o.unit.functions[0].child_count, 1);
+    assert_string_equal(o.unit.functions[0].children[0].name, "helper");
+    assert_int_equal(o.unit.functions[1].child_count, 0);
+    close_unit(&o);
+}
+
 static void an_inlined_call_has_its_origins_names_and_its_call_site(void **state) {
     static struct dwarf_build b;
     struct opened o;
@@ -558,6 +584,7 @@ int main(void) {
         cmocka_unit_test(stripped_code_owns_nothing),
         cmocka_unit_test(code_may_begin_at_0),
         cmocka_unit_test(the_thumb_bit_is_cleared),
+        cmocka_unit_test(what_ended_is_nobodys_parent),
         cmocka_unit_test(an_inlined_call_has_its_origins_names_and_its_call_site),
         cmocka_unit_test(children_are_sorted_by_address),
         cmocka_unit_test(a_nested_function_is_a_function_of_its_own),
@@ -568,6 +595,5 @@ int main(void) {
         cmocka_unit_test(aranges_tell_of_a_unit_that_does_not),
         cmocka_unit_test(the_narrowest_claim_comes_first),
     };
-    debug_library_init();
     return cmocka_run_group_tests_name("debug", tests, NULL, NULL);
 }

@@ -2,12 +2,12 @@
 #include "debug/debug_private.h"
 
 /* DW_AT_ranges wins over low_pc, which is then only a base address (DWARF5 §2.17, §3.1.1). */
-static enum st collect(struct range_base *base, const struct shim_attrs *a, struct range_vec *out,
+static enum st collect(struct range_base *base, const struct die_attrs *a, struct range_vec *out,
                        struct err *e) {
-    if (a->has & SHIM_RANGES) {
+    if (a->has & DIE_RANGES) {
         return ranges_read(base, a->ranges, a->ranges_is_index, out, e);
     }
-    if ((a->has & (SHIM_LOW | SHIM_HIGH)) != (SHIM_LOW | SHIM_HIGH)) {
+    if ((a->has & (DIE_LOW | DIE_HIGH)) != (DIE_LOW | DIE_HIGH)) {
         return ST_OK;
     }
     struct debug_range r = {.low = a->low, .high = a->high_is_size ? a->low + a->high : a->high};
@@ -40,7 +40,7 @@ static bool inside(const struct range_vec *v, size_t from, uint64_t address) {
     return false;
 }
 
-enum st die_ranges(const struct debug *d, struct range_base *base, const struct shim_attrs *a,
+enum st die_ranges(const struct debug *d, struct range_base *base, const struct die_attrs *a,
                    struct range_vec *out, uint64_t *entry, struct err *e) {
     size_t from = out->len;
     enum st st = collect(base, a, out, e);
@@ -54,7 +54,7 @@ enum st die_ranges(const struct debug *d, struct range_base *base, const struct 
     }
     if (entry) {
         uint64_t said = a->entry_is_size ? start + a->entry : a->entry;
-        *entry = (a->has & SHIM_ENTRY) && inside(out, from, said) ? said : start;
+        *entry = (a->has & DIE_ENTRY) && inside(out, from, said) ? said : start;
     }
     return st;
 }

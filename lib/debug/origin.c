@@ -7,7 +7,7 @@
 /* Chains are two or three long: inlined instance, out-of-class definition, declaration. */
 enum { ORIGIN_DEPTH_MAX = 16 };
 
-static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const struct shim_attrs *a,
+static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
                        unsigned depth, struct origin *out, struct err *e);
 
 /* Fills what `out` lacks from what it refers to. */
@@ -29,28 +29,22 @@ static void inherit(struct origin *out, const struct origin *from) {
     }
 }
 
-struct origin_key {
-    uint64_t offset;
-    uint64_t alt;
-};
-
 /* The DIE at the reference, from the cache if it was asked for before. Until it is known its place
  * in the cache is empty, so that a circle of references ends. */
-static enum st follow(struct debug *d, bool alt, struct shim_ref ref, unsigned depth,
+static enum st follow(struct debug *d, bool alt, struct die_ref ref, unsigned depth,
                       struct origin *out, struct err *e) {
-    struct origin_key key = {.offset = ref.offset, .alt = alt || ref.alt};
-    struct debug_file *f = key.alt ? &d->alt : &d->main;
+    alt = alt || ref.alt;
+    struct debug_file *f = alt ? &d->alt : &d->main;
     bool added;
+    size_t index;
     *out = (struct origin){0};
-    struct unit_entry *u = f->shim ? debug_unit_at(f, ref.offset) : NULL;
+    struct unit_entry *u = f->present ? debug_unit_at(f, ref.offset) : NULL;
     if (!u || depth >= ORIGIN_DEPTH_MAX) {
         return ST_OK; /* nameless is all that it is */
     }
-    struct map_entry *known = map_put(&d->origin_index, &key, sizeof key, d->origins.len, &added);
-    if (!known) {
+    if (!origin_table_put(&d->origin_index, ref.offset, alt, d->origins.len, &index, &added)) {
         return err_nomem(e);
     }
-    size_t index = known->value;
     if (!added) {
         *out = index < d->origins.len ? d->origins.data[index] : *out;
         return ST_OK;
@@ -58,37 +52,37 @@ static enum st follow(struct debug *d, bool alt, struct shim_ref ref, unsigned d
     if (!VEC_PUSH(&d->origins, *out)) {
         return err_nomem(e);
     }
-    struct shim_attrs attrs;
-    enum st st = shim_attrs_at(f->shim, &u->shim, ref.offset, &attrs, e);
+    struct die_attrs attrs;
+    enum st st = die_attrs_at(&f->reader, &u->head, ref.offset, &attrs, e);
     if (st == ST_OK) {
-        st = resolve(d, key.alt, u, &attrs, depth + 1, out, e);
+        st = resolve(d, alt, u, &attrs, depth + 1, out, e);
         d->origins.data[index] = *out;
     }
     return st == ST_NONE ? ST_OK : st;
 }
 
-static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const struct shim_attrs *a,
+static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
                        unsigned depth, struct origin *out, struct err *e) {
     *out = (struct origin){.name = a->name, .linkage = a->linkage, .decl_line = a->decl_line};
-    if (a->has & SHIM_DECL_FILE) {
+    if (a->has & DIE_DECL_FILE) {
         out->decl_unit = u;
         out->decl_alt = alt;
         out->decl_file = a->decl_file;
     }
     struct origin from;
     enum st st = ST_OK;
-    if (a->has & SHIM_ORIGIN) {
+    if (a->has & DIE_ORIGIN) {
         st = follow(d, alt, a->origin, depth, &from, e);
         inherit(out, &from);
     }
-    if (st == ST_OK && a->has & SHIM_SPECIFICATION) {
+    if (st == ST_OK && a->has & DIE_SPECIFICATION) {
         st = follow(d, alt, a->specification, depth, &from, e);
         inherit(out, &from);
     }
     return st;
 }
 
-enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const struct shim_attrs *a,
+enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
                        struct origin *out, struct err *e) {
     return resolve(d, alt, u, a, 0, out, e);
 }
@@ -100,7 +94,7 @@ static const struct line_files *files_of(struct debug *d, bool alt, struct unit_
         if (u->has_stmt_list) {
             struct line_source source = {.sections = alt ? &d->alt.sections : &d->main.sections,
                                          .offset = u->stmt_list,
-                                         .address_size = u->shim.address_size,
+                                         .address_size = u->head.address_size,
                                          .comp_dir = u->comp_dir};
             struct line_header header;
             struct err why = {0};

@@ -15,6 +15,12 @@ struct node {
     unsigned depth;   /* of its DIE */
 };
 
+/* A function or call that is open, and its node (NO_NODE: it has no code). */
+struct scope {
+    ptrdiff_t node;
+    unsigned depth;
+};
+
 struct build {
     struct debug *d;
     struct unit_entry *u;
@@ -23,7 +29,9 @@ struct build {
     struct range_base base;
     VEC(struct node) nodes; /* in the order of the file */
     struct range_vec ranges;
-    ptrdiff_t scope[SHIM_DEPTH_MAX]; /* innermost function around each open level */
+    struct scope scopes[DIE_DEPTH_MAX]; /* functions and calls around, the innermost last */
+    size_t scope_count;
+    uint64_t name_budget; /* bytes of names that the unit may still have */
 };
 
 /* ---- line table ---- */
@@ -45,7 +53,7 @@ static enum st charge_lines(struct build *b, const struct line_header *h, struct
 static enum st read_lines(struct build *b, struct err *e) {
     struct line_source source = {.sections = &b->d->main.sections,
                                  .offset = b->u->stmt_list,
-                                 .address_size = b->u->shim.address_size,
+                                 .address_size = b->u->head.address_size,
                                  .comp_dir = b->u->comp_dir};
     struct line_header header;
     struct line_rows rows = {0};
@@ -70,30 +78,24 @@ static enum st read_lines(struct build *b, struct err *e) {
 
 /* ---- one DIE ---- */
 
-/* What never holds code, in any language: not worth a walk. */
-static bool is_barren(uint16_t tag) {
-    switch (tag) {
-    case DW_TAG_array_type:
-    case DW_TAG_call_site:
-    case DW_TAG_enumeration_type:
-    case DW_TAG_formal_parameter:
-    case DW_TAG_GNU_call_site:
-    case DW_TAG_GNU_formal_parameter_pack:
-    case DW_TAG_GNU_template_parameter_pack:
-    case DW_TAG_string_type:
-    case DW_TAG_subroutine_type:
-    case DW_TAG_variable:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static uint32_t narrow(uint64_t v) {
     return v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
-static enum st describe(struct build *b, const struct shim_attrs *a, struct debug_function *f,
+/* All functions may share one long name, which whoever keeps names would read again for each. */
+enum { NAME_BYTES_FREE = 1 << 20, NAME_BYTES_PER_BYTE = 64 };
+
+static enum st charge_names(struct build *b, const struct die_attrs *a, struct err *e) {
+    size_t bytes = (a->name ? strlen(a->name) : 0) + (a->linkage ? strlen(a->linkage) : 0);
+    if (bytes > b->name_budget) {
+        return err_at(e, ERR_LIMIT, section_name(SECTION_INFO), b->u->head.offset,
+                      "unit costs more work than its size allows");
+    }
+    b->name_budget -= bytes;
+    return ST_OK;
+}
+
+static enum st describe(struct build *b, const struct die_attrs *a, struct debug_function *f,
                         struct err *e) {
     struct origin o;
     if (origin_resolve(b->d, false, b->u, a, &o, e) != ST_OK) {
@@ -105,34 +107,33 @@ static enum st describe(struct build *b, const struct shim_attrs *a, struct debu
     }
     f->name = o.name;
     f->linkage = o.linkage;
+    if (charge_names(b, a, e) != ST_OK) {
+        return ST_ERR;
+    }
     f->decl_line = o.decl_line;
     f->decl_file = origin_file(b->d, &o, b->u, &b->files);
     if (f->decl_file && o.decl_unit != b->u) {
         f->decl_file = arena_strdup(&b->out->arena, f->decl_file, strlen(f->decl_file));
     }
-    f->call_file = a->has & SHIM_CALL_FILE ? narrow(a->call_file) : 0;
+    f->call_file = a->has & DIE_CALL_FILE ? narrow(a->call_file) : 0;
     f->call_line = a->call_line;
     f->call_column = a->call_column;
     f->call_discriminator = a->call_discriminator;
-    f->low_pc = a->has & SHIM_LOW ? a->low : 0;
+    f->low_pc = a->has & DIE_LOW ? a->low : 0;
     return ST_OK;
 }
 
 /* A subprogram, or an inlined subroutine below `parent`. *node = its number, NO_NODE: no code. */
-static enum st add_function(struct build *b, struct shim_walk *w, ptrdiff_t parent, unsigned depth,
-                            ptrdiff_t *node, struct err *e) {
-    struct shim_attrs a;
+static enum st add_function(struct build *b, const struct die_attrs *a, ptrdiff_t parent,
+                            unsigned depth, ptrdiff_t *node, struct err *e) {
     struct err why = {0};
     *node = NO_NODE;
-    if (shim_walk_attrs(w, &a, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (a.damaged) {
+    if (a->damaged) {
         debug_blame(b->d, b->u, e);
         err_clear(e);
     }
     struct node n = {.first_range = b->ranges.len, .parent = parent, .depth = depth};
-    enum st st = die_ranges(b->d, &b->base, &a, &b->ranges, &n.f.entry, &why);
+    enum st st = die_ranges(b->d, &b->base, a, &b->ranges, &n.f.entry, &why);
     if (st == ST_ERR) {
         if (why.code == ERR_NOMEM) {
             return err_nomem(e);
@@ -143,7 +144,7 @@ static enum st add_function(struct build *b, struct shim_walk *w, ptrdiff_t pare
     if (n.f.range_count == 0 && parent == NO_NODE) {
         return ST_OK; /* a declaration, or code that was stripped */
     }
-    if (describe(b, &a, &n.f, e) != ST_OK) {
+    if (describe(b, a, &n.f, e) != ST_OK) {
         return ST_ERR;
     }
     if (!VEC_PUSH(&b->nodes, n)) {
@@ -153,38 +154,43 @@ static enum st add_function(struct build *b, struct shim_walk *w, ptrdiff_t pare
     return ST_OK;
 }
 
-static enum st visit(struct build *b, struct shim_walk *w, const struct shim_entry *entry,
+static enum st visit(struct build *b, const struct die_entry *entry, const struct die_attrs *a,
                      struct err *e) {
-    ptrdiff_t around = entry->depth == 0 ? NO_NODE : b->scope[entry->depth - 1];
-    ptrdiff_t *scope = &b->scope[entry->depth];
-    *scope = around;
-    if (entry->tag == DW_TAG_subprogram || entry->tag == DW_TAG_entry_point) {
-        /* A nested function is a function of its own. */
-        return add_function(b, w, NO_NODE, entry->depth, scope, e);
+    while (b->scope_count > 0 && b->scopes[b->scope_count - 1].depth >= entry->ends_at) {
+        b->scope_count--;
     }
-    if (entry->tag == DW_TAG_inlined_subroutine && around != NO_NODE) {
-        return add_function(b, w, around, entry->depth, scope, e);
+    ptrdiff_t node, around = b->scope_count > 0 ? b->scopes[b->scope_count - 1].node : NO_NODE;
+    bool inlined = entry->tag == DW_TAG_inlined_subroutine;
+    if (inlined && around == NO_NODE) {
+        return ST_OK; /* below what has no code */
     }
-    if (is_barren(entry->tag)) {
-        shim_walk_skip(w);
-    }
-    return ST_OK;
+    /* A nested function is a function of its own. */
+    enum st st = add_function(b, a, inlined ? around : NO_NODE, entry->depth, &node, e);
+    b->scopes[b->scope_count++] = (struct scope){node, entry->depth};
+    return st;
 }
 
 static enum st walk(struct build *b, struct err *e) {
-    struct shim_walk *w;
-    if (shim_walk_open(&w, b->d->main.shim, &b->u->shim, e) != ST_OK) {
-        return ST_ERR;
+    struct die_reader *reader = &b->d->main.reader;
+    struct die_walk w;
+    struct die_entry entry;
+    struct die_attrs attrs;
+    uint64_t work = reader->abbrevs.work;
+    enum st st = die_walk_open(&w, reader, &b->u->head, false, e);
+    if (st != ST_OK) {
+        return st;
     }
-    enum st st;
-    struct shim_entry entry;
-    while ((st = shim_walk_next(w, &entry, e)) == ST_OK) {
-        if (visit(b, w, &entry, e) != ST_OK) {
+    while ((st = die_walk_next(&w, &entry, &attrs, e)) == ST_OK) {
+        if (visit(b, &entry, &attrs, e) != ST_OK) {
             st = ST_ERR;
             break;
         }
     }
-    shim_walk_close(w);
+    die_walk_close(&w);
+    if (b->u->walked) {
+        reader->abbrevs.work = work; /* whoever reads a unit again does so for his own reasons */
+    }
+    b->u->walked = true;
     return st == ST_NONE ? ST_OK : st;
 }
 
@@ -243,21 +249,60 @@ static int by_place(const void *a, const void *b) {
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* All nodes that have addresses; *count of them. NULL: no memory. */
-static struct place *sorted_places(const struct build *b, size_t *count) {
+static bool in_order(const struct place *places, size_t n) {
+    for (size_t i = 1; i < n; i++) {
+        if (by_place(&places[i - 1], &places[i]) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Fills places with all nodes that have addresses, those of one parent side by side, in the order
+ * of the file. starts[p + 1] is where those of parent p begin: nodes.len + 2 entries, all 0. */
+static size_t place_by_parent(const struct build *b, struct place *places, size_t *starts) {
     size_t n = b->nodes.len, kept = 0;
-    struct place *places = calloc(n ? n : 1, sizeof *places);
-    for (size_t i = 0; places && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
+        const struct node *node = &b->nodes.data[i];
+        starts[node->parent + 1] += node->f.range_count > 0;
+    }
+    for (size_t p = 0; p <= n; p++) {
+        size_t count = starts[p];
+        starts[p] = kept;
+        kept += count;
+    }
+    for (size_t i = 0; i < n; i++) {
         const struct node *node = &b->nodes.data[i];
         if (node->f.range_count > 0) {
-            places[kept++] = (struct place){
+            places[starts[node->parent + 1]++] = (struct place){
                 .parent = node->parent, .low = b->ranges.data[node->first_range].low, .node = i};
         }
     }
-    if (places && kept > 1) {
-        qsort(places, kept, sizeof *places, by_place);
+    return kept;
+}
+
+/* All nodes that have addresses; *count of them. NULL: no memory. */
+static struct place *sorted_places(const struct build *b, size_t *count) {
+    size_t n = b->nodes.len;
+    struct place *places = calloc(n + 1, sizeof *places);
+    size_t *starts = calloc(n + 2, sizeof *starts);
+    if (!places || !starts) {
+        free(places);
+        free(starts);
+        return NULL;
     }
-    *count = kept;
+    *count = place_by_parent(b, places, starts);
+    /* Producers write siblings by address, mostly. */
+    for (size_t i = 0, next; i < *count; i = next) {
+        next = i + 1;
+        while (next < *count && places[next].parent == places[i].parent) {
+            next++;
+        }
+        if (!in_order(places + i, next - i)) {
+            qsort(places + i, next - i, sizeof *places, by_place);
+        }
+    }
+    free(starts);
     return places;
 }
 
@@ -317,8 +362,8 @@ out:
 /* ---- the unit ---- */
 
 static void describe_unit(struct debug_unit *out, const struct unit_entry *u) {
-    *out = (struct debug_unit){.offset = u->shim.offset,
-                               .version = u->shim.version,
+    *out = (struct debug_unit){.offset = u->head.offset,
+                               .version = u->head.version,
                                .name = u->name,
                                .comp_dir = u->comp_dir,
                                .language = u->language};
@@ -339,6 +384,7 @@ enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, st
     struct err why = {0};
     describe_unit(out, b.u);
     b.base = units_range_base(&d->main, b.u);
+    b.name_budget = NAME_BYTES_FREE + NAME_BYTES_PER_BYTE * (b.u->head.end - b.u->head.offset);
     enum st st = survive(&b, read_lines(&b, &why), &why);
     bool damaged = false;
     if (st == ST_OK) {

@@ -10,13 +10,13 @@ struct unit_entry *debug_unit_at(struct debug_file *f, uint64_t offset) {
     size_t low = 0, high = f->unit_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (f->units[middle].shim.end <= offset) {
+        if (f->units[middle].head.end <= offset) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < f->unit_count && f->units[low].shim.offset <= offset ? &f->units[low] : NULL;
+    return low < f->unit_count && f->units[low].head.offset <= offset ? &f->units[low] : NULL;
 }
 
 struct unit_entry *debug_code_unit(struct debug *d, size_t unit) {
@@ -35,15 +35,15 @@ enum { RANGES_FREE = 4096, RANGES_PER_BYTE = 4 };
 struct range_base units_range_base(const struct debug_file *f, const struct unit_entry *u) {
     return (struct range_base){
         .sections = &f->sections,
-        .version = u->shim.version,
-        .address_size = u->shim.address_size,
-        .offset_size = u->shim.offset_size,
+        .version = u->head.version,
+        .address_size = u->head.address_size,
+        .offset_size = u->head.offset_size,
         .has_addr_base = u->has_addr_base,
         .has_rnglists_base = u->has_rnglists_base,
         .low = u->low,
         .addr_base = u->addr_base,
         .rnglists_base = u->rnglists_base,
-        .budget = RANGES_FREE + RANGES_PER_BYTE * (u->shim.end - u->shim.offset),
+        .budget = RANGES_FREE + RANGES_PER_BYTE * (u->head.end - u->head.offset),
     };
 }
 
@@ -94,19 +94,19 @@ static void sort_ranges(struct debug *d) {
 
 /* ---- reading the list ---- */
 
-static void take_bases(struct unit_entry *u, const struct shim_attrs *a) {
+static void take_bases(struct unit_entry *u, const struct die_attrs *a) {
     /* Apple's clang before 2013 gave a unit of several ranges DW_AT_entry_pc in place of low_pc. */
-    u->low = a->has & SHIM_LOW ? a->low : (a->has & SHIM_ENTRY && !a->entry_is_size ? a->entry : 0);
+    u->low = a->has & DIE_LOW ? a->low : (a->has & DIE_ENTRY && !a->entry_is_size ? a->entry : 0);
     u->addr_base = a->addr_base;
-    u->has_addr_base = (a->has & SHIM_ADDR_BASE) != 0;
+    u->has_addr_base = (a->has & DIE_ADDR_BASE) != 0;
     u->rnglists_base = a->rnglists_base;
-    u->has_rnglists_base = (a->has & SHIM_RNGLISTS_BASE) != 0;
+    u->has_rnglists_base = (a->has & DIE_RNGLISTS_BASE) != 0;
     u->stmt_list = a->stmt_list;
-    u->has_stmt_list = (a->has & SHIM_STMT_LIST) != 0;
+    u->has_stmt_list = (a->has & DIE_STMT_LIST) != 0;
     u->name = a->name;
     u->comp_dir = a->comp_dir;
     u->language = a->language;
-    u->one_range = (a->has & (SHIM_HIGH | SHIM_RANGES)) == SHIM_HIGH;
+    u->one_range = (a->has & (DIE_HIGH | DIE_RANGES)) == DIE_HIGH;
     u->high = u->one_range ? (a->high_is_size ? a->low + a->high : a->high) : 0;
 }
 
@@ -120,7 +120,7 @@ static enum st push_unit(struct debug_file *f, const struct unit_entry *u, struc
 }
 
 /* What the unit's own DIE says of its addresses. */
-static enum st add_die_ranges(struct debug *d, size_t unit, const struct shim_attrs *attrs,
+static enum st add_die_ranges(struct debug *d, size_t unit, const struct die_attrs *attrs,
                               struct err *e) {
     struct unit_entry *u = debug_code_unit(d, unit);
     struct range_base base = units_range_base(&d->main, u);
@@ -131,7 +131,7 @@ static enum st add_die_ranges(struct debug *d, size_t unit, const struct shim_at
         debug_blame(d, u, &why);
         /* Damaged ranges are not believed: the functions' own are asked instead. */
         st = why.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
-    } else if (st == ST_OK || attrs->has & (SHIM_HIGH | SHIM_RANGES)) {
+    } else if (st == ST_OK || attrs->has & (DIE_HIGH | DIE_RANGES)) {
         st = units_add_ranges(d, unit, &ranges, e);
     } else {
         st = ST_OK;
@@ -142,10 +142,10 @@ static enum st add_die_ranges(struct debug *d, size_t unit, const struct shim_at
 
 /* Partial and type units have no code of their own. */
 static bool may_have_code(const struct unit_entry *u) {
-    return u->shim.tag == DW_TAG_compile_unit || u->shim.tag == DW_TAG_skeleton_unit;
+    return u->head.tag == DW_TAG_compile_unit || u->head.tag == DW_TAG_skeleton_unit;
 }
 
-static enum st add_code_unit(struct debug *d, const struct shim_attrs *attrs, struct err *e) {
+static enum st add_code_unit(struct debug *d, const struct die_attrs *attrs, struct err *e) {
     uint32_t index = (uint32_t)(d->main.unit_count - 1);
     if (d->main.unit_count >= UINT32_MAX) {
         return err_set(e, ERR_LIMIT, "too many units");
@@ -157,11 +157,12 @@ static enum st add_code_unit(struct debug *d, const struct shim_attrs *attrs, st
 }
 
 enum st units_read(struct debug *d, struct debug_file *f, struct err *e) {
+    struct die_units at = {0};
     for (;;) {
         struct unit_entry u = {0};
         struct err why = {0};
-        struct shim_attrs attrs;
-        enum st st = shim_next_unit(f->shim, &u.shim, &attrs, &why);
+        struct die_attrs attrs;
+        enum st st = die_units_next(&f->reader, &at, &u.head, &attrs, &why);
         if (st == ST_NONE) {
             return ST_OK;
         }
@@ -193,7 +194,7 @@ static enum st add_arange(void *ctx, uint64_t unit_offset, struct debug_range r,
     const struct arange_target *t = ctx;
     struct debug *d = t->d;
     struct unit_entry *u = debug_unit_at(&d->main, unit_offset);
-    if (!u || u->shim.offset != unit_offset || !debug_is_code(d, r.low)) {
+    if (!u || u->head.offset != unit_offset || !debug_is_code(d, r.low)) {
         return ST_OK;
     }
     uint32_t unit = t->public_index[u - d->main.units];
@@ -287,7 +288,7 @@ static enum st scan_unit(struct debug *d, size_t unit, struct err *e) {
 static enum st scan_unranged(struct debug *d, struct err *e) {
     for (size_t i = 0; i < d->code_units.len; i++) {
         const struct unit_entry *u = debug_code_unit(d, i);
-        bool may_lack = !u->ranged || (u->one_range && u->shim.version < 3);
+        bool may_lack = !u->ranged || (u->one_range && u->head.version < 3);
         if (u->scanned || !may_lack) {
             continue;
         }
@@ -319,4 +320,31 @@ enum st debug_find_units(struct debug *d, uint64_t address, size_t *units, size_
 enum st debug_find_unit(struct debug *d, uint64_t address, size_t *unit, struct err *e) {
     size_t count;
     return debug_find_units(d, address, unit, 1, &count, e);
+}
+
+/* ---- telling all claims ---- */
+
+enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count, struct err *e) {
+    if (scan_unranged(d, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (!d->ranges_sorted) {
+        sort_ranges(d);
+    }
+    struct debug_claim *claims_told = calloc(d->range_count + 1, sizeof *claims_told);
+    if (!claims_told) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < d->range_count; i++) {
+        const struct unit_range *r = &d->ranges[i];
+        claims_told[i] = (struct debug_claim){.range = {r->low, r->high}, .unit = r->unit};
+    }
+    *out = claims_told;
+    *count = d->range_count;
+    return ST_OK;
+}
+
+uint64_t debug_unit_size(struct debug *d, size_t unit) {
+    const struct unit_entry *u = debug_code_unit(d, unit);
+    return u->head.end - u->head.offset;
 }

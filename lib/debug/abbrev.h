@@ -1,0 +1,87 @@
+/* Abbreviations (DWARF5 §7.5.3), each with a plan of how to pass over a DIE that uses it: most have
+ * a fixed size and cost one addition. */
+#ifndef STALLKIT_DEBUG_ABBREV_H
+#define STALLKIT_DEBUG_ABBREV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "debug/forms.h"
+#include "debug/sections.h"
+
+struct abbrev_spec {
+    uint16_t attribute, form;
+    int64_t constant; /* of DW_FORM_implicit_const */
+};
+
+/* A step of the plan: `size` bytes that nobody wants, then a value that tells its own size. The
+ * last step has none. */
+struct abbrev_step {
+    uint32_t size;
+    uint16_t form;
+    bool sibling; /* the value is DW_AT_sibling */
+};
+
+/* One declaration. */
+struct abbrev {
+    uint64_t code;
+    uint16_t tag;
+    bool children;
+    bool code_tag;                   /* a function, or what was inlined into one */
+    bool fixed;                      /* all its DIEs are of one size and say no sibling */
+    uint32_t size;                   /* of the attributes, if fixed */
+    uint32_t first_spec, spec_count; /* in abbrev_table.specs */
+    uint32_t first_step, step_count; /* in abbrev_table.steps */
+};
+
+/* The abbreviations of a unit, read as far as they were needed. */
+struct abbrev_table {
+    uint64_t offset;
+    struct form_sizes sizes; /* of the units that use it */
+    bool used, complete;
+    unsigned pins;      /* walks that hold it: it stays where it is */
+    uint64_t last_used; /* of abbrev_cache.clock */
+    struct reader r;
+    struct err damage; /* what ended the reading */
+    VEC(struct abbrev) entries;
+    VEC(struct abbrev_spec) specs;
+    VEC(struct abbrev_step) steps;
+    struct map odd; /* code -> index, of those not numbered 1, 2, 3 … in order */
+};
+
+/* The tables used last: dsymutil lets all units share one, other linkers give each its own, and
+ * references lead from one unit to another. Zero-initialised = empty. Not thread safe. */
+enum { ABBREV_TABLES = 32 };
+struct abbrev_cache {
+    struct abbrev_table tables[ABBREV_TABLES];
+    uint64_t clock;
+    uint64_t work; /* bytes read so far, for all units */
+};
+void abbrev_cache_release(struct abbrev_cache *c);
+
+/* The table of a unit, empty as long as nothing was asked of it; valid until the next call, or
+ * until table->pins, which the caller may raise, goes back to 0. At most ABBREV_TABLES / 2 may be
+ * pinned. ST_ERR: tables were read too often. */
+enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
+                        struct abbrev_table **out, struct err *e) BASE_MUST_USE;
+
+/* Reads on until the declaration of `code` is known. *out is valid until the next call. ST_NONE:
+ * the table ends without it. */
+enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
+                    const struct abbrev **out, struct err *e) BASE_MUST_USE;
+
+/* As abbrev_read, without a call for those that were read before and are numbered as usual. */
+static inline enum st abbrev_find(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
+                                  const struct abbrev **out, struct err *e) {
+    if (code - 1 < t->entries.len && t->entries.data[code - 1].code == code) {
+        *out = &t->entries.data[code - 1];
+        return ST_OK;
+    }
+    return abbrev_read(c, t, code, out, e);
+}
+
+#endif

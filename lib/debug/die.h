@@ -1,0 +1,66 @@
+/* Units and DIEs (debugging information entries) as plain values: what the walk reads, and all that
+ * the rest of lib/debug sees of them. */
+#ifndef STALLKIT_DEBUG_DIE_H
+#define STALLKIT_DEBUG_DIE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A unit: its header, and what its own DIE says of how to read the others. */
+struct die_unit {
+    uint64_t offset, die, end; /* of its header, its first DIE, the first byte past it */
+    uint64_t abbrev_offset;
+    uint16_t version, tag; /* tag of its DIE */
+    uint8_t address_size, offset_size;
+    uint64_t str_offsets_base; /* 0 = the default */
+    uint64_t addr_base;
+    bool has_addr_base;
+};
+
+/* A reference to a DIE, by its offset in .debug_info of this file or of the supplementary one. */
+struct die_ref {
+    uint64_t offset;
+    bool alt;
+};
+
+/* What a DIE says, as far as anybody here asks. `has` tells which members were there. */
+enum die_has {
+    DIE_LOW = 1 << 0,
+    DIE_HIGH = 1 << 1,
+    DIE_RANGES = 1 << 2,
+    DIE_ENTRY = 1 << 3,
+    DIE_ORIGIN = 1 << 4,
+    DIE_SPECIFICATION = 1 << 5,
+    DIE_DECL_FILE = 1 << 6,
+    DIE_CALL_FILE = 1 << 7,
+    DIE_STMT_LIST = 1 << 8,
+    DIE_ADDR_BASE = 1 << 9,
+    DIE_RNGLISTS_BASE = 1 << 10,
+    DIE_STR_OFFSETS_BASE = 1 << 11,
+};
+struct die_attrs {
+    unsigned has;
+    bool high_is_size;    /* DW_AT_high_pc counts from low_pc (DWARF 4 and later) */
+    bool ranges_is_index; /* DW_FORM_rnglistx */
+    bool entry_is_size;
+    bool damaged; /* an attribute could not be read; it is then absent */
+    uint64_t low, high, ranges, entry;
+    struct die_ref origin, specification;
+    const char *name, *linkage, *comp_dir; /* borrowed from the sections; NULL = none */
+    uint64_t decl_file, call_file;
+    uint32_t decl_line, call_line, call_column, call_discriminator, language;
+    uint64_t stmt_list, addr_base, rnglists_base, str_offsets_base;
+};
+
+/* Where a walk stands. */
+struct die_entry {
+    uint64_t offset;
+    uint16_t tag;
+    unsigned depth;   /* 0 = the unit's DIE */
+    unsigned ends_at; /* of the DIEs met before, those of this depth and deeper have ended */
+};
+
+/* Deepest nesting of DIEs that is believed. */
+enum { DIE_DEPTH_MAX = 1024 };
+
+#endif

@@ -1,0 +1,160 @@
+/* Attributes as plain values: those that functions, inlined calls and units are made of. */
+#include "debug/die_attrs.h"
+
+#include <dwarf.h>
+
+/* One DIE on its way into a struct die_attrs. */
+struct take {
+    const struct die_reader *source;
+    struct form_value v;
+    struct die_attrs *out;
+};
+
+/* A line, column, language: what does not fit 32 bits is none. */
+static bool take_u32(const struct take *t, uint32_t *out) {
+    uint64_t v;
+    if (!form_u64(&t->v, &v)) {
+        return false;
+    }
+    *out = v <= UINT32_MAX ? (uint32_t)v : 0;
+    return true;
+}
+
+/* An address, or (from DWARF 4 on) a size counted from low_pc. */
+static bool take_address_or_size(const struct take *t, uint64_t *out, bool *is_size) {
+    *is_size = !form_is_address(t->v.form);
+    return *is_size ? form_u64(&t->v, out) : form_address(&t->v, t->source->sections, out);
+}
+
+static bool take_string(const struct take *t, const char **out) {
+    const char *text;
+    if (!form_string(&t->v, &t->source->strings, &text)) {
+        return false;
+    }
+    *out = text;
+    return true;
+}
+
+static bool mark(struct die_attrs *out, enum die_has bit, bool taken) {
+    if (taken) {
+        out->has |= (unsigned)bit;
+    }
+    return taken;
+}
+
+/* What only a unit's DIE has. */
+static bool take_unit_attr(const struct take *t, uint16_t which) {
+    struct die_attrs *out = t->out;
+    switch (which) {
+    case DW_AT_comp_dir:
+        return take_string(t, &out->comp_dir);
+    case DW_AT_language:
+        return take_u32(t, &out->language);
+    case DW_AT_stmt_list:
+        return mark(out, DIE_STMT_LIST, form_u64(&t->v, &out->stmt_list));
+    case DW_AT_addr_base:
+    case DW_AT_GNU_addr_base:
+        return mark(out, DIE_ADDR_BASE, form_u64(&t->v, &out->addr_base));
+    case DW_AT_rnglists_base:
+        return mark(out, DIE_RNGLISTS_BASE, form_u64(&t->v, &out->rnglists_base));
+    case DW_AT_str_offsets_base:
+        return mark(out, DIE_STR_OFFSETS_BASE, form_u64(&t->v, &out->str_offsets_base));
+    default:
+        form_skip(t->v.r, form_sizes_of(t->v.unit), t->v.form);
+        return true;
+    }
+}
+
+static bool take_call_attr(const struct take *t, uint16_t which) {
+    struct die_attrs *out = t->out;
+    switch (which) {
+    case DW_AT_call_file:
+        return mark(out, DIE_CALL_FILE, form_u64(&t->v, &out->call_file));
+    case DW_AT_call_line:
+        return take_u32(t, &out->call_line);
+    case DW_AT_call_column:
+        return take_u32(t, &out->call_column);
+    case DW_AT_GNU_discriminator:
+        return take_u32(t, &out->call_discriminator);
+    default:
+        return take_unit_attr(t, which);
+    }
+}
+
+static bool take_code_attr(const struct take *t, uint16_t which) {
+    struct die_attrs *out = t->out;
+    switch (which) {
+    case DW_AT_low_pc:
+        return mark(out, DIE_LOW, form_address(&t->v, t->source->sections, &out->low));
+    case DW_AT_high_pc:
+        return mark(out, DIE_HIGH, take_address_or_size(t, &out->high, &out->high_is_size));
+    case DW_AT_ranges:
+        out->ranges_is_index = t->v.form == DW_FORM_rnglistx;
+        return mark(out, DIE_RANGES, form_u64(&t->v, &out->ranges));
+    case DW_AT_entry_pc:
+        return mark(out, DIE_ENTRY, take_address_or_size(t, &out->entry, &out->entry_is_size));
+    default:
+        return take_call_attr(t, which);
+    }
+}
+
+/* False: the attribute makes no sense; its value is passed all the same. */
+static bool take_attr(const struct take *t, uint16_t which) {
+    struct die_attrs *out = t->out;
+    switch (which) {
+    case DW_AT_name:
+        return take_string(t, &out->name);
+    case DW_AT_linkage_name:
+    case DW_AT_MIPS_linkage_name:
+        return take_string(t, &out->linkage);
+    case DW_AT_abstract_origin:
+        return mark(out, DIE_ORIGIN, form_ref(&t->v, &out->origin));
+    case DW_AT_specification:
+        return mark(out, DIE_SPECIFICATION, form_ref(&t->v, &out->specification));
+    case DW_AT_decl_file:
+        return mark(out, DIE_DECL_FILE, form_u64(&t->v, &out->decl_file));
+    case DW_AT_decl_line:
+        return take_u32(t, &out->decl_line);
+    default:
+        return take_code_attr(t, which);
+    }
+}
+
+uint64_t die_sibling_read(struct reader *r, struct form_sizes sizes, uint64_t form) {
+    switch (form) {
+    case DW_FORM_ref1:
+        return reader_u8(r);
+    case DW_FORM_ref2:
+        return reader_u16(r);
+    case DW_FORM_ref4:
+        return reader_u32(r);
+    case DW_FORM_ref8:
+        return reader_u64(r);
+    case DW_FORM_ref_udata:
+        return reader_uleb128(r);
+    default:
+        form_skip(r, sizes, form);
+        return 0;
+    }
+}
+
+void die_attrs_read(const struct die_reader *d, const struct die_unit *unit, struct reader *r,
+                    const struct abbrev_table *t, const struct abbrev *a, uint64_t offset,
+                    struct die_attrs *out, uint64_t *sibling, struct err *e) {
+    struct take take = {.source = d, .v = {.r = r, .unit = unit}, .out = out};
+    *out = (struct die_attrs){0};
+    *sibling = 0;
+    for (uint32_t i = 0; i < a->spec_count; i++) {
+        const struct abbrev_spec *spec = &t->specs.data[a->first_spec + i];
+        take.v.form = form_actual(r, spec->form);
+        take.v.constant = spec->constant;
+        if (spec->attribute == DW_AT_sibling) {
+            *sibling = die_sibling_read(r, t->sizes, take.v.form);
+        } else if (!take_attr(&take, spec->attribute) && !reader_failed(r)) {
+            out->damaged = true;
+            (void)err_at(e, ERR_FORMAT, section_name(SECTION_INFO), offset,
+                         "unreadable attribute 0x%x of form 0x%x", spec->attribute,
+                         (unsigned)take.v.form);
+        }
+    }
+}

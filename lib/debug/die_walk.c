@@ -1,0 +1,258 @@
+/* DIEs of a unit (DWARF5 §7.5.2), one after the other. */
+#include "debug/die_walk.h"
+
+#include <dwarf.h>
+
+#include "debug/die_attrs.h"
+#include "debug/unit_header.h"
+
+void die_reader_init(struct die_reader *d, const struct sections *s, const struct sections *alt) {
+    *d = (struct die_reader){.sections = s};
+    form_strings_init(&d->strings, s, alt);
+}
+
+void die_reader_release(struct die_reader *d) {
+    abbrev_cache_release(&d->abbrevs);
+}
+
+/* ---- a single DIE ---- */
+
+/* A reader from the offset, inside the unit, to the unit's end. */
+static struct reader unit_reader(const struct sections *s, const struct die_unit *u,
+                                 uint64_t offset) {
+    struct reader r = section_reader(s, SECTION_INFO);
+    reader_seek(&r, offset);
+    return reader_sub(&r, u->end - offset, NULL);
+}
+
+static enum st find_abbrev(struct die_reader *d, struct abbrev_table *t, uint64_t code,
+                           uint64_t offset, const struct abbrev **a, struct err *e) {
+    enum st st = abbrev_find(&d->abbrevs, t, code, a, e);
+    if (st == ST_NONE) {
+        return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), offset,
+                      "DIE with unknown abbreviation %llu", (unsigned long long)code);
+    }
+    return st;
+}
+
+static enum st cut_die(const struct reader *r, uint64_t offset, struct err *e) {
+    return err_at(e, ERR_FORMAT, r->name, offset, "DIE past its unit's end or of unknown form");
+}
+
+/* The DIE at the offset, whose tag goes to *tag. */
+static enum st read_die(struct die_reader *d, const struct die_unit *unit, uint64_t offset,
+                        struct die_attrs *out, uint16_t *tag, struct err *e) {
+    struct abbrev_table *t;
+    const struct abbrev *a;
+    struct reader r = unit_reader(d->sections, unit, offset);
+    uint64_t sibling, code = reader_uleb128(&r);
+    if (code == 0) {
+        return ST_NONE;
+    }
+    if (abbrev_table_of(&d->abbrevs, d->sections, unit, &t, e) != ST_OK ||
+        find_abbrev(d, t, code, offset, &a, e) != ST_OK) {
+        return ST_ERR;
+    }
+    *tag = a->tag;
+    die_attrs_read(d, unit, &r, t, a, offset, out, &sibling, e);
+    return reader_failed(&r) ? cut_die(&r, offset, e) : ST_OK;
+}
+
+enum st die_attrs_at(struct die_reader *d, const struct die_unit *unit, uint64_t offset,
+                     struct die_attrs *out, struct err *e) {
+    uint16_t tag;
+    if (offset < unit->die || offset >= unit->end) {
+        return ST_NONE;
+    }
+    return read_die(d, unit, offset, out, &tag, e);
+}
+
+/* ---- units ---- */
+
+/* Linkers pad sections with zeros. */
+static bool only_zeros_left(const struct section_bytes *info, struct die_units *at) {
+    if (at->nonzero < at->next) {
+        at->nonzero = at->next;
+    }
+    while (at->nonzero < info->len && info->data[at->nonzero] == 0) {
+        at->nonzero++;
+    }
+    return at->nonzero >= info->len;
+}
+
+static bool is_unit_tag(uint16_t tag) {
+    switch (tag) {
+    case DW_TAG_compile_unit:
+    case DW_TAG_partial_unit:
+    case DW_TAG_skeleton_unit:
+    case DW_TAG_type_unit:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Reads the unit's DIE; if it says bases, again: what counts from them may stand in front of them.
+ */
+static enum st read_unit_die(struct die_reader *d, struct die_unit *u, struct die_attrs *attrs,
+                             struct err *e) {
+    struct err why = {0};
+    enum st st = read_die(d, u, u->die, attrs, &u->tag, &why);
+    if (st == ST_NONE) {
+        return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), u->offset, "unit without a DIE");
+    }
+    if (st == ST_OK && !is_unit_tag(u->tag)) {
+        return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), u->offset,
+                      "unit's first DIE is of tag 0x%x", u->tag);
+    }
+    if (st == ST_OK && attrs->has & (DIE_STR_OFFSETS_BASE | DIE_ADDR_BASE)) {
+        u->str_offsets_base = attrs->str_offsets_base;
+        u->addr_base = attrs->addr_base;
+        u->has_addr_base = (attrs->has & DIE_ADDR_BASE) != 0;
+        err_clear(&why);
+        st = read_die(d, u, u->die, attrs, &u->tag, &why);
+    }
+    if (err_is(&why)) {
+        (void)err_set(e, why.code, "%s", why.text);
+    }
+    return st;
+}
+
+enum st die_units_next(struct die_reader *d, struct die_units *at, struct die_unit *out,
+                       struct die_attrs *attrs, struct err *e) {
+    const struct section_bytes *info = &d->sections->of[SECTION_INFO];
+    *attrs = (struct die_attrs){0};
+    *out = (struct die_unit){.offset = at->next};
+    if (at->next >= info->len || only_zeros_left(info, at)) {
+        return ST_NONE;
+    }
+    enum st st = unit_header_read(d->sections, at->next, out, e);
+    at->next = out->end != 0 ? out->end : UINT64_MAX;
+    if (st == ST_OK && out->die >= out->end) {
+        return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), out->offset, "unit without a DIE");
+    }
+    return st == ST_OK ? read_unit_die(d, out, attrs, e) : st;
+}
+
+/* ---- the walk ---- */
+
+enum st die_walk_open(struct die_walk *w, struct die_reader *d, const struct die_unit *unit,
+                      bool all, struct err *e) {
+    w->source = d;
+    w->unit = unit;
+    w->all = all;
+    w->done = false;
+    w->depth = 0;
+    w->r = unit_reader(d->sections, unit, unit->die);
+    if (abbrev_table_of(&d->abbrevs, d->sections, unit, &w->table, e) != ST_OK) {
+        return ST_ERR;
+    }
+    w->table->pins++;
+    return ST_OK;
+}
+
+void die_walk_close(struct die_walk *w) {
+    w->table->pins--;
+}
+
+static uint64_t here(const struct die_walk *w) {
+    return w->unit->end - reader_left(&w->r);
+}
+
+/* A DIE with all below it ended here: its sibling, if it says one, must begin here too. If it does
+ * not, one of both is damaged. */
+static enum st check_sibling(const struct die_walk *w, uint64_t sibling, struct err *e) {
+    uint64_t at = here(w) - w->unit->offset;
+    if (sibling == 0 || sibling == at) {
+        return ST_OK;
+    }
+    return err_at(e, ERR_FORMAT, w->r.name, here(w),
+                  "sibling said to be at 0x%llx of its unit, not 0x%llx",
+                  (unsigned long long)sibling, (unsigned long long)at);
+}
+
+static enum st enter(struct die_walk *w, const struct abbrev *a, uint64_t sibling, struct err *e) {
+    if (!a->children) {
+        w->done = w->depth == 0;
+        return check_sibling(w, sibling, e);
+    }
+    if (w->depth >= DIE_DEPTH_MAX - 1) {
+        return err_at(e, ERR_LIMIT, w->r.name, here(w), "DIEs nested deeper than %d",
+                      DIE_DEPTH_MAX);
+    }
+    w->siblings[w->depth++] = sibling;
+    return ST_OK;
+}
+
+/* A null entry: the children of a DIE end. */
+static enum st leave(struct die_walk *w, struct err *e) {
+    if (w->depth == 0) {
+        w->done = true;
+        return ST_OK;
+    }
+    w->depth--;
+    w->lowest = w->depth < w->lowest ? w->depth : w->lowest;
+    w->done = w->depth == 0;
+    return check_sibling(w, w->siblings[w->depth], e);
+}
+
+/* Passes a DIE by the plan of its abbreviation. */
+static void skip_die(struct die_walk *w, const struct abbrev *a, uint64_t *sibling) {
+    *sibling = 0;
+    if (a->fixed) {
+        reader_skip(&w->r, a->size);
+        return;
+    }
+    const struct abbrev_step *step = &w->table->steps.data[a->first_step];
+    const struct abbrev_step *last = step + a->step_count - 1;
+    for (; step < last; step++) {
+        reader_skip(&w->r, step->size);
+        uint64_t form = form_actual(&w->r, step->form);
+        if (step->sibling) {
+            *sibling = die_sibling_read(&w->r, w->table->sizes, form);
+        } else {
+            form_skip(&w->r, w->table->sizes, form);
+        }
+    }
+    reader_skip(&w->r, last->size);
+}
+
+enum st die_walk_next(struct die_walk *w, struct die_entry *out, struct die_attrs *attrs,
+                      struct err *e) {
+    w->lowest = w->depth;
+    while (!w->done) {
+        uint64_t offset = here(w), sibling, code = reader_uleb128(&w->r);
+        const struct abbrev *a;
+        if (reader_failed(&w->r)) {
+            return err_at(e, ERR_TRUNCATED, w->r.name, offset,
+                          "DIEs that do not end with their unit");
+        }
+        if (code == 0) {
+            if (leave(w, e) != ST_OK) {
+                return ST_ERR;
+            }
+            continue;
+        }
+        if (find_abbrev(w->source, w->table, code, offset, &a, e) != ST_OK) {
+            return ST_ERR;
+        }
+        bool wanted = a->code_tag || w->all;
+        if (wanted) {
+            die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, attrs, &sibling, e);
+            *out = (struct die_entry){
+                .offset = offset, .tag = a->tag, .depth = w->depth, .ends_at = w->lowest};
+        } else {
+            skip_die(w, a, &sibling);
+        }
+        if (reader_failed(&w->r)) {
+            return cut_die(&w->r, offset, e);
+        }
+        if (enter(w, a, sibling, e) != ST_OK) {
+            return ST_ERR;
+        }
+        if (wanted) {
+            return ST_OK;
+        }
+    }
+    return ST_NONE;
+}

@@ -1,0 +1,130 @@
+/* Any bytes as .debug_info, .debug_abbrev and the sections that forms lead to. Every unit is walked
+ * twice, stopping at each DIE and at code only: both walks must meet the same functions, and a DIE
+ * read by itself must say what it said in the walk. */
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/die_walk.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void insist(bool condition) {
+    if (!condition) {
+        abort();
+    }
+}
+
+static bool is_code(uint16_t tag) {
+    return tag == DW_TAG_subprogram || tag == DW_TAG_entry_point ||
+           tag == DW_TAG_inlined_subroutine;
+}
+
+static void same(const struct die_attrs *a, const struct die_attrs *b) {
+    insist(a->has == b->has && a->low == b->low && a->high == b->high && a->ranges == b->ranges);
+    insist(a->name == b->name && a->linkage == b->linkage && a->comp_dir == b->comp_dir);
+    insist(a->origin.offset == b->origin.offset && a->decl_line == b->decl_line);
+    insist(a->call_line == b->call_line && a->damaged == b->damaged);
+}
+
+static void check_strings(const struct die_attrs *a) {
+    insist(!a->name || strlen(a->name) > 0);
+    insist(!a->linkage || strlen(a->linkage) > 0);
+    insist(!a->comp_dir || strlen(a->comp_dir) > 0);
+}
+
+/* The next DIE with code of the walk over all. */
+static enum st next_code(struct die_walk *w, struct die_entry *entry, struct die_attrs *attrs,
+                         struct err *e) {
+    uint64_t last = 0;
+    for (;;) {
+        enum st st = die_walk_next(w, entry, attrs, e);
+        if (st != ST_OK) {
+            return st;
+        }
+        insist(entry->offset > last && entry->depth < DIE_DEPTH_MAX);
+        insist(entry->ends_at <= entry->depth);
+        insist(entry->offset >= w->unit->die && entry->offset < w->unit->end);
+        last = entry->offset;
+        check_strings(attrs);
+        if (is_code(entry->tag)) {
+            return ST_OK;
+        }
+    }
+}
+
+static void walk_unit(struct die_reader *d, const struct die_unit *unit) {
+    struct die_walk all, code;
+    struct err e = {0};
+    if (die_walk_open(&all, d, unit, true, &e) != ST_OK) {
+        insist(err_is(&e));
+        return;
+    }
+    if (die_walk_open(&code, d, unit, false, &e) != ST_OK) {
+        die_walk_close(&all);
+        return;
+    }
+    for (;;) {
+        struct die_entry a, b;
+        struct die_attrs x, y, alone;
+        enum st one = next_code(&all, &a, &x, &e), two = die_walk_next(&code, &b, &y, &e);
+        /* A number too large to be read is passed all the same where nobody reads it. */
+        insist(one == two || one == ST_ERR);
+        if (one != ST_OK) {
+            insist(one == ST_NONE || err_is(&e));
+            break;
+        }
+        insist(a.offset == b.offset && a.tag == b.tag && a.depth == b.depth);
+        same(&x, &y);
+        insist(die_attrs_at(d, unit, a.offset, &alone, &e) == ST_OK);
+        same(&x, &alone);
+    }
+    die_walk_close(&code);
+    die_walk_close(&all);
+}
+
+/* Flags, then for each section its length (16 bits) and bytes, copied so that a sanitizer knows its
+ * ends. */
+static void load(struct sections *s, const uint8_t *data, size_t size) {
+    struct reader r = reader_init("fuzz", data, size);
+    uint8_t flags = reader_u8(&r);
+    *s = (struct sections){
+        .file = "fuzz", .big_endian = flags & 1, .address_size = flags & 2 ? 4 : 8};
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        size_t len = reader_u16(&r);
+        len = len < reader_left(&r) ? len : reader_left(&r);
+        const uint8_t *bytes = reader_bytes(&r, len);
+        uint8_t *copy = len ? malloc(len) : NULL;
+        if (copy) {
+            memcpy(copy, bytes, len);
+            s->of[i] = (struct section_bytes){copy, len};
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct sections s;
+    struct die_reader d;
+    struct die_units at = {0};
+    load(&s, data, size);
+    die_reader_init(&d, &s, &s); /* its own supplementary file, too */
+    for (;;) {
+        struct die_unit unit;
+        struct die_attrs attrs;
+        struct err e = {0};
+        enum st st = die_units_next(&d, &at, &unit, &attrs, &e);
+        if (st == ST_NONE) {
+            break;
+        }
+        if (st == ST_OK) {
+            insist(unit.end > unit.die && unit.end <= s.of[SECTION_INFO].len);
+            check_strings(&attrs);
+            walk_unit(&d, &unit);
+        }
+    }
+    die_reader_release(&d);
+    for (int i = 0; i < SECTION_COUNT; i++) {
+        free((void *)(uintptr_t)s.of[i].data);
+    }
+    return 0;
+}

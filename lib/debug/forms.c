@@ -1,0 +1,371 @@
+/* Attribute values by form. */
+#include "debug/forms.h"
+
+#include <dwarf.h>
+
+#include "base/checked.h"
+
+/* ---- sizes ---- */
+
+/* Forms whose size no header changes. */
+static bool plain_size(uint64_t form, uint32_t *size) {
+    switch (form) {
+    case DW_FORM_flag_present:
+    case DW_FORM_implicit_const: /* its value is in the abbreviation */
+        *size = 0;
+        return true;
+    case DW_FORM_data1:
+    case DW_FORM_flag:
+    case DW_FORM_ref1:
+    case DW_FORM_strx1:
+    case DW_FORM_addrx1:
+        *size = 1;
+        return true;
+    case DW_FORM_data2:
+    case DW_FORM_ref2:
+    case DW_FORM_strx2:
+    case DW_FORM_addrx2:
+        *size = 2;
+        return true;
+    case DW_FORM_strx3:
+    case DW_FORM_addrx3:
+        *size = 3;
+        return true;
+    case DW_FORM_data4:
+    case DW_FORM_ref4:
+    case DW_FORM_strx4:
+    case DW_FORM_addrx4:
+    case DW_FORM_ref_sup4:
+        *size = 4;
+        return true;
+    case DW_FORM_data8:
+    case DW_FORM_ref8:
+    case DW_FORM_ref_sig8:
+    case DW_FORM_ref_sup8:
+        *size = 8;
+        return true;
+    case DW_FORM_data16:
+        *size = 16;
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool form_fixed_size(struct form_sizes sizes, uint64_t form, uint32_t *size) {
+    switch (form) {
+    case DW_FORM_addr:
+        *size = sizes.address_size;
+        return true;
+    case DW_FORM_ref_addr:
+        *size = sizes.version_2 ? sizes.address_size : sizes.offset_size;
+        return true;
+    case DW_FORM_strp:
+    case DW_FORM_line_strp:
+    case DW_FORM_strp_sup:
+    case DW_FORM_sec_offset:
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_GNU_strp_alt:
+        *size = sizes.offset_size;
+        return true;
+    default:
+        return plain_size(form, size);
+    }
+}
+
+static void skip_leb128(struct reader *r) {
+    while (reader_u8(r) & 0x80) {
+    }
+}
+
+void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form) {
+    uint32_t size;
+    switch (form) {
+    case DW_FORM_sdata:
+    case DW_FORM_udata:
+    case DW_FORM_ref_udata:
+    case DW_FORM_strx:
+    case DW_FORM_addrx:
+    case DW_FORM_rnglistx:
+    case DW_FORM_loclistx:
+    case DW_FORM_GNU_addr_index:
+    case DW_FORM_GNU_str_index:
+        skip_leb128(r);
+        return;
+    case DW_FORM_string:
+        (void)reader_cstr(r, NULL);
+        return;
+    case DW_FORM_block:
+    case DW_FORM_exprloc:
+        reader_skip(r, reader_uleb128(r));
+        return;
+    case DW_FORM_block1:
+        reader_skip(r, reader_u8(r));
+        return;
+    case DW_FORM_block2:
+        reader_skip(r, reader_u16(r));
+        return;
+    case DW_FORM_block4:
+        reader_skip(r, reader_u32(r));
+        return;
+    default:
+        break;
+    }
+    if (form_fixed_size(sizes, form, &size)) {
+        reader_skip(r, size);
+    } else {
+        reader_fail(r);
+    }
+}
+
+uint64_t form_actual(struct reader *r, uint64_t form) {
+    if (form != DW_FORM_indirect) {
+        return form;
+    }
+    form = reader_uleb128(r);
+    if (form == DW_FORM_indirect || form == DW_FORM_implicit_const) {
+        reader_fail(r);
+    }
+    return form;
+}
+
+static bool pass(const struct form_value *v) {
+    form_skip(v->r, form_sizes_of(v->unit), v->form);
+    return false;
+}
+
+/* ---- numbers ---- */
+
+bool form_u64(const struct form_value *v, uint64_t *out) {
+    int64_t number;
+    switch (v->form) {
+    case DW_FORM_data1:
+        *out = reader_u8(v->r);
+        return true;
+    case DW_FORM_data2:
+        *out = reader_u16(v->r);
+        return true;
+    case DW_FORM_data4:
+        *out = reader_u32(v->r);
+        return true;
+    case DW_FORM_data8:
+        *out = reader_u64(v->r);
+        return true;
+    case DW_FORM_sec_offset:
+        *out = section_offset(v->r, v->unit->offset_size);
+        return true;
+    case DW_FORM_udata:
+    case DW_FORM_rnglistx:
+    case DW_FORM_loclistx:
+        *out = reader_uleb128(v->r);
+        return true;
+    case DW_FORM_sdata:
+    case DW_FORM_implicit_const:
+        number = v->form == DW_FORM_sdata ? reader_sleb128(v->r) : v->constant;
+        *out = number >= 0 ? (uint64_t)number : 0;
+        return number >= 0;
+    default:
+        return pass(v);
+    }
+}
+
+static uint32_t u24(struct reader *r) {
+    uint32_t a = reader_u8(r), b = reader_u8(r), c = reader_u8(r);
+    return r->big_endian ? a << 16 | b << 8 | c : c << 16 | b << 8 | a;
+}
+
+/* Indexes into .debug_addr and .debug_str_offsets. */
+static bool read_index(const struct form_value *v, uint64_t *out) {
+    switch (v->form) {
+    case DW_FORM_addrx:
+    case DW_FORM_strx:
+    case DW_FORM_GNU_addr_index:
+    case DW_FORM_GNU_str_index:
+        *out = reader_uleb128(v->r);
+        return true;
+    case DW_FORM_addrx1:
+    case DW_FORM_strx1:
+        *out = reader_u8(v->r);
+        return true;
+    case DW_FORM_addrx2:
+    case DW_FORM_strx2:
+        *out = reader_u16(v->r);
+        return true;
+    case DW_FORM_addrx3:
+    case DW_FORM_strx3:
+        *out = u24(v->r);
+        return true;
+    case DW_FORM_addrx4:
+    case DW_FORM_strx4:
+        *out = reader_u32(v->r);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A reader at entry `index` of a table of entries of `size` bytes each; failed: there is none. */
+static struct reader entry_reader(const struct sections *s, enum section_id id, uint64_t base,
+                                  uint64_t index, uint8_t size) {
+    struct reader r = section_reader(s, id);
+    uint64_t at;
+    if (checked_mul_u64(index, size, &at) && checked_add_u64(at, base, &at)) {
+        reader_seek(&r, at);
+    } else {
+        reader_fail(&r);
+    }
+    return r;
+}
+
+bool form_is_address(uint64_t form) {
+    switch (form) {
+    case DW_FORM_addr:
+    case DW_FORM_addrx:
+    case DW_FORM_addrx1:
+    case DW_FORM_addrx2:
+    case DW_FORM_addrx3:
+    case DW_FORM_addrx4:
+    case DW_FORM_GNU_addr_index:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool form_address(const struct form_value *v, const struct sections *s, uint64_t *out) {
+    if (v->form == DW_FORM_addr) {
+        *out = section_address(v->r, v->unit->address_size);
+        return true;
+    }
+    uint64_t index;
+    if (!form_is_address(v->form)) {
+        return pass(v);
+    }
+    if (!read_index(v, &index) || !v->unit->has_addr_base) {
+        return false;
+    }
+    struct reader r =
+        entry_reader(s, SECTION_ADDR, v->unit->addr_base, index, v->unit->address_size);
+    *out = section_address(&r, v->unit->address_size);
+    return !reader_failed(&r);
+}
+
+/* ---- references ---- */
+
+static bool unit_ref(const struct form_value *v, uint64_t offset, struct die_ref *out) {
+    const struct die_unit *u = v->unit;
+    *out = (struct die_ref){.offset = u->offset + offset};
+    return offset < u->end - u->offset;
+}
+
+bool form_ref(const struct form_value *v, struct die_ref *out) {
+    *out = (struct die_ref){0};
+    switch (v->form) {
+    case DW_FORM_ref1:
+        return unit_ref(v, reader_u8(v->r), out);
+    case DW_FORM_ref2:
+        return unit_ref(v, reader_u16(v->r), out);
+    case DW_FORM_ref4:
+        return unit_ref(v, reader_u32(v->r), out);
+    case DW_FORM_ref8:
+        return unit_ref(v, reader_u64(v->r), out);
+    case DW_FORM_ref_udata:
+        return unit_ref(v, reader_uleb128(v->r), out);
+    case DW_FORM_ref_addr: /* from here on offsets of the section */
+        out->offset = section_offset(v->r, v->unit->version == 2 ? v->unit->address_size
+                                                                 : v->unit->offset_size);
+        return true;
+    case DW_FORM_GNU_ref_alt:
+        *out = (struct die_ref){section_offset(v->r, v->unit->offset_size), true};
+        return true;
+    case DW_FORM_ref_sup4:
+        *out = (struct die_ref){reader_u32(v->r), true};
+        return true;
+    case DW_FORM_ref_sup8:
+        *out = (struct die_ref){reader_u64(v->r), true};
+        return true;
+    case DW_FORM_ref_sig8: /* names a type, and types have no code */
+        reader_skip(v->r, 8);
+        return true;
+    default:
+        return pass(v);
+    }
+}
+
+/* ---- strings ---- */
+
+/* Up to and with the last NUL. Few bytes are looked at: sections of strings end with one. */
+static uint64_t strings_end(const struct sections *s, enum section_id id) {
+    const struct section_bytes *b = s ? &s->of[id] : NULL;
+    size_t end = b ? b->len : 0;
+    while (end > 0 && b->data[end - 1] != 0) {
+        end--;
+    }
+    return end;
+}
+
+void form_strings_init(struct form_strings *f, const struct sections *s,
+                       const struct sections *alt) {
+    *f = (struct form_strings){.sections = s,
+                               .alt = alt,
+                               .str_end = strings_end(s, SECTION_STR),
+                               .line_str_end = strings_end(s, SECTION_LINE_STR),
+                               .alt_str_end = strings_end(alt, SECTION_STR)};
+}
+
+static bool string_at(const struct sections *s, enum section_id id, uint64_t end, uint64_t offset,
+                      const char **out) {
+    if (offset >= end) {
+        return false;
+    }
+    const char *text = (const char *)s->of[id].data + offset;
+    *out = *text ? text : NULL;
+    return true;
+}
+
+/* DWARF5 §7.26: entry `index` of the unit's string offsets table. */
+static bool indexed_string(const struct form_value *v, const struct form_strings *f,
+                           const char **out) {
+    uint64_t base = v->unit->str_offsets_base, index;
+    if (base == 0 && v->unit->version >= 5) {
+        base = v->unit->offset_size == 4 ? 8 : 16; /* the first table, behind its header */
+    }
+    if (!read_index(v, &index)) {
+        return pass(v);
+    }
+    struct reader r =
+        entry_reader(f->sections, SECTION_STR_OFFSETS, base, index, v->unit->offset_size);
+    uint64_t offset = section_offset(&r, v->unit->offset_size);
+    return !reader_failed(&r) && string_at(f->sections, SECTION_STR, f->str_end, offset, out);
+}
+
+bool form_string(const struct form_value *v, const struct form_strings *f, const char **out) {
+    uint64_t offset;
+    const char *text;
+    *out = NULL;
+    switch (v->form) {
+    case DW_FORM_string:
+        text = reader_cstr(v->r, NULL);
+        *out = *text ? text : NULL;
+        return true;
+    case DW_FORM_strp:
+        offset = section_offset(v->r, v->unit->offset_size);
+        return string_at(f->sections, SECTION_STR, f->str_end, offset, out);
+    case DW_FORM_line_strp:
+        offset = section_offset(v->r, v->unit->offset_size);
+        return string_at(f->sections, SECTION_LINE_STR, f->line_str_end, offset, out);
+    case DW_FORM_GNU_strp_alt:
+    case DW_FORM_strp_sup:
+        offset = section_offset(v->r, v->unit->offset_size);
+        return !f->alt || string_at(f->alt, SECTION_STR, f->alt_str_end, offset, out);
+    case DW_FORM_strx:
+    case DW_FORM_strx1:
+    case DW_FORM_strx2:
+    case DW_FORM_strx3:
+    case DW_FORM_strx4:
+    case DW_FORM_GNU_str_index:
+        return indexed_string(v, f, out);
+    default:
+        return pass(v);
+    }
+}

@@ -1,0 +1,62 @@
+/* The forms of attribute values (DWARF5 §7.5.6, and GNU's of DWARF 4): how large they are, and what
+ * they mean. */
+#ifndef STALLKIT_DEBUG_FORMS_H
+#define STALLKIT_DEBUG_FORMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/reader.h"
+#include "debug/die.h"
+#include "debug/sections.h"
+
+/* The header fields that sizes depend on. */
+struct form_sizes {
+    uint8_t address_size, offset_size;
+    bool version_2; /* DW_FORM_ref_addr is the size of an address */
+};
+static inline struct form_sizes form_sizes_of(const struct die_unit *u) {
+    return (struct form_sizes){u->address_size, u->offset_size, u->version == 2};
+}
+
+/* The size of a form's values, if they all have the same. False: each tells its own, or the form is
+ * unknown. */
+bool form_fixed_size(struct form_sizes sizes, uint64_t form, uint32_t *size);
+/* Passes over a value; a form that is unknown fails the reader. DW_FORM_indirect is not one of
+ * these: see form_actual. */
+void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form);
+/* DW_FORM_indirect names the form in front of the value; of any other form the answer is itself.
+ * A form that may not be named so fails the reader. */
+uint64_t form_actual(struct reader *r, uint64_t form);
+
+/* An attribute's value about to be read. */
+struct form_value {
+    struct reader *r;
+    const struct die_unit *unit;
+    uint64_t form;    /* never DW_FORM_indirect */
+    int64_t constant; /* of DW_FORM_implicit_const */
+};
+
+/* Each of these passes the value, whether it can make sense of it or not. False: it is not of the
+ * class asked for, or means nothing. */
+
+/* A constant that is not negative, an offset into a section, or a list's index. */
+bool form_u64(const struct form_value *v, uint64_t *out);
+bool form_is_address(uint64_t form);
+bool form_address(const struct form_value *v, const struct sections *s, uint64_t *out);
+/* References to types by signature count as none: *out is then offset 0. */
+bool form_ref(const struct form_value *v, struct die_ref *out);
+
+/* Where the strings of a file lie. */
+struct form_strings {
+    const struct sections *sections;
+    /* Of each of these sections, the bytes up to the last NUL: all that begins before it ends. */
+    uint64_t str_end, line_str_end, alt_str_end;
+    const struct sections *alt; /* dwz's supplementary file; NULL = none */
+};
+void form_strings_init(struct form_strings *f, const struct sections *s,
+                       const struct sections *alt);
+/* *out = NULL: an empty string, or one of a supplementary file that is not there. */
+bool form_string(const struct form_value *v, const struct form_strings *strings, const char **out);
+
+#endif

@@ -1,5 +1,5 @@
-/* Live look-ups against llvm-symbolizer's recorded answers. Prints TAP, one test per file of
- * answers.
+/* Look-ups, live and in the symbol index, against llvm-symbolizer's recorded answers. Prints TAP,
+ * one test per file of answers.
  *
  *   crosscheck_test
  *       our own fixtures (testdata/objects/MANIFEST): every answer must agree entirely, which is
@@ -44,7 +44,8 @@
 #include <string.h>
 
 #include "debug/debug.h"
-#include "index/lookup.h"
+#include "index/build.h"
+#include "index/mapped.h"
 #include "object/find.h"
 
 enum difference { SAME, GAP, VARIANT, PART, LINE0, START, WRONG, DIFFERENCES };
@@ -232,13 +233,7 @@ static void complain(void *ctx, const char *file, uint64_t unit, const struct er
     printf("# %s: unit 0x%llx: %s\n", file, (unsigned long long)unit, why->text);
 }
 
-static bool check_slice(const struct object_slice *s, const char *answers, struct tally *t) {
-    struct lookup_source *source;
-    struct err e = {0};
-    if (lookup_open_live(&source, s, NULL, NULL, complain, t, &e) != ST_OK) {
-        printf("# cannot open: %s\n", e.text);
-        return false;
-    }
+static bool check_answers(struct lookup_source *source, const char *answers, struct tally *t) {
     FILE *f = fopen(answers, "r");
     char *line = NULL;
     size_t cap = 0;
@@ -250,7 +245,30 @@ static bool check_slice(const struct object_slice *s, const char *answers, struc
     if (f) {
         fclose(f);
     }
-    lookup_close(source);
+    return fine;
+}
+
+/* All answers twice: live, and from an index. */
+static bool check_slice(const struct object_slice *s, const char *answers, struct tally *t) {
+    struct lookup_source *live = NULL, *mapped = NULL;
+    struct index_source source = {.slice = s};
+    struct strbuf bytes = {0};
+    struct sink sink = sink_to_strbuf(&bytes);
+    struct err e = {0};
+    bool fine = lookup_open_live(&live, s, NULL, NULL, complain, t, &e) == ST_OK &&
+                check_answers(live, answers, t);
+    bool built = index_build(&source, 1, &sink, &e) == ST_OK;
+    built = sink_close(&sink, &e) == ST_OK && built;
+    fine =
+        fine && built &&
+        mapped_open_bytes(&mapped, "index", (const uint8_t *)bytes.data, bytes.len, &e) == ST_OK &&
+        check_answers(mapped, answers, t);
+    if (err_is(&e)) {
+        printf("# %s\n", e.text);
+    }
+    lookup_close(live);
+    lookup_close(mapped);
+    strbuf_release(&bytes);
     return fine;
 }
 
@@ -413,7 +431,6 @@ static bool check_real(const char *folder) {
 }
 
 int main(int argc, char **argv) {
-    debug_library_init();
     if (argc == 1) {
         return check_fixtures() ? 0 : 1;
     }

@@ -8,11 +8,10 @@
 #include "index/live_private.h"
 #include "index/live_unit.h"
 #include "index/lookup.h"
+#include "index/own_symbols.h"
 
 /* Memory that units may hold together; the one in use is kept, whatever its size. */
 enum { LIVE_UNIT_BYTES = 192 << 20 };
-/* Units that claim one address: more than one only in damaged or identically folded code. */
-enum { LIVE_CLAIMS_MAX = 8 };
 
 _Static_assert(LOOKUP_NO_UNIT == DEBUG_NO_UNIT, "complaints are handed on as they are");
 
@@ -22,11 +21,9 @@ struct live {
     struct live_unit **units; /* by index; NULL = not read */
     bool *unreadable;         /* by index */
     size_t unit_count, bytes, byte_limit;
+    uint64_t read; /* bytes of debug info, so far */
     struct live_unit *newest, *oldest;
-    const struct object_symbol *symbols;
-    size_t symbol_count;
-    const uint64_t *starts; /* of the paired binary */
-    size_t start_count;
+    struct own_symbols symbols;
     struct map paths; /* of answers: they outlive the unit they came from */
 };
 
@@ -61,6 +58,9 @@ static enum st get_unit(struct live *l, size_t index, struct live_unit **out, st
     if (l->unreadable[index]) {
         return ST_NONE;
     }
+    if (!u) {
+        l->read += debug_unit_size(l->debug, index);
+    }
     if (u) {
         unlink_unit(l, u);
     } else if (live_unit_open(&u, l->debug, index, &why) != ST_OK) {
@@ -85,50 +85,25 @@ void live_limit_memory(struct lookup_source *source, size_t bytes) {
     drop_old_units(l);
 }
 
+uint64_t live_bytes(const struct lookup_source *source) {
+    const struct live *l = (const struct live *)source;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < l->unit_count; i++) {
+        bytes += debug_unit_size(l->debug, i);
+    }
+    return bytes;
+}
+
+uint64_t live_bytes_read(const struct lookup_source *source) {
+    return ((const struct live *)source)->read;
+}
+
 size_t live_units_held(const struct lookup_source *source) {
     size_t held = 0;
     for (const struct live_unit *u = ((const struct live *)source)->newest; u; u = u->older) {
         held++;
     }
     return held;
-}
-
-/* ---- symbols ---- */
-
-/* The symbol that owns the address, or NULL. Function starts bound it, since a stripped function
- * may follow it. */
-static const struct object_symbol *find_symbol(const struct live *l, uint64_t address) {
-    size_t low = 0, high = l->symbol_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (l->symbols[middle].address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0 || address - l->symbols[low - 1].address >= l->symbols[low - 1].size) {
-        return NULL;
-    }
-    return &l->symbols[low - 1];
-}
-
-static bool starts_between(const struct live *l, uint64_t above, uint64_t address) {
-    size_t low = 0, high = l->start_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (l->starts[middle] <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && l->starts[low - 1] > above;
-}
-
-static const char *symbol_name_at(const struct live *l, uint64_t address) {
-    const struct object_symbol *s = find_symbol(l, address);
-    return s && s->address == address ? s->name : NULL;
 }
 
 /* ---- one answer ---- */
@@ -171,10 +146,8 @@ static enum st place_at_row(struct live *l, const struct live_unit *u, uint64_t 
 static enum st fill_frame(struct live *l, const struct live_unit *u, const struct debug_function *f,
                           const struct debug_function *inner, uint64_t address,
                           struct lookup_frame *out, struct err *e) {
-    *out = (struct lookup_frame){.function = f->name ? f->name : f->linkage,
-                                 .linkage = f->linkage ? f->linkage : f->name,
-                                 .start_line = f->decl_line,
-                                 .low_pc = f->low_pc};
+    *out = (struct lookup_frame){.start_line = f->decl_line, .low_pc = f->low_pc};
+    inline_name(f, &out->function, &out->linkage);
     if (keep_path(l, f->decl_file, &out->start_file, e) != ST_OK) {
         return ST_ERR;
     }
@@ -183,29 +156,6 @@ static enum st fill_frame(struct live *l, const struct live_unit *u, const struc
                      inner->call_column, inner->call_discriminator, e);
     }
     return place_at_row(l, u, address, out, e);
-}
-
-/* Itanium C++, Rust, Swift 5 and 4. */
-static bool is_mangled(const char *symbol) {
-    static const char *const prefixes[] = {"_Z", "_R", "$s", "$S", "_T0"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
-        if (strncmp(symbol, prefixes[i], strlen(prefixes[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* DWARF's names first (DESIGN address rule 5); what it does not say the symbol of the function's
- * first byte may: some producers leave out linkage names, of what is local to a file for instance.
- * A plain symbol adds nothing to a plain name: it would be an alias. */
-static void name_from_symbol(const struct live *l, const struct debug_function *f,
-                             struct lookup_frame *frame) {
-    const char *symbol = f->linkage ? NULL : symbol_name_at(l, f->entry);
-    if (symbol && (!f->name || is_mangled(symbol))) {
-        frame->linkage = symbol;
-        frame->function = f->name ? f->name : symbol;
-    }
 }
 
 static enum st fill_hit(struct live *l, const struct live_unit *u,
@@ -223,7 +173,8 @@ static enum st fill_hit(struct live *l, const struct live_unit *u,
         }
         frame->start = function->entry;
     }
-    name_from_symbol(l, function, &hit->frames[n - 1]);
+    struct lookup_frame *real = &hit->frames[n - 1];
+    own_symbols_name(&l->symbols, function, &real->function, &real->linkage);
     return ST_OK;
 }
 
@@ -249,8 +200,8 @@ static enum st lookup_in_unit(struct live *l, size_t index, uint64_t address,
  */
 static enum st lookup_symbol(struct live *l, const size_t *units, size_t unit_count,
                              uint64_t address, struct lookup_hit *hit, struct err *e) {
-    const struct object_symbol *s = find_symbol(l, address);
-    if (!s || starts_between(l, s->address, address)) {
+    const struct object_symbol *s = own_symbols_find(&l->symbols, address);
+    if (!s) {
         return ST_NONE;
     }
     hit->quality = LOOKUP_SYMTAB;
@@ -320,42 +271,6 @@ static enum st open_debug(struct live *l, const struct object_slice *s,
     return l->units && l->unreadable ? ST_OK : err_nomem(e);
 }
 
-/* A table that is damaged is told of and done without, unless memory ran out. */
-static enum st tolerate(enum st st, const struct err *why, const char *file,
-                        lookup_complain complain, void *ctx, struct err *e) {
-    if (st != ST_ERR) {
-        return st;
-    }
-    if (why->code == ERR_NOMEM) {
-        return err_nomem(e);
-    }
-    if (complain) {
-        complain(ctx, file, LOOKUP_NO_UNIT, why);
-    }
-    return ST_NONE;
-}
-
-static enum st open_symbols(struct live *l, const struct object_slice *s,
-                            const struct object_slice *paired, lookup_complain complain, void *ctx,
-                            struct err *e) {
-    struct err why = {0};
-    enum st st = object_symbols(s, &l->symbols, &l->symbol_count, &why);
-    st = tolerate(st, &why, object_slice_path(s), complain, ctx, e);
-    if (st == ST_NONE && paired) {
-        err_clear(&why);
-        st = object_symbols(paired, &l->symbols, &l->symbol_count, &why);
-        st = tolerate(st, &why, object_slice_path(paired), complain, ctx, e);
-    }
-    if (st == ST_OK && paired) {
-        err_clear(&why);
-        enum st starts = object_function_starts(paired, &l->starts, &l->start_count, &why);
-        if (tolerate(starts, &why, object_slice_path(paired), complain, ctx, e) == ST_ERR) {
-            return ST_ERR;
-        }
-    }
-    return st;
-}
-
 enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s,
                          const struct object_slice *paired, const struct object_slice *alt,
                          lookup_complain complain, void *ctx, struct err *e) {
@@ -367,8 +282,9 @@ enum st lookup_open_live(struct lookup_source **out, const struct object_slice *
     l->byte_limit = LIVE_UNIT_BYTES;
     struct err why = {0};
     enum st dwarf = open_debug(l, s, alt, complain, ctx, &why);
-    dwarf = tolerate(dwarf, &why, object_slice_path(s), complain, ctx, e);
-    enum st st = dwarf == ST_ERR ? ST_ERR : open_symbols(l, s, paired, complain, ctx, e);
+    dwarf = tolerate_damage(dwarf, &why, object_slice_path(s), complain, ctx, e);
+    enum st st =
+        dwarf == ST_ERR ? ST_ERR : own_symbols_open(&l->symbols, s, paired, complain, ctx, e);
     if (st == ST_NONE && dwarf == ST_OK) {
         st = ST_OK;
     } else if (st == ST_NONE && err_is(&why)) {

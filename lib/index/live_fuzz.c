@@ -62,13 +62,8 @@ static void ask_slice(const struct object_slice *s) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static bool ready;
     struct object *o;
     struct err e = {0};
-    if (!ready) {
-        debug_library_init();
-        ready = true;
-    }
     if (object_open_bytes(&o, "fuzz", data, size, &e) == ST_OK) {
         for (size_t i = 0; i < object_slice_count(o); i++) {
             ask_slice(object_slice(o, i));

@@ -294,6 +294,5 @@ int main(void) {
         cmocka_unit_test(damage_outside_of_units_names_none),
         cmocka_unit_test(any_allocation_may_fail),
     };
-    debug_library_init();
     return cmocka_run_group_tests_name("live look-ups", tests, NULL, NULL);
 }

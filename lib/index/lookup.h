@@ -44,10 +44,10 @@ struct lookup_ops {
                       struct err *e);
     void (*close)(struct lookup_source *s);
 };
-/* Implementations embed it as their first member. Not thread safe unless the implementation says
- * so. */
+/* Implementations embed it as their first member. Not thread safe unless `concurrent`. */
 struct lookup_source {
     const struct lookup_ops *ops;
+    bool concurrent; /* several threads may look up at once */
 };
 
 static inline enum st lookup_address(struct lookup_source *s, uint64_t file_address,

@@ -1,6 +1,7 @@
 /* The search for an image's debug file, and the verdict on it. */
 #include "index/symbol_set.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +10,10 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "index/added_stores.h"
+#include "index/mapped.h"
+#include "index/open_files.h"
+#include "index/stored.h"
 #include "object/find.h"
 #include "object/object.h"
 
@@ -21,13 +26,17 @@ struct use {
 };
 
 struct symbol_set {
+    pthread_mutex_t lock; /* held in symbol_set_find, and by sources that read debug info */
     struct finder *finder;
+    struct index_store *store; /* of indexes of files; NULL = none */
+    struct added_stores added_stores;
     symbol_complain complain;
     void *complain_ctx;
     bool host;
     VEC(struct use) uses;
-    VEC(struct object *) objects;
-    struct map object_by_path; /* path -> index into objects, or SIZE_MAX: it cannot be opened */
+    struct open_files files;
+    struct map told;       /* paths of files that lack their supplementary file */
+    const char *temporary; /* folder; borrowed; NULL = the system's */
     VEC(struct lookup_source *) sources;
     VEC(struct symbol_file) answers;
     struct map answer_by_request; /* request -> index into answers */
@@ -40,6 +49,7 @@ enum st symbol_set_new(struct symbol_set **out, symbol_complain complain, void *
     if (!s) {
         return err_nomem(e);
     }
+    pthread_mutex_init(&s->lock, NULL);
     s->complain = complain;
     s->complain_ctx = ctx;
     if (finder_new(&s->finder, e) != ST_OK) {
@@ -57,17 +67,16 @@ void symbol_set_free(struct symbol_set *s) {
     for (size_t i = 0; i < s->sources.len; i++) {
         lookup_close(s->sources.data[i]);
     }
-    for (size_t i = 0; i < s->objects.len; i++) {
-        object_close(s->objects.data[i]);
-    }
+    open_files_release(&s->files);
+    added_stores_release(&s->added_stores);
     VEC_RELEASE(&s->sources);
-    VEC_RELEASE(&s->objects);
     VEC_RELEASE(&s->answers);
     VEC_RELEASE(&s->uses);
-    map_release(&s->object_by_path);
+    map_release(&s->told);
     map_release(&s->answer_by_request);
     arena_release(&s->arena);
     finder_free(s->finder);
+    pthread_mutex_destroy(&s->lock);
     free(s);
 }
 
@@ -90,20 +99,34 @@ static void complain_unit(void *ctx, const char *file, uint64_t unit_offset,
     }
 }
 
+void symbol_set_use_store(struct symbol_set *s, struct index_store *store) {
+    s->store = store;
+}
+
+void symbol_set_use_temporary_folder(struct symbol_set *s, const char *folder) {
+    s->temporary = folder;
+    finder_use_temporary_folder(s->finder, folder);
+}
+
 enum st symbol_set_add(struct symbol_set *s, const char *path, struct err *e) {
+    enum st st = added_stores_add(&s->added_stores, path, e);
+    if (st != ST_NONE) {
+        return st;
+    }
     return finder_add(s->finder, path, complain_path, s, e);
 }
 
 enum st symbol_set_use(struct symbol_set *s, const char *name, const char *path, struct err *e) {
-    char *file = NULL;
-    enum st st = find_single(path, complain_path, s, &file, e);
+    struct object *o = NULL;
+    enum st st = find_single(path, s->temporary, complain_path, s, &o, e);
     if (st != ST_OK) {
         return st;
     }
+    const char *file = object_path(o);
     struct use u = {arena_strdup(&s->arena, name, strlen(name)),
                     arena_strdup(&s->arena, file, strlen(file))};
-    free(file);
-    return u.name && u.path && VEC_PUSH(&s->uses, u) ? ST_OK : err_nomem(e);
+    st = open_files_adopt(&s->files, o, e);
+    return st == ST_ERR || (u.name && u.path && VEC_PUSH(&s->uses, u)) ? st : err_nomem(e);
 }
 
 enum st symbol_set_use_host(struct symbol_set *s, struct err *e) {
@@ -116,70 +139,54 @@ enum st symbol_set_use_host(struct symbol_set *s, struct err *e) {
     return ST_OK;
 }
 
-/* A dump may name any path of this host as an image's. Only a file of some size is looked into: a
- * pipe would wait for ever, a device or a file of /proc have no end. */
-static bool is_plain_file(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+/* What came of opening a file: damage is told when it is first met. */
+static enum st opened(struct symbol_set *s, const char *path, enum st st, const struct err *why,
+                      struct err *e) {
+    if (st == ST_ERR) {
+        return err_nomem(e);
+    }
+    if (err_is(why)) {
+        complain_path(s, path, why);
+    }
+    return st;
 }
 
-/* Opens a path once. ST_NONE: it cannot be opened; if the user named it, that was said when it was
- * first tried. A path that an image or a debug file names is only a hint. */
+/* Opens a path once. ST_NONE: it cannot be opened. A hint is a path that an image or a debug file
+ * names. */
 static enum st open_once(struct symbol_set *s, const char *path, bool hint, struct object **out,
                          struct err *e) {
-    bool added = false;
-    struct map_entry *entry = map_put(&s->object_by_path, path, strlen(path), SIZE_MAX, &added);
-    if (!entry) {
-        return err_nomem(e);
-    }
-    if (!added) {
-        *out = entry->value == SIZE_MAX ? NULL : s->objects.data[entry->value];
-        return *out ? ST_OK : ST_NONE;
-    }
-    struct object *o = NULL;
     struct err why = {0};
-    enum st st = hint && !is_plain_file(path) ? ST_NONE : object_open(&o, path, &why);
-    if (st != ST_OK) {
-        if (st == ST_ERR && !hint) {
-            complain_path(s, path, &why);
-        }
-        return why.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
-    }
-    if (!VEC_PUSH(&s->objects, o)) {
-        object_close(o);
-        return err_nomem(e);
-    }
-    entry->value = s->objects.len - 1;
-    *out = o;
-    return ST_OK;
+    return opened(s, path, open_files_path(&s->files, path, hint, out, &why), &why, e);
 }
 
-/* The supplementary file of dwz that the slice names, if it is where it says or in the set. */
+static enum st open_candidate(struct symbol_set *s, const struct find_candidate *c,
+                              struct object **out, struct err *e) {
+    struct err why = {0};
+    return opened(s, c->path, open_files_candidate(&s->files, c, out, &why), &why, e);
+}
+
+/* The supplementary file of dwz that the slice names. That it is not there is told once. */
 static const struct object_slice *find_alt(struct symbol_set *s, const struct object_slice *slice,
                                            const char *path) {
-    const char *name = NULL;
-    struct image_id id = {0};
-    if (object_debugaltlink(slice, &name, &id, NULL) != ST_OK) {
-        return NULL;
-    }
-    const struct find_candidate *c = NULL;
-    struct object *o = NULL;
-    if (finder_find(s->finder, &id, &c, NULL) == ST_OK &&
-        open_once(s, c->path, false, &o, NULL) == ST_OK) {
-        return object_slice_by_id(o, &id);
-    }
-    struct strbuf full = {0};
-    const char *slash = strrchr(path, '/');
-    if (name[0] != '/' && slash) {
-        strbuf_add(&full, path, (size_t)(slash - path) + 1);
-    }
-    strbuf_addstr(&full, name);
     const struct object_slice *alt = NULL;
-    if (!full.failed && open_once(s, strbuf_cstr(&full), true, &o, NULL) == ST_OK) {
-        alt = object_slice_by_id(o, &id);
+    const char *name;
+    struct err why = {0};
+    bool added = false;
+    enum st st = open_files_supplementary(&s->files, s->finder, slice, &alt, &name, &why);
+    if (st == ST_ERR && name && object_has_dwarf(slice) &&
+        map_put(&s->told, path, strlen(path), 0, &added) && added) {
+        complain_path(s, path, &why);
     }
-    strbuf_release(&full);
     return alt;
+}
+
+static struct index_source index_source_of(struct symbol_set *s, const struct object_slice *slice,
+                                           const struct object_slice *paired, const char *path) {
+    const char *slash = strrchr(path, '/');
+    return (struct index_source){.slice = slice,
+                                 .paired = paired,
+                                 .alt = find_alt(s, slice, path),
+                                 .name = slash ? slash + 1 : path};
 }
 
 /* Makes the slice the answer if it has anything to say. */
@@ -188,8 +195,8 @@ static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
                          struct symbol_file *out, struct err *e) {
     struct lookup_source *source = NULL;
     struct err why = {0};
-    enum st st =
-        lookup_open_live(&source, slice, paired, find_alt(s, slice, path), complain_unit, s, &why);
+    struct index_source from = index_source_of(s, slice, paired, path);
+    enum st st = stored_open(&source, s->store, &from, &s->lock, complain_unit, s, &why);
     if (why.code == ERR_NOMEM) {
         return err_nomem(e);
     }
@@ -275,7 +282,7 @@ static const struct object_slice *find_paired(struct symbol_set *s, const struct
         struct object *o = NULL;
         const uint64_t *starts;
         size_t n;
-        if (i == except || open_once(s, all[i]->path, false, &o, NULL) != ST_OK) {
+        if (i == except || open_candidate(s, all[i], &o, NULL) != ST_OK) {
             continue;
         }
         const struct object_slice *slice = object_slice_by_id(o, id);
@@ -293,7 +300,7 @@ static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r
     finder_find_all(s->finder, &r->id, all, CANDIDATES_MAX, &count);
     for (size_t i = 0; i < count && best->verdict != SYMBOLS_OK; i++) {
         struct object *o = NULL;
-        enum st st = open_once(s, all[i]->path, false, &o, e);
+        enum st st = open_candidate(s, all[i], &o, e);
         if (st == ST_ERR) {
             return ST_ERR;
         }
@@ -309,6 +316,63 @@ static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r
                 ST_OK ||
             consider_separate(s, slice, all[i]->path, best, e) != ST_OK) {
             return ST_ERR;
+        }
+    }
+    return ST_OK;
+}
+
+/* Lives as long as the set; NULL: out of memory. */
+static const char *index_path(struct symbol_set *s, const struct index_store *store,
+                              const char *key) {
+    struct strbuf path = {0};
+    index_store_path(store, key, &path);
+    const char *kept = path.failed ? NULL : arena_strdup(&s->arena, path.data, path.len);
+    strbuf_release(&path);
+    return kept;
+}
+
+/* An index of a permanent store is an answer by itself: the file that it was made of may be gone.
+ */
+static enum st try_index(struct symbol_set *s, struct added_store *from,
+                         const struct catalog_entry *entry, struct symbol_file *best,
+                         struct err *e) {
+    struct lookup_source *source = NULL;
+    struct err why = {0};
+    const char *file = index_path(s, from->store, entry->key);
+    if (!file) {
+        return err_nomem(e);
+    }
+    enum st st = mapped_open(&source, file, &why);
+    if (st == ST_OK && !VEC_PUSH(&s->sources, source)) {
+        lookup_close(source);
+        return err_nomem(e);
+    }
+    struct symbol_file one = {.verdict = SYMBOLS_DAMAGED, .file = file};
+    if (st == ST_OK) {
+        const struct index_header *h = mapped_header(source);
+        one.verdict = h->flags & INDEX_DWARF ? SYMBOLS_OK : SYMBOLS_ONLY;
+        one.source = source;
+        one.base = h->base;
+        one.arm32 = (h->flags & INDEX_ARM32) != 0;
+    } else {
+        err_set(&why, ERR_IO, "the index is gone");
+        complain_path(s, file, &why);
+    }
+    if (rank(one.verdict) > rank(best->verdict)) {
+        *best = one;
+    }
+    return ST_OK;
+}
+
+static enum st search_stores(struct symbol_set *s, const struct image_id *id,
+                             struct symbol_file *best, struct err *e) {
+    for (size_t i = 0; i < s->added_stores.len; i++) {
+        struct added_store *a = &s->added_stores.data[i];
+        for (size_t k = 0; k < a->catalog.len && best->verdict != SYMBOLS_OK; k++) {
+            if (image_id_equal(&a->catalog.data[k].id, id) &&
+                try_index(s, a, &a->catalog.data[k], best, e) != ST_OK) {
+                return ST_ERR;
+            }
         }
     }
     return ST_OK;
@@ -364,15 +428,25 @@ static enum st search_host(struct symbol_set *s, const struct symbol_request *r,
 }
 
 /* Nothing has the id: is there something of the name? */
-static void judge_by_name(struct symbol_set *s, const struct symbol_request *r,
-                          struct symbol_file *out) {
+static enum st judge_by_name(struct symbol_set *s, const struct symbol_request *r,
+                             struct symbol_file *out, struct err *e) {
     *out = (struct symbol_file){.verdict = SYMBOLS_MISSING};
     const struct find_candidate *c = r->name ? finder_nearest(s->finder, r->name, r->arch) : NULL;
-    if (c) {
-        bool other_arch = r->arch && !object_arch_equal(r->arch, c->arch);
+    const struct index_store *store = NULL;
+    const struct catalog_entry *entry =
+        r->name && !c ? added_stores_nearest(&s->added_stores, r->name, r->arch, &store) : NULL;
+    const char *arch = c ? c->arch : entry ? entry->arch : NULL;
+    if (arch) {
+        bool other_arch = r->arch && !object_arch_equal(r->arch, arch);
         out->verdict = other_arch ? SYMBOLS_ARCH_MISMATCH : SYMBOLS_ID_MISMATCH;
-        out->file = c->path;
     }
+    if (c) {
+        out->file = c->path;
+    } else if (entry) {
+        out->file = index_path(s, store, entry->key);
+        return out->file ? ST_OK : err_nomem(e);
+    }
+    return ST_OK;
 }
 
 static enum st search(struct symbol_set *s, const struct symbol_request *r, struct symbol_file *out,
@@ -387,11 +461,15 @@ static enum st search(struct symbol_set *s, const struct symbol_request *r, stru
     if (!image_id_is_zero(&r->id) && search_by_id(s, r, out, e) != ST_OK) {
         return ST_ERR;
     }
+    if (!image_id_is_zero(&r->id) && out->verdict != SYMBOLS_OK &&
+        search_stores(s, &r->id, out, e) != ST_OK) {
+        return ST_ERR;
+    }
     if (out->verdict != SYMBOLS_OK && search_host(s, r, out, e) != ST_OK) {
         return ST_ERR;
     }
     if (!out->verdict) {
-        judge_by_name(s, r, out);
+        return judge_by_name(s, r, out, e);
     }
     return ST_OK;
 }
@@ -412,6 +490,7 @@ enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
     struct strbuf key = {0};
     enum st st = ST_ERR;
     request_key(r, &key);
+    pthread_mutex_lock(&s->lock);
     if (strbuf_check(&key, e) != ST_OK) {
         goto out;
     }
@@ -433,6 +512,33 @@ enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
     *out = answer;
     st = ST_OK;
 out:
+    pthread_mutex_unlock(&s->lock);
     strbuf_release(&key);
     return st;
+}
+
+/* ---- all files ---- */
+
+enum st symbol_set_each(struct symbol_set *s, symbol_each each, void *ctx, struct err *e) {
+    for (size_t i = 0; i < finder_count(s->finder); i++) {
+        const struct find_candidate *c = finder_candidate(s->finder, i);
+        const struct find_candidate *all[CANDIDATES_MAX];
+        struct object *o = NULL;
+        size_t count = 0;
+        finder_find_all(s->finder, &c->id, all, CANDIDATES_MAX, &count);
+        if (count == 0 || all[0] != c || (!c->dwarf && !c->symbols)) {
+            continue;
+        }
+        enum st st = open_candidate(s, c, &o, e);
+        const struct object_slice *slice = st == ST_OK ? object_slice_by_id(o, &c->id) : NULL;
+        if (slice) {
+            struct index_source from =
+                index_source_of(s, slice, find_paired(s, &c->id, all, count, 0), c->path);
+            st = each(ctx, &from, c->path, e);
+        }
+        if (st == ST_ERR) {
+            return st;
+        }
+    }
+    return ST_OK;
 }

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/parse.h"
 #include "index/lookup.h"
+#include "index/store.h"
 
 struct symbol_set;
 
@@ -43,13 +44,22 @@ struct symbol_file {
 /* Hears of what is damaged or unreadable: a path, or a unit of a file. */
 typedef void (*symbol_complain)(void *ctx, const char *path, const struct err *why);
 
-/* complain may be NULL. Not thread safe: callers share a set under a lock. */
+/* complain may be NULL. symbol_set_find may run while several threads look up in the sources that
+ * it gave; for the rest callers share a set under a lock of theirs. */
 enum st symbol_set_new(struct symbol_set **out, symbol_complain complain, void *ctx,
                        struct err *e) BASE_MUST_USE;
 /* NULL is allowed. All sources and strings of the set die with it. */
 void symbol_set_free(struct symbol_set *s);
 
-/* Adds a file, a dSYM bundle or a folder. ST_NONE: no such path. ST_ERR: it cannot be used at all.
+/* Answers through the indexes of this store (borrowed; NULL = none) from now on. */
+void symbol_set_use_store(struct symbol_set *s, struct index_store *store);
+
+/* What is unpacked from archives goes to a file without a name in this folder (borrowed; NULL: the
+ * system's). */
+void symbol_set_use_temporary_folder(struct symbol_set *s, const char *folder);
+
+/* Adds a file, a dSYM bundle, an archive, a folder, or a permanent store. ST_NONE: no such path.
+ * ST_ERR: it cannot be used at all.
  */
 enum st symbol_set_add(struct symbol_set *s, const char *path, struct err *e) BASE_MUST_USE;
 /* Answers for the image of this name from this file or dSYM bundle, whatever their ids (an image
@@ -65,5 +75,12 @@ enum st symbol_set_use_host(struct symbol_set *s, struct err *e) BASE_MUST_USE;
  * for out of memory. */
 enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
                         struct symbol_file *out, struct err *e) BASE_MUST_USE;
+
+/* Calls each for every file that was added and has an id and debug info or symbols; of files of one
+ * id only the best. source->fingerprint is 0. Stops at the first ST_ERR and returns it. */
+typedef enum st (*symbol_each)(void *ctx, const struct index_source *source, const char *path,
+                               struct err *e);
+enum st symbol_set_each(struct symbol_set *s, symbol_each each, void *ctx,
+                        struct err *e) BASE_MUST_USE;
 
 #endif

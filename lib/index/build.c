@@ -1,0 +1,302 @@
+/* Building an index: units are read and flattened by several threads, and encoded in their order by
+ * one, so that the bytes do not depend on the threads. */
+#include "index/build.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "index/encode.h"
+#include "index/pieces.h"
+
+enum { THREADS_MAX = 256, UNITS_PER_THREAD = 4 };
+
+struct build {
+    const struct index_source *source;
+    struct own_symbols own;
+    struct debug **debugs; /* one for each worker; NULL = not opened yet */
+    unsigned threads;
+    struct unit_code *units; /* by index */
+    size_t unit_count;
+    struct debug_claim *claims;
+    size_t claim_count;
+    struct encoder encoder;
+    struct piece_vec pieces;
+    pthread_mutex_t lock;
+    struct err failure; /* the first one, under the lock */
+};
+
+/* A unit on its way through the pool. */
+struct job {
+    size_t index;
+    struct flat_unit flat;
+    bool read;
+};
+
+static void fail(struct build *b, const struct err *why) {
+    pthread_mutex_lock(&b->lock);
+    err_set(&b->failure, why->code, "%s", why->text);
+    pthread_mutex_unlock(&b->lock);
+}
+
+static bool failed(struct build *b) {
+    pthread_mutex_lock(&b->lock);
+    bool is = err_is(&b->failure);
+    pthread_mutex_unlock(&b->lock);
+    return is;
+}
+
+/* Damage is for live look-ups to tell of, address by address. */
+static void complain(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
+    struct err e = *why;
+    (void)file;
+    (void)unit_offset;
+    fail(ctx, &e);
+}
+
+/* ---- on the workers ---- */
+
+static enum st open_debug(struct build *b, unsigned worker, struct err *e) {
+    if (b->debugs[worker]) {
+        return ST_OK;
+    }
+    return debug_open(&b->debugs[worker], b->source->slice, b->source->alt, complain, b, e);
+}
+
+static void read_unit(void *ctx, void *item, unsigned worker) {
+    struct build *b = ctx;
+    struct job *job = item;
+    struct err e = {0};
+    if (failed(b)) {
+        return;
+    }
+    if (open_debug(b, worker, &e) == ST_OK &&
+        flat_unit_read(&job->flat, b->debugs[worker], job->index, &b->own, &e) == ST_OK) {
+        job->read = true;
+        return;
+    }
+    fail(b, &e);
+}
+
+/* ---- in order ---- */
+
+static enum st keep_code(struct unit_code *out, struct flat_unit *f, const uint32_t *at,
+                         struct err *e) {
+    out->owned = calloc(f->owned.len + 1, sizeof *out->owned);
+    out->rows = calloc(f->row_count + 1, sizeof *out->rows);
+    if (!out->owned || !out->rows) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < f->owned.len; i++) {
+        const struct span *s = &f->owned.data[i];
+        const struct flat_record *r = &f->records[s->owner];
+        out->owned[i] = (struct owned_code){s->low, s->high, r->low, r->high, at[s->owner]};
+    }
+    out->owned_count = f->owned.len;
+    if (f->row_count > 0) {
+        memcpy(out->rows, f->rows, f->row_count * sizeof *out->rows);
+    }
+    out->row_count = f->row_count;
+    return ST_OK;
+}
+
+static void encode_job(void *ctx, void *item) {
+    struct build *b = ctx;
+    struct job *job = item;
+    struct err e = {0};
+    uint32_t *at = NULL;
+    if (job->read && !failed(b)) {
+        at = calloc(job->flat.record_count + 1, sizeof *at);
+        enum st st = at ? ST_OK : err_nomem(&e);
+        if (st == ST_OK) {
+            encode_unit(&b->encoder, &job->flat, at);
+            st = encode_check(&b->encoder, &e);
+        }
+        if (st == ST_OK) {
+            st = keep_code(&b->units[job->index], &job->flat, at, &e);
+        }
+        if (st != ST_OK) {
+            fail(b, &e);
+        }
+    }
+    free(at);
+    flat_unit_release(&job->flat);
+    free(job);
+}
+
+/* ---- the whole ---- */
+
+static enum st read_units(struct build *b, struct err *e) {
+    struct pool *pool = NULL;
+    b->units = calloc(b->unit_count + 1, sizeof *b->units);
+    if (!b->units) {
+        return err_nomem(e);
+    }
+    enum st st = pool_open(&pool, b->threads, (size_t)b->threads * UNITS_PER_THREAD, read_unit,
+                           encode_job, b, e);
+    for (size_t i = 0; i < b->unit_count && st == ST_OK; i++) {
+        struct job *job = calloc(1, sizeof *job);
+        if (!job) {
+            st = err_nomem(e);
+            break;
+        }
+        job->index = i;
+        pool_put(pool, job);
+    }
+    pool_close(pool);
+    return st;
+}
+
+static unsigned quantum_of(const struct object_slice *s) {
+    const char *arch = object_slice_arch(s);
+    if (strncmp(arch, "arm64", 5) == 0 || strcmp(arch, "aarch64") == 0) {
+        return 4;
+    }
+    return object_slice_is_arm32(s) ? 2 : 1;
+}
+
+static enum st open_source(struct build *b, struct err *e) {
+    const struct index_source *s = b->source;
+    enum st symbols = own_symbols_open(&b->own, s->slice, s->paired, complain, b, e);
+    if (symbols == ST_ERR) {
+        return ST_ERR;
+    }
+    enum st dwarf = open_debug(b, 0, e);
+    if (dwarf == ST_ERR) {
+        return ST_ERR;
+    }
+    if (dwarf == ST_OK) {
+        b->unit_count = debug_unit_count(b->debugs[0]);
+        return debug_claims(b->debugs[0], &b->claims, &b->claim_count, e);
+    }
+    return symbols;
+}
+
+/* ---- the file ---- */
+
+static void put_u32(struct strbuf *b, uint32_t v) {
+    char bytes[4] = {(char)v, (char)(v >> 8), (char)(v >> 16), (char)(v >> 24)};
+    strbuf_add(b, bytes, sizeof bytes);
+}
+
+static void put_padding(struct sink *out, uint64_t size) {
+    static const char zeros[INDEX_ALIGN];
+    sink_write(out, zeros, (size_t)(-size % INDEX_ALIGN));
+}
+
+static void lay_out(struct index_header *h, const struct strbuf *const *sections) {
+    uint64_t at = INDEX_PROLOGUE;
+    for (size_t i = 0; i < INDEX_SECTIONS; i++) {
+        at += -at % INDEX_ALIGN;
+        h->sections[i] = (struct index_extent){at, sections[i]->len};
+        at += sections[i]->len;
+    }
+    h->size = at + -at % INDEX_ALIGN;
+}
+
+static void describe(struct build *b, struct index_header *h) {
+    const struct object_slice *s = b->source->slice;
+    *h = (struct index_header){.format = INDEX_FORMAT,
+                               .builder = INDEX_BUILDER,
+                               .base = object_slice_base(s),
+                               .text_end = object_slice_text_end(s),
+                               .fingerprint = b->source->fingerprint,
+                               .id = *object_slice_id(s),
+                               .quantum = (uint8_t)b->encoder.quantum};
+    h->flags =
+        (uint8_t)((b->debugs[0] ? INDEX_DWARF : 0) | (object_slice_is_arm32(s) ? INDEX_ARM32 : 0));
+    snprintf(h->arch, sizeof h->arch, "%s", object_slice_arch(s));
+    h->name = encode_string(&b->encoder, b->source->name);
+    h->origin = b->pieces.len > 0 ? b->pieces.data[0].at : 0;
+}
+
+static enum st write_file(struct build *b, struct sink *out, struct err *e) {
+    struct index_header h;
+    struct strbuf addresses = {0}, records = {0}, files = {0};
+    uint8_t prologue[INDEX_PROLOGUE];
+    describe(b, &h);
+    for (size_t i = 0; i < b->pieces.len; i++) {
+        put_u32(&addresses, (uint32_t)(b->pieces.data[i].at - h.origin));
+        put_u32(&records, b->pieces.data[i].record);
+    }
+    for (size_t i = 0; i < b->encoder.files.len; i++) {
+        put_u32(&files, b->encoder.files.data[i]);
+    }
+    const struct strbuf *sections[INDEX_SECTIONS] = {
+        [INDEX_ADDR] = &addresses,       [INDEX_RECO] = &records,
+        [INDEX_DATA] = &b->encoder.data, [INDEX_NAME] = &b->encoder.names,
+        [INDEX_FILE] = &files,           [INDEX_STRS] = &b->encoder.strings,
+    };
+    enum st st = encode_check(&b->encoder, e);
+    if (st == ST_OK && (addresses.failed || records.failed || files.failed)) {
+        st = err_nomem(e);
+    }
+    if (st == ST_OK) {
+        lay_out(&h, sections);
+        index_header_write(&h, prologue);
+        sink_write(out, prologue, sizeof prologue);
+        put_padding(out, sizeof prologue);
+        for (size_t i = 0; i < INDEX_SECTIONS; i++) {
+            sink_write(out, sections[i]->data, sections[i]->len);
+            put_padding(out, sections[i]->len);
+        }
+        st = err_is(&out->err) ? err_set(e, out->err.code, "%s", out->err.text) : ST_OK;
+    }
+    strbuf_release(&addresses);
+    strbuf_release(&records);
+    strbuf_release(&files);
+    return st;
+}
+
+static enum st check_extent(const struct build *b, struct err *e) {
+    const struct piece_vec *p = &b->pieces;
+    if (p->len > 0 && p->data[p->len - 1].at - p->data[0].at > UINT32_MAX) {
+        return err_set(e, ERR_UNSUPPORTED, "code spans more than 4 GiB");
+    }
+    return ST_OK;
+}
+
+static enum st run(struct build *b, struct sink *out, struct err *e) {
+    enum st st = open_source(b, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    encode_begin(&b->encoder, &b->own, quantum_of(b->source->slice));
+    st = read_units(b, e);
+    if (st == ST_OK && failed(b)) {
+        st = err_set(e, b->failure.code, "%s", b->failure.text);
+    }
+    if (st == ST_OK) {
+        st = pieces_cut(&b->pieces, &b->encoder, b->units, b->claims, b->claim_count, e);
+    }
+    if (st == ST_OK) {
+        st = check_extent(b, e);
+    }
+    return st == ST_OK ? write_file(b, out, e) : st;
+}
+
+enum st index_build(const struct index_source *source, unsigned threads, struct sink *out,
+                    struct err *e) {
+    struct build b = {.source = source, .threads = threads > THREADS_MAX ? THREADS_MAX : threads};
+    if (pthread_mutex_init(&b.lock, NULL) != 0) {
+        return err_nomem(e);
+    }
+    b.debugs = calloc(b.threads, sizeof(struct debug *));
+    enum st st = b.debugs ? run(&b, out, e) : err_nomem(e);
+    for (unsigned i = 0; b.debugs && i < b.threads; i++) {
+        debug_close(b.debugs[i]);
+    }
+    for (size_t i = 0; b.units && i < b.unit_count; i++) {
+        free(b.units[i].owned);
+        free(b.units[i].rows);
+    }
+    free(b.units);
+    free(b.debugs);
+    free(b.claims);
+    encode_release(&b.encoder);
+    free(b.pieces.data);
+    pthread_mutex_destroy(&b.lock);
+    return st;
+}

@@ -1,0 +1,36 @@
+/* The list of a permanent store: what it has an index of, so that nothing is scanned at use.
+ *
+ * STORE/catalog is text: "stall-store/1", then a line for each index, sorted:
+ * ID, architecture, "dwarf" or "symbols", key, name of the image, with tabs between. */
+#ifndef STALLKIT_INDEX_CATALOG_H
+#define STALLKIT_INDEX_CATALOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/parse.h"
+
+struct catalog_entry {
+    struct image_id id;
+    bool dwarf;
+    const char *arch, *key, *name;
+};
+
+/* Zero-initialised = empty. */
+struct catalog {
+    struct catalog_entry *data;
+    size_t len, cap;
+    struct arena arena; /* strings */
+};
+
+/* Reads STORE/catalog. ST_NONE: there is none, so it is no store. ST_ERR: it is damaged. */
+enum st catalog_read(struct catalog *out, const char *store, struct err *e) BASE_MUST_USE;
+void catalog_release(struct catalog *c);
+/* Adds entries; of those with one key the new one counts. Waits for other processes that do so.
+ * Never ST_NONE. */
+enum st catalog_add(const char *store, const struct catalog_entry *entries, size_t count,
+                    struct err *e) BASE_MUST_USE;
+
+#endif

@@ -1,0 +1,45 @@
+/* The bytes of a symbol index while it is built: records, names, files and strings. */
+#ifndef STALLKIT_INDEX_ENCODE_H
+#define STALLKIT_INDEX_ENCODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "index/flat_unit.h"
+#include "index/format.h"
+
+/* Zero-initialised, then encode_begin. A failed append marks a buffer failed; encode_check tells.
+ */
+struct encoder {
+    struct strbuf data, names, strings;
+    VEC(uint32_t) files; /* offsets in strings */
+    struct map string_at, file_at, name_at;
+    struct map unit_names;  /* of one unit: its functions, by their pointers -> name */
+    uint32_t *file_of_unit; /* file of the unit -> 1 + file of the index; 0 = not met */
+    size_t file_cap;
+    const struct own_symbols *own;
+    unsigned quantum;
+    bool failed; /* no memory for a table */
+};
+
+void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum);
+void encode_release(struct encoder *c);
+/* ST_OK, or out of memory, or more than 32-bit offsets reach (ERR_UNSUPPORTED). */
+enum st encode_check(const struct encoder *c, struct err *e) BASE_MUST_USE;
+
+/* A unit's records, in order: their offsets go to at[record_count]; files of its rows become files
+ * of the index. */
+void encode_unit(struct encoder *c, struct flat_unit *f, uint32_t *at);
+/* A piece of a symbol's code, `back` bytes behind its start; place NULL = no line, else with a file
+ * of the index. */
+uint32_t encode_symbol(struct encoder *c, const struct object_symbol *s, uint64_t back,
+                       const struct flat_place *place);
+/* A piece of a function's code, `back` bytes behind the start of its record. */
+uint32_t encode_part(struct encoder *c, uint64_t back, uint32_t record);
+/* Offset of a string in STRS; 0 for NULL and "". */
+uint32_t encode_string(struct encoder *c, const char *s);
+
+#endif

@@ -1,0 +1,13 @@
+/* Telling files apart without reading them whole. */
+#ifndef STALLKIT_INDEX_FINGERPRINT_H
+#define STALLKIT_INDEX_FINGERPRINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Mixes a file of these bytes into *print: its size, its first and last bytes, which hold the
+ * headers and tables of object files, and samples in between. Copies have one fingerprint, wherever
+ * and whenever they were made. */
+void fingerprint_add(uint64_t *print, const uint8_t *bytes, size_t size);
+
+#endif

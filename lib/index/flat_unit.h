@@ -1,0 +1,63 @@
+/* One unit as the symbol index wants it: for each address one function, one innermost call, one
+ * line. Making it needs nothing but the unit, so that several threads make several. */
+#ifndef STALLKIT_INDEX_FLAT_UNIT_H
+#define STALLKIT_INDEX_FLAT_UNIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "index/live_unit.h"
+#include "index/own_symbols.h"
+#include "index/spans.h"
+
+/* All zero: no line. The file is one of the unit's. */
+struct flat_place {
+    uint32_t file, line, column, discriminator;
+};
+
+/* From here on, until the next step. */
+struct flat_step {
+    uint32_t at;   /* from the record's address */
+    uint32_t node; /* 0 = the function itself, else 1 + index among the record's nodes */
+    struct flat_place place;
+};
+
+struct flat_node {
+    const struct debug_function *call;
+    uint32_t parent; /* as flat_step.node; always a node before this one */
+};
+
+/* One range of one function. */
+struct flat_record {
+    const struct debug_function *function;
+    uint64_t low, high;
+    size_t first_node, node_count, first_step, step_count;
+};
+
+/* A line outside the unit's functions. */
+struct flat_row {
+    uint64_t low, high;
+    struct flat_place place; /* never empty */
+};
+
+/* Zero-initialised = empty. */
+struct flat_unit {
+    struct live_unit *unit; /* owns what functions and paths point to; NULL = unreadable */
+    struct flat_record *records;
+    size_t record_count, record_cap;
+    struct flat_node *nodes;
+    size_t node_count, node_cap;
+    struct flat_step *steps;
+    size_t step_count, step_cap;
+    struct flat_row *rows; /* by address, disjoint, only where a symbol may need them */
+    size_t row_count, row_cap;
+    struct span_vec owned; /* by address, disjoint; the owner is a record's index */
+};
+
+/* Reads unit `index` and flattens it. Never ST_NONE. ST_ERR: it cannot be read, or no memory. */
+enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
+                       const struct own_symbols *own, struct err *e) BASE_MUST_USE;
+void flat_unit_release(struct flat_unit *f);
+
+#endif

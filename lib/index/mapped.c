@@ -1,0 +1,411 @@
+/* The symbol index as a source of answers. Its bytes are hostile: offsets are checked where they
+ * are used, chains only lead backwards, loops end at counts that the bytes bound. */
+#include "index/mapped.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/filemap.h"
+#include "base/reader.h"
+
+struct mapped {
+    struct lookup_source source;
+    struct filemap file; /* empty over borrowed bytes */
+    char *name;
+    const uint8_t *data;
+    size_t len;
+    struct index_header header;
+    const uint8_t *addresses, *records; /* of pieces */
+    size_t piece_count;
+};
+
+/* ---- access ---- */
+
+static uint32_t u32_at(const uint8_t *p) {
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static struct reader section_reader(const struct mapped *m, enum index_section which, uint64_t at) {
+    const struct index_extent *x = &m->header.sections[which];
+    struct reader r = reader_init(m->name, m->data + x->offset, (size_t)x->size);
+    r.origin = x->offset;
+    reader_seek(&r, at);
+    return r;
+}
+
+static enum st damaged(const struct mapped *m, enum index_section which, uint64_t at,
+                       struct err *e) {
+    return err_at(e, ERR_FORMAT, m->name, m->header.sections[which].offset + at,
+                  "the symbol index is damaged");
+}
+
+/* The last byte of the table is a NUL, so any offset inside is a string's. */
+static enum st string_at(const struct mapped *m, uint64_t at, const char **out, struct err *e) {
+    const struct index_extent *x = &m->header.sections[INDEX_STRS];
+    if (at >= x->size) {
+        return damaged(m, INDEX_STRS, at, e);
+    }
+    *out = (const char *)m->data + x->offset + at;
+    return ST_OK;
+}
+
+static enum st file_at(const struct mapped *m, uint64_t number, const char **out, struct err *e) {
+    const struct index_extent *x = &m->header.sections[INDEX_FILE];
+    if (number >= x->size / 4) {
+        return damaged(m, INDEX_FILE, 0, e);
+    }
+    return string_at(m, u32_at(m->data + x->offset + number * 4), out, e);
+}
+
+/* Fills the frame's names. */
+static enum st set_name(const struct mapped *m, struct lookup_frame *f, uint64_t at,
+                        struct err *e) {
+    struct reader r = section_reader(m, INDEX_NAME, at);
+    uint64_t function = reader_uleb128(&r), linkage = reader_uleb128(&r);
+    uint64_t file = reader_uleb128(&r), line = reader_uleb128(&r);
+    if (reader_failed(&r)) {
+        return damaged(m, INDEX_NAME, at, e);
+    }
+    if (function && string_at(m, function, &f->function, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (linkage == 1) {
+        f->linkage = f->function;
+    } else if (linkage && string_at(m, linkage - 1, &f->linkage, e) != ST_OK) {
+        return ST_ERR;
+    }
+    f->start_line = (uint32_t)line;
+    return file ? file_at(m, file - 1, &f->start_file, e) : ST_OK;
+}
+
+/* ---- records ---- */
+
+/* A function's record, up to its steps. */
+struct function_record {
+    uint64_t low, high, name, entry, low_pc;
+    struct reader nodes;
+    unsigned quantum;
+};
+
+/* What holds at an address of it. */
+struct step_state {
+    uint64_t at, node;                          /* node 0: the function itself */
+    uint64_t file, line, column, discriminator; /* line 0: none of them */
+};
+
+static void read_function(const struct mapped *m, struct reader *r, unsigned flags,
+                          struct function_record *f) {
+    f->high = f->low + reader_uleb128(r);
+    f->name = reader_uleb128(r);
+    f->entry = f->low + (flags & RECORD_ENTRY ? index_unzigzag(reader_uleb128(r)) : 0);
+    f->low_pc = flags & RECORD_NO_LOW ? 0
+                : flags & RECORD_LOW  ? f->low + index_unzigzag(reader_uleb128(r))
+                                      : f->low;
+    uint64_t node_bytes = flags & RECORD_NODES ? reader_uleb128(r) : 0;
+    f->nodes = reader_sub(r, node_bytes, NULL);
+    f->quantum = flags & RECORD_BYTES ? 1 : m->header.quantum;
+}
+
+/* Takes one step; false: it lies behind `offset`. */
+static inline bool take_step(struct reader *r, uint64_t offset, unsigned quantum,
+                             struct step_state *s) {
+    unsigned head = reader_u8(r);
+    if (head >= STEP_SHORT) {
+        unsigned code = head - STEP_SHORT;
+        uint64_t at = s->at + code / STEP_LINES * quantum;
+        if (at > offset) {
+            return false;
+        }
+        s->at = at;
+        s->line += code % STEP_LINES + (uint64_t)STEP_LINE_MIN;
+        s->column = reader_uleb128(r);
+        return true;
+    }
+    uint64_t at = s->at + reader_uleb128(r) * quantum;
+    if (at > offset) {
+        return false;
+    }
+    s->at = at;
+    if (head & STEP_NODE) {
+        s->node += index_unzigzag(reader_uleb128(r));
+    }
+    if (head & STEP_FILE) {
+        s->file = reader_uleb128(r);
+    }
+    if (head & STEP_LINE) {
+        s->line += index_unzigzag(reader_uleb128(r));
+    }
+    if (head & STEP_COLUMN) {
+        s->column = reader_uleb128(r);
+    }
+    if (head & STEP_DISCRIMINATOR) {
+        s->discriminator = reader_uleb128(r);
+    }
+    return true;
+}
+
+/* The block of steps that holds the offset: moves r to it. *left = its steps. */
+static void find_block(struct reader *r, uint64_t offset, uint64_t *left, struct step_state *s) {
+    uint64_t count = reader_uleb128(r);
+    uint64_t blocks = count / INDEX_BLOCK - (count > 0 && count % INDEX_BLOCK == 0);
+    const uint8_t *table = blocks <= reader_left(r) / 8 ? reader_bytes(r, blocks * 8) : NULL;
+    *left = 0;
+    if (!table) {
+        reader_skip(r, UINT64_MAX); /* fails it */
+        return;
+    }
+    uint64_t low = 0, high = blocks;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (u32_at(table + middle * 8) <= offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low > 0) {
+        s->at = u32_at(table + (low - 1) * 8);
+        reader_skip(r, u32_at(table + (low - 1) * 8 + 4));
+    }
+    *left = count - low * INDEX_BLOCK;
+    *left = *left < INDEX_BLOCK ? *left : INDEX_BLOCK;
+}
+
+static void find_step(struct reader *r, const struct function_record *f, uint64_t address,
+                      struct step_state *s) {
+    uint64_t left;
+    *s = (struct step_state){0};
+    find_block(r, address - f->low, &left, s);
+    while (left > 0 && !reader_failed(r) && take_step(r, address - f->low, f->quantum, s)) {
+        left--;
+    }
+}
+
+/* Reads the node at s->node into a frame that has its own place already; what it says of its
+ * caller's place goes to *s, and *s becomes the caller's. */
+static enum st take_node(const struct mapped *m, const struct function_record *f,
+                         struct step_state *s, struct lookup_frame *frame, struct err *e) {
+    struct reader r = f->nodes;
+    reader_seek(&r, s->node - 1);
+    unsigned flags = reader_u8(&r);
+    uint64_t back = flags & NODE_PARENT ? reader_uleb128(&r) : s->node;
+    uint64_t name = reader_uleb128(&r);
+    s->file = flags & NODE_PLACE ? reader_uleb128(&r) : 0;
+    s->line = flags & NODE_PLACE ? reader_uleb128(&r) : 0;
+    s->column = flags & NODE_COLUMN ? reader_uleb128(&r) : 0;
+    s->discriminator = flags & NODE_DISCRIMINATOR ? reader_uleb128(&r) : 0;
+    frame->low_pc = flags & NODE_LOW ? f->low + index_unzigzag(reader_uleb128(&r)) : 0;
+    if (reader_failed(&r) || back == 0 || back > s->node) {
+        return damaged(m, INDEX_DATA, 0, e);
+    }
+    s->node -= back;
+    return set_name(m, frame, name, e);
+}
+
+static enum st set_place(const struct mapped *m, struct lookup_frame *f, const struct step_state *s,
+                         struct err *e) {
+    if (s->line > UINT32_MAX || s->column > UINT32_MAX || s->discriminator > UINT32_MAX) {
+        return damaged(m, INDEX_DATA, 0, e);
+    }
+    f->line = (uint32_t)s->line;
+    f->column = (uint32_t)s->column;
+    f->discriminator = (uint32_t)s->discriminator;
+    return file_at(m, s->file, &f->file, e);
+}
+
+static enum st begin_frame(const struct mapped *m, const struct function_record *f,
+                           const struct step_state *s, struct lookup_hit *hit,
+                           struct lookup_frame **out, struct err *e) {
+    if (hit->frame_count == LOOKUP_INLINE_MAX) {
+        return damaged(m, INDEX_DATA, 0, e);
+    }
+    struct lookup_frame *frame = &hit->frames[hit->frame_count++];
+    *frame = (struct lookup_frame){.start = f->entry};
+    *out = frame;
+    return s->line ? set_place(m, frame, s, e) : ST_OK;
+}
+
+static enum st answer_function(const struct mapped *m, struct reader *r, unsigned flags,
+                               uint64_t low, uint64_t address, struct lookup_hit *hit,
+                               struct err *e) {
+    struct function_record f = {.low = low};
+    struct step_state s;
+    struct lookup_frame *frame;
+    read_function(m, r, flags, &f);
+    if (!reader_failed(r) && address >= f.high) {
+        return ST_NONE;
+    }
+    find_step(r, &f, address, &s);
+    if (reader_failed(r)) {
+        return damaged(m, INDEX_DATA, reader_pos(r), e);
+    }
+    hit->quality = LOOKUP_DWARF;
+    hit->start = f.low;
+    hit->end = f.high;
+    hit->frame_count = 0;
+    while (s.node != 0) {
+        if (begin_frame(m, &f, &s, hit, &frame, e) != ST_OK ||
+            take_node(m, &f, &s, frame, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    if (begin_frame(m, &f, &s, hit, &frame, e) != ST_OK) {
+        return ST_ERR;
+    }
+    frame->low_pc = f.low_pc;
+    return set_name(m, frame, f.name, e);
+}
+
+static enum st answer_symbol(const struct mapped *m, struct reader *r, unsigned flags,
+                             uint64_t piece, uint64_t address, struct lookup_hit *hit,
+                             struct err *e) {
+    uint64_t back = reader_uleb128(r), size = reader_uleb128(r), name = reader_uleb128(r);
+    struct step_state s = {0};
+    if (flags & RECORD_PLACE) {
+        s.file = reader_uleb128(r);
+        s.line = reader_uleb128(r);
+        s.column = reader_uleb128(r);
+        s.discriminator = reader_uleb128(r);
+    }
+    if (reader_failed(r)) {
+        return damaged(m, INDEX_DATA, reader_pos(r), e);
+    }
+    struct function_record f = {.entry = piece - back};
+    struct lookup_frame *frame;
+    if (back > piece || size > UINT64_MAX - f.entry) {
+        return damaged(m, INDEX_DATA, reader_pos(r), e);
+    }
+    if (address - f.entry >= size) {
+        return ST_NONE;
+    }
+    hit->quality = LOOKUP_SYMTAB;
+    hit->start = f.entry;
+    hit->end = f.entry + size;
+    hit->frame_count = 0;
+    return begin_frame(m, &f, &s, hit, &frame, e) == ST_OK ? set_name(m, frame, name, e) : ST_ERR;
+}
+
+static enum st answer_at(const struct mapped *m, uint32_t record, uint64_t piece, uint64_t address,
+                         struct lookup_hit *hit, struct err *e) {
+    struct reader r = section_reader(m, INDEX_DATA, record);
+    unsigned head = reader_u8(&r);
+    if ((head & RECORD_KIND) == RECORD_PART) {
+        uint64_t back = reader_uleb128(&r);
+        reader_seek(&r, reader_uleb128(&r));
+        head = reader_u8(&r);
+        if ((head & RECORD_KIND) != RECORD_FUNCTION || back > piece) {
+            return damaged(m, INDEX_DATA, record, e);
+        }
+        piece -= back;
+    }
+    if (reader_failed(&r)) {
+        return damaged(m, INDEX_DATA, record, e);
+    }
+    switch (head & RECORD_KIND) {
+    case RECORD_FUNCTION:
+        return answer_function(m, &r, head, piece, address, hit, e);
+    case RECORD_SYMBOL:
+        return answer_symbol(m, &r, head, piece, address, hit, e);
+    default:
+        return damaged(m, INDEX_DATA, record, e);
+    }
+}
+
+static enum st mapped_lookup(struct lookup_source *source, uint64_t address, struct lookup_hit *hit,
+                             struct err *e) {
+    const struct mapped *m = (const struct mapped *)source;
+    uint64_t offset = address - m->header.origin;
+    size_t low = 0, high = m->piece_count;
+    if (address < m->header.origin) {
+        return ST_NONE;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (u32_at(m->addresses + middle * 4) <= offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0) {
+        return ST_NONE;
+    }
+    uint32_t record = u32_at(m->records + (low - 1) * 4);
+    uint64_t piece = m->header.origin + u32_at(m->addresses + (low - 1) * 4);
+    return record ? answer_at(m, record, piece, address, hit, e) : ST_NONE;
+}
+
+/* ---- open, close ---- */
+
+static void mapped_close(struct lookup_source *source) {
+    struct mapped *m = (struct mapped *)source;
+    filemap_release(&m->file);
+    free(m->name);
+    free(m);
+}
+
+static const struct lookup_ops mapped_ops = {.lookup = mapped_lookup, .close = mapped_close};
+
+/* Takes over *file on ST_OK. */
+static enum st open_mapped(struct lookup_source **out, const char *name, struct filemap *file,
+                           const uint8_t *data, size_t len, struct err *e) {
+    struct mapped *m = calloc(1, sizeof *m);
+    char *copy = strdup(name);
+    if (!m || !copy) {
+        free(m);
+        free(copy);
+        return err_nomem(e);
+    }
+    *m = (struct mapped){
+        .source = {.ops = &mapped_ops, .concurrent = true}, .name = copy, .data = data, .len = len};
+    enum st st = index_header_read(&m->header, copy, data, len, e);
+    if (st != ST_OK) {
+        mapped_close(&m->source);
+        return st;
+    }
+    const struct index_extent *x = m->header.sections;
+    m->addresses = data + x[INDEX_ADDR].offset;
+    m->records = data + x[INDEX_RECO].offset;
+    m->piece_count = (size_t)(x[INDEX_ADDR].size / 4);
+    if (file) {
+        m->file = *file;
+    }
+    *out = &m->source;
+    return ST_OK;
+}
+
+enum st mapped_open(struct lookup_source **out, const char *path, struct err *e) {
+    struct filemap file;
+    enum st st = filemap_open(&file, path, 0, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    st = open_mapped(out, path, &file, file.data, file.size, e);
+    if (st != ST_OK) {
+        filemap_release(&file);
+    }
+    return st;
+}
+
+enum st mapped_open_bytes(struct lookup_source **out, const char *name, const uint8_t *data,
+                          size_t len, struct err *e) {
+    return open_mapped(out, name, NULL, data, len, e);
+}
+
+const struct index_header *mapped_header(const struct lookup_source *s) {
+    return &((const struct mapped *)s)->header;
+}
+
+const char *mapped_image_name(const struct lookup_source *s) {
+    const struct mapped *m = (const struct mapped *)s;
+    return (const char *)m->data + m->header.sections[INDEX_STRS].offset + m->header.name;
+}
+
+size_t mapped_piece_count(const struct lookup_source *s) {
+    return ((const struct mapped *)s)->piece_count;
+}
+
+uint64_t mapped_piece(const struct lookup_source *s, size_t i) {
+    const struct mapped *m = (const struct mapped *)s;
+    return m->header.origin + u32_at(m->addresses + i * 4);
+}

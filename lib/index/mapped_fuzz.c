@@ -1,0 +1,98 @@
+/* Any bytes as a symbol index. They are also taken for the sections of one whose header is right,
+ * so that look-ups get to see them: the first bytes say how they are shared out. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "index/mapped.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void insist(bool condition) {
+    if (!condition) {
+        abort();
+    }
+}
+
+static size_t touch(const char *s) {
+    return s ? strlen(s) : 0;
+}
+
+static void check_hit(const struct lookup_hit *hit, uint64_t address) {
+    insist(hit->frame_count >= 1 && hit->frame_count <= LOOKUP_INLINE_MAX);
+    insist(hit->start <= address && address < hit->end);
+    for (size_t i = 0; i < hit->frame_count; i++) {
+        const struct lookup_frame *f = &hit->frames[i];
+        insist((f->line == 0) == (f->file == NULL));
+        (void)(touch(f->function) + touch(f->linkage) + touch(f->file) + touch(f->start_file));
+    }
+}
+
+static void ask(struct lookup_source *source, uint64_t address) {
+    static struct lookup_hit hit;
+    struct err e = {0};
+    enum st st = lookup_address(source, address, &hit, &e);
+    insist((st == ST_ERR) == err_is(&e));
+    if (st == ST_OK) {
+        check_hit(&hit, address);
+    }
+}
+
+static void ask_all(const uint8_t *data, size_t size) {
+    struct lookup_source *source;
+    struct err e = {0};
+    if (mapped_open_bytes(&source, "fuzz", data, size, &e) != ST_OK) {
+        return;
+    }
+    (void)touch(mapped_image_name(source));
+    size_t n = mapped_piece_count(source);
+    for (size_t i = 0; i < n && i < 500; i++) {
+        uint64_t at = mapped_piece(source, i);
+        ask(source, at);
+        ask(source, at + 1);
+        ask(source, at + 40);
+        ask(source, at - 1);
+    }
+    ask(source, 0);
+    ask(source, UINT64_MAX);
+    lookup_close(source);
+}
+
+/* The six sections, as the first six bytes share the rest out. */
+static void ask_sections(const uint8_t *data, size_t size) {
+    enum { SHARES = INDEX_SECTIONS };
+    struct index_header h = {.format = INDEX_FORMAT, .builder = INDEX_BUILDER, .quantum = 4};
+    if (size < SHARES) {
+        return;
+    }
+    size_t room = INDEX_PROLOGUE + INDEX_ALIGN * (SHARES + 1) + 2 * size + 2, at = INDEX_PROLOGUE;
+    uint8_t *file = calloc(1, room);
+    insist(file != NULL);
+    size_t left = size - SHARES, taken = SHARES;
+    for (size_t i = 0; i < SHARES; i++) {
+        size_t n = i + 1 == SHARES ? left : left * data[i] / 256;
+        n -= i == INDEX_ADDR || i == INDEX_RECO || i == INDEX_FILE ? n % 4 : 0;
+        n = i == INDEX_RECO ? (size_t)h.sections[INDEX_ADDR].size : n;
+        size_t have = n < left ? n : left;
+        at += -at % INDEX_ALIGN;
+        memcpy(file + at, data + taken, have);
+        h.sections[i] = (struct index_extent){at, n};
+        taken += have;
+        left -= have;
+        at += n;
+    }
+    file[h.sections[INDEX_STRS].offset] = 0;
+    h.sections[INDEX_STRS].size += 2;
+    h.size = at + 2;
+    uint8_t prologue[INDEX_PROLOGUE];
+    index_header_write(&h, prologue);
+    memcpy(file, prologue, sizeof prologue);
+    file[at + 1] = 0;
+    ask_all(file, (size_t)h.size);
+    free(file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    ask_all(data, size);
+    ask_sections(data, size);
+    return 0;
+}

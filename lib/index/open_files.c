@@ -1,0 +1,129 @@
+/* Files opened once. */
+#include "index/open_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *const debug_roots[] = {"/usr/lib/debug"};
+
+/* A dump may name any path of this host as an image's. Only a file of some size is looked into: a
+ * pipe would wait for ever, a device or a file of /proc have no end. */
+static bool is_plain_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+}
+
+/* The entry of a path. ST_NONE: it is new. */
+static enum st recall(struct open_files *f, const char *path, struct map_entry **entry,
+                      struct object **out, struct err *e) {
+    bool added = false;
+    *out = NULL;
+    *entry = map_put(&f->by_path, path, strlen(path), SIZE_MAX, &added);
+    if (!*entry) {
+        return err_nomem(e);
+    }
+    if (!added && (*entry)->value != SIZE_MAX) {
+        *out = f->objects.data[(*entry)->value];
+    }
+    return added ? ST_NONE : ST_OK;
+}
+
+static enum st keep(struct open_files *f, struct map_entry *entry, struct object *o,
+                    struct err *e) {
+    if (!VEC_PUSH(&f->objects, o)) {
+        object_close(o);
+        return err_nomem(e);
+    }
+    entry->value = f->objects.len - 1;
+    return ST_OK;
+}
+
+/* c = NULL: a file at path. */
+static enum st open_once(struct open_files *f, const char *path, const struct find_candidate *c,
+                         bool hint, struct object **out, struct err *why) {
+    struct map_entry *entry;
+    struct object *o = NULL;
+    struct err damage = {0};
+    enum st st = recall(f, path, &entry, out, why);
+    if (st != ST_NONE) {
+        return st == ST_OK && !*out ? ST_NONE : st;
+    }
+    if (c) {
+        st = finder_open(c, &o, &damage);
+    } else {
+        st = hint && !is_plain_file(path) ? ST_NONE : object_open(&o, path, &damage);
+    }
+    if (st == ST_OK && (st = keep(f, entry, o, why)) == ST_OK) {
+        *out = o;
+        return ST_OK;
+    }
+    if (damage.code == ERR_NOMEM || err_is(why)) {
+        return err_nomem(why);
+    }
+    if (st == ST_ERR && !hint) {
+        *why = damage;
+    }
+    return ST_NONE;
+}
+
+enum st open_files_path(struct open_files *f, const char *path, bool hint, struct object **out,
+                        struct err *why) {
+    return open_once(f, path, NULL, hint, out, why);
+}
+
+enum st open_files_candidate(struct open_files *f, const struct find_candidate *c,
+                             struct object **out, struct err *why) {
+    return open_once(f, c->path, c, false, out, why);
+}
+
+enum st open_files_adopt(struct open_files *f, struct object *o, struct err *e) {
+    struct map_entry *entry;
+    struct object *known;
+    enum st st = recall(f, object_path(o), &entry, &known, e);
+    if (st == ST_ERR || known) {
+        object_close(o);
+        return st;
+    }
+    return keep(f, entry, o, e);
+}
+
+enum st open_files_supplementary(struct open_files *f, struct finder *finder,
+                                 const struct object_slice *s, const struct object_slice **out,
+                                 const char **name, struct err *e) {
+    const struct find_candidate *c = NULL;
+    struct image_id id = {0};
+    struct object *o = NULL;
+    struct err why = {0};
+    char *path = NULL;
+    *out = NULL;
+    *name = NULL;
+    if (object_debugaltlink(s, name, &id, NULL) != ST_OK) {
+        return ST_NONE;
+    }
+    enum st st = ST_NONE;
+    if (finder && finder_find(finder, &id, &c, NULL) == ST_OK) {
+        st = open_files_candidate(f, c, &o, &why);
+    }
+    if (st == ST_NONE &&
+        find_supplementary(s, object_slice_path(s), debug_roots,
+                           sizeof debug_roots / sizeof *debug_roots, &path, &why) == ST_OK) {
+        st = open_files_path(f, path, true, &o, &why);
+    }
+    free(path);
+    *out = st == ST_OK ? object_slice_by_id(o, &id) : NULL;
+    if (why.code == ERR_NOMEM) {
+        *name = NULL;
+        return err_nomem(e);
+    }
+    return *out ? ST_OK
+                : err_set(e, ERR_IO, "supplementary file '%s' is not there: names are lost", *name);
+}
+
+void open_files_release(struct open_files *f) {
+    for (size_t i = 0; i < f->objects.len; i++) {
+        object_close(f->objects.data[i]);
+    }
+    VEC_RELEASE(&f->objects);
+    map_release(&f->by_path);
+}

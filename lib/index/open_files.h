@@ -1,0 +1,37 @@
+/* Object files that are opened once and kept, and the files that they name themselves. */
+#ifndef STALLKIT_INDEX_OPEN_FILES_H
+#define STALLKIT_INDEX_OPEN_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "object/find.h"
+#include "object/object.h"
+
+/* Zero-initialised = none. Not thread safe. */
+struct open_files {
+    VEC(struct object *) objects;
+    struct map by_path; /* path -> index into objects, or SIZE_MAX: it cannot be opened */
+};
+
+/* Opens a path, or a candidate of a finder that outlives *f. ST_NONE: it cannot be opened. *why
+ * (never NULL) says so when it was first tried, unless the path is only a hint: one that an image
+ * or a debug file names. ST_ERR: out of memory. */
+enum st open_files_path(struct open_files *f, const char *path, bool hint, struct object **out,
+                        struct err *why) BASE_MUST_USE;
+enum st open_files_candidate(struct open_files *f, const struct find_candidate *c,
+                             struct object **out, struct err *why) BASE_MUST_USE;
+/* Takes an open object over: its path stands for it from now on, unless it did before. */
+enum st open_files_adopt(struct open_files *f, struct object *o, struct err *e) BASE_MUST_USE;
+/* The file that dwz moved debug information of the slice to, from the finder (may be NULL), from
+ * where the slice says, or under /usr/lib/debug. ST_NONE: it names none. ST_ERR: it names one that
+ * is not there (*name), or out of memory (*name = NULL). */
+enum st open_files_supplementary(struct open_files *f, struct finder *finder,
+                                 const struct object_slice *s, const struct object_slice **out,
+                                 const char **name, struct err *e) BASE_MUST_USE;
+void open_files_release(struct open_files *f);
+
+#endif

@@ -1,0 +1,112 @@
+/* Symbols as a source of names. */
+#include "index/own_symbols.h"
+
+#include <string.h>
+
+enum st tolerate_damage(enum st st, const struct err *why, const char *file,
+                        lookup_complain complain, void *ctx, struct err *e) {
+    if (st != ST_ERR) {
+        return st;
+    }
+    if (why->code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    if (complain) {
+        complain(ctx, file, LOOKUP_NO_UNIT, why);
+    }
+    return ST_NONE;
+}
+
+enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
+                         const struct object_slice *paired, lookup_complain complain, void *ctx,
+                         struct err *e) {
+    struct err why = {0};
+    *out = (struct own_symbols){0};
+    enum st st = object_symbols(s, &out->symbols, &out->symbol_count, &why);
+    st = tolerate_damage(st, &why, object_slice_path(s), complain, ctx, e);
+    if (st == ST_NONE && paired) {
+        err_clear(&why);
+        st = object_symbols(paired, &out->symbols, &out->symbol_count, &why);
+        st = tolerate_damage(st, &why, object_slice_path(paired), complain, ctx, e);
+    }
+    if (st == ST_OK && paired) {
+        err_clear(&why);
+        enum st starts = object_function_starts(paired, &out->starts, &out->start_count, &why);
+        if (tolerate_damage(starts, &why, object_slice_path(paired), complain, ctx, e) == ST_ERR) {
+            return ST_ERR;
+        }
+    }
+    return st;
+}
+
+size_t own_symbols_below(const struct own_symbols *own, uint64_t address) {
+    size_t low = 0, high = own->symbol_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (own->symbols[middle].address <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The first function start above the address; UINT64_MAX: none. */
+static uint64_t next_start(const struct own_symbols *own, uint64_t address) {
+    size_t low = 0, high = own->start_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (own->starts[middle] <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < own->start_count ? own->starts[low] : UINT64_MAX;
+}
+
+uint64_t own_symbols_end(const struct own_symbols *own, size_t i) {
+    const struct object_symbol *s = &own->symbols[i];
+    uint64_t end = s->size > UINT64_MAX - s->address ? UINT64_MAX : s->address + s->size;
+    if (i + 1 < own->symbol_count && s[1].address < end) {
+        end = s[1].address;
+    }
+    uint64_t start = next_start(own, s->address);
+    return start < end ? start : end;
+}
+
+const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint64_t address) {
+    size_t below = own_symbols_below(own, address);
+    return below > 0 && address < own_symbols_end(own, below - 1) ? &own->symbols[below - 1] : NULL;
+}
+
+/* Itanium C++, Rust, Swift 5 and 4. */
+static bool is_mangled(const char *symbol) {
+    static const char *const prefixes[] = {"_Z", "_R", "$s", "$S", "_T0"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        if (strncmp(symbol, prefixes[i], strlen(prefixes[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void inline_name(const struct debug_function *f, const char **function, const char **linkage) {
+    *function = f->name ? f->name : f->linkage;
+    *linkage = f->linkage ? f->linkage : f->name;
+}
+
+void own_symbols_name(const struct own_symbols *own, const struct debug_function *f,
+                      const char **function, const char **linkage) {
+    inline_name(f, function, linkage);
+    size_t below = f->linkage ? 0 : own_symbols_below(own, f->entry);
+    if (below == 0 || own->symbols[below - 1].address != f->entry) {
+        return;
+    }
+    const char *symbol = own->symbols[below - 1].name;
+    if (!f->name || is_mangled(symbol)) {
+        *linkage = symbol;
+        *function = f->name ? f->name : symbol;
+    }
+}

@@ -1,0 +1,48 @@
+/* The symbol table of a slice, and what bounds its symbols: where DWARF is silent they answer. */
+#ifndef STALLKIT_INDEX_OWN_SYMBOLS_H
+#define STALLKIT_INDEX_OWN_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "debug/debug.h"
+#include "index/lookup.h"
+#include "object/object.h"
+
+/* Zero-initialised = none. All borrowed from the slices. */
+struct own_symbols {
+    const struct object_symbol *symbols; /* by address */
+    size_t symbol_count;
+    const uint64_t *starts; /* of the paired binary, by address */
+    size_t start_count;
+};
+
+/* The slice's symbols, or those of `paired` (may be NULL), whose function starts bound them. A
+ * table that is damaged is told of and done without. ST_NONE: no symbol. ST_ERR: out of memory. */
+enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
+                         const struct object_slice *paired, lookup_complain complain, void *ctx,
+                         struct err *e) BASE_MUST_USE;
+
+/* The number of symbols that begin at or below the address. */
+size_t own_symbols_below(const struct own_symbols *own, uint64_t address);
+/* Where symbol i stops to own addresses: its end, the next symbol or the first function start
+ * behind it, since a stripped function may follow it. */
+uint64_t own_symbols_end(const struct own_symbols *own, size_t i);
+/* The symbol that owns the address, or NULL. */
+const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint64_t address);
+
+/* What a function is called. DWARF's names first (DESIGN address rule 5); what it does not say the
+ * symbol of the function's first byte may: some producers leave out linkage names, of what is local
+ * to a file for instance. A plain symbol adds nothing to a plain name: it would be an alias. */
+void own_symbols_name(const struct own_symbols *own, const struct debug_function *f,
+                      const char **function, const char **linkage);
+/* What an inlined call is called: DWARF's names alone. */
+void inline_name(const struct debug_function *f, const char **function, const char **linkage);
+
+/* Tells of a table's damage, unless memory ran out: ST_NONE then, as if there were none. Any other
+ * result is passed on. */
+enum st tolerate_damage(enum st st, const struct err *why, const char *file,
+                        lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
+
+#endif

@@ -1,0 +1,254 @@
+/* Cutting code into pieces. */
+#include "index/pieces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "index/live_private.h"
+
+struct cutting {
+    struct piece_vec *out;
+    struct encoder *c;
+    const struct unit_code *units;
+    size_t claimants[LIVE_CLAIMS_MAX]; /* of the stretch at hand, in their order */
+    size_t claimant_count;
+    /* The last piece: where it ends, how far its record would reach, and whose it is. */
+    uint64_t end, reach;
+    uint32_t record;                    /* a function's; 0 = none */
+    const struct object_symbol *symbol; /* without a line; NULL = none */
+    bool failed;
+};
+
+/* ---- pieces ---- */
+
+static void push(struct cutting *k, uint64_t at, uint32_t record) {
+    struct piece p = {at, record};
+    if (!VEC_PUSH(k->out, p)) {
+        k->failed = true;
+    }
+}
+
+/* Ends the last piece where its record would reach too far. */
+static void close_gap(struct cutting *k, uint64_t next) {
+    if (k->out->len > 0 && k->reach > k->end && next > k->end) {
+        push(k, k->end, 0);
+    }
+}
+
+static void put_owned(struct cutting *k, uint64_t low, uint64_t high, const struct owned_code *o) {
+    if (k->record == o->record && k->end == low && k->out->len > 0) {
+        k->end = high; /* it goes on */
+        return;
+    }
+    close_gap(k, low);
+    push(k, low,
+         low == o->record_low ? o->record : encode_part(k->c, low - o->record_low, o->record));
+    k->end = high;
+    k->reach = o->record_high;
+    k->record = o->record;
+    k->symbol = NULL;
+}
+
+static void put_symbol(struct cutting *k, uint64_t low, uint64_t high,
+                       const struct object_symbol *s, const struct flat_place *place) {
+    if (k->symbol == s && !place && k->end == low) {
+        k->end = high;
+        return;
+    }
+    close_gap(k, low);
+    push(k, low, encode_symbol(k->c, s, low - s->address, place));
+    k->end = high;
+    k->reach = s->address + s->size;
+    k->record = 0;
+    k->symbol = place ? NULL : s;
+}
+
+/* ---- who answers ---- */
+
+/* The symbol owns all of [low, high); its line is the first claimant's that has one. */
+static void fill_lines(struct cutting *k, uint64_t low, uint64_t high,
+                       const struct object_symbol *s, size_t rank) {
+    if (rank == k->claimant_count) {
+        put_symbol(k, low, high, s, NULL);
+        return;
+    }
+    const struct unit_code *u = &k->units[k->claimants[rank]];
+    size_t i = 0, end = u->row_count;
+    while (i < end) {
+        size_t middle = i + (end - i) / 2;
+        if (u->rows[middle].high <= low) {
+            i = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    for (; i < u->row_count && u->rows[i].low < high; i++) {
+        const struct flat_row *r = &u->rows[i];
+        uint64_t from = r->low > low ? r->low : low, to = r->high < high ? r->high : high;
+        if (from > low) {
+            fill_lines(k, low, from, s, rank + 1);
+        }
+        put_symbol(k, from, to, s, &r->place);
+        low = to;
+    }
+    if (low < high) {
+        fill_lines(k, low, high, s, rank + 1);
+    }
+}
+
+static void fill_symbols(struct cutting *k, uint64_t low, uint64_t high) {
+    const struct own_symbols *own = k->c->own;
+    size_t i = own_symbols_below(own, low);
+    for (i -= i > 0; i < own->symbol_count && own->symbols[i].address < high && !k->failed; i++) {
+        uint64_t from = own->symbols[i].address, to = own_symbols_end(own, i);
+        from = from > low ? from : low;
+        to = to < high ? to : high;
+        if (from < to) {
+            fill_lines(k, from, to, &own->symbols[i], 0);
+        }
+    }
+}
+
+static void fill(struct cutting *k, uint64_t low, uint64_t high, size_t rank) {
+    if (rank == k->claimant_count) {
+        fill_symbols(k, low, high);
+        return;
+    }
+    const struct unit_code *u = &k->units[k->claimants[rank]];
+    size_t i = 0, end = u->owned_count;
+    while (i < end) {
+        size_t middle = i + (end - i) / 2;
+        if (u->owned[middle].high <= low) {
+            i = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    for (; i < u->owned_count && u->owned[i].low < high && !k->failed; i++) {
+        const struct owned_code *o = &u->owned[i];
+        uint64_t from = o->low > low ? o->low : low, to = o->high < high ? o->high : high;
+        if (from > low) {
+            fill(k, low, from, rank + 1);
+        }
+        put_owned(k, from, to, o);
+        low = to;
+    }
+    if (low < high) {
+        fill(k, low, high, rank + 1);
+    }
+}
+
+/* ---- stretches of equal claims ---- */
+
+static int by_value(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Where the set of claims may change, ascending, each once. */
+static uint64_t *sorted_ends(const struct debug_claim *claims, size_t n, size_t *count) {
+    uint64_t *ends = calloc(n + 1, 2 * sizeof *ends);
+    size_t kept = 0;
+    if (!ends) {
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        ends[2 * i] = claims[i].range.low;
+        ends[2 * i + 1] = claims[i].range.high;
+    }
+    qsort(ends, 2 * n, sizeof *ends, by_value);
+    for (size_t i = 0; i < 2 * n; i++) {
+        if (kept == 0 || ends[kept - 1] != ends[i]) {
+            ends[kept++] = ends[i];
+        }
+    }
+    *count = kept;
+    return ends;
+}
+
+/* The claims around an address as a list, latest first; `next` is by claim, numbers plus one. */
+struct active {
+    size_t head, *next;
+};
+
+/* The first claims of the list that hold the address, as live look-ups take them; those that ended
+ * are unlinked. A unit that claims twice counts once. */
+static size_t claimants_at(struct active *a, const struct debug_claim *claims, uint64_t at,
+                           size_t *units) {
+    size_t taken = 0, count = 0;
+    for (size_t *link = &a->head; *link && taken < LIVE_CLAIMS_MAX;) {
+        const struct debug_claim *c = &claims[*link - 1];
+        if (c->range.high <= at) {
+            *link = a->next[*link - 1];
+            continue;
+        }
+        bool known = false;
+        for (size_t i = 0; i < count; i++) {
+            known = known || units[i] == c->unit;
+        }
+        if (!known) {
+            units[count++] = c->unit;
+        }
+        taken++;
+        link = &a->next[*link - 1];
+    }
+    return count;
+}
+
+/* Fills [low, high) for its claimants unless they go on. */
+struct stretch {
+    uint64_t low, high;
+    size_t units[LIVE_CLAIMS_MAX], count;
+};
+
+static void fill_stretch(struct cutting *k, const struct stretch *s) {
+    if (s->low < s->high) {
+        memcpy(k->claimants, s->units, sizeof k->claimants);
+        k->claimant_count = s->count;
+        fill(k, s->low, s->high, 0);
+    }
+}
+
+static bool same_claimants(const struct stretch *a, const struct stretch *b) {
+    return a->count == b->count && memcmp(a->units, b->units, a->count * sizeof *a->units) == 0;
+}
+
+static void sweep(struct cutting *k, const struct debug_claim *claims, size_t n,
+                  const uint64_t *ends, size_t end_count, size_t *next) {
+    struct active active = {.next = next};
+    struct stretch last = {0}; /* from 0 on nobody claims */
+    size_t i = 0;
+    for (size_t at = 0; at < end_count && !k->failed; at++) {
+        for (; i < n && claims[i].range.low == ends[at]; i++) {
+            next[i] = active.head;
+            active.head = i + 1;
+        }
+        struct stretch now = {.low = ends[at]};
+        now.count = claimants_at(&active, claims, now.low, now.units);
+        if (!same_claimants(&now, &last)) {
+            last.high = now.low;
+            fill_stretch(k, &last);
+            last = now;
+        }
+    }
+    last.high = UINT64_MAX;
+    fill_stretch(k, &last);
+    close_gap(k, UINT64_MAX);
+}
+
+enum st pieces_cut(struct piece_vec *out, struct encoder *c, const struct unit_code *units,
+                   const struct debug_claim *claims, size_t claim_count, struct err *e) {
+    struct cutting k = {.out = out, .c = c, .units = units};
+    size_t end_count = 0;
+    uint64_t *ends = sorted_ends(claims, claim_count, &end_count);
+    size_t *next = calloc(claim_count + 1, sizeof *next);
+    if (ends && next) {
+        sweep(&k, claims, claim_count, ends, end_count, next);
+    } else {
+        k.failed = true;
+    }
+    free(ends);
+    free(next);
+    return k.failed ? err_nomem(e) : ST_OK;
+}

@@ -1,0 +1,44 @@
+/* The address space of an image cut into pieces, each with the record that answers for it. */
+#ifndef STALLKIT_INDEX_PIECES_H
+#define STALLKIT_INDEX_PIECES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "debug/debug.h"
+#include "index/encode.h"
+
+/* A stretch of code that a function of a unit owns. */
+struct owned_code {
+    uint64_t low, high;
+    uint64_t record_low, record_high;
+    uint32_t record;
+};
+
+/* What stays of a unit once its records are encoded: both by address and disjoint. */
+struct unit_code {
+    struct owned_code *owned;
+    size_t owned_count;
+    struct flat_row *rows; /* files of the index */
+    size_t row_count;
+};
+
+struct piece {
+    uint64_t at;
+    uint32_t record; /* 0 = nobody's */
+};
+
+/* Zero-initialised = empty. */
+struct piece_vec {
+    struct piece *data;
+    size_t len, cap;
+};
+
+/* Cuts: of the units that claim an address the first that owns it answers (claims in the order of
+ * debug_claims), else the symbol there, with the first line that the units have. Encodes what the
+ * pieces need besides the units' records. Never ST_NONE. */
+enum st pieces_cut(struct piece_vec *out, struct encoder *c, const struct unit_code *units,
+                   const struct debug_claim *claims, size_t claim_count,
+                   struct err *e) BASE_MUST_USE;
+
+#endif

@@ -1,0 +1,353 @@
+/* The store of symbol indexes. */
+#include "index/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "index/fingerprint.h"
+#include "index/mapped.h"
+#include "index/store_trim.h"
+
+enum { TOUCH_SECONDS = 3600 }; /* an index used again within it is not touched again */
+
+struct index_store {
+    char *path;
+    uint64_t cap;
+    unsigned threads;
+    bool closed; /* nothing more is written: it did not work, or it is another user's */
+    struct err trouble;
+};
+
+enum st index_store_new(struct index_store **out, const struct store_options *options,
+                        struct err *e) {
+    struct index_store *s = calloc(1, sizeof *s);
+    char *path = strdup(options->path);
+    if (!s || !path) {
+        free(s);
+        free(path);
+        return err_nomem(e);
+    }
+    *s = (struct index_store){
+        .path = path, .cap = options->cap, .threads = options->threads ? options->threads : 1};
+    *out = s;
+    return ST_OK;
+}
+
+void index_store_free(struct index_store *s) {
+    if (s) {
+        free(s->path);
+        free(s);
+    }
+}
+
+const char *index_store_trouble(const struct index_store *s) {
+    return s && err_is(&s->trouble) ? s->trouble.text : NULL;
+}
+
+static void note_trouble(struct index_store *s, int errno_value, const char *what,
+                         const char *path) {
+    s->closed = true;
+    err_sys(&s->trouble, errno_value, "%s '%s'", what, path);
+}
+
+/* ---- names ---- */
+
+static void add_file(uint64_t *print, const struct object_slice *s) {
+    size_t size;
+    if (s) {
+        const uint8_t *bytes = object_slice_file(s, &size);
+        fingerprint_add(print, bytes, size);
+    }
+}
+
+enum st index_store_key(const struct object_slice *slice, const struct object_slice *paired,
+                        const struct object_slice *alt, struct strbuf *key, uint64_t *fingerprint,
+                        struct err *e) {
+    const struct image_id *id = object_slice_id(slice);
+    uint64_t print = (uint64_t)(paired != NULL) << 1 | (uint64_t)(alt != NULL);
+    const struct object_slice *all[] = {slice, paired, alt};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        add_file(&print, all[i]);
+    }
+    for (size_t i = 0; i < id->len; i++) {
+        strbuf_addf(key, "%02x", id->bytes[i]);
+    }
+    strbuf_addf(key, "%s-", id->len ? "" : "00");
+    for (const char *c = object_slice_arch(slice); *c; c++) {
+        strbuf_addc(key, *c == '/' || *c == '.' ? '_' : *c);
+    }
+    strbuf_addf(key, "-%016" PRIx64, print);
+    *fingerprint = print;
+    return strbuf_check(key, e);
+}
+
+static void add_path(const struct index_store *s, const char *key, const char *suffix,
+                     struct strbuf *out) {
+    strbuf_addf(out, "%s/%.2s/%s%s", s->path, key, key, suffix);
+}
+
+void index_store_path(const struct index_store *s, const char *key, struct strbuf *out) {
+    add_path(s, key, ".index", out);
+}
+
+/* ---- reading ---- */
+
+/* A file's time tells when it was used last. */
+static void touch(const char *path) {
+    struct stat st;
+    time_t now = time(NULL);
+    if (stat(path, &st) == 0 && (st.st_mtime > now || now - st.st_mtime > TOUCH_SECONDS)) {
+        (void)!utimensat(AT_FDCWD, path, NULL, 0); /* not ours: then it ages */
+    }
+}
+
+enum st index_store_open(struct index_store *s, const char *key, uint64_t fingerprint,
+                         struct lookup_source **out, struct err *e) {
+    struct strbuf path = {0};
+    struct err why = {0};
+    struct lookup_source *source = NULL;
+    index_store_path(s, key, &path);
+    enum st st = strbuf_check(&path, e);
+    if (st != ST_OK) {
+        strbuf_release(&path);
+        return st;
+    }
+    st = mapped_open(&source, strbuf_cstr(&path), &why);
+    if (st == ST_OK && (mapped_header(source)->fingerprint != fingerprint ||
+                        mapped_header(source)->builder < INDEX_BUILDER)) {
+        lookup_close(source);
+        st = ST_NONE;
+    } else if (st == ST_OK) {
+        touch(strbuf_cstr(&path));
+        *out = source;
+    } else if (why.code == ERR_NOMEM) {
+        st = err_nomem(e);
+    } else if (why.code != ERR_NONE) {
+        if (why.code != ERR_IO && why.code != ERR_UNSUPPORTED) {
+            (void)unlink(strbuf_cstr(&path));
+        }
+        st = ST_NONE;
+    }
+    strbuf_release(&path);
+    return st;
+}
+
+void index_store_remove(struct index_store *s, const char *key) {
+    struct strbuf path = {0};
+    index_store_path(s, key, &path);
+    if (!path.failed) {
+        (void)unlink(strbuf_cstr(&path));
+    }
+    strbuf_release(&path);
+}
+
+/* ---- folders ---- */
+
+/* Makes a folder and those above it. */
+static bool make_folders(char *path) {
+    for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        bool made = mkdir(path, 0777) == 0 || errno == EEXIST || errno == EISDIR || errno == EROFS;
+        *slash = '/';
+        if (!made) {
+            return false;
+        }
+    }
+    return mkdir(path, 0777) == 0 || errno == EEXIST;
+}
+
+/* Makes STORE/NAME. A store of another user is read, not written: root would leave there what its
+ * owner cannot remove. */
+static bool make_inside(struct index_store *s, const char *name, size_t len) {
+    struct strbuf path = {0};
+    struct stat st;
+    bool made = false;
+    if (s->closed) {
+        return false;
+    }
+    if (stat(s->path, &st) == 0 && st.st_uid != geteuid()) {
+        s->closed = true;
+        return false;
+    }
+    strbuf_addf(&path, "%s/%.*s", s->path, (int)len, name);
+    if (!path.failed) {
+        made = make_folders(path.data);
+    }
+    if (!made) {
+        note_trouble(s, errno, "cannot make", strbuf_cstr(&path));
+    }
+    strbuf_release(&path);
+    return made;
+}
+
+/* ---- writing ---- */
+
+struct writer {
+    struct index_store *store;
+    struct strbuf temporary, target;
+    int fd;
+};
+
+static enum st write_bytes(void *ctx, const void *bytes, size_t len, struct err *e) {
+    const struct writer *w = ctx;
+    const char *at = bytes;
+    while (len > 0) {
+        ssize_t n = write(w->fd, at, len);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            note_trouble(w->store, errno, "cannot write", strbuf_cstr(&w->temporary));
+            return err_set(e, ERR_IO, "%s", w->store->trouble.text);
+        }
+        at += n;
+        len -= (size_t)n;
+    }
+    return ST_OK;
+}
+
+/* Opens and locks the temporary file. False: somebody else has it, or it cannot be. Whoever held
+ * the lock before may have given the file its name: what we locked is then no temporary file any
+ * more, and must not be touched. */
+static bool open_temporary(struct writer *w, bool wait) {
+    const char *path = strbuf_cstr(&w->temporary);
+    struct stat ours, there;
+    w->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (w->fd < 0) {
+        note_trouble(w->store, errno, "cannot write", path);
+        return false;
+    }
+    int locked;
+    do {
+        locked = flock(w->fd, LOCK_EX | (wait ? 0 : LOCK_NB));
+    } while (locked != 0 && errno == EINTR);
+    bool still = locked == 0 && fstat(w->fd, &ours) == 0 && lstat(path, &there) == 0 &&
+                 ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+    if (!still || ftruncate(w->fd, 0) != 0) {
+        close(w->fd);
+        return false;
+    }
+    return true;
+}
+
+/* A name is given to whole files only, after a power failure too. */
+static enum st publish(struct writer *w) {
+    if (fsync(w->fd) != 0 || rename(strbuf_cstr(&w->temporary), strbuf_cstr(&w->target)) != 0) {
+        note_trouble(w->store, errno, "cannot write", strbuf_cstr(&w->target));
+        return ST_NONE;
+    }
+    return ST_OK;
+}
+
+static enum st write_index(struct writer *w, const struct index_source *source, struct err *why,
+                           struct err *e) {
+    struct sink sink = sink_to_function(write_bytes, w);
+    struct err failure = {0};
+    enum st st = index_build(source, w->store->threads, &sink, &failure);
+    enum st closed = sink_close(&sink, &failure);
+    if (failure.code == ERR_NOMEM) {
+        err_nomem(e);
+        st = ST_ERR;
+    } else if (st != ST_OK || closed != ST_OK) {
+        if (why && failure.code != ERR_IO) {
+            *why = failure;
+        }
+        st = ST_NONE;
+    } else {
+        st = publish(w);
+    }
+    if (st != ST_OK) {
+        (void)unlink(strbuf_cstr(&w->temporary));
+    }
+    close(w->fd);
+    return st;
+}
+
+static bool exists(const struct index_store *s, const char *key, uint64_t fingerprint) {
+    struct strbuf path = {0};
+    struct lookup_source *source = NULL;
+    index_store_path(s, key, &path);
+    bool good = !path.failed && mapped_open(&source, strbuf_cstr(&path), NULL) == ST_OK &&
+                mapped_header(source)->fingerprint == fingerprint &&
+                mapped_header(source)->builder >= INDEX_BUILDER;
+    lookup_close(source);
+    strbuf_release(&path);
+    return good;
+}
+
+enum st index_store_add(struct index_store *s, const struct index_source *source, const char *key,
+                        bool wait, struct err *why, struct err *e) {
+    struct writer w = {.store = s, .fd = -1};
+    if (exists(s, key, source->fingerprint)) {
+        return ST_OK;
+    }
+    if (!make_inside(s, "tmp", 3) || !make_inside(s, key, 2)) {
+        return ST_NONE;
+    }
+    strbuf_addf(&w.temporary, "%s/tmp/%s", s->path, key);
+    index_store_path(s, key, &w.target);
+    enum st st = strbuf_check(&w.temporary, e) == ST_OK ? strbuf_check(&w.target, e) : ST_ERR;
+    if (st == ST_OK) {
+        st = open_temporary(&w, wait)              ? write_index(&w, source, why, e)
+             : exists(s, key, source->fingerprint) ? ST_OK
+                                                   : ST_NONE;
+    }
+    if (st == ST_OK) {
+        store_trim(s->path, s->cap, strbuf_cstr(&w.target));
+    }
+    strbuf_release(&w.temporary);
+    strbuf_release(&w.target);
+    return st;
+}
+
+/* ---- costs ---- */
+
+uint64_t index_store_use(struct index_store *s, const char *key) {
+    struct strbuf path = {0};
+    uint8_t bytes[8] = {0};
+    uint64_t cost = 0;
+    add_path(s, key, ".use", &path);
+    int fd = path.failed ? -1 : open(strbuf_cstr(&path), O_RDONLY | O_CLOEXEC);
+    strbuf_release(&path);
+    if (fd < 0) {
+        return 0;
+    }
+    if (read(fd, bytes, sizeof bytes) == sizeof bytes) {
+        for (size_t i = 0; i < sizeof bytes; i++) {
+            cost |= (uint64_t)bytes[i] << 8 * i;
+        }
+    }
+    close(fd);
+    return cost;
+}
+
+void index_store_set_use(struct index_store *s, const char *key, uint64_t cost) {
+    struct strbuf path = {0};
+    uint8_t bytes[8];
+    if (!make_inside(s, key, 2)) {
+        return;
+    }
+    add_path(s, key, ".use", &path);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)(cost >> 8 * i);
+    }
+    /* Two runs at once may lose one's cost: then the index comes a little later. */
+    int fd = path.failed
+                 ? -1
+                 : open(strbuf_cstr(&path), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd >= 0) {
+        if (write(fd, bytes, sizeof bytes) < 0) {
+            note_trouble(s, errno, "cannot write", strbuf_cstr(&path));
+        }
+        close(fd);
+    }
+    strbuf_release(&path);
+}

@@ -1,0 +1,60 @@
+/* A folder of symbol indexes, shared by all who know it:
+ *
+ *   STORE/ab/<id>-<arch>-<fingerprint>.index   an index; ab = the id's first byte
+ *   STORE/ab/<id>-<arch>-<fingerprint>.use     what live look-ups have cost so far
+ *   STORE/tmp/<id>-<arch>-<fingerprint>        an index being written, locked by its writer
+ *   STORE/lock                                 held while the store is made smaller
+ *
+ * An index gets its name when it is complete. A file that nobody locks in tmp is a dead writer's
+ * and goes when the next index is written. What does not work (a full disk, a read-only folder, one
+ * of another user) costs time, never an answer. */
+#ifndef STALLKIT_INDEX_STORE_H
+#define STALLKIT_INDEX_STORE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "index/build.h"
+#include "index/lookup.h"
+
+struct index_store;
+
+struct store_options {
+    const char *path; /* made at first use, with the folders above it */
+    uint64_t cap;     /* bytes; past it the least recently used go. 0 = none */
+    unsigned threads; /* to build with */
+};
+
+/* Never ST_NONE; nothing is looked at yet. ST_ERR: out of memory. */
+enum st index_store_new(struct index_store **out, const struct store_options *options,
+                        struct err *e) BASE_MUST_USE;
+/* NULL is allowed. Sources outlive it. */
+void index_store_free(struct index_store *s);
+/* What did not work first, for one line of talk; NULL = nothing. */
+const char *index_store_trouble(const struct index_store *s);
+
+/* The identity of a source in the store. ST_ERR: out of memory. */
+enum st index_store_key(const struct object_slice *slice, const struct object_slice *paired,
+                        const struct object_slice *alt, struct strbuf *key, uint64_t *fingerprint,
+                        struct err *e) BASE_MUST_USE;
+
+/* Opens the index of the key. ST_NONE: there is none that can be used; a damaged one is removed.
+ * ST_ERR: out of memory. */
+enum st index_store_open(struct index_store *s, const char *key, uint64_t fingerprint,
+                         struct lookup_source **out, struct err *e) BASE_MUST_USE;
+/* Builds and files the index of a source unless it is there. wait: for another process that is at
+ * it. ST_NONE: another process is, the source cannot be indexed, or the store did not work
+ * (index_store_trouble tells). *why (may be NULL) says why the source cannot be. */
+enum st index_store_add(struct index_store *s, const struct index_source *source, const char *key,
+                        bool wait, struct err *why, struct err *e) BASE_MUST_USE;
+/* Forgets an index that turned out damaged. */
+void index_store_remove(struct index_store *s, const char *key);
+/* The path of a key's index, appended. */
+void index_store_path(const struct index_store *s, const char *key, struct strbuf *out);
+
+/* What live look-ups have cost so far: see stored.h. 0 when it is not known. */
+uint64_t index_store_use(struct index_store *s, const char *key);
+void index_store_set_use(struct index_store *s, const char *key, uint64_t cost);
+
+#endif

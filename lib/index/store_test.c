@@ -1,0 +1,293 @@
+/* The store: who builds, what is kept, and what happens where it cannot work. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "debug/debug.h"
+#include "index/catalog.h"
+#include "index/mapped.h"
+#include "index/store_trim.h"
+#include "index/stored.h"
+
+#define SHOP    "testdata/objects/macho-arm64/Shop.dSYM/Contents/Resources/DWARF/Shop"
+#define LIBSHOP "testdata/objects/elf-dwarf5/libshop.so"
+
+static struct lookup_hit hit;
+
+struct fixture {
+    char folder[64];
+    struct object *object;
+    struct index_store *store;
+    struct index_source source;
+    struct strbuf key, path;
+};
+
+static void begin(struct fixture *f, const char *object) {
+    struct err e = {0};
+    *f = (struct fixture){.folder = "/tmp/stallkit-store-XXXXXX"};
+    assert_non_null(mkdtemp(f->folder));
+    assert_int_equal(object_open(&f->object, object, &e), ST_OK);
+    struct store_options options = {.path = f->folder, .threads = 1};
+    assert_int_equal(index_store_new(&f->store, &options, &e), ST_OK);
+    f->source = (struct index_source){.slice = object_slice(f->object, 0), .name = "Shop"};
+    assert_int_equal(
+        index_store_key(f->source.slice, NULL, NULL, &f->key, &f->source.fingerprint, &e), ST_OK);
+    index_store_path(f->store, strbuf_cstr(&f->key), &f->path);
+}
+
+static void end(struct fixture *f) {
+    char command[128];
+    index_store_free(f->store);
+    object_close(f->object);
+    strbuf_release(&f->key);
+    strbuf_release(&f->path);
+    snprintf(command, sizeof command, "rm -rf '%s'", f->folder);
+    assert_int_equal(system(command), 0);
+}
+
+static bool has_index(const struct fixture *f) {
+    return access(strbuf_cstr(&f->path), F_OK) == 0;
+}
+
+/* Looks up every 64th address of the text, as one run of a command does; was it from the index? */
+static bool run_once(struct fixture *f, size_t step) {
+    struct lookup_source *source;
+    struct err e = {0};
+    assert_int_equal(stored_open(&source, f->store, &f->source, NULL, NULL, NULL, &e), ST_OK);
+    uint64_t base = object_slice_base(f->source.slice);
+    uint64_t top = object_slice_text_end(f->source.slice);
+    for (uint64_t at = base; at < top; at += step) {
+        assert_int_not_equal(lookup_address(source, at, &hit, &e), ST_ERR);
+    }
+    bool mapped = stored_is_mapped(source);
+    lookup_close(source);
+    return mapped;
+}
+
+static void an_index_is_built_once_live_lookups_cost_as_much(void **state) {
+    (void)state;
+    struct fixture f;
+    begin(&f, SHOP);
+    assert_false(run_once(&f, 64));
+    assert_false(has_index(&f));
+    assert_true(run_once(&f, 64));
+    assert_true(has_index(&f));
+    end(&f);
+}
+
+static void a_run_without_lookups_counts_a_sixteenth(void **state) {
+    (void)state;
+    struct fixture f;
+    unsigned runs = 1;
+    begin(&f, SHOP);
+    while (!run_once(&f, SIZE_MAX / 2) && runs < 100) {
+        runs++;
+    }
+    assert_in_range(runs, 3, 17);
+    end(&f);
+}
+
+static void a_damaged_index_is_not_trusted_and_is_replaced(void **state) {
+    (void)state;
+    struct fixture f;
+    struct err e = {0};
+    begin(&f, SHOP);
+    assert_int_equal(index_store_add(f.store, &f.source, strbuf_cstr(&f.key), true, NULL, &e),
+                     ST_OK);
+    assert_int_equal(truncate(strbuf_cstr(&f.path), 100), 0);
+    assert_false(run_once(&f, 64));
+    assert_false(has_index(&f));
+    /* The header is right, and the records are not. */
+    assert_int_equal(index_store_add(f.store, &f.source, strbuf_cstr(&f.key), true, NULL, &e),
+                     ST_OK);
+    struct lookup_source *mapped;
+    assert_int_equal(mapped_open(&mapped, strbuf_cstr(&f.path), &e), ST_OK);
+    struct index_extent data = mapped_header(mapped)->sections[INDEX_DATA];
+    lookup_close(mapped);
+    FILE *file = fopen(strbuf_cstr(&f.path), "r+b");
+    assert_non_null(file);
+    fseek(file, (long)data.offset, SEEK_SET);
+    for (uint64_t i = 0; i < data.size; i++) {
+        fputc(0xff, file);
+    }
+    fclose(file);
+    assert_false(run_once(&f, 64));
+    assert_false(has_index(&f));
+    end(&f);
+}
+
+static void an_index_of_another_source_is_not_used(void **state) {
+    (void)state;
+    struct fixture f;
+    struct err e = {0};
+    struct lookup_source *source;
+    begin(&f, SHOP);
+    assert_int_equal(index_store_add(f.store, &f.source, strbuf_cstr(&f.key), true, NULL, &e),
+                     ST_OK);
+    assert_int_equal(
+        index_store_open(f.store, strbuf_cstr(&f.key), f.source.fingerprint + 1, &source, &e),
+        ST_NONE);
+    end(&f);
+}
+
+static void copies_of_a_file_share_an_index_and_changed_ones_do_not(void **state) {
+    (void)state;
+    struct fixture f;
+    struct err e = {0};
+    struct object *copy;
+    char path[128], command[512];
+    begin(&f, LIBSHOP);
+    snprintf(path, sizeof path, "%s/copy.so", f.folder);
+    snprintf(command, sizeof command, "cp " LIBSHOP " '%s'", path);
+    assert_int_equal(system(command), 0);
+    for (int changed = 0; changed < 2; changed++) {
+        struct strbuf key = {0};
+        uint64_t print;
+        if (changed) {
+            snprintf(command, sizeof command, "printf x >> '%s'", path);
+            assert_int_equal(system(command), 0);
+        }
+        assert_int_equal(object_open(&copy, path, &e), ST_OK);
+        assert_int_equal(index_store_key(object_slice(copy, 0), NULL, NULL, &key, &print, &e),
+                         ST_OK);
+        assert_int_equal(strcmp(strbuf_cstr(&key), strbuf_cstr(&f.key)) != 0, changed);
+        strbuf_release(&key);
+        object_close(copy);
+    }
+    end(&f);
+}
+
+static void a_folder_that_cannot_be_made_costs_no_answer(void **state) {
+    (void)state;
+    struct fixture f;
+    struct err e = {0};
+    begin(&f, SHOP);
+    index_store_free(f.store);
+    struct store_options options = {.path = "/dev/null/store", .threads = 1};
+    assert_int_equal(index_store_new(&f.store, &options, &e), ST_OK);
+    assert_null(index_store_trouble(f.store));
+    for (int i = 0; i < 3; i++) {
+        assert_false(run_once(&f, 64));
+    }
+    assert_non_null(index_store_trouble(f.store));
+    end(&f);
+}
+
+static void a_link_in_place_of_the_temporary_file_is_not_followed(void **state) {
+    (void)state;
+    struct fixture f;
+    struct err e = {0};
+    char path[256], victim[128];
+    struct stat st;
+    begin(&f, SHOP);
+    snprintf(victim, sizeof victim, "%s/victim", f.folder);
+    FILE *file = fopen(victim, "w");
+    assert_non_null(file);
+    fputs("precious", file);
+    fclose(file);
+    snprintf(path, sizeof path, "%s/tmp", f.folder);
+    assert_int_equal(mkdir(path, 0777), 0);
+    snprintf(path, sizeof path, "%s/tmp/%s", f.folder, strbuf_cstr(&f.key));
+    assert_int_equal(symlink(victim, path), 0);
+    assert_int_equal(index_store_add(f.store, &f.source, strbuf_cstr(&f.key), true, NULL, &e),
+                     ST_NONE);
+    assert_int_equal(stat(victim, &st), 0);
+    assert_int_equal(st.st_size, 8);
+    end(&f);
+}
+
+static void put_file(const char *folder, const char *name, size_t size, int64_t age) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (size_t i = 0; i < size; i++) {
+        fputc('x', f);
+    }
+    fclose(f);
+    struct timespec times[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static bool there(const char *folder, const char *name) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+static void what_was_used_longest_ago_goes_first_and_leftovers_go(void **state) {
+    (void)state;
+    struct fixture f;
+    char path[128];
+    begin(&f, SHOP);
+    const char *folders[] = {"00", "ff", "tmp"};
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", f.folder, folders[i]);
+        assert_int_equal(mkdir(path, 0777), 0);
+    }
+    put_file(f.folder, "00/old.index", 400, 3000);
+    put_file(f.folder, "ff/older.index", 400, 4000);
+    put_file(f.folder, "ff/new.index", 400, 100);
+    put_file(f.folder, "ff/some.use", 8, 100);
+    put_file(f.folder, "ff/ancient.use", 8, 200 * 24 * 3600);
+    put_file(f.folder, "tmp/left", 50, 10);
+    store_trim(f.folder, 900, "");
+    assert_false(there(f.folder, "ff/older.index"));
+    assert_true(there(f.folder, "00/old.index"));
+    assert_true(there(f.folder, "ff/new.index"));
+    assert_true(there(f.folder, "ff/some.use"));
+    assert_false(there(f.folder, "ff/ancient.use"));
+    assert_false(there(f.folder, "tmp/left"));
+    store_trim(f.folder, 0, "");
+    assert_true(there(f.folder, "00/old.index"));
+    end(&f);
+}
+
+static void a_catalog_lists_each_key_once_in_order(void **state) {
+    (void)state;
+    struct fixture f;
+    struct err e = {0};
+    struct catalog c;
+    struct catalog_entry two[] = {
+        {.dwarf = true, .arch = "arm64", .key = "bb-arm64-1", .name = "B\tb"},
+        {.dwarf = false, .arch = "arm64", .key = "aa-arm64-1", .name = "A"}};
+    begin(&f, SHOP);
+    assert_int_equal(catalog_read(&c, f.folder, &e), ST_NONE);
+    assert_true(parse_build_id("bbbb", 4, &two[0].id) && parse_build_id("aaaa", 4, &two[1].id));
+    assert_int_equal(catalog_add(f.folder, two, 2, &e), ST_OK);
+    assert_int_equal(catalog_add(f.folder, two, 1, &e), ST_OK);
+    assert_int_equal(catalog_read(&c, f.folder, &e), ST_OK);
+    assert_int_equal(c.len, 2);
+    assert_string_equal(c.data[0].key, "aa-arm64-1");
+    assert_string_equal(c.data[1].name, "B_b");
+    assert_true(c.data[1].dwarf && !c.data[0].dwarf);
+    catalog_release(&c);
+    put_file(f.folder, "catalog", 20, 0);
+    assert_int_equal(catalog_read(&c, f.folder, &e), ST_NONE);
+    end(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_index_is_built_once_live_lookups_cost_as_much),
+        cmocka_unit_test(a_run_without_lookups_counts_a_sixteenth),
+        cmocka_unit_test(a_damaged_index_is_not_trusted_and_is_replaced),
+        cmocka_unit_test(an_index_of_another_source_is_not_used),
+        cmocka_unit_test(copies_of_a_file_share_an_index_and_changed_ones_do_not),
+        cmocka_unit_test(a_folder_that_cannot_be_made_costs_no_answer),
+        cmocka_unit_test(a_link_in_place_of_the_temporary_file_is_not_followed),
+        cmocka_unit_test(what_was_used_longest_ago_goes_first_and_leftovers_go),
+        cmocka_unit_test(a_catalog_lists_each_key_once_in_order),
+    };
+    return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+}

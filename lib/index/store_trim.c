@@ -1,0 +1,132 @@
+/* Eviction from the store, and leftovers. */
+#include "index/store_trim.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+enum { USE_SECONDS = 90 * 24 * 3600 };
+
+struct entry {
+    char *path;
+    uint64_t size;
+    time_t used;
+};
+
+struct trim {
+    const char *keep;
+    time_t now;
+    uint64_t total;
+    VEC(struct entry) entries;
+};
+
+/* Calls on_file with the path of each file of a folder whose name does not begin with a dot. */
+static void each_file(const char *folder, void (*on_file)(void *ctx, const char *path), void *ctx) {
+    DIR *d = opendir(folder);
+    for (struct dirent *f; d && (f = readdir(d)) != NULL;) {
+        struct strbuf path = {0};
+        if (f->d_name[0] == '.') {
+            continue;
+        }
+        strbuf_addf(&path, "%s/%s", folder, f->d_name);
+        if (!path.failed) {
+            on_file(ctx, strbuf_cstr(&path));
+        }
+        strbuf_release(&path);
+    }
+    if (d) {
+        closedir(d);
+    }
+}
+
+/* A writer holds a lock on its file as long as it lives. */
+static void remove_if_dead(void *ctx, const char *path) {
+    (void)ctx;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return;
+    }
+    struct stat ours, there;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &ours) == 0 && lstat(path, &there) == 0 &&
+        ours.st_ino == there.st_ino) {
+        (void)unlink(path);
+    }
+    close(fd);
+}
+
+static bool ends_with(const char *s, const char *end) {
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+static void note_file(void *ctx, const char *path) {
+    struct trim *t = ctx;
+    struct stat st;
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+        return;
+    }
+    if (ends_with(path, ".use") && t->now - st.st_mtime > USE_SECONDS) {
+        (void)unlink(path);
+    }
+    if (!ends_with(path, ".index")) {
+        return;
+    }
+    t->total += (uint64_t)st.st_size;
+    struct entry e = {strdup(path), (uint64_t)st.st_size, st.st_mtime};
+    if (!e.path || !VEC_PUSH(&t->entries, e)) {
+        free(e.path);
+    }
+}
+
+static int by_use(const void *a, const void *b) {
+    const struct entry *x = a, *y = b;
+    return x->used != y->used ? (x->used < y->used ? -1 : 1) : strcmp(x->path, y->path);
+}
+
+static void evict(struct trim *t, const char *path, uint64_t cap) {
+    for (unsigned i = 0; i < 256; i++) {
+        char folder[4096];
+        int n = snprintf(folder, sizeof folder, "%s/%02x", path, i);
+        if (n > 0 && (size_t)n < sizeof folder) {
+            each_file(folder, note_file, t);
+        }
+    }
+    if (t->entries.len > 1) {
+        qsort(t->entries.data, t->entries.len, sizeof *t->entries.data, by_use);
+    }
+    for (size_t i = 0; i < t->entries.len; i++) {
+        struct entry *e = &t->entries.data[i];
+        if (cap > 0 && t->total > cap && strcmp(e->path, t->keep) != 0 && unlink(e->path) == 0) {
+            t->total -= e->size;
+        }
+        free(e->path);
+    }
+    VEC_RELEASE(&t->entries);
+}
+
+void store_trim(const char *path, uint64_t cap, const char *keep) {
+    struct strbuf lock = {0}, tmp = {0};
+    struct trim t = {.keep = keep, .now = time(NULL)};
+    strbuf_addf(&lock, "%s/lock", path);
+    strbuf_addf(&tmp, "%s/tmp", path);
+    int fd = lock.failed || tmp.failed
+                 ? -1
+                 : open(strbuf_cstr(&lock), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        each_file(strbuf_cstr(&tmp), remove_if_dead, NULL);
+        evict(&t, path, cap);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    strbuf_release(&lock);
+    strbuf_release(&tmp);
+}

@@ -1,0 +1,12 @@
+/* Keeping a store small. */
+#ifndef STALLKIT_INDEX_STORE_TRIM_H
+#define STALLKIT_INDEX_STORE_TRIM_H
+
+#include <stdint.h>
+
+/* Removes what dead writers left, and while the indexes hold more than `cap` bytes (0 = any) the
+ * one whose file time, which each use renews, is oldest; not `keep`. Costs of live look-ups are
+ * forgotten after 90 days. Does nothing while another process is at it, or when it may not. */
+void store_trim(const char *path, uint64_t cap, const char *keep);
+
+#endif

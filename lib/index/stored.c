@@ -1,0 +1,196 @@
+/* Index first, live debug info else. */
+#include "index/stored.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "index/live_private.h"
+
+enum { OPENING_SHARE = 16 }; /* of the file's debug info: what opening it counts */
+/* In place of a cost: the source cannot be indexed, so nobody need try again. */
+#define NEVER UINT64_MAX
+
+struct stored {
+    struct lookup_source source;
+    struct index_store *store;
+    struct index_source from;
+    char *name;
+    char *key; /* NULL: it is never indexed */
+    lookup_complain complain;
+    void *ctx;
+    /* Strings of both are handed out. NULL = not open. */
+    _Atomic(struct lookup_source *) mapped;
+    struct lookup_source *live;
+    atomic_bool damaged; /* the index was: do without */
+    pthread_mutex_t own_lock;
+    pthread_mutex_t *lock; /* for all but looking up in the index */
+    bool tried;            /* to build */
+    uint64_t earlier;      /* cost of earlier runs */
+    uint64_t whole;        /* cost of all of the file, once live is open */
+};
+
+static enum st open_live(struct stored *s, struct err *e) {
+    if (s->live) {
+        return ST_OK;
+    }
+    enum st st = lookup_open_live(&s->live, s->from.slice, s->from.paired, s->from.alt, s->complain,
+                                  s->ctx, e);
+    if (st == ST_OK) {
+        s->whole = live_bytes(s->live) + 1;
+    }
+    return st;
+}
+
+/* Opens the index, built first if `add`. ST_NONE: there is none. */
+static enum st open_mapped(struct stored *s, bool add, struct err *e) {
+    if (add) {
+        struct err why = {0};
+        s->tried = true;
+        enum st st = index_store_add(s->store, &s->from, s->key, false, &why, e);
+        if (err_is(&why)) {
+            index_store_set_use(s->store, s->key, NEVER);
+        }
+        if (st != ST_OK) {
+            return st;
+        }
+    }
+    struct lookup_source *mapped = NULL;
+    enum st st = index_store_open(s->store, s->key, s->from.fingerprint, &mapped, e);
+    if (st == ST_OK) {
+        atomic_store(&s->mapped, mapped);
+    }
+    return st;
+}
+
+/* Have live look-ups cost more than the index would? */
+static bool pays(const struct stored *s) {
+    return s->earlier + live_bytes_read(s->live) >= s->whole;
+}
+
+/* ST_ERR without an error: the index is damaged. */
+static enum st look_up_mapped(struct stored *s, struct lookup_source *mapped, uint64_t address,
+                              struct lookup_hit *hit, struct err *e) {
+    struct err why = {0};
+    enum st st = lookup_address(mapped, address, hit, &why);
+    if (st == ST_ERR && why.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    if (st == ST_ERR) {
+        index_store_remove(s->store, s->key);
+        atomic_store(&s->damaged, true);
+    }
+    return st;
+}
+
+static enum st look_up_live(struct stored *s, uint64_t address, struct lookup_hit *hit,
+                            struct err *e) {
+    if (open_live(s, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (!s->tried && !s->mapped && pays(s)) {
+        enum st st = open_mapped(s, true, e);
+        if (st == ST_OK) {
+            live_limit_memory(s->live, 0);
+            return lookup_address(s->mapped, address, hit, e);
+        }
+        if (st == ST_ERR) {
+            return st;
+        }
+    }
+    return lookup_address(s->live, address, hit, e);
+}
+
+static enum st stored_lookup(struct lookup_source *source, uint64_t address, struct lookup_hit *hit,
+                             struct err *e) {
+    struct stored *s = (struct stored *)source;
+    struct lookup_source *mapped = atomic_load(&s->mapped);
+    if (mapped && !atomic_load(&s->damaged)) {
+        enum st st = look_up_mapped(s, mapped, address, hit, e);
+        if (st != ST_ERR || err_is(e)) {
+            return st;
+        }
+    }
+    pthread_mutex_lock(s->lock);
+    enum st st = look_up_live(s, address, hit, e);
+    pthread_mutex_unlock(s->lock);
+    return st;
+}
+
+static void stored_close(struct lookup_source *source) {
+    struct stored *s = (struct stored *)source;
+    if (s->live && !s->mapped && !s->tried) {
+        index_store_set_use(s->store, s->key,
+                            s->earlier + live_bytes_read(s->live) + s->whole / OPENING_SHARE + 1);
+    }
+    lookup_close(atomic_load(&s->mapped));
+    lookup_close(s->live);
+    pthread_mutex_destroy(&s->own_lock);
+    free(s->name);
+    free(s->key);
+    free(s);
+}
+
+static const struct lookup_ops stored_ops = {.lookup = stored_lookup, .close = stored_close};
+
+/* The index if there is one or it is time for it, else live debug info. */
+static enum st open_either(struct stored *s, struct err *e) {
+    enum st st = s->key ? open_mapped(s, false, e) : ST_NONE;
+    if (st != ST_NONE) {
+        return st;
+    }
+    st = open_live(s, e);
+    if (st != ST_OK || !s->key) {
+        s->tried = true;
+        return st;
+    }
+    s->earlier = index_store_use(s->store, s->key);
+    if (s->earlier == NEVER) {
+        s->tried = true;
+        return ST_OK;
+    }
+    return pays(s) && open_mapped(s, true, e) == ST_ERR ? ST_ERR : ST_OK;
+}
+
+enum st stored_open(struct lookup_source **out, struct index_store *store,
+                    const struct index_source *source, pthread_mutex_t *lock,
+                    lookup_complain complain, void *ctx, struct err *e) {
+    struct strbuf key = {0};
+    uint64_t fingerprint = 0;
+    bool storable = store && index_store_key(source->slice, source->paired, source->alt, &key,
+                                             &fingerprint, NULL) == ST_OK;
+    struct stored *s = calloc(1, sizeof *s);
+    char *name = strdup(source->name ? source->name : "");
+    char *text = storable ? strbuf_take(&key) : NULL;
+    strbuf_release(&key);
+    if (!s || !name || (storable && !text)) {
+        free(s);
+        free(name);
+        free(text);
+        return err_nomem(e);
+    }
+    pthread_mutex_init(&s->own_lock, NULL);
+    s->source = (struct lookup_source){.ops = &stored_ops, .concurrent = true};
+    s->lock = lock ? lock : &s->own_lock;
+    s->store = store;
+    s->from = *source;
+    s->name = name;
+    s->key = text;
+    s->complain = complain;
+    s->ctx = ctx;
+    s->from.name = name;
+    s->from.fingerprint = fingerprint;
+    enum st st = open_either(s, e);
+    if (st != ST_OK) {
+        s->tried = true; /* nothing to count */
+        stored_close(&s->source);
+        return st;
+    }
+    *out = &s->source;
+    return ST_OK;
+}
+
+bool stored_is_mapped(const struct lookup_source *s) {
+    const struct stored *stored = (const struct stored *)s;
+    return s->ops == &stored_ops && atomic_load(&stored->mapped) && !atomic_load(&stored->damaged);
+}

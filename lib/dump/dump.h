@@ -19,7 +19,7 @@ enum {
     DUMP_FRAMES_MAX = 4096,           /* frames of one stack */
     DUMP_STACKS_MAX = 65536,          /* threads, and distinct sampled stacks */
     DUMP_IMAGES_MAX = 65536,
-    DUMP_DEPTH_MAX = 512 /* JSON nesting */
+    DUMP_DEPTH_MAX = 2000 /* JSON nesting: a call tree takes two levels a frame */
 };
 /* Most samples of one stack: sums over all stacks of a dump stay below 2^56. */
 #define DUMP_COUNT_MAX (UINT64_C(1) << 40)
@@ -108,11 +108,14 @@ struct dump_thread {
     struct dump_stack stack;
 };
 
-/* A name that came with the dump: "names":{"<address>":["symbol", offset]}. Sorted by address. */
+/* A name that came with the dump: "names":{"<address>":["symbol", offset, "file", line]}, the last
+ * two optional. Sorted by address. */
 struct dump_name {
     uint64_t address;
     const char *symbol;
     uint64_t offset;
+    const char *file; /* with a line, from reports that were symbolicated; NULL = none */
+    uint32_t line;
 };
 
 struct dump {
@@ -206,10 +209,14 @@ struct dump_addition {
 enum st dump_write_spliced(const struct dump *d, const struct dump_addition *add, struct sink *out,
                            struct err *e) BASE_MUST_USE;
 
+/* Writes d's own text as it is, as one line of JSON Lines: white space as dump_write_spliced.
+ * Errors stick to the sink. */
+void dump_write_raw(const struct dump *d, struct sink *out);
+
 /* ---- a stream of documents ---- */
 
-/* Documents of one input, one at a time: JSON Lines, a single object over many lines, or a gzip of
- * either (by content). Memory: one document. */
+/* Documents of one input, one at a time: JSON Lines, a single object over many lines, text reports
+ * and .ips files (report.h), in any order, or a gzip of them (by content). Memory: one document. */
 struct dump_stream;
 
 /* name is for messages, copied. Takes over fd. */

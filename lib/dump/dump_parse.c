@@ -356,6 +356,11 @@ static enum st build_names(struct build *b, const json_t *root) {
             if (!name.symbol) {
                 return ST_ERR;
             }
+            int64_t line = build_number(json_array_get(value, 3));
+            if (line > 0 && line <= UINT32_MAX) {
+                name.file = build_string(b, json_array_get(value, 2));
+                name.line = name.file ? (uint32_t)line : 0;
+            }
             d->names[d->name_count++] = name;
         }
     }

@@ -53,7 +53,7 @@ static enum st check_scalar(const char *text, size_t len, struct err *e) {
     return result == SCAN_DONE ? ST_NONE : refuse(text, 0, ERR_FORMAT, "not JSON", e);
 }
 
-static enum st check_grammar(const char *text, size_t len, struct err *e) {
+static enum st check_grammar(const char *text, size_t len, unsigned *deepest, struct err *e) {
     struct span start = {text, text + len};
     span_skip_space(&start);
     if (start.p < start.end && *start.p != '{' && *start.p != '[') {
@@ -78,7 +78,8 @@ static enum st check_grammar(const char *text, size_t len, struct err *e) {
         return refuse(text, (size_t)(rest.p - text), ERR_FORMAT, "something follows the JSON text",
                       e);
     }
-    return *start.p == '[' ? ST_NONE : ST_OK;
+    *deepest = s.deepest;
+    return ST_OK;
 }
 
 /* Puts `with` in place of text[from, to). */
@@ -154,9 +155,9 @@ static size_t repair_number(struct repair *r, size_t at) {
     return end;
 }
 
-enum st prepass(const char *text, size_t len, struct strbuf *repaired, uint64_t *count,
-                struct err *e) {
-    enum st st = check_grammar(text, len, e);
+enum st prepass_any(const char *text, size_t len, struct strbuf *repaired, uint64_t *count,
+                    unsigned *deepest, struct err *e) {
+    enum st st = check_grammar(text, len, deepest, e);
     if (st != ST_OK) {
         return st;
     }
@@ -177,4 +178,13 @@ enum st prepass(const char *text, size_t len, struct strbuf *repaired, uint64_t 
     }
     *count = r.count;
     return strbuf_check(repaired, e);
+}
+
+enum st prepass(const char *text, size_t len, struct strbuf *repaired, uint64_t *count,
+                struct err *e) {
+    unsigned deepest;
+    enum st st = prepass_any(text, len, repaired, count, &deepest, e);
+    struct span start = {text, text + len};
+    span_skip_space(&start);
+    return st == ST_OK && *start.p == '[' ? ST_NONE : st;
 }

@@ -19,4 +19,9 @@
 enum st prepass(const char *text, size_t len, struct strbuf *repaired, uint64_t *count,
                 struct err *e) BASE_MUST_USE;
 
+/* The same for an object or an array; *deepest = how deep it nests. ST_NONE: a number, string or
+ * word by itself. */
+enum st prepass_any(const char *text, size_t len, struct strbuf *repaired, uint64_t *count,
+                    unsigned *deepest, struct err *e) BASE_MUST_USE;
+
 #endif

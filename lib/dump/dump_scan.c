@@ -51,6 +51,7 @@ static enum scan_result open_container(struct scan *s, bool object) {
         return SCAN_LIMIT;
     }
     unsigned at = s->depth++;
+    s->deepest = s->depth > s->deepest ? s->depth : s->deepest;
     uint8_t bit = (uint8_t)(1u << at % 8);
     s->is_object[at / 8] =
         (uint8_t)(object ? s->is_object[at / 8] | bit : s->is_object[at / 8] & ~bit);
@@ -259,29 +260,46 @@ static const char *string_end(const char *p, const char *end) {
     return p < end ? p + 1 : end;
 }
 
+/* What ends a run of bytes inside a container. */
+enum { QUOTE = 1, OPEN, CLOSE };
+static const uint8_t kinds[UINT8_MAX + 1] = {
+    ['"'] = QUOTE, ['{'] = OPEN, ['['] = OPEN, ['}'] = CLOSE, [']'] = CLOSE};
+
+/* Past the container whose opening bracket is at p. */
+static const char *container_end(const char *p, const char *end) {
+    size_t depth = 0;
+    while (p < end) {
+        switch (kinds[(unsigned char)*p]) {
+        case QUOTE:
+            p = string_end(p, end);
+            continue;
+        case OPEN:
+            depth++;
+            break;
+        case CLOSE:
+            if (--depth == 0) {
+                return p + 1;
+            }
+            break;
+        default:
+            break;
+        }
+        p++;
+    }
+    return end;
+}
+
 struct span span_value(struct span *s) {
     span_skip_space(s);
     const char *start = s->p, *p = s->p;
-    size_t depth = 0;
-    while (p < s->end) {
-        if (*p == '"') {
-            p = string_end(p, s->end);
-        } else if (*p == '{' || *p == '[') {
-            depth++;
+    int kind = p < s->end ? kinds[(unsigned char)*p] : 0;
+    if (kind == QUOTE) {
+        p = string_end(p, s->end);
+    } else if (kind == OPEN) {
+        p = container_end(p, s->end);
+    } else {
+        while (p < s->end && !is_space(*p) && !memchr(",:]}[{\"", *p, 7)) {
             p++;
-        } else if (depth > 0 && (*p == '}' || *p == ']')) {
-            depth--;
-            p++;
-        } else if (depth > 0) {
-            p++;
-            continue;
-        } else {
-            while (p < s->end && !is_space(*p) && !memchr(",:]}[{\"", *p, 7)) {
-                p++;
-            }
-        }
-        if (depth == 0) {
-            break;
         }
     }
     s->p = p;
@@ -305,6 +323,21 @@ bool span_next(struct span *s, struct span *key, struct span *value) {
     }
     *value = span_value(s);
     return s->p > before;
+}
+
+void span_write_compact(struct span value, struct sink *out) {
+    const char *run = value.p;
+    while (value.p < value.end) {
+        if (*value.p == '"') {
+            (void)span_value(&value);
+        } else if (is_space(*value.p)) {
+            sink_write(out, run, (size_t)(value.p - run));
+            run = ++value.p;
+        } else {
+            value.p++;
+        }
+    }
+    sink_write(out, run, (size_t)(value.end - run));
 }
 
 static unsigned hex_value(const char *digits) {

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/sink.h"
 #include "dump/dump.h"
 
 /* Values of one document: bounds the memory that Jansson takes for it (some 40 bytes each). */
@@ -27,8 +28,9 @@ struct scan {
     uint8_t literal; /* which literal */
     bool key;        /* the string is a member's name */
     bool done;
-    unsigned depth;  /* open containers */
-    uint64_t values; /* values begun */
+    unsigned depth;   /* open containers */
+    unsigned deepest; /* most of them so far */
+    uint64_t values;  /* values begun */
     uint8_t is_object[DUMP_DEPTH_MAX / 8];
 };
 
@@ -48,6 +50,8 @@ struct span span_value(struct span *s);
 /* In an object's or array's text: steps to the next member or element. The first call comes with
  * the whole text of the container in *s. key is NULL for an array. False at its end. */
 bool span_next(struct span *s, struct span *key, struct span *value);
+/* Writes a value without the white space between its tokens. */
+void span_write_compact(struct span value, struct sink *out);
 /* Is the string (with its quotes and escapes) the same as this ASCII name? */
 bool span_is(struct span string, const char *name);
 

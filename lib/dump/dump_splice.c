@@ -10,35 +10,35 @@
  * the last one counts, as it does for Jansson. */
 #include "dump/dump.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/jsonw.h"
 #include "base/map.h"
 #include "dump/dump_scan_private.h"
+
+/* Symbolication shares its strings, so that most are known by where they are. */
+struct known_text {
+    const char *text; /* NULL = free */
+    size_t number;
+};
+
+enum { KNOWN_TEXTS = 256 };
 
 struct splicer {
     const struct dump *d;
     const struct dump_addition *add;
     struct sink *out;
     struct map strings;
-    bool no_memory;
+    struct known_text known[KNOWN_TEXTS];
+    int64_t *names; /* what intern says of each line's function, linkage and file, in order */
 };
 
-/* Writes a value without the white space between its tokens. */
+enum { LINE_NAMES = 3 };
+
 static void write_value(struct splicer *s, struct span value) {
-    const char *run = value.p;
-    while (value.p < value.end) {
-        char c = *value.p;
-        if (c == '"') {
-            (void)span_value(&value);
-        } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-            sink_write(s->out, run, (size_t)(value.p - run));
-            run = ++value.p;
-        } else {
-            value.p++;
-        }
-    }
-    sink_write(s->out, run, (size_t)(value.end - run));
+    span_write_compact(value, s->out);
 }
 
 /* ---- objects and arrays, with some members treated specially ---- */
@@ -199,25 +199,38 @@ static void write_samples(struct splicer *s, struct span object, size_t index) {
 
 /* ---- strings and locations ---- */
 
-static int64_t intern(struct splicer *s, const char *text) {
+/* The string's number, -1 for none; false when memory runs out. */
+static bool intern(struct splicer *s, const char *text, int64_t *number) {
+    *number = -1;
     if (!text) {
-        return -1;
+        return true;
     }
-    size_t index = map_intern(&s->strings, text, strlen(text));
-    s->no_memory = s->no_memory || index == SIZE_MAX;
-    return index == SIZE_MAX ? -1 : (int64_t)index;
+    struct known_text *known = &s->known[hash_u64((uint64_t)(uintptr_t)text) % KNOWN_TEXTS];
+    if (known->text != text) {
+        *known = (struct known_text){text, map_intern(&s->strings, text, strlen(text))};
+    }
+    *number = (int64_t)known->number;
+    return known->number != SIZE_MAX;
 }
 
 /* Before anything is written, so that running out of memory leaves no half a line. */
-static void intern_all(struct splicer *s) {
+static bool intern_all(struct splicer *s) {
+    size_t lines = 0;
     for (size_t i = 0; i < s->add->location_count; i++) {
+        lines += s->add->locations[i].line_count;
+    }
+    int64_t *names = s->names = calloc(lines + 1, LINE_NAMES * sizeof *names);
+    for (size_t i = 0; names && i < s->add->location_count; i++) {
         const struct dump_location *location = &s->add->locations[i];
-        for (size_t k = 0; k < location->line_count; k++) {
-            intern(s, location->lines[k].function);
-            intern(s, location->lines[k].linkage);
-            intern(s, location->lines[k].file);
+        for (size_t k = 0; k < location->line_count; k++, names += LINE_NAMES) {
+            const struct dump_line *line = &location->lines[k];
+            if (!intern(s, line->function, &names[0]) || !intern(s, line->linkage, &names[1]) ||
+                !intern(s, line->file, &names[2])) {
+                return false;
+            }
         }
     }
+    return names != NULL;
 }
 
 static void write_strings(struct splicer *s) {
@@ -229,31 +242,43 @@ static void write_strings(struct splicer *s) {
     jsonw_end_array(&w);
 }
 
-static void write_location(struct splicer *s, struct jsonw *w,
-                           const struct dump_location *location) {
-    jsonw_begin_object(w);
-    jsonw_key(w, "image");
-    jsonw_i64(w, location->image);
-    jsonw_key(w, "offset");
-    jsonw_u64(w, location->offset);
-    jsonw_key(w, "start");
-    jsonw_u64(w, location->start);
-    jsonw_key(w, "lines");
-    jsonw_begin_array(w);
+/* These are most of what is written, so without the help of jsonw. names: of its lines. */
+static void write_location(struct sink *out, const struct dump_location *location,
+                           const int64_t *names) {
+    sink_str(out, "{\"image\":");
+    sink_i64(out, location->image);
+    sink_str(out, ",\"offset\":");
+    sink_u64(out, location->offset);
+    sink_str(out, ",\"start\":");
+    sink_u64(out, location->start);
+    sink_str(out, ",\"lines\":[");
     for (size_t i = 0; i < location->line_count; i++) {
-        const struct dump_line *line = &location->lines[i];
-        jsonw_begin_array(w);
-        jsonw_i64(w, intern(s, line->function));
-        jsonw_i64(w, intern(s, line->linkage));
-        jsonw_i64(w, intern(s, line->file));
-        jsonw_u64(w, line->line);
-        jsonw_u64(w, line->column);
-        jsonw_end_array(w);
+        sink_str(out, i ? ",[" : "[");
+        for (size_t k = 0; k < LINE_NAMES; k++) {
+            sink_i64(out, *names++);
+            sink_char(out, ',');
+        }
+        sink_u64(out, location->lines[i].line);
+        sink_char(out, ',');
+        sink_u64(out, location->lines[i].column);
+        sink_char(out, ']');
     }
-    jsonw_end_array(w);
-    jsonw_key(w, "source");
-    jsonw_cstr(w, dump_source_text(location->source));
-    jsonw_end_object(w);
+    sink_str(out, "],\"source\":\"");
+    sink_str(out, dump_source_text(location->source));
+    sink_str(out, "\"}");
+}
+
+static void write_locations(struct splicer *s) {
+    const int64_t *names = s->names;
+    sink_char(s->out, '[');
+    for (size_t i = 0; i < s->add->location_count; i++) {
+        if (i > 0) {
+            sink_char(s->out, ',');
+        }
+        write_location(s->out, &s->add->locations[i], names);
+        names += LINE_NAMES * s->add->locations[i].line_count;
+    }
+    sink_char(s->out, ']');
 }
 
 enum st dump_write_spliced(const struct dump *d, const struct dump_addition *add, struct sink *out,
@@ -264,24 +289,24 @@ enum st dump_write_spliced(const struct dump *d, const struct dump_addition *add
                                               {"threads", write_threads},
                                               {"samples", write_samples}};
     struct splicer s = {.d = d, .add = add, .out = out};
-    intern_all(&s);
-    if (s.no_memory) {
-        map_release(&s.strings);
-        return err_nomem(e);
+    enum st st = intern_all(&s) ? ST_OK : err_nomem(e);
+    if (st == ST_OK) {
+        struct span document = {d->text, d->text + d->text_len};
+        span_skip_space(&document);
+        bool comma = write_members(&s, document, specials, sizeof specials / sizeof *specials);
+        write_key(&s, &comma, "strings");
+        write_strings(&s);
+        write_key(&s, &comma, "locations");
+        write_locations(&s);
+        sink_str(out, "}\n");
     }
-    struct span document = {d->text, d->text + d->text_len};
-    span_skip_space(&document);
-    bool comma = write_members(&s, document, specials, sizeof specials / sizeof *specials);
-    write_key(&s, &comma, "strings");
-    write_strings(&s);
-    write_key(&s, &comma, "locations");
-    struct jsonw w = jsonw_init(out);
-    jsonw_begin_array(&w);
-    for (size_t i = 0; i < add->location_count; i++) {
-        write_location(&s, &w, &add->locations[i]);
-    }
-    jsonw_end_array(&w);
-    sink_str(out, "}\n");
+    free(s.names);
     map_release(&s.strings);
-    return ST_OK;
+    return st;
+}
+
+void dump_write_raw(const struct dump *d, struct sink *out) {
+    struct span document = {d->text, d->text + d->text_len};
+    span_write_compact(document, out);
+    sink_char(out, '\n');
 }

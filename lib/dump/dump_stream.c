@@ -1,6 +1,7 @@
 /* Documents of one input. Where a document ends is found with the incremental scanner, so that one
  * line, a pretty-printed object and objects one after the other all work without being told which
- * it is.
+ * it is. A text report goes on until something else begins, and the first line of an .ips is one
+ * document with the body behind it.
  *
  * A document that breaks must cost no other one. What follows it is found again at
  *   - a line that begins like the recorder's ({"format":"stall-…), which a pretty-printer never
@@ -14,6 +15,7 @@
 #include "base/gz.h"
 #include "base/strbuf.h"
 #include "dump/dump_scan_private.h"
+#include "dump/report_private.h"
 
 enum { READ_SIZE = 64 * 1024 };
 
@@ -26,6 +28,7 @@ struct dump_stream {
     bool skip_rest;     /* the last document broke: lines that look like its rest are dropped */
     bool at_end;        /* the input has ended, or failed */
     bool first;         /* nothing was returned yet: a byte order mark may come */
+    uint64_t dropped;   /* bytes of the input before text[0] */
     struct err broken;  /* why the input failed; reported once, behind what it gave before */
     char step[READ_SIZE];
 };
@@ -69,6 +72,7 @@ static void drop_consumed(struct dump_stream *s) {
         memmove(s->text.data, s->text.data + s->pos, left);
     }
     strbuf_truncate(&s->text, left);
+    s->dropped += s->pos;
     s->start = s->pos = 0;
 }
 
@@ -236,11 +240,106 @@ static enum st bad_line(struct dump_stream *s, const struct next_line *line, siz
 
 static enum st cut_short(struct dump_stream *s, struct err *e) {
     s->skip_rest = true;
-    return err_set(e, ERR_TRUNCATED, "the document is cut short");
+    return err_set(e, ERR_TRUNCATED, "the document is cut short at byte %llu",
+                   (unsigned long long)(s->dropped + s->pos));
 }
 
-/* Takes lines from start until the document ends. */
-static enum st take_document(struct dump_stream *s, size_t *len, struct err *e) {
+/* ---- text reports ---- */
+
+static bool starts_with(const char *p, size_t len, const char *head) {
+    size_t n = strlen(head);
+    return len >= n && memcmp(p, head, n) == 0;
+}
+
+/* What of a text report has been passed. */
+struct text_state {
+    bool body;     /* its threads: a header behind them is another report's */
+    bool original; /* "Full Report": the JSON that the text was made from follows */
+    bool label;    /* "Notable Addresses:", KSCrash writes, and JSON that belongs to its text */
+};
+
+/* Does a line end the text report before it? */
+static bool ends_text(const char *p, size_t len, const struct text_state *t) {
+    if (len > 0 && *p == '{') {
+        bool object = len == 1 || p[1] == '"' || p[1] == '}' || is_blank(p + 1, len - 1);
+        return object && !t->original && !t->label;
+    }
+    return t->body && report_begins_text(p, len);
+}
+
+/* What a line of a text report says about those behind it. */
+static void note_text(struct text_state *t, const char *p, size_t len) {
+    bool body = starts_with(p, len, "Thread ") || starts_with(p, len, "Binary Images:");
+    if (is_blank(p, len)) {
+        return;
+    }
+    while (is_blank(p + len - 1, 1)) {
+        len--;
+    }
+    t->body = t->body || body;
+    t->original = t->original || starts_with(p, len, "Full Report");
+    t->label = !body && p[len - 1] == ':';
+}
+
+/* Takes lines from pos until the text report ends, with its document's start as it is. */
+static enum st take_text(struct dump_stream *s, size_t *len, struct err *e) {
+    struct text_state t = {false, false, false};
+    for (bool first = true;; first = false) {
+        size_t line;
+        bool ended;
+        enum st st = whole_line(s, &line, &ended, e);
+        if (st == ST_NONE && err_is(&s->broken)) {
+            return err_set(e, s->broken.code, "%s", s->broken.text);
+        }
+        if (st == ST_ERR) {
+            return ST_ERR;
+        }
+        const char *p = s->text.data + s->pos;
+        if (st == ST_NONE || (!first && ends_text(p, line, &t))) {
+            *len = s->pos - s->start;
+            s->skip_rest = false;
+            return ST_OK;
+        }
+        if (s->pos - s->start + line > DUMP_TEXT_MAX) {
+            return too_long(s, line, ended, e);
+        }
+        note_text(&t, p, line);
+        pass_line(s, line, ended);
+    }
+}
+
+/* The line behind what was taken that is not blank; ST_NONE: there is none. The blank ones are
+ * passed. */
+static enum st peek_line(struct dump_stream *s, size_t *len, struct err *e) {
+    bool ended;
+    for (;;) {
+        enum st st = whole_line(s, len, &ended, e);
+        if (st != ST_OK || !is_blank(s->text.data + s->pos, *len)) {
+            return st;
+        }
+        pass_line(s, *len, ended);
+    }
+}
+
+/* Is what was taken the first line of an .ips, and what follows its body? *text: which is text. */
+static enum st has_body(struct dump_stream *s, size_t taken, bool *text, struct err *e) {
+    size_t len;
+    if (begins_dump(s->text.data + s->start, taken) ||
+        !report_is_ips_header(s->text.data + s->start, taken)) {
+        return ST_NONE;
+    }
+    enum st st = peek_line(s, &len, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    const char *p = s->text.data + s->pos;
+    *text = *p != '{' && *p != '[';
+    return begins_dump(p, len) || report_is_ips_header(p, len) ? ST_NONE : ST_OK;
+}
+
+/* Takes lines from pos until the JSON text that begins there ends; *len from the document's start.
+ */
+static enum st take_json(struct dump_stream *s, size_t *len, struct err *e) {
     struct scan scan = {0};
     struct next_line line = {.first = true};
     for (;; line.first = false) {
@@ -270,6 +369,25 @@ static enum st take_document(struct dump_stream *s, size_t *len, struct err *e) 
         }
         pass_line(s, line.len, line.ended);
     }
+}
+
+/* Takes lines from start until the document ends. */
+static enum st take_document(struct dump_stream *s, size_t *len, struct err *e) {
+    size_t line;
+    bool ended, text = false;
+    if (whole_line(s, &line, &ended, e) == ST_OK &&
+        report_begins_text(s->text.data + s->start, line)) {
+        return take_text(s, len, e);
+    }
+    enum st st = take_json(s, len, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    st = has_body(s, *len, &text, e);
+    if (st == ST_OK) {
+        st = text ? take_text(s, len, e) : take_json(s, len, e);
+    }
+    return st == ST_NONE ? ST_OK : st;
 }
 
 enum st dump_stream_next(struct dump_stream *s, const char **text, size_t *len, uint64_t *line,

@@ -121,14 +121,18 @@ static void a_document_that_is_cut_costs_no_other(void **state) {
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
         struct strbuf in = {0};
         strbuf_addf(&in, "%s\n%s\n%s\n", cuts[i], D("b"), D("c"));
-        check(in.data, "1!the document is cut short|2:" D("b") "|3:" D("c") "|");
+        struct strbuf want = {0};
+        strbuf_addf(&want, "1!the document is cut short at byte %zu|2:%s|3:%s|",
+                    strlen(cuts[i]) + 1, D("b"), D("c"));
+        check(in.data, strbuf_cstr(&want));
+        strbuf_release(&want);
         strbuf_release(&in);
     }
     /* Any object shows the cut where one cannot stand. */
     check("{'a':[1\n{'b':2}\n{'c':3}", "1!not JSON at line 2, column 1|2:{'b':2}|3:{'c':3}|");
-    check("{'a':[1", "1!the document is cut short|");
-    check("{\n 'a':1,\n", "1!the document is cut short|");
-    check("{\n 'a':'", "1!the document is cut short|");
+    check("{'a':[1", "1!the document is cut short at byte 7|");
+    check("{\n 'a':1,\n", "1!the document is cut short at byte 10|");
+    check("{\n 'a':'", "1!the document is cut short at byte 8|");
 }
 
 static void the_rest_of_a_broken_object_is_passed_over(void **state) {
@@ -148,7 +152,7 @@ static void limits_cost_one_document(void **state) {
     add_json(&in, "]\n" D("b"));
     struct strbuf got = transcript(file_of(in.data, in.len));
     add_json(&want, "2:" D("b") "|");
-    assert_non_null(strstr(strbuf_cstr(&got), "1!too large or too deep at line 513"));
+    assert_non_null(strstr(strbuf_cstr(&got), "1!too large or too deep at line 2001"));
     assert_non_null(strstr(strbuf_cstr(&got), D("b")[0] == '{' ? "stall-dump/1" : ""));
     strbuf_release(&got);
     strbuf_release(&in);
@@ -281,6 +285,42 @@ static void no_memory_is_an_error(void **state) {
     strbuf_release(&zipped);
 }
 
+#define IPS       "{'bug_type':'309','name':'x'}"
+#define TEXT      "Incident Identifier: 1\nThread 0:\n\nBinary Images:\n"
+#define TEXT_SEEN "IncidentIdentifier:1Thread0:BinaryImages:" /* without its white space */
+
+static void an_ips_is_two_objects_in_one_document(void **state) {
+    (void)state;
+    check(IPS "\n{'threads':[]}\n" D("b"), "1:" IPS "{'threads':[]}|3:" D("b") "|");
+    check(IPS "\n\n{\n'threads':[\n]}\n" D("b"), "1:" IPS "{'threads':[]}|6:" D("b") "|");
+    check(D("a") "\n" IPS "\n{'threads':[]}", "1:" D("a") "|2:" IPS "{'threads':[]}|");
+    check(IPS "\n" IPS "\n{}\n", "1:" IPS "|2:" IPS "{}|"); /* the first lacks its body */
+    check(IPS "\n" D("b"), "1:" IPS "|2:" D("b") "|");
+    check(IPS "\n\n", "1:" IPS "|");
+    check(IPS "\n{'threads':[\n", "1!the document is cut short at byte 43|");
+    check(IPS "\n" TEXT D("b"), "1:" IPS TEXT_SEEN "|6:" D("b") "|");
+    /* A body that stands alone is no header. */
+    check("{'bug_type':'309','threads':[]}\n" D("b"),
+          "1:{'bug_type':'309','threads':[]}|2:" D("b") "|");
+}
+
+static void a_text_report_goes_on_until_something_begins(void **state) {
+    (void)state;
+    check(TEXT, "1:" TEXT_SEEN "|");
+    check("\n\n" TEXT "more\n", "3:" TEXT_SEEN "more|");
+    check(TEXT TEXT, "1:" TEXT_SEEN "|5:" TEXT_SEEN "|");
+    check(D("a") "\n" TEXT D("b") "\n" TEXT,
+          "1:" D("a") "|2:" TEXT_SEEN "|6:" D("b") "|7:" TEXT_SEEN "|");
+    check(TEXT "{\n'a':1}\n" TEXT, "1:" TEXT_SEEN "|5:{'a':1}|7:" TEXT_SEEN "|");
+    check(TEXT "Notable:\n\n{\n'a':1\n}\n" D("b"), "1:" TEXT_SEEN "Notable:{'a':1}|10:" D("b") "|");
+    check(TEXT "{x\n" D("b"), "1:" TEXT_SEEN "{x|6:" D("b") "|"); /* begins no object */
+    check("Incident Identifier: 1\nProcess:    x\nThread 0:\n",
+          "1:IncidentIdentifier:1Process:xThread0:|"); /* headers belong together */
+    check("Incident\n", "1:Incident|");
+    check("Translated Report\nProcess: x\nFull Report\n-----\n" IPS "\n{'threads':[]}\n",
+          "1:TranslatedReportProcess:xFullReport-----" IPS "{'threads':[]}|");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_documents),
@@ -289,6 +329,8 @@ int main(void) {
         cmocka_unit_test(a_document_that_is_cut_costs_no_other),
         cmocka_unit_test(the_rest_of_a_broken_object_is_passed_over),
         cmocka_unit_test(limits_cost_one_document),
+        cmocka_unit_test(an_ips_is_two_objects_in_one_document),
+        cmocka_unit_test(a_text_report_goes_on_until_something_begins),
         cmocka_unit_test(a_document_that_is_too_long_costs_itself),
         cmocka_unit_test(a_damaged_gzip_is_reported_once_behind_what_was_good),
         cmocka_unit_test(a_line_comes_as_soon_as_it_is_there),

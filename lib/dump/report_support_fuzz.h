@@ -1,0 +1,44 @@
+/* What the fuzzers of the report readers share. */
+#ifndef STALLKIT_DUMP_REPORT_SUPPORT_FUZZ_H
+#define STALLKIT_DUMP_REPORT_SUPPORT_FUZZ_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dump/dump.h"
+#include "dump/report_private.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static inline void require(bool sentence) {
+    if (!sentence) {
+        abort();
+    }
+}
+
+/* A dump is one line that parses, or is refused for a limit: never for what it says. */
+static inline enum st check_dump(void *ctx, const char *text, size_t len, struct err *e) {
+    struct dump d;
+    struct err why = {0};
+    (void)e;
+    (void)ctx;
+    require(len > 0 && memchr(text, '\n', len) == NULL);
+    enum st st = dump_parse(&d, text, len, &why);
+    require(st == ST_OK || (st == ST_ERR && why.code == ERR_LIMIT));
+    require(st != ST_OK || (d.id && d.stall.kind && d.stall.seq == 1));
+    dump_release(&d);
+    return ST_OK;
+}
+
+/* Any bytes as a document of this format. */
+static inline void fuzz_report(enum report_format format, const uint8_t *data, size_t size) {
+    struct err e = {0};
+    enum st st = report_convert_as(format, (const char *)data, size, check_dump, NULL, &e);
+    require(st != ST_ERR || (err_is(&e) && e.code != ERR_NOMEM && e.code != ERR_INTERNAL));
+    err_clear(&e);
+    st = report_convert((const char *)data, size, check_dump, NULL, &e);
+    require(st != ST_ERR || err_is(&e));
+}
+
+#endif

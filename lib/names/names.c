@@ -56,6 +56,23 @@ static bool block(const char *s, size_t len, struct strbuf *out) {
     return true;
 }
 
+/* LLVM's machine outliner numbers the pieces that it shares anew in every build:
+ * OUTLINED_FUNCTION_12, in Mach-O symbols with an underscore in front. False: not one. */
+static bool outlined(const char *s, size_t len, struct strbuf *out) {
+    static const char prefix[] = "OUTLINED_FUNCTION_";
+    size_t at = len > 0 && s[0] == '_' ? 1 : 0, end = at + sizeof prefix - 1;
+    if (!names_starts(s + at, len - at, prefix) || end == len) {
+        return false;
+    }
+    for (size_t i = end; i < len; i++) {
+        if (!names_is_digit(s[i])) {
+            return false;
+        }
+    }
+    strbuf_add(out, prefix, sizeof prefix - 1);
+    return true;
+}
+
 void names_normalise(const char *name, size_t len, struct strbuf *out) {
     const char *s = name;
     size_t left = len, base = out->len;
@@ -70,7 +87,7 @@ void names_normalise(const char *name, size_t len, struct strbuf *out) {
     }
     if (names_starts(s, n, "__hidden#")) {
         strbuf_addstr(out, "__hidden#");
-    } else if (objc(s, n, out) || block(s, n, out)) {
+    } else if (objc(s, n, out) || block(s, n, out) || outlined(s, n, out)) {
         return;
     } else if (names_is_swift(s, n)) {
         names_swift(s, n, out);

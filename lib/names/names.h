@@ -11,8 +11,8 @@
  * and return type dropped, template arguments `<…>` -> `<T>`, `operator<`, `operator()` and
  * Objective-C names kept whole, anonymous numbering (`$_12`, `{lambda()#3}`, `.llvm.123`, `.cold`,
  * `.cold.1`,
- * `.part.0`, `.isra.0`, `.constprop.0`, `__hidden#12_`, Rust's `::h<16 hex>`, `[clone …]`) removed
- * or made constant. Never empty for a non-empty name. */
+ * `.part.0`, `.isra.0`, `.constprop.0`, `__hidden#12_`, `OUTLINED_FUNCTION_12`, Rust's `::h<16
+ * hex>`, `[clone …]`) removed or made constant. Never empty for a non-empty name. */
 void names_normalise(const char *name, size_t len, struct strbuf *out);
 
 /* Appends an image's name for keys: directories, `.so.1.2.3` versions and `.dylib` suffixes

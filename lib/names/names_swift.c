@@ -96,8 +96,15 @@ static bool skip_wrapper(struct scan *sc) {
     }
     for (size_t i = 0; grouped[i]; i++) {
         if (rest_starts(sc, grouped[i])) {
-            sc->at += strlen(grouped[i]) - 1;
+            size_t open = sc->at + strlen(grouped[i]) - 1;
+            sc->at = open;
             skip_group(sc);
+            if (sc->at == sc->len) {
+                /* Swift's demangler leaves out a bracket: "[Closure Propagated : … : [Swift.Int]>".
+                 */
+                size_t of = names_find(sc->s, sc->len, open, "> of ");
+                sc->at = of < sc->len ? of + 1 : sc->len;
+            }
             sc->at += rest_starts(sc, " of ") ? 4 : 0;
             return true;
         }
@@ -227,6 +234,10 @@ static bool step(struct scan *sc) {
 void names_swift(const char *s, size_t len, struct strbuf *out) {
     struct scan sc = {.s = s, .len = len, .out = out, .base = out->len};
     while (sc.at < sc.len && skip_wrapper(&sc)) {
+    }
+    if (rest_starts(&sc, "completion handler block implementation")) {
+        strbuf_addstr(out, "completion handler block");
+        return;
     }
     if (rest_starts(&sc, "reabstraction thunk") || rest_starts(&sc, "thunk for @")) {
         strbuf_addstr(out, "reabstraction thunk");

@@ -123,6 +123,10 @@ static void anonymous_things_lose_their_numbers(void **state) {
         {"invocation function for block in shop::load(int)", "block in shop::load"},
         {"__hidden#12_", "__hidden#"},
         {"__hidden#7_", "__hidden#"},
+        {"OUTLINED_FUNCTION_12", "OUTLINED_FUNCTION_"},
+        {"_OUTLINED_FUNCTION_0", "OUTLINED_FUNCTION_"},
+        {"OUTLINED_FUNCTION_", "OUTLINED_FUNCTION_"},
+        {"OUTLINED_FUNCTION_12b", "OUTLINED_FUNCTION_12b"},
     };
     CHECK(names_normalise, rows);
 }
@@ -222,6 +226,13 @@ static void swift_names_keep_labels_and_lose_types_and_wrappers(void **state) {
     static const struct row rows[] = {
         {"Shop.Cart.add(item: Shop.Item, Swift.Int) -> ()", "Shop.Cart.add(item:_:)"},
         {"Shop.Cart.clear() -> ()", "Shop.Cart.clear"},
+        {"@objc Shop.Cart.viewDidLoad() -> ()", "Shop.Cart.viewDidLoad"},
+        {"@objc static Cart.make()", "static Cart.make"},
+        {"function signature specialization <Arg[0] = [Closure Propagated : closure #1 () -> () in "
+         "Shop.load() -> (), Argument Types : [Swift.Int]> of Shop.sort(by: Swift.Int) -> ()",
+         "Shop.sort(by:)"},
+        {"@objc completion handler block implementation for @escaping @callee_unowned () -> ()",
+         "completion handler block"},
         {"Cart.add(item:_:)", "Cart.add(item:_:)"},
         {"Shop.Cart.load() async throws -> [Shop.Item]", "Shop.Cart.load"},
         {"static Shop.Cart.shared.getter : Shop.Cart", "static Shop.Cart.shared.getter"},

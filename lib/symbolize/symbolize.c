@@ -9,40 +9,38 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/strbuf.h"
-#include "base/vec.h"
 #include "demangle/demangle.h"
 #include "symbolize/address_private.h"
+#include "symbolize/answers_private.h"
 
-/* What is known of one (image, offset) for the whole run. */
-struct answer {
-    uint64_t start; /* offset of the function's first byte */
-    struct dump_line *lines;
-    size_t line_count;
-    enum dump_source source;
-};
+enum { ANSWERS_KEPT_MAX = 96 * 1024 * 1024 };
 
 struct symbolizer {
-    pthread_mutex_t lock; /* guards all below */
+    struct answers *answers;
+    pthread_mutex_t lock; /* guards all below, and sources that are not concurrent */
     symbolize_find find;
     void *find_ctx;
-    bool linkage_names;
-    struct map images;  /* source pointer -> number */
-    struct map answers; /* (image number, offset) -> index into answer_list */
-    VEC(struct answer) answer_list;
     struct map strings;
-    struct arena arena;
-    struct lookup_hit hit; /* too large for a stack */
 };
 
-/* One dump in work: parallel to its images. */
+/* Where a frame is. */
+struct place {
+    uint64_t offset;
+    int32_t image;
+    uint32_t number; /* of the frame, counted over all stacks */
+};
+
+/* One dump in work. */
 struct work {
     struct symbolizer *s;
     struct dump *d;
     struct symbol_file *files; /* [image_count] */
     bool *keep;                /* [image_count]: `ok` since an earlier run */
     struct address_rules rules;
-    struct map index_of; /* (image, offset, kept location) -> index into locations */
-    VEC(struct dump_location) locations;
+    size_t frame_count;                /* in all stacks */
+    struct place *places;              /* [frame_count] */
+    uint64_t *frames;                  /* [frame_count]: as they stand in the dump */
+    const struct dump_location **kept; /* [frame_count]: of an earlier run; NULL = look it up */
 };
 
 enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx, bool linkage_names,
@@ -53,10 +51,10 @@ enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx, 
     }
     s->find = find;
     s->find_ctx = ctx;
-    s->linkage_names = linkage_names;
-    if (pthread_mutex_init(&s->lock, NULL) != 0) {
-        free(s);
-        return err_nomem(e);
+    pthread_mutex_init(&s->lock, NULL);
+    if (answers_new(&s->answers, &s->lock, linkage_names, ANSWERS_KEPT_MAX, e) != ST_OK) {
+        symbolizer_free(s);
+        return ST_ERR;
     }
     *out = s;
     return ST_OK;
@@ -67,11 +65,8 @@ void symbolizer_free(struct symbolizer *s) {
         return;
     }
     pthread_mutex_destroy(&s->lock);
-    map_release(&s->images);
-    map_release(&s->answers);
+    answers_free(s->answers);
     map_release(&s->strings);
-    VEC_RELEASE(&s->answer_list);
-    arena_release(&s->arena);
     free(s);
 }
 
@@ -115,8 +110,6 @@ enum st symbolize_name(const struct lookup_frame *f, bool linkage_names, struct 
     return strbuf_check(out, e);
 }
 
-/* ---- answers, once a run ---- */
-
 /* An interned copy; NULL for NULL, and when memory runs out (*failed). */
 static const char *intern(struct symbolizer *s, const char *text, bool *failed) {
     if (!text) {
@@ -128,81 +121,6 @@ static const char *intern(struct symbolizer *s, const char *text, bool *failed) 
         return NULL;
     }
     return map_string(&s->strings, i);
-}
-
-static enum st fill_line(struct symbolizer *s, const struct lookup_frame *f, struct dump_line *line,
-                         struct err *e) {
-    struct strbuf name = {0};
-    const char *mangled = NULL;
-    bool failed = false;
-    enum st st = symbolize_name(f, s->linkage_names, &name, &mangled, e);
-    if (st == ST_OK) {
-        const char *text = strbuf_cstr(&name);
-        *line = (struct dump_line){
-            .function = name.len > 0 && symbolize_is_name(text) ? intern(s, text, &failed) : NULL,
-            .linkage = intern(s, mangled, &failed),
-            .file = f->line ? intern(s, f->file, &failed) : NULL,
-            .line = f->file ? f->line : 0,
-            .column = f->file && f->line ? f->column : 0,
-        };
-        st = failed ? err_nomem(e) : ST_OK;
-    }
-    strbuf_release(&name);
-    return st;
-}
-
-static enum st look_up(struct symbolizer *s, const struct symbol_file *file, uint64_t offset,
-                       struct answer *out, struct err *e) {
-    *out = (struct answer){.start = offset};
-    struct err why = {0};
-    enum st st = lookup_address(file->source, file->base + offset, &s->hit, &why);
-    if (why.code == ERR_NOMEM) {
-        return err_nomem(e);
-    }
-    if (st != ST_OK || s->hit.frame_count == 0) {
-        return ST_OK; /* nobody's address, or in a unit whose damage the source has complained about
-                       */
-    }
-    struct dump_line *lines = arena_array(&s->arena, s->hit.frame_count, sizeof *lines);
-    if (!lines) {
-        return err_nomem(e);
-    }
-    for (size_t i = 0; i < s->hit.frame_count; i++) {
-        if (fill_line(s, &s->hit.frames[i], &lines[i], e) != ST_OK) {
-            return ST_ERR;
-        }
-    }
-    const struct lookup_frame *real = &s->hit.frames[s->hit.frame_count - 1];
-    *out = (struct answer){
-        .start = real->start - file->base,
-        .lines = lines,
-        .line_count = s->hit.frame_count,
-        .source = s->hit.quality == LOOKUP_DWARF ? DUMP_SOURCE_DWARF : DUMP_SOURCE_SYMTAB,
-    };
-    return ST_OK;
-}
-
-static enum st answer_for(struct symbolizer *s, const struct symbol_file *file, uint64_t offset,
-                          struct answer *out, struct err *e) {
-    struct map_entry *image =
-        map_put(&s->images, &file->source, sizeof file->source, s->images.count, NULL);
-    if (!image) {
-        return err_nomem(e);
-    }
-    uint64_t key[2] = {image->value, offset};
-    const struct map_entry *known = map_get(&s->answers, key, sizeof key);
-    if (known) {
-        *out = s->answer_list.data[known->value];
-        return ST_OK;
-    }
-    if (look_up(s, file, offset, out, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (!VEC_PUSH(&s->answer_list, *out) ||
-        !map_put(&s->answers, key, sizeof key, s->answer_list.len - 1, NULL)) {
-        return err_nomem(e);
-    }
-    return ST_OK;
 }
 
 /* ---- one dump ---- */
@@ -288,8 +206,8 @@ static enum st from_report(struct work *w, const struct dump_name *name, uint64_
     if (!line) {
         return err_nomem(e);
     }
-    struct lookup_frame f = {.linkage = name->symbol};
-    if (fill_line(w->s, &f, line, e) != ST_OK) {
+    struct lookup_frame f = {.linkage = name->symbol, .file = name->file, .line = name->line};
+    if (answers_line(w->s->answers, &f, &w->d->arena, line, e) != ST_OK) {
         return ST_ERR;
     }
     uint64_t load = out->image >= 0 ? w->d->images[out->image].load : 0;
@@ -303,17 +221,18 @@ static enum st from_report(struct work *w, const struct dump_name *name, uint64_
     return ST_OK;
 }
 
-/* What frame i of the stack resolves to. */
-static enum st resolve_frame(struct work *w, const struct dump_stack *stack, size_t i,
-                             struct dump_location *out, struct err *e) {
-    uint64_t address = address_of_frame(&w->rules, stack, i);
-    int32_t image = dump_image_at(w->d, address);
-    uint64_t load = image >= 0 ? w->d->images[image].load : 0;
-    *out =
-        (struct dump_location){.image = image, .offset = address - load, .start = address - load};
-    if (image >= 0 && w->files[image].source) {
+/* What a place resolves to, for one of the frames that are there. */
+static enum st resolve_place(struct work *w, const struct place *p, struct dump_location *out,
+                             struct err *e) {
+    if (w->kept[p->number]) {
+        *out = *w->kept[p->number];
+        return ST_OK;
+    }
+    *out = (struct dump_location){.image = p->image, .offset = p->offset, .start = p->offset};
+    if (p->image >= 0 && w->files[p->image].source) {
         struct answer a;
-        if (answer_for(w->s, &w->files[image], out->offset, &a, e) != ST_OK) {
+        if (answers_find(w->s->answers, &w->files[p->image], p->offset, &w->d->arena, &a, e) !=
+            ST_OK) {
             return ST_ERR;
         }
         out->start = a.start;
@@ -322,83 +241,19 @@ static enum st resolve_frame(struct work *w, const struct dump_stack *stack, siz
         out->source = a.source;
         return ST_OK;
     }
-    const struct dump_name *name = reported_name(w->d, stack->frames[i]);
-    return name ? from_report(w, name, stack->frames[i], out, e) : ST_OK;
+    uint64_t frame = w->frames[p->number];
+    const struct dump_name *name = reported_name(w->d, frame);
+    return name ? from_report(w, name, frame, out, e) : ST_OK;
 }
 
 /* Kept frames stay as the earlier run resolved them. */
-static bool keep_frame(const struct work *w, const struct dump_stack *stack, size_t i,
-                       struct dump_location *out) {
+static const struct dump_location *kept_location(const struct work *w,
+                                                 const struct dump_stack *stack, size_t i) {
     if (!stack->locations || !w->d->locations) {
-        return false;
+        return NULL;
     }
     const struct dump_location *old = &w->d->locations[stack->locations[i]];
-    if (old->image < 0 || !w->keep[old->image]) {
-        return false;
-    }
-    *out = *old;
-    return true;
-}
-
-static enum st locate_stack(struct work *w, struct dump_stack *stack, uint32_t *indexes,
-                            struct err *e) {
-    for (size_t i = 0; i < stack->frame_count; i++) {
-        struct dump_location l;
-        if (!keep_frame(w, stack, i, &l) && resolve_frame(w, stack, i, &l, e) != ST_OK) {
-            return ST_ERR;
-        }
-        uint64_t key[2] = {(uint64_t)(int64_t)l.image, l.offset};
-        bool added = false;
-        struct map_entry *entry = map_put(&w->index_of, key, sizeof key, w->locations.len, &added);
-        if (!entry || (added && !VEC_PUSH(&w->locations, l))) {
-            return err_nomem(e);
-        }
-        struct dump_location *known = &w->locations.data[entry->value];
-        if (!added && known->source == DUMP_SOURCE_NONE && l.source != DUMP_SOURCE_NONE) {
-            *known = l; /* the same place, named by the report at one of its frames only */
-        }
-        indexes[i] = (uint32_t)entry->value;
-    }
-    return ST_OK;
-}
-
-struct order {
-    struct dump_location location;
-    uint32_t was;
-};
-
-static int compare_locations(const void *a, const void *b) {
-    const struct dump_location *x = &((const struct order *)a)->location;
-    const struct dump_location *y = &((const struct order *)b)->location;
-    if (x->image != y->image) {
-        return x->image < y->image ? -1 : 1;
-    }
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-/* Sorts the locations by (image, offset) into the dump's arena; now_at[old index] = new index. */
-static enum st sort_locations(struct work *w, uint32_t **now_at, struct err *e) {
-    size_t n = w->locations.len;
-    struct order *order = malloc((n ? n : 1) * sizeof *order);
-    uint32_t *map = arena_array(&w->d->arena, n, sizeof *map);
-    struct dump_location *sorted = arena_array(&w->d->arena, n, sizeof *sorted);
-    if (!order || !map || !sorted) {
-        free(order);
-        return err_nomem(e);
-    }
-    for (size_t i = 0; i < n; i++) {
-        order[i] = (struct order){w->locations.data[i], (uint32_t)i};
-    }
-    qsort(order, n, sizeof *order, compare_locations);
-    for (size_t i = 0; i < n; i++) {
-        sorted[i] = order[i].location;
-        map[order[i].was] = (uint32_t)i;
-    }
-    free(order);
-    w->d->locations = sorted;
-    w->d->location_count = n;
-    *now_at = map;
-    return ST_OK;
+    return old->image >= 0 && w->keep[old->image] ? old : NULL;
 }
 
 /* All stacks of a dump: threads, then samples. */
@@ -406,30 +261,121 @@ static struct dump_stack *stack_at(struct dump *d, size_t i) {
     return i < d->thread_count ? &d->threads[i].stack : &d->samples[i - d->thread_count];
 }
 
-static enum st locate_all(struct work *w, const uint32_t **per_stack, struct err *e) {
-    size_t stacks = w->d->thread_count + w->d->sample_count;
-    for (size_t i = 0; i < stacks; i++) {
-        struct dump_stack *stack = stack_at(w->d, i);
-        uint32_t *indexes = arena_array(&w->d->arena, stack->frame_count, sizeof *indexes);
-        if (!indexes) {
-            return err_nomem(e);
+static size_t stack_count(const struct dump *d) {
+    return d->thread_count + d->sample_count;
+}
+
+static void place_frame(struct work *w, const struct dump_stack *stack, size_t i, size_t number) {
+    const struct dump_location *old = kept_location(w, stack, i);
+    struct place *p = &w->places[number];
+    w->kept[number] = old;
+    w->frames[number] = stack->frames[i];
+    p->number = (uint32_t)number;
+    if (old) {
+        p->image = old->image;
+        p->offset = old->offset;
+    } else {
+        uint64_t address = address_of_frame(&w->rules, stack, i);
+        p->image = dump_image_at(w->d, address);
+        p->offset = address - (p->image >= 0 ? w->d->images[p->image].load : 0);
+    }
+}
+
+static enum st place_frames(struct work *w, struct err *e) {
+    size_t number = 0;
+    for (size_t i = 0; i < stack_count(w->d); i++) {
+        w->frame_count += stack_at(w->d, i)->frame_count;
+    }
+    w->places = calloc(w->frame_count + 1, sizeof *w->places);
+    w->frames = calloc(w->frame_count + 1, sizeof *w->frames);
+    w->kept = calloc(w->frame_count + 1, sizeof *w->kept);
+    if (!w->places || !w->frames || !w->kept || w->frame_count > UINT32_MAX) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < stack_count(w->d); i++) {
+        const struct dump_stack *stack = stack_at(w->d, i);
+        for (size_t k = 0; k < stack->frame_count; k++) {
+            place_frame(w, stack, k, number++);
         }
-        if (locate_stack(w, stack, indexes, e) != ST_OK) {
+    }
+    return ST_OK;
+}
+
+static bool same_place(const struct place *x, const struct place *y) {
+    return x->image == y->image && x->offset == y->offset;
+}
+
+static int compare_places(const void *a, const void *b) {
+    const struct place *x = a, *y = b;
+    if (x->image != y->image) {
+        return x->image < y->image ? -1 : 1;
+    }
+    if (x->offset != y->offset) {
+        return x->offset < y->offset ? -1 : 1;
+    }
+    return x->number < y->number ? -1 : 1;
+}
+
+/* Resolves the place at `from`, and says how many frames are there. A report may name it at one of
+ * them only; the first that has something counts. */
+static enum st resolve_run(struct work *w, size_t from, struct dump_location *out, size_t *frames,
+                           struct err *e) {
+    const struct place *p = &w->places[from];
+    size_t n = 0;
+    do {
+        struct dump_location l;
+        if (n == 0 || out->source == DUMP_SOURCE_NONE) {
+            if (resolve_place(w, &p[n], &l, e) != ST_OK) {
+                return ST_ERR;
+            }
+            *out = n == 0 || l.source != DUMP_SOURCE_NONE ? l : *out;
+        }
+        n++;
+    } while (from + n < w->frame_count && same_place(p, &p[n]));
+    *frames = n;
+    return ST_OK;
+}
+
+/* Fills the dump's locations, in the order of (image, offset), and indexes[frame's number]. */
+static enum st resolve_places(struct work *w, uint32_t *indexes, struct err *e) {
+    size_t count = 0;
+    qsort(w->places, w->frame_count, sizeof *w->places, compare_places);
+    for (size_t i = 0; i < w->frame_count; i++) {
+        count += i == 0 || !same_place(&w->places[i - 1], &w->places[i]);
+    }
+    struct dump_location *locations = arena_array(&w->d->arena, count, sizeof *locations);
+    if (!locations) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0, at = 0; i < w->frame_count; at++) {
+        size_t frames;
+        if (resolve_run(w, i, &locations[at], &frames, e) != ST_OK) {
             return ST_ERR;
         }
-        per_stack[i] = indexes;
+        for (; frames > 0; frames--) {
+            indexes[w->places[i++].number] = (uint32_t)at;
+        }
     }
-    uint32_t *now_at = NULL;
-    if (sort_locations(w, &now_at, e) != ST_OK) {
+    w->d->locations = locations;
+    w->d->location_count = count;
+    return ST_OK;
+}
+
+static enum st locate_all(struct work *w, const uint32_t **per_stack, struct err *e) {
+    if (place_frames(w, e) != ST_OK) {
         return ST_ERR;
     }
-    for (size_t i = 0; i < stacks; i++) {
+    uint32_t *indexes = arena_array(&w->d->arena, w->frame_count, sizeof *indexes);
+    if (!indexes) {
+        return err_nomem(e);
+    }
+    if (resolve_places(w, indexes, e) != ST_OK) {
+        return ST_ERR;
+    }
+    for (size_t i = 0; i < stack_count(w->d); i++) {
         struct dump_stack *stack = stack_at(w->d, i);
-        uint32_t *indexes = (uint32_t *)(uintptr_t)per_stack[i]; /* ours, allocated above */
-        for (size_t k = 0; k < stack->frame_count; k++) {
-            indexes[k] = now_at[indexes[k]];
-        }
-        stack->locations = indexes;
+        per_stack[i] = stack->locations = indexes;
+        indexes += stack->frame_count;
     }
     return ST_OK;
 }
@@ -460,23 +406,23 @@ static enum st fill_addition(const struct work *w, const uint32_t **per_stack,
 enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_addition *add,
                        struct err *e) {
     struct work w = {.s = s, .d = d, .rules = address_rules_of(d)};
-    size_t stacks = d->thread_count + d->sample_count;
     w.files = arena_array(&d->arena, d->image_count, sizeof *w.files);
     w.keep = arena_array(&d->arena, d->image_count, sizeof *w.keep);
-    const uint32_t **per_stack = arena_array(&d->arena, stacks, sizeof *per_stack);
+    const uint32_t **per_stack = arena_array(&d->arena, stack_count(d), sizeof *per_stack);
     if (!w.files || !w.keep || !per_stack) {
         return err_nomem(e);
     }
     pthread_mutex_lock(&s->lock);
     enum st st = find_images(&w, e);
+    pthread_mutex_unlock(&s->lock);
     if (st == ST_OK) {
         st = locate_all(&w, per_stack, e);
     }
-    pthread_mutex_unlock(&s->lock);
     if (st == ST_OK) {
         st = fill_addition(&w, per_stack, add, e);
     }
-    map_release(&w.index_of);
-    VEC_RELEASE(&w.locations);
+    free(w.places);
+    free(w.frames);
+    free(w.kept);
     return st;
 }

@@ -16,22 +16,22 @@
 typedef enum st (*symbolize_find)(void *ctx, const struct symbol_request *r,
                                   struct symbol_file *out, struct err *e);
 
-/* Resolves each distinct (image, offset) of a run once and keeps the answer: memory grows with
- * distinct addresses. */
+/* Resolves each distinct (image, offset) of a run once and keeps the answer, up to some 100 MB of
+ * them: past that, new ones are resolved each time. */
 struct symbolizer;
 
 /* ctx is find's, and outlives the symbolizer, as do the sources that find returns. linkage_names:
  * leave names mangled. */
 enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx, bool linkage_names,
                        struct err *e) BASE_MUST_USE;
-/* NULL is allowed. Names and symbols_file in dumps that it symbolicated die with it. */
+/* NULL is allowed. Names and symbols_file in dumps that it symbolicated may die with it. */
 void symbolizer_free(struct symbolizer *s);
 
 /* Fills d->locations, every stack's locations, every image's symbols and symbols_file, in place,
- * and the same in *add for dump_write_spliced. Arrays are d's (its arena), names and
- * files are the symbolizer's. What an image that is already `ok` resolved in an earlier run is
- * kept. Thread safe: several workers share one symbolizer. ST_ERR: out of memory. A damaged unit
- * costs its addresses only; the source has complained. */
+ * and the same in *add for dump_write_spliced. Arrays are d's (its arena), names are its or the
+ * symbolizer's, files are the symbolizer's. What an image that is already `ok` resolved in an
+ * earlier run is kept. Thread safe: several workers share one symbolizer. ST_ERR: out of memory. A
+ * damaged unit costs its addresses only; the source has complained. */
 enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_addition *add,
                        struct err *e) BASE_MUST_USE;
 

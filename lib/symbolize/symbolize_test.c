@@ -53,7 +53,7 @@ static void fake_close(struct lookup_source *s) {
 }
 
 static const struct lookup_ops fake_ops = {fake_lookup, fake_close};
-static struct lookup_source fake = {&fake_ops};
+static struct lookup_source fake = {.ops = &fake_ops};
 
 /* Answers for the app's UUID if ctx says so. */
 static enum st fake_find(void *ctx, const struct symbol_request *r, struct symbol_file *out,

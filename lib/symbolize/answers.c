@@ -1,0 +1,262 @@
+/* The answers of a run: a hash table in stripes with a lock each, so that threads seldom meet. */
+#include "symbolize/answers_private.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "symbolize/symbolize.h"
+
+enum { STRIPES = 64, FIRST_SLOTS = 64, ENTRY_BYTES = 64 /* of a string in the map, about */ };
+
+struct node {
+    const struct lookup_source *source;
+    uint64_t offset;
+    struct answer answer;
+};
+
+/* Its lock is held while an answer of it is resolved: who wants the same one waits for it. */
+struct stripe {
+    pthread_mutex_t lock;
+    struct node **slots; /* open addressing; a power of two of them, or none */
+    size_t slot_count, count;
+    struct arena arena; /* nodes and lines */
+};
+
+struct answers {
+    pthread_mutex_t *source_lock; /* for sources that need one */
+    bool linkage_names;
+    size_t kept_max;
+    atomic_size_t kept; /* bytes */
+    pthread_mutex_t text_lock;
+    struct map texts; /* guarded by text_lock: answers share names and files */
+    struct stripe stripes[STRIPES];
+};
+
+enum st answers_new(struct answers **out, pthread_mutex_t *lock, bool linkage_names,
+                    size_t kept_max, struct err *e) {
+    struct answers *a = calloc(1, sizeof *a);
+    if (!a) {
+        return err_nomem(e);
+    }
+    a->source_lock = lock;
+    a->linkage_names = linkage_names;
+    a->kept_max = kept_max;
+    pthread_mutex_init(&a->text_lock, NULL);
+    for (size_t i = 0; i < STRIPES; i++) {
+        pthread_mutex_init(&a->stripes[i].lock, NULL);
+    }
+    *out = a;
+    return ST_OK;
+}
+
+void answers_free(struct answers *a) {
+    if (!a) {
+        return;
+    }
+    for (size_t i = 0; i < STRIPES; i++) {
+        pthread_mutex_destroy(&a->stripes[i].lock);
+        arena_release(&a->stripes[i].arena);
+        free(a->stripes[i].slots);
+    }
+    pthread_mutex_destroy(&a->text_lock);
+    map_release(&a->texts);
+    free(a);
+}
+
+/* ---- strings and lines ---- */
+
+/* Where strings go: shared ones with the answers, or those of one dump into its arena. */
+struct text_home {
+    struct answers *shared; /* NULL: arena */
+    struct arena *arena;
+};
+
+/* NULL for NULL, and when memory runs out (*failed). */
+static const char *put_text(const struct text_home *home, const char *text, bool *failed) {
+    if (!text) {
+        return NULL;
+    }
+    const char *copy = NULL;
+    size_t len = strlen(text);
+    if (home->shared) {
+        struct answers *a = home->shared;
+        pthread_mutex_lock(&a->text_lock);
+        size_t before = a->texts.count;
+        size_t i = map_intern(&a->texts, text, len);
+        copy = i == SIZE_MAX ? NULL : map_string(&a->texts, i);
+        if (a->texts.count > before) {
+            atomic_fetch_add(&a->kept, len + ENTRY_BYTES);
+        }
+        pthread_mutex_unlock(&a->text_lock);
+    } else {
+        copy = arena_strdup(home->arena, text, len);
+    }
+    *failed = *failed || !copy;
+    return copy;
+}
+
+static enum st fill_line(const struct answers *a, const struct lookup_frame *f,
+                         const struct text_home *home, struct dump_line *line, struct err *e) {
+    struct strbuf name = {0};
+    const char *mangled = NULL;
+    bool failed = false;
+    enum st st = symbolize_name(f, a->linkage_names, &name, &mangled, e);
+    if (st == ST_OK) {
+        const char *text = strbuf_cstr(&name);
+        *line = (struct dump_line){
+            .function =
+                name.len > 0 && symbolize_is_name(text) ? put_text(home, text, &failed) : NULL,
+            .linkage = put_text(home, mangled, &failed),
+            .file = f->line ? put_text(home, f->file, &failed) : NULL,
+            .line = f->file ? f->line : 0,
+            .column = f->file && f->line ? f->column : 0,
+        };
+        st = failed ? err_nomem(e) : ST_OK;
+    }
+    strbuf_release(&name);
+    return st;
+}
+
+enum st answers_line(const struct answers *a, const struct lookup_frame *f, struct arena *arena,
+                     struct dump_line *line, struct err *e) {
+    struct text_home home = {.arena = arena};
+    return fill_line(a, f, &home, line, e);
+}
+
+/* ---- resolving ---- */
+
+static enum st ask(struct answers *a, struct lookup_source *source, uint64_t address,
+                   struct lookup_hit *hit, struct err *why) {
+    if (source->concurrent) {
+        return lookup_address(source, address, hit, why);
+    }
+    pthread_mutex_lock(a->source_lock);
+    enum st st = lookup_address(source, address, hit, why);
+    pthread_mutex_unlock(a->source_lock);
+    return st;
+}
+
+static enum st fill_answer(struct answers *a, const struct lookup_hit *hit, uint64_t base,
+                           const struct text_home *home, struct answer *out, struct err *e) {
+    struct dump_line *lines = arena_array(home->arena, hit->frame_count, sizeof *lines);
+    if (!lines) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < hit->frame_count; i++) {
+        if (fill_line(a, &hit->frames[i], home, &lines[i], e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    *out = (struct answer){
+        .start = hit->frames[hit->frame_count - 1].start - base,
+        .lines = lines,
+        .line_count = hit->frame_count,
+        .source = hit->quality == LOOKUP_DWARF ? DUMP_SOURCE_DWARF : DUMP_SOURCE_SYMTAB,
+    };
+    return ST_OK;
+}
+
+static enum st resolve(struct answers *a, const struct symbol_file *file, uint64_t offset,
+                       const struct text_home *home, struct answer *out, struct err *e) {
+    struct lookup_hit *hit = malloc(sizeof *hit); /* too large for a stack */
+    struct err why = {0};
+    *out = (struct answer){.start = offset};
+    if (!hit) {
+        return err_nomem(e);
+    }
+    enum st st = ask(a, file->source, file->base + offset, hit, &why);
+    if (why.code == ERR_NOMEM) {
+        st = err_nomem(e);
+    } else if (st == ST_OK && hit->frame_count > 0) {
+        st = fill_answer(a, hit, file->base, home, out, e);
+    } else {
+        st = ST_OK; /* nobody's, or in a unit whose damage the source has complained about */
+    }
+    free(hit);
+    return st;
+}
+
+/* ---- the table ---- */
+
+/* The slot of the key, or the free one where it belongs. There always is a free one. */
+static size_t find_slot(const struct stripe *s, const struct lookup_source *source, uint64_t offset,
+                        uint64_t hash) {
+    size_t mask = s->slot_count - 1, at = (size_t)(hash / STRIPES) & mask;
+    while (s->slots[at] && (s->slots[at]->offset != offset || s->slots[at]->source != source)) {
+        at = (at + 1) & mask;
+    }
+    return at;
+}
+
+static uint64_t hash_of(const struct lookup_source *source, uint64_t offset) {
+    return hash_u64(offset ^ hash_u64((uint64_t)(uintptr_t)source));
+}
+
+/* Keeps at least half of the slots free. */
+static bool grow(struct stripe *s) {
+    if (s->count < s->slot_count / 2) {
+        return true;
+    }
+    struct stripe larger = {.slot_count = s->slot_count ? s->slot_count * 2 : FIRST_SLOTS};
+    larger.slots = calloc(larger.slot_count, sizeof(struct node *));
+    if (!larger.slots) {
+        return false;
+    }
+    for (size_t i = 0; i < s->slot_count; i++) {
+        struct node *n = s->slots[i];
+        if (n) {
+            uint64_t hash = hash_of(n->source, n->offset);
+            larger.slots[find_slot(&larger, n->source, n->offset, hash)] = n;
+        }
+    }
+    free(s->slots);
+    s->slots = larger.slots;
+    s->slot_count = larger.slot_count;
+    return true;
+}
+
+/* Resolves and keeps. The stripe's lock is held. */
+static enum st add_answer(struct answers *a, struct stripe *s, const struct symbol_file *file,
+                          uint64_t offset, uint64_t hash, struct answer *out, struct err *e) {
+    const struct text_home home = {a, &s->arena};
+    size_t before = s->arena.used;
+    struct node *n = grow(s) ? arena_alloc(&s->arena, sizeof *n) : NULL;
+    if (!n) {
+        return err_nomem(e);
+    }
+    *n = (struct node){.source = file->source, .offset = offset};
+    if (resolve(a, file, offset, &home, &n->answer, e) != ST_OK) {
+        return ST_ERR;
+    }
+    s->slots[find_slot(s, file->source, offset, hash)] = n;
+    s->count++;
+    atomic_fetch_add(&a->kept, s->arena.used - before + 2 * sizeof n);
+    *out = n->answer;
+    return ST_OK;
+}
+
+enum st answers_find(struct answers *a, const struct symbol_file *file, uint64_t offset,
+                     struct arena *arena, struct answer *out, struct err *e) {
+    uint64_t hash = hash_of(file->source, offset);
+    struct stripe *s = &a->stripes[hash % STRIPES];
+    enum st st = ST_NONE;
+    pthread_mutex_lock(&s->lock);
+    const struct node *known =
+        s->slot_count ? s->slots[find_slot(s, file->source, offset, hash)] : NULL;
+    if (known) {
+        *out = known->answer;
+        st = ST_OK;
+    } else if (atomic_load(&a->kept) < a->kept_max) {
+        st = add_answer(a, s, file, offset, hash, out, e);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (st != ST_NONE) {
+        return st;
+    }
+    const struct text_home home = {.arena = arena};
+    return resolve(a, file, offset, &home, out, e);
+}

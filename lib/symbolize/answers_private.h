@@ -1,0 +1,42 @@
+/* What has been resolved in a run, shared by its threads. */
+#ifndef STALLKIT_SYMBOLIZE_ANSWERS_PRIVATE_H
+#define STALLKIT_SYMBOLIZE_ANSWERS_PRIVATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "dump/dump.h"
+#include "index/symbol_set.h"
+
+/* What is known of one (source, offset). */
+struct answer {
+    uint64_t start; /* offset of the function's first byte */
+    struct dump_line *lines;
+    size_t line_count;
+    enum dump_source source;
+};
+
+/* Keeps answers up to a number of bytes, those that come first: stalls come back to the same code,
+ * so what is asked often is asked early. What does not fit is resolved each time. */
+struct answers;
+
+/* lock (borrowed) is held while a source that is not `concurrent` is asked. kept_max: bytes of
+ * answers and their strings that are kept, roughly. ST_ERR: out of memory. */
+enum st answers_new(struct answers **out, pthread_mutex_t *lock, bool linkage_names,
+                    size_t kept_max, struct err *e) BASE_MUST_USE;
+void answers_free(struct answers *a);
+
+/* The answer for an offset in the file's image, which has a source. What is kept is resolved once,
+ * whatever number of threads asks, and lives as long as `a`; else it is put into `arena`. Thread
+ * safe but for the arena. ST_ERR: out of memory. */
+enum st answers_find(struct answers *a, const struct symbol_file *file, uint64_t offset,
+                     struct arena *arena, struct answer *out, struct err *e) BASE_MUST_USE;
+/* A frame that a report names, with its strings in the arena. ST_ERR: out of memory. */
+enum st answers_line(const struct answers *a, const struct lookup_frame *f, struct arena *arena,
+                     struct dump_line *line, struct err *e) BASE_MUST_USE;
+
+#endif

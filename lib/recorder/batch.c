@@ -20,9 +20,11 @@
 #include <zlib.h>
 
 #include "dumpname.h"
+#include "folder.h"
 #include "rec_text.h"
 #include "share.h"
 #include "stallrec.h"
+#include "rec_fd.h"
 
 #define PREFIX  ".stall-batch-"
 #define LIST    ".list"
@@ -55,15 +57,6 @@ struct gather {
 
 /* ---- the folder ---- */
 
-static DIR *open_folder(int dir) {
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-    if (folder == NULL && fd >= 0) {
-        close(fd);
-    }
-    return folder;
-}
-
 static int compare_names(const void *left, const void *right) {
     return strcmp(left, right); /* "session-" comes before "stall-", both have their time first */
 }
@@ -88,7 +81,7 @@ static bool may_be_sent(const char *name) {
 }
 
 static enum stallrec_error list_files(struct gather *g) {
-    DIR *folder = open_folder(g->dir);
+    DIR *folder = rec_folder_list(g->dir);
     if (folder == NULL) {
         return STALLREC_ERR_DIRECTORY;
     }
@@ -103,23 +96,6 @@ static enum stallrec_error list_files(struct gather *g) {
         qsort(g->names, g->count, sizeof *g->names, compare_names);
     }
     return st;
-}
-
-static bool write_all(int fd, const void *bytes, size_t len) {
-    const char *from = bytes;
-    while (len > 0) {
-        ssize_t n = write(fd, from, len);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            errno = n == 0 ? EIO : errno;
-            return false;
-        }
-        from += n;
-        len -= (size_t)n;
-    }
-    return true;
 }
 
 /* ---- packing ---- */
@@ -140,7 +116,7 @@ static enum pack deflate_text(struct gather *g, const unsigned char *text, size_
         if (made > g->limit - g->written) {
             return PACK_FULL;
         }
-        if (!write_all(g->fd, g->out, made)) {
+        if (!rec_write_all(g->fd, g->out, made)) {
             return PACK_WRITE;
         }
         g->written += made;
@@ -331,7 +307,7 @@ static bool write_list(const struct gather *g, const char *id) {
     }
     bool ok = true;
     for (uint32_t i = 0; ok && i < g->taken_count; i++) {
-        ok = write_all(fd, g->taken[i], strlen(g->taken[i])) && write_all(fd, "\n", 1);
+        ok = rec_write_all(fd, g->taken[i], strlen(g->taken[i])) && rec_write_all(fd, "\n", 1);
     }
     ok = ok && fsync(fd) == 0;
     int why = errno;
@@ -397,7 +373,7 @@ static bool read_id(const char *name, const char *end, char id[STALLREC_BATCH_ID
 /* The batch that was not done: of several, the first by id. Removes what a kill left. */
 static bool find_batch(int dir, char found[STALLREC_BATCH_ID]) {
     char id[STALLREC_BATCH_ID], other[NAME];
-    DIR *folder = open_folder(dir);
+    DIR *folder = rec_folder_list(dir);
     found[0] = '\0';
     for (struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;) {
         if (read_id(e->d_name, CONTENT, id)) {

@@ -103,15 +103,16 @@ struct rec_capture {
      */
     bool (*main_thread)(void *ctx, struct rec_thread *out);
     /* Other threads, with their stacks, whose arrays the caller has set: fills out[0 … max) and
-     * returns how many. The monitor itself is left out. NULL = cannot. */
-    uint32_t (*threads)(void *ctx, struct rec_thread *out, uint32_t max);
+     * returns how many; *left_out: those for which there was no room. The monitor itself is
+     * neither. NULL = cannot. */
+    uint32_t (*threads)(void *ctx, struct rec_thread *out, uint32_t max, uint32_t *left_out);
     /* NULL = not known. */
     void (*cpu)(void *ctx, struct rec_cpu *out);
     /* Asks the loop to run a task that leads to rec_core_ping_done(number). False: it cannot now.
      * NULL = never: the ping detector is then off. */
     bool (*post)(void *ctx, uint64_t number);
-    /* The thread that used most processor time since the last call, without its stack. NULL or
-     * false = not known. */
+    /* The thread that used most processor time since the last call, without its stack. The first
+     * call only begins to count. NULL or false = not known. */
     bool (*top_thread)(void *ctx, struct rec_thread *out);
     /* Unix time in ms, UTC. */
     int64_t (*wall_ms)(void *ctx);

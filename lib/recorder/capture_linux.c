@@ -43,6 +43,7 @@ struct capture_linux {
     struct threads_linux *others;
     struct lock_layout locks;
     struct images *images;
+    struct copy copy;        /* the last that was made */
     uint64_t sampled_cpu_ns; /* the thread's CPU time at the last good sample */
     bool have_sample;
     struct capture_counts counts;
@@ -79,12 +80,11 @@ static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack
         c->counts.reused++;
         return REC_SAMPLE_SAME;
     }
-    struct copy copy;
-    if (out->cap == 0 || !copy_thread_async(c, &copy)) {
+    if (out->cap == 0 || !copy_thread_async(c, &c->copy)) {
         c->have_sample = false;
         return REC_SAMPLE_NONE;
     }
-    copy_unwind_async(&c->unwinder, &copy, out);
+    copy_unwind_async(&c->unwinder, &c->copy, out);
     images_refresh_async(c->images); /* while the images of its frames are surely loaded */
     c->sampled_cpu_ns = cpu;
     c->have_sample = true;
@@ -121,11 +121,17 @@ static bool main_thread_async(void *ctx, struct rec_thread *out) {
     return true;
 }
 
-static uint32_t threads_async(void *ctx, struct rec_thread *out, uint32_t max) {
+static uint32_t threads_async(void *ctx, struct rec_thread *out, uint32_t max, uint32_t *left_out) {
     struct capture_linux *c = ctx;
-    uint32_t n = threads_linux_capture_async(c->others, main_wait_async(c).owner, out, max);
+    uint32_t n =
+        threads_linux_capture_async(c->others, main_wait_async(c).owner, out, max, left_out);
     images_refresh_async(c->images);
     return n;
+}
+
+static bool top_thread_async(void *ctx, struct rec_thread *out) {
+    struct capture_linux *c = ctx;
+    return threads_linux_top_async(c->others, out);
 }
 
 static void cpu_async(void *ctx, struct rec_cpu *out) {
@@ -168,6 +174,7 @@ struct rec_capture capture_linux_table(struct capture_linux *c) {
         .main_thread = main_thread_async,
         .threads = threads_async,
         .cpu = cpu_async,
+        .top_thread = top_thread_async,
         .wall_ms = wall_ms_async,
         .random = random_async,
     };
@@ -175,6 +182,10 @@ struct rec_capture capture_linux_table(struct capture_linux *c) {
 
 struct capture_counts capture_linux_counts(const struct capture_linux *c) {
     return c->counts;
+}
+
+const struct copy *capture_linux_copy(const struct capture_linux *c) {
+    return &c->copy;
 }
 
 /* ---- start and end ---- */
@@ -197,6 +208,13 @@ static void find_stack(struct signal_target *target) {
     pthread_attr_destroy(&attr);
 }
 
+void capture_linux_look_at_alternate(void) {
+    stack_t stack;
+    bool known = sigaltstack(NULL, &stack) == 0;
+    bool none = known && (stack.ss_flags & SS_DISABLE) != 0;
+    signal_linux_set_alternate_async(none ? 0 : known ? stack.ss_size : SIGNAL_STACK_UNKNOWN);
+}
+
 enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_number,
                                       uint32_t max_frames, const struct stallrec_loop *loop) {
     struct capture_linux *c = calloc(1, sizeof *c);
@@ -207,9 +225,10 @@ enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_num
     struct unwind_modules modules = modules_linux();
     struct copy_source *source = &c->source;
     source->target.tid = gettid();
+    source->target.watched = true;
     source->pid = getpid();
     source->clock = copy_thread_clock_async(source->target.tid);
-    source->signal_number = signal_number ? signal_number : SIGURG;
+    source->signal_number = signal_number ? signal_number : signal_linux_choose();
     c->loop = loop;
     proc_file_open_async(&source->syscall_file, source->target.tid, "syscall");
     proc_file_open_async(&source->status_file, source->target.tid, "status");
@@ -226,6 +245,7 @@ enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_num
     }
     st = STALLREC_ERR_UNSUPPORTED;
     find_stack(&source->target);
+    capture_linux_look_at_alternate();
     if (!signal_linux_install(source->signal_number)) {
         goto out;
     }

@@ -159,6 +159,9 @@ static bool read_augmentation_async(struct cfi_cursor *c, const char *letters,
         case 'S':
             cie->signal_frame = true;
             break;
+        case 'B': /* return addresses are signed with the other key (AArch64) */
+        case 'G': /* stack slots are tagged (AArch64) */
+            break;
         default: /* the data's size is known, so an unknown letter ends it harmlessly */
             return !data.failed;
         }
@@ -187,7 +190,7 @@ static bool read_cie_async(struct cfi_cursor c, struct cfi_cie *cie) {
     cie->data_align = cfi_sleb_async(&c);
     uint64_t ra = version == 1 ? cfi_fixed_async(&c, 1) : cfi_uleb_async(&c);
     cie->has_sizes = n > 0;
-    if (c.failed || ra != CFI_PC || (n > 0 && !read_augmentation_async(&c, letters + 1, cie))) {
+    if (c.failed || ra != CFI_RA || (n > 0 && !read_augmentation_async(&c, letters + 1, cie))) {
         return false;
     }
     cie->program = c;

@@ -1,11 +1,11 @@
-/* Call frame information of x86-64 (.eh_frame): which register holds what at one instruction.
+/* Call frame information (.eh_frame): which register holds what at one instruction.
  *
  * Pure code over bytes: the caller says which memory of a module may be read, and every byte of it
  * is checked, because the section belongs to whatever library the program loaded. Nothing here
  * allocates, locks or calls libc beyond memcpy, so all of it may run on the sampling path.
  *
- * Sources: System V ABI AMD64 1.0, section 3.7 (register numbers, pointer encodings); Linux
- * Standard Base Core 5.0, 10.6 (.eh_frame, .eh_frame_hdr); DWARF 5, sections 2.5 and 6.4. */
+ * Sources: System V ABI AMD64 1.0, section 3.7 (pointer encodings); Linux Standard Base Core 5.0,
+ * 10.6 (.eh_frame, .eh_frame_hdr); DWARF 5, sections 2.5 and 6.4; for the registers, arch.h. */
 #ifndef STALLREC_CFI_H
 #define STALLREC_CFI_H
 
@@ -13,23 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* DWARF register numbers of x86-64; 16 is the return address, which names the program counter. */
-enum {
-    CFI_RAX = 0,
-    CFI_RDX = 1,
-    CFI_RCX = 2,
-    CFI_RBX = 3,
-    CFI_RSI = 4,
-    CFI_RDI = 5,
-    CFI_RBP = 6,
-    CFI_RSP = 7,
-    CFI_R12 = 12,
-    CFI_R13 = 13,
-    CFI_R14 = 14,
-    CFI_R15 = 15,
-    CFI_PC = 16,
-    CFI_REGISTERS = 17
-};
+#include "arch.h"
 
 enum { CFI_SEGMENTS = 8, CFI_CODE_MAX = 160 };
 
@@ -80,7 +64,7 @@ struct cfi_row {
 enum cfi_status {
     CFI_OK,
     CFI_NONE, /* no FDE covers the address */
-    CFI_BAD   /* damaged, or it uses something that no x86-64 compiler writes */
+    CFI_BAD   /* damaged, or it uses something that no compiler writes for this processor */
 };
 
 /* Finds the FDE that covers `address` and fills *row with the rules that hold there. `address` is
@@ -100,8 +84,21 @@ struct cfi_stack {
 
 struct cfi_registers {
     uint64_t value[CFI_REGISTERS];
-    uint32_t known; /* bit n: value[n] is known */
+    uint64_t known; /* bit n: value[n] is known */
 };
+
+static inline bool cfi_knows_async(const struct cfi_registers *regs, unsigned reg) {
+    return reg < CFI_REGISTERS && (regs->known >> reg & 1);
+}
+
+static inline void cfi_set_async(struct cfi_registers *regs, unsigned reg, uint64_t value) {
+    regs->value[reg] = value;
+    regs->known |= UINT64_C(1) << reg;
+}
+
+static inline void cfi_forget_async(struct cfi_registers *regs, unsigned reg) {
+    regs->known &= ~(UINT64_C(1) << reg);
+}
 
 enum cfi_step {
     CFI_STEP_OK,

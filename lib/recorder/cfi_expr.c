@@ -100,7 +100,7 @@ static void push_register_async(struct expr *x, uint64_t reg) {
     uint64_t offset = (uint64_t)cfi_sleb_async(&x->code);
     if (reg >= CFI_REGISTERS) {
         x->status = CFI_STEP_BAD;
-    } else if (!(x->regs->known >> reg & 1)) {
+    } else if (!cfi_knows_async(x->regs, (unsigned)reg)) {
         x->status = CFI_STEP_UNKNOWN;
     } else {
         push_async(x, x->regs->value[reg] + offset);
@@ -323,10 +323,6 @@ enum cfi_step cfi_eval_async(const uint8_t *code, size_t size, const struct cfi_
     return x.status;
 }
 
-static bool known_async(const struct cfi_registers *regs, unsigned reg) {
-    return reg < CFI_REGISTERS && (regs->known >> reg & 1);
-}
-
 static enum cfi_step find_cfa_async(const struct cfi_row *row, const struct cfi_stack *stack,
                                     const struct cfi_registers *regs, uint64_t *cfa) {
     const struct cfi_rule *rule = &row->cfa;
@@ -336,7 +332,7 @@ static enum cfi_step find_cfa_async(const struct cfi_row *row, const struct cfi_
     if (rule->kind != CFI_IS_OFFSET) {
         return CFI_STEP_BAD;
     }
-    if (!known_async(regs, rule->reg)) {
+    if (!cfi_knows_async(regs, rule->reg)) {
         return CFI_STEP_UNKNOWN;
     }
     *cfa = regs->value[rule->reg] + (uint64_t)rule->value;
@@ -353,15 +349,15 @@ static enum cfi_step find_value_async(const struct cfi_row *row, unsigned n, uin
     switch (rule->kind) {
     case CFI_SAME:
         *value = regs->value[n];
-        return known_async(regs, n) ? CFI_STEP_OK : CFI_STEP_UNKNOWN;
+        return cfi_knows_async(regs, n) ? CFI_STEP_OK : CFI_STEP_UNKNOWN;
     case CFI_IS_OFFSET:
         *value = at;
         return CFI_STEP_OK;
     case CFI_AT_OFFSET:
         return cfi_load_async(stack, at, value) ? CFI_STEP_OK : CFI_STEP_CUT;
     case CFI_IN_REGISTER:
-        *value = known_async(regs, rule->reg) ? regs->value[rule->reg] : 0;
-        return known_async(regs, rule->reg) ? CFI_STEP_OK : CFI_STEP_UNKNOWN;
+        *value = cfi_knows_async(regs, rule->reg) ? regs->value[rule->reg] : 0;
+        return cfi_knows_async(regs, rule->reg) ? CFI_STEP_OK : CFI_STEP_UNKNOWN;
     case CFI_IS_EXPR:
     case CFI_AT_EXPR:
         st = cfi_eval_async(row->code + rule->value, rule->size, regs, stack, &cfa, value);
@@ -377,7 +373,7 @@ static enum cfi_step find_value_async(const struct cfi_row *row, unsigned n, uin
 /* Registers that a function may use without saving them: what they held in the caller is lost,
  * unless a rule says otherwise. */
 static bool is_scratch_async(unsigned reg) {
-    return reg != CFI_RBX && reg != CFI_RBP && reg != CFI_RSP && reg < CFI_R12;
+    return reg != CFI_SP && !(ARCH_KEPT_MASK >> reg & 1);
 }
 
 enum cfi_step cfi_apply_async(const struct cfi_row *row, const struct cfi_stack *stack,
@@ -393,23 +389,28 @@ enum cfi_step cfi_apply_async(const struct cfi_row *row, const struct cfi_stack 
     struct cfi_registers caller = {0};
     for (unsigned n = 0; n < CFI_REGISTERS; n++) {
         bool same = row->reg[n].kind == CFI_SAME;
-        if (n == CFI_RSP && same) { /* the ABI's definition of the CFA */
-            caller.value[n] = cfa;
-            caller.known |= 1u << n;
+        if (n == CFI_SP && same) { /* the ABI's definition of the CFA */
+            cfi_set_async(&caller, n, cfa);
             continue;
         }
         if (same && (n == CFI_PC || (is_scratch_async(n) && !row->signal_frame))) {
             continue;
         }
+        if (ARCH_LINKS && n == CFI_RA && !row->signal_frame) {
+            continue; /* the call that leads to this frame has overwritten it */
+        }
         st = find_value_async(row, n, cfa, stack, regs, &caller.value[n]);
         if (st == CFI_STEP_OK) {
-            caller.known |= 1u << n;
-        } else if (n == CFI_PC || n == CFI_RSP) {
+            caller.known |= UINT64_C(1) << n;
+        } else if (n == CFI_PC || n == CFI_SP) {
             return st;
         }
     }
-    if (!known_async(&caller, CFI_PC)) {
+    if (!cfi_knows_async(&caller, CFI_PC)) {
         return CFI_STEP_BAD; /* no rule for the return address at all */
+    }
+    if (!row->signal_frame) {
+        caller.value[CFI_PC] = arch_return_async(caller.value[CFI_PC]);
     }
     *regs = caller;
     return CFI_STEP_OK;

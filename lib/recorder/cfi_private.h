@@ -29,7 +29,7 @@ enum {
 };
 
 /* Reads a pointer; `data` is what data-relative ones are relative to. An indirect pointer is not
- * followed: it fails, as does an encoding that x86-64 does not use. */
+ * followed: it fails, as does an encoding that no compiler uses in .eh_frame. */
 uint64_t cfi_pointer_async(struct cfi_cursor *c, uint8_t encoding, uint64_t data);
 
 /* What a CIE says about the programs of its FDEs. */

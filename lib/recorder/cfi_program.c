@@ -32,6 +32,8 @@ enum {
     DW_CFA_val_offset = 0x14,
     DW_CFA_val_offset_sf = 0x15,
     DW_CFA_val_expression = 0x16,
+    DW_CFA_AARCH64_negate_ra_state_with_pc = 0x2c,
+    DW_CFA_AARCH64_negate_ra_state = 0x2d,
     DW_CFA_GNU_args_size = 0x2e,
     DW_CFA_GNU_negative_offset_extended = 0x2f
 };
@@ -185,6 +187,9 @@ static bool run_state_async(struct machine *m, uint8_t op) {
     case DW_CFA_GNU_args_size: /* for exception landing pads only */
         cfi_uleb_async(&m->code);
         return true;
+    case DW_CFA_AARCH64_negate_ra_state: /* signed or not: arch_return_async clears it anyway */
+    case DW_CFA_AARCH64_negate_ra_state_with_pc:
+        return ARCH_SIGNS;
     default:
         return false;
     }
@@ -285,6 +290,29 @@ static bool keep_expr_async(const struct cfi_fde *fde, struct cfi_rule *rule, st
     return false;
 }
 
+/* Where calls put the return address into a register, its column is that register's: one that the
+ * function has not touched is still in there. What a function saves is below the CFA; but
+ * _dl_runtime_resolve of glibc (sysdeps/aarch64/dl-trampoline.S) does not count the two words that
+ * the linkage table's stub has pushed for it, the second of which is the return address. */
+static void name_return_async(struct rules *r) {
+    if (!ARCH_LINKS) {
+        return;
+    }
+    const struct cfi_rule *link = &r->reg[CFI_RA];
+    if (link->kind == CFI_SAME) {
+        r->reg[CFI_PC] = (struct cfi_rule){.kind = CFI_IN_REGISTER, .reg = CFI_RA};
+        return;
+    }
+    r->reg[CFI_PC] = *link;
+    if (link->kind == CFI_AT_OFFSET && link->value >= 0 && link->value <= INT32_MAX) {
+        r->reg[CFI_SP] = (struct cfi_rule){.kind = CFI_IS_OFFSET, .value = link->value + 8};
+        if (r->cfa.kind == CFI_IS_OFFSET && r->cfa.reg == CFI_SP &&
+            r->cfa.value < -link->value) { /* it has taken them back already */
+            r->reg[CFI_PC] = (struct cfi_rule){.kind = CFI_IN_REGISTER, .reg = CFI_RA};
+        }
+    }
+}
+
 bool cfi_run_async(const struct cfi_fde *fde, uint64_t address, struct cfi_row *row) {
     struct machine m = {.cie = &fde->cie, .code = fde->cie.program, .target = UINT64_MAX};
     run_async(&m);
@@ -301,6 +329,7 @@ bool cfi_run_async(const struct cfi_fde *fde, uint64_t address, struct cfi_row *
     if (m.bad || m.now.cfa.kind == CFI_SAME) {
         return false;
     }
+    name_return_async(&m.now);
     row->cfa = m.now.cfa;
     memcpy(row->reg, m.now.reg, sizeof row->reg);
     size_t used = 0;

@@ -144,17 +144,19 @@ uint64_t rec_context_foreground_ns(const struct rec_context *context, uint64_t n
                : UINT64_MAX;
 }
 
-void rec_context_read(const struct rec_context *context, struct rec_context_copy *out) {
+enum rec_app rec_context_app_now(const struct rec_context *context) {
     struct rec_app_state state;
+    return slot_read(&context->app, &state, sizeof state) ? (enum rec_app)state.app
+                                                          : REC_APP_UNKNOWN;
+}
+
+void rec_context_read(const struct rec_context *context, struct rec_context_copy *out) {
     out->count = 0;
-    out->app = REC_APP_UNKNOWN;
     for (unsigned i = 0; i < STALLREC_CONTEXT_SLOTS; i++) {
         struct rec_context_pair *pair = &out->pairs[out->count];
         if (slot_read(&context->slots[i], pair, sizeof *pair) && pair->key[0] != '\0') {
             out->count++;
         }
     }
-    if (slot_read(&context->app, &state, sizeof state)) {
-        out->app = (enum rec_app)state.app;
-    }
+    out->app = rec_context_app_now(context);
 }

@@ -55,6 +55,9 @@ void rec_context_app(struct rec_context *context, bool foreground, uint64_t now_
  * too long. Any thread. */
 uint64_t rec_context_foreground_ns(const struct rec_context *context, uint64_t now_ns);
 
+/* What the app said last; REC_APP_UNKNOWN also if it is being written for too long. Any thread. */
+enum rec_app rec_context_app_now(const struct rec_context *context);
+
 /* Copies what is whole: a slot that is being written for too long is left out. Any thread. */
 void rec_context_read(const struct rec_context *context, struct rec_context_copy *out);
 

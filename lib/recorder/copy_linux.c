@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { RED_ZONE = 128, STATUS_SIZE = 4096 };
+enum { STATUS_SIZE = 4096 };
 
 /* As the kernel encodes it (include/linux/posix-timers.h: inverted id, CPUCLOCK_PERTHREAD |
  * CPUCLOCK_SCHED). pthread_getcpuclockid gives the same, but must not be called once the thread is
@@ -27,23 +27,20 @@ bool copy_read_call_async(const struct copy_source *s, struct proc_syscall *call
 }
 
 /* Copies the stack from `from` on; returns the size, 0 on failure. The main thread's stack is there
- * as long as the process is; another's may go with its thread. */
-static uint64_t copy_outside_async(const struct copy_source *s, uint8_t *to, uint64_t from,
-                                   uint64_t room) {
-    uint64_t size = s->target.hi - from;
-    if (s->target.hi == 0) {
-        return stack_copy_mapped_async(s->pid, to, from, room);
+ * as long as the process is; another's may go with its thread, and a coroutine's or a signal
+ * handler's at any time. */
+static uint64_t copy_outside_async(const struct copy_source *s, uint8_t *to, uint64_t sp,
+                                   uint64_t from, uint64_t room) {
+    if (!stack_is_own_async(&s->target, sp)) {
+        return sp > ARCH_RED_ZONE + 8 ? stack_copy_mapped_async(s->pid, to, from, room) : 0;
     }
+    uint64_t size = s->target.hi - from;
     size = size < room ? size : room;
     if (s->target.tid == s->pid) {
         stack_copy_async(to, from, size);
         return size;
     }
     return stack_copy_mapped_async(s->pid, to, from, size);
-}
-
-static bool on_stack_async(const struct signal_target *target, uint64_t sp) {
-    return target->hi == 0 ? sp > RED_ZONE + 8 : sp >= target->lo + RED_ZONE + 8 && sp < target->hi;
 }
 
 static bool same_call_async(const struct proc_syscall *a, const struct proc_syscall *b) {
@@ -56,19 +53,18 @@ bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct p
     size_t room = 0;
     uint8_t *buffer = signal_linux_buffer_async(&room);
     uint64_t cpu = copy_cpu_ns_async(s->clock);
-    if (!buffer || cpu == UINT64_MAX || !copy_read_call_async(s, &before) ||
-        !on_stack_async(&s->target, before.sp)) {
+    if (!buffer || cpu == UINT64_MAX || !copy_read_call_async(s, &before)) {
         return false;
     }
-    uint64_t lo = (before.sp - RED_ZONE) & ~UINT64_C(7);
-    uint64_t size = copy_outside_async(s, buffer, lo, room);
-    if (size <= RED_ZONE || !copy_read_call_async(s, &after) || !same_call_async(&before, &after) ||
-        copy_cpu_ns_async(s->clock) != cpu) {
+    uint64_t lo = (before.sp - ARCH_RED_ZONE) & ~UINT64_C(7);
+    uint64_t size = copy_outside_async(s, buffer, before.sp, lo, room);
+    if (size <= ARCH_RED_ZONE || !copy_read_call_async(s, &after) ||
+        !same_call_async(&before, &after) || copy_cpu_ns_async(s->clock) != cpu) {
         return false;
     }
-    copy->regs = (struct cfi_registers){.known = 1u << CFI_PC | 1u << CFI_RSP};
-    copy->regs.value[CFI_PC] = before.pc;
-    copy->regs.value[CFI_RSP] = before.sp;
+    copy->regs = (struct cfi_registers){.known = 0};
+    cfi_set_async(&copy->regs, CFI_PC, before.pc);
+    cfi_set_async(&copy->regs, CFI_SP, before.sp);
     copy->stack = (struct cfi_stack){buffer, lo, lo + size};
     copy->pause_ns = 0;
     *call = before;
@@ -81,9 +77,18 @@ static bool takes_no_signal_async(const struct copy_source *s) {
     return proc_parse_blocked_async(text, size, s->signal_number);
 }
 
+static bool may_handle_async(const struct copy_source *s) {
+    char text[STATUS_SIZE];
+    size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
+    return proc_parse_handling_async(text, size);
+}
+
 bool copy_running_async(const struct copy_source *s, uint32_t answer_ms, uint32_t starved_ms,
                         struct copy *copy) {
     struct signal_copy from;
+    if (!signal_linux_has_room_async(&s->target) && may_handle_async(s)) {
+        return false;
+    }
     if (!signal_linux_send_async(&s->target)) {
         return false;
     }

@@ -36,8 +36,8 @@ bool copy_read_call_async(const struct copy_source *s, struct proc_syscall *call
 bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct proc_syscall *call);
 
 /* A thread that runs, by a signal. Waits answer_ms for it, and starved_ms more if it would answer
- * and has no processor. False if it did not answer, is gone, blocks the signal, or is on a stack
- * that is not its own. */
+ * and has no processor. False if it did not answer, is gone, blocks the signal, or may be in a
+ * handler on an alternate stack without room for ours. */
 bool copy_running_async(const struct copy_source *s, uint32_t answer_ms, uint32_t starved_ms,
                         struct copy *copy);
 

@@ -32,23 +32,23 @@ static void carve_record(struct carve *c, struct rec_record *record,
                          const struct stallrec_config *config) {
     struct rec_dump *dump = &record->dump;
     dump->threads = carve(c, config->max_threads, sizeof *dump->threads);
-    carve_stack(c, c->base != NULL ? &dump->threads[0].stack : NULL, config->max_frames, true);
     dump->stacks = carve(c, config->ring, sizeof *dump->stacks);
+    dump->ring = carve(c, config->ring, sizeof *dump->ring);
+}
+
+/* Frames, images and text, of which nothing is read that was not written. Only what is compared has
+ * its functions. */
+static void carve_contents(struct carve *c, struct rec_record *record,
+                           const struct stallrec_config *config) {
+    struct rec_dump *dump = &record->dump;
+    dump->images = carve(c, REC_IMAGES_MAX, sizeof *dump->images);
+    record->text = carve(c, REC_TEXT_MAX, 1);
     for (uint32_t i = 0; i < config->ring; i++) {
         carve_stack(c, c->base != NULL ? &dump->stacks[i].stack : NULL, config->max_frames, false);
     }
-    dump->ring = carve(c, config->ring, sizeof *dump->ring);
-    dump->images = carve(c, REC_IMAGES_MAX, sizeof *dump->images);
-    record->text = carve(c, REC_TEXT_MAX, 1);
-}
-
-/* Frames of the threads that are captured late or never: half of the memory. Their functions are
- * not compared. */
-static void carve_other_threads(struct carve *c, struct rec_record *record,
-                                const struct stallrec_config *config) {
-    for (uint32_t i = 1; i < config->max_threads; i++) {
-        struct rec_stack *stack = c->base != NULL ? &record->dump.threads[i].stack : NULL;
-        carve_stack(c, stack, config->max_frames, false);
+    for (uint32_t i = 0; i < config->max_threads; i++) {
+        carve_stack(c, c->base != NULL ? &dump->threads[i].stack : NULL, config->max_frames,
+                    i == 0);
     }
 }
 
@@ -63,9 +63,6 @@ static size_t lay_out(unsigned char *base, const struct stallrec_config *config,
         core = &none;
     }
     core->ring.slots = carve(&c, config->ring, sizeof *core->ring.slots);
-    for (uint32_t i = 0; i < config->ring; i++) {
-        carve_stack(&c, base != NULL ? &core->ring.slots[i].stack : NULL, config->max_frames, true);
-    }
     core->ring.cap = config->ring;
     for (uint32_t i = 0; i < REC_TRACKS; i++) {
         uint64_t *functions = carve(&c, config->max_frames, sizeof *functions);
@@ -75,8 +72,11 @@ static size_t lay_out(unsigned char *base, const struct stallrec_config *config,
         carve_record(&c, &core->records[i], config);
     }
     *cleared = c.used;
+    for (uint32_t i = 0; i < config->ring; i++) {
+        carve_stack(&c, base != NULL ? &core->ring.slots[i].stack : NULL, config->max_frames, true);
+    }
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
-        carve_other_threads(&c, &core->records[i], config);
+        carve_contents(&c, &core->records[i], config);
     }
     return c.used;
 }
@@ -98,6 +98,7 @@ struct rec_core *rec_core_init(void *memory, const struct stallrec_config *confi
     core->told_ns = REC_NEVER;
     core->stepped_ns = now_ns;
     core->next_sample_ns = REC_NEVER;
+    core->asked_ns = REC_NEVER;
     rec_detect_init(core, now_ns);
     return core;
 }
@@ -125,6 +126,27 @@ void rec_core_note(const struct rec_core *core, const struct rec_note *note) {
 void rec_core_watch(struct rec_core *core, rec_watch watch, void *ctx) {
     core->watch = watch;
     core->watch_ctx = ctx;
+}
+
+void rec_core_keep(struct rec_core *core, const struct rec_keeper *keeper) {
+    core->keeper = *keeper;
+}
+
+static uint32_t slot_of(const struct rec_core *core, const struct rec_record *record) {
+    return (uint32_t)(record - core->records);
+}
+
+void rec_core_kept(const struct rec_core *core, const struct rec_record *record) {
+    if (core->keeper.keep != NULL) {
+        core->keeper.keep(core->keeper.ctx, slot_of(core, record), &record->dump);
+    }
+}
+
+void rec_core_grown(const struct rec_core *core, const struct rec_record *record) {
+    if (core->keeper.grow != NULL) {
+        core->keeper.grow(core->keeper.ctx, slot_of(core, record), &record->dump,
+                          record->state == REC_RECORD_CLOSED);
+    }
 }
 
 /* If the monitor had promised to be back long before t, the process did not run meanwhile (SIGSTOP,
@@ -185,6 +207,7 @@ void rec_core_begin_stretch(struct rec_core *core, uint64_t t) {
 
 void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended) {
     struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    rec_detect_late(core, t);
     rec_stall_end(core, loop, t, ended);
     loop->running = false;
     core->next_sample_ns = REC_NEVER;
@@ -219,6 +242,7 @@ void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint6
     rec_frames_advance(core, at_ns);
     bool was_busy = core->tracks[REC_TRACK_LOOP].running;
     core->edge_ns = at_ns;
+    core->asked_ns = REC_NEVER;
     if (core->launch) {
         if (event == REC_LOOP_SLEEP) {
             end_launch(core, at_ns);
@@ -270,12 +294,22 @@ void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t 
         return;
     }
     rec_core_observe(core, at_ns);
+    if (mark == REC_LAUNCH_IDLE) {
+        if (core->launch) {
+            end_launch(core, at_ns);
+        }
+        return;
+    }
     if (mark == REC_LAUNCH_DONE) {
         core->prewarm_waits = false;
         if (core->launch) {
             end_launch(core, at_ns);
         }
         return;
+    }
+    if (core->launch && core->presumed && mark != REC_LAUNCH_START) {
+        rec_core_end_stretch(core, core->tracks[REC_TRACK_LOOP].since_ns, true);
+        core->launch = false;
     }
     if (core->launch || (mark == REC_LAUNCH_ACTIVE && !core->prewarm_waits)) {
         return;
@@ -288,6 +322,7 @@ void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t 
         rec_core_end_stretch(core, at_ns, true);
     }
     core->launch = true;
+    core->presumed = mark == REC_LAUNCH_START;
     core->prewarmed = mark == REC_LAUNCH_ACTIVE;
     rec_core_begin_stretch(core, at_ns);
 }
@@ -308,6 +343,22 @@ void rec_core_sample(struct rec_core *core, uint64_t now) {
     core->totals.samples++;
     core->totals.unavailable += !slot->available;
     core->sampled_ns = now;
+    core->asked_ns = REC_NEVER;
+    if (rec_core_gone_on(core, now)) {
+        rec_ring_drop(&core->ring);
+    }
+}
+
+/* Asked once in a step, so that one word of a trace answers it. A launch has no edge yet. */
+bool rec_core_gone_on(struct rec_core *core, uint64_t now) {
+    const struct rec_capture *capture = &core->capture;
+    if (core->asked_ns != now) {
+        core->asked_ns = now;
+        core->gone = core->tracks[REC_TRACK_LOOP].running && !core->launch &&
+                     capture->still_busy != NULL &&
+                     !capture->still_busy(capture->ctx, core->edge_ns);
+    }
+    return core->gone;
 }
 
 static void sample_due(struct rec_core *core, uint64_t now) {
@@ -343,6 +394,7 @@ uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns) {
     }
     rec_detect_due(core, now_ns);
     rec_stall_threads(core, now_ns);
+    rec_stall_grow(core, now_ns);
     uint64_t next = rec_min(core->next_sample_ns, rec_detect_next(core));
     core->told_ns = next == REC_NEVER ? REC_NEVER : rec_max(now_ns, next);
     return core->told_ns;
@@ -395,7 +447,7 @@ static const struct rec_record *oldest_closed(const struct rec_core *core) {
     return oldest;
 }
 
-static bool none_free(const struct rec_core *core) {
+bool rec_core_full(const struct rec_core *core) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         if (core->records[i].state == REC_RECORD_FREE) {
             return false;
@@ -409,15 +461,19 @@ uint64_t rec_core_write_deadline(const struct rec_core *core) {
     if (oldest == NULL) {
         return REC_NEVER;
     }
-    return oldest->closed_ns + core->config.write_deadline_ms * REC_NS_PER_MS;
+    return rec_max(oldest->closed_ns + core->config.write_deadline_ms * REC_NS_PER_MS,
+                   core->postponed_ns);
 }
 
 bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cpu_permille) {
     if (oldest_closed(core) == NULL) {
         return false;
     }
-    return core->finished || none_free(core) || now_ns >= rec_core_write_deadline(core) ||
-           (!core->tracks[REC_TRACK_LOOP].running && cpu_permille < 400);
+    if (core->finished || rec_core_full(core)) {
+        return true;
+    }
+    bool quiet = !core->tracks[REC_TRACK_LOOP].running && cpu_permille < 400;
+    return (quiet && now_ns >= core->postponed_ns) || now_ns >= rec_core_write_deadline(core);
 }
 
 const struct rec_dump *rec_core_closed(struct rec_core *core) {
@@ -425,10 +481,23 @@ const struct rec_dump *rec_core_closed(struct rec_core *core) {
     return oldest != NULL ? &oldest->dump : NULL;
 }
 
+void rec_core_postpone(struct rec_core *core, const struct rec_dump *dump, uint64_t until_ns) {
+    for (uint32_t i = 0; i < REC_RECORDS; i++) {
+        if (&core->records[i].dump == dump && core->records[i].state == REC_RECORD_CLOSED) {
+            core->records[i].order = core->close_count++;
+            core->postponed_ns = until_ns;
+        }
+    }
+}
+
 void rec_core_release(struct rec_core *core, const struct rec_dump *dump) {
+    core->postponed_ns = 0;
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         if (&core->records[i].dump == dump && core->records[i].state == REC_RECORD_CLOSED) {
             core->records[i].state = REC_RECORD_FREE;
+            if (core->keeper.drop != NULL) {
+                core->keeper.drop(core->keeper.ctx, i);
+            }
         }
     }
 }

@@ -3,14 +3,13 @@
  *
  * A platform's monitor thread does, in a loop:
  *
- *     rec_loop_poll(&poll, core);                       // loop.h: what the loop did meanwhile
+ *     …rec_loop_poll, rec_inbox_take: rec_core_* …      // what loop and app did meanwhile
  *     next = rec_core_step(core, now);                  // samples, detects
  *     while (rec_core_write_due(core, now, cpu) && (dump = rec_core_closed(core)) != NULL) {
  *         …encode and write dump…                       // dump_json.h, dumpfile.h
  *         rec_core_release(core, dump);
  *     }
- *     rec_loop_wait(&poll, core, next);                 // until next, or the loop or a stop needs
- * it
+ *     rec_loop_wait(&poll, core, next);                 // until next, an edge or a stop
  *
  * Not thread safe: all calls come from one thread. Times are ns of the capture's monotonic clock.
  */
@@ -34,6 +33,9 @@ struct rec_core;
  * library does not know and that are not zero. Used by stallrec_start before anything else. */
 enum stallrec_error rec_config_read(struct stallrec_config *out, const struct stallrec_config *in);
 
+/* Dumps in memory: three open (of loop or ping, span and CPU), the others waiting to be written. */
+enum { REC_RECORDS = 6 };
+
 /* Bytes that rec_core_init needs, for a config that rec_config_read accepted. */
 size_t rec_core_size(const struct stallrec_config *config);
 
@@ -52,6 +54,10 @@ enum rec_loop_event {
 /* Tells the core of an edge at at_ns, not before any earlier event. Closes the open dump if it ends
  * a stall. */
 void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns);
+/* Of the idle time from the last edge that was told up to until_ns, the next that will be or that
+ * of the monitor's look, the loop was busy for busy_ns: in stretches that were too short to be
+ * told. For the frame-rate detector, which takes them as spread evenly. */
+void rec_core_busy(struct rec_core *core, uint64_t busy_ns, uint64_t until_ns);
 /* A notification: what the loop begins (enum stallrec_activity), for stall.activity, the semaphore
  * detector and STALLREC_RESTART_ACTIVITY. Busy and idle are told by edges, before it. The same
  * activity with the same time is the same notification, told again. */
@@ -66,7 +72,9 @@ enum rec_launch_mark {
     REC_LAUNCH_BEGIN,     /* the process started, for its user */
     REC_LAUNCH_PREWARMED, /* the process started, ahead of any user: its time is nobody's yet */
     REC_LAUNCH_ACTIVE,    /* the user came to a prewarmed process: its launch begins */
-    REC_LAUNCH_DONE       /* an end other than the first idle loop, which needs no mark */
+    REC_LAUNCH_DONE,      /* an end other than the first idle loop, which needs no mark */
+    REC_LAUNCH_START,     /* as BEGIN, if nobody says otherwise: BEGIN and PREWARMED replace it */
+    REC_LAUNCH_IDLE       /* the loop's first idle wait, which no edge may have told */
 };
 /* at_ns may lie before the start of the recorder. Marks that do not follow are ignored. */
 void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t at_ns);
@@ -89,7 +97,7 @@ uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns);
  * wait only now: being late by that is no gap. Called by rec_loop_wait. */
 void rec_core_wait_begin(struct rec_core *core, uint64_t now_ns);
 
-/* Is a stall of the loop open? While it is, the monitor asks the loop to tell its end (loop.h). */
+/* Is a stall of the loop open? While it is, the end of the stretch wakes the monitor (loop.h). */
 bool rec_core_stalled(const struct rec_core *core);
 /* A dump that still grows: captured, and its stall goes on. The loop's own first. NULL if there is
  * none. */
@@ -110,6 +118,25 @@ uint64_t rec_core_write_deadline(const struct rec_core *core);
 /* The oldest closed dump, or NULL. Borrowed until rec_core_release, which must get the same one. */
 const struct rec_dump *rec_core_closed(struct rec_core *core);
 void rec_core_release(struct rec_core *core, const struct rec_dump *dump);
+/* It could not be written: it is the last of those that wait now, and none is due before until_ns
+ * unless the memory for dumps is used up, or one is released. */
+void rec_core_postpone(struct rec_core *core, const struct rec_dump *dump, uint64_t until_ns);
+/* Is the memory for dumps used up, so that the next one would be lost? */
+bool rec_core_full(const struct rec_core *core);
+
+/* Told of each dump in memory as it changes, so that it can be kept in a place that outlives the
+ * process. slot < REC_RECORDS is the dump's, from the first keep to drop. Called from within the
+ * core's calls, before the app is told (stall_begin); may not call the core. */
+struct rec_keeper {
+    void *ctx;
+    /* It was captured, or has its threads now. */
+    void (*keep)(void *ctx, uint32_t slot, const struct rec_dump *dump);
+    /* Its times and counts went on; closed: it waits to be written. */
+    void (*grow)(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed);
+    void (*drop)(void *ctx, uint32_t slot); /* it was released */
+};
+/* Before the first step. Copied. */
+void rec_core_keep(struct rec_core *core, const struct rec_keeper *keeper);
 
 /* What was seen since init. */
 struct rec_totals {

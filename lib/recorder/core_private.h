@@ -9,9 +9,6 @@
 #include "heaviest.h"
 #include "ring.h"
 
-/* Dumps in memory: three open (of loop or ping, span and CPU), the others waiting to be written. */
-enum { REC_RECORDS = 6 };
-
 #define REC_NS_PER_MS UINT64_C(1000000)
 
 enum rec_record_state { REC_RECORD_FREE = 0, REC_RECORD_OPEN, REC_RECORD_CLOSED };
@@ -32,10 +29,12 @@ struct rec_open_stall {
     bool active;
     uint64_t number;
     uint8_t id[REC_UUID_SIZE];
-    uint32_t dumps;            /* begun */
-    uint64_t told_ms;          /* age at the last dump's detection: what spans were counted up to */
-    uint32_t quiet;            /* checks left in which the same stack is not a detection */
-    struct rec_record *record; /* the open dump, or NULL */
+    uint32_t dumps;   /* begun */
+    uint64_t told_ms; /* age at the last dump's detection: what spans were counted up to */
+    uint32_t quiet;   /* checks left in which the same stack is not a detection */
+    uint32_t pause, last_pause; /* checks from one dump to the next, once there are many */
+    uint32_t pausing;           /* of them left: until then no other stack is a detection either */
+    struct rec_record *record;  /* the open dump, or NULL */
     const char *kind, *detector;
     uint64_t threshold_ms;
 };
@@ -85,12 +84,15 @@ struct rec_cpu_window {
     bool known;
     uint64_t since_ns;
     struct rec_cpu cpu;
+    bool top_known;
+    struct rec_thread top; /* used most in the window before this one */
 };
 
 /* The second of the frame-rate detector. */
 struct rec_frames {
     bool known; /* there was a tick */
     uint64_t since_ns, upto_ns, busy_ns;
+    uint64_t short_ns, short_until_ns; /* of the idle time up to there, what was busy after all */
     uint32_t ticks;
 };
 
@@ -102,6 +104,7 @@ struct rec_core {
     struct rec_record records[REC_RECORDS];
     struct rec_totals totals;
     uint64_t stall_count, close_count;
+    uint64_t postponed_ns; /* no closed dump is due before */
 
     struct rec_semaphore semaphore;
     struct rec_frames frames;
@@ -110,17 +113,21 @@ struct rec_core {
     uint64_t ping_number, next_post_ns;
     bool launch, prewarmed; /* the loop's track is a launch; of a process that was prewarmed */
     bool prewarm_waits;     /* prewarmed, and no user came yet */
+    bool presumed;          /* the launch was begun by REC_LAUNCH_START */
 
     uint64_t next_sample_ns, sampled_ns;
     uint64_t told_ns;    /* when the monitor promised to call, REC_NEVER = parked */
     uint64_t stepped_ns; /* when it began to wait for that */
     uint64_t edge_ns;    /* the last edge of the loop */
+    uint64_t asked_ns;   /* when it was asked whether it went on since; REC_NEVER = not yet */
+    bool gone;           /* it did */
     uint32_t activity;
     uint64_t activity_ns;
     bool finished;
 
     rec_watch watch;
     void *watch_ctx;
+    struct rec_keeper keeper;
 };
 
 static inline uint64_t rec_ms(uint32_t value) {
@@ -153,11 +160,17 @@ void rec_core_observe(struct rec_core *core, uint64_t t);
 bool rec_core_sampling(const struct rec_core *core);
 /* Begins to sample it, first_sample_ms after t. */
 void rec_core_sample_from(struct rec_core *core, uint64_t t);
+/* A sample into the ring, unless it shows what came after the stretch. */
 void rec_core_sample(struct rec_core *core, uint64_t now);
+/* Did the loop go on between the last edge that was told and now? */
+bool rec_core_gone_on(struct rec_core *core, uint64_t now);
 /* The loop's track: a stretch begins, ends. */
 void rec_core_begin_stretch(struct rec_core *core, uint64_t t);
 void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended);
 void rec_core_note(const struct rec_core *core, const struct rec_note *note);
+/* Tells the keeper of a record. */
+void rec_core_kept(const struct rec_core *core, const struct rec_record *record);
+void rec_core_grown(const struct rec_core *core, const struct rec_record *record);
 
 /* ---- detectors.c, frames.c ---- */
 
@@ -166,6 +179,8 @@ void rec_detect_init(struct rec_core *core, uint64_t now);
 void rec_detect_due(struct rec_core *core, uint64_t now);
 /* When the next is. */
 uint64_t rec_detect_next(const struct rec_core *core);
+/* The loop's stretch ends at t: was a check due that a late monitor did not make? */
+void rec_detect_late(struct rec_core *core, uint64_t t);
 /* A gap of the process: `from` to `to` counts for nothing. */
 void rec_detect_gap(struct rec_core *core, uint64_t from, uint64_t to);
 /* A stall of the loop, or of a ping, is over: the others' clocks leave its time out. */
@@ -190,8 +205,13 @@ void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool foun
 /* A detector finds the track stalling. False: it is no stall after all. */
 bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
                       const struct rec_detection *detection, uint64_t now);
+/* The same by the samples that are there: of a stall that is over by now. */
+bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
+                              const struct rec_detection *detection, uint64_t now);
 /* The other threads, into the open dumps, once their stalls last for that long. */
 void rec_stall_threads(struct rec_core *core, uint64_t now);
+/* Brings the open dumps' times up to now. */
+void rec_stall_grow(struct rec_core *core, uint64_t now);
 /* What stalled ends at t (or is left, ended = false): closes what is open. */
 void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
 

@@ -14,9 +14,26 @@ static bool hangs(const struct rec_core *core) {
 
 /* ---- the loop: run loop, semaphore, launch ---- */
 
+/* A launch that nobody began may be none: a program that calls no hook would be sampled as long as
+ * it runs. What was found up to then is told. */
+static bool gives_up_launch(struct rec_core *core, uint64_t now) {
+    enum { LAUNCH_MAX_MS = 60000 };
+    uint64_t most = rec_max(rec_ms(LAUNCH_MAX_MS), 2 * rec_ms(core->config.launch_ms));
+    if (!core->launch || !core->presumed ||
+        rec_track_age(track_of(core, REC_TRACK_LOOP), now) < most) {
+        return false;
+    }
+    rec_core_end_stretch(core, now, false);
+    core->launch = false;
+    return true;
+}
+
 /* Launch and run loop share the check of a stretch. */
 static void loop_check(struct rec_core *core, uint64_t now) {
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP);
+    if (gives_up_launch(core, now)) {
+        return;
+    }
     const struct rec_detection detection =
         core->launch ? (struct rec_detection){"launch", "launch", core->config.launch_ms}
                      : (struct rec_detection){"runloop", "hang", core->config.threshold_ms};
@@ -29,6 +46,19 @@ static void loop_check(struct rec_core *core, uint64_t now) {
 static bool loop_checks(const struct rec_core *core) {
     return core->tracks[REC_TRACK_LOOP].running &&
            (core->launch || rec_detects(core, STALLREC_DETECT_RUNLOOP));
+}
+
+/* A monitor that gets no processor, or that looks at the moment at which the stretch ends, finds
+ * the loop gone on. What is published looks at its own times, and at no other. */
+void rec_detect_late(struct rec_core *core, uint64_t t) {
+    struct rec_track *loop = track_of(core, REC_TRACK_LOOP);
+    const struct rec_detection detection = {"runloop", "hang", core->config.threshold_ms};
+    if (loop_checks(core) && !core->launch && core->config.check == STALLREC_CHECK_STALL &&
+        !loop->stall.active && !track_of(core, REC_TRACK_PING)->stall.active &&
+        (t > loop->next_check_ns || core->gone) && core->ring.count > 0 &&
+        rec_track_age(loop, t) > detection.threshold_ms * REC_NS_PER_MS) {
+        rec_stall_detect_sampled(core, loop, &detection, t);
+    }
 }
 
 /* Does a timeout count? Loops that tell no activities are only busy or idle. */
@@ -234,6 +264,8 @@ static void open_window(struct rec_core *core, uint64_t now) {
     core->window.known = true;
     core->window.since_ns = now;
     core->capture.cpu(core->capture.ctx, &core->window.cpu);
+    core->window.top_known = core->capture.top_thread != NULL &&
+                             core->capture.top_thread(core->capture.ctx, &core->window.top);
 }
 
 /* Was the process's use of one processor above the limit, from one reading to the other? */

@@ -232,16 +232,17 @@ static void head(struct json *j, const char *format, const uint8_t id[REC_UUID_S
     member_string(j, "time", rec_time_text(wall_ms, time));
 }
 
+const char *const rec_activity_names[STALLREC_ACTIVITY_EXIT + 1] = {
+    [STALLREC_ACTIVITY_ENTRY] = "entry",
+    [STALLREC_ACTIVITY_BEFORE_TIMERS] = "before-timers",
+    [STALLREC_ACTIVITY_BEFORE_SOURCES] = "before-sources",
+    [STALLREC_ACTIVITY_BEFORE_WAITING] = "before-waiting",
+    [STALLREC_ACTIVITY_AFTER_WAITING] = "after-waiting",
+    [STALLREC_ACTIVITY_EXIT] = "exit",
+};
+
 static const char *activity_text(uint32_t activity) {
-    static const char *const texts[] = {
-        [STALLREC_ACTIVITY_ENTRY] = "entry",
-        [STALLREC_ACTIVITY_BEFORE_TIMERS] = "before-timers",
-        [STALLREC_ACTIVITY_BEFORE_SOURCES] = "before-sources",
-        [STALLREC_ACTIVITY_BEFORE_WAITING] = "before-waiting",
-        [STALLREC_ACTIVITY_AFTER_WAITING] = "after-waiting",
-        [STALLREC_ACTIVITY_EXIT] = "exit",
-    };
-    return activity < sizeof texts / sizeof *texts ? texts[activity] : NULL;
+    return activity <= STALLREC_ACTIVITY_EXIT ? rec_activity_names[activity] : NULL;
 }
 
 static const char *app_text(enum rec_app app) {
@@ -383,6 +384,9 @@ static void threads(struct json *j, const struct rec_dump *dump) {
                                          [REC_STATE_WAITING] = "waiting",
                                          [REC_STATE_BLOCKED] = "blocked",
                                          [REC_STATE_STOPPED] = "stopped"};
+    if (dump->threads_left_out > 0) {
+        member_number(j, "threads_left_out", dump->threads_left_out);
+    }
     array(j, "threads");
     for (uint32_t i = 0; i < dump->thread_count; i++) {
         const struct rec_thread *thread = &dump->threads[i];
@@ -426,7 +430,7 @@ static void samples(struct json *j, const struct rec_dump *dump) {
     }
 }
 
-static void meter(struct json *j, const struct rec_meter *meter) {
+static void meter(struct json *j, const struct rec_meter *meter, bool unspooled) {
     object(j, "meter");
     member_number(j, "samples", meter->samples);
     member_number(j, "unavailable", meter->unavailable);
@@ -435,6 +439,9 @@ static void meter(struct json *j, const struct rec_meter *meter) {
     member_number(j, "max", meter->pause_max_us);
     end(j, '}');
     member_number(j, "monitor_cpu_us", meter->monitor_cpu_us);
+    if (unspooled) {
+        member_bool(j, "spooled", false);
+    }
     end(j, '}');
 }
 
@@ -450,7 +457,7 @@ void rec_dump_json(struct rec_out *out, const struct rec_dump *dump,
     images(&j, dump, about);
     threads(&j, dump);
     samples(&j, dump);
-    meter(&j, &dump->meter);
+    meter(&j, &dump->meter, about->unspooled);
     end(&j, '}');
     raw(&j, "\n", 1);
     flush(&j);
@@ -481,6 +488,8 @@ void rec_session_json(struct rec_out *out, const struct rec_session *session,
     tier(&j, "severe", &session->severe);
     tier(&j, "fatal", &session->fatal);
     end(&j, '}');
+    member_number(&j, "low_rates", session->low_rates);
+    member_number(&j, "events_dropped", session->events_dropped);
     object(&j, "dumps");
     member_number(&j, "written", session->written);
     member_number(&j, "suppressed", session->suppressed);

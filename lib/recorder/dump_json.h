@@ -5,6 +5,7 @@
 
 #include "rec_out.h"
 #include "record.h"
+#include "stallrec.h"
 
 /* What every dump says about the app and the device. Strings may be NULL (left out) and hold any
  * bytes (what is not UTF-8 becomes U+FFFD). */
@@ -20,8 +21,12 @@ struct rec_about {
     uint32_t seq_today;      /* of this dump: 1 …; 0 = not counted */
     bool policy_known;       /* whitelisted means something */
     bool whitelisted;
+    bool unspooled;  /* a process that is killed loses what it has not written yet: no spool */
     bool over_quota; /* this dump is not sent: its file says so in its name */
 };
+
+/* What dumps and traces call each enum stallrec_activity; NULL for none. */
+extern const char *const rec_activity_names[STALLREC_ACTIVITY_EXIT + 1];
 
 /* Writes the dump and a newline. Failure is in out->failed. */
 void rec_dump_json(struct rec_out *out, const struct rec_dump *dump, const struct rec_about *about);

@@ -240,6 +240,8 @@ static void what_only_some_kinds_of_stall_have_is_told(void **state) {
     assert_null(strstr(text.bytes, "\"action\""));
     assert_null(strstr(text.bytes, "\"prewarmed\""));
     assert_null(strstr(text.bytes, "\"top_thread\""));
+    assert_null(strstr(text.bytes, "\"threads_left_out\""));
+    d.threads_left_out = 7;
     memcpy(d.stall.action, "pay", 4);
     d.stall.prewarmed = true;
     d.stall.top_thread = 4712;
@@ -247,6 +249,7 @@ static void what_only_some_kinds_of_stall_have_is_told(void **state) {
     write_dump(&d, &about);
     assert_non_null(strstr(text.bytes, "\"action\":\"pay\",\"prewarmed\":true,"));
     assert_non_null(strstr(text.bytes, "\"top_thread\":{\"id\":4712,\"name\":\"decoder\"}"));
+    assert_non_null(strstr(text.bytes, "\"threads_left_out\":7,\"threads\":["));
     struct dump model;
     struct err e = {0};
     assert_int_equal(dump_parse(&model, text.bytes, text.len, &e), ST_OK);

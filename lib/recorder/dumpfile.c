@@ -11,6 +11,7 @@
 #include "dumpname.h"
 #include "rec_gzip.h"
 #include "rec_text.h"
+#include "rec_fd.h"
 
 struct rec_dumpfile {
     size_t directory_len;
@@ -103,20 +104,7 @@ enum stallrec_error rec_dumpfile_init(struct rec_dumpfile **out, void *memory,
 
 static bool write_fd(void *ctx, const void *bytes, size_t len) {
     const struct rec_dumpfile *file = ctx;
-    const char *from = bytes;
-    while (len > 0) {
-        ssize_t n = write(file->fd, from, len);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            errno = n == 0 ? EIO : errno;
-            return false;
-        }
-        from += n;
-        len -= (size_t)n;
-    }
-    return true;
+    return rec_write_all(file->fd, bytes, len);
 }
 
 static bool encode(struct rec_dumpfile *file, const struct rec_dump *dump,

@@ -6,10 +6,9 @@
 #include <stddef.h>
 
 #include "dump_json.h"
+#include "folder.h"
 #include "record.h"
 #include "stallrec.h"
-
-enum { REC_PATH_MAX = 4096 };
 
 struct rec_dumpfile;
 

@@ -37,16 +37,19 @@ static const struct rec_image *image_of(const struct rec_dump *dump, uint64_t ad
 }
 
 uint32_t rec_dump_bucket(const struct rec_dump *dump) {
-    const struct rec_stack *stack =
-        dump->heaviest >= 0 && (uint32_t)dump->heaviest < dump->stack_count
-            ? &dump->stacks[dump->heaviest].stack
-        : dump->thread_count > 0 ? &dump->threads[0].stack
-                                 : NULL;
+    const struct rec_stack *stack = NULL;
+    uint64_t function = 0;
+    if (dump->heaviest >= 0 && (uint32_t)dump->heaviest < dump->stack_count) {
+        stack = &dump->stacks[dump->heaviest].stack;
+        function = dump->stacks[dump->heaviest].function;
+    } else if (dump->thread_count > 0) {
+        stack = &dump->threads[0].stack;
+        function = stack->starts != NULL && stack->count > 0 ? stack->starts[0] : 0;
+    }
     if (stack == NULL || stack->count == 0) {
         return 0;
     }
-    uint64_t top =
-        stack->starts != NULL && stack->starts[0] != 0 ? stack->starts[0] : stack->frames[0];
+    uint64_t top = function != 0 ? function : stack->frames[0];
     const struct rec_image *image = image_of(dump, top);
     uint64_t hash = REC_HASH_START, offset = top;
     if (image != NULL) {
@@ -80,6 +83,14 @@ void rec_session_name(char name[REC_FILE_NAME], const uint8_t id[REC_UUID_SIZE],
     char *at = rec_put_text(name, live ? ".session-" : "session-");
     at = rec_put_text(rec_put_text(at, rec_stamp_text(start_ms, stamp)), "-");
     rec_put_text(append_hex(at, id), live ? ".live" : ".json");
+}
+
+void rec_spool_name(char name[REC_FILE_NAME], const uint8_t id[REC_UUID_SIZE], int64_t start_ms,
+                    uint32_t pid) {
+    char stamp[REC_STAMP_TEXT];
+    char *at = rec_put_text(rec_put_text(name, ".spool-"), rec_stamp_text(start_ms, stamp));
+    at = append_hex(rec_put_text(at, "-"), id);
+    rec_put_number(rec_put_text(at, "-"), pid);
 }
 
 /* ---- reading ---- */
@@ -127,6 +138,23 @@ static const char *skip_number(const char *at) {
         len++;
     }
     return len >= 1 && len <= 10 ? at + len : NULL;
+}
+
+bool rec_spool_name_read(const char *text, uint32_t *pid) {
+    char stamp[REC_STAMP_TEXT];
+    uint32_t id;
+    uint64_t number = 0;
+    const char *at = skip(text, ".spool-");
+    const char *begin = skip(skip_hex(skip(skip_stamp(at, stamp), "-"), &id), "-");
+    const char *end = skip_number(begin);
+    for (at = begin; end != NULL && at < end; at++) {
+        number = number * 10 + (uint64_t)(*at - '0'); /* at most ten digits */
+    }
+    if (end == NULL || *end != '\0' || number > UINT32_MAX) {
+        return false;
+    }
+    *pid = (uint32_t)number;
+    return true;
 }
 
 static struct rec_file_name read_dump(const char *at) {

@@ -8,6 +8,7 @@
  *     stall-…-5f3a9c01.local.json.gz    over the day's quota: kept, not sent
  *     session-20261121T095830.001Z-77aa0c41.json                     a session that ended
  *     .session-20261121T095830.001Z-77aa0c41.live                    one that runs, or was killed
+ *     .spool-20261121T095830.001Z-77aa0c41-12345                     spool.c: its session, its pid
  *     .stall-0a1b2c3d.part                                           a dump that is being written
  *     .stall-batch-<32 hex digits>.{part,list,jsonl.gz}              batch.c
  *     .stallrec-state, .stallrec-state.part, .stallrec-lock          state.c
@@ -45,6 +46,12 @@ void rec_dump_name(char name[REC_FILE_NAME], const struct rec_dump *dump, bool l
 /* Names a session's file: final, or while it runs. */
 void rec_session_name(char name[REC_FILE_NAME], const uint8_t id[REC_UUID_SIZE], int64_t start_ms,
                       bool live);
+
+/* Names a spool: hidden, no other kind of file, and not to be sent or counted. */
+void rec_spool_name(char name[REC_FILE_NAME], const uint8_t id[REC_UUID_SIZE], int64_t start_ms,
+                    uint32_t pid);
+/* False: it is no spool's name. */
+bool rec_spool_name_read(const char *name, uint32_t *pid);
 
 /* Reads any name. Dumps of before buckets ("stall-…-1.json.gz") have bucket 0. */
 struct rec_file_name rec_file_name_read(const char *name);

@@ -79,10 +79,12 @@ static inline bool fake_main_thread(void *ctx, struct rec_thread *out) {
     return true;
 }
 
-static inline uint32_t fake_threads(void *ctx, struct rec_thread *out, uint32_t max) {
+static inline uint32_t fake_threads(void *ctx, struct rec_thread *out, uint32_t max,
+                                    uint32_t *left_out) {
     struct fake *f = ctx;
     f->thread_calls++;
     uint32_t n = f->others < max ? f->others : max;
+    *left_out = f->others - n;
     for (uint32_t i = 0; i < n; i++) {
         struct rec_stack stack = out[i].stack;
         out[i] = (struct rec_thread){.id = 100 + i, .cpu_ns = UINT64_MAX, .waits_for.owner = -1};

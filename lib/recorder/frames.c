@@ -21,6 +21,25 @@ static void judge(struct rec_core *core) {
     }
 }
 
+/* Takes what was busy of upto_ns … end: all of a stretch, its share of short ones. */
+static uint64_t take_busy(struct rec_frames *frames, bool busy, uint64_t end) {
+    uint64_t span = end - frames->upto_ns;
+    if (busy || frames->short_until_ns <= frames->upto_ns) {
+        return busy ? span : 0;
+    }
+    uint64_t left = frames->short_until_ns - frames->upto_ns, part = frames->short_ns;
+    if (span < left) { /* in µs: a product of two times */
+        part = rec_min(part, part / 1000 * (span / 1000) / rec_max(left / 1000, 1) * 1000);
+    }
+    frames->short_ns -= part;
+    return rec_min(part, span);
+}
+
+static void advance_in_second(struct rec_frames *frames, bool busy, uint64_t t) {
+    frames->busy_ns += take_busy(frames, busy, t);
+    frames->upto_ns = t;
+}
+
 void rec_frames_advance(struct rec_core *core, uint64_t t) {
     struct rec_frames *frames = &core->frames;
     bool busy = core->tracks[REC_TRACK_LOOP].running;
@@ -29,13 +48,22 @@ void rec_frames_advance(struct rec_core *core, uint64_t t) {
     }
     while (t - frames->since_ns >= SECOND) {
         uint64_t end = frames->since_ns + SECOND;
-        frames->busy_ns += busy ? end - frames->upto_ns : 0;
+        advance_in_second(frames, busy, end);
         judge(core);
-        uint64_t idle = busy ? 0 : (t - end) / SECOND * SECOND; /* seconds without anything */
-        *frames = (struct rec_frames){.known = true, .since_ns = end + idle, .upto_ns = end + idle};
+        bool idle = !busy && frames->short_until_ns <= end;
+        end += idle ? (t - end) / SECOND * SECOND : 0; /* seconds without anything */
+        *frames = (struct rec_frames){.known = true,
+                                      .since_ns = end,
+                                      .upto_ns = end,
+                                      .short_ns = frames->short_ns,
+                                      .short_until_ns = frames->short_until_ns};
     }
-    frames->busy_ns += busy ? t - frames->upto_ns : 0;
-    frames->upto_ns = t;
+    advance_in_second(frames, busy, t);
+}
+
+void rec_core_busy(struct rec_core *core, uint64_t busy_ns, uint64_t until_ns) {
+    core->frames.short_ns = busy_ns;
+    core->frames.short_until_ns = until_ns;
 }
 
 void rec_core_tick(struct rec_core *core, uint64_t at_ns) {

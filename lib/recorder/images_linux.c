@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -234,14 +235,23 @@ bool images_find_async(const struct images *t, uint64_t address, struct rec_imag
     return true;
 }
 
+/* Where the program is; without /proc, as it was named to exec. */
+static void find_program(char path[PATH_SIZE]) {
+    ssize_t n = readlink("/proc/self/exe", path, PATH_SIZE - 1);
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    path[n > 0 ? n : 0] = '\0';
+    if (n <= 0 && name && strlen(name) < PATH_SIZE) {
+        memcpy(path, name, strlen(name) + 1);
+    }
+}
+
 struct images *images_new(void) {
     struct images *t = mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (t == MAP_FAILED) {
         return NULL;
     }
-    ssize_t n = readlink("/proc/self/exe", t->program, sizeof t->program - 1);
-    t->program[n > 0 ? n : 0] = '\0';
+    find_program(t->program);
     t->generation = UINT64_MAX;
     t->paths_used = 1; /* offset 0 is the empty path */
     images_refresh_async(t);

@@ -2,14 +2,17 @@
  *
  * The futex system call's arguments name the address and the value waited on; the value is
  * particular to the kind of lock, and the words around the address must then be those of such a
- * lock with an owner that lives. Nothing is told on less. The layouts (x86-64, glibc 2.25 to 2.41):
+ * lock with an owner that lives. Nothing is told on less. The layouts (glibc 2.25 to 2.41 on x86-64
+ * and AArch64):
  *
  *     pthread_mutex_t     0 lock  4 count  8 owner  12 users  16 kind
  *                         waited on: lock, while it is 2; robust: owner | FUTEX_WAITERS
  *     pthread_rwlock_t    0 readers  8 writer phase  12 writers  24 current writer
  *                         waited on: writer phase by readers, writers by writers, while it is 3
- *     struct pthread      0 and 16 its own address  tid_offset: id, cleared by the kernel at its
- *                         end; waited on by pthread_join, while it is the id
+ *     struct pthread      tid_offset: id, cleared by the kernel at its end; waited on by
+ *                         pthread_join, while it is the id. On x86-64 its own address is at 0 and
+ *                         16; elsewhere it is known by its links in the list of all threads, next
+ *                         and previous, right before the id
  *
  * A mutex with priority inheritance holds its owner's id in the futex word itself: futex(2). */
 #include "lockowner_linux.h"
@@ -18,8 +21,9 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
+
+#include "proc_linux.h"
 
 enum {
     MUTEX_LOCK = 0,
@@ -40,6 +44,7 @@ enum {
     WAITED_FOR_BY_SOME = 3, /* the futex words: 1, and a bit for waiters */
 
     SELF = 16,
+    LINKS_SIZE = 16,
     DESCRIPTOR_SIZE = 2048
 };
 
@@ -47,11 +52,6 @@ static uint32_t word_at_async(const uint8_t *bytes, size_t offset) {
     uint32_t v;
     memcpy(&v, bytes + offset, sizeof v);
     return v;
-}
-
-static bool read_memory_async(pid_t pid, uint64_t from, void *to, size_t size) {
-    struct iovec local = {to, size}, remote = {(void *)(uintptr_t)from, size};
-    return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
 /* ---- looking ---- */
@@ -78,7 +78,7 @@ static struct rec_wait found_async(const struct waiter *w, enum rec_wait_kind ki
 
 static struct rec_wait mutex_async(const struct waiter *w) {
     uint8_t m[MUTEX_SIZE];
-    if (!w->layout->mutex || !read_memory_async(w->pid, w->address, m, sizeof m)) {
+    if (!w->layout->mutex || !proc_read_memory_async(w->pid, w->address, m, sizeof m)) {
         return nothing;
     }
     uint32_t lock = word_at_async(m, MUTEX_LOCK), owner = word_at_async(m, MUTEX_OWNER);
@@ -99,7 +99,7 @@ static struct rec_wait rwlock_async(const struct waiter *w) {
     uint8_t l[RWLOCK_SIZE];
     bool reader = w->address % 8 == RWLOCK_PHASE % 8;
     uint64_t base = w->address - (reader ? RWLOCK_PHASE : RWLOCK_WRITERS);
-    if (!w->layout->rwlock || base % 8 != 0 || !read_memory_async(w->pid, base, l, sizeof l)) {
+    if (!w->layout->rwlock || base % 8 != 0 || !proc_read_memory_async(w->pid, base, l, sizeof l)) {
         return nothing;
     }
     uint32_t want = reader ? READERS_WRITING : READERS_LOCKED;
@@ -110,12 +110,30 @@ static struct rec_wait rwlock_async(const struct waiter *w) {
     return found_async(w, REC_WAIT_RWLOCK, base, word_at_async(l, RWLOCK_WRITER));
 }
 
+/* Does the descriptor at `base` hold its own address where x86-64 has it? */
+static bool names_itself_async(pid_t pid, uint64_t base) {
+    uint64_t self[SELF / 8 + 1];
+    return proc_read_memory_async(pid, base, self, sizeof self) && self[0] == base &&
+           self[SELF / 8] == base;
+}
+
+/* Are there links before the id at `address`, of a list whose neighbours link back? */
+static bool is_listed_async(pid_t pid, uint64_t address) {
+    uint64_t at = address - LINKS_SIZE, link[2], back[2];
+    return at % 8 == 0 && proc_read_memory_async(pid, at, link, sizeof link) && link[0] != at &&
+           proc_read_memory_async(pid, link[0] + 8, &back[0], 8) && back[0] == at &&
+           proc_read_memory_async(pid, link[1], &back[1], 8) && back[1] == at;
+}
+
+static bool is_descriptor_async(const struct lock_layout *layout, pid_t pid, uint64_t id_at) {
+    return layout->self ? names_itself_async(pid, id_at - layout->tid_offset)
+                        : is_listed_async(pid, id_at);
+}
+
 static struct rec_wait join_async(const struct waiter *w) {
-    uint64_t base = w->address - w->layout->tid_offset, self[SELF / 8 + 1];
     uint32_t tid;
-    if (!w->layout->join || !read_memory_async(w->pid, base, self, sizeof self) ||
-        self[0] != base || self[SELF / 8] != base ||
-        !read_memory_async(w->pid, w->address, &tid, sizeof tid) || tid != w->value) {
+    if (!w->layout->join || !is_descriptor_async(w->layout, w->pid, w->address) ||
+        !proc_read_memory_async(w->pid, w->address, &tid, sizeof tid) || tid != w->value) {
         return nothing;
     }
     return found_async(w, REC_WAIT_THREAD, 0, tid);
@@ -123,7 +141,7 @@ static struct rec_wait join_async(const struct waiter *w) {
 
 static struct rec_wait priority_async(const struct waiter *w) {
     uint32_t word;
-    if (!read_memory_async(w->pid, w->address, &word, sizeof word)) {
+    if (!proc_read_memory_async(w->pid, w->address, &word, sizeof word)) {
         return nothing;
     }
     return found_async(w, REC_WAIT_MUTEX, w->address, word & FUTEX_TID_MASK);
@@ -208,23 +226,19 @@ static bool try_rwlock(uint32_t tid) {
 
 /* Where the caller's descriptor holds its id. pthread_self() is the descriptor's address, which is
  * no contract either, so it is not read without the kernel's leave. */
-static bool try_join(uint32_t tid, uint32_t *offset) {
+static void try_join(uint32_t tid, struct lock_layout *out) {
     uint8_t bytes[DESCRIPTOR_SIZE];
-    uint64_t base = (uint64_t)pthread_self(), self[SELF / 8 + 1];
-    if (!read_memory_async(getpid(), base, bytes, sizeof bytes)) {
-        return false;
+    uint64_t base = (uint64_t)pthread_self();
+    out->self = names_itself_async(getpid(), base);
+    if (!proc_read_memory_async(getpid(), base, bytes, sizeof bytes)) {
+        return;
     }
-    memcpy(self, bytes, sizeof self);
-    if (self[0] != base || self[SELF / 8] != base) {
-        return false;
-    }
-    for (uint32_t at = sizeof self; at < sizeof bytes; at += 4) {
+    for (uint32_t at = SELF + 8; at < sizeof bytes && !out->join; at += 4) {
         if (word_at_async(bytes, at) == tid) {
-            *offset = at;
-            return true;
+            out->tid_offset = at;
+            out->join = is_descriptor_async(out, getpid(), base + at);
         }
     }
-    return false;
 }
 
 void lock_layout_probe(struct lock_layout *out) {
@@ -232,5 +246,5 @@ void lock_layout_probe(struct lock_layout *out) {
     *out = (struct lock_layout){0};
     out->mutex = try_mutex(tid);
     out->rwlock = try_rwlock(tid);
-    out->join = try_join(tid, &out->tid_offset);
+    try_join(tid, out);
 }

@@ -12,7 +12,8 @@
 struct lock_layout {
     bool mutex;          /* pthread_mutex_t says who holds it */
     bool rwlock;         /* pthread_rwlock_t says which writer holds it */
-    bool join;           /* a thread's descriptor holds its id … */
+    bool self;           /* a thread's descriptor holds its own address */
+    bool join;           /* it holds the thread's id … */
     uint32_t tid_offset; /* … here */
 };
 

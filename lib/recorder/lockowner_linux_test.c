@@ -205,6 +205,7 @@ static void a_wait_with_a_time_limit_has_an_owner_too(void **state) {
 
 static void *lock_and_end(void *arg) {
     struct pair *p = arg;
+    p->holder_tid = gettid();
     lock_mutex(p);
     return NULL;
 }
@@ -215,6 +216,10 @@ static void a_mutex_whose_owner_has_ended_has_none(void **state) {
     (void)state;
     pthread_create(&p.holder, NULL, lock_and_end, &p);
     pthread_join(p.holder, NULL);
+    /* The kernel tells a joiner before the thread is quite gone. */
+    while (syscall(SYS_tgkill, getpid(), p.holder_tid, 0) == 0) {
+        pause_ms(1);
+    }
     pthread_create(&p.waiter, NULL, wait_for, &p);
     while (!p.waiter_tid) {
         pause_ms(1);

@@ -7,7 +7,9 @@
  *     read state_; changed -> do not wait           read notify_; not 0 -> end_ = now (first only),
  *     wait while notify_ is unchanged                  notify_ = 0, wake the monitor
  *
- * So hooks make no system call while the monitor ticks, and at most one per idle -> busy change. */
+ * The end of a stretch is kept, too, when no stall is open yet, but does not wake the monitor: it
+ * comes when the next sample is due. So hooks make no system call while the monitor ticks, and at
+ * most one per idle -> busy change. */
 #ifndef STALLREC_LOOP_H
 #define STALLREC_LOOP_H
 
@@ -15,17 +17,24 @@
 #include <stdint.h>
 
 #include "core.h"
+#include "event.h"
 #include "stallrec.h"
 
 /* Zero-initialised with `loop` set = nothing seen yet. */
 struct rec_loop_poll {
     struct stallrec_loop *loop;
-    uint64_t seen; /* last state_ told to the core */
+    uint64_t seen;        /* last state_ told to the core */
+    uint64_t busy_ns;     /* the loop's sum of busy stretches, by then */
+    uint64_t activity_ns; /* of the last activity told */
+    bool idled;           /* the first idle wait was told */
 };
 
-/* Tells the core of edges since the last call. A stretch that began and ended meanwhile is not
- * told. */
-void rec_loop_poll(struct rec_loop_poll *poll, struct rec_core *core);
+enum { REC_LOOP_EVENTS = 5 };
+
+/* The events since the last call, in the order in which to tell them. A stretch that began and
+ * ended meanwhile is not told, but for the end of a launch and the time that all such took. Returns
+ * how many. */
+uint32_t rec_loop_poll(struct rec_loop_poll *poll, struct rec_event events[REC_LOOP_EVENTS]);
 
 /* rec_capture.still_busy: no edge since the stretch that began at since_ns. */
 bool rec_loop_still_busy(const struct stallrec_loop *loop, uint64_t since_ns);

@@ -122,9 +122,17 @@ static int teardown(void **state) {
     return 0;
 }
 
+static void tell_events(struct fixture *f) {
+    struct rec_event events[REC_LOOP_EVENTS];
+    uint32_t count = rec_loop_poll(&f->poll, events);
+    for (uint32_t i = 0; i < count; i++) {
+        rec_event_tell(f->core, &events[i]);
+    }
+}
+
 static uint64_t look(struct fixture *f, uint64_t now) {
     stopped_clock = now;
-    rec_loop_poll(&f->poll, f->core);
+    tell_events(f);
     return rec_core_step(f->core, now);
 }
 
@@ -185,6 +193,84 @@ static void a_stall_ends_at_its_first_edge_however_late_the_monitor_looks(void *
     assert_int_equal(f->ended, 1);
     assert_int_equal(f->duration_ms, 300);
     assert_int_equal(rec_core_closed(f->core)->stall.duration_ms, 300);
+}
+
+static void an_end_that_comes_before_the_threshold_is_looked_at_is_kept(void **state) {
+    struct fixture *f = *state;
+    stallrec_loop_wake(&f->loop);
+    look(f, 1010 * MS);
+    rec_loop_wait(&f->poll, f->core, 1010 * MS);
+    look(f, 1100 * MS);
+    rec_loop_wait(&f->poll, f->core, 1100 * MS);
+    look(f, 1200 * MS);
+    rec_loop_wait(&f->poll, f->core, 1200 * MS); /* and gets no processor until 1400 */
+    stopped_clock = 1328 * MS;
+    stallrec_loop_sleep(&f->loop);
+    stopped_clock = 1390 * MS;
+    stallrec_loop_wake(&f->loop);
+    assert_int_equal(wakes, 0); /* no system call for what is over anyway when the monitor looks */
+    look(f, 1400 * MS);
+    assert_int_equal(f->begun, 1);
+    assert_int_equal(f->ended, 1);
+    assert_int_equal(f->duration_ms, 328);
+    assert_int_equal(rec_core_closed(f->core)->ring_count, 2);
+    assert_int_equal(rec_core_busy_since(f->core), 1390 * MS);
+}
+
+static void an_end_between_the_last_look_and_the_check_is_a_stall(void **state) {
+    struct fixture *f = *state;
+    stallrec_loop_wake(&f->loop);
+    look(f, 1100 * MS);
+    stopped_clock = 1300 * MS;
+    tell_events(f);                /* looks… */
+    stallrec_loop_sleep(&f->loop); /* …the stretch ends… */
+    rec_core_step(f->core, 1300 * MS);
+    assert_int_equal(f->begun, 0); /* …so the stack that the step takes is of something else */
+    look(f, 1310 * MS);
+    assert_int_equal(f->begun, 1);
+    assert_int_equal(f->duration_ms, 300);
+    assert_int_equal(rec_core_closed(f->core)->ring_count, 1);
+}
+
+static void an_end_that_nobody_asked_for_is_not_after_all_that_was_busy(void **state) {
+    struct fixture *f = *state;
+    struct rec_event events[REC_LOOP_EVENTS];
+    stallrec_loop_wake(&f->loop);
+    look(f, 1010 * MS);
+    stopped_clock = 1033 * MS;
+    stallrec_loop_sleep(&f->loop);
+    stopped_clock = 1066 * MS;
+    stallrec_loop_wake(&f->loop);
+    stopped_clock = 1100 * MS;
+    stallrec_loop_sleep(&f->loop);
+    assert_int_equal(rec_loop_poll(&f->poll, events), 1);
+    assert_int_equal(events[0].value, REC_LOOP_SLEEP);
+    assert_int_equal(events[0].at_ns, 1067 * MS);
+}
+
+static void short_stretches_are_told_as_the_time_they_took(void **state) {
+    struct fixture *f = *state;
+    struct rec_event events[REC_LOOP_EVENTS];
+    stallrec_loop_wake(&f->loop);
+    look(f, 1010 * MS);
+    rec_loop_wait(&f->poll, f->core, 1010 * MS);
+    for (uint64_t t = 1030; t < 1100; t += 20) { /* the first ends at 1030 */
+        stopped_clock = t * MS;
+        stallrec_loop_sleep(&f->loop);
+        stopped_clock = (t + 5) * MS;
+        stallrec_loop_wake(&f->loop);
+        stopped_clock = (t + 12) * MS;
+        stallrec_loop_turn(&f->loop);
+    }
+    assert_int_equal(rec_loop_poll(&f->poll, events), 3); /* busy since 1102 */
+    assert_int_equal(events[0].value, REC_LOOP_SLEEP);
+    assert_int_equal(events[0].at_ns, 1030 * MS);
+    assert_int_equal(events[1].kind, REC_EVENT_BUSY);
+    assert_int_equal(events[1].at_ns, 1030 * MS);
+    assert_int_equal(events[1].mark_ns, 1102 * MS);
+    assert_int_equal(events[1].value, (15 + 15 + 15 + 7) * MS);
+    assert_int_equal(events[2].value, REC_LOOP_WAKE);
+    assert_int_equal(rec_loop_poll(&f->poll, events), 0);
 }
 
 static void an_end_that_nobody_asked_for_is_the_last_edge(void **state) {
@@ -269,7 +355,7 @@ static void a_notification_restarts_the_clock_if_the_preset_says_so(void **state
 static void *monitor(void *arg) {
     struct fixture *f = arg;
     while (__atomic_load_n(&f->stop, __ATOMIC_SEQ_CST) == 0) {
-        rec_loop_poll(&f->poll, f->core);
+        tell_events(f);
         uint64_t next = rec_core_step(f->core, stallrec_clock_ns());
         const struct rec_dump *dump;
         while ((dump = rec_core_closed(f->core)) != NULL) {
@@ -352,6 +438,10 @@ int main(void) {
         T(edges_are_told_once_with_their_times),
         T(a_stretch_between_two_looks_is_skipped),
         T(a_stall_ends_at_its_first_edge_however_late_the_monitor_looks),
+        T(an_end_that_comes_before_the_threshold_is_looked_at_is_kept),
+        T(an_end_between_the_last_look_and_the_check_is_a_stall),
+        T(an_end_that_nobody_asked_for_is_not_after_all_that_was_busy),
+        T(short_stretches_are_told_as_the_time_they_took),
         T(an_end_that_nobody_asked_for_is_the_last_edge),
         T(the_edge_that_begins_a_stall_does_not_end_it),
         T(a_message_ends_a_wait_now_or_later),

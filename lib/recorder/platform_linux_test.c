@@ -1,11 +1,10 @@
-/* The smaller parts of the Linux side: /proc texts, images, the device, the monitor's life. */
+/* The smaller parts of the Linux side: /proc texts, modules, images, the device. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -15,16 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "device_linux.h"
 #include "images_linux.h"
-#include "loop.h"
 #include "modules_linux.h"
-#include "monitor_linux.h"
 #include "proc_linux.h"
 
 /* ---- /proc ---- */
@@ -32,12 +27,6 @@
 static bool parse_call(const char *text, struct proc_syscall *call) {
     return proc_parse_syscall_async(text, strlen(text), call);
 }
-
-#ifdef __SANITIZE_THREAD__
-enum { UNDER_TSAN = 1 };
-#else
-enum { UNDER_TSAN = 0 };
-#endif
 
 static void line_of_a_blocked_thread_is_parsed(void **state) {
     (void)state;
@@ -103,6 +92,20 @@ static void blocked_signal_is_found_in_the_status(void **state) {
     assert_true(parse_blocked("", SIGUSR1)); /* of a thread that is gone */
 }
 
+static bool parse_handling(const char *text) {
+    return proc_parse_handling_async(text, strlen(text));
+}
+
+static void handler_at_work_blocks_a_signal_that_is_handled(void **state) {
+    (void)state;
+    assert_true(
+        parse_handling("SigPnd:\t0\nSigBlk:\t0000000000000200\nSigCgt:\t0000000180000a00\n"));
+    assert_false(
+        parse_handling("SigPnd:\t0\nSigBlk:\t0000000000000400\nSigCgt:\t0000000180000a00\n"));
+    assert_true(parse_handling("SigPnd:\t0\nSigBlk:\t0000000000000000\n")); /* cut */
+    assert_true(parse_handling(""));
+}
+
 static void file_whose_descriptor_was_closed_is_opened_again(void **state) {
     (void)state;
     struct proc_file f;
@@ -110,11 +113,11 @@ static void file_whose_descriptor_was_closed_is_opened_again(void **state) {
     proc_file_open_async(&f, gettid(), "stat");
     assert_true(proc_file_read_async(&f, text, sizeof text) > 0);
     int null = open("/dev/null", O_RDWR);
-    assert_int_equal(dup2(null, f.fd), f.fd); /* as closefrom and an open do */
+    assert_int_equal(dup2(null, f.fd.fd), f.fd.fd); /* as closefrom and an open do */
     assert_int_equal(proc_file_read_async(&f, text, sizeof text), 0);
-    int taken = f.fd;
+    int taken = f.fd.fd;
     proc_file_check_async(&f);
-    assert_int_not_equal(f.fd, taken);
+    assert_int_not_equal(f.fd.fd, taken);
     assert_true(proc_file_read_async(&f, text, sizeof text) > 0);
     assert_int_equal(fcntl(taken, F_GETFD), 0); /* somebody else's now: left alone */
     proc_file_close_async(&f);
@@ -129,9 +132,9 @@ static void file_that_took_the_descriptor_is_not_read(void **state) {
     uint64_t events = 0;
     proc_file_open_async(&f, gettid(), "stat");
     int event = eventfd(7, EFD_NONBLOCK);
-    assert_int_equal(dup2(event, f.fd), f.fd);
+    assert_int_equal(dup2(event, f.fd.fd), f.fd.fd);
     assert_int_equal(proc_file_read_async(&f, text, sizeof text), 0);
-    int taken = f.fd;
+    int taken = f.fd.fd;
     proc_file_close_async(&f);
     assert_int_equal(fcntl(taken, F_GETFD), 0);
     assert_int_equal(read(event, &events, sizeof events), sizeof events);
@@ -296,321 +299,13 @@ static void device_is_described(void **state) {
     assert_string_equal(about.app_id, "com.example");
 }
 
-/* ---- the monitor ---- */
-
-static char folder[64];
-
-static struct stallrec_config quick_config(uint32_t threshold_ms) {
-    struct stallrec_config config;
-    stallrec_config_init(&config, sizeof config);
-    config.directory = folder;
-    config.threshold_ms = threshold_ms;
-    config.first_sample_ms = 20;
-    config.sample_ms = 10;
-    config.write_deadline_ms = 50;
-    return config;
-}
-
-static struct stallrec *start(uint32_t threshold_ms) {
-    struct stallrec_config config = quick_config(threshold_ms);
-    struct stallrec *rec = NULL;
-    assert_int_equal(stallrec_start(&rec, &config), STALLREC_OK);
-    return rec;
-}
-
-/* Files whose names begin so. */
-static unsigned files_of(const char *begin) {
-    unsigned n = 0;
-    DIR *d = opendir(folder);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        n += strncmp(e->d_name, begin, strlen(begin)) == 0;
-    }
-    closedir(d);
-    return n;
-}
-
-static unsigned files(void) {
-    return files_of("stall-");
-}
-
-static int make_folder(void **state) {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/stallrec-test-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state) {
-    (void)state;
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        unlinkat(dirfd(d), e->d_name, 0); /* fails for "." and ".." */
-    }
-    if (d) {
-        closedir(d);
-    }
-    return rmdir(folder);
-}
-
-static void stall_is_written_once_the_loop_is_idle(void **state) {
-    (void)state;
-    struct stallrec *rec = start(80);
-    struct stallrec_loop *loop = stallrec_main_loop(rec);
-    stallrec_loop_wake(loop);
-    usleep(200000);
-    stallrec_loop_sleep(loop);
-    for (unsigned i = 0; i < 100 && files() == 0; i++) {
-        usleep(10000);
-    }
-    assert_int_equal(files(), 1);
-    assert_true(monitor_totals(rec).core.stalls == 1);
-    assert_int_equal(files_of("session-"), 0);
-    stallrec_stop(rec);
-    assert_int_equal(files(), 1);
-    assert_int_equal(files_of("session-"), 1);
-    assert_int_equal(files_of(".session-"), 0);
-}
-
-static void user_outside_the_share_is_not_watched(void **state) {
-    (void)state;
-    struct stallrec_config config;
-    struct stallrec *rec = NULL;
-    unsigned recorded = 0;
-    stallrec_config_init(&config, sizeof config);
-    config.directory = folder;
-    config.user_share_ppm = 1;
-    for (unsigned i = 0; i < 20; i++) {
-        char user[16];
-        snprintf(user, sizeof user, "user%u", i);
-        config.user = user;
-        enum stallrec_error st = stallrec_start(&rec, &config);
-        recorded += st == STALLREC_OK;
-        assert_true(st == STALLREC_OK || st == STALLREC_ERR_NOT_SAMPLED);
-        stallrec_stop(st == STALLREC_OK ? rec : NULL);
-    }
-    assert_true(recorded < 3);
-    stallrec_loop_wake(stallrec_main_loop(NULL)); /* its hooks do nothing */
-    stallrec_loop_sleep(stallrec_main_loop(NULL));
-    assert_int_equal(stallrec_context_set(NULL, "a", "b"), STALLREC_OK);
-    stallrec_foreground(NULL, 1);
-    assert_int_equal(files(), 0);
-}
-
-static void context_and_policy_are_in_the_dump(void **state) {
-    (void)state;
-    char path[400], text[16384];
-    struct stallrec_config config;
-    struct stallrec *rec = NULL;
-    stallrec_config_init(&config, sizeof config);
-    config.directory = folder;
-    config.threshold_ms = 50;
-    config.flags = STALLREC_PLAIN_JSON;
-    config.context_keys = "screen, net";
-    config.home = "/home/ann";
-    assert_int_equal(stallrec_start(&rec, &config), STALLREC_OK);
-    assert_int_equal(stallrec_context_set(rec, "screen", "/home/ann/x.c"), STALLREC_OK);
-    assert_int_equal(stallrec_context_set(rec, "token", "s3cret"), STALLREC_ERR_CONTEXT);
-    stallrec_foreground(rec, 0);
-    stallrec_loop_wake(stallrec_main_loop(rec));
-    usleep(120000);
-    stallrec_context_set(rec, "screen", "too late"); /* the dump was captured before */
-    stallrec_stop(rec);
-    DIR *d = opendir(folder);
-    assert_non_null(d);
-    *path = '\0';
-    for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        if (strncmp(e->d_name, "stall-", 6) == 0) {
-            snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        }
-    }
-    closedir(d);
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    text[fread(text, 1, sizeof text - 1, f)] = '\0';
-    fclose(f);
-    assert_non_null(strstr(text, "\"context\":{\"screen\":\"~/x.c\"},\"policy\":{"
-                                 "\"preset\":\"default\",\"user_share_ppm\":1000000,"
-                                 "\"whitelisted\":false,\"seq_today\":1}"));
-    assert_non_null(strstr(text, "\"app_state\":\"background\""));
-    assert_null(strstr(text, "s3cret"));
-}
-
-static void stop_writes_the_stall_that_still_goes_on(void **state) {
-    (void)state;
-    struct stallrec *rec = start(50);
-    stallrec_loop_wake(stallrec_main_loop(rec));
-    usleep(150000);
-    stallrec_stop(rec);
-    assert_int_equal(files(), 1);
-}
-
-static void healthy_loop_writes_nothing(void **state) {
-    (void)state;
-    struct stallrec *rec = start(100);
-    struct stallrec_loop *loop = stallrec_main_loop(rec);
-    for (unsigned i = 0; i < 100; i++) {
-        stallrec_loop_wake(loop);
-        usleep(1500);
-        if (i % 3 == 0) {
-            stallrec_loop_turn(loop);
-        } else {
-            stallrec_loop_sleep(loop);
-        }
-    }
-    stallrec_stop(rec);
-    assert_int_equal(files(), 0);
-    stallrec_loop_wake(loop); /* hooks need no check after a stop */
-    stallrec_loop_sleep(loop);
-}
-
-static void one_recorder_at_a_time(void **state) {
-    (void)state;
-    struct stallrec *rec = start(100), *other = NULL;
-    struct stallrec_config config;
-    stallrec_config_init(&config, sizeof config);
-    config.directory = folder;
-    assert_int_equal(stallrec_start(&other, &config), STALLREC_ERR_RUNNING);
-    assert_null(other);
-    stallrec_stop(rec);
-    stallrec_stop(start(100));
-    stallrec_stop(NULL);
-}
-
-static void start_that_fails_leaves_nothing_behind(void **state) {
-    (void)state;
-    struct stallrec *rec = NULL;
-    struct stallrec_config config;
-    stallrec_config_init(&config, sizeof config);
-    assert_int_equal(stallrec_start(&rec, &config), STALLREC_ERR_CONFIG);
-    config.directory = "/proc/nowhere";
-    assert_int_equal(stallrec_start(&rec, &config), STALLREC_ERR_DIRECTORY);
-    config.directory = folder;
-    config.signal_number = SIGKILL;
-    assert_int_equal(stallrec_start(&rec, &config), STALLREC_ERR_UNSUPPORTED);
-    assert_null(rec);
-    stallrec_stop(start(100));
-}
-
-static void idle_loop_wakes_nobody(void **state) {
-    (void)state;
-    struct stallrec *rec = start(100);
-    usleep(50000);
-    struct capture_counts before = monitor_totals(rec).capture;
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/self/task");
-    /* Voluntary switches of the monitor, found by its name. */
-    unsigned long switches[2] = {0, 0};
-    for (unsigned round = 0; round < 2; round++) {
-        DIR *d = opendir(path);
-        for (struct dirent *e; (e = readdir(d)) != NULL;) {
-            char file[300];
-            snprintf(file, sizeof file, "/proc/self/task/%s/status", e->d_name);
-            int fd = open(file, O_RDONLY);
-            ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-            close(fd);
-            text[n > 0 ? n : 0] = '\0';
-            const char *at = strstr(text, "voluntary_ctxt_switches:");
-            if (n > 0 && strncmp(text, "Name:\tstallrec\n", 15) == 0 && at) {
-                for (at = strchr(at, '\t') + 1; *at >= '0' && *at <= '9'; at++) {
-                    switches[round] = switches[round] * 10 + (unsigned long)(*at - '0');
-                }
-            }
-        }
-        closedir(d);
-        if (round == 0) {
-            usleep(500000);
-        }
-    }
-    assert_true(switches[0] > 0);
-    assert_int_equal(switches[0], switches[1]);
-    assert_true(monitor_totals(rec).capture.signalled == before.signalled);
-    stallrec_stop(rec);
-}
-
-static void forked_child_has_hooks_and_no_monitor(void **state) {
-    (void)state;
-    if (UNDER_TSAN) { /* it takes part in the end of threads and in fork itself */
-        skip();
-    }
-    struct stallrec *rec = start(50);
-    struct stallrec_loop *loop = stallrec_main_loop(rec);
-    pid_t pid = fork();
-    if (pid == 0) {
-        stallrec_loop_wake(loop);
-        usleep(120000);
-        stallrec_loop_sleep(loop);
-        stallrec_stop(rec); /* returns at once, and writes nothing */
-        _exit(loop->notify_ == 0 ? 5 : 6);
-    }
-    int status = 0;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 5);
-    stallrec_stop(rec);
-    assert_int_equal(files(), 0);
-}
-
-static void start_needs_one_descriptor_for_the_folder(void **state) {
-    (void)state;
-    int status = -1;
-    pid_t child = fork();
-    if (child == 0) {
-        struct stallrec *rec = NULL;
-        struct stallrec_config config = quick_config(100);
-        int last = dup(0);
-        struct rlimit limit = {(rlim_t)last + 1, (rlim_t)last + 1};
-        close(last);
-        setrlimit(RLIMIT_NOFILE, &limit);
-        enum stallrec_error st = stallrec_start(&rec, &config);
-        stallrec_stop(rec);
-        _exit(st == STALLREC_OK ? 3 : 4);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 3);
-}
-
-static void *start_and_end(void *arg) {
-    struct stallrec_config config = quick_config(100);
-    return stallrec_start(arg, &config) == STALLREC_OK ? arg : NULL;
-}
-
-static bool monitor_runs(void) {
-    DIR *d = opendir("/proc/self/task");
-    unsigned n = 0;
-    for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        n += e->d_name[0] != '.';
-    }
-    closedir(d);
-    return n > 1;
-}
-
-static void monitor_ends_with_the_thread_that_it_watches(void **state) {
-    (void)state;
-    if (UNDER_TSAN) { /* it takes part in the end of threads and in fork itself */
-        skip();
-    }
-    struct stallrec *rec = NULL;
-    void *started = NULL;
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, start_and_end, &rec), 0);
-    assert_int_equal(pthread_join(thread, &started), 0);
-    assert_non_null(started);
-    for (int i = 0; i < 200 && monitor_runs(); i++) {
-        usleep(10000);
-    }
-    assert_false(monitor_runs());
-    stallrec_stop(rec);
-}
-
-#define MONITOR_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(line_of_a_blocked_thread_is_parsed),
         cmocka_unit_test(anything_else_is_not_taken_for_one),
         cmocka_unit_test(thread_state_stands_behind_any_name),
         cmocka_unit_test(blocked_signal_is_found_in_the_status),
+        cmocka_unit_test(handler_at_work_blocks_a_signal_that_is_handled),
         cmocka_unit_test(file_whose_descriptor_was_closed_is_opened_again),
         cmocka_unit_test(file_that_took_the_descriptor_is_not_read),
         cmocka_unit_test(fork_leaves_no_lock_of_the_linker_behind),
@@ -621,17 +316,6 @@ int main(void) {
         cmocka_unit_test(unloaded_image_stays_known),
         cmocka_unit_test(os_release_values_lose_their_quotes),
         cmocka_unit_test(device_is_described),
-        MONITOR_TEST(stall_is_written_once_the_loop_is_idle),
-        MONITOR_TEST(user_outside_the_share_is_not_watched),
-        MONITOR_TEST(context_and_policy_are_in_the_dump),
-        MONITOR_TEST(stop_writes_the_stall_that_still_goes_on),
-        MONITOR_TEST(healthy_loop_writes_nothing),
-        MONITOR_TEST(one_recorder_at_a_time),
-        MONITOR_TEST(start_that_fails_leaves_nothing_behind),
-        MONITOR_TEST(idle_loop_wakes_nobody),
-        MONITOR_TEST(start_needs_one_descriptor_for_the_folder),
-        MONITOR_TEST(monitor_ends_with_the_thread_that_it_watches),
-        MONITOR_TEST(forked_child_has_hooks_and_no_monitor),
     };
     return cmocka_run_group_tests_name("platform_linux", tests, NULL, NULL);
 }

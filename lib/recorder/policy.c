@@ -1,15 +1,16 @@
 /* Policy: the share of users, the day's quota, retention, and the session's count. */
 #include "policy.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "rec_text.h"
 #include "retention.h"
 #include "share.h"
 
-enum { EPOCH_TEXT = 256 };
+enum {
+    EPOCH_TEXT = 256,
+    GROW_MS = 1000 /* a write a second while it stalls */
+};
 
 static bool whitelisted(const struct rec_policy *policy) {
     return (policy->config.flags & STALLREC_WHITELISTED) != 0;
@@ -61,16 +62,13 @@ enum stallrec_error rec_policy_open(struct rec_policy *policy, const struct stal
                                     const char *directory, int64_t wall_ms,
                                     void (*random)(void *ctx, uint8_t *out, size_t len),
                                     void *ctx) {
-    *policy = (struct rec_policy){.config = *config, .file = {.fd = -1}};
-    policy->dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (policy->dir < 0) {
+    *policy = (struct rec_policy){.config = *config, .file = {.fd = REC_FD_NONE}};
+    if (!rec_folder_open(&policy->folder, directory)) {
         return STALLREC_ERR_DIRECTORY;
     }
-    policy->known = rec_state_load(policy->dir, &policy->state);
-    if (!policy->known) {
-        random(ctx, policy->state.install, REC_INSTALL_SIZE);
-        policy->known = rec_state_store(policy->dir, &policy->state);
-    }
+    uint8_t install[REC_INSTALL_SIZE];
+    random(ctx, install, sizeof install);
+    rec_state_open(rec_folder_fd(&policy->folder), &policy->state, install);
     random(ctx, policy->session.id, REC_UUID_SIZE);
     if (!sampled(policy, wall_ms)) {
         rec_policy_close(policy);
@@ -90,15 +88,18 @@ static void bring_up_to_date(struct rec_policy *policy, bool ended) {
     session.foreground_ms = foreground != UINT64_MAX ? foreground / 1000000 : session.length_ms;
     session.ended = ended;
     if (policy->stalled > 0) {
-        /* If the process dies now, it died of this. */
-        struct rec_tier *tier = ended ? &session.hang : &session.fatal;
+        /* If the process dies now, it died of this, unless the system may end it at any time. */
+        bool background =
+            policy->context != NULL && rec_context_app_now(policy->context) == REC_APP_BACKGROUND;
+        struct rec_tier *tier = ended || background ? &session.hang : &session.fatal;
         tier->stalls += policy->stalled;
         tier->stalled_ms += policy->stalled_ms;
     }
+    int dir = rec_folder_fd(&policy->folder);
     if (ended) {
-        rec_session_close(&policy->file, policy->dir, &session, &policy->about);
+        rec_session_close(&policy->file, dir, &session, &policy->about);
     } else {
-        rec_session_update(&policy->file, &session, &policy->about);
+        rec_session_update(&policy->file, dir, &session, &policy->about);
     }
 }
 
@@ -110,6 +111,18 @@ static void on_begin(void *user, const struct stallrec_stall *stall) {
     if (policy->config.callbacks.stall_begin != NULL) {
         policy->config.callbacks.stall_begin(policy->config.user_data, stall);
     }
+}
+
+void rec_policy_grow(struct rec_policy *policy, uint64_t age_ms) {
+    if (policy->stalled > 0 && age_ms >= policy->stalled_ms + GROW_MS) {
+        policy->stalled_ms = age_ms;
+        bring_up_to_date(policy, false);
+    }
+}
+
+void rec_policy_seen(struct rec_policy *policy, uint64_t low_rates, uint64_t events_dropped) {
+    policy->session.low_rates = low_rates;
+    policy->session.events_dropped = events_dropped;
 }
 
 static void on_end(void *user, const struct stallrec_stall *stall) {
@@ -159,42 +172,56 @@ void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
     config->callbacks.dump_lost = on_lost;
     config->user_data = policy;
     /* Before there are files of our own: a process sees no locks of its own. */
-    rec_retention_remove_junk(policy->dir);
-    rec_session_recover(policy->dir);
-    rec_session_open(&policy->file, policy->dir, &policy->session, &policy->about);
+    int dir = rec_folder_fd(&policy->folder);
+    rec_retention_remove_junk(dir);
+    rec_session_recover(dir);
+    rec_session_open(&policy->file, dir, &policy->session, &policy->about);
 }
 
 /* ---- dumps ---- */
 
 void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_t wall_ms) {
-    bool remembered = rec_state_count(policy->dir, &policy->state, wall_ms);
+    bool again = policy->spare && wall_ms / 86400000 <= policy->state.day;
     uint32_t quota = policy->config.upload_per_day;
+    if (again && !policy->remembered) {
+        policy->state.dumps -= policy->state.dumps > 0; /* nobody else has seen it */
+    }
+    if (!again || !policy->remembered) {
+        policy->remembered =
+            rec_state_count(rec_folder_fd(&policy->folder), &policy->state, wall_ms);
+    }
     about->seq_today = policy->state.dumps;
     /* A quota that cannot be remembered is used up: each start would have it anew. */
     about->over_quota =
-        quota != 0 && !whitelisted(policy) && (policy->state.dumps > quota || !remembered);
+        quota != 0 && !whitelisted(policy) && (policy->state.dumps > quota || !policy->remembered);
 }
 
 void rec_policy_wrote(struct rec_policy *policy, const struct rec_dump *dump,
                       const struct rec_about *about, const char *path, enum stallrec_error st) {
-    policy->session.suppressed += dump->stall.suppressed;
+    policy->spare = st != STALLREC_OK;
     if (st != STALLREC_OK) {
-        on_lost(policy, path, st);
-    } else {
-        policy->session.written++;
-        policy->session.over_quota += about->over_quota;
+        return;
     }
+    policy->session.suppressed += dump->stall.suppressed;
+    policy->session.written++;
+    policy->session.over_quota += about->over_quota;
     bring_up_to_date(policy, false);
-    if (st == STALLREC_OK && policy->config.callbacks.dump_written != NULL) {
+    if (policy->config.callbacks.dump_written != NULL) {
         policy->config.callbacks.dump_written(policy->config.user_data, path);
     }
+}
+
+void rec_policy_lost(struct rec_policy *policy, const struct rec_dump *dump, const char *path) {
+    policy->session.suppressed += dump->stall.suppressed;
+    on_lost(policy, path, STALLREC_ERR_WRITE);
+    bring_up_to_date(policy, false);
 }
 
 void rec_policy_tidy(struct rec_policy *policy, int64_t wall_ms) {
     struct rec_retention limits = {policy->config.keep_days, policy->config.keep_bytes,
                                    policy->config.keep_files};
     if (limits.days != 0 || limits.bytes != 0 || limits.files != 0) {
-        rec_retention_apply(policy->dir, &limits, wall_ms, NULL);
+        rec_retention_apply(rec_folder_fd(&policy->folder), &limits, wall_ms, NULL);
     }
 }
 
@@ -203,8 +230,5 @@ void rec_policy_close(struct rec_policy *policy) {
         bring_up_to_date(policy, true);
         policy->clock_ns = NULL;
     }
-    if (policy->dir >= 0) {
-        close(policy->dir);
-        policy->dir = -1;
-    }
+    rec_folder_close(&policy->folder);
 }

@@ -8,21 +8,23 @@
 #include <stdint.h>
 
 #include "context.h"
+#include "folder.h"
 #include "session.h"
 #include "state.h"
 #include "stallrec.h"
 
 struct rec_policy {
     struct stallrec_config config; /* the app's, strings borrowed */
-    int dir;                       /* the folder, -1 = not open */
-    bool known;                    /* a state is stored */
+    struct rec_folder folder;
     struct rec_state state;
     struct rec_about about; /* of the session */
     struct rec_session session;
     struct rec_session_file file;
     uint64_t start_ns;
+    bool remembered;     /* the last number of the day */
+    bool spare;          /* it went to a dump that could not be written: the next one's */
     uint32_t stalled;    /* stalls that run: they count as fatal until they end */
-    uint64_t stalled_ms; /* age of the last at its detection */
+    uint64_t stalled_ms; /* age of the last, to a second */
     const struct rec_context *context;
     uint64_t (*clock_ns)(void);
 };
@@ -44,14 +46,24 @@ void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
 /* Removes what is over the limits. Allocates: at start and while the loop is idle only. */
 void rec_policy_tidy(struct rec_policy *policy, int64_t wall_ms);
 
+/* A stall goes on, and is this old: what the session says if the process dies in it. */
+void rec_policy_grow(struct rec_policy *policy, uint64_t age_ms);
+
+/* What the session has seen so far: said when it is brought up to date the next time. */
+void rec_policy_seen(struct rec_policy *policy, uint64_t low_rates, uint64_t events_dropped);
+
 /* Before a dump is written: counts it and says in about which of the day it is, and whether it is
  * over the quota. */
 void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_t wall_ms);
-/* After it: tells the app (dump_written, dump_lost) and brings the session up to date. */
+/* After it: tells the app (dump_written) and brings the session up to date. A dump that could not
+ * be written (st) waits for another time, and its number of the day is the next one's. */
 void rec_policy_wrote(struct rec_policy *policy, const struct rec_dump *dump,
                       const struct rec_about *about, const char *path, enum stallrec_error st);
+/* Nobody will try again: tells the app (dump_lost), errno is the reason. */
+void rec_policy_lost(struct rec_policy *policy, const struct rec_dump *dump, const char *path);
 
-/* Ends the session, if it began, and closes the folder. A zeroed policy with dir -1 is allowed. */
+/* Ends the session, if it began, and closes the folder. A zeroed policy with a folder that holds
+ * REC_FD_NONE is allowed. */
 void rec_policy_close(struct rec_policy *policy);
 
 #endif

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "folder_test.h"
@@ -77,6 +78,12 @@ static void a_clock_set_back_refills_nothing(void **state) {
     }
 }
 
+static void wait_for_success(pid_t child) {
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void two_processes_count_together(void **state) {
     struct folder *f = *state;
     enum { EACH = 40 };
@@ -93,11 +100,48 @@ static void two_processes_count_together(void **state) {
     if (child == 0) {
         _exit(0);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    wait_for_success(child);
     assert_true(rec_state_load(f->dir, &s));
     assert_int_equal(s.dumps, 2 * EACH);
+}
+
+/* A child that has the folder's lock for a while, stores a state if it is to, and ends. */
+static pid_t hold_lock(const struct folder *f, const struct rec_state *store, unsigned ms) {
+    int pipe_fd[2];
+    char byte;
+    assert_int_equal(pipe(pipe_fd), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        int fd = openat(f->dir, ".stallrec-lock", O_RDWR | O_CREAT, 0600);
+        bool ok = fcntl(fd, F_SETLKW, &lock) == 0 && write(pipe_fd[1], "x", 1) == 1;
+        usleep(ms * 1000);
+        _exit(ok && (store == NULL || rec_state_store(f->dir, store)) ? 0 : 1);
+    }
+    close(pipe_fd[1]);
+    assert_int_equal(read(pipe_fd[0], &byte, 1), 1);
+    close(pipe_fd[0]);
+    return child;
+}
+
+static void a_slow_disk_of_another_process_is_waited_for(void **state) {
+    struct folder *f = *state;
+    struct rec_state s = {0};
+    pid_t child = hold_lock(f, NULL, 600);
+    assert_true(rec_state_count(f->dir, &s, TODAY));
+    wait_for_success(child);
+}
+
+static void processes_that_start_at_once_are_one_installation(void **state) {
+    struct folder *f = *state;
+    const uint8_t mine[REC_INSTALL_SIZE] = {1};
+    struct rec_state s = {0}, theirs = {.install = {2}, .day = 3};
+    pid_t child = hold_lock(f, &theirs, 100);
+    assert_true(rec_state_open(f->dir, &s, mine));
+    wait_for_success(child);
+    assert_memory_equal(s.install, theirs.install, sizeof s.install);
+    assert_int_equal(s.day, 3);
 }
 
 static void limit_files(struct rlimit *before, rlim_t bytes) {
@@ -274,11 +318,15 @@ static void a_session_is_the_line_that_the_format_says(void **state) {
     stall(&s, 1999);
     stall(&s, 2000);
     assert_false(dump(&s, STALLREC_OK));
-    assert_false(dump(&s, STALLREC_ERR_WRITE));
-    assert_true(dump(&s, STALLREC_OK)); /* the third of the day */
+    assert_false(dump(&s, STALLREC_ERR_WRITE)); /* it waits, and nobody is told */
+    assert_false(dump(&s, STALLREC_OK));        /* the second of the day, all the same */
+    assert_true(dump(&s, STALLREC_OK));
+    rec_policy_lost(&s.policy, &(struct rec_dump){.stall = {.suppressed = 1}}, "/x");
     now_ns += 60 * UINT64_C(1000000000);
     rec_context_app(&s.context, false, now_ns);
     now_ns += 30 * UINT64_C(1000000000);
+    rec_policy_seen(&s.policy, 5, 0);
+    rec_policy_seen(&s.policy, 7, 3); /* all so far, not since the last */
     rec_policy_close(&s.policy);
     assert_int_equal(folder_count(f, "session-", name, sizeof name), 1);
     assert_string_equal(name, "session-20261121T100000.000Z-5c5c5c5c.json");
@@ -292,10 +340,11 @@ static void a_session_is_the_line_that_the_format_says(void **state) {
               "\"tiers\":{\"hang\":{\"stalls\":2,\"stalled_ms\":2399},"
               "\"severe\":{\"stalls\":1,\"stalled_ms\":2000},"
               "\"fatal\":{\"stalls\":0,\"stalled_ms\":0}},"
-              "\"dumps\":{\"written\":2,\"suppressed\":9,\"over_quota\":1,\"lost\":1}}\n");
+              "\"low_rates\":7,\"events_dropped\":3,"
+              "\"dumps\":{\"written\":3,\"suppressed\":10,\"over_quota\":1,\"lost\":1}}\n");
     assert_int_equal(s.told.begun, 3);
     assert_int_equal(s.told.ended, 3);
-    assert_int_equal(s.told.written, 2);
+    assert_int_equal(s.told.written, 3);
     assert_int_equal(s.told.lost, 1);
 }
 
@@ -323,6 +372,21 @@ static void a_quota_that_cannot_be_remembered_is_used_up(void **state) {
     rec_policy_close(&s.policy);
 }
 
+static void a_full_disk_uses_up_no_quota(void **state) {
+    struct folder *f = *state;
+    static struct session s;
+    struct rlimit before;
+    begin_session(&s, f, 0);
+    limit_files(&before, 20);
+    for (int i = 0; i < 5; i++) { /* neither the state nor the dump has room */
+        dump(&s, STALLREC_ERR_WRITE);
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_false(dump(&s, STALLREC_OK));
+    assert_int_equal(s.about.seq_today, 1);
+    rec_policy_close(&s.policy);
+}
+
 static void a_session_that_is_killed_in_a_stall_counts_it_as_fatal(void **state) {
     struct folder *f = *state;
     char name[MAX_NAME], text[4096];
@@ -335,6 +399,8 @@ static void a_session_that_is_killed_in_a_stall_counts_it_as_fatal(void **state)
         begin_session(&s, f, 0);
         stall(&s, 300);
         s.inner.callbacks.stall_begin(s.inner.user_data, &begun);
+        rec_policy_grow(&s.policy, 2500); /* not worth a write */
+        rec_policy_grow(&s.policy, 3100);
         close(pipe_fd[1]);
         pause();
         _exit(1);
@@ -353,9 +419,28 @@ static void a_session_that_is_killed_in_a_stall_counts_it_as_fatal(void **state)
     assert_true(folder_get(f, name, text, sizeof text) > 0);
     assert_non_null(strstr(text, "\"ended\":false"));
     assert_non_null(strstr(text, "\"hang\":{\"stalls\":1,\"stalled_ms\":300}"));
-    assert_non_null(strstr(text, "\"fatal\":{\"stalls\":1,\"stalled_ms\":2050}"));
+    assert_non_null(strstr(text, "\"fatal\":{\"stalls\":1,\"stalled_ms\":3100}"));
     assert_int_equal(folder_count(f, ".live", name, sizeof name), 1);
     assert_string_equal(name, ".session-x.live");
+}
+
+static void a_session_that_dies_in_the_background_counts_a_hang(void **state) {
+    struct folder *f = *state;
+    static struct session s;
+    char name[MAX_NAME], text[4096];
+    struct stallrec_stall begun = {.id = "x", .at_ms = 2050};
+    begin_session(&s, f, 0);
+    rec_context_app(&s.context, false, now_ns);
+    s.inner.callbacks.stall_begin(s.inner.user_data, &begun);
+    assert_int_equal(folder_count(f, ".live", name, sizeof name), 1);
+    assert_true(folder_get(f, name, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "\"hang\":{\"stalls\":1,\"stalled_ms\":2050}"));
+    assert_non_null(strstr(text, "\"fatal\":{\"stalls\":0,"));
+    rec_context_app(&s.context, true, now_ns);
+    rec_policy_grow(&s.policy, 4000);
+    assert_true(folder_get(f, name, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "\"fatal\":{\"stalls\":1,\"stalled_ms\":4000}"));
+    rec_policy_close(&s.policy);
 }
 
 static void a_text_that_gets_shorter_leaves_nothing_behind(void **state) {
@@ -381,9 +466,84 @@ static void a_session_too_long_to_write_is_no_session(void **state) {
     struct rec_about about = {.app_id = long_name};
     memset(long_name, 'a', sizeof long_name - 1);
     assert_false(rec_session_open(&file, f->dir, &session, &about));
-    assert_int_equal(file.fd, -1);
-    assert_false(rec_session_update(&file, &session, &about));
+    assert_int_equal(file.fd.fd, -1);
+    assert_false(rec_session_update(&file, f->dir, &session, &about));
     assert_int_equal(folder_count(f, "session-", NULL, 0), 0);
+}
+
+/* ---- descriptors ---- */
+
+static int open_folder_of(const struct folder *f) {
+    return open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void a_descriptor_that_the_program_took_over_is_left_alone(void **state) {
+    struct folder *f = *state, *other;
+    static struct session s;
+    void *other_state;
+    char name[MAX_NAME], text[4096];
+    static const char old[] = "stall-20200101T000000.000Z-0a1b2c3d-1-00000001.json.gz";
+    assert_int_equal(folder_setup(&other_state), 0);
+    other = other_state;
+    folder_put(other, old, "theirs", 6);
+    folder_put(other, "precious", "theirs", 6);
+    folder_put(f, old, "ours", 4);
+    begin_session(&s, f, 0);
+    s.policy.config.keep_days = 7;
+
+    /* The program closes all that it did not open, and its own files get the numbers. */
+    int theirs = openat(other->dir, "precious", O_RDWR | O_CLOEXEC);
+    int folder = s.policy.folder.fd.fd, session = s.policy.file.fd.fd;
+    assert_int_equal(dup2(other->dir, folder), folder);
+    assert_int_equal(dup2(theirs, session), session);
+
+    stall(&s, 400);
+    assert_false(dump(&s, STALLREC_OK));
+    rec_policy_tidy(&s.policy, TODAY);
+    rec_policy_close(&s.policy);
+    assert_true(folder_has(other, old));
+    assert_false(folder_has(f, old));
+    assert_int_equal(folder_get(other, "precious", text, sizeof text), 6);
+    assert_string_equal(text, "theirs");
+    assert_true(fcntl(folder, F_GETFD) >= 0 && fcntl(session, F_GETFD) >= 0); /* still open */
+    assert_int_equal(folder_count(f, "session-", name, sizeof name), 1);
+    assert_true(folder_get(f, name, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "\"ended\":true"));
+    assert_non_null(strstr(text, "\"hang\":{\"stalls\":1,\"stalled_ms\":400}"));
+    assert_int_equal(folder_count(other, "", NULL, 0), 2);
+    close(folder);
+    close(session);
+    close(theirs);
+    assert_int_equal(folder_teardown(&other_state), 0);
+}
+
+static void a_folder_that_was_made_anew_is_found_again(void **state) {
+    struct folder *f = *state;
+    struct rec_folder folder;
+    struct stat sb, found;
+    assert_true(rec_folder_open(&folder, f->path));
+    int fd = rec_folder_fd(&folder);
+    assert_true(fd >= 0 && rec_folder_fd(&folder) == fd);
+    assert_int_equal(rmdir(f->path), 0);
+    assert_int_equal(rec_folder_fd(&folder), -1);
+    assert_int_equal(mkdir(f->path, 0700), 0);
+    fd = rec_folder_fd(&folder);
+    assert_int_equal(stat(f->path, &sb), 0);
+    assert_int_equal(fstat(fd, &found), 0);
+    assert_true(sb.st_ino == found.st_ino && sb.st_dev == found.st_dev);
+    int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), other = fd;
+    assert_int_equal(dup2(root, other), other); /* another folder's now */
+    fd = rec_folder_fd(&folder);
+    assert_true(fd >= 0 && fd != other);
+    assert_true(fcntl(other, F_GETFD) >= 0);
+    close(root);
+    rec_folder_close(&folder);
+    rec_folder_close(&folder);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    close(other);
+    int again = open_folder_of(f);
+    close(f->dir);
+    f->dir = again;
 }
 
 int main(void) {
@@ -394,6 +554,8 @@ int main(void) {
         T(dumps_are_numbered_from_one_each_day),
         T(a_clock_set_back_refills_nothing),
         T(two_processes_count_together),
+        T(a_slow_disk_of_another_process_is_waited_for),
+        T(processes_that_start_at_once_are_one_installation),
         T(a_full_disk_keeps_the_old_state),
         T(a_state_that_is_a_link_is_not_followed),
         T(a_user_outside_the_share_is_not_recorded),
@@ -401,9 +563,13 @@ int main(void) {
         T(a_session_is_the_line_that_the_format_says),
         T(a_whitelisted_user_has_no_quota),
         T(a_quota_that_cannot_be_remembered_is_used_up),
+        T(a_full_disk_uses_up_no_quota),
         T(a_session_that_is_killed_in_a_stall_counts_it_as_fatal),
+        T(a_session_that_dies_in_the_background_counts_a_hang),
         T(a_text_that_gets_shorter_leaves_nothing_behind),
         T(a_session_too_long_to_write_is_no_session),
+        T(a_descriptor_that_the_program_took_over_is_left_alone),
+        T(a_folder_that_was_made_anew_is_found_again),
 #undef T
     };
     return cmocka_run_group_tests_name("policy", tests, NULL, NULL);

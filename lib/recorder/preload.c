@@ -2,7 +2,6 @@
  * are its event loop, and records the main thread through them.
  *
  * The recorder starts when the loop has been found, so that programs without one get no thread. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -10,17 +9,21 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <unistd.h>
 
-#include "monitor_linux.h"
+#include "capture_linux.h"
+#include "monitor.h"
 #include "preload_private.h"
 #include "loop_sites.h"
+#include "place_linux.h"
+#include "signal_linux.h"
 #include "stallrec.h"
 
 #define INTERPOSED __attribute__((visibility("default")))
+
+#define EXIT_NS UINT64_C(2000000000) /* for which the program's exit waits */
 
 enum {
     MAIN_STACK_MAX = 128 << 20,
@@ -40,6 +43,7 @@ static struct {
     int (*pselect)(int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *);
     int (*poll_chk)(struct pollfd *, nfds_t, int, size_t);
     int (*ppoll_chk)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
+    int (*sigaltstack)(const stack_t *, stack_t *);
 } real;
 
 /* The interposed functions have no argument of ours, so what they need is global. Only the main
@@ -51,28 +55,24 @@ static struct {
     struct sites sites;
     struct stallrec *rec;
     struct stallrec_loop *loop;
+    uint64_t first_wait_ns, first_wait_depth; /* at the shallowest depth so far */
     struct preload_config config;
     char loop_at[PRELOAD_TEXT];
     char program[PRELOAD_PATH];
 } state;
 
-/* A function pointer out of dlsym without a cast that ISO C does not define. */
-static void resolve_one(const char *name, void *slot) {
-    void *address = dlsym(RTLD_NEXT, name);
-    memcpy(slot, &address, sizeof address);
-}
-
 /* Also called before the constructor: constructors of other libraries may wait. */
 static void resolve(void) {
-    resolve_one("ppoll", &real.ppoll);
-    resolve_one("epoll_wait", &real.epoll_wait);
-    resolve_one("epoll_pwait", &real.epoll_pwait);
-    resolve_one("epoll_pwait2", &real.epoll_pwait2);
-    resolve_one("select", &real.select);
-    resolve_one("pselect", &real.pselect);
-    resolve_one("__poll_chk", &real.poll_chk);
-    resolve_one("__ppoll_chk", &real.ppoll_chk);
-    resolve_one("poll", &real.poll);
+    preload_resolve("sigaltstack", &real.sigaltstack);
+    preload_resolve("ppoll", &real.ppoll);
+    preload_resolve("epoll_wait", &real.epoll_wait);
+    preload_resolve("epoll_pwait", &real.epoll_pwait);
+    preload_resolve("epoll_pwait2", &real.epoll_pwait2);
+    preload_resolve("select", &real.select);
+    preload_resolve("pselect", &real.pselect);
+    preload_resolve("__poll_chk", &real.poll_chk);
+    preload_resolve("__ppoll_chk", &real.ppoll_chk);
+    preload_resolve("poll", &real.poll);
 }
 
 /* ---- what was recorded ---- */
@@ -97,31 +97,26 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* dladdr, with the program's real name: it knows the program by argv[0], which servers overwrite.
- */
-static bool find_place(uint64_t address, Dl_info *info, const char **library) {
-    Dl_info program;
-    if (!dladdr((void *)(uintptr_t)address, info) || !info->dli_fname) {
+/* False: in no module, as code that is made at run time. */
+static bool find_place(uint64_t address, struct place *place, const char **library) {
+    if (!place_find_async(address, place)) {
         return false;
     }
-    bool is_program =
-        dladdr((void *)getauxval(AT_PHDR), &program) != 0 && program.dli_fbase == info->dli_fbase;
-    *library = base_name(is_program && *state.program ? state.program : info->dli_fname);
+    *library = *place->library ? place->library : base_name(state.program);
     return true;
 }
 
 /* "libuv.so.1+0x1f30 (uv__io_poll)" */
 static void name_site(uint64_t address) {
-    Dl_info info;
+    struct place place;
     const char *library;
-    if (!find_place(address, &info, &library)) {
+    if (!find_place(address, &place, &library)) {
         snprintf(state.loop_at, sizeof state.loop_at, "0x%llx", (unsigned long long)address);
         return;
     }
-    uint64_t offset = address - (uint64_t)(uintptr_t)info.dli_fbase;
-    snprintf(state.loop_at, sizeof state.loop_at, "%s+0x%llx%s%s%s", library,
-             (unsigned long long)offset, info.dli_sname ? " (" : "",
-             info.dli_sname ? info.dli_sname : "", info.dli_sname ? ")" : "");
+    snprintf(state.loop_at, sizeof state.loop_at, "%.120s+0x%llx%s%.100s%s", library,
+             (unsigned long long)place.offset, *place.symbol ? " (" : "", place.symbol,
+             *place.symbol ? ")" : "");
 }
 
 /* What --context said. The command has checked it, but one slot may be given twice. */
@@ -137,8 +132,12 @@ static void set_context(void) {
     }
 }
 
-/* The first loop site was found. */
-static void start_recorder(uint64_t address) {
+/* Detectors that tell something before the loop is known, or without one. */
+static bool wants_start(const struct preload_config *config) {
+    return (config->detectors & (STALLREC_DETECT_LAUNCH | STALLREC_DETECT_CPU)) != 0;
+}
+
+static void start_recorder(void) {
     struct stallrec_config config;
     stallrec_config_init(&config, sizeof config);
     config.directory = state.config.directory;
@@ -152,6 +151,15 @@ static void start_recorder(uint64_t address) {
             config.first_sample_ms = config.threshold_ms / 2; /* some samples before it */
         }
     }
+    /* A launch that is looked at when the loop has been found is over. */
+    config.detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
+    if (state.config.detectors != 0) {
+        config.detectors = state.config.detectors;
+    }
+    if (state.config.cpu_limit_permille > 0) {
+        config.cpu_limit_permille = state.config.cpu_limit_permille;
+    }
+    config.trace_path = *state.config.trace ? state.config.trace : NULL;
     /* Who records asked for it; what is recorded stays, and nothing is sent. */
     config.user_share_ppm = 0;
     config.upload_per_day = 0;
@@ -168,6 +176,19 @@ static void start_recorder(uint64_t address) {
         return;
     }
     set_context();
+}
+
+/* The first loop site was found. */
+static void watch_loop(uint64_t address) {
+    if (!state.rec) {
+        start_recorder();
+    }
+    if (!state.rec) {
+        return;
+    }
+    if (state.first_wait_ns != 0) {
+        stallrec_launch(state.rec, STALLREC_LAUNCH_DONE, state.first_wait_ns);
+    }
     name_site(address);
     monitor_name_loop(state.rec, state.loop_at);
     state.loop = stallrec_main_loop(state.rec);
@@ -191,8 +212,13 @@ static bool begin_wait(const void *return_address, const void *frame, bool block
     int saved_errno = errno;
     uint64_t address = (uint64_t)(uintptr_t)return_address;
     enum site_verdict verdict = sites_judge(&state.sites, address, depth, blocking);
-    if (verdict == SITE_ACCEPTED && !state.rec) {
-        start_recorder(address);
+    if (blocking && !state.loop && depth == state.sites.shallowest &&
+        depth != state.first_wait_depth) {
+        state.first_wait_depth = depth; /* the loop's first wait, if it will be the loop */
+        state.first_wait_ns = stallrec_clock_ns();
+    }
+    if (verdict == SITE_ACCEPTED && !state.loop) {
+        watch_loop(address);
     }
     bool is_loop = verdict != SITE_NO && state.loop;
     if (is_loop && blocking) {
@@ -339,30 +365,61 @@ INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *
 static bool matches(const char *name, const char *library, const char *symbol, uint64_t offset) {
     size_t size = strlen(name);
     char place[PRELOAD_TEXT];
-    snprintf(place, sizeof place, "%s+0x%llx", library, (unsigned long long)offset);
-    return strcmp(name, library) == 0 || (symbol && strcmp(name, symbol) == 0) ||
-           strcmp(name, place) == 0 ||
+    snprintf(place, sizeof place, "%.120s+0x%llx", library, (unsigned long long)offset);
+    return strcmp(name, library) == 0 || strcmp(name, symbol) == 0 || strcmp(name, place) == 0 ||
            (strncmp(name, library, size) == 0 && strncmp(library + size, ".so", 3) == 0);
 }
 
 static bool is_named(void *arg, uint64_t address) {
-    Dl_info info;
+    struct place place;
     const char *library;
     (void)arg;
-    if (!find_place(address, &info, &library)) {
+    if (!find_place(address, &place, &library)) {
         return false;
     }
-    uint64_t offset = address - (uint64_t)(uintptr_t)info.dli_fbase;
     for (const char *name = state.config.names; *name; name += strlen(name) + 1) {
-        if (matches(name, library, info.dli_sname, offset)) {
+        if (matches(name, library, place.symbol, place.offset)) {
             return true;
         }
     }
     return false;
 }
 
+/* What the calling thread, the process's only one, is watched with. */
+static void watch_this_thread(uint64_t frame) {
+    memset(&state.sites, 0, sizeof state.sites);
+    if (*state.config.names) {
+        state.sites.named = is_named;
+    }
+    state.rec = NULL; /* a parent's is the parent's */
+    state.loop = NULL;
+    state.first_wait_ns = state.first_wait_depth = 0;
+    state.main = pthread_self();
+    state.stack_top = frame + (8 << 20);
+    __atomic_fetch_add(&state.config.report->processes, 1, __ATOMIC_RELAXED);
+    atomic_store(&state.on, true);
+}
+
+/* On one that is small, our signal would find no room: signal_linux.h. */
+INTERPOSED int sigaltstack(const stack_t *stack, stack_t *old) {
+    resolve_once();
+    if (!stack || !atomic_load(&state.on) || !pthread_equal(pthread_self(), state.main)) {
+        return real.sigaltstack(stack, old);
+    }
+    signal_linux_set_alternate_async(SIGNAL_STACK_UNKNOWN);
+    int result = real.sigaltstack(stack, old), error = errno;
+    capture_linux_look_at_alternate();
+    errno = error;
+    return result;
+}
+
+/* The child of a fork is recorded as a program that is started is: with --follow, and once its own
+ * loop has been found. */
 static void in_forked_child(void) {
     atomic_store(&state.on, false);
+    if (state.config.follow) {
+        watch_this_thread((uint64_t)(uintptr_t)__builtin_frame_address(0));
+    }
 }
 
 __attribute__((constructor)) static void load(void) {
@@ -371,21 +428,18 @@ __attribute__((constructor)) static void load(void) {
     if (gettid() != getpid() || !preload_read_environment(&state.config)) {
         return;
     }
-    if (*state.config.names) {
-        state.sites.named = is_named;
-    }
-    __atomic_fetch_add(&state.config.report->processes, 1, __ATOMIC_RELAXED);
     ssize_t n = readlink("/proc/self/exe", state.program, sizeof state.program - 1);
     state.program[n > 0 ? n : 0] = '\0';
-    state.main = pthread_self();
-    state.stack_top = (uint64_t)(uintptr_t)__builtin_frame_address(0) + (8 << 20);
     pthread_atfork(NULL, NULL, in_forked_child);
-    atomic_store(&state.on, true);
+    watch_this_thread((uint64_t)(uintptr_t)__builtin_frame_address(0));
+    if (wants_start(&state.config)) {
+        start_recorder();
+    }
 }
 
-/* At exit, writes what is still open. */
+/* At exit, writes what is still open. What takes too long stays in the spool, for the command. */
 __attribute__((destructor)) static void unload(void) {
     if (atomic_exchange(&state.on, false) && state.rec) {
-        stallrec_stop(state.rec);
+        monitor_stop(state.rec, stallrec_clock_ns() + EXIT_NS);
     }
 }

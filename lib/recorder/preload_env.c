@@ -2,9 +2,8 @@
  * put back when the program replaces itself by another one.
  *
  * Many a program is started by a script that ends in `exec`. It is the same process, which the user
- * asked to be recorded; a child is not, unless --follow. So the exec functions are interposed too,
- * and add to the environment what was taken out of it if the process is still the one. */
-#include <dlfcn.h>
+ * asked to be recorded; a child is not, unless --follow. With --follow nothing is taken away, and
+ * what is put back is for the programs that are given an environment made anew. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,18 +15,18 @@
 
 #include "preload_private.h"
 
-#define INTERPOSED __attribute__((visibility("default")))
-
-enum { VARIABLES = 10, LINE_SIZE = 8192 };
+enum { VARIABLES = 14, LINE_SIZE = 8192 };
 
 static const char *const names[VARIABLES] = {
     "LD_PRELOAD",        PRELOAD_ENV_DIRECTORY, PRELOAD_ENV_THRESHOLD,  PRELOAD_ENV_LOOP_AT,
     PRELOAD_ENV_REPORT,  PRELOAD_ENV_KEEP_DAYS, PRELOAD_ENV_KEEP_BYTES, PRELOAD_ENV_KEEP_FILES,
-    PRELOAD_ENV_CONTEXT, PRELOAD_ENV_PRESET};
+    PRELOAD_ENV_CONTEXT, PRELOAD_ENV_PRESET,    PRELOAD_ENV_FOLLOW,     PRELOAD_ENV_DETECTORS,
+    PRELOAD_ENV_TRACE,   PRELOAD_ENV_CPU_LIMIT};
 
 /* Written by the constructor only. */
 static struct {
-    pid_t pid; /* 0: nothing is put back */
+    pid_t pid; /* what this process, and with `follow` every child, puts back; 0: nothing */
+    bool follow;
     int report_fd;
     dev_t report_dev;
     ino_t report_ino;
@@ -36,6 +35,33 @@ static struct {
 } taken;
 
 /* ---- taking out ---- */
+
+extern char **environ;
+
+/* The environment is read and changed where it is: bash has a getenv and an unsetenv of its own,
+ * for its variables, which it has none of yet when the constructor runs. */
+static char **find_line(const char *name) {
+    size_t size = strlen(name);
+    for (char **line = environ; line && *line; line++) {
+        if (strncmp(*line, name, size) == 0 && (*line)[size] == '=') {
+            return line;
+        }
+    }
+    return NULL;
+}
+
+static const char *get_value(const char *name) {
+    char **line = find_line(name);
+    return line ? *line + strlen(name) + 1 : NULL;
+}
+
+static void remove_lines(const char *name) {
+    for (char **line; (line = find_line(name)) != NULL;) {
+        for (; *line; line++) {
+            line[0] = line[1];
+        }
+    }
+}
 
 static bool is_ours(const char *path, size_t size) {
     size_t own = sizeof PRELOAD_LIBRARY - 1;
@@ -51,21 +77,23 @@ static void keep(char *line, const char *name, const char *value, size_t size) {
     line[n + 1 + size] = '\0';
 }
 
-/* Takes this library, and no other, out of LD_PRELOAD. */
-static void leave_ld_preload(void) {
-    const char *list = getenv("LD_PRELOAD");
-    char rest[LINE_SIZE];
-    size_t used = 0;
-    if (!list || strlen(list) + sizeof "LD_PRELOAD=" > sizeof rest) {
+/* Keeps what LD_PRELOAD says of this library; with `leave` takes that, and no more, out of it. */
+static void take_ld_preload(bool leave) {
+    static char rest[LINE_SIZE]; /* the environment's own line from then on */
+    const size_t name_size = strlen("LD_PRELOAD=");
+    const char *list = get_value("LD_PRELOAD");
+    size_t used = name_size;
+    if (!list || name_size + strlen(list) + 1 > sizeof rest) {
         return;
     }
+    memcpy(rest, "LD_PRELOAD=", name_size);
     for (const char *at = list; *at;) {
         at += strspn(at, ": ");
         size_t size = strcspn(at, ": ");
         if (is_ours(at, size)) {
             keep(taken.line[0], names[0], at, size);
         } else if (size > 0) {
-            if (used > 0) {
+            if (used > name_size) {
                 rest[used++] = ':';
             }
             memcpy(rest + used, at, size);
@@ -74,22 +102,28 @@ static void leave_ld_preload(void) {
         at += size;
     }
     rest[used] = '\0';
-    if (used > 0) {
-        setenv("LD_PRELOAD", rest, 1);
+    if (!leave) {
+        return;
+    }
+    if (used > name_size) {
+        *find_line("LD_PRELOAD") = rest;
     } else {
-        unsetenv("LD_PRELOAD");
+        remove_lines("LD_PRELOAD");
     }
 }
 
-static void leave_environment(void) {
-    leave_ld_preload();
+static void take_environment(bool leave) {
+    take_ld_preload(leave);
     for (unsigned i = 1; i < VARIABLES; i++) {
-        const char *value = getenv(names[i]);
+        const char *value = get_value(names[i]);
         if (value && strlen(names[i]) + strlen(value) + 2 <= LINE_SIZE) {
             keep(taken.line[i], names[i], value, strlen(value));
         }
-        unsetenv(names[i]);
+        if (leave) {
+            remove_lines(names[i]);
+        }
     }
+    taken.follow = !leave;
     taken.pid = getpid();
 }
 
@@ -147,29 +181,34 @@ static bool map_report(int fd, struct preload_report **report) {
 
 bool preload_read_environment(struct preload_config *config) {
     static struct preload_report nobody_listens;
-    const char *directory = getenv(PRELOAD_ENV_DIRECTORY);
-    bool follow = getenv(PRELOAD_ENV_FOLLOW) != NULL;
+    const char *directory = get_value(PRELOAD_ENV_DIRECTORY);
+    bool follow = get_value(PRELOAD_ENV_FOLLOW) != NULL;
     if (!directory || strlen(directory) >= sizeof config->directory) {
         return false;
     }
     memcpy(config->directory, directory, strlen(directory) + 1);
-    config->threshold_ms = read_number(getenv(PRELOAD_ENV_THRESHOLD));
-    const char *preset = getenv(PRELOAD_ENV_PRESET);
+    config->threshold_ms = read_number(get_value(PRELOAD_ENV_THRESHOLD));
+    const char *preset = get_value(PRELOAD_ENV_PRESET);
     if (preset && strlen(preset) < sizeof config->preset) {
         memcpy(config->preset, preset, strlen(preset) + 1);
     }
-    read_names(getenv(PRELOAD_ENV_LOOP_AT), config->names, sizeof config->names);
-    config->keep_days = read_number(getenv(PRELOAD_ENV_KEEP_DAYS));
-    config->keep_files = read_number(getenv(PRELOAD_ENV_KEEP_FILES));
-    config->keep_bytes = read_long(getenv(PRELOAD_ENV_KEEP_BYTES));
-    read_names(getenv(PRELOAD_ENV_CONTEXT), config->context, sizeof config->context);
+    config->detectors = read_number(get_value(PRELOAD_ENV_DETECTORS));
+    config->cpu_limit_permille = read_number(get_value(PRELOAD_ENV_CPU_LIMIT));
+    const char *trace = get_value(PRELOAD_ENV_TRACE);
+    if (trace && strlen(trace) < sizeof config->trace) {
+        memcpy(config->trace, trace, strlen(trace) + 1);
+    }
+    read_names(get_value(PRELOAD_ENV_LOOP_AT), config->names, sizeof config->names);
+    config->keep_days = read_number(get_value(PRELOAD_ENV_KEEP_DAYS));
+    config->keep_files = read_number(get_value(PRELOAD_ENV_KEEP_FILES));
+    config->keep_bytes = read_long(get_value(PRELOAD_ENV_KEEP_BYTES));
+    read_names(get_value(PRELOAD_ENV_CONTEXT), config->context, sizeof config->context);
     config->report = &nobody_listens;
-    if (map_report((int)read_number(getenv(PRELOAD_ENV_REPORT)), &config->report) && !follow) {
+    if (map_report((int)read_number(get_value(PRELOAD_ENV_REPORT)), &config->report) && !follow) {
         fcntl(taken.report_fd, F_SETFD, FD_CLOEXEC);
     }
-    if (!follow) {
-        leave_environment();
-    }
+    take_environment(!follow);
+    config->follow = follow;
     return true;
 }
 
@@ -185,6 +224,32 @@ static void pass_report(bool pass) {
     }
 }
 
+bool preload_vector_open(struct preload_vector *v, size_t count, size_t text) {
+    size_t size = count * sizeof *v->list + text;
+    v->size = 0;
+    v->list = v->few;
+    v->text = NULL;
+    if (count <= PRELOAD_FEW && text == 0) {
+        return true;
+    }
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return false;
+    }
+    v->size = size;
+    v->list = memory;
+    v->text = (char *)(v->list + count);
+    return true;
+}
+
+void preload_vector_close(struct preload_vector *v) {
+    int saved_errno = errno;
+    if (v->size > 0) {
+        munmap(v->list, v->size);
+    }
+    errno = saved_errno;
+}
+
 static size_t count(char *const *list) {
     size_t n = 0;
     while (list && list[n]) {
@@ -193,104 +258,85 @@ static size_t count(char *const *list) {
     return n;
 }
 
-/* A copy of an environment with ours in it. Made without malloc: exec may be called where that is
- * not allowed. */
-struct environment {
-    char **list;
-    size_t size; /* of the mapping; 0: list is the program's own */
-    char preload[2 * LINE_SIZE];
-};
-
-/* LD_PRELOAD with ours in front of the program's own. */
-static char *join_preload(struct environment *e, const char *own) {
-    snprintf(e->preload, sizeof e->preload, "%s:%s", taken.line[0], own + strlen("LD_PRELOAD="));
-    return e->preload;
+/* The value of LD_PRELOAD in an environment; NULL if it has none. */
+static const char *find_ld_preload(char *const envp[]) {
+    size_t size = strlen("LD_PRELOAD=");
+    for (; envp && *envp; envp++) {
+        if (strncmp(*envp, "LD_PRELOAD=", size) == 0) {
+            return *envp + size;
+        }
+    }
+    return NULL;
 }
 
-static void open_environment(struct environment *e, char *const envp[]) {
-    size_t n = count(envp);
-    e->list = (char **)envp; /* execve takes it as it is and writes to none of it */
-    e->size = 0;
-    if (taken.pid == 0 || getpid() != taken.pid || !*taken.line[0]) {
-        return;
+static bool has_ours(const char *list) {
+    while (list && *list) {
+        list += strspn(list, ": ");
+        size_t size = strcspn(list, ": ");
+        if (is_ours(list, size)) {
+            return true;
+        }
+        list += size;
     }
-    size_t size = (n + VARIABLES + 1) * sizeof *e->list;
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        return;
+    return false;
+}
+
+bool preload_follows(void) {
+    return taken.follow;
+}
+
+static bool is_named(const char *line, const char *name) {
+    size_t size = strlen(name);
+    return strncmp(line, name, size) == 0 && line[size] == '=';
+}
+
+static bool is_replaced(const char *line) {
+    for (unsigned i = 0; i < VARIABLES; i++) {
+        if (is_named(line, names[i])) {
+            return true;
+        }
     }
-    e->list = memory;
-    e->size = size;
-    size_t used = 0;
-    e->list[used++] = taken.line[0];
+    return false;
+}
+
+char *const *preload_environment_open(struct preload_vector *v, char *const envp[]) {
+    const char *own = find_ld_preload(envp);
+    size_t n = count(envp), used = 0, ours = strlen(taken.line[0]);
+    v->size = 0;
+    /* Where our library is named already, somebody has put it there with all that belongs to it. */
+    if (taken.pid == 0 || ours == 0 || (!taken.follow && getpid() != taken.pid) || has_ours(own) ||
+        !preload_vector_open(v, n + VARIABLES + 1, own ? ours + strlen(own) + 2 : 0)) {
+        return envp;
+    }
+    v->list[used++] = taken.line[0];
+    if (own) { /* ours in front of the program's own */
+        memcpy(v->text, taken.line[0], ours);
+        v->text[ours] = ':';
+        memcpy(v->text + ours + 1, own, strlen(own) + 1);
+        v->list[0] = v->text;
+    }
     for (size_t i = 0; i < n; i++) {
-        if (strncmp(envp[i], "LD_PRELOAD=", strlen("LD_PRELOAD=")) == 0) {
-            e->list[0] = join_preload(e, envp[i]);
-        } else {
-            e->list[used++] = envp[i];
+        if (!is_replaced(envp[i])) {
+            v->list[used++] = envp[i];
         }
     }
     for (unsigned i = 1; i < VARIABLES; i++) {
         if (*taken.line[i]) {
-            e->list[used++] = taken.line[i];
+            v->list[used++] = taken.line[i];
         }
     }
-    pass_report(true);
+    v->list[used] = NULL;
+    if (!taken.follow) {
+        pass_report(true);
+    }
+    return v->list;
 }
 
-static int close_environment(struct environment *e, int result) {
+void preload_environment_close(struct preload_vector *v, char *const *list, char *const envp[]) {
     int saved_errno = errno;
-    if (e->size > 0) {
-        munmap(e->list, e->size);
+    if (list != envp && !taken.follow) {
         pass_report(false);
     }
     errno = saved_errno;
-    return result;
-}
-
-extern char **environ;
-
-typedef int exec_fn(const char *, char *const[], char *const[]);
-
-/* Looked up by the constructor: exec is for children of a fork or vfork and for signal handlers,
- * where dlsym may wait for a lock that nobody will unlock. */
-static struct { exec_fn *execve, *execvpe; } real;
-
-/* A function pointer out of dlsym without a cast that ISO C does not define. */
-static exec_fn *find_exec(const char *name) {
-    void *address = dlsym(RTLD_NEXT, name);
-    exec_fn *f;
-    memcpy(&f, &address, sizeof f);
-    return f;
-}
-
-void preload_resolve_exec(void) {
-    real.execve = find_exec("execve");
-    real.execvpe = find_exec("execvpe");
-}
-
-static int exec_with(exec_fn *const *how, const char *program, char *const argv[],
-                     char *const envp[]) {
-    struct environment e;
-    if (!*how) { /* the constructor of a library that comes before us */
-        preload_resolve_exec();
-    }
-    open_environment(&e, envp);
-    return close_environment(&e, (*how)(program, argv, e.list));
-}
-
-INTERPOSED int execve(const char *path, char *const argv[], char *const envp[]) {
-    return exec_with(&real.execve, path, argv, envp);
-}
-
-INTERPOSED int execv(const char *path, char *const argv[]) {
-    return exec_with(&real.execve, path, argv, environ);
-}
-
-INTERPOSED int execvpe(const char *file, char *const argv[], char *const envp[]) {
-    return exec_with(&real.execvpe, file, argv, envp);
-}
-
-INTERPOSED int execvp(const char *file, char *const argv[]) {
-    return exec_with(&real.execvpe, file, argv, environ);
+    preload_vector_close(v);
 }

@@ -15,23 +15,28 @@ enum {
 };
 
 static const struct rec_detector_info detectors[] = {
-    {RUNLOOP, "runloop", "the loop has been busy for threshold_ms, looked at every check_ms"},
+    {RUNLOOP, "runloop", "the loop has been busy for threshold_ms, looked at every check_ms", NULL},
     {SEMAPHORE, "semaphore",
-     "sem_count waits of sem_ms in a row time out before sources or after waiting"},
-    {PING, "ping", "a task posted to the loop has not run after ping_ms"},
+     "sem_count waits of sem_ms in a row time out before sources or after waiting", NULL},
+    {PING, "ping", "a task posted to the loop has not run after ping_ms",
+     "stallrec_set_poster, stallrec_ping_done"},
     {FRAME_RATE, "frame-rate",
-     "busy so long that less than frame_percent of frame_hz is left; counted, captures nothing"},
-    {CPU, "cpu", "the process uses more than cpu_limit_permille of a processor over check_ms"},
-    {LAUNCH, "launch", "the loop is not idle launch_ms after the start; prewarmed ones apart"},
-    {SPAN, "span", "an action has not ended within its limit, and the loop does not stall"},
+     "busy so long that less than frame_percent of frame_hz is left; counted, captures nothing",
+     "stallrec_frame"},
+    {CPU, "cpu", "the process uses more than cpu_limit_permille of a processor over check_ms",
+     NULL},
+    {LAUNCH, "launch", "the loop is not idle launch_ms after the start; prewarmed ones apart",
+     NULL},
+    {SPAN, "span", "an action has not ended within its limit, and the loop does not stall",
+     "stallrec_span_begin, stallrec_span_end"},
 };
 
 /* ---- fields ---- */
 
-static const char *const checks[] = {"stall", "periodic"};
-static const char *const backoffs[] = {"dumps", "checks", "none"};
-static const char *const epochs[] = {"day", "release"};
-static const char *const restarts[] = {"idle", "activity"};
+static const char *const checks[] = {"stall", "periodic", NULL};
+static const char *const backoffs[] = {"dumps", "checks", "none", NULL};
+static const char *const epochs[] = {"day", "release", NULL};
+static const char *const restarts[] = {"idle", "activity", NULL};
 
 #define AT(field) offsetof(struct stallrec_config, field)
 
@@ -288,6 +293,8 @@ static void apply(struct stallrec_config *config, const struct preset *preset) {
     values.user_data = full.user_data;
     values.context_keys = full.context_keys;
     values.home = full.home;
+    values.trace_path = full.trace_path;
+    values.trace_bytes = full.trace_bytes;
     memcpy(config, &values, size);
 }
 
@@ -340,6 +347,37 @@ const char *rec_preset_name(size_t i) {
 
 const char *rec_preset_title(size_t i) {
     return i < PRESETS ? presets[i]->title : NULL;
+}
+
+bool rec_config_field(size_t i, struct rec_config_field *out) {
+    const size_t count = sizeof fields / sizeof *fields;
+    for (size_t f = 0; f < count; f++) {
+        if (fields[f].offset != AT(keep_bytes) && i-- == 0) { /* the one of 64 bits */
+            *out = (struct rec_config_field){fields[f].name, fields[f].offset, fields[f].words};
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t rec_detectors_named(const char *names) {
+    uint32_t bits = 0;
+    for (;;) {
+        size_t size = strcspn(names, ","), i = 0;
+        const size_t count = sizeof detectors / sizeof *detectors;
+        while (i < count &&
+               (strncmp(detectors[i].name, names, size) != 0 || detectors[i].name[size] != '\0')) {
+            i++;
+        }
+        if (i == count) {
+            return 0;
+        }
+        bits |= detectors[i].bit;
+        if (names[size] == '\0') {
+            return bits;
+        }
+        names += size + 1;
+    }
 }
 
 static const char *source_of(const struct preset *preset, size_t field) {

@@ -13,10 +13,24 @@ struct rec_detector_info {
     uint32_t bit;        /* enum stallrec_detector */
     const char *name;    /* as in a dump's stall.detector */
     const char *summary; /* one line: what it finds */
+    const char *calls;   /* functions that the app has to call for it; NULL = none but the loop's */
 };
+
+/* The bits of detectors by their names, separated by commas; 0 if one is not known. */
+uint32_t rec_detectors_named(const char *names);
 
 /* The i-th detector, in the order of their bits; NULL behind the last. */
 const struct rec_detector_info *rec_detector_at(size_t i);
+
+/* A field of struct stallrec_config, a uint32_t. */
+struct rec_config_field {
+    const char *name;
+    size_t offset;
+    const char *const *words; /* of its values, NULL-terminated; NULL: a number, or detectors */
+};
+
+/* The i-th field that a preset sets, of those of 32 bits; false behind the last. */
+bool rec_config_field(size_t i, struct rec_config_field *out);
 
 struct rec_preset_value {
     const char *field;  /* of struct stallrec_config */

@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 struct text {
@@ -66,12 +66,35 @@ bool proc_parse_syscall_async(const char *text, size_t size, struct proc_syscall
     return true;
 }
 
-enum rec_thread_state proc_parse_state_async(const char *text, size_t size) {
+/* Where the fields behind the name begin, at the space before the state; size if there are none. */
+static size_t behind_name_async(const char *text, size_t size) {
     size_t at = size;
     while (at > 0 && text[at - 1] != ')') { /* the last one: the name may hold others */
         at--;
     }
-    if (at == 0 || size - at < 2 || text[at] != ' ') {
+    return at == 0 || size - at < 2 || text[at] != ' ' ? size : at;
+}
+
+uint64_t proc_parse_start_async(const char *text, size_t size) {
+    enum { FIELDS_BEFORE = 20 }; /* of those behind the name; proc(5) numbers from the pid */
+    size_t at = behind_name_async(text, size);
+    for (int spaces = 0; at < size; at++) {
+        spaces += text[at] == ' ';
+        if (spaces == FIELDS_BEFORE) {
+            break;
+        }
+    }
+    uint64_t value = 0;
+    size_t first = at + 1;
+    for (at = first; at < size && text[at] >= '0' && text[at] <= '9'; at++) {
+        value = value < UINT64_MAX / 16 ? value * 10 + (uint64_t)(text[at] - '0') : value;
+    }
+    return at > first && at < size && text[at] == ' ' ? value : UINT64_MAX;
+}
+
+enum rec_thread_state proc_parse_state_async(const char *text, size_t size) {
+    size_t at = behind_name_async(text, size);
+    if (at == size) {
         return REC_STATE_UNKNOWN;
     }
     switch (text[at + 1]) {
@@ -89,17 +112,34 @@ enum rec_thread_state proc_parse_state_async(const char *text, size_t size) {
     }
 }
 
-bool proc_parse_blocked_async(const char *text, size_t size, int signal_number) {
-    static const char key[] = "\nSigBlk:\t";
+bool proc_parse_dead_async(const char *text, size_t size) {
+    size_t at = behind_name_async(text, size);
+    return at < size && (text[at + 1] == 'Z' || text[at + 1] == 'X');
+}
+
+/* The set of signals behind "\nKEY:\t". */
+static bool find_signals_async(const char *text, size_t size, const char *key, uint64_t *signals) {
     struct text t = {text, text + size};
-    for (; (size_t)(t.end - t.at) > sizeof key; t.at++) {
-        uint64_t mask;
-        if (memcmp(t.at, key, sizeof key - 1) == 0) {
-            t.at += sizeof key - 1;
-            return !take_number_async(&t, 16, &mask) || (mask >> (signal_number - 1) & 1);
+    size_t length = strlen(key);
+    for (; (size_t)(t.end - t.at) > length; t.at++) {
+        if (memcmp(t.at, key, length) == 0) {
+            t.at += length;
+            return take_number_async(&t, 16, signals);
         }
     }
-    return true;
+    return false;
+}
+
+bool proc_parse_blocked_async(const char *text, size_t size, int signal_number) {
+    uint64_t blocked;
+    return !find_signals_async(text, size, "\nSigBlk:\t", &blocked) ||
+           (blocked >> (signal_number - 1) & 1);
+}
+
+bool proc_parse_handling_async(const char *text, size_t size) {
+    uint64_t blocked, caught;
+    return !find_signals_async(text, size, "\nSigBlk:\t", &blocked) ||
+           !find_signals_async(text, size, "\nSigCgt:\t", &caught) || (blocked & caught) != 0;
 }
 
 /* "/proc/self/task/TID/NAME"; empty if it has no room. */
@@ -124,17 +164,7 @@ static void make_path_async(char *path, size_t room, pid_t tid, const char *name
 }
 
 static void open_async(struct proc_file *f) {
-    struct stat sb;
-    f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
-    if (f->fd >= 0 && fstat(f->fd, &sb) == 0) {
-        f->device = sb.st_dev;
-        f->inode = sb.st_ino;
-    }
-}
-
-static bool is_open_async(const struct proc_file *f) {
-    struct stat sb;
-    return f->fd >= 0 && fstat(f->fd, &sb) == 0 && sb.st_dev == f->device && sb.st_ino == f->inode;
+    f->fd = rec_fd_hold_async(open(f->path, O_RDONLY | O_CLOEXEC));
 }
 
 void proc_file_open_async(struct proc_file *f, pid_t tid, const char *name) {
@@ -143,19 +173,21 @@ void proc_file_open_async(struct proc_file *f, pid_t tid, const char *name) {
 }
 
 void proc_file_close_async(struct proc_file *f) {
-    if (is_open_async(f)) {
-        close(f->fd);
-    }
-    f->fd = -1;
+    rec_fd_close_async(&f->fd);
 }
 
 size_t proc_file_read_async(const struct proc_file *f, char *buffer, size_t size) {
-    ssize_t n = !is_open_async(f) ? -1 : pread(f->fd, buffer, size, 0);
+    ssize_t n = !rec_fd_is_ours_async(&f->fd) ? -1 : pread(f->fd.fd, buffer, size, 0);
     return n > 0 ? (size_t)n : 0;
 }
 
 void proc_file_check_async(struct proc_file *f) {
-    if (!is_open_async(f)) {
+    if (!rec_fd_is_ours_async(&f->fd)) {
         open_async(f); /* the number is not ours any more, so it is not closed */
     }
+}
+
+bool proc_read_memory_async(pid_t pid, uint64_t from, void *to, size_t size) {
+    struct iovec local = {to, size}, remote = {(void *)(uintptr_t)from, size};
+    return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }

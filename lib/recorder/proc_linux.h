@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "capture.h"
+#include "rec_fd.h"
 
 /* /proc/self/task/TID/syscall of a thread that is blocked: proc(5). */
 struct proc_syscall {
@@ -23,16 +24,30 @@ bool proc_parse_syscall_async(const char *text, size_t size, struct proc_syscall
 /* The state letter of /proc/self/task/TID/stat, which follows a name that may hold anything. */
 enum rec_thread_state proc_parse_state_async(const char *text, size_t size);
 
+/* The start of the process or thread, field 22 of the same text: clock ticks since the system's
+ * boot. UINT64_MAX if the text does not tell. */
+uint64_t proc_parse_start_async(const char *text, size_t size);
+
+/* By the same text: is the process dead, and only kept for its parent to be told? */
+bool proc_parse_dead_async(const char *text, size_t size);
+
 /* Does the thread block the signal, by the text of its /proc/self/task/TID/status? True, too, if
  * the text does not tell: the thread is gone then. */
 bool proc_parse_blocked_async(const char *text, size_t size, int signal_number);
 
+/* May the thread be in a signal handler, by the same text: does it block a signal that the process
+ * handles? True, too, if the text does not tell. A handler that blocks nothing, not even its own
+ * signal, is not seen. */
+bool proc_parse_handling_async(const char *text, size_t size);
+
+/* Copies memory of this process (pid) through the kernel: what was mapped a moment ago need not be
+ * now. False if not all of it can be read. */
+bool proc_read_memory_async(pid_t pid, uint64_t from, void *to, size_t size);
+
 /* A file of one thread, kept open: with a descriptor from the start it can be read in a process
  * that may not open files any more. Zero-initialised is not valid; use proc_file_open_async. */
 struct proc_file {
-    int fd;       /* -1: closed */
-    dev_t device; /* of the file: the number alone may be another file's by now */
-    ino_t inode;
+    struct rec_fd fd;
     char path[64];
 };
 

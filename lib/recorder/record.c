@@ -23,6 +23,8 @@ static int32_t intern_stack(struct rec_dump *dump, const struct rec_slot *slot) 
     struct rec_record_stack *added = &dump->stacks[dump->stack_count];
     rec_stack_copy(&added->stack, &slot->stack);
     added->count = 1;
+    added->function =
+        slot->stack.starts != NULL && slot->stack.count > 0 ? slot->stack.starts[0] : 0;
     return (int32_t)dump->stack_count++;
 }
 
@@ -66,6 +68,7 @@ static void fill_main_thread(struct rec_core *core, struct rec_dump *dump) {
     }
     describe_main(core, main);
     dump->thread_count = 1;
+    dump->threads_left_out = 0;
 }
 
 /* ---- images ---- */
@@ -165,7 +168,9 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     }
     /* Who waits for whom is of one moment, or it tells of a deadlock that there is not. */
     describe_main(core, &dump->threads[0]);
-    uint32_t got = capture->threads(capture->ctx, dump->threads + 1, room);
+    uint32_t left_out = 0;
+    uint32_t got = capture->threads(capture->ctx, dump->threads + 1, room, &left_out);
+    dump->threads_left_out = left_out;
     dump->thread_count = 1 + (got < room ? got : room);
     for (uint32_t i = 1; i < dump->thread_count; i++) {
         add_stack_images(core, record, &dump->threads[i].stack);

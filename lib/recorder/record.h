@@ -16,6 +16,7 @@ enum { REC_IMAGES_MAX = 96, REC_TEXT_MAX = 12 * 1024 };
 struct rec_record_stack {
     struct rec_stack stack; /* arrays are the record's */
     uint32_t count;         /* samples of it */
+    uint64_t function;      /* first byte of the innermost frame's function; 0 = not known */
 };
 
 /* Identity and times of a stall. Ages are without gaps. */
@@ -55,6 +56,7 @@ struct rec_dump {
 
     struct rec_thread *threads; /* [0] is the main thread */
     uint32_t thread_count;
+    uint32_t threads_left_out; /* there was no room for them */
 
     struct rec_record_stack *stacks; /* distinct, in order of first appearance in the ring */
     uint32_t stack_count;

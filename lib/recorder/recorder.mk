@@ -7,16 +7,73 @@ $(foreach f,$(notdir $(basename $(wildcard lib/recorder/*linux*.c lib/recorder/p
 UNWIND_LIBS := $(shell $(PKG_CONFIG) --libs libunwind 2>/dev/null)
 REC_LIBS_unwind_test := -lm $(UNWIND_LIBS)
 REC_CFLAGS_unwind_test += $(if $(UNWIND_LIBS),-DHAVE_LIBUNWIND)
+# It also judges the copies of a sampled thread, through the interface for other address spaces.
+UNWIND_REMOTE_LIBS := $(shell $(PKG_CONFIG) --libs libunwind-generic 2>/dev/null)
+# libgcc_s comes first: exceptions are to use it, not what libunwind has for them, which writes to return addresses.
+REC_LIBS_samples_test := -Wl,--push-state,--no-as-needed -lgcc_s -Wl,--pop-state -lm -ldl $(UNWIND_REMOTE_LIBS)
+REC_CFLAGS_samples_test := -D_GNU_SOURCE -Wno-alloca -fno-builtin $(if $(UNWIND_REMOTE_LIBS),-DHAVE_LIBUNWIND_REMOTE)
 # The preloaded library shows the program only what it interposes: a program may have a libstallrec of its own.
-PRELOAD_LDFLAGS := -Wl,--version-script=lib/recorder/preload.map
+PRELOAD_LDFLAGS := -Wl,--version-script=lib/recorder/preload.map -Wl,--gc-sections -Wl,-z,noseparate-code
 # Tests may use what the host side has: the reader of what the recorder writes, allocations that fail.
 $(foreach f,$(filter-out unwind_test,$(notdir $(basename $(wildcard lib/recorder/*_test.c)))),$(eval REC_CFLAGS_$(f) += -Ilib $$(DEP_CFLAGS)))
-# Written after the stall, and not often: small counts more than fast.
-REC_CFLAGS_dump_json := -Os
+# An app carries all of it, so small counts more than fast: but for what runs on the app's own threads, what it waits for while it is
+# sampled, and the walk of each sample.
+rec_fast := hooks inbox loop signal_linux copy_linux unwind fp_walk
+$(foreach f,$(filter-out $(rec_fast),$(notdir $(basename $(rec_all) $(on_linux)))),$(eval REC_CFLAGS_$(f) += $(if $(filter 1,$(DEBUG)),,-Os)))
 # Tests of the unwinder need frames of a size that only run time tells.
 REC_CFLAGS_unwind_test += -Wno-alloca
 REC_CFLAGS_unwind_recover_test += -Wno-alloca
+REC_CFLAGS_unwind_link_aarch64_test += -Wno-alloca
 REC_CFLAGS_capture_linux_test += -Wno-alloca -fno-builtin
 REC_CFLAGS_threads_linux_test += -fno-builtin
 REC_LIBS_capture_linux_test := -ldl
 REC_LIBS_platform_linux_test := -ldl
+
+# Adapters: one object each, which only programs that call it take from the library.
+ifneq ($(have_glib),)
+GLIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags glib-2.0)
+GLIB_LIBS := $(shell $(PKG_CONFIG) --libs glib-2.0)
+REC_CFLAGS_adapter_glib_linux += $(GLIB_CFLAGS)
+REC_CFLAGS_adapter_glib_linux_test += -DHAVE_GLIB $(GLIB_CFLAGS)
+REC_LIBS_adapter_glib_linux_test := $(GLIB_LIBS)
+endif
+have_gtk := $(if $(have_glib),$(shell $(PKG_CONFIG) --exists gtk+-3.0 && echo yes))
+absent_apps := $(if $(have_glib),,testdata/apps/glib_app.c) $(if $(have_gtk),,testdata/apps/gtk_app.c)
+APP_CFLAGS_glib_app = $(GLIB_CFLAGS)
+APP_LIBS_glib_app = $(GLIB_LIBS)
+ifneq ($(have_gtk),)
+APP_CFLAGS_gtk_app := $(shell $(PKG_CONFIG) --cflags gtk+-3.0)
+APP_LIBS_gtk_app := $(shell $(PKG_CONFIG) --libs gtk+-3.0)
+endif
+# Elsewhere than on Darwin the CFRunLoop adapter is for tests only, and runs on the stand-in.
+ifneq ($(linux),)
+cf_obj := $(O)/obj/lib/recorder/adapter_cfrunloop.o $(O)/obj/testdata/corefoundation/corefoundation.o
+REC_CFLAGS_adapter_cfrunloop := -Itestdata/corefoundation
+REC_CFLAGS_adapter_cfrunloop_test += -Itestdata/corefoundation
+APP_CFLAGS_cfrunloop_app := -Itestdata/corefoundation
+$(O)/test/recorder/adapter_cfrunloop_test $(O)/apps/cfrunloop_app: $(cf_obj)
+endif
+
+# So are the files of Darwin, on the stand-in for Mach, as on an iPhone.
+ifneq ($(linux),)
+mach_src := task_darwin images_darwin threads_darwin capture_darwin platform_darwin device_darwin spool_darwin
+mach_obj := $(mach_src:%=$(O)/obj/lib/recorder/%.o) $(O)/obj/testdata/mach/mach.o
+mach_test := $(notdir $(basename $(wildcard lib/recorder/*_darwin_test.c)))
+$(foreach f,$(mach_src) $(mach_test),$(eval REC_CFLAGS_$(f) += -D__arm64__ -Itestdata/mach -include testdata/mach/darwin.h))
+REC_CFLAGS_spool_darwin += -DSTANDIN_FCNTL
+$(foreach f,$(mach_test),$(eval REC_LIBS_$(f) := -Wl,--wrap=pthread_mutex_lock))
+$(O)/obj/testdata/mach/mach.o: ALL_CFLAGS += -Itestdata/mach
+$(mach_test:%=$(O)/test/recorder/%): $(mach_obj)
+endif
+
+# The unwinder for AArch64, fuzzed on any processor: the same files once more.
+ifneq ($(linux),)
+as_aarch64 := $(patsubst %,$(O)/obj/as-aarch64/%.o,unwind unwind_recover unwind_link_aarch64 prologue_aarch64 cfi cfi_program cfi_expr unwind_fuzz)
+fuzzers_elsewhere := $(O)/fuzz/recorder/unwind_aarch64_fuzz
+$(as_aarch64): $(O)/obj/as-aarch64/%.o: lib/recorder/%.c $(O)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(REC_CFLAGS) -DSTALLREC_AS_AARCH64 -MMD -MP -c -o $@ $<
+$(O)/fuzz/recorder/unwind_aarch64_fuzz: $(as_aarch64) $(if $(FUZZER),,$(O)/obj/scripts/fuzz_replay.o)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(if $(FUZZER),-fsanitize=fuzzer) -o $@ $^ -lpthread
+endif

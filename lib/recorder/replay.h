@@ -17,19 +17,40 @@
  *                              `always`: at once, as from the start
  *     at MS tick               of the display
  *     at MS cpu N [THREAD]     from now on the process uses N/1000 of a processor, THREAD the most
- *     at MS launch MARK        begin, prewarmed, active or done
- *     at MS span-begin NAME [MS]   an action begins, with its limit
- *     at MS span-end NAME
- *     at MS suspend MS         the process does not run for so long
+ *     at MS launch MARK [AGO]  begin, prewarmed, active or done; start and idle as in core.h;
+ *                              AGO ms before
+ *     at MS span-begin NAME [LIMIT [NUMBER]]   an action begins, with its limit in ms
+ *     at MS span-end NAME [NUMBER]             it ends
+ *     at MS suspend LENGTH     the process does not run for so long
  *     at MS stop               the end; without it the recorder stops at the last event
  *     expect TEXT              a line that the replay tells, in this order
+ *
+ * MS may have six digits behind a point. In names of actions and threads %20 stands for the byte
+ * 20, and % alone for nothing. A FUNCTION that begins with ? is not known to be one: its frames are
+ * equal only if they are the same place.
+ *
+ * A trace that a recorder wrote has `set steps told`: the core is stepped where the trace says, not
+ * when it wants to be. wake, sleep, turn, busy, activity, launch and answer may then be told after
+ * later events, and an activity is not an edge. Without that line the same events are judged anew,
+ * as by another setting. Such a trace has these, too:
+ *
+ *     set used NS              CPU time of the process at the start
+ *     at MS step               the core is stepped
+ *     at MS wait               what the monitor did itself is over
+ *     at MS write              the oldest dump that is closed is written
+ *     at MS sample NAME        as run, for the next sample only; the next again as run, or sample
+ *     at MS used NS [THREAD]   instead of cpu: CPU time that the process has used
+ *     at MS busy N SPAN        of the SPAN ms from then on, which no edge tells of, N were busy
+ *     at MS gone               in the next event: the loop has gone on since it was last told of
+ *     at MS answer once N      task N has run; `refuse`: tasks cannot be posted
  *
  * and the replay tells lines like (times and lengths in ms; 1.2 = second dump of the first stall):
  *
  *     250 begin 1 runloop                 the first stall, and what found it
- *     250 dump 1.1 runloop save x 3 of 4  captured: its heaviest stack, repeats of the ring's
- * samples 1250 same 1.1                       detected again, suppressed 1250 same none the same,
- * and its stall has no dump to count it 1500 veto                           the loop's own wait
+ *     250 dump 1.1 runloop save x 3 of 4  captured: its heaviest stack, repeats of the samples
+ *     1250 same 1.1                       detected again, suppressed
+ *     1250 same none                      the same, and its stall has no dump to count it
+ *     1500 veto                           the loop's own wait
  *     8000 gap 5000                       the process did not run
  *     8100 gap-stall                      over the threshold only because of a gap
  *     9000 low-rate 20                    frames a second that the loop left time for
@@ -47,6 +68,7 @@
 #include <stdint.h>
 
 #include "core.h"
+#include "rec_out.h"
 
 struct rec_replay_sink {
     /* One line without its newline; valid during the call. */
@@ -57,6 +79,8 @@ struct rec_replay_sink {
     void (*dump)(void *ctx, const struct rec_dump *dump);
     void *ctx;
     const char *preset; /* to begin with; NULL = "default" */
+    /* Where to write a trace of the replay, whose replay tells the same. NULL = nowhere. */
+    struct rec_out *trace;
     uint64_t steps_max; /* of the core, before the trace is refused as too long; 0 = no limit */
 };
 

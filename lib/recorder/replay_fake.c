@@ -13,16 +13,17 @@ void replay_tell(struct replay *r, const char *format, ...) {
     va_start(ap, format);
     vsnprintf(what, sizeof what, format, ap);
     va_end(ap);
-    snprintf(text, sizeof text, "%llu %s", (unsigned long long)(r->now / REPLAY_MS), what);
+    snprintf(text, sizeof text, "%llu %s",
+             (unsigned long long)((r->now - REPLAY_ORIGIN) / REPLAY_MS), what);
     r->sink->line(r->sink->ctx, text);
 }
 
 static const char *stack_name(const struct replay *r, const struct rec_stack *stack) {
-    for (uint32_t i = 0; i < r->stack_count; i++) {
+    for (uint32_t i = 0; i < r->stack_names.count; i++) {
         const struct replay_stack *s = &r->stacks[i];
         if (s->count == stack->count &&
             memcmp(s->frames, stack->frames, s->count * sizeof *s->frames) == 0) {
-            return s->name;
+            return r->stack_names.names[i];
         }
     }
     return "?";
@@ -120,34 +121,58 @@ void replay_tell_write(struct replay *r, const struct rec_dump *dump) {
 
 /* ---- the fake capture ---- */
 
+/* A function whose name begins with ? is not known: its frames stand for themselves. */
+static uint64_t function_start(const struct replay *r, uint64_t frame) {
+    uint64_t function = frame / REPLAY_FUNCTION_SIZE;
+    return r->functions.names[function - 1][0] == '?' ? 0 : function * REPLAY_FUNCTION_SIZE;
+}
+
+/* The number + 1 of the stack that is sampled now. */
+static uint32_t next_sample(struct replay *r) {
+    if (r->sample_count == 0) {
+        return r->running;
+    }
+    uint32_t first = r->samples[0];
+    r->sample_count--;
+    memmove(r->samples, r->samples + 1, r->sample_count * sizeof *r->samples);
+    return first;
+}
+
 static enum rec_sample fake_sample(void *ctx, bool may_repeat, struct rec_stack *out) {
-    const struct replay *r = ctx;
+    struct replay *r = ctx;
+    uint32_t number = next_sample(r);
     (void)may_repeat;
-    if (r->running == NULL) {
+    if (number == 0) {
         return REC_SAMPLE_NONE;
     }
-    out->count = r->running->count < out->cap ? r->running->count : out->cap;
-    out->truncated = out->count < r->running->count;
-    out->idle = r->running->idle;
+    const struct replay_stack *stack = &r->stacks[number - 1];
+    out->count = stack->count < out->cap ? stack->count : out->cap;
+    out->truncated = out->count < stack->count;
+    out->idle = stack->idle;
     for (uint32_t i = 0; i < out->count; i++) {
-        out->frames[i] = r->running->frames[i];
-        out->starts[i] = r->running->frames[i] / REPLAY_FUNCTION_SIZE * REPLAY_FUNCTION_SIZE;
+        out->frames[i] = stack->frames[i];
+        out->starts[i] = function_start(r, stack->frames[i]);
     }
     return REC_SAMPLE_OK;
+}
+
+static bool fake_still_busy(void *ctx, uint64_t since_ns) {
+    (void)since_ns;
+    return !((const struct replay *)ctx)->gone;
 }
 
 static bool fake_image_at(void *ctx, uint64_t address, struct rec_image *out) {
     (void)ctx, (void)address;
     *out = (struct rec_image){.path = "/trace",
                               .load = REPLAY_FUNCTION_SIZE,
-                              .size = (uint64_t)REPLAY_FUNCTION_SIZE * REPLAY_FUNCTIONS,
+                              .size = REPLAY_FUNCTION_SIZE * REPLAY_FUNCTIONS,
                               .in_app = true};
     return true;
 }
 
 static int64_t fake_wall(void *ctx) {
     const struct replay *r = ctx;
-    return (int64_t)(r->now / REPLAY_MS);
+    return (int64_t)((r->now - REPLAY_ORIGIN) / REPLAY_MS);
 }
 
 static void fake_random(void *ctx, uint8_t *out, size_t len) {
@@ -177,13 +202,17 @@ static bool fake_top_thread(void *ctx, struct rec_thread *out) {
 }
 
 static bool fake_post(void *ctx, uint64_t number) {
-    ((struct replay *)ctx)->ping = number;
-    return true;
+    struct replay *r = ctx;
+    if (!r->refuses) {
+        r->ping = number;
+    }
+    return !r->refuses;
 }
 
 struct rec_capture replay_capture(struct replay *r) {
     return (struct rec_capture){.ctx = r,
                                 .sample = fake_sample,
+                                .still_busy = fake_still_busy,
                                 .image_at = fake_image_at,
                                 .cpu = fake_cpu,
                                 .post = fake_post,

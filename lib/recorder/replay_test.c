@@ -73,6 +73,103 @@ static void every_trace_tells_what_it_expects(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+static bool add_bytes(void *ctx, const void *bytes, size_t len) {
+    struct text *t = ctx;
+    if (len >= sizeof t->bytes - t->len) {
+        return false;
+    }
+    memcpy(t->bytes + t->len, bytes, len);
+    t->len += len;
+    t->bytes[t->len] = '\0';
+    return true;
+}
+
+/* ---- traces that are written ---- */
+
+enum { STACK_NAMES = 32 };
+
+struct numbers {
+    char names[STACK_NAMES][64];
+    unsigned count;
+};
+
+static unsigned number_of(struct numbers *n, const char *name, size_t size) {
+    unsigned i = 0;
+    while (i < n->count && (strlen(n->names[i]) != size || memcmp(n->names[i], name, size) != 0)) {
+        i++;
+    }
+    if (i == n->count) {
+        assert_true(i < STACK_NAMES);
+        snprintf(n->names[n->count++], sizeof n->names[0], "%.*s", (int)size, name);
+    }
+    return i;
+}
+
+/* Copies lines with each stack's name replaced by its number in order of appearance: a trace that
+ * is written names stacks by itself. Names stand fifth in a dump's line, and before = in a write's.
+ */
+static void number_stacks(const struct text *from, struct text *to) {
+    struct numbers numbers = {.count = 0};
+    to->len = 0;
+    for (const char *at = from->bytes; *at != '\0';) {
+        char out[4096] = "";
+        size_t end = strcspn(at, "\n"), used = 0;
+        for (unsigned k = 0; end > 0; k++) {
+            size_t size = strcspn(at, " \n"), name = strcspn(at, "=");
+            bool dump = k == 4 && strstr(out, " dump ") != NULL && strncmp(at, "none ", 5) != 0;
+            name = name < size ? name : dump ? size : 0;
+            int n = name > 0
+                        ? snprintf(out + used, sizeof out - used, "#%u%.*s ",
+                                   number_of(&numbers, at, name), (int)(size - name), at + name)
+                        : snprintf(out + used, sizeof out - used, "%.*s ", (int)size, at);
+            assert_true(n > 0 && (size_t)n < sizeof out - used);
+            used += (size_t)n;
+            at += size + (at[size] == ' ');
+            end -= size + (end > size);
+        }
+        add_line(to, out);
+        at++;
+    }
+}
+
+/* Replays the trace and what is written of that; false: they do not tell the same. */
+static bool round_trip(const char *name, const struct text *trace) {
+    static struct text written;
+    static struct talk first, second;
+    static struct text told, again_told;
+    char message[256] = "";
+    memset(&written, 0, sizeof written);
+    memset(&first, 0, sizeof first);
+    memset(&second, 0, sizeof second);
+    struct rec_out out = {.write = add_bytes, .ctx = &written};
+    struct rec_replay_sink sink = {.line = on_line, .ctx = &first, .trace = &out};
+    struct rec_replay_sink again = {.line = on_line, .ctx = &second};
+    bool ok = rec_replay(trace->bytes, trace->len, &sink, message, sizeof message) && !out.failed &&
+              rec_replay(written.bytes, written.len, &again, message, sizeof message);
+    number_stacks(&first.told, &told);
+    number_stacks(&second.told, &again_told);
+    ok = ok && strcmp(told.bytes, again_told.bytes) == 0;
+    if (!ok) {
+        print_error("%s: %s\n--- told\n%s--- again\n%s", name, message, first.told.bytes,
+                    second.told.bytes);
+    }
+    return ok;
+}
+
+static void a_trace_written_of_a_replay_tells_the_same(void **state) {
+    (void)state;
+    static struct text trace;
+    glob_t paths;
+    assert_int_equal(glob("testdata/traces/*.trace", 0, NULL, &paths), 0);
+    int wrong = 0;
+    for (size_t i = 0; i < paths.gl_pathc; i++) {
+        read_file(paths.gl_pathv[i], &trace);
+        wrong += !round_trip(paths.gl_pathv[i], &trace);
+    }
+    globfree(&paths);
+    assert_int_equal(wrong, 0);
+}
+
 static bool replays(const char *trace, char message[256]) {
     static struct talk talk;
     memset(&talk, 0, sizeof talk);
@@ -89,6 +186,8 @@ static void a_wrong_trace_is_refused_with_its_line(void **state) {
         {"\nat 5 jump", "line 2: unknown event 'jump'"},
         {"at 5 wake\nat 4 sleep", "line 2: time does not go back, nor do the suspended act"},
         {"at 5 suspend 10\nat 14 sleep", "line 2: time does not go back, nor do the suspended act"},
+        {"at 5 busy 3", "line 1: 'busy' needs times in ms: of a span"},
+        {"at 5 busy 4 3", "line 1: 'busy' needs times in ms: of a span"},
         {"at 5 stop\nat 6 wake", "line 2: an event after stop"},
         {"at 1 run a", "line 1: no such stack"},
         {"set ring 0\nat 1 wake", "line 2: a setting is out of its range"},
@@ -97,15 +196,15 @@ static void a_wrong_trace_is_refused_with_its_line(void **state) {
         {"set check never", "line 1: unknown value 'never'"},
         {"at 1 wake\nset ring 3", "line 2: set after the first event"},
         {"stack a", "line 1: a stack needs functions"},
-        {"stack a f+4096", "line 1: not a function, or too many: 'f'"},
+        {"stack a f+4294967296", "line 1: not a function, or too many: 'f'"},
         {"hello", "line 1: unknown item 'hello'"},
         {"set preset apple", "line 1: unknown value 'apple'"},
-        {"set detectors runloop,magic", "line 1: unknown value 'magic'"},
+        {"set detectors runloop,magic", "line 1: unknown value 'runloop,magic'"},
         {"set detectors ping\nset ping_ms 0\nat 1 wake", "line 3: a setting is out of its range"},
         {"at 1 activity", "line 1: no such activity"},
-        {"at 1 answer maybe", "line 1: answer once, always or never"},
+        {"at 1 answer maybe", "line 1: answer once, always, never or refuse"},
         {"at 1 cpu", "line 1: cpu needs thousandths of a processor"},
-        {"at 1 launch now", "line 1: launch begin, prewarmed, active or done"},
+        {"at 1 launch now", "line 1: launch begin, prewarmed, active, done, start or idle"},
         {"at 1 span-begin", "line 1: span-begin needs a name, and a limit in ms if any"},
         {"at 1 span-begin x soon", "line 1: span-begin needs a name, and a limit in ms if any"},
         {"at 1 span-end", "line 1: span-end needs a name"},
@@ -382,6 +481,7 @@ static void the_same_trace_tells_the_same(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_trace_tells_what_it_expects),
+        cmocka_unit_test(a_trace_written_of_a_replay_tells_the_same),
         cmocka_unit_test(a_wrong_trace_is_refused_with_its_line),
         cmocka_unit_test(spans_of_a_stall_add_up_to_its_duration_in_any_trace),
         cmocka_unit_test(the_same_trace_tells_the_same),

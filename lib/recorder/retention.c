@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "dumpname.h"
+#include "folder.h"
 
 /* More are left for the next time. */
 enum { ENTRIES_MAX = 1 << 16 };
@@ -49,16 +50,6 @@ static bool add_entry(struct listing *list, const struct entry *entry) {
     return true;
 }
 
-/* The folder, as a stream of its own: closing it leaves dir open. */
-static DIR *open_folder(int dir) {
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-    if (folder == NULL && fd >= 0) {
-        close(fd);
-    }
-    return folder;
-}
-
 static bool read_entry(int dir, const char *name, struct entry *entry) {
     struct stat st;
     size_t len = strlen(name);
@@ -76,7 +67,7 @@ static bool read_entry(int dir, const char *name, struct entry *entry) {
 }
 
 static bool read_folder(int dir, struct listing *list) {
-    DIR *folder = open_folder(dir);
+    DIR *folder = rec_folder_list(dir);
     bool ok = folder != NULL;
     for (struct dirent *e; ok && list->count < ENTRIES_MAX && (e = readdir(folder)) != NULL;) {
         struct entry entry;
@@ -107,7 +98,7 @@ static bool is_batch(const char *name) {
 }
 
 static void drop_old_batches(int dir, int64_t before_ms) {
-    DIR *folder = open_folder(dir);
+    DIR *folder = rec_folder_list(dir);
     for (struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;) {
         struct stat st;
         if (is_batch(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -257,7 +248,7 @@ static bool is_part(const char *name) {
 }
 
 void rec_retention_remove_junk(int dir) {
-    DIR *folder = open_folder(dir);
+    DIR *folder = rec_folder_list(dir);
     for (struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;) {
         if (is_part(e->d_name) && !is_batch(e->d_name) && !rec_file_is_held(dir, e->d_name)) {
             unlinkat(dir, e->d_name, 0);

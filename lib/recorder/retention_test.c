@@ -60,11 +60,10 @@ static void other_names_are_nothing_of_ours(void **state) {
 
 /* A dump whose heaviest stack's top function is at `start` of an image loaded at `load`. */
 static uint32_t bucket_of(uint64_t load, uint64_t start, uint64_t pc, uint8_t id) {
-    uint64_t frames[] = {pc, load + 0x500}, starts[] = {start, load + 0x480};
-    uint64_t light[] = {load + 0x900}, light_start[] = {load + 0x900};
+    uint64_t frames[] = {pc, load + 0x500}, light[] = {load + 0x900};
     struct rec_record_stack stacks[] = {
-        {.stack = {.frames = light, .starts = light_start, .cap = 1, .count = 1}, .count = 1},
-        {.stack = {.frames = frames, .starts = starts, .cap = 2, .count = 2}, .count = 9}};
+        {.stack = {.frames = light, .cap = 1, .count = 1}, .count = 1, .function = load + 0x900},
+        {.stack = {.frames = frames, .cap = 2, .count = 2}, .count = 9, .function = start}};
     struct rec_image images[] = {
         {.load = load, .size = 0x1000, .id_kind = REC_ID_BUILD, .id_len = 4, .id = {id}}};
     struct rec_dump dump = {

@@ -27,6 +27,15 @@ uint64_t rec_stack_function(const struct rec_stack *stack, uint32_t i) {
 void rec_ring_clear(struct rec_ring *ring) {
     ring->next = 0;
     ring->count = 0;
+    ring->dropped = false;
+}
+
+void rec_ring_drop(struct rec_ring *ring) {
+    if (ring->count > 0) {
+        ring->next = (ring->next + ring->cap - 1) % ring->cap;
+        ring->count--;
+        ring->dropped = true;
+    }
 }
 
 const struct rec_slot *rec_ring_at(const struct rec_ring *ring, uint32_t i) {
@@ -44,7 +53,7 @@ const struct rec_slot *rec_ring_newest(const struct rec_ring *ring) {
 
 const struct rec_slot *rec_ring_sample(struct rec_ring *ring, const struct rec_capture *capture) {
     const struct rec_slot *last = ring->count > 0 ? rec_ring_at(ring, ring->count - 1) : NULL;
-    bool may_repeat = last != NULL && last->available;
+    bool may_repeat = last != NULL && last->available && !ring->dropped;
     struct rec_slot *slot = &ring->slots[ring->next];
     struct rec_stack before = slot->stack;
     slot->stack =
@@ -64,6 +73,7 @@ const struct rec_slot *rec_ring_sample(struct rec_ring *ring, const struct rec_c
     if (!slot->available) {
         slot->stack.count = 0;
     }
+    ring->dropped = false;
     ring->next = (ring->next + 1) % ring->cap;
     if (ring->count < ring->cap) {
         ring->count++;

@@ -17,12 +17,15 @@ struct rec_ring {
     uint32_t cap;
     uint32_t next;  /* the slot that the next sample goes to */
     uint32_t count; /* samples held, <= cap */
+    bool dropped;   /* the last sample is not in it */
 };
 
 void rec_ring_clear(struct rec_ring *ring);
 /* Takes one sample; the oldest goes when the ring is full. An earlier sample may stand for it
  * (capture.h: REC_SAMPLE_SAME) only if it is in the ring. Returns the new slot. */
 const struct rec_slot *rec_ring_sample(struct rec_ring *ring, const struct rec_capture *capture);
+/* Takes the sample that was taken last out again. */
+void rec_ring_drop(struct rec_ring *ring);
 /* The i-th oldest of `count`. */
 const struct rec_slot *rec_ring_at(const struct rec_ring *ring, uint32_t i);
 /* The newest sample with a stack, or NULL. */

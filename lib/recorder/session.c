@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "retention.h"
 
 static bool to_text(void *ctx, const void *bytes, size_t len) {
@@ -20,11 +21,35 @@ static bool to_text(void *ctx, const void *bytes, size_t len) {
     return true;
 }
 
-bool rec_session_update(struct rec_session_file *file, const struct rec_session *session,
+static struct flock whole_file(void) {
+    return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
+}
+
+/* The program closed our descriptor, and with it the lock: the file is found again, under the final
+ * name if another process took it for one of the dead. Another file of that name is not ours. */
+static bool open_again(struct rec_session_file *file, int dir, const struct rec_session *session) {
+    struct flock lock = whole_file();
+    struct rec_fd before = file->fd;
+    for (int live = 1; live >= 0; live--) {
+        char name[REC_FILE_NAME];
+        rec_session_name(name, session->id, session->start_ms, live);
+        struct rec_fd fd =
+            rec_fd_hold_async(openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+        if (fd.fd >= 0 && fd.device == before.device && fd.inode == before.inode) {
+            fcntl(fd.fd, F_SETLK, &lock);
+            file->fd = fd;
+            return true;
+        }
+        rec_fd_close_async(&fd);
+    }
+    return false;
+}
+
+bool rec_session_update(struct rec_session_file *file, int dir, const struct rec_session *session,
                         const struct rec_about *about) {
     struct rec_out out = {.write = to_text, .ctx = file};
     uint32_t before = file->len;
-    if (file->fd < 0) {
+    if (file->fd.fd < 0 || (!rec_fd_is_ours_async(&file->fd) && !open_again(file, dir, session))) {
         return false;
     }
     file->len = 0;
@@ -38,25 +63,25 @@ bool rec_session_update(struct rec_session_file *file, const struct rec_session 
         file->text[file->len - 1] = ' ';
         file->text[file->len++] = '\n';
     }
-    return pwrite(file->fd, file->text, file->len, 0) == (ssize_t)file->len;
+    return pwrite(file->fd.fd, file->text, file->len, 0) == (ssize_t)file->len;
 }
 
 bool rec_session_open(struct rec_session_file *file, int dir, const struct rec_session *session,
                       const struct rec_about *about) {
     char name[REC_FILE_NAME];
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct flock lock = whole_file();
     rec_session_name(name, session->id, session->start_ms, true);
     file->len = 0;
-    file->fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (file->fd < 0) {
+    file->fd = rec_fd_hold_async(
+        openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+    if (file->fd.fd < 0) {
         return false;
     }
-    fcntl(file->fd, F_SETLK, &lock); /* as long as this process lives */
-    if (!rec_session_update(file, session, about)) {
+    fcntl(file->fd.fd, F_SETLK, &lock); /* as long as this process lives */
+    if (!rec_session_update(file, dir, session, about)) {
         int why = errno;
         unlinkat(dir, name, 0);
-        close(file->fd);
-        file->fd = -1;
+        rec_fd_close_async(&file->fd);
         errno = why;
         return false;
     }
@@ -66,15 +91,14 @@ bool rec_session_open(struct rec_session_file *file, int dir, const struct rec_s
 bool rec_session_close(struct rec_session_file *file, int dir, const struct rec_session *session,
                        const struct rec_about *about) {
     char live[REC_FILE_NAME], final[REC_FILE_NAME];
-    if (file->fd < 0) {
+    if (file->fd.fd < 0) {
         return false;
     }
     rec_session_name(live, session->id, session->start_ms, true);
     rec_session_name(final, session->id, session->start_ms, false);
-    bool ok = rec_session_update(file, session, about);
+    bool ok = rec_session_update(file, dir, session, about);
     ok = renameat(dir, live, dir, final) == 0 && ok;
-    close(file->fd);
-    file->fd = -1;
+    rec_fd_close_async(&file->fd);
     return ok;
 }
 
@@ -107,15 +131,8 @@ static bool is_whole(int dir, const char *name) {
 
 void rec_session_recover(int dir) {
     char final[REC_FILE_NAME];
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-    if (folder == NULL) {
-        if (fd >= 0) {
-            close(fd);
-        }
-        return;
-    }
-    for (struct dirent *e; (e = readdir(folder)) != NULL;) {
+    DIR *folder = rec_folder_list(dir);
+    for (struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;) {
         if (!final_name(e->d_name, final) || rec_file_is_held(dir, e->d_name)) {
             continue;
         }
@@ -125,5 +142,7 @@ void rec_session_recover(int dir) {
             unlinkat(dir, e->d_name, 0);
         }
     }
-    closedir(folder);
+    if (folder != NULL) {
+        closedir(folder);
+    }
 }

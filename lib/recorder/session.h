@@ -9,6 +9,7 @@
 
 #include "dump_json.h"
 #include "dumpname.h"
+#include "rec_fd.h"
 
 enum { REC_SESSION_TEXT = 8192 };
 
@@ -22,6 +23,8 @@ struct rec_session {
     uint64_t length_ms, foreground_ms;
     uint32_t launches;
     struct rec_tier hang, severe, fatal; /* each stall in one */
+    uint64_t low_rates;                  /* seconds with too few frames */
+    uint64_t events_dropped; /* told by the app's threads when there was no place for them */
     uint64_t written, suppressed, over_quota, lost;
     bool ended; /* false: the recorder was not stopped, the process died */
 };
@@ -32,17 +35,18 @@ void rec_session_json(struct rec_out *out, const struct rec_session *session,
 
 /* The file of the session that runs. */
 struct rec_session_file {
-    int fd; /* -1: none */
+    struct rec_fd fd;
     uint32_t len;
     char text[REC_SESSION_TEXT];
 };
 
 /* Makes the file of a session in the folder `dir` and writes it. False: see errno; nothing is left
- * and file->fd is -1. */
+ * and file->fd is none. */
 bool rec_session_open(struct rec_session_file *file, int dir, const struct rec_session *session,
                       const struct rec_about *about);
-/* Brings it up to date. One write, so that a kill leaves the old or the new text. */
-bool rec_session_update(struct rec_session_file *file, const struct rec_session *session,
+/* Brings it up to date. One write, so that a kill leaves the old or the new text. If the program
+ * closed the descriptor, the file is opened again; what took its number is left alone. */
+bool rec_session_update(struct rec_session_file *file, int dir, const struct rec_session *session,
                         const struct rec_about *about);
 /* The last update; puts the file under its final name. */
 bool rec_session_close(struct rec_session_file *file, int dir, const struct rec_session *session,

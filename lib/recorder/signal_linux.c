@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -13,12 +14,18 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "context_linux.h"
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51 /* Linux 5.14 */
+#endif
+
 enum {
     COPY_SIZE = 64 * 1024,
     PAGE = 4096,
-    RED_ZONE = 128, /* a leaf function may use this much below sp */
     FINISH_MS = 1000,
-    SPIN_NS = 30000
+    SPIN_NS = 30000,
+    HANDLERS_STACK = 4096
 };
 
 enum slot_state { SLOT_IDLE, SLOT_ARMED, SLOT_BUSY, SLOT_DONE };
@@ -40,7 +47,9 @@ static struct {
     int number;
     pid_t pid;
     struct sigaction old;
-} ours;
+    _Atomic uint64_t alternate; /* size of the watched thread's alternate stack */
+    uint64_t room;              /* that two signals and their handlers need at least */
+} ours = {.alternate = SIGNAL_STACK_UNKNOWN};
 
 /* A code that sigqueue and kill cannot produce, so that a signal with it is our own. */
 enum { SIGNAL_CODE = -0x57a1 };
@@ -70,6 +79,10 @@ stack_copy_async(uint8_t *to, uint64_t from, uint64_t size) {
     }
 }
 
+bool stack_is_own_async(const struct signal_target *target, uint64_t sp) {
+    return target->hi != 0 && sp >= target->lo + ARCH_RED_ZONE + 8 && sp < target->hi;
+}
+
 uint64_t stack_copy_mapped_async(pid_t pid, uint8_t *to, uint64_t from, uint64_t size) {
     /* A read is cut short between two ranges only, so each page is one. */
     struct iovec local = {to, size < COPY_SIZE ? size : COPY_SIZE};
@@ -86,28 +99,31 @@ uint64_t stack_copy_mapped_async(pid_t pid, uint8_t *to, uint64_t from, uint64_t
     return got > 0 ? (uint64_t)got & ~UINT64_C(7) : 0;
 }
 
-static void read_registers_async(const ucontext_t *uc, struct cfi_registers *regs) {
-    static const uint8_t greg_of[CFI_REGISTERS] = {
-        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-        REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-    for (unsigned i = 0; i < CFI_REGISTERS; i++) {
-        regs->value[i] = (uint64_t)uc->uc_mcontext.gregs[greg_of[i]];
-    }
-    regs->known = (1u << CFI_REGISTERS) - 1;
+void signal_linux_set_alternate_async(uint64_t size) {
+    atomic_store(&ours.alternate, size);
+}
+
+bool signal_linux_has_room_async(const struct signal_target *target) {
+    uint64_t size = atomic_load(&ours.alternate);
+    return !target->watched || size == 0 || (size != SIGNAL_STACK_UNKNOWN && size >= ours.room);
 }
 
 static void copy_async(struct slot *slot, const ucontext_t *uc) {
     uint64_t begin = clock_async();
-    read_registers_async(uc, &slot->regs);
-    uint64_t sp = slot->regs.value[CFI_RSP];
-    slot->lo = (sp - RED_ZONE) & ~UINT64_C(7);
+    if (slot->target.watched) {
+        atomic_store(&ours.alternate,
+                     (uc->uc_stack.ss_flags & SS_DISABLE) != 0 ? 0 : uc->uc_stack.ss_size);
+    }
+    context_registers_async(uc, &slot->regs);
+    uint64_t sp = slot->regs.value[CFI_SP];
+    slot->lo = (sp - ARCH_RED_ZONE) & ~UINT64_C(7);
     slot->size = 0;
-    if (slot->target.hi == 0) {
-        slot->size = stack_copy_mapped_async(ours.pid, slot->copy, slot->lo, COPY_SIZE);
-    } else if (sp >= slot->target.lo + RED_ZONE + 8 && sp < slot->target.hi) {
+    if (stack_is_own_async(&slot->target, sp)) {
         uint64_t size = slot->target.hi - slot->lo;
         slot->size = size < COPY_SIZE ? size : COPY_SIZE;
         stack_copy_async(slot->copy, slot->lo, slot->size);
+    } else if (sp > ARCH_RED_ZONE + 8) {
+        slot->size = stack_copy_mapped_async(ours.pid, slot->copy, slot->lo, COPY_SIZE);
     }
     slot->pause_ns = clock_async() - begin;
 }
@@ -152,6 +168,25 @@ static void on_signal_async(int sig, siginfo_t *info, void *uc) {
     errno = saved_errno;
 }
 
+static bool is_ours_async(const struct sigaction *sa) {
+    return (sa->sa_flags & SA_SIGINFO) && sa->sa_sigaction == on_signal_async;
+}
+
+static bool is_handled(const struct sigaction *sa) {
+    return (sa->sa_flags & SA_SIGINFO) || (sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN);
+}
+
+int signal_linux_choose(void) {
+    static const int quiet[] = {SIGURG, SIGWINCH};
+    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++) {
+        struct sigaction now;
+        if (sigaction(quiet[i], NULL, &now) == 0 && (is_ours_async(&now) || !is_handled(&now))) {
+            return quiet[i];
+        }
+    }
+    return quiet[0];
+}
+
 bool signal_linux_install(int number) {
     if (!ours.slot) {
         void *memory = mmap(NULL, sizeof *ours.slot, PROT_READ | PROT_WRITE,
@@ -171,14 +206,15 @@ bool signal_linux_install(int number) {
     if (sigaction(number, NULL, &now) != 0) {
         return false;
     }
-    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal_async) {
+    if (is_ours_async(&now)) {
         return true;
     }
-    bool had_one =
-        (now.sa_flags & SA_SIGINFO) || (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN);
-    if (had_one && !(now.sa_flags & SA_RESTART)) {
+    if (is_handled(&now) && !(now.sa_flags & SA_RESTART)) {
         sa.sa_flags &= ~SA_RESTART; /* the program wants its signal to end its waits */
     }
+    /* A frame has the processor's registers: 1 to 11 kB on x86-64 (getauxval(3)). */
+    uint64_t frame = getauxval(AT_MINSIGSTKSZ), least = (uint64_t)MINSIGSTKSZ;
+    ours.room = 2 * (frame > least ? frame : least) + HANDLERS_STACK;
     ours.number = number;
     ours.old = now;
     return sigaction(number, &sa, NULL) == 0;
@@ -187,8 +223,7 @@ bool signal_linux_install(int number) {
 /* Is the handler still ours? If not, our signal would surprise somebody else's. */
 static bool handler_in_place_async(void) {
     struct sigaction now;
-    return sigaction(ours.number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
-           now.sa_sigaction == on_signal_async;
+    return sigaction(ours.number, NULL, &now) == 0 && is_ours_async(&now);
 }
 
 static bool send_async(pid_t tid, uint32_t round) {
@@ -206,7 +241,7 @@ static bool send_async(pid_t tid, uint32_t round) {
 static bool await_async(struct slot *slot, uint64_t ms, uint64_t spin_ns) {
     uint64_t begin = clock_async(), now = begin, end = begin + ms * 1000000;
     while (atomic_load(&slot->state) != SLOT_DONE && now < begin + spin_ns) {
-        __builtin_ia32_pause();
+        arch_pause_async();
         now = clock_async();
     }
     atomic_store(&slot->sleeping, 1);

@@ -10,6 +10,11 @@
 
 #include "rec_text.h"
 
+/* A stack that moves at every check (a recursion, a state machine) would be a dump at each. After
+ * so many of one stall the next is 1, 1, 2, 3, 5, 8 … checks after the last, without a cap, so that
+ * their number grows with the logarithm of the stall's length. */
+enum { DUMPS_UNPAUSED = 8, PAUSE_MAX = 1 << 20 };
+
 static bool blind(const struct rec_core *core) {
     return core->config.backoff == STALLREC_BACKOFF_CHECKS;
 }
@@ -103,6 +108,7 @@ static void close_dump(struct rec_core *core, struct rec_track *track, uint64_t 
     record->order = core->close_count++;
     track->stall.told_ms = age_ms;
     track->stall.record = NULL;
+    rec_core_grown(core, record);
 }
 
 /* The whole stall's duration is known now: also to its dumps that wait to be written. */
@@ -115,6 +121,7 @@ static void tell_waiting_dumps(struct rec_core *core, const struct rec_track *tr
             record->dump.stall.duration_ms = age_ms;
             record->dump.stall.gap_ms = track->gap_ns / REC_NS_PER_MS;
             record->dump.stall.ended = ended;
+            rec_core_grown(core, record);
         }
     }
 }
@@ -122,11 +129,9 @@ static void tell_waiting_dumps(struct rec_core *core, const struct rec_track *tr
 /* What only some kinds of stall have to say. */
 static void describe(struct rec_core *core, const struct rec_track *track,
                      struct rec_stall *stall) {
-    struct rec_thread top = {.id = -1};
-    if (track == &core->tracks[REC_TRACK_CPU] && core->capture.top_thread != NULL &&
-        core->capture.top_thread(core->capture.ctx, &top)) {
-        stall->top_thread = top.id;
-        memcpy(stall->top_thread_name, top.name, sizeof stall->top_thread_name);
+    if (track == &core->tracks[REC_TRACK_CPU] && core->window.top_known) {
+        stall->top_thread = core->window.top.id;
+        memcpy(stall->top_thread_name, core->window.top.name, sizeof stall->top_thread_name);
     }
     for (uint32_t i = 0; track == &core->tracks[REC_TRACK_SPAN] && i < REC_SPANS; i++) {
         if (core->spans[i].running && core->spans[i].late) {
@@ -161,6 +166,7 @@ static void open_dump(struct rec_core *core, struct rec_track *track, struct rec
     new_id(core, dump->id);
     dump->wall_ms = core->capture.wall_ms(core->capture.ctx);
     rec_record_fill(core, record, heaviest);
+    rec_core_kept(core, record);
     note(core, track, REC_NOTE_DUMP, detection->detector, age_ms);
 }
 
@@ -206,7 +212,6 @@ static void begin_stall(struct rec_core *core, struct rec_track *track,
     core->totals.stalls++;
     uint64_t age_ms = rec_track_age(track, now) / REC_NS_PER_MS;
     note(core, track, REC_NOTE_BEGIN, detection->detector, age_ms);
-    tell(core, track, core->config.callbacks.stall_begin, age_ms);
 }
 
 static void suppress(struct rec_core *core, struct rec_track *track, const char *detector) {
@@ -224,24 +229,37 @@ static void refresh_samples(struct rec_core *core, uint64_t now) {
     if (!rec_core_sampling(core)) {
         rec_ring_clear(&core->ring);
     }
+    if (core->asked_ns == now && core->gone) {
+        return; /* the sample of this step was of another stretch, and so would be the next */
+    }
     if (core->ring.count == 0 || now - core->sampled_ns >= rec_ms(core->config.sample_ms)) {
         rec_core_sample(core, now);
     }
 }
 
-/* Did the loop go on between the last edge and the sample? A launch has no edge yet. */
-static bool gone_on(const struct rec_core *core, const struct rec_track *track) {
-    const struct rec_capture *capture = &core->capture;
-    return track == &core->tracks[REC_TRACK_LOOP] && !core->launch && capture->still_busy != NULL &&
-           !capture->still_busy(capture->ctx, core->edge_ns);
+/* After a dump: how long until the next, for backoff "dumps" only; the others are as published. */
+static void pause_dumps(const struct rec_core *core, struct rec_track *track) {
+    struct rec_open_stall *stall = &track->stall;
+    if (core->config.backoff != STALLREC_BACKOFF_DUMPS || stall->dumps < DUMPS_UNPAUSED) {
+        return;
+    }
+    uint32_t next = stall->last_pause + (stall->pause > 0 ? stall->pause : 1);
+    stall->last_pause = stall->pause;
+    stall->pause = next < PAUSE_MAX ? next : PAUSE_MAX;
+    stall->pausing = stall->pause - 1;
 }
 
 bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
                       const struct rec_detection *detection, uint64_t now) {
     refresh_samples(core, now);
-    if (gone_on(core, track)) {
-        return false;
+    if (track == &core->tracks[REC_TRACK_LOOP] && rec_core_gone_on(core, now)) {
+        return false; /* its end is told next: rec_detect_late */
     }
+    return rec_stall_detect_sampled(core, track, detection, now);
+}
+
+bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
+                              const struct rec_detection *detection, uint64_t now) {
     struct rec_heaviest heaviest = rec_heaviest_find(&core->ring);
     const struct rec_stack *stack = heaviest.slot != NULL ? &heaviest.slot->stack : NULL;
     if (is_hang(core, track) && stack != NULL && stack->idle) {
@@ -249,13 +267,19 @@ bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
         note(core, track, REC_NOTE_VETO, detection->detector, 0);
         return false;
     }
+    if (track->stall.active && track->stall.pausing > 0) {
+        track->stall.pausing--;
+        track->stall.quiet -= track->stall.quiet > 0;
+        return true;
+    }
     bool same =
         core->config.backoff != STALLREC_BACKOFF_NONE && rec_anneal_same(&track->anneal, stack);
     if (same && track->stall.active && track->stall.quiet > 0) {
         track->stall.quiet--;
         return true;
     }
-    if (!track->stall.active) {
+    bool first = !track->stall.active;
+    if (first) {
         begin_stall(core, track, detection, now);
     }
     if (same) {
@@ -263,6 +287,13 @@ bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
     } else {
         core->totals.detections++;
         begin_dump(core, track, detection, now, &heaviest);
+    }
+    if (first) { /* who is told of a stall may count on its dump, if the process is killed now */
+        tell(core, track, core->config.callbacks.stall_begin,
+             rec_track_age(track, now) / REC_NS_PER_MS);
+    }
+    if (!same) {
+        pause_dumps(core, track);
     }
     track->stall.quiet = blind(core) ? 0 : track->anneal.interval - 1;
     return true;
@@ -287,7 +318,25 @@ void rec_stall_threads(struct rec_core *core, uint64_t now) {
         if (record != NULL && !record->threads &&
             rec_track_age(track, now) >= rec_ms(core->config.threads_after_ms)) {
             rec_record_threads(core, record);
+            rec_core_kept(core, record);
         }
+    }
+}
+
+void rec_stall_grow(struct rec_core *core, uint64_t now) {
+    for (int i = 0; i < REC_TRACKS; i++) {
+        const struct rec_track *track = &core->tracks[i];
+        struct rec_record *record = track->stall.record;
+        if (record == NULL) {
+            continue;
+        }
+        struct rec_stall *stall = &record->dump.stall;
+        uint64_t age_ms = rec_max(rec_track_age(track, now) / REC_NS_PER_MS, stall->at_ms);
+        stall->duration_ms = age_ms;
+        stall->span_ms = age_ms - track->stall.told_ms;
+        stall->gap_ms = track->gap_ns / REC_NS_PER_MS;
+        rec_record_cpu(core, track, record, now);
+        rec_core_grown(core, record);
     }
 }
 

@@ -18,10 +18,10 @@
  * stack while its event loop is busy and writes a stall-dump/1 file, see stall-dump(5), when it was
  * busy for too long. While the loop is idle the monitor sleeps and costs nothing.
  *
- * The hooks may be called from the watched thread only; everything else from any thread, but not
- * from two at once. Nothing here may be called from a signal handler. Works from C11 and from C++
- * with gcc and clang. All names begin with stallrec_; stallrec_attach_* and names that end in an
- * underscore are reserved. */
+ * The hooks may be called from the watched thread only; everything else from any thread, but, where
+ * it does not say so, not from two at once. Nothing here may be called from a signal handler. Works
+ * from C11 and from C++ with gcc and clang. All names begin with stallrec_; stallrec_attach_* and
+ * names that end in an underscore are reserved. */
 #ifndef STALLREC_H
 #define STALLREC_H
 
@@ -129,10 +129,13 @@ struct stallrec_stall {
 /* Run on the monitor thread, so they should be short; a stall is watched on when they return. They
  * may not call stallrec_stop. Any may be NULL. */
 struct stallrec_callbacks {
-    void (*stall_begin)(void *user, const struct stallrec_stall *stall); /* first detection */
-    void (*stall_end)(void *user, const struct stallrec_stall *stall);   /* at_ms is its duration */
+    /* First detection. From now on the stall is not lost, if the process is killed. */
+    void (*stall_begin)(void *user, const struct stallrec_stall *stall);
+    void (*stall_end)(void *user, const struct stallrec_stall *stall); /* at_ms is its duration */
+    /* Also for dumps that a process that was killed had left in the directory. */
     void (*dump_written)(void *user, const char *path);
-    /* A dump was lost: it could not be written (path), or no memory was left to keep it (NULL). */
+    /* A dump was lost: it could not be written (path), neither then nor later, or no memory was
+     * left to keep it (NULL). One that the next start can write is not lost. */
     void (*dump_lost)(void *user, const char *path, enum stallrec_error why);
 };
 
@@ -160,7 +163,7 @@ struct stallrec_config {
     uint32_t
         write_deadline_ms; /* a closed dump waits for an idle loop at most this long; <= 3600000 */
     uint32_t flags;        /* STALLREC_PLAIN_JSON … */
-    int32_t signal_number; /* signal for stacks of running threads (Linux); 0 = SIGURG */
+    int32_t signal_number; /* signal for stacks of running threads (Linux); 0 = a quiet one */
 
     struct stallrec_callbacks callbacks;
     void *user_data; /* first argument of the callbacks */
@@ -189,6 +192,11 @@ struct stallrec_config {
     uint32_t reserved_;       /* 0 */
     const char *context_keys; /* that may be set, separated by commas; NULL = all */
     const char *home;         /* this directory is written as "~"; NULL = none */
+
+    /* What the recorder saw, for `stallrec --replay`: this file is written anew, and not larger
+     * than trace_bytes, 0 = 64 MiB. NULL = none. */
+    const char *trace_path;
+    uint64_t trace_bytes;
 };
 
 /* Fills in the preset "default". size is sizeof *config of the caller: no byte past it is touched.
@@ -212,7 +220,8 @@ STALLREC_API void stallrec_config_qilagmonitor(struct stallrec_config *config);
 struct stallrec; /* a running recorder */
 
 /* Starts watching the calling thread. *out is written only on STALLREC_OK. One recorder per
- * process. */
+ * process. The child of a fork has none, and may start its own, after which the hooks are that
+ * one's; its parent's goes on. */
 STALLREC_API enum stallrec_error stallrec_start(struct stallrec **out,
                                                 const struct stallrec_config *config);
 
@@ -262,10 +271,60 @@ enum {
  * free. rec NULL: no effect, STALLREC_OK. Any thread, also several at once. */
 STALLREC_API enum stallrec_error stallrec_context_set(struct stallrec *rec, const char *key,
                                                       const char *value);
-/* The app came to the foreground (1) or left it (0). Until the first call it counts as in the
+/* The app came to the foreground (1) or left it (0), where the system may end it at any time: then
+ * no stall was fatal. Until the first call it counts as in the
  * foreground, and dumps say nothing about it. rec NULL: no effect. Any thread, also several at
  * once. */
 STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
+
+/* ---- what the app tells: frames, launches, actions, posted tasks ----
+ *
+ * Any thread, also several at once, unless said otherwise. They neither lock, allocate nor wait,
+ * and do nothing if rec is NULL, if their detector is off, after stallrec_stop (rec is not looked
+ * into) and in a forked child. The monitor learns of it when it looks the next time; at most one of
+ * many calls wakes it, one that begins something with a limit. More than 256 messages before that
+ * are dropped and counted in the session's record (events_dropped); the recorder goes on without
+ * them. */
+
+/* The display drew a frame, or asked the loop to. Two atomic operations and a clock reading: to be
+ * called for each frame, also at 120 Hz. */
+STALLREC_API void stallrec_frame(struct stallrec *rec);
+
+enum stallrec_launch {
+    STALLREC_LAUNCH_BEGIN = 0, /* the process started, for its user */
+    STALLREC_LAUNCH_PREWARMED, /* it started ahead of any user: its time is nobody's yet */
+    STALLREC_LAUNCH_ACTIVE,    /* the user came to a prewarmed process: its launch begins */
+    STALLREC_LAUNCH_DONE       /* its end, other than the first idle loop, which needs no mark */
+};
+
+/* A mark of the launch, at at_ns of stallrec_clock_ns, which may lie before stallrec_start. Without
+ * any, a launch began when the process did, if that was at most a minute before stallrec_start;
+ * BEGIN and PREWARMED replace that. Such a launch is given up after a minute (or 2 launch_ms), for
+ * the program may have no loop. Marks that do not follow are ignored. */
+STALLREC_API void stallrec_launch(struct stallrec *rec, enum stallrec_launch mark, uint64_t at_ns);
+/* When this process began, by stallrec_clock_ns, as exactly as the system tells (Linux: 10 ms); 0 =
+ * not known. */
+STALLREC_API uint64_t stallrec_process_start_ns(void);
+
+/* An action begins that should end within limit_ms (0: config.span_ms) of now: a tap's answer, a
+ * page. name is copied, 63 bytes of it; may be NULL. Returns its id, 0 if it is not watched. */
+STALLREC_API uint64_t stallrec_span_begin(struct stallrec *rec, const char *name,
+                                          uint32_t limit_ms);
+/* It ended, on whatever thread. id 0: no effect. */
+STALLREC_API void stallrec_span_end(struct stallrec *rec, uint64_t id);
+
+/* Posts a task to the loop of the watched thread that calls stallrec_ping_done(rec, number). Called
+ * on the monitor thread. It must not wait for the watched thread, which may hang: no lock that it
+ * can hold, thus no allocation; a write to an eventfd or a pipe is good. Returns 1, or 0 if it
+ * cannot now.
+ */
+typedef int (*stallrec_poster)(void *ctx, uint64_t number);
+/* How the ping detector reaches the loop; without one it is off. post NULL: no more. When this
+ * returns, the poster that was set before is not called any more, and ctx may go. Not from within a
+ * poster. */
+STALLREC_API void stallrec_set_poster(struct stallrec *rec, stallrec_poster post, void *ctx);
+/* By the task, on the watched thread. */
+STALLREC_API void stallrec_ping_done(struct stallrec *rec, uint64_t number);
 
 /* ---- loop hooks ---- */
 
@@ -273,17 +332,21 @@ STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
  * idle, nobody watching. Private to the hooks below. */
 struct stallrec_loop {
     uint64_t state_; /* time of the last edge in ns, its lowest bit replaced: 1 = busy, 0 = idle */
-    uint64_t end_;   /* first edge after notify_ got STALLREC_NOTIFY_END_; 0 = none yet */
+    uint64_t end_;   /* first edge after notify_ got STALLREC_NOTIFY_END_ or _KEEP_; 0 = none yet */
     uint64_t event_; /* time of the last stallrec_loop_activity */
     uint32_t activity_; /* enum stallrec_activity */
     uint32_t notify_;   /* what the monitor waits for; the word it sleeps on */
-    uint64_t reserved_[4];
+    uint64_t idle_;     /* when the loop first waited; 0 = none yet */
+    uint64_t busy_;     /* ns of all busy stretches that have ended */
+    uint64_t reserved_[2];
 };
 
 enum {
     STALLREC_NOTIFY_BUSY_ = 1, /* the monitor is parked until the loop gets busy */
     STALLREC_NOTIFY_END_ = 2,  /* a stall is open: the first edge ends it */
-    STALLREC_NOTIFY_STOP_ = 4  /* the monitor shall look: stop, or a message */
+    STALLREC_NOTIFY_STOP_ = 4, /* the monitor shall look: stop, or a message */
+    STALLREC_NOTIFY_KEEP_ =
+        8 /* the first edge is kept for when the monitor looks, and wakes it not */
 };
 
 /* The loop of the watched thread; rec may be NULL: its hooks then do nothing. Valid until the
@@ -296,6 +359,11 @@ STALLREC_API uint64_t stallrec_clock_ns(void);
 STALLREC_API void stallrec_loop_notify_(struct stallrec_loop *loop, uint64_t now);
 
 static inline void stallrec_loop_edge_(struct stallrec_loop *loop, uint64_t now, uint64_t busy) {
+    uint64_t was = __atomic_load_n(&loop->state_, __ATOMIC_RELAXED);
+    if ((was & 1) != 0) {
+        uint64_t sum = __atomic_load_n(&loop->busy_, __ATOMIC_RELAXED);
+        __atomic_store_n(&loop->busy_, sum + ((now | 1) - was), __ATOMIC_RELAXED);
+    }
     /* Sequentially consistent on both: the monitor sets notify_ and then reads state_, this sets
      * state_ and then reads notify_, so at least one of the two sees the other. */
     __atomic_store_n(&loop->state_, (now & ~(uint64_t)1) | busy, __ATOMIC_SEQ_CST);
@@ -304,16 +372,27 @@ static inline void stallrec_loop_edge_(struct stallrec_loop *loop, uint64_t now,
     }
 }
 
+/* It waits, or has waited, at `now`: the launch is over. The edge that follows publishes it. */
+static inline void stallrec_loop_idle_(struct stallrec_loop *loop, uint64_t now) {
+    if (__atomic_load_n(&loop->idle_, __ATOMIC_RELAXED) == 0) {
+        __atomic_store_n(&loop->idle_, now, __ATOMIC_RELAXED);
+    }
+}
+
 /* The loop left its wait and begins to handle events. When it is busy already: no effect. */
 static inline void stallrec_loop_wake(struct stallrec_loop *loop) {
     if ((__atomic_load_n(&loop->state_, __ATOMIC_RELAXED) & 1) == 0) {
-        stallrec_loop_edge_(loop, stallrec_clock_ns(), 1);
+        uint64_t now = stallrec_clock_ns();
+        stallrec_loop_idle_(loop, now);
+        stallrec_loop_edge_(loop, now, 1);
     }
 }
 
 /* The loop is about to wait for events (with a timeout other than 0). */
 static inline void stallrec_loop_sleep(struct stallrec_loop *loop) {
-    stallrec_loop_edge_(loop, stallrec_clock_ns(), 0);
+    uint64_t now = stallrec_clock_ns();
+    stallrec_loop_idle_(loop, now);
+    stallrec_loop_edge_(loop, now, 0);
 }
 
 /* The loop begins another turn without a wait (a poll with timeout 0, idle handlers): one busy

@@ -18,7 +18,8 @@
 #define PART_NAME  ".stallrec-state.part"
 #define LOCK_NAME  ".stallrec-lock"
 
-enum { LOCK_TRIES = 100 };
+/* How long a lock is waited for: its holder flushes to a disk, which others may keep busy. */
+enum { LOCK_MS = 2000, LOCK_LOOK_MS = 2 };
 
 /* ---- text ---- */
 
@@ -141,18 +142,50 @@ bool rec_state_store(int dir, const struct rec_state *state) {
     return ok;
 }
 
-/* A lock that is held for milliseconds, unless its holder is stopped: then it is left at that. */
+static uint64_t clock_ms(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* -1: see errno. A holder may be stopped, for ever: then it is left at that. */
 static int lock_folder(int dir) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    uint64_t begin = clock_ms();
     int fd = open_own(dir, LOCK_NAME, O_RDWR | O_CREAT);
-    for (unsigned i = 0; fd >= 0 && fcntl(fd, F_SETLK, &lock) != 0; i++) {
-        if (i == LOCK_TRIES || (errno != EACCES && errno != EAGAIN)) {
+    while (fd >= 0 && fcntl(fd, F_SETLK, &lock) != 0) {
+        int why = errno;
+        if ((why != EACCES && why != EAGAIN) || clock_ms() - begin >= LOCK_MS) {
             close(fd);
+            errno = why;
             return -1;
         }
-        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = LOCK_LOOK_MS * 1000000}, NULL);
     }
     return fd;
+}
+
+static void unlock_folder(int lock) {
+    int why = errno;
+    if (lock >= 0) {
+        close(lock);
+    }
+    errno = why;
+}
+
+bool rec_state_open(int dir, struct rec_state *state, const uint8_t install[REC_INSTALL_SIZE]) {
+    if (rec_state_load(dir, state)) {
+        return true;
+    }
+    int lock = lock_folder(dir);
+    bool ok = lock >= 0 && rec_state_load(dir, state); /* another one was first */
+    if (!ok) {
+        *state = (struct rec_state){0};
+        memcpy(state->install, install, REC_INSTALL_SIZE);
+        ok = lock >= 0 && rec_state_store(dir, state);
+    }
+    unlock_folder(lock);
+    return ok;
 }
 
 bool rec_state_count(int dir, struct rec_state *state, int64_t wall_ms) {
@@ -172,8 +205,6 @@ bool rec_state_count(int dir, struct rec_state *state, int64_t wall_ms) {
         state->dumps++;
     }
     bool ok = lock >= 0 && rec_state_store(dir, state);
-    if (lock >= 0) {
-        close(lock);
-    }
+    unlock_folder(lock);
     return ok;
 }

@@ -18,6 +18,10 @@ struct rec_state {
 /* Reads the state of the folder `dir` (a descriptor). False: there is none, or it is damaged. */
 bool rec_state_load(int dir, struct rec_state *out);
 
+/* Reads it, or makes one of this installation; of several processes that start at once, one does.
+ * False: it could not be stored; *state is good for this start alone. */
+bool rec_state_open(int dir, struct rec_state *state, const uint8_t install[REC_INSTALL_SIZE]);
+
 /* Replaces it: a reader, or a start after a crash or power loss, sees the old one or the new one.
  * False: see errno; the old one stays. */
 bool rec_state_store(int dir, const struct rec_state *state);

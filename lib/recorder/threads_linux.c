@@ -17,12 +17,22 @@ enum {
     ENTRY_NAME_AT = 19
 };
 
+/* A thread's CPU time. */
+struct use {
+    pid_t id;
+    uint64_t cpu_ns;
+};
+
 struct threads_linux {
     const struct copy_source *watched;
     const struct lock_layout *locks;
     const struct copy_unwinder *unwinder;
     pid_t ids[THREADS_LINUX_MAX];
-    uint32_t count;
+    uint32_t count, left_out;
+    struct use uses[2][THREADS_LINUX_MAX]; /* of the last two calls for the top thread, by id */
+    uint32_t use_count[2];
+    unsigned latest; /* of the two */
+    bool used;       /* there was a call */
     char list[LIST_SIZE];
 };
 
@@ -44,15 +54,23 @@ void threads_linux_free(struct threads_linux *t) {
 
 /* ---- which ---- */
 
-/* Adds a thread that is not there yet. False: it is, or is none of ours. */
-static bool add_async(struct threads_linux *t, pid_t tid, uint32_t max) {
-    if (t->count == max || tid == t->watched->target.tid || tid == (pid_t)syscall(SYS_gettid)) {
+/* One of ours that is not there yet? */
+static bool is_new_async(const struct threads_linux *t, pid_t tid) {
+    if (tid == t->watched->target.tid || tid == (pid_t)syscall(SYS_gettid)) {
         return false;
     }
     for (uint32_t i = 0; i < t->count; i++) {
         if (t->ids[i] == tid) {
             return false;
         }
+    }
+    return true;
+}
+
+/* Adds a thread that is not there yet. False: it is, is none of ours, or there is no room. */
+static bool add_async(struct threads_linux *t, pid_t tid, uint32_t max) {
+    if (t->count == max || !is_new_async(t, tid)) {
+        return false;
     }
     t->ids[t->count++] = tid;
     return true;
@@ -95,8 +113,8 @@ static void add_entries_async(struct threads_linux *t, size_t size, uint32_t max
             return;
         }
         pid_t tid = parse_id_async(t->list + at + ENTRY_NAME_AT, entry - (size_t)ENTRY_NAME_AT);
-        if (tid > 0) {
-            add_async(t, tid, max);
+        if (tid > 0 && is_new_async(t, tid) && !add_async(t, tid, max)) {
+            t->left_out++;
         }
         at += entry;
     }
@@ -108,8 +126,7 @@ static void add_all_async(struct threads_linux *t, uint32_t max) {
     if (fd < 0) {
         return;
     }
-    for (long n;
-         t->count < max && (n = syscall(SYS_getdents64, fd, t->list, sizeof t->list)) > 0;) {
+    for (long n; (n = syscall(SYS_getdents64, fd, t->list, sizeof t->list)) > 0;) {
         add_entries_async(t, (size_t)n, max);
     }
     close(fd);
@@ -194,17 +211,56 @@ static bool fill_async(const struct threads_linux *t, pid_t tid, bool with_stack
 }
 
 uint32_t threads_linux_capture_async(struct threads_linux *t, int64_t owner, struct rec_thread *out,
-                                     uint32_t max) {
+                                     uint32_t max, uint32_t *left_out) {
     uint64_t until = copy_cpu_ns_async(CLOCK_MONOTONIC) + BUDGET_MS * UINT64_C(1000000);
     uint32_t filled = 0;
     max = max < THREADS_LINUX_MAX ? max : THREADS_LINUX_MAX;
-    t->count = 0;
+    t->count = t->left_out = 0;
     add_chain_async(t, owner, max);
     add_all_async(t, max);
+    *left_out = t->left_out;
     sort_ids_async(t);
     for (uint32_t i = 0; i < t->count; i++) {
         bool in_time = copy_cpu_ns_async(CLOCK_MONOTONIC) < until;
         filled += fill_async(t, t->ids[i], in_time, &out[filled]);
     }
     return filled;
+}
+
+/* ---- who used the processor ---- */
+
+static void read_uses_async(struct threads_linux *t, struct use *uses) {
+    uint32_t n = 0;
+    t->count = t->left_out = 0;
+    add_all_async(t, THREADS_LINUX_MAX - 1);
+    t->ids[t->count++] = t->watched->target.tid;
+    sort_ids_async(t);
+    for (uint32_t i = 0; i < t->count; i++) {
+        uint64_t cpu_ns = copy_cpu_ns_async(copy_thread_clock_async(t->ids[i]));
+        if (cpu_ns != UINT64_MAX) {
+            uses[n++] = (struct use){.id = t->ids[i], .cpu_ns = cpu_ns};
+        }
+    }
+    t->use_count[t->latest] = n;
+}
+
+bool threads_linux_top_async(struct threads_linux *t, struct rec_thread *out) {
+    const struct use *before = t->uses[t->latest], *end = before + t->use_count[t->latest];
+    bool known = t->used;
+    t->latest ^= 1u;
+    t->used = true;
+    struct use *now = t->uses[t->latest], top = {0};
+    read_uses_async(t, now);
+    for (uint32_t i = 0; known && i < t->use_count[t->latest]; i++) {
+        while (before < end && before->id < now[i].id) {
+            before++;
+        }
+        /* A thread that was not there, or whose id another one had, used all of it since. */
+        bool same = before < end && before->id == now[i].id && before->cpu_ns <= now[i].cpu_ns;
+        uint64_t used = now[i].cpu_ns - (same ? before->cpu_ns : 0);
+        if (used > top.cpu_ns) {
+            top = (struct use){.id = now[i].id, .cpu_ns = used};
+        }
+    }
+    return top.id != 0 && fill_async(t, top.id, false, out);
 }

@@ -24,8 +24,13 @@ void threads_linux_free(struct threads_linux *t);
  * thread that the watched one waits for, -1 = none) leads to by their own waits come first, then
  * the oldest. A thread whose stack could not be had has no frames. Takes some 40 us for a thread
  * that is blocked; those that run are asked until 100 ms have passed, after which they and all that
- * follow are told without stacks. */
+ * follow are told without stacks. *left_out: how many more there are. */
 uint32_t threads_linux_capture_async(struct threads_linux *t, int64_t owner, struct rec_thread *out,
-                                     uint32_t max);
+                                     uint32_t max, uint32_t *left_out);
+
+/* The thread, the watched one among them, that used most processor time since the last call,
+ * without its stack. False: the first call, or none used any. Looks at the oldest
+ * THREADS_LINUX_MAX, 1 us each, besides the listing. */
+bool threads_linux_top_async(struct threads_linux *t, struct rec_thread *out);
 
 #endif

@@ -87,7 +87,8 @@ static void measure(struct threads_linux *threads, struct rec_thread *out, unsig
             usleep(50000);
         }
         uint64_t begin = now_ns(CLOCK_MONOTONIC), used = now_ns(CLOCK_PROCESS_CPUTIME_ID);
-        uint32_t got = threads_linux_capture_async(threads, -1, out, THREADS_LINUX_MAX);
+        uint32_t left_out;
+        uint32_t got = threads_linux_capture_async(threads, -1, out, THREADS_LINUX_MAX, &left_out);
         wall[i] = now_ns(CLOCK_MONOTONIC) - begin;
         cpu[i] = now_ns(CLOCK_PROCESS_CPUTIME_ID) - used;
         frames = 0;

@@ -1,59 +1,10 @@
 /* The unwinder: cached rules, the walk, and what to do where there are no rules. */
-#include "unwind.h"
+#include "unwind_private.h"
 
 #include "prologue.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A cached rule. Nearly all of the code that compilers make needs no more than `RULE_PLAIN` holds:
- * a register plus an offset is the CFA, and the return address and some callee-saved registers lie
- * in 8-byte slots relative to it. What does not fit (signal frames, PLT stubs, realigned stacks)
- * refers to a whole row. */
-enum rule_kind {
-    RULE_PLAIN,
-    RULE_ROW,
-    RULE_OUTERMOST,
-    RULE_NO_CFI,   /* in a module, but no FDE covers it, or a damaged one does */
-    RULE_NO_MODULE /* code made at run time, or no code at all */
-};
-
-enum { SAVED = 7, SLOT_SAME = INT16_MIN, SLOT_LOST = INT16_MIN + 1 };
-
-/* The registers a plain rule can restore; the return address is the last. */
-static const uint8_t saved_registers[SAVED] = {CFI_RBX, CFI_RBP, CFI_R12, CFI_R13,
-                                               CFI_R14, CFI_R15, CFI_PC};
-
-struct rule {
-    uint64_t key;        /* address | epoch << 48; 0: empty */
-    uint32_t back;       /* address - start of the function; UINT32_MAX: start not known */
-    int32_t value;       /* RULE_PLAIN: the CFA's offset; RULE_ROW: index into rows */
-    int16_t slot[SAVED]; /* distance from the CFA in units of 8 bytes, or SLOT_* */
-    uint8_t cfa_register;
-    uint8_t kind;
-};
-
-_Static_assert(sizeof(struct rule) == 32, "two rules share a cache line");
-
-enum {
-    KEY_BITS = 48, /* user addresses of x86-64 have 47 */
-    WAYS = 2,
-    ROWS = 32,
-    UNKNOWN_BACK = UINT32_MAX
-};
-
-struct unwinder {
-    struct unwind_modules modules;
-    struct rule *rules; /* sets of WAYS */
-    unsigned set_bits;
-    /* Rules of another epoch are not there. It moves on when a module comes or goes, for then the
-     * same address may be another instruction. */
-    uint16_t epoch;
-    uint64_t generation;
-    uint64_t misses;
-    unsigned row_count;
-    struct cfi_row rows[ROWS];
-};
 
 struct unwinder *unwinder_new(const struct unwind_modules *modules, size_t cache_entries) {
     struct unwinder *u = calloc(1, sizeof *u);
@@ -94,6 +45,8 @@ static void forget_rules_async(struct unwinder *u) {
     }
 }
 
+static const uint8_t saved_registers[ARCH_SAVED_COUNT] = ARCH_SAVED;
+
 /* Packs the place of one register into a slot. */
 static bool pack_slot_async(const struct cfi_rule *from, int16_t *slot) {
     switch (from->kind) {
@@ -103,8 +56,11 @@ static bool pack_slot_async(const struct cfi_rule *from, int16_t *slot) {
     case CFI_UNDEFINED:
         *slot = SLOT_LOST;
         return true;
+    case CFI_IN_REGISTER:
+        *slot = SLOT_LINK;
+        return ARCH_LINKS && from->reg == CFI_RA;
     case CFI_AT_OFFSET:
-        if (from->value % 8 != 0 || from->value / 8 <= SLOT_LOST || from->value / 8 > INT16_MAX) {
+        if (from->value % 8 != 0 || from->value / 8 <= SLOT_LINK || from->value / 8 > INT16_MAX) {
             return false;
         }
         *slot = (int16_t)(from->value / 8);
@@ -117,23 +73,25 @@ static bool pack_slot_async(const struct cfi_rule *from, int16_t *slot) {
 /* Packs a row into a plain rule; false when it says more than a plain rule can. */
 static bool pack_row_async(const struct cfi_row *row, struct rule *rule) {
     if (row->signal_frame || row->cfa.kind != CFI_IS_OFFSET ||
-        row->cfa.value != (int32_t)row->cfa.value || row->reg[CFI_PC].kind != CFI_AT_OFFSET) {
+        row->cfa.value != (int32_t)row->cfa.value || row->reg[CFI_PC].kind == CFI_SAME) {
         return false;
     }
     for (unsigned n = 0, i = 0; n < CFI_REGISTERS; n++) {
         if (n == saved_registers[i]) {
-            if (!pack_slot_async(&row->reg[n], &rule->slot[i])) {
+            if (!pack_slot_async(&row->reg[n], &rule->slot[i]) ||
+                (rule->slot[i] == SLOT_LINK && n != CFI_PC)) {
                 return false;
             }
             i++;
-        } else if (row->reg[n].kind != CFI_SAME && row->reg[n].kind != CFI_UNDEFINED) {
+        } else if (n != CFI_RA && row->reg[n].kind != CFI_SAME &&
+                   row->reg[n].kind != CFI_UNDEFINED) {
             return false;
         }
     }
     rule->kind = RULE_PLAIN;
     rule->cfa_register = row->cfa.reg;
     rule->value = (int32_t)row->cfa.value;
-    return row->reg[CFI_RSP].kind == CFI_SAME;
+    return row->reg[CFI_SP].kind == CFI_SAME;
 }
 
 struct lookup {
@@ -144,7 +102,9 @@ struct lookup {
 
 static void find_row_async(void *arg, const struct cfi_module *module) {
     struct lookup *l = arg;
-    l->status = cfi_find_row_async(module, l->address, l->row);
+    l->status = prologue_signal_row_async(module, l->address, l->row)
+                    ? CFI_OK
+                    : cfi_find_row_async(module, l->address, l->row);
 }
 
 static void build_rule_async(struct unwinder *u, uint64_t address, struct rule *rule) {
@@ -175,10 +135,9 @@ static void build_rule_async(struct unwinder *u, uint64_t address, struct rule *
     }
 }
 
-/* The rule for an address inside an instruction. Valid until the next call. */
-static const struct rule *find_rule_async(struct unwinder *u, uint64_t address) {
+const struct rule *unwind_cached_rule_async(struct unwinder *u, uint64_t address) {
     static const struct rule nowhere = {.back = UNKNOWN_BACK, .kind = RULE_NO_MODULE};
-    if (address >> (KEY_BITS - 1) != 0) {
+    if (address >> ARCH_ADDRESS_BITS != 0) {
         return &nowhere;
     }
     uint64_t key = address | (uint64_t)u->epoch << KEY_BITS;
@@ -197,95 +156,147 @@ static const struct rule *find_rule_async(struct unwinder *u, uint64_t address) 
     return &way[1];
 }
 
-static bool is_known_async(const struct cfi_registers *regs, unsigned reg) {
-    return regs->known >> reg & 1;
+/* Where the frame record of AAPCS64 is, the caller's x29 is at x29. So a frame whose sp is not
+ * known (chain_step_async) tells it by where the rules say that x29 was saved. */
+static bool cfa_of_record_async(const struct rule *rule, const struct cfi_registers *regs,
+                                uint64_t *cfa) {
+    int16_t slot = rule->slot[FP_SLOT];
+    if (ARCH_FP_IS_TOP || rule->cfa_register != CFI_SP || slot <= SLOT_LINK ||
+        !cfi_knows_async(regs, CFI_FP)) {
+        return false;
+    }
+    *cfa = regs->value[CFI_FP] - (uint64_t)(slot * 8);
+    return true;
 }
 
-static void set_async(struct cfi_registers *regs, unsigned reg, uint64_t value) {
-    regs->value[reg] = value;
-    regs->known |= 1u << reg;
+static enum cfi_step find_return_async(const struct rule *rule, uint64_t cfa,
+                                       const struct cfi_stack *stack,
+                                       const struct cfi_registers *regs, uint64_t *pc) {
+    int16_t slot = rule->slot[RETURN_SLOT];
+    if (slot == SLOT_LINK) {
+        *pc = arch_return_async(regs->value[CFI_RA]);
+        return cfi_knows_async(regs, CFI_RA) ? CFI_STEP_OK : CFI_STEP_UNKNOWN;
+    }
+    bool ok = unwind_load_return_async(stack, cfa + (uint64_t)(slot * 8), pc);
+    return ok ? CFI_STEP_OK : CFI_STEP_CUT;
 }
-
-/* Registers that a function keeps for its caller. */
-static const uint32_t kept_mask =
-    1u << CFI_RBX | 1u << CFI_RBP | 1u << CFI_R12 | 1u << CFI_R13 | 1u << CFI_R14 | 1u << CFI_R15;
 
 static enum cfi_step apply_plain_async(const struct rule *rule, const struct cfi_stack *stack,
                                        struct cfi_registers *regs) {
-    if (rule->cfa_register >= CFI_REGISTERS || !is_known_async(regs, rule->cfa_register)) {
+    uint64_t cfa, pc;
+    if (cfi_knows_async(regs, rule->cfa_register)) {
+        cfa = regs->value[rule->cfa_register] + (uint64_t)(int64_t)rule->value;
+    } else if (!cfa_of_record_async(rule, regs, &cfa)) {
         return CFI_STEP_UNKNOWN;
     }
-    uint64_t cfa = regs->value[rule->cfa_register] + (uint64_t)(int64_t)rule->value;
-    uint64_t pc;
-    if (!cfi_load_async(stack, cfa + (uint64_t)(rule->slot[SAVED - 1] * 8), &pc)) {
-        return CFI_STEP_CUT;
+    enum cfi_step st = find_return_async(rule, cfa, stack, regs, &pc);
+    if (st != CFI_STEP_OK) {
+        return st;
     }
-    regs->known &= kept_mask;
-    for (unsigned i = 0; i < SAVED - 1; i++) {
+    regs->known &= ARCH_KEPT_MASK;
+    for (unsigned i = 0; i < RETURN_SLOT; i++) {
         unsigned reg = saved_registers[i];
         if (rule->slot[i] == SLOT_SAME) {
             continue;
         }
         uint64_t value;
-        regs->known &= ~(1u << reg);
+        cfi_forget_async(regs, reg);
         if (rule->slot[i] != SLOT_LOST &&
             cfi_load_async(stack, cfa + (uint64_t)(rule->slot[i] * 8), &value)) {
-            set_async(regs, reg, value);
+            cfi_set_async(regs, reg, value);
         }
     }
-    set_async(regs, CFI_RSP, cfa);
-    set_async(regs, CFI_PC, pc);
+    cfi_set_async(regs, CFI_SP, cfa);
+    cfi_set_async(regs, CFI_PC, pc);
     return CFI_STEP_OK;
 }
 
-/* True when an FDE covers the instruction before `pc`: it looks like a return address. */
-static bool is_return_async(struct unwinder *u, uint64_t pc) {
-    return pc > 4096 && find_rule_async(u, pc - 1)->kind <= RULE_OUTERMOST;
+bool unwind_is_return_async(struct unwinder *u, uint64_t pc) {
+    return pc > 4096 && unwind_cached_rule_async(u, pc - 1)->kind <= RULE_OUTERMOST;
+}
+
+/* Is a call before `pc`, in memory that no module holds? */
+static bool is_made_call_async(struct unwinder *u, uint64_t pc) {
+    enum { BEFORE = 8 }; /* no call instruction is longer */
+    uint8_t bytes[BEFORE];
+    uint64_t target;
+    struct cfi_module made = {.segment_count = 1};
+    made.segments[0] =
+        (struct cfi_segment){.address = pc - BEFORE, .bytes = bytes, .size = BEFORE, .code = true};
+    if (!u->modules.read_async) {
+        return true;
+    }
+    return u->modules.read_async(u->modules.arg, pc - BEFORE, bytes, BEFORE) &&
+           prologue_call_before_async(&made, pc, &target) != PROLOGUE_NO_CALL;
+}
+
+/* Can a call have left this word? Code may be made at run time and thus be anywhere, but not on the
+ * stack, nor in the first pages, which no process maps. Otherwise the registers that led to the
+ * word were of two frames, as while longjmp or a landing pad is being gone to. */
+static bool may_return_async(struct unwinder *u, const struct cfi_stack *stack, uint64_t pc) {
+    enum { FIRST_PAGES = 64 * 1024 }; /* Linux: vm.mmap_min_addr */
+    if (pc < FIRST_PAGES || (pc >= stack->lo && pc < stack->hi)) {
+        return false;
+    }
+    return unwind_cached_rule_async(u, pc - 1)->kind != RULE_NO_MODULE || is_made_call_async(u, pc);
 }
 
 /* A function without rules that has pushed nothing, or one word: crti's _init and _fini, a call
  * through a wild pointer, small assembly routines. */
 static bool leaf_step_async(struct unwinder *u, const struct cfi_stack *stack, unsigned words,
                             struct cfi_registers *regs) {
-    uint64_t sp = regs->value[CFI_RSP];
-    for (unsigned i = 0; i < words; i++) {
+    uint64_t sp = regs->value[CFI_SP];
+    for (unsigned i = 0; i < words && cfi_knows_async(regs, CFI_SP); i++) {
         uint64_t pc;
-        if (cfi_load_async(stack, sp + 8 * i, &pc) && is_return_async(u, pc)) {
-            regs->known &= kept_mask;
-            set_async(regs, CFI_RSP, sp + 8 * (i + 1));
-            set_async(regs, CFI_PC, pc);
+        if (unwind_load_return_async(stack, sp + 8 * i, &pc) && unwind_is_return_async(u, pc)) {
+            regs->known &= ARCH_KEPT_MASK;
+            cfi_set_async(regs, CFI_SP, sp + 8 * (i + 1));
+            cfi_set_async(regs, CFI_PC, pc);
             return true;
         }
     }
     return false;
 }
 
-/* A function without rules that keeps a frame pointer, as code made at run time often does. */
+/* A function without rules that keeps a frame pointer, as code made at run time often does. Where
+ * the pointer is not to the top of the frame, the caller's sp is known to be above it, no more. */
 static bool chain_step_async(struct unwinder *u, const struct cfi_stack *stack, bool strict,
                              struct cfi_registers *regs) {
-    uint64_t fp = regs->value[CFI_RBP], next, pc, beyond;
-    if (!is_known_async(regs, CFI_RBP) || fp < regs->value[CFI_RSP] || fp % 8 != 0 ||
-        !cfi_load_async(stack, fp, &next) || !cfi_load_async(stack, fp + 8, &pc)) {
+    uint64_t fp = regs->value[CFI_FP], next, pc, beyond;
+    if (!cfi_knows_async(regs, CFI_FP) || fp < regs->value[CFI_SP] || fp % 8 != 0 ||
+        !cfi_load_async(stack, fp, &next) || !unwind_load_return_async(stack, fp + 8, &pc)) {
         return false;
     }
-    if (!is_return_async(u, pc) && (strict || pc <= 4096 || next <= fp || next % 8 != 0 ||
-                                    !cfi_load_async(stack, next + 8, &beyond))) {
+    if (!unwind_is_return_async(u, pc) &&
+        (strict || !may_return_async(u, stack, pc) || next <= fp || next % 8 != 0 ||
+         !cfi_load_async(stack, next + 8, &beyond))) {
         return false;
     }
     regs->known = 0; /* the other registers may have been saved anywhere */
-    set_async(regs, CFI_RBP, next);
-    set_async(regs, CFI_RSP, fp + 16);
-    set_async(regs, CFI_PC, pc);
+    cfi_set_async(regs, CFI_FP, next);
+    cfi_set_async(regs, CFI_SP, fp + 16);
+    cfi_set_async(regs, CFI_PC, pc);
+    if (!ARCH_FP_IS_TOP) {
+        cfi_forget_async(regs, CFI_SP);
+    }
     return true;
 }
 
+/* Words of the stack that a function without rules may have pushed. */
+enum { PUSHED_MAX = ARCH_LINKS ? 0 : 2 };
+
 static bool fallback_async(struct unwinder *u, const struct cfi_stack *stack, bool in_module,
                            bool exact, struct cfi_registers *regs) {
+    if (ARCH_LINKS && exact && unwind_link_step_async(u, stack, regs)) {
+        return true;
+    }
     if (in_module) {
-        return leaf_step_async(u, stack, 2, regs) || chain_step_async(u, stack, true, regs);
+        return leaf_step_async(u, stack, PUSHED_MAX, regs) ||
+               chain_step_async(u, stack, true, regs);
     }
     return chain_step_async(u, stack, true, regs) ||
-           (exact && leaf_step_async(u, stack, 1, regs)) || chain_step_async(u, stack, false, regs);
+           (exact && leaf_step_async(u, stack, PUSHED_MAX / 2, regs)) ||
+           chain_step_async(u, stack, false, regs);
 }
 
 static enum cfi_step apply_async(struct unwinder *u, const struct rule *rule,
@@ -294,6 +305,12 @@ static enum cfi_step apply_async(struct unwinder *u, const struct rule *rule,
         return apply_plain_async(rule, stack, regs);
     }
     return cfi_apply_async(&u->rows[rule->value], stack, regs);
+}
+
+/* Is the frame to be told by its record (cfa_of_record_async)? */
+static bool needs_record_async(const struct rule *rule, const struct cfi_registers *regs) {
+    return rule->kind == RULE_PLAIN && rule->cfa_register == CFI_SP &&
+           !cfi_knows_async(regs, CFI_SP);
 }
 
 static const enum unwind_end end_of_step[] = {
@@ -311,7 +328,8 @@ static bool is_signal_frame_async(const struct unwinder *u, const struct rule *r
 static bool step_async(struct unwinder *u, const struct rule *rule, const struct cfi_stack *stack,
                        struct cfi_registers *regs, bool *exact, enum unwind_end *end) {
     bool signal_frame = is_signal_frame_async(u, rule);
-    uint64_t sp = regs->value[CFI_RSP];
+    bool was_exact = *exact;
+    uint64_t sp = regs->value[CFI_SP];
     if (rule->kind == RULE_OUTERMOST) {
         *end = UNWIND_OUTERMOST;
         return false;
@@ -322,51 +340,70 @@ static bool step_async(struct unwinder *u, const struct rule *rule, const struct
             return false;
         }
     } else {
+        if (!ARCH_FP_IS_TOP && needs_record_async(rule, regs) &&
+            !unwind_keeps_record_async(u, rule)) {
+            *end = UNWIND_REGISTER;
+            return false;
+        }
+        uint64_t pushed =
+            ARCH_LINKS && was_exact ? unwind_pushed_for_resolver_async(rule, stack, regs) : 0;
         enum cfi_step st = apply_async(u, rule, stack, regs);
         if (st != CFI_STEP_OK) {
             *end = end_of_step[st];
             return false;
         }
+        regs->value[CFI_SP] += pushed;
     }
     *exact = signal_frame;
-    /* Callers are further up, but a signal handler may run on a stack of its own. */
-    if (regs->value[CFI_RSP] <= sp && !signal_frame) {
+    /* Callers are further up, but a signal handler may run on a stack of its own, and a function
+     * that was interrupted need not have used the stack if calls do not. */
+    uint64_t least = ARCH_LINKS && was_exact ? sp : sp + 1;
+    if (regs->value[CFI_SP] < least && !signal_frame) {
         *end = UNWIND_LOST;
         return false;
     }
     *end = UNWIND_OUTERMOST;
-    return regs->value[CFI_PC] != 0; /* a thread's first frame returns to nowhere */
+    if (regs->value[CFI_PC] == 0) { /* a thread's first frame returns to nowhere */
+        return false;
+    }
+    if (!signal_frame && !may_return_async(u, stack, regs->value[CFI_PC])) {
+        *end = UNWIND_LOST;
+        return false;
+    }
+    return true;
 }
 
-/* The rule of the frame at `pc`, and the address it was found under. Nobody called the trampoline
- * that a signal handler returns to, so its pc is exact although it is found as a return address. */
-static struct rule frame_rule_async(struct unwinder *u, uint64_t pc, bool *exact,
+struct rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool *exact,
                                     uint64_t *address) {
     *address = *exact ? pc : pc - 1;
-    struct rule rule = *find_rule_async(u, *address);
+    struct rule rule = *unwind_cached_rule_async(u, *address);
     if (*exact) {
         return rule;
     }
-    if (rule.kind == RULE_NO_CFI) { /* it may be the first instruction that an FDE covers */
-        struct rule at = *find_rule_async(u, pc);
+    /* It may be the first instruction that an FDE covers. And the trampoline's rules may begin an
+     * instruction early, for unwinders that look there; those of Linux 5.6 for AArch64 are wrong.
+     */
+    if (rule.kind >= RULE_NO_CFI || is_signal_frame_async(u, &rule)) {
+        struct rule at = *unwind_cached_rule_async(u, pc);
         if (is_signal_frame_async(u, &at)) {
             rule = at;
             *address = pc;
+        } else if (rule.kind == RULE_ROW) { /* rows may have been forgotten */
+            rule = *unwind_cached_rule_async(u, *address);
         }
     }
     *exact = is_signal_frame_async(u, &rule);
     return rule;
 }
 
-/* Fills frames from the one that *now describes, until the end. */
-static size_t walk_async(struct unwinder *u, struct cfi_registers *now, bool exact,
+size_t unwind_walk_async(struct unwinder *u, struct cfi_registers *now, bool exact,
                          const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                          enum unwind_end *end) {
     for (size_t n = 0; n < max;) {
         uint64_t pc = now->value[CFI_PC], address;
-        struct rule rule = frame_rule_async(u, pc, &exact, &address);
+        struct rule rule = unwind_frame_rule_async(u, pc, &exact, &address);
         frames[n].pc = pc;
-        frames[n].sp = now->value[CFI_RSP];
+        frames[n].sp = now->value[CFI_SP];
         frames[n].exact = exact;
         frames[n].function = rule.back == UNKNOWN_BACK ? 0 : address - rule.back;
         n++;
@@ -378,154 +415,6 @@ static size_t walk_async(struct unwinder *u, struct cfi_registers *now, bool exa
     return max;
 }
 
-/* --- an unknown frame pointer
- * ---------------------------------------------------------------------
- *
- * Of a thread that sleeps in a system call only sp and pc can be had. That is enough until a frame
- * is addressed through rbp, and nothing below it has saved rbp: then there is a guess to make, and
- * a guess must be checked, because dead stack is full of addresses that look right. */
-
-/* What the module that holds the frame's function tells. */
-struct callers {
-    uint64_t function, length; /* up to the frame's pc */
-    uint64_t from, to;         /* the part of the stack to look at */
-    const struct cfi_stack *stack;
-    uint64_t sp, above; /* of the frame; the return address is at rbp + above */
-    uint64_t place; /* the innermost return address behind a direct call of the function; 0: none */
-    bool sized; /* the function's code tells how far rsp is below rbp, so that it would be at: */
-    uint64_t sized_place;
-    bool agreed; /* and there it is */
-};
-
-static bool is_caller_async(const struct callers *c, const struct cfi_module *module, uint64_t at) {
-    uint64_t pc, target;
-    return cfi_load_async(c->stack, at, &pc) &&
-           prologue_call_before_async(module, pc, &target) == PROLOGUE_DIRECT_CALL &&
-           target == c->function;
-}
-
-/* The next place from c->from on, and before c->to; 0 if there is none. */
-static uint64_t next_caller_async(const struct callers *c, const struct cfi_module *module) {
-    for (uint64_t at = c->from; at < c->to; at += 8) {
-        if (is_caller_async(c, module, at)) {
-            return at;
-        }
-    }
-    return 0;
-}
-
-static void find_caller_async(void *arg, const struct cfi_module *module) {
-    struct callers *c = arg;
-    uint64_t size;
-    c->sized = prologue_frame_size_async(module, c->function, c->length, &size);
-    c->sized_place = c->sized ? c->sp + size + c->above : 0;
-    c->agreed = c->sized && is_caller_async(c, module, c->sized_place);
-    c->place = c->agreed ? c->sized_place : next_caller_async(c, module);
-}
-
-struct account {
-    struct callers callers;
-    const struct unwind_frame *frames;
-    size_t count;
-    bool all;
-};
-
-/* Is every place up to the last frame the return address of a frame of the function? Both ascend.
- */
-static void account_async(void *arg, const struct cfi_module *module) {
-    struct account *a = arg;
-    size_t n = 1;
-    for (uint64_t at; (at = next_caller_async(&a->callers, module)) != 0;) {
-        while (n < a->count && a->frames[n].sp < at + 8) {
-            n++;
-        }
-        if (n == a->count || a->frames[n].sp != at + 8 ||
-            a->frames[n - 1].function != a->callers.function) {
-            return;
-        }
-        a->callers.from = at + 8;
-    }
-    a->all = true;
-}
-
-struct call_check {
-    uint64_t pc;
-    enum prologue_call call;
-    uint64_t target;
-};
-
-static void read_call_async(void *arg, const struct cfi_module *module) {
-    struct call_check *c = arg;
-    c->call = prologue_call_before_async(module, c->pc, &c->target);
-}
-
-/* True when the instruction before `pc` can have called a function that it does not name: through a
- * pointer, or through a stub. One FDE covers all stubs of a linkage table. */
-static bool calls_unnamed_async(struct unwinder *u, uint64_t pc) {
-    struct call_check c = {.pc = pc, .call = PROLOGUE_NO_CALL};
-    if (!is_return_async(u, pc) ||
-        !u->modules.find_async(u->modules.arg, pc - 1, read_call_async, &c) ||
-        c.call == PROLOGUE_NO_CALL) {
-        return false;
-    }
-    const struct rule *rule = find_rule_async(u, c.target);
-    return c.call == PROLOGUE_INDIRECT_CALL || rule->kind > RULE_OUTERMOST || rule->back != 0;
-}
-
-/* Where the frame's return address is: where the function's code says, if a direct call of it is
- * before that; or behind the innermost direct call; or, if there is none, where the code says, if a
- * call of a function it does not name is before that. */
-static bool guess_place_async(struct unwinder *u, const struct callers *c, uint64_t *place) {
-    uint64_t pc;
-    *place = c->place ? c->place : c->sized_place;
-    return c->place != 0 ||
-           (c->sized && cfi_load_async(c->stack, *place, &pc) && calls_unnamed_async(u, pc));
-}
-
-/* Does the walk of a guess bear it out? It must reach the end of the stack; and unless two sources
- * agreed, it must account for all direct calls of the function (they are recursion then): a place
- * that it does not account for may be the right one. */
-static bool stands_async(struct unwinder *u, const struct callers *c,
-                         const struct unwind_frame *frames, size_t n, enum unwind_end end) {
-    struct account a = {.callers = *c, .frames = frames, .count = n};
-    if (end == UNWIND_LOST || end == UNWIND_REGISTER) {
-        return false;
-    }
-    if (end == UNWIND_FULL) {
-        a.callers.to =
-            frames[n - 1].sp; /* the stack goes on beyond it; a wrong guess leaves the copy */
-    }
-    return c->agreed ||
-           (u->modules.find_async(u->modules.arg, c->function, account_async, &a) && a.all);
-}
-
-/* Walks on from a frame whose rbp is not known; 0 if no guess stands. Frame 0 is the frame. */
-static size_t walk_on_async(struct unwinder *u, const struct cfi_registers *regs, bool exact,
-                            const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
-                            enum unwind_end *end) {
-    uint64_t address, place, sp = regs->value[CFI_RSP];
-    struct rule rule = frame_rule_async(u, regs->value[CFI_PC], &exact, &address);
-    if (rule.kind != RULE_PLAIN || rule.cfa_register != CFI_RBP || rule.back == UNKNOWN_BACK ||
-        rule.slot[SAVED - 1] != -1 || is_known_async(regs, CFI_RBP)) {
-        return 0;
-    }
-    struct callers c = {.function = address - rule.back,
-                        .length = rule.back,
-                        .from = (sp + 7) & ~UINT64_C(7),
-                        .to = stack->hi,
-                        .stack = stack,
-                        .sp = sp,
-                        .above = (uint64_t)(int64_t)rule.value - 8};
-    if (!u->modules.find_async(u->modules.arg, address, find_caller_async, &c) ||
-        !guess_place_async(u, &c, &place)) {
-        return 0;
-    }
-    struct cfi_registers now = *regs;
-    set_async(&now, CFI_RBP, place - c.above);
-    size_t n = walk_async(u, &now, exact, stack, frames, max, end);
-    return stands_async(u, &c, frames, n, *end) ? n : 0;
-}
-
 size_t unwind_async(struct unwinder *u, const struct cfi_registers *regs,
                     const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                     enum unwind_end *end) {
@@ -535,11 +424,11 @@ size_t unwind_async(struct unwinder *u, const struct cfi_registers *regs,
         forget_rules_async(u);
     }
     struct cfi_registers now = *regs;
-    size_t n = walk_async(u, &now, true, stack, frames, max, end);
+    size_t n = unwind_walk_async(u, &now, true, stack, frames, max, end);
     if (*end == UNWIND_REGISTER) {
         size_t last = n - 1;
-        size_t more =
-            walk_on_async(u, &now, frames[last].exact, stack, frames + last, max - last, end);
+        size_t more = unwind_recover_async(u, &now, frames[last].exact, stack, frames + last,
+                                           max - last, end);
         if (more > 0) {
             return last + more;
         }

@@ -1,4 +1,4 @@
-/* An x86-64 unwinder over a copy of a stack: registers in, return addresses out.
+/* An unwinder over a copy of a stack: registers in, return addresses out.
  *
  * It works on the recorder's own thread, so the sampled thread only pays for the copy. The rules of
  * each address come from .eh_frame (cfi.h) and are kept in a cache; a hit costs some nanoseconds.
@@ -23,6 +23,9 @@ struct unwind_modules {
     bool (*find_async)(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg);
     /* A number that changes whenever a module has been loaded or unloaded. */
     uint64_t (*generation_async)(void *arg);
+    /* Copies `size` bytes of memory that no module need hold; false when there is none. NULL:
+     * nothing is known of such memory, and code may be anywhere. */
+    bool (*read_async)(void *arg, uint64_t address, void *to, size_t size);
 };
 
 struct unwind_frame {
@@ -42,13 +45,13 @@ enum unwind_end {
 
 struct unwinder;
 
-/* Makes an unwinder with room for about `cache_entries` rules of 32 bytes (rounded up to a power of
- * two, 64 to 65,536). *modules is copied. Returns NULL when there is no memory. */
+/* Makes an unwinder with room for about `cache_entries` rules of ARCH_RULE_SIZE bytes (rounded up
+ * to a power of two, 64 to 65,536). *modules is copied. Returns NULL when there is no memory. */
 struct unwinder *unwinder_new(const struct unwind_modules *modules, size_t cache_entries);
 void unwinder_free(struct unwinder *u);
 
 /* Fills frames[0 .. result) innermost first, at most `max` (> 0) of them; the first is *regs
- * itself. `regs` must know CFI_PC and CFI_RSP. Not for two threads at once. */
+ * itself. `regs` must know CFI_PC and CFI_SP. Not for two threads at once. */
 size_t unwind_async(struct unwinder *u, const struct cfi_registers *regs,
                     const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                     enum unwind_end *end);

@@ -7,6 +7,9 @@
 
 #include "prologue.h"
 #include "unwind.h"
+#if defined(__aarch64__) || defined(STALLREC_AS_AARCH64)
+#include "prologue_aarch64.h"
+#endif
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,19 +39,36 @@ static uint8_t *copy_of(const uint8_t *data, size_t size) {
 }
 
 static void unwind_at(struct unwinder *u, const struct cfi_stack *stack, uint64_t pc,
-                      uint32_t known) {
-    struct cfi_registers regs = {.known = known | 1u << CFI_PC | 1u << CFI_RSP};
+                      uint64_t known) {
+    struct cfi_registers regs = {.known = known & ((UINT64_C(1) << CFI_REGISTERS) - 1)};
     for (unsigned i = 0; i < CFI_REGISTERS; i++) {
         regs.value[i] = STACK + 8 * i;
     }
-    regs.value[CFI_PC] = pc;
-    regs.value[CFI_RSP] = STACK;
+    cfi_set_async(&regs, CFI_PC, pc);
+    cfi_set_async(&regs, CFI_SP, STACK);
+    regs.value[CFI_RA] = CFI_RA == CFI_PC ? pc : BASE + known % 4096 + 4;
     struct unwind_frame frames[FRAMES];
     enum unwind_end end;
     size_t n = unwind_async(u, &regs, stack, frames, FRAMES, &end);
     if (n == 0 || n > FRAMES || frames[0].pc != pc) {
         abort();
     }
+}
+
+/* What only AArch64 has. */
+static void take_apart(const struct cfi_module *module, uint64_t pc) {
+#if defined(__aarch64__) || defined(STALLREC_AS_AARCH64)
+    struct prologue_way way;
+    uint64_t size = module->segments[0].size, after;
+    if (prologue_way_out_async(module, pc, &way) && way.raises < 0) {
+        abort();
+    }
+    prologue_through_stub_async(module, pc);
+    prologue_sets_pointer_async(module, pc, size);
+    prologue_count_calls_async(module, pc, size, BASE, &after);
+#else
+    (void)module, (void)pc;
+#endif
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -63,21 +83,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                 .header = BASE + module_size * data[0] / 256,
                                 .header_size = module_size};
     struct cfi_stack stack = {stack_bytes, STACK, STACK + stack_size};
-    struct unwind_modules modules = {&module, find, generation};
+    struct unwind_modules modules = {
+        .arg = &module, .find_async = find, .generation_async = generation};
     struct unwinder *u = unwinder_new(&modules, 64);
     if (module_bytes && stack_bytes && u) {
         for (uint64_t pc = BASE; pc < BASE + module_size; pc += 1 + module_size / 16) {
             struct cfi_row row;
             uint64_t value;
-            unwind_at(u, &stack, pc, UINT32_MAX);
+            unwind_at(u, &stack, pc, UINT64_MAX);
             unwind_at(u, &stack, pc, 0);
             cfi_find_row_async(&module, pc, &row);
             cfi_covers_async(&module, pc);
             prologue_frame_size_async(&module, pc, module_size, &value);
             prologue_call_before_async(&module, pc, &value);
+            take_apart(&module, pc);
         }
-        unwind_at(u, &stack, 0, UINT32_MAX);
-        unwind_at(u, &stack, UINT64_MAX, UINT32_MAX);
+        unwind_at(u, &stack, 0, UINT64_MAX);
+        unwind_at(u, &stack, UINT64_MAX, UINT64_MAX);
     }
     unwinder_free(u);
     free(module_bytes);

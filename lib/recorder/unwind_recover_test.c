@@ -2,45 +2,7 @@
  * /proc tells no more than the stack pointer and the program counter. */
 #include "unwind_situation_test.h"
 
-/* Two functions that address their frame through rbp, whatever the compiler's flags: with a plain
- * prologue, and with one that does not tell how large the frame is. */
-__asm__(".text\n"
-        ".type leaf_framed,@function\n"
-        "leaf_framed:\n"
-        ".cfi_startproc\n"
-        "push %rbp\n"
-        ".cfi_def_cfa_offset 16\n"
-        ".cfi_offset %rbp,-16\n"
-        "mov %rsp,%rbp\n"
-        ".cfi_def_cfa_register %rbp\n"
-        "push %rbx\n"
-        "mov %rdi,%rbx\n"
-        ".cfi_offset %rbx,-24\n"
-        "sub $0x1c8,%rsp\n"
-        "call leaf_raise_hidden\n"
-        "mov -8(%rbp),%rbx\n"
-        "leave\n"
-        ".cfi_def_cfa %rsp,8\n"
-        "ret\n"
-        ".cfi_endproc\n"
-        ".size leaf_framed,.-leaf_framed\n"
-        ".type leaf_moving,@function\n"
-        "leaf_moving:\n"
-        ".cfi_startproc\n"
-        "push %rbp\n"
-        ".cfi_def_cfa_offset 16\n"
-        ".cfi_offset %rbp,-16\n"
-        "mov %rsp,%rbp\n"
-        ".cfi_def_cfa_register %rbp\n"
-        "mov $0x345,%eax\n"
-        "sub %rax,%rsp\n"
-        "and $-32,%rsp\n"
-        "call leaf_raise_hidden\n"
-        "leave\n"
-        ".cfi_def_cfa %rsp,8\n"
-        "ret\n"
-        ".cfi_endproc\n"
-        ".size leaf_moving,.-leaf_moving\n");
+__asm__(FRAMED_LEAVES);
 void leaf_framed(struct situation *s) __attribute__((visibility("hidden")));
 void leaf_moving(struct situation *s) __attribute__((visibility("hidden")));
 __attribute__((visibility("hidden"), used)) void leaf_raise_hidden(struct situation *s);
@@ -63,9 +25,9 @@ static size_t keep_sp_and_pc(struct situation *s, const void *start) {
         at++;
     }
     assert_true(at < s->count);
-    s->snap.regs = (struct cfi_registers){.known = 1u << CFI_PC | 1u << CFI_RSP};
-    s->snap.regs.value[CFI_PC] = s->frames[at].pc;
-    s->snap.regs.value[CFI_RSP] = s->frames[at].sp;
+    s->snap.regs = (struct cfi_registers){.known = 0};
+    cfi_set_async(&s->snap.regs, CFI_PC, s->frames[at].pc);
+    cfi_set_async(&s->snap.regs, CFI_SP, s->frames[at].sp);
     return s->count - at;
 }
 
@@ -80,7 +42,7 @@ static void check_recovery(void (*leaf)(struct situation *), const void *start) 
         fail_with_frames(s);
     }
     /* With nothing to check against, it does not guess. */
-    memset(s->snap.copy + (s->snap.regs.value[CFI_RSP] - s->snap.stack.lo), 0x41, 1200);
+    memset(s->snap.copy + (s->snap.regs.value[CFI_SP] - s->snap.stack.lo), 0x41, 1200);
     unwind_now(s);
     assert_int_equal(s->end, UNWIND_REGISTER);
     assert_int_equal(s->count, 1);
@@ -104,7 +66,7 @@ static void return_address_left_over_from_an_earlier_call_is_not_believed(void *
     unwind_now(s);
     keep_sp_and_pc(s, (const void *)leaf_moving);
     /* The same return address once more, in the frame's own room: which of them is it? */
-    uint64_t sp = s->snap.regs.value[CFI_RSP], pc = 0, at = sp;
+    uint64_t sp = s->snap.regs.value[CFI_SP], pc = 0, at = sp;
     for (size_t i = 0; i + 1 < s->count; i++) {
         if (s->frames[i].function == (uint64_t)(uintptr_t)leaf_moving) {
             pc = s->frames[i + 1].pc;

@@ -5,7 +5,7 @@
 #define STALLREC_UNWIND_SITUATION_TEST_H
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* REG_RIP and the like */
+#define _GNU_SOURCE /* the names of registers */
 #endif
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,13 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "context_linux.h"
 #include "modules_linux.h"
+#if defined(__x86_64__)
+#include "unwind_code_x86_64_test.h"
+#else
+#include "unwind_code_aarch64_test.h"
+#endif
 
 #define HELPER __attribute__((unused))
 
@@ -47,8 +53,8 @@ struct situation {
     struct unwind_frame frames[FRAMES_MAX];
     size_t count;
     enum unwind_end end;
-    volatile unsigned samples;
-    unsigned right, oracle_right;
+    volatile unsigned samples, right;
+    unsigned oracle_right;
     volatile uint64_t sink;
 };
 
@@ -67,18 +73,8 @@ static void find_stack_end(void) {
 }
 
 NO_SANITIZE static void take_snapshot(struct snapshot *snap, const ucontext_t *uc) {
-    static const struct {
-        int from, to;
-    } map[] = {{REG_RAX, CFI_RAX}, {REG_RDX, CFI_RDX}, {REG_RCX, CFI_RCX}, {REG_RBX, CFI_RBX},
-               {REG_RSI, CFI_RSI}, {REG_RDI, CFI_RDI}, {REG_RBP, CFI_RBP}, {REG_RSP, CFI_RSP},
-               {REG_R8, 8},        {REG_R9, 9},        {REG_R10, 10},      {REG_R11, 11},
-               {REG_R12, CFI_R12}, {REG_R13, CFI_R13}, {REG_R14, CFI_R14}, {REG_R15, CFI_R15},
-               {REG_RIP, CFI_PC}};
-    for (unsigned i = 0; i < sizeof map / sizeof *map; i++) {
-        snap->regs.value[map[i].to] = (uint64_t)uc->uc_mcontext.gregs[map[i].from];
-    }
-    snap->regs.known = (1u << CFI_REGISTERS) - 1;
-    uint64_t lo = (snap->regs.value[CFI_RSP] - 128) & ~UINT64_C(7);
+    context_registers_async(uc, &snap->regs);
+    uint64_t lo = (snap->regs.value[CFI_SP] - ARCH_RED_ZONE) & ~UINT64_C(7);
     uint64_t size = stack_end - lo < COPY_MAX ? stack_end - lo : COPY_MAX;
     const volatile uint64_t *from = (const volatile uint64_t *)(uintptr_t)lo;
     for (uint64_t i = 0; i < size / 8; i++) {
@@ -108,9 +104,29 @@ HELPER static bool is_right(const struct situation *s) {
     return false;
 }
 
+static uint64_t trampoline; /* that a signal handler returns to */
+
 static void on_capture(int sig, siginfo_t *info, void *uc) {
     (void)sig, (void)info;
-    take_snapshot(&now->snap, uc);
+    trampoline = (uint64_t)(uintptr_t)__builtin_return_address(0);
+    if (now) {
+        take_snapshot(&now->snap, uc);
+    }
+}
+
+/* An emulator may have no vdso and keep the trampoline on a page of its own. */
+static bool find_module(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg) {
+    struct unwind_modules real = modules_linux();
+    struct cfi_module page = {
+        .segments = {{trampoline, (const uint8_t *)(uintptr_t)trampoline, 8, true}},
+        .segment_count = 1};
+    if (real.find_async(arg, pc, visit, visit_arg)) {
+        return true;
+    }
+    if (pc - trampoline < 8) {
+        visit(visit_arg, &page);
+    }
+    return pc - trampoline < 8;
 }
 
 HELPER static void fail_with_frames(const struct situation *s) {
@@ -133,7 +149,8 @@ HELPER NOINLINE static void leaf_raise(struct situation *s) {
 
 NOINLINE static void run(struct situation *s, unsigned level);
 
-static void descend(struct situation *s, unsigned level) {
+/* Always inline: the functions that call it are to be next to each other on the stack. */
+static inline __attribute__((always_inline)) void descend(struct situation *s, unsigned level) {
     if (level + 1 == s->depth) {
         s->leaf(s);
     } else {
@@ -174,12 +191,16 @@ NOINLINE static void run_plain(struct situation *s, unsigned level) {
 /* Alternates with the other kinds. */
 NOINLINE static void run(struct situation *s, unsigned level) {
     s->expected[level] = __builtin_return_address(0);
-    void (*const kinds[])(struct situation *, unsigned) = {run_plain, run_large, run_dynamic,
-                                                           run_plain, run_aligned};
     if (level + 1 >= s->depth) {
         s->leaf(s);
+    } else if (level % 5 == 1) {
+        run_large(s, level + 1);
+    } else if (level % 5 == 2) {
+        run_dynamic(s, level + 1);
+    } else if (level % 5 == 4) {
+        run_aligned(s, level + 1);
     } else {
-        kinds[level % 5](s, level + 1);
+        run_plain(s, level + 1);
     }
     s->sink++;
 }
@@ -196,11 +217,14 @@ HELPER static struct situation *new_situation(unsigned depth, void (*leaf)(struc
 HELPER static int set_up(void **state) {
     (void)state;
     struct unwind_modules modules = modules_linux();
+    modules.find_async = find_module;
     unwinder = unwinder_new(&modules, 4096);
     assert_non_null(unwinder);
     find_stack_end();
     struct sigaction sa = {.sa_sigaction = on_capture, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigaction(SIGUSR1, &sa, NULL);
+    now = NULL;
+    raise(SIGUSR1);
     return 0;
 }
 

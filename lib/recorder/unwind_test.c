@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -102,7 +103,9 @@ static uint64_t interrupted_pc;
 
 static void on_outer(int sig, siginfo_t *info, void *uc) {
     (void)sig, (void)info;
-    interrupted_pc = (uint64_t)((ucontext_t *)uc)->uc_mcontext.gregs[REG_RIP];
+    struct cfi_registers regs;
+    context_registers_async(uc, &regs);
+    interrupted_pc = regs.value[CFI_PC];
     raise(SIGUSR1);
 }
 
@@ -139,21 +142,25 @@ static void signal_frame_and_its_trampoline_are_exact(void **state) {
 
 /* ---- interrupted anywhere ---- */
 
-static unsigned wanted_samples(const struct situation *s) {
-    return s->samples < 400;
+/* One word: what is sampled may be interrupted between reading two. */
+static volatile sig_atomic_t enough;
+
+static bool wanted_samples(void) {
+    return !enough;
 }
 
 static void on_tick(int sig, siginfo_t *info, void *uc) {
     (void)sig, (void)info;
     struct situation *s = now;
     /* Before the leaf is reached and once it is left, the frames are not all there. */
-    if (!s || s->depth == 0 || !s->expected[s->depth - 1] || !wanted_samples(s)) {
+    if (!s || s->depth == 0 || !s->expected[s->depth - 1] || !wanted_samples()) {
         return;
     }
     take_snapshot(&s->snap, uc);
     unwind_now(s);
-    s->samples++;
     s->right += is_right(s);
+    s->samples++;
+    enough = s->samples >= 400 || s->right != s->samples; /* a wrong one is the last, to be shown */
 #ifdef HAVE_LIBUNWIND
     unw_cursor_t cursor;
     if (unw_init_local2(&cursor, uc, UNW_INIT_SIGNAL_FRAME) == 0) {
@@ -179,6 +186,7 @@ static void sample_for(struct situation *s, unsigned samples) {
     assert_int_equal(timer_create(CLOCK_MONOTONIC, &ev, &timer), 0);
     struct itimerspec every = {{0, 150000}, {0, 150000}};
     s->sink = samples;
+    enough = 0;
     timer_settime(timer, 0, &every, NULL);
     run(s, 0);
     timer_delete(timer);
@@ -186,7 +194,7 @@ static void sample_for(struct situation *s, unsigned samples) {
 }
 
 NOINLINE static void leaf_malloc(struct situation *s) {
-    while (wanted_samples(s)) {
+    while (wanted_samples()) {
         void *p[16];
         for (unsigned i = 0; i < 16; i++) {
             p[i] = malloc(24 + i * 400);
@@ -200,7 +208,7 @@ NOINLINE static void leaf_malloc(struct situation *s) {
 
 NOINLINE static void leaf_memcpy(struct situation *s) {
     static char a[256 * 1024], b[256 * 1024];
-    while (wanted_samples(s)) {
+    while (wanted_samples()) {
         memcpy(a, b, sizeof a - (size_t)s->samples);
         s->sink += (uint64_t)a[s->samples];
     }
@@ -213,7 +221,7 @@ static int compare_ints(const void *a, const void *b) {
 
 NOINLINE static void leaf_qsort(struct situation *s) {
     static int values[4096];
-    while (wanted_samples(s)) {
+    while (wanted_samples()) {
         for (unsigned i = 0; i < 4096; i++) {
             values[i] = (int)(i * 2654435761u >> 7);
         }
@@ -224,7 +232,7 @@ NOINLINE static void leaf_qsort(struct situation *s) {
 
 NOINLINE static void leaf_clock(struct situation *s) {
     struct timespec ts;
-    while (wanted_samples(s)) {
+    while (wanted_samples()) {
         clock_gettime(CLOCK_MONOTONIC, &ts);
         s->sink += (uint64_t)ts.tv_nsec;
     }
@@ -232,13 +240,13 @@ NOINLINE static void leaf_clock(struct situation *s) {
 
 NOINLINE static void leaf_math(struct situation *s) {
     double x = 1;
-    while (wanted_samples(s)) {
+    while (wanted_samples()) {
         x = sin(x) + exp(-x) + pow(x, 1.1);
         s->sink += (uint64_t)(x > 2);
     }
 }
 
-static void check_interrupted(void (*leaf)(struct situation *)) {
+static void check_interrupted(void (*leaf)(struct situation *), bool in_vdso) {
     struct situation *s = new_situation(20, leaf);
     sample_for(s, 400);
     if (s->right != s->samples) {
@@ -246,41 +254,60 @@ static void check_interrupted(void (*leaf)(struct situation *)) {
     }
     assert_true(s->samples >= 400);
 #ifdef HAVE_LIBUNWIND
-    assert_int_equal(s->oracle_right, s->samples);
+    /* libunwind 1.6 is often lost where AArch64 code has not stored its return address yet, and
+     * always in the vdso, which has no call frame information there. */
+    assert_true(ARCH_LINKS ? in_vdso || s->oracle_right > 0 : s->oracle_right == s->samples);
+#else
+    (void)in_vdso;
 #endif
     free(s);
 }
 
 static void stack_interrupted_in_malloc_is_right(void **state) {
     (void)state;
-    check_interrupted(leaf_malloc);
+    check_interrupted(leaf_malloc, false);
 }
 static void stack_interrupted_in_memcpy_is_right(void **state) {
     (void)state;
-    check_interrupted(leaf_memcpy);
+    check_interrupted(leaf_memcpy, false);
 }
 static void stack_interrupted_in_qsort_is_right(void **state) {
     (void)state;
-    check_interrupted(leaf_qsort);
+    check_interrupted(leaf_qsort, false);
 }
 static void stack_interrupted_in_the_vdso_is_right(void **state) {
     (void)state;
-    check_interrupted(leaf_clock);
+    check_interrupted(leaf_clock, true);
 }
 static void stack_interrupted_in_libm_is_right(void **state) {
     (void)state;
-    check_interrupted(leaf_math);
+    check_interrupted(leaf_math, false);
 }
 
 /* ---- code without rules ---- */
 
-__asm__(".text\n"
-        ".type bare_leaf,@function\n"
-        "bare_leaf: nop\n"
-        "bare_leaf_body: nop\n"
-        "ret\n"
-        ".size bare_leaf,.-bare_leaf\n");
+__asm__(BARE_LEAF);
 extern const char bare_leaf_body[] __attribute__((visibility("hidden")));
+
+static uint64_t place_of_word(const struct situation *s, uint64_t word) {
+    uint64_t value;
+    for (uint64_t at = s->snap.stack.lo; at < s->snap.stack.hi; at += 8) {
+        if (cfi_load_async(&s->snap.stack, at, &value) && arch_return_async(value) == word) {
+            return at;
+        }
+    }
+    return 0;
+}
+
+static void check_bare_leaf(struct situation *s, const struct cfi_registers *regs,
+                            uint64_t caller) {
+    struct unwind_frame frames[3];
+    enum unwind_end end;
+    assert_int_equal(unwind_async(unwinder, regs, &s->snap.stack, frames, 3, &end), 3);
+    assert_true(frames[0].function == 0);
+    assert_true(frames[1].pc == caller);
+    assert_true(frames[2].pc == s->frames[2].pc);
+}
 
 static void leaf_without_rules_returns_to_where_the_stack_says(void **state) {
     (void)state;
@@ -288,23 +315,22 @@ static void leaf_without_rules_returns_to_where_the_stack_says(void **state) {
     run(s, 0);
     unwind_now(s);
     uint64_t caller = s->frames[1].pc;
+    struct cfi_registers regs = s->snap.regs;
+    cfi_set_async(&regs, CFI_PC, (uint64_t)(uintptr_t)bare_leaf_body);
+    if (ARCH_LINKS) {
+        cfi_set_async(&regs, CFI_RA, caller);
+        cfi_set_async(&regs, CFI_SP, s->frames[1].sp);
+        check_bare_leaf(s, &regs, caller);
+        free(s);
+        return;
+    }
     /* sp points at the return address, and then one word below it. */
     for (unsigned pushed = 0; pushed < 2; pushed++) {
-        uint64_t at = 0;
-        for (uint64_t a = s->snap.stack.lo; a < s->snap.stack.hi && !at; a += 8) {
-            uint64_t v;
-            at = cfi_load_async(&s->snap.stack, a, &v) && v == caller ? a : 0;
-        }
+        uint64_t at = place_of_word(s, caller);
         assert_true(at > s->snap.stack.lo);
         memset(s->snap.copy + (at - 8 - s->snap.stack.lo), 0, 8);
-        struct cfi_registers regs = s->snap.regs;
-        regs.value[CFI_PC] = (uint64_t)(uintptr_t)bare_leaf_body;
-        regs.value[CFI_RSP] = at - 8 * pushed;
-        struct unwind_frame frames[3];
-        enum unwind_end end;
-        assert_int_equal(unwind_async(unwinder, &regs, &s->snap.stack, frames, 3, &end), 3);
-        assert_true(frames[0].function == 0);
-        assert_true(frames[1].pc == caller);
+        cfi_set_async(&regs, CFI_SP, at - 8 * pushed);
+        check_bare_leaf(s, &regs, caller);
     }
     free(s);
 }
@@ -323,21 +349,115 @@ static void code_made_at_run_time_is_followed_by_its_frame_pointers(void **state
     words[6] = 0;
     words[7] = s->frames[2].pc;
     struct cfi_stack stack = {(const uint8_t *)words, base, base + sizeof words};
-    struct cfi_registers regs = {.known = 1u << CFI_PC | 1u << CFI_RSP | 1u << CFI_RBP};
-    regs.value[CFI_PC] = made;
-    regs.value[CFI_RSP] = base;
-    regs.value[CFI_RBP] = base + 16;
+    struct cfi_registers regs = {.known = 0};
+    cfi_set_async(&regs, CFI_PC, made);
+    cfi_set_async(&regs, CFI_SP, base);
+    cfi_set_async(&regs, CFI_FP, base + 16);
     struct unwind_frame frames[4];
     enum unwind_end end;
-    size_t n = unwind_async(unwinder, &regs, &stack, frames, 4, &end);
+    struct unwind_modules modules = modules_linux();
+    modules.read_async = NULL;
+    struct unwinder *blind = unwinder_new(&modules, 64);
+    assert_non_null(blind);
+    size_t n = unwind_async(blind, &regs, &stack, frames, 4, &end);
     assert_true(n >= 3);
     assert_true(frames[0].pc == made && frames[0].function == 0);
     assert_true(frames[1].pc == made + 0x100);
     assert_true(frames[2].pc == s->frames[2].pc);
     /* And a chain that leads nowhere ends there. */
     words[3] = 0;
-    assert_int_equal(unwind_async(unwinder, &regs, &stack, frames, 4, &end), 1);
+    assert_int_equal(unwind_async(blind, &regs, &stack, frames, 4, &end), 1);
     assert_int_equal(end, UNWIND_LOST);
+    unwinder_free(blind);
+    free(s);
+}
+
+static void a_word_that_no_call_can_have_left_is_no_return_address(void **state) {
+    (void)state;
+    struct situation *s = new_situation(5, leaf_raise);
+    run(s, 0);
+    unwind_now(s);
+    uint64_t base = 0x7ff000010000, words[16] = {0};
+    const uint64_t impossible[] = {base, base + 8 * 9 + 1, base + sizeof words - 8, 1, 0xffff};
+    const uint64_t made = 0x7777000000;
+    for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++) {
+        struct cfi_stack stack = {(const uint8_t *)words, base, base + sizeof words};
+        struct unwind_frame frames[8];
+        enum unwind_end end;
+        /* A chain of saved frame pointers that would lead to the end of the stack. */
+        words[2] = base + 8 * 6;
+        words[3] = impossible[i];
+        words[6] = base + 8 * 10;
+        words[7] = s->frames[2].pc;
+        struct cfi_registers regs = {.known = 0};
+        cfi_set_async(&regs, CFI_PC, made);
+        cfi_set_async(&regs, CFI_SP, base);
+        cfi_set_async(&regs, CFI_FP, base + 16);
+        assert_int_equal(unwind_async(unwinder, &regs, &stack, frames, 8, &end), 1);
+        assert_int_equal(end, UNWIND_LOST);
+        /* By its rules: a function at its first instruction. */
+        words[0] = impossible[i];
+        cfi_set_async(&regs, CFI_PC, s->frames[2].function);
+        cfi_set_async(&regs, CFI_RA, ARCH_LINKS ? impossible[i] : s->frames[2].function);
+        assert_int_equal(unwind_async(unwinder, &regs, &stack, frames, 8, &end), 1);
+        assert_int_equal(end, UNWIND_LOST);
+    }
+    free(s);
+}
+
+/* Frame 0 is of invented code, and keeps a frame pointer; what it returns to is what is asked. */
+static void check_made_return(uint64_t pc, uint64_t outer, size_t frames_wanted) {
+    uint64_t base = 0x7ff000010000, words[16] = {[2] = base + 48, [3] = pc, [7] = outer};
+    struct cfi_stack stack = {(const uint8_t *)words, base, base + sizeof words};
+    struct cfi_registers regs = {.known = 0};
+    struct unwind_frame frames[8];
+    enum unwind_end end;
+    cfi_set_async(&regs, CFI_PC, 0x7777000000);
+    cfi_set_async(&regs, CFI_SP, base);
+    cfi_set_async(&regs, CFI_FP, base + 16);
+    size_t n = unwind_async(unwinder, &regs, &stack, frames, 8, &end);
+    if (n < frames_wanted || (frames_wanted == 1 && n > 1)) {
+        fail_msg("%zu frames of %zu behind %#llx", n, frames_wanted, (unsigned long long)pc);
+    }
+}
+
+static void code_made_at_run_time_is_returned_to_behind_a_call(void **state) {
+    (void)state;
+    struct unwind_modules modules = modules_linux();
+    uint64_t pc = 0;
+    uint8_t *code = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(code != MAP_FAILED);
+    assert_int_equal(munmap(code + 4096, 4096), 0);
+    if (!modules.read_async) {
+        skip(); /* a sandbox, or an emulator */
+    }
+    struct situation *s = new_situation(5, leaf_raise);
+    run(s, 0);
+    unwind_now(s);
+    const uint64_t outer = s->frames[2].pc, made = (uint64_t)(uintptr_t)code;
+    const struct {
+        uint8_t bytes[8];
+        bool call;
+    } cases[] = {
+#if defined(__aarch64__)
+        {{0, 0, 0, 0, 0x10, 0, 0, 0x94}, true},     /* bl */
+        {{0, 0, 0, 0, 0, 0x01, 0x3f, 0xd6}, true},  /* blr x8 */
+        {{0, 0, 0, 0, 0, 0x01, 0x1f, 0xd6}, false}, /* br x8 */
+#else
+        {{0x90, 0x90, 0x90, 0xe8, 1, 0, 0, 0}, true},             /* call */
+        {{0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0}, true}, /* call *%rax */
+        {{0x90, 0x90, 0x90, 0xe9, 1, 0, 0, 0}, false},            /* jmp */
+#endif
+        {{0}, false}
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(code + 64, cases[i].bytes, 8);
+        pc = made + 72;
+        check_made_return(pc, outer, cases[i].call ? 3 : 1);
+    }
+    check_made_return(made + 4096 + 72, outer, 1); /* no memory */
+    check_made_return(UINT64_C(1) << 60, outer, 1);
+    munmap(code, 4096);
     free(s);
 }
 
@@ -356,6 +476,8 @@ int main(void) {
         cmocka_unit_test(stack_interrupted_in_libm_is_right),
         cmocka_unit_test(leaf_without_rules_returns_to_where_the_stack_says),
         cmocka_unit_test(code_made_at_run_time_is_followed_by_its_frame_pointers),
+        cmocka_unit_test(code_made_at_run_time_is_returned_to_behind_a_call),
+        cmocka_unit_test(a_word_that_no_call_can_have_left_is_no_return_address),
     };
     return cmocka_run_group_tests_name("unwind", tests, set_up, tear_down);
 }

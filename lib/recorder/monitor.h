@@ -1,14 +1,20 @@
 /* What the preloaded library needs beyond stallrec.h. */
-#ifndef STALLREC_MONITOR_LINUX_H
-#define STALLREC_MONITOR_LINUX_H
+#ifndef STALLREC_MONITOR_H
+#define STALLREC_MONITOR_H
 
-#include "capture_linux.h"
 #include "core.h"
+#include "platform.h"
 #include "stallrec.h"
 
 /* Names the place in the program that is taken for its event loop; written into later dumps as
  * stall.loop_at. The text is borrowed for ever. Any thread. */
 void monitor_name_loop(struct stallrec *rec, const char *loop_at);
+
+/* stallrec_stop that waits no longer than until_ns of the recorder's clock (REC_NEVER: for ever). A
+ * monitor may be held up for good, by a file system that does not answer or a lock that the exiting
+ * thread has. False: it is still at work, and rec is to be left alone for ever; what it has not
+ * written is in its spool. */
+bool monitor_stop(struct stallrec *rec, uint64_t until_ns);
 
 /* What had been counted when the monitor last went to sleep. Any thread, until stallrec_stop. */
 struct monitor_totals {

@@ -186,3 +186,9 @@ enum prologue_call prologue_call_before_async(const struct cfi_module *module, u
     }
     return PROLOGUE_NO_CALL;
 }
+
+bool prologue_signal_row_async(const struct cfi_module *module, uint64_t address,
+                               struct cfi_row *row) {
+    (void)module, (void)address, (void)row;
+    return false; /* C libraries bring the trampoline, with rules */
+}

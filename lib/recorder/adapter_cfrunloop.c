@@ -1,0 +1,186 @@
+/* The CFRunLoop adapter: two observers and a source of the watched thread's run loop.
+ *
+ *     Entry  BeforeTimers  BeforeSources  (sources, timers)  BeforeWaiting  (wait)  AfterWaiting
+ * Exit first     busy ------------------------------------------>|                      busy last
+ * idle                              idle
+ *
+ * The first observer's edges come before the work of other observers and the last one's after it.
+ *
+ * The begin of another iteration is no turn, although timers and sources are served: while a run
+ * loop does not come to its wait, Core Animation does not commit, and the user sees nothing new.
+ * (As in Matrix, whose clock runs on until BeforeWaiting.) */
+#include "stallrec_cfrunloop.h"
+
+#include <CoreFoundation/CoreFoundation.h>
+#include <limits.h>
+#include <stdbool.h>
+
+/* The recorder is one per process, and so is its run loop. Of the watched thread, but for what post
+ * reads: that changes only while nobody posts. */
+static struct {
+    struct stallrec *rec; /* NULL: not attached */
+    struct stallrec_loop *loop;
+    CFRunLoopRef run_loop;
+    CFRunLoopObserverRef first, last;
+    CFRunLoopSourceRef source;
+    uint64_t asked; /* the number of the ping to answer */
+    unsigned depth; /* of nested run loops; 0 = none runs */
+} hook;
+
+/* ---- observers ---- */
+
+static enum stallrec_activity activity_of(CFRunLoopActivity activity) {
+    switch (activity) {
+    case kCFRunLoopEntry:
+        return STALLREC_ACTIVITY_ENTRY;
+    case kCFRunLoopBeforeTimers:
+        return STALLREC_ACTIVITY_BEFORE_TIMERS;
+    case kCFRunLoopBeforeSources:
+        return STALLREC_ACTIVITY_BEFORE_SOURCES;
+    case kCFRunLoopBeforeWaiting:
+        return STALLREC_ACTIVITY_BEFORE_WAITING;
+    case kCFRunLoopAfterWaiting:
+        return STALLREC_ACTIVITY_AFTER_WAITING;
+    case kCFRunLoopExit:
+        return STALLREC_ACTIVITY_EXIT;
+    default:
+        return STALLREC_ACTIVITY_NONE;
+    }
+}
+
+static void on_first(CFRunLoopObserverRef observer, CFRunLoopActivity activity, void *info) {
+    (void)observer, (void)info;
+    if (activity == kCFRunLoopEntry) {
+        hook.depth++;
+    } else if (hook.depth == 0) {
+        hook.depth = 1; /* its entry was before the attach */
+    }
+    if (activity == kCFRunLoopBeforeTimers || activity == kCFRunLoopBeforeSources ||
+        activity == kCFRunLoopAfterWaiting) {
+        stallrec_loop_wake(hook.loop);
+    }
+    stallrec_loop_activity(hook.loop, activity_of(activity));
+}
+
+static void on_last(CFRunLoopObserverRef observer, CFRunLoopActivity activity, void *info) {
+    (void)observer, (void)info;
+    if (activity == kCFRunLoopBeforeWaiting) {
+        stallrec_loop_sleep(hook.loop);
+    } else if (activity == kCFRunLoopExit) {
+        hook.depth -= hook.depth > 0;
+        if (hook.depth > 0) {
+            stallrec_loop_turn(hook.loop); /* back in the callback that ran it */
+        } else {
+            stallrec_loop_sleep(hook.loop);
+        }
+    }
+}
+
+/* ---- pings ---- */
+
+/* On the monitor thread. A source that is there already: CFRunLoopPerformBlock would allocate, and
+ * the stalled thread may hold the allocator's lock. Those of the source and of the run loop, which
+ * these two calls take, are held for a few instructions and never while a callback runs. */
+static int post(void *ctx, uint64_t number) {
+    (void)ctx;
+    __atomic_store_n(&hook.asked, number, __ATOMIC_SEQ_CST);
+    CFRunLoopSourceSignal(hook.source);
+    CFRunLoopWakeUp(hook.run_loop);
+    return 1;
+}
+
+static void on_ping(void *info) {
+    (void)info;
+    if (hook.rec != NULL) {
+        stallrec_ping_done(hook.rec, __atomic_load_n(&hook.asked, __ATOMIC_SEQ_CST));
+    }
+}
+
+/* ---- attach and detach ---- */
+
+static bool in_extension(void) {
+    CFBundleRef bundle = CFBundleGetMainBundle();
+    return bundle != NULL &&
+           CFBundleGetValueForInfoDictionaryKey(bundle, CFSTR("NSExtension")) != NULL;
+}
+
+/* Is this called from a callback of the run loop? */
+static bool is_running(CFRunLoopRef run_loop) {
+    CFStringRef mode = CFRunLoopCopyCurrentMode(run_loop);
+    if (mode != NULL) {
+        CFRelease(mode);
+    }
+    return mode != NULL;
+}
+
+/* An app's launch runs its loop in a mode of its own, which is not a common one. */
+static void add_to_modes(CFRunLoopRef run_loop) {
+    const CFStringRef modes[] = {kCFRunLoopCommonModes, CFSTR("UIInitializationRunLoopMode")};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        CFRunLoopAddObserver(run_loop, hook.first, modes[i]);
+        CFRunLoopAddObserver(run_loop, hook.last, modes[i]);
+        CFRunLoopAddSource(run_loop, hook.source, modes[i]);
+    }
+}
+
+/* Of what was made. Invalid ones leave every mode. */
+static void drop_all(void) {
+    if (hook.first != NULL) {
+        CFRunLoopObserverInvalidate(hook.first);
+        CFRelease(hook.first);
+    }
+    if (hook.last != NULL) {
+        CFRunLoopObserverInvalidate(hook.last);
+        CFRelease(hook.last);
+    }
+    if (hook.source != NULL) {
+        CFRunLoopSourceInvalidate(hook.source);
+        CFRelease(hook.source);
+    }
+    hook.first = hook.last = NULL;
+    hook.source = NULL;
+}
+
+enum stallrec_error stallrec_attach_cfrunloop(struct stallrec *rec, uint32_t flags) {
+    CFRunLoopSourceContext source = {.perform = on_ping};
+    CFRunLoopRef run_loop = CFRunLoopGetCurrent();
+    if (rec == NULL) {
+        return STALLREC_OK;
+    }
+    if (hook.rec != NULL) {
+        return STALLREC_ERR_RUNNING;
+    }
+    if ((flags & STALLREC_CFRUNLOOP_IN_EXTENSION) == 0 && in_extension()) {
+        return STALLREC_ERR_UNSUPPORTED;
+    }
+    hook.first = CFRunLoopObserverCreate(kCFAllocatorDefault, kCFRunLoopAllActivities, true,
+                                         LONG_MIN, on_first, NULL);
+    hook.last =
+        CFRunLoopObserverCreate(kCFAllocatorDefault, kCFRunLoopBeforeWaiting | kCFRunLoopExit, true,
+                                LONG_MAX, on_last, NULL);
+    hook.source = CFRunLoopSourceCreate(kCFAllocatorDefault, 0, &source);
+    if (hook.first == NULL || hook.last == NULL || hook.source == NULL) {
+        drop_all();
+        return STALLREC_ERR_MEMORY;
+    }
+    hook.rec = rec;
+    hook.run_loop = run_loop;
+    hook.loop = stallrec_main_loop(rec);
+    hook.depth = is_running(run_loop);
+    if (hook.depth > 0) {
+        stallrec_loop_wake(hook.loop);
+    }
+    add_to_modes(run_loop);
+    stallrec_set_poster(rec, post, NULL);
+    return STALLREC_OK;
+}
+
+void stallrec_detach_cfrunloop(void) {
+    if (hook.rec == NULL) {
+        return;
+    }
+    stallrec_set_poster(hook.rec, NULL, NULL); /* from here on nobody posts */
+    drop_all();
+    hook.rec = NULL;
+    stallrec_loop_sleep(hook.loop); /* nobody tells the next edge */
+}

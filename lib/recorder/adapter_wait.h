@@ -1,0 +1,25 @@
+/* What the adapters of waits share: the edge before a wait. The one after it is
+ * stallrec_loop_wake. */
+#ifndef STALLREC_ADAPTER_WAIT_H
+#define STALLREC_ADAPTER_WAIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "stallrec.h"
+
+/* A wait that does not block is a turn: idle handlers never let a loop sleep. */
+static inline void rec_wait_begin(struct stallrec_loop *loop, bool blocks) {
+    if (blocks) {
+        stallrec_loop_sleep(loop);
+    } else {
+        stallrec_loop_turn(loop);
+    }
+}
+
+static inline bool rec_wait_blocks(const struct timespec *timeout) {
+    return timeout == NULL || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
+}
+
+#endif

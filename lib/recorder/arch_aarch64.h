@@ -1,0 +1,58 @@
+/* AArch64 in little-endian order. Sources: AAPCS64 (Arm IHI 0055) sections 6.1.1 and 6.4.6 (frame
+ * records); DWARF for the Arm 64-bit Architecture (Arm IHI 0057) sections 4.1 and 4.4. */
+#ifndef STALLREC_ARCH_AARCH64_H
+#define STALLREC_ARCH_AARCH64_H
+
+#include <stdint.h>
+
+#ifdef __AARCH64EB__
+#error "the recorder reads little-endian memory"
+#endif
+
+/* DWARF register numbers: 0 to 30 are x0 to x30. Vector registers (64 on) are not followed: no
+ * address is in them. */
+enum {
+    CFI_X0 = 0,
+    CFI_X19 = 19,
+    CFI_X28 = 28,
+    CFI_X29 = 29,
+    CFI_LR = 30,
+    CFI_SP = 31,
+    CFI_PC = 32,
+    CFI_REGISTERS = 33,
+
+    CFI_FP = CFI_X29,
+    CFI_RA = CFI_LR /* the column of the return address in call frame information */
+};
+
+enum {
+    ARCH_RED_ZONE = 0,  /* what is below sp is a signal handler's */
+    ARCH_LINKS = 1,     /* a call puts the return address into x30 */
+    ARCH_SIGNS = 1,     /* which a function may sign before it stores it */
+    ARCH_FP_IS_TOP = 0, /* a frame record may be anywhere in its frame */
+    ARCH_ADDRESS_BITS = 48,
+    ARCH_RULE_SIZE = 48 /* of a cached rule, for these: */
+};
+
+/* The registers that a function keeps for its caller, ascending, and the pc. */
+#define ARCH_SAVED                                                                                 \
+    { 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, CFI_X29, CFI_PC }
+enum { ARCH_SAVED_COUNT = 12, ARCH_FP_SLOT = 10 };
+
+#define ARCH_KEPT_MASK (UINT64_C(0x7ff) << CFI_X19)
+
+/* A return address as it was stored, without what is no part of it. Whether one is signed (Armv8.3
+ * pointer authentication) need not be known: the signature is in bits that the address of code in a
+ * user's process has zero, and clearing them is what the instruction xpaclri does. */
+static inline uint64_t arch_return_async(uint64_t stored) {
+    return stored & ((UINT64_C(1) << ARCH_ADDRESS_BITS) - 1);
+}
+
+/* While waiting for another thread in a loop. */
+static inline void arch_pause_async(void) {
+#ifdef __aarch64__
+    __asm__ __volatile__("yield");
+#endif
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* Which library and function a code address is in, as dladdr tells, without its lock: that one is
+ * held while a library's constructors run, so who asks dladdr waits for them. */
+#ifndef STALLREC_PLACE_LINUX_H
+#define STALLREC_PLACE_LINUX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PLACE_TEXT = 256 };
+
+struct place {
+    uint64_t offset;          /* from the library's load address */
+    char library[PLACE_TEXT]; /* file name; "" is the program */
+    char symbol[PLACE_TEXT];  /* the dynamic symbol that covers the address; "" if none does */
+};
+
+/* False: no module is loaded there. A name that has no room is "". Any thread. */
+bool place_find_async(uint64_t address, struct place *out);
+
+#endif

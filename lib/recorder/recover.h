@@ -1,0 +1,20 @@
+/* What a recorded program that died left in the recorder's folder: for the command that ran it. */
+#ifndef STALLREC_RECOVER_H
+#define STALLREC_RECOVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct recover_counts {
+    uint32_t dumps; /* written */
+    uint32_t fatal; /* of them: of stalls in which their process died */
+    uint32_t lost;  /* that could not be written: they wait for the next start */
+};
+
+/* Does what the next start of a recorder would: the dumps and sessions of dead processes. pid: the
+ * process that just ended, whose spool may take a moment to be free; by_itself: its open dumps are
+ * not fatal. False: out of memory, or the folder cannot be read (errno). */
+bool recover_folder(const char *directory, uint32_t pid, bool by_itself,
+                    struct recover_counts *out);
+
+#endif

@@ -1,0 +1,67 @@
+/* libstallrec in a program with a loop of its own: the system's waits with the hooks around them,
+ * and a descriptor that lets the loop answer pings.
+ *
+ *     struct stallrec_loop *loop = stallrec_main_loop(rec);
+ *     for (;;) {
+ *         int n = stallrec_epoll_wait(loop, fd, events, max, timeout);
+ *         …                                           // handle the events
+ *     }
+ *
+ * Each function does what the one without stallrec_ does: same result, errno and EINTR. It tells
+ * the recorder that the loop is idle meanwhile; with a timeout of zero, that another turn begins.
+ * Only for the loop's own wait, and on the watched thread: a wait for a single reply in a handler
+ * is part of what makes the loop stall. */
+#ifndef STALLREC_POLL_H
+#define STALLREC_POLL_H
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/select.h>
+#include <time.h>
+#ifdef __linux__
+#include <sys/epoll.h>
+#endif
+
+#include "stallrec.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+STALLREC_API int stallrec_poll(struct stallrec_loop *loop, struct pollfd *fds, nfds_t count,
+                               int timeout_ms);
+STALLREC_API int stallrec_select(struct stallrec_loop *loop, int count, fd_set *in, fd_set *out,
+                                 fd_set *except, struct timeval *timeout);
+STALLREC_API int stallrec_pselect(struct stallrec_loop *loop, int count, fd_set *in, fd_set *out,
+                                  fd_set *except, const struct timespec *timeout,
+                                  const sigset_t *mask);
+
+#ifdef __linux__
+STALLREC_API int stallrec_ppoll(struct stallrec_loop *loop, struct pollfd *fds, nfds_t count,
+                                const struct timespec *timeout, const sigset_t *mask);
+STALLREC_API int stallrec_epoll_wait(struct stallrec_loop *loop, int fd, struct epoll_event *events,
+                                     int max, int timeout_ms);
+STALLREC_API int stallrec_epoll_pwait(struct stallrec_loop *loop, int fd,
+                                      struct epoll_event *events, int max, int timeout_ms,
+                                      const sigset_t *mask);
+
+/* For STALLREC_DETECT_PING: makes a descriptor that becomes readable when the recorder asks the
+ * loop for a sign of life. Add it to what the loop waits for (EPOLLIN), level-triggered, and call
+ * stallrec_ping_fd_answer when it is readable. Without it, or another adapter that answers, the
+ * detector is off.
+ * *fd is written on STALLREC_OK only and belongs to the recorder. STALLREC_ERR_RUNNING: there is
+ * one already. STALLREC_ERR_UNSUPPORTED: no descriptor is free, see errno. rec NULL: one that never
+ * becomes readable. On the watched thread. */
+STALLREC_API enum stallrec_error stallrec_attach_ping_fd(struct stallrec *rec, int *fd);
+/* Answers what was asked; nothing was asked: no effect. On the watched thread. */
+STALLREC_API void stallrec_ping_fd_answer(void);
+/* Closes the descriptor. To be called before stallrec_stop, on the watched thread, after the loop
+ * stopped to wait for it. Not attached: no effect. */
+STALLREC_API void stallrec_detach_ping_fd(void);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,55 @@
+/* Code for the tests of the unwinder that no compiler can be relied on to make: x86-64. */
+#ifndef STALLREC_UNWIND_CODE_X86_64_TEST_H
+#define STALLREC_UNWIND_CODE_X86_64_TEST_H
+
+/* A function without rules. */
+#define BARE_LEAF                                                                                  \
+    ".text\n"                                                                                      \
+    ".type bare_leaf,@function\n"                                                                  \
+    "bare_leaf: nop\n"                                                                             \
+    "bare_leaf_body: nop\n"                                                                        \
+    "ret\n"                                                                                        \
+    ".size bare_leaf,.-bare_leaf\n"
+
+/* Two functions that address their frame through rbp, whatever the compiler's flags: with a plain
+ * prologue, and with one that does not tell how large the frame is. */
+#define FRAMED_LEAVES                                                                              \
+    ".text\n"                                                                                      \
+    ".type leaf_framed,@function\n"                                                                \
+    "leaf_framed:\n"                                                                               \
+    ".cfi_startproc\n"                                                                             \
+    "push %rbp\n"                                                                                  \
+    ".cfi_def_cfa_offset 16\n"                                                                     \
+    ".cfi_offset %rbp,-16\n"                                                                       \
+    "mov %rsp,%rbp\n"                                                                              \
+    ".cfi_def_cfa_register %rbp\n"                                                                 \
+    "push %rbx\n"                                                                                  \
+    "mov %rdi,%rbx\n"                                                                              \
+    ".cfi_offset %rbx,-24\n"                                                                       \
+    "sub $0x1c8,%rsp\n"                                                                            \
+    "call leaf_raise_hidden\n"                                                                     \
+    "mov -8(%rbp),%rbx\n"                                                                          \
+    "leave\n"                                                                                      \
+    ".cfi_def_cfa %rsp,8\n"                                                                        \
+    "ret\n"                                                                                        \
+    ".cfi_endproc\n"                                                                               \
+    ".size leaf_framed,.-leaf_framed\n"                                                            \
+    ".type leaf_moving,@function\n"                                                                \
+    "leaf_moving:\n"                                                                               \
+    ".cfi_startproc\n"                                                                             \
+    "push %rbp\n"                                                                                  \
+    ".cfi_def_cfa_offset 16\n"                                                                     \
+    ".cfi_offset %rbp,-16\n"                                                                       \
+    "mov %rsp,%rbp\n"                                                                              \
+    ".cfi_def_cfa_register %rbp\n"                                                                 \
+    "mov $0x345,%eax\n"                                                                            \
+    "sub %rax,%rsp\n"                                                                              \
+    "and $-32,%rsp\n"                                                                              \
+    "call leaf_raise_hidden\n"                                                                     \
+    "leave\n"                                                                                      \
+    ".cfi_def_cfa %rsp,8\n"                                                                        \
+    "ret\n"                                                                                        \
+    ".cfi_endproc\n"                                                                               \
+    ".size leaf_moving,.-leaf_moving\n"
+
+#endif

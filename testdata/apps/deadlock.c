@@ -13,11 +13,6 @@ static pthread_mutex_t cart = PTHREAD_MUTEX_INITIALIZER, catalogue = PTHREAD_MUT
 static pthread_barrier_t all_hold_one;
 static bool chain;
 
-static void sleep_ms(long ms) {
-    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&t, NULL);
-}
-
 OWN_FRAME static void lock_second(pthread_mutex_t *first, pthread_mutex_t *second) {
     pthread_mutex_lock(first);
     pthread_barrier_wait(&all_hold_one);

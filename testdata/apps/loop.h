@@ -3,25 +3,12 @@
 #ifndef DEMO_LOOP_H
 #define DEMO_LOOP_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
-/* Functions that a stall's stack is to show: never inlined, merged or cloned. */
-#ifdef __clang__
-#define OWN_FRAME __attribute__((noinline))
-#else
-#define OWN_FRAME __attribute__((noinline, noipa))
-#endif
-/* At the end of such a function: keeps its last call from becoming a jump, which leaves no frame.
- */
-#define KEEP_FRAME() __asm__ volatile("" ::: "memory")
+#include "app.h"
 
 struct loop {
     int epoll, timer, event;
@@ -30,17 +17,6 @@ struct loop {
     void (*on_event)(struct loop *loop);
     void *app;
 };
-
-static void die(const char *what) {
-    perror(what);
-    exit(1);
-}
-
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void loop_watch(struct loop *loop, int fd) {
     struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
@@ -67,7 +43,7 @@ static void loop_open(struct loop *loop, long tick_ms) {
 }
 
 /* Has on_event called by the loop. Any thread. */
-static void loop_post(struct loop *loop) {
+static inline void loop_post(struct loop *loop) {
     uint64_t one = 1;
     if (write(loop->event, &one, sizeof one) != sizeof one) {
         die("eventfd");

@@ -21,12 +21,6 @@ static long stall_ms = 2700;
 static struct loop app_loop;
 static volatile uint64_t sink;
 
-static void sleep_ms(long ms) {
-    struct timespec left = {ms / 1000, ms % 1000 * 1000000};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
-    }
-}
-
 /* ---- worker threads ---- */
 
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;

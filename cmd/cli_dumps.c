@@ -8,14 +8,26 @@
 
 #include "base/pool.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
+#include "dump/report.h"
+
+/* A dump of a document: itself, or one that a report was converted to. */
+struct piece {
+    char *text; /* what the dump was parsed from, if that is not the document */
+    struct dump dump;
+    void *result;
+    enum st st; /* of the command's work */
+    struct err err;
+};
 
 /* A document on its way through the pool. */
 struct document {
+    struct cli_dumps *d;
+    unsigned worker;
     char *text;
     size_t len;
     struct strbuf where; /* "INPUT:LINE" */
-    struct dump dump;
-    void *result;
+    VEC(struct piece *) pieces;
     bool session; /* well-formed, and no dump: a session record */
     enum st st;
     struct err err;
@@ -43,28 +55,37 @@ void cli_dumps_settle(struct cli_dumps *d) {
 
 /* ---- one document ---- */
 
-static void free_document(const struct cli_dumps *d, struct document *doc) {
-    if (doc->result && d->ops->release) {
-        d->ops->release(doc->result);
+static void free_piece(const struct cli_dumps *d, struct piece *piece) {
+    if (piece->result && d->ops->release) {
+        d->ops->release(piece->result);
     }
-    dump_release(&doc->dump);
+    dump_release(&piece->dump);
+    free(piece->result);
+    free(piece->text);
+    free(piece);
+}
+
+static void free_document(const struct cli_dumps *d, struct document *doc) {
+    for (size_t i = 0; i < doc->pieces.len; i++) {
+        free_piece(d, doc->pieces.data[i]);
+    }
+    VEC_RELEASE(&doc->pieces);
     strbuf_release(&doc->where);
-    free(doc->result);
     free(doc->text);
     free(doc);
 }
 
 /* NULL: out of memory. */
-static struct document *new_document(const struct cli_dumps *d, const char *name, const char *text,
+static struct document *new_document(struct cli_dumps *d, const char *name, const char *text,
                                      size_t len, uint64_t line) {
     struct document *doc = calloc(1, sizeof *doc);
     if (!doc) {
         return NULL;
     }
+    doc->d = d;
     strbuf_addf(&doc->where, "%s:%" PRIu64, name, line);
     doc->text = malloc(len + 1);
-    doc->result = calloc(1, d->ops->result_size + 1);
-    if (!doc->text || !doc->result) {
+    if (!doc->text) {
         free_document(d, doc);
         return NULL;
     }
@@ -72,6 +93,20 @@ static struct document *new_document(const struct cli_dumps *d, const char *name
     doc->text[len] = 0;
     doc->len = len;
     return doc;
+}
+
+/* One more piece; NULL: out of memory. */
+static struct piece *add_piece(struct document *doc) {
+    struct piece *piece = calloc(1, sizeof *piece);
+    if (!piece) {
+        return NULL;
+    }
+    piece->result = calloc(1, doc->d->ops->result_size + 1);
+    if (!piece->result || !VEC_PUSH(&doc->pieces, piece)) {
+        free_piece(doc->d, piece);
+        return NULL;
+    }
+    return piece;
 }
 
 static bool is_session(const char *text, size_t len) {
@@ -87,17 +122,62 @@ static bool is_session(const char *text, size_t len) {
     return false;
 }
 
+/* Parses one dump and has the command work on it. ST_NONE: it is no dump. */
+static enum st take_dump(struct document *doc, char *own, const char *text, size_t len,
+                         struct err *e) {
+    const struct cli_dumps *d = doc->d;
+    struct piece *piece = add_piece(doc);
+    if (!piece) {
+        free(own);
+        return err_nomem(e);
+    }
+    piece->text = own;
+    enum st st = dump_parse(&piece->dump, text, len, e);
+    if (own) {
+        piece->dump.replaced_bytes = 0; /* in the report that is kept, which nobody reads again */
+    }
+    if (st == ST_OK && d->ops->work) {
+        piece->st = d->ops->work(d->ctx, &piece->dump, piece->result, doc->worker, &piece->err);
+    } else if (st != ST_OK) {
+        doc->pieces.len--;
+        free_piece(d, piece);
+    }
+    return st;
+}
+
+static enum st take_converted(void *ctx, const char *text, size_t len, struct err *e) {
+    char *own = malloc(len + 1);
+    if (!own) {
+        return err_nomem(e);
+    }
+    memcpy(own, text, len);
+    own[len] = 0;
+    return take_dump(ctx, own, own, len, e);
+}
+
 static void work_on(void *ctx, void *item, unsigned worker) {
-    struct cli_dumps *d = ctx;
+    (void)ctx;
     struct document *doc = item;
-    doc->st = dump_parse(&doc->dump, doc->text, doc->len, &doc->err);
+    doc->worker = worker;
+    doc->st = report_convert(doc->text, doc->len, take_converted, doc, &doc->err);
+    if (doc->st == ST_NONE) {
+        doc->st = take_dump(doc, NULL, doc->text, doc->len, &doc->err);
+    }
     if (doc->st == ST_NONE && is_session(doc->text, doc->len)) {
         doc->st = ST_OK;
         doc->session = true;
     } else if (doc->st == ST_NONE) {
-        doc->st = err_set(&doc->err, ERR_FORMAT, "JSON, but not a stall dump");
-    } else if (doc->st == ST_OK && d->ops->work) {
-        doc->st = d->ops->work(d->ctx, &doc->dump, doc->result, worker, &doc->err);
+        doc->st = err_set(&doc->err, ERR_FORMAT, "JSON, but neither a stall dump nor a report");
+    }
+}
+
+static void deliver_piece(struct cli_dumps *d, struct document *doc, struct piece *piece) {
+    if (piece->st == ST_OK) {
+        piece->st = d->ops->take(d->ctx, &piece->dump, piece->result, &piece->err);
+        d->dumps += piece->st == ST_OK;
+    }
+    if (piece->st != ST_OK) {
+        cli_dumps_fail(d, strbuf_cstr(&doc->where), &piece->err);
     }
 }
 
@@ -109,9 +189,9 @@ static void deliver(void *ctx, void *item) {
         if (d->ops->take_session) {
             d->ops->take_session(d->ctx, doc->text, doc->len);
         }
-    } else if (doc->st == ST_OK) {
-        doc->st = d->ops->take(d->ctx, &doc->dump, doc->result, &doc->err);
-        d->dumps += doc->st == ST_OK;
+    }
+    for (size_t i = 0; i < doc->pieces.len; i++) {
+        deliver_piece(d, doc, doc->pieces.data[i]);
     }
     if (doc->st != ST_OK) {
         cli_dumps_fail(d, strbuf_cstr(&doc->where), &doc->err);

@@ -61,13 +61,35 @@ static bool read_head(const char *path, uint8_t *bytes, size_t *size) {
     return n > 0;
 }
 
+/* e_machine of this command, which was built with the library. */
+#ifdef __aarch64__
+enum { OUR_MACHINE = EM_AARCH64 };
+#else
+enum { OUR_MACHINE = EM_X86_64 };
+#endif
+
+/* Of musl's dynamic linker: it could not load a library made for glibc. `r` is behind the type of
+ * the segment that names the linker. */
+static const char *refuse_linker(struct reader *r) {
+    static const char musl[] = "/lib/ld-musl-";
+    reader_skip(r, sizeof(Elf64_Word)); /* p_flags */
+    reader_seek(r, reader_u64(r));
+    const uint8_t *path = reader_bytes(r, sizeof musl - 1);
+#ifdef __GLIBC__
+    if (path && memcmp(path, musl, sizeof musl - 1) == 0) {
+        return "made for another C library (musl) than the recorder";
+    }
+#endif
+    return NULL;
+}
+
 /* Why the dynamic linker would not load our library into this ELF file; NULL if it would. */
 static const char *refuse_elf(const uint8_t *bytes, size_t size) {
     struct reader r = reader_init("program", bytes, size);
     reader_seek(&r, EI_CLASS);
     bool same_class = reader_u8(&r) == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
     reader_seek(&r, offsetof(Elf64_Ehdr, e_machine));
-    if (!same_class || reader_u16(&r) != EM_X86_64) {
+    if (!same_class || reader_u16(&r) != OUR_MACHINE) {
         return "made for another processor than the recorder";
     }
     reader_seek(&r, offsetof(Elf64_Ehdr, e_phoff));
@@ -78,7 +100,7 @@ static const char *refuse_elf(const uint8_t *bytes, size_t size) {
         reader_seek(&r, table);
         reader_skip(&r, (uint64_t)i * entry);
         if (reader_u32(&r) == PT_INTERP && !reader_failed(&r)) {
-            return NULL;
+            return refuse_linker(&r);
         }
     }
     /* A header out of reach is not ours to judge. */

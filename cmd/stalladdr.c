@@ -6,16 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/jsonw.h"
 #include "base/parse.h"
+#include "base/pool.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
+#include "address_answers.h"
 #include "cli.h"
-#include "debug/debug.h"
-#include "index/lookup.h"
+#include "cli_store.h"
+#include "index/open_files.h"
+#include "index/stored.h"
 #include "object/find.h"
 #include "object/object.h"
-#include "symbolize/symbolize.h"
 
+enum { JOBS_MAX = 256 };
 enum {
     OPT_OBJECT = 1,
     OPT_ARCH,
@@ -27,7 +30,10 @@ enum {
     OPT_DELIMITER,
     OPT_FILE,
     OPT_FORMAT,
-    OPT_LINKAGE
+    OPT_LINKAGE,
+    OPT_JOBS,
+    OPT_STORE,
+    OPT_NO_INDEX
 };
 
 static const struct cli_option options[] = {
@@ -45,6 +51,9 @@ static const struct cli_option options[] = {
     {OPT_FORMAT, 'F', "format", "atos|llvm-json",
      "llvm-json: llvm-symbolizer's JSON, an object a line"},
     {OPT_LINKAGE, 0, "linkage-names", NULL, "leave mangled names as they are"},
+    {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it"},
+    CLI_STORE_OPTION(OPT_STORE),
+    CLI_NO_INDEX_OPTION(OPT_NO_INDEX),
 };
 
 static const struct cli_tool tool = {
@@ -60,14 +69,11 @@ static const struct cli_tool tool = {
     .single_dash_words = true,
 };
 
-/* How an address of the user becomes one of the file. */
-enum meaning { MEANS_FILE, MEANS_LOADED, MEANS_SLID, MEANS_OFFSET };
-
 struct settings {
-    const char *object, *arch, *delimiter, *file;
-    enum meaning meaning;
-    uint64_t load, slide;
-    bool inlines, full_path, llvm_json, linkage_names;
+    const char *object, *arch, *delimiter, *file, *store;
+    enum address_meaning meaning;
+    uint64_t load, slide, jobs;
+    bool inlines, full_path, llvm_json, linkage_names, no_index;
 };
 
 struct run {
@@ -76,12 +82,16 @@ struct run {
     struct cli_output output;
     struct object *object;
     struct object *paired_object;
-    const struct object_slice *slice;
+    struct open_files files; /* the supplementary file */
+    const struct object_slice *slice, *alt;
+    struct index_store *store;    /* NULL = no indexes */
     struct lookup_source *source; /* NULL: nothing can be resolved */
-    char *path;                   /* of the file that answers, for ModuleName */
+    const char *path;             /* of the object, for ModuleName */
     struct strbuf image;          /* its name, for "(in Shop)" */
-    struct lookup_hit hit;
-    struct strbuf name;
+    struct address_question question;
+    struct answerer **answerers; /* one for each of threads */
+    unsigned threads;
+    struct pool *pool;
 };
 
 /* ---- opening ---- */
@@ -101,9 +111,10 @@ static void say_unit_damage(void *ctx, const char *file, uint64_t unit_offset,
     cli_fail(&run->failures, file, &e);
 }
 
-static bool resolve_path(struct run *run) {
+static bool open_object(struct run *run) {
     struct err e = {0};
-    enum st st = find_single(run->set->object, say_damage, run, &run->path, &e);
+    enum st st =
+        find_single(run->set->object, cli_temporary_folder(), say_damage, run, &run->object, &e);
     if (st != ST_OK) {
         if (st == ST_NONE) {
             err_set(&e, ERR_IO, "no such file or folder");
@@ -111,6 +122,7 @@ static bool resolve_path(struct run *run) {
         cli_fail(&run->failures, run->set->object, &e);
         return false;
     }
+    run->path = object_path(run->object);
     const char *slash = strrchr(run->path, '/');
     strbuf_addstr(&run->image, slash ? slash + 1 : run->path);
     return true;
@@ -146,13 +158,20 @@ static void use_separate_debug(struct run *run) {
     free(path);
 }
 
+/* The file that dwz moved debug information to. False: out of memory. */
+static bool find_alt(struct run *run) {
+    const char *name;
+    struct err e = {0};
+    enum st st = open_files_supplementary(&run->files, NULL, run->slice, &run->alt, &name, &e);
+    if (st == ST_ERR && (!name || object_has_dwarf(run->slice))) {
+        cli_fail(&run->failures, object_slice_path(run->slice), &e);
+    }
+    return st != ST_ERR || name;
+}
+
 static int open_source(struct run *run) {
     struct err e = {0};
-    if (!resolve_path(run)) {
-        return CLI_FAILED;
-    }
-    if (object_open(&run->object, run->path, &e) != ST_OK) {
-        cli_fail(&run->failures, run->path, &e);
+    if (!open_object(run)) {
         return CLI_FAILED;
     }
     if (run->set->arch) {
@@ -164,7 +183,16 @@ static int open_source(struct run *run) {
         return list_slices(run);
     }
     use_separate_debug(run);
-    enum st st = lookup_open_live(&run->source, run->slice, NULL, NULL, say_unit_damage, run, &e);
+    if (!run->set->no_index &&
+        !cli_store_open(&run->store, run->set->store, pool_processors(), &run->failures)) {
+        return CLI_FAILED;
+    }
+    if (!find_alt(run)) {
+        return CLI_FAILED;
+    }
+    struct index_source from = {
+        .slice = run->slice, .alt = run->alt, .name = strbuf_cstr(&run->image)};
+    enum st st = stored_open(&run->source, run->store, &from, NULL, say_unit_damage, run, &e);
     if (st == ST_ERR) {
         cli_fail(&run->failures, run->path, &e);
         return CLI_FAILED;
@@ -175,199 +203,124 @@ static int open_source(struct run *run) {
     return CLI_OK;
 }
 
-/* ---- printing ---- */
+/* ---- answers ---- */
 
-static const char *shown_path(const struct run *run, const char *path) {
-    const char *slash = strrchr(path, '/');
-    return run->set->full_path || !slash || !slash[1] ? path : slash + 1;
+/* Words on their way through the pool, and what is printed for them. */
+struct job {
+    char *words;
+    size_t len;
+    struct strbuf out;
+    VEC(struct err) failures; /* in their order */
+    bool failed;              /* out of memory for them */
+};
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/* The name of a frame in run->name; "" when it has none. */
-static const char *frame_name(struct run *run, const struct lookup_frame *f) {
+static void answer_words(void *ctx, void *item, unsigned worker) {
+    struct run *run = ctx;
+    struct job *job = item;
     struct err e = {0};
-    strbuf_clear(&run->name);
-    if (symbolize_name(f, run->set->linkage_names, &run->name, NULL, &e) != ST_OK) {
+    for (size_t at = 0; at < job->len;) {
+        size_t start = at;
+        while (at < job->len && !is_space(job->words[at])) {
+            at++;
+        }
+        if (at > start && answerer_answer(run->answerers[worker], job->words + start, at - start,
+                                          &job->out, &e) != ST_OK) {
+            job->failed = !VEC_PUSH(&job->failures, e) || job->failed;
+            err_clear(&e);
+        }
+        at++;
+    }
+}
+
+static void free_job(struct job *job) {
+    strbuf_release(&job->out);
+    VEC_RELEASE(&job->failures);
+    free(job->words);
+    free(job);
+}
+
+static void print_answers(void *ctx, void *item) {
+    struct run *run = ctx;
+    struct job *job = item;
+    struct err e = {0};
+    for (size_t i = 0; i < job->failures.len; i++) {
+        cli_fail(&run->failures, NULL, &job->failures.data[i]);
+    }
+    if (job->failed || job->out.failed) {
+        err_nomem(&e);
         cli_fail(&run->failures, NULL, &e);
     }
-    return strbuf_cstr(&run->name);
+    sink_write(&run->output.sink, job->out.data, job->out.len);
+    free_job(job);
 }
 
-static void put_atos_frame(struct run *run, const struct lookup_frame *f, uint64_t address,
-                           bool real) {
-    struct sink *out = &run->output.sink;
-    const char *name = frame_name(run, f);
-    sink_printf(out, "%s (in %s)", *name ? name : "???", strbuf_cstr(&run->image));
-    if (f->file && f->line) {
-        sink_printf(out, " (%s:%" PRIu32 ")", shown_path(run, f->file), f->line);
-    } else if (real) {
-        sink_printf(out, " + %" PRIu64, address - f->start);
-    }
-}
-
-static void put_atos(struct run *run, bool found, uint64_t asked, uint64_t address) {
-    struct sink *out = &run->output.sink;
-    if (!found) {
-        uint64_t base = object_slice_base(run->slice);
-        bool inside = address >= base && address < object_slice_text_end(run->slice);
-        sink_printf(out, inside ? "0x%016" PRIx64 " (in %s)" : "0x%016" PRIx64, asked,
-                    strbuf_cstr(&run->image));
-    } else {
-        size_t last = run->hit.frame_count - 1;
-        for (size_t i = run->set->inlines ? 0 : last; i <= last; i++) {
-            put_atos_frame(run, &run->hit.frames[i], address, i == last);
-            sink_str(out, i < last ? run->set->delimiter : "");
-        }
-    }
-    sink_char(out, '\n');
-}
-
-static void put_hex(struct jsonw *w, uint64_t v) {
-    char text[24];
-    snprintf(text, sizeof text, "0x%" PRIx64, v);
-    jsonw_cstr(w, text);
-}
-
-/* llvm knows the start of an inlined call by its DW_AT_low_pc only, that of the function always. */
-static void put_llvm_symbol(struct run *run, struct jsonw *w, const struct lookup_frame *f,
-                            bool real) {
-    static const struct lookup_frame nothing;
-    const char *name = f ? frame_name(run, f) : "";
-    f = f ? f : &nothing;
-    uint64_t start = real ? f->start : f->low_pc;
-    jsonw_begin_object(w);
-    jsonw_key(w, "Column");
-    jsonw_u64(w, f->column);
-    jsonw_key(w, "Discriminator");
-    jsonw_u64(w, f->discriminator);
-    jsonw_key(w, "FileName");
-    jsonw_cstr(w, f->file ? f->file : "");
-    jsonw_key(w, "FunctionName");
-    jsonw_cstr(w, name);
-    jsonw_key(w, "Line");
-    jsonw_u64(w, f->line);
-    jsonw_key(w, "StartAddress");
-    if (start) {
-        put_hex(w, start);
-    } else {
-        jsonw_cstr(w, "");
-    }
-    jsonw_key(w, "StartFileName");
-    jsonw_cstr(w, f->start_file ? f->start_file : "");
-    jsonw_key(w, "StartLine");
-    jsonw_u64(w, f->start_line);
-    jsonw_end_object(w);
-}
-
-/* llvm-symbolizer --output-style=JSON, as it prints for addresses from stdin. */
-static void put_llvm_json(struct run *run, bool found, uint64_t asked) {
-    struct jsonw w = jsonw_init(&run->output.sink);
-    jsonw_begin_object(&w);
-    jsonw_key(&w, "Address");
-    put_hex(&w, asked);
-    jsonw_key(&w, "ModuleName");
-    jsonw_cstr(&w, run->path);
-    jsonw_key(&w, "Symbol");
-    jsonw_begin_array(&w);
-    if (!found) {
-        put_llvm_symbol(run, &w, NULL, true);
-    }
-    for (size_t i = 0; found && i < run->hit.frame_count; i++) {
-        put_llvm_symbol(run, &w, &run->hit.frames[i], i + 1 == run->hit.frame_count);
-    }
-    jsonw_end_array(&w);
-    jsonw_end_object(&w);
-    sink_char(&run->output.sink, '\n');
-}
-
-static uint64_t file_address(const struct run *run, uint64_t asked) {
-    uint64_t base = object_slice_base(run->slice);
-    switch (run->set->meaning) {
-    case MEANS_LOADED:
-        return asked - run->set->load + base;
-    case MEANS_SLID:
-        return asked - run->set->slide;
-    case MEANS_OFFSET:
-        return asked + base;
-    case MEANS_FILE:
-        break;
-    }
-    return asked;
-}
-
-/* One address of the user's. What is no address is printed back, so that line N of the output stays
- * the answer to word N. */
-static void answer(struct run *run, const char *word, size_t len) {
-    uint64_t asked = 0;
+static void put_words(struct run *run, const char *words, size_t len) {
     struct err e = {0};
-    if (!parse_hex(word, len, &asked)) {
-        err_set(&e, ERR_USAGE, "'%.*s' is no hexadecimal address", len > 80 ? 80 : (int)len, word);
+    struct job *job = calloc(1, sizeof *job);
+    char *copy = malloc(len + 1);
+    if (!job || !copy) {
+        free(job);
+        free(copy);
+        err_nomem(&e);
         cli_fail(&run->failures, NULL, &e);
-        if (!run->set->llvm_json) {
-            sink_write(&run->output.sink, word, len);
-            sink_char(&run->output.sink, '\n');
-        }
         return;
     }
-    uint64_t address = file_address(run, asked);
-    uint64_t looked_up = object_slice_is_arm32(run->slice) ? address & ~UINT64_C(1) : address;
-    enum st st = run->source ? lookup_address(run->source, looked_up, &run->hit, &e) : ST_NONE;
-    if (st == ST_ERR) {
-        cli_fail(&run->failures, run->path, &e);
-    }
-    bool found = st == ST_OK && run->hit.frame_count > 0;
-    if (run->set->llvm_json) {
-        put_llvm_json(run, found, asked);
-    } else {
-        put_atos(run, found, asked, looked_up);
-    }
+    memcpy(copy, words, len);
+    *job = (struct job){.words = copy, .len = len};
+    pool_put(run->pool, job);
 }
 
 /* ---- input ---- */
 
-enum { WORD_MAX = 4096 };
+enum { WORDS_AT_ONCE = 8 * 1024, WINDOW_PER_JOB = 4 };
 
-struct words {
-    struct run *run;
-    char word[WORD_MAX];
-    size_t len;
-};
-
-static void end_word(struct words *w) {
-    if (w->len > 0) {
-        answer(w->run, w->word, w->len);
-        w->len = 0;
+/* Length of the whole words at the front. */
+static size_t whole_words(const char *text, size_t len) {
+    while (len > 0 && !is_space(text[len - 1])) {
+        len--;
     }
+    return len;
 }
 
-/* Reads words as they come and answers each at once: a person, or a program at the other end of a
- * pair of pipes, may wait. */
+/* Reads words as they come and answers each as soon as no more can be had at once: a person, or a
+ * program at the other end of a pair of pipes, may wait. */
 static void on_input(void *ctx, int fd, const char *name) {
-    struct words *w = ctx;
-    char buf[4096];
+    struct run *run = ctx;
+    char buf[WORDS_AT_ONCE];
+    size_t have = 0;
     for (;;) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
         if (poll(&p, 1, 0) == 0) {
-            sink_flush(&w->run->output.sink);
+            pool_finish(run->pool);
+            sink_flush(&run->output.sink);
         }
-        ssize_t n = cli_output_failed(&w->run->output) ? 0 : read(fd, buf, sizeof buf);
+        ssize_t n = cli_output_failed(&run->output) ? 0 : read(fd, buf + have, sizeof buf - have);
         if (n <= 0) {
             struct err e = {0};
             if (n < 0) {
                 err_sys(&e, errno, "cannot read");
-                cli_fail(&w->run->failures, name, &e);
+                cli_fail(&run->failures, name, &e);
             }
             break;
         }
-        for (ssize_t i = 0; i < n; i++) {
-            bool space = buf[i] == ' ' || buf[i] == '\n' || buf[i] == '\t' || buf[i] == '\r';
-            if (space) {
-                end_word(w);
-            } else if (w->len < WORD_MAX) {
-                w->word[w->len++] = buf[i];
-            }
+        have += (size_t)n;
+        size_t whole = whole_words(buf, have);
+        if (whole == 0 && have == sizeof buf) {
+            whole = have; /* no address is as long as that */
+        }
+        if (whole > 0) {
+            put_words(run, buf, whole);
+            memmove(buf, buf + whole, have - whole);
+            have -= whole;
         }
     }
-    end_word(w);
+    if (have > 0) {
+        put_words(run, buf, have);
+    }
     close(fd);
 }
 
@@ -381,7 +334,7 @@ static bool take_address(const char *option, const char *value, uint64_t *out) {
     return false;
 }
 
-static bool take_meaning(struct settings *set, enum meaning meaning) {
+static bool take_meaning(struct settings *set, enum address_meaning meaning) {
     if (set->meaning != MEANS_FILE) {
         cli_usage_error(&tool, "-l, -s and -offset exclude each other");
         return false;
@@ -422,47 +375,94 @@ static bool take_option(struct settings *set, int id, const char *value) {
         word = cli_choice(&tool, "--format", value, formats);
         set->llvm_json = word == 1;
         return word >= 0;
+    case OPT_JOBS:
+        return cli_number(&tool, "-j", value, 1, JOBS_MAX, &set->jobs);
+    case OPT_STORE:
+        set->store = value;
+        return true;
+    case OPT_NO_INDEX:
+        set->no_index = true;
+        return true;
     default:
         set->linkage_names = true;
         return true;
     }
 }
 
-static void fail_words(void *ctx, const char *where, const struct err *why) {
-    struct words *w = ctx;
-    cli_fail(&w->run->failures, where, why);
+static void fail_input(void *ctx, const char *where, const struct err *why) {
+    struct run *run = ctx;
+    cli_fail(&run->failures, where, why);
 }
 
 static void read_addresses(struct run *run, const char *path) {
-    struct words words = {.run = run};
     char *input[] = {(char *)(uintptr_t)path}; /* only read */
-    (void)cli_for_each_input(&tool, input, 1, on_input, fail_words, &words);
+    (void)cli_for_each_input(&tool, input, 1, on_input, fail_input, run);
 }
 
-static int process(struct run *run, char **operands, size_t count) {
-    int status = open_source(run);
-    if (status != CLI_OK) {
-        return status;
+static enum st start_threads(struct run *run, struct err *e) {
+    const struct settings *set = run->set;
+    run->question = (struct address_question){.source = run->source,
+                                              .path = run->path,
+                                              .image = strbuf_cstr(&run->image),
+                                              .delimiter = set->delimiter,
+                                              .meaning = set->meaning,
+                                              .load = set->load,
+                                              .slide = set->slide,
+                                              .base = object_slice_base(run->slice),
+                                              .text_end = object_slice_text_end(run->slice),
+                                              .arm32 = object_slice_is_arm32(run->slice),
+                                              .inlines = set->inlines,
+                                              .full_path = set->full_path,
+                                              .llvm_json = set->llvm_json,
+                                              .linkage_names = set->linkage_names};
+    run->threads = run->source && run->source->concurrent ? (unsigned)set->jobs : 1;
+    run->answerers = calloc(run->threads, sizeof(struct answerer *));
+    if (!run->answerers) {
+        return err_nomem(e);
     }
-    if (!cli_output_open(&run->output, NULL, &run->failures)) {
-        return CLI_FAILED;
+    for (unsigned i = 0; i < run->threads; i++) {
+        if (answerer_new(&run->answerers[i], &run->question, e) != ST_OK) {
+            return ST_ERR;
+        }
     }
+    return pool_open(&run->pool, run->threads, (size_t)run->threads * WINDOW_PER_JOB, answer_words,
+                     print_answers, run, e);
+}
+
+static void answer_all(struct run *run, char **operands, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(operands[i], "-") == 0) {
             read_addresses(run, operands[i]);
         } else {
-            answer(run, operands[i], strlen(operands[i]));
+            put_words(run, operands[i], strlen(operands[i]));
         }
     }
     if (run->set->file || count == 0) {
         read_addresses(run, run->set->file ? run->set->file : "-");
     }
+    pool_finish(run->pool);
+}
+
+static int process(struct run *run, char **operands, size_t count) {
+    struct err e = {0};
+    int status = open_source(run);
+    if (status != CLI_OK) {
+        return status;
+    }
+    if (start_threads(run, &e) != ST_OK) {
+        cli_fail(&run->failures, NULL, &e);
+        return CLI_FAILED;
+    }
+    if (!cli_output_open(&run->output, NULL, &run->failures)) {
+        return CLI_FAILED;
+    }
+    answer_all(run, operands, count);
     cli_output_close(&run->output, true, &run->failures);
     return cli_exit_status(&run->failures);
 }
 
 int main(int argc, char **argv) {
-    struct settings set = {.delimiter = "\n"};
+    struct settings set = {.delimiter = "\n", .jobs = pool_processors()};
     struct cli_parser p;
     cli_begin(&p, &tool, argc, argv);
     for (int id; (id = cli_next(&p)) != CLI_END;) {
@@ -476,14 +476,18 @@ int main(int argc, char **argv) {
     if (!set.object) {
         return cli_usage_error(&tool, "-o FILE is missing");
     }
-    debug_library_init();
     struct run run = {.set = &set, .failures = {.tool = tool.name}};
     int status = process(&run, p.operands, p.operand_count);
+    pool_close(run.pool);
+    for (unsigned i = 0; run.answerers && i < run.threads; i++) {
+        answerer_free(run.answerers[i]);
+    }
+    free(run.answerers);
     lookup_close(run.source);
+    cli_store_close(run.store, tool.name);
+    open_files_release(&run.files);
     object_close(run.object);
     object_close(run.paired_object);
     strbuf_release(&run.image);
-    strbuf_release(&run.name);
-    free(run.path);
     return status;
 }

@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "cli_dumps.h"
 #include "dump/dump.h"
+#include "dump/report.h"
 #include "flame/fold.h"
 #include "flame/folded.h"
 #include "flame/svg.h"
@@ -61,7 +62,9 @@ static const struct cli_tool tool = {
     .summary = "Draws where the stalled time went: a flame graph of dumps or of folded stacks.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
-    .footer = "Inputs are recognised by content: stall dumps, folded stacks, and gzip of either.\n"
+    .footer = "Inputs are recognised by content: stall dumps, reports that stallsym takes, folded "
+              "stacks,\n"
+              "and gzip of them.\n"
               "Exit status: 0 done; 1 something could not be read or written; 2 usage.",
 };
 
@@ -157,16 +160,19 @@ static void read_folded(struct run *run, struct gz_input *in, size_t got) {
 /* ---- inputs ---- */
 
 /* Reads as many bytes into the buffer as it takes to tell what they are: past leading space, and
- * one character more. */
-static enum st look(struct run *run, struct gz_input *in, size_t *len, struct err *e) {
+ * one character more, or the first words of a text report. */
+static enum st look(struct run *run, struct gz_input *in, size_t *len, bool *report,
+                    struct err *e) {
     size_t got;
+    bool more;
     *len = 0;
     do {
         if (gz_input_read(in, run->buffer + *len, READ_SIZE - *len, &got, e) != ST_OK) {
             return ST_ERR;
         }
         *len += got;
-    } while (got > 0 && *len < READ_SIZE && *len < 16);
+        *report = report_is_text(run->buffer, *len, &more);
+    } while (got > 0 && *len < READ_SIZE && (*len < 16 || more));
     return ST_OK;
 }
 
@@ -174,10 +180,11 @@ static enum st look(struct run *run, struct gz_input *in, size_t *len, struct er
 static enum st other_input(void *ctx, struct gz_input *in, const char *name, struct err *e) {
     struct run *run = ctx;
     size_t len = 0;
-    if (look(run, in, &len, e) != ST_OK) {
+    bool report = false;
+    if (look(run, in, &len, &report, e) != ST_OK) {
         return ST_ERR;
     }
-    if (!folded_recognise(run->buffer, len)) {
+    if (report || !folded_recognise(run->buffer, len)) {
         return gz_input_unread(in, run->buffer, len, e) == ST_OK ? ST_NONE : ST_ERR;
     }
     cli_dumps_settle(&run->dumps);

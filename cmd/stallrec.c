@@ -13,11 +13,11 @@
 
 #include "cli.h"
 #include "recorded_program.h"
-#include "base/filemap.h"
+#include "recorder_answers.h"
 #include "base/strbuf.h"
 #include "recorder/preload.h"
 #include "recorder/presets.h"
-#include "recorder/replay.h"
+#include "recorder/recover.h"
 #include "recorder/stallrec.h"
 
 /* As env(1): our own failure, a program that cannot be run, one that is not there. */
@@ -31,8 +31,6 @@ enum {
 /* What the environment carries: 18 digits. */
 #define MAX_KEEP_BYTES UINT64_C(999999999999999999)
 
-enum { TRACE_MAX = 64 * 1024 * 1024 };
-
 /* The report's descriptor is out of the way: programs count on the lowest numbers being free, and
  * shell scripts redirect 3 to 9. */
 enum { REPORT_FD_FROM = 100, REPORT_FD_LEAST = 3 };
@@ -41,6 +39,8 @@ enum {
     OPT_OUTPUT = 1,
     OPT_THRESHOLD,
     OPT_PRESET,
+    OPT_DETECTORS,
+    OPT_CPU_LIMIT,
     OPT_LOOP_AT,
     OPT_CONTEXT,
     OPT_KEEP_DAYS,
@@ -48,6 +48,7 @@ enum {
     OPT_KEEP_FILES,
     OPT_FOLLOW,
     OPT_QUIET,
+    OPT_TRACE,
     OPT_REPLAY,
     OPT_LIST_PRESETS,
     OPT_LIST_DETECTORS
@@ -58,6 +59,10 @@ static const struct cli_option options[] = {
     {OPT_THRESHOLD, 't', "threshold", "MS", "a stall is a loop busy for this long (the preset's)"},
     {OPT_PRESET, 0, "preset", "NAME",
      "detect, sample and back off as a published system does (default)"},
+    {OPT_DETECTORS, 0, "detectors", "NAME,...",
+     "detect these instead of what the preset does (see --list-detectors)"},
+    {OPT_CPU_LIMIT, 0, "cpu-limit", "PERCENT",
+     "detector cpu: more than this much of one processor (the preset's)"},
     {OPT_LOOP_AT, 0, "loop-at", "LIB|SYMBOL",
      "the event loop waits there: a library, a function, or the LIB+0xOFFSET\n"
      "that a dump's loop_at names; repeatable; by default it is found"},
@@ -65,8 +70,9 @@ static const struct cli_option options[] = {
     {OPT_KEEP_DAYS, 0, "keep-days", "N", "remove dumps of DIR that are older"},
     {OPT_KEEP_BYTES, 0, "keep-bytes", "N", "keep at most so many bytes of dumps in DIR"},
     {OPT_KEEP_FILES, 0, "keep-files", "N", "keep at most so many dumps in DIR"},
-    {OPT_FOLLOW, 0, "follow", NULL, "record the programs that the program runs, too"},
+    {OPT_FOLLOW, 0, "follow", NULL, "record the children of the program, too"},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary at the end"},
+    {OPT_TRACE, 0, "trace", "FILE", "write what the recorder sees there, for --replay"},
     {OPT_REPLAY, 0, "replay", "TRACE",
      "run nothing: step the detectors over a trace of events (- = stdin) and\n"
      "print what they would do"},
@@ -76,11 +82,13 @@ static const struct cli_option options[] = {
 
 static const struct cli_tool tool = {
     .name = "stallrec",
-    .synopsis = "[-o DIR] [--preset=NAME] [--threshold=MS] [--loop-at=LIB|SYMBOL]...\n"
-                " [--context=KEY=VALUE]... [--keep-days=N] [--keep-bytes=N] [--keep-files=N]\n"
-                " [--follow] [-q] [--] PROGRAM [ARG]...\n"
-                "[--preset=NAME] --replay=TRACE\n"
-                "--list-presets | --list-detectors",
+    .synopsis =
+        "[-o DIR] [--preset=NAME] [--threshold=MS] [--detectors=NAME,...]\n"
+        " [--cpu-limit=PERCENT] [--loop-at=LIB|SYMBOL]... [--context=KEY=VALUE]... "
+        "[--keep-days=N]\n"
+        " [--keep-bytes=N] [--keep-files=N] [--trace=FILE] [--follow] [-q] [--] PROGRAM [ARG]...\n"
+        "[--preset=NAME] --replay=TRACE\n"
+        "--list-presets | --list-detectors",
     .summary = "Runs PROGRAM and records why its main thread stalls.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
@@ -95,7 +103,11 @@ struct run {
     char *directory_path;  /* absolute: the program may change its own */
     const char *preset;    /* NULL: the default */
     uint32_t threshold_ms; /* 0: the preset's */
-    const char *trace;     /* to replay; NULL: none */
+    uint32_t detectors;    /* 0: the preset's */
+    uint32_t cpu_limit;    /* in permille; 0: the preset's */
+    const char *replay;    /* a trace; NULL: none */
+    const char *trace;     /* to write; NULL: none */
+    char *trace_path;      /* absolute */
     struct strbuf loop_at;
     struct strbuf context; /* KEY=VALUE, one a line */
     unsigned context_count;
@@ -178,7 +190,13 @@ static bool set_environment(const struct run *run) {
     bool ok = !list.failed && setenv("LD_PRELOAD", strbuf_cstr(&list), 1) == 0 &&
               setenv(PRELOAD_ENV_DIRECTORY, run->directory_path, 1) == 0 &&
               set_number(PRELOAD_ENV_REPORT, (uint64_t)run->report_fd) &&
-              set_number(PRELOAD_ENV_THRESHOLD, run->threshold_ms);
+              set_number(PRELOAD_ENV_THRESHOLD, run->threshold_ms) &&
+              set_number(PRELOAD_ENV_DETECTORS, run->detectors) &&
+              set_number(PRELOAD_ENV_CPU_LIMIT, run->cpu_limit);
+    unsetenv(PRELOAD_ENV_TRACE);
+    if (ok && run->trace_path) {
+        ok = setenv(PRELOAD_ENV_TRACE, run->trace_path, 1) == 0;
+    }
     unsetenv(PRELOAD_ENV_PRESET);
     if (ok && run->preset) {
         ok = setenv(PRELOAD_ENV_PRESET, run->preset, 1) == 0;
@@ -231,7 +249,7 @@ static void exec_program(const struct run *run, const struct inherited *inherite
 
 /* Waits for the child, and passes on what is sent to us. What a terminal sends, it sends to both.
  */
-static int await_program(pid_t child, const sigset_t *signals) {
+static int await_program(pid_t child, const sigset_t *signals, bool *killed) {
     for (;;) {
         siginfo_t info;
         int status, sig = sigwaitinfo(signals, &info);
@@ -239,13 +257,21 @@ static int await_program(pid_t child, const sigset_t *signals) {
             kill(child, sig);
         }
         if (waitpid(child, &status, WNOHANG) == child) {
+            *killed = WIFSIGNALED(status);
             return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
         }
     }
 }
 
-/* Returns the exit status; *ran says whether the program ran. */
-static int run_program(const struct run *run, bool *ran) {
+/* How the program ended. */
+struct ending {
+    bool ran;
+    bool killed; /* by a signal */
+    pid_t pid;
+};
+
+/* Returns the exit status. */
+static int run_program(const struct run *run, struct ending *end) {
     sigset_t signals;
     struct inherited inherited;
     struct sigaction reported = {.sa_handler = SIG_DFL};
@@ -272,9 +298,10 @@ static int run_program(const struct run *run, bool *ran) {
     }
     ssize_t n = read(pipe_fd[0], &error, sizeof error); /* end of file when it runs */
     close(pipe_fd[0]);
-    int status = await_program(child, &signals);
-    *ran = n != sizeof error;
-    if (!*ran) {
+    int status = await_program(child, &signals, &end->killed);
+    end->pid = child;
+    end->ran = n != sizeof error;
+    if (!end->ran) {
         say(run->program, strerror(error));
         return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
     }
@@ -293,17 +320,40 @@ static uint32_t threshold(const struct run *run) {
     return run->threshold_ms > 0 ? run->threshold_ms : config.threshold_ms;
 }
 
-static void summarise(const struct run *run) {
+/* What the recorder in the program could not write itself: the program was killed. */
+static void add_recovered(const struct run *run, const struct ending *end,
+                          struct preload_report *report) {
+    struct recover_counts got;
+    if (!recover_folder(run->directory_path, (uint32_t)end->pid, !end->killed, &got)) {
+        say(run->directory, strerror(errno));
+        return;
+    }
+    report->dumps += got.dumps;
+    report->lost += got.lost;
+    if (report->stalls < got.fatal) { /* the program did not come to tell of it */
+        report->stalls = got.fatal;
+    }
+    if (!run->quiet && got.fatal > 0) {
+        cli_say(tool.name, "the program died in a stall");
+    }
+}
+
+static void summarise(const struct run *run, const struct ending *end) {
     /* The recorded processes may write to it still: what is checked is what is used. */
-    const struct preload_report copy = *run->report, *r = &copy;
+    struct preload_report copy = *run->report;
+    const struct preload_report *r = &copy;
+    add_recovered(run, end, &copy);
     bool known = r->error >= STALLREC_OK && r->error <= STALLREC_ERR_WRITE;
     if (r->processes == 0) {
         say(run->argv[0], "did not load the recorder, nothing was recorded");
     } else if (r->error != STALLREC_OK) {
         say("the recorder did not start",
             known ? stallrec_error_text((enum stallrec_error)r->error) : "unknown error");
-    } else if (r->loops == 0) {
+    } else if (r->loops == 0 && r->stalls == 0) {
         say(run->argv[0], "no event loop was seen, nothing was recorded (see --loop-at, --follow)");
+    } else if (!run->quiet && r->loops == 0) {
+        cli_say(tool.name, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s (no event loop was seen)",
+                r->stalls, plural(r->stalls), r->dumps, plural(r->dumps), run->directory);
     } else if (!run->quiet && r->stalls == 0) {
         cli_say(tool.name, "no stalls of %" PRIu32 " ms or more (event loop at %.*s)",
                 threshold(run), PRELOAD_TEXT, r->loop_at);
@@ -317,85 +367,7 @@ static void summarise(const struct run *run) {
     }
 }
 
-/* ---- what is asked of the recorder itself ---- */
-
-/* Prints through `print` to the standard output; 0, or EXIT_OWN after a printed message. */
-static int print_all(bool (*print)(struct sink *out, const struct run *run),
-                     const struct run *run) {
-    struct cli_failures failures = {.tool = tool.name};
-    struct cli_output out;
-    if (!cli_output_open(&out, NULL, &failures)) {
-        return EXIT_OWN;
-    }
-    bool ok = print(&out.sink, run);
-    cli_output_close(&out, true, &failures);
-    return ok && cli_exit_status(&failures) == CLI_OK ? 0 : EXIT_OWN;
-}
-
-static bool list_detectors(struct sink *out, const struct run *run) {
-    (void)run;
-    const struct rec_detector_info *info;
-    for (size_t i = 0; (info = rec_detector_at(i)) != NULL; i++) {
-        sink_printf(out, "%-12s %s\n", info->name, info->summary);
-    }
-    return true;
-}
-
-/* A preset's value as the user would write it. */
-static void value_text(const struct rec_preset_value *value, struct strbuf *text) {
-    const struct rec_detector_info *info;
-    strbuf_clear(text);
-    if (value->word) {
-        strbuf_addstr(text, value->word);
-    } else if (strcmp(value->field, "detectors") != 0) {
-        strbuf_addf(text, "%" PRIu32, value->value);
-    } else {
-        for (size_t i = 0; (info = rec_detector_at(i)) != NULL; i++) {
-            if (value->value & info->bit) {
-                strbuf_addf(text, "%s%s", text->len > 0 ? "," : "", info->name);
-            }
-        }
-    }
-}
-
-static bool list_presets(struct sink *out, const struct run *run) {
-    (void)run;
-    struct strbuf text = {0};
-    struct rec_preset_value value;
-    for (size_t i = 0; rec_preset_name(i); i++) {
-        sink_printf(out, "%s%s: %s\n", i > 0 ? "\n" : "", rec_preset_name(i), rec_preset_title(i));
-        for (size_t k = 0; rec_preset_value(i, k, &value); k++) {
-            value_text(&value, &text);
-            sink_printf(out, "    %-18s %-9s  %s\n", value.field, strbuf_cstr(&text),
-                        value.source ? value.source : "unpublished, ours");
-        }
-    }
-    strbuf_release(&text);
-    return true;
-}
-
-static void print_line(void *ctx, const char *line) {
-    sink_printf(ctx, "%s\n", line);
-}
-
-static bool replay(struct sink *out, const struct run *run) {
-    const char *name = strcmp(run->trace, "-") == 0 ? "/dev/stdin" : run->trace;
-    struct filemap map;
-    struct err e = {0};
-    char message[256];
-    enum st st = filemap_open(&map, name, TRACE_MAX, &e);
-    if (st != ST_OK) {
-        say(run->trace, st == ST_NONE ? "no such file" : e.text);
-        return false;
-    }
-    struct rec_replay_sink lines = {.line = print_line, .ctx = out, .preset = run->preset};
-    bool ok = rec_replay((const char *)map.data, map.size, &lines, message, sizeof message);
-    filemap_release(&map);
-    if (!ok) {
-        say(run->trace, message);
-    }
-    return ok;
-}
+/* ---- options ---- */
 
 static bool is_preset(const char *name) {
     struct stallrec_config config;
@@ -407,12 +379,29 @@ static bool is_preset(const char *name) {
     return false;
 }
 
+/* Takes a list of detectors; false after a printed message. */
+static bool set_detectors(struct run *run, const char *names) {
+    const struct rec_detector_info *info;
+    run->detectors = rec_detectors_named(names);
+    if (run->detectors == 0) {
+        cli_usage_error(&tool, "--detectors: not all of '%s' are known (see --list-detectors)",
+                        names);
+        return false;
+    }
+    for (size_t i = 0; (info = rec_detector_at(i)) != NULL; i++) {
+        if ((run->detectors & info->bit) != 0 && info->calls) {
+            cli_usage_error(&tool, "--detectors: %s needs a program that calls %s, see stallrec(3)",
+                            info->name, info->calls);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* An option that stands for itself. */
 static int only(int status) {
     return status == 0 ? CLI_EXIT : status;
 }
-
-/* ---- options ---- */
 
 /* Takes one KEY=VALUE; false after a printed message. */
 static bool add_context(struct run *run, const char *pair) {
@@ -455,13 +444,27 @@ static int read_options(struct cli_parser *p, struct run *run) {
             }
             run->preset = p->value;
             break;
-        case OPT_REPLAY:
+        case OPT_DETECTORS:
+            if (!set_detectors(run, p->value)) {
+                return EXIT_OWN;
+            }
+            break;
+        case OPT_CPU_LIMIT:
+            if (!cli_number(&tool, "--cpu-limit", p->value, 1, 100000, &number)) {
+                return EXIT_OWN;
+            }
+            run->cpu_limit = (uint32_t)number * 10;
+            break;
+        case OPT_TRACE:
             run->trace = p->value;
             break;
+        case OPT_REPLAY:
+            run->replay = p->value;
+            break;
         case OPT_LIST_PRESETS:
-            return only(print_all(list_presets, run));
+            return only(recorder_list_presets(tool.name) ? 0 : EXIT_OWN);
         case OPT_LIST_DETECTORS:
-            return only(print_all(list_detectors, run));
+            return only(recorder_list_detectors(tool.name) ? 0 : EXIT_OWN);
         case OPT_LOOP_AT:
             if (run->loop_at.len > 0) {
                 strbuf_addc(&run->loop_at, '\n');
@@ -498,12 +501,16 @@ static int read_options(struct cli_parser *p, struct run *run) {
             return p->status == 0 ? CLI_EXIT : EXIT_OWN;
         }
     }
-    if (run->trace) {
+    if (run->replay) {
         if (p->operand_count > 0) {
             cli_usage_error(&tool, "--replay runs no program");
             return EXIT_OWN;
         }
-        return only(print_all(replay, run));
+        return only(recorder_replay(tool.name, run->replay, run->preset) ? 0 : EXIT_OWN);
+    }
+    if (run->trace && run->follow) {
+        cli_usage_error(&tool, "--trace is of one program: not with --follow");
+        return EXIT_OWN;
     }
     if (p->operand_count == 0) {
         cli_usage_error(&tool, "no program to run");
@@ -524,6 +531,16 @@ static bool make_folder(const char *path) {
         return false;
     }
     return access(path, W_OK | X_OK) == 0;
+}
+
+/* Makes the file, empty, so that it can be written; its absolute path, or NULL with errno set. */
+static char *make_trace(const char *path) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        return NULL;
+    }
+    close(fd);
+    return realpath(path, NULL);
 }
 
 /* All that must be in place before the program runs; 0, or the status to end with. */
@@ -549,6 +566,10 @@ static int prepare(struct run *run) {
         say(run->directory, strerror(errno));
         return EXIT_OWN;
     }
+    if (run->trace && !(run->trace_path = make_trace(run->trace))) {
+        say(run->trace, strerror(errno));
+        return EXIT_OWN;
+    }
     if (!make_report(run) || !set_environment(run)) {
         say("preparing the program", strerror(errno));
         return EXIT_OWN;
@@ -562,13 +583,13 @@ int main(int argc, char **argv) {
     cli_begin(&parser, &tool, argc, argv);
     int status = read_options(&parser, &run);
     if (status == CLI_OK) {
-        bool ran = false;
+        struct ending end = {0};
         status = prepare(&run);
         if (status == 0) {
-            status = run_program(&run, &ran);
+            status = run_program(&run, &end);
         }
-        if (ran) {
-            summarise(&run);
+        if (end.ran) {
+            summarise(&run, &end);
         }
     } else if (status == CLI_EXIT) {
         status = 0;
@@ -578,5 +599,6 @@ int main(int argc, char **argv) {
     free(run.program);
     free(run.library);
     free(run.directory_path);
+    free(run.trace_path);
     return status;
 }

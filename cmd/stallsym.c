@@ -2,18 +2,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/pool.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "cli.h"
 #include "cli_dumps.h"
-#include "debug/debug.h"
+#include "cli_index.h"
+#include "cli_store.h"
 #include "dump/dump.h"
+#include "image_verdicts.h"
 #include "index/symbol_set.h"
 #include "symbolize/symbolize.h"
 
-enum { LISTED_MAX = 20, WINDOW_PER_JOB = 4 };
+enum { WINDOW_PER_JOB = 4 };
 enum {
     OPT_SYMBOLS = 1,
     OPT_USE,
@@ -22,13 +23,19 @@ enum {
     OPT_OUTPUT,
     OPT_JOBS,
     OPT_REQUIRE,
+    OPT_MISSING,
     OPT_LINKAGE,
+    OPT_STORE,
+    OPT_NO_INDEX,
+    OPT_INDEX,
+    OPT_ADD,
+    OPT_RAW,
     OPT_QUIET
 };
 
 static const struct cli_option options[] = {
     {OPT_SYMBOLS, 'd', "symbols", "PATH",
-     "debug files: a dSYM, an ELF file or a folder of them; repeatable.\n"
+     "debug files: dSYM, ELF file, folder or archive of them, or store; repeatable.\n"
      "Without it, the images' own paths on this host are tried"},
     {OPT_USE, 0, "use", "NAME=FILE", "take FILE for the image NAME, whatever its id; repeatable"},
     {OPT_HOST, 0, "host-images", NULL, "try the images' own paths and /usr/lib/debug too"},
@@ -37,40 +44,47 @@ static const struct cli_option options[] = {
     {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it"},
     {OPT_REQUIRE, 0, "require-symbols", "[=app|all]",
      "exit 3 if an image (of the app, the default) lacks debug info"},
+    {OPT_MISSING, 0, "missing-out", "FILE",
+     "list the images without debug info there: id, name, arch, version"},
     {OPT_LINKAGE, 0, "linkage-names", NULL, "leave mangled names as they are"},
+    CLI_STORE_OPTION(OPT_STORE),
+    CLI_NO_INDEX_OPTION(OPT_NO_INDEX),
+    {OPT_INDEX, 0, "index", NULL, "make the symbol indexes of the debug files PATH... now"},
+    {OPT_ADD, 0, "add", "STORE",
+     "add the debug files PATH... to the permanent store STORE, for -d STORE"},
+    {OPT_RAW, 0, "raw", NULL, "convert reports to stall dumps, and look nothing up"},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary"},
 };
 
 static const struct cli_tool tool = {
     .name = "stallsym",
-    .synopsis = "[-d PATH]... [-F json|text] [-o FILE] [DUMP|FOLDER|-]...",
-    .summary = "Turns the raw addresses of stall dumps into names, files and lines.",
+    .synopsis = "[-d PATH]... [-F json|text] [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--index [--store DIR] [-j N] PATH...\n"
+                "--add STORE [-j N] PATH...\n"
+                "--raw [-o FILE] [REPORT|FOLDER|-]...",
+    .summary =
+        "Turns the raw addresses of stall dumps and of other tools' reports into names, files\n"
+        "and lines.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .footer =
+        "Inputs are recognised by content: stall dumps, KSCrash and Matrix JSON, MetricKit "
+        "payloads,\n"
+        "Apple's .ips and .crash; and gzip of them.\n"
         "Exit status: 0 every dump was written, resolved or not; 1 something could not be read or\n"
         "written; 2 usage; 3 --require-symbols.",
 };
 
 enum require { REQUIRE_NOTHING, REQUIRE_APP, REQUIRE_ALL };
 
-/* An image of the run, for the summary. */
-struct seen_image {
-    const char *name; /* and id; owned by run.image_keys */
-    enum dump_symbols symbols;
-    const char *file; /* owned by the symbolizer */
-    bool in_app;
-};
-
 struct run {
     struct cli_dumps dumps;
     struct cli_output output;
     struct symbolizer *symbolizer;
-    bool text;
+    struct index_store *store; /* NULL = no indexes */
+    bool text, raw;
     uint64_t frames, resolved, replaced_bytes;
-    struct map image_keys;
-    VEC(struct seen_image) images;
-    bool lacks_any, lacks_app; /* an image, one of the app, without debug info */
+    struct image_verdicts images;
 };
 
 /* ---- work ---- */
@@ -80,10 +94,14 @@ static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, st
     (void)worker;
     struct run *run = ctx;
     struct dump_addition add;
+    struct sink sink = sink_to_strbuf(result);
+    if (run->raw) {
+        dump_write_raw(d, &sink);
+        return sink_close(&sink, e);
+    }
     if (symbolize_dump(run->symbolizer, d, &add, e) != ST_OK) {
         return ST_ERR;
     }
-    struct sink sink = sink_to_strbuf(result);
     enum st st = ST_OK;
     if (run->text) {
         symbolize_report(d, &sink);
@@ -99,26 +117,6 @@ static void release(void *result) {
 
 /* ---- results, in input order ---- */
 
-static void count_image(struct run *run, const struct dump_image *image) {
-    char key[IMAGE_ID_TEXT + 256];
-    char id[IMAGE_ID_TEXT];
-    bool lacks = image->symbols != DUMP_SYMBOLS_OK;
-    run->lacks_any = run->lacks_any || lacks;
-    run->lacks_app = run->lacks_app || (lacks && image->in_app);
-    image_id_text(&image->id, id);
-    /* One image may have several verdicts in a run: an earlier one had symbols for some dumps. */
-    int len = snprintf(key, sizeof key, "%.200s %s%c%d%d", image->name ? image->name : "?", id, 0,
-                       (int)image->symbols, image->in_app);
-    bool added = false;
-    size_t n = len < 0 ? 0 : (size_t)len < sizeof key ? (size_t)len : sizeof key - 1;
-    struct map_entry *entry = map_put(&run->image_keys, key, n, run->images.len, &added);
-    if (!entry || !added) {
-        return; /* out of memory costs a line of the summary, nothing else */
-    }
-    struct seen_image seen = {entry->key, image->symbols, image->symbols_file, image->in_app};
-    (void)VEC_PUSH(&run->images, seen);
-}
-
 static void count_stack(struct run *run, const struct dump *d, const struct dump_stack *s) {
     for (size_t i = 0; s->locations && i < s->frame_count; i++) {
         run->frames++;
@@ -128,9 +126,7 @@ static void count_stack(struct run *run, const struct dump *d, const struct dump
 
 static void count_dump(struct run *run, const struct dump *d) {
     run->replaced_bytes += d->replaced_bytes;
-    for (size_t i = 0; i < d->image_count; i++) {
-        count_image(run, &d->images[i]);
-    }
+    image_verdicts_note(&run->images, d);
     for (size_t i = 0; i < d->thread_count; i++) {
         count_stack(run, d, &d->threads[i].stack);
     }
@@ -147,7 +143,9 @@ static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
         sink_str(&run->output.sink, "\n----------------------------------------\n\n");
     }
     sink_write(&run->output.sink, out->data, out->len);
-    count_dump(run, d);
+    if (!run->raw) {
+        count_dump(run, d);
+    }
     return ST_OK;
 }
 
@@ -231,57 +229,25 @@ static void add_use(struct run *run, struct symbol_set *set, const char *value) 
     strbuf_release(&name);
 }
 
-static size_t count_verdict(const struct run *run, enum dump_symbols v) {
-    size_t n = 0;
-    for (size_t i = 0; i < run->images.len; i++) {
-        n += run->images.data[i].symbols == v;
-    }
-    return n;
-}
-
-/* The images that somebody may want to know about, those of the app first. */
-static void list_images(const struct run *run) {
-    size_t listed = 0, left_out = 0;
-    for (int app = 1; app >= 0; app--) {
-        for (size_t i = 0; i < run->images.len; i++) {
-            const struct seen_image *s = &run->images.data[i];
-            bool expected = s->symbols == DUMP_SYMBOLS_OK ||
-                            (s->symbols == DUMP_SYMBOLS_MISSING && !s->in_app); /* the system's */
-            if (expected || s->in_app != (app == 1)) {
-                continue;
-            }
-            if (listed == LISTED_MAX) {
-                left_out++;
-                continue;
-            }
-            listed++;
-            bool nearest = s->symbols == DUMP_SYMBOLS_UUID_MISMATCH ||
-                           s->symbols == DUMP_SYMBOLS_ARCH_MISMATCH;
-            cli_say(tool.name, "  %-14s %s%s%s%s", dump_symbols_text(s->symbols), s->name,
-                    s->in_app ? " (app)" : "", s->file ? nearest ? ", nearest: " : ", file: " : "",
-                    s->file ? s->file : "");
-        }
-    }
-    if (left_out > 0) {
-        cli_say(tool.name, "  … and %zu more", left_out);
-    }
-}
-
-static void summarise(const struct run *run) {
+/* What was found, and what was not. */
+static void summarise_symbols(const struct run *run) {
     struct strbuf verdicts = {0};
-    for (int v = DUMP_SYMBOLS_OK; v <= DUMP_SYMBOLS_DAMAGED; v++) {
-        size_t n = count_verdict(run, (enum dump_symbols)v);
-        if (n > 0) {
-            strbuf_addf(&verdicts, "%s%zu %s", verdicts.len ? ", " : "", n,
-                        dump_symbols_text((enum dump_symbols)v));
-        }
-    }
+    image_verdicts_count(&run->images, &verdicts);
     cli_say(tool.name, "%llu dump%s, %llu of %llu frames resolved; images: %s",
             (unsigned long long)run->dumps.dumps, run->dumps.dumps == 1 ? "" : "s",
             (unsigned long long)run->resolved, (unsigned long long)run->frames,
             verdicts.len ? strbuf_cstr(&verdicts) : "none");
     strbuf_release(&verdicts);
-    list_images(run);
+    image_verdicts_say(&run->images, tool.name);
+}
+
+static void summarise(const struct run *run) {
+    if (run->raw) {
+        cli_say(tool.name, "%llu dump%s, nothing looked up", (unsigned long long)run->dumps.dumps,
+                run->dumps.dumps == 1 ? "" : "s");
+    } else {
+        summarise_symbols(run);
+    }
     if (run->dumps.sessions > 0) {
         cli_say(tool.name, "%llu session record%s passed through",
                 (unsigned long long)run->dumps.sessions, run->dumps.sessions == 1 ? "" : "s");
@@ -301,10 +267,11 @@ static void summarise(const struct run *run) {
 
 struct settings {
     VEC(const char *) symbols, uses; /* as given */
-    const char *output;
+    const char *output, *missing;
     uint64_t jobs;
     enum require require;
-    bool linkage_names, quiet, host;
+    const char *store, *add;
+    bool linkage_names, quiet, host, no_index, index;
 };
 
 static int process(struct run *run, const struct settings *set, char **operands, size_t count) {
@@ -316,12 +283,15 @@ static int process(struct run *run, const struct settings *set, char **operands,
     if (status != CLI_OK) {
         return status;
     }
+    if (set->missing) {
+        image_verdicts_write(&run->images, set->missing, &run->dumps.failures);
+    }
     status = cli_exit_status(&run->dumps.failures);
     if (!set->quiet) {
         summarise(run);
     }
-    bool gate = (set->require == REQUIRE_ALL && run->lacks_any) ||
-                (set->require == REQUIRE_APP && run->lacks_app);
+    bool gate = (set->require == REQUIRE_ALL && run->images.lacks_any) ||
+                (set->require == REQUIRE_APP && run->images.lacks_app);
     if (status == CLI_OK && gate) {
         cli_say(tool.name, "--require-symbols: an image lacks debug info");
         status = CLI_GATE;
@@ -361,8 +331,27 @@ static bool take_option(struct run *run, struct settings *set, int id, const cha
         word = value ? cli_choice(&tool, "--require-symbols", value, requires) : 0;
         set->require = word == 1 ? REQUIRE_ALL : REQUIRE_APP;
         return word >= 0;
+    case OPT_MISSING:
+        set->missing = value;
+        run->images.list_missing = true;
+        return true;
     case OPT_LINKAGE:
         set->linkage_names = true;
+        return true;
+    case OPT_STORE:
+        set->store = value;
+        return true;
+    case OPT_NO_INDEX:
+        set->no_index = true;
+        return true;
+    case OPT_INDEX:
+        set->index = true;
+        return true;
+    case OPT_ADD:
+        set->add = value;
+        return true;
+    case OPT_RAW:
+        run->raw = true;
         return true;
     default:
         set->quiet = true;
@@ -376,6 +365,8 @@ static enum st start(struct run *run, const struct settings *set, struct symbol_
     if (symbol_set_new(symbols, complain, run, e) != ST_OK) {
         return ST_ERR;
     }
+    symbol_set_use_store(*symbols, run->store);
+    symbol_set_use_temporary_folder(*symbols, cli_temporary_folder());
     for (size_t i = 0; i < set->symbols.len; i++) {
         struct err why = {0};
         enum st st = symbol_set_add(*symbols, set->symbols.data[i], &why);
@@ -407,29 +398,61 @@ static int read_options(struct cli_parser *p, struct run *run, struct settings *
     return id;
 }
 
+/* Makes indexes, and nothing else. */
+static int make_indexes(struct run *run, const struct settings *set, char **paths, size_t count) {
+    if (set->no_index || (set->index && set->add) || (set->add && set->store)) {
+        return cli_usage_error(&tool, "--index, --add, --no-index and --store do not fit together");
+    }
+    if (count == 0) {
+        return cli_usage_error(&tool, "%s takes debug files", set->add ? "--add" : "--index");
+    }
+    struct cli_failures *failures = &run->dumps.failures;
+    if (!cli_store_open(&run->store, set->add ? set->add : set->store, (unsigned)set->jobs,
+                        failures)) {
+        return CLI_FAILED;
+    }
+    if (!run->store) {
+        return cli_usage_error(&tool, "neither XDG_CACHE_HOME nor HOME is set: name a --store");
+    }
+    struct cli_index x = {tool.name, run->store, set->add, set->quiet, failures};
+    cli_index_paths(&x, paths, count);
+    index_store_free(run->store); /* its trouble was a failure of each file */
+    run->store = NULL;
+    return cli_exit_status(failures);
+}
+
+static int symbolicate(struct run *run, const struct settings *set, struct symbol_set **symbols,
+                       char **operands, size_t count) {
+    struct err e = {0};
+    if (!set->no_index &&
+        !cli_store_open(&run->store, set->store, (unsigned)set->jobs, &run->dumps.failures)) {
+        return CLI_FAILED;
+    }
+    if (start(run, set, symbols, &e) != ST_OK) {
+        cli_fail(&run->dumps.failures, NULL, &e);
+        return CLI_FAILED;
+    }
+    return process(run, set, operands, count);
+}
+
 int main(int argc, char **argv) {
     struct run run = {0};
     struct settings set = {.jobs = pool_processors()};
     struct symbol_set *symbols = NULL;
-    struct err e = {0};
     struct cli_parser p;
     int status;
     cli_dumps_init(&run.dumps, &tool, &dumps_ops, &run);
     dump_library_init();
-    debug_library_init();
     cli_begin(&p, &tool, argc, argv);
     if (read_options(&p, &run, &set, &status) == CLI_END) {
-        if (start(&run, &set, &symbols, &e) == ST_OK) {
-            status = process(&run, &set, p.operands, p.operand_count);
-        } else {
-            cli_fail(&run.dumps.failures, NULL, &e);
-            status = CLI_FAILED;
-        }
+        status = set.index || set.add
+                     ? make_indexes(&run, &set, p.operands, p.operand_count)
+                     : symbolicate(&run, &set, &symbols, p.operands, p.operand_count);
     }
     symbolizer_free(run.symbolizer);
     symbol_set_free(symbols);
-    map_release(&run.image_keys);
-    VEC_RELEASE(&run.images);
+    cli_store_close(run.store, tool.name);
+    image_verdicts_release(&run.images);
     VEC_RELEASE(&set.symbols);
     VEC_RELEASE(&set.uses);
     return status;

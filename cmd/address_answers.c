@@ -1,0 +1,321 @@
+/* Printing answers. A name or a path is met a thousand times where a file is asked a million, so
+ * its printed form is kept by the pointer that the source gave, which stays valid as long as the
+ * source. */
+#include "address_answers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/jsonw.h"
+#include "base/parse.h"
+#include "symbolize/symbolize.h"
+
+/* The printed form of one or two strings. */
+struct printed {
+    const char *first, *second; /* of the source; both NULL = free */
+    const char *text;
+    size_t len;
+};
+
+struct printed_table {
+    struct printed *slots;
+    size_t count, slot_count; /* a power of two */
+};
+
+struct answerer {
+    const struct address_question *q;
+    struct printed_table names, paths;
+    struct arena arena;
+    struct strbuf text;   /* one string */
+    struct strbuf image;  /* " (in IMAGE)" */
+    struct strbuf module; /* JSON between an address and its symbols */
+    struct lookup_hit hit;
+};
+
+static void quote(struct strbuf *out, const char *s) {
+    struct sink sink = sink_to_strbuf(out);
+    struct jsonw w = jsonw_init(&sink);
+    jsonw_cstr(&w, s);
+    if (sink_close(&sink, NULL) != ST_OK) {
+        out->failed = true;
+    }
+}
+
+enum st answerer_new(struct answerer **out, const struct address_question *q, struct err *e) {
+    struct answerer *a = calloc(1, sizeof *a);
+    if (!a) {
+        return err_nomem(e);
+    }
+    a->q = q;
+    strbuf_addf(&a->image, " (in %s)", q->image);
+    strbuf_addstr(&a->module, "\",\"ModuleName\":");
+    quote(&a->module, q->path);
+    strbuf_addstr(&a->module, ",\"Symbol\":[");
+    if (a->image.failed || a->module.failed) {
+        answerer_free(a);
+        return err_nomem(e);
+    }
+    *out = a;
+    return ST_OK;
+}
+
+void answerer_free(struct answerer *a) {
+    if (a) {
+        free(a->names.slots);
+        free(a->paths.slots);
+        arena_release(&a->arena);
+        strbuf_release(&a->text);
+        strbuf_release(&a->image);
+        strbuf_release(&a->module);
+        free(a);
+    }
+}
+
+/* ---- printed forms ---- */
+
+static struct printed *find_slot(const struct printed_table *t, const char *first,
+                                 const char *second) {
+    uint64_t hash = hash_u64((uint64_t)(uintptr_t)first * 3 + (uint64_t)(uintptr_t)second);
+    for (size_t i = (size_t)hash & (t->slot_count - 1);; i = (i + 1) & (t->slot_count - 1)) {
+        struct printed *p = &t->slots[i];
+        if ((p->first == first && p->second == second) || (!p->first && !p->second)) {
+            return p;
+        }
+    }
+}
+
+static bool grow(struct printed_table *t) {
+    struct printed_table bigger = {.slot_count = t->slot_count ? t->slot_count * 2 : 1024,
+                                   .count = t->count};
+    bigger.slots = calloc(bigger.slot_count, sizeof *bigger.slots);
+    if (!bigger.slots) {
+        return false;
+    }
+    for (size_t i = 0; i < t->slot_count; i++) {
+        const struct printed *p = &t->slots[i];
+        if (p->first || p->second) {
+            *find_slot(&bigger, p->first, p->second) = *p;
+        }
+    }
+    free(t->slots);
+    *t = bigger;
+    return true;
+}
+
+/* The slot of the strings; p->text is NULL if they are new. NULL: out of memory. */
+static struct printed *slot_for(struct printed_table *t, const char *first, const char *second) {
+    if (t->count * 2 >= t->slot_count && !grow(t)) {
+        return NULL;
+    }
+    return find_slot(t, first, second);
+}
+
+/* Keeps a->text as the printed form. */
+static enum st keep(struct answerer *a, struct printed_table *t, struct printed *p,
+                    const char *first, const char *second, struct err *e) {
+    if (strbuf_check(&a->text, e) != ST_OK) {
+        return ST_ERR;
+    }
+    char *text = arena_strdup(&a->arena, strbuf_cstr(&a->text), a->text.len);
+    if (!text) {
+        return err_nomem(e);
+    }
+    *p = (struct printed){first, second, text, a->text.len};
+    t->count++;
+    return ST_OK;
+}
+
+static enum st put_name(struct answerer *a, const struct lookup_frame *f, struct strbuf *out,
+                        struct err *e) {
+    if (!f->function && !f->linkage) {
+        strbuf_addstr(out, a->q->llvm_json ? "\"\"" : "???");
+        return ST_OK;
+    }
+    struct printed *p = slot_for(&a->names, f->function, f->linkage);
+    if (!p) {
+        return err_nomem(e);
+    }
+    if (!p->text) {
+        strbuf_clear(&a->text);
+        if (symbolize_name(f, a->q->linkage_names, &a->text, NULL, e) != ST_OK) {
+            return ST_ERR;
+        }
+        if (a->q->llvm_json) {
+            struct strbuf plain = a->text;
+            a->text = (struct strbuf){0};
+            quote(&a->text, strbuf_cstr(&plain));
+            strbuf_release(&plain);
+        } else if (a->text.len == 0) {
+            strbuf_addstr(&a->text, "???");
+        }
+        if (keep(a, &a->names, p, f->function, f->linkage, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    strbuf_add(out, p->text, p->len);
+    return ST_OK;
+}
+
+static enum st put_path(struct answerer *a, const char *path, struct strbuf *out, struct err *e) {
+    if (!path) {
+        strbuf_add(out, "\"\"", a->q->llvm_json ? 2 : 0);
+        return ST_OK;
+    }
+    struct printed *p = slot_for(&a->paths, path, NULL);
+    if (!p) {
+        return err_nomem(e);
+    }
+    if (!p->text) {
+        const char *slash = strrchr(path, '/');
+        strbuf_clear(&a->text);
+        if (a->q->llvm_json) {
+            quote(&a->text, path);
+        } else {
+            strbuf_addstr(&a->text, a->q->full_path || !slash || !slash[1] ? path : slash + 1);
+        }
+        if (keep(a, &a->paths, p, path, NULL, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    strbuf_add(out, p->text, p->len);
+    return ST_OK;
+}
+
+/* ---- atos ---- */
+
+static enum st put_atos_frame(struct answerer *a, const struct lookup_frame *f, uint64_t address,
+                              bool real, struct strbuf *out, struct err *e) {
+    enum st st = put_name(a, f, out, e);
+    strbuf_add(out, a->image.data, a->image.len);
+    if (st == ST_OK && f->file && f->line) {
+        strbuf_add(out, " (", 2);
+        st = put_path(a, f->file, out, e);
+        strbuf_addc(out, ':');
+        strbuf_addu64(out, f->line);
+        strbuf_addc(out, ')');
+    } else if (real) {
+        strbuf_add(out, " + ", 3);
+        strbuf_addu64(out, address - f->start);
+    }
+    return st;
+}
+
+static enum st put_atos(struct answerer *a, bool found, uint64_t asked, uint64_t address,
+                        struct strbuf *out, struct err *e) {
+    const struct address_question *q = a->q;
+    enum st st = ST_OK;
+    if (!found) {
+        strbuf_addf(out, "0x%016llx", (unsigned long long)asked);
+        if (address >= q->base && address < q->text_end) {
+            strbuf_add(out, a->image.data, a->image.len);
+        }
+    } else {
+        size_t last = a->hit.frame_count - 1;
+        for (size_t i = q->inlines ? 0 : last; i <= last && st == ST_OK; i++) {
+            st = put_atos_frame(a, &a->hit.frames[i], address, i == last, out, e);
+            if (i < last) {
+                strbuf_addstr(out, q->delimiter);
+            }
+        }
+    }
+    strbuf_addc(out, '\n');
+    return st;
+}
+
+/* ---- llvm-symbolizer ---- */
+
+static void put_literal(struct strbuf *out, const char *s) {
+    strbuf_add(out, s, strlen(s));
+}
+
+/* llvm knows the start of an inlined call by its DW_AT_low_pc only, that of the function always. */
+static enum st put_llvm_symbol(struct answerer *a, const struct lookup_frame *f, bool real,
+                               struct strbuf *out, struct err *e) {
+    uint64_t start = real ? f->start : f->low_pc;
+    put_literal(out, "{\"Column\":");
+    strbuf_addu64(out, f->column);
+    put_literal(out, ",\"Discriminator\":");
+    strbuf_addu64(out, f->discriminator);
+    put_literal(out, ",\"FileName\":");
+    enum st st = put_path(a, f->file, out, e);
+    put_literal(out, ",\"FunctionName\":");
+    if (st == ST_OK) {
+        st = put_name(a, f, out, e);
+    }
+    put_literal(out, ",\"Line\":");
+    strbuf_addu64(out, f->line);
+    put_literal(out, ",\"StartAddress\":\"");
+    if (start) {
+        put_literal(out, "0x");
+        strbuf_addhex(out, start);
+    }
+    put_literal(out, "\",\"StartFileName\":");
+    if (st == ST_OK) {
+        st = put_path(a, f->start_file, out, e);
+    }
+    put_literal(out, ",\"StartLine\":");
+    strbuf_addu64(out, f->start_line);
+    strbuf_addc(out, '}');
+    return st;
+}
+
+/* llvm-symbolizer --output-style=JSON, as it prints for addresses from stdin. */
+static enum st put_llvm_json(struct answerer *a, bool found, uint64_t asked, struct strbuf *out,
+                             struct err *e) {
+    static const struct lookup_frame nothing;
+    size_t count = found ? a->hit.frame_count : 1;
+    enum st st = ST_OK;
+    put_literal(out, "{\"Address\":\"0x");
+    strbuf_addhex(out, asked);
+    strbuf_add(out, a->module.data, a->module.len);
+    for (size_t i = 0; i < count && st == ST_OK; i++) {
+        strbuf_add(out, ",", i > 0);
+        st = put_llvm_symbol(a, found ? &a->hit.frames[i] : &nothing, i + 1 == count, out, e);
+    }
+    put_literal(out, "]}\n");
+    return st;
+}
+
+/* ---- answers ---- */
+
+static uint64_t file_address(const struct address_question *q, uint64_t asked) {
+    switch (q->meaning) {
+    case MEANS_LOADED:
+        return asked - q->load + q->base;
+    case MEANS_SLID:
+        return asked - q->slide;
+    case MEANS_OFFSET:
+        return asked + q->base;
+    case MEANS_FILE:
+        break;
+    }
+    return asked;
+}
+
+enum st answerer_answer(struct answerer *a, const char *word, size_t len, struct strbuf *out,
+                        struct err *e) {
+    const struct address_question *q = a->q;
+    uint64_t asked = 0;
+    struct err why = {.code = ERR_NONE};
+    if (!parse_hex(word, len, &asked)) {
+        if (!q->llvm_json) {
+            strbuf_add(out, word, len);
+            strbuf_addc(out, '\n');
+        }
+        return err_set(e, ERR_USAGE, "'%.*s' is no hexadecimal address", len > 80 ? 80 : (int)len,
+                       word);
+    }
+    uint64_t address = file_address(q, asked);
+    uint64_t looked_up = q->arm32 ? address & ~UINT64_C(1) : address;
+    enum st st = q->source ? lookup_address(q->source, looked_up, &a->hit, &why) : ST_NONE;
+    if (st == ST_ERR) {
+        err_set(e, why.code, "%s", why.text);
+        err_context(e, "%s", q->path);
+    }
+    bool found = st == ST_OK && a->hit.frame_count > 0;
+    enum st put = q->llvm_json ? put_llvm_json(a, found, asked, out, e)
+                               : put_atos(a, found, asked, looked_up, out, e);
+    return st == ST_ERR || put != ST_OK ? ST_ERR : strbuf_check(out, e);
+}

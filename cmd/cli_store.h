@@ -1,0 +1,25 @@
+/* The store of symbol indexes, as the commands' options and the environment name it. */
+#ifndef STALLKIT_CMD_CLI_STORE_H
+#define STALLKIT_CMD_CLI_STORE_H
+
+#include "cli.h"
+#include "index/store.h"
+
+/* The same options for every command that symbolicates. */
+#define CLI_STORE_OPTION(id)                                                                       \
+    { (id), 0, "store", "DIR", "keep symbol indexes there, not in $XDG_CACHE_HOME/stallkit" }
+#define CLI_NO_INDEX_OPTION(id)                                                                    \
+    { (id), 0, "no-index", NULL, "read debug info only; neither use nor make symbol indexes" }
+
+/* Opens the store: `path`; NULL: $XDG_CACHE_HOME/stallkit, or $HOME/.cache/stallkit. *out is NULL
+ * if the environment names neither: then there is none. False after a printed message: out of
+ * memory. */
+bool cli_store_open(struct index_store **out, const char *path, unsigned threads,
+                    struct cli_failures *failures);
+/* Says, in one line, what did not work. It is no failure. Frees it; NULL is allowed. */
+void cli_store_close(struct index_store *store, const char *tool);
+
+/* Where temporary files without a name go: $TMPDIR; NULL = the system's folder. */
+const char *cli_temporary_folder(void);
+
+#endif

@@ -1,0 +1,170 @@
+/* The verdicts on the images of a run. */
+#include "image_verdicts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+
+enum { LISTED_MAX = 20 };
+
+static const char *or_dash(const char *text) {
+    return text && text[0] ? text : "-";
+}
+
+/* ---- noting ---- */
+
+/* One image may have several verdicts in a run: an earlier one had symbols for some dumps. */
+static void note_image(struct image_verdicts *v, const struct dump_image *image, const char *id) {
+    struct strbuf key = {0};
+    bool added = false;
+    strbuf_addf(&key, "%s %s%s%s%c%d%d", image->name ? image->name : "?", id,
+                image->arch ? " " : "", image->arch ? image->arch : "", 0, (int)image->symbols,
+                image->in_app);
+    struct map_entry *entry =
+        key.failed ? NULL : map_put(&v->keys, key.data, key.len, v->images.len, &added);
+    strbuf_release(&key);
+    if (entry && added) {
+        struct seen_image seen = {entry->key, image->symbols, image->symbols_file, image->in_app};
+        added = VEC_PUSH(&v->images, seen);
+    }
+    v->failed = v->failed || !entry;
+}
+
+/* A column: what separates columns and lines cannot be in it. */
+static void add_column(struct strbuf *line, const char *text) {
+    for (const char *c = or_dash(text); *c; c++) {
+        strbuf_addc(line, (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c);
+    }
+    strbuf_addc(line, '\t');
+}
+
+/* An image of the app has the app's version; the system's have the system's. */
+static void add_version(struct strbuf *line, const struct dump *d, const struct dump_image *image) {
+    const char *version = image->in_app ? d->app.version : d->device.os;
+    const char *build = image->in_app ? d->app.build : d->device.os_build;
+    struct strbuf both = {0};
+    strbuf_addstr(&both, or_dash(version));
+    if (build && build[0]) {
+        strbuf_addf(&both, " (%s)", build);
+    }
+    add_column(line, strbuf_cstr(&both));
+    line->failed = line->failed || both.failed;
+    strbuf_release(&both);
+}
+
+static void note_missing(struct image_verdicts *v, const struct dump *d,
+                         const struct dump_image *image, const char *id) {
+    struct strbuf line = {0};
+    strbuf_addc(&line, image->in_app ? '0' : '1');
+    add_column(&line, id);
+    add_column(&line, image->name);
+    add_column(&line, image->arch ? image->arch : d->device.arch);
+    add_version(&line, d, image);
+    strbuf_addstr(&line, dump_symbols_text(image->symbols));
+    if (line.failed || map_intern(&v->missing, line.data, line.len) == SIZE_MAX) {
+        v->failed = true;
+    }
+    strbuf_release(&line);
+}
+
+void image_verdicts_note(struct image_verdicts *v, const struct dump *d) {
+    for (size_t i = 0; i < d->image_count; i++) {
+        const struct dump_image *image = &d->images[i];
+        bool lacks = image->symbols != DUMP_SYMBOLS_OK;
+        char id[IMAGE_ID_TEXT];
+        image_id_text(&image->id, id);
+        v->lacks_any = v->lacks_any || lacks;
+        v->lacks_app = v->lacks_app || (lacks && image->in_app);
+        note_image(v, image, id);
+        if (lacks && v->list_missing) {
+            note_missing(v, d, image, id);
+        }
+    }
+}
+
+/* ---- telling ---- */
+
+void image_verdicts_count(const struct image_verdicts *v, struct strbuf *out) {
+    for (int verdict = DUMP_SYMBOLS_OK; verdict <= DUMP_SYMBOLS_DAMAGED; verdict++) {
+        size_t n = 0;
+        for (size_t i = 0; i < v->images.len; i++) {
+            n += (int)v->images.data[i].symbols == verdict;
+        }
+        if (n > 0) {
+            strbuf_addf(out, "%s%zu %s", out->len ? ", " : "", n,
+                        dump_symbols_text((enum dump_symbols)verdict));
+        }
+    }
+}
+
+static void say_image(const struct seen_image *s, const char *tool) {
+    bool nearest =
+        s->symbols == DUMP_SYMBOLS_UUID_MISMATCH || s->symbols == DUMP_SYMBOLS_ARCH_MISMATCH;
+    cli_say(tool, "  %-14s %s%s%s%s", dump_symbols_text(s->symbols), s->name,
+            s->in_app ? " (app)" : "", s->file ? nearest ? ", nearest: " : ", file: " : "",
+            s->file ? s->file : "");
+}
+
+void image_verdicts_say(const struct image_verdicts *v, const char *tool) {
+    size_t listed = 0, left_out = 0;
+    for (int app = 1; app >= 0; app--) {
+        for (size_t i = 0; i < v->images.len; i++) {
+            const struct seen_image *s = &v->images.data[i];
+            bool expected = s->symbols == DUMP_SYMBOLS_OK ||
+                            (s->symbols == DUMP_SYMBOLS_MISSING && !s->in_app); /* the system's */
+            if (expected || s->in_app != (app == 1)) {
+                continue;
+            }
+            if (listed == LISTED_MAX) {
+                left_out++;
+                continue;
+            }
+            listed++;
+            say_image(s, tool);
+        }
+    }
+    if (left_out > 0) {
+        cli_say(tool, "  … and %zu more", left_out);
+    }
+}
+
+static int compare_lines(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void write_lines(const struct image_verdicts *v, const char **lines, struct sink *out) {
+    for (size_t i = 0; i < v->missing.count; i++) {
+        lines[i] = map_string(&v->missing, i);
+    }
+    if (v->missing.count > 0) {
+        qsort(lines, v->missing.count, sizeof *lines, compare_lines);
+    }
+    sink_str(out, "# id\tname\tarch\tversion\tverdict\n");
+    for (size_t i = 0; i < v->missing.count; i++) {
+        sink_str(out, lines[i] + 1);
+        sink_str(out, "\n");
+    }
+}
+
+void image_verdicts_write(const struct image_verdicts *v, const char *path,
+                          struct cli_failures *failures) {
+    struct cli_output out;
+    struct err e = {0};
+    const char **lines = calloc(v->missing.count + 1, sizeof *lines);
+    if (!lines || v->failed) {
+        err_nomem(&e);
+        cli_fail(failures, path, &e);
+    }
+    if (lines && cli_output_open(&out, path, failures)) {
+        write_lines(v, lines, &out.sink);
+        cli_output_close(&out, !v->failed, failures);
+    }
+    free(lines);
+}
+
+void image_verdicts_release(struct image_verdicts *v) {
+    map_release(&v->keys);
+    map_release(&v->missing);
+    VEC_RELEASE(&v->images);
+}

@@ -1,0 +1,54 @@
+"""What the scripts/bench-* for symbols share: commands run by turns, and one line for each figure with its goal."""
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.join(TOP, os.environ.get("O", "build"))
+ADDR, SYM = os.path.join(BUILD, "bin", "stalladdr"), os.path.join(BUILD, "bin", "stallsym")
+REAL = os.environ.get("REAL", "")
+
+CHILD = ("import resource,subprocess,sys,time;t=time.monotonic();subprocess.run(sys.argv[1:],stdin=sys.stdin,stdout=subprocess.DEVNULL,"
+         "stderr=subprocess.DEVNULL);print(time.monotonic()-t,resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss/1024)")
+
+
+def tool(name):
+    """A tool of LLVM, under its plain name or Debian's."""
+    return shutil.which(name) or shutil.which(name + "-14")
+
+
+def child(command, stdin=None):
+    """Wall time in s, peak resident set in MB: at least the 14 of Python, which the system counts before the command is executed."""
+    run = subprocess.run([sys.executable, "-c", CHILD, *command], stdin=stdin, capture_output=True, text=True, check=False)
+    seconds, memory = run.stdout.split()
+    return float(seconds), float(memory)
+
+
+def by_turns(runs, commands, path=None):
+    """Each command's results, with the file as its standard input."""
+    results = [[] for _ in commands]
+    for _ in range(runs):
+        for which, command in enumerate(commands):
+            with open(path or os.devnull, "rb") as f:
+                results[which].append(child(command, f))
+    return results
+
+
+def seconds(runs):
+    return statistics.median(r[0] for r in runs)
+
+
+def shown(runs):
+    """Median and span."""
+    t = [r[0] for r in runs]
+    return f"{statistics.median(t):.3f} s ({min(t):.3f} to {max(t):.3f})"
+
+
+def memory(runs):
+    return max(r[1] for r in runs)
+
+
+def report(group, work, goal, text):
+    print(f"{group}: {work}: {text}; goal: {goal}", flush=True)

@@ -33,10 +33,17 @@ pkg_libs   = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null || echo $(2))
 
 ifeq ($(filter help clean format demo bootstrap,$(MAKECMDGOALS)),)
 DWARF_CFLAGS := $(call pkg_cflags,libdwarf,$(if $(wildcard /usr/include/libdwarf/dwarf.h),-I/usr/include/libdwarf))
-DEP_CFLAGS := $(DWARF_CFLAGS) $(call pkg_cflags,libelf,) $(call pkg_cflags,jansson,)
-DEP_LIBS   := $(call pkg_libs,libdwarf,-ldwarf) $(call pkg_libs,libelf,-lelf) \
+# Optional: dSYMs in archives, and symbols packed by xz (.gnu_debugdata).
+have_archive := $(shell $(PKG_CONFIG) --exists libarchive && echo yes)
+have_lzma := $(shell $(PKG_CONFIG) --exists liblzma && echo yes)
+DEP_CFLAGS := $(DWARF_CFLAGS) $(call pkg_cflags,libelf,) $(call pkg_cflags,jansson,) \
+              $(if $(have_archive),$(call pkg_cflags,libarchive,)) $(if $(have_lzma),$(call pkg_cflags,liblzma,))
+# Commands need the constants of dwarf.h only; tests hold our walk over DIEs against libdwarf's.
+DWARF_LIBS := $(call pkg_libs,libdwarf,-ldwarf)
+DEP_LIBS   := $(call pkg_libs,libelf,-lelf) \
               $(call pkg_libs,jansson,-ljansson) $(call pkg_libs,libzstd,-lzstd) \
-              $(call pkg_libs,zlib,-lz) -liberty
+              $(call pkg_libs,zlib,-lz) -liberty \
+              $(if $(have_archive),$(call pkg_libs,libarchive,)) $(if $(have_lzma),$(call pkg_libs,liblzma,))
 endif
 
 # --- flags -------------------------------------------------------------------------------------
@@ -49,48 +56,54 @@ OPT := $(if $(filter 1,$(DEBUG)),-O0,-O2)
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
             $(if $(FUZZER),-fsanitize=fuzzer-no-link)
 CFLAGS   ?=
-BASE_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 -g $(OPT) $(WARN) \
+BASE_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE -D_FILE_OFFSET_BITS=64 -g $(OPT) $(WARN) \
                $(SANFLAGS) -DSTALLKIT_VERSION='"$(VERSION)"'
 ALL_CFLAGS := $(BASE_CFLAGS) -include lib/base/banned.h -Ilib -I$(O)/gen $(DEP_CFLAGS) $(CFLAGS)
 # The recorder is an island: it sees its own headers and nothing of the host side.
-REC_CFLAGS := $(BASE_CFLAGS) -include lib/base/banned.h -fPIC -fvisibility=hidden -Ilib/recorder $(CFLAGS)
+REC_CFLAGS := $(BASE_CFLAGS) -include lib/base/banned.h -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -Ilib/recorder $(CFLAGS)
 ALL_LDFLAGS := $(SANFLAGS) $(LDFLAGS)
 
 # --- sources -----------------------------------------------------------------------------------
 MODULES := base object debug index demangle dump names symbolize classify flame
 not_src = %_test.c %_fuzz.c %_bench.c %/failmalloc.c
-lib_src := $(filter-out $(not_src),$(foreach m,$(MODULES),$(wildcard lib/$(m)/*.c)))
+absent_optional := $(if $(have_archive),%/packed_none.c,%/packed_libarchive.c) $(if $(have_lzma),%/xz_section_none.c,%/xz_section.c)
+lib_src := $(filter-out $(not_src) $(absent_optional),$(foreach m,$(MODULES),$(wildcard lib/$(m)/*.c)))
 rec_all := $(filter-out $(not_src),$(wildcard lib/recorder/*.c))
-# One file per platform and adapter; the build picks those of the host. Programs are recorded on Linux only.
+# One file per platform, processor and adapter; the build picks those of the host, or of a cross compiler. Programs are recorded on Linux only.
 linux   := $(filter Linux,$(shell uname -s))
+machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)))
 on_linux := $(wildcard lib/recorder/preload*.c)
 preload_src := $(if $(linux),$(on_linux))
-rec_other := $(if $(linux),%darwin.c %cfrunloop.c,%linux.c lib/recorder/unwind%.c)
-rec_src := $(filter-out $(on_linux) $(rec_other),$(rec_all))
+rec_other := $(if $(linux),%darwin.c %cfrunloop.c,%linux.c $(filter-out %unwind_info.c,$(wildcard lib/recorder/unwind*.c)) lib/recorder/cfi%.c lib/recorder/prologue%.c) \
+             $(if $(filter aarch64 arm64,$(machine)),%_x86_64.c,%_aarch64.c %_aarch64_test.c)
+# Not those of the host for another processor.
+have_glib := $(if $(filter $(machine),$(shell uname -m)),$(shell $(PKG_CONFIG) --exists glib-2.0 && echo yes))
+rec_src := $(filter-out $(on_linux) $(rec_other) $(if $(have_glib),,%adapter_glib_linux.c),$(rec_all))
 cmds    := $(filter-out $(if $(linux),,stallrec),$(patsubst cmd/%.c,%,$(wildcard cmd/stall*.c)))
 # Files compiled into the library as bytes: rule files, and the script and style of the SVG.
 embeds  := $(wildcard lib/classify/rules/*.rules lib/flame/*.js lib/flame/*.css)
 embed_src := $(patsubst %,$(O)/gen/%.c,$(notdir $(embeds)))
 
+include lib/recorder/recorder.mk
+
 cli_obj := $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/cli*.c))
 lib_obj := $(lib_src:%.c=$(O)/obj/%.o) $(embed_src:%.c=%.o)
 rec_obj := $(rec_src:%.c=$(O)/obj/%.o)
 preload_obj := $(preload_src:%.c=$(O)/obj/%.o)
-test_src := $(wildcard lib/*/*_test.c)
-fuzz_src := $(wildcard lib/*/*_fuzz.c)
-bench_src := $(wildcard lib/*/*_bench.c)
+linux_only := $(if $(linux),,%_linux_test.c %_darwin_test.c %_linux_bench.c %/unwind_test.c %/unwind_recover_test.c %/unwind_fuzz.c)
+test_src := $(filter-out $(rec_other) $(linux_only),$(wildcard lib/*/*_test.c))
+fuzz_src := $(filter-out $(linux_only),$(wildcard lib/*/*_fuzz.c))
+bench_src := $(filter-out $(linux_only),$(wildcard lib/*/*_bench.c))
 tests   := $(test_src:lib/%.c=$(O)/test/%)
-fuzzers := $(fuzz_src:lib/%.c=$(O)/fuzz/%)
+fuzzers := $(fuzz_src:lib/%.c=$(O)/fuzz/%) $(fuzzers_elsewhere)
 benches := $(bench_src:lib/%.c=$(O)/bench/%)
-app_src := $(if $(linux),$(wildcard testdata/apps/*.c))
+app_src := $(if $(linux),$(filter-out $(absent_apps),$(wildcard testdata/apps/*.c)))
 apps    := $(app_src:testdata/apps/%.c=$(O)/apps/%)
 
 LIB     := $(O)/libstallkit.a
 RECLIB  := $(O)/libstallrec.a
 PRELOAD := $(O)/lib/libstallrec-preload.so
 bins    := $(cmds:%=$(O)/bin/%)
-
-include lib/recorder/recorder.mk
 
 # --- targets -----------------------------------------------------------------------------------
 .PHONY: all demo test bench soak fuzz install uninstall format format-check clean help lib-% bootstrap
@@ -105,8 +118,9 @@ $(RECLIB): $(rec_obj)
 	$(call say,AR,$@)
 	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 
-# All of the recorder but what only tests and the command use.
-preload_all := $(preload_obj) $(filter-out %/replay.o %/replay_fake.o,$(rec_obj))
+# All of the recorder but what only tests, the command and programs that call the recorder use, and the parts of Darwin that are tested everywhere.
+portable_darwin := %/unwind_info.o %/fp_walk.o %/macho_image.o %/xnu_wait.o
+preload_all := $(preload_obj) $(filter-out $(O)/obj/lib/recorder/replay% $(portable_darwin) $(O)/obj/lib/recorder/adapter_%,$(rec_obj))
 $(PRELOAD): $(preload_all) | $(O)/flags
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) -o $@ $(preload_all) -Wl,-z,now $(if $(SAN),,-Wl,-z,defs) $(PRELOAD_LDFLAGS) $(REC_LIBS)
@@ -132,7 +146,9 @@ $(O)/gen/%.c: % scripts/embed
 	$(Q)mkdir -p $(@D) && scripts/embed $< > $@
 
 # What one command has beside its main file.
-$(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o
+$(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o $(O)/obj/cmd/recorder_answers.o
+$(O)/bin/stalladdr: $(O)/obj/cmd/address_answers.o
+$(O)/bin/stallsym: $(O)/obj/cmd/image_verdicts.o
 $(O)/bin/%: $(O)/obj/cmd/%.o $(cli_obj) $(LIB) $(RECLIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DEP_LIBS) $(REC_LIBS) -lpthread
@@ -145,10 +161,10 @@ fail_ld  := $(if $(linux),$(addprefix -Wl$(comma)--wrap=,\
 # Unit tests, fuzzers and benchmarks may include anything of their own module.
 $(O)/test/recorder/%: $(O)/obj/lib/recorder/%.o $(fail_obj) $(RECLIB) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $^ $(call pkg_libs,cmocka,-lcmocka) $(REC_LIBS) $(REC_LIBS_$*) $(DEP_LIBS) -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(call pkg_libs,cmocka,-lcmocka) $(REC_LIBS) $(REC_LIBS_$*) $(DEP_LIBS) -lpthread
 $(O)/test/%: $(O)/obj/lib/%.o $(fail_obj) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $^ $(call pkg_libs,cmocka,-lcmocka) $(DEP_LIBS) -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $^ $(call pkg_libs,cmocka,-lcmocka) $(DWARF_LIBS) $(DEP_LIBS) -lpthread
 $(O)/bench/%: $(O)/obj/lib/%.o $(LIB) $(RECLIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lpthread
@@ -161,7 +177,7 @@ $(O)/fuzz/%: $(O)/obj/lib/%.o $(if $(FUZZER),,$(O)/obj/scripts/fuzz_replay.o) $(
 $(O)/apps/%: testdata/apps/%.c $(RECLIB) $(O)/flags
 	$(call say,APP,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE -g -O2 -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) $(SANFLAGS) \
-	  -Ilib/recorder -MMD -MP -o $@ $< $(RECLIB) $(REC_LIBS) -lm -lpthread
+	  -Ilib/recorder $(APP_CFLAGS_$*) -MMD -MP $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(RECLIB) $(APP_LIBS_$*) $(REC_LIBS) -lm -lpthread
 
 # Rebuild when the compiler or the flags change.
 $(O)/flags: FORCE
@@ -174,8 +190,8 @@ FORCE:
 
 # One module and its tests: `make lib-flame`.
 lib-%: $(O)/flags
-	$(Q)$(MAKE) --no-print-directory $(patsubst lib/%.c,$(O)/test/%,$(wildcard lib/$*/*_test.c))
-	$(Q)O=$(O) REAL=$(abspath $(REAL)) scripts/run-tests $(patsubst lib/%.c,$(O)/test/%,$(wildcard lib/$*/*_test.c))
+	$(Q)$(MAKE) --no-print-directory $(filter $(O)/test/$*/%,$(tests))
+	$(Q)O=$(O) REAL=$(abspath $(REAL)) scripts/run-tests $(filter $(O)/test/$*/%,$(tests))
 
 bootstrap:
 	$(Q)scripts/bootstrap
@@ -188,7 +204,7 @@ test: bootstrap
 	$(Q)$(MAKE) --no-print-directory test-run
 
 test-run: all $(tests) $(fuzzers) $(apps)
-	$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' SAN='$(SAN)' scripts/run-tests scripts/check-layers $(tests) $(wildcard scripts/test-*)
+	$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' SAN='$(SAN)' scripts/run-tests scripts/check-layers scripts/check-ios-api $(tests) $(wildcard scripts/test-*)
 
 bench: all $(benches) $(apps)
 	$(Q)for b in $(benches) $(wildcard scripts/bench-*); do O=$(O) REAL=$(abspath $(REAL)) $$b || exit 1; done
@@ -201,20 +217,21 @@ fuzz: $(fuzzers)
 
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/stallkit $(DESTDIR)$(INCDIR) $(DESTDIR)$(DATADIR)/stallkit/rules \
-	  $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man5
+	  $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man5 $(DESTDIR)$(MANDIR)/man7
 	install -m 755 $(bins) $(DESTDIR)$(BINDIR)
 	install -m 644 $(RECLIB) $(DESTDIR)$(LIBDIR)
 	$(if $(preload_src),install -m 755 $(PRELOAD) $(DESTDIR)$(LIBDIR)/stallkit)
-	install -m 644 lib/recorder/stallrec.h $(DESTDIR)$(INCDIR)
+	install -m 644 $(wildcard lib/recorder/stallrec*.h) $(DESTDIR)$(INCDIR)
 	install -m 644 $(wildcard lib/classify/rules/*.rules) $(DESTDIR)$(DATADIR)/stallkit/rules
-	for s in 1 3 5; do for p in man/*.$$s; do [ ! -e $$p ] || install -m 644 $$p $(DESTDIR)$(MANDIR)/man$$s; done; done
+	install -m 644 lib/recorder/PrivacyInfo.xcprivacy $(DESTDIR)$(DATADIR)/stallkit
+	for s in 1 3 5 7; do for p in man/*.$$s; do [ ! -e $$p ] || install -m 644 $$p $(DESTDIR)$(MANDIR)/man$$s; done; done
 
 uninstall:
-	rm -f $(cmds:%=$(DESTDIR)$(BINDIR)/%) $(DESTDIR)$(LIBDIR)/libstallrec.a $(DESTDIR)$(INCDIR)/stallrec.h
-	for p in man/*.[135]; do rm -f $(DESTDIR)$(MANDIR)/man$${p##*.}/$${p##*/}; done
+	rm -f $(cmds:%=$(DESTDIR)$(BINDIR)/%) $(DESTDIR)$(LIBDIR)/libstallrec.a $(patsubst lib/recorder/%,$(DESTDIR)$(INCDIR)/%,$(wildcard lib/recorder/stallrec*.h))
+	for p in man/*.[1357]; do rm -f $(DESTDIR)$(MANDIR)/man$${p##*.}/$${p##*/}; done
 	rm -rf $(DESTDIR)$(LIBDIR)/stallkit $(DESTDIR)$(DATADIR)/stallkit
 
-c_files = $(shell git ls-files 'cmd/*.[ch]' 'lib/*.[ch]' 'scripts/*.[ch]' 'testdata/apps/*.[ch]')
+c_files = $(shell git ls-files 'cmd/*.[ch]' 'lib/*.[ch]' 'scripts/*.[ch]' 'testdata/apps/*.[ch]' 'testdata/corefoundation/*.[ch]' 'testdata/mach/*.[ch]')
 format:
 	clang-format -i $(c_files)
 format-check:
@@ -238,4 +255,4 @@ help:
 #: make clean        remove the build folder
 #: knobs: O=DIR (build folder)  V=1 (show commands)  DEBUG=1 (-O0)  SAN=address,undefined | thread  WERROR=1  CC=clang
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -name '*.d' -type f 2>/dev/null)

@@ -14,7 +14,8 @@
 
 /* Makes room for `more` further elements; false, and nothing changed, when memory runs out. */
 #define VEC_RESERVE(v, more)                                                                       \
-    vec_reserve((void **)&(v)->data, (v)->len, &(v)->cap, (more), sizeof *(v)->data)
+    ((size_t)(more) <= (v)->cap - (v)->len ||                                                      \
+     vec_reserve((void **)&(v)->data, (v)->len, &(v)->cap, (more), sizeof *(v)->data))
 /* Appends a copy of the value: `if (!VEC_PUSH(&v, x)) …nomem`. */
 #define VEC_PUSH(v, ...)                                                                           \
     (VEC_RESERVE((v), 1) ? ((v)->data[(v)->len++] = (__VA_ARGS__), true) : false)

@@ -107,6 +107,21 @@ static bool is_code_tag(uint16_t tag) {
            tag == DW_TAG_inlined_subroutine;
 }
 
+static bool says_address(const struct abbrev_table *t, const struct abbrev *a) {
+    for (uint32_t i = 0; i < a->spec_count; i++) {
+        switch (t->specs.data[a->first_spec + i].attribute) {
+        case DW_AT_low_pc:
+        case DW_AT_high_pc:
+        case DW_AT_ranges:
+        case DW_AT_entry_pc:
+            return true;
+        default:
+            break;
+        }
+    }
+    return false;
+}
+
 /* Joins what is of fixed size; an unknown form is left for the DIE that uses it to fail on. */
 static enum st plan(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     struct abbrev_step step = {0};
@@ -176,6 +191,8 @@ static enum st read_next(struct abbrev_table *t, struct err *e) {
     }
     enum st st = read_specs(t, &a, e);
     if (st == ST_OK) {
+        /* An inlined call that says none may hold others that do. */
+        a.bare = a.code_tag && a.tag != DW_TAG_inlined_subroutine && !says_address(t, &a);
         st = plan(t, &a, e);
     }
     if (st == ST_OK) {

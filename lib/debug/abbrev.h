@@ -32,6 +32,7 @@ struct abbrev {
     uint16_t tag;
     bool children;
     bool code_tag;                   /* a function, or what was inlined into one */
+    bool bare;                       /* a function that says no address: it has no code */
     bool fixed;                      /* all its DIEs are of one size and say no sibling */
     uint32_t size;                   /* of the attributes, if fixed */
     uint32_t first_spec, spec_count; /* in abbrev_table.specs */

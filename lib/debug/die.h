@@ -58,6 +58,7 @@ struct die_entry {
     uint16_t tag;
     unsigned depth;   /* 0 = the unit's DIE */
     unsigned ends_at; /* of the DIEs met before, those of this depth and deeper have ended */
+    bool bare;        /* a function that says no address: it has no code */
 };
 
 /* Deepest nesting of DIEs that is believed. */

@@ -237,12 +237,17 @@ enum st die_walk_next(struct die_walk *w, struct die_entry *out, struct die_attr
             return ST_ERR;
         }
         bool wanted = a->code_tag || w->all;
-        if (wanted) {
+        if (wanted && (w->all || !a->bare)) {
             die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, attrs, &sibling, e);
-            *out = (struct die_entry){
-                .offset = offset, .tag = a->tag, .depth = w->depth, .ends_at = w->lowest};
         } else {
             skip_die(w, a, &sibling);
+        }
+        if (wanted) {
+            *out = (struct die_entry){.offset = offset,
+                                      .tag = a->tag,
+                                      .depth = w->depth,
+                                      .ends_at = w->lowest,
+                                      .bare = a->bare};
         }
         if (reader_failed(&w->r)) {
             return cut_die(&w->r, offset, e);

@@ -13,6 +13,7 @@ struct machine {
     uint64_t address, address_mask;
     uint32_t op_index, file, line, column, discriminator;
     bool out_of_memory;
+    uint8_t operations[256]; /* what a special opcode advances by: no division for each row */
 };
 
 static void reset(struct machine *m) {
@@ -49,9 +50,9 @@ static uint32_t narrow(uint64_t v) {
 }
 
 static void special(struct machine *m, uint8_t opcode) {
-    uint8_t adjusted = (uint8_t)(opcode - m->h->opcode_base);
-    advance(m, adjusted / m->h->line_range);
-    m->line += (uint32_t)(m->h->line_base + adjusted % m->h->line_range);
+    unsigned adjusted = (unsigned)opcode - m->h->opcode_base, operations = m->operations[adjusted];
+    advance(m, operations);
+    m->line += (uint32_t)(m->h->line_base + (int)(adjusted - operations * m->h->line_range));
     append(m, false);
 }
 
@@ -101,7 +102,7 @@ static void standard(struct machine *m, uint8_t opcode) {
         m->column = narrow(reader_uleb128(&m->r));
         break;
     case DW_LNS_const_add_pc:
-        advance(m, (uint8_t)(255 - m->h->opcode_base) / m->h->line_range);
+        advance(m, m->operations[255 - m->h->opcode_base]);
         break;
     case DW_LNS_fixed_advance_pc:
         m->address = (m->address + reader_u16(&m->r)) & m->address_mask;
@@ -125,6 +126,9 @@ enum st line_program_run(const struct line_header *header, struct line_rows *row
                         .r = header->program,
                         .rows = rows,
                         .address_mask = header->address_size == 4 ? UINT32_MAX : UINT64_MAX};
+    for (unsigned i = 0; i + header->opcode_base <= 255; i++) {
+        m.operations[i] = (uint8_t)(i / header->line_range);
+    }
     reset(&m);
     while (reader_left(&m.r) > 0 && !m.out_of_memory) {
         uint8_t opcode = reader_u8(&m.r);
@@ -167,13 +171,50 @@ static bool ascends(const struct debug_row *rows, size_t count) {
     return true;
 }
 
+/* Moves whole sequences to the front of `to`, in their order, which may be the rows themselves if
+ * the sequences ascend. Returns the number of rows. */
+static size_t move_sequences(struct debug_row *to, const struct debug_row *rows,
+                             const struct sequence *sequences, size_t count) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct sequence *s = &sequences[i];
+        if (to + kept != rows + s->first) {
+            memmove(to + kept, rows + s->first, s->count * sizeof *to);
+        }
+        kept += s->count;
+    }
+    return kept;
+}
+
+static enum st arrange(struct line_rows *rows, struct sequence *sequences, size_t count,
+                       struct err *e) {
+    bool ordered = true;
+    for (size_t i = 1; i < count && ordered; i++) {
+        ordered = by_address(&sequences[i - 1], &sequences[i]) < 0;
+    }
+    if (ordered) {
+        rows->len = move_sequences(rows->data, rows->data, sequences, count);
+        return ST_OK;
+    }
+    struct debug_row *sorted = malloc(rows->len * sizeof *sorted);
+    if (!sorted) {
+        return err_nomem(e);
+    }
+    qsort(sequences, count, sizeof *sequences, by_address);
+    size_t kept = move_sequences(sorted, rows->data, sequences, count);
+    free(rows->data);
+    rows->data = sorted;
+    rows->cap = rows->len;
+    rows->len = kept;
+    return ST_OK;
+}
+
 enum st line_rows_order(struct line_rows *rows, bool (*is_code)(const void *ctx, uint64_t address),
                         const void *ctx, struct err *e) {
     VEC(struct sequence) sequences = {0};
-    struct debug_row *sorted = NULL;
-    enum st st = ST_ERR;
-    size_t first = 0, kept = 0, bent = 0;
-    for (size_t i = 0; i < rows->len; i++) {
+    enum st st = ST_OK;
+    size_t first = 0, bent = 0;
+    for (size_t i = 0; i < rows->len && st == ST_OK; i++) {
         if (!rows->data[i].end_sequence) {
             continue;
         }
@@ -185,32 +226,15 @@ enum st line_rows_order(struct line_rows *rows, bool (*is_code)(const void *ctx,
         if (!ascends(&rows->data[s.first], s.count)) {
             bent++;
         } else if (!VEC_PUSH(&sequences, s)) {
-            (void)err_nomem(e);
-            goto out;
+            st = err_nomem(e);
         }
     }
-    if (sequences.len > 1) {
-        qsort(sequences.data, sequences.len, sizeof *sequences.data, by_address);
+    if (st == ST_OK) {
+        st = arrange(rows, sequences.data, sequences.len, e);
     }
-    sorted = calloc(rows->len ? rows->len : 1, sizeof *sorted);
-    if (!sorted) {
-        (void)err_nomem(e);
-        goto out;
-    }
-    for (size_t i = 0; i < sequences.len; i++) {
-        const struct sequence *s = &sequences.data[i];
-        memcpy(sorted + kept, &rows->data[s->first], s->count * sizeof *sorted);
-        kept += s->count;
-    }
-    free(rows->data);
-    rows->data = sorted;
-    rows->cap = rows->len ? rows->len : 1;
-    rows->len = kept;
-    sorted = NULL;
-    st = bent == 0 ? ST_OK
-                   : err_set(e, ERR_FORMAT, "%zu line sequences whose addresses go back", bent);
-out:
-    free(sorted);
     VEC_RELEASE(&sequences);
+    if (st == ST_OK && bent > 0) {
+        st = err_set(e, ERR_FORMAT, "%zu line sequences whose addresses go back", bent);
+    }
     return st;
 }

@@ -159,13 +159,17 @@ static enum st visit(struct build *b, const struct die_entry *entry, const struc
     while (b->scope_count > 0 && b->scopes[b->scope_count - 1].depth >= entry->ends_at) {
         b->scope_count--;
     }
-    ptrdiff_t node, around = b->scope_count > 0 ? b->scopes[b->scope_count - 1].node : NO_NODE;
+    ptrdiff_t node = NO_NODE,
+              around = b->scope_count > 0 ? b->scopes[b->scope_count - 1].node : NO_NODE;
     bool inlined = entry->tag == DW_TAG_inlined_subroutine;
     if (inlined && around == NO_NODE) {
         return ST_OK; /* below what has no code */
     }
-    /* A nested function is a function of its own. */
-    enum st st = add_function(b, a, inlined ? around : NO_NODE, entry->depth, &node, e);
+    enum st st = ST_OK;
+    if (!entry->bare) {
+        /* A nested function is a function of its own. */
+        st = add_function(b, a, inlined ? around : NO_NODE, entry->depth, &node, e);
+    }
     b->scopes[b->scope_count++] = (struct scope){node, entry->depth};
     return st;
 }

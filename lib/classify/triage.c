@@ -26,35 +26,15 @@ enum st triage_new(struct triage **out, const struct triage_options *o, struct e
     return ST_OK;
 }
 
-static void release_tally(struct tally *t) {
-    histogram_release(&t->durations);
-    distinct_release(&t->users);
-}
-
-static void release_set(struct bucket_set *set) {
-    for (size_t i = 0; i < set->buckets.len; i++) {
-        struct bucket *b = set->buckets.data[i];
-        release_tally(&b->tally);
-        VEC_RELEASE(&b->actions);
-        VEC_RELEASE(&b->children);
-        free(b->frames);
-        free(b->evidence);
-        free(b);
-    }
-    VEC_RELEASE(&set->buckets);
-    map_release(&set->by_text);
-    free(set->ranked);
-}
-
 void triage_free(struct triage *t) {
     if (!t) {
         return;
     }
     for (size_t i = 0; i < KEY_LEVELS; i++) {
-        release_set(&t->level[i]);
+        bucket_set_release(&t->level[i]);
     }
-    release_set(&t->actions);
-    release_tally(&t->total);
+    bucket_set_release(&t->actions);
+    tally_release(&t->total);
     pending_release(&t->pending);
     seen_release(&t->seen);
     map_release(&t->strings);
@@ -62,85 +42,55 @@ void triage_free(struct triage *t) {
     free(t);
 }
 
-/* ---- tallies ---- */
-
-int version_compare(const char *a, const char *b) {
-    const char *x = a, *y = b;
-    while (*x && *y) {
-        size_t n = strspn(x, "0123456789"), m = strspn(y, "0123456789");
-        if (n && m) {
-            while (n > 1 && *x == '0') {
-                x++, n--;
-            }
-            while (m > 1 && *y == '0') {
-                y++, m--;
-            }
-            int c = n != m ? (n > m) - (n < m) : memcmp(x, y, n);
-            if (c) {
-                return c;
-            }
-            x += n;
-            y += m;
-        } else if (*x != *y) {
-            return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
-        } else {
-            x++, y++;
-        }
-    }
-    int c = (*x != 0) - (*y != 0);
-    return c ? c : strcmp(a, b); /* 5.01 and 5.1: any order, but a fixed one */
+uint32_t triage_string(struct triage *t, const char *s) {
+    size_t index = map_intern(&t->strings, s, strlen(s));
+    return index >= NO_INDEX ? NO_INDEX : (uint32_t)index;
 }
 
 static const char *intern(struct triage *t, const char *s) {
-    size_t index = map_intern(&t->strings, s, strlen(s));
-    return index == SIZE_MAX ? NULL : map_string(&t->strings, index);
+    uint32_t index = triage_string(t, s);
+    return index == NO_INDEX ? NULL : map_string(&t->strings, index);
 }
 
-static void tally_time(struct tally *tally, const char *time) {
-    if (!time || !*time) {
-        return;
+/* ---- one dump in one bucket ---- */
+
+/* What a dump adds to each of its buckets; looked up once. */
+struct share {
+    const struct dump *d;
+    const struct stall_key *key;
+    uint64_t span_ms, ms;         /* before and after the cap */
+    uint32_t facets[FACET_COUNT]; /* NO_INDEX = not said */
+    uint64_t user;                /* hash */
+    bool has_user;
+};
+
+static bool make_share(struct triage *t, struct share *s) {
+    const char *const values[FACET_COUNT] = {[FACET_VERSION] = s->d->app.version,
+                                             [FACET_OS] = s->d->device.os,
+                                             [FACET_DEVICE] = s->d->device.model};
+    for (size_t i = 0; i < FACET_COUNT; i++) {
+        bool said = values[i] && *values[i];
+        s->facets[i] = said ? triage_string(t, values[i]) : NO_INDEX;
+        if (said && s->facets[i] == NO_INDEX) {
+            return false;
+        }
     }
-    char text[TIME_SIZE] = "";
-    size_t len = strlen(time);
-    memcpy(text, time, len < TIME_SIZE - 1 ? len : TIME_SIZE - 1);
-    if (!tally->first_time[0] || strcmp(text, tally->first_time) < 0) {
-        memcpy(tally->first_time, text, sizeof text);
-    }
-    if (strcmp(text, tally->last_time) > 0) {
-        memcpy(tally->last_time, text, sizeof text);
-    }
+    s->has_user = s->d->user && *s->d->user;
+    s->user = s->has_user ? hash_bytes(s->d->user, strlen(s->d->user)) : 0;
+    return true;
 }
 
-/* Counts a dump; version is interned or NULL. False: out of memory. */
-static bool tally_dump(struct tally *tally, const struct dump *d, const char *version,
-                       uint64_t ms) {
+static bool tally_dump(struct tally *tally, const struct share *s) {
     tally->dumps++;
-    tally->ms += ms;
-    tally_time(tally, d->time);
-    if (version) {
-        if (!tally->first_version || version_compare(version, tally->first_version) < 0) {
-            tally->first_version = version;
-        }
-        if (!tally->last_version || version_compare(version, tally->last_version) > 0) {
-            tally->last_version = version;
+    tally->ms += s->ms;
+    tally_time(tally, s->d->time);
+    for (size_t i = 0; i < FACET_COUNT; i++) {
+        if (s->facets[i] != NO_INDEX && !tally_facet(tally, (enum tally_facet)i, s->facets[i], 1)) {
+            return false;
         }
     }
-    return !d->user || !*d->user ||
-           distinct_add(&tally->users, hash_bytes(d->user, strlen(d->user)));
+    return !s->has_user || distinct_add(&tally->users, s->user);
 }
-
-static bool tally_stall(struct tally *tally, uint64_t ms) {
-    tally->stalls++;
-    tally->max_ms = ms > tally->max_ms ? ms : tally->max_ms;
-    return histogram_add(&tally->durations, ms);
-}
-
-uint64_t tally_percentile(const struct tally *t, unsigned permille) {
-    uint64_t v = histogram_percentile(&t->durations, permille);
-    return v < t->max_ms ? v : t->max_ms;
-}
-
-/* ---- buckets ---- */
 
 static bool copy_frames(struct triage *t, struct bucket *b, const struct key *key) {
     b->frames = calloc(key->count ? key->count : 1, sizeof *b->frames);
@@ -162,47 +112,24 @@ static bool copy_frames(struct triage *t, struct bucket *b, const struct key *ke
     return true;
 }
 
-/* The bucket of a key, made if it is new; NO_INDEX = out of memory. */
-static uint32_t bucket_of(struct triage *t, struct bucket_set *set, const struct key *key) {
+/* The bucket of a key; NULL = out of memory. */
+static struct bucket *bucket_of(struct triage *t, struct bucket_set *set, const struct key *key) {
+    bool added = false;
     strbuf_clear(&t->scratch);
     key_text(key, &t->scratch);
-    bool added;
-    struct map_entry *entry = t->scratch.failed ? NULL
-                                                : map_put(&set->by_text, strbuf_cstr(&t->scratch),
-                                                          t->scratch.len, set->buckets.len, &added);
-    if (!entry) {
-        return NO_INDEX;
-    }
-    if (!added) {
-        return entry->value < set->buckets.len ? (uint32_t)entry->value : NO_INDEX;
-    }
-    struct bucket *b = calloc(1, sizeof *b);
-    if (!b || !VEC_PUSH(&set->buckets, b)) {
-        free(b);
-        return NO_INDEX;
-    }
-    b->text = entry->key;
-    b->parent = NO_INDEX;
-    key_id(set->level, entry->key, entry->len, b->id);
-    return copy_frames(t, b, key) ? (uint32_t)(set->buckets.len - 1) : NO_INDEX;
+    struct bucket *b = t->scratch.failed
+                           ? NULL
+                           : bucket_put(set, strbuf_cstr(&t->scratch), t->scratch.len, &added);
+    return b && added && !copy_frames(t, b, key) ? NULL : b;
 }
 
-/* Takes the dump as evidence if its span is the longest, or equal and its id smaller: files and
- * lines are its. */
-static bool offer_evidence(struct triage *t, struct bucket *b, const struct dump *d,
-                           const struct key *key, uint64_t span) {
-    const char *id = d->id ? d->id : "";
-    if (b->evidence &&
-        (span < b->evidence_ms || (span == b->evidence_ms && strcmp(id, b->evidence) >= 0))) {
+/* The dump as evidence: files and lines of the bucket are its. */
+static bool offer_evidence(struct triage *t, struct bucket *b, const struct share *s,
+                           const struct key *key) {
+    const char *id = s->d->id ? s->d->id : "";
+    if (!bucket_offers_better(b, s->span_ms, id)) {
         return true;
     }
-    char *copy = strdup(id);
-    if (!copy) {
-        return false;
-    }
-    free(b->evidence);
-    b->evidence = copy;
-    b->evidence_ms = span;
     for (size_t i = 0; i < key->count && i < b->frame_count; i++) {
         b->frames[i].file = key->frames[i].file ? intern(t, key->frames[i].file) : NULL;
         b->frames[i].line = key->frames[i].line;
@@ -210,134 +137,14 @@ static bool offer_evidence(struct triage *t, struct bucket *b, const struct dump
             return false;
         }
     }
-    return true;
+    return bucket_take_evidence(b, s->span_ms, id, STALL_UNKNOWN, "");
 }
 
-static bool add_action(struct bucket *b, uint32_t action, uint64_t ms) {
-    size_t low = 0, high = b->actions.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (b->actions.data[middle].action < action) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == b->actions.len || b->actions.data[low].action != action) {
-        if (!VEC_RESERVE(&b->actions, 1)) {
-            return false;
-        }
-        memmove(b->actions.data + low + 1, b->actions.data + low,
-                (b->actions.len - low) * sizeof *b->actions.data);
-        b->actions.data[low] = (struct action_share){.action = action};
-        b->actions.len++;
-    }
-    b->actions.data[low].ms += ms;
-    return true;
-}
-
-/* ---- stalls ---- */
-
-static int by_bucket(const void *a, const void *b) {
-    const struct stall_part *x = a, *y = b;
-    return (x->level2 > y->level2) - (x->level2 < y->level2);
-}
-
-static int by_action(const void *a, const void *b) {
-    const struct stall_part *x = a, *y = b;
-    return (x->action > y->action) - (x->action < y->action);
-}
-
-/* Counts a stall once in each bucket of the set that its parts, sorted by that bucket, fall into.
- */
-static bool count_parts(struct bucket_set *set, const struct stall_part *parts, size_t count,
-                        bool actions) {
-    for (size_t i = 0; i < count;) {
-        uint32_t index = actions ? parts[i].action : parts[i].level2;
-        uint64_t ms = 0;
-        for (; i < count && (actions ? parts[i].action : parts[i].level2) == index; i++) {
-            ms += parts[i].ms;
-        }
-        if (index != NO_INDEX && !tally_stall(&set->buckets.data[index]->tally, ms)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* A stall whose dumps are all here: counts it. Parts are reordered. */
-static bool count_stall(struct triage *t, struct stall_part *parts, size_t count) {
-    uint64_t ms = 0;
-    size_t ranked = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (parts[i].level2 != NO_INDEX) {
-            ms += parts[i].ms;
-            parts[ranked++] = parts[i];
-        }
-    }
-    if (ranked == 0) {
-        return true;
-    }
-    qsort(parts, ranked, sizeof *parts, by_action);
-    bool ok = tally_stall(&t->total, ms) && count_parts(&t->actions, parts, ranked, true);
-    qsort(parts, ranked, sizeof *parts, by_bucket);
-    ok = ok && count_parts(&t->level[1], parts, ranked, false);
-    for (size_t i = 0; i < ranked; i++) {
-        parts[i].level2 = t->level[1].buckets.data[parts[i].level2]->parent;
-    }
-    qsort(parts, ranked, sizeof *parts, by_bucket);
-    return ok && count_parts(&t->level[0], parts, ranked, false);
-}
-
-static bool flush_pending(struct triage *t) {
-    bool ok = true;
-    for (size_t i = 0; i < t->pending.slot_count; i++) {
-        struct pending_stall *s = &t->pending.slots[i];
-        ok = ok && (!s->hash || count_stall(t, s->parts.data, s->parts.len));
-    }
-    pending_release(&t->pending);
-    return ok;
-}
-
-/* A stall counts once, when the spans of its dumps add up to its duration; what is incomplete
- * waits, and is counted by triage_finish at the latest. */
-static bool add_part(struct triage *t, const struct dump *d, uint64_t span,
-                     struct stall_part part) {
-    bool last = d->stall.ended || d->stall.fatal;
-    uint64_t duration = last && d->stall.duration_ms > 0 ? (uint64_t)d->stall.duration_ms : 0;
-    bool alone = !d->stall.id || !*d->stall.id || (d->stall.seq <= 1 && last && span >= duration);
-    if (alone) {
-        return count_stall(t, &part, 1);
-    }
-    if (t->pending.used >= PENDING_MAX && !flush_pending(t)) {
-        return false;
-    }
-    struct pending_stall *s =
-        pending_get(&t->pending, hash_bytes(d->stall.id, strlen(d->stall.id)));
-    if (!s || !VEC_PUSH(&s->parts, part)) {
-        return false;
-    }
-    s->seen_ms += span;
-    s->duration_ms = duration > s->duration_ms ? duration : s->duration_ms;
-    if (s->duration_ms && s->seen_ms >= s->duration_ms) {
-        bool ok = count_stall(t, s->parts.data, s->parts.len);
-        pending_remove(&t->pending, s);
-        return ok;
-    }
-    return true;
-}
-
-/* What of this dump's span lies in the first cap_ms of its stall. The first dump's span begins with
- * the stall, a later one's with its own detection, so the sum over a stall's dumps is min(duration,
- * cap), whatever was seen before. */
-static uint64_t below_cap(const struct triage *t, const struct dump *d, uint64_t span) {
-    uint64_t start = d->stall.seq > 1 && d->stall.at_ms > 0 ? (uint64_t)d->stall.at_ms : 0;
-    uint64_t cap = t->options.cap_ms;
-    if (!cap) {
-        return span;
-    }
-    uint64_t room = start < cap ? cap - start : 0;
-    return span < room ? span : room;
+/* The bucket that the dump was counted in; NULL = out of memory. */
+static struct bucket *add_to_bucket(struct triage *t, struct bucket_set *set, const struct key *key,
+                                    const struct share *s) {
+    struct bucket *b = bucket_of(t, set, key);
+    return b && tally_dump(&b->tally, s) && offer_evidence(t, b, s, key) ? b : NULL;
 }
 
 /* ---- dumps ---- */
@@ -358,49 +165,49 @@ static enum triage_apart why_apart(const struct dump *d, const struct stall_key 
                                        : APART_NONE;
 }
 
+/* What of this dump's span lies in the first cap_ms of its stall. The first dump's span begins with
+ * the stall, a later one's with its own detection, so the sum over a stall's dumps is min(duration,
+ * cap), whatever was seen before. */
+static uint64_t below_cap(const struct triage *t, const struct dump *d, uint64_t span) {
+    uint64_t start = d->stall.seq > 1 && d->stall.at_ms > 0 ? (uint64_t)d->stall.at_ms : 0;
+    uint64_t cap = t->options.cap_ms;
+    if (!cap) {
+        return span;
+    }
+    uint64_t room = start < cap ? cap - start : 0;
+    return span < room ? span : room;
+}
+
 /* Adds a ranked dump to its buckets; *part says which. */
 static bool rank_dump(struct triage *t, const struct dump *d, const struct stall_key *key,
-                      uint64_t span, struct stall_part *part) {
-    const char *version = d->app.version && *d->app.version ? intern(t, d->app.version) : NULL;
-    uint64_t ms = below_cap(t, d, span);
-    uint32_t index[KEY_LEVELS];
-    struct bucket *action = NULL;
-    if (d->app.version && *d->app.version && !version) {
+                      struct stall_part *part) {
+    struct share s = {.d = d, .key = key, .span_ms = part->ms, .ms = below_cap(t, d, part->ms)};
+    struct bucket *at[KEY_LEVELS];
+    if (!make_share(t, &s)) {
         return false;
     }
     if (key->action.count) {
-        part->action = bucket_of(t, &t->actions, &key->action);
-        if (part->action == NO_INDEX) {
+        struct bucket *action = add_to_bucket(t, &t->actions, &key->action, &s);
+        if (!action) {
             return false;
         }
-        action = t->actions.buckets.data[part->action];
-        if (!tally_dump(&action->tally, d, version, ms) ||
-            !offer_evidence(t, action, d, &key->action, span)) {
-            return false;
-        }
+        part->action = action->index;
     }
     for (size_t i = 0; i < KEY_LEVELS; i++) {
-        index[i] = bucket_of(t, &t->level[i], &key->level[i]);
-        if (index[i] == NO_INDEX) {
-            return false;
-        }
-        struct bucket *b = t->level[i].buckets.data[index[i]];
-        if (!tally_dump(&b->tally, d, version, ms) ||
-            !offer_evidence(t, b, d, &key->level[i], span) ||
-            (action && !add_action(b, part->action, ms))) {
+        at[i] = add_to_bucket(t, &t->level[i], &key->level[i], &s);
+        if (!at[i] || (part->action != NO_INDEX && !bucket_add_action(at[i], part->action, s.ms))) {
             return false;
         }
     }
-    struct bucket *child = t->level[1].buckets.data[index[1]];
-    if (child->parent == NO_INDEX) {
-        child->parent = index[0];
-        if (!VEC_PUSH(&t->level[0].buckets.data[index[0]]->children, index[1])) {
+    if (at[1]->parent == NO_INDEX) {
+        at[1]->parent = at[0]->index;
+        if (!VEC_PUSH(&at[0]->children, at[1]->index)) {
             return false;
         }
     }
-    part->level2 = index[1];
+    part->level2 = at[1]->index;
     t->unresolved += key->unresolved;
-    return tally_dump(&t->total, d, version, ms);
+    return tally_dump(&t->total, &s);
 }
 
 enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key,
@@ -419,100 +226,12 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
         return ST_OK;
     }
     int64_t span_ms = dump_span_ms(d);
-    uint64_t span = span_ms > 0 ? (uint64_t)span_ms : 0;
-    struct stall_part part = {.level2 = NO_INDEX, .action = NO_INDEX, .ms = span};
-    if (why == APART_NONE && !rank_dump(t, d, key, span, &part)) {
+    struct stall_part part = {.level2 = NO_INDEX,
+                              .action = NO_INDEX,
+                              .ms = span_ms > 0 ? (uint64_t)span_ms : 0,
+                              .fatal = d->stall.fatal};
+    if (why == APART_NONE && !rank_dump(t, d, key, &part)) {
         return err_nomem(e);
     }
-    return add_part(t, d, span, part) ? ST_OK : err_nomem(e);
-}
-
-/* ---- ranking ---- */
-
-static int by_rank(const void *a, const void *b) {
-    const struct bucket *x = *(struct bucket *const *)a, *y = *(struct bucket *const *)b;
-    const uint64_t left[] = {x->tally.ms, x->users, x->tally.stalls};
-    const uint64_t right[] = {y->tally.ms, y->users, y->tally.stalls};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
-        if (left[i] != right[i]) {
-            return left[i] > right[i] ? -1 : 1;
-        }
-    }
-    int c = strcmp(x->id, y->id);
-    return c ? c : strcmp(x->text, y->text);
-}
-
-/* Orders `count` indexes into the set by rank. */
-static bool rank_indexes(const struct bucket_set *set, uint32_t *indexes, size_t count) {
-    struct bucket **order = calloc(count ? count : 1, sizeof *order);
-    if (!order) {
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        order[i] = set->buckets.data[indexes[i]];
-        order[i]->rank_index = indexes[i];
-    }
-    qsort(order, count, sizeof(struct bucket *), by_rank);
-    for (size_t i = 0; i < count; i++) {
-        indexes[i] = order[i]->rank_index;
-    }
-    free(order);
-    return true;
-}
-
-static bool rank_set(struct bucket_set *set) {
-    size_t count = set->buckets.len;
-    set->ranked = calloc(count ? count : 1, sizeof *set->ranked);
-    if (!set->ranked) {
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        set->ranked[i] = (uint32_t)i;
-        set->buckets.data[i]->users = distinct_count(&set->buckets.data[i]->tally.users);
-    }
-    return rank_indexes(set, set->ranked, count);
-}
-
-/* Most time first; equal times by the actions' own rank, which is total. */
-static int by_share(const void *a, const void *b) {
-    const struct action_share *x = a, *y = b;
-    if (x->ms != y->ms) {
-        return x->ms > y->ms ? -1 : 1;
-    }
-    return (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-static void rank_actions(struct triage *t, const uint32_t *rank_of) {
-    for (size_t level = 0; level < KEY_LEVELS; level++) {
-        for (size_t i = 0; i < t->level[level].buckets.len; i++) {
-            struct bucket *b = t->level[level].buckets.data[i];
-            for (size_t k = 0; k < b->actions.len; k++) {
-                b->actions.data[k].rank = rank_of[b->actions.data[k].action];
-            }
-            if (b->actions.len) {
-                qsort(b->actions.data, b->actions.len, sizeof *b->actions.data, by_share);
-            }
-        }
-    }
-}
-
-enum st triage_finish(struct triage *t, struct err *e) {
-    bool ok = flush_pending(t) && rank_set(&t->level[0]) && rank_set(&t->level[1]) &&
-              rank_set(&t->actions);
-    for (size_t i = 0; ok && i < t->level[0].buckets.len; i++) {
-        struct bucket *b = t->level[0].buckets.data[i];
-        ok = rank_indexes(&t->level[1], b->children.data, b->children.len);
-    }
-    size_t actions = t->actions.buckets.len;
-    uint32_t *rank_of = ok ? calloc(actions ? actions : 1, sizeof *rank_of) : NULL;
-    if (!rank_of) {
-        return err_nomem(e);
-    }
-    for (size_t i = 0; i < actions; i++) {
-        rank_of[t->actions.ranked[i]] = (uint32_t)i;
-    }
-    rank_actions(t, rank_of);
-    free(rank_of);
-    t->total_users = distinct_count(&t->total.users);
-    return ST_OK;
+    return stalls_add(t, d, part) ? ST_OK : err_nomem(e);
 }

@@ -16,26 +16,45 @@ static void key_str(struct jsonw *w, const char *key, const char *s) {
     jsonw_cstr(w, s);
 }
 
-static void put_tally(struct jsonw *w, const struct tally *t, uint64_t users, uint64_t total_ms) {
+/* [["5.9", dumps], …]; nothing where no dump says it. */
+static void put_facet(struct jsonw *w, const struct triage *t, const char *key,
+                      const struct facet *facet) {
+    if (!facet->values.len) {
+        return;
+    }
+    jsonw_key(w, key);
+    jsonw_begin_array(w);
+    for (size_t i = 0; i < facet->values.len; i++) {
+        jsonw_begin_array(w);
+        jsonw_cstr(w, map_string(&t->strings, facet->values.data[i].text));
+        jsonw_u64(w, facet->values.data[i].dumps);
+        jsonw_end_array(w);
+    }
+    jsonw_end_array(w);
+}
+
+static void put_duration(struct jsonw *w, const char *key, struct tally_duration d) {
+    key_u64(w, key, d.ms);
+}
+
+static void put_tally(struct jsonw *w, const struct triage *tr, const struct tally *t,
+                      uint64_t users) {
+    uint64_t total_ms = tr->total.ms;
     key_u64(w, "stalls", t->stalls);
     key_u64(w, "dumps", t->dumps);
     key_u64(w, "stalled_ms", t->ms);
     key_u64(w, "share_ppm",
             total_ms ? (uint64_t)((unsigned __int128)t->ms * 1000000 / total_ms) : 0);
-    key_u64(w, "p50_ms", tally_percentile(t, 500));
-    key_u64(w, "p95_ms", tally_percentile(t, 950));
-    key_u64(w, "p99_ms", tally_percentile(t, 990));
-    key_u64(w, "max_ms", t->max_ms);
+    put_duration(w, "p50_ms", tally_percentile(t, 500));
+    put_duration(w, "p95_ms", tally_percentile(t, 950));
+    put_duration(w, "p99_ms", tally_percentile(t, 990));
+    put_duration(w, "max_ms", tally_max(t));
     if (users) {
         key_u64(w, "users", users); /* absent, not 0, where no dump names a user */
     }
-    if (t->first_version) {
-        jsonw_key(w, "versions");
-        jsonw_begin_object(w);
-        key_str(w, "first", t->first_version);
-        key_str(w, "last", t->last_version);
-        jsonw_end_object(w);
-    }
+    put_facet(w, tr, "versions", &t->facets[FACET_VERSION]);
+    put_facet(w, tr, "oses", &t->facets[FACET_OS]);
+    put_facet(w, tr, "devices", &t->facets[FACET_DEVICE]);
     if (t->first_time[0]) {
         jsonw_key(w, "seen");
         jsonw_begin_object(w);
@@ -65,18 +84,18 @@ static void put_bucket(struct jsonw *w, const struct triage *t, const struct buc
                        char level) {
     jsonw_begin_object(w);
     key_str(w, "id", b->id);
-    put_tally(w, &b->tally, b->users, t->total.ms);
+    put_tally(w, t, &b->tally, b->users);
     jsonw_key(w, "frames");
     jsonw_begin_array(w);
     for (size_t i = 0; i < b->frame_count; i++) {
         put_frame(w, &b->frames[i]);
     }
     jsonw_end_array(w);
-    if (b->evidence && *b->evidence) {
+    if (b->evidence.id && *b->evidence.id) {
         jsonw_key(w, "evidence");
         jsonw_begin_object(w);
-        key_str(w, "id", b->evidence);
-        key_u64(w, "span_ms", b->evidence_ms);
+        key_str(w, "id", b->evidence.id);
+        key_u64(w, "span_ms", b->evidence.span_ms);
         jsonw_end_object(w);
     }
     if (level != 'a') {
@@ -133,7 +152,7 @@ void triage_print_json(const struct triage *t, const struct triage_view *v, stru
     key_u64(w, "unresolved", t->unresolved);
     jsonw_key(w, "total");
     jsonw_begin_object(w);
-    put_tally(w, &t->total, t->total_users, t->total.ms);
+    put_tally(w, t, &t->total, t->total_users);
     key_u64(w, "level1", t->level[0].buckets.len);
     key_u64(w, "level2", t->level[1].buckets.len);
     jsonw_end_object(w);

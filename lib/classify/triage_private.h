@@ -5,23 +5,10 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "classify/distinct.h"
-#include "classify/histogram.h"
+#include "classify/tally.h"
 #include "classify/triage.h"
 
-enum { TIME_SIZE = 32 };
 #define NO_INDEX UINT32_MAX
-
-/* What is known of a set of stalls. Every member is a sum, a set, or an extreme under a total
- * order. */
-struct tally {
-    uint64_t dumps, stalls, ms; /* ms: after the cap */
-    uint64_t max_ms;            /* longest stall, before the cap */
-    struct histogram durations; /* per stall, before the cap */
-    struct distinct users;
-    const char *first_version, *last_version; /* lowest and highest, interned; NULL = none */
-    char first_time[TIME_SIZE], last_time[TIME_SIZE]; /* "" = none */
-};
 
 /* A frame as it is printed; strings are interned in the triage. */
 struct bucket_frame {
@@ -37,18 +24,25 @@ struct action_share {
     uint64_t ms;
 };
 
+/* The dump to look at: the one with the longest span, of equal ones the smallest id. */
+struct evidence {
+    char *id; /* malloc'ed; NULL = none yet, "" = it has none */
+    uint64_t span_ms;
+    enum stall_cause cause;
+    char *reason; /* of the cause; malloc'ed, NULL = none */
+};
+
 struct bucket {
     char id[KEY_ID_SIZE];
     const char *text; /* the key's text, owned by the map */
+    uint32_t index;   /* in its set */
     struct tally tally;
     uint64_t users; /* of tally.users, once finished */
     struct bucket_frame *frames;
     size_t frame_count;
-    uint64_t
-        evidence_ms;     /* span of the evidence: the dump with the longest, then the smallest id */
-    char *evidence;      /* its id, malloc'ed; NULL = none yet, "" = it has none */
-    uint32_t rank_index; /* scratch of the ranking */
-    uint32_t parent;     /* of level 2: index of its level 1 */
+    struct evidence evidence;
+    VEC(uint64_t) aliases; /* ids that its key had before names came, as numbers, ascending */
+    uint32_t parent;       /* of level 2: index of its level 1 */
     VEC(struct action_share) actions;
     VEC(uint32_t) children; /* of level 1: indexes of level 2, ranked once finished */
 };
@@ -65,6 +59,7 @@ struct bucket_set {
 struct stall_part {
     uint32_t level2, action; /* NO_INDEX = not ranked, no action */
     uint64_t ms;
+    bool fatal; /* the process died in the stall */
 };
 
 /* A stall of which not all dumps were seen yet. */
@@ -103,6 +98,25 @@ struct triage {
     struct strbuf scratch;
 };
 
+/* The string's index, equal for equal texts; NO_INDEX = out of memory. */
+uint32_t triage_string(struct triage *t, const char *s);
+/* The bucket of a key text, made without frames if it is new (*added); NULL = out of memory. */
+struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, bool *added);
+/* Counts that an action led to this much of a bucket's time. False: out of memory. */
+bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms);
+/* Is a dump with this span and id a better evidence than the one the bucket has? */
+bool bucket_offers_better(const struct bucket *b, uint64_t span_ms, const char *id);
+/* Makes it the evidence; texts are copied. False: out of memory, nothing changed. */
+bool bucket_take_evidence(struct bucket *b, uint64_t span_ms, const char *id,
+                          enum stall_cause cause, const char *reason);
+void bucket_set_release(struct bucket_set *set);
+
+/* A dump's share, not capped, joins its stall, which counts when the spans of its dumps add up to
+ * its duration; what is incomplete waits, and is counted by stalls_flush at the latest. False: out
+ * of memory. */
+bool stalls_add(struct triage *t, const struct dump *d, struct stall_part part);
+bool stalls_flush(struct triage *t);
+
 /* False: out of memory. */
 bool seen_before(struct seen_set *s, uint64_t hash, bool *seen);
 void seen_release(struct seen_set *s);
@@ -112,11 +126,5 @@ void seen_release(struct seen_set *s);
 struct pending_stall *pending_get(struct pending_table *p, uint64_t hash);
 void pending_remove(struct pending_table *p, struct pending_stall *s);
 void pending_release(struct pending_table *p);
-
-/* A percentile of the stalls' durations; never above the longest one. */
-uint64_t tally_percentile(const struct tally *t, unsigned permille);
-
-/* Natural order of versions: digits as numbers ("5.9" < "5.10"), then bytes. */
-int version_compare(const char *a, const char *b);
 
 #endif

@@ -212,8 +212,8 @@ static void print_numbers(struct table *tb, const struct bucket *b) {
     sink_printf(tb->out, " %8s %7s %*s %6s %6s  ", human(b->tally.ms, stalled),
                 grouped(b->tally.stalls, stalls), b->users ? 7 : 9,
                 b->users ? grouped(b->users, users) : "\xe2\x80\x93",
-                human(tally_percentile(&b->tally, 500), p50),
-                human(tally_percentile(&b->tally, 950), p95));
+                human(tally_percentile(&b->tally, 500).ms, p50),
+                human(tally_percentile(&b->tally, 950).ms, p95));
 }
 
 /* Directory and file: enough to find it, short enough to read. */
@@ -252,17 +252,19 @@ static void print_detail(struct table *tb, const struct bucket *b) {
             strbuf_addf(text, " (%u%%)", share / 10);
         }
     }
-    if (b->tally.first_version) {
+    const struct facet *versions = &b->tally.facets[FACET_VERSION];
+    if (versions->values.len) {
+        const struct facet_value *first = versions->values.data;
         strbuf_addstr(text, text->len ? ", in " : "in ");
-        add_clean(text, b->tally.first_version);
-        if (strcmp(b->tally.first_version, b->tally.last_version) != 0) {
+        add_clean(text, map_string(&tb->t->strings, first->text));
+        if (versions->values.len > 1) {
             strbuf_addstr(text, "\xe2\x80\x93");
-            add_clean(text, b->tally.last_version);
+            add_clean(text, map_string(&tb->t->strings, first[versions->values.len - 1].text));
         }
     }
-    if (b->evidence && *b->evidence) {
+    if (b->evidence.id && *b->evidence.id) {
         strbuf_addstr(text, text->len ? ", e.g. " : "e.g. ");
-        add_clean(text, b->evidence);
+        add_clean(text, b->evidence.id);
     }
     if (text->len) {
         style(tb, dim);

@@ -15,8 +15,9 @@
 
 /* What a test says of a dump; 0 and NULL are "not said". */
 struct sample {
-    const char *id, *stall, *user, *version, *kind, *app_state;
+    const char *id, *stall, *user, *version, *os, *device, *kind, *app_state;
     int64_t seq, at_ms, span_ms, duration_ms;
+    bool fatal;
     bool more;      /* not the last dump of its stall */
     const char *in; /* innermost function; its caller is `on_IN`; NULL = no stack, "" = idle */
 };
@@ -51,6 +52,9 @@ static const struct dump *make(struct bench *b, const struct sample *s, char cal
     f->d.user = s->user;
     f->d.time = "2026-11-20T10:00:00.000Z";
     f->d.app.version = s->version;
+    f->d.device.os = s->os;
+    f->d.device.model = s->device;
+    f->d.stall.fatal = s->fatal;
     f->d.stall.id = s->stall;
     f->d.stall.kind = s->kind ? s->kind : "hang";
     f->d.stall.app_state = s->app_state;
@@ -209,23 +213,47 @@ static void evidence_is_the_longest_span_then_the_smallest_id(void **state) {
     ADD(&b, .id = "a", .span_ms = 90, .in = "f", .version = "5.9.1");
     ADD(&b, .id = "0", .span_ms = 10, .in = "f");
     assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
-    assert_string_equal(top(&b, 0)->evidence, "a");
-    assert_string_equal(top(&b, 0)->tally.first_version, "5.9");
-    assert_string_equal(top(&b, 0)->tally.last_version, "5.10");
+    assert_string_equal(top(&b, 0)->evidence.id, "a");
     teardown(&b);
 }
 
-static void versions_are_compared_by_their_numbers(void **state) {
+static const char *value(const struct bench *b, enum tally_facet f, size_t i) {
+    const struct facet *facet = &top(b, 0)->tally.facets[f];
+    assert_true(i < facet->values.len);
+    return map_string(&b->triage->strings, facet->values.data[i].text);
+}
+
+static void versions_ascend_and_devices_come_by_how_many_dumps_they_have(void **state) {
     (void)state;
-    static const char *const ascending[] = {"",    "1",  "1.0", "1.2", "1.10", "2-beta",
-                                            "2.0", "10", "a",   "a1",  "b"};
-    for (size_t i = 0; i < sizeof ascending / sizeof *ascending; i++) {
-        for (size_t k = 0; k < sizeof ascending / sizeof *ascending; k++) {
-            int c = version_compare(ascending[i], ascending[k]);
-            assert_int_equal((c > 0) - (c < 0), (i > k) - (i < k));
-        }
+    struct bench b;
+    setup(&b, 0);
+    ADD(&b, .id = "1", .span_ms = 10, .in = "f", .version = "5.10", .os = "iOS 9", .device = "a");
+    ADD(&b, .id = "2", .span_ms = 10, .in = "f", .version = "5.9", .os = "iOS 18", .device = "b");
+    ADD(&b, .id = "3", .span_ms = 10, .in = "f", .version = "5.9", .os = "iOS 9", .device = "b");
+    assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
+    assert_string_equal(value(&b, FACET_VERSION, 0), "5.9");
+    assert_string_equal(value(&b, FACET_VERSION, 1), "5.10");
+    assert_string_equal(value(&b, FACET_OS, 0), "iOS 9");
+    assert_string_equal(value(&b, FACET_DEVICE, 0), "b");
+    assert_int_equal(top(&b, 0)->tally.facets[FACET_DEVICE].values.data[0].dumps, 2);
+    teardown(&b);
+}
+
+static void a_stall_in_which_the_process_died_is_at_least_as_long(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b, 0);
+    for (int i = 0; i < 9; i++) {
+        ADD(&b, .span_ms = 100, .in = "f");
     }
-    assert_int_not_equal(version_compare("5.01", "5.1"), 0);
+    ADD(&b, .span_ms = 5000, .in = "f", .fatal = true);
+    assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
+    const struct tally *t = &top(&b, 0)->tally;
+    assert_int_equal(t->fatal, 1);
+    assert_false(tally_percentile(t, 500).at_least); /* it could only have moved up */
+    assert_true(tally_percentile(t, 990).at_least);
+    assert_true(tally_max(t).at_least);
+    teardown(&b);
 }
 
 /* ---- order ---- */
@@ -411,7 +439,8 @@ int main(void) {
         cmocka_unit_test(a_stall_with_a_dump_missing_still_counts),
         cmocka_unit_test(one_stall_counts_up_to_the_cap),
         cmocka_unit_test(evidence_is_the_longest_span_then_the_smallest_id),
-        cmocka_unit_test(versions_are_compared_by_their_numbers),
+        cmocka_unit_test(versions_ascend_and_devices_come_by_how_many_dumps_they_have),
+        cmocka_unit_test(a_stall_in_which_the_process_died_is_at_least_as_long),
         cmocka_unit_test(the_order_of_the_dumps_does_not_change_a_byte),
         cmocka_unit_test(memory_may_run_out_anywhere),
         cmocka_unit_test(the_last_ids_are_known_and_memory_has_a_bound),

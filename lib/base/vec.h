@@ -14,11 +14,11 @@
 
 /* Makes room for `more` further elements; false, and nothing changed, when memory runs out. */
 #define VEC_RESERVE(v, more)                                                                       \
-    ((size_t)(more) <= (v)->cap - (v)->len ||                                                      \
-     vec_reserve((void **)&(v)->data, (v)->len, &(v)->cap, (more), sizeof *(v)->data))
+    vec_reserve((void **)&(v)->data, (v)->len, &(v)->cap, (more), sizeof *(v)->data)
 /* Appends a copy of the value: `if (!VEC_PUSH(&v, x)) …nomem`. */
 #define VEC_PUSH(v, ...)                                                                           \
-    (VEC_RESERVE((v), 1) ? ((v)->data[(v)->len++] = (__VA_ARGS__), true) : false)
+    ((v)->len < (v)->cap || VEC_RESERVE((v), 1) ? ((v)->data[(v)->len++] = (__VA_ARGS__), true)    \
+                                                : false)
 #define VEC_RELEASE(v) (vec_release((void **)&(v)->data), (v)->len = 0, (v)->cap = 0)
 
 bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_size);

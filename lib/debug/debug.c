@@ -128,7 +128,7 @@ void debug_close(struct debug *d) {
     VEC_RELEASE(&d->code);
     VEC_RELEASE(&d->code_units);
     free(d->ranges);
-    origin_table_release(&d->origin_index);
+    number_map_release(&d->origin_index);
     VEC_RELEASE(&d->origins);
     arena_release(&d->arena);
     free(d);

@@ -2,11 +2,11 @@
 #ifndef STALLKIT_DEBUG_DEBUG_PRIVATE_H
 #define STALLKIT_DEBUG_DEBUG_PRIVATE_H
 
+#include "base/number_map.h"
 #include "base/vec.h"
 #include "debug/debug.h"
 #include "debug/die_walk.h"
 #include "debug/line_table.h"
-#include "debug/origin_table.h"
 #include "debug/ranges.h"
 #include "debug/sections.h"
 
@@ -67,7 +67,7 @@ struct debug {
     size_t range_count, range_cap;
     bool ranges_sorted;
 
-    struct origin_table origin_index; /* DIE -> origins */
+    struct number_map origin_index; /* DIE (twice its offset; plus one: supplementary) -> origins */
     VEC(struct origin) origins;
     uint64_t line_work; /* bytes of line tables read so far, each unit once */
     struct arena arena;

@@ -42,7 +42,8 @@ static enum st follow(struct debug *d, bool alt, struct die_ref ref, unsigned de
     if (!u || depth >= ORIGIN_DEPTH_MAX) {
         return ST_OK; /* nameless is all that it is */
     }
-    if (!origin_table_put(&d->origin_index, ref.offset, alt, d->origins.len, &index, &added)) {
+    /* An offset is smaller than its section, and so than 2^63. */
+    if (!number_map_put(&d->origin_index, ref.offset << 1 | alt, d->origins.len, &index, &added)) {
         return err_nomem(e);
     }
     if (!added) {

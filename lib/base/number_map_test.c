@@ -1,0 +1,82 @@
+#include "base/number_map.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/failmalloc.h"
+
+enum { MANY = 10000 };
+
+static uint64_t key_of(size_t i) {
+    return i % 2 ? UINT64_MAX - 1 - i : i;
+}
+
+static size_t put(struct number_map *m, uint64_t key, size_t fresh, bool expect_added) {
+    size_t value;
+    bool added;
+    assert_true(number_map_put(m, key, fresh, &value, &added));
+    assert_int_equal(added, expect_added);
+    return value;
+}
+
+static void keys_keep_their_first_value(void **state) {
+    struct number_map m = {0};
+    (void)state;
+    for (size_t i = 0; i < MANY; i++) {
+        assert_int_equal(put(&m, key_of(i), i, true), i);
+    }
+    for (size_t i = 0; i < MANY; i++) {
+        assert_int_equal(put(&m, key_of(i), 7, false), i);
+    }
+    assert_int_equal(m.count, MANY);
+    number_map_release(&m);
+    number_map_release(&m);
+}
+
+static void a_cleared_table_knows_nothing(void **state) {
+    struct number_map m = {0};
+    (void)state;
+    number_map_clear(&m);
+    for (size_t round = 0; round < 3; round++) {
+        size_t keys = round == 1 ? 3 : MANY; /* the second clearing finds it almost empty */
+        for (size_t i = 0; i < keys; i++) {
+            assert_int_equal(put(&m, key_of(i), i + round, true), i + round);
+        }
+        number_map_clear(&m);
+        assert_int_equal(m.count, 0);
+    }
+    number_map_release(&m);
+}
+
+static void fill(void *ctx, bool refused) {
+    struct number_map m = {0};
+    size_t known = 0, value;
+    bool added, good = true;
+    (void)ctx;
+    while (known < 600 && good) {
+        good = number_map_put(&m, known, known, &value, &added);
+        known += good;
+    }
+    assert_true(good || refused);
+    for (size_t i = 0; i < known; i++) {
+        assert_int_equal(put(&m, i, 0, false), i);
+    }
+    number_map_release(&m);
+}
+
+static void a_lack_of_memory_loses_no_key(void **state) {
+    (void)state;
+    assert_true(failmalloc_sweep(fill, NULL) > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_keep_their_first_value),
+        cmocka_unit_test(a_cleared_table_knows_nothing),
+        cmocka_unit_test(a_lack_of_memory_loses_no_key),
+    };
+    return cmocka_run_group_tests_name("number_map", tests, NULL, NULL);
+}

@@ -2,9 +2,10 @@
  *
  *   1. its CPU clock has not moved since the last sample: it has not run, and its stack is the
  * same;
- *   2. it is blocked in a system call: /proc tells sp and pc, the stack is copied from the outside,
- *      and reading both again shows whether it ran meanwhile. No signal, so no EINTR for a poll,
- *      epoll_wait, select or nanosleep, which SA_RESTART does not restart (signal(7));
+ *   2. the clock does not move now, and it is blocked in a system call: /proc tells sp and pc, the
+ * stack is copied from the outside, and reading both again shows whether it ran meanwhile. No
+ * signal, so no EINTR for a poll, epoll_wait, select or nanosleep, which SA_RESTART does not
+ * restart (signal(7));
  *   3. it runs: a signal handler copies registers and stack (signal_linux.h).
  *
  * The copy is unwound here, on the monitor's own time. */
@@ -51,10 +52,11 @@ struct capture_linux {
 
 /* A thread goes back and forth between running and waiting, so a way that fails makes the other one
  * worth another try. */
-static bool copy_thread_async(struct capture_linux *c, struct copy *copy) {
+static bool copy_thread_async(struct capture_linux *c, uint64_t cpu_ns, struct copy *copy) {
     struct proc_syscall call;
+    bool runs = copy_is_running_async(&c->source, cpu_ns);
     for (unsigned i = 0; i < RETRIES; i++) {
-        if (copy_blocked_async(&c->source, copy, &call)) {
+        if (!(i == 0 && runs) && copy_blocked_async(&c->source, copy, &call)) {
             c->counts.blocked++;
             return true;
         }
@@ -80,7 +82,7 @@ static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack
         c->counts.reused++;
         return REC_SAMPLE_SAME;
     }
-    if (out->cap == 0 || !copy_thread_async(c, &c->copy)) {
+    if (out->cap == 0 || !copy_thread_async(c, cpu, &c->copy)) {
         c->have_sample = false;
         return REC_SAMPLE_NONE;
     }

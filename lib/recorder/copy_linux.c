@@ -71,6 +71,12 @@ bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct p
     return true;
 }
 
+/* As sure as /proc's word, which is just as old by the time a signal is sent, for a tenth of it. */
+bool copy_is_running_async(const struct copy_source *s, uint64_t cpu_ns) {
+    uint64_t now = copy_cpu_ns_async(s->clock);
+    return cpu_ns != UINT64_MAX && now != UINT64_MAX && now != cpu_ns;
+}
+
 static bool takes_no_signal_async(const struct copy_source *s) {
     char text[STATUS_SIZE];
     size_t size = proc_file_read_async(&s->status_file, text, sizeof text);

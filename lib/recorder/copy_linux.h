@@ -35,6 +35,9 @@ bool copy_read_call_async(const struct copy_source *s, struct proc_syscall *call
  * meanwhile, or /proc does not tell. */
 bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct proc_syscall *call);
 
+/* Is the thread on a processor, by its clock, which read cpu_ns a moment ago? False: it may be. */
+bool copy_is_running_async(const struct copy_source *s, uint64_t cpu_ns);
+
 /* A thread that runs, by a signal. Waits answer_ms for it, and starved_ms more if it would answer
  * and has no processor. False if it did not answer, is gone, blocks the signal, or may be in a
  * handler on an alternate stack without room for ours. */

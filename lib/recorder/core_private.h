@@ -18,9 +18,10 @@ struct rec_record {
     struct rec_dump dump;
     enum rec_record_state state;
     uint64_t closed_ns;
-    uint64_t order; /* of closing: the oldest is written first */
-    bool threads;   /* the other threads were asked for */
-    char *text;     /* [REC_TEXT_MAX] */
+    uint64_t grown_ns; /* when its times were brought up to date, 0 = not yet */
+    uint64_t order;    /* of closing: the oldest is written first */
+    bool threads;      /* the other threads were asked for */
+    char *text;        /* [REC_TEXT_MAX] */
     uint32_t text_len;
 };
 
@@ -210,7 +211,7 @@ bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
                               const struct rec_detection *detection, uint64_t now);
 /* The other threads, into the open dumps, once their stalls last for that long. */
 void rec_stall_threads(struct rec_core *core, uint64_t now);
-/* Brings the open dumps' times up to now. */
+/* Brings the open dumps' times up to now, unless that was done a moment ago. */
 void rec_stall_grow(struct rec_core *core, uint64_t now);
 /* What stalled ends at t (or is left, ended = false): closes what is open. */
 void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);

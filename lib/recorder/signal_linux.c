@@ -25,6 +25,7 @@ enum {
     PAGE = 4096,
     FINISH_MS = 1000,
     SPIN_NS = 30000,
+    UNSPUN_MAX = 31,
     HANDLERS_STACK = 4096
 };
 
@@ -49,6 +50,9 @@ static struct {
     struct sigaction old;
     _Atomic uint64_t alternate; /* size of the watched thread's alternate stack */
     uint64_t room;              /* that two signals and their handlers need at least */
+    /* The monitor's: answers to be awaited without spinning, and how many after the last in vain.
+     */
+    uint32_t unspun, unspun_last;
 } ours = {.alternate = SIGNAL_STACK_UNKNOWN};
 
 /* A code that sigqueue and kill cannot produce, so that a signal with it is our own. */
@@ -236,14 +240,30 @@ static bool send_async(pid_t tid, uint32_t round) {
     return syscall(SYS_rt_tgsigqueueinfo, ours.pid, tid, ours.number, &info) == 0;
 }
 
-/* Waits until the state is DONE, for `ms` at most. The answer usually comes within the time that
- * going to sleep and being woken would cost, and a wake-up is paid for in the handler. */
-static bool await_async(struct slot *slot, uint64_t ms, uint64_t spin_ns) {
-    uint64_t begin = clock_async(), now = begin, end = begin + ms * 1000000;
-    while (atomic_load(&slot->state) != SLOT_DONE && now < begin + spin_ns) {
-        arch_pause_async();
-        now = clock_async();
+/* A thread on another processor usually answers within the time that going to sleep and being woken
+ * would cost, and a wake-up is paid for in the handler. One that shares ours cannot answer before
+ * we sleep: where spinning was in vain the next 1, 3, 7 … answers are awaited without. */
+static void spin_async(const struct slot *slot) {
+    if (ours.unspun > 0) {
+        ours.unspun--;
+        return;
     }
+    uint64_t end = clock_async() + SPIN_NS;
+    while (atomic_load(&slot->state) != SLOT_DONE) {
+        if (clock_async() >= end) {
+            ours.unspun_last =
+                ours.unspun_last < UNSPUN_MAX ? 2 * ours.unspun_last + 1 : UNSPUN_MAX;
+            ours.unspun = ours.unspun_last;
+            return;
+        }
+        arch_pause_async();
+    }
+    ours.unspun_last = 0;
+}
+
+/* Waits until the state is DONE, for `ms` at most. */
+static bool await_async(struct slot *slot, uint64_t ms) {
+    uint64_t now = clock_async(), end = now + ms * 1000000;
     atomic_store(&slot->sleeping, 1);
     for (uint32_t state; (state = atomic_load(&slot->state)) != SLOT_DONE && now < end;) {
         uint64_t left = end - now;
@@ -271,14 +291,15 @@ bool signal_linux_send_async(const struct signal_target *target) {
 }
 
 bool signal_linux_await_async(uint32_t ms) {
-    return await_async(ours.slot, ms, SPIN_NS);
+    spin_async(ours.slot);
+    return await_async(ours.slot, ms);
 }
 
 bool signal_linux_finish_async(struct signal_copy *copy) {
     struct slot *slot = ours.slot;
     uint32_t armed = SLOT_ARMED;
     if (atomic_compare_exchange_strong(&slot->state, &armed, SLOT_IDLE) ||
-        !await_async(slot, FINISH_MS, 0)) { /* a handler that has begun ends soon */
+        !await_async(slot, FINISH_MS)) { /* a handler that has begun ends soon */
         return false;
     }
     copy->regs = slot->regs;

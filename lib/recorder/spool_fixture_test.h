@@ -38,6 +38,7 @@ struct fixture {
     void *file_memory;
     struct rec_spool_dump *read;
     uint8_t session;
+    unsigned grown; /* times that an open dump did */
 };
 
 static inline void on_keep(void *ctx, uint32_t slot, const struct rec_dump *dump) {
@@ -45,7 +46,9 @@ static inline void on_keep(void *ctx, uint32_t slot, const struct rec_dump *dump
 }
 
 static inline void on_grow(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed) {
-    rec_spool_grow(&((struct fixture *)ctx)->spool, slot, dump, closed);
+    struct fixture *f = ctx;
+    f->grown += !closed;
+    rec_spool_grow(&f->spool, slot, dump, closed);
 }
 
 static inline void on_drop(void *ctx, uint32_t slot) {

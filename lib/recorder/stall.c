@@ -15,6 +15,10 @@
  * their number grows with the logarithm of the stall's length. */
 enum { DUMPS_UNPAUSED = 8, PAUSE_MAX = 1 << 20 };
 
+/* Of a process that is killed in a stall, its last so many ms may not be in the dump. To tell each
+ * sample's costs a third of what the sample does. */
+enum { GROW_MS = 200 };
+
 static bool blind(const struct rec_core *core) {
     return core->config.backoff == STALLREC_BACKOFF_CHECKS;
 }
@@ -145,6 +149,7 @@ static void open_dump(struct rec_core *core, struct rec_track *track, struct rec
                       const struct rec_detection *detection, uint64_t age_ms,
                       const struct rec_heaviest *heaviest) {
     record->state = REC_RECORD_OPEN;
+    record->grown_ns = 0;
     track->stall.record = record;
     track->stall.dumps++;
     core->totals.dumps++;
@@ -327,9 +332,10 @@ void rec_stall_grow(struct rec_core *core, uint64_t now) {
     for (int i = 0; i < REC_TRACKS; i++) {
         const struct rec_track *track = &core->tracks[i];
         struct rec_record *record = track->stall.record;
-        if (record == NULL) {
+        if (record == NULL || (record->grown_ns != 0 && now - record->grown_ns < rec_ms(GROW_MS))) {
             continue;
         }
+        record->grown_ns = now;
         struct rec_stall *stall = &record->dump.stall;
         uint64_t age_ms = rec_max(rec_track_age(track, now) / REC_NS_PER_MS, stall->at_ms);
         stall->duration_ms = age_ms;

@@ -37,6 +37,17 @@ bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_
     return true;
 }
 
+bool vec_insert(void **data, size_t *len, size_t *cap, size_t at, size_t elem_size) {
+    if (!vec_reserve(data, *len, cap, 1, elem_size)) {
+        return false;
+    }
+    char *elements;
+    memcpy(&elements, data, sizeof elements);
+    memmove(elements + (at + 1) * elem_size, elements + at * elem_size, (*len - at) * elem_size);
+    ++*len;
+    return true;
+}
+
 void vec_release(void **data) {
     void *old;
     memcpy(&old, data, sizeof old);

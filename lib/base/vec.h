@@ -19,9 +19,14 @@
 #define VEC_PUSH(v, ...)                                                                           \
     ((v)->len < (v)->cap || VEC_RESERVE((v), 1) ? ((v)->data[(v)->len++] = (__VA_ARGS__), true)    \
                                                 : false)
+/* Makes room for one element at index `at` (<= len), to be filled by the caller; false as
+ * VEC_RESERVE. */
+#define VEC_INSERT(v, at)                                                                          \
+    vec_insert((void **)&(v)->data, &(v)->len, &(v)->cap, (at), sizeof *(v)->data)
 #define VEC_RELEASE(v) (vec_release((void **)&(v)->data), (v)->len = 0, (v)->cap = 0)
 
 bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_size);
+bool vec_insert(void **data, size_t *len, size_t *cap, size_t at, size_t elem_size);
 void vec_release(void **data);
 
 #endif

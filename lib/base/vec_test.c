@@ -46,6 +46,21 @@ static void reserve_makes_room_at_once(void **state) {
     VEC_RELEASE(&v);
 }
 
+static void insertion_moves_what_is_behind(void **state) {
+    (void)state;
+    VEC(int) v = {0};
+    for (int i = 0; i < 100; i++) {
+        assert_true(VEC_INSERT(&v, v.len / 2)); /* 1 3 5 … 4 2 0 */
+        v.data[(v.len - 1) / 2] = i;
+    }
+    assert_int_equal(v.len, 100);
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(v.data[i], 2 * i + 1);
+        assert_int_equal(v.data[99 - i], 2 * i);
+    }
+    VEC_RELEASE(&v);
+}
+
 static void overflow_changes_nothing(void **state) {
     (void)state;
     VEC(uint64_t) v = {0};
@@ -81,6 +96,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pushes_keep_their_order),
         cmocka_unit_test(reserve_makes_room_at_once),
+        cmocka_unit_test(insertion_moves_what_is_behind),
         cmocka_unit_test(overflow_changes_nothing),
         cmocka_unit_test(no_memory_changes_nothing),
     };

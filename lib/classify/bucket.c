@@ -56,13 +56,10 @@ bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms) {
         }
     }
     if (low == b->actions.len || b->actions.data[low].action != action) {
-        if (!VEC_RESERVE(&b->actions, 1)) {
+        if (!VEC_INSERT(&b->actions, low)) {
             return false;
         }
-        memmove(b->actions.data + low + 1, b->actions.data + low,
-                (b->actions.len - low) * sizeof *b->actions.data);
         b->actions.data[low] = (struct action_share){.action = action};
-        b->actions.len++;
     }
     b->actions.data[low].ms += ms;
     return true;

@@ -1,8 +1,6 @@
 /* Percentiles from logarithmic cells. */
 #include "classify/histogram.h"
 
-#include <string.h>
-
 enum { LINEAR = 128, PER_OCTAVE = 64, OCTAVE_BITS = 6, VALUE_BITS = 40 };
 
 static uint16_t cell_of(uint64_t value) {
@@ -44,12 +42,9 @@ static bool add_cell(struct histogram *h, uint16_t index, uint64_t count) {
         }
     }
     if (low == h->cells.len || h->cells.data[low].index != index) {
-        if (!VEC_RESERVE(&h->cells, 1)) {
+        if (!VEC_INSERT(&h->cells, low)) {
             return false;
         }
-        memmove(h->cells.data + low + 1, h->cells.data + low,
-                (h->cells.len - low) * sizeof *h->cells.data);
-        h->cells.len++;
         h->cells.data[low] = (struct histogram_cell){.index = index};
     }
     h->cells.data[low].count += count;

@@ -22,12 +22,13 @@ static bool count_parts(struct bucket_set *set, const struct stall_part *parts, 
     for (size_t i = 0; i < count;) {
         uint32_t index = actions ? parts[i].action : parts[i].level2;
         uint64_t ms = 0;
+        uint32_t cell = parts[i].cell;
         bool fatal = false;
         for (; i < count && (actions ? parts[i].action : parts[i].level2) == index; i++) {
             ms += parts[i].ms;
             fatal = fatal || parts[i].fatal;
         }
-        if (index != NO_INDEX && !tally_stall(&set->buckets.data[index]->tally, ms, fatal)) {
+        if (index != NO_INDEX && !tally_stall(&set->buckets.data[index]->tally, ms, fatal, cell)) {
             return false;
         }
     }
@@ -50,7 +51,8 @@ static bool count_stall(struct triage *t, struct stall_part *parts, size_t count
         return true;
     }
     qsort(parts, ranked, sizeof *parts, by_action);
-    bool ok = tally_stall(&t->total, ms, fatal) && count_parts(&t->actions, parts, ranked, true);
+    bool ok = tally_stall(&t->total, ms, fatal, parts->cell) &&
+              count_parts(&t->actions, parts, ranked, true);
     qsort(parts, ranked, sizeof *parts, by_bucket);
     ok = ok && count_parts(&t->level[1], parts, ranked, false);
     for (size_t i = 0; i < ranked; i++) {

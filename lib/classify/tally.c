@@ -6,6 +6,7 @@
 void tally_release(struct tally *t) {
     histogram_release(&t->durations);
     distinct_release(&t->users);
+    clusters_release(&t->clusters);
     for (size_t i = 0; i < FACET_COUNT; i++) {
         VEC_RELEASE(&t->facets[i].values);
     }
@@ -38,13 +39,10 @@ bool tally_facet(struct tally *t, enum tally_facet f, uint32_t text, uint64_t du
         }
     }
     if (low == facet->values.len || facet->values.data[low].text != text) {
-        if (!VEC_RESERVE(&facet->values, 1)) {
+        if (!VEC_INSERT(&facet->values, low)) {
             return false;
         }
-        memmove(facet->values.data + low + 1, facet->values.data + low,
-                (facet->values.len - low) * sizeof *facet->values.data);
         facet->values.data[low] = (struct facet_value){.text = text};
-        facet->values.len++;
     }
     facet->values.data[low].dumps += dumps;
     return true;
@@ -57,11 +55,11 @@ static void note_fatal(struct tally *t, uint64_t count, uint64_t min_ms) {
     t->fatal += count;
 }
 
-bool tally_stall(struct tally *t, uint64_t ms, bool fatal) {
+bool tally_stall(struct tally *t, uint64_t ms, bool fatal, uint32_t cell) {
     t->stalls++;
     t->max_ms = ms > t->max_ms ? ms : t->max_ms;
     note_fatal(t, fatal, ms);
-    return histogram_add(&t->durations, ms);
+    return histogram_add(&t->durations, ms) && clusters_add(&t->clusters, cell, 1, 0);
 }
 
 bool tally_merge(struct tally *t, const struct tally *from, const uint32_t *texts) {
@@ -88,7 +86,7 @@ bool tally_merge(struct tally *t, const struct tally *from, const uint32_t *text
         }
     }
     return histogram_merge(&t->durations, &from->durations) &&
-           distinct_merge(&t->users, &from->users);
+           distinct_merge(&t->users, &from->users) && clusters_merge(&t->clusters, &from->clusters);
 }
 
 struct tally_duration tally_percentile(const struct tally *t, unsigned permille) {

@@ -10,6 +10,7 @@
 
 #include "base/vec.h"
 #include "classify/cause.h"
+#include "classify/clusters.h"
 #include "classify/distinct.h"
 #include "classify/histogram.h"
 
@@ -44,6 +45,7 @@ struct tally {
     uint64_t samples, hits;     /* sampled stacks, and those of them that contain the key */
     struct histogram durations; /* per stall, before the cap */
     struct distinct users;
+    struct clusters clusters; /* stalls, and ms up to the cap, by stratum and group of users */
     struct facet facets[FACET_COUNT];
     struct cause_tally causes[STALL_CAUSES];
     char first_time[TALLY_TIME_SIZE], last_time[TALLY_TIME_SIZE]; /* "" = none */
@@ -54,8 +56,9 @@ void tally_release(struct tally *t);
 void tally_time(struct tally *t, const char *time);
 /* Counts dumps that have this value of a facet. False: out of memory. */
 bool tally_facet(struct tally *t, enum tally_facet f, uint32_t text, uint64_t dumps);
-/* Counts a whole stall by its duration, before the cap. False: out of memory. */
-bool tally_stall(struct tally *t, uint64_t ms, bool fatal);
+/* Counts a whole stall by its duration, before the cap; cell: of its user, see clusters.h. False:
+ * out of memory. */
+bool tally_stall(struct tally *t, uint64_t ms, bool fatal, uint32_t cell);
 /* Adds what `from` holds. texts: for each string of from's owner its index in t's owner; NULL: they
  * are the same. False: out of memory; t may hold a part. */
 bool tally_merge(struct tally *t, const struct tally *from, const uint32_t *texts);

@@ -29,7 +29,7 @@ static void add(struct tally *t, uint64_t n, uint32_t shift) {
     tally_time(t, time);
     assert_true(tally_facet(t, FACET_OS, (value + shift) % VALUES, 1));
     assert_true(distinct_add(&t->users, random % 64));
-    assert_true(tally_stall(t, random % 60000, random % 11 == 0));
+    assert_true(tally_stall(t, random % 60000, random % 11 == 0, (uint32_t)random % 64));
 }
 
 static void assert_same(const struct tally *a, const struct tally *b) {
@@ -41,6 +41,9 @@ static void assert_same(const struct tally *a, const struct tally *b) {
     assert_int_equal(a->fatal_min_ms, b->fatal_min_ms);
     assert_int_equal(tally_truth(a), tally_truth(b));
     assert_memory_equal(a->causes, b->causes, sizeof a->causes);
+    assert_int_equal(a->clusters.cells.len, b->clusters.cells.len);
+    assert_memory_equal(a->clusters.cells.data, b->clusters.cells.data,
+                        a->clusters.cells.len * sizeof *a->clusters.cells.data);
     assert_string_equal(a->first_time, b->first_time);
     assert_string_equal(a->last_time, b->last_time);
     assert_int_equal(distinct_count(&a->users), distinct_count(&b->users));

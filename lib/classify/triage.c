@@ -61,8 +61,20 @@ struct share {
     uint64_t span_ms, ms;         /* before and after the cap */
     uint32_t facets[FACET_COUNT]; /* NO_INDEX = not said */
     uint64_t user;                /* hash */
+    uint32_t cell;                /* of the user, see clusters.h */
     bool has_user;
 };
+
+/* The cell of a dump's user. Without one every stall stands for itself. */
+static uint32_t cell_of(const struct dump *d) {
+    const char *const names[] = {d->user, d->stall.id, d->id, ""};
+    size_t i = 0;
+    while (i < 3 && (!names[i] || !*names[i])) {
+        i++;
+    }
+    return cluster_cell_of(cluster_stratum(d->device.model, d->device.os, d->device.cpus),
+                           hash_bytes(names[i], strlen(names[i])));
+}
 
 static bool make_share(struct triage *t, struct share *s) {
     const char *const values[FACET_COUNT] = {[FACET_VERSION] = s->d->app.version,
@@ -89,7 +101,8 @@ static bool tally_dump(struct tally *tally, const struct share *s) {
             return false;
         }
     }
-    return !s->has_user || distinct_add(&tally->users, s->user);
+    return clusters_add(&tally->clusters, s->cell, 0, s->ms) &&
+           (!s->has_user || distinct_add(&tally->users, s->user));
 }
 
 static bool copy_frames(struct triage *t, struct bucket *b, const struct key *key) {
@@ -181,7 +194,11 @@ static uint64_t below_cap(const struct triage *t, const struct dump *d, uint64_t
 /* Adds a ranked dump to its buckets; *part says which. */
 static bool rank_dump(struct triage *t, const struct dump *d, const struct stall_key *key,
                       struct stall_part *part) {
-    struct share s = {.d = d, .key = key, .span_ms = part->ms, .ms = below_cap(t, d, part->ms)};
+    struct share s = {.d = d,
+                      .key = key,
+                      .span_ms = part->ms,
+                      .ms = below_cap(t, d, part->ms),
+                      .cell = part->cell};
     struct bucket *at[KEY_LEVELS];
     if (!make_share(t, &s)) {
         return false;
@@ -228,6 +245,7 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
     int64_t span_ms = dump_span_ms(d);
     struct stall_part part = {.level2 = NO_INDEX,
                               .action = NO_INDEX,
+                              .cell = cell_of(d),
                               .ms = span_ms > 0 ? (uint64_t)span_ms : 0,
                               .fatal = d->stall.fatal};
     if (why == APART_NONE && !rank_dump(t, d, key, &part)) {

@@ -58,6 +58,7 @@ struct bucket_set {
 /* One dump's share of a stall that has more dumps. */
 struct stall_part {
     uint32_t level2, action; /* NO_INDEX = not ranked, no action */
+    uint32_t cell;           /* of its user, see clusters.h */
     uint64_t ms;
     bool fatal; /* the process died in the stall */
 };

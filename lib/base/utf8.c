@@ -53,6 +53,52 @@ bool utf8_is_printable(uint32_t c) {
     return !control && !direction;
 }
 
+struct code_points {
+    uint32_t first, last;
+};
+
+static bool is_in(uint32_t c, const struct code_points *ranges, size_t count) {
+    for (size_t i = 0; i < count && ranges[i].first <= c; i++) {
+        if (c <= ranges[i].last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+unsigned utf8_columns(uint32_t c) {
+    /* The blocks of Unicode's general categories Mn, Me and Cf, and of East Asian Width W and F;
+     * wcwidth(3) depends on the locale. */
+    static const struct code_points none[] = {
+        {0x300, 0x36f},   {0x483, 0x489},    {0x591, 0x5bd},   {0x610, 0x61a},   {0x64b, 0x65f},
+        {0x6d6, 0x6dc},   {0x93c, 0x93c},    {0x941, 0x948},   {0x94d, 0x94d},   {0xe31, 0xe31},
+        {0xe34, 0xe3a},   {0xe47, 0xe4e},    {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200f},
+        {0x20d0, 0x20ff}, {0x302a, 0x302f},  {0x3099, 0x309a}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f},
+        {0xfeff, 0xfeff}, {0xe0100, 0xe01ef}};
+    static const struct code_points wide[] = {
+        {0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0x33ff},   {0x3400, 0x4dbf},
+        {0x4e00, 0x9fff},   {0xa000, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},
+        {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},
+        {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
+    if (c < 0x300) {
+        return 1;
+    }
+    return is_in(c, none, sizeof none / sizeof *none)   ? 0
+           : is_in(c, wide, sizeof wide / sizeof *wide) ? 2
+                                                        : 1;
+}
+
+size_t utf8_text_columns(const char *s, size_t len) {
+    size_t columns = 0;
+    for (size_t i = 0; i < len;) {
+        uint32_t c;
+        size_t n = utf8_decode(s + i, len - i, &c);
+        columns += n ? utf8_columns(c) : 1;
+        i += n ? n : 1;
+    }
+    return columns;
+}
+
 bool utf8_valid(const char *s, size_t len) {
     uint32_t code_point;
     for (size_t n; len > 0; s += n, len -= n) {

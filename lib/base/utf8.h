@@ -15,6 +15,11 @@ size_t utf8_encode(uint32_t code_point, char out[4]);
 /* May the code point be printed on a terminal? Not C0 and C1 control characters and DEL, which
  * drive it, nor the overrides of writing direction, which make text look like other text. */
 bool utf8_is_printable(uint32_t code_point);
+/* Columns that a code point takes on a terminal: 0 for marks that combine with what stands before
+ * them, 2 for East Asian wide characters and emoji, else 1. */
+unsigned utf8_columns(uint32_t code_point);
+/* Columns of a text; a byte that is not UTF-8 takes one. */
+size_t utf8_text_columns(const char *s, size_t len);
 bool utf8_valid(const char *s, size_t len);
 
 #endif

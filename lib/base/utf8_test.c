@@ -82,12 +82,34 @@ static void what_drives_a_terminal_is_not_printable(void **state) {
     }
 }
 
+static void columns_are_those_of_a_terminal(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t columns;
+    } cases[] = {{"", 0},
+                 {"abc", 3},
+                 {"stra\xc3\x9f"
+                  "e",
+                  6},
+                 {"e\xcc\x81", 1},                              /* e and an acute that combines */
+                 {"\xe6\xb3\xa8\xe6\x96\x87", 4},               /* two ideographs */
+                 {"\xed\x95\x9c", 2},                           /* a Hangul syllable */
+                 {"\xf0\x9f\x98\x80", 2},                       /* an emoji */
+                 {"\xe2\x86\x90 \xe2\x96\x88 \xe2\x89\xa5", 5}, /* arrow, block, at least */
+                 {"a\xff", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(utf8_text_columns(cases[i].text, strlen(cases[i].text)), cases[i].columns);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_code_point_survives_both_ways),
         cmocka_unit_test(ill_formed_bytes_are_refused),
         cmocka_unit_test(validity_is_of_the_whole_text),
         cmocka_unit_test(what_drives_a_terminal_is_not_printable),
+        cmocka_unit_test(columns_are_those_of_a_terminal),
     };
     return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
 }

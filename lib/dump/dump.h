@@ -134,7 +134,7 @@ struct dump {
     struct {
         const char *id, *kind, *detector, *activity, *app_state;
         int64_t seq, threshold_ms, at_ms, duration_ms, span_ms, gap_ms, cpu_permille, suppressed;
-        bool ended, fatal;
+        bool ended, fatal, prewarmed;
     } stall;
 
     struct dump_image *images;
@@ -212,6 +212,13 @@ enum st dump_write_spliced(const struct dump *d, const struct dump_addition *add
 /* Writes d's own text as it is, as one line of JSON Lines: white space as dump_write_spliced.
  * Errors stick to the sink. */
 void dump_write_raw(const struct dump *d, struct sink *out);
+
+/* Writes d's own text as one line of JSON Lines with one member, `name`, of this JSON: put at the
+ * end, in place of any that was there. Every other byte stays, except that white space between
+ * tokens goes from a text of several lines. Errors stick to the sink. ST_ERR only for out of
+ * memory, before anything is written. */
+enum st dump_write_member(const struct dump *d, const char *name, const char *json, size_t len,
+                          struct sink *out, struct err *e) BASE_MUST_USE;
 
 /* ---- a stream of documents ---- */
 

@@ -400,6 +400,7 @@ static void build_head(struct build *b, const json_t *root) {
     d->stall.suppressed = member_number(stall, "suppressed");
     d->stall.ended = json_is_true(json_object_get(stall, "ended"));
     d->stall.fatal = json_is_true(json_object_get(stall, "fatal"));
+    d->stall.prewarmed = json_is_true(json_object_get(stall, "prewarmed"));
 }
 
 static enum st build_dump(struct build *b, const json_t *root) {

@@ -20,7 +20,7 @@ static const char full[] =
     "'user':'u1','context':{'screen':'Checkout'},"
     "'stall':{'id':'S1','seq':2,'kind':'hang','detector':'runloop','activity':'before-sources',"
     "'threshold_ms':2000,'at_ms':2050,'duration_ms':5410,'span_ms':3410,'ended':true,'fatal':true,"
-    "'gap_ms':7,'cpu_permille':31,'suppressed':4,'app_state':'foreground'},"
+    "'gap_ms':7,'cpu_permille':31,'suppressed':4,'app_state':'foreground','prewarmed':true},"
     "'images':[{'uuid':'6b834217-5a1c-3e4d-9f00-112233445566','name':'Shop','path':'/a/Shop',"
     "'arch':'arm64','load':4096,'size':1000,'in_app':true,'symbols':'ok','symbols_file':'Shop.dSYM'"
     "},"
@@ -68,6 +68,7 @@ static void the_head_is_read(void **state) {
     assert_int_equal(d.stall.suppressed, 4);
     assert_true(d.stall.ended);
     assert_true(d.stall.fatal);
+    assert_true(d.stall.prewarmed);
     assert_true(d.replaced_bytes == 0);
     dump_release(&d);
     dump_release(&d);

@@ -137,6 +137,10 @@ struct dump {
         bool ended, fatal, prewarmed;
     } stall;
 
+    struct {
+        const char *level1, *cause, *title;
+    } class; /* what stallclassify --annotate found */
+
     struct dump_image *images;
     size_t image_count;
     const struct dump_image_order *image_order; /* private to dump_image_at */

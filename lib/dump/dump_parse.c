@@ -373,7 +373,7 @@ static enum st build_names(struct build *b, const json_t *root) {
 static void build_head(struct build *b, const json_t *root) {
     struct dump *d = b->d;
     const json_t *app = json_object_get(root, "app"), *device = json_object_get(root, "device");
-    const json_t *stall = json_object_get(root, "stall");
+    const json_t *stall = json_object_get(root, "stall"), *class = json_object_get(root, "class");
     d->id = member_string(b, root, "id");
     d->time = member_string(b, root, "time");
     d->user = member_string(b, root, "user");
@@ -385,6 +385,9 @@ static void build_head(struct build *b, const json_t *root) {
     d->device.os_build = member_string(b, device, "os_build");
     d->device.arch = member_string(b, device, "arch");
     d->device.cpus = member_number(device, "cpus");
+    d->class.level1 = member_string(b, class, "level1");
+    d->class.cause = member_string(b, class, "cause");
+    d->class.title = member_string(b, class, "title");
     d->stall.id = member_string(b, stall, "id");
     d->stall.kind = member_string(b, stall, "kind");
     d->stall.detector = member_string(b, stall, "detector");

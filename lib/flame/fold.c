@@ -10,10 +10,18 @@
 #include "flame/weigh.h"
 
 const char *fold_weight_text(enum fold_weight w) {
-    return w == FOLD_SAMPLES ? "samples" : w == FOLD_STALLS ? "stalls" : "ms";
+    static const char *const texts[] = {"ms", "samples", "stalls", "users"};
+    return texts[w];
 }
 
 /* ---- the text of a stack ---- */
+
+/* A stack to add: whose it is, and below what. */
+struct adding {
+    const struct dump *dump;
+    const struct dump_thread *thread; /* NULL = the main thread */
+    const char *const *labels;
+};
 
 static void add_name(struct fold *f, const char *module, const char *name, bool inlined) {
     strbuf_clear(&f->name);
@@ -34,13 +42,33 @@ static const char *image_name(const struct dump *d, int32_t image) {
     return slash && slash[1] ? slash + 1 : name;
 }
 
+/* Adds a frame of that text, and releases it. */
+static void add_plain(struct fold *f, struct strbuf *text) {
+    add_name(f, NULL, strbuf_cstr(text), false);
+    f->line.failed |= text->failed;
+    strbuf_release(text);
+}
+
 static void add_unresolved(struct fold *f, const char *module, uint64_t offset, uint64_t address) {
     struct strbuf text = {0};
     if (module) {
         strbuf_addf(&text, "%s+", module);
     }
     strbuf_addf(&text, "0x%llx", (unsigned long long)(module ? offset : address));
-    add_name(f, NULL, strbuf_cstr(&text), false);
+    add_plain(f, &text);
+}
+
+/* Adds FUNCTION, or FUNCTION (FILE:LINE). */
+static void add_function(struct fold *f, const char *module, const char *function, const char *file,
+                         uint32_t line, bool inlined) {
+    const char *slash = f->options.lines && file ? strrchr(file, '/') : NULL;
+    struct strbuf text = {0};
+    if (!f->options.lines || !file || line == 0) {
+        add_name(f, module, function, inlined);
+        return;
+    }
+    strbuf_addf(&text, "%s (%s:%u)", function, slash ? slash + 1 : file, line);
+    add_name(f, module, strbuf_cstr(&text), inlined);
     f->line.failed |= text.failed;
     strbuf_release(&text);
 }
@@ -50,13 +78,14 @@ static void add_location(struct fold *f, const struct dump *d, const struct dump
     const char *module = image_name(d, l->image);
     const struct dump_line *real = l->line_count ? &l->lines[l->line_count - 1] : NULL;
     if (real && real->function) {
-        add_name(f, module, real->function, false);
+        add_function(f, module, real->function, real->file, real->line, false);
     } else {
         add_unresolved(f, module, l->start, address);
     }
     for (size_t i = l->line_count; !f->options.no_inlines && i > 1; i--) {
-        const char *name = l->lines[i - 2].function;
-        add_name(f, module, name ? name : "[unknown]", true);
+        const struct dump_line *inlined = &l->lines[i - 2];
+        add_function(f, module, inlined->function ? inlined->function : "[unknown]", inlined->file,
+                     inlined->line, true);
     }
 }
 
@@ -74,15 +103,35 @@ static void add_address(struct fold *f, const struct dump *d, uint64_t address) 
         name = bsearch(&address, d->names, d->name_count, sizeof *d->names, compare_address);
     }
     if (name && name->symbol) {
-        add_name(f, module, name->symbol, false);
+        add_function(f, module, name->symbol, name->file, name->line, false);
     } else {
         add_unresolved(f, module, module ? address - d->images[image].load : 0, address);
     }
 }
 
+/* "main", its name, or "thread 259". */
+static void add_thread(struct fold *f, const struct dump *d, const struct dump_thread *t) {
+    const struct dump_thread *main = dump_main_thread(d);
+    const char *name = t ? t->name : main && main->name ? main->name : "main";
+    struct strbuf text = {0};
+    if (name && *name) {
+        strbuf_addstr(&text, name);
+    } else {
+        strbuf_addf(&text, "thread %lld", (long long)t->id);
+    }
+    add_plain(f, &text);
+}
+
 /* Leaves the stack's text in f->line. */
-static void make_line(struct fold *f, const struct dump *d, const struct dump_stack *s) {
+static void make_line(struct fold *f, const struct adding *a, const struct dump_stack *s) {
+    const struct dump *d = a->dump;
     strbuf_clear(&f->line);
+    for (const char *const *label = a->labels; label && *label; label++) {
+        add_name(f, NULL, *label, false);
+    }
+    if (f->options.by_thread) {
+        add_thread(f, d, a->thread);
+    }
     for (size_t i = s ? s->frame_count : 0; i > 0; i--) {
         if (s->locations && d->locations) {
             add_location(f, d, &d->locations[s->locations[i - 1]], s->frames[i - 1]);
@@ -90,40 +139,64 @@ static void make_line(struct fold *f, const struct dump *d, const struct dump_st
             add_address(f, d, s->frames[i - 1]);
         }
     }
-    if (f->line.len == 0) {
+    if (!s || s->frame_count == 0) {
         add_name(f, NULL, "[unavailable]", false);
     }
 }
 
 /* ---- weights ---- */
 
-/* Fills f->shares with the sample counts of the dump's stacks and returns their sum, 0 if there are
- * none or it passes 64 bits. */
+/* Fills f->shares with what the dump's samples count, in the order of f->tree: of each stack, or of
+ * each slot of the ring that has one. *sum is their sum, 0 if there are none. */
 static enum st sample_counts(struct fold *f, const struct dump *d, uint64_t *sum, struct err *e) {
+    bool slots = f->tree->ordered && d->ring_count > 0;
+    size_t n = slots ? d->ring_count : d->sample_count;
     f->shares.len = 0;
     *sum = 0;
-    if (!VEC_RESERVE(&f->shares, d->sample_count + 1)) {
+    if (!VEC_RESERVE(&f->shares, n + 1)) {
         return err_nomem(e);
     }
-    for (size_t i = 0; i < d->sample_count; i++) {
-        f->shares.data[f->shares.len++] = d->samples[i].count;
-        if (!checked_add_u64(*sum, d->samples[i].count, sum)) {
+    for (size_t i = 0; i < n; i++) {
+        uint64_t count = slots ? d->ring[i] >= 0 : d->samples[i].count;
+        f->shares.data[f->shares.len++] = count;
+        if (!checked_add_u64(*sum, count, sum)) {
             return err_set(e, ERR_LIMIT, "the sum of the sample counts passes 64 bits");
         }
     }
     return ST_OK;
 }
 
-static enum st add_stack(struct fold *f, const struct dump *d, const struct dump_stack *s,
+/* A dump without one belongs to a user that has no other stall. */
+static const char *user_of(const struct dump *d) {
+    return d->user ? d->user : d->stall.id ? d->stall.id : d->id ? d->id : "";
+}
+
+/* Puts the user below the stack that f->line holds. */
+static enum st add_for_user(struct fold *f, const struct dump *d, uint64_t weight, struct err *e) {
+    const char *user = user_of(d);
+    strbuf_clear(&f->name);
+    folded_escape(&f->name, user, strlen(user), true);
+    strbuf_addc(&f->name, ';');
+    strbuf_add(&f->name, strbuf_cstr(&f->line), f->line.len);
+    enum st st = strbuf_check(&f->name, e);
+    return st == ST_OK
+               ? stack_tree_add(&f->by_user, strbuf_cstr(&f->name), f->name.len, weight, 0, e)
+               : st;
+}
+
+static enum st add_stack(struct fold *f, const struct adding *a, const struct dump_stack *s,
                          uint64_t weight, struct err *e) {
     if (weight == 0) {
         return ST_OK;
     }
-    make_line(f, d, s);
-    if (f->line.failed) {
-        return err_nomem(e);
+    make_line(f, a, s);
+    enum st st = strbuf_check(&f->line, e);
+    if (st != ST_OK) {
+        return st;
     }
-    return stack_tree_add(f->tree, strbuf_cstr(&f->line), f->line.len, weight, 0, e);
+    return f->options.weight == FOLD_USERS
+               ? add_for_user(f, a->dump, weight, e)
+               : stack_tree_add(f->tree, strbuf_cstr(&f->line), f->line.len, weight, 0, e);
 }
 
 static void count_dump(struct fold *f, const struct dump *d, uint64_t span, uint64_t samples) {
@@ -141,50 +214,162 @@ static void count_dump(struct fold *f, const struct dump *d, uint64_t span, uint
 }
 
 /* Adds the dump's samples with f->shares as weights. */
-static enum st add_samples(struct fold *f, const struct dump *d, struct err *e) {
-    for (size_t i = 0; i < d->sample_count; i++) {
-        if (add_stack(f, d, &d->samples[i], f->shares.data[i], e) != ST_OK) {
+static enum st add_samples(struct fold *f, const struct adding *a, struct err *e) {
+    const struct dump *d = a->dump;
+    bool slots = f->tree->ordered && d->ring_count > 0;
+    for (size_t i = 0; i < f->shares.len; i++) {
+        const struct dump_stack *s = f->shares.data[i] == 0 ? NULL
+                                     : slots                ? &d->samples[d->ring[i]]
+                                                            : &d->samples[i];
+        if (add_stack(f, a, s, f->shares.data[i], e) != ST_OK) {
             return ST_ERR;
         }
     }
     return ST_OK;
 }
 
-enum st fold_add(struct fold *f, const struct dump *d, struct err *e) {
+static bool is_other_thread(const struct dump *d, const struct dump_thread *t) {
+    return !t->main && &t->stack != dump_heaviest(d);
+}
+
+static uint64_t count_other_threads(const struct fold *f, const struct dump *d) {
+    uint64_t n = 0;
+    for (size_t i = 0; f->options.all_threads && i < d->thread_count; i++) {
+        n += is_other_thread(d, &d->threads[i]);
+    }
+    return n;
+}
+
+static enum st add_other_threads(struct fold *f, struct adding *a, uint64_t weight, struct err *e) {
+    for (size_t i = 0; f->options.all_threads && i < a->dump->thread_count; i++) {
+        a->thread = &a->dump->threads[i];
+        if (is_other_thread(a->dump, a->thread)) {
+            f->stats.threads++;
+            if (add_stack(f, a, &a->thread->stack, weight, e) != ST_OK) {
+                return ST_ERR;
+            }
+        }
+    }
+    return ST_OK;
+}
+
+/* Would the sums still fit with `main` for the main thread and `other` for each other one? */
+static enum st check_sums(const struct fold *f, const struct dump *d, uint64_t span, uint64_t main,
+                          uint64_t other, struct err *e) {
+    const struct stack_tree *t = f->options.weight == FOLD_USERS ? &f->by_user : f->tree;
+    uint64_t others, sum;
+    if (!checked_add_u64(f->stats.total_ms, span, &sum) ||
+        !checked_mul_u64(count_other_threads(f, d), other, &others) ||
+        !checked_add_u64(main, others, &sum) || !checked_add_u64(stack_tree_total(t), sum, &sum)) {
+        return err_set(e, ERR_LIMIT, "the sum of all weights passes 64 bits");
+    }
+    return ST_OK;
+}
+
+enum st fold_add(struct fold *f, const struct dump *d, const char *const *labels, struct err *e) {
     if (d->stall.kind && strcmp(d->stall.kind, "crash") == 0) {
         f->stats.crashes++;
         return ST_OK;
     }
+    enum fold_weight weight = f->options.weight;
     int64_t known = dump_span_ms(d);
-    uint64_t span = known > 0 ? (uint64_t)known : 0;
-    uint64_t samples, sum;
+    uint64_t span = known > 0 ? (uint64_t)known : 0, samples;
     enum st st = sample_counts(f, d, &samples, e);
     if (st != ST_OK) {
         return st;
     }
-    enum fold_weight weight = f->options.weight;
-    uint64_t added = weight == FOLD_MS ? span : weight == FOLD_STALLS ? 1 : samples ? samples : 1;
-    if (!checked_add_u64(f->stats.total_ms, span, &sum) ||
-        !checked_add_u64(stack_tree_total(f->tree), added, &sum)) {
-        return err_set(e, ERR_LIMIT, "the sum of all weights passes 64 bits");
+    /* A user whose stalls have no durations is a user all the same. */
+    uint64_t share = weight == FOLD_USERS ? (span ? span : 1) : span;
+    uint64_t other = weight == FOLD_STALLS ? d->stall.seq <= 1 : weight == FOLD_SAMPLES ? 1 : share;
+    uint64_t main = weight == FOLD_SAMPLES && samples > 0 ? samples : other;
+    st = check_sums(f, d, span, main, other, e);
+    if (st != ST_OK) {
+        return st;
     }
-    if (weight == FOLD_STALLS) {
-        st = add_stack(f, d, dump_heaviest(d), d->stall.seq <= 1, e);
-    } else if (samples == 0) {
-        st = add_stack(f, d, dump_heaviest(d), added, e);
+    struct adding a = {.dump = d, .labels = labels};
+    stack_tree_break(f->tree);
+    if (weight == FOLD_STALLS || samples == 0) {
+        st = add_stack(f, &a, dump_heaviest(d), main, e);
     } else {
-        if (weight == FOLD_MS) {
-            st = weigh_split(span, f->shares.data, f->shares.len, f->shares.data, e);
+        if (weight != FOLD_SAMPLES) {
+            st = weigh_split(share, f->shares.data, f->shares.len, f->shares.data, e);
         }
-        st = st == ST_OK ? add_samples(f, d, e) : st;
+        st = st == ST_OK ? add_samples(f, &a, e) : st;
     }
+    st = st == ST_OK ? add_other_threads(f, &a, other, e) : st;
     if (st == ST_OK) {
         count_dump(f, d, span, samples);
     }
     return st;
 }
 
+/* ---- users ---- */
+
+/* The stacks of one user, while they are collected. */
+struct user_stacks {
+    struct fold *fold;
+    struct strbuf user;
+    struct strbuf texts; /* NUL behind each */
+    VEC(uint64_t) shares;
+};
+
+/* Shares one user, 1.000000, out. */
+static enum st add_user(struct user_stacks *u, struct err *e) {
+    if (u->shares.len == 0) {
+        return ST_OK;
+    }
+    uint64_t one = 1;
+    for (int i = 0; i < STACK_DECIMALS_MAX; i++) {
+        one *= 10;
+    }
+    enum st st = weigh_split(one, u->shares.data, u->shares.len, u->shares.data, e);
+    const char *text = strbuf_cstr(&u->texts);
+    for (size_t i = 0; st == ST_OK && i < u->shares.len; i++) {
+        size_t len = strlen(text); /* canonical text holds no NUL */
+        st = stack_tree_add(u->fold->tree, text, len, u->shares.data[i], STACK_DECIMALS_MAX, e);
+        text += len + 1;
+    }
+    u->fold->stats.users++;
+    strbuf_clear(&u->texts);
+    u->shares.len = 0;
+    return st;
+}
+
+static enum st collect_user(void *ctx, const char *text, size_t len, uint64_t weight,
+                            struct err *e) {
+    struct user_stacks *u = ctx;
+    const char *end = memchr(text, ';', len);
+    size_t user = (size_t)(end - text);
+    if (u->user.len != user || memcmp(strbuf_cstr(&u->user), text, user) != 0) {
+        if (add_user(u, e) != ST_OK) {
+            return ST_ERR;
+        }
+        strbuf_clear(&u->user);
+        strbuf_add(&u->user, text, user);
+    }
+    strbuf_add(&u->texts, end + 1, len - user - 1);
+    strbuf_addc(&u->texts, '\0');
+    if (!VEC_PUSH(&u->shares, weight) || u->user.failed || u->texts.failed) {
+        return err_nomem(e);
+    }
+    return ST_OK;
+}
+
+enum st fold_finish(struct fold *f, struct err *e) {
+    struct user_stacks u = {.fold = f};
+    enum st st = stack_tree_each(&f->by_user, collect_user, &u, e);
+    if (st == ST_OK) {
+        st = add_user(&u, e);
+    }
+    strbuf_release(&u.user);
+    strbuf_release(&u.texts);
+    VEC_RELEASE(&u.shares);
+    stack_tree_release(&f->by_user);
+    return st;
+}
+
 void fold_release(struct fold *f) {
+    stack_tree_release(&f->by_user);
     strbuf_release(&f->line);
     strbuf_release(&f->name);
     VEC_RELEASE(&f->shares);
@@ -223,6 +408,13 @@ void fold_describe(const struct fold_stats *s, struct strbuf *out) {
     if (s->total_ms > 0) {
         strbuf_addf(out, ", %llu %% of it sampled",
                     (unsigned long long)weigh_muldiv(s->sampled_ms, 100, s->total_ms, NULL));
+    }
+    if (s->users > 0) {
+        strbuf_addstr(out, ", ");
+        add_plural(out, s->users, "user");
+    }
+    if (s->threads > 0) {
+        strbuf_addstr(out, ", counted for each thread");
     }
     if (s->untimed > 0) {
         strbuf_addstr(out, ", ");

@@ -4,7 +4,9 @@
  * time (dump_span_ms) is split among them in proportion to their sample counts, exactly: the
  * graph's total is the sum of all spans. A stack that could not be had is the frame [unavailable].
  * Slots of the ring without a stack get no time of their own; the share that was sampled says so.
- */
+ *
+ * In an ordered tree (stack_tree.h) a dump's samples come in the order of its ring, each with an
+ * equal share, and dumps in the order in which they are added; no two dumps merge. */
 #ifndef STALLKIT_FLAME_FOLD_H
 #define STALLKIT_FLAME_FOLD_H
 
@@ -21,15 +23,20 @@
 enum fold_weight {
     FOLD_MS,      /* stalled milliseconds */
     FOLD_SAMPLES, /* samples; a dump without samples counts as one */
-    FOLD_STALLS   /* stalls, each at the stack that its first dump (seq 1) is about */
+    FOLD_STALLS,  /* stalls, each at the stack that its first dump (seq 1) is about */
+    FOLD_USERS    /* users, each shared out among the stacks that stalled them, by milliseconds; a
+                     dump that names no user: its stall has one of its own. Not in ordered trees */
 };
-/* "ms", "samples", "stalls". */
+/* "ms", "samples", "stalls", "users". */
 const char *fold_weight_text(enum fold_weight w);
 
 struct fold_options {
     enum fold_weight weight;
-    bool no_inlines; /* only the real functions */
-    bool modules;    /* names as IMAGE`FUNCTION */
+    bool no_inlines;  /* only the real functions */
+    bool modules;     /* names as IMAGE`FUNCTION */
+    bool lines;       /* names as FUNCTION (FILE:LINE), where they are known */
+    bool all_threads; /* each other thread's one stack counts as much as its dump's main thread */
+    bool by_thread;   /* the thread's name is a frame below its stacks */
 };
 
 struct fold_stats {
@@ -39,6 +46,8 @@ struct fold_stats {
     uint64_t untimed;    /* dumps whose stall has no duration */
     uint64_t total_ms;   /* sum of the spans */
     uint64_t sampled_ms; /* samples times their interval, at most each span */
+    uint64_t users;      /* after fold_finish, if they are what was counted */
+    uint64_t threads;    /* stacks of other threads */
 };
 
 /* Set tree and options, leave the rest zero. */
@@ -46,16 +55,20 @@ struct fold {
     struct stack_tree *tree; /* borrowed */
     struct fold_options options;
     struct fold_stats stats;
-    struct strbuf line; /* scratch: a stack's text, and one name */
+    struct stack_tree by_user; /* FOLD_USERS: USER;STACK, in ms */
+    struct strbuf line;        /* scratch: a stack's text, and one name */
     struct strbuf name;
     VEC(uint64_t) shares; /* scratch: counts, then weights of a dump's stacks */
 };
 
 /* Adds a dump, symbolicated or not. An unresolved frame is IMAGE+0xOFFSET (of its function's start
  * where that is known), without an image 0xADDRESS. Inlined functions are frames of their own,
- * marked
- * _[i]. ERR_LIMIT if counts pass 64 bits (nothing was added), ERR_NOMEM. */
-enum st fold_add(struct fold *f, const struct dump *d, struct err *e) BASE_MUST_USE;
+ * marked _[i]. labels, up to a NULL, become the outermost frames; NULL = none. ERR_LIMIT if counts
+ * pass 64 bits (nothing was added), ERR_NOMEM. */
+enum st fold_add(struct fold *f, const struct dump *d, const char *const *labels,
+                 struct err *e) BASE_MUST_USE;
+/* After the last dump: what could only be counted with all of them goes to the tree. */
+enum st fold_finish(struct fold *f, struct err *e) BASE_MUST_USE;
 void fold_release(struct fold *f);
 
 /* Appends one line about what was folded: "12.4 s stalled in 7 stalls, 38 % of it sampled". */

@@ -16,7 +16,7 @@ static void fold_text(struct fold *f, const char *stall, const char *members) {
     if (st != ST_OK) {
         fail_msg("%s", e.text);
     }
-    assert_int_equal(fold_add(f, &d, NULL), ST_OK);
+    assert_int_equal(fold_add(f, &d, NULL, NULL), ST_OK);
     dump_release(&d);
     strbuf_release(&text);
 }
@@ -171,10 +171,10 @@ static void sums_past_64_bits_are_refused(void **state) {
     struct strbuf text = dump_text("\"seq\":1", IMAGES);
     assert_int_equal(dump_parse(&d, text.data, text.len, NULL), ST_OK);
     d.stall.span_ms = INT64_MAX;
-    assert_int_equal(fold_add(&f, &d, NULL), ST_OK);
-    assert_int_equal(fold_add(&f, &d, NULL), ST_OK);
+    assert_int_equal(fold_add(&f, &d, NULL, NULL), ST_OK);
+    assert_int_equal(fold_add(&f, &d, NULL, NULL), ST_OK);
     d.stall.span_ms = 2;
-    assert_int_equal(fold_add(&f, &d, &e), ST_ERR);
+    assert_int_equal(fold_add(&f, &d, NULL, &e), ST_ERR);
     assert_int_equal(e.code, ERR_LIMIT);
     assert_int_equal(f.stats.dumps, 2);
     assert_written(&t, "[unavailable] 18446744073709551614\n");
@@ -188,7 +188,7 @@ static void fold_once(void *ctx, bool refused) {
     struct stack_tree t = {0};
     struct fold f = {.tree = &t, .options.modules = true};
     struct err e = {0};
-    enum st st = fold_add(&f, ctx, &e);
+    enum st st = fold_add(&f, ctx, NULL, &e);
     assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
     assert_true(refused || stack_tree_total(&t) == 70);
     fold_release(&f);
@@ -209,6 +209,100 @@ static void no_memory_is_an_error(void **state) {
     strbuf_release(&text);
 }
 
+static const char three_threads[] =
+    "\"threads\":[{\"id\":1,\"name\":\"ui\",\"main\":true,\"frames\":[4100]},"
+    "{\"id\":2,\"frames\":[4101]},{\"id\":3,\"name\":\"a;b\",\"frames\":[]}]";
+
+static void other_threads_count_as_much(void **state) {
+    (void)state;
+    struct strbuf members = {0};
+    strbuf_addf(&members, IMAGES ",%s", three_threads);
+    const char *stall = "\"seq\":1,\"span_ms\":70";
+    const struct fold_options by = {.all_threads = true, .by_thread = true};
+    assert_folded(by, stall, strbuf_cstr(&members),
+                  "a\\x3bb;[unavailable] 70\nthread 2;Shop+0x5 70\nui;Shop+0x4 70\n");
+    assert_folded((struct fold_options){.by_thread = true}, stall, strbuf_cstr(&members),
+                  "ui;Shop+0x4 70\n");
+    assert_folded((struct fold_options){.weight = FOLD_SAMPLES, .all_threads = true}, stall,
+                  strbuf_cstr(&members), "Shop+0x4 1\nShop+0x5 1\n[unavailable] 1\n");
+    assert_folded((struct fold_options){.weight = FOLD_STALLS, .all_threads = true},
+                  "\"seq\":2,\"span_ms\":70", strbuf_cstr(&members), "");
+    strbuf_release(&members);
+}
+
+static void labels_are_the_outermost_frames(void **state) {
+    (void)state;
+    struct strbuf text = dump_text("\"seq\":1,\"span_ms\":70", IMAGES "," THREAD);
+    struct dump d;
+    struct stack_tree t = {0};
+    struct fold f = {.tree = &t, .options = {.by_thread = true}};
+    const char *labels[] = {"#1; 5.3", "lock", NULL};
+    assert_int_equal(dump_parse(&d, strbuf_cstr(&text), text.len, NULL), ST_OK);
+    assert_int_equal(fold_add(&f, &d, labels, NULL), ST_OK);
+    assert_written(&t, "\\x231\\x3b 5.3;lock;main;Shop+0x68;Shop+0x4 70\n");
+    dump_release(&d);
+    strbuf_release(&text);
+    fold_release(&f);
+    stack_tree_release(&t);
+}
+
+static void a_user_is_one_however_often_stalled(void **state) {
+    (void)state;
+    struct stack_tree t = {0};
+    struct fold f = {.tree = &t, .options = {.weight = FOLD_USERS}};
+    const char *two = IMAGES "," SAMPLES("{\"count\":1,\"frames\":[4100]},{\"count\":2,\"frames\":["
+                                         "4101]}");
+    struct strbuf members = {0};
+    strbuf_addf(&members, "\"user\":\"u;1\",%s", two);
+    fold_text(&f, "\"id\":\"s1\",\"seq\":1,\"span_ms\":300", strbuf_cstr(&members));
+    fold_text(&f, "\"id\":\"s2\",\"seq\":1,\"span_ms\":600", strbuf_cstr(&members));
+    fold_text(&f, "\"id\":\"s3\",\"seq\":1,\"span_ms\":9", IMAGES "," THREAD); /* no user */
+    fold_text(&f, "\"id\":\"s3\",\"seq\":2,\"span_ms\":9", IMAGES "," THREAD);
+    fold_text(&f, "\"id\":\"s4\",\"seq\":1", IMAGES "," THREAD); /* nor a duration */
+    assert_int_equal(fold_finish(&f, NULL), ST_OK);
+    assert_written(&t, "Shop+0x4 0.333333\nShop+0x5 0.666667\nShop+0x68;Shop+0x4 2\n");
+    assert_int_equal(f.stats.users, 3);
+    struct strbuf words = {0};
+    fold_describe(&f.stats, &words);
+    assert_non_null(strstr(words.data, ", 3 users"));
+    strbuf_release(&words);
+    strbuf_release(&members);
+    fold_release(&f);
+    stack_tree_release(&t);
+}
+
+static void in_time_the_ring_gives_the_order(void **state) {
+    (void)state;
+    struct stack_tree t = {.ordered = true};
+    struct fold f = {.tree = &t};
+    const char *members =
+        IMAGES ",\"samples\":{\"interval_ms\":50,\"stacks\":[{\"count\":2,\"frames\":[4100]},"
+               "{\"count\":1,\"frames\":[4101]}],\"ring\":[0,-1,1,0]}";
+    fold_text(&f, "\"seq\":1,\"span_ms\":100", members);
+    assert_written(&t, "Shop+0x4 34\nShop+0x5 33\nShop+0x4 33\n");
+    fold_text(&f, "\"seq\":1,\"span_ms\":30", members); /* begins with what the other ends with */
+    assert_written(
+        &t, "Shop+0x4 34\nShop+0x5 33\nShop+0x4 33\nShop+0x4 10\nShop+0x5 10\nShop+0x4 10\n");
+    fold_release(&f);
+    stack_tree_release(&t);
+}
+
+static void lines_are_named_where_they_are_known(void **state) {
+    (void)state;
+    const char *members =
+        IMAGES ",\"threads\":[{\"id\":1,\"main\":true,\"frames\":[4100,4200],\"locations\":[0,1]}],"
+               "\"strings\":[\"parse\",\"/src/net.c\",\"get\",\"main\"],"
+               "\"locations\":[{\"image\":0,\"offset\":4,\"start\":4,\"lines\":[[2,-1,1,7,0],[0,-1,"
+               "1,12,3]],"
+               "\"source\":\"dwarf\"},{\"image\":0,\"offset\":104,\"start\":100,"
+               "\"lines\":[[3,-1,-1,0,0]],\"source\":\"symtab\"}]";
+    const char *stall = "\"seq\":1,\"span_ms\":5";
+    assert_folded((struct fold_options){.lines = true}, stall, members,
+                  "main;parse (net.c:12);get (net.c:7)_[i] 5\n");
+    assert_folded((struct fold_options){.lines = true, .modules = true, .no_inlines = true}, stall,
+                  members, "Shop`main;Shop`parse (net.c:12) 5\n");
+}
+
 int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
@@ -223,6 +317,11 @@ int main(void) {
         cmocka_unit_test(what_was_folded_is_described),
         cmocka_unit_test(sums_past_64_bits_are_refused),
         cmocka_unit_test(no_memory_is_an_error),
+        cmocka_unit_test(other_threads_count_as_much),
+        cmocka_unit_test(labels_are_the_outermost_frames),
+        cmocka_unit_test(a_user_is_one_however_often_stalled),
+        cmocka_unit_test(in_time_the_ring_gives_the_order),
+        cmocka_unit_test(lines_are_named_where_they_are_known),
     };
     return cmocka_run_group_tests_name("fold", tests, NULL, NULL);
 }

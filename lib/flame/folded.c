@@ -5,7 +5,6 @@
 
 #include "base/checked.h"
 #include "base/parse.h"
-#include "base/vec.h"
 
 /* ---- escapes ---- */
 
@@ -300,64 +299,28 @@ void folded_weight(struct strbuf *out, uint64_t weight, unsigned decimals) {
     }
 }
 
-/* A node to write, with the length of the text of the frames above it. */
-struct visit {
-    uint32_t node;
-    size_t above;
+/* What write_stack needs. */
+struct writing {
+    struct sink *out;
+    struct strbuf weight; /* scratch */
+    unsigned decimals;
 };
 
-static void write_stack(const struct stack_tree *t, const struct stack_node *n, struct strbuf *line,
-                        struct sink *out) {
-    size_t len = line->len;
-    strbuf_addc(line, ' ');
-    folded_weight(line, n->self, t->decimals);
-    strbuf_addc(line, '\n');
-    sink_write(out, strbuf_cstr(line), line->len);
-    strbuf_truncate(line, len);
+static enum st write_stack(void *ctx, const char *text, size_t len, uint64_t weight,
+                           struct err *e) {
+    struct writing *w = ctx;
+    strbuf_clear(&w->weight);
+    strbuf_addc(&w->weight, ' ');
+    folded_weight(&w->weight, weight, w->decimals);
+    strbuf_addc(&w->weight, '\n');
+    sink_write(w->out, text, len);
+    sink_write(w->out, strbuf_cstr(&w->weight), w->weight.len);
+    return strbuf_check(&w->weight, e);
 }
 
 enum st folded_write(const struct stack_tree *t, struct sink *out, struct err *e) {
-    struct stack_children children = {0};
-    VEC(struct visit) todo = {0};
-    struct strbuf line = {0};
-    enum st st = ST_ERR;
-    if (stack_tree_children(t, &children, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (t->node_count > 0 && !VEC_PUSH(&todo, (struct visit){0})) {
-        err_nomem(e);
-        goto out;
-    }
-    while (todo.len > 0) {
-        struct visit v = todo.data[--todo.len];
-        const struct stack_node *n = &t->nodes[v.node];
-        strbuf_truncate(&line, v.above);
-        if (v.node != 0) {
-            if (n->parent != 0) {
-                strbuf_addc(&line, ';');
-            }
-            strbuf_add(&line, n->text, n->len);
-        }
-        if (n->self > 0) {
-            write_stack(t, n, &line, out);
-        }
-        uint32_t *child = children.child + children.start[v.node];
-        size_t count = children.start[v.node + 1] - children.start[v.node];
-        if (!stack_tree_sort(t, child, count)) {
-            err_nomem(e);
-            goto out;
-        }
-        for (size_t i = count; i > 0; i--) {
-            if (!VEC_PUSH(&todo, (struct visit){child[i - 1], line.len})) {
-                err_nomem(e);
-                goto out;
-            }
-        }
-    }
-    st = strbuf_check(&line, e);
-out:
-    stack_children_release(&children);
-    VEC_RELEASE(&todo);
-    strbuf_release(&line);
+    struct writing w = {.out = out, .decimals = t->decimals};
+    enum st st = stack_tree_each(t, write_stack, &w, e);
+    strbuf_release(&w.weight);
     return st;
 }

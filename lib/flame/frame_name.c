@@ -1,11 +1,7 @@
-/* The conventions in frame names, and colours. */
+/* The conventions in frame names. */
 #include "flame/frame_name.h"
 
 #include <string.h>
-
-#include "base/hash.h"
-
-enum { HUES = 12, SHADES = 4, WARM_SHADES = 8 };
 
 /* ---- the parts of a name ---- */
 
@@ -82,64 +78,5 @@ void frame_name_join(struct strbuf *out, const char *module, const char *name, b
     strbuf_addstr(out, name);
     if (inlined) {
         strbuf_addstr(out, "_[i]");
-    }
-}
-
-/* ---- colours ---- */
-
-static bool is_word(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           c == '$' || c == '-';
-}
-
-static size_t word_len(const char *s, size_t len) {
-    size_t n = 0;
-    while (n < len && is_word(s[n])) {
-        n++;
-    }
-    return n;
-}
-
-/* The group that a name without a module belongs to; false if it says none. C++ and Rust: what
- * stands before the first "::"; Objective-C: the class; paths and packages: the first two words of
- * a/b/c. */
-static bool find_group(const char *s, size_t len, const char **group, size_t *group_len) {
-    if (len > 2 && (s[0] == '-' || s[0] == '+') && s[1] == '[') {
-        *group = s + 2;
-        *group_len = word_len(s + 2, len - 2);
-        return *group_len > 0;
-    }
-    while (len > 0 && (*s == '<' || *s == '&' || *s == '(')) { /* <T as Trait>::f */
-        s++;
-        len--;
-    }
-    size_t n = word_len(s, len);
-    *group = s;
-    *group_len = n;
-    if (n > 0 && n + 1 < len && s[n] == ':' && s[n + 1] == ':') {
-        return true;
-    }
-    if (n > 0 && n < len && s[n] == '/') {
-        size_t second = word_len(s + n + 1, len - n - 1);
-        *group_len = n + 1 + second;
-        return second > 0;
-    }
-    return false;
-}
-
-void frame_name_colour(const struct frame_name *f, char out[FRAME_COLOUR_SIZE]) {
-    uint64_t shade = hash_bytes(f->name, f->name_len);
-    const char *group = f->module;
-    size_t group_len = f->module_len;
-    out[2] = 0;
-    if (f->unresolved) {
-        out[0] = 'x';
-        out[1] = '0';
-    } else if (group || find_group(f->name, f->name_len, &group, &group_len)) {
-        out[0] = (char)('a' + hash_bytes(group, group_len) % HUES);
-        out[1] = (char)('0' + shade % SHADES);
-    } else {
-        out[0] = 'w';
-        out[1] = (char)('0' + shade % WARM_SHADES);
     }
 }

@@ -1,8 +1,9 @@
-/* What a frame's text says, by the conventions of folded stacks, and the colour that it gets.
+/* What a frame's text says, by the conventions of folded stacks.
  *
- *     libc.so`read       the function `read` of the module `libc.so` (DTrace's and Instruments'
- * form) parse_[i]          the function `parse`, inlined into the frame below; _[k] kernel, _[j]
- * JIT Shop+0x1f40, 0x7f12, [unknown]      not resolved */
+ *     libc.so`read     the function `read` of the module `libc.so`: DTrace's and Instruments' form
+ *     parse_[i]        the function `parse`, inlined into the frame below; _[k] kernel, _[j] JIT
+ *     Shop+0x1f40, 0x7f12, [unknown]     not resolved
+ */
 #ifndef STALLKIT_FLAME_FRAME_NAME_H
 #define STALLKIT_FLAME_FRAME_NAME_H
 
@@ -26,13 +27,5 @@ struct frame_name frame_name_split(const char *text, size_t len);
 /* Appends MODULE`NAME, or NAME without a module, with _[i] behind it if `inlined`. Characters that
  * would change how the text is split are made harmless in the module. */
 void frame_name_join(struct strbuf *out, const char *module, const char *name, bool inlined);
-
-/* The frame's colour as a class of flame.css, of two characters: a letter for the hue, from the
- * hash of the module (without one: of the outermost namespace, class or package that the name
- * begins with), and a digit for the shade, from the hash of the function. 'w' is for names with
- * neither, 'x' for what is not resolved. Depends on nothing else, so it is equal in all graphs and
- * releases. */
-enum { FRAME_COLOUR_SIZE = 3 };
-void frame_name_colour(const struct frame_name *f, char out[FRAME_COLOUR_SIZE]);
 
 #endif

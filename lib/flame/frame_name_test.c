@@ -55,77 +55,11 @@ static void joined_names_split_again(void **state) {
     strbuf_release(&b);
 }
 
-static const char *colour(const char *text) {
-    static char c[FRAME_COLOUR_SIZE];
-    struct frame_name f = frame_name_split(text, strlen(text));
-    frame_name_colour(&f, c);
-    return c;
-}
-
-/* Colours must not change between releases: a reader compares this week's picture with last week's.
- */
-static void colours_stay_what_they_are(void **state) {
-    (void)state;
-    const struct {
-        const char *name, *colour;
-    } golden[] = {
-        {"main", "w4"},
-        {"Shop`-[DB write:]", "k1"},
-        {"libc.so.6`read", "h1"},
-        {"UIKitCore`UIApplicationMain", "b1"},
-        {"std::sort", "j0"},
-        {"alloc::vec::Vec<u8>::push", "l0"},
-        {"-[DB write:]", "e1"},
-        {"io/netty/a/B:.c", "j1"},
-        {"Shop+0x12", "x0"},
-        {"poll", "w0"},
-        {"CoreFoundation`__CFRunLoopRun", "h0"},
-        {"libsystem_kernel.dylib`mach_msg2_trap", "e2"},
-    };
-    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
-        assert_string_equal(colour(golden[i].name), golden[i].colour);
-    }
-}
-
-static void a_module_has_one_hue(void **state) {
-    (void)state;
-    char hue = colour("Shop`a")[0];
-    assert_int_equal(colour("Shop`std::sort")[0], hue);
-    assert_int_equal(colour("Shop`b_[i]")[0], hue);
-    assert_int_equal(colour("std::sort")[0], colour("std::vector<int>::push_back")[0]);
-    assert_int_equal(colour("<alloc::vec::Vec<T> as X>::f")[0], colour("alloc::alloc")[0]);
-    assert_int_equal(colour("-[DB write:]")[0], colour("+[DB open]")[0]);
-    assert_int_equal(colour("io/netty/a/B:.c")[0], colour("io/netty/z/Y:.x")[0]);
-    assert_int_equal(colour("read")[0], 'w');
-    assert_int_equal(colour("Shop+0x12")[0], 'x');
-}
-
-static void all_hues_and_shades_are_in_use(void **state) {
-    (void)state;
-    int hues[128] = {0}, shades[128] = {0};
-    for (int i = 0; i < 500; i++) {
-        char name[40];
-        snprintf(name, sizeof name, "lib%d.so`f%d", i, i * 7);
-        const char *c = colour(name);
-        hues[(int)c[0]]++;
-        shades[(int)c[1]]++;
-    }
-    for (char h = 'a'; h <= 'l'; h++) {
-        assert_in_range(hues[(int)h], 15, 90);
-    }
-    for (char s = '0'; s <= '3'; s++) {
-        assert_in_range(shades[(int)s], 80, 170);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(modules_and_marks_are_recognised),
         cmocka_unit_test(unresolved_names_are_recognised),
         cmocka_unit_test(joined_names_split_again),
-        cmocka_unit_test(colours_stay_what_they_are),
-        cmocka_unit_test(a_module_has_one_hue),
-        cmocka_unit_test(all_hues_and_shades_are_in_use),
     };
     return cmocka_run_group_tests_name("frame_name", tests, NULL, NULL);
 }

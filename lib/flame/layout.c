@@ -49,6 +49,7 @@ static uint32_t add_edge(struct layout_run *r, const struct place *p, bool *cut)
                                  .len = (uint32_t)len,
                                  .depth = depth,
                                  .kind = LAYOUT_FRAME,
+                                 .node = p->node,
                                  .x = p->x,
                                  .w = p->w,
                                  .self = end ? 0 : n->self};
@@ -68,14 +69,48 @@ static uint32_t add_edge(struct layout_run *r, const struct place *p, bool *cut)
     }
 }
 
-/* Queues a node's children: the wide ones in order, then the rest. */
-static enum st queue_children(struct layout_run *r, uint32_t node, uint64_t x, uint32_t depth,
-                              struct err *e) {
-    const struct stack_node *nodes = r->tree->nodes;
-    uint32_t *child = r->children.child + r->children.start[node];
-    size_t count = r->children.start[node + 1] - r->children.start[node];
-    size_t wide = 0;
+/* Children too narrow to draw, until one that is wide, or as wide a gap, ends their run. */
+static void queue_rest(struct layout_run *r, struct place *rest) {
+    if (rest->merged > 0) {
+        r->todo.data[r->todo.len++] = *rest;
+        r->l->narrow_count += rest->merged;
+        r->l->narrow_weight += rest->w;
+        rest->merged = 0;
+        rest->w = 0;
+    }
+}
+
+/* Queues the children of a node of an ordered tree where their time is. */
+static void queue_in_time(struct layout_run *r, const uint32_t *child, size_t count,
+                          uint32_t depth) {
+    const struct stack_tree *t = r->tree;
     struct place rest = {.depth = depth};
+    uint64_t end = 0; /* of the child before */
+    for (size_t i = 0; i < count; i++) {
+        uint32_t c = child[i];
+        uint64_t w = t->nodes[c].total;
+        if (w >= r->min_weight || t->starts[c] - end >= r->min_weight) {
+            queue_rest(r, &rest);
+        }
+        end = t->starts[c] + w;
+        if (w >= r->min_weight) {
+            r->todo.data[r->todo.len++] =
+                (struct place){.node = c, .depth = depth, .x = t->starts[c], .w = w};
+        } else {
+            rest.x = rest.merged == 0 ? t->starts[c] : rest.x;
+            rest.w += w;
+            rest.merged++;
+        }
+    }
+    queue_rest(r, &rest);
+}
+
+/* Queues the wide children of a node in the order of their names, then the rest. */
+static bool queue_by_name(struct layout_run *r, uint32_t *child, size_t count, uint64_t x,
+                          uint32_t depth) {
+    const struct stack_node *nodes = r->tree->nodes;
+    size_t wide = 0;
+    struct place rest = {.depth = depth, .x = x};
     for (size_t i = 0; i < count; i++) {
         uint32_t c = child[i];
         if (nodes[c].total >= r->min_weight) {
@@ -86,25 +121,37 @@ static enum st queue_children(struct layout_run *r, uint32_t node, uint64_t x, u
             rest.merged++;
         }
     }
-    if (!stack_tree_sort(r->tree, child, wide) || !VEC_RESERVE(&r->todo, wide + 1)) {
+    if (!stack_tree_sort(r->tree, child, wide)) {
+        return false;
+    }
+    for (size_t i = 0; i < wide; i++) {
+        uint64_t w = nodes[child[i]].total;
+        r->todo.data[r->todo.len++] =
+            (struct place){.node = child[i], .depth = depth, .x = rest.x, .w = w};
+        rest.x += w;
+    }
+    queue_rest(r, &rest);
+    return true;
+}
+
+/* Queues what stands on a node, and turns it round: the last one queued is placed first. */
+static enum st queue_children(struct layout_run *r, uint32_t node, uint64_t x, uint32_t depth,
+                              struct err *e) {
+    uint32_t *child = r->children.child + r->children.start[node];
+    size_t count = r->children.start[node + 1] - r->children.start[node];
+    size_t first = r->todo.len;
+    if (!VEC_RESERVE(&r->todo, 2 * count + 1)) {
         return err_nomem(e);
     }
-    /* The last one queued is placed first, and x runs from the left. */
-    rest.x = x;
-    for (size_t i = 0; i < wide; i++) {
-        rest.x += nodes[child[i]].total;
+    if (r->tree->ordered) {
+        queue_in_time(r, child, count, depth);
+    } else if (!queue_by_name(r, child, count, x, depth)) {
+        return err_nomem(e);
     }
-    uint64_t right = rest.x;
-    if (rest.merged > 0) {
-        r->todo.data[r->todo.len++] = rest;
-        r->l->narrow_count += rest.merged;
-        r->l->narrow_weight += rest.w;
-    }
-    for (size_t i = wide; i > 0; i--) {
-        uint64_t w = nodes[child[i - 1]].total;
-        right -= w;
-        r->todo.data[r->todo.len++] =
-            (struct place){.node = child[i - 1], .depth = depth, .x = right, .w = w};
+    for (size_t a = first, b = r->todo.len; a + 1 < b; a++) {
+        struct place swap = r->todo.data[a];
+        r->todo.data[a] = r->todo.data[--b];
+        r->todo.data[b] = swap;
     }
     return ST_OK;
 }

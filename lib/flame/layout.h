@@ -3,7 +3,10 @@
  * A frame spans [x, x + w). Its children stand at its left end in stack_node_order without gaps;
  * what is left at its right end is its self weight. Children too narrow to draw become one rest,
  * behind the others, so the widths of the children and the self weight add up to w at every frame.
- */
+ *
+ * In an ordered tree children stand where their time is, and self weight lies where they leave
+ * gaps. Each run of neighbours too narrow to draw is a rest then; gaps as narrow as they are move
+ * behind it. */
 #ifndef STALLKIT_FLAME_LAYOUT_H
 #define STALLKIT_FLAME_LAYOUT_H
 
@@ -26,6 +29,7 @@ struct layout_frame {
     uint32_t len;
     uint32_t depth; /* 0 = root */
     enum layout_kind kind;
+    uint32_t node; /* of the tree: the one whose text this is of; 0 = the root, or a rest */
     uint32_t merged;
     uint64_t x, w;
     uint64_t self; /* of w, the part of no child; all of w in a rest */

@@ -29,6 +29,7 @@ void stack_tree_release(struct stack_tree *t) {
     }
     free(t->nodes);
     free(t->slots);
+    free(t->starts);
     *t = (struct stack_tree){0};
 }
 
@@ -59,6 +60,9 @@ static const char *store_text(struct stack_tree *t, const char *text, size_t len
 }
 
 static void put_slot(struct stack_tree *t, uint32_t index) {
+    if (t->ordered) {
+        return; /* nobody looks for it, and equal siblings would all meet in one place */
+    }
     size_t mask = t->slot_count - 1;
     size_t i = t->nodes[index].hash & mask;
     while (t->slots[i]) {
@@ -94,13 +98,21 @@ static enum st reserve_nodes(struct stack_tree *t, struct err *e) {
             return err_nomem(e);
         }
         t->nodes = nodes;
+        uint64_t *starts = t->ordered ? realloc(t->starts, cap * sizeof *starts) : NULL;
+        if (t->ordered && !starts) {
+            return err_nomem(e);
+        }
+        t->starts = starts;
         t->node_cap = cap;
     }
-    if ((t->node_count + 3) * 2 > t->slot_count && !grow_slots(t)) {
+    if (!t->ordered && (t->node_count + 3) * 2 > t->slot_count && !grow_slots(t)) {
         return err_nomem(e);
     }
     if (t->node_count == 0) {
         t->nodes[t->node_count++] = (struct stack_node){.text = ""};
+        if (t->ordered) {
+            t->starts[0] = 0;
+        }
     }
     return ST_OK;
 }
@@ -181,12 +193,16 @@ static uint32_t split(struct stack_tree *t, uint32_t index, size_t at) {
                                           .hash = n->hash,
                                           .last_child = index,
                                           .total = n->total};
-    size_t mask = t->slot_count - 1;
-    size_t slot = n->hash & mask;
-    while (t->slots[slot] != index) {
-        slot = (slot + 1) & mask;
+    if (t->ordered) {
+        t->starts[upper] = t->starts[index];
+    } else {
+        size_t mask = t->slot_count - 1;
+        size_t slot = n->hash & mask;
+        while (t->slots[slot] != index) {
+            slot = (slot + 1) & mask;
+        }
+        t->slots[slot] = upper;
     }
-    t->slots[slot] = upper;
     t->nodes[n->parent].last_child = upper;
 
     n->text += at + 1;
@@ -207,6 +223,9 @@ static void add_leaf(struct stack_tree *t, uint32_t parent, uint32_t hash, const
                                          .self = weight,
                                          .total = weight};
     t->nodes[parent].last_child = leaf;
+    if (t->ordered) {
+        t->starts[leaf] = t->nodes[0].total - weight;
+    }
     put_slot(t, leaf);
 }
 
@@ -219,7 +238,7 @@ static void insert(struct stack_tree *t, const char *rest, size_t len, uint64_t 
         uint32_t child = t->nodes[at].last_child;
         size_t same = 0;
         if (!child || !common_frames(&t->nodes[child], rest, len, &same)) {
-            child = find_child(t, at, rest, len, &hash);
+            child = t->ordered ? 0 : find_child(t, at, rest, len, &hash);
             if (!child) {
                 add_leaf(t, at, hash, rest, len, weight);
                 return;
@@ -233,6 +252,9 @@ static void insert(struct stack_tree *t, const char *rest, size_t len, uint64_t 
         t->nodes[child].total += weight;
         if (same == len) {
             t->nodes[child].self += weight;
+            if (t->ordered) { /* what comes now is not what its children were */
+                t->nodes[child].last_child = 0;
+            }
             return;
         }
         at = child;
@@ -265,6 +287,9 @@ static bool agree_on_decimals(struct stack_tree *t, uint64_t *weight, unsigned d
     for (size_t i = 0; i < t->node_count; i++) {
         scale(t->nodes[i].self, places, &t->nodes[i].self); /* none is more than the total */
         scale(t->nodes[i].total, places, &t->nodes[i].total);
+        if (t->ordered) {
+            scale(t->starts[i], places, &t->starts[i]);
+        }
     }
     t->decimals = decimals;
     return true;
@@ -291,6 +316,12 @@ enum st stack_tree_add(struct stack_tree *t, const char *text, size_t len, uint6
     }
     insert(t, text, len, weight);
     return ST_OK;
+}
+
+void stack_tree_break(struct stack_tree *t) {
+    if (t->ordered && t->node_count > 0) {
+        t->nodes[0].last_child = 0;
+    }
 }
 
 /* ---- reading ---- */
@@ -348,7 +379,7 @@ static int compare_entries(const void *a, const void *b) {
 bool stack_tree_sort(const struct stack_tree *t, uint32_t *siblings, size_t count) {
     enum { FEW = 16 };
     struct sort_entry few[FEW];
-    if (count < 2) {
+    if (count < 2 || t->ordered) {
         return true;
     }
     struct sort_entry *entries = count <= FEW ? few : calloc(count, sizeof *entries);

@@ -7,6 +7,11 @@
  * An edge is text: as many frames as its stacks have in common, so a stack that shares nothing
  * keeps its tail as the bytes it came with. A frame is looked at only where stacks part, which is
  * why 47 MB of distinct stacks fold in a fraction of a second where a node per frame takes seconds.
+ *
+ * The tree is what every part of the module meets at: readers (folded.h, fold.h) fill one,
+ * stack_filter.h makes another of it, layout.h and the writers read it. A tree with `ordered` set
+ * keeps the order in which stacks were added, for charts of time: stacks merge with the one before
+ * them only, as far as both are the same.
  * Not thread safe. */
 #ifndef STALLKIT_FLAME_STACK_TREE_H
 #define STALLKIT_FLAME_STACK_TREE_H
@@ -44,6 +49,8 @@ struct stack_tree {
     size_t slot_count;
     struct stack_chunk *chunks; /* the texts */
     unsigned decimals;
+    bool ordered;     /* set it before anything is added */
+    uint64_t *starts; /* ordered: what all stacks before a node's first one weigh together */
 };
 
 void stack_tree_release(struct stack_tree *t);
@@ -54,6 +61,9 @@ void stack_tree_release(struct stack_tree *t);
  * pass 64 bits, or len STACK_TEXT_MAX; ERR_NOMEM. On an error the tree holds what it held. */
 enum st stack_tree_add(struct stack_tree *t, const char *text, size_t len, uint64_t weight,
                        unsigned decimals, struct err *e) BASE_MUST_USE;
+
+/* The next stack merges with none before it. For ordered trees; nothing happens to others. */
+void stack_tree_break(struct stack_tree *t);
 
 /* Sum of all weights. */
 uint64_t stack_tree_total(const struct stack_tree *t);
@@ -71,7 +81,15 @@ void stack_children_release(struct stack_children *c);
 /* The order of siblings: by their first frames' bytes, a frame before its extensions. As strcmp. */
 int stack_node_order(const struct stack_node *a, const struct stack_node *b);
 
-/* Sorts `count` node indexes of siblings by stack_node_order. False when memory runs out. */
+/* Sorts `count` node indexes of siblings, as stack_tree_children gives them, by stack_node_order;
+ * those of an ordered tree are in order. False when memory runs out. */
 bool stack_tree_sort(const struct stack_tree *t, uint32_t *siblings, size_t count) BASE_MUST_USE;
+
+/* Calls visit with each stack, its text borrowed until it returns, and stops when it fails: sorted
+ * frame by frame; in an ordered tree as they were added, a stack as often as it came anew. */
+typedef enum st (*stack_visit)(void *ctx, const char *text, size_t len, uint64_t weight,
+                               struct err *e);
+enum st stack_tree_each(const struct stack_tree *t, stack_visit visit, void *ctx,
+                        struct err *e) BASE_MUST_USE;
 
 #endif

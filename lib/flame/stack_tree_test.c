@@ -231,6 +231,84 @@ static void no_memory_leaves_the_tree_as_it_was(void **state) {
     strbuf_release(&text);
 }
 
+static void an_ordered_tree_keeps_the_order_and_merges_neighbours(void **state) {
+    (void)state;
+    struct stack_tree t = {.ordered = true};
+    add(&t, "main;b", 1);
+    add(&t, "main;b;c", 2);
+    add(&t, "main;a", 4);
+    add(&t, "main", 8); /* between a and a: they do not merge */
+    add(&t, "main;a", 16);
+    add(&t, "main;a;x", 32);
+    add(&t, "idle", 64);
+    add(&t, "main;a;x", 128);
+    add(&t, "main;a;x", 256);
+    assert_written(&t, "main;b 1\nmain;b;c 2\nmain;a 4\nmain 8\nmain;a 16\nmain;a;x 32\n"
+                       "idle 64\nmain;a;x 384\n");
+    assert_int_equal(stack_tree_total(&t), 511);
+    assert_int_equal(stack_tree_add(&t, "main;a;x", 8, 5, 1, NULL), ST_OK); /* scales starts too */
+    stack_tree_break(&t);
+    add(&t, "main;a;x", 1);
+    assert_written(&t, "main;b 1\nmain;b;c 2\nmain;a 4\nmain 8\nmain;a 16\nmain;a;x 32\n"
+                       "idle 64\nmain;a;x 384.5\nmain;a;x 1\n");
+    stack_tree_release(&t);
+}
+
+/* Read again, an ordered tree's text makes the same tree, and unordered it has the same sums. */
+static void an_ordered_tree_survives_its_text(void **state) {
+    (void)state;
+    for (uint32_t seed = 1; seed < 40; seed++) {
+        struct strbuf text = random_folded(seed, 20 + seed, 2 + seed % 9);
+        struct stack_tree t = {.ordered = true}, again = {.ordered = true};
+        struct stack_tree merged = {0}, merged_again = {0};
+        read_text(&t, text.data, text.len);
+        read_text(&merged, text.data, text.len);
+        char *written = write_text(&t), *sorted = write_text(&merged);
+        read_string(&again, written);
+        read_string(&merged_again, written);
+        assert_written(&again, written);
+        assert_written(&merged_again, sorted);
+        free(written);
+        free(sorted);
+        strbuf_release(&text);
+        stack_tree_release(&t);
+        stack_tree_release(&again);
+        stack_tree_release(&merged);
+        stack_tree_release(&merged_again);
+    }
+}
+
+static void equal_siblings_in_time_cost_no_time(void **state) {
+    (void)state;
+    struct stack_tree t = {.ordered = true};
+    for (int i = 0; i < 300000; i++) { /* minutes, if each looked at those before it */
+        add(&t, i & 1 ? "main;a" : "main;b", 1);
+    }
+    assert_int_equal(t.node_count, 300002);
+    stack_tree_release(&t);
+}
+
+static enum st fail_at_second(void *ctx, const char *text, size_t len, uint64_t weight,
+                              struct err *e) {
+    (void)text, (void)len, (void)weight;
+    return ++*(int *)ctx == 2 ? err_set(e, ERR_LIMIT, "enough") : ST_OK;
+}
+
+static void a_visit_that_fails_is_the_last(void **state) {
+    (void)state;
+    struct stack_tree t = {0};
+    struct err e = {0};
+    int visits = 0;
+    assert_int_equal(stack_tree_each(&t, fail_at_second, &visits, &e), ST_OK);
+    add(&t, "a", 1);
+    add(&t, "b", 1);
+    add(&t, "c", 1);
+    assert_int_equal(stack_tree_each(&t, fail_at_second, &visits, &e), ST_ERR);
+    assert_int_equal(visits, 2);
+    assert_string_equal(e.text, "enough");
+    stack_tree_release(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_stacks_add_up),
@@ -244,6 +322,10 @@ int main(void) {
         cmocka_unit_test(a_text_too_long_is_refused),
         cmocka_unit_test(long_texts_are_kept),
         cmocka_unit_test(no_memory_leaves_the_tree_as_it_was),
+        cmocka_unit_test(an_ordered_tree_keeps_the_order_and_merges_neighbours),
+        cmocka_unit_test(an_ordered_tree_survives_its_text),
+        cmocka_unit_test(equal_siblings_in_time_cost_no_time),
+        cmocka_unit_test(a_visit_that_fails_is_the_last),
     };
     return cmocka_run_group_tests_name("stack_tree", tests, NULL, NULL);
 }

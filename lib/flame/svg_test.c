@@ -208,7 +208,7 @@ static void a_megabyte_name_is_cut(void **state) {
     strbuf_release(&b);
 }
 
-static void labels_fit_and_lose_their_end(void **state) {
+static void labels_fit(void **state) {
     (void)state;
     /* 1168 pixels, half of it for each: (584 - 10) / 7 = 82 cells. */
     struct strbuf text = {0};
@@ -218,8 +218,7 @@ static void labels_fit_and_lose_their_end(void **state) {
     }
     strbuf_addstr(&text, ") 1\nb 1\n");
     struct strbuf b = draw_text(text.data, &(struct svg_options){0});
-    assert_non_null(strstr(b.data, ">std::vector&lt;int&gt;::push_back(xxx"));
-    assert_non_null(strstr(b.data, "xxx…</text>"));
+    assert_non_null(strstr(b.data, ">…push_back(…)</text>"));
     strbuf_release(&text);
     strbuf_release(&b);
 }
@@ -447,7 +446,7 @@ int main(void) {
         cmocka_unit_test(a_frame_says_its_name_module_and_weight),
         cmocka_unit_test(hostile_names_stay_text),
         cmocka_unit_test(a_megabyte_name_is_cut),
-        cmocka_unit_test(labels_fit_and_lose_their_end),
+        cmocka_unit_test(labels_fit),
         cmocka_unit_test(an_empty_tree_says_so),
         cmocka_unit_test(inverted_puts_the_root_on_top),
         cmocka_unit_test(narrow_frames_are_merged_and_counted),

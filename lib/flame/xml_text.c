@@ -61,13 +61,29 @@ void xml_text_add(struct strbuf *out, const char *text, size_t len) {
 }
 
 /* Cells that terminals and monospaced fonts give a character: two for the wide blocks of Unicode's
- * East Asian Width (UAX #11). Combining marks count one: a name of nothing else must end too. */
+ * East Asian Width (UAX #11). */
 static size_t cells_of(uint32_t c) {
     bool wide = (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
                 (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
                 (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
                 (c >= 0x1f300 && c <= 0x1faff) || (c >= 0x20000 && c <= 0x3fffd);
     return wide ? 2 : 1;
+}
+
+size_t xml_text_cells(const char *text, size_t len) {
+    uint32_t c;
+    size_t cells = 0;
+    for (size_t i = 0; i < len; cells += cells_of(c)) {
+        i += next_char(text + i, len - i, &c);
+    }
+    return cells;
+}
+
+size_t xml_text_next(const char *text, size_t len, size_t *cells) {
+    uint32_t c;
+    size_t n = next_char(text, len, &c);
+    *cells -= cells_of(c);
+    return n;
 }
 
 void xml_text_add_short(struct strbuf *out, const char *text, size_t len, size_t cells,

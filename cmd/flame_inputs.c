@@ -1,0 +1,187 @@
+/* Tells folded stacks from dumps, and reads both. */
+#include "flame_inputs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/gz.h"
+#include "base/strbuf.h"
+#include "dump/dump.h"
+#include "dump/report.h"
+
+enum { WINDOW_PER_JOB = 4, READ_SIZE = 256 * 1024 };
+
+static void fail(struct flame_inputs *run, const char *where, const struct err *why) {
+    cli_dumps_fail(&run->dumps, where, why);
+}
+
+/* ---- dumps ---- */
+
+/* Parsing and classifying is what takes time, and it happens on the workers. */
+static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
+    struct flame_inputs *run = ctx;
+    return flame_labels_find(&run->labels, d, result, worker, e);
+}
+
+static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
+    struct flame_inputs *run = ctx;
+    const struct flame_label *label = result;
+    return fold_add(&run->fold, d, label->texts, e);
+}
+
+static void release(void *result) {
+    flame_label_release(result);
+}
+
+/* ---- folded stacks ---- */
+
+/* What is to be said of an input whose text was read to its end. */
+static void check_folded(struct flame_inputs *run) {
+    const struct folded_stats *s = &run->reader.stats;
+    struct err e = {0};
+    if (s->foreign) {
+        err_set(&e, ERR_FORMAT, "neither dumps nor folded stacks");
+        fail(run, run->input, &e);
+    } else if (s->bad > 0) {
+        struct strbuf where = {0};
+        strbuf_addf(&where, "%s:%" PRIu64, run->input, s->first_bad);
+        if (s->bad > 1) {
+            err_set(&e, ERR_FORMAT, "%s; %" PRIu64 " of %" PRIu64 " lines are bad", s->reason,
+                    s->bad, s->lines);
+        } else {
+            err_set(&e, ERR_FORMAT, "%s", s->reason);
+        }
+        fail(run, strbuf_cstr(&where), &e);
+        strbuf_release(&where);
+    } else if (s->stacks == 0) {
+        err_set(&e, ERR_FORMAT, "empty: no stack in it");
+        fail(run, run->input, &e);
+    }
+    run->folded_stacks += s->stacks;
+    run->rounded += s->rounded;
+}
+
+static bool is_operand(const struct flame_inputs *run, const char *name) {
+    for (size_t i = 0; i < run->operand_count; i++) {
+        if (strcmp(run->operands[i], name) == 0) {
+            return true;
+        }
+    }
+    return strcmp(name, "<stdin>") == 0;
+}
+
+/* Reads the rest of an input whose first `got` bytes are in the buffer. */
+static void read_folded(struct flame_inputs *run, struct gz_input *in, size_t got) {
+    struct err e = {0};
+    enum st st = ST_OK;
+    run->reader.stats = (struct folded_stats){0};
+    run->reader.suspicious = !is_operand(run, run->input);
+    while (st == ST_OK && got > 0) {
+        st = folded_feed(&run->reader, run->buffer, got, &e);
+        if (st == ST_OK) {
+            st = gz_input_read(in, run->buffer, READ_SIZE, &got, &e);
+        }
+    }
+    struct err end_error = {0};
+    if (folded_end(&run->reader, &end_error) != ST_OK && st == ST_OK) {
+        st = err_set(&e, end_error.code, "%s", end_error.text);
+    }
+    if (st != ST_OK) {
+        fail(run, run->input, &e);
+    } else {
+        check_folded(run);
+    }
+}
+
+/* ---- inputs ---- */
+
+/* Reads as many bytes into the buffer as it takes to tell what they are: past leading space, and
+ * one character more, or the first words of a text report. */
+static enum st look(struct flame_inputs *run, struct gz_input *in, size_t *len, bool *report,
+                    struct err *e) {
+    size_t got;
+    bool more;
+    *len = 0;
+    do {
+        if (gz_input_read(in, run->buffer + *len, READ_SIZE - *len, &got, e) != ST_OK) {
+            return ST_ERR;
+        }
+        *len += got;
+        *report = report_is_text(run->buffer, *len, &more);
+    } while (got > 0 && *len < READ_SIZE && (*len < 16 || more));
+    return ST_OK;
+}
+
+/* Reads an input of folded stacks; ST_NONE: it is not one. */
+static enum st other_input(void *ctx, struct gz_input *in, const char *name, struct err *e) {
+    struct flame_inputs *run = ctx;
+    size_t len = 0;
+    bool report = false;
+    if (look(run, in, &len, &report, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (report || !folded_recognise(run->buffer, len)) {
+        return gz_input_unread(in, run->buffer, len, e) == ST_OK ? ST_NONE : ST_ERR;
+    }
+    cli_dumps_settle(&run->dumps);
+    run->input = name;
+    stack_tree_break(&run->tree);
+    read_folded(run, in, len);
+    return ST_OK;
+}
+
+static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct flame_label),
+                                               .window = WINDOW_PER_JOB,
+                                               .work = work,
+                                               .take = take,
+                                               .release = release,
+                                               .other_input = other_input};
+
+/* ---- all of it ---- */
+
+/* What can only be done to the whole. */
+static enum st finish(struct flame_inputs *run, struct err *e) {
+    enum st st = fold_finish(&run->fold, e);
+    if (st == ST_OK && (run->filter.base || run->filter.reverse)) {
+        struct stack_tree filtered = {.ordered = run->ordered};
+        st = stack_filter_add(&filtered, &run->tree, &run->filter, e);
+        stack_tree_release(&run->tree);
+        run->tree = filtered;
+    }
+    return st;
+}
+
+int flame_inputs_read(struct flame_inputs *run, char **operands, size_t count) {
+    struct err e = {0};
+    cli_dumps_init(&run->dumps, run->tool, &dumps_ops, run);
+    run->tree.ordered = run->ordered;
+    run->reader.tree = run->fold.tree = &run->tree;
+    run->fold.options = run->options;
+    run->operands = operands;
+    run->operand_count = count;
+    run->buffer = malloc(READ_SIZE);
+    enum st st = run->buffer ? flame_labels_start(&run->labels, run->jobs, &e) : err_nomem(&e);
+    int status = CLI_OK;
+    if (st == ST_OK) {
+        status = cli_dumps_run(&run->dumps, run->jobs, operands, count);
+        st = status == CLI_OK ? finish(run, &e) : st;
+    }
+    if (st != ST_OK) {
+        fail(run, NULL, &e);
+        return CLI_FAILED;
+    }
+    return status;
+}
+
+void flame_inputs_release(struct flame_inputs *run) {
+    folded_release(&run->reader);
+    fold_release(&run->fold);
+    flame_labels_release(&run->labels);
+    stack_tree_release(&run->tree);
+    free(run->buffer);
+}
+
+bool flame_inputs_have_dumps(const struct flame_inputs *run) {
+    return run->fold.stats.dumps > 0;
+}

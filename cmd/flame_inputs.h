@@ -1,0 +1,46 @@
+/* What stallflame reads: dumps, reports and folded stacks, in any mixture, into one tree. */
+#ifndef STALLKIT_CMD_FLAME_INPUTS_H
+#define STALLKIT_CMD_FLAME_INPUTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli_dumps.h"
+#include "flame/fold.h"
+#include "flame/folded.h"
+#include "flame/stack_filter.h"
+#include "flame/stack_tree.h"
+#include "flame_labels.h"
+
+/* Zero-initialise, set the first members, read, then use the tree and the counts. */
+struct flame_inputs {
+    const struct cli_tool *tool;
+    struct fold_options options;
+    struct stack_filter filter;
+    struct flame_labels labels;
+    bool ordered; /* a tree in the order of time */
+    unsigned jobs;
+
+    struct stack_tree tree;
+    struct cli_dumps dumps; /* its failures are those of the whole command */
+    struct fold fold;       /* its stats */
+    uint64_t folded_stacks; /* lines of folded input that were added */
+    uint64_t rounded;       /* of these, counts that were cut to STACK_DECIMALS_MAX places */
+
+    struct folded_reader reader; /* private from here */
+    const char *input;
+    char **operands;
+    size_t operand_count;
+    char *buffer;
+};
+
+/* Reads the operands, see cli_dumps_run. CLI_OK also when inputs failed: `dumps.failures` counts
+ * them. CLI_USAGE, CLI_FAILED: nothing could be read at all; it has been said. */
+int flame_inputs_read(struct flame_inputs *in, char **operands, size_t count);
+void flame_inputs_release(struct flame_inputs *in);
+
+/* Have dumps been read, or only folded stacks? */
+bool flame_inputs_have_dumps(const struct flame_inputs *in);
+
+#endif

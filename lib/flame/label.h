@@ -1,0 +1,22 @@
+/* Names in less room than they need. */
+#ifndef STALLKIT_FLAME_LABEL_H
+#define STALLKIT_FLAME_LABEL_H
+
+#include <stddef.h>
+
+#include "base/strbuf.h"
+
+/* Appends a name as XML text (xml_text.h), at most `cells` character cells wide; nothing if there
+ * are fewer than `least`. What says most of a name stands at its end, so a name that is too long
+ * loses, in this order, and an ellipsis stands for what it lost:
+ *
+ *     std::vector<int>::push_back(int const&)       whole
+ *     …::push_back(int const&)                      scopes, from the left
+ *     …push_back(…)                                 what is between its brackets
+ *     …push_back
+ *     push_…ck                                      the middle of its last part
+ *
+ * flame.js does the same for a window. */
+void label_add(struct strbuf *out, const char *name, size_t len, size_t cells, size_t least);
+
+#endif

@@ -11,15 +11,19 @@
 struct raw_frame {
     const char *image; /* NULL = none */
     const struct image_id *id;
-    bool in_app;
-    const char *function; /* NULL = unresolved */
-    uint64_t offset;      /* of the function, for unresolved ones */
+    enum rule_side side;
+    enum rule_os os;
+    const struct rule *image_rule; /* the rule that decided on the image as a whole */
+    const char *function;          /* NULL = unresolved */
+    uint64_t offset;               /* of the function, for unresolved ones */
 };
 
 void frame_table_release(struct frame_table *t) {
     map_release(&t->by_raw);
     map_release(&t->by_key);
+    map_release(&t->by_caller);
     VEC_RELEASE(&t->infos);
+    VEC_RELEASE(&t->images);
     arena_release(&t->arena);
     strbuf_release(&t->raw);
     strbuf_release(&t->image);
@@ -62,29 +66,51 @@ static void apply_normalise(struct frame_table *t, const struct rule *rule) {
     strbuf_release(&name);
 }
 
+/* Whose code it is: what the dump says, or the first rule on the image or the function. */
+static void decide_side(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
+                        struct rule_subject *s) {
+    const struct rule *rule = rules_match(t->rules, RULE_SIDE, s, NULL);
+    if (rules_index(t->rules, f->image_rule) < rules_index(t->rules, rule)) {
+        rule = f->image_rule;
+    }
+    info->by[RULE_SIDE] = rule;
+    info->side = rule ? rule->side : f->side;
+    info->vendor = rule ? rule->vendor : NULL;
+    info->in_app = info->side == SIDE_APP;
+    s->side = info->side;
+}
+
+/* Place and cause, of a subject whose name and side are decided. */
+static void decide_rest(struct frame_table *t, const struct rule_subject *s,
+                        struct frame_info *info) {
+    const struct rule *rule = rules_match(t->rules, RULE_PLACE, s, &info->by_caller);
+    info->by[RULE_PLACE] = rule;
+    info->place = rule ? rule->place : PLACE_KEEP;
+    info->by[RULE_CAUSE] = rule = rules_match(t->rules, RULE_CAUSE, s, &info->by_caller);
+    info->cause = rule ? rule->cause : CAUSE_NONE;
+    info->confidence = rule ? rule->confidence : 0;
+    info->reason = rule ? rule->reason : "";
+}
+
 /* Puts the frame to the rules, kind by kind: the name first, then whose it is, then the rest. */
 static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct frame_info *info) {
     struct rule_subject s = {
-        .image = strbuf_cstr(&t->image), .image_len = t->image.len, .in_app = info->in_app};
+        .image = strbuf_cstr(&t->image), .image_len = t->image.len, .side = f->side, .os = f->os};
     if (f->function) {
         names_normalise(f->function, strlen(f->function), &t->function);
         cap_function(&t->function);
         s.function = strbuf_cstr(&t->function);
         s.function_len = t->function.len;
         const struct rule *rule = info->by[RULE_NORMALISE] =
-            rules_match(t->rules, RULE_NORMALISE, &s);
+            rules_match(t->rules, RULE_NORMALISE, &s, NULL);
         if (rule) {
             apply_normalise(t, rule);
             s.function = strbuf_cstr(&t->function);
             s.function_len = t->function.len;
         }
     }
-    const struct rule *rule = info->by[RULE_IN_APP] = rules_match(t->rules, RULE_IN_APP, &s);
-    s.in_app = info->in_app = rule ? rule->in_app : info->in_app;
-    rule = info->by[RULE_PLACE] = rules_match(t->rules, RULE_PLACE, &s);
-    info->place = rule ? rule->place : PLACE_KEEP;
-    rule = info->by[RULE_CAUSE] = rules_match(t->rules, RULE_CAUSE, &s);
-    info->cause = rule ? rule->cause : CAUSE_NONE;
+    decide_side(t, f, info, &s);
+    decide_rest(t, &s, info);
 }
 
 static const char *keep(struct frame_table *t, const struct strbuf *b) {
@@ -106,7 +132,9 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
     if (id[0]) {
         info->image = arena_strdup(&t->arena, id, strlen(id));
     } else {
-        info->image = info->in_app && t->rules ? "app" : info->image_name;
+        info->image = info->in_app && t->rules ? "app"
+                      : info->vendor           ? info->vendor
+                                               : info->image_name;
     }
     if (!info->image_name || !info->function || !info->image || t->function.failed ||
         t->image.failed) {
@@ -129,7 +157,11 @@ static struct frame_info *new_info(struct frame_table *t, const struct raw_frame
     if (!info || !VEC_PUSH(&t->infos, info)) {
         return NULL;
     }
-    info->in_app = f->in_app;
+    info->index = index;
+    info->side = f->side;
+    info->in_app = f->side == SIDE_APP;
+    info->os = f->os;
+    info->reason = "";
     info->resolved = f->function != NULL;
     strbuf_clear(&t->image);
     strbuf_clear(&t->function);
@@ -154,7 +186,12 @@ static struct frame_info *new_info(struct frame_table *t, const struct raw_frame
 static struct frame_info *find_info(struct frame_table *t, const struct raw_frame *f) {
     struct strbuf *raw = &t->raw;
     strbuf_clear(raw);
-    strbuf_addc(raw, f->in_app ? 'a' : 's');
+    strbuf_addc(raw, (char)('0' + f->side));
+    strbuf_addc(raw, (char)('0' + f->os));
+    if (f->image_rule) {
+        strbuf_addu64(raw, rules_index(t->rules, f->image_rule));
+    }
+    strbuf_addc(raw, '\t');
     strbuf_addstr(raw, f->image ? f->image : "");
     strbuf_addc(raw, '\t');
     if (f->function) {
@@ -185,11 +222,72 @@ static struct frame_info *find_info(struct frame_table *t, const struct raw_fram
     return info;
 }
 
-static void set_image(struct raw_frame *f, const struct dump *d, int32_t image) {
+/* ---- of a dump ---- */
+
+static bool begins_with(const char *s, const char *with) {
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+static enum rule_os os_of(const char *os) {
+    static const char *const darwin[] = {"iOS",     "iPadOS",   "iPhone OS", "macOS", "Mac OS",
+                                         "watchOS", "visionOS", "tvOS",      "xrOS",  "Darwin"};
+    for (size_t i = 0; os && i < sizeof darwin / sizeof *darwin; i++) {
+        if (begins_with(os, darwin[i])) {
+            return OS_DARWIN;
+        }
+    }
+    return os && (strstr(os, "Linux") || begins_with(os, "Android")) ? OS_LINUX : OS_ANY;
+}
+
+bool frame_table_begin(struct frame_table *t, const struct dump *d) {
+    t->images.len = 0;
+    if (d->image_count && !VEC_RESERVE(&t->images, d->image_count)) {
+        return false;
+    }
+    for (; t->images.len < d->image_count; t->images.len++) {
+        t->images.data[t->images.len] = (struct image_facts){.known = false};
+    }
+    t->os = os_of(d->device.os);
+    return true;
+}
+
+/* Where a dump does not name its system, the kind of an image's id tells. */
+static struct image_facts find_facts(struct frame_table *t, const struct dump_image *i) {
+    char id[IMAGE_ID_TEXT];
+    struct image_facts facts = {.known = true, .os = t->os};
+    if (facts.os == OS_ANY) {
+        facts.os = i->id.kind == IMAGE_ID_UUID    ? OS_DARWIN
+                   : i->id.kind == IMAGE_ID_BUILD ? OS_LINUX
+                                                  : OS_ANY;
+    }
+    if (t->rules) {
+        const char *name = i->name && *i->name ? i->name : i->path;
+        strbuf_clear(&t->image);
+        if (name) {
+            names_image(name, strlen(name), &t->image);
+        }
+        struct rule_image_subject s = {.name = name ? strbuf_cstr(&t->image) : NULL,
+                                       .path = i->path,
+                                       .id = image_id_text(&i->id, id),
+                                       .os = facts.os};
+        facts.rule = rules_match_image(t->rules, &s);
+    }
+    return facts;
+}
+
+static void set_image(struct frame_table *t, struct raw_frame *f, const struct dump *d,
+                      int32_t image) {
+    f->os = t->os;
     if (image >= 0 && (size_t)image < d->image_count) {
         const struct dump_image *i = &d->images[image];
+        struct image_facts *facts = &t->images.data[image];
+        if (!facts->known) {
+            *facts = find_facts(t, i);
+        }
         f->image = i->name && *i->name ? i->name : i->path;
-        f->in_app = i->in_app;
+        f->side = i->in_app ? SIDE_APP : SIDE_SYSTEM;
+        f->os = facts->os;
+        f->image_rule = facts->rule;
         f->id = image_id_is_zero(&i->id) ? NULL : &i->id;
     }
 }
@@ -197,7 +295,7 @@ static void set_image(struct raw_frame *f, const struct dump *d, int32_t image) 
 struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d,
                                      const struct dump_location *l) {
     struct raw_frame f = {.offset = l->image < 0 ? 0 : l->start};
-    set_image(&f, d, l->image);
+    set_image(t, &f, d, l->image);
     if (l->line_count) {
         const struct dump_line *real = &l->lines[l->line_count - 1];
         f.function = real->function ? real->function : real->linkage;
@@ -216,7 +314,7 @@ struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
     struct raw_frame f = {0};
     uint64_t address = s->frames[i];
     int32_t image = dump_image_at(d, address);
-    set_image(&f, d, image);
+    set_image(t, &f, d, image);
     if (image >= 0) {
         /* As stallsym does: a return address is looked up one byte before itself. */
         uint64_t offset = address - d->images[image].load;
@@ -228,4 +326,50 @@ struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
         f.function = name && name->symbol && *name->symbol ? name->symbol : NULL;
     }
     return find_info(t, &f);
+}
+
+/* ---- callers ---- */
+
+static struct frame_info *info_from(struct frame_table *t, const struct frame_info *info,
+                                    const struct frame_info *caller) {
+    struct frame_info *from = arena_alloc(&t->arena, sizeof *from);
+    struct rule_subject s = {.function = info->resolved ? info->function : NULL,
+                             .function_len = info->resolved ? strlen(info->function) : 0,
+                             .image = info->image_name,
+                             .image_len = strlen(info->image_name),
+                             .side = info->side,
+                             .os = info->os,
+                             .caller_known = true};
+    if (!from) {
+        return NULL;
+    }
+    if (caller && caller->resolved) {
+        s.caller = caller->function;
+        s.caller_len = strlen(caller->function);
+    }
+    *from = *info;
+    from->by_caller = false;
+    from->index = t->infos.len;
+    decide_rest(t, &s, from);
+    return VEC_PUSH(&t->infos, from) ? from : NULL;
+}
+
+struct frame_info *frame_from(struct frame_table *t, struct frame_info *info,
+                              const struct frame_info *caller) {
+    if (!info || !info->by_caller) {
+        return info;
+    }
+    size_t key[] = {info->index, caller ? caller->canonical->index : SIZE_MAX};
+    struct map_entry *entry = map_put(&t->by_caller, key, sizeof key, SIZE_MAX, NULL);
+    if (!entry) {
+        return NULL;
+    }
+    if (entry->value == SIZE_MAX) {
+        struct frame_info *from = info_from(t, info, caller);
+        if (!from) {
+            return NULL;
+        }
+        entry->value = from->index;
+    }
+    return t->infos.data[entry->value];
 }

@@ -38,9 +38,9 @@ static const struct dump_location *location_of(const struct dump *d, const struc
                : NULL;
 }
 
-/* Frame i of a stack; NULL = out of memory. */
-static struct frame_info *frame_at(struct keyer *k, const struct dump *d,
-                                   const struct dump_stack *s, size_t i) {
+/* Frame i of a stack, whoever called it; NULL = out of memory. */
+static struct frame_info *frame_alone(struct keyer *k, const struct dump *d,
+                                      const struct dump_stack *s, size_t i) {
     const struct dump_location *l = location_of(d, s, i);
     if (!l) {
         return frame_of_address(&k->table, d, s, i);
@@ -50,6 +50,19 @@ static struct frame_info *frame_at(struct keyer *k, const struct dump *d,
         *info = frame_of_location(&k->table, d, l);
     }
     return *info;
+}
+
+/* Frame i of a stack; NULL = out of memory. */
+static struct frame_info *frame_at(struct keyer *k, const struct dump *d,
+                                   const struct dump_stack *s, size_t i) {
+    struct frame_info *info = frame_alone(k, d, s, i), *caller = NULL;
+    if (!info || !info->by_caller) {
+        return info;
+    }
+    if (i + 1 < s->frame_count && !(caller = frame_alone(k, d, s, i + 1))) {
+        return NULL;
+    }
+    return frame_from(&k->table, info, caller);
 }
 
 /* ---- which stack ---- */
@@ -225,11 +238,14 @@ static enum st fall_back(struct keyer *k, const struct dump *d, struct stall_key
     return ST_OK;
 }
 
-/* The innermost frame that tells a cause decides, but a bare read or poll gives way to what it is
- * part of. */
-static void refine_cause(enum rule_cause *cause, enum rule_cause next) {
-    if (*cause == CAUSE_NONE || (*cause == CAUSE_IO && next != CAUSE_NONE && next != CAUSE_IDLE)) {
-        *cause = next;
+/* The surest frame decides, the innermost of equals: a read is part of what its callers are at. */
+static void refine_cause(struct stall_key *key, const struct frame_info *info) {
+    if (info->cause != CAUSE_NONE &&
+        (key->cause == CAUSE_NONE ||
+         (info->confidence > key->confidence && info->cause != CAUSE_IDLE))) {
+        key->cause = info->cause;
+        key->confidence = info->confidence;
+        key->reason = info->reason;
     }
 }
 
@@ -243,7 +259,7 @@ static enum st relevant_frames(struct keyer *k, const struct dump *d, struct sta
             return err_nomem(e);
         }
         if (levels[0].counted == 0) {
-            refine_cause(&out->cause, info->cause);
+            refine_cause(out, info);
         }
         if (info->place == PLACE_CUT) {
             break;
@@ -282,13 +298,16 @@ static enum st raw_frames(struct keyer *k, const struct dump *d, struct stall_ke
 }
 
 enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, struct err *e) {
-    memset(out, 0, sizeof *out);
+    *out = (struct stall_key){.reason = ""};
     k->by_location.len = 0;
     if (d->location_count && !VEC_RESERVE(&k->by_location, d->location_count)) {
         return err_nomem(e);
     }
     for (size_t i = 0; i < d->location_count; i++) {
         k->by_location.data[i] = NULL;
+    }
+    if (!frame_table_begin(&k->table, d)) {
+        return err_nomem(e);
     }
     if (choose_stack(k, d, &out->stack, e) != ST_OK) {
         return ST_ERR;

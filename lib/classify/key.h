@@ -21,17 +21,24 @@ enum {
 
 /* A frame as keys see it. Made once per distinct (image, function) and owned by the keyer. */
 struct frame_info {
-    const char
-        *image; /* for keys: "app", the normalised image name, or an unresolved frame's image id */
+    const char *image; /* for keys: "app", the vendor, the normalised image name, or an unresolved
+                          frame's image id */
     const char
         *function; /* normalised; "+0x1a2b" (the function's offset in its image) if unresolved */
     const char *image_name; /* normalised name, for people; "?" = none */
     bool in_app, resolved;
+    bool by_caller; /* place and cause hang on who called: ask frame_from */
+    enum rule_side side;
     enum rule_place place;
     enum rule_cause cause;
+    unsigned confidence;               /* of the cause, permille; 0 = no cause */
+    const char *reason;                /* of the cause, in words; "" = no cause */
+    const char *vendor;                /* of SIDE_VENDOR, else NULL */
     const struct rule *by[RULE_KINDS]; /* the rules that decided; NULL = none */
     struct frame_info *canonical; /* the first info with this image and function: compare these */
-    uint64_t vote_epoch, votes;   /* private */
+    size_t index;                 /* private, as those below */
+    enum rule_os os;
+    uint64_t vote_epoch, votes;
 };
 
 struct key_frame {
@@ -56,7 +63,9 @@ struct stall_key {
     enum key_status status;
     struct key level[KEY_LEVELS]; /* innermost two and innermost four relevant frames */
     struct key action;     /* the outermost frame of the app: what the user did; may be empty */
-    enum rule_cause cause; /* what the frames down to the first relevant one tell */
+    enum rule_cause cause; /* what the frames down to the first relevant one tell … */
+    unsigned confidence;   /* … in permille, and … */
+    const char *reason;    /* … in words; "" = no cause. Of the rules */
     bool unresolved; /* a frame of level 1 has no name: the key will change when symbols come */
     const struct dump_stack *stack; /* the one classified, borrowed from the dump */
 };

@@ -309,6 +309,114 @@ static void user_rules_go_before_the_built_in_ones(void **state) {
     rules_free(r);
 }
 
+static struct rules *rules_of(const char *text) {
+    struct rules *r = NULL;
+    assert_int_equal(rules_new(&r, NULL), ST_OK);
+    assert_int_equal(rules_add(r, "mine", text, strlen(text), NULL), ST_OK);
+    return r;
+}
+
+/* Puts the fixture to the keyer and compares level 1. */
+static void expect_level1(struct keyer *k, struct fixture *f, const char *want) {
+    struct stall_key key;
+    struct strbuf b = {0};
+    assert_int_equal(keyer_key(k, &f->d, &key, NULL), ST_OK);
+    add_frames(&b, &key.level[0]);
+    assert_string_equal(strbuf_cstr(&b), want);
+    strbuf_release(&b);
+}
+
+static void a_frame_is_what_its_caller_makes_of_it(void **state) {
+    (void)state;
+    struct rules *r = rules_of("skip wait from load cause disk\n"
+                               "cause network wait from fetch\n");
+    struct keyer *k = keyer_with(r);
+    for (int i = 0; i < 2; i++) { /* the second time from memory */
+        struct fixture load = {0}, fetch = {0}, last = {0};
+        struct stall_key key;
+        NAMES(&load, 1, "wait", "load", "main");
+        NAMES(&fetch, 1, "wait", "fetch", "main");
+        NAMES(&last, 1, "wait");
+        expect_level1(k, &load, "app!load <- app!main");
+        expect_level1(k, &fetch, "app!wait <- app!fetch");
+        expect_level1(k, &last, "app!wait");
+        assert_int_equal(keyer_key(k, &load.d, &key, NULL), ST_OK);
+        assert_int_equal(key.cause, CAUSE_DISK);
+        assert_int_equal(keyer_key(k, &fetch.d, &key, NULL), ST_OK);
+        assert_int_equal(key.cause, CAUSE_NETWORK);
+        assert_int_equal(keyer_key(k, &last.d, &key, NULL), ST_OK);
+        assert_int_equal(key.cause, CAUSE_NONE);
+    }
+    keyer_free(k);
+    rules_free(r);
+}
+
+static void a_vendor_has_its_name_whatever_the_image(void **state) {
+    (void)state;
+    struct rules *r = rules_of("vendor Acme Acme::*\nvendor Acme * in AcmeKit\n");
+    struct keyer *k = keyer_with(r);
+    struct fixture f = {0};
+    fixture_frame(&f, "Shop", true, "Acme::send", 0x100);
+    fixture_frame(&f, "AcmeKit", true, "send", 0x100);
+    fixture_frame(&f, "Shop", true, "buy", 0x200);
+    fixture_stack(&f, 1);
+    expect_level1(k, &f, "Acme!Acme::send <- Acme!send <- app!buy");
+    keyer_free(k);
+    rules_free(r);
+}
+
+static void whose_a_frame_is_may_hang_on_the_path_of_its_image(void **state) {
+    (void)state;
+    struct rules *r = rules_of("not-in-app public in Shop\n"
+                               "in-app * in */Shop.app/*\n"
+                               "not-in-app other in Shop\n");
+    struct keyer *k = keyer_with(r);
+    struct fixture f = {0};
+    NAMES(&f, 1, "public", "other");
+    expect_level1(k, &f, "Shop!public <- Shop!other");
+    f.images[0].path = "/x/Shop.app/Shop"; /* the same functions */
+    f.images[0].in_app = false;
+    expect_level1(k, &f, "Shop!public <- app!other");
+    keyer_free(k);
+    rules_free(r);
+}
+
+static void a_rule_of_another_system_does_not_match(void **state) {
+    (void)state;
+    struct rules *r = rules_of("skip a on darwin\nskip b on linux\n");
+    struct keyer *k = keyer_with(r);
+    struct fixture f = {0};
+    NAMES(&f, 1, "a", "b");
+    f.d.device.os = "iOS 18.7";
+    expect_level1(k, &f, "app!b");
+    f.d.device.os = "Debian GNU/Linux 12 (bookworm)";
+    expect_level1(k, &f, "app!a");
+    f.d.device.os = NULL; /* the image has a build-id */
+    expect_level1(k, &f, "app!a");
+    f.images[0].id.kind = IMAGE_ID_UUID;
+    expect_level1(k, &f, "app!b");
+    keyer_free(k);
+    rules_free(r);
+}
+
+static void the_surest_frame_tells_the_cause(void **state) {
+    (void)state;
+    struct rules *r = rules_of("skip read cause io 30%\n"
+                               "skip wait cause lock 60%\n"
+                               "skip fetch cause network 95% because \"waits for the shop\"\n"
+                               "skip query cause disk 95%\n");
+    struct keyer *k = keyer_with(r);
+    struct fixture f = {0};
+    struct stall_key key;
+    NAMES(&f, 1, "wait", "read", "fetch", "query", "buy", "main");
+    assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
+    assert_int_equal(key.cause, CAUSE_NETWORK);
+    assert_int_equal(key.confidence, 950);
+    assert_string_equal(key.reason, "waits for the shop");
+    keyer_free(k);
+    rules_free(r);
+}
+
 static void a_long_function_is_cut_and_stays_itself(void **state) {
     (void)state;
     struct rules *r = builtin();
@@ -376,6 +484,11 @@ int main(void) {
         cmocka_unit_test(without_rules_the_innermost_frames_are_the_key_as_they_are),
         cmocka_unit_test(a_dump_without_frames_has_no_key),
         cmocka_unit_test(user_rules_go_before_the_built_in_ones),
+        cmocka_unit_test(a_frame_is_what_its_caller_makes_of_it),
+        cmocka_unit_test(a_vendor_has_its_name_whatever_the_image),
+        cmocka_unit_test(whose_a_frame_is_may_hang_on_the_path_of_its_image),
+        cmocka_unit_test(a_rule_of_another_system_does_not_match),
+        cmocka_unit_test(the_surest_frame_tells_the_cause),
         cmocka_unit_test(a_long_function_is_cut_and_stays_itself),
         cmocka_unit_test(names_from_the_device_serve_raw_dumps),
     };

@@ -1,35 +1,44 @@
-/* The rule set: exact names by hash, globs in order. */
+/* The rule set: exact names by hash, globs by their first byte, all in order. */
 #include "classify/rules.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/map.h"
-#include "base/strbuf.h"
-#include "base/vec.h"
 #include "classify/rules_private.h"
 
-/* Raise it when lib/names changes what it returns: ids change with it. */
-static const char names_version[] = "names/1\n";
+/* Raise it when lib/names changes what it returns, or the rules' meaning changes: ids change with
+ * it. */
+static const char names_version[] = "names/1 rules/2\n";
 
-struct kind_index {
-    struct map exact;   /* function name -> its first rule, chained through `next` */
-    VEC(size_t) others; /* rules with wildcards or `unresolved`, in order */
-};
-
-struct rules {
-    VEC(struct rule) rules;
-    struct kind_index kinds[RULE_KINDS];
-    struct arena arena;
-    struct strbuf canonical;
-};
-
-static const char *const cause_texts[CAUSE_COUNT] = {"",    "lock",   "disk",  "network", "io",
-                                                     "ipc", "render", "sleep", "launch",  "idle"};
+static const struct {
+    const char *text, *reason;
+} causes[CAUSE_COUNT] = {[CAUSE_NONE] = {"", ""},
+                         [CAUSE_LOCK] = {"lock", "waits for a lock"},
+                         [CAUSE_DISK] = {"disk", "waits for files"},
+                         [CAUSE_NETWORK] = {"network", "waits for the network"},
+                         [CAUSE_IO] = {"io", "reads or writes"},
+                         [CAUSE_IPC] = {"ipc", "waits for another process"},
+                         [CAUSE_RENDER] = {"render", "lays out or draws"},
+                         [CAUSE_COMPUTE] = {"compute", "computes"},
+                         [CAUSE_SLEEP] = {"sleep", "sleeps"},
+                         [CAUSE_LAUNCH] = {"launch", "starts the program"},
+                         [CAUSE_IDLE] = {"idle", "waits for work"},
+                         [CAUSE_DEADLOCK] = {"deadlock", "waits for itself"},
+                         [CAUSE_STARVED] = {"starved", "gets no processor"},
+                         [CAUSE_UNKNOWN] = {"unknown", "no frame tells"}};
 
 const char *rule_cause_text(enum rule_cause c) {
-    return c < CAUSE_COUNT ? cause_texts[c] : "";
+    return c < CAUSE_COUNT ? causes[c].text : "";
+}
+
+const char *rule_cause_reason(enum rule_cause c) {
+    return c < CAUSE_COUNT ? causes[c].reason : "";
+}
+
+const char *rule_place_text(enum rule_place p) {
+    static const char *const texts[] = {"keep", "skip", "prefix", "cut"};
+    return texts[p];
 }
 
 enum st rules_new(struct rules **out, struct err *e) {
@@ -51,8 +60,14 @@ void rules_free(struct rules *r) {
         return;
     }
     for (size_t k = 0; k < RULE_KINDS; k++) {
-        map_release(&r->kinds[k].exact);
-        VEC_RELEASE(&r->kinds[k].others);
+        struct kind_index *index = &r->kinds[k];
+        for (size_t i = 0; i < 256; i++) {
+            VEC_RELEASE(&index->by_first[i]);
+            VEC_RELEASE(&index->by_image[i]);
+        }
+        VEC_RELEASE(&index->others);
+        VEC_RELEASE(&index->places);
+        map_release(&index->exact);
     }
     VEC_RELEASE(&r->rules);
     arena_release(&r->arena);
@@ -60,24 +75,10 @@ void rules_free(struct rules *r) {
     free(r);
 }
 
-struct arena *rules_arena(struct rules *r) {
-    return &r->arena;
-}
+/* ---- filing ---- */
 
-struct strbuf *rules_canonical(struct rules *r) {
-    return &r->canonical;
-}
-
-bool rules_append(struct rules *r, const struct rule *rule) {
-    size_t index = r->rules.len;
-    if (!VEC_PUSH(&r->rules, *rule)) {
-        return false;
-    }
-    r->rules.data[index].next = SIZE_MAX;
-    struct kind_index *kind = &r->kinds[rule->kind];
-    if (rule->unresolved || !rule->function.exact) {
-        return VEC_PUSH(&kind->others, index);
-    }
+static bool file_exact(struct rules *r, struct kind_index *kind, const struct rule *rule,
+                       size_t index) {
     bool added;
     struct map_entry *first =
         map_put(&kind->exact, rule->function.text, rule->function.len, index, &added);
@@ -94,41 +95,147 @@ bool rules_append(struct rules *r, const struct rule *rule) {
     return true;
 }
 
-static bool image_matches(const struct rule *rule, const struct rule_subject *s) {
-    if ((rule->only_app && !s->in_app) || (rule->only_system && s->in_app)) {
+static bool images_have_first_bytes(const struct rule *rule) {
+    for (size_t i = 0; i < rule->image_count; i++) {
+        if (rule->images[i].pattern.prefix == 0) {
+            return false;
+        }
+    }
+    return rule->image_count > 0;
+}
+
+static bool file_by_image(struct kind_index *kind, const struct rule *rule, size_t index) {
+    for (size_t i = 0; i < rule->image_count; i++) {
+        struct rule_list *list = &kind->by_image[(unsigned char)rule->images[i].pattern.text[0]];
+        bool there = list->len && list->data[list->len - 1] == index;
+        if (!there && !VEC_PUSH(list, index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool rules_append(struct rules *r, const struct rule *rule) {
+    size_t index = r->rules.len;
+    if (!VEC_PUSH(&r->rules, *rule)) {
         return false;
     }
+    r->rules.data[index].next = SIZE_MAX;
+    struct kind_index *kind = &r->kinds[rule->kind];
+    if (rule->by_place) {
+        return VEC_PUSH(&kind->places, index);
+    }
+    if (!rule->unresolved && rule->function.exact) {
+        return file_exact(r, kind, rule, index);
+    }
+    if (!rule->unresolved && rule->function.prefix > 0) {
+        return VEC_PUSH(&kind->by_first[(unsigned char)rule->function.text[0]], index);
+    }
+    return images_have_first_bytes(rule) ? file_by_image(kind, rule, index)
+                                         : VEC_PUSH(&kind->others, index);
+}
+
+/* ---- matching ---- */
+
+static bool any_matches(const struct pattern *patterns, size_t count, const char *s, size_t len) {
+    for (size_t i = 0; i < count; i++) {
+        if (pattern_match(&patterns[i], s, len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool os_matches(const struct rule *rule, enum rule_os os) {
+    return rule->os == OS_ANY || os == OS_ANY || rule->os == os;
+}
+
+static bool image_matches(const struct rule *rule, const struct rule_subject *s) {
     for (size_t i = 0; i < rule->image_count; i++) {
-        if (pattern_match(&rule->images[i], s->image, s->image_len)) {
+        if (pattern_match(&rule->images[i].pattern, s->image, s->image_len)) {
             return true;
         }
     }
     return rule->image_count == 0;
 }
 
+static bool function_matches(const struct rule *rule, const struct rule_subject *s) {
+    if (!s->function || rule->unresolved) {
+        return !s->function && rule->unresolved;
+    }
+    return pattern_match(&rule->function, s->function, s->function_len);
+}
+
+static bool caller_matches(const struct rule *rule, const struct rule_subject *s, bool *by_caller) {
+    if (rule->caller_count == 0) {
+        return true;
+    }
+    if (!s->caller_known) {
+        *by_caller = true;
+        return false;
+    }
+    return s->caller && any_matches(rule->callers, rule->caller_count, s->caller, s->caller_len);
+}
+
+static bool rule_matches(const struct rule *rule, const struct rule_subject *s, bool *by_caller) {
+    return (rule->sides == 0 || (rule->sides >> s->side & 1)) && os_matches(rule, s->os) &&
+           function_matches(rule, s) && image_matches(rule, s) &&
+           caller_matches(rule, s, by_caller);
+}
+
+/* The first rule of the list before `best` that matches, else best. */
+static size_t first_of(const struct rules *r, const struct rule_list *list, size_t best,
+                       const struct rule_subject *s, bool *by_caller) {
+    for (size_t k = 0; k < list->len && list->data[k] < best; k++) {
+        if (rule_matches(&r->rules.data[list->data[k]], s, by_caller)) {
+            return list->data[k];
+        }
+    }
+    return best;
+}
+
 const struct rule *rules_match(const struct rules *r, enum rule_kind kind,
-                               const struct rule_subject *s) {
+                               const struct rule_subject *s, bool *by_caller) {
     const struct kind_index *index = &r->kinds[kind];
     size_t best = SIZE_MAX;
+    bool unused;
+    by_caller = by_caller ? by_caller : &unused;
     const struct map_entry *exact =
         s->function ? map_get(&index->exact, s->function, s->function_len) : NULL;
     for (size_t i = exact ? exact->value : SIZE_MAX; i != SIZE_MAX; i = r->rules.data[i].next) {
-        if (image_matches(&r->rules.data[i], s)) {
+        if (rule_matches(&r->rules.data[i], s, by_caller)) {
             best = i;
             break;
         }
     }
-    for (size_t k = 0; k < index->others.len && index->others.data[k] < best; k++) {
-        const struct rule *rule = &r->rules.data[index->others.data[k]];
-        bool matches =
-            s->function
-                ? !rule->unresolved && pattern_match(&rule->function, s->function, s->function_len)
-                : rule->unresolved;
-        if (matches && image_matches(rule, s)) {
-            best = index->others.data[k];
+    if (s->function && s->function_len) {
+        best = first_of(r, &index->by_first[(unsigned char)s->function[0]], best, s, by_caller);
+    }
+    if (s->image_len) {
+        best = first_of(r, &index->by_image[(unsigned char)s->image[0]], best, s, by_caller);
+    }
+    best = first_of(r, &index->others, best, s, by_caller);
+    return best == SIZE_MAX ? NULL : &r->rules.data[best];
+}
+
+const struct rule *rules_match_image(const struct rules *r, const struct rule_image_subject *s) {
+    const struct rule_list *places = &r->kinds[RULE_SIDE].places;
+    const char *const texts[] = {
+        [IMAGE_BY_NAME] = s->name, [IMAGE_BY_PATH] = s->path, [IMAGE_BY_ID] = s->id};
+    for (size_t k = 0; k < places->len; k++) {
+        const struct rule *rule = &r->rules.data[places->data[k]];
+        for (size_t i = 0; i < rule->image_count && os_matches(rule, s->os); i++) {
+            const char *text = texts[rule->images[i].by];
+            if (text && pattern_match(&rule->images[i].pattern, text, strlen(text))) {
+                return rule;
+            }
         }
     }
-    return best == SIZE_MAX ? NULL : &r->rules.data[best];
+    return NULL;
+}
+
+size_t rules_index(const struct rules *r, const struct rule *rule) {
+    return rule ? (size_t)(rule - r->rules.data) : SIZE_MAX;
 }
 
 size_t rules_count(const struct rules *r) {

@@ -21,9 +21,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                  .function_len = at % 64 ? 12 : 0,
                                  .image = (const char *)data + at + 8,
                                  .image_len = 8,
-                                 .in_app = (data[at] & 1) != 0};
+                                 .side = (enum rule_side)(data[at] % 3),
+                                 .os = (enum rule_os)(data[at + 1] % 3),
+                                 .caller_known = data[at + 2] & 1,
+                                 .caller = (const char *)data + at,
+                                 .caller_len = data[at + 3] % 16};
         for (int kind = 0; kind < RULE_KINDS; kind++) {
-            const struct rule *rule = rules_match(r, (enum rule_kind)kind, &s);
+            const struct rule *rule = rules_match(r, (enum rule_kind)kind, &s, NULL);
             if (rule && (rule->kind != (enum rule_kind)kind || rule->line == 0)) {
                 abort();
             }

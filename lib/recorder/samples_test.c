@@ -32,6 +32,70 @@ enum {
     INSTALLS_PERCENT = 3
 };
 
+/* may_refuse: there is not always a stack that could be had, or it is not the thread's own and does
+ * not lead to DEPTH frames: none, or a cut one, is an answer. unasked: libunwind must not look, as
+ * its tables may go, or does not know the situation. never_runs: no EINTR. installs: for some
+ * instructions at a time the registers are partly of the frame that is left and partly of the one
+ * that is returned to, and call-frame information describes neither: INSTALLS_PERCENT of the
+ * samples may fall there. */
+static const struct kind {
+    const char *name;
+    void (*leaf)(struct situation *);
+    bool may_refuse, unasked, never_runs, installs;
+    const char *needs; /* a library of scripts/soak-samples */
+} kinds[] = {
+    {.name = "blocked in pthread_mutex_lock", .leaf = in_mutex, .never_runs = true},
+    {.name = "blocked in sem_wait", .leaf = in_sem, .never_runs = true},
+    {.name = "blocked in pthread_cond_timedwait", .leaf = in_cond, .never_runs = true},
+    {.name = "blocked in read", .leaf = in_read, .never_runs = true},
+    {.name = "blocked in poll", .leaf = in_poll, .never_runs = true},
+    {.name = "blocked in epoll_wait", .leaf = in_epoll, .never_runs = true},
+    {.name = "blocked in select", .leaf = in_select, .never_runs = true},
+    {.name = "blocked in nanosleep", .leaf = in_nanosleep},
+    {.name = "blocked in read, all signals blocked",
+     .leaf = in_read_without_signals,
+     .never_runs = true},
+    {.name = "to and fro between sleeping and running", .leaf = in_short_sleeps},
+    {.name = "system calls that return at once", .leaf = in_calls},
+    {.name = "page faults, mmap and munmap", .leaf = in_page_faults},
+    {.name = "stdio", .leaf = in_stdio},
+    {.name = "posix_spawn and waitpid", .leaf = in_spawn},
+    {.name = "fork and waitpid", .leaf = in_fork},
+    {.name = "threads begin and end", .leaf = in_thread_churn},
+    {.name = "a loop", .leaf = in_spin},
+    {.name = "malloc and free", .leaf = in_malloc},
+    {.name = "memcpy, memset, strlen", .leaf = in_memcpy},
+    {.name = "qsort with its callback", .leaf = in_qsort},
+    {.name = "clock_gettime in the vdso", .leaf = in_vdso},
+    {.name = "libm", .leaf = in_math},
+    {.name = "the linkage table", .leaf = in_plt},
+    {.name = "locks without contention", .leaf = in_uncontended_locks},
+    {.name = "prologues and epilogues", .leaf = in_prologues},
+    {.name = "frames whose size run time tells", .leaf = in_alloca},
+    {.name = "deep recursion", .leaf = in_recursion},
+    {.name = "tree recursion", .leaf = in_tree_recursion},
+    {.name = "tail calls", .leaf = in_tail_calls},
+    {.name = "calls through pointers", .leaf = in_pointers},
+    {.name = "longjmp", .leaf = in_longjmp, .unasked = true},
+    {.name = "the runtime's unwinder", .leaf = in_unwinder},
+    {.name = "C++ exceptions", .leaf = in_exceptions, .needs = "throw.so", .installs = true},
+    {.name = "signal handlers", .leaf = in_handlers},
+    {.name = "signal handlers within signal handlers", .leaf = in_nested_handlers},
+    {.name = "signal handlers on an alternate stack",
+     .leaf = in_alternate_stack,
+     .may_refuse = true},
+    {.name = "coroutines", .leaf = in_coroutines, .may_refuse = true},
+    {.name = "a loop, all signals blocked", .leaf = in_spin_without_signals, .may_refuse = true},
+    {.name = "a timer's signals", .leaf = in_timer_signals},
+    {.name = "dlopen and dlclose", .leaf = in_dlopen, .unasked = true},
+    {.name = "libraries that replace each other",
+     .leaf = in_libraries,
+     .unasked = true,
+     .needs = "work0.so"},
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
 struct tally {
     unsigned samples, had, wrong, cut, none, differs, agrees, signalled;
     uint64_t longest_ns;
@@ -89,7 +153,7 @@ static void judge(struct subject *s, const struct rec_stack *stack) {
     }
     bool right = is_right(f), cut = !right && is_cut(f, stack), wrong = !right && !cut;
     enum oracle oracle =
-        s->kind->unloads ? ORACLE_NONE : oracle_ask(capture_linux_copy(s->capture), stack);
+        s->kind->unasked ? ORACLE_NONE : oracle_ask(capture_linux_copy(s->capture), stack);
     s->tally.agrees += oracle == ORACLE_AGREES;
     if (wrong || cut || oracle == ORACLE_DIFFERS) {
         unsigned *count = wrong ? &s->tally.wrong : cut ? &s->tally.cut : &s->tally.differs;

@@ -356,8 +356,9 @@ static bool step_async(struct unwinder *u, const struct rule *rule, const struct
     }
     *exact = signal_frame;
     /* Callers are further up, but a signal handler may run on a stack of its own, and a function
-     * that was interrupted need not have used the stack if calls do not. */
-    uint64_t least = ARCH_LINKS && was_exact ? sp : sp + 1;
+     * that was interrupted need not have used the stack if calls do not, or, as longjmp, may have
+     * put its target's stack pointer in place. */
+    uint64_t least = was_exact ? sp : sp + 1;
     if (regs->value[CFI_SP] < least && !signal_frame) {
         *end = UNWIND_LOST;
         return false;

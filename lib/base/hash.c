@@ -63,12 +63,3 @@ uint64_t hash_bytes(const void *bytes, size_t len) {
     s = sip_round(sip_round(sip_round(sip_round(s))));
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
-
-/* SplitMix64's output function (Steele, Lea, Flood 2014), a bijection: different inputs never
- * collide in 64 bits. */
-uint64_t hash_u64(uint64_t v) {
-    v += UINT64_C(0x9e3779b97f4a7c15);
-    v = (v ^ v >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    v = (v ^ v >> 27) * UINT64_C(0x94d049bb133111eb);
-    return v ^ v >> 31;
-}

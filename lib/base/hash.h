@@ -8,7 +8,13 @@
 
 /* Hash of len bytes. */
 uint64_t hash_bytes(const void *bytes, size_t len);
-/* Hash of one integer (a finaliser, for tables of integers; not SipHash). */
-uint64_t hash_u64(uint64_t v);
+/* Hash of one integer, for tables of integers: not SipHash but SplitMix64's output function
+ * (Steele, Lea, Flood 2014), a bijection, so that different inputs never collide in 64 bits. */
+static inline uint64_t hash_u64(uint64_t v) {
+    v += UINT64_C(0x9e3779b97f4a7c15);
+    v = (v ^ v >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    v = (v ^ v >> 27) * UINT64_C(0x94d049bb133111eb);
+    return v ^ v >> 31;
+}
 
 #endif

@@ -52,6 +52,15 @@ static bool grow(struct number_map *m) {
     return true;
 }
 
+bool number_map_get(const struct number_map *m, uint64_t key, size_t *value) {
+    const struct number_slot *s = m->cap > 0 ? find(m->slots, m->cap, key + 1) : NULL;
+    if (!s || s->key == 0) {
+        return false;
+    }
+    *value = s->value;
+    return true;
+}
+
 bool number_map_put(struct number_map *m, uint64_t key, size_t fresh, size_t *value, bool *added) {
     struct number_slot *s = m->cap > 0 ? find(m->slots, m->cap, key + 1) : NULL;
     *added = !s || s->key == 0;

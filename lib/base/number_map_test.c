@@ -29,7 +29,11 @@ static void keys_keep_their_first_value(void **state) {
         assert_int_equal(put(&m, key_of(i), i, true), i);
     }
     for (size_t i = 0; i < MANY; i++) {
+        size_t value;
         assert_int_equal(put(&m, key_of(i), 7, false), i);
+        assert_true(number_map_get(&m, key_of(i), &value));
+        assert_int_equal(value, i);
+        assert_false(number_map_get(&m, MANY + i, &value));
     }
     assert_int_equal(m.count, MANY);
     number_map_release(&m);
@@ -39,6 +43,8 @@ static void keys_keep_their_first_value(void **state) {
 static void a_cleared_table_knows_nothing(void **state) {
     struct number_map m = {0};
     (void)state;
+    size_t value;
+    assert_false(number_map_get(&m, 0, &value));
     number_map_clear(&m);
     for (size_t round = 0; round < 3; round++) {
         size_t keys = round == 1 ? 3 : MANY; /* the second clearing finds it almost empty */
@@ -47,6 +53,7 @@ static void a_cleared_table_knows_nothing(void **state) {
         }
         number_map_clear(&m);
         assert_int_equal(m.count, 0);
+        assert_false(number_map_get(&m, key_of(0), &value));
     }
     number_map_release(&m);
 }

@@ -66,6 +66,15 @@ void strbuf_add_slowly(struct strbuf *b, const void *bytes, size_t len) {
     }
 }
 
+char *strbuf_room(struct strbuf *b, size_t len) {
+    return reserve(b, len) ? b->data + b->len : NULL;
+}
+
+void strbuf_took(struct strbuf *b, size_t len) {
+    b->len += len;
+    b->data[b->len] = '\0';
+}
+
 void strbuf_addstr(struct strbuf *b, const char *s) {
     strbuf_add(b, s, strlen(s));
 }

@@ -42,6 +42,10 @@ static inline void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
         strbuf_add_slowly(b, bytes, len);
     }
 }
+/* For who encodes: room for len bytes behind the last one, NULL when it failed; strbuf_took says
+ * how many of them were written. */
+char *strbuf_room(struct strbuf *b, size_t len);
+void strbuf_took(struct strbuf *b, size_t len);
 void strbuf_addstr(struct strbuf *b, const char *s);
 void strbuf_addc(struct strbuf *b, char c);
 void strbuf_addf(struct strbuf *b, const char *fmt, ...) BASE_PRINTF(2, 3);

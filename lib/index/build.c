@@ -208,7 +208,7 @@ static void describe(struct build *b, struct index_header *h) {
     h->flags =
         (uint8_t)((b->debugs[0] ? INDEX_DWARF : 0) | (object_slice_is_arm32(s) ? INDEX_ARM32 : 0));
     snprintf(h->arch, sizeof h->arch, "%s", object_slice_arch(s));
-    h->name = encode_string(&b->encoder, b->source->name);
+    h->name = names_string(&b->encoder.names, b->source->name);
     h->origin = b->pieces.len > 0 ? b->pieces.data[0].at : 0;
 }
 
@@ -221,13 +221,13 @@ static enum st write_file(struct build *b, struct sink *out, struct err *e) {
         put_u32(&addresses, (uint32_t)(b->pieces.data[i].at - h.origin));
         put_u32(&records, b->pieces.data[i].record);
     }
-    for (size_t i = 0; i < b->encoder.files.len; i++) {
-        put_u32(&files, b->encoder.files.data[i]);
+    for (size_t i = 0; i < b->encoder.names.files.len; i++) {
+        put_u32(&files, b->encoder.names.files.data[i]);
     }
     const struct strbuf *sections[INDEX_SECTIONS] = {
         [INDEX_ADDR] = &addresses,       [INDEX_RECO] = &records,
-        [INDEX_DATA] = &b->encoder.data, [INDEX_NAME] = &b->encoder.names,
-        [INDEX_FILE] = &files,           [INDEX_STRS] = &b->encoder.strings,
+        [INDEX_DATA] = &b->encoder.data, [INDEX_NAME] = &b->encoder.names.names,
+        [INDEX_FILE] = &files,           [INDEX_STRS] = &b->encoder.names.strings,
     };
     enum st st = encode_check(&b->encoder, e);
     if (st == ST_OK && (addresses.failed || records.failed || files.failed)) {

@@ -4,158 +4,90 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- parts of a record ---- */
+#include "index/leb128.h"
 
-static void put_u8(struct strbuf *b, unsigned v) {
-    strbuf_addc(b, (char)(unsigned char)v);
-}
-
-static void put_number(struct strbuf *b, uint64_t v) {
-    uint8_t bytes[10];
-    size_t n = 0;
-    do {
-        bytes[n++] = (uint8_t)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
-        v >>= 7;
-    } while (v);
-    strbuf_add(b, bytes, n);
-}
-
-static void put_signed(struct strbuf *b, uint64_t v) {
-    put_number(b, index_zigzag(v));
-}
-
-/* ---- tables ---- */
+/* ---- begin and end ---- */
 
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum) {
     c->own = own;
     c->quantum = quantum;
-    put_u8(&c->strings, 0);
-    put_u8(&c->data, 0); /* a record's offset is not 0 */
-    put_u8(&c->names, 0);
+    strbuf_addc(&c->data, 0); /* a record's offset is not 0 */
+    names_begin(&c->names);
 }
 
 void encode_release(struct encoder *c) {
     strbuf_release(&c->data);
-    strbuf_release(&c->names);
-    strbuf_release(&c->strings);
-    VEC_RELEASE(&c->files);
-    map_release(&c->string_at);
-    map_release(&c->file_at);
-    map_release(&c->name_at);
-    map_release(&c->unit_names);
+    names_release(&c->names);
     free(c->file_of_unit);
+    free(c->node_at);
     *c = (struct encoder){0};
 }
 
 enum st encode_check(const struct encoder *c, struct err *e) {
-    const struct strbuf *buffers[] = {&c->data, &c->names, &c->strings};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
-        if (c->failed || strbuf_check(buffers[i], e) != ST_OK) {
-            return err_nomem(e);
-        }
-        if (buffers[i]->len > UINT32_MAX) {
-            return err_set(e, ERR_UNSUPPORTED, "too large for a symbol index");
-        }
+    if (c->failed || c->data.failed) {
+        return err_nomem(e);
     }
-    return ST_OK;
+    if (c->data.len > UINT32_MAX) {
+        return err_set(e, ERR_UNSUPPORTED, "too large for a symbol index");
+    }
+    return names_check(&c->names, e);
 }
 
-/* The value of a key, or `fresh` and *added. */
-static uint32_t intern(struct encoder *c, struct map *m, const void *key, size_t len, size_t fresh,
-                       bool *added) {
-    struct map_entry *entry = map_put(m, key, len, fresh, added);
-    if (!entry) {
-        c->failed = true;
-        *added = false;
-        return 0;
-    }
-    return (uint32_t)entry->value;
-}
+/* ---- parts of a record ---- */
 
-uint32_t encode_string(struct encoder *c, const char *s) {
-    bool added;
-    if (!s || !*s) {
-        return 0;
-    }
-    size_t len = strlen(s);
-    uint32_t at = intern(c, &c->string_at, s, len, c->strings.len, &added);
-    if (added) {
-        strbuf_add(&c->strings, s, len + 1);
+static char *put_u32(char *at, uint32_t v) {
+    for (unsigned i = 0; i < 4; i++) {
+        *at++ = (char)(unsigned char)(v >> 8 * i);
     }
     return at;
 }
 
-static uint32_t file_number(struct encoder *c, const char *path) {
-    bool added;
-    uint32_t string = encode_string(c, path);
-    uint32_t file = intern(c, &c->file_at, &string, sizeof string, c->files.len, &added);
-    if (added && !VEC_PUSH(&c->files, string)) {
-        c->failed = true;
-    }
-    return file;
+static char *put_signed(char *at, uint64_t v) {
+    return leb128_put(at, index_zigzag(v));
+}
+
+/* Room behind what is encoded; NULL: failed. */
+static char *room(struct encoder *c, size_t len) {
+    return strbuf_room(&c->data, len);
+}
+
+/* What was written ends at `end`. */
+static void took(struct encoder *c, const char *end) {
+    strbuf_took(&c->data, (size_t)(end - c->data.data) - c->data.len);
 }
 
 static uint32_t unit_file(struct encoder *c, const struct live_unit *u, uint32_t file) {
-    if (c->failed) {
-        return 0;
-    }
     uint32_t *known = &c->file_of_unit[file];
     if (*known == 0) {
-        *known = file_number(c, live_unit_file(u, file)) + 1;
+        *known = names_file(&c->names, live_unit_file(u, file)) + 1;
     }
     return *known - 1;
 }
 
-struct name_key {
-    uint32_t function, linkage, file, line; /* file: 0 = none, else 1 + its number */
-};
-
-static uint32_t name_number(struct encoder *c, const struct name_key *k) {
-    bool added;
-    uint32_t at = intern(c, &c->name_at, k, sizeof *k, c->names.len, &added);
-    if (added) {
-        put_number(&c->names, k->function);
-        put_number(&c->names, k->linkage == 0             ? 0
-                              : k->linkage == k->function ? 1
-                                                          : (uint64_t)k->linkage + 1);
-        put_number(&c->names, k->file);
-        put_number(&c->names, k->line);
-    }
-    return at;
-}
-
-struct function_key {
-    const char *function, *linkage, *file;
-    uint64_t line;
-};
-
 static uint32_t function_name(struct encoder *c, const struct debug_function *f, bool inlined) {
-    struct function_key key = {.file = f->decl_file, .line = f->decl_line};
+    struct function_names n = {.file = f->decl_file, .line = f->decl_line};
     if (inlined) {
-        inline_name(f, &key.function, &key.linkage);
+        inline_name(f, &n.function, &n.linkage);
     } else {
-        own_symbols_name(c->own, f, &key.function, &key.linkage);
+        own_symbols_name(c->own, f, &n.function, &n.linkage);
     }
-    struct map_entry *known = map_get(&c->unit_names, &key, sizeof key);
-    if (known) {
-        return (uint32_t)known->value;
-    }
-    struct name_key k = {.function = encode_string(c, key.function),
-                         .linkage = encode_string(c, key.linkage),
-                         .file = key.file ? file_number(c, key.file) + 1 : 0,
-                         .line = f->decl_line};
-    uint32_t at = name_number(c, &k);
-    if (!map_put(&c->unit_names, &key, sizeof key, at, NULL)) {
-        c->failed = true;
-    }
-    return at;
+    return names_function(&c->names, &n);
 }
 
 /* ---- functions ---- */
 
-/* at[i] becomes the offset of node i among the record's nodes, plus one. */
-static void put_nodes(struct encoder *c, const struct flat_unit *f, const struct flat_record *r,
-                      struct strbuf *out, uint32_t *at) {
+enum {
+    NODE_BYTES_MAX = 1 + 6 * LEB128_U32_MAX + LEB128_MAX,
+    STEP_BYTES_MAX = 1 + 6 * LEB128_U32_MAX,
+    RECORD_BYTES_MAX = 1 + 6 * LEB128_MAX
+};
+
+/* c->node_at[i] becomes the offset of node i among the record's nodes, which begin at `out`, plus
+ * one. Returns their end. */
+static char *put_nodes(struct encoder *c, const struct flat_unit *f, const struct flat_record *r,
+                       char *out) {
+    const char *begin = out;
+    uint32_t *at = c->node_at;
     for (size_t i = 0; i < r->node_count; i++) {
         const struct flat_node *n = &f->nodes[r->first_node + i];
         const struct debug_function *call = n->call;
@@ -164,26 +96,27 @@ static void put_nodes(struct encoder *c, const struct flat_unit *f, const struct
                          (place && call->call_column ? NODE_COLUMN : 0U) |
                          (place && call->call_discriminator ? NODE_DISCRIMINATOR : 0U) |
                          (call->low_pc ? NODE_LOW : 0U);
-        at[i] = (uint32_t)out->len + 1;
-        put_u8(out, flags);
+        at[i] = (uint32_t)(out - begin) + 1;
+        *out++ = (char)flags;
         if (n->parent) {
-            put_number(out, at[i] - at[n->parent - 1]);
+            out = leb128_put(out, at[i] - at[n->parent - 1]);
         }
-        put_number(out, function_name(c, call, true));
+        out = leb128_put(out, function_name(c, call, true));
         if (place) {
-            put_number(out, unit_file(c, f->unit, call->call_file));
-            put_number(out, call->call_line);
+            out = leb128_put(out, unit_file(c, f->unit, call->call_file));
+            out = leb128_put(out, call->call_line);
         }
         if (flags & NODE_COLUMN) {
-            put_number(out, call->call_column);
+            out = leb128_put(out, call->call_column);
         }
         if (flags & NODE_DISCRIMINATOR) {
-            put_number(out, call->call_discriminator);
+            out = leb128_put(out, call->call_discriminator);
         }
         if (flags & NODE_LOW) {
-            put_signed(out, call->low_pc - r->low);
+            out = put_signed(out, call->low_pc - r->low);
         }
     }
+    return out;
 }
 
 /* What holds before a step. */
@@ -194,14 +127,14 @@ struct step_state {
 
 /* to->place.file is a file of the index. Where there is no line the rest of the place stays as it
  * was. */
-static void put_step(struct strbuf *out, struct step_state *now, const struct step_state *to,
-                     unsigned quantum) {
+static char *put_step(char *out, struct step_state *now, const struct step_state *to,
+                      unsigned quantum_bits) {
     struct flat_place place = to->place;
     if (place.line == 0) {
         place = now->place;
         place.line = 0;
     }
-    uint64_t advance = (to->at - now->at) / quantum;
+    uint32_t advance = (to->at - now->at) >> quantum_bits;
     uint64_t lines = (uint64_t)place.line - now->place.line;
     uint64_t line_code = lines - (uint64_t)STEP_LINE_MIN;
     unsigned flags = (to->node != now->node ? STEP_NODE : 0U) |
@@ -209,114 +142,112 @@ static void put_step(struct strbuf *out, struct step_state *now, const struct st
                      (lines != 0 ? STEP_LINE : 0U) |
                      (place.column != now->place.column ? STEP_COLUMN : 0U) |
                      (place.discriminator != now->place.discriminator ? STEP_DISCRIMINATOR : 0U);
-    bool is_short = (flags & (STEP_NODE | STEP_FILE | STEP_DISCRIMINATOR)) == 0 &&
-                    line_code < STEP_LINES && advance < STEP_ADVANCES;
-    put_u8(out, is_short ? (unsigned)(STEP_SHORT + advance * STEP_LINES + line_code) : flags);
-    if (is_short) {
-        put_number(out, place.column);
+    if ((flags & (STEP_NODE | STEP_FILE | STEP_DISCRIMINATOR)) == 0 && line_code < STEP_LINES &&
+        advance < STEP_ADVANCES) {
+        *out++ = (char)(unsigned char)(STEP_SHORT + advance * STEP_LINES + line_code);
+        out = leb128_put(out, place.column);
     } else {
-        put_number(out, advance);
-    }
-    if (flags & STEP_NODE) {
-        put_signed(out, (uint64_t)to->node - now->node);
-    }
-    if (flags & STEP_FILE) {
-        put_number(out, place.file);
-    }
-    if (flags & STEP_LINE && !is_short) {
-        put_signed(out, lines);
-    }
-    if (flags & STEP_COLUMN && !is_short) {
-        put_number(out, place.column);
-    }
-    if (flags & STEP_DISCRIMINATOR) {
-        put_number(out, place.discriminator);
+        *out++ = (char)flags;
+        out = leb128_put(out, advance);
+        if (flags & STEP_NODE) {
+            out = put_signed(out, (uint64_t)to->node - now->node);
+        }
+        if (flags & STEP_FILE) {
+            out = leb128_put(out, place.file);
+        }
+        if (flags & STEP_LINE) {
+            out = put_signed(out, lines);
+        }
+        if (flags & STEP_COLUMN) {
+            out = leb128_put(out, place.column);
+        }
+        if (flags & STEP_DISCRIMINATOR) {
+            out = leb128_put(out, place.discriminator);
+        }
     }
     *now = (struct step_state){to->at, to->node, place};
+    return out;
 }
 
-static void put_u32(struct strbuf *out, uint32_t v) {
-    uint8_t bytes[4] = {(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)};
-    strbuf_add(out, bytes, sizeof bytes);
-}
-
-static void put_steps(struct encoder *c, const struct flat_unit *f, const struct flat_record *r,
-                      const uint32_t *node_at, unsigned quantum, struct strbuf *stream) {
+/* The count, the table of blocks, the stream. */
+static char *put_steps(struct encoder *c, const struct flat_unit *f, const struct flat_record *r,
+                       unsigned quantum_bits, char *out) {
+    const struct flat_step *steps = f->steps + r->first_step;
     struct step_state now = {0};
-    put_number(&c->data, r->step_count);
+    char *block = leb128_put(out, r->step_count);
+    char *stream = block + (r->step_count - (r->step_count > 0)) / INDEX_BLOCK * INDEX_BLOCK_ENTRY;
+    out = stream;
     for (size_t i = 0; i < r->step_count; i++) {
-        const struct flat_step *s = &f->steps[r->first_step + i];
+        const struct flat_step *s = &steps[i];
         if (i % INDEX_BLOCK == 0) {
             now = (struct step_state){.at = i == 0 ? 0 : s->at};
         }
         if (i % INDEX_BLOCK == 0 && i > 0) {
-            put_u32(&c->data, s->at);
-            put_u32(&c->data, (uint32_t)stream->len);
+            block = put_u32(block, s->at);
+            block = put_u32(block, (uint32_t)(out - stream));
         }
-        struct step_state to = {s->at, s->node ? node_at[s->node - 1] : 0, s->place};
+        struct step_state to = {s->at, s->node ? c->node_at[s->node - 1] : 0, s->place};
         if (to.place.line) {
             to.place.file = unit_file(c, f->unit, s->place.file);
         }
-        put_step(stream, &now, &to, quantum);
+        out = put_step(out, &now, &to, quantum_bits);
     }
-    strbuf_add(&c->data, strbuf_cstr(stream), stream->len);
+    return out;
 }
 
-static unsigned quantum_of(const struct encoder *c, const struct flat_unit *f,
-                           const struct flat_record *r) {
+/* Addresses of steps count in units of 1 << it. */
+static unsigned quantum_bits(const struct encoder *c, const struct flat_unit *f,
+                             const struct flat_record *r) {
+    uint32_t all = 0;
+    unsigned bits = 0;
     for (size_t i = 0; i < r->step_count; i++) {
-        if (f->steps[r->first_step + i].at % c->quantum != 0) {
-            return 1;
-        }
+        all |= f->steps[r->first_step + i].at;
     }
-    return c->quantum;
+    while (2U << bits <= c->quantum) {
+        bits++;
+    }
+    return (all & (c->quantum - 1)) == 0 ? bits : 0;
 }
 
-struct scratch {
-    struct strbuf nodes, stream;
-    uint32_t *node_at;
-    size_t node_cap;
-};
-
-static void put_function(struct encoder *c, const struct flat_unit *f, const struct flat_record *r,
-                         struct scratch *s) {
+static void put_function(struct encoder *c, const struct flat_unit *f,
+                         const struct flat_record *r) {
     const struct debug_function *fn = r->function;
-    unsigned quantum = quantum_of(c, f, r);
+    unsigned bits = quantum_bits(c, f, r);
     unsigned flags = RECORD_FUNCTION | (fn->entry != r->low ? RECORD_ENTRY : 0U) |
                      (fn->low_pc == 0        ? RECORD_NO_LOW
                       : fn->low_pc != r->low ? RECORD_LOW
                                              : 0U) |
                      (r->node_count ? RECORD_NODES : 0U) |
-                     (quantum != c->quantum ? RECORD_BYTES : 0U);
-    if (!vec_reserve((void **)&s->node_at, 0, &s->node_cap, r->node_count + 1,
-                     sizeof *s->node_at)) {
+                     (1U << bits != c->quantum ? RECORD_BYTES : 0U);
+    char *out = room(c, RECORD_BYTES_MAX + LEB128_MAX + r->node_count * NODE_BYTES_MAX +
+                            r->step_count * (STEP_BYTES_MAX + INDEX_BLOCK_ENTRY));
+    if (!out || !vec_reserve((void **)&c->node_at, 0, &c->node_cap, r->node_count + 1,
+                             sizeof *c->node_at)) {
         c->failed = true;
         return;
     }
-    strbuf_clear(&s->nodes);
-    strbuf_clear(&s->stream);
-    put_u8(&c->data, flags);
-    put_number(&c->data, r->high - r->low);
-    put_number(&c->data, function_name(c, fn, false));
+    *out++ = (char)flags;
+    out = leb128_put(out, r->high - r->low);
+    out = leb128_put(out, function_name(c, fn, false));
     if (flags & RECORD_ENTRY) {
-        put_signed(&c->data, fn->entry - r->low);
+        out = put_signed(out, fn->entry - r->low);
     }
     if (flags & RECORD_LOW) {
-        put_signed(&c->data, fn->low_pc - r->low);
+        out = put_signed(out, fn->low_pc - r->low);
     }
     if (r->node_count) {
-        put_nodes(c, f, r, &s->nodes, s->node_at);
-        put_number(&c->data, s->nodes.len);
-        strbuf_add(&c->data, strbuf_cstr(&s->nodes), s->nodes.len);
+        /* How long the nodes are tells only who wrote them: they move behind their length. */
+        char *nodes = out + LEB128_MAX, *end = put_nodes(c, f, r, nodes);
+        out = leb128_put(out, (uint64_t)(end - nodes));
+        memmove(out, nodes, (size_t)(end - nodes));
+        out += end - nodes;
     }
-    put_steps(c, f, r, s->node_at, quantum, &s->stream);
-    c->failed = c->failed || s->nodes.failed || s->stream.failed;
+    took(c, put_steps(c, f, r, bits, out));
 }
 
 void encode_unit(struct encoder *c, struct flat_unit *f, uint32_t *at) {
-    struct scratch s = {0};
     size_t files = f->unit->unit.file_count;
-    map_clear(&c->unit_names);
+    names_begin_unit(&c->names);
     if (!vec_reserve((void **)&c->file_of_unit, 0, &c->file_cap, files + 1,
                      sizeof *c->file_of_unit)) {
         c->failed = true;
@@ -325,39 +256,44 @@ void encode_unit(struct encoder *c, struct flat_unit *f, uint32_t *at) {
     memset(c->file_of_unit, 0, (files + 1) * sizeof *c->file_of_unit);
     for (size_t i = 0; i < f->record_count && !c->failed; i++) {
         at[i] = (uint32_t)c->data.len;
-        put_function(c, f, &f->records[i], &s);
+        put_function(c, f, &f->records[i]);
     }
     for (size_t i = 0; i < f->row_count; i++) {
         f->rows[i].place.file = unit_file(c, f->unit, f->rows[i].place.file);
     }
-    strbuf_release(&s.nodes);
-    strbuf_release(&s.stream);
-    free(s.node_at);
 }
 
 /* ---- symbols and parts ---- */
 
 uint32_t encode_symbol(struct encoder *c, const struct object_symbol *s, uint64_t back,
                        const struct flat_place *place) {
-    uint32_t at = (uint32_t)c->data.len, name = encode_string(c, s->name);
-    struct name_key key = {.function = name, .linkage = name};
-    put_u8(&c->data, RECORD_SYMBOL | (place ? RECORD_PLACE : 0U));
-    put_number(&c->data, back);
-    put_number(&c->data, s->size);
-    put_number(&c->data, name_number(c, &key));
-    if (place) {
-        put_number(&c->data, place->file);
-        put_number(&c->data, place->line);
-        put_number(&c->data, place->column);
-        put_number(&c->data, place->discriminator);
+    uint32_t at = (uint32_t)c->data.len, name = names_symbol(&c->names, s->name);
+    char *out = room(c, RECORD_BYTES_MAX + 4 * LEB128_U32_MAX);
+    if (!out) {
+        return 0;
     }
+    *out++ = (char)(RECORD_SYMBOL | (place ? RECORD_PLACE : 0U));
+    out = leb128_put(out, back);
+    out = leb128_put(out, s->size);
+    out = leb128_put(out, name);
+    if (place) {
+        out = leb128_put(out, place->file);
+        out = leb128_put(out, place->line);
+        out = leb128_put(out, place->column);
+        out = leb128_put(out, place->discriminator);
+    }
+    took(c, out);
     return at;
 }
 
 uint32_t encode_part(struct encoder *c, uint64_t back, uint32_t record) {
     uint32_t at = (uint32_t)c->data.len;
-    put_u8(&c->data, RECORD_PART);
-    put_number(&c->data, back);
-    put_number(&c->data, record);
+    char *out = room(c, RECORD_BYTES_MAX);
+    if (!out) {
+        return 0;
+    }
+    *out++ = RECORD_PART;
+    out = leb128_put(out, back);
+    took(c, leb128_put(out, record));
     return at;
 }

@@ -5,21 +5,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/map.h"
 #include "base/strbuf.h"
-#include "base/vec.h"
 #include "index/flat_unit.h"
 #include "index/format.h"
+#include "index/name_table.h"
 
 /* Zero-initialised, then encode_begin. A failed append marks a buffer failed; encode_check tells.
  */
 struct encoder {
-    struct strbuf data, names, strings;
-    VEC(uint32_t) files; /* offsets in strings */
-    struct map string_at, file_at, name_at;
-    struct map unit_names;  /* of one unit: its functions, by their pointers -> name */
+    struct strbuf data;
+    struct name_table names;
     uint32_t *file_of_unit; /* file of the unit -> 1 + file of the index; 0 = not met */
     size_t file_cap;
+    uint32_t *node_at; /* node of a record -> 1 + its offset */
+    size_t node_cap;
     const struct own_symbols *own;
     unsigned quantum;
     bool failed; /* no memory for a table */
@@ -39,7 +38,5 @@ uint32_t encode_symbol(struct encoder *c, const struct object_symbol *s, uint64_
                        const struct flat_place *place);
 /* A piece of a function's code, `back` bytes behind the start of its record. */
 uint32_t encode_part(struct encoder *c, uint64_t back, uint32_t record);
-/* Offset of a string in STRS; 0 for NULL and "". */
-uint32_t encode_string(struct encoder *c, const char *s);
 
 #endif

@@ -168,7 +168,7 @@ static enum st collect_calls(struct flattening *f, struct flat_record *r, struct
         return ST_ERR;
     }
     r->node_count = f->out->node_count - r->first_node;
-    return spans_flatten(f->paint.data, f->paint.len, true, &f->calls, e);
+    return spans_flatten(f->paint.data, f->paint.len, &f->calls, e);
 }
 
 /* ---- records ---- */
@@ -291,7 +291,7 @@ static enum st flatten_spans(const struct live_spans *spans, struct span_vec *ou
             all[kept++] = all[i];
         }
     }
-    enum st st = spans_flatten(all, kept, false, out, e);
+    enum st st = spans_flatten(all, kept, out, e);
     free(all);
     return st;
 }

@@ -92,6 +92,7 @@ enum {
  * column, discriminator. */
 enum {
     INDEX_BLOCK = 16,
+    INDEX_BLOCK_ENTRY = 8, /* bytes of a block in the table */
     STEP_NODE = 0x01,
     STEP_FILE = 0x02,
     STEP_LINE = 0x04,

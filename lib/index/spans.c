@@ -1,29 +1,94 @@
-/* Flattening of overlapping intervals: they are painted from the last to the first, each where
- * nothing is painted yet; a forest of skips over painted cells keeps that near linear (Tarjan's
- * union-find with path halving). */
+/* Flattening of overlapping intervals. Sound debug info nests them: one sweep with a stack does.
+ * Any others are painted from the last to the first, each where nothing is painted yet; a forest of
+ * skips over painted cells keeps that near linear (Tarjan's union-find with path halving). */
 #include "index/spans.h"
 
 #include <stdlib.h>
 
 #include "base/vec.h"
 
-static bool ascend(const struct span *in, size_t n) {
-    for (size_t i = 1; i < n; i++) {
-        if (in[i].low < in[i - 1].high) {
+/* Appends [low, high) unless it is empty. */
+static enum st append(struct span_vec *out, size_t first, uint64_t low, uint64_t high, size_t owner,
+                      struct err *e) {
+    struct span *last = out->len > first ? &out->data[out->len - 1] : NULL;
+    struct span s = {low, high, owner};
+    if (low >= high) {
+        return ST_OK;
+    }
+    if (last && last->high == low && last->owner == owner) {
+        last->high = high;
+        return ST_OK;
+    }
+    return VEC_PUSH(out, s) ? ST_OK : err_nomem(e);
+}
+
+/* ---- spans that nest ---- */
+
+enum { MOVES_PER_SPAN = 16 };
+
+/* Fills order with indexes by lowest address, equal ones as they stand. False: they are too far
+ * from it for so simple a way. */
+static bool sort_almost_sorted(const struct span *in, size_t n, size_t *order) {
+    size_t moves = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i;
+        for (; at > 0 && in[order[at - 1]].low > in[i].low; at--) {
+            order[at] = order[at - 1];
+        }
+        order[at] = i;
+        moves += i - at;
+        if (moves > MOVES_PER_SPAN * n) {
             return false;
         }
     }
     return true;
 }
 
-static enum st append(struct span_vec *out, struct span s, size_t first, bool join, struct err *e) {
-    struct span *last = out->len > first ? &out->data[out->len - 1] : NULL;
-    if (join && last && last->high == s.low && last->owner == s.owner) {
-        last->high = s.high;
-        return ST_OK;
+/* Spans around the place of the sweep, the innermost last: each lies in the one before, and counts
+ * before it. */
+struct nest {
+    const struct span *in;
+    size_t *open, depth; /* indexes */
+    uint64_t at;         /* up to here all is appended */
+    struct span_vec *out;
+    size_t first;
+};
+
+/* Appends what is left of the spans that end up to an address. */
+static enum st leave(struct nest *n, uint64_t address, struct err *e) {
+    enum st st = ST_OK;
+    while (st == ST_OK && n->depth > 0 && n->in[n->open[n->depth - 1]].high <= address) {
+        const struct span *s = &n->in[n->open[--n->depth]];
+        st = append(n->out, n->first, n->at, s->high, s->owner, e);
+        n->at = s->high;
     }
-    return VEC_PUSH(out, s) ? ST_OK : err_nomem(e);
+    return st;
 }
+
+/* ST_NONE: they do not nest; what was appended is taken back. */
+static enum st sweep(struct nest *n, const size_t *order, size_t count, struct err *e) {
+    for (size_t i = 0; i < count; i++) {
+        const struct span *s = &n->in[order[i]];
+        if (leave(n, s->low, e) != ST_OK) {
+            return ST_ERR;
+        }
+        if (n->depth > 0) {
+            const struct span *around = &n->in[n->open[n->depth - 1]];
+            if (s->high > around->high || s < around) {
+                n->out->len = n->first;
+                return ST_NONE;
+            }
+            if (append(n->out, n->first, n->at, s->low, around->owner, e) != ST_OK) {
+                return ST_ERR;
+            }
+        }
+        n->at = s->low;
+        n->open[n->depth++] = order[i];
+    }
+    return leave(n, UINT64_MAX, e);
+}
+
+/* ---- any spans ---- */
 
 static int by_value(const void *a, const void *b) {
     uint64_t x, y;
@@ -88,16 +153,9 @@ static void paint(const struct span *in, size_t n, const uint64_t *ends, size_t 
     }
 }
 
-enum st spans_flatten(const struct span *in, size_t n, bool join, struct span_vec *out,
-                      struct err *e) {
+static enum st paint_all(const struct span *in, size_t n, struct span_vec *out, struct err *e) {
     size_t first = out->len;
     enum st st = ST_OK;
-    if (ascend(in, n)) {
-        for (size_t i = 0; i < n && st == ST_OK; i++) {
-            st = append(out, in[i], first, join, e);
-        }
-        return st;
-    }
     uint64_t *ends = calloc(n, 2 * sizeof *ends);
     size_t *skip = calloc(2 * n + 1, sizeof *skip), *owner = calloc(2 * n + 1, sizeof *owner);
     if (!ends || !skip || !owner) {
@@ -108,8 +166,7 @@ enum st spans_flatten(const struct span *in, size_t n, bool join, struct span_ve
     paint(in, n, ends, cells, skip, owner);
     for (size_t i = 0; i + 1 < cells && st == ST_OK; i++) {
         if (owner[i]) {
-            struct span s = {ends[i], ends[i + 1], in[owner[i] - 1].owner};
-            st = append(out, s, first, join, e);
+            st = append(out, first, ends[i], ends[i + 1], in[owner[i] - 1].owner, e);
         }
     }
 out:
@@ -117,6 +174,20 @@ out:
     free(skip);
     free(owner);
     return st;
+}
+
+enum st spans_flatten(const struct span *in, size_t n, struct span_vec *out, struct err *e) {
+    if (n <= 1) {
+        return n == 0 ? ST_OK : append(out, out->len, in->low, in->high, in->owner, e);
+    }
+    size_t *order = calloc(n, 2 * sizeof *order);
+    if (!order) {
+        return err_nomem(e);
+    }
+    struct nest nest = {.in = in, .open = order + n, .out = out, .first = out->len};
+    enum st st = sort_almost_sorted(in, n, order) ? sweep(&nest, order, n, e) : ST_NONE;
+    free(order);
+    return st == ST_NONE ? paint_all(in, n, out, e) : st;
 }
 
 size_t spans_from(const struct span_vec *v, uint64_t address) {

@@ -20,9 +20,10 @@ struct span_vec {
 };
 
 /* Makes disjoint, ascending spans of the n in `in`, in any order: where some overlap, the one that
- * stands last counts. What touches and has one owner is joined if `join`. Appends to out. Never
- * ST_NONE. O(n log n) whatever the overlaps. */
-enum st spans_flatten(const struct span *in, size_t n, bool join, struct span_vec *out,
+ * stands last counts. What touches and has one owner is joined. Appends to out; what a failure left
+ * there is of no use. Never ST_NONE. O(n log n) whatever the overlaps, O(n) for spans that nest and
+ * stand almost in order. */
+enum st spans_flatten(const struct span *in, size_t n, struct span_vec *out,
                       struct err *e) BASE_MUST_USE;
 
 /* Index of the first of the ascending, disjoint spans that ends above the address. */

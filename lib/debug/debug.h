@@ -24,6 +24,9 @@ struct debug_function {
     const char *linkage;   /* DW_AT_linkage_name; NULL = none */
     const char *decl_file; /* where it is declared; NULL = none */
     uint32_t decl_line;
+    /* Functions that one struct debug read have equal names and declarations if these are equal; 0:
+     * nobody compared. Counts from 1. */
+    uint32_t origin;
     uint32_t call_file; /* call site, of an inlined subroutine: index into the unit's files */
     uint32_t call_line, call_column, call_discriminator;
     uint64_t entry;                   /* DW_AT_entry_pc, or the start of its first range */

@@ -51,6 +51,7 @@ struct origin {
     bool decl_alt;
     uint64_t decl_file;
     uint32_t decl_line;
+    uint32_t number; /* as debug_function.origin */
 };
 
 struct debug {

@@ -16,6 +16,8 @@ struct machine {
     uint8_t operations[256]; /* what a special opcode advances by: no division for each row */
 };
 
+enum { BYTES_PER_ROW = 4 }; /* of the program, about */
+
 static void reset(struct machine *m) {
     m->address = 0;
     m->op_index = 0;
@@ -130,6 +132,7 @@ enum st line_program_run(const struct line_header *header, struct line_rows *row
         m.operations[i] = (uint8_t)(i / header->line_range);
     }
     reset(&m);
+    m.out_of_memory = !VEC_RESERVE(rows, reader_left(&m.r) / BYTES_PER_ROW);
     while (reader_left(&m.r) > 0 && !m.out_of_memory) {
         uint8_t opcode = reader_u8(&m.r);
         if (opcode >= header->opcode_base) {

@@ -38,25 +38,27 @@ static enum st follow(struct debug *d, bool alt, struct die_ref ref, unsigned de
     bool added;
     size_t index;
     *out = (struct origin){0};
-    struct unit_entry *u = f->present ? debug_unit_at(f, ref.offset) : NULL;
-    if (!u || depth >= ORIGIN_DEPTH_MAX) {
+    if (!f->present || ref.offset >= f->sections.of[SECTION_INFO].len) {
         return ST_OK; /* nameless is all that it is */
     }
-    /* An offset is smaller than its section, and so than 2^63. */
-    if (!number_map_put(&d->origin_index, ref.offset << 1 | alt, d->origins.len, &index, &added)) {
-        return err_nomem(e);
-    }
-    if (!added) {
-        *out = index < d->origins.len ? d->origins.data[index] : *out;
+    uint64_t key = ref.offset << 1 | alt;
+    if (number_map_get(&d->origin_index, key, &index)) {
+        *out = d->origins.data[index];
         return ST_OK;
     }
-    if (!VEC_PUSH(&d->origins, *out)) {
+    struct unit_entry *u = debug_unit_at(f, ref.offset);
+    if (!u || depth >= ORIGIN_DEPTH_MAX) {
+        return ST_OK;
+    }
+    if (!VEC_PUSH(&d->origins, *out) ||
+        !number_map_put(&d->origin_index, key, d->origins.len - 1, &index, &added)) {
         return err_nomem(e);
     }
     struct die_attrs attrs;
     enum st st = die_attrs_at(&f->reader, &u->head, ref.offset, &attrs, e);
     if (st == ST_OK) {
         st = resolve(d, alt, u, &attrs, depth + 1, out, e);
+        out->number = st == ST_OK && index < UINT32_MAX ? (uint32_t)index + 1 : 0;
         d->origins.data[index] = *out;
     }
     return st == ST_NONE ? ST_OK : st;
@@ -73,8 +75,10 @@ static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const st
     struct origin from;
     enum st st = ST_OK;
     if (a->has & DIE_ORIGIN) {
+        bool silent = !a->name && !a->linkage && !out->decl_unit && a->decl_line == 0;
         st = follow(d, alt, a->origin, depth, &from, e);
         inherit(out, &from);
+        out->number = silent && !(a->has & DIE_SPECIFICATION) ? from.number : 0;
     }
     if (st == ST_OK && a->has & DIE_SPECIFICATION) {
         st = follow(d, alt, a->specification, depth, &from, e);

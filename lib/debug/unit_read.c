@@ -31,7 +31,8 @@ struct build {
     struct range_vec ranges;
     struct scope scopes[DIE_DEPTH_MAX]; /* functions and calls around, the innermost last */
     size_t scope_count;
-    uint64_t name_budget; /* bytes of names that the unit may still have */
+    uint64_t name_budget;                /* bytes of names that the unit may still have */
+    const char *other_path, *other_copy; /* the last path of another unit, and ours of it */
 };
 
 /* ---- line table ---- */
@@ -95,6 +96,17 @@ static enum st charge_names(struct build *b, const struct die_attrs *a, struct e
     return ST_OK;
 }
 
+/* A copy of a path that is another unit's. Functions of one file follow each other. NULL: no
+ * memory.
+ */
+static const char *keep_path(struct build *b, const char *path) {
+    if (path != b->other_path) {
+        b->other_path = path;
+        b->other_copy = arena_strdup(&b->out->arena, path, strlen(path));
+    }
+    return b->other_copy;
+}
+
 static enum st describe(struct build *b, const struct die_attrs *a, struct debug_function *f,
                         struct err *e) {
     struct origin o;
@@ -107,13 +119,17 @@ static enum st describe(struct build *b, const struct die_attrs *a, struct debug
     }
     f->name = o.name;
     f->linkage = o.linkage;
+    f->origin = o.number;
     if (charge_names(b, a, e) != ST_OK) {
         return ST_ERR;
     }
     f->decl_line = o.decl_line;
     f->decl_file = origin_file(b->d, &o, b->u, &b->files);
     if (f->decl_file && o.decl_unit != b->u) {
-        f->decl_file = arena_strdup(&b->out->arena, f->decl_file, strlen(f->decl_file));
+        f->decl_file = keep_path(b, f->decl_file);
+        if (!f->decl_file) {
+            return err_nomem(e);
+        }
     }
     f->call_file = a->has & DIE_CALL_FILE ? narrow(a->call_file) : 0;
     f->call_line = a->call_line;

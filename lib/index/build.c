@@ -31,6 +31,7 @@ struct build {
 /* A unit on its way through the pool. */
 struct job {
     size_t index;
+    unsigned worker; /* that read it */
     struct flat_unit flat;
     bool read;
 };
@@ -75,6 +76,7 @@ static void read_unit(void *ctx, void *item, unsigned worker) {
     if (open_debug(b, worker, &e) == ST_OK &&
         flat_unit_read(&job->flat, b->debugs[worker], job->index, &b->own, &e) == ST_OK) {
         job->read = true;
+        job->worker = worker;
         return;
     }
     fail(b, &e);
@@ -111,7 +113,7 @@ static void encode_job(void *ctx, void *item) {
         at = calloc(job->flat.record_count + 1, sizeof *at);
         enum st st = at ? ST_OK : err_nomem(&e);
         if (st == ST_OK) {
-            encode_unit(&b->encoder, &job->flat, at);
+            encode_unit(&b->encoder, &job->flat, job->worker, at);
             st = encode_check(&b->encoder, &e);
         }
         if (st == ST_OK) {
@@ -263,7 +265,7 @@ static enum st run(struct build *b, struct sink *out, struct err *e) {
     if (st != ST_OK) {
         return st;
     }
-    encode_begin(&b->encoder, &b->own, quantum_of(b->source->slice));
+    encode_begin(&b->encoder, &b->own, quantum_of(b->source->slice), b->threads);
     st = read_units(b, e);
     if (st == ST_OK && failed(b)) {
         st = err_set(e, b->failure.code, "%s", b->failure.text);

@@ -8,7 +8,16 @@
 
 /* ---- begin and end ---- */
 
-void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum) {
+struct origin_names {
+    uint32_t *name;
+    size_t count;
+};
+
+void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
+                  unsigned readers) {
+    c->origins = calloc(readers, sizeof *c->origins);
+    c->origin_count = c->origins ? readers : 0;
+    c->failed = !c->origins;
     c->own = own;
     c->quantum = quantum;
     strbuf_addc(&c->data, 0); /* a record's offset is not 0 */
@@ -20,6 +29,10 @@ void encode_release(struct encoder *c) {
     names_release(&c->names);
     free(c->file_of_unit);
     free(c->node_at);
+    for (unsigned i = 0; i < c->origin_count; i++) {
+        free(c->origins[i].name);
+    }
+    free(c->origins);
     *c = (struct encoder){0};
 }
 
@@ -64,14 +77,40 @@ static uint32_t unit_file(struct encoder *c, const struct live_unit *u, uint32_t
     return *known - 1;
 }
 
-static uint32_t function_name(struct encoder *c, const struct debug_function *f, bool inlined) {
+static uint32_t function_name(struct encoder *c, const struct debug_function *f) {
     struct function_names n = {.file = f->decl_file, .line = f->decl_line};
-    if (inlined) {
-        inline_name(f, &n.function, &n.linkage);
-    } else {
-        own_symbols_name(c->own, f, &n.function, &n.linkage);
-    }
+    own_symbols_name(c->own, f, &n.function, &n.linkage);
     return names_function(&c->names, &n);
+}
+
+/* Makes room for an origin's name. */
+static bool know_origin(struct origin_names *o, size_t origin) {
+    size_t cap = o->count;
+    if (!vec_reserve((void **)&o->name, 0, &cap, origin + 1, sizeof *o->name)) {
+        return false;
+    }
+    memset(o->name + o->count, 0, (cap - o->count) * sizeof *o->name);
+    o->count = cap;
+    return true;
+}
+
+/* Most calls of a function share its origin, in one unit and another. */
+static uint32_t call_name(struct encoder *c, struct origin_names *origins,
+                          const struct debug_function *f) {
+    if (f->origin > 0 && f->origin < origins->count && origins->name[f->origin] > 0) {
+        return origins->name[f->origin];
+    }
+    struct function_names n = {.file = f->decl_file, .line = f->decl_line};
+    inline_name(f, &n.function, &n.linkage);
+    uint32_t name = names_function(&c->names, &n);
+    if (f->origin > 0) {
+        if (f->origin >= origins->count && !know_origin(origins, f->origin)) {
+            c->failed = true;
+            return 0;
+        }
+        origins->name[f->origin] = name;
+    }
+    return name;
 }
 
 /* ---- functions ---- */
@@ -85,7 +124,7 @@ enum {
 /* c->node_at[i] becomes the offset of node i among the record's nodes, which begin at `out`, plus
  * one. Returns their end. */
 static char *put_nodes(struct encoder *c, const struct flat_unit *f, const struct flat_record *r,
-                       char *out) {
+                       unsigned reader, char *out) {
     const char *begin = out;
     uint32_t *at = c->node_at;
     for (size_t i = 0; i < r->node_count; i++) {
@@ -101,7 +140,7 @@ static char *put_nodes(struct encoder *c, const struct flat_unit *f, const struc
         if (n->parent) {
             out = leb128_put(out, at[i] - at[n->parent - 1]);
         }
-        out = leb128_put(out, function_name(c, call, true));
+        out = leb128_put(out, call_name(c, &c->origins[reader], call));
         if (place) {
             out = leb128_put(out, unit_file(c, f->unit, call->call_file));
             out = leb128_put(out, call->call_line);
@@ -209,8 +248,8 @@ static unsigned quantum_bits(const struct encoder *c, const struct flat_unit *f,
     return (all & (c->quantum - 1)) == 0 ? bits : 0;
 }
 
-static void put_function(struct encoder *c, const struct flat_unit *f,
-                         const struct flat_record *r) {
+static void put_function(struct encoder *c, const struct flat_unit *f, const struct flat_record *r,
+                         unsigned reader) {
     const struct debug_function *fn = r->function;
     unsigned bits = quantum_bits(c, f, r);
     unsigned flags = RECORD_FUNCTION | (fn->entry != r->low ? RECORD_ENTRY : 0U) |
@@ -228,7 +267,7 @@ static void put_function(struct encoder *c, const struct flat_unit *f,
     }
     *out++ = (char)flags;
     out = leb128_put(out, r->high - r->low);
-    out = leb128_put(out, function_name(c, fn, false));
+    out = leb128_put(out, function_name(c, fn));
     if (flags & RECORD_ENTRY) {
         out = put_signed(out, fn->entry - r->low);
     }
@@ -237,7 +276,7 @@ static void put_function(struct encoder *c, const struct flat_unit *f,
     }
     if (r->node_count) {
         /* How long the nodes are tells only who wrote them: they move behind their length. */
-        char *nodes = out + LEB128_MAX, *end = put_nodes(c, f, r, nodes);
+        char *nodes = out + LEB128_MAX, *end = put_nodes(c, f, r, reader, nodes);
         out = leb128_put(out, (uint64_t)(end - nodes));
         memmove(out, nodes, (size_t)(end - nodes));
         out += end - nodes;
@@ -245,7 +284,7 @@ static void put_function(struct encoder *c, const struct flat_unit *f,
     took(c, put_steps(c, f, r, bits, out));
 }
 
-void encode_unit(struct encoder *c, struct flat_unit *f, uint32_t *at) {
+void encode_unit(struct encoder *c, struct flat_unit *f, unsigned reader, uint32_t *at) {
     size_t files = f->unit->unit.file_count;
     names_begin_unit(&c->names);
     if (!vec_reserve((void **)&c->file_of_unit, 0, &c->file_cap, files + 1,
@@ -256,7 +295,7 @@ void encode_unit(struct encoder *c, struct flat_unit *f, uint32_t *at) {
     memset(c->file_of_unit, 0, (files + 1) * sizeof *c->file_of_unit);
     for (size_t i = 0; i < f->record_count && !c->failed; i++) {
         at[i] = (uint32_t)c->data.len;
-        put_function(c, f, &f->records[i]);
+        put_function(c, f, &f->records[i], reader);
     }
     for (size_t i = 0; i < f->row_count; i++) {
         f->rows[i].place.file = unit_file(c, f->unit, f->rows[i].place.file);

@@ -19,19 +19,23 @@ struct encoder {
     size_t file_cap;
     uint32_t *node_at; /* node of a record -> 1 + its offset */
     size_t node_cap;
+    struct origin_names *origins; /* of each struct debug: its origins -> names; 0 = not met */
+    unsigned origin_count;
     const struct own_symbols *own;
     unsigned quantum;
     bool failed; /* no memory for a table */
 };
 
-void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum);
+/* readers: how many struct debug read the units. */
+void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
+                  unsigned readers);
 void encode_release(struct encoder *c);
 /* ST_OK, or out of memory, or more than 32-bit offsets reach (ERR_UNSUPPORTED). */
 enum st encode_check(const struct encoder *c, struct err *e) BASE_MUST_USE;
 
 /* A unit's records, in order: their offsets go to at[record_count]; files of its rows become files
- * of the index. */
-void encode_unit(struct encoder *c, struct flat_unit *f, uint32_t *at);
+ * of the index. reader: which struct debug read it. */
+void encode_unit(struct encoder *c, struct flat_unit *f, unsigned reader, uint32_t *at);
 /* A piece of a symbol's code, `back` bytes behind its start; place NULL = no line, else with a file
  * of the index. */
 uint32_t encode_symbol(struct encoder *c, const struct object_symbol *s, uint64_t back,

@@ -106,8 +106,8 @@ static uint32_t unit_path(struct name_table *t, const char *path) {
 
 /* ---- names ---- */
 
-/* *out: the value of the key, 0 as long as it has none. Of two keys with equal hashes the second one
- * never has any: then *out is `unkept`. False: no memory. */
+/* *out: the value of the key, 0 as long as it has none. Of two keys with equal hashes the second
+ * one never has any: then *out is `unkept`. False: no memory. */
 static bool four_find(struct four_map *m, const uint64_t key[4], uint32_t *unkept, uint32_t **out) {
     uint64_t hash = 0;
     size_t i;
@@ -115,8 +115,7 @@ static bool four_find(struct four_map *m, const uint64_t key[4], uint32_t *unkep
     for (size_t k = 0; k < 4; k++) {
         hash = hash_u64(hash ^ key[k]);
     }
-    if (!VEC_RESERVE(&m->all, 1) ||
-        !number_map_put(&m->at, hash >> 1, m->all.len, &i, &added)) {
+    if (!VEC_RESERVE(&m->all, 1) || !number_map_put(&m->at, hash >> 1, m->all.len, &i, &added)) {
         return false;
     }
     if (added) {

@@ -54,7 +54,8 @@ static void of_spans_that_overlap_the_last_one_counts(void **state) {
         size_t n = draw(&seed, SPANS + 1);
         for (size_t i = 0; i < n; i++) {
             uint64_t low = draw(&seed, END - 1);
-            in[i] = (struct span){low, low + 1 + draw(&seed, (unsigned)(END - low) - 1), draw(&seed, 9)};
+            in[i] = (struct span){low, low + 1 + draw(&seed, (unsigned)(END - low) - 1),
+                                  draw(&seed, 9)};
         }
         check(in, n);
     }

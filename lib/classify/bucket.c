@@ -4,14 +4,19 @@
 
 #include "classify/triage_private.h"
 
+static void release_evidence(struct evidence *e) {
+    free(e->id);
+    free(e->reason);
+    free(e->exemplar);
+}
+
 static void bucket_free(struct bucket *b) {
     tally_release(&b->tally);
     VEC_RELEASE(&b->aliases);
     VEC_RELEASE(&b->actions);
     VEC_RELEASE(&b->children);
     free(b->frames);
-    free(b->evidence.id);
-    free(b->evidence.reason);
+    release_evidence(&b->evidence);
     free(b);
 }
 
@@ -65,21 +70,55 @@ bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms) {
     return true;
 }
 
-bool bucket_offers_better(const struct bucket *b, uint64_t span_ms, const char *id) {
-    const struct evidence *e = &b->evidence;
-    return !e->id || span_ms > e->span_ms || (span_ms == e->span_ms && strcmp(id, e->id) < 0);
-}
-
-bool bucket_take_evidence(struct bucket *b, uint64_t span_ms, const char *id,
-                          enum stall_cause cause, const char *reason) {
-    char *id_copy = strdup(id), *reason_copy = strdup(reason);
-    if (!id_copy || !reason_copy) {
-        free(id_copy);
-        free(reason_copy);
+/* Aliases are few. */
+bool bucket_add_alias(struct bucket *b, uint64_t alias) {
+    size_t i = 0;
+    while (i < b->aliases.len && b->aliases.data[i] < alias) {
+        i++;
+    }
+    if (i < b->aliases.len && b->aliases.data[i] == alias) {
+        return true;
+    }
+    if (!VEC_INSERT(&b->aliases, i)) {
         return false;
     }
-    free(b->evidence.id);
-    free(b->evidence.reason);
-    b->evidence = (struct evidence){id_copy, span_ms, cause, reason_copy};
+    b->aliases.data[i] = alias;
+    return true;
+}
+
+bool bucket_adopt(struct bucket *parent, struct bucket *child) {
+    if (child->parent != NO_INDEX) {
+        return true;
+    }
+    child->parent = parent->index;
+    return VEC_PUSH(&parent->children, child->index);
+}
+
+/* ---- evidence ---- */
+
+bool bucket_offers_better(const struct bucket *b, const struct evidence *offer) {
+    const struct evidence *have = &b->evidence;
+    if (!have->id || offer->span_ms != have->span_ms) {
+        return !have->id || offer->span_ms > have->span_ms;
+    }
+    int c = strcmp(offer->id, have->id);
+    return c ? c < 0 : offer->hash < have->hash;
+}
+
+static bool copy_text(char **copy, const char *text) {
+    *copy = text ? strdup(text) : NULL;
+    return !text || *copy;
+}
+
+bool bucket_take_evidence(struct bucket *b, const struct evidence *offer) {
+    struct evidence copy = *offer;
+    copy.id = copy.reason = copy.exemplar = NULL;
+    if (!copy_text(&copy.id, offer->id) || !copy_text(&copy.reason, offer->reason) ||
+        !copy_text(&copy.exemplar, offer->exemplar)) {
+        release_evidence(&copy);
+        return false;
+    }
+    release_evidence(&b->evidence);
+    b->evidence = copy;
     return true;
 }

@@ -72,28 +72,33 @@ bool stalls_flush(struct triage *t) {
     return ok;
 }
 
-bool stalls_add(struct triage *t, const struct dump *d, struct stall_part part) {
-    bool last = d->stall.ended || d->stall.fatal;
-    uint64_t duration = last && d->stall.duration_ms > 0 ? (uint64_t)d->stall.duration_ms : 0;
-    bool alone =
-        !d->stall.id || !*d->stall.id || (d->stall.seq <= 1 && last && part.ms >= duration);
-    if (alone) {
-        return count_stall(t, &part, 1);
-    }
+bool stalls_join(struct triage *t, uint64_t hash, uint64_t seen_ms, uint64_t duration_ms,
+                 const struct stall_part *parts, size_t count) {
     if (t->pending.used >= PENDING_MAX && !stalls_flush(t)) {
         return false;
     }
-    struct pending_stall *s =
-        pending_get(&t->pending, hash_bytes(d->stall.id, strlen(d->stall.id)));
-    if (!s || !VEC_PUSH(&s->parts, part)) {
+    struct pending_stall *s = pending_get(&t->pending, hash);
+    if (!s || !VEC_RESERVE(&s->parts, count)) {
         return false;
     }
-    s->seen_ms += part.ms;
-    s->duration_ms = duration > s->duration_ms ? duration : s->duration_ms;
+    memcpy(s->parts.data + s->parts.len, parts, count * sizeof *parts);
+    s->parts.len += count;
+    s->seen_ms += seen_ms;
+    s->duration_ms = duration_ms > s->duration_ms ? duration_ms : s->duration_ms;
     if (s->duration_ms && s->seen_ms >= s->duration_ms) {
         bool ok = count_stall(t, s->parts.data, s->parts.len);
         pending_remove(&t->pending, s);
         return ok;
     }
     return true;
+}
+
+bool stalls_add(struct triage *t, const struct dump *d, struct stall_part part) {
+    bool last = d->stall.ended || d->stall.fatal;
+    uint64_t duration = last && d->stall.duration_ms > 0 ? (uint64_t)d->stall.duration_ms : 0;
+    bool alone =
+        !d->stall.id || !*d->stall.id || (d->stall.seq <= 1 && last && part.ms >= duration);
+    return alone ? count_stall(t, &part, 1)
+                 : stalls_join(t, hash_bytes(d->stall.id, strlen(d->stall.id)), part.ms, duration,
+                               &part, 1);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "classify/exemplar.h"
 #include "classify/triage_private.h"
 
 const char *triage_apart_text(enum triage_apart a) {
@@ -115,10 +116,9 @@ static bool copy_frames(struct triage *t, struct bucket *b, const struct key *ke
         struct bucket_frame *f = &b->frames[b->frame_count++];
         *f = (struct bucket_frame){.image = intern(t, info->image),
                                    .function = intern(t, info->function),
-                                   .image_name = intern(t, info->image_name),
                                    .in_app = info->in_app,
                                    .resolved = info->resolved};
-        if (!f->image || !f->function || !f->image_name) {
+        if (!f->image || !f->function) {
             return false;
         }
     }
@@ -136,28 +136,50 @@ static struct bucket *bucket_of(struct triage *t, struct bucket_set *set, const 
     return b && added && !copy_frames(t, b, key) ? NULL : b;
 }
 
-/* The dump as evidence: files and lines of the bucket are its. */
-static bool offer_evidence(struct triage *t, struct bucket *b, const struct share *s,
-                           const struct key *key) {
-    const char *id = s->d->id ? s->d->id : "";
-    if (!bucket_offers_better(b, s->span_ms, id)) {
-        return true;
-    }
+/* What the bucket shows of the dump that is its evidence. */
+static bool show_frames(struct triage *t, struct bucket *b, const struct key *key) {
     for (size_t i = 0; i < key->count && i < b->frame_count; i++) {
-        b->frames[i].file = key->frames[i].file ? intern(t, key->frames[i].file) : NULL;
-        b->frames[i].line = key->frames[i].line;
-        if (key->frames[i].file && !b->frames[i].file) {
+        const struct key_frame *from = &key->frames[i];
+        struct bucket_frame *f = &b->frames[i];
+        f->image_name = intern(t, from->info->image_name);
+        f->file = from->file ? intern(t, from->file) : NULL;
+        f->line = from->line;
+        if (!f->image_name || (from->file && !f->file)) {
             return false;
         }
     }
-    return bucket_take_evidence(b, s->span_ms, id, STALL_UNKNOWN, "");
+    return true;
+}
+
+static bool offer_evidence(struct triage *t, struct bucket *b, const struct share *s,
+                           const struct key *key, bool with_stack) {
+    char none[] = "";
+    /* Its texts are only read. */
+    struct evidence offer = {
+        .id = s->d->id ? (char *)s->d->id : none, .span_ms = s->span_ms, .reason = none};
+    if (b->evidence.id && s->span_ms < b->evidence.span_ms) {
+        return true; /* as most are: nothing of them is hashed */
+    }
+    offer.hash = hash_bytes(s->d->text, s->d->text_len);
+    if (!bucket_offers_better(b, &offer)) {
+        return true;
+    }
+    if (with_stack) {
+        strbuf_clear(&t->scratch);
+        if (!exemplar_write(s->d, s->key->stack, &t->scratch)) {
+            return false;
+        }
+        offer.exemplar = t->scratch.data;
+    }
+    return show_frames(t, b, key) && bucket_take_evidence(b, &offer);
 }
 
 /* The bucket that the dump was counted in; NULL = out of memory. */
 static struct bucket *add_to_bucket(struct triage *t, struct bucket_set *set, const struct key *key,
                                     const struct share *s) {
     struct bucket *b = bucket_of(t, set, key);
-    return b && tally_dump(&b->tally, s) && offer_evidence(t, b, s, key) ? b : NULL;
+    return b && tally_dump(&b->tally, s) && offer_evidence(t, b, s, key, set->level == '2') ? b
+                                                                                            : NULL;
 }
 
 /* ---- dumps ---- */
@@ -216,15 +238,9 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
             return false;
         }
     }
-    if (at[1]->parent == NO_INDEX) {
-        at[1]->parent = at[0]->index;
-        if (!VEC_PUSH(&at[0]->children, at[1]->index)) {
-            return false;
-        }
-    }
     part->level2 = at[1]->index;
     t->unresolved += key->unresolved;
-    return tally_dump(&t->total, &s);
+    return bucket_adopt(at[0], at[1]) && tally_dump(&t->total, &s);
 }
 
 enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key,

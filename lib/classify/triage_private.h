@@ -12,8 +12,8 @@
 
 /* A frame as it is printed; strings are interned in the triage. */
 struct bucket_frame {
-    const char *image, *function, *image_name;
-    const char *file; /* from the evidence; NULL = unknown */
+    const char *image, *function;
+    const char *image_name, *file; /* from the evidence; file NULL = unknown */
     uint32_t line;
     bool in_app, resolved;
 };
@@ -24,12 +24,15 @@ struct action_share {
     uint64_t ms;
 };
 
-/* The dump to look at: the one with the longest span, of equal ones the smallest id. */
+/* The dump to look at: the one with the longest span, of equal ones the smallest id, and without
+ * ids the smallest hash, so that the order of the dumps never decides. Texts are malloc'ed. */
 struct evidence {
-    char *id; /* malloc'ed; NULL = none yet, "" = it has none */
+    char *id; /* NULL = none yet, "" = it has none */
     uint64_t span_ms;
+    uint64_t hash; /* of its text */
     enum stall_cause cause;
-    char *reason; /* of the cause; malloc'ed, NULL = none */
+    char *reason;   /* of the cause; NULL = none */
+    char *exemplar; /* of level 2: its stack, see exemplar.h; NULL = none */
 };
 
 struct bucket {
@@ -105,13 +108,21 @@ uint32_t triage_string(struct triage *t, const char *s);
 struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, bool *added);
 /* Counts that an action led to this much of a bucket's time. False: out of memory. */
 bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms);
-/* Is a dump with this span and id a better evidence than the one the bucket has? */
-bool bucket_offers_better(const struct bucket *b, uint64_t span_ms, const char *id);
+/* Is this a better evidence than the one the bucket has? */
+bool bucket_offers_better(const struct bucket *b, const struct evidence *offer);
 /* Makes it the evidence; texts are copied. False: out of memory, nothing changed. */
-bool bucket_take_evidence(struct bucket *b, uint64_t span_ms, const char *id,
-                          enum stall_cause cause, const char *reason);
+bool bucket_take_evidence(struct bucket *b, const struct evidence *offer);
+/* Makes aliases of the bucket's id known. False: out of memory. */
+bool bucket_add_alias(struct bucket *b, uint64_t alias);
+/* Makes level 2's bucket `child` one of level 1's bucket `parent` if it has none yet. False: out of
+ * memory. */
+bool bucket_adopt(struct bucket *parent, struct bucket *child);
 void bucket_set_release(struct bucket_set *set);
 
+/* Some dumps of the stall of this hash: it counts when the spans of its dumps add up to its
+ * duration (0 = not known yet). False: out of memory. */
+bool stalls_join(struct triage *t, uint64_t hash, uint64_t seen_ms, uint64_t duration_ms,
+                 const struct stall_part *parts, size_t count);
 /* A dump's share, not capped, joins its stall, which counts when the spans of its dumps add up to
  * its duration; what is incomplete waits, and is counted by stalls_flush at the latest. False: out
  * of memory. */

@@ -38,9 +38,7 @@ have_archive := $(shell $(PKG_CONFIG) --exists libarchive && echo yes)
 have_lzma := $(shell $(PKG_CONFIG) --exists liblzma && echo yes)
 DEP_CFLAGS := $(DWARF_CFLAGS) $(call pkg_cflags,libelf,) $(call pkg_cflags,jansson,) \
               $(if $(have_archive),$(call pkg_cflags,libarchive,)) $(if $(have_lzma),$(call pkg_cflags,liblzma,))
-# Commands need the constants of dwarf.h only; tests hold our walk over DIEs against libdwarf's.
-DWARF_LIBS := $(call pkg_libs,libdwarf,-ldwarf)
-DEP_LIBS   := $(call pkg_libs,libelf,-lelf) \
+DEP_LIBS   := $(call pkg_libs,libdwarf,-ldwarf) $(call pkg_libs,libelf,-lelf) \
               $(call pkg_libs,jansson,-ljansson) $(call pkg_libs,libzstd,-lzstd) \
               $(call pkg_libs,zlib,-lz) -liberty \
               $(if $(have_archive),$(call pkg_libs,libarchive,)) $(if $(have_lzma),$(call pkg_libs,liblzma,))
@@ -165,7 +163,7 @@ $(O)/test/recorder/%: $(O)/obj/lib/recorder/%.o $(fail_obj) $(RECLIB) $(LIB)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(call pkg_libs,cmocka,-lcmocka) $(REC_LIBS) $(REC_LIBS_$*) $(DEP_LIBS) -lpthread
 $(O)/test/%: $(O)/obj/lib/%.o $(fail_obj) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $^ $(call pkg_libs,cmocka,-lcmocka) $(DWARF_LIBS) $(DEP_LIBS) -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $^ $(call pkg_libs,cmocka,-lcmocka) $(DEP_LIBS) -lpthread
 $(O)/bench/%: $(O)/obj/lib/%.o $(LIB) $(RECLIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lpthread

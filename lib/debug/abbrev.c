@@ -69,6 +69,7 @@ enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const 
                       "abbreviations read too often");
     }
     begin(oldest, s, u->abbrev_offset, sizes);
+    oldest->planless = c->planless;
     oldest->last_used = c->clock;
     *out = oldest;
     return ST_OK;
@@ -122,9 +123,10 @@ static bool says_address(const struct abbrev_table *t, const struct abbrev *a) {
     return false;
 }
 
-/* Joins what is of fixed size; an unknown form is left for the DIE that uses it to fail on. */
+/* Joins what is of fixed size. */
 static enum st plan(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     struct abbrev_step step = {0};
+    a->planned = !t->planless;
     a->first_step = (uint32_t)t->steps.len;
     for (uint32_t i = 0; i < a->spec_count; i++) {
         const struct abbrev_spec *spec = &t->specs.data[a->first_spec + i];
@@ -135,13 +137,14 @@ static enum st plan(struct abbrev_table *t, struct abbrev *a, struct err *e) {
             continue;
         }
         step.form = spec->form;
+        a->planned = a->planned && form_known(spec->form);
         if (!VEC_PUSH(&t->steps, step)) {
             return err_nomem(e);
         }
         step = (struct abbrev_step){0};
     }
     step.sibling = false;
-    a->fixed = t->steps.len == a->first_step;
+    a->fixed = a->planned && t->steps.len == a->first_step;
     a->size = step.size;
     if (!VEC_PUSH(&t->steps, step)) {
         return err_nomem(e);

@@ -33,6 +33,7 @@ struct abbrev {
     bool children;
     bool code_tag;                   /* a function, or what was inlined into one */
     bool bare;                       /* a function that says no address: it has no code */
+    bool planned;                    /* all its forms are known; if not its steps are void */
     bool fixed;                      /* all its DIEs are of one size and say no sibling */
     uint32_t size;                   /* of the attributes, if fixed */
     uint32_t first_spec, spec_count; /* in abbrev_table.specs */
@@ -43,7 +44,7 @@ struct abbrev {
 struct abbrev_table {
     uint64_t offset;
     struct form_sizes sizes; /* of the units that use it */
-    bool used, complete;
+    bool used, complete, planless;
     unsigned pins;      /* walks that hold it: it stays where it is */
     uint64_t last_used; /* of abbrev_cache.clock */
     struct reader r;
@@ -61,6 +62,7 @@ struct abbrev_cache {
     struct abbrev_table tables[ABBREV_TABLES];
     uint64_t clock;
     uint64_t work; /* bytes read so far, for all units */
+    bool planless; /* for tests: no abbreviation gets a plan */
 };
 void abbrev_cache_release(struct abbrev_cache *c);
 

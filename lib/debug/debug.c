@@ -32,11 +32,12 @@ bool debug_is_code(const void *ctx, uint64_t address) {
 }
 
 static enum st open_file(struct debug *d, struct debug_file *f, const struct sections *sections,
-                         struct err *e) {
+                         bool planless, struct err *e) {
     f->sections = *sections;
     f->present = true;
     bool with_alt = f == &d->main && d->alt.present;
     die_reader_init(&f->reader, &f->sections, with_alt ? &d->alt.sections : NULL);
+    f->reader.abbrevs.planless = planless;
     return units_read(d, f, e);
 }
 
@@ -56,10 +57,10 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
     }
     ranges_normalise(&d->code, 0);
     if (st == ST_OK && setup->alt) {
-        st = open_file(d, &d->alt, setup->alt, e);
+        st = open_file(d, &d->alt, setup->alt, setup->planless, e);
     }
     if (st == ST_OK) {
-        st = open_file(d, &d->main, setup->sections, e);
+        st = open_file(d, &d->main, setup->sections, setup->planless, e);
     }
     if (st == ST_OK) {
         st = units_read_aranges(d, e);

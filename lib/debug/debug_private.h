@@ -80,6 +80,7 @@ struct debug_setup {
     const struct debug_range *code;        /* extents of code; none = unknown */
     size_t code_count;
     bool arm32;
+    bool planless;           /* each DIE as if its forms were unknown: see takeover.h */
     debug_complain complain; /* may be NULL */
     void *complain_ctx;
 };

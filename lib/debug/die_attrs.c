@@ -138,23 +138,69 @@ uint64_t die_sibling_read(struct reader *r, struct form_sizes sizes, uint64_t fo
     }
 }
 
-void die_attrs_read(const struct die_reader *d, const struct die_unit *unit, struct reader *r,
-                    const struct abbrev_table *t, const struct abbrev *a, uint64_t offset,
-                    struct die_attrs *out, uint64_t *sibling, struct err *e) {
-    struct take take = {.source = d, .v = {.r = r, .unit = unit}, .out = out};
-    *out = (struct die_attrs){0};
-    *sibling = 0;
+enum st die_cut(const struct reader *r, uint64_t offset, struct err *e) {
+    return err_at(e, ERR_TRUNCATED, r->name, offset, "DIE past its unit's end");
+}
+
+/* ---- a DIE ---- */
+
+/* Where a DIE is read, and what of it. */
+struct die_at {
+    const struct abbrev_table *table;
+    uint64_t offset;
+    uint64_t *sibling;
+};
+
+static void take_spec(struct take *t, const struct die_at *at, const struct abbrev_spec *spec,
+                      uint16_t form, struct err *e) {
+    t->v.form = form;
+    t->v.constant = spec->constant;
+    if (spec->attribute == DW_AT_sibling) {
+        *at->sibling = die_sibling_read(t->v.r, at->table->sizes, form);
+    } else if (!take_attr(t, spec->attribute) && !reader_failed(t->v.r)) {
+        t->out->damaged = true;
+        (void)err_at(e, ERR_FORMAT, section_name(SECTION_INFO), at->offset,
+                     "unreadable attribute 0x%x of form 0x%x", spec->attribute, (unsigned)form);
+    }
+}
+
+/* Values that libdwarf found. Of forms that we do not know it says no more than where the next one
+ * lies: an attribute of such a form is absent. */
+static enum st take_placed(struct take *t, const struct die_at *at, const struct abbrev *a,
+                           const struct takeover_value *values, struct err *e) {
+    bool known = true; /* the last one's form */
     for (uint32_t i = 0; i < a->spec_count; i++) {
-        const struct abbrev_spec *spec = &t->specs.data[a->first_spec + i];
-        take.v.form = form_actual(r, spec->form);
-        take.v.constant = spec->constant;
-        if (spec->attribute == DW_AT_sibling) {
-            *sibling = die_sibling_read(r, t->sizes, take.v.form);
-        } else if (!take_attr(&take, spec->attribute) && !reader_failed(r)) {
-            out->damaged = true;
-            (void)err_at(e, ERR_FORMAT, section_name(SECTION_INFO), offset,
-                         "unreadable attribute 0x%x of form 0x%x", spec->attribute,
-                         (unsigned)take.v.form);
+        const struct abbrev_spec *spec = &at->table->specs.data[a->first_spec + i];
+        uint64_t here = t->v.unit->end - reader_left(t->v.r);
+        if (values[i].form != DW_FORM_implicit_const) {
+            reader_skip(t->v.r, values[i].offset - here); /* backwards: too far */
+        }
+        known = form_known(values[i].form);
+        if (known) {
+            take_spec(t, at, spec, values[i].form, e);
         }
     }
+    return known ? ST_OK
+                 : err_at(e, ERR_UNSUPPORTED, section_name(SECTION_INFO), at->offset,
+                          "DIE ends with a value of unknown form");
+}
+
+enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct reader *r,
+                       const struct abbrev_table *t, const struct abbrev *a, uint64_t offset,
+                       struct die_attrs *out, uint64_t *sibling, struct err *e) {
+    struct take take = {.source = d, .v = {.r = r, .unit = unit}, .out = out};
+    const struct die_at at = {t, offset, sibling};
+    *out = (struct die_attrs){0};
+    *sibling = 0;
+    if (!a->planned) {
+        const struct takeover_value *values;
+        enum st st = takeover_die(&d->takeover, d->sections, unit, t, a, offset, &values, e);
+        st = st == ST_OK ? take_placed(&take, &at, a, values, e) : st;
+        return st == ST_OK && reader_failed(r) ? die_cut(r, offset, e) : st;
+    }
+    for (uint32_t i = 0; i < a->spec_count; i++) {
+        const struct abbrev_spec *spec = &t->specs.data[a->first_spec + i];
+        take_spec(&take, &at, spec, spec->form, e);
+    }
+    return reader_failed(r) ? die_cut(r, offset, e) : ST_OK;
 }

@@ -13,6 +13,8 @@ void die_reader_init(struct die_reader *d, const struct sections *s, const struc
 
 void die_reader_release(struct die_reader *d) {
     abbrev_cache_release(&d->abbrevs);
+    takeover_close(d->takeover);
+    d->takeover = NULL;
 }
 
 /* ---- a single DIE ---- */
@@ -35,10 +37,6 @@ static enum st find_abbrev(struct die_reader *d, struct abbrev_table *t, uint64_
     return st;
 }
 
-static enum st cut_die(const struct reader *r, uint64_t offset, struct err *e) {
-    return err_at(e, ERR_FORMAT, r->name, offset, "DIE past its unit's end or of unknown form");
-}
-
 /* The DIE at the offset, whose tag goes to *tag. */
 static enum st read_die(struct die_reader *d, const struct die_unit *unit, uint64_t offset,
                         struct die_attrs *out, uint16_t *tag, struct err *e) {
@@ -54,8 +52,7 @@ static enum st read_die(struct die_reader *d, const struct die_unit *unit, uint6
         return ST_ERR;
     }
     *tag = a->tag;
-    die_attrs_read(d, unit, &r, t, a, offset, out, &sibling, e);
-    return reader_failed(&r) ? cut_die(&r, offset, e) : ST_OK;
+    return die_attrs_read(d, unit, &r, t, a, offset, out, &sibling, e);
 }
 
 enum st die_attrs_at(struct die_reader *d, const struct die_unit *unit, uint64_t offset,
@@ -207,14 +204,28 @@ static void skip_die(struct die_walk *w, const struct abbrev *a, uint64_t *sibli
     const struct abbrev_step *last = step + a->step_count - 1;
     for (; step < last; step++) {
         reader_skip(&w->r, step->size);
-        uint64_t form = form_actual(&w->r, step->form);
         if (step->sibling) {
-            *sibling = die_sibling_read(&w->r, w->table->sizes, form);
+            *sibling = die_sibling_read(&w->r, w->table->sizes, step->form);
         } else {
-            form_skip(&w->r, w->table->sizes, form);
+            form_skip(&w->r, w->table->sizes, step->form);
         }
     }
     reader_skip(&w->r, last->size);
+}
+
+/* A DIE that nobody wants. */
+static enum st pass_die(struct die_walk *w, const struct abbrev *a, uint64_t offset,
+                        uint64_t *sibling, struct err *e) {
+    if (!a->planned) {
+        struct die_attrs unused;
+        struct err why = {0}; /* also says which attributes are damaged: nobody asks */
+        return die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, &unused, sibling,
+                              &why) == ST_OK
+                   ? ST_OK
+                   : err_set(e, why.code, "%s", why.text);
+    }
+    skip_die(w, a, sibling);
+    return reader_failed(&w->r) ? die_cut(&w->r, offset, e) : ST_OK;
 }
 
 enum st die_walk_next(struct die_walk *w, struct die_entry *out, struct die_attrs *attrs,
@@ -237,10 +248,12 @@ enum st die_walk_next(struct die_walk *w, struct die_entry *out, struct die_attr
             return ST_ERR;
         }
         bool wanted = a->code_tag || w->all;
-        if (wanted && (w->all || !a->bare)) {
-            die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, attrs, &sibling, e);
-        } else {
-            skip_die(w, a, &sibling);
+        bool read = wanted && (w->all || !a->bare);
+        enum st st = read ? die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, attrs,
+                                           &sibling, e)
+                          : pass_die(w, a, offset, &sibling, e);
+        if (st != ST_OK) {
+            return st;
         }
         if (wanted) {
             *out = (struct die_entry){.offset = offset,
@@ -248,9 +261,6 @@ enum st die_walk_next(struct die_walk *w, struct die_entry *out, struct die_attr
                                       .depth = w->depth,
                                       .ends_at = w->lowest,
                                       .bare = a->bare};
-        }
-        if (reader_failed(&w->r)) {
-            return cut_die(&w->r, offset, e);
         }
         if (enter(w, a, sibling, e) != ST_OK) {
             return ST_ERR;

@@ -1,7 +1,8 @@
 /* The walk over a unit's DIEs: straight over the bytes, with a plan for each abbreviation. It costs
  * a few nanoseconds for a DIE that nobody wants, where libdwarf 20210528 takes half a microsecond
- * (a test compares the two DIE by DIE). It only reads the sections: several threads may walk at
- * once, each with a struct die_reader of its own. */
+ * (a test compares the two DIE by DIE). A DIE without a plan libdwarf takes over, see takeover.h.
+ * It only reads the sections: several threads may walk at once, each with a struct die_reader of
+ * its own. */
 #ifndef STALLKIT_DEBUG_DIE_WALK_H
 #define STALLKIT_DEBUG_DIE_WALK_H
 
@@ -9,12 +10,14 @@
 #include "debug/die.h"
 #include "debug/forms.h"
 #include "debug/sections.h"
+#include "debug/takeover.h"
 
 /* What it takes to read DIEs of one file. */
 struct die_reader {
     const struct sections *sections;
     struct form_strings strings;
     struct abbrev_cache abbrevs;
+    struct takeover *takeover; /* NULL until it is needed */
 };
 /* The sections must outlive it. alt: those of dwz's supplementary file, for strings; or NULL. */
 void die_reader_init(struct die_reader *d, const struct sections *s, const struct sections *alt);

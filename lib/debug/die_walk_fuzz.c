@@ -1,6 +1,7 @@
 /* Any bytes as .debug_info, .debug_abbrev and the sections that forms lead to. Every unit is walked
- * twice, stopping at each DIE and at code only: both walks must meet the same functions, and a DIE
- * read by itself must say what it said in the walk. */
+ * three times, stopping at each DIE, at code only, and at each DIE with libdwarf asked where the
+ * values lie: the walks must meet the same DIEs, as far as they come, and a DIE read by itself must
+ * say what it said in the walk. */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,27 @@ static void walk_unit(struct die_reader *d, const struct die_unit *unit) {
     die_walk_close(&all);
 }
 
+/* libdwarf refuses more than we do, and stops there. */
+static void walk_by_libdwarf(struct die_reader *d, struct die_reader *planless,
+                             const struct die_unit *unit) {
+    struct die_walk ours, theirs;
+    struct die_entry a, b;
+    struct die_attrs x, y;
+    struct err e = {0};
+    if (die_walk_open(&ours, d, unit, true, &e) != ST_OK) {
+        return;
+    }
+    if (die_walk_open(&theirs, planless, unit, true, &e) == ST_OK) {
+        while (die_walk_next(&ours, &a, &x, &e) == ST_OK &&
+               die_walk_next(&theirs, &b, &y, &e) == ST_OK) {
+            insist(a.offset == b.offset && a.tag == b.tag && a.depth == b.depth);
+            same(&x, &y);
+        }
+        die_walk_close(&theirs);
+    }
+    die_walk_close(&ours);
+}
+
 /* Flags, then for each section its length (16 bits) and bytes, copied so that a sanitizer knows its
  * ends. */
 static void load(struct sections *s, const uint8_t *data, size_t size) {
@@ -107,10 +129,12 @@ static void load(struct sections *s, const uint8_t *data, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct sections s;
-    struct die_reader d;
+    struct die_reader d, planless;
     struct die_units at = {0};
     load(&s, data, size);
     die_reader_init(&d, &s, &s); /* its own supplementary file, too */
+    die_reader_init(&planless, &s, &s);
+    planless.abbrevs.planless = true;
     for (;;) {
         struct die_unit unit;
         struct die_attrs attrs;
@@ -123,8 +147,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             insist(unit.end > unit.die && unit.end <= s.of[SECTION_INFO].len);
             check_strings(&attrs);
             walk_unit(&d, &unit);
+            walk_by_libdwarf(&d, &planless, &unit);
         }
     }
+    die_reader_release(&planless);
     die_reader_release(&d);
     for (int i = 0; i < SECTION_COUNT; i++) {
         free((void *)(uintptr_t)s.of[i].data);

@@ -92,6 +92,10 @@ void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form) {
     case DW_FORM_GNU_str_index:
         skip_leb128(r);
         return;
+    case FORM_LLVM_ADDRX_OFFSET:
+        skip_leb128(r);
+        reader_skip(r, 4);
+        return;
     case DW_FORM_string:
         (void)reader_cstr(r, NULL);
         return;
@@ -118,15 +122,11 @@ void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form) {
     }
 }
 
-uint64_t form_actual(struct reader *r, uint64_t form) {
-    if (form != DW_FORM_indirect) {
-        return form;
-    }
-    form = reader_uleb128(r);
-    if (form == DW_FORM_indirect || form == DW_FORM_implicit_const) {
-        reader_fail(r);
-    }
-    return form;
+bool form_known(uint64_t form) {
+    static const uint8_t zeros[16]; /* a value of any form */
+    struct reader r = reader_init("", zeros, sizeof zeros);
+    form_skip(&r, (struct form_sizes){.address_size = 8, .offset_size = 8}, form);
+    return !reader_failed(&r);
 }
 
 static bool pass(const struct form_value *v) {
@@ -181,6 +181,7 @@ static bool read_index(const struct form_value *v, uint64_t *out) {
     case DW_FORM_strx:
     case DW_FORM_GNU_addr_index:
     case DW_FORM_GNU_str_index:
+    case FORM_LLVM_ADDRX_OFFSET:
         *out = reader_uleb128(v->r);
         return true;
     case DW_FORM_addrx1:
@@ -226,6 +227,7 @@ bool form_is_address(uint64_t form) {
     case DW_FORM_addrx3:
     case DW_FORM_addrx4:
     case DW_FORM_GNU_addr_index:
+    case FORM_LLVM_ADDRX_OFFSET:
         return true;
     default:
         return false;
@@ -241,12 +243,14 @@ bool form_address(const struct form_value *v, const struct sections *s, uint64_t
     if (!form_is_address(v->form)) {
         return pass(v);
     }
-    if (!read_index(v, &index) || !v->unit->has_addr_base) {
+    bool read = read_index(v, &index);
+    uint32_t more = v->form == FORM_LLVM_ADDRX_OFFSET ? reader_u32(v->r) : 0;
+    if (!read || !v->unit->has_addr_base) {
         return false;
     }
     struct reader r =
         entry_reader(s, SECTION_ADDR, v->unit->addr_base, index, v->unit->address_size);
-    *out = section_address(&r, v->unit->address_size);
+    *out = section_address(&r, v->unit->address_size) + more;
     return !reader_failed(&r);
 }
 

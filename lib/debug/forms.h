@@ -10,6 +10,10 @@
 #include "debug/die.h"
 #include "debug/sections.h"
 
+/* Of LLVM, in DWARF 5 (-minimize-addr-in-v5=Form): an address by its index, and what to add to it.
+ * 20210528's dwarf.h lacks it. */
+enum { FORM_LLVM_ADDRX_OFFSET = 0x2001 };
+
 /* The header fields that sizes depend on. */
 struct form_sizes {
     uint8_t address_size, offset_size;
@@ -22,18 +26,16 @@ static inline struct form_sizes form_sizes_of(const struct die_unit *u) {
 /* The size of a form's values, if they all have the same. False: each tells its own, or the form is
  * unknown. */
 bool form_fixed_size(struct form_sizes sizes, uint64_t form, uint32_t *size);
-/* Passes over a value; a form that is unknown fails the reader. DW_FORM_indirect is not one of
- * these: see form_actual. */
+/* Passes over a value; a form that is unknown fails the reader. */
 void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form);
-/* DW_FORM_indirect names the form in front of the value; of any other form the answer is itself.
- * A form that may not be named so fails the reader. */
-uint64_t form_actual(struct reader *r, uint64_t form);
+/* Is it a form that form_skip passes? Not DW_FORM_indirect, nor what is yet to come. */
+bool form_known(uint64_t form);
 
 /* An attribute's value about to be read. */
 struct form_value {
     struct reader *r;
     const struct die_unit *unit;
-    uint64_t form;    /* never DW_FORM_indirect */
+    uint64_t form;    /* a known one */
     int64_t constant; /* of DW_FORM_implicit_const */
 };
 

@@ -1,11 +1,9 @@
 /* Line tables: hand-made ones of each version, and every fixture row by row against libdwarf. */
 #include "debug/dwarf_build_test.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "debug/libdwarf_test.h"
+#include "debug/libdwarf_file.h"
 
 static bool everywhere(const void *ctx, uint64_t address) {
     (void)ctx;
@@ -314,15 +312,6 @@ static void long_folders_are_not_copied_for_every_file(void **state) {
 
 /* ---- against libdwarf ---- */
 
-static int open_with_libdwarf(int fd, Dwarf_Debug *dbg) {
-    Dwarf_Error why = NULL;
-#if LIBDWARF_NEW_API
-    return dwarf_init_b(fd, DW_GROUPNUMBER_ANY, NULL, NULL, dbg, &why);
-#else
-    return dwarf_init_b(fd, DW_DLC_READ, DW_GROUPNUMBER_ANY, NULL, NULL, dbg, &why);
-#endif
-}
-
 static void take_rows(Dwarf_Line_Context context, struct line_rows *rows) {
     Dwarf_Error why = NULL;
     Dwarf_Line *lines = NULL;
@@ -420,37 +409,21 @@ static unsigned compare_object(const char *path) {
     struct object *o;
     struct sections sections;
     struct err e = {0};
-    Dwarf_Debug dbg = NULL;
+    struct libdwarf_file oracle;
     Dwarf_Error why = NULL;
     unsigned units = 0;
-    int fd = open(path, O_RDONLY);
-    assert_true(fd >= 0);
-    assert_int_equal(open_with_libdwarf(fd, &dbg), DW_DLV_OK);
     assert_int_equal(object_open(&o, path, &e), ST_OK);
     assert_int_equal(sections_load(&sections, object_slice(o, 0), path, NULL, &e), ST_OK);
-    for (;;) {
-        Dwarf_Unsigned length, type_offset, next;
-        Dwarf_Half version, address_size, offset_size, extension, type;
-        Dwarf_Off abbrevs;
-        Dwarf_Sig8 signature;
+    assert_int_equal(libdwarf_file_open(&oracle, &sections, &e), ST_OK);
+    while (libdwarf_file_next_unit(&oracle)) {
         Dwarf_Die die = NULL;
-        if (dwarf_next_cu_header_d(dbg, 1, &length, &version, &abbrevs, &address_size, &offset_size,
-                                   &extension, &signature, &type_offset, &next, &type,
-                                   &why) != DW_DLV_OK) {
-            break;
-        }
-        assert_int_equal(dwarf_siblingof_b(dbg, NULL, 1, &die, &why), DW_DLV_OK);
+        assert_int_equal(dwarf_siblingof_b(oracle.dbg, NULL, 1, &die, &why), DW_DLV_OK);
         compare_unit(&sections, die);
         dwarf_dealloc_die(die);
         units++;
     }
+    libdwarf_file_close(&oracle);
     object_close(o);
-#if LIBDWARF_NEW_API
-    (void)dwarf_finish(dbg);
-#else
-    (void)dwarf_finish(dbg, &why);
-#endif
-    close(fd);
     return units;
 }
 

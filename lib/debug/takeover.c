@@ -1,0 +1,136 @@
+/* One DIE at a time through libdwarf. */
+#include "debug/takeover.h"
+
+#include <stdlib.h>
+
+#include "debug/libdwarf_file.h"
+
+/* What opening a unit costs at least, counted in bytes, and how many bytes it may cost to open
+ * units over and over: references lead from one to another. */
+enum { WORK_OPEN = 1 << 8, WORK_FREE = 1 << 22, WORK_FACTOR = 64 };
+
+struct takeover {
+    struct libdwarf_file file; /* over one unit */
+    uint64_t unit;             /* its offset */
+    uint64_t work;
+    VEC(struct takeover_value) values;
+};
+
+void takeover_close(struct takeover *t) {
+    if (t) {
+        libdwarf_file_close(&t->file);
+        VEC_RELEASE(&t->values);
+        free(t);
+    }
+}
+
+/* What libdwarf is shown: the unit alone, and what it reads of a unit's DIE when it meets it. */
+static struct sections unit_sections(const struct sections *s, const struct die_unit *u) {
+    struct sections shown = {
+        .file = s->file, .big_endian = s->big_endian, .address_size = u->address_size};
+    shown.of[SECTION_INFO] =
+        (struct section_bytes){s->of[SECTION_INFO].data + u->offset, (size_t)(u->end - u->offset)};
+    shown.of[SECTION_ABBREV] = s->of[SECTION_ABBREV];
+    shown.of[SECTION_ADDR] = s->of[SECTION_ADDR];
+    shown.of[SECTION_STR] = s->of[SECTION_STR];
+    shown.of[SECTION_LINE_STR] = s->of[SECTION_LINE_STR];
+    return shown;
+}
+
+static enum st open_unit(struct takeover *t, const struct sections *s, const struct die_unit *u,
+                         const struct abbrev_table *table, struct err *e) {
+    if (t->file.dbg && t->unit == u->offset) {
+        return ST_OK;
+    }
+    uint64_t size = s->of[SECTION_INFO].len + (uint64_t)s->of[SECTION_ABBREV].len;
+    t->work += WORK_OPEN + reader_pos(&table->r) - table->offset;
+    if (t->work > WORK_FREE + WORK_FACTOR * size) {
+        return err_at(e, ERR_LIMIT, section_name(SECTION_INFO), u->offset,
+                      "units of unknown forms read too often");
+    }
+    struct sections shown = unit_sections(s, u);
+    libdwarf_file_close(&t->file);
+    t->unit = u->offset;
+    return libdwarf_file_open(&t->file, &shown, e);
+}
+
+/* Takes over one attribute of libdwarf's list. */
+static enum st place(struct takeover *t, Dwarf_Die die, Dwarf_Attribute attr,
+                     const struct abbrev_spec *spec, struct err *e) {
+    Dwarf_Error why = NULL;
+    Dwarf_Half which = 0, form = 0;
+    Dwarf_Off offset = 0;
+    if (dwarf_whatattr(attr, &which, &why) != DW_DLV_OK ||
+        dwarf_whatform(attr, &form, &why) != DW_DLV_OK ||
+        dwarf_attr_offset(die, attr, &offset, &why) != DW_DLV_OK) {
+        return libdwarf_file_fail(&t->file, why, t->unit, e);
+    }
+    struct takeover_value v = {t->unit + offset, form};
+    bool named = spec->form == DW_FORM_indirect && form != DW_FORM_indirect &&
+                 form != DW_FORM_implicit_const;
+    if (which != spec->attribute || (form != spec->form && !named)) {
+        return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), v.offset,
+                      "value of form 0x%x where 0x%x was declared", form, spec->form);
+    }
+    return VEC_PUSH(&t->values, v) ? ST_OK : err_nomem(e);
+}
+
+static enum st place_all(struct takeover *t, Dwarf_Die die, const struct abbrev_table *table,
+                         const struct abbrev *a, uint64_t offset, struct err *e) {
+    Dwarf_Error why = NULL;
+    Dwarf_Attribute *list = NULL;
+    Dwarf_Signed count = 0;
+    int res = dwarf_attrlist(die, &list, &count, &why);
+    if (res == DW_DLV_ERROR) {
+        return libdwarf_file_fail(&t->file, why, offset, e);
+    }
+    enum st st = ST_OK;
+    if ((uint64_t)count != a->spec_count) {
+        st = err_at(e, ERR_FORMAT, section_name(SECTION_INFO), offset,
+                    "DIE of %lld attributes where %u were declared", (long long)count,
+                    (unsigned)a->spec_count);
+    }
+    for (Dwarf_Signed i = 0; i < count; i++) {
+        if (st == ST_OK) {
+            st = place(t, die, list[i], &table->specs.data[a->first_spec + (size_t)i], e);
+        }
+        dwarf_dealloc_attribute(list[i]);
+    }
+    if (list) {
+        dwarf_dealloc(t->file.dbg, list, DW_DLA_LIST);
+    }
+    return st;
+}
+
+static enum st read_die(struct takeover *t, const struct abbrev_table *table,
+                        const struct abbrev *a, uint64_t offset, struct err *e) {
+    Dwarf_Error why = NULL;
+    Dwarf_Die die = NULL;
+    t->values.len = 0;
+    if (dwarf_offdie_b(t->file.dbg, offset - t->unit, 1, &die, &why) != DW_DLV_OK) {
+        return libdwarf_file_fail(&t->file, why, offset, e);
+    }
+    enum st st = place_all(t, die, table, a, offset, e);
+    dwarf_dealloc_die(die);
+    return st;
+}
+
+enum st takeover_die(struct takeover **out_t, const struct sections *s, const struct die_unit *unit,
+                     const struct abbrev_table *table, const struct abbrev *a, uint64_t offset,
+                     const struct takeover_value **out, struct err *e) {
+    struct takeover *t = *out_t ? *out_t : calloc(1, sizeof *t);
+    *out_t = t;
+    if (!t) {
+        return err_nomem(e);
+    }
+    if (table->odd.count > 0) {
+        return err_at(e, ERR_UNSUPPORTED, section_name(SECTION_INFO), offset,
+                      "DIE of unknown form, and its abbreviations are not in order");
+    }
+    enum st st = open_unit(t, s, unit, table, e);
+    if (st == ST_OK) {
+        st = read_die(t, table, a, offset, e);
+    }
+    *out = t->values.data;
+    return st;
+}

@@ -17,7 +17,7 @@ enum st flame_labels_start(struct flame_labels *l, unsigned jobs, struct err *e)
     enum st st = rules_new(&l->rules, e);
     st = st == ST_OK ? rules_add_builtin(l->rules, e) : st;
     for (unsigned i = 0; st == ST_OK && i < jobs; i++) {
-        st = keyer_new(&l->keyers[i], l->rules, e);
+        st = keyer_new(&l->keyers[i], &(struct key_options){.rules = l->rules}, e);
     }
     return st;
 }

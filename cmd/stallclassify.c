@@ -73,7 +73,7 @@ static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     if (run->broken) {
         return ST_OK;
     }
-    enum st st = triage_add(run->triage, d, result, NULL, e);
+    enum st st = triage_add(run->triage, d, result, true, NULL, e);
     run->broken = st != ST_OK;
     return st;
 }
@@ -235,7 +235,8 @@ static enum st start(struct run *run, struct settings *s, struct rules *rules, s
         return ST_ERR;
     }
     for (uint64_t i = 0; i < s->jobs; i++) {
-        if (keyer_new(&run->keyers[i], s->raw ? NULL : rules, e) != ST_OK) {
+        struct key_options k = {.rules = s->raw ? NULL : rules};
+        if (keyer_new(&run->keyers[i], &k, e) != ST_OK) {
             return ST_ERR;
         }
     }

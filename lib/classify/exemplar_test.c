@@ -33,7 +33,8 @@ static void assert_same_keys(const struct dump *d) {
         struct dump copy;
         struct strbuf text = {0}, want = {0}, got = {0};
         struct err e = {0};
-        assert_int_equal(keyer_new(&k, raw ? NULL : rules, NULL), ST_OK);
+        assert_int_equal(keyer_new(&k, &(struct key_options){.rules = raw ? NULL : rules}, NULL),
+                         ST_OK);
         assert_int_equal(keyer_key(k, d, &key, NULL), ST_OK);
         assert_true(exemplar_write(d, key.stack, &text));
         assert_int_equal(dump_parse(&copy, strbuf_cstr(&text), text.len, &e), ST_OK);

@@ -292,16 +292,20 @@ static void set_image(struct frame_table *t, struct raw_frame *f, const struct d
     }
 }
 
-struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d,
-                                     const struct dump_location *l) {
+struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
+                                 const struct dump_location *l, size_t line) {
     struct raw_frame f = {.offset = l->image < 0 ? 0 : l->start};
     set_image(t, &f, d, l->image);
-    if (l->line_count) {
-        const struct dump_line *real = &l->lines[l->line_count - 1];
-        f.function = real->function ? real->function : real->linkage;
+    if (line < l->line_count) {
+        f.function = l->lines[line].function ? l->lines[line].function : l->lines[line].linkage;
         f.function = f.function && *f.function ? f.function : NULL;
     }
     return find_info(t, &f);
+}
+
+struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d,
+                                     const struct dump_location *l) {
+    return frame_of_line(t, d, l, l->line_count ? l->line_count - 1 : 0);
 }
 
 static int compare_address(const void *key, const void *name) {

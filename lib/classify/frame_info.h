@@ -34,6 +34,9 @@ bool frame_table_begin(struct frame_table *t, const struct dump *d);
 /* The info of a symbolicated location; NULL = out of memory. */
 struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d,
                                      const struct dump_location *l);
+/* The info of one of its lines: a function that was inlined there, or the real one. */
+struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
+                                 const struct dump_location *l, size_t line);
 /* The info of frame i of a stack that has no locations. */
 struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
                                     const struct dump_stack *s, size_t i);

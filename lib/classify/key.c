@@ -1,24 +1,25 @@
-/* Which stack, which of its frames, and their text. */
+/* Which frames of the stack that matters, and their text. */
 #include "classify/key.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "classify/frame_info.h"
+#include "classify/keyer_private.h"
 
-struct keyer {
-    struct frame_table table;
-    VEC(struct frame_info *) by_location; /* of the dump at hand; NULL = not looked at yet */
-    uint64_t epoch;                       /* one per dump: makes votes of earlier dumps void */
-};
+enum { WANTED_DEFAULT = 2 }; /* relevant frames of level 1; twice as many of level 2 */
 
-enum st keyer_new(struct keyer **out, const struct rules *rules, struct err *e) {
+enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e) {
     struct keyer *k = calloc(1, sizeof *k);
     if (!k) {
         return err_nomem(e);
     }
-    k->table.rules = rules;
+    k->table.rules = o->rules;
+    k->options = *o;
+    if (!o->wanted[0]) {
+        k->options.wanted[0] = WANTED_DEFAULT;
+        k->options.wanted[1] = 2 * WANTED_DEFAULT;
+    }
     *out = k;
     return ST_OK;
 }
@@ -27,126 +28,11 @@ void keyer_free(struct keyer *k) {
     if (k) {
         frame_table_release(&k->table);
         VEC_RELEASE(&k->by_location);
+        VEC_RELEASE(&k->frames);
+        VEC_RELEASE(&k->samples);
+        strbuf_release(&k->text);
         free(k);
     }
-}
-
-static const struct dump_location *location_of(const struct dump *d, const struct dump_stack *s,
-                                               size_t i) {
-    return d->locations && s->locations && s->locations[i] < d->location_count
-               ? &d->locations[s->locations[i]]
-               : NULL;
-}
-
-/* Frame i of a stack, whoever called it; NULL = out of memory. */
-static struct frame_info *frame_alone(struct keyer *k, const struct dump *d,
-                                      const struct dump_stack *s, size_t i) {
-    const struct dump_location *l = location_of(d, s, i);
-    if (!l) {
-        return frame_of_address(&k->table, d, s, i);
-    }
-    struct frame_info **info = &k->by_location.data[s->locations[i]];
-    if (!*info) {
-        *info = frame_of_location(&k->table, d, l);
-    }
-    return *info;
-}
-
-/* Frame i of a stack; NULL = out of memory. */
-static struct frame_info *frame_at(struct keyer *k, const struct dump *d,
-                                   const struct dump_stack *s, size_t i) {
-    struct frame_info *info = frame_alone(k, d, s, i), *caller = NULL;
-    if (!info || !info->by_caller) {
-        return info;
-    }
-    if (i + 1 < s->frame_count && !(caller = frame_alone(k, d, s, i + 1))) {
-        return NULL;
-    }
-    return frame_from(&k->table, info, caller);
-}
-
-/* ---- which stack ---- */
-
-/* The innermost relevant frame, or the loop that waits for work if there is none inside it (a
- * PLACE_CUT frame); ST_NONE: neither. */
-static enum st top_frame(struct keyer *k, const struct dump *d, const struct dump_stack *s,
-                         struct frame_info **out, struct err *e) {
-    for (size_t i = 0; i < s->frame_count; i++) {
-        struct frame_info *info = frame_at(k, d, s, i);
-        if (!info) {
-            return err_nomem(e);
-        }
-        if (info->place == PLACE_KEEP || info->place == PLACE_CUT) {
-            *out = info->canonical;
-            return info->place == PLACE_KEEP || info->cause == CAUSE_IDLE ? ST_OK : ST_NONE;
-        }
-    }
-    return ST_NONE;
-}
-
-struct votes {
-    const struct frame_info *best; /* the function with most samples */
-    uint64_t total, idle;
-};
-
-static enum st count_votes(struct keyer *k, const struct dump *d, struct votes *v, struct err *e) {
-    k->epoch++;
-    for (size_t i = 0; i < d->sample_count; i++) {
-        struct frame_info *top = NULL;
-        enum st st = top_frame(k, d, &d->samples[i], &top, e);
-        if (st == ST_ERR) {
-            return ST_ERR;
-        }
-        v->total += d->samples[i].count;
-        if (st == ST_OK && top->place == PLACE_CUT) {
-            v->idle += d->samples[i].count;
-        } else if (st == ST_OK) {
-            top->votes = (top->vote_epoch == k->epoch ? top->votes : 0) + d->samples[i].count;
-            top->vote_epoch = k->epoch;
-            v->best = !v->best || top->votes >= v->best->votes ? top : v->best;
-        }
-    }
-    return ST_OK;
-}
-
-/* The device judged by addresses or function starts; with names, the samples whose innermost
- * relevant function is the same vote together. Most votes win, ties go to the later stack, as on
- * the device; then that function's most frequent stack. Where more than half of the samples are the
- * loop waiting for work, that is what the dump shows: it came too late. NULL in *out: no sample has
- * a relevant frame. */
-static enum st judge_samples(struct keyer *k, const struct dump *d, const struct dump_stack **out,
-                             struct err *e) {
-    struct votes v = {0};
-    *out = NULL;
-    if (count_votes(k, d, &v, e) != ST_OK) {
-        return ST_ERR;
-    }
-    bool idle = v.idle > v.total / 2;
-    for (size_t i = 0; i < d->sample_count; i++) {
-        const struct dump_stack *s = &d->samples[i];
-        struct frame_info *top = NULL;
-        enum st st = top_frame(k, d, s, &top, e);
-        if (st == ST_ERR) {
-            return ST_ERR;
-        }
-        bool fits = st == ST_OK && (idle ? top->place == PLACE_CUT : top == v.best);
-        if (fits && (!*out || s->count >= (*out)->count)) {
-            *out = s;
-        }
-    }
-    return ST_OK;
-}
-
-static enum st choose_stack(struct keyer *k, const struct dump *d, const struct dump_stack **out,
-                            struct err *e) {
-    *out = NULL;
-    if (k->table.rules && d->sample_count && judge_samples(k, d, out, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (!*out) {
-        *out = dump_heaviest(d);
-    }
-    return ST_OK;
 }
 
 /* ---- which frames ---- */
@@ -175,14 +61,11 @@ static void key_add(struct key *key, const struct key_frame *f) {
     }
 }
 
-static struct key_frame make_frame(const struct dump *d, const struct dump_stack *s, size_t i,
-                                   const struct frame_info *info) {
-    struct key_frame f = {.info = info};
-    const struct dump_location *l = location_of(d, s, i);
-    if (l && l->line_count) {
-        const struct dump_line *real = &l->lines[l->line_count - 1];
-        f.file = real->line ? real->file : NULL;
-        f.line = real->line;
+static struct key_frame make_frame(const struct judged_frame *from) {
+    struct key_frame f = {.info = from->info};
+    if (from->line) {
+        f.file = from->line->line ? from->line->file : NULL;
+        f.line = from->line->line;
     }
     return f;
 }
@@ -210,117 +93,129 @@ static void level_offer(struct level *l, const struct key_frame *f) {
     }
 }
 
-/* Nothing is relevant: idle, or else the frames as they are, up to the one that cut. */
-static enum st fall_back(struct keyer *k, const struct dump *d, struct stall_key *out,
-                         struct err *e) {
-    const struct dump_stack *s = out->stack;
-    struct level levels[KEY_LEVELS] = {{&out->level[0], 2, 0}, {&out->level[1], 4, 0}};
-    for (size_t i = 0; i < s->frame_count; i++) {
-        const struct frame_info *info = frame_at(k, d, s, i);
-        if (!info) {
-            return err_nomem(e);
-        }
-        struct key_frame f = make_frame(d, s, i, info);
+/* Nothing is relevant: the frames as they are, up to the one that cut. */
+static void all_frames(const struct keyer *k, const struct judged_stack *s,
+                       struct level levels[KEY_LEVELS]) {
+    for (size_t i = 0; i < s->count; i++) {
+        struct key_frame f = make_frame(judged_at(k, s, i));
         for (size_t n = 0; n < KEY_LEVELS; n++) {
-            if (!key_has(levels[n].key, info) && levels[n].counted < levels[n].wanted) {
+            if (!key_has(levels[n].key, f.info) && levels[n].counted < levels[n].wanted) {
                 key_add(levels[n].key, &f);
                 levels[n].counted++;
             }
         }
-        if (info->place == PLACE_CUT) {
-            if (info->cause == CAUSE_IDLE) {
-                out->status = KEY_IDLE;
-                out->cause = CAUSE_IDLE;
-            }
-            break;
+        if (f.info->place == PLACE_CUT) {
+            return;
         }
-    }
-    return ST_OK;
-}
-
-/* The surest frame decides, the innermost of equals: a read is part of what its callers are at. */
-static void refine_cause(struct stall_key *key, const struct frame_info *info) {
-    if (info->cause != CAUSE_NONE &&
-        (key->cause == CAUSE_NONE ||
-         (info->confidence > key->confidence && info->cause != CAUSE_IDLE))) {
-        key->cause = info->cause;
-        key->confidence = info->confidence;
-        key->reason = info->reason;
     }
 }
 
-static enum st relevant_frames(struct keyer *k, const struct dump *d, struct stall_key *out,
-                               struct err *e) {
-    const struct dump_stack *s = out->stack;
-    struct level levels[KEY_LEVELS] = {{&out->level[0], 2, 0}, {&out->level[1], 4, 0}};
-    for (size_t i = 0; i < s->frame_count; i++) {
-        const struct frame_info *info = frame_at(k, d, s, i);
-        if (!info) {
-            return err_nomem(e);
-        }
-        if (levels[0].counted == 0) {
-            refine_cause(out, info);
-        }
-        if (info->place == PLACE_CUT) {
+static void relevant_frames(const struct keyer *k, const struct judged_stack *s,
+                            struct level levels[KEY_LEVELS], struct key *action) {
+    for (size_t i = 0; i < s->count; i++) {
+        struct key_frame f = make_frame(judged_at(k, s, i));
+        if (f.info->place == PLACE_CUT) {
             break;
         }
-        if (info->place == PLACE_SKIP) {
+        if (f.info->place == PLACE_SKIP) {
             continue;
         }
-        struct key_frame f = make_frame(d, s, i, info);
         for (size_t n = 0; n < KEY_LEVELS; n++) {
             level_offer(&levels[n], &f);
         }
-        if (info->in_app) {
-            out->action.frames[0] = f; /* the last one seen is the outermost */
-            out->action.count = 1;
+        if (f.info->in_app) {
+            action->frames[0] = f; /* the last one seen is the outermost */
+            action->count = 1;
         }
     }
-    return out->level[0].count ? ST_OK : fall_back(k, d, out, e);
-}
-
-/* The published rule: the innermost two and four frames, whatever they are. */
-static enum st raw_frames(struct keyer *k, const struct dump *d, struct stall_key *out,
-                          struct err *e) {
-    const struct dump_stack *s = out->stack;
-    for (size_t i = 0; i < s->frame_count && i < 4; i++) {
-        const struct frame_info *info = frame_at(k, d, s, i);
-        if (!info) {
-            return err_nomem(e);
-        }
-        struct key_frame f = make_frame(d, s, i, info);
-        if (i < 2) {
-            key_add(&out->level[0], &f);
-        }
-        key_add(&out->level[1], &f);
+    if (levels[0].key->count == 0) {
+        all_frames(k, s, levels);
     }
-    return ST_OK;
 }
 
-enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, struct err *e) {
-    *out = (struct stall_key){.reason = ""};
-    k->by_location.len = 0;
+/* The published rule: the innermost frames, whatever they are. */
+static void raw_frames(const struct keyer *k, const struct judged_stack *s,
+                       struct level levels[KEY_LEVELS]) {
+    for (size_t i = 0; i < s->count; i++) {
+        struct key_frame f = make_frame(judged_at(k, s, i));
+        for (size_t n = 0; n < KEY_LEVELS; n++) {
+            if (i < levels[n].wanted) {
+                key_add(levels[n].key, &f);
+            }
+        }
+    }
+}
+
+static void make_keys(const struct keyer *k, const struct judged_stack *s, struct key *level1,
+                      struct key *level2, struct key *action) {
+    struct level levels[KEY_LEVELS] = {{level1, k->options.wanted[0], 0},
+                                       {level2, k->options.wanted[1], 0}};
+    level1->count = level2->count = action->count = 0;
+    if (k->options.rules) {
+        relevant_frames(k, s, levels, action);
+    } else {
+        raw_frames(k, s, levels);
+    }
+}
+
+/* ---- how much of the samples ---- */
+
+/* Do the key's frames stand in the stack, in their order? */
+static bool contains(const struct keyer *k, const struct judged_stack *s, const struct key *key) {
+    size_t found = 0;
+    for (size_t i = 0; i < s->count && found < key->count; i++) {
+        found += judged_at(k, s, i)->info->canonical == key->frames[found].info->canonical;
+    }
+    return found == key->count;
+}
+
+static void judge_truth(const struct keyer *k, struct stall_key *out) {
+    for (size_t i = 0; i < k->samples.len; i++) {
+        const struct judged_stack *s = &k->samples.data[i];
+        out->samples += s->stack->count;
+        out->hits += contains(k, s, &out->level[0]) ? s->stack->count : 0;
+    }
+    out->truth = out->samples ? (int64_t)((unsigned __int128)out->hits * 1000 / out->samples) : -1;
+}
+
+/* ---- a dump ---- */
+
+static enum st begin(struct keyer *k, const struct dump *d, struct err *e) {
+    k->frames.len = k->by_location.len = 0;
     if (d->location_count && !VEC_RESERVE(&k->by_location, d->location_count)) {
         return err_nomem(e);
     }
     for (size_t i = 0; i < d->location_count; i++) {
         k->by_location.data[i] = NULL;
     }
-    if (!frame_table_begin(&k->table, d)) {
-        return err_nomem(e);
-    }
-    if (choose_stack(k, d, &out->stack, e) != ST_OK) {
+    return frame_table_begin(&k->table, d) ? judge_samples(k, d, e) : err_nomem(e);
+}
+
+enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, struct err *e) {
+    struct judged_stack chosen;
+    memset(out, 0, sizeof *out);
+    out->truth = -1;
+    out->cause = CAUSE_UNKNOWN;
+    if (begin(k, d, e) != ST_OK) {
         return ST_ERR;
     }
-    if (!out->stack || out->stack->frame_count == 0) {
+    enum st st = choose_stack(k, d, &chosen, e);
+    if (st != ST_OK) {
         out->status = KEY_NO_STACK;
-        return ST_OK;
+        return st == ST_NONE ? ST_OK : ST_ERR;
     }
-    enum st st = k->table.rules ? relevant_frames(k, d, out, e) : raw_frames(k, d, out, e);
+    out->stack = chosen.stack;
+    make_keys(k, &chosen, &out->level[0], &out->level[1], &out->action);
     for (size_t i = 0; i < out->level[0].count; i++) {
         out->unresolved = out->unresolved || !out->level[0].frames[i].info->resolved;
     }
-    return st;
+    judge_truth(k, out);
+    if (chosen.idle) {
+        out->status = k->samples.len ? KEY_IDLE : KEY_LATE;
+        out->cause = CAUSE_IDLE;
+        return ST_OK;
+    }
+    return k->options.rules ? judge_cause(k, d, &chosen, out, e) : ST_OK;
 }
 
 /* ---- text and id ---- */
@@ -334,7 +229,7 @@ void key_text(const struct key *key, struct strbuf *out) {
     }
 }
 
-void key_id(char level, const char *text, size_t len, char out[KEY_ID_SIZE]) {
+uint64_t key_number(char level, const char *text, size_t len) {
     /* The level is mixed in by hashing the text's hash with it: equal texts of two levels differ.
      */
     uint64_t parts = hash_bytes(text, len) ^ (uint64_t)(unsigned char)level;
@@ -342,10 +237,17 @@ void key_id(char level, const char *text, size_t len, char out[KEY_ID_SIZE]) {
     for (int i = 0; i < 8; i++) {
         bytes[i] = (uint8_t)(parts >> (8 * i));
     }
-    uint64_t hash = hash_bytes(bytes, sizeof bytes);
+    return hash_bytes(bytes, sizeof bytes) >> 16;
+}
+
+void key_number_text(uint64_t number, char out[KEY_ID_SIZE]) {
     static const char digits[] = "0123456789abcdef";
     for (int i = 0; i < KEY_ID_SIZE - 1; i++) {
-        out[i] = digits[hash >> (60 - 4 * i) & 0xf];
+        out[i] = digits[number >> (44 - 4 * i) & 0xf];
     }
     out[KEY_ID_SIZE - 1] = 0;
+}
+
+void key_id(char level, const char *text, size_t len, char out[KEY_ID_SIZE]) {
+    key_number_text(key_number(level, text, len), out);
 }

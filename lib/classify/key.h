@@ -16,7 +16,9 @@ enum {
     KEY_FRAMES_MAX = 16, /* of one key: four, prefixes, and the nearest frame of the app */
     KEY_FUNCTION_MAX =
         512, /* bytes of a function in a key; a longer one ends in … and a hash of the whole */
-    KEY_ID_SIZE = 13 /* 12 hex digits and a NUL */
+    KEY_WANTED_MAX = 8,    /* most relevant frames of a level */
+    KEY_REASON_SIZE = 320, /* bytes of a cause's reason with its NUL; a longer one ends in … */
+    KEY_ID_SIZE = 13       /* 12 hex digits and a NUL */
 };
 
 /* A frame as keys see it. Made once per distinct (image, function) and owned by the keyer. */
@@ -38,7 +40,7 @@ struct frame_info {
     struct frame_info *canonical; /* the first info with this image and function: compare these */
     size_t index;                 /* private, as those below */
     enum rule_os os;
-    uint64_t vote_epoch, votes;
+    uint64_t vote_epoch, votes, newest;
 };
 
 struct key_frame {
@@ -56,32 +58,48 @@ struct key {
 enum key_status {
     KEY_OK,
     KEY_NO_STACK, /* the dump has no frames */
-    KEY_IDLE      /* nothing but the loop that waits for work: a late capture, or no stall */
+    KEY_IDLE,     /* most samples show nothing but the loop that waits for work: no stall */
+    KEY_LATE      /* there are no samples, and when the dump was taken the loop waited again */
 };
 
 struct stall_key {
     enum key_status status;
     struct key level[KEY_LEVELS]; /* innermost two and innermost four relevant frames */
-    struct key action;     /* the outermost frame of the app: what the user did; may be empty */
-    enum rule_cause cause; /* what the frames down to the first relevant one tell … */
-    unsigned confidence;   /* … in permille, and … */
-    const char *reason;    /* … in words; "" = no cause. Of the rules */
-    bool unresolved; /* a frame of level 1 has no name: the key will change when symbols come */
+    struct key action; /* the outermost frame of the app: what the user did; may be empty */
+    bool unresolved;   /* a frame of level 1 has no name: the key will change when symbols come */
     const struct dump_stack *stack; /* the one classified, borrowed from the dump */
+    uint64_t samples, hits;         /* sampled stacks, and those that contain level 1 */
+    int64_t truth;                  /* hits / samples in permille; -1 without samples */
+    enum rule_cause cause;          /* CAUSE_UNKNOWN, not CAUSE_NONE, where nothing tells */
+    unsigned confidence;            /* of the cause, in permille */
+    char reason[KEY_REASON_SIZE];   /* of the cause, in words; "" = none */
+    /* Ids that level 1, level 2 and the action had while no symbol file had named a frame, as
+     * numbers; 0 = the same. */
+    uint64_t was[KEY_LEVELS + 1];
+};
+
+struct key_options {
+    /* NULL: the published WeChat rule, the innermost two and four frames as they are, of the stack
+     * that the device chose, with nothing skipped, folded, normalised or added. Else borrowed for
+     * the keyer's life. */
+    const struct rules *rules;
+    /* Relevant frames of each level, ascending, at most KEY_WANTED_MAX; 0 0: two and four. */
+    unsigned wanted[KEY_LEVELS];
+    bool inlines; /* functions that were inlined count as frames */
+    bool aliases; /* fill in stall_key.was */
 };
 
 /* Keeps what was found out about each distinct function. Not thread safe: one per thread. */
 struct keyer;
 
-/* rules NULL: the published WeChat rule, the innermost two and four frames as they are, of the
- * stack that the device chose, with nothing skipped, folded, normalised or added. Else borrowed for
- * the keyer's life. */
-enum st keyer_new(struct keyer **out, const struct rules *rules, struct err *e) BASE_MUST_USE;
+/* Options are copied. */
+enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e) BASE_MUST_USE;
 /* NULL is allowed. Frame infos die here. */
 void keyer_free(struct keyer *k);
 
-/* The key of a dump. Symbolicated or not: without locations the dump's own names are used, and
- * (image id, offset) where there is none. ST_ERR: out of memory. */
+/* The key of a dump, its cause, and how much of its samples it is about. Symbolicated or not:
+ * without locations the dump's own names are used, and (image id, offset) where there is none.
+ * ST_ERR: out of memory. */
 enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out,
                   struct err *e) BASE_MUST_USE;
 
@@ -91,5 +109,8 @@ void key_text(const struct key *key, struct strbuf *out);
 /* Short id of a key text at a level ('1', '2', or 'a' for the action): the first 48 bits of its
  * SipHash. */
 void key_id(char level, const char *text, size_t len, char out[KEY_ID_SIZE]);
+/* The same as a number, and the digits of one. */
+uint64_t key_number(char level, const char *text, size_t len);
+void key_number_text(uint64_t number, char out[KEY_ID_SIZE]);
 
 #endif

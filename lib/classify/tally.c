@@ -72,7 +72,7 @@ bool tally_merge(struct tally *t, const struct tally *from, const uint32_t *text
     note_fatal(t, from->fatal, from->fatal_min_ms);
     tally_time(t, from->first_time);
     tally_time(t, from->last_time);
-    for (size_t i = 0; i < STALL_CAUSES; i++) {
+    for (size_t i = 0; i < CAUSE_COUNT; i++) {
         t->causes[i].dumps += from->causes[i].dumps;
         t->causes[i].ms += from->causes[i].ms;
         t->causes[i].confidence += from->causes[i].confidence;
@@ -100,16 +100,16 @@ struct tally_duration tally_max(const struct tally *t) {
     return (struct tally_duration){.ms = t->max_ms, .at_least = t->fatal > 0};
 }
 
-enum stall_cause tally_cause(const struct tally *t, unsigned *confidence) {
-    size_t best = 0;
-    for (size_t i = 1; i < STALL_CAUSES; i++) {
+enum rule_cause tally_cause(const struct tally *t, unsigned *confidence) {
+    size_t best = CAUSE_UNKNOWN;
+    for (size_t i = 0; i < CAUSE_COUNT; i++) {
         const struct cause_tally *c = &t->causes[i], *b = &t->causes[best];
         if (c->ms > b->ms || (c->ms == b->ms && c->dumps > b->dumps)) {
             best = i;
         }
     }
     *confidence = t->dumps ? (unsigned)(t->causes[best].confidence / t->dumps) : 0;
-    return (enum stall_cause)best;
+    return (enum rule_cause)best;
 }
 
 int tally_truth(const struct tally *t) {

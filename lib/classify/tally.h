@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "classify/cause.h"
+#include "classify/rules.h"
 #include "classify/clusters.h"
 #include "classify/distinct.h"
 #include "classify/histogram.h"
@@ -47,7 +47,7 @@ struct tally {
     struct distinct users;
     struct clusters clusters; /* stalls, and ms up to the cap, by stratum and group of users */
     struct facet facets[FACET_COUNT];
-    struct cause_tally causes[STALL_CAUSES];
+    struct cause_tally causes[CAUSE_COUNT];
     char first_time[TALLY_TIME_SIZE], last_time[TALLY_TIME_SIZE]; /* "" = none */
 };
 
@@ -73,7 +73,7 @@ struct tally_duration tally_percentile(const struct tally *t, unsigned permille)
 struct tally_duration tally_max(const struct tally *t);
 /* The cause with most stalled time, ties to the first in the enum, and how sure that is: over all
  * dumps, 0 for those of another cause. */
-enum stall_cause tally_cause(const struct tally *t, unsigned *confidence);
+enum rule_cause tally_cause(const struct tally *t, unsigned *confidence);
 /* Share of the samples that contain the key, in permille; -1 without samples. */
 int tally_truth(const struct tally *t);
 

@@ -17,7 +17,7 @@ static void add(struct tally *t, uint64_t n, uint32_t shift) {
     uint64_t random = hash_u64(n + 1);
     char time[32];
     uint32_t value = (uint32_t)(random % VALUES);
-    enum stall_cause cause = (enum stall_cause)(random % STALL_CAUSES);
+    enum rule_cause cause = (enum rule_cause)(random % CAUSE_COUNT);
     snprintf(time, sizeof time, "2026-11-%02u", (unsigned)(random % 28) + 1);
     t->dumps++;
     t->ms += random % 1000;
@@ -89,11 +89,11 @@ static void the_cause_is_the_one_with_most_time(void **state) {
     (void)state;
     struct tally t = {.dumps = 10};
     unsigned confidence = 0;
-    assert_int_equal(tally_cause(&t, &confidence), STALL_UNKNOWN);
+    assert_int_equal(tally_cause(&t, &confidence), CAUSE_UNKNOWN);
     assert_int_equal(confidence, 0);
-    t.causes[STALL_LOCK] = (struct cause_tally){.dumps = 4, .ms = 900, .confidence = 4 * 950};
-    t.causes[STALL_DISK] = (struct cause_tally){.dumps = 6, .ms = 600, .confidence = 6 * 900};
-    assert_int_equal(tally_cause(&t, &confidence), STALL_LOCK);
+    t.causes[CAUSE_LOCK] = (struct cause_tally){.dumps = 4, .ms = 900, .confidence = 4 * 950};
+    t.causes[CAUSE_DISK] = (struct cause_tally){.dumps = 6, .ms = 600, .confidence = 6 * 900};
+    assert_int_equal(tally_cause(&t, &confidence), CAUSE_LOCK);
     assert_int_equal(confidence, 380); /* six dumps are against it */
 }
 

@@ -9,8 +9,9 @@
 #include "classify/triage_private.h"
 
 const char *triage_apart_text(enum triage_apart a) {
-    static const char *const texts[APART_COUNT] = {"",     "crash",    "background",
-                                                   "idle", "no-stack", "duplicate"};
+    static const char *const texts[APART_COUNT] = {"",          "crash",     "background",
+                                                   "prewarmed", "idle",      "late",
+                                                   "no-stack",  "duplicate", "left-out"};
     return a < APART_COUNT ? texts[a] : "";
 }
 
@@ -94,8 +95,14 @@ static bool make_share(struct triage *t, struct share *s) {
 }
 
 static bool tally_dump(struct tally *tally, const struct share *s) {
+    struct cause_tally *cause = &tally->causes[s->key->cause];
+    cause->dumps++;
+    cause->ms += s->ms;
+    cause->confidence += s->key->confidence;
     tally->dumps++;
     tally->ms += s->ms;
+    tally->samples += s->key->samples;
+    tally->hits += s->key->hits;
     tally_time(tally, s->d->time);
     for (size_t i = 0; i < FACET_COUNT; i++) {
         if (s->facets[i] != NO_INDEX && !tally_facet(tally, (enum tally_facet)i, s->facets[i], 1)) {
@@ -155,8 +162,10 @@ static bool offer_evidence(struct triage *t, struct bucket *b, const struct shar
                            const struct key *key, bool with_stack) {
     char none[] = "";
     /* Its texts are only read. */
-    struct evidence offer = {
-        .id = s->d->id ? (char *)s->d->id : none, .span_ms = s->span_ms, .reason = none};
+    struct evidence offer = {.id = s->d->id ? (char *)s->d->id : none,
+                             .span_ms = s->span_ms,
+                             .cause = s->key->cause,
+                             .reason = (char *)s->key->reason};
     if (b->evidence.id && s->span_ms < b->evidence.span_ms) {
         return true; /* as most are: nothing of them is hashed */
     }
@@ -188,15 +197,20 @@ static bool is(const char *s, const char *what) {
     return s && strcmp(s, what) == 0;
 }
 
-static enum triage_apart why_apart(const struct dump *d, const struct stall_key *key) {
-    if (is(d->stall.kind, "crash")) {
+static enum triage_apart why_apart(const struct triage *t, const struct dump *d,
+                                   const struct stall_key *key) {
+    if (is(d->stall.kind, "crash") && !t->options.open[APART_CRASH]) {
         return APART_CRASH;
     }
-    if (is(d->stall.app_state, "background")) {
+    if (is(d->stall.app_state, "background") && !t->options.open[APART_BACKGROUND]) {
         return APART_BACKGROUND;
+    }
+    if (d->stall.prewarmed && !t->options.open[APART_PREWARMED]) {
+        return APART_PREWARMED;
     }
     return key->status == KEY_NO_STACK ? APART_NO_STACK
            : key->status == KEY_IDLE   ? APART_IDLE
+           : key->status == KEY_LATE   ? APART_LATE
                                        : APART_NONE;
 }
 
@@ -243,19 +257,21 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
     return bucket_adopt(at[0], at[1]) && tally_dump(&t->total, &s);
 }
 
-enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key,
+enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,
                    enum triage_apart *apart, struct err *e) {
     bool seen = false;
     if (d->id && *d->id && !seen_before(&t->seen, hash_bytes(d->id, strlen(d->id)), &seen)) {
         return err_nomem(e);
     }
-    enum triage_apart why = seen ? APART_DUPLICATE : why_apart(d, key);
+    enum triage_apart why = seen      ? APART_DUPLICATE
+                            : !wanted ? APART_LEFT_OUT
+                                      : why_apart(t, d, key);
     t->dumps_read++;
     t->apart[why]++;
     if (apart) {
         *apart = why;
     }
-    if (why != APART_NONE && why != APART_IDLE && why != APART_NO_STACK) {
+    if (why != APART_NONE && why != APART_IDLE && why != APART_LATE && why != APART_NO_STACK) {
         return ST_OK;
     }
     int64_t span_ms = dump_span_ms(d);

@@ -15,18 +15,22 @@ enum triage_apart {
     APART_NONE = 0,
     APART_CRASH,      /* "crash": kind crash is no stall */
     APART_BACKGROUND, /* "background": nobody was looking */
-    APART_IDLE,       /* "idle": only the loop waiting for work: captured too late, or no stall */
+    APART_PREWARMED,  /* "prewarmed": a launch that the system began before its user did */
+    APART_IDLE,       /* "idle": most samples show only the loop that waits for work: no stall */
+    APART_LATE,       /* "late": without samples, and the loop waited again: captured too late */
     APART_NO_STACK,   /* "no-stack" */
     APART_DUPLICATE,  /* "duplicate": a dump with this id was read before */
+    APART_LEFT_OUT,   /* "left-out": not what was asked for */
     APART_COUNT
 };
 /* "crash" …; "" for none. */
 const char *triage_apart_text(enum triage_apart a);
 
 struct triage_options {
-    uint64_t cap_ms;     /* more of one stall does not count; 0 = no cap */
-    uint64_t rules_hash; /* printed with every output */
-    const char *rules;   /* what the rules are, in words ("built-in"), borrowed */
+    uint64_t cap_ms;        /* more of one stall does not count; 0 = no cap */
+    uint64_t rules_hash;    /* printed with every output */
+    bool open[APART_COUNT]; /* of crash, background and prewarmed: these are ranked, too */
+    const char *rules;      /* what the rules are, in words ("built-in"), borrowed */
 };
 
 struct triage;
@@ -37,9 +41,9 @@ enum st triage_new(struct triage **out, const struct triage_options *o,
 /* NULL is allowed. */
 void triage_free(struct triage *t);
 
-/* Counts one dump under its key. Borrows nothing. *apart (may be NULL) says why it was not ranked.
- * ST_ERR: out of memory. */
-enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key,
+/* Counts one dump under its key; one that is not wanted is only counted as left out. Borrows
+ * nothing. *apart (may be NULL) says why it was not ranked. ST_ERR: out of memory. */
+enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,
                    enum triage_apart *apart, struct err *e) BASE_MUST_USE;
 /* Closes the stalls of which dumps may be missing, and ranks. Call once, before printing; no
  * triage_add after it. */

@@ -15,7 +15,7 @@ static void add_lines(struct triage *t, struct keyer *k, const char *text, size_
         struct stall_key key;
         if (dump_parse(&d, text + at, len, NULL) == ST_OK) {
             if (keyer_key(k, &d, &key, NULL) != ST_OK ||
-                triage_add(t, &d, &key, NULL, NULL) != ST_OK) {
+                triage_add(t, &d, &key, true, NULL, NULL) != ST_OK) {
                 abort();
             }
             dump_release(&d);
@@ -32,8 +32,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int raw = 0; raw < 2; raw++) {
         struct triage *t = NULL;
         struct keyer *k = NULL;
+        struct key_options ko = {.inlines = size % 2 == 1, .aliases = size % 3 == 1};
         if (rules_new(&r, NULL) != ST_OK || rules_add_builtin(r, NULL) != ST_OK ||
-            keyer_new(&k, raw ? NULL : r, NULL) != ST_OK || triage_new(&t, &o, NULL) != ST_OK) {
+            (ko.rules = raw ? NULL : r, keyer_new(&k, &ko, NULL) != ST_OK) ||
+            triage_new(&t, &o, NULL) != ST_OK) {
             abort();
         }
         add_lines(t, k, (const char *)data, size);

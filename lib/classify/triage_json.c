@@ -33,8 +33,54 @@ static void put_facet(struct jsonw *w, const struct triage *t, const char *key,
     jsonw_end_array(w);
 }
 
-static void put_duration(struct jsonw *w, const char *key, struct tally_duration d) {
-    key_u64(w, key, d.ms);
+static void put_durations(struct jsonw *w, const struct tally *t) {
+    const struct {
+        const char *key;
+        struct tally_duration d;
+    } rows[] = {{"p50_ms", tally_percentile(t, 500)},
+                {"p95_ms", tally_percentile(t, 950)},
+                {"p99_ms", tally_percentile(t, 990)},
+                {"max_ms", tally_max(t)}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        key_u64(w, rows[i].key, rows[i].d.ms);
+    }
+    key_u64(w, "fatal", t->fatal);
+    if (t->fatal) {
+        jsonw_key(w, "at_least");
+        jsonw_begin_array(w);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            if (rows[i].d.at_least) {
+                jsonw_cstr(w, rows[i].key);
+            }
+        }
+        jsonw_end_array(w);
+    }
+}
+
+/* What most of the time is due to, and every cause with its dumps and its time. */
+static void put_causes(struct jsonw *w, const struct tally *t, const struct evidence *evidence) {
+    unsigned confidence;
+    enum rule_cause main = tally_cause(t, &confidence);
+    key_str(w, "cause", rule_cause_text(main));
+    key_u64(w, "confidence", confidence);
+    if (evidence->reason && *evidence->reason && evidence->cause == main) {
+        key_str(w, "reason", evidence->reason);
+    }
+    jsonw_key(w, "causes");
+    jsonw_begin_array(w);
+    for (int c = 0; c < CAUSE_COUNT; c++) {
+        if (t->causes[c].dumps) {
+            jsonw_begin_array(w);
+            jsonw_cstr(w, rule_cause_text((enum rule_cause)c));
+            jsonw_u64(w, t->causes[c].dumps);
+            jsonw_u64(w, t->causes[c].ms);
+            jsonw_end_array(w);
+        }
+    }
+    jsonw_end_array(w);
+    if (tally_truth(t) >= 0) {
+        key_u64(w, "truth", (uint64_t)tally_truth(t));
+    }
 }
 
 static void put_tally(struct jsonw *w, const struct triage *tr, const struct tally *t,
@@ -45,10 +91,7 @@ static void put_tally(struct jsonw *w, const struct triage *tr, const struct tal
     key_u64(w, "stalled_ms", t->ms);
     key_u64(w, "share_ppm",
             total_ms ? (uint64_t)((unsigned __int128)t->ms * 1000000 / total_ms) : 0);
-    put_duration(w, "p50_ms", tally_percentile(t, 500));
-    put_duration(w, "p95_ms", tally_percentile(t, 950));
-    put_duration(w, "p99_ms", tally_percentile(t, 990));
-    put_duration(w, "max_ms", tally_max(t));
+    put_durations(w, t);
     if (users) {
         key_u64(w, "users", users); /* absent, not 0, where no dump names a user */
     }
@@ -85,6 +128,7 @@ static void put_bucket(struct jsonw *w, const struct triage *t, const struct buc
     jsonw_begin_object(w);
     key_str(w, "id", b->id);
     put_tally(w, t, &b->tally, b->users);
+    put_causes(w, &b->tally, &b->evidence);
     jsonw_key(w, "frames");
     jsonw_begin_array(w);
     for (size_t i = 0; i < b->frame_count; i++) {

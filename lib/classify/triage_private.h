@@ -30,7 +30,7 @@ struct evidence {
     char *id; /* NULL = none yet, "" = it has none */
     uint64_t span_ms;
     uint64_t hash; /* of its text */
-    enum stall_cause cause;
+    enum rule_cause cause;
     char *reason;   /* of the cause; NULL = none */
     char *exemplar; /* of level 2: its stack, see exemplar.h; NULL = none */
 };

@@ -178,9 +178,12 @@ static void print_apart(struct table *tb) {
         const char *one, *many;
     } rows[] = {{APART_CRASH, "crash", "crashes"},
                 {APART_BACKGROUND, "in the background", "in the background"},
+                {APART_PREWARMED, "prewarmed", "prewarmed"},
                 {APART_IDLE, "idle (only the loop waiting)", "idle (only the loop waiting)"},
+                {APART_LATE, "captured too late", "captured too late"},
                 {APART_NO_STACK, "without a stack", "without a stack"},
-                {APART_DUPLICATE, "duplicate", "duplicates"}};
+                {APART_DUPLICATE, "duplicate", "duplicates"},
+                {APART_LEFT_OUT, "left out by --where", "left out by --where"}};
     struct strbuf *b = &tb->text;
     strbuf_clear(b);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

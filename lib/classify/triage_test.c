@@ -17,7 +17,7 @@
 struct sample {
     const char *id, *stall, *user, *version, *os, *device, *kind, *app_state;
     int64_t seq, at_ms, span_ms, duration_ms;
-    bool fatal;
+    bool fatal, prewarmed, unwanted, no_samples;
     bool more;      /* not the last dump of its stall */
     const char *in; /* innermost function; its caller is `on_IN`; NULL = no stack, "" = idle */
 };
@@ -34,7 +34,7 @@ static void setup(struct bench *b, uint64_t cap_ms) {
     memset(b, 0, sizeof *b);
     assert_int_equal(rules_new(&b->rules, NULL), ST_OK);
     assert_int_equal(rules_add_builtin(b->rules, NULL), ST_OK);
-    assert_int_equal(keyer_new(&b->keyer, b->rules, NULL), ST_OK);
+    assert_int_equal(keyer_new(&b->keyer, &(struct key_options){.rules = b->rules}, NULL), ST_OK);
     assert_int_equal(triage_new(&b->triage, &o, NULL), ST_OK);
 }
 
@@ -55,6 +55,7 @@ static const struct dump *make(struct bench *b, const struct sample *s, char cal
     f->d.device.os = s->os;
     f->d.device.model = s->device;
     f->d.stall.fatal = s->fatal;
+    f->d.stall.prewarmed = s->prewarmed;
     f->d.stall.id = s->stall;
     f->d.stall.kind = s->kind ? s->kind : "hang";
     f->d.stall.app_state = s->app_state;
@@ -76,6 +77,12 @@ static const struct dump *make(struct bench *b, const struct sample *s, char cal
     }
     fixture_frame(f, "Shop", true, "main", 0x30);
     fixture_stack(f, 1);
+    if (s->no_samples) {
+        f->thread = (struct dump_thread){.main = true, .cpu_ms = -1, .stack = f->stacks[0]};
+        f->d.threads = &f->thread;
+        f->d.thread_count = 1;
+        f->d.sample_count = 0;
+    }
     return &f->d;
 }
 
@@ -84,7 +91,7 @@ static enum st try_add(struct bench *b, const struct sample *s, enum triage_apar
     struct stall_key key;
     const struct dump *d = make(b, s, caller);
     enum st st = keyer_key(b->keyer, d, &key, NULL);
-    return st == ST_OK ? triage_add(b->triage, d, &key, apart, NULL) : st;
+    return st == ST_OK ? triage_add(b->triage, d, &key, !s->unwanted, apart, NULL) : st;
 }
 
 static enum triage_apart add(struct bench *b, const struct sample *s) {
@@ -131,12 +138,18 @@ static void what_is_no_stall_is_set_apart_and_counted(void **state) {
     assert_int_equal(ADD(&b, .id = "3", .span_ms = 10, .in = "f", .app_state = "background"),
                      APART_BACKGROUND);
     assert_int_equal(ADD(&b, .id = "4", .span_ms = 10, .in = ""), APART_IDLE);
+    assert_int_equal(ADD(&b, .id = "6", .span_ms = 10, .in = "f", .kind = "launch"), APART_NONE);
+    assert_int_equal(ADD(&b, .id = "7", .span_ms = 10, .in = "f", .prewarmed = true),
+                     APART_PREWARMED);
+    assert_int_equal(ADD(&b, .id = "8", .span_ms = 10, .in = "", .no_samples = true), APART_LATE);
+    assert_int_equal(ADD(&b, .id = "9", .span_ms = 10, .in = "f", .unwanted = true),
+                     APART_LEFT_OUT);
     assert_int_equal(ADD(&b, .id = "5", .span_ms = 10, .in = NULL), APART_NO_STACK);
     assert_int_equal(ADD(&b, .id = "1", .span_ms = 10, .in = "f"), APART_DUPLICATE);
     assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
-    assert_int_equal(b.triage->dumps_read, 6);
-    assert_int_equal(b.triage->total.stalls, 1);
-    assert_int_equal(b.triage->total.ms, 10);
+    assert_int_equal(b.triage->dumps_read, 10);
+    assert_int_equal(b.triage->total.stalls, 2);
+    assert_int_equal(b.triage->total.ms, 20);
     for (int a = APART_CRASH; a < APART_COUNT; a++) {
         assert_int_equal(b.triage->apart[a], 1);
     }
@@ -349,7 +362,7 @@ static void every_allocation_may_fail_once(void *ctx, bool refused) {
     memset(&b, 0, sizeof b);
     bool ok = rules_new(&b.rules, NULL) == ST_OK &&
               rules_add(b.rules, "t", rules, sizeof rules - 1, NULL) == ST_OK &&
-              keyer_new(&b.keyer, b.rules, NULL) == ST_OK &&
+              keyer_new(&b.keyer, &(struct key_options){.rules = b.rules}, NULL) == ST_OK &&
               triage_new(&b.triage, &o, NULL) == ST_OK;
     static const struct sample samples[] = {
         {.id = "1",

@@ -187,6 +187,17 @@ bool dump_frame_exact(const struct dump_stack *s, size_t i);
 const struct dump_thread *dump_thread_by_id(const struct dump *d, int64_t id);
 /* The main thread, or NULL. */
 const struct dump_thread *dump_main_thread(const struct dump *d);
+
+enum { DUMP_WAITS_MAX = 32 };
+/* A thread, the one that holds what it waits for, the one that holds what that one waits for … */
+struct dump_waits {
+    const struct dump_thread *threads[DUMP_WAITS_MAX];
+    size_t count;
+    size_t back; /* the last one waits for this one of them again, a deadlock; SIZE_MAX = no */
+};
+/* The chain that begins with t (NULL: an empty one). A chain that is longer than this, or leads to
+ * a thread that is not in the dump, ends there. */
+void dump_waits(const struct dump *d, const struct dump_thread *t, struct dump_waits *out);
 /* The stack that the dump is about: the heaviest sample as judged by the device, else the most
  * frequent (ties: the last), else the main thread's; NULL if there is none. */
 const struct dump_stack *dump_heaviest(const struct dump *d);

@@ -1,0 +1,45 @@
+/* Which dumps are looked at: a filter that people write, such as
+ *
+ *     app.version>=5.3 device.model~iPhone1.* stall.cpu_permille<200
+ *
+ * Terms are separated by white space, and all of them must hold. A term is a field, an operator and
+ * a value; a value with white space stands in double quotes, where a backslash takes a quote or a
+ * backslash as it is. The operators:
+ *
+ *     =  !=         the same text, another one; `field=` is one that the dump does not say
+ *     <  <=  >  >=  in the natural order of version_compare. What stands before the first digit
+ *                   must be equal: "macOS 15" is neither below nor above "iOS 18"
+ *     ~  !~         an extended regular expression (POSIX) is found in it, is not
+ *
+ * A field that a dump does not say holds for != and !~ only. The fields are listed in
+ * stallclassify(1), and by where_field_name. */
+#ifndef STALLKIT_CLASSIFY_WHERE_H
+#define STALLKIT_CLASSIFY_WHERE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "classify/key.h"
+#include "dump/dump.h"
+
+struct where;
+
+/* No term: every dump matches. */
+enum st where_new(struct where **out, struct err *e) BASE_MUST_USE;
+/* NULL is allowed. */
+void where_free(struct where *w);
+/* Adds terms, which must hold too. On ST_ERR (ERR_USAGE: a mistake in the text) *at is the byte of
+ * the text that it is about; the filter is only good for where_free. */
+enum st where_add(struct where *w, const char *text, size_t *at, struct err *e) BASE_MUST_USE;
+/* Does a term ask for this field? */
+bool where_asks(const struct where *w, const char *field);
+/* ST_OK: the dump, which has this key, matches. ST_NONE: it does not. ST_ERR: out of memory. Thread
+ * safe. */
+enum st where_match(const struct where *w, const struct dump *d, const struct stall_key *key,
+                    struct err *e) BASE_MUST_USE;
+
+/* Names of the fields, in the order of the manual; NULL past the last one. */
+const char *where_field_name(size_t i);
+
+#endif

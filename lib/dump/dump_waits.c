@@ -1,0 +1,19 @@
+/* Who waits for whom. */
+#include "dump/dump.h"
+
+void dump_waits(const struct dump *d, const struct dump_thread *t, struct dump_waits *out) {
+    *out = (struct dump_waits){.back = SIZE_MAX};
+    while (t && out->count < DUMP_WAITS_MAX) {
+        out->threads[out->count++] = t;
+        if (!t->waits_for.kind || t->waits_for.owner < 0) {
+            return;
+        }
+        t = dump_thread_by_id(d, t->waits_for.owner);
+        for (size_t i = 0; t && i < out->count; i++) {
+            if (out->threads[i] == t) {
+                out->back = i;
+                return;
+            }
+        }
+    }
+}

@@ -37,14 +37,16 @@ bool parse_i64(const char *s, size_t len, int64_t *out) {
     return true;
 }
 
+/* A table, for a branch would be mispredicted at every other digit. */
 static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    static const signed char values[256] = {
+        /* one more than they are */
+        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+        ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+        ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+    };
+    return values[(unsigned char)c] - 1;
 }
 
 static bool has_0x(const char *s, size_t len) {

@@ -3,10 +3,6 @@
 
 #include <string.h>
 
-struct reader reader_init(const char *name, const void *bytes, size_t len) {
-    return (struct reader){.name = name, .start = bytes, .size = len};
-}
-
 static void fail_at(struct reader *r, size_t pos) {
     if (!r->failed) {
         r->failed = true;
@@ -14,46 +10,52 @@ static void fail_at(struct reader *r, size_t pos) {
     }
 }
 
-void reader_fail(struct reader *r) {
-    fail_at(r, r->pos);
-}
-
-void reader_seek(struct reader *r, uint64_t pos) {
-    if (r->failed || pos > r->size) {
-        fail_at(r, r->pos);
-        return;
-    }
-    r->pos = (size_t)pos;
-}
-
 /* Producers pad LEB128 to a fixed length, so bytes that carry no significant bit are accepted in
  * any number. Bit 63 is the lowest of the tenth byte; `shift` stops at 70 = "all that follows is
  * padding". */
 enum { LEB_TOP_SHIFT = 63, LEB_PAD_SHIFT = 70 };
 
-uint64_t reader_uleb128_long(struct reader *r) {
-    size_t at = r->pos;
-    if (!r->failed && r->size - at >= 2 && r->start[at + 1] < 0x80 && r->start[at] >= 0x80) {
-        r->pos += 2;
-        return (uint64_t)(r->start[at] & 0x7f) | (uint64_t)r->start[at + 1] << 7;
+/* A number whose bytes are among the 8 at p. All groups of 7 bits move at once, for a branch on
+ * each byte would be mispredicted. */
+static struct reader_number short_uleb128(const uint8_t *p) {
+    uint64_t word = (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 |
+                    (uint64_t)p[3] << 24 | (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 |
+                    (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+    uint64_t ends = ~word & UINT64_C(0x8080808080808080);
+    if (!ends) {
+        return (struct reader_number){0};
     }
-    uint64_t v = 0;
+    uint64_t v = word & (ends ^ (ends - 1)) & UINT64_C(0x7f7f7f7f7f7f7f7f);
+    v = (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x7f007f007f007f00)) >> 1;
+    v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x3fff00003fff0000)) >> 2;
+    v = (v & UINT64_C(0x000000000fffffff)) | (v & UINT64_C(0x0fffffff00000000)) >> 4;
+    return (struct reader_number){v, (size_t)__builtin_ctzll(ends) / 8 + 1};
+}
+
+struct reader_number reader_long_uleb128(const uint8_t *p, size_t left) {
+    struct reader_number n = {0};
     unsigned shift = 0;
-    uint8_t byte;
-    do {
-        byte = reader_u8(r);
-        uint64_t payload = byte & 0x7f;
-        bool fits = shift < LEB_TOP_SHIFT || (shift == LEB_TOP_SHIFT && payload <= 1) || !payload;
-        if (r->failed || !fits) {
-            fail_at(r, at);
-            return 0;
+    if (left >= 8) {
+        n = short_uleb128(p);
+        if (n.bytes > 0) {
+            return n;
+        }
+    }
+    for (size_t i = 0; i < left; i++) {
+        uint64_t payload = p[i] & 0x7f;
+        if (shift > LEB_TOP_SHIFT ? payload > 0 : shift == LEB_TOP_SHIFT && payload > 1) {
+            break;
         }
         if (shift <= LEB_TOP_SHIFT) {
-            v |= payload << shift;
+            n.value |= payload << shift;
             shift += 7;
         }
-    } while (byte & 0x80);
-    return v;
+        if (p[i] < 0x80) {
+            n.bytes = i + 1;
+            return n;
+        }
+    }
+    return (struct reader_number){0};
 }
 
 int64_t reader_sleb128(struct reader *r) {

@@ -26,7 +26,9 @@ struct reader {
 
 /* A reader over len bytes, little-endian. name and bytes must outlive it. bytes may be NULL if len
  * is 0. */
-struct reader reader_init(const char *name, const void *bytes, size_t len);
+static inline struct reader reader_init(const char *name, const void *bytes, size_t len) {
+    return (struct reader){.name = name, .start = (const uint8_t *)bytes, .size = len};
+}
 
 /* Next byte's offset within the reader; bytes left. Both are valid after a failure (left is then
  * 0). */
@@ -42,7 +44,12 @@ static inline bool reader_failed(const struct reader *r) {
 
 /* Makes the reader fail at its position, as a read past the end does: for values that make no
  * sense. The first failure counts. */
-void reader_fail(struct reader *r);
+static inline void reader_fail(struct reader *r) {
+    if (!r->failed) {
+        r->failed = true;
+        r->failed_at = r->pos;
+    }
+}
 
 /* The next len bytes, borrowed from the underlying buffer; NULL once failed (or if len is 0 and the
  * buffer NULL). Every read comes through here. */
@@ -57,7 +64,13 @@ static inline const uint8_t *reader_bytes(struct reader *r, uint64_t len) {
 }
 
 /* Moves to an absolute position (0 … size); skips forward. Out of range fails the reader. */
-void reader_seek(struct reader *r, uint64_t pos);
+static inline void reader_seek(struct reader *r, uint64_t pos) {
+    if (r->failed || pos > r->size) {
+        reader_fail(r);
+        return;
+    }
+    r->pos = (size_t)pos;
+}
 static inline void reader_skip(struct reader *r, uint64_t len) {
     (void)reader_bytes(r, len);
 }
@@ -93,10 +106,25 @@ static inline uint64_t reader_u64(struct reader *r) {
 }
 
 /* DWARF5 §7.6 LEB128. More than 64 significant bits fail the reader. */
-uint64_t reader_uleb128_long(struct reader *r); /* the rare rest of this: */
+struct reader_number {
+    uint64_t value;
+    size_t bytes; /* that it takes; 0 = there is none */
+};
+struct reader_number reader_long_uleb128(const uint8_t *p, size_t left); /* the rest of this: */
 static inline uint64_t reader_uleb128(struct reader *r) {
-    bool is_short = !r->failed && r->pos < r->size && r->start[r->pos] < 0x80;
-    return is_short ? r->start[r->pos++] : reader_uleb128_long(r);
+    size_t left = reader_left(r);
+    if (left > 0 && r->start[r->pos] < 0x80) {
+        return r->start[r->pos++];
+    }
+    struct reader_number n = {0};
+    if (left > 0) {
+        n = reader_long_uleb128(r->start + r->pos, left);
+    }
+    if (n.bytes == 0) {
+        reader_fail(r);
+    }
+    r->pos += n.bytes;
+    return n.value;
 }
 int64_t reader_sleb128(struct reader *r);
 

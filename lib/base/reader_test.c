@@ -102,6 +102,30 @@ static void uleb128_up_to_64_bits(void **state) {
     assert_false(reader_failed(&padded));
 }
 
+/* Numbers are read 8 bytes at a time where so many are left, so each length counts at each distance
+ * from the end. */
+static void uleb128_of_every_length_anywhere(void **state) {
+    (void)state;
+    for (unsigned bits = 1; bits <= 64; bits++) {
+        uint64_t want = UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits);
+        uint8_t bytes[10 + 9] = {0};
+        size_t len = 0;
+        for (uint64_t v = want; len == 0 || v; v >>= 7) {
+            bytes[len++] = (uint8_t)((v & 0x7f) | (v >> 7 ? 0x80 : 0));
+        }
+        for (size_t behind = 0; behind < 10; behind++) {
+            struct reader r = reader_init("file", bytes, len + behind);
+            assert_true(reader_uleb128(&r) == want);
+            assert_int_equal(reader_pos(&r), len);
+        }
+        for (size_t left = 0; left < len; left++) {
+            struct reader cut = reader_init("file", bytes, left);
+            assert_true(reader_uleb128(&cut) == 0);
+            assert_true(reader_failed(&cut));
+        }
+    }
+}
+
 static void uleb128_past_64_bits_fails(void **state) {
     (void)state;
     struct reader bit64 = READER(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02);
@@ -235,6 +259,7 @@ int main(void) {
         cmocka_unit_test(seek_and_skip_stay_inside),
         cmocka_unit_test(empty_readers_need_no_bytes),
         cmocka_unit_test(uleb128_up_to_64_bits),
+        cmocka_unit_test(uleb128_of_every_length_anywhere),
         cmocka_unit_test(uleb128_past_64_bits_fails),
         cmocka_unit_test(sleb128_up_to_64_bits),
         cmocka_unit_test(sleb128_past_64_bits_fails),

@@ -58,30 +58,15 @@ void sink_write_slowly(struct sink *s, const void *bytes, size_t len) {
     }
 }
 
-/* Two digits at a time. */
-static size_t put_digits(char text[20], uint64_t v) {
-    static const char pairs[] =
-        "00010203040506070809101112131415161718192021222324252627282930313233"
-        "34353637383940414243444546474849505152535455565758596061626364656667"
-        "6869707172737475767778798081828384858687888990919293949596979899";
-    size_t at = 20;
-    for (; v >= 100; v /= 100) {
-        at -= 2;
-        memcpy(text + at, pairs + v % 100 * 2, 2);
-    }
-    if (v >= 10) {
-        at -= 2;
-        memcpy(text + at, pairs + v * 2, 2);
-    } else {
-        text[--at] = (char)('0' + v);
-    }
-    return at;
-}
-
 void sink_u64(struct sink *s, uint64_t v) {
-    char digits[20];
-    size_t at = put_digits(digits, v);
-    sink_write(s, digits + at, sizeof digits - at);
+    char digits[DECIMAL_MAX];
+    if (s->text && strbuf_has_room(s->text, DECIMAL_MAX)) {
+        size_t before = s->text->len;
+        strbuf_addu64(s->text, v);
+        s->total += s->text->len - before;
+    } else {
+        sink_write(s, digits, decimal_put(digits, v));
+    }
 }
 
 void sink_i64(struct sink *s, int64_t v) {

@@ -103,28 +103,69 @@ void strbuf_addf(struct strbuf *b, const char *fmt, ...) {
     va_end(ap);
 }
 
+/* How many digits: the power of ten is estimated by that of two, log10(2) being about 1233 / 4096.
+ */
+static size_t decimal_len(uint64_t v) {
+    static const uint64_t powers[] = {
+        0, /* 0 has a digit as well */
+        10,
+        100,
+        1000,
+        10000,
+        100000,
+        1000000,
+        10000000,
+        100000000,
+        1000000000,
+        10000000000,
+        100000000000,
+        1000000000000,
+        10000000000000,
+        100000000000000,
+        1000000000000000,
+        10000000000000000,
+        100000000000000000,
+        1000000000000000000,
+        UINT64_C(10000000000000000000),
+    };
+    unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1), power = bits * 1233 >> 12;
+    return power + (v >= powers[power]);
+}
+
+/* Two digits at a time. */
+size_t decimal_put(char *out, uint64_t v) {
+    static const char pairs[] =
+        "00010203040506070809101112131415161718192021222324252627282930313233"
+        "34353637383940414243444546474849505152535455565758596061626364656667"
+        "6869707172737475767778798081828384858687888990919293949596979899";
+    size_t len = decimal_len(v), at = len;
+    for (; v >= 100; v /= 100) {
+        at -= 2;
+        memcpy(out + at, pairs + v % 100 * 2, 2);
+    }
+    if (v >= 10) {
+        memcpy(out, pairs + v * 2, 2);
+    } else {
+        out[0] = (char)('0' + v);
+    }
+    return len;
+}
+
 void strbuf_addu64(struct strbuf *b, uint64_t v) {
-    char digits[20];
-    size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v);
-    strbuf_add(b, digits + at, sizeof digits - at);
+    char digits[DECIMAL_MAX];
+    if (strbuf_has_room(b, DECIMAL_MAX)) {
+        b->len += decimal_put(b->data + b->len, v);
+        b->data[b->len] = '\0';
+    } else {
+        strbuf_add(b, digits, decimal_put(digits, v));
+    }
 }
 
 void strbuf_addi64(struct strbuf *b, int64_t v) {
-    char text[21] = "-";
-    size_t at = sizeof text;
-    uint64_t magnitude = v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v;
-    do {
-        text[--at] = (char)('0' + magnitude % 10);
-        magnitude /= 10;
-    } while (magnitude);
     if (v < 0) {
-        text[--at] = '-';
+        strbuf_addc(b, '-');
     }
-    strbuf_add(b, text + at, sizeof text - at);
+    strbuf_addu64(b, v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v);
 }
 
 void strbuf_addhex(struct strbuf *b, uint64_t v) {

@@ -55,6 +55,10 @@ void strbuf_addu64(struct strbuf *b, uint64_t v);
 void strbuf_addi64(struct strbuf *b, int64_t v);
 void strbuf_addhex(struct strbuf *b, uint64_t v);
 
+enum { DECIMAL_MAX = 20 };
+/* Writes the decimal digits of v, at most DECIMAL_MAX; returns how many. */
+size_t decimal_put(char *out, uint64_t v);
+
 /* The text, "" when empty; borrowed until the next change. */
 const char *strbuf_cstr(const struct strbuf *b);
 /* Hands the malloc'ed text to the caller and empties b; NULL if b failed or memory ran out. */

@@ -74,6 +74,21 @@ static void numbers_are_as_printf_prints_them(void **state) {
     }
 }
 
+static void decimals_of_every_length(void **state) {
+    (void)state;
+    struct strbuf b = {0};
+    for (uint64_t power = 1; power; power = power > UINT64_MAX / 10 ? 0 : power * 10) {
+        for (uint64_t v = power - 1; v <= power + 1; v++) {
+            char want[DECIMAL_MAX + 1];
+            snprintf(want, sizeof want, "%" PRIu64, v);
+            strbuf_clear(&b);
+            strbuf_addu64(&b, v);
+            assert_string_equal(strbuf_cstr(&b), want);
+        }
+    }
+    strbuf_release(&b);
+}
+
 static void past_the_limit_it_fails_and_stays_failed(void **state) {
     (void)state;
     struct strbuf b = {.limit = 5};
@@ -148,6 +163,7 @@ int main(void) {
         cmocka_unit_test(appends_keep_a_nul_behind),
         cmocka_unit_test(formats_of_any_length),
         cmocka_unit_test(numbers_are_as_printf_prints_them),
+        cmocka_unit_test(decimals_of_every_length),
         cmocka_unit_test(past_the_limit_it_fails_and_stays_failed),
         cmocka_unit_test(length_overflow_is_out_of_memory),
         cmocka_unit_test(take_hands_over_the_text),

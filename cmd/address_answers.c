@@ -7,12 +7,11 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/hash.h"
 #include "base/jsonw.h"
 #include "base/parse.h"
 #include "symbolize/symbolize.h"
 
-/* The printed form of one or two strings. */
+/* The printed form of one or two strings, with what always stands behind it. */
 struct printed {
     const char *first, *second; /* of the source; both NULL = free */
     const char *text;
@@ -28,9 +27,9 @@ struct answerer {
     const struct address_question *q;
     struct printed_table names, paths;
     struct arena arena;
-    struct strbuf text;   /* one string */
-    struct strbuf image;  /* " (in IMAGE)" */
-    struct strbuf module; /* JSON between an address and its symbols */
+    struct strbuf text;        /* one string */
+    struct strbuf behind_name; /* " (in IMAGE)", or the JSON between a name and its line */
+    struct strbuf module;      /* JSON between an address and its symbols */
     struct lookup_hit hit;
 };
 
@@ -49,11 +48,15 @@ enum st answerer_new(struct answerer **out, const struct address_question *q, st
         return err_nomem(e);
     }
     a->q = q;
-    strbuf_addf(&a->image, " (in %s)", q->image);
+    if (q->llvm_json) {
+        strbuf_addstr(&a->behind_name, ",\"Line\":");
+    } else {
+        strbuf_addf(&a->behind_name, " (in %s)", q->image);
+    }
     strbuf_addstr(&a->module, "\",\"ModuleName\":");
     quote(&a->module, q->path);
     strbuf_addstr(&a->module, ",\"Symbol\":[");
-    if (a->image.failed || a->module.failed) {
+    if (a->behind_name.failed || a->module.failed) {
         answerer_free(a);
         return err_nomem(e);
     }
@@ -67,7 +70,7 @@ void answerer_free(struct answerer *a) {
         free(a->paths.slots);
         arena_release(&a->arena);
         strbuf_release(&a->text);
-        strbuf_release(&a->image);
+        strbuf_release(&a->behind_name);
         strbuf_release(&a->module);
         free(a);
     }
@@ -77,8 +80,10 @@ void answerer_free(struct answerer *a) {
 
 static struct printed *find_slot(const struct printed_table *t, const char *first,
                                  const char *second) {
-    uint64_t hash = hash_u64((uint64_t)(uintptr_t)first * 3 + (uint64_t)(uintptr_t)second);
-    for (size_t i = (size_t)hash & (t->slot_count - 1);; i = (i + 1) & (t->slot_count - 1)) {
+    /* Fibonacci hashing is enough for pointers of our own. */
+    uint64_t key = (uint64_t)(uintptr_t)first * 3 + (uint64_t)(uintptr_t)second;
+    size_t hash = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+    for (size_t i = hash & (t->slot_count - 1);; i = (i + 1) & (t->slot_count - 1)) {
         struct printed *p = &t->slots[i];
         if ((p->first == first && p->second == second) || (!p->first && !p->second)) {
             return p;
@@ -131,6 +136,7 @@ static enum st put_name(struct answerer *a, const struct lookup_frame *f, struct
                         struct err *e) {
     if (!f->function && !f->linkage) {
         strbuf_addstr(out, a->q->llvm_json ? "\"\"" : "???");
+        strbuf_add(out, a->behind_name.data, a->behind_name.len);
         return ST_OK;
     }
     struct printed *p = slot_for(&a->names, f->function, f->linkage);
@@ -150,6 +156,7 @@ static enum st put_name(struct answerer *a, const struct lookup_frame *f, struct
         } else if (a->text.len == 0) {
             strbuf_addstr(&a->text, "???");
         }
+        strbuf_add(&a->text, a->behind_name.data, a->behind_name.len);
         if (keep(a, &a->names, p, f->function, f->linkage, e) != ST_OK) {
             return ST_ERR;
         }
@@ -188,7 +195,6 @@ static enum st put_path(struct answerer *a, const char *path, struct strbuf *out
 static enum st put_atos_frame(struct answerer *a, const struct lookup_frame *f, uint64_t address,
                               bool real, struct strbuf *out, struct err *e) {
     enum st st = put_name(a, f, out, e);
-    strbuf_add(out, a->image.data, a->image.len);
     if (st == ST_OK && f->file && f->line) {
         strbuf_add(out, " (", 2);
         st = put_path(a, f->file, out, e);
@@ -209,7 +215,7 @@ static enum st put_atos(struct answerer *a, bool found, uint64_t asked, uint64_t
     if (!found) {
         strbuf_addf(out, "0x%016llx", (unsigned long long)asked);
         if (address >= q->base && address < q->text_end) {
-            strbuf_add(out, a->image.data, a->image.len);
+            strbuf_add(out, a->behind_name.data, a->behind_name.len);
         }
     } else {
         size_t last = a->hit.frame_count - 1;
@@ -226,7 +232,8 @@ static enum st put_atos(struct answerer *a, bool found, uint64_t asked, uint64_t
 
 /* ---- llvm-symbolizer ---- */
 
-static void put_literal(struct strbuf *out, const char *s) {
+/* For literals, whose length the compiler knows. */
+static inline void put_literal(struct strbuf *out, const char *s) {
     strbuf_add(out, s, strlen(s));
 }
 
@@ -244,7 +251,6 @@ static enum st put_llvm_symbol(struct answerer *a, const struct lookup_frame *f,
     if (st == ST_OK) {
         st = put_name(a, f, out, e);
     }
-    put_literal(out, ",\"Line\":");
     strbuf_addu64(out, f->line);
     put_literal(out, ",\"StartAddress\":\"");
     if (start) {
@@ -298,7 +304,8 @@ enum st answerer_answer(struct answerer *a, const char *word, size_t len, struct
                         struct err *e) {
     const struct address_question *q = a->q;
     uint64_t asked = 0;
-    struct err why = {.code = ERR_NONE};
+    struct err why;
+    err_clear(&why); /* it is large */
     if (!parse_hex(word, len, &asked)) {
         if (!q->llvm_json) {
             strbuf_add(out, word, len);

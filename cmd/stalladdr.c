@@ -92,6 +92,7 @@ struct run {
     struct answerer **answerers; /* one for each of threads */
     unsigned threads;
     struct pool *pool;
+    struct job *free_jobs;
 };
 
 /* ---- opening ---- */
@@ -205,14 +206,44 @@ static int open_source(struct run *run) {
 
 /* ---- answers ---- */
 
+enum { WORDS_AT_ONCE = 8 * 1024, WINDOW_PER_JOB = 2 };
+
 /* Words on their way through the pool, and what is printed for them. */
 struct job {
-    char *words;
-    size_t len;
-    struct strbuf out;
+    struct job *next; /* of those that are free */
+    struct strbuf words, out;
     VEC(struct err) failures; /* in their order */
     bool failed;              /* out of memory for them */
 };
+
+/* One that is free again has its memory already. NULL: out of memory. */
+static struct job *take_job(struct run *run) {
+    struct job *job = run->free_jobs;
+    if (!job) {
+        return calloc(1, sizeof *job);
+    }
+    run->free_jobs = job->next;
+    return job;
+}
+
+static void give_job_back(struct run *run, struct job *job) {
+    strbuf_clear(&job->words);
+    strbuf_clear(&job->out);
+    job->failures.len = 0;
+    job->failed = false;
+    job->next = run->free_jobs;
+    run->free_jobs = job;
+}
+
+static void free_jobs(struct run *run) {
+    while (run->free_jobs) {
+        struct job *job = take_job(run);
+        strbuf_release(&job->words);
+        strbuf_release(&job->out);
+        VEC_RELEASE(&job->failures);
+        free(job);
+    }
+}
 
 static bool is_space(char c) {
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
@@ -222,25 +253,19 @@ static void answer_words(void *ctx, void *item, unsigned worker) {
     struct run *run = ctx;
     struct job *job = item;
     struct err e = {0};
-    for (size_t at = 0; at < job->len;) {
+    const char *words = job->words.data;
+    for (size_t at = 0; at < job->words.len;) {
         size_t start = at;
-        while (at < job->len && !is_space(job->words[at])) {
+        while (at < job->words.len && !is_space(words[at])) {
             at++;
         }
-        if (at > start && answerer_answer(run->answerers[worker], job->words + start, at - start,
+        if (at > start && answerer_answer(run->answerers[worker], words + start, at - start,
                                           &job->out, &e) != ST_OK) {
             job->failed = !VEC_PUSH(&job->failures, e) || job->failed;
             err_clear(&e);
         }
         at++;
     }
-}
-
-static void free_job(struct job *job) {
-    strbuf_release(&job->out);
-    VEC_RELEASE(&job->failures);
-    free(job->words);
-    free(job);
 }
 
 static void print_answers(void *ctx, void *item) {
@@ -255,28 +280,23 @@ static void print_answers(void *ctx, void *item) {
         cli_fail(&run->failures, NULL, &e);
     }
     sink_write(&run->output.sink, job->out.data, job->out.len);
-    free_job(job);
+    give_job_back(run, job);
 }
 
 static void put_words(struct run *run, const char *words, size_t len) {
     struct err e = {0};
-    struct job *job = calloc(1, sizeof *job);
-    char *copy = malloc(len + 1);
-    if (!job || !copy) {
-        free(job);
-        free(copy);
+    struct job *job = take_job(run);
+    if (!job) {
         err_nomem(&e);
         cli_fail(&run->failures, NULL, &e);
         return;
     }
-    memcpy(copy, words, len);
-    *job = (struct job){.words = copy, .len = len};
+    strbuf_add(&job->words, words, len);
+    job->failed = job->words.failed;
     pool_put(run->pool, job);
 }
 
 /* ---- input ---- */
-
-enum { WORDS_AT_ONCE = 8 * 1024, WINDOW_PER_JOB = 4 };
 
 /* Length of the whole words at the front. */
 static size_t whole_words(const char *text, size_t len) {
@@ -479,6 +499,7 @@ int main(int argc, char **argv) {
     struct run run = {.set = &set, .failures = {.tool = tool.name}};
     int status = process(&run, p.operands, p.operand_count);
     pool_close(run.pool);
+    free_jobs(&run);
     for (unsigned i = 0; run.answerers && i < run.threads; i++) {
         answerer_free(run.answerers[i]);
     }

@@ -25,6 +25,18 @@ static uint32_t u32_at(const uint8_t *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
+/* Rows of `stride` bytes, which begin with ascending numbers: how many are at most `value`? Without
+ * a branch on what is compared, for it would be mispredicted every other time. */
+static size_t rows_up_to(const uint8_t *rows, size_t stride, size_t count, uint64_t value) {
+    const uint8_t *at = rows;
+    while (count > 1) {
+        size_t half = count / 2;
+        at += u32_at(at + half * stride) <= value ? half * stride : 0;
+        count -= half;
+    }
+    return (size_t)(at - rows) / stride + (count > 0 && u32_at(at) <= value);
+}
+
 static struct reader section_reader(const struct mapped *m, enum index_section which, uint64_t at) {
     const struct index_extent *x = &m->header.sections[which];
     struct reader r = reader_init(m->name, m->data + x->offset, (size_t)x->size);
@@ -83,7 +95,8 @@ static enum st set_name(const struct mapped *m, struct lookup_frame *f, uint64_t
 /* A function's record, up to its steps. */
 struct function_record {
     uint64_t low, high, name, entry, low_pc;
-    struct reader nodes;
+    const uint8_t *nodes;
+    size_t node_bytes;
     unsigned quantum;
 };
 
@@ -101,8 +114,8 @@ static void read_function(const struct mapped *m, struct reader *r, unsigned fla
     f->low_pc = flags & RECORD_NO_LOW ? 0
                 : flags & RECORD_LOW  ? f->low + index_unzigzag(reader_uleb128(r))
                                       : f->low;
-    uint64_t node_bytes = flags & RECORD_NODES ? reader_uleb128(r) : 0;
-    f->nodes = reader_sub(r, node_bytes, NULL);
+    f->node_bytes = flags & RECORD_NODES ? (size_t)reader_uleb128(r) : 0;
+    f->nodes = reader_bytes(r, f->node_bytes);
     f->quantum = flags & RECORD_BYTES ? 1 : m->header.quantum;
 }
 
@@ -154,20 +167,12 @@ static void find_block(struct reader *r, uint64_t offset, uint64_t *left, struct
         reader_skip(r, UINT64_MAX); /* fails it */
         return;
     }
-    uint64_t low = 0, high = blocks;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (u32_at(table + middle * 8) <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    size_t block = rows_up_to(table, 8, (size_t)blocks, offset);
+    if (block > 0) {
+        s->at = u32_at(table + (block - 1) * 8);
+        reader_skip(r, u32_at(table + (block - 1) * 8 + 4));
     }
-    if (low > 0) {
-        s->at = u32_at(table + (low - 1) * 8);
-        reader_skip(r, u32_at(table + (low - 1) * 8 + 4));
-    }
-    *left = count - low * INDEX_BLOCK;
+    *left = count - block * INDEX_BLOCK;
     *left = *left < INDEX_BLOCK ? *left : INDEX_BLOCK;
 }
 
@@ -185,7 +190,7 @@ static void find_step(struct reader *r, const struct function_record *f, uint64_
  * caller's place goes to *s, and *s becomes the caller's. */
 static enum st take_node(const struct mapped *m, const struct function_record *f,
                          struct step_state *s, struct lookup_frame *frame, struct err *e) {
-    struct reader r = f->nodes;
+    struct reader r = reader_init(m->name, f->nodes, f->node_bytes);
     reader_seek(&r, s->node - 1);
     unsigned flags = reader_u8(&r);
     uint64_t back = flags & NODE_PARENT ? reader_uleb128(&r) : s->node;
@@ -315,23 +320,13 @@ static enum st mapped_lookup(struct lookup_source *source, uint64_t address, str
                              struct err *e) {
     const struct mapped *m = (const struct mapped *)source;
     uint64_t offset = address - m->header.origin;
-    size_t low = 0, high = m->piece_count;
-    if (address < m->header.origin) {
+    size_t after =
+        address < m->header.origin ? 0 : rows_up_to(m->addresses, 4, m->piece_count, offset);
+    if (after == 0) {
         return ST_NONE;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (u32_at(m->addresses + middle * 4) <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0) {
-        return ST_NONE;
-    }
-    uint32_t record = u32_at(m->records + (low - 1) * 4);
-    uint64_t piece = m->header.origin + u32_at(m->addresses + (low - 1) * 4);
+    uint32_t record = u32_at(m->records + (after - 1) * 4);
+    uint64_t piece = m->header.origin + u32_at(m->addresses + (after - 1) * 4);
     return record ? answer_at(m, record, piece, address, hit, e) : ST_NONE;
 }
 

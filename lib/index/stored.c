@@ -71,7 +71,8 @@ static bool pays(const struct stored *s) {
 /* ST_ERR without an error: the index is damaged. */
 static enum st look_up_mapped(struct stored *s, struct lookup_source *mapped, uint64_t address,
                               struct lookup_hit *hit, struct err *e) {
-    struct err why = {0};
+    struct err why;
+    err_clear(&why); /* it is large, and this is asked a million times */
     enum st st = lookup_address(mapped, address, hit, &why);
     if (st == ST_ERR && why.code == ERR_NOMEM) {
         return err_nomem(e);

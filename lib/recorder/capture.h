@@ -95,7 +95,8 @@ struct rec_capture {
      * only on REC_SAMPLE_OK. */
     enum rec_sample (*sample)(void *ctx, bool may_repeat, struct rec_stack *out);
     /* False if the loop had an edge since the one at since_ns, which was the last that the core was
-     * told of: asked after the last sample and before a detection counts. NULL = always true. */
+     * told of: asked after the last sample and before a detection counts, and after threads. NULL =
+     * always true. */
     bool (*still_busy)(void *ctx, uint64_t since_ns);
     /* The image that holds the address; false if there is none. */
     bool (*image_at)(void *ctx, uint64_t address, struct rec_image *out);

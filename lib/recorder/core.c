@@ -349,14 +349,18 @@ void rec_core_sample(struct rec_core *core, uint64_t now) {
     }
 }
 
-/* Asked once in a step, so that one word of a trace answers it. A launch has no edge yet. */
-bool rec_core_gone_on(struct rec_core *core, uint64_t now) {
+/* A launch has no edge yet. */
+bool rec_core_moved_on(const struct rec_core *core) {
     const struct rec_capture *capture = &core->capture;
+    return core->tracks[REC_TRACK_LOOP].running && !core->launch && capture->still_busy != NULL &&
+           !capture->still_busy(capture->ctx, core->edge_ns);
+}
+
+/* Asked once in a step, so that one word of a trace answers it. */
+bool rec_core_gone_on(struct rec_core *core, uint64_t now) {
     if (core->asked_ns != now) {
         core->asked_ns = now;
-        core->gone = core->tracks[REC_TRACK_LOOP].running && !core->launch &&
-                     capture->still_busy != NULL &&
-                     !capture->still_busy(capture->ctx, core->edge_ns);
+        core->gone = rec_core_moved_on(core);
     }
     return core->gone;
 }

@@ -143,6 +143,32 @@ static void other_threads_are_captured_when_the_stall_is_old_enough(void **state
     assert_int_equal(d->threads[0].stack.count, 3);
 }
 
+static void a_stall_that_ends_while_threads_are_captured_keeps_its_wait(void **state) {
+    struct fixture *f = *state;
+    f->config.max_threads = 4;
+    f->config.threads_after_ms = 1000;
+    start(f);
+    f->fake.others = 2;
+    f->fake.main =
+        (struct rec_thread){.state = REC_STATE_WAITING, .waits_for = {REC_WAIT_MUTEX, 0x5000, 101}};
+    rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
+    run_until(f, 0, 999 * MS);
+    f->fake.main = (struct rec_thread){.state = REC_STATE_RUNNING, .waits_for.owner = -1};
+    f->fake.wakes = true;
+    run_until(f, 1000 * MS, 1000 * MS);
+    assert_int_equal(f->fake.thread_calls, 1);
+    const struct rec_dump *d = rec_core_open(f->core);
+    assert_int_equal(d->thread_count, 1);
+    assert_int_equal(d->threads_left_out, 0);
+    assert_int_equal(d->threads[0].state, REC_STATE_WAITING);
+    assert_int_equal(d->threads[0].waits_for.owner, 101);
+    assert_int_equal(d->threads[0].stack.count, 3);
+    /* Its end is told next; nobody asks again. */
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 1000 * MS);
+    assert_int_equal(f->fake.thread_calls, 1);
+    assert_int_equal(rec_core_closed(f->core)->thread_count, 1);
+}
+
 static void each_dump_past_that_age_gets_the_other_threads_once(void **state) {
     struct fixture *f = *state;
     f->config.max_threads = 4;
@@ -289,6 +315,7 @@ int main(void) {
         T(images_without_room_are_told_to_be_lost),
         T(a_stack_deeper_than_asked_for_is_cut_at_its_outer_end),
         T(other_threads_are_captured_when_the_stall_is_old_enough),
+        T(a_stall_that_ends_while_threads_are_captured_keeps_its_wait),
         T(each_dump_past_that_age_gets_the_other_threads_once),
         T(one_thread_at_most_is_the_main_thread_alone),
         T(dumps_wait_for_an_idle_loop_and_processor),

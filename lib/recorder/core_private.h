@@ -163,8 +163,11 @@ bool rec_core_sampling(const struct rec_core *core);
 void rec_core_sample_from(struct rec_core *core, uint64_t t);
 /* A sample into the ring, unless it shows what came after the stretch. */
 void rec_core_sample(struct rec_core *core, uint64_t now);
-/* Did the loop go on between the last edge that was told and now? */
+/* Did the loop go on between the last edge that was told and now? What is detected in this step
+ * goes by one answer. */
 bool rec_core_gone_on(struct rec_core *core, uint64_t now);
+/* The same, asked anew: for what no detection goes by. */
+bool rec_core_moved_on(const struct rec_core *core);
 /* The loop's track: a stretch begins, ends. */
 void rec_core_begin_stretch(struct rec_core *core, uint64_t t);
 void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended);
@@ -223,7 +226,7 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
 void rec_record_fill(struct rec_core *core, struct rec_record *record,
                      const struct rec_heaviest *heaviest);
 /* Adds the other threads to a dump, and brings the main thread's state up to them; not its stack.
- */
+ * Neither, if the loop's stall ends meanwhile. */
 void rec_record_threads(struct rec_core *core, struct rec_record *record);
 /* CPU used since the track began, brought up to date at t: into the stall and the main thread. */
 void rec_record_cpu(struct rec_core *core, const struct rec_track *track, struct rec_record *record,

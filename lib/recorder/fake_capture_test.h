@@ -20,6 +20,7 @@ struct fake {
     /* What was asked. */
     unsigned samples, may_repeat, image_calls, thread_calls;
     bool not_busy; /* still_busy says so */
+    bool wakes;    /* while the other threads are captured */
     struct rec_cpu cpu;
     int64_t wall_ms;
     uint8_t random;
@@ -83,6 +84,7 @@ static inline uint32_t fake_threads(void *ctx, struct rec_thread *out, uint32_t 
                                     uint32_t *left_out) {
     struct fake *f = ctx;
     f->thread_calls++;
+    f->not_busy = f->not_busy || f->wakes;
     uint32_t n = f->others < max ? f->others : max;
     *left_out = f->others - n;
     for (uint32_t i = 0; i < n; i++) {

@@ -158,9 +158,15 @@ static void fill_images(struct rec_core *core, struct rec_record *record) {
 
 /* ---- the other threads ---- */
 
+/* The loop's stall ended while the threads were looked at: what they show is what came after it. */
+static bool came_too_late(const struct rec_core *core, const struct rec_record *record) {
+    return record == core->tracks[REC_TRACK_LOOP].stall.record && rec_core_moved_on(core);
+}
+
 void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     const struct rec_capture *capture = &core->capture;
     struct rec_dump *dump = &record->dump;
+    const struct rec_thread before = dump->threads[0];
     uint32_t room = core->config.max_threads - 1;
     record->threads = true;
     if (room == 0 || capture->threads == NULL) {
@@ -170,6 +176,10 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     describe_main(core, &dump->threads[0]);
     uint32_t left_out = 0;
     uint32_t got = capture->threads(capture->ctx, dump->threads + 1, room, &left_out);
+    if (came_too_late(core, record)) {
+        dump->threads[0] = before;
+        return;
+    }
     dump->threads_left_out = left_out;
     dump->thread_count = 1 + (got < room ? got : room);
     for (uint32_t i = 1; i < dump->thread_count; i++) {

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fake_capture_test.h"
 #include "replay.h"
+#include "trace_write.h"
 
 /* ---- traces of testdata ---- */
 
@@ -168,6 +170,54 @@ static void a_trace_written_of_a_replay_tells_the_same(void **state) {
     }
     globfree(&paths);
     assert_int_equal(wrong, 0);
+}
+
+/* While the threads are captured, that is, which a replay does not do. */
+static void a_loop_that_goes_on_behind_a_detection_is_not_told_as_before(void **state) {
+    (void)state;
+    static struct text written;
+    static struct rec_trace trace;
+    static struct talk talk;
+    struct fake fake = {.images = 1, .others = 2, .wakes = true};
+    struct stallrec_config config;
+    fake_stack(&fake, 2, 0x10100, 0x10200);
+    stallrec_config_init(&config, sizeof config);
+    config.threads_after_ms = 0; /* with the first dump */
+    assert_int_equal(rec_config_read(&config, &config), STALLREC_OK);
+    struct rec_out out = {.write = add_bytes, .ctx = &written};
+    struct rec_capture capture = fake_capture(&fake);
+    written.len = 0;
+    rec_trace_begin(&trace, &config, &capture, &out, 0);
+    capture = rec_trace_capture(&trace);
+    void *memory = malloc(rec_core_size(&config));
+    assert_non_null(memory);
+    struct rec_core *core = rec_core_init(memory, &config, &capture, 0);
+    rec_trace_started(&trace);
+    uint64_t next = 0, end = UINT64_C(320000000);
+    struct rec_event event = {.kind = REC_EVENT_EDGE, .value = REC_LOOP_WAKE};
+    rec_event_tell(core, &event);
+    rec_trace_event(&trace, &event);
+    while (next < end) {
+        event = (struct rec_event){.kind = REC_EVENT_STEP, .at_ns = next};
+        next = rec_event_tell(core, &event);
+        rec_trace_event(&trace, &event);
+    }
+    event = (struct rec_event){.kind = REC_EVENT_EDGE, .at_ns = end, .value = REC_LOOP_SLEEP};
+    rec_event_tell(core, &event);
+    rec_trace_event(&trace, &event);
+    const struct rec_dump *dump = rec_core_closed(core);
+    assert_non_null(dump);
+    assert_int_equal(fake.thread_calls, 1);
+    rec_trace_wrote(&trace, end);
+    rec_trace_flush(&trace);
+    char message[256] = "", want[128];
+    memset(&talk, 0, sizeof talk);
+    struct rec_replay_sink sink = {.line = on_line, .ctx = &talk};
+    assert_true(rec_replay(written.bytes, written.len, &sink, message, sizeof message));
+    snprintf(want, sizeof want, "write 1.1 at %llu span %llu of 320 ended",
+             (unsigned long long)dump->stall.at_ms, (unsigned long long)dump->stall.span_ms);
+    assert_non_null(strstr(talk.told.bytes, want));
+    free(memory);
 }
 
 static bool replays(const char *trace, char message[256]) {
@@ -482,6 +532,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_trace_tells_what_it_expects),
         cmocka_unit_test(a_trace_written_of_a_replay_tells_the_same),
+        cmocka_unit_test(a_loop_that_goes_on_behind_a_detection_is_not_told_as_before),
         cmocka_unit_test(a_wrong_trace_is_refused_with_its_line),
         cmocka_unit_test(spans_of_a_stall_add_up_to_its_duration_in_any_trace),
         cmocka_unit_test(the_same_trace_tells_the_same),

@@ -244,7 +244,10 @@ static enum rec_sample traced_sample(void *ctx, bool may_repeat, struct rec_stac
 static bool traced_still_busy(void *ctx, uint64_t since_ns) {
     struct rec_trace *trace = ctx;
     bool busy = trace->capture.still_busy(trace->capture.ctx, since_ns);
-    trace->gone = trace->gone || !busy;
+    if (!trace->busy_asked) { /* the first answer is the one that detections go by */
+        trace->busy_asked = true;
+        trace->gone = !busy;
+    }
     return busy;
 }
 
@@ -360,7 +363,7 @@ static void add_answers(struct rec_trace *trace, uint64_t at_ns) {
         add_at_word(trace, at_ns, "answer", trace->refuses ? "refuse" : "never");
     }
     trace->asked_count = 0;
-    trace->cpu_read = trace->gone = false;
+    trace->cpu_read = trace->gone = trace->busy_asked = false;
 }
 
 static void add_edge(struct rec_trace *trace, const struct rec_event *event) {

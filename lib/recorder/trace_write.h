@@ -48,7 +48,7 @@ struct rec_trace {
 
     /* What the core asked for in the event that it is being told. */
     uint32_t asked[REC_TRACE_ASKED], asked_count;
-    bool gone, refused, refuses, cpu_read, top_read;
+    bool busy_asked, gone, refused, refuses, cpu_read, top_read;
     uint64_t cpu_ns;
     char top[REC_NAME_MAX];
 

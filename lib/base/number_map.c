@@ -35,8 +35,7 @@ static struct number_slot *find(struct number_slot *slots, size_t cap, uint64_t 
     return &slots[i];
 }
 
-static bool grow(struct number_map *m) {
-    size_t cap = m->cap ? 2 * m->cap : SLOTS_FIRST;
+static bool grow_to(struct number_map *m, size_t cap) {
     struct number_slot *slots = calloc(cap, sizeof *slots);
     if (!slots) {
         return false;
@@ -50,6 +49,16 @@ static bool grow(struct number_map *m) {
     m->slots = slots;
     m->cap = cap;
     return true;
+}
+
+void number_map_expect(struct number_map *m, size_t count) {
+    size_t cap = SLOTS_FIRST;
+    while (cap / 2 < count && cap <= SIZE_MAX / 2) {
+        cap *= 2;
+    }
+    if (cap > m->cap) {
+        (void)grow_to(m, cap);
+    }
 }
 
 bool number_map_get(const struct number_map *m, uint64_t key, size_t *value) {
@@ -66,7 +75,7 @@ bool number_map_put(struct number_map *m, uint64_t key, size_t fresh, size_t *va
     *added = !s || s->key == 0;
     if (*added) {
         if (2 * (m->count + 1) > m->cap) {
-            if (!grow(m)) {
+            if (!grow_to(m, m->cap ? 2 * m->cap : SLOTS_FIRST)) {
                 return false;
             }
             s = find(m->slots, m->cap, key + 1);

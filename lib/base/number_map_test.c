@@ -40,6 +40,22 @@ static void keys_keep_their_first_value(void **state) {
     number_map_release(&m);
 }
 
+static void a_table_that_expects_keys_takes_them(void **state) {
+    struct number_map m = {0};
+    (void)state;
+    (void)put(&m, 1, 5, true);
+    number_map_expect(&m, MANY);
+    size_t cap = m.cap;
+    assert_int_equal(put(&m, 1, 0, false), 5);
+    for (size_t i = 2; i < MANY; i++) {
+        (void)put(&m, i, i, true);
+    }
+    assert_int_equal(m.cap, cap);
+    number_map_expect(&m, 3);
+    assert_int_equal(m.cap, cap);
+    number_map_release(&m);
+}
+
 static void a_cleared_table_knows_nothing(void **state) {
     struct number_map m = {0};
     (void)state;
@@ -82,6 +98,7 @@ static void a_lack_of_memory_loses_no_key(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_keep_their_first_value),
+        cmocka_unit_test(a_table_that_expects_keys_takes_them),
         cmocka_unit_test(a_cleared_table_knows_nothing),
         cmocka_unit_test(a_lack_of_memory_loses_no_key),
     };

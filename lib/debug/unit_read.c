@@ -5,7 +5,7 @@
 
 #include "debug/debug_private.h"
 
-enum { NO_NODE = -1 };
+enum { NO_NODE = -1, BYTES_PER_NODE = 64 };
 
 /* A function while the tree grows; children are known by their parent only. */
 struct node {
@@ -196,6 +196,10 @@ static enum st walk(struct build *b, struct err *e) {
     struct die_entry entry;
     struct die_attrs attrs;
     uint64_t work = reader->abbrevs.work;
+    /* More or less: some make one realloc more, some take memory that they never touch. */
+    if (!VEC_RESERVE(&b->nodes, (b->u->head.end - b->u->head.offset) / BYTES_PER_NODE)) {
+        return err_nomem(e);
+    }
     enum st st = die_walk_open(&w, reader, &b->u->head, false, e);
     if (st != ST_OK) {
         return st;

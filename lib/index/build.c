@@ -16,7 +16,7 @@ enum { THREADS_MAX = 256, UNITS_PER_THREAD = 4 };
 struct build {
     const struct index_source *source;
     struct own_symbols own;
-    struct debug **debugs; /* one for each worker; NULL = not opened yet */
+    struct worker *workers;
     unsigned threads;
     struct unit_code *units; /* by index */
     size_t unit_count;
@@ -26,10 +26,18 @@ struct build {
     struct piece_vec pieces;
     pthread_mutex_t lock;
     struct err failure; /* the first one, under the lock */
+    struct job *spare;
+};
+
+/* What a thread keeps from unit to unit. */
+struct worker {
+    struct debug *debug; /* NULL = not opened yet */
+    struct flat_scratch scratch;
 };
 
 /* A unit on its way through the pool. */
 struct job {
+    struct job *next; /* of those that are free */
     size_t index;
     unsigned worker; /* that read it */
     struct flat_unit flat;
@@ -60,10 +68,10 @@ static void complain(void *ctx, const char *file, uint64_t unit_offset, const st
 /* ---- on the workers ---- */
 
 static enum st open_debug(struct build *b, unsigned worker, struct err *e) {
-    if (b->debugs[worker]) {
+    if (b->workers[worker].debug) {
         return ST_OK;
     }
-    return debug_open(&b->debugs[worker], b->source->slice, b->source->alt, complain, b, e);
+    return debug_open(&b->workers[worker].debug, b->source->slice, b->source->alt, complain, b, e);
 }
 
 static void read_unit(void *ctx, void *item, unsigned worker) {
@@ -74,7 +82,8 @@ static void read_unit(void *ctx, void *item, unsigned worker) {
         return;
     }
     if (open_debug(b, worker, &e) == ST_OK &&
-        flat_unit_read(&job->flat, b->debugs[worker], job->index, &b->own, &e) == ST_OK) {
+        flat_unit_read(&job->flat, b->workers[worker].debug, job->index, &b->own,
+                       &b->workers[worker].scratch, &e) == ST_OK) {
         job->read = true;
         job->worker = worker;
         return;
@@ -124,8 +133,32 @@ static void encode_job(void *ctx, void *item) {
         }
     }
     free(at);
-    flat_unit_release(&job->flat);
-    free(job);
+    flat_unit_clear(&job->flat);
+    job->next = b->spare;
+    b->spare = job;
+}
+
+/* A job that was done before, with its memory, or a new one. NULL: no memory. */
+static struct job *take_job(struct build *b, size_t index) {
+    struct job *job = b->spare;
+    if (job) {
+        b->spare = job->next;
+    } else {
+        job = calloc(1, sizeof *job);
+    }
+    if (job) {
+        job->index = index;
+        job->read = false;
+    }
+    return job;
+}
+
+static void free_jobs(struct build *b) {
+    for (struct job *job = b->spare, *next; job; job = next) {
+        next = job->next;
+        flat_unit_release(&job->flat);
+        free(job);
+    }
 }
 
 /* ---- the whole ---- */
@@ -139,16 +172,23 @@ static enum st read_units(struct build *b, struct err *e) {
     enum st st = pool_open(&pool, b->threads, (size_t)b->threads * UNITS_PER_THREAD, read_unit,
                            encode_job, b, e);
     for (size_t i = 0; i < b->unit_count && st == ST_OK; i++) {
-        struct job *job = calloc(1, sizeof *job);
-        if (!job) {
+        struct job *job = take_job(b, i);
+        if (job) {
+            pool_put(pool, job);
+        } else {
             st = err_nomem(e);
-            break;
         }
-        job->index = i;
-        pool_put(pool, job);
     }
     pool_close(pool);
     return st;
+}
+
+static uint64_t info_size(const struct build *b) {
+    uint64_t size = 0;
+    for (size_t i = 0; i < b->unit_count; i++) {
+        size += debug_unit_size(b->workers[0].debug, i);
+    }
+    return size;
 }
 
 static unsigned quantum_of(const struct object_slice *s) {
@@ -170,8 +210,8 @@ static enum st open_source(struct build *b, struct err *e) {
         return ST_ERR;
     }
     if (dwarf == ST_OK) {
-        b->unit_count = debug_unit_count(b->debugs[0]);
-        return debug_claims(b->debugs[0], &b->claims, &b->claim_count, e);
+        b->unit_count = debug_unit_count(b->workers[0].debug);
+        return debug_claims(b->workers[0].debug, &b->claims, &b->claim_count, e);
     }
     return symbols;
 }
@@ -207,8 +247,8 @@ static void describe(struct build *b, struct index_header *h) {
                                .fingerprint = b->source->fingerprint,
                                .id = *object_slice_id(s),
                                .quantum = (uint8_t)b->encoder.quantum};
-    h->flags =
-        (uint8_t)((b->debugs[0] ? INDEX_DWARF : 0) | (object_slice_is_arm32(s) ? INDEX_ARM32 : 0));
+    h->flags = (uint8_t)((b->workers[0].debug ? INDEX_DWARF : 0) |
+                         (object_slice_is_arm32(s) ? INDEX_ARM32 : 0));
     snprintf(h->arch, sizeof h->arch, "%s", object_slice_arch(s));
     h->name = names_string(&b->encoder.names, b->source->name);
     h->origin = b->pieces.len > 0 ? b->pieces.data[0].at : 0;
@@ -265,7 +305,7 @@ static enum st run(struct build *b, struct sink *out, struct err *e) {
     if (st != ST_OK) {
         return st;
     }
-    encode_begin(&b->encoder, &b->own, quantum_of(b->source->slice), b->threads);
+    encode_begin(&b->encoder, &b->own, quantum_of(b->source->slice), b->threads, info_size(b));
     st = read_units(b, e);
     if (st == ST_OK && failed(b)) {
         st = err_set(e, b->failure.code, "%s", b->failure.text);
@@ -285,17 +325,19 @@ enum st index_build(const struct index_source *source, unsigned threads, struct 
     if (pthread_mutex_init(&b.lock, NULL) != 0) {
         return err_nomem(e);
     }
-    b.debugs = calloc(b.threads, sizeof(struct debug *));
-    enum st st = b.debugs ? run(&b, out, e) : err_nomem(e);
-    for (unsigned i = 0; b.debugs && i < b.threads; i++) {
-        debug_close(b.debugs[i]);
+    b.workers = calloc(b.threads, sizeof *b.workers);
+    enum st st = b.workers ? run(&b, out, e) : err_nomem(e);
+    free_jobs(&b);
+    for (unsigned i = 0; b.workers && i < b.threads; i++) {
+        debug_close(b.workers[i].debug);
+        flat_scratch_release(&b.workers[i].scratch);
     }
     for (size_t i = 0; b.units && i < b.unit_count; i++) {
         free(b.units[i].owned);
         free(b.units[i].rows);
     }
     free(b.units);
-    free(b.debugs);
+    free(b.workers);
     free(b.claims);
     encode_release(&b.encoder);
     free(b.pieces.data);

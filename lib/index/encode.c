@@ -13,15 +13,19 @@ struct origin_names {
     size_t count;
 };
 
+/* Memory that is too much is never touched, but what has to grow is copied. */
+enum { INFO_BYTES_PER_BYTE = 2, INFO_BYTES_PER_NAME = 256 };
+
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
-                  unsigned readers) {
+                  unsigned readers, uint64_t size) {
     c->origins = calloc(readers, sizeof *c->origins);
     c->origin_count = c->origins ? readers : 0;
     c->failed = !c->origins;
     c->own = own;
     c->quantum = quantum;
+    (void)strbuf_room(&c->data, (size_t)size / INFO_BYTES_PER_BYTE + 1);
     strbuf_addc(&c->data, 0); /* a record's offset is not 0 */
-    names_begin(&c->names);
+    names_begin(&c->names, (size_t)size / INFO_BYTES_PER_NAME);
 }
 
 void encode_release(struct encoder *c) {

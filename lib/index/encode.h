@@ -26,9 +26,9 @@ struct encoder {
     bool failed; /* no memory for a table */
 };
 
-/* readers: how many struct debug read the units. */
+/* readers: how many struct debug read the units. size: of their debug info. */
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
-                  unsigned readers);
+                  unsigned readers, uint64_t size);
 void encode_release(struct encoder *c);
 /* ST_OK, or out of memory, or more than 32-bit offsets reach (ERR_UNSUPPORTED). */
 enum st encode_check(const struct encoder *c, struct err *e) BASE_MUST_USE;

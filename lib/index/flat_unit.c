@@ -7,18 +7,10 @@
 
 #include "base/vec.h"
 
-/* A change on the way through a record: of the line, or of the innermost call. */
-struct line_change {
-    uint64_t at;
-    struct flat_place place;
-};
-
 struct flattening {
     struct flat_unit *out;
     const struct own_symbols *own;
-    struct span_vec sequences; /* disjoint; the owner is an index of the unit's sequences */
-    VEC(struct line_change) lines;
-    struct span_vec paint, calls; /* of one record */
+    struct flat_scratch *scratch;
 };
 
 /* ---- lines ---- */
@@ -38,14 +30,15 @@ static bool same_place(const struct flat_place *a, const struct flat_place *b) {
 
 /* Appends a change unless it changes nothing; of several at one address the last one stays. */
 static bool push_line(struct flattening *f, uint64_t at, struct flat_place place) {
-    if (f->lines.len > 0 && f->lines.data[f->lines.len - 1].at == at) {
-        f->lines.len--;
+    if (f->scratch->lines.len > 0 && f->scratch->lines.data[f->scratch->lines.len - 1].at == at) {
+        f->scratch->lines.len--;
     }
-    if (f->lines.len > 0 && same_place(&f->lines.data[f->lines.len - 1].place, &place)) {
+    if (f->scratch->lines.len > 0 &&
+        same_place(&f->scratch->lines.data[f->scratch->lines.len - 1].place, &place)) {
         return true;
     }
     struct line_change change = {at, place};
-    return VEC_PUSH(&f->lines, change);
+    return VEC_PUSH(&f->scratch->lines, change);
 }
 
 /* The lines of a sequence in [low, high), which lies inside it. */
@@ -71,14 +64,15 @@ static bool push_sequence(struct flattening *f, const struct live_span *sequence
     return pushed;
 }
 
-/* Fills f->lines for [low, high): the first change is at low. */
+/* Fills f->scratch->lines for [low, high): the first change is at low. */
 static enum st collect_lines(struct flattening *f, uint64_t low, uint64_t high, struct err *e) {
     struct flat_place none = {0};
     uint64_t at = low;
     bool pushed = true;
-    f->lines.len = 0;
-    for (size_t i = spans_from(&f->sequences, low); pushed && at < high; i++) {
-        const struct span *s = i < f->sequences.len ? &f->sequences.data[i] : NULL;
+    f->scratch->lines.len = 0;
+    for (size_t i = spans_from(&f->scratch->sequences, low); pushed && at < high; i++) {
+        const struct span *s =
+            i < f->scratch->sequences.len ? &f->scratch->sequences.data[i] : NULL;
         if (!s || s->low >= high) {
             pushed = push_line(f, at, none);
             break;
@@ -127,20 +121,20 @@ static bool clip(struct span_vec *v, size_t first, size_t count, const struct de
     return true;
 }
 
-/* Adds the calls inlined into f, whose own spans are `count` of f->paint from `first` on. A call
- * stands behind the one that it is in, and behind its elder siblings. */
+/* Adds the calls inlined into f, whose own spans are `count` of f->scratch->paint from `first` on.
+ * A call stands behind the one that it is in, and behind its elder siblings. */
 static enum st add_calls(struct flattening *f, const struct debug_function *function,
                          uint32_t parent, size_t base, size_t first, size_t count, unsigned depth,
                          struct err *e) {
     for (size_t i = 0; i < function->child_count && depth < LOOKUP_INLINE_MAX; i++) {
         const struct debug_function *call = &function->children[i];
-        size_t before = f->paint.len;
+        size_t before = f->scratch->paint.len;
         struct flat_node node = {call, parent};
         uint32_t number = (uint32_t)(f->out->node_count - base) + 1;
-        if (!clip(&f->paint, first, count, call, number)) {
+        if (!clip(&f->scratch->paint, first, count, call, number)) {
             return err_nomem(e);
         }
-        if (f->paint.len == before) {
+        if (f->scratch->paint.len == before) {
             continue;
         }
         if (!vec_reserve((void **)&f->out->nodes, f->out->node_count, &f->out->node_cap, 1,
@@ -148,27 +142,27 @@ static enum st add_calls(struct flattening *f, const struct debug_function *func
             return err_nomem(e);
         }
         f->out->nodes[f->out->node_count++] = node;
-        if (add_calls(f, call, number, base, before, f->paint.len - before, depth + 1, e) !=
-            ST_OK) {
+        if (add_calls(f, call, number, base, before, f->scratch->paint.len - before, depth + 1,
+                      e) != ST_OK) {
             return ST_ERR;
         }
     }
     return ST_OK;
 }
 
-/* Fills f->calls, which then covers all of the record. */
+/* Fills f->scratch->calls, which then covers all of the record. */
 static enum st collect_calls(struct flattening *f, struct flat_record *r, struct err *e) {
     struct span all = {r->low, r->high, 0};
-    f->paint.len = f->calls.len = 0;
+    f->scratch->paint.len = f->scratch->calls.len = 0;
     r->first_node = f->out->node_count;
-    if (!VEC_PUSH(&f->paint, all)) {
+    if (!VEC_PUSH(&f->scratch->paint, all)) {
         return err_nomem(e);
     }
     if (add_calls(f, r->function, 0, r->first_node, 0, 1, 1, e) != ST_OK) {
         return ST_ERR;
     }
     r->node_count = f->out->node_count - r->first_node;
-    return spans_flatten(f->paint.data, f->paint.len, &f->calls, e);
+    return spans_flatten(f->scratch->paint.data, f->scratch->paint.len, &f->scratch->calls, e);
 }
 
 /* ---- records ---- */
@@ -187,16 +181,18 @@ static enum st add_steps(struct flattening *f, struct flat_record *r, struct err
     size_t line = 0, call = 0;
     enum st st = ST_OK;
     r->first_step = f->out->step_count;
-    while ((line < f->lines.len || call < f->calls.len) && st == ST_OK) {
-        uint64_t next_line = line < f->lines.len ? f->lines.data[line].at : UINT64_MAX;
-        uint64_t next_call = call < f->calls.len ? f->calls.data[call].low : UINT64_MAX;
+    while ((line < f->scratch->lines.len || call < f->scratch->calls.len) && st == ST_OK) {
+        uint64_t next_line =
+            line < f->scratch->lines.len ? f->scratch->lines.data[line].at : UINT64_MAX;
+        uint64_t next_call =
+            call < f->scratch->calls.len ? f->scratch->calls.data[call].low : UINT64_MAX;
         uint64_t at = next_line < next_call ? next_line : next_call;
         struct flat_step before = now;
         if (next_line == at) {
-            now.place = f->lines.data[line++].place;
+            now.place = f->scratch->lines.data[line++].place;
         }
         if (next_call == at) {
-            now.node = (uint32_t)f->calls.data[call++].owner;
+            now.node = (uint32_t)f->scratch->calls.data[call++].owner;
         }
         now.at = (uint32_t)(at - r->low);
         if (now.node != before.node || !same_place(&now.place, &before.place)) {
@@ -241,9 +237,9 @@ static enum st add_rows(struct flattening *f, uint64_t low, uint64_t high, struc
     if (collect_lines(f, low, high, e) != ST_OK) {
         return ST_ERR;
     }
-    for (size_t i = 0; i < f->lines.len; i++) {
-        const struct line_change *c = &f->lines.data[i];
-        struct flat_row row = {c->at, i + 1 < f->lines.len ? c[1].at : high, c->place};
+    for (size_t i = 0; i < f->scratch->lines.len; i++) {
+        const struct line_change *c = &f->scratch->lines.data[i];
+        struct flat_row row = {c->at, i + 1 < f->scratch->lines.len ? c[1].at : high, c->place};
         if (row.place.line == 0) {
             continue;
         }
@@ -258,8 +254,8 @@ static enum st add_rows(struct flattening *f, uint64_t low, uint64_t high, struc
 /* The parts of each sequence that no function owns. */
 static enum st add_lone_rows(struct flattening *f, struct err *e) {
     const struct span_vec *owned = &f->out->owned;
-    for (size_t i = 0; i < f->sequences.len; i++) {
-        const struct span *s = &f->sequences.data[i];
+    for (size_t i = 0; i < f->scratch->sequences.len; i++) {
+        const struct span *s = &f->scratch->sequences.data[i];
         uint64_t at = s->low;
         for (size_t k = spans_from(owned, at); k < owned->len && owned->data[k].low < s->high;
              k++) {
@@ -297,12 +293,12 @@ static enum st flatten_spans(const struct live_spans *spans, struct span_vec *ou
 }
 
 enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
-                       const struct own_symbols *own, struct err *e) {
-    struct flattening f = {.out = out, .own = own};
-    *out = (struct flat_unit){0};
+                       const struct own_symbols *own, struct flat_scratch *scratch, struct err *e) {
+    struct flattening f = {.out = out, .own = own, .scratch = scratch};
+    scratch->sequences.len = 0;
     enum st st = live_unit_open(&out->unit, d, index, e);
     if (st == ST_OK) {
-        st = flatten_spans(&out->unit->sequences, &f.sequences, e);
+        st = flatten_spans(&out->unit->sequences, &scratch->sequences, e);
     }
     if (st == ST_OK) {
         st = flatten_spans(&out->unit->functions, &out->owned, e);
@@ -313,22 +309,31 @@ enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
     if (st == ST_OK) {
         st = add_lone_rows(&f, e);
     }
-    VEC_RELEASE(&f.sequences);
-    VEC_RELEASE(&f.lines);
-    VEC_RELEASE(&f.paint);
-    VEC_RELEASE(&f.calls);
     if (st != ST_OK) {
-        flat_unit_release(out);
+        flat_unit_clear(out);
     }
     return st;
 }
 
-void flat_unit_release(struct flat_unit *f) {
+void flat_unit_clear(struct flat_unit *f) {
     live_unit_free(f->unit);
+    f->unit = NULL;
+    f->record_count = f->node_count = f->step_count = f->row_count = f->owned.len = 0;
+}
+
+void flat_unit_release(struct flat_unit *f) {
+    flat_unit_clear(f);
     free(f->records);
     free(f->nodes);
     free(f->steps);
     free(f->rows);
     VEC_RELEASE(&f->owned);
     *f = (struct flat_unit){0};
+}
+
+void flat_scratch_release(struct flat_scratch *s) {
+    VEC_RELEASE(&s->sequences);
+    VEC_RELEASE(&s->paint);
+    VEC_RELEASE(&s->calls);
+    VEC_RELEASE(&s->lines);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 #include "index/live_unit.h"
 #include "index/own_symbols.h"
 #include "index/spans.h"
@@ -41,6 +42,20 @@ struct flat_row {
     struct flat_place place; /* never empty */
 };
 
+/* A change on the way through a record: of the line. */
+struct line_change {
+    uint64_t at;
+    struct flat_place place;
+};
+
+/* Memory that is used again from unit to unit; one for each thread. Zero-initialised = empty. */
+struct flat_scratch {
+    struct span_vec sequences;    /* disjoint; the owner is an index of the unit's sequences */
+    struct span_vec paint, calls; /* of one record */
+    VEC(struct line_change) lines;
+};
+void flat_scratch_release(struct flat_scratch *s);
+
 /* Zero-initialised = empty. */
 struct flat_unit {
     struct live_unit *unit; /* owns what functions and paths point to; NULL = unreadable */
@@ -55,9 +70,13 @@ struct flat_unit {
     struct span_vec owned; /* by address, disjoint; the owner is a record's index */
 };
 
-/* Reads unit `index` and flattens it. Never ST_NONE. ST_ERR: it cannot be read, or no memory. */
+/* Reads unit `index` and flattens it; `out` is empty or cleared. Never ST_NONE. ST_ERR: it cannot
+ * be read, or no memory; out->unit is then NULL. */
 enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
-                       const struct own_symbols *own, struct err *e) BASE_MUST_USE;
+                       const struct own_symbols *own, struct flat_scratch *scratch,
+                       struct err *e) BASE_MUST_USE;
+/* Empties it, but keeps memory for the next unit. */
+void flat_unit_clear(struct flat_unit *f);
 void flat_unit_release(struct flat_unit *f);
 
 #endif

@@ -8,7 +8,9 @@
 
 enum { NAME_BYTES_MAX = 4 * 5 }; /* 33 bits of the linkage name take 5, too */
 
-void names_begin(struct name_table *t) {
+void names_begin(struct name_table *t, size_t expected) {
+    number_map_expect(&t->pointer_at, expected);
+    number_map_expect(&t->name_at.at, expected);
     strbuf_addc(&t->strings, 0);
     strbuf_addc(&t->names, 0); /* a name's offset is not 0 */
 }

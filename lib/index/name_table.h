@@ -43,7 +43,8 @@ struct function_names {
     uint32_t line;
 };
 
-void names_begin(struct name_table *t);
+/* expected: how many names there will be, about. */
+void names_begin(struct name_table *t, size_t expected);
 void names_release(struct name_table *t);
 /* ST_OK or out of memory, or more than 32-bit offsets reach (ERR_UNSUPPORTED). */
 enum st names_check(const struct name_table *t, struct err *e) BASE_MUST_USE;

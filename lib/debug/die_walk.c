@@ -213,16 +213,21 @@ static void skip_die(struct die_walk *w, const struct abbrev *a, uint64_t *sibli
     reader_skip(&w->r, last->size);
 }
 
+/* A DIE that nobody wants and that there is no plan for. */
+static enum st pass_planless(struct die_walk *w, const struct abbrev *a, uint64_t offset,
+                             uint64_t *sibling, struct err *e) {
+    struct die_attrs unused;
+    struct err why = {0}; /* also says which attributes are damaged: nobody asks */
+    enum st st =
+        die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, &unused, sibling, &why);
+    return st == ST_OK ? ST_OK : err_set(e, why.code, "%s", why.text);
+}
+
 /* A DIE that nobody wants. */
-static enum st pass_die(struct die_walk *w, const struct abbrev *a, uint64_t offset,
-                        uint64_t *sibling, struct err *e) {
+static inline enum st pass_die(struct die_walk *w, const struct abbrev *a, uint64_t offset,
+                               uint64_t *sibling, struct err *e) {
     if (!a->planned) {
-        struct die_attrs unused;
-        struct err why = {0}; /* also says which attributes are damaged: nobody asks */
-        return die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, &unused, sibling,
-                              &why) == ST_OK
-                   ? ST_OK
-                   : err_set(e, why.code, "%s", why.text);
+        return pass_planless(w, a, offset, sibling, e);
     }
     skip_die(w, a, sibling);
     return reader_failed(&w->r) ? die_cut(&w->r, offset, e) : ST_OK;

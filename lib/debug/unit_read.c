@@ -142,19 +142,18 @@ static enum st describe(struct build *b, const struct die_attrs *a, struct debug
 /* A subprogram, or an inlined subroutine below `parent`. *node = its number, NO_NODE: no code. */
 static enum st add_function(struct build *b, const struct die_attrs *a, ptrdiff_t parent,
                             unsigned depth, ptrdiff_t *node, struct err *e) {
-    struct err why = {0};
     *node = NO_NODE;
     if (a->damaged) {
         debug_blame(b->d, b->u, e);
         err_clear(e);
     }
     struct node n = {.first_range = b->ranges.len, .parent = parent, .depth = depth};
-    enum st st = die_ranges(b->d, &b->base, a, &b->ranges, &n.f.entry, &why);
-    if (st == ST_ERR) {
-        if (why.code == ERR_NOMEM) {
-            return err_nomem(e);
+    if (die_ranges(b->d, &b->base, a, &b->ranges, &n.f.entry, e) == ST_ERR) {
+        if (e->code == ERR_NOMEM) {
+            return ST_ERR;
         }
-        debug_blame(b->d, b->u, &why);
+        debug_blame(b->d, b->u, e);
+        err_clear(e);
     }
     n.f.range_count = b->ranges.len - n.first_range;
     if (n.f.range_count == 0 && parent == NO_NODE) {

@@ -303,6 +303,11 @@ enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
     if (st == ST_OK) {
         st = flatten_spans(&out->unit->functions, &out->owned, e);
     }
+    /* Nearly each row becomes a step: what had to grow would be copied. */
+    if (st == ST_OK && !vec_reserve((void **)&out->steps, 0, &out->step_cap,
+                                    out->unit->unit.row_count, sizeof *out->steps)) {
+        st = err_nomem(e);
+    }
     for (size_t i = 0; st == ST_OK && i < out->unit->functions.len; i++) {
         st = add_record(&f, &out->unit->functions.data[i], e);
     }

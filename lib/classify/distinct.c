@@ -88,6 +88,14 @@ bool distinct_merge(struct distinct *d, const struct distinct *from) {
     return true;
 }
 
+bool distinct_set_registers(struct distinct *d, const uint8_t registers[DISTINCT_REGISTERS]) {
+    if (!make_registers(d)) {
+        return false;
+    }
+    memcpy(d->registers, registers, DISTINCT_REGISTERS);
+    return true;
+}
+
 /* log2(v) * 2^24 for 1 <= v < 2^32, by squaring: one bit of the fraction a step. */
 static uint64_t log2_fixed(uint64_t v) {
     unsigned whole = 63 - (unsigned)__builtin_clzll(v);

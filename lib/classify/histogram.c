@@ -2,6 +2,7 @@
 #include "classify/histogram.h"
 
 enum { LINEAR = 128, PER_OCTAVE = 64, OCTAVE_BITS = 6, VALUE_BITS = 40 };
+_Static_assert(HISTOGRAM_CELLS == LINEAR + (VALUE_BITS - 7) * PER_OCTAVE + 1, "2^40 is the last");
 
 static uint16_t cell_of(uint64_t value) {
     if (value < LINEAR) {
@@ -31,7 +32,7 @@ void histogram_release(struct histogram *h) {
     h->total = 0;
 }
 
-static bool add_cell(struct histogram *h, uint16_t index, uint64_t count) {
+bool histogram_add_cell(struct histogram *h, uint16_t index, uint64_t count) {
     size_t low = 0, high = h->cells.len;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -53,12 +54,12 @@ static bool add_cell(struct histogram *h, uint16_t index, uint64_t count) {
 }
 
 bool histogram_add(struct histogram *h, uint64_t value) {
-    return add_cell(h, cell_of(value), 1);
+    return histogram_add_cell(h, cell_of(value), 1);
 }
 
 bool histogram_merge(struct histogram *h, const struct histogram *from) {
     for (size_t i = 0; i < from->cells.len; i++) {
-        if (!add_cell(h, from->cells.data[i].index, from->cells.data[i].count)) {
+        if (!histogram_add_cell(h, from->cells.data[i].index, from->cells.data[i].count)) {
             return false;
         }
     }

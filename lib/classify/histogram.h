@@ -13,8 +13,10 @@
 
 #include "base/vec.h"
 
+enum { HISTOGRAM_CELLS = 2241 };
+
 struct histogram_cell {
-    uint16_t index; /* ascending */
+    uint16_t index; /* ascending, < HISTOGRAM_CELLS */
     uint64_t count;
 };
 
@@ -27,6 +29,8 @@ struct histogram {
 void histogram_release(struct histogram *h);
 /* Counts value once; values past 2^40 count as 2^40. False: out of memory, nothing counted. */
 bool histogram_add(struct histogram *h, uint64_t value);
+/* Counts values of one cell, as found in another histogram. False: out of memory. */
+bool histogram_add_cell(struct histogram *h, uint16_t index, uint64_t count);
 /* Adds what `from` holds. False: out of memory, `h` may hold a part. */
 bool histogram_merge(struct histogram *h, const struct histogram *from);
 /* The value that permille/1000 of the counted values do not exceed (nearest rank), as its cell's

@@ -222,11 +222,15 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
 
 void key_text(const struct key *key, struct strbuf *out) {
     for (size_t i = 0; i < key->count; i++) {
-        strbuf_addstr(out, key->frames[i].info->image);
-        strbuf_addc(out, '\t');
-        strbuf_addstr(out, key->frames[i].info->function);
-        strbuf_addc(out, '\n');
+        key_text_add(out, key->frames[i].info->image, key->frames[i].info->function);
     }
+}
+
+void key_text_add(struct strbuf *out, const char *image, const char *function) {
+    strbuf_addstr(out, image);
+    strbuf_addc(out, '\t');
+    strbuf_addstr(out, function);
+    strbuf_addc(out, '\n');
 }
 
 uint64_t key_number(char level, const char *text, size_t len) {

@@ -106,6 +106,8 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out,
 /* Appends the key's text, "image\tfunction\n" per frame: equal keys have equal texts, and nothing
  * else is in it. */
 void key_text(const struct key *key, struct strbuf *out);
+/* One frame of it. */
+void key_text_add(struct strbuf *out, const char *image, const char *function);
 /* Short id of a key text at a level ('1', '2', or 'a' for the action): the first 48 bits of its
  * SipHash. */
 void key_id(char level, const char *text, size_t len, char out[KEY_ID_SIZE]);

@@ -26,6 +26,7 @@ static bool count_parts(struct bucket_set *set, const struct stall_part *parts, 
         bool fatal = false;
         for (; i < count && (actions ? parts[i].action : parts[i].level2) == index; i++) {
             ms += parts[i].ms;
+            cell = parts[i].cell < cell ? parts[i].cell : cell;
             fatal = fatal || parts[i].fatal;
         }
         if (index != NO_INDEX && !tally_stall(&set->buckets.data[index]->tally, ms, fatal, cell)) {
@@ -38,11 +39,13 @@ static bool count_parts(struct bucket_set *set, const struct stall_part *parts, 
 /* A stall whose dumps are all here: counts it. Parts are reordered. */
 static bool count_stall(struct triage *t, struct stall_part *parts, size_t count) {
     uint64_t ms = 0;
+    uint32_t cell = UINT32_MAX; /* one for all, unless the dumps contradict each other */
     size_t ranked = 0;
     bool fatal = false;
     for (size_t i = 0; i < count; i++) {
         if (parts[i].level2 != NO_INDEX) {
             ms += parts[i].ms;
+            cell = parts[i].cell < cell ? parts[i].cell : cell;
             fatal = fatal || parts[i].fatal;
             parts[ranked++] = parts[i];
         }
@@ -51,8 +54,8 @@ static bool count_stall(struct triage *t, struct stall_part *parts, size_t count
         return true;
     }
     qsort(parts, ranked, sizeof *parts, by_action);
-    bool ok = tally_stall(&t->total, ms, fatal, parts->cell) &&
-              count_parts(&t->actions, parts, ranked, true);
+    bool ok =
+        tally_stall(&t->total, ms, fatal, cell) && count_parts(&t->actions, parts, ranked, true);
     qsort(parts, ranked, sizeof *parts, by_bucket);
     ok = ok && count_parts(&t->level[1], parts, ranked, false);
     for (size_t i = 0; i < ranked; i++) {

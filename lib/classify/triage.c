@@ -37,6 +37,7 @@ void triage_free(struct triage *t) {
     }
     bucket_set_release(&t->actions);
     tally_release(&t->total);
+    clusters_release(&t->exposure);
     pending_release(&t->pending);
     seen_release(&t->seen);
     map_release(&t->strings);

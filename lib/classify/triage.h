@@ -31,6 +31,7 @@ struct triage_options {
     uint64_t rules_hash;    /* printed with every output */
     bool open[APART_COUNT]; /* of crash, background and prewarmed: these are ranked, too */
     const char *rules;      /* what the rules are, in words ("built-in"), borrowed */
+    const char *where;      /* which dumps are wanted, in words; borrowed, NULL = all */
 };
 
 struct triage;
@@ -49,7 +50,31 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
  * triage_add after it. */
 enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
 
-/* Printing. Errors stick to the sink. */
+/* ---- partials ---- */
+
+/* Adds all that `from` holds, as if t had read its dumps: in any order and grouping of parts the
+ * same. Only duplicates are not found across parts. Neither may be finished. ST_ERR: out of memory,
+ * t may hold a part; or other options (ERR_USAGE), t is unchanged. */
+enum st triage_merge(struct triage *t, const struct triage *from, struct err *e) BASE_MUST_USE;
+/* Writes all that t holds, not finished, as text: stall-partial(5). Equal states give equal bytes.
+ * Errors of writing stick to the sink. ST_ERR: out of memory. */
+enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) BASE_MUST_USE;
+
+/* Reads partials line by line. */
+struct partial_reader;
+enum st partial_reader_new(struct partial_reader **out, struct err *e) BASE_MUST_USE;
+/* NULL is allowed. */
+void partial_reader_free(struct partial_reader *r);
+/* Takes one line, without its end. ST_NONE: the partial is not complete yet. ST_OK: it is, and
+ * *done is the caller's to free. ST_ERR: no partial, or one that contradicts itself. */
+enum st partial_reader_line(struct partial_reader *r, const char *text, size_t len,
+                            struct triage **done, struct err *e) BASE_MUST_USE;
+/* The input has ended. ST_ERR: in the middle of a partial. */
+enum st partial_reader_end(struct partial_reader *r, struct err *e) BASE_MUST_USE;
+
+/* ---- printing ---- */
+
+/* Errors stick to the sink. */
 struct triage_view {
     size_t top;     /* most level-1 buckets shown; 0 = all */
     unsigned width; /* columns of the table, 60 … 400 */

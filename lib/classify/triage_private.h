@@ -93,6 +93,7 @@ struct triage {
     struct bucket_set level[KEY_LEVELS], actions;
     struct tally total;
     uint64_t total_users;
+    struct clusters exposure; /* sessions, and ms in the foreground */
     uint64_t dumps_read;
     uint64_t apart[APART_COUNT];
     uint64_t unresolved; /* ranked dumps whose key has frames without a name */

@@ -1,0 +1,168 @@
+/* Adding up triages: what parts counted becomes what one run over all of them would have counted.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify/triage_private.h"
+
+/* For each string, bucket or action of the part its index in the whole. */
+struct mapping {
+    uint32_t *texts, *level[KEY_LEVELS], *actions;
+};
+
+static void release(struct mapping *m) {
+    free(m->texts);
+    free(m->actions);
+    for (size_t i = 0; i < KEY_LEVELS; i++) {
+        free(m->level[i]);
+    }
+}
+
+static const char *map_text(const struct triage *t, const struct triage *from,
+                            const struct mapping *m, const char *text) {
+    if (!text) {
+        return NULL;
+    }
+    const struct map_entry *entry = map_get(&from->strings, text, strlen(text));
+    return map_string(&t->strings, m->texts[entry->value]);
+}
+
+static bool map_strings(struct triage *t, const struct triage *from, struct mapping *m) {
+    m->texts = calloc(from->strings.count + 1, sizeof *m->texts);
+    for (size_t i = 0; m->texts && i < from->strings.count; i++) {
+        m->texts[i] = triage_string(t, map_string(&from->strings, i));
+        if (m->texts[i] == NO_INDEX) {
+            return false;
+        }
+    }
+    return m->texts != NULL;
+}
+
+/* Frames of a new bucket, or of one whose evidence is now `from`'s. */
+static bool take_frames(struct triage *t, const struct triage *of, const struct mapping *m,
+                        struct bucket *b, const struct bucket *from) {
+    if (!b->frames) {
+        b->frames = calloc(from->frame_count + 1, sizeof *b->frames);
+        b->frame_count = b->frames ? from->frame_count : 0;
+    }
+    for (size_t i = 0; b->frames && i < b->frame_count; i++) {
+        b->frames[i] = from->frames[i];
+        b->frames[i].image = map_text(t, of, m, from->frames[i].image);
+        b->frames[i].function = map_text(t, of, m, from->frames[i].function);
+        b->frames[i].image_name = map_text(t, of, m, from->frames[i].image_name);
+        b->frames[i].file = map_text(t, of, m, from->frames[i].file);
+    }
+    return b->frames != NULL;
+}
+
+static bool merge_bucket(struct triage *t, const struct triage *of, const struct mapping *m,
+                         struct bucket *b, const struct bucket *from) {
+    if (from->evidence.id && bucket_offers_better(b, &from->evidence) &&
+        (!take_frames(t, of, m, b, from) || !bucket_take_evidence(b, &from->evidence))) {
+        return false;
+    }
+    for (size_t i = 0; i < from->aliases.len; i++) {
+        if (!bucket_add_alias(b, from->aliases.data[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < from->actions.len; i++) {
+        const struct action_share *a = &from->actions.data[i];
+        if (!bucket_add_action(b, m->actions[a->action], a->ms)) {
+            return false;
+        }
+    }
+    return tally_merge(&b->tally, &from->tally, m->texts);
+}
+
+static bool merge_set(struct triage *t, const struct triage *of, struct mapping *m,
+                      struct bucket_set *set, const struct bucket_set *from, uint32_t **indexes) {
+    *indexes = calloc(from->buckets.len + 1, sizeof **indexes);
+    for (size_t i = 0; *indexes && i < from->buckets.len; i++) {
+        const struct bucket *other = from->buckets.data[i];
+        bool added;
+        struct bucket *b = bucket_put(set, other->text, strlen(other->text), &added);
+        if (!b || !merge_bucket(t, of, m, b, other)) {
+            return false;
+        }
+        (*indexes)[i] = b->index;
+    }
+    return *indexes != NULL;
+}
+
+static bool merge_parents(struct triage *t, const struct triage *from, const struct mapping *m) {
+    for (size_t i = 0; i < from->level[1].buckets.len; i++) {
+        uint32_t parent = from->level[1].buckets.data[i]->parent;
+        if (parent != NO_INDEX && !bucket_adopt(t->level[0].buckets.data[m->level[0][parent]],
+                                                t->level[1].buckets.data[m->level[1][i]])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool merge_stall(struct triage *t, const struct mapping *m, const struct pending_stall *s) {
+    struct stall_part *parts = calloc(s->parts.len + 1, sizeof *parts);
+    for (size_t i = 0; parts && i < s->parts.len; i++) {
+        struct stall_part *p = &parts[i];
+        *p = s->parts.data[i];
+        p->level2 = p->level2 == NO_INDEX ? NO_INDEX : m->level[1][p->level2];
+        p->action = p->action == NO_INDEX ? NO_INDEX : m->actions[p->action];
+    }
+    bool ok = parts && stalls_join(t, s->hash, s->seen_ms, s->duration_ms, parts, s->parts.len);
+    free(parts);
+    return ok;
+}
+
+static bool merge_stalls(struct triage *t, const struct triage *from, const struct mapping *m) {
+    for (size_t i = 0; i < from->pending.slot_count; i++) {
+        if (from->pending.slots[i].hash && !merge_stall(t, m, &from->pending.slots[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum st check_options(const struct triage *t, const struct triage *from, struct err *e) {
+    if (t->options.rules_hash != from->options.rules_hash) {
+        return err_set(e, ERR_USAGE, "made with other rules (%s, not %s)", from->options.rules,
+                       t->options.rules);
+    }
+    if (t->options.cap_ms != from->options.cap_ms) {
+        return err_set(e, ERR_USAGE, "made with another --cap");
+    }
+    const char *where = t->options.where, *other = from->options.where;
+    if (memcmp(t->options.open, from->options.open, sizeof t->options.open) != 0 ||
+        strcmp(where ? where : "", other ? other : "") != 0) {
+        return err_set(e, ERR_USAGE, "made with another --where");
+    }
+    return ST_OK;
+}
+
+enum st triage_merge(struct triage *t, const struct triage *from, struct err *e) {
+    struct mapping m = {0};
+    if (check_options(t, from, e) != ST_OK) {
+        return ST_ERR;
+    }
+    bool ok = map_strings(t, from, &m) &&
+              merge_set(t, from, &m, &t->actions, &from->actions, &m.actions) &&
+              merge_set(t, from, &m, &t->level[0], &from->level[0], &m.level[0]) &&
+              merge_set(t, from, &m, &t->level[1], &from->level[1], &m.level[1]) &&
+              merge_parents(t, from, &m) && merge_stalls(t, from, &m) &&
+              tally_merge(&t->total, &from->total, m.texts) &&
+              clusters_merge(&t->exposure, &from->exposure);
+    release(&m);
+    /* Rules of one hash may go by several names: the order of the parts must not choose. */
+    const char *rules = from->options.rules;
+    if (ok && strcmp(rules, t->options.rules) < 0) {
+        uint32_t index = triage_string(t, rules);
+        ok = index != NO_INDEX;
+        t->options.rules = ok ? map_string(&t->strings, index) : t->options.rules;
+    }
+    t->dumps_read += from->dumps_read;
+    t->unresolved += from->unresolved;
+    for (size_t i = 0; i < APART_COUNT; i++) {
+        t->apart[i] += from->apart[i];
+    }
+    return ok ? ST_OK : err_nomem(e);
+}

@@ -37,6 +37,7 @@ static void begin(struct abbrev_table *t, const struct sections *s, uint64_t off
     t->entries.len = 0;
     t->specs.len = 0;
     t->steps.len = 0;
+    t->ordered = 0;
     map_clear(&t->odd);
     t->r = section_reader(s, SECTION_ABBREV);
     reader_seek(&t->r, offset);
@@ -171,6 +172,7 @@ static enum st number(struct abbrev_table *t, uint64_t code, struct err *e) {
     if (code != index + 1 && !map_put(&t->odd, &code, sizeof code, index, NULL)) {
         return err_nomem(e);
     }
+    t->ordered += code == t->ordered + 1 && index == t->ordered;
     return ST_OK;
 }
 

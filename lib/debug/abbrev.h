@@ -52,6 +52,7 @@ struct abbrev_table {
     VEC(struct abbrev) entries;
     VEC(struct abbrev_spec) specs;
     VEC(struct abbrev_step) steps;
+    size_t ordered; /* so many at the start are numbered 1, 2, 3 … */
     struct map odd; /* code -> index, of those not numbered 1, 2, 3 … in order */
 };
 

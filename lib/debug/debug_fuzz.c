@@ -88,7 +88,7 @@ static void try_sections(const uint8_t *data, size_t size) {
         }
         s.of[i] = (struct section_bytes){.data = copy, .len = copy ? len : 0};
     }
-    struct debug_setup setup = {.sections = &s};
+    struct debug_setup setup = {.sections = &s, .planless = (flags & 4) != 0};
     if (s.of[SECTION_INFO].len > 0 && debug_open_sections(&d, &setup, &e) == ST_OK) {
         read_all(d);
         debug_close(d);

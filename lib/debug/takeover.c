@@ -123,7 +123,7 @@ enum st takeover_die(struct takeover **out_t, const struct sections *s, const st
     if (!t) {
         return err_nomem(e);
     }
-    if (table->odd.count > 0) {
+    if (a->code > table->ordered) {
         return err_at(e, ERR_UNSUPPORTED, section_name(SECTION_INFO), offset,
                       "DIE of unknown form, and its abbreviations are not in order");
     }

@@ -147,7 +147,7 @@ $(O)/gen/%.c: % scripts/embed
 $(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o $(O)/obj/cmd/recorder_answers.o
 $(O)/bin/stalladdr: $(O)/obj/cmd/address_answers.o
 $(O)/bin/stallsym: $(O)/obj/cmd/image_verdicts.o
-$(O)/bin/stallflame: $(O)/obj/cmd/flame_inputs.o $(O)/obj/cmd/flame_labels.o
+$(O)/bin/stallflame: $(O)/obj/cmd/flame_inputs.o $(O)/obj/cmd/flame_labels.o $(O)/obj/cmd/flame_causes.o
 $(O)/bin/%: $(O)/obj/cmd/%.o $(cli_obj) $(LIB) $(RECLIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DEP_LIBS) $(REC_LIBS) -lpthread

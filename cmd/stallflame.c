@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "cli.h"
 #include "flame/svg.h"
+#include "flame_causes.h"
 #include "flame_inputs.h"
 
 enum { MIN_WIDTH_DEFAULT = 20 /* 1/100 pixel */ };
@@ -69,8 +70,8 @@ static const struct cli_option options[] = {
     {OPT_MAX_DEPTH, 0, "max-depth", "N", "draw at most N frames on top of each other"},
     {OPT_FONT, 0, "font", "FAMILY", "of the names in frames"},
     {OPT_COLORS, 0, "colors", "PALETTE",
-     "module (default), hash, or one of flamegraph.pl's: hot, mem, io,\n"
-     "red, orange, yellow, green, aqua, blue, purple …"},
+     "module (default), cause, hash, or one of flamegraph.pl's: hot, mem,\n"
+     "io, red, orange, yellow, green, aqua, blue, purple …"},
     {OPT_SEARCH, 0, "search", "REGEXP", "search for this when the picture is opened"},
     {OPT_DARK, 0, "dark", NULL, "dark, whatever the reader's preference is"},
     {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it"},
@@ -101,6 +102,7 @@ struct run {
     const char *output;
     const char *weight; /* as given, NULL = default */
     bool folded, quiet;
+    bool by_cause; /* the colours */
 };
 
 /* ---- output ---- */
@@ -136,6 +138,25 @@ static void describe(const struct run *run, struct strbuf *out) {
     strbuf_addstr(out, stacks == 1 ? " distinct stack" : " distinct stacks");
 }
 
+/* svg_write, with the colours of causes if they were asked for. */
+static enum st write_svg_marked(const struct run *run, struct svg_options *o, struct sink *out,
+                                struct err *e) {
+    if (!run->by_cause) {
+        return svg_write(&run->inputs.tree, o, out, e);
+    }
+    struct flame_causes causes = {0};
+    const struct flame_labels *l = &run->inputs.labels;
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < l->count; i++) {
+        depth = l->kinds[i] == FLAME_BY_CAUSE ? i + 1 : depth;
+    }
+    o->marks = &causes.marks;
+    enum st st = flame_causes_start(&causes, depth, e);
+    st = st == ST_OK ? svg_write(&run->inputs.tree, o, out, e) : st;
+    flame_causes_release(&causes);
+    return st;
+}
+
 static enum st write_svg(const struct run *run, struct sink *out, struct err *e) {
     struct strbuf subtitle = {0};
     describe(run, &subtitle);
@@ -146,7 +167,7 @@ static enum st write_svg(const struct run *run, struct sink *out, struct err *e)
     o.subtitle = o.subtitle ? o.subtitle : strbuf_cstr(&subtitle);
     enum st st = strbuf_check(&subtitle, e);
     if (st == ST_OK) {
-        st = svg_write(&run->inputs.tree, &o, out, e);
+        st = write_svg_marked(run, &o, out, e);
     }
     strbuf_release(&subtitle);
     return st;
@@ -250,7 +271,8 @@ static bool take_by(struct run *run, const char *value) {
 }
 
 static bool take_palette(struct run *run, const char *value) {
-    if (!palette_parse(value, &run->svg.palette)) {
+    run->by_cause = strcmp(value, "cause") == 0;
+    if (!run->by_cause && !palette_parse(value, &run->svg.palette)) {
         cli_usage_error(&tool, "unknown palette '%s' for --colors", value);
         return false;
     }

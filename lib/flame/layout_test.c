@@ -81,30 +81,35 @@ static void no_stacks_no_frames(void **state) {
     layout_release(&l);
 }
 
-/* The sums, for every frame: its children stand contiguous from its left end, and what is right of
- * them is its self weight. */
+/* The sums, for every frame: its children and its self weight are all of it. The children stand
+ * contiguous from its left end; in time there may be gaps between them. */
 static void check_sums(const struct layout *l, const struct stack_tree *t) {
     const struct layout_frame *f = l->frames.data;
     size_t *open = calloc(l->depth + 2u, sizeof *open);     /* the frame of each depth */
     uint64_t *right = calloc(l->depth + 2u, sizeof *right); /* where its children end so far */
-    assert_true(open && right);
+    uint64_t *sum = calloc(l->depth + 2u, sizeof *sum);     /* and what they weigh */
+    assert_true(open && right && sum);
     assert_int_equal(f[0].w, stack_tree_total(t));
     size_t bad = 0;
     for (size_t i = 1; i <= l->frames.len; i++) {
         uint32_t depth = i < l->frames.len ? f[i].depth : 0;
         for (uint32_t d = f[i - 1].depth + 1; d-- > depth;) { /* these frames are complete */
-            bad += f[open[d]].x + f[open[d]].w != right[d] + f[open[d]].self;
+            bad += f[open[d]].w != sum[d] + f[open[d]].self;
+            bad += f[open[d]].x + f[open[d]].w < right[d];
         }
         if (i < l->frames.len) {
-            bad += f[i].x != right[depth - 1];
-            right[depth - 1] += f[i].w;
+            bad += t->ordered ? f[i].x < right[depth - 1] : f[i].x != right[depth - 1];
+            right[depth - 1] = f[i].x + f[i].w;
+            sum[depth - 1] += f[i].w;
             open[depth] = i;
             right[depth] = f[i].x;
+            sum[depth] = 0;
         }
     }
     assert_int_equal(bad, 0);
     free(open);
     free(right);
+    free(sum);
 }
 
 static void check_tree(const struct stack_tree *t) {
@@ -120,23 +125,26 @@ static void check_tree(const struct stack_tree *t) {
     }
 }
 
+static void check_text(const char *text, size_t len) {
+    for (int ordered = 0; ordered < 2; ordered++) {
+        struct stack_tree t = {.ordered = ordered};
+        read_text(&t, text, len);
+        check_tree(&t);
+        stack_tree_release(&t);
+    }
+}
+
 static void check_file(const char *name, const struct filemap *m) {
     (void)name;
-    struct stack_tree t = {0};
-    read_text(&t, (const char *)m->data, m->size);
-    check_tree(&t);
-    stack_tree_release(&t);
+    check_text((const char *)m->data, m->size);
 }
 
 static void every_frame_is_its_children_and_self(void **state) {
     (void)state;
     for (uint32_t seed = 1; seed < 20; seed++) {
-        struct stack_tree t = {0};
         struct strbuf text = random_folded(seed, 100 * seed, 3 + 2 * seed);
-        read_text(&t, text.data, text.len);
-        check_tree(&t);
+        check_text(text.data, text.len);
         strbuf_release(&text);
-        stack_tree_release(&t);
     }
     if (!for_each_real("folded", check_file)) {
         print_message("# without REAL: generated stacks only\n");
@@ -182,6 +190,27 @@ static void no_memory_is_an_error(void **state) {
     stack_tree_release(&t);
 }
 
+static void in_time_children_stand_where_they_were(void **state) {
+    (void)state;
+    struct stack_tree t = {.ordered = true};
+    read_string(&t, "m;a 5\nm 3\nm;a 6\nm;b 1\nm;c 1\nm;d 7\nm;e 2\nm 9\nm;f 1\n");
+    struct layout l = lay_out(&t, 0, 100);
+    assert_frame(&l, 1, "m", 1, 0, 35, 12);
+    assert_frame(&l, 2, "a", 2, 0, 5, 5);
+    assert_frame(&l, 3, "a", 2, 8, 6, 6);
+    assert_frame(&l, 4, "b", 2, 14, 1, 1);
+    layout_release(&l);
+    l = lay_out(&t, 4, 100);
+    assert_int_equal(l.frames.len, 8);
+    assert_int_equal(l.frames.data[4].kind, LAYOUT_NARROW); /* b and c, before d */
+    assert_frame(&l, 4, "", 2, 14, 2, 2);
+    assert_int_equal(l.frames.data[4].merged, 2);
+    assert_frame(&l, 5, "d", 2, 16, 7, 7);
+    assert_frame(&l, 6, "", 2, 23, 2, 2); /* e; a wide gap parts it from f */
+    layout_release(&l);
+    stack_tree_release(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(children_stand_left_in_order_self_is_right),
@@ -191,6 +220,7 @@ int main(void) {
         cmocka_unit_test(every_frame_is_its_children_and_self),
         cmocka_unit_test(a_deep_stack_needs_no_recursion),
         cmocka_unit_test(no_memory_is_an_error),
+        cmocka_unit_test(in_time_children_stand_where_they_were),
     };
     return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
 }

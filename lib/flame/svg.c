@@ -9,8 +9,10 @@
 #include "flame/xml_text.h"
 
 /* The scripts and styles, made into arrays by the Makefile. */
-extern const unsigned char embed_flame_js[];
-extern const size_t embed_flame_js_len;
+extern const unsigned char embed_flame_model_js[], embed_flame_view_js[], embed_flame_search_js[],
+    embed_flame_ui_js[];
+extern const size_t embed_flame_model_js_len, embed_flame_view_js_len, embed_flame_search_js_len,
+    embed_flame_ui_js_len;
 extern const unsigned char embed_flame_css[];
 extern const size_t embed_flame_css_len;
 extern const unsigned char embed_flame_dark_css[];
@@ -121,27 +123,8 @@ static void print_head(struct svg_run *r) {
 
 /* ---- below the frames ---- */
 
-static bool has_keys(const struct svg_options *o) {
-    return o->marks && o->marks->key_count > 0;
-}
-
 static bool has_notes(const struct svg_options *o) {
     return o->notes && *o->notes;
-}
-
-/* What the colours mean: squares with a word behind each. */
-static void print_keys(struct svg_run *r, uint32_t y) {
-    uint32_t x = SVG_MARGIN;
-    for (size_t i = 0; i < r->options->marks->key_count; i++) {
-        const struct svg_key *k = &r->options->marks->keys[i];
-        char at[96];
-        snprintf(at, sizeof at, "<rect class=\"key %s\" x=\"%u\" y=\"%u\"", k->colour, x, y - 10);
-        sink_str(r->out, at);
-        sink_str(r->out, " width=\"12\" height=\"12\"/>");
-        snprintf(at, sizeof at, "class=\"note\" x=\"%u\" y=\"%u\"", x + 17, y);
-        print_text(r, at, k->text, 40);
-        x += 17 + (uint32_t)xml_text_cells(k->text, strlen(k->text)) * NOTE_CELL + 14;
-    }
 }
 
 static void print_note(struct svg_run *r, const char *attributes, const char *text, uint32_t y) {
@@ -170,9 +153,11 @@ static void add_merged(const struct svg_run *r, struct strbuf *note) {
 static void print_foot(struct svg_run *r) {
     sink_str(r->out, "</g>\n<g id=\"foot\">\n");
     uint32_t y = r->height - r->foot + FOOT - 13;
-    if (has_keys(r->options)) {
-        print_keys(r, y);
-        y += FOOT_LINE + 2;
+    if (r->keys.len > 0) {
+        sink_printf(r->out, "<g transform=\"translate(0,%u)\">\n", y - 10);
+        sink_write(r->out, strbuf_cstr(&r->keys), r->keys.len);
+        sink_str(r->out, "</g>\n");
+        y += FOOT_LINE + 4;
     }
     if (has_notes(r->options)) {
         print_note(r, "class=\"note\"", r->options->notes, y);
@@ -183,9 +168,27 @@ static void print_foot(struct svg_run *r) {
     print_note(r, "class=\"note\" id=\"note\"", strbuf_cstr(&note), y);
     r->line.failed |= note.failed;
     strbuf_release(&note);
-    sink_str(r->out, "</g>\n<script><![CDATA[\n");
-    sink_write(r->out, embed_flame_js, embed_flame_js_len);
-    sink_str(r->out, "]]></script>\n</svg>\n");
+    sink_str(r->out, "</g>\n");
+}
+
+/* The scripts are one function, which keeps their names from those of a page around the picture. */
+static void print_script(struct sink *out) {
+    sink_str(out, "<script><![CDATA[\n(function () {\n'use strict';\n");
+    sink_write(out, embed_flame_model_js, embed_flame_model_js_len);
+    sink_write(out, embed_flame_view_js, embed_flame_view_js_len);
+    sink_write(out, embed_flame_search_js, embed_flame_search_js_len);
+    sink_write(out, embed_flame_ui_js, embed_flame_ui_js_len);
+    sink_str(out, "}());\n]]></script>\n</svg>\n");
+}
+
+static void print_all(struct svg_run *r) {
+    print_root(r);
+    print_head(r);
+    for (size_t i = 0; i < r->layout.frames.len; i++) {
+        svg_print_frame(r, &r->layout.frames.data[i]);
+    }
+    print_foot(r);
+    print_script(r->out);
 }
 
 /* ---- sizes ---- */
@@ -215,24 +218,23 @@ enum st svg_write(const struct stack_tree *t, const struct svg_options *o, struc
                         .row = clamp(o->row, ROW_DEFAULT, SVG_ROW_MIN, SVG_ROW_MAX),
                         .foot = FOOT};
     r.font = FONT_DEFAULT * r.row / ROW_DEFAULT;
-    r.foot += has_keys(o) ? FOOT_LINE + 2 : 0;
-    r.foot += has_notes(o) ? FOOT_LINE : 0;
     enum st st =
         layout_make(&r.layout, t, lightest(&r), o->max_depth ? o->max_depth : SVG_DEPTH_DEFAULT, e);
     if (st != ST_OK) {
         return st;
     }
+    st = svg_make_keys(&r, e);
+    r.foot += (r.keys.len > 0 ? FOOT_LINE + 4u : 0) + (has_notes(o) ? FOOT_LINE : 0u);
     r.height = SVG_HEAD + (r.layout.depth + 1) * r.row + r.foot;
-    print_root(&r);
-    print_head(&r);
-    for (size_t i = 0; i < r.layout.frames.len; i++) {
-        svg_print_frame(&r, &r.layout.frames.data[i]);
+    if (st == ST_OK) {
+        print_all(&r);
+        bool failed = r.line.failed || r.name.failed || r.note.failed || r.keys.failed;
+        st = failed ? err_nomem(e) : ST_OK;
     }
-    print_foot(&r);
-    bool failed = r.line.failed || r.name.failed || r.note.failed;
     layout_release(&r.layout);
     strbuf_release(&r.line);
     strbuf_release(&r.name);
     strbuf_release(&r.note);
-    return failed ? err_nomem(e) : ST_OK;
+    strbuf_release(&r.keys);
+    return st;
 }

@@ -15,6 +15,8 @@ struct svg_run {
     struct layout layout;
     struct sink *out;
     struct strbuf line, name, note; /* scratch */
+    struct strbuf keys;             /* what the colours mean; empty = nothing to say */
+    uint32_t keys_end;              /* pixels that they take, with a gap behind */
     const char *unit;
     uint64_t total;
     uint32_t width;  /* of the frames, in pixels */
@@ -28,6 +30,8 @@ struct svg_run {
 void svg_add_percent(struct strbuf *out, uint64_t part, uint64_t total);
 /* A number of hundredths, "16", "16.5", "16.25". */
 void svg_add_px(struct strbuf *out, uint64_t hundredths);
+/* Fills r->keys. */
+enum st svg_make_keys(struct svg_run *r, struct err *e) BASE_MUST_USE;
 /* One frame, with all that a reader without scripts sees of it. */
 void svg_print_frame(struct svg_run *r, const struct layout_frame *f);
 

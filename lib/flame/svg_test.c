@@ -9,9 +9,10 @@
 static const char *const elements[] = {"svg", "title", "style",  "rect",
                                        "g",   "text",  "script", NULL};
 static const char *const attributes[] = {
-    "xmlns",     "width",     "height",      "viewBox",    "class",      "data-row",
-    "data-head", "data-foot", "data-margin", "data-fixed", "data-depth", "data-decimals",
-    "data-unit", "data-w",    "id",          "x",          "y",          NULL};
+    "xmlns",     "width",     "height",      "viewBox",     "class",      "data-row",
+    "data-head", "data-foot", "data-margin", "data-fixed",  "data-depth", "data-decimals",
+    "data-unit", "data-w",    "data-x",      "data-search", "style",      "transform",
+    "id",        "x",         "y",           NULL};
 
 struct seen {
     size_t frames, texts, titles, scripts;
@@ -183,9 +184,12 @@ static void hostile_names_stay_text(void **state) {
         strbuf_addstr(&text, " 10\n");
     }
     for (size_t i = 0; i < count; i++) {
-        struct strbuf b = draw_text(
-            strbuf_cstr(&text),
-            &(struct svg_options){.title = names[i], .subtitle = names[i], .unit = names[i]});
+        struct strbuf b = draw_text(strbuf_cstr(&text), &(struct svg_options){.title = names[i],
+                                                                              .subtitle = names[i],
+                                                                              .notes = names[i],
+                                                                              .unit = names[i],
+                                                                              .font = names[i],
+                                                                              .search = names[i]});
         struct seen seen = check_xml(&b);
         assert_int_equal(seen.frames, 3 * count + 1);
         assert_null(strstr(b.data, "<script>alert"));
@@ -309,6 +313,59 @@ static void nothing_outside_the_file_is_needed(void **state) {
     strbuf_release(&b);
 }
 
+static void mark_long(void *ctx, const struct layout_frame *f, const struct frame_name *name,
+                      char colour[PALETTE_COLOUR_SIZE], struct strbuf *note) {
+    ++*(int *)ctx;
+    if (f->kind == LAYOUT_FRAME && name->name_len > 4) {
+        memcpy(colour, "a3", sizeof "a3");
+        strbuf_addstr(note, "long <name>\nby 5 %");
+    }
+}
+
+static void the_caller_may_mark_frames(void **state) {
+    (void)state;
+    int calls = 0;
+    const struct svg_key keys[] = {{"a3", "long & red"}, {"x1", "all else"}};
+    const struct svg_marks marks = {.mark = mark_long, .ctx = &calls, .keys = keys, .key_count = 2};
+    struct strbuf b =
+        draw_text("short;longer 4\nshort;x 2\n", &(struct svg_options){.marks = &marks});
+    check_xml(&b);
+    assert_int_equal(calls, 4);
+    assert_non_null(strstr(b.data,
+                           "<g class=\"a3\" data-w=\"4\"><title>longer\n4 samples · 66.67 %\n"
+                           "long &lt;name&gt;\nby 5 %</title>"));
+    const char *other = strstr(b.data, "\" data-w=\"2\"><title>x\n2 samples");
+    assert_true(other && other[-2] == 'w');
+    assert_non_null(strstr(b.data, "<rect class=\"key a3\" x=\"16\""));
+    assert_non_null(strstr(b.data, ">long &amp; red</text>"));
+    strbuf_release(&b);
+}
+
+/* Without marks the colours of the modules that weigh most are explained. */
+static void modules_are_explained(void **state) {
+    (void)state;
+    const char *text = "libc.so`main;Shop`x 5\nlibc.so`main 2\nnone 9\nidle`y;Shop`z 1\n";
+    struct strbuf b = draw_text(text, &(struct svg_options){0});
+    const char *shop = strstr(b.data, ">Shop</text>"), *libc = strstr(b.data, ">libc.so</text>");
+    assert_true(shop && libc && shop < libc);
+    assert_null(strstr(b.data, ">idle</text>")); /* weighs nothing itself */
+    strbuf_release(&b);
+    b = draw_text(text, &(struct svg_options){.palette = {.kind = PALETTE_HASH}});
+    assert_null(strstr(b.data, "class=\"key"));
+    strbuf_release(&b);
+}
+
+static void dark_is_a_preference_or_a_choice(void **state) {
+    (void)state;
+    struct strbuf b = draw_text("a 1\n", &(struct svg_options){0});
+    assert_non_null(strstr(b.data, "@media (prefers-color-scheme: dark) {"));
+    strbuf_release(&b);
+    b = draw_text("a 1\n", &(struct svg_options){.dark = true});
+    assert_null(strstr(b.data, "@media (prefers"));
+    assert_non_null(strstr(b.data, "@media all {"));
+    strbuf_release(&b);
+}
+
 /* ---- sums, in the picture as printed ---- */
 
 struct drawn {
@@ -330,16 +387,25 @@ static uint64_t hundredths(const char *s) {
     return places == 3 ? v * 100 : places == 2 ? v * 100 : places == 1 ? v * 10 : v;
 }
 
-static uint64_t digits(const char *s) {
+/* "1,234.5" in units of 10^-decimals. */
+static uint64_t units(const char *s, unsigned decimals) {
     uint64_t v = 0;
-    for (; (*s >= '0' && *s <= '9') || *s == ','; s++) {
-        v = *s == ',' ? v : v * 10 + (uint64_t)(*s - '0');
+    bool point = false;
+    for (; (*s >= '0' && *s <= '9') || *s == ',' || *s == '.'; s++) {
+        if (*s >= '0' && *s <= '9') {
+            v = v * 10 + (uint64_t)(*s - '0');
+            decimals -= point;
+        }
+        point |= *s == '.';
+    }
+    for (; decimals > 0; decimals--) {
+        v *= 10;
     }
     return v;
 }
 
 /* Reads the next frame at or after *at. */
-static bool next_drawn(const char **at, struct drawn *d) {
+static bool next_drawn(const char **at, unsigned decimals, struct drawn *d) {
     const char *g = strstr(*at, "\" data-w=\"");
     if (!g) {
         return false;
@@ -347,9 +413,9 @@ static bool next_drawn(const char **at, struct drawn *d) {
     const char *end = strstr(g, "</title>");
     assert_non_null(end);
     const char *self = strstr(g, " · self ");
-    d->w = digits(g + strlen("\" data-w=\""));
+    d->w = units(g + strlen("\" data-w=\""), 0);
     d->has_self = self && self < end;
-    d->self = d->has_self ? digits(self + strlen(" · self ")) : 0;
+    d->self = d->has_self ? units(self + strlen(" · self "), decimals) : 0;
     d->x = hundredths(strstr(end, " x=\"") + 4);
     d->y = hundredths(strstr(end, " y=\"") + 4) / 100;
     d->width = hundredths(strstr(end, " width=\"") + 8);
@@ -357,10 +423,11 @@ static bool next_drawn(const char **at, struct drawn *d) {
     return true;
 }
 
-static void check_picture(const struct strbuf *b, uint64_t total) {
+static void check_picture(const struct strbuf *b, const struct stack_tree *t) {
+    uint64_t total = stack_tree_total(t);
     VEC(struct drawn) frames = {0};
     struct drawn d;
-    for (const char *at = b->data; next_drawn(&at, &d);) {
+    for (const char *at = b->data; next_drawn(&at, t->decimals, &d);) {
         assert_true(VEC_PUSH(&frames, d));
     }
     assert_true(frames.len > 0);
@@ -393,11 +460,11 @@ static void check_real(const char *name, const struct filemap *m) {
     (void)name;
     struct stack_tree t = {0};
     read_text(&t, (const char *)m->data, m->size);
-    for (uint32_t min_width = 0; min_width < 300 && t.decimals == 0; min_width += 99) {
+    for (uint32_t min_width = 0; min_width < 300; min_width += 99) {
         struct strbuf b = draw(&t, &(struct svg_options){.min_width = min_width});
         check_xml(&b);
         if (stack_tree_total(&t) > 0) {
-            check_picture(&b, stack_tree_total(&t));
+            check_picture(&b, &t);
         }
         strbuf_release(&b);
     }
@@ -412,7 +479,7 @@ static void every_width_is_its_childrens_and_self(void **state) {
         read_text(&t, text.data, text.len);
         struct strbuf b = draw(&t, &(struct svg_options){.min_width = seed * 13});
         check_xml(&b);
-        check_picture(&b, stack_tree_total(&t));
+        check_picture(&b, &t);
         strbuf_release(&b);
         strbuf_release(&text);
         stack_tree_release(&t);
@@ -453,6 +520,9 @@ int main(void) {
         cmocka_unit_test(a_fixed_width_is_kept),
         cmocka_unit_test(counts_are_grouped),
         cmocka_unit_test(nothing_outside_the_file_is_needed),
+        cmocka_unit_test(the_caller_may_mark_frames),
+        cmocka_unit_test(modules_are_explained),
+        cmocka_unit_test(dark_is_a_preference_or_a_choice),
         cmocka_unit_test(every_width_is_its_childrens_and_self),
         cmocka_unit_test(no_memory_is_an_error),
     };

@@ -1,0 +1,23 @@
+/* stallflame --colors=cause: frames in the colour of what they make the thread wait for. */
+#ifndef STALLKIT_CMD_FLAME_CAUSES_H
+#define STALLKIT_CMD_FLAME_CAUSES_H
+
+#include "base/strbuf.h"
+#include "classify/rules.h"
+#include "flame/svg.h"
+
+struct flame_causes {
+    struct svg_marks marks; /* for svg_options; valid until flame_causes_release */
+    struct rules *rules;    /* private from here */
+    uint32_t label_depth;
+    struct strbuf path; /* a byte for the cause of each frame from the outermost to the last */
+    struct strbuf function, image;
+};
+
+/* By the built-in rules. label_depth: where --by put the causes themselves, 1 = the outermost
+ * frame; 0 = nowhere. */
+enum st flame_causes_start(struct flame_causes *c, uint32_t label_depth,
+                           struct err *e) BASE_MUST_USE;
+void flame_causes_release(struct flame_causes *c);
+
+#endif

@@ -1,0 +1,115 @@
+/* Search, and the state in the URL: #s=TERM&x=OFFSET&y=DEPTH&f=FUNCTION&i=0|1&d=0|1. */
+let hits = []; // indexes of the frames that match, in the model
+let term = '';
+let badTerm = false;
+
+// A regular expression, or plain text if it is not one; capitals make it case-sensitive.
+function matcher(text) {
+  const flags = text === text.toLowerCase() ? 'i' : '';
+  for (const unicode of ['u', '']) {
+    try {
+      const r = new RegExp(text, flags + unicode);
+      return (s) => r.test(s);
+    } catch (e) {
+      // Some expressions are only one without u.
+    }
+  }
+  badTerm = true;
+  const low = text.toLowerCase();
+  return (s) => s.toLowerCase().includes(low);
+}
+
+function search(text) {
+  for (const g of group.querySelectorAll('.hit')) { g.classList.remove('hit'); }
+  hits = [];
+  term = text;
+  badTerm = false;
+  svg.classList.toggle('searching', text !== '');
+  if (text === '') { return; }
+  const matches = matcher(text);
+  const known = new Map(); // few names, many frames
+  for (let i = model === drawn ? 1 : 0; i < model.count; i++) {
+    const id = model.ids[i];
+    if (isRest(id)) { continue; }
+    const key = nameOf(id) + '\n' + moduleOf(id);
+    if (!known.has(key)) { known.set(key, matches(nameOf(id)) || (moduleOf(id) !== '' && matches(moduleOf(id)))); }
+    if (known.get(key)) {
+      hits.push(i);
+      elements[id].classList.add('hit');
+    }
+  }
+}
+
+// The weight of the hits from index a to b; what stands on a hit is a part of it.
+function matchedWeight(a, b) {
+  let sum = 0, covered = a;
+  for (const i of hits) {
+    if (i >= covered && i < b) {
+      sum += model.weight[i];
+      covered = model.end[i];
+    }
+  }
+  return sum;
+}
+
+const percent = (part, all) => (all > 0 ? (100 * part / all).toFixed(2) : '0.00') + ' %';
+
+function matchedText() {
+  if (term === '') { return ''; }
+  let text = percent(matchedWeight(0, model.count), model.weight[0]) + ' matched';
+  if (view.top !== 0) {
+    const above = hits.some((i) => i <= view.top && model.end[i] > view.top);
+    text += ', ' + (above ? '100.00 %' : percent(matchedWeight(view.top, model.end[view.top]), model.weight[view.top])) +
+      ' of this view';
+  }
+  return text;
+}
+
+// The next hit in sight after (step 1) or before (-1) a frame; -1 = none.
+function hitAfter(at, step) {
+  const shown = hits.filter((i) => i >= view.top && i < model.end[view.top]);
+  if (!shown.length) { return -1; }
+  let k = shown.findIndex((i) => i >= at);
+  if (k < 0) { k = step > 0 ? 0 : shown.length - 1; }
+  else if (shown[k] === at || step < 0) { k = (k + step + shown.length) % shown.length; }
+  return shown[k];
+}
+
+// --- the URL -----------------------------------------------------------------------------------
+
+const asDrawn = {icicle: view.icicle};
+
+function stateText() {
+  const parts = [];
+  if (term !== (svg.dataset.search || '')) { parts.push('s=' + encodeURIComponent(term)); }
+  if (view.focus !== '') { parts.push('f=' + encodeURIComponent(view.focus)); }
+  if (view.top !== 0) { parts.push('x=' + model.start[view.top], 'y=' + model.depth[view.top]); }
+  if (view.icicle !== asDrawn.icicle) { parts.push('i=' + Number(view.icicle)); }
+  if (view.dark !== null) { parts.push('d=' + Number(view.dark)); }
+  return '#' + parts.join('&');
+}
+
+function saveState(asStep) {
+  const url = stateText();
+  if (url === (location.hash || '#')) { return; }
+  try {
+    if (asStep) { history.pushState(null, '', url); } else { history.replaceState(null, '', url); }
+  } catch (e) {
+    // A frame without an address of its own: there is nothing to keep the state in.
+  }
+}
+
+function restoreState() {
+  const state = new URLSearchParams(location.hash.slice(1));
+  const flag = (key) => (state.has(key) ? state.get(key) === '1' : null);
+  setIcicle(flag('i') === null ? asDrawn.icicle : flag('i'));
+  setDark(flag('d'));
+  focus(state.get('f') || '');
+  search(state.has('s') ? state.get('s') : svg.dataset.search || '');
+  const x = Number(state.get('x')), y = Number(state.get('y'));
+  let i = 0;
+  if (state.has('x') && state.has('y')) {
+    i = Math.max(0, model.start.findIndex((s, k) => k < model.count && s === x && model.depth[k] === y));
+  }
+  zoom(i);
+}

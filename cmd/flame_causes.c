@@ -5,25 +5,26 @@
 
 #include "names/names.h"
 
-/* Parallel. */
-static const struct svg_key keys[] = {
-    {"a3", "lock"},   {"c2", "disk"},  {"j2", "network"}, {"d1", "io"},   {"k2", "ipc"},
-    {"f2", "render"}, {"h2", "sleep"}, {"l2", "launch"},  {"x0", "idle"},
+/* The colour of each cause, in the order of the legend. */
+static const struct {
+    enum rule_cause cause;
+    const char *colour;
+} colours[] = {
+    {CAUSE_LOCK, "a1"},  {CAUSE_DEADLOCK, "a3"}, {CAUSE_DISK, "c2"},    {CAUSE_NETWORK, "j2"},
+    {CAUSE_IO, "d1"},    {CAUSE_IPC, "k2"},      {CAUSE_RENDER, "g2"},  {CAUSE_COMPUTE, "e3"},
+    {CAUSE_SLEEP, "i1"}, {CAUSE_LAUNCH, "l1"},   {CAUSE_STARVED, "b2"}, {CAUSE_IDLE, "x0"},
 };
-static const enum rule_cause causes[] = {CAUSE_LOCK,  CAUSE_DISK,   CAUSE_NETWORK,
-                                         CAUSE_IO,    CAUSE_IPC,    CAUSE_RENDER,
-                                         CAUSE_SLEEP, CAUSE_LAUNCH, CAUSE_IDLE};
-enum { KEYS = sizeof keys / sizeof *keys };
+enum { COLOURS = sizeof colours / sizeof *colours };
 
 static enum rule_cause cause_of(struct flame_causes *c, const struct layout_frame *f,
                                 const struct frame_name *name) {
     strbuf_clear(&c->function);
     strbuf_clear(&c->image);
     if (f->depth == c->label_depth) {
-        for (size_t i = 0; i < KEYS; i++) {
-            if (strlen(keys[i].text) == name->name_len &&
-                memcmp(keys[i].text, name->name, name->name_len) == 0) {
-                return causes[i];
+        for (size_t i = 0; i < COLOURS; i++) {
+            const char *text = rule_cause_text(colours[i].cause);
+            if (strlen(text) == name->name_len && memcmp(text, name->name, name->name_len) == 0) {
+                return colours[i].cause;
             }
         }
         return CAUSE_NONE;
@@ -38,7 +39,7 @@ static enum rule_cause cause_of(struct flame_causes *c, const struct layout_fram
                                    .function_len = c->function.len,
                                    .image = strbuf_cstr(&c->image),
                                    .image_len = c->image.len};
-    const struct rule *rule = rules_match(c->rules, RULE_CAUSE, &subject);
+    const struct rule *rule = rules_match(c->rules, RULE_CAUSE, &subject, NULL);
     return rule ? rule->cause : CAUSE_NONE;
 }
 
@@ -56,9 +57,9 @@ static void mark(void *ctx, const struct layout_frame *f, const struct frame_nam
     }
     strbuf_addc(&c->path, (char)cause);
     memcpy(colour, "x1", sizeof "x1");
-    for (size_t i = 0; i < KEYS; i++) {
-        if (causes[i] == cause && f->kind == LAYOUT_FRAME) {
-            memcpy(colour, keys[i].colour, PALETTE_COLOUR_SIZE);
+    for (size_t i = 0; i < COLOURS; i++) {
+        if (colours[i].cause == cause && f->kind == LAYOUT_FRAME) {
+            memcpy(colour, colours[i].colour, PALETTE_COLOUR_SIZE);
         }
     }
     if (own != CAUSE_NONE) {
@@ -71,7 +72,10 @@ enum st flame_causes_start(struct flame_causes *c, uint32_t label_depth, struct 
     enum st st = rules_new(&c->rules, e);
     st = st == ST_OK ? rules_add_builtin(c->rules, e) : st;
     c->label_depth = label_depth;
-    c->marks = (struct svg_marks){.mark = mark, .ctx = c, .keys = keys, .key_count = KEYS};
+    for (size_t i = 0; i < COLOURS; i++) {
+        c->keys[i] = (struct svg_key){colours[i].colour, rule_cause_text(colours[i].cause)};
+    }
+    c->marks = (struct svg_marks){.mark = mark, .ctx = c, .keys = c->keys, .key_count = COLOURS};
     return st;
 }
 

@@ -9,6 +9,7 @@
 struct flame_causes {
     struct svg_marks marks; /* for svg_options; valid until flame_causes_release */
     struct rules *rules;    /* private from here */
+    struct svg_key keys[CAUSE_COUNT];
     uint32_t label_depth;
     struct strbuf path; /* a byte for the cause of each frame from the outermost to the last */
     struct strbuf function, image;

@@ -169,6 +169,31 @@ static void a_stall_that_ends_while_threads_are_captured_keeps_its_wait(void **s
     assert_int_equal(rec_core_closed(f->core)->thread_count, 1);
 }
 
+/* Two threads that hand two locks to each other are no deadlock, although each waits in its turn.
+ */
+static void a_wait_that_is_over_stays_unless_somebody_waits_for_main(void **state) {
+    struct fixture *f = *state;
+    f->config.max_threads = 4;
+    f->config.threads_after_ms = 1000;
+    for (int waited_for = 0; waited_for < 2; waited_for++) {
+        start(f);
+        f->fake.others = 2;
+        f->fake.main = (struct rec_thread){
+            .id = 7, .state = REC_STATE_WAITING, .waits_for = {REC_WAIT_MUTEX, 0x5000, 101}};
+        rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
+        run_until(f, 0, 999 * MS);
+        f->fake.main =
+            (struct rec_thread){.id = 7, .state = REC_STATE_RUNNING, .waits_for.owner = -1};
+        f->fake.others_wait_for = waited_for ? 7 : 100;
+        run_until(f, 1000 * MS, 1000 * MS);
+        const struct rec_dump *d = rec_core_open(f->core);
+        assert_int_equal(d->thread_count, 3);
+        assert_int_equal(d->threads[0].waits_for.owner, waited_for ? -1 : 101);
+        assert_int_equal(d->threads[0].state, waited_for ? REC_STATE_RUNNING : REC_STATE_WAITING);
+        assert_int_equal(d->threads[0].stack.count, 3);
+    }
+}
+
 static void each_dump_past_that_age_gets_the_other_threads_once(void **state) {
     struct fixture *f = *state;
     f->config.max_threads = 4;
@@ -316,6 +341,7 @@ int main(void) {
         T(a_stack_deeper_than_asked_for_is_cut_at_its_outer_end),
         T(other_threads_are_captured_when_the_stall_is_old_enough),
         T(a_stall_that_ends_while_threads_are_captured_keeps_its_wait),
+        T(a_wait_that_is_over_stays_unless_somebody_waits_for_main),
         T(each_dump_past_that_age_gets_the_other_threads_once),
         T(one_thread_at_most_is_the_main_thread_alone),
         T(dumps_wait_for_an_idle_loop_and_processor),

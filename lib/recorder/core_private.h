@@ -226,7 +226,8 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
 void rec_record_fill(struct rec_core *core, struct rec_record *record,
                      const struct rec_heaviest *heaviest);
 /* Adds the other threads to a dump, and brings the main thread's state up to them; not its stack.
- * Neither, if the loop's stall ends meanwhile. */
+ * Neither, if the loop's stall ends meanwhile, and not its state if it waits for nothing any more.
+ */
 void rec_record_threads(struct rec_core *core, struct rec_record *record);
 /* CPU used since the track began, brought up to date at t: into the stall and the main thread. */
 void rec_record_cpu(struct rec_core *core, const struct rec_track *track, struct rec_record *record,

@@ -28,6 +28,7 @@ struct fake {
     unsigned images; /* image i: FAKE_IMAGE_SIZE * (i + 1) */
     struct rec_thread main;
     uint32_t others;
+    int64_t others_wait_for; /* 0 = for nothing */
 };
 
 static inline enum rec_sample fake_sample(void *ctx, bool may_repeat, struct rec_stack *out) {
@@ -90,6 +91,9 @@ static inline uint32_t fake_threads(void *ctx, struct rec_thread *out, uint32_t 
     for (uint32_t i = 0; i < n; i++) {
         struct rec_stack stack = out[i].stack;
         out[i] = (struct rec_thread){.id = 100 + i, .cpu_ns = UINT64_MAX, .waits_for.owner = -1};
+        if (f->others_wait_for != 0) {
+            out[i].waits_for = (struct rec_wait){REC_WAIT_MUTEX, 0x6000, f->others_wait_for};
+        }
         stack.count = 1;
         stack.frames[0] = FAKE_IMAGE_SIZE * 3;
         if (stack.starts != NULL) {

@@ -163,6 +163,16 @@ static bool came_too_late(const struct rec_core *core, const struct rec_record *
     return record == core->tracks[REC_TRACK_LOOP].stall.record && rec_core_moved_on(core);
 }
 
+static bool is_waited_for(const struct rec_dump *dump, int64_t id) {
+    for (uint32_t i = 1; i < dump->thread_count; i++) {
+        const struct rec_wait *wait = &dump->threads[i].waits_for;
+        if (wait->kind != REC_WAIT_NONE && wait->owner == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     const struct rec_capture *capture = &core->capture;
     struct rec_dump *dump = &record->dump;
@@ -184,6 +194,11 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     dump->thread_count = 1 + (got < room ? got : room);
     for (uint32_t i = 1; i < dump->thread_count; i++) {
         add_stack_images(core, record, &dump->threads[i].stack);
+    }
+    /* It waits no more: what it waited for goes with its stack, which is of then, as long as nobody
+     * waits for it by now. */
+    if (dump->threads[0].waits_for.kind == REC_WAIT_NONE && !is_waited_for(dump, before.id)) {
+        dump->threads[0] = before;
     }
 }
 

@@ -15,6 +15,27 @@ const char *triage_apart_text(enum triage_apart a) {
     return a < APART_COUNT ? texts[a] : "";
 }
 
+static bool is(const char *s, const char *what) {
+    return s && strcmp(s, what) == 0;
+}
+
+enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *key,
+                                  const bool open[APART_COUNT]) {
+    if (is(d->stall.kind, "crash") && !open[APART_CRASH]) {
+        return APART_CRASH;
+    }
+    if (is(d->stall.app_state, "background") && !open[APART_BACKGROUND]) {
+        return APART_BACKGROUND;
+    }
+    if (d->stall.prewarmed && !open[APART_PREWARMED]) {
+        return APART_PREWARMED;
+    }
+    return key->status == KEY_NO_STACK ? APART_NO_STACK
+           : key->status == KEY_IDLE   ? APART_IDLE
+           : key->status == KEY_LATE   ? APART_LATE
+                                       : APART_NONE;
+}
+
 enum st triage_new(struct triage **out, const struct triage_options *o, struct err *e) {
     struct triage *t = calloc(1, sizeof *t);
     if (!t) {
@@ -194,27 +215,6 @@ static struct bucket *add_to_bucket(struct triage *t, struct bucket_set *set, co
 
 /* ---- dumps ---- */
 
-static bool is(const char *s, const char *what) {
-    return s && strcmp(s, what) == 0;
-}
-
-static enum triage_apart why_apart(const struct triage *t, const struct dump *d,
-                                   const struct stall_key *key) {
-    if (is(d->stall.kind, "crash") && !t->options.open[APART_CRASH]) {
-        return APART_CRASH;
-    }
-    if (is(d->stall.app_state, "background") && !t->options.open[APART_BACKGROUND]) {
-        return APART_BACKGROUND;
-    }
-    if (d->stall.prewarmed && !t->options.open[APART_PREWARMED]) {
-        return APART_PREWARMED;
-    }
-    return key->status == KEY_NO_STACK ? APART_NO_STACK
-           : key->status == KEY_IDLE   ? APART_IDLE
-           : key->status == KEY_LATE   ? APART_LATE
-                                       : APART_NONE;
-}
-
 /* What of this dump's span lies in the first cap_ms of its stall. The first dump's span begins with
  * the stall, a later one's with its own detection, so the sum over a stall's dumps is min(duration,
  * cap), whatever was seen before. */
@@ -266,7 +266,7 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
     }
     enum triage_apart why = seen      ? APART_DUPLICATE
                             : !wanted ? APART_LEFT_OUT
-                                      : why_apart(t, d, key);
+                                      : triage_apart_of(d, key, t->options.open);
     t->dumps_read++;
     t->apart[why]++;
     if (apart) {

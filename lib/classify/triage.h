@@ -25,6 +25,10 @@ enum triage_apart {
 };
 /* "crash" …; "" for none. */
 const char *triage_apart_text(enum triage_apart a);
+/* Why a dump with this key is not ranked, by itself. open: of crash, background and prewarmed,
+ * those that are ranked all the same. */
+enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *key,
+                                  const bool open[APART_COUNT]);
 
 struct triage_options {
     uint64_t cap_ms;        /* more of one stall does not count; 0 = no cap */

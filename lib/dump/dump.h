@@ -138,7 +138,7 @@ struct dump {
     } stall;
 
     struct {
-        const char *level1, *cause, *title;
+        const char *level1, *level2, *action, *cause, *title;
     } class; /* what stallclassify --annotate found */
 
     struct dump_image *images;

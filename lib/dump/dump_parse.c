@@ -386,6 +386,8 @@ static void build_head(struct build *b, const json_t *root) {
     d->device.arch = member_string(b, device, "arch");
     d->device.cpus = member_number(device, "cpus");
     d->class.level1 = member_string(b, class, "level1");
+    d->class.level2 = member_string(b, class, "level2");
+    d->class.action = member_string(b, class, "action");
     d->class.cause = member_string(b, class, "cause");
     d->class.title = member_string(b, class, "title");
     d->stall.id = member_string(b, stall, "id");

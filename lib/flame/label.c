@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "flame/xml_text.h"
+#include "base/xml_text.h"
 
 #define ELLIPSIS "\xe2\x80\xa6"
 

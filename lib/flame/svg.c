@@ -6,7 +6,7 @@
 
 #include "flame/svg_private.h"
 #include "flame/weigh.h"
-#include "flame/xml_text.h"
+#include "base/xml_text.h"
 
 /* The scripts and styles, made into arrays by the Makefile. */
 extern const unsigned char embed_flame_model_js[], embed_flame_view_js[], embed_flame_search_js[],

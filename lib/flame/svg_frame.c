@@ -7,7 +7,7 @@
 #include "flame/label.h"
 #include "flame/svg_private.h"
 #include "flame/weigh.h"
-#include "flame/xml_text.h"
+#include "base/xml_text.h"
 
 enum {
     TEXT_LEFT = 5,     /* of a frame's text, inside the frame */

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "flame/folded.h"
 #include "flame/svg_private.h"
-#include "flame/xml_text.h"
+#include "base/xml_text.h"
 
 enum {
     MODULES_MAX = 8,

@@ -1,4 +1,4 @@
-#include "flame/xml_text.h"
+#include "base/xml_text.h"
 
 #include "base/utf8.h"
 #include "flame/flame_support_test.h"

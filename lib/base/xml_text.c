@@ -1,5 +1,5 @@
 /* Text that goes into XML. */
-#include "flame/xml_text.h"
+#include "base/xml_text.h"
 
 #include "base/utf8.h"
 
@@ -60,14 +60,9 @@ void xml_text_add(struct strbuf *out, const char *text, size_t len) {
     }
 }
 
-/* Cells that terminals and monospaced fonts give a character: two for the wide blocks of Unicode's
- * East Asian Width (UAX #11). */
+/* A mark that combines takes a cell, too: a name of nothing else must end. */
 static size_t cells_of(uint32_t c) {
-    bool wide = (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
-                (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
-                (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
-                (c >= 0x1f300 && c <= 0x1faff) || (c >= 0x20000 && c <= 0x3fffd);
-    return wide ? 2 : 1;
+    return utf8_columns(c) == 2 ? 2 : 1;
 }
 
 size_t xml_text_cells(const char *text, size_t len) {

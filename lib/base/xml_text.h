@@ -1,6 +1,6 @@
 /* Text that goes into XML, from names that may hold anything. */
-#ifndef STALLKIT_FLAME_XML_TEXT_H
-#define STALLKIT_FLAME_XML_TEXT_H
+#ifndef STALLKIT_BASE_XML_TEXT_H
+#define STALLKIT_BASE_XML_TEXT_H
 
 #include <stddef.h>
 

@@ -157,8 +157,8 @@ static enum st judge_waits(const struct judge *j, struct stall_key *out, struct 
 
 static enum st judge_frames(const struct judge *j, struct stall_key *out) {
     const struct frame_info *told = j->chosen->told;
-    if (!told) {
-        return ST_NONE;
+    if (!told || (told->cause == CAUSE_COMPUTE && cpu_permille(j) < COMPUTE_PERMILLE)) {
+        return ST_NONE; /* what computes runs */
     }
     out->cause = told->cause;
     out->confidence = told->confidence;

@@ -34,117 +34,6 @@ static void add_frames(struct strbuf *b, const struct key *key) {
     }
 }
 
-/* ---- golden stacks ---- */
-
-struct corpus {
-    char *text;
-    struct fixture fixture;
-    struct strbuf name, got, want;
-    struct keyer *keyer;
-    size_t checked, failed;
-};
-
-/* Puts the stack read so far to the keyer and compares. */
-static void check_stack(struct corpus *c) {
-    if (c->name.len == 0) {
-        return;
-    }
-    struct stall_key key;
-    fixture_stack(&c->fixture, 1);
-    assert_int_equal(keyer_key(c->keyer, &c->fixture.d, &key, NULL), ST_OK);
-    strbuf_clear(&c->got);
-    if (key.status == KEY_IDLE || key.status == KEY_LATE) {
-        strbuf_addstr(&c->got, "idle\n");
-        assert_int_equal(key.cause, CAUSE_IDLE);
-    } else {
-        assert_int_equal(key.status, KEY_OK);
-        const struct key *keys[] = {&key.level[0], &key.level[1], &key.action};
-        static const char *const words[] = {"level1", "level2", "action"};
-        for (size_t i = 0; i < 3; i++) {
-            if (keys[i]->count) {
-                strbuf_addf(&c->got, "%s ", words[i]);
-                add_frames(&c->got, keys[i]);
-                strbuf_addc(&c->got, '\n');
-            }
-        }
-    }
-    if (key.cause != CAUSE_UNKNOWN && key.status == KEY_OK) {
-        strbuf_addf(&c->got, "cause %s\n", rule_cause_text(key.cause));
-    }
-    c->checked++;
-    if (strcmp(strbuf_cstr(&c->got), strbuf_cstr(&c->want)) != 0) {
-        print_error("stack %s\nwanted:\n%sgot:\n%s", strbuf_cstr(&c->name), strbuf_cstr(&c->want),
-                    strbuf_cstr(&c->got));
-        c->failed++;
-    }
-}
-
-static void begin_stack(struct corpus *c, const char *name) {
-    check_stack(c);
-    memset(&c->fixture, 0, sizeof c->fixture);
-    strbuf_clear(&c->name);
-    strbuf_clear(&c->want);
-    strbuf_addstr(&c->name, name);
-}
-
-/* "* image   function": image and function are cut out of the line in place. */
-static void read_frame(struct corpus *c, char *line) {
-    char *image = line + 2, *end = strchr(image, ' ');
-    uint64_t offset = 0;
-    assert_non_null(end);
-    *end = 0;
-    char *function = end + 1 + strspn(end + 1, " ");
-    if (strncmp(function, "?+", 2) == 0) {
-        assert_true(parse_hex(function + 2, strlen(function + 2), &offset));
-        function = NULL;
-    }
-    fixture_frame(&c->fixture, image, line[0] == '*', function, offset);
-}
-
-static void check_corpus(const char *path) {
-    struct filemap m = {0};
-    struct corpus c = {0};
-    struct rules *rules = builtin();
-    assert_int_equal(filemap_open(&m, path, 0, NULL), ST_OK);
-    c.text = malloc(m.size + 1);
-    assert_non_null(c.text);
-    memcpy(c.text, m.data, m.size);
-    c.text[m.size] = 0;
-    c.keyer = keyer_with(rules);
-    for (char *line = c.text, *next; *line; line = next) {
-        next = strchr(line, '\n');
-        assert_non_null(next);
-        *next++ = 0;
-        if (strncmp(line, "stack ", 6) == 0) {
-            begin_stack(&c, line + 6);
-        } else if (line[0] == '*' || line[0] == ' ') {
-            read_frame(&c, line);
-        } else if (*line) {
-            strbuf_addf(&c.want, "%s\n", line);
-        }
-    }
-    check_stack(&c);
-    keyer_free(c.keyer);
-    rules_free(rules);
-    filemap_release(&m);
-    strbuf_release(&c.name);
-    strbuf_release(&c.got);
-    strbuf_release(&c.want);
-    free(c.text);
-    assert_int_equal(c.failed, 0);
-    assert_true(c.checked >= 10);
-}
-
-static void the_built_in_rules_make_the_golden_keys_of_darwin(void **state) {
-    (void)state;
-    check_corpus("testdata/stacks/darwin.stacks");
-}
-
-static void the_built_in_rules_make_the_golden_keys_of_linux(void **state) {
-    (void)state;
-    check_corpus("testdata/stacks/linux.stacks");
-}
-
 /* ---- what holds for every rule set ---- */
 
 /* The id of a level's key of a dump. */
@@ -474,8 +363,6 @@ static void names_from_the_device_serve_raw_dumps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_built_in_rules_make_the_golden_keys_of_darwin),
-        cmocka_unit_test(the_built_in_rules_make_the_golden_keys_of_linux),
         cmocka_unit_test(ids_do_not_change_with_the_load_address),
         cmocka_unit_test(ids_do_not_change_with_lines_offsets_or_what_compilers_append),
         cmocka_unit_test(ids_are_these),

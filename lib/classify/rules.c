@@ -251,17 +251,20 @@ uint64_t rules_hash(const struct rules *r) {
 }
 
 /* Made by scripts/embed from rules/. */
-extern const unsigned char embed_common_rules[], embed_darwin_rules[], embed_linux_rules[];
-extern const size_t embed_common_rules_len, embed_darwin_rules_len, embed_linux_rules_len;
+extern const unsigned char embed_common_rules[], embed_darwin_rules[], embed_linux_rules[],
+    embed_vendors_rules[];
+extern const size_t embed_common_rules_len, embed_darwin_rules_len, embed_linux_rules_len,
+    embed_vendors_rules_len;
 
 enum st rules_add_builtin(struct rules *r, struct err *e) {
     const struct {
         const char *name;
         const unsigned char *text;
         size_t len;
-    } files[] = {{"common.rules", embed_common_rules, embed_common_rules_len},
-                 {"darwin.rules", embed_darwin_rules, embed_darwin_rules_len},
-                 {"linux.rules", embed_linux_rules, embed_linux_rules_len}};
+    } files[] = {{"darwin.rules", embed_darwin_rules, embed_darwin_rules_len},
+                 {"linux.rules", embed_linux_rules, embed_linux_rules_len},
+                 {"common.rules", embed_common_rules, embed_common_rules_len},
+                 {"vendors.rules", embed_vendors_rules, embed_vendors_rules_len}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (rules_add(r, files[i].name, (const char *)files[i].text, files[i].len, e) != ST_OK) {
             return ST_ERR;

@@ -335,30 +335,6 @@ static void the_built_in_rules_load(void **state) {
     rules_free(r);
 }
 
-/* A rule behind one with the same pattern, kind and images can never decide: a slip of the pen. */
-static void no_built_in_rule_is_written_twice(void **state) {
-    (void)state;
-    struct rules *r = NULL;
-    assert_int_equal(rules_new(&r, NULL), ST_OK);
-    assert_int_equal(rules_add_builtin(r, NULL), ST_OK);
-    size_t twice = 0;
-    for (size_t i = 0; i < rules_count(r); i++) {
-        const struct rule *rule = rules_at(r, i);
-        if (rule->unresolved || !rule->function.exact || rule->image_count) {
-            continue;
-        }
-        const struct rule *first =
-            match(r, rule->kind, rule->function.text, "libsome.so", rule->sides == 1U << SIDE_APP);
-        if (first != rule) {
-            print_error("%s:%u: '%s' never decides: %s:%u does\n", rule->file, (unsigned)rule->line,
-                        rule->function.text, first->file, (unsigned)first->line);
-            twice++;
-        }
-    }
-    rules_free(r);
-    assert_int_equal(twice, 0);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_rule_that_matches_decides),
@@ -374,7 +350,6 @@ int main(void) {
         cmocka_unit_test(a_bad_line_is_refused_with_file_and_line),
         cmocka_unit_test(the_hash_is_of_what_rules_decide),
         cmocka_unit_test(the_built_in_rules_load),
-        cmocka_unit_test(no_built_in_rule_is_written_twice),
     };
     return cmocka_run_group_tests_name("rules", tests, NULL, NULL);
 }

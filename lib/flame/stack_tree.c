@@ -326,6 +326,26 @@ void stack_tree_break(struct stack_tree *t) {
 
 /* ---- reading ---- */
 
+uint32_t stack_tree_find(const struct stack_tree *t, const char *text, size_t len) {
+    uint32_t at = 0;
+    while (t->node_count > 0 && !t->ordered) {
+        uint32_t hash;
+        size_t same = 0;
+        uint32_t child = find_child(t, at, text, len, &hash);
+        if (!child || !common_frames(&t->nodes[child], text, len, &same) ||
+            same < t->nodes[child].len) {
+            break;
+        }
+        if (same == len) {
+            return child;
+        }
+        at = child;
+        text += same + 1;
+        len -= same + 1;
+    }
+    return 0;
+}
+
 enum st stack_tree_children(const struct stack_tree *t, struct stack_children *out, struct err *e) {
     size_t n = t->node_count;
     uint32_t *start = calloc(n + 2, sizeof *start);

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "flame/folded.h"
 #include "flame/frame_name.h"
+#include "flame/frame_place.h"
 #include "flame/weigh.h"
 
 const char *fold_weight_text(enum fold_weight w) {
@@ -61,13 +62,12 @@ static void add_unresolved(struct fold *f, const char *module, uint64_t offset, 
 /* Adds FUNCTION, or FUNCTION (FILE:LINE). */
 static void add_function(struct fold *f, const char *module, const char *function, const char *file,
                          uint32_t line, bool inlined) {
-    const char *slash = f->options.lines && file ? strrchr(file, '/') : NULL;
-    struct strbuf text = {0};
-    if (!f->options.lines || !file || line == 0) {
+    if (!f->options.lines) {
         add_name(f, module, function, inlined);
         return;
     }
-    strbuf_addf(&text, "%s (%s:%u)", function, slash ? slash + 1 : file, line);
+    struct strbuf text = {0};
+    frame_place_join(&text, function, file, line);
     add_name(f, module, strbuf_cstr(&text), inlined);
     f->line.failed |= text.failed;
     strbuf_release(&text);

@@ -4,31 +4,14 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
-
-/* Shares out `to` in proportion to weights that sum up to `from`: each share is the difference of
- * two rounded running sums, so the shares sum up to `to`. */
-struct scaling {
-    uint64_t from, to;
-    uint64_t seen, given;
-};
-
-static uint64_t scale_share(struct scaling *s, uint64_t weight) {
-    s->seen += weight;
-    if (s->from == s->to || s->from == 0) {
-        return weight;
-    }
-    unsigned __int128 sum = (unsigned __int128)s->seen * s->to / s->from;
-    uint64_t share = (uint64_t)sum - s->given;
-    s->given = (uint64_t)sum;
-    return share;
-}
+#include "flame/weigh.h"
 
 struct adding {
     struct stack_pair *pair;
     enum stack_side side;
     unsigned decimals;
     unsigned places; /* powers of ten that this side's weights lack */
-    struct scaling scaling;
+    struct weigh_running scaling;
 };
 
 static uint64_t power_of_ten(unsigned places) {
@@ -41,14 +24,14 @@ static uint64_t power_of_ten(unsigned places) {
 
 static enum st add_stack(void *ctx, const char *text, size_t len, uint64_t weight, struct err *e) {
     struct adding *a = ctx;
-    uint64_t v = scale_share(&a->scaling, weight * power_of_ten(a->places));
+    uint64_t v = weigh_next(&a->scaling, weight * power_of_ten(a->places));
     return stack_tree_add(&a->pair->tree, text, len, v, a->decimals, e);
 }
 
 static enum st note_stack(void *ctx, const char *text, size_t len, uint64_t weight, struct err *e) {
     (void)e;
     struct adding *a = ctx;
-    uint64_t v = scale_share(&a->scaling, weight * power_of_ten(a->places));
+    uint64_t v = weigh_next(&a->scaling, weight * power_of_ten(a->places));
     uint32_t node = stack_tree_find(&a->pair->tree, text, len);
     if (node != 0) { /* a share that was rounded to nothing has none */
         a->pair->nodes[node].self[a->side] = v;
@@ -108,7 +91,7 @@ enum st stack_pair_make(struct stack_pair *pair, const struct stack_tree *base,
     for (int i = 0; i < STACK_SIDES; i++) {
         bool scaled = normalise && i == STACK_BASE && totals[STACK_NEW] > 0;
         adding[i].scaling =
-            (struct scaling){.from = totals[i], .to = scaled ? totals[STACK_NEW] : totals[i]};
+            (struct weigh_running){.from = totals[i], .to = scaled ? totals[STACK_NEW] : totals[i]};
         struct adding pass = adding[i];
         if (stack_tree_each(sides[i], add_stack, &pass, e) != ST_OK) {
             return ST_ERR;

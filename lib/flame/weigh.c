@@ -62,3 +62,11 @@ enum st weigh_split(uint64_t total, const uint64_t *counts, size_t n, uint64_t *
     free(shares);
     return ST_OK;
 }
+
+uint64_t weigh_next(struct weigh_running *r, uint64_t weight) {
+    r->seen += weight;
+    uint64_t sum = r->from == r->to ? r->seen : weigh_muldiv(r->seen, r->to, r->from, NULL);
+    uint64_t share = sum - r->given;
+    r->given = sum;
+    return share;
+}

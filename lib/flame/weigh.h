@@ -18,4 +18,13 @@ uint64_t weigh_muldiv(uint64_t a, uint64_t b, uint64_t c, uint64_t *remainder);
 enum st weigh_split(uint64_t total, const uint64_t *counts, size_t n, uint64_t *out,
                     struct err *e) BASE_MUST_USE;
 
+/* The same for weights that come one by one: shares of `to` in proportion to weights that sum up to
+ * `from`. Each share is the difference of two rounded running sums, so that theirs is exact. Set
+ * from and to. */
+struct weigh_running {
+    uint64_t from, to;
+    uint64_t seen, given;
+};
+uint64_t weigh_next(struct weigh_running *r, uint64_t weight);
+
 #endif

@@ -18,7 +18,7 @@ static void add_default(struct strbuf *path) {
     }
 }
 
-bool cli_store_open(struct index_store **out, const char *path, unsigned threads,
+bool cli_store_open(struct index_store **out, const char *path, bool permanent, unsigned threads,
                     struct cli_failures *failures) {
     struct strbuf folder = {0};
     struct err e = {0};
@@ -30,8 +30,10 @@ bool cli_store_open(struct index_store **out, const char *path, unsigned threads
     }
     enum st st = strbuf_check(&folder, &e);
     if (st == ST_OK && folder.len > 0) {
-        struct store_options options = {
-            .path = strbuf_cstr(&folder), .cap = store_cap, .threads = threads};
+        struct store_options options = {.path = strbuf_cstr(&folder),
+                                        .cap = store_cap,
+                                        .threads = threads,
+                                        .permanent = permanent};
         st = index_store_new(out, &options, &e);
     }
     strbuf_release(&folder);

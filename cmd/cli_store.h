@@ -12,9 +12,9 @@
     { (id), 0, "no-index", NULL, "read debug info only; neither use nor make symbol indexes" }
 
 /* Opens the store: `path`; NULL: $XDG_CACHE_HOME/stallkit, or $HOME/.cache/stallkit. *out is NULL
- * if the environment names neither: then there is none. False after a printed message: out of
- * memory. */
-bool cli_store_open(struct index_store **out, const char *path, unsigned threads,
+ * if the environment names neither: then there is none. permanent: see struct store_options. False
+ * after a printed message: out of memory. */
+bool cli_store_open(struct index_store **out, const char *path, bool permanent, unsigned threads,
                     struct cli_failures *failures);
 /* Says, in one line, what did not work. It is no failure. Frees it; NULL is allowed. */
 void cli_store_close(struct index_store *store, const char *tool);

@@ -185,7 +185,7 @@ static int open_source(struct run *run) {
     }
     use_separate_debug(run);
     if (!run->set->no_index &&
-        !cli_store_open(&run->store, run->set->store, pool_processors(), &run->failures)) {
+        !cli_store_open(&run->store, run->set->store, false, pool_processors(), &run->failures)) {
         return CLI_FAILED;
     }
     if (!find_alt(run)) {

@@ -407,8 +407,8 @@ static int make_indexes(struct run *run, const struct settings *set, char **path
         return cli_usage_error(&tool, "%s takes debug files", set->add ? "--add" : "--index");
     }
     struct cli_failures *failures = &run->dumps.failures;
-    if (!cli_store_open(&run->store, set->add ? set->add : set->store, (unsigned)set->jobs,
-                        failures)) {
+    if (!cli_store_open(&run->store, set->add ? set->add : set->store, set->add != NULL,
+                        (unsigned)set->jobs, failures)) {
         return CLI_FAILED;
     }
     if (!run->store) {
@@ -424,8 +424,8 @@ static int make_indexes(struct run *run, const struct settings *set, char **path
 static int symbolicate(struct run *run, const struct settings *set, struct symbol_set **symbols,
                        char **operands, size_t count) {
     struct err e = {0};
-    if (!set->no_index &&
-        !cli_store_open(&run->store, set->store, (unsigned)set->jobs, &run->dumps.failures)) {
+    if (!set->no_index && !cli_store_open(&run->store, set->store, false, (unsigned)set->jobs,
+                                          &run->dumps.failures)) {
         return CLI_FAILED;
     }
     if (start(run, set, symbols, &e) != ST_OK) {

@@ -3,6 +3,8 @@
  * function. */
 #include "base/hash.h"
 
+#include <zlib.h>
+
 struct state {
     uint64_t v0, v1, v2, v3;
 };
@@ -62,4 +64,8 @@ uint64_t hash_bytes(const void *bytes, size_t len) {
     s.v2 ^= 0xff;
     s = sip_round(sip_round(sip_round(sip_round(s))));
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+uint32_t hash_crc32(const void *bytes, size_t len) {
+    return (uint32_t)crc32_z(0, bytes, len);
 }

@@ -8,6 +8,8 @@
 
 /* Hash of len bytes. */
 uint64_t hash_bytes(const void *bytes, size_t len);
+/* CRC-32 (that of gzip and zip): tells what a disk or a copy has changed. */
+uint32_t hash_crc32(const void *bytes, size_t len);
 /* Hash of one integer, for tables of integers: not SipHash but SplitMix64's output function
  * (Steele, Lea, Flood 2014), a bijection, so that different inputs never collide in 64 bits. */
 static inline uint64_t hash_u64(uint64_t v) {

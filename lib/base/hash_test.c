@@ -36,8 +36,15 @@ static void integers_spread(void **state) {
     }
 }
 
+static void the_checksum_is_that_of_gzip(void **state) {
+    (void)state;
+    assert_int_equal(hash_crc32("123456789", 9), 0xcbf43926); /* its check value */
+    assert_int_equal(hash_crc32("", 0), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_checksum_is_that_of_gzip),
         cmocka_unit_test(siphash_agrees_with_its_paper),
         cmocka_unit_test(integers_spread),
     };

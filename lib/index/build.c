@@ -256,7 +256,7 @@ static void describe(struct build *b, struct index_header *h) {
 
 static enum st write_file(struct build *b, struct sink *out, struct err *e) {
     struct index_header h;
-    struct strbuf addresses = {0}, records = {0}, files = {0};
+    struct strbuf addresses = {0}, records = {0}, files = {0}, sums = {0};
     uint8_t prologue[INDEX_PROLOGUE];
     describe(b, &h);
     for (size_t i = 0; i < b->pieces.len; i++) {
@@ -267,12 +267,19 @@ static enum st write_file(struct build *b, struct sink *out, struct err *e) {
         put_u32(&files, b->encoder.names.files.data[i]);
     }
     const struct strbuf *sections[INDEX_SECTIONS] = {
-        [INDEX_ADDR] = &addresses,       [INDEX_RECO] = &records,
-        [INDEX_DATA] = &b->encoder.data, [INDEX_NAME] = &b->encoder.names.names,
-        [INDEX_FILE] = &files,           [INDEX_STRS] = &b->encoder.names.strings,
+        [INDEX_ADDR] = &addresses,
+        [INDEX_RECO] = &records,
+        [INDEX_DATA] = &b->encoder.data,
+        [INDEX_NAME] = &b->encoder.names.names,
+        [INDEX_FILE] = &files,
+        [INDEX_STRS] = &b->encoder.names.strings,
+        [INDEX_SUMS] = &sums,
     };
     enum st st = encode_check(&b->encoder, e);
-    if (st == ST_OK && (addresses.failed || records.failed || files.failed)) {
+    if (st == ST_OK && !addresses.failed && !records.failed && !files.failed) {
+        index_sums_write(sections, &sums);
+    }
+    if (st == ST_OK && (addresses.failed || records.failed || files.failed || sums.failed)) {
         st = err_nomem(e);
     }
     if (st == ST_OK) {
@@ -289,6 +296,7 @@ static enum st write_file(struct build *b, struct sink *out, struct err *e) {
     strbuf_release(&addresses);
     strbuf_release(&records);
     strbuf_release(&files);
+    strbuf_release(&sums);
     return st;
 }
 

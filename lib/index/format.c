@@ -11,8 +11,8 @@ static const char magic[] = "stallidx"; /* without its NUL */
 enum { MAGIC_SIZE = sizeof magic - 1 };
 
 static const char tags[INDEX_SECTIONS][5] = {
-    [INDEX_ADDR] = "ADDR", [INDEX_RECO] = "RECO", [INDEX_DATA] = "DATA",
-    [INDEX_NAME] = "NAME", [INDEX_FILE] = "FILE", [INDEX_STRS] = "STRS",
+    [INDEX_ADDR] = "ADDR", [INDEX_RECO] = "RECO", [INDEX_DATA] = "DATA", [INDEX_NAME] = "NAME",
+    [INDEX_FILE] = "FILE", [INDEX_STRS] = "STRS", [INDEX_SUMS] = "SUMS",
 };
 
 /* ---- writing ---- */
@@ -27,6 +27,22 @@ static void put(uint8_t *at, uint64_t v, size_t bytes) {
 static uint64_t prologue_hash(const uint8_t *data, size_t toc_size) {
     return hash_bytes(data, INDEX_HASH_AT) ^
            hash_u64(hash_bytes(data + INDEX_HEADER_SIZE, toc_size));
+}
+
+static void add_sum(struct strbuf *out, const char *bytes, size_t len) {
+    uint8_t sum[4];
+    put(sum, hash_crc32(bytes, len), sizeof sum);
+    strbuf_add(out, sum, sizeof sum);
+}
+
+void index_sums_write(const struct strbuf *const sections[INDEX_SUMS], struct strbuf *out) {
+    for (size_t i = 0; i < INDEX_SUMS; i++) {
+        const struct strbuf *s = sections[i];
+        for (size_t at = 0; at < s->len; at += INDEX_SUMMED) {
+            add_sum(out, s->data + at, s->len - at < INDEX_SUMMED ? s->len - at : INDEX_SUMMED);
+        }
+    }
+    add_sum(out, strbuf_cstr(out), out->len);
 }
 
 void index_header_write(const struct index_header *h, uint8_t out[INDEX_PROLOGUE]) {
@@ -118,6 +134,24 @@ static enum st read_toc(struct index_header *h, struct reader *r, uint32_t count
                : damaged(e, r->name, INDEX_HEADER_SIZE, "the table of contents");
 }
 
+/* There is a sum for each block, and they are what was written. */
+static enum st check_sums(const struct index_header *h, const char *name, const uint8_t *data,
+                          struct err *e) {
+    const struct index_extent *sums = &h->sections[INDEX_SUMS];
+    uint64_t blocks = 0;
+    for (size_t i = 0; i < INDEX_SUMS; i++) {
+        blocks += index_blocks(h->sections[i].size);
+    }
+    if (sums->size / 4 == blocks + 1 && sums->size % 4 == 0) {
+        struct reader r = reader_init(name, data + sums->offset, (size_t)sums->size);
+        const uint8_t *all = reader_bytes(&r, blocks * 4);
+        if (reader_u32(&r) == hash_crc32(all, (size_t)blocks * 4)) {
+            return ST_OK;
+        }
+    }
+    return damaged(e, name, sums->offset, "the table of checksums");
+}
+
 /* What makes every later access a simple one. */
 static enum st check_sections(const struct index_header *h, const char *name, const uint8_t *data,
                               struct err *e) {
@@ -131,7 +165,7 @@ static enum st check_sections(const struct index_header *h, const char *name, co
         data[strings->offset + strings->size - 1] != 0 || h->name >= strings->size) {
         return damaged(e, name, strings->offset, "the string table");
     }
-    return ST_OK;
+    return check_sums(h, name, data, e);
 }
 
 enum st index_header_read(struct index_header *out, const char *name, const uint8_t *data,

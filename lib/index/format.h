@@ -24,6 +24,8 @@
  *   NAME  bytes   functions as they are named: LEB128 function, linkage, file, line
  *   FILE  u32[m]  paths: offsets in STRS
  *   STRS  bytes   strings with a NUL behind each; the one at 0 is empty and stands for none
+ *   SUMS  u32[s]  CRC-32 of each INDEX_SUMMED bytes of each section before it, the last ones of a
+ *                 section being fewer; then that of SUMS up to here
  */
 #ifndef STALLKIT_INDEX_FORMAT_H
 #define STALLKIT_INDEX_FORMAT_H
@@ -33,22 +35,32 @@
 
 #include "base/err.h"
 #include "base/parse.h"
+#include "base/strbuf.h"
 
 enum {
-    INDEX_FORMAT = 1,
-    INDEX_BUILDER = 1,
+    INDEX_FORMAT = 2, /* 1 had no SUMS */
+    INDEX_BUILDER = 2,
     INDEX_HEADER_SIZE = 112,
     INDEX_HASH_AT = 104,
     INDEX_TOC_ENTRY = 24,
     INDEX_SECTIONS_MAX = 64,
     INDEX_ALIGN = 8,
+    INDEX_SUMMED = 1024,
     INDEX_ARCH_SIZE = 16
 };
 
 enum index_flags { INDEX_DWARF = 1, INDEX_ARM32 = 2 };
 
-enum index_section { INDEX_ADDR, INDEX_RECO, INDEX_DATA, INDEX_NAME, INDEX_FILE, INDEX_STRS };
-enum { INDEX_SECTIONS = INDEX_STRS + 1 };
+enum index_section {
+    INDEX_ADDR,
+    INDEX_RECO,
+    INDEX_DATA,
+    INDEX_NAME,
+    INDEX_FILE,
+    INDEX_STRS,
+    INDEX_SUMS
+};
+enum { INDEX_SECTIONS = INDEX_SUMS + 1 };
 
 /* What a record begins with: its kind, and flags of that kind. Numbers are unsigned LEB128, signed
  * ones zigzag (0, -1, 1, -2 …).
@@ -121,11 +133,18 @@ struct index_header {
 /* Bytes of a header with its table of contents. */
 enum { INDEX_PROLOGUE = INDEX_HEADER_SIZE + INDEX_SECTIONS * INDEX_TOC_ENTRY };
 
+/* Appends SUMS for the sections in front of it. */
+void index_sums_write(const struct strbuf *const sections[INDEX_SUMS], struct strbuf *out);
+/* Blocks that a section's bytes are summed in. */
+static inline uint64_t index_blocks(uint64_t size) {
+    return size / INDEX_SUMMED + (size % INDEX_SUMMED != 0);
+}
+
 /* Writes the header and the table of contents. */
 void index_header_write(const struct index_header *h, uint8_t out[INDEX_PROLOGUE]);
-/* Reads and checks them against the file's size; what the sections hold is not looked at. name is
- * for messages. ST_NONE: it is no index. ST_ERR: a damaged one (ERR_FORMAT, ERR_TRUNCATED), or one
- * of a format to come (ERR_UNSUPPORTED). */
+/* Reads and checks them against the file's size, and SUMS by its own sum; what the other sections
+ * hold is not looked at. name is for messages. ST_NONE: it is no index. ST_ERR: a damaged one
+ * (ERR_FORMAT, ERR_TRUNCATED), or one of a format to come (ERR_UNSUPPORTED). */
 enum st index_header_read(struct index_header *out, const char *name, const uint8_t *data,
                           size_t len, struct err *e) BASE_MUST_USE;
 

@@ -1,11 +1,15 @@
 /* The symbol index as a source of answers. Its bytes are hostile: offsets are checked where they
- * are used, chains only lead backwards, loops end at counts that the bytes bound. */
+ * are used, chains only lead backwards, loops end at counts that the bytes bound. And they may be
+ * other than they were written: what an answer was read from is held against its checksums before
+ * the answer is given, each block once. */
 #include "index/mapped.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/filemap.h"
+#include "base/hash.h"
 #include "base/reader.h"
 
 struct mapped {
@@ -17,6 +21,8 @@ struct mapped {
     struct index_header header;
     const uint8_t *addresses, *records; /* of pieces */
     size_t piece_count;
+    atomic_uchar *sound; /* blocks that were held against their sums, by all threads */
+    size_t first_block[INDEX_SECTIONS]; /* of each section, in `sound` and in SUMS */
 };
 
 /* ---- access ---- */
@@ -51,10 +57,74 @@ static enum st damaged(const struct mapped *m, enum index_section which, uint64_
                   "the symbol index is damaged");
 }
 
+/* ---- checksums ---- */
+
+/* Bytes of a block of a section, which has it. */
+static const uint8_t *block_at(const struct mapped *m, enum index_section which, uint64_t block,
+                               size_t *len) {
+    const struct index_extent *x = &m->header.sections[which];
+    uint64_t left = x->size - block * INDEX_SUMMED;
+    *len = left < INDEX_SUMMED ? (size_t)left : INDEX_SUMMED;
+    return m->data + x->offset + block * INDEX_SUMMED;
+}
+
+static bool holds(const struct mapped *m, enum index_section which, uint64_t block) {
+    size_t len;
+    const uint8_t *bytes = block_at(m, which, block, &len);
+    const uint8_t *sums = m->data + m->header.sections[INDEX_SUMS].offset;
+    return hash_crc32(bytes, len) == u32_at(sums + (m->first_block[which] + block) * 4);
+}
+
+/* Two threads may do it at once, with the same result. */
+static bool block_holds(const struct mapped *m, enum index_section which, uint64_t block) {
+    atomic_uchar *sound = &m->sound[m->first_block[which] + block];
+    if (atomic_load_explicit(sound, memory_order_relaxed)) {
+        return true;
+    }
+    if (!holds(m, which, block)) {
+        return false;
+    }
+    atomic_store_explicit(sound, 1, memory_order_relaxed);
+    return true;
+}
+
+/* Are bytes [from, to) of a section, which has them, as they were written? */
+static enum st trust(const struct mapped *m, enum index_section which, uint64_t from, uint64_t to,
+                     struct err *e) {
+    for (uint64_t block = from / INDEX_SUMMED; block * INDEX_SUMMED < to; block++) {
+        if (!block_holds(m, which, block)) {
+            return damaged(m, which, block * INDEX_SUMMED, e);
+        }
+    }
+    return ST_OK;
+}
+
+/* A block of strings is sound if those that follow are, up to where its last string ends. */
+static bool strings_hold(const struct mapped *m, uint64_t block) {
+    atomic_uchar *sound = &m->sound[m->first_block[INDEX_STRS] + block];
+    uint64_t blocks = index_blocks(m->header.sections[INDEX_STRS].size);
+    bool ended = false;
+    if (atomic_load_explicit(sound, memory_order_relaxed)) {
+        return true;
+    }
+    for (uint64_t next = block; !ended && next < blocks; next++) {
+        size_t len;
+        const uint8_t *bytes = block_at(m, INDEX_STRS, next, &len);
+        if (!holds(m, INDEX_STRS, next)) {
+            return false;
+        }
+        ended = next == block ? bytes[len - 1] == 0 : memchr(bytes, 0, len) != NULL;
+    }
+    atomic_store_explicit(sound, 1, memory_order_relaxed);
+    return true;
+}
+
+/* ---- strings and names ---- */
+
 /* The last byte of the table is a NUL, so any offset inside is a string's. */
 static enum st string_at(const struct mapped *m, uint64_t at, const char **out, struct err *e) {
     const struct index_extent *x = &m->header.sections[INDEX_STRS];
-    if (at >= x->size) {
+    if (at >= x->size || !strings_hold(m, at / INDEX_SUMMED)) {
         return damaged(m, INDEX_STRS, at, e);
     }
     *out = (const char *)m->data + x->offset + at;
@@ -65,6 +135,9 @@ static enum st file_at(const struct mapped *m, uint64_t number, const char **out
     const struct index_extent *x = &m->header.sections[INDEX_FILE];
     if (number >= x->size / 4) {
         return damaged(m, INDEX_FILE, 0, e);
+    }
+    if (trust(m, INDEX_FILE, number * 4, number * 4 + 4, e) != ST_OK) {
+        return ST_ERR;
     }
     return string_at(m, u32_at(m->data + x->offset + number * 4), out, e);
 }
@@ -77,6 +150,9 @@ static enum st set_name(const struct mapped *m, struct lookup_frame *f, uint64_t
     uint64_t file = reader_uleb128(&r), line = reader_uleb128(&r);
     if (reader_failed(&r)) {
         return damaged(m, INDEX_NAME, at, e);
+    }
+    if (trust(m, INDEX_NAME, at, reader_pos(&r), e) != ST_OK) {
+        return ST_ERR;
     }
     if (function && string_at(m, function, &f->function, e) != ST_OK) {
         return ST_ERR;
@@ -236,13 +312,20 @@ static enum st answer_function(const struct mapped *m, struct reader *r, unsigne
     struct function_record f = {.low = low};
     struct step_state s;
     struct lookup_frame *frame;
+    uint64_t record = reader_pos(r) - 1;
     read_function(m, r, flags, &f);
-    if (!reader_failed(r) && address >= f.high) {
-        return ST_NONE;
+    bool outside = !reader_failed(r) && address >= f.high;
+    if (!outside) {
+        find_step(r, &f, address, &s);
     }
-    find_step(r, &f, address, &s);
     if (reader_failed(r)) {
         return damaged(m, INDEX_DATA, reader_pos(r), e);
+    }
+    if (trust(m, INDEX_DATA, record, reader_pos(r), e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (outside) {
+        return ST_NONE;
     }
     hit->quality = LOOKUP_DWARF;
     hit->start = f.low;
@@ -264,6 +347,7 @@ static enum st answer_function(const struct mapped *m, struct reader *r, unsigne
 static enum st answer_symbol(const struct mapped *m, struct reader *r, unsigned flags,
                              uint64_t piece, uint64_t address, struct lookup_hit *hit,
                              struct err *e) {
+    uint64_t record = reader_pos(r) - 1;
     uint64_t back = reader_uleb128(r), size = reader_uleb128(r), name = reader_uleb128(r);
     struct step_state s = {0};
     if (flags & RECORD_PLACE) {
@@ -274,6 +358,9 @@ static enum st answer_symbol(const struct mapped *m, struct reader *r, unsigned 
     }
     if (reader_failed(r)) {
         return damaged(m, INDEX_DATA, reader_pos(r), e);
+    }
+    if (trust(m, INDEX_DATA, record, reader_pos(r), e) != ST_OK) {
+        return ST_ERR;
     }
     struct function_record f = {.entry = piece - back};
     struct lookup_frame *frame;
@@ -295,8 +382,11 @@ static enum st answer_at(const struct mapped *m, uint32_t record, uint64_t piece
     struct reader r = section_reader(m, INDEX_DATA, record);
     unsigned head = reader_u8(&r);
     if ((head & RECORD_KIND) == RECORD_PART) {
-        uint64_t back = reader_uleb128(&r);
-        reader_seek(&r, reader_uleb128(&r));
+        uint64_t back = reader_uleb128(&r), function = reader_uleb128(&r);
+        if (!reader_failed(&r) && trust(m, INDEX_DATA, record, reader_pos(&r), e) != ST_OK) {
+            return ST_ERR;
+        }
+        reader_seek(&r, function);
         head = reader_u8(&r);
         if ((head & RECORD_KIND) != RECORD_FUNCTION || back > piece) {
             return damaged(m, INDEX_DATA, record, e);
@@ -322,8 +412,16 @@ static enum st mapped_lookup(struct lookup_source *source, uint64_t address, str
     uint64_t offset = address - m->header.origin;
     size_t after =
         address < m->header.origin ? 0 : rows_up_to(m->addresses, 4, m->piece_count, offset);
+    /* Whatever led here: if these two are sound, the address lies between them. */
+    size_t first = after > 0 ? after - 1 : 0, end = after + (after < m->piece_count);
+    if (trust(m, INDEX_ADDR, first * 4, end * 4, e) != ST_OK) {
+        return ST_ERR;
+    }
     if (after == 0) {
         return ST_NONE;
+    }
+    if (trust(m, INDEX_RECO, first * 4, after * 4, e) != ST_OK) {
+        return ST_ERR;
     }
     uint32_t record = u32_at(m->records + (after - 1) * 4);
     uint64_t piece = m->header.origin + u32_at(m->addresses + (after - 1) * 4);
@@ -335,11 +433,22 @@ static enum st mapped_lookup(struct lookup_source *source, uint64_t address, str
 static void mapped_close(struct lookup_source *source) {
     struct mapped *m = (struct mapped *)source;
     filemap_release(&m->file);
+    free(m->sound);
     free(m->name);
     free(m);
 }
 
 static const struct lookup_ops mapped_ops = {.lookup = mapped_lookup, .close = mapped_close};
+
+static enum st count_blocks(struct mapped *m, struct err *e) {
+    size_t blocks = 0;
+    for (size_t i = 0; i < INDEX_SUMS; i++) {
+        m->first_block[i] = blocks;
+        blocks += (size_t)index_blocks(m->header.sections[i].size);
+    }
+    m->sound = calloc(blocks, sizeof *m->sound);
+    return m->sound ? ST_OK : err_nomem(e);
+}
 
 /* Takes over *file on ST_OK. */
 static enum st open_mapped(struct lookup_source **out, const char *name, struct filemap *file,
@@ -354,6 +463,12 @@ static enum st open_mapped(struct lookup_source **out, const char *name, struct 
     *m = (struct mapped){
         .source = {.ops = &mapped_ops, .concurrent = true}, .name = copy, .data = data, .len = len};
     enum st st = index_header_read(&m->header, copy, data, len, e);
+    if (st == ST_OK) {
+        st = count_blocks(m, e);
+    }
+    if (st == ST_OK && !strings_hold(m, m->header.name / INDEX_SUMMED)) {
+        st = damaged(m, INDEX_STRS, m->header.name, e);
+    }
     if (st != ST_OK) {
         mapped_close(&m->source);
         return st;
@@ -385,6 +500,34 @@ enum st mapped_open(struct lookup_source **out, const char *path, struct err *e)
 enum st mapped_open_bytes(struct lookup_source **out, const char *name, const uint8_t *data,
                           size_t len, struct err *e) {
     return open_mapped(out, name, NULL, data, len, e);
+}
+
+/* What fills a section up to where the next one begins has no checksum, and no meaning. */
+static bool padding_holds(const struct mapped *m, const struct index_extent *x) {
+    for (uint64_t at = x->offset + x->size; at % INDEX_ALIGN != 0 && at < m->len; at++) {
+        if (m->data[at] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool mapped_is_sound(const struct lookup_source *s) {
+    const struct mapped *m = (const struct mapped *)s;
+    for (size_t i = 0; i < INDEX_SECTIONS; i++) {
+        if (!padding_holds(m, &m->header.sections[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < INDEX_SUMS; i++) {
+        uint64_t blocks = index_blocks(m->header.sections[i].size);
+        for (uint64_t block = 0; block < blocks; block++) {
+            if (!holds(m, (enum index_section)i, block)) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 const struct index_header *mapped_header(const struct lookup_source *s) {

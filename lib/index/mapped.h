@@ -2,6 +2,7 @@
 #ifndef STALLKIT_INDEX_MAPPED_H
 #define STALLKIT_INDEX_MAPPED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,15 +10,18 @@
 #include "index/format.h"
 #include "index/lookup.h"
 
-/* Opens an index file and maps it. Only its header and table of contents are read and checked; what
- * a look-up needs is checked then. Look-ups are thread safe. ST_NONE: no such file, or it is no
- * index. ST_ERR as index_header_read. */
+/* Opens an index file and maps it. Only its header, table of contents and table of checksums are
+ * read and checked; what a look-up needs is checked then, each kilobyte against its checksum when
+ * it is first needed. Look-ups are thread safe; ST_ERR: the index is damaged. ST_NONE: no such
+ * file, or it is no index. ST_ERR as index_header_read. */
 enum st mapped_open(struct lookup_source **out, const char *path, struct err *e) BASE_MUST_USE;
 /* The same over bytes that the caller keeps alive; name is for messages and copied. */
 enum st mapped_open_bytes(struct lookup_source **out, const char *name, const uint8_t *data,
                           size_t len, struct err *e) BASE_MUST_USE;
 
 /* Of a source that these opened. */
+/* Are all its bytes as they were written? Reads them all. */
+bool mapped_is_sound(const struct lookup_source *s);
 const struct index_header *mapped_header(const struct lookup_source *s);
 /* Name of the image; "" = none. */
 const char *mapped_image_name(const struct lookup_source *s);

@@ -57,14 +57,40 @@ static void ask_all(const uint8_t *data, size_t size) {
     lookup_close(source);
 }
 
+/* With the checksums of the sections, and the header. */
+static void ask_summed(struct index_header *h, const uint8_t *sections, size_t end) {
+    struct strbuf borrowed[INDEX_SUMS], sums = {0};
+    const struct strbuf *all[INDEX_SUMS];
+    uint8_t prologue[INDEX_PROLOGUE];
+    for (size_t i = 0; i < INDEX_SUMS; i++) {
+        borrowed[i] = (struct strbuf){.data = (char *)(uintptr_t)sections + h->sections[i].offset,
+                                      .len = (size_t)h->sections[i].size};
+        all[i] = &borrowed[i];
+    }
+    index_sums_write(all, &sums);
+    insist(!sums.failed);
+    end += -end % INDEX_ALIGN;
+    h->sections[INDEX_SUMS] = (struct index_extent){end, sums.len};
+    h->size = end + sums.len;
+    index_header_write(h, prologue);
+    uint8_t *file = calloc(1, (size_t)h->size);
+    insist(file != NULL);
+    memcpy(file, sections, end); /* whose owner left room */
+    memcpy(file, prologue, sizeof prologue);
+    memcpy(file + end, sums.data, sums.len);
+    ask_all(file, (size_t)h->size);
+    free(file);
+    strbuf_release(&sums);
+}
+
 /* The six sections, as the first six bytes share the rest out. */
 static void ask_sections(const uint8_t *data, size_t size) {
-    enum { SHARES = INDEX_SECTIONS };
+    enum { SHARES = INDEX_SUMS };
     struct index_header h = {.format = INDEX_FORMAT, .builder = INDEX_BUILDER, .quantum = 4};
     if (size < SHARES) {
         return;
     }
-    size_t room = INDEX_PROLOGUE + INDEX_ALIGN * (SHARES + 1) + 2 * size + 2, at = INDEX_PROLOGUE;
+    size_t room = INDEX_PROLOGUE + INDEX_ALIGN * (SHARES + 2) + 2 * size + 2, at = INDEX_PROLOGUE;
     uint8_t *file = calloc(1, room);
     insist(file != NULL);
     size_t left = size - SHARES, taken = SHARES;
@@ -82,12 +108,8 @@ static void ask_sections(const uint8_t *data, size_t size) {
     }
     file[h.sections[INDEX_STRS].offset] = 0;
     h.sections[INDEX_STRS].size += 2;
-    h.size = at + 2;
-    uint8_t prologue[INDEX_PROLOGUE];
-    index_header_write(&h, prologue);
-    memcpy(file, prologue, sizeof prologue);
     file[at + 1] = 0;
-    ask_all(file, (size_t)h.size);
+    ask_summed(&h, file, at + 2);
     free(file);
 }
 

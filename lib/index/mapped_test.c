@@ -13,10 +13,12 @@
 #include <cmocka.h>
 
 #include "base/failmalloc.h"
+#include "base/filemap.h"
 #include "base/hash.h"
 #include "debug/debug.h"
 #include "index/build.h"
 #include "index/mapped.h"
+#include "index/store.h"
 #include "object/find.h"
 
 static struct lookup_hit live_hit, mapped_hit;
@@ -83,6 +85,15 @@ static bool same_frame(const struct lookup_frame *a, const struct lookup_frame *
            same_text(a->start_file, b->start_file) && a->start_line == b->start_line;
 }
 
+static bool same_hit(const struct lookup_hit *a, const struct lookup_hit *b) {
+    bool same = a->quality == b->quality && a->start == b->start && a->end == b->end &&
+                a->frame_count == b->frame_count;
+    for (size_t i = 0; same && i < a->frame_count; i++) {
+        same = same_frame(&a->frames[i], &b->frames[i]);
+    }
+    return same;
+}
+
 static void show(const char *what, enum st st, const struct lookup_hit *h) {
     printf("# %s: st %d quality %d [%llx, %llx)\n", what, st, st ? 0 : (int)h->quality,
            st ? 0 : (unsigned long long)h->start, st ? 0 : (unsigned long long)h->end);
@@ -101,11 +112,7 @@ static bool same_answer(const struct pair *p, uint64_t address) {
     enum st b = lookup_address(p->mapped, address, &mapped_hit, &e);
     bool same = a == b && a != ST_ERR;
     if (same && a == ST_OK) {
-        same = live_hit.quality == mapped_hit.quality && live_hit.start == mapped_hit.start &&
-               live_hit.end == mapped_hit.end && live_hit.frame_count == mapped_hit.frame_count;
-        for (size_t i = 0; same && i < live_hit.frame_count; i++) {
-            same = same_frame(&live_hit.frames[i], &mapped_hit.frames[i]);
-        }
+        same = same_hit(&live_hit, &mapped_hit);
     }
     if (!same) {
         printf("# 0x%llx: %s\n", (unsigned long long)address, e.text);
@@ -262,6 +269,40 @@ static void its_header_tells_what_it_was_made_of(void **state) {
     object_close(o);
 }
 
+#define GOLDEN "testdata/index/format-2.index"
+
+/* `stallsym --index --store DIR testdata/objects/macho-arm64/Shop.dSYM` made it, and leaves another
+ * one where the bytes are meant to change: that takes a new INDEX_BUILDER, or, if a reader of
+ * before would be wrong about them, a new INDEX_FORMAT, and this file stays to be read. */
+static void a_version_stands_for_the_same_bytes_for_ever(void **state) {
+    (void)state;
+    struct object *o;
+    struct err e = {0};
+    struct pair p = {0};
+    struct strbuf key = {0};
+    struct filemap golden;
+    assert_int_equal(object_open(&o, SHOP, &e), ST_OK);
+    const struct object_slice *s = object_slice(o, 0);
+    struct index_source source = {.slice = s, .name = "Shop"};
+    assert_int_equal(index_store_key(s, NULL, NULL, &key, &source.fingerprint, &e), ST_OK);
+    struct sink sink = sink_to_strbuf(&p.bytes);
+    assert_int_equal(index_build(&source, 1, &sink, &e), ST_OK);
+    assert_int_equal(sink_close(&sink, &e), ST_OK);
+    assert_int_equal(filemap_open(&golden, GOLDEN, 0, &e), ST_OK);
+    assert_int_equal(mapped_open(&p.mapped, GOLDEN, &e), ST_OK);
+    if (mapped_header(p.mapped)->builder == INDEX_BUILDER) {
+        assert_int_equal(golden.size, p.bytes.len);
+        assert_memory_equal(golden.data, p.bytes.data, p.bytes.len);
+    }
+    size_t asked = 0;
+    assert_int_equal(lookup_open_live(&p.live, s, NULL, NULL, count_complaint, &p, &e), ST_OK);
+    assert_int_equal(count_differences(&p, s, &asked), 0);
+    filemap_release(&golden);
+    close_pair(&p);
+    strbuf_release(&key);
+    object_close(o);
+}
+
 /* Every length that is cut off, and every flipped bit of what opening looks at. */
 static void a_damaged_header_is_refused(void **state) {
     (void)state;
@@ -280,6 +321,61 @@ static void a_damaged_header_is_refused(void **state) {
         assert_int_not_equal(mapped_open_bytes(&again, "index", bytes, p.bytes.len, &e), ST_OK);
         bytes[bit / 8] ^= (uint8_t)(1U << bit % 8);
     }
+    close_pair(&p);
+    object_close(o);
+}
+
+/* Asks at the pieces and near their ends, as many as there are hits for. */
+enum { ASKED = 60 };
+static void ask_some(struct lookup_source *source, enum st st[ASKED], struct lookup_hit *hits,
+                     const uint64_t at[ASKED]) {
+    for (size_t i = 0; i < ASKED; i++) {
+        struct err e = {0};
+        st[i] = lookup_address(source, at[i], &hits[i], &e);
+        assert_int_equal(st[i] == ST_ERR, err_is(&e));
+    }
+}
+
+/* Every flipped byte of what opening does not look at: an answer is right, or there is none. */
+static void no_answer_comes_from_damaged_bytes(void **state) {
+    (void)state;
+    static struct lookup_hit want[ASKED], got[ASKED];
+    enum st want_st[ASKED], got_st[ASKED];
+    uint64_t at[ASKED];
+    struct object *o;
+    struct pair p;
+    struct err e = {0};
+    size_t told = 0;
+    assert_int_equal(object_open(&o, SHOP, &e), ST_OK);
+    open_pair(&p, object_slice(o, 0), NULL);
+    size_t n = mapped_piece_count(p.mapped);
+    for (size_t i = 0; i < ASKED; i++) {
+        at[i] = mapped_piece(p.mapped, i / 2 * (n - 1) / (ASKED / 2 - 1)) + i % 2 * 5;
+    }
+    struct strbuf whole = {0};
+    strbuf_add(&whole, p.bytes.data, p.bytes.len); /* the answers' strings lie in the other ones */
+    ask_some(p.mapped, want_st, want, at);
+    for (size_t i = INDEX_PROLOGUE; i < whole.len; i++) {
+        struct lookup_source *rotten;
+        whole.data[i] ^= (char)(1U << i % 8);
+        if (mapped_open_bytes(&rotten, "index", (const uint8_t *)whole.data, whole.len, NULL) ==
+            ST_OK) {
+            bool refused = false;
+            ask_some(rotten, got_st, got, at);
+            for (size_t k = 0; k < ASKED; k++) {
+                refused = refused || got_st[k] == ST_ERR;
+                assert_true(got_st[k] == ST_ERR || got_st[k] == want_st[k]);
+                assert_true(got_st[k] != ST_OK || same_hit(&got[k], &want[k]));
+            }
+            told += refused;
+            lookup_close(rotten);
+        } else {
+            told++;
+        }
+        whole.data[i] ^= (char)(1U << i % 8);
+    }
+    assert_true(told > (whole.len - INDEX_PROLOGUE) / 2);
+    strbuf_release(&whole);
     close_pair(&p);
     object_close(o);
 }
@@ -343,7 +439,9 @@ int main(void) {
         cmocka_unit_test(it_does_so_for_third_party_files),
         cmocka_unit_test(its_bytes_do_not_depend_on_the_threads),
         cmocka_unit_test(its_header_tells_what_it_was_made_of),
+        cmocka_unit_test(a_version_stands_for_the_same_bytes_for_ever),
         cmocka_unit_test(a_damaged_header_is_refused),
+        cmocka_unit_test(no_answer_comes_from_damaged_bytes),
         cmocka_unit_test(a_damaged_source_is_not_indexed),
         cmocka_unit_test(building_without_memory_fails_and_leaks_nothing),
     };

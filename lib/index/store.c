@@ -22,6 +22,7 @@ struct index_store {
     char *path;
     uint64_t cap;
     unsigned threads;
+    bool permanent;
     bool closed; /* nothing more is written: it did not work, or it is another user's */
     struct err trouble;
 };
@@ -35,8 +36,10 @@ enum st index_store_new(struct index_store **out, const struct store_options *op
         free(path);
         return err_nomem(e);
     }
-    *s = (struct index_store){
-        .path = path, .cap = options->cap, .threads = options->threads ? options->threads : 1};
+    *s = (struct index_store){.path = path,
+                              .cap = options->permanent ? 0 : options->cap,
+                              .threads = options->threads ? options->threads : 1,
+                              .permanent = options->permanent};
     *out = s;
     return ST_OK;
 }
@@ -238,9 +241,11 @@ static bool open_temporary(struct writer *w, bool wait) {
     return true;
 }
 
-/* A name is given to whole files only, after a power failure too. */
+/* A name is given to whole files only; where nobody could build them again, after a power failure
+ * too. */
 static enum st publish(struct writer *w) {
-    if (fsync(w->fd) != 0 || rename(strbuf_cstr(&w->temporary), strbuf_cstr(&w->target)) != 0) {
+    if ((w->store->permanent && fsync(w->fd) != 0) ||
+        rename(strbuf_cstr(&w->temporary), strbuf_cstr(&w->target)) != 0) {
         note_trouble(w->store, errno, "cannot write", strbuf_cstr(&w->target));
         return ST_NONE;
     }
@@ -277,7 +282,7 @@ static bool exists(const struct index_store *s, const char *key, uint64_t finger
     index_store_path(s, key, &path);
     bool good = !path.failed && mapped_open(&source, strbuf_cstr(&path), NULL) == ST_OK &&
                 mapped_header(source)->fingerprint == fingerprint &&
-                mapped_header(source)->builder >= INDEX_BUILDER;
+                mapped_header(source)->builder >= INDEX_BUILDER && mapped_is_sound(source);
     lookup_close(source);
     strbuf_release(&path);
     return good;

@@ -6,7 +6,8 @@
  *   STORE/lock                                 held while the store is made smaller
  *
  * An index gets its name when it is complete. A file that nobody locks in tmp is a dead writer's
- * and goes when the next index is written. What does not work (a full disk, a read-only folder, one
+ * and goes when the next index is written. A store with a catalog (index/catalog.h) is never made
+ * smaller. What does not work (a full disk, a read-only folder, one
  * of another user) costs time, never an answer. */
 #ifndef STALLKIT_INDEX_STORE_H
 #define STALLKIT_INDEX_STORE_H
@@ -24,6 +25,8 @@ struct store_options {
     const char *path; /* made at first use, with the folders above it */
     uint64_t cap;     /* bytes; past it the least recently used go. 0 = none */
     unsigned threads; /* to build with */
+    bool permanent;   /* indexes outlive their sources: none ever goes, and they survive a power
+                       * failure. In any other store what did not is found by its checksums. */
 };
 
 /* Never ST_NONE; nothing is looked at yet. ST_ERR: out of memory. */
@@ -43,9 +46,9 @@ enum st index_store_key(const struct object_slice *slice, const struct object_sl
  * ST_ERR: out of memory. */
 enum st index_store_open(struct index_store *s, const char *key, uint64_t fingerprint,
                          struct lookup_source **out, struct err *e) BASE_MUST_USE;
-/* Builds and files the index of a source unless it is there. wait: for another process that is at
- * it. ST_NONE: another process is, the source cannot be indexed, or the store did not work
- * (index_store_trouble tells). *why (may be NULL) says why the source cannot be. */
+/* Builds and files the index of a source unless it is there, whole and sound. wait: for another
+ * process that is at it. ST_NONE: another process is, the source cannot be indexed, or the store
+ * did not work (index_store_trouble tells). *why (may be NULL) says why the source cannot be. */
 enum st index_store_add(struct index_store *s, const struct index_source *source, const char *key,
                         bool wait, struct err *why, struct err *e) BASE_MUST_USE;
 /* Forgets an index that turned out damaged. */

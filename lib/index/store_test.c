@@ -126,6 +126,39 @@ static void a_damaged_index_is_not_trusted_and_is_replaced(void **state) {
     end(&f);
 }
 
+/* In the middle of the file. */
+static void flip_a_bit(const char *path) {
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    long middle = ftell(file) / 2;
+    assert_int_equal(fseek(file, middle, SEEK_SET), 0);
+    int byte = fgetc(file);
+    assert_int_equal(fseek(file, middle, SEEK_SET), 0);
+    fputc(byte ^ 1, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void adding_replaces_an_index_that_is_not_as_it_was_written(void **state) {
+    (void)state;
+    struct fixture f;
+    struct err e = {0};
+    struct lookup_source *mapped;
+    begin(&f, SHOP);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(index_store_add(f.store, &f.source, strbuf_cstr(&f.key), true, NULL, &e),
+                         ST_OK);
+        assert_int_equal(mapped_open(&mapped, strbuf_cstr(&f.path), &e), ST_OK);
+        assert_true(mapped_is_sound(mapped));
+        lookup_close(mapped);
+        flip_a_bit(strbuf_cstr(&f.path));
+        assert_int_equal(mapped_open(&mapped, strbuf_cstr(&f.path), &e), ST_OK);
+        assert_false(mapped_is_sound(mapped));
+        lookup_close(mapped);
+    }
+    end(&f);
+}
+
 static void an_index_of_another_source_is_not_used(void **state) {
     (void)state;
     struct fixture f;
@@ -250,6 +283,13 @@ static void what_was_used_longest_ago_goes_first_and_leftovers_go(void **state) 
     assert_false(there(f.folder, "tmp/left"));
     store_trim(f.folder, 0, "");
     assert_true(there(f.folder, "00/old.index"));
+    put_file(f.folder, "catalog", 1, 10);
+    store_trim(f.folder, 1, "");
+    assert_true(there(f.folder, "00/old.index"));
+    snprintf(path, sizeof path, "%s/catalog", f.folder);
+    assert_int_equal(unlink(path), 0);
+    store_trim(f.folder, 1, "");
+    assert_false(there(f.folder, "00/old.index"));
     end(&f);
 }
 
@@ -282,6 +322,7 @@ int main(void) {
         cmocka_unit_test(an_index_is_built_once_live_lookups_cost_as_much),
         cmocka_unit_test(a_run_without_lookups_counts_a_sixteenth),
         cmocka_unit_test(a_damaged_index_is_not_trusted_and_is_replaced),
+        cmocka_unit_test(adding_replaces_an_index_that_is_not_as_it_was_written),
         cmocka_unit_test(an_index_of_another_source_is_not_used),
         cmocka_unit_test(copies_of_a_file_share_an_index_and_changed_ones_do_not),
         cmocka_unit_test(a_folder_that_cannot_be_made_costs_no_answer),

@@ -112,6 +112,15 @@ static void evict(struct trim *t, const char *path, uint64_t cap) {
     VEC_RELEASE(&t->entries);
 }
 
+/* What a catalog lists may have no source any more. */
+static bool is_permanent(const char *path) {
+    struct strbuf catalog = {0};
+    strbuf_addf(&catalog, "%s/catalog", path);
+    bool is = catalog.failed || access(strbuf_cstr(&catalog), F_OK) == 0;
+    strbuf_release(&catalog);
+    return is;
+}
+
 void store_trim(const char *path, uint64_t cap, const char *keep) {
     struct strbuf lock = {0}, tmp = {0};
     struct trim t = {.keep = keep, .now = time(NULL)};
@@ -122,7 +131,7 @@ void store_trim(const char *path, uint64_t cap, const char *keep) {
                  : open(strbuf_cstr(&lock), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
         each_file(strbuf_cstr(&tmp), remove_if_dead, NULL);
-        evict(&t, path, cap);
+        evict(&t, path, is_permanent(path) ? 0 : cap);
     }
     if (fd >= 0) {
         close(fd);

@@ -301,3 +301,17 @@ int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t co
     cli_progress_end(&d->progress);
     return status;
 }
+
+void cli_dumps_write_line(struct sink *out, const char *text, size_t len) {
+    while (len > 0) {
+        size_t plain = 0;
+        while (plain < len && text[plain] != '\n' && text[plain] != '\r') {
+            plain++;
+        }
+        sink_write(out, text, plain);
+        sink_str(out, plain < len ? " " : "\n");
+        plain += plain < len;
+        text += plain;
+        len -= plain;
+    }
+}

@@ -59,6 +59,9 @@ void cli_dumps_init(struct cli_dumps *d, const struct cli_tool *tool,
 int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t count);
 /* cli_fail, from any thread and at any time. where and why as there. */
 void cli_dumps_fail(struct cli_dumps *d, const char *where, const struct err *why);
+/* Writes a document that is no dump but belongs to the stream on one line: of its line ends come
+ * spaces. */
+void cli_dumps_write_line(struct sink *out, const char *text, size_t len);
 /* Takes all that is in flight. For other_input only: what it adds or says comes after that. */
 void cli_dumps_settle(struct cli_dumps *d);
 

@@ -1,59 +1,101 @@
 /* stallclassify: symbolicated dumps in, one table of what to fix first out. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/filemap.h"
 #include "base/hash.h"
+#include "base/parse.h"
 #include "base/pool.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "base/vec.h"
+#include "classify/annotate.h"
 #include "classify/triage.h"
+#include "classify/where.h"
+#include "classify_output.h"
 #include "cli.h"
 #include "cli_dumps.h"
+#include "cli_store.h"
+#include "cli_symbols.h"
 #include "dump/dump.h"
 
-enum { WINDOW_PER_JOB = 16, WIDTH_DEFAULT = 100, RULES_FILE_MAX = 4 << 20 };
-enum { OPT_FORMAT = 1, OPT_RULES, OPT_CAP, OPT_TOP, OPT_OUTPUT, OPT_JOBS };
+enum { WINDOW_PER_JOB = 16, RULES_FILE_MAX = 4 << 20 };
+enum {
+    OPT_SYMBOLS = 1,
+    OPT_FORMAT,
+    OPT_WHERE,
+    OPT_RULES,
+    OPT_LEVELS,
+    OPT_INLINES,
+    OPT_CAP,
+    OPT_TOP,
+    OPT_ANNOTATE,
+    OPT_OUTPUT,
+    OPT_WIDTH,
+    OPT_COLOR,
+    OPT_STORE,
+    OPT_JOBS
+};
 
 static const struct cli_option options[] = {
-    {OPT_FORMAT, 'F', "format", "table|json", "a table to read (default), or stall-triage/1"},
+    {OPT_FORMAT, 'F', "format", "FORMAT",
+     "table to read (default), json (stall-triage/1), csv, markdown, junit"},
+    {OPT_WHERE, 0, "where", "TERMS",
+     "count only dumps like these: 'app.version>=5.3 device.model~iPhone1.*';\n"
+     "fields, operators: see man stallclassify; repeatable, all must hold"},
+    {OPT_TOP, 0, "top", "N", "buckets shown (default: 20 where people read, else all; 0: all)"},
+    {OPT_CAP, 0, "cap", "SECONDS", "what one stall counts at most (default 30; 0: no cap)"},
     {OPT_RULES, 0, "rules", "FILE",
      "rules that go before the built-in ones; repeatable.\n"
      "none: the innermost 2 and 4 frames as they are"},
-    {OPT_CAP, 0, "cap", "SECONDS", "what one stall counts at most (default 30; 0: no cap)"},
-    {OPT_TOP, 0, "top", "N", "buckets shown (default: 20 in the table, all in JSON; 0: all)"},
+    {OPT_LEVELS, 0, "levels", "N,M",
+     "relevant frames in the keys of level 1 and of level 2 (default 2,4)"},
+    {OPT_INLINES, 0, "inlines", NULL, "functions that were inlined count as frames"},
+    {OPT_SYMBOLS, 'd', "symbols", "PATH",
+     "symbolicate raw dumps first, with these debug files or store; repeatable"},
+    CLI_STORE_OPTION(OPT_STORE),
+    {OPT_ANNOTATE, 0, "annotate", NULL,
+     "no table: pass every dump through with its bucket and cause, as \"class\""},
     {OPT_OUTPUT, 'o', "output", "FILE", "write there instead of to stdout"},
+    {OPT_WIDTH, 0, "width", "N", "columns of the table (default: the terminal's, else 100)"},
+    {OPT_COLOR, 0, "color", "WHEN", "auto (default: on a terminal), always, never"},
     {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it"},
 };
 
 static const struct cli_tool tool = {
     .name = "stallclassify",
-    .synopsis = "[-F table|json] [--rules FILE|none] [--cap SECONDS] [--top N] [-o FILE]\n"
-                "[DUMP|FOLDER|-]...",
+    .synopsis = "[-F FORMAT] [--where TERMS] [--top N] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--annotate [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...",
     .summary = "Sorts stall dumps into buckets by what the main thread was doing, most stalled "
                "time first.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
     .footer =
-        "Dumps come from stallsym; raw ones are sorted by (image id, offset).\n"
+        "Dumps come from stallsym, or are symbolicated with -d; raw ones are sorted by\n"
+        "(image id, offset).\n"
         "Exit status: 0 every dump was counted; 1 something could not be read or written; 2 usage.",
 };
 
 struct settings {
-    bool json, raw, top_given;
-    uint64_t cap_s, top, jobs;
-    const char *output;
-    VEC(const char *) rule_files; /* in the order given */
+    struct classify_output output;
+    bool raw, annotate;
+    uint64_t cap_s, jobs;
+    struct key_options key;
+    const char *store;
+    VEC(const char *) rule_files, symbols; /* in the order given */
     struct strbuf rules_name;
 };
 
 struct run {
     struct cli_dumps dumps;
+    struct cli_symbols symbols;
+    struct cli_output output; /* of --annotate */
+    struct where *where;
     struct triage *triage;
+    uint64_t rules_hash;
     struct keyer *keyers[CLI_JOBS_MAX]; /* one per worker */
-    bool broken;                        /* memory ran out: the counts cannot be trusted any more */
+    bool annotate;
+    bool broken; /* memory ran out: the counts cannot be trusted any more */
 };
 
 static void fail(struct run *run, const char *where, const struct err *why) {
@@ -62,31 +104,84 @@ static void fail(struct run *run, const char *where, const struct err *why) {
 
 /* ---- dumps ---- */
 
-/* The result is a struct stall_key. */
+/* What work leaves for take. */
+struct result {
+    struct stall_key key;
+    bool wanted;
+    struct strbuf text; /* of --annotate */
+};
+
+static enum st annotate(const struct run *run, const struct dump *d, struct result *r,
+                        struct err *e) {
+    struct sink sink = sink_to_strbuf(&r->text);
+    enum st st = annotate_dump(d, &r->key, run->rules_hash, &sink, e);
+    return sink_close(&sink, e) == ST_OK ? st : ST_ERR;
+}
+
 static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
     struct run *run = ctx;
-    return keyer_key(run->keyers[worker], d, result, e);
+    struct result *r = result;
+    struct dump_addition add;
+    if (run->symbols.symbolizer && symbolize_dump(run->symbols.symbolizer, d, &add, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (keyer_key(run->keyers[worker], d, &r->key, e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = where_match(run->where, d, &r->key, e);
+    r->wanted = st == ST_OK;
+    if (st == ST_ERR || !run->annotate || !r->wanted) {
+        return st == ST_ERR ? ST_ERR : ST_OK;
+    }
+    return annotate(run, d, r, e);
 }
 
 static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     struct run *run = ctx;
+    const struct result *r = result;
+    if (run->annotate) {
+        sink_write(&run->output.sink, r->text.data, r->text.len);
+        return ST_OK;
+    }
     if (run->broken) {
         return ST_OK;
     }
-    enum st st = triage_add(run->triage, d, result, true, NULL, e);
+    enum st st = triage_add(run->triage, d, &r->key, r->wanted, NULL, e);
     run->broken = st != ST_OK;
     return st;
 }
 
-static bool unwanted(void *ctx) {
-    const struct run *run = ctx;
-    return run->broken;
+static void release(void *result) {
+    struct result *r = result;
+    strbuf_release(&r->text);
 }
 
-static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct stall_key),
+static void take_session(void *ctx, const char *text, size_t len) {
+    struct run *run = ctx;
+    if (run->annotate) {
+        cli_dumps_write_line(&run->output.sink, text, len);
+    }
+}
+
+static void idle(void *ctx) {
+    struct run *run = ctx;
+    if (run->annotate) {
+        sink_flush(&run->output.sink);
+    }
+}
+
+static bool unwanted(void *ctx) {
+    const struct run *run = ctx;
+    return run->broken || (run->annotate && cli_output_failed(&run->output));
+}
+
+static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct result),
                                                .window = WINDOW_PER_JOB,
                                                .work = work,
                                                .take = take,
+                                               .release = release,
+                                               .take_session = take_session,
+                                               .idle = idle,
                                                .unwanted = unwanted};
 
 /* ---- options ---- */
@@ -111,21 +206,6 @@ static bool add_rule_file(struct run *run, struct rules *rules, const char *path
     return false;
 }
 
-/* --rules, in the order given; the files are read when all options are known to be right. */
-static bool take_rules(struct run *run, struct settings *s, const char *value) {
-    struct err e = {0};
-    if (strcmp(value, "none") == 0) {
-        s->raw = true;
-        return true;
-    }
-    if (VEC_PUSH(&s->rule_files, value)) {
-        return true;
-    }
-    err_nomem(&e);
-    fail(run, NULL, &e);
-    return false;
-}
-
 static bool add_rule_files(struct run *run, struct settings *s, struct rules *rules) {
     for (size_t i = 0; i < s->rule_files.len; i++) {
         const char *path = s->rule_files.data[i];
@@ -138,43 +218,112 @@ static bool add_rule_files(struct run *run, struct settings *s, struct rules *ru
     return true;
 }
 
+static bool no_memory(struct run *run) {
+    struct err e = {0};
+    err_nomem(&e);
+    fail(run, NULL, &e);
+    return false;
+}
+
+/* Points at the mistake:
+ *
+ *     stallclassify: --where: no field is called 'app.versoin'
+ *     stallclassify:   app.versoin>=5.3
+ *     stallclassify:   ^ column 1
+ */
+static bool add_where(struct run *run, const char *text) {
+    struct err e = {0};
+    size_t at;
+    if (where_add(run->where, text, &at, &e) == ST_OK) {
+        return true;
+    }
+    if (e.code == ERR_NOMEM) {
+        return no_memory(run);
+    }
+    cli_say(tool.name, "--where: %s", e.text);
+    cli_say(tool.name, "  %s", text);
+    cli_say(tool.name, "  %*s^ column %zu", (int)utf8_text_columns(text, at), "", at + 1);
+    return false;
+}
+
+/* "2,4", or one number for both. */
+static bool read_levels(struct settings *s, const char *value) {
+    const char *comma = strchr(value, ',');
+    size_t len = comma ? (size_t)(comma - value) : strlen(value);
+    uint64_t n, m;
+    bool ok = parse_u64(value, len, KEY_WANTED_MAX, &n);
+    m = ok ? n : 0;
+    ok = ok && (!comma || parse_u64(comma + 1, strlen(comma + 1), KEY_WANTED_MAX, &m));
+    if (!ok || n == 0 || m < n) {
+        cli_usage_error(&tool, "--levels takes N,M with 1 <= N <= M <= %d, not '%s'",
+                        KEY_WANTED_MAX, value);
+        return false;
+    }
+    s->key.wanted[0] = (unsigned)n;
+    s->key.wanted[1] = (unsigned)m;
+    return true;
+}
+
+static bool take_rules(struct run *run, struct settings *s, const char *value) {
+    if (strcmp(value, "none") == 0) {
+        s->raw = true;
+        return true;
+    }
+    return VEC_PUSH(&s->rule_files, value) || no_memory(run);
+}
+
+static bool take_option(struct run *run, struct settings *s, int id, const char *value) {
+    int word = 0;
+    switch (id) {
+    case OPT_SYMBOLS:
+        return VEC_PUSH(&s->symbols, value) || no_memory(run);
+    case OPT_FORMAT:
+        word = cli_choice(&tool, "--format", value, classify_formats);
+        s->output.format = (enum classify_format)word;
+        return word >= 0;
+    case OPT_WHERE:
+        return add_where(run, value);
+    case OPT_RULES:
+        return take_rules(run, s, value);
+    case OPT_LEVELS:
+        return read_levels(s, value);
+    case OPT_INLINES:
+        s->key.inlines = true;
+        return true;
+    case OPT_CAP:
+        return cli_number(&tool, "--cap", value, 0, 1000000000, &s->cap_s);
+    case OPT_TOP:
+        return cli_number(&tool, "--top", value, 0, UINT32_MAX, &s->output.top);
+    case OPT_ANNOTATE:
+        s->annotate = true;
+        return true;
+    case OPT_OUTPUT:
+        s->output.path = value;
+        return true;
+    case OPT_WIDTH:
+        return cli_number(&tool, "--width", value, CLASSIFY_WIDTH_MIN, CLASSIFY_WIDTH_MAX,
+                          &s->output.width);
+    case OPT_COLOR:
+        word = cli_choice(&tool, "--color", value, classify_colours);
+        s->output.colour = (enum classify_colour)word;
+        return word >= 0;
+    case OPT_STORE:
+        s->store = value;
+        return true;
+    default:
+        return cli_number(&tool, "--jobs", value, 1, CLI_JOBS_MAX, &s->jobs);
+    }
+}
+
 /* CLI_END to go on, else CLI_EXIT, and *status is what main returns. */
 static int read_options(struct cli_parser *p, struct settings *s, struct run *run, int *status) {
-    static const char *const formats[] = {"table", "json", NULL};
-    *status = CLI_USAGE;
     for (int id; (id = cli_next(p)) != CLI_END;) {
-        int choice = 0;
-        bool ok = true;
-        switch (id) {
-        case CLI_EXIT:
+        if (id == CLI_EXIT) {
             *status = p->status;
             return CLI_EXIT;
-        case OPT_FORMAT:
-            choice = cli_choice(&tool, "--format", p->value, formats);
-            ok = choice >= 0;
-            s->json = choice == 1;
-            break;
-        case OPT_RULES:
-            if (!take_rules(run, s, p->value)) {
-                *status = CLI_FAILED;
-                return CLI_EXIT;
-            }
-            break;
-        case OPT_CAP:
-            ok = cli_number(&tool, "--cap", p->value, 0, 1000000000, &s->cap_s);
-            break;
-        case OPT_TOP:
-            ok = cli_number(&tool, "--top", p->value, 0, UINT32_MAX, &s->top);
-            s->top_given = true;
-            break;
-        case OPT_JOBS:
-            ok = cli_number(&tool, "--jobs", p->value, 1, CLI_JOBS_MAX, &s->jobs);
-            break;
-        default:
-            s->output = p->value;
-            break;
         }
-        if (!ok) {
+        if (!take_option(run, s, id, p->value)) {
+            *status = run->dumps.failures.count ? CLI_FAILED : CLI_USAGE;
             return CLI_EXIT;
         }
     }
@@ -185,74 +334,70 @@ static int read_options(struct cli_parser *p, struct settings *s, struct run *ru
     return CLI_END;
 }
 
-/* ---- output ---- */
-
-static unsigned terminal_width(void) {
-    struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
-        return WIDTH_DEFAULT;
-    }
-    return size.ws_col < 60 ? 60 : size.ws_col > 400 ? 400 : size.ws_col;
-}
-
-static bool wants_colour(void) {
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-    return (!no || !*no) && term && strcmp(term, "dumb") != 0;
-}
-
-static void print(struct run *run, const struct settings *s) {
-    struct cli_output output;
-    bool terminal = !s->output && isatty(STDOUT_FILENO) == 1;
-    struct triage_view view = {.top = s->top_given ? (size_t)s->top
-                                      : s->json    ? 0
-                                                   : 20,
-                               .width = terminal ? terminal_width() : WIDTH_DEFAULT,
-                               .colour = terminal && wants_colour()};
-    if (!cli_output_open(&output, s->output, &run->dumps.failures)) {
-        return;
-    }
-    if (s->json) {
-        triage_print_json(run->triage, &view, &output.sink);
-    } else {
-        triage_print_table(run->triage, &view, &output.sink);
-    }
-    cli_output_close(&output, true, &run->dumps.failures);
-}
-
 /* ---- main ---- */
 
-static enum st start(struct run *run, struct settings *s, struct rules *rules, struct err *e) {
+/* What else than the rules makes the keys is in their hash and name, too: outputs that were made
+ * with other keys are not to be compared. */
+static uint64_t hash_of_keys(struct settings *s, const struct rules *rules) {
     static const char raw_name[] = "none";
+    strbuf_addstr(&s->rules_name, s->raw ? raw_name : "built-in");
+    uint64_t hash = s->raw ? hash_bytes(raw_name, sizeof raw_name - 1) : rules_hash(rules);
+    struct strbuf more = {0};
+    if (s->key.wanted[0]) {
+        strbuf_addf(&more, ", levels %u,%u", s->key.wanted[0], s->key.wanted[1]);
+    }
+    strbuf_addstr(&more, s->key.inlines ? ", inlines" : "");
+    if (more.len) {
+        strbuf_add(&s->rules_name, more.data, more.len);
+        hash ^= hash_bytes(more.data, more.len);
+    }
+    strbuf_release(&more);
+    return hash;
+}
+
+static enum st start(struct run *run, struct settings *s, struct rules *rules, struct err *e) {
     if (!s->raw && rules_add_builtin(rules, e) != ST_OK) {
         return ST_ERR;
     }
-    strbuf_addstr(&s->rules_name, s->raw ? raw_name : "built-in");
-    struct triage_options o = {.cap_ms = s->cap_s * 1000,
-                               .rules_hash = s->raw ? hash_bytes(raw_name, sizeof raw_name - 1)
-                                                    : rules_hash(rules),
-                               .rules = strbuf_cstr(&s->rules_name)};
-    if (triage_new(&run->triage, &o, e) != ST_OK) {
+    run->rules_hash = hash_of_keys(s, rules);
+    struct triage_options o = {
+        .cap_ms = s->cap_s * 1000,
+        .rules_hash = run->rules_hash,
+        .open = {[APART_CRASH] = where_asks(run->where, "stall.kind"),
+                 [APART_BACKGROUND] = where_asks(run->where, "stall.app_state"),
+                 [APART_PREWARMED] = where_asks(run->where, "stall.prewarmed")},
+        .rules = strbuf_cstr(&s->rules_name)};
+    if (strbuf_check(&s->rules_name, e) != ST_OK || triage_new(&run->triage, &o, e) != ST_OK) {
         return ST_ERR;
     }
+    s->key.rules = s->raw ? NULL : rules;
     for (uint64_t i = 0; i < s->jobs; i++) {
-        struct key_options k = {.rules = s->raw ? NULL : rules};
-        if (keyer_new(&run->keyers[i], &k, e) != ST_OK) {
+        if (keyer_new(&run->keyers[i], &s->key, e) != ST_OK) {
             return ST_ERR;
         }
     }
     return ST_OK;
 }
 
-static int classify(struct run *run, struct settings *s, struct rules *rules,
-                    const struct cli_parser *p) {
+static bool open_symbols(struct run *run, const struct settings *s) {
+    const struct cli_symbols_options o = {
+        .paths = s->symbols.data, .path_count = s->symbols.len, .store = s->store};
+    return s->symbols.len == 0 ||
+           cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)s->jobs);
+}
+
+/* --annotate: no counting. */
+static int pass_through(struct run *run, const struct settings *s, const struct cli_parser *p) {
+    if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {
+        return CLI_FAILED;
+    }
+    int status = cli_dumps_run(&run->dumps, (unsigned)s->jobs, p->operands, p->operand_count);
+    cli_output_close(&run->output, status == CLI_OK, &run->dumps.failures);
+    return status == CLI_OK ? cli_exit_status(&run->dumps.failures) : status;
+}
+
+static int count(struct run *run, const struct settings *s, const struct cli_parser *p) {
     struct err e = {0};
-    if (!add_rule_files(run, s, rules)) {
-        return CLI_FAILED;
-    }
-    if (start(run, s, rules, &e) != ST_OK) {
-        fail(run, NULL, &e);
-        return CLI_FAILED;
-    }
     int status = cli_dumps_run(&run->dumps, (unsigned)s->jobs, p->operands, p->operand_count);
     if (status != CLI_OK || run->broken) {
         return run->broken ? CLI_FAILED : status;
@@ -261,13 +406,27 @@ static int classify(struct run *run, struct settings *s, struct rules *rules,
         fail(run, NULL, &e);
         return CLI_FAILED;
     }
-    print(run, s);
+    classify_print(run->triage, &s->output, &run->dumps.failures);
     return cli_exit_status(&run->dumps.failures);
+}
+
+static int classify(struct run *run, struct settings *s, struct rules *rules,
+                    const struct cli_parser *p) {
+    struct err e = {0};
+    run->annotate = s->annotate;
+    if (!add_rule_files(run, s, rules) || !open_symbols(run, s)) {
+        return CLI_FAILED;
+    }
+    if (start(run, s, rules, &e) != ST_OK) {
+        fail(run, NULL, &e);
+        return CLI_FAILED;
+    }
+    return s->annotate ? pass_through(run, s, p) : count(run, s, p);
 }
 
 int main(int argc, char **argv) {
     struct run run = {0};
-    struct settings s = {.cap_s = 30, .jobs = pool_processors()};
+    struct settings s = {.output = {.top = UINT64_MAX}, .cap_s = 30, .jobs = pool_processors()};
     struct rules *rules = NULL;
     struct cli_parser p;
     struct err e = {0};
@@ -275,7 +434,7 @@ int main(int argc, char **argv) {
     dump_library_init();
     cli_dumps_init(&run.dumps, &tool, &dumps_ops, &run);
     cli_begin(&p, &tool, argc, argv);
-    if (rules_new(&rules, &e) != ST_OK) {
+    if (rules_new(&rules, &e) != ST_OK || where_new(&run.where, &e) != ST_OK) {
         fail(&run, NULL, &e);
     } else if (read_options(&p, &s, &run, &status) == CLI_END) {
         status = classify(&run, &s, rules, &p);
@@ -285,7 +444,10 @@ int main(int argc, char **argv) {
     }
     triage_free(run.triage);
     rules_free(rules);
+    where_free(run.where);
+    cli_symbols_close(&run.symbols);
     VEC_RELEASE(&s.rule_files);
+    VEC_RELEASE(&s.symbols);
     strbuf_release(&s.rules_name);
     return status;
 }

@@ -9,10 +9,9 @@
 #include "cli_dumps.h"
 #include "cli_index.h"
 #include "cli_store.h"
+#include "cli_symbols.h"
 #include "dump/dump.h"
 #include "image_verdicts.h"
-#include "index/symbol_set.h"
-#include "symbolize/symbolize.h"
 
 enum { WINDOW_PER_JOB = 4 };
 enum {
@@ -80,8 +79,7 @@ enum require { REQUIRE_NOTHING, REQUIRE_APP, REQUIRE_ALL };
 struct run {
     struct cli_dumps dumps;
     struct cli_output output;
-    struct symbolizer *symbolizer;
-    struct index_store *store; /* NULL = no indexes */
+    struct cli_symbols symbols;
     bool text, raw;
     uint64_t frames, resolved, replaced_bytes;
     struct image_verdicts images;
@@ -99,7 +97,7 @@ static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, st
         dump_write_raw(d, &sink);
         return sink_close(&sink, e);
     }
-    if (symbolize_dump(run->symbolizer, d, &add, e) != ST_OK) {
+    if (symbolize_dump(run->symbols.symbolizer, d, &add, e) != ST_OK) {
         return ST_ERR;
     }
     enum st st = ST_OK;
@@ -149,19 +147,10 @@ static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     return ST_OK;
 }
 
-/* A document that is no dump but belongs to the stream goes through on one line. */
 static void take_session(void *ctx, const char *text, size_t len) {
     struct run *run = ctx;
-    while (!run->text && len > 0) {
-        size_t plain = 0;
-        while (plain < len && text[plain] != '\n' && text[plain] != '\r') {
-            plain++;
-        }
-        sink_write(&run->output.sink, text, plain);
-        sink_str(&run->output.sink, plain < len ? " " : "\n");
-        plain += plain < len;
-        text += plain;
-        len -= plain;
+    if (!run->text) {
+        cli_dumps_write_line(&run->output.sink, text, len);
     }
 }
 
@@ -184,50 +173,7 @@ static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct strb
                                                .idle = idle,
                                                .unwanted = unwanted};
 
-/* ---- symbols and summary ---- */
-
-/* Runs on workers, too. */
-static void complain(void *ctx, const char *path, const struct err *why) {
-    struct run *run = ctx;
-    cli_dumps_fail(&run->dumps, path, why);
-}
-
-static enum st find_symbols(void *ctx, const struct symbol_request *r, struct symbol_file *out,
-                            struct err *e) {
-    return symbol_set_find(ctx, r, out, e);
-}
-
-/* What came of adding a path. */
-static void tell_added(struct run *run, const char *path, enum st st, struct err *e) {
-    if (st == ST_NONE) {
-        err_set(e, ERR_IO, "no such file or folder");
-    }
-    if (st != ST_OK) {
-        cli_dumps_fail(&run->dumps, path, e);
-    }
-}
-
-static bool check_use(const char *value) {
-    const char *equals = strchr(value, '=');
-    if (!equals || equals == value || !equals[1]) {
-        cli_usage_error(&tool, "--use takes NAME=FILE, not '%s'", value);
-        return false;
-    }
-    return true;
-}
-
-static void add_use(struct run *run, struct symbol_set *set, const char *value) {
-    const char *file = strchr(value, '=') + 1; /* it was checked */
-    struct strbuf name = {0};
-    struct err e = {0};
-    strbuf_add(&name, value, (size_t)(file - 1 - value));
-    enum st st = strbuf_check(&name, &e);
-    if (st == ST_OK) {
-        st = symbol_set_use(set, strbuf_cstr(&name), file, &e);
-    }
-    tell_added(run, file, st, &e);
-    strbuf_release(&name);
-}
+/* ---- summary ---- */
 
 /* What was found, and what was not. */
 static void summarise_symbols(const struct run *run) {
@@ -314,7 +260,8 @@ static bool take_option(struct run *run, struct settings *set, int id, const cha
     case OPT_SYMBOLS:
         return VEC_PUSH(&set->symbols, value) || no_memory(run);
     case OPT_USE:
-        return check_use(value) && (VEC_PUSH(&set->uses, value) || no_memory(run));
+        return cli_symbols_check_use(&tool, value) &&
+               (VEC_PUSH(&set->uses, value) || no_memory(run));
     case OPT_HOST:
         set->host = true;
         return true;
@@ -359,28 +306,6 @@ static bool take_option(struct run *run, struct settings *set, int id, const cha
     }
 }
 
-/* Opens what the options name; what of it is unreadable is told and left out. */
-static enum st start(struct run *run, const struct settings *set, struct symbol_set **symbols,
-                     struct err *e) {
-    if (symbol_set_new(symbols, complain, run, e) != ST_OK) {
-        return ST_ERR;
-    }
-    symbol_set_use_store(*symbols, run->store);
-    symbol_set_use_temporary_folder(*symbols, cli_temporary_folder());
-    for (size_t i = 0; i < set->symbols.len; i++) {
-        struct err why = {0};
-        enum st st = symbol_set_add(*symbols, set->symbols.data[i], &why);
-        tell_added(run, set->symbols.data[i], st, &why);
-    }
-    for (size_t i = 0; i < set->uses.len; i++) {
-        add_use(run, *symbols, set->uses.data[i]);
-    }
-    if ((set->host || set->symbols.len == 0) && symbol_set_use_host(*symbols, e) != ST_OK) {
-        return ST_ERR;
-    }
-    return symbolizer_new(&run->symbolizer, find_symbols, *symbols, set->linkage_names, e);
-}
-
 /* CLI_END to go on, else CLI_EXIT, and *status is what main returns. */
 static int read_options(struct cli_parser *p, struct run *run, struct settings *set, int *status) {
     int id;
@@ -407,29 +332,30 @@ static int make_indexes(struct run *run, const struct settings *set, char **path
         return cli_usage_error(&tool, "%s takes debug files", set->add ? "--add" : "--index");
     }
     struct cli_failures *failures = &run->dumps.failures;
-    if (!cli_store_open(&run->store, set->add ? set->add : set->store, set->add != NULL,
+    struct index_store *store = NULL;
+    if (!cli_store_open(&store, set->add ? set->add : set->store, set->add != NULL,
                         (unsigned)set->jobs, failures)) {
         return CLI_FAILED;
     }
-    if (!run->store) {
+    if (!store) {
         return cli_usage_error(&tool, "neither XDG_CACHE_HOME nor HOME is set: name a --store");
     }
-    struct cli_index x = {tool.name, run->store, set->add, set->quiet, failures};
+    struct cli_index x = {tool.name, store, set->add, set->quiet, failures};
     cli_index_paths(&x, paths, count);
-    index_store_free(run->store); /* its trouble was a failure of each file */
-    run->store = NULL;
+    index_store_free(store); /* its trouble was a failure of each file */
     return cli_exit_status(failures);
 }
 
-static int symbolicate(struct run *run, const struct settings *set, struct symbol_set **symbols,
-                       char **operands, size_t count) {
-    struct err e = {0};
-    if (!set->no_index && !cli_store_open(&run->store, set->store, false, (unsigned)set->jobs,
-                                          &run->dumps.failures)) {
-        return CLI_FAILED;
-    }
-    if (start(run, set, symbols, &e) != ST_OK) {
-        cli_fail(&run->dumps.failures, NULL, &e);
+static int symbolicate(struct run *run, const struct settings *set, char **operands, size_t count) {
+    const struct cli_symbols_options o = {.paths = set->symbols.data,
+                                          .path_count = set->symbols.len,
+                                          .uses = set->uses.data,
+                                          .use_count = set->uses.len,
+                                          .store = set->store,
+                                          .no_index = set->no_index,
+                                          .host = set->host || set->symbols.len == 0,
+                                          .linkage_names = set->linkage_names};
+    if (!cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)set->jobs)) {
         return CLI_FAILED;
     }
     return process(run, set, operands, count);
@@ -438,20 +364,16 @@ static int symbolicate(struct run *run, const struct settings *set, struct symbo
 int main(int argc, char **argv) {
     struct run run = {0};
     struct settings set = {.jobs = pool_processors()};
-    struct symbol_set *symbols = NULL;
     struct cli_parser p;
     int status;
     cli_dumps_init(&run.dumps, &tool, &dumps_ops, &run);
     dump_library_init();
     cli_begin(&p, &tool, argc, argv);
     if (read_options(&p, &run, &set, &status) == CLI_END) {
-        status = set.index || set.add
-                     ? make_indexes(&run, &set, p.operands, p.operand_count)
-                     : symbolicate(&run, &set, &symbols, p.operands, p.operand_count);
+        status = set.index || set.add ? make_indexes(&run, &set, p.operands, p.operand_count)
+                                      : symbolicate(&run, &set, p.operands, p.operand_count);
     }
-    symbolizer_free(run.symbolizer);
-    symbol_set_free(symbols);
-    cli_store_close(run.store, tool.name);
+    cli_symbols_close(&run.symbols);
     image_verdicts_release(&run.images);
     VEC_RELEASE(&set.symbols);
     VEC_RELEASE(&set.uses);

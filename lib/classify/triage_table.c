@@ -22,6 +22,9 @@ enum {
     CAUSE_COLUMNS = 9,
     BAR_MIN = 8,       /* columns of the bar in a narrow table … */
     BAR_WIDE = 16,     /* … and in a wide one */
+    WIDTH_USERS = 63,  /* from here on there is a column of users, … */
+    WIDTH_P50 = 71,    /* … of p50 … */
+    WIDTH_BAR = 80,    /* … and a bar */
     WIDTH_TAIL = 110,  /* from here on p99 and max have columns */
     WIDTH_SINGLE = 150 /* from here on the key stands on the first line */
 };
@@ -183,7 +186,7 @@ static void put_head(struct table *tb) {
 /* ---- numbers ---- */
 
 static size_t bar_columns(const struct table *tb) {
-    return tb->v->width < WIDTH_TAIL ? BAR_MIN : BAR_WIDE;
+    return tb->v->width < WIDTH_BAR ? 0 : tb->v->width < WIDTH_TAIL ? BAR_MIN : BAR_WIDE;
 }
 
 /* A bar of eighths of a column: the longest one is the first bucket's. */
@@ -204,8 +207,12 @@ static void put_column_names(struct table *tb) {
     put_spaces(tb, bar_columns(tb) + 1);
     put_right(tb, "stalled", 9);
     put_right(tb, "stalls", 8);
-    put_right(tb, "users", 7);
-    put_right(tb, "p50", 8);
+    if (tb->v->width >= WIDTH_USERS) {
+        put_right(tb, "users", 7);
+    }
+    if (tb->v->width >= WIDTH_P50) {
+        put_right(tb, "p50", 8);
+    }
     put_right(tb, "p95", 8);
     if (tb->v->width >= WIDTH_TAIL) {
         put_right(tb, "p99", 8);
@@ -235,8 +242,12 @@ static void put_numbers(struct table *tb, const struct bucket *b) {
     style(tb, plain);
     put_right(tb, text_ms(t->ms, number), 9);
     put_right(tb, text_grouped(t->stalls, number), 8);
-    put_right(tb, text_users(b->users, number), 7);
-    put_right(tb, text_duration(tally_percentile(t, 500), number), 8);
+    if (tb->v->width >= WIDTH_USERS) {
+        put_right(tb, text_users(b->users, number), 7);
+    }
+    if (tb->v->width >= WIDTH_P50) {
+        put_right(tb, text_duration(tally_percentile(t, 500), number), 8);
+    }
     put_right(tb, text_duration(tally_percentile(t, 950), number), 8);
     if (tb->v->width >= WIDTH_TAIL) {
         put_right(tb, text_duration(tally_percentile(t, 990), number), 8);

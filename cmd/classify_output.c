@@ -1,0 +1,67 @@
+/* stallclassify's formats, and the width and colours of its table. */
+#include "classify_output.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+
+enum { WIDTH_DEFAULT = 100, TOP_DEFAULT = 20 };
+
+const char *const classify_formats[] = {"table", "json", "csv", "markdown", "junit", NULL};
+const char *const classify_colours[] = {"auto", "always", "never", NULL};
+
+static unsigned clamp(uint64_t width) {
+    return width < CLASSIFY_WIDTH_MIN   ? CLASSIFY_WIDTH_MIN
+           : width > CLASSIFY_WIDTH_MAX ? CLASSIFY_WIDTH_MAX
+                                        : (unsigned)width;
+}
+
+static unsigned width_of(const struct classify_output *o, bool terminal) {
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    uint64_t width;
+    if (o->width) {
+        return clamp(o->width);
+    }
+    if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col) {
+        return clamp(size.ws_col);
+    }
+    if (columns && parse_u64(columns, strlen(columns), UINT32_MAX, &width) && width) {
+        return clamp(width);
+    }
+    return WIDTH_DEFAULT;
+}
+
+/* https://no-color.org: any value but an empty one. */
+static bool wants_colour(const struct classify_output *o, bool terminal) {
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (o->colour != COLOUR_AUTO) {
+        return o->colour == COLOUR_ALWAYS;
+    }
+    return terminal && (!no || !*no) && term && strcmp(term, "dumb") != 0;
+}
+
+void classify_print(const struct triage *t, const struct classify_output *o,
+                    struct cli_failures *failures) {
+    static void (*const printers[])(const struct triage *, const struct triage_view *,
+                                    struct sink *) = {[CLASSIFY_TABLE] = triage_print_table,
+                                                      [CLASSIFY_JSON] = triage_print_json,
+                                                      [CLASSIFY_CSV] = triage_print_csv,
+                                                      [CLASSIFY_MARKDOWN] = triage_print_markdown,
+                                                      [CLASSIFY_JUNIT] = triage_print_junit};
+    bool read_by_people = o->format == CLASSIFY_TABLE || o->format == CLASSIFY_MARKDOWN;
+    bool terminal = !o->path && isatty(STDOUT_FILENO) == 1;
+    struct triage_view view = {.top = o->top != UINT64_MAX ? (size_t)o->top
+                                      : read_by_people     ? TOP_DEFAULT
+                                                           : 0,
+                               .width = width_of(o, terminal),
+                               .colour = wants_colour(o, terminal)};
+    struct cli_output output;
+    if (cli_output_open(&output, o->path, failures)) {
+        printers[o->format](t, &view, &output.sink);
+        cli_output_close(&output, true, failures);
+    }
+}

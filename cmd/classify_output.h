@@ -1,0 +1,35 @@
+/* How stallclassify prints: the format, and what the terminal is like. */
+#ifndef STALLKIT_CMD_CLASSIFY_OUTPUT_H
+#define STALLKIT_CMD_CLASSIFY_OUTPUT_H
+
+#include "classify/triage.h"
+#include "cli.h"
+
+enum classify_format {
+    CLASSIFY_TABLE,
+    CLASSIFY_JSON,
+    CLASSIFY_CSV,
+    CLASSIFY_MARKDOWN,
+    CLASSIFY_JUNIT
+};
+/* Their names, in this order, NULL behind the last; for cli_choice. */
+extern const char *const classify_formats[];
+
+enum classify_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+extern const char *const classify_colours[];
+
+struct classify_output {
+    enum classify_format format;
+    enum classify_colour colour;
+    uint64_t top;     /* UINT64_MAX = not given: what a person reads shows the first 20 */
+    uint64_t width;   /* of the table; 0 = as the terminal's, $COLUMNS, or 100 */
+    const char *path; /* NULL = stdout */
+};
+
+enum { CLASSIFY_WIDTH_MIN = 60, CLASSIFY_WIDTH_MAX = 400 };
+
+/* Prints a finished triage; a failure is told and counted. */
+void classify_print(const struct triage *t, const struct classify_output *o,
+                    struct cli_failures *failures);
+
+#endif

@@ -1,0 +1,138 @@
+/* Markdown with a table, as GitHub and GitLab render it: for pull requests and tickets. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "classify/triage_text.h"
+
+struct markdown {
+    const struct triage *t;
+    struct sink *out;
+    struct strbuf text; /* scratch */
+};
+
+/* Text that stays text: what Markdown or HTML would read is escaped. */
+static void put_text(struct markdown *m, const char *s) {
+    for (; *s; s++) {
+        if (*s == '<') {
+            sink_str(m->out, "&lt;");
+        } else if (*s == '&') {
+            sink_str(m->out, "&amp;");
+        } else {
+            sink_str(m->out, strchr("\\`*_[]|~#>", *s) ? "\\" : "");
+            sink_char(m->out, *s);
+        }
+    }
+}
+
+/* Code in a cell of a table. HTML, as a span of backticks cannot hold every name: it ends at a
+ * backtick, and a | ends the cell before. */
+static void put_code(struct markdown *m, const char *s) {
+    sink_str(m->out, "<code>");
+    put_text(m, s);
+    sink_str(m->out, "</code>");
+}
+
+static void put_key(struct markdown *m, const struct bucket *b) {
+    for (size_t i = 0; i < b->frame_count; i++) {
+        strbuf_clear(&m->text);
+        text_add_frame(&m->text, &b->frames[i]);
+        sink_str(m->out, i ? " \xe2\x86\x90 " : "");
+        put_code(m, strbuf_cstr(&m->text));
+    }
+}
+
+/* Below the key in small letters: why, where, and the id. */
+static void put_details(struct markdown *m, const struct bucket *b) {
+    struct strbuf *text = &m->text;
+    strbuf_clear(text);
+    text_add_clean(text, text_reason(b));
+    if (text->len) {
+        sink_str(m->out, "<br>");
+        put_text(m, strbuf_cstr(text));
+    }
+    strbuf_clear(text);
+    text_add_place(text, b);
+    if (b->actions.len) {
+        strbuf_addstr(text, text->len ? ", from " : "from ");
+        text_add_frame(text, &m->t->actions.buckets.data[b->actions.data[0].action]->frames[0]);
+    }
+    text_add_values(text, m->t, &b->tally, &m->t->total);
+    sink_str(m->out, "<br><sub>");
+    put_text(m, strbuf_cstr(text));
+    sink_printf(m->out, "%s%s</sub>", text->len ? ", " : "", b->id);
+}
+
+static void put_bucket(struct markdown *m, const struct bucket *b) {
+    const struct tally *t = &b->tally;
+    char share[NUMBER_SIZE], ms[NUMBER_SIZE], stalls[NUMBER_SIZE], users[NUMBER_SIZE],
+        p50[NUMBER_SIZE], p95[NUMBER_SIZE];
+    unsigned confidence;
+    sink_printf(
+        m->out, "| %s | %s | %s | %s | %s | %s | %s | ", text_share(t->ms, m->t->total.ms, share),
+        text_ms(t->ms, ms), text_grouped(t->stalls, stalls), text_users(b->users, users),
+        text_duration(tally_percentile(t, 500), p50), text_duration(tally_percentile(t, 950), p95),
+        rule_cause_text(tally_cause(t, &confidence)));
+    put_key(m, b);
+    put_details(m, b);
+    sink_str(m->out, " |\n");
+}
+
+static void put_head(struct markdown *m) {
+    struct strbuf *text = &m->text;
+    strbuf_clear(text);
+    text_add_totals(text, m->t);
+    sink_str(m->out, "**");
+    put_text(m, strbuf_cstr(text));
+    sink_str(m->out, "**");
+    strbuf_clear(text);
+    text_add_causes(text, &m->t->total);
+    sink_str(m->out, text->len ? ": " : "");
+    put_text(m, strbuf_cstr(text));
+    strbuf_clear(text);
+    text_add_values(text, m->t, &m->t->total, NULL);
+    text_add_seen(text, &m->t->total);
+    sink_str(m->out, text->len ? "; " : "");
+    put_text(m, strbuf_cstr(text));
+    sink_str(m->out, ".\n");
+}
+
+static void put_foot(struct markdown *m, size_t more) {
+    struct strbuf *text = &m->text;
+    strbuf_clear(text);
+    if (more) {
+        strbuf_addf(text, "%zu more buckets. ", more);
+    }
+    size_t before = text->len;
+    strbuf_addstr(text, "Set apart: ");
+    size_t apart = text->len;
+    text_add_apart(text, m->t);
+    if (text->len == apart && !text->failed) {
+        strbuf_truncate(text, before);
+    } else {
+        strbuf_addstr(text, ". ");
+    }
+    strbuf_addf(text, "Rules: %s, %012" PRIx64 ".", m->t->options.rules,
+                m->t->options.rules_hash >> 16);
+    sink_str(m->out, "\n<sub>");
+    put_text(m, strbuf_cstr(text));
+    sink_str(m->out, "</sub>\n");
+}
+
+void triage_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out) {
+    struct markdown m = {.t = t, .out = out};
+    const struct bucket_set *set = &t->level[0];
+    size_t shown = v->top && v->top < set->buckets.len ? v->top : set->buckets.len;
+    put_head(&m);
+    if (shown) {
+        sink_str(out, "\n| share | stalled | stalls | users | p50 | p95 | cause | innermost frame "
+                      "first |\n|--:|--:|--:|--:|--:|--:|:--|:--|\n");
+    }
+    for (size_t i = 0; i < shown; i++) {
+        put_bucket(&m, set->buckets.data[set->ranked[i]]);
+    }
+    put_foot(&m, set->buckets.len - shown);
+    if (m.text.failed) {
+        err_nomem(&out->err);
+    }
+    strbuf_release(&m.text);
+}

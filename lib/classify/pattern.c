@@ -65,6 +65,32 @@ bool pattern_match(const struct pattern *p, const char *name, size_t len) {
     return i == last;
 }
 
+/* Matching b's own bytes, where a star of b is a byte that only a star of a can take, and a ? one
+ * that a ? can take as well. */
+bool pattern_covers(const struct pattern *a, const struct pattern *b) {
+    size_t n = 0, i = 0, star = SIZE_MAX, star_n = 0;
+    while (n < b->len) {
+        bool same = i < a->len && a->wild[i] == WILD_NONE && b->wild[n] == WILD_NONE &&
+                    a->text[i] == b->text[n];
+        if (i < a->len && a->wild[i] == WILD_RUN) {
+            star = i++;
+            star_n = n;
+        } else if (same || (i < a->len && a->wild[i] == WILD_ONE && b->wild[n] != WILD_RUN)) {
+            i++;
+            n++;
+        } else if (star != SIZE_MAX) {
+            i = star + 1;
+            n = ++star_n;
+        } else {
+            return false;
+        }
+    }
+    while (i < a->len && a->wild[i] == WILD_RUN) {
+        i++;
+    }
+    return i == a->len;
+}
+
 void pattern_captured(const struct pattern *p, const char *name, size_t len, const char **out,
                       size_t *out_len) {
     *out = name;
@@ -74,5 +100,14 @@ void pattern_captured(const struct pattern *p, const char *name, size_t len, con
         size_t before = (size_t)(star - p->wild), after = p->len - before - 1;
         *out = name + before;
         *out_len = len - before - after;
+    }
+}
+
+void pattern_text(const struct pattern *p, struct strbuf *out) {
+    for (size_t i = 0; i < p->len; i++) {
+        if (p->wild[i] == WILD_NONE && memchr("*?\\", p->text[i], 3)) {
+            strbuf_addc(out, '\\');
+        }
+        strbuf_addc(out, p->text[i]);
     }
 }

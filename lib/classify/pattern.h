@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/strbuf.h"
 
 /* A compiled glob: bytes and, parallel to them, what each one means. Owned by the arena it was made
  * in. */
@@ -24,9 +25,14 @@ struct pattern {
 bool pattern_compile(struct pattern *p, const char *glob, size_t len, struct arena *a);
 /* Does the whole name match? Worst case O(len * pattern), for patterns with several stars. */
 bool pattern_match(const struct pattern *p, const char *name, size_t len);
+/* Does a match every name that b matches? What is true is so; a false may be wrong for patterns in
+ * which ? stands beside a star. */
+bool pattern_covers(const struct pattern *a, const struct pattern *b);
 /* The part of a matching name that the only star of a pattern stands for; the whole name without a
  * star. */
 void pattern_captured(const struct pattern *p, const char *name, size_t len, const char **out,
                       size_t *out_len);
+/* Appends the glob as it could be written. */
+void pattern_text(const struct pattern *p, struct strbuf *out);
 
 #endif

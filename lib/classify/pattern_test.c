@@ -92,6 +92,55 @@ static void matching_agrees_with_its_definition(void **state) {
     }
 }
 
+enum { COVER_GLOBS = 256, COVER_NAMES = 1 + 3 + 9 + 27 + 81 + 243 };
+
+/* Name i of all names of up to five letters out of three, one of which no glob has. */
+static void name_of(unsigned i, char name[6]) {
+    unsigned len = 0, of_len = 1;
+    while (i >= of_len) {
+        i -= of_len;
+        of_len *= 3;
+        len++;
+    }
+    memset(name, 0, 6);
+    for (unsigned k = 0; k < len; k++, i /= 3) {
+        name[k] = "abc"[i % 3];
+    }
+}
+
+static void one_glob_covers_another_if_it_matches_all_that_the_other_does(void **state) {
+    (void)state;
+    static bool table[COVER_GLOBS][COVER_NAMES];
+    static struct pattern globs[COVER_GLOBS];
+    struct arena a = {0};
+    for (unsigned g = 0; g < COVER_GLOBS; g++) {
+        const char glob[4] = {"ab*?"[g & 3], "ab*?"[g >> 2 & 3], "ab*?"[g >> 4 & 3],
+                              "ab*?"[g >> 6]};
+        assert_true(pattern_compile(&globs[g], glob, g % 5 ? 4 : 3, &a));
+        for (unsigned n = 0; n < COVER_NAMES; n++) {
+            char name[6];
+            name_of(n, name);
+            table[g][n] = pattern_match(&globs[g], name, strlen(name));
+        }
+    }
+    size_t covered = 0;
+    for (unsigned g = 0; g < COVER_GLOBS; g++) {
+        for (unsigned h = 0; h < COVER_GLOBS; h++) {
+            bool all = true, covers = pattern_covers(&globs[g], &globs[h]);
+            for (unsigned n = 0; n < COVER_NAMES; n++) {
+                all = all && (table[g][n] || !table[h][n]);
+            }
+            bool simple = !memchr(globs[g].text, '?', globs[g].len) &&
+                          !memchr(globs[h].text, '?', globs[h].len);
+            assert_true(all || !covers);
+            assert_true(covers || !all || !simple);
+            covered += covers;
+        }
+    }
+    assert_true(covered > 1000);
+    arena_release(&a);
+}
+
 static void the_star_captures_what_it_stands_for(void **state) {
     (void)state;
     static const char *const rows[][3] = {{"__GI___*", "__GI___poll", "poll"},
@@ -116,6 +165,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_glob_matches_the_whole_name),
         cmocka_unit_test(matching_agrees_with_its_definition),
+        cmocka_unit_test(one_glob_covers_another_if_it_matches_all_that_the_other_does),
         cmocka_unit_test(the_star_captures_what_it_stands_for),
     };
     return cmocka_run_group_tests_name("pattern", tests, NULL, NULL);

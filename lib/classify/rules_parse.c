@@ -476,8 +476,10 @@ static enum st read_line(struct line *l, const char *s, size_t len) {
     return st == ST_OK ? add_rules(l, first, end, &rule) : st;
 }
 
-enum st rules_add(struct rules *r, const char *file, const char *text, size_t len, struct err *e) {
-    struct line l = {.rules = r, .e = e};
+enum st rules_read(struct rules *r, const char *file, const char *text, size_t len,
+                   rules_on_bad on_bad, void *ctx, struct err *e) {
+    struct err why = {0};
+    struct line l = {.rules = r, .e = &why};
     enum st st = ST_OK;
     l.file = arena_strdup(&r->arena, file, strlen(file));
     if (!l.file) {
@@ -491,8 +493,20 @@ enum st rules_add(struct rules *r, const char *file, const char *text, size_t le
         size_t end = newline ? (size_t)(newline - text) : len;
         l.number++;
         st = read_line(&l, text + at, end - at);
+        if (st == ST_ERR && on_bad && why.code == ERR_FORMAT) {
+            on_bad(ctx, l.number, &why);
+            err_clear(&why);
+            st = ST_OK;
+        }
         at = end + 1;
     }
     VEC_RELEASE(&l.words);
-    return st == ST_OK ? strbuf_check(&r->canonical, e) : st;
+    if (st == ST_ERR) {
+        return err_set(e, why.code, "%s", why.text);
+    }
+    return strbuf_check(&r->canonical, e);
+}
+
+enum st rules_add(struct rules *r, const char *file, const char *text, size_t len, struct err *e) {
+    return rules_read(r, file, text, len, NULL, NULL, e);
 }

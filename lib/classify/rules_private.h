@@ -31,5 +31,9 @@ struct rules {
 
 /* Takes a finished rule (its pointers in the set's arena); false when memory runs out. */
 bool rules_append(struct rules *r, const struct rule *rule);
+/* rules_add; with on_bad, what is wrong with a line is told and the line left out. */
+typedef void (*rules_on_bad)(void *ctx, uint32_t line, const struct err *why);
+enum st rules_read(struct rules *r, const char *file, const char *text, size_t len,
+                   rules_on_bad on_bad, void *ctx, struct err *e) BASE_MUST_USE;
 
 #endif

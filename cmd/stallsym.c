@@ -69,7 +69,7 @@ static const struct cli_tool tool = {
     .footer =
         "Inputs are recognised by content: stall dumps, KSCrash and Matrix JSON, MetricKit "
         "payloads,\n"
-        "Apple's .ips and .crash; and gzip of them.\n"
+        "Apple's .ips and .crash, spindump; and gzip of them.\n"
         "Exit status: 0 every dump was written, resolved or not; 1 something could not be read or\n"
         "written; 2 usage; 3 --require-symbols.",
 };

@@ -269,7 +269,8 @@ static bool ends_text(const char *p, size_t len, const struct text_state *t) {
 
 /* What a line of a text report says about those behind it. */
 static void note_text(struct text_state *t, const char *p, size_t len) {
-    bool body = starts_with(p, len, "Thread ") || starts_with(p, len, "Binary Images:");
+    bool body = starts_with(p, len, "Thread ") || starts_with(p, len, "Binary Images:") ||
+                starts_with(p, len, "Powerstats for:");
     if (is_blank(p, len)) {
         return;
     }

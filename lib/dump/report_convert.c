@@ -58,7 +58,8 @@ enum mark {
     MARK_USED_IMAGES = 1 << 5,
     MARK_THREADS = 1 << 6,
     MARK_BUG_TYPE = 1 << 7,
-    MARK_FORMAT = 1 << 8
+    MARK_FORMAT = 1 << 8,
+    MARK_PROCESSES = 1 << 9 /* a stackshot's */
 };
 
 static unsigned mark_of(struct span key) {
@@ -84,6 +85,7 @@ static unsigned mark_of(struct span key) {
         {"usedImages", MARK_USED_IMAGES},
         {"threads", MARK_THREADS},
         {"bug_type", MARK_BUG_TYPE},
+        {"processByPid", MARK_PROCESSES},
     };
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if (span_is(key, marks[i].name)) {
@@ -110,7 +112,8 @@ static enum report_format format_of(unsigned marks) {
     if (marks & MARK_DIAGNOSTIC) {
         return REPORT_METRICKIT;
     }
-    if ((marks & MARK_USED_IMAGES && marks & MARK_THREADS) || marks & MARK_BUG_TYPE) {
+    if ((marks & MARK_USED_IMAGES && marks & MARK_THREADS) ||
+        marks & (MARK_BUG_TYPE | MARK_PROCESSES)) {
         return REPORT_IPS;
     }
     if (marks & (MARK_CRASH | MARK_STACKS) && marks & (MARK_REPORT | MARK_IMAGES | MARK_STACKS)) {
@@ -151,7 +154,7 @@ bool report_is_ips_header(const char *text, size_t len) {
         if (memcmp(p, mark, sizeof mark - 1) == 0) {
             unsigned marks = marks_of((struct span){text, end});
             return marks & MARK_BUG_TYPE &&
-                   !(marks & (MARK_THREADS | MARK_USED_IMAGES | MARK_FORMAT));
+                   !(marks & (MARK_THREADS | MARK_USED_IMAGES | MARK_PROCESSES | MARK_FORMAT));
         }
         p++;
     }
@@ -249,9 +252,10 @@ static enum st convert_text(struct span text, report_take take, void *ctx, struc
         }
     }
     struct report r;
-    report_init(&r, "crash", 0, e);
+    bool sampled = report_is_sampled(text);
+    report_init(&r, sampled ? "spindump" : "crash", 0, e);
     report_keep(&r, "text", text, true);
-    enum st st = report_fill_crash(&r, text);
+    enum st st = sampled ? report_fill_sampled(&r, text) : report_fill_crash(&r, text);
     st = st == ST_OK ? report_finish(&r, take, ctx) : st;
     report_release(&r);
     return st;

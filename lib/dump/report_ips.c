@@ -1,5 +1,5 @@
-/* Apple's .ips ("Interpreting the JSON format of a crash report"): a line of JSON, then JSON or, of
- * older systems, the text of a .crash. */
+/* Apple's .ips ("Interpreting the JSON format of a crash report"): a line of JSON, then JSON, or
+ * text: of older systems that of a .crash, of all the samples of a process that used too much. */
 #include "dump/report_private.h"
 
 #include <string.h>
@@ -223,6 +223,11 @@ static int64_t bug_type_of(const json_t *header, const json_t *body) {
 
 static enum st fill_json(struct report *r, const json_t *header, const json_t *body) {
     int64_t bug_type = bug_type_of(header, body);
+    if (json_is_object(json_object_get(body, "processByPid"))) {
+        enum st st = report_fill_stackshot(r, body);
+        read_header(r, header);
+        return st;
+    }
     if (!json_is_array(json_object_get(body, "threads"))) {
         return err_set(r->e, ERR_UNSUPPORTED, "an .ips of bug_type %lld, which holds no threads",
                        (long long)bug_type);
@@ -246,7 +251,7 @@ enum st report_read_ips(const struct report_document *d, struct span header_text
     if (d->root) {
         st = fill_json(&r, header, d->root);
     } else {
-        st = report_fill_crash(&r, body);
+        st = report_is_sampled(body) ? report_fill_sampled(&r, body) : report_fill_crash(&r, body);
         read_header(&r, header);
     }
     st = st == ST_OK ? report_finish(&r, d->take, d->ctx) : st;

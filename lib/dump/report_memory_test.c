@@ -47,6 +47,13 @@ static const char *const documents[] = {
     "'threads':[{'queue':'q','frames':[{'imageIndex':0,'imageOffset':4,'symbol':'f','sourceFile':"
     "'f.c','sourceLine':3}]}],'lastExceptionBacktrace':[{'imageIndex':0,'imageOffset':4}],"
     "'termination':{'reasons':['a','b']},'captureTime':'2026-11-20 09:30:00'}",
+    "{'bug_type':'288'}\n{'frontmostPids':[3],'incident':'a','reason':'why','processByPid':{'3':{"
+    "'procname':'x','threadById':{'9':{'id':9,'name':'n','userFrames':[[0,4],[0,8]]}}}},"
+    "'binaryImages':[['4c4c442c-5555-3144-a1de-7aabf56a019c',4096,'P']]}",
+    "Date/Time:  2026-11-20 10:10:14 +0100\nCommand:  x\nEvent:  hang\nSteps:  2\n"
+    "Process:  y [1]\nPowerstats for:  x [3]\n  Thread 0x1  Thread name 'n'\n"
+    "  2  f + 1 (x + 4) [0x1004]\n    1  g (x + 8) [0x1008]\n  Binary Images:\n"
+    "  0x1000 -  ???  x <4c4c442c55553144a1de7aabf56a019c> /x\n",
     "Process:         Shop [1]\nOS Version:      iPhone OS 18 (22A)\nException Codes: 0x8badf00d\n"
     "Termination Reason: x\n\nThread 0 name: q\nThread 0:\n0 Shop 0x1004 f (f.c:3)\n\nBinary "
     "Images:"

@@ -148,6 +148,28 @@ int64_t report_seconds(const char *s);
  * if that was its watchdog (0x8badf00d). */
 bool report_watchdog(struct report *r, const char *text);
 
+/* ---- text (report_lines.c) ---- */
+
+/* A text, line by line. */
+struct report_lines {
+    const char *at, *end;
+    size_t number; /* of the line taken last */
+};
+/* The next line without what is blank at its end, in the arena. NULL: no more, or no memory. */
+const char *report_next_line(struct report *r, struct report_lines *t);
+const char *report_skip_blanks(const char *s);
+/* What follows "KEY:" on the line, NULL if it does not begin so or nothing follows. */
+const char *report_line_value(const char *line, const char *key);
+/* A number at *s, in hex with its 0x or in decimal; steps over it. */
+bool report_take_hex(const char **s, uint64_t *out);
+bool report_take_decimal(const char **s, uint64_t *out);
+/* "3.5.5.2 (3.5.5)": build and version; macOS and KSCrash write the version first. */
+void report_version(struct report *r, const char *value);
+/* The symbol in s: "NAME + 24", "NAME (File.m:12)", "NAME + 24 (File.m:12)", "NAME". */
+void report_symbol(struct report *r, uint64_t address, const char *s);
+/* "0x… - 0x… [+]NAME [ARCH] [(VERSION)] <UUID> PATH"; the end may be "???". */
+void report_text_image(struct report *r, const char *line);
+
 /* ---- call trees (report_tree.c) ---- */
 
 /* How a format writes the nodes of its trees. */
@@ -184,6 +206,11 @@ enum st report_read_ips(const struct report_document *d, struct span header_text
                         const json_t *header, struct span body, struct err *e) BASE_MUST_USE;
 /* Fills a draft from Apple's text; without a stack in it ERR_FORMAT. */
 enum st report_fill_crash(struct report *r, struct span text) BASE_MUST_USE;
+/* The same of text with sampled stacks: is it that, and its reader. */
+bool report_is_sampled(struct span text);
+enum st report_fill_sampled(struct report *r, struct span text) BASE_MUST_USE;
+/* The same of the body of a stackshot. */
+enum st report_fill_stackshot(struct report *r, const json_t *body) BASE_MUST_USE;
 /* What Matrix adds: its dump type as kind, and its trees as samples. */
 void report_matrix_type(struct report *r, int64_t dump_type);
 enum st report_matrix_stacks(struct report *r, const json_t *root) BASE_MUST_USE;

@@ -32,14 +32,11 @@ struct gz_input {
     uint8_t buf[INPUT_SIZE];
 };
 
-/* Reads once into the free tail of buf, which the caller has made sure exists. */
-static enum st read_once(struct gz_input *in, struct err *e) {
-    if (in->pos == in->len) {
-        in->pos = in->len = 0;
-    }
+/* One read of at least 1 byte; 0 = the end. */
+static enum st read_some(struct gz_input *in, void *to, size_t len, size_t *got, struct err *e) {
     ssize_t n;
     for (;;) {
-        n = read(in->fd, in->buf + in->len, sizeof in->buf - in->len);
+        n = read(in->fd, to, len);
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             /* Whoever gave us this descriptor made it non-blocking. */
             poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, -1);
@@ -50,8 +47,21 @@ static enum st read_once(struct gz_input *in, struct err *e) {
     if (n < 0) {
         return err_sys(e, errno, "cannot read '%s'", in->name);
     }
+    *got = (size_t)n;
+    return ST_OK;
+}
+
+/* Reads once into the free tail of buf, which the caller has made sure exists. */
+static enum st read_once(struct gz_input *in, struct err *e) {
+    size_t n;
+    if (in->pos == in->len) {
+        in->pos = in->len = 0;
+    }
+    if (read_some(in, in->buf + in->len, sizeof in->buf - in->len, &n, e) != ST_OK) {
+        return ST_ERR;
+    }
     in->at_end = n == 0;
-    in->len += (size_t)n;
+    in->len += n;
     return ST_OK;
 }
 
@@ -105,8 +115,13 @@ enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct er
     return ST_OK;
 }
 
-/* Copies or reads plain bytes. */
+/* Copies plain bytes, or reads them to where they are wanted if there is room for many. */
 static enum st read_plain(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e) {
+    if (in->pos == in->len && !in->at_end && len >= sizeof in->buf) {
+        enum st st = read_some(in, buf, len, got, e);
+        in->at_end = st == ST_OK && *got == 0;
+        return st;
+    }
     if (in->pos == in->len && !in->at_end && read_once(in, e) != ST_OK) {
         return ST_ERR;
     }

@@ -253,6 +253,7 @@ function onKey(event) {
 const BAR_WIDTH = 640;
 const bar = document.createElementNS(SVG, 'foreignObject');
 const headPage = document.createElementNS(SVG, 'rect');
+const headLine = document.createElementNS(SVG, 'rect');
 const helpPlace = document.createElementNS(SVG, 'foreignObject');
 const button = (text, title, onClick, label) => {
   const b = element('button', '', text);
@@ -285,7 +286,9 @@ function buildBar() {
   bar.setAttribute('height', 36);
   bar.appendChild(box);
   headPage.setAttribute('class', 'page');
-  head.insertBefore(headPage, head.firstChild);
+  headLine.setAttribute('class', 'head-line');
+  headLine.setAttribute('height', 1);
+  head.prepend(headPage, headLine);
   head.appendChild(bar);
 }
 
@@ -337,6 +340,8 @@ function resize() {
   helpPlace.setAttribute('y', (narrow ? 58 : 16) + 36);
   headPage.setAttribute('width', px(page));
   headPage.setAttribute('height', HEAD + below - 6);
+  headLine.setAttribute('width', px(page));
+  headLine.setAttribute('y', HEAD + below - 7);
   group.setAttribute('transform', 'translate(0,' + below + ')');
   fitHeight();
   const inner = Math.max(50, page - 2 * MARGIN);
@@ -387,7 +392,10 @@ function listen() {
   addEventListener('popstate', onState);
   addEventListener('resize', resize);
   if (whole) {
-    addEventListener('scroll', () => head.setAttribute('transform', 'translate(0,' + scrollY + ')'));
+    addEventListener('scroll', () => {
+      head.setAttribute('transform', 'translate(0,' + scrollY + ')');
+      head.classList.toggle('over-frames', scrollY > 0);
+    });
   }
 }
 

@@ -65,8 +65,8 @@ void folded_unescape(struct strbuf *out, const char *frame, size_t len) {
 
 /* ---- reading ---- */
 
-/* Is every byte one that canonical text can hold as it is? May say no needlessly. The inner loop has
- * a length that compilers know, and no branch: they make vector instructions of it. */
+/* Is every byte one that canonical text can hold as it is? May say no needlessly. The inner loop
+ * has a length that compilers know, and no branch: they make vector instructions of it. */
 static bool is_plain(const char *s, size_t len) {
     enum { BLOCK = 16 };
     unsigned char found[BLOCK] = {0};

@@ -130,7 +130,17 @@ static void await_ready(struct target *t) {
     while (!t->ready) {
         usleep(200);
     }
-    usleep(5000); /* from "ready" to the system call */
+    usleep(5000); /* from "ready" to what it says it does */
+}
+
+/* The leaf's call has begun, however slow the machine is. */
+static void await_blocked(struct target *t) {
+    struct rec_thread thread = {0};
+    for (unsigned i = 0; i < 5000 && thread.state != REC_STATE_WAITING; i++) {
+        usleep(2000);
+        assert_true(t->table.main_thread(t->table.ctx, &thread));
+    }
+    assert_int_equal(thread.state, REC_STATE_WAITING);
 }
 
 static struct target *start(void (*leaf)(struct target *), bool block_signals) {
@@ -173,6 +183,27 @@ static enum rec_sample take(struct target *t, struct sample *s, bool may_repeat)
     forbid_allocation = true;
     enum rec_sample got = t->table.sample(t->table.ctx, may_repeat, &s->stack);
     forbid_allocation = false;
+    return got;
+}
+
+static uint64_t now_ms(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* A sample of a thread that runs. One that had no processor for as long as the capture waits is not
+ * to be had, and says nothing: it is taken again. */
+static enum rec_sample take_running(struct target *t, struct sample *s, bool may_repeat) {
+    enum { STARVED_MS = 250, TRIES = 20 };
+    enum rec_sample got = REC_SAMPLE_NONE;
+    for (unsigned i = 0; i < TRIES; i++) {
+        uint64_t begin = now_ms();
+        got = take(t, s, may_repeat);
+        if (got != REC_SAMPLE_NONE || now_ms() - begin < STARVED_MS) {
+            break;
+        }
+    }
     return got;
 }
 
@@ -232,12 +263,18 @@ static void wait_read(struct target *t) {
 static void check_blocked(void (*leaf)(struct target *), bool block_signals) {
     struct target *t = start(leaf, block_signals);
     struct sample s;
+    enum rec_sample again = REC_SAMPLE_OK;
+    await_blocked(t);
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(take(t, &s, false), REC_SAMPLE_OK);
         assert_true(is_right(t, &s));
-        assert_int_equal(s.stack.pause_ns, 0);
+        assert_true(s.stack.pause_ns == 0 || leaf == wait_sleep);
     }
-    assert_int_equal(take(t, &s, true), REC_SAMPLE_SAME);
+    /* A sleep may begin again between two samples, and then again. */
+    for (unsigned i = 0; i < (leaf == wait_sleep ? 10 : 1) && again != REC_SAMPLE_SAME; i++) {
+        again = take(t, &s, true);
+    }
+    assert_int_equal(again, REC_SAMPLE_SAME);
     struct capture_counts counts = capture_linux_counts(t->capture);
     /* A sleep that ends and begins again runs in between, and then a signal may be right. */
     assert_true(counts.signalled <= (leaf == wait_sleep ? 2 : 0));
@@ -308,7 +345,7 @@ static unsigned check_running(void (*leaf)(struct target *), unsigned samples, u
     struct sample s;
     unsigned had = 0, wrong = 0;
     for (unsigned i = 0; i < samples; i++) {
-        if (take(t, &s, false) == REC_SAMPLE_OK) {
+        if (take_running(t, &s, false) == REC_SAMPLE_OK) {
             had++;
             wrong += !is_right(t, &s);
         }
@@ -326,7 +363,7 @@ static void running_thread_is_copied_by_its_signal_handler(void **state) {
     struct target *t = start(run_spin, false);
     struct sample s;
     for (unsigned i = 0; i < 200; i++) {
-        assert_int_equal(take(t, &s, true), REC_SAMPLE_OK);
+        assert_int_equal(take_running(t, &s, true), REC_SAMPLE_OK);
         assert_true(is_right(t, &s));
     }
     assert_true(capture_linux_counts(t->capture).signalled >= 190);
@@ -352,12 +389,15 @@ static void running_thread_that_takes_no_signals_is_not_available(void **state) 
     (void)state;
     struct target *t = start(run_spin, true);
     struct sample s;
-    struct timespec a, b;
-    clock_gettime(CLOCK_MONOTONIC, &a);
-    assert_int_equal(take(t, &s, false), REC_SAMPLE_NONE);
-    clock_gettime(CLOCK_MONOTONIC, &b);
-    assert_true((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < 500);
-    assert_int_equal(capture_linux_counts(t->capture).unavailable, 1);
+    uint64_t took = UINT64_MAX;
+    unsigned tries = 0;
+    for (; tries < 10 && took >= 200; tries++) { /* we may have no processor either */
+        uint64_t begin = now_ms();
+        assert_int_equal(take(t, &s, false), REC_SAMPLE_NONE);
+        took = now_ms() - begin;
+    }
+    assert_true(took < 200); /* not as long as for one that is starved */
+    assert_int_equal(capture_linux_counts(t->capture).unavailable, tries);
     finish(t);
 }
 
@@ -493,6 +533,7 @@ static void thread_is_described(void **state) {
     struct target *t = start(wait_poll, false);
     struct rec_thread thread = {0};
     struct rec_cpu cpu;
+    await_blocked(t);
     assert_true(t->table.main_thread(t->table.ctx, &thread));
     assert_true(thread.id > 0 && thread.main);
     assert_int_equal(thread.state, REC_STATE_WAITING);
@@ -511,6 +552,7 @@ static void frames_lie_in_images(void **state) {
     (void)state;
     struct target *t = start(wait_poll, false);
     struct sample s;
+    await_blocked(t);
     assert_int_equal(take(t, &s, false), REC_SAMPLE_OK);
     unsigned ours = 0;
     for (uint32_t i = 0; i < s.stack.count; i++) {

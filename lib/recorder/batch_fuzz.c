@@ -1,16 +1,7 @@
 /* Any bytes as the list of a batch: whatever it says, only dumps and sessions of the folder are
  * removed when it is done, and the batch itself. */
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+#include "folder_support_fuzz.h"
 #include "stallrec.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define ID      "0123456789abcdef0123456789abcdef"
 #define LIST    ".stall-batch-" ID ".list"
@@ -20,28 +11,10 @@ static const char *const kept[] = {"precious", ".stallrec-state", "stall-x.json"
                                    "stall-20261121T100000.123Z-0a1b2c3d-1-5f3a9c01.local.json"};
 enum { KEPT = sizeof kept / sizeof *kept };
 
-static void require(bool sentence) {
-    if (!sentence) {
-        abort();
-    }
-}
-
-static void put(int dir, const char *name, const void *bytes, size_t len) {
-    int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    require(fd >= 0 && write(fd, bytes, len) == (ssize_t)len);
-    close(fd);
-}
-
-static bool has(int dir, const char *name) {
-    return faccessat(dir, name, F_OK, 0) == 0;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[] = "/tmp/stallrec-batch-XXXXXX";
     static const char dump[] = "stall-20261121T100000.123Z-0a1b2c3d-1-5f3a9c01.json";
-    require(mkdtemp(path) != NULL);
-    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    require(dir >= 0);
+    int dir = make_folder(path);
     for (int i = 0; i < KEPT; i++) {
         put(dir, kept[i], "x", 1);
     }

@@ -16,6 +16,7 @@
 #include "loop.h"
 #include "task_darwin.h"
 #include "threads_darwin.h"
+#include "wall_clock.h"
 
 enum { COPY_ROOM = 512 * 1024 };
 
@@ -99,13 +100,6 @@ static void cpu_async(void *ctx, struct rec_cpu *out) {
     out->monitor_ns = clock_gettime_nsec_np(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static int64_t wall_ms_async(void *ctx) {
-    struct timespec ts = {0};
-    (void)ctx;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 struct rec_capture capture_darwin_table(struct capture_darwin *c) {
     return (struct rec_capture){
         .ctx = c,
@@ -116,7 +110,7 @@ struct rec_capture capture_darwin_table(struct capture_darwin *c) {
         .threads = threads_async,
         .cpu = cpu_async,
         .top_thread = top_thread_async,
-        .wall_ms = wall_ms_async,
+        .wall_ms = rec_wall_ms_async,
         .random = rec_platform_random,
     };
 }

@@ -27,6 +27,7 @@
 #include "loop.h"
 #include "modules_linux.h"
 #include "threads_linux.h"
+#include "wall_clock.h"
 
 enum {
     CACHE_ENTRIES = 4096,
@@ -143,13 +144,6 @@ static void cpu_async(void *ctx, struct rec_cpu *out) {
     out->monitor_ns = copy_cpu_ns_async(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static int64_t wall_ms_async(void *ctx) {
-    struct timespec ts = {0};
-    (void)ctx;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* Ids need to differ, not to be secret: a system whose entropy is not ready gets them from clocks.
  */
 static void random_async(void *ctx, uint8_t *out, size_t size) {
@@ -157,8 +151,8 @@ static void random_async(void *ctx, uint8_t *out, size_t size) {
     if (getrandom(out, size, GRND_NONBLOCK) == (ssize_t)size) {
         return;
     }
-    uint64_t x =
-        stallrec_clock_ns() ^ (uint64_t)wall_ms_async(NULL) << 20 ^ (uint64_t)c->source.pid << 48;
+    uint64_t x = stallrec_clock_ns() ^ (uint64_t)rec_wall_ms_async(NULL) << 20 ^
+                 (uint64_t)c->source.pid << 48;
     for (size_t i = 0; i < size; i++) { /* splitmix64 */
         uint64_t z = x += UINT64_C(0x9e3779b97f4a7c15);
         z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -177,7 +171,7 @@ struct rec_capture capture_linux_table(struct capture_linux *c) {
         .threads = threads_async,
         .cpu = cpu_async,
         .top_thread = top_thread_async,
-        .wall_ms = wall_ms_async,
+        .wall_ms = rec_wall_ms_async,
         .random = random_async,
     };
 }

@@ -23,20 +23,13 @@
 #include <unistd.h>
 
 #include "capture_linux.h"
+#include "forbid_allocation_test.h"
 #include "signal_linux.h"
 
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
 #else
 #define NOINLINE __attribute__((noinline, noclone))
-#endif
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
 #endif
 
 enum { DEPTH = 20, FRAMES = 256 };
@@ -57,34 +50,6 @@ struct target {
     atomic_ulong work;
     bool block_signals;
 };
-
-/* ---- allocation on the sampling path ---- */
-
-static _Thread_local bool forbid_allocation;
-static atomic_uint forbidden;
-
-#ifndef SANITIZED
-void *__libc_malloc(size_t);
-void *__libc_calloc(size_t, size_t);
-void *__libc_realloc(void *, size_t);
-void __libc_free(void *);
-void *malloc(size_t size) {
-    forbidden += forbid_allocation;
-    return __libc_malloc(size);
-}
-void *calloc(size_t n, size_t size) {
-    forbidden += forbid_allocation;
-    return __libc_calloc(n, size);
-}
-void *realloc(void *p, size_t size) {
-    forbidden += forbid_allocation;
-    return __libc_realloc(p, size);
-}
-void free(void *p) {
-    forbidden += forbid_allocation && p;
-    __libc_free(p);
-}
-#endif
 
 /* ---- the target ---- */
 
@@ -339,21 +304,24 @@ static void run_dlopen(struct target *t) {
     }
 }
 
-/* Returns how many of `samples` had a stack. Every stack that is had is right. */
-static unsigned check_running(void (*leaf)(struct target *), unsigned samples, unsigned wrong_max) {
+/* Returns how many of `samples` had a stack. Every stack that is had is right, or says that its
+ * outer frames are missing, which cut_max may. */
+static unsigned check_running(void (*leaf)(struct target *), unsigned samples, unsigned cut_max) {
     struct target *t = start(leaf, false);
     struct sample s;
-    unsigned had = 0, wrong = 0;
+    unsigned had = 0, wrong = 0, cut = 0;
     for (unsigned i = 0; i < samples; i++) {
         if (take_running(t, &s, false) == REC_SAMPLE_OK) {
             had++;
-            wrong += !is_right(t, &s);
+            bool right = is_right(t, &s);
+            wrong += !right && !s.stack.truncated;
+            cut += !right && s.stack.truncated;
         }
         usleep(100 + i % 7 * 30);
     }
     finish(t);
-    if (wrong > wrong_max) {
-        fail_msg("%u of %u stacks wrong", wrong, had);
+    if (wrong > 0 || cut > cut_max) {
+        fail_msg("%u of %u stacks wrong, %u cut", wrong, had, cut);
     }
     return had;
 }
@@ -382,7 +350,7 @@ static void thread_that_goes_to_and_fro_is_captured(void **state) {
 
 static void thread_that_loads_and_unloads_libraries_is_captured(void **state) {
     (void)state;
-    assert_true(check_running(run_dlopen, 1500, 1) >= 1450);
+    assert_true(check_running(run_dlopen, 1500, 15) >= 1450);
 }
 
 static void running_thread_that_takes_no_signals_is_not_available(void **state) {

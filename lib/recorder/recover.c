@@ -9,6 +9,7 @@
 #include "session.h"
 #include "spool_recover.h"
 #include "state.h"
+#include "wall_clock.h"
 
 enum { WAIT_TRIES = 100, WAIT_NS = 10000000 };
 
@@ -19,9 +20,7 @@ struct folder_state {
 
 static void count(void *ctx, struct rec_about *about) {
     struct folder_state *at = ctx;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    rec_state_count(at->folder.fd.fd, &at->state, (int64_t)now.tv_sec * 1000);
+    rec_state_count(at->folder.fd.fd, &at->state, rec_wall_ms_async(NULL));
     about->seq_today = at->state.dumps;
 }
 

@@ -15,17 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "forbid_allocation_test.h"
 #include "modules_linux.h"
 #include "threads_linux.h"
 #include "worker_test.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
 
 enum {
     FRAMES = 128,
@@ -35,34 +28,6 @@ enum {
     CHURNERS = 3,
     BUDGET_MS = 100 /* after so long a capture has no more stacks (threads_linux.h) */
 };
-
-/* ---- allocation on the sampling path ---- */
-
-static _Thread_local bool forbid_allocation;
-static atomic_uint forbidden;
-
-#ifndef SANITIZED
-void *__libc_malloc(size_t);
-void *__libc_calloc(size_t, size_t);
-void *__libc_realloc(void *, size_t);
-void __libc_free(void *);
-void *malloc(size_t size) {
-    forbidden += forbid_allocation;
-    return __libc_malloc(size);
-}
-void *calloc(size_t n, size_t size) {
-    forbidden += forbid_allocation;
-    return __libc_calloc(n, size);
-}
-void *realloc(void *p, size_t size) {
-    forbidden += forbid_allocation;
-    return __libc_realloc(p, size);
-}
-void free(void *p) {
-    forbidden += forbid_allocation && p;
-    __libc_free(p);
-}
-#endif
 
 /* ---- captures ---- */
 

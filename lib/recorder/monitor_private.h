@@ -1,0 +1,64 @@
+/* The recorder, shared by recorder.c, which starts and stops it, and monitor.c, its thread. */
+#ifndef STALLREC_MONITOR_PRIVATE_H
+#define STALLREC_MONITOR_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "context.h"
+#include "dumpfile.h"
+#include "inbox.h"
+#include "loop.h"
+#include "monitor.h"
+#include "policy.h"
+#include "spool.h"
+#include "trace_file.h"
+#include "trace_write.h"
+
+struct stallrec {
+    struct stallrec_config config;
+    struct rec_about about;
+    char *strings; /* copies of the config's */
+    pid_t pid;     /* the process that has the thread; a forked child has not */
+    struct rec_platform *platform;
+    void *core_memory, *file_memory;
+    struct rec_core *core;
+    struct rec_dumpfile *file;
+    struct rec_loop_poll poll;
+    struct rec_trace *trace; /* NULL: none is written */
+    struct rec_trace_file trace_file;
+    struct rec_inbox *inbox; /* what the app's threads tell */
+    uint64_t dropped_before; /* of that, in earlier recorders of the process */
+    uint64_t flushed_ns;
+    uint64_t told_ns; /* the latest event's time */
+    struct rec_context context;
+    pthread_mutex_t context_lock; /* of the app's threads; the monitor reads without */
+    struct rec_policy policy;
+    struct rec_spool spool;
+    pthread_t thread;
+    atomic_bool stopping;
+    uint32_t ended; /* the monitor has done its work: a word to wait for */
+    _Atomic(const char *) loop_at;
+    uint64_t busy_ns, busy_at; /* process CPU time, and when that was */
+    int32_t cpu_permille;
+    uint64_t written;
+    uint64_t retry_ns;           /* a dump could not be written, and waits until then; 0 = none */
+    bool left_over;              /* dumps stay in the spool */
+    bool untidy;                 /* written since the last look at the limits */
+    pthread_mutex_t totals_lock; /* never taken by the watched thread on its way */
+    struct monitor_totals totals;
+};
+
+/* ---- monitor.c ---- */
+
+/* The thread; rec is a struct stallrec. It says `ended` when its work is done. */
+void *monitor_run(void *rec);
+
+/* ---- recorder.c ---- */
+
+/* Has the thread that the recorder watches ended? The last thread's end is that of the process, so
+ * a monitor that stayed would keep it from ending at all. */
+bool recorder_lost_its_thread(void);
+
+#endif

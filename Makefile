@@ -151,7 +151,7 @@ $(O)/bin/stallsym: $(O)/obj/cmd/image_verdicts.o
 $(O)/bin/stallflame: $(O)/obj/cmd/flame_inputs.o $(O)/obj/cmd/flame_labels.o $(O)/obj/cmd/flame_causes.o
 $(O)/bin/%: $(O)/obj/cmd/%.o $(cli_obj) $(LIB) $(RECLIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DEP_LIBS) $(REC_LIBS) -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DEP_LIBS) $(REC_LIBS) -lm -lpthread
 
 # Tests can make any allocation fail (lib/base/failmalloc.h).
 fail_obj := $(O)/obj/lib/base/failmalloc.o
@@ -161,17 +161,17 @@ fail_ld  := $(if $(linux),$(addprefix -Wl$(comma)--wrap=,\
 # Unit tests, fuzzers and benchmarks may include anything of their own module.
 $(O)/test/recorder/%: $(O)/obj/lib/recorder/%.o $(fail_obj) $(RECLIB) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(call pkg_libs,cmocka,-lcmocka) $(REC_LIBS) $(REC_LIBS_$*) $(DEP_LIBS) -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(call pkg_libs,cmocka,-lcmocka) $(REC_LIBS) $(REC_LIBS_$*) $(DEP_LIBS) -lm -lpthread
 $(O)/test/%: $(O)/obj/lib/%.o $(fail_obj) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $^ $(call pkg_libs,cmocka,-lcmocka) $(DEP_LIBS) -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $^ $(call pkg_libs,cmocka,-lcmocka) $(DEP_LIBS) -lm -lpthread
 $(O)/bench/%: $(O)/obj/lib/%.o $(LIB) $(RECLIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lm -lpthread
 # With FUZZER=1 (clang) a fuzzer runs for ever; else it replays the corpus files it is given.
 $(O)/fuzz/%: $(O)/obj/lib/%.o $(if $(FUZZER),,$(O)/obj/scripts/fuzz_replay.o) $(LIB) $(RECLIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(if $(FUZZER),-fsanitize=fuzzer) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(if $(FUZZER),-fsanitize=fuzzer) -o $@ $^ $(DEP_LIBS) $(REC_LIBS) -lm -lpthread
 
 # The programs that the demo and the tests record.
 $(O)/apps/%: testdata/apps/%.c $(RECLIB) $(O)/flags

@@ -442,12 +442,17 @@ enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) 
         return err_set(e, ERR_LIMIT, "a document of more than %d bytes", DUMP_TEXT_MAX);
     }
     struct build b = {.d = d, .e = e};
-    struct strbuf repaired = {0};
+    struct strbuf repaired = {0}, rest = {0};
     uint64_t count = 0;
     json_t *root = NULL;
     enum st st = prepass(text, len, &repaired, &count, e);
     if (st == ST_OK) {
-        st = count ? load(repaired.data, repaired.len, &root, e) : load(text, len, &root, e);
+        const char *whole = count ? repaired.data : text;
+        size_t whole_len = count ? repaired.len : len;
+        st = build_cut_locations(&b, whole, whole_len, &rest);
+        st = st == ST_OK     ? load(rest.data, rest.len, &root, e)
+             : st == ST_NONE ? load(whole, whole_len, &root, e)
+                             : st;
     }
     if (st == ST_OK) {
         d->text = text;
@@ -457,6 +462,7 @@ enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) 
     }
     json_decref(root);
     strbuf_release(&repaired);
+    strbuf_release(&rest);
     if (st != ST_OK) {
         dump_release(d);
     }

@@ -265,28 +265,38 @@ enum { QUOTE = 1, OPEN, CLOSE };
 static const uint8_t kinds[UINT8_MAX + 1] = {
     ['"'] = QUOTE, ['{'] = OPEN, ['['] = OPEN, ['}'] = CLOSE, [']'] = CLOSE};
 
-/* Past the container whose opening bracket is at p. */
+/* Past the container whose opening bracket is at p; NULL: it has no end. */
 static const char *container_end(const char *p, const char *end) {
     size_t depth = 0;
-    while (p < end) {
-        switch (kinds[(unsigned char)*p]) {
-        case QUOTE:
+    for (;;) {
+        while (p < end && !kinds[(unsigned char)*p]) {
+            p++; /* most bytes */
+        }
+        if (p == end) {
+            return NULL;
+        }
+        if (kinds[(unsigned char)*p] == QUOTE) {
             p = string_end(p, end);
             continue;
-        case OPEN:
-            depth++;
-            break;
-        case CLOSE:
-            if (--depth == 0) {
-                return p + 1;
-            }
-            break;
-        default:
-            break;
         }
-        p++;
+        bool opens = kinds[(unsigned char)*p++] == OPEN;
+        depth += opens ? 1 : SIZE_MAX;
+        if (depth == 0) {
+            return p;
+        }
     }
-    return end;
+}
+
+bool span_is_container(struct span text) {
+    span_skip_space(&text);
+    if (text.p == text.end || kinds[(unsigned char)*text.p] != OPEN) {
+        return false;
+    }
+    text.p = container_end(text.p, text.end);
+    if (text.p) {
+        span_skip_space(&text);
+    }
+    return text.p == text.end;
 }
 
 struct span span_value(struct span *s) {
@@ -297,6 +307,7 @@ struct span span_value(struct span *s) {
         p = string_end(p, s->end);
     } else if (kind == OPEN) {
         p = container_end(p, s->end);
+        p = p ? p : s->end;
     } else {
         while (p < s->end && !is_space(*p) && !memchr(",:]}[{\"", *p, 7)) {
             p++;

@@ -45,6 +45,9 @@ struct span {
 };
 
 void span_skip_space(struct span *s);
+/* Is the text, valid or not, one object or array by its brackets and quotes, and nothing else? Much
+ * faster than scan_feed. */
+bool span_is_container(struct span text);
 /* The next value with nothing around it; an empty span at the end of the text. */
 struct span span_value(struct span *s);
 /* In an object's or array's text: steps to the next member or element. The first call comes with

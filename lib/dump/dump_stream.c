@@ -358,8 +358,11 @@ static enum st take_json(struct dump_stream *s, size_t *len, struct err *e) {
         if (!line.first && begins_dump(p, line.len)) {
             return cut_short(s, e);
         }
-        size_t used;
-        enum scan_result result = scan_feed(&scan, p, line.len + line.ended, &used);
+        size_t used = line.len;
+        /* A line of JSON Lines: the parser looks at its grammar, on a thread of its own. */
+        enum scan_result result = line.first && span_is_container((struct span){p, p + line.len})
+                                      ? SCAN_DONE
+                                      : scan_feed(&scan, p, line.len + line.ended, &used);
         if (result == SCAN_DONE) {
             s->skip_rest = false;
             end_at(s, &line, used, len);

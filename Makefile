@@ -146,7 +146,7 @@ $(O)/gen/%.c: % scripts/embed
 # What one command has beside its main file.
 $(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o $(O)/obj/cmd/recorder_answers.o
 $(O)/bin/stalladdr: $(O)/obj/cmd/address_answers.o
-$(O)/bin/stallclassify: $(O)/obj/cmd/classify_output.o
+$(O)/bin/stallclassify: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/classify_*.c))
 $(O)/bin/stallsym: $(O)/obj/cmd/image_verdicts.o
 $(O)/bin/stallflame: $(O)/obj/cmd/flame_inputs.o $(O)/obj/cmd/flame_labels.o $(O)/obj/cmd/flame_causes.o
 $(O)/bin/%: $(O)/obj/cmd/%.o $(cli_obj) $(LIB) $(RECLIB)

@@ -44,6 +44,10 @@ static bool wants_colour(const struct classify_output *o, bool terminal) {
     return terminal && (!no || !*no) && term && strcmp(term, "dumb") != 0;
 }
 
+bool classify_wants_colour(const struct classify_output *o) {
+    return wants_colour(o, !o->path && isatty(STDOUT_FILENO) == 1);
+}
+
 void classify_print(const struct triage *t, const struct classify_output *o,
                     struct cli_failures *failures) {
     static void (*const printers[])(const struct triage *, const struct triage_view *,

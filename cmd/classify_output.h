@@ -28,6 +28,8 @@ struct classify_output {
 
 enum { CLASSIFY_WIDTH_MIN = 60, CLASSIFY_WIDTH_MAX = 400 };
 
+/* Does the output, of text, go to where colours show? */
+bool classify_wants_colour(const struct classify_output *o);
 /* Prints a finished triage; a failure is told and counted. */
 void classify_print(const struct triage *t, const struct classify_output *o,
                     struct cli_failures *failures);

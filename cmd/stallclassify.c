@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/filemap.h"
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/pool.h"
@@ -12,19 +11,25 @@
 #include "classify/annotate.h"
 #include "classify/triage.h"
 #include "classify/where.h"
+#include "classify_explain.h"
 #include "classify_output.h"
+#include "classify_rules.h"
 #include "cli.h"
 #include "cli_dumps.h"
 #include "cli_store.h"
 #include "cli_symbols.h"
 #include "dump/dump.h"
 
-enum { WINDOW_PER_JOB = 16, RULES_FILE_MAX = 4 << 20 };
+enum { WINDOW_PER_JOB = 16 };
 enum {
     OPT_SYMBOLS = 1,
     OPT_FORMAT,
     OPT_WHERE,
     OPT_RULES,
+    OPT_IN_APP,
+    OPT_NOT_IN_APP,
+    OPT_LINT,
+    OPT_EXPLAIN,
     OPT_LEVELS,
     OPT_INLINES,
     OPT_CAP,
@@ -48,6 +53,15 @@ static const struct cli_option options[] = {
     {OPT_RULES, 0, "rules", "FILE",
      "rules that go before the built-in ones; repeatable.\n"
      "none: the innermost 2 and 4 frames as they are"},
+    {OPT_IN_APP, 0, "in-app", "GLOB",
+     "images that are the app's, by name, by path (with a slash), or @FILE: a list\n"
+     "of UUIDs and build-ids; repeatable, before --rules"},
+    {OPT_NOT_IN_APP, 0, "not-in-app", "GLOB", "images that are not, likewise"},
+    {OPT_LINT, 0, "lint", NULL,
+     "no dumps: tell what is wrong with rule files, or with the built-in rules"},
+    {OPT_EXPLAIN, 0, "explain", "ID",
+     "no table: which rule did what to which frame of this dump, or of the dump that\n"
+     "costs most in this bucket; 4 or more characters of an id"},
     {OPT_LEVELS, 0, "levels", "N,M",
      "relevant frames in the keys of level 1 and of level 2 (default 2,4)"},
     {OPT_INLINES, 0, "inlines", NULL, "functions that were inlined count as frames"},
@@ -65,30 +79,33 @@ static const struct cli_option options[] = {
 static const struct cli_tool tool = {
     .name = "stallclassify",
     .synopsis = "[-F FORMAT] [--where TERMS] [--top N] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
-                "--annotate [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...",
+                "--annotate [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--explain ID [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--lint [-o FILE] [RULES]...",
     .summary = "Sorts stall dumps into buckets by what the main thread was doing, most stalled "
                "time first.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
-    .footer =
-        "Dumps come from stallsym, or are symbolicated with -d; raw ones are sorted by\n"
-        "(image id, offset).\n"
-        "Exit status: 0 every dump was counted; 1 something could not be read or written; 2 usage.",
+    .footer = "Dumps come from stallsym, or are symbolicated with -d; raw ones are sorted by\n"
+              "(image id, offset).\n"
+              "Exit status: 0 every dump was counted; 1 something could not be read or written,\n"
+              "or --lint found something; 2 usage.",
 };
 
 struct settings {
     struct classify_output output;
-    bool raw, annotate;
+    bool annotate, lint;
     uint64_t cap_s, jobs;
     struct key_options key;
     const char *store;
-    VEC(const char *) rule_files, symbols; /* in the order given */
-    struct strbuf rules_name;
+    VEC(const char *) symbols; /* in the order given */
 };
 
 struct run {
     struct cli_dumps dumps;
     struct cli_symbols symbols;
+    struct classify_rules rules;
+    struct classify_explain explain;
     struct cli_output output; /* of --annotate */
     struct where *where;
     struct triage *triage;
@@ -108,7 +125,8 @@ static void fail(struct run *run, const char *where, const struct err *why) {
 struct result {
     struct stall_key key;
     bool wanted;
-    struct strbuf text; /* of --annotate */
+    enum explain_fit fit; /* of --explain */
+    struct strbuf text;   /* of --annotate and --explain */
 };
 
 static enum st annotate(const struct run *run, const struct dump *d, struct result *r,
@@ -130,10 +148,14 @@ static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, st
     }
     enum st st = where_match(run->where, d, &r->key, e);
     r->wanted = st == ST_OK;
-    if (st == ST_ERR || !run->annotate || !r->wanted) {
+    if (st == ST_ERR || !r->wanted) {
         return st == ST_ERR ? ST_ERR : ST_OK;
     }
-    return annotate(run, d, r, e);
+    if (run->explain.id) {
+        return classify_explain_dump(&run->explain, run->keyers[worker], d, &r->key, &r->fit,
+                                     &r->text, e);
+    }
+    return run->annotate ? annotate(run, d, r, e) : ST_OK;
 }
 
 static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
@@ -141,6 +163,10 @@ static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     const struct result *r = result;
     if (run->annotate) {
         sink_write(&run->output.sink, r->text.data, r->text.len);
+        return ST_OK;
+    }
+    if (run->explain.id) {
+        classify_explain_offer(&run->explain, d, r->fit, &r->text);
         return ST_OK;
     }
     if (run->broken) {
@@ -185,38 +211,6 @@ static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct resu
                                                .unwanted = unwanted};
 
 /* ---- options ---- */
-
-/* One --rules FILE, in the order given. */
-static bool add_rule_file(struct run *run, struct rules *rules, const char *path) {
-    struct filemap m = {0};
-    struct err e = {0};
-    enum st st = filemap_open(&m, path, RULES_FILE_MAX, &e);
-    if (st == ST_OK) {
-        if (rules_add(rules, path, (const char *)m.data, m.size, &e) != ST_OK) {
-            fail(run, NULL, &e); /* the text begins with FILE:LINE */
-            st = ST_ERR;
-        }
-        filemap_release(&m);
-        return st == ST_OK;
-    }
-    if (st == ST_NONE) {
-        err_set(&e, ERR_IO, "no such file");
-    }
-    fail(run, path, &e);
-    return false;
-}
-
-static bool add_rule_files(struct run *run, struct settings *s, struct rules *rules) {
-    for (size_t i = 0; i < s->rule_files.len; i++) {
-        const char *path = s->rule_files.data[i];
-        const char *slash = strrchr(path, '/');
-        strbuf_addf(&s->rules_name, "%s + ", slash ? slash + 1 : path);
-        if (!add_rule_file(run, rules, path)) {
-            return false;
-        }
-    }
-    return true;
-}
 
 static bool no_memory(struct run *run) {
     struct err e = {0};
@@ -264,12 +258,26 @@ static bool read_levels(struct settings *s, const char *value) {
     return true;
 }
 
-static bool take_rules(struct run *run, struct settings *s, const char *value) {
+static bool take_rules(struct run *run, const char *value) {
     if (strcmp(value, "none") == 0) {
-        s->raw = true;
+        run->rules.raw = true;
         return true;
     }
-    return VEC_PUSH(&s->rule_files, value) || no_memory(run);
+    return VEC_PUSH(&run->rules.files, value) || no_memory(run);
+}
+
+static bool take_glob(struct run *run, bool in_app, const char *value) {
+    struct side_glob glob = {.in_app = in_app, .glob = value};
+    return VEC_PUSH(&run->rules.globs, glob) || no_memory(run);
+}
+
+static bool take_explain(struct run *run, const char *value) {
+    run->explain.id = value;
+    if (strlen(value) < EXPLAIN_ID_MIN) {
+        cli_usage_error(&tool, "--explain needs at least %d characters of an id", EXPLAIN_ID_MIN);
+        return false;
+    }
+    return true;
 }
 
 static bool take_option(struct run *run, struct settings *s, int id, const char *value) {
@@ -284,7 +292,15 @@ static bool take_option(struct run *run, struct settings *s, int id, const char 
     case OPT_WHERE:
         return add_where(run, value);
     case OPT_RULES:
-        return take_rules(run, s, value);
+        return take_rules(run, value);
+    case OPT_IN_APP:
+    case OPT_NOT_IN_APP:
+        return take_glob(run, id == OPT_IN_APP, value);
+    case OPT_LINT:
+        s->lint = true;
+        return true;
+    case OPT_EXPLAIN:
+        return take_explain(run, value);
     case OPT_LEVELS:
         return read_levels(s, value);
     case OPT_INLINES:
@@ -327,8 +343,13 @@ static int read_options(struct cli_parser *p, struct settings *s, struct run *ru
             return CLI_EXIT;
         }
     }
-    if (s->raw && s->rule_files.len > 0) {
-        *status = cli_usage_error(&tool, "--rules none excludes other rules");
+    *status = CLI_USAGE;
+    if (run->rules.raw && (run->rules.files.len || run->rules.globs.len || s->lint)) {
+        cli_usage_error(&tool, "--rules none excludes other rules");
+        return CLI_EXIT;
+    }
+    if (s->lint + s->annotate + (run->explain.id != NULL) > 1) {
+        cli_usage_error(&tool, "--annotate, --explain and --lint exclude each other");
         return CLI_EXIT;
     }
     return CLI_END;
@@ -338,39 +359,35 @@ static int read_options(struct cli_parser *p, struct settings *s, struct run *ru
 
 /* What else than the rules makes the keys is in their hash and name, too: outputs that were made
  * with other keys are not to be compared. */
-static uint64_t hash_of_keys(struct settings *s, const struct rules *rules) {
+static uint64_t hash_of_keys(const struct settings *s, struct classify_rules *r) {
     static const char raw_name[] = "none";
-    strbuf_addstr(&s->rules_name, s->raw ? raw_name : "built-in");
-    uint64_t hash = s->raw ? hash_bytes(raw_name, sizeof raw_name - 1) : rules_hash(rules);
+    uint64_t hash = r->raw ? hash_bytes(raw_name, sizeof raw_name - 1) : rules_hash(r->set);
     struct strbuf more = {0};
     if (s->key.wanted[0]) {
         strbuf_addf(&more, ", levels %u,%u", s->key.wanted[0], s->key.wanted[1]);
     }
     strbuf_addstr(&more, s->key.inlines ? ", inlines" : "");
     if (more.len) {
-        strbuf_add(&s->rules_name, more.data, more.len);
+        strbuf_add(&r->name, more.data, more.len);
         hash ^= hash_bytes(more.data, more.len);
     }
     strbuf_release(&more);
     return hash;
 }
 
-static enum st start(struct run *run, struct settings *s, struct rules *rules, struct err *e) {
-    if (!s->raw && rules_add_builtin(rules, e) != ST_OK) {
-        return ST_ERR;
-    }
-    run->rules_hash = hash_of_keys(s, rules);
+static enum st start(struct run *run, struct settings *s, struct err *e) {
+    run->rules_hash = hash_of_keys(s, &run->rules);
     struct triage_options o = {
         .cap_ms = s->cap_s * 1000,
         .rules_hash = run->rules_hash,
         .open = {[APART_CRASH] = where_asks(run->where, "stall.kind"),
                  [APART_BACKGROUND] = where_asks(run->where, "stall.app_state"),
                  [APART_PREWARMED] = where_asks(run->where, "stall.prewarmed")},
-        .rules = strbuf_cstr(&s->rules_name)};
-    if (strbuf_check(&s->rules_name, e) != ST_OK || triage_new(&run->triage, &o, e) != ST_OK) {
+        .rules = strbuf_cstr(&run->rules.name)};
+    if (strbuf_check(&run->rules.name, e) != ST_OK || triage_new(&run->triage, &o, e) != ST_OK) {
         return ST_ERR;
     }
-    s->key.rules = s->raw ? NULL : rules;
+    s->key.rules = run->rules.raw ? NULL : run->rules.set;
     for (uint64_t i = 0; i < s->jobs; i++) {
         if (keyer_new(&run->keyers[i], &s->key, e) != ST_OK) {
             return ST_ERR;
@@ -396,6 +413,26 @@ static int pass_through(struct run *run, const struct settings *s, const struct 
     return status == CLI_OK ? cli_exit_status(&run->dumps.failures) : status;
 }
 
+static int explain(struct run *run, const struct settings *s, const struct cli_parser *p) {
+    run->explain.colour = classify_wants_colour(&s->output);
+    int status = cli_dumps_run(&run->dumps, (unsigned)s->jobs, p->operands, p->operand_count);
+    if (status != CLI_OK) {
+        return status;
+    }
+    classify_explain_print(&run->explain, s->output.path, &run->dumps.failures);
+    return cli_exit_status(&run->dumps.failures);
+}
+
+/* --lint: operands are rule files, too. */
+static int lint(struct run *run, const struct settings *s, const struct cli_parser *p) {
+    for (size_t i = 0; i < p->operand_count; i++) {
+        if (!take_rules(run, p->operands[i])) {
+            return CLI_FAILED;
+        }
+    }
+    return classify_rules_lint(&run->rules, s->output.path);
+}
+
 static int count(struct run *run, const struct settings *s, const struct cli_parser *p) {
     struct err e = {0};
     int status = cli_dumps_run(&run->dumps, (unsigned)s->jobs, p->operands, p->operand_count);
@@ -410,44 +447,47 @@ static int count(struct run *run, const struct settings *s, const struct cli_par
     return cli_exit_status(&run->dumps.failures);
 }
 
-static int classify(struct run *run, struct settings *s, struct rules *rules,
-                    const struct cli_parser *p) {
+static int classify(struct run *run, struct settings *s, const struct cli_parser *p) {
     struct err e = {0};
     run->annotate = s->annotate;
-    if (!add_rule_files(run, s, rules) || !open_symbols(run, s)) {
+    if (s->lint) {
+        return lint(run, s, p);
+    }
+    if (!classify_rules_load(&run->rules) || !open_symbols(run, s)) {
         return CLI_FAILED;
     }
-    if (start(run, s, rules, &e) != ST_OK) {
+    if (start(run, s, &e) != ST_OK) {
         fail(run, NULL, &e);
         return CLI_FAILED;
     }
-    return s->annotate ? pass_through(run, s, p) : count(run, s, p);
+    return run->explain.id ? explain(run, s, p)
+           : s->annotate   ? pass_through(run, s, p)
+                           : count(run, s, p);
 }
 
 int main(int argc, char **argv) {
     struct run run = {0};
     struct settings s = {.output = {.top = UINT64_MAX}, .cap_s = 30, .jobs = pool_processors()};
-    struct rules *rules = NULL;
     struct cli_parser p;
     struct err e = {0};
     int status = CLI_FAILED;
     dump_library_init();
     cli_dumps_init(&run.dumps, &tool, &dumps_ops, &run);
+    run.rules.failures = &run.dumps.failures;
     cli_begin(&p, &tool, argc, argv);
-    if (rules_new(&rules, &e) != ST_OK || where_new(&run.where, &e) != ST_OK) {
+    if (where_new(&run.where, &e) != ST_OK) {
         fail(&run, NULL, &e);
     } else if (read_options(&p, &s, &run, &status) == CLI_END) {
-        status = classify(&run, &s, rules, &p);
+        status = classify(&run, &s, &p);
     }
     for (size_t i = 0; i < CLI_JOBS_MAX; i++) {
         keyer_free(run.keyers[i]);
     }
     triage_free(run.triage);
-    rules_free(rules);
+    classify_rules_release(&run.rules);
+    classify_explain_release(&run.explain);
     where_free(run.where);
     cli_symbols_close(&run.symbols);
-    VEC_RELEASE(&s.rule_files);
     VEC_RELEASE(&s.symbols);
-    strbuf_release(&s.rules_name);
     return status;
 }

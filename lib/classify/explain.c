@@ -95,6 +95,7 @@ static void add_pattern(struct strbuf *b, const struct rule *rule) {
     }
     for (size_t i = 0; i < rule->image_count && i < 2; i++) {
         strbuf_addstr(b, i ? " " : " in ");
+        strbuf_addstr(b, rule->images[i].by == IMAGE_BY_ID ? "id:" : "");
         pattern_text(&rule->images[i].pattern, b);
     }
     strbuf_addstr(b, rule->image_count > 2 ? " \xe2\x80\xa6" : "");
@@ -117,12 +118,13 @@ static void print_rule(struct explanation *x, const struct rule *rule, const cha
 
 /* ---- a frame ---- */
 
+/* Whose it is; of the system's frames only where a rule took them from the app. */
 static void print_side(struct explanation *x, const struct frame_info *info) {
     const struct rule *rule = info->by[RULE_SIDE];
     const char *side = info->side == SIDE_APP      ? "in app"
                        : info->side == SIDE_VENDOR ? "vendor"
                                                    : "not in app";
-    if (rule) {
+    if (rule && (info->in_app || info->vendor || info->said_in_app)) {
         print_rule(x, rule, side, info->vendor ? info->vendor : "");
     } else if (info->in_app) {
         print_note(x, side, "as the dump says of its image");

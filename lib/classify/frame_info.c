@@ -159,7 +159,7 @@ static struct frame_info *new_info(struct frame_table *t, const struct raw_frame
     }
     info->index = index;
     info->side = f->side;
-    info->in_app = f->side == SIDE_APP;
+    info->in_app = info->said_in_app = f->side == SIDE_APP;
     info->os = f->os;
     info->reason = "";
     info->resolved = f->function != NULL;

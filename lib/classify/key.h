@@ -29,7 +29,8 @@ struct frame_info {
         *function; /* normalised; "+0x1a2b" (the function's offset in its image) if unresolved */
     const char *image_name; /* normalised name, for people; "?" = none */
     bool in_app, resolved;
-    bool by_caller; /* place and cause hang on who called: ask frame_from */
+    bool said_in_app; /* by the dump; rules may say otherwise */
+    bool by_caller;   /* place and cause hang on who called: ask frame_from */
     enum rule_side side;
     enum rule_place place;
     enum rule_cause cause;

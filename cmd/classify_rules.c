@@ -1,0 +1,293 @@
+/* Rules from the command line and from files, and what is wrong with them. */
+#include "classify_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/filemap.h"
+#include "base/parse.h"
+#include "classify/rules_lint.h"
+
+enum { RULES_FILE_MAX = 4 << 20 };
+
+static bool fail(struct classify_rules *r, const char *where, const struct err *why) {
+    cli_fail(r->failures, where, why);
+    return false;
+}
+
+/* The file's bytes in *m; false after a printed message. */
+static bool open_file(struct classify_rules *r, const char *path, struct filemap *m) {
+    struct err e = {0};
+    enum st st = filemap_open(m, path, RULES_FILE_MAX, &e);
+    if (st == ST_NONE) {
+        err_set(&e, ERR_IO, "no such file");
+    }
+    return st == ST_OK || fail(r, path, &e);
+}
+
+/* ---- --in-app and --not-in-app ---- */
+
+static void add_quoted(struct strbuf *b, const char *text) {
+    strbuf_addc(b, '"');
+    for (; *text; text++) {
+        if (*text == '"') {
+            strbuf_addc(b, '\\');
+        }
+        strbuf_addc(b, *text);
+    }
+    strbuf_addstr(b, "\"\n");
+}
+
+/* The first word of the line that is an id, as dwarfdump, file and readelf print them; false:
+ * none. */
+static bool find_id(const char *line, size_t len, char text[IMAGE_ID_TEXT]) {
+    static const char digits[] = "0123456789abcdefABCDEF-";
+    enum { ID_DIGITS_MIN = 16 }; /* less is a word that happens to be spelled in hex */
+    for (size_t i = 0; i < len; i++) {
+        size_t n = 0;
+        while (i + n < len && line[i + n] && strchr(digits, line[i + n])) {
+            n++;
+        }
+        struct image_id id;
+        if (n >= ID_DIGITS_MIN &&
+            (parse_uuid(line + i, n, &id) || parse_build_id(line + i, n, &id))) {
+            image_id_text(&id, text);
+            return true;
+        }
+        i += n;
+    }
+    return false;
+}
+
+/* A rule for every id of a list, on the id's line. */
+static bool add_ids(struct classify_rules *r, const char *action, const char *path,
+                    struct strbuf *text) {
+    struct filemap m = {0};
+    if (!open_file(r, path, &m)) {
+        return false;
+    }
+    const char *data = (const char *)m.data;
+    size_t found = 0;
+    for (size_t at = 0; at < m.size;) {
+        const char *newline = memchr(data + at, '\n', m.size - at);
+        size_t end = newline ? (size_t)(newline - data) : m.size;
+        char id[IMAGE_ID_TEXT];
+        if (find_id(data + at, end - at, id)) {
+            strbuf_addf(text, "%s * in id:%s", action, id);
+            found++;
+        }
+        strbuf_addc(text, '\n');
+        at = end + 1;
+    }
+    filemap_release(&m);
+    if (found == 0) {
+        struct err e = {0};
+        err_set(&e, ERR_FORMAT, "no UUID and no build-id in it");
+        return fail(r, path, &e);
+    }
+    return true;
+}
+
+/* As the text of rules, which then say themselves what is wrong with it. */
+static bool add_globs(struct classify_rules *r, struct rules *set) {
+    for (size_t i = 0; i < r->globs.len; i++) {
+        const struct side_glob *g = &r->globs.data[i];
+        const char *option = g->in_app ? "--in-app" : "--not-in-app";
+        const char *action = option + 2, *file = g->glob[0] == '@' ? g->glob + 1 : NULL;
+        struct strbuf text = {0};
+        struct err e = {0};
+        bool ok = true;
+        if (file) {
+            ok = add_ids(r, action, file, &text);
+        } else {
+            strbuf_addf(&text, "%s * in ", action);
+            add_quoted(&text, g->glob);
+        }
+        if (ok &&
+            (strbuf_check(&text, &e) != ST_OK ||
+             rules_add(set, file ? file : option, strbuf_cstr(&text), text.len, &e) != ST_OK)) {
+            ok = fail(r, NULL, &e);
+        }
+        strbuf_release(&text);
+        if (!ok) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- loading ---- */
+
+static bool add_file(struct classify_rules *r, struct rules *set, const char *path) {
+    struct filemap m = {0};
+    struct err e = {0};
+    if (!open_file(r, path, &m)) {
+        return false;
+    }
+    enum st st = rules_add(set, path, (const char *)m.data, m.size, &e);
+    filemap_release(&m);
+    return st == ST_OK || fail(r, NULL, &e); /* the text begins with FILE:LINE */
+}
+
+static void name_rules(struct classify_rules *r) {
+    if (r->globs.len) {
+        strbuf_addstr(&r->name, "in-app + ");
+    }
+    for (size_t i = 0; i < r->files.len; i++) {
+        const char *path = r->files.data[i], *slash = strrchr(path, '/');
+        strbuf_addf(&r->name, "%s + ", slash ? slash + 1 : path);
+    }
+    strbuf_addstr(&r->name, r->raw ? "none" : "built-in");
+}
+
+bool classify_rules_load(struct classify_rules *r) {
+    struct err e = {0};
+    name_rules(r);
+    if (rules_new(&r->set, &e) != ST_OK) {
+        return fail(r, NULL, &e);
+    }
+    if (r->raw) {
+        return true;
+    }
+    if (!add_globs(r, r->set)) {
+        return false;
+    }
+    for (size_t i = 0; i < r->files.len; i++) {
+        if (!add_file(r, r->set, r->files.data[i])) {
+            return false;
+        }
+    }
+    return (rules_add_builtin(r->set, &e) == ST_OK && strbuf_check(&r->name, &e) == ST_OK) ||
+           fail(r, NULL, &e);
+}
+
+void classify_rules_release(struct classify_rules *r) {
+    rules_free(r->set);
+    VEC_RELEASE(&r->files);
+    VEC_RELEASE(&r->globs);
+    strbuf_release(&r->name);
+    r->set = NULL;
+}
+
+/* ---- --lint ---- */
+
+struct finding {
+    size_t file, order; /* of the file among the files; of the finding among the findings */
+    uint32_t line;
+    char *text; /* as printed */
+};
+
+struct findings {
+    VEC(struct finding) list;
+    const struct classify_rules *of;
+    size_t counts[FAULTS];
+    bool failed; /* memory ran out */
+};
+
+static void add_finding(void *ctx, const struct rules_finding *f) {
+    struct findings *all = ctx;
+    struct strbuf text = {0};
+    struct finding one = {.line = f->line, .order = all->list.len};
+    while (one.file < all->of->files.len && strcmp(all->of->files.data[one.file], f->file) != 0) {
+        one.file++;
+    }
+    strbuf_addf(&text, "%s:%u: %s: %s\n", f->file, (unsigned)f->line, rules_fault_text(f->fault),
+                f->text);
+    one.text = strbuf_take(&text);
+    all->counts[f->fault]++;
+    if (!one.text || !VEC_PUSH(&all->list, one)) {
+        free(one.text);
+        all->failed = true;
+    }
+}
+
+static int by_place(const void *a, const void *b) {
+    const struct finding *x = a, *y = b;
+    const size_t left[] = {x->file, x->line, x->order}, right[] = {y->file, y->line, y->order};
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        if (left[i] != right[i]) {
+            return left[i] < right[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static void print_findings(const struct classify_rules *r, struct findings *all, size_t rules,
+                           const char *path) {
+    struct cli_output output;
+    struct strbuf summary = {0};
+    if (!cli_output_open(&output, path, r->failures)) {
+        return;
+    }
+    if (all->list.len) {
+        qsort(all->list.data, all->list.len, sizeof *all->list.data, by_place);
+    }
+    for (size_t i = 0; i < all->list.len; i++) {
+        sink_str(&output.sink, all->list.data[i].text);
+    }
+    cli_output_close(&output, true, r->failures);
+    for (size_t f = 0; f < FAULTS; f++) {
+        if (all->counts[f]) {
+            strbuf_addf(&summary, "%s%zu %s", summary.len ? ", " : "", all->counts[f],
+                        rules_fault_text((enum rules_fault)f));
+        }
+    }
+    cli_say(r->failures->tool, "%zu rules: %s", rules,
+            summary.len ? strbuf_cstr(&summary) : "nothing is wrong");
+    strbuf_release(&summary);
+}
+
+static bool lint_file(struct classify_rules *r, const char *path, struct findings *all) {
+    struct filemap m = {0};
+    struct err e = {0};
+    if (!open_file(r, path, &m)) {
+        return false;
+    }
+    enum st st = rules_add_lint(r->set, path, (const char *)m.data, m.size, add_finding, all, &e);
+    filemap_release(&m);
+    return st == ST_OK || fail(r, NULL, &e);
+}
+
+/* Fills *all; *count = rules looked at. */
+static bool lint(struct classify_rules *r, struct findings *all, size_t *count) {
+    struct err e = {0};
+    if (rules_new(&r->set, &e) != ST_OK) {
+        return fail(r, NULL, &e);
+    }
+    if (!add_globs(r, r->set)) {
+        return false;
+    }
+    for (size_t i = 0; i < r->files.len; i++) {
+        if (!lint_file(r, r->files.data[i], all)) {
+            return false;
+        }
+    }
+    *count = rules_count(r->set);
+    if (rules_add_builtin(r->set, &e) != ST_OK) {
+        return fail(r, NULL, &e);
+    }
+    if (r->files.len == 0 && r->globs.len == 0) {
+        *count = rules_count(r->set);
+    }
+    if (rules_lint(r->set, *count, add_finding, all, &e) != ST_OK || all->failed) {
+        err_nomem(&e);
+        return fail(r, NULL, &e);
+    }
+    return true;
+}
+
+int classify_rules_lint(struct classify_rules *r, const char *output) {
+    struct findings all = {.of = r};
+    size_t count = 0;
+    bool done = lint(r, &all, &count);
+    if (done) {
+        print_findings(r, &all, count, output);
+    }
+    done = done && all.list.len == 0;
+    for (size_t i = 0; i < all.list.len; i++) {
+        free(all.list.data[i].text);
+    }
+    VEC_RELEASE(&all.list);
+    int status = cli_exit_status(r->failures);
+    return done ? status : CLI_FAILED;
+}

@@ -166,6 +166,9 @@ enum st units_read(struct debug *d, struct debug_file *f, struct err *e) {
         if (st == ST_NONE) {
             return ST_OK;
         }
+        if (why.code == ERR_NOMEM) {
+            return err_nomem(e); /* not damage: the unit is whole */
+        }
         if (st != ST_OK || attrs.damaged) {
             debug_blame(d, &u, &why);
         }

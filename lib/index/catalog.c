@@ -146,6 +146,7 @@ static enum st write_whole(const char *path, const struct strbuf *text, struct e
         written = f && fclose(f) == 0 && written;
         if (!written || rename(strbuf_cstr(&temporary), path) != 0) {
             st = err_sys(e, errno, "cannot write '%s'", path);
+            (void)unlink(strbuf_cstr(&temporary));
         }
     }
     strbuf_release(&temporary);

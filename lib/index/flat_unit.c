@@ -11,7 +11,12 @@ struct flattening {
     struct flat_unit *out;
     const struct own_symbols *own;
     struct flat_scratch *scratch;
+    uint64_t work; /* steps that inlined calls may still take */
 };
+
+/* Each range of a function looks at all calls in it: more than two of either kind hardly ever meet,
+ * but hostile ones would all. */
+enum { WORK_FREE = 1 << 18, WORK_PER_BYTE = 4 /* in memory; a call takes some 100 */ };
 
 /* ---- lines ---- */
 
@@ -90,6 +95,15 @@ static enum st collect_lines(struct flattening *f, uint64_t low, uint64_t high, 
 
 /* ---- inlined calls ---- */
 
+static enum st spend(struct flattening *f, uint64_t work, struct err *e) {
+    if (work > f->work) {
+        return err_set(e, ERR_LIMIT,
+                       "inlined calls cost more work than the size of their unit allows");
+    }
+    f->work -= work;
+    return ST_OK;
+}
+
 /* Appends what of the ranges lies in the `count` spans from `first` on, for the owner. */
 static bool clip(struct span_vec *v, size_t first, size_t count, const struct debug_function *call,
                  size_t owner) {
@@ -133,6 +147,9 @@ static enum st add_calls(struct flattening *f, const struct debug_function *func
         uint32_t number = (uint32_t)(f->out->node_count - base) + 1;
         if (!clip(&f->scratch->paint, first, count, call, number)) {
             return err_nomem(e);
+        }
+        if (spend(f, call->range_count + f->scratch->paint.len - before, e) != ST_OK) {
+            return ST_ERR;
         }
         if (f->scratch->paint.len == before) {
             continue;
@@ -298,6 +315,7 @@ enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
     scratch->sequences.len = 0;
     enum st st = live_unit_open(&out->unit, d, index, e);
     if (st == ST_OK) {
+        f.work = WORK_FREE + WORK_PER_BYTE * (uint64_t)out->unit->bytes;
         st = flatten_spans(&out->unit->sequences, &scratch->sequences, e);
     }
     if (st == ST_OK) {

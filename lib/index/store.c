@@ -232,6 +232,9 @@ static bool open_temporary(struct writer *w, bool wait) {
     do {
         locked = flock(w->fd, LOCK_EX | (wait ? 0 : LOCK_NB));
     } while (locked != 0 && errno == EINTR);
+    if (locked != 0 && errno != EWOULDBLOCK) {
+        note_trouble(w->store, errno, "cannot lock", path); /* some shared folders know no locks */
+    }
     bool still = locked == 0 && fstat(w->fd, &ours) == 0 && lstat(path, &there) == 0 &&
                  ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
     if (!still || ftruncate(w->fd, 0) != 0) {

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/failmalloc.h"
 #include "debug/debug.h"
 #include "index/catalog.h"
 #include "index/mapped.h"
@@ -156,6 +157,49 @@ static void adding_replaces_an_index_that_is_not_as_it_was_written(void **state)
         assert_false(mapped_is_sound(mapped));
         lookup_close(mapped);
     }
+    end(&f);
+}
+
+/* Builds, opens and asks, in a folder that is empty each time. */
+static void store_and_ask(void *ctx, bool refused) {
+    struct fixture *f = ctx;
+    struct lookup_source *source = NULL;
+    struct store_options options = {.path = f->folder, .threads = 1};
+    struct index_store *store = NULL;
+    struct strbuf key = {0};
+    struct err e = {0};
+    uint64_t print;
+    (void)unlink(strbuf_cstr(&f->path));
+    enum st st = index_store_new(&store, &options, &e);
+    if (st == ST_OK) {
+        st = index_store_key(f->source.slice, NULL, NULL, &key, &print, &e);
+    }
+    if (st == ST_OK) {
+        st = index_store_add(store, &f->source, strbuf_cstr(&key), true, NULL, &e);
+    }
+    if (st == ST_OK) {
+        st = stored_open(&source, store, &f->source, NULL, NULL, NULL, &e);
+    }
+    if (st == ST_OK) {
+        st = lookup_address(source, 0x100004300, &hit, &e);
+        assert_int_equal(st == ST_ERR, err_is(&e));
+        lookup_close(source);
+    }
+    /* What only tidies up may fail in silence. */
+    assert_true(st == ST_OK || (refused && (e.code == ERR_NOMEM || st == ST_NONE)));
+    index_store_free(store);
+    strbuf_release(&key);
+}
+
+static void a_lack_of_memory_is_an_error_and_leaks_nothing(void **state) {
+    (void)state;
+    struct fixture f;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    begin(&f, SHOP);
+    store_and_ask(&f, false);
+    assert_true(failmalloc_sweep(store_and_ask, &f) > 0);
     end(&f);
 }
 
@@ -323,6 +367,7 @@ int main(void) {
         cmocka_unit_test(a_run_without_lookups_counts_a_sixteenth),
         cmocka_unit_test(a_damaged_index_is_not_trusted_and_is_replaced),
         cmocka_unit_test(adding_replaces_an_index_that_is_not_as_it_was_written),
+        cmocka_unit_test(a_lack_of_memory_is_an_error_and_leaks_nothing),
         cmocka_unit_test(an_index_of_another_source_is_not_used),
         cmocka_unit_test(copies_of_a_file_share_an_index_and_changed_ones_do_not),
         cmocka_unit_test(a_folder_that_cannot_be_made_costs_no_answer),

@@ -31,8 +31,7 @@ static void put_crossed(struct dwarf_build *b, unsigned ranges, unsigned calls) 
     end_unit(b);
 }
 
-static enum st flatten(const struct dwarf_build *b, size_t *records, size_t *steps,
-                       struct err *e) {
+static enum st flatten(const struct dwarf_build *b, size_t *records, size_t *steps, struct err *e) {
     struct sections sections;
     struct debug *d;
     struct own_symbols none = {0};

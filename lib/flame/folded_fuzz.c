@@ -1,5 +1,7 @@
-/* Folded text in any two pieces -> tree -> folded text -> the same tree; and a picture of it. */
+/* Folded text in any two pieces -> tree -> folded text -> the same tree, merged and in the order of
+ * time; turned round twice it is the same again; and a picture of it. */
 #include "flame/folded.h"
+#include "flame/stack_filter.h"
 #include "flame/svg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,23 +28,45 @@ static struct strbuf write_all(const struct stack_tree *t) {
     return out;
 }
 
+static void require_equal(const struct stack_tree *a, const struct stack_tree *b) {
+    struct strbuf x = write_all(a), y = write_all(b);
+    require(x.len == y.len);
+    require(x.len == 0 || memcmp(x.data, y.data, x.len) == 0);
+    strbuf_release(&x);
+    strbuf_release(&y);
+}
+
+static void draw(const struct stack_tree *t) {
+    struct sink nowhere = sink_to_nowhere();
+    const struct svg_options o = {.min_width = 20, .max_depth = 200};
+    require(svg_write(t, &o, &nowhere, NULL) == ST_OK);
+    require(sink_close(&nowhere, NULL) == ST_OK);
+}
+
+static void turn_twice(const struct stack_tree *t) {
+    const struct stack_filter reverse = {.reverse = true};
+    struct stack_tree once = {.ordered = t->ordered}, twice = {.ordered = t->ordered};
+    require(stack_filter_add(&once, t, &reverse, NULL) == ST_OK);
+    require(stack_filter_add(&twice, &once, &reverse, NULL) == ST_OK);
+    require_equal(t, &twice);
+    stack_tree_release(&once);
+    stack_tree_release(&twice);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t cut = size ? (data[0] * (size_t)257) % (size + 1) : 0;
-    struct stack_tree t = {0}, again = {0};
-    read_all(&t, (const char *)data, size, cut);
-    struct strbuf first = write_all(&t);
-    read_all(&again, strbuf_cstr(&first), first.len, first.len);
-    struct strbuf second = write_all(&again);
-    require(stack_tree_total(&t) == 0 || again.decimals <= t.decimals);
-    require(first.len == second.len);
-    require(first.len == 0 || memcmp(first.data, second.data, first.len) == 0);
-    struct sink nowhere = sink_to_nowhere();
-    require(svg_write(&t, &(struct svg_options){.min_width = 20, .max_depth = 200}, &nowhere,
-                      NULL) == ST_OK);
-    require(sink_close(&nowhere, NULL) == ST_OK);
-    strbuf_release(&first);
-    strbuf_release(&second);
-    stack_tree_release(&t);
-    stack_tree_release(&again);
+    for (int ordered = 0; ordered < 2; ordered++) {
+        struct stack_tree t = {.ordered = ordered}, again = {.ordered = ordered};
+        read_all(&t, (const char *)data, size, cut);
+        struct strbuf text = write_all(&t);
+        read_all(&again, strbuf_cstr(&text), text.len, text.len);
+        require(stack_tree_total(&t) == 0 || again.decimals <= t.decimals);
+        require_equal(&t, &again);
+        turn_twice(&t);
+        draw(&t);
+        strbuf_release(&text);
+        stack_tree_release(&t);
+        stack_tree_release(&again);
+    }
     return 0;
 }

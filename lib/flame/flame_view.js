@@ -93,7 +93,9 @@ function shorten(name, cells) {
 // --- drawing ---------------------------------------------------------------------------------
 
 const hidden = new Uint8Array(elements.length);
-const rows = new Int32Array(elements.length).fill(-1); // where each was drawn last
+// Where each was drawn last: what a zoom only hides needs no more than to be shown again.
+const rows = new Int32Array(elements.length).fill(-1);
+const lefts = new Float64Array(elements.length).fill(-1), widths = new Float64Array(elements.length).fill(-1);
 
 function show(id, on) {
   if (hidden[id] === (on ? 0 : 1)) { return; }
@@ -115,10 +117,13 @@ function setLabel(id, x, w, y) {
 }
 
 function place(id, x, w, row) {
-  const y = HEAD + row * ROW, g = elements[id];
-  g.classList.toggle('t', w < THIN);
-  rects[id].setAttribute('x', px(x));
-  rects[id].setAttribute('width', px(w));
+  if (lefts[id] === x && widths[id] === w && rows[id] === row) { return; }
+  const y = HEAD + row * ROW;
+  if (widths[id] < 0 || (widths[id] < THIN) !== (w < THIN)) { elements[id].classList.toggle('t', w < THIN); }
+  if (lefts[id] !== x) { rects[id].setAttribute('x', px(x)); }
+  if (widths[id] !== w) { rects[id].setAttribute('width', px(w)); }
+  lefts[id] = x;
+  widths[id] = w;
   if (rows[id] !== row) {
     rows[id] = row;
     rects[id].setAttribute('y', y);

@@ -404,7 +404,8 @@ static bool is_trampoline(const struct report *r, uint64_t address) {
 }
 
 static void write_frames(const struct report *r, struct jsonw *w, const struct report_stack *s) {
-    const uint64_t *frames = r->frames.data + s->first;
+    /* Without a frame in the whole report there is nothing to point into. */
+    const uint64_t *frames = s->count > 0 ? r->frames.data + s->first : NULL;
     bool usual = !s->returns;
     jsonw_key(w, "frames");
     jsonw_begin_array(w);

@@ -1,0 +1,106 @@
+/* Archives by libarchive, where this build has it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/failmalloc.h"
+#include "object/find.h"
+#include "object/packed.h"
+
+#define ARCHIVES "testdata/fuzz/packed/"
+
+static void count_complaint(void *ctx, const char *path, const struct err *why) {
+    unsigned *count = ctx;
+    assert_non_null(path);
+    assert_true(err_is(why));
+    (*count)++;
+}
+
+/* How many object files an archive gives; -1: it is refused. */
+static int candidates(const char *path, unsigned *complaints, struct err *e) {
+    struct finder *f = NULL;
+    int count = -1;
+    *complaints = 0;
+    enum st st = finder_new(&f, e);
+    if (st == ST_OK) {
+        st = finder_add(f, path, count_complaint, complaints, e);
+    }
+    if (st == ST_OK) {
+        count = (int)finder_count(f);
+    }
+    finder_free(f);
+    return count;
+}
+
+static void skip_without_libarchive(void) {
+    if (!packed_supported()) {
+        skip();
+    }
+}
+
+static void every_packing_gives_the_same_files(void **state) {
+    static const char *const names[] = {"app.zip",    "stored.zip",  "lzma.zip",   "app.tar",
+                                        "gnu.tar",    "app.tar.gz",  "app.tar.xz", "app.tar.bz2",
+                                        "sparse.tar", "zeros.tar.gz"};
+    (void)state;
+    skip_without_libarchive();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[256];
+        unsigned complaints;
+        struct err e = {0};
+        (void)snprintf(path, sizeof path, ARCHIVES "%s", names[i]);
+        int found = candidates(path, &complaints, &e);
+        if (found < 1 || complaints != 0) {
+            fail_msg("%s: %d files, %u complaints, %s", names[i], found, complaints, e.text);
+        }
+    }
+}
+
+static void what_cannot_be_unpacked_is_told(void **state) {
+    static const char *const names[] = {"cut.tar.gz", "twice.gz", "locked.zip"};
+    (void)state;
+    skip_without_libarchive();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[256];
+        unsigned complaints;
+        struct err e = {0};
+        (void)snprintf(path, sizeof path, ARCHIVES "%s", names[i]);
+        int found = candidates(path, &complaints, &e);
+        if ((found >= 0 && complaints == 0) || (found < 0 && !err_is(&e))) {
+            fail_msg("%s: %d files, %u complaints", names[i], found, complaints);
+        }
+    }
+}
+
+static void read_archive(void *ctx, bool refused) {
+    unsigned complaints;
+    struct err e = {0};
+    int found = candidates(ctx, &complaints, &e);
+    assert_true(found > 0 || (refused && e.code == ERR_NOMEM));
+    assert_int_equal(complaints, 0); /* lack of memory is no fault of a member */
+}
+
+static void lack_of_memory_is_an_ordinary_error(void **state) {
+    static char zip[] = ARCHIVES "app.zip", tar[] = ARCHIVES "app.tar.gz";
+    (void)state;
+    skip_without_libarchive();
+    if (!failmalloc_works()) {
+        skip();
+    }
+    assert_true(failmalloc_sweep(read_archive, zip) > 8);
+    assert_true(failmalloc_sweep(read_archive, tar) > 8);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_packing_gives_the_same_files),
+        cmocka_unit_test(what_cannot_be_unpacked_is_told),
+        cmocka_unit_test(lack_of_memory_is_an_ordinary_error),
+    };
+    return cmocka_run_group_tests_name("packed", tests, NULL, NULL);
+}

@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
+    LISTINGS = 3,
     LIST_SIZE = 4096,
     ANSWER_MS = 20,
     BUDGET_MS = 100,
@@ -104,32 +106,47 @@ static pid_t parse_id_async(const char *name, size_t size) {
     return (pid_t)id;
 }
 
-/* One reading of the folder's entries. */
-static void add_entries_async(struct threads_linux *t, size_t size, uint32_t max) {
+/* One reading of the folder's entries; returns how many threads it had. */
+static uint32_t add_entries_async(struct threads_linux *t, size_t size, uint32_t max) {
+    uint32_t listed = 0;
     for (size_t at = 0; size - at > ENTRY_NAME_AT;) {
         uint16_t entry;
         memcpy(&entry, t->list + at + ENTRY_SIZE_AT, sizeof entry);
         if (entry <= ENTRY_NAME_AT || entry > size - at) {
-            return;
+            break;
         }
         pid_t tid = parse_id_async(t->list + at + ENTRY_NAME_AT, entry - (size_t)ENTRY_NAME_AT);
         if (tid > 0 && is_new_async(t, tid) && !add_async(t, tid, max)) {
             t->left_out++;
         }
+        listed += tid > 0;
         at += entry;
     }
+    return listed;
 }
 
-/* opendir and readdir allocate, so the kernel is asked. */
-static void add_all_async(struct threads_linux *t, uint32_t max) {
+/* opendir and readdir allocate, so the kernel is asked. False: the folder has more threads than it
+ * told of. */
+static bool list_async(struct threads_linux *t, uint32_t max) {
+    struct stat sb;
+    nlink_t listed = 2; /* "." and ".." */
     int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
-        return;
+        return true;
     }
+    t->left_out = 0;
     for (long n; (n = syscall(SYS_getdents64, fd, t->list, sizeof t->list)) > 0;) {
-        add_entries_async(t, (size_t)n, max);
+        listed += add_entries_async(t, (size_t)n, max);
     }
+    bool all = fstat(fd, &sb) != 0 || listed >= sb.st_nlink;
     close(fd);
+    return all;
+}
+
+/* A thread that ends while the kernel goes from one to the next hides others. */
+static void add_all_async(struct threads_linux *t, uint32_t max) {
+    for (unsigned i = 0; i < LISTINGS && !list_async(t, max); i++) {
+    }
 }
 
 static void sort_ids_async(struct threads_linux *t) {

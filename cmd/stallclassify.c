@@ -12,6 +12,7 @@
 #include "classify/triage.h"
 #include "classify/where.h"
 #include "classify_explain.h"
+#include "classify_gate.h"
 #include "classify_output.h"
 #include "classify_rules.h"
 #include "cli.h"
@@ -35,6 +36,13 @@ enum {
     OPT_CAP,
     OPT_TOP,
     OPT_ANNOTATE,
+    OPT_PARTIAL,
+    OPT_EVERY,
+    OPT_MERGE,
+    OPT_BASELINE,
+    OPT_FAIL_ON,
+    OPT_MIN_USERS,
+    OPT_EXPOSURE,
     OPT_OUTPUT,
     OPT_WIDTH,
     OPT_COLOR,
@@ -70,6 +78,17 @@ static const struct cli_option options[] = {
     CLI_STORE_OPTION(OPT_STORE),
     {OPT_ANNOTATE, 0, "annotate", NULL,
      "no table: pass every dump through with its bucket and cause, as \"class\""},
+    {OPT_PARTIAL, 0, "partial", NULL,
+     "no table: write the counts of this run, to be merged with others'"},
+    {OPT_EVERY, 0, "every", "N", "… after each N dumps, and begin anew: for endless streams"},
+    {OPT_MERGE, 0, "merge", NULL, "the inputs are partials: as if their dumps had been read here"},
+    {OPT_BASELINE, 0, "baseline", "FILE",
+     "no table: compare with the run whose partial this is, bucket by bucket"},
+    {OPT_FAIL_ON, 0, "fail-on", "WHAT", "exit status 3 on these: new,regressed=20%,inconclusive"},
+    {OPT_MIN_USERS, 0, "min-users", "N", "of a new bucket, and of a run, at least (default 20)"},
+    {OPT_EXPOSURE, 0, "exposure", "FILE",
+     "session records or a CSV: how long the app was used, which rates are of;\n"
+     "without it shares are compared; repeatable"},
     {OPT_OUTPUT, 'o', "output", "FILE", "write there instead of to stdout"},
     {OPT_WIDTH, 0, "width", "N", "columns of the table (default: the terminal's, else 100)"},
     {OPT_COLOR, 0, "color", "WHEN", "auto (default: on a terminal), always, never"},
@@ -81,7 +100,11 @@ static const struct cli_tool tool = {
     .synopsis = "[-F FORMAT] [--where TERMS] [--top N] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
                 "--annotate [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
                 "--explain ID [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
-                "--lint [-o FILE] [RULES]...",
+                "--lint [-o FILE] [RULES]...\n"
+                "--partial [--every N] [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--merge [--partial] [-F FORMAT] [-o FILE] [PARTIAL|FOLDER|-]...\n"
+                "--baseline FILE [--fail-on WHAT] [--exposure FILE]... [--merge]\n"
+                " [-F table|json] [-o FILE] [DUMP|FOLDER|-]...",
     .summary = "Sorts stall dumps into buckets by what the main thread was doing, most stalled "
                "time first.",
     .options = options,
@@ -89,16 +112,18 @@ static const struct cli_tool tool = {
     .footer = "Dumps come from stallsym, or are symbolicated with -d; raw ones are sorted by\n"
               "(image id, offset).\n"
               "Exit status: 0 every dump was counted; 1 something could not be read or written,\n"
-              "or --lint found something; 2 usage.",
+              "or --lint found something; 2 usage; 3 what --fail-on names is the case.",
 };
 
 struct settings {
     struct classify_output output;
+    struct classify_gate gate;
     bool annotate, lint;
     uint64_t cap_s, jobs;
     struct key_options key;
     const char *store;
     VEC(const char *) symbols; /* in the order given */
+    struct strbuf where;       /* the texts of --where */
 };
 
 struct run {
@@ -106,13 +131,14 @@ struct run {
     struct cli_symbols symbols;
     struct classify_rules rules;
     struct classify_explain explain;
-    struct cli_output output; /* of --annotate */
+    struct cli_output output; /* of --annotate and --partial */
     struct where *where;
     struct triage *triage;
     uint64_t rules_hash;
     struct keyer *keyers[CLI_JOBS_MAX]; /* one per worker */
-    bool annotate;
-    bool broken; /* memory ran out: the counts cannot be trusted any more */
+    bool annotate, partial;
+    uint64_t every, since; /* dumps of one partial, and of the one under way */
+    bool broken;           /* memory ran out: the counts cannot be trusted any more */
 };
 
 static void fail(struct run *run, const char *where, const struct err *why) {
@@ -158,6 +184,14 @@ static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, st
     return run->annotate ? annotate(run, d, r, e) : ST_OK;
 }
 
+/* Writes the counts so far, and begins anew. */
+static enum st next_partial(struct run *run, struct err *e) {
+    run->since = 0;
+    enum st st = triage_write_partial(run->triage, &run->output.sink, e);
+    sink_flush(&run->output.sink);
+    return st == ST_OK ? triage_restart(&run->triage, e) : st;
+}
+
 static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     struct run *run = ctx;
     const struct result *r = result;
@@ -173,6 +207,9 @@ static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
         return ST_OK;
     }
     enum st st = triage_add(run->triage, d, &r->key, r->wanted, NULL, e);
+    if (st == ST_OK && run->every && ++run->since == run->every) {
+        st = next_partial(run, e);
+    }
     run->broken = st != ST_OK;
     return st;
 }
@@ -184,8 +221,12 @@ static void release(void *result) {
 
 static void take_session(void *ctx, const char *text, size_t len) {
     struct run *run = ctx;
+    struct err e = {0};
     if (run->annotate) {
         cli_dumps_write_line(&run->output.sink, text, len);
+    } else if (!run->broken && triage_add_session(run->triage, text, len, &e) != ST_OK) {
+        run->broken = e.code == ERR_NOMEM;
+        fail(run, "session record", &e);
     }
 }
 
@@ -198,7 +239,7 @@ static void idle(void *ctx) {
 
 static bool unwanted(void *ctx) {
     const struct run *run = ctx;
-    return run->broken || (run->annotate && cli_output_failed(&run->output));
+    return run->broken || ((run->annotate || run->partial) && cli_output_failed(&run->output));
 }
 
 static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct result),
@@ -225,10 +266,11 @@ static bool no_memory(struct run *run) {
  *     stallclassify:   app.versoin>=5.3
  *     stallclassify:   ^ column 1
  */
-static bool add_where(struct run *run, const char *text) {
+static bool add_where(struct run *run, struct settings *s, const char *text) {
     struct err e = {0};
     size_t at;
     if (where_add(run->where, text, &at, &e) == ST_OK) {
+        strbuf_addf(&s->where, "%s%s", s->where.len ? " " : "", text);
         return true;
     }
     if (e.code == ERR_NOMEM) {
@@ -290,7 +332,7 @@ static bool take_option(struct run *run, struct settings *s, int id, const char 
         s->output.format = (enum classify_format)word;
         return word >= 0;
     case OPT_WHERE:
-        return add_where(run, value);
+        return add_where(run, s, value);
     case OPT_RULES:
         return take_rules(run, value);
     case OPT_IN_APP:
@@ -316,6 +358,21 @@ static bool take_option(struct run *run, struct settings *s, int id, const char 
     case OPT_OUTPUT:
         s->output.path = value;
         return true;
+    case OPT_PARTIAL:
+    case OPT_MERGE:
+        *(id == OPT_MERGE ? &s->gate.merge : &s->gate.partial) = true;
+        return true;
+    case OPT_EVERY:
+        return cli_number(&tool, "--every", value, 1, UINT64_MAX, &s->gate.every);
+    case OPT_BASELINE:
+        s->gate.baseline = value;
+        return true;
+    case OPT_FAIL_ON:
+        return classify_read_fail_on(&tool, &s->gate, value);
+    case OPT_MIN_USERS:
+        return cli_number(&tool, "--min-users", value, 1, UINT32_MAX, &s->gate.min_users);
+    case OPT_EXPOSURE:
+        return VEC_PUSH(&s->gate.exposure, value) || no_memory(run);
     case OPT_WIDTH:
         return cli_number(&tool, "--width", value, CLASSIFY_WIDTH_MIN, CLASSIFY_WIDTH_MAX,
                           &s->output.width);
@@ -352,6 +409,18 @@ static int read_options(struct cli_parser *p, struct settings *s, struct run *ru
         cli_usage_error(&tool, "--annotate, --explain and --lint exclude each other");
         return CLI_EXIT;
     }
+    bool gate = s->gate.partial || s->gate.merge || s->gate.baseline;
+    if (gate && (s->lint || s->annotate || run->explain.id)) {
+        cli_usage_error(&tool, "--annotate, --explain and --lint count nothing");
+        return CLI_EXIT;
+    }
+    if (s->gate.baseline && s->output.format > CLASSIFY_JSON) {
+        cli_usage_error(&tool, "with --baseline the formats are table and json");
+        return CLI_EXIT;
+    }
+    if (!classify_check_gate(&tool, &s->gate)) {
+        return CLI_EXIT;
+    }
     return CLI_END;
 }
 
@@ -375,16 +444,24 @@ static uint64_t hash_of_keys(const struct settings *s, struct classify_rules *r)
     return hash;
 }
 
-static enum st start(struct run *run, struct settings *s, struct err *e) {
-    run->rules_hash = hash_of_keys(s, &run->rules);
-    struct triage_options o = {
+static struct triage_options options_of(const struct run *run, const struct settings *s) {
+    return (struct triage_options){
         .cap_ms = s->cap_s * 1000,
         .rules_hash = run->rules_hash,
         .open = {[APART_CRASH] = where_asks(run->where, "stall.kind"),
                  [APART_BACKGROUND] = where_asks(run->where, "stall.app_state"),
                  [APART_PREWARMED] = where_asks(run->where, "stall.prewarmed")},
-        .rules = strbuf_cstr(&run->rules.name)};
-    if (strbuf_check(&run->rules.name, e) != ST_OK || triage_new(&run->triage, &o, e) != ST_OK) {
+        .rules = strbuf_cstr(&run->rules.name),
+        .where = s->where.len ? strbuf_cstr(&s->where) : NULL};
+}
+
+static enum st start(struct run *run, struct settings *s, struct err *e) {
+    run->rules_hash = hash_of_keys(s, &run->rules);
+    run->partial = s->gate.partial;
+    run->every = s->gate.every;
+    struct triage_options o = options_of(run, s);
+    if (strbuf_check(&run->rules.name, e) != ST_OK || strbuf_check(&s->where, e) != ST_OK ||
+        (!s->gate.merge && triage_new(&run->triage, &o, e) != ST_OK)) {
         return ST_ERR;
     }
     s->key.rules = run->rules.raw ? NULL : run->rules.set;
@@ -433,15 +510,55 @@ static int lint(struct run *run, const struct settings *s, const struct cli_pars
     return classify_rules_lint(&run->rules, s->output.path);
 }
 
+/* Reads the inputs, dumps or partials, to what run->triage holds. CLI_OK, or what main returns. */
+static int read_inputs(struct run *run, const struct settings *s, const struct cli_parser *p) {
+    struct err e = {0};
+    int status;
+    if (s->gate.merge) {
+        status = classify_merge(&run->triage, &tool, p->operands, p->operand_count,
+                                &run->dumps.failures);
+        struct triage_options o = options_of(run, s);
+        if (status == CLI_OK && !run->triage && triage_new(&run->triage, &o, &e) != ST_OK) {
+            fail(run, NULL, &e);
+            return CLI_FAILED;
+        }
+    } else {
+        status = cli_dumps_run(&run->dumps, (unsigned)s->jobs, p->operands, p->operand_count);
+    }
+    if (status == CLI_OK && !run->broken) {
+        classify_expose(run->triage, &s->gate, &run->dumps.failures);
+    }
+    return run->broken ? CLI_FAILED : status;
+}
+
+/* --partial: the output is open while dumps are read. With --every nothing is left to write at the
+ * end of a stream that ended just then. */
+static int write_partials(struct run *run, const struct settings *s, const struct cli_parser *p) {
+    if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {
+        return CLI_FAILED;
+    }
+    int status = read_inputs(run, s, p);
+    bool rest = !run->every || run->since || !run->dumps.dumps;
+    bool ok = status == CLI_OK && (!rest || classify_write_partial(run->triage, &run->output.sink,
+                                                                   &run->dumps.failures));
+    cli_output_close(&run->output, ok, &run->dumps.failures);
+    return status == CLI_OK ? cli_exit_status(&run->dumps.failures) : status;
+}
+
 static int count(struct run *run, const struct settings *s, const struct cli_parser *p) {
     struct err e = {0};
-    int status = cli_dumps_run(&run->dumps, (unsigned)s->jobs, p->operands, p->operand_count);
-    if (status != CLI_OK || run->broken) {
-        return run->broken ? CLI_FAILED : status;
+    int status = read_inputs(run, s, p);
+    if (status != CLI_OK) {
+        return status;
     }
     if (triage_finish(run->triage, &e) != ST_OK) {
         fail(run, NULL, &e);
         return CLI_FAILED;
+    }
+    if (s->gate.baseline) {
+        struct triage_options o = options_of(run, s);
+        return classify_compare(run->triage, &s->gate, &tool, run->keyers[0], &o, s->output.path,
+                                s->output.format == CLASSIFY_JSON, &run->dumps.failures);
     }
     classify_print(run->triage, &s->output, &run->dumps.failures);
     return cli_exit_status(&run->dumps.failures);
@@ -460,14 +577,19 @@ static int classify(struct run *run, struct settings *s, const struct cli_parser
         fail(run, NULL, &e);
         return CLI_FAILED;
     }
-    return run->explain.id ? explain(run, s, p)
-           : s->annotate   ? pass_through(run, s, p)
-                           : count(run, s, p);
+    return run->explain.id   ? explain(run, s, p)
+           : s->annotate     ? pass_through(run, s, p)
+           : s->gate.partial ? write_partials(run, s, p)
+                             : count(run, s, p);
 }
 
 int main(int argc, char **argv) {
     struct run run = {0};
-    struct settings s = {.output = {.top = UINT64_MAX}, .cap_s = 30, .jobs = pool_processors()};
+    struct settings s = {.output = {.top = UINT64_MAX},
+                         .gate = {.min_users = CLASSIFY_MIN_USERS_DEFAULT,
+                                  .regressed_percent = CLASSIFY_REGRESSED_DEFAULT},
+                         .cap_s = 30,
+                         .jobs = pool_processors()};
     struct cli_parser p;
     struct err e = {0};
     int status = CLI_FAILED;
@@ -489,5 +611,7 @@ int main(int argc, char **argv) {
     where_free(run.where);
     cli_symbols_close(&run.symbols);
     VEC_RELEASE(&s.symbols);
+    VEC_RELEASE(&s.gate.exposure);
+    strbuf_release(&s.where);
     return status;
 }

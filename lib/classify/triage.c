@@ -154,8 +154,7 @@ static bool copy_frames(struct triage *t, struct bucket *b, const struct key *ke
     return true;
 }
 
-/* The bucket of a key; NULL = out of memory. */
-static struct bucket *bucket_of(struct triage *t, struct bucket_set *set, const struct key *key) {
+struct bucket *triage_bucket(struct triage *t, struct bucket_set *set, const struct key *key) {
     bool added = false;
     strbuf_clear(&t->scratch);
     key_text(key, &t->scratch);
@@ -165,8 +164,7 @@ static struct bucket *bucket_of(struct triage *t, struct bucket_set *set, const 
     return b && added && !copy_frames(t, b, key) ? NULL : b;
 }
 
-/* What the bucket shows of the dump that is its evidence. */
-static bool show_frames(struct triage *t, struct bucket *b, const struct key *key) {
+bool triage_show(struct triage *t, struct bucket *b, const struct key *key) {
     for (size_t i = 0; i < key->count && i < b->frame_count; i++) {
         const struct key_frame *from = &key->frames[i];
         struct bucket_frame *f = &b->frames[i];
@@ -202,13 +200,13 @@ static bool offer_evidence(struct triage *t, struct bucket *b, const struct shar
         }
         offer.exemplar = t->scratch.data;
     }
-    return show_frames(t, b, key) && bucket_take_evidence(b, &offer);
+    return triage_show(t, b, key) && bucket_take_evidence(b, &offer);
 }
 
 /* The bucket that the dump was counted in; NULL = out of memory. */
 static struct bucket *add_to_bucket(struct triage *t, struct bucket_set *set, const struct key *key,
                                     const struct share *s) {
-    struct bucket *b = bucket_of(t, set, key);
+    struct bucket *b = triage_bucket(t, set, key);
     return b && tally_dump(&b->tally, s) && offer_evidence(t, b, s, key, set->level == '2') ? b
                                                                                             : NULL;
 }
@@ -285,4 +283,16 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
         return err_nomem(e);
     }
     return stalls_add(t, d, part) ? ST_OK : err_nomem(e);
+}
+
+enum st triage_restart(struct triage **t, struct err *e) {
+    struct triage *next = NULL;
+    if (triage_new(&next, &(*t)->options, e) != ST_OK) {
+        return ST_ERR;
+    }
+    next->seen = (*t)->seen;
+    (*t)->seen = (struct seen_set){0};
+    triage_free(*t);
+    *t = next;
+    return ST_OK;
 }

@@ -54,7 +54,30 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
  * triage_add after it. */
 enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
 
+/* ---- exposure ---- */
+
+/* Counts a stall-session/1 record, see stall-dump(5): what rates are of. One whose id was read
+ * before does not count. ST_ERR: it is none; out of memory. */
+enum st triage_add_session(struct triage *t, const char *text, size_t len,
+                           struct err *e) BASE_MUST_USE;
+/* Counts a table of comma-separated values, see stallclassify(1). ST_ERR: which line is wrong, and
+ * those before it are counted; out of memory. */
+enum st triage_add_exposure_table(struct triage *t, const char *text, size_t len,
+                                  struct err *e) BASE_MUST_USE;
+
 /* ---- partials ---- */
+
+/* Empties t, but for the ids by which it knows duplicates: for one partial after another of one
+ * input. ST_ERR: out of memory, *t is unchanged. */
+enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
+/* A new triage, not finished, of what `from`, not finished, has counted, its buckets sorted anew by
+ * the keyer of other rules, whose o is: each by the one stack it has kept, so that what the old
+ * rules took together stays together. Stalls of which dumps are missing count as they are. ST_ERR:
+ * out of memory; or a bucket has no stack (it comes from elsewhere). */
+enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
+                     const struct triage_options *o, struct err *e) BASE_MUST_USE;
+/* The hash of the rules that t was filled by. */
+uint64_t triage_rules(const struct triage *t);
 
 /* Adds all that `from` holds, as if t had read its dumps: in any order and grouping of parts the
  * same. Only duplicates are not found across parts. Neither may be finished. ST_ERR: out of memory,

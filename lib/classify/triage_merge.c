@@ -27,15 +27,16 @@ static const char *map_text(const struct triage *t, const struct triage *from,
     return map_string(&t->strings, m->texts[entry->value]);
 }
 
-static bool map_strings(struct triage *t, const struct triage *from, struct mapping *m) {
-    m->texts = calloc(from->strings.count + 1, sizeof *m->texts);
-    for (size_t i = 0; m->texts && i < from->strings.count; i++) {
-        m->texts[i] = triage_string(t, map_string(&from->strings, i));
-        if (m->texts[i] == NO_INDEX) {
-            return false;
+uint32_t *triage_map_strings(struct triage *t, const struct triage *from) {
+    uint32_t *texts = calloc(from->strings.count + 1, sizeof *texts);
+    for (size_t i = 0; texts && i < from->strings.count; i++) {
+        texts[i] = triage_string(t, map_string(&from->strings, i));
+        if (texts[i] == NO_INDEX) {
+            free(texts);
+            return NULL;
         }
     }
-    return m->texts != NULL;
+    return texts;
 }
 
 /* Frames of a new bucket, or of one whose evidence is now `from`'s. */
@@ -144,8 +145,8 @@ enum st triage_merge(struct triage *t, const struct triage *from, struct err *e)
     if (check_options(t, from, e) != ST_OK) {
         return ST_ERR;
     }
-    bool ok = map_strings(t, from, &m) &&
-              merge_set(t, from, &m, &t->actions, &from->actions, &m.actions) &&
+    m.texts = triage_map_strings(t, from);
+    bool ok = m.texts && merge_set(t, from, &m, &t->actions, &from->actions, &m.actions) &&
               merge_set(t, from, &m, &t->level[0], &from->level[0], &m.level[0]) &&
               merge_set(t, from, &m, &t->level[1], &from->level[1], &m.level[1]) &&
               merge_parents(t, from, &m) && merge_stalls(t, from, &m) &&

@@ -105,6 +105,13 @@ struct triage {
 
 /* The string's index, equal for equal texts; NO_INDEX = out of memory. */
 uint32_t triage_string(struct triage *t, const char *s);
+/* For each string of `from` its index in t, which has them all; NULL = out of memory. */
+uint32_t *triage_map_strings(struct triage *t, const struct triage *from);
+/* The bucket of a key, made with its frames if it is new; NULL = out of memory. */
+struct bucket *triage_bucket(struct triage *t, struct bucket_set *set, const struct key *key);
+/* Makes the bucket show what of its frames comes from its evidence: names of images, files, lines.
+ * False: out of memory. */
+bool triage_show(struct triage *t, struct bucket *b, const struct key *key);
 /* The bucket of a key text, made without frames if it is new (*added); NULL = out of memory. */
 struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, bool *added);
 /* Counts that an action led to this much of a bucket's time. False: out of memory. */

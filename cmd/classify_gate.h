@@ -1,0 +1,42 @@
+/* stallclassify's partials and its gate. */
+#ifndef STALLKIT_CMD_CLASSIFY_GATE_H
+#define STALLKIT_CMD_CLASSIFY_GATE_H
+
+#include "base/vec.h"
+#include "classify/triage.h"
+#include "cli.h"
+
+struct classify_gate {
+    bool partial, merge;
+    uint64_t every; /* dumps of one partial; 0 = all */
+    const char *baseline;
+    VEC(const char *) exposure;
+    uint64_t min_users, regressed_percent;
+    bool fail_new, fail_regressed, fail_inconclusive;
+};
+
+enum { CLASSIFY_REGRESSED_DEFAULT = 20, CLASSIFY_MIN_USERS_DEFAULT = 20 };
+
+/* --fail-on; false after a printed usage error. */
+bool classify_read_fail_on(const struct cli_tool *tool, struct classify_gate *g, const char *value);
+/* Do the options fit together? False after a printed usage error. */
+bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate *g);
+
+/* Reads partials (as cli_for_each_input) and merges them into *t, which may be NULL: then the first
+ * becomes it. What cannot be read or merged is told, counted and left out. CLI_OK or CLI_USAGE. */
+int classify_merge(struct triage **t, const struct cli_tool *tool, char **operands, size_t count,
+                   struct cli_failures *failures);
+/* Counts the --exposure files. */
+void classify_expose(struct triage *t, const struct classify_gate *g,
+                     struct cli_failures *failures);
+/* Writes what t holds as a partial. False after a printed message: out of memory. */
+bool classify_write_partial(const struct triage *t, struct sink *out,
+                            struct cli_failures *failures);
+/* Compares the finished `now` with --baseline, whose buckets are sorted anew by k, if it was made
+ * with other rules than o's, and prints the report to path, as JSON if `json`. CLI_GATE if what
+ * --fail-on names is the case. */
+int classify_compare(const struct triage *now, const struct classify_gate *g,
+                     const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
+                     const char *path, bool json, struct cli_failures *failures);
+
+#endif

@@ -42,8 +42,9 @@ struct debug_row {
     uint64_t address;
     uint32_t file; /* index into the unit's file table */
     uint32_t line; /* 0 = none */
-    uint32_t column, discriminator;
-    bool end_sequence;
+    uint32_t column;
+    uint32_t discriminator : 31; /* 0 = none, or too large */
+    uint32_t end_sequence : 1;
 };
 
 /* One compilation unit, read whole. Independent of the struct debug once read, but not of the

@@ -33,7 +33,7 @@ static void append(struct machine *m, bool end_sequence) {
                             /* A program that went below zero knows no line. */
                             .line = m->line > INT32_MAX ? 0 : m->line,
                             .column = m->column,
-                            .discriminator = m->discriminator,
+                            .discriminator = m->discriminator & INT32_MAX,
                             .end_sequence = end_sequence};
     m->out_of_memory |= !VEC_PUSH(m->rows, row);
     m->discriminator = 0;
@@ -79,6 +79,7 @@ static void extended(struct machine *m) {
         break;
     case DW_LNE_set_discriminator:
         m->discriminator = narrow(reader_uleb128(&body));
+        m->discriminator = m->discriminator <= INT32_MAX ? m->discriminator : 0;
         break;
     default: /* DW_LNE_define_file, which no producer uses, and vendors' own: passed over by length
               */

@@ -333,7 +333,7 @@ static void take_rows(Dwarf_Line_Context context, struct line_rows *rows) {
                                 .file = (uint32_t)file,
                                 .line = (uint32_t)line,
                                 .column = (uint32_t)column,
-                                .discriminator = (uint32_t)discriminator,
+                                .discriminator = discriminator & INT32_MAX,
                                 .end_sequence = end != 0};
         assert_true(VEC_PUSH(rows, row));
     }

@@ -119,7 +119,7 @@ function setLabel(id, x, w, y) {
 function place(id, x, w, row) {
   if (lefts[id] === x && widths[id] === w && rows[id] === row) { return; }
   const y = HEAD + row * ROW;
-  if (widths[id] < 0 || (widths[id] < THIN) !== (w < THIN)) { elements[id].classList.toggle('t', w < THIN); }
+  if (widths[id] < 0 || (widths[id] < THIN) !== (w < THIN)) { elements[id].classList.toggle('o', w >= THIN); }
   if (lefts[id] !== x) { rects[id].setAttribute('x', px(x)); }
   if (widths[id] !== w) { rects[id].setAttribute('width', px(w)); }
   lefts[id] = x;

@@ -12,7 +12,7 @@
 enum {
     TEXT_LEFT = 5,     /* of a frame's text, inside the frame */
     NAME_CELLS = 4096, /* most characters of a name in a <title> */
-    THIN = 200,        /* hundredths of a pixel: narrower frames have no stroke */
+    THIN = 200,        /* hundredths of a pixel: wider frames have a stroke, class o */
     CELLS_LEAST = 2    /* shorter stubs of names are noise */
 };
 
@@ -77,7 +77,7 @@ static struct frame_name name_frame(struct svg_run *r, const struct layout_frame
         strbuf_addstr(&r->name, "all");
         break;
     case LAYOUT_NARROW:
-        strbuf_addf(&r->name, "%u frame%s too narrow to draw", f->merged, f->merged > 1 ? "s" : "");
+        strbuf_addf(&r->name, "%u narrow frame%s", f->merged, f->merged > 1 ? "s" : "");
         break;
     case LAYOUT_DEEPER:
         strbuf_addstr(&r->name, "deeper frames, not drawn");
@@ -187,7 +187,7 @@ void svg_print_frame(struct svg_run *r, const struct layout_frame *f) {
     strbuf_addstr(b, "<g class=\"");
     strbuf_addstr(b, colour);
     strbuf_addstr(b, name.mark == 'i' ? " i" : f->merged > 0 ? " rest" : "");
-    strbuf_addstr(b, width < THIN ? " t\" data-w=\"" : "\" data-w=\"");
+    strbuf_addstr(b, width < THIN ? "\" data-w=\"" : " o\" data-w=\"");
     strbuf_addu64(b, f->w);
     if (r->tree->ordered) {
         strbuf_addstr(b, "\" data-x=\"");

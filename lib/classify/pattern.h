@@ -25,6 +25,10 @@ struct pattern {
 bool pattern_compile(struct pattern *p, const char *glob, size_t len, struct arena *a);
 /* Does the whole name match? Worst case O(len * pattern), for patterns with several stars. */
 bool pattern_match(const struct pattern *p, const char *name, size_t len);
+/* Is it a lone star? */
+static inline bool pattern_is_star(const struct pattern *p) {
+    return p->len == 1 && p->stars == 1;
+}
 /* Does a match every name that b matches? What is true is so; a false may be wrong for patterns in
  * which ? stands beside a star. */
 bool pattern_covers(const struct pattern *a, const struct pattern *b);

@@ -160,8 +160,12 @@ static bool image_matches(const struct rule *rule, const struct rule_subject *s)
 }
 
 static bool function_matches(const struct rule *rule, const struct rule_subject *s) {
-    if (!s->function || rule->unresolved) {
-        return !s->function && rule->unresolved;
+    if (!s->function) {
+        bool whole = rule->kind == RULE_SIDE && pattern_is_star(&rule->function);
+        return rule->unresolved || whole;
+    }
+    if (rule->unresolved) {
+        return false;
     }
     return pattern_match(&rule->function, s->function, s->function_len);
 }

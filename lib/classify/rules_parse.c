@@ -390,7 +390,7 @@ static enum st add_pattern(struct line *l, const struct word *w, const struct ru
     if (one.replacement && (one.unresolved || one.function.stars > 1)) {
         return fail(l, "'normalise' takes named functions, with one * at most, not", w);
     }
-    if (one.by_place && (one.unresolved || one.function.len != 1 || one.function.stars != 1)) {
+    if (one.by_place && (one.unresolved || !pattern_is_star(&one.function))) {
         return fail(l, "paths and ids are for whole images: the pattern is *, not", w);
     }
     if (rule->kind == RULE_PLACE && rule->cause != CAUSE_NONE) {

@@ -118,6 +118,8 @@ static void every_kind_carries_what_it_decides(void **state) {
                                "skip usleep in libc.so cause sleep\n");
     assert_int_equal(match(r, RULE_SIDE, "f", "libshopcore.so", false)->side, SIDE_APP);
     assert_int_equal(match(r, RULE_SIDE, "Vendor::f", "Shop", true)->side, SIDE_SYSTEM);
+    assert_int_equal(match(r, RULE_SIDE, NULL, "libshopcore.so", false)->side, SIDE_APP);
+    assert_null(match(r, RULE_SIDE, NULL, "Shop", true)); /* Vendor::* is for names */
     assert_string_equal(match(r, RULE_NORMALISE, "__GI___poll", "libc.so", false)->replacement,
                         "*");
     assert_string_equal(match(r, RULE_NORMALISE, "old_name", "Shop", true)->replacement,

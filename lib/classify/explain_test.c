@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "base/failmalloc.h"
 #include "classify/explain.h"
 #include "classify/fixture_dump.h"
 
@@ -139,12 +140,38 @@ static void ids_and_what_they_begin_with_are_found(void **state) {
     assert_int_equal(explain_fits("ffffffff", &m->f.d, &m->key), EXPLAIN_NOT);
 }
 
+static void explain_with_new_keyer(void *ctx, bool refused) {
+    struct made *m = ctx;
+    struct keyer *k = NULL;
+    struct stall_key key;
+    struct explain_view view = {.colour = true};
+    struct sink sink = sink_to_nowhere();
+    struct err e = {0};
+    enum st st = keyer_new(&k, &(struct key_options){.rules = m->rules}, &e);
+    if (st == ST_OK) {
+        st = explain_dump(k, &m->f.d, &view, &key, &sink, &e);
+    }
+    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+    assert_int_equal(sink_close(&sink, NULL), ST_OK);
+    keyer_free(k);
+}
+
+static void every_allocation_may_fail(void **state) {
+    struct made *m = *state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    fixture_names(&m->f, (const char *const[]){"!__GI_poll", "query", "load", "main"}, 4, 3);
+    assert_true(failmalloc_sweep(explain_with_new_keyer, m) > 10);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_frame_says_which_rule_did_what, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_idle_stack_says_so, set_up, tear_down),
         cmocka_unit_test_setup_teardown(control_characters_of_names_are_not_printed, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(every_allocation_may_fail, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ids_and_what_they_begin_with_are_found, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("explain", tests, NULL, NULL);

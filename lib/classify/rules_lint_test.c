@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "base/failmalloc.h"
 #include "base/strbuf.h"
 #include "classify/rules_lint.h"
 
@@ -113,6 +114,37 @@ static void nothing_is_wrong_with_the_built_in_rules(void **state) {
     rules_free(r);
 }
 
+static void ignore_finding(void *ctx, const struct rules_finding *f) {
+    (void)ctx;
+    (void)f;
+}
+
+static void load_and_lint(void *ctx, bool refused) {
+    static const char text[] = "skip pol* a \"b c\" in lib* app from x\nskp\nskip pol*x cause lock "
+                               "because \"y\"\nvendor A a* in id:abcd\nnormalise a* as b*\n"
+                               "in-app * in /opt/* id:abcd\nskip poll\nskip pollx in libc.so\n";
+    struct rules *r = NULL;
+    struct err e = {0};
+    (void)ctx;
+    enum st st = rules_new(&r, &e);
+    if (st == ST_OK) {
+        st = rules_add_lint(r, "f", text, sizeof text - 1, ignore_finding, NULL, &e);
+    }
+    if (st == ST_OK) {
+        st = rules_lint(r, rules_count(r), ignore_finding, NULL, &e);
+    }
+    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+    rules_free(r);
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    assert_true(failmalloc_sweep(load_and_lint, NULL) > 10);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_bad_line_is_told_and_left_out),
@@ -122,6 +154,7 @@ int main(void) {
         cmocka_unit_test(patterns_of_nearly_everything_are_told),
         cmocka_unit_test(what_the_built_in_rules_say_already_is_told),
         cmocka_unit_test(nothing_is_wrong_with_the_built_in_rules),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("rules_lint", tests, NULL, NULL);
 }

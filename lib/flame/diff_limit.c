@@ -1,0 +1,151 @@
+/* Limits on what may grow. */
+#include <string.h>
+
+#include "base/map.h"
+#include "base/parse.h"
+#include "flame/diff.h"
+#include "flame/folded.h"
+
+/* ---- parsing ---- */
+
+/* Digits, and at most three behind a point, in thousandths. */
+static bool take_number(const char *text, size_t len, uint64_t *out) {
+    const char *point = memchr(text, '.', len);
+    size_t whole = point ? (size_t)(point - text) : len;
+    size_t places = point ? len - whole - 1 : 0;
+    uint64_t units = 0, part = 0;
+    if (!parse_u64(text, whole, UINT32_MAX, &units) || places > 3 ||
+        (point && !parse_u64(point + 1, places, 999, &part))) {
+        return false;
+    }
+    for (; places < 3; places++) {
+        part *= 10;
+    }
+    *out = units * 1000 + part;
+    return true;
+}
+
+static bool take_amount(struct diff_limit *l, const char *text, const char *unit) {
+    if (text[0] != '+') {
+        return false;
+    }
+    size_t digits = strspn(++text, "0123456789.");
+    const char *suffix = text + digits + strspn(text + digits, " ");
+    l->kind = strcmp(suffix, "%") == 0    ? DIFF_PERCENT
+              : strcmp(suffix, "pp") == 0 ? DIFF_POINTS
+                                          : DIFF_WEIGHT;
+    bool known = l->kind != DIFF_WEIGHT || *suffix == '\0' || strcmp(suffix, unit) == 0;
+    return known && take_number(text, digits, &l->value);
+}
+
+enum st diff_limit_parse(struct diff_limit *l, const char *text, const char *unit, struct err *e) {
+    const char *colon = strrchr(text, ':');
+    *l = (struct diff_limit){.text = text};
+    if (!colon || colon == text || !take_amount(l, colon + 1, unit)) {
+        return err_set(e, ERR_USAGE,
+                       "'%s' is no REGEX:+LIMIT, as in 'parse:+5%%', 'parse:+2pp' or "
+                       "'parse:+200%s'",
+                       text, unit);
+    }
+    struct strbuf pattern = {0};
+    strbuf_add(&pattern, text, (size_t)(colon - text));
+    enum st st = strbuf_check(&pattern, e);
+    int status =
+        st == ST_OK ? regcomp(&l->regex, strbuf_cstr(&pattern), REG_EXTENDED | REG_NOSUB) : 0;
+    if (status != 0) {
+        char why[128];
+        regerror(status, &l->regex, why, sizeof why);
+        st = err_set(e, status == REG_ESPACE ? ERR_NOMEM : ERR_USAGE, "'%s': %s",
+                     strbuf_cstr(&pattern), why);
+    }
+    strbuf_release(&pattern);
+    return st;
+}
+
+void diff_limit_release(struct diff_limit *l) {
+    regfree(&l->regex);
+}
+
+/* ---- measuring ---- */
+
+struct measuring {
+    const struct diff_limit *limit;
+    const struct stack_pair *pair;
+    uint64_t *sums;
+    struct map frames; /* text -> does it match? */
+    struct strbuf name;
+};
+
+static enum st frame_matches(struct measuring *m, const char *text, size_t len, bool *out,
+                             struct err *e) {
+    bool added;
+    struct map_entry *known = map_put(&m->frames, text, len, 0, &added);
+    if (!known) {
+        return err_nomem(e);
+    }
+    if (added) {
+        strbuf_clear(&m->name);
+        folded_unescape(&m->name, text, len);
+        if (strbuf_check(&m->name, e) != ST_OK) {
+            return ST_ERR;
+        }
+        known->value = regexec(&m->limit->regex, strbuf_cstr(&m->name), 0, NULL, 0) == 0;
+    }
+    *out = known->value;
+    return ST_OK;
+}
+
+static enum st measure_stack(void *ctx, const char *text, size_t len, uint64_t weight,
+                             struct err *e) {
+    struct measuring *m = ctx;
+    bool found = false;
+    (void)weight;
+    for (size_t at = 0; at <= len && !found;) {
+        const char *end = at < len ? memchr(text + at, ';', len - at) : NULL;
+        size_t stop = end ? (size_t)(end - text) : len;
+        if (frame_matches(m, text + at, stop - at, &found, e) != ST_OK) {
+            return ST_ERR;
+        }
+        at = stop + 1;
+    }
+    const struct stack_sides *sides = &m->pair->nodes[stack_tree_find(&m->pair->tree, text, len)];
+    for (int side = 0; side < STACK_SIDES && found; side++) {
+        m->sums[side] += sides->self[side];
+    }
+    return ST_OK;
+}
+
+enum st diff_limit_measure(const struct diff_limit *l, const struct stack_pair *pair,
+                           uint64_t sums[STACK_SIDES], struct err *e) {
+    struct measuring m = {.limit = l, .pair = pair, .sums = sums};
+    memset(sums, 0, STACK_SIDES * sizeof *sums);
+    enum st st = stack_tree_each(&pair->tree, measure_stack, &m, e);
+    map_release(&m.frames);
+    strbuf_release(&m.name);
+    return st;
+}
+
+bool diff_limit_passed(const struct diff_limit *l, const struct stack_pair *pair,
+                       const uint64_t sums[STACK_SIDES]) {
+    typedef unsigned __int128 wide;
+    wide base = sums[STACK_BASE], now = sums[STACK_NEW], limit = l->value;
+    if (now <= base && l->kind != DIFF_POINTS) {
+        return false;
+    }
+    if (l->kind == DIFF_PERCENT) {
+        return (now - base) * 100000 > base * limit;
+    }
+    if (l->kind == DIFF_WEIGHT) {
+        wide unit = 1;
+        for (unsigned i = 0; i < pair->tree.decimals; i++) {
+            unit *= 10;
+        }
+        return (now - base) * 1000 > limit * unit;
+    }
+    /* Shares in 10^-9: the products of two 64-bit sums would not fit. */
+    const wide whole = 1000000000;
+    wide all[STACK_SIDES] = {pair->nodes[0].total[STACK_BASE], pair->nodes[0].total[STACK_NEW]};
+    wide before = all[STACK_BASE] ? base * whole / all[STACK_BASE] : 0;
+    wide after = all[STACK_NEW] ? now * whole / all[STACK_NEW] : 0;
+    return after > before && (after - before) * 100000 > limit * whole;
+}

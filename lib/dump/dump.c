@@ -72,6 +72,12 @@ void dump_release(struct dump *d) {
  * overlap, and a hostile list of them must not make every look-up linear. */
 enum { OVERLAP_STEPS = 64 };
 
+const char *dump_image_name(const struct dump_image *image) {
+    const char *name = image->name ? image->name : image->path;
+    const char *slash = name ? strrchr(name, '/') : NULL;
+    return slash && slash[1] ? slash + 1 : name;
+}
+
 int32_t dump_image_at(const struct dump *d, uint64_t address) {
     size_t low = 0, high = d->image_order ? d->image_count : 0;
     while (low < high) {

@@ -178,6 +178,8 @@ void dump_release(struct dump *d);
 /* Seeds Jansson's hash once, before threads start. */
 void dump_library_init(void);
 
+/* What people call an image: the last part of its name, else of its path; NULL = it has neither. */
+const char *dump_image_name(const struct dump_image *image);
 /* The image whose [load, load + size) holds the address (size 0: the nearest load below it whose
  * next image's load is above); -1 if none. */
 int32_t dump_image_at(const struct dump *d, uint64_t address);

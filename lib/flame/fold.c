@@ -35,12 +35,7 @@ static void add_name(struct fold *f, const char *module, const char *name, bool 
 }
 
 static const char *image_name(const struct dump *d, int32_t image) {
-    if (image < 0) {
-        return NULL;
-    }
-    const char *name = d->images[image].name ? d->images[image].name : d->images[image].path;
-    const char *slash = name ? strrchr(name, '/') : NULL;
-    return slash && slash[1] ? slash + 1 : name;
+    return image < 0 ? NULL : dump_image_name(&d->images[image]);
 }
 
 /* Adds a frame of that text, and releases it. */

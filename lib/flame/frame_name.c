@@ -68,11 +68,15 @@ struct frame_name frame_name_split(const char *text, size_t len) {
     return f;
 }
 
+void frame_name_module(struct strbuf *out, const char *module) {
+    for (const char *c = module; *c; c++) {
+        strbuf_addc(out, *c == '`' || strchr(" ()<>[]{}:;,'\"", *c) ? '_' : *c);
+    }
+}
+
 void frame_name_join(struct strbuf *out, const char *module, const char *name, bool inlined) {
     if (module && *module) {
-        for (const char *c = module; *c; c++) {
-            strbuf_addc(out, *c == '`' || strchr(" ()<>[]{}:;,'\"", *c) ? '_' : *c);
-        }
+        frame_name_module(out, module);
         strbuf_addc(out, '`');
     }
     strbuf_addstr(out, name);

@@ -24,8 +24,10 @@ struct frame_name {
 /* Splits a name (not its escaped text); the result points into it. */
 struct frame_name frame_name_split(const char *text, size_t len);
 
-/* Appends MODULE`NAME, or NAME without a module, with _[i] behind it if `inlined`. Characters that
- * would change how the text is split are made harmless in the module. */
+/* Appends a module's name as it stands in frames: characters that would change how the text is
+ * split are made harmless. */
+void frame_name_module(struct strbuf *out, const char *module);
+/* Appends MODULE`NAME, or NAME without a module, with _[i] behind it if `inlined`. */
 void frame_name_join(struct strbuf *out, const char *module, const char *name, bool inlined);
 
 #endif

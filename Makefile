@@ -148,7 +148,7 @@ $(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o $(O)/obj/cmd/recorder_answers
 $(O)/bin/stalladdr: $(O)/obj/cmd/address_answers.o
 $(O)/bin/stallclassify: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/classify_*.c))
 $(O)/bin/stallsym: $(O)/obj/cmd/image_verdicts.o
-$(O)/bin/stallflame: $(O)/obj/cmd/flame_inputs.o $(O)/obj/cmd/flame_labels.o $(O)/obj/cmd/flame_causes.o
+$(O)/bin/stallflame: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/flame_*.c))
 $(O)/bin/%: $(O)/obj/cmd/%.o $(cli_obj) $(LIB) $(RECLIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DEP_LIBS) $(REC_LIBS) -lm -lpthread

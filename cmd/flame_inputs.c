@@ -1,4 +1,4 @@
-/* Tells folded stacks from dumps, and reads both. */
+/* Tells inputs apart by their content, and reads them. */
 #include "flame_inputs.h"
 
 #include <inttypes.h>
@@ -9,6 +9,8 @@
 #include "base/strbuf.h"
 #include "dump/dump.h"
 #include "dump/report.h"
+#include "flame/pprof.h"
+#include "flame/speedscope.h"
 
 enum { WINDOW_PER_JOB = 4, READ_SIZE = 256 * 1024 };
 
@@ -27,7 +29,14 @@ static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, st
 static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     struct flame_inputs *run = ctx;
     const struct flame_label *label = result;
-    return fold_add(&run->fold, d, label->texts, e);
+    enum st st = fold_add(&run->fold, d, label->texts, e);
+    if (st == ST_OK && run->with_samples) {
+        st = image_ids_add(&run->ids, d, e);
+    }
+    if (st == ST_OK && run->fold_samples.tree) {
+        st = fold_add(&run->fold_samples, d, label->texts, e);
+    }
+    return st;
 }
 
 static void release(void *result) {
@@ -94,6 +103,52 @@ static void read_folded(struct flame_inputs *run, struct gz_input *in, size_t go
     }
 }
 
+/* ---- profiles ---- */
+
+enum { PROFILE_MAX = 1 << 30 };
+
+/* Reads the rest of an input whose first `got` bytes are in the buffer into memory. */
+static enum st read_whole(struct flame_inputs *run, struct gz_input *in, size_t got,
+                          struct strbuf *out, struct err *e) {
+    enum st st = ST_OK;
+    out->limit = PROFILE_MAX;
+    while (st == ST_OK && got > 0 && !out->failed) {
+        strbuf_add(out, run->buffer, got);
+        st = gz_input_read(in, run->buffer, READ_SIZE, &got, e);
+    }
+    return st == ST_OK ? strbuf_check(out, e) : st;
+}
+
+static enum st add_profile(struct flame_inputs *run, const struct strbuf *b, bool pprof,
+                           struct err *e) {
+    const char *unit;
+    struct pprof_stats stats = {0};
+    struct speedscope_stats scope = {0};
+    bool counts = run->options.weight == FOLD_SAMPLES;
+    enum st st = pprof ? pprof_read(&run->tree, run->input, b->data, b->len, counts, &stats, e)
+                       : speedscope_read(&run->tree, run->input, b->data, b->len, &scope, e);
+    if (st == ST_OK && stats.negative > 0) {
+        st = err_set(e, ERR_FORMAT, "%" PRIu64 " negative values left out: a difference",
+                     stats.negative);
+    }
+    unit = pprof ? stats.unit : scope.unit;
+    if (unit) {
+        snprintf(run->unit, sizeof run->unit, "%s", unit);
+    }
+    run->profiles++;
+    return st;
+}
+
+static void read_profile(struct flame_inputs *run, struct gz_input *in, size_t got, bool pprof) {
+    struct strbuf whole = {0};
+    struct err e = {0};
+    if (read_whole(run, in, got, &whole, &e) != ST_OK ||
+        add_profile(run, &whole, pprof, &e) != ST_OK) {
+        fail(run, run->input, &e);
+    }
+    strbuf_release(&whole);
+}
+
 /* ---- inputs ---- */
 
 /* Reads as many bytes into the buffer as it takes to tell what they are: past leading space, and
@@ -113,7 +168,7 @@ static enum st look(struct flame_inputs *run, struct gz_input *in, size_t *len, 
     return ST_OK;
 }
 
-/* Reads an input of folded stacks; ST_NONE: it is not one. */
+/* Reads an input of folded stacks or a profile; ST_NONE: it is neither. */
 static enum st other_input(void *ctx, struct gz_input *in, const char *name, struct err *e) {
     struct flame_inputs *run = ctx;
     size_t len = 0;
@@ -121,13 +176,19 @@ static enum st other_input(void *ctx, struct gz_input *in, const char *name, str
     if (look(run, in, &len, &report, e) != ST_OK) {
         return ST_ERR;
     }
-    if (report || !folded_recognise(run->buffer, len)) {
+    bool pprof = pprof_recognise(run->buffer, len);
+    bool profile = pprof || speedscope_recognise(run->buffer, len);
+    if (report || (!profile && !folded_recognise(run->buffer, len))) {
         return gz_input_unread(in, run->buffer, len, e) == ST_OK ? ST_NONE : ST_ERR;
     }
     cli_dumps_settle(&run->dumps);
     run->input = name;
     stack_tree_break(&run->tree);
-    read_folded(run, in, len);
+    if (profile) {
+        read_profile(run, in, len, pprof);
+    } else {
+        read_folded(run, in, len);
+    }
     return ST_OK;
 }
 
@@ -140,14 +201,20 @@ static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct flam
 
 /* ---- all of it ---- */
 
+static enum st filter(const struct flame_inputs *run, struct stack_tree *t, struct err *e) {
+    struct stack_tree filtered = {.ordered = run->ordered};
+    enum st st = stack_filter_add(&filtered, t, &run->filter, e);
+    stack_tree_release(t);
+    *t = filtered;
+    return st;
+}
+
 /* What can only be done to the whole. */
 static enum st finish(struct flame_inputs *run, struct err *e) {
     enum st st = fold_finish(&run->fold, e);
-    if (st == ST_OK && (run->filter.base || run->filter.reverse)) {
-        struct stack_tree filtered = {.ordered = run->ordered};
-        st = stack_filter_add(&filtered, &run->tree, &run->filter, e);
-        stack_tree_release(&run->tree);
-        run->tree = filtered;
+    if (run->filter.base || run->filter.reverse) {
+        st = st == ST_OK ? filter(run, &run->tree, e) : st;
+        st = st == ST_OK ? filter(run, &run->samples, e) : st;
     }
     return st;
 }
@@ -157,7 +224,11 @@ int flame_inputs_read(struct flame_inputs *run, char **operands, size_t count) {
     cli_dumps_init(&run->dumps, run->tool, &dumps_ops, run);
     run->tree.ordered = run->ordered;
     run->reader.tree = run->fold.tree = &run->tree;
-    run->fold.options = run->options;
+    run->fold.options = run->fold_samples.options = run->options;
+    if (run->with_samples && run->options.weight == FOLD_MS && !run->ordered) {
+        run->fold_samples.tree = &run->samples;
+        run->fold_samples.options.weight = FOLD_SAMPLES;
+    }
     run->operands = operands;
     run->operand_count = count;
     run->buffer = malloc(READ_SIZE);
@@ -178,7 +249,10 @@ void flame_inputs_release(struct flame_inputs *run) {
     folded_release(&run->reader);
     fold_release(&run->fold);
     flame_labels_release(&run->labels);
+    fold_release(&run->fold_samples);
+    image_ids_release(&run->ids);
     stack_tree_release(&run->tree);
+    stack_tree_release(&run->samples);
     free(run->buffer);
 }
 

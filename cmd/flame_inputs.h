@@ -1,4 +1,5 @@
-/* What stallflame reads: dumps, reports and folded stacks, in any mixture, into one tree. */
+/* What stallflame reads: dumps, reports, folded stacks, profiles of pprof and speedscope, in any
+ * mixture, into one tree. */
 #ifndef STALLKIT_CMD_FLAME_INPUTS_H
 #define STALLKIT_CMD_FLAME_INPUTS_H
 
@@ -9,6 +10,7 @@
 #include "cli_dumps.h"
 #include "flame/fold.h"
 #include "flame/folded.h"
+#include "flame/image_ids.h"
 #include "flame/stack_filter.h"
 #include "flame/stack_tree.h"
 #include "flame_labels.h"
@@ -19,16 +21,22 @@ struct flame_inputs {
     struct fold_options options;
     struct stack_filter filter;
     struct flame_labels labels;
-    bool ordered; /* a tree in the order of time */
+    bool ordered;      /* a tree in the order of time */
+    bool with_samples; /* samples and ids are wanted, too */
     unsigned jobs;
 
     struct stack_tree tree;
-    struct cli_dumps dumps; /* its failures are those of the whole command */
-    struct fold fold;       /* its stats */
-    uint64_t folded_stacks; /* lines of folded input that were added */
-    uint64_t rounded;       /* of these, counts that were cut to STACK_DECIMALS_MAX places */
+    struct stack_tree samples; /* with_samples, of dumps in ms: the same stacks by their samples */
+    struct image_ids ids;      /* with_samples */
+    struct cli_dumps dumps;    /* its failures are those of the whole command */
+    struct fold fold;          /* its stats */
+    uint64_t folded_stacks;    /* lines of folded input that were added */
+    uint64_t rounded;          /* of these, counts that were cut to STACK_DECIMALS_MAX places */
+    uint64_t profiles;         /* of pprof and speedscope */
+    char unit[32];             /* of profiles; of several kinds, the last one's */
 
     struct folded_reader reader; /* private from here */
+    struct fold fold_samples;
     const char *input;
     char **operands;
     size_t operand_count;

@@ -1,20 +1,21 @@
 /* stallflame: dumps and folded stacks in, folded stacks and flame graphs out. */
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/parse.h"
 #include "base/pool.h"
-#include "base/strbuf.h"
 #include "cli.h"
-#include "flame/svg.h"
-#include "flame_causes.h"
-#include "flame_inputs.h"
+#include "flame_output.h"
 
 enum { MIN_WIDTH_DEFAULT = 20 /* 1/100 pixel */ };
 enum {
     OPT_FORMAT = 1,
     OPT_OUTPUT,
+    OPT_DIFF,
+    OPT_NORMALIZE,
+    OPT_FAIL_IF,
+    OPT_MIN_SAMPLES,
+    OPT_SUMMARY,
     OPT_WEIGHT,
     OPT_BY,
     OPT_THREADS,
@@ -44,8 +45,17 @@ enum {
 };
 
 static const struct cli_option options[] = {
-    {OPT_FORMAT, 'F', "format", "svg|folded", "an interactive SVG (default), or folded stacks"},
+    {OPT_FORMAT, 'F', "format", "svg|folded|speedscope|pprof|markdown",
+     "an interactive SVG (default), folded stacks, another viewer's file;\n"
+     "of a diff: its largest changes"},
     {OPT_OUTPUT, 'o', "output", "FILE", "write there instead of to stdout"},
+    {OPT_DIFF, 0, "diff", NULL, "compare two inputs, BASE and NEW: what grew, what shrank"},
+    {OPT_NORMALIZE, 0, "normalize", NULL, "diff: scale BASE to the total of NEW"},
+    {OPT_FAIL_IF, 0, "fail-if", "REGEX:+LIMIT",
+     "diff: exit status 3 if stacks with a matching frame weigh more than\n"
+     "+5% of what they did, +2pp of the whole, +200 (ms …); repeatable"},
+    {OPT_MIN_SAMPLES, 0, "min-samples", "N", "diff: fewer cannot fail (default: 10)"},
+    {OPT_SUMMARY, 0, "summary", "FILE", "diff: also write the largest changes there, as Markdown"},
     {OPT_WEIGHT, 0, "weight", "ms|samples|stalls|users",
      "what widths mean: stalled milliseconds (default), samples, stalls,\n"
      "or users"},
@@ -85,139 +95,24 @@ static const struct cli_option options[] = {
 
 static const struct cli_tool tool = {
     .name = "stallflame",
-    .synopsis = "[-F svg|folded] [-o FILE] [--weight ms|samples|stalls|users] [--by WORD]...\n"
-                " [OPTION]... [FILE|FOLDER|-]...",
+    .synopsis = "[-F svg|folded|speedscope|pprof] [-o FILE] [--weight WORD] [--by WORD]...\n"
+                " [OPTION]... [FILE|FOLDER|-]...\n"
+                "--diff [--fail-if REGEX:+LIMIT]... [--summary FILE] [OPTION]... BASE NEW",
     .summary = "Draws where the stalled time went: a flame graph of dumps or of folded stacks.",
     .options = options,
     .option_count = sizeof options / sizeof *options,
-    .footer = "Inputs are recognised by content: stall dumps, reports that stallsym takes, folded "
-              "stacks,\n"
-              "and gzip of them.\n"
-              "Exit status: 0 done; 1 something could not be read or written; 2 usage.",
+    .footer =
+        "Inputs are recognised by content: stall dumps, reports that stallsym takes, folded "
+        "stacks,\n"
+        "pprof's and speedscope's files, and gzip of them.\n"
+        "Exit status: 0 done; 1 something could not be read or written; 2 usage; 3 a limit of "
+        "--fail-if is passed.",
 };
-
-struct run {
-    struct flame_inputs inputs;
-    struct svg_options svg;
-    const char *output;
-    const char *weight; /* as given, NULL = default */
-    bool folded, quiet;
-    bool by_cause; /* the colours */
-};
-
-/* ---- output ---- */
-
-static uint64_t distinct_stacks(const struct stack_tree *t) {
-    uint64_t n = 0;
-    for (size_t i = 0; i < t->node_count; i++) {
-        n += t->nodes[i].self > 0;
-    }
-    return n;
-}
-
-static const char *unit_of(const struct run *run) {
-    if (run->svg.unit) {
-        return run->svg.unit;
-    }
-    return flame_inputs_have_dumps(&run->inputs) ? fold_weight_text(run->inputs.options.weight)
-           : run->weight                         ? run->weight
-                                                 : "samples";
-}
-
-/* "12.4 s stalled in 7 stalls, 38 % of it sampled", or what folded text lets us say. */
-static void describe(const struct run *run, struct strbuf *out) {
-    const struct stack_tree *t = &run->inputs.tree;
-    if (flame_inputs_have_dumps(&run->inputs)) {
-        fold_describe(&run->inputs.fold.stats, out);
-        return;
-    }
-    svg_count(out, stack_tree_total(t), t->decimals);
-    strbuf_addf(out, " %s in ", unit_of(run));
-    uint64_t stacks = distinct_stacks(t);
-    svg_count(out, stacks, 0);
-    strbuf_addstr(out, stacks == 1 ? " distinct stack" : " distinct stacks");
-}
-
-/* svg_write, with the colours of causes if they were asked for. */
-static enum st write_svg_marked(const struct run *run, struct svg_options *o, struct sink *out,
-                                struct err *e) {
-    if (!run->by_cause) {
-        return svg_write(&run->inputs.tree, o, out, e);
-    }
-    struct flame_causes causes = {0};
-    const struct flame_labels *l = &run->inputs.labels;
-    uint32_t depth = 0;
-    for (uint32_t i = 0; i < l->count; i++) {
-        depth = l->kinds[i] == FLAME_BY_CAUSE ? i + 1 : depth;
-    }
-    o->marks = &causes.marks;
-    enum st st = flame_causes_start(&causes, depth, e);
-    st = st == ST_OK ? svg_write(&run->inputs.tree, o, out, e) : st;
-    flame_causes_release(&causes);
-    return st;
-}
-
-static enum st write_svg(const struct run *run, struct sink *out, struct err *e) {
-    struct strbuf subtitle = {0};
-    describe(run, &subtitle);
-    struct svg_options o = run->svg;
-    bool dumps = flame_inputs_have_dumps(&run->inputs);
-    o.unit = unit_of(run);
-    o.title = o.title ? o.title : dumps ? "Stalled time" : "Flame graph";
-    o.subtitle = o.subtitle ? o.subtitle : strbuf_cstr(&subtitle);
-    enum st st = strbuf_check(&subtitle, e);
-    if (st == ST_OK) {
-        st = write_svg_marked(run, &o, out, e);
-    }
-    strbuf_release(&subtitle);
-    return st;
-}
-
-static void write_output(struct run *run) {
-    struct cli_output output;
-    struct err e = {0};
-    struct cli_failures *failures = &run->inputs.dumps.failures;
-    if (!cli_output_open(&output, run->output, failures)) {
-        return;
-    }
-    enum st st = run->folded ? folded_write(&run->inputs.tree, &output.sink, &e)
-                             : write_svg(run, &output.sink, &e);
-    if (st != ST_OK) {
-        cli_fail(failures, NULL, &e);
-    }
-    cli_output_close(&output, st == ST_OK, failures);
-}
-
-static void add_count(struct strbuf *out, const char *before, uint64_t n, const char *noun,
-                      const char *plural, const char *after) {
-    strbuf_addf(out, "%s%" PRIu64 " %s%s%s", before, n, noun, n == 1 ? "" : plural, after);
-}
-
-static void summarise(const struct run *run) {
-    const struct flame_inputs *in = &run->inputs;
-    struct strbuf text = {0};
-    describe(run, &text);
-    if (flame_inputs_have_dumps(in)) {
-        add_count(&text, "; ", distinct_stacks(&in->tree), "distinct stack", "s", "");
-        if (in->folded_stacks > 0) {
-            add_count(&text, ", some from ", in->folded_stacks, "folded line", "s", "");
-        }
-    }
-    if (in->fold.stats.crashes > 0) {
-        add_count(&text, "; ", in->fold.stats.crashes, "crash", "es", " left out");
-    }
-    if (in->rounded > 0) {
-        add_count(&text, "; ", in->rounded, "count", "s", " cut to ");
-        strbuf_addf(&text, "%d decimal places", STACK_DECIMALS_MAX);
-    }
-    cli_say(tool.name, "%s", strbuf_cstr(&text));
-    strbuf_release(&text);
-}
 
 /* ---- options ---- */
 
 /* Pixels, or a share, with up to two decimal places, in hundredths. */
-static bool take_min_width(struct run *run, const char *value) {
+static bool take_min_width(struct flame_run *run, const char *value) {
     size_t len = strlen(value);
     bool share = len > 0 && value[len - 1] == '%';
     len -= share;
@@ -250,7 +145,7 @@ static bool take_number(const char *name, const char *value, uint64_t min, uint6
 }
 
 /* The same label twice says no more than once. */
-static bool take_by(struct run *run, const char *value) {
+static bool take_by(struct flame_run *run, const char *value) {
     static const char *const words[] = {"cause", "bucket", "version", "thread", NULL};
     struct flame_labels *l = &run->inputs.labels;
     int word = cli_choice(&tool, "--by", value, words);
@@ -270,7 +165,7 @@ static bool take_by(struct run *run, const char *value) {
     return true;
 }
 
-static bool take_palette(struct run *run, const char *value) {
+static bool take_palette(struct flame_run *run, const char *value) {
     run->by_cause = strcmp(value, "cause") == 0;
     if (!run->by_cause && !palette_parse(value, &run->svg.palette)) {
         cli_usage_error(&tool, "unknown palette '%s' for --colors", value);
@@ -279,8 +174,8 @@ static bool take_palette(struct run *run, const char *value) {
     return true;
 }
 
-static bool take_word(struct run *run, int id, const char *value) {
-    static const char *const formats[] = {"svg", "folded", NULL};
+static bool take_word(struct flame_run *run, int id, const char *value) {
+    static const char *const formats[] = {"svg", "folded", "speedscope", "pprof", "markdown", NULL};
     static const char *const weights[] = {"ms", "samples", "stalls", "users", NULL};
     static const char *const threads[] = {"main", "all", NULL};
     int word = id == OPT_FORMAT   ? cli_choice(&tool, "--format", value, formats)
@@ -290,7 +185,8 @@ static bool take_word(struct run *run, int id, const char *value) {
         return false;
     }
     if (id == OPT_FORMAT) {
-        run->folded = word == 1;
+        run->format = (enum flame_format)word;
+        run->inputs.with_samples = run->format == FLAME_PPROF;
     } else if (id == OPT_THREADS) {
         run->inputs.options.all_threads = word == 1;
     } else {
@@ -300,8 +196,9 @@ static bool take_word(struct run *run, int id, const char *value) {
     return true;
 }
 
-static bool take_text(struct run *run, int id, const char *value) {
+static bool take_text(struct flame_run *run, int id, const char *value) {
     const char **to = id == OPT_OUTPUT       ? &run->output
+                      : id == OPT_SUMMARY    ? &run->diff.summary
                       : id == OPT_TITLE      ? &run->svg.title
                       : id == OPT_SUBTITLE   ? &run->svg.subtitle
                       : id == OPT_NOTES      ? &run->svg.notes
@@ -313,7 +210,7 @@ static bool take_text(struct run *run, int id, const char *value) {
     return true;
 }
 
-static void take_flag(struct run *run, int id) {
+static void take_flag(struct flame_run *run, int id) {
     struct fold_options *o = &run->inputs.options;
     switch (id) {
     case OPT_MODULES:
@@ -338,6 +235,12 @@ static void take_flag(struct run *run, int id) {
     case OPT_DARK:
         run->svg.dark = true;
         break;
+    case OPT_DIFF:
+        run->diff.on = true;
+        break;
+    case OPT_NORMALIZE:
+        run->diff.normalise = true;
+        break;
     case OPT_HASH:
         if (run->svg.palette.kind == PALETTE_MODULE) { /* all others are keyed by hashes anyway */
             run->svg.palette.kind = PALETTE_HASH;
@@ -348,7 +251,7 @@ static void take_flag(struct run *run, int id) {
     }
 }
 
-static bool take_option(struct run *run, int id, const char *value) {
+static bool take_option(struct flame_run *run, int id, const char *value) {
     switch (id) {
     case OPT_FORMAT:
     case OPT_WEIGHT:
@@ -366,6 +269,10 @@ static bool take_option(struct run *run, int id, const char *value) {
         return take_min_width(run, value);
     case OPT_MAX_DEPTH:
         return take_number("--max-depth", value, 1, 100000, &run->svg.max_depth);
+    case OPT_FAIL_IF:
+        return flame_diff_take_limit(&run->diff, &tool, value);
+    case OPT_MIN_SAMPLES:
+        return cli_number(&tool, "--min-samples", value, 0, UINT32_MAX, &run->diff.min_samples);
     case OPT_JOBS:
         return take_number("--jobs", value, 1, CLI_JOBS_MAX, &run->inputs.jobs);
     default:
@@ -378,43 +285,97 @@ static bool take_option(struct run *run, int id, const char *value) {
 }
 
 /* What single options cannot tell; false after a printed message. */
-static bool check_options(const struct run *run) {
+static bool check_options(const struct flame_run *run) {
     bool to_stdout = !run->output || strcmp(run->output, "-") == 0;
     if (run->inputs.ordered && run->inputs.options.weight == FOLD_USERS) {
         cli_usage_error(&tool, "--weight=users has no order of time for --flamechart");
         return false;
     }
-    if (!run->folded && to_stdout && isatty(STDOUT_FILENO) == 1) {
-        cli_usage_error(&tool, "an SVG is not for a terminal: add > FILE.svg or -o FILE.svg, "
-                               "or -F folded for text");
+    if ((run->format == FLAME_SVG || run->format == FLAME_PPROF) && to_stdout &&
+        isatty(STDOUT_FILENO) == 1) {
+        cli_usage_error(&tool,
+                        "%s is not for a terminal: add > FILE or -o FILE, or -F folded for "
+                        "text",
+                        run->format == FLAME_SVG ? "an SVG" : "a profile");
         return false;
     }
     return true;
 }
 
+/* What belongs to --diff, and what does not. */
+static bool check_diff(const struct flame_run *run, const struct cli_parser *p) {
+    const struct flame_diff *d = &run->diff;
+    if (!d->on) {
+        bool stray = d->normalise || d->summary || d->limit_count > 0;
+        if (stray || run->format == FLAME_MARKDOWN) {
+            cli_usage_error(&tool, "%s is for --diff",
+                            d->normalise         ? "--normalize"
+                            : d->summary         ? "--summary"
+                            : d->limit_count > 0 ? "--fail-if"
+                                                 : "--format=markdown");
+            return false;
+        }
+        return true;
+    }
+    if (p->operand_count != 2) {
+        cli_usage_error(&tool, "--diff compares two inputs, BASE and NEW");
+        return false;
+    }
+    const char *refused = run->inputs.ordered               ? "--flamechart"
+                          : run->by_cause                   ? "--colors=cause"
+                          : run->format == FLAME_SPEEDSCOPE ? "--format=speedscope"
+                          : run->format == FLAME_PPROF      ? "--format=pprof"
+                                                            : NULL;
+    if (refused) {
+        cli_usage_error(&tool, "%s is not for --diff", refused);
+        return false;
+    }
+    return true;
+}
+
+/* Reads the inputs of either kind of run. */
+static int read_inputs(struct flame_run *run, const struct cli_parser *p) {
+    return run->diff.on ? flame_diff_read(&run->diff, &run->inputs, p->operands)
+                        : flame_inputs_read(&run->inputs, p->operands, p->operand_count);
+}
+
+static bool was_read(const struct flame_inputs *in) {
+    return stack_tree_total(&in->tree) > 0 || in->dumps.failures.count == 0;
+}
+
+/* Nothing was read and that is a failure: an older picture is better than an empty one, and half a
+ * difference is none. */
+static bool has_output(const struct flame_run *run) {
+    return was_read(&run->inputs) && (!run->diff.on || was_read(&run->diff.base));
+}
+
 /* Reads everything, then writes. The exit status. */
-static int flame(struct run *run, const struct cli_parser *p) {
+static int flame(struct flame_run *run, const struct cli_parser *p) {
     struct cli_failures *failures = &run->inputs.dumps.failures;
     dump_library_init();
-    int status = flame_inputs_read(&run->inputs, p->operands, p->operand_count);
+    int status = read_inputs(run, p);
     if (status != CLI_OK) {
         return status;
     }
-    /* Nothing was read and that is a failure: an older picture is better than an empty one. */
-    bool any = stack_tree_total(&run->inputs.tree) > 0 || failures->count == 0;
+    bool any = has_output(run), passed = false;
     if (any) {
-        write_output(run);
+        flame_write(run);
+        passed = flame_diff_judge(&run->diff, tool.name, flame_unit(run), run->quiet, failures);
     }
     status = cli_exit_status(failures); /* what it says goes before the summary */
-    if (any && !run->quiet) {
-        summarise(run);
+    if (run->diff.on && cli_exit_status(&run->diff.base.dumps.failures) != CLI_OK) {
+        status = CLI_FAILED;
     }
-    return status;
+    if (any && !run->quiet) {
+        flame_summarise(run);
+    }
+    return status == CLI_OK && passed ? CLI_GATE : status;
 }
 
 int main(int argc, char **argv) {
-    struct run run = {.svg.min_width = MIN_WIDTH_DEFAULT,
-                      .inputs = {.tool = &tool, .jobs = pool_processors()}};
+    struct flame_run run = {.svg.min_width = MIN_WIDTH_DEFAULT,
+                            .diff.min_samples = FLAME_MIN_SAMPLES,
+                            .inputs = {.tool = &tool, .jobs = pool_processors()}};
     struct cli_parser p;
     cli_begin(&p, &tool, argc, argv);
     int id;
@@ -426,11 +387,12 @@ int main(int argc, char **argv) {
     if (id == CLI_EXIT) {
         return p.status;
     }
-    if (!check_options(&run)) {
+    if (!check_options(&run) || !check_diff(&run, &p)) {
         return CLI_USAGE;
     }
-    run.inputs.options.modules |= !run.folded; /* the picture knows them always */
+    run.inputs.options.modules |= run.format != FLAME_FOLDED; /* the others know them always */
     int status = flame(&run, &p);
+    flame_diff_release(&run.diff);
     flame_inputs_release(&run.inputs);
     return status;
 }

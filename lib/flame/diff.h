@@ -54,12 +54,12 @@ struct diff_limit {
     const char *text; /* as given, borrowed */
     regex_t regex;
     enum diff_limit_kind kind;
-    uint64_t value; /* in thousandths */
+    uint64_t value;   /* in thousandths */
+    const char *unit; /* of DIFF_WEIGHT, borrowed from text; "" = whatever the weights are */
 };
-/* Parses REGEX:+NUMBER and %, pp, or the unit or nothing; split at the last ':'. The expression is
- * POSIX extended and is searched for in a frame's text, IMAGE`FUNCTION. ERR_USAGE. */
-enum st diff_limit_parse(struct diff_limit *l, const char *text, const char *unit,
-                         struct err *e) BASE_MUST_USE;
+/* Parses REGEX:+NUMBER and %, pp, a unit of weights or nothing; split at the last ':'. The
+ * expression is POSIX extended and is searched for in a frame's text, IMAGE`FUNCTION. ERR_USAGE. */
+enum st diff_limit_parse(struct diff_limit *l, const char *text, struct err *e) BASE_MUST_USE;
 void diff_limit_release(struct diff_limit *l);
 
 /* Sums up, on both sides, the stacks that have a frame that matches: each once. ERR_NOMEM. */

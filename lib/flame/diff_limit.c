@@ -25,27 +25,28 @@ static bool take_number(const char *text, size_t len, uint64_t *out) {
     return true;
 }
 
-static bool take_amount(struct diff_limit *l, const char *text, const char *unit) {
+static bool take_amount(struct diff_limit *l, const char *text) {
     if (text[0] != '+') {
         return false;
     }
     size_t digits = strspn(++text, "0123456789.");
-    const char *suffix = text + digits + strspn(text + digits, " ");
-    l->kind = strcmp(suffix, "%") == 0    ? DIFF_PERCENT
-              : strcmp(suffix, "pp") == 0 ? DIFF_POINTS
-                                          : DIFF_WEIGHT;
-    bool known = l->kind != DIFF_WEIGHT || *suffix == '\0' || strcmp(suffix, unit) == 0;
-    return known && take_number(text, digits, &l->value);
+    const char *unit = text + digits + strspn(text + digits, " ");
+    l->kind = strcmp(unit, "%") == 0    ? DIFF_PERCENT
+              : strcmp(unit, "pp") == 0 ? DIFF_POINTS
+                                        : DIFF_WEIGHT;
+    l->unit = l->kind == DIFF_WEIGHT ? unit : "";
+    return l->unit[strspn(l->unit, "abcdefghijklmnopqrstuvwxyz")] == '\0' &&
+           take_number(text, digits, &l->value);
 }
 
-enum st diff_limit_parse(struct diff_limit *l, const char *text, const char *unit, struct err *e) {
+enum st diff_limit_parse(struct diff_limit *l, const char *text, struct err *e) {
     const char *colon = strrchr(text, ':');
     *l = (struct diff_limit){.text = text};
-    if (!colon || colon == text || !take_amount(l, colon + 1, unit)) {
+    if (!colon || colon == text || !take_amount(l, colon + 1)) {
         return err_set(e, ERR_USAGE,
-                       "'%s' is no REGEX:+LIMIT, as in 'parse:+5%%', 'parse:+2pp' or "
-                       "'parse:+200%s'",
-                       text, unit);
+                       "'%s' is not REGEX:+LIMIT, as in 'parse:+5%%', 'parse:+2pp' or "
+                       "'parse:+200ms'",
+                       text);
     }
     struct strbuf pattern = {0};
     strbuf_add(&pattern, text, (size_t)(colon - text));

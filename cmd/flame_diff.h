@@ -1,0 +1,37 @@
+/* stallflame --diff: what changed between two inputs. */
+#ifndef STALLKIT_CMD_FLAME_DIFF_H
+#define STALLKIT_CMD_FLAME_DIFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli.h"
+#include "flame/diff.h"
+#include "flame_inputs.h"
+
+enum { FLAME_LIMITS_MAX = 64, FLAME_MIN_SAMPLES = 10, FLAME_CHANGES = 10 };
+
+/* Zero-initialise; set min_samples. */
+struct flame_diff {
+    bool on, normalise;
+    const char *summary; /* a file for the table of changes; NULL = none */
+    uint64_t min_samples;
+    struct diff_limit limits[FLAME_LIMITS_MAX];
+    size_t limit_count;
+    struct flame_inputs base; /* private from here */
+    struct stack_pair pair, samples;
+};
+
+/* Takes a value of --fail-if; false after a printed message. */
+bool flame_diff_take_limit(struct flame_diff *d, const struct cli_tool *tool, const char *text);
+/* Reads both operands, each as flame_inputs_read: the second into `in`, which has the settings of
+ * both, and makes the pair. CLI_OK, or as there. */
+int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operands);
+/* Prints a line for each limit that is passed or cannot be judged, and unless `quiet` for each that
+ * holds. True: one is passed. */
+bool flame_diff_judge(const struct flame_diff *d, const char *tool, const char *unit, bool quiet,
+                      struct cli_failures *failures);
+void flame_diff_release(struct flame_diff *d);
+
+#endif

@@ -1,0 +1,190 @@
+/* The picture, the other formats, and what is said of them. */
+#include "flame_output.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "flame/pprof.h"
+#include "flame/speedscope.h"
+#include "flame_causes.h"
+
+static uint64_t distinct_stacks(const struct stack_tree *t) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < t->node_count; i++) {
+        n += t->nodes[i].self > 0;
+    }
+    return n;
+}
+
+const char *flame_unit(const struct flame_run *run) {
+    if (run->svg.unit) {
+        return run->svg.unit;
+    }
+    return flame_inputs_have_dumps(&run->inputs) ? fold_weight_text(run->inputs.options.weight)
+           : run->inputs.profiles > 0            ? run->inputs.unit
+           : run->weight                         ? run->weight
+                                                 : "samples";
+}
+
+static uint64_t sum_of(const struct stack_pair *pair, enum stack_side side) {
+    return pair->tree.node_count > 0 ? pair->nodes[0].total[side] : 0;
+}
+
+/* "12.4 s stalled in 7 stalls, 38 % of it sampled", or what folded text lets us say. */
+static void describe(const struct flame_run *run, struct strbuf *out) {
+    const struct stack_tree *t = &run->inputs.tree;
+    if (run->diff.on) {
+        const struct stack_pair *pair = &run->diff.pair;
+        uint64_t sums[STACK_SIDES] = {sum_of(pair, STACK_BASE), sum_of(pair, STACK_NEW)};
+        diff_change(out, sums, pair->tree.decimals, flame_unit(run));
+        strbuf_addstr(out, run->diff.normalise ? "; the first side is scaled to the second" : "");
+        return;
+    }
+    if (flame_inputs_have_dumps(&run->inputs)) {
+        fold_describe(&run->inputs.fold.stats, out);
+        return;
+    }
+    svg_count(out, stack_tree_total(t), t->decimals);
+    strbuf_addf(out, " %s in ", flame_unit(run));
+    uint64_t stacks = distinct_stacks(t);
+    svg_count(out, stacks, 0);
+    strbuf_addstr(out, stacks == 1 ? " distinct stack" : " distinct stacks");
+}
+
+/* svg_write, with the colours of changes, or of causes if they were asked for. */
+static enum st write_svg_marked(const struct flame_run *run, struct svg_options *o,
+                                struct sink *out, struct err *e) {
+    if (run->diff.on) {
+        struct diff_marks marks;
+        diff_marks_init(&marks, &run->diff.pair, o->unit);
+        struct strbuf unit = {0};
+        strbuf_addf(&unit, "%s on both sides", o->unit);
+        o->unit = strbuf_cstr(&unit);
+        o->marks = &marks.marks;
+        enum st st = strbuf_check(&unit, e);
+        st = st == ST_OK ? svg_write(&run->diff.pair.tree, o, out, e) : st;
+        strbuf_release(&unit);
+        return st;
+    }
+    if (!run->by_cause) {
+        return svg_write(&run->inputs.tree, o, out, e);
+    }
+    struct flame_causes causes = {0};
+    const struct flame_labels *l = &run->inputs.labels;
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < l->count; i++) {
+        depth = l->kinds[i] == FLAME_BY_CAUSE ? i + 1 : depth;
+    }
+    o->marks = &causes.marks;
+    enum st st = flame_causes_start(&causes, depth, e);
+    st = st == ST_OK ? svg_write(&run->inputs.tree, o, out, e) : st;
+    flame_causes_release(&causes);
+    return st;
+}
+
+static const char *title_of(const struct flame_run *run) {
+    return run->svg.title                          ? run->svg.title
+           : flame_inputs_have_dumps(&run->inputs) ? "Stalled time"
+                                                   : "Flame graph";
+}
+
+static enum st write_svg(const struct flame_run *run, struct sink *out, struct err *e) {
+    struct strbuf subtitle = {0};
+    describe(run, &subtitle);
+    struct svg_options o = run->svg;
+    o.unit = flame_unit(run);
+    o.title = title_of(run);
+    o.subtitle = o.subtitle ? o.subtitle : strbuf_cstr(&subtitle);
+    enum st st = strbuf_check(&subtitle, e);
+    if (st == ST_OK) {
+        st = write_svg_marked(run, &o, out, e);
+    }
+    strbuf_release(&subtitle);
+    return st;
+}
+
+static enum st write_pprof(struct flame_run *run, struct sink *out, struct err *e) {
+    const struct flame_inputs *in = &run->inputs;
+    struct pprof_options o = {.unit = flame_unit(run),
+                              .comment = run->svg.title,
+                              .build_id = image_ids_find,
+                              .ctx = &run->inputs.ids};
+    bool samples = flame_inputs_have_dumps(in) && stack_tree_total(&in->samples) > 0;
+    return pprof_write(&in->tree, samples ? &in->samples : NULL, &o, out, e);
+}
+
+static enum st write_changes(struct flame_run *run, struct sink *out, struct err *e) {
+    struct diff_text o = {.title = title_of(run),
+                          .unit = flame_unit(run),
+                          .normalised = run->diff.normalise,
+                          .most = FLAME_CHANGES};
+    return diff_markdown(&run->diff.pair, &o, out, e);
+}
+
+static enum st write_format(struct flame_run *run, struct sink *out, struct err *e) {
+    struct speedscope_options o = {.title = title_of(run),
+                                   .unit = flame_unit(run),
+                                   .exporter = "stallflame@" STALLKIT_VERSION};
+    switch (run->format) {
+    case FLAME_MARKDOWN:
+        return write_changes(run, out, e);
+    case FLAME_FOLDED:
+        return run->diff.on ? diff_folded(&run->diff.pair, out, e)
+                            : folded_write(&run->inputs.tree, out, e);
+    case FLAME_SPEEDSCOPE:
+        return speedscope_write(&run->inputs.tree, &o, out, e);
+    case FLAME_PPROF:
+        return write_pprof(run, out, e);
+    default:
+        return write_svg(run, out, e);
+    }
+}
+
+typedef enum st (*writer)(struct flame_run *run, struct sink *out, struct err *e);
+
+static void write_file(struct flame_run *run, const char *path, writer write) {
+    struct cli_output output;
+    struct err e = {0};
+    struct cli_failures *failures = &run->inputs.dumps.failures;
+    if (!cli_output_open(&output, path, failures)) {
+        return;
+    }
+    enum st st = write(run, &output.sink, &e);
+    if (st != ST_OK) {
+        cli_fail(failures, NULL, &e);
+    }
+    cli_output_close(&output, st == ST_OK, failures);
+}
+
+void flame_write(struct flame_run *run) {
+    write_file(run, run->output, write_format);
+    if (run->diff.summary) {
+        write_file(run, run->diff.summary, write_changes);
+    }
+}
+
+static void add_count(struct strbuf *out, const char *before, uint64_t n, const char *noun,
+                      const char *plural, const char *after) {
+    strbuf_addf(out, "%s%" PRIu64 " %s%s%s", before, n, noun, n == 1 ? "" : plural, after);
+}
+
+void flame_summarise(const struct flame_run *run) {
+    const struct flame_inputs *in = &run->inputs;
+    struct strbuf text = {0};
+    describe(run, &text);
+    if (!run->diff.on && flame_inputs_have_dumps(in)) {
+        add_count(&text, "; ", distinct_stacks(&in->tree), "distinct stack", "s", "");
+        if (in->folded_stacks > 0) {
+            add_count(&text, ", some from ", in->folded_stacks, "folded line", "s", "");
+        }
+    }
+    if (in->fold.stats.crashes > 0) {
+        add_count(&text, "; ", in->fold.stats.crashes, "crash", "es", " left out");
+    }
+    if (in->rounded > 0) {
+        add_count(&text, "; ", in->rounded, "count", "s", " cut to ");
+        strbuf_addf(&text, "%d decimal places", STACK_DECIMALS_MAX);
+    }
+    cli_say(run->inputs.tool->name, "%s", strbuf_cstr(&text));
+    strbuf_release(&text);
+}

@@ -75,38 +75,41 @@ static bool holds(const struct mapped *m, enum index_section which, uint64_t blo
     return hash_crc32(bytes, len) == u32_at(sums + (m->first_block[which] + block) * 4);
 }
 
-/* Two threads may do it at once, with the same result. */
-static bool block_holds(const struct mapped *m, enum index_section which, uint64_t block) {
-    atomic_uchar *sound = &m->sound[m->first_block[which] + block];
-    if (atomic_load_explicit(sound, memory_order_relaxed)) {
-        return true;
-    }
-    if (!holds(m, which, block)) {
-        return false;
-    }
-    atomic_store_explicit(sound, 1, memory_order_relaxed);
-    return true;
+/* Was a block found sound before? Two threads may be at it at once, with the same result. */
+static inline bool known_sound(const struct mapped *m, enum index_section which, uint64_t block) {
+    return atomic_load_explicit(&m->sound[m->first_block[which] + block], memory_order_relaxed);
 }
 
-/* Are bytes [from, to) of a section, which has them, as they were written? */
-static enum st trust(const struct mapped *m, enum index_section which, uint64_t from, uint64_t to,
-                     struct err *e) {
-    for (uint64_t block = from / INDEX_SUMMED; block * INDEX_SUMMED < to; block++) {
-        if (!block_holds(m, which, block)) {
+static void note_sound(const struct mapped *m, enum index_section which, uint64_t block) {
+    atomic_store_explicit(&m->sound[m->first_block[which] + block], 1, memory_order_relaxed);
+}
+
+static enum st trust_slowly(const struct mapped *m, enum index_section which, uint64_t first,
+                            uint64_t last, struct err *e) {
+    for (uint64_t block = first; block <= last; block++) {
+        if (known_sound(m, which, block)) {
+            continue;
+        }
+        if (!holds(m, which, block)) {
             return damaged(m, which, block * INDEX_SUMMED, e);
         }
+        note_sound(m, which, block);
     }
     return ST_OK;
 }
 
+/* Are bytes [from, to) of a section, which has them and at least one, as they were written? */
+static inline enum st trust(const struct mapped *m, enum index_section which, uint64_t from,
+                            uint64_t to, struct err *e) {
+    uint64_t first = from / INDEX_SUMMED, last = (to - 1) / INDEX_SUMMED;
+    return first == last && known_sound(m, which, first) ? ST_OK
+                                                         : trust_slowly(m, which, first, last, e);
+}
+
 /* A block of strings is sound if those that follow are, up to where its last string ends. */
-static bool strings_hold(const struct mapped *m, uint64_t block) {
-    atomic_uchar *sound = &m->sound[m->first_block[INDEX_STRS] + block];
+static bool find_strings_sound(const struct mapped *m, uint64_t block) {
     uint64_t blocks = index_blocks(m->header.sections[INDEX_STRS].size);
     bool ended = false;
-    if (atomic_load_explicit(sound, memory_order_relaxed)) {
-        return true;
-    }
     for (uint64_t next = block; !ended && next < blocks; next++) {
         size_t len;
         const uint8_t *bytes = block_at(m, INDEX_STRS, next, &len);
@@ -115,8 +118,12 @@ static bool strings_hold(const struct mapped *m, uint64_t block) {
         }
         ended = next == block ? bytes[len - 1] == 0 : memchr(bytes, 0, len) != NULL;
     }
-    atomic_store_explicit(sound, 1, memory_order_relaxed);
+    note_sound(m, INDEX_STRS, block);
     return true;
+}
+
+static inline bool strings_hold(const struct mapped *m, uint64_t block) {
+    return known_sound(m, INDEX_STRS, block) || find_strings_sound(m, block);
 }
 
 /* ---- strings and names ---- */
@@ -412,6 +419,9 @@ static enum st mapped_lookup(struct lookup_source *source, uint64_t address, str
     uint64_t offset = address - m->header.origin;
     size_t after =
         address < m->header.origin ? 0 : rows_up_to(m->addresses, 4, m->piece_count, offset);
+    if (m->piece_count == 0) {
+        return ST_NONE;
+    }
     /* Whatever led here: if these two are sound, the address lies between them. */
     size_t first = after > 0 ? after - 1 : 0, end = after + (after < m->piece_count);
     if (trust(m, INDEX_ADDR, first * 4, end * 4, e) != ST_OK) {

@@ -303,6 +303,40 @@ static void a_version_stands_for_the_same_bytes_for_ever(void **state) {
     object_close(o);
 }
 
+/* Nothing but the empty string. */
+static void an_index_of_nothing_answers_nothing(void **state) {
+    (void)state;
+    static const uint8_t nothing[INDEX_ALIGN] = {0};
+    struct strbuf empty = {0}, strings = {0}, sums = {0}, file = {0};
+    const struct strbuf *all[INDEX_SUMS] = {&empty, &empty, &empty, &empty, &empty, &strings};
+    struct index_header h = {.format = INDEX_FORMAT, .builder = INDEX_BUILDER, .quantum = 1};
+    uint8_t prologue[INDEX_PROLOGUE];
+    struct lookup_source *source;
+    struct err e = {0};
+    strbuf_addc(&strings, 0);
+    index_sums_write(all, &sums);
+    uint64_t at = INDEX_PROLOGUE + -(uint64_t)INDEX_PROLOGUE % INDEX_ALIGN;
+    for (size_t i = 0; i < INDEX_STRS; i++) {
+        h.sections[i] = (struct index_extent){at, 0};
+    }
+    h.sections[INDEX_STRS] = (struct index_extent){at, 1};
+    h.sections[INDEX_SUMS] = (struct index_extent){at + INDEX_ALIGN, sums.len};
+    h.size = at + INDEX_ALIGN + sums.len;
+    index_header_write(&h, prologue);
+    strbuf_add(&file, prologue, sizeof prologue);
+    strbuf_add(&file, nothing, (size_t)at - sizeof prologue + INDEX_ALIGN);
+    strbuf_add(&file, sums.data, sums.len);
+    assert_int_equal(mapped_open_bytes(&source, "index", (const uint8_t *)file.data, file.len, &e),
+                     ST_OK);
+    assert_int_equal(lookup_address(source, 0, &mapped_hit, &e), ST_NONE);
+    assert_int_equal(lookup_address(source, UINT64_MAX, &mapped_hit, &e), ST_NONE);
+    assert_true(mapped_is_sound(source));
+    lookup_close(source);
+    strbuf_release(&strings);
+    strbuf_release(&sums);
+    strbuf_release(&file);
+}
+
 /* Every length that is cut off, and every flipped bit of what opening looks at. */
 static void a_damaged_header_is_refused(void **state) {
     (void)state;
@@ -440,6 +474,7 @@ int main(void) {
         cmocka_unit_test(its_bytes_do_not_depend_on_the_threads),
         cmocka_unit_test(its_header_tells_what_it_was_made_of),
         cmocka_unit_test(a_version_stands_for_the_same_bytes_for_ever),
+        cmocka_unit_test(an_index_of_nothing_answers_nothing),
         cmocka_unit_test(a_damaged_header_is_refused),
         cmocka_unit_test(no_answer_comes_from_damaged_bytes),
         cmocka_unit_test(a_damaged_source_is_not_indexed),

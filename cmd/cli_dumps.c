@@ -83,7 +83,9 @@ static struct document *new_document(struct cli_dumps *d, const char *name, cons
         return NULL;
     }
     doc->d = d;
-    strbuf_addf(&doc->where, "%s:%" PRIu64, name, line);
+    strbuf_addstr(&doc->where, name);
+    strbuf_addc(&doc->where, ':');
+    strbuf_addu64(&doc->where, line);
     doc->text = malloc(len + 1);
     if (!doc->text) {
         free_document(d, doc);

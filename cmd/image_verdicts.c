@@ -18,9 +18,14 @@ static const char *or_dash(const char *text) {
 static void note_image(struct image_verdicts *v, const struct dump_image *image, const char *id) {
     struct strbuf key = {0};
     bool added = false;
-    strbuf_addf(&key, "%s %s%s%s%c%d%d", image->name ? image->name : "?", id,
-                image->arch ? " " : "", image->arch ? image->arch : "", 0, (int)image->symbols,
-                image->in_app);
+    strbuf_addstr(&key, image->name ? image->name : "?");
+    strbuf_addc(&key, ' ');
+    strbuf_addstr(&key, id);
+    strbuf_addstr(&key, image->arch ? " " : "");
+    strbuf_addstr(&key, image->arch ? image->arch : "");
+    strbuf_addc(&key, '\0'); /* what is printed of it ends here */
+    strbuf_addu64(&key, image->symbols);
+    strbuf_addu64(&key, image->in_app);
     struct map_entry *entry =
         key.failed ? NULL : map_put(&v->keys, key.data, key.len, v->images.len, &added);
     strbuf_release(&key);

@@ -86,9 +86,39 @@ static enum st member_array(struct build *b, const json_t *object, const char *n
 
 /* ---- stacks ---- */
 
+/* What the pre-pass has read already; NULL: it has not. */
+static const struct frame_list *known_frames(const struct build *b, const json_t *frames) {
+    uint64_t number;
+    const char *text = json_string_value(frames);
+    size_t len = json_string_length(frames);
+    bool known = len > 0 && text[0] == '\0' && parse_u64(text + 1, len - 1, UINT64_MAX, &number) &&
+                 number < b->frames.lists.len;
+    return known ? &b->frames.lists.data[number] : NULL;
+}
+
+static enum st copy_frames(struct build *b, const struct frame_list *list, struct dump_stack *stack,
+                           const char *what, size_t index) {
+    if (list->count > DUMP_FRAMES_MAX) {
+        err_set(b->e, ERR_LIMIT, "%zu elements in \"frames\"", list->count);
+        return err_context(b->e, "%s %zu", what, index);
+    }
+    uint64_t *addresses = build_array(b, list->count, sizeof *addresses);
+    if (!addresses) {
+        return ST_ERR;
+    }
+    memcpy(addresses, b->frames.numbers.data + list->first, list->count * sizeof *addresses);
+    stack->frames = addresses;
+    stack->frame_count = list->count;
+    return ST_OK;
+}
+
 static enum st build_frames(struct build *b, const json_t *object, struct dump_stack *stack,
                             const char *what, size_t index) {
     const json_t *frames;
+    const struct frame_list *known = known_frames(b, json_object_get(object, "frames"));
+    if (known) {
+        return copy_frames(b, known, stack, what, index);
+    }
     if (member_array(b, object, "frames", DUMP_FRAMES_MAX, &frames, &stack->frame_count) != ST_OK) {
         return err_context(b->e, "%s %zu", what, index);
     }
@@ -432,7 +462,7 @@ static enum st build_dump(struct build *b, const json_t *root) {
  * reports as whatever its lexer made of it; the fuzzer checks the first half of this sentence. */
 static enum st load(const char *text, size_t len, json_t **root, struct err *e) {
     json_error_t why;
-    *root = json_loadb(text, len, 0, &why);
+    *root = json_loadb(text, len, JSON_ALLOW_NUL, &why); /* for frame_lists */
     return *root ? ST_OK : err_nomem(e);
 }
 
@@ -445,10 +475,10 @@ enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) 
     struct strbuf repaired = {0}, rest = {0};
     uint64_t count = 0;
     json_t *root = NULL;
-    enum st st = prepass(text, len, &repaired, &count, e);
+    enum st st = prepass(text, len, &repaired, &count, &b.frames, e);
     if (st == ST_OK) {
-        const char *whole = count ? repaired.data : text;
-        size_t whole_len = count ? repaired.len : len;
+        const char *whole = repaired.len ? repaired.data : text;
+        size_t whole_len = repaired.len ? repaired.len : len;
         st = build_cut_locations(&b, whole, whole_len, &rest);
         st = st == ST_OK     ? load(rest.data, rest.len, &root, e)
              : st == ST_NONE ? load(whole, whole_len, &root, e)
@@ -463,6 +493,7 @@ enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) 
     json_decref(root);
     strbuf_release(&repaired);
     strbuf_release(&rest);
+    frame_lists_release(&b.frames);
     if (st != ST_OK) {
         dump_release(d);
     }

@@ -8,6 +8,7 @@
 
 #include "base/strbuf.h"
 #include "dump/dump.h"
+#include "dump/dump_prepass_private.h"
 
 /* Images by (load, index), for dump_image_at. */
 struct dump_image_order {
@@ -27,6 +28,7 @@ struct build {
     struct err *e;
     bool no_memory; /* the arena gave NULL for a string: checked once, at the end */
     const char *locations, *locations_end; /* text of the array "locations"; NULL = none */
+    struct frame_lists frames;
 };
 
 /* A copy of a string value in the dump's arena; NULL for any other value. */

@@ -156,6 +156,11 @@ static enum scan_result take_in_string(struct scan *s, char c) {
     }
 }
 
+/* May c be in a number, behind its first byte? Nearly always this ends it. */
+static bool is_number_byte(char c) {
+    return is_digit(c) || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-';
+}
+
 /* Inside a number: true if c belongs to it; else it has ended, or *bad. */
 static bool take_in_number(struct scan *s, char c, bool *bad) {
     static const struct {
@@ -178,7 +183,7 @@ static bool take_in_number(struct scan *s, char c, bool *bad) {
         {EXPONENT_SIGN, '1', EXPONENT_DIGITS},
         {EXPONENT_DIGITS, '1', EXPONENT_DIGITS},
     };
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = 0; is_number_byte(c) && i < sizeof steps / sizeof *steps; i++) {
         char want = steps[i].c;
         bool fits = c == want || (want == '1' && is_digit(c)) ||
                     (want == 's' && (c == '+' || c == '-')) || (want == 'e' && c == 'E');
@@ -215,11 +220,20 @@ static enum scan_result take(struct scan *s, char c) {
     return is_space(c) ? SCAN_MORE : take_token(s, c);
 }
 
+/* Does c end a run of plain bytes in a string? A table, for this is asked of most bytes. */
+static bool ends_run(char c) {
+    static const bool ends[UINT8_MAX + 1] = {
+        true, true, true, true, true, true, true, true, true,         true,         true, true,
+        true, true, true, true, true, true, true, true, true,         true,         true, true,
+        true, true, true, true, true, true, true, true, ['"'] = true, ['\\'] = true};
+    return ends[(unsigned char)c];
+}
+
 /* The length of the run that cannot change the state: most of a dump is digits and text. */
 static size_t plain_run(const struct scan *s, const char *p, size_t len) {
     size_t n = 0;
     if (s->state == STRING) {
-        while (n < len && p[n] != '"' && p[n] != '\\' && (unsigned char)p[n] >= 0x20) {
+        while (n < len && !ends_run(p[n])) {
             n++;
         }
     } else if (s->state == INTEGER) {

@@ -228,7 +228,7 @@ static void the_pre_pass_agrees_with_jansson(void **state) {
         struct strbuf repaired = {0};
         uint64_t count;
         json_t *plain = json_loadb(text, len, 0, NULL);
-        enum st st = prepass(text, len, &repaired, &count, NULL);
+        enum st st = prepass(text, len, &repaired, &count, NULL, NULL);
         if (plain && st == ST_ERR) {
             fail_msg("Jansson takes what the pre-pass refuses: %.*s", (int)len, text);
         }

@@ -61,38 +61,77 @@ static size_t find_special(struct span key, const struct special *specials, size
     return i;
 }
 
+struct member {
+    struct span key, value;
+    size_t special;
+};
+
+/* The members of an object are walked twice. Most objects have few: these are remembered. */
+enum { MEMBERS_KEPT = 24 };
+
+struct members {
+    struct span rest; /* behind those that are kept */
+    size_t kept_count;
+    struct member kept[MEMBERS_KEPT];
+};
+
+static bool next_member(struct span *rest, const struct special *specials, size_t count,
+                        struct member *m) {
+    if (!span_next(rest, &m->key, &m->value)) {
+        return false;
+    }
+    m->special = find_special(m->key, specials, count);
+    return true;
+}
+
+/* Walks all of an object; last[special] is where the member that counts has its value. */
+static void find_members(struct members *all, struct span object, const struct special *specials,
+                         size_t count, const char **last) {
+    struct member m;
+    all->kept_count = 0;
+    all->rest = object;
+    while (next_member(&object, specials, count, &m)) {
+        if (m.special < count) {
+            last[m.special] = m.value.p;
+        }
+        if (all->kept_count < MEMBERS_KEPT) {
+            all->kept[all->kept_count++] = m;
+            all->rest = object;
+        }
+    }
+}
+
 /* Writes an object up to its closing brace, which is left to the caller who may add members.
  * Returns whether the next member needs a comma. */
 static bool write_members(struct splicer *s, struct span object, const struct special *specials,
                           size_t count) {
-    const char *last[SPECIALS_MAX] = {NULL}; /* where the member that counts has its value */
-    struct span key, value;
-    for (struct span rest = object; span_next(&rest, &key, &value);) {
-        size_t i = find_special(key, specials, count);
-        if (i < count) {
-            last[i] = value.p;
-        }
-    }
+    const char *last[SPECIALS_MAX] = {NULL};
+    struct members all;
+    struct member m;
     bool comma = false;
+    find_members(&all, object, specials, count, last);
     sink_char(s->out, '{');
-    for (struct span rest = object; span_next(&rest, &key, &value);) {
-        size_t i = find_special(key, specials, count);
-        if (i < count && !specials[i].write) {
+    for (size_t i = 0;; i++) {
+        if (i < all.kept_count) {
+            m = all.kept[i];
+        } else if (!next_member(&all.rest, specials, count, &m)) {
+            return comma;
+        }
+        if (m.special < count && !specials[m.special].write) {
             continue;
         }
         if (comma) {
             sink_char(s->out, ',');
         }
         comma = true;
-        write_value(s, key);
+        write_value(s, m.key);
         sink_char(s->out, ':');
-        if (i < count && value.p == last[i]) {
-            specials[i].write(s, value, 0);
+        if (m.special < count && m.value.p == last[m.special]) {
+            specials[m.special].write(s, m.value, 0);
         } else {
-            write_value(s, value);
+            write_value(s, m.value);
         }
     }
-    return comma;
 }
 
 /* Writes an array of objects, each through `write`; whatever is no array stays as it is. */

@@ -169,6 +169,24 @@ static void of_two_members_the_last_is_spliced(void **state) {
         one_location, 1);
 }
 
+/* More members than the splicer remembers between its two walks, what it looks for among the last
+ * ones, too. */
+#define TEN(c)                                                                                     \
+    "'" c "0':0,'" c "1':1,'" c "2':{'threads':[]},'" c "3':3,'" c "4':'\\'',"                     \
+    "'" c "5':[5],'" c "6':6,'" c "7':7,'" c "8':8,'" c "9':9,"
+#define THIRTY TEN("a") TEN("b") TEN("c")
+
+static void objects_of_many_members(void **state) {
+    (void)state;
+    check_splice("{'threads':[{'frames':[1,2,3]}],'strings':[0]," THIRTY
+                 "'threads':[{'locations':[5]," THIRTY
+                 "'frames':[1],'locations':[0],'z':0}]," FORMAT
+                 ",'strings':[],'locations':[{'image':-1,'offset':1}]}",
+                 "{'threads':[{'frames':[1,2,3]}]," THIRTY "'threads':[{" THIRTY
+                 "'frames':[1],'z':0,'locations':[0]}]," FORMAT "," ONE,
+                 one_location, 1);
+}
+
 static void null_arrays_leave_their_part_alone(void **state) {
     (void)state;
     struct strbuf text = {0}, out = {0}, want = {0};
@@ -307,6 +325,7 @@ int main(void) {
         cmocka_unit_test(members_of_an_earlier_run_are_replaced),
         cmocka_unit_test(names_may_be_written_with_escapes),
         cmocka_unit_test(of_two_members_the_last_is_spliced),
+        cmocka_unit_test(objects_of_many_members),
         cmocka_unit_test(null_arrays_leave_their_part_alone),
         cmocka_unit_test(what_was_written_is_read_back),
         cmocka_unit_test(fixtures_survive_byte_for_byte),

@@ -239,10 +239,15 @@ static enum st adapt(struct triage **base, const struct triage *now, const char 
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
                      struct err *e) {
     struct triage *anew = NULL;
-    if (triage_rules(*base) == triage_rules(now)) {
+    const struct triage_options *old = triage_options_of(*base), *new = triage_options_of(now);
+    if (old->rules_hash == new->rules_hash) {
         return ST_OK;
     }
-    if (triage_rules(now) != o->rules_hash) {
+    if (strncmp(old->rules, "none", strlen("none")) == 0) {
+        return err_set(e, ERR_USAGE,
+                       "made with --rules none, which takes causes together: make it anew");
+    }
+    if (new->rules_hash != o->rules_hash) {
         return err_set(e, ERR_USAGE,
                        "made with other rules than what it is compared with, and neither with "
                        "these (--rules)");

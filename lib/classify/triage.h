@@ -76,8 +76,8 @@ enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
  * out of memory; or a bucket has no stack (it comes from elsewhere). */
 enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
                      const struct triage_options *o, struct err *e) BASE_MUST_USE;
-/* The hash of the rules that t was filled by. */
-uint64_t triage_rules(const struct triage *t);
+/* How t was filled; borrowed until it changes. */
+const struct triage_options *triage_options_of(const struct triage *t);
 
 /* Adds all that `from` holds, as if t had read its dumps: in any order and grouping of parts the
  * same. Only duplicates are not found across parts. Neither may be finished. ST_ERR: out of memory,

@@ -82,6 +82,6 @@ enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
     return ST_OK;
 }
 
-uint64_t triage_rules(const struct triage *t) {
-    return t->options.rules_hash;
+const struct triage_options *triage_options_of(const struct triage *t) {
+    return &t->options;
 }

@@ -389,6 +389,32 @@ static void any_allocation_may_fail(void **state) {
     object_close(o);
 }
 
+/* ---- what is elsewhere ---- */
+
+static void units_that_keep_their_functions_elsewhere_are_told_of_once(void **state) {
+    static struct dwarf_build b;
+    struct sections sections;
+    struct heard heard = {0};
+    struct debug *d;
+    (void)state;
+    b = (struct dwarf_build){0};
+    abbrev(&b, 1, DW_TAG_skeleton_unit, false, DW_AT_dwo_name, DW_FORM_string, DW_AT_low_pc,
+           DW_FORM_addr, 0);
+    abbrev(&b, 2, DW_TAG_compile_unit, false, DW_AT_GNU_dwo_name, DW_FORM_string, 0);
+    end_abbrevs(&b);
+    begin_unit(&b, 4, 0);
+    put_uleb(&b, 1), put_text(&b, "a.dwo"), put_address(&b, 0x1000);
+    end_unit(&b);
+    begin_unit(&b, 4, 0);
+    put_uleb(&b, 2), put_text(&b, "b.dwo");
+    end_unit(&b);
+    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, &heard), ST_OK);
+    assert_int_equal(heard.count, 1);
+    assert_int_equal(heard.unit, DEBUG_NO_UNIT);
+    assert_non_null(strstr(heard.why.text, "the functions of 2 units are in .dwo files"));
+    debug_close(d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_unit_without_a_die_costs_itself),
@@ -407,6 +433,7 @@ int main(void) {
         cmocka_unit_test(a_unit_may_be_read_any_number_of_times),
         cmocka_unit_test(one_large_table_is_not_read_for_every_unit),
         cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(units_that_keep_their_functions_elsewhere_are_told_of_once),
     };
     return cmocka_run_group_tests_name("debug damage", tests, NULL, NULL);
 }

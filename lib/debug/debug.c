@@ -41,6 +41,18 @@ static enum st open_file(struct debug *d, struct debug_file *f, const struct sec
     return units_read(d, f, e);
 }
 
+/* Their lines are here, and symbols may be; what was inlined is not. */
+static void tell_split(const struct debug *d) {
+    struct err why = {0};
+    if (d->split_units == 0 || !d->complain) {
+        return;
+    }
+    (void)err_set(&why, ERR_UNSUPPORTED,
+                  "split DWARF: the functions of %zu unit%s are in .dwo files, which are not read",
+                  d->split_units, d->split_units == 1 ? "" : "s");
+    d->complain(d->complain_ctx, d->path, DEBUG_NO_UNIT, &why);
+}
+
 enum st debug_open_sections(struct debug **out, const struct debug_setup *setup, struct err *e) {
     struct debug *d = calloc(1, sizeof *d);
     if (!d) {
@@ -69,6 +81,7 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
         debug_close(d);
         return st;
     }
+    tell_split(d);
     *out = d;
     return ST_OK;
 }

@@ -70,6 +70,7 @@ struct debug {
 
     struct number_map origin_index; /* DIE (twice its offset; plus one: supplementary) -> origins */
     VEC(struct origin) origins;
+    size_t split_units; /* that keep their functions in files of their own */
     uint64_t line_work; /* bytes of line tables read so far, each unit once */
     struct arena arena;
 };

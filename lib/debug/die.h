@@ -37,6 +37,7 @@ enum die_has {
     DIE_ADDR_BASE = 1 << 9,
     DIE_RNGLISTS_BASE = 1 << 10,
     DIE_STR_OFFSETS_BASE = 1 << 11,
+    DIE_SPLIT = 1 << 12, /* DW_AT_dwo_name: the unit's DIEs are in another file */
 };
 struct die_attrs {
     unsigned has;

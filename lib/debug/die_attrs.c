@@ -59,6 +59,10 @@ static bool take_unit_attr(const struct take *t, uint16_t which) {
         return mark(out, DIE_RNGLISTS_BASE, form_u64(&t->v, &out->rnglists_base));
     case DW_AT_str_offsets_base:
         return mark(out, DIE_STR_OFFSETS_BASE, form_u64(&t->v, &out->str_offsets_base));
+    case DW_AT_dwo_name:
+    case DW_AT_GNU_dwo_name:
+        form_skip(t->v.r, form_sizes_of(t->v.unit), t->v.form);
+        return mark(out, DIE_SPLIT, true);
     default:
         form_skip(t->v.r, form_sizes_of(t->v.unit), t->v.form);
         return true;

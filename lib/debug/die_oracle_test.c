@@ -140,6 +140,10 @@ static void take_unit_attr(const struct take *t, Dwarf_Half which) {
         out->has |= DIE_STR_OFFSETS_BASE;
         take_u64(t, &out->str_offsets_base);
         break;
+    case DW_AT_dwo_name:
+    case DW_AT_GNU_dwo_name:
+        out->has |= DIE_SPLIT;
+        break;
     default:
         take_code_attr(t, which);
         break;

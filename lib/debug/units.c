@@ -176,6 +176,7 @@ enum st units_read(struct debug *d, struct debug_file *f, struct err *e) {
             continue;
         }
         take_bases(&u, &attrs);
+        d->split_units += f == &d->main && attrs.has & DIE_SPLIT;
         st = push_unit(f, &u, e);
         if (st == ST_OK && f == &d->main && may_have_code(&u)) {
             st = add_code_unit(d, &attrs, e);

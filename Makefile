@@ -231,7 +231,7 @@ uninstall:
 	for p in man/*.[1357]; do rm -f $(DESTDIR)$(MANDIR)/man$${p##*.}/$${p##*/}; done
 	rm -rf $(DESTDIR)$(LIBDIR)/stallkit $(DESTDIR)$(DATADIR)/stallkit
 
-c_files = $(shell git ls-files 'cmd/*.[ch]' 'lib/*.[ch]' 'scripts/*.[ch]' 'testdata/apps/*.[ch]' 'testdata/corefoundation/*.[ch]' 'testdata/mach/*.[ch]')
+c_files = $(shell git ls-files 'cmd/*.[ch]' 'lib/*.[ch]' 'scripts/*.[ch]' 'testdata/apps/*.[ch]' 'testdata/corefoundation/*.[ch]' 'testdata/mach/*.[ch]' 'testdata/libdwarf/*.h')
 format:
 	clang-format -i $(c_files)
 format-check:

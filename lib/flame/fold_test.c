@@ -195,6 +195,22 @@ static void fold_once(void *ctx, bool refused) {
     stack_tree_release(&t);
 }
 
+/* With all that takes memory of its own. */
+static void fold_users_once(void *ctx, bool refused) {
+    const char *labels[] = {"lock", NULL};
+    struct stack_tree t = {0};
+    struct fold f = {
+        .tree = &t,
+        .options = {.weight = FOLD_USERS, .lines = true, .by_thread = true, .all_threads = true}};
+    struct err e = {0};
+    enum st st = fold_add(&f, ctx, labels, &e);
+    st = st == ST_OK ? fold_finish(&f, &e) : st;
+    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+    assert_true(refused || stack_tree_total(&t) == 1000000);
+    fold_release(&f);
+    stack_tree_release(&t);
+}
+
 static void no_memory_is_an_error(void **state) {
     (void)state;
     if (!failmalloc_works()) {
@@ -205,6 +221,7 @@ static void no_memory_is_an_error(void **state) {
     struct dump d;
     assert_int_equal(dump_parse(&d, text.data, text.len, NULL), ST_OK);
     assert_true(failmalloc_sweep(fold_once, &d) > 5);
+    assert_true(failmalloc_sweep(fold_users_once, &d) > 8);
     dump_release(&d);
     strbuf_release(&text);
 }

@@ -10,8 +10,9 @@ BUILD = os.path.join(TOP, os.environ.get("O", "build"))
 ADDR, SYM = os.path.join(BUILD, "bin", "stalladdr"), os.path.join(BUILD, "bin", "stallsym")
 REAL = os.environ.get("REAL", "")
 
-CHILD = ("import resource,subprocess,sys,time;t=time.monotonic();subprocess.run(sys.argv[1:],stdin=sys.stdin,stdout=subprocess.DEVNULL,"
-         "stderr=subprocess.DEVNULL);print(time.monotonic()-t,resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss/1024)")
+CHILD = ("import resource,subprocess,sys,time;t=time.monotonic();r=subprocess.run(sys.argv[1:],stdin=sys.stdin,stdout=subprocess.DEVNULL,"
+         "stderr=subprocess.DEVNULL);u=resource.getrusage(resource.RUSAGE_CHILDREN);"
+         "print(time.monotonic()-t,u.ru_maxrss/1024,u.ru_utime+u.ru_stime,r.returncode)")
 
 
 def tool(name):
@@ -20,10 +21,13 @@ def tool(name):
 
 
 def child(command, stdin=None):
-    """Wall time in s, peak resident set in MB: at least the 14 of Python, which the system counts before the command is executed."""
+    """Wall time in s, peak resident set in MB (at least the 14 of Python, which the system counts before the command is executed), processor
+    time in s. What fails is said, for its time would be a lie."""
     run = subprocess.run([sys.executable, "-c", CHILD, *command], stdin=stdin, capture_output=True, text=True, check=False)
-    seconds, memory = run.stdout.split()
-    return float(seconds), float(memory)
+    seconds, memory, processor, status = run.stdout.split()
+    if status != "0":
+        print(f"FAILED with status {status}, what is said of it means nothing: {' '.join(command)}", flush=True)
+    return float(seconds), float(memory), float(processor)
 
 
 def by_turns(runs, commands, path=None):
@@ -44,6 +48,11 @@ def shown(runs):
     """Median and span."""
     t = [r[0] for r in runs]
     return f"{statistics.median(t):.3f} s ({min(t):.3f} to {max(t):.3f})"
+
+
+def processor(runs):
+    """Median of the processor time, which other work on the machine changes little."""
+    return statistics.median(r[2] for r in runs)
 
 
 def memory(runs):

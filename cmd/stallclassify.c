@@ -586,6 +586,7 @@ static int classify(struct run *run, struct settings *s, const struct cli_parser
 int main(int argc, char **argv) {
     struct run run = {0};
     struct settings s = {.output = {.top = UINT64_MAX},
+                         .key = {.aliases = true},
                          .gate = {.min_users = CLASSIFY_MIN_USERS_DEFAULT,
                                   .regressed_percent = CLASSIFY_REGRESSED_DEFAULT},
                          .cap_s = 30,

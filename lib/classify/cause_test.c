@@ -287,6 +287,30 @@ static void inlined_functions_are_frames_on_request(void **state) {
     }
 }
 
+static void a_key_remembers_the_ids_that_the_raw_dump_has(void **state) {
+    (void)state;
+    struct bench b;
+    setup_with(&b, (struct key_options){.aliases = true});
+    SAMPLE(&b, 1, "save", "tap", "main");
+    struct dump_image_order order = {b.f.images[0].load, 0};
+    b.f.d.image_order = &order;
+    assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
+    uint64_t was[KEY_LEVELS + 1];
+    memcpy(was, b.key.was, sizeof was);
+    b.f.stacks[0].locations = NULL; /* as it came from the device */
+    assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
+    const struct key *keys[] = {&b.key.level[0], &b.key.level[1], &b.key.action};
+    for (size_t i = 0; i < KEY_LEVELS + 1; i++) {
+        struct strbuf text = {0};
+        key_text(keys[i], &text);
+        assert_true(was[i] != 0);
+        assert_true(was[i] == key_number("12a"[i], text.data, text.len));
+        assert_int_equal(b.key.was[i], 0); /* that one has no other */
+        strbuf_release(&text);
+    }
+    teardown(&b);
+}
+
 static void a_long_reason_is_cut_between_characters(void **state) {
     (void)state;
     struct bench b;
@@ -323,6 +347,7 @@ int main(void) {
         cmocka_unit_test(an_idle_stack_without_samples_came_late),
         cmocka_unit_test(levels_take_as_many_frames_as_asked_for),
         cmocka_unit_test(inlined_functions_are_frames_on_request),
+        cmocka_unit_test(a_key_remembers_the_ids_that_the_raw_dump_has),
         cmocka_unit_test(a_long_reason_is_cut_between_characters),
     };
     return cmocka_run_group_tests_name("cause", tests, NULL, NULL);

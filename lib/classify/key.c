@@ -178,6 +178,36 @@ static void judge_truth(const struct keyer *k, struct stall_key *out) {
     out->truth = out->samples ? (int64_t)((unsigned __int128)out->hits * 1000 / out->samples) : -1;
 }
 
+/* ---- before names came ---- */
+
+static uint64_t number_of(struct keyer *k, char level, const struct key *key) {
+    strbuf_clear(&k->text);
+    key_text(key, &k->text);
+    return key->count ? key_number(level, strbuf_cstr(&k->text), k->text.len) : 0;
+}
+
+/* The keys of the same stack as the raw dump has it, by addresses and the device's own names. */
+static enum st find_aliases(struct keyer *k, const struct dump *d, const struct judged_stack *s,
+                            struct stall_key *out, struct err *e) {
+    struct dump_stack raw = *s->stack;
+    struct judged_stack judged;
+    struct key keys[KEY_LEVELS + 1];
+    const struct key *now[KEY_LEVELS + 1] = {&out->level[0], &out->level[1], &out->action};
+    if (!raw.locations) {
+        return ST_OK;
+    }
+    raw.locations = NULL;
+    if (judge_stack(k, d, &raw, &judged, e) != ST_OK) {
+        return ST_ERR;
+    }
+    make_keys(k, &judged, &keys[0], &keys[1], &keys[2]);
+    for (size_t i = 0; i < KEY_LEVELS + 1; i++) {
+        uint64_t was = number_of(k, "12a"[i], &keys[i]);
+        out->was[i] = was != number_of(k, "12a"[i], now[i]) ? was : 0;
+    }
+    return k->text.failed ? err_nomem(e) : ST_OK;
+}
+
 /* ---- a dump ---- */
 
 static enum st begin(struct keyer *k, const struct dump *d, struct err *e) {
@@ -210,6 +240,9 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
         out->unresolved = out->unresolved || !out->level[0].frames[i].info->resolved;
     }
     judge_truth(k, out);
+    if (k->options.aliases && find_aliases(k, d, &chosen, out, e) != ST_OK) {
+        return ST_ERR;
+    }
     if (chosen.idle) {
         out->status = k->samples.len ? KEY_IDLE : KEY_LATE;
         out->cause = CAUSE_IDLE;

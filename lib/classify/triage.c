@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/parse.h"
 #include "classify/exemplar.h"
 #include "classify/triage_private.h"
 
@@ -226,6 +227,15 @@ static uint64_t below_cap(const struct triage *t, const struct dump *d, uint64_t
     return span < room ? span : room;
 }
 
+/* Notes the ids that a bucket had before names came: as the raw dump has it, and as the dump was
+ * annotated. */
+static bool add_aliases(struct bucket *b, uint64_t was, const char *annotated) {
+    uint64_t number;
+    return (!was || bucket_add_alias(b, was)) &&
+           (!annotated || strcmp(annotated, b->id) == 0 || strlen(annotated) != KEY_ID_SIZE - 1 ||
+            !parse_hex(annotated, KEY_ID_SIZE - 1, &number) || bucket_add_alias(b, number));
+}
+
 /* Adds a ranked dump to its buckets; *part says which. */
 static bool rank_dump(struct triage *t, const struct dump *d, const struct stall_key *key,
                       struct stall_part *part) {
@@ -244,10 +254,16 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
             return false;
         }
         part->action = action->index;
+        if (!add_aliases(action, key->was[KEY_LEVELS], d->class.action)) {
+            return false;
+        }
     }
     for (size_t i = 0; i < KEY_LEVELS; i++) {
         at[i] = add_to_bucket(t, &t->level[i], &key->level[i], &s);
         if (!at[i] || (part->action != NO_INDEX && !bucket_add_action(at[i], part->action, s.ms))) {
+            return false;
+        }
+        if (!add_aliases(at[i], key->was[i], i ? d->class.level2 : d->class.level1)) {
             return false;
         }
     }

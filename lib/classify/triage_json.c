@@ -123,12 +123,28 @@ static void put_frame(struct jsonw *w, const struct bucket_frame *f) {
     jsonw_end_object(w);
 }
 
+/* Ids that the bucket had before names came. */
+static void put_aliases(struct jsonw *w, const struct bucket *b) {
+    if (!b->aliases.len) {
+        return;
+    }
+    jsonw_key(w, "aliases");
+    jsonw_begin_array(w);
+    for (size_t i = 0; i < b->aliases.len; i++) {
+        char id[KEY_ID_SIZE];
+        key_number_text(b->aliases.data[i], id);
+        jsonw_cstr(w, id);
+    }
+    jsonw_end_array(w);
+}
+
 static void put_bucket(struct jsonw *w, const struct triage *t, const struct bucket *b,
                        char level) {
     jsonw_begin_object(w);
     key_str(w, "id", b->id);
     put_tally(w, t, &b->tally, b->users);
     put_causes(w, &b->tally, &b->evidence);
+    put_aliases(w, b);
     jsonw_key(w, "frames");
     jsonw_begin_array(w);
     for (size_t i = 0; i < b->frame_count; i++) {

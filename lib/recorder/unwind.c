@@ -363,8 +363,10 @@ static bool step_async(struct unwinder *u, const struct rule *rule, const struct
         *end = UNWIND_LOST;
         return false;
     }
-    *end = UNWIND_OUTERMOST;
-    if (regs->value[CFI_PC] == 0) { /* a thread's first frame returns to nowhere */
+    /* A thread's first frame returns to nowhere, by a call; swapcontext may have put a new stack in
+     * place and not yet gone there. */
+    if (regs->value[CFI_PC] == 0) {
+        *end = was_exact && !ARCH_LINKS ? UNWIND_LOST : UNWIND_OUTERMOST;
         return false;
     }
     if (!signal_frame && !may_return_async(u, stack, regs->value[CFI_PC])) {

@@ -146,6 +146,18 @@ static void check_blocked(const struct fixture *f, const struct worker *w,
     assert_true(stack_is_right(w, &t->stack) || (f->late && t->stack.count == 0));
 }
 
+/* The best of several: what the processor takes, not what a loaded machine does. */
+static uint64_t least_capture_ms(struct fixture *f) {
+    uint64_t least = UINT64_MAX;
+    for (unsigned i = 0; i < 5; i++) {
+        uint64_t begin = now_ms();
+        capture(f, -1, THREADS_LINUX_MAX);
+        uint64_t took = now_ms() - begin;
+        least = took < least ? took : least;
+    }
+    return least;
+}
+
 static void fifty_threads_have_their_stacks_and_none_is_disturbed(void **state) {
     static void (*const leaves[6])(struct worker *) = {wait_mutex, wait_read, wait_poll,
                                                        wait_sleep, wait_cond, wait_epoll};
@@ -159,9 +171,7 @@ static void fifty_threads_have_their_stacks_and_none_is_disturbed(void **state) 
             for (unsigned k = 0; k < BLOCKED; k++) {
                 await_asleep(&w[k]);
             }
-            alone_ms = now_ms();
-            capture(f, -1, THREADS_LINUX_MAX);
-            alone_ms = now_ms() - alone_ms;
+            alone_ms = least_capture_ms(f);
         }
         snprintf(name, sizeof name, "worker-%u", i);
         worker_start(&w[i], i < BLOCKED ? leaves[i % 6] : spin, name);
@@ -194,6 +204,9 @@ static void fifty_threads_have_their_stacks_and_none_is_disturbed(void **state) 
             }
         }
     }
+    for (unsigned i = 0; i < THREADS; i++) {
+        assert_int_equal(w[i].early, 0);
+    }
     if (running < WANTED && (in_time == 0 || alone_ms > BUDGET_MS / 4)) {
         print_message("%u ms for those that are blocked: too slow for threads that run to answer\n",
                       (unsigned)alone_ms);
@@ -202,9 +215,6 @@ static void fifty_threads_have_their_stacks_and_none_is_disturbed(void **state) 
     assert_true(running >= WANTED);
     for (unsigned i = BLOCKED; i < THREADS; i++) {
         assert_true(find(f, w[i].tid)->cpu_ns > 0);
-    }
-    for (unsigned i = 0; i < THREADS; i++) {
-        assert_int_equal(w[i].early, 0);
     }
 }
 

@@ -405,6 +405,32 @@ static void a_word_that_no_call_can_have_left_is_no_return_address(void **state)
     free(s);
 }
 
+/* A call's return address is on the stack before the function's first instruction, so 0 there is a
+ * stack that was put in place and not entered yet; a frame that called was entered. */
+static void only_a_frame_that_called_is_a_first_one_for_returning_to_0(void **state) {
+    (void)state;
+    if (ARCH_LINKS) {
+        skip(); /* a thread's first function has the 0 in its register */
+    }
+    struct situation *s = new_situation(5, leaf_raise);
+    run(s, 0);
+    unwind_now(s);
+    const uint64_t function = s->frames[2].function, base = 0x7ff000010000;
+    uint64_t words[16] = {0};
+    struct cfi_stack stack = {(const uint8_t *)words, base, base + sizeof words};
+    struct unwind_frame frames[8];
+    enum unwind_end end;
+    for (size_t calls = 0; calls < 3; calls++) { /* all at their first instruction */
+        struct cfi_registers regs = {.known = 0};
+        cfi_set_async(&regs, CFI_PC, function);
+        cfi_set_async(&regs, CFI_SP, base);
+        assert_int_equal(unwind_async(unwinder, &regs, &stack, frames, 8, &end), calls + 1);
+        assert_int_equal(end, calls == 0 ? UNWIND_LOST : UNWIND_OUTERMOST);
+        words[calls] = function + 1;
+    }
+    free(s);
+}
+
 /* Frame 0 is of invented code, and keeps a frame pointer; what it returns to is what is asked. */
 static void check_made_return(uint64_t pc, uint64_t outer, size_t frames_wanted) {
     uint64_t base = 0x7ff000010000, words[16] = {[2] = base + 48, [3] = pc, [7] = outer};
@@ -478,6 +504,7 @@ int main(void) {
         cmocka_unit_test(code_made_at_run_time_is_followed_by_its_frame_pointers),
         cmocka_unit_test(code_made_at_run_time_is_returned_to_behind_a_call),
         cmocka_unit_test(a_word_that_no_call_can_have_left_is_no_return_address),
+        cmocka_unit_test(only_a_frame_that_called_is_a_first_one_for_returning_to_0),
     };
     return cmocka_run_group_tests_name("unwind", tests, set_up, tear_down);
 }

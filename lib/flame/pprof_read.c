@@ -409,10 +409,22 @@ static enum st read_samples(struct profile *p, struct err *e) {
 
 /* ---- the message ---- */
 
-/* The first field is a ValueType, whose first field is a number. */
+/* Go's runtime writes times or the period first; the first message has to be a ValueType, whose
+ * first field is a number: a control character, in text. */
 bool pprof_recognise(const char *bytes, size_t len) {
-    return len > 2 && bytes[0] == (PROFILE_SAMPLE_TYPE << 3 | 2) && bytes[1] > 0 &&
-           bytes[2] == VALUE_TYPE << 3;
+    enum { LOOK_AT = 256 };
+    struct reader m = reader_init("profile", bytes, len < LOOK_AT ? len : LOOK_AT);
+    struct protobuf_field f;
+    while (protobuf_next(&m, &f)) {
+        if (f.is_bytes) {
+            return (f.number == PROFILE_SAMPLE_TYPE || f.number == PROFILE_PERIOD_TYPE) &&
+                   reader_u8(&f.bytes) == VALUE_TYPE << 3;
+        }
+        if (f.number > PROFILE_DEFAULT_TYPE) {
+            break;
+        }
+    }
+    return false;
 }
 
 enum st pprof_read(struct stack_tree *t, const char *name, const void *bytes, size_t len,

@@ -256,6 +256,19 @@ static void text_has_a_budget(void **state) {
     strbuf_release(&name);
 }
 
+static void only_profiles_are_recognised(void **state) {
+    (void)state;
+    const char *const no[] = {"",           "\n",     "Hello 3\n", "a;b 1\n", "{\"format\":1}",
+                              "\n\n\n\n\n", "H\n\nab"};
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+        assert_false(pprof_recognise(no[i], strlen(no[i])));
+    }
+    static const char go[] = "\x48\xac\xb5\x81\xfb\x90\xba\x90\xf5\x18\n\x04\x08\x01\x10\x02";
+    assert_true(pprof_recognise(go, sizeof go - 1)); /* its runtime writes the time first */
+    assert_false(pprof_recognise(go, 11));
+    assert_true(pprof_recognise("Z\x04\x08\x01\x10\x02", 6)); /* or the period's type */
+}
+
 /* ---- memory ---- */
 
 static void there_and_back(void *ctx, bool refused) {
@@ -299,6 +312,7 @@ int main(void) {
         cmocka_unit_test(negative_values_are_counted),
         cmocka_unit_test(damage_is_refused),
         cmocka_unit_test(text_has_a_budget),
+        cmocka_unit_test(only_profiles_are_recognised),
         cmocka_unit_test(no_memory_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "flame_diff.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 bool flame_diff_take_limit(struct flame_diff *d, const struct cli_tool *tool, const char *text) {
     struct err e = {0};
@@ -21,8 +22,14 @@ bool flame_diff_take_limit(struct flame_diff *d, const struct cli_tool *tool, co
 static enum st check_units(const struct flame_diff *d, const struct flame_inputs *in,
                            struct err *e) {
     bool base = flame_inputs_have_dumps(&d->base), now = flame_inputs_have_dumps(in);
-    bool empty = stack_tree_total(&d->base.tree) == 0 || stack_tree_total(&in->tree) == 0;
-    if (base != now && !empty) {
+    const char *before = flame_inputs_unit(&d->base), *after = flame_inputs_unit(in);
+    if (stack_tree_total(&d->base.tree) == 0 || stack_tree_total(&in->tree) == 0) {
+        return ST_OK;
+    }
+    if (before && after && strcmp(before, after) != 0) {
+        return err_set(e, ERR_USAGE, "%s cannot be compared with %s", before, after);
+    }
+    if (base != now && !(before && after)) {
         return err_set(e, ERR_USAGE, "dumps cannot be compared with stacks of unknown weight");
     }
     return ST_OK;

@@ -105,7 +105,7 @@ static void read_folded(struct flame_inputs *run, struct gz_input *in, size_t go
 
 /* ---- profiles ---- */
 
-enum { PROFILE_MAX = 1 << 30 };
+enum { PROFILE_MAX = 1 << 28 }; /* its tables take some 40 times of what fills it */
 
 /* Reads the rest of an input whose first `got` bytes are in the buffer into memory. */
 static enum st read_whole(struct flame_inputs *run, struct gz_input *in, size_t got,
@@ -258,4 +258,10 @@ void flame_inputs_release(struct flame_inputs *run) {
 
 bool flame_inputs_have_dumps(const struct flame_inputs *run) {
     return run->fold.stats.dumps > 0;
+}
+
+const char *flame_inputs_unit(const struct flame_inputs *run) {
+    return flame_inputs_have_dumps(run) ? fold_weight_text(run->options.weight)
+           : *run->unit                 ? run->unit
+                                        : NULL;
 }

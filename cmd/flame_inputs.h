@@ -50,5 +50,7 @@ void flame_inputs_release(struct flame_inputs *in);
 
 /* Have dumps been read, or only folded stacks? */
 bool flame_inputs_have_dumps(const struct flame_inputs *in);
+/* What the weights count: "ms", "samples" …; NULL = not known, of folded stacks. Borrowed. */
+const char *flame_inputs_unit(const struct flame_inputs *in);
 
 #endif

@@ -16,14 +16,20 @@ static uint64_t distinct_stacks(const struct stack_tree *t) {
     return n;
 }
 
+/* Of the inputs, or of either side. */
+static bool have_dumps(const struct flame_run *run) {
+    return flame_inputs_have_dumps(&run->inputs) || flame_inputs_have_dumps(&run->diff.base);
+}
+
 const char *flame_unit(const struct flame_run *run) {
     if (run->svg.unit) {
         return run->svg.unit;
     }
-    return flame_inputs_have_dumps(&run->inputs) ? fold_weight_text(run->inputs.options.weight)
-           : run->inputs.profiles > 0            ? run->inputs.unit
-           : run->weight                         ? run->weight
-                                                 : "samples";
+    const char *unit = flame_inputs_unit(&run->inputs);
+    if (!unit && run->diff.on) { /* NEW may be an empty folder */
+        unit = flame_inputs_unit(&run->diff.base);
+    }
+    return unit ? unit : run->weight ? run->weight : "samples";
 }
 
 static uint64_t sum_of(const struct stack_pair *pair, enum stack_side side) {
@@ -83,9 +89,7 @@ static enum st write_svg_marked(const struct flame_run *run, struct svg_options 
 }
 
 static const char *title_of(const struct flame_run *run) {
-    return run->svg.title                          ? run->svg.title
-           : flame_inputs_have_dumps(&run->inputs) ? "Stalled time"
-                                                   : "Flame graph";
+    return run->svg.title ? run->svg.title : have_dumps(run) ? "Stalled time" : "Flame graph";
 }
 
 static enum st write_svg(const struct flame_run *run, struct sink *out, struct err *e) {
@@ -168,9 +172,23 @@ static void add_count(struct strbuf *out, const char *before, uint64_t n, const 
     strbuf_addf(out, "%s%" PRIu64 " %s%s%s", before, n, noun, n == 1 ? "" : plural, after);
 }
 
+/* An option that says which parts of dumps are drawn; folded stacks and profiles have none. */
+static const char *option_for_dumps(const struct flame_inputs *in) {
+    const struct fold_options *o = &in->options;
+    return in->labels.count > 0 || o->by_thread ? "--by"
+           : o->all_threads                     ? "--threads"
+           : o->lines                           ? "--lines"
+           : o->no_inlines                      ? "--no-inlines"
+                                                : NULL;
+}
+
 void flame_summarise(const struct flame_run *run) {
     const struct flame_inputs *in = &run->inputs;
+    const char *idle = have_dumps(run) ? NULL : option_for_dumps(in);
     struct strbuf text = {0};
+    if (idle) {
+        cli_say(in->tool->name, "%s has no effect: there are no dumps", idle);
+    }
     describe(run, &text);
     if (!run->diff.on && flame_inputs_have_dumps(in)) {
         add_count(&text, "; ", distinct_stacks(&in->tree), "distinct stack", "s", "");

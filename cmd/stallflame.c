@@ -321,6 +321,14 @@ static bool check_diff(const struct flame_run *run, const struct cli_parser *p) 
         cli_usage_error(&tool, "--diff compares two inputs, BASE and NEW");
         return false;
     }
+    if (strcmp(p->operands[0], "-") == 0 && strcmp(p->operands[1], "-") == 0) {
+        cli_usage_error(&tool, "only one of BASE and NEW can be stdin");
+        return false;
+    }
+    if (d->summary && strcmp(d->summary, run->output ? run->output : "-") == 0) {
+        cli_usage_error(&tool, "--summary and --output go to the same place");
+        return false;
+    }
     const char *refused = run->inputs.ordered               ? "--flamechart"
                           : run->by_cause                   ? "--colors=cause"
                           : run->format == FLAME_SPEEDSCOPE ? "--format=speedscope"

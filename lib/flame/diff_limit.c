@@ -90,7 +90,11 @@ static enum st frame_matches(struct measuring *m, const char *text, size_t len, 
         if (strbuf_check(&m->name, e) != ST_OK) {
             return ST_ERR;
         }
-        known->value = regexec(&m->limit->regex, strbuf_cstr(&m->name), 0, NULL, 0) == 0;
+        int status = regexec(&m->limit->regex, strbuf_cstr(&m->name), 0, NULL, 0);
+        if (status != 0 && status != REG_NOMATCH) {
+            return err_nomem(e);
+        }
+        known->value = status == 0;
     }
     *out = known->value;
     return ST_OK;

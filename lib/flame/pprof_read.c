@@ -257,11 +257,10 @@ static void line_name(struct profile *p, struct reader m, struct strbuf *out) {
     }
     struct strbuf plain = {0}, file = {0};
     add_text(&plain, name);
-    if (line > 0) { /* without one the place is no help */
+    if (line > 0 && line <= UINT32_MAX) { /* else the place is no help */
         add_text(&file, base_name(string_at(p, p->functions.data[index].file)));
     }
-    frame_place_join(out, strbuf_cstr(&plain), strbuf_cstr(&file),
-                     line <= UINT32_MAX ? (uint32_t)line : 0);
+    frame_place_join(out, strbuf_cstr(&plain), strbuf_cstr(&file), (uint32_t)line);
     out->failed |= plain.failed || file.failed;
     strbuf_release(&plain);
     strbuf_release(&file);
@@ -273,12 +272,13 @@ static bool read_lines(struct profile *p, const struct location *l, struct text 
     struct protobuf_field f;
     struct reader m = l->message;
     size_t index;
+    uint64_t mapping = 0;
     while (protobuf_next(&m, &f)) { /* the mapping may stand behind the lines */
-        if (f.number == LOCATION_MAPPING && number_map_get(&p->mapping_ids, f.value, &index)) {
-            *module = base_name(string_at(p, p->mappings.data[index]));
-        } else if (f.number == LOCATION_ADDRESS) {
-            *address = f.value;
-        }
+        mapping = f.number == LOCATION_MAPPING ? f.value : mapping;
+        *address = f.number == LOCATION_ADDRESS ? f.value : *address;
+    }
+    if (number_map_get(&p->mapping_ids, mapping, &index)) {
+        *module = base_name(string_at(p, p->mappings.data[index]));
     }
     struct protobuf_field last = {0}; /* the outermost line is the function itself */
     bool any = false;

@@ -104,6 +104,15 @@ static bool make_name(struct file *f, const json_t *frame) {
     return true;
 }
 
+/* A few bytes of a stack may stand for long names. */
+static enum st check_text(const struct file *f, struct err *e) {
+    if (f->line.len > f->text_left) {
+        return err_set(e, ERR_LIMIT, "more than %d bytes of stacks in '%s'", SPEEDSCOPE_TEXT_MAX,
+                       f->name);
+    }
+    return strbuf_check(&f->line, e);
+}
+
 static enum st add_frame(struct file *f, size_t index, bool first, struct err *e) {
     if (index >= json_array_size(f->frames)) {
         return bad(f, "frame that is not there", e);
@@ -123,11 +132,7 @@ static enum st add_frame(struct file *f, size_t index, bool first, struct err *e
         strbuf_addc(&f->line, ';');
     }
     folded_escape(&f->line, *name, strlen(*name), first);
-    if (f->line.len > f->text_left) {
-        return err_set(e, ERR_LIMIT, "more than %d bytes of stacks in '%s'", SPEEDSCOPE_TEXT_MAX,
-                       f->name);
-    }
-    return strbuf_check(&f->line, e);
+    return check_text(f, e);
 }
 
 /* Adds the stack of f->open. */
@@ -144,7 +149,10 @@ static enum st add_stack(struct file *f, uint64_t weight, unsigned decimals, str
             return ST_ERR;
         }
     }
-    f->text_left -= f->line.len < f->text_left ? f->line.len : f->text_left;
+    if (check_text(f, e) != ST_OK) { /* of the label alone, too */
+        return ST_ERR;
+    }
+    f->text_left -= f->line.len;
     f->stats->stacks++;
     return stack_tree_add(f->tree, strbuf_cstr(&f->line), f->line.len, weight, decimals, e);
 }

@@ -133,6 +133,33 @@ static void damage_is_refused(void **state) {
                    "without a name");
 }
 
+/* A few bytes a sample, and a long name for each of them. */
+static void text_has_a_budget(void **state) {
+    (void)state;
+    enum { NAME = 16 * 1024 * 1024, SAMPLES = SPEEDSCOPE_TEXT_MAX / NAME + 1 };
+    struct strbuf b = {0};
+    strbuf_addstr(&b, "{" FRAMES ",\"profiles\":[{\"name\":\"");
+    for (int i = 0; i < NAME; i++) {
+        strbuf_addc(&b, 'L');
+    }
+    strbuf_addstr(&b, "\",\"type\":\"sampled\",\"samples\":[[]");
+    for (int i = 1; i < SAMPLES; i++) {
+        strbuf_addstr(&b, ",[]");
+    }
+    strbuf_addstr(&b, "],\"weights\":[1");
+    for (int i = 1; i < SAMPLES; i++) {
+        strbuf_addstr(&b, ",1");
+    }
+    strbuf_addstr(&b, "]},{}]}");
+    struct stack_tree t = {0};
+    struct speedscope_stats stats;
+    struct err e = {0};
+    assert_int_equal(speedscope_read(&t, "x.json", b.data, b.len, &stats, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_LIMIT);
+    stack_tree_release(&t);
+    strbuf_release(&b);
+}
+
 static void only_its_own_files_are_recognised(void **state) {
     (void)state;
     const char *const no[] = {"", "{\"format\":\"stall-dump/1\"}", "a;b 1\n", "{\"shared\":1}"};
@@ -182,6 +209,7 @@ int main(void) {
         cmocka_unit_test(time_keeps_its_order),
         cmocka_unit_test(other_writers_are_read),
         cmocka_unit_test(damage_is_refused),
+        cmocka_unit_test(text_has_a_budget),
         cmocka_unit_test(only_its_own_files_are_recognised),
         cmocka_unit_test(no_memory_is_an_error),
     };

@@ -172,8 +172,7 @@ static enum st count_stack(void *ctx, const char *text, size_t len, uint64_t wei
     (void)weight;
     c->stacks++;
     for (size_t at = 0; at <= len;) {
-        const char *end = at < len ? memchr(text + at, ';', len - at) : NULL;
-        size_t stop = end ? (size_t)(end - text) : len;
+        size_t stop = at + stack_frame_len(text + at, len - at);
         struct function *f = function_of(c, text + at, stop - at);
         if (!f) {
             return err_nomem(e);

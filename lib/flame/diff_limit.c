@@ -106,8 +106,7 @@ static enum st measure_stack(void *ctx, const char *text, size_t len, uint64_t w
     bool found = false;
     (void)weight;
     for (size_t at = 0; at <= len && !found;) {
-        const char *end = at < len ? memchr(text + at, ';', len - at) : NULL;
-        size_t stop = end ? (size_t)(end - text) : len;
+        size_t stop = at + stack_frame_len(text + at, len - at);
         if (frame_matches(m, text + at, stop - at, &found, e) != ST_OK) {
             return ST_ERR;
         }

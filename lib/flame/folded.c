@@ -94,12 +94,11 @@ static enum st make_canonical(struct folded_reader *r, const char *text, size_t 
     struct strbuf name = {0};
     strbuf_clear(&r->canonical);
     for (size_t at = 0; at <= len;) {
-        const char *end = at < len ? memchr(text + at, ';', len - at) : NULL;
-        size_t frame = end ? (size_t)(end - text) - at : len - at;
+        size_t frame = stack_frame_len(text + at, len - at);
         strbuf_clear(&name);
         folded_unescape(&name, text + at, frame);
         folded_escape(&r->canonical, strbuf_cstr(&name), name.len, at == 0);
-        if (end) {
+        if (at + frame < len) {
             strbuf_addc(&r->canonical, ';');
         }
         at += frame + 1;

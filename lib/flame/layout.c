@@ -43,8 +43,7 @@ static uint32_t add_edge(struct layout_run *r, const struct place *p, bool *cut)
     size_t at = 0;
     *cut = false;
     for (;; depth++) {
-        const char *end = at < n->len ? memchr(n->text + at, ';', n->len - at) : NULL;
-        size_t len = end ? (size_t)(end - n->text) - at : n->len - at;
+        size_t len = stack_frame_len(n->text + at, n->len - at);
         struct layout_frame f = {.text = n->text + at,
                                  .len = (uint32_t)len,
                                  .depth = depth,
@@ -52,7 +51,7 @@ static uint32_t add_edge(struct layout_run *r, const struct place *p, bool *cut)
                                  .node = p->node,
                                  .x = p->x,
                                  .w = p->w,
-                                 .self = end ? 0 : n->self};
+                                 .self = at + len < n->len ? 0 : n->self};
         if (depth > r->max_depth) {
             f.kind = LAYOUT_DEEPER;
             f.merged = count_frames(n->text + at, n->len - at);
@@ -62,7 +61,7 @@ static uint32_t add_edge(struct layout_run *r, const struct place *p, bool *cut)
         if (!add_frame(r, f)) {
             return 0;
         }
-        if (!end || *cut) {
+        if (at + len == n->len || *cut) {
             return depth;
         }
         at += len + 1;

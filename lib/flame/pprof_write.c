@@ -125,8 +125,7 @@ static bool split_locations(struct writer *w, const char *text, size_t len) {
     for (size_t start = 0; start <= len;) {
         size_t end = start;
         for (size_t at = start; at <= len;) { /* a frame, then all that are marked */
-            const char *semicolon = at < len ? memchr(text + at, ';', len - at) : NULL;
-            size_t stop = semicolon ? (size_t)(semicolon - text) : len;
+            size_t stop = at + stack_frame_len(text + at, len - at);
             if (at > start && !is_inlined(text + at, stop - at)) {
                 break;
             }

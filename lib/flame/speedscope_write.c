@@ -19,8 +19,7 @@ struct writer {
 static bool each_frame(struct writer *w, const char *text, size_t len,
                        void (*visit)(struct writer *w, size_t index)) {
     for (size_t at = 0; at <= len;) {
-        const char *end = at < len ? memchr(text + at, ';', len - at) : NULL;
-        size_t frame = end ? (size_t)(end - text) - at : len - at;
+        size_t frame = stack_frame_len(text + at, len - at);
         size_t index = map_intern(&w->frames, text + at, frame);
         if (index == SIZE_MAX) {
             return false;

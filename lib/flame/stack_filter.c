@@ -26,8 +26,7 @@ static bool is_base(struct filtering *f, const char *frame, size_t len) {
 /* Where the outermost frame of the base's name begins, 0 if there is none. */
 static size_t find_base(struct filtering *f, const char *text, size_t len) {
     for (size_t at = 0; at <= len;) {
-        const char *end = at < len ? memchr(text + at, ';', len - at) : NULL;
-        size_t frame = end ? (size_t)(end - text) - at : len - at;
+        size_t frame = stack_frame_len(text + at, len - at);
         if (is_base(f, text + at, frame)) {
             return at;
         }
@@ -74,8 +73,7 @@ static enum st filter_stack(void *ctx, const char *text, size_t len, uint64_t we
     if (f->filter->reverse) {
         add_reversed(f, text, len, base == 0);
     } else {
-        const char *end = len ? memchr(text, ';', len) : NULL;
-        size_t first = end ? (size_t)(end - text) : len;
+        size_t first = stack_frame_len(text, len);
         add_frame(f, text, first, base == 0);
         strbuf_add(&f->line, text + first, len - first);
     }

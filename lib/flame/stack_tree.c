@@ -159,7 +159,7 @@ static uint32_t hash_frame(uint32_t parent, const char *frame, size_t len) {
     return (uint32_t)hash_u64(hash_bytes(frame, len) ^ ((uint64_t)parent << 32));
 }
 
-static size_t first_frame_len(const char *text, size_t len) {
+size_t stack_frame_len(const char *text, size_t len) {
     const char *end = len ? memchr(text, ';', len) : NULL;
     return end ? (size_t)(end - text) : len;
 }
@@ -168,7 +168,7 @@ static size_t first_frame_len(const char *text, size_t len) {
  * one. */
 static uint32_t find_child(const struct stack_tree *t, uint32_t parent, const char *rest,
                            size_t len, uint32_t *hash) {
-    size_t frame = first_frame_len(rest, len);
+    size_t frame = stack_frame_len(rest, len);
     *hash = hash_frame(parent, rest, frame);
     size_t mask = t->slot_count - 1;
     for (size_t i = *hash & mask; t->slots[i]; i = (i + 1) & mask) {
@@ -208,7 +208,7 @@ static uint32_t split(struct stack_tree *t, uint32_t index, size_t at) {
     n->text += at + 1;
     n->len -= (uint32_t)at + 1;
     n->parent = upper;
-    n->hash = hash_frame(upper, n->text, first_frame_len(n->text, n->len));
+    n->hash = hash_frame(upper, n->text, stack_frame_len(n->text, n->len));
     put_slot(t, index);
     return upper;
 }

@@ -71,6 +71,10 @@ uint64_t stack_tree_total(const struct stack_tree *t);
 /* The node at which a stack of this text ends; 0 = none does, or the tree is ordered. */
 uint32_t stack_tree_find(const struct stack_tree *t, const char *text, size_t len);
 
+/* Bytes of the first frame of a stack's text, or of what is left of it, without the ';' behind it.
+ */
+size_t stack_frame_len(const char *text, size_t len);
+
 /* The children of every node, in no order: those of n are child[start[n]] up to but not
  * child[start[n + 1]]. Valid until the next stack_tree_add. Both arrays are the caller's; release
  * with stack_children_release. */

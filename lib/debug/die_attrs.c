@@ -155,8 +155,8 @@ struct die_at {
     uint64_t *sibling;
 };
 
-static void take_spec(struct take *t, const struct die_at *at, const struct abbrev_spec *spec,
-                      uint16_t form, struct err *e) {
+static inline void take_spec(struct take *t, const struct die_at *at,
+                             const struct abbrev_spec *spec, uint16_t form, struct err *e) {
     t->v.form = form;
     t->v.constant = spec->constant;
     if (spec->attribute == DW_AT_sibling) {

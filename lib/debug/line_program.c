@@ -27,7 +27,7 @@ static void reset(struct machine *m) {
     m->discriminator = 0;
 }
 
-static void append(struct machine *m, bool end_sequence) {
+static inline void append(struct machine *m, bool end_sequence) {
     struct debug_row row = {.address = m->address,
                             .file = m->file,
                             /* A program that went below zero knows no line. */

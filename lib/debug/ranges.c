@@ -1,9 +1,8 @@
 /* Address range lists of DWARF 2 to 5. */
 #include "debug/ranges.h"
 
-#include <stdlib.h>
-
 #include "base/checked.h"
+#include "base/sort.h"
 
 /* DWARF5 §7.25, table 7.30. */
 enum {
@@ -195,20 +194,10 @@ static int by_low(const void *a, const void *b) {
     return (x->high > y->high) - (x->high < y->high);
 }
 
-/* As producers write them. */
-static bool in_order(const struct debug_range *ranges, size_t count) {
-    for (size_t i = 1; i < count; i++) {
-        if (by_low(&ranges[i - 1], &ranges[i]) > 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 void ranges_normalise(struct range_vec *v, size_t from) {
     size_t kept = from;
-    if (v->len - from > 1 && !in_order(v->data + from, v->len - from)) {
-        qsort(v->data + from, v->len - from, sizeof *v->data, by_low);
+    if (v->len - from > 1) {
+        sort_unless_sorted(v->data + from, v->len - from, sizeof *v->data, by_low);
     }
     for (size_t i = from; i < v->len; i++) {
         if (kept > from && v->data[i].low <= v->data[kept - 1].high) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "debug/debug_private.h"
 
 enum { NO_NODE = -1, BYTES_PER_NODE = 64 };
@@ -29,7 +30,7 @@ struct build {
     struct range_base base;
     VEC(struct node) nodes; /* in the order of the file */
     struct range_vec ranges;
-    struct scope scopes[DIE_DEPTH_MAX]; /* functions and calls around, the innermost last */
+    struct scope *scopes; /* functions and calls around, the innermost last; DIE_DEPTH_MAX */
     size_t scope_count;
     uint64_t name_budget;                /* bytes of names that the unit may still have */
     const char *other_path, *other_copy; /* the last path of another unit, and ours of it */
@@ -272,15 +273,6 @@ static int by_place(const void *a, const void *b) {
     return (x->node > y->node) - (x->node < y->node);
 }
 
-static bool in_order(const struct place *places, size_t n) {
-    for (size_t i = 1; i < n; i++) {
-        if (by_place(&places[i - 1], &places[i]) > 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Fills places with all nodes that have addresses, those of one parent side by side, in the order
  * of the file. starts[p + 1] is where those of parent p begin: nodes.len + 2 entries, all 0. */
 static size_t place_by_parent(const struct build *b, struct place *places, size_t *starts) {
@@ -321,9 +313,7 @@ static struct place *sorted_places(const struct build *b, size_t *count) {
         while (next < *count && places[next].parent == places[i].parent) {
             next++;
         }
-        if (!in_order(places + i, next - i)) {
-            qsort(places + i, next - i, sizeof *places, by_place);
-        }
+        sort_unless_sorted(places + i, next - i, sizeof *places, by_place);
     }
     free(starts);
     return places;
@@ -403,7 +393,8 @@ static enum st survive(struct build *b, enum st st, struct err *why) {
 }
 
 enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, struct err *e) {
-    struct build b = {.d = d, .u = debug_code_unit(d, unit), .out = out};
+    struct scope scopes[DIE_DEPTH_MAX]; /* not cleared for each unit: most are never used */
+    struct build b = {.d = d, .u = debug_code_unit(d, unit), .out = out, .scopes = scopes};
     struct err why = {0};
     describe_unit(out, b.u);
     b.base = units_range_base(&d->main, b.u);

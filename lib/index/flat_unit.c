@@ -184,8 +184,9 @@ static enum st collect_calls(struct flattening *f, struct flat_record *r, struct
 
 /* ---- records ---- */
 
-static enum st push_step(struct flat_unit *out, struct flat_step step, struct err *e) {
-    if (!vec_reserve((void **)&out->steps, out->step_count, &out->step_cap, 1, sizeof step)) {
+static inline enum st push_step(struct flat_unit *out, struct flat_step step, struct err *e) {
+    if (out->step_count == out->step_cap &&
+        !vec_reserve((void **)&out->steps, out->step_count, &out->step_cap, 1, sizeof step)) {
         return err_nomem(e);
     }
     out->steps[out->step_count++] = step;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/sort.h"
 #include "base/vec.h"
 
 /* ---- spans ---- */
@@ -20,9 +21,7 @@ static int by_low(const void *a, const void *b) {
 
 static void sort_spans(struct live_spans *s) {
     uint64_t reach = 0;
-    if (s->len > 1) {
-        qsort(s->data, s->len, sizeof *s->data, by_low);
-    }
+    sort_unless_sorted(s->data, s->len, sizeof *s->data, by_low);
     for (size_t i = 0; i < s->len; i++) {
         reach = s->data[i].high > reach ? s->data[i].high : reach;
         s->data[i].reach = reach;

@@ -121,21 +121,22 @@ static enum st read_whole(struct flame_inputs *run, struct gz_input *in, size_t 
 
 static enum st add_profile(struct flame_inputs *run, const struct strbuf *b, bool pprof,
                            struct err *e) {
-    const char *unit;
     struct pprof_stats stats = {0};
     struct speedscope_stats scope = {0};
     bool counts = run->options.weight == FOLD_SAMPLES;
     enum st st = pprof ? pprof_read(&run->tree, run->input, b->data, b->len, counts, &stats, e)
                        : speedscope_read(&run->tree, run->input, b->data, b->len, &scope, e);
-    if (st == ST_OK && stats.negative > 0) {
+    if (st != ST_OK) {
+        return st;
+    }
+    const char *unit = pprof ? stats.unit : scope.unit;
+    if (stats.negative > 0) {
         st = err_set(e, ERR_FORMAT, "%" PRIu64 " negative values left out: a difference",
                      stats.negative);
+    } else if (*run->unit && strcmp(run->unit, unit) != 0) {
+        st = err_set(e, ERR_FORMAT, "counts %s, a profile before it %s", unit, run->unit);
     }
-    unit = pprof ? stats.unit : scope.unit;
-    if (unit) {
-        snprintf(run->unit, sizeof run->unit, "%s", unit);
-    }
-    run->profiles++;
+    snprintf(run->unit, sizeof run->unit, "%s", unit);
     return st;
 }
 

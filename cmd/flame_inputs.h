@@ -32,7 +32,6 @@ struct flame_inputs {
     struct fold fold;          /* its stats */
     uint64_t folded_stacks;    /* lines of folded input that were added */
     uint64_t rounded;          /* of these, counts that were cut to STACK_DECIMALS_MAX places */
-    uint64_t profiles;         /* of pprof and speedscope */
     char unit[32];             /* of profiles; of several kinds, the last one's */
 
     struct folded_reader reader; /* private from here */

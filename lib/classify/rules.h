@@ -73,8 +73,9 @@ enum { CONFIDENCE_DEFAULT = 800 }; /* permille, of a cause whose rule does not s
 enum rule_os { OS_ANY = 0, OS_DARWIN, OS_LINUX };
 
 /* One condition of `in`. */
+enum rule_image_by { IMAGE_BY_NAME, IMAGE_BY_PATH, IMAGE_BY_ID };
 struct rule_image {
-    enum { IMAGE_BY_NAME, IMAGE_BY_PATH, IMAGE_BY_ID } by;
+    enum rule_image_by by;
     struct pattern pattern;
 };
 

@@ -161,7 +161,8 @@ static enum st read_cause_words(struct line *l, const struct word *words, size_t
 
 /* ---- clauses ---- */
 
-static bool add_image(struct line *l, struct rule *rule, int by, const char *text, size_t len) {
+static bool add_image(struct line *l, struct rule *rule, enum rule_image_by by, const char *text,
+                      size_t len) {
     struct rule_image *image = &rule->images[rule->image_count];
     image->by = by;
     rule->image_count++;

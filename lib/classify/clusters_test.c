@@ -23,7 +23,11 @@ static void order_and_grouping_do_not_matter(void **state) {
     assert_true(clusters_merge(&parts[2], &parts[0]));
     assert_int_equal(one.cells.len, 400);
     assert_int_equal(parts[2].cells.len, 400);
-    assert_memory_equal(one.cells.data, parts[2].cells.data, 400 * sizeof *one.cells.data);
+    for (size_t i = 0; i < 400; i++) { /* not as memory: it has padding */
+        assert_int_equal(one.cells.data[i].cell, parts[2].cells.data[i].cell);
+        assert_int_equal(one.cells.data[i].count, parts[2].cells.data[i].count);
+        assert_int_equal(one.cells.data[i].ms, parts[2].cells.data[i].ms);
+    }
     clusters_release(&one);
     for (size_t i = 0; i < 3; i++) {
         clusters_release(&parts[i]);

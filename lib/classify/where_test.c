@@ -174,7 +174,7 @@ static void it_is_known_what_is_asked_for(void **state) {
         strbuf_addf(&text, "%s!=", where_field_name(i));
         assert_int_equal(where_new(&w, NULL), ST_OK);
         assert_int_equal(where_add(w, strbuf_cstr(&text), &at, NULL),
-                         strncmp(where_field_name(i) + 6, "prewarmed", 9) == 0 ||
+                         strcmp(where_field_name(i), "stall.prewarmed") == 0 ||
                                  strcmp(where_field_name(i), "stall.ended") == 0 ||
                                  strcmp(where_field_name(i), "stall.fatal") == 0
                              ? ST_ERR

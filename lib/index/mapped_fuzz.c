@@ -4,28 +4,9 @@
 #include <string.h>
 
 #include "index/mapped.h"
+#include "index/lookup_support_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void insist(bool condition) {
-    if (!condition) {
-        abort();
-    }
-}
-
-static size_t touch(const char *s) {
-    return s ? strlen(s) : 0;
-}
-
-static void check_hit(const struct lookup_hit *hit, uint64_t address) {
-    insist(hit->frame_count >= 1 && hit->frame_count <= LOOKUP_INLINE_MAX);
-    insist(hit->start <= address && address < hit->end);
-    for (size_t i = 0; i < hit->frame_count; i++) {
-        const struct lookup_frame *f = &hit->frames[i];
-        insist((f->line == 0) == (f->file == NULL));
-        (void)(touch(f->function) + touch(f->linkage) + touch(f->file) + touch(f->start_file));
-    }
-}
 
 static void ask(struct lookup_source *source, uint64_t address) {
     static struct lookup_hit hit;

@@ -33,15 +33,15 @@ pkg_libs   = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null || echo $(2))
 
 ifeq ($(filter help clean format demo bootstrap,$(MAKECMDGOALS)),)
 DWARF_CFLAGS := $(call pkg_cflags,libdwarf,$(if $(wildcard /usr/include/libdwarf/dwarf.h),-I/usr/include/libdwarf))
-# Optional: dSYMs in archives, and symbols packed by xz (.gnu_debugdata).
+# Optional: dSYMs in archives (libarchive is loaded when one is met, not linked), and symbols packed by xz (.gnu_debugdata).
 have_archive := $(shell $(PKG_CONFIG) --exists libarchive && echo yes)
 have_lzma := $(shell $(PKG_CONFIG) --exists liblzma && echo yes)
 DEP_CFLAGS := $(DWARF_CFLAGS) $(call pkg_cflags,libelf,) $(call pkg_cflags,jansson,) \
               $(if $(have_archive),$(call pkg_cflags,libarchive,)) $(if $(have_lzma),$(call pkg_cflags,liblzma,))
 DEP_LIBS   := $(call pkg_libs,libdwarf,-ldwarf) $(call pkg_libs,libelf,-lelf) \
               $(call pkg_libs,jansson,-ljansson) $(call pkg_libs,libzstd,-lzstd) \
-              $(call pkg_libs,zlib,-lz) -liberty \
-              $(if $(have_archive),$(call pkg_libs,libarchive,)) $(if $(have_lzma),$(call pkg_libs,liblzma,))
+              $(call pkg_libs,zlib,-lz) -liberty $(if $(have_archive),-ldl) \
+              $(if $(have_lzma),$(call pkg_libs,liblzma,))
 endif
 
 # --- flags -------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ ALL_LDFLAGS := $(SANFLAGS) $(LDFLAGS)
 # --- sources -----------------------------------------------------------------------------------
 MODULES := base object debug index demangle dump names symbolize classify flame
 not_src = %_test.c %_fuzz.c %_bench.c %/failmalloc.c
-absent_optional := $(if $(have_archive),%/packed_none.c,%/packed_libarchive.c) $(if $(have_lzma),%/xz_section_none.c,%/xz_section.c)
+absent_optional := $(if $(have_archive),%/packed_none.c,%/packed_libarchive.c %/libarchive_calls.c) $(if $(have_lzma),%/xz_section_none.c,%/xz_section.c)
 lib_src := $(filter-out $(not_src) $(absent_optional),$(foreach m,$(MODULES),$(wildcard lib/$(m)/*.c)))
 rec_all := $(filter-out $(not_src),$(wildcard lib/recorder/*.c))
 # One file per platform, processor and adapter; the build picks those of the host, or of a cross compiler. Programs are recorded on Linux only.
@@ -131,6 +131,7 @@ $(O)/obj/%.o: %.c $(O)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(O)/obj/lib/object/libarchive_calls.o: ALL_CFLAGS += -DSTALLKIT_LIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
 $(O)/obj/cmd/stallrec.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
 
 $(O)/gen/%.o: $(O)/gen/%.c $(O)/flags

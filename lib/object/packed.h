@@ -26,7 +26,7 @@ enum packed_kind {
 };
 enum packed_kind packed_kind_of(const uint8_t *head, size_t len);
 
-/* Is libarchive in this build? */
+/* Can archives be read? Not by a build without libarchive, nor where it cannot be loaded. */
 bool packed_supported(void);
 
 /* Who looks at the members. Names are the archive's, valid during the call. */
@@ -44,7 +44,7 @@ struct packed_visitor {
 /* Hands every object file of an archive to the visitor, in the archive's order. Nothing is written
  * but to the spill, whatever the members are called. ST_NONE: it is no archive after all. ST_ERR:
  * it is damaged from some place on (what stands before was handed on), unpacks to too much, or the
- * spill cannot be written; ERR_UNSUPPORTED: this build reads no archives. */
+ * spill cannot be written; ERR_UNSUPPORTED: archives cannot be read (packed_supported). */
 enum st packed_read(const char *path, struct spill *spill, const struct packed_visitor *v,
                     struct err *e) BASE_MUST_USE;
 

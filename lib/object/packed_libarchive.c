@@ -7,18 +7,18 @@
  * what few bytes may unpack to. */
 #include "object/packed.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/checked.h"
+#include "object/libarchive_calls.h"
 #include "object/object_private.h"
 
 enum { BLOCK = 128 * 1024, FILTERS_MAX = 2, MAGIC_SIZE = 8 };
 
 struct unpacking {
+    struct libarchive_calls lib;
     struct archive *archive;
     const char *path;
     const struct packed_visitor *visitor;
@@ -28,19 +28,20 @@ struct unpacking {
 };
 
 bool packed_supported(void) {
-    return true;
+    struct libarchive_calls unused;
+    return libarchive_calls_load(&unused, NULL) == ST_OK;
 }
 
-static const char *why(struct archive *a) {
-    const char *text = archive_error_string(a);
+static const char *why(const struct unpacking *u) {
+    const char *text = u->lib.f_error_string(u->archive);
     return text ? text : "damaged";
 }
 
 static enum st damaged(const struct unpacking *u, struct err *e) {
-    if (archive_errno(u->archive) == ENOMEM) {
+    if (u->lib.f_errno(u->archive) == ENOMEM) {
         return err_nomem(e);
     }
-    return err_set(e, ERR_FORMAT, "cannot unpack '%s': %s", u->path, why(u->archive));
+    return err_set(e, ERR_FORMAT, "cannot unpack '%s': %s", u->path, why(u));
 }
 
 static enum st too_much(const struct unpacking *u, struct err *e) {
@@ -54,7 +55,7 @@ static enum st next_block(struct unpacking *u, const void **bytes, size_t *len, 
                           bool *lost, struct err *e) {
     int64_t at = 0;
     *len = 0;
-    int r = archive_read_data_block(u->archive, bytes, len, &at);
+    int r = u->lib.f_read_data_block(u->archive, bytes, len, &at);
     if (r == ARCHIVE_EOF) {
         return ST_NONE;
     }
@@ -95,7 +96,7 @@ static enum st keep_block(struct unpacking *u, const void *bytes, size_t len, ui
  * *size = of an object file, else 0. */
 static enum st read_member(struct unpacking *u, bool keep, uint64_t *size, bool *lost,
                            struct err *e) {
-    bool zip = archive_format(u->archive) == ARCHIVE_FORMAT_ZIP, first = true;
+    bool zip = u->lib.f_format(u->archive) == ARCHIVE_FORMAT_ZIP, first = true;
     const void *bytes;
     size_t len;
     uint64_t offset = 0;
@@ -122,21 +123,21 @@ static enum st read_member(struct unpacking *u, bool keep, uint64_t *size, bool 
     return st == ST_NONE ? ST_OK : st;
 }
 
-static const char *name_of(struct archive_entry *entry) {
-    const char *name = archive_entry_pathname_utf8(entry);
-    name = name ? name : archive_entry_pathname(entry);
+static const char *name_of(const struct unpacking *u, struct archive_entry *entry) {
+    const char *name = u->lib.f_entry_pathname_utf8(entry);
+    name = name ? name : u->lib.f_entry_pathname(entry);
     return name ? name : "?";
 }
 
 static enum st visit(struct unpacking *u, struct archive_entry *entry, struct err *e) {
-    const char *name = name_of(entry);
+    const char *name = name_of(u, entry);
     const struct packed_visitor *v = u->visitor;
     struct err failure = {0};
     struct filemap map = {0};
     uint64_t size = 0;
     bool lost = false;
-    bool keep = archive_entry_filetype(entry) == AE_IFREG && v->wants(v->ctx, name);
-    if (!keep && archive_format(u->archive) == ARCHIVE_FORMAT_ZIP) {
+    bool keep = u->lib.f_entry_filetype(entry) == AE_IFREG && v->wants(v->ctx, name);
+    if (!keep && u->lib.f_format(u->archive) == ARCHIVE_FORMAT_ZIP) {
         return ST_OK;
     }
     enum st st = read_member(u, keep, &size, &lost, &failure);
@@ -157,11 +158,11 @@ static enum st visit(struct unpacking *u, struct archive_entry *entry, struct er
 static enum st read_all(struct unpacking *u, struct err *e) {
     struct archive_entry *entry;
     int r;
-    while ((r = archive_read_next_header(u->archive, &entry)) != ARCHIVE_EOF) {
+    while ((r = u->lib.f_read_next_header(u->archive, &entry)) != ARCHIVE_EOF) {
         if (r < ARCHIVE_WARN && r != ARCHIVE_RETRY) {
             return damaged(u, e);
         }
-        if (archive_filter_count(u->archive) > FILTERS_MAX) {
+        if (u->lib.f_filter_count(u->archive) > FILTERS_MAX) {
             return err_set(e, ERR_UNSUPPORTED, "'%s' is packed more than once", u->path);
         }
         if (++u->members > PACKED_MEMBERS) {
@@ -174,13 +175,13 @@ static enum st read_all(struct unpacking *u, struct err *e) {
     return ST_OK;
 }
 
-static bool set_up(struct archive *a) {
-    return archive_read_support_filter_gzip(a) >= ARCHIVE_WARN &&
-           archive_read_support_filter_xz(a) >= ARCHIVE_WARN &&
-           archive_read_support_filter_zstd(a) >= ARCHIVE_WARN &&
-           archive_read_support_filter_bzip2(a) >= ARCHIVE_WARN &&
-           archive_read_support_format_tar(a) >= ARCHIVE_WARN &&
-           archive_read_support_format_zip(a) >= ARCHIVE_WARN;
+static bool set_up(const struct libarchive_calls *lib, struct archive *a) {
+    return lib->f_read_support_filter_gzip(a) >= ARCHIVE_WARN &&
+           lib->f_read_support_filter_xz(a) >= ARCHIVE_WARN &&
+           lib->f_read_support_filter_zstd(a) >= ARCHIVE_WARN &&
+           lib->f_read_support_filter_bzip2(a) >= ARCHIVE_WARN &&
+           lib->f_read_support_format_tar(a) >= ARCHIVE_WARN &&
+           lib->f_read_support_format_zip(a) >= ARCHIVE_WARN;
 }
 
 static uint64_t budget(uint64_t file_size) {
@@ -197,24 +198,27 @@ enum st packed_read(const char *path, struct spill *spill, const struct packed_v
     if (stat(path, &sb) != 0) {
         return err_sys(e, errno, "cannot open '%s'", path);
     }
-    struct archive *a = archive_read_new();
-    struct unpacking u = {.archive = a,
-                          .path = path,
-                          .visitor = v,
-                          .spill = spill,
-                          .left = budget((uint64_t)sb.st_size)};
-    if (!a || !set_up(a)) {
-        archive_read_free(a);
+    struct unpacking u = {
+        .path = path, .visitor = v, .spill = spill, .left = budget((uint64_t)sb.st_size)};
+    struct err absent = {0};
+    if (libarchive_calls_load(&u.lib, &absent) != ST_OK) {
+        return err_set(e, absent.code,
+                       "'%s' is an archive, and libarchive cannot be loaded to read it (%s)", path,
+                       absent.text);
+    }
+    struct archive *a = u.archive = u.lib.f_read_new();
+    if (!a || !set_up(&u.lib, a)) {
+        u.lib.f_read_free(a);
         return err_nomem(e);
     }
     enum st st;
-    if (archive_read_open_filename(a, path, BLOCK) == ARCHIVE_OK) {
+    if (u.lib.f_read_open_filename(a, path, BLOCK) == ARCHIVE_OK) {
         st = read_all(&u, e);
     } else {
         /* It looks into the packed bytes already here: one packed file is no archive. */
-        bool system = archive_errno(a) == ENOMEM || archive_errno(a) == EIO;
+        bool system = u.lib.f_errno(a) == ENOMEM || u.lib.f_errno(a) == EIO;
         st = system ? damaged(&u, e) : ST_NONE;
     }
-    archive_read_free(a);
+    u.lib.f_read_free(a);
     return st;
 }

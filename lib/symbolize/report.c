@@ -10,9 +10,6 @@
 /* Columns of a frame line: its number, the function, the image. */
 enum { NAME_COLUMNS = 56, IMAGE_COLUMNS = 22 };
 
-/* Links of a chain of waits that are shown. */
-enum { WAITS_MAX = 32 };
-
 /* Text of a dump, made safe for a terminal: control characters and bytes that are not UTF-8 become
  * '?'. Returns its width, a column for each code point. */
 static size_t put_text(struct sink *out, const char *text) {
@@ -228,25 +225,6 @@ static bool waits_for_another(const struct dump_thread *t) {
     return t && t->waits_for.kind && t->waits_for.owner >= 0;
 }
 
-/* The one that the first waits for through `steps` others. */
-static const struct dump_thread *follow_waits(const struct dump *d, const struct dump_thread *t,
-                                              size_t steps) {
-    while (steps-- > 0 && waits_for_another(t)) {
-        t = dump_thread_by_id(d, t->waits_for.owner);
-    }
-    return t;
-}
-
-static bool in_chain(const struct dump *d, const struct dump_thread *first, size_t steps,
-                     const struct dump_thread *t) {
-    for (size_t i = 0; t && i <= steps; i++) {
-        if (follow_waits(d, first, i) == t) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The app's own function that a stack is in, NULL if there is none with a name. */
 static const char *app_function(const struct dump *d, const struct dump_stack *s) {
     for (size_t i = 0; s->locations && i < s->frame_count; i++) {
@@ -262,26 +240,29 @@ static const char *app_function(const struct dump *d, const struct dump_stack *s
  * sync_cart". A chain that comes back to a thread in it is a deadlock. */
 static void put_wait_chain(const struct dump *d, const struct dump_thread *main_thread,
                            struct sink *out) {
-    const struct dump_thread *t = main_thread;
-    if (!waits_for_another(t)) {
+    struct dump_waits w;
+    if (!waits_for_another(main_thread)) {
         return;
     }
+    dump_waits(d, main_thread, &w);
     sink_str(out, "\nWaits   main");
-    for (size_t steps = 0; waits_for_another(t) && steps < WAITS_MAX; steps++) {
-        const struct dump_thread *owner = dump_thread_by_id(d, t->waits_for.owner);
-        bool ending = strcmp(t->waits_for.kind, "thread") == 0;
+    for (size_t i = 0; i < w.count && waits_for_another(w.threads[i]); i++) {
+        const struct dump_wait *wait = &w.threads[i]->waits_for;
+        const struct dump_thread *owner = i + 1 < w.count      ? w.threads[i + 1]
+                                          : w.back != SIZE_MAX ? w.threads[w.back]
+                                                               : NULL;
         sink_str(out, " → ");
-        put_text(out, ending ? "the end" : t->waits_for.kind);
-        sink_printf(out, " of %" PRId64, t->waits_for.owner);
+        put_text(out, strcmp(wait->kind, "thread") == 0 ? "the end" : wait->kind);
+        sink_printf(out, " of %" PRId64, wait->owner);
         put_part(out, " ", owner == main_thread ? "main" : owner ? owner->name : NULL);
-        if (in_chain(d, main_thread, steps, owner)) {
-            sink_str(out, ": deadlock\n");
-            return;
-        }
-        t = owner;
     }
-    put_part(out, ", which is ", t ? t->state : NULL);
-    put_part(out, " in ", t && t->state ? app_function(d, &t->stack) : NULL);
+    const struct dump_thread *last = w.threads[w.count - 1];
+    if (w.back != SIZE_MAX) {
+        sink_str(out, ": deadlock");
+    } else if (!waits_for_another(last)) {
+        put_part(out, ", which is ", last->state);
+        put_part(out, " in ", last->state ? app_function(d, &last->stack) : NULL);
+    }
     sink_char(out, '\n');
 }
 

@@ -1,8 +1,6 @@
 /* The gate: every bucket compared, and a verdict for the run. */
 #include "classify/gate.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,51 +46,114 @@ static bool tells_more(const struct gate *g, const struct bucket *b, size_t run)
                       !map_get(&g->run[!run]->level[1].by_text, b->text, strlen(b->text))));
 }
 
-/* The later run's row that had this id before its frames had names; NULL = none. */
-static struct gate_row *find_alias(struct gate *g, size_t first, const char *id) {
-    for (size_t i = first; i < g->rows.len; i++) {
-        const struct bucket *b = g->rows.data[i].bucket;
-        for (size_t k = 0; k < b->aliases.len; k++) {
-            char text[17];
-            snprintf(text, sizeof text, "%012" PRIx64, b->aliases.data[k]);
-            if (strcmp(text, id) == 0) {
-                return &g->rows.data[i];
-            }
-        }
+#define NO_ROW SIZE_MAX
+
+/* The rows of one level. */
+struct level_rows {
+    struct gate *g;
+    size_t level;
+    const struct bucket_set *set[RATES_RUNS];
+    struct alias_index aliases[RATES_RUNS];
+    size_t *row[RATES_RUNS]; /* for each bucket its row; NO_ROW = none yet */
+};
+
+static void release_rows(struct level_rows *l) {
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        alias_index_release(&l->aliases[run]);
+        free(l->row[run]);
     }
-    return NULL;
 }
 
-static bool add_level(struct gate *g, size_t level) {
-    const struct bucket_set *base = &g->run[RATES_BASE]->level[level];
-    const struct bucket_set *now = &g->run[RATES_NOW]->level[level];
-    size_t first = g->rows.len;
-    for (size_t i = 0; i < now->buckets.len; i++) {
-        const struct bucket *b = now->buckets.data[i];
-        const struct map_entry *entry = map_get(&base->by_text, b->text, strlen(b->text));
-        const struct bucket *before = entry ? base->buckets.data[entry->value] : NULL;
-        if (level == 1 && !tells_more(g, b, RATES_NOW)) {
-            continue;
+static bool begin_rows(struct level_rows *l) {
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        size_t count = l->set[run]->buckets.len;
+        l->row[run] = calloc(count + 1, sizeof *l->row[run]);
+        if (!l->row[run] || !alias_index_build(&l->aliases[run], l->set[run])) {
+            return false;
         }
-        struct gate_row *row = new_row(g, now->level, b);
-        if (!row || !add_tally(row, RATES_NOW, &b->tally, b->users) ||
-            (before && !add_tally(row, RATES_BASE, &before->tally, before->users))) {
+        for (size_t i = 0; i < count; i++) {
+            l->row[run][i] = NO_ROW;
+        }
+    }
+    return true;
+}
+
+/* The other run's bucket of this key. */
+static const struct bucket *find_same(const struct level_rows *l, size_t run,
+                                      const struct bucket *b) {
+    const struct bucket_set *others = l->set[!run];
+    const struct map_entry *entry = map_get(&others->by_text, b->text, strlen(b->text));
+    return entry ? others->buckets.data[entry->value] : NULL;
+}
+
+/* The other run's bucket that was called so before its frames had names. */
+static const struct bucket *find_named(const struct level_rows *l, size_t run,
+                                       const struct bucket *b) {
+    return alias_index_find(&l->aliases[!run], l->set[!run], b);
+}
+
+static bool is_wanted(const struct level_rows *l, size_t run, const struct bucket *b) {
+    return l->level == 0 || tells_more(l->g, b, run);
+}
+
+/* Counts a bucket in a row; NO_ROW: in one of its own. */
+static bool count_in(struct level_rows *l, size_t row, size_t run, const struct bucket *b) {
+    if (row == NO_ROW) {
+        row = l->g->rows.len;
+        if (!new_row(l->g, l->set[run]->level, b)) {
             return false;
         }
     }
-    for (size_t i = 0; i < base->buckets.len; i++) {
-        const struct bucket *b = base->buckets.data[i];
-        if (map_get(&now->by_text, b->text, strlen(b->text)) ||
-            (level == 1 && !tells_more(g, b, RATES_BASE))) {
+    l->row[run][b->index] = row;
+    return add_tally(&l->g->rows.data[row], run, &b->tally, b->users);
+}
+
+/* The later run's buckets, each with the base's; by_alias: those that only an alias finds there,
+ * else the others. */
+static bool add_now(struct level_rows *l, bool by_alias) {
+    const struct bucket_set *set = l->set[RATES_NOW];
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        const struct bucket *b = set->buckets.data[set->ranked[i]];
+        const struct bucket *same = find_same(l, RATES_NOW, b);
+        const struct bucket *other = same ? same : find_named(l, RATES_NOW, b);
+        if ((other && !same) != by_alias || !is_wanted(l, RATES_NOW, b)) {
             continue;
         }
-        struct gate_row *row = find_alias(g, first, b->id);
-        row = row ? row : new_row(g, base->level, b);
-        if (!row || !add_tally(row, RATES_BASE, &b->tally, b->users)) {
+        size_t row = other ? l->row[RATES_BASE][other->index] : NO_ROW;
+        if (!count_in(l, row, RATES_NOW, b) ||
+            (other && row == NO_ROW &&
+             !count_in(l, l->row[RATES_NOW][b->index], RATES_BASE, other))) {
             return false;
         }
     }
     return true;
+}
+
+/* What the base has beside. */
+static bool add_base(struct level_rows *l) {
+    const struct bucket_set *set = l->set[RATES_BASE];
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        const struct bucket *b = set->buckets.data[set->ranked[i]];
+        if (l->row[RATES_BASE][b->index] != NO_ROW || find_same(l, RATES_BASE, b) ||
+            !is_wanted(l, RATES_BASE, b)) {
+            continue;
+        }
+        const struct bucket *other = find_named(l, RATES_BASE, b);
+        if (!count_in(l, other ? l->row[RATES_NOW][other->index] : NO_ROW, RATES_BASE, b)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_level(struct gate *g, size_t level) {
+    struct level_rows l = {.g = g, .level = level};
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        l.set[run] = &g->run[run]->level[level];
+    }
+    bool ok = begin_rows(&l) && add_now(&l, false) && add_now(&l, true) && add_base(&l);
+    release_rows(&l);
+    return ok;
 }
 
 /* Without exposure all stalls are what shares are of. */

@@ -7,7 +7,8 @@
 
 /* For each string, bucket or action of the part its index in the whole. */
 struct mapping {
-    uint32_t *texts, *level[KEY_LEVELS], *actions;
+    uint32_t *texts; /* NULL = both share their strings */
+    uint32_t *level[KEY_LEVELS], *actions;
 };
 
 static void release(struct mapping *m) {
@@ -20,8 +21,8 @@ static void release(struct mapping *m) {
 
 static const char *map_text(const struct triage *t, const struct triage *from,
                             const struct mapping *m, const char *text) {
-    if (!text) {
-        return NULL;
+    if (!text || !m->texts) {
+        return text;
     }
     const struct map_entry *entry = map_get(&from->strings, text, strlen(text));
     return map_string(&t->strings, m->texts[entry->value]);
@@ -56,12 +57,16 @@ static bool take_frames(struct triage *t, const struct triage *of, const struct 
     return b->frames != NULL;
 }
 
-static bool merge_bucket(struct triage *t, const struct triage *of, const struct mapping *m,
-                         struct bucket *b, const struct bucket *from) {
-    if (from->evidence.id && bucket_offers_better(b, &from->evidence) &&
-        (!take_frames(t, of, m, b, from) || !bucket_take_evidence(b, &from->evidence))) {
-        return false;
-    }
+/* Evidence and the look of the frames. */
+static bool merge_evidence(struct triage *t, const struct triage *of, const struct mapping *m,
+                           struct bucket *b, const struct bucket *from) {
+    bool better = from->evidence.id && bucket_offers_better(b, &from->evidence);
+    return ((!better && b->frames) || take_frames(t, of, m, b, from)) &&
+           (!better || bucket_take_evidence(b, &from->evidence));
+}
+
+/* What is counted. */
+static bool merge_counts(const struct mapping *m, struct bucket *b, const struct bucket *from) {
     for (size_t i = 0; i < from->aliases.len; i++) {
         if (!bucket_add_alias(b, from->aliases.data[i])) {
             return false;
@@ -76,14 +81,18 @@ static bool merge_bucket(struct triage *t, const struct triage *of, const struct
     return tally_merge(&b->tally, &from->tally, m->texts);
 }
 
+/* into: for each of from's buckets the one of them that takes it in, itself if none does; NULL:
+ * none is taken in. */
 static bool merge_set(struct triage *t, const struct triage *of, struct mapping *m,
-                      struct bucket_set *set, const struct bucket_set *from, uint32_t **indexes) {
+                      struct bucket_set *set, const struct bucket_set *from, const uint32_t *into,
+                      uint32_t **indexes) {
     *indexes = calloc(from->buckets.len + 1, sizeof **indexes);
     for (size_t i = 0; *indexes && i < from->buckets.len; i++) {
-        const struct bucket *other = from->buckets.data[i];
+        const struct bucket *other = from->buckets.data[into ? into[i] : i];
         bool added;
         struct bucket *b = bucket_put(set, other->text, strlen(other->text), &added);
-        if (!b || !merge_bucket(t, of, m, b, other)) {
+        if (!b || !merge_counts(m, b, from->buckets.data[i]) ||
+            (other->index == i && !merge_evidence(t, of, m, b, other))) {
             return false;
         }
         (*indexes)[i] = b->index;
@@ -140,16 +149,40 @@ static enum st check_options(const struct triage *t, const struct triage *from, 
     return ST_OK;
 }
 
+/* All that is kept by bucket. */
+static bool merge_buckets(struct triage *t, const struct triage *from, struct mapping *m,
+                          const struct triage_into *into) {
+    return merge_set(t, from, m, &t->actions, &from->actions, into->actions, &m->actions) &&
+           merge_set(t, from, m, &t->level[0], &from->level[0], into->level[0], &m->level[0]) &&
+           merge_set(t, from, m, &t->level[1], &from->level[1], into->level[1], &m->level[1]) &&
+           merge_parents(t, from, m) && merge_stalls(t, from, m);
+}
+
+bool triage_take_in(struct triage *t, const struct triage_into *into) {
+    struct mapping m = {0};
+    struct triage old = {
+        .level = {t->level[0], t->level[1]}, .actions = t->actions, .pending = t->pending};
+    t->level[0] = (struct bucket_set){.level = old.level[0].level};
+    t->level[1] = (struct bucket_set){.level = old.level[1].level};
+    t->actions = (struct bucket_set){.level = old.actions.level};
+    t->pending = (struct pending_table){0};
+    bool ok = merge_buckets(t, &old, &m, into);
+    release(&m);
+    bucket_set_release(&old.level[0]);
+    bucket_set_release(&old.level[1]);
+    bucket_set_release(&old.actions);
+    pending_release(&old.pending);
+    return ok;
+}
+
 enum st triage_merge(struct triage *t, const struct triage *from, struct err *e) {
+    const struct triage_into none = {0};
     struct mapping m = {0};
     if (check_options(t, from, e) != ST_OK) {
         return ST_ERR;
     }
     m.texts = triage_map_strings(t, from);
-    bool ok = m.texts && merge_set(t, from, &m, &t->actions, &from->actions, &m.actions) &&
-              merge_set(t, from, &m, &t->level[0], &from->level[0], &m.level[0]) &&
-              merge_set(t, from, &m, &t->level[1], &from->level[1], &m.level[1]) &&
-              merge_parents(t, from, &m) && merge_stalls(t, from, &m) &&
+    bool ok = m.texts && merge_buckets(t, from, &m, &none) &&
               tally_merge(&t->total, &from->total, m.texts) &&
               clusters_merge(&t->exposure, &from->exposure);
     release(&m);

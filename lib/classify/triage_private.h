@@ -103,6 +103,36 @@ struct triage {
     struct strbuf scratch;
 };
 
+/* For each bucket the index, in its set, of the one that takes it in, its own if none does. NULL:
+ * no bucket of this set is taken in. */
+struct triage_into {
+    uint32_t *level[KEY_LEVELS], *actions;
+};
+/* Makes buckets one, as if their dumps had been counted in the one that takes them in; its key, its
+ * evidence and its aliases stay its own. False: out of memory; t is only good for triage_free. */
+bool triage_take_in(struct triage *t, const struct triage_into *into);
+/* Counts dumps without symbols in the bucket that the same stalls have with symbols: what a bucket
+ * with frames that have no names was called is an alias of exactly one bucket in which more have
+ * names. A bucket of level 2 goes with its level 1, or stays. False: out of memory; t is only good
+ * for triage_free. */
+bool triage_join_aliases(struct triage *t);
+
+/* Which bucket of a set had an id before names came. */
+struct alias {
+    uint64_t number;
+    uint32_t bucket;
+};
+struct alias_index {
+    VEC(struct alias) aliases; /* ascending by number, then by bucket */
+};
+/* False: out of memory. */
+bool alias_index_build(struct alias_index *index, const struct bucket_set *set);
+void alias_index_release(struct alias_index *index);
+/* The bucket that once had b's id and has names for more of its frames; NULL if there is none, or
+ * several. b may be of another triage. */
+const struct bucket *alias_index_find(const struct alias_index *index, const struct bucket_set *set,
+                                      const struct bucket *b);
+
 /* The string's index, equal for equal texts; NO_INDEX = out of memory. */
 uint32_t triage_string(struct triage *t, const char *s);
 /* For each string of `from` its index in t, which has them all; NULL = out of memory. */

@@ -26,7 +26,8 @@ enum {
     FINISH_MS = 1000,
     SPIN_NS = 30000,
     UNSPUN_MAX = 31,
-    HANDLERS_STACK = 4096
+    HANDLERS_STACK = 4096,
+    FRAME_UNKNOWN = 4096
 };
 
 enum slot_state { SLOT_IDLE, SLOT_ARMED, SLOT_BUSY, SLOT_DONE };
@@ -216,9 +217,11 @@ bool signal_linux_install(int number) {
     if (is_handled(&now) && !(now.sa_flags & SA_RESTART)) {
         sa.sa_flags &= ~SA_RESTART; /* the program wants its signal to end its waits */
     }
-    /* A frame has the processor's registers: 1 to 11 kB on x86-64 (getauxval(3)). */
-    uint64_t frame = getauxval(AT_MINSIGSTKSZ), least = (uint64_t)MINSIGSTKSZ;
-    ours.room = 2 * (frame > least ? frame : least) + HANDLERS_STACK;
+    /* A frame has the processor's registers: 1 to 12 kB on x86-64 (getauxval(3)); a kernel that
+     * does not say knows no large ones. Not MINSIGSTKSZ: with _GNU_SOURCE it is
+     * sysconf(_SC_SIGSTKSZ), four frames. */
+    uint64_t frame = getauxval(AT_MINSIGSTKSZ);
+    ours.room = 2 * (frame > FRAME_UNKNOWN ? frame : FRAME_UNKNOWN) + HANDLERS_STACK;
     ours.number = number;
     ours.old = now;
     return sigaction(number, &sa, NULL) == 0;

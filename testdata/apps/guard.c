@@ -278,8 +278,7 @@ static void alternate_stack(void) {
 /* Room for one signal, and hardly more. */
 static void small_alternate_stack(void) {
     size_t frame = getauxval(51 /* AT_MINSIGSTKSZ, Linux 5.14 */);
-    size_t least = MINSIGSTKSZ;
-    stall_on_alternate_stack(frame > least ? frame : least);
+    stall_on_alternate_stack((frame > 2048 ? frame : 2048) + 4096);
 }
 
 static atomic_uint urgent, foreign;

@@ -30,17 +30,40 @@ enum {
     FRAME_UNKNOWN = 4096
 };
 
-enum slot_state { SLOT_IDLE, SLOT_ARMED, SLOT_BUSY, SLOT_DONE };
+/* The low bits of a slot's word; the others count the signals that were sent. */
+enum slot_state { SLOT_IDLE, SLOT_ARMED, SLOT_BUSY, SLOT_DONE, SLOT_STATE = 3, SLOT_ROUND };
 
 struct slot {
-    _Atomic uint32_t state;    /* enum slot_state; the word the monitor sleeps on */
+    _Atomic uint32_t word;     /* what the monitor sleeps on */
     _Atomic uint32_t sleeping; /* the monitor does sleep */
-    _Atomic uint32_t round;    /* which signal is awaited */
+    _Atomic pid_t asked;       /* the target's id */
     struct signal_target target;
     struct cfi_registers regs;
     uint64_t lo, size, pause_ns;
     _Alignas(64) uint8_t copy[COPY_SIZE];
 };
+
+static uint32_t state_of_async(uint32_t word) {
+    return word & SLOT_STATE;
+}
+
+static uint32_t with_state_async(uint32_t word, enum slot_state state) {
+    return (word & ~(uint32_t)SLOT_STATE) | state;
+}
+
+static uint32_t slot_state_async(const struct slot *slot) {
+    return state_of_async(atomic_load(&slot->word));
+}
+
+static void set_idle_async(struct slot *slot) {
+    atomic_store(&slot->word, with_state_async(atomic_load(&slot->word), SLOT_IDLE));
+}
+
+/* No handler is to begin any more. False: one has. */
+static bool disarm_async(struct slot *slot) {
+    uint32_t word = with_state_async(atomic_load(&slot->word), SLOT_ARMED);
+    return atomic_compare_exchange_strong(&slot->word, &word, with_state_async(word, SLOT_IDLE));
+}
 
 /* A signal's disposition belongs to the process, and a handler has no argument of its own, so this
  * is the one place where state is global. Written before the handler is installed, never freed. */
@@ -161,13 +184,16 @@ static void on_signal_async(int sig, siginfo_t *info, void *uc) {
         errno = saved_errno;
         return;
     }
-    uint32_t armed = SLOT_ARMED;
-    if ((uint32_t)info->si_errno == atomic_load(&slot->round) &&
-        atomic_compare_exchange_strong(&slot->state, &armed, SLOT_BUSY)) {
+    /* It may be a signal of an earlier round, that came too late: while it was pending the kernel
+     * took no other, so it is the only one that there will be. */
+    uint32_t word = atomic_load(&slot->word);
+    if (state_of_async(word) == SLOT_ARMED &&
+        atomic_load(&slot->asked) == (pid_t)syscall(SYS_gettid) &&
+        atomic_compare_exchange_strong(&slot->word, &word, with_state_async(word, SLOT_BUSY))) {
         copy_async(slot, uc);
-        atomic_store(&slot->state, SLOT_DONE);
+        atomic_store(&slot->word, with_state_async(word, SLOT_DONE));
         if (atomic_load(&slot->sleeping)) {
-            futex_async(&slot->state, FUTEX_WAKE, 1, NULL);
+            futex_async(&slot->word, FUTEX_WAKE, 1, NULL);
         }
     }
     errno = saved_errno;
@@ -202,7 +228,7 @@ bool signal_linux_install(int number) {
         ours.slot = memory;
     }
     if (ours.pid != getpid()) { /* a forked child's copy may be of a handler at work elsewhere */
-        atomic_store(&ours.slot->state, SLOT_IDLE);
+        set_idle_async(ours.slot);
         ours.pid = getpid();
     }
     struct sigaction now,
@@ -233,12 +259,11 @@ static bool handler_in_place_async(void) {
     return sigaction(ours.number, NULL, &now) == 0 && is_ours_async(&now);
 }
 
-static bool send_async(pid_t tid, uint32_t round) {
+static bool send_async(pid_t tid) {
     siginfo_t info;
     memset(&info, 0, sizeof info);
     info.si_signo = ours.number;
     info.si_code = SIGNAL_CODE;
-    info.si_errno = (int)round;
     info.si_value.sival_ptr = ours.slot;
     return syscall(SYS_rt_tgsigqueueinfo, ours.pid, tid, ours.number, &info) == 0;
 }
@@ -252,7 +277,7 @@ static void spin_async(const struct slot *slot) {
         return;
     }
     uint64_t end = clock_async() + SPIN_NS;
-    while (atomic_load(&slot->state) != SLOT_DONE) {
+    while (slot_state_async(slot) != SLOT_DONE) {
         if (clock_async() >= end) {
             ours.unspun_last =
                 ours.unspun_last < UNSPUN_MAX ? 2 * ours.unspun_last + 1 : UNSPUN_MAX;
@@ -268,29 +293,28 @@ static void spin_async(const struct slot *slot) {
 static bool await_async(struct slot *slot, uint64_t ms) {
     uint64_t now = clock_async(), end = now + ms * 1000000;
     atomic_store(&slot->sleeping, 1);
-    for (uint32_t state; (state = atomic_load(&slot->state)) != SLOT_DONE && now < end;) {
+    for (uint32_t word;
+         state_of_async(word = atomic_load(&slot->word)) != SLOT_DONE && now < end;) {
         uint64_t left = end - now;
         struct timespec ts = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
-        futex_async(&slot->state, FUTEX_WAIT, state, &ts);
+        futex_async(&slot->word, FUTEX_WAIT, word, &ts);
         now = clock_async();
     }
     atomic_store(&slot->sleeping, 0);
-    return atomic_load(&slot->state) == SLOT_DONE;
+    return slot_state_async(slot) == SLOT_DONE;
 }
 
 bool signal_linux_send_async(const struct signal_target *target) {
     struct slot *slot = ours.slot;
-    if (atomic_load(&slot->state) == SLOT_BUSY || !handler_in_place_async()) {
+    uint32_t word = atomic_load(&slot->word);
+    if (state_of_async(word) == SLOT_BUSY || !handler_in_place_async()) {
         return false;
     }
+    word += SLOT_ROUND;
     slot->target = *target;
-    uint32_t round = atomic_fetch_add(&slot->round, 1) + 1;
-    atomic_store(&slot->state, SLOT_ARMED);
-    if (!send_async(target->tid, round)) {
-        atomic_store(&slot->state, SLOT_IDLE);
-        return false;
-    }
-    return true;
+    atomic_store(&slot->asked, target->tid);
+    atomic_store(&slot->word, with_state_async(word, SLOT_ARMED));
+    return send_async(target->tid) || !disarm_async(slot);
 }
 
 bool signal_linux_await_async(uint32_t ms) {
@@ -300,20 +324,19 @@ bool signal_linux_await_async(uint32_t ms) {
 
 bool signal_linux_finish_async(struct signal_copy *copy) {
     struct slot *slot = ours.slot;
-    uint32_t armed = SLOT_ARMED;
-    if (atomic_compare_exchange_strong(&slot->state, &armed, SLOT_IDLE) ||
+    if (disarm_async(slot) ||
         !await_async(slot, FINISH_MS)) { /* a handler that has begun ends soon */
         return false;
     }
     copy->regs = slot->regs;
     copy->stack = (struct cfi_stack){slot->copy, slot->lo, slot->lo + slot->size};
     copy->pause_ns = slot->pause_ns;
-    atomic_store(&slot->state, SLOT_IDLE);
+    set_idle_async(slot);
     return true;
 }
 
 uint8_t *signal_linux_buffer_async(size_t *size) {
-    if (!ours.slot || atomic_load(&ours.slot->state) == SLOT_BUSY) {
+    if (!ours.slot || slot_state_async(ours.slot) == SLOT_BUSY) {
         return NULL;
     }
     *size = COPY_SIZE;

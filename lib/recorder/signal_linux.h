@@ -6,8 +6,9 @@
  *     DONE -> IDLE, read the copy                  BUSY -> DONE, wake the monitor
  *     or, if it takes too long, ARMED -> IDLE
  *
- * A handler that comes too late finds no ARMED slot and does nothing. The handler takes no lock,
- * calls no library and does not unwind: with cold caches a copy is the shortest thing to do. */
+ * A handler that comes too late finds no ARMED slot, or one that asks its thread again, or one for
+ * another thread, which it leaves alone. The handler takes no lock, calls no library and does not
+ * unwind: with cold caches a copy is the shortest thing to do. */
 #ifndef STALLREC_SIGNAL_LINUX_H
 #define STALLREC_SIGNAL_LINUX_H
 

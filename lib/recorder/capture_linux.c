@@ -44,33 +44,31 @@ struct capture_linux {
     struct copy_unwinder unwinder;
     struct threads_linux *others;
     struct lock_layout locks;
-    struct images *images;
     struct copy copy;        /* the last that was made */
-    uint64_t sampled_cpu_ns; /* the thread's CPU time at the last good sample */
+    uint64_t cpu_ns;         /* the thread's CPU time a moment ago; UINT64_MAX = not known */
+    uint64_t sampled_cpu_ns; /* at the last good sample */
     bool have_sample;
     struct capture_counts counts;
 };
 
 /* A thread goes back and forth between running and waiting, so a way that fails makes the other one
  * worth another try. */
-static bool copy_thread_async(struct capture_linux *c, uint64_t cpu_ns, struct copy *copy) {
+static bool take_async(void *arg, bool held, struct copy *copy) {
+    struct capture_linux *c = arg;
     struct proc_syscall call;
-    bool runs = copy_is_running_async(&c->source, cpu_ns);
+    uint32_t answer = held ? COPY_HELD_ANSWER_MS : ANSWER_MS, starved = held ? 0 : STARVED_MS;
+    bool runs = copy_is_running_async(&c->source, c->cpu_ns);
+    c->cpu_ns = UINT64_MAX;
     for (unsigned i = 0; i < RETRIES; i++) {
         if (!(i == 0 && runs) && copy_blocked_async(&c->source, copy, &call)) {
             c->counts.blocked++;
             return true;
         }
-        if (i == 0 && copy_running_async(&c->source, ANSWER_MS, STARVED_MS, copy)) {
+        if (i == 0 && copy_running_async(&c->source, answer, starved, copy)) {
             c->counts.signalled++;
             return true;
         }
     }
-    c->counts.unavailable++;
-    proc_file_check_async(&c->source.syscall_file);
-    proc_file_check_async(&c->source.status_file);
-    proc_file_check_async(&c->stat_file);
-    proc_file_check_async(&c->comm_file);
     return false;
 }
 
@@ -83,15 +81,18 @@ static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack
         c->counts.reused++;
         return REC_SAMPLE_SAME;
     }
-    if (out->cap == 0 || !copy_thread_async(c, cpu, &c->copy)) {
-        c->have_sample = false;
-        return REC_SAMPLE_NONE;
-    }
-    copy_unwind_async(&c->unwinder, &c->copy, out);
-    images_refresh_async(c->images); /* while the images of its frames are surely loaded */
+    c->cpu_ns = cpu;
     c->sampled_cpu_ns = cpu;
-    c->have_sample = true;
-    return REC_SAMPLE_OK;
+    c->have_sample = out->cap > 0 && copy_stack_async(&c->unwinder, take_async, c, &c->copy, out);
+    if (c->have_sample) {
+        return REC_SAMPLE_OK;
+    }
+    c->counts.unavailable++;
+    proc_file_check_async(&c->source.syscall_file);
+    proc_file_check_async(&c->source.status_file);
+    proc_file_check_async(&c->stat_file);
+    proc_file_check_async(&c->comm_file);
+    return REC_SAMPLE_NONE;
 }
 
 static bool still_busy_async(void *ctx, uint64_t since_ns) {
@@ -101,7 +102,7 @@ static bool still_busy_async(void *ctx, uint64_t since_ns) {
 
 static bool image_at_async(void *ctx, uint64_t address, struct rec_image *out) {
     const struct capture_linux *c = ctx;
-    return images_find_async(c->images, address, out);
+    return images_find_async(c->unwinder.images, address, out);
 }
 
 static struct rec_wait main_wait_async(const struct capture_linux *c) {
@@ -126,10 +127,7 @@ static bool main_thread_async(void *ctx, struct rec_thread *out) {
 
 static uint32_t threads_async(void *ctx, struct rec_thread *out, uint32_t max, uint32_t *left_out) {
     struct capture_linux *c = ctx;
-    uint32_t n =
-        threads_linux_capture_async(c->others, main_wait_async(c).owner, out, max, left_out);
-    images_refresh_async(c->images);
-    return n;
+    return threads_linux_capture_async(c->others, main_wait_async(c).owner, out, max, left_out);
 }
 
 static bool top_thread_async(void *ctx, struct rec_thread *out) {
@@ -235,8 +233,8 @@ enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_num
     c->unwinder.frames = calloc(max_frames, sizeof *c->unwinder.frames);
     c->unwinder.unwinder = unwinder_new(&modules, CACHE_ENTRIES);
     c->others = threads_linux_new(source, &c->locks, &c->unwinder);
-    c->images = images_new();
-    if (!c->unwinder.frames || !c->unwinder.unwinder || !c->others || !c->images) {
+    c->unwinder.images = images_new();
+    if (!c->unwinder.frames || !c->unwinder.unwinder || !c->others || !c->unwinder.images) {
         goto out;
     }
     st = STALLREC_ERR_UNSUPPORTED;
@@ -262,7 +260,7 @@ void capture_linux_free(struct capture_linux *c) {
     proc_file_close_async(&c->source.status_file);
     proc_file_close_async(&c->stat_file);
     proc_file_close_async(&c->comm_file);
-    images_free(c->images);
+    images_free(c->unwinder.images);
     threads_linux_free(c->others);
     unwinder_free(c->unwinder.unwinder);
     free(c->unwinder.frames);

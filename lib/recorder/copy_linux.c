@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-enum { STATUS_SIZE = 4096 };
+#include "images_linux.h"
+#include "modules_linux.h"
+
+enum { STATUS_SIZE = 4096, ATTEMPTS = 6 };
 
 /* As the kernel encodes it (include/linux/posix-timers.h: inverted id, CPUCLOCK_PERTHREAD |
  * CPUCLOCK_SCHED). pthread_getcpuclockid gives the same, but must not be called once the thread is
@@ -110,19 +113,16 @@ bool copy_running_async(const struct copy_source *s, uint32_t answer_ms, uint32_
     return true;
 }
 
-void copy_unwind_async(const struct copy_unwinder *u, const struct copy *copy,
+static void fill_async(const struct unwind_frame *frames, size_t n, enum unwind_end end,
                        struct rec_stack *out) {
-    uint32_t max = out->cap < u->max_frames ? out->cap : u->max_frames;
-    enum unwind_end end;
-    size_t n = unwind_async(u->unwinder, &copy->regs, &copy->stack, u->frames, max, &end);
     out->count = (uint32_t)n;
     out->exact_count = 0;
     for (uint32_t i = 0; i < n; i++) {
-        out->frames[i] = u->frames[i].pc;
+        out->frames[i] = frames[i].pc;
         if (out->starts) {
-            out->starts[i] = u->frames[i].function;
+            out->starts[i] = frames[i].function;
         }
-        if (u->frames[i].exact && out->exact_count < REC_EXACT_MAX) {
+        if (frames[i].exact && out->exact_count < REC_EXACT_MAX) {
             out->exact[out->exact_count++] = i;
         }
     }
@@ -131,5 +131,55 @@ void copy_unwind_async(const struct copy_unwinder *u, const struct copy *copy,
     }
     out->truncated = end != UNWIND_OUTERMOST;
     out->idle = false;
-    out->pause_ns = copy->pause_ns < UINT32_MAX ? (uint32_t)copy->pause_ns : UINT32_MAX;
+}
+
+struct attempt {
+    const struct copy_unwinder *unwinder;
+    copy_take_fn *take_async;
+    void *arg;
+    struct copy *copy;
+    struct rec_stack *out;
+    uint64_t pause_ns; /* of all */
+    bool held, had;    /* a copy */
+    bool good;         /* and its stack is in *out */
+};
+
+static void attempt_async(void *arg) {
+    struct attempt *a = arg;
+    const struct copy_unwinder *u = a->unwinder;
+    uint32_t max = a->out->cap < u->max_frames ? a->out->cap : u->max_frames;
+    enum unwind_end end;
+    uint64_t generation = images_refresh_async(u->images);
+    a->had = a->take_async(a->arg, a->held, a->copy);
+    if (!a->had) {
+        return;
+    }
+    a->pause_ns += a->copy->pause_ns;
+    size_t n = unwind_async(u->unwinder, &a->copy->regs, &a->copy->stack, u->frames, max, &end);
+    a->good = modules_generation_async() == generation;
+    if (a->good) {
+        fill_async(u->frames, n, end, a->out);
+        a->out->pause_ns = a->pause_ns < UINT32_MAX ? (uint32_t)a->pause_ns : UINT32_MAX;
+    }
+}
+
+/* The thread has gone on when its copy is unwound, and may have put another library where one of
+ * its frames was: the rules of that are of other code. So a copy counts only if no module came or
+ * went meanwhile; for a thread that loads them all the time, they are held. */
+bool copy_stack_async(const struct copy_unwinder *u, copy_take_fn *take_async, void *arg,
+                      struct copy *copy, struct rec_stack *out) {
+    struct attempt a = {
+        .unwinder = u, .take_async = take_async, .arg = arg, .copy = copy, .out = out};
+    for (unsigned i = 0; i < ATTEMPTS && !a.good; i++) {
+        a.held = i % 2 == 1;
+        if (a.held) {
+            modules_hold_async(attempt_async, &a);
+        } else {
+            attempt_async(&a);
+            if (!a.had) {
+                break;
+            }
+        }
+    }
+    return a.good;
 }

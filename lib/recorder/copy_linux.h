@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "capture.h"
 #include "proc_linux.h"
 #include "signal_linux.h"
 #include "unwind.h"
@@ -46,12 +47,21 @@ bool copy_running_async(const struct copy_source *s, uint32_t answer_ms, uint32_
 
 struct copy_unwinder {
     struct unwinder *unwinder;
+    struct images *images;
     struct unwind_frame *frames; /* [max_frames] */
     uint32_t max_frames;
 };
 
-/* The stack of a copy. out->frames, starts (NULL: not wanted) and cap are the caller's. */
-void copy_unwind_async(const struct copy_unwinder *u, const struct copy *copy,
-                       struct rec_stack *out);
+/* Makes a copy of the thread that arg says; false if none can be had. held: who loads or unloads a
+ * module waits for us, and the thread may be the one. */
+typedef bool copy_take_fn(void *arg, bool held, struct copy *copy);
+
+enum { COPY_HELD_ANSWER_MS = 5 }; /* of copy_running_async, then */
+
+/* The stack of a copy, *copy, by the modules that were there when it was made, which are those of
+ * the images then. False: there is none. out->frames, starts (NULL: not wanted) and cap are the
+ * caller's; the rest is written on true only. */
+bool copy_stack_async(const struct copy_unwinder *u, copy_take_fn *take_async, void *arg,
+                      struct copy *copy, struct rec_stack *out);
 
 #endif

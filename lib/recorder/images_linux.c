@@ -184,23 +184,15 @@ static int visit_async(struct dl_phdr_info *info, size_t size, void *arg) {
     return 0;
 }
 
-static int probe_async(struct dl_phdr_info *info, size_t size, void *arg) {
-    (void)size;
-    *(uint64_t *)arg = info->dlpi_adds + info->dlpi_subs;
-    return 1;
-}
-
 /* Paths of images that were replaced are wasted; when they fill up, all begin anew. */
 static void forget_async(struct images *t) {
     t->count = 0;
     t->paths_used = 1;
 }
 
-void images_refresh_async(struct images *t) {
-    uint64_t generation = 0;
-    modules_iterate_async(probe_async, &generation);
-    if (generation == t->generation) {
-        return;
+uint64_t images_refresh_async(struct images *t) {
+    if (modules_generation_async() == t->generation) {
+        return t->generation;
     }
     if (t->paths_used > PATHS_SIZE / 4 * 3) {
         forget_async(t);
@@ -210,6 +202,7 @@ void images_refresh_async(struct images *t) {
     }
     struct visit v = {t, true};
     modules_iterate_async(visit_async, &v);
+    return t->generation;
 }
 
 bool images_find_async(const struct images *t, uint64_t address, struct rec_image *out) {

@@ -16,8 +16,9 @@ void images_free(struct images *images);
 
 /* Brings the table up to date if a module came or went since the last call; a look costs some 10
  * ns. An image that was unloaded stays known, so that older samples keep their images, until its
- * place or its address is needed. Does not allocate. */
-void images_refresh_async(struct images *images);
+ * place or its address is needed. Does not allocate. Returns modules_generation_async() as of the
+ * table. */
+uint64_t images_refresh_async(struct images *images);
 
 /* The image that holds the address: a loaded one before an unloaded one. out->path is valid until
  * the next refresh. False if none does. */

@@ -101,11 +101,32 @@ static int count_async(struct dl_phdr_info *info, size_t size, void *arg) {
     return 1;
 }
 
-static uint64_t generation_async(void *arg) {
+uint64_t modules_generation_async(void) {
     uint64_t generation = 0;
-    (void)arg;
     modules_iterate_async(count_async, &generation);
     return generation;
+}
+
+static uint64_t generation_async(void *arg) {
+    (void)arg;
+    return modules_generation_async();
+}
+
+struct work {
+    void (*work_async)(void *);
+    void *arg;
+};
+
+static int hold_async(struct dl_phdr_info *info, size_t size, void *arg) {
+    const struct work *w = arg;
+    (void)info, (void)size;
+    w->work_async(w->arg);
+    return 1;
+}
+
+void modules_hold_async(void (*work_async)(void *), void *arg) {
+    struct work w = {work_async, arg};
+    modules_iterate_async(hold_async, &w);
 }
 
 static bool read_async(void *arg, uint64_t address, void *to, size_t size) {

@@ -27,6 +27,7 @@ REC_CFLAGS_unwind_link_aarch64_test += -Wno-alloca
 REC_CFLAGS_capture_linux_test += -Wno-alloca -fno-builtin
 REC_CFLAGS_threads_linux_test += -fno-builtin
 REC_LIBS_capture_linux_test := -ldl
+REC_LIBS_copy_linux_test := -ldl
 REC_LIBS_platform_linux_test := -ldl
 
 # Adapters: one object each, which only programs that call it take from the library.

@@ -181,27 +181,36 @@ static bool takes_signal_async(const struct copy_source *s) {
     return !proc_parse_blocked_async(text, size, s->signal_number);
 }
 
+struct subject {
+    struct copy_source source;
+    struct proc_syscall call; /* what it is blocked in */
+};
+
 /* A thread that goes to sleep before the signal comes is read the other way; one that wakes up
  * before it is read is asked again. */
-static bool copy_either_async(struct copy_source *s, struct copy *copy, struct proc_syscall *call) {
+static bool take_either_async(void *arg, bool held, struct copy *copy) {
+    struct subject *subject = arg;
+    struct copy_source *s = &subject->source;
+    struct proc_syscall *call = &subject->call;
+    *call = (struct proc_syscall){.number = -1};
     if (copy_blocked_async(s, copy, call)) {
         return true;
     }
+    uint32_t answer = held ? COPY_HELD_ANSWER_MS : ANSWER_MS;
     proc_file_open_async(&s->status_file, s->target.tid, "status");
-    bool got = (takes_signal_async(s) && copy_running_async(s, ANSWER_MS, 0, copy)) ||
+    bool got = (takes_signal_async(s) && copy_running_async(s, answer, 0, copy)) ||
                copy_blocked_async(s, copy, call);
     proc_file_close_async(&s->status_file);
     return got;
 }
 
-static void fill_stack_async(const struct threads_linux *t, struct copy_source *s,
+static void fill_stack_async(const struct threads_linux *t, struct subject *subject,
                              struct rec_thread *out) {
+    struct copy_source *s = &subject->source;
     struct copy copy;
-    struct proc_syscall call = {.number = -1};
     proc_file_open_async(&s->syscall_file, s->target.tid, "syscall");
-    if (copy_either_async(s, &copy, &call)) {
-        copy_unwind_async(t->unwinder, &copy, &out->stack);
-        out->waits_for = lock_wait_async(t->locks, s->pid, s->target.tid, &call);
+    if (copy_stack_async(t->unwinder, take_either_async, subject, &copy, &out->stack)) {
+        out->waits_for = lock_wait_async(t->locks, s->pid, s->target.tid, &subject->call);
     }
     proc_file_close_async(&s->syscall_file);
 }
@@ -209,10 +218,10 @@ static void fill_stack_async(const struct threads_linux *t, struct copy_source *
 /* False: the thread is gone. */
 static bool fill_async(const struct threads_linux *t, pid_t tid, bool with_stack,
                        struct rec_thread *out) {
-    struct copy_source s = {.target.tid = tid,
-                            .pid = t->watched->pid,
-                            .clock = copy_thread_clock_async(tid),
-                            .signal_number = t->watched->signal_number};
+    struct subject subject = {.source = {.target.tid = tid,
+                                         .pid = t->watched->pid,
+                                         .clock = copy_thread_clock_async(tid),
+                                         .signal_number = t->watched->signal_number}};
     struct rec_stack stack = {
         .frames = out->stack.frames, .starts = out->stack.starts, .cap = out->stack.cap};
     char stat[256];
@@ -221,10 +230,10 @@ static bool fill_async(const struct threads_linux *t, pid_t tid, bool with_stack
     size_t n = read_once_async(tid, "comm", out->name, sizeof out->name - 1);
     out->name[n > 0 && out->name[n - 1] == '\n' ? n - 1 : n] = '\0';
     if (with_stack && stack.cap > 0) {
-        fill_stack_async(t, &s, out);
+        fill_stack_async(t, &subject, out);
     }
-    out->cpu_ns = copy_cpu_ns_async(s.clock);
-    return lives_async(&s);
+    out->cpu_ns = copy_cpu_ns_async(subject.source.clock);
+    return lives_async(&subject.source);
 }
 
 uint32_t threads_linux_capture_async(struct threads_linux *t, int64_t owner, struct rec_thread *out,

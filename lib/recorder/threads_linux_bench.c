@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "images_linux.h"
 #include "modules_linux.h"
 #include "threads_linux.h"
 
@@ -115,12 +116,12 @@ int main(void) {
     struct unwind_modules modules = modules_linux();
     struct copy_source watched = {.target.tid = gettid(), .pid = getpid(), .signal_number = SIGURG};
     struct lock_layout locks;
-    struct copy_unwinder unwinder = {unwinder_new(&modules, 4096),
+    struct copy_unwinder unwinder = {unwinder_new(&modules, 4096), images_new(),
                                      calloc(FRAMES, sizeof *unwinder.frames), FRAMES};
     lock_layout_probe(&locks);
     struct threads_linux *threads = threads_linux_new(&watched, &locks, &unwinder);
-    if (!threads || !unwinder.unwinder || !unwinder.frames || pipe(never) != 0 ||
-        !signal_linux_install(SIGURG)) {
+    if (!threads || !unwinder.unwinder || !unwinder.images || !unwinder.frames ||
+        pipe(never) != 0 || !signal_linux_install(SIGURG)) {
         return 1;
     }
     for (unsigned i = 0; i < THREADS_LINUX_MAX; i++) {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "forbid_allocation_test.h"
+#include "images_linux.h"
 #include "modules_linux.h"
 #include "threads_linux.h"
 #include "worker_test.h"
@@ -61,6 +62,7 @@ static int setup(void **state) {
     f->unwinder.max_frames = FRAMES;
     f->unwinder.frames = calloc(FRAMES, sizeof *f->unwinder.frames);
     f->unwinder.unwinder = unwinder_new(&modules, 4096);
+    f->unwinder.images = images_new();
     f->threads = threads_linux_new(&f->watched, &f->locks, &f->unwinder);
     assert_non_null(f->threads);
     for (uint32_t i = 0; i < THREADS_LINUX_MAX; i++) {
@@ -91,6 +93,7 @@ static int teardown(void **state) {
     }
     threads_linux_free(f->threads);
     unwinder_free(f->unwinder.unwinder);
+    images_free(f->unwinder.images);
     free(f->unwinder.frames);
     free(f);
     return 0;

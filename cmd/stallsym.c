@@ -13,7 +13,7 @@
 #include "dump/dump.h"
 #include "image_verdicts.h"
 
-enum { WINDOW_PER_JOB = 4 };
+enum { WINDOW_PER_JOB = 8, LOCATION_TEXT = 160 /* bytes in the output, about */ };
 enum {
     OPT_SYMBOLS = 1,
     OPT_USE,
@@ -87,12 +87,34 @@ struct run {
 
 /* ---- work ---- */
 
-/* The result is a strbuf: what is to be written. */
+/* What is to be written of a dump, and what is counted of it. */
+struct result {
+    struct strbuf text;
+    uint64_t frames, resolved;
+};
+
+static void count_stack(struct result *r, const struct dump *d, const struct dump_stack *s) {
+    for (size_t i = 0; s->locations && i < s->frame_count; i++) {
+        r->frames++;
+        r->resolved += d->locations[s->locations[i]].source != DUMP_SOURCE_NONE;
+    }
+}
+
+static void count_frames(struct result *r, const struct dump *d) {
+    for (size_t i = 0; i < d->thread_count; i++) {
+        count_stack(r, d, &d->threads[i].stack);
+    }
+    for (size_t i = 0; i < d->sample_count; i++) {
+        count_stack(r, d, &d->samples[i]);
+    }
+}
+
 static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
     (void)worker;
     struct run *run = ctx;
+    struct result *r = result;
     struct dump_addition add;
-    struct sink sink = sink_to_strbuf(result);
+    struct sink sink = sink_to_strbuf(&r->text);
     if (run->raw) {
         dump_write_raw(d, &sink);
         return sink_close(&sink, e);
@@ -101,48 +123,36 @@ static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, st
         return ST_ERR;
     }
     enum st st = ST_OK;
+    count_frames(r, d);
     if (run->text) {
         symbolize_report(d, &sink);
     } else {
+        (void)strbuf_room(&r->text, d->text_len + add.location_count * LOCATION_TEXT);
         st = dump_write_spliced(d, &add, &sink, e);
     }
     return sink_close(&sink, e) == ST_OK ? st : ST_ERR;
 }
 
 static void release(void *result) {
-    strbuf_release(result);
+    struct result *r = result;
+    strbuf_release(&r->text);
 }
 
 /* ---- results, in input order ---- */
 
-static void count_stack(struct run *run, const struct dump *d, const struct dump_stack *s) {
-    for (size_t i = 0; s->locations && i < s->frame_count; i++) {
-        run->frames++;
-        run->resolved += d->locations[s->locations[i]].source != DUMP_SOURCE_NONE;
-    }
-}
-
-static void count_dump(struct run *run, const struct dump *d) {
-    run->replaced_bytes += d->replaced_bytes;
-    image_verdicts_note(&run->images, d);
-    for (size_t i = 0; i < d->thread_count; i++) {
-        count_stack(run, d, &d->threads[i].stack);
-    }
-    for (size_t i = 0; i < d->sample_count; i++) {
-        count_stack(run, d, &d->samples[i]);
-    }
-}
-
 static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     (void)e;
     struct run *run = ctx;
-    const struct strbuf *out = result;
-    if (run->text && run->dumps.dumps > 0 && out->len > 0) {
+    const struct result *r = result;
+    if (run->text && run->dumps.dumps > 0 && r->text.len > 0) {
         sink_str(&run->output.sink, "\n----------------------------------------\n\n");
     }
-    sink_write(&run->output.sink, out->data, out->len);
+    sink_write(&run->output.sink, r->text.data, r->text.len);
     if (!run->raw) {
-        count_dump(run, d);
+        run->frames += r->frames;
+        run->resolved += r->resolved;
+        run->replaced_bytes += d->replaced_bytes;
+        image_verdicts_note(&run->images, d);
     }
     return ST_OK;
 }
@@ -164,7 +174,7 @@ static bool unwanted(void *ctx) {
     return cli_output_failed(&run->output);
 }
 
-static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct strbuf),
+static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct result),
                                                .window = WINDOW_PER_JOB,
                                                .work = work,
                                                .take = take,

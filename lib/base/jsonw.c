@@ -106,10 +106,25 @@ static void escape_one(struct sink *s, unsigned char c) {
     sink_write(s, text, sizeof text);
 }
 
+/* Are eight bytes plain ASCII that needs no escape? Asked of all at once: a subtraction borrows,
+ * and sets the high bit of a byte, where the byte is below 0x20 or, after the exclusive or, was a
+ * quote or backslash. */
+static bool all_plain(const char *eight) {
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+    uint64_t v;
+    memcpy(&v, eight, sizeof v);
+    uint64_t quote = v ^ ones * '"', backslash = v ^ ones * '\\';
+    return ((v | (v - ones * 0x20) | (quote - ones) | (backslash - ones)) & high) == 0;
+}
+
 void jsonw_escape(struct sink *s, const char *text, size_t len) {
     sink_char(s, '"');
     size_t start = 0; /* of the run that needs no change */
     for (size_t i = 0; i < len;) {
+        if (len - i >= 8 && all_plain(text + i)) {
+            i += 8;
+            continue;
+        }
         unsigned char c = (unsigned char)text[i];
         uint32_t code_point;
         size_t n = c < 0x80 ? 1 : utf8_decode(text + i, len - i, &code_point);

@@ -95,6 +95,29 @@ static void strings_are_escaped(void **state) {
     check_escape("\xc3\xa9\xf0\x9f\x98\x80", 6, "\"\xc3\xa9\xf0\x9f\x98\x80\"");
 }
 
+/* Bytes are looked at eight at a time. */
+static void every_byte_is_escaped_wherever_it_stands(void **state) {
+    (void)state;
+    for (unsigned c = 0; c < 0x80; c++) {
+        struct strbuf alone = {0};
+        struct sink s = sink_to_strbuf(&alone);
+        jsonw_escape(&s, &(char){(char)c}, 1);
+        assert_int_equal(sink_close(&s, NULL), ST_OK);
+        for (size_t at = 0; at < 17; at++) {
+            char text[17];
+            struct strbuf want = {0};
+            memset(text, 'a', sizeof text);
+            text[at] = (char)c;
+            strbuf_addf(&want, "\"%.*s", (int)at, "aaaaaaaaaaaaaaaa");
+            strbuf_add(&want, alone.data + 1, alone.len - 2);
+            strbuf_addf(&want, "%.*s\"", (int)(16 - at), "aaaaaaaaaaaaaaaa");
+            check_escape(text, sizeof text, want.data);
+            strbuf_release(&want);
+        }
+        strbuf_release(&alone);
+    }
+}
+
 static void invalid_utf8_becomes_replacement_characters(void **state) {
     (void)state;
     check_escape("a\xff"
@@ -113,6 +136,7 @@ int main(void) {
         cmocka_unit_test(numbers_reach_their_limits),
         cmocka_unit_test(deepest_nesting_works),
         cmocka_unit_test(strings_are_escaped),
+        cmocka_unit_test(every_byte_is_escaped_wherever_it_stands),
         cmocka_unit_test(invalid_utf8_becomes_replacement_characters),
     };
     return cmocka_run_group_tests_name("jsonw", tests, NULL, NULL);

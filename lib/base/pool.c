@@ -17,6 +17,7 @@
 #endif
 
 enum { MAX_THREADS = 256, MAX_PROCESSORS = 4096 };
+#define NO_POSITION SIZE_MAX
 
 struct slot {
     void *job;
@@ -41,6 +42,7 @@ struct pool {
     struct slot *ring;
     size_t window;           /* slots in the ring */
     size_t head, next, tail; /* positions, counted without wrapping: slot = position % window */
+    size_t awaited;          /* what the caller's thread waits for, or NO_POSITION */
     bool closing;
 };
 
@@ -61,7 +63,7 @@ static void *work_on(void *arg) {
         p->work(p->ctx, slot->job, w->number);
         pthread_mutex_lock(&p->lock);
         slot->finished = true;
-        if (at == p->head) {
+        if (at == p->awaited) {
             pthread_cond_signal(&p->job_finished);
         }
     }
@@ -80,11 +82,18 @@ static void deliver_finished(struct pool *p) {
     }
 }
 
-/* Delivers until at most `most` jobs are in flight. */
+/* Delivers until at most `most` jobs are in flight. Woken once for all of them, if they finish in
+ * their order: waking it for each would cost as much as a small job. */
 static void deliver_down_to(struct pool *p, size_t most) {
     deliver_finished(p);
     while (p->tail - p->head > most) {
+        size_t last = p->tail - most - 1;
+        while (p->ring[last % p->window].finished) {
+            last--; /* the one at the head is not */
+        }
+        p->awaited = last;
         pthread_cond_wait(&p->job_finished, &p->lock);
+        p->awaited = NO_POSITION;
         deliver_finished(p);
     }
 }
@@ -136,6 +145,7 @@ enum st pool_open(struct pool **out, unsigned threads, size_t window, pool_work 
     p->ctx = ctx;
     p->threads = threads;
     p->window = window;
+    p->awaited = NO_POSITION;
     if (threads > 1) {
         p->ring = calloc(window, sizeof *p->ring);
         p->workers = calloc(threads, sizeof *p->workers);
@@ -163,7 +173,10 @@ void pool_put(struct pool *p, void *job) {
         return;
     }
     pthread_mutex_lock(&p->lock);
-    deliver_down_to(p, p->window - 1);
+    deliver_finished(p);
+    if (p->tail - p->head == p->window) {
+        deliver_down_to(p, p->window / 2); /* the workers have the other half meanwhile */
+    }
     p->ring[p->tail % p->window] = (struct slot){.job = job};
     p->tail++;
     pthread_cond_signal(&p->job_waits);

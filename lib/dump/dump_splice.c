@@ -24,7 +24,7 @@ struct known_text {
     size_t number;
 };
 
-enum { KNOWN_TEXTS = 256 };
+enum { KNOWN_TEXTS = 512 };
 
 struct splicer {
     const struct dump *d;
@@ -37,8 +37,29 @@ struct splicer {
 
 enum { LINE_NAMES = 3 };
 
+/* Has it neither white space nor escapes? Eight bytes at a time, as jsonw_escape. */
+static bool is_plain(struct span value) {
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+    const char *p = value.p;
+    uint64_t v, found = 0;
+    for (; value.end - p >= 8; p += 8) {
+        memcpy(&v, p, sizeof v);
+        uint64_t backslash = v ^ ones * '\\';
+        found |= ((v - ones * (' ' + 1)) & ~v) | ((backslash - ones) & ~backslash);
+        found &= high;
+    }
+    for (; p < value.end; p++) {
+        found |= (unsigned char)*p <= ' ' || *p == '\\';
+    }
+    return found == 0;
+}
+
 static void write_value(struct splicer *s, struct span value) {
-    span_write_compact(value, s->out);
+    if (is_plain(value)) {
+        sink_write(s->out, value.p, (size_t)(value.end - value.p));
+    } else {
+        span_write_compact(value, s->out);
+    }
 }
 
 /* ---- objects and arrays, with some members treated specially ---- */
@@ -101,6 +122,24 @@ static void find_members(struct members *all, struct span object, const struct s
     }
 }
 
+/* Is it seen at a glance that the object has none of the specials? In text without escapes, their
+ * names stand as they are. */
+static bool has_none(struct span object, const struct special *specials, size_t count) {
+    if (!is_plain(object)) {
+        return false;
+    }
+    for (const char *p = object.p; (p = memchr(p, '"', (size_t)(object.end - p))) != NULL;) {
+        p++;
+        for (size_t i = 0; i < count; i++) {
+            size_t len = strlen(specials[i].name);
+            if ((size_t)(object.end - p) > len && memcmp(p, specials[i].name, len) == 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* Writes an object up to its closing brace, which is left to the caller who may add members.
  * Returns whether the next member needs a comma. */
 static bool write_members(struct splicer *s, struct span object, const struct special *specials,
@@ -109,6 +148,10 @@ static bool write_members(struct splicer *s, struct span object, const struct sp
     struct members all;
     struct member m;
     bool comma = false;
+    if (has_none(object, specials, count)) {
+        sink_write(s->out, object.p, (size_t)(object.end - object.p) - 1);
+        return object.end - object.p > 2;
+    }
     find_members(&all, object, specials, count, last);
     sink_char(s->out, '{');
     for (size_t i = 0;; i++) {
@@ -157,6 +200,40 @@ static void write_list(struct splicer *s, struct span array, size_t count, write
 
 /* ---- what is spliced in ---- */
 
+/* Numbers are most of it: they are put together here, and go to the sink in pieces. */
+enum { PIECE = 512 };
+
+static char *put_text(char *out, const char *text) {
+    size_t len = strlen(text);
+    memcpy(out, text, len);
+    return out + len;
+}
+
+/* At most DECIMAL_MAX + 1 bytes. */
+static char *put_i64(char *out, int64_t v) {
+    if (v < 0) {
+        *out++ = '-';
+    }
+    return out + decimal_put(out, v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v);
+}
+
+static void write_indexes(struct sink *out, const uint32_t *indexes, size_t count) {
+    char text[PIECE], *p = text;
+    *p++ = '[';
+    for (size_t i = 0; i < count; i++) {
+        if (p - text > PIECE - DECIMAL_MAX - 2) {
+            sink_write(out, text, (size_t)(p - text));
+            p = text;
+        }
+        if (i > 0) {
+            *p++ = ',';
+        }
+        p += decimal_put(p, indexes[i]);
+    }
+    *p++ = ']';
+    sink_write(out, text, (size_t)(p - text));
+}
+
 /* The name of a member that we add. */
 static void write_key(struct splicer *s, bool *comma, const char *name) {
     if (*comma) {
@@ -176,12 +253,7 @@ static void write_stack(struct splicer *s, struct span object, const struct dump
     }
     bool comma = write_members(s, object, drop, 1);
     write_key(s, &comma, "locations");
-    struct jsonw w = jsonw_init(s->out);
-    jsonw_begin_array(&w);
-    for (size_t i = 0; i < stack->frame_count; i++) {
-        jsonw_u64(&w, locations[i]);
-    }
-    jsonw_end_array(&w);
+    write_indexes(s->out, locations, stack->frame_count);
     sink_char(s->out, '}');
 }
 
@@ -281,30 +353,39 @@ static void write_strings(struct splicer *s) {
     jsonw_end_array(&w);
 }
 
-/* These are most of what is written, so without the help of jsonw. names: of its lines. */
+/* names: of the line. */
+static void write_line(struct sink *out, const struct dump_line *line, const int64_t *names,
+                       bool first) {
+    char text[PIECE], *p = put_text(text, first ? "[" : ",[");
+    for (size_t k = 0; k < LINE_NAMES; k++) {
+        p = put_i64(p, names[k]);
+        *p++ = ',';
+    }
+    p += decimal_put(p, line->line);
+    *p++ = ',';
+    p += decimal_put(p, line->column);
+    *p++ = ']';
+    sink_write(out, text, (size_t)(p - text));
+}
+
+/* names: of its lines. */
 static void write_location(struct sink *out, const struct dump_location *location,
                            const int64_t *names) {
-    sink_str(out, "{\"image\":");
-    sink_i64(out, location->image);
-    sink_str(out, ",\"offset\":");
-    sink_u64(out, location->offset);
-    sink_str(out, ",\"start\":");
-    sink_u64(out, location->start);
-    sink_str(out, ",\"lines\":[");
-    for (size_t i = 0; i < location->line_count; i++) {
-        sink_str(out, i ? ",[" : "[");
-        for (size_t k = 0; k < LINE_NAMES; k++) {
-            sink_i64(out, *names++);
-            sink_char(out, ',');
-        }
-        sink_u64(out, location->lines[i].line);
-        sink_char(out, ',');
-        sink_u64(out, location->lines[i].column);
-        sink_char(out, ']');
+    char text[PIECE], *p = put_text(text, "{\"image\":");
+    p = put_i64(p, location->image);
+    p = put_text(p, ",\"offset\":");
+    p += decimal_put(p, location->offset);
+    p = put_text(p, ",\"start\":");
+    p += decimal_put(p, location->start);
+    p = put_text(p, ",\"lines\":[");
+    sink_write(out, text, (size_t)(p - text));
+    for (size_t i = 0; i < location->line_count; i++, names += LINE_NAMES) {
+        write_line(out, &location->lines[i], names, i == 0);
     }
-    sink_str(out, "],\"source\":\"");
-    sink_str(out, dump_source_text(location->source));
-    sink_str(out, "\"}");
+    p = put_text(text, "],\"source\":\"");
+    p = put_text(p, dump_source_text(location->source));
+    p = put_text(p, "\"}");
+    sink_write(out, text, (size_t)(p - text));
 }
 
 static void write_locations(struct splicer *s) {

@@ -204,8 +204,11 @@ demo: bootstrap
 test: bootstrap
 	$(Q)$(MAKE) --no-print-directory test-run
 
+# The long ones first: run-tests runs several at once.
+long_tests := $(addprefix scripts/test-,guards aarch64 stallrec viewers darwin demo detectors go-zdebug adapters layers)
 test-run: all $(tests) $(fuzzers) $(apps)
-	$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' SAN='$(SAN)' scripts/run-tests scripts/check-layers scripts/check-ios-api $(tests) $(wildcard scripts/test-*)
+	$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' SAN='$(SAN)' scripts/run-tests $(long_tests) scripts/check-layers scripts/check-ios-api \
+	  $(filter-out $(long_tests),$(wildcard scripts/test-*)) $(tests)
 
 bench: all $(benches) $(apps)
 	$(Q)for b in $(benches) $(wildcard scripts/bench-*); do O=$(O) REAL=$(abspath $(REAL)) $$b || exit 1; done
@@ -256,4 +259,5 @@ help:
 #: make clean        remove the build folder
 #: knobs: O=DIR (build folder)  V=1 (show commands)  DEBUG=1 (-O0)  SAN=address,undefined | thread  WERROR=1  CC=clang
 
--include $(shell find $(O) -name '*.d' -type f 2>/dev/null)
+# Not those of other builds below $(O), which tests may be writing at the time.
+-include $(shell find $(O)/obj $(O)/apps -name '*.d' -type f 2>/dev/null)

@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 
-enum { PRINTED_OF_INPUT = 10 };
+enum { PRINTED_OF_INPUT = 10, PRINTED_OF_RUN = 30 };
 
 /* ---- options ---- */
 
@@ -46,7 +46,8 @@ static void print_option(const struct cli_tool *tool, const struct cli_option *o
     printf("%s\n", help);
 }
 
-static void print_synopsis(FILE *f, const struct cli_tool *tool) {
+/* All forms, or the first, which says what the command is mostly used for. */
+static void print_synopsis(FILE *f, const struct cli_tool *tool, bool all) {
     const char *form = tool->synopsis;
     const char *prefix = "usage:";
     for (;;) {
@@ -57,7 +58,7 @@ static void print_synopsis(FILE *f, const struct cli_tool *tool) {
         } else {
             fprintf(f, "%s %s %.*s\n", prefix, tool->name, len, form);
         }
-        if (!nl) {
+        if (!nl || (!all && nl[1] != ' ')) {
             return;
         }
         form = nl + 1;
@@ -66,7 +67,7 @@ static void print_synopsis(FILE *f, const struct cli_tool *tool) {
 }
 
 static void print_help(const struct cli_tool *tool) {
-    print_synopsis(stdout, tool);
+    print_synopsis(stdout, tool, true);
     printf("%s\n\n", tool->summary);
     for (size_t i = 0; i < tool->option_count; i++) {
         if (tool->options[i].help) {
@@ -89,7 +90,7 @@ int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) {
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     cli_say(tool->name, "%s", text);
-    print_synopsis(stderr, tool);
+    print_synopsis(stderr, tool, false);
     fprintf(stderr, "Try '%s --help', or man %s.\n", tool->name, tool->name);
     return CLI_USAGE;
 }
@@ -303,8 +304,11 @@ void cli_say(const char *tool, const char *fmt, ...) {
 }
 
 static void say_unprinted(struct cli_failures *f) {
-    if (f->unprinted > 0) {
+    if (f->unprinted > 0 && f->printed < PRINTED_OF_RUN) {
         cli_say(f->tool, "%s: %zu more like these", f->input, f->unprinted);
+        f->printed++;
+    } else {
+        f->untold += f->unprinted;
     }
     f->of_input = f->unprinted = 0;
 }
@@ -327,6 +331,15 @@ static bool names(const char *text, const char *where) {
     return false;
 }
 
+static void say_failure(struct cli_failures *f, const char *where, const struct err *e) {
+    const char *text = e && e->text[0] ? e->text : "failed";
+    if (where && !names(text, where)) {
+        cli_say(f->tool, "%s: %s", where, text);
+    } else {
+        cli_say(f->tool, "%s", text);
+    }
+}
+
 void cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
     char input[sizeof f->input];
     snprintf(input, sizeof input, "%.*s", where ? (int)input_length(where) : 0, where ? where : "");
@@ -337,18 +350,25 @@ void cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
     f->count++;
     if (where && ++f->of_input > PRINTED_OF_INPUT) {
         f->unprinted++;
-        return;
-    }
-    const char *text = e && e->text[0] ? e->text : "failed";
-    if (where && !names(text, where)) {
-        cli_say(f->tool, "%s: %s", where, text);
+    } else if (where && f->printed >= PRINTED_OF_RUN) {
+        f->untold++;
     } else {
-        cli_say(f->tool, "%s", text);
+        f->printed += where != NULL;
+        say_failure(f, where, e);
     }
+}
+
+void cli_fail_output(struct cli_failures *f, const char *path, const struct err *e) {
+    f->count++;
+    say_failure(f, path, e);
 }
 
 int cli_exit_status(struct cli_failures *f) {
     say_unprinted(f);
+    if (f->untold > 0) {
+        cli_say(f->tool, "%zu more failures of other inputs", f->untold);
+        f->untold = 0;
+    }
     return f->count > 0 ? CLI_FAILED : CLI_OK;
 }
 

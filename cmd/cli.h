@@ -61,7 +61,8 @@ void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char
 /* The next option's id; CLI_END when all are read; CLI_EXIT after --help, --version or a mistake
  * (which has then been printed). */
 int cli_next(struct cli_parser *p);
-/* Prints "TOOL: MESSAGE", the usage line and "see man TOOL" to stderr; returns CLI_USAGE. */
+/* Prints "TOOL: MESSAGE", the first form of the synopsis and where there is more to stderr; returns
+ * CLI_USAGE. */
 int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
 /* A whole decimal number in [min, max] from an option's value; false after a printed usage error.
  */
@@ -78,16 +79,20 @@ int cli_choice(const struct cli_tool *tool, const char *option, const char *valu
 void cli_say(const char *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
 
 /* Collects failures: they are printed, one line each, and counted; the exit status remembers. Of an
- * input with many bad lines only the first are printed, and then how many more there were. */
+ * input with many bad lines only the first are printed, and then how many more there were; of many
+ * bad inputs likewise. */
 struct cli_failures {
     const char *tool;
     size_t count;
-    char input[256]; /* of the last failure: WHERE without its line number */
-    size_t of_input, unprinted;
+    char input[256];            /* of the last failure: WHERE without its line number */
+    size_t of_input, unprinted; /* of that input */
+    size_t printed, untold;     /* of the run: lines about inputs, and failures without one */
 };
 /* Prints "TOOL: WHERE: TEXT" (where: an input, or "INPUT:LINE"; may be NULL), counts it. */
 void cli_fail(struct cli_failures *f, const char *where, const struct err *e);
-/* Prints what is left to say of the last input. CLI_FAILED if anything failed, else CLI_OK. */
+/* The same of an output: always printed. */
+void cli_fail_output(struct cli_failures *f, const char *path, const struct err *e);
+/* Prints what is left to say of the inputs. CLI_FAILED if anything failed, else CLI_OK. */
 int cli_exit_status(struct cli_failures *f);
 
 /* ---- progress ---- */

@@ -266,7 +266,7 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
     if (o->fd < 0) {
         struct err e = {0};
         err_set(&e, ERR_IO, "%s", strerror(errno));
-        cli_fail(failures, path ? path : "<stdout>", &e);
+        cli_fail_output(failures, path ? path : "<stdout>", &e);
         release_output(o);
         return false;
     }
@@ -291,7 +291,7 @@ void cli_output_close(struct cli_output *o, bool complete, struct cli_failures *
     if (!ok && o->broken_pipe) {
         failures->count++;
     } else if (!ok) {
-        cli_fail(failures, o->path ? o->path : "<stdout>", &e);
+        cli_fail_output(failures, o->path ? o->path : "<stdout>", &e);
     }
     release_output(o);
 }

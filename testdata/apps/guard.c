@@ -190,20 +190,27 @@ static void starved(void) {
     stall_beside(spin, 4, 3000);
 }
 
-/* A library whose constructor takes 2 s holds the dynamic linker's lock. */
+/* A library whose constructor holds the dynamic linker's lock until it is told to go on: it writes
+ * to one descriptor when it is there, and reads from another. */
+enum { IN_CONSTRUCTOR = 100, GO_ON = 101 };
+
 static void *load_slow_library(void *arg) {
     require(dlopen(arg, RTLD_NOW) != NULL, "the slow library does not load");
     return arg;
 }
 
 static void linker_lock(char *path) {
+    int there[2], go_on[2];
+    char c;
+    if (pipe(there) != 0 || pipe(go_on) != 0 || dup2(there[1], IN_CONSTRUCTOR) < 0 ||
+        dup2(go_on[0], GO_ON) < 0) {
+        die("pipe");
+    }
     pthread_t thread = begin(load_slow_library, path);
-    usleep(300000); /* it is in the constructor now */
-    int64_t from = now_ms();
-    turns(TURNS); /* the loop is found, named, and recorded */
-    int64_t took = now_ms() - from;
-    require(took < 1300, "a wait of the main thread waited for the dynamic linker's lock");
+    require(read(there[0], &c, 1) == 1, "the slow library does not say that it is there");
+    turns(TURNS); /* the loop is found, named, and recorded; a wait for the lock would never end */
     compute(600);
+    require(write(go_on[1], "", 1) == 1, "the slow library cannot be told to go on");
     pthread_join(thread, NULL);
     turns(TURNS);
 }

@@ -165,7 +165,7 @@ struct dump {
 };
 
 /* Parses one document. text is borrowed until dump_release (the splicer copies from it). Tolerates
- * what Jansson refuses (integers past 63 bits, bad UTF-8, lone surrogates, \u0000), counted in
+ * what few other readers do (integers past 63 bits, bad UTF-8, lone surrogates, \u0000), counted in
  * replaced_bytes. Members of the wrong type are errors where they matter (frames, images) and
  * absent elsewhere. ST_NONE: well-formed JSON that is not a stall dump (e.g. a stall-session/1
  * record). ST_ERR: not JSON, past a limit, a stall-dump of another version (ERR_UNSUPPORTED), or a

@@ -1,5 +1,5 @@
-/* How fast dumps are found, parsed and spliced, against Jansson parsing the same text to its tree:
- * the floor of every reader that uses it. CPU time of one thread over testdata/dumps/triage.jsonl,
+/* How fast dumps are found, parsed and spliced, against Jansson parsing the same text to its tree.
+ * CPU time of one thread over testdata/dumps/triage.jsonl,
  * many times. */
 #include <fcntl.h>
 #include <jansson.h>

@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_model(&d);
         check_spliced(&d);
     } else {
-        require(e.code != ERR_NOMEM); /* that is what a refusal by Jansson would look like */
+        require(e.code != ERR_NOMEM);
     }
     dump_release(&d);
     return 0;

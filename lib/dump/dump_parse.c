@@ -5,15 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/strbuf.h"
+#include "base/map.h"
+#include "base/parse.h"
 #include "dump/dump_prepass_private.h"
 #include "dump/dump_private.h"
-
-#define NUMBER_MAX ((int64_t)9007199254740991) /* 2^53 - 1 */
-
-void dump_library_init(void) {
-    json_object_seed(0);
-}
+#include "dump/dump_scan_private.h"
 
 /* ---- single values ---- */
 
@@ -25,109 +21,96 @@ void *build_array(struct build *b, size_t count, size_t size) {
     return p;
 }
 
-const char *build_string(struct build *b, const json_t *value) {
-    if (!json_is_string(value)) {
+const char *build_string(struct build *b, const struct tape_value *value) {
+    size_t len;
+    if (!tape_is_string(value)) {
         return NULL;
     }
-    const char *copy =
-        arena_strdup(&b->d->arena, json_string_value(value), json_string_length(value));
+    const char *copy = tape_string(&b->tape, value, &b->d->arena, &len);
     b->no_memory = b->no_memory || !copy;
     return copy;
 }
 
-bool build_u64(const json_t *value, uint64_t *out) {
-    if (json_is_integer(value)) {
-        json_int_t v = json_integer_value(value);
-        *out = (uint64_t)v;
-        return v >= 0;
+bool build_text(struct build *b, const struct tape_value *value, const char **text, size_t *len) {
+    if (tape_is(value, TAPE_STRING)) {
+        *text = b->tape.text + value->at;
+        *len = value->len;
+        return true;
     }
-    return json_is_string(value) &&
-           parse_u64(json_string_value(value), json_string_length(value), UINT64_MAX, out);
+    if (!tape_is(value, TAPE_ESCAPED)) {
+        return false;
+    }
+    *text = tape_string(&b->tape, value, &b->d->arena, len);
+    b->no_memory = b->no_memory || !*text;
+    return *text != NULL;
 }
 
-bool build_index(const json_t *value, int64_t max, int64_t *out) {
-    *out = json_is_integer(value) ? json_integer_value(value) : -2;
+bool build_u64(struct build *b, const struct tape_value *value, uint64_t *out) {
+    const char *text;
+    size_t len;
+    if (tape_is(value, TAPE_INTEGER)) {
+        *out = (uint64_t)value->integer;
+        return value->integer >= 0;
+    }
+    return build_text(b, value, &text, &len) && parse_u64(text, len, UINT64_MAX, out);
+}
+
+bool build_index(const struct tape_value *value, int64_t max, int64_t *out) {
+    *out = tape_is(value, TAPE_INTEGER) ? value->integer : -2;
     return *out >= -1 && *out <= max;
 }
 
-int64_t build_number(const json_t *value) {
+int64_t build_number(struct build *b, const struct tape_value *value) {
     uint64_t v;
-    return build_u64(value, &v) && v <= (uint64_t)NUMBER_MAX ? (int64_t)v : -1;
+    return build_u64(b, value, &v) && v <= SCAN_NUMBER_MAX ? (int64_t)v : -1;
 }
 
-static const char *member_string(struct build *b, const json_t *object, const char *name) {
-    return build_string(b, json_object_get(object, name));
+static const char *member_string(struct build *b, const struct tape_value *object,
+                                 const char *name) {
+    return build_string(b, tape_member(&b->tape, object, name));
 }
 
-static int64_t member_number(const json_t *object, const char *name) {
-    return build_number(json_object_get(object, name));
+static int64_t member_number(struct build *b, const struct tape_value *object, const char *name) {
+    return build_number(b, tape_member(&b->tape, object, name));
 }
 
-/* The elements of an optional member that has to be an array of at most `max`; NULL and *count 0 if
- * it is absent or null. */
-static enum st member_array(struct build *b, const json_t *object, const char *name, size_t max,
-                            const json_t **array, size_t *count) {
-    const json_t *value = json_object_get(object, name);
-    *array = NULL;
+static bool member_true(struct build *b, const struct tape_value *object, const char *name) {
+    return tape_is(tape_member(&b->tape, object, name), TAPE_TRUE);
+}
+
+/* An optional member that has to be an array of at most `max`: its elements' number; the value
+ * becomes NULL if it is absent or null. */
+static enum st check_array(struct build *b, const struct tape_value **value, const char *name,
+                           size_t max, size_t *count) {
     *count = 0;
-    if (!value || json_is_null(value)) {
+    if (!*value || tape_is(*value, TAPE_NULL)) {
+        *value = NULL;
         return ST_OK;
     }
-    if (!json_is_array(value)) {
+    if (!tape_is(*value, TAPE_ARRAY)) {
         return err_set(b->e, ERR_FORMAT, "\"%s\" is not an array", name);
     }
-    if (json_array_size(value) > max) {
-        return err_set(b->e, ERR_LIMIT, "%zu elements in \"%s\"", json_array_size(value), name);
+    if ((*value)->count > max) {
+        return err_set(b->e, ERR_LIMIT, "%u elements in \"%s\"", (*value)->count, name);
     }
-    *array = value;
-    *count = json_array_size(value);
+    *count = (*value)->count;
     return ST_OK;
 }
 
 /* ---- stacks ---- */
 
-/* What the pre-pass has read already; NULL: it has not. */
-static const struct frame_list *known_frames(const struct build *b, const json_t *frames) {
-    uint64_t number;
-    const char *text = json_string_value(frames);
-    size_t len = json_string_length(frames);
-    bool known = len > 0 && text[0] == '\0' && parse_u64(text + 1, len - 1, UINT64_MAX, &number) &&
-                 number < b->frames.lists.len;
-    return known ? &b->frames.lists.data[number] : NULL;
-}
-
-static enum st copy_frames(struct build *b, const struct frame_list *list, struct dump_stack *stack,
-                           const char *what, size_t index) {
-    if (list->count > DUMP_FRAMES_MAX) {
-        err_set(b->e, ERR_LIMIT, "%zu elements in \"frames\"", list->count);
-        return err_context(b->e, "%s %zu", what, index);
-    }
-    uint64_t *addresses = build_array(b, list->count, sizeof *addresses);
-    if (!addresses) {
-        return ST_ERR;
-    }
-    memcpy(addresses, b->frames.numbers.data + list->first, list->count * sizeof *addresses);
-    stack->frames = addresses;
-    stack->frame_count = list->count;
-    return ST_OK;
-}
-
-static enum st build_frames(struct build *b, const json_t *object, struct dump_stack *stack,
-                            const char *what, size_t index) {
-    const json_t *frames;
-    const struct frame_list *known = known_frames(b, json_object_get(object, "frames"));
-    if (known) {
-        return copy_frames(b, known, stack, what, index);
-    }
-    if (member_array(b, object, "frames", DUMP_FRAMES_MAX, &frames, &stack->frame_count) != ST_OK) {
+static enum st build_frames(struct build *b, const struct tape_value *frames,
+                            struct dump_stack *stack, const char *what, size_t index) {
+    if (check_array(b, &frames, "frames", DUMP_FRAMES_MAX, &stack->frame_count) != ST_OK) {
         return err_context(b->e, "%s %zu", what, index);
     }
     uint64_t *addresses = build_array(b, stack->frame_count, sizeof *addresses);
     if (!addresses) {
         return ST_ERR;
     }
-    for (size_t i = 0; i < stack->frame_count; i++) {
-        if (!build_u64(json_array_get(frames, i), &addresses[i])) {
+    const struct tape_value *frame = tape_first(frames);
+    for (size_t i = 0; i < stack->frame_count; i++, frame = tape_next(frame)) {
+        if (!build_u64(b, frame, &addresses[i])) {
             return err_set(b->e, ERR_FORMAT, "%s %zu: frame %zu is not an address", what, index, i);
         }
     }
@@ -135,11 +118,9 @@ static enum st build_frames(struct build *b, const json_t *object, struct dump_s
     return ST_OK;
 }
 
-static enum st build_exact(struct build *b, const json_t *object, struct dump_stack *stack,
-                           const char *what, size_t index) {
-    const json_t *exact;
-    if (member_array(b, object, "exact", stack->frame_count, &exact, &stack->exact_count) !=
-        ST_OK) {
+static enum st build_exact(struct build *b, const struct tape_value *exact,
+                           struct dump_stack *stack, const char *what, size_t index) {
+    if (check_array(b, &exact, "exact", stack->frame_count, &stack->exact_count) != ST_OK) {
         return err_context(b->e, "%s %zu", what, index);
     }
     if (!exact) {
@@ -150,10 +131,10 @@ static enum st build_exact(struct build *b, const json_t *object, struct dump_st
         return ST_ERR;
     }
     int64_t previous = -1;
-    for (size_t i = 0; i < stack->exact_count; i++) {
+    const struct tape_value *element = tape_first(exact);
+    for (size_t i = 0; i < stack->exact_count; i++, element = tape_next(element)) {
         int64_t v;
-        if (!build_index(json_array_get(exact, i), (int64_t)stack->frame_count - 1, &v) ||
-            v <= previous) {
+        if (!build_index(element, (int64_t)stack->frame_count - 1, &v) || v <= previous) {
             return err_set(b->e, ERR_FORMAT, "%s %zu: \"exact\" is not a list of frames in order",
                            what, index);
         }
@@ -164,25 +145,38 @@ static enum st build_exact(struct build *b, const json_t *object, struct dump_st
     return ST_OK;
 }
 
-static enum st build_stack(struct build *b, const json_t *object, struct dump_stack *stack,
-                           const char *what, size_t index) {
+/* Members of a stack, those of a thread and those of a sample, in the order in which they are
+ * mostly written. */
+enum { ID, NAME, MAIN, STATE, CPU_MS, WAITS_FOR, COUNT, FRAMES, EXACT, LOCATIONS, STACK_MEMBERS };
+static const struct tape_name stack_members[STACK_MEMBERS] = {
+    [ID] = TAPE_NAME("id"),         [NAME] = TAPE_NAME("name"),
+    [MAIN] = TAPE_NAME("main"),     [STATE] = TAPE_NAME("state"),
+    [CPU_MS] = TAPE_NAME("cpu_ms"), [WAITS_FOR] = TAPE_NAME("waits_for"),
+    [COUNT] = TAPE_NAME("count"),   [FRAMES] = TAPE_NAME("frames"),
+    [EXACT] = TAPE_NAME("exact"),   [LOCATIONS] = TAPE_NAME("locations"),
+};
+
+static enum st build_stack(struct build *b, const struct tape_value *object,
+                           const struct tape_value *members[STACK_MEMBERS],
+                           struct dump_stack *stack, const char *what, size_t index) {
     stack->count = 1;
-    if (!json_is_object(object)) {
+    if (!tape_is(object, TAPE_OBJECT)) {
         return err_set(b->e, ERR_FORMAT, "%s %zu is not an object", what, index);
     }
-    if (build_frames(b, object, stack, what, index) != ST_OK ||
-        build_exact(b, object, stack, what, index) != ST_OK) {
+    tape_members(&b->tape, object, stack_members, STACK_MEMBERS, members);
+    if (build_frames(b, members[FRAMES], stack, what, index) != ST_OK ||
+        build_exact(b, members[EXACT], stack, what, index) != ST_OK) {
         return ST_ERR;
     }
-    return build_stack_locations(b, object, stack, what, index);
+    return build_stack_locations(b, members[LOCATIONS], stack, what, index);
 }
 
-static void build_wait(struct build *b, const json_t *object, struct dump_wait *wait) {
+static void build_wait(struct build *b, const struct tape_value *object, struct dump_wait *wait) {
     wait->owner = -1;
-    if (json_is_object(object)) {
+    if (tape_is(object, TAPE_OBJECT)) {
         wait->kind = member_string(b, object, "kind");
-        wait->owner = member_number(object, "owner");
-        if (!build_u64(json_object_get(object, "address"), &wait->address)) {
+        wait->owner = member_number(b, object, "owner");
+        if (!build_u64(b, tape_member(&b->tape, object, "address"), &wait->address)) {
             wait->address = 0;
         }
     }
@@ -196,10 +190,9 @@ static int by_thread_id(const void *a, const void *b) {
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static enum st build_threads(struct build *b, const json_t *root) {
+static enum st build_threads(struct build *b, const struct tape_value *threads) {
     struct dump *d = b->d;
-    const json_t *threads;
-    if (member_array(b, root, "threads", DUMP_STACKS_MAX, &threads, &d->thread_count) != ST_OK) {
+    if (check_array(b, &threads, "threads", DUMP_STACKS_MAX, &d->thread_count) != ST_OK) {
         return ST_ERR;
     }
     d->threads = build_array(b, d->thread_count, sizeof *d->threads);
@@ -207,18 +200,18 @@ static enum st build_threads(struct build *b, const json_t *root) {
     if (!d->threads || !order) {
         return ST_ERR;
     }
-    for (size_t i = 0; i < d->thread_count; i++) {
-        const json_t *object = json_array_get(threads, i);
+    const struct tape_value *object = tape_first(threads), *members[STACK_MEMBERS];
+    for (size_t i = 0; i < d->thread_count; i++, object = tape_next(object)) {
         struct dump_thread *thread = &d->threads[i];
-        if (build_stack(b, object, &thread->stack, "thread", i) != ST_OK) {
+        if (build_stack(b, object, members, &thread->stack, "thread", i) != ST_OK) {
             return ST_ERR;
         }
-        thread->id = member_number(object, "id");
-        thread->name = member_string(b, object, "name");
-        thread->state = member_string(b, object, "state");
-        thread->main = json_is_true(json_object_get(object, "main"));
-        thread->cpu_ms = member_number(object, "cpu_ms");
-        build_wait(b, json_object_get(object, "waits_for"), &thread->waits_for);
+        thread->id = build_number(b, members[ID]);
+        thread->name = build_string(b, members[NAME]);
+        thread->state = build_string(b, members[STATE]);
+        thread->main = tape_is(members[MAIN], TAPE_TRUE);
+        thread->cpu_ms = build_number(b, members[CPU_MS]);
+        build_wait(b, members[WAITS_FOR], &thread->waits_for);
         order[i] = (struct dump_thread_order){thread->id, (uint32_t)i};
     }
     qsort(order, d->thread_count, sizeof *order, by_thread_id);
@@ -226,19 +219,19 @@ static enum st build_threads(struct build *b, const json_t *root) {
     return ST_OK;
 }
 
-static enum st build_ring(struct build *b, const json_t *samples) {
+static enum st build_ring(struct build *b, const struct tape_value *ring) {
     struct dump *d = b->d;
-    const json_t *ring;
-    if (member_array(b, samples, "ring", DUMP_STACKS_MAX, &ring, &d->ring_count) != ST_OK) {
+    if (check_array(b, &ring, "ring", DUMP_STACKS_MAX, &d->ring_count) != ST_OK) {
         return ST_ERR;
     }
     int32_t *slots = build_array(b, d->ring_count, sizeof *slots);
     if (!slots) {
         return ST_ERR;
     }
-    for (size_t i = 0; i < d->ring_count; i++) {
+    const struct tape_value *slot = tape_first(ring);
+    for (size_t i = 0; i < d->ring_count; i++, slot = tape_next(slot)) {
         int64_t v;
-        if (!build_index(json_array_get(ring, i), (int64_t)d->sample_count - 1, &v)) {
+        if (!build_index(slot, (int64_t)d->sample_count - 1, &v)) {
             return err_set(b->e, ERR_FORMAT, "\"ring\"[%zu] is no sampled stack", i);
         }
         slots[i] = (int32_t)v;
@@ -247,39 +240,46 @@ static enum st build_ring(struct build *b, const json_t *samples) {
     return ST_OK;
 }
 
-static enum st build_samples(struct build *b, const json_t *root) {
+static enum st build_sample(struct build *b, const struct tape_value *object,
+                            struct dump_stack *stack, size_t index) {
+    const struct tape_value *members[STACK_MEMBERS];
+    if (build_stack(b, object, members, stack, "sampled stack", index) != ST_OK) {
+        return ST_ERR;
+    }
+    if (members[COUNT] &&
+        (!build_u64(b, members[COUNT], &stack->count) || stack->count > DUMP_COUNT_MAX)) {
+        return err_set(b->e, ERR_FORMAT, "sampled stack %zu: \"count\" is not a count", index);
+    }
+    return ST_OK;
+}
+
+static enum st build_samples(struct build *b, const struct tape_value *samples) {
     struct dump *d = b->d;
-    const json_t *samples = json_object_get(root, "samples"), *stacks;
-    d->sample_interval_ms = member_number(samples, "interval_ms");
-    if (samples && !json_is_object(samples) && !json_is_null(samples)) {
+    const struct tape_value *stacks = tape_member(&b->tape, samples, "stacks");
+    d->sample_interval_ms = member_number(b, samples, "interval_ms");
+    if (samples && !tape_is(samples, TAPE_OBJECT) && !tape_is(samples, TAPE_NULL)) {
         return err_set(b->e, ERR_FORMAT, "\"samples\" is not an object");
     }
-    if (member_array(b, samples, "stacks", DUMP_STACKS_MAX, &stacks, &d->sample_count) != ST_OK) {
+    if (check_array(b, &stacks, "stacks", DUMP_STACKS_MAX, &d->sample_count) != ST_OK) {
         return ST_ERR;
     }
     d->samples = build_array(b, d->sample_count, sizeof *d->samples);
     if (!d->samples) {
         return ST_ERR;
     }
-    for (size_t i = 0; i < d->sample_count; i++) {
-        const json_t *object = json_array_get(stacks, i);
-        const json_t *count = json_object_get(object, "count");
-        if (build_stack(b, object, &d->samples[i], "sampled stack", i) != ST_OK) {
+    const struct tape_value *object = tape_first(stacks);
+    for (size_t i = 0; i < d->sample_count; i++, object = tape_next(object)) {
+        if (build_sample(b, object, &d->samples[i], i) != ST_OK) {
             return ST_ERR;
         }
-        if (count &&
-            (!build_u64(count, &d->samples[i].count) || d->samples[i].count > DUMP_COUNT_MAX)) {
-            return err_set(b->e, ERR_FORMAT, "sampled stack %zu: \"count\" is not a count", i);
-        }
     }
-    return build_ring(b, samples);
+    return build_ring(b, tape_member(&b->tape, samples, "ring"));
 }
 
-static enum st build_heaviest(struct build *b, const json_t *root) {
+static enum st build_heaviest(struct build *b, const struct tape_value *heaviest) {
     struct dump *d = b->d;
-    const json_t *heaviest = json_object_get(root, "heaviest");
-    const json_t *stack = json_object_get(heaviest, "stack");
-    d->heaviest_repeats = member_number(heaviest, "repeats");
+    const struct tape_value *stack = tape_member(&b->tape, heaviest, "stack");
+    d->heaviest_repeats = member_number(b, heaviest, "repeats");
     if (stack && !build_index(stack, (int64_t)d->sample_count - 1, &d->heaviest)) {
         return err_set(b->e, ERR_FORMAT, "\"heaviest\" is no sampled stack");
     }
@@ -288,41 +288,63 @@ static enum st build_heaviest(struct build *b, const json_t *root) {
 
 /* ---- images and names ---- */
 
-static struct image_id build_id(const json_t *image) {
+enum {
+    UUID,
+    BUILD_ID,
+    IMAGE_NAME,
+    PATH,
+    ARCH,
+    LOAD,
+    SIZE,
+    IN_APP,
+    SYMBOLS,
+    SYMBOLS_FILE,
+    IMAGE_MEMBERS
+};
+static const struct tape_name image_members[IMAGE_MEMBERS] = {
+    [UUID] = TAPE_NAME("uuid"),       [BUILD_ID] = TAPE_NAME("build_id"),
+    [IMAGE_NAME] = TAPE_NAME("name"), [PATH] = TAPE_NAME("path"),
+    [ARCH] = TAPE_NAME("arch"),       [LOAD] = TAPE_NAME("load"),
+    [SIZE] = TAPE_NAME("size"),       [IN_APP] = TAPE_NAME("in_app"),
+    [SYMBOLS] = TAPE_NAME("symbols"), [SYMBOLS_FILE] = TAPE_NAME("symbols_file"),
+};
+
+static struct image_id build_id(struct build *b, const struct tape_value *uuid,
+                                const struct tape_value *build) {
     struct image_id id = {0};
-    const json_t *uuid = json_object_get(image, "uuid");
-    const json_t *build = json_object_get(image, "build_id");
-    bool found =
-        json_is_string(uuid) && parse_uuid(json_string_value(uuid), json_string_length(uuid), &id);
-    if (!found && json_is_string(build)) {
-        (void)parse_build_id(json_string_value(build), json_string_length(build), &id);
+    const char *text;
+    size_t len;
+    bool found = build_text(b, uuid, &text, &len) && parse_uuid(text, len, &id);
+    if (!found && build_text(b, build, &text, &len)) {
+        (void)parse_build_id(text, len, &id);
     }
     return id;
 }
 
-static enum st build_image(struct build *b, const json_t *object, struct dump_image *image,
-                           size_t index) {
-    const json_t *size = json_object_get(object, "size"), *symbols;
-    if (!json_is_object(object)) {
+static enum st build_image(struct build *b, const struct tape_value *object,
+                           struct dump_image *image, size_t index) {
+    const struct tape_value *m[IMAGE_MEMBERS];
+    const char *symbols;
+    size_t len;
+    tape_members(&b->tape, object, image_members, IMAGE_MEMBERS, m);
+    if (!tape_is(object, TAPE_OBJECT)) {
         return err_set(b->e, ERR_FORMAT, "image %zu is not an object", index);
     }
-    if (!build_u64(json_object_get(object, "load"), &image->load)) {
+    if (!build_u64(b, m[LOAD], &image->load)) {
         return err_set(b->e, ERR_FORMAT, "image %zu has no load address", index);
     }
-    if (size && !json_is_null(size) && !build_u64(size, &image->size)) {
+    if (m[SIZE] && !tape_is(m[SIZE], TAPE_NULL) && !build_u64(b, m[SIZE], &image->size)) {
         return err_set(b->e, ERR_FORMAT, "image %zu: \"size\" is not a size", index);
     }
-    image->id = build_id(object);
-    image->name = member_string(b, object, "name");
-    image->path = member_string(b, object, "path");
-    image->arch = member_string(b, object, "arch");
-    image->in_app = json_is_true(json_object_get(object, "in_app"));
-    symbols = json_object_get(object, "symbols");
-    if (json_is_string(symbols)) {
-        (void)dump_symbols_parse(json_string_value(symbols), json_string_length(symbols),
-                                 &image->symbols);
+    image->id = build_id(b, m[UUID], m[BUILD_ID]);
+    image->name = build_string(b, m[IMAGE_NAME]);
+    image->path = build_string(b, m[PATH]);
+    image->arch = build_string(b, m[ARCH]);
+    image->in_app = tape_is(m[IN_APP], TAPE_TRUE);
+    if (build_text(b, m[SYMBOLS], &symbols, &len)) {
+        (void)dump_symbols_parse(symbols, len, &image->symbols);
     }
-    image->symbols_file = member_string(b, object, "symbols_file");
+    image->symbols_file = build_string(b, m[SYMBOLS_FILE]);
     return ST_OK;
 }
 
@@ -334,10 +356,9 @@ static int by_load(const void *a, const void *b) {
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static enum st build_images(struct build *b, const json_t *root) {
+static enum st build_images(struct build *b, const struct tape_value *images) {
     struct dump *d = b->d;
-    const json_t *images;
-    if (member_array(b, root, "images", DUMP_IMAGES_MAX, &images, &d->image_count) != ST_OK) {
+    if (check_array(b, &images, "images", DUMP_IMAGES_MAX, &d->image_count) != ST_OK) {
         return ST_ERR;
     }
     d->images = build_array(b, d->image_count, sizeof *d->images);
@@ -345,8 +366,9 @@ static enum st build_images(struct build *b, const json_t *root) {
     if (!d->images || !order) {
         return ST_ERR;
     }
-    for (size_t i = 0; i < d->image_count; i++) {
-        if (build_image(b, json_array_get(images, i), &d->images[i], i) != ST_OK) {
+    const struct tape_value *object = tape_first(images);
+    for (size_t i = 0; i < d->image_count; i++, object = tape_next(object)) {
+        if (build_image(b, object, &d->images[i], i) != ST_OK) {
             return ST_ERR;
         }
         order[i] = (struct dump_image_order){d->images[i].load, (uint32_t)i};
@@ -366,44 +388,78 @@ static int by_address(const void *a, const void *b) {
     return order ? order : x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-static enum st build_names(struct build *b, const json_t *root) {
-    struct dump *d = b->d;
-    json_t *names = json_object_get(root, "names");
-    d->names = build_array(b, json_object_size(names), sizeof *d->names);
-    if (!d->names) {
+/* One member of "names"; ST_NONE: it is malformed. */
+static enum st build_name(struct build *b, uint64_t address, const struct tape_value *value,
+                          struct dump_name *name) {
+    const struct tape_value *symbol = tape_element(value, 0);
+    if (!tape_is_string(symbol)) {
+        return ST_NONE;
+    }
+    *name = (struct dump_name){.address = address, .symbol = build_string(b, symbol)};
+    if (!name->symbol) {
         return ST_ERR;
     }
-    const char *key;
-    json_t *value;
-    json_object_foreach(names, key, value) {
-        struct dump_name name = {0};
-        if (parse_address(key, strlen(key), &name.address) &&
-            json_is_string(json_array_get(value, 0))) {
-            if (!build_u64(json_array_get(value, 1), &name.offset)) {
-                name.offset = 0;
-            }
-            name.symbol = build_string(b, json_array_get(value, 0));
-            if (!name.symbol) {
-                return ST_ERR;
-            }
-            int64_t line = build_number(json_array_get(value, 3));
-            if (line > 0 && line <= UINT32_MAX) {
-                name.file = build_string(b, json_array_get(value, 2));
-                name.line = name.file ? (uint32_t)line : 0;
-            }
-            d->names[d->name_count++] = name;
+    if (!build_u64(b, tape_element(value, 1), &name->offset)) {
+        name->offset = 0;
+    }
+    int64_t line = build_number(b, tape_element(value, 3));
+    if (line > 0 && line <= UINT32_MAX) {
+        name->file = build_string(b, tape_element(value, 2));
+        name->line = name->file ? (uint32_t)line : 0;
+    }
+    return ST_OK;
+}
+
+/* Finds of each name the member that counts, the last one: values[i] belongs to entry i of keys. */
+static enum st find_names(struct build *b, const struct tape_value *names, struct map *keys,
+                          const struct tape_value **values) {
+    const struct tape_value *end = tape_end(names);
+    for (const struct tape_value *key = tape_first(names); key < end; key = tape_next(key + 1)) {
+        const char *text;
+        size_t len;
+        const struct map_entry *entry =
+            build_text(b, key, &text, &len) ? map_put(keys, text, len, keys->count, NULL) : NULL;
+        if (!entry) {
+            return err_nomem(b->e);
+        }
+        values[entry->value] = key + 1;
+    }
+    return ST_OK;
+}
+
+static enum st build_names(struct build *b, const struct tape_value *names) {
+    struct dump *d = b->d;
+    struct map keys = {0};
+    size_t count = tape_is(names, TAPE_OBJECT) ? names->count : 0;
+    const struct tape_value **values = build_array(b, count, sizeof *values);
+    d->names = build_array(b, count, sizeof *d->names);
+    enum st st = values && d->names ? ST_OK : ST_ERR;
+    if (st == ST_OK && count > 0) {
+        st = find_names(b, names, &keys, values);
+    }
+    for (size_t i = 0; st == ST_OK && i < keys.count; i++) {
+        uint64_t address;
+        if (parse_address(keys.entries[i].key, keys.entries[i].len, &address)) {
+            enum st one = build_name(b, address, values[i], &d->names[d->name_count]);
+            d->name_count += one == ST_OK;
+            st = one == ST_ERR ? ST_ERR : ST_OK;
         }
     }
-    qsort(d->names, d->name_count, sizeof *d->names, by_address);
-    return ST_OK;
+    if (st == ST_OK) {
+        qsort(d->names, d->name_count, sizeof *d->names, by_address);
+    }
+    map_release(&keys);
+    return st;
 }
 
 /* ---- the whole ---- */
 
-static void build_head(struct build *b, const json_t *root) {
+static void build_head(struct build *b, const struct tape_value *root) {
     struct dump *d = b->d;
-    const json_t *app = json_object_get(root, "app"), *device = json_object_get(root, "device");
-    const json_t *stall = json_object_get(root, "stall"), *class = json_object_get(root, "class");
+    const struct tape_value *app = tape_member(&b->tape, root, "app");
+    const struct tape_value *device = tape_member(&b->tape, root, "device");
+    const struct tape_value *stall = tape_member(&b->tape, root, "stall");
+    const struct tape_value *class = tape_member(&b->tape, root, "class");
     d->id = member_string(b, root, "id");
     d->time = member_string(b, root, "time");
     d->user = member_string(b, root, "user");
@@ -414,7 +470,7 @@ static void build_head(struct build *b, const json_t *root) {
     d->device.os = member_string(b, device, "os");
     d->device.os_build = member_string(b, device, "os_build");
     d->device.arch = member_string(b, device, "arch");
-    d->device.cpus = member_number(device, "cpus");
+    d->device.cpus = member_number(b, device, "cpus");
     d->class.level1 = member_string(b, class, "level1");
     d->class.level2 = member_string(b, class, "level2");
     d->class.action = member_string(b, class, "action");
@@ -425,22 +481,36 @@ static void build_head(struct build *b, const json_t *root) {
     d->stall.detector = member_string(b, stall, "detector");
     d->stall.activity = member_string(b, stall, "activity");
     d->stall.app_state = member_string(b, stall, "app_state");
-    d->stall.seq = member_number(stall, "seq");
-    d->stall.threshold_ms = member_number(stall, "threshold_ms");
-    d->stall.at_ms = member_number(stall, "at_ms");
-    d->stall.duration_ms = member_number(stall, "duration_ms");
-    d->stall.span_ms = member_number(stall, "span_ms");
-    d->stall.gap_ms = member_number(stall, "gap_ms");
-    d->stall.cpu_permille = member_number(stall, "cpu_permille");
-    d->stall.suppressed = member_number(stall, "suppressed");
-    d->stall.ended = json_is_true(json_object_get(stall, "ended"));
-    d->stall.fatal = json_is_true(json_object_get(stall, "fatal"));
-    d->stall.prewarmed = json_is_true(json_object_get(stall, "prewarmed"));
+    d->stall.seq = member_number(b, stall, "seq");
+    d->stall.threshold_ms = member_number(b, stall, "threshold_ms");
+    d->stall.at_ms = member_number(b, stall, "at_ms");
+    d->stall.duration_ms = member_number(b, stall, "duration_ms");
+    d->stall.span_ms = member_number(b, stall, "span_ms");
+    d->stall.gap_ms = member_number(b, stall, "gap_ms");
+    d->stall.cpu_permille = member_number(b, stall, "cpu_permille");
+    d->stall.suppressed = member_number(b, stall, "suppressed");
+    d->stall.ended = member_true(b, stall, "ended");
+    d->stall.fatal = member_true(b, stall, "fatal");
+    d->stall.prewarmed = member_true(b, stall, "prewarmed");
 }
 
-static enum st build_dump(struct build *b, const json_t *root) {
+enum { APP_IMAGES, STRINGS, ALL_LOCATIONS, THREADS, SAMPLES, HEAVIEST, NAMES, PARTS };
+static const struct tape_name parts[PARTS] = {
+    [APP_IMAGES] = TAPE_NAME("images"),
+    [THREADS] = TAPE_NAME("threads"),
+    [SAMPLES] = TAPE_NAME("samples"),
+    [HEAVIEST] = TAPE_NAME("heaviest"),
+    [NAMES] = TAPE_NAME("names"),
+    [STRINGS] = TAPE_NAME("strings"),
+    [ALL_LOCATIONS] = TAPE_NAME("locations"),
+};
+
+static enum st build_dump(struct build *b, const struct tape_value *root) {
     static const char family[] = "stall-dump/";
-    const char *format = json_string_value(json_object_get(root, "format"));
+    const char *format = member_string(b, root, "format");
+    if (b->no_memory) {
+        return err_nomem(b->e);
+    }
     if (!format || strncmp(format, family, sizeof family - 1) != 0) {
         return ST_NONE;
     }
@@ -450,20 +520,23 @@ static enum st build_dump(struct build *b, const json_t *root) {
     }
     b->d->heaviest = -1;
     build_head(b, root);
-    if (build_images(b, root) != ST_OK || build_locations(b, root) != ST_OK ||
-        build_threads(b, root) != ST_OK || build_samples(b, root) != ST_OK ||
-        build_heaviest(b, root) != ST_OK || build_names(b, root) != ST_OK) {
+    const struct tape_value *part[PARTS];
+    tape_members(&b->tape, root, parts, PARTS, part);
+    if (build_images(b, part[APP_IMAGES]) != ST_OK ||
+        build_locations(b, part[STRINGS], part[ALL_LOCATIONS]) != ST_OK ||
+        build_threads(b, part[THREADS]) != ST_OK || build_samples(b, part[SAMPLES]) != ST_OK ||
+        build_heaviest(b, part[HEAVIEST]) != ST_OK || build_names(b, part[NAMES]) != ST_OK) {
         return b->no_memory ? err_nomem(b->e) : ST_ERR;
     }
     return b->no_memory ? err_nomem(b->e) : ST_OK;
 }
 
-/* The pre-pass leaves nothing that Jansson refuses but for lack of memory, which Jansson 2.14
- * reports as whatever its lexer made of it; the fuzzer checks the first half of this sentence. */
-static enum st load(const char *text, size_t len, json_t **root, struct err *e) {
-    json_error_t why;
-    *root = json_loadb(text, len, JSON_ALLOW_NUL, &why); /* for frame_lists */
-    return *root ? ST_OK : err_nomem(e);
+/* What is wrong with a text that the tape does not take, with its position; ST_NONE if it is only
+ * no object. */
+static enum st refuse(const char *text, size_t len, struct err *e) {
+    unsigned deepest;
+    enum st st = check_grammar(text, len, &deepest, e);
+    return st == ST_OK ? ST_NONE : st;
 }
 
 enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) {
@@ -472,28 +545,16 @@ enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) 
         return err_set(e, ERR_LIMIT, "a document of more than %d bytes", DUMP_TEXT_MAX);
     }
     struct build b = {.d = d, .e = e};
-    struct strbuf repaired = {0}, rest = {0};
-    uint64_t count = 0;
-    json_t *root = NULL;
-    enum st st = prepass(text, len, &repaired, &count, &b.frames, e);
-    if (st == ST_OK) {
-        const char *whole = repaired.len ? repaired.data : text;
-        size_t whole_len = repaired.len ? repaired.len : len;
-        st = build_cut_locations(&b, whole, whole_len, &rest);
-        st = st == ST_OK     ? load(rest.data, rest.len, &root, e)
-             : st == ST_NONE ? load(whole, whole_len, &root, e)
-                             : st;
-    }
+    enum st st = tape_read(&b.tape, text, len, e);
     if (st == ST_OK) {
         d->text = text;
         d->text_len = len;
-        d->replaced_bytes = count;
-        st = build_dump(&b, root);
+        d->replaced_bytes = b.tape.replaced;
+        st = build_dump(&b, b.tape.values.data);
+    } else if (st == ST_NONE) {
+        st = refuse(text, len, e);
     }
-    json_decref(root);
-    strbuf_release(&repaired);
-    strbuf_release(&rest);
-    frame_lists_release(&b.frames);
+    tape_release(&b.tape);
     if (st != ST_OK) {
         dump_release(d);
     }

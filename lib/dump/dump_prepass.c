@@ -1,4 +1,5 @@
-/* What happens to a document before Jansson sees it. */
+/* What happens to a report before Jansson sees it, and what is wrong with a text that is no JSON.
+ */
 #include "dump/dump_prepass_private.h"
 
 #include <string.h>
@@ -15,7 +16,6 @@ struct repair {
     size_t copied; /* text before this is in out */
     struct strbuf *out;
     uint64_t count;
-    struct frame_lists *frames; /* NULL: they stay where they are */
 };
 
 /* Line and column of a byte in a document, counted from 1. */
@@ -54,7 +54,7 @@ static enum st check_scalar(const char *text, size_t len, struct err *e) {
     return result == SCAN_DONE ? ST_NONE : refuse(text, 0, ERR_FORMAT, "not JSON", e);
 }
 
-static enum st check_grammar(const char *text, size_t len, unsigned *deepest, struct err *e) {
+enum st check_grammar(const char *text, size_t len, unsigned *deepest, struct err *e) {
     struct span start = {text, text + len};
     span_skip_space(&start);
     if (start.p < start.end && *start.p != '{' && *start.p != '[') {
@@ -156,105 +156,29 @@ static size_t repair_number(struct repair *r, size_t at) {
     return end;
 }
 
-/* ---- frames ---- */
-
-void frame_lists_release(struct frame_lists *f) {
-    VEC_RELEASE(&f->lists);
-    VEC_RELEASE(&f->numbers);
-}
-
-/* A number of SAFE_DIGITS at most; returns where its digits end, `at` if it is none of these. */
-static size_t plain_number(const struct repair *r, size_t at, uint64_t *out) {
-    size_t end = at;
-    uint64_t v = 0;
-    for (; end < r->len && r->text[end] >= '0' && r->text[end] <= '9'; end++) {
-        v = v * 10 + (uint64_t)(r->text[end] - '0');
-    }
-    *out = v;
-    return end - at <= SAFE_DIGITS ? end : at;
-}
-
-/* Reads the numbers of an array whose bracket is at `at`; returns its end. 0: it holds something
- * else, or memory ran out. */
-static size_t read_frames(struct repair *r, size_t at) {
-    for (size_t next = at + 1;;) {
-        uint64_t v;
-        size_t end = plain_number(r, next, &v);
-        if (end == next || end >= r->len || !VEC_PUSH(&r->frames->numbers, v)) {
-            return 0;
-        }
-        if (r->text[end] != ',') {
-            return r->text[end] == ']' ? end + 1 : 0;
-        }
-        next = end + 1;
-    }
-}
-
-/* A member "frames" whose quote is at `at`, if it is written plainly; returns the member's end, 0 =
- * it is not. */
-static size_t take_frames(struct repair *r, size_t at) {
-    static const char name[] = "\"frames\":[";
-    const size_t name_len = sizeof name - 1;
-    if (!r->frames || r->len - at < name_len || memcmp(r->text + at, name, name_len) != 0) {
-        return 0;
-    }
-    size_t array = at + name_len - 1;
-    struct frame_list list = {.first = r->frames->numbers.len};
-    size_t end = read_frames(r, array);
-    list.count = r->frames->numbers.len - list.first;
-    if (end == 0 || !VEC_PUSH(&r->frames->lists, list)) {
-        r->frames->numbers.len = list.first;
-        return 0;
-    }
-    strbuf_add(r->out, r->text + r->copied, array - r->copied);
-    strbuf_addf(r->out, "\"\\u0000%zu\"", r->frames->lists.len - 1);
-    r->copied = end;
-    return end;
-}
-
 /* ---- all of it ---- */
 
-static enum st check_and_repair(struct repair *r, unsigned *deepest, struct err *e) {
-    const char *text = r->text;
-    const size_t len = r->len;
+enum st prepass(const char *text, size_t len, struct strbuf *repaired, uint64_t *count,
+                unsigned *deepest, struct err *e) {
+    struct repair r = {.text = text, .len = len, .out = repaired};
     enum st st = check_grammar(text, len, deepest, e);
+    *count = 0;
     if (st != ST_OK) {
         return st;
     }
     for (size_t i = 0; i < len;) {
         char c = text[i];
-        size_t end = c == '"' ? take_frames(r, i) : 0;
-        if (end > 0) {
-            i = end;
-        } else if (c == '"') {
-            i = repair_string(r, i);
+        if (c == '"') {
+            i = repair_string(&r, i);
         } else if (c == '-' || (c >= '0' && c <= '9')) {
-            i = repair_number(r, i);
+            i = repair_number(&r, i);
         } else {
             i++;
         }
     }
-    if (r->copied > 0) {
-        strbuf_add(r->out, text + r->copied, len - r->copied);
+    if (r.copied > 0) {
+        strbuf_add(r.out, text + r.copied, len - r.copied);
     }
-    return strbuf_check(r->out, e);
-}
-
-enum st prepass_any(const char *text, size_t len, struct strbuf *repaired, uint64_t *count,
-                    unsigned *deepest, struct err *e) {
-    struct repair r = {.text = text, .len = len, .out = repaired};
-    enum st st = check_and_repair(&r, deepest, e);
     *count = r.count;
-    return st;
-}
-
-enum st prepass(const char *text, size_t len, struct strbuf *repaired, uint64_t *count,
-                struct frame_lists *frames, struct err *e) {
-    struct repair r = {.text = text, .len = len, .out = repaired, .frames = frames};
-    unsigned deepest;
-    enum st st = check_and_repair(&r, &deepest, e);
-    *count = r.count;
-    struct span start = {text, text + len};
-    span_skip_space(&start);
-    return st == ST_OK && *start.p == '[' ? ST_NONE : st;
+    return strbuf_check(r.out, e);
 }

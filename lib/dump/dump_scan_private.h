@@ -1,6 +1,6 @@
 /* A JSON validator (RFC 8259) that is fed bytes as they come. It builds nothing: the stream uses it
- * to find where a document ends, the pre-pass to refuse what is not JSON with an exact position,
- * before Jansson sees it. It does not check UTF-8 or surrogates; the pre-pass repairs those. */
+ * to find where a document ends, and check_grammar to say what is wrong with one, and where. It
+ * does not check UTF-8 or surrogates; the readers repair those. */
 #ifndef STALLKIT_DUMP_SCAN_PRIVATE_H
 #define STALLKIT_DUMP_SCAN_PRIVATE_H
 
@@ -11,8 +11,12 @@
 #include "base/sink.h"
 #include "dump/dump.h"
 
-/* Values of one document: bounds the memory that Jansson takes for it (some 40 bytes each). */
+/* Values of one document: bounds the memory that readers take for it (Jansson some 40 bytes each,
+ * the tape 16 to 32). */
 enum { SCAN_VALUES_MAX = 4 * 1024 * 1024 };
+
+/* What every JSON reader holds exactly: 2^53 - 1. */
+#define SCAN_NUMBER_MAX UINT64_C(9007199254740991)
 
 enum scan_result {
     SCAN_MORE, /* all bytes were taken, the document goes on */

@@ -227,8 +227,9 @@ static void the_pre_pass_agrees_with_jansson(void **state) {
         size_t len = mutate(text, sizeof seed_text - 1, i);
         struct strbuf repaired = {0};
         uint64_t count;
+        unsigned deepest;
         json_t *plain = json_loadb(text, len, 0, NULL);
-        enum st st = prepass(text, len, &repaired, &count, NULL, NULL);
+        enum st st = prepass(text, len, &repaired, &count, &deepest, NULL);
         if (plain && st == ST_ERR) {
             fail_msg("Jansson takes what the pre-pass refuses: %.*s", (int)len, text);
         }

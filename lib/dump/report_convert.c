@@ -8,6 +8,10 @@
 #include "dump/dump_prepass_private.h"
 #include "dump/report_private.h"
 
+void dump_library_init(void) {
+    json_object_seed(0);
+}
+
 /* ---- text ---- */
 
 /* How text reports begin. */
@@ -171,7 +175,7 @@ enum st report_load(const char *text, size_t len, json_t **root, struct err *e) 
     if (len > DUMP_TEXT_MAX) {
         return err_set(e, ERR_LIMIT, "a document of more than %d bytes", DUMP_TEXT_MAX);
     }
-    enum st st = prepass_any(text, len, &repaired, &count, &deepest, e);
+    enum st st = prepass(text, len, &repaired, &count, &deepest, e);
     if (st == ST_OK && deepest > REPORT_DEPTH_MAX) {
         st = err_set(e, ERR_LIMIT, "nested too deep");
     }
@@ -266,7 +270,7 @@ static enum st convert_list(struct span text, report_take take, void *ctx, struc
     struct strbuf repaired = {0};
     uint64_t count;
     unsigned deepest;
-    enum st st = prepass_any(text.p, (size_t)(text.end - text.p), &repaired, &count, &deepest, e);
+    enum st st = prepass(text.p, (size_t)(text.end - text.p), &repaired, &count, &deepest, e);
     strbuf_release(&repaired); /* each element is repaired by itself */
     if (st != ST_OK) {
         return st;

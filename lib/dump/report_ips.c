@@ -6,7 +6,6 @@
 
 #include "base/parse.h"
 #include "dump/dump.h"
-#include "dump/dump_private.h"
 
 enum { WATCHDOG_CODE = 0x8badf00d };
 
@@ -95,7 +94,7 @@ static enum st read_frame(struct report *r, const json_t *images, const json_t *
     if (!report_address(json_object_get(frame, "imageOffset"), &offset)) {
         return err_set(r->e, ERR_FORMAT, "a frame without \"imageOffset\"");
     }
-    if (build_u64(json_object_get(frame, "imageIndex"), &index)) {
+    if (report_u64(json_object_get(frame, "imageIndex"), &index)) {
         if (index >= json_array_size(images)) {
             return err_set(r->e, ERR_FORMAT, "a frame in image %llu of %zu",
                            (unsigned long long)index, json_array_size(images));
@@ -110,7 +109,7 @@ static enum st read_frame(struct report *r, const json_t *images, const json_t *
         name.offset > offset) {
         name.offset = 0;
     }
-    if (name.file && build_u64(json_object_get(frame, "sourceLine"), &line) && line > 0 &&
+    if (name.file && report_u64(json_object_get(frame, "sourceLine"), &line) && line > 0 &&
         line <= UINT32_MAX) {
         name.line = (uint32_t)line;
     } else {
@@ -150,7 +149,7 @@ static enum st read_threads(struct report *r, const json_t *body) {
         }
     }
     json_array_foreach(threads, i, object) {
-        struct report_thread t = {.id = build_number(json_object_get(object, "id"))};
+        struct report_thread t = {.id = report_number(json_object_get(object, "id"))};
         t.name = either(report_member(r, object, "name"), report_member(r, object, "queue"));
         t.main = i == main_thread;
         t.crashed = json_is_true(json_object_get(object, "triggered")) ||
@@ -210,7 +209,7 @@ static void read_cause(struct report *r, const json_t *body, int64_t bug_type) {
     }
     r->reason = either(reasons, report_member(r, end, "indicator"));
     r->reason = either(r->reason, report_member(r, exception, "type"));
-    if (build_number(json_object_get(end, "code")) == (int64_t)WATCHDOG_CODE) {
+    if (report_number(json_object_get(end, "code")) == (int64_t)WATCHDOG_CODE) {
         (void)report_watchdog(r, "0x8badf00d");
     }
     (void)report_watchdog(r, reasons);
@@ -218,7 +217,7 @@ static void read_cause(struct report *r, const json_t *body, int64_t bug_type) {
 
 static int64_t bug_type_of(const json_t *header, const json_t *body) {
     const json_t *type = json_object_get(header, "bug_type");
-    return build_number(type ? type : json_object_get(body, "bug_type"));
+    return report_number(type ? type : json_object_get(body, "bug_type"));
 }
 
 static enum st fill_json(struct report *r, const json_t *header, const json_t *body) {

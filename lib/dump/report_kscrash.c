@@ -7,7 +7,6 @@
 
 #include "base/parse.h"
 #include "dump/dump.h"
-#include "dump/dump_private.h"
 
 enum { WATCHDOG_CODE = 0x8badf00d };
 
@@ -47,7 +46,7 @@ static void read_head(struct report *r, const json_t *root) {
     const json_t *stamp = json_object_get(report, "timestamp");
     uint64_t seconds;
     r->id = report_member(r, report, "id");
-    if (json_is_integer(stamp) && build_u64(stamp, &seconds)) {
+    if (json_is_integer(stamp) && report_u64(stamp, &seconds)) {
         r->time = report_unix_time(r, seconds);
     } else {
         r->time = report_time(r, json_string_value(stamp));
@@ -158,7 +157,7 @@ static enum st read_threads(struct report *r, const json_t *threads) {
     json_t *object;
     json_array_foreach(threads, i, object) {
         const json_t *index = json_object_get(object, "index");
-        struct report_thread t = {.id = index ? build_number(index) : (int64_t)i};
+        struct report_thread t = {.id = index ? report_number(index) : (int64_t)i};
         const char *queue = report_member(r, object, "dispatch_queue");
         t.name = report_member(r, object, "name");
         t.name = t.name ? t.name : queue;
@@ -187,7 +186,7 @@ static enum st read_profile_stack(struct report *r, const json_t *frames, const 
         if (i >= DUMP_FRAMES_MAX) {
             break;
         }
-        if (!build_u64(index, &at) || at >= json_array_size(frames) ||
+        if (!report_u64(index, &at) || at >= json_array_size(frames) ||
             !report_kscrash_frame(r, json_array_get(frames, (size_t)at), &address)) {
             return err_set(r->e, ERR_FORMAT, "a sample of the profile has no such frame");
         }
@@ -208,7 +207,7 @@ static enum st read_profile_samples(struct report *r, const json_t *frames, cons
         if (read_profile_stack(r, frames, json_object_get(sample, "frames"), &stack) != ST_OK) {
             return ST_ERR;
         }
-        if (build_u64(json_object_get(sample, "count"), &count) && count <= DUMP_COUNT_MAX) {
+        if (report_u64(json_object_get(sample, "count"), &count) && count <= DUMP_COUNT_MAX) {
             stack.samples = count;
         }
         if (report_add_sample(r, &stack) != ST_OK) {
@@ -221,12 +220,12 @@ static enum st read_profile_samples(struct report *r, const json_t *frames, cons
 static enum st read_profile(struct report *r, const json_t *profile) {
     const json_t *frames = json_object_get(profile, "frames");
     const json_t *threads = json_object_get(profile, "threads");
-    int64_t ns = build_number(json_object_get(profile, "duration"));
+    int64_t ns = report_number(json_object_get(profile, "duration"));
     r->kind = "hang";
     r->ended = true;
     r->fatal = false;
     r->duration_ms = ns < 0 ? -1 : ns / 1000000;
-    ns = build_number(json_object_get(profile, "expected_sample_interval"));
+    ns = report_number(json_object_get(profile, "expected_sample_interval"));
     r->sample_interval_ms = ns < 0 ? -1 : ns / 1000000;
     if (!json_is_array(threads)) {
         return read_profile_samples(r, frames, json_object_get(profile, "samples"));
@@ -249,8 +248,8 @@ static const json_t *first_of(const json_t *a, const json_t *b, const json_t *c)
 
 /* The watchdog monitor's own record of a hang. */
 static void read_hang(struct report *r, const json_t *hang) {
-    int64_t from = build_number(json_object_get(hang, "hang_start_nanos"));
-    int64_t to = build_number(json_object_get(hang, "hang_end_nanos"));
+    int64_t from = report_number(json_object_get(hang, "hang_start_nanos"));
+    int64_t to = report_number(json_object_get(hang, "hang_end_nanos"));
     r->ended = json_is_true(json_object_get(hang, "hang_recovered"));
     r->fatal = !r->ended;
     if (from >= 0 && to >= from) {
@@ -264,7 +263,7 @@ static int64_t matrix_type(const json_t *root, const json_t *error) {
     const json_t *places[] = {json_object_get(user, "dump_type"),
                               json_object_get(root, "dump_type"), json_object_get(user, "name")};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        int64_t type = build_number(places[i]);
+        int64_t type = report_number(places[i]);
         if (type >= 2000 && type <= 10000) {
             return type;
         }
@@ -294,7 +293,7 @@ static void read_error(struct report *r, const json_t *root, const json_t *crash
     } else if (type && strcmp(type, "user") == 0) {
         r->fatal = false;
     }
-    if (build_number(json_object_get(exit, "code")) == (int64_t)WATCHDOG_CODE) {
+    if (report_number(json_object_get(exit, "code")) == (int64_t)WATCHDOG_CODE) {
         (void)report_watchdog(r, "0x8badf00d");
     }
     (void)report_watchdog(r, r->reason);
@@ -326,7 +325,7 @@ static enum st fill(struct report *r, const json_t *root) {
         return ST_ERR;
     }
     if (r->threads.len == 0 && json_is_object(alone)) {
-        struct report_thread t = {.id = build_number(json_object_get(alone, "index")),
+        struct report_thread t = {.id = report_number(json_object_get(alone, "index")),
                                   .crashed = true};
         t.main = t.id == 0;
         const json_t *backtrace = json_object_get(alone, "backtrace");

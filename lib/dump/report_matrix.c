@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "dump/dump.h"
-#include "dump/dump_private.h"
 
 /* The run loop is watched for this long by default (g_RunLoopTimeOut); dumps do not say what an app
  * has set, nor how long the stall was. */
@@ -117,7 +116,7 @@ static void count_main_stack(struct report *r, const json_t *root) {
     const json_t *threads = json_object_get(json_object_get(root, "crash"), "threads");
     const json_t *backtrace = json_object_get(json_array_get(threads, 0), "backtrace");
     const json_t *frame = json_array_get(json_object_get(backtrace, "contents"), 0);
-    int64_t repeats = build_number(json_object_get(frame, "repeat_count"));
+    int64_t repeats = report_number(json_object_get(frame, "repeat_count"));
     if (r->threads.len == 0 || repeats <= 0 || repeats > (int64_t)DUMP_COUNT_MAX) {
         return;
     }

@@ -14,7 +14,6 @@
 #include "base/checked.h"
 #include "base/parse.h"
 #include "dump/dump.h"
-#include "dump/dump_private.h"
 
 /* Nothing is loaded below: __PAGEZERO ends there. No image is as large either. */
 #define LOAD_MIN (UINT64_C(1) << 32)
@@ -129,7 +128,7 @@ static void note_direction(struct diagnostic *d, const json_t *frame, bool root,
     static const char *const starts[] = {"dyld", "libdyld.dylib", "libsystem_pthread.dylib", NULL};
     static const char *const traps[] = {"libsystem_kernel.dylib", NULL};
     uint64_t count = 1;
-    if (root == leaf || !build_u64(json_object_get(frame, "sampleCount"), &count) ||
+    if (root == leaf || !report_u64(json_object_get(frame, "sampleCount"), &count) ||
         count > DUMP_COUNT_MAX) {
         count = root != leaf;
     }
@@ -308,7 +307,7 @@ static enum st add_stacks(struct diagnostic *d, const json_t *call_tree) {
 
 static int64_t member_duration(const json_t *meta, const char *name) {
     const json_t *value = json_object_get(meta, name);
-    int64_t seconds = build_number(value);
+    int64_t seconds = report_number(value);
     if (json_is_string(value)) {
         return report_duration(json_string_value(value), json_string_length(value));
     }

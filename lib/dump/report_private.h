@@ -101,6 +101,10 @@ static inline const char *report_member(struct report *r, const json_t *object, 
     return report_string(r, json_object_get(object, name));
 }
 
+/* An integer >= 0, or the digits of one that the pre-pass quoted. */
+bool report_u64(const json_t *value, uint64_t *out);
+/* An integer in 0 … 2^53 - 1 (what every JSON reader holds exactly), else -1. */
+int64_t report_number(const json_t *value);
 /* An address in any way that JSON writers have: decimal, negative (64 bits as signed), or a string
  * of digits. */
 bool report_address(const json_t *value, uint64_t *out);

@@ -11,7 +11,6 @@
 
 #include "base/parse.h"
 #include "dump/dump.h"
-#include "dump/dump_private.h"
 
 struct shot {
     struct report *r;
@@ -88,7 +87,7 @@ static enum st image_load(struct shot *s, uint64_t index, uint64_t *load) {
 static enum st read_thread(struct shot *s, const json_t *object, bool main_thread) {
     struct report *r = s->r;
     const char *name = report_member(r, object, "name");
-    struct report_thread t = {.id = build_number(json_object_get(object, "id")),
+    struct report_thread t = {.id = report_number(json_object_get(object, "id")),
                               .main = main_thread};
     size_t i;
     json_t *frame;
@@ -99,7 +98,7 @@ static enum st read_thread(struct shot *s, const json_t *object, bool main_threa
         if (i >= DUMP_FRAMES_MAX) {
             break;
         }
-        if (!build_u64(json_array_get(frame, 0), &index) ||
+        if (!report_u64(json_array_get(frame, 0), &index) ||
             !report_address(json_array_get(frame, 1), &offset)) {
             return err_set(r->e, ERR_FORMAT, "frame %zu is not an image and an offset", i);
         }
@@ -124,8 +123,8 @@ static const json_t *main_thread_of(json_t *threads) {
         if (queue && strcmp(queue, "com.apple.main-thread") == 0) {
             return thread;
         }
-        if (!first || build_number(json_object_get(thread, "id")) <
-                          build_number(json_object_get(first, "id"))) {
+        if (!first || report_number(json_object_get(thread, "id")) <
+                          report_number(json_object_get(first, "id"))) {
             first = thread;
         }
     }

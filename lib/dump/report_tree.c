@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "dump/dump.h"
-#include "dump/dump_private.h"
 
 /* Where a walk is on one level of a tree. */
 struct level {
@@ -28,7 +27,7 @@ static uint64_t node_count(const struct report_tree *tree, const json_t *node) {
     if (!value) {
         return 1;
     }
-    return build_u64(value, &count) && count <= DUMP_COUNT_MAX ? count : 0;
+    return report_u64(value, &count) && count <= DUMP_COUNT_MAX ? count : 0;
 }
 
 static uint64_t own_count(const struct report_tree *tree, const json_t *node) {

@@ -1,10 +1,28 @@
-/* Values that reports write in words: times, durations, what the watchdog says. */
+/* Values of reports: numbers, and what they write in words: times, durations, the watchdog. */
 #include "dump/report_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/utf8.h"
+
+/* ---- numbers ---- */
+
+bool report_u64(const json_t *value, uint64_t *out) {
+    if (json_is_integer(value)) {
+        json_int_t v = json_integer_value(value);
+        *out = (uint64_t)v;
+        return v >= 0;
+    }
+    return json_is_string(value) &&
+           parse_u64(json_string_value(value), json_string_length(value), UINT64_MAX, out);
+}
+
+int64_t report_number(const json_t *value) {
+    uint64_t v;
+    return report_u64(value, &v) && v <= SCAN_NUMBER_MAX ? (int64_t)v : -1;
+}
 
 /* ---- times ---- */
 

@@ -294,10 +294,20 @@ static struct triage *read_baseline(const struct triage *now, const struct class
 
 int classify_compare(const struct triage *now, const struct classify_gate *g,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
-                     const char *path, bool json, struct cli_failures *failures) {
+                     const char *path, enum classify_format format, struct cli_failures *failures) {
     struct triage *base = read_baseline(now, g, tool, k, o, failures);
+    static void (*const printers[])(const struct gate *,
+                                    struct sink *) = {[CLASSIFY_TABLE] = gate_print_text,
+                                                      [CLASSIFY_JSON] = gate_print_json,
+                                                      [CLASSIFY_MARKDOWN] = gate_print_markdown,
+                                                      [CLASSIFY_JUNIT] = gate_print_junit};
+    /* Without --fail-on what the report calls failed has failed. */
+    bool any = g->fail_new || g->fail_regressed || g->fail_inconclusive;
     const struct gate_options options = {.regressed_percent = (unsigned)g->regressed_percent,
-                                         .min_users = g->min_users};
+                                         .min_users = g->min_users,
+                                         .fail_on = {[GATE_NEW] = !any || g->fail_new,
+                                                     [GATE_REGRESSED] = !any || g->fail_regressed,
+                                                     [GATE_INCONCLUSIVE] = g->fail_inconclusive}};
     struct gate gate;
     struct cli_output output;
     struct err e = {0};
@@ -310,11 +320,7 @@ int classify_compare(const struct triage *now, const struct classify_gate *g,
         return CLI_FAILED;
     }
     if (cli_output_open(&output, path, failures)) {
-        if (json) {
-            gate_print_json(&gate, &output.sink);
-        } else {
-            gate_print_text(&gate, &output.sink);
-        }
+        printers[format](&gate, &output.sink);
         cli_output_close(&output, true, failures);
     }
     bool closed = (g->fail_new && gate.count[GATE_NEW]) ||

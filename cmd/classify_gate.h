@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "classify/triage.h"
+#include "classify_output.h"
 #include "cli.h"
 
 struct classify_gate {
@@ -33,10 +34,11 @@ void classify_expose(struct triage *t, const struct classify_gate *g,
 bool classify_write_partial(const struct triage *t, struct sink *out,
                             struct cli_failures *failures);
 /* Compares the finished `now` with --baseline, whose buckets are sorted anew by k, if it was made
- * with other rules than o's, and prints the report to path, as JSON if `json`. CLI_GATE if what
+ * with other rules than o's, and prints the report to path, in a
+ * format that is not CSV. CLI_GATE if what
  * --fail-on names is the case. */
 int classify_compare(const struct triage *now, const struct classify_gate *g,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
-                     const char *path, bool json, struct cli_failures *failures);
+                     const char *path, enum classify_format format, struct cli_failures *failures);
 
 #endif

@@ -207,7 +207,10 @@ static void assert_rows(const struct stalls *base, size_t bases, const struct st
     struct triage *t[RATES_RUNS] = {finished(base, bases), finished(now, nows)};
     struct gate g;
     char got[256] = "";
-    assert_int_equal(gate_compare(&g, t[0], t[1], &(struct gate_options){20, 20}, NULL), ST_OK);
+    assert_int_equal(gate_compare(&g, t[0], t[1],
+                                  &(struct gate_options){.regressed_percent = 20, .min_users = 20},
+                                  NULL),
+                     ST_OK);
     for (size_t i = 0; i < g.rows.len; i++) {
         const struct gate_row *row = &g.rows.data[i];
         size_t len = strlen(got);
@@ -254,11 +257,15 @@ static void every_allocation_may_fail(void *ctx, bool refused) {
     struct gate g;
     struct err e = {0};
     if (make(&base, sweep_base, 2, &e) == ST_OK && make(&now, sweep_now, 3, &e) == ST_OK &&
-        gate_compare(&g, base, now, &(struct gate_options){20, 20}, &e) == ST_OK) {
+        gate_compare(&g, base, now,
+                     &(struct gate_options){.regressed_percent = 20, .min_users = 20},
+                     &e) == ST_OK) {
         struct strbuf text = {0};
         struct sink sink = sink_to_strbuf(&text);
         gate_print_text(&g, &sink);
         gate_print_json(&g, &sink);
+        gate_print_markdown(&g, &sink);
+        gate_print_junit(&g, &sink);
         assert_true(sink_close(&sink, &e) == ST_OK || refused);
         strbuf_release(&text);
         gate_release(&g);

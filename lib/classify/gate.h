@@ -10,16 +10,19 @@
 
 enum gate_verdict {
     GATE_PASS,
-    GATE_NEW,         /* a bucket that the base does not have, and would have shown */
-    GATE_REGRESSED,   /* a rate that rose, by at least what was asked for */
-    GATE_INCONCLUSIVE /* there is not enough data to tell */
+    GATE_NEW,          /* a bucket that the base does not have, and would have shown */
+    GATE_REGRESSED,    /* a rate that rose, by at least what was asked for */
+    GATE_INCONCLUSIVE, /* there is not enough data to tell */
+    GATE_VERDICTS
 };
 /* "pass", "new" … */
 const char *gate_verdict_text(enum gate_verdict v);
 
 struct gate_options {
-    unsigned regressed_percent; /* a rise below this is not worth stopping for */
-    uint64_t min_users;         /* fewer do not make a bucket new, nor a run comparable */
+    unsigned regressed_percent;  /* a rise below this is not worth stopping for */
+    uint64_t min_users;          /* fewer do not make a bucket new, nor a run comparable */
+    bool fail_on[GATE_VERDICTS]; /* which verdicts are failures to a build server, see
+                                    gate_print_junit; not compared with anything */
 };
 
 /* What is compared: how many stalls (RATES_COUNT), how long together (RATES_MS), and of how many
@@ -45,7 +48,7 @@ struct gate {
     double exposure[RATES_RUNS];
     VEC(struct gate_row)
     rows; /* verdicts that are no pass first, by stalled time that came on top */
-    size_t count[GATE_INCONCLUSIVE + 1]; /* rows by verdict */
+    size_t count[GATE_VERDICTS]; /* rows by verdict */
     size_t tests;
     uint64_t decided_permille; /* share of the stalls in level-1 buckets with enough data */
     enum gate_verdict verdict; /* of the run: the worst of its rows, or that they say too little */
@@ -59,8 +62,15 @@ void gate_release(struct gate *g);
 /* How many users with a bucket the base would have had at the later run's rate. */
 double gate_expected_users(const struct gate_row *row);
 
-/* For people, and stall-gate/1 on one line. Errors stick to the sink. */
+/* Errors stick to the sink. For people: */
 void gate_print_text(const struct gate *g, struct sink *out);
+/* … in a pull request; */
+void gate_print_markdown(const struct gate *g, struct sink *out);
+/* stall-gate/1 on one line; */
 void gate_print_json(const struct gate *g, struct sink *out);
+/* a test suite for build servers: a case for each row, of which those of a verdict in
+ * options.fail_on have failed, and one for the run, which fails if it is inconclusive and that is
+ * in there. */
+void gate_print_junit(const struct gate *g, struct sink *out);
 
 #endif

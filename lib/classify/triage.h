@@ -106,10 +106,6 @@ struct triage_view {
     size_t top;     /* most level-1 buckets shown; 0 = all */
     unsigned width; /* columns of the table, 60 … 400 */
     bool colour;    /* for terminals that show it */
-    /* What is wrong with the level-1 bucket of this id, NULL if nothing: a failed test in JUnit's
-     * XML. NULL: nothing is ever wrong. */
-    const char *(*failure)(void *ctx, const char *id);
-    void *failure_ctx;
 };
 /* The table that a person reads. */
 void triage_print_table(const struct triage *t, const struct triage_view *v, struct sink *out);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "classify/markdown_text.h"
 #include "classify/triage_text.h"
 
 struct markdown {
@@ -10,34 +11,12 @@ struct markdown {
     struct strbuf text; /* scratch */
 };
 
-/* Text that stays text: what Markdown or HTML would read is escaped. */
-static void put_text(struct markdown *m, const char *s) {
-    for (; *s; s++) {
-        if (*s == '<') {
-            sink_str(m->out, "&lt;");
-        } else if (*s == '&') {
-            sink_str(m->out, "&amp;");
-        } else {
-            sink_str(m->out, strchr("\\`*_[]|~#>", *s) ? "\\" : "");
-            sink_char(m->out, *s);
-        }
-    }
-}
-
-/* Code in a cell of a table. HTML, as a span of backticks cannot hold every name: it ends at a
- * backtick, and a | ends the cell before. */
-static void put_code(struct markdown *m, const char *s) {
-    sink_str(m->out, "<code>");
-    put_text(m, s);
-    sink_str(m->out, "</code>");
-}
-
 static void put_key(struct markdown *m, const struct bucket *b) {
     for (size_t i = 0; i < b->frame_count; i++) {
         strbuf_clear(&m->text);
         text_add_frame(&m->text, &b->frames[i]);
         sink_str(m->out, i ? " \xe2\x86\x90 " : "");
-        put_code(m, strbuf_cstr(&m->text));
+        markdown_put_code(m->out, strbuf_cstr(&m->text));
     }
 }
 
@@ -48,7 +27,7 @@ static void put_details(struct markdown *m, const struct bucket *b) {
     text_add_clean(text, text_reason(b));
     if (text->len) {
         sink_str(m->out, "<br>");
-        put_text(m, strbuf_cstr(text));
+        markdown_put_text(m->out, strbuf_cstr(text));
     }
     strbuf_clear(text);
     text_add_place(text, b);
@@ -58,7 +37,7 @@ static void put_details(struct markdown *m, const struct bucket *b) {
     }
     text_add_values(text, m->t, &b->tally, &m->t->total);
     sink_str(m->out, "<br><sub>");
-    put_text(m, strbuf_cstr(text));
+    markdown_put_text(m->out, strbuf_cstr(text));
     sink_printf(m->out, "%s%s</sub>", text->len ? ", " : "", b->id);
 }
 
@@ -82,17 +61,17 @@ static void put_head(struct markdown *m) {
     strbuf_clear(text);
     text_add_totals(text, m->t);
     sink_str(m->out, "**");
-    put_text(m, strbuf_cstr(text));
+    markdown_put_text(m->out, strbuf_cstr(text));
     sink_str(m->out, "**");
     strbuf_clear(text);
     text_add_causes(text, &m->t->total);
     sink_str(m->out, text->len ? ": " : "");
-    put_text(m, strbuf_cstr(text));
+    markdown_put_text(m->out, strbuf_cstr(text));
     strbuf_clear(text);
     text_add_values(text, m->t, &m->t->total, NULL);
     text_add_seen(text, &m->t->total);
     sink_str(m->out, text->len ? "; " : "");
-    put_text(m, strbuf_cstr(text));
+    markdown_put_text(m->out, strbuf_cstr(text));
     sink_str(m->out, ".\n");
 }
 
@@ -114,7 +93,7 @@ static void put_foot(struct markdown *m, size_t more) {
     strbuf_addf(text, "Rules: %s, %012" PRIx64 ".", m->t->options.rules,
                 m->t->options.rules_hash >> 16);
     sink_str(m->out, "\n<sub>");
-    put_text(m, strbuf_cstr(text));
+    markdown_put_text(m->out, strbuf_cstr(text));
     sink_str(m->out, "</sub>\n");
 }
 

@@ -1,0 +1,306 @@
+/* The options of stallclassify. */
+#include "classify_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/pool.h"
+#include "base/utf8.h"
+#include "classify/explain.h"
+#include "cli_dumps.h"
+#include "cli_store.h"
+
+enum {
+    OPT_SYMBOLS = 1,
+    OPT_FORMAT,
+    OPT_WHERE,
+    OPT_RULES,
+    OPT_IN_APP,
+    OPT_NOT_IN_APP,
+    OPT_LINT,
+    OPT_EXPLAIN,
+    OPT_LEVELS,
+    OPT_INLINES,
+    OPT_CAP,
+    OPT_TOP,
+    OPT_ANNOTATE,
+    OPT_PARTIAL,
+    OPT_EVERY,
+    OPT_MERGE,
+    OPT_BASELINE,
+    OPT_FAIL_ON,
+    OPT_MIN_USERS,
+    OPT_EXPOSURE,
+    OPT_OUTPUT,
+    OPT_WIDTH,
+    OPT_COLOR,
+    OPT_STORE,
+    OPT_JOBS
+};
+
+static const struct cli_option options[] = {
+    {OPT_FORMAT, 'F', "format", "FORMAT",
+     "table to read (default), json (stall-triage/1), csv, markdown, junit"},
+    {OPT_WHERE, 0, "where", "TERMS",
+     "count only dumps like these: 'app.version>=5.3 device.model~iPhone1.*';\n"
+     "fields, operators: see man stallclassify; repeatable, all must hold"},
+    {OPT_TOP, 0, "top", "N", "buckets shown (default: 20 where people read, else all; 0: all)"},
+    {OPT_CAP, 0, "cap", "SECONDS", "what one stall counts at most (default 30; 0: no cap)"},
+    {OPT_RULES, 0, "rules", "FILE",
+     "rules that go before the built-in ones; repeatable.\n"
+     "none: the innermost 2 and 4 frames as they are"},
+    {OPT_IN_APP, 0, "in-app", "GLOB",
+     "images that are the app's, by name, by path (with a slash), or @FILE: a list\n"
+     "of UUIDs and build-ids; repeatable, before --rules"},
+    {OPT_NOT_IN_APP, 0, "not-in-app", "GLOB", "images that are not, likewise"},
+    {OPT_LINT, 0, "lint", NULL,
+     "no dumps: tell what is wrong with rule files, or with the built-in rules"},
+    {OPT_EXPLAIN, 0, "explain", "ID",
+     "no table: which rule did what to which frame of this dump, or of the dump that\n"
+     "costs most in this bucket; 4 or more characters of an id"},
+    {OPT_LEVELS, 0, "levels", "N,M",
+     "relevant frames in the keys of level 1 and of level 2 (default 2,4)"},
+    {OPT_INLINES, 0, "inlines", NULL, "functions that were inlined count as frames"},
+    {OPT_SYMBOLS, 'd', "symbols", "PATH",
+     "symbolicate raw dumps first, with these debug files or store; repeatable"},
+    CLI_STORE_OPTION(OPT_STORE),
+    {OPT_ANNOTATE, 0, "annotate", NULL,
+     "no table: pass every dump through with its bucket and cause, as \"class\""},
+    {OPT_PARTIAL, 0, "partial", NULL,
+     "no table: write the counts of this run, to be merged with others'"},
+    {OPT_EVERY, 0, "every", "N", "… after each N dumps, and begin anew: for endless streams"},
+    {OPT_MERGE, 0, "merge", NULL, "the inputs are partials: as if their dumps had been read here"},
+    {OPT_BASELINE, 0, "baseline", "FILE",
+     "no table: compare with the run whose partial this is, bucket by bucket"},
+    {OPT_FAIL_ON, 0, "fail-on", "WHAT", "exit status 3 on these: new,regressed=20%,inconclusive"},
+    {OPT_MIN_USERS, 0, "min-users", "N", "of a new bucket, and of a run, at least (default 20)"},
+    {OPT_EXPOSURE, 0, "exposure", "FILE",
+     "session records or a CSV: how long the app was used, which rates are of;\n"
+     "without it shares are compared; repeatable"},
+    {OPT_OUTPUT, 'o', "output", "FILE", "write there instead of to stdout"},
+    {OPT_WIDTH, 0, "width", "N", "columns of the table (default: the terminal's, else 100)"},
+    {OPT_COLOR, 0, "color", "WHEN", "auto (default: on a terminal), always, never"},
+    {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it"},
+};
+
+const struct cli_tool classify_tool = {
+    .name = "stallclassify",
+    .synopsis = "[-F FORMAT] [--where TERMS] [--top N] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--annotate [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--explain ID [--where TERMS] [-d PATH]... [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--lint [-o FILE] [RULES]...\n"
+                "--partial [--every N] [-o FILE] [DUMP|FOLDER|-]...\n"
+                "--merge [--partial] [-F FORMAT] [-o FILE] [PARTIAL|FOLDER|-]...\n"
+                "--baseline FILE [--fail-on WHAT] [--exposure FILE]... [--merge]\n"
+                " [-F table|json|markdown|junit] [-o FILE] [DUMP|FOLDER|-]...",
+    .summary = "Sorts stall dumps into buckets by what the main thread was doing, most stalled "
+               "time first.",
+    .options = options,
+    .option_count = sizeof options / sizeof *options,
+    .footer = "Dumps come from stallsym, or are symbolicated with -d; raw ones are sorted by\n"
+              "(image id, offset).\n"
+              "Exit status: 0 every dump was counted; 1 something could not be read or written,\n"
+              "or --lint found something; 2 usage; 3 what --fail-on names is the case.",
+};
+
+/* ---- defaults ---- */
+
+bool classify_settings_init(struct classify_settings *s, struct cli_failures *failures) {
+    struct err e = {0};
+    *s = (struct classify_settings){.output = {.top = UINT64_MAX},
+                                    .key = {.aliases = true},
+                                    .gate = {.min_users = CLASSIFY_MIN_USERS_DEFAULT,
+                                             .regressed_percent = CLASSIFY_REGRESSED_DEFAULT},
+                                    .rules = {.failures = failures},
+                                    .cap_s = 30,
+                                    .jobs = pool_processors(),
+                                    .failures = failures};
+    if (where_new(&s->where, &e) != ST_OK) {
+        cli_fail(failures, NULL, &e);
+        return false;
+    }
+    return true;
+}
+
+void classify_settings_release(struct classify_settings *s) {
+    classify_rules_release(&s->rules);
+    where_free(s->where);
+    VEC_RELEASE(&s->symbols);
+    VEC_RELEASE(&s->gate.exposure);
+    strbuf_release(&s->where_text);
+}
+
+/* ---- one by one ---- */
+
+static bool no_memory(struct classify_settings *s) {
+    struct err e = {0};
+    err_nomem(&e);
+    cli_fail(s->failures, NULL, &e);
+    return false;
+}
+
+/* Points at the mistake:
+ *
+ *     stallclassify: --where: no field is called 'app.versoin'
+ *     stallclassify:   app.versoin>=5.3
+ *     stallclassify:   ^ column 1
+ */
+static bool add_where(struct classify_settings *s, const char *text) {
+    struct err e = {0};
+    size_t at;
+    if (where_add(s->where, text, &at, &e) == ST_OK) {
+        strbuf_addf(&s->where_text, "%s%s", s->where_text.len ? " " : "", text);
+        return true;
+    }
+    if (e.code == ERR_NOMEM) {
+        return no_memory(s);
+    }
+    cli_say(classify_tool.name, "--where: %s", e.text);
+    cli_say(classify_tool.name, "  %s", text);
+    cli_say(classify_tool.name, "  %*s^ column %zu", (int)utf8_text_columns(text, at), "", at + 1);
+    return false;
+}
+
+/* "2,4", or one number for both. */
+static bool read_levels(struct classify_settings *s, const char *value) {
+    const char *comma = strchr(value, ',');
+    size_t len = comma ? (size_t)(comma - value) : strlen(value);
+    uint64_t n, m;
+    bool ok = parse_u64(value, len, KEY_WANTED_MAX, &n);
+    m = ok ? n : 0;
+    ok = ok && (!comma || parse_u64(comma + 1, strlen(comma + 1), KEY_WANTED_MAX, &m));
+    if (!ok || n == 0 || m < n) {
+        cli_usage_error(&classify_tool, "--levels takes N,M with 1 <= N <= M <= %d, not '%s'",
+                        KEY_WANTED_MAX, value);
+        return false;
+    }
+    s->key.wanted[0] = (unsigned)n;
+    s->key.wanted[1] = (unsigned)m;
+    return true;
+}
+
+static bool take_rules(struct classify_settings *s, const char *value) {
+    if (strcmp(value, "none") == 0) {
+        s->rules.raw = true;
+        return true;
+    }
+    return VEC_PUSH(&s->rules.files, value) || no_memory(s);
+}
+
+static bool take_glob(struct classify_settings *s, bool in_app, const char *value) {
+    struct side_glob glob = {.in_app = in_app, .glob = value};
+    return VEC_PUSH(&s->rules.globs, glob) || no_memory(s);
+}
+
+static bool take_explain(struct classify_settings *s, const char *value) {
+    s->explain = value;
+    if (strlen(value) < EXPLAIN_ID_MIN) {
+        cli_usage_error(&classify_tool, "--explain needs at least %d characters of an id",
+                        EXPLAIN_ID_MIN);
+        return false;
+    }
+    return true;
+}
+
+static bool take_option(struct classify_settings *s, int id, const char *value) {
+    int word = 0;
+    switch (id) {
+    case OPT_SYMBOLS:
+        return VEC_PUSH(&s->symbols, value) || no_memory(s);
+    case OPT_FORMAT:
+        word = cli_choice(&classify_tool, "--format", value, classify_formats);
+        s->output.format = (enum classify_format)word;
+        return word >= 0;
+    case OPT_WHERE:
+        return add_where(s, value);
+    case OPT_RULES:
+        return take_rules(s, value);
+    case OPT_IN_APP:
+    case OPT_NOT_IN_APP:
+        return take_glob(s, id == OPT_IN_APP, value);
+    case OPT_LINT:
+        s->lint = true;
+        return true;
+    case OPT_EXPLAIN:
+        return take_explain(s, value);
+    case OPT_LEVELS:
+        return read_levels(s, value);
+    case OPT_INLINES:
+        s->key.inlines = true;
+        return true;
+    case OPT_CAP:
+        return cli_number(&classify_tool, "--cap", value, 0, 1000000000, &s->cap_s);
+    case OPT_TOP:
+        return cli_number(&classify_tool, "--top", value, 0, UINT32_MAX, &s->output.top);
+    case OPT_ANNOTATE:
+        s->annotate = true;
+        return true;
+    case OPT_OUTPUT:
+        s->output.path = value;
+        return true;
+    case OPT_PARTIAL:
+    case OPT_MERGE:
+        *(id == OPT_MERGE ? &s->gate.merge : &s->gate.partial) = true;
+        return true;
+    case OPT_EVERY:
+        return cli_number(&classify_tool, "--every", value, 1, UINT64_MAX, &s->gate.every);
+    case OPT_BASELINE:
+        s->gate.baseline = value;
+        return true;
+    case OPT_FAIL_ON:
+        return classify_read_fail_on(&classify_tool, &s->gate, value);
+    case OPT_MIN_USERS:
+        return cli_number(&classify_tool, "--min-users", value, 1, UINT32_MAX, &s->gate.min_users);
+    case OPT_EXPOSURE:
+        return VEC_PUSH(&s->gate.exposure, value) || no_memory(s);
+    case OPT_WIDTH:
+        return cli_number(&classify_tool, "--width", value, CLASSIFY_WIDTH_MIN, CLASSIFY_WIDTH_MAX,
+                          &s->output.width);
+    case OPT_COLOR:
+        word = cli_choice(&classify_tool, "--color", value, classify_colours);
+        s->output.colour = (enum classify_colour)word;
+        return word >= 0;
+    case OPT_STORE:
+        s->store = value;
+        return true;
+    default:
+        return cli_number(&classify_tool, "--jobs", value, 1, CLI_JOBS_MAX, &s->jobs);
+    }
+}
+
+int classify_read_options(struct cli_parser *p, struct classify_settings *s, int *status) {
+    for (int id; (id = cli_next(p)) != CLI_END;) {
+        if (id == CLI_EXIT) {
+            *status = p->status;
+            return CLI_EXIT;
+        }
+        if (!take_option(s, id, p->value)) {
+            *status = s->failures->count ? CLI_FAILED : CLI_USAGE;
+            return CLI_EXIT;
+        }
+    }
+    *status = CLI_USAGE;
+    if (s->rules.raw && (s->rules.files.len || s->rules.globs.len || s->lint)) {
+        cli_usage_error(&classify_tool, "--rules none excludes other rules");
+        return CLI_EXIT;
+    }
+    if (s->lint + s->annotate + (s->explain != NULL) > 1) {
+        cli_usage_error(&classify_tool, "--annotate, --explain and --lint exclude each other");
+        return CLI_EXIT;
+    }
+    bool gate = s->gate.partial || s->gate.merge || s->gate.baseline;
+    if (gate && (s->lint || s->annotate || s->explain)) {
+        cli_usage_error(&classify_tool, "--annotate, --explain and --lint count nothing");
+        return CLI_EXIT;
+    }
+    if (s->gate.baseline && s->output.format == CLASSIFY_CSV) {
+        cli_usage_error(&classify_tool,
+                        "with --baseline the formats are table, json, markdown and junit");
+        return CLI_EXIT;
+    }
+    if (!classify_check_gate(&classify_tool, &s->gate)) {
+        return CLI_EXIT;
+    }
+    return CLI_END;
+}

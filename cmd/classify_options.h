@@ -1,0 +1,37 @@
+/* What stallclassify was asked for. */
+#ifndef STALLKIT_CMD_CLASSIFY_OPTIONS_H
+#define STALLKIT_CMD_CLASSIFY_OPTIONS_H
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "classify/key.h"
+#include "classify/where.h"
+#include "classify_gate.h"
+#include "classify_output.h"
+#include "classify_rules.h"
+#include "cli.h"
+
+extern const struct cli_tool classify_tool;
+
+struct classify_settings {
+    struct classify_output output;
+    struct classify_gate gate;
+    struct classify_rules rules;
+    bool annotate, lint;
+    const char *explain; /* an id; NULL = not asked for */
+    uint64_t cap_s, jobs;
+    struct key_options key; /* but for its rules */
+    const char *store;
+    VEC(const char *) symbols; /* in the order given */
+    struct where *where;
+    struct strbuf where_text; /* the texts of --where */
+    struct cli_failures *failures;
+};
+
+/* The defaults. False after a printed message: out of memory. failures is borrowed. */
+bool classify_settings_init(struct classify_settings *s, struct cli_failures *failures);
+void classify_settings_release(struct classify_settings *s);
+/* CLI_END to go on, else CLI_EXIT, and *status is what main returns. */
+int classify_read_options(struct cli_parser *p, struct classify_settings *s, int *status);
+
+#endif

@@ -1,0 +1,12 @@
+/* Text in Markdown as GitHub and GitLab read it. Errors stick to the sink. */
+#ifndef STALLKIT_CLASSIFY_MARKDOWN_TEXT_H
+#define STALLKIT_CLASSIFY_MARKDOWN_TEXT_H
+
+#include "base/sink.h"
+
+/* Text that stays text: what Markdown or HTML would read is escaped. */
+void markdown_put_text(struct sink *out, const char *s);
+/* Code, also in a cell of a table. */
+void markdown_put_code(struct sink *out, const char *s);
+
+#endif

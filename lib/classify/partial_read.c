@@ -459,6 +459,9 @@ static void read_head(struct line *l, const json_t *o) {
     t->options.cap_ms = get_number(l, o, "cap_ms");
     t->dumps_read = get_number(l, o, "dumps_read");
     t->unresolved = get_number(l, o, "unresolved");
+    if (json_object_get(o, "threshold_ms")) {
+        triage_note_threshold(t, (int64_t)get_number(l, o, "threshold_ms"));
+    }
     for (int a = APART_NONE + 1; a < APART_COUNT; a++) {
         t->apart[a] =
             get_number(l, json_object_get(o, "apart"), triage_apart_text((enum triage_apart)a));

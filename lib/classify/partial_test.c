@@ -79,6 +79,7 @@ static enum st add_dump(const struct bench *b, struct triage *t, uint64_t n) {
     f.d.stall.seq = (int64_t)(n % 3) + 1;
     f.d.stall.at_ms = (int64_t)(n % 3) * 1000;
     f.d.stall.span_ms = 1000;
+    f.d.stall.threshold_ms = r % 4 ? (int64_t)(r % 3000) : -1;
     f.d.stall.ended = n % 3 == 2;
     f.d.stall.duration_ms = f.d.stall.ended ? 3000 : -1;
     f.d.stall.fatal = f.d.stall.ended && of_stall % 11 == 0;

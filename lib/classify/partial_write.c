@@ -377,6 +377,9 @@ static bool put_head(struct writer *writer) {
     put_text(w, "duplicates", "removed within each input, not across partials");
     put_u64(w, "dumps_read", t->dumps_read);
     put_u64(w, "unresolved", t->unresolved);
+    if (t->threshold_ms >= 0) {
+        put_u64(w, "threshold_ms", (uint64_t)t->threshold_ms);
+    }
     jsonw_key(w, "apart");
     jsonw_begin_object(w);
     for (int a = APART_NONE + 1; a < APART_COUNT; a++) {

@@ -46,6 +46,7 @@ enum st triage_new(struct triage **out, const struct triage_options *o, struct e
     t->level[0].level = '1';
     t->level[1].level = '2';
     t->actions.level = 'a';
+    t->threshold_ms = -1;
     *out = t;
     return ST_OK;
 }
@@ -236,6 +237,12 @@ static bool add_aliases(struct bucket *b, uint64_t was, const char *annotated) {
             !parse_hex(annotated, KEY_ID_SIZE - 1, &number) || bucket_add_alias(b, number));
 }
 
+void triage_note_threshold(struct triage *t, int64_t threshold_ms) {
+    if (threshold_ms >= 0 && (t->threshold_ms < 0 || threshold_ms < t->threshold_ms)) {
+        t->threshold_ms = threshold_ms;
+    }
+}
+
 /* Adds a ranked dump to its buckets; *part says which. */
 static bool rank_dump(struct triage *t, const struct dump *d, const struct stall_key *key,
                       struct stall_part *part) {
@@ -269,6 +276,7 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
     }
     part->level2 = at[1]->index;
     t->unresolved += key->unresolved;
+    triage_note_threshold(t, d->stall.threshold_ms);
     return bucket_adopt(at[0], at[1]) && tally_dump(&t->total, &s);
 }
 

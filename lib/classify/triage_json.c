@@ -203,6 +203,9 @@ void triage_print_json(const struct triage *t, const struct triage_view *v, stru
     jsonw_end_object(w);
     key_u64(w, "cap_ms", t->options.cap_ms);
     key_u64(w, "dumps_read", t->dumps_read);
+    if (t->threshold_ms >= 0) {
+        key_u64(w, "threshold_ms", (uint64_t)t->threshold_ms);
+    }
     jsonw_key(w, "apart");
     jsonw_begin_object(w);
     for (int a = APART_CRASH; a < APART_COUNT; a++) {

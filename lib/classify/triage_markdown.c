@@ -75,21 +75,28 @@ static void put_head(struct markdown *m) {
     sink_str(m->out, ".\n");
 }
 
+/* Nothing if there is nothing to say. */
+static void add_sentence(struct strbuf *text, const struct triage *t, const char *title,
+                         void (*add)(struct strbuf *b, const struct triage *t)) {
+    size_t before = text->len;
+    strbuf_addstr(text, title);
+    size_t empty = text->len;
+    add(text, t);
+    if (text->len > empty) {
+        strbuf_addstr(text, ". ");
+    } else if (!text->failed) {
+        strbuf_truncate(text, before);
+    }
+}
+
 static void put_foot(struct markdown *m, size_t more) {
     struct strbuf *text = &m->text;
     strbuf_clear(text);
     if (more) {
         strbuf_addf(text, "%zu more buckets. ", more);
     }
-    size_t before = text->len;
-    strbuf_addstr(text, "Set apart: ");
-    size_t apart = text->len;
-    text_add_apart(text, m->t);
-    if (text->len == apart && !text->failed) {
-        strbuf_truncate(text, before);
-    } else {
-        strbuf_addstr(text, ". ");
-    }
+    add_sentence(text, m->t, "Threshold: ", text_add_threshold);
+    add_sentence(text, m->t, "Set apart: ", text_add_apart);
     strbuf_addf(text, "Rules: %s, %012" PRIx64 ".", m->t->options.rules,
                 m->t->options.rules_hash >> 16);
     sink_str(m->out, "\n<sub>");

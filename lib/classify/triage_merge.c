@@ -195,6 +195,7 @@ enum st triage_merge(struct triage *t, const struct triage *from, struct err *e)
     }
     t->dumps_read += from->dumps_read;
     t->unresolved += from->unresolved;
+    triage_note_threshold(t, from->threshold_ms);
     for (size_t i = 0; i < APART_COUNT; i++) {
         t->apart[i] += from->apart[i];
     }

@@ -96,7 +96,8 @@ struct triage {
     struct clusters exposure; /* sessions, and ms in the foreground */
     uint64_t dumps_read;
     uint64_t apart[APART_COUNT];
-    uint64_t unresolved; /* ranked dumps whose key has frames without a name */
+    uint64_t unresolved;  /* ranked dumps whose key has frames without a name */
+    int64_t threshold_ms; /* the smallest one of the ranked dumps; -1 = none says its own */
     struct pending_table pending;
     struct seen_set seen;
     struct map strings; /* interned: versions, names, files */
@@ -133,6 +134,8 @@ void alias_index_release(struct alias_index *index);
 const struct bucket *alias_index_find(const struct alias_index *index, const struct bucket_set *set,
                                       const struct bucket *b);
 
+/* Notes that stalls were looked for from this duration on; -1 = nobody knows. */
+void triage_note_threshold(struct triage *t, int64_t threshold_ms);
 /* The string's index, equal for equal texts; NO_INDEX = out of memory. */
 uint32_t triage_string(struct triage *t, const char *s);
 /* For each string of `from` its index in t, which has them all; NULL = out of memory. */

@@ -69,6 +69,7 @@ enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
     if (triage_new(&t, o, e) != ST_OK) {
         return ST_ERR;
     }
+    triage_note_threshold(t, from->threshold_ms);
     uint32_t *texts = triage_map_strings(t, from);
     enum st st = texts && clusters_merge(&t->exposure, &from->exposure)
                      ? add_all(t, from, k, texts, e)

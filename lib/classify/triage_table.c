@@ -164,6 +164,12 @@ static void put_head(struct table *tb) {
         put_wrapped(tb);
     }
     strbuf_clear(b);
+    text_add_threshold(b, t);
+    if (b->len) {
+        put(tb, "threshold: ");
+        put_wrapped(tb);
+    }
+    strbuf_clear(b);
     text_add_apart(b, t);
     if (b->len) {
         put(tb, "set apart: ");

@@ -55,6 +55,7 @@ static const struct dump *make(struct bench *b, const struct sample *s, char cal
     f->d.device.os = s->os;
     f->d.device.model = s->device;
     f->d.stall.fatal = s->fatal;
+    f->d.stall.threshold_ms = -1;
     f->d.stall.prewarmed = s->prewarmed;
     f->d.stall.id = s->stall;
     f->d.stall.kind = s->kind ? s->kind : "hang";
@@ -126,6 +127,31 @@ static void buckets_are_ranked_by_time_then_users_then_stalls_then_id(void **sta
     assert_int_equal(b.triage->total.ms, 600);
     assert_int_equal(b.triage->total.stalls, 6);
     assert_int_equal(b.triage->total_users, 3);
+    teardown(&b);
+}
+
+static void the_smallest_threshold_of_ranked_dumps_is_told(void **state) {
+    (void)state;
+    static const struct {
+        int64_t threshold_ms;
+        const char *kind;
+        int64_t told;
+    } dumps[] = {{-1, "hang", -1},
+                 {2000, "hang", 2000},
+                 {100, "crash", 2000},
+                 {500, "hang", 500},
+                 {900, "hang", 500}};
+    struct bench b;
+    char caller[64];
+    struct stall_key key;
+    setup(&b, 0);
+    for (size_t i = 0; i < sizeof dumps / sizeof *dumps; i++) {
+        (void)make(&b, &(struct sample){.span_ms = 3000, .in = "f", .kind = dumps[i].kind}, caller);
+        b.fixture.d.stall.threshold_ms = dumps[i].threshold_ms;
+        assert_int_equal(keyer_key(b.keyer, &b.fixture.d, &key, NULL), ST_OK);
+        assert_int_equal(triage_add(b.triage, &b.fixture.d, &key, true, NULL, NULL), ST_OK);
+        assert_int_equal(b.triage->threshold_ms, dumps[i].told);
+    }
     teardown(&b);
 }
 
@@ -447,6 +473,7 @@ static void pending_stalls_are_found_after_others_were_removed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buckets_are_ranked_by_time_then_users_then_stalls_then_id),
+        cmocka_unit_test(the_smallest_threshold_of_ranked_dumps_is_told),
         cmocka_unit_test(what_is_no_stall_is_set_apart_and_counted),
         cmocka_unit_test(a_stall_counts_once_and_its_spans_add_up),
         cmocka_unit_test(a_stall_with_a_dump_missing_still_counts),

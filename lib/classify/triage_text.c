@@ -147,6 +147,13 @@ void text_add_totals(struct strbuf *b, const struct triage *t) {
     text_add_counted(b, t->level[0].buckets.len, "bucket", "buckets");
 }
 
+void text_add_threshold(struct strbuf *b, const struct triage *t) {
+    char ms[NUMBER_SIZE];
+    if (t->threshold_ms > 0) {
+        strbuf_addf(b, "%s, shorter stalls were not seen", text_ms((uint64_t)t->threshold_ms, ms));
+    }
+}
+
 struct cause_share {
     enum rule_cause cause;
     uint64_t ms;

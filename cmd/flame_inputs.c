@@ -133,6 +133,10 @@ static enum st add_profile(struct flame_inputs *run, const struct strbuf *b, boo
     if (stats.negative > 0) {
         st = err_set(e, ERR_FORMAT, "%" PRIu64 " negative values left out: a difference",
                      stats.negative);
+    } else if (scope.left_out > 0) {
+        st = err_set(e, ERR_FORMAT,
+                     "%" PRIu64 " of %" PRIu64 " profiles left out: they do not count %s",
+                     scope.left_out, scope.left_out + scope.profiles, unit);
     } else if (*run->unit && strcmp(run->unit, unit) != 0) {
         st = err_set(e, ERR_FORMAT, "counts %s, a profile before it %s", unit, run->unit);
     }

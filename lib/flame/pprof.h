@@ -37,7 +37,8 @@ bool pprof_recognise(const char *bytes, size_t len);
 struct pprof_stats {
     uint64_t samples;  /* added to the tree */
     uint64_t negative; /* left out: values below 0, of a difference of two profiles */
-    char unit[32];     /* of what was added: "ms" for any time, "samples" for counts, else theirs */
+    char unit[32]; /* of what was added: "ms" for any time, of counts what is counted ("samples",
+                      "stalls"), else their unit */
 };
 
 /* Adds an inflated profile to a tree. Of several values a sample may have, the one whose unit is a

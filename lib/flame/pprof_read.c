@@ -11,6 +11,7 @@
 #include "flame/pprof.h"
 #include "flame/pprof_private.h"
 #include "flame/protobuf.h"
+#include "flame/value_unit.h"
 
 /* Of a location: its lines are read when a sample first comes by. */
 struct location {
@@ -24,13 +25,6 @@ struct function {
 struct text {
     const char *at; /* no NUL behind it */
     size_t len;
-};
-/* A unit that samples may have, and how it is added: times as milliseconds. */
-struct unit {
-    const char *name;
-    unsigned decimals;
-    unsigned factor;
-    const char *counts;
 };
 
 struct profile {
@@ -48,16 +42,11 @@ struct profile {
     struct number_map function_ids, location_ids, mapping_ids;
     uint64_t default_type;
     size_t column; /* of the values of a sample */
-    struct unit unit;
+    struct value_unit unit;
     uint64_t text_left; /* budget: references make much of few bytes */
     struct arena arena;
     struct strbuf line, name, plain; /* scratch */
 };
-
-static const struct unit units[] = {
-    {"nanoseconds", 6, 1, "ms"}, {"ns", 6, 1, "ms"},           {"microseconds", 3, 1, "ms"},
-    {"us", 3, 1, "ms"},          {"milliseconds", 0, 1, "ms"}, {"ms", 0, 1, "ms"},
-    {"seconds", 0, 1000, "ms"},  {"s", 0, 1000, "ms"},         {"count", 0, 1, "samples"}};
 
 /* ---- strings ---- */
 
@@ -92,50 +81,48 @@ static bool put_id(struct number_map *ids, uint64_t id, size_t index) {
     return id == UINT64_MAX || number_map_put(ids, id, index, &value, &added);
 }
 
-static bool read_mapping(struct profile *p, struct reader m) {
+/* The values of some fields of a message that are numbers; 0 for those that it has not, the last of
+ * those that it has several of. */
+static void read_numbers(struct profile *p, struct reader m, const unsigned *fields, size_t count,
+                         uint64_t *values) {
     struct protobuf_field f;
-    uint64_t id = 0, file = 0;
+    memset(values, 0, count * sizeof *values);
     while (protobuf_next(&m, &f)) {
-        id = f.number == MAPPING_ID ? f.value : id;
-        file = f.number == MAPPING_FILE ? f.value : file;
+        for (size_t i = 0; i < count; i++) {
+            values[i] = f.number == fields[i] ? f.value : values[i];
+        }
     }
     p->message.failed |= m.failed;
-    return put_id(&p->mapping_ids, id, p->mappings.len) && VEC_PUSH(&p->mappings, file);
+}
+
+static bool read_mapping(struct profile *p, struct reader m) {
+    static const unsigned fields[] = {MAPPING_ID, MAPPING_FILE};
+    uint64_t v[2];
+    read_numbers(p, m, fields, 2, v);
+    return put_id(&p->mapping_ids, v[0], p->mappings.len) && VEC_PUSH(&p->mappings, v[1]);
 }
 
 static bool read_function(struct profile *p, struct reader m) {
-    struct protobuf_field f;
-    struct function function = {0};
-    uint64_t id = 0;
-    while (protobuf_next(&m, &f)) {
-        id = f.number == FUNCTION_ID ? f.value : id;
-        function.name = f.number == FUNCTION_NAME ? f.value : function.name;
-        function.file = f.number == FUNCTION_FILE ? f.value : function.file;
-    }
-    p->message.failed |= m.failed;
-    return put_id(&p->function_ids, id, p->functions.len) && VEC_PUSH(&p->functions, function);
+    static const unsigned fields[] = {FUNCTION_ID, FUNCTION_NAME, FUNCTION_FILE};
+    uint64_t v[3];
+    read_numbers(p, m, fields, 3, v);
+    struct function function = {.name = v[1], .file = v[2]};
+    return put_id(&p->function_ids, v[0], p->functions.len) && VEC_PUSH(&p->functions, function);
 }
 
 static bool read_location(struct profile *p, struct reader m) {
-    struct protobuf_field f;
+    static const unsigned fields[] = {LOCATION_ID};
+    uint64_t id;
+    read_numbers(p, m, fields, 1, &id);
     struct location location = {.message = m};
-    uint64_t id = 0;
-    while (protobuf_next(&m, &f)) {
-        id = f.number == LOCATION_ID ? f.value : id;
-    }
-    p->message.failed |= m.failed;
     return put_id(&p->location_ids, id, p->locations.len) && VEC_PUSH(&p->locations, location);
 }
 
 static bool read_type(struct profile *p, struct reader m) {
-    struct protobuf_field f;
-    uint64_t type = 0, unit = 0;
-    while (protobuf_next(&m, &f)) {
-        type = f.number == VALUE_TYPE ? f.value : type;
-        unit = f.number == VALUE_UNIT ? f.value : unit;
-    }
-    p->message.failed |= m.failed;
-    return VEC_PUSH(&p->types, type) && VEC_PUSH(&p->types, unit);
+    static const unsigned fields[] = {VALUE_TYPE, VALUE_UNIT};
+    uint64_t v[2];
+    read_numbers(p, m, fields, 2, v);
+    return VEC_PUSH(&p->types, v[0]) && VEC_PUSH(&p->types, v[1]);
 }
 
 static enum st read_tables(struct profile *p, struct err *e) {
@@ -172,14 +159,21 @@ static enum st read_tables(struct profile *p, struct err *e) {
 
 /* ---- which value ---- */
 
-static struct unit unit_of(const struct profile *p, size_t column) {
+static struct value_unit unit_of(const struct profile *p, size_t column) {
     struct text name = string_at(p, p->types.data[2 * column + 1]);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (text_is(name, units[i].name)) {
-            return units[i];
-        }
+    const struct value_unit *known = value_unit_find(name.at, name.len);
+    return known ? *known : (struct value_unit){.factor = 1};
+}
+
+/* What the values count, in a word: a count counts what its type says. */
+static struct text counted(const struct profile *p, size_t column) {
+    struct text type = string_at(p, p->types.data[2 * column]);
+    struct text unit = string_at(p, p->types.data[2 * column + 1]);
+    const char *counts = unit_of(p, column).counts;
+    if (text_is(unit, "count") && type.len > 0) {
+        return type;
     }
-    return (struct unit){.factor = 1};
+    return counts ? (struct text){counts, strlen(counts)} : unit;
 }
 
 static enum st choose_value(struct profile *p, bool counts, struct err *e) {
@@ -201,12 +195,9 @@ static enum st choose_value(struct profile *p, bool counts, struct err *e) {
     }
     p->column = best;
     p->unit = unit_of(p, best);
-    struct text own = string_at(p, p->types.data[2 * best + 1]);
-    if (p->unit.counts) {
-        own = (struct text){p->unit.counts, strlen(p->unit.counts)};
-    }
-    memcpy(p->stats->unit, own.at,
-           own.len < sizeof p->stats->unit ? own.len : sizeof p->stats->unit - 1);
+    struct text what = counted(p, best);
+    memcpy(p->stats->unit, what.at,
+           what.len < sizeof p->stats->unit ? what.len : sizeof p->stats->unit - 1);
     return ST_OK;
 }
 
@@ -237,16 +228,13 @@ static char *keep_name(struct profile *p, struct text module, const char *name, 
 
 /* The name of a line's frame, without its module. */
 static void line_name(struct profile *p, struct reader m, struct strbuf *out) {
-    struct protobuf_field f;
-    uint64_t id = 0, line = 0;
+    static const unsigned fields[] = {LINE_FUNCTION, LINE_LINE};
+    uint64_t v[2];
     size_t index;
-    while (protobuf_next(&m, &f)) {
-        id = f.number == LINE_FUNCTION ? f.value : id;
-        line = f.number == LINE_LINE ? f.value : line;
-    }
-    p->message.failed |= m.failed;
+    read_numbers(p, m, fields, 2, v);
+    uint64_t line = v[1];
     strbuf_clear(out);
-    if (!number_map_get(&p->function_ids, id, &index)) {
+    if (!number_map_get(&p->function_ids, v[0], &index)) {
         strbuf_addstr(out, "[unknown]");
         return;
     }

@@ -29,7 +29,8 @@ static void assert_round_trip(const char *text, const char *unit) {
     struct stack_tree t = {0}, again = {0};
     read_string(&t, text);
     struct strbuf b = write_profile(&t, NULL, &(struct pprof_options){.unit = unit});
-    read_profile(&again, &b, false);
+    struct pprof_stats stats = read_profile(&again, &b, false);
+    assert_string_equal(stats.unit, unit ? unit : "samples");
     assert_written(&again, text);
     strbuf_release(&b);
     stack_tree_release(&t);
@@ -45,6 +46,7 @@ static void stacks_come_back(void **state) {
     assert_round_trip("main;operator\\x3b;\\x0a;\xc3\xa9 1\n", "ms");
     assert_round_trip("a 0.25\nb 3\n", "ms");
     assert_round_trip("a;a;a;a 12\na;a;a;b_[i];c_[i] 1\n", "stalls");
+    assert_round_trip("a;b 2\n", "users");
 }
 
 static void counts_are_rounded_to_their_sum(void **state) {
@@ -191,7 +193,7 @@ static void other_writers_are_read(void **state) {
     assert_profile(small_profile("seconds", 1, 2, 900), "shop`main.work 2000\n", "ms");
     assert_profile(small_profile("bytes", 2, 64, 900), "shop`main.work;shop`main.work_[i] 64\n",
                    "bytes");
-    assert_profile(small_profile("count", 0, 3, 900), "shop+0x1234 3\n", "samples");
+    assert_profile(small_profile("count", 0, 3, 900), "shop+0x1234 3\n", "cpu");
 }
 
 static void negative_values_are_counted(void **state) {

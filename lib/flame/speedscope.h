@@ -28,15 +28,16 @@ enum st speedscope_write(const struct stack_tree *t, const struct speedscope_opt
 bool speedscope_recognise(const char *bytes, size_t len);
 
 struct speedscope_stats {
-    uint64_t profiles;
-    uint64_t stacks;  /* samples, or intervals between events, that were added */
-    const char *unit; /* of what was added: "ms" for any time, "bytes" or "samples"; static */
+    uint64_t profiles; /* that were added */
+    uint64_t left_out; /* profiles that count something else than the first */
+    uint64_t stacks;   /* samples, or intervals between events, that were added */
+    const char *unit;  /* of what was added: "ms" for any time, "bytes" or "samples"; static */
 };
 
-/* Adds all profiles of a file to a tree; of several, each has its name as outermost frame. Times
- * become milliseconds; counts are rounded to STACK_DECIMALS_MAX places. ERR_FORMAT, ERR_LIMIT (more
- * text than SPEEDSCOPE_TEXT_MAX), ERR_NOMEM; some of it may have been added then. name is for the
- * error text. */
+/* Adds all profiles of a file that count what the first does to a tree; of several, each has its
+ * name as outermost frame. Times become milliseconds; counts are rounded to STACK_DECIMALS_MAX
+ * places. ERR_FORMAT, ERR_LIMIT (more text than SPEEDSCOPE_TEXT_MAX), ERR_NOMEM; some of it may
+ * have been added then. name is for the error text. */
 enum { SPEEDSCOPE_TEXT_MAX = 1 << 30 };
 enum st speedscope_read(struct stack_tree *t, const char *name, const char *text, size_t len,
                         struct speedscope_stats *stats, struct err *e) BASE_MUST_USE;

@@ -8,16 +8,7 @@
 #include "flame/frame_name.h"
 #include "flame/frame_place.h"
 #include "flame/speedscope.h"
-
-struct unit {
-    const char *name;
-    unsigned decimals; /* so many places make it milliseconds */
-    unsigned factor;
-    const char *counts;
-};
-static const struct unit units[] = {{"none", 0, 1, "samples"},    {"nanoseconds", 6, 1, "ms"},
-                                    {"microseconds", 3, 1, "ms"}, {"milliseconds", 0, 1, "ms"},
-                                    {"seconds", 0, 1000, "ms"},   {"bytes", 0, 1, "bytes"}};
+#include "flame/value_unit.h"
 
 struct file {
     const char *name;
@@ -26,9 +17,9 @@ struct file {
     json_t *frames; /* shared.frames */
     char **names;   /* of frames met so far, in the arena */
     struct arena arena;
-    const char *label;       /* outermost frame, NULL = none */
-    const struct unit *unit; /* of the profile at hand */
-    VEC(size_t) open;        /* frames of the stack at hand */
+    const char *label;             /* outermost frame, NULL = none */
+    const struct value_unit *unit; /* of the profile at hand */
+    VEC(size_t) open;              /* frames of the stack at hand */
     uint64_t text_left;
     struct strbuf line, frame, plain; /* scratch */
 };
@@ -243,12 +234,17 @@ static enum st read_evented(struct file *f, const json_t *profile, struct err *e
 
 static enum st read_profile(struct file *f, const json_t *profile, struct err *e) {
     const char *type = json_string_value(json_object_get(profile, "type"));
-    const char *unit = json_string_value(json_object_get(profile, "unit"));
-    f->unit = &units[0];
-    for (size_t i = 0; unit && i < sizeof units / sizeof *units; i++) {
-        f->unit = strcmp(unit, units[i].name) == 0 ? &units[i] : f->unit;
+    const json_t *unit = json_object_get(profile, "unit");
+    const struct value_unit *known =
+        value_unit_find(json_is_string(unit) ? json_string_value(unit) : "none",
+                        json_is_string(unit) ? json_string_length(unit) : strlen("none"));
+    f->unit = known ? known : value_unit_find("none", strlen("none"));
+    if (f->stats->profiles == 0) {
+        f->stats->unit = f->unit->counts;
+    } else if (strcmp(f->stats->unit, f->unit->counts) != 0) {
+        f->stats->left_out++;
+        return ST_OK;
     }
-    f->stats->unit = f->unit->counts;
     f->stats->profiles++;
     stack_tree_break(f->tree);
     return type && strcmp(type, "sampled") == 0   ? read_sampled(f, profile, e)

@@ -94,6 +94,25 @@ static void other_writers_are_read(void **state) {
     assert_read("{" FRAMES ",\"profiles\":[]}", "", "samples");
 }
 
+static void profiles_that_count_something_else_are_left_out(void **state) {
+    (void)state;
+    static const char text[] =
+        "{" FRAMES ",\"profiles\":["
+        "{\"type\":\"sampled\",\"name\":\"A\",\"unit\":\"seconds\",\"samples\":[[0]],"
+        "\"weights\":[2]},"
+        "{\"type\":\"sampled\",\"name\":\"B\",\"unit\":\"bytes\",\"samples\":[[0]],"
+        "\"weights\":[64]},"
+        "{\"type\":\"sampled\",\"name\":\"C\",\"unit\":\"milliseconds\",\"samples\":[[1]],"
+        "\"weights\":[3]}]}";
+    struct stack_tree t = {0};
+    struct speedscope_stats stats = read_file(&t, text, strlen(text));
+    assert_string_equal(stats.unit, "ms");
+    assert_int_equal(stats.profiles, 2);
+    assert_int_equal(stats.left_out, 1);
+    assert_written(&t, "A;a 2000\nC;libc.so`b 3\n");
+    stack_tree_release(&t);
+}
+
 static void assert_refused(const char *text, const char *why) {
     struct stack_tree t = {0};
     struct speedscope_stats stats;
@@ -208,6 +227,7 @@ int main(void) {
         cmocka_unit_test(stacks_come_back),
         cmocka_unit_test(time_keeps_its_order),
         cmocka_unit_test(other_writers_are_read),
+        cmocka_unit_test(profiles_that_count_something_else_are_left_out),
         cmocka_unit_test(damage_is_refused),
         cmocka_unit_test(text_has_a_budget),
         cmocka_unit_test(only_its_own_files_are_recognised),

@@ -43,11 +43,26 @@ static uint64_t read_state(const struct stallrec_loop *loop, uint64_t *busy_ns) 
     return state;
 }
 
-/* When the stretch that began at `seen` ended: the edge that was kept. One that came before the
- * monitor could ask for it was not; then the latest stands for it, and that it cannot have been
- * longer than all that was busy since. */
-static uint64_t end_of(struct stallrec_loop *loop, uint64_t seen, uint64_t state, uint64_t grown) {
-    uint64_t end = __atomic_exchange_n(&loop->end_, 0, __ATOMIC_SEQ_CST);
+/* read_state, and if it is busy, then the edge that ends that is kept from now on: a monitor that
+ * is held up before it waits would take all that is busy meanwhile for one stretch. Not so only if
+ * edges come faster than this can ask. */
+static uint64_t read_state_keeping_its_end(struct stallrec_loop *loop, uint64_t *busy_ns) {
+    enum { TRIES = 4 };
+    uint64_t state = read_state(loop, busy_ns);
+    for (int tries = 0; tries < TRIES && is_busy(state); tries++) {
+        __atomic_store_n(&loop->end_, 0, __ATOMIC_SEQ_CST);
+        __atomic_fetch_or(&loop->notify_, (uint32_t)STALLREC_NOTIFY_KEEP_, __ATOMIC_SEQ_CST);
+        state = read_state(loop, busy_ns);
+        if ((__atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST) & KEPT) != 0) {
+            break;
+        }
+    }
+    return state;
+}
+
+/* When the stretch that began at `seen` ended: the edge that was kept, `end`. If none was, the
+ * latest stands for it, and that it cannot have been longer than all that was busy since. */
+static uint64_t end_of(uint64_t end, uint64_t seen, uint64_t state, uint64_t grown) {
     uint64_t begin = seen & ~(uint64_t)1, last = state & ~(uint64_t)1;
     if (end > seen && end <= state) { /* not the edge that began it: seen has bit 0 */
         return end;
@@ -58,10 +73,12 @@ static uint64_t end_of(struct stallrec_loop *loop, uint64_t seen, uint64_t state
 static uint32_t poll_edges(struct rec_loop_poll *poll, struct rec_event *events) {
     struct stallrec_loop *loop = poll->loop;
     uint32_t count = 0;
-    uint64_t busy_ns, state = read_state(loop, &busy_ns), seen = poll->seen;
-    if (state == seen) {
+    uint64_t busy_ns, seen = poll->seen;
+    if (__atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST) == seen) {
         return 0;
     }
+    uint64_t end = __atomic_exchange_n(&loop->end_, 0, __ATOMIC_SEQ_CST);
+    uint64_t state = read_state_keeping_its_end(loop, &busy_ns);
     uint64_t grown = busy_ns - poll->busy_ns;
     uint64_t from = seen & ~(uint64_t)1, last = state & ~(uint64_t)1;
     poll->seen = state;
@@ -73,10 +90,10 @@ static uint32_t poll_edges(struct rec_loop_poll *poll, struct rec_event *events)
             .kind = REC_EVENT_LAUNCH, .at_ns = idle, .mark_ns = idle, .value = REC_LAUNCH_IDLE};
     }
     if (is_busy(seen)) {
-        uint64_t end = end_of(loop, seen, state, grown);
-        events[count++] = edge(REC_LOOP_SLEEP, end);
-        grown -= end - from < grown ? end - from : grown;
-        from = end;
+        uint64_t to = end_of(end, seen, state, grown);
+        events[count++] = edge(REC_LOOP_SLEEP, to);
+        grown -= to - from < grown ? to - from : grown;
+        from = to;
     }
     if (grown > 0 && from < last) {
         uint64_t part = grown < last - from ? grown : last - from;

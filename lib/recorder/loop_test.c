@@ -232,18 +232,35 @@ static void an_end_between_the_last_look_and_the_check_is_a_stall(void **state) 
     assert_int_equal(rec_core_closed(f->core)->ring_count, 1);
 }
 
-static void an_end_that_nobody_asked_for_is_not_after_all_that_was_busy(void **state) {
-    struct fixture *f = *state;
-    struct rec_event events[REC_LOOP_EVENTS];
+/* The loop's own time, 33 + 34 ms, between a look and the wait that follows it. */
+static uint32_t two_stretches_before_a_wait(struct fixture *f, bool asked,
+                                            struct rec_event *events) {
     stallrec_loop_wake(&f->loop);
     look(f, 1010 * MS);
+    if (!asked) {
+        f->loop.notify_ = 0; /* as if an edge had come in the middle of the look */
+    }
     stopped_clock = 1033 * MS;
     stallrec_loop_sleep(&f->loop);
     stopped_clock = 1066 * MS;
     stallrec_loop_wake(&f->loop);
     stopped_clock = 1100 * MS;
     stallrec_loop_sleep(&f->loop);
-    assert_int_equal(rec_loop_poll(&f->poll, events), 1);
+    return rec_loop_poll(&f->poll, events);
+}
+
+static void stretches_before_the_monitor_waits_are_not_taken_for_one(void **state) {
+    struct rec_event events[REC_LOOP_EVENTS];
+    assert_int_equal(two_stretches_before_a_wait(*state, true, events), 2);
+    assert_int_equal(events[0].value, REC_LOOP_SLEEP);
+    assert_int_equal(events[0].at_ns, 1033 * MS);
+    assert_int_equal(events[1].kind, REC_EVENT_BUSY);
+    assert_int_equal(events[1].value, 34 * MS);
+}
+
+static void an_end_that_nobody_asked_for_is_not_after_all_that_was_busy(void **state) {
+    struct rec_event events[REC_LOOP_EVENTS];
+    assert_int_equal(two_stretches_before_a_wait(*state, false, events), 1);
     assert_int_equal(events[0].value, REC_LOOP_SLEEP);
     assert_int_equal(events[0].at_ns, 1067 * MS);
 }
@@ -316,7 +333,7 @@ static void a_message_ends_a_wait_now_or_later(void **state) {
     stallrec_loop_turn(&f->loop); /* an edge does not take the message away */
     look(f, 1020 * MS);
     rec_loop_wait(&f->poll, f->core, REC_NEVER);
-    assert_int_equal(f->loop.notify_, 0);
+    assert_int_equal(f->loop.notify_ & STALLREC_NOTIFY_STOP_, 0);
 }
 
 static void activity_goes_into_the_dump(void **state) {
@@ -440,6 +457,7 @@ int main(void) {
         T(a_stall_ends_at_its_first_edge_however_late_the_monitor_looks),
         T(an_end_that_comes_before_the_threshold_is_looked_at_is_kept),
         T(an_end_between_the_last_look_and_the_check_is_a_stall),
+        T(stretches_before_the_monitor_waits_are_not_taken_for_one),
         T(an_end_that_nobody_asked_for_is_not_after_all_that_was_busy),
         T(short_stretches_are_told_as_the_time_they_took),
         T(an_end_that_nobody_asked_for_is_the_last_edge),

@@ -61,8 +61,9 @@ static enum st read_line(struct catalog *c, const char *line, size_t len, struct
     return entry.arch && entry.key && entry.name && VEC_PUSH(c, entry) ? ST_OK : err_nomem(e);
 }
 
-static enum st read_lines(struct catalog *c, const char *text, size_t len, struct err *e) {
+enum st catalog_parse(struct catalog *out, const char *text, size_t len, struct err *e) {
     size_t at = sizeof title - 1;
+    *out = (struct catalog){0};
     if (len < at || memcmp(text, title, at) != 0) {
         return ST_NONE;
     }
@@ -70,8 +71,11 @@ static enum st read_lines(struct catalog *c, const char *text, size_t len, struc
     while (at < len && st == ST_OK) {
         const char *end = memchr(text + at, '\n', len - at);
         size_t n = end ? (size_t)(end - text) - at : len - at;
-        st = read_line(c, text + at, n, e);
+        st = read_line(out, text + at, n, e);
         at += n + 1;
+    }
+    if (st != ST_OK) {
+        catalog_release(out);
     }
     return st;
 }
@@ -89,11 +93,8 @@ enum st catalog_read(struct catalog *out, const char *store, struct err *e) {
     if (st != ST_OK) {
         return st;
     }
-    st = read_lines(out, (const char *)file.data, file.size, e);
+    st = catalog_parse(out, (const char *)file.data, file.size, e);
     filemap_release(&file);
-    if (st != ST_OK) {
-        catalog_release(out);
-    }
     return st;
 }
 
@@ -135,6 +136,18 @@ static void add_name(struct strbuf *b, const char *name) {
     }
 }
 
+void catalog_print(const struct catalog *c, struct strbuf *out) {
+    strbuf_addstr(out, title);
+    for (size_t i = 0; i < c->len; i++) {
+        const struct catalog_entry *x = &c->data[i];
+        char id[IMAGE_ID_TEXT];
+        strbuf_addf(out, "%s\t%s\t%s\t%s\t", image_id_text(&x->id, id), x->arch,
+                    x->dwarf ? "dwarf" : "symbols", x->key);
+        add_name(out, x->name);
+        strbuf_addc(out, '\n');
+    }
+}
+
 static enum st write_whole(const char *path, const struct strbuf *text, struct err *e) {
     struct strbuf temporary = {0};
     strbuf_addf(&temporary, "%s.new", path); /* the lock keeps others away from it */
@@ -162,16 +175,8 @@ static enum st rewrite(const char *store, const char *path, const struct catalog
         return st;
     }
     st = merge(&all, entries, count, e);
-    strbuf_addstr(&text, title);
-    for (size_t i = 0; i < all.len; i++) {
-        const struct catalog_entry *x = &all.data[i];
-        char id[IMAGE_ID_TEXT];
-        strbuf_addf(&text, "%s\t%s\t%s\t%s\t", image_id_text(&x->id, id), x->arch,
-                    x->dwarf ? "dwarf" : "symbols", x->key);
-        add_name(&text, x->name);
-        strbuf_addc(&text, '\n');
-    }
     if (st == ST_OK) {
+        catalog_print(&all, &text);
         st = strbuf_check(&text, e);
     }
     if (st == ST_OK) {

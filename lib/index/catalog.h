@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/parse.h"
+#include "base/strbuf.h"
 
 struct catalog_entry {
     struct image_id id;
@@ -27,6 +28,10 @@ struct catalog {
 
 /* Reads STORE/catalog. ST_NONE: there is none, so it is no store. ST_ERR: it is damaged. */
 enum st catalog_read(struct catalog *out, const char *store, struct err *e) BASE_MUST_USE;
+/* The same of a catalog's text, and a catalog as text (out of memory sticks to `out`). */
+enum st catalog_parse(struct catalog *out, const char *text, size_t len,
+                      struct err *e) BASE_MUST_USE;
+void catalog_print(const struct catalog *c, struct strbuf *out);
 void catalog_release(struct catalog *c);
 /* Adds entries; of those with one key the new one counts. Waits for other processes that do so.
  * Never ST_NONE. */

@@ -58,7 +58,7 @@ struct reader_number reader_long_uleb128(const uint8_t *p, size_t left) {
     return (struct reader_number){0};
 }
 
-int64_t reader_sleb128(struct reader *r) {
+int64_t reader_long_sleb128(struct reader *r) {
     size_t at = r->pos;
     uint64_t v = 0;
     unsigned shift = 0;

@@ -126,7 +126,83 @@ static inline uint64_t reader_uleb128(struct reader *r) {
     r->pos += n.bytes;
     return n.value;
 }
-int64_t reader_sleb128(struct reader *r);
+int64_t reader_long_sleb128(struct reader *r); /* any that this leaves: */
+static inline int64_t reader_sleb128(struct reader *r) {
+    if (reader_left(r) > 0 && r->start[r->pos] < 0x80) {
+        int byte = r->start[r->pos++];
+        return (byte ^ 0x40) - 0x40; /* bit 6 is the sign */
+    }
+    return reader_long_sleb128(r);
+}
+
+/* The same for the hottest loops: nothing but what stays in the processor's registers. The first
+ * read that fails stays where it began, and nothing is left then. */
+struct cursor {
+    const uint8_t *at, *end;
+    bool failed;
+};
+/* Over the bytes that the reader has left. */
+static inline struct cursor cursor_init(const struct reader *r) {
+    const uint8_t *at = r->start ? r->start + r->pos : NULL;
+    return (struct cursor){.at = at, .end = at ? at + reader_left(r) : NULL};
+}
+/* Moves the reader to where the cursor stands, and makes it fail if the cursor did. */
+static inline void cursor_return(const struct cursor *c, struct reader *r) {
+    if (c->at) {
+        r->pos = (size_t)(c->at - r->start);
+    }
+    if (c->failed) {
+        reader_fail(r);
+    }
+}
+static inline size_t cursor_left(const struct cursor *c) {
+    return (size_t)(c->end - c->at);
+}
+static inline void cursor_fail(struct cursor *c) {
+    c->failed = true;
+    c->end = c->at;
+}
+static inline uint8_t cursor_u8(struct cursor *c) {
+    if (c->at == c->end) {
+        cursor_fail(c);
+        return 0;
+    }
+    return *c->at++;
+}
+static inline void cursor_skip(struct cursor *c, uint64_t len) {
+    if (len > cursor_left(c)) {
+        cursor_fail(c);
+    } else {
+        c->at += len;
+    }
+}
+static inline uint64_t cursor_uleb128(struct cursor *c) {
+    if (c->at < c->end && *c->at < 0x80) {
+        return *c->at++;
+    }
+    struct reader_number n = {0};
+    if (c->at < c->end) {
+        n = reader_long_uleb128(c->at, cursor_left(c));
+    }
+    if (n.bytes == 0) {
+        cursor_fail(c);
+    }
+    c->at += n.bytes;
+    return n.value;
+}
+static inline int64_t cursor_sleb128(struct cursor *c) {
+    if (c->at < c->end && *c->at < 0x80) {
+        return (*c->at++ ^ 0x40) - 0x40;
+    }
+    struct reader r = reader_init(NULL, c->at, cursor_left(c));
+    int64_t v = reader_long_sleb128(&r);
+    if (reader_failed(&r)) {
+        cursor_fail(c);
+    } else {
+        c->at += reader_pos(&r);
+    }
+    return v;
+}
 
 /* A NUL-terminated string inside the buffer, borrowed; *len (may be NULL) excludes the NUL. Fails,
  * and returns "", if no NUL follows. */

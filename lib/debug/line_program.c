@@ -5,20 +5,23 @@
 
 #include "debug/line_table.h"
 
-/* Registers of the state machine, §6.2.2; is_stmt and the block flags are not kept. */
+/* Registers of the state machine, §6.2.2; is_stmt and the block flags are not kept. Its address is
+ * handed to nobody but inlined functions, so that it can stay in the processor's registers. */
 struct machine {
-    const struct line_header *h;
-    struct reader r;
-    struct line_rows *rows;
+    struct cursor c;
+    struct debug_row *row, *end; /* where the next one goes, and how far there is room */
     uint64_t address, address_mask;
     uint32_t op_index, file, line, column, discriminator;
-    bool out_of_memory;
-    uint8_t operations[256]; /* what a special opcode advances by: no division for each row */
+};
+
+/* What a special opcode advances by: no division for each row. */
+struct specials {
+    uint8_t operations[256];
 };
 
 enum { BYTES_PER_ROW = 4 }; /* of the program, about */
 
-static void reset(struct machine *m) {
+static inline void reset(struct machine *m) {
     m->address = 0;
     m->op_index = 0;
     m->file = 1;
@@ -27,44 +30,46 @@ static void reset(struct machine *m) {
     m->discriminator = 0;
 }
 
+/* There is room for a row. */
 static inline void append(struct machine *m, bool end_sequence) {
-    struct debug_row row = {.address = m->address,
-                            .file = m->file,
-                            /* A program that went below zero knows no line. */
-                            .line = m->line > INT32_MAX ? 0 : m->line,
-                            .column = m->column,
-                            .discriminator = m->discriminator & INT32_MAX,
-                            .end_sequence = end_sequence};
-    m->out_of_memory |= !VEC_PUSH(m->rows, row);
+    *m->row++ = (struct debug_row){.address = m->address,
+                                   .file = m->file,
+                                   /* A program that went below zero knows no line. */
+                                   .line = m->line > INT32_MAX ? 0 : m->line,
+                                   .column = m->column,
+                                   .discriminator = m->discriminator & INT32_MAX,
+                                   .end_sequence = end_sequence};
     m->discriminator = 0;
 }
 
-static void advance(struct machine *m, uint64_t operations) {
-    const struct line_header *h = m->h;
+static inline void advance(struct machine *m, const struct line_header *h, uint64_t operations) {
     uint64_t total = m->op_index + operations;
     uint64_t instructions = h->max_operations == 1 ? operations : total / h->max_operations;
     m->address = (m->address + h->min_instruction * instructions) & m->address_mask;
     m->op_index = h->max_operations == 1 ? 0 : (uint32_t)(total % h->max_operations);
 }
 
-static uint32_t narrow(uint64_t v) {
+static inline uint32_t narrow(uint64_t v) {
     return v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
-static void special(struct machine *m, uint8_t opcode) {
-    unsigned adjusted = (unsigned)opcode - m->h->opcode_base, operations = m->operations[adjusted];
-    advance(m, operations);
-    m->line += (uint32_t)(m->h->line_base + (int)(adjusted - operations * m->h->line_range));
+static inline void special(struct machine *m, const struct line_header *h, const struct specials *s,
+                           uint8_t opcode) {
+    unsigned adjusted = (unsigned)opcode - h->opcode_base, operations = s->operations[adjusted];
+    advance(m, h, operations);
+    m->line += (uint32_t)(h->line_base + (int)(adjusted - operations * h->line_range));
     append(m, false);
 }
 
-static void extended(struct machine *m) {
-    uint64_t len = reader_uleb128(&m->r);
-    if (len == 0) {
+static inline void extended(struct machine *m, bool big_endian) {
+    uint64_t len = cursor_uleb128(&m->c);
+    const uint8_t *begin = m->c.at;
+    cursor_skip(&m->c, len);
+    if (len == 0 || m->c.failed) {
         return;
     }
-    struct reader body = reader_sub(&m->r, len, NULL);
-    switch (reader_u8(&body)) {
+    struct cursor body = {begin, begin + len, false};
+    switch (cursor_u8(&body)) {
     case DW_LNE_end_sequence:
         append(m, true);
         reset(m);
@@ -72,13 +77,15 @@ static void extended(struct machine *m) {
     case DW_LNE_set_address:
         m->op_index = 0;
         if (len == 5 || len == 9) {
-            m->address = section_address(&body, (uint8_t)(len - 1)) & m->address_mask;
+            struct reader r = reader_init(NULL, body.at, cursor_left(&body));
+            r.big_endian = big_endian;
+            m->address = section_address(&r, (uint8_t)(len - 1)) & m->address_mask;
         } else {
-            reader_skip(&m->r, UINT64_MAX);
+            cursor_fail(&m->c);
         }
         break;
     case DW_LNE_set_discriminator:
-        m->discriminator = narrow(reader_uleb128(&body));
+        m->discriminator = narrow(cursor_uleb128(&body));
         m->discriminator = m->discriminator <= INT32_MAX ? m->discriminator : 0;
         break;
     default: /* DW_LNE_define_file, which no producer uses, and vendors' own: passed over by length
@@ -87,28 +94,37 @@ static void extended(struct machine *m) {
     }
 }
 
-static void standard(struct machine *m, uint8_t opcode) {
+static inline uint16_t fixed_operand(struct machine *m, bool big_endian) {
+    struct reader r = reader_init(NULL, m->c.at, cursor_left(&m->c));
+    r.big_endian = big_endian;
+    uint16_t v = reader_u16(&r);
+    cursor_skip(&m->c, 2);
+    return v;
+}
+
+static inline void standard(struct machine *m, const struct line_header *h,
+                            const struct specials *s, uint8_t opcode) {
     switch (opcode) {
     case DW_LNS_copy:
         append(m, false);
         break;
     case DW_LNS_advance_pc:
-        advance(m, reader_uleb128(&m->r));
+        advance(m, h, cursor_uleb128(&m->c));
         break;
     case DW_LNS_advance_line:
-        m->line += (uint32_t)reader_sleb128(&m->r);
+        m->line += (uint32_t)cursor_sleb128(&m->c);
         break;
     case DW_LNS_set_file:
-        m->file = narrow(reader_uleb128(&m->r));
+        m->file = narrow(cursor_uleb128(&m->c));
         break;
     case DW_LNS_set_column:
-        m->column = narrow(reader_uleb128(&m->r));
+        m->column = narrow(cursor_uleb128(&m->c));
         break;
     case DW_LNS_const_add_pc:
-        advance(m, m->operations[255 - m->h->opcode_base]);
+        advance(m, h, s->operations[255 - h->opcode_base]);
         break;
     case DW_LNS_fixed_advance_pc:
-        m->address = (m->address + reader_u16(&m->r)) & m->address_mask;
+        m->address = (m->address + fixed_operand(m, h->program.big_endian)) & m->address_mask;
         m->op_index = 0;
         break;
     case DW_LNS_negate_stmt:
@@ -117,37 +133,49 @@ static void standard(struct machine *m, uint8_t opcode) {
     case DW_LNS_set_epilogue_begin:
         break;
     default: /* DW_LNS_set_isa, and opcodes of a later version */
-        for (unsigned i = 0; i < m->h->operand_counts[opcode]; i++) {
-            (void)reader_uleb128(&m->r);
+        for (unsigned i = 0; i < h->operand_counts[opcode]; i++) {
+            (void)cursor_uleb128(&m->c);
         }
         break;
     }
 }
 
-enum st line_program_run(const struct line_header *header, struct line_rows *rows, struct err *e) {
-    struct machine m = {.h = header,
-                        .r = header->program,
-                        .rows = rows,
-                        .address_mask = header->address_size == 4 ? UINT32_MAX : UINT64_MAX};
-    for (unsigned i = 0; i + header->opcode_base <= 255; i++) {
-        m.operations[i] = (uint8_t)(i / header->line_range);
-    }
-    reset(&m);
-    m.out_of_memory = !VEC_RESERVE(rows, reader_left(&m.r) / BYTES_PER_ROW);
-    while (reader_left(&m.r) > 0 && !m.out_of_memory) {
-        uint8_t opcode = reader_u8(&m.r);
-        if (opcode >= header->opcode_base) {
-            special(&m, opcode);
+/* Runs until the program ends or there is no room for a row. Each opcode makes one at most. */
+static struct machine run(struct machine m, const struct line_header *h,
+                          const struct specials *specials) {
+    while (m.c.at < m.c.end && m.row < m.end) {
+        uint8_t opcode = cursor_u8(&m.c);
+        if (opcode >= h->opcode_base) {
+            special(&m, h, specials, opcode);
         } else if (opcode == 0) {
-            extended(&m);
+            extended(&m, h->program.big_endian);
         } else {
-            standard(&m, opcode);
+            standard(&m, h, specials, opcode);
         }
     }
-    if (m.out_of_memory) {
-        return err_nomem(e);
+    return m;
+}
+
+enum st line_program_run(const struct line_header *header, struct line_rows *rows, struct err *e) {
+    struct specials specials = {{0}};
+    struct reader program = header->program;
+    struct machine m = {.c = cursor_init(&program),
+                        .address_mask = header->address_size == 4 ? UINT32_MAX : UINT64_MAX};
+    for (unsigned i = 0; i + header->opcode_base <= 255; i++) {
+        specials.operations[i] = (uint8_t)(i / header->line_range);
     }
-    return reader_check(&m.r, e, "line program");
+    reset(&m);
+    while (cursor_left(&m.c) > 0) {
+        if (!VEC_RESERVE(rows, cursor_left(&m.c) / BYTES_PER_ROW + 1)) {
+            return err_nomem(e);
+        }
+        m.row = rows->data + rows->len;
+        m.end = rows->data + rows->cap;
+        m = run(m, header, &specials);
+        rows->len = (size_t)(m.row - rows->data);
+    }
+    cursor_return(&m.c, &program);
+    return reader_check(&program, e, "line program");
 }
 
 /* ---- order ---- */
@@ -163,16 +191,6 @@ static int by_address(const void *a, const void *b) {
         return x->address < y->address ? -1 : 1;
     }
     return (x->first > y->first) - (x->first < y->first);
-}
-
-/* Rows of one sequence must ascend (§6.2.5); one that goes back would break every search. */
-static bool ascends(const struct debug_row *rows, size_t count) {
-    for (size_t i = 1; i < count; i++) {
-        if (rows[i].address < rows[i - 1].address) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* Moves whole sequences to the front of `to`, in their order, which may be the rows themselves if
@@ -218,16 +236,23 @@ enum st line_rows_order(struct line_rows *rows, bool (*is_code)(const void *ctx,
     VEC(struct sequence) sequences = {0};
     enum st st = ST_OK;
     size_t first = 0, bent = 0;
+    uint64_t last = 0;
+    bool ascends = true; /* as rows of one sequence must (§6.2.5), or every search would fail */
     for (size_t i = 0; i < rows->len && st == ST_OK; i++) {
+        ascends = ascends && rows->data[i].address >= last;
+        last = rows->data[i].address;
         if (!rows->data[i].end_sequence) {
             continue;
         }
         struct sequence s = {rows->data[first].address, first, i + 1 - first};
+        bool is_bent = !ascends;
         first = i + 1;
+        last = 0;
+        ascends = true;
         if (rows->data[i].address <= s.address || !is_code(ctx, s.address)) {
             continue; /* empty, or of a function that the linker left out */
         }
-        if (!ascends(&rows->data[s.first], s.count)) {
+        if (is_bent) {
             bent++;
         } else if (!VEC_PUSH(&sequences, s)) {
             st = err_nomem(e);

@@ -1,5 +1,6 @@
 /* Building an index: units are read and flattened by several threads, and encoded in their order by
- * one, so that the bytes do not depend on the threads. */
+ * one, so that the bytes do not depend on the threads. A thread that does all encodes each function
+ * as soon as it is flat, which takes less memory. */
 #include "index/build.h"
 
 #include <pthread.h>
@@ -74,6 +75,28 @@ static enum st open_debug(struct build *b, unsigned worker, struct err *e) {
     return debug_open(&b->workers[worker].debug, b->source->slice, b->source->alt, complain, b, e);
 }
 
+/* Reads and encodes a unit record by record. */
+static enum st read_and_encode(struct build *b, struct job *job, struct err *e) {
+    struct flat_unit *f = &job->flat;
+    struct flat_scratch *scratch = &b->workers[0].scratch;
+    if (flat_unit_open(f, b->workers[0].debug, job->index, scratch, e) != ST_OK) {
+        return ST_ERR;
+    }
+    encode_unit_begin(&b->encoder, f->unit);
+    for (size_t i = 0; i < f->unit->functions.len; i++) {
+        if (flat_unit_add(f, i, scratch, e) != ST_OK) {
+            return ST_ERR;
+        }
+        encode_record(&b->encoder, f, &f->records[i], 0);
+        flat_unit_forget_steps(f);
+    }
+    if (flat_unit_add_rows(f, &b->own, scratch, e) != ST_OK) {
+        return ST_ERR;
+    }
+    encode_rows(&b->encoder, f);
+    return ST_OK;
+}
+
 static void read_unit(void *ctx, void *item, unsigned worker) {
     struct build *b = ctx;
     struct job *job = item;
@@ -81,20 +104,23 @@ static void read_unit(void *ctx, void *item, unsigned worker) {
     if (failed(b)) {
         return;
     }
-    if (open_debug(b, worker, &e) == ST_OK &&
-        flat_unit_read(&job->flat, b->workers[worker].debug, job->index, &b->own,
-                       &b->workers[worker].scratch, &e) == ST_OK) {
+    enum st st = open_debug(b, worker, &e);
+    if (st == ST_OK) {
+        st = b->threads == 1 ? read_and_encode(b, job, &e)
+                             : flat_unit_read(&job->flat, b->workers[worker].debug, job->index,
+                                              &b->own, &b->workers[worker].scratch, &e);
+    }
+    if (st == ST_OK) {
         job->read = true;
         job->worker = worker;
-        return;
+    } else {
+        fail(b, &e);
     }
-    fail(b, &e);
 }
 
 /* ---- in order ---- */
 
-static enum st keep_code(struct unit_code *out, struct flat_unit *f, const uint32_t *at,
-                         struct err *e) {
+static enum st keep_code(struct unit_code *out, const struct flat_unit *f, struct err *e) {
     out->owned = calloc(f->owned.len + 1, sizeof *out->owned);
     out->rows = calloc(f->row_count + 1, sizeof *out->rows);
     if (!out->owned || !out->rows) {
@@ -103,7 +129,7 @@ static enum st keep_code(struct unit_code *out, struct flat_unit *f, const uint3
     for (size_t i = 0; i < f->owned.len; i++) {
         const struct span *s = &f->owned.data[i];
         const struct flat_record *r = &f->records[s->owner];
-        out->owned[i] = (struct owned_code){s->low, s->high, r->low, r->high, at[s->owner]};
+        out->owned[i] = (struct owned_code){s->low, s->high, r->low, r->high, r->offset};
     }
     out->owned_count = f->owned.len;
     if (f->row_count > 0) {
@@ -117,22 +143,18 @@ static void encode_job(void *ctx, void *item) {
     struct build *b = ctx;
     struct job *job = item;
     struct err e = {0};
-    uint32_t *at = NULL;
     if (job->read && !failed(b)) {
-        at = calloc(job->flat.record_count + 1, sizeof *at);
-        enum st st = at ? ST_OK : err_nomem(&e);
-        if (st == ST_OK) {
-            encode_unit(&b->encoder, &job->flat, job->worker, at);
-            st = encode_check(&b->encoder, &e);
+        if (b->threads > 1) {
+            encode_unit(&b->encoder, &job->flat, job->worker);
         }
+        enum st st = encode_check(&b->encoder, &e);
         if (st == ST_OK) {
-            st = keep_code(&b->units[job->index], &job->flat, at, &e);
+            st = keep_code(&b->units[job->index], &job->flat, &e);
         }
         if (st != ST_OK) {
             fail(b, &e);
         }
     }
-    free(at);
     flat_unit_clear(&job->flat);
     job->next = b->spare;
     b->spare = job;

@@ -239,23 +239,18 @@ static char *put_steps(struct encoder *c, const struct flat_unit *f, const struc
 }
 
 /* Addresses of steps count in units of 1 << it. */
-static unsigned quantum_bits(const struct encoder *c, const struct flat_unit *f,
-                             const struct flat_record *r) {
-    uint32_t all = 0;
+static unsigned quantum_bits(const struct encoder *c, const struct flat_record *r) {
     unsigned bits = 0;
-    for (size_t i = 0; i < r->step_count; i++) {
-        all |= f->steps[r->first_step + i].at;
-    }
     while (2U << bits <= c->quantum) {
         bits++;
     }
-    return (all & (c->quantum - 1)) == 0 ? bits : 0;
+    return (r->all_at & (c->quantum - 1)) == 0 ? bits : 0;
 }
 
 static void put_function(struct encoder *c, const struct flat_unit *f, const struct flat_record *r,
                          unsigned reader) {
     const struct debug_function *fn = r->function;
-    unsigned bits = quantum_bits(c, f, r);
+    unsigned bits = quantum_bits(c, r);
     unsigned flags = RECORD_FUNCTION | (fn->entry != r->low ? RECORD_ENTRY : 0U) |
                      (fn->low_pc == 0        ? RECORD_NO_LOW
                       : fn->low_pc != r->low ? RECORD_LOW
@@ -288,8 +283,8 @@ static void put_function(struct encoder *c, const struct flat_unit *f, const str
     took(c, put_steps(c, f, r, bits, out));
 }
 
-void encode_unit(struct encoder *c, struct flat_unit *f, unsigned reader, uint32_t *at) {
-    size_t files = f->unit->unit.file_count;
+void encode_unit_begin(struct encoder *c, const struct live_unit *u) {
+    size_t files = u->unit.file_count;
     names_begin_unit(&c->names);
     if (!vec_reserve((void **)&c->file_of_unit, 0, &c->file_cap, files + 1,
                      sizeof *c->file_of_unit)) {
@@ -297,13 +292,28 @@ void encode_unit(struct encoder *c, struct flat_unit *f, unsigned reader, uint32
         return;
     }
     memset(c->file_of_unit, 0, (files + 1) * sizeof *c->file_of_unit);
-    for (size_t i = 0; i < f->record_count && !c->failed; i++) {
-        at[i] = (uint32_t)c->data.len;
-        put_function(c, f, &f->records[i], reader);
+}
+
+void encode_record(struct encoder *c, const struct flat_unit *f, struct flat_record *r,
+                   unsigned reader) {
+    r->offset = (uint32_t)c->data.len;
+    if (!c->failed) {
+        put_function(c, f, r, reader);
     }
-    for (size_t i = 0; i < f->row_count; i++) {
+}
+
+void encode_rows(struct encoder *c, struct flat_unit *f) {
+    for (size_t i = 0; i < f->row_count && !c->failed; i++) {
         f->rows[i].place.file = unit_file(c, f->unit, f->rows[i].place.file);
     }
+}
+
+void encode_unit(struct encoder *c, struct flat_unit *f, unsigned reader) {
+    encode_unit_begin(c, f->unit);
+    for (size_t i = 0; i < f->record_count; i++) {
+        encode_record(c, f, &f->records[i], reader);
+    }
+    encode_rows(c, f);
 }
 
 /* ---- symbols and parts ---- */

@@ -33,9 +33,15 @@ void encode_release(struct encoder *c);
 /* ST_OK, or out of memory, or more than 32-bit offsets reach (ERR_UNSUPPORTED). */
 enum st encode_check(const struct encoder *c, struct err *e) BASE_MUST_USE;
 
-/* A unit's records, in order: their offsets go to at[record_count]; files of its rows become files
- * of the index. reader: which struct debug read it. */
-void encode_unit(struct encoder *c, struct flat_unit *f, unsigned reader, uint32_t *at);
+/* A unit as a whole, which struct debug number `reader` read: its records get their offsets, and
+ * files of its rows become files of the index. Or in its parts: begin, each record in order, rows.
+ */
+void encode_unit(struct encoder *c, struct flat_unit *f, unsigned reader);
+void encode_unit_begin(struct encoder *c, const struct live_unit *u);
+void encode_record(struct encoder *c, const struct flat_unit *f, struct flat_record *r,
+                   unsigned reader);
+void encode_rows(struct encoder *c, struct flat_unit *f);
+
 /* A piece of a symbol's code, `back` bytes behind its start; place NULL = no line, else with a file
  * of the index. */
 uint32_t encode_symbol(struct encoder *c, const struct object_symbol *s, uint64_t back,

@@ -7,13 +7,6 @@
 
 #include "base/vec.h"
 
-struct flattening {
-    struct flat_unit *out;
-    const struct own_symbols *own;
-    struct flat_scratch *scratch;
-    uint64_t work; /* steps that inlined calls may still take */
-};
-
 /* Each range of a function looks at all calls in it: more than two of either kind hardly ever meet,
  * but hostile ones would all. */
 enum { WORK_FREE = 1 << 18, WORK_PER_BYTE = 4 /* in memory; a call takes some 100 */ };
@@ -33,69 +26,65 @@ static bool same_place(const struct flat_place *a, const struct flat_place *b) {
            a->discriminator == b->discriminator;
 }
 
-/* Appends a change unless it changes nothing; of several at one address the last one stays. */
-static bool push_line(struct flattening *f, uint64_t at, struct flat_place place) {
-    if (f->scratch->lines.len > 0 && f->scratch->lines.data[f->scratch->lines.len - 1].at == at) {
-        f->scratch->lines.len--;
-    }
-    if (f->scratch->lines.len > 0 &&
-        same_place(&f->scratch->lines.data[f->scratch->lines.len - 1].place, &place)) {
-        return true;
-    }
-    struct line_change change = {at, place};
-    return VEC_PUSH(&f->scratch->lines, change);
-}
+typedef bool (*line_taker)(void *ctx, uint64_t at, struct flat_place place);
 
-/* The lines of a sequence in [low, high), which lies inside it. */
-static bool push_sequence(struct flattening *f, const struct live_span *sequence, uint64_t low,
-                          uint64_t high) {
-    const struct live_unit *u = f->out->unit;
-    const struct debug_row *rows = u->unit.rows;
+/* The first row of a sequence above the address. */
+static size_t row_above(const struct debug_row *rows, const struct live_span *sequence,
+                        uint64_t address) {
     size_t i = sequence->index, end = sequence->end;
     while (i < end) {
         size_t middle = i + (end - i) / 2;
-        if (rows[middle].address <= low) {
+        if (rows[middle].address <= address) {
             i = middle + 1;
         } else {
             end = middle;
         }
     }
-    struct flat_place none = {0};
-    bool pushed = i > sequence->index ? push_line(f, low, place_of(u, &rows[i - 1]))
-                                      : push_line(f, low, none);
-    for (; pushed && i < sequence->end && rows[i].address < high; i++) {
-        pushed = push_line(f, rows[i].address, place_of(u, &rows[i]));
-    }
-    return pushed;
+    return i;
 }
 
-/* Fills f->scratch->lines for [low, high): the first change is at low. */
-static enum st collect_lines(struct flattening *f, uint64_t low, uint64_t high, struct err *e) {
+/* The lines of a sequence in [low, high), which lies inside it. */
+static inline bool walk_sequence(const struct live_unit *u, const struct live_span *sequence,
+                                 uint64_t low, uint64_t high, line_taker take, void *ctx) {
+    const struct debug_row *rows = u->unit.rows;
+    struct flat_place none = {0};
+    size_t i = row_above(rows, sequence, low);
+    bool taken = take(ctx, low, i > sequence->index ? place_of(u, &rows[i - 1]) : none);
+    for (; taken && i < sequence->end && rows[i].address < high; i++) {
+        /* Of several at one address the last one counts. */
+        if (i + 1 == sequence->end || rows[i + 1].address != rows[i].address) {
+            taken = take(ctx, rows[i].address, place_of(u, &rows[i]));
+        }
+    }
+    return taken;
+}
+
+/* Hands on what holds from where on in [low, high), addresses ascending, the first at low. False:
+ * so said `take`. */
+static inline bool walk_lines(const struct live_unit *u, const struct span_vec *sequences,
+                              uint64_t low, uint64_t high, line_taker take, void *ctx) {
     struct flat_place none = {0};
     uint64_t at = low;
-    bool pushed = true;
-    f->scratch->lines.len = 0;
-    for (size_t i = spans_from(&f->scratch->sequences, low); pushed && at < high; i++) {
-        const struct span *s =
-            i < f->scratch->sequences.len ? &f->scratch->sequences.data[i] : NULL;
+    bool taken = true;
+    for (size_t i = spans_from(sequences, low); taken && at < high; i++) {
+        const struct span *s = i < sequences->len ? &sequences->data[i] : NULL;
         if (!s || s->low >= high) {
-            pushed = push_line(f, at, none);
-            break;
+            return take(ctx, at, none);
         }
         if (s->low > at) {
-            pushed = push_line(f, at, none);
+            taken = take(ctx, at, none);
             at = s->low;
         }
         uint64_t end = s->high < high ? s->high : high;
-        pushed = pushed && push_sequence(f, &f->out->unit->sequences.data[s->owner], at, end);
+        taken = taken && walk_sequence(u, &u->sequences.data[s->owner], at, end, take, ctx);
         at = end;
     }
-    return pushed ? ST_OK : err_nomem(e);
+    return taken;
 }
 
 /* ---- inlined calls ---- */
 
-static enum st spend(struct flattening *f, uint64_t work, struct err *e) {
+static enum st spend(struct flat_unit *f, uint64_t work, struct err *e) {
     if (work > f->work) {
         return err_set(e, ERR_LIMIT,
                        "inlined calls cost more work than the size of their unit allows");
@@ -135,101 +124,125 @@ static bool clip(struct span_vec *v, size_t first, size_t count, const struct de
     return true;
 }
 
-/* Adds the calls inlined into f, whose own spans are `count` of f->scratch->paint from `first` on.
- * A call stands behind the one that it is in, and behind its elder siblings. */
-static enum st add_calls(struct flattening *f, const struct debug_function *function,
-                         uint32_t parent, size_t base, size_t first, size_t count, unsigned depth,
-                         struct err *e) {
+/* Adds the calls inlined into a function, whose own spans are `count` of scratch->paint from
+ * `first` on. A call stands behind the one that it is in, and behind its elder siblings. */
+static enum st add_calls(struct flat_unit *out, struct flat_scratch *scratch,
+                         const struct debug_function *function, uint32_t parent, size_t base,
+                         size_t first, size_t count, unsigned depth, struct err *e) {
     for (size_t i = 0; i < function->child_count && depth < LOOKUP_INLINE_MAX; i++) {
         const struct debug_function *call = &function->children[i];
-        size_t before = f->scratch->paint.len;
+        size_t before = scratch->paint.len;
         struct flat_node node = {call, parent};
-        uint32_t number = (uint32_t)(f->out->node_count - base) + 1;
-        if (!clip(&f->scratch->paint, first, count, call, number)) {
+        uint32_t number = (uint32_t)(out->node_count - base) + 1;
+        if (!clip(&scratch->paint, first, count, call, number)) {
             return err_nomem(e);
         }
-        if (spend(f, call->range_count + f->scratch->paint.len - before, e) != ST_OK) {
+        if (spend(out, call->range_count + scratch->paint.len - before, e) != ST_OK) {
             return ST_ERR;
         }
-        if (f->scratch->paint.len == before) {
+        if (scratch->paint.len == before) {
             continue;
         }
-        if (!vec_reserve((void **)&f->out->nodes, f->out->node_count, &f->out->node_cap, 1,
-                         sizeof node)) {
+        if (out->node_count == out->node_cap &&
+            !vec_reserve((void **)&out->nodes, out->node_count, &out->node_cap, 1, sizeof node)) {
             return err_nomem(e);
         }
-        f->out->nodes[f->out->node_count++] = node;
-        if (add_calls(f, call, number, base, before, f->scratch->paint.len - before, depth + 1,
-                      e) != ST_OK) {
+        out->nodes[out->node_count++] = node;
+        if (add_calls(out, scratch, call, number, base, before, scratch->paint.len - before,
+                      depth + 1, e) != ST_OK) {
             return ST_ERR;
         }
     }
     return ST_OK;
 }
 
-/* Fills f->scratch->calls, which then covers all of the record. */
-static enum st collect_calls(struct flattening *f, struct flat_record *r, struct err *e) {
+/* Fills scratch->calls, which then covers all of the record. */
+static enum st collect_calls(struct flat_unit *out, struct flat_scratch *scratch,
+                             struct flat_record *r, struct err *e) {
     struct span all = {r->low, r->high, 0};
-    f->scratch->paint.len = f->scratch->calls.len = 0;
-    r->first_node = f->out->node_count;
-    if (!VEC_PUSH(&f->scratch->paint, all)) {
+    scratch->paint.len = scratch->calls.len = 0;
+    r->first_node = out->node_count;
+    if (!VEC_PUSH(&scratch->paint, all)) {
         return err_nomem(e);
     }
-    if (add_calls(f, r->function, 0, r->first_node, 0, 1, 1, e) != ST_OK) {
+    if (add_calls(out, scratch, r->function, 0, r->first_node, 0, 1, 1, e) != ST_OK) {
         return ST_ERR;
     }
-    r->node_count = f->out->node_count - r->first_node;
-    return spans_flatten(f->scratch->paint.data, f->scratch->paint.len, &f->scratch->calls, e);
+    r->node_count = out->node_count - r->first_node;
+    return spans_flatten(scratch->paint.data, scratch->paint.len, &scratch->calls, e);
 }
 
 /* ---- records ---- */
 
-static inline enum st push_step(struct flat_unit *out, struct flat_step step, struct err *e) {
-    if (out->step_count == out->step_cap &&
-        !vec_reserve((void **)&out->steps, out->step_count, &out->step_cap, 1, sizeof step)) {
+/* On the way through a record: both kinds of changes become steps. */
+struct stepping {
+    struct flat_unit *out;
+    const struct span *call, *calls_end; /* those still ahead */
+    struct flat_record *record;
+    struct flat_step now;
+};
+
+static inline bool step_to(struct stepping *s, uint64_t at, uint32_t node,
+                           struct flat_place place) {
+    struct flat_unit *out = s->out;
+    if (node == s->now.node && same_place(&place, &s->now.place)) {
+        return true;
+    }
+    if (out->step_count == out->step_cap && !vec_reserve((void **)&out->steps, out->step_count,
+                                                         &out->step_cap, 1, sizeof *out->steps)) {
+        return false;
+    }
+    s->now = (struct flat_step){(uint32_t)(at - s->record->low), node, place};
+    s->record->all_at |= s->now.at;
+    out->steps[out->step_count++] = s->now;
+    return true;
+}
+
+/* The calls that change below an address. */
+static inline bool step_calls(struct stepping *s, uint64_t address) {
+    bool taken = true;
+    for (; taken && s->call < s->calls_end && s->call->low < address; s->call++) {
+        taken = step_to(s, s->call->low, (uint32_t)s->call->owner, s->now.place);
+    }
+    return taken;
+}
+
+static inline bool step_line(void *ctx, uint64_t at, struct flat_place place) {
+    struct stepping *s = ctx;
+    if (!step_calls(s, at)) {
+        return false;
+    }
+    uint32_t node = s->now.node;
+    if (s->call < s->calls_end && s->call->low == at) {
+        node = (uint32_t)s->call++->owner;
+    }
+    return step_to(s, at, node, place);
+}
+
+static enum st add_steps(struct flat_unit *out, const struct flat_scratch *scratch,
+                         struct flat_record *r, struct err *e) {
+    struct stepping s = {.out = out,
+                         .call = scratch->calls.data,
+                         .calls_end = scratch->calls.data + scratch->calls.len,
+                         .record = r};
+    r->first_step = out->step_count;
+    if (!walk_lines(out->unit, &scratch->sequences, r->low, r->high, step_line, &s) ||
+        !step_calls(&s, r->high)) {
         return err_nomem(e);
     }
-    out->steps[out->step_count++] = step;
+    r->step_count = out->step_count - r->first_step;
     return ST_OK;
 }
 
-/* Merges both kinds of changes. */
-static enum st add_steps(struct flattening *f, struct flat_record *r, struct err *e) {
-    struct flat_step now = {0};
-    size_t line = 0, call = 0;
-    enum st st = ST_OK;
-    r->first_step = f->out->step_count;
-    while ((line < f->scratch->lines.len || call < f->scratch->calls.len) && st == ST_OK) {
-        uint64_t next_line =
-            line < f->scratch->lines.len ? f->scratch->lines.data[line].at : UINT64_MAX;
-        uint64_t next_call =
-            call < f->scratch->calls.len ? f->scratch->calls.data[call].low : UINT64_MAX;
-        uint64_t at = next_line < next_call ? next_line : next_call;
-        struct flat_step before = now;
-        if (next_line == at) {
-            now.place = f->scratch->lines.data[line++].place;
-        }
-        if (next_call == at) {
-            now.node = (uint32_t)f->scratch->calls.data[call++].owner;
-        }
-        now.at = (uint32_t)(at - r->low);
-        if (now.node != before.node || !same_place(&now.place, &before.place)) {
-            st = push_step(f->out, now, e);
-        }
-    }
-    r->step_count = f->out->step_count - r->first_step;
-    return st;
-}
-
-static enum st add_record(struct flattening *f, const struct live_span *s, struct err *e) {
-    struct flat_unit *out = f->out;
+enum st flat_unit_add(struct flat_unit *out, size_t i, struct flat_scratch *scratch,
+                      struct err *e) {
+    const struct live_span *s = &out->unit->functions.data[i];
     struct flat_record r = {
         .function = &out->unit->unit.functions[s->index], .low = s->low, .high = s->high};
     if (s->high - s->low > UINT32_MAX) {
         return err_set(e, ERR_UNSUPPORTED, "a function spans more than 4 GiB");
     }
-    if (collect_lines(f, r.low, r.high, e) != ST_OK || collect_calls(f, &r, e) != ST_OK ||
-        add_steps(f, &r, e) != ST_OK) {
+    if (collect_calls(out, scratch, &r, e) != ST_OK || add_steps(out, scratch, &r, e) != ST_OK) {
         return ST_ERR;
     }
     if (!vec_reserve((void **)&out->records, out->record_count, &out->record_cap, 1, sizeof r)) {
@@ -247,17 +260,30 @@ static bool symbol_touches(const struct own_symbols *own, uint64_t low, uint64_t
            (below < own->symbol_count && own->symbols[below].address < high);
 }
 
-static enum st add_rows(struct flattening *f, uint64_t low, uint64_t high, struct err *e) {
-    struct flat_unit *out = f->out;
-    if (low >= high || !symbol_touches(f->own, low, high)) {
+static bool keep_line(void *ctx, uint64_t at, struct flat_place place) {
+    struct flat_scratch *scratch = ctx;
+    struct line_change change = {at, place};
+    return VEC_PUSH(&scratch->lines, change);
+}
+
+static enum st add_rows(struct flat_unit *out, const struct own_symbols *own,
+                        struct flat_scratch *scratch, uint64_t low, uint64_t high, struct err *e) {
+    if (low >= high || !symbol_touches(own, low, high)) {
         return ST_OK;
     }
-    if (collect_lines(f, low, high, e) != ST_OK) {
-        return ST_ERR;
+    scratch->lines.len = 0;
+    if (!walk_lines(out->unit, &scratch->sequences, low, high, keep_line, scratch)) {
+        return err_nomem(e);
     }
-    for (size_t i = 0; i < f->scratch->lines.len; i++) {
-        const struct line_change *c = &f->scratch->lines.data[i];
-        struct flat_row row = {c->at, i + 1 < f->scratch->lines.len ? c[1].at : high, c->place};
+    for (size_t i = 0, next; i < scratch->lines.len; i = next) {
+        const struct line_change *c = &scratch->lines.data[i];
+        next = i + 1;
+        while (next < scratch->lines.len &&
+               same_place(&scratch->lines.data[next].place, &c->place)) {
+            next++;
+        }
+        struct flat_row row = {
+            c->at, next < scratch->lines.len ? scratch->lines.data[next].at : high, c->place};
         if (row.place.line == 0) {
             continue;
         }
@@ -269,20 +295,20 @@ static enum st add_rows(struct flattening *f, uint64_t low, uint64_t high, struc
     return ST_OK;
 }
 
-/* The parts of each sequence that no function owns. */
-static enum st add_lone_rows(struct flattening *f, struct err *e) {
-    const struct span_vec *owned = &f->out->owned;
-    for (size_t i = 0; i < f->scratch->sequences.len; i++) {
-        const struct span *s = &f->scratch->sequences.data[i];
+enum st flat_unit_add_rows(struct flat_unit *out, const struct own_symbols *own,
+                           struct flat_scratch *scratch, struct err *e) {
+    const struct span_vec *owned = &out->owned;
+    for (size_t i = 0; i < scratch->sequences.len; i++) {
+        const struct span *s = &scratch->sequences.data[i];
         uint64_t at = s->low;
         for (size_t k = spans_from(owned, at); k < owned->len && owned->data[k].low < s->high;
              k++) {
-            if (add_rows(f, at, owned->data[k].low, e) != ST_OK) {
+            if (add_rows(out, own, scratch, at, owned->data[k].low, e) != ST_OK) {
                 return ST_ERR;
             }
             at = owned->data[k].high;
         }
-        if (add_rows(f, at, s->high, e) != ST_OK) {
+        if (add_rows(out, own, scratch, at, s->high, e) != ST_OK) {
             return ST_ERR;
         }
     }
@@ -310,33 +336,39 @@ static enum st flatten_spans(const struct live_spans *spans, struct span_vec *ou
     return st;
 }
 
-enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
-                       const struct own_symbols *own, struct flat_scratch *scratch, struct err *e) {
-    struct flattening f = {.out = out, .own = own, .scratch = scratch};
+enum st flat_unit_open(struct flat_unit *out, struct debug *d, size_t index,
+                       struct flat_scratch *scratch, struct err *e) {
     scratch->sequences.len = 0;
     enum st st = live_unit_open(&out->unit, d, index, e);
     if (st == ST_OK) {
-        f.work = WORK_FREE + WORK_PER_BYTE * (uint64_t)out->unit->bytes;
+        out->work = WORK_FREE + WORK_PER_BYTE * (uint64_t)out->unit->bytes;
         st = flatten_spans(&out->unit->sequences, &scratch->sequences, e);
     }
-    if (st == ST_OK) {
-        st = flatten_spans(&out->unit->functions, &out->owned, e);
-    }
+    return st == ST_OK ? flatten_spans(&out->unit->functions, &out->owned, e) : st;
+}
+
+enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
+                       const struct own_symbols *own, struct flat_scratch *scratch, struct err *e) {
+    enum st st = flat_unit_open(out, d, index, scratch, e);
     /* Nearly each row becomes a step: what had to grow would be copied. */
     if (st == ST_OK && !vec_reserve((void **)&out->steps, 0, &out->step_cap,
                                     out->unit->unit.row_count, sizeof *out->steps)) {
         st = err_nomem(e);
     }
     for (size_t i = 0; st == ST_OK && i < out->unit->functions.len; i++) {
-        st = add_record(&f, &out->unit->functions.data[i], e);
+        st = flat_unit_add(out, i, scratch, e);
     }
     if (st == ST_OK) {
-        st = add_lone_rows(&f, e);
+        st = flat_unit_add_rows(out, own, scratch, e);
     }
     if (st != ST_OK) {
         flat_unit_clear(out);
     }
     return st;
+}
+
+void flat_unit_forget_steps(struct flat_unit *f) {
+    f->node_count = f->step_count = 0;
 }
 
 void flat_unit_clear(struct flat_unit *f) {

@@ -34,6 +34,8 @@ struct flat_record {
     const struct debug_function *function;
     uint64_t low, high;
     size_t first_node, node_count, first_step, step_count;
+    uint32_t all_at; /* bits of its steps' addresses, or-ed */
+    uint32_t offset; /* of its bytes in the index, once it is encoded */
 };
 
 /* A line outside the unit's functions. */
@@ -68,6 +70,7 @@ struct flat_unit {
     struct flat_row *rows; /* by address, disjoint, only where a symbol may need them */
     size_t row_count, row_cap;
     struct span_vec owned; /* by address, disjoint; the owner is a record's index */
+    uint64_t work;         /* steps that inlined calls may still take */
 };
 
 /* Reads unit `index` and flattens it; `out` is empty or cleared. Never ST_NONE. ST_ERR: it cannot
@@ -75,6 +78,20 @@ struct flat_unit {
 enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
                        const struct own_symbols *own, struct flat_scratch *scratch,
                        struct err *e) BASE_MUST_USE;
+
+/* The same step by step, for who wants no record longer than until the next one: open, which fills
+ * `owned`; add for each function of out->unit, in their order; add_rows. Never ST_NONE. After an
+ * error only flat_unit_clear may follow. */
+enum st flat_unit_open(struct flat_unit *out, struct debug *d, size_t index,
+                       struct flat_scratch *scratch, struct err *e) BASE_MUST_USE;
+/* Function `i` of out->unit->functions becomes record `i`. */
+enum st flat_unit_add(struct flat_unit *out, size_t i, struct flat_scratch *scratch,
+                      struct err *e) BASE_MUST_USE;
+/* Nodes and steps of all records so far. */
+void flat_unit_forget_steps(struct flat_unit *f);
+enum st flat_unit_add_rows(struct flat_unit *out, const struct own_symbols *own,
+                           struct flat_scratch *scratch, struct err *e) BASE_MUST_USE;
+
 /* Empties it, but keeps memory for the next unit. */
 void flat_unit_clear(struct flat_unit *f);
 void flat_unit_release(struct flat_unit *f);

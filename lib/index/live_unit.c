@@ -174,7 +174,3 @@ const struct debug_row *live_unit_row(const struct live_unit *u, uint64_t addres
     }
     return low > s->index ? &rows[low - 1] : NULL;
 }
-
-const char *live_unit_file(const struct live_unit *u, uint32_t file) {
-    return file < u->unit.file_count ? u->unit.files[file] : NULL;
-}

@@ -45,6 +45,8 @@ size_t live_unit_chain(const struct debug_function *function, uint64_t address,
 /* The line row that holds the address, or NULL. */
 const struct debug_row *live_unit_row(const struct live_unit *u, uint64_t address);
 /* The path of a file number, or NULL. */
-const char *live_unit_file(const struct live_unit *u, uint32_t file);
+static inline const char *live_unit_file(const struct live_unit *u, uint32_t file) {
+    return file < u->unit.file_count ? u->unit.files[file] : NULL;
+}
 
 #endif

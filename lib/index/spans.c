@@ -24,7 +24,7 @@ static enum st append(struct span_vec *out, size_t first, uint64_t low, uint64_t
 
 /* ---- spans that nest ---- */
 
-enum { MOVES_PER_SPAN = 16 };
+enum { MOVES_PER_SPAN = 16, SPANS_FEW = 64 /* that need no memory */ };
 
 /* Fills order with indexes by lowest address, equal ones as they stand. False: they are too far
  * from it for so simple a way. */
@@ -177,16 +177,19 @@ out:
 }
 
 enum st spans_flatten(const struct span *in, size_t n, struct span_vec *out, struct err *e) {
+    size_t few[2 * SPANS_FEW];
     if (n <= 1) {
         return n == 0 ? ST_OK : append(out, out->len, in->low, in->high, in->owner, e);
     }
-    size_t *order = calloc(n, 2 * sizeof *order);
+    size_t *order = n <= SPANS_FEW ? few : calloc(n, 2 * sizeof *order);
     if (!order) {
         return err_nomem(e);
     }
     struct nest nest = {.in = in, .open = order + n, .out = out, .first = out->len};
     enum st st = sort_almost_sorted(in, n, order) ? sweep(&nest, order, n, e) : ST_NONE;
-    free(order);
+    if (order != few) {
+        free(order);
+    }
     return st == ST_NONE ? paint_all(in, n, out, e) : st;
 }
 

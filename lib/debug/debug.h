@@ -61,7 +61,9 @@ struct debug_unit {
     size_t file_count;
     struct debug_function *functions; /* real functions with code, sorted by lowest address */
     size_t function_count;
-    struct debug_row *rows; /* sequences sorted by their first address */
+    struct debug_range *ranges;     /* what they and all below them point to */
+    size_t range_count, node_count; /* node: function or inlined call */
+    struct debug_row *rows;         /* sequences sorted by their first address */
     size_t row_count;
     struct arena arena;
 };

@@ -3,22 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sort.h"
 #include "debug/debug_private.h"
 
-enum { NO_NODE = -1, BYTES_PER_NODE = 64 };
+enum { BYTES_PER_NODE = 64, NODES_MAX = INT32_MAX };
 
-/* A function while the tree grows; children are known by their parent only. */
+/* Nodes (functions and inlined calls) are numbered from 1 on in the order of the file; 0 = none. */
+
+/* What a node is known by while the tree grows, beside its struct debug_function. */
 struct node {
-    struct debug_function f;
     size_t first_range;
-    ptrdiff_t parent; /* NO_NODE: a real function */
-    unsigned depth;   /* of its DIE */
+    uint32_t parent; /* 0: a real function */
+    unsigned depth;  /* of its DIE */
 };
 
-/* A function or call that is open, and its node (NO_NODE: it has no code). */
+/* A function or call that is open, and its node (0: it has no code). */
 struct scope {
-    ptrdiff_t node;
+    uint32_t node;
     unsigned depth;
 };
 
@@ -28,7 +28,8 @@ struct build {
     struct debug_unit *out;
     struct line_files files;
     struct range_base base;
-    VEC(struct node) nodes; /* in the order of the file */
+    VEC(struct debug_function) functions; /* of the nodes */
+    VEC(struct node) nodes;
     struct range_vec ranges;
     struct scope *scopes; /* functions and calls around, the innermost last; DIE_DEPTH_MAX */
     size_t scope_count;
@@ -140,33 +141,39 @@ static enum st describe(struct build *b, const struct die_attrs *a, struct debug
     return ST_OK;
 }
 
-/* A subprogram, or an inlined subroutine below `parent`. *node = its number, NO_NODE: no code. */
-static enum st add_function(struct build *b, const struct die_attrs *a, ptrdiff_t parent,
-                            unsigned depth, ptrdiff_t *node, struct err *e) {
-    *node = NO_NODE;
+/* A subprogram, or an inlined subroutine below `parent`. *node = its number, 0: no code. */
+static enum st add_function(struct build *b, const struct die_attrs *a, uint32_t parent,
+                            unsigned depth, uint32_t *node, struct err *e) {
+    *node = 0;
     if (a->damaged) {
         debug_blame(b->d, b->u, e);
         err_clear(e);
     }
     struct node n = {.first_range = b->ranges.len, .parent = parent, .depth = depth};
-    if (die_ranges(b->d, &b->base, a, &b->ranges, &n.f.entry, e) == ST_ERR) {
+    if (b->nodes.len >= NODES_MAX || !VEC_RESERVE(&b->functions, 1)) {
+        return err_nomem(e);
+    }
+    struct debug_function *f = &b->functions.data[b->functions.len];
+    *f = (struct debug_function){0};
+    if (die_ranges(b->d, &b->base, a, &b->ranges, &f->entry, e) == ST_ERR) {
         if (e->code == ERR_NOMEM) {
             return ST_ERR;
         }
         debug_blame(b->d, b->u, e);
         err_clear(e);
     }
-    n.f.range_count = b->ranges.len - n.first_range;
-    if (n.f.range_count == 0 && parent == NO_NODE) {
+    f->range_count = b->ranges.len - n.first_range;
+    if (f->range_count == 0 && parent == 0) {
         return ST_OK; /* a declaration, or code that was stripped */
     }
-    if (describe(b, a, &n.f, e) != ST_OK) {
+    if (describe(b, a, f, e) != ST_OK) {
         return ST_ERR;
     }
     if (!VEC_PUSH(&b->nodes, n)) {
         return err_nomem(e);
     }
-    *node = (ptrdiff_t)b->nodes.len - 1;
+    b->functions.len++;
+    *node = (uint32_t)b->nodes.len;
     return ST_OK;
 }
 
@@ -175,16 +182,15 @@ static enum st visit(struct build *b, const struct die_entry *entry, const struc
     while (b->scope_count > 0 && b->scopes[b->scope_count - 1].depth >= entry->ends_at) {
         b->scope_count--;
     }
-    ptrdiff_t node = NO_NODE,
-              around = b->scope_count > 0 ? b->scopes[b->scope_count - 1].node : NO_NODE;
+    uint32_t node = 0, around = b->scope_count > 0 ? b->scopes[b->scope_count - 1].node : 0;
     bool inlined = entry->tag == DW_TAG_inlined_subroutine;
-    if (inlined && around == NO_NODE) {
+    if (inlined && around == 0) {
         return ST_OK; /* below what has no code */
     }
     enum st st = ST_OK;
     if (!entry->bare) {
         /* A nested function is a function of its own. */
-        st = add_function(b, a, inlined ? around : NO_NODE, entry->depth, &node, e);
+        st = add_function(b, a, inlined ? around : 0, entry->depth, &node, e);
     }
     b->scopes[b->scope_count++] = (struct scope){node, entry->depth};
     return st;
@@ -197,7 +203,9 @@ static enum st walk(struct build *b, struct err *e) {
     struct die_attrs attrs;
     uint64_t work = reader->abbrevs.work;
     /* More or less: some make one realloc more, some take memory that they never touch. */
-    if (!VEC_RESERVE(&b->nodes, (b->u->head.end - b->u->head.offset) / BYTES_PER_NODE)) {
+    size_t expected = (b->u->head.end - b->u->head.offset) / BYTES_PER_NODE;
+    if (!VEC_RESERVE(&b->functions, expected) || !VEC_RESERVE(&b->nodes, expected) ||
+        !VEC_RESERVE(&b->ranges, expected)) {
         return err_nomem(e);
     }
     enum st st = die_walk_open(&w, reader, &b->u->head, false, e);
@@ -225,13 +233,14 @@ static enum st walk(struct build *b, struct err *e) {
  * own. */
 static enum st adopt_ranges(struct build *b, size_t parent, struct err *e) {
     struct node *p = &b->nodes.data[parent];
+    struct debug_function *f = &b->functions.data[parent];
     size_t first = b->ranges.len;
     for (size_t i = parent + 1; i < b->nodes.len && b->nodes.data[i].depth > p->depth; i++) {
         const struct node *child = &b->nodes.data[i];
-        if (child->parent != (ptrdiff_t)parent) {
+        if (child->parent != parent + 1) {
             continue;
         }
-        for (size_t k = 0; k < child->f.range_count; k++) {
+        for (size_t k = 0; k < b->functions.data[i].range_count; k++) {
             struct debug_range r = b->ranges.data[child->first_range + k];
             if (!VEC_PUSH(&b->ranges, r)) {
                 return err_nomem(e);
@@ -240,135 +249,141 @@ static enum st adopt_ranges(struct build *b, size_t parent, struct err *e) {
     }
     ranges_normalise(&b->ranges, first);
     p->first_range = first;
-    p->f.range_count = b->ranges.len - first;
-    p->f.entry = p->f.range_count > 0 ? b->ranges.data[first].low : 0;
+    f->range_count = b->ranges.len - first;
+    f->entry = f->range_count > 0 ? b->ranges.data[first].low : 0;
     return ST_OK;
 }
 
 /* Innermost first; those that stay without addresses are dropped with the tree. */
 static enum st fill_empty_nodes(struct build *b, struct err *e) {
     for (size_t i = b->nodes.len; i > 0; i--) {
-        if (b->nodes.data[i - 1].f.range_count == 0 && adopt_ranges(b, i - 1, e) != ST_OK) {
+        if (b->functions.data[i - 1].range_count == 0 && adopt_ranges(b, i - 1, e) != ST_OK) {
             return ST_ERR;
         }
     }
     return ST_OK;
 }
 
-/* Where a node goes: all children of one parent side by side, by address. */
+static uint64_t low_of(const struct build *b, uint32_t i) {
+    return b->ranges.data[b->nodes.data[i].first_range].low;
+}
+
+/* Fills order with the indexes of all nodes: those with addresses first, all children of one parent
+ * side by side in the order of the file. ends[p] is where those of parent p end: nodes.len + 1
+ * entries, all 0. */
+static void order_by_parent(const struct build *b, uint32_t *order, uint32_t *ends) {
+    uint32_t n = (uint32_t)b->nodes.len, kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        ends[b->nodes.data[i].parent] += b->functions.data[i].range_count > 0;
+    }
+    for (uint32_t p = 0; p <= n; p++) {
+        uint32_t count = ends[p];
+        ends[p] = kept;
+        kept += count;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        bool has_code = b->functions.data[i].range_count > 0;
+        order[has_code ? ends[b->nodes.data[i].parent]++ : kept++] = i;
+    }
+}
+
 struct place {
-    ptrdiff_t parent;
     uint64_t low;
-    size_t node;
+    uint32_t node;
 };
 
 static int by_place(const void *a, const void *b) {
     const struct place *x = a, *y = b;
-    if (x->parent != y->parent) {
-        return x->parent < y->parent ? -1 : 1;
-    }
     if (x->low != y->low) {
         return x->low < y->low ? -1 : 1;
     }
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Fills places with all nodes that have addresses, those of one parent side by side, in the order
- * of the file. starts[p + 1] is where those of parent p begin: nodes.len + 2 entries, all 0. */
-static size_t place_by_parent(const struct build *b, struct place *places, size_t *starts) {
-    size_t n = b->nodes.len, kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct node *node = &b->nodes.data[i];
-        starts[node->parent + 1] += node->f.range_count > 0;
+/* By lowest address, equal ones in the order of the file. Producers write most of them so. */
+static enum st sort_siblings(const struct build *b, uint32_t *order, size_t count, struct err *e) {
+    size_t i = 1;
+    while (i < count && low_of(b, order[i - 1]) <= low_of(b, order[i])) {
+        i++;
     }
-    for (size_t p = 0; p <= n; p++) {
-        size_t count = starts[p];
-        starts[p] = kept;
-        kept += count;
+    if (i >= count) {
+        return ST_OK;
     }
-    for (size_t i = 0; i < n; i++) {
-        const struct node *node = &b->nodes.data[i];
-        if (node->f.range_count > 0) {
-            places[starts[node->parent + 1]++] = (struct place){
-                .parent = node->parent, .low = b->ranges.data[node->first_range].low, .node = i};
-        }
+    struct place *places = calloc(count, sizeof *places);
+    if (!places) {
+        return err_nomem(e);
     }
-    return kept;
+    for (i = 0; i < count; i++) {
+        places[i] = (struct place){low_of(b, order[i]), order[i]};
+    }
+    qsort(places, count, sizeof *places, by_place);
+    for (i = 0; i < count; i++) {
+        order[i] = places[i].node;
+    }
+    free(places);
+    return ST_OK;
 }
 
-/* All nodes that have addresses; *count of them. NULL: no memory. */
-static struct place *sorted_places(const struct build *b, size_t *count) {
-    size_t n = b->nodes.len;
-    struct place *places = calloc(n + 1, sizeof *places);
-    size_t *starts = calloc(n + 2, sizeof *starts);
-    if (!places || !starts) {
-        free(places);
-        free(starts);
-        return NULL;
-    }
-    *count = place_by_parent(b, places, starts);
-    /* Producers write siblings by address, mostly. */
-    for (size_t i = 0, next; i < *count; i = next) {
-        next = i + 1;
-        while (next < *count && places[next].parent == places[i].parent) {
-            next++;
+/* Moves all functions to their places, along the circles that `order` makes of them. */
+static void arrange(struct debug_function *all, uint32_t *order, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (order[i] == i) {
+            continue;
         }
-        sort_unless_sorted(places + i, next - i, sizeof *places, by_place);
+        struct debug_function first = all[i];
+        uint32_t at = i;
+        while (order[at] != i) {
+            uint32_t from = order[at];
+            all[at] = all[from];
+            order[at] = at;
+            at = from;
+        }
+        all[at] = first;
+        order[at] = at;
     }
-    free(starts);
-    return places;
 }
 
-/* `at` becomes: node -> its place. */
-static void link_children(struct debug_unit *out, const struct place *places, size_t n,
-                          struct debug_function *all, size_t *at) {
-    for (size_t i = 0; i < n; i++) {
-        at[places[i].node] = i;
-    }
-    for (size_t i = 0, next; i < n; i = next) {
-        next = i + 1;
-        while (next < n && places[next].parent == places[i].parent) {
-            next++;
+static enum st link_nodes(struct build *b, uint32_t *order, uint32_t *ends, struct err *e) {
+    struct debug_function *all = b->functions.data;
+    uint32_t n = (uint32_t)b->nodes.len, start = 0;
+    order_by_parent(b, order, ends);
+    for (uint32_t p = 0; p <= n; p++) {
+        uint32_t count = ends[p] - start;
+        if (count > 1 && sort_siblings(b, order + start, count, e) != ST_OK) {
+            return ST_ERR;
         }
-        if (places[i].parent == NO_NODE) {
-            out->functions = all;
-            out->function_count = next;
-        } else {
-            struct debug_function *parent = &all[at[places[i].parent]];
-            parent->children = &all[i];
-            parent->child_count = next - i;
+        if (p == 0) {
+            b->out->function_count = count;
+        } else if (count > 0) {
+            all[p - 1].children = all + start;
+            all[p - 1].child_count = count;
         }
+        start = ends[p];
     }
+    for (uint32_t i = 0; i < n; i++) {
+        all[i].ranges = b->ranges.data + b->nodes.data[i].first_range;
+    }
+    arrange(all, order, n);
+    b->out->functions = all;
+    b->out->node_count = n;
+    b->out->ranges = b->ranges.data;
+    b->out->range_count = b->ranges.len;
+    return ST_OK;
 }
 
 static enum st finish(struct build *b, struct err *e) {
-    size_t n = 0;
-    struct place *places = NULL;
-    size_t *at = NULL;
-    enum st st = fill_empty_nodes(b, e);
-    if (st != ST_OK) {
-        return st;
+    if (fill_empty_nodes(b, e) != ST_OK) {
+        return ST_ERR;
     }
-    places = sorted_places(b, &n);
-    at = calloc(b->nodes.len + 1, sizeof *at);
-    struct debug_function *all = arena_array(&b->out->arena, n, sizeof *all);
-    struct debug_range *ranges = arena_array(&b->out->arena, b->ranges.len, sizeof *ranges);
-    if (!places || !at || !all || !ranges) {
-        st = err_nomem(e);
-        goto out;
+    size_t n = b->nodes.len;
+    uint32_t *order = malloc((n + 1) * sizeof *order), *ends = calloc(n + 1, sizeof *ends);
+    enum st st = order && ends ? link_nodes(b, order, ends, e) : err_nomem(e);
+    if (st == ST_OK) { /* the unit has them now */
+        b->functions.data = NULL;
+        b->ranges.data = NULL;
     }
-    if (b->ranges.len > 0) {
-        memcpy(ranges, b->ranges.data, b->ranges.len * sizeof *ranges);
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct node *node = &b->nodes.data[places[i].node];
-        all[i] = node->f;
-        all[i].ranges = ranges + node->first_range;
-    }
-    link_children(b->out, places, n, all, at);
-out:
-    free(places);
-    free(at);
+    free(order);
+    free(ends);
     return st;
 }
 
@@ -412,6 +427,7 @@ enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, st
     if (st == ST_OK && damaged && out->function_count == 0 && out->row_count == 0) {
         st = err_at(&why, ERR_FORMAT, d->path, out->offset, "nothing of the unit can be read");
     }
+    VEC_RELEASE(&b.functions);
     VEC_RELEASE(&b.nodes);
     VEC_RELEASE(&b.ranges);
     if (st != ST_OK) {
@@ -423,6 +439,8 @@ enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, st
 
 void debug_unit_release(struct debug_unit *u) {
     free(u->rows);
+    free(u->functions);
+    free(u->ranges);
     arena_release(&u->arena);
     *u = (struct debug_unit){0};
 }

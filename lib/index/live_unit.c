@@ -99,6 +99,8 @@ enum st live_unit_open(struct live_unit **out, struct debug *d, size_t index, st
         return st;
     }
     u->bytes = sizeof *u + u->unit.arena.used + u->unit.row_count * sizeof *u->unit.rows +
+               u->unit.node_count * sizeof *u->unit.functions +
+               u->unit.range_count * sizeof *u->unit.ranges +
                (u->functions.cap + u->sequences.cap) * sizeof *u->functions.data;
     *out = u;
     return ST_OK;

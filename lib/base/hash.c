@@ -3,6 +3,8 @@
  * function. */
 #include "base/hash.h"
 
+#include <string.h>
+
 #include <zlib.h>
 
 struct state {
@@ -64,6 +66,22 @@ uint64_t hash_bytes(const void *bytes, size_t len) {
     s.v2 ^= 0xff;
     s = sip_round(sip_round(sip_round(sip_round(s))));
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+uint64_t hash_quick(const void *bytes, size_t len) {
+    const char *p = bytes;
+    uint64_t h = len, word;
+    size_t left = len;
+    for (; left >= sizeof word; left -= sizeof word, p += sizeof word) {
+        memcpy(&word, p, sizeof word);
+        h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 divided by the golden ratio */
+        h ^= h >> 32;
+    }
+    word = 0;
+    if (left > 0) {
+        memcpy(&word, p, left);
+    }
+    return hash_u64(h ^ word);
 }
 
 uint32_t hash_crc32(const void *bytes, size_t len) {

@@ -18,5 +18,9 @@ static inline uint64_t hash_u64(uint64_t v) {
     v = (v ^ v >> 27) * UINT64_C(0x94d049bb133111eb);
     return v ^ v >> 31;
 }
+/* Hash of len bytes for tables alone, several times as fast as hash_bytes: eight bytes a step. Not
+ * equal on hosts of different byte order; and who wants to can make any number of strings collide,
+ * so that such a table must bound how far it searches. */
+uint64_t hash_quick(const void *bytes, size_t len);
 
 #endif

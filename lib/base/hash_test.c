@@ -36,6 +36,27 @@ static void integers_spread(void **state) {
     }
 }
 
+static void quick_hashes_tell_lengths_and_bytes(void **state) {
+    (void)state;
+    static const char zeros[32];
+    uint64_t seen[sizeof zeros + 26];
+    size_t count = 0;
+    for (size_t len = 0; len < sizeof zeros; len++) {
+        seen[count++] = hash_quick(zeros, len);
+    }
+    for (size_t i = 0; i < 26; i++) {
+        char text[26] = "aaaaaaaaaaaaaaaaaaaaaaaaa";
+        text[i] = 'b';
+        seen[count++] = hash_quick(text, sizeof text);
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            assert_true(seen[i] != seen[k]);
+        }
+    }
+    assert_true(hash_quick(zeros, 20) == hash_quick(zeros + 7, 20)); /* wherever they lie */
+}
+
 static void the_checksum_is_that_of_gzip(void **state) {
     (void)state;
     assert_int_equal(hash_crc32("123456789", 9), 0xcbf43926); /* its check value */
@@ -47,6 +68,7 @@ int main(void) {
         cmocka_unit_test(the_checksum_is_that_of_gzip),
         cmocka_unit_test(siphash_agrees_with_its_paper),
         cmocka_unit_test(integers_spread),
+        cmocka_unit_test(quick_hashes_tell_lengths_and_bytes),
     };
     return cmocka_run_group_tests_name("hash", tests, NULL, NULL);
 }

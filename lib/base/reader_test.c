@@ -178,6 +178,51 @@ static void sleb128_past_64_bits_fails(void **state) {
     assert_true(reader_failed(&cut));
 }
 
+static void cursors_read_as_readers_do(void **state) {
+    (void)state;
+    static const uint8_t bytes[] = {0x7f, 0xe5, 0x8e, 0x26, 0x80, 0x40, 0xff, 0x7f, 0x80, 0x80,
+                                    0x7f, 0x3f, 0x40, 0xff, 0x3f, 0x80, 0x00, 0x01, 0x02, 0x80};
+    for (size_t from = 0; from < sizeof bytes; from++) {
+        for (size_t len = 0; len <= sizeof bytes - from; len++) {
+            struct reader r = reader_init("x", bytes + from, len), u = r, s = r, back = r;
+            struct cursor a = cursor_init(&u), b = cursor_init(&s);
+            while (!reader_failed(&u) || !reader_failed(&s)) {
+                assert_int_equal(cursor_left(&a), reader_left(&u));
+                assert_true(cursor_uleb128(&a) == reader_uleb128(&u));
+                assert_true(cursor_sleb128(&b) == reader_sleb128(&s));
+                assert_int_equal(a.failed, reader_failed(&u));
+                assert_int_equal(b.failed, reader_failed(&s));
+                assert_true(b.failed || b.at == bytes + from + reader_pos(&s));
+            }
+            cursor_return(&a, &back);
+            assert_true(reader_failed(&back));
+            assert_int_equal(back.failed_at, u.failed_at);
+        }
+    }
+}
+
+static void cursors_stay_inside(void **state) {
+    (void)state;
+    static const uint8_t bytes[] = {1, 2, 3};
+    struct reader r = reader_init("x", bytes, sizeof bytes), none = reader_init("x", NULL, 0);
+    (void)reader_u8(&r);
+    struct cursor c = cursor_init(&r), empty = cursor_init(&none);
+    assert_int_equal(cursor_u8(&c), 2);
+    cursor_skip(&c, 2);
+    assert_true(c.failed);
+    assert_int_equal(cursor_left(&c), 0);
+    assert_int_equal(cursor_u8(&c), 0);
+    cursor_return(&c, &r);
+    assert_true(reader_failed(&r));
+    assert_int_equal(reader_pos(&r), 2);
+    cursor_skip(&empty, 0);
+    assert_false(empty.failed);
+    assert_int_equal(cursor_u8(&empty), 0);
+    assert_true(empty.failed);
+    cursor_return(&empty, &none);
+    assert_true(reader_failed(&none));
+}
+
 static void strings_end_inside_the_buffer(void **state) {
     (void)state;
     struct reader r = reader_init("file", "ab\0\0cd", 6);
@@ -263,6 +308,8 @@ int main(void) {
         cmocka_unit_test(uleb128_past_64_bits_fails),
         cmocka_unit_test(sleb128_up_to_64_bits),
         cmocka_unit_test(sleb128_past_64_bits_fails),
+        cmocka_unit_test(cursors_read_as_readers_do),
+        cmocka_unit_test(cursors_stay_inside),
         cmocka_unit_test(strings_end_inside_the_buffer),
         cmocka_unit_test(fixed_strings_may_lack_a_nul),
         cmocka_unit_test(sub_readers_move_the_parent),

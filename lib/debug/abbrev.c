@@ -16,6 +16,7 @@ enum { ABBREV_WORK_FACTOR = 64, ABBREV_WORK_FREE = 1 << 20 };
 static void table_release(struct abbrev_table *t) {
     VEC_RELEASE(&t->entries);
     VEC_RELEASE(&t->specs);
+    VEC_RELEASE(&t->said);
     VEC_RELEASE(&t->steps);
     map_release(&t->odd);
 }
@@ -36,6 +37,7 @@ static void begin(struct abbrev_table *t, const struct sections *s, uint64_t off
     err_clear(&t->damage);
     t->entries.len = 0;
     t->specs.len = 0;
+    t->said.len = 0;
     t->steps.len = 0;
     t->ordered = 0;
     map_clear(&t->odd);
@@ -78,6 +80,60 @@ enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const 
 
 /* ---- reading a declaration ---- */
 
+static enum abbrev_says says(uint64_t attribute) {
+    switch (attribute) {
+    case DW_AT_sibling:
+        return SAYS_SIBLING;
+    case DW_AT_name:
+        return SAYS_NAME;
+    case DW_AT_linkage_name:
+    case DW_AT_MIPS_linkage_name:
+        return SAYS_LINKAGE_NAME;
+    case DW_AT_abstract_origin:
+        return SAYS_ORIGIN;
+    case DW_AT_specification:
+        return SAYS_SPECIFICATION;
+    case DW_AT_decl_file:
+        return SAYS_DECL_FILE;
+    case DW_AT_decl_line:
+        return SAYS_DECL_LINE;
+    case DW_AT_low_pc:
+        return SAYS_LOW;
+    case DW_AT_high_pc:
+        return SAYS_HIGH;
+    case DW_AT_ranges:
+        return SAYS_RANGES;
+    case DW_AT_entry_pc:
+        return SAYS_ENTRY;
+    case DW_AT_call_file:
+        return SAYS_CALL_FILE;
+    case DW_AT_call_line:
+        return SAYS_CALL_LINE;
+    case DW_AT_call_column:
+        return SAYS_CALL_COLUMN;
+    case DW_AT_GNU_discriminator:
+        return SAYS_DISCRIMINATOR;
+    case DW_AT_comp_dir:
+        return SAYS_COMP_DIR;
+    case DW_AT_language:
+        return SAYS_LANGUAGE;
+    case DW_AT_stmt_list:
+        return SAYS_STMT_LIST;
+    case DW_AT_addr_base:
+    case DW_AT_GNU_addr_base:
+        return SAYS_ADDR_BASE;
+    case DW_AT_rnglists_base:
+        return SAYS_RNGLISTS_BASE;
+    case DW_AT_str_offsets_base:
+        return SAYS_STR_OFFSETS_BASE;
+    case DW_AT_dwo_name:
+    case DW_AT_GNU_dwo_name:
+        return SAYS_DWO_NAME;
+    default:
+        return SAYS_NOTHING;
+    }
+}
+
 static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     a->first_spec = (uint32_t)t->specs.len;
     for (;;) {
@@ -97,7 +153,10 @@ static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *
                           (unsigned long long)a->code, (unsigned long long)attribute,
                           (unsigned long long)form);
         }
-        struct abbrev_spec spec = {(uint16_t)attribute, (uint16_t)form, constant};
+        struct abbrev_spec spec = {.attribute = (uint16_t)attribute,
+                                   .form = (uint16_t)form,
+                                   .says = (uint8_t)says(attribute),
+                                   .constant = constant};
         if (!VEC_PUSH(&t->specs, spec)) {
             return err_nomem(e);
         }
@@ -128,6 +187,7 @@ static bool says_address(const struct abbrev_table *t, const struct abbrev *a) {
 static enum st plan(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     struct abbrev_step step = {0};
     a->planned = !t->planless;
+    a->simple = !t->planless && !a->code_tag;
     a->first_step = (uint32_t)t->steps.len;
     for (uint32_t i = 0; i < a->spec_count; i++) {
         const struct abbrev_spec *spec = &t->specs.data[a->first_spec + i];
@@ -139,6 +199,9 @@ static enum st plan(struct abbrev_table *t, struct abbrev *a, struct err *e) {
         }
         step.form = spec->form;
         a->planned = a->planned && form_known(spec->form);
+        /* Locations of variables, mostly. */
+        a->simple = a->simple && !step.sibling &&
+                    (spec->form == DW_FORM_exprloc || spec->form == DW_FORM_block1);
         if (!VEC_PUSH(&t->steps, step)) {
             return err_nomem(e);
         }
@@ -151,6 +214,28 @@ static enum st plan(struct abbrev_table *t, struct abbrev *a, struct err *e) {
         return err_nomem(e);
     }
     a->step_count = (uint32_t)(t->steps.len - a->first_step);
+    return ST_OK;
+}
+
+/* Joins what says nothing. */
+static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e) {
+    uint32_t skip = 0;
+    a->first_said = (uint32_t)t->said.len;
+    for (uint32_t i = 0; i < a->spec_count; i++) {
+        struct abbrev_spec spec = t->specs.data[a->first_spec + i];
+        uint32_t size;
+        if (spec.says == SAYS_NOTHING && form_fixed_size(t->sizes, spec.form, &size)) {
+            skip += size;
+            continue;
+        }
+        spec.skip = skip;
+        skip = 0;
+        if (!VEC_PUSH(&t->said, spec)) {
+            return err_nomem(e);
+        }
+    }
+    a->said_count = (uint32_t)(t->said.len - a->first_said);
+    a->said_skip = skip;
     return ST_OK;
 }
 
@@ -199,6 +284,9 @@ static enum st read_next(struct abbrev_table *t, struct err *e) {
         /* An inlined call that says none may hold others that do. */
         a.bare = a.code_tag && a.tag != DW_TAG_inlined_subroutine && !says_address(t, &a);
         st = plan(t, &a, e);
+    }
+    if (st == ST_OK) {
+        st = plan_said(t, &a, e);
     }
     if (st == ST_OK) {
         st = number(t, a.code, e);

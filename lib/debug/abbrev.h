@@ -13,8 +13,37 @@
 #include "debug/forms.h"
 #include "debug/sections.h"
 
+/* What an attribute says, of what anybody here asks. */
+enum abbrev_says {
+    SAYS_NOTHING,
+    SAYS_SIBLING,
+    SAYS_NAME,
+    SAYS_LINKAGE_NAME,
+    SAYS_ORIGIN,
+    SAYS_SPECIFICATION,
+    SAYS_DECL_FILE,
+    SAYS_DECL_LINE,
+    SAYS_LOW,
+    SAYS_HIGH,
+    SAYS_RANGES,
+    SAYS_ENTRY,
+    SAYS_CALL_FILE,
+    SAYS_CALL_LINE,
+    SAYS_CALL_COLUMN,
+    SAYS_DISCRIMINATOR,
+    SAYS_COMP_DIR,
+    SAYS_LANGUAGE,
+    SAYS_STMT_LIST,
+    SAYS_ADDR_BASE,
+    SAYS_RNGLISTS_BASE,
+    SAYS_STR_OFFSETS_BASE,
+    SAYS_DWO_NAME
+};
+
 struct abbrev_spec {
     uint16_t attribute, form;
+    uint8_t says;     /* enum abbrev_says */
+    uint32_t skip;    /* bytes of attributes before it that say nothing, all of fixed sizes */
     int64_t constant; /* of DW_FORM_implicit_const */
 };
 
@@ -31,13 +60,17 @@ struct abbrev {
     uint64_t code;
     uint16_t tag;
     bool children;
-    bool code_tag;                   /* a function, or what was inlined into one */
-    bool bare;                       /* a function that says no address: it has no code */
-    bool planned;                    /* all its forms are known; if not its steps are void */
-    bool fixed;                      /* all its DIEs are of one size and say no sibling */
-    uint32_t size;                   /* of the attributes, if fixed */
+    bool code_tag; /* a function, or what was inlined into one */
+    bool bare;     /* a function that says no address: it has no code */
+    bool planned;  /* all its forms are known; if not its steps are void */
+    bool fixed;    /* all its DIEs are of one size and say no sibling */
+    bool simple;   /* no function; all its DIEs can be passed by die_walk.c's shortest way */
+    uint32_t size; /* of the attributes, if fixed */
     uint32_t first_spec, spec_count; /* in abbrev_table.specs */
     uint32_t first_step, step_count; /* in abbrev_table.steps */
+    /* In abbrev_table.said: those that say something or tell their own size; behind the last one
+     * said_skip bytes follow. */
+    uint32_t first_said, said_count, said_skip;
 };
 
 /* The abbreviations of a unit, read as far as they were needed. */
@@ -50,7 +83,7 @@ struct abbrev_table {
     struct reader r;
     struct err damage; /* what ended the reading */
     VEC(struct abbrev) entries;
-    VEC(struct abbrev_spec) specs;
+    VEC(struct abbrev_spec) specs, said;
     VEC(struct abbrev_step) steps;
     size_t ordered; /* so many at the start are numbered 1, 2, 3 … */
     struct map odd; /* code -> index, of those not numbered 1, 2, 3 … in order */

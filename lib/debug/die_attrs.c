@@ -10,20 +10,45 @@ struct take {
     struct die_attrs *out;
 };
 
+/* A number, of the forms that nearly all have without a call. */
+static inline bool take_u64(const struct take *t, uint64_t *out) {
+    switch (t->v.form) {
+    case DW_FORM_data1:
+        *out = reader_u8(t->v.r);
+        return true;
+    case DW_FORM_data2:
+        *out = reader_u16(t->v.r);
+        return true;
+    case DW_FORM_data4:
+        *out = reader_u32(t->v.r);
+        return true;
+    default:
+        return form_u64(&t->v, out);
+    }
+}
+
 /* A line, column, language: what does not fit 32 bits is none. */
-static bool take_u32(const struct take *t, uint32_t *out) {
+static inline bool take_u32(const struct take *t, uint32_t *out) {
     uint64_t v;
-    if (!form_u64(&t->v, &v)) {
+    if (!take_u64(t, &v)) {
         return false;
     }
     *out = v <= UINT32_MAX ? (uint32_t)v : 0;
     return true;
 }
 
+static inline bool take_address(const struct take *t, uint64_t *out) {
+    if (t->v.form == DW_FORM_addr && t->v.unit->address_size == 8) {
+        *out = reader_u64(t->v.r);
+        return true;
+    }
+    return form_address(&t->v, t->source->sections, out);
+}
+
 /* An address, or (from DWARF 4 on) a size counted from low_pc. */
-static bool take_address_or_size(const struct take *t, uint64_t *out, bool *is_size) {
+static inline bool take_address_or_size(const struct take *t, uint64_t *out, bool *is_size) {
     *is_size = !form_is_address(t->v.form);
-    return *is_size ? form_u64(&t->v, out) : form_address(&t->v, t->source->sections, out);
+    return *is_size ? take_u64(t, out) : take_address(t, out);
 }
 
 static bool take_string(const struct take *t, const char **out) {
@@ -35,92 +60,76 @@ static bool take_string(const struct take *t, const char **out) {
     return true;
 }
 
-static bool mark(struct die_attrs *out, enum die_has bit, bool taken) {
+static inline bool mark(struct die_attrs *out, enum die_has bit, bool taken) {
     if (taken) {
         out->has |= (unsigned)bit;
     }
     return taken;
 }
 
+static bool pass(const struct take *t) {
+    form_skip(t->v.r, form_sizes_of(t->v.unit), t->v.form);
+    return true;
+}
+
 /* What only a unit's DIE has. */
-static bool take_unit_attr(const struct take *t, uint16_t which) {
+static bool take_unit_attr(const struct take *t, enum abbrev_says says) {
     struct die_attrs *out = t->out;
-    switch (which) {
-    case DW_AT_comp_dir:
+    switch (says) {
+    case SAYS_COMP_DIR:
         return take_string(t, &out->comp_dir);
-    case DW_AT_language:
+    case SAYS_LANGUAGE:
         return take_u32(t, &out->language);
-    case DW_AT_stmt_list:
-        return mark(out, DIE_STMT_LIST, form_u64(&t->v, &out->stmt_list));
-    case DW_AT_addr_base:
-    case DW_AT_GNU_addr_base:
-        return mark(out, DIE_ADDR_BASE, form_u64(&t->v, &out->addr_base));
-    case DW_AT_rnglists_base:
-        return mark(out, DIE_RNGLISTS_BASE, form_u64(&t->v, &out->rnglists_base));
-    case DW_AT_str_offsets_base:
-        return mark(out, DIE_STR_OFFSETS_BASE, form_u64(&t->v, &out->str_offsets_base));
-    case DW_AT_dwo_name:
-    case DW_AT_GNU_dwo_name:
-        form_skip(t->v.r, form_sizes_of(t->v.unit), t->v.form);
-        return mark(out, DIE_SPLIT, true);
+    case SAYS_STMT_LIST:
+        return mark(out, DIE_STMT_LIST, take_u64(t, &out->stmt_list));
+    case SAYS_ADDR_BASE:
+        return mark(out, DIE_ADDR_BASE, take_u64(t, &out->addr_base));
+    case SAYS_RNGLISTS_BASE:
+        return mark(out, DIE_RNGLISTS_BASE, take_u64(t, &out->rnglists_base));
+    case SAYS_STR_OFFSETS_BASE:
+        return mark(out, DIE_STR_OFFSETS_BASE, take_u64(t, &out->str_offsets_base));
+    case SAYS_DWO_NAME:
+        return mark(out, DIE_SPLIT, pass(t));
     default:
-        form_skip(t->v.r, form_sizes_of(t->v.unit), t->v.form);
-        return true;
-    }
-}
-
-static bool take_call_attr(const struct take *t, uint16_t which) {
-    struct die_attrs *out = t->out;
-    switch (which) {
-    case DW_AT_call_file:
-        return mark(out, DIE_CALL_FILE, form_u64(&t->v, &out->call_file));
-    case DW_AT_call_line:
-        return take_u32(t, &out->call_line);
-    case DW_AT_call_column:
-        return take_u32(t, &out->call_column);
-    case DW_AT_GNU_discriminator:
-        return take_u32(t, &out->call_discriminator);
-    default:
-        return take_unit_attr(t, which);
-    }
-}
-
-static bool take_code_attr(const struct take *t, uint16_t which) {
-    struct die_attrs *out = t->out;
-    switch (which) {
-    case DW_AT_low_pc:
-        return mark(out, DIE_LOW, form_address(&t->v, t->source->sections, &out->low));
-    case DW_AT_high_pc:
-        return mark(out, DIE_HIGH, take_address_or_size(t, &out->high, &out->high_is_size));
-    case DW_AT_ranges:
-        out->ranges_is_index = t->v.form == DW_FORM_rnglistx;
-        return mark(out, DIE_RANGES, form_u64(&t->v, &out->ranges));
-    case DW_AT_entry_pc:
-        return mark(out, DIE_ENTRY, take_address_or_size(t, &out->entry, &out->entry_is_size));
-    default:
-        return take_call_attr(t, which);
+        return pass(t);
     }
 }
 
 /* False: the attribute makes no sense; its value is passed all the same. */
-static bool take_attr(const struct take *t, uint16_t which) {
+static inline bool take_attr(const struct take *t, enum abbrev_says says) {
     struct die_attrs *out = t->out;
-    switch (which) {
-    case DW_AT_name:
+    switch (says) {
+    case SAYS_NAME:
         return take_string(t, &out->name);
-    case DW_AT_linkage_name:
-    case DW_AT_MIPS_linkage_name:
+    case SAYS_LINKAGE_NAME:
         return take_string(t, &out->linkage);
-    case DW_AT_abstract_origin:
+    case SAYS_ORIGIN:
         return mark(out, DIE_ORIGIN, form_ref(&t->v, &out->origin));
-    case DW_AT_specification:
+    case SAYS_SPECIFICATION:
         return mark(out, DIE_SPECIFICATION, form_ref(&t->v, &out->specification));
-    case DW_AT_decl_file:
-        return mark(out, DIE_DECL_FILE, form_u64(&t->v, &out->decl_file));
-    case DW_AT_decl_line:
+    case SAYS_DECL_FILE:
+        return mark(out, DIE_DECL_FILE, take_u64(t, &out->decl_file));
+    case SAYS_DECL_LINE:
         return take_u32(t, &out->decl_line);
+    case SAYS_LOW:
+        return mark(out, DIE_LOW, take_address(t, &out->low));
+    case SAYS_HIGH:
+        return mark(out, DIE_HIGH, take_address_or_size(t, &out->high, &out->high_is_size));
+    case SAYS_RANGES:
+        out->ranges_is_index = t->v.form == DW_FORM_rnglistx;
+        return mark(out, DIE_RANGES, take_u64(t, &out->ranges));
+    case SAYS_ENTRY:
+        return mark(out, DIE_ENTRY, take_address_or_size(t, &out->entry, &out->entry_is_size));
+    case SAYS_CALL_FILE:
+        return mark(out, DIE_CALL_FILE, take_u64(t, &out->call_file));
+    case SAYS_CALL_LINE:
+        return take_u32(t, &out->call_line);
+    case SAYS_CALL_COLUMN:
+        return take_u32(t, &out->call_column);
+    case SAYS_DISCRIMINATOR:
+        return take_u32(t, &out->call_discriminator);
     default:
-        return take_code_attr(t, which);
+        return take_unit_attr(t, says);
     }
 }
 
@@ -159,9 +168,9 @@ static inline void take_spec(struct take *t, const struct die_at *at,
                              const struct abbrev_spec *spec, uint16_t form, struct err *e) {
     t->v.form = form;
     t->v.constant = spec->constant;
-    if (spec->attribute == DW_AT_sibling) {
+    if (spec->says == SAYS_SIBLING) {
         *at->sibling = die_sibling_read(t->v.r, at->table->sizes, form);
-    } else if (!take_attr(t, spec->attribute) && !reader_failed(t->v.r)) {
+    } else if (!take_attr(t, spec->says) && !reader_failed(t->v.r)) {
         t->out->damaged = true;
         (void)err_at(e, ERR_FORMAT, section_name(SECTION_INFO), at->offset,
                      "unreadable attribute 0x%x of form 0x%x", spec->attribute, (unsigned)form);
@@ -202,9 +211,11 @@ enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct
         st = st == ST_OK ? take_placed(&take, &at, a, values, e) : st;
         return st == ST_OK && reader_failed(r) ? die_cut(r, offset, e) : st;
     }
-    for (uint32_t i = 0; i < a->spec_count; i++) {
-        const struct abbrev_spec *spec = &t->specs.data[a->first_spec + i];
+    const struct abbrev_spec *spec = t->said.data + a->first_said, *end = spec + a->said_count;
+    for (; spec < end; spec++) {
+        reader_skip(r, spec->skip);
         take_spec(&take, &at, spec, spec->form, e);
     }
+    reader_skip(r, a->said_skip);
     return reader_failed(r) ? die_cut(r, offset, e) : ST_OK;
 }

@@ -44,11 +44,16 @@ enum st die_ranges(const struct debug *d, struct range_base *base, const struct 
                    struct range_vec *out, uint64_t *entry, struct err *e) {
     size_t from = out->len;
     enum st st = collect(base, a, out, e);
+    if (out->len == from) {
+        return st == ST_OK ? ST_NONE : st;
+    }
     drop_stripped(d, out, from);
     /* DWARF5 §2.17, §2.18: without DW_AT_entry_pc it is the start of the range listed first; a
      * function's cold part may lie below it. */
     uint64_t start = out->len > from ? out->data[from].low : 0;
-    ranges_normalise(out, from);
+    if (out->len - from > 1) {
+        ranges_normalise(out, from);
+    }
     if (st == ST_OK && out->len == from) {
         return ST_NONE;
     }

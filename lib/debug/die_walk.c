@@ -27,8 +27,8 @@ static struct reader unit_reader(const struct sections *s, const struct die_unit
     return reader_sub(&r, u->end - offset, NULL);
 }
 
-static enum st find_abbrev(struct die_reader *d, struct abbrev_table *t, uint64_t code,
-                           uint64_t offset, const struct abbrev **a, struct err *e) {
+static inline enum st find_abbrev(struct die_reader *d, struct abbrev_table *t, uint64_t code,
+                                  uint64_t offset, const struct abbrev **a, struct err *e) {
     enum st st = abbrev_find(&d->abbrevs, t, code, a, e);
     if (st == ST_NONE) {
         return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), offset,
@@ -158,7 +158,7 @@ static uint64_t here(const struct die_walk *w) {
 
 /* A DIE with all below it ended here: its sibling, if it says one, must begin here too. If it does
  * not, one of both is damaged. */
-static enum st check_sibling(const struct die_walk *w, uint64_t sibling, struct err *e) {
+static inline enum st check_sibling(const struct die_walk *w, uint64_t sibling, struct err *e) {
     uint64_t at = here(w) - w->unit->offset;
     if (sibling == 0 || sibling == at) {
         return ST_OK;
@@ -168,7 +168,8 @@ static enum st check_sibling(const struct die_walk *w, uint64_t sibling, struct 
                   (unsigned long long)sibling, (unsigned long long)at);
 }
 
-static enum st enter(struct die_walk *w, const struct abbrev *a, uint64_t sibling, struct err *e) {
+static inline enum st enter(struct die_walk *w, const struct abbrev *a, uint64_t sibling,
+                            struct err *e) {
     if (!a->children) {
         w->done = w->depth == 0;
         return check_sibling(w, sibling, e);
@@ -182,7 +183,7 @@ static enum st enter(struct die_walk *w, const struct abbrev *a, uint64_t siblin
 }
 
 /* A null entry: the children of a DIE end. */
-static enum st leave(struct die_walk *w, struct err *e) {
+static inline enum st leave(struct die_walk *w, struct err *e) {
     if (w->depth == 0) {
         w->done = true;
         return ST_OK;
@@ -194,7 +195,7 @@ static enum st leave(struct die_walk *w, struct err *e) {
 }
 
 /* Passes a DIE by the plan of its abbreviation. */
-static void skip_die(struct die_walk *w, const struct abbrev *a, uint64_t *sibling) {
+static inline void skip_die(struct die_walk *w, const struct abbrev *a, uint64_t *sibling) {
     *sibling = 0;
     if (a->fixed) {
         reader_skip(&w->r, a->size);
@@ -233,10 +234,58 @@ static inline enum st pass_die(struct die_walk *w, const struct abbrev *a, uint6
     return reader_failed(&w->r) ? die_cut(&w->r, offset, e) : ST_OK;
 }
 
+static inline void pass_by_plan(struct cursor *c, const struct abbrev *a,
+                                const struct abbrev_step *step) {
+    for (uint32_t i = 1; i < a->step_count; i++, step++) {
+        cursor_skip(c, step->size);
+        cursor_skip(c, step->form == DW_FORM_block1 ? cursor_u8(c) : cursor_uleb128(c));
+    }
+    cursor_skip(c, step->size);
+}
+
+/* Passes DIEs that nobody wants, and ends of children, as long as they are simple: most are. What
+ * is not, or is damaged, is left to whoever can say so. */
+static void pass_simple(struct die_walk *w) {
+    const struct abbrev_table *t = w->table;
+    struct cursor c = cursor_init(&w->r);
+    unsigned depth = w->depth;
+    const uint8_t *passed = c.at;
+    while (c.at < c.end && depth > 0) {
+        uint64_t code = cursor_uleb128(&c);
+        if (code == 0) {
+            if (c.failed || depth == 1 || w->siblings[depth - 1] != 0) {
+                break;
+            }
+            depth--;
+            w->lowest = depth < w->lowest ? depth : w->lowest;
+        } else {
+            const struct abbrev *a = code <= t->ordered ? &t->entries.data[code - 1] : NULL;
+            if (!a || !a->simple || depth >= DIE_DEPTH_MAX - 1) {
+                break;
+            }
+            pass_by_plan(&c, a, &t->steps.data[a->first_step]);
+            if (c.failed) {
+                break;
+            }
+            if (a->children) {
+                w->siblings[depth++] = 0;
+            }
+        }
+        passed = c.at;
+    }
+    if (passed) {
+        w->r.pos = (size_t)(passed - w->r.start);
+    }
+    w->depth = depth;
+}
+
 enum st die_walk_next(struct die_walk *w, struct die_entry *out, struct die_attrs *attrs,
                       struct err *e) {
     w->lowest = w->depth;
     while (!w->done) {
+        if (!w->all) {
+            pass_simple(w);
+        }
         uint64_t offset = here(w), sibling, code = reader_uleb128(&w->r);
         const struct abbrev *a;
         if (reader_failed(&w->r)) {

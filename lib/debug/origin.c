@@ -74,11 +74,13 @@ static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const st
     }
     struct origin from;
     enum st st = ST_OK;
+    bool silent = !a->name && !a->linkage && !out->decl_unit && a->decl_line == 0;
+    if (silent && (a->has & (DIE_ORIGIN | DIE_SPECIFICATION)) == DIE_ORIGIN) {
+        return follow(d, alt, a->origin, depth, out, e); /* all of it, its number too */
+    }
     if (a->has & DIE_ORIGIN) {
-        bool silent = !a->name && !a->linkage && !out->decl_unit && a->decl_line == 0;
         st = follow(d, alt, a->origin, depth, &from, e);
         inherit(out, &from);
-        out->number = silent && !(a->has & DIE_SPECIFICATION) ? from.number : 0;
     }
     if (st == ST_OK && a->has & DIE_SPECIFICATION) {
         st = follow(d, alt, a->specification, depth, &from, e);

@@ -150,7 +150,8 @@ static enum st add_function(struct build *b, const struct die_attrs *a, uint32_t
         err_clear(e);
     }
     struct node n = {.first_range = b->ranges.len, .parent = parent, .depth = depth};
-    if (b->nodes.len >= NODES_MAX || !VEC_RESERVE(&b->functions, 1)) {
+    if (b->nodes.len >= NODES_MAX ||
+        (b->functions.len == b->functions.cap && !VEC_RESERVE(&b->functions, 1))) {
         return err_nomem(e);
     }
     struct debug_function *f = &b->functions.data[b->functions.len];

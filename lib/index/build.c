@@ -335,6 +335,9 @@ static enum st run(struct build *b, struct sink *out, struct err *e) {
     if (st != ST_OK) {
         return st;
     }
+    if (b->threads > b->unit_count) { /* one unit is one thread's work */
+        b->threads = b->unit_count > 1 ? (unsigned)b->unit_count : 1;
+    }
     encode_begin(&b->encoder, &b->own, quantum_of(b->source->slice), b->threads, info_size(b));
     st = read_units(b, e);
     if (st == ST_OK && failed(b)) {
@@ -355,10 +358,11 @@ enum st index_build(const struct index_source *source, unsigned threads, struct 
     if (pthread_mutex_init(&b.lock, NULL) != 0) {
         return err_nomem(e);
     }
-    b.workers = calloc(b.threads, sizeof *b.workers);
+    unsigned workers = b.threads;
+    b.workers = calloc(workers, sizeof *b.workers);
     enum st st = b.workers ? run(&b, out, e) : err_nomem(e);
     free_jobs(&b);
-    for (unsigned i = 0; b.workers && i < b.threads; i++) {
+    for (unsigned i = 0; b.workers && i < workers; i++) {
         debug_close(b.workers[i].debug);
         flat_scratch_release(&b.workers[i].scratch);
     }

@@ -259,8 +259,8 @@ static void put_function(struct encoder *c, const struct flat_unit *f, const str
                      (1U << bits != c->quantum ? RECORD_BYTES : 0U);
     char *out = room(c, RECORD_BYTES_MAX + LEB128_MAX + r->node_count * NODE_BYTES_MAX +
                             r->step_count * (STEP_BYTES_MAX + INDEX_BLOCK_ENTRY));
-    if (!out || !vec_reserve((void **)&c->node_at, 0, &c->node_cap, r->node_count + 1,
-                             sizeof *c->node_at)) {
+    if (!out || (r->node_count > c->node_cap && !vec_reserve((void **)&c->node_at, 0, &c->node_cap,
+                                                             r->node_count, sizeof *c->node_at))) {
         c->failed = true;
         return;
     }

@@ -245,7 +245,8 @@ enum st flat_unit_add(struct flat_unit *out, size_t i, struct flat_scratch *scra
     if (collect_calls(out, scratch, &r, e) != ST_OK || add_steps(out, scratch, &r, e) != ST_OK) {
         return ST_ERR;
     }
-    if (!vec_reserve((void **)&out->records, out->record_count, &out->record_cap, 1, sizeof r)) {
+    if (out->record_count == out->record_cap &&
+        !vec_reserve((void **)&out->records, out->record_count, &out->record_cap, 1, sizeof r)) {
         return err_nomem(e);
     }
     out->records[out->record_count++] = r;

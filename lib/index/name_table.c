@@ -11,7 +11,9 @@ enum { NAME_BYTES_MAX = 4 * 5 /* 33 bits of the linkage name take 5, too */ };
 
 /* ---- what lies in a buffer ---- */
 
-enum { SLOTS_FIRST = 256 };
+/* Strings may be made to collide, so no search goes on for ever: at most half of the slots are
+ * taken, and few real searches pass ten. */
+enum { SLOTS_FIRST = 256, PROBES_MAX = 256 };
 
 struct interned_slot {
     uint32_t hash, at; /* at 0: free, for each buffer begins with a byte of its own */
@@ -46,15 +48,15 @@ static void expect(struct interned *t, size_t count) {
     (void)grow_to(t, cap);
 }
 
-/* The offset of these bytes, which are appended if they are not there yet; 0: no memory, or `in`
- * holds more than an offset reaches. */
+/* The offset of these bytes, which are appended if they are not there yet (or not found in time);
+ * 0: no memory, or `in` holds more than an offset reaches. */
 static uint32_t intern(struct interned *t, struct strbuf *in, const char *bytes, size_t len) {
-    uint32_t hash = (uint32_t)hash_bytes(bytes, len);
+    uint32_t hash = (uint32_t)hash_quick(bytes, len);
     if (2 * (t->count + 1) > t->cap && !grow_to(t, t->cap ? 2 * t->cap : SLOTS_FIRST)) {
         return 0;
     }
-    size_t i = hash & (t->cap - 1);
-    for (; t->slots[i].at != 0; i = (i + 1) & (t->cap - 1)) {
+    size_t i = hash & (t->cap - 1), probes = 0;
+    for (; t->slots[i].at != 0 && probes < PROBES_MAX; i = (i + 1) & (t->cap - 1), probes++) {
         uint32_t at = t->slots[i].at;
         if (t->slots[i].hash == hash && in->len - at >= len &&
             memcmp(in->data + at, bytes, len) == 0) {
@@ -64,10 +66,13 @@ static uint32_t intern(struct interned *t, struct strbuf *in, const char *bytes,
     if (in->failed || in->len > UINT32_MAX) {
         return 0;
     }
-    t->slots[i] = (struct interned_slot){hash, (uint32_t)in->len};
-    t->count++;
+    uint32_t at = (uint32_t)in->len;
     strbuf_add(in, bytes, len);
-    return t->slots[i].at;
+    if (t->slots[i].at == 0) {
+        t->slots[i] = (struct interned_slot){hash, at};
+        t->count++;
+    }
+    return at;
 }
 
 static void interned_release(struct interned *t) {

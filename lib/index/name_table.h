@@ -1,5 +1,5 @@
 /* The names of a symbol index while it is built: the sections STRS, FILE and NAME, each string,
- * path and name once. */
+ * path and name once (of those that are made to collide some twice). */
 #ifndef STALLKIT_INDEX_NAME_TABLE_H
 #define STALLKIT_INDEX_NAME_TABLE_H
 

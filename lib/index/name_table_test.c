@@ -1,0 +1,109 @@
+#include "index/name_table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/failmalloc.h"
+#include "base/hash.h"
+
+enum { MANY = 5000 };
+
+static void each_string_and_name_lies_there_once(void **state) {
+    (void)state;
+    struct name_table t = {0};
+    uint32_t at[MANY], name[MANY];
+    char text[32];
+    names_begin(&t, 0);
+    names_begin_unit(&t);
+    for (int round = 0; round < 2; round++) {
+        size_t strings = t.strings.len, names = t.names.len;
+        for (unsigned i = 0; i < MANY; i++) {
+            (void)snprintf(text, sizeof text, "function%u", i);
+            struct function_names f = {.function = text, .linkage = text, .line = i / 2};
+            uint32_t a = names_string(&t, text), n = names_function(&t, &f);
+            assert_string_equal(t.strings.data + a, text);
+            assert_true(round == 0 || (a == at[i] && n == name[i]));
+            at[i] = a;
+            name[i] = n;
+        }
+        assert_true(round == 0 || (t.strings.len == strings && t.names.len == names));
+    }
+    struct err e = {0};
+    assert_int_equal(names_check(&t, &e), ST_OK);
+    assert_int_equal(names_string(&t, ""), 0);
+    assert_int_equal(names_string(&t, NULL), 0);
+    names_release(&t);
+}
+
+/* A string of 16 bytes with the hash of all others made so: its second half takes back what the
+ * first one changed. False: it would have a NUL. */
+static bool colliding(uint64_t first, char out[17]) {
+    uint64_t h = (17 ^ first) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t second = UINT64_C(0x123456789abcdef1) ^ h ^ h >> 32;
+    memcpy(out, &first, sizeof first);
+    memcpy(out + sizeof first, &second, sizeof second);
+    out[16] = 0;
+    return strlen(out) == 16;
+}
+
+static void strings_made_to_collide_are_kept_all_the_same(void **state) {
+    (void)state;
+    struct name_table t = {0};
+    char text[17], other[17];
+    unsigned made = 0;
+    names_begin(&t, 0);
+    (void)colliding(UINT64_C(0x0101010101010101), other);
+    for (uint64_t first = UINT64_C(0x0101010101010101); made < MANY; first += 0x10001) {
+        if (colliding(first, text)) {
+            assert_true(hash_quick(text, sizeof text) == hash_quick(other, sizeof other));
+            uint32_t at = names_string(&t, text);
+            assert_string_equal(t.strings.data + at, text);
+            made++;
+        }
+    }
+    struct err e = {0};
+    assert_int_equal(names_check(&t, &e), ST_OK);
+    assert_true(t.string_at.count < MANY); /* the others were not searched for to their end */
+    names_release(&t);
+}
+
+static void fill(void *ctx, bool refused) {
+    struct name_table t = {0};
+    struct err e = {0};
+    char text[32];
+    (void)ctx;
+    names_begin(&t, 300);
+    for (unsigned i = 0; i < 1000; i++) {
+        (void)snprintf(text, sizeof text, "path%u", i);
+        struct function_names f = {.function = text, .file = text};
+        names_begin_unit(&t);
+        (void)names_function(&t, &f);
+    }
+    enum st st = names_check(&t, &e);
+    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+    names_release(&t);
+}
+
+static void a_lack_of_memory_is_an_error(void **state) {
+    (void)state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    assert_true(failmalloc_sweep(fill, NULL) > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_string_and_name_lies_there_once),
+        cmocka_unit_test(strings_made_to_collide_are_kept_all_the_same),
+        cmocka_unit_test(a_lack_of_memory_is_an_error),
+    };
+    return cmocka_run_group_tests_name("name_table", tests, NULL, NULL);
+}

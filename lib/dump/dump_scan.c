@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "dump/dump_word_private.h"
+
 /* What the scanner waits for. */
 enum {
     START, /* the document's bracket */
@@ -279,26 +281,57 @@ enum { QUOTE = 1, OPEN, CLOSE };
 static const uint8_t kinds[UINT8_MAX + 1] = {
     ['"'] = QUOTE, ['{'] = OPEN, ['['] = OPEN, ['}'] = CLOSE, [']'] = CLOSE};
 
+/* Where a walk through a container is. */
+struct inside {
+    size_t depth;
+    bool in_string;
+};
+
+/* Passes a word if the container cannot end in it, and nothing in it is escaped. */
+static bool pass_word(struct inside *at, const char *p) {
+    const uint64_t word = word_load(p), folded = word | word_of(0x20); /* '[' is as '{' */
+    uint64_t quotes = word_equal(word, '"'), opens = word_equal(folded, '{');
+    uint64_t closes = word_equal(folded, '}');
+    /* Behind an odd number of quotes there is a string; sums of at most nine stay in their byte. */
+    uint64_t before = (quotes >> 7) * word_of(1) + word_of(at->in_string);
+    uint64_t outside = ~(before << 7) & word_of(0x80);
+    size_t closed = word_count(closes & outside);
+    if (closed >= at->depth || word_equal(word, '\\')) {
+        return false;
+    }
+    at->depth += word_count(opens & outside) - closed;
+    at->in_string = before >> 56 & 1;
+    return true;
+}
+
+/* Passes a byte, or two that are an escape. Inside a string the depth stays. */
+static const char *pass_byte(struct inside *at, const char *p, const char *end) {
+    int kind = kinds[(unsigned char)*p];
+    if (kind == QUOTE) {
+        at->in_string = !at->in_string;
+    } else if (at->in_string) {
+        return p + (*p == '\\' && end - p > 1 ? 2 : 1);
+    } else if (kind) {
+        at->depth += kind == OPEN ? 1 : SIZE_MAX;
+    }
+    return p + 1;
+}
+
 /* Past the container whose opening bracket is at p; NULL: it has no end. */
 static const char *container_end(const char *p, const char *end) {
-    size_t depth = 0;
-    for (;;) {
-        while (p < end && !kinds[(unsigned char)*p]) {
-            p++; /* most bytes */
-        }
-        if (p == end) {
-            return NULL;
-        }
-        if (kinds[(unsigned char)*p] == QUOTE) {
-            p = string_end(p, end);
+    struct inside at = {1, false};
+    p++;
+    while (p < end && at.depth > 0) {
+        if (end - p >= WORD_BYTES && pass_word(&at, p)) {
+            p += WORD_BYTES;
             continue;
         }
-        bool opens = kinds[(unsigned char)*p++] == OPEN;
-        depth += opens ? 1 : SIZE_MAX;
-        if (depth == 0) {
-            return p;
+        const char *stop = end - p > WORD_BYTES ? p + WORD_BYTES : end;
+        while (p < stop && at.depth > 0) {
+            p = pass_byte(&at, p, end);
         }
     }
+    return at.depth > 0 ? NULL : p;
 }
 
 bool span_is_container(struct span text) {

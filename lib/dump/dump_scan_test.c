@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/filemap.h"
@@ -193,6 +194,55 @@ static void names_are_compared_unescaped(void **state) {
     assert_false(span_is(span_of(""), ""));
 }
 
+/* Where a container ends, byte by byte; 0: nowhere. */
+static size_t plain_end(const char *text, size_t len) {
+    size_t depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+        if (in_string) {
+            in_string = c != '"';
+            i += c == '\\' && i + 1 < len;
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '{' || c == '[') {
+            depth++;
+        } else if ((c == '}' || c == ']') && --depth == 0) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* However the words lie in which it is looked for. */
+static void a_container_ends_where_its_brackets_do(void **state) {
+    (void)state;
+    static const char bytes[] = "{[}]\"\\{[}]\"ab,:\xdb\xfb\xa2\xdc";
+    enum { LONGEST = 60, TRIES = 200000 };
+    size_t ended = 0;
+    for (uint64_t i = 1; i <= TRIES; i++) {
+        size_t len = 1 + hash_u64(i) % LONGEST;
+        uint64_t plain = hash_u64(i * 3) % 16; /* of 16 bytes so many are letters */
+        char *text = malloc(len);              /* nothing behind it can be read */
+        assert_non_null(text);
+        text[0] = '{';
+        for (size_t k = 1; k < len; k++) {
+            uint64_t r = hash_u64(i * 100 + k);
+            text[k] = (r >> 32) % 16 < plain ? 'x' : bytes[r % (sizeof bytes - 1)];
+        }
+        size_t want = plain_end(text, len);
+        struct span rest = {text, text + len};
+        struct span value = span_value(&rest);
+        assert_int_equal(value.end - text, want ? want : len);
+        assert_true(span_is_container((struct span){text, text + len}) ==
+                    (want > 0 && want == len));
+        assert_true(want == 0 || span_is_container((struct span){text, text + want}));
+        ended += want > 0;
+        free(text);
+    }
+    assert_true(ended > TRIES / 10 && ended < TRIES - TRIES / 10);
+}
+
 /* Changes some bytes of a document, the same in every run. */
 static size_t mutate(char *text, size_t len, uint64_t seed) {
     static const char bytes[] = "{}[]\",:0123456789-+.eEtrufalsn\\ \t\n\xff\xc3\xa9\x01/";
@@ -258,6 +308,7 @@ int main(void) {
         cmocka_unit_test(a_finished_scanner_takes_nothing),
         cmocka_unit_test(spans_walk_objects_and_arrays),
         cmocka_unit_test(names_are_compared_unescaped),
+        cmocka_unit_test(a_container_ends_where_its_brackets_do),
         cmocka_unit_test(the_pre_pass_agrees_with_jansson),
     };
     return cmocka_run_group_tests_name("dump_scan", tests, NULL, NULL);

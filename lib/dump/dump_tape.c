@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "dump/dump_scan_private.h"
+#include "dump/dump_word_private.h"
 
 enum { SAFE_DIGITS = 18 }; /* 10^18 - 1 < 2^63 */
 
@@ -103,9 +104,20 @@ static const char *take_character(const char *p, const char *end, uint32_t *code
     return *code_point < 0x20 ? NULL : p + n;
 }
 
-/* Does a byte need more than a step further in a string? */
-static bool is_special(char c) {
-    return (signed char)c < 0x20 || c == '"' || c == '\\';
+/* The first byte of a string that ends it, or needs more than a step further. */
+static const char *find_special(const char *p, const char *end) {
+    for (; end - p >= WORD_BYTES; p += WORD_BYTES) {
+        uint64_t w = word_load(p);
+        uint64_t special =
+            word_equal(w, '"') | word_equal(w, '\\') | word_less(w, 0x20) | (w & word_of(0x80));
+        if (special) {
+            return p + word_first(special);
+        }
+    }
+    while (p < end && (signed char)*p >= 0x20 && *p != '"' && *p != '\\') {
+        p++;
+    }
+    return p;
 }
 
 static const char *take_string(const char *p, const char *end, struct tape_value *v,
@@ -114,9 +126,7 @@ static const char *take_string(const char *p, const char *end, struct tape_value
     v->kind = TAPE_STRING;
     v->extent = 1;
     for (;;) {
-        while (p < end && !is_special(*p)) {
-            p++;
-        }
+        p = find_special(p, end);
         if (p == end) {
             return NULL;
         }
@@ -217,8 +227,8 @@ struct taking {
     const char *end;
     uint32_t values; /* as the validator counts them: names are none */
     bool no_memory;
+    uint32_t *open; /* the containers that p is in, outermost first */
     size_t depth;
-    uint32_t open[DUMP_DEPTH_MAX]; /* the containers that p is in, outermost first */
 };
 
 static const char *skip_space(const char *p, const char *end) {
@@ -228,10 +238,14 @@ static const char *skip_space(const char *p, const char *end) {
     return p;
 }
 
-static struct tape_value *add_value(struct taking *k, const char *p) {
+static bool make_room(struct taking *k) {
+    k->no_memory = !VEC_RESERVE(&k->t->values, 1);
+    return !k->no_memory;
+}
+
+static inline struct tape_value *add_value(struct taking *k, const char *p) {
     struct tape *t = k->t;
-    if (t->values.len == t->values.cap && !VEC_RESERVE(&t->values, 1)) {
-        k->no_memory = true;
+    if (t->values.len == t->values.cap && !make_room(k)) {
         return NULL;
     }
     struct tape_value *v = &t->values.data[t->values.len++];
@@ -322,9 +336,11 @@ static const char *take_text(struct taking *k, const char *p) {
 }
 
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) {
-    struct taking k = {.t = t, .end = text + len};
+    enum { BYTES_A_VALUE = 6 }; /* of dumps with symbols; those without have longer numbers */
+    uint32_t open[DUMP_DEPTH_MAX];
+    struct taking k = {.t = t, .end = text + len, .open = open};
     *t = (struct tape){.text = text};
-    if (!VEC_RESERVE(&t->values, len / 8)) {
+    if (!VEC_RESERVE(&t->values, len / BYTES_A_VALUE)) {
         return err_nomem(e);
     }
     if (!take_text(&k, text)) {

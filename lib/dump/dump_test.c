@@ -543,7 +543,11 @@ static void no_memory_is_an_error(void **state) {
     struct strbuf text = {0};
     add_json(&text, full);
     strbuf_truncate(&text, text.len - 1);
-    add_json(&text, ",'context':[1,2,3,4,5,6,7,8,9],'user':'\\u0041'}"); /* decoded */
+    add_json(&text, ",'user':'\\u0041','context':[1"); /* decoded; more values than expected */
+    for (int i = 0; i < 1000; i++) {
+        strbuf_addstr(&text, ",1");
+    }
+    add_json(&text, "]}");
     assert_true(failmalloc_sweep(parse_full, &text) > 5);
     strbuf_release(&text);
 }

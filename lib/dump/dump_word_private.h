@@ -1,0 +1,45 @@
+/* Eight bytes of text at a time, for a branch on each quote and bracket would be mispredicted. What
+ * is found is 0x80 in its byte of the word, and 0 in the others; the first byte is the lowest one.
+ */
+#ifndef STALLKIT_DUMP_WORD_PRIVATE_H
+#define STALLKIT_DUMP_WORD_PRIVATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WORD_BYTES = 8 };
+
+/* A word with this byte eight times. */
+static inline uint64_t word_of(uint8_t byte) {
+    return UINT64_C(0x0101010101010101) * byte;
+}
+
+static inline uint64_t word_load(const char *p) {
+    const unsigned char *b = (const unsigned char *)p;
+    return (uint64_t)b[0] | (uint64_t)b[1] << 8 | (uint64_t)b[2] << 16 | (uint64_t)b[3] << 24 |
+           (uint64_t)b[4] << 32 | (uint64_t)b[5] << 40 | (uint64_t)b[6] << 48 |
+           (uint64_t)b[7] << 56;
+}
+
+/* Bytes that are less than this one (at most 0x80). No sum leaves its byte. */
+static inline uint64_t word_less(uint64_t word, uint8_t byte) {
+    uint64_t sums = (word & word_of(0x7f)) + word_of((uint8_t)(0x80 - byte));
+    return ~(sums | word) & word_of(0x80);
+}
+
+/* Bytes that are this one. */
+static inline uint64_t word_equal(uint64_t word, uint8_t byte) {
+    return word_less(word ^ word_of(byte), 1);
+}
+
+/* How many were found. */
+static inline size_t word_count(uint64_t found) {
+    return (size_t)((found >> 7) * word_of(1) >> 56);
+}
+
+/* The first that was found; there has to be one. */
+static inline size_t word_first(uint64_t found) {
+    return (size_t)__builtin_ctzll(found) / 8;
+}
+
+#endif

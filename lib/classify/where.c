@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/regex_text.h"
 #include "base/vec.h"
 #include "classify/version.h"
 
@@ -341,19 +342,6 @@ static enum st check_value(struct parser *p, const struct term *t, size_t start)
     return ST_OK;
 }
 
-static enum st compile_regex(struct parser *p, struct term *t) {
-    char why[128];
-    int code = regcomp(&t->regex, t->value, REG_EXTENDED | REG_NOSUB);
-    if (code == 0) {
-        return ST_OK;
-    }
-    if (code == REG_ESPACE) {
-        return err_nomem(p->e);
-    }
-    regerror(code, NULL, why, sizeof why);
-    return err_set(p->e, ERR_USAGE, "no regular expression: %s", why);
-}
-
 static enum st read_term(struct parser *p, struct term *t) {
     struct strbuf value = {0};
     if (read_field(p, t) != ST_OK || read_operator(p, t) != ST_OK) {
@@ -368,7 +356,7 @@ static enum st read_term(struct parser *p, struct term *t) {
         st = !t->value ? err_nomem(p->e) : check_value(p, t, start);
     }
     if (st == ST_OK && has_regex(t)) {
-        st = compile_regex(p, t);
+        st = regex_compile(&t->regex, t->value, p->e);
     }
     p->at = st == ST_OK ? end : p->at;
     strbuf_release(&value);

@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "base/parse.h"
+#include "base/regex_text.h"
 #include "flame/diff.h"
 #include "flame/folded.h"
 
@@ -51,13 +52,8 @@ enum st diff_limit_parse(struct diff_limit *l, const char *text, struct err *e) 
     struct strbuf pattern = {0};
     strbuf_add(&pattern, text, (size_t)(colon - text));
     enum st st = strbuf_check(&pattern, e);
-    int status =
-        st == ST_OK ? regcomp(&l->regex, strbuf_cstr(&pattern), REG_EXTENDED | REG_NOSUB) : 0;
-    if (status != 0) {
-        char why[128];
-        regerror(status, &l->regex, why, sizeof why);
-        st = err_set(e, status == REG_ESPACE ? ERR_NOMEM : ERR_USAGE, "'%s': %s",
-                     strbuf_cstr(&pattern), why);
+    if (st == ST_OK && regex_compile(&l->regex, strbuf_cstr(&pattern), e) != ST_OK) {
+        st = err_context(e, "'%s'", strbuf_cstr(&pattern));
     }
     strbuf_release(&pattern);
     return st;

@@ -1,0 +1,16 @@
+/* Regular expressions that users type. */
+#ifndef STALLKIT_BASE_REGEX_TEXT_H
+#define STALLKIT_BASE_REGEX_TEXT_H
+
+#include <regex.h>
+
+#include "base/err.h"
+
+/* Compiles an extended regular expression for tests of match; regfree it after ST_OK. Repetitions
+ * of repetitions take a C library all memory there is ("a++++…", "(a{99}){99}"): what would grow to
+ * more than REGEX_SIZE_MAX parts, or nests deeper than REGEX_DEPTH_MAX, is ERR_USAGE as one that is
+ * none. ERR_NOMEM. Never ST_NONE. */
+enum { REGEX_SIZE_MAX = 10000, REGEX_DEPTH_MAX = 64 };
+enum st regex_compile(regex_t *out, const char *text, struct err *e) BASE_MUST_USE;
+
+#endif

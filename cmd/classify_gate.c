@@ -190,12 +190,13 @@ bool classify_write_partial(const struct triage *t, struct sink *out,
 /* ---- exposure ---- */
 
 /* Session records, one on a line. */
-static enum st add_sessions(struct triage *t, const char *text, size_t len, struct err *e) {
+static enum st add_sessions(struct triage *t, const struct exposure_filter *filter,
+                            const char *text, size_t len, struct err *e) {
     unsigned long line = 1;
     for (size_t at = 0; at < len; line++) {
         const char *newline = memchr(text + at, '\n', len - at);
         size_t size = newline ? (size_t)(newline - text) - at : len - at;
-        if (size > 0 && triage_add_session(t, text + at, size, e) != ST_OK) {
+        if (size > 0 && triage_add_session(t, filter, text + at, size, e) != ST_OK) {
             return err_context(e, "line %lu", line);
         }
         at += size + 1;
@@ -204,6 +205,7 @@ static enum st add_sessions(struct triage *t, const char *text, size_t len, stru
 }
 
 void classify_expose(struct triage *t, const struct classify_gate *g,
+                     const struct exposure_filter *sessions, const struct exposure_filter *table,
                      struct cli_failures *failures) {
     for (size_t i = 0; i < g->exposure.len; i++) {
         const char *path = g->exposure.data[i];
@@ -221,8 +223,8 @@ void classify_expose(struct triage *t, const struct classify_gate *g,
             len = inflated.len;
         }
         if (st == ST_OK) {
-            st = len && text[0] == '{' ? add_sessions(t, text, len, &e)
-                                       : triage_add_exposure_table(t, text, len, &e);
+            st = len && text[0] == '{' ? add_sessions(t, sessions, text, len, &e)
+                                       : triage_add_exposure_table(t, table, text, len, &e);
         }
         if (st != ST_OK) {
             cli_fail(failures, path, &e);

@@ -27,8 +27,9 @@ bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate
  * becomes it. What cannot be read or merged is told, counted and left out. CLI_OK or CLI_USAGE. */
 int classify_merge(struct triage **t, const struct cli_tool *tool, char **operands, size_t count,
                    struct cli_failures *failures);
-/* Counts the --exposure files. */
+/* Counts the --exposure files, of session records or tables. */
 void classify_expose(struct triage *t, const struct classify_gate *g,
+                     const struct exposure_filter *sessions, const struct exposure_filter *table,
                      struct cli_failures *failures);
 /* Writes what t holds as a partial. False after a printed message: out of memory. */
 bool classify_write_partial(const struct triage *t, struct sink *out,

@@ -19,6 +19,8 @@ struct run {
     struct classify_explain explain;
     struct cli_output output; /* of --annotate and --partial */
     const struct where *where;
+    struct where_seen seen;                      /* of the dumps */
+    struct where_seen seen_sessions, seen_table; /* of session records, and of a CSV's rows */
     struct triage *triage;
     uint64_t rules_hash;
     struct keyer *keyers[CLI_JOBS_MAX]; /* one per worker */
@@ -37,6 +39,7 @@ static void fail(struct run *run, const char *where, const struct err *why) {
 struct result {
     struct stall_key key;
     bool wanted;
+    struct where_seen seen;
     enum explain_fit fit; /* of --explain */
     struct strbuf text;   /* of --annotate and --explain */
 };
@@ -58,7 +61,7 @@ static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, st
     if (keyer_key(run->keyers[worker], d, &r->key, e) != ST_OK) {
         return ST_ERR;
     }
-    enum st st = where_match(run->where, d, &r->key, e);
+    enum st st = where_match(run->where, d, &r->key, &r->seen, e);
     r->wanted = st == ST_OK;
     if (st == ST_ERR || !r->wanted) {
         return st == ST_ERR ? ST_ERR : ST_OK;
@@ -81,6 +84,7 @@ static enum st next_partial(struct run *run, struct err *e) {
 static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     struct run *run = ctx;
     const struct result *r = result;
+    where_seen_add(&run->seen, &r->seen);
     if (run->annotate) {
         sink_write(&run->output.sink, r->text.data, r->text.len);
         return ST_OK;
@@ -108,9 +112,10 @@ static void release(void *result) {
 static void take_session(void *ctx, const char *text, size_t len) {
     struct run *run = ctx;
     struct err e = {0};
+    const struct exposure_filter filter = {run->where, &run->seen_sessions};
     if (run->annotate) {
         cli_dumps_write_line(&run->output.sink, text, len);
-    } else if (!run->broken && triage_add_session(run->triage, text, len, &e) != ST_OK) {
+    } else if (!run->broken && triage_add_session(run->triage, &filter, text, len, &e) != ST_OK) {
         run->broken = e.code == ERR_NOMEM;
         fail(run, "session record", &e);
     }
@@ -193,6 +198,25 @@ static bool open_symbols(struct run *run, const struct classify_settings *s) {
            cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)s->jobs);
 }
 
+/* A filter for what nothing says is likely a mistake, and of whom exposure is not known there are
+ * no rates. */
+static void tell_unsaid(const struct run *run) {
+    const struct {
+        const struct where_seen *seen;
+        bool exposure;
+        const char *who;
+    } rows[] = {{&run->seen, false, "no dump says"},
+                {&run->seen_sessions, true, "no session record, of which none counts, says"},
+                {&run->seen_table, true, "no row of --exposure says"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *field;
+        for (size_t at = 0;
+             (field = where_unsaid(run->where, rows[i].seen, rows[i].exposure, &at)) != NULL;) {
+            cli_say(classify_tool.name, "--where: %s '%s'", rows[i].who, field);
+        }
+    }
+}
+
 /* --annotate: no counting. */
 static int pass_through(struct run *run, const struct classify_settings *s,
                         const struct cli_parser *p) {
@@ -244,7 +268,9 @@ static int read_inputs(struct run *run, const struct classify_settings *s,
         status = cli_dumps_run(&run->dumps, (unsigned)s->jobs, p->operands, p->operand_count);
     }
     if (status == CLI_OK && !run->broken) {
-        classify_expose(run->triage, &s->gate, &run->dumps.failures);
+        const struct exposure_filter sessions = {s->where, &run->seen_sessions};
+        const struct exposure_filter table = {s->where, &run->seen_table};
+        classify_expose(run->triage, &s->gate, &sessions, &table, &run->dumps.failures);
     }
     return run->broken ? CLI_FAILED : status;
 }
@@ -298,10 +324,12 @@ static int classify(struct run *run, struct classify_settings *s, const struct c
         fail(run, NULL, &e);
         return CLI_FAILED;
     }
-    return run->explain.id   ? explain(run, s, p)
-           : s->annotate     ? pass_through(run, s, p)
-           : s->gate.partial ? write_partials(run, s, p)
-                             : count(run, s, p);
+    int status = run->explain.id   ? explain(run, s, p)
+                 : s->annotate     ? pass_through(run, s, p)
+                 : s->gate.partial ? write_partials(run, s, p)
+                                   : count(run, s, p);
+    tell_unsaid(run);
+    return status;
 }
 
 int main(int argc, char **argv) {

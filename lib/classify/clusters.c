@@ -11,6 +11,11 @@ void clusters_release(struct clusters *c) {
     VEC_RELEASE(&c->cells);
 }
 
+/* In any order the same, up to what a partial can hold: exposure is whatever a file says. */
+static uint64_t sum(uint64_t a, uint64_t b) {
+    return b > (uint64_t)INT64_MAX - a ? (uint64_t)INT64_MAX : a + b;
+}
+
 bool clusters_add(struct clusters *c, uint32_t cell, uint64_t count, uint64_t ms) {
     size_t low = 0, high = c->cells.len;
     while (low < high) {
@@ -27,8 +32,8 @@ bool clusters_add(struct clusters *c, uint32_t cell, uint64_t count, uint64_t ms
         }
         c->cells.data[low] = (struct cluster_cell){.cell = cell};
     }
-    c->cells.data[low].count += count;
-    c->cells.data[low].ms += ms;
+    c->cells.data[low].count = sum(c->cells.data[low].count, count);
+    c->cells.data[low].ms = sum(c->cells.data[low].ms, ms);
     return true;
 }
 

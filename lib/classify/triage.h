@@ -9,6 +9,7 @@
 
 #include "base/sink.h"
 #include "classify/key.h"
+#include "classify/where.h"
 
 /* Why a dump is not ranked. */
 enum triage_apart {
@@ -56,14 +57,20 @@ enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
 
 /* ---- exposure ---- */
 
+/* Which exposure counts: that of the same users and devices as the dumps'. */
+struct exposure_filter {
+    const struct where *where; /* NULL = all */
+    struct where_seen *seen;   /* notes what records say; NULL = nobody asks */
+};
 /* Counts a stall-session/1 record, see stall-dump(5): what rates are of. One whose id was read
  * before does not count. ST_ERR: it is none; out of memory. */
-enum st triage_add_session(struct triage *t, const char *text, size_t len,
-                           struct err *e) BASE_MUST_USE;
-/* Counts a table of comma-separated values, see stallclassify(1). ST_ERR: which line is wrong, and
- * those before it are counted; out of memory. */
-enum st triage_add_exposure_table(struct triage *t, const char *text, size_t len,
-                                  struct err *e) BASE_MUST_USE;
+enum st triage_add_session(struct triage *t, const struct exposure_filter *filter, const char *text,
+                           size_t len, struct err *e) BASE_MUST_USE;
+/* Counts a table of comma-separated values, see stallclassify(1): rows of which the filter's terms
+ * hold, those that the table has no column for aside. ST_ERR: which line is wrong, and those before
+ * it are counted; out of memory. */
+enum st triage_add_exposure_table(struct triage *t, const struct exposure_filter *filter,
+                                  const char *text, size_t len, struct err *e) BASE_MUST_USE;
 
 /* ---- partials ---- */
 

@@ -71,13 +71,29 @@ const char *where_field_name(size_t i) {
     return i < sizeof fields / sizeof *fields ? fields[i].name : NULL;
 }
 
+/* Whatever the app put into a dump's context, by its name behind the dot. */
+static const char context_prefix[] = "context.";
+static const struct field context_field = {context_prefix, FIELD_TEXT, SIZE_MAX};
+
+/* Fields that say whose a dump is, and of when, which exposure may say, too. */
+static bool is_of_users(const char *field) {
+    static const char *const names[] = {"time", "user", "app.", "device.", context_prefix};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strncmp(field, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const struct field *find_field(const char *name, size_t len) {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (strlen(fields[i].name) == len && memcmp(fields[i].name, name, len) == 0) {
             return &fields[i];
         }
     }
-    return NULL;
+    size_t prefix = strlen(context_prefix);
+    return len > prefix && memcmp(name, context_prefix, prefix) == 0 ? &context_field : NULL;
 }
 
 /* ---- what a dump says ---- */
@@ -121,26 +137,6 @@ static enum st of_key(const char *name, const struct stall_key *key, char buf[VA
     return v < 0 ? ST_NONE : ST_OK;
 }
 
-/* The field's text in *out, borrowed from the dump or in buf; ST_NONE: it is not said. */
-static enum st value_of(const struct field *f, const struct dump *d, const struct stall_key *key,
-                        char buf[VALUE_SIZE], const char **out, struct err *e) {
-    if (f->offset == SIZE_MAX) {
-        return of_key(f->name, key, buf, out, e);
-    }
-    const char *at = (const char *)d + f->offset;
-    if (f->type == FIELD_TEXT) {
-        *out = *(const char *const *)(const void *)at;
-        return *out && **out ? ST_OK : ST_NONE;
-    }
-    if (f->type == FIELD_BOOL) {
-        *out = *(const bool *)(const void *)at ? "true" : "false";
-        return ST_OK;
-    }
-    int64_t v = *(const int64_t *)(const void *)at;
-    *out = number(v, buf);
-    return v < 0 ? ST_NONE : ST_OK;
-}
-
 /* ---- terms ---- */
 
 enum comparison {
@@ -163,6 +159,7 @@ static const struct {
 
 struct term {
     const struct field *field;
+    char *name; /* the field's, in full */
     enum comparison op;
     char *value;
     regex_t regex; /* of OP_FOUND and OP_NOT_FOUND */
@@ -174,6 +171,31 @@ struct where {
 
 static bool has_regex(const struct term *t) {
     return t->op == OP_FOUND || t->op == OP_NOT_FOUND;
+}
+
+/* The field's text in *out, borrowed from the dump or in buf; ST_NONE: it is not said. */
+static enum st value_of(const struct term *t, const struct dump *d, const struct stall_key *key,
+                        char buf[VALUE_SIZE], const char **out, struct err *e) {
+    const struct field *f = t->field;
+    if (f == &context_field) {
+        *out = dump_context(d, t->name + strlen(context_prefix));
+        return *out && **out ? ST_OK : ST_NONE;
+    }
+    if (f->offset == SIZE_MAX) {
+        return of_key(f->name, key, buf, out, e);
+    }
+    const char *at = (const char *)d + f->offset;
+    if (f->type == FIELD_TEXT) {
+        *out = *(const char *const *)(const void *)at;
+        return *out && **out ? ST_OK : ST_NONE;
+    }
+    if (f->type == FIELD_BOOL) {
+        *out = *(const bool *)(const void *)at ? "true" : "false";
+        return ST_OK;
+    }
+    int64_t v = *(const int64_t *)(const void *)at;
+    *out = number(v, buf);
+    return v < 0 ? ST_NONE : ST_OK;
 }
 
 enum st where_new(struct where **out, struct err *e) {
@@ -191,6 +213,7 @@ void where_free(struct where *w) {
             regfree(&t->regex);
         }
         free(t->value);
+        free(t->name);
     }
     VEC_RELEASE(&w->terms);
     free(w);
@@ -233,24 +256,71 @@ static bool holds(const struct term *t, const char *value) {
                                  : order >= 0;
 }
 
+/* Does the term hold of what does not say its field? */
+static bool holds_absent(const struct term *t) {
+    return t->op == OP_OTHER ? *t->value != 0
+                             : t->op == OP_NOT_FOUND || (t->op == OP_EQUAL && !*t->value);
+}
+
+static void note(struct where_seen *seen, size_t term, bool said) {
+    if (seen && term < WHERE_SEEN_TERMS) {
+        seen->said |= (uint64_t)said << term;
+    }
+}
+
 enum st where_match(const struct where *w, const struct dump *d, const struct stall_key *key,
-                    struct err *e) {
-    for (size_t i = 0; i < w->terms.len; i++) {
+                    struct where_seen *seen, struct err *e) {
+    bool all = true;
+    for (size_t i = 0; i < w->terms.len && (all || seen); i++) {
         const struct term *t = &w->terms.data[i];
         char buf[VALUE_SIZE];
         const char *value;
-        enum st st = value_of(t->field, d, key, buf, &value, e);
+        enum st st = value_of(t, d, key, buf, &value, e);
         if (st == ST_ERR) {
             return ST_ERR;
         }
-        bool absent = t->op == OP_OTHER
-                          ? *t->value != 0
-                          : t->op == OP_NOT_FOUND || (t->op == OP_EQUAL && !*t->value);
-        if (st == ST_OK ? !holds(t, value) : !absent) {
-            return ST_NONE;
+        note(seen, i, st == ST_OK);
+        all = all && (st == ST_OK ? holds(t, value) : holds_absent(t));
+    }
+    if (seen) {
+        seen->count++;
+    }
+    return all ? ST_OK : ST_NONE;
+}
+
+bool where_match_exposure(const struct where *w, where_said said, void *ctx,
+                          struct where_seen *seen) {
+    bool all = true;
+    for (size_t i = 0; w && i < w->terms.len; i++) {
+        const struct term *t = &w->terms.data[i];
+        const char *value = NULL;
+        if (!is_of_users(t->name)) {
+            continue;
+        }
+        enum st st = said(ctx, t->name, &value);
+        note(seen, i, st == ST_OK);
+        all = all && (st == ST_OK ? holds(t, value) : st == ST_ERR || holds_absent(t));
+    }
+    if (seen) {
+        seen->count++;
+    }
+    return all;
+}
+
+void where_seen_add(struct where_seen *seen, const struct where_seen *more) {
+    seen->count += more->count;
+    seen->said |= more->said;
+}
+
+const char *where_unsaid(const struct where *w, const struct where_seen *seen, bool exposure,
+                         size_t *at) {
+    for (; *at < w->terms.len && *at < WHERE_SEEN_TERMS && seen->count; ++*at) {
+        const struct term *t = &w->terms.data[*at];
+        if (!(seen->said >> *at & 1) && !holds_absent(t) && (!exposure || is_of_users(t->name))) {
+            return w->terms.data[(*at)++].name;
         }
     }
-    return ST_OK;
+    return NULL;
 }
 
 /* ---- parsing ---- */
@@ -271,7 +341,8 @@ static enum st read_field(struct parser *p, struct term *t) {
     t->field = find_field(name, len);
     if (t->field) {
         p->at += len;
-        return ST_OK;
+        t->name = strndup(name, len);
+        return t->name ? ST_OK : err_nomem(p->e);
     }
     return len ? err_set(p->e, ERR_USAGE, "no field is called '%.*s'", (int)(len < 64 ? len : 64),
                          name)
@@ -287,7 +358,7 @@ static enum st read_operator(struct parser *p, struct term *t) {
             return ST_OK;
         }
     }
-    return err_set(p->e, ERR_USAGE, "one of = != < <= > >= ~ !~ must follow '%s'", t->field->name);
+    return err_set(p->e, ERR_USAGE, "one of = != < <= > >= ~ !~ must follow '%s'", t->name);
 }
 
 /* The value's text, without its quotes. */
@@ -383,6 +454,7 @@ enum st where_add(struct where *w, const char *text, size_t *at, struct err *e) 
         }
         if (st != ST_OK) {
             free(t.value);
+            free(t.name);
             *at = p.at;
             return ST_ERR;
         }

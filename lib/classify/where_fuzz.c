@@ -9,7 +9,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const struct stall_key key = {.truth = 700, .cause = CAUSE_LOCK};
-    struct dump d = {.user = "u", .app = {.version = "5.10"}, .device = {.os = "iOS 18.7"}};
+    struct dump_context context = {"screen", "Cart"};
+    struct dump d = {.context = &context,
+                     .context_count = 1,
+                     .user = "u",
+                     .app = {.version = "5.10"},
+                     .device = {.os = "iOS 18.7"}};
     struct where *w = NULL;
     struct err e = {0};
     size_t at = SIZE_MAX;
@@ -24,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (st == ST_ERR && (e.text[0] == 0 || at > strlen(text))) {
         abort();
     }
-    if (st == ST_OK && where_match(w, &d, &key, &e) == ST_ERR) {
+    if (st == ST_OK && where_match(w, &d, &key, NULL, &e) == ST_ERR) {
         abort();
     }
     where_free(w);

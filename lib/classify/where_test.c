@@ -27,6 +27,10 @@ static void setup(struct bench *b) {
     d->device.model = "iPhone13,3";
     d->device.os = "iOS 18.7";
     d->user = "";
+    static struct dump_context context[] = {
+        {"screen", "List"}, {"screen", "Cart 2"}, {"items", "12"}, {"tree", NULL}};
+    d->context = context;
+    d->context_count = 4;
     d->stall.kind = "hang";
     d->stall.duration_ms = 2500;
     d->stall.cpu_permille = -1;
@@ -44,7 +48,7 @@ static bool holds(struct bench *b, const char *text) {
     if (where_add(w, text, &at, &e) != ST_OK) {
         fail_msg("%s: %s at %zu", text, e.text, at);
     }
-    enum st st = where_match(w, &b->fixture.d, &b->key, &e);
+    enum st st = where_match(w, &b->fixture.d, &b->key, NULL, &e);
     assert_int_not_equal(st, ST_ERR);
     where_free(w);
     return st == ST_OK;
@@ -82,7 +86,13 @@ static void terms_hold_or_do_not(void **state) {
         {"cause!=lock", false},
         {"truth>=640 truth<1000", true},
         {"level1~^[0-9a-f]{12}$ level2!=x", true},
-        {"action=", true}, /* without rules there is none */
+        {"action=", true},                   /* without rules there is none */
+        {"context.screen=\"Cart 2\"", true}, /* the last one of two */
+        {"context.screen=List", false},
+        {"context.items>=9 context.items<13", true},
+        {"context.tree=", true}, /* no text */
+        {"context.none!=x", true},
+        {"context.none~x", false},
     };
     struct bench b;
     setup(&b);
@@ -134,6 +144,7 @@ static void a_mistake_is_pointed_at(void **state) {
         const char *why;
     } cases[] = {
         {"app.versoin>=5", 0, "no field is called 'app.versoin'"},
+        {"context.=5", 0, "no field is called 'context.'"},
         {"user=u  =5", 8, "a field is missing"},
         {"user", 4, "one of = != < <= > >= ~ !~ must follow 'user'"},
         {"user =u", 4, "one of = != < <= > >= ~ !~ must follow 'user'"},
@@ -184,14 +195,85 @@ static void it_is_known_what_is_asked_for(void **state) {
     }
 }
 
+/* A record of exposure that says two fields, and never any of the app. */
+static enum st record_says(void *ctx, const char *field, const char **text) {
+    *text = strcmp(field, "device.os") == 0        ? "iOS 18.7"
+            : strcmp(field, "context.screen") == 0 ? ctx
+                                                   : NULL;
+    return *text ? ST_OK : strncmp(field, "app.", 4) == 0 ? ST_ERR : ST_NONE;
+}
+
+static void exposure_is_asked_for_users_and_not_for_stalls(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool holds;
+    } cases[] = {
+        {"", true},
+        {"stall.duration_ms>9000 cause=lock id=x level1=abc", true},
+        {"device.os>=\"iOS 18\"", true},
+        {"device.os<\"iOS 18\"", false},
+        {"device.model=x", false},
+        {"device.model!=x", true},
+        {"app.version>=5", true}, /* which is never said */
+        {"context.screen=Cart", true},
+        {"context.screen!=Cart", false},
+        {"user=", true},
+    };
+    char screen[] = "Cart";
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct where *w = NULL;
+        size_t at;
+        assert_int_equal(where_new(&w, NULL), ST_OK);
+        assert_int_equal(where_add(w, cases[i].text, &at, NULL), ST_OK);
+        assert_int_equal(where_match_exposure(w, record_says, screen, NULL), cases[i].holds);
+        where_free(w);
+    }
+    assert_true(where_match_exposure(NULL, record_says, screen, NULL));
+}
+
+static void what_nothing_says_is_told(void **state) {
+    (void)state;
+    struct bench b;
+    struct where *w = NULL;
+    struct where_seen dumps = {0}, exposure = {0};
+    size_t at;
+    setup(&b);
+    assert_int_equal(where_new(&w, NULL), ST_OK);
+    assert_int_equal(where_add(w,
+                               "app.version>=9 user=u context.screen=x context.none~a "
+                               "context.other!=a stall.cpu_permille>1 user=",
+                               &at, NULL),
+                     ST_OK);
+    assert_null(where_unsaid(w, &dumps, false, &(size_t){0})); /* of no dump nothing is known */
+    assert_int_equal(where_match(w, &b.fixture.d, &b.key, &dumps, NULL), ST_NONE);
+    at = 0;
+    assert_string_equal(where_unsaid(w, &dumps, false, &at), "user");
+    assert_string_equal(where_unsaid(w, &dumps, false, &at), "context.none");
+    assert_string_equal(where_unsaid(w, &dumps, false, &at), "stall.cpu_permille");
+    assert_null(where_unsaid(w, &dumps, false, &at));
+    assert_false(where_match_exposure(w, record_says, "x", &exposure));
+    at = 0;
+    assert_string_equal(where_unsaid(w, &exposure, true, &at), "app.version");
+    assert_string_equal(where_unsaid(w, &exposure, true, &at), "user");
+    assert_string_equal(where_unsaid(w, &exposure, true, &at), "context.none");
+    assert_null(where_unsaid(w, &exposure, true, &at));
+    b.fixture.d.user = "u"; /* one that says it is enough */
+    assert_int_equal(where_match(w, &b.fixture.d, &b.key, &dumps, NULL), ST_NONE);
+    at = 0;
+    assert_string_equal(where_unsaid(w, &dumps, false, &at), "context.none");
+    where_free(w);
+    keyer_free(b.keyer);
+}
+
 static void no_memory_is_an_error(void *ctx, bool refused) {
     struct bench *b = ctx;
     struct where *w = NULL;
     struct err e = {0};
     size_t at;
     enum st st = where_new(&w, &e);
-    st = st == ST_OK ? where_add(w, "user!=\"u\" level1!=x", &at, &e) : st;
-    st = st == ST_OK ? where_match(w, &b->fixture.d, &b->key, &e) : st;
+    st = st == ST_OK ? where_add(w, "user!=\"u\" level1!=x context.no!=x", &at, &e) : st;
+    st = st == ST_OK ? where_match(w, &b->fixture.d, &b->key, NULL, &e) : st;
     assert_true(st == ST_OK || refused);
     assert_int_equal(e.code, st == ST_OK ? ERR_NONE : ERR_NOMEM);
     where_free(w);
@@ -215,6 +297,8 @@ int main(void) {
         cmocka_unit_test(quotes_take_white_space_and_themselves),
         cmocka_unit_test(a_mistake_is_pointed_at),
         cmocka_unit_test(it_is_known_what_is_asked_for),
+        cmocka_unit_test(exposure_is_asked_for_users_and_not_for_stalls),
+        cmocka_unit_test(what_nothing_says_is_told),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests_name("where", tests, NULL, NULL);

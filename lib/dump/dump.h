@@ -118,6 +118,12 @@ struct dump_name {
     uint32_t line;
 };
 
+/* What the app wanted to know, as text; value NULL: neither text nor an integer nor true or false.
+ */
+struct dump_context {
+    const char *name, *value;
+};
+
 struct dump {
     const char *text; /* borrowed: the input document, as it was */
     size_t text_len;
@@ -131,6 +137,8 @@ struct dump {
         int64_t cpus;
     } device;
     const char *user;
+    struct dump_context *context;
+    size_t context_count;
     struct {
         const char *id, *kind, *detector, *activity, *app_state;
         int64_t seq, threshold_ms, at_ms, duration_ms, span_ms, gap_ms, cpu_permille, suppressed;
@@ -180,6 +188,8 @@ void dump_library_init(void);
 
 /* What people call an image: the last part of its name, else of its path; NULL = it has neither. */
 const char *dump_image_name(const struct dump_image *image);
+/* The value of the context's member of this name; NULL if there is none. */
+const char *dump_context(const struct dump *d, const char *name);
 /* The image whose [load, load + size) holds the address (size 0: the nearest load below it whose
  * next image's load is above); -1 if none. */
 int32_t dump_image_at(const struct dump *d, uint64_t address);

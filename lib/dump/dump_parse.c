@@ -494,8 +494,9 @@ static void build_head(struct build *b, const struct tape_value *root) {
     d->stall.prewarmed = member_true(b, stall, "prewarmed");
 }
 
-enum { APP_IMAGES, STRINGS, ALL_LOCATIONS, THREADS, SAMPLES, HEAVIEST, NAMES, PARTS };
+enum { CONTEXT, APP_IMAGES, STRINGS, ALL_LOCATIONS, THREADS, SAMPLES, HEAVIEST, NAMES, PARTS };
 static const struct tape_name parts[PARTS] = {
+    [CONTEXT] = TAPE_NAME("context"),
     [APP_IMAGES] = TAPE_NAME("images"),
     [THREADS] = TAPE_NAME("threads"),
     [SAMPLES] = TAPE_NAME("samples"),
@@ -522,7 +523,7 @@ static enum st build_dump(struct build *b, const struct tape_value *root) {
     build_head(b, root);
     const struct tape_value *part[PARTS];
     tape_members(&b->tape, root, parts, PARTS, part);
-    if (build_images(b, part[APP_IMAGES]) != ST_OK ||
+    if (build_context(b, part[CONTEXT]) != ST_OK || build_images(b, part[APP_IMAGES]) != ST_OK ||
         build_locations(b, part[STRINGS], part[ALL_LOCATIONS]) != ST_OK ||
         build_threads(b, part[THREADS]) != ST_OK || build_samples(b, part[SAMPLES]) != ST_OK ||
         build_heaviest(b, part[HEAVIEST]) != ST_OK || build_names(b, part[NAMES]) != ST_OK) {

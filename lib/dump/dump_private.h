@@ -42,6 +42,8 @@ int64_t build_number(struct build *b, const struct tape_value *value);
 /* Zeroed memory from the dump's arena; NULL with the error set. */
 void *build_array(struct build *b, size_t count, size_t size);
 
+/* The member "context", NULL if there is none. */
+enum st build_context(struct build *b, const struct tape_value *context) BASE_MUST_USE;
 /* The members that an earlier stallsym has added: "strings" and "locations" of the document, and
  * the "locations" of a stack. NULL: it has none. Checked against each other and against the frames.
  */

@@ -1,0 +1,50 @@
+/* What the app wanted to know: the members of "context". */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dump/dump_private.h"
+
+/* NULL: it is neither text nor a number nor a truth value; or memory ran out. */
+static const char *build_value(struct build *b, const struct tape_value *value) {
+    char digits[24];
+    if (tape_is(value, TAPE_TRUE) || tape_is(value, TAPE_FALSE)) {
+        return tape_is(value, TAPE_TRUE) ? "true" : "false";
+    }
+    if (!tape_is(value, TAPE_INTEGER)) {
+        return build_string(b, value);
+    }
+    snprintf(digits, sizeof digits, "%" PRId64, value->integer);
+    const char *copy = arena_strdup(&b->d->arena, digits, strlen(digits));
+    b->no_memory = b->no_memory || !copy;
+    return copy;
+}
+
+enum st build_context(struct build *b, const struct tape_value *context) {
+    struct dump *d = b->d;
+    size_t count = tape_is(context, TAPE_OBJECT) ? context->count : 0;
+    if (count == 0) {
+        return ST_OK;
+    }
+    struct dump_context *out = build_array(b, count, sizeof *out);
+    if (!out) {
+        return ST_ERR;
+    }
+    const struct tape_value *end = tape_end(context);
+    for (const struct tape_value *name = tape_first(context); name < end;
+         name = tape_next(name + 1)) {
+        out[d->context_count].name = build_string(b, name);
+        out[d->context_count++].value = build_value(b, name + 1);
+    }
+    d->context = out;
+    return ST_OK;
+}
+
+const char *dump_context(const struct dump *d, const char *name) {
+    for (size_t i = d->context_count; i-- > 0;) { /* of two with one name the last one counts */
+        if (d->context[i].name && strcmp(d->context[i].name, name) == 0) {
+            return d->context[i].value;
+        }
+    }
+    return NULL;
+}

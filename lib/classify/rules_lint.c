@@ -8,6 +8,10 @@
 
 enum { WIDE_LITERALS = 3 }; /* a pattern of fewer bytes, of any image, matches by chance */
 
+/* How much may be held against each other, in bytes of one pattern times bytes of the other: a file
+ * of short ones takes some seconds. */
+static const uint64_t work_max = UINT64_C(1) << 31;
+
 const char *rules_fault_text(enum rules_fault f) {
     static const char *const texts[FAULTS] = {"bad", "duplicate", "dead", "shadowed", "wide"};
     return texts[f];
@@ -18,6 +22,7 @@ struct lint {
     rules_on_finding on_finding;
     void *ctx;
     struct strbuf text, name;
+    uint64_t work; /* done so far, as work_max */
 };
 
 /* ---- does a decide on all that b decides on? ---- */
@@ -67,11 +72,19 @@ static bool same_effect(const struct rule *a, const struct rule *b) {
            same_text(a->replacement, b->replacement);
 }
 
+/* As covers, at a price; false when there is no more to spend. */
+static bool try_cover(struct lint *l, const struct rule *a, const struct rule *b) {
+    l->work += 16 + (uint64_t)a->function.len * b->function.len +
+               (uint64_t)(a->image_count + 1) * b->image_count * 16 +
+               (uint64_t)(a->caller_count + 1) * b->caller_count * 16;
+    return l->work <= work_max && covers(a, b);
+}
+
 /* The first rule of the list, from `from` on and before `end`, that covers `rule`. */
-static size_t cover_in(const struct rules *r, const struct rule_list *list, size_t from, size_t end,
+static size_t cover_in(struct lint *l, const struct rule_list *list, size_t from, size_t end,
                        const struct rule *rule) {
-    for (size_t k = 0; k < list->len && list->data[k] < end; k++) {
-        if (list->data[k] >= from && covers(&r->rules.data[list->data[k]], rule)) {
+    for (size_t k = 0; k < list->len && list->data[k] < end && l->work <= work_max; k++) {
+        if (list->data[k] >= from && try_cover(l, &l->rules->rules.data[list->data[k]], rule)) {
             return list->data[k];
         }
     }
@@ -79,30 +92,32 @@ static size_t cover_in(const struct rules *r, const struct rule_list *list, size
 }
 
 /* The same of all rules: a cover begins as what it covers, or with a wildcard. */
-static const struct rule *cover_of(const struct rules *r, size_t from, size_t end,
+static const struct rule *cover_of(struct lint *l, size_t from, size_t end,
                                    const struct rule *rule) {
+    const struct rules *r = l->rules;
     const struct kind_index *index = &r->kinds[rule->kind];
     size_t best = end;
     const struct map_entry *exact =
         rule->function.exact ? map_get(&index->exact, rule->function.text, rule->function.len)
                              : NULL;
-    for (size_t i = exact ? exact->value : SIZE_MAX; i < best; i = r->rules.data[i].next) {
-        if (i >= from && covers(&r->rules.data[i], rule)) {
+    for (size_t i = exact ? exact->value : SIZE_MAX; i < best && l->work <= work_max;
+         i = r->rules.data[i].next) {
+        if (i >= from && try_cover(l, &r->rules.data[i], rule)) {
             best = i;
         }
     }
     if (rule->function.prefix > 0) {
         best =
-            cover_in(r, &index->by_first[(unsigned char)rule->function.text[0]], from, best, rule);
+            cover_in(l, &index->by_first[(unsigned char)rule->function.text[0]], from, best, rule);
     }
     for (size_t i = 0; i < rule->image_count; i++) {
         if (rule->images[i].pattern.prefix > 0) {
             unsigned char first = (unsigned char)rule->images[i].pattern.text[0];
-            best = cover_in(r, &index->by_image[first], from, best, rule);
+            best = cover_in(l, &index->by_image[first], from, best, rule);
         }
     }
-    best = cover_in(r, &index->others, from, best, rule);
-    best = cover_in(r, &index->places, from, best, rule);
+    best = cover_in(l, &index->others, from, best, rule);
+    best = cover_in(l, &index->places, from, best, rule);
     return best < end ? &r->rules.data[best] : NULL;
 }
 
@@ -209,9 +224,17 @@ static bool is_wide(const struct rule *rule) {
 enum st rules_lint(const struct rules *r, size_t count, rules_on_finding on_finding, void *ctx,
                    struct err *e) {
     struct lint l = {.rules = r, .on_finding = on_finding, .ctx = ctx};
+    enum st st = ST_OK;
     for (size_t i = 0; i < count && i < r->rules.len; i++) {
         const struct rule *rule = &r->rules.data[i];
-        const struct rule *cover = cover_of(r, 0, i, rule);
+        if (l.work > work_max) {
+            err_set(e, ERR_LIMIT,
+                    "%s:%u: too many rules to compare: from this one on they were not looked at",
+                    rule->file, (unsigned)rule->line);
+            st = ST_ERR;
+            break;
+        }
+        const struct rule *cover = cover_of(&l, 0, i, rule);
         if (cover) {
             tell_cover(&l, rule, cover);
             continue;
@@ -219,7 +242,7 @@ enum st rules_lint(const struct rules *r, size_t count, rules_on_finding on_find
         if (tell_name(&l, rule) || tell_images(&l, rule)) {
             continue;
         }
-        const struct rule *built_in = cover_of(r, count, r->rules.len, rule);
+        const struct rule *built_in = cover_of(&l, count, r->rules.len, rule);
         if (built_in && same_effect(built_in, rule) && covers(rule, built_in)) {
             tell_cover(&l, rule, built_in);
         } else if (is_wide(rule)) {
@@ -231,7 +254,7 @@ enum st rules_lint(const struct rules *r, size_t count, rules_on_finding on_find
     bool failed = l.text.failed || l.name.failed;
     strbuf_release(&l.text);
     strbuf_release(&l.name);
-    return failed ? err_nomem(e) : ST_OK;
+    return failed ? err_nomem(e) : st;
 }
 
 /* ---- lines ---- */

@@ -29,7 +29,9 @@ typedef void (*rules_on_finding)(void *ctx, const struct rules_finding *f);
 enum st rules_add_lint(struct rules *r, const char *file, const char *text, size_t len,
                        rules_on_finding on_finding, void *ctx, struct err *e) BASE_MUST_USE;
 /* Tells what is wrong with the first `count` rules of the set, in their order; those behind are
- * built-in, and only asked whether they say the same already. ST_ERR: out of memory. */
+ * built-in, and only asked whether they say the same already. ST_ERR: out of memory; or so many
+ * patterns that holding them against each other takes too long (ERR_LIMIT), what was found until
+ * then was told. */
 enum st rules_lint(const struct rules *r, size_t count, rules_on_finding on_finding, void *ctx,
                    struct err *e) BASE_MUST_USE;
 

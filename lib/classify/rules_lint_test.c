@@ -137,6 +137,28 @@ static void load_and_lint(void *ctx, bool refused) {
     rules_free(r);
 }
 
+static void hostile_patterns_do_not_take_for_ever(void **state) {
+    (void)state;
+    struct rules *r = NULL;
+    struct strbuf text = {0}, got = {0};
+    struct err e = {0};
+    for (int i = 0; i < 4000; i++) {
+        strbuf_addf(&text, "skip *");
+        for (int k = 0; k < 235; k++) {
+            strbuf_addstr(&text, "a*");
+        }
+        strbuf_addf(&text, "%d\n", i);
+    }
+    assert_int_equal(rules_new(&r, NULL), ST_OK);
+    assert_int_equal(rules_add(r, "f", text.data, text.len, NULL), ST_OK);
+    assert_int_equal(rules_lint(r, rules_count(r), add_finding, &got, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_LIMIT);
+    assert_non_null(strstr(e.text, ": too many rules to compare"));
+    strbuf_release(&text);
+    strbuf_release(&got);
+    rules_free(r);
+}
+
 static void every_allocation_may_fail(void **state) {
     (void)state;
     if (!failmalloc_works()) {
@@ -154,6 +176,7 @@ int main(void) {
         cmocka_unit_test(patterns_of_nearly_everything_are_told),
         cmocka_unit_test(what_the_built_in_rules_say_already_is_told),
         cmocka_unit_test(nothing_is_wrong_with_the_built_in_rules),
+        cmocka_unit_test(hostile_patterns_do_not_take_for_ever),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("rules_lint", tests, NULL, NULL);

@@ -151,6 +151,19 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
     return true;
 }
 
+/* False: out of memory. */
+static bool find_made_for(struct frame_table *t, const struct raw_frame *f,
+                          struct frame_info *info) {
+    const char *type;
+    size_t len;
+    if (!t->rules || !info->in_app || !f->function ||
+        !names_generic_for(f->function, strlen(f->function), &type, &len)) {
+        return true;
+    }
+    info->made_for = arena_strdup(&t->arena, type, len);
+    return info->made_for != NULL;
+}
+
 static struct frame_info *new_info(struct frame_table *t, const struct raw_frame *f) {
     struct frame_info *info = arena_alloc(&t->arena, sizeof *info);
     size_t index = t->infos.len;
@@ -180,7 +193,7 @@ static struct frame_info *new_info(struct frame_table *t, const struct raw_frame
         strbuf_addstr(&t->function, f->function);
         cap_function(&t->function);
     }
-    return finish_info(t, f, info, index) ? info : NULL;
+    return find_made_for(t, f, info) && finish_info(t, f, info, index) ? info : NULL;
 }
 
 static struct frame_info *find_info(struct frame_table *t, const struct raw_frame *f) {
@@ -329,6 +342,12 @@ struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
             bsearch(&address, d->names, d->name_count, sizeof *d->names, compare_address);
         f.function = name && name->symbol && *name->symbol ? name->symbol : NULL;
     }
+    return find_info(t, &f);
+}
+
+struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info *info) {
+    struct raw_frame f = {
+        .image = info->image_name, .side = SIDE_APP, .os = info->os, .function = info->made_for};
     return find_info(t, &f);
 }
 

@@ -40,6 +40,9 @@ struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
 /* The info of frame i of a stack that has no locations. */
 struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
                                     const struct dump_stack *s, size_t i);
+/* The info of what the generic of an app's frame was made for (info->made_for, not NULL), as if it
+ * was a frame. */
+struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info *info);
 /* What a frame that was called by `caller` (NULL = nobody) is: info itself unless info->by_caller.
  * NULL = out of memory. */
 struct frame_info *frame_from(struct frame_table *t, struct frame_info *info,

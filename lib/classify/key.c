@@ -110,7 +110,27 @@ static void all_frames(const struct keyer *k, const struct judged_stack *s,
     }
 }
 
-static void relevant_frames(const struct keyer *k, const struct judged_stack *s,
+/* Of a stack without a frame of the app that counts, the nearest one that was skipped as a
+ * library's generic tells what of the app it was made for. False: out of memory. */
+static bool add_made_for(struct keyer *k, const struct judged_stack *s,
+                         struct level levels[KEY_LEVELS]) {
+    const struct judged_frame *f = NULL;
+    for (size_t i = 0; i < s->count && !f; i++) {
+        const struct judged_frame *at = judged_at(k, s, i);
+        if (at->info->place == PLACE_CUT) {
+            return true;
+        }
+        f = at->info->made_for && at->info->place == PLACE_SKIP ? at : NULL;
+    }
+    struct frame_info *type = f ? frame_of_type(&k->table, f->info) : NULL;
+    struct key_frame frame = {.info = type};
+    for (size_t n = 0; type && type->in_app && n < KEY_LEVELS; n++) {
+        key_add(levels[n].key, &frame);
+    }
+    return type || !f;
+}
+
+static bool relevant_frames(struct keyer *k, const struct judged_stack *s,
                             struct level levels[KEY_LEVELS], struct key *action) {
     for (size_t i = 0; i < s->count; i++) {
         struct key_frame f = make_frame(judged_at(k, s, i));
@@ -131,6 +151,7 @@ static void relevant_frames(const struct keyer *k, const struct judged_stack *s,
     if (levels[0].key->count == 0) {
         all_frames(k, s, levels);
     }
+    return action->count || add_made_for(k, s, levels);
 }
 
 /* The published rule: the innermost frames, whatever they are. */
@@ -146,16 +167,17 @@ static void raw_frames(const struct keyer *k, const struct judged_stack *s,
     }
 }
 
-static void make_keys(const struct keyer *k, const struct judged_stack *s, struct key *level1,
+/* False: out of memory. */
+static bool make_keys(struct keyer *k, const struct judged_stack *s, struct key *level1,
                       struct key *level2, struct key *action) {
     struct level levels[KEY_LEVELS] = {{level1, k->options.wanted[0], 0},
                                        {level2, k->options.wanted[1], 0}};
     level1->count = level2->count = action->count = 0;
     if (k->options.rules) {
-        relevant_frames(k, s, levels, action);
-    } else {
-        raw_frames(k, s, levels);
+        return relevant_frames(k, s, levels, action);
     }
+    raw_frames(k, s, levels);
+    return true;
 }
 
 /* ---- how much of the samples ---- */
@@ -200,7 +222,9 @@ static enum st find_aliases(struct keyer *k, const struct dump *d, const struct 
     if (judge_stack(k, d, &raw, &judged, e) != ST_OK) {
         return ST_ERR;
     }
-    make_keys(k, &judged, &keys[0], &keys[1], &keys[2]);
+    if (!make_keys(k, &judged, &keys[0], &keys[1], &keys[2])) {
+        return err_nomem(e);
+    }
     for (size_t i = 0; i < KEY_LEVELS + 1; i++) {
         uint64_t was = number_of(k, "12a"[i], &keys[i]);
         out->was[i] = was != number_of(k, "12a"[i], now[i]) ? was : 0;
@@ -235,7 +259,9 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
         return st == ST_NONE ? ST_OK : ST_ERR;
     }
     out->stack = chosen.stack;
-    make_keys(k, &chosen, &out->level[0], &out->level[1], &out->action);
+    if (!make_keys(k, &chosen, &out->level[0], &out->level[1], &out->action)) {
+        return err_nomem(e);
+    }
     for (size_t i = 0; i < out->level[0].count; i++) {
         out->unresolved = out->unresolved || !out->level[0].frames[i].info->resolved;
     }

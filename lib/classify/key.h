@@ -37,6 +37,8 @@ struct frame_info {
     unsigned confidence;               /* of the cause, permille; 0 = no cause */
     const char *reason;                /* of the cause, in words; "" = no cause */
     const char *vendor;                /* of SIDE_VENDOR, else NULL */
+    const char *made_for;              /* of an app's frame that is a library's generic: the app's
+                                          type in it, as the dump has it; else NULL */
     const struct rule *by[RULE_KINDS]; /* the rules that decided; NULL = none */
     struct frame_info *canonical; /* the first info with this image and function: compare these */
     size_t index;                 /* private, as those below */

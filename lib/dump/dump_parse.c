@@ -496,14 +496,10 @@ static void build_head(struct build *b, const struct tape_value *root) {
 
 enum { CONTEXT, APP_IMAGES, STRINGS, ALL_LOCATIONS, THREADS, SAMPLES, HEAVIEST, NAMES, PARTS };
 static const struct tape_name parts[PARTS] = {
-    [CONTEXT] = TAPE_NAME("context"),
-    [APP_IMAGES] = TAPE_NAME("images"),
-    [THREADS] = TAPE_NAME("threads"),
-    [SAMPLES] = TAPE_NAME("samples"),
-    [HEAVIEST] = TAPE_NAME("heaviest"),
-    [NAMES] = TAPE_NAME("names"),
-    [STRINGS] = TAPE_NAME("strings"),
-    [ALL_LOCATIONS] = TAPE_NAME("locations"),
+    [CONTEXT] = TAPE_NAME("context"),   [APP_IMAGES] = TAPE_NAME("images"),
+    [THREADS] = TAPE_NAME("threads"),   [SAMPLES] = TAPE_NAME("samples"),
+    [HEAVIEST] = TAPE_NAME("heaviest"), [NAMES] = TAPE_NAME("names"),
+    [STRINGS] = TAPE_NAME("strings"),   [ALL_LOCATIONS] = TAPE_NAME("locations"),
 };
 
 static enum st build_dump(struct build *b, const struct tape_value *root) {

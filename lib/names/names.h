@@ -3,6 +3,7 @@
 #ifndef STALLKIT_NAMES_NAMES_H
 #define STALLKIT_NAMES_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/strbuf.h"
@@ -14,6 +15,13 @@
  * `.part.0`, `.isra.0`, `.constprop.0`, `__hidden#12_`, `OUTLINED_FUNCTION_12`, Rust's `::h<16
  * hex>`, `[clone …]`) removed or made constant. Never empty for a non-empty name. */
 void names_normalise(const char *name, size_t len, struct strbuf *out);
+
+/* The type, or the function, that a generic of a library was made for: `shop::Item` of
+ * `std::vector<shop::Item>::push_back`, `Shop.Item` of `generic specialization <Shop.Item> of
+ * Swift.Array.map`. It is the first in its angle brackets that is qualified, and not by a namespace
+ * of a language's or a system's library; *type is a part of name. False: there is none, or not in
+ * the first 4,096 bytes. */
+bool names_generic_for(const char *name, size_t len, const char **type, size_t *type_len);
 
 /* Appends an image's name for keys: directories, `.so.1.2.3` versions and `.dylib` suffixes
  * normalised (`libc.so.6` -> `libc.so`). */

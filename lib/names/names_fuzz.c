@@ -18,6 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if ((size > 0) != (b.len > 0) || b.len > size) {
         abort();
     }
+    const char *type;
+    size_t len;
+    if (names_generic_for((const char *)data, size, &type, &len) &&
+        (len < 3 || type <= (const char *)data || type + len > (const char *)data + size)) {
+        abort();
+    }
     strbuf_release(&b);
     return 0;
 }

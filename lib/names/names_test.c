@@ -320,6 +320,43 @@ static size_t odd_text(uint64_t *seed, char *out, size_t cap) {
     return len;
 }
 
+static void a_generic_tells_what_it_was_made_for(void **state) {
+    (void)state;
+    static const struct row rows[] = {
+        {"std::vector<shop::Item>::push_back(shop::Item const&)", "shop::Item"},
+        {"void std::__invoke_impl<void, shop::start()::{lambda(int)#2}&, int>(int)",
+         "shop::start()::{lambda(int)#2}"},
+        {"std::_Function_handler<void (int), shop::start()::{lambda(int)#1}>::_M_invoke(int)",
+         "shop::start()::{lambda(int)#1}"},
+        {"std::map<std::string, shop::Cart<int>::Row*>::find(std::string const&)",
+         "shop::Cart<int>::Row"},
+        {"std::tuple<std::unique_ptr<a::b::C> >::get()", "a::b::C"},
+        {"generic specialization <Shop.Item> of Swift.Array.map<A>((A) -> B) -> [B]", "Shop.Item"},
+        {"SwiftUI.ModifiedContent<Shop.CartView, SwiftUI._Padding>.body.getter", "Shop.CartView"},
+        {"<alloc::vec::Vec<shop::cart::Item> as core::ops::Drop>::drop", "shop::cart::Item"},
+        {"std::vector<int>::push_back(shop::Item)", ""}, /* not in its brackets */
+        {"std::vector<Item>::push_back", ""},            /* whose? */
+        {"std::map<std::string, std::vector<std::pair<int, char> > >::find", ""},
+        {"shop::Cart::add(int)", ""},
+        {"-[Cart<shop::X> add:]", ""},
+        {"operator<", ""},
+        {"a<b::c", "b::c"},
+        {"<<<<", ""},
+        {"a<b::", ""},
+        {"a<b->c::d>", "c::d"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *type = "";
+        size_t len = 0;
+        bool found = names_generic_for(rows[i].in, strlen(rows[i].in), &type, &len);
+        if (found != (*rows[i].out != 0) || len != strlen(rows[i].out) ||
+            memcmp(type, rows[i].out, len) != 0) {
+            fail_msg("%s: '%.*s'", rows[i].in, (int)len, type);
+        }
+    }
+}
+
 static void no_name_becomes_empty(void **state) {
     (void)state;
     uint64_t seed = UINT64_C(0x9e3779b97f4a7c15);
@@ -401,6 +438,7 @@ int main(void) {
         cmocka_unit_test(go_names_keep_receivers_and_lose_closure_numbers),
         cmocka_unit_test(swift_names_keep_labels_and_lose_types_and_wrappers),
         cmocka_unit_test(images_lose_folders_and_versions),
+        cmocka_unit_test(a_generic_tells_what_it_was_made_for),
         cmocka_unit_test(no_name_becomes_empty),
         cmocka_unit_test(hostile_names_take_linear_time),
     };

@@ -1,0 +1,103 @@
+/* What a generic was made for: `shop::Item` of `std::vector<shop::Item>::push_back(…)`. */
+#include <string.h>
+
+#include "names/names.h"
+#include "names/names_private.h"
+
+enum { SCAN_MAX = 4096 }; /* bytes of a name that are looked at: what encloses is read again */
+
+/* Namespaces and modules that come with a language or a system. */
+static bool is_library(const char *s, size_t len) {
+    static const char *const roots[] = {
+        "std",     "__gnu_cxx", "__cxxabiv1", "abi",        "Swift",    "SwiftUI",
+        "Combine", "UIKit",     "Foundation", "Dispatch",   "__C",      "__ObjC",
+        "core",    "alloc",     "hashbrown",  "ObjectiveC", "CoreData", "_Concurrency"};
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        if (strlen(roots[i]) == len && memcmp(roots[i], s, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Behind the bracket that closes the one at `at`; `len` if none does. */
+static size_t behind(const char *s, size_t len, size_t at) {
+    size_t close = names_close(s, len, at);
+    return close < len ? close + 1 : len;
+}
+
+/* A word, or what a compiler calls a nameless thing, `{lambda(int)#2}`; `at` if there is none. */
+static size_t behind_part(const char *s, size_t len, size_t at) {
+    if (at < len && s[at] == '{') {
+        return behind(s, len, at);
+    }
+    while (at < len && names_is_ident(s[at])) {
+        at++;
+    }
+    return at;
+}
+
+/* Behind `::` or `.`; `at` if there is neither. */
+static size_t behind_dots(const char *s, size_t len, size_t at) {
+    return at + 1 < len && s[at] == ':' && s[at + 1] == ':' ? at + 2
+           : at < len && s[at] == '.'                       ? at + 1
+                                                            : at;
+}
+
+/* `shop::start()::{lambda(int)#2}`, `Shop.Cart<Shop.Item>.Row`: its end; *parts: how many. */
+static size_t behind_path(const char *s, size_t len, size_t at, size_t *parts) {
+    size_t end = at;
+    *parts = 0;
+    for (size_t next; (next = behind_part(s, len, at)) != at;) {
+        ++*parts;
+        end = next;
+        if (end < len && s[end] == '<') {
+            end = behind(s, len, end);
+        }
+        at = end;
+        if (at < len && s[at] == '(') {
+            at = behind(s, len, at); /* part of the path if another part follows */
+        }
+        size_t dots = behind_dots(s, len, at);
+        if (dots == at) {
+            break;
+        }
+        at = dots;
+    }
+    return end;
+}
+
+/* Behind `std::vector`, which is none; its arguments are looked at next. */
+static size_t behind_words(const char *s, size_t len, size_t at) {
+    for (size_t next; (next = behind_part(s, len, at)) != at;) {
+        at = behind_dots(s, len, next);
+        if (at == next) {
+            break;
+        }
+    }
+    return at;
+}
+
+bool names_generic_for(const char *name, size_t len, const char **type, size_t *type_len) {
+    size_t depth = 0, parts;
+    len = len < SCAN_MAX ? len : SCAN_MAX;
+    if (len && (name[0] == '-' || name[0] == '+')) {
+        return false; /* Objective-C has categories and protocols in them */
+    }
+    for (size_t at = 0; at < len;) {
+        if (!names_is_ident(name[at])) {
+            depth += name[at] == '<';
+            depth -= depth && name[at] == '>' && name[at - 1] != '-';
+            at++;
+            continue;
+        }
+        size_t word = behind_part(name, len, at), end = behind_path(name, len, at, &parts);
+        if (depth && parts > 1 && !is_library(name + at, word - at)) {
+            *type = name + at;
+            *type_len = end - at;
+            return true;
+        }
+        at = behind_words(name, len, at);
+    }
+    return false;
+}

@@ -91,14 +91,16 @@ static int by_use(const void *a, const void *b) {
     return x->used != y->used ? (x->used < y->used ? -1 : 1) : strcmp(x->path, y->path);
 }
 
-static void evict(struct trim *t, const char *path, uint64_t cap) {
-    for (unsigned i = 0; i < 256; i++) {
-        char folder[4096];
-        int n = snprintf(folder, sizeof folder, "%s/%02x", path, i);
-        if (n > 0 && (size_t)n < sizeof folder) {
-            each_file(folder, note_file, t);
-        }
+/* Indexes lie in folders that two hexadecimal digits name. */
+static void note_folder(void *ctx, const char *path) {
+    const char *name = strrchr(path, '/') + 1;
+    if (strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2) {
+        each_file(path, note_file, ctx);
     }
+}
+
+static void evict(struct trim *t, const char *path, uint64_t cap) {
+    each_file(path, note_folder, t);
     if (t->entries.len > 1) {
         qsort(t->entries.data, t->entries.len, sizeof *t->entries.data, by_use);
     }

@@ -81,6 +81,7 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
         debug_close(d);
         return st;
     }
+    units_sort_ranges(d);
     tell_split(d);
     *out = d;
     return ST_OK;

@@ -96,6 +96,12 @@ enum st debug_find_unit(struct debug *d, uint64_t address, size_t *unit,
  * ST_NONE: *count is 0. */
 enum st debug_find_units(struct debug *d, uint64_t address, size_t *units, size_t max,
                          size_t *count, struct err *e) BASE_MUST_USE;
+/* debug_find_units in two parts, for threads that share d. The first asks only what is known of the
+ * units' ranges, and returns how many claim the address; several threads may, and one be in
+ * debug_read_unit meanwhile. The second reads those that do not say their ranges, so that the first
+ * knows of all; no other thread may use d. */
+size_t debug_find_known_units(const struct debug *d, uint64_t address, size_t *units, size_t max);
+enum st debug_scan_units(struct debug *d, struct err *e) BASE_MUST_USE;
 /* Addresses that a unit claims. */
 struct debug_claim {
     struct debug_range range;

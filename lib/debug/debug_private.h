@@ -105,6 +105,8 @@ enum st units_read_aranges(struct debug *d, struct err *e) BASE_MUST_USE;
 /* Makes the ranges of a unit known that says none itself. */
 enum st units_add_ranges(struct debug *d, size_t unit, const struct range_vec *ranges,
                          struct err *e) BASE_MUST_USE;
+/* Sorts the ranges that are known; to be called when some were added. */
+void units_sort_ranges(struct debug *d);
 /* What the unit's range lists are read against. */
 struct range_base units_range_base(const struct debug_file *f, const struct unit_entry *u);
 

@@ -80,7 +80,10 @@ static int by_low(const void *a, const void *b) {
     return (x->unit > y->unit) - (x->unit < y->unit);
 }
 
-static void sort_ranges(struct debug *d) {
+void units_sort_ranges(struct debug *d) {
+    if (d->ranges_sorted) {
+        return;
+    }
     if (d->range_count > 1) {
         qsort(d->ranges, d->range_count, sizeof *d->ranges, by_low);
     }
@@ -250,7 +253,7 @@ enum st units_read_aranges(struct debug *d, struct err *e) {
 /* ---- finding ---- */
 
 /* The last range that begins at or below the address, and those before it that may reach it. */
-static size_t claims(struct debug *d, uint64_t address, size_t *units, size_t max) {
+static size_t claims(const struct debug *d, uint64_t address, size_t *units, size_t max) {
     size_t low = 0, high = d->range_count, count = 0;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -289,8 +292,9 @@ static enum st scan_unit(struct debug *d, size_t unit, struct err *e) {
     return st;
 }
 
-static enum st scan_unranged(struct debug *d, struct err *e) {
-    for (size_t i = 0; i < d->code_units.len; i++) {
+enum st debug_scan_units(struct debug *d, struct err *e) {
+    enum st st = ST_OK;
+    for (size_t i = 0; i < d->code_units.len && st == ST_OK; i++) {
         const struct unit_entry *u = debug_code_unit(d, i);
         bool may_lack = !u->ranged || (u->one_range && u->head.version < 3);
         if (u->scanned || !may_lack) {
@@ -298,27 +302,27 @@ static enum st scan_unranged(struct debug *d, struct err *e) {
         }
         struct err why = {0};
         if (scan_unit(d, i, &why) == ST_ERR && why.code == ERR_NOMEM) {
-            return err_nomem(e);
+            st = err_nomem(e);
         }
     }
-    return ST_OK;
+    units_sort_ranges(d);
+    return st;
+}
+
+size_t debug_find_known_units(const struct debug *d, uint64_t address, size_t *units, size_t max) {
+    return claims(d, address, units, max);
 }
 
 enum st debug_find_units(struct debug *d, uint64_t address, size_t *units, size_t max,
                          size_t *count, struct err *e) {
-    for (int pass = 0; pass < 2; pass++) {
-        if (!d->ranges_sorted) {
-            sort_ranges(d);
-        }
-        *count = claims(d, address, units, max);
-        if (*count > 0) {
-            return ST_OK;
-        }
-        if (pass == 0 && scan_unranged(d, e) != ST_OK) {
+    *count = debug_find_known_units(d, address, units, max);
+    if (*count == 0) {
+        if (debug_scan_units(d, e) != ST_OK) {
             return ST_ERR;
         }
+        *count = debug_find_known_units(d, address, units, max);
     }
-    return ST_NONE;
+    return *count > 0 ? ST_OK : ST_NONE;
 }
 
 enum st debug_find_unit(struct debug *d, uint64_t address, size_t *unit, struct err *e) {
@@ -329,11 +333,8 @@ enum st debug_find_unit(struct debug *d, uint64_t address, size_t *unit, struct 
 /* ---- telling all claims ---- */
 
 enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count, struct err *e) {
-    if (scan_unranged(d, e) != ST_OK) {
+    if (debug_scan_units(d, e) != ST_OK) {
         return ST_ERR;
-    }
-    if (!d->ranges_sorted) {
-        sort_ranges(d);
     }
     struct debug_claim *claims_told = calloc(d->range_count + 1, sizeof *claims_told);
     if (!claims_told) {

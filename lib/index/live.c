@@ -1,6 +1,6 @@
-/* Live debug info as a source of answers: units are read as addresses need them and the least
- * recently used are given up when they hold too much memory; where DWARF is silent the symbol table
- * answers. */
+/* Live debug info as a source of answers: units are read as addresses need them; where DWARF is
+ * silent the symbol table answers. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,101 +9,43 @@
 #include "index/live_unit.h"
 #include "index/lookup.h"
 #include "index/own_symbols.h"
+#include "index/unit_cache.h"
 
-/* Memory that units may hold together; the one in use is kept, whatever its size. */
-enum { LIVE_UNIT_BYTES = 192 << 20 };
-
-_Static_assert(LOOKUP_NO_UNIT == DEBUG_NO_UNIT, "complaints are handed on as they are");
+/* Paths in answers outlive the unit they came from. They are spread over several maps, so that
+ * threads seldom meet. */
+enum { STRIPES = 16 };
+struct stripe {
+    pthread_mutex_t lock;
+    struct map paths;
+};
 
 struct live {
     struct lookup_source source;
-    struct debug *debug;      /* NULL = there is no DWARF */
-    struct live_unit **units; /* by index; NULL = not read */
-    bool *unreadable;         /* by index */
-    size_t unit_count, bytes, byte_limit;
-    uint64_t read; /* bytes of debug info, so far */
-    struct live_unit *newest, *oldest;
+    struct unit_cache *units; /* NULL = there is no DWARF */
     struct own_symbols symbols;
-    struct map paths; /* of answers: they outlive the unit they came from */
+    struct stripe stripes[STRIPES];
 };
 
-/* ---- units in memory ---- */
-
-static void unlink_unit(struct live *l, struct live_unit *u) {
-    *(u->newer ? &u->newer->older : &l->newest) = u->older;
-    *(u->older ? &u->older->newer : &l->oldest) = u->newer;
-    u->newer = u->older = NULL;
-}
-
-static void link_newest(struct live *l, struct live_unit *u) {
-    u->older = l->newest;
-    *(l->newest ? &l->newest->newer : &l->oldest) = u;
-    l->newest = u;
-}
-
-static void drop_old_units(struct live *l) {
-    while (l->bytes > l->byte_limit && l->oldest != l->newest) {
-        struct live_unit *u = l->oldest;
-        unlink_unit(l, u);
-        l->bytes -= u->bytes;
-        l->units[u->index] = NULL;
-        live_unit_free(u);
-    }
-}
-
-/* ST_NONE: the unit is damaged, and complain was told. */
-static enum st get_unit(struct live *l, size_t index, struct live_unit **out, struct err *e) {
-    struct live_unit *u = l->units[index];
-    struct err why = {0};
-    if (l->unreadable[index]) {
-        return ST_NONE;
-    }
-    if (!u) {
-        l->read += debug_unit_size(l->debug, index);
-    }
-    if (u) {
-        unlink_unit(l, u);
-    } else if (live_unit_open(&u, l->debug, index, &why) != ST_OK) {
-        if (why.code == ERR_NOMEM) {
-            return err_nomem(e);
-        }
-        l->unreadable[index] = true;
-        return ST_NONE;
-    } else {
-        l->units[index] = u;
-        l->bytes += u->bytes;
-    }
-    link_newest(l, u);
-    drop_old_units(l);
-    *out = u;
-    return ST_OK;
-}
-
 void live_limit_memory(struct lookup_source *source, size_t bytes) {
-    struct live *l = (struct live *)source;
-    l->byte_limit = bytes;
-    drop_old_units(l);
+    const struct live *l = (struct live *)source;
+    if (l->units) {
+        unit_cache_limit(l->units, bytes);
+    }
 }
 
 uint64_t live_bytes(const struct lookup_source *source) {
     const struct live *l = (const struct live *)source;
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < l->unit_count; i++) {
-        bytes += debug_unit_size(l->debug, i);
-    }
-    return bytes;
+    return l->units ? unit_cache_bytes(l->units) : 0;
 }
 
 uint64_t live_bytes_read(const struct lookup_source *source) {
-    return ((const struct live *)source)->read;
+    const struct live *l = (const struct live *)source;
+    return l->units ? unit_cache_bytes_read(l->units) : 0;
 }
 
 size_t live_units_held(const struct lookup_source *source) {
-    size_t held = 0;
-    for (const struct live_unit *u = ((const struct live *)source)->newest; u; u = u->older) {
-        held++;
-    }
-    return held;
+    const struct live *l = (const struct live *)source;
+    return l->units ? unit_cache_held(l->units) : 0;
 }
 
 /* ---- one answer ---- */
@@ -113,12 +55,13 @@ static enum st keep_path(struct live *l, const char *path, const char **out, str
     if (!path) {
         return ST_OK;
     }
-    size_t index = map_intern(&l->paths, path, strlen(path));
-    if (index == SIZE_MAX) {
-        return err_nomem(e);
-    }
-    *out = map_string(&l->paths, index);
-    return ST_OK;
+    size_t len = strlen(path), middle = (unsigned char)path[len - len / 3]; /* near the name */
+    struct stripe *stripe = &l->stripes[(len + middle) % STRIPES];
+    pthread_mutex_lock(&stripe->lock);
+    size_t index = map_intern(&stripe->paths, path, len);
+    *out = index == SIZE_MAX ? NULL : map_string(&stripe->paths, index);
+    pthread_mutex_unlock(&stripe->lock);
+    return *out ? ST_OK : err_nomem(e);
 }
 
 /* Line 0 or no file: print none, invent none (DESIGN address rule 5). */
@@ -183,17 +126,20 @@ static enum st lookup_in_unit(struct live *l, size_t index, uint64_t address,
                               struct lookup_hit *hit, struct err *e) {
     struct live_unit *u;
     struct debug_range range;
-    enum st st = get_unit(l, index, &u, e);
+    enum st st = unit_cache_get(l->units, index, &u, e);
     if (st != ST_OK) {
         return st;
     }
     const struct debug_function *f = live_unit_function(u, address, &range);
-    if (!f) {
-        return ST_NONE;
+    if (f) {
+        hit->start = range.low;
+        hit->end = range.high;
+        st = fill_hit(l, u, f, address, hit, e);
+    } else {
+        st = ST_NONE;
     }
-    hit->start = range.low;
-    hit->end = range.high;
-    return fill_hit(l, u, f, address, hit, e);
+    unit_cache_put(l->units, u);
+    return st;
 }
 
 /* The symbol table's answer. Assembler units have lines, but no functions: their row still counts.
@@ -212,9 +158,10 @@ static enum st lookup_symbol(struct live *l, const size_t *units, size_t unit_co
         (struct lookup_frame){.function = s->name, .linkage = s->name, .start = s->address};
     for (size_t i = 0; i < unit_count && !hit->frames[0].file; i++) {
         struct live_unit *u;
-        enum st st = get_unit(l, units[i], &u, e);
+        enum st st = unit_cache_get(l->units, units[i], &u, e);
         if (st == ST_OK) {
             st = place_at_row(l, u, address, &hit->frames[0], e);
+            unit_cache_put(l->units, u);
         }
         if (st == ST_ERR) {
             return st;
@@ -227,8 +174,8 @@ static enum st live_lookup(struct lookup_source *source, uint64_t address, struc
                            struct err *e) {
     struct live *l = (struct live *)source;
     size_t units[LIVE_CLAIMS_MAX], count = 0;
-    if (l->debug &&
-        debug_find_units(l->debug, address, units, LIVE_CLAIMS_MAX, &count, e) == ST_ERR) {
+    if (l->units &&
+        unit_cache_find(l->units, address, units, LIVE_CLAIMS_MAX, &count, e) == ST_ERR) {
         return ST_ERR;
     }
     for (size_t i = 0; i < count; i++) {
@@ -244,32 +191,15 @@ static enum st live_lookup(struct lookup_source *source, uint64_t address, struc
 
 static void live_close(struct lookup_source *source) {
     struct live *l = (struct live *)source;
-    while (l->newest) {
-        struct live_unit *u = l->newest;
-        unlink_unit(l, u);
-        live_unit_free(u);
+    unit_cache_close(l->units);
+    for (size_t i = 0; i < STRIPES; i++) {
+        pthread_mutex_destroy(&l->stripes[i].lock);
+        map_release(&l->stripes[i].paths);
     }
-    debug_close(l->debug);
-    map_release(&l->paths);
-    free(l->units);
-    free(l->unreadable);
     free(l);
 }
 
 static const struct lookup_ops live_ops = {.lookup = live_lookup, .close = live_close};
-
-static enum st open_debug(struct live *l, const struct object_slice *s,
-                          const struct object_slice *alt, lookup_complain complain, void *ctx,
-                          struct err *e) {
-    enum st st = debug_open(&l->debug, s, alt, complain, ctx, e);
-    if (st != ST_OK) {
-        return st;
-    }
-    l->unit_count = debug_unit_count(l->debug);
-    l->units = calloc(l->unit_count + 1, sizeof(struct live_unit *));
-    l->unreadable = calloc(l->unit_count + 1, sizeof(bool));
-    return l->units && l->unreadable ? ST_OK : err_nomem(e);
-}
 
 enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s,
                          const struct object_slice *paired, const struct object_slice *alt,
@@ -278,10 +208,12 @@ enum st lookup_open_live(struct lookup_source **out, const struct object_slice *
     if (!l) {
         return err_nomem(e);
     }
-    l->source.ops = &live_ops;
-    l->byte_limit = LIVE_UNIT_BYTES;
+    l->source = (struct lookup_source){.ops = &live_ops, .concurrent = true};
+    for (size_t i = 0; i < STRIPES; i++) {
+        pthread_mutex_init(&l->stripes[i].lock, NULL);
+    }
     struct err why = {0};
-    enum st dwarf = open_debug(l, s, alt, complain, ctx, &why);
+    enum st dwarf = unit_cache_open(&l->units, s, alt, complain, ctx, &why);
     dwarf = tolerate_damage(dwarf, &why, object_slice_path(s), complain, ctx, e);
     enum st st =
         dwarf == ST_ERR ? ST_ERR : own_symbols_open(&l->symbols, s, paired, complain, ctx, e);

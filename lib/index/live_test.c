@@ -1,5 +1,6 @@
 /* Live look-ups: what comes from where, what it is bounded by, and how long it lives. The bulk of
  * the answers is checked against llvm's in crosscheck_test.c. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/failmalloc.h"
+#include "base/strbuf.h"
 #include "debug/debug.h"
 #include "index/live_private.h"
 #include "object/object_build_test.h"
@@ -249,6 +251,135 @@ static void damage_outside_of_units_names_none(void **state) {
     close_fixture(&f);
 }
 
+/* ---- several threads ---- */
+
+enum { THREADS = 8, ROUNDS = 5, STEP = 12 };
+
+/* An answer as text: each frame's names and place. */
+static void write_answer(struct lookup_source *source, uint64_t address, struct lookup_hit *h,
+                         struct strbuf *out) {
+    struct err e = {0};
+    enum st st = lookup_address(source, address, h, &e);
+    strbuf_addf(out, "%llx: %d", (unsigned long long)address, (int)st);
+    for (size_t i = 0; st == ST_OK && i < h->frame_count; i++) {
+        const struct lookup_frame *f = &h->frames[i];
+        strbuf_addf(out, " %s|%s|%s:%u:%u|%s:%u", f->function ? f->function : "-",
+                    f->linkage ? f->linkage : "-", f->file ? f->file : "-", f->line, f->column,
+                    f->start_file ? f->start_file : "-", f->start_line);
+    }
+    strbuf_addc(out, '\n');
+}
+
+/* What the threads ask of one source, and what one thread was told of another. */
+struct questions {
+    struct lookup_source *source;
+    uint64_t *addresses;
+    struct strbuf *answers;
+    size_t count;
+    bool crowded; /* all ask in the same order, so that they want the same unit at once */
+};
+
+struct asker {
+    struct questions *q;
+    size_t number, wrong;
+    pthread_t thread;
+};
+
+static void *ask_all(void *arg) {
+    struct asker *a = arg;
+    const struct questions *q = a->q;
+    struct lookup_hit *h = malloc(sizeof *h);
+    for (size_t i = 0; h && i < ROUNDS * q->count; i++) {
+        size_t at = (i + (q->crowded ? 0 : a->number * q->count / THREADS)) % q->count;
+        struct strbuf got = {0};
+        write_answer(q->source, q->addresses[at], h, &got);
+        a->wrong += strcmp(strbuf_cstr(&got), strbuf_cstr(&q->answers[at])) != 0;
+        strbuf_release(&got);
+    }
+    a->wrong += !h;
+    free(h);
+    return NULL;
+}
+
+/* Addresses all over the code, from one thread's answers. */
+static void prepare_questions(struct questions *q, const struct object_slice *s,
+                              struct lookup_source *alone) {
+    uint64_t base = object_slice_base(s), end = object_slice_text_end(s);
+    q->count = (size_t)(end - base) / STEP;
+    q->addresses = calloc(q->count, sizeof *q->addresses);
+    q->answers = calloc(q->count, sizeof *q->answers);
+    assert_true(q->count > 10 && q->addresses && q->answers);
+    for (size_t i = 0; i < q->count; i++) {
+        q->addresses[i] = base + STEP * i;
+        write_answer(alone, q->addresses[i], &hit, &q->answers[i]);
+    }
+}
+
+static void let_threads_ask(struct questions *q) {
+    struct asker askers[THREADS];
+    for (size_t i = 0; i < THREADS; i++) {
+        askers[i] = (struct asker){.q = q, .number = i};
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_all, &askers[i]), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(askers[i].thread, NULL);
+        assert_int_equal(askers[i].wrong, 0);
+    }
+}
+
+static void ask_by_threads(const char *path, size_t byte_limit) {
+    struct fixture alone, shared;
+    struct questions q = {0};
+    open_fixture(&alone, path, NULL);
+    open_fixture(&shared, path, NULL);
+    assert_true(shared.source->concurrent);
+    prepare_questions(&q, object_slice(alone.object, 0), alone.source);
+    q.source = shared.source;
+    if (byte_limit > 0) {
+        live_limit_memory(shared.source, byte_limit);
+    }
+    let_threads_ask(&q);
+    q.crowded = true;
+    let_threads_ask(&q);
+    if (byte_limit > 0) { /* units were given up and read again */
+        assert_int_equal(live_units_held(shared.source), live_units_held(alone.source) > 0);
+        assert_true(live_units_held(alone.source) < 2 ||
+                    live_bytes_read(shared.source) > live_bytes(shared.source));
+    } else { /* each was read once, whoever wanted it */
+        assert_int_equal(live_bytes_read(shared.source), live_bytes_read(alone.source));
+    }
+    assert_int_equal(shared.complaints, alone.complaints);
+    for (size_t i = 0; i < q.count; i++) {
+        strbuf_release(&q.answers[i]);
+    }
+    free(q.answers);
+    free(q.addresses);
+    close_fixture(&alone);
+    close_fixture(&shared);
+}
+
+static const char *const shared_fixtures[] = {
+    "testdata/objects/elf-dwarf5/libshop.so",
+    DWARF_OF("macho-arm64/Shop.dSYM", "Shop"),
+    DWARF_OF("macho-lto/ShopKit.dSYM", "ShopKit"),
+    "testdata/objects/macho-symbols/ShopWidget",  /* no units */
+    "testdata/hostile/dwarf/abbrev-code-unknown", /* a damaged one */
+};
+
+static void threads_get_the_answers_of_one(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof shared_fixtures / sizeof *shared_fixtures; i++) {
+        ask_by_threads(shared_fixtures[i], 0);
+    }
+}
+
+static void units_in_use_stay_when_memory_is_short(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof shared_fixtures / sizeof *shared_fixtures; i++) {
+        ask_by_threads(shared_fixtures[i], 1);
+    }
+}
+
 static void look_up_everything(void *ctx, bool refused) {
     struct fixture *f = ctx;
     struct lookup_source *source;
@@ -292,6 +423,8 @@ int main(void) {
         cmocka_unit_test(strings_outlive_the_unit_they_came_from),
         cmocka_unit_test(a_damaged_unit_leaves_the_symbol),
         cmocka_unit_test(damage_outside_of_units_names_none),
+        cmocka_unit_test(threads_get_the_answers_of_one),
+        cmocka_unit_test(units_in_use_stay_when_memory_is_short),
         cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("live look-ups", tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #ifndef STALLKIT_INDEX_LIVE_UNIT_H
 #define STALLKIT_INDEX_LIVE_UNIT_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct live_unit {
     struct live_spans sequences; /* of unit.rows */
     size_t index;                /* of the unit */
     size_t bytes;                /* memory it holds, about */
+    atomic_uint users;           /* this and the links: unit_cache's */
     struct live_unit *newer, *older;
 };
 

@@ -70,8 +70,9 @@ typedef void (*lookup_complain)(void *ctx, const char *file, uint64_t unit_offse
 
 /* Live debug info of a slice: DWARF, read unit by unit as addresses need it and kept (within a
  * memory budget), then its symbol table. `paired` (may be NULL) is the binary of the same id when
- * the slice is a dSYM: its function starts bound symbols. The slices must outlive it. ST_NONE:
- * neither DWARF nor symbols. */
+ * the slice is a dSYM: its function starts bound symbols. The slices must outlive it. It
+ * is concurrent: threads wait for each other only where they want the same unit at once; complain
+ * hears of a damage once. ST_NONE: neither DWARF nor symbols. */
 enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s,
                          const struct object_slice *paired, const struct object_slice *alt,
                          lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;

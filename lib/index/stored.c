@@ -20,24 +20,25 @@ struct stored {
     lookup_complain complain;
     void *ctx;
     /* Strings of both are handed out. NULL = not open. */
-    _Atomic(struct lookup_source *) mapped;
-    struct lookup_source *live;
+    _Atomic(struct lookup_source *) mapped, live;
     atomic_bool damaged; /* the index was: do without */
     pthread_mutex_t own_lock;
-    pthread_mutex_t *lock; /* for all but looking up in the index */
-    bool tried;            /* to build */
+    pthread_mutex_t *lock; /* to open either, and to build */
+    atomic_bool tried;     /* to build */
     uint64_t earlier;      /* cost of earlier runs */
     uint64_t whole;        /* cost of all of the file, once live is open */
 };
 
 static enum st open_live(struct stored *s, struct err *e) {
-    if (s->live) {
+    struct lookup_source *live = NULL;
+    if (atomic_load(&s->live)) {
         return ST_OK;
     }
-    enum st st = lookup_open_live(&s->live, s->from.slice, s->from.paired, s->from.alt, s->complain,
-                                  s->ctx, e);
+    enum st st =
+        lookup_open_live(&live, s->from.slice, s->from.paired, s->from.alt, s->complain, s->ctx, e);
     if (st == ST_OK) {
-        s->whole = live_bytes(s->live) + 1;
+        s->whole = live_bytes(live) + 1;
+        atomic_store(&s->live, live);
     }
     return st;
 }
@@ -46,7 +47,7 @@ static enum st open_live(struct stored *s, struct err *e) {
 static enum st open_mapped(struct stored *s, bool add, struct err *e) {
     if (add) {
         struct err why = {0};
-        s->tried = true;
+        atomic_store(&s->tried, true);
         enum st st = index_store_add(s->store, &s->from, s->key, false, &why, e);
         if (err_is(&why)) {
             index_store_set_use(s->store, s->key, NEVER);
@@ -63,9 +64,15 @@ static enum st open_mapped(struct stored *s, bool add, struct err *e) {
     return st;
 }
 
-/* Have live look-ups cost more than the index would? */
+/* Have live look-ups, which are open, cost more than the index would? */
 static bool pays(const struct stored *s) {
-    return s->earlier + live_bytes_read(s->live) >= s->whole;
+    return s->earlier + live_bytes_read(atomic_load(&s->live)) >= s->whole;
+}
+
+/* Is there something to do before the live look-up? */
+static bool unprepared(const struct stored *s) {
+    return !atomic_load(&s->live) ||
+           (!atomic_load(&s->tried) && !atomic_load(&s->mapped) && pays(s));
 }
 
 /* ST_ERR without an error: the index is damaged. */
@@ -84,22 +91,34 @@ static enum st look_up_mapped(struct stored *s, struct lookup_source *mapped, ui
     return st;
 }
 
-static enum st look_up_live(struct stored *s, uint64_t address, struct lookup_hit *hit,
-                            struct err *e) {
+/* Opens live debug info, or has the index built. The lock is held. */
+static enum st prepare(struct stored *s, struct err *e) {
     if (open_live(s, e) != ST_OK) {
         return ST_ERR;
     }
-    if (!s->tried && !s->mapped && pays(s)) {
-        enum st st = open_mapped(s, true, e);
-        if (st == ST_OK) {
-            live_limit_memory(s->live, 0);
-            return lookup_address(s->mapped, address, hit, e);
-        }
-        if (st == ST_ERR) {
+    if (!unprepared(s)) {
+        return ST_OK; /* somebody else has */
+    }
+    enum st st = open_mapped(s, true, e);
+    if (st == ST_OK) {
+        live_limit_memory(atomic_load(&s->live), 0);
+    }
+    return st == ST_ERR ? ST_ERR : ST_OK;
+}
+
+static enum st look_up_live(struct stored *s, uint64_t address, struct lookup_hit *hit,
+                            struct err *e) {
+    if (unprepared(s)) {
+        pthread_mutex_lock(s->lock);
+        enum st st = prepare(s, e);
+        pthread_mutex_unlock(s->lock);
+        if (st != ST_OK) {
             return st;
         }
     }
-    return lookup_address(s->live, address, hit, e);
+    struct lookup_source *mapped = atomic_load(&s->mapped);
+    bool indexed = mapped && !atomic_load(&s->damaged);
+    return lookup_address(indexed ? mapped : atomic_load(&s->live), address, hit, e);
 }
 
 static enum st stored_lookup(struct lookup_source *source, uint64_t address, struct lookup_hit *hit,
@@ -112,20 +131,18 @@ static enum st stored_lookup(struct lookup_source *source, uint64_t address, str
             return st;
         }
     }
-    pthread_mutex_lock(s->lock);
-    enum st st = look_up_live(s, address, hit, e);
-    pthread_mutex_unlock(s->lock);
-    return st;
+    return look_up_live(s, address, hit, e);
 }
 
 static void stored_close(struct lookup_source *source) {
     struct stored *s = (struct stored *)source;
-    if (s->live && !s->mapped && !s->tried) {
+    struct lookup_source *mapped = atomic_load(&s->mapped), *live = atomic_load(&s->live);
+    if (live && !mapped && !atomic_load(&s->tried)) {
         index_store_set_use(s->store, s->key,
-                            s->earlier + live_bytes_read(s->live) + s->whole / OPENING_SHARE + 1);
+                            s->earlier + live_bytes_read(live) + s->whole / OPENING_SHARE + 1);
     }
-    lookup_close(atomic_load(&s->mapped));
-    lookup_close(s->live);
+    lookup_close(mapped);
+    lookup_close(live);
     pthread_mutex_destroy(&s->own_lock);
     free(s->name);
     free(s->key);
@@ -142,12 +159,12 @@ static enum st open_either(struct stored *s, struct err *e) {
     }
     st = open_live(s, e);
     if (st != ST_OK || !s->key) {
-        s->tried = true;
+        atomic_store(&s->tried, true);
         return st;
     }
     s->earlier = index_store_use(s->store, s->key);
     if (s->earlier == NEVER) {
-        s->tried = true;
+        atomic_store(&s->tried, true);
         return ST_OK;
     }
     return pays(s) && open_mapped(s, true, e) == ST_ERR ? ST_ERR : ST_OK;
@@ -183,7 +200,7 @@ enum st stored_open(struct lookup_source **out, struct index_store *store,
     s->from.fingerprint = fingerprint;
     enum st st = open_either(s, e);
     if (st != ST_OK) {
-        s->tried = true; /* nothing to count */
+        atomic_store(&s->tried, true); /* nothing to count */
         stored_close(&s->source);
         return st;
     }

@@ -9,7 +9,7 @@
 #include "index/store.h"
 
 /* As lookup_open_live, but for use by several threads. store NULL: live look-ups only. lock
- * (borrowed; NULL = one of its own) is held while debug info is read or an index made: sources of
+ * (borrowed; NULL = one of its own) is held while debug info is opened or an index made: sources of
  * one file, or with one supplementary file, share it.
  *
  * When to build is the ski rental problem (Karlin, Manasse, Rudolph, Sleator 1988): one does not

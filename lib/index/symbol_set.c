@@ -26,7 +26,7 @@ struct use {
 };
 
 struct symbol_set {
-    pthread_mutex_t lock; /* held in symbol_set_find, and by sources that read debug info */
+    pthread_mutex_t lock; /* held in symbol_set_find, and by sources that open debug info */
     struct finder *finder;
     struct index_store *store; /* of indexes of files; NULL = none */
     struct added_stores added_stores;

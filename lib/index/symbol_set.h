@@ -41,7 +41,8 @@ struct symbol_file {
     bool arm32;                   /* bit 0 of a code address is Thumb's */
 };
 
-/* Hears of what is damaged or unreadable: a path, or a unit of a file. */
+/* Hears of what is damaged or unreadable: a path, or a unit of a file; from any thread that looks
+ * up or finds, several at once. */
 typedef void (*symbol_complain)(void *ctx, const char *path, const struct err *why);
 
 /* complain may be NULL. symbol_set_find may run while several threads look up in the sources that

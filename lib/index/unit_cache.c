@@ -1,0 +1,340 @@
+/* Reading a unit changes the struct debug that it is read by, so threads that read at the same time
+ * have one each: as many are opened as were ever reading at once. The first one also says which
+ * units claim an address, which does not touch what reading does; only to ask the units that do not
+ * say their ranges, once, it must be free. */
+#include "index/unit_cache.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+enum { CACHE_BYTES = 192 << 20 };
+
+/* What is known of a unit. */
+struct slot {
+    struct live_unit *unit; /* NULL = not held */
+    bool reading;           /* somebody is */
+    bool unreadable;
+};
+
+struct unit_cache {
+    const struct object_slice *slice, *alt;
+    struct debug *first;
+    pthread_rwlock_t ranges; /* of the units that `first` knows: read to find, written by a scan */
+
+    atomic_bool crowded;  /* only what is in use keeps the limit from being met */
+    pthread_mutex_t lock; /* guards all below; not held while a unit is read */
+    pthread_cond_t changed;
+    VEC(struct debug *) readers; /* all of them */
+    VEC(struct debug *) spare;   /* those that are not reading */
+    atomic_bool scanned;         /* the units that do not say their ranges were asked */
+    struct slot *slots;          /* of each unit */
+    size_t unit_count, bytes, byte_limit;
+    uint64_t read;
+    struct live_unit *newest, *oldest;
+
+    pthread_mutex_t talk; /* guards what follows */
+    lookup_complain complain;
+    void *complain_ctx;
+    struct map told; /* unit and text of each complaint */
+};
+
+_Static_assert(LOOKUP_NO_UNIT == DEBUG_NO_UNIT, "complaints are handed on as they are");
+
+/* ---- complaints ---- */
+
+static void tell(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
+    struct unit_cache *c = ctx;
+    struct strbuf key = {0};
+    bool added = true; /* without memory it is told again */
+    strbuf_addu64(&key, unit_offset);
+    strbuf_addf(&key, " %s", why->text);
+    pthread_mutex_lock(&c->talk);
+    if (!key.failed && !map_put(&c->told, key.data, key.len, 0, &added)) {
+        added = true;
+    }
+    if (added && c->complain) {
+        c->complain(c->complain_ctx, file, unit_offset, why);
+    }
+    pthread_mutex_unlock(&c->talk);
+    strbuf_release(&key);
+}
+
+/* ---- readers; the lock is held ---- */
+
+/* Makes one more; the lock is let go meanwhile. */
+static enum st open_reader(struct unit_cache *c, struct debug **out, struct err *e) {
+    struct debug *d = NULL;
+    pthread_mutex_unlock(&c->lock);
+    enum st st = debug_open(&d, c->slice, c->alt, tell, c, e);
+    pthread_mutex_lock(&c->lock);
+    if (st != ST_OK) {
+        return st;
+    }
+    /* All of them may be spare at once: room for that is made here. */
+    if (!vec_reserve((void **)&c->spare.data, c->readers.len, &c->spare.cap, 1,
+                     sizeof *c->spare.data) ||
+        !VEC_PUSH(&c->readers, d)) {
+        debug_close(d);
+        return err_nomem(e);
+    }
+    *out = d;
+    return ST_OK;
+}
+
+static enum st take_reader(struct unit_cache *c, struct debug **out, struct err *e) {
+    if (c->spare.len == 0) {
+        return open_reader(c, out, e);
+    }
+    *out = c->spare.data[--c->spare.len];
+    return ST_OK;
+}
+
+static void give_back(struct unit_cache *c, struct debug *d) {
+    c->spare.data[c->spare.len++] = d;
+    pthread_cond_broadcast(&c->changed);
+}
+
+static bool first_is_spare(const struct unit_cache *c) {
+    for (size_t i = 0; i < c->spare.len; i++) {
+        if (c->spare.data[i] == c->first) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- units in memory; the lock is held ---- */
+
+static void unlink_unit(struct unit_cache *c, struct live_unit *u) {
+    *(u->newer ? &u->newer->older : &c->newest) = u->older;
+    *(u->older ? &u->older->newer : &c->oldest) = u->newer;
+    u->newer = u->older = NULL;
+}
+
+static void link_newest(struct unit_cache *c, struct live_unit *u) {
+    u->older = c->newest;
+    *(c->newest ? &c->newest->newer : &c->oldest) = u;
+    c->newest = u;
+}
+
+static void drop_old_units(struct unit_cache *c) {
+    struct live_unit *next = c->oldest;
+    if (c->bytes <= c->byte_limit) {
+        return;
+    }
+    atomic_store(&c->crowded, true); /* before users are looked at, see unit_cache_put */
+    while (c->bytes > c->byte_limit && next != c->newest) {
+        struct live_unit *u = next;
+        next = u->newer;
+        if (atomic_load(&u->users) == 0) {
+            unlink_unit(c, u);
+            c->bytes -= u->bytes;
+            c->slots[u->index].unit = NULL;
+            live_unit_free(u);
+        }
+    }
+    atomic_store(&c->crowded, c->bytes > c->byte_limit && c->oldest != c->newest);
+}
+
+/* Reads a unit; the lock is let go meanwhile. ST_NONE: it is damaged. */
+static enum st read_unit(struct unit_cache *c, size_t index, struct err *e) {
+    struct slot *slot = &c->slots[index];
+    struct debug *reader = NULL;
+    struct live_unit *u = NULL;
+    struct err why = {0};
+    slot->reading = true;
+    c->read += debug_unit_size(c->first, index);
+    enum st st = take_reader(c, &reader, &why);
+    if (st == ST_OK) {
+        pthread_mutex_unlock(&c->lock);
+        st = live_unit_open(&u, reader, index, &why);
+        pthread_mutex_lock(&c->lock);
+        give_back(c, reader);
+    }
+    slot->reading = false;
+    pthread_cond_broadcast(&c->changed);
+    if (st == ST_OK) {
+        slot->unit = u;
+        c->bytes += u->bytes;
+        link_newest(c, u);
+        return ST_OK;
+    }
+    if (why.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    slot->unreadable = true;
+    return ST_NONE;
+}
+
+enum st unit_cache_get(struct unit_cache *c, size_t index, struct live_unit **out, struct err *e) {
+    struct slot *slot = &c->slots[index];
+    enum st st = ST_OK;
+    pthread_mutex_lock(&c->lock);
+    while (slot->reading) {
+        pthread_cond_wait(&c->changed, &c->lock);
+    }
+    if (slot->unreadable) {
+        st = ST_NONE;
+    } else if (!slot->unit) {
+        st = read_unit(c, index, e);
+    }
+    if (st == ST_OK) {
+        atomic_fetch_add(&slot->unit->users, 1);
+        unlink_unit(c, slot->unit);
+        link_newest(c, slot->unit);
+        drop_old_units(c);
+        *out = slot->unit;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return st;
+}
+
+/* Either this sees that it is crowded, or who made it so saw the user leave. */
+void unit_cache_put(struct unit_cache *c, struct live_unit *u) {
+    atomic_fetch_sub(&u->users, 1); /* from here on it may be gone */
+    if (atomic_load(&c->crowded)) {
+        pthread_mutex_lock(&c->lock);
+        drop_old_units(c);
+        pthread_mutex_unlock(&c->lock);
+    }
+}
+
+void unit_cache_limit(struct unit_cache *c, size_t bytes) {
+    pthread_mutex_lock(&c->lock);
+    c->byte_limit = bytes;
+    drop_old_units(c);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- finding ---- */
+
+static size_t find_known(struct unit_cache *c, uint64_t address, size_t *units, size_t max) {
+    pthread_rwlock_rdlock(&c->ranges);
+    size_t count = debug_find_known_units(c->first, address, units, max);
+    pthread_rwlock_unlock(&c->ranges);
+    return count;
+}
+
+/* Nobody reads by the first reader meanwhile: the lock is held, and it is spare. */
+static enum st scan(struct unit_cache *c, struct err *e) {
+    enum st st = ST_OK;
+    pthread_mutex_lock(&c->lock);
+    while (!c->scanned && !first_is_spare(c)) {
+        pthread_cond_wait(&c->changed, &c->lock);
+    }
+    if (!c->scanned) {
+        pthread_rwlock_wrlock(&c->ranges);
+        st = debug_scan_units(c->first, e);
+        pthread_rwlock_unlock(&c->ranges);
+        c->scanned = st == ST_OK;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return st;
+}
+
+enum st unit_cache_find(struct unit_cache *c, uint64_t address, size_t *units, size_t max,
+                        size_t *count, struct err *e) {
+    *count = find_known(c, address, units, max);
+    if (*count == 0 && !c->scanned) {
+        if (scan(c, e) != ST_OK) {
+            return ST_ERR;
+        }
+        *count = find_known(c, address, units, max);
+    }
+    return ST_OK;
+}
+
+/* ---- figures ---- */
+
+uint64_t unit_cache_bytes(struct unit_cache *c) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < c->unit_count; i++) {
+        bytes += debug_unit_size(c->first, i);
+    }
+    return bytes;
+}
+
+uint64_t unit_cache_bytes_read(struct unit_cache *c) {
+    pthread_mutex_lock(&c->lock);
+    uint64_t read = c->read;
+    pthread_mutex_unlock(&c->lock);
+    return read;
+}
+
+size_t unit_cache_held(struct unit_cache *c) {
+    size_t held = 0;
+    pthread_mutex_lock(&c->lock);
+    for (const struct live_unit *u = c->newest; u; u = u->older) {
+        held++;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return held;
+}
+
+/* ---- open, close ---- */
+
+static enum st open_first(struct unit_cache *c, struct err *e) {
+    pthread_mutex_lock(&c->lock);
+    enum st st = open_reader(c, &c->first, e);
+    if (st == ST_OK) {
+        give_back(c, c->first);
+        c->unit_count = debug_unit_count(c->first);
+        c->slots = calloc(c->unit_count + 1, sizeof *c->slots);
+        st = c->slots ? ST_OK : err_nomem(e);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return st;
+}
+
+enum st unit_cache_open(struct unit_cache **out, const struct object_slice *s,
+                        const struct object_slice *alt, lookup_complain complain, void *ctx,
+                        struct err *e) {
+    struct unit_cache *c = calloc(1, sizeof *c);
+    if (!c) {
+        return err_nomem(e);
+    }
+    c->slice = s;
+    c->alt = alt;
+    c->byte_limit = CACHE_BYTES;
+    c->complain = complain;
+    c->complain_ctx = ctx;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->talk, NULL);
+    pthread_rwlock_init(&c->ranges, NULL);
+    pthread_cond_init(&c->changed, NULL);
+    enum st st = open_first(c, e);
+    if (st != ST_OK) {
+        unit_cache_close(c);
+        return st;
+    }
+    *out = c;
+    return ST_OK;
+}
+
+void unit_cache_close(struct unit_cache *c) {
+    if (!c) {
+        return;
+    }
+    while (c->newest) {
+        struct live_unit *u = c->newest;
+        unlink_unit(c, u);
+        live_unit_free(u);
+    }
+    for (size_t i = 0; i < c->readers.len; i++) {
+        debug_close(c->readers.data[i]);
+    }
+    VEC_RELEASE(&c->readers);
+    VEC_RELEASE(&c->spare);
+    map_release(&c->told);
+    free(c->slots);
+    pthread_cond_destroy(&c->changed);
+    pthread_mutex_destroy(&c->talk);
+    pthread_rwlock_destroy(&c->ranges);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}

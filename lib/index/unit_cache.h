@@ -1,0 +1,42 @@
+/* Units of one file's debug info, shared by threads: each is read when it is first needed, by the
+ * thread that needs it, and kept until too much memory is held and nobody uses it. */
+#ifndef STALLKIT_INDEX_UNIT_CACHE_H
+#define STALLKIT_INDEX_UNIT_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "index/live_unit.h"
+#include "index/lookup.h"
+
+struct unit_cache;
+
+/* All functions but open and close are thread safe. complain as for lookup_open_live: it hears of
+ * each damage once, whoever reads the unit again; from one thread at a time. ST_NONE: there is no
+ * DWARF. */
+enum st unit_cache_open(struct unit_cache **out, const struct object_slice *s,
+                        const struct object_slice *alt, lookup_complain complain, void *ctx,
+                        struct err *e) BASE_MUST_USE;
+/* NULL is allowed. No unit may be in use. */
+void unit_cache_close(struct unit_cache *c);
+
+/* As debug_find_units, but without ST_NONE: *count is 0 then. */
+enum st unit_cache_find(struct unit_cache *c, uint64_t address, size_t *units, size_t max,
+                        size_t *count, struct err *e) BASE_MUST_USE;
+/* The unit, which stays until unit_cache_put. Whoever wants one that is just being read waits for
+ * it. ST_NONE: it is damaged, and complain was told. */
+enum st unit_cache_get(struct unit_cache *c, size_t index, struct live_unit **out,
+                       struct err *e) BASE_MUST_USE;
+void unit_cache_put(struct unit_cache *c, struct live_unit *u);
+
+/* Memory that units may hold together, in bytes: those in use and the last one used are kept,
+ * whatever their size. */
+void unit_cache_limit(struct unit_cache *c, size_t bytes);
+/* Bytes of debug info that all units have, and that were read so far: a unit that is read again
+ * counts again. */
+uint64_t unit_cache_bytes(struct unit_cache *c);
+uint64_t unit_cache_bytes_read(struct unit_cache *c);
+/* Units held now. */
+size_t unit_cache_held(struct unit_cache *c);
+
+#endif

@@ -26,7 +26,7 @@ struct classify_output {
     const char *path; /* NULL = stdout */
 };
 
-enum { CLASSIFY_WIDTH_MIN = 60, CLASSIFY_WIDTH_MAX = 400 };
+enum { CLASSIFY_WIDTH_MIN = 40, CLASSIFY_WIDTH_MAX = 400 };
 
 /* Does the output, of text, go to where colours show? */
 bool classify_wants_colour(const struct classify_output *o);

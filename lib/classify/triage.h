@@ -111,7 +111,7 @@ enum st partial_reader_end(struct partial_reader *r, struct err *e) BASE_MUST_US
 /* Errors stick to the sink. */
 struct triage_view {
     size_t top;     /* most level-1 buckets shown; 0 = all */
-    unsigned width; /* columns of the table, 60 … 400 */
+    unsigned width; /* columns of the table, 40 … 400 */
     bool colour;    /* for terminals that show it */
 };
 /* The table that a person reads. */

@@ -19,10 +19,13 @@
 enum {
     DETAIL_INDENT = 7,
     CHILDREN_MAX = 5,
+    WRAP_MIN = 12, /* columns of text that is wrapped, at least */
     CAUSE_COLUMNS = 9,
     BAR_MIN = 8,       /* columns of the bar in a narrow table … */
     BAR_WIDE = 16,     /* … and in a wide one */
-    WIDTH_USERS = 63,  /* from here on there is a column of users, … */
+    WIDTH_STALLS = 47, /* from here on there is a column of stalls, … */
+    WIDTH_P95 = 55,    /* … of p95, … */
+    WIDTH_USERS = 63,  /* … of users, … */
     WIDTH_P50 = 71,    /* … of p50 … */
     WIDTH_BAR = 80,    /* … and a bar */
     WIDTH_TAIL = 110,  /* from here on p99 and max have columns */
@@ -125,7 +128,7 @@ static size_t break_at(const char *s, size_t len, size_t width) {
 static void put_wrapped(struct table *tb) {
     const char *s = strbuf_cstr(&tb->text);
     size_t len = tb->text.len, at = tb->column;
-    size_t width = tb->v->width > at + 20 ? tb->v->width - at : 20;
+    size_t width = tb->v->width > at + WRAP_MIN ? tb->v->width - at : WRAP_MIN;
     while (utf8_text_columns(s, len) > width) {
         size_t n = break_at(s, len, width), shown = n;
         while (shown > 0 && s[shown - 1] == ' ') {
@@ -136,7 +139,7 @@ static void put_wrapped(struct table *tb) {
         put_spaces(tb, at + 2);
         s += n;
         len -= n;
-        width = tb->v->width > at + 22 ? tb->v->width - at - 2 : 20;
+        width = tb->v->width > at + WRAP_MIN + 2 ? tb->v->width - at - 2 : WRAP_MIN;
     }
     sink_write(tb->out, s, len);
     end_line(tb);
@@ -212,14 +215,18 @@ static void put_column_names(struct table *tb) {
     put_right(tb, "share", 6);
     put_spaces(tb, bar_columns(tb) + 1);
     put_right(tb, "stalled", 9);
-    put_right(tb, "stalls", 8);
+    if (tb->v->width >= WIDTH_STALLS) {
+        put_right(tb, "stalls", 8);
+    }
     if (tb->v->width >= WIDTH_USERS) {
         put_right(tb, "users", 7);
     }
     if (tb->v->width >= WIDTH_P50) {
         put_right(tb, "p50", 8);
     }
-    put_right(tb, "p95", 8);
+    if (tb->v->width >= WIDTH_P95) {
+        put_right(tb, "p95", 8);
+    }
     if (tb->v->width >= WIDTH_TAIL) {
         put_right(tb, "p99", 8);
         put_right(tb, "max", 8);
@@ -247,14 +254,18 @@ static void put_numbers(struct table *tb, const struct bucket *b) {
     put_bar(tb, t->ms, longest_bar(tb));
     style(tb, plain);
     put_right(tb, text_ms(t->ms, number), 9);
-    put_right(tb, text_grouped(t->stalls, number), 8);
+    if (tb->v->width >= WIDTH_STALLS) {
+        put_right(tb, text_grouped(t->stalls, number), 8);
+    }
     if (tb->v->width >= WIDTH_USERS) {
         put_right(tb, text_users(b->users, number), 7);
     }
     if (tb->v->width >= WIDTH_P50) {
         put_right(tb, text_duration(tally_percentile(t, 500), number), 8);
     }
-    put_right(tb, text_duration(tally_percentile(t, 950), number), 8);
+    if (tb->v->width >= WIDTH_P95) {
+        put_right(tb, text_duration(tally_percentile(t, 950), number), 8);
+    }
     if (tb->v->width >= WIDTH_TAIL) {
         put_right(tb, text_duration(tally_percentile(t, 990), number), 8);
         put_right(tb, text_duration(tally_max(t), number), 8);
@@ -361,11 +372,15 @@ static void put_child(struct table *tb, const struct bucket *parent, const struc
     put_spaces(tb, DETAIL_INDENT);
     put(tb, last ? "\xe2\x94\x94 " : "\xe2\x94\x9c ");
     put(tb, child->id);
-    put(tb, "  ");
     if (parent->children.len > 1) {
-        put_right(tb, text_share(child->tally.ms, tb->t->total.ms, share), 6);
         put(tb, "  ");
+        put_right(tb, text_share(child->tally.ms, tb->t->total.ms, share), 6);
     }
+    if (tb->v->width < WIDTH_P95) { /* no room beside it */
+        end_line(tb);
+        put_spaces(tb, DETAIL_INDENT);
+    }
+    put(tb, "  ");
     strbuf_clear(&tb->text);
     if (!add_further_frames(&tb->text, child, parent)) {
         strbuf_addstr(&tb->text, "no further frames");

@@ -1,6 +1,8 @@
 /* What the commands share: options, messages, progress, exit status. */
 #include "cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +16,20 @@ enum { PRINTED_OF_INPUT = 10, PRINTED_OF_RUN = 30 };
 
 /* ---- options ---- */
 
+/* The next file that is opened would be taken for stdin, stdout or stderr where that is closed. In
+ * its place comes what cannot be read or written; a program that is run does not get it. */
+static void occupy_standard_files(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) { /* all below it are open */
+            int mode = fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY;
+            int taken = open("/dev/null", mode | O_CLOEXEC);
+            (void)taken; /* it is fd, or there is no /dev/null to occupy it with */
+        }
+    }
+}
+
 void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char **argv) {
+    occupy_standard_files();
     *p = (struct cli_parser){.tool = tool, .argc = argc, .argv = argv, .next = 1, .operands = argv};
 }
 
@@ -196,19 +211,27 @@ static int next_letter(struct cli_parser *p) {
     return take_value(p, o, o->arg ? rest : NULL, shown);
 }
 
+/* After what --help or --version printed. */
+static int end_of_text(struct cli_parser *p) {
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    if (!written && errno != EPIPE) {
+        cli_say(p->tool->name, "<stdout>: cannot write: %s", strerror(errno));
+    }
+    p->status = written ? CLI_OK : CLI_FAILED;
+    return CLI_EXIT;
+}
+
 static int next_word(struct cli_parser *p, const char *arg) {
     const char *word = arg + (arg[1] == '-' ? 2 : 1);
     const char *equals = strchr(word, '=');
     size_t len = equals ? (size_t)(equals - word) : strlen(word);
     if (len == 4 && memcmp(word, "help", 4) == 0) {
         print_help(p->tool);
-        p->status = fflush(stdout) == 0 && !ferror(stdout) ? CLI_OK : CLI_FAILED;
-        return CLI_EXIT;
+        return end_of_text(p);
     }
     if (len == 7 && memcmp(word, "version", 7) == 0) {
         printf("%s (stallkit) %s\n", p->tool->name, STALLKIT_VERSION);
-        p->status = fflush(stdout) == 0 && !ferror(stdout) ? CLI_OK : CLI_FAILED;
-        return CLI_EXIT;
+        return end_of_text(p);
     }
     const struct cli_option *o = option_by_name(p->tool, word, len);
     if (!o) {

@@ -56,7 +56,8 @@ struct cli_parser {
     int status; /* after CLI_EXIT: what main returns (0 after --help, 2 after a mistake) */
 };
 
-/* Starts to parse. argv is permuted: operands move behind the options. */
+/* Starts to parse; before any file is opened, for it sees to it that none gets the number of a
+ * standard file that is closed. argv is permuted: operands move behind the options. */
 void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char **argv);
 /* The next option's id; CLI_END when all are read; CLI_EXIT after --help, --version or a mistake
  * (which has then been printed). */

@@ -194,10 +194,11 @@ static inline int64_t cursor_sleb128(struct cursor *c) {
     if (c->at < c->end && *c->at < 0x80) {
         return (*c->at++ ^ 0x40) - 0x40;
     }
-    if (cursor_left(c) >= 2 && c->at[1] < 0x80) { /* most others take two bytes */
-        int both = (c->at[0] & 0x7f) | c->at[1] << 7;
-        c->at += 2;
-        return (both ^ 0x2000) - 0x2000;
+    struct reader_number n = reader_long_uleb128(c->at, cursor_left(c));
+    if (n.bytes > 0 && n.bytes <= 9) { /* fewer than 64 bits, the highest of which is the sign */
+        uint64_t sign = UINT64_C(1) << (7 * n.bytes - 1), spread = (n.value ^ sign) - sign;
+        c->at += n.bytes;
+        return spread >> 63 ? -(int64_t)~spread - 1 : (int64_t)spread;
     }
     struct reader r = reader_init(NULL, c->at, cursor_left(c));
     int64_t v = reader_long_sleb128(&r);

@@ -73,7 +73,7 @@ static void took(struct encoder *c, const char *end) {
     strbuf_took(&c->data, (size_t)(end - c->data.data) - c->data.len);
 }
 
-static uint32_t unit_file(struct encoder *c, const struct live_unit *u, uint32_t file) {
+static inline uint32_t unit_file(struct encoder *c, const struct live_unit *u, uint32_t file) {
     uint32_t *known = &c->file_of_unit[file];
     if (*known == 0) {
         *known = names_file(&c->names, live_unit_file(u, file)) + 1;
@@ -180,16 +180,17 @@ static char *put_step(char *out, struct step_state *now, const struct step_state
     uint32_t advance = (to->at - now->at) >> quantum_bits;
     uint64_t lines = (uint64_t)place.line - now->place.line;
     uint64_t line_code = lines - (uint64_t)STEP_LINE_MIN;
-    unsigned flags = (to->node != now->node ? STEP_NODE : 0U) |
-                     (place.file != now->place.file ? STEP_FILE : 0U) |
-                     (lines != 0 ? STEP_LINE : 0U) |
-                     (place.column != now->place.column ? STEP_COLUMN : 0U) |
-                     (place.discriminator != now->place.discriminator ? STEP_DISCRIMINATOR : 0U);
-    if ((flags & (STEP_NODE | STEP_FILE | STEP_DISCRIMINATOR)) == 0 && line_code < STEP_LINES &&
+    if (to->node == now->node && place.file == now->place.file &&
+        place.discriminator == now->place.discriminator && line_code < STEP_LINES &&
         advance < STEP_ADVANCES) {
         *out++ = (char)(unsigned char)(STEP_SHORT + advance * STEP_LINES + line_code);
         out = leb128_put(out, place.column);
     } else {
+        unsigned flags =
+            (to->node != now->node ? STEP_NODE : 0U) |
+            (place.file != now->place.file ? STEP_FILE : 0U) | (lines != 0 ? STEP_LINE : 0U) |
+            (place.column != now->place.column ? STEP_COLUMN : 0U) |
+            (place.discriminator != now->place.discriminator ? STEP_DISCRIMINATOR : 0U);
         *out++ = (char)flags;
         out = leb128_put(out, advance);
         if (flags & STEP_NODE) {

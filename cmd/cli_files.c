@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -204,11 +205,65 @@ static int already_open(const struct stat *path) {
     return -1;
 }
 
+/* ".NAME.", digits, ".", digits, ".tmp": a temporary file of the output NAME. */
+static bool is_temporary_of(const char *name, const char *entry) {
+    size_t len = strlen(name);
+    if (entry[0] != '.' || strncmp(entry + 1, name, len) != 0) {
+        return false;
+    }
+    const char *p = entry + 1 + len;
+    for (int i = 0; i < 2; i++) {
+        size_t digits = *p == '.' ? strspn(p + 1, "0123456789") : 0;
+        if (digits == 0) {
+            return false;
+        }
+        p += 1 + digits;
+    }
+    return strcmp(p, ".tmp") == 0;
+}
+
+/* Removes the file unless a run that lives holds its lock. */
+static void remove_if_left(int folder, const char *entry) {
+    int fd = openat(folder, entry, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            unlinkat(folder, entry, 0);
+        }
+        close(fd);
+    }
+}
+
+/* What runs that were killed have left of this output. */
+static void remove_left(const char *target, const char *name) {
+    struct strbuf path = {0};
+    strbuf_add(&path, target, (size_t)(name - target));
+    strbuf_addc(&path, '.');
+    DIR *folder = path.failed ? NULL : opendir(path.data);
+    const struct dirent *d;
+    while (folder && (d = readdir(folder)) != NULL) {
+        if (is_temporary_of(name, d->d_name)) {
+            remove_if_left(dirfd(folder), d->d_name);
+        }
+    }
+    if (folder) {
+        closedir(folder);
+    }
+    strbuf_release(&path);
+}
+
+/* Takes the lock that remove_if_left asks for. False: it was quicker, and the file is gone. */
+static bool lock_temporary(int fd) {
+    struct stat st;
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* where there are no locks, nothing is removed either */
+    return fstat(fd, &st) != 0 || st.st_nlink > 0;
+}
+
 /* A new file beside target. Its name begins with '.', so that an input folder that it lies in does
  * not give it back to us. */
 static int open_temporary(struct cli_output *o) {
     const char *slash = strrchr(o->target, '/');
     const char *name = slash ? slash + 1 : o->target;
+    remove_left(o->target, name);
     for (int i = 0; i < TEMPORARIES_MAX; i++) {
         struct strbuf b = {0};
         strbuf_addf(&b, "%.*s.%s.%ld.%d.tmp", (int)(name - o->target), o->target, name,
@@ -220,7 +275,9 @@ static int open_temporary(struct cli_output *o) {
             return -1;
         }
         int fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST) {
+        if (fd >= 0 && !lock_temporary(fd)) {
+            close(fd);
+        } else if (fd >= 0 || errno != EEXIST) {
             return fd;
         }
     }

@@ -211,8 +211,8 @@ enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct
         st = st == ST_OK ? take_placed(&take, &at, a, values, e) : st;
         return st == ST_OK && reader_failed(r) ? die_cut(r, offset, e) : st;
     }
-    const struct abbrev_spec *spec = t->said.data + a->first_said, *end = spec + a->said_count;
-    for (; spec < end; spec++) {
+    for (uint32_t i = 0; i < a->said_count; i++) {
+        const struct abbrev_spec *spec = &t->said.data[a->first_said + i];
         reader_skip(r, spec->skip);
         take_spec(&take, &at, spec, spec->form, e);
     }

@@ -422,6 +422,13 @@ uint64_t rec_core_busy_since(const struct rec_core *core) {
     return loop->running ? loop->since_ns : 0;
 }
 
+uint64_t rec_core_grace_ns(const struct rec_core *core) {
+    const struct stallrec_config *config = &core->config;
+    uint64_t grace = rec_min(rec_ms(config->first_sample_ms), rec_ms(config->threshold_ms));
+    return rec_detects(core, STALLREC_DETECT_SEMAPHORE) ? rec_min(grace, rec_ms(config->sem_ms))
+                                                        : grace;
+}
+
 void rec_core_finish(struct rec_core *core, uint64_t now_ns) {
     if (core->finished) {
         return;

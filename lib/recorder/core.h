@@ -104,6 +104,8 @@ bool rec_core_stalled(const struct rec_core *core);
 const struct rec_dump *rec_core_open(const struct rec_core *core);
 /* Start of the busy stretch, 0 if the loop is idle. */
 uint64_t rec_core_busy_since(const struct rec_core *core);
+/* For how long nothing is due once a stretch has begun, in ns. */
+uint64_t rec_core_grace_ns(const struct rec_core *core);
 
 /* Stop: closes an open dump as not ended. Only rec_core_closed and rec_core_release may follow. */
 void rec_core_finish(struct rec_core *core, uint64_t now_ns);

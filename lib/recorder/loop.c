@@ -74,6 +74,7 @@ static uint32_t poll_edges(struct rec_loop_poll *poll, struct rec_event *events)
     struct stallrec_loop *loop = poll->loop;
     uint32_t count = 0;
     uint64_t busy_ns, seen = poll->seen;
+    poll->restless = false;
     if (__atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST) == seen) {
         return 0;
     }
@@ -95,6 +96,7 @@ static uint32_t poll_edges(struct rec_loop_poll *poll, struct rec_event *events)
         grown -= to - from < grown ? to - from : grown;
         from = to;
     }
+    poll->restless = grown > 0;
     if (grown > 0 && from < last) {
         uint64_t part = grown < last - from ? grown : last - from;
         events[count++] = (struct rec_event){
@@ -137,9 +139,12 @@ static bool ask(struct stallrec_loop *loop, uint32_t wanted) {
 
 void rec_loop_wait(struct rec_loop_poll *poll, struct rec_core *core, uint64_t until_ns) {
     struct stallrec_loop *loop = poll->loop;
-    rec_core_wait_begin(core, stallrec_clock_ns());
+    uint64_t now = stallrec_clock_ns(), grace = rec_core_grace_ns(core);
+    rec_core_wait_begin(core, now);
     uint32_t wanted = 0;
-    if (rec_core_busy_since(core) == 0) {
+    if (rec_core_busy_since(core) == 0 && poll->restless && grace > 0) {
+        until_ns = now + grace < until_ns ? now + grace : until_ns;
+    } else if (rec_core_busy_since(core) == 0) {
         wanted = STALLREC_NOTIFY_BUSY_;
     } else {
         wanted = rec_core_stalled(core) ? STALLREC_NOTIFY_END_ : STALLREC_NOTIFY_KEEP_;

@@ -9,7 +9,8 @@
  *
  * The end of a stretch is kept, too, when no stall is open yet, but does not wake the monitor: it
  * comes when the next sample is due. So hooks make no system call while the monitor ticks, and at
- * most one per idle -> busy change. */
+ * most one per idle -> busy change. Of a loop that turns often, the monitor does not wait for the
+ * next change, which would come at once: it looks again when one could be due for a sample. */
 #ifndef STALLREC_LOOP_H
 #define STALLREC_LOOP_H
 
@@ -27,6 +28,7 @@ struct rec_loop_poll {
     uint64_t busy_ns;     /* the loop's sum of busy stretches, by then */
     uint64_t activity_ns; /* of the last activity told */
     bool idled;           /* the first idle wait was told */
+    bool restless;        /* stretches began and ended between the last two calls */
 };
 
 enum { REC_LOOP_EVENTS = 5 };

@@ -290,6 +290,47 @@ static void short_stretches_are_told_as_the_time_they_took(void **state) {
     assert_int_equal(rec_loop_poll(&f->poll, events), 0);
 }
 
+/* Each takes 2 ms, and is 10 ms from the next. */
+static void turn_often(struct fixture *f, uint64_t from_ms, uint64_t to_ms) {
+    for (uint64_t t = from_ms; t < to_ms; t += 10) {
+        stopped_clock = t * MS;
+        stallrec_loop_wake(&f->loop);
+        stopped_clock = (t + 2) * MS;
+        stallrec_loop_sleep(&f->loop);
+    }
+}
+
+static void a_loop_that_turns_often_does_not_wake_the_monitor(void **state) {
+    struct fixture *f = *state;
+    turn_often(f, 1000, 1100);
+    for (uint64_t t = 1100; t < 2000; t += 100) {
+        assert_int_equal(look(f, t * MS), REC_NEVER);
+        rec_loop_wait(&f->poll, f->core, REC_NEVER); /* not as long as that */
+        turn_often(f, t, t + 100);
+    }
+    assert_int_equal(wakes, 0);
+    stopped_clock = 2010 * MS;
+    stallrec_loop_wake(&f->loop); /* a stall begins while the monitor does not wait for one */
+    assert_int_equal(wakes, 0);
+    assert_int_equal(look(f, 2100 * MS), 2110 * MS);
+    rec_loop_wait(&f->poll, f->core, 2110 * MS);
+    look(f, 2110 * MS);
+    assert_int_equal(rec_core_totals(f->core).samples, 1);
+    look(f, 2260 * MS);
+    assert_int_equal(f->begun, 1);
+}
+
+static void a_loop_that_turned_once_wakes_the_monitor_the_next_time(void **state) {
+    struct fixture *f = *state;
+    turn_often(f, 1000, 1100);
+    look(f, 1100 * MS);
+    rec_loop_wait(&f->poll, f->core, REC_NEVER);
+    look(f, 1200 * MS); /* it has rested */
+    rec_loop_wait(&f->poll, f->core, 1200 * MS);
+    stallrec_loop_wake(&f->loop);
+    assert_int_equal(wakes, 1);
+}
+
 static void an_end_that_nobody_asked_for_is_the_last_edge(void **state) {
     struct fixture *f = *state;
     stallrec_loop_wake(&f->loop);
@@ -460,6 +501,8 @@ int main(void) {
         T(stretches_before_the_monitor_waits_are_not_taken_for_one),
         T(an_end_that_nobody_asked_for_is_not_after_all_that_was_busy),
         T(short_stretches_are_told_as_the_time_they_took),
+        T(a_loop_that_turns_often_does_not_wake_the_monitor),
+        T(a_loop_that_turned_once_wakes_the_monitor_the_next_time),
         T(an_end_that_nobody_asked_for_is_the_last_edge),
         T(the_edge_that_begins_a_stall_does_not_end_it),
         T(a_message_ends_a_wait_now_or_later),

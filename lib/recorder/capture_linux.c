@@ -64,7 +64,7 @@ static bool take_async(void *arg, bool held, struct copy *copy) {
             c->counts.blocked++;
             return true;
         }
-        if (i == 0 && copy_running_async(&c->source, answer, starved, copy)) {
+        if (i == 0 && copy_running_async(&c->source, runs, answer, starved, copy)) {
             c->counts.signalled++;
             return true;
         }

@@ -464,7 +464,7 @@ static int wait_for_a_signal(void) {
 }
 
 static bool copy_self(const struct signal_target *target, struct signal_copy *copy) {
-    return signal_linux_send_async(target) && signal_linux_await_async(20) &&
+    return signal_linux_send_async(target) && signal_linux_await_async(false, 20) &&
            signal_linux_finish_async(copy);
 }
 

@@ -92,8 +92,8 @@ static bool may_handle_async(const struct copy_source *s) {
     return proc_parse_handling_async(text, size);
 }
 
-bool copy_running_async(const struct copy_source *s, uint32_t answer_ms, uint32_t starved_ms,
-                        struct copy *copy) {
+bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_ms,
+                        uint32_t starved_ms, struct copy *copy) {
     struct signal_copy from;
     if (!signal_linux_has_room_async(&s->target) && may_handle_async(s)) {
         return false;
@@ -101,8 +101,8 @@ bool copy_running_async(const struct copy_source *s, uint32_t answer_ms, uint32_
     if (!signal_linux_send_async(&s->target)) {
         return false;
     }
-    if (!signal_linux_await_async(answer_ms) && starved_ms > 0 && !takes_no_signal_async(s)) {
-        signal_linux_await_async(starved_ms);
+    if (!signal_linux_await_async(runs, answer_ms) && starved_ms > 0 && !takes_no_signal_async(s)) {
+        signal_linux_await_async(false, starved_ms);
     }
     if (!signal_linux_finish_async(&from) || from.stack.hi == from.stack.lo) {
         return false;

@@ -39,11 +39,11 @@ bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct p
 /* Is the thread on a processor, by its clock, which read cpu_ns a moment ago? False: it may be. */
 bool copy_is_running_async(const struct copy_source *s, uint64_t cpu_ns);
 
-/* A thread that runs, by a signal. Waits answer_ms for it, and starved_ms more if it would answer
- * and has no processor. False if it did not answer, is gone, blocks the signal, or may be in a
- * handler on an alternate stack without room for ours. */
-bool copy_running_async(const struct copy_source *s, uint32_t answer_ms, uint32_t starved_ms,
-                        struct copy *copy);
+/* A thread that runs, by a signal; runs: copy_is_running_async says so. Waits answer_ms for it, and
+ * starved_ms more if it would answer and has no processor. False if it did not answer, is gone,
+ * blocks the signal, or may be in a handler on an alternate stack without room for ours. */
+bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_ms,
+                        uint32_t starved_ms, struct copy *copy);
 
 struct copy_unwinder {
     struct unwinder *unwinder;

@@ -24,8 +24,7 @@ enum {
     COPY_SIZE = 64 * 1024,
     PAGE = 4096,
     FINISH_MS = 1000,
-    SPIN_NS = 30000,
-    UNSPUN_MAX = 31,
+    SPIN_NS = 100000,
     HANDLERS_STACK = 4096,
     FRAME_UNKNOWN = 4096
 };
@@ -45,6 +44,10 @@ struct slot {
 
 static uint32_t state_of_async(uint32_t word) {
     return word & SLOT_STATE;
+}
+
+static uint32_t round_of_async(uint32_t word) {
+    return word / SLOT_ROUND;
 }
 
 static uint32_t with_state_async(uint32_t word, enum slot_state state) {
@@ -74,9 +77,6 @@ static struct {
     struct sigaction old;
     _Atomic uint64_t alternate; /* size of the watched thread's alternate stack */
     uint64_t room;              /* that two signals and their handlers need at least */
-    /* The monitor's: answers to be awaited without spinning, and how many after the last in vain.
-     */
-    uint32_t unspun, unspun_last;
 } ours = {.alternate = SIGNAL_STACK_UNKNOWN};
 
 /* A code that sigqueue and kill cannot produce, so that a signal with it is our own. */
@@ -188,7 +188,8 @@ static void on_signal_async(int sig, siginfo_t *info, void *uc) {
      * took no other, so it is the only one that there will be. */
     uint32_t word = atomic_load(&slot->word);
     if (state_of_async(word) == SLOT_ARMED &&
-        atomic_load(&slot->asked) == (pid_t)syscall(SYS_gettid) &&
+        ((uint32_t)info->si_errno == round_of_async(word) ||
+         atomic_load(&slot->asked) == (pid_t)syscall(SYS_gettid)) &&
         atomic_compare_exchange_strong(&slot->word, &word, with_state_async(word, SLOT_BUSY))) {
         copy_async(slot, uc);
         atomic_store(&slot->word, with_state_async(word, SLOT_DONE));
@@ -259,34 +260,23 @@ static bool handler_in_place_async(void) {
     return sigaction(ours.number, NULL, &now) == 0 && is_ours_async(&now);
 }
 
-static bool send_async(pid_t tid) {
+static bool send_async(pid_t tid, uint32_t round) {
     siginfo_t info;
     memset(&info, 0, sizeof info);
     info.si_signo = ours.number;
     info.si_code = SIGNAL_CODE;
+    info.si_errno = (int)round;
     info.si_value.sival_ptr = ours.slot;
     return syscall(SYS_rt_tgsigqueueinfo, ours.pid, tid, ours.number, &info) == 0;
 }
 
-/* A thread on another processor usually answers within the time that going to sleep and being woken
- * would cost, and a wake-up is paid for in the handler. One that shares ours cannot answer before
- * we sleep: where spinning was in vain the next 1, 3, 7 … answers are awaited without. */
+/* Going to sleep and being woken costs the monitor as much, and the wake-up is paid for in the
+ * handler. */
 static void spin_async(const struct slot *slot) {
-    if (ours.unspun > 0) {
-        ours.unspun--;
-        return;
-    }
     uint64_t end = clock_async() + SPIN_NS;
-    while (slot_state_async(slot) != SLOT_DONE) {
-        if (clock_async() >= end) {
-            ours.unspun_last =
-                ours.unspun_last < UNSPUN_MAX ? 2 * ours.unspun_last + 1 : UNSPUN_MAX;
-            ours.unspun = ours.unspun_last;
-            return;
-        }
+    while (slot_state_async(slot) != SLOT_DONE && clock_async() < end) {
         arch_pause_async();
     }
-    ours.unspun_last = 0;
 }
 
 /* Waits until the state is DONE, for `ms` at most. */
@@ -314,11 +304,13 @@ bool signal_linux_send_async(const struct signal_target *target) {
     slot->target = *target;
     atomic_store(&slot->asked, target->tid);
     atomic_store(&slot->word, with_state_async(word, SLOT_ARMED));
-    return send_async(target->tid) || !disarm_async(slot);
+    return send_async(target->tid, round_of_async(word)) || !disarm_async(slot);
 }
 
-bool signal_linux_await_async(uint32_t ms) {
-    spin_async(ours.slot);
+bool signal_linux_await_async(bool runs, uint32_t ms) {
+    if (runs) {
+        spin_async(ours.slot);
+    }
     return await_async(ours.slot, ms);
 }
 

@@ -54,8 +54,9 @@ bool signal_linux_has_room_async(const struct signal_target *target);
  * or an earlier handler still hangs. After true, signal_linux_finish_async must follow. */
 bool signal_linux_send_async(const struct signal_target *target);
 
-/* Waits up to `ms` for the copy. False: not yet. */
-bool signal_linux_await_async(uint32_t ms);
+/* Waits up to `ms` for the copy. runs: the thread is on another processor, so that it answers
+ * within some microseconds. False: not yet. */
+bool signal_linux_await_async(bool runs, uint32_t ms);
 
 /* Takes the copy, or calls the request off. *copy is valid until the next request. */
 bool signal_linux_finish_async(struct signal_copy *copy);

@@ -79,7 +79,7 @@ static int setup(void **state) {
 static void ask_in_vain(struct thread *t) {
     struct signal_copy copy;
     assert_true(signal_linux_send_async(&t->target));
-    assert_false(signal_linux_await_async(SOON_MS));
+    assert_false(signal_linux_await_async(false, SOON_MS));
     assert_false(signal_linux_finish_async(&copy));
 }
 
@@ -95,7 +95,7 @@ static void signal_of_an_earlier_request_answers_the_next(void **state) {
     ask_in_vain(t);
     assert_true(signal_linux_send_async(&t->target));
     sem_post(&t->take);
-    assert_true(signal_linux_await_async(LONG_MS));
+    assert_true(signal_linux_await_async(false, LONG_MS));
     assert_true(signal_linux_finish_async(&copy));
     assert_true(is_of(&copy, t));
     finish(t);
@@ -111,9 +111,9 @@ static void late_signal_does_not_answer_for_another_thread(void **state) {
     while (!late->took) {
         usleep(100);
     }
-    assert_false(signal_linux_await_async(SOON_MS));
+    assert_false(signal_linux_await_async(false, SOON_MS));
     sem_post(&asked->take);
-    assert_true(signal_linux_await_async(LONG_MS));
+    assert_true(signal_linux_await_async(false, LONG_MS));
     assert_true(signal_linux_finish_async(&copy));
     assert_true(is_of(&copy, asked));
     finish(late);

@@ -197,8 +197,9 @@ static bool take_either_async(void *arg, bool held, struct copy *copy) {
         return true;
     }
     uint32_t answer = held ? COPY_HELD_ANSWER_MS : ANSWER_MS;
+    bool runs = copy_is_running_async(s, copy_cpu_ns_async(s->clock));
     proc_file_open_async(&s->status_file, s->target.tid, "status");
-    bool got = (takes_signal_async(s) && copy_running_async(s, answer, 0, copy)) ||
+    bool got = (takes_signal_async(s) && copy_running_async(s, runs, answer, 0, copy)) ||
                copy_blocked_async(s, copy, call);
     proc_file_close_async(&s->status_file);
     return got;

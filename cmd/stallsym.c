@@ -13,7 +13,7 @@
 #include "dump/dump.h"
 #include "image_verdicts.h"
 
-enum { WINDOW_PER_JOB = 8, LOCATION_TEXT = 160 /* bytes in the output, about */ };
+enum { WINDOW_PER_JOB = 16, LOCATION_TEXT = 160 /* bytes in the output, about */ };
 enum {
     OPT_SYMBOLS = 1,
     OPT_USE,

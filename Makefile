@@ -132,7 +132,7 @@ $(O)/obj/%.o: %.c $(O)/flags
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(O)/obj/lib/object/libarchive_calls.o: ALL_CFLAGS += -DSTALLKIT_LIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
-$(O)/obj/cmd/stallrec.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
+$(O)/obj/cmd/recorder_files.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
 
 $(O)/gen/%.o: $(O)/gen/%.c $(O)/flags
 	$(Q)$(CC) $(BASE_CFLAGS) -c -o $@ $<
@@ -145,7 +145,7 @@ $(O)/gen/%.c: % scripts/embed
 	$(Q)mkdir -p $(@D) && scripts/embed $< > $@
 
 # What one command has beside its main file.
-$(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o $(O)/obj/cmd/recorder_answers.o
+$(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o $(O)/obj/cmd/recorder_answers.o $(O)/obj/cmd/recorder_files.o
 $(O)/bin/stalladdr: $(O)/obj/cmd/address_answers.o
 $(O)/bin/stallclassify: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/classify_*.c))
 $(O)/bin/stallsym: $(O)/obj/cmd/image_verdicts.o

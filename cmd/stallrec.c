@@ -2,11 +2,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <linux/memfd.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +12,7 @@
 #include "cli.h"
 #include "recorded_program.h"
 #include "recorder_answers.h"
+#include "recorder_files.h"
 #include "base/strbuf.h"
 #include "recorder/preload.h"
 #include "recorder/presets.h"
@@ -124,29 +123,7 @@ static void say(const char *what, const char *why) {
     cli_say(tool.name, "%s: %s", what, why);
 }
 
-/* ---- the library ---- */
-
-/* Beside the command: as built (bin and lib), as installed (bin and lib/stallkit), or where this
- * build would have installed it. */
-static char *find_library(void) {
-    static const char *const places[] = {"/../lib/" PRELOAD_LIBRARY,
-                                         "/../lib/stallkit/" PRELOAD_LIBRARY};
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
-        struct strbuf path = {0};
-        strbuf_add(&path, self, (size_t)(slash - self));
-        strbuf_addstr(&path, places[i]);
-        char *real = realpath(strbuf_cstr(&path), NULL);
-        strbuf_release(&path);
-        if (real) {
-            return real;
-        }
-    }
-    return realpath(STALLKIT_LIBDIR "/stallkit/" PRELOAD_LIBRARY, NULL);
-}
+/* ---- what the program gets ---- */
 
 /* Memory that the recorded processes share with us, zeroed. */
 static bool make_report(struct run *run) {
@@ -520,29 +497,6 @@ static int read_options(struct cli_parser *p, struct run *run) {
     return CLI_OK;
 }
 
-/* False, with errno set: there is no folder that we may write to. */
-static bool make_folder(const char *path) {
-    struct stat st;
-    if ((mkdir(path, 0777) != 0 && errno != EEXIST) || stat(path, &st) != 0) {
-        return false;
-    }
-    if (!S_ISDIR(st.st_mode)) {
-        errno = ENOTDIR; /* access(2) lets root "search" a file */
-        return false;
-    }
-    return access(path, W_OK | X_OK) == 0;
-}
-
-/* Makes the file, empty, so that it can be written; its absolute path, or NULL with errno set. */
-static char *make_trace(const char *path) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        return NULL;
-    }
-    close(fd);
-    return realpath(path, NULL);
-}
-
 /* All that must be in place before the program runs; 0, or the status to end with. */
 static int prepare(struct run *run) {
     int status = EXIT_OWN;
@@ -553,7 +507,7 @@ static int prepare(struct run *run) {
     if (!program_check(run->program)) {
         return EXIT_OWN;
     }
-    run->library = find_library();
+    run->library = recorder_find_library();
     if (!run->library) {
         say(PRELOAD_LIBRARY, "not found beside this command");
         return EXIT_OWN;
@@ -562,11 +516,12 @@ static int prepare(struct run *run) {
         say(run->library, "the dynamic linker takes no path with a space or colon");
         return EXIT_OWN;
     }
-    if (!make_folder(run->directory) || !(run->directory_path = realpath(run->directory, NULL))) {
+    if (!recorder_make_folder(run->directory) ||
+        !(run->directory_path = realpath(run->directory, NULL))) {
         say(run->directory, strerror(errno));
         return EXIT_OWN;
     }
-    if (run->trace && !(run->trace_path = make_trace(run->trace))) {
+    if (run->trace && !(run->trace_path = recorder_make_trace(run->trace))) {
         say(run->trace, strerror(errno));
         return EXIT_OWN;
     }

@@ -168,33 +168,31 @@ struct step_state {
     struct flat_place place;
 };
 
-/* to->place.file is a file of the index. Where there is no line the rest of the place stays as it
- * was. */
-static char *put_step(char *out, struct step_state *now, const struct step_state *to,
-                      unsigned quantum_bits) {
-    struct flat_place place = to->place;
-    if (place.line == 0) {
-        place = now->place;
-        place.line = 0;
+/* `file` is that of the index. Where there is no line the rest of the place stays as it was. */
+static inline char *put_step(char *out, struct step_state *now, const struct flat_step *s,
+                             uint32_t node, uint32_t file, unsigned quantum_bits) {
+    struct flat_place place = {now->place.file, 0, now->place.column, now->place.discriminator};
+    if (s->place.line != 0) {
+        place = (struct flat_place){file, s->place.line, s->place.column, s->place.discriminator};
     }
-    uint32_t advance = (to->at - now->at) >> quantum_bits;
+    uint32_t advance = (s->at - now->at) >> quantum_bits;
     uint64_t lines = (uint64_t)place.line - now->place.line;
     uint64_t line_code = lines - (uint64_t)STEP_LINE_MIN;
-    if (to->node == now->node && place.file == now->place.file &&
+    if (node == now->node && place.file == now->place.file &&
         place.discriminator == now->place.discriminator && line_code < STEP_LINES &&
         advance < STEP_ADVANCES) {
         *out++ = (char)(unsigned char)(STEP_SHORT + advance * STEP_LINES + line_code);
         out = leb128_put(out, place.column);
     } else {
         unsigned flags =
-            (to->node != now->node ? STEP_NODE : 0U) |
+            (node != now->node ? STEP_NODE : 0U) |
             (place.file != now->place.file ? STEP_FILE : 0U) | (lines != 0 ? STEP_LINE : 0U) |
             (place.column != now->place.column ? STEP_COLUMN : 0U) |
             (place.discriminator != now->place.discriminator ? STEP_DISCRIMINATOR : 0U);
         *out++ = (char)flags;
         out = leb128_put(out, advance);
         if (flags & STEP_NODE) {
-            out = put_signed(out, (uint64_t)to->node - now->node);
+            out = put_signed(out, (uint64_t)node - now->node);
         }
         if (flags & STEP_FILE) {
             out = leb128_put(out, place.file);
@@ -209,7 +207,7 @@ static char *put_step(char *out, struct step_state *now, const struct step_state
             out = leb128_put(out, place.discriminator);
         }
     }
-    *now = (struct step_state){to->at, to->node, place};
+    *now = (struct step_state){s->at, node, place};
     return out;
 }
 
@@ -230,11 +228,9 @@ static char *put_steps(struct encoder *c, const struct flat_unit *f, const struc
             block = put_u32(block, s->at);
             block = put_u32(block, (uint32_t)(out - stream));
         }
-        struct step_state to = {s->at, s->node ? c->node_at[s->node - 1] : 0, s->place};
-        if (to.place.line) {
-            to.place.file = unit_file(c, f->unit, s->place.file);
-        }
-        out = put_step(out, &now, &to, quantum_bits);
+        uint32_t node = s->node ? c->node_at[s->node - 1] : 0;
+        uint32_t file = s->place.line ? unit_file(c, f->unit, s->place.file) : 0;
+        out = put_step(out, &now, s, node, file, quantum_bits);
     }
     return out;
 }

@@ -13,7 +13,7 @@ enum { WORK_FREE = 1 << 18, WORK_PER_BYTE = 4 /* in memory; a call takes some 10
 
 /* ---- lines ---- */
 
-static struct flat_place place_of(const struct live_unit *u, const struct debug_row *row) {
+static inline struct flat_place place_of(const struct live_unit *u, const struct debug_row *row) {
     struct flat_place none = {0};
     if (row->line == 0 || !live_unit_file(u, row->file)) {
         return none;
@@ -48,15 +48,21 @@ static inline bool walk_sequence(const struct live_unit *u, const struct live_sp
                                  uint64_t low, uint64_t high, line_taker take, void *ctx) {
     const struct debug_row *rows = u->unit.rows;
     struct flat_place none = {0};
-    size_t i = row_above(rows, sequence, low);
-    bool taken = take(ctx, low, i > sequence->index ? place_of(u, &rows[i - 1]) : none);
-    for (; taken && i < sequence->end && rows[i].address < high; i++) {
+    size_t i = row_above(rows, sequence, low), end = sequence->end;
+    struct flat_place place = i > sequence->index ? place_of(u, &rows[i - 1]) : none;
+    uint64_t at = low;
+    while (take(ctx, at, place)) {
         /* Of several at one address the last one counts. */
-        if (i + 1 == sequence->end || rows[i + 1].address != rows[i].address) {
-            taken = take(ctx, rows[i].address, place_of(u, &rows[i]));
+        while (i + 1 < end && rows[i + 1].address == rows[i].address) {
+            i++;
         }
+        if (i >= end || rows[i].address >= high) {
+            return true;
+        }
+        at = rows[i].address;
+        place = place_of(u, &rows[i++]);
     }
-    return taken;
+    return false;
 }
 
 /* Hands on what holds from where on in [low, high), addresses ascending, the first at low. False:
@@ -178,43 +184,55 @@ static enum st collect_calls(struct flat_unit *out, struct flat_scratch *scratch
 struct stepping {
     struct flat_unit *out;
     const struct span *call, *calls_end; /* those still ahead */
+    uint64_t next_call;                  /* where the first of them begins; UINT64_MAX: none does */
     struct flat_record *record;
-    struct flat_step now;
+    uint32_t node; /* what holds now */
+    struct flat_place place;
 };
 
 static inline bool step_to(struct stepping *s, uint64_t at, uint32_t node,
                            struct flat_place place) {
     struct flat_unit *out = s->out;
-    if (node == s->now.node && same_place(&place, &s->now.place)) {
+    if (node == s->node && same_place(&place, &s->place)) {
         return true;
     }
     if (out->step_count == out->step_cap && !vec_reserve((void **)&out->steps, out->step_count,
                                                          &out->step_cap, 1, sizeof *out->steps)) {
         return false;
     }
-    s->now = (struct flat_step){(uint32_t)(at - s->record->low), node, place};
-    s->record->all_at |= s->now.at;
-    out->steps[out->step_count++] = s->now;
+    uint32_t from_low = (uint32_t)(at - s->record->low);
+    s->record->all_at |= from_low;
+    s->node = node;
+    s->place = place;
+    out->steps[out->step_count++] = (struct flat_step){from_low, node, place};
     return true;
 }
 
+/* The next change of call; its node is returned. */
+static uint32_t take_call(struct stepping *s) {
+    uint32_t node = (uint32_t)s->call++->owner;
+    s->next_call = s->call < s->calls_end ? s->call->low : UINT64_MAX;
+    return node;
+}
+
 /* The calls that change below an address. */
-static inline bool step_calls(struct stepping *s, uint64_t address) {
+static bool step_calls(struct stepping *s, uint64_t address) {
     bool taken = true;
-    for (; taken && s->call < s->calls_end && s->call->low < address; s->call++) {
-        taken = step_to(s, s->call->low, (uint32_t)s->call->owner, s->now.place);
+    while (taken && s->next_call < address) {
+        uint64_t at = s->next_call;
+        taken = step_to(s, at, take_call(s), s->place);
     }
     return taken;
 }
 
 static inline bool step_line(void *ctx, uint64_t at, struct flat_place place) {
     struct stepping *s = ctx;
-    if (!step_calls(s, at)) {
-        return false;
-    }
-    uint32_t node = s->now.node;
-    if (s->call < s->calls_end && s->call->low == at) {
-        node = (uint32_t)s->call++->owner;
+    uint32_t node = s->node;
+    if (s->next_call <= at) { /* seldom */
+        if (!step_calls(s, at)) {
+            return false;
+        }
+        node = s->next_call == at ? take_call(s) : s->node;
     }
     return step_to(s, at, node, place);
 }
@@ -224,6 +242,8 @@ static enum st add_steps(struct flat_unit *out, const struct flat_scratch *scrat
     struct stepping s = {.out = out,
                          .call = scratch->calls.data,
                          .calls_end = scratch->calls.data + scratch->calls.len,
+                         .next_call =
+                             scratch->calls.len > 0 ? scratch->calls.data->low : UINT64_MAX,
                          .record = r};
     r->first_step = out->step_count;
     if (!walk_lines(out->unit, &scratch->sequences, r->low, r->high, step_line, &s) ||

@@ -47,6 +47,12 @@ struct debug_row {
     uint32_t end_sequence : 1;
 };
 
+/* Rows of one piece of code: from `first` on to `last`, which is their end. */
+struct debug_sequence {
+    uint64_t low, high; /* their addresses: not empty */
+    size_t first, last;
+};
+
 /* One compilation unit, read whole. Independent of the struct debug once read, but not of the
  * slice. */
 struct debug_unit {
@@ -65,6 +71,8 @@ struct debug_unit {
     size_t range_count, node_count; /* node: function or inlined call */
     struct debug_row *rows;         /* sequences sorted by their first address */
     size_t row_count;
+    struct debug_sequence *sequences; /* in the same order; each row is in one */
+    size_t sequence_count;
     struct arena arena;
 };
 

@@ -11,7 +11,9 @@ struct machine {
     struct cursor c;
     struct debug_row *row, *end; /* where the next one goes, and how far there is room */
     uint64_t address, address_mask;
+    uint64_t last; /* row's address; 0 where a sequence begins */
     uint32_t op_index, file, line, column, discriminator;
+    bool descended; /* a row of this sequence lies below the one before */
 };
 
 /* What a special opcode advances by: no division for each row. */
@@ -23,6 +25,8 @@ enum { BYTES_PER_ROW = 4 }; /* of the program, about */
 
 static inline void reset(struct machine *m) {
     m->address = 0;
+    m->last = 0;
+    m->descended = false;
     m->op_index = 0;
     m->file = 1;
     m->line = 1;
@@ -40,6 +44,8 @@ static inline void append(struct machine *m, bool end_sequence) {
                                    .discriminator = m->discriminator & INT32_MAX,
                                    .end_sequence = end_sequence};
     m->discriminator = 0;
+    m->descended |= m->address < m->last;
+    m->last = m->address;
 }
 
 static inline void advance(struct machine *m, const struct line_header *h, uint64_t operations) {
@@ -61,19 +67,19 @@ static inline void special(struct machine *m, const struct line_header *h, const
     append(m, false);
 }
 
-static inline void extended(struct machine *m, bool big_endian) {
+/* True: a sequence ended. */
+static inline bool extended(struct machine *m, bool big_endian) {
     uint64_t len = cursor_uleb128(&m->c);
     const uint8_t *begin = m->c.at;
     cursor_skip(&m->c, len);
     if (len == 0 || m->c.failed) {
-        return;
+        return false;
     }
     struct cursor body = {begin, begin + len, false};
     switch (cursor_u8(&body)) {
     case DW_LNE_end_sequence:
         append(m, true);
-        reset(m);
-        break;
+        return true;
     case DW_LNE_set_address:
         m->op_index = 0;
         if (len == 5 || len == 9) {
@@ -92,6 +98,7 @@ static inline void extended(struct machine *m, bool big_endian) {
               */
         break;
     }
+    return false;
 }
 
 static inline uint16_t fixed_operand(struct machine *m, bool big_endian) {
@@ -140,15 +147,20 @@ static inline void standard(struct machine *m, const struct line_header *h,
     }
 }
 
-/* Runs until the program ends or there is no room for a row. Each opcode makes one at most. */
+/* Runs until the program or a sequence ends, which is said by *ended, or there is no room for a
+ * row. Each opcode makes one at most. */
 static struct machine run(struct machine m, const struct line_header *h,
-                          const struct specials *specials) {
+                          const struct specials *specials, bool *ended) {
+    *ended = false;
     while (m.c.at < m.c.end && m.row < m.end) {
         uint8_t opcode = cursor_u8(&m.c);
         if (opcode >= h->opcode_base) {
             special(&m, h, specials, opcode);
         } else if (opcode == 0) {
-            extended(&m, h->program.big_endian);
+            if (extended(&m, h->program.big_endian)) {
+                *ended = true;
+                break;
+            }
         } else {
             standard(&m, h, specials, opcode);
         }
@@ -156,7 +168,18 @@ static struct machine run(struct machine m, const struct line_header *h,
     return m;
 }
 
-enum st line_program_run(const struct line_header *header, struct line_rows *rows, struct err *e) {
+static bool end_sequence(struct line_sequences *sequences, const struct line_rows *rows,
+                         size_t first, bool ascends) {
+    size_t last = rows->len - 1;
+    struct line_sequence s = {
+        {rows->data[first].address, rows->data[last].address, first, last}, ascends};
+    return VEC_PUSH(sequences, s);
+}
+
+enum st line_program_run(const struct line_header *header, struct line_rows *rows,
+                         struct line_sequences *sequences, struct err *e) {
+    size_t first = rows->len; /* row of this sequence */
+    bool ended;
     struct specials specials = {{0}};
     struct reader program = header->program;
     struct machine m = {.c = cursor_init(&program),
@@ -166,13 +189,20 @@ enum st line_program_run(const struct line_header *header, struct line_rows *row
     }
     reset(&m);
     while (cursor_left(&m.c) > 0) {
-        if (!VEC_RESERVE(rows, cursor_left(&m.c) / BYTES_PER_ROW + 1)) {
+        if (rows->len == rows->cap && !VEC_RESERVE(rows, cursor_left(&m.c) / BYTES_PER_ROW + 1)) {
             return err_nomem(e);
         }
         m.row = rows->data + rows->len;
         m.end = rows->data + rows->cap;
-        m = run(m, header, &specials);
+        m = run(m, header, &specials, &ended);
         rows->len = (size_t)(m.row - rows->data);
+        if (ended) {
+            if (!end_sequence(sequences, rows, first, !m.descended)) {
+                return err_nomem(e);
+            }
+            first = rows->len;
+            reset(&m);
+        }
     }
     cursor_return(&m.c, &program);
     return reader_check(&program, e, "line program");
@@ -180,15 +210,10 @@ enum st line_program_run(const struct line_header *header, struct line_rows *row
 
 /* ---- order ---- */
 
-struct sequence {
-    uint64_t address;
-    size_t first, count; /* rows, the end included */
-};
-
 static int by_address(const void *a, const void *b) {
-    const struct sequence *x = a, *y = b;
-    if (x->address != y->address) {
-        return x->address < y->address ? -1 : 1;
+    const struct debug_sequence *x = a, *y = b;
+    if (x->low != y->low) {
+        return x->low < y->low ? -1 : 1;
     }
     return (x->first > y->first) - (x->first < y->first);
 }
@@ -196,19 +221,22 @@ static int by_address(const void *a, const void *b) {
 /* Moves whole sequences to the front of `to`, in their order, which may be the rows themselves if
  * the sequences ascend. Returns the number of rows. */
 static size_t move_sequences(struct debug_row *to, const struct debug_row *rows,
-                             const struct sequence *sequences, size_t count) {
+                             struct debug_sequence *sequences, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        const struct sequence *s = &sequences[i];
+        struct debug_sequence *s = &sequences[i];
+        size_t len = s->last - s->first + 1;
         if (to + kept != rows + s->first) {
-            memmove(to + kept, rows + s->first, s->count * sizeof *to);
+            memmove(to + kept, rows + s->first, len * sizeof *to);
         }
-        kept += s->count;
+        s->first = kept;
+        s->last = kept + len - 1;
+        kept += len;
     }
     return kept;
 }
 
-static enum st arrange(struct line_rows *rows, struct sequence *sequences, size_t count,
+static enum st arrange(struct line_rows *rows, struct debug_sequence *sequences, size_t count,
                        struct err *e) {
     bool ordered = true;
     for (size_t i = 1; i < count && ordered; i++) {
@@ -231,39 +259,33 @@ static enum st arrange(struct line_rows *rows, struct sequence *sequences, size_
     return ST_OK;
 }
 
-enum st line_rows_order(struct line_rows *rows, bool (*is_code)(const void *ctx, uint64_t address),
-                        const void *ctx, struct err *e) {
-    VEC(struct sequence) sequences = {0};
-    enum st st = ST_OK;
-    size_t first = 0, bent = 0;
-    uint64_t last = 0;
-    bool ascends = true; /* as rows of one sequence must (§6.2.5), or every search would fail */
-    for (size_t i = 0; i < rows->len && st == ST_OK; i++) {
-        ascends = ascends && rows->data[i].address >= last;
-        last = rows->data[i].address;
-        if (!rows->data[i].end_sequence) {
-            continue;
-        }
-        struct sequence s = {rows->data[first].address, first, i + 1 - first};
-        bool is_bent = !ascends;
-        first = i + 1;
-        last = 0;
-        ascends = true;
-        if (rows->data[i].address <= s.address || !is_code(ctx, s.address)) {
+enum st line_rows_order(struct line_rows *rows, const struct line_sequences *sequences,
+                        bool (*is_code)(const void *ctx, uint64_t address), const void *ctx,
+                        struct debug_sequence **out, size_t *count, struct err *e) {
+    size_t kept = 0, bent = 0;
+    struct debug_sequence *all = malloc((sequences->len + 1) * sizeof *all);
+    *out = NULL;
+    *count = 0;
+    if (!all) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < sequences->len; i++) {
+        const struct line_sequence *s = &sequences->data[i];
+        if (s->rows.high <= s->rows.low || !is_code(ctx, s->rows.low)) {
             continue; /* empty, or of a function that the linker left out */
         }
-        if (is_bent) {
+        if (s->ascends) {
+            all[kept++] = s->rows;
+        } else {
             bent++;
-        } else if (!VEC_PUSH(&sequences, s)) {
-            st = err_nomem(e);
         }
     }
-    if (st == ST_OK) {
-        st = arrange(rows, sequences.data, sequences.len, e);
+    if (arrange(rows, all, kept, e) != ST_OK) {
+        free(all);
+        return ST_ERR;
     }
-    VEC_RELEASE(&sequences);
-    if (st == ST_OK && bent > 0) {
-        st = err_set(e, ERR_FORMAT, "%zu line sequences whose addresses go back", bent);
-    }
-    return st;
+    *out = all;
+    *count = kept;
+    return bent == 0 ? ST_OK
+                     : err_set(e, ERR_FORMAT, "%zu line sequences whose addresses go back", bent);
 }

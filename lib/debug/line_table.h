@@ -41,20 +41,33 @@ struct line_rows {
     size_t len, cap;
 };
 
+/* A sequence as its program made it. */
+struct line_sequence {
+    struct debug_sequence rows;
+    bool ascends; /* as rows of one sequence must (§6.2.5), or every search would fail */
+};
+
+struct line_sequences {
+    struct line_sequence *data;
+    size_t len, cap;
+};
+
 /* Reads the header, and composes the files' full paths into the arena. ST_ERR: *files holds what
  * was read before the damage; *header is not valid then. */
 enum st line_header_read(const struct line_source *source, struct arena *arena,
                          struct line_header *header, struct line_files *files,
                          struct err *e) BASE_MUST_USE;
 
-/* Runs the program and appends its rows in program order. ST_ERR: the rows before the damage were
- * appended, the last sequence of them may lack its end. */
+/* Runs the program and appends its rows and whole sequences in program order. ST_ERR: the rows
+ * before the damage were appended; the last of them may belong to no sequence. */
 enum st line_program_run(const struct line_header *header, struct line_rows *rows,
-                         struct err *e) BASE_MUST_USE;
+                         struct line_sequences *sequences, struct err *e) BASE_MUST_USE;
 
-/* Keeps whole sequences that begin in code (is_code says so), and sorts them by their first
- * address. */
-enum st line_rows_order(struct line_rows *rows, bool (*is_code)(const void *ctx, uint64_t address),
-                        const void *ctx, struct err *e) BASE_MUST_USE;
+/* Keeps sequences that begin in code (is_code says so) and ascend, and sorts them by their first
+ * address; other rows are dropped. *out: the kept ones, malloc'ed, also after ST_ERR unless memory
+ * was lacking; NULL = none. ST_ERR: memory, or some of them did not ascend. */
+enum st line_rows_order(struct line_rows *rows, const struct line_sequences *sequences,
+                        bool (*is_code)(const void *ctx, uint64_t address), const void *ctx,
+                        struct debug_sequence **out, size_t *count, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -71,6 +71,9 @@ struct table {
     struct line_header header;
     struct line_files files;
     struct line_rows rows;
+    struct line_sequences made;
+    struct debug_sequence *sequences;
+    size_t sequence_count;
     struct sections sections;
     enum st st;
     struct err e;
@@ -82,15 +85,18 @@ static void read_table(struct table *t, const struct dwarf_build *b, bool order)
     struct line_source source = {.sections = &t->sections, .address_size = 8, .comp_dir = "/src"};
     t->st = line_header_read(&source, &t->arena, &t->header, &t->files, &t->e);
     if (t->st == ST_OK) {
-        t->st = line_program_run(&t->header, &t->rows, &t->e);
+        t->st = line_program_run(&t->header, &t->rows, &t->made, &t->e);
     }
     if (t->st == ST_OK && order) {
-        t->st = line_rows_order(&t->rows, everywhere, NULL, &t->e);
+        t->st = line_rows_order(&t->rows, &t->made, everywhere, NULL, &t->sequences,
+                                &t->sequence_count, &t->e);
     }
 }
 
 static void release_table(struct table *t) {
     VEC_RELEASE(&t->rows);
+    VEC_RELEASE(&t->made);
+    free(t->sequences);
     arena_release(&t->arena);
 }
 
@@ -223,6 +229,13 @@ static void sequences_are_sorted_and_stripped_ones_dropped(void **state) {
     assert_row(&t, 1, 0x1010, 1, 1, 0, 0, true);
     assert_row(&t, 2, 0x3000, 1, 1, 0, 0, false);
     assert_row(&t, 3, 0x3010, 1, 1, 0, 0, true);
+    assert_int_equal(t.sequence_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(t.sequences[i].low, i == 0 ? 0x1000 : 0x3000);
+        assert_int_equal(t.sequences[i].high, t.sequences[i].low + 0x10);
+        assert_int_equal(t.sequences[i].first, 2 * i);
+        assert_int_equal(t.sequences[i].last, 2 * i + 1);
+    }
     release_table(&t);
 }
 
@@ -243,6 +256,8 @@ static void a_sequence_that_goes_back_is_dropped_and_told_of(void **state) {
     assert_int_equal(t.st, ST_ERR);
     assert_int_equal(t.rows.len, 2);
     assert_row(&t, 0, 0x5000, 1, 1, 0, 0, false);
+    assert_int_equal(t.sequence_count, 1);
+    assert_int_equal(t.sequences[0].low, 0x5000);
     release_table(&t);
 }
 
@@ -371,6 +386,7 @@ static void compare_unit(const struct sections *sections, Dwarf_Die die) {
     Dwarf_Small tables = 0;
     Dwarf_Line_Context context = NULL;
     struct line_rows theirs = {0}, ours = {0};
+    struct line_sequences sequences = {0};
     struct arena arena = {0};
     struct line_header header;
     struct line_files files;
@@ -385,7 +401,7 @@ static void compare_unit(const struct sections *sections, Dwarf_Die die) {
                                  .address_size = sections->address_size,
                                  .comp_dir = "/"};
     assert_int_equal(line_header_read(&source, &arena, &header, &files, &e), ST_OK);
-    assert_int_equal(line_program_run(&header, &ours, &e), ST_OK);
+    assert_int_equal(line_program_run(&header, &ours, &sequences, &e), ST_OK);
     compare_files(context, &files);
     assert_int_equal(ours.len, theirs.len);
     assert_true(ours.len > 0);
@@ -402,6 +418,7 @@ static void compare_unit(const struct sections *sections, Dwarf_Die die) {
     dwarf_srclines_dealloc_b(context);
     VEC_RELEASE(&theirs);
     VEC_RELEASE(&ours);
+    VEC_RELEASE(&sequences);
     arena_release(&arena);
 }
 

@@ -60,6 +60,7 @@ static enum st read_lines(struct build *b, struct err *e) {
                                  .comp_dir = b->u->comp_dir};
     struct line_header header;
     struct line_rows rows = {0};
+    struct line_sequences sequences = {0};
     if (!b->u->has_stmt_list || b->d->main.sections.of[SECTION_LINE].len == 0) {
         return ST_OK;
     }
@@ -70,9 +71,11 @@ static enum st read_lines(struct build *b, struct err *e) {
         st = charge_lines(b, &header, e);
     }
     if (st == ST_OK) {
-        st = line_program_run(&header, &rows, e);
-        enum st ordered = line_rows_order(&rows, debug_is_code, b->d, e);
+        st = line_program_run(&header, &rows, &sequences, e);
+        enum st ordered = line_rows_order(&rows, &sequences, debug_is_code, b->d,
+                                          &b->out->sequences, &b->out->sequence_count, e);
         st = st == ST_OK ? ordered : st;
+        VEC_RELEASE(&sequences);
         b->out->rows = rows.data;
         b->out->row_count = rows.len;
     }
@@ -440,6 +443,7 @@ enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, st
 
 void debug_unit_release(struct debug_unit *u) {
     free(u->rows);
+    free(u->sequences);
     free(u->functions);
     free(u->ranges);
     arena_release(&u->arena);

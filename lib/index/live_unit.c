@@ -63,17 +63,14 @@ static enum st index_functions(struct live_unit *u, struct err *e) {
 }
 
 static enum st index_sequences(struct live_unit *u, struct err *e) {
-    const struct debug_row *rows = u->unit.rows;
-    for (size_t i = 0, first = 0; i < u->unit.row_count; i++) {
-        if (!rows[i].end_sequence) {
-            continue;
-        }
-        struct live_span s = {
-            .low = rows[first].address, .high = rows[i].address, .index = first, .end = i};
-        if (!VEC_PUSH(&u->sequences, s)) {
-            return err_nomem(e);
-        }
-        first = i + 1;
+    const struct debug_unit *d = &u->unit;
+    if (!VEC_RESERVE(&u->sequences, d->sequence_count)) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < d->sequence_count; i++) {
+        const struct debug_sequence *s = &d->sequences[i];
+        u->sequences.data[u->sequences.len++] =
+            (struct live_span){.low = s->low, .high = s->high, .index = s->first, .end = s->last};
     }
     sort_spans(&u->sequences);
     return ST_OK;
@@ -99,6 +96,7 @@ enum st live_unit_open(struct live_unit **out, struct debug *d, size_t index, st
         return st;
     }
     u->bytes = sizeof *u + u->unit.arena.used + u->unit.row_count * sizeof *u->unit.rows +
+               u->unit.sequence_count * sizeof *u->unit.sequences +
                u->unit.node_count * sizeof *u->unit.functions +
                u->unit.range_count * sizeof *u->unit.ranges +
                (u->functions.cap + u->sequences.cap) * sizeof *u->functions.data;

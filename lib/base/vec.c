@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/checked.h"
 
@@ -34,6 +35,41 @@ bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_
     }
     memcpy(data, &moved, sizeof moved);
     *cap = grown;
+    return true;
+}
+
+#ifdef MADV_HUGEPAGE
+enum { HUGE_PAGE = 2 << 20, HUGE_MIN = HUGE_PAGE / 4 * 3 /* bytes: less leaves too much unused */ };
+
+/* NULL: too few bytes for it, or no memory. */
+static void *huge_pages(size_t count, size_t elem_size) {
+    size_t bytes;
+    if (!checked_mul_size(count, elem_size, &bytes) || bytes < HUGE_MIN ||
+        !checked_add_size(bytes, HUGE_PAGE - 1, &bytes)) {
+        return NULL;
+    }
+    bytes -= bytes % HUGE_PAGE;
+    void *p = aligned_alloc(HUGE_PAGE, bytes);
+    if (p) {
+        (void)madvise(p, bytes, MADV_HUGEPAGE); /* where it does not work, pages are small */
+    }
+    return p;
+}
+#else
+static void *huge_pages(size_t count, size_t elem_size) {
+    (void)count;
+    (void)elem_size;
+    return NULL;
+}
+#endif
+
+bool vec_reserve_large(void **data, size_t len, size_t *cap, size_t more, size_t elem_size) {
+    void *fresh = *cap == 0 ? huge_pages(more, elem_size) : NULL;
+    if (!fresh) {
+        return vec_reserve(data, len, cap, more, elem_size);
+    }
+    memcpy(data, &fresh, sizeof fresh);
+    *cap = more;
     return true;
 }
 

@@ -15,6 +15,11 @@
 /* Makes room for `more` further elements; false, and nothing changed, when memory runs out. */
 #define VEC_RESERVE(v, more)                                                                       \
     vec_reserve((void **)&(v)->data, (v)->len, &(v)->cap, (more), sizeof *(v)->data)
+/* The same for memory that is about to be filled, and may be megabytes: the first of a vector then
+ * lies in huge pages where the system has them, as some hundred page faults cost more than the rest
+ * of such a page. */
+#define VEC_RESERVE_LARGE(v, more)                                                                 \
+    vec_reserve_large((void **)&(v)->data, (v)->len, &(v)->cap, (more), sizeof *(v)->data)
 /* Appends a copy of the value: `if (!VEC_PUSH(&v, x)) …nomem`. */
 #define VEC_PUSH(v, ...)                                                                           \
     ((v)->len < (v)->cap || VEC_RESERVE((v), 1) ? ((v)->data[(v)->len++] = (__VA_ARGS__), true)    \
@@ -26,6 +31,7 @@
 #define VEC_RELEASE(v) (vec_release((void **)&(v)->data), (v)->len = 0, (v)->cap = 0)
 
 bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_size);
+bool vec_reserve_large(void **data, size_t len, size_t *cap, size_t more, size_t elem_size);
 bool vec_insert(void **data, size_t *len, size_t *cap, size_t at, size_t elem_size);
 void vec_release(void **data);
 

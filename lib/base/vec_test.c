@@ -46,6 +46,28 @@ static void reserve_makes_room_at_once(void **state) {
     VEC_RELEASE(&v);
 }
 
+static void large_memory_is_a_vectors_like_any(void **state) {
+    (void)state;
+    enum { LARGE = 1000003 };
+    VEC(uint64_t) v = {0};
+    assert_true(VEC_RESERVE_LARGE(&v, LARGE)); /* the first: 8 MB */
+    assert_true(v.cap >= LARGE);
+    for (size_t i = 0; i < 2 * LARGE; i++) {
+        assert_true(VEC_PUSH(&v, i)); /* and beyond it */
+    }
+    assert_true(VEC_RESERVE_LARGE(&v, 3 * LARGE));
+    assert_true(v.cap - v.len >= 3 * LARGE);
+    for (size_t i = 0; i < v.len; i++) {
+        assert_int_equal(v.data[i], i);
+    }
+    VEC_RELEASE(&v);
+    assert_false(VEC_RESERVE_LARGE(&v, SIZE_MAX / 2));
+    assert_null(v.data);
+    assert_true(VEC_RESERVE_LARGE(&v, 10)); /* a small one */
+    assert_true(v.cap >= 10);
+    VEC_RELEASE(&v);
+}
+
 static void insertion_moves_what_is_behind(void **state) {
     (void)state;
     VEC(int) v = {0};
@@ -96,6 +118,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pushes_keep_their_order),
         cmocka_unit_test(reserve_makes_room_at_once),
+        cmocka_unit_test(large_memory_is_a_vectors_like_any),
         cmocka_unit_test(insertion_moves_what_is_behind),
         cmocka_unit_test(overflow_changes_nothing),
         cmocka_unit_test(no_memory_changes_nothing),

@@ -171,8 +171,8 @@ static struct machine run(struct machine m, const struct line_header *h,
 static bool end_sequence(struct line_sequences *sequences, const struct line_rows *rows,
                          size_t first, bool ascends) {
     size_t last = rows->len - 1;
-    struct line_sequence s = {
-        {rows->data[first].address, rows->data[last].address, first, last}, ascends};
+    struct line_sequence s = {{rows->data[first].address, rows->data[last].address, first, last},
+                              ascends};
     return VEC_PUSH(sequences, s);
 }
 
@@ -189,7 +189,8 @@ enum st line_program_run(const struct line_header *header, struct line_rows *row
     }
     reset(&m);
     while (cursor_left(&m.c) > 0) {
-        if (rows->len == rows->cap && !VEC_RESERVE(rows, cursor_left(&m.c) / BYTES_PER_ROW + 1)) {
+        if (rows->len == rows->cap &&
+            !VEC_RESERVE_LARGE(rows, cursor_left(&m.c) / BYTES_PER_ROW + 1)) {
             return err_nomem(e);
         }
         m.row = rows->data + rows->len;

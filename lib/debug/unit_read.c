@@ -112,8 +112,9 @@ static const char *keep_path(struct build *b, const char *path) {
     return b->other_copy;
 }
 
-static enum st describe(struct build *b, const struct die_attrs *a, struct debug_function *f,
-                        struct err *e) {
+/* Fills all of a function but what the tree will tell. (No clearing first: there are many.) */
+static enum st describe(struct build *b, const struct die_attrs *a, uint64_t entry,
+                        size_t range_count, struct debug_function *f, struct err *e) {
     struct origin o;
     if (origin_resolve(b->d, false, b->u, a, &o, e) != ST_OK) {
         if (e->code == ERR_NOMEM) {
@@ -122,25 +123,28 @@ static enum st describe(struct build *b, const struct die_attrs *a, struct debug
         debug_blame(b->d, b->u, e); /* costs the name */
         err_clear(e);
     }
-    f->name = o.name;
-    f->linkage = o.linkage;
-    f->origin = o.number;
     if (charge_names(b, a, e) != ST_OK) {
         return ST_ERR;
     }
-    f->decl_line = o.decl_line;
-    f->decl_file = origin_file(b->d, &o, b->u, &b->files);
-    if (f->decl_file && o.decl_unit != b->u) {
-        f->decl_file = keep_path(b, f->decl_file);
-        if (!f->decl_file) {
+    const char *decl_file = origin_file(b->d, &o, b->u, &b->files);
+    if (decl_file && o.decl_unit != b->u) {
+        decl_file = keep_path(b, decl_file);
+        if (!decl_file) {
             return err_nomem(e);
         }
     }
-    f->call_file = a->has & DIE_CALL_FILE ? narrow(a->call_file) : 0;
-    f->call_line = a->call_line;
-    f->call_column = a->call_column;
-    f->call_discriminator = a->call_discriminator;
-    f->low_pc = a->has & DIE_LOW ? a->low : 0;
+    *f = (struct debug_function){.name = o.name,
+                                 .linkage = o.linkage,
+                                 .decl_file = decl_file,
+                                 .decl_line = o.decl_line,
+                                 .origin = o.number,
+                                 .call_file = a->has & DIE_CALL_FILE ? narrow(a->call_file) : 0,
+                                 .call_line = a->call_line,
+                                 .call_column = a->call_column,
+                                 .call_discriminator = a->call_discriminator,
+                                 .entry = entry,
+                                 .low_pc = a->has & DIE_LOW ? a->low : 0,
+                                 .range_count = range_count};
     return ST_OK;
 }
 
@@ -157,20 +161,20 @@ static enum st add_function(struct build *b, const struct die_attrs *a, uint32_t
         (b->functions.len == b->functions.cap && !VEC_RESERVE(&b->functions, 1))) {
         return err_nomem(e);
     }
-    struct debug_function *f = &b->functions.data[b->functions.len];
-    *f = (struct debug_function){0};
-    if (die_ranges(b->d, &b->base, a, &b->ranges, &f->entry, e) == ST_ERR) {
+    uint64_t entry = 0;
+    if (die_ranges(b->d, &b->base, a, &b->ranges, &entry, e) == ST_ERR) {
         if (e->code == ERR_NOMEM) {
             return ST_ERR;
         }
         debug_blame(b->d, b->u, e);
         err_clear(e);
     }
-    f->range_count = b->ranges.len - n.first_range;
-    if (f->range_count == 0 && parent == 0) {
+    size_t range_count = b->ranges.len - n.first_range;
+    if (range_count == 0 && parent == 0) {
         return ST_OK; /* a declaration, or code that was stripped */
     }
-    if (describe(b, a, f, e) != ST_OK) {
+    struct debug_function *f = &b->functions.data[b->functions.len];
+    if (describe(b, a, entry, range_count, f, e) != ST_OK) {
         return ST_ERR;
     }
     if (!VEC_PUSH(&b->nodes, n)) {
@@ -208,7 +212,7 @@ static enum st walk(struct build *b, struct err *e) {
     uint64_t work = reader->abbrevs.work;
     /* More or less: some make one realloc more, some take memory that they never touch. */
     size_t expected = (b->u->head.end - b->u->head.offset) / BYTES_PER_NODE;
-    if (!VEC_RESERVE(&b->functions, expected) || !VEC_RESERVE(&b->nodes, expected) ||
+    if (!VEC_RESERVE_LARGE(&b->functions, expected) || !VEC_RESERVE(&b->nodes, expected) ||
         !VEC_RESERVE(&b->ranges, expected)) {
         return err_nomem(e);
     }

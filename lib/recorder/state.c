@@ -19,7 +19,7 @@
 #define LOCK_NAME  ".stallrec-lock"
 
 /* How long a lock is waited for: its holder flushes to a disk, which others may keep busy. */
-enum { LOCK_MS = 2000, LOCK_LOOK_MS = 2 };
+enum { LOCK_MS = 2000, LOCK_AT_START_MS = 50, LOCK_LOOK_MS = 2 };
 
 /* ---- text ---- */
 
@@ -117,7 +117,7 @@ bool rec_state_load(int dir, struct rec_state *out) {
     return len > 0 && rec_state_parse(text, (uint32_t)len, out);
 }
 
-bool rec_state_store(int dir, const struct rec_state *state) {
+static bool store(int dir, const struct rec_state *state, bool wait_for_disk) {
     char text[REC_STATE_TEXT];
     uint32_t len = rec_state_format(state, text);
     int fd = open_own(dir, PART_NAME, O_WRONLY | O_CREAT | O_TRUNC);
@@ -125,7 +125,7 @@ bool rec_state_store(int dir, const struct rec_state *state) {
         return false;
     }
     ssize_t n = write(fd, text, len);
-    bool ok = n == (ssize_t)len && fsync(fd) == 0;
+    bool ok = n == (ssize_t)len && (!wait_for_disk || fsync(fd) == 0);
     int why = n >= 0 && n < (ssize_t)len ? ENOSPC : errno;
     if (close(fd) != 0 && ok) {
         ok = false;
@@ -142,6 +142,10 @@ bool rec_state_store(int dir, const struct rec_state *state) {
     return ok;
 }
 
+bool rec_state_store(int dir, const struct rec_state *state) {
+    return store(dir, state, true);
+}
+
 static uint64_t clock_ms(void) {
     struct timespec ts;
     clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -149,13 +153,13 @@ static uint64_t clock_ms(void) {
 }
 
 /* -1: see errno. A holder may be stopped, for ever: then it is left at that. */
-static int lock_folder(int dir) {
+static int lock_folder(int dir, uint64_t limit_ms) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     uint64_t begin = clock_ms();
     int fd = open_own(dir, LOCK_NAME, O_RDWR | O_CREAT);
     while (fd >= 0 && fcntl(fd, F_SETLK, &lock) != 0) {
         int why = errno;
-        if ((why != EACCES && why != EAGAIN) || clock_ms() - begin >= LOCK_MS) {
+        if ((why != EACCES && why != EAGAIN) || clock_ms() - begin >= limit_ms) {
             close(fd);
             errno = why;
             return -1;
@@ -177,12 +181,12 @@ bool rec_state_open(int dir, struct rec_state *state, const uint8_t install[REC_
     if (rec_state_load(dir, state)) {
         return true;
     }
-    int lock = lock_folder(dir);
+    int lock = lock_folder(dir, LOCK_AT_START_MS);
     bool ok = lock >= 0 && rec_state_load(dir, state); /* another one was first */
     if (!ok) {
         *state = (struct rec_state){0};
         memcpy(state->install, install, REC_INSTALL_SIZE);
-        ok = lock >= 0 && rec_state_store(dir, state);
+        ok = lock >= 0 && store(dir, state, false);
     }
     unlock_folder(lock);
     return ok;
@@ -190,7 +194,7 @@ bool rec_state_open(int dir, struct rec_state *state, const uint8_t install[REC_
 
 bool rec_state_count(int dir, struct rec_state *state, int64_t wall_ms) {
     struct rec_state stored;
-    int lock = lock_folder(dir);
+    int lock = lock_folder(dir, LOCK_MS);
     if (rec_state_load(dir, &stored) &&
         (stored.day > state->day || (stored.day == state->day && stored.dumps > state->dumps))) {
         state->day = stored.day;

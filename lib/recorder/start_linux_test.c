@@ -1,0 +1,144 @@
+/* A start runs on the app's thread while the app launches: it must not wait for a disk. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "stallrec.h"
+
+static char folder[64];
+static pthread_t app;
+static atomic_uint waits;
+
+/* In place of libc's. */
+int fsync(int fd) {
+    waits += pthread_equal(pthread_self(), app) != 0;
+    return (int)syscall(SYS_fsync, fd);
+}
+int fdatasync(int fd) {
+    waits += pthread_equal(pthread_self(), app) != 0;
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+static int make_folder(void **state) {
+    (void)state;
+    app = pthread_self();
+    waits = 0;
+    snprintf(folder, sizeof folder, "/tmp/stallrec-test-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        unlinkat(dirfd(d), e->d_name, 0); /* fails for "." and ".." */
+    }
+    if (d) {
+        closedir(d);
+    }
+    return rmdir(folder);
+}
+
+static uint64_t start_and_stop(void) {
+    struct stallrec_config config;
+    struct stallrec *rec = NULL;
+    stallrec_config_init(&config, sizeof config);
+    config.directory = folder;
+    uint64_t begin = stallrec_clock_ns();
+    assert_int_equal(stallrec_start(&rec, &config), STALLREC_OK);
+    uint64_t took = stallrec_clock_ns() - begin;
+    assert_int_equal(waits, 0);
+    stallrec_stop(rec);
+    return took;
+}
+
+static void a_start_waits_for_no_disk(void **state) {
+    char path[128];
+    (void)state;
+    start_and_stop();
+    snprintf(path, sizeof path, "%s/.stallrec-state", folder);
+    assert_int_equal(access(path, R_OK), 0); /* it was the first, which makes this */
+    start_and_stop();
+}
+
+/* Another process holds the folder's lock and is stopped. */
+static void a_first_start_does_not_wait_long_for_others(void **state) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char path[128], byte;
+    int ready[2];
+    (void)state;
+    snprintf(path, sizeof path, "%s/.stallrec-lock", folder);
+    assert_int_equal(pipe(ready), 0);
+    pid_t other = fork();
+    if (other == 0) {
+        alarm(30); /* should the test fail */
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        _exit(fd < 0 || fcntl(fd, F_SETLK, &lock) != 0 || write(ready[1], "", 1) != 1 || pause());
+    }
+    assert_true(other > 0);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    uint64_t took = start_and_stop();
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+    close(ready[0]);
+    close(ready[1]);
+    assert_in_range(took, UINT64_C(50000000), UINT64_C(1900000000));
+}
+
+static unsigned dumps(void) {
+    unsigned n = 0;
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        n += strncmp(e->d_name, "stall-", 6) == 0;
+    }
+    closedir(d);
+    return n;
+}
+
+static void a_loop_that_has_waited_before_the_start_is_no_launch(void **state) {
+    struct stallrec_config config;
+    struct stallrec *rec = NULL;
+    (void)state;
+    stallrec_config_init(&config, sizeof config);
+    config.directory = folder;
+    config.launch_ms = 1; /* the process is older */
+    struct stallrec_loop *loop = stallrec_main_loop(NULL);
+    stallrec_loop_wake(loop);
+    stallrec_loop_sleep(loop);
+    usleep(10000);
+    assert_int_equal(stallrec_start(&rec, &config), STALLREC_OK);
+    usleep(100000); /* it still waits */
+    for (unsigned i = 0; i < 20; i++) {
+        stallrec_loop_wake(loop);
+        stallrec_loop_sleep(loop);
+        usleep(2000);
+    }
+    stallrec_stop(rec);
+    assert_int_equal(dumps(), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_start_waits_for_no_disk, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_first_start_does_not_wait_long_for_others, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(a_loop_that_has_waited_before_the_start_is_no_launch,
+                                        make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests_name("start_linux", tests, NULL, NULL);
+}

@@ -205,8 +205,12 @@ static void flush_trace(struct stallrec *rec, bool idle) {
     }
 }
 
-/* Until something else is told, the launch began with the process. */
+/* Until something else is told, the launch began with the process, and goes on if the loop has not
+ * waited yet: a recorder may be started late, or once more. */
 static void presume_launch(struct stallrec *rec) {
+    if (rec->launched) {
+        return;
+    }
     uint64_t start = rec_platform_process_start_ns(), now = stallrec_clock_ns();
     if ((rec->config.detectors & STALLREC_DETECT_LAUNCH) != 0 && start != 0 &&
         now - start < LAUNCH_AGE_MS * UINT64_C(1000000)) {

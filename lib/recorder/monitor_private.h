@@ -26,6 +26,7 @@ struct stallrec {
     struct rec_core *core;
     struct rec_dumpfile *file;
     struct rec_loop_poll poll;
+    bool launched;           /* the loop had waited before the start */
     struct rec_trace *trace; /* NULL: none is written */
     struct rec_trace_file trace_file;
     struct rec_inbox *inbox; /* what the app's threads tell */

@@ -162,6 +162,7 @@ static enum stallrec_error prepare(struct stallrec *rec) {
     }
     describe(rec);
     struct rec_capture table = rec_platform_capture(rec->platform);
+    rec->launched = main_loop.idle_ != 0;
     memset(&main_loop, 0, sizeof main_loop);
     rec->poll.loop = &main_loop;
     rec->cpu_permille = -1;

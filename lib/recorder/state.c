@@ -18,8 +18,10 @@
 #define PART_NAME  ".stallrec-state.part"
 #define LOCK_NAME  ".stallrec-lock"
 
-/* How long a lock is waited for: its holder flushes to a disk, which others may keep busy. */
-enum { LOCK_MS = 2000, LOCK_AT_START_MS = 50, LOCK_LOOK_MS = 2 };
+/* How long a lock is waited for: its holder flushes to a disk, which others may keep busy. At a
+ * start it is another start, which flushes nothing: it takes long only where no processor is free,
+ * or for ever, when its process is stopped. */
+enum { LOCK_MS = 2000, LOCK_AT_START_MS = 500, LOCK_LOOK_MS = 2 };
 
 /* ---- text ---- */
 

@@ -19,7 +19,7 @@ struct rec_state {
 bool rec_state_load(int dir, struct rec_state *out);
 
 /* Reads it, or makes one of this installation; of several processes that start at once, one does.
- * On the app's thread, so it waits for no disk, and for a lock 50 ms at most: after a power loss
+ * On the app's thread, so it waits for no disk, and for a lock 500 ms at most: after a power loss
  * there may be none again. False: it could not be stored; *state is good for this start alone. */
 bool rec_state_open(int dir, struct rec_state *state, const uint8_t install[REC_INSTALL_SIZE]);
 

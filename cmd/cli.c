@@ -346,7 +346,7 @@ static size_t input_length(const char *where) {
 /* Does the text name the place already, in quotes as our messages do? */
 static bool names(const char *text, const char *where) {
     size_t len = strlen(where);
-    for (const char *at = text; (at = strstr(at, where)) != NULL; at++) {
+    for (const char *at = text; len > 0 && (at = strstr(at, where)) != NULL; at++) {
         if (at > text && at[-1] == '\'' && at[len] == '\'') {
             return true;
         }
@@ -354,10 +354,10 @@ static bool names(const char *text, const char *where) {
     return false;
 }
 
-static void say_failure(struct cli_failures *f, const char *where, const struct err *e) {
+static void say_failure(const struct cli_failures *f, const char *where, const struct err *e) {
     const char *text = e && e->text[0] ? e->text : "failed";
     if (where && !names(text, where)) {
-        cli_say(f->tool, "%s: %s", where, text);
+        cli_say(f->tool, "%s: %s", where[0] ? where : "''", text);
     } else {
         cli_say(f->tool, "%s", text);
     }

@@ -313,6 +313,8 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
     if (!path || strcmp(path, "-") == 0) {
         path = NULL;
         o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    } else if (!path[0]) {
+        errno = ENOENT; /* as open says of it */
     } else if ((o->path = strdup(path)) != NULL) {
         bool exists = stat(path, &st) == 0;
         int same = exists ? already_open(&st) : -1;

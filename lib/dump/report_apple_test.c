@@ -218,6 +218,30 @@ static void the_text_of_an_old_ips_is_read_too(void **state) {
     strbuf_release(&text);
 }
 
+/* Line by line the same, whatever ends a line. */
+static void the_original_behind_a_translated_report_is_read(void **state) {
+    (void)state;
+    const char *const ends[] = {"\n", "\r\n", "  \n"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text,
+                    "Translated Report (Full Report Below)%s%sProcess: Shop [1]%sThread 0:%s"
+                    "0 Shop 0x68 f + 1%sFull Report%s-----------%s%s",
+                    ends[i], ends[i], ends[i], ends[i], ends[i], ends[i], ends[i], ends[i]);
+        add_json(&text, "{'bug_type':'309','incident_id':'i-4','app_name':'x'}\n"
+                        "{'usedImages':[{'base':4096,'size':4096,'arch':'arm64','name':'Shop',"
+                        "'uuid':'4c4c442c-5555-3144-a1de-7aabf56a019c'}],"
+                        "'threads':[{'frames':[{'imageIndex':0,'imageOffset':104}]}]}");
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const struct dump *d = only_dump(&c);
+        assert_string_equal(d->id, "i-4");
+        assert_string_equal(d->images[0].arch, "arm64");
+        check_frames(&d->threads[0].stack, FRAMES(4200));
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
 static void bytes_that_are_no_utf8_are_kept(void **state) {
     (void)state;
     struct converted c =
@@ -249,6 +273,7 @@ int main(void) {
         cmocka_unit_test(the_watchdog_of_a_text_is_a_stall),
         cmocka_unit_test(a_last_exception_may_be_a_list),
         cmocka_unit_test(the_text_of_an_old_ips_is_read_too),
+        cmocka_unit_test(the_original_behind_a_translated_report_is_read),
         cmocka_unit_test(bytes_that_are_no_utf8_are_kept),
         cmocka_unit_test(damage_of_a_text_is_refused),
     };

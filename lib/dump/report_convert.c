@@ -240,20 +240,32 @@ static enum st convert_ips(struct span text, report_take take, void *ctx, struct
     return st;
 }
 
-/* A text report; the console of macOS puts the .ips that it was made from behind it. */
-static enum st convert_text(struct span text, report_take take, void *ctx, struct err *e) {
-    static const char mark[] = "\nFull Report\n";
+/* Where the .ips that a text was made from begins, below a line "Full Report"; NULL: there is none.
+ * The line may have blanks or a CR at its end. */
+static const char *find_original(struct span text) {
+    static const char mark[] = "\nFull Report";
     const size_t size = sizeof mark - 1;
     for (const char *p = text.p; (size_t)(text.end - p) > size; p++) {
         p = memchr(p, '\n', (size_t)(text.end - p) - size);
         if (!p) {
-            break;
+            return NULL;
         }
-        const char *json =
-            memcmp(p, mark, size) == 0 ? memchr(p, '{', (size_t)(text.end - p)) : NULL;
-        if (json) {
-            return convert_ips((struct span){json, text.end}, take, ctx, e);
+        const char *rest = p + size;
+        while (rest < text.end && (*rest == ' ' || *rest == '\t' || *rest == '\r')) {
+            rest++;
         }
+        if (memcmp(p, mark, size) == 0 && rest < text.end && *rest == '\n') {
+            return memchr(rest, '{', (size_t)(text.end - rest));
+        }
+    }
+    return NULL;
+}
+
+/* A text report; the console of macOS puts the .ips that it was made from behind it. */
+static enum st convert_text(struct span text, report_take take, void *ctx, struct err *e) {
+    const char *original = find_original(text);
+    if (original) {
+        return convert_ips((struct span){original, text.end}, take, ctx, e);
     }
     struct report r;
     bool sampled = report_is_sampled(text);

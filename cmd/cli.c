@@ -381,6 +381,10 @@ void cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
     }
 }
 
+void cli_notice(const struct cli_failures *f, const char *where, const struct err *e) {
+    say_failure(f, where, e);
+}
+
 void cli_fail_output(struct cli_failures *f, const char *path, const struct err *e) {
     f->count++;
     say_failure(f, path, e);

@@ -91,7 +91,9 @@ struct cli_failures {
 };
 /* Prints "TOOL: WHERE: TEXT" (where: an input, or "INPUT:LINE"; may be NULL), counts it. */
 void cli_fail(struct cli_failures *f, const char *where, const struct err *e);
-/* The same of an output: always printed. */
+/* Prints the same, but it is no failure and is not counted. */
+void cli_notice(const struct cli_failures *f, const char *where, const struct err *e);
+/* cli_fail of an output: always printed. */
 void cli_fail_output(struct cli_failures *f, const char *path, const struct err *e);
 /* Prints what is left to say of the inputs. CLI_FAILED if anything failed, else CLI_OK. */
 int cli_exit_status(struct cli_failures *f);

@@ -45,7 +45,11 @@ void cli_dumps_init(struct cli_dumps *d, const struct cli_tool *tool,
 void cli_dumps_fail(struct cli_dumps *d, const char *where, const struct err *why) {
     pthread_mutex_lock(&d->talk);
     cli_progress_end(&d->progress);
-    cli_fail(&d->failures, where, why);
+    if (why->code == ERR_UNREAD) {
+        cli_notice(&d->failures, where, why);
+    } else {
+        cli_fail(&d->failures, where, why);
+    }
     pthread_mutex_unlock(&d->talk);
 }
 

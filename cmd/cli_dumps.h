@@ -57,7 +57,7 @@ void cli_dumps_init(struct cli_dumps *d, const struct cli_tool *tool,
  * failures; so is an input without a document. CLI_OK; CLI_USAGE as cli_for_each_input; CLI_FAILED
  * after a printed message if nothing could be read for want of memory or threads. */
 int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t count);
-/* cli_fail, from any thread and at any time. where and why as there. */
+/* cli_fail, of ERR_UNREAD cli_notice; from any thread and at any time. where and why as there. */
 void cli_dumps_fail(struct cli_dumps *d, const char *where, const struct err *why);
 /* Writes a document that is no dump but belongs to the stream on one line: of its line ends come
  * spaces. */

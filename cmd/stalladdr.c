@@ -109,7 +109,11 @@ static void say_unit_damage(void *ctx, const char *file, uint64_t unit_offset,
     if (unit_offset != LOOKUP_NO_UNIT) {
         err_context(&e, "unit at 0x%" PRIx64, unit_offset);
     }
-    cli_fail(&run->failures, file, &e);
+    if (e.code == ERR_UNREAD) {
+        cli_notice(&run->failures, file, &e);
+    } else {
+        cli_fail(&run->failures, file, &e);
+    }
 }
 
 static bool open_object(struct run *run) {

@@ -26,6 +26,7 @@ enum err_code {
     ERR_FORMAT,      /* the input is not what it should be */
     ERR_LIMIT,       /* a cap or a work budget was reached */
     ERR_UNSUPPORTED, /* well-formed, but not a kind we read */
+    ERR_UNREAD,      /* all is well but that a part is not read: a notice, no failure */
     ERR_USAGE,       /* the caller's arguments do not fit together */
     ERR_INTERNAL     /* a bug of ours */
 };

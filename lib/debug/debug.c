@@ -47,10 +47,14 @@ static void tell_split(const struct debug *d) {
     if (d->split_units == 0 || !d->complain) {
         return;
     }
-    (void)err_set(&why, ERR_UNSUPPORTED,
+    (void)err_set(&why, ERR_UNREAD,
                   "split DWARF: the functions of %zu unit%s are in .dwo files, which are not read",
                   d->split_units, d->split_units == 1 ? "" : "s");
     d->complain(d->complain_ctx, d->path, DEBUG_NO_UNIT, &why);
+}
+
+size_t debug_split_units(const struct debug *d) {
+    return d->split_units;
 }
 
 enum st debug_open_sections(struct debug **out, const struct debug_setup *setup, struct err *e) {

@@ -8,6 +8,7 @@
 static const char *const symbols_texts[] = {
     [DUMP_SYMBOLS_UNSET] = "",
     [DUMP_SYMBOLS_OK] = "ok",
+    [DUMP_SYMBOLS_SPLIT] = "split-dwarf",
     [DUMP_SYMBOLS_ONLY] = "symbols-only",
     [DUMP_SYMBOLS_MISSING] = "missing",
     [DUMP_SYMBOLS_UUID_MISMATCH] = "uuid-mismatch",

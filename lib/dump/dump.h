@@ -24,10 +24,11 @@ enum {
 /* Most samples of one stack: sums over all stacks of a dump stay below 2^56. */
 #define DUMP_COUNT_MAX (UINT64_C(1) << 40)
 
-/* What stallsym found for an image. */
+/* What stallsym found for an image; what has names comes first, the better before the worse. */
 enum dump_symbols {
     DUMP_SYMBOLS_UNSET = 0, /* not symbolicated yet */
     DUMP_SYMBOLS_OK,
+    DUMP_SYMBOLS_SPLIT,         /* "split-dwarf": lines and symbols, functions in .dwo files */
     DUMP_SYMBOLS_ONLY,          /* "symbols-only": a symbol table, no DWARF */
     DUMP_SYMBOLS_MISSING,       /* "missing": no file with this id or name */
     DUMP_SYMBOLS_UUID_MISMATCH, /* "uuid-mismatch": a file of this name and another id */

@@ -201,6 +201,26 @@ static void live_close(struct lookup_source *source) {
 
 static const struct lookup_ops live_ops = {.lookup = live_lookup, .close = live_close};
 
+/* DWARF, symbols, or both. Damage of the DWARF is a complaint if symbols serve in its place, else
+ * the error: it is not absence. */
+static enum st open_parts(struct live *l, const struct object_slice *s,
+                          const struct object_slice *paired, const struct object_slice *alt,
+                          lookup_complain complain, void *ctx, struct err *e) {
+    struct err why = {0};
+    enum st dwarf = unit_cache_open(&l->units, s, alt, complain, ctx, &why);
+    if (why.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    enum st symbols = own_symbols_open(&l->symbols, s, paired, complain, ctx, e);
+    if (symbols == ST_NONE && dwarf == ST_ERR) {
+        return err_set(e, why.code, "%s", why.text);
+    }
+    if (symbols == ST_OK && dwarf == ST_ERR && complain) {
+        complain(ctx, object_slice_path(s), LOOKUP_NO_UNIT, &why);
+    }
+    return symbols == ST_NONE ? dwarf : symbols;
+}
+
 enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s,
                          const struct object_slice *paired, const struct object_slice *alt,
                          lookup_complain complain, void *ctx, struct err *e) {
@@ -212,20 +232,14 @@ enum st lookup_open_live(struct lookup_source **out, const struct object_slice *
     for (size_t i = 0; i < STRIPES; i++) {
         pthread_mutex_init(&l->stripes[i].lock, NULL);
     }
-    struct err why = {0};
-    enum st dwarf = unit_cache_open(&l->units, s, alt, complain, ctx, &why);
-    dwarf = tolerate_damage(dwarf, &why, object_slice_path(s), complain, ctx, e);
-    enum st st =
-        dwarf == ST_ERR ? ST_ERR : own_symbols_open(&l->symbols, s, paired, complain, ctx, e);
-    if (st == ST_NONE && dwarf == ST_OK) {
-        st = ST_OK;
-    } else if (st == ST_NONE && err_is(&why)) {
-        st = err_set(e, why.code, "%s", why.text); /* damage is not absence */
-    }
+    enum st st = open_parts(l, s, paired, alt, complain, ctx, e);
     if (st != ST_OK) {
         live_close(&l->source);
         return st;
     }
+    l->source.content = !l->units                       ? LOOKUP_HAS_SYMBOLS
+                        : unit_cache_is_split(l->units) ? LOOKUP_HAS_SPLIT_DWARF
+                                                        : LOOKUP_HAS_DWARF;
     *out = &l->source;
     return ST_OK;
 }

@@ -44,9 +44,18 @@ struct lookup_ops {
                       struct err *e);
     void (*close)(struct lookup_source *s);
 };
+/* What answers are made of: what is in the file and can be read. */
+enum lookup_content {
+    LOOKUP_HAS_SYMBOLS = 1, /* names, no lines */
+    LOOKUP_HAS_SPLIT_DWARF, /* DWARF, but functions of some units are in .dwo files, which are not
+                               read: names are symbols', with lines */
+    LOOKUP_HAS_DWARF
+};
+
 /* Implementations embed it as their first member. Not thread safe unless `concurrent`. */
 struct lookup_source {
     const struct lookup_ops *ops;
+    enum lookup_content content;
     bool concurrent; /* several threads may look up at once */
 };
 

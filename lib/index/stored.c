@@ -204,6 +204,8 @@ enum st stored_open(struct lookup_source **out, struct index_store *store,
         stored_close(&s->source);
         return st;
     }
+    const struct lookup_source *mapped = atomic_load(&s->mapped), *live = atomic_load(&s->live);
+    s->source.content = mapped ? mapped->content : live->content;
     *out = &s->source;
     return ST_OK;
 }

@@ -189,6 +189,12 @@ static struct index_source index_source_of(struct symbol_set *s, const struct ob
                                  .name = slash ? slash + 1 : path};
 }
 
+static enum symbol_verdict verdict_on(const struct lookup_source *source) {
+    return source->content == LOOKUP_HAS_DWARF         ? SYMBOLS_OK
+           : source->content == LOOKUP_HAS_SPLIT_DWARF ? SYMBOLS_SPLIT
+                                                       : SYMBOLS_ONLY;
+}
+
 /* Makes the slice the answer if it has anything to say. */
 static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
                          const struct object_slice *paired, const char *path,
@@ -209,10 +215,9 @@ static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
         complain_path(s, path, &why);
     }
     *out = (struct symbol_file){
-        .verdict = st == ST_ERR              ? SYMBOLS_DAMAGED
-                   : st == ST_NONE           ? SYMBOLS_NO_DEBUG_INFO
-                   : object_has_dwarf(slice) ? SYMBOLS_OK
-                                             : SYMBOLS_ONLY,
+        .verdict = st == ST_ERR    ? SYMBOLS_DAMAGED
+                   : st == ST_NONE ? SYMBOLS_NO_DEBUG_INFO
+                                   : verdict_on(source),
         .file = file,
         .source = source,
         .base = object_slice_base(slice),
@@ -225,6 +230,8 @@ static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
 static int rank(enum symbol_verdict v) {
     switch (v) {
     case SYMBOLS_OK:
+        return 5;
+    case SYMBOLS_SPLIT:
         return 4;
     case SYMBOLS_ONLY:
         return 3;
@@ -350,7 +357,7 @@ static enum st try_index(struct symbol_set *s, struct added_store *from,
     struct symbol_file one = {.verdict = SYMBOLS_DAMAGED, .file = file};
     if (st == ST_OK) {
         const struct index_header *h = mapped_header(source);
-        one.verdict = h->flags & INDEX_DWARF ? SYMBOLS_OK : SYMBOLS_ONLY;
+        one.verdict = verdict_on(source);
         one.source = source;
         one.base = h->base;
         one.arm32 = (h->flags & INDEX_ARM32) != 0;

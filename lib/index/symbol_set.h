@@ -16,6 +16,7 @@ struct symbol_set;
 
 enum symbol_verdict {
     SYMBOLS_OK = 1,        /* DWARF */
+    SYMBOLS_SPLIT,         /* split DWARF: lines, and names of symbols; the rest is not read */
     SYMBOLS_ONLY,          /* a symbol table, no DWARF */
     SYMBOLS_MISSING,       /* no file with this id, none of this name */
     SYMBOLS_ID_MISMATCH,   /* a file of this name has another id */
@@ -36,13 +37,13 @@ struct symbol_request {
 struct symbol_file {
     enum symbol_verdict verdict;
     const char *file;             /* used, damaged, or the nearest candidate; NULL = none */
-    struct lookup_source *source; /* NULL unless SYMBOLS_OK or SYMBOLS_ONLY */
+    struct lookup_source *source; /* NULL unless OK, SPLIT or ONLY */
     uint64_t base;                /* the debug file's own base address */
     bool arm32;                   /* bit 0 of a code address is Thumb's */
 };
 
 /* Hears of what is damaged or unreadable: a path, or a unit of a file; from any thread that looks
- * up or finds, several at once. */
+ * up or finds, several at once. ERR_UNREAD: a notice, nothing is wrong. */
 typedef void (*symbol_complain)(void *ctx, const char *path, const struct err *why);
 
 /* complain may be NULL. symbol_set_find may run while several threads look up in the sources that

@@ -118,6 +118,73 @@ static void a_complaint_names_a_unit_if_one_is_damaged(void **state) {
     symbol_set_free(s);
 }
 
+static void split_dwarf_is_a_verdict_of_its_own(void **state) {
+    (void)state;
+    struct symbol_set *s = new_set();
+    assert_int_equal(symbol_set_use(s, "a", "testdata/objects/elf-split/libshop.so", NULL), ST_OK);
+    struct symbol_file file = find(s, NULL, "a", NULL, NULL);
+    assert_int_equal(file.verdict, SYMBOLS_SPLIT);
+    assert_non_null(file.source);
+    assert_int_equal(complaints, 1);
+    assert_int_equal(complaint.code, ERR_UNREAD);
+    /* A file with all of it is better, whichever comes first. */
+    assert_int_equal(symbol_set_use(s, "b", "testdata/objects/elf-split/libshop.so", NULL), ST_OK);
+    assert_int_equal(symbol_set_use(s, "b", "testdata/objects/elf-dwarf5/libshop.so", NULL), ST_OK);
+    assert_int_equal(find(s, NULL, "b", NULL, NULL).verdict, SYMBOLS_OK);
+    assert_int_equal(symbol_set_use(s, "c", "testdata/objects/macho-symbols/ShopWidget", NULL),
+                     ST_OK);
+    assert_int_equal(symbol_set_use(s, "c", "testdata/objects/elf-split/libshop.so", NULL), ST_OK);
+    assert_int_equal(find(s, NULL, "c", NULL, NULL).verdict, SYMBOLS_SPLIT);
+    symbol_set_free(s);
+}
+
+/* A copy of the file whose packed .debug_info does not unpack. */
+static void damage_dwarf(const char *from, const char *to) {
+    static uint8_t b[64 * 1024];
+    enum { SHOFF = 40, SHNUM = 60, SHDR = 64, SH_OFFSET = 24, PACKED = 24 };
+    uint64_t table, names, at;
+    uint16_t counts[2]; /* of sections, and which has their names */
+    uint32_t name;
+    FILE *f = fopen(from, "rb");
+    assert_non_null(f);
+    size_t len = fread(b, 1, sizeof b, f);
+    fclose(f);
+    memcpy(&table, b + SHOFF, 8);
+    memcpy(counts, b + SHNUM, 4);
+    memcpy(&names, b + table + counts[1] * SHDR + SH_OFFSET, 8);
+    for (size_t i = 0; i < counts[0]; i++) {
+        memcpy(&name, b + table + i * SHDR, 4);
+        memcpy(&at, b + table + i * SHDR + SH_OFFSET, 8);
+        if (strcmp((const char *)b + names + name, ".debug_info") == 0) {
+            memset(b + at + PACKED, 0xff, 40);
+        }
+    }
+    f = fopen(to, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(b, 1, len, f), len);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* If there are symbols they serve, and the verdict says that it is they. */
+static void dwarf_that_cannot_be_read_is_no_dwarf(void **state) {
+    (void)state;
+    char folder[] = "/tmp/symbol-set-test-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/libshop.so", folder);
+    damage_dwarf("testdata/objects/elf-dwarf5/libshop.zlib.so", path);
+    struct symbol_set *s = new_set();
+    assert_int_equal(symbol_set_use(s, "a", path, NULL), ST_OK);
+    assert_int_equal(find(s, NULL, "a", NULL, NULL).verdict, SYMBOLS_ONLY);
+    assert_int_equal(complaints, 1);
+    assert_non_null(strstr(complaint.text, "damaged compressed data"));
+    assert_int_equal(symbol_set_use(s, "b", "testdata/hostile/elf/zlib-garbage", NULL), ST_OK);
+    assert_int_equal(find(s, NULL, "b", NULL, NULL).verdict, SYMBOLS_DAMAGED);
+    assert_int_equal(complaints, 2);
+    symbol_set_free(s);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* It would not come back from the pipe, or fill the memory. */
 static void only_plain_files_are_opened_where_a_dump_points(void **state) {
     (void)state;
@@ -146,6 +213,8 @@ int main(void) {
         cmocka_unit_test(use_refuses_what_holds_no_object_or_several),
         cmocka_unit_test(a_use_that_cannot_serve_does_not_hide_one_that_can),
         cmocka_unit_test(a_complaint_names_a_unit_if_one_is_damaged),
+        cmocka_unit_test(split_dwarf_is_a_verdict_of_its_own),
+        cmocka_unit_test(dwarf_that_cannot_be_read_is_no_dwarf),
         cmocka_unit_test(only_plain_files_are_opened_where_a_dump_points),
     };
     return cmocka_run_group_tests_name("symbol_set", tests, NULL, NULL);

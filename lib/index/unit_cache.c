@@ -266,6 +266,10 @@ uint64_t unit_cache_bytes_read(struct unit_cache *c) {
     return read;
 }
 
+bool unit_cache_is_split(const struct unit_cache *c) {
+    return debug_split_units(c->first) > 0;
+}
+
 size_t unit_cache_held(struct unit_cache *c) {
     size_t held = 0;
     pthread_mutex_lock(&c->lock);

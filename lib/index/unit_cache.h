@@ -3,6 +3,7 @@
 #ifndef STALLKIT_INDEX_UNIT_CACHE_H
 #define STALLKIT_INDEX_UNIT_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,8 @@ void unit_cache_limit(struct unit_cache *c, size_t bytes);
  * counts again. */
 uint64_t unit_cache_bytes(struct unit_cache *c);
 uint64_t unit_cache_bytes_read(struct unit_cache *c);
+/* Are functions of some units in .dwo files, which are not read? */
+bool unit_cache_is_split(const struct unit_cache *c);
 /* Units held now. */
 size_t unit_cache_held(struct unit_cache *c);
 

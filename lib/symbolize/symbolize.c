@@ -129,6 +129,8 @@ static enum dump_symbols verdict_text(enum symbol_verdict v) {
     switch (v) {
     case SYMBOLS_OK:
         return DUMP_SYMBOLS_OK;
+    case SYMBOLS_SPLIT:
+        return DUMP_SYMBOLS_SPLIT;
     case SYMBOLS_ONLY:
         return DUMP_SYMBOLS_ONLY;
     case SYMBOLS_ID_MISMATCH:
@@ -166,11 +168,13 @@ static enum st find_image(struct work *w, size_t i, struct err *e) {
     if (w->s->find(w->s->find_ctx, &r, &w->files[i], e) == ST_ERR) {
         return ST_ERR;
     }
-    if (!w->files[i].source && earlier == DUMP_SYMBOLS_ONLY) {
-        return keep_image(w, i, e); /* this run has none: keep the better */
+    enum dump_symbols now = verdict_text(w->files[i].verdict);
+    bool named = earlier == DUMP_SYMBOLS_SPLIT || earlier == DUMP_SYMBOLS_ONLY;
+    if (named && now > earlier) { /* their order: the better ones first */
+        return keep_image(w, i, e);
     }
     bool failed = false;
-    image->symbols = verdict_text(w->files[i].verdict);
+    image->symbols = now;
     image->symbols_file = intern(w->s, w->files[i].file, &failed);
     return failed ? err_nomem(e) : ST_OK;
 }

@@ -261,15 +261,38 @@ static void the_file_of_a_kept_verdict_outlives_the_dump(void **state) {
             "symbols-only",
             ",\"locations\":[0]") ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}",
         WITH_SYMBOLS(
+            "split-dwarf",
+            ",\"locations\":[0]") ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}",
+        WITH_SYMBOLS(
             "ok",
             ",\"locations\":[0]") ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}",
     };
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof dumps / sizeof *dumps; i++) {
         struct fixture f;
         start(&f, dumps[i], false);
         const char *file = f.d.images[0].symbols_file;
         dump_release(&f.d);
         assert_string_equal(file, "old/Shop");
+        stop(&f);
+    }
+}
+
+static void what_is_only_half_named_is_named_by_a_better_file(void **state) {
+    (void)state;
+    static const char *const dumps[] = {
+        WITH_SYMBOLS(
+            "symbols-only",
+            ",\"locations\":[0]") ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}",
+        WITH_SYMBOLS(
+            "split-dwarf",
+            ",\"locations\":[0]") ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}",
+    };
+    for (size_t i = 0; i < sizeof dumps / sizeof *dumps; i++) {
+        struct fixture f;
+        start(&f, dumps[i], true);
+        assert_int_equal(f.d.images[0].symbols, DUMP_SYMBOLS_OK);
+        assert_string_equal(f.d.images[0].symbols_file, "Shop.dSYM");
+        assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_DWARF);
         stop(&f);
     }
 }
@@ -430,6 +453,7 @@ int main(void) {
         cmocka_unit_test(names_from_the_device_serve_images_without_a_file_only),
         cmocka_unit_test(what_an_earlier_run_resolved_is_kept_and_the_rest_is_tried_again),
         cmocka_unit_test(the_file_of_a_kept_verdict_outlives_the_dump),
+        cmocka_unit_test(what_is_only_half_named_is_named_by_a_better_file),
         cmocka_unit_test(a_verdict_without_locations_is_not_believed),
         cmocka_unit_test(locations_are_sorted_by_image_and_offset),
         cmocka_unit_test(what_stands_for_no_name_is_none),

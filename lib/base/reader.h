@@ -176,6 +176,33 @@ static inline void cursor_skip(struct cursor *c, uint64_t len) {
         c->at += len;
     }
 }
+/* Values of fixed width, the least significant byte first. */
+static inline uint16_t cursor_u16_little(struct cursor *c) {
+    const uint8_t *p = c->at;
+    if (cursor_left(c) < 2) {
+        cursor_fail(c);
+        return 0;
+    }
+    c->at += 2;
+    return (uint16_t)(p[1] << 8 | p[0]);
+}
+static inline uint32_t cursor_u32_little(struct cursor *c) {
+    const uint8_t *p = c->at;
+    if (cursor_left(c) < 4) {
+        cursor_fail(c);
+        return 0;
+    }
+    c->at += 4;
+    return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
+}
+static inline uint64_t cursor_u64_little(struct cursor *c) {
+    if (cursor_left(c) < 8) {
+        cursor_fail(c);
+        return 0;
+    }
+    uint64_t low = cursor_u32_little(c);
+    return (uint64_t)cursor_u32_little(c) << 32 | low;
+}
 static inline uint64_t cursor_uleb128(struct cursor *c) {
     if (c->at < c->end && *c->at < 0x80) {
         return *c->at++;

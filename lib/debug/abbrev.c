@@ -187,7 +187,7 @@ static bool says_address(const struct abbrev_table *t, const struct abbrev *a) {
 static enum st plan(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     struct abbrev_step step = {0};
     a->planned = !t->planless;
-    a->simple = !t->planless && !a->code_tag;
+    a->simple = !t->planless && (!a->code_tag || a->bare);
     a->first_step = (uint32_t)t->steps.len;
     for (uint32_t i = 0; i < a->spec_count; i++) {
         const struct abbrev_spec *spec = &t->specs.data[a->first_spec + i];
@@ -198,10 +198,11 @@ static enum st plan(struct abbrev_table *t, struct abbrev *a, struct err *e) {
             continue;
         }
         step.form = spec->form;
+        step.number = spec->form == DW_FORM_udata || spec->form == DW_FORM_sdata;
         a->planned = a->planned && form_known(spec->form);
-        /* Locations of variables, mostly. */
+        /* Locations of variables, mostly, and constants. */
         a->simple = a->simple && !step.sibling &&
-                    (spec->form == DW_FORM_exprloc || spec->form == DW_FORM_block1);
+                    (step.number || spec->form == DW_FORM_exprloc || spec->form == DW_FORM_block1);
         if (!VEC_PUSH(&t->steps, step)) {
             return err_nomem(e);
         }
@@ -217,6 +218,58 @@ static enum st plan(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     return ST_OK;
 }
 
+static bool is_number(uint16_t form) {
+    return form == DW_FORM_data1 || form == DW_FORM_data2 || form == DW_FORM_data4 ||
+           form == DW_FORM_data8 || form == DW_FORM_udata || form == DW_FORM_sec_offset;
+}
+
+static bool is_reference(uint16_t form) {
+    return form == DW_FORM_ref1 || form == DW_FORM_ref2 || form == DW_FORM_ref4 ||
+           form == DW_FORM_ref8 || form == DW_FORM_ref_udata || form == DW_FORM_ref_addr;
+}
+
+/* Of what functions and calls are made of, in the forms that nearly all have. */
+static enum abbrev_load load_of(const struct abbrev_table *t, const struct abbrev_spec *spec) {
+    bool plain;
+    uint32_t size;
+    switch ((enum abbrev_says)spec->says) {
+    case SAYS_NAME:
+    case SAYS_LINKAGE_NAME:
+        plain = spec->form == DW_FORM_strp;
+        break;
+    case SAYS_SIBLING:
+        plain = is_reference(spec->form) && spec->form != DW_FORM_ref_addr;
+        break;
+    case SAYS_ORIGIN:
+    case SAYS_SPECIFICATION:
+        plain = is_reference(spec->form);
+        break;
+    case SAYS_LOW:
+        plain = spec->form == DW_FORM_addr;
+        break;
+    case SAYS_HIGH:
+    case SAYS_ENTRY:
+        plain = spec->form == DW_FORM_addr || is_number(spec->form);
+        break;
+    case SAYS_DECL_FILE:
+    case SAYS_DECL_LINE:
+    case SAYS_RANGES:
+    case SAYS_CALL_FILE:
+    case SAYS_CALL_LINE:
+    case SAYS_CALL_COLUMN:
+    case SAYS_DISCRIMINATOR:
+        plain = is_number(spec->form);
+        break;
+    default:
+        plain = false;
+        break;
+    }
+    if (!plain || t->r.big_endian) {
+        return LOAD_NOT;
+    }
+    return form_fixed_size(t->sizes, spec->form, &size) ? (enum abbrev_load)size : LOAD_ULEB128;
+}
+
 /* Joins what says nothing. */
 static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     uint32_t skip = 0;
@@ -229,6 +282,7 @@ static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e
             continue;
         }
         spec.skip = skip;
+        spec.load = (uint8_t)load_of(t, &spec);
         skip = 0;
         if (!VEC_PUSH(&t->said, spec)) {
             return err_nomem(e);

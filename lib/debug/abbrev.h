@@ -40,10 +40,14 @@ enum abbrev_says {
     SAYS_DWO_NAME
 };
 
+/* Values that are a number as it stands there: the bytes that it takes. */
+enum abbrev_load { LOAD_NOT = 0, LOAD_1 = 1, LOAD_2 = 2, LOAD_4 = 4, LOAD_8 = 8, LOAD_ULEB128 };
+
 struct abbrev_spec {
     uint16_t attribute, form;
-    uint8_t says;     /* enum abbrev_says */
-    uint32_t skip;    /* bytes of attributes before it that say nothing, all of fixed sizes */
+    uint8_t says;  /* enum abbrev_says */
+    uint8_t load;  /* enum abbrev_load; LOAD_NOT also where its form is none that it should be of */
+    uint32_t skip; /* bytes of attributes before it that say nothing, all of fixed sizes */
     int64_t constant; /* of DW_FORM_implicit_const */
 };
 
@@ -53,6 +57,7 @@ struct abbrev_step {
     uint32_t size;
     uint16_t form;
     bool sibling; /* the value is DW_AT_sibling */
+    bool number;  /* it is nothing but one LEB128 */
 };
 
 /* One declaration. */
@@ -64,8 +69,9 @@ struct abbrev {
     bool bare;     /* a function that says no address: it has no code */
     bool planned;  /* all its forms are known; if not its steps are void */
     bool fixed;    /* all its DIEs are of one size and say no sibling */
-    bool simple;   /* no function; all its DIEs can be passed by die_walk.c's shortest way */
-    uint32_t size; /* of the attributes, if fixed */
+    bool
+        simple; /* no function with code; all its DIEs can be passed by die_walk.c's shortest way */
+    uint32_t size;                   /* of the attributes, if fixed */
     uint32_t first_spec, spec_count; /* in abbrev_table.specs */
     uint32_t first_step, step_count; /* in abbrev_table.steps */
     /* In abbrev_table.said: those that say something or tell their own size; behind the last one

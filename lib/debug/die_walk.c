@@ -168,6 +168,13 @@ static inline enum st check_sibling(const struct die_walk *w, uint64_t sibling, 
                   (unsigned long long)sibling, (unsigned long long)at);
 }
 
+/* Is the innermost function around what lies below this DIE, at `depth`, one without code? */
+static inline bool codeless_below(const struct die_walk *w, unsigned depth,
+                                  const struct abbrev *a) {
+    bool function = a->code_tag && a->tag != DW_TAG_inlined_subroutine;
+    return function ? a->bare : depth > 0 && w->codeless[depth - 1];
+}
+
 static inline enum st enter(struct die_walk *w, const struct abbrev *a, uint64_t sibling,
                             struct err *e) {
     if (!a->children) {
@@ -178,7 +185,9 @@ static inline enum st enter(struct die_walk *w, const struct abbrev *a, uint64_t
         return err_at(e, ERR_LIMIT, w->r.name, here(w), "DIEs nested deeper than %d",
                       DIE_DEPTH_MAX);
     }
-    w->siblings[w->depth++] = sibling;
+    w->siblings[w->depth] = sibling;
+    w->codeless[w->depth] = codeless_below(w, w->depth, a);
+    w->depth++;
     return ST_OK;
 }
 
@@ -238,7 +247,10 @@ static inline void pass_by_plan(struct cursor *c, const struct abbrev *a,
                                 const struct abbrev_step *step) {
     for (uint32_t i = 1; i < a->step_count; i++, step++) {
         cursor_skip(c, step->size);
-        cursor_skip(c, step->form == DW_FORM_block1 ? cursor_u8(c) : cursor_uleb128(c));
+        uint64_t number = step->form == DW_FORM_block1 ? cursor_u8(c) : cursor_uleb128(c);
+        if (!step->number) {
+            cursor_skip(c, number);
+        }
     }
     cursor_skip(c, step->size);
 }
@@ -268,7 +280,9 @@ static void pass_simple(struct die_walk *w) {
                 break;
             }
             if (a->children) {
-                w->siblings[depth++] = 0;
+                w->siblings[depth] = 0;
+                w->codeless[depth] = codeless_below(w, depth, a);
+                depth++;
             }
         }
         passed = c.at;
@@ -277,6 +291,12 @@ static void pass_simple(struct die_walk *w) {
         w->r.pos = (size_t)(passed - w->r.start);
     }
     w->depth = depth;
+}
+
+/* A function with code, or what was inlined into one. */
+static inline bool wants_code(const struct die_walk *w, const struct abbrev *a) {
+    bool inlined = a->tag == DW_TAG_inlined_subroutine;
+    return a->code_tag && !a->bare && !(inlined && w->depth > 0 && w->codeless[w->depth - 1]);
 }
 
 enum st die_walk_next(struct die_walk *w, struct die_entry *out, struct die_attrs *attrs,
@@ -301,11 +321,10 @@ enum st die_walk_next(struct die_walk *w, struct die_entry *out, struct die_attr
         if (find_abbrev(w->source, w->table, code, offset, &a, e) != ST_OK) {
             return ST_ERR;
         }
-        bool wanted = a->code_tag || w->all;
-        bool read = wanted && (w->all || !a->bare);
-        enum st st = read ? die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, attrs,
-                                           &sibling, e)
-                          : pass_die(w, a, offset, &sibling, e);
+        bool wanted = w->all || wants_code(w, a);
+        enum st st = wanted ? die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, attrs,
+                                             &sibling, e)
+                            : pass_die(w, a, offset, &sibling, e);
         if (st != ST_OK) {
             return st;
         }

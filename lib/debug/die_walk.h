@@ -49,10 +49,11 @@ struct die_walk {
     bool all, done;
     unsigned depth, lowest;           /* lowest: since the last stop */
     uint64_t siblings[DIE_DEPTH_MAX]; /* of the DIEs around, as they say; 0 = they do not */
+    bool codeless[DIE_DEPTH_MAX];     /* below them, up to the next function, nothing has code */
 };
-/* all: stops at every DIE, the unit's own first; else at functions and inlined calls only, and the
- * attributes of bare ones are not read. The
- * unit is borrowed until die_walk_close, which must be called after ST_OK. */
+/* all: stops at every DIE, the unit's own first; else at functions that say an address, and at
+ * calls that were inlined into one, or into none. The unit is borrowed until die_walk_close, which
+ * must be called after ST_OK. */
 enum st die_walk_open(struct die_walk *w, struct die_reader *d, const struct die_unit *unit,
                       bool all, struct err *e) BASE_MUST_USE;
 void die_walk_close(struct die_walk *w);

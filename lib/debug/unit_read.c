@@ -144,7 +144,10 @@ static enum st describe(struct build *b, const struct die_attrs *a, uint64_t ent
                                  .call_discriminator = a->call_discriminator,
                                  .entry = entry,
                                  .low_pc = a->has & DIE_LOW ? a->low : 0,
-                                 .range_count = range_count};
+                                 .ranges = NULL,
+                                 .range_count = range_count,
+                                 .children = NULL,
+                                 .child_count = 0};
     return ST_OK;
 }
 
@@ -195,11 +198,8 @@ static enum st visit(struct build *b, const struct die_entry *entry, const struc
     if (inlined && around == 0) {
         return ST_OK; /* below what has no code */
     }
-    enum st st = ST_OK;
-    if (!entry->bare) {
-        /* A nested function is a function of its own. */
-        st = add_function(b, a, inlined ? around : 0, entry->depth, &node, e);
-    }
+    /* A nested function is a function of its own. */
+    enum st st = add_function(b, a, inlined ? around : 0, entry->depth, &node, e);
     b->scopes[b->scope_count++] = (struct scope){node, entry->depth};
     return st;
 }

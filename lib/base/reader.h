@@ -207,6 +207,10 @@ static inline uint64_t cursor_uleb128(struct cursor *c) {
     if (c->at < c->end && *c->at < 0x80) {
         return *c->at++;
     }
+    if (cursor_left(c) > 1 && c->at[1] < 0x80) {
+        c->at += 2;
+        return (uint64_t)c->at[-1] << 7 | (c->at[-2] & 0x7f);
+    }
     struct reader_number n = {0};
     if (c->at < c->end) {
         n = reader_long_uleb128(c->at, cursor_left(c));

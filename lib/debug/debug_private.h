@@ -36,6 +36,7 @@ struct debug_file {
     bool present;             /* false: there is no such file */
     struct unit_entry *units; /* all of them, by offset */
     size_t unit_count, unit_cap;
+    struct unit_entry *last_unit; /* that was asked for by an offset; NULL = none */
 };
 
 struct unit_range {

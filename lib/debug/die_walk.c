@@ -23,8 +23,9 @@ void die_reader_release(struct die_reader *d) {
 static struct reader unit_reader(const struct sections *s, const struct die_unit *u,
                                  uint64_t offset) {
     struct reader r = section_reader(s, SECTION_INFO);
+    r.size = u->end < r.size ? (size_t)u->end : r.size;
     reader_seek(&r, offset);
-    return reader_sub(&r, u->end - offset, NULL);
+    return r;
 }
 
 static inline enum st find_abbrev(struct die_reader *d, struct abbrev_table *t, uint64_t code,

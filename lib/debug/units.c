@@ -8,6 +8,10 @@
 
 struct unit_entry *debug_unit_at(struct debug_file *f, uint64_t offset) {
     size_t low = 0, high = f->unit_count;
+    struct unit_entry *last = f->last_unit;
+    if (last && offset >= last->head.offset && offset < last->head.end) {
+        return last;
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (f->units[middle].head.end <= offset) {
@@ -16,7 +20,11 @@ struct unit_entry *debug_unit_at(struct debug_file *f, uint64_t offset) {
             high = middle;
         }
     }
-    return low < f->unit_count && f->units[low].head.offset <= offset ? &f->units[low] : NULL;
+    if (low == f->unit_count || f->units[low].head.offset > offset) {
+        return NULL;
+    }
+    f->last_unit = &f->units[low];
+    return f->last_unit;
 }
 
 struct unit_entry *debug_code_unit(struct debug *d, size_t unit) {

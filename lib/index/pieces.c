@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/vec.h"
 #include "index/live_private.h"
 
@@ -157,7 +158,7 @@ static uint64_t *sorted_ends(const struct debug_claim *claims, size_t n, size_t 
         ends[2 * i] = claims[i].range.low;
         ends[2 * i + 1] = claims[i].range.high;
     }
-    qsort(ends, 2 * n, sizeof *ends, by_value);
+    sort_unless_sorted(ends, 2 * n, sizeof *ends, by_value);
     for (size_t i = 0; i < 2 * n; i++) {
         if (kept == 0 || ends[kept - 1] != ends[i]) {
             ends[kept++] = ends[i];

@@ -7,28 +7,53 @@
 
 #include "base/vec.h"
 
-/* Appends [low, high) unless it is empty. */
-static enum st append(struct span_vec *out, size_t first, uint64_t low, uint64_t high, size_t owner,
-                      struct err *e) {
+/* Appends [low, high), for which there is room, unless it is empty. */
+static inline void append(struct span_vec *out, size_t first, uint64_t low, uint64_t high,
+                          size_t owner) {
     struct span *last = out->len > first ? &out->data[out->len - 1] : NULL;
-    struct span s = {low, high, owner};
     if (low >= high) {
-        return ST_OK;
+        return;
     }
     if (last && last->high == low && last->owner == owner) {
         last->high = high;
-        return ST_OK;
+    } else {
+        out->data[out->len++] = (struct span){low, high, owner};
     }
-    return VEC_PUSH(out, s) ? ST_OK : err_nomem(e);
 }
 
 /* ---- spans that nest ---- */
 
 enum { MOVES_PER_SPAN = 16, SPANS_FEW = 64 /* that need no memory */ };
 
-/* Fills order with indexes by lowest address, equal ones as they stand. False: they are too far
- * from it for so simple a way. */
-static bool sort_almost_sorted(const struct span *in, size_t n, size_t *order) {
+/* Where the ascending run of indexes that begins at i ends. */
+static size_t run_end(const struct span *in, const size_t *order, size_t i, size_t n) {
+    for (i++; i < n && in[order[i - 1]].low <= in[order[i]].low; i++) {
+    }
+    return i;
+}
+
+/* Merges runs two by two, a pass at a time, from one array to the other and back; which of both
+ * holds the sorted indexes in the end is returned. */
+static size_t *merge_runs(const struct span *in, size_t n, size_t *from, size_t *to) {
+    while (run_end(in, from, 0, n) < n) {
+        for (size_t i = 0; i < n;) {
+            size_t a = i, a_end = run_end(in, from, a, n), b = a_end;
+            size_t b_end = b < n ? run_end(in, from, b, n) : n;
+            for (; i < b_end; i++) {
+                bool first = b == b_end || (a < a_end && in[from[a]].low <= in[from[b]].low);
+                to[i] = from[first ? a++ : b++];
+            }
+        }
+        size_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    return from;
+}
+
+/* Fills `order` with indexes by lowest address, equal ones as they stand; most are in order, or
+ * nearly. Of both arrays of n, which one it is is returned; the other one is free again. */
+static size_t *sort_indexes(const struct span *in, size_t n, size_t *order, size_t *spare) {
     size_t moves = 0;
     for (size_t i = 0; i < n; i++) {
         size_t at = i;
@@ -38,10 +63,13 @@ static bool sort_almost_sorted(const struct span *in, size_t n, size_t *order) {
         order[at] = i;
         moves += i - at;
         if (moves > MOVES_PER_SPAN * n) {
-            return false;
+            for (i++; i < n; i++) {
+                order[i] = i;
+            }
+            return merge_runs(in, n, order, spare);
         }
     }
-    return true;
+    return order;
 }
 
 /* Spans around the place of the sweep, the innermost last: each lies in the one before, and counts
@@ -55,37 +83,36 @@ struct nest {
 };
 
 /* Appends what is left of the spans that end up to an address. */
-static enum st leave(struct nest *n, uint64_t address, struct err *e) {
-    enum st st = ST_OK;
-    while (st == ST_OK && n->depth > 0 && n->in[n->open[n->depth - 1]].high <= address) {
+static inline void leave(struct nest *n, uint64_t address) {
+    while (n->depth > 0 && n->in[n->open[n->depth - 1]].high <= address) {
         const struct span *s = &n->in[n->open[--n->depth]];
-        st = append(n->out, n->first, n->at, s->high, s->owner, e);
+        append(n->out, n->first, n->at, s->high, s->owner);
         n->at = s->high;
     }
-    return st;
 }
 
-/* ST_NONE: they do not nest; what was appended is taken back. */
-static enum st sweep(struct nest *n, const size_t *order, size_t count, struct err *e) {
+/* Each span appends twice at most: what lies before it, and what is left of it. ST_NONE: they do
+ * not nest; what was appended is taken back. */
+static enum st sweep(struct nest n, const size_t *order, size_t count, struct err *e) {
+    if (!VEC_RESERVE(n.out, 2 * count)) {
+        return err_nomem(e);
+    }
     for (size_t i = 0; i < count; i++) {
-        const struct span *s = &n->in[order[i]];
-        if (leave(n, s->low, e) != ST_OK) {
-            return ST_ERR;
-        }
-        if (n->depth > 0) {
-            const struct span *around = &n->in[n->open[n->depth - 1]];
+        const struct span *s = &n.in[order[i]];
+        leave(&n, s->low);
+        if (n.depth > 0) {
+            const struct span *around = &n.in[n.open[n.depth - 1]];
             if (s->high > around->high || s < around) {
-                n->out->len = n->first;
+                n.out->len = n.first;
                 return ST_NONE;
             }
-            if (append(n->out, n->first, n->at, s->low, around->owner, e) != ST_OK) {
-                return ST_ERR;
-            }
+            append(n.out, n.first, n.at, s->low, around->owner);
         }
-        n->at = s->low;
-        n->open[n->depth++] = order[i];
+        n.at = s->low;
+        n.open[n.depth++] = order[i];
     }
-    return leave(n, UINT64_MAX, e);
+    leave(&n, UINT64_MAX);
+    return ST_OK;
 }
 
 /* ---- any spans ---- */
@@ -163,10 +190,14 @@ static enum st paint_all(const struct span *in, size_t n, struct span_vec *out, 
         goto out;
     }
     size_t cells = collect_ends(in, n, ends);
+    if (!VEC_RESERVE(out, cells)) {
+        st = err_nomem(e);
+        goto out;
+    }
     paint(in, n, ends, cells, skip, owner);
-    for (size_t i = 0; i + 1 < cells && st == ST_OK; i++) {
+    for (size_t i = 0; i + 1 < cells; i++) {
         if (owner[i]) {
-            st = append(out, first, ends[i], ends[i + 1], in[owner[i] - 1].owner, e);
+            append(out, first, ends[i], ends[i + 1], in[owner[i] - 1].owner);
         }
     }
 out:
@@ -178,15 +209,17 @@ out:
 
 enum st spans_flatten(const struct span *in, size_t n, struct span_vec *out, struct err *e) {
     size_t few[2 * SPANS_FEW];
-    if (n <= 1) {
-        return n == 0 ? ST_OK : append(out, out->len, in->low, in->high, in->owner, e);
+    if (n == 0) {
+        return ST_OK;
     }
     size_t *order = n <= SPANS_FEW ? few : calloc(n, 2 * sizeof *order);
     if (!order) {
         return err_nomem(e);
     }
-    struct nest nest = {.in = in, .open = order + n, .out = out, .first = out->len};
-    enum st st = sort_almost_sorted(in, n, order) ? sweep(&nest, order, n, e) : ST_NONE;
+    const size_t *sorted = sort_indexes(in, n, order, order + n);
+    struct nest nest = {
+        .in = in, .open = sorted == order ? order + n : order, .out = out, .first = out->len};
+    enum st st = sweep(nest, sorted, n, e);
     if (order != few) {
         free(order);
     }

@@ -204,6 +204,24 @@ static void cursors_read_as_readers_do(void **state) {
     }
 }
 
+static void cursors_read_fixed_widths_as_readers_do(void **state) {
+    (void)state;
+    const uint8_t bytes[] = {0x81, 0x92, 0xa3, 0xb4, 0xc5, 0xd6, 0xe7, 0xf8};
+    for (size_t len = 0; len <= sizeof bytes; len++) {
+        struct reader r = reader_init("t", bytes, len), of2 = r, of4 = r, of8 = r;
+        struct cursor c2 = cursor_init(&r), c4 = c2, c8 = c2;
+        assert_int_equal(cursor_u16_little(&c2), reader_u16(&of2));
+        assert_int_equal(cursor_u32_little(&c4), reader_u32(&of4));
+        assert_true(cursor_u64_little(&c8) == reader_u64(&of8));
+        assert_int_equal(c2.failed, reader_failed(&of2));
+        assert_int_equal(c4.failed, reader_failed(&of4));
+        assert_int_equal(c8.failed, reader_failed(&of8));
+        assert_int_equal(cursor_left(&c2), reader_left(&of2));
+        assert_int_equal(cursor_left(&c4), reader_left(&of4));
+        assert_int_equal(cursor_left(&c8), reader_left(&of8));
+    }
+}
+
 static void cursors_stay_inside(void **state) {
     (void)state;
     static const uint8_t bytes[] = {1, 2, 3};
@@ -312,6 +330,7 @@ int main(void) {
         cmocka_unit_test(sleb128_up_to_64_bits),
         cmocka_unit_test(sleb128_past_64_bits_fails),
         cmocka_unit_test(cursors_read_as_readers_do),
+        cmocka_unit_test(cursors_read_fixed_widths_as_readers_do),
         cmocka_unit_test(cursors_stay_inside),
         cmocka_unit_test(strings_end_inside_the_buffer),
         cmocka_unit_test(fixed_strings_may_lack_a_nul),

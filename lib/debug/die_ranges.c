@@ -1,22 +1,6 @@
 /* The code of a DIE: low_pc and high_pc, or a range list. */
 #include "debug/debug_private.h"
 
-/* DW_AT_ranges wins over low_pc, which is then only a base address (DWARF5 §2.17, §3.1.1). */
-static enum st collect(struct range_base *base, const struct die_attrs *a, struct range_vec *out,
-                       struct err *e) {
-    if (a->has & DIE_RANGES) {
-        return ranges_read(base, a->ranges, a->ranges_is_index, out, e);
-    }
-    if ((a->has & (DIE_LOW | DIE_HIGH)) != (DIE_LOW | DIE_HIGH)) {
-        return ST_OK;
-    }
-    struct debug_range r = {.low = a->low, .high = a->high_is_size ? a->low + a->high : a->high};
-    if (r.low < r.high && !VEC_PUSH(out, r)) {
-        return err_nomem(e);
-    }
-    return ST_OK;
-}
-
 static void drop_stripped(const struct debug *d, struct range_vec *v, size_t from) {
     size_t kept = from;
     for (size_t i = from; i < v->len; i++) {
@@ -40,10 +24,41 @@ static bool inside(const struct range_vec *v, size_t from, uint64_t address) {
     return false;
 }
 
+/* The way of nearly all functions and calls: low_pc and high_pc. */
+static enum st one_range(const struct debug *d, const struct die_attrs *a, struct range_vec *out,
+                         uint64_t *entry, struct err *e) {
+    struct debug_range r = {.low = a->low, .high = a->high_is_size ? a->low + a->high : a->high};
+    if (r.low >= r.high) {
+        return ST_NONE;
+    }
+    if (d->arm32) {
+        r.low &= ~UINT64_C(1); /* Thumb */
+    }
+    if (!debug_is_code(d, r.low)) {
+        return ST_NONE;
+    }
+    if (!VEC_PUSH(out, r)) {
+        return err_nomem(e);
+    }
+    if (entry) {
+        *entry = r.low;
+        if (a->has & DIE_ENTRY) {
+            uint64_t said = a->entry_is_size ? r.low + a->entry : a->entry;
+            *entry = said >= r.low && said < r.high ? said : r.low;
+        }
+    }
+    return ST_OK;
+}
+
 enum st die_ranges(const struct debug *d, struct range_base *base, const struct die_attrs *a,
                    struct range_vec *out, uint64_t *entry, struct err *e) {
     size_t from = out->len;
-    enum st st = collect(base, a, out, e);
+    /* DW_AT_ranges wins over low_pc, which is then only a base address (DWARF5 §2.17, §3.1.1). */
+    if (!(a->has & DIE_RANGES)) {
+        unsigned both = DIE_LOW | DIE_HIGH;
+        return (a->has & both) == both ? one_range(d, a, out, entry, e) : ST_NONE;
+    }
+    enum st st = ranges_read(base, a->ranges, a->ranges_is_index, out, e);
     if (out->len == from) {
         return st == ST_OK ? ST_NONE : st;
     }

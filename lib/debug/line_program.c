@@ -16,9 +16,10 @@ struct machine {
     bool descended; /* a row of this sequence lies below the one before */
 };
 
-/* What a special opcode advances by: no division for each row. */
+/* What a special opcode advances by, less opcode_base: no division for each row. */
 struct specials {
     uint8_t operations[256];
+    int32_t lines[256];
 };
 
 enum { BYTES_PER_ROW = 4 }; /* of the program, about */
@@ -61,9 +62,9 @@ static inline uint32_t narrow(uint64_t v) {
 
 static inline void special(struct machine *m, const struct line_header *h, const struct specials *s,
                            uint8_t opcode) {
-    unsigned adjusted = (unsigned)opcode - h->opcode_base, operations = s->operations[adjusted];
-    advance(m, h, operations);
-    m->line += (uint32_t)(h->line_base + (int)(adjusted - operations * h->line_range));
+    unsigned adjusted = (unsigned)opcode - h->opcode_base;
+    advance(m, h, s->operations[adjusted]);
+    m->line += (uint32_t)s->lines[adjusted];
     append(m, false);
 }
 
@@ -180,12 +181,13 @@ enum st line_program_run(const struct line_header *header, struct line_rows *row
                          struct line_sequences *sequences, struct err *e) {
     size_t first = rows->len; /* row of this sequence */
     bool ended;
-    struct specials specials = {{0}};
+    struct specials specials;
     struct reader program = header->program;
     struct machine m = {.c = cursor_init(&program),
                         .address_mask = header->address_size == 4 ? UINT32_MAX : UINT64_MAX};
     for (unsigned i = 0; i + header->opcode_base <= 255; i++) {
         specials.operations[i] = (uint8_t)(i / header->line_range);
+        specials.lines[i] = header->line_base + (int32_t)(i % header->line_range);
     }
     reset(&m);
     while (cursor_left(&m.c) > 0) {

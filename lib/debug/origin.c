@@ -7,6 +7,9 @@
 /* Chains are two or three long: inlined instance, out-of-class definition, declaration. */
 enum { ORIGIN_DEPTH_MAX = 16 };
 
+/* Room for the first ones: memory that is too much is never touched. */
+enum { BYTES_PER_ORIGIN = 256 };
+
 static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
                        unsigned depth, struct origin *out, struct err *e);
 
@@ -49,6 +52,10 @@ static enum st follow(struct debug *d, bool alt, struct die_ref ref, unsigned de
     struct unit_entry *u = debug_unit_at(f, ref.offset);
     if (!u || depth >= ORIGIN_DEPTH_MAX) {
         return ST_OK;
+    }
+    if (d->origins.cap == 0 &&
+        !VEC_RESERVE(&d->origins, d->main.sections.of[SECTION_INFO].len / BYTES_PER_ORIGIN + 1)) {
+        return err_nomem(e);
     }
     if (!VEC_PUSH(&d->origins, *out) ||
         !number_map_put(&d->origin_index, key, d->origins.len - 1, &index, &added)) {

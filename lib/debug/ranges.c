@@ -16,7 +16,7 @@ enum {
     RLE_START_LENGTH = 7
 };
 
-static enum st add(struct range_vec *out, uint64_t low, uint64_t high, struct err *e) {
+static inline enum st add(struct range_vec *out, uint64_t low, uint64_t high, struct err *e) {
     if (low >= high) {
         return ST_OK; /* empty, or a tombstone such as (1, 1) */
     }
@@ -44,6 +44,24 @@ static enum st spend(struct range_base *b, const struct reader *r, struct err *e
 
 /* ---- DWARF 2 to 4 ---- */
 
+struct pair {
+    uint64_t low, high;
+};
+
+static inline struct pair read_pair(const struct range_base *b, struct reader *r) {
+    struct pair p;
+    if (b->address_size == 8 && !r->big_endian) { /* nearly all */
+        struct cursor c = cursor_init(r);
+        p.low = cursor_u64_little(&c);
+        p.high = cursor_u64_little(&c);
+        cursor_return(&c, r);
+    } else {
+        p.low = section_address(r, b->address_size);
+        p.high = section_address(r, b->address_size);
+    }
+    return p;
+}
+
 static enum st read_pairs(struct range_base *b, uint64_t offset, struct range_vec *out,
                           struct err *e) {
     struct reader r = section_reader(b->sections, SECTION_RANGES);
@@ -53,19 +71,18 @@ static enum st read_pairs(struct range_base *b, uint64_t offset, struct range_ve
         if (spend(b, &r, e) != ST_OK) {
             return ST_ERR;
         }
-        uint64_t low = section_address(&r, b->address_size);
-        uint64_t high = section_address(&r, b->address_size);
+        struct pair p = read_pair(b, &r);
         if (reader_failed(&r)) {
             return reader_check(&r, e, "range list");
         }
-        if (low == 0 && high == 0) {
+        if (p.low == 0 && p.high == 0) {
             return ST_OK;
         }
-        if (low == address_max(b)) {
-            base = high;
+        if (p.low == address_max(b)) {
+            base = p.high;
             continue;
         }
-        enum st st = add(out, plus(b, base, low), plus(b, base, high), e);
+        enum st st = add(out, plus(b, base, p.low), plus(b, base, p.high), e);
         if (st != ST_OK) {
             return st;
         }

@@ -8,6 +8,7 @@
 #include "index/leb128.h"
 
 enum { NAME_BYTES_MAX = 4 * 5 /* 33 bits of the linkage name take 5, too */ };
+enum { STRING_BYTES = 128 /* of C++, with its paths, more than they have on average */ };
 
 /* ---- what lies in a buffer ---- */
 
@@ -85,6 +86,7 @@ static void interned_release(struct interned *t) {
 void names_begin(struct name_table *t, size_t expected) {
     expect(&t->string_at, expected);
     expect(&t->name_at, expected);
+    (void)strbuf_room(&t->strings, expected * STRING_BYTES);
     strbuf_addc(&t->strings, 0);
     strbuf_addc(&t->names, 0); /* a name's offset is not 0 */
 }

@@ -23,7 +23,7 @@ static inline void append(struct span_vec *out, size_t first, uint64_t low, uint
 
 /* ---- spans that nest ---- */
 
-enum { MOVES_PER_SPAN = 16, SPANS_FEW = 64 /* that need no memory */ };
+enum { MOVES_PER_SPAN = 4, SPANS_FEW = 64 /* that need no memory */ };
 
 /* Where the ascending run of indexes that begins at i ends. */
 static size_t run_end(const struct span *in, const size_t *order, size_t i, size_t n) {

@@ -27,8 +27,12 @@ void number_map_clear(struct number_map *m) {
     }
 }
 
+/* Whoever writes a file may choose its numbers so that their hashes end alike, and then each search
+ * would pass all of them. So the hash begins with where the slots lie, which no file can know; what
+ * the map answers does not depend on it. */
 static struct number_slot *find(struct number_slot *slots, size_t cap, uint64_t key) {
-    size_t i = (size_t)hash_u64(key) & (cap - 1);
+    uint64_t seed = (uintptr_t)slots >> 4;
+    size_t i = (size_t)hash_u64(key ^ seed << 20) & (cap - 1);
     while (slots[i].key != 0 && slots[i].key != key) {
         i = (i + 1) & (cap - 1);
     }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/failmalloc.h"
+#include "base/hash.h"
 
 enum { MANY = 10000 };
 
@@ -56,6 +57,25 @@ static void a_table_that_expects_keys_takes_them(void **state) {
     number_map_release(&m);
 }
 
+/* What hash_u64 makes this of. */
+static uint64_t unhash(uint64_t v) {
+    v = (v ^ v >> 31 ^ v >> 62) * UINT64_C(0x319642b2d24d8ec3);
+    v = (v ^ v >> 27 ^ v >> 54) * UINT64_C(0x96de1b173f119089);
+    return (v ^ v >> 30 ^ v >> 60) - UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Were they to share a slot, this would take minutes. */
+static void keys_chosen_for_their_hashes_are_as_quick_as_others(void **state) {
+    struct number_map m = {0};
+    (void)state;
+    for (uint64_t i = 0; i < 300000; i++) {
+        uint64_t key = unhash(i << 24) - 1;
+        assert_true(hash_u64(key + 1) == i << 24);
+        (void)put(&m, key, i, true);
+    }
+    number_map_release(&m);
+}
+
 static void a_cleared_table_knows_nothing(void **state) {
     struct number_map m = {0};
     (void)state;
@@ -99,6 +119,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_keep_their_first_value),
         cmocka_unit_test(a_table_that_expects_keys_takes_them),
+        cmocka_unit_test(keys_chosen_for_their_hashes_are_as_quick_as_others),
         cmocka_unit_test(a_cleared_table_knows_nothing),
         cmocka_unit_test(a_lack_of_memory_loses_no_key),
     };

@@ -76,6 +76,7 @@ struct merger {
     struct cli_failures *failures;
     struct strbuf line;
     uint64_t number; /* of the line */
+    uint64_t found;  /* partials in this input */
 };
 
 static void fail_at(struct merger *m, const char *name, const struct err *e) {
@@ -97,6 +98,7 @@ static bool take_line(struct merger *m, const char *name) {
                      ? partial_reader_line(m->reader, m->line.data, m->line.len, &part, &e)
                      : ST_ERR;
     strbuf_clear(&m->line);
+    m->found += st == ST_OK;
     if (st == ST_OK && *m->t) {
         st = triage_merge(*m->t, part, &e);
         triage_free(part);
@@ -130,7 +132,7 @@ static void read_partials(struct merger *m, struct gz_input *in, const char *nam
     size_t got;
     struct err e = {0};
     bool more = true;
-    m->number = 0;
+    m->number = m->found = 0;
     strbuf_clear(&m->line);
     do {
         enum st st = gz_input_read(in, bytes, sizeof bytes, &got, &e);
@@ -143,6 +145,9 @@ static void read_partials(struct merger *m, struct gz_input *in, const char *nam
     more = more && take_line(m, name);
     if (partial_reader_end(m->reader, &e) != ST_OK && more) {
         fail_at(m, name, &e);
+    } else if (more && !m->found) {
+        err_set(&e, ERR_FORMAT, "empty: no partial in it");
+        cli_fail(m->failures, name, &e);
     }
 }
 
@@ -223,8 +228,9 @@ void classify_expose(struct triage *t, const struct classify_gate *g,
             len = inflated.len;
         }
         if (st == ST_OK) {
-            st = len && text[0] == '{' ? add_sessions(t, sessions, text, len, &e)
-                                       : triage_add_exposure_table(t, table, text, len, &e);
+            st = len == 0         ? err_set(&e, ERR_FORMAT, "empty: no exposure in it")
+                 : text[0] == '{' ? add_sessions(t, sessions, text, len, &e)
+                                  : triage_add_exposure_table(t, table, text, len, &e);
         }
         if (st != ST_OK) {
             cli_fail(failures, path, &e);

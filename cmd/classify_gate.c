@@ -8,6 +8,7 @@
 #include "base/filemap.h"
 #include "base/gz.h"
 #include "base/parse.h"
+#include "base/utf8.h"
 #include "classify/gate.h"
 
 enum { LINE_MAX_BYTES = 64 << 20, READ_SIZE = 1 << 16 };
@@ -228,6 +229,9 @@ void classify_expose(struct triage *t, const struct classify_gate *g,
             len = inflated.len;
         }
         if (st == ST_OK) {
+            size_t mark = utf8_mark(text, len);
+            text += mark;
+            len -= mark;
             st = len == 0         ? err_set(&e, ERR_FORMAT, "empty: no exposure in it")
                  : text[0] == '{' ? add_sessions(t, sessions, text, len, &e)
                                   : triage_add_exposure_table(t, table, text, len, &e);

@@ -1,6 +1,8 @@
 /* UTF-8 by RFC 3629, section 4. */
 #include "base/utf8.h"
 
+#include <string.h>
+
 size_t utf8_decode(const char *s, size_t len, uint32_t *code_point) {
     if (len == 0) {
         return 0;
@@ -107,4 +109,10 @@ bool utf8_valid(const char *s, size_t len) {
         }
     }
     return true;
+}
+
+size_t utf8_mark(const char *s, size_t len) {
+    static const char mark[] = "\xef\xbb\xbf";
+    const size_t size = sizeof mark - 1;
+    return len >= size && memcmp(s, mark, size) == 0 ? size : 0;
 }

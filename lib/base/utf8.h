@@ -21,5 +21,8 @@ unsigned utf8_columns(uint32_t code_point);
 /* Columns of a text; a byte that is not UTF-8 takes one. */
 size_t utf8_text_columns(const char *s, size_t len);
 bool utf8_valid(const char *s, size_t len);
+/* Bytes of the byte order mark that a text begins with, as editors and spreadsheets write one: 3,
+ * or 0 if there is none. */
+size_t utf8_mark(const char *s, size_t len);
 
 #endif

@@ -68,6 +68,15 @@ static void validity_is_of_the_whole_text(void **state) {
                             7));
 }
 
+static void a_byte_order_mark_is_three_bytes_at_the_beginning(void **state) {
+    (void)state;
+    assert_int_equal(utf8_mark("\xef\xbb\xbf{}", 5), 3);
+    assert_int_equal(utf8_mark("\xef\xbb\xbf", 3), 3);
+    assert_int_equal(utf8_mark("\xef\xbb", 2), 0);
+    assert_int_equal(utf8_mark("a\xef\xbb\xbf", 4), 0);
+    assert_int_equal(utf8_mark("", 0), 0);
+}
+
 static void what_drives_a_terminal_is_not_printable(void **state) {
     (void)state;
     static const uint32_t bad[] = {0,    0x0a, 0x1b,   0x1f,   0x7f,   0x80,
@@ -108,6 +117,7 @@ int main(void) {
         cmocka_unit_test(every_code_point_survives_both_ways),
         cmocka_unit_test(ill_formed_bytes_are_refused),
         cmocka_unit_test(validity_is_of_the_whole_text),
+        cmocka_unit_test(a_byte_order_mark_is_three_bytes_at_the_beginning),
         cmocka_unit_test(what_drives_a_terminal_is_not_printable),
         cmocka_unit_test(columns_are_those_of_a_terminal),
     };

@@ -489,7 +489,7 @@ enum st rules_read(struct rules *r, const char *file, const char *text, size_t l
     if (len > RULE_TEXT_MAX) {
         return err_set(e, ERR_LIMIT, "%s: more than 4 MiB of rules", file);
     }
-    for (size_t at = 0; at < len && st == ST_OK;) {
+    for (size_t at = utf8_mark(text, len); at < len && st == ST_OK;) {
         const char *newline = memchr(text + at, '\n', len - at);
         size_t end = newline ? (size_t)(newline - text) : len;
         l.number++;

@@ -58,6 +58,15 @@ static void the_first_rule_that_matches_decides(void **state) {
     rules_free(r);
 }
 
+/* As editors on Windows write it. */
+static void a_byte_order_mark_and_carriage_returns_are_no_part_of_a_rule(void **state) {
+    (void)state;
+    struct rules *r = rules_of("\xef\xbb\xbfskip poll\r\nkeep ma*\r\n");
+    assert_int_equal(line_of(r, RULE_PLACE, "poll", "libc.so", false), 1);
+    assert_int_equal(line_of(r, RULE_PLACE, "malloc", "x", true), 2);
+    rules_free(r);
+}
+
 static void an_exact_name_and_a_glob_are_ranked_by_line(void **state) {
     (void)state;
     struct rules *r = rules_of("keep poll in a.so\n"
@@ -340,6 +349,7 @@ static void the_built_in_rules_load(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_rule_that_matches_decides),
+        cmocka_unit_test(a_byte_order_mark_and_carriage_returns_are_no_part_of_a_rule),
         cmocka_unit_test(an_exact_name_and_a_glob_are_ranked_by_line),
         cmocka_unit_test(rules_are_limited_to_images_or_sides),
         cmocka_unit_test(quotes_hold_spaces_and_keywords),

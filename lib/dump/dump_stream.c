@@ -14,6 +14,7 @@
 
 #include "base/gz.h"
 #include "base/strbuf.h"
+#include "base/utf8.h"
 #include "dump/dump_scan_private.h"
 #include "dump/report_private.h"
 
@@ -157,12 +158,12 @@ static enum st find_start(struct dump_stream *s, struct err *e) {
             return st;
         }
         const char *p = s->text.data + s->pos;
-        if (s->first && len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
-            s->pos += 3;
-            s->first = false;
+        size_t mark = s->first ? utf8_mark(p, len) : 0;
+        s->first = false;
+        if (mark) {
+            s->pos += mark;
             continue;
         }
-        s->first = false;
         if (!is_blank(p, len) && !(s->skip_rest && is_remains(p, len))) {
             s->start = s->pos;
             return ST_OK;

@@ -286,15 +286,15 @@ static int read_inputs(struct run *run, const struct classify_settings *s,
     return run->broken ? CLI_FAILED : status;
 }
 
-/* --partial: the output is open while dumps are read. With --every nothing is left to write at the
- * end of a stream that ended just then. */
+/* --partial: the output is open while dumps are read. With --every nothing may be left to write at
+ * the end of a stream that ended just then. */
 static int write_partials(struct run *run, const struct classify_settings *s,
                           const struct cli_parser *p) {
     if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {
         return CLI_FAILED;
     }
     int status = read_inputs(run, s, p);
-    bool rest = !run->every || run->since || !run->dumps.dumps;
+    bool rest = !run->every || !run->dumps.dumps || !triage_is_empty(run->triage);
     bool ok = status == CLI_OK && (!rest || classify_write_partial(run->triage, &run->output.sink,
                                                                    &run->dumps.failures));
     cli_output_close(&run->output, ok, &run->dumps.failures);

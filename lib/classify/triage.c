@@ -309,6 +309,10 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
     return stalls_add(t, d, part) ? ST_OK : err_nomem(e);
 }
 
+bool triage_is_empty(const struct triage *t) {
+    return t->dumps_read == 0 && t->exposure.cells.len == 0;
+}
+
 enum st triage_restart(struct triage **t, struct err *e) {
     struct triage *next = NULL;
     if (triage_new(&next, &(*t)->options, e) != ST_OK) {

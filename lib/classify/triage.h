@@ -83,6 +83,8 @@ enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
  * out of memory; or a bucket has no stack (it comes from elsewhere). */
 enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
                      const struct triage_options *o, struct err *e) BASE_MUST_USE;
+/* Has t counted nothing, neither dumps nor exposure? */
+bool triage_is_empty(const struct triage *t);
 /* How t was filled; borrowed until it changes. */
 const struct triage_options *triage_options_of(const struct triage *t);
 

@@ -26,7 +26,8 @@ static void sorter_init(struct sorter *s, const char *text) {
         assert_int_equal(rules_add(s->rules, "t", text, strlen(text), NULL), ST_OK);
     }
     assert_int_equal(rules_add_builtin(s->rules, NULL), ST_OK);
-    assert_int_equal(keyer_new(&s->keyer, &(struct key_options){.rules = s->rules}, NULL), ST_OK);
+    const struct key_options o = {.rules = s->rules, .aliases = true};
+    assert_int_equal(keyer_new(&s->keyer, &o, NULL), ST_OK);
 }
 
 static void sorter_release(struct sorter *s) {
@@ -96,6 +97,84 @@ static void buckets_go_where_the_new_rules_put_them(void **state) {
     sorter_release(&new);
 }
 
+static void a_stall_of_several_dumps_still_counts_once(void **state) {
+    (void)state;
+    static const char *const rules[] = {"normalise on_* as by_*\n", "skip draw\n",
+                                        "cut on_scroll cause idle\nskip draw on_draw\n"};
+    static const unsigned all[] = {1, 1, 1}, drawn[] = {1, 2, 1};
+    static const char *const outer[] = {"on_tap", "on_scroll"};
+    for (size_t n = 0; n < sizeof rules / sizeof *rules; n++) {
+        struct sorter old, new;
+        struct triage *from = NULL, *t = NULL;
+        uint64_t stalls = 0;
+        sorter_init(&old, NULL);
+        sorter_init(&new, rules[n]);
+        assert_int_equal(triage_new(&from, &old.options, NULL), ST_OK);
+        for (unsigned i = 0; i < 2; i++) { /* one level 1, two of level 2 */
+            const char *const names[] = {"draw", "on_draw", outer[i], "main"};
+            struct fixture f = {.d = {.id = i ? "a" : "b", .text = "t", .text_len = 1}};
+            struct stall_key key;
+            f.d.stall.id = "one";
+            f.d.stall.seq = i + 1;
+            f.d.stall.span_ms = 1000;
+            f.d.stall.ended = i == 1;
+            f.d.stall.duration_ms = i == 1 ? 2000 : -1;
+            fixture_names(&f, names, 4, 1);
+            assert_int_equal(keyer_key(old.keyer, &f.d, &key, NULL), ST_OK);
+            assert_int_equal(triage_add(from, &f.d, &key, true, NULL, NULL), ST_OK);
+        }
+        assert_int_equal(from->level[1].buckets.len, 2);
+        assert_int_equal(triage_rekey(&t, from, new.keyer, &new.options, NULL), ST_OK);
+        assert_int_equal(triage_finish(t, NULL), ST_OK);
+        for (size_t i = 0; i < t->level[0].buckets.len; i++) {
+            stalls += t->level[0].buckets.data[i]->tally.stalls;
+        }
+        assert_int_equal(stalls, drawn[n]);
+        assert_int_equal(t->total.stalls, all[n]);
+        assert_int_equal(t->total.ms, t->apart[APART_IDLE] ? 1000 : 2000);
+        triage_free(t);
+        triage_free(from);
+        sorter_release(&old);
+        sorter_release(&new);
+    }
+}
+
+/* Its id as the same stack without names has it, for the gate to know the bucket by. */
+static void a_bucket_knows_the_id_that_its_stack_had(void **state) {
+    (void)state;
+    struct sorter old, new;
+    struct triage *t = NULL;
+    sorter_init(&old, NULL);
+    sorter_init(&new, "normalise on_* as by_*\n");
+    struct triage *from = some(&old);
+    assert_int_equal(triage_rekey(&t, from, new.keyer, &new.options, NULL), ST_OK);
+    assert_int_equal(t->level[1].buckets.len, 2);
+    for (size_t i = 0; i < t->level[1].buckets.len; i++) {
+        const struct bucket *b = t->level[1].buckets.data[i];
+        const char *stack = b->evidence.exemplar;
+        struct dump d;
+        struct stall_key raw;
+        struct strbuf text = {0};
+        assert_int_equal(dump_parse(&d, stack, strlen(stack), NULL), ST_OK);
+        struct dump_thread thread = d.threads[0];
+        struct dump nameless = d;
+        thread.stack.locations = NULL;
+        nameless.threads = &thread;
+        assert_int_equal(keyer_key(new.keyer, &nameless, &raw, NULL), ST_OK);
+        assert_false(raw.level[1].frames[0].info->resolved);
+        key_text(&raw.level[1], &text);
+        assert_int_equal(b->aliases.len, 1);
+        assert_true(b->aliases.data[0] == key_number('2', text.data, text.len));
+        assert_int_equal(t->level[0].buckets.data[b->parent]->aliases.len, 1);
+        strbuf_release(&text);
+        dump_release(&d);
+    }
+    triage_free(t);
+    triage_free(from);
+    sorter_release(&old);
+    sorter_release(&new);
+}
+
 static void what_is_no_stall_by_the_new_rules_is_set_apart(void **state) {
     (void)state;
     struct sorter old, new;
@@ -143,7 +222,8 @@ static void every_allocation_may_fail(void *ctx, bool refused) {
     struct triage *t = NULL;
     struct keyer *k = NULL;
     struct err e = {0};
-    enum st st = keyer_new(&k, &(struct key_options){.rules = s->by->rules}, &e);
+    const struct key_options o = {.rules = s->by->rules, .aliases = true};
+    enum st st = keyer_new(&k, &o, &e);
     st = st == ST_OK ? triage_rekey(&t, s->from, k, &s->by->options, &e) : st;
     assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
     triage_free(t);
@@ -167,6 +247,8 @@ int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buckets_go_where_the_new_rules_put_them),
+        cmocka_unit_test(a_stall_of_several_dumps_still_counts_once),
+        cmocka_unit_test(a_bucket_knows_the_id_that_its_stack_had),
         cmocka_unit_test(what_is_no_stall_by_the_new_rules_is_set_apart),
         cmocka_unit_test(a_bucket_without_its_stack_is_refused),
         cmocka_unit_test(memory_may_run_out_anywhere),

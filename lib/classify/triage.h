@@ -79,8 +79,9 @@ enum st triage_add_exposure_table(struct triage *t, const struct exposure_filter
 enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
 /* A new triage, not finished, of what `from`, not finished, has counted, its buckets sorted anew by
  * the keyer of other rules, whose o is: each by the one stack it has kept, so that what the old
- * rules took together stays together. Stalls of which dumps are missing count as they are. ST_ERR:
- * out of memory; or a bucket has no stack (it comes from elsewhere). */
+ * rules took together stays together. Aliases are those of that stack; actions, which gate_compare
+ * does not ask for, are not kept. Stalls of which dumps are missing count as they are. ST_ERR: out
+ * of memory; or a bucket has no stack (it comes from elsewhere). */
 enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
                      const struct triage_options *o, struct err *e) BASE_MUST_USE;
 /* Has t counted nothing, neither dumps nor exposure? */

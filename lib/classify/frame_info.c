@@ -50,12 +50,8 @@ static void apply_normalise(struct frame_table *t, const struct rule *rule) {
     size_t part_len;
     struct strbuf name = {0};
     pattern_captured(&rule->function, t->function.data, t->function.len, &part, &part_len);
-    const char *star = strchr(rule->replacement, '*');
-    size_t before = star ? (size_t)(star - rule->replacement) : strlen(rule->replacement);
-    strbuf_add(&name, rule->replacement, before);
-    if (star) {
-        strbuf_add(&name, part, part_len);
-        strbuf_addstr(&name, star + 1);
+    for (const char *s = rule->replacement; *s; s++) {
+        strbuf_add(&name, *s == '*' ? part : s, *s == '*' ? part_len : 1);
     }
     if (name.failed || name.len == 0) {
         t->function.failed = t->function.failed || name.failed;

@@ -180,7 +180,8 @@ static void a_dump_without_frames_has_no_key(void **state) {
 
 static void user_rules_go_before_the_built_in_ones(void **state) {
     (void)state;
-    static const char text[] = "skip draw\nkeep read\nnormalise v?_* as *\nin-app * in libsys.so\n";
+    static const char text[] = "skip draw\nkeep read\nnormalise v?_* as *\nin-app * in libsys.so\n"
+                               "normalise pair_* as *_of_*\n";
     struct rules *r = NULL;
     assert_int_equal(rules_new(&r, NULL), ST_OK);
     assert_int_equal(rules_add(r, "mine", text, strlen(text), NULL), ST_OK);
@@ -193,6 +194,12 @@ static void user_rules_go_before_the_built_in_ones(void **state) {
     assert_int_equal(keyer_key(k, &f.d, &key, NULL), ST_OK);
     add_frames(&b, &key.level[0]);
     assert_string_equal(strbuf_cstr(&b), "app!read <- app!load");
+    struct fixture twice = {0};
+    NAMES(&twice, 1, "pair_int", "other", "main");
+    assert_int_equal(keyer_key(k, &twice.d, &key, NULL), ST_OK);
+    strbuf_clear(&b);
+    add_frames(&b, &key.level[0]);
+    assert_string_equal(strbuf_cstr(&b), "app!int_of_int <- app!other");
     strbuf_release(&b);
     keyer_free(k);
     rules_free(r);

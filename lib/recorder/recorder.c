@@ -1,5 +1,6 @@
 /* Starting and stopping the recorder, of which a process has one, and what the app's threads ask of
  * it. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,10 +205,13 @@ static bool start_thread(struct stallrec *rec) {
     }
     pthread_attr_setstacksize(&attr, STACK_SIZE);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    bool ok = pthread_create(&rec->thread, &attr, monitor_run, rec) == 0;
+    int why = pthread_create(&rec->thread, &attr, monitor_run, rec);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attr);
-    return ok;
+    if (why != 0) {
+        errno = why;
+    }
+    return why == 0;
 }
 
 static void free_all(struct stallrec *rec) {
@@ -259,9 +263,11 @@ enum stallrec_error stallrec_start(struct stallrec **out, const struct stallrec_
         st = STALLREC_ERR_THREAD;
     }
     if (st != STALLREC_OK) {
+        int why = errno;
         rec_hooks_close();
         free_all(rec);
         atomic_store(&running, 0);
+        errno = why;
         return st;
     }
     *out = rec;

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -132,6 +133,35 @@ static void a_loop_that_has_waited_before_the_start_is_no_launch(void **state) {
     assert_int_equal(dumps(), 0);
 }
 
+static void start_fails(const char *directory, const char *trace, enum stallrec_error error,
+                        int why) {
+    struct stallrec_config config;
+    struct stallrec *rec = NULL;
+    stallrec_config_init(&config, sizeof config);
+    config.directory = directory;
+    config.trace_path = trace;
+    errno = 0;
+    assert_int_equal(stallrec_start(&rec, &config), error);
+    assert_int_equal(errno, why);
+    assert_null(rec);
+}
+
+static void a_start_that_fails_says_why(void **state) {
+    char path[128], long_path[8192];
+    (void)state;
+    snprintf(path, sizeof path, "%s/file", folder);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    memset(long_path, 'x', sizeof long_path - 1);
+    long_path[sizeof long_path - 1] = '\0';
+    start_fails(path, NULL, STALLREC_ERR_DIRECTORY, ENOTDIR);
+    start_fails(long_path, NULL, STALLREC_ERR_DIRECTORY, ENAMETOOLONG);
+    start_fails(folder, folder, STALLREC_ERR_WRITE, EISDIR);
+    snprintf(path, sizeof path, "%s/none/none", folder);
+    start_fails(path, NULL, STALLREC_ERR_DIRECTORY, ENOENT);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_start_waits_for_no_disk, make_folder, remove_folder),
@@ -139,6 +169,7 @@ int main(void) {
                                         remove_folder),
         cmocka_unit_test_setup_teardown(a_loop_that_has_waited_before_the_start_is_no_launch,
                                         make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_start_that_fails_says_why, make_folder, remove_folder),
     };
     return cmocka_run_group_tests_name("start_linux", tests, NULL, NULL);
 }

@@ -149,6 +149,7 @@ struct rec_totals {
     uint64_t stalled_ms;              /* their durations, ended ones */
     uint64_t dumps;                   /* begun */
     uint64_t suppressed;              /* detections of the stack of the last dump */
+    uint64_t suppressed_alone;        /* of those, of a stall that has no dump to say so */
     uint64_t vetoed;                  /* detections whose stack was the loop's own wait */
     uint64_t gaps, gap_ms;            /* times the process did not run */
     uint64_t gap_stalls;              /* over the threshold only because of a gap */

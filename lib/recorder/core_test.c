@@ -124,6 +124,25 @@ static void what_is_published_checks_at_its_own_times_only(void **state) {
     assert_null(rec_core_closed(f->core));
 }
 
+/* The stalls of testdata/traces/wechat-again.trace: the second is as the first was. */
+static void a_stall_without_a_dump_is_counted_all_the_same(void **state) {
+    struct fixture *f = *state;
+    stallrec_config_wechat(&f->config);
+    start(f);
+    rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
+    run_until(f, 0, 6900 * MS);
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 6900 * MS);
+    assert_int_equal(rec_core_closed(f->core)->stall.suppressed, 3);
+    assert_int_equal(rec_core_totals(f->core).suppressed_alone, 0);
+    rec_core_loop_event(f->core, REC_LOOP_WAKE, 6910 * MS);
+    run_until(f, 6910 * MS, 9200 * MS);
+    rec_core_loop_event(f->core, REC_LOOP_SLEEP, 9200 * MS);
+    assert_int_equal(rec_core_totals(f->core).stalls, 2);
+    assert_int_equal(rec_core_totals(f->core).dumps, 1);
+    assert_int_equal(rec_core_totals(f->core).suppressed, 4);
+    assert_int_equal(rec_core_totals(f->core).suppressed_alone, 1);
+}
+
 static void a_sample_of_the_next_stretch_is_left_out(void **state) {
     struct fixture *f = *state;
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
@@ -339,6 +358,7 @@ int main(void) {
         T(a_stall_that_ended_before_a_late_check_is_dumped),
         T(a_late_check_invents_no_stall),
         T(what_is_published_checks_at_its_own_times_only),
+        T(a_stall_without_a_dump_is_counted_all_the_same),
         T(a_sample_of_the_next_stretch_is_left_out),
         T(an_end_before_the_detection_ends_at_the_detection),
         T(only_ping_and_cpu_wake_an_idle_loop),

@@ -142,11 +142,11 @@ static void recover(struct stallrec *rec) {
 
 /* What the monitor has counted: for threads that ask, and for the session. */
 static void publish_totals(struct stallrec *rec) {
-    rec_policy_seen(&rec->policy, rec_core_totals(rec->core).low_rates,
-                    rec_inbox_dropped(rec->inbox) - rec->dropped_before);
+    const struct rec_totals totals = rec_core_totals(rec->core);
+    rec_policy_seen(&rec->policy, totals.low_rates,
+                    rec_inbox_dropped(rec->inbox) - rec->dropped_before, totals.suppressed_alone);
     pthread_mutex_lock(&rec->totals_lock);
-    rec->totals = (struct monitor_totals){rec_core_totals(rec->core),
-                                          rec_platform_counts(rec->platform), rec->written};
+    rec->totals = (struct monitor_totals){totals, rec_platform_counts(rec->platform), rec->written};
     pthread_mutex_unlock(&rec->totals_lock);
 }
 

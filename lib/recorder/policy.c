@@ -86,6 +86,7 @@ static void bring_up_to_date(struct rec_policy *policy, bool ended) {
         policy->context != NULL ? rec_context_foreground_ns(policy->context, now) : UINT64_MAX;
     session.length_ms = (now - policy->start_ns) / 1000000;
     session.foreground_ms = foreground != UINT64_MAX ? foreground / 1000000 : session.length_ms;
+    session.suppressed += policy->suppressed_alone;
     session.ended = ended;
     if (policy->stalled > 0) {
         /* If the process dies now, it died of this, unless the system may end it at any time. */
@@ -120,7 +121,9 @@ void rec_policy_grow(struct rec_policy *policy, uint64_t age_ms) {
     }
 }
 
-void rec_policy_seen(struct rec_policy *policy, uint64_t low_rates, uint64_t events_dropped) {
+void rec_policy_seen(struct rec_policy *policy, uint64_t low_rates, uint64_t events_dropped,
+                     uint64_t suppressed_alone) {
+    policy->suppressed_alone = suppressed_alone;
     policy->session.low_rates = low_rates;
     policy->session.events_dropped = events_dropped;
 }

@@ -25,6 +25,7 @@ struct rec_policy {
     bool spare;          /* it went to a dump that could not be written: the next one's */
     uint32_t stalled;    /* stalls that run: they count as fatal until they end */
     uint64_t stalled_ms; /* age of the last, to a second */
+    uint64_t suppressed_alone;
     const struct rec_context *context;
     uint64_t (*clock_ns)(void);
 };
@@ -49,8 +50,10 @@ void rec_policy_tidy(struct rec_policy *policy, int64_t wall_ms);
 /* A stall goes on, and is this old: what the session says if the process dies in it. */
 void rec_policy_grow(struct rec_policy *policy, uint64_t age_ms);
 
-/* What the session has seen so far: said when it is brought up to date the next time. */
-void rec_policy_seen(struct rec_policy *policy, uint64_t low_rates, uint64_t events_dropped);
+/* What the session has seen so far: said when it is brought up to date the next time.
+ * suppressed_alone: detections of stalls that no dump tells of. */
+void rec_policy_seen(struct rec_policy *policy, uint64_t low_rates, uint64_t events_dropped,
+                     uint64_t suppressed_alone);
 
 /* Before a dump is written: counts it and says in about which of the day it is, and whether it is
  * over the quota. */

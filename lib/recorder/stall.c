@@ -224,6 +224,8 @@ static void suppress(struct rec_core *core, struct rec_track *track, const char 
     core->totals.suppressed++;
     if (track->stall.record != NULL) {
         track->stall.record->dump.stall.suppressed++;
+    } else {
+        core->totals.suppressed_alone++;
     }
     rec_anneal_grow(&track->anneal, blind(core) ? 0 : core->config.backoff_cap);
     note(core, track, REC_NOTE_SAME, detector, 0);

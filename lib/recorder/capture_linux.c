@@ -112,13 +112,14 @@ static struct rec_wait main_wait_async(const struct capture_linux *c) {
 }
 
 static bool main_thread_async(void *ctx, struct rec_thread *out) {
-    const struct capture_linux *c = ctx;
+    struct capture_linux *c = ctx;
     char stat[256];
+    size_t size = proc_file_read_async(&c->stat_file, stat, sizeof stat);
+    c->counts.gone |= proc_parse_dead_async(stat, size);
     out->id = c->source.target.tid;
     out->main = true;
     out->cpu_ns = copy_cpu_ns_async(c->source.clock);
-    out->state =
-        proc_parse_state_async(stat, proc_file_read_async(&c->stat_file, stat, sizeof stat));
+    out->state = proc_parse_state_async(stat, size);
     size_t n = proc_file_read_async(&c->comm_file, out->name, sizeof out->name - 1);
     out->name[n > 0 && out->name[n - 1] == '\n' ? n - 1 : n] = '\0';
     out->waits_for = main_wait_async(c);

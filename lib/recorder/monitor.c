@@ -236,13 +236,19 @@ static bool is_overdue(uint64_t next) {
     return now > next && now - next > UINT64_C(1000000000);
 }
 
+/* Has the watched thread ended? One that did so by the system call tells nobody, and is found out
+ * when it stalls for that. */
+static bool has_lost_its_thread(const struct stallrec *rec) {
+    return recorder_lost_its_thread() || rec_platform_counts(rec->platform).gone;
+}
+
 void *monitor_run(void *arg) {
     struct stallrec *rec = arg;
     rec_platform_enter_monitor();
     recover(rec);
     rec_policy_tidy(&rec->policy, rec_wall_ms_async(NULL));
     presume_launch(rec);
-    while (!atomic_load(&rec->stopping) && !recorder_lost_its_thread()) {
+    while (!atomic_load(&rec->stopping) && !has_lost_its_thread(rec)) {
         tell_all(rec);
         uint64_t next = tell_now(rec, REC_EVENT_STEP);
         if (is_overdue(next)) {

@@ -15,6 +15,7 @@ struct capture_counts {
     uint64_t blocked;     /* read from the outside, without disturbing it */
     uint64_t signalled;   /* it ran, and was interrupted to be read */
     uint64_t unavailable; /* none of these worked */
+    bool gone;            /* the thread was seen to have ended */
 };
 
 /* Makes the capture of the calling thread and reads what the dumps say of the machine. config and

@@ -1,11 +1,13 @@
 /* Programs that do what a recorder inside them must survive: `odd main-exits` ends its main thread
- * before the process, `odd heap-coroutine` is busy on a stack at the end of the heap. */
+ * before the process, `odd main-ends` behind libc's back, `odd heap-coroutine` is busy on a stack
+ * at the end of the heap. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -54,6 +56,12 @@ static void main_exits(void) {
     pthread_exit(NULL);
 }
 
+/* As a sandbox's seccomp(2) in strict mode leaves it: not for the process, and past libc. */
+static void main_ends(void) {
+    turn();
+    syscall(SYS_exit, 3);
+}
+
 /* Runs and sleeps by turns: a recorder copies stacks in two ways. */
 static void be_busy(void) {
     int64_t until = now_ms() + BUSY_MS;
@@ -85,10 +93,12 @@ int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     if (strcmp(mode, "main-exits") == 0) {
         main_exits();
+    } else if (strcmp(mode, "main-ends") == 0) {
+        main_ends();
     } else if (strcmp(mode, "heap-coroutine") == 0) {
         heap_coroutine();
     } else {
-        fprintf(stderr, "usage: odd main-exits|heap-coroutine\n");
+        fprintf(stderr, "usage: odd main-exits|main-ends|heap-coroutine\n");
         return 2;
     }
     return 0;

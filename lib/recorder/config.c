@@ -92,7 +92,7 @@ const char *stallrec_error_text(enum stallrec_error error) {
     case STALLREC_ERR_UNSUPPORTED:
         return "stacks cannot be captured on this system";
     case STALLREC_ERR_WRITE:
-        return "a dump could not be written";
+        return "a file could not be written";
     case STALLREC_ERR_NOT_SAMPLED:
         return "this user is not in the share that is recorded";
     case STALLREC_ERR_CONTEXT:

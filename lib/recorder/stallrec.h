@@ -307,7 +307,9 @@ STALLREC_API void stallrec_launch(struct stallrec *rec, enum stallrec_launch mar
 STALLREC_API uint64_t stallrec_process_start_ns(void);
 
 /* An action begins that should end within limit_ms (0: config.span_ms) of now: a tap's answer, a
- * page. name is copied, 63 bytes of it; may be NULL. Returns its id, 0 if it is not watched. */
+ * page. name is copied, 63 bytes of it; may be NULL. Returns its id, 0 if the detector is off or
+ * the message was dropped. Of those that run, the first 16 are watched, and one is dumped at a
+ * time. */
 STALLREC_API uint64_t stallrec_span_begin(struct stallrec *rec, const char *name,
                                           uint32_t limit_ms);
 /* It ended, on whatever thread. id 0: no effect. */

@@ -342,6 +342,9 @@ static void summarise(const struct run *run, const struct ending *end) {
     if (r->lost > 0) {
         cli_say(tool.name, "%" PRIu64 " dump%s could not be written", r->lost, plural(r->lost));
     }
+    if (r->trace_failed != 0) {
+        say(run->trace ? run->trace : "trace", "not all of the trace could be written");
+    }
 }
 
 /* ---- options ---- */

@@ -188,6 +188,14 @@ static void tell_all(struct stallrec *rec) {
     tell_inbox(rec, now);
 }
 
+static void write_trace(struct stallrec *rec) {
+    uint32_t *failed = atomic_load(&rec->trace_failed);
+    rec_trace_flush(rec->trace);
+    if (rec->trace_file.out.failed && failed) {
+        __atomic_store_n(failed, 1, __ATOMIC_RELAXED);
+    }
+}
+
 /* Between samples, and not for every line. What the monitor did since the last event was its own
  * work, if it took long. */
 static void flush_trace(struct stallrec *rec, bool idle) {
@@ -201,7 +209,7 @@ static void flush_trace(struct stallrec *rec, bool idle) {
     if (idle || rec_trace_waiting(rec->trace) >= REC_TRACE_BUFFER / 4 ||
         now - rec->flushed_ns >= UINT64_C(1000000000)) {
         rec->flushed_ns = now;
-        rec_trace_flush(rec->trace);
+        write_trace(rec);
     }
 }
 
@@ -264,7 +272,7 @@ void *monitor_run(void *arg) {
     publish_totals(rec);
     write_rest(rec);
     if (rec->trace) {
-        rec_trace_flush(rec->trace);
+        write_trace(rec);
     }
     rec_policy_tidy(&rec->policy, rec_wall_ms_async(NULL));
     __atomic_store_n(&rec->ended, 1, __ATOMIC_SEQ_CST);

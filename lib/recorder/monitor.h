@@ -10,6 +10,10 @@
  * stall.loop_at. The text is borrowed for ever. Any thread. */
 void monitor_name_loop(struct stallrec *rec, const char *loop_at);
 
+/* *failed becomes 1, atomically, when something of the trace could not be written: the trace ends
+ * there. Borrowed for ever. Once, by the thread that started the recorder. */
+void monitor_report_trace(struct stallrec *rec, uint32_t *failed);
+
 /* stallrec_stop that waits no longer than until_ns of the recorder's clock (REC_NEVER: for ever). A
  * monitor may be held up for good, by a file system that does not answer or a lock that the exiting
  * thread has. False: it is still at work, and rec is to be left alone for ever; what it has not

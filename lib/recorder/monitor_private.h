@@ -29,8 +29,9 @@ struct stallrec {
     bool launched;           /* the loop had waited before the start */
     struct rec_trace *trace; /* NULL: none is written */
     struct rec_trace_file trace_file;
-    struct rec_inbox *inbox; /* what the app's threads tell */
-    uint64_t dropped_before; /* of that, in earlier recorders of the process */
+    _Atomic(uint32_t *) trace_failed; /* to be told of that; NULL: nobody */
+    struct rec_inbox *inbox;          /* what the app's threads tell */
+    uint64_t dropped_before;          /* of that, in earlier recorders of the process */
     uint64_t flushed_ns;
     uint64_t told_ns; /* the latest event's time */
     struct rec_context context;

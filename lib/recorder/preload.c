@@ -175,6 +175,7 @@ static void start_recorder(void) {
         state.config.report->error = (int32_t)st;
         return;
     }
+    monitor_report_trace(state.rec, &state.config.report->trace_failed);
     set_context();
 }
 

@@ -30,6 +30,7 @@ struct preload_report {
     uint32_t loops;     /* processes in which an event loop was found and is watched */
     int32_t error;      /* enum stallrec_error of the last recorder that did not start */
     uint64_t stalls, dumps, lost;
+    uint32_t trace_failed;      /* not all of the trace could be written */
     char loop_at[PRELOAD_TEXT]; /* the first loop that was found */
 };
 

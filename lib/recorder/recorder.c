@@ -331,6 +331,10 @@ void monitor_name_loop(struct stallrec *rec, const char *loop_at) {
     atomic_store(&rec->loop_at, loop_at);
 }
 
+void monitor_report_trace(struct stallrec *rec, uint32_t *failed) {
+    atomic_store(&rec->trace_failed, failed);
+}
+
 struct monitor_totals monitor_totals(struct stallrec *rec) {
     pthread_mutex_lock(&rec->totals_lock);
     struct monitor_totals totals = rec->totals;

@@ -27,7 +27,8 @@ char *program_find(const char *name, int *status) {
     struct strbuf path = {0};
     bool exists = false;
     const char *list = strchr(name, '/') ? "" : getenv("PATH");
-    for (const char *at = list ? list : "/usr/bin:/bin"; at;) {
+    /* No name is none of the folders themselves. */
+    for (const char *at = !*name ? NULL : list ? list : "/usr/bin:/bin"; at;) {
         size_t size = strcspn(at, ":");
         strbuf_clear(&path);
         strbuf_add(&path, at, size);
@@ -45,7 +46,7 @@ char *program_find(const char *name, int *status) {
     }
     strbuf_release(&path);
     *status = exists ? PROGRAM_CANNOT_RUN : PROGRAM_NOT_FOUND;
-    cli_say(TOOL, "%s: %s", name, exists ? "cannot be run" : "not found");
+    cli_say(TOOL, "%s: %s", *name ? name : "''", exists ? "cannot be run" : "not found");
     return NULL;
 }
 

@@ -13,9 +13,9 @@
 #include "recorded_program.h"
 #include "recorder_answers.h"
 #include "recorder_files.h"
+#include "recorder_settings.h"
 #include "base/strbuf.h"
 #include "recorder/preload.h"
-#include "recorder/presets.h"
 #include "recorder/recover.h"
 #include "recorder/stallrec.h"
 
@@ -99,19 +99,12 @@ static const struct cli_tool tool = {
 
 struct run {
     const char *directory;
-    char *directory_path;  /* absolute: the program may change its own */
-    const char *preset;    /* NULL: the default */
-    uint32_t threshold_ms; /* 0: the preset's */
-    uint32_t detectors;    /* 0: the preset's */
-    uint32_t cpu_limit;    /* in permille; 0: the preset's */
-    const char *replay;    /* a trace; NULL: none */
-    const char *trace;     /* to write; NULL: none */
-    char *trace_path;      /* absolute */
-    struct strbuf loop_at;
-    struct strbuf context; /* KEY=VALUE, one a line */
-    unsigned context_count;
-    uint64_t keep_days, keep_bytes, keep_files; /* 0 = no limit */
-    bool follow, quiet;
+    char *directory_path; /* absolute: the program may change its own */
+    struct recorder_settings settings;
+    const char *replay; /* a trace; NULL: none */
+    const char *trace;  /* to write; NULL: none */
+    char *trace_path;   /* absolute */
+    bool quiet;
     char **argv; /* of the program, borrowed */
     char *program;
     char *library;
@@ -157,6 +150,7 @@ static bool set_number(const char *name, uint64_t value) {
 
 /* What the library reads, in our own environment: the program inherits it. */
 static bool set_environment(const struct run *run) {
+    const struct recorder_settings *set = &run->settings;
     const char *old = getenv("LD_PRELOAD");
     struct strbuf list = {0};
     strbuf_addstr(&list, run->library);
@@ -167,30 +161,30 @@ static bool set_environment(const struct run *run) {
     bool ok = !list.failed && setenv("LD_PRELOAD", strbuf_cstr(&list), 1) == 0 &&
               setenv(PRELOAD_ENV_DIRECTORY, run->directory_path, 1) == 0 &&
               set_number(PRELOAD_ENV_REPORT, (uint64_t)run->report_fd) &&
-              set_number(PRELOAD_ENV_THRESHOLD, run->threshold_ms) &&
-              set_number(PRELOAD_ENV_DETECTORS, run->detectors) &&
-              set_number(PRELOAD_ENV_CPU_LIMIT, run->cpu_limit);
+              set_number(PRELOAD_ENV_THRESHOLD, set->threshold_ms) &&
+              set_number(PRELOAD_ENV_DETECTORS, set->detectors) &&
+              set_number(PRELOAD_ENV_CPU_LIMIT, set->cpu_limit);
     unsetenv(PRELOAD_ENV_TRACE);
     if (ok && run->trace_path) {
         ok = setenv(PRELOAD_ENV_TRACE, run->trace_path, 1) == 0;
     }
     unsetenv(PRELOAD_ENV_PRESET);
-    if (ok && run->preset) {
-        ok = setenv(PRELOAD_ENV_PRESET, run->preset, 1) == 0;
+    if (ok && set->preset) {
+        ok = setenv(PRELOAD_ENV_PRESET, set->preset, 1) == 0;
     }
-    ok = ok && set_number(PRELOAD_ENV_KEEP_DAYS, run->keep_days) &&
-         set_number(PRELOAD_ENV_KEEP_BYTES, run->keep_bytes) &&
-         set_number(PRELOAD_ENV_KEEP_FILES, run->keep_files);
+    ok = ok && set_number(PRELOAD_ENV_KEEP_DAYS, set->keep_days) &&
+         set_number(PRELOAD_ENV_KEEP_BYTES, set->keep_bytes) &&
+         set_number(PRELOAD_ENV_KEEP_FILES, set->keep_files);
     unsetenv(PRELOAD_ENV_LOOP_AT);
     unsetenv(PRELOAD_ENV_CONTEXT);
     unsetenv(PRELOAD_ENV_FOLLOW);
-    if (ok && run->context.len > 0) {
-        ok = setenv(PRELOAD_ENV_CONTEXT, strbuf_cstr(&run->context), 1) == 0;
+    if (ok && set->context.len > 0) {
+        ok = setenv(PRELOAD_ENV_CONTEXT, strbuf_cstr(&set->context), 1) == 0;
     }
-    if (ok && run->loop_at.len > 0) {
-        ok = setenv(PRELOAD_ENV_LOOP_AT, strbuf_cstr(&run->loop_at), 1) == 0;
+    if (ok && set->loop_at.len > 0) {
+        ok = setenv(PRELOAD_ENV_LOOP_AT, strbuf_cstr(&set->loop_at), 1) == 0;
     }
-    if (ok && run->follow) {
+    if (ok && set->follow) {
         ok = setenv(PRELOAD_ENV_FOLLOW, "1", 1) == 0;
     }
     strbuf_release(&list);
@@ -289,14 +283,6 @@ static const char *plural(uint64_t n) {
     return n == 1 ? "" : "s";
 }
 
-/* What a stall of the loop is, by the options. */
-static uint32_t threshold(const struct run *run) {
-    struct stallrec_config config;
-    stallrec_config_init(&config, sizeof config);
-    stallrec_config_preset(&config, run->preset ? run->preset : "default");
-    return run->threshold_ms > 0 ? run->threshold_ms : config.threshold_ms;
-}
-
 /* What the recorder in the program could not write itself: the program was killed. */
 static void add_recovered(const struct run *run, const struct ending *end,
                           struct preload_report *report) {
@@ -319,6 +305,7 @@ static void summarise(const struct run *run, const struct ending *end) {
     /* The recorded processes may write to it still: what is checked is what is used. */
     struct preload_report copy = *run->report;
     const struct preload_report *r = &copy;
+    uint64_t stall_ms = settings_stall_ms(&run->settings);
     add_recovered(run, end, &copy);
     bool known = r->error >= STALLREC_OK && r->error <= STALLREC_ERR_WRITE;
     if (r->processes == 0) {
@@ -326,14 +313,18 @@ static void summarise(const struct run *run, const struct ending *end) {
     } else if (r->error != STALLREC_OK) {
         say("the recorder did not start",
             known ? stallrec_error_text((enum stallrec_error)r->error) : "unknown error");
+    } else if (stall_ms == 0 && r->stalls == 0) {
+        if (!run->quiet) {
+            cli_say(tool.name, "the detectors found nothing");
+        }
     } else if (r->loops == 0 && r->stalls == 0) {
         say(run->argv[0], "no event loop was seen, nothing was recorded (see --loop-at, --follow)");
     } else if (!run->quiet && r->loops == 0) {
         cli_say(tool.name, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s (no event loop was seen)",
                 r->stalls, plural(r->stalls), r->dumps, plural(r->dumps), run->directory);
     } else if (!run->quiet && r->stalls == 0) {
-        cli_say(tool.name, "no stalls of %" PRIu32 " ms or more (event loop at %.*s)",
-                threshold(run), PRELOAD_TEXT, r->loop_at);
+        cli_say(tool.name, "no stalls of %" PRIu64 " ms or more (event loop at %.*s)", stall_ms,
+                PRELOAD_TEXT, r->loop_at);
     } else if (!run->quiet) {
         cli_say(tool.name, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s (event loop at %.*s)",
                 r->stalls, plural(r->stalls), r->dumps, plural(r->dumps), run->directory,
@@ -349,65 +340,18 @@ static void summarise(const struct run *run, const struct ending *end) {
 
 /* ---- options ---- */
 
-static bool is_preset(const char *name) {
-    struct stallrec_config config;
-    stallrec_config_init(&config, sizeof config);
-    if (stallrec_config_preset(&config, name) == STALLREC_OK) {
-        return true;
-    }
-    cli_usage_error(&tool, "no preset '%s' (see --list-presets)", name);
-    return false;
-}
-
-/* Takes a list of detectors; false after a printed message. */
-static bool set_detectors(struct run *run, const char *names) {
-    const struct rec_detector_info *info;
-    run->detectors = rec_detectors_named(names);
-    if (run->detectors == 0) {
-        cli_usage_error(&tool, "--detectors: not all of '%s' are known (see --list-detectors)",
-                        names);
-        return false;
-    }
-    for (size_t i = 0; (info = rec_detector_at(i)) != NULL; i++) {
-        if ((run->detectors & info->bit) != 0 && info->calls) {
-            cli_usage_error(&tool, "--detectors: %s needs a program that calls %s, see stallrec(3)",
-                            info->name, info->calls);
-            return false;
-        }
-    }
-    return true;
-}
-
 /* An option that stands for itself. */
 static int only(int status) {
     return status == 0 ? CLI_EXIT : status;
 }
 
-/* Takes one KEY=VALUE; false after a printed message. */
-static bool add_context(struct run *run, const char *pair) {
-    size_t key = strcspn(pair, "="), size = strlen(pair);
-    bool ok = key > 0 && key < STALLREC_CONTEXT_KEY && key + 1 < size && !strchr(pair, '\n') &&
-              size - key <= STALLREC_CONTEXT_VALUE;
-    if (!ok) {
-        cli_usage_error(&tool, "--context: '%s' is not KEY=VALUE of at most %d and %d bytes", pair,
-                        STALLREC_CONTEXT_KEY - 1, STALLREC_CONTEXT_VALUE - 1);
-        return false;
-    }
-    if (++run->context_count > STALLREC_CONTEXT_SLOTS) {
-        cli_usage_error(&tool, "--context: more than %d", STALLREC_CONTEXT_SLOTS);
-        return false;
-    }
-    if (run->context.len > 0) {
-        strbuf_addc(&run->context, '\n');
-    }
-    strbuf_addstr(&run->context, pair);
-    return true;
-}
-
 /* CLI_OK, or the status to end with after a printed message. */
 static int read_options(struct cli_parser *p, struct run *run) {
+    struct recorder_settings *set = &run->settings;
+    bool records = false; /* an option that a replay has no use for was given */
     for (int id; (id = cli_next(p)) != CLI_END;) {
         uint64_t number;
+        records |= id != OPT_PRESET && id != OPT_REPLAY;
         switch (id) {
         case OPT_OUTPUT:
             run->directory = p->value;
@@ -416,16 +360,15 @@ static int read_options(struct cli_parser *p, struct run *run) {
             if (!cli_number(&tool, "--threshold", p->value, 1, 3600000, &number)) {
                 return EXIT_OWN;
             }
-            run->threshold_ms = (uint32_t)number;
+            set->threshold_ms = (uint32_t)number;
             break;
         case OPT_PRESET:
-            if (!is_preset(p->value)) {
+            if (!settings_preset(set, &tool, p->value)) {
                 return EXIT_OWN;
             }
-            run->preset = p->value;
             break;
         case OPT_DETECTORS:
-            if (!set_detectors(run, p->value)) {
+            if (!settings_detectors(set, &tool, p->value)) {
                 return EXIT_OWN;
             }
             break;
@@ -433,7 +376,7 @@ static int read_options(struct cli_parser *p, struct run *run) {
             if (!cli_number(&tool, "--cpu-limit", p->value, 1, 100000, &number)) {
                 return EXIT_OWN;
             }
-            run->cpu_limit = (uint32_t)number * 10;
+            set->cpu_limit = (uint32_t)number * 10;
             break;
         case OPT_TRACE:
             run->trace = p->value;
@@ -446,33 +389,32 @@ static int read_options(struct cli_parser *p, struct run *run) {
         case OPT_LIST_DETECTORS:
             return only(recorder_list_detectors(tool.name) ? 0 : EXIT_OWN);
         case OPT_LOOP_AT:
-            if (run->loop_at.len > 0) {
-                strbuf_addc(&run->loop_at, '\n');
+            if (!settings_loop_at(set, &tool, p->value)) {
+                return EXIT_OWN;
             }
-            strbuf_addstr(&run->loop_at, p->value);
             break;
         case OPT_CONTEXT:
-            if (!add_context(run, p->value)) {
+            if (!settings_context(set, &tool, p->value)) {
                 return EXIT_OWN;
             }
             break;
         case OPT_KEEP_DAYS:
-            if (!cli_number(&tool, "--keep-days", p->value, 1, 36500, &run->keep_days)) {
+            if (!cli_number(&tool, "--keep-days", p->value, 1, 36500, &set->keep_days)) {
                 return EXIT_OWN;
             }
             break;
         case OPT_KEEP_BYTES:
-            if (!cli_number(&tool, "--keep-bytes", p->value, 1, MAX_KEEP_BYTES, &run->keep_bytes)) {
+            if (!cli_number(&tool, "--keep-bytes", p->value, 1, MAX_KEEP_BYTES, &set->keep_bytes)) {
                 return EXIT_OWN;
             }
             break;
         case OPT_KEEP_FILES:
-            if (!cli_number(&tool, "--keep-files", p->value, 1, 999999999, &run->keep_files)) {
+            if (!cli_number(&tool, "--keep-files", p->value, 1, 999999999, &set->keep_files)) {
                 return EXIT_OWN;
             }
             break;
         case OPT_FOLLOW:
-            run->follow = true;
+            set->follow = true;
             break;
         case OPT_QUIET:
             run->quiet = true;
@@ -486,10 +428,17 @@ static int read_options(struct cli_parser *p, struct run *run) {
             cli_usage_error(&tool, "--replay runs no program");
             return EXIT_OWN;
         }
-        return only(recorder_replay(tool.name, run->replay, run->preset) ? 0 : EXIT_OWN);
+        if (records) {
+            cli_usage_error(&tool, "--replay takes no other option than --preset");
+            return EXIT_OWN;
+        }
+        return only(recorder_replay(tool.name, run->replay, set->preset) ? 0 : EXIT_OWN);
     }
-    if (run->trace && run->follow) {
+    if (run->trace && set->follow) {
         cli_usage_error(&tool, "--trace is of one program: not with --follow");
+        return EXIT_OWN;
+    }
+    if (!settings_check(set, &tool)) {
         return EXIT_OWN;
     }
     if (p->operand_count == 0) {
@@ -552,8 +501,7 @@ int main(int argc, char **argv) {
     } else if (status == CLI_EXIT) {
         status = 0;
     }
-    strbuf_release(&run.loop_at);
-    strbuf_release(&run.context);
+    settings_release(&run.settings);
     free(run.program);
     free(run.library);
     free(run.directory_path);

@@ -21,7 +21,10 @@
 #define PRELOAD_ENV_FOLLOW     "STALLREC_FOLLOW"
 #define PRELOAD_ENV_REPORT     "STALLREC_REPORT_FD"
 
-enum { PRELOAD_TEXT = 256 };
+enum {
+    PRELOAD_TEXT = 256,
+    PRELOAD_LOOP_AT_MAX = 4094 /* bytes of PRELOAD_ENV_LOOP_AT */
+};
 
 /* Shared memory behind the report descriptor; zeroed at first, counters are only added to. */
 struct preload_report {

@@ -8,19 +8,18 @@
 
 #include "preload.h"
 
-enum { PRELOAD_NAMES = 16, PRELOAD_PATH = 4096, PRELOAD_CONTEXT = 4096 };
+enum { PRELOAD_PATH = 4096, PRELOAD_CONTEXT = 4096 };
 
 /* What stallrec(1) asked for. */
 struct preload_config {
     char directory[PRELOAD_PATH];
-    char
-        names[PRELOAD_TEXT * PRELOAD_NAMES]; /* --loop-at: NUL-terminated each, then an empty one */
-    char preset[PRELOAD_TEXT];               /* "": the default */
-    uint32_t threshold_ms;                   /* 0: the preset's */
-    uint32_t detectors;                      /* 0: the preset's */
-    uint32_t cpu_limit_permille;             /* 0: the preset's */
-    char trace[PRELOAD_PATH];                /* "": none */
-    uint32_t keep_days, keep_files;          /* 0: no limit */
+    char names[PRELOAD_LOOP_AT_MAX + 2]; /* --loop-at: NUL-terminated each, then an empty one */
+    char preset[PRELOAD_TEXT];           /* "": the default */
+    uint32_t threshold_ms;               /* 0: the preset's */
+    uint32_t detectors;                  /* 0: the preset's */
+    uint32_t cpu_limit_permille;         /* 0: the preset's */
+    char trace[PRELOAD_PATH];            /* "": none */
+    uint32_t keep_days, keep_files;      /* 0: no limit */
     uint64_t keep_bytes;
     char context[PRELOAD_CONTEXT]; /* "KEY=VALUE", NUL-terminated each, then an empty one */
     bool follow;

@@ -132,29 +132,38 @@ static void set_context(void) {
     }
 }
 
-/* Detectors that tell something before the loop is known, or without one. */
-static bool wants_start(const struct preload_config *config) {
-    return (config->detectors & (STALLREC_DETECT_LAUNCH | STALLREC_DETECT_CPU)) != 0;
+/* The preset's values, and its detectors or those that were asked for. */
+static void choose(struct stallrec_config *config) {
+    stallrec_config_init(config, sizeof *config);
+    if (*state.config.preset) {
+        stallrec_config_preset(config, state.config.preset);
+    }
+    /* A launch that is looked at when the loop has been found is over. */
+    config->detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
+    if (state.config.detectors != 0) {
+        config->detectors = state.config.detectors;
+    }
+}
+
+/* Detectors that tell something before the loop is known, or without one? */
+static bool wants_start(void) {
+    struct stallrec_config config;
+    choose(&config);
+    return (config.detectors & (STALLREC_DETECT_LAUNCH | STALLREC_DETECT_CPU)) != 0;
 }
 
 static void start_recorder(void) {
     struct stallrec_config config;
-    stallrec_config_init(&config, sizeof config);
+    choose(&config);
     config.directory = state.config.directory;
-    config.threads_after_ms = THREADS_AFTER_MS;
-    if (*state.config.preset) {
-        stallrec_config_preset(&config, state.config.preset);
+    if (strcmp(config.preset, "default") == 0) { /* the others are as published */
+        config.threads_after_ms = THREADS_AFTER_MS;
     }
     if (state.config.threshold_ms > 0) {
         config.threshold_ms = state.config.threshold_ms;
         if (config.first_sample_ms > config.threshold_ms / 2) {
             config.first_sample_ms = config.threshold_ms / 2; /* some samples before it */
         }
-    }
-    /* A launch that is looked at when the loop has been found is over. */
-    config.detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
-    if (state.config.detectors != 0) {
-        config.detectors = state.config.detectors;
     }
     if (state.config.cpu_limit_permille > 0) {
         config.cpu_limit_permille = state.config.cpu_limit_permille;
@@ -433,7 +442,7 @@ __attribute__((constructor)) static void load(void) {
     state.program[n > 0 ? n : 0] = '\0';
     pthread_atfork(NULL, NULL, in_forked_child);
     watch_this_thread((uint64_t)(uintptr_t)__builtin_frame_address(0));
-    if (wants_start(&state.config)) {
+    if (wants_start()) {
         start_recorder();
     }
 }

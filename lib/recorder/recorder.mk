@@ -58,12 +58,12 @@ endif
 # So are the files of Darwin, on the stand-in for Mach, as on an iPhone.
 ifneq ($(linux),)
 mach_src := task_darwin images_darwin threads_darwin capture_darwin platform_darwin device_darwin spool_darwin
-mach_obj := $(mach_src:%=$(O)/obj/lib/recorder/%.o) $(O)/obj/testdata/mach/mach.o
+mach_obj := $(mach_src:%=$(O)/obj/lib/recorder/%.o) $(O)/obj/testdata/mach/mach.o $(O)/obj/testdata/mach/libc.o
 mach_test := $(notdir $(basename $(wildcard lib/recorder/*_darwin_test.c)))
 $(foreach f,$(mach_src) $(mach_test),$(eval REC_CFLAGS_$(f) += -D__arm64__ -Itestdata/mach -include testdata/mach/darwin.h))
 REC_CFLAGS_spool_darwin += -DSTANDIN_FCNTL
 $(foreach f,$(mach_test),$(eval REC_LIBS_$(f) := -Wl,--wrap=pthread_mutex_lock))
-$(O)/obj/testdata/mach/mach.o: ALL_CFLAGS += -Itestdata/mach
+$(O)/obj/testdata/mach/mach.o $(O)/obj/testdata/mach/libc.o: ALL_CFLAGS += -Itestdata/mach
 $(mach_test:%=$(O)/test/recorder/%): $(mach_obj)
 endif
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/filemap.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -23,6 +24,7 @@ struct input_walk {
     cli_on_input on_input;
     cli_on_failure on_failure;
     void *ctx;
+    dev_t device; /* of the folder that is being walked */
 };
 
 static void fail_path(const struct input_walk *w, const char *path, int errno_value) {
@@ -113,11 +115,17 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
         fail_text(w, path, "folders are nested too deep");
         return;
     }
+    if (!named && S_ISDIR(st.st_mode) && st.st_dev != w->device && !filemap_is_stored(path)) {
+        return; /* /proc and its like, below / say */
+    }
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         fail_path(w, path, errno);
     } else if (S_ISDIR(st.st_mode)) {
+        dev_t above = w->device;
+        w->device = st.st_dev;
         walk_folder(w, path, fd, depth);
+        w->device = above;
     } else {
         pass_input(w, fd, path);
     }
@@ -125,7 +133,7 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
 
 int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
                        cli_on_input on_input, cli_on_failure on_failure, void *ctx) {
-    struct input_walk w = {on_input, on_failure, ctx};
+    struct input_walk w = {on_input, on_failure, ctx, 0};
     if (count == 0 && isatty(STDIN_FILENO) == 1) {
         return cli_usage_error(tool,
                                "nothing to read: name a file or a folder, or pipe something in");

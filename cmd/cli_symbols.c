@@ -12,6 +12,10 @@ static void complain(void *ctx, const char *path, const struct err *why) {
     cli_dumps_fail(s->dumps, path, why);
 }
 
+static void show_progress(void *ctx, size_t looked_at) {
+    cli_progress_update(ctx, looked_at);
+}
+
 static enum st find_symbols(void *ctx, const struct symbol_request *r, struct symbol_file *out,
                             struct err *e) {
     return symbol_set_find(ctx, r, out, e);
@@ -55,11 +59,14 @@ static enum st start(struct cli_symbols *s, const struct cli_symbols_options *o,
     }
     symbol_set_use_store(s->set, s->store);
     symbol_set_use_temporary_folder(s->set, cli_temporary_folder());
+    cli_progress_begin(&s->dumps->progress, "files searched");
+    symbol_set_on_progress(s->set, show_progress, &s->dumps->progress);
     for (size_t i = 0; i < o->path_count; i++) {
         struct err why = {0};
         enum st st = symbol_set_add(s->set, o->paths[i], &why);
         tell_added(s, o->paths[i], st, &why);
     }
+    cli_progress_end(&s->dumps->progress);
     for (size_t i = 0; i < o->use_count; i++) {
         add_use(s, o->uses[i]);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/strbuf.h"
@@ -108,4 +109,9 @@ void filemap_release(struct filemap *m) {
         free((void *)(uintptr_t)m->data);
     }
     *m = (struct filemap){0};
+}
+
+bool filemap_is_stored(const char *path) {
+    struct statvfs fs;
+    return statvfs(path, &fs) != 0 || fs.f_blocks > 0;
 }

@@ -21,4 +21,9 @@ struct filemap {
 enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
 void filemap_release(struct filemap *m);
 
+/* Does the path lie on a file system that stores files, not one that the kernel makes up (/proc,
+ * /sys), whose files are no data, and may block their reader or answer without end? It is told by
+ * its having blocks, as df(1) does. True if that cannot be asked. */
+bool filemap_is_stored(const char *path);
+
 #endif

@@ -142,6 +142,17 @@ static void a_file_of_proc_is_read(void **state) {
     filemap_release(&m);
 }
 
+static void what_the_kernel_makes_up_is_not_stored(void **state) {
+    (void)state;
+    assert_true(filemap_is_stored("testdata"));
+    assert_true(filemap_is_stored("testdata/nowhere")); /* it cannot be told */
+    if (access("/proc/self/status", R_OK) != 0) {
+        skip();
+    }
+    assert_false(filemap_is_stored("/proc"));
+    assert_false(filemap_is_stored("/proc/self"));
+}
+
 /* A pipe with len bytes in it and its writing end closed, as a path. */
 static int full_pipe(size_t len, char path[32]) {
     int ends[2];
@@ -209,6 +220,7 @@ int main(void) {
         cmocka_unit_test(an_unreadable_file_is_an_error),
         cmocka_unit_test(the_largest_size_is_exact),
         cmocka_unit_test(a_file_of_proc_is_read),
+        cmocka_unit_test(what_the_kernel_makes_up_is_not_stored),
         cmocka_unit_test(a_pipe_is_read_to_its_end),
         cmocka_unit_test(endless_devices_hit_the_limit),
         cmocka_unit_test(no_memory_is_an_error),

@@ -108,6 +108,11 @@ void symbol_set_use_temporary_folder(struct symbol_set *s, const char *folder) {
     finder_use_temporary_folder(s->finder, folder);
 }
 
+void symbol_set_on_progress(struct symbol_set *s, void (*tell)(void *ctx, size_t looked_at),
+                            void *ctx) {
+    finder_on_progress(s->finder, tell, ctx);
+}
+
 enum st symbol_set_add(struct symbol_set *s, const char *path, struct err *e) {
     enum st st = added_stores_add(&s->added_stores, path, e);
     if (st != ST_NONE) {

@@ -60,6 +60,11 @@ void symbol_set_use_store(struct symbol_set *s, struct index_store *store);
  * system's). */
 void symbol_set_use_temporary_folder(struct symbol_set *s, const char *folder);
 
+/* symbol_set_add calls tell (of object/find.h's kind) now and then with the number of files and
+ * folders looked at so far. */
+void symbol_set_on_progress(struct symbol_set *s, void (*tell)(void *ctx, size_t looked_at),
+                            void *ctx);
+
 /* Adds a file, a dSYM bundle, an archive, a folder, or a permanent store. ST_NONE: no such path.
  * ST_ERR: it cannot be used at all.
  */

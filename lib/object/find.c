@@ -307,6 +307,11 @@ const struct find_candidate *finder_nearest(const struct finder *f, const char *
     return best;
 }
 
+void finder_on_progress(struct finder *f, find_progress tell, void *ctx) {
+    f->progress = tell;
+    f->progress_ctx = ctx;
+}
+
 size_t finder_count(const struct finder *f) {
     return f->files.len;
 }

@@ -34,9 +34,15 @@ void finder_free(struct finder *f);
  * without this call: P_tmpdir), and stays there as long as the finder. */
 void finder_use_temporary_folder(struct finder *f, const char *folder);
 
+/* Calls tell now and then, from finder_add, with the number of files and folders looked at so far:
+ * to search a disk takes minutes. */
+typedef void (*find_progress)(void *ctx, size_t looked_at);
+void finder_on_progress(struct finder *f, find_progress tell, void *ctx);
+
 /* Adds a file, a dSYM bundle, an archive (.zip; .tar, plain or packed; see object/packed.h) or a
  * folder (recursive; `._*` and `.DS_Store` skipped; symbolic links to folders followed once, no
- * loops; at most some million entries). What is no object file is skipped in folders and archives,
+ * loops; file systems below it that store nothing, as /proc, skipped; at most some million
+ * entries). What is no object file is skipped in folders and archives,
  * and an error when named itself (ERR_FORMAT). ST_NONE: no such path. A damaged file among others
  * goes to complain and the rest is still added. Only headers are read, and archives unpacked. Not
  * thread safe; once filled, finder_find may be called from several threads. */

@@ -16,6 +16,7 @@
 enum {
     FIND_ENTRY_LIMIT = 1 << 20, /* files and folders that one finder looks at */
     FIND_DEPTH_LIMIT = 64,
+    FIND_PROGRESS = 256, /* entries from one call of finder.progress to the next */
 };
 
 struct finder {
@@ -30,6 +31,8 @@ struct finder {
     VEC(struct filemap *) members; /* of archives; they and their structs in the arena */
     bool archives_told;            /* that this build reads none */
     size_t entries;
+    find_progress progress; /* NULL = nobody wants to know */
+    void *progress_ctx;
     pthread_mutex_t lock; /* for finder_find, which may add from the roots */
 };
 

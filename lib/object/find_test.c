@@ -156,6 +156,43 @@ static void links_are_followed_once_and_loops_end(void **state) {
     finder_free(f);
 }
 
+/* /proc/self has a link to this very program; a mount is passed over as a link to it is. */
+static void what_the_kernel_makes_up_is_passed_over(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE];
+    if (filemap_is_stored("/proc/self")) {
+        skip();
+    }
+    write_macho(t, "d/App", 'a', true, true);
+    assert_int_equal(symlink("/proc/self", in(t, "d/proc", path)), 0);
+    struct finder *f = new_finder();
+    add_quietly(f, in(t, "d", path));
+    assert_int_equal(finder_count(f), 1);
+    finder_free(f);
+}
+
+static void note_progress(void *ctx, size_t looked_at) {
+    size_t *last = ctx;
+    assert_true(looked_at > *last);
+    *last = looked_at;
+}
+
+static void a_long_search_tells_how_far_it_is(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE];
+    size_t last = 0;
+    for (char name[] = "d/aa"; name[2] <= 'z'; name[2]++) {
+        for (name[3] = 'a'; name[3] <= 'z'; name[3]++) {
+            write_file(t, name, "x", 1);
+        }
+    }
+    struct finder *f = new_finder();
+    finder_on_progress(f, note_progress, &last);
+    add_quietly(f, in(t, "d", path));
+    assert_in_range(last, 26 * 26 / 2, 26 * 26);
+    finder_free(f);
+}
+
 static void a_pipe_is_not_waited_for(void **state) {
     const struct scratch *t = *state;
     char path[PATH_SIZE];
@@ -295,6 +332,8 @@ int main(void) {
         IN_SCRATCH(an_unreadable_folder_is_told),
         IN_SCRATCH(folders_nested_too_deeply_are_told),
         IN_SCRATCH(links_are_followed_once_and_loops_end),
+        IN_SCRATCH(what_the_kernel_makes_up_is_passed_over),
+        IN_SCRATCH(a_long_search_tells_how_far_it_is),
         IN_SCRATCH(a_pipe_is_not_waited_for),
         IN_SCRATCH(dwarf_beats_symbols_then_the_order_of_options_decides),
         IN_SCRATCH(unknown_and_zero_ids_are_not_found),

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/filemap.h"
 #include "base/strbuf.h"
 #include "object/find.h"
 #include "object/find_private.h"
@@ -21,6 +22,7 @@ struct walk {
     void *ctx;
     size_t told;    /* complaints so far */
     size_t skipped; /* files that had been added before */
+    dev_t device;   /* of the folder that is being walked */
     bool limit_told;
 };
 
@@ -64,7 +66,7 @@ struct sniffed {
 };
 
 static enum st sniff(const char *path, struct sniffed *out, struct err *e) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* should it have become a pipe */
     if (fd < 0) {
         return err_sys(e, errno, "cannot open '%s'", path);
     }
@@ -234,7 +236,9 @@ static enum st walk_entry(struct walk *w, struct strbuf *path, unsigned depth, s
         }
         return ST_OK;
     }
-    w->finder->entries++;
+    if (++w->finder->entries % FIND_PROGRESS == 0 && w->finder->progress) {
+        w->finder->progress(w->finder->progress_ctx, w->finder->entries);
+    }
     if (stat(text, &sb) != 0 || !(S_ISDIR(sb.st_mode) || S_ISREG(sb.st_mode))) {
         return ST_OK;
     }
@@ -246,10 +250,17 @@ static enum st walk_entry(struct walk *w, struct strbuf *path, unsigned depth, s
     if (S_ISREG(sb.st_mode)) {
         return add_found_file(w, text, e);
     }
-    if (walk_folder_or_bundle(w, path, depth, &why) == ST_ERR) {
-        if (why.code == ERR_NOMEM) {
-            return err_nomem(e);
-        }
+    dev_t above = w->device;
+    if (sb.st_dev != above && !filemap_is_stored(text)) {
+        return ST_OK;
+    }
+    w->device = sb.st_dev;
+    st = walk_folder_or_bundle(w, path, depth, &why);
+    w->device = above;
+    if (st == ST_ERR && why.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    if (st == ST_ERR) {
         complain(w, strbuf_cstr(path), &why);
     }
     return ST_OK;
@@ -287,6 +298,7 @@ enum st finder_add(struct finder *f, const char *path, find_complain tell, void 
     if (S_ISREG(sb.st_mode)) {
         return add_named_file(&w, path, e);
     }
+    w.device = sb.st_dev;
     struct strbuf b = {0};
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/') {

@@ -341,18 +341,51 @@ static bool is_named_for(const char *bundle, const char *file) {
            bundle[start + file_len] == '.';
 }
 
-/* NULL: several that are as good. */
+/* Slices of one file share a path, and are beside each other. */
+static bool same_file(const struct finder *f, size_t a, size_t b) {
+    return strcmp(f->files.data[a]->path, f->files.data[b]->path) == 0;
+}
+
+/* Does each slice that was found belong to the file of slice `of`, or is the same in another file,
+ * as in a binary and its dSYM? */
+static bool is_all_there_is(const struct finder *f, size_t of) {
+    size_t first = of, end = of + 1;
+    while (first > 0 && same_file(f, first - 1, of)) {
+        first--;
+    }
+    while (end < f->files.len && same_file(f, end, of)) {
+        end++;
+    }
+    for (size_t i = 0; i < f->files.len; i++) {
+        const struct image_id *id = &f->files.data[i]->id;
+        bool known = i >= first && i < end;
+        for (size_t k = first; k < end && !known; k++) {
+            known = !image_id_is_zero(id) && image_id_equal(id, &f->files.data[k]->id);
+        }
+        if (!known) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The only one, else the one that is named like the bundle or archive; of a binary and its debug
+ * file the latter. NULL: several that are as good. */
 static const struct find_candidate *choose_single(const struct finder *f, const char *path) {
-    const struct find_candidate *first = f->files.data[0];
-    bool same = true;
+    const struct find_candidate *named = NULL;
+    size_t best = 0;
     for (size_t i = 0; i < f->files.len; i++) {
         const struct find_candidate *c = f->files.data[i];
-        if (is_named_for(path, c->name)) {
-            return c;
+        if (is_named_for(path, c->name) && (!named || is_better(c, named))) {
+            named = c;
         }
-        same = same && strcmp(c->path, first->path) == 0; /* slices of one file share a path */
+        best = is_better(c, f->files.data[best]) ? i : best;
     }
-    return same ? first : NULL;
+    const struct find_candidate *single = is_all_there_is(f, best) ? f->files.data[best] : named;
+    if (single && !image_id_is_zero(&single->id)) {
+        (void)best_of_id(f, &single->id, &single, 1);
+    }
+    return single;
 }
 
 /* Opens a candidate for good: an archive's member goes over to the object. */

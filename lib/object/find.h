@@ -70,9 +70,9 @@ enum st finder_open(const struct find_candidate *c, struct object **out,
 const struct find_candidate *finder_candidate(const struct finder *f, size_t i);
 
 /* Opens the one object file that a path stands for: itself, or what is in a dSYM bundle, archive or
- * folder; of several the one that is named like the bundle or archive. object_path tells which it
- * is. temporary: as finder_use_temporary_folder. ST_NONE: no such path. ST_ERR: it is damaged,
- * there is none in it, or there are several. */
+ * folder; of several the one that is named like the bundle or archive, and of a binary and its
+ * debug file the latter. object_path tells which it is. temporary: as finder_use_temporary_folder.
+ * ST_NONE: no such path. ST_ERR: it is damaged, there is none in it, or there are several. */
 enum st find_single(const char *path, const char *temporary, find_complain complain, void *ctx,
                     struct object **out, struct err *e) BASE_MUST_USE;
 

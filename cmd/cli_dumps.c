@@ -267,6 +267,52 @@ static void read_documents(struct cli_dumps *d, struct dump_stream *stream, int 
     }
 }
 
+#define OBJECT "an object file, not a dump: stallsym takes it behind -d"
+#define PACKED "an archive, or packed by something else than gzip: unpack it first"
+#define UTF_16 "text in UTF-16: only UTF-8 is read"
+
+/* What people name by mistake, by the bytes it has somewhere near its start. Line by line it would
+ * be a page of complaints. */
+static const struct foreign {
+    const char *magic;
+    size_t len, at;
+    const char *text;
+} foreign[] = {
+    {"\177ELF", 4, 0, OBJECT},
+    {"\xcf\xfa\xed\xfe", 4, 0, OBJECT},
+    {"\xce\xfa\xed\xfe", 4, 0, OBJECT},
+    {"\xca\xfe\xba\xbe", 4, 0, OBJECT},
+    {"\xca\xfe\xba\xbf", 4, 0, OBJECT},
+    {"PK\3\4", 4, 0, PACKED},
+    {"ustar", 5, 257, PACKED},
+    {"\xfd\x37zXZ", 5, 0, PACKED},
+    {"\x28\xb5\x2f\xfd", 4, 0, PACKED},
+    {"1AY&SY", 6, 4, PACKED},
+    {"bplist0", 7, 0, "a binary property list, not a dump"},
+    {"\xff\xfe", 2, 0, UTF_16},
+    {"\xfe\xff", 2, 0, UTF_16},
+};
+
+/* ST_ERR: the input is certainly no dump. What was read of it is given back, and its damage told by
+ * who reads on. */
+static enum st refuse_foreign(struct gz_input *in, struct err *e) {
+    enum { LOOKED_AT = 512, ENOUGH = 16 };
+    char head[LOOKED_AT];
+    size_t len = 0, got = 0;
+    enum st st;
+    do {
+        st = gz_input_read(in, head + len, sizeof head - len, &got, NULL);
+        len += got;
+    } while (st == ST_OK && got > 0 && len < ENOUGH);
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        const struct foreign *f = &foreign[i];
+        if (len >= f->at + f->len && memcmp(head + f->at, f->magic, f->len) == 0) {
+            return err_set(e, ERR_UNSUPPORTED, "%s", f->text);
+        }
+    }
+    return gz_input_unread(in, head, len, e);
+}
+
 static void on_input(void *ctx, int fd, const char *name) {
     struct cli_dumps *d = ctx;
     struct gz_input *in = NULL;
@@ -277,7 +323,10 @@ static void on_input(void *ctx, int fd, const char *name) {
         fail_in_order(d, name, &e);
         return;
     }
-    enum st other = d->ops->other_input ? d->ops->other_input(d->ctx, in, name, &e) : ST_NONE;
+    enum st other = refuse_foreign(in, &e);
+    if (other == ST_OK) {
+        other = d->ops->other_input ? d->ops->other_input(d->ctx, in, name, &e) : ST_NONE;
+    }
     if (other != ST_NONE) {
         gz_input_close(in);
     } else if (dump_stream_open_input(&stream, in, &e) != ST_OK) {

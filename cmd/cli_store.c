@@ -2,18 +2,21 @@
 #include "cli_store.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/strbuf.h"
 
 /* Past it the least recently used indexes go. */
 static const uint64_t store_cap = UINT64_C(4) << 30;
 
-/* XDG Base Directory Specification: a relative path is to be ignored. */
+/* XDG Base Directory Specification: a relative path is to be ignored. A home that is not there is
+ * not made, not even by root: HOME=/nonexistent says that there is none. */
 static void add_default(struct strbuf *path) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    struct stat st;
     if (cache && cache[0] == '/') {
         strbuf_addf(path, "%s/stallkit", cache);
-    } else if (home && home[0] == '/') {
+    } else if (home && home[0] == '/' && stat(home, &st) == 0 && S_ISDIR(st.st_mode)) {
         strbuf_addf(path, "%s/.cache/stallkit", home);
     }
 }

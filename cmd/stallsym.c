@@ -348,7 +348,8 @@ static int make_indexes(struct run *run, const struct settings *set, char **path
         return CLI_FAILED;
     }
     if (!store) {
-        return cli_usage_error(&tool, "neither XDG_CACHE_HOME nor HOME is set: name a --store");
+        return cli_usage_error(&tool,
+                               "neither XDG_CACHE_HOME nor HOME is a folder: name a --store");
     }
     struct cli_index x = {tool.name, store, set->add, set->quiet, failures};
     cli_index_paths(&x, paths, count);

@@ -176,10 +176,13 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out) {
 
 /* ---- processor ---- */
 
+static bool main_waits(const struct judge *j) {
+    return j->current && j->main->state && !is(j->main->state, "running");
+}
+
 static void judge_processor(const struct judge *j, struct stall_key *out) {
     int64_t cpu = cpu_permille(j);
-    bool waits = j->current && j->main->state && !is(j->main->state, "running");
-    if (waits) {
+    if (main_waits(j)) {
         strbuf_addstr(j->why, "waits");
         add_in(j, j->chosen);
         strbuf_addstr(j->why, ", no frame tells for what");
@@ -200,17 +203,23 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
     }
 }
 
-/* What noticed the stall says something, too. */
+/* What noticed the stall says something, too. That the process burned a processor says nothing of a
+ * main thread that waited, or was ready to run and did not. */
 static void judge_kind(const struct judge *j, struct stall_key *out) {
     static const struct {
         const char *kind;
         enum rule_cause cause;
     } kinds[] = {{"launch", CAUSE_LAUNCH}, {"disk-write", CAUSE_DISK}, {"cpu", CAUSE_COMPUTE}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (is(j->d->stall.kind, kinds[i].kind)) {
+        if (!is(j->d->stall.kind, kinds[i].kind)) {
+            continue;
+        }
+        strbuf_addf(j->why, "; noticed as %s", kinds[i].kind);
+        bool other = kinds[i].cause == CAUSE_COMPUTE &&
+                     (out->cause == CAUSE_STARVED || main_waits(j)); /* another thread's doing */
+        if (!other) {
             out->cause = kinds[i].cause;
             out->confidence = BY_KIND;
-            strbuf_addf(j->why, "; noticed as %s", kinds[i].kind);
         }
     }
 }

@@ -204,6 +204,24 @@ static void the_kind_of_a_stall_tells_where_nothing_else_does(void **state) {
     teardown(&b);
 }
 
+static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    struct dump_thread *main = THREAD(&b, 1, "ui", "sort", "main");
+    b.f.d.stall.kind = "cpu";
+    expect(&b, CAUSE_COMPUTE, 600, "no frame tells, nor how much it ran; noticed as cpu");
+    b.f.d.stall.cpu_permille = 599; /* as a report says it, which knows no state of threads */
+    expect(&b, CAUSE_COMPUTE, 600, "on a processor for 59% of the stall in sort; noticed as cpu");
+    b.f.d.stall.cpu_permille = 900;
+    main->state = "running";
+    main->cpu_ms = 100;
+    expect(&b, CAUSE_STARVED, 700, "on a processor for 10% of the stall in sort; noticed as cpu");
+    main->state = "waiting";
+    expect(&b, CAUSE_UNKNOWN, 0, "waits in sort, no frame tells for what; noticed as cpu");
+    teardown(&b);
+}
+
 /* ---- which stack, how much of the samples ---- */
 
 static void of_equal_functions_the_newest_is_chosen(void **state) {
@@ -342,6 +360,7 @@ int main(void) {
         cmocka_unit_test(it_computes_from_sixty_percent_on),
         cmocka_unit_test(the_time_of_the_thread_counts_where_it_is_known),
         cmocka_unit_test(the_kind_of_a_stall_tells_where_nothing_else_does),
+        cmocka_unit_test(what_other_threads_computed_is_not_why_main_stalled),
         cmocka_unit_test(of_equal_functions_the_newest_is_chosen),
         cmocka_unit_test(truth_is_the_share_of_the_samples_with_the_key),
         cmocka_unit_test(an_idle_stack_without_samples_came_late),

@@ -16,6 +16,7 @@ enum { STACK_SIZE = 512 * 1024 }; /* of the monitor: callbacks run on it */
 
 /* Hooks hold on to the loop after stallrec_stop, and there is one recorder per process. */
 static struct stallrec_loop main_loop;
+static atomic_bool launched; /* it has waited once, under whatever recorder or none */
 static atomic_int running; /* the process that has it, 0 = none: a forked child may start its own */
 
 /* The watched thread may end before the process, by pthread_exit. The number of the start is the
@@ -163,7 +164,10 @@ static enum stallrec_error prepare(struct stallrec *rec) {
     }
     describe(rec);
     struct rec_capture table = rec_platform_capture(rec->platform);
-    rec->launched = main_loop.idle_ != 0;
+    if (main_loop.idle_ != 0) {
+        atomic_store(&launched, true);
+    }
+    rec->launched = atomic_load(&launched);
     memset(&main_loop, 0, sizeof main_loop);
     rec->poll.loop = &main_loop;
     rec->cpu_permille = -1;

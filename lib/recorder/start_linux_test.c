@@ -123,6 +123,8 @@ static void a_loop_that_has_waited_before_the_start_is_no_launch(void **state) {
     stallrec_loop_sleep(loop);
     usleep(10000);
     assert_int_equal(stallrec_start(&rec, &config), STALLREC_OK);
+    stallrec_stop(rec); /* which saw no wait */
+    assert_int_equal(stallrec_start(&rec, &config), STALLREC_OK);
     usleep(100000); /* it still waits */
     for (unsigned i = 0; i < 20; i++) {
         stallrec_loop_wake(loop);

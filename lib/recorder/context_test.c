@@ -88,6 +88,16 @@ static void a_long_value_is_cut_between_characters(void **state) {
     }
 }
 
+static void a_value_loses_the_home_directory(void **state) {
+    (void)state;
+    struct rec_context context = {0};
+    struct rec_context_copy copy;
+    assert_int_equal(rec_context_set(&context, "file", "open /home/ann/a.txt", NULL, "/home/ann"),
+                     STALLREC_OK);
+    rec_context_read(&context, &copy);
+    assert_string_equal(copy.pairs[0].value, "open ~/a.txt");
+}
+
 static void a_slot_that_stays_half_written_is_left_out(void **state) {
     (void)state;
     struct rec_context context = {0};
@@ -261,6 +271,7 @@ int main(void) {
         cmocka_unit_test(a_key_too_many_too_long_or_empty_is_refused),
         cmocka_unit_test(only_keys_of_the_list_are_kept),
         cmocka_unit_test(a_long_value_is_cut_between_characters),
+        cmocka_unit_test(a_value_loses_the_home_directory),
         cmocka_unit_test(a_slot_that_stays_half_written_is_left_out),
         cmocka_unit_test(a_reader_never_sees_half_of_a_write),
         cmocka_unit_test(foreground_time_is_that_between_its_calls),

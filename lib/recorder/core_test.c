@@ -270,8 +270,13 @@ static void a_long_wait_may_be_late_in_proportion(void **state) {
     /* Another stretch meanwhile: the monitor was told of no earlier time. */
     rec_core_loop_event(f->core, REC_LOOP_SLEEP, 10 * MS);
     rec_core_loop_event(f->core, REC_LOOP_WAKE, 20 * MS);
-    rec_core_step(f->core, 9900 * MS);
+    rec_core_step(f->core, 9900 * MS); /* 7900 late, of 4 × 2000 */
     assert_int_equal(rec_core_totals(f->core).gaps, 0);
+    start(f);
+    rec_core_loop_event(f->core, REC_LOOP_WAKE, 0);
+    rec_core_step(f->core, 0);
+    rec_core_step(f->core, 10100 * MS);
+    assert_int_equal(rec_core_totals(f->core).gaps, 1);
 }
 
 static void nothing_happens_after_finish(void **state) {

@@ -237,6 +237,9 @@ static void damage_costs_its_slot_at_most(void **state) {
     memcpy(name, f->spool.name, strlen(f->spool.name) + 1);
     unsigned char *good = spool_bytes(f), *bad = malloc(REC_SPOOL_SIZE);
     assert_non_null(bad);
+    const size_t body = REC_SPOOL_HEADER + 2 * REC_SPOOL_HEAD;
+    const size_t body_end = body + f->spool.slots[0].body_len;
+    assert_true(body_end > body + 100);
     die(f);
     struct rec_recovered got;
     struct rec_recovery how = {.dir = f->folder->dir, .file = f->file};
@@ -248,6 +251,9 @@ static void damage_costs_its_slot_at_most(void **state) {
         struct rec_spool_file spool = {.bytes = bad, .len = REC_SPOOL_SIZE, .fatal = true};
         assert_true(rec_spool_write_dumps(&how, &spool, &got));
         assert_true(got.damaged <= 1);
+        if (place >= body && place < body_end) { /* no byte of a dump may be another */
+            assert_int_equal(got.damaged, 1);
+        }
     }
     free(good);
     free(bad);

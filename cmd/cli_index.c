@@ -45,8 +45,12 @@ static enum st add_one(struct indexing *run, const struct index_source *source, 
 
 static enum st index_one(void *ctx, const struct index_source *source, const char *path,
                          struct err *e) {
+    const struct indexing *run = ctx;
     struct index_source named = *source;
     struct strbuf key = {0};
+    if (run->x->permanent && image_id_is_zero(object_slice_id(source->slice))) {
+        return ST_OK; /* nobody could find it in the catalog */
+    }
     enum st st =
         index_store_key(source->slice, source->paired, source->alt, &key, &named.fingerprint, e);
     if (st == ST_OK) {

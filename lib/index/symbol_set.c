@@ -537,12 +537,15 @@ enum st symbol_set_each(struct symbol_set *s, symbol_each each, void *ctx, struc
         const struct find_candidate *all[CANDIDATES_MAX];
         struct object *o = NULL;
         size_t count = 0;
+        bool nameless = image_id_is_zero(&c->id);
         finder_find_all(s->finder, &c->id, all, CANDIDATES_MAX, &count);
-        if (count == 0 || all[0] != c || (!c->dwarf && !c->symbols)) {
+        if ((!nameless && (count == 0 || all[0] != c)) || (!c->dwarf && !c->symbols)) {
             continue;
         }
         enum st st = open_candidate(s, c, &o, e);
-        const struct object_slice *slice = st == ST_OK ? object_slice_by_id(o, &c->id) : NULL;
+        const struct object_slice *slice = st != ST_OK ? NULL
+                                           : nameless  ? object_slice_by_arch(o, c->arch)
+                                                       : object_slice_by_id(o, &c->id);
         if (slice) {
             struct index_source from =
                 index_source_of(s, slice, find_paired(s, &c->id, all, count, 0), c->path);

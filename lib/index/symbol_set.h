@@ -83,8 +83,8 @@ enum st symbol_set_use_host(struct symbol_set *s, struct err *e) BASE_MUST_USE;
 enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
                         struct symbol_file *out, struct err *e) BASE_MUST_USE;
 
-/* Calls each for every file that was added and has an id and debug info or symbols; of files of one
- * id only the best. source->fingerprint is 0. Stops at the first ST_ERR and returns it. */
+/* Calls each for every file that was added and has debug info or symbols; of files of one id only
+ * for the best. source->fingerprint is 0. Stops at the first ST_ERR and returns it. */
 typedef enum st (*symbol_each)(void *ctx, const struct index_source *source, const char *path,
                                struct err *e);
 enum st symbol_set_each(struct symbol_set *s, symbol_each each, void *ctx,

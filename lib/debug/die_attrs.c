@@ -315,9 +315,9 @@ enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct
         st = st == ST_OK ? take_placed(&take, &at, a, values, e) : st;
         return st == ST_OK && reader_failed(r) ? die_cut(r, offset, e) : st;
     }
-    const struct abbrev_spec *spec = t->said.data + a->first_said, *end = spec + a->said_count;
     struct cursor c = cursor_init(r);
-    for (; spec < end; spec++) {
+    for (uint32_t i = 0; i < a->said_count; i++) {
+        const struct abbrev_spec *spec = &t->said.data[a->first_said + i];
         cursor_skip(&c, spec->skip);
         if (spec->load == LOAD_NOT) { /* seldom */
             cursor_return(&c, r);

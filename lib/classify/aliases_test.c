@@ -182,21 +182,33 @@ static void names_are_never_aliases(void **state) {
     triage_free(t);
 }
 
-static void a_stall_of_raw_and_named_dumps_counts_once(void **state) {
-    (void)state;
+/* duration_ms: of the stall; 0 = of 1 s, told by no dump. */
+static void assert_stalls_of_both(uint64_t duration_ms, const char *level1, const char *actions) {
     static const struct stalls s[] = {RAW("+0x1", 30), NAMED("draw", "+0x1", 20)};
     struct triage *t = NULL;
     struct triage_options o = {.cap_ms = 30000, .rules = "test"};
     assert_int_equal(triage_new(&t, &o, NULL), ST_OK);
     assert_true(count(t, &s[0]) && count(t, &s[1]));
-    for (uint32_t i = 0; i < 2; i++) { /* a stall that is not complete, a dump in each */
+    for (uint32_t i = 0; i < 2; i++) { /* a stall with a dump in each */
         struct stall_part part = {.level2 = i, .action = i, .cell = 7, .ms = 500};
-        assert_true(stalls_join(t, 99, 500, 0, &part, 1));
+        assert_true(stalls_join(t, 99, 500, duration_ms, &part, 1));
     }
     assert_int_equal(triage_finish(t, NULL), ST_OK);
-    assert_buckets(&t->level[0], "draw 51");
-    assert_buckets(&t->actions, "draw_tap 51");
+    assert_buckets(&t->level[0], level1);
+    assert_buckets(&t->actions, actions);
+    assert_int_equal(t->total.stalls, 51);
     triage_free(t);
+}
+
+static void a_stall_of_raw_and_named_dumps_counts_once_while_dumps_are_missing(void **state) {
+    (void)state;
+    assert_stalls_of_both(0, "draw 51", "draw_tap 51");
+}
+
+/* Whose parts are forgotten: see triage_join_aliases. */
+static void a_complete_one_counts_in_both(void **state) {
+    (void)state;
+    assert_stalls_of_both(1000, "draw 52", "draw_tap 52");
 }
 
 /* ---- the gate ---- */
@@ -292,7 +304,8 @@ int main(void) {
         cmocka_unit_test(what_could_be_either_stays),
         cmocka_unit_test(families_stay_together),
         cmocka_unit_test(names_are_never_aliases),
-        cmocka_unit_test(a_stall_of_raw_and_named_dumps_counts_once),
+        cmocka_unit_test(a_stall_of_raw_and_named_dumps_counts_once_while_dumps_are_missing),
+        cmocka_unit_test(a_complete_one_counts_in_both),
         cmocka_unit_test(the_gate_knows_what_got_names),
         cmocka_unit_test(the_gate_knows_what_lost_its_names),
         cmocka_unit_test(the_gate_does_not_guess),

@@ -114,8 +114,10 @@ struct triage_into {
 bool triage_take_in(struct triage *t, const struct triage_into *into);
 /* Counts dumps without symbols in the bucket that the same stalls have with symbols: what a bucket
  * with frames that have no names was called is an alias of exactly one bucket in which more have
- * names. A bucket of level 2 goes with its level 1, or stays. False: out of memory; t is only good
- * for triage_free. */
+ * names. A bucket of level 2 goes with its level 1, or stays. A stall that was complete and counted
+ * in both counts twice in what they become: until the last dump an alias may come that joins any
+ * two buckets of nameless frames, so to know all such stalls each of several dumps would have to be
+ * kept, and written to partials, for ever. False: out of memory; t is only good for triage_free. */
 bool triage_join_aliases(struct triage *t);
 
 /* Which bucket of a set had an id before names came. */

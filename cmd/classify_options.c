@@ -36,7 +36,7 @@ enum {
     OPT_WIDTH,
     OPT_COLOR,
     OPT_STORE,
-    OPT_JOBS
+    OPT_JOBS /* below 32: see classify_settings.given */
 };
 
 static const struct cli_option options[] = {
@@ -205,6 +205,7 @@ static bool take_explain(struct classify_settings *s, const char *value) {
 
 static bool take_option(struct classify_settings *s, int id, const char *value) {
     int word = 0;
+    s->given |= UINT32_C(1) << id;
     switch (id) {
     case OPT_SYMBOLS:
         return VEC_PUSH(&s->symbols, value) || no_memory(s);
@@ -269,6 +270,109 @@ static bool take_option(struct classify_settings *s, int id, const char *value) 
     }
 }
 
+/* ---- together ---- */
+
+/* What a run is for. */
+enum {
+    RUN_TABLE = 1 << 0,
+    RUN_ANNOTATE = 1 << 1,
+    RUN_EXPLAIN = 1 << 2,
+    RUN_LINT = 1 << 3,
+    RUN_PARTIAL = 1 << 4,
+    RUN_GATE = 1 << 5,
+    RUN_COUNTS = RUN_TABLE | RUN_PARTIAL | RUN_GATE,
+    RUN_DUMPS = RUN_COUNTS | RUN_ANNOTATE | RUN_EXPLAIN
+};
+
+static unsigned run_of(const struct classify_settings *s) {
+    return s->lint            ? RUN_LINT
+           : s->annotate      ? RUN_ANNOTATE
+           : s->explain       ? RUN_EXPLAIN
+           : s->gate.baseline ? RUN_GATE
+           : s->gate.partial  ? RUN_PARTIAL
+                              : RUN_TABLE;
+}
+
+/* Which runs look at an option; others all do. */
+static const struct {
+    int id;
+    unsigned runs;
+} looked_at[] = {
+    {OPT_FORMAT, RUN_TABLE | RUN_GATE},
+    {OPT_TOP, RUN_TABLE},
+    {OPT_WIDTH, RUN_TABLE},
+    {OPT_COLOR, RUN_TABLE | RUN_EXPLAIN},
+    {OPT_WHERE, RUN_DUMPS},
+    {OPT_CAP, RUN_COUNTS},
+    {OPT_LEVELS, RUN_DUMPS},
+    {OPT_INLINES, RUN_DUMPS},
+    {OPT_SYMBOLS, RUN_DUMPS},
+    {OPT_EXPOSURE, RUN_PARTIAL | RUN_GATE},
+    {OPT_MIN_USERS, RUN_GATE},
+};
+
+static bool is_given(const struct classify_settings *s, int id) {
+    return s->given >> id & 1;
+}
+
+static const char *option_name(int id) {
+    size_t i = 0;
+    while (options[i].id != id) {
+        i++;
+    }
+    return options[i].name;
+}
+
+/* An option that nothing looks at is a mistake that nobody sees. */
+static bool check_looked_at(const struct classify_settings *s) {
+    static const char *const names[] = {[RUN_ANNOTATE] = "--annotate",
+                                        [RUN_EXPLAIN] = "--explain",
+                                        [RUN_LINT] = "--lint",
+                                        [RUN_PARTIAL] = "--partial",
+                                        [RUN_GATE] = "--baseline"};
+    unsigned run = run_of(s);
+    for (size_t i = 0; i < sizeof looked_at / sizeof *looked_at; i++) {
+        unsigned runs = looked_at[i].runs;
+        const char *name = option_name(looked_at[i].id);
+        if (!is_given(s, looked_at[i].id) || (runs & run)) {
+            continue;
+        }
+        if (run == RUN_TABLE) {
+            cli_usage_error(&classify_tool, "--%s goes with --baseline%s", name,
+                            runs & RUN_PARTIAL ? " or --partial" : "");
+        } else {
+            cli_usage_error(&classify_tool, "--%s does nothing with %s", name, names[run]);
+        }
+        return false;
+    }
+    if (s->gate.merge && is_given(s, OPT_SYMBOLS)) {
+        cli_usage_error(&classify_tool, "--symbols does nothing with --merge");
+        return false;
+    }
+    return true;
+}
+
+bool classify_check_partials(const struct classify_settings *s, const struct triage_options *made,
+                             uint64_t rules_hash) {
+    static const int keys[] = {OPT_RULES, OPT_IN_APP, OPT_NOT_IN_APP, OPT_LEVELS, OPT_INLINES};
+    const char *where = made->where ? made->where : "", *wrong = NULL;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && made->rules_hash != rules_hash; i++) {
+        wrong = is_given(s, keys[i]) ? option_name(keys[i]) : wrong;
+    }
+    wrong = is_given(s, OPT_CAP) && made->cap_ms != s->cap_s * 1000 ? option_name(OPT_CAP) : wrong;
+    if (wrong) {
+        cli_usage_error(&classify_tool,
+                        "the partials were made with another --%s: give it where"
+                        " dumps are counted, not with --merge",
+                        wrong);
+    } else if (s->where_text.len && strcmp(where, strbuf_cstr(&s->where_text)) != 0) {
+        wrong = option_name(OPT_WHERE);
+        cli_usage_error(&classify_tool, "--where chooses dumps: give it where they are counted,"
+                                        " not with --merge");
+    }
+    return !wrong;
+}
+
 int classify_read_options(struct cli_parser *p, struct classify_settings *s, int *status) {
     for (int id; (id = cli_next(p)) != CLI_END;) {
         if (id == CLI_EXIT) {
@@ -299,7 +403,7 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
                         "with --baseline the formats are table, json, markdown and junit");
         return CLI_EXIT;
     }
-    if (!classify_check_gate(&classify_tool, &s->gate)) {
+    if (!classify_check_gate(&classify_tool, &s->gate) || !check_looked_at(s)) {
         return CLI_EXIT;
     }
     return CLI_END;

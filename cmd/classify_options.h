@@ -18,6 +18,7 @@ struct classify_settings {
     struct classify_gate gate;
     struct classify_rules rules;
     bool annotate, lint;
+    uint32_t given;      /* which options were, a bit each */
     const char *explain; /* an id; NULL = not asked for */
     uint64_t cap_s, jobs;
     struct key_options key; /* but for its rules */
@@ -33,5 +34,9 @@ bool classify_settings_init(struct classify_settings *s, struct cli_failures *fa
 void classify_settings_release(struct classify_settings *s);
 /* CLI_END to go on, else CLI_EXIT, and *status is what main returns. */
 int classify_read_options(struct cli_parser *p, struct classify_settings *s, int *status);
+/* Were partials made as s asks, where it asks for anything? rules_hash: of the keys that it asks
+ * for. False after a printed usage error. */
+bool classify_check_partials(const struct classify_settings *s, const struct triage_options *made,
+                             uint64_t rules_hash);
 
 #endif

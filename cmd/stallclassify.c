@@ -251,12 +251,6 @@ static int lint(struct run *run, struct classify_settings *s, const struct cli_p
     return classify_rules_lint(&s->rules, s->output.path);
 }
 
-/* Were partials made with this --where? It still chooses the exposure that belongs to them. */
-static bool has_asked(const struct triage *t, const struct classify_settings *s) {
-    const char *where = triage_options_of(t)->where;
-    return !s->where_text.len || (where && strcmp(where, strbuf_cstr(&s->where_text)) == 0);
-}
-
 /* Reads the inputs, dumps or partials, to what run->triage holds. CLI_OK, or what main returns. */
 static int read_inputs(struct run *run, const struct classify_settings *s,
                        const struct cli_parser *p) {
@@ -270,9 +264,9 @@ static int read_inputs(struct run *run, const struct classify_settings *s,
             fail(run, NULL, &e);
             return CLI_FAILED;
         }
-        if (status == CLI_OK && !has_asked(run->triage, s)) {
-            cli_usage_error(&classify_tool, "--where chooses dumps: give it where they are counted,"
-                                            " not with --merge");
+        /* An equal --where still chooses the exposure that belongs to them. */
+        if (status == CLI_OK &&
+            !classify_check_partials(s, triage_options_of(run->triage), run->rules_hash)) {
             return CLI_USAGE;
         }
     } else {

@@ -228,6 +228,7 @@ struct settings {
     enum require require;
     const char *store, *add;
     bool linkage_names, quiet, host, no_index, index;
+    unsigned given; /* bit of each option that was: 1 << its id */
 };
 
 static int process(struct run *run, const struct settings *set, char **operands, size_t count) {
@@ -316,6 +317,34 @@ static bool take_option(struct run *run, struct settings *set, int id, const cha
     }
 }
 
+/* An option that what was asked for would not look at, which may be a gate that then never closes;
+ * NULL: none. */
+static const char *useless_option(const struct run *run, const struct settings *set) {
+    const unsigned always = 1U << OPT_JOBS | 1U << OPT_QUIET;
+    unsigned useful = ~0U;
+    if (set->index || set->add) {
+        useful = always | 1U << OPT_INDEX | 1U << OPT_ADD | 1U << OPT_STORE | 1U << OPT_NO_INDEX;
+    } else if (run->raw) {
+        useful = always | 1U << OPT_RAW | 1U << OPT_OUTPUT | (run->text ? 0 : 1U << OPT_FORMAT);
+    }
+    for (size_t i = 0; i < tool.option_count; i++) {
+        if (set->given & ~useful & 1U << options[i].id) {
+            return options[i].name;
+        }
+    }
+    return NULL;
+}
+
+static bool fits(const struct run *run, const struct settings *set) {
+    const char *useless = useless_option(run, set);
+    if (useless) {
+        cli_usage_error(&tool, "--%s does not fit: %s", useless,
+                        set->index || set->add ? "with --index and --add nothing is symbolicated"
+                                               : "with --raw nothing is looked up");
+    }
+    return !useless;
+}
+
 /* CLI_END to go on, else CLI_EXIT, and *status is what main returns. */
 static int read_options(struct cli_parser *p, struct run *run, struct settings *set, int *status) {
     int id;
@@ -329,8 +358,9 @@ static int read_options(struct cli_parser *p, struct run *run, struct settings *
             *status = run->dumps.failures.count ? CLI_FAILED : CLI_USAGE;
             return CLI_EXIT;
         }
+        set->given |= 1U << id;
     }
-    return id;
+    return fits(run, set) ? CLI_END : CLI_EXIT;
 }
 
 /* Makes indexes, and nothing else. */

@@ -282,9 +282,9 @@ STALLREC_API void stallrec_foreground(struct stallrec *rec, int foreground);
  * Any thread, also several at once, unless said otherwise. They neither lock, allocate nor wait,
  * and do nothing if rec is NULL, if their detector is off, after stallrec_stop (rec is not looked
  * into) and in a forked child. The monitor learns of it when it looks the next time; at most one of
- * many calls wakes it, one that begins something with a limit. More than 256 messages before that
- * are dropped and counted in the session's record (events_dropped); the recorder goes on without
- * them. */
+ * many calls wakes it, one that begins something with a limit. More than 256 messages before that,
+ * or 128 where one begins an action, are dropped and counted in the session's record
+ * (events_dropped); the recorder goes on without them. */
 
 /* The display drew a frame, or asked the loop to. Two atomic operations and a clock reading: to be
  * called for each frame, also at 120 Hz. */

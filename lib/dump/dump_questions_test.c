@@ -1,0 +1,95 @@
+/* What is asked of a dump that was read. */
+#include "dump/dump_support_test.h"
+
+static void an_address_finds_its_image(void **state) {
+    (void)state;
+    struct strbuf text = {0};
+    struct dump d = parse_json(
+        &text, "{" FORMAT ",'images':[{'load':5000,'size':100},{'load':1000,'size':100},"
+               "{'load':7000},{'load':9000,'size':10},{'load':18446744073709551600,'size':100},"
+               "{'load':20000,'size':1000},{'load':20100,'size':10}]}");
+    static const struct {
+        uint64_t address;
+        int32_t image;
+    } want[] = {{0, -1},         {999, -1},           {1000, 1},  {1099, 1},  {1100, -1},
+                {5000, 0},       {5100, -1},          {6999, -1}, {7000, 2},  {8999, 2},
+                {9000, 3},       {9010, -1},          {20050, 5}, {20105, 6}, {20500, 5},
+                {UINT64_MAX, 4}, {UINT64_MAX - 15, 4}};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        assert_int_equal(dump_image_at(&d, want[i].address), want[i].image);
+    }
+    dump_release(&d);
+    strbuf_release(&text);
+}
+
+static void threads_are_found_by_their_id(void **state) {
+    (void)state;
+    struct strbuf text = {0};
+    struct dump d = parse_json(&text, "{'format':'stall-dump/1','threads':[{'id':30,'frames':[]},"
+                                      "{'id':10,'name':'a'},{'id':20},{'id':10,'name':'b'},{}]}");
+    assert_ptr_equal(dump_thread_by_id(&d, 30), &d.threads[0]);
+    assert_ptr_equal(dump_thread_by_id(&d, 10), &d.threads[1]); /* the first of two */
+    assert_ptr_equal(dump_thread_by_id(&d, 20), &d.threads[2]);
+    assert_ptr_equal(dump_thread_by_id(&d, -1), &d.threads[4]); /* no id */
+    assert_null(dump_thread_by_id(&d, 15));
+    assert_null(dump_thread_by_id(&d, 31));
+    dump_release(&d);
+    strbuf_release(&text);
+    assert_null(dump_thread_by_id(&d, 30));
+}
+
+static void the_heaviest_stack_is_the_devices_choice_or_the_most_frequent(void **state) {
+    (void)state;
+    struct strbuf text = {0};
+    struct dump d = parse_json(
+        &text, "{" FORMAT ",'threads':[{'id':259,'main':true,'frames':[4100]}],"
+               "'samples':{'stacks':[{'count':3,'frames':[4100]},{'count':5,'frames':[4200]},"
+               "{'count':5,'frames':[4300]}]},'heaviest':{'stack':0,'repeats':3}}");
+    assert_ptr_equal(dump_heaviest(&d), &d.samples[0]);
+    d.heaviest = -1;
+    assert_ptr_equal(dump_heaviest(&d), &d.samples[2]); /* ties: the last */
+    d.sample_count = 0;
+    assert_ptr_equal(dump_heaviest(&d), &d.threads[0].stack);
+    d.threads[0].main = false;
+    assert_null(dump_heaviest(&d));
+    dump_release(&d);
+    strbuf_release(&text);
+}
+
+static void exact_frames_are_those_listed(void **state) {
+    (void)state;
+    static const uint32_t listed[] = {1, 4, 5, 9};
+    struct dump_stack s = {.frame_count = 12, .exact = listed, .exact_count = 4};
+    for (size_t i = 0; i < s.frame_count; i++) {
+        assert_int_equal(dump_frame_exact(&s, i), i == 1 || i == 4 || i == 5 || i == 9);
+    }
+    s.exact_count = 0;
+    assert_false(dump_frame_exact(&s, 0));
+    s.exact = NULL;
+    assert_true(dump_frame_exact(&s, 0));
+    assert_false(dump_frame_exact(&s, 1));
+}
+
+static void the_span_falls_back(void **state) {
+    (void)state;
+    struct dump d = {.stall = {.span_ms = 0, .duration_ms = 2, .at_ms = 3}};
+    assert_int_equal(dump_span_ms(&d), 0);
+    d.stall.span_ms = -1;
+    assert_int_equal(dump_span_ms(&d), 2);
+    d.stall.duration_ms = -1;
+    assert_int_equal(dump_span_ms(&d), 3);
+    d.stall.at_ms = -1;
+    assert_int_equal(dump_span_ms(&d), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_address_finds_its_image),
+        cmocka_unit_test(threads_are_found_by_their_id),
+        cmocka_unit_test(the_heaviest_stack_is_the_devices_choice_or_the_most_frequent),
+        cmocka_unit_test(exact_frames_are_those_listed),
+        cmocka_unit_test(the_span_falls_back),
+    };
+    dump_library_init();
+    return cmocka_run_group_tests_name("dump_questions", tests, NULL, NULL);
+}

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -239,6 +240,7 @@ struct ending {
     bool ran;
     bool killed; /* by a signal */
     pid_t pid;
+    int64_t began_ms; /* Unix time */
 };
 
 /* Returns the exit status. */
@@ -247,6 +249,7 @@ static int run_program(const struct run *run, struct ending *end) {
     struct inherited inherited;
     struct sigaction reported = {.sa_handler = SIG_DFL};
     int pipe_fd[2], error = 0;
+    struct timespec now;
     forwarded_signals(&signals);
     if (pipe(pipe_fd) != 0) {
         say("pipe", strerror(errno));
@@ -257,6 +260,8 @@ static int run_program(const struct run *run, struct ending *end) {
     sigprocmask(SIG_BLOCK, &signals, &inherited.mask);
     /* Who starts us may ignore it, and then a child's end is not told and its status is lost. */
     sigaction(SIGCHLD, &reported, &inherited.child);
+    clock_gettime(CLOCK_REALTIME, &now);
+    end->began_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     pid_t child = fork();
     if (child == 0) {
         exec_program(run, &inherited, pipe_fd[1]);
@@ -287,7 +292,8 @@ static const char *plural(uint64_t n) {
 static void add_recovered(const struct run *run, const struct ending *end,
                           struct preload_report *report) {
     struct recover_counts got;
-    if (!recover_folder(run->directory_path, (uint32_t)end->pid, !end->killed, &got)) {
+    if (!recover_folder(run->directory_path, (uint32_t)end->pid, !end->killed, end->began_ms,
+                        &got)) {
         say(run->directory, strerror(errno));
         return;
     }
@@ -298,6 +304,10 @@ static void add_recovered(const struct run *run, const struct ending *end,
     }
     if (!run->quiet && got.fatal > 0) {
         cli_say(tool.name, "the program died in a stall");
+    }
+    if (!run->quiet && got.earlier > 0) {
+        cli_say(tool.name, "%" PRIu32 " dump%s of programs that died earlier", got.earlier,
+                plural(got.earlier));
     }
 }
 

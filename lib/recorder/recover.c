@@ -38,11 +38,15 @@ static bool has_spool_of(int dir, uint32_t pid) {
 }
 
 static bool recover(struct folder_state *at, struct rec_dumpfile *file, uint32_t pid,
-                    bool by_itself, struct recover_counts *out) {
+                    bool by_itself, int64_t since_ms, struct recover_counts *out) {
     int dir = at->folder.fd.fd;
     struct rec_recovered got = {0};
-    struct rec_recovery how = {
-        .dir = dir, .file = file, .ended_pid = by_itself ? pid : 0, .count = count, .ctx = at};
+    struct rec_recovery how = {.dir = dir,
+                               .file = file,
+                               .ended_pid = by_itself ? pid : 0,
+                               .since_ms = since_ms,
+                               .count = count,
+                               .ctx = at};
     bool ok = true, again = true;
     *out = (struct recover_counts){0};
     rec_retention_remove_junk(dir);
@@ -52,6 +56,7 @@ static bool recover(struct folder_state *at, struct rec_dumpfile *file, uint32_t
         ok = rec_spool_recover(&how, &got);
         out->dumps += got.dumps;
         out->fatal += got.fatal;
+        out->earlier += got.earlier;
         out->lost = got.lost;
         /* Its memory, and with it the lock, may be let go of after its end is told. */
         again = ok && got.alive > 0 && has_spool_of(dir, pid);
@@ -62,7 +67,7 @@ static bool recover(struct folder_state *at, struct rec_dumpfile *file, uint32_t
     return ok;
 }
 
-bool recover_folder(const char *directory, uint32_t pid, bool by_itself,
+bool recover_folder(const char *directory, uint32_t pid, bool by_itself, int64_t since_ms,
                     struct recover_counts *out) {
     struct folder_state *at = calloc(1, sizeof *at);
     if (at != NULL) {
@@ -73,7 +78,7 @@ bool recover_folder(const char *directory, uint32_t pid, bool by_itself,
     /* A folder that the program removed is not made again. */
     bool ok = at != NULL && memory != NULL && rec_folder_open(&at->folder, directory) &&
               rec_dumpfile_init(&file, memory, directory, 0) == STALLREC_OK &&
-              recover(at, file, pid, by_itself, out);
+              recover(at, file, pid, by_itself, since_ms, out);
     if (at != NULL) {
         rec_folder_close(&at->folder);
     }

@@ -90,8 +90,12 @@ static bool write_one(const struct rec_recovery *how, struct room *room, bool fa
     if (how->wrote != NULL) {
         how->wrote(how->ctx, dump, &about, path, st);
     }
-    out->dumps += st == STALLREC_OK;
-    out->fatal += st == STALLREC_OK && fatal;
+    if (room->header.start_ms < how->since_ms) {
+        out->earlier += st == STALLREC_OK;
+    } else {
+        out->dumps += st == STALLREC_OK;
+        out->fatal += st == STALLREC_OK && fatal;
+    }
     out->lost += st != STALLREC_OK;
     return st == STALLREC_OK;
 }

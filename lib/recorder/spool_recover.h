@@ -14,6 +14,7 @@ struct rec_recovery {
     const char *own;           /* name of this process's own spool; NULL = it has none */
     uint32_t pid;              /* this process: what it left before an exec; 0 = none of its own */
     uint32_t ended_pid; /* a process that ended of its own will: nothing was fatal; 0 = none */
+    int64_t since_ms;   /* what is left of recorders that started before is earlier */
     /* Before and after each dump is written. about is the dead process's, to be completed. Either
      * may be NULL. */
     void (*count)(void *ctx, struct rec_about *about);
@@ -24,7 +25,8 @@ struct rec_recovery {
 
 struct rec_recovered {
     uint32_t dumps;   /* written */
-    uint32_t fatal;   /* of them */
+    uint32_t fatal;   /* of them, of stalls in which their process died */
+    uint32_t earlier; /* written, too, but counted in neither */
     uint32_t lost;    /* not written: their spools stay, for another time */
     uint32_t damaged; /* slots that could not be read */
     uint32_t alive;   /* spools of processes that live, or that another one recovers */

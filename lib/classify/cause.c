@@ -128,8 +128,10 @@ static enum st add_holder(const struct judge *j, const struct dump_thread *holde
     }
     if (s.told) {
         strbuf_addf(j->why, ", which %s", s.told->reason);
-    } else {
-        strbuf_addstr(j->why, is(holder->state, "running") ? ", which runs" : ", which is");
+    } else if (is(holder->state, "running")) {
+        strbuf_addstr(j->why, ", which runs");
+    } else if (function_of(j->k, &s)) {
+        strbuf_addstr(j->why, ", which is");
     }
     add_in(j, &s);
     return ST_OK;

@@ -124,6 +124,14 @@ static void the_owner_of_a_lock_is_named_with_what_it_does(void **state) {
     owner->stack = THREAD(&b, 8, "x", "crunch", "run")->stack;
     owner->state = "running";
     expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker, which runs in crunch");
+    owner->state = "waiting";
+    expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker, which is in crunch");
+    for (size_t i = 0; i < b.f.used; i++) {
+        b.f.locations[i].line_count = 0; /* nothing has a name */
+    }
+    expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker");
+    owner->state = "running";
+    expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker, which runs");
     main->waits_for.owner = 99; /* not in the dump */
     expect(&b, CAUSE_LOCK, 950, "main → mutex of 99");
     main->waits_for.owner = -1;

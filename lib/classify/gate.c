@@ -268,9 +268,12 @@ static enum gate_verdict judge(const struct gate *g, const struct gate_row *row)
     double least = 1 + g->options.regressed_percent / 100.0;
     bool risen = false, enough = false, tells = false;
     if (row->stalls[RATES_BASE] == 0) {
-        bool new = row->p[GATE_USERS] <= alpha &&gate_expected_users(row) > detected &&
-                   row->users[RATES_NOW] >= g->options.min_users;
-        return new ? GATE_NEW : GATE_INCONCLUSIVE;
+        bool many = row->users[RATES_NOW] >= g->options.min_users;
+        bool often = gate_expected_users(row) > detected, sure = row->p[GATE_USERS] <= alpha;
+        /* Of all stalls, which a base without any cannot tell users of, the rate rose from 0. */
+        if (row->bucket || !many) {
+            return many && often && sure ? GATE_NEW : GATE_INCONCLUSIVE;
+        }
     }
     for (size_t m = 0; m < GATE_MEASURES; m++) {
         risen = risen || row->p[m] <= alpha;

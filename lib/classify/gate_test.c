@@ -324,6 +324,24 @@ static void a_rise_everywhere_is_seen_in_rates_only(void **state) {
     strbuf_release(&report);
 }
 
+static void a_rise_from_nothing_is_seen_in_rates_only(void **state) {
+    (void)state;
+    struct fleet base = usual(2000), now = base, few = usual(3);
+    struct dice d = {14};
+    struct strbuf report = {0};
+    base.stalls = 0;
+    struct outcome o = compare(&d, &base, &now, &report);
+    assert_int_equal(o.all, GATE_REGRESSED);
+    assert_int_equal(o.verdict, GATE_REGRESSED);
+    assert_non_null(strstr(report.data, "0.00 →"));
+    assert_null(strstr(report.data, "name no users"));
+    assert_false(failed(compare(&d, &base, &few, NULL).verdict));
+    assert_false(failed(compare(&d, &base, &base, NULL).verdict));
+    base.exposure = false;
+    assert_false(failed(compare(&d, &base, &now, NULL).verdict));
+    strbuf_release(&report);
+}
+
 static void too_little_data_is_inconclusive(void **state) {
     (void)state;
     struct fleet few = usual(15), many = usual(10000), none = usual(0);
@@ -360,6 +378,7 @@ int main(void) {
         cmocka_unit_test(stalls_that_last_longer_are_found),
         cmocka_unit_test(a_new_cause_is_found_if_enough_users_have_it),
         cmocka_unit_test(a_rise_everywhere_is_seen_in_rates_only),
+        cmocka_unit_test(a_rise_from_nothing_is_seen_in_rates_only),
         cmocka_unit_test(too_little_data_is_inconclusive),
         cmocka_unit_test(other_rules_are_refused),
     };

@@ -117,13 +117,17 @@ void gate_add_counts(struct strbuf *b, const struct gate *g) {
                 g->rows.len);
 }
 
+static bool names_no_users(const struct triage *t) {
+    return t->total.stalls && !t->total_users;
+}
+
 void gate_add_notes(struct strbuf *b, const struct gate *g) {
     if (!g->rates) {
         strbuf_addstr(b,
                       "Shares of all stalls are compared, as exposure is not known of both: that "
                       "all got worse alike cannot be seen.\n");
     }
-    if (!g->run[RATES_BASE]->total_users || !g->run[RATES_NOW]->total_users) {
+    if (names_no_users(g->run[RATES_BASE]) || names_no_users(g->run[RATES_NOW])) {
         strbuf_addstr(b, "Dumps name no users: stalls of one user count as independent.\n");
     }
     strbuf_addf(b, "Buckets with enough data to see a rise of %u %% have %u.%u %% of the stalls.\n",

@@ -132,29 +132,19 @@ static void set_context(void) {
     }
 }
 
-/* The preset's values, and its detectors or those that were asked for. */
-static void choose(struct stallrec_config *config) {
-    stallrec_config_init(config, sizeof *config);
-    if (*state.config.preset) {
-        stallrec_config_preset(config, state.config.preset);
-    }
-    /* A launch that is looked at when the loop has been found is over. */
-    config->detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
-    if (state.config.detectors != 0) {
-        config->detectors = state.config.detectors;
-    }
-}
-
-/* Detectors that tell something before the loop is known, or without one? */
-static bool wants_start(void) {
-    struct stallrec_config config;
-    choose(&config);
-    return (config.detectors & (STALLREC_DETECT_LAUNCH | STALLREC_DETECT_CPU)) != 0;
+/* Was a detector asked for that tells something before the loop is known, or without one? One that
+ * the preset has is no reason to give each program a thread: unshare(2) and setns(2) refuse those
+ * that have more than one. */
+static bool wants_start(const struct preload_config *config) {
+    return (config->detectors & (STALLREC_DETECT_LAUNCH | STALLREC_DETECT_CPU)) != 0;
 }
 
 static void start_recorder(void) {
     struct stallrec_config config;
-    choose(&config);
+    stallrec_config_init(&config, sizeof config);
+    if (*state.config.preset) {
+        stallrec_config_preset(&config, state.config.preset);
+    }
     config.directory = state.config.directory;
     if (strcmp(config.preset, "default") == 0) { /* the others are as published */
         config.threads_after_ms = THREADS_AFTER_MS;
@@ -164,6 +154,11 @@ static void start_recorder(void) {
         if (config.first_sample_ms > config.threshold_ms / 2) {
             config.first_sample_ms = config.threshold_ms / 2; /* some samples before it */
         }
+    }
+    /* A launch that is looked at when the loop has been found is over. */
+    config.detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
+    if (state.config.detectors != 0) {
+        config.detectors = state.config.detectors;
     }
     if (state.config.cpu_limit_permille > 0) {
         config.cpu_limit_permille = state.config.cpu_limit_permille;
@@ -442,7 +437,7 @@ __attribute__((constructor)) static void load(void) {
     state.program[n > 0 ? n : 0] = '\0';
     pthread_atfork(NULL, NULL, in_forked_child);
     watch_this_thread((uint64_t)(uintptr_t)__builtin_frame_address(0));
-    if (wants_start()) {
+    if (wants_start(&state.config)) {
         start_recorder();
     }
 }

@@ -24,9 +24,9 @@ static void put_number(struct annotation *a, const char *key, int64_t value) {
 }
 
 /* A key's id, and the one that the dump was annotated with when other rules or fewer names gave it
- * another. */
+ * another; if it still is that one, what was before it stays. */
 static void put_id(struct annotation *a, const char *name, const char *was_name, char level,
-                   const struct key *key, const char *was) {
+                   const struct key *key, const char *annotated, const char *before) {
     char id[KEY_ID_SIZE];
     if (!key->count) {
         return;
@@ -35,6 +35,7 @@ static void put_id(struct annotation *a, const char *name, const char *was_name,
     key_text(key, &a->text);
     key_id(level, strbuf_cstr(&a->text), a->text.len, id);
     put_str(a, name, id);
+    const char *was = annotated && strcmp(annotated, id) == 0 ? before : annotated;
     if (was && *was && strcmp(was, id) != 0) {
         put_str(a, was_name, was);
     }
@@ -63,9 +64,9 @@ static void put_class(struct annotation *a, const struct dump *d, const struct s
     if (apart != APART_NONE) {
         put_str(a, "apart", triage_apart_text(apart));
     }
-    put_id(a, "level1", "level1_was", '1', &key->level[0], d->class.level1);
-    put_id(a, "level2", "level2_was", '2', &key->level[1], d->class.level2);
-    put_id(a, "action", "action_was", 'a', &key->action, d->class.action);
+    put_id(a, "level1", "level1_was", '1', &key->level[0], d->class.level1, d->class.level1_was);
+    put_id(a, "level2", "level2_was", '2', &key->level[1], d->class.level2, d->class.level2_was);
+    put_id(a, "action", "action_was", 'a', &key->action, d->class.action, d->class.action_was);
     put_str(a, "cause", rule_cause_text(key->cause));
     put_number(a, "confidence", key->confidence);
     put_str(a, "reason", key->reason);

@@ -228,13 +228,18 @@ static uint64_t below_cap(const struct triage *t, const struct dump *d, uint64_t
     return span < room ? span : room;
 }
 
-/* Notes the ids that a bucket had before names came: as the raw dump has it, and as the dump was
- * annotated. */
-static bool add_aliases(struct bucket *b, uint64_t was, const char *annotated) {
+/* Notes an id that a bucket had, if it is one. */
+static bool add_alias_text(struct bucket *b, const char *id) {
     uint64_t number;
-    return (!was || bucket_add_alias(b, was)) &&
-           (!annotated || strcmp(annotated, b->id) == 0 || strlen(annotated) != KEY_ID_SIZE - 1 ||
-            !parse_hex(annotated, KEY_ID_SIZE - 1, &number) || bucket_add_alias(b, number));
+    return !id || strcmp(id, b->id) == 0 || strlen(id) != KEY_ID_SIZE - 1 ||
+           !parse_hex(id, KEY_ID_SIZE - 1, &number) || bucket_add_alias(b, number);
+}
+
+/* Notes the ids that a bucket had before names came: as the raw dump has it, and as the dump was
+ * annotated, and before. */
+static bool add_aliases(struct bucket *b, uint64_t was, const char *annotated, const char *before) {
+    return (!was || bucket_add_alias(b, was)) && add_alias_text(b, annotated) &&
+           add_alias_text(b, before);
 }
 
 void triage_note_threshold(struct triage *t, int64_t threshold_ms) {
@@ -261,7 +266,7 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
             return false;
         }
         part->action = action->index;
-        if (!add_aliases(action, key->was[KEY_LEVELS], d->class.action)) {
+        if (!add_aliases(action, key->was[KEY_LEVELS], d->class.action, d->class.action_was)) {
             return false;
         }
     }
@@ -270,7 +275,8 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
         if (!at[i] || (part->action != NO_INDEX && !bucket_add_action(at[i], part->action, s.ms))) {
             return false;
         }
-        if (!add_aliases(at[i], key->was[i], i ? d->class.level2 : d->class.level1)) {
+        if (!add_aliases(at[i], key->was[i], i ? d->class.level2 : d->class.level1,
+                         i ? d->class.level2_was : d->class.level1_was)) {
             return false;
         }
     }

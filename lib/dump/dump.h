@@ -148,7 +148,8 @@ struct dump {
 
     struct {
         const char *level1, *level2, *action, *cause, *title;
-    } class; /* what stallclassify --annotate found */
+        const char *level1_was, *level2_was, *action_was; /* ids before */
+    } class;                                              /* what stallclassify --annotate found */
 
     struct dump_image *images;
     size_t image_count;

@@ -474,6 +474,9 @@ static void build_head(struct build *b, const struct tape_value *root) {
     d->class.level1 = member_string(b, class, "level1");
     d->class.level2 = member_string(b, class, "level2");
     d->class.action = member_string(b, class, "action");
+    d->class.level1_was = member_string(b, class, "level1_was");
+    d->class.level2_was = member_string(b, class, "level2_was");
+    d->class.action_was = member_string(b, class, "action_was");
     d->class.cause = member_string(b, class, "cause");
     d->class.title = member_string(b, class, "title");
     d->stall.id = member_string(b, stall, "id");

@@ -211,6 +211,11 @@ static enum st open_parts(struct live *l, const struct object_slice *s,
     if (why.code == ERR_NOMEM) {
         return err_nomem(e);
     }
+    dwarf = dwarf == ST_OK ? unit_cache_check(l->units, &why) : dwarf;
+    if (dwarf != ST_OK) {
+        unit_cache_close(l->units);
+        l->units = NULL;
+    }
     enum st symbols = own_symbols_open(&l->symbols, s, paired, complain, ctx, e);
     if (symbols == ST_NONE && dwarf == ST_ERR) {
         return err_set(e, why.code, "%s", why.text);

@@ -165,6 +165,17 @@ static void damage_dwarf(const char *from, const char *to) {
     assert_int_equal(fclose(f), 0);
 }
 
+/* Its one unit is damaged; it has symbols. */
+static void units_that_cannot_be_read_are_no_dwarf(void **state) {
+    (void)state;
+    struct symbol_set *s = new_set();
+    assert_int_equal(symbol_set_use(s, "a", "testdata/hostile/dwarf/abbrev-missing", NULL), ST_OK);
+    assert_int_equal(find(s, NULL, "a", NULL, NULL).verdict, SYMBOLS_ONLY);
+    assert_int_equal(complaints, 2);
+    assert_string_equal(complaint.text, "none of its units can be read");
+    symbol_set_free(s);
+}
+
 /* If there are symbols they serve, and the verdict says that it is they. */
 static void dwarf_that_cannot_be_read_is_no_dwarf(void **state) {
     (void)state;
@@ -214,6 +225,7 @@ int main(void) {
         cmocka_unit_test(a_use_that_cannot_serve_does_not_hide_one_that_can),
         cmocka_unit_test(a_complaint_names_a_unit_if_one_is_damaged),
         cmocka_unit_test(split_dwarf_is_a_verdict_of_its_own),
+        cmocka_unit_test(units_that_cannot_be_read_are_no_dwarf),
         cmocka_unit_test(dwarf_that_cannot_be_read_is_no_dwarf),
         cmocka_unit_test(only_plain_files_are_opened_where_a_dump_points),
     };

@@ -266,6 +266,13 @@ uint64_t unit_cache_bytes_read(struct unit_cache *c) {
     return read;
 }
 
+enum st unit_cache_check(const struct unit_cache *c, struct err *e) {
+    if (c->unit_count > 0 || c->told.count == 0) {
+        return c->unit_count > 0 ? ST_OK : ST_NONE;
+    }
+    return err_set(e, ERR_FORMAT, "none of its units can be read");
+}
+
 bool unit_cache_is_split(const struct unit_cache *c) {
     return debug_split_units(c->first) > 0;
 }

@@ -37,6 +37,9 @@ void unit_cache_limit(struct unit_cache *c, size_t bytes);
  * counts again. */
 uint64_t unit_cache_bytes(struct unit_cache *c);
 uint64_t unit_cache_bytes_read(struct unit_cache *c);
+/* ST_NONE: no unit is there. ST_ERR: some were, and none can be read, of which complain was told.
+ */
+enum st unit_cache_check(const struct unit_cache *c, struct err *e) BASE_MUST_USE;
 /* Are functions of some units in .dwo files, which are not read? */
 bool unit_cache_is_split(const struct unit_cache *c);
 /* Units held now. */

@@ -97,7 +97,7 @@ void gate_add_run(struct strbuf *b, const struct gate *g, size_t run) {
     const struct triage *t = g->run[run];
     char stalls[NUMBER_SIZE], users[NUMBER_SIZE], exposure[NUMBER_SIZE];
     strbuf_addf(b, "%s stalls, %s users", text_grouped(t->total.stalls, stalls),
-                text_users(t->total_users, users));
+                text_users(t->total_users, 0, users));
     if (g->rates) {
         double amount = g->sessions ? g->exposure[run] : g->exposure[run] / 3.6e6;
         strbuf_addf(b, ", %s %s", text_grouped((uint64_t)amount, exposure),

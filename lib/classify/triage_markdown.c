@@ -48,7 +48,7 @@ static void put_bucket(struct markdown *m, const struct bucket *b) {
     unsigned confidence;
     sink_printf(
         m->out, "| %s | %s | %s | %s | %s | %s | %s | ", text_share(t->ms, m->t->total.ms, share),
-        text_ms(t->ms, ms), text_grouped(t->stalls, stalls), text_users(b->users, users),
+        text_ms(t->ms, ms), text_grouped(t->stalls, stalls), text_users(b->users, 0, users),
         text_duration(tally_percentile(t, 500), p50), text_duration(tally_percentile(t, 950), p95),
         rule_cause_text(tally_cause(t, &confidence)));
     put_key(m, b);

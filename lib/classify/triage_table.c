@@ -21,6 +21,11 @@ enum {
     CHILDREN_MAX = 5,
     WRAP_MIN = 12, /* columns of text that is wrapped, at least */
     CAUSE_COLUMNS = 9,
+    SHARE_COLUMNS = 6,
+    STALLED_COLUMNS = 9, /* these with a space before them */
+    STALLS_COLUMNS = 8,
+    USERS_COLUMNS = 7,
+    DURATION_COLUMNS = 8,
     BAR_MIN = 8,       /* columns of the bar in a narrow table … */
     BAR_WIDE = 16,     /* … and in a wide one */
     WIDTH_STALLS = 47, /* from here on there is a column of stalls, … */
@@ -212,24 +217,24 @@ static void put_bar(struct table *tb, uint64_t ms, uint64_t longest) {
 
 static void put_column_names(struct table *tb) {
     style(tb, dim);
-    put_right(tb, "share", 6);
+    put_right(tb, "share", SHARE_COLUMNS);
     put_spaces(tb, bar_columns(tb) + 1);
-    put_right(tb, "stalled", 9);
+    put_right(tb, "stalled", STALLED_COLUMNS);
     if (tb->v->width >= WIDTH_STALLS) {
-        put_right(tb, "stalls", 8);
+        put_right(tb, "stalls", STALLS_COLUMNS);
     }
     if (tb->v->width >= WIDTH_USERS) {
-        put_right(tb, "users", 7);
+        put_right(tb, "users", USERS_COLUMNS);
     }
     if (tb->v->width >= WIDTH_P50) {
-        put_right(tb, "p50", 8);
+        put_right(tb, "p50", DURATION_COLUMNS);
     }
     if (tb->v->width >= WIDTH_P95) {
-        put_right(tb, "p95", 8);
+        put_right(tb, "p95", DURATION_COLUMNS);
     }
     if (tb->v->width >= WIDTH_TAIL) {
-        put_right(tb, "p99", 8);
-        put_right(tb, "max", 8);
+        put_right(tb, "p99", DURATION_COLUMNS);
+        put_right(tb, "max", DURATION_COLUMNS);
     }
     put(tb, "  ");
     put_left(tb, "cause", CAUSE_COLUMNS);
@@ -248,27 +253,27 @@ static void put_numbers(struct table *tb, const struct bucket *b) {
     char number[NUMBER_SIZE];
     unsigned confidence;
     enum rule_cause cause = tally_cause(t, &confidence);
-    put_right(tb, text_share(t->ms, tb->t->total.ms, number), 6);
+    put_right(tb, text_share(t->ms, tb->t->total.ms, number), SHARE_COLUMNS);
     put(tb, " ");
     style(tb, colour_of(cause));
     put_bar(tb, t->ms, longest_bar(tb));
     style(tb, plain);
-    put_right(tb, text_ms(t->ms, number), 9);
+    put_right(tb, text_ms(t->ms, number), STALLED_COLUMNS);
     if (tb->v->width >= WIDTH_STALLS) {
-        put_right(tb, text_grouped(t->stalls, number), 8);
+        put_right(tb, text_count(t->stalls, STALLS_COLUMNS - 1, number), STALLS_COLUMNS);
     }
     if (tb->v->width >= WIDTH_USERS) {
-        put_right(tb, text_users(b->users, number), 7);
+        put_right(tb, text_users(b->users, USERS_COLUMNS - 1, number), USERS_COLUMNS);
     }
     if (tb->v->width >= WIDTH_P50) {
-        put_right(tb, text_duration(tally_percentile(t, 500), number), 8);
+        put_right(tb, text_duration(tally_percentile(t, 500), number), DURATION_COLUMNS);
     }
     if (tb->v->width >= WIDTH_P95) {
-        put_right(tb, text_duration(tally_percentile(t, 950), number), 8);
+        put_right(tb, text_duration(tally_percentile(t, 950), number), DURATION_COLUMNS);
     }
     if (tb->v->width >= WIDTH_TAIL) {
-        put_right(tb, text_duration(tally_percentile(t, 990), number), 8);
-        put_right(tb, text_duration(tally_max(t), number), 8);
+        put_right(tb, text_duration(tally_percentile(t, 990), number), DURATION_COLUMNS);
+        put_right(tb, text_duration(tally_max(t), number), DURATION_COLUMNS);
     }
     put(tb, "  ");
     style(tb, colour_of(cause));
@@ -374,7 +379,7 @@ static void put_child(struct table *tb, const struct bucket *parent, const struc
     put(tb, child->id);
     if (parent->children.len > 1) {
         put(tb, "  ");
-        put_right(tb, text_share(child->tally.ms, tb->t->total.ms, share), 6);
+        put_right(tb, text_share(child->tally.ms, tb->t->total.ms, share), SHARE_COLUMNS);
     }
     if (tb->v->width < WIDTH_P95) { /* no room beside it */
         end_line(tb);
@@ -456,7 +461,7 @@ void triage_print_table(const struct triage *t, const struct triage_view *v, str
     }
     if (shown < set->buckets.len) {
         char share[NUMBER_SIZE], number[NUMBER_SIZE];
-        put_right(&tb, text_share(rest, t->total.ms, share), 6);
+        put_right(&tb, text_share(rest, t->total.ms, share), SHARE_COLUMNS);
         sink_printf(out, " in %s more, see --top\n",
                     text_grouped(set->buckets.len - shown, number));
     }

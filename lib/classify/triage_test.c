@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "classify/fixture_dump.h"
 #include "classify/triage_private.h"
+#include "classify/triage_text.h"
 
 /* What a test says of a dump; 0 and NULL are "not said". */
 struct sample {
@@ -470,6 +471,33 @@ static void pending_stalls_are_found_after_others_were_removed(void **state) {
     pending_release(&p);
 }
 
+static void numbers_fit_into_their_columns(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t v;
+        size_t columns;
+        const char *want;
+    } counts[] = {
+        {0, 6, "0"},           {99999, 6, "99,999"},   {100000, 6, "100k"},
+        {999999, 6, "999k"},   {999999, 7, "999,999"}, {1000000, 7, "1.00M"},
+        {1239999, 7, "1.23M"}, {12399999, 7, "12.3M"}, {UINT64_MAX, 7, "18.4E"},
+    };
+    static const struct {
+        uint64_t ms;
+        const char *want;
+    } times[] = {{86399999999, "999d23h"}, {86400000000, "1000d"}, {INT64_MAX, "106751991167d"}};
+    char out[NUMBER_SIZE];
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        assert_string_equal(text_count(counts[i].v, counts[i].columns, out), counts[i].want);
+    }
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        assert_string_equal(text_ms(times[i].ms, out), times[i].want);
+    }
+    assert_string_equal(text_users(1234567, 6, out), "1.23M");
+    assert_string_equal(text_users(1234567, 0, out), "1,234,567");
+    assert_string_equal(text_users(0, 6, out), "\xe2\x80\x93");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buckets_are_ranked_by_time_then_users_then_stalls_then_id),
@@ -482,6 +510,7 @@ int main(void) {
         cmocka_unit_test(versions_ascend_and_devices_come_by_how_many_dumps_they_have),
         cmocka_unit_test(a_stall_in_which_the_process_died_is_at_least_as_long),
         cmocka_unit_test(the_order_of_the_dumps_does_not_change_a_byte),
+        cmocka_unit_test(numbers_fit_into_their_columns),
         cmocka_unit_test(memory_may_run_out_anywhere),
         cmocka_unit_test(the_last_ids_are_known_and_memory_has_a_bound),
         cmocka_unit_test(pending_stalls_are_found_after_others_were_removed),

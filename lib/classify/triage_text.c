@@ -24,6 +24,27 @@ const char *text_grouped(uint64_t v, char out[NUMBER_SIZE]) {
     return out;
 }
 
+const char *text_count(uint64_t v, size_t columns, char out[NUMBER_SIZE]) {
+    static const char units[] = "kMGTPE";
+    uint64_t unit = 1000;
+    size_t i = 0;
+    if (strlen(text_grouped(v, out)) <= columns) {
+        return out;
+    }
+    for (; v / unit >= 1000; unit *= 1000) {
+        i++;
+    }
+    uint64_t whole = v / unit, hundredths = v % unit / (unit / 1000) / 10;
+    if (whole >= 100) {
+        snprintf(out, NUMBER_SIZE, "%" PRIu64 "%c", whole, units[i]);
+    } else if (whole >= 10) {
+        snprintf(out, NUMBER_SIZE, "%" PRIu64 ".%" PRIu64 "%c", whole, hundredths / 10, units[i]);
+    } else {
+        snprintf(out, NUMBER_SIZE, "%" PRIu64 ".%02" PRIu64 "%c", whole, hundredths, units[i]);
+    }
+    return out;
+}
+
 const char *text_ms(uint64_t ms, char out[NUMBER_SIZE]) {
     uint64_t s = ms / 1000;
     if (ms < 1000) {
@@ -35,8 +56,10 @@ const char *text_ms(uint64_t ms, char out[NUMBER_SIZE]) {
         snprintf(out, NUMBER_SIZE, "%" PRIu64 "m%02" PRIu64 "s", s / 60, s % 60);
     } else if (s < 100 * 3600) {
         snprintf(out, NUMBER_SIZE, "%" PRIu64 "h%02" PRIu64 "m", s / 3600, s / 60 % 60);
-    } else {
+    } else if (s < UINT64_C(1000) * 86400) {
         snprintf(out, NUMBER_SIZE, "%" PRIu64 "d%02" PRIu64 "h", s / 86400, s / 3600 % 24);
+    } else {
+        snprintf(out, NUMBER_SIZE, "%" PRIu64 "d", s / 86400);
     }
     return out;
 }
@@ -58,12 +81,12 @@ const char *text_share(uint64_t part, uint64_t whole, char out[NUMBER_SIZE]) {
     return out;
 }
 
-const char *text_users(uint64_t users, char out[NUMBER_SIZE]) {
+const char *text_users(uint64_t users, size_t columns, char out[NUMBER_SIZE]) {
     if (!users) {
         snprintf(out, NUMBER_SIZE, "\xe2\x80\x93");
         return out;
     }
-    return text_grouped(users, out);
+    return columns ? text_count(users, columns, out) : text_grouped(users, out);
 }
 
 void text_add_counted(struct strbuf *b, uint64_t n, const char *one, const char *many) {

@@ -9,14 +9,19 @@ enum { NUMBER_SIZE = 40 };
 
 /* 1234567 -> "1,234,567". Returns out. */
 const char *text_grouped(uint64_t v, char out[NUMBER_SIZE]);
-/* 850 -> "850ms", 2140 -> "2.1s", 131000 -> "2m11s", 43500000 -> "12h05m", more -> "9d04h". */
+/* The same where it fits into so many columns, at least 5; else three digits of it, cut, not
+ * rounded: "1.23M". */
+const char *text_count(uint64_t v, size_t columns, char out[NUMBER_SIZE]);
+/* 850 -> "850ms", 2140 -> "2.1s", 131000 -> "2m11s", 43500000 -> "12h05m", more -> "9d04h", then
+ * "1157d". */
 const char *text_ms(uint64_t ms, char out[NUMBER_SIZE]);
 /* The same, "≥2.1s" if it is a lower bound. */
 const char *text_duration(struct tally_duration d, char out[NUMBER_SIZE]);
 /* "14.3%"; of nothing "0.0%". */
 const char *text_share(uint64_t part, uint64_t whole, char out[NUMBER_SIZE]);
-/* "1,234", or "–" where no dump names its user: nobody knows how many there were. */
-const char *text_users(uint64_t users, char out[NUMBER_SIZE]);
+/* "1,234", or "–" where no dump names its user: nobody knows how many there were. In so many
+ * columns, as text_count; 0 = as many as it takes. */
+const char *text_users(uint64_t users, size_t columns, char out[NUMBER_SIZE]);
 
 /* Each of these appends. "1 stall", "2,000 stalls". */
 void text_add_counted(struct strbuf *b, uint64_t n, const char *one, const char *many);

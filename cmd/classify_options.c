@@ -180,12 +180,16 @@ static bool read_levels(struct classify_settings *s, const char *value) {
     return true;
 }
 
+const char *classify_file_of(const char *value) {
+    return strcmp(value, "-") == 0 ? "/dev/stdin" : value;
+}
+
 static bool take_rules(struct classify_settings *s, const char *value) {
     if (strcmp(value, "none") == 0) {
         s->rules.raw = true;
         return true;
     }
-    return VEC_PUSH(&s->rules.files, value) || no_memory(s);
+    return VEC_PUSH(&s->rules.files, classify_file_of(value)) || no_memory(s);
 }
 
 static bool take_glob(struct classify_settings *s, bool in_app, const char *value) {
@@ -254,7 +258,7 @@ static bool take_option(struct classify_settings *s, int id, const char *value) 
     case OPT_MIN_USERS:
         return cli_number(&classify_tool, "--min-users", value, 1, UINT32_MAX, &s->gate.min_users);
     case OPT_EXPOSURE:
-        return VEC_PUSH(&s->gate.exposure, value) || no_memory(s);
+        return VEC_PUSH(&s->gate.exposure, classify_file_of(value)) || no_memory(s);
     case OPT_WIDTH:
         return cli_number(&classify_tool, "--width", value, CLASSIFY_WIDTH_MIN, CLASSIFY_WIDTH_MAX,
                           &s->output.width);

@@ -242,7 +242,7 @@ static int explain(struct run *run, const struct classify_settings *s, const str
 static int lint(struct run *run, struct classify_settings *s, const struct cli_parser *p) {
     struct err e = {0};
     for (size_t i = 0; i < p->operand_count; i++) {
-        if (!VEC_PUSH(&s->rules.files, p->operands[i])) {
+        if (!VEC_PUSH(&s->rules.files, classify_file_of(p->operands[i]))) {
             err_nomem(&e);
             fail(run, NULL, &e);
             return CLI_FAILED;

@@ -211,6 +211,26 @@ static void a_complete_one_counts_in_both(void **state) {
     assert_stalls_of_both(1000, "draw 52", "draw_tap 52");
 }
 
+/* Every dump of a bucket may have come with an id of its own. */
+static void as_many_are_kept_as_there_is_room_whatever_their_order(void **state) {
+    (void)state;
+    enum { MANY = 3 * ALIASES_MAX };
+    struct bucket up = {0}, down = {0};
+    for (uint64_t i = 0; i < MANY; i++) {
+        assert_true(bucket_add_alias(&up, hash_u64(i) >> 16));
+        assert_true(bucket_add_alias(&down, hash_u64(MANY - 1 - i) >> 16));
+        assert_true(bucket_add_alias(&up, hash_u64(i / 2) >> 16)); /* known, or dropped */
+    }
+    assert_int_equal(up.aliases.len, ALIASES_MAX);
+    assert_int_equal(down.aliases.len, ALIASES_MAX);
+    for (size_t i = 0; i < ALIASES_MAX; i++) {
+        assert_true(up.aliases.data[i] == down.aliases.data[i]);
+        assert_true(i == 0 || up.aliases.data[i - 1] < up.aliases.data[i]);
+    }
+    VEC_RELEASE(&up.aliases);
+    VEC_RELEASE(&down.aliases);
+}
+
 /* ---- the gate ---- */
 
 /* "1 draw 40 50": level, title, and stalls of the base and of the later run. */
@@ -306,6 +326,7 @@ int main(void) {
         cmocka_unit_test(names_are_never_aliases),
         cmocka_unit_test(a_stall_of_raw_and_named_dumps_counts_once_while_dumps_are_missing),
         cmocka_unit_test(a_complete_one_counts_in_both),
+        cmocka_unit_test(as_many_are_kept_as_there_is_room_whatever_their_order),
         cmocka_unit_test(the_gate_knows_what_got_names),
         cmocka_unit_test(the_gate_knows_what_lost_its_names),
         cmocka_unit_test(the_gate_does_not_guess),

@@ -70,19 +70,29 @@ bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms) {
     return true;
 }
 
-/* Aliases are few. */
 bool bucket_add_alias(struct bucket *b, uint64_t alias) {
-    size_t i = 0;
-    while (i < b->aliases.len && b->aliases.data[i] < alias) {
-        i++;
+    size_t low = 0, high = b->aliases.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (b->aliases.data[middle] < alias) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    if (i < b->aliases.len && b->aliases.data[i] == alias) {
+    if (low < b->aliases.len && b->aliases.data[low] == alias) {
         return true;
     }
-    if (!VEC_INSERT(&b->aliases, i)) {
+    if (b->aliases.len == ALIASES_MAX) {
+        if (low == ALIASES_MAX) {
+            return true;
+        }
+        b->aliases.len--; /* the largest */
+    }
+    if (!VEC_INSERT(&b->aliases, low)) {
         return false;
     }
-    b->aliases.data[i] = alias;
+    b->aliases.data[low] = alias;
     return true;
 }
 

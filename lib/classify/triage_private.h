@@ -10,6 +10,8 @@
 
 #define NO_INDEX UINT32_MAX
 
+enum { ALIASES_MAX = 4096 }; /* of a bucket */
+
 /* A frame as it is printed; strings are interned in the triage. */
 struct bucket_frame {
     const char *image, *function;
@@ -155,7 +157,8 @@ bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms);
 bool bucket_offers_better(const struct bucket *b, const struct evidence *offer);
 /* Makes it the evidence; texts are copied. False: out of memory, nothing changed. */
 bool bucket_take_evidence(struct bucket *b, const struct evidence *offer);
-/* Makes aliases of the bucket's id known. False: out of memory. */
+/* Makes aliases of the bucket's id known. Of more than ALIASES_MAX the smallest numbers are kept,
+ * as any, but the same in whatever order they come. False: out of memory. */
 bool bucket_add_alias(struct bucket *b, uint64_t alias);
 /* Makes level 2's bucket `child` one of level 1's bucket `parent` if it has none yet. False: out of
  * memory. */

@@ -279,18 +279,22 @@ static int by_p(const void *a, const void *b) {
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Tarone's number: the smallest k for which at most k hypotheses can reach alpha / k. */
+/* Tarone's number: the smallest k for which at most k hypotheses can reach alpha / k. The larger k,
+ * the fewer can. */
 static size_t count_possible(const double *least, size_t count, double alpha) {
-    for (size_t k = 1; k < count; k++) {
-        size_t possible = 0;
+    size_t low = 1, high = count;
+    while (low < high) {
+        size_t k = low + (high - low) / 2, possible = 0;
         for (size_t i = 0; i < count; i++) {
             possible += least[i] * (double)k <= alpha;
         }
         if (possible <= k) {
-            return k;
+            high = k;
+        } else {
+            low = k + 1;
         }
     }
-    return count;
+    return low;
 }
 
 enum st rates_adjust(const double *p, const double *least, size_t count, double alpha,

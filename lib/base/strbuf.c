@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/vec.h"
 
 void strbuf_release(struct strbuf *b) {
     free(b->data);
@@ -54,6 +55,16 @@ static bool reserve(struct strbuf *b, size_t more) {
     b->cap = cap;
     b->data[b->len] = '\0';
     return true;
+}
+
+void strbuf_room_large(struct strbuf *b, size_t len) {
+    void *data = NULL;
+    size_t cap = 0;
+    if (!b->data && !b->failed && vec_reserve_large(&data, 0, &cap, len, 1)) {
+        b->data = data;
+        b->cap = cap;
+        b->data[0] = '\0';
+    }
 }
 
 void strbuf_add_slowly(struct strbuf *b, const void *bytes, size_t len) {

@@ -45,6 +45,9 @@ static inline void strbuf_add(struct strbuf *b, const void *bytes, size_t len) {
 /* For who encodes: room for len bytes behind the last one, NULL when it failed; strbuf_took says
  * how many of them were written. */
 char *strbuf_room(struct strbuf *b, size_t len);
+/* Room for `len` bytes in an empty buffer that will hold about as many: in huge pages, if it is
+ * large. Without memory for it nothing has happened. */
+void strbuf_room_large(struct strbuf *b, size_t len);
 void strbuf_took(struct strbuf *b, size_t len);
 void strbuf_addstr(struct strbuf *b, const char *s);
 void strbuf_addc(struct strbuf *b, char c);

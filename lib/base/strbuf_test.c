@@ -157,6 +157,26 @@ static void no_memory_marks_it_failed(void **state) {
     assert_true(failmalloc_disarm());
 }
 
+static void room_for_much_is_taken_once(void **state) {
+    const size_t sizes[] = {1, 100, 1 << 20, 3 << 20};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct strbuf b = {0};
+        strbuf_room_large(&b, sizes[i]);
+        const char *data = b.data;
+        assert_true(data && b.cap >= sizes[i] && b.len == 0 && *data == '\0');
+        strbuf_room_large(&b, 2 * sizes[i]); /* it has some */
+        while (b.len + 1 < sizes[i]) {
+            strbuf_addc(&b, 'x');
+        }
+        assert_ptr_equal(b.data, data);
+        strbuf_addstr(&b, "yz"); /* it grows as any other */
+        assert_false(b.failed);
+        assert_int_equal(strlen(b.data), b.len);
+        strbuf_release(&b);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zeroed_is_an_empty_string),
@@ -168,6 +188,7 @@ int main(void) {
         cmocka_unit_test(length_overflow_is_out_of_memory),
         cmocka_unit_test(take_hands_over_the_text),
         cmocka_unit_test(no_memory_marks_it_failed),
+        cmocka_unit_test(room_for_much_is_taken_once),
     };
     return cmocka_run_group_tests_name("strbuf", tests, NULL, NULL);
 }

@@ -127,6 +127,8 @@ enum st aranges_read(const struct sections *s,
  * units and files. */
 enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
                        struct origin *out, struct err *e) BASE_MUST_USE;
+/* The same DIE will be resolved next but one thing: its origin begins to come from memory. */
+void origin_soon(const struct debug *d, const struct die_attrs *a);
 /* The path of the file that o->decl_file counts, NULL = none. Owned by d unless the unit is `own`,
  * whose files are given. */
 const char *origin_file(struct debug *d, const struct origin *o, const struct unit_entry *own,

@@ -32,6 +32,16 @@ static void inherit(struct origin *out, const struct origin *from) {
     }
 }
 
+static uint64_t key_of(bool alt, uint64_t offset) {
+    return offset << 1 | alt;
+}
+
+void origin_soon(const struct debug *d, const struct die_attrs *a) {
+    if (a->has & DIE_ORIGIN) {
+        number_map_soon(&d->origin_index, key_of(a->origin.alt, a->origin.offset));
+    }
+}
+
 /* The DIE at the reference, from the cache if it was asked for before. Until it is known its place
  * in the cache is empty, so that a circle of references ends. */
 static enum st follow(struct debug *d, bool alt, struct die_ref ref, unsigned depth,
@@ -44,7 +54,7 @@ static enum st follow(struct debug *d, bool alt, struct die_ref ref, unsigned de
     if (!f->present || ref.offset >= f->sections.of[SECTION_INFO].len) {
         return ST_OK; /* nameless is all that it is */
     }
-    uint64_t key = ref.offset << 1 | alt;
+    uint64_t key = key_of(alt, ref.offset);
     if (number_map_get(&d->origin_index, key, &index)) {
         *out = d->origins.data[index];
         return ST_OK;

@@ -23,7 +23,7 @@ void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned qua
     c->failed = !c->origins;
     c->own = own;
     c->quantum = quantum;
-    (void)strbuf_room(&c->data, (size_t)size / INFO_BYTES_PER_BYTE + 1);
+    strbuf_room_large(&c->data, (size_t)size / INFO_BYTES_PER_BYTE + 1);
     strbuf_addc(&c->data, 0); /* a record's offset is not 0 */
     names_begin(&c->names, (size_t)size / INFO_BYTES_PER_NAME);
 }

@@ -49,10 +49,27 @@ static void expect(struct interned *t, size_t count) {
     (void)grow_to(t, cap);
 }
 
+struct hashed {
+    const char *bytes;
+    size_t len;
+    uint32_t hash;
+};
+
+/* Bytes that are about to be interned; where they belong begins to come from memory. */
+static struct hashed hash_soon(const struct interned *t, const char *bytes, size_t len) {
+    struct hashed h = {bytes, len, (uint32_t)hash_quick(bytes, len)};
+    if (t->cap > 0) {
+        __builtin_prefetch(&t->slots[h.hash & (t->cap - 1)]);
+    }
+    return h;
+}
+
 /* The offset of these bytes, which are appended if they are not there yet (or not found in time);
  * 0: no memory, or `in` holds more than an offset reaches. */
-static uint32_t intern(struct interned *t, struct strbuf *in, const char *bytes, size_t len) {
-    uint32_t hash = (uint32_t)hash_quick(bytes, len);
+static uint32_t intern(struct interned *t, struct strbuf *in, const struct hashed *h) {
+    const char *bytes = h->bytes;
+    size_t len = h->len;
+    uint32_t hash = h->hash;
     if (2 * (t->count + 1) > t->cap && !grow_to(t, t->cap ? 2 * t->cap : SLOTS_FIRST)) {
         return 0;
     }
@@ -86,7 +103,7 @@ static void interned_release(struct interned *t) {
 void names_begin(struct name_table *t, size_t expected) {
     expect(&t->string_at, expected);
     expect(&t->name_at, expected);
-    (void)strbuf_room(&t->strings, expected * STRING_BYTES);
+    strbuf_room_large(&t->strings, expected * STRING_BYTES + 1);
     strbuf_addc(&t->strings, 0);
     strbuf_addc(&t->names, 0); /* a name's offset is not 0 */
 }
@@ -119,13 +136,23 @@ void names_begin_unit(struct name_table *t) {
 
 /* ---- strings and paths ---- */
 
-uint32_t names_string(struct name_table *t, const char *s) {
-    if (!s || !*s) {
+/* With its NUL; of no or an empty string nothing. */
+static struct hashed string_soon(const struct name_table *t, const char *s) {
+    return s && *s ? hash_soon(&t->string_at, s, strlen(s) + 1) : (struct hashed){0};
+}
+
+static uint32_t intern_string(struct name_table *t, const struct hashed *h) {
+    if (h->len == 0) {
         return 0;
     }
-    uint32_t at = intern(&t->string_at, &t->strings, s, strlen(s) + 1);
+    uint32_t at = intern(&t->string_at, &t->strings, h);
     t->failed |= at == 0;
     return at;
+}
+
+uint32_t names_string(struct name_table *t, const char *s) {
+    struct hashed h = string_soon(t, s);
+    return intern_string(t, &h);
 }
 
 uint32_t names_file(struct name_table *t, const char *path) {
@@ -166,7 +193,8 @@ static uint32_t name_at(struct name_table *t, uint32_t function, uint32_t linkag
     end = leb128_put(end, linkage == 0 ? 0 : linkage == function ? 1 : (uint64_t)linkage + 1);
     end = leb128_put(end, file);
     end = leb128_put(end, line);
-    uint32_t at = intern(&t->name_at, &t->names, bytes, (size_t)(end - bytes));
+    struct hashed h = hash_soon(&t->name_at, bytes, (size_t)(end - bytes));
+    uint32_t at = intern(&t->name_at, &t->names, &h);
     t->failed |= at == 0;
     return at;
 }
@@ -177,8 +205,10 @@ uint32_t names_symbol(struct name_table *t, const char *name) {
 }
 
 uint32_t names_function(struct name_table *t, const struct function_names *f) {
-    uint32_t function = names_string(t, f->function);
-    uint32_t linkage = f->linkage == f->function ? function : names_string(t, f->linkage);
+    /* Both wait for memory at the same time. */
+    struct hashed first = string_soon(t, f->function);
+    struct hashed second = f->linkage == f->function ? first : string_soon(t, f->linkage);
+    uint32_t function = intern_string(t, &first), linkage = intern_string(t, &second);
     uint64_t file = f->file ? (uint64_t)unit_path(t, f->file) + 1 : 0;
     return name_at(t, function, linkage, file, f->line);
 }

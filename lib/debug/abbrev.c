@@ -134,33 +134,59 @@ static enum abbrev_says says(uint64_t attribute) {
     }
 }
 
-static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *e) {
-    a->first_spec = (uint32_t)t->specs.len;
-    for (;;) {
-        uint64_t attribute = reader_uleb128(&t->r), form = reader_uleb128(&t->r);
-        int64_t constant = form == DW_FORM_implicit_const ? reader_sleb128(&t->r) : 0;
-        if (reader_failed(&t->r)) {
-            return reader_check(&t->r, e, "abbreviation");
-        }
-        if (attribute == 0 && form == 0) {
-            a->spec_count = (uint32_t)(t->specs.len - a->first_spec);
-            return ST_OK;
-        }
-        if (attribute == 0 || attribute > UINT16_MAX || form > UINT16_MAX ||
-            t->specs.len - a->first_spec >= ABBREV_SPECS_MAX) {
+struct pair {
+    uint64_t attribute, form;
+    int64_t constant; /* of DW_FORM_implicit_const */
+};
+
+static inline struct pair read_pair(struct cursor *c) {
+    struct pair p;
+    p.attribute = cursor_uleb128(c);
+    p.form = cursor_uleb128(c);
+    p.constant = p.form == DW_FORM_implicit_const ? cursor_sleb128(c) : 0;
+    return p;
+}
+
+/* Passes over the attributes of a declaration, whose number goes to a->spec_count. */
+static enum st pass_specs(struct abbrev_table *t, struct abbrev *a, struct err *e) {
+    struct cursor c = cursor_init(&t->r);
+    struct pair p = read_pair(&c);
+    while (!c.failed && (p.attribute != 0 || p.form != 0)) {
+        if (p.attribute == 0 || p.attribute > UINT16_MAX || p.form > UINT16_MAX ||
+            a->spec_count >= ABBREV_SPECS_MAX) {
             return err_at(e, ERR_FORMAT, t->r.name, t->offset,
                           "abbreviation %llu with attribute 0x%llx of form 0x%llx",
-                          (unsigned long long)a->code, (unsigned long long)attribute,
-                          (unsigned long long)form);
+                          (unsigned long long)a->code, (unsigned long long)p.attribute,
+                          (unsigned long long)p.form);
         }
-        struct abbrev_spec spec = {.attribute = (uint16_t)attribute,
-                                   .form = (uint16_t)form,
-                                   .says = (uint8_t)says(attribute),
-                                   .constant = constant};
-        if (!VEC_PUSH(&t->specs, spec)) {
-            return err_nomem(e);
-        }
+        a->spec_count++;
+        p = read_pair(&c);
     }
+    cursor_return(&c, &t->r);
+    return reader_check(&t->r, e, "abbreviation");
+}
+
+/* Reads what was passed, which was sound. */
+static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *e) {
+    struct reader r = reader_init(t->r.name, t->r.start, t->r.size);
+    reader_seek(&r, a->at);
+    struct cursor c = cursor_init(&r);
+    a->first_spec = (uint32_t)t->specs.len;
+    if (!VEC_RESERVE(&t->specs, a->spec_count)) {
+        return err_nomem(e);
+    }
+    for (uint32_t i = 0; i < a->spec_count; i++) {
+        struct pair p = read_pair(&c);
+        uint32_t size = 0;
+        bool fixed = form_fixed_size(t->sizes, p.form, &size);
+        t->specs.data[t->specs.len++] = (struct abbrev_spec){.attribute = (uint16_t)p.attribute,
+                                                             .form = (uint16_t)p.form,
+                                                             .says = (uint8_t)says(p.attribute),
+                                                             .size = (uint8_t)size,
+                                                             .fixed = fixed,
+                                                             .constant = p.constant};
+    }
+    return ST_OK;
 }
 
 static bool is_code_tag(uint16_t tag) {
@@ -191,10 +217,9 @@ static enum st plan(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     a->first_step = (uint32_t)t->steps.len;
     for (uint32_t i = 0; i < a->spec_count; i++) {
         const struct abbrev_spec *spec = &t->specs.data[a->first_spec + i];
-        uint32_t size;
         step.sibling = spec->attribute == DW_AT_sibling;
-        if (!step.sibling && form_fixed_size(t->sizes, spec->form, &size)) {
-            step.size += size;
+        if (!step.sibling && spec->fixed) {
+            step.size += spec->size;
             continue;
         }
         step.form = spec->form;
@@ -231,7 +256,6 @@ static bool is_reference(uint16_t form) {
 /* Of what functions and calls are made of, in the forms that nearly all have. */
 static enum abbrev_load load_of(const struct abbrev_table *t, const struct abbrev_spec *spec) {
     bool plain;
-    uint32_t size;
     switch ((enum abbrev_says)spec->says) {
     case SAYS_NAME:
     case SAYS_LINKAGE_NAME:
@@ -267,7 +291,7 @@ static enum abbrev_load load_of(const struct abbrev_table *t, const struct abbre
     if (!plain || t->r.big_endian) {
         return LOAD_NOT;
     }
-    return form_fixed_size(t->sizes, spec->form, &size) ? (enum abbrev_load)size : LOAD_ULEB128;
+    return spec->fixed ? (enum abbrev_load)spec->size : LOAD_ULEB128;
 }
 
 /* Joins what says nothing. */
@@ -276,9 +300,8 @@ static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e
     a->first_said = (uint32_t)t->said.len;
     for (uint32_t i = 0; i < a->spec_count; i++) {
         struct abbrev_spec spec = t->specs.data[a->first_spec + i];
-        uint32_t size;
-        if (spec.says == SAYS_NOTHING && form_fixed_size(t->sizes, spec.form, &size)) {
-            skip += size;
+        if (spec.says == SAYS_NOTHING && spec.fixed) {
+            skip += spec.size;
             continue;
         }
         spec.skip = skip;
@@ -293,7 +316,7 @@ static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e
     return ST_OK;
 }
 
-static const struct abbrev *known(const struct abbrev_table *t, uint64_t code) {
+static struct abbrev *known(const struct abbrev_table *t, uint64_t code) {
     if (code - 1 < t->entries.len && t->entries.data[code - 1].code == code) {
         return &t->entries.data[code - 1];
     }
@@ -333,15 +356,8 @@ static enum st read_next(struct abbrev_table *t, struct err *e) {
         return err_at(e, ERR_FORMAT, t->r.name, t->offset, "abbreviation %llu with tag 0x%llx",
                       (unsigned long long)a.code, (unsigned long long)tag);
     }
-    enum st st = read_specs(t, &a, e);
-    if (st == ST_OK) {
-        /* An inlined call that says none may hold others that do. */
-        a.bare = a.code_tag && a.tag != DW_TAG_inlined_subroutine && !says_address(t, &a);
-        st = plan(t, &a, e);
-    }
-    if (st == ST_OK) {
-        st = plan_said(t, &a, e);
-    }
+    a.at = reader_pos(&t->r);
+    enum st st = pass_specs(t, &a, e);
     if (st == ST_OK) {
         st = number(t, a.code, e);
     }
@@ -351,12 +367,35 @@ static enum st read_next(struct abbrev_table *t, struct err *e) {
     return st;
 }
 
+/* Never ST_NONE. ST_ERR: no memory; nothing of it is kept. */
+static enum st make_ready(struct abbrev_table *t, struct abbrev *a, struct err *e) {
+    size_t specs = t->specs.len, steps = t->steps.len, said = t->said.len;
+    enum st st = read_specs(t, a, e);
+    if (st == ST_OK) {
+        /* An inlined call that says none may hold others that do. */
+        a->bare = a->code_tag && a->tag != DW_TAG_inlined_subroutine && !says_address(t, a);
+        st = plan(t, a, e);
+    }
+    if (st == ST_OK) {
+        st = plan_said(t, a, e);
+    }
+    if (st != ST_OK) {
+        a->simple = false;
+        t->specs.len = specs;
+        t->steps.len = steps;
+        t->said.len = said;
+    }
+    a->ready = st == ST_OK;
+    return st;
+}
+
 enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                     const struct abbrev **out, struct err *e) {
     for (;;) {
-        *out = known(t, code);
-        if (*out) {
-            return ST_OK;
+        struct abbrev *a = known(t, code);
+        *out = a;
+        if (a) {
+            return a->ready ? ST_OK : make_ready(t, a, e);
         }
         if (err_is(&t->damage)) {
             return err_set(e, t->damage.code, "%s", t->damage.text);

@@ -47,6 +47,8 @@ struct abbrev_spec {
     uint16_t attribute, form;
     uint8_t says;  /* enum abbrev_says */
     uint8_t load;  /* enum abbrev_load; LOAD_NOT also where its form is none that it should be of */
+    uint8_t size;  /* in bytes, if `fixed` */
+    bool fixed;    /* all values of its form are of one size */
     uint32_t skip; /* bytes of attributes before it that say nothing, all of fixed sizes */
     int64_t constant; /* of DW_FORM_implicit_const */
 };
@@ -60,19 +62,23 @@ struct abbrev_step {
     bool number;  /* it is nothing but one LEB128 */
 };
 
-/* One declaration. */
+/* One declaration. What follows spec_count is there once it is `ready`: units share the tables of
+ * some linkers, and of others use few declarations of many. */
 struct abbrev {
     uint64_t code;
+    size_t at; /* of its attributes in .debug_abbrev */
     uint16_t tag;
     bool children;
     bool code_tag; /* a function, or what was inlined into one */
-    bool bare;     /* a function that says no address: it has no code */
-    bool planned;  /* all its forms are known; if not its steps are void */
-    bool fixed;    /* all its DIEs are of one size and say no sibling */
+    bool ready;
+    uint32_t spec_count;
+    bool bare;    /* a function that says no address: it has no code */
+    bool planned; /* all its forms are known; if not its steps are void */
+    bool fixed;   /* all its DIEs are of one size and say no sibling */
     bool
         simple; /* no function with code; all its DIEs can be passed by die_walk.c's shortest way */
     uint32_t size;                   /* of the attributes, if fixed */
-    uint32_t first_spec, spec_count; /* in abbrev_table.specs */
+    uint32_t first_spec;             /* in abbrev_table.specs */
     uint32_t first_step, step_count; /* in abbrev_table.steps */
     /* In abbrev_table.said: those that say something or tell their own size; behind the last one
      * said_skip bytes follow. */
@@ -112,15 +118,16 @@ void abbrev_cache_release(struct abbrev_cache *c);
 enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
                         struct abbrev_table **out, struct err *e) BASE_MUST_USE;
 
-/* Reads on until the declaration of `code` is known. *out is valid until the next call. ST_NONE:
- * the table ends without it. */
+/* Reads on until the declaration of `code` is known, and makes it ready. *out is valid until the
+ * next call. ST_NONE: the table ends without it. */
 enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                     const struct abbrev **out, struct err *e) BASE_MUST_USE;
 
 /* As abbrev_read, without a call for those that were read before and are numbered as usual. */
 static inline enum st abbrev_find(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                                   const struct abbrev **out, struct err *e) {
-    if (code - 1 < t->entries.len && t->entries.data[code - 1].code == code) {
+    if (code - 1 < t->entries.len && t->entries.data[code - 1].code == code &&
+        t->entries.data[code - 1].ready) {
         *out = &t->entries.data[code - 1];
         return ST_OK;
     }

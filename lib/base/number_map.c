@@ -4,14 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/hash.h"
 
 enum { SLOTS_FIRST = 256, SPARSE = 16 };
 
+/* All bits of a free slot are set. Were they zero, calloc would give pages that a search reads
+ * before they are written, and each would cost two faults, the second of which stops all threads
+ * (a copy of the page of zeros). */
 struct number_slot {
-    uint64_t key; /* plus one; 0 = free */
+    uint64_t key; /* NO_KEY = free */
     size_t value;
 };
+#define NO_KEY UINT64_MAX
 
 void number_map_release(struct number_map *m) {
     free(m->slots);
@@ -22,7 +27,7 @@ void number_map_clear(struct number_map *m) {
     if (m->cap > SLOTS_FIRST && m->count < m->cap / SPARSE) {
         number_map_release(m);
     } else if (m->count > 0) {
-        memset(m->slots, 0, m->cap * sizeof *m->slots);
+        memset(m->slots, 0xff, m->cap * sizeof *m->slots);
         m->count = 0;
     }
 }
@@ -37,19 +42,21 @@ static size_t first_slot(const struct number_slot *slots, size_t cap, uint64_t k
 
 static struct number_slot *find(struct number_slot *slots, size_t cap, uint64_t key) {
     size_t i = first_slot(slots, cap, key);
-    while (slots[i].key != 0 && slots[i].key != key) {
+    while (slots[i].key != NO_KEY && slots[i].key != key) {
         i = (i + 1) & (cap - 1);
     }
     return &slots[i];
 }
 
 static bool grow_to(struct number_map *m, size_t cap) {
-    struct number_slot *slots = calloc(cap, sizeof *slots);
+    size_t bytes;
+    struct number_slot *slots = checked_mul_size(cap, sizeof *slots, &bytes) ? malloc(bytes) : NULL;
     if (!slots) {
         return false;
     }
+    memset(slots, 0xff, bytes);
     for (size_t i = 0; i < m->cap; i++) {
-        if (m->slots[i].key != 0) {
+        if (m->slots[i].key != NO_KEY) {
             *find(slots, cap, m->slots[i].key) = m->slots[i];
         }
     }
@@ -71,13 +78,13 @@ void number_map_expect(struct number_map *m, size_t count) {
 
 void number_map_soon(const struct number_map *m, uint64_t key) {
     if (m->cap > 0) {
-        __builtin_prefetch(&m->slots[first_slot(m->slots, m->cap, key + 1)]);
+        __builtin_prefetch(&m->slots[first_slot(m->slots, m->cap, key)]);
     }
 }
 
 bool number_map_get(const struct number_map *m, uint64_t key, size_t *value) {
-    const struct number_slot *s = m->cap > 0 ? find(m->slots, m->cap, key + 1) : NULL;
-    if (!s || s->key == 0) {
+    const struct number_slot *s = m->cap > 0 ? find(m->slots, m->cap, key) : NULL;
+    if (!s || s->key == NO_KEY) {
         return false;
     }
     *value = s->value;
@@ -85,16 +92,16 @@ bool number_map_get(const struct number_map *m, uint64_t key, size_t *value) {
 }
 
 bool number_map_put(struct number_map *m, uint64_t key, size_t fresh, size_t *value, bool *added) {
-    struct number_slot *s = m->cap > 0 ? find(m->slots, m->cap, key + 1) : NULL;
-    *added = !s || s->key == 0;
+    struct number_slot *s = m->cap > 0 ? find(m->slots, m->cap, key) : NULL;
+    *added = !s || s->key == NO_KEY;
     if (*added) {
         if (2 * (m->count + 1) > m->cap) {
             if (!grow_to(m, m->cap ? 2 * m->cap : SLOTS_FIRST)) {
                 return false;
             }
-            s = find(m->slots, m->cap, key + 1);
+            s = find(m->slots, m->cap, key);
         }
-        *s = (struct number_slot){key + 1, fresh};
+        *s = (struct number_slot){key, fresh};
         m->count++;
     }
     *value = s->value;

@@ -69,8 +69,8 @@ static void keys_chosen_for_their_hashes_are_as_quick_as_others(void **state) {
     struct number_map m = {0};
     (void)state;
     for (uint64_t i = 0; i < 300000; i++) {
-        uint64_t key = unhash(i << 24) - 1;
-        assert_true(hash_u64(key + 1) == i << 24);
+        uint64_t key = unhash(i << 24);
+        assert_true(hash_u64(key) == i << 24);
         (void)put(&m, key, i, true);
     }
     number_map_release(&m);

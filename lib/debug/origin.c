@@ -63,12 +63,9 @@ static enum st follow(struct debug *d, bool alt, struct die_ref ref, unsigned de
     if (!u || depth >= ORIGIN_DEPTH_MAX) {
         return ST_OK;
     }
-    if (d->origins.cap == 0) {
-        size_t expected = d->main.sections.of[SECTION_INFO].len / BYTES_PER_ORIGIN + 1;
-        number_map_expect(&d->origin_index, expected);
-        if (!VEC_RESERVE(&d->origins, expected)) {
-            return err_nomem(e);
-        }
+    if (d->origins.cap == 0 &&
+        !VEC_RESERVE(&d->origins, d->main.sections.of[SECTION_INFO].len / BYTES_PER_ORIGIN + 1)) {
+        return err_nomem(e);
     }
     if (!VEC_PUSH(&d->origins, *out) ||
         !number_map_put(&d->origin_index, key, d->origins.len - 1, &index, &added)) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/hash.h"
 #include "index/leb128.h"
 
@@ -16,19 +17,24 @@ enum { STRING_BYTES = 128 /* of C++, with its paths, more than they have on aver
  * taken, and few real searches pass ten. */
 enum { SLOTS_FIRST = 256, PROBES_MAX = 256 };
 
+/* All bits of a free slot are set, as in number_map.c, and for the same reason. */
 struct interned_slot {
-    uint32_t hash, at; /* at 0: free, for each buffer begins with a byte of its own */
+    uint32_t hash, at; /* at NOWHERE: free */
 };
+#define NOWHERE UINT32_MAX
 
 static bool grow_to(struct interned *t, size_t cap) {
-    struct interned_slot *slots = calloc(cap, sizeof *slots);
+    size_t bytes;
+    struct interned_slot *slots =
+        checked_mul_size(cap, sizeof *slots, &bytes) ? malloc(bytes) : NULL;
     if (!slots) {
         return false;
     }
+    memset(slots, 0xff, bytes);
     for (size_t i = 0; i < t->cap; i++) {
-        if (t->slots[i].at != 0) {
+        if (t->slots[i].at != NOWHERE) {
             size_t k = t->slots[i].hash & (cap - 1);
-            while (slots[k].at != 0) {
+            while (slots[k].at != NOWHERE) {
                 k = (k + 1) & (cap - 1);
             }
             slots[k] = t->slots[i];
@@ -74,19 +80,19 @@ static uint32_t intern(struct interned *t, struct strbuf *in, const struct hashe
         return 0;
     }
     size_t i = hash & (t->cap - 1), probes = 0;
-    for (; t->slots[i].at != 0 && probes < PROBES_MAX; i = (i + 1) & (t->cap - 1), probes++) {
+    for (; t->slots[i].at != NOWHERE && probes < PROBES_MAX; i = (i + 1) & (t->cap - 1), probes++) {
         uint32_t at = t->slots[i].at;
         if (t->slots[i].hash == hash && in->len - at >= len &&
             memcmp(in->data + at, bytes, len) == 0) {
             return at;
         }
     }
-    if (in->failed || in->len > UINT32_MAX) {
+    if (in->failed || in->len >= NOWHERE) {
         return 0;
     }
     uint32_t at = (uint32_t)in->len;
     strbuf_add(in, bytes, len);
-    if (t->slots[i].at == 0) {
+    if (t->slots[i].at == NOWHERE) {
         t->slots[i] = (struct interned_slot){hash, at};
         t->count++;
     }

@@ -12,7 +12,10 @@
 #include "index/encode.h"
 #include "index/pieces.h"
 
-enum { THREADS_MAX = 256, UNITS_PER_THREAD = 4 };
+enum { THREADS_MAX = 256, JOBS_PER_THREAD = 4 };
+
+/* Small units go to a thread together: waking it for each would cost more than reading it. */
+enum { UNITS_PER_JOB = 16, JOB_BYTES = 16 << 10 /* of debug information, but a unit at least */ };
 
 struct build {
     const struct index_source *source;
@@ -36,13 +39,13 @@ struct worker {
     struct flat_scratch scratch;
 };
 
-/* A unit on its way through the pool. */
+/* Units on their way through the pool. */
 struct job {
     struct job *next; /* of those that are free */
-    size_t index;
-    unsigned worker; /* that read it */
-    struct flat_unit flat;
-    bool read;
+    size_t first, count;
+    unsigned worker; /* that read them */
+    struct flat_unit flats[UNITS_PER_JOB];
+    bool read; /* all of them */
 };
 
 static void fail(struct build *b, const struct err *why) {
@@ -76,10 +79,9 @@ static enum st open_debug(struct build *b, unsigned worker, struct err *e) {
 }
 
 /* Reads and encodes a unit record by record. */
-static enum st read_and_encode(struct build *b, struct job *job, struct err *e) {
-    struct flat_unit *f = &job->flat;
+static enum st read_and_encode(struct build *b, struct flat_unit *f, size_t index, struct err *e) {
     struct flat_scratch *scratch = &b->workers[0].scratch;
-    if (flat_unit_open(f, b->workers[0].debug, job->index, scratch, e) != ST_OK) {
+    if (flat_unit_open(f, b->workers[0].debug, index, scratch, e) != ST_OK) {
         return ST_ERR;
     }
     encode_unit_begin(&b->encoder, f->unit);
@@ -97,7 +99,7 @@ static enum st read_and_encode(struct build *b, struct job *job, struct err *e) 
     return ST_OK;
 }
 
-static void read_unit(void *ctx, void *item, unsigned worker) {
+static void read_units(void *ctx, void *item, unsigned worker) {
     struct build *b = ctx;
     struct job *job = item;
     struct err e = {0};
@@ -105,10 +107,11 @@ static void read_unit(void *ctx, void *item, unsigned worker) {
         return;
     }
     enum st st = open_debug(b, worker, &e);
-    if (st == ST_OK) {
-        st = b->threads == 1 ? read_and_encode(b, job, &e)
-                             : flat_unit_read(&job->flat, b->workers[worker].debug, job->index,
-                                              &b->own, &b->workers[worker].scratch, &e);
+    for (size_t i = 0; i < job->count && st == ST_OK; i++) {
+        st = b->threads == 1
+                 ? read_and_encode(b, &job->flats[i], job->first + i, &e)
+                 : flat_unit_read(&job->flats[i], b->workers[worker].debug, job->first + i, &b->own,
+                                  &b->workers[worker].scratch, &e);
     }
     if (st == ST_OK) {
         job->read = true;
@@ -139,29 +142,51 @@ static enum st keep_code(struct unit_code *out, const struct flat_unit *f, struc
     return ST_OK;
 }
 
+static enum st encode_flat(struct build *b, struct job *job, size_t i, struct err *e) {
+    struct flat_unit *f = &job->flats[i];
+    if (b->threads > 1) {
+        encode_unit(&b->encoder, f, job->worker);
+    }
+    enum st st = encode_check(&b->encoder, e);
+    return st == ST_OK ? keep_code(&b->units[job->first + i], f, e) : st;
+}
+
 static void encode_job(void *ctx, void *item) {
     struct build *b = ctx;
     struct job *job = item;
     struct err e = {0};
-    if (job->read && !failed(b)) {
-        if (b->threads > 1) {
-            encode_unit(&b->encoder, &job->flat, job->worker);
+    enum st st = ST_OK;
+    bool encode = job->read && !failed(b);
+    for (size_t i = 0; i < job->count; i++) {
+        if (encode && st == ST_OK) {
+            st = encode_flat(b, job, i, &e);
         }
-        enum st st = encode_check(&b->encoder, &e);
-        if (st == ST_OK) {
-            st = keep_code(&b->units[job->index], &job->flat, &e);
-        }
-        if (st != ST_OK) {
-            fail(b, &e);
-        }
+        flat_unit_clear(&job->flats[i]);
     }
-    flat_unit_clear(&job->flat);
+    if (st != ST_OK) {
+        fail(b, &e);
+    }
     job->next = b->spare;
     b->spare = job;
 }
 
+/* How many units from `first` on make a job. */
+static size_t units_of_job(const struct build *b, size_t first) {
+    struct debug *d = b->workers[0].debug;
+    uint64_t bytes = debug_unit_size(d, first);
+    size_t count = 1;
+    while (b->threads > 1 && count < UNITS_PER_JOB && first + count < b->unit_count) {
+        bytes += debug_unit_size(d, first + count);
+        if (bytes > JOB_BYTES) {
+            break;
+        }
+        count++;
+    }
+    return count;
+}
+
 /* A job that was done before, with its memory, or a new one. NULL: no memory. */
-static struct job *take_job(struct build *b, size_t index) {
+static struct job *take_job(struct build *b, size_t first) {
     struct job *job = b->spare;
     if (job) {
         b->spare = job->next;
@@ -169,7 +194,8 @@ static struct job *take_job(struct build *b, size_t index) {
         job = calloc(1, sizeof *job);
     }
     if (job) {
-        job->index = index;
+        job->first = first;
+        job->count = units_of_job(b, first);
         job->read = false;
     }
     return job;
@@ -178,24 +204,27 @@ static struct job *take_job(struct build *b, size_t index) {
 static void free_jobs(struct build *b) {
     for (struct job *job = b->spare, *next; job; job = next) {
         next = job->next;
-        flat_unit_release(&job->flat);
+        for (size_t i = 0; i < UNITS_PER_JOB; i++) {
+            flat_unit_release(&job->flats[i]);
+        }
         free(job);
     }
 }
 
 /* ---- the whole ---- */
 
-static enum st read_units(struct build *b, struct err *e) {
+static enum st read_all(struct build *b, struct err *e) {
     struct pool *pool = NULL;
     b->units = calloc(b->unit_count + 1, sizeof *b->units);
     if (!b->units) {
         return err_nomem(e);
     }
-    enum st st = pool_open(&pool, b->threads, (size_t)b->threads * UNITS_PER_THREAD, read_unit,
+    enum st st = pool_open(&pool, b->threads, (size_t)b->threads * JOBS_PER_THREAD, read_units,
                            encode_job, b, e);
-    for (size_t i = 0; i < b->unit_count && st == ST_OK; i++) {
+    for (size_t i = 0; i < b->unit_count && st == ST_OK;) {
         struct job *job = take_job(b, i);
         if (job) {
+            i += job->count;
             pool_put(pool, job);
         } else {
             st = err_nomem(e);
@@ -339,7 +368,7 @@ static enum st run(struct build *b, struct sink *out, struct err *e) {
         b->threads = b->unit_count > 1 ? (unsigned)b->unit_count : 1;
     }
     encode_begin(&b->encoder, &b->own, quantum_of(b->source->slice), b->threads, info_size(b));
-    st = read_units(b, e);
+    st = read_all(b, e);
     if (st == ST_OK && failed(b)) {
         st = err_set(e, b->failure.code, "%s", b->failure.text);
     }

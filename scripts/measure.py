@@ -30,11 +30,13 @@ def child(command, stdin=None):
     return float(seconds), float(memory), float(processor)
 
 
-def by_turns(runs, commands, path=None):
-    """Each command's results, with the file as its standard input."""
+def by_turns(runs, commands, path=None, without=None):
+    """Each command's results, with the file as its standard input; before each run the folder `without` is removed."""
     results = [[] for _ in commands]
     for _ in range(runs):
         for which, command in enumerate(commands):
+            if without:
+                shutil.rmtree(without, ignore_errors=True)
             with open(path or os.devnull, "rb") as f:
                 results[which].append(child(command, f))
     return results

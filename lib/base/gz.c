@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/checked.h"
+#include "base/deflate.h"
 #include "base/gz_private.h"
 
 enum {
@@ -134,6 +135,9 @@ out:
 
 enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *out, size_t out_len,
                         struct err *e) {
+    if (len > 0 && out_len > 0 && deflate_inflate(bytes, len, out, out_len)) {
+        return ST_OK;
+    }
     z_stream z = gz_new_stream();
     int code = inflateInit2(&z, WINDOW);
     if (code != Z_OK) {

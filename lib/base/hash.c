@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include <zlib.h>
+#include "base/deflate.h"
 
 struct state {
     uint64_t v0, v1, v2, v3;
@@ -85,5 +85,5 @@ uint64_t hash_quick(const void *bytes, size_t len) {
 }
 
 uint32_t hash_crc32(const void *bytes, size_t len) {
-    return (uint32_t)crc32_z(0, bytes, len);
+    return deflate_crc32(bytes, len);
 }

@@ -1,0 +1,19 @@
+/* Whole streams by libdeflate. */
+#include "base/deflate.h"
+
+#include <libdeflate.h>
+
+bool deflate_inflate(const void *bytes, size_t len, void *out, size_t out_len) {
+    struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+    if (!d) {
+        return false;
+    }
+    /* Without a place for the size it must be out_len. */
+    enum libdeflate_result result = libdeflate_zlib_decompress(d, bytes, len, out, out_len, NULL);
+    libdeflate_free_decompressor(d);
+    return result == LIBDEFLATE_SUCCESS;
+}
+
+uint32_t deflate_crc32(const void *bytes, size_t len) {
+    return len > 0 ? libdeflate_crc32(0, bytes, len) : 0; /* NULL would ask for the start value */
+}

@@ -89,6 +89,30 @@ static void spans_that_nest_are_no_other(void **state) {
     }
 }
 
+/* Any order in which each stands behind those that it lies in, as calls with many ranges do. */
+static void nested_spans_may_be_far_from_their_order(void **state) {
+    uint64_t seed = 3;
+    (void)state;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        struct span in[SPANS] = {{0, END, 0}}, mixed[SPANS];
+        size_t n = 1, left = 0;
+        bool taken[SPANS] = {false};
+        nest(&seed, in, &n, 0, END);
+        while (left < n) {
+            size_t i = draw(&seed, (unsigned)n);
+            bool ready = !taken[i];
+            for (size_t k = 0; k < i && ready; k++) {
+                ready = taken[k] || in[k].high <= in[i].low;
+            }
+            if (ready) {
+                mixed[left++] = in[i];
+                taken[i] = true;
+            }
+        }
+        check(mixed, n);
+    }
+}
+
 static void what_stands_in_any_order_is_sorted(void **state) {
     struct span *in = calloc(1000, sizeof *in);
     struct span_vec out = {0};
@@ -130,6 +154,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_spans_that_overlap_the_last_one_counts),
         cmocka_unit_test(spans_that_nest_are_no_other),
+        cmocka_unit_test(nested_spans_may_be_far_from_their_order),
         cmocka_unit_test(what_stands_in_any_order_is_sorted),
         cmocka_unit_test(a_lack_of_memory_is_an_error),
     };

@@ -5,7 +5,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "folder_test.h"
 #include "stallrec.h"
 
-static char folder[64];
 static pthread_t app;
 static atomic_uint waits;
 
@@ -35,30 +34,16 @@ int fdatasync(int fd) {
 }
 
 static int make_folder(void **state) {
-    (void)state;
     app = pthread_self();
     waits = 0;
-    snprintf(folder, sizeof folder, "/tmp/stallrec-test-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
+    return folder_setup(state);
 }
 
-static int remove_folder(void **state) {
-    (void)state;
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        unlinkat(dirfd(d), e->d_name, 0); /* fails for "." and ".." */
-    }
-    if (d) {
-        closedir(d);
-    }
-    return rmdir(folder);
-}
-
-static uint64_t start_and_stop(void) {
+static uint64_t start_and_stop(const struct folder *f) {
     struct stallrec_config config;
     struct stallrec *rec = NULL;
     stallrec_config_init(&config, sizeof config);
-    config.directory = folder;
+    config.directory = f->path;
     uint64_t begin = stallrec_clock_ns();
     assert_int_equal(stallrec_start(&rec, &config), STALLREC_OK);
     uint64_t took = stallrec_clock_ns() - begin;
@@ -68,21 +53,21 @@ static uint64_t start_and_stop(void) {
 }
 
 static void a_start_waits_for_no_disk(void **state) {
+    const struct folder *f = *state;
     char path[128];
-    (void)state;
-    start_and_stop();
-    snprintf(path, sizeof path, "%s/.stallrec-state", folder);
+    start_and_stop(f);
+    snprintf(path, sizeof path, "%s/.stallrec-state", f->path);
     assert_int_equal(access(path, R_OK), 0); /* it was the first, which makes this */
-    start_and_stop();
+    start_and_stop(f);
 }
 
 /* Another process holds the folder's lock and is stopped. */
 static void a_first_start_does_not_wait_long_for_others(void **state) {
+    const struct folder *f = *state;
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char path[128], byte;
     int ready[2];
-    (void)state;
-    snprintf(path, sizeof path, "%s/.stallrec-lock", folder);
+    snprintf(path, sizeof path, "%s/.stallrec-lock", f->path);
     assert_int_equal(pipe(ready), 0);
     pid_t other = fork();
     if (other == 0) {
@@ -92,7 +77,7 @@ static void a_first_start_does_not_wait_long_for_others(void **state) {
     }
     assert_true(other > 0);
     assert_int_equal(read(ready[0], &byte, 1), 1);
-    uint64_t took = start_and_stop();
+    uint64_t took = start_and_stop(f);
     kill(other, SIGKILL);
     waitpid(other, NULL, 0);
     close(ready[0]);
@@ -100,23 +85,12 @@ static void a_first_start_does_not_wait_long_for_others(void **state) {
     assert_in_range(took, UINT64_C(500000000), UINT64_C(1900000000));
 }
 
-static unsigned dumps(void) {
-    unsigned n = 0;
-    DIR *d = opendir(folder);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        n += strncmp(e->d_name, "stall-", 6) == 0;
-    }
-    closedir(d);
-    return n;
-}
-
 static void a_loop_that_has_waited_before_the_start_is_no_launch(void **state) {
+    const struct folder *f = *state;
     struct stallrec_config config;
     struct stallrec *rec = NULL;
-    (void)state;
     stallrec_config_init(&config, sizeof config);
-    config.directory = folder;
+    config.directory = f->path;
     config.launch_ms = 1; /* the process is older */
     struct stallrec_loop *loop = stallrec_main_loop(NULL);
     stallrec_loop_wake(loop);
@@ -132,7 +106,7 @@ static void a_loop_that_has_waited_before_the_start_is_no_launch(void **state) {
         usleep(2000);
     }
     stallrec_stop(rec);
-    assert_int_equal(dumps(), 0);
+    assert_int_equal(folder_count(f, "stall-", NULL, 0), 0);
 }
 
 static void start_fails(const char *directory, const char *trace, enum stallrec_error error,
@@ -149,9 +123,9 @@ static void start_fails(const char *directory, const char *trace, enum stallrec_
 }
 
 static void a_start_that_fails_says_why(void **state) {
+    const struct folder *f = *state;
     char path[128], long_path[8192];
-    (void)state;
-    snprintf(path, sizeof path, "%s/file", folder);
+    snprintf(path, sizeof path, "%s/file", f->path);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     close(fd);
@@ -159,19 +133,19 @@ static void a_start_that_fails_says_why(void **state) {
     long_path[sizeof long_path - 1] = '\0';
     start_fails(path, NULL, STALLREC_ERR_DIRECTORY, ENOTDIR);
     start_fails(long_path, NULL, STALLREC_ERR_DIRECTORY, ENAMETOOLONG);
-    start_fails(folder, folder, STALLREC_ERR_WRITE, EISDIR);
-    snprintf(path, sizeof path, "%s/none/none", folder);
+    start_fails(f->path, f->path, STALLREC_ERR_WRITE, EISDIR);
+    snprintf(path, sizeof path, "%s/none/none", f->path);
     start_fails(path, NULL, STALLREC_ERR_DIRECTORY, ENOENT);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_start_waits_for_no_disk, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_start_waits_for_no_disk, make_folder, folder_teardown),
         cmocka_unit_test_setup_teardown(a_first_start_does_not_wait_long_for_others, make_folder,
-                                        remove_folder),
+                                        folder_teardown),
         cmocka_unit_test_setup_teardown(a_loop_that_has_waited_before_the_start_is_no_launch,
-                                        make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(a_start_that_fails_says_why, make_folder, remove_folder),
+                                        make_folder, folder_teardown),
+        cmocka_unit_test_setup_teardown(a_start_that_fails_says_why, make_folder, folder_teardown),
     };
     return cmocka_run_group_tests_name("start_linux", tests, NULL, NULL);
 }

@@ -254,18 +254,17 @@ static void what_an_earlier_run_resolved_is_kept_and_the_rest_is_tried_again(voi
     "\",\"symbols_file\":\"old/Shop\"}],\"threads\":[{\"id\":1,\"main\":true,"                     \
     "\"frames\":[4294971392]" more "}]"
 
+/* Its frame has a location, which says no name. */
+#define LOCATED(verdict)                                                                           \
+    WITH_SYMBOLS(verdict, ",\"locations\":[0]")                                                    \
+    ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}"
+
 static void the_file_of_a_kept_verdict_outlives_the_dump(void **state) {
     (void)state;
     static const char *const dumps[] = {
-        WITH_SYMBOLS(
-            "symbols-only",
-            ",\"locations\":[0]") ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}",
-        WITH_SYMBOLS(
-            "split-dwarf",
-            ",\"locations\":[0]") ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}",
-        WITH_SYMBOLS(
-            "ok",
-            ",\"locations\":[0]") ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}",
+        LOCATED("symbols-only"),
+        LOCATED("split-dwarf"),
+        LOCATED("ok"),
     };
     for (size_t i = 0; i < sizeof dumps / sizeof *dumps; i++) {
         struct fixture f;
@@ -280,12 +279,8 @@ static void the_file_of_a_kept_verdict_outlives_the_dump(void **state) {
 static void what_is_only_half_named_is_named_by_a_better_file(void **state) {
     (void)state;
     static const char *const dumps[] = {
-        WITH_SYMBOLS(
-            "symbols-only",
-            ",\"locations\":[0]") ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}",
-        WITH_SYMBOLS(
-            "split-dwarf",
-            ",\"locations\":[0]") ",\"strings\":[],\"locations\":[{\"image\":0,\"offset\":4096}]}",
+        LOCATED("symbols-only"),
+        LOCATED("split-dwarf"),
     };
     for (size_t i = 0; i < sizeof dumps / sizeof *dumps; i++) {
         struct fixture f;

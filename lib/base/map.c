@@ -25,16 +25,9 @@ void map_clear(struct map *m) {
     arena_clear(&m->arena);
 }
 
-/* The key of hash_bytes is known: a patient writer of files finds strings whose hashes end alike,
- * which all would ask for one slot. Where the slots lie he cannot know. */
-static size_t first_slot(const uint32_t *slots, size_t slot_count, uint64_t hash) {
-    uint64_t seed = (uintptr_t)slots >> 4;
-    return (size_t)hash_u64(hash ^ seed << 20) & (slot_count - 1);
-}
-
 /* The slot that holds the key, or the free one where it belongs. There always is a free one. */
 static size_t find_slot(const struct map *m, const void *key, size_t len, uint64_t hash) {
-    size_t mask = m->slot_count - 1, at = first_slot(m->slots, m->slot_count, hash);
+    size_t mask = m->slot_count - 1, at = hash_slot(m->slots, m->slot_count, hash);
     while (m->slots[at]) {
         const struct map_entry *entry = &m->entries[m->slots[at] - 1];
         if (entry->hash == hash && entry->len == len &&
@@ -66,7 +59,7 @@ static bool grow_slots(struct map *m) {
         return false;
     }
     for (size_t i = 0; i < m->count; i++) {
-        size_t at = first_slot(slots, slot_count, m->entries[i].hash);
+        size_t at = hash_slot(slots, slot_count, m->entries[i].hash);
         while (slots[at]) {
             at = (at + 1) & (slot_count - 1);
         }

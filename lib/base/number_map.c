@@ -32,16 +32,8 @@ void number_map_clear(struct number_map *m) {
     }
 }
 
-/* Whoever writes a file may choose its numbers so that their hashes end alike, and then each search
- * would pass all of them. So the hash begins with where the slots lie, which no file can know; what
- * the map answers does not depend on it. */
-static size_t first_slot(const struct number_slot *slots, size_t cap, uint64_t key) {
-    uint64_t seed = (uintptr_t)slots >> 4;
-    return (size_t)hash_u64(key ^ seed << 20) & (cap - 1);
-}
-
 static struct number_slot *find(struct number_slot *slots, size_t cap, uint64_t key) {
-    size_t i = first_slot(slots, cap, key);
+    size_t i = hash_slot(slots, cap, key);
     while (slots[i].key != NO_KEY && slots[i].key != key) {
         i = (i + 1) & (cap - 1);
     }
@@ -78,7 +70,7 @@ void number_map_expect(struct number_map *m, size_t count) {
 
 void number_map_soon(const struct number_map *m, uint64_t key) {
     if (m->cap > 0) {
-        __builtin_prefetch(&m->slots[first_slot(m->slots, m->cap, key)]);
+        __builtin_prefetch(&m->slots[hash_slot(m->slots, m->cap, key)]);
     }
 }
 

@@ -72,12 +72,11 @@ struct abbrev {
     bool code_tag; /* a function, or what was inlined into one */
     bool ready;
     uint32_t spec_count;
-    bool bare;    /* a function that says no address: it has no code */
-    bool planned; /* all its forms are known; if not its steps are void */
-    bool fixed;   /* all its DIEs are of one size and say no sibling */
-    bool
-        simple; /* no function with code; all its DIEs can be passed by die_walk.c's shortest way */
-    uint32_t size;                   /* of the attributes, if fixed */
+    bool bare;     /* a function that says no address: it has no code */
+    bool planned;  /* all its forms are known; if not its steps are void */
+    bool fixed;    /* all its DIEs are of one size and say no sibling */
+    bool simple;   /* no function with code; its DIEs can be passed by die_walk.c's shortest way */
+    uint32_t size; /* of the attributes, if fixed */
     uint32_t first_spec;             /* in abbrev_table.specs */
     uint32_t first_step, step_count; /* in abbrev_table.steps */
     /* In abbrev_table.said: those that say something or tell their own size; behind the last one

@@ -30,13 +30,8 @@ static inline bool take_u64(const struct take *t, uint64_t *out) {
 }
 
 /* A line, column, language: what does not fit 32 bits is none. */
-static inline bool take_u32(const struct take *t, uint32_t *out) {
-    uint64_t v;
-    if (!take_u64(t, &v)) {
-        return false;
-    }
-    *out = v <= UINT32_MAX ? (uint32_t)v : 0;
-    return true;
+static inline uint32_t narrow(uint64_t v) {
+    return v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
 static inline bool take_address(const struct take *t, uint64_t *out) {
@@ -45,12 +40,6 @@ static inline bool take_address(const struct take *t, uint64_t *out) {
         return true;
     }
     return form_address(&t->v, t->source->sections, out);
-}
-
-/* An address, or (from DWARF 4 on) a size counted from low_pc. */
-static inline bool take_address_or_size(const struct take *t, uint64_t *out, bool *is_size) {
-    *is_size = !form_is_address(t->v.form);
-    return *is_size ? take_u64(t, out) : take_address(t, out);
 }
 
 static bool take_string(const struct take *t, const char **out) {
@@ -77,11 +66,16 @@ static bool pass(const struct take *t) {
 /* What only a unit's DIE has. */
 static bool take_unit_attr(const struct take *t, enum abbrev_says says) {
     struct die_attrs *out = t->out;
+    uint64_t language;
     switch (says) {
     case SAYS_COMP_DIR:
         return take_string(t, &out->comp_dir);
     case SAYS_LANGUAGE:
-        return take_u32(t, &out->language);
+        if (!take_u64(t, &language)) {
+            return false;
+        }
+        out->language = narrow(language);
+        return true;
     case SAYS_STMT_LIST:
         return mark(out, DIE_STMT_LIST, take_u64(t, &out->stmt_list));
     case SAYS_ADDR_BASE:
@@ -97,9 +91,57 @@ static bool take_unit_attr(const struct take *t, enum abbrev_says says) {
     }
 }
 
+/* A number that functions and calls say, of this form. */
+static inline void keep_number(struct die_attrs *out, enum abbrev_says says, uint64_t form,
+                               uint64_t v) {
+    switch (says) {
+    case SAYS_DECL_FILE:
+        out->decl_file = v;
+        out->has |= DIE_DECL_FILE;
+        break;
+    case SAYS_DECL_LINE:
+        out->decl_line = narrow(v);
+        break;
+    case SAYS_LOW:
+        out->low = v;
+        out->has |= DIE_LOW;
+        break;
+    case SAYS_HIGH:
+        out->high = v;
+        out->high_is_size = !form_is_address(form);
+        out->has |= DIE_HIGH;
+        break;
+    case SAYS_RANGES:
+        out->ranges = v;
+        out->ranges_is_index = form == DW_FORM_rnglistx;
+        out->has |= DIE_RANGES;
+        break;
+    case SAYS_ENTRY:
+        out->entry = v;
+        out->entry_is_size = !form_is_address(form);
+        out->has |= DIE_ENTRY;
+        break;
+    case SAYS_CALL_FILE:
+        out->call_file = v;
+        out->has |= DIE_CALL_FILE;
+        break;
+    case SAYS_CALL_LINE:
+        out->call_line = narrow(v);
+        break;
+    case SAYS_CALL_COLUMN:
+        out->call_column = narrow(v);
+        break;
+    default: /* SAYS_DISCRIMINATOR */
+        out->call_discriminator = narrow(v);
+        break;
+    }
+}
+
 /* False: the attribute makes no sense; its value is passed all the same. */
 static inline bool take_attr(const struct take *t, enum abbrev_says says) {
     struct die_attrs *out = t->out;
+    uint64_t v;
+    bool taken;
     switch (says) {
     case SAYS_NAME:
         return take_string(t, &out->name);
@@ -109,30 +151,29 @@ static inline bool take_attr(const struct take *t, enum abbrev_says says) {
         return mark(out, DIE_ORIGIN, form_ref(&t->v, &out->origin));
     case SAYS_SPECIFICATION:
         return mark(out, DIE_SPECIFICATION, form_ref(&t->v, &out->specification));
-    case SAYS_DECL_FILE:
-        return mark(out, DIE_DECL_FILE, take_u64(t, &out->decl_file));
-    case SAYS_DECL_LINE:
-        return take_u32(t, &out->decl_line);
     case SAYS_LOW:
-        return mark(out, DIE_LOW, take_address(t, &out->low));
+        taken = take_address(t, &v);
+        break;
     case SAYS_HIGH:
-        return mark(out, DIE_HIGH, take_address_or_size(t, &out->high, &out->high_is_size));
+    case SAYS_ENTRY: /* an address, or (from DWARF 4 on) a size counted from low_pc */
+        taken = form_is_address(t->v.form) ? take_address(t, &v) : take_u64(t, &v);
+        break;
+    case SAYS_DECL_FILE:
+    case SAYS_DECL_LINE:
     case SAYS_RANGES:
-        out->ranges_is_index = t->v.form == DW_FORM_rnglistx;
-        return mark(out, DIE_RANGES, take_u64(t, &out->ranges));
-    case SAYS_ENTRY:
-        return mark(out, DIE_ENTRY, take_address_or_size(t, &out->entry, &out->entry_is_size));
     case SAYS_CALL_FILE:
-        return mark(out, DIE_CALL_FILE, take_u64(t, &out->call_file));
     case SAYS_CALL_LINE:
-        return take_u32(t, &out->call_line);
     case SAYS_CALL_COLUMN:
-        return take_u32(t, &out->call_column);
     case SAYS_DISCRIMINATOR:
-        return take_u32(t, &out->call_discriminator);
+        taken = take_u64(t, &v);
+        break;
     default:
         return take_unit_attr(t, says);
     }
+    if (taken) {
+        keep_number(out, says, t->v.form, v);
+    }
+    return taken;
 }
 
 uint64_t die_sibling_read(struct reader *r, struct form_sizes sizes, uint64_t form) {
@@ -236,16 +277,6 @@ static inline uint64_t load(struct cursor *c, enum abbrev_load how) {
     }
 }
 
-static inline bool keep_string(const struct take *t, uint64_t offset, const char **out) {
-    const struct form_strings *s = &t->source->strings;
-    if (offset >= s->str_end) {
-        return false;
-    }
-    const char *text = (const char *)s->sections->of[SECTION_STR].data + offset;
-    *out = *text ? text : NULL;
-    return true;
-}
-
 static inline bool keep_ref(const struct take *t, uint16_t form, uint64_t v, enum die_has bit,
                             struct die_ref *out) {
     const struct die_unit *u = t->v.unit;
@@ -256,48 +287,20 @@ static inline bool keep_ref(const struct take *t, uint16_t form, uint64_t v, enu
 
 /* What was loaded. False: it makes no sense. */
 static inline bool keep(const struct take *t, const struct abbrev_spec *spec, uint64_t v) {
+    const struct form_strings *s = &t->source->strings;
     struct die_attrs *out = t->out;
-    uint32_t narrow = v <= UINT32_MAX ? (uint32_t)v : 0;
-    switch ((enum abbrev_says)spec->says) {
+    enum abbrev_says says = (enum abbrev_says)spec->says;
+    switch (says) {
     case SAYS_NAME:
-        return keep_string(t, v, &out->name);
+        return form_string_at(s->sections, SECTION_STR, s->str_end, v, &out->name);
     case SAYS_LINKAGE_NAME:
-        return keep_string(t, v, &out->linkage);
+        return form_string_at(s->sections, SECTION_STR, s->str_end, v, &out->linkage);
     case SAYS_ORIGIN:
         return keep_ref(t, spec->form, v, DIE_ORIGIN, &out->origin);
     case SAYS_SPECIFICATION:
         return keep_ref(t, spec->form, v, DIE_SPECIFICATION, &out->specification);
-    case SAYS_DECL_FILE:
-        out->decl_file = v;
-        return mark(out, DIE_DECL_FILE, true);
-    case SAYS_DECL_LINE:
-        out->decl_line = narrow;
-        return true;
-    case SAYS_LOW:
-        out->low = v;
-        return mark(out, DIE_LOW, true);
-    case SAYS_HIGH:
-        out->high = v;
-        out->high_is_size = spec->form != DW_FORM_addr;
-        return mark(out, DIE_HIGH, true);
-    case SAYS_RANGES:
-        out->ranges = v;
-        return mark(out, DIE_RANGES, true);
-    case SAYS_ENTRY:
-        out->entry = v;
-        out->entry_is_size = spec->form != DW_FORM_addr;
-        return mark(out, DIE_ENTRY, true);
-    case SAYS_CALL_FILE:
-        out->call_file = v;
-        return mark(out, DIE_CALL_FILE, true);
-    case SAYS_CALL_LINE:
-        out->call_line = narrow;
-        return true;
-    case SAYS_CALL_COLUMN:
-        out->call_column = narrow;
-        return true;
-    default: /* SAYS_DISCRIMINATOR: of nothing else is there a load */
-        out->call_discriminator = narrow;
+    default:
+        keep_number(out, says, spec->form, v);
         return true;
     }
 }

@@ -317,16 +317,6 @@ void form_strings_init(struct form_strings *f, const struct sections *s,
                                .alt_str_end = strings_end(alt, SECTION_STR)};
 }
 
-static bool string_at(const struct sections *s, enum section_id id, uint64_t end, uint64_t offset,
-                      const char **out) {
-    if (offset >= end) {
-        return false;
-    }
-    const char *text = (const char *)s->of[id].data + offset;
-    *out = *text ? text : NULL;
-    return true;
-}
-
 /* DWARF5 §7.26: entry `index` of the unit's string offsets table. */
 static bool indexed_string(const struct form_value *v, const struct form_strings *f,
                            const char **out) {
@@ -340,7 +330,7 @@ static bool indexed_string(const struct form_value *v, const struct form_strings
     struct reader r =
         entry_reader(f->sections, SECTION_STR_OFFSETS, base, index, v->unit->offset_size);
     uint64_t offset = section_offset(&r, v->unit->offset_size);
-    return !reader_failed(&r) && string_at(f->sections, SECTION_STR, f->str_end, offset, out);
+    return !reader_failed(&r) && form_string_at(f->sections, SECTION_STR, f->str_end, offset, out);
 }
 
 bool form_string(const struct form_value *v, const struct form_strings *f, const char **out) {
@@ -354,14 +344,14 @@ bool form_string(const struct form_value *v, const struct form_strings *f, const
         return true;
     case DW_FORM_strp:
         offset = section_offset(v->r, v->unit->offset_size);
-        return string_at(f->sections, SECTION_STR, f->str_end, offset, out);
+        return form_string_at(f->sections, SECTION_STR, f->str_end, offset, out);
     case DW_FORM_line_strp:
         offset = section_offset(v->r, v->unit->offset_size);
-        return string_at(f->sections, SECTION_LINE_STR, f->line_str_end, offset, out);
+        return form_string_at(f->sections, SECTION_LINE_STR, f->line_str_end, offset, out);
     case DW_FORM_GNU_strp_alt:
     case DW_FORM_strp_sup:
         offset = section_offset(v->r, v->unit->offset_size);
-        return !f->alt || string_at(f->alt, SECTION_STR, f->alt_str_end, offset, out);
+        return !f->alt || form_string_at(f->alt, SECTION_STR, f->alt_str_end, offset, out);
     case DW_FORM_strx:
     case DW_FORM_strx1:
     case DW_FORM_strx2:

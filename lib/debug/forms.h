@@ -58,6 +58,17 @@ struct form_strings {
 };
 void form_strings_init(struct form_strings *f, const struct sections *s,
                        const struct sections *alt);
+/* The string at an offset of a section, whose bytes up to its last NUL end at `end`; *out = NULL:
+ * an empty one. False: nothing begins there. */
+static inline bool form_string_at(const struct sections *s, enum section_id id, uint64_t end,
+                                  uint64_t offset, const char **out) {
+    if (offset >= end) {
+        return false;
+    }
+    const char *text = (const char *)s->of[id].data + offset;
+    *out = *text ? text : NULL;
+    return true;
+}
 /* *out = NULL: an empty string, or one of a supplementary file that is not there. */
 bool form_string(const struct form_value *v, const struct form_strings *strings, const char **out);
 

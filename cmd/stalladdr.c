@@ -204,6 +204,9 @@ static int open_source(struct run *run) {
     }
     if (st == ST_NONE) {
         cli_say(tool.name, "%s: has neither debug info nor symbols", run->path);
+    } else if (run->source->lineless) {
+        lookup_say_lineless(&e);
+        cli_notice(&run->failures, object_slice_path(run->slice), &e);
     }
     return CLI_OK;
 }

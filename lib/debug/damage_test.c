@@ -417,6 +417,35 @@ static void units_that_keep_their_functions_elsewhere_are_told_of_once(void **st
     debug_close(d);
 }
 
+static void lines_that_are_missing_are_told_from_damaged_ones(void **state) {
+    static struct dwarf_build b;
+    static const uint8_t table[1];
+    struct section_bytes given[] = {{0}, {.damaged = true}, {table, sizeof table, false}};
+    (void)state;
+    for (int with_lines = 0; with_lines < 2; with_lines++) {
+        b = (struct dwarf_build){0};
+        abbrev(&b, 1, DW_TAG_compile_unit, false,
+               with_lines ? (unsigned)DW_AT_stmt_list : (unsigned)DW_AT_language, DW_FORM_data4, 0);
+        end_abbrevs(&b);
+        begin_unit(&b, 4, 0);
+        put_uleb(&b, 1), put(&b, 0, 4);
+        end_unit(&b);
+        for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+            struct sections sections;
+            struct heard heard = {0};
+            struct debug *d;
+            built_sections(&b, &sections);
+            sections.of[SECTION_LINE] = given[i];
+            struct debug_setup setup = {
+                .sections = &sections, .complain = hear, .complain_ctx = &heard};
+            assert_int_equal(debug_open_sections(&d, &setup, NULL), ST_OK);
+            assert_int_equal(debug_is_lineless(d), with_lines && i == 0);
+            assert_int_equal(heard.count, 0);
+            debug_close(d);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_unit_without_a_die_costs_itself),
@@ -436,6 +465,7 @@ int main(void) {
         cmocka_unit_test(one_large_table_is_not_read_for_every_unit),
         cmocka_unit_test(any_allocation_may_fail),
         cmocka_unit_test(units_that_keep_their_functions_elsewhere_are_told_of_once),
+        cmocka_unit_test(lines_that_are_missing_are_told_from_damaged_ones),
     };
     return cmocka_run_group_tests_name("debug damage", tests, NULL, NULL);
 }

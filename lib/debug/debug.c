@@ -71,6 +71,15 @@ size_t debug_split_units(const struct debug *d) {
     return d->split_units;
 }
 
+bool debug_is_lineless(const struct debug *d) {
+    const struct section_bytes *lines = &d->main.sections.of[SECTION_LINE];
+    bool referred = false;
+    for (size_t i = 0; i < d->code_units.len && !referred; i++) {
+        referred = d->main.units[d->code_units.data[i]].has_stmt_list;
+    }
+    return referred && lines->len == 0 && !lines->damaged;
+}
+
 enum st debug_open_sections(struct debug **out, const struct debug_setup *setup, struct err *e) {
     struct debug *d = calloc(1, sizeof *d);
     if (!d) {

@@ -99,6 +99,9 @@ size_t debug_unit_count(const struct debug *d);
 /* Units of split DWARF: their functions are in .dwo files, which are not read; their lines are
  * here. complain was told of them with ERR_UNREAD. */
 size_t debug_split_units(const struct debug *d);
+/* Do units have lines in a .debug_line that the file lacks? Nobody is told. (Of a damaged one
+ * complain was told.) */
+bool debug_is_lineless(const struct debug *d);
 /* The unit that owns the address (file address), without reading the whole file. *unit is an index.
  * ST_NONE: no unit claims it. */
 enum st debug_find_unit(struct debug *d, uint64_t address, size_t *unit,

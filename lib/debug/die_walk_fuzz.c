@@ -142,7 +142,7 @@ static void load(struct sections *s, const uint8_t *data, size_t size) {
         uint8_t *copy = len ? malloc(len) : NULL;
         if (copy) {
             memcpy(copy, bytes, len);
-            s->of[i] = (struct section_bytes){copy, len};
+            s->of[i] = (struct section_bytes){.data = copy, .len = len};
         }
     }
 }

@@ -37,7 +37,7 @@ enum st sections_load(struct sections *out, const struct object_slice *s, const 
             (void)err_set(damage, why.code, "%s", why.text);
         }
         if (st != ST_OK) {
-            found.of[id] = (struct section_bytes){0};
+            found.of[id] = (struct section_bytes){.damaged = st == ST_ERR};
         }
     }
     if (found.of[SECTION_INFO].len == 0) {

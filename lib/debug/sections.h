@@ -27,6 +27,7 @@ enum section_id {
 struct section_bytes {
     const uint8_t *data; /* borrowed; NULL = the file has no such section */
     size_t len;
+    bool damaged; /* the file has it, but it was left out */
 };
 
 struct sections {

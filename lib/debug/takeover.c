@@ -28,8 +28,8 @@ void takeover_close(struct takeover *t) {
 static struct sections unit_sections(const struct sections *s, const struct die_unit *u) {
     struct sections shown = {
         .file = s->file, .big_endian = s->big_endian, .address_size = u->address_size};
-    shown.of[SECTION_INFO] =
-        (struct section_bytes){s->of[SECTION_INFO].data + u->offset, (size_t)(u->end - u->offset)};
+    shown.of[SECTION_INFO] = (struct section_bytes){.data = s->of[SECTION_INFO].data + u->offset,
+                                                    .len = (size_t)(u->end - u->offset)};
     shown.of[SECTION_ABBREV] = s->of[SECTION_ABBREV];
     shown.of[SECTION_ADDR] = s->of[SECTION_ADDR];
     shown.of[SECTION_STR] = s->of[SECTION_STR];

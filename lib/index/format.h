@@ -38,8 +38,8 @@
 #include "base/strbuf.h"
 
 enum {
-    INDEX_FORMAT = 2, /* 1 had no SUMS */
-    INDEX_BUILDER = 2,
+    INDEX_FORMAT = 2,  /* 1 had no SUMS */
+    INDEX_BUILDER = 3, /* 2 did not know INDEX_LINELESS */
     INDEX_HEADER_SIZE = 112,
     INDEX_HASH_AT = 104,
     INDEX_TOC_ENTRY = 24,
@@ -49,7 +49,7 @@ enum {
     INDEX_ARCH_SIZE = 16
 };
 
-enum index_flags { INDEX_DWARF = 1, INDEX_ARM32 = 2 };
+enum index_flags { INDEX_DWARF = 1, INDEX_ARM32 = 2, INDEX_LINELESS = 4 };
 
 enum index_section {
     INDEX_ADDR,

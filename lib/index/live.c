@@ -245,6 +245,7 @@ enum st lookup_open_live(struct lookup_source **out, const struct object_slice *
     l->source.content = !l->units                       ? LOOKUP_HAS_SYMBOLS
                         : unit_cache_is_split(l->units) ? LOOKUP_HAS_SPLIT_DWARF
                                                         : LOOKUP_HAS_DWARF;
+    l->source.lineless = l->units && unit_cache_is_lineless(l->units);
     *out = &l->source;
     return ST_OK;
 }

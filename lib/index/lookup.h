@@ -57,7 +57,13 @@ struct lookup_source {
     const struct lookup_ops *ops;
     enum lookup_content content;
     bool concurrent; /* several threads may look up at once */
+    bool lineless;   /* its DWARF has lines in a .debug_line that is not there: see below */
 };
+
+/* The notice for who opens a lineless source; nobody else was told. */
+static inline void lookup_say_lineless(struct err *why) {
+    (void)err_set(why, ERR_UNREAD, "there is no .debug_line: names come without lines");
+}
 
 static inline enum st lookup_address(struct lookup_source *s, uint64_t file_address,
                                      struct lookup_hit *hit, struct err *e) {

@@ -488,6 +488,7 @@ static enum st open_mapped(struct lookup_source **out, const char *name, struct 
     m->records = data + x[INDEX_RECO].offset;
     m->piece_count = (size_t)(x[INDEX_ADDR].size / 4);
     m->source.content = m->header.flags & INDEX_DWARF ? LOOKUP_HAS_DWARF : LOOKUP_HAS_SYMBOLS;
+    m->source.lineless = (m->header.flags & INDEX_LINELESS) != 0;
     if (file) {
         m->file = *file;
     }

@@ -36,6 +36,7 @@ struct symbol_set {
     VEC(struct use) uses;
     struct open_files files;
     struct map told;       /* paths of files that lack their supplementary file */
+    struct map lineless;   /* paths of files that lack their .debug_line */
     const char *temporary; /* folder; borrowed; NULL = the system's */
     VEC(struct lookup_source *) sources;
     VEC(struct symbol_file) answers;
@@ -73,6 +74,7 @@ void symbol_set_free(struct symbol_set *s) {
     VEC_RELEASE(&s->answers);
     VEC_RELEASE(&s->uses);
     map_release(&s->told);
+    map_release(&s->lineless);
     map_release(&s->answer_by_request);
     arena_release(&s->arena);
     finder_free(s->finder);
@@ -194,6 +196,20 @@ static struct index_source index_source_of(struct symbol_set *s, const struct ob
                                  .name = slash ? slash + 1 : path};
 }
 
+/* Told once, however many requests lead to the file. Without memory it is told again. */
+static void tell_lineless(struct symbol_set *s, const struct lookup_source *source,
+                          const char *path) {
+    struct err why = {0};
+    bool added = true;
+    if (source->lineless) {
+        (void)map_put(&s->lineless, path, strlen(path), 0, &added);
+        lookup_say_lineless(&why);
+    }
+    if (source->lineless && added) {
+        complain_path(s, path, &why);
+    }
+}
+
 static enum symbol_verdict verdict_on(const struct lookup_source *source) {
     return source->content == LOOKUP_HAS_DWARF         ? SYMBOLS_OK
            : source->content == LOOKUP_HAS_SPLIT_DWARF ? SYMBOLS_SPLIT
@@ -218,6 +234,8 @@ static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
     }
     if (st == ST_ERR) {
         complain_path(s, path, &why);
+    } else if (st == ST_OK) {
+        tell_lineless(s, source, path);
     }
     *out = (struct symbol_file){
         .verdict = st == ST_ERR    ? SYMBOLS_DAMAGED
@@ -366,6 +384,7 @@ static enum st try_index(struct symbol_set *s, struct added_store *from,
         one.source = source;
         one.base = h->base;
         one.arm32 = (h->flags & INDEX_ARM32) != 0;
+        tell_lineless(s, source, file);
     } else {
         err_set(&why, ERR_IO, "the index is gone");
         complain_path(s, file, &why);

@@ -138,6 +138,20 @@ static void split_dwarf_is_a_verdict_of_its_own(void **state) {
     symbol_set_free(s);
 }
 
+static void missing_lines_are_told_of_once(void **state) {
+    (void)state;
+    struct symbol_set *s = new_set();
+    assert_int_equal(symbol_set_use(s, "a", "testdata/objects/elf-lineless/libshop.so", NULL),
+                     ST_OK);
+    assert_int_equal(find(s, NULL, "a", NULL, NULL).verdict, SYMBOLS_OK);
+    assert_int_equal(complaints, 1);
+    assert_int_equal(complaint.code, ERR_UNREAD);
+    assert_non_null(strstr(complaint.text, "no .debug_line"));
+    assert_int_equal(find(s, NULL, "a", "/another/request", NULL).verdict, SYMBOLS_OK);
+    assert_int_equal(complaints, 1);
+    symbol_set_free(s);
+}
+
 /* A copy of the file whose packed .debug_info does not unpack. */
 static void damage_dwarf(const char *from, const char *to) {
     static uint8_t b[64 * 1024];
@@ -225,6 +239,7 @@ int main(void) {
         cmocka_unit_test(a_use_that_cannot_serve_does_not_hide_one_that_can),
         cmocka_unit_test(a_complaint_names_a_unit_if_one_is_damaged),
         cmocka_unit_test(split_dwarf_is_a_verdict_of_its_own),
+        cmocka_unit_test(missing_lines_are_told_of_once),
         cmocka_unit_test(units_that_cannot_be_read_are_no_dwarf),
         cmocka_unit_test(dwarf_that_cannot_be_read_is_no_dwarf),
         cmocka_unit_test(only_plain_files_are_opened_where_a_dump_points),

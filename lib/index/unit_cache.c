@@ -277,6 +277,10 @@ bool unit_cache_is_split(const struct unit_cache *c) {
     return debug_split_units(c->first) > 0;
 }
 
+bool unit_cache_is_lineless(const struct unit_cache *c) {
+    return debug_is_lineless(c->first);
+}
+
 size_t unit_cache_held(struct unit_cache *c) {
     size_t held = 0;
     pthread_mutex_lock(&c->lock);

@@ -42,6 +42,8 @@ uint64_t unit_cache_bytes_read(struct unit_cache *c);
 enum st unit_cache_check(const struct unit_cache *c, struct err *e) BASE_MUST_USE;
 /* Are functions of some units in .dwo files, which are not read? */
 bool unit_cache_is_split(const struct unit_cache *c);
+/* As debug_is_lineless. */
+bool unit_cache_is_lineless(const struct unit_cache *c);
 /* Units held now. */
 size_t unit_cache_held(struct unit_cache *c);
 

@@ -58,16 +58,6 @@ static bool grow_to(struct number_map *m, size_t cap) {
     return true;
 }
 
-void number_map_expect(struct number_map *m, size_t count) {
-    size_t cap = SLOTS_FIRST;
-    while (cap / 2 < count && cap <= SIZE_MAX / 2) {
-        cap *= 2;
-    }
-    if (cap > m->cap) {
-        (void)grow_to(m, cap);
-    }
-}
-
 void number_map_soon(const struct number_map *m, uint64_t key) {
     if (m->cap > 0) {
         __builtin_prefetch(&m->slots[hash_slot(m->slots, m->cap, key)]);

@@ -41,22 +41,6 @@ static void keys_keep_their_first_value(void **state) {
     number_map_release(&m);
 }
 
-static void a_table_that_expects_keys_takes_them(void **state) {
-    struct number_map m = {0};
-    (void)state;
-    (void)put(&m, 1, 5, true);
-    number_map_expect(&m, MANY);
-    size_t cap = m.cap;
-    assert_int_equal(put(&m, 1, 0, false), 5);
-    for (size_t i = 2; i < MANY; i++) {
-        (void)put(&m, i, i, true);
-    }
-    assert_int_equal(m.cap, cap);
-    number_map_expect(&m, 3);
-    assert_int_equal(m.cap, cap);
-    number_map_release(&m);
-}
-
 /* What hash_u64 makes this of. */
 static uint64_t unhash(uint64_t v) {
     v = (v ^ v >> 31 ^ v >> 62) * UINT64_C(0x319642b2d24d8ec3);
@@ -118,7 +102,6 @@ static void a_lack_of_memory_loses_no_key(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_keep_their_first_value),
-        cmocka_unit_test(a_table_that_expects_keys_takes_them),
         cmocka_unit_test(keys_chosen_for_their_hashes_are_as_quick_as_others),
         cmocka_unit_test(a_cleared_table_knows_nothing),
         cmocka_unit_test(a_lack_of_memory_loses_no_key),

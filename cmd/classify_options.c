@@ -36,7 +36,7 @@ enum {
     OPT_WIDTH,
     OPT_COLOR,
     OPT_STORE,
-    OPT_JOBS /* below 32: see classify_settings.given */
+    OPT_JOBS
 };
 
 static const struct cli_option options[] = {
@@ -209,7 +209,6 @@ static bool take_explain(struct classify_settings *s, const char *value) {
 
 static bool take_option(struct classify_settings *s, int id, const char *value) {
     int word = 0;
-    s->given |= UINT32_C(1) << id;
     switch (id) {
     case OPT_SYMBOLS:
         return VEC_PUSH(&s->symbols, value) || no_memory(s);
@@ -315,19 +314,7 @@ static const struct {
     {OPT_MIN_USERS, RUN_GATE},
 };
 
-static bool is_given(const struct classify_settings *s, int id) {
-    return s->given >> id & 1;
-}
-
-static const char *option_name(int id) {
-    size_t i = 0;
-    while (options[i].id != id) {
-        i++;
-    }
-    return options[i].name;
-}
-
-/* An option that nothing looks at is a mistake that nobody sees. */
+/* False after a printed message. */
 static bool check_looked_at(const struct classify_settings *s) {
     static const char *const names[] = {[RUN_ANNOTATE] = "--annotate",
                                         [RUN_EXPLAIN] = "--explain",
@@ -335,49 +322,48 @@ static bool check_looked_at(const struct classify_settings *s) {
                                         [RUN_PARTIAL] = "--partial",
                                         [RUN_GATE] = "--baseline"};
     unsigned run = run_of(s);
+    uint64_t useful = UINT64_MAX;
     for (size_t i = 0; i < sizeof looked_at / sizeof *looked_at; i++) {
-        unsigned runs = looked_at[i].runs;
-        const char *name = option_name(looked_at[i].id);
-        if (!is_given(s, looked_at[i].id) || (runs & run)) {
-            continue;
-        }
-        if (run == RUN_TABLE) {
-            cli_usage_error(&classify_tool, "--%s goes with --baseline%s", name,
-                            runs & RUN_PARTIAL ? " or --partial" : "");
-        } else {
-            cli_usage_error(&classify_tool, "--%s does nothing with %s", name, names[run]);
-        }
-        return false;
+        useful &= looked_at[i].runs & run ? UINT64_MAX : ~CLI_BIT(looked_at[i].id);
     }
-    if (s->gate.merge && is_given(s, OPT_SYMBOLS)) {
+    const struct cli_option *useless = cli_useless(s->parser, useful);
+    if (useless && run == RUN_TABLE) {
+        cli_usage_error(&classify_tool, "--%s goes with --baseline%s", useless->name,
+                        useless->id == OPT_EXPOSURE ? " or --partial" : "");
+    } else if (useless) {
+        cli_usage_error(&classify_tool, "--%s does nothing with %s", useless->name, names[run]);
+    } else if (s->gate.merge && cli_useless(s->parser, ~CLI_BIT(OPT_SYMBOLS))) {
         cli_usage_error(&classify_tool, "--symbols does nothing with --merge");
-        return false;
+    } else {
+        return true;
     }
-    return true;
+    return false;
 }
 
 bool classify_check_partials(const struct classify_settings *s, const struct triage_options *made,
                              uint64_t rules_hash) {
-    static const int keys[] = {OPT_RULES, OPT_IN_APP, OPT_NOT_IN_APP, OPT_LEVELS, OPT_INLINES};
-    const char *where = made->where ? made->where : "", *wrong = NULL;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys && made->rules_hash != rules_hash; i++) {
-        wrong = is_given(s, keys[i]) ? option_name(keys[i]) : wrong;
-    }
-    wrong = is_given(s, OPT_CAP) && made->cap_ms != s->cap_s * 1000 ? option_name(OPT_CAP) : wrong;
+    const uint64_t keys = CLI_BIT(OPT_RULES) | CLI_BIT(OPT_IN_APP) | CLI_BIT(OPT_NOT_IN_APP) |
+                          CLI_BIT(OPT_LEVELS) | CLI_BIT(OPT_INLINES);
+    uint64_t useless = (made->rules_hash != rules_hash ? keys : 0) |
+                       (made->cap_ms != s->cap_s * 1000 ? CLI_BIT(OPT_CAP) : 0);
+    const struct cli_option *wrong = cli_useless(s->parser, ~useless);
+    const char *where = made->where ? made->where : "";
     if (wrong) {
         cli_usage_error(&classify_tool,
                         "the partials were made with another --%s: give it where"
                         " dumps are counted, not with --merge",
-                        wrong);
+                        wrong->name);
     } else if (s->where_text.len && strcmp(where, strbuf_cstr(&s->where_text)) != 0) {
-        wrong = option_name(OPT_WHERE);
         cli_usage_error(&classify_tool, "--where chooses dumps: give it where they are counted,"
                                         " not with --merge");
+    } else {
+        return true;
     }
-    return !wrong;
+    return false;
 }
 
 int classify_read_options(struct cli_parser *p, struct classify_settings *s, int *status) {
+    s->parser = p;
     for (int id; (id = cli_next(p)) != CLI_END;) {
         if (id == CLI_EXIT) {
             *status = p->status;

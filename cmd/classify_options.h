@@ -18,14 +18,14 @@ struct classify_settings {
     struct classify_gate gate;
     struct classify_rules rules;
     bool annotate, lint;
-    uint32_t given;      /* which options were, a bit each */
     const char *explain; /* an id; NULL = not asked for */
     uint64_t cap_s, jobs;
     struct key_options key; /* but for its rules */
     const char *store;
     VEC(const char *) symbols; /* in the order given */
     struct where *where;
-    struct strbuf where_text; /* the texts of --where */
+    struct strbuf where_text;        /* the texts of --where */
+    const struct cli_parser *parser; /* borrowed: which options were given */
     struct cli_failures *failures;
 };
 

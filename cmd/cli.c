@@ -193,6 +193,7 @@ static int take_value(struct cli_parser *p, const struct cli_option *o, const ch
         p->status = cli_usage_error(p->tool, "option '%s' takes no value", shown);
         return CLI_EXIT;
     }
+    p->given |= CLI_BIT(o->id);
     return o->id;
 }
 
@@ -277,6 +278,16 @@ int cli_next(struct cli_parser *p) {
     }
     p->operands[p->operand_count] = NULL; /* at most argv[argc], which is NULL already */
     return CLI_END;
+}
+
+const struct cli_option *cli_useless(const struct cli_parser *p, uint64_t useful) {
+    for (size_t i = 0; i < p->tool->option_count; i++) {
+        const struct cli_option *o = &p->tool->options[i];
+        if (p->given & ~useful & CLI_BIT(o->id)) {
+            return o;
+        }
+    }
+    return NULL;
 }
 
 bool cli_number(const struct cli_tool *tool, const char *option, const char *value, uint64_t min,

@@ -22,7 +22,7 @@ enum cli_status {
 
 /* A row of a command's option table. */
 struct cli_option {
-    int id;           /* what cli_next returns: 1 … 9999, unique in the table */
+    int id;           /* what cli_next returns: 1 … 63; other names of an option share it */
     char letter;      /* 'o' for -o; 0 = none */
     const char *name; /* "output" for --output; NULL = none */
     const char *arg;  /* "FILE" if it takes a value, "[=WORD]" if it may; NULL = a flag */
@@ -51,6 +51,7 @@ struct cli_parser {
     int next;            /* index into argv */
     const char *letters; /* rest of a group of letters */
     const char *value;   /* of the option that cli_next returned; NULL for a flag */
+    uint64_t given;      /* CLI_BIT of each that it returned */
     char **operands;     /* after CLI_END: borrowed from argv, in order, NULL behind the last */
     size_t operand_count;
     int status; /* after CLI_EXIT: what main returns (0 after --help, 2 after a mistake) */
@@ -62,6 +63,11 @@ void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char
 /* The next option's id; CLI_END when all are read; CLI_EXIT after --help, --version or a mistake
  * (which has then been printed). */
 int cli_next(struct cli_parser *p);
+/* A set of options has the bits of their ids. */
+#define CLI_BIT(id) (UINT64_C(1) << (id))
+/* An option that was given and that nothing will look at is a mistake that nobody sees: the first
+ * of the table that was given and is not in `useful`; NULL: none. */
+const struct cli_option *cli_useless(const struct cli_parser *p, uint64_t useful);
 /* Prints "TOOL: MESSAGE", the first form of the synopsis and where there is more to stderr; returns
  * CLI_USAGE. */
 int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) BASE_PRINTF(2, 3);

@@ -306,13 +306,11 @@ static bool check_options(const struct flame_run *run) {
 static bool check_diff(const struct flame_run *run, const struct cli_parser *p) {
     const struct flame_diff *d = &run->diff;
     if (!d->on) {
-        bool stray = d->normalise || d->summary || d->limit_count > 0;
+        const uint64_t of_diffs = CLI_BIT(OPT_NORMALIZE) | CLI_BIT(OPT_FAIL_IF) |
+                                  CLI_BIT(OPT_MIN_SAMPLES) | CLI_BIT(OPT_SUMMARY);
+        const struct cli_option *stray = cli_useless(p, ~of_diffs);
         if (stray || run->format == FLAME_MARKDOWN) {
-            cli_usage_error(&tool, "%s is for --diff",
-                            d->normalise         ? "--normalize"
-                            : d->summary         ? "--summary"
-                            : d->limit_count > 0 ? "--fail-if"
-                                                 : "--format=markdown");
+            cli_usage_error(&tool, "--%s is for --diff", stray ? stray->name : "format=markdown");
             return false;
         }
         return true;

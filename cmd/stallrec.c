@@ -358,10 +358,8 @@ static int only(int status) {
 /* CLI_OK, or the status to end with after a printed message. */
 static int read_options(struct cli_parser *p, struct run *run) {
     struct recorder_settings *set = &run->settings;
-    bool records = false; /* an option that a replay has no use for was given */
     for (int id; (id = cli_next(p)) != CLI_END;) {
         uint64_t number;
-        records |= id != OPT_PRESET && id != OPT_REPLAY;
         switch (id) {
         case OPT_OUTPUT:
             run->directory = p->value;
@@ -438,7 +436,7 @@ static int read_options(struct cli_parser *p, struct run *run) {
             cli_usage_error(&tool, "--replay runs no program");
             return EXIT_OWN;
         }
-        if (records) {
+        if (cli_useless(p, CLI_BIT(OPT_PRESET) | CLI_BIT(OPT_REPLAY))) {
             cli_usage_error(&tool, "--replay takes no other option than --preset");
             return EXIT_OWN;
         }

@@ -228,7 +228,6 @@ struct settings {
     enum require require;
     const char *store, *add;
     bool linkage_names, quiet, host, no_index, index;
-    unsigned given; /* bit of each option that was: 1 << its id */
 };
 
 static int process(struct run *run, const struct settings *set, char **operands, size_t count) {
@@ -317,30 +316,23 @@ static bool take_option(struct run *run, struct settings *set, int id, const cha
     }
 }
 
-/* An option that what was asked for would not look at, which may be a gate that then never closes;
- * NULL: none. */
-static const char *useless_option(const struct run *run, const struct settings *set) {
-    const unsigned always = 1U << OPT_JOBS | 1U << OPT_QUIET;
-    unsigned useful = ~0U;
-    if (set->index || set->add) {
-        useful = always | 1U << OPT_INDEX | 1U << OPT_ADD | 1U << OPT_STORE | 1U << OPT_NO_INDEX;
+/* A useless option may be a gate that then never closes. False after a printed message. */
+static bool fits(const struct cli_parser *p, const struct run *run, const struct settings *set) {
+    const uint64_t always = CLI_BIT(OPT_JOBS) | CLI_BIT(OPT_QUIET);
+    const bool indexes = set->index || set->add;
+    uint64_t useful = UINT64_MAX;
+    if (indexes) {
+        useful = always | CLI_BIT(OPT_INDEX) | CLI_BIT(OPT_ADD) | CLI_BIT(OPT_STORE) |
+                 CLI_BIT(OPT_NO_INDEX);
     } else if (run->raw) {
-        useful = always | 1U << OPT_RAW | 1U << OPT_OUTPUT | (run->text ? 0 : 1U << OPT_FORMAT);
+        useful =
+            always | CLI_BIT(OPT_RAW) | CLI_BIT(OPT_OUTPUT) | (run->text ? 0 : CLI_BIT(OPT_FORMAT));
     }
-    for (size_t i = 0; i < tool.option_count; i++) {
-        if (set->given & ~useful & 1U << options[i].id) {
-            return options[i].name;
-        }
-    }
-    return NULL;
-}
-
-static bool fits(const struct run *run, const struct settings *set) {
-    const char *useless = useless_option(run, set);
+    const struct cli_option *useless = cli_useless(p, useful);
     if (useless) {
-        cli_usage_error(&tool, "--%s does not fit: %s", useless,
-                        set->index || set->add ? "with --index and --add nothing is symbolicated"
-                                               : "with --raw nothing is looked up");
+        cli_usage_error(&tool, "--%s does not fit: %s", useless->name,
+                        indexes ? "with --index and --add nothing is symbolicated"
+                                : "with --raw nothing is looked up");
     }
     return !useless;
 }
@@ -358,9 +350,8 @@ static int read_options(struct cli_parser *p, struct run *run, struct settings *
             *status = run->dumps.failures.count ? CLI_FAILED : CLI_USAGE;
             return CLI_EXIT;
         }
-        set->given |= 1U << id;
     }
-    return fits(run, set) ? CLI_END : CLI_EXIT;
+    return fits(p, run, set) ? CLI_END : CLI_EXIT;
 }
 
 /* Makes indexes, and nothing else. */

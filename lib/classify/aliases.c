@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "classify/sum.h"
 #include "classify/triage_private.h"
 
 static int by_number(const void *a, const void *b) {
@@ -113,7 +114,7 @@ static uint64_t named_dumps(const struct bucket_set *set, const uint32_t *into) 
     uint64_t n = 0;
     for (size_t i = 0; into && i < set->buckets.len; i++) {
         bool named = into[i] != i && unresolved(set->buckets.data[into[i]]) == 0;
-        n += named ? set->buckets.data[i]->tally.dumps : 0;
+        sum_add(&n, named ? set->buckets.data[i]->tally.dumps : 0);
     }
     return n;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classify/sum.h"
 #include "classify/triage_private.h"
 
 static void release_evidence(struct evidence *e) {
@@ -66,7 +67,7 @@ bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms) {
         }
         b->actions.data[low] = (struct action_share){.action = action};
     }
-    b->actions.data[low].ms += ms;
+    sum_add(&b->actions.data[low].ms, ms);
     return true;
 }
 

@@ -6,14 +6,10 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "classify/sum.h"
 
 void clusters_release(struct clusters *c) {
     VEC_RELEASE(&c->cells);
-}
-
-/* In any order the same, up to what a partial can hold: exposure is whatever a file says. */
-static uint64_t sum(uint64_t a, uint64_t b) {
-    return b > (uint64_t)INT64_MAX - a ? (uint64_t)INT64_MAX : a + b;
 }
 
 bool clusters_add(struct clusters *c, uint32_t cell, uint64_t count, uint64_t ms) {
@@ -32,8 +28,8 @@ bool clusters_add(struct clusters *c, uint32_t cell, uint64_t count, uint64_t ms
         }
         c->cells.data[low] = (struct cluster_cell){.cell = cell};
     }
-    c->cells.data[low].count = sum(c->cells.data[low].count, count);
-    c->cells.data[low].ms = sum(c->cells.data[low].ms, ms);
+    sum_add(&c->cells.data[low].count, count);
+    sum_add(&c->cells.data[low].ms, ms);
     return true;
 }
 

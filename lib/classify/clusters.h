@@ -33,8 +33,7 @@ struct clusters {
 };
 
 void clusters_release(struct clusters *c);
-/* Adds to a cell < CLUSTER_CELLS, of which neither sum goes above 2^63 - 1; both numbers are at
- * most that. False: out of memory, nothing counted. */
+/* Adds to a cell < CLUSTER_CELLS; sums as in sum.h. False: out of memory, nothing counted. */
 bool clusters_add(struct clusters *c, uint32_t cell, uint64_t count, uint64_t ms);
 /* Adds what `from` holds. False: out of memory, c may hold a part. */
 bool clusters_merge(struct clusters *c, const struct clusters *from);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classify/sum.h"
 #include "classify/triage_private.h"
 
 static const double alpha = 0.05;
@@ -25,7 +26,7 @@ void gate_release(struct gate *g) {
 /* ---- rows ---- */
 
 static bool add_tally(struct gate_row *row, size_t run, const struct tally *t, uint64_t users) {
-    row->stalls[run] += t->stalls;
+    sum_add(&row->stalls[run], t->stalls);
     row->users[run] += users; /* of aliases an upper bound */
     return clusters_merge(&row->events[run], &t->clusters);
 }
@@ -311,15 +312,16 @@ static void judge_run(struct gate *g) {
         row->verdict = judge(g, row);
         g->count[row->verdict]++;
         if (row->level == '1') {
-            uint64_t n = row->stalls[RATES_BASE] + row->stalls[RATES_NOW];
-            stalls += n;
-            decided += row->verdict == GATE_INCONCLUSIVE ? 0 : n;
+            for (size_t run = 0; run < RATES_RUNS; run++) {
+                sum_add(&stalls, row->stalls[run]);
+                sum_add(&decided, row->verdict == GATE_INCONCLUSIVE ? 0 : row->stalls[run]);
+            }
         }
     }
     if (g->rows.len) {
         qsort(g->rows.data, g->rows.len, sizeof *g->rows.data, by_weight);
     }
-    g->decided_permille = stalls ? decided * 1000 / stalls : 0;
+    g->decided_permille = stalls ? (uint64_t)((unsigned __int128)decided * 1000 / stalls) : 0;
     bool few = g->run[RATES_BASE]->total_users < g->options.min_users ||
                g->run[RATES_NOW]->total_users < g->options.min_users;
     g->verdict = g->count[GATE_REGRESSED]           ? GATE_REGRESSED

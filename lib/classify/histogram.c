@@ -1,6 +1,8 @@
 /* Percentiles from logarithmic cells. */
 #include "classify/histogram.h"
 
+#include "classify/sum.h"
+
 enum { LINEAR = 128, PER_OCTAVE = 64, OCTAVE_BITS = 6, VALUE_BITS = 40 };
 _Static_assert(HISTOGRAM_CELLS == LINEAR + (VALUE_BITS - 7) * PER_OCTAVE + 1, "2^40 is the last");
 
@@ -48,8 +50,8 @@ bool histogram_add_cell(struct histogram *h, uint16_t index, uint64_t count) {
         }
         h->cells.data[low] = (struct histogram_cell){.index = index};
     }
-    h->cells.data[low].count += count;
-    h->total += count;
+    sum_add(&h->cells.data[low].count, count);
+    sum_add(&h->total, count);
     return true;
 }
 
@@ -71,7 +73,7 @@ uint64_t histogram_percentile(const struct histogram *h, unsigned permille) {
     uint64_t rank = h->total / 1000 * permille + (h->total % 1000 * permille + 999) / 1000;
     uint64_t seen = 0;
     for (size_t i = 0; i < h->cells.len; i++) {
-        seen += h->cells.data[i].count;
+        sum_add(&seen, h->cells.data[i].count);
         if (seen >= rank) {
             return cell_value(h->cells.data[i].index);
         }

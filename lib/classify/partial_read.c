@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "base/parse.h"
 #include "classify/partial_private.h"
+#include "classify/sum.h"
 #include "classify/triage_private.h"
 
 const char *const partial_sets[PARTIAL_SETS] = {
@@ -109,13 +109,6 @@ static uint64_t element(struct line *l, const json_t *array, size_t i, uint64_t 
     return number(l, json_array_get(array, i), max, what);
 }
 
-/* Adds to a sum that the line itself tells, to compare them. */
-static void add_up(struct line *l, uint64_t *sum, uint64_t v, const char *what) {
-    if (!checked_add_u64(*sum, v, sum)) {
-        reject(l, what);
-    }
-}
-
 /* Index of an interned text; 0 if something is wrong. */
 static uint32_t text_index(struct line *l, const char *text) {
     uint32_t index = triage_string(l->r->t, text);
@@ -141,7 +134,7 @@ static void read_durations(struct line *l, const json_t *o, struct tally *t) {
             reject(l, "durations");
         }
         next = index + 1;
-        add_up(l, &sum, count, "durations");
+        sum_add(&sum, count);
         need(l, histogram_add_cell(&t->durations, (uint16_t)index, count));
     }
     if (sum != t->stalls) {
@@ -200,8 +193,8 @@ static void read_clusters(struct line *l, const json_t *o, const char *name, str
             reject(l, name);
         }
         next = cell + 1;
-        add_up(l, count, n, name);
-        add_up(l, ms, time, name);
+        sum_add(count, n);
+        sum_add(ms, time);
         need(l, clusters_add(c, (uint32_t)cell, n, time));
     }
 }

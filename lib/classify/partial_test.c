@@ -221,6 +221,40 @@ static void partials_behind_each_other_are_merged(void **state) {
     strbuf_release(&text);
 }
 
+/* Twice as much of everything, until no sum can grow. */
+static void absurd_sums_have_an_end_that_no_order_changes(void **state) {
+    enum { DOUBLINGS = 70 };
+    struct triage *most = one_run(*state, 60), *few = one_run(*state, 60);
+    struct strbuf text = {0}, one = {0}, prints = {0};
+    assert_true(stalls_flush(most) && stalls_flush(few)); /* they would double, too */
+    for (int i = 0; i < DOUBLINGS; i++) {
+        strbuf_clear(&text);
+        assert_int_equal(write_partial(most, &text), ST_OK);
+        assert_int_equal(read_partials(&most, text.data, text.len, NULL), ST_OK);
+    }
+    const struct tally *t = &most->total;
+    assert_true(t->dumps == INT64_MAX && t->stalls == INT64_MAX && t->ms == INT64_MAX);
+    assert_true(t->samples == INT64_MAX && t->hits == INT64_MAX && t->fatal == INT64_MAX);
+    assert_true(t->durations.total == INT64_MAX && most->dumps_read == INT64_MAX);
+    assert_true(most->apart[APART_CRASH] == INT64_MAX);
+    strbuf_clear(&text);
+    assert_int_equal(write_partial(few, &text), ST_OK);
+    assert_int_equal(write_partial(most, &text), ST_OK);
+    triage_free(few);
+    few = NULL;
+    assert_int_equal(read_partials(&few, text.data, text.len, NULL), ST_OK);
+    strbuf_clear(&text);
+    assert_int_equal(write_partial(few, &text), ST_OK);
+    assert_int_equal(write_partial(most, &one), ST_OK);
+    assert_string_equal(strbuf_cstr(&text), strbuf_cstr(&one));
+    print(most, &prints);
+    triage_free(most);
+    triage_free(few);
+    strbuf_release(&text);
+    strbuf_release(&one);
+    strbuf_release(&prints);
+}
+
 static void other_rules_and_caps_do_not_merge(void **state) {
     (void)state;
     struct triage *a = new_triage(), *b = new_triage();
@@ -335,6 +369,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merging_in_any_order_and_grouping_is_one_run),
         cmocka_unit_test(partials_behind_each_other_are_merged),
+        cmocka_unit_test(absurd_sums_have_an_end_that_no_order_changes),
         cmocka_unit_test(other_rules_and_caps_do_not_merge),
         cmocka_unit_test(a_partial_cut_anywhere_is_an_error),
         cmocka_unit_test(changed_numbers_do_no_harm),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "classify/sum.h"
 #include "classify/triage_private.h"
 
 static int by_bucket(const void *a, const void *b) {
@@ -25,7 +26,7 @@ static bool count_parts(struct bucket_set *set, const struct stall_part *parts, 
         uint32_t cell = parts[i].cell;
         bool fatal = false;
         for (; i < count && (actions ? parts[i].action : parts[i].level2) == index; i++) {
-            ms += parts[i].ms;
+            sum_add(&ms, parts[i].ms);
             cell = parts[i].cell < cell ? parts[i].cell : cell;
             fatal = fatal || parts[i].fatal;
         }
@@ -44,7 +45,7 @@ static bool count_stall(struct triage *t, struct stall_part *parts, size_t count
     bool fatal = false;
     for (size_t i = 0; i < count; i++) {
         if (parts[i].level2 != NO_INDEX) {
-            ms += parts[i].ms;
+            sum_add(&ms, parts[i].ms);
             cell = parts[i].cell < cell ? parts[i].cell : cell;
             fatal = fatal || parts[i].fatal;
             parts[ranked++] = parts[i];
@@ -86,7 +87,7 @@ bool stalls_join(struct triage *t, uint64_t hash, uint64_t seen_ms, uint64_t dur
     }
     memcpy(s->parts.data + s->parts.len, parts, count * sizeof *parts);
     s->parts.len += count;
-    s->seen_ms += seen_ms;
+    sum_add(&s->seen_ms, seen_ms);
     s->duration_ms = duration_ms > s->duration_ms ? duration_ms : s->duration_ms;
     if (s->duration_ms && s->seen_ms >= s->duration_ms) {
         bool ok = count_stall(t, s->parts.data, s->parts.len);

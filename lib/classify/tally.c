@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "classify/sum.h"
+
 void tally_release(struct tally *t) {
     histogram_release(&t->durations);
     distinct_release(&t->users);
@@ -44,7 +46,7 @@ bool tally_facet(struct tally *t, enum tally_facet f, uint32_t text, uint64_t du
         }
         facet->values.data[low] = (struct facet_value){.text = text};
     }
-    facet->values.data[low].dumps += dumps;
+    sum_add(&facet->values.data[low].dumps, dumps);
     return true;
 }
 
@@ -52,30 +54,30 @@ static void note_fatal(struct tally *t, uint64_t count, uint64_t min_ms) {
     if (count && (t->fatal == 0 || min_ms < t->fatal_min_ms)) {
         t->fatal_min_ms = min_ms;
     }
-    t->fatal += count;
+    sum_add(&t->fatal, count);
 }
 
 bool tally_stall(struct tally *t, uint64_t ms, bool fatal, uint32_t cell) {
-    t->stalls++;
+    sum_add(&t->stalls, 1);
     t->max_ms = ms > t->max_ms ? ms : t->max_ms;
     note_fatal(t, fatal, ms);
     return histogram_add(&t->durations, ms) && clusters_add(&t->clusters, cell, 1, 0);
 }
 
 bool tally_merge(struct tally *t, const struct tally *from, const uint32_t *texts) {
-    t->dumps += from->dumps;
-    t->stalls += from->stalls;
-    t->ms += from->ms;
+    sum_add(&t->dumps, from->dumps);
+    sum_add(&t->stalls, from->stalls);
+    sum_add(&t->ms, from->ms);
     t->max_ms = from->max_ms > t->max_ms ? from->max_ms : t->max_ms;
-    t->samples += from->samples;
-    t->hits += from->hits;
+    sum_add(&t->samples, from->samples);
+    sum_add(&t->hits, from->hits);
     note_fatal(t, from->fatal, from->fatal_min_ms);
     tally_time(t, from->first_time);
     tally_time(t, from->last_time);
     for (size_t i = 0; i < CAUSE_COUNT; i++) {
-        t->causes[i].dumps += from->causes[i].dumps;
-        t->causes[i].ms += from->causes[i].ms;
-        t->causes[i].confidence += from->causes[i].confidence;
+        sum_add(&t->causes[i].dumps, from->causes[i].dumps);
+        sum_add(&t->causes[i].ms, from->causes[i].ms);
+        sum_add(&t->causes[i].confidence, from->causes[i].confidence);
     }
     for (size_t f = 0; f < FACET_COUNT; f++) {
         for (size_t i = 0; i < from->facets[f].values.len; i++) {

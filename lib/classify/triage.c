@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "classify/exemplar.h"
+#include "classify/sum.h"
 #include "classify/triage_private.h"
 
 const char *triage_apart_text(enum triage_apart a) {
@@ -121,12 +122,12 @@ static bool make_share(struct triage *t, struct share *s) {
 static bool tally_dump(struct tally *tally, const struct share *s) {
     struct cause_tally *cause = &tally->causes[s->key->cause];
     cause->dumps++;
-    cause->ms += s->ms;
+    sum_add(&cause->ms, s->ms);
     cause->confidence += s->key->confidence;
     tally->dumps++;
-    tally->ms += s->ms;
-    tally->samples += s->key->samples;
-    tally->hits += s->key->hits;
+    sum_add(&tally->ms, s->ms);
+    sum_add(&tally->samples, s->key->samples);
+    sum_add(&tally->hits, s->key->hits);
     tally_time(tally, s->d->time);
     for (size_t i = 0; i < FACET_COUNT; i++) {
         if (s->facets[i] != NO_INDEX && !tally_facet(tally, (enum tally_facet)i, s->facets[i], 1)) {

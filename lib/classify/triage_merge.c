@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classify/sum.h"
 #include "classify/triage_private.h"
 
 /* For each string, bucket or action of the part its index in the whole. */
@@ -193,11 +194,11 @@ enum st triage_merge(struct triage *t, const struct triage *from, struct err *e)
         ok = index != NO_INDEX;
         t->options.rules = ok ? map_string(&t->strings, index) : t->options.rules;
     }
-    t->dumps_read += from->dumps_read;
-    t->unresolved += from->unresolved;
+    sum_add(&t->dumps_read, from->dumps_read);
+    sum_add(&t->unresolved, from->unresolved);
     triage_note_threshold(t, from->threshold_ms);
     for (size_t i = 0; i < APART_COUNT; i++) {
-        t->apart[i] += from->apart[i];
+        sum_add(&t->apart[i], from->apart[i]);
     }
     return ok ? ST_OK : err_nomem(e);
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classify/sum.h"
 #include "classify/triage_private.h"
 
 /* The key of a bucket's stack. ST_NONE: it is no stall by these rules. */
@@ -64,7 +65,7 @@ static enum st add_all(struct rekeying *r, struct err *e) {
             dump_release(&d);
         } else if (st == ST_NONE) {
             r->level1[i] = NO_INDEX;
-            r->t->apart[APART_IDLE] += b->tally.dumps;
+            sum_add(&r->t->apart[APART_IDLE], b->tally.dumps);
             st = ST_OK;
         }
     }

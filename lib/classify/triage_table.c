@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "classify/sum.h"
 #include "classify/triage_text.h"
 
 enum {
@@ -398,7 +399,7 @@ static void put_rest(struct table *tb, const struct bucket *b, size_t first) {
     uint64_t ms = 0;
     char share[NUMBER_SIZE];
     for (size_t i = first; i < b->children.len; i++) {
-        ms += tb->t->level[1].buckets.data[b->children.data[i]]->tally.ms;
+        sum_add(&ms, tb->t->level[1].buckets.data[b->children.data[i]]->tally.ms);
     }
     put_spaces(tb, DETAIL_INDENT);
     strbuf_clear(&tb->text);
@@ -456,7 +457,7 @@ void triage_print_table(const struct triage *t, const struct triage_view *v, str
         if (i < shown) {
             put_bucket(&tb, b);
         } else {
-            rest += b->tally.ms;
+            sum_add(&rest, b->tally.ms);
         }
     }
     if (shown < set->buckets.len) {

@@ -1,0 +1,19 @@
+/* Sums of what dumps and partials say, which may be absurd: none goes above 2^63 - 1, the most that
+ * a partial can hold, and that makes them the same in whatever order they are added up. */
+#ifndef STALLKIT_CLASSIFY_SUM_H
+#define STALLKIT_CLASSIFY_SUM_H
+
+#include <stdint.h>
+
+#include "base/checked.h"
+
+#define SUM_MAX ((uint64_t)INT64_MAX)
+
+/* *sum is at most SUM_MAX, v is anything. */
+static inline void sum_add(uint64_t *sum, uint64_t v) {
+    if (!checked_add_u64(*sum, v, sum) || *sum > SUM_MAX) {
+        *sum = SUM_MAX;
+    }
+}
+
+#endif

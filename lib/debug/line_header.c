@@ -213,13 +213,21 @@ static const char *join(struct tables *t, struct arena *arena, const char *a, co
     return path;
 }
 
+/* Folder 0 is the unit's own: before DWARF 5 it is not in the list; there it stands as it is, not
+ * below itself (§6.2.4), which shows where builds call it ".". */
+static const char *compose_folder(struct tables *t, struct arena *arena, size_t i) {
+    const char *text = t->folders.data[i].text, *own = t->source->comp_dir;
+    if (i == 0) {
+        return text ? text : own;
+    }
+    return text ? join(t, arena, own, text) : NULL;
+}
+
 /* Folders first, made absolute once, and not once per file. */
 static enum st compose(struct tables *t, struct arena *arena, struct line_files *out,
                        struct err *e) {
     for (size_t i = 0; i < t->folders.len; i++) {
-        struct name *folder = &t->folders.data[i];
-        folder->text = folder->text ? join(t, arena, t->source->comp_dir, folder->text)
-                                    : (i == 0 ? t->source->comp_dir : NULL);
+        t->folders.data[i].text = compose_folder(t, arena, i);
     }
     out->paths = arena_array(arena, t->files.len, sizeof *out->paths);
     if (!out->paths) {

@@ -67,6 +67,7 @@ static void end_sequence(struct dwarf_build *b) {
 }
 
 struct table {
+    const char *comp_dir; /* NULL = "/src" */
     struct arena arena;
     struct line_header header;
     struct line_files files;
@@ -80,9 +81,10 @@ struct table {
 };
 
 static void read_table(struct table *t, const struct dwarf_build *b, bool order) {
-    *t = (struct table){0};
+    *t = (struct table){.comp_dir = t->comp_dir ? t->comp_dir : "/src"};
     built_sections(b, &t->sections);
-    struct line_source source = {.sections = &t->sections, .address_size = 8, .comp_dir = "/src"};
+    struct line_source source = {
+        .sections = &t->sections, .address_size = 8, .comp_dir = t->comp_dir};
     t->st = line_header_read(&source, &t->arena, &t->header, &t->files, &t->e);
     if (t->st == ST_OK) {
         t->st = line_program_run(&t->header, &t->rows, &t->made, &t->e);
@@ -114,7 +116,7 @@ static void assert_row(const struct table *t, size_t i, uint64_t address, uint32
 
 static void files_count_from_1_before_dwarf_5(void **state) {
     static struct dwarf_build b;
-    struct table t;
+    struct table t = {0};
     (void)state;
     for (unsigned version = 2; version <= 4; version++) {
         b.big_endian = version == 3;
@@ -138,7 +140,7 @@ static void files_count_from_1_before_dwarf_5(void **state) {
 
 static void files_count_from_0_in_dwarf_5(void **state) {
     static struct dwarf_build b;
-    struct table t;
+    struct table t = {0};
     (void)state;
     struct header_marks m = begin_line_table(&b, 5);
     put(&b, 1, 1), put_uleb(&b, DW_LNCT_path), put_uleb(&b, DW_FORM_line_strp);
@@ -164,9 +166,32 @@ static void files_count_from_0_in_dwarf_5(void **state) {
     release_table(&t);
 }
 
+/* Builds that call their folder ".", as Debian's do. */
+static void the_units_own_folder_does_not_lie_below_itself(void **state) {
+    static struct dwarf_build b;
+    struct table t = {.comp_dir = "./out"};
+    (void)state;
+    struct header_marks m = begin_line_table(&b, 5);
+    put(&b, 1, 1), put_uleb(&b, DW_LNCT_path), put_uleb(&b, DW_FORM_string);
+    put_uleb(&b, 2), put_text(&b, "./out"), put_text(&b, "sub");
+    put(&b, 2, 1);
+    put_uleb(&b, DW_LNCT_path), put_uleb(&b, DW_FORM_string);
+    put_uleb(&b, DW_LNCT_directory_index), put_uleb(&b, DW_FORM_udata);
+    put_uleb(&b, 2);
+    put_text(&b, "a.c"), put_uleb(&b, 0);
+    put_text(&b, "b.h"), put_uleb(&b, 1);
+    end_header(&b, m);
+    end_line_table(&b, m);
+    read_table(&t, &b, true);
+    assert_int_equal(t.st, ST_OK);
+    assert_string_equal(t.files.paths[0], "./out/a.c");
+    assert_string_equal(t.files.paths[1], "./out/sub/b.h");
+    release_table(&t);
+}
+
 static void each_opcode_does_what_the_standard_says(void **state) {
     static struct dwarf_build b;
-    struct table t;
+    struct table t = {0};
     (void)state;
     struct header_marks m = begin_line_table(&b, 4);
     put_files_v2(&b);
@@ -210,7 +235,7 @@ static void put_sequence(struct dwarf_build *b, uint64_t low, uint64_t size) {
 
 static void sequences_are_sorted_and_stripped_ones_dropped(void **state) {
     static struct dwarf_build b;
-    struct table t;
+    struct table t = {0};
     (void)state;
     struct header_marks m = begin_line_table(&b, 4);
     put_files_v2(&b);
@@ -241,7 +266,7 @@ static void sequences_are_sorted_and_stripped_ones_dropped(void **state) {
 
 static void a_sequence_that_goes_back_is_dropped_and_told_of(void **state) {
     static struct dwarf_build b;
-    struct table t;
+    struct table t = {0};
     (void)state;
     struct header_marks m = begin_line_table(&b, 4);
     put_files_v2(&b);
@@ -263,7 +288,7 @@ static void a_sequence_that_goes_back_is_dropped_and_told_of(void **state) {
 
 static void damage_keeps_what_came_before(void **state) {
     static struct dwarf_build b;
-    struct table t;
+    struct table t = {0};
     (void)state;
     struct header_marks m = begin_line_table(&b, 4);
     put_files_v2(&b);
@@ -280,7 +305,7 @@ static void damage_keeps_what_came_before(void **state) {
 
 static void a_header_that_makes_no_sense_is_refused(void **state) {
     static struct dwarf_build b;
-    struct table t;
+    struct table t = {0};
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
         struct header_marks m = begin_line_table(&b, kind == 3 ? 5 : 4);
@@ -306,7 +331,7 @@ static void a_header_that_makes_no_sense_is_refused(void **state) {
 
 static void long_folders_are_not_copied_for_every_file(void **state) {
     static struct dwarf_build b;
-    struct table t;
+    struct table t = {0};
     (void)state;
     struct header_marks m = begin_line_table(&b, 4);
     for (int i = 0; i < 6000; i++) {
@@ -461,6 +486,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_count_from_1_before_dwarf_5),
         cmocka_unit_test(files_count_from_0_in_dwarf_5),
+        cmocka_unit_test(the_units_own_folder_does_not_lie_below_itself),
         cmocka_unit_test(each_opcode_does_what_the_standard_says),
         cmocka_unit_test(sequences_are_sorted_and_stripped_ones_dropped),
         cmocka_unit_test(a_sequence_that_goes_back_is_dropped_and_told_of),

@@ -575,6 +575,24 @@ static void the_narrowest_claim_comes_first(void **state) {
     debug_close(d);
 }
 
+/* What GNU ld leaves of a function that two units have. */
+static void of_equal_claims_the_first_units_comes_first(void **state) {
+    static struct dwarf_build b;
+    struct sections sections;
+    struct debug *d;
+    struct err e = {0};
+    size_t units[4], count;
+    (void)state;
+    build_plain(&b);
+    put_plain_unit(&b, 0x1000, 0x20);
+    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, NULL), ST_OK);
+    assert_int_equal(debug_find_units(d, 0x1009, units, 4, &count, &e), ST_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(units[0], 0);
+    assert_int_equal(units[1], 2);
+    debug_close(d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(high_pc_is_an_address_or_a_size),
@@ -594,6 +612,7 @@ int main(void) {
         cmocka_unit_test(a_unit_without_ranges_is_found_by_its_functions),
         cmocka_unit_test(aranges_tell_of_a_unit_that_does_not),
         cmocka_unit_test(the_narrowest_claim_comes_first),
+        cmocka_unit_test(of_equal_claims_the_first_units_comes_first),
     };
     return cmocka_run_group_tests_name("debug", tests, NULL, NULL);
 }

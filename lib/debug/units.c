@@ -85,7 +85,9 @@ static int by_low(const void *a, const void *b) {
     if (x->high != y->high) {
         return x->high > y->high ? -1 : 1; /* the narrower one behind, where a search looks first */
     }
-    return (x->unit > y->unit) - (x->unit < y->unit);
+    /* GNU ld lets what units say of a discarded copy of a function stand for the copy that it kept,
+     * which is the first one's: that unit behind. */
+    return (x->unit < y->unit) - (x->unit > y->unit);
 }
 
 void units_sort_ranges(struct debug *d) {

@@ -39,7 +39,7 @@
 
 enum {
     INDEX_FORMAT = 2,  /* 1 had no SUMS */
-    INDEX_BUILDER = 3, /* 2 did not know INDEX_LINELESS */
+    INDEX_BUILDER = 4, /* 3 took the wrong lines of folded functions; 2 had no INDEX_LINELESS */
     INDEX_HEADER_SIZE = 112,
     INDEX_HASH_AT = 104,
     INDEX_TOC_ENTRY = 24,

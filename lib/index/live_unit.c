@@ -2,6 +2,7 @@
 #include "index/live_unit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/sort.h"
 #include "base/vec.h"
@@ -62,6 +63,52 @@ static enum st index_functions(struct live_unit *u, struct err *e) {
     return ST_OK;
 }
 
+/* How many lines below where the function is declared the sequence begins, as far as it tells: a
+ * part that was split off may begin with what was inlined into it. */
+static uint32_t distance(const struct live_unit *u, const struct live_span *sequence,
+                         const struct debug_function *f) {
+    for (size_t i = sequence->index; i < sequence->end; i++) {
+        const struct debug_row *row = &u->unit.rows[i];
+        if (row->line != 0 && row->line >= f->decl_line) {
+            const char *path = live_unit_file(u, row->file);
+            if (path && strcmp(path, f->decl_file) == 0) {
+                return row->line - f->decl_line;
+            }
+        }
+    }
+    return UINT32_MAX;
+}
+
+/* Linkers that fold equal functions into one (lld, mold, gold: --icf) keep the lines of each of
+ * them, at the same addresses. Those of the function that answers for the code are put last, where
+ * a search looks first: the ones that begin nearest to its declaration, else the first ones, whose
+ * code it mostly is that was kept. */
+static void settle_folded(struct live_unit *u) {
+    struct live_spans *s = &u->sequences;
+    for (size_t first = 0, end; first < s->len; first = end) {
+        const struct live_span *one = &s->data[first];
+        for (end = first + 1;
+             end < s->len && s->data[end].low == one->low && s->data[end].high == one->high;) {
+            end++;
+        }
+        if (end - first == 1) {
+            continue;
+        }
+        const struct live_span *owner = find_span(&u->functions, one->low);
+        const struct debug_function *f = owner ? &u->unit.functions[owner->index] : NULL;
+        size_t best = first;
+        uint32_t nearest = UINT32_MAX;
+        for (size_t i = first; f && f->decl_file && i < end; i++) {
+            uint32_t d = distance(u, &s->data[i], f);
+            best = d < nearest ? i : best;
+            nearest = d < nearest ? d : nearest;
+        }
+        struct live_span chosen = s->data[best];
+        s->data[best] = s->data[end - 1];
+        s->data[end - 1] = chosen;
+    }
+}
+
 static enum st index_sequences(struct live_unit *u, struct err *e) {
     const struct debug_unit *d = &u->unit;
     if (!VEC_RESERVE(&u->sequences, d->sequence_count)) {
@@ -73,6 +120,7 @@ static enum st index_sequences(struct live_unit *u, struct err *e) {
             (struct live_span){.low = s->low, .high = s->high, .index = s->first, .end = s->last};
     }
     sort_spans(&u->sequences);
+    settle_folded(u);
     return ST_OK;
 }
 

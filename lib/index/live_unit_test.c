@@ -1,0 +1,109 @@
+/* Looking up in one unit: which lines count where a linker left those of several functions. */
+#include "debug/dwarf_build_test.h"
+
+#include "index/flat_unit.h"
+#include "index/live_unit.h"
+
+enum { BASE = 0x1000, SIZE = 16 };
+
+/* The line table's header, of DWARF 4, and its only file: number 1, "u.c". */
+static void begin_lines(struct dwarf_build *b) {
+    static const uint8_t operands[] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
+    b->in = SECTION_LINE;
+    put(b, 0, 4), put(b, 4, 2);
+    size_t header = here(b);
+    put(b, 0, 4), put(b, 1, 1), put(b, 1, 1), put(b, 1, 1), put(b, (uint8_t)-3, 1), put(b, 12, 1);
+    put(b, sizeof operands + 1, 1);
+    for (size_t i = 0; i < sizeof operands; i++) {
+        put(b, operands[i], 1);
+    }
+    put(b, 0, 1);
+    put_text(b, "u.c"), put(b, 0, 3), put(b, 0, 1);
+    put_at(b, header, here(b) - header - 4, 4);
+}
+
+/* A sequence for all of the code: `line` up to its middle, then the next line. */
+static void put_sequence(struct dwarf_build *b, uint64_t low, int line) {
+    put(b, 0, 1), put_uleb(b, 9), put(b, DW_LNE_set_address, 1), put(b, low, 8);
+    put(b, DW_LNS_advance_line, 1), put_sleb(b, line - 1), put(b, DW_LNS_copy, 1);
+    put(b, DW_LNS_advance_pc, 1), put_uleb(b, SIZE / 2);
+    put(b, DW_LNS_advance_line, 1), put_sleb(b, 1), put(b, DW_LNS_copy, 1);
+    put(b, DW_LNS_advance_pc, 1), put_uleb(b, SIZE / 2);
+    put(b, 0, 1), put_uleb(b, 1), put(b, DW_LNE_end_sequence, 1);
+}
+
+/* A function that is declared at a line (0: nowhere), and as many sequences at its address. */
+static void build_folded(struct dwarf_build *b, unsigned declared, const int *lines, size_t n) {
+    *b = (struct dwarf_build){0};
+    abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, DW_AT_stmt_list,
+           DW_FORM_sec_offset, 0);
+    abbrev(b, 2, DW_TAG_subprogram, false, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data1,
+           DW_AT_decl_file, DW_FORM_data1, DW_AT_decl_line, DW_FORM_data1, 0);
+    end_abbrevs(b);
+    begin_unit(b, 4, 0);
+    put_uleb(b, 1), put_text(b, "u.c"), put(b, 0, 4);
+    put_uleb(b, 2), put_address(b, BASE), put(b, SIZE, 1);
+    put(b, declared != 0, 1), put(b, declared, 1);
+    put(b, 0, 1);
+    end_unit(b);
+    begin_lines(b);
+    for (size_t i = 0; i < n; i++) {
+        put_sequence(b, BASE, lines[i]);
+    }
+    put_at(b, 0, here(b) - 4, 4);
+}
+
+/* The lines of the function's first and last byte: looked up, and as steps of the index. */
+static void assert_lines(const struct dwarf_build *b, uint32_t first, uint32_t last) {
+    struct sections sections;
+    struct debug *d;
+    struct live_unit *u;
+    struct err e = {0};
+    assert_int_equal(open_built(&d, b, &sections, (struct debug_setup){0}, NULL), ST_OK);
+    assert_int_equal(live_unit_open(&u, d, 0, &e), ST_OK);
+    assert_int_equal(u->unit.sequence_count, u->sequences.len);
+    assert_int_equal(live_unit_row(u, BASE)->line, first);
+    assert_int_equal(live_unit_row(u, BASE + SIZE - 1)->line, last);
+    live_unit_free(u);
+
+    struct own_symbols none = {0};
+    struct flat_scratch scratch = {0};
+    struct flat_unit f = {0};
+    assert_int_equal(flat_unit_read(&f, d, 0, &none, &scratch, &e), ST_OK);
+    assert_int_equal(f.step_count, 2);
+    assert_int_equal(f.steps[0].place.line, first);
+    assert_int_equal(f.steps[1].place.line, last);
+    flat_unit_release(&f);
+    flat_scratch_release(&scratch);
+    debug_close(d);
+}
+
+/* lld and mold say of functions that were folded into one that they are nowhere, and keep their
+ * lines. */
+static void of_folded_functions_the_lines_are_the_ones_of_the_one_that_answers(void **state) {
+    static struct dwarf_build b;
+    static const int lines[] = {10, 20, 30};
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        build_folded(&b, (unsigned)lines[i], lines, 3);
+        assert_lines(&b, (uint32_t)lines[i], (uint32_t)lines[i] + 1);
+        build_folded(&b, (unsigned)lines[i] - 2, lines, 3); /* what it returns stands above it */
+        assert_lines(&b, (uint32_t)lines[i], (uint32_t)lines[i] + 1);
+    }
+}
+
+static void of_a_function_that_is_declared_nowhere_they_are_the_first_ones(void **state) {
+    static struct dwarf_build b;
+    static const int lines[] = {20, 10, 30};
+    (void)state;
+    build_folded(&b, 0, lines, 3);
+    assert_lines(&b, 20, 21);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_folded_functions_the_lines_are_the_ones_of_the_one_that_answers),
+        cmocka_unit_test(of_a_function_that_is_declared_nowhere_they_are_the_first_ones),
+    };
+    return cmocka_run_group_tests_name("live_unit", tests, NULL, NULL);
+}

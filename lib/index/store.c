@@ -16,7 +16,10 @@
 #include "index/mapped.h"
 #include "index/store_trim.h"
 
-enum { TOUCH_SECONDS = 3600 }; /* an index used again within it is not touched again */
+enum {
+    TOUCH_SECONDS = 3600, /* an index used again within it is not touched again */
+    TRIES = 100           /* to lock a temporary file that others remove */
+};
 
 struct index_store {
     char *path;
@@ -217,16 +220,17 @@ static enum st write_bytes(void *ctx, const void *bytes, size_t len, struct err 
     return ST_OK;
 }
 
-/* Opens and locks the temporary file. False: somebody else has it, or it cannot be. Whoever held
- * the lock before may have given the file its name: what we locked is then no temporary file any
- * more, and must not be touched. */
-static bool open_temporary(struct writer *w, bool wait) {
+/* Opens and locks the temporary file. ST_ERR: somebody else has it, or it cannot be. ST_NONE: what
+ * was locked is no temporary file any more, and must not be touched: who held the lock before gave
+ * it its name, or took it for a dead writer's and removed it. Another try may find its place free.
+ */
+static enum st open_temporary(struct writer *w, bool wait) {
     const char *path = strbuf_cstr(&w->temporary);
     struct stat ours, there;
     w->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (w->fd < 0) {
         note_trouble(w->store, errno, "cannot write", path);
-        return false;
+        return ST_ERR;
     }
     int locked;
     do {
@@ -237,11 +241,11 @@ static bool open_temporary(struct writer *w, bool wait) {
     }
     bool still = locked == 0 && fstat(w->fd, &ours) == 0 && lstat(path, &there) == 0 &&
                  ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
-    if (!still || ftruncate(w->fd, 0) != 0) {
-        close(w->fd);
-        return false;
+    if (still && ftruncate(w->fd, 0) == 0) {
+        return ST_OK;
     }
-    return true;
+    close(w->fd);
+    return locked == 0 && !still ? ST_NONE : ST_ERR;
 }
 
 /* A name is given to whole files only; where nobody could build them again, after a power failure
@@ -291,6 +295,18 @@ static bool exists(const struct index_store *s, const char *key, uint64_t finger
     return good;
 }
 
+/* Is there a temporary file to write to? If not, *found: somebody else has written the index. */
+static bool begin_writing(struct writer *w, const char *key, uint64_t fingerprint, bool wait,
+                          bool *found) {
+    enum st st = ST_NONE;
+    *found = false;
+    for (int tries = 0; st == ST_NONE && !*found && tries < TRIES; tries++) {
+        st = open_temporary(w, wait);
+        *found = st != ST_OK && exists(w->store, key, fingerprint);
+    }
+    return st == ST_OK;
+}
+
 enum st index_store_add(struct index_store *s, const struct index_source *source, const char *key,
                         bool wait, struct err *why, struct err *e) {
     struct writer w = {.store = s, .fd = -1};
@@ -304,9 +320,11 @@ enum st index_store_add(struct index_store *s, const struct index_source *source
     index_store_path(s, key, &w.target);
     enum st st = strbuf_check(&w.temporary, e) == ST_OK ? strbuf_check(&w.target, e) : ST_ERR;
     if (st == ST_OK) {
-        st = open_temporary(&w, wait)              ? write_index(&w, source, why, e)
-             : exists(s, key, source->fingerprint) ? ST_OK
-                                                   : ST_NONE;
+        bool found;
+        st = begin_writing(&w, key, source->fingerprint, wait, &found)
+                 ? write_index(&w, source, why, e)
+             : found ? ST_OK
+                     : ST_NONE;
     }
     if (st == ST_OK) {
         store_trim(s->path, s->cap, strbuf_cstr(&w.target));

@@ -1,7 +1,9 @@
 /* The store: who builds, what is kept, and what happens where it cannot work. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +33,7 @@ struct fixture {
     struct index_store *store;
     struct index_source source;
     struct strbuf key, path;
+    atomic_bool enough;
 };
 
 static void begin(struct fixture *f, const char *object) {
@@ -361,6 +364,36 @@ static void a_catalog_lists_each_key_once_in_order(void **state) {
     end(&f);
 }
 
+static void *trim_until_told(void *arg) {
+    struct fixture *f = arg;
+    while (!atomic_load(&f->enough)) {
+        store_trim(f->folder, 0, "");
+    }
+    return NULL;
+}
+
+/* Who tidies up may take a file that was just made, and is not locked yet, for a dead writer's. */
+static void an_index_is_written_while_others_tidy_up(void **state) {
+    enum { ROUNDS = 1000 };
+    (void)state;
+    struct fixture f;
+    pthread_t thread;
+    struct err e = {0};
+    begin(&f, SHOP);
+    assert_int_equal(pthread_create(&thread, NULL, trim_until_told, &f), 0);
+    unsigned written = 0;
+    for (unsigned i = 0; i < ROUNDS && written == i; i++) {
+        written +=
+            index_store_add(f.store, &f.source, strbuf_cstr(&f.key), true, NULL, &e) == ST_OK &&
+            has_index(&f);
+        index_store_remove(f.store, strbuf_cstr(&f.key));
+    }
+    atomic_store(&f.enough, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(written, ROUNDS);
+    end(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_index_is_built_once_live_lookups_cost_as_much),
@@ -374,6 +407,7 @@ int main(void) {
         cmocka_unit_test(a_link_in_place_of_the_temporary_file_is_not_followed),
         cmocka_unit_test(what_was_used_longest_ago_goes_first_and_leftovers_go),
         cmocka_unit_test(a_catalog_lists_each_key_once_in_order),
+        cmocka_unit_test(an_index_is_written_while_others_tidy_up),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }

@@ -4,60 +4,172 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "base/vec.h"
 #include "cli_store.h"
 #include "index/catalog.h"
 #include "index/symbol_set.h"
 
+/* Where there are as many files as threads, each thread has files of its own: several at one small
+ * file mostly wait for each other. At a large one they do not, and one alone would be the last. */
+enum { LARGE_FILE = 32 << 20, JOBS_PER_THREAD = 4 };
+
 struct indexing {
     const struct cli_index *x;
     VEC(struct catalog_entry) entries; /* arch and name borrowed, key owned */
     size_t built;
+    struct pool *pool;
+    VEC(struct job *) held; /* until there are as many as threads */
+    bool side_by_side;      /* there were */
+    struct err failure;     /* the first that ends the run */
 };
 
-static void complain(void *ctx, const char *path, const struct err *why) {
-    const struct indexing *run = ctx;
-    cli_fail(run->x->failures, path, why);
-}
+/* A file on its way through the pool. */
+struct job {
+    struct index_source source;
+    const char *path; /* borrowed, as what source points to */
+    unsigned threads; /* to build with */
+    struct strbuf key;
+    enum st st; /* ST_NONE: not indexed, why says the reason */
+    struct err why, err;
+};
 
-static enum st add_one(struct indexing *run, const struct index_source *source, const char *path,
-                       const char *key, struct err *e) {
-    struct err why = {0};
-    enum st st = index_store_add(run->x->store, source, key, true, &why, e);
+/* ---- on the workers ---- */
+
+static enum st add_to_store(struct job *job, struct index_store *store) {
+    struct index_source *source = &job->source;
+    enum st st = index_store_key(source->slice, source->paired, source->alt, &job->key,
+                                 &source->fingerprint, &job->err);
     if (st == ST_OK) {
-        run->built++;
-        struct catalog_entry entry = {.id = *object_slice_id(source->slice),
-                                      .dwarf = object_has_dwarf(source->slice),
-                                      .arch = object_slice_arch(source->slice),
-                                      .key = strdup(key),
-                                      .name = source->name};
-        return entry.key && VEC_PUSH(&run->entries, entry) ? ST_OK : err_nomem(e);
+        st = index_store_add(store, source, strbuf_cstr(&job->key), true, &job->why, &job->err);
     }
     if (st == ST_NONE) {
-        const char *trouble = index_store_trouble(run->x->store);
-        err_set(&why, ERR_IO, "%s", trouble ? trouble : "the store is another user's");
-        err_context(&why, "not indexed");
-        cli_fail(run->x->failures, path, &why);
-        return ST_OK;
+        const char *trouble = index_store_trouble(store);
+        err_set(&job->why, ERR_IO, "%s", trouble ? trouble : "the store is another user's");
+        err_context(&job->why, "not indexed");
     }
     return st;
+}
+
+static void build(void *ctx, void *item, unsigned worker) {
+    const struct indexing *run = ctx;
+    struct job *job = item;
+    struct index_store *store = NULL;
+    (void)worker;
+    job->st = index_store_again(&store, run->x->store, job->threads, &job->err);
+    job->st = job->st == ST_OK ? add_to_store(job, store) : job->st;
+    index_store_free(store);
+}
+
+/* ---- in order ---- */
+
+static enum st note_entry(struct indexing *run, struct job *job, struct err *e) {
+    const struct object_slice *slice = job->source.slice;
+    struct catalog_entry entry = {.id = *object_slice_id(slice),
+                                  .dwarf = object_has_dwarf(slice),
+                                  .arch = object_slice_arch(slice),
+                                  .key = strbuf_take(&job->key),
+                                  .name = job->source.name};
+    if (entry.key && VEC_PUSH(&run->entries, entry)) {
+        return ST_OK;
+    }
+    free((void *)(uintptr_t)entry.key);
+    return err_nomem(e);
+}
+
+static void deliver(void *ctx, void *item) {
+    struct indexing *run = ctx;
+    struct job *job = item;
+    if (job->st == ST_NONE) {
+        cli_fail(run->x->failures, job->path, &job->why);
+    } else if (job->st == ST_OK) {
+        run->built++;
+        job->st = note_entry(run, job, &job->err);
+    }
+    if (job->st == ST_ERR) {
+        err_set(&run->failure, job->err.code, "%s", job->err.text);
+    }
+    strbuf_release(&job->key);
+    free(job);
+}
+
+/* With all threads, here and now. */
+static void build_alone(struct indexing *run, struct job *job) {
+    job->threads = run->x->threads;
+    build(run, job, 0);
+    deliver(run, job);
+}
+
+/* ---- files as they come ---- */
+
+static void build_held(struct indexing *run) {
+    for (size_t i = 0; i < run->held.len; i++) {
+        if (run->side_by_side) {
+            pool_put(run->pool, run->held.data[i]);
+        } else {
+            build_alone(run, run->held.data[i]);
+        }
+    }
+    run->held.len = 0;
+}
+
+/* Builds and delivers all so far. */
+static void settle(struct indexing *run) {
+    build_held(run);
+    pool_finish(run->pool);
+}
+
+static void complain(void *ctx, const char *path, const struct err *why) {
+    struct indexing *run = ctx;
+    if (run->pool) {
+        settle(run); /* messages come in the order of the files */
+    }
+    cli_fail(run->x->failures, path, why);
 }
 
 static enum st index_one(void *ctx, const struct index_source *source, const char *path,
                          struct err *e) {
-    const struct indexing *run = ctx;
-    struct index_source named = *source;
-    struct strbuf key = {0};
+    struct indexing *run = ctx;
+    size_t size;
+    (void)object_slice_file(source->slice, &size);
     if (run->x->permanent && image_id_is_zero(object_slice_id(source->slice))) {
         return ST_OK; /* nobody could find it in the catalog */
     }
-    enum st st =
-        index_store_key(source->slice, source->paired, source->alt, &key, &named.fingerprint, e);
-    if (st == ST_OK) {
-        st = add_one(ctx, &named, path, strbuf_cstr(&key), e);
+    struct job *job = calloc(1, sizeof *job);
+    if (!job || !VEC_RESERVE(&run->held, 1)) {
+        free(job);
+        return err_nomem(e);
     }
-    strbuf_release(&key);
-    return st;
+    *job = (struct job){.source = *source, .path = path, .threads = 1};
+    if (size >= LARGE_FILE) {
+        settle(run);
+        build_alone(run, job);
+    } else {
+        run->held.data[run->held.len++] = job;
+        run->side_by_side = run->side_by_side || run->held.len >= run->x->threads;
+        if (run->side_by_side) {
+            build_held(run);
+        }
+    }
+    return err_is(&run->failure) ? err_set(e, run->failure.code, "%s", run->failure.text) : ST_OK;
+}
+
+/* Each file with an index of its own. */
+static enum st index_each(struct indexing *run, struct symbol_set *set, struct err *e) {
+    unsigned threads = run->x->threads;
+    enum st st =
+        pool_open(&run->pool, threads, (size_t)threads * JOBS_PER_THREAD, build, deliver, run, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    st = symbol_set_each(set, index_one, run, e);
+    settle(run);
+    VEC_RELEASE(&run->held);
+    pool_close(run->pool);
+    run->pool = NULL;
+    return st == ST_OK && err_is(&run->failure)
+               ? err_set(e, run->failure.code, "%s", run->failure.text)
+               : st;
 }
 
 static enum st add_paths(struct indexing *run, struct symbol_set *set, char **paths, size_t count,
@@ -72,7 +184,7 @@ static enum st add_paths(struct indexing *run, struct symbol_set *set, char **pa
             cli_fail(run->x->failures, paths[i], &why);
         }
     }
-    enum st st = symbol_set_each(set, index_one, run, e);
+    enum st st = index_each(run, set, e);
     if (st == ST_OK && run->x->permanent && run->entries.len > 0) {
         st = catalog_add(run->x->permanent, run->entries.data, run->entries.len, e);
     }

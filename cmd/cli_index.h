@@ -9,13 +9,14 @@ struct cli_index {
     const char *tool;
     struct index_store *store;
     const char *permanent; /* the store's path if its catalog is to list them; else NULL */
+    unsigned threads;
     bool quiet;
     struct cli_failures *failures;
 };
 
 /* Builds the index of every debug file among the paths (files, bundles, folders) that has none in
- * the store yet; says how many in one line unless quiet. What cannot be read or indexed is printed
- * and counted. */
+ * the store yet, small files side by side; says how many in one line unless quiet. What cannot be
+ * read or indexed is printed and counted. */
 void cli_index_paths(const struct cli_index *x, char **paths, size_t count);
 
 #endif

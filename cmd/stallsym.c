@@ -372,7 +372,12 @@ static int make_indexes(struct run *run, const struct settings *set, char **path
         return cli_usage_error(&tool,
                                "neither XDG_CACHE_HOME nor HOME is a folder: name a --store");
     }
-    struct cli_index x = {tool.name, store, set->add, set->quiet, failures};
+    struct cli_index x = {.tool = tool.name,
+                          .store = store,
+                          .permanent = set->add,
+                          .threads = (unsigned)set->jobs,
+                          .quiet = set->quiet,
+                          .failures = failures};
     cli_index_paths(&x, paths, count);
     index_store_free(store); /* its trouble was a failure of each file */
     return cli_exit_status(failures);

@@ -47,6 +47,13 @@ enum st index_store_new(struct index_store **out, const struct store_options *op
     return ST_OK;
 }
 
+enum st index_store_again(struct index_store **out, const struct index_store *s, unsigned threads,
+                          struct err *e) {
+    const struct store_options options = {
+        .path = s->path, .cap = s->cap, .threads = threads, .permanent = s->permanent};
+    return index_store_new(out, &options, e);
+}
+
 void index_store_free(struct index_store *s) {
     if (s) {
         free(s->path);

@@ -32,6 +32,10 @@ struct store_options {
 /* Never ST_NONE; nothing is looked at yet. ST_ERR: out of memory. */
 enum st index_store_new(struct index_store **out, const struct store_options *options,
                         struct err *e) BASE_MUST_USE;
+/* The same store for one more thread, which builds with `threads`: what the one cannot write does
+ * not keep the other from trying. Never ST_NONE. ST_ERR: out of memory. */
+enum st index_store_again(struct index_store **out, const struct index_store *s, unsigned threads,
+                          struct err *e) BASE_MUST_USE;
 /* NULL is allowed. Sources outlive it. */
 void index_store_free(struct index_store *s);
 /* What did not work first, for one line of talk; NULL = nothing. */

@@ -36,7 +36,8 @@ struct symbol_set {
     VEC(struct use) uses;
     struct open_files files;
     struct map told;       /* paths of files that lack their supplementary file */
-    struct map lineless;   /* paths of files that lack their .debug_line */
+    pthread_mutex_t talk;  /* guards what follows */
+    struct map notices;    /* path and text of each */
     const char *temporary; /* folder; borrowed; NULL = the system's */
     VEC(struct lookup_source *) sources;
     VEC(struct symbol_file) answers;
@@ -51,6 +52,7 @@ enum st symbol_set_new(struct symbol_set **out, symbol_complain complain, void *
         return err_nomem(e);
     }
     pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->talk, NULL);
     s->complain = complain;
     s->complain_ctx = ctx;
     if (finder_new(&s->finder, e) != ST_OK) {
@@ -74,17 +76,33 @@ void symbol_set_free(struct symbol_set *s) {
     VEC_RELEASE(&s->answers);
     VEC_RELEASE(&s->uses);
     map_release(&s->told);
-    map_release(&s->lineless);
+    map_release(&s->notices);
     map_release(&s->answer_by_request);
     arena_release(&s->arena);
     finder_free(s->finder);
     pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->talk);
     free(s);
+}
+
+/* A notice is told once, however many requests lead to the file. Without memory it is told again.
+ */
+static bool is_news(struct symbol_set *s, const char *path, const struct err *why) {
+    struct strbuf key = {0};
+    bool added = true;
+    strbuf_addf(&key, "%s\n%s", path, why->text);
+    pthread_mutex_lock(&s->talk);
+    if (!key.failed && !map_put(&s->notices, key.data, key.len, 0, &added)) {
+        added = true;
+    }
+    pthread_mutex_unlock(&s->talk);
+    strbuf_release(&key);
+    return added;
 }
 
 static void complain_path(void *ctx, const char *path, const struct err *why) {
     struct symbol_set *s = ctx;
-    if (s->complain) {
+    if (s->complain && (why->code != ERR_UNREAD || is_news(s, path, why))) {
         s->complain(s->complain_ctx, path, why);
     }
 }
@@ -96,9 +114,7 @@ static void complain_unit(void *ctx, const char *file, uint64_t unit_offset,
     if (unit_offset != LOOKUP_NO_UNIT) {
         err_context(&e, "unit at 0x%llx", (unsigned long long)unit_offset);
     }
-    if (s->complain) {
-        s->complain(s->complain_ctx, file, &e);
-    }
+    complain_path(s, file, &e);
 }
 
 void symbol_set_use_store(struct symbol_set *s, struct index_store *store) {
@@ -196,16 +212,11 @@ static struct index_source index_source_of(struct symbol_set *s, const struct ob
                                  .name = slash ? slash + 1 : path};
 }
 
-/* Told once, however many requests lead to the file. Without memory it is told again. */
 static void tell_lineless(struct symbol_set *s, const struct lookup_source *source,
                           const char *path) {
     struct err why = {0};
-    bool added = true;
     if (source->lineless) {
-        (void)map_put(&s->lineless, path, strlen(path), 0, &added);
         lookup_say_lineless(&why);
-    }
-    if (source->lineless && added) {
         complain_path(s, path, &why);
     }
 }

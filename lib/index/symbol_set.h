@@ -43,7 +43,8 @@ struct symbol_file {
 };
 
 /* Hears of what is damaged or unreadable: a path, or a unit of a file; from any thread that looks
- * up or finds, several at once. ERR_UNREAD: a notice, nothing is wrong. */
+ * up or finds, several at once. ERR_UNREAD: a notice, nothing is wrong; told once
+ * of a file. */
 typedef void (*symbol_complain)(void *ctx, const char *path, const struct err *why);
 
 /* complain may be NULL. symbol_set_find may run while several threads look up in the sources that

@@ -127,6 +127,8 @@ static void split_dwarf_is_a_verdict_of_its_own(void **state) {
     assert_non_null(file.source);
     assert_int_equal(complaints, 1);
     assert_int_equal(complaint.code, ERR_UNREAD);
+    assert_int_equal(find(s, NULL, "a", "/another/request", NULL).verdict, SYMBOLS_SPLIT);
+    assert_int_equal(complaints, 1);
     /* A file with all of it is better, whichever comes first. */
     assert_int_equal(symbol_set_use(s, "b", "testdata/objects/elf-split/libshop.so", NULL), ST_OK);
     assert_int_equal(symbol_set_use(s, "b", "testdata/objects/elf-dwarf5/libshop.so", NULL), ST_OK);

@@ -239,11 +239,19 @@ static enum st walk(struct build *b, struct err *e) {
 
 /* An inlined call may be left with no address of its own but hold one that has some: GCC gives it
  * an empty range. It keeps its place between caller and callee, and its callees' addresses are its
- * own. */
+ * own. So they are in DWARF 2, which has no DW_AT_ranges: GCC says the first of a call's ranges, or
+ * of a function's, and what was inlined into the others lies outside. */
 static enum st adopt_ranges(struct build *b, size_t parent, struct err *e) {
     struct node *p = &b->nodes.data[parent];
     struct debug_function *f = &b->functions.data[parent];
     size_t first = b->ranges.len;
+    bool had_some = f->range_count > 0;
+    for (size_t k = 0; k < f->range_count; k++) {
+        struct debug_range r = b->ranges.data[p->first_range + k];
+        if (!VEC_PUSH(&b->ranges, r)) {
+            return err_nomem(e);
+        }
+    }
     for (size_t i = parent + 1; i < b->nodes.len && b->nodes.data[i].depth > p->depth; i++) {
         const struct node *child = &b->nodes.data[i];
         if (child->parent != parent + 1) {
@@ -259,14 +267,18 @@ static enum st adopt_ranges(struct build *b, size_t parent, struct err *e) {
     ranges_normalise(&b->ranges, first);
     p->first_range = first;
     f->range_count = b->ranges.len - first;
-    f->entry = f->range_count > 0 ? b->ranges.data[first].low : 0;
+    if (!had_some) {
+        f->entry = f->range_count > 0 ? b->ranges.data[first].low : 0;
+    }
     return ST_OK;
 }
 
 /* Innermost first; those that stay without addresses are dropped with the tree. */
 static enum st fill_empty_nodes(struct build *b, struct err *e) {
+    bool all = b->u->head.version < 3;
     for (size_t i = b->nodes.len; i > 0; i--) {
-        if (b->functions.data[i - 1].range_count == 0 && adopt_ranges(b, i - 1, e) != ST_OK) {
+        if ((all || b->functions.data[i - 1].range_count == 0) &&
+            adopt_ranges(b, i - 1, e) != ST_OK) {
             return ST_ERR;
         }
     }

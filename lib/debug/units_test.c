@@ -1,0 +1,105 @@
+/* Which unit an address is looked for in. */
+#include "debug/dwarf_build_test.h"
+
+static void put_plain_unit(struct dwarf_build *b, uint64_t low, uint8_t size) {
+    begin_unit(b, 4, 0);
+    put_uleb(b, 1), put_text(b, "u.c");
+    put_uleb(b, 2), put_address(b, low), put(b, size, 1);
+    put(b, 0, 1);
+    end_unit(b);
+}
+
+/* Units whose DIE says no addresses, with one function each. */
+static void build_plain(struct dwarf_build *b) {
+    *b = (struct dwarf_build){0};
+    abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, 0);
+    abbrev(b, 2, DW_TAG_subprogram, false, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data1,
+           0);
+    end_abbrevs(b);
+    put_plain_unit(b, 0x1000, 0x20);
+    put_plain_unit(b, 0x2000, 0x20);
+}
+
+static void a_unit_without_ranges_is_found_by_its_functions(void **state) {
+    static struct dwarf_build b;
+    struct sections sections;
+    struct debug *d;
+    struct err e = {0};
+    size_t unit;
+    (void)state;
+    build_plain(&b);
+    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, NULL), ST_OK);
+    assert_int_equal(debug_unit_count(d), 2);
+    assert_int_equal(debug_find_unit(d, 0x201f, &unit, &e), ST_OK);
+    assert_int_equal(unit, 1);
+    assert_int_equal(debug_find_unit(d, 0x1000, &unit, &e), ST_OK);
+    assert_int_equal(unit, 0);
+    assert_int_equal(debug_find_unit(d, 0x1020, &unit, &e), ST_NONE);
+    assert_int_equal(debug_find_unit(d, 0xfff, &unit, &e), ST_NONE);
+    debug_close(d);
+}
+
+static void aranges_tell_of_a_unit_that_does_not(void **state) {
+    static struct dwarf_build b;
+    struct sections sections;
+    struct debug *d;
+    struct err e = {0};
+    size_t unit;
+    (void)state;
+    build_plain(&b);
+    b.in = SECTION_ARANGES;
+    put(&b, 8 + 4 + 16 * 2, 4), put(&b, 2, 2), put(&b, 0, 4), put(&b, 8, 1), put(&b, 0, 1);
+    put(&b, 0, 4); /* up to a multiple of two addresses */
+    put(&b, 0x3000, 8), put(&b, 0x10, 8), put(&b, 0, 8), put(&b, 0, 8);
+    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, NULL), ST_OK);
+    assert_int_equal(debug_find_unit(d, 0x3008, &unit, &e), ST_OK);
+    assert_int_equal(unit, 0);
+    debug_close(d);
+}
+
+static void the_narrowest_claim_comes_first(void **state) {
+    static struct dwarf_build b;
+    struct sections sections;
+    struct debug *d;
+    struct err e = {0};
+    size_t units[4], count;
+    (void)state;
+    build_plain(&b);
+    put_plain_unit(&b, 0x1008, 4);
+    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, NULL), ST_OK);
+    assert_int_equal(debug_find_units(d, 0x1009, units, 4, &count, &e), ST_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(units[0], 2);
+    assert_int_equal(units[1], 0);
+    assert_int_equal(debug_find_units(d, 0x1009, units, 1, &count, &e), ST_OK);
+    assert_int_equal(count, 1);
+    debug_close(d);
+}
+
+/* What GNU ld leaves of a function that two units have. */
+static void of_equal_claims_the_first_units_comes_first(void **state) {
+    static struct dwarf_build b;
+    struct sections sections;
+    struct debug *d;
+    struct err e = {0};
+    size_t units[4], count;
+    (void)state;
+    build_plain(&b);
+    put_plain_unit(&b, 0x1000, 0x20);
+    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, NULL), ST_OK);
+    assert_int_equal(debug_find_units(d, 0x1009, units, 4, &count, &e), ST_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(units[0], 0);
+    assert_int_equal(units[1], 2);
+    debug_close(d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_unit_without_ranges_is_found_by_its_functions),
+        cmocka_unit_test(aranges_tell_of_a_unit_that_does_not),
+        cmocka_unit_test(the_narrowest_claim_comes_first),
+        cmocka_unit_test(of_equal_claims_the_first_units_comes_first),
+    };
+    return cmocka_run_group_tests_name("units", tests, NULL, NULL);
+}

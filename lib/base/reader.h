@@ -176,6 +176,13 @@ static inline void cursor_skip(struct cursor *c, uint64_t len) {
         c->at += len;
     }
 }
+/* A NUL-terminated string. */
+static inline void cursor_skip_string(struct cursor *c) {
+    while (c->at < c->end && *c->at != 0) {
+        c->at++;
+    }
+    (void)cursor_u8(c);
+}
 /* Values of fixed width, the least significant byte first. */
 static inline uint16_t cursor_u16_little(struct cursor *c) {
     const uint8_t *p = c->at;
@@ -220,6 +227,17 @@ static inline uint64_t cursor_uleb128(struct cursor *c) {
     }
     c->at += n.bytes;
     return n.value;
+}
+/* Two that take a byte each, as most of some pairs do. False: they do not, and nothing is read. */
+static inline bool cursor_short_pair(struct cursor *c, uint64_t *first, uint64_t *second) {
+    const uint8_t *p = c->at;
+    if (cursor_left(c) < 2 || ((p[0] | p[1]) & 0x80) != 0) {
+        return false;
+    }
+    *first = p[0];
+    *second = p[1];
+    c->at += 2;
+    return true;
 }
 static inline int64_t cursor_sleb128(struct cursor *c) {
     if (c->at < c->end && *c->at < 0x80) {

@@ -53,17 +53,40 @@ struct abbrev_spec {
     int64_t constant; /* of DW_FORM_implicit_const */
 };
 
-/* A step of the plan: `size` bytes that nobody wants, then a value that tells its own size. The
- * last step has none. */
+/* Values that die_walk.c passes the shortest way. */
+enum abbrev_pass {
+    PASS_SLOWLY,
+    PASS_LEB128,        /* nothing but a LEB128 */
+    PASS_BLOCK1,        /* a byte says how many follow */
+    PASS_BLOCK,         /* a LEB128 says so */
+    PASS_STRING,        /* up to a NUL */
+    PASS_SIBLING_4,     /* DW_AT_sibling as a little-endian DW_FORM_ref4 */
+    PASS_SIBLING_LEB128 /* as DW_FORM_ref_udata */
+};
+
+/* A step of the plan: `size` bytes that nobody wants, then a value that tells its own size or is
+ * DW_AT_sibling. The last step has none. */
 struct abbrev_step {
     uint32_t size;
     uint16_t form;
+    uint8_t pass; /* enum abbrev_pass */
     bool sibling; /* the value is DW_AT_sibling */
-    bool number;  /* it is nothing but one LEB128 */
 };
 
-/* One declaration. What follows spec_count is there once it is `ready`: units share the tables of
- * some linkers, and of others use few declarations of many. */
+/* What forms come to in units whose headers say these sizes. */
+enum { ABBREV_FORMS = 64 };
+struct abbrev_form {
+    bool known, fixed; /* fixed: all its values are of one size */
+    uint8_t size, pass;
+};
+struct abbrev_forms {
+    bool filled;
+    struct form_sizes sizes;
+    struct abbrev_form of[ABBREV_FORMS]; /* by form; there are some beyond, which are rare */
+};
+
+/* One declaration. What follows `ready` is there once it is: units share the tables of some
+ * linkers, and of others use few declarations of many. */
 struct abbrev {
     uint64_t code;
     size_t at; /* of its attributes in .debug_abbrev */
@@ -71,23 +94,23 @@ struct abbrev {
     bool children;
     bool code_tag; /* a function, or what was inlined into one */
     bool ready;
-    uint32_t spec_count;
     bool bare;     /* a function that says no address: it has no code */
     bool planned;  /* all its forms are known; if not its steps are void */
     bool fixed;    /* all its DIEs are of one size and say no sibling */
     bool simple;   /* no function with code; its DIEs can be passed by die_walk.c's shortest way */
     uint32_t size; /* of the attributes, if fixed */
-    uint32_t first_spec;             /* in abbrev_table.specs */
     uint32_t first_step, step_count; /* in abbrev_table.steps */
-    /* In abbrev_table.said: those that say something or tell their own size; behind the last one
-     * said_skip bytes follow. */
+    uint32_t first_spec, spec_count; /* in abbrev_table.specs, of those not planned */
+    /* In abbrev_table.said, once it was asked for: those that say something or tell their own size;
+     * behind the last one said_skip bytes follow. */
+    bool has_said;
     uint32_t first_said, said_count, said_skip;
 };
 
 /* The abbreviations of a unit, read as far as they were needed. */
 struct abbrev_table {
     uint64_t offset;
-    struct form_sizes sizes; /* of the units that use it */
+    struct abbrev_forms forms; /* in the units that use it */
     bool used, complete, planless;
     unsigned pins;      /* walks that hold it: it stays where it is */
     uint64_t last_used; /* of abbrev_cache.clock */
@@ -122,6 +145,10 @@ enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const 
 enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                     const struct abbrev **out, struct err *e) BASE_MUST_USE;
 
+/* Fills what `a`, which is ready and of the table t, has in t->said. ST_ERR: no memory. */
+enum st abbrev_plan_said(struct abbrev_table *t, const struct abbrev *a,
+                         struct err *e) BASE_MUST_USE;
+
 /* As abbrev_read, without a call for those that were read before and are numbered as usual. */
 static inline enum st abbrev_find(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                                   const struct abbrev **out, struct err *e) {
@@ -131,6 +158,17 @@ static inline enum st abbrev_find(struct abbrev_cache *c, struct abbrev_table *t
         return ST_OK;
     }
     return abbrev_read(c, t, code, out, e);
+}
+
+/* What it says: *out is the first of a->said_count, valid until the next call. ST_ERR: no memory.
+ */
+static inline enum st abbrev_said(struct abbrev_table *t, const struct abbrev *a,
+                                  const struct abbrev_spec **out, struct err *e) {
+    if (!a->has_said && abbrev_plan_said(t, a, e) != ST_OK) {
+        return ST_ERR;
+    }
+    *out = t->said.data + a->first_said;
+    return ST_OK;
 }
 
 #endif

@@ -15,6 +15,8 @@ static void put_abbrevs(struct dwarf_build *b) {
            DW_AT_high_pc, DW_FORM_data1, 0);
     abbrev(b, 7, DW_TAG_subprogram, false, DW_AT_ranges, DW_FORM_sec_offset, 0);
     abbrev(b, 8, DW_TAG_subprogram, false, 0x7777u, 0x77u, 0); /* a form that nobody knows */
+    abbrev(b, 9, DW_TAG_base_type, false, DW_AT_sibling, DW_FORM_ref_udata, 0);
+    abbrev(b, 10, DW_TAG_enumeration_type, true, DW_AT_sibling, DW_FORM_ref_udata, 0);
     end_abbrevs(b);
 }
 
@@ -201,33 +203,89 @@ static void children_that_do_not_end_are_read(void **state) {
     assert_int_equal(h.count, 1);
 }
 
-/* A DIE whose DW_AT_sibling is what the caller says, in front of a function. */
-static void check_sibling(uint32_t sibling, bool sound) {
+/* How DW_AT_sibling is written: as DW_FORM_ref4, or as DW_FORM_ref_udata of two bytes. */
+struct sibling_form {
+    unsigned parent, leaf; /* abbreviations */
+    unsigned width;
+    bool leb128;
+};
+
+static void put_sibling(struct dwarf_build *b, const struct sibling_form *form, uint32_t v) {
+    put(b, form->leb128 ? (v & 0x7f) | 0x80 | (v >> 7 & 0x7f) << 8 : v, form->width);
+}
+
+/* A DIE and its only child, whose DW_AT_sibling is off by so many bytes, in front of a function. */
+static void check_sibling(const struct sibling_form *form, uint32_t parent, uint32_t leaf) {
     static struct dwarf_build b;
     struct heard h;
     b = (struct dwarf_build){0};
     put_abbrevs(&b);
     put_unit_head(&b);
     put_function(&b, "kept", 0x1000);
-    put_uleb(&b, 5), put(&b, sibling, 4);
-    put_uleb(&b, 4), put(&b, (uint32_t)(here(&b) - b.unit + 4), 4), put(&b, 0, 1);
-    uint32_t right = (uint32_t)(here(&b) - b.unit);
+    uint32_t itself = (uint32_t)(here(&b) - b.unit), each = 1 + form->width;
+    put_uleb(&b, form->parent), put_sibling(&b, form, itself + 2 * each + 1 + parent);
+    put_uleb(&b, form->leaf), put_sibling(&b, form, itself + 2 * each + leaf);
+    put(&b, 0, 1);
     put_function(&b, "next", 0x2000);
     put(&b, 0, 1);
     end_unit(&b);
-    assert_int_equal(sound, sibling == right);
+    bool sound = parent == 0 && leaf == 0;
+    check_functions(&b, &h, sound ? "kept next " : "kept ");
+    assert_int_equal(h.count, sound ? 0 : 1);
+    assert_true(sound || strstr(h.why.text, "sibling said to be at"));
+}
+
+static void a_sibling_is_followed_only_to_where_it_must_be(void **state) {
+    static const struct sibling_form forms[] = {{5, 4, 4, false}, {10, 9, 2, true}};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        check_sibling(&forms[i], 0, 0);
+        check_sibling(&forms[i], 1, 0);
+        check_sibling(&forms[i], 0, 1);
+        check_sibling(&forms[i], UINT32_MAX, 0);
+        check_sibling(&forms[i], 0, UINT32_MAX);
+        check_sibling(&forms[i], 0 - 2 * (1 + forms[i].width) - 1, 0); /* itself */
+        check_sibling(&forms[i], 0 - 2 * (1 + forms[i].width) - 10, 0);
+    }
+    check_sibling(&forms[0], 0x7fffffff, 0);
+    check_sibling(&forms[0], 0, 0x7fffffff);
+}
+
+/* A unit whose abbreviation has `count` attributes of no size, and then one more. */
+static void check_attributes(unsigned count, unsigned attribute, unsigned form, bool sound) {
+    static struct dwarf_build b;
+    struct heard h;
+    b = (struct dwarf_build){0};
+    abbrev(&b, 1, DW_TAG_compile_unit, true, 0);
+    abbrev(&b, 2, DW_TAG_subprogram, false, DW_AT_name, DW_FORM_string, DW_AT_low_pc, DW_FORM_addr,
+           DW_AT_high_pc, DW_FORM_data1, 0);
+    b.in = SECTION_ABBREV;
+    put_uleb(&b, 3), put_uleb(&b, DW_TAG_base_type), put(&b, 0, 1);
+    for (unsigned i = 1; i < count; i++) {
+        put_uleb(&b, DW_AT_external), put_uleb(&b, DW_FORM_flag_present);
+    }
+    put_uleb(&b, attribute), put_uleb(&b, form), put(&b, 0, 2);
+    end_abbrevs(&b);
+    begin_unit(&b, 4, 0);
+    put_uleb(&b, 1);
+    put_function(&b, "kept", 0x1000);
+    put_uleb(&b, 3);
+    put_function(&b, "next", 0x2000);
+    put(&b, 0, 1);
+    end_unit(&b);
     check_functions(&b, &h, sound ? "kept next " : "kept ");
     assert_int_equal(h.count, sound ? 0 : 1);
 }
 
-static void a_sibling_is_followed_only_to_where_it_must_be(void **state) {
+static void a_declaration_has_at_most_1024_attributes(void **state) {
     (void)state;
-    uint32_t right = 0x2a, itself = 0x1f;
-    check_sibling(right, true);
-    check_sibling(right + 1, false);
-    check_sibling(itself, false);
-    check_sibling(5, false);
-    check_sibling(0x7fffffff, false);
+    check_attributes(1, DW_AT_external, DW_FORM_flag_present, true);
+    check_attributes(1024, DW_AT_external, DW_FORM_flag_present, true);
+    check_attributes(1025, DW_AT_external, DW_FORM_flag_present, false);
+    check_attributes(1024, DW_AT_GNU_all_call_sites, DW_FORM_flag_present, true);
+    check_attributes(1025, DW_AT_GNU_all_call_sites, DW_FORM_flag_present, false);
+    check_attributes(2, 0x10000, DW_FORM_flag_present, false);
+    check_attributes(2, 0, DW_FORM_flag_present, false);
 }
 
 static void nesting_has_a_limit(void **state) {
@@ -457,6 +515,7 @@ int main(void) {
         cmocka_unit_test(what_was_read_before_the_damage_is_kept),
         cmocka_unit_test(children_that_do_not_end_are_read),
         cmocka_unit_test(a_sibling_is_followed_only_to_where_it_must_be),
+        cmocka_unit_test(a_declaration_has_at_most_1024_attributes),
         cmocka_unit_test(nesting_has_a_limit),
         cmocka_unit_test(a_name_that_cannot_be_read_costs_the_name),
         cmocka_unit_test(ranges_that_cannot_be_read_cost_the_function),

@@ -229,7 +229,7 @@ static inline void take_spec(struct take *t, const struct die_at *at,
     t->v.form = form;
     t->v.constant = spec->constant;
     if (spec->says == SAYS_SIBLING) {
-        *at->sibling = die_sibling_read(t->v.r, at->table->sizes, form);
+        *at->sibling = die_sibling_read(t->v.r, at->table->forms.sizes, form);
     } else if (!take_attr(t, spec->says) && !reader_failed(t->v.r)) {
         damaged(t, at, spec, form, e);
     }
@@ -306,7 +306,7 @@ static inline bool keep(const struct take *t, const struct abbrev_spec *spec, ui
 }
 
 enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct reader *r,
-                       const struct abbrev_table *t, const struct abbrev *a, uint64_t offset,
+                       struct abbrev_table *t, const struct abbrev *a, uint64_t offset,
                        struct die_attrs *out, uint64_t *sibling, struct err *e) {
     struct take take = {.source = d, .v = {.r = r, .unit = unit}, .out = out};
     const struct die_at at = {t, offset, sibling};
@@ -318,9 +318,12 @@ enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct
         st = st == ST_OK ? take_placed(&take, &at, a, values, e) : st;
         return st == ST_OK && reader_failed(r) ? die_cut(r, offset, e) : st;
     }
+    const struct abbrev_spec *spec;
+    if (abbrev_said(t, a, &spec, e) != ST_OK) {
+        return ST_ERR;
+    }
     struct cursor c = cursor_init(r);
-    for (uint32_t i = 0; i < a->said_count; i++) {
-        const struct abbrev_spec *spec = &t->said.data[a->first_said + i];
+    for (uint32_t i = 0; i < a->said_count; i++, spec++) {
         cursor_skip(&c, spec->skip);
         if (spec->load == LOAD_NOT) { /* seldom */
             cursor_return(&c, r);

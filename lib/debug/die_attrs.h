@@ -9,7 +9,7 @@
  * are damaged, which are then absent, out->damaged is set and e says which. ST_ERR: where the DIE
  * ends is unknown. */
 enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct reader *r,
-                       const struct abbrev_table *t, const struct abbrev *a, uint64_t offset,
+                       struct abbrev_table *t, const struct abbrev *a, uint64_t offset,
                        struct die_attrs *out, uint64_t *sibling, struct err *e) BASE_MUST_USE;
 
 /* A DIE that ends behind its unit. */

@@ -216,9 +216,9 @@ static inline void skip_die(struct die_walk *w, const struct abbrev *a, uint64_t
     for (; step < last; step++) {
         reader_skip(&w->r, step->size);
         if (step->sibling) {
-            *sibling = die_sibling_read(&w->r, w->table->sizes, step->form);
+            *sibling = die_sibling_read(&w->r, w->table->forms.sizes, step->form);
         } else {
-            form_skip(&w->r, w->table->sizes, step->form);
+            form_skip(&w->r, w->table->forms.sizes, step->form);
         }
     }
     reader_skip(&w->r, last->size);
@@ -244,29 +244,61 @@ static inline enum st pass_die(struct die_walk *w, const struct abbrev *a, uint6
     return reader_failed(&w->r) ? die_cut(&w->r, offset, e) : ST_OK;
 }
 
-static inline void pass_by_plan(struct cursor *c, const struct abbrev *a,
-                                const struct abbrev_step *step) {
+/* Passes a value that tells its own size; if it is DW_AT_sibling it goes to *sibling. */
+static inline void pass_value(struct cursor *c, enum abbrev_pass how, uint64_t *sibling) {
+    switch (how) {
+    case PASS_LEB128:
+        (void)cursor_uleb128(c);
+        break;
+    case PASS_BLOCK1:
+        cursor_skip(c, cursor_u8(c));
+        break;
+    case PASS_BLOCK:
+        cursor_skip(c, cursor_uleb128(c));
+        break;
+    case PASS_STRING:
+        cursor_skip_string(c);
+        break;
+    case PASS_SIBLING_4:
+        *sibling = cursor_u32_little(c);
+        break;
+    case PASS_SIBLING_LEB128:
+        *sibling = cursor_uleb128(c);
+        break;
+    case PASS_SLOWLY: /* not in a simple plan */
+        break;
+    }
+}
+
+static inline uint64_t pass_by_plan(struct cursor *c, const struct abbrev *a,
+                                    const struct abbrev_step *step) {
+    uint64_t sibling = 0;
     for (uint32_t i = 1; i < a->step_count; i++, step++) {
         cursor_skip(c, step->size);
-        uint64_t number = step->form == DW_FORM_block1 ? cursor_u8(c) : cursor_uleb128(c);
-        if (!step->number) {
-            cursor_skip(c, number);
-        }
+        pass_value(c, (enum abbrev_pass)step->pass, &sibling);
     }
     cursor_skip(c, step->size);
+    return sibling;
+}
+
+/* Does the cursor stand at the sibling, if one is said? */
+static inline bool is_there(const struct cursor *c, const uint8_t *unit, uint64_t sibling) {
+    return sibling == 0 || sibling == (uint64_t)(c->at - unit);
 }
 
 /* Passes DIEs that nobody wants, and ends of children, as long as they are simple: most are. What
  * is not, or is damaged, is left to whoever can say so. */
 static void pass_simple(struct die_walk *w) {
     const struct abbrev_table *t = w->table;
+    const struct abbrev_step *steps = w->table->steps.data;
     struct cursor c = cursor_init(&w->r);
     unsigned depth = w->depth;
-    const uint8_t *passed = c.at;
+    const uint8_t *passed = c.at, *unit = w->r.start + w->unit->offset;
     while (c.at < c.end && depth > 0) {
-        uint64_t code = cursor_uleb128(&c);
+        uint64_t code = cursor_uleb128(&c), sibling;
         if (code == 0) {
-            if (c.failed || depth == 1 || w->siblings[depth - 1] != 0) {
+            sibling = w->siblings[depth - 1];
+            if (c.failed || depth == 1 || !is_there(&c, unit, sibling)) {
                 break;
             }
             depth--;
@@ -276,14 +308,16 @@ static void pass_simple(struct die_walk *w) {
             if (!a || !a->simple || depth >= DIE_DEPTH_MAX - 1) {
                 break;
             }
-            pass_by_plan(&c, a, &t->steps.data[a->first_step]);
+            sibling = pass_by_plan(&c, a, steps + a->first_step);
             if (c.failed) {
                 break;
             }
             if (a->children) {
-                w->siblings[depth] = 0;
+                w->siblings[depth] = sibling;
                 w->codeless[depth] = codeless_below(w, depth, a);
                 depth++;
+            } else if (!is_there(&c, unit, sibling)) {
+                break;
             }
         }
         passed = c.at;

@@ -22,6 +22,10 @@ struct form_sizes {
 static inline struct form_sizes form_sizes_of(const struct die_unit *u) {
     return (struct form_sizes){u->address_size, u->offset_size, u->version == 2};
 }
+static inline bool form_sizes_equal(struct form_sizes a, struct form_sizes b) {
+    return a.address_size == b.address_size && a.offset_size == b.offset_size &&
+           a.version_2 == b.version_2;
+}
 
 /* The size of a form's values, if they all have the same. False: each tells its own, or the form is
  * unknown. */

@@ -130,10 +130,11 @@ static enum st inflate_section(const struct object_slice *s, const struct sectio
     if ((st = check_inflated_size(s, sec, packed, len, e)) != ST_OK) {
         return st;
     }
-    uint8_t *out = malloc(len ? (size_t)len : 1);
-    if (!out) {
+    VEC(uint8_t) inflated = {0};
+    if (!VEC_RESERVE_LARGE(&inflated, len ? (size_t)len : 1)) {
         return err_nomem(e);
     }
+    uint8_t *out = inflated.data;
     st = type == CHDR_ZLIB ? gz_inflate_into(r.name, bytes, packed, out, (size_t)len, e)
                            : zstd_inflate_into(r.name, bytes, packed, out, (size_t)len, e);
     if (st != ST_OK) {

@@ -29,9 +29,13 @@ bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_
     }
     void *old;
     memcpy(&old, data, sizeof old);
-    void *moved = realloc(old, bytes);
+    void *moved =
+        len > 0 ? realloc(old, bytes) : malloc(bytes); /* what nobody wants is not copied */
     if (!moved) {
         return false;
+    }
+    if (len == 0) {
+        free(old);
     }
     memcpy(data, &moved, sizeof moved);
     *cap = grown;
@@ -64,10 +68,11 @@ static void *huge_pages(size_t count, size_t elem_size) {
 #endif
 
 bool vec_reserve_large(void **data, size_t len, size_t *cap, size_t more, size_t elem_size) {
-    void *fresh = *cap == 0 ? huge_pages(more, elem_size) : NULL;
+    void *fresh = len == 0 && more > *cap ? huge_pages(more, elem_size) : NULL;
     if (!fresh) {
         return vec_reserve(data, len, cap, more, elem_size);
     }
+    vec_release(data);
     memcpy(data, &fresh, sizeof fresh);
     *cap = more;
     return true;

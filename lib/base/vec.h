@@ -15,7 +15,7 @@
 /* Makes room for `more` further elements; false, and nothing changed, when memory runs out. */
 #define VEC_RESERVE(v, more)                                                                       \
     vec_reserve((void **)&(v)->data, (v)->len, &(v)->cap, (more), sizeof *(v)->data)
-/* The same for memory that is about to be filled, and may be megabytes: the first of a vector then
+/* The same for memory that is about to be filled, and may be megabytes: an empty vector's then
  * lies in huge pages where the system has them, as some hundred page faults cost more than the rest
  * of such a page. */
 #define VEC_RESERVE_LARGE(v, more)                                                                 \

@@ -47,7 +47,7 @@ static void check_functions(const struct dwarf_build *b, struct heard *h, const 
         unsigned before = h->count;
         strbuf_clear(&names);
         for (size_t i = 0; i < debug_unit_count(d); i++) {
-            struct debug_unit u;
+            struct debug_unit u = {0};
             struct err e = {0};
             if (debug_read_unit(d, i, &u, &e) != ST_OK) {
                 assert_true(err_is(&e));
@@ -373,7 +373,7 @@ static void a_unit_may_be_read_any_number_of_times(void **state) {
     assert_int_equal(debug_open(&d, object_slice(o, 0), NULL, hear, &h, &e), ST_OK);
     /* In turns, so that no table of abbreviations or lines is at hand from the last time. */
     for (size_t i = 0; i < 3000 * debug_unit_count(d); i++) {
-        struct debug_unit u;
+        struct debug_unit u = {0};
         assert_int_equal(debug_read_unit(d, i % debug_unit_count(d), &u, &e), ST_OK);
         assert_true(u.function_count > 0 && u.row_count > 0);
         debug_unit_release(&u);
@@ -419,7 +419,7 @@ static void read_fixture(void *ctx, bool refused) {
         return;
     }
     for (size_t i = 0; i < debug_unit_count(d); i++) {
-        struct debug_unit u;
+        struct debug_unit u = {0};
         size_t found;
         err_clear(&e);
         st = debug_read_unit(d, i, &u, &e);

@@ -173,6 +173,10 @@ void debug_close(struct debug *d) {
     free(d->ranges);
     number_map_release(&d->origin_index);
     VEC_RELEASE(&d->origins);
+    VEC_RELEASE(&d->scratch.nodes);
+    VEC_RELEASE(&d->scratch.order);
+    VEC_RELEASE(&d->scratch.sequences);
+    VEC_RELEASE(&d->scratch.spare_rows);
     arena_release(&d->arena);
     free(d);
 }

@@ -73,6 +73,7 @@ struct debug_unit {
     size_t row_count;
     struct debug_sequence *sequences; /* in the same order; each row is in one */
     size_t sequence_count;
+    size_t function_cap, range_cap, row_cap, sequence_cap; /* so many there is memory for */
     struct arena arena;
 };
 
@@ -128,10 +129,12 @@ enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count,
                      struct err *e) BASE_MUST_USE;
 /* Bytes of the unit in .debug_info: what reading it costs, about. */
 uint64_t debug_unit_size(struct debug *d, size_t unit);
-/* Reads one unit alone. Damage inside it: what was read before is kept, complain is told. ST_ERR:
- * nothing could be read. */
+/* Reads one unit alone into *out: all zeros, or one that was read before, which is forgotten and
+ * whose memory is used again. Damage inside the unit: what was read before is kept, complain is
+ * told. ST_ERR: nothing could be read, and *out is released. */
 enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out,
                         struct err *e) BASE_MUST_USE;
+/* Frees it; all zeros are allowed, and remain. */
 void debug_unit_release(struct debug_unit *u);
 
 #endif

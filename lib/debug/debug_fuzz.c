@@ -43,7 +43,7 @@ static void check_rows(const struct debug_unit *u) {
 
 static void read_all(struct debug *d) {
     for (size_t i = 0; i < debug_unit_count(d); i++) {
-        struct debug_unit u;
+        struct debug_unit u = {0};
         struct err e = {0};
         if (debug_read_unit(d, i, &u, &e) != ST_OK) {
             insist(err_is(&e));

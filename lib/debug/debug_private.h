@@ -55,6 +55,19 @@ struct origin {
     uint32_t number; /* as debug_function.origin */
 };
 
+struct unit_nodes {
+    struct unit_node *data;
+    size_t len, cap;
+};
+
+/* Memory that unit_read.c uses again from unit to unit. */
+struct unit_scratch {
+    struct unit_nodes nodes;
+    VEC(uint32_t) order;
+    struct line_sequences sequences;
+    struct line_rows spare_rows;
+};
+
 struct debug {
     struct debug_file main, alt;
     const char *path;
@@ -74,6 +87,7 @@ struct debug {
     VEC(struct origin) origins;
     size_t split_units; /* that keep their functions in files of their own */
     uint64_t line_work; /* bytes of line tables read so far, each unit once */
+    struct unit_scratch scratch;
     struct arena arena;
 };
 

@@ -500,7 +500,7 @@ static void names_come_from_the_supplementary_file(void **state) {
     static struct dwarf_build b, alt;
     struct sections sections, alt_sections;
     struct debug *d;
-    struct debug_unit u;
+    struct debug_unit u = {0};
     struct err e = {0};
     (void)state;
     begin_tree(&alt);

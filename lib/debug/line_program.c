@@ -239,37 +239,35 @@ static size_t move_sequences(struct debug_row *to, const struct debug_row *rows,
     return kept;
 }
 
-static enum st arrange(struct line_rows *rows, struct debug_sequence *sequences, size_t count,
+static enum st arrange(struct line_rows *rows, struct line_rows *spare, struct line_order *kept,
                        struct err *e) {
     bool ordered = true;
-    for (size_t i = 1; i < count && ordered; i++) {
-        ordered = by_address(&sequences[i - 1], &sequences[i]) < 0;
+    for (size_t i = 1; i < kept->len && ordered; i++) {
+        ordered = by_address(&kept->data[i - 1], &kept->data[i]) < 0;
     }
     if (ordered) {
-        rows->len = move_sequences(rows->data, rows->data, sequences, count);
+        rows->len = move_sequences(rows->data, rows->data, kept->data, kept->len);
         return ST_OK;
     }
-    struct debug_row *sorted = malloc(rows->len * sizeof *sorted);
-    if (!sorted) {
+    spare->len = 0;
+    if (!VEC_RESERVE_LARGE(spare, rows->len)) {
         return err_nomem(e);
     }
-    qsort(sequences, count, sizeof *sequences, by_address);
-    size_t kept = move_sequences(sorted, rows->data, sequences, count);
-    free(rows->data);
-    rows->data = sorted;
-    rows->cap = rows->len;
-    rows->len = kept;
+    qsort(kept->data, kept->len, sizeof *kept->data, by_address);
+    spare->len = move_sequences(spare->data, rows->data, kept->data, kept->len);
+    struct line_rows was = *rows;
+    *rows = *spare;
+    *spare = was;
     return ST_OK;
 }
 
-enum st line_rows_order(struct line_rows *rows, const struct line_sequences *sequences,
+enum st line_rows_order(struct line_rows *rows, struct line_rows *spare,
+                        const struct line_sequences *sequences,
                         bool (*is_code)(const void *ctx, uint64_t address), const void *ctx,
-                        struct debug_sequence **out, size_t *count, struct err *e) {
-    size_t kept = 0, bent = 0;
-    struct debug_sequence *all = malloc((sequences->len + 1) * sizeof *all);
-    *out = NULL;
-    *count = 0;
-    if (!all) {
+                        struct line_order *out, struct err *e) {
+    size_t bent = 0;
+    out->len = 0;
+    if (!VEC_RESERVE(out, sequences->len)) {
         return err_nomem(e);
     }
     for (size_t i = 0; i < sequences->len; i++) {
@@ -278,17 +276,15 @@ enum st line_rows_order(struct line_rows *rows, const struct line_sequences *seq
             continue; /* empty, or of a function that the linker left out */
         }
         if (s->ascends) {
-            all[kept++] = s->rows;
+            out->data[out->len++] = s->rows;
         } else {
             bent++;
         }
     }
-    if (arrange(rows, all, kept, e) != ST_OK) {
-        free(all);
+    if (arrange(rows, spare, out, e) != ST_OK) {
+        out->len = 0;
         return ST_ERR;
     }
-    *out = all;
-    *count = kept;
     return bent == 0 ? ST_OK
                      : err_set(e, ERR_FORMAT, "%zu line sequences whose addresses go back", bent);
 }

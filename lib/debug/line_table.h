@@ -52,6 +52,12 @@ struct line_sequences {
     size_t len, cap;
 };
 
+/* Those that are kept. */
+struct line_order {
+    struct debug_sequence *data;
+    size_t len, cap;
+};
+
 /* Reads the header, and composes the files' full paths into the arena. ST_ERR: *files holds what
  * was read before the damage; *header is not valid then. */
 enum st line_header_read(const struct line_source *source, struct arena *arena,
@@ -64,10 +70,12 @@ enum st line_program_run(const struct line_header *header, struct line_rows *row
                          struct line_sequences *sequences, struct err *e) BASE_MUST_USE;
 
 /* Keeps sequences that begin in code (is_code says so) and ascend, and sorts them by their first
- * address; other rows are dropped. *out: the kept ones, malloc'ed, also after ST_ERR unless memory
- * was lacking; NULL = none. ST_ERR: memory, or some of them did not ascend. */
-enum st line_rows_order(struct line_rows *rows, const struct line_sequences *sequences,
+ * address; other rows are dropped. What is kept goes to *out, whose memory is used again; none is
+ * when memory is lacking. *spare: memory for rows, of any use only to the next call; it may be
+ * exchanged with that of *rows. ST_ERR: memory, or some of the sequences did not ascend. */
+enum st line_rows_order(struct line_rows *rows, struct line_rows *spare,
+                        const struct line_sequences *sequences,
                         bool (*is_code)(const void *ctx, uint64_t address), const void *ctx,
-                        struct debug_sequence **out, size_t *count, struct err *e) BASE_MUST_USE;
+                        struct line_order *out, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -73,8 +73,8 @@ struct table {
     struct line_files files;
     struct line_rows rows;
     struct line_sequences made;
-    struct debug_sequence *sequences;
-    size_t sequence_count;
+    struct line_order order;
+    struct line_rows spare;
     struct sections sections;
     enum st st;
     struct err e;
@@ -90,15 +90,15 @@ static void read_table(struct table *t, const struct dwarf_build *b, bool order)
         t->st = line_program_run(&t->header, &t->rows, &t->made, &t->e);
     }
     if (t->st == ST_OK && order) {
-        t->st = line_rows_order(&t->rows, &t->made, everywhere, NULL, &t->sequences,
-                                &t->sequence_count, &t->e);
+        t->st = line_rows_order(&t->rows, &t->spare, &t->made, everywhere, NULL, &t->order, &t->e);
     }
 }
 
 static void release_table(struct table *t) {
     VEC_RELEASE(&t->rows);
     VEC_RELEASE(&t->made);
-    free(t->sequences);
+    VEC_RELEASE(&t->order);
+    VEC_RELEASE(&t->spare);
     arena_release(&t->arena);
 }
 
@@ -254,12 +254,12 @@ static void sequences_are_sorted_and_stripped_ones_dropped(void **state) {
     assert_row(&t, 1, 0x1010, 1, 1, 0, 0, true);
     assert_row(&t, 2, 0x3000, 1, 1, 0, 0, false);
     assert_row(&t, 3, 0x3010, 1, 1, 0, 0, true);
-    assert_int_equal(t.sequence_count, 2);
+    assert_int_equal(t.order.len, 2);
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(t.sequences[i].low, i == 0 ? 0x1000 : 0x3000);
-        assert_int_equal(t.sequences[i].high, t.sequences[i].low + 0x10);
-        assert_int_equal(t.sequences[i].first, 2 * i);
-        assert_int_equal(t.sequences[i].last, 2 * i + 1);
+        assert_int_equal(t.order.data[i].low, i == 0 ? 0x1000 : 0x3000);
+        assert_int_equal(t.order.data[i].high, t.order.data[i].low + 0x10);
+        assert_int_equal(t.order.data[i].first, 2 * i);
+        assert_int_equal(t.order.data[i].last, 2 * i + 1);
     }
     release_table(&t);
 }
@@ -281,8 +281,8 @@ static void a_sequence_that_goes_back_is_dropped_and_told_of(void **state) {
     assert_int_equal(t.st, ST_ERR);
     assert_int_equal(t.rows.len, 2);
     assert_row(&t, 0, 0x5000, 1, 1, 0, 0, false);
-    assert_int_equal(t.sequence_count, 1);
-    assert_int_equal(t.sequences[0].low, 0x5000);
+    assert_int_equal(t.order.len, 1);
+    assert_int_equal(t.order.data[0].low, 0x5000);
     release_table(&t);
 }
 

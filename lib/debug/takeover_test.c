@@ -57,7 +57,7 @@ static void compare_slice(const char *path, const struct sections *s) {
     size_t functions = 0;
     assert_int_equal(debug_unit_count(ours), debug_unit_count(theirs));
     for (size_t i = 0; i < debug_unit_count(ours); i++) {
-        struct debug_unit a, b;
+        struct debug_unit a = {0}, b = {0};
         assert_int_equal(debug_read_unit(ours, i, &a, &e), ST_OK);
         assert_int_equal(debug_read_unit(theirs, i, &b, &e), ST_OK);
         assert_int_equal(a.function_count, b.function_count);
@@ -134,7 +134,7 @@ static void put_unit(struct dwarf_build *b, unsigned version, unsigned variable_
 }
 
 static void check_unit(struct opened *o, size_t index) {
-    struct debug_unit unit;
+    struct debug_unit unit = {0};
     struct err e = {0};
     assert_int_equal(debug_read_unit(o->d, index, &unit, &e), ST_OK);
     assert_int_equal(unit.function_count, 1);
@@ -183,7 +183,7 @@ static void units_take_turns(void **state) {
 static void nobody_knows_the_form(void **state) {
     static struct dwarf_build b;
     struct opened o;
-    struct debug_unit unit;
+    struct debug_unit unit = {0};
     struct err e = {0};
     (void)state;
     b = (struct dwarf_build){0};
@@ -200,7 +200,7 @@ static void nobody_knows_the_form(void **state) {
 
 static void expect_refused(struct dwarf_build *b, const char *why) {
     struct opened o;
-    struct debug_unit unit;
+    struct debug_unit unit = {0};
     struct err e = {0};
     open_built_unit(&o, b);
     if (debug_read_unit(o.d, 0, &unit, &e) == ST_OK) {
@@ -248,7 +248,7 @@ static void values_elsewhere_are_refused(void **state) {
 static void damage_is_not_for_libdwarf(void **state) {
     static struct dwarf_build b;
     struct opened o;
-    struct debug_unit unit;
+    struct debug_unit unit = {0};
     struct err e = {0};
     (void)state;
     b = (struct dwarf_build){0};

@@ -10,7 +10,7 @@ enum { BYTES_PER_NODE = 40, NODES_MAX = INT32_MAX };
 /* Nodes (functions and inlined calls) are numbered from 1 on in the order of the file; 0 = none. */
 
 /* What a node is known by while the tree grows, beside its struct debug_function. */
-struct node {
+struct unit_node {
     size_t first_range;
     uint32_t parent; /* 0: a real function */
     unsigned depth;  /* of its DIE */
@@ -29,8 +29,10 @@ struct build {
     struct line_files files;
     struct range_base base;
     VEC(struct debug_function) functions; /* of the nodes */
-    VEC(struct node) nodes;
+    struct unit_nodes nodes;
     struct range_vec ranges;
+    struct line_rows rows;
+    struct line_order sequences;
     struct scope *scopes; /* functions and calls around, the innermost last; DIE_DEPTH_MAX */
     size_t scope_count;
     uint64_t name_budget;                /* bytes of names that the unit may still have */
@@ -54,13 +56,12 @@ static enum st charge_lines(struct build *b, const struct line_header *h, struct
 }
 
 static enum st read_lines(struct build *b, struct err *e) {
+    struct unit_scratch *scratch = &b->d->scratch;
     struct line_source source = {.sections = &b->d->main.sections,
                                  .offset = b->u->stmt_list,
                                  .address_size = b->u->head.address_size,
                                  .comp_dir = b->u->comp_dir};
     struct line_header header;
-    struct line_rows rows = {0};
-    struct line_sequences sequences = {0};
     if (!b->u->has_stmt_list || b->d->main.sections.of[SECTION_LINE].len == 0) {
         return ST_OK;
     }
@@ -71,13 +72,11 @@ static enum st read_lines(struct build *b, struct err *e) {
         st = charge_lines(b, &header, e);
     }
     if (st == ST_OK) {
-        st = line_program_run(&header, &rows, &sequences, e);
-        enum st ordered = line_rows_order(&rows, &sequences, debug_is_code, b->d,
-                                          &b->out->sequences, &b->out->sequence_count, e);
+        scratch->sequences.len = 0;
+        st = line_program_run(&header, &b->rows, &scratch->sequences, e);
+        enum st ordered = line_rows_order(&b->rows, &scratch->spare_rows, &scratch->sequences,
+                                          debug_is_code, b->d, &b->sequences, e);
         st = st == ST_OK ? ordered : st;
-        VEC_RELEASE(&sequences);
-        b->out->rows = rows.data;
-        b->out->row_count = rows.len;
     }
     return st;
 }
@@ -159,7 +158,7 @@ static enum st add_function(struct build *b, const struct die_attrs *a, uint32_t
         debug_blame(b->d, b->u, e);
         err_clear(e);
     }
-    struct node n = {.first_range = b->ranges.len, .parent = parent, .depth = depth};
+    struct unit_node n = {.first_range = b->ranges.len, .parent = parent, .depth = depth};
     if (b->nodes.len >= NODES_MAX ||
         (b->functions.len == b->functions.cap && !VEC_RESERVE(&b->functions, 1))) {
         return err_nomem(e);
@@ -242,7 +241,7 @@ static enum st walk(struct build *b, struct err *e) {
  * own. So they are in DWARF 2, which has no DW_AT_ranges: GCC says the first of a call's ranges, or
  * of a function's, and what was inlined into the others lies outside. */
 static enum st adopt_ranges(struct build *b, size_t parent, struct err *e) {
-    struct node *p = &b->nodes.data[parent];
+    struct unit_node *p = &b->nodes.data[parent];
     struct debug_function *f = &b->functions.data[parent];
     size_t first = b->ranges.len;
     bool had_some = f->range_count > 0;
@@ -253,7 +252,7 @@ static enum st adopt_ranges(struct build *b, size_t parent, struct err *e) {
         }
     }
     for (size_t i = parent + 1; i < b->nodes.len && b->nodes.data[i].depth > p->depth; i++) {
-        const struct node *child = &b->nodes.data[i];
+        const struct unit_node *child = &b->nodes.data[i];
         if (child->parent != parent + 1) {
             continue;
         }
@@ -385,37 +384,60 @@ static enum st link_nodes(struct build *b, uint32_t *order, uint32_t *ends, stru
         all[i].ranges = b->ranges.data + b->nodes.data[i].first_range;
     }
     arrange(all, order, n);
-    b->out->functions = all;
-    b->out->node_count = n;
-    b->out->ranges = b->ranges.data;
-    b->out->range_count = b->ranges.len;
     return ST_OK;
 }
 
 static enum st finish(struct build *b, struct err *e) {
+    struct unit_scratch *scratch = &b->d->scratch;
     if (fill_empty_nodes(b, e) != ST_OK) {
         return ST_ERR;
     }
     size_t n = b->nodes.len;
-    uint32_t *order = malloc((n + 1) * sizeof *order), *ends = calloc(n + 1, sizeof *ends);
-    enum st st = order && ends ? link_nodes(b, order, ends, e) : err_nomem(e);
-    if (st == ST_OK) { /* the unit has them now */
-        b->functions.data = NULL;
-        b->ranges.data = NULL;
+    scratch->order.len = 0;
+    if (!VEC_RESERVE(&scratch->order, 2 * n + 1)) {
+        return err_nomem(e);
     }
-    free(order);
-    free(ends);
-    return st;
+    uint32_t *order = scratch->order.data, *ends = order + n;
+    memset(ends, 0, (n + 1) * sizeof *ends);
+    return link_nodes(b, order, ends, e);
 }
 
 /* ---- the unit ---- */
 
-static void describe_unit(struct debug_unit *out, const struct unit_entry *u) {
+static void begin(struct build *b) {
+    struct debug_unit *out = b->out, was = *out;
+    const struct unit_entry *u = b->u;
+    b->functions.data = was.functions;
+    b->functions.cap = was.function_cap;
+    b->ranges = (struct range_vec){.data = was.ranges, .cap = was.range_cap};
+    b->rows = (struct line_rows){.data = was.rows, .cap = was.row_cap};
+    b->sequences = (struct line_order){.data = was.sequences, .cap = was.sequence_cap};
+    b->nodes = b->d->scratch.nodes;
+    b->nodes.len = 0;
     *out = (struct debug_unit){.offset = u->head.offset,
                                .version = u->head.version,
                                .name = u->name,
                                .comp_dir = u->comp_dir,
-                               .language = u->language};
+                               .language = u->language,
+                               .arena = was.arena};
+    arena_clear(&out->arena);
+}
+
+static void end(struct build *b) {
+    struct debug_unit *out = b->out;
+    b->d->scratch.nodes = b->nodes;
+    out->functions = b->functions.data;
+    out->function_cap = b->functions.cap;
+    out->node_count = b->functions.len;
+    out->ranges = b->ranges.data;
+    out->range_count = b->ranges.len;
+    out->range_cap = b->ranges.cap;
+    out->rows = b->rows.data;
+    out->row_count = b->rows.len;
+    out->row_cap = b->rows.cap;
+    out->sequences = b->sequences.data;
+    out->sequence_count = b->sequences.len;
+    out->sequence_cap = b->sequences.cap;
 }
 
 /* Damage costs what lies behind it; a lack of memory costs the unit. */
@@ -432,7 +454,7 @@ enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, st
     struct scope scopes[DIE_DEPTH_MAX]; /* not cleared for each unit: most are never used */
     struct build b = {.d = d, .u = debug_code_unit(d, unit), .out = out, .scopes = scopes};
     struct err why = {0};
-    describe_unit(out, b.u);
+    begin(&b);
     b.base = units_range_base(&d->main, b.u);
     b.name_budget = NAME_BYTES_FREE + NAME_BYTES_PER_BYTE * (b.u->head.end - b.u->head.offset);
     enum st st = survive(&b, read_lines(&b, &why), &why);
@@ -445,12 +467,10 @@ enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, st
     if (st == ST_OK) {
         st = finish(&b, &why);
     }
+    end(&b);
     if (st == ST_OK && damaged && out->function_count == 0 && out->row_count == 0) {
         st = err_at(&why, ERR_FORMAT, d->path, out->offset, "nothing of the unit can be read");
     }
-    VEC_RELEASE(&b.functions);
-    VEC_RELEASE(&b.nodes);
-    VEC_RELEASE(&b.ranges);
     if (st != ST_OK) {
         debug_unit_release(out);
         return err_set(e, why.code, "%s", why.text);

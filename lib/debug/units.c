@@ -286,7 +286,7 @@ static size_t claims(const struct debug *d, uint64_t address, size_t *units, siz
  * DW_AT_ranges: what lies apart from the unit's one range is found so too.) */
 static enum st scan_unit(struct debug *d, size_t unit, struct err *e) {
     struct unit_entry *u = debug_code_unit(d, unit);
-    struct debug_unit read;
+    struct debug_unit read = {0};
     u->scanned = true;
     enum st st = debug_read_unit(d, unit, &read, e);
     if (st != ST_OK) {

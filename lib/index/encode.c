@@ -90,7 +90,7 @@ static uint32_t function_name(struct encoder *c, const struct debug_function *f)
 /* Makes room for an origin's name. */
 static bool know_origin(struct origin_names *o, size_t origin) {
     size_t cap = o->count;
-    if (!vec_reserve((void **)&o->name, 0, &cap, origin + 1, sizeof *o->name)) {
+    if (!vec_reserve((void **)&o->name, o->count, &cap, origin + 1 - o->count, sizeof *o->name)) {
         return false;
     }
     memset(o->name + o->count, 0, (cap - o->count) * sizeof *o->name);

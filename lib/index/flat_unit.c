@@ -337,34 +337,33 @@ enum st flat_unit_add_rows(struct flat_unit *out, const struct own_symbols *own,
 
 /* ---- the unit ---- */
 
-static enum st flatten_spans(const struct live_spans *spans, struct span_vec *out, struct err *e) {
-    struct span *all = calloc(spans->len + 1, sizeof *all);
-    if (!all) {
+/* Makes them disjoint. */
+static enum st flatten_spans(const struct live_spans *spans, struct span_vec *all,
+                             struct span_vec *out, struct err *e) {
+    all->len = 0;
+    if (!VEC_RESERVE(all, spans->len)) {
         return err_nomem(e);
     }
     for (size_t i = 0; i < spans->len; i++) {
-        all[i] = (struct span){spans->data[i].low, spans->data[i].high, i};
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < spans->len; i++) {
-        if (all[i].low < all[i].high) {
-            all[kept++] = all[i];
+        if (spans->data[i].low < spans->data[i].high) {
+            all->data[all->len++] = (struct span){spans->data[i].low, spans->data[i].high, i};
         }
     }
-    enum st st = spans_flatten(all, kept, out, e);
-    free(all);
-    return st;
+    return spans_flatten(all->data, all->len, out, e);
 }
 
 enum st flat_unit_open(struct flat_unit *out, struct debug *d, size_t index,
                        struct flat_scratch *scratch, struct err *e) {
     scratch->sequences.len = 0;
-    enum st st = live_unit_open(&out->unit, d, index, e);
+    struct live_unit *unit = out->spare;
+    out->spare = NULL;
+    enum st st = live_unit_open(&unit, d, index, e);
+    out->unit = unit;
     if (st == ST_OK) {
-        out->work = WORK_FREE + WORK_PER_BYTE * (uint64_t)out->unit->bytes;
-        st = flatten_spans(&out->unit->sequences, &scratch->sequences, e);
+        out->work = WORK_FREE + WORK_PER_BYTE * (uint64_t)unit->bytes;
+        st = flatten_spans(&unit->sequences, &scratch->all, &scratch->sequences, e);
     }
-    return st == ST_OK ? flatten_spans(&out->unit->functions, &out->owned, e) : st;
+    return st == ST_OK ? flatten_spans(&unit->functions, &scratch->all, &out->owned, e) : st;
 }
 
 enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
@@ -392,13 +391,17 @@ void flat_unit_forget_steps(struct flat_unit *f) {
 }
 
 void flat_unit_clear(struct flat_unit *f) {
-    live_unit_free(f->unit);
-    f->unit = NULL;
+    if (f->unit) {
+        live_unit_free(f->spare);
+        f->spare = f->unit;
+        f->unit = NULL;
+    }
     f->record_count = f->node_count = f->step_count = f->row_count = f->owned.len = 0;
 }
 
 void flat_unit_release(struct flat_unit *f) {
     flat_unit_clear(f);
+    live_unit_free(f->spare);
     free(f->records);
     free(f->nodes);
     free(f->steps);
@@ -412,4 +415,5 @@ void flat_scratch_release(struct flat_scratch *s) {
     VEC_RELEASE(&s->paint);
     VEC_RELEASE(&s->calls);
     VEC_RELEASE(&s->lines);
+    VEC_RELEASE(&s->all);
 }

@@ -55,12 +55,14 @@ struct flat_scratch {
     struct span_vec sequences;    /* disjoint; the owner is an index of the unit's sequences */
     struct span_vec paint, calls; /* of one record */
     VEC(struct line_change) lines;
+    struct span_vec all; /* of functions or sequences, as they stand */
 };
 void flat_scratch_release(struct flat_scratch *s);
 
 /* Zero-initialised = empty. */
 struct flat_unit {
-    struct live_unit *unit; /* owns what functions and paths point to; NULL = unreadable */
+    struct live_unit *unit;  /* owns what functions and paths point to; NULL = unreadable */
+    struct live_unit *spare; /* of the unit before, for its memory */
     struct flat_record *records;
     size_t record_count, record_cap;
     struct flat_node *nodes;

@@ -127,11 +127,13 @@ static enum st index_sequences(struct live_unit *u, struct err *e) {
 /* ---- open, free ---- */
 
 enum st live_unit_open(struct live_unit **out, struct debug *d, size_t index, struct err *e) {
-    struct live_unit *u = calloc(1, sizeof *u);
+    struct live_unit *u = *out ? *out : calloc(1, sizeof *u);
+    *out = NULL;
     if (!u) {
         return err_nomem(e);
     }
     u->index = index;
+    u->functions.len = u->sequences.len = 0;
     enum st st = debug_read_unit(d, index, &u->unit, e);
     if (st == ST_OK) {
         st = index_functions(u, e);

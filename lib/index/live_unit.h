@@ -32,7 +32,8 @@ struct live_unit {
     struct live_unit *newer, *older;
 };
 
-/* Reads unit `index`. ST_ERR: nothing of it can be read, or no memory. */
+/* Reads unit `index` into *out: NULL, or one that was read before, which is forgotten and whose
+ * memory is used again. ST_ERR: nothing of it can be read, or no memory; *out is NULL then. */
 enum st live_unit_open(struct live_unit **out, struct debug *d, size_t index,
                        struct err *e) BASE_MUST_USE;
 void live_unit_free(struct live_unit *u);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -178,6 +179,14 @@ static inline void cursor_skip(struct cursor *c, uint64_t len) {
 }
 /* A NUL-terminated string. */
 static inline void cursor_skip_string(struct cursor *c) {
+    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
+    uint64_t eight;
+    for (; cursor_left(c) >= sizeof eight; c->at += sizeof eight) {
+        memcpy(&eight, c->at, sizeof eight);
+        if (((eight - ones) & ~eight & highs) != 0) {
+            break; /* one of them is 0 */
+        }
+    }
     while (c->at < c->end && *c->at != 0) {
         c->at++;
     }

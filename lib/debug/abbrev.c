@@ -85,30 +85,26 @@ enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const 
 /* ---- reading a declaration ---- */
 
 /* Passes over the attributes of a declaration. */
-static enum st pass_specs(struct abbrev_table *t, const struct abbrev *a, struct err *e) {
-    struct cursor c = cursor_init(&t->r);
-    size_t count = 0;
-    for (;;) {
-        count += abbrev_pairs_pass_short(&c);
-        struct abbrev_pair p = abbrev_pair_read(&c);
+static enum st pass_specs(const struct abbrev_table *t, struct cursor *c, uint64_t code,
+                          struct err *e) {
+    for (size_t count = 0;; count++) {
+        count += abbrev_pairs_pass_short(c);
+        struct abbrev_pair p = abbrev_pair_read(c);
         if (count > ABBREV_SPECS_MAX) {
             return err_at(e, ERR_FORMAT, t->r.name, t->offset,
                           "abbreviation %llu with more than %d attributes",
-                          (unsigned long long)a->code, ABBREV_SPECS_MAX);
+                          (unsigned long long)code, ABBREV_SPECS_MAX);
         }
         if (abbrev_pair_ends(&p)) {
-            break;
+            return ST_OK;
         }
         if (p.attribute == 0 || p.attribute > UINT16_MAX || p.form > UINT16_MAX) {
             return err_at(e, ERR_FORMAT, t->r.name, t->offset,
                           "abbreviation %llu with attribute 0x%llx of form 0x%llx",
-                          (unsigned long long)a->code, (unsigned long long)p.attribute,
+                          (unsigned long long)code, (unsigned long long)p.attribute,
                           (unsigned long long)p.form);
         }
-        count++;
     }
-    cursor_return(&c, &t->r);
-    return reader_check(&t->r, e, "abbreviation");
 }
 
 static struct abbrev *known(const struct abbrev_table *t, uint64_t code) {
@@ -122,6 +118,10 @@ static struct abbrev *known(const struct abbrev_table *t, uint64_t code) {
 /* Two declarations of one code: which of them counts is anybody's guess. */
 static enum st number(struct abbrev_table *t, uint64_t code, struct err *e) {
     size_t index = t->entries.len;
+    if (code == index + 1 && index == t->ordered) { /* nearly always */
+        t->ordered++;
+        return ST_OK;
+    }
     if (known(t, code)) {
         return err_at(e, ERR_FORMAT, t->r.name, t->offset, "abbreviation %llu twice",
                       (unsigned long long)code);
@@ -129,7 +129,6 @@ static enum st number(struct abbrev_table *t, uint64_t code, struct err *e) {
     if (code != index + 1 && !map_put(&t->odd, &code, sizeof code, index, NULL)) {
         return err_nomem(e);
     }
-    t->ordered += code == t->ordered + 1 && index == t->ordered;
     return ST_OK;
 }
 
@@ -140,29 +139,38 @@ static bool is_code_tag(uint16_t tag) {
 
 /* Reads the next declaration. ST_NONE: the table ends. */
 static enum st read_next(struct abbrev_table *t, struct err *e) {
-    struct abbrev a = {.code = reader_uleb128(&t->r)};
-    if (a.code == 0 && !reader_failed(&t->r)) {
+    struct cursor c = cursor_init(&t->r);
+    uint64_t code = cursor_uleb128(&c);
+    if (code == 0 && !c.failed) {
         t->complete = true;
         return ST_NONE;
     }
-    uint64_t tag = reader_uleb128(&t->r);
-    a.tag = tag <= UINT16_MAX ? (uint16_t)tag : 0;
-    a.children = reader_u8(&t->r) != 0;
-    a.code_tag = is_code_tag(a.tag);
-    if (reader_failed(&t->r)) {
-        return reader_check(&t->r, e, "abbreviation");
-    }
-    if (a.tag == 0) {
+    uint64_t tag = cursor_uleb128(&c);
+    bool children = cursor_u8(&c) != 0;
+    if (!c.failed && (tag == 0 || tag > UINT16_MAX)) {
         return err_at(e, ERR_FORMAT, t->r.name, t->offset, "abbreviation %llu with tag 0x%llx",
-                      (unsigned long long)a.code, (unsigned long long)tag);
+                      (unsigned long long)code, (unsigned long long)tag);
     }
-    a.at = reader_pos(&t->r);
-    enum st st = pass_specs(t, &a, e);
+    struct cursor attributes = c;
+    enum st st = pass_specs(t, &c, code, e);
     if (st == ST_OK) {
-        st = number(t, a.code, e);
+        cursor_return(&c, &t->r);
+        st = reader_check(&t->r, e, "abbreviation");
     }
-    if (st == ST_OK && !VEC_PUSH(&t->entries, a)) {
+    if (st == ST_OK && t->entries.len == t->entries.cap && !VEC_RESERVE(&t->entries, 1)) {
         st = err_nomem(e);
+    }
+    if (st == ST_OK) {
+        st = number(t, code, e);
+    }
+    if (st == ST_OK) {
+        struct abbrev *a = &t->entries.data[t->entries.len++];
+        a->code = code;
+        a->attributes = attributes;
+        a->tag = (uint16_t)tag;
+        a->children = children;
+        a->code_tag = is_code_tag(a->tag);
+        a->ready = a->simple = false; /* the rest is not there yet */
     }
     return st;
 }

@@ -89,7 +89,7 @@ struct abbrev_forms {
  * linkers, and of others use few declarations of many. */
 struct abbrev {
     uint64_t code;
-    size_t at; /* of its attributes in .debug_abbrev */
+    struct cursor attributes; /* from the first on */
     uint16_t tag;
     bool children;
     bool code_tag; /* a function, or what was inlined into one */

@@ -103,23 +103,17 @@ static inline struct abbrev_form form_of(const struct abbrev_forms *f, uint64_t 
 
 /* ---- passing ---- */
 
-/* The attributes of a declaration. */
-static struct cursor attributes(const struct abbrev_table *t, const struct abbrev *a) {
-    struct reader r = reader_init(t->r.name, t->r.start, t->r.size);
-    reader_seek(&r, a->at);
-    return cursor_init(&r);
-}
-
 static bool says_address(enum abbrev_says what) {
     return what == SAYS_LOW || what == SAYS_HIGH || what == SAYS_RANGES || what == SAYS_ENTRY;
 }
 
 /* Joins what is of fixed size. */
 static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct err *e) {
-    struct cursor c = attributes(t, a);
+    struct cursor c = a->attributes;
     struct abbrev_step step = {0};
     bool addressed = false;
     a->planned = a->simple = !t->planless;
+    a->has_said = false;
     a->first_step = (uint32_t)t->steps.len;
     a->spec_count = 0;
     for (;; a->spec_count++) {
@@ -171,7 +165,7 @@ static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct
 
 /* All attributes of a declaration that has no plan. */
 static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *e) {
-    struct cursor c = attributes(t, a);
+    struct cursor c = a->attributes;
     a->first_spec = (uint32_t)t->specs.len;
     for (uint32_t i = 0; i < a->spec_count; i++) {
         struct abbrev_pair p = abbrev_pair_read(&c);
@@ -235,7 +229,7 @@ static enum abbrev_load load_of(const struct abbrev_spec *spec, bool big_endian)
 
 /* Joins what says nothing. */
 static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e) {
-    struct cursor c = attributes(t, a);
+    struct cursor c = a->attributes;
     uint32_t skip = 0;
     a->first_said = (uint32_t)t->said.len;
     for (uint32_t i = 0; i < a->spec_count; i++) {

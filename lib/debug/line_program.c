@@ -177,6 +177,20 @@ static bool end_sequence(struct line_sequences *sequences, const struct line_row
     return VEC_PUSH(sequences, s);
 }
 
+/* i / line_range and i % line_range, without dividing: many units are small. */
+static void fill_specials(struct specials *s, const struct line_header *h) {
+    uint8_t operations = 0, line = 0;
+    for (unsigned i = 0; i + h->opcode_base <= 255; i++) {
+        s->operations[i] = operations;
+        s->lines[i] = h->line_base + (int32_t)line;
+        line++;
+        if (line == h->line_range) {
+            line = 0;
+            operations++;
+        }
+    }
+}
+
 enum st line_program_run(const struct line_header *header, struct line_rows *rows,
                          struct line_sequences *sequences, struct err *e) {
     size_t first = rows->len; /* row of this sequence */
@@ -185,10 +199,7 @@ enum st line_program_run(const struct line_header *header, struct line_rows *row
     struct reader program = header->program;
     struct machine m = {.c = cursor_init(&program),
                         .address_mask = header->address_size == 4 ? UINT32_MAX : UINT64_MAX};
-    for (unsigned i = 0; i + header->opcode_base <= 255; i++) {
-        specials.operations[i] = (uint8_t)(i / header->line_range);
-        specials.lines[i] = header->line_base + (int32_t)(i % header->line_range);
-    }
+    fill_specials(&specials, header);
     reset(&m);
     while (cursor_left(&m.c) > 0) {
         if (rows->len == rows->cap &&

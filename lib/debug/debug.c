@@ -45,14 +45,14 @@ static void find_text(struct debug *d) {
     }
 }
 
-static enum st open_file(struct debug *d, struct debug_file *f, const struct sections *sections,
-                         bool planless, struct err *e) {
+/* The supplementary file first. */
+static void open_file(struct debug *d, struct debug_file *f, const struct sections *sections,
+                      bool planless) {
     f->sections = *sections;
     f->present = true;
     bool with_alt = f == &d->main && d->alt.present;
     die_reader_init(&f->reader, &f->sections, with_alt ? &d->alt.sections : NULL);
     f->reader.abbrevs.planless = planless;
-    return units_read(d, f, e);
 }
 
 /* Their lines are here, and symbols may be; what was inlined is not. */
@@ -97,10 +97,12 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
     ranges_normalise(&d->code, 0);
     find_text(d);
     if (st == ST_OK && setup->alt) {
-        st = open_file(d, &d->alt, setup->alt, setup->planless, e);
+        open_file(d, &d->alt, setup->alt, setup->planless);
+        st = units_read(d, &d->alt, e);
     }
     if (st == ST_OK) {
-        st = open_file(d, &d->main, setup->sections, setup->planless, e);
+        open_file(d, &d->main, setup->sections, setup->planless);
+        st = units_read(d, &d->main, e);
     }
     if (st == ST_OK) {
         st = units_read_aranges(d, e);
@@ -158,6 +160,63 @@ enum st debug_open(struct debug **out, const struct object_slice *s, const struc
     }
     VEC_RELEASE(&code);
     return st;
+}
+
+void debug_open_ahead(const struct object_slice *s) {
+    sections_inflate_small(s);
+}
+
+static enum st clone_file(struct debug *d, struct debug_file *f, const struct debug_file *of,
+                          struct err *e) {
+    if (!of->present) {
+        return ST_OK;
+    }
+    open_file(d, f, &of->sections, of->reader.abbrevs.planless);
+    f->units = malloc((of->unit_count + 1) * sizeof *f->units);
+    if (!f->units) {
+        return err_nomem(e);
+    }
+    f->unit_count = f->unit_cap = of->unit_count;
+    for (size_t i = 0; i < of->unit_count; i++) {
+        struct unit_entry *u = &f->units[i];
+        *u = of->units[i];
+        /* Those are what the other one has read. */
+        u->walked = u->charged = u->files_read = false;
+        u->files = (struct line_files){0};
+    }
+    return ST_OK;
+}
+
+enum st debug_clone(struct debug **out, const struct debug *d, struct err *e) {
+    struct debug *c = calloc(1, sizeof *c);
+    if (!c) {
+        return err_nomem(e);
+    }
+    *c = (struct debug){.path = d->path,
+                        .address_size = d->address_size,
+                        .arm32 = d->arm32,
+                        .text = d->text,
+                        .complain = d->complain,
+                        .complain_ctx = d->complain_ctx,
+                        .split_units = d->split_units};
+    enum st st = clone_file(c, &c->alt, &d->alt, e);
+    st = st == ST_OK ? clone_file(c, &c->main, &d->main, e) : st;
+    if (st == ST_OK &&
+        (!VEC_RESERVE(&c->code, d->code.len) || !VEC_RESERVE(&c->code_units, d->code_units.len))) {
+        st = err_nomem(e);
+    }
+    for (size_t i = 0; st == ST_OK && i < d->code.len; i++) {
+        c->code.data[c->code.len++] = d->code.data[i];
+    }
+    for (size_t i = 0; st == ST_OK && i < d->code_units.len; i++) {
+        c->code_units.data[c->code_units.len++] = d->code_units.data[i];
+    }
+    if (st != ST_OK) {
+        debug_close(c);
+        return st;
+    }
+    *out = c;
+    return ST_OK;
 }
 
 void debug_close(struct debug *d) {

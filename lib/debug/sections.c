@@ -47,6 +47,17 @@ enum st sections_load(struct sections *out, const struct object_slice *s, const 
     return ST_OK;
 }
 
+void sections_inflate_small(const struct object_slice *s) {
+    for (int id = 0; id < SECTION_COUNT; id++) {
+        const uint8_t *data;
+        size_t len;
+        if (id != SECTION_INFO &&
+            object_section(s, names[id] + 1, &data, &len, NULL, NULL) == ST_ERR) {
+            continue; /* sections_load will tell */
+        }
+    }
+}
+
 struct reader section_reader(const struct sections *s, enum section_id id) {
     struct reader r = reader_init(names[id], s->of[id].data, s->of[id].len);
     r.big_endian = s->big_endian;

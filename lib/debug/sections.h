@@ -42,6 +42,9 @@ struct sections {
  */
 enum st sections_load(struct sections *out, const struct object_slice *s, const char *file,
                       struct err *damage, struct err *e) BASE_MUST_USE;
+/* Inflates all of them but .debug_info, which takes as long as the others together: for a second
+ * thread, so that sections_load finds them ready. */
+void sections_inflate_small(const struct object_slice *s);
 
 /* The section's name as DWARF has it, with its dot: ".debug_info". */
 const char *section_name(enum section_id id);

@@ -20,6 +20,7 @@ enum { UNITS_PER_JOB = 16, JOB_BYTES = 16 << 10 /* of debug information, but a u
 struct build {
     const struct index_source *source;
     struct own_symbols own;
+    struct debug *debug; /* NULL = there is none */
     struct worker *workers;
     unsigned threads;
     struct unit_code *units; /* by index */
@@ -35,7 +36,7 @@ struct build {
 
 /* What a thread keeps from unit to unit. */
 struct worker {
-    struct debug *debug; /* NULL = not opened yet */
+    struct debug *debug; /* a clone of build.debug; NULL = not made yet, or not needed */
     struct flat_scratch scratch;
 };
 
@@ -71,17 +72,17 @@ static void complain(void *ctx, const char *file, uint64_t unit_offset, const st
 
 /* ---- on the workers ---- */
 
-static enum st open_debug(struct build *b, unsigned worker, struct err *e) {
-    if (b->workers[worker].debug) {
+static enum st clone_debug(struct build *b, unsigned worker, struct err *e) {
+    if (b->threads == 1 || b->workers[worker].debug) {
         return ST_OK;
     }
-    return debug_open(&b->workers[worker].debug, b->source->slice, b->source->alt, complain, b, e);
+    return debug_clone(&b->workers[worker].debug, b->debug, e);
 }
 
 /* Reads and encodes a unit record by record. */
 static enum st read_and_encode(struct build *b, struct flat_unit *f, size_t index, struct err *e) {
     struct flat_scratch *scratch = &b->workers[0].scratch;
-    if (flat_unit_open(f, b->workers[0].debug, index, scratch, e) != ST_OK) {
+    if (flat_unit_open(f, b->debug, index, scratch, e) != ST_OK) {
         return ST_ERR;
     }
     encode_unit_begin(&b->encoder, f->unit);
@@ -106,7 +107,7 @@ static void read_units(void *ctx, void *item, unsigned worker) {
     if (failed(b)) {
         return;
     }
-    enum st st = open_debug(b, worker, &e);
+    enum st st = clone_debug(b, worker, &e);
     for (size_t i = 0; i < job->count && st == ST_OK; i++) {
         st = b->threads == 1
                  ? read_and_encode(b, &job->flats[i], job->first + i, &e)
@@ -172,7 +173,7 @@ static void encode_job(void *ctx, void *item) {
 
 /* How many units from `first` on make a job. */
 static size_t units_of_job(const struct build *b, size_t first) {
-    struct debug *d = b->workers[0].debug;
+    struct debug *d = b->debug;
     uint64_t bytes = debug_unit_size(d, first);
     size_t count = 1;
     while (b->threads > 1 && count < UNITS_PER_JOB && first + count < b->unit_count) {
@@ -237,7 +238,7 @@ static enum st read_all(struct build *b, struct err *e) {
 static uint64_t info_size(const struct build *b) {
     uint64_t size = 0;
     for (size_t i = 0; i < b->unit_count; i++) {
-        size += debug_unit_size(b->workers[0].debug, i);
+        size += debug_unit_size(b->debug, i);
     }
     return size;
 }
@@ -250,21 +251,63 @@ static unsigned quantum_of(const struct object_slice *s) {
     return object_slice_is_arm32(s) ? 2 : 1;
 }
 
-static enum st open_source(struct build *b, struct err *e) {
+/* What a second thread does while the DWARF is opened. */
+struct aside {
+    struct build *b;
+    enum st symbols;
+    struct err damage, e;
+};
+
+static void complain_aside(void *ctx, const char *file, uint64_t unit_offset,
+                           const struct err *why) {
+    struct aside *a = ctx;
+    (void)file;
+    (void)unit_offset;
+    (void)err_set(&a->damage, why->code, "%s", why->text);
+}
+
+static void *open_aside(void *ctx) {
+    struct aside *a = ctx;
+    const struct index_source *s = a->b->source;
+    if (a->b->threads > 1) {
+        debug_open_ahead(s->slice);
+    }
+    a->symbols = own_symbols_open(&a->b->own, s->slice, s->paired, complain_aside, a, &a->e);
+    return NULL;
+}
+
+static enum st open_both(struct build *b, enum st *symbols, struct err *e) {
     const struct index_source *s = b->source;
-    enum st symbols = own_symbols_open(&b->own, s->slice, s->paired, complain, b, e);
-    if (symbols == ST_ERR) {
-        return ST_ERR;
+    struct aside aside = {.b = b};
+    struct err why = {0};
+    pthread_t thread;
+    bool beside = b->threads > 1 && pthread_create(&thread, NULL, open_aside, &aside) == 0;
+    if (!beside) {
+        (void)open_aside(&aside);
     }
-    enum st dwarf = open_debug(b, 0, e);
-    if (dwarf == ST_ERR) {
-        return ST_ERR;
+    enum st dwarf = debug_open(&b->debug, s->slice, s->alt, complain, b, &why);
+    if (beside) {
+        pthread_join(thread, NULL);
     }
+    /* Of several reasons the symbols' is told, whoever was first. */
+    if (err_is(&aside.damage)) {
+        b->failure = aside.damage;
+    }
+    *symbols = aside.symbols;
+    if (*symbols == ST_ERR || dwarf == ST_ERR) {
+        const struct err *first = *symbols == ST_ERR ? &aside.e : &why;
+        return err_set(e, first->code, "%s", first->text);
+    }
+    return dwarf;
+}
+
+static enum st open_source(struct build *b, struct err *e) {
+    enum st symbols, dwarf = open_both(b, &symbols, e);
     if (dwarf == ST_OK) {
-        b->unit_count = debug_unit_count(b->workers[0].debug);
-        return debug_claims(b->workers[0].debug, &b->claims, &b->claim_count, e);
+        b->unit_count = debug_unit_count(b->debug);
+        return debug_claims(b->debug, &b->claims, &b->claim_count, e);
     }
-    return symbols;
+    return dwarf == ST_ERR ? ST_ERR : symbols;
 }
 
 /* ---- the file ---- */
@@ -298,7 +341,7 @@ static void describe(struct build *b, struct index_header *h) {
                                .fingerprint = b->source->fingerprint,
                                .id = *object_slice_id(s),
                                .quantum = (uint8_t)b->encoder.quantum};
-    const struct debug *d = b->workers[0].debug;
+    const struct debug *d = b->debug;
     h->flags = (uint8_t)((d ? INDEX_DWARF : 0) | (object_slice_is_arm32(s) ? INDEX_ARM32 : 0) |
                          (d && debug_is_lineless(d) ? INDEX_LINELESS : 0));
     snprintf(h->arch, sizeof h->arch, "%s", object_slice_arch(s));
@@ -402,6 +445,7 @@ enum st index_build(const struct index_source *source, unsigned threads, struct 
     }
     free(b.units);
     free(b.workers);
+    debug_close(b.debug);
     free(b.claims);
     encode_release(&b.encoder);
     free(b.pieces.data);

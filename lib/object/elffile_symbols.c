@@ -137,10 +137,9 @@ static enum st open_mini(const struct object_slice *s, struct err *e) {
     enum st st = slice_part(s, sec->offset, sec->size, sec->name, &packed, e);
     if (st == ST_OK) {
         size_t len = reader_left(&packed);
-        st = xz_inflate(o->path, reader_bytes(&packed, len), len, o->inflate_left, &bytes, e);
+        st = xz_inflate(o->path, reader_bytes(&packed, len), len, o->inflate_cap, &bytes, e);
     }
     if (st == ST_OK) {
-        o->inflate_left -= bytes.len;
         struct filemap map = {.size = bytes.len};
         map.data = (const uint8_t *)strbuf_take(&bytes);
         st = map.data ? object_open_map(&s->cache->mini, o->path, &map, e) : err_nomem(e);

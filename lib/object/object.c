@@ -47,7 +47,7 @@ static enum st object_new(struct object **out, const char *name, struct filemap 
     }
     o->bytes = bytes;
     o->size = len;
-    o->inflate_left = inflate_budget(len);
+    o->inflate_cap = inflate_budget(len);
     o->path = arena_strdup(&o->arena, name, strlen(name));
     enum st st = o->path ? read_any_format(o, e) : err_nomem(e);
     if (st != ST_OK) {
@@ -96,9 +96,7 @@ void object_close(struct object *o) {
     for (size_t i = 0; i < o->slice_count; i++) {
         const struct object_slice *s = &o->slices[i];
         for (size_t k = 0; k < s->section_count; k++) {
-            if (s->sections[k].inflated) {
-                free(s->sections[k].inflated->bytes);
-            }
+            section_release(&s->sections[k]);
         }
         slice_cache_free(s->cache);
     }

@@ -36,6 +36,7 @@ enum section_packing {
 
 /* The contents of a packed section: made at most once, then kept until the object closes. */
 struct section_inflated {
+    pthread_mutex_t lock;
     uint8_t *bytes; /* malloc'ed */
     size_t len;
     struct err err; /* damage is remembered, so that a bad section is inflated once */
@@ -101,8 +102,8 @@ struct object {
     size_t slice_count;
     struct err damage;
     struct Elf *elf;      /* libelf's handle, NULL for Mach-O; used under the lock */
-    pthread_mutex_t lock; /* guards elf, caches, inflate_left */
-    uint64_t inflate_left;
+    pthread_mutex_t lock; /* guards elf and caches */
+    uint64_t inflate_cap; /* bytes that all sections together may inflate to, and .gnu_debugdata */
 };
 
 /* As object_open over bytes that the object takes over, also when opening fails. */
@@ -143,8 +144,8 @@ void elffile_arch_name(uint16_t machine, unsigned address_size, bool big_endian,
 enum st section_classify(struct object *o, struct section *sec, bool chdr, struct err *e);
 /* The first section of this canonical name that has bytes; NULL if none. */
 const struct section *section_by_name(const struct object_slice *s, const char *canonical);
-/* The bytes of a packed section. The object's lock is held. */
-enum st section_inflate(const struct object_slice *s, const struct section *sec, struct err *e);
+/* Frees what section_classify and inflating made. */
+void section_release(struct section *sec);
 
 /* ---- symbols ---- */
 

@@ -53,10 +53,11 @@ enum st section_classify(struct object *o, struct section *sec, bool chdr, struc
     }
     sec->packing = chdr ? SECTION_CHDR : gnu ? SECTION_GNU : SECTION_PLAIN;
     if (sec->packing != SECTION_PLAIN && sec->has_bytes) {
-        sec->inflated = arena_alloc(&o->arena, sizeof *sec->inflated);
-        if (!sec->inflated) {
+        struct section_inflated *in = arena_alloc(&o->arena, sizeof *in);
+        if (!in || pthread_mutex_init(&in->lock, NULL) != 0) {
             return err_nomem(e);
         }
+        sec->inflated = in;
     }
     return ST_OK;
 }
@@ -71,83 +72,109 @@ const struct section *section_by_name(const struct object_slice *s, const char *
     return NULL;
 }
 
-/* Reads what stands in front of the packed bytes. */
-static enum st read_packed_header(const struct object_slice *s, const struct section *sec,
-                                  struct reader *r, uint32_t *type, uint64_t *len, struct err *e) {
+/* What stands in front of packed bytes says, and those. */
+struct packed {
+    struct reader r; /* behind the header; big_endian may not be the slice's */
+    uint32_t type;
+    uint64_t len; /* once inflated */
+};
+
+static enum st read_packed(const struct object_slice *s, const struct section *sec,
+                           struct packed *p, struct err *e) {
+    struct reader *r = &p->r;
+    enum st st = slice_part(s, sec->offset, sec->size, sec->name, r, e);
+    if (st != ST_OK) {
+        return st;
+    }
     if (sec->packing == SECTION_GNU) {
         const uint8_t *magic = reader_bytes(r, 4);
         r->big_endian = true;
-        *type = CHDR_ZLIB;
-        *len = reader_u64(r);
+        p->type = CHDR_ZLIB;
+        p->len = reader_u64(r);
         if (!reader_failed(r) && memcmp(magic, "ZLIB", 4) != 0) {
             return err_at(e, ERR_FORMAT, r->name, r->origin, "section %s does not start with ZLIB",
                           sec->name);
         }
     } else {
-        *type = reader_u32(r);
+        p->type = reader_u32(r);
         if (s->address_size == 8) {
             reader_skip(r, 4);
-            *len = reader_u64(r);
+            p->len = reader_u64(r);
             reader_skip(r, 8);
         } else {
-            *len = reader_u32(r);
+            p->len = reader_u32(r);
             reader_skip(r, 4);
         }
     }
     return reader_check(r, e, "header of a compressed section");
 }
 
-/* Is the promised size within the caps? Checked before a byte is allocated. */
-static enum st check_inflated_size(const struct object_slice *s, const struct section *sec,
-                                   size_t packed, uint64_t len, struct err *e) {
-    uint64_t most = (uint64_t)packed * OBJECT_INFLATE_RATIO; /* a file is < 2^56 bytes */
-    if (most < OBJECT_INFLATE_SMALL) {
-        most = OBJECT_INFLATE_SMALL;
+/* Is the size that it promises one that its bytes can have? */
+static bool is_likely(const struct packed *p) {
+    uint64_t most =
+        (uint64_t)reader_left(&p->r) * OBJECT_INFLATE_RATIO; /* a file is < 2^56 bytes */
+    return p->len <= SIZE_MAX && (p->len <= most || p->len <= OBJECT_INFLATE_SMALL);
+}
+
+/* May all sections up to this one be inflated, in the order of the file? Not those that were asked
+ * for before: threads may ask in any order, and all get the same answer. */
+static bool is_within_total(const struct object_slice *last, const struct section *sec) {
+    const struct object *o = last->object;
+    uint64_t left = o->inflate_cap;
+    for (const struct object_slice *s = o->slices; s <= last; s++) {
+        for (size_t i = 0; i < s->section_count; i++) {
+            struct packed p;
+            if (s->sections[i].inflated && read_packed(s, &s->sections[i], &p, NULL) == ST_OK &&
+                is_likely(&p)) {
+                if (p.len > left) {
+                    return false;
+                }
+                left -= p.len;
+            }
+            if (&s->sections[i] == sec) {
+                return true;
+            }
+        }
     }
-    if (len > most || len > s->object->inflate_left || len > SIZE_MAX) {
-        return err_at(e, ERR_LIMIT, s->object->path, s->origin + sec->offset,
-                      "section %s of %zu bytes claims to inflate to %llu", sec->name, packed,
-                      (unsigned long long)len);
-    }
-    return ST_OK;
+    return true;
 }
 
 static enum st inflate_section(const struct object_slice *s, const struct section *sec,
                                struct err *e) {
-    struct reader r;
-    uint32_t type = 0;
-    uint64_t len = 0;
-    enum st st = slice_part(s, sec->offset, sec->size, sec->name, &r, e);
-    if (st != ST_OK || (st = read_packed_header(s, sec, &r, &type, &len, e)) != ST_OK) {
+    struct packed p;
+    enum st st = read_packed(s, sec, &p, e);
+    if (st != ST_OK) {
         return st;
     }
-    size_t packed = reader_left(&r);
-    const uint8_t *bytes = reader_bytes(&r, packed);
-    if (type != CHDR_ZLIB && type != CHDR_ZSTD) {
-        return err_at(e, ERR_UNSUPPORTED, r.name, r.origin,
-                      "section %s has unknown compression type %u", sec->name, type);
+    if (p.type != CHDR_ZLIB && p.type != CHDR_ZSTD) {
+        return err_at(e, ERR_UNSUPPORTED, p.r.name, p.r.origin,
+                      "section %s has unknown compression type %u", sec->name, p.type);
     }
-    if ((st = check_inflated_size(s, sec, packed, len, e)) != ST_OK) {
-        return st;
+    size_t packed = reader_left(&p.r), len = (size_t)p.len;
+    if (!is_likely(&p) || !is_within_total(s, sec)) { /* before a byte is allocated */
+        return err_at(e, ERR_LIMIT, s->object->path, s->origin + sec->offset,
+                      "section %s of %zu bytes claims to inflate to %llu", sec->name, packed,
+                      (unsigned long long)p.len);
     }
-    VEC(uint8_t) inflated = {0};
-    if (!VEC_RESERVE_LARGE(&inflated, len ? (size_t)len : 1)) {
+    const uint8_t *bytes = reader_bytes(&p.r, packed);
+    VEC(uint8_t) out = {0};
+    if (!VEC_RESERVE_LARGE(&out, len ? len : 1)) {
         return err_nomem(e);
     }
-    uint8_t *out = inflated.data;
-    st = type == CHDR_ZLIB ? gz_inflate_into(r.name, bytes, packed, out, (size_t)len, e)
-                           : zstd_inflate_into(r.name, bytes, packed, out, (size_t)len, e);
+    st = p.type == CHDR_ZLIB ? gz_inflate_into(p.r.name, bytes, packed, out.data, len, e)
+                             : zstd_inflate_into(p.r.name, bytes, packed, out.data, len, e);
     if (st != ST_OK) {
-        free(out);
+        VEC_RELEASE(&out);
         return err_context(e, "section %s", sec->name);
     }
-    s->object->inflate_left -= len;
-    sec->inflated->bytes = out;
-    sec->inflated->len = (size_t)len;
+    sec->inflated->bytes = out.data;
+    sec->inflated->len = len;
     return ST_OK;
 }
 
-enum st section_inflate(const struct object_slice *s, const struct section *sec, struct err *e) {
+/* Makes the bytes of a packed section. Its lock is held. */
+static enum st inflate_once(const struct object_slice *s, const struct section *sec,
+                            struct err *e) {
     struct section_inflated *in = sec->inflated;
     if (in->bytes) {
         return ST_OK;
@@ -163,6 +190,13 @@ enum st section_inflate(const struct object_slice *s, const struct section *sec,
         err_clear(&in->err); /* the next try may find memory */
     }
     return ST_ERR;
+}
+
+void section_release(struct section *sec) {
+    if (sec->inflated) {
+        free(sec->inflated->bytes);
+        pthread_mutex_destroy(&sec->inflated->lock);
+    }
 }
 
 enum st object_section(const struct object_slice *s, const char *name, const uint8_t **bytes,
@@ -182,9 +216,9 @@ enum st object_section(const struct object_slice *s, const char *name, const uin
         size = reader_left(&r);
         data = reader_bytes(&r, size);
     } else {
-        pthread_mutex_lock(&s->object->lock);
-        enum st st = section_inflate(s, sec, e);
-        pthread_mutex_unlock(&s->object->lock);
+        pthread_mutex_lock(&sec->inflated->lock);
+        enum st st = inflate_once(s, sec, e);
+        pthread_mutex_unlock(&sec->inflated->lock);
         if (st != ST_OK) {
             return st;
         }

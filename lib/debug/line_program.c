@@ -18,6 +18,8 @@ struct machine {
 
 /* What a special opcode advances by, less opcode_base: no division for each row. */
 struct specials {
+    bool plain;              /* one operation to an instruction: all but VLIW machines */
+    uint16_t addresses[256]; /* plain */
     uint8_t operations[256];
     int32_t lines[256];
 };
@@ -63,7 +65,11 @@ static inline uint32_t narrow(uint64_t v) {
 static inline void special(struct machine *m, const struct line_header *h, const struct specials *s,
                            uint8_t opcode) {
     unsigned adjusted = (unsigned)opcode - h->opcode_base;
-    advance(m, h, s->operations[adjusted]);
+    if (s->plain) {
+        m->address = (m->address + s->addresses[adjusted]) & m->address_mask;
+    } else {
+        advance(m, h, s->operations[adjusted]);
+    }
     m->line += (uint32_t)s->lines[adjusted];
     append(m, false);
 }
@@ -180,8 +186,10 @@ static bool end_sequence(struct line_sequences *sequences, const struct line_row
 /* i / line_range and i % line_range, without dividing: many units are small. */
 static void fill_specials(struct specials *s, const struct line_header *h) {
     uint8_t operations = 0, line = 0;
+    s->plain = h->max_operations == 1;
     for (unsigned i = 0; i + h->opcode_base <= 255; i++) {
         s->operations[i] = operations;
+        s->addresses[i] = (uint16_t)(operations * h->min_instruction);
         s->lines[i] = h->line_base + (int32_t)line;
         line++;
         if (line == h->line_range) {

@@ -169,8 +169,15 @@ static enum st add_code_unit(struct debug *d, const struct die_attrs *attrs, str
     return add_die_ranges(d, d->code_units.len - 1, attrs, e);
 }
 
+/* Room for most files' units: memory that is too much is never touched. */
+enum { BYTES_PER_UNIT = 2048 };
+
 enum st units_read(struct debug *d, struct debug_file *f, struct err *e) {
     struct die_units at = {0};
+    size_t expected = f->sections.of[SECTION_INFO].len / BYTES_PER_UNIT + 1;
+    if (!vec_reserve((void **)&f->units, 0, &f->unit_cap, expected, sizeof *f->units)) {
+        return err_nomem(e);
+    }
     for (;;) {
         struct unit_entry u = {0};
         struct err why = {0};

@@ -174,6 +174,9 @@ static enum st collect_calls(struct flat_unit *out, struct flat_scratch *scratch
         return ST_ERR;
     }
     r->node_count = out->node_count - r->first_node;
+    if (r->node_count == 0) { /* half of all functions */
+        return VEC_PUSH(&scratch->calls, all) ? ST_OK : err_nomem(e);
+    }
     return spans_flatten(scratch->paint.data, scratch->paint.len, &scratch->calls, e);
 }
 

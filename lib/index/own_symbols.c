@@ -1,8 +1,6 @@
 /* Symbols as a source of names. */
 #include "index/own_symbols.h"
 
-#include <string.h>
-
 enum st tolerate_damage(enum st st, const struct err *why, const char *file,
                         lookup_complain complain, void *ctx, struct err *e) {
     if (st != ST_ERR) {
@@ -83,13 +81,11 @@ const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint
 
 /* Itanium C++, Rust, Swift 5 and 4. */
 static bool is_mangled(const char *symbol) {
-    static const char *const prefixes[] = {"_Z", "_R", "$s", "$S", "_T0"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
-        if (strncmp(symbol, prefixes[i], strlen(prefixes[i])) == 0) {
-            return true;
-        }
+    if (symbol[0] == '$') {
+        return symbol[1] == 's' || symbol[1] == 'S';
     }
-    return false;
+    return symbol[0] == '_' &&
+           (symbol[1] == 'Z' || symbol[1] == 'R' || (symbol[1] == 'T' && symbol[2] == '0'));
 }
 
 void inline_name(const struct debug_function *f, const char **function, const char **linkage) {

@@ -21,6 +21,27 @@ static inline void append(struct span_vec *out, size_t first, uint64_t low, uint
     }
 }
 
+/* ---- spans that follow each other ---- */
+
+static bool are_disjoint(const struct span *in, size_t n) {
+    size_t i = 1;
+    while (i < n && in[i - 1].high <= in[i].low) {
+        i++;
+    }
+    return i >= n;
+}
+
+static enum st append_all(const struct span *in, size_t n, struct span_vec *out, struct err *e) {
+    size_t first = out->len;
+    if (!VEC_RESERVE(out, n)) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < n; i++) {
+        append(out, first, in[i].low, in[i].high, in[i].owner);
+    }
+    return ST_OK;
+}
+
 /* ---- spans that nest ---- */
 
 enum { MOVES_PER_SPAN = 4, SPANS_FEW = 64 /* that need no memory */ };
@@ -209,8 +230,8 @@ out:
 
 enum st spans_flatten(const struct span *in, size_t n, struct span_vec *out, struct err *e) {
     size_t few[2 * SPANS_FEW];
-    if (n == 0) {
-        return ST_OK;
+    if (are_disjoint(in, n)) {
+        return append_all(in, n, out, e);
     }
     size_t *order = n <= SPANS_FEW ? few : calloc(n, 2 * sizeof *order);
     if (!order) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/sort.h"
 #include "object/object.h"
 #include "object/object_private.h"
 
@@ -77,7 +78,7 @@ enum st symbols_finish(raw_symbols *raw, const uint64_t *starts, size_t start_co
     if (raw->len == 0) {
         return ST_NONE;
     }
-    qsort(raw->data, raw->len, sizeof *raw->data, compare_symbols);
+    sort_unless_sorted(raw->data, raw->len, sizeof *raw->data, compare_symbols);
     drop_hidden(raw);
     struct object_symbol *symbols = calloc(raw->len, sizeof *symbols);
     if (!symbols) {

@@ -30,13 +30,20 @@ def child(command, stdin=None):
     return float(seconds), float(memory), float(processor)
 
 
+def remove_files(folder):
+    """All files below it; the folders stay."""
+    for at, _, names in os.walk(folder):
+        for name in names:
+            os.remove(os.path.join(at, name))
+
+
 def by_turns(runs, commands, path=None, without=None):
-    """Each command's results, with the file as its standard input; before each run the folder `without` is removed."""
+    """Each command's results, with the file as its standard input; before each run the files below the folder `without` are removed."""
     results = [[] for _ in commands]
     for _ in range(runs):
         for which, command in enumerate(commands):
             if without:
-                shutil.rmtree(without, ignore_errors=True)
+                remove_files(without)
             with open(path or os.devnull, "rb") as f:
                 results[which].append(child(command, f))
     return results

@@ -219,6 +219,27 @@ static inline uint64_t cursor_u64_little(struct cursor *c) {
     uint64_t low = cursor_u32_little(c);
     return (uint64_t)cursor_u32_little(c) << 32 | low;
 }
+/* Of 1 to 8 bytes. */
+static inline uint64_t cursor_uint_little(struct cursor *c, unsigned size) {
+    uint64_t v = 0;
+    const uint8_t *p = c->at;
+    if (cursor_left(c) >= 8) {
+        v = (uint64_t)p[7] << 56 | (uint64_t)p[6] << 48 | (uint64_t)p[5] << 40 |
+            (uint64_t)p[4] << 32 | (uint64_t)p[3] << 24 | (uint64_t)p[2] << 16 |
+            (uint64_t)p[1] << 8 | p[0];
+        c->at += size;
+        return v & UINT64_MAX >> (64 - 8 * size);
+    }
+    if (cursor_left(c) < size) {
+        cursor_fail(c);
+        return 0;
+    }
+    for (unsigned i = 0; i < size; i++) {
+        v |= (uint64_t)p[i] << 8 * i;
+    }
+    c->at += size;
+    return v;
+}
 static inline uint64_t cursor_uleb128(struct cursor *c) {
     if (c->at < c->end && *c->at < 0x80) {
         return *c->at++;

@@ -45,6 +45,10 @@ enum abbrev_load { LOAD_NOT = 0, LOAD_1 = 1, LOAD_2 = 2, LOAD_4 = 4, LOAD_8 = 8,
 
 struct abbrev_spec {
     uint16_t attribute, form;
+    /* Of a loaded number that a member of struct die_attrs takes as it is: where that lies, and
+     * what it sets in `has`. 0: it is for die_attrs.c to say what it means. */
+    uint16_t member, sets;
+    bool narrow;   /* more than 32 bits make no sense of it */
     uint8_t says;  /* enum abbrev_says */
     uint8_t load;  /* enum abbrev_load; LOAD_NOT also where its form is none that it should be of */
     uint8_t size;  /* in bytes, if `fixed` */

@@ -2,6 +2,7 @@
 #include "debug/abbrev_plan.h"
 
 #include <dwarf.h>
+#include <stddef.h>
 
 #include "debug/abbrev_pair.h"
 
@@ -227,6 +228,56 @@ static enum abbrev_load load_of(const struct abbrev_spec *spec, bool big_endian)
     return spec->fixed ? (enum abbrev_load)spec->size : LOAD_ULEB128;
 }
 
+#define MEMBER(name) ((uint16_t)offsetof(struct die_attrs, name))
+
+void abbrev_place(struct abbrev_spec *spec) {
+    bool is_size = !form_is_address(spec->form);
+    switch ((enum abbrev_says)spec->says) {
+    case SAYS_DECL_FILE:
+        spec->member = MEMBER(decl_file);
+        spec->sets = DIE_DECL_FILE;
+        break;
+    case SAYS_DECL_LINE:
+        spec->member = MEMBER(decl_line);
+        spec->narrow = true;
+        break;
+    case SAYS_LOW:
+        spec->member = MEMBER(low);
+        spec->sets = DIE_LOW;
+        break;
+    case SAYS_HIGH:
+        spec->member = MEMBER(high);
+        spec->sets = DIE_HIGH | (is_size ? DIE_HIGH_IS_SIZE : 0);
+        break;
+    case SAYS_RANGES:
+        spec->member = MEMBER(ranges);
+        spec->sets = DIE_RANGES | (spec->form == DW_FORM_rnglistx ? DIE_RANGES_IS_INDEX : 0);
+        break;
+    case SAYS_ENTRY:
+        spec->member = MEMBER(entry);
+        spec->sets = DIE_ENTRY | (is_size ? DIE_ENTRY_IS_SIZE : 0);
+        break;
+    case SAYS_CALL_FILE:
+        spec->member = MEMBER(call_file);
+        spec->sets = DIE_CALL_FILE;
+        break;
+    case SAYS_CALL_LINE:
+        spec->member = MEMBER(call_line);
+        spec->narrow = true;
+        break;
+    case SAYS_CALL_COLUMN:
+        spec->member = MEMBER(call_column);
+        spec->narrow = true;
+        break;
+    case SAYS_DISCRIMINATOR:
+        spec->member = MEMBER(call_discriminator);
+        spec->narrow = true;
+        break;
+    default:
+        break;
+    }
+}
+
 /* Joins what says nothing. */
 static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     struct cursor c = a->attributes;
@@ -241,6 +292,7 @@ static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e
         }
         spec.skip = skip;
         spec.load = (uint8_t)load_of(&spec, t->r.big_endian);
+        abbrev_place(&spec);
         skip = 0;
         if (!VEC_PUSH(&t->said, spec)) {
             return err_nomem(e);

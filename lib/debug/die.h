@@ -37,19 +37,20 @@ enum die_has {
     DIE_ADDR_BASE = 1 << 9,
     DIE_RNGLISTS_BASE = 1 << 10,
     DIE_STR_OFFSETS_BASE = 1 << 11,
-    DIE_SPLIT = 1 << 12, /* DW_AT_dwo_name: the unit's DIEs are in another file */
+    DIE_SPLIT = 1 << 12,           /* DW_AT_dwo_name: the unit's DIEs are in another file */
+    DIE_HIGH_IS_SIZE = 1 << 13,    /* DW_AT_high_pc counts from low_pc (DWARF 4 and later) */
+    DIE_ENTRY_IS_SIZE = 1 << 14,   /* so does DW_AT_entry_pc */
+    DIE_RANGES_IS_INDEX = 1 << 15, /* DW_FORM_rnglistx */
 };
 struct die_attrs {
     unsigned has;
-    bool high_is_size;    /* DW_AT_high_pc counts from low_pc (DWARF 4 and later) */
-    bool ranges_is_index; /* DW_FORM_rnglistx */
-    bool entry_is_size;
     bool damaged; /* an attribute could not be read; it is then absent */
     uint64_t low, high, ranges, entry;
     struct die_ref origin, specification;
     const char *name, *linkage, *comp_dir; /* borrowed from the sections; NULL = none */
     uint64_t decl_file, call_file;
-    uint32_t decl_line, call_line, call_column, call_discriminator, language;
+    uint64_t decl_line, call_line, call_column, call_discriminator; /* of 32 bits, else 0 */
+    uint32_t language;
     uint64_t stmt_list, addr_base, rnglists_base, str_offsets_base;
 };
 

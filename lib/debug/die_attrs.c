@@ -5,6 +5,8 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "debug/abbrev_plan.h"
+
 /* One DIE on its way into a struct die_attrs. */
 struct take {
     const struct die_reader *source;
@@ -91,58 +93,19 @@ static bool take_unit_attr(const struct take *t, enum abbrev_says says) {
     }
 }
 
-/* A number that functions and calls say, of this form. */
-static inline void keep_number(struct die_attrs *out, enum abbrev_says says, uint64_t form,
-                               uint64_t v) {
-    switch (says) {
-    case SAYS_DECL_FILE:
-        out->decl_file = v;
-        out->has |= DIE_DECL_FILE;
-        break;
-    case SAYS_DECL_LINE:
-        out->decl_line = narrow(v);
-        break;
-    case SAYS_LOW:
-        out->low = v;
-        out->has |= DIE_LOW;
-        break;
-    case SAYS_HIGH:
-        out->high = v;
-        out->high_is_size = !form_is_address(form);
-        out->has |= DIE_HIGH;
-        break;
-    case SAYS_RANGES:
-        out->ranges = v;
-        out->ranges_is_index = form == DW_FORM_rnglistx;
-        out->has |= DIE_RANGES;
-        break;
-    case SAYS_ENTRY:
-        out->entry = v;
-        out->entry_is_size = !form_is_address(form);
-        out->has |= DIE_ENTRY;
-        break;
-    case SAYS_CALL_FILE:
-        out->call_file = v;
-        out->has |= DIE_CALL_FILE;
-        break;
-    case SAYS_CALL_LINE:
-        out->call_line = narrow(v);
-        break;
-    case SAYS_CALL_COLUMN:
-        out->call_column = narrow(v);
-        break;
-    default: /* SAYS_DISCRIMINATOR */
-        out->call_discriminator = narrow(v);
-        break;
-    }
+/* A number that functions and calls say. */
+static inline void keep_number(struct die_attrs *out, const struct abbrev_spec *spec, uint64_t v) {
+    v = spec->narrow && v > UINT32_MAX ? 0 : v;
+    memcpy((char *)out + spec->member, &v, sizeof v);
+    out->has |= spec->sets;
 }
 
 /* False: the attribute makes no sense; its value is passed all the same. */
-static inline bool take_attr(const struct take *t, enum abbrev_says says) {
+static inline bool take_attr(const struct take *t, const struct abbrev_spec *spec) {
     struct die_attrs *out = t->out;
     uint64_t v;
     bool taken;
-    switch (says) {
+    switch ((enum abbrev_says)spec->says) {
     case SAYS_NAME:
         return take_string(t, &out->name);
     case SAYS_LINKAGE_NAME:
@@ -168,10 +131,10 @@ static inline bool take_attr(const struct take *t, enum abbrev_says says) {
         taken = take_u64(t, &v);
         break;
     default:
-        return take_unit_attr(t, says);
+        return take_unit_attr(t, (enum abbrev_says)spec->says);
     }
     if (taken) {
-        keep_number(out, says, t->v.form, v);
+        keep_number(out, spec, v);
     }
     return taken;
 }
@@ -218,20 +181,20 @@ struct die_at {
 };
 
 static void damaged(struct take *t, const struct die_at *at, const struct abbrev_spec *spec,
-                    uint16_t form, struct err *e) {
+                    struct err *e) {
     t->out->damaged = true;
     (void)err_at(e, ERR_FORMAT, section_name(SECTION_INFO), at->offset,
-                 "unreadable attribute 0x%x of form 0x%x", spec->attribute, (unsigned)form);
+                 "unreadable attribute 0x%x of form 0x%x", spec->attribute, spec->form);
 }
 
 static inline void take_spec(struct take *t, const struct die_at *at,
-                             const struct abbrev_spec *spec, uint16_t form, struct err *e) {
-    t->v.form = form;
+                             const struct abbrev_spec *spec, struct err *e) {
+    t->v.form = spec->form;
     t->v.constant = spec->constant;
     if (spec->says == SAYS_SIBLING) {
-        *at->sibling = die_sibling_read(t->v.r, at->table->forms.sizes, form);
-    } else if (!take_attr(t, spec->says) && !reader_failed(t->v.r)) {
-        damaged(t, at, spec, form, e);
+        *at->sibling = die_sibling_read(t->v.r, at->table->forms.sizes, spec->form);
+    } else if (!take_attr(t, spec) && !reader_failed(t->v.r)) {
+        damaged(t, at, spec, e);
     }
 }
 
@@ -254,7 +217,10 @@ static enum st take_placed(struct take *t, const struct die_at *at, const struct
         }
         known = form_known(values[i].form);
         if (known) {
-            take_spec(t, at, spec, values[i].form, e);
+            struct abbrev_spec found = *spec;
+            found.form = values[i].form;
+            abbrev_place(&found);
+            take_spec(t, at, &found, e);
         }
     }
     return known ? ST_OK
@@ -263,18 +229,7 @@ static enum st take_placed(struct take *t, const struct die_at *at, const struct
 }
 
 static inline uint64_t load(struct cursor *c, enum abbrev_load how) {
-    switch (how) {
-    case LOAD_1:
-        return cursor_u8(c);
-    case LOAD_2:
-        return cursor_u16_little(c);
-    case LOAD_4:
-        return cursor_u32_little(c);
-    case LOAD_8:
-        return cursor_u64_little(c);
-    default:
-        return cursor_uleb128(c);
-    }
+    return how == LOAD_ULEB128 ? cursor_uleb128(c) : cursor_uint_little(c, (unsigned)how);
 }
 
 static inline bool keep_ref(const struct take *t, uint16_t form, uint64_t v, enum die_has bit,
@@ -289,8 +244,11 @@ static inline bool keep_ref(const struct take *t, uint16_t form, uint64_t v, enu
 static inline bool keep(const struct take *t, const struct abbrev_spec *spec, uint64_t v) {
     const struct form_strings *s = &t->source->strings;
     struct die_attrs *out = t->out;
-    enum abbrev_says says = (enum abbrev_says)spec->says;
-    switch (says) {
+    if (spec->member != 0) { /* most: no jump for each kind of attribute */
+        keep_number(out, spec, v);
+        return true;
+    }
+    switch ((enum abbrev_says)spec->says) {
     case SAYS_NAME:
         return form_string_at(s->sections, SECTION_STR, s->str_end, v, &out->name);
     case SAYS_LINKAGE_NAME:
@@ -300,7 +258,6 @@ static inline bool keep(const struct take *t, const struct abbrev_spec *spec, ui
     case SAYS_SPECIFICATION:
         return keep_ref(t, spec->form, v, DIE_SPECIFICATION, &out->specification);
     default:
-        keep_number(out, says, spec->form, v);
         return true;
     }
 }
@@ -327,7 +284,7 @@ enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct
         cursor_skip(&c, spec->skip);
         if (spec->load == LOAD_NOT) { /* seldom */
             cursor_return(&c, r);
-            take_spec(&take, &at, spec, spec->form, e);
+            take_spec(&take, &at, spec, e);
             c = cursor_init(r);
             continue;
         }
@@ -335,7 +292,7 @@ enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct
         if (spec->says == SAYS_SIBLING) {
             *sibling = v;
         } else if (!keep(&take, spec, v) && !c.failed) {
-            damaged(&take, &at, spec, spec->form, e);
+            damaged(&take, &at, spec, e);
         }
     }
     cursor_skip(&c, a->said_skip);

@@ -43,6 +43,12 @@ static void take_u32(const struct take *t, uint32_t *out) {
     *out = v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
+static void take_line(const struct take *t, uint64_t *out) {
+    uint32_t v;
+    take_u32(t, &v);
+    *out = v;
+}
+
 static bool is_class(const struct take *t, enum Dwarf_Form_Class wanted) {
     enum Dwarf_Form_Class class =
         dwarf_get_form_class(t->unit->version, DW_AT_low_pc, t->unit->offset_size, t->form);
@@ -86,29 +92,29 @@ static void take_code_attr(const struct take *t, Dwarf_Half which) {
         break;
     case DW_AT_high_pc:
         out->has |= DIE_HIGH;
-        out->high_is_size = !take_address(t, &out->high);
+        out->has |= take_address(t, &out->high) ? 0 : DIE_HIGH_IS_SIZE;
         break;
     case DW_AT_ranges:
         out->has |= DIE_RANGES;
-        out->ranges_is_index = t->form == DW_FORM_rnglistx;
+        out->has |= t->form == DW_FORM_rnglistx ? DIE_RANGES_IS_INDEX : 0;
         take_u64(t, &out->ranges);
         break;
     case DW_AT_entry_pc:
         out->has |= DIE_ENTRY;
-        out->entry_is_size = !take_address(t, &out->entry);
+        out->has |= take_address(t, &out->entry) ? 0 : DIE_ENTRY_IS_SIZE;
         break;
     case DW_AT_call_file:
         out->has |= DIE_CALL_FILE;
         take_u64(t, &out->call_file);
         break;
     case DW_AT_call_line:
-        take_u32(t, &out->call_line);
+        take_line(t, &out->call_line);
         break;
     case DW_AT_call_column:
-        take_u32(t, &out->call_column);
+        take_line(t, &out->call_column);
         break;
     case DW_AT_GNU_discriminator:
-        take_u32(t, &out->call_discriminator);
+        take_line(t, &out->call_discriminator);
         break;
     default:
         break;
@@ -173,7 +179,7 @@ static void take_attr(const struct take *t, Dwarf_Half which) {
         take_u64(t, &out->decl_file);
         break;
     case DW_AT_decl_line:
-        take_u32(t, &out->decl_line);
+        take_line(t, &out->decl_line);
         break;
     default:
         take_unit_attr(t, which);
@@ -228,11 +234,8 @@ static void same_attrs(const struct die_attrs *a, const struct die_attrs *b) {
     assert_int_equal(a->has, b->has);
     assert_int_equal(a->low, b->low);
     assert_int_equal(a->high, b->high);
-    assert_int_equal(a->high_is_size, b->high_is_size);
     assert_int_equal(a->ranges, b->ranges);
-    assert_int_equal(a->ranges_is_index, b->ranges_is_index);
     assert_int_equal(a->entry, b->entry);
-    assert_int_equal(a->entry_is_size, b->entry_is_size);
     assert_int_equal(a->origin.offset, b->origin.offset);
     assert_int_equal(a->origin.alt, b->origin.alt);
     assert_int_equal(a->specification.offset, b->specification.offset);

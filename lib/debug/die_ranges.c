@@ -27,7 +27,8 @@ static bool inside(const struct range_vec *v, size_t from, uint64_t address) {
 /* The way of nearly all functions and calls: low_pc and high_pc. */
 static enum st one_range(const struct debug *d, const struct die_attrs *a, struct range_vec *out,
                          uint64_t *entry, struct err *e) {
-    struct debug_range r = {.low = a->low, .high = a->high_is_size ? a->low + a->high : a->high};
+    struct debug_range r = {.low = a->low,
+                            .high = a->has & DIE_HIGH_IS_SIZE ? a->low + a->high : a->high};
     if (r.low >= r.high) {
         return ST_NONE;
     }
@@ -43,7 +44,7 @@ static enum st one_range(const struct debug *d, const struct die_attrs *a, struc
     if (entry) {
         *entry = r.low;
         if (a->has & DIE_ENTRY) {
-            uint64_t said = a->entry_is_size ? r.low + a->entry : a->entry;
+            uint64_t said = a->has & DIE_ENTRY_IS_SIZE ? r.low + a->entry : a->entry;
             *entry = said >= r.low && said < r.high ? said : r.low;
         }
     }
@@ -58,7 +59,7 @@ enum st die_ranges(const struct debug *d, struct range_base *base, const struct 
         unsigned both = DIE_LOW | DIE_HIGH;
         return (a->has & both) == both ? one_range(d, a, out, entry, e) : ST_NONE;
     }
-    enum st st = ranges_read(base, a->ranges, a->ranges_is_index, out, e);
+    enum st st = ranges_read(base, a->ranges, (a->has & DIE_RANGES_IS_INDEX) != 0, out, e);
     if (out->len == from) {
         return st == ST_OK ? ST_NONE : st;
     }
@@ -73,7 +74,7 @@ enum st die_ranges(const struct debug *d, struct range_base *base, const struct 
         return ST_NONE;
     }
     if (entry) {
-        uint64_t said = a->entry_is_size ? start + a->entry : a->entry;
+        uint64_t said = a->has & DIE_ENTRY_IS_SIZE ? start + a->entry : a->entry;
         *entry = (a->has & DIE_ENTRY) && inside(out, from, said) ? said : start;
     }
     return st;

@@ -83,7 +83,8 @@ static enum st follow(struct debug *d, bool alt, struct die_ref ref, unsigned de
 
 static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
                        unsigned depth, struct origin *out, struct err *e) {
-    *out = (struct origin){.name = a->name, .linkage = a->linkage, .decl_line = a->decl_line};
+    *out = (struct origin){
+        .name = a->name, .linkage = a->linkage, .decl_line = (uint32_t)a->decl_line};
     if (a->has & DIE_DECL_FILE) {
         out->decl_unit = u;
         out->decl_alt = alt;

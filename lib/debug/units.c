@@ -109,7 +109,9 @@ void units_sort_ranges(struct debug *d) {
 
 static void take_bases(struct unit_entry *u, const struct die_attrs *a) {
     /* Apple's clang before 2013 gave a unit of several ranges DW_AT_entry_pc in place of low_pc. */
-    u->low = a->has & DIE_LOW ? a->low : (a->has & DIE_ENTRY && !a->entry_is_size ? a->entry : 0);
+    u->low = a->has & DIE_LOW
+                 ? a->low
+                 : (a->has & DIE_ENTRY && !(a->has & DIE_ENTRY_IS_SIZE) ? a->entry : 0);
     u->addr_base = a->addr_base;
     u->has_addr_base = (a->has & DIE_ADDR_BASE) != 0;
     u->rnglists_base = a->rnglists_base;
@@ -120,7 +122,7 @@ static void take_bases(struct unit_entry *u, const struct die_attrs *a) {
     u->comp_dir = a->comp_dir;
     u->language = a->language;
     u->one_range = (a->has & (DIE_HIGH | DIE_RANGES)) == DIE_HIGH;
-    u->high = u->one_range ? (a->high_is_size ? a->low + a->high : a->high) : 0;
+    u->high = u->one_range ? (a->has & DIE_HIGH_IS_SIZE ? a->low + a->high : a->high) : 0;
 }
 
 static enum st push_unit(struct debug_file *f, const struct unit_entry *u, struct err *e) {

@@ -248,7 +248,8 @@ static enum st open_temporary(struct writer *w, bool wait) {
     }
     bool still = locked == 0 && fstat(w->fd, &ours) == 0 && lstat(path, &there) == 0 &&
                  ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
-    if (still && ftruncate(w->fd, 0) == 0) {
+    /* A new file is left alone: ext4 writes a truncated one to disk as soon as it is closed. */
+    if (still && (ours.st_size == 0 || ftruncate(w->fd, 0) == 0)) {
         return ST_OK;
     }
     close(w->fd);

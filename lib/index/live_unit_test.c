@@ -57,7 +57,7 @@ static void build_folded(struct dwarf_build *b, unsigned declared, const int *li
 static void assert_lines(const struct dwarf_build *b, uint32_t first, uint32_t last) {
     struct sections sections;
     struct debug *d;
-    struct live_unit *u;
+    struct live_unit *u = NULL;
     struct err e = {0};
     assert_int_equal(open_built(&d, b, &sections, (struct debug_setup){0}, NULL), ST_OK);
     assert_int_equal(live_unit_open(&u, d, 0, &e), ST_OK);

@@ -276,8 +276,8 @@ static enum st read_headers(struct object_slice *s, struct err *e) {
     }
     /* Sections first: in a separate debug file the program headers' offsets are stale. A file whose
      * notes are damaged has no id, which is no reason to refuse it. */
-    if (st == ST_OK && id_from_sections(s) == ST_NONE) {
-        (void)id_from_segments(s);
+    if (st == ST_OK && id_from_sections(s) == ST_NONE && id_from_segments(s) == ST_NONE) {
+        (void)elffile_supplement_id(s, &s->id, NULL);
     }
     return st;
 }

@@ -20,6 +20,10 @@ bool elffile_is_code_type(unsigned type);
  * headers. ST_NONE: none. */
 enum st elffile_read_dynamic(const struct object_slice *s, raw_symbols *out, struct err *e);
 
+/* The checksum of a supplementary file of DWARF 5, which the files that need it know it by.
+ * ST_NONE: it is none. Its sections have been read. */
+enum st elffile_supplement_id(const struct object_slice *s, struct image_id *id, struct err *e);
+
 /* Replaces the architecture "arm" by "armv6", "armv7" … if the file says which. Its sections have
  * been read. */
 void elffile_refine_arm(struct object_slice *s);

@@ -1,4 +1,4 @@
-/* ELF symbols through libelf, and the sections that name a separate debug file. */
+/* ELF symbols through libelf, and the section that names a separate debug file. */
 #include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
@@ -202,31 +202,5 @@ enum st object_debuglink(const struct object_slice *s, const char **name, uint32
     }
     *name = text;
     *crc = sum;
-    return ST_OK;
-}
-
-/* dwz(1): a name, NUL, the build-id of the file. */
-enum st object_debugaltlink(const struct object_slice *s, const char **name, struct image_id *id,
-                            struct err *e) {
-    const uint8_t *bytes;
-    size_t len, name_len;
-    enum st st = s->format == OBJECT_ELF
-                     ? object_section(s, "gnu_debugaltlink", &bytes, &len, NULL, e)
-                     : ST_NONE;
-    if (st != ST_OK) {
-        return st;
-    }
-    struct reader r = reader_init(s->object->path, bytes, len);
-    const char *text = reader_cstr(&r, &name_len);
-    if ((st = reader_check(&r, e, ".gnu_debugaltlink")) != ST_OK) {
-        return st;
-    }
-    size_t id_len = reader_left(&r);
-    if (name_len == 0 || id_len == 0 || id_len > IMAGE_ID_MAX) {
-        return err_set(e, ERR_FORMAT, ".gnu_debugaltlink of '%s' is damaged", s->object->path);
-    }
-    *id = (struct image_id){.kind = IMAGE_ID_BUILD, .len = (uint8_t)id_len};
-    memcpy(id->bytes, reader_bytes(&r, id_len), id_len);
-    *name = text;
     return ST_OK;
 }

@@ -315,6 +315,52 @@ static void damaged_links_to_debug_files_are_errors(void **state) {
     }
 }
 
+/* DWARF 5, 7.3.6: a version, whether it is the supplementary file, the file's name, an id. */
+static void dwarf_5_has_its_own_section_for_supplementary_files(void **state) {
+    static struct build b;
+    static const struct {
+        const char *bytes;
+        size_t len;
+        bool big;
+        enum st of_needy; /* object_debugaltlink */
+        const char *id;   /* of the file */
+    } sections[] = {
+        {"\5\0\0y.dwz\0\3\1\2\3", 13, false, ST_OK, ""},
+        {"\0\5\0y.dwz\0\3\1\2\3", 13, true, ST_OK, ""},
+        {"\5\0\1\0\3\1\2\3", 8, false, ST_NONE, "010203"},
+        {"\0\5\1\0\3\1\2\3", 8, true, ST_NONE, "010203"},
+        {"\6\0\0y.dwz\0\3\1\2\3", 13, false, ST_NONE, ""}, /* a later version */
+        {"\5\0\0\0\3\1\2\3", 8, false, ST_ERR, ""},
+        {"\5\0\0y.dwz\0\4\1\2\3", 13, false, ST_ERR, ""},
+        {"\5\0\0y.dwz\0\0", 10, false, ST_ERR, ""},
+        {"\5\0\0y.dwz", 8, false, ST_ERR, ""},
+        {"\5\0\1\0\4\1\2\3", 8, false, ST_NONE, ""}, /* an id past the end is none */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        const struct elf_build_section more = {.name = ".debug_sup",
+                                               .type = PROGBITS,
+                                               .bytes = sections[i].bytes,
+                                               .len = sections[i].len};
+        struct elf_build_section all[BUILD_MAX_SECTIONS];
+        struct elf_build f = usual_elf(all, &more, 1);
+        f.big_endian = sections[i].big;
+        build_elf(&b, &f);
+        struct object *o = open_built(&b);
+        const struct object_slice *s = object_slice(o, 0);
+        const char *name = NULL;
+        struct image_id id = {0};
+        char text[IMAGE_ID_TEXT];
+        assert_int_equal(object_debugaltlink(s, &name, &id, NULL), sections[i].of_needy);
+        if (sections[i].of_needy == ST_OK) {
+            assert_string_equal(name, "y.dwz");
+            assert_string_equal(image_id_text(&id, text), "010203");
+        }
+        assert_string_equal(image_id_text(object_slice_id(s), text), sections[i].id);
+        object_close(o);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_names_of_code_are_symbols),
@@ -327,6 +373,7 @@ int main(void) {
         cmocka_unit_test(a_symbol_table_past_the_end_of_the_file_is_an_error),
         cmocka_unit_test(links_to_debug_files_are_read),
         cmocka_unit_test(damaged_links_to_debug_files_are_errors),
+        cmocka_unit_test(dwarf_5_has_its_own_section_for_supplementary_files),
     };
     return cmocka_run_group_tests_name("elf symbols", tests, NULL, NULL);
 }

@@ -83,9 +83,9 @@ enum st find_separate_debug(const struct object_slice *s, const char *object_fil
                             const char *const *roots, size_t root_count, char **path,
                             struct err *e) BASE_MUST_USE;
 
-/* ELF: the supplementary file that dwz moved debug information to: where .gnu_debugaltlink says,
- * which may be beside the file, else by build-id under the roots. Its id is checked. path is
- * malloc'ed. ST_NONE: the file names none, or it is not there. */
+/* ELF: the supplementary file that dwz moved debug information to: where .gnu_debugaltlink
+ * or .debug_sup says, which may be beside the file, else by build-id under the roots. Its id is
+ * checked. path is malloc'ed. ST_NONE: the file names none, or it is not there. */
 enum st find_supplementary(const struct object_slice *s, const char *object_file_path,
                            const char *const *roots, size_t root_count, char **path,
                            struct err *e) BASE_MUST_USE;

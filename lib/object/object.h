@@ -99,8 +99,9 @@ enum st object_symbols(const struct object_slice *s, const struct object_symbol 
 enum st object_function_starts(const struct object_slice *s, const uint64_t **out, size_t *count,
                                struct err *e) BASE_MUST_USE;
 
-/* ELF: file name and CRC of .gnu_debuglink, name and build-id of .gnu_debugaltlink; the names live
- * as long as the object. ST_NONE: none. */
+/* ELF: file name and CRC of .gnu_debuglink, name and id of the supplementary file that
+ * .gnu_debugaltlink or DWARF 5's .debug_sup names; the names live as long as the object. ST_NONE:
+ * none. */
 enum st object_debuglink(const struct object_slice *s, const char **name, uint32_t *crc,
                          struct err *e);
 enum st object_debugaltlink(const struct object_slice *s, const char **name, struct image_id *id,

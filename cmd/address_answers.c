@@ -201,9 +201,10 @@ static enum st put_atos_frame(struct answerer *a, const struct lookup_frame *f, 
         strbuf_addc(out, ':');
         strbuf_addu64(out, f->line);
         strbuf_addc(out, ')');
-    } else if (real) {
-        strbuf_add(out, " + ", 3);
-        strbuf_addu64(out, address - f->start);
+    } else if (real) { /* a part that was split off may lie below the start */
+        bool below = address < f->start;
+        strbuf_add(out, below ? " - " : " + ", 3);
+        strbuf_addu64(out, below ? f->start - address : address - f->start);
     }
     return st;
 }

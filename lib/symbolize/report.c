@@ -165,7 +165,10 @@ static void put_line(const struct dump *d, const struct dump_location *l, bool e
         sink_printf(out, ":%" PRIu32, line->line);
     } else if (line && line_index + 1 == l->line_count) {
         pad(out, width, IMAGE_COLUMNS);
-        sink_printf(out, " + %" PRIu64, l->offset - l->start + (exact ? 0 : 1));
+        /* A part that was split off may lie below the start. */
+        uint64_t at = l->offset + (exact ? 0 : 1);
+        bool below = at < l->start;
+        sink_printf(out, " %c %" PRIu64, below ? '-' : '+', below ? l->start - at : at - l->start);
     }
     sink_str(out, inlined ? "  [inlined]\n" : "\n");
 }

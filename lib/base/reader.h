@@ -273,6 +273,10 @@ static inline int64_t cursor_sleb128(struct cursor *c) {
     if (c->at < c->end && *c->at < 0x80) {
         return (*c->at++ ^ 0x40) - 0x40;
     }
+    if (cursor_left(c) > 1 && c->at[1] < 0x80) {
+        c->at += 2;
+        return ((c->at[-1] << 7 | (c->at[-2] & 0x7f)) ^ 0x2000) - 0x2000;
+    }
     struct reader_number n = reader_long_uleb128(c->at, cursor_left(c));
     if (n.bytes > 0 && n.bytes <= 9) { /* fewer than 64 bits, the highest of which is the sign */
         uint64_t sign = UINT64_C(1) << (7 * n.bytes - 1), spread = (n.value ^ sign) - sign;

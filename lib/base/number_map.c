@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/hash.h"
+#include "base/pages.h"
 
 enum { SLOTS_FIRST = 256, SPARSE = 16 };
 
@@ -46,6 +47,7 @@ static bool grow_to(struct number_map *m, size_t cap) {
     if (!slots) {
         return false;
     }
+    pages_fetch(slots, bytes);
     memset(slots, 0xff, bytes);
     for (size_t i = 0; i < m->cap; i++) {
         if (m->slots[i].key != NO_KEY) {

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/checked.h"
+#include "base/pages.h"
 
 /* `data` points to a pointer of any object type: its bytes are copied, never read through void **,
  * which would be another type than the one it was declared with. */
@@ -42,35 +42,21 @@ bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_
     return true;
 }
 
-#ifdef MADV_HUGEPAGE
-enum { HUGE_PAGE = 2 << 20, HUGE_MIN = HUGE_PAGE / 4 * 3 /* bytes: less leaves too much unused */ };
-
-/* NULL: too few bytes for it, or no memory. */
-static void *huge_pages(size_t count, size_t elem_size) {
-    size_t bytes;
-    if (!checked_mul_size(count, elem_size, &bytes) || bytes < HUGE_MIN ||
-        !checked_add_size(bytes, HUGE_PAGE - 1, &bytes)) {
-        return NULL;
-    }
-    bytes -= bytes % HUGE_PAGE;
-    void *p = aligned_alloc(HUGE_PAGE, bytes);
-    if (p) {
-        (void)madvise(p, bytes, MADV_HUGEPAGE); /* where it does not work, pages are small */
-    }
-    return p;
-}
-#else
-static void *huge_pages(size_t count, size_t elem_size) {
-    (void)count;
-    (void)elem_size;
-    return NULL;
-}
-#endif
-
 bool vec_reserve_large(void **data, size_t len, size_t *cap, size_t more, size_t elem_size) {
-    void *fresh = len == 0 && more > *cap ? huge_pages(more, elem_size) : NULL;
+    size_t bytes;
+    bool empty = len == 0 && more > *cap && checked_mul_size(more, elem_size, &bytes);
+    void *fresh = empty ? pages_huge(bytes) : NULL;
     if (!fresh) {
-        return vec_reserve(data, len, cap, more, elem_size);
+        size_t had = *cap;
+        if (!vec_reserve(data, len, cap, more, elem_size)) {
+            return false;
+        }
+        if (*cap > had) {
+            char *elements;
+            memcpy(&elements, data, sizeof elements);
+            pages_fetch(elements + len * elem_size, more * elem_size);
+        }
+        return true;
     }
     vec_release(data);
     memcpy(data, &fresh, sizeof fresh);

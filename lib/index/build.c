@@ -12,7 +12,7 @@
 #include "index/encode.h"
 #include "index/pieces.h"
 
-enum { THREADS_MAX = 256, JOBS_PER_THREAD = 4 };
+enum { THREADS_MAX = 256, JOBS_PER_THREAD = 3 };
 
 /* Small units go to a thread together: waking it for each would cost more than reading it. */
 enum { UNITS_PER_JOB = 16, JOB_BYTES = 16 << 10 /* of debug information, but a unit at least */ };

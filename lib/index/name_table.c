@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/hash.h"
+#include "base/pages.h"
 #include "index/leb128.h"
 
 enum { NAME_BYTES_MAX = 4 * 5 /* 33 bits of the linkage name take 5, too */ };
@@ -30,6 +31,7 @@ static bool grow_to(struct interned *t, size_t cap) {
     if (!slots) {
         return false;
     }
+    pages_fetch(slots, bytes);
     memset(slots, 0xff, bytes);
     for (size_t i = 0; i < t->cap; i++) {
         if (t->slots[i].at != NOWHERE) {

@@ -24,7 +24,7 @@ struct specials {
     int32_t lines[256];
 };
 
-enum { BYTES_PER_ROW = 4 }; /* of the program, about */
+enum { BYTES_PER_ROW = 3 }; /* of the program, about */
 
 static inline void reset(struct machine *m) {
     m->address = 0;

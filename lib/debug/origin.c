@@ -7,8 +7,8 @@
 /* Chains are two or three long: inlined instance, out-of-class definition, declaration. */
 enum { ORIGIN_DEPTH_MAX = 16 };
 
-/* Room for the first ones: memory that is too much is never touched. */
-enum { BYTES_PER_ORIGIN = 256 };
+/* Room for the first ones; later it doubles. */
+enum { ORIGINS_FIRST = 1024 };
 
 static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
                        unsigned depth, struct origin *out, struct err *e);
@@ -63,8 +63,8 @@ static enum st follow(struct debug *d, bool alt, struct die_ref ref, unsigned de
     if (!u || depth >= ORIGIN_DEPTH_MAX) {
         return ST_OK;
     }
-    if (d->origins.cap == 0 &&
-        !VEC_RESERVE(&d->origins, d->main.sections.of[SECTION_INFO].len / BYTES_PER_ORIGIN + 1)) {
+    size_t more = d->origins.len > ORIGINS_FIRST ? d->origins.len : ORIGINS_FIRST;
+    if (d->origins.len == d->origins.cap && !VEC_RESERVE_LARGE(&d->origins, more)) {
         return err_nomem(e);
     }
     if (!VEC_PUSH(&d->origins, *out) ||

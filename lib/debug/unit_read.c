@@ -212,8 +212,8 @@ static enum st walk(struct build *b, struct err *e) {
     uint64_t work = reader->abbrevs.work;
     /* More or less: some make one realloc more, some take memory that they never touch. */
     size_t expected = (b->u->head.end - b->u->head.offset) / BYTES_PER_NODE;
-    if (!VEC_RESERVE_LARGE(&b->functions, expected) || !VEC_RESERVE(&b->nodes, expected) ||
-        !VEC_RESERVE(&b->ranges, expected)) {
+    if (!VEC_RESERVE_LARGE(&b->functions, expected) || !VEC_RESERVE_LARGE(&b->nodes, expected) ||
+        !VEC_RESERVE_LARGE(&b->ranges, expected)) {
         return err_nomem(e);
     }
     enum st st = die_walk_open(&w, reader, &b->u->head, false, e);

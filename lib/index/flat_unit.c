@@ -11,6 +11,8 @@
  * but hostile ones would all. */
 enum { WORK_FREE = 1 << 18, WORK_PER_BYTE = 4 /* in memory; a call takes some 100 */ };
 
+enum { STEPS_FIRST = 1024 };
+
 /* ---- lines ---- */
 
 static inline struct flat_place place_of(const struct live_unit *u, const struct debug_row *row) {
@@ -192,14 +194,19 @@ struct stepping {
     struct flat_place place;
 };
 
+static bool more_steps(struct flat_unit *out) {
+    size_t more = out->step_count > STEPS_FIRST ? out->step_count : STEPS_FIRST;
+    return vec_reserve_large((void **)&out->steps, out->step_count, &out->step_cap, more,
+                             sizeof *out->steps);
+}
+
 static inline bool step_to(struct stepping *s, uint64_t at, uint32_t node,
                            struct flat_place place) {
     struct flat_unit *out = s->out;
     if (node == s->node && same_place(&place, &s->place)) {
         return true;
     }
-    if (out->step_count == out->step_cap && !vec_reserve((void **)&out->steps, out->step_count,
-                                                         &out->step_cap, 1, sizeof *out->steps)) {
+    if (out->step_count == out->step_cap && !more_steps(out)) {
         return false;
     }
     uint32_t from_low = (uint32_t)(at - s->record->low);
@@ -373,8 +380,8 @@ enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
                        const struct own_symbols *own, struct flat_scratch *scratch, struct err *e) {
     enum st st = flat_unit_open(out, d, index, scratch, e);
     /* Nearly each row becomes a step: what had to grow would be copied. */
-    if (st == ST_OK && !vec_reserve((void **)&out->steps, 0, &out->step_cap,
-                                    out->unit->unit.row_count, sizeof *out->steps)) {
+    if (st == ST_OK && !vec_reserve_large((void **)&out->steps, 0, &out->step_cap,
+                                          out->unit->unit.row_count, sizeof *out->steps)) {
         st = err_nomem(e);
     }
     for (size_t i = 0; st == ST_OK && i < out->unit->functions.len; i++) {

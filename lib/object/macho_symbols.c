@@ -130,7 +130,7 @@ static void apply_sizes(struct nlist_walk *w) {
 
 static enum st walk_entries(struct nlist_walk *w, uint32_t count, struct err *e) {
     bool is_64 = w->slice->address_size == 8;
-    if (!VEC_RESERVE(w->out, count)) { /* the table has as many */
+    if (!VEC_RESERVE_LARGE(w->out, count)) { /* the table has as many */
         return err_nomem(e);
     }
     for (; w->index < count; w->index++) {

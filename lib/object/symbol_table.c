@@ -80,10 +80,11 @@ enum st symbols_finish(raw_symbols *raw, const uint64_t *starts, size_t start_co
     }
     sort_unless_sorted(raw->data, raw->len, sizeof *raw->data, compare_symbols);
     drop_hidden(raw);
-    struct object_symbol *symbols = calloc(raw->len, sizeof *symbols);
-    if (!symbols) {
+    VEC(struct object_symbol) kept = {0};
+    if (!VEC_RESERVE_LARGE(&kept, raw->len)) {
         return err_nomem(e);
     }
+    struct object_symbol *symbols = kept.data;
     const uint64_t *start = starts, *starts_end = starts ? starts + start_count : NULL;
     for (size_t i = 0; i < raw->len; i++) {
         const struct raw_symbol *s = &raw->data[i];

@@ -138,7 +138,7 @@ $(O)/obj/%.o: %.c $(O)/flags
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(O)/obj/lib/object/libarchive_calls.o: ALL_CFLAGS += -DSTALLKIT_LIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
-$(O)/obj/lib/debug/%.o $(O)/obj/lib/index/%.o: ALL_CFLAGS += $(HOT)
+$(patsubst %.c,$(O)/obj/%.o,$(filter lib/debug/% lib/index/%,$(lib_src))): ALL_CFLAGS += $(HOT)
 $(O)/obj/cmd/recorder_files.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
 
 $(O)/gen/%.o: $(O)/gen/%.c $(O)/flags

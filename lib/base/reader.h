@@ -219,16 +219,22 @@ static inline uint64_t cursor_u64_little(struct cursor *c) {
     uint64_t low = cursor_u32_little(c);
     return (uint64_t)cursor_u32_little(c) << 32 | low;
 }
+/* The eight bytes at an offset, if cursor_left is offset + 8 or more: nothing is checked or read.
+ */
+static inline uint64_t cursor_peek_little(const struct cursor *c, size_t offset) {
+    const uint8_t *p = c->at + offset;
+    return (uint64_t)p[7] << 56 | (uint64_t)p[6] << 48 | (uint64_t)p[5] << 40 |
+           (uint64_t)p[4] << 32 | (uint64_t)p[3] << 24 | (uint64_t)p[2] << 16 |
+           (uint64_t)p[1] << 8 | p[0];
+}
 /* Of 1 to 8 bytes. */
 static inline uint64_t cursor_uint_little(struct cursor *c, unsigned size) {
     uint64_t v = 0;
     const uint8_t *p = c->at;
     if (cursor_left(c) >= 8) {
-        v = (uint64_t)p[7] << 56 | (uint64_t)p[6] << 48 | (uint64_t)p[5] << 40 |
-            (uint64_t)p[4] << 32 | (uint64_t)p[3] << 24 | (uint64_t)p[2] << 16 |
-            (uint64_t)p[1] << 8 | p[0];
+        v = cursor_peek_little(c, 0) & UINT64_MAX >> (64 - 8 * size);
         c->at += size;
-        return v & UINT64_MAX >> (64 - 8 * size);
+        return v;
     }
     if (cursor_left(c) < size) {
         cursor_fail(c);

@@ -55,6 +55,10 @@ struct abbrev_spec {
     bool fixed;    /* all values of its form are of one size */
     uint32_t skip; /* bytes of attributes before it that say nothing, all of fixed sizes */
     int64_t constant; /* of DW_FORM_implicit_const */
+    /* If the declaration is `direct`: where the number lies, counted from the first attribute, and
+     * what of eight bytes there it is, the least significant one first; plus `constant`. */
+    uint32_t offset;
+    uint64_t mask;
 };
 
 /* Values that die_walk.c passes the shortest way. */
@@ -108,6 +112,7 @@ struct abbrev {
     /* In abbrev_table.said, once it was asked for: those that say something or tell their own size;
      * behind the last one said_skip bytes follow. */
     bool has_said;
+    bool direct; /* it is fixed, and each of those is a number */
     uint32_t first_said, said_count, said_skip;
 };
 

@@ -278,14 +278,29 @@ void abbrev_place(struct abbrev_spec *spec) {
     }
 }
 
+/* False: it is not a number that lies there, or stands in the declaration. */
+static bool find_mask(struct abbrev_spec *spec) {
+    if (spec->form == DW_FORM_implicit_const) {
+        return spec->member != 0 && spec->constant >= 0;
+    }
+    if (spec->load == LOAD_NOT || spec->load == LOAD_ULEB128) {
+        return false;
+    }
+    spec->mask = UINT64_MAX >> (64 - 8 * spec->load);
+    return true;
+}
+
 /* Joins what says nothing. */
 static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     struct cursor c = a->attributes;
-    uint32_t skip = 0;
+    uint32_t skip = 0, offset = 0;
     a->first_said = (uint32_t)t->said.len;
+    a->direct = a->fixed;
     for (uint32_t i = 0; i < a->spec_count; i++) {
         struct abbrev_pair p = abbrev_pair_read(&c);
         struct abbrev_spec spec = spec_of(&t->forms, &p);
+        spec.offset = offset;
+        offset += spec.size;
         if (spec.says == SAYS_NOTHING && spec.fixed) {
             skip += spec.size;
             continue;
@@ -293,6 +308,7 @@ static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e
         spec.skip = skip;
         spec.load = (uint8_t)load_of(&spec, t->r.big_endian);
         abbrev_place(&spec);
+        a->direct = a->direct && find_mask(&spec);
         skip = 0;
         if (!VEC_PUSH(&t->said, spec)) {
             return err_nomem(e);

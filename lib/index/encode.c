@@ -168,6 +168,34 @@ struct step_state {
     struct flat_place place;
 };
 
+/* All but the shortest. */
+static char *put_long_step(char *out, const struct step_state *now, const struct flat_place *place,
+                           uint32_t advance, uint32_t node) {
+    uint64_t lines = (uint64_t)place->line - now->place.line;
+    unsigned flags =
+        (node != now->node ? STEP_NODE : 0U) | (place->file != now->place.file ? STEP_FILE : 0U) |
+        (lines != 0 ? STEP_LINE : 0U) | (place->column != now->place.column ? STEP_COLUMN : 0U) |
+        (place->discriminator != now->place.discriminator ? STEP_DISCRIMINATOR : 0U);
+    *out++ = (char)flags;
+    out = leb128_put(out, advance);
+    if (flags & STEP_NODE) {
+        out = put_signed(out, (uint64_t)node - now->node);
+    }
+    if (flags & STEP_FILE) {
+        out = leb128_put(out, place->file);
+    }
+    if (flags & STEP_LINE) {
+        out = put_signed(out, lines);
+    }
+    if (flags & STEP_COLUMN) {
+        out = leb128_put(out, place->column);
+    }
+    if (flags & STEP_DISCRIMINATOR) {
+        out = leb128_put(out, place->discriminator);
+    }
+    return out;
+}
+
 /* `file` is that of the index. Where there is no line the rest of the place stays as it was. */
 static inline char *put_step(char *out, struct step_state *now, const struct flat_step *s,
                              uint32_t node, uint32_t file, unsigned quantum_bits) {
@@ -176,36 +204,14 @@ static inline char *put_step(char *out, struct step_state *now, const struct fla
         place = (struct flat_place){file, s->place.line, s->place.column, s->place.discriminator};
     }
     uint32_t advance = (s->at - now->at) >> quantum_bits;
-    uint64_t lines = (uint64_t)place.line - now->place.line;
-    uint64_t line_code = lines - (uint64_t)STEP_LINE_MIN;
+    uint64_t line_code = (uint64_t)place.line - now->place.line - (uint64_t)STEP_LINE_MIN;
     if (node == now->node && place.file == now->place.file &&
         place.discriminator == now->place.discriminator && line_code < STEP_LINES &&
         advance < STEP_ADVANCES) {
         *out++ = (char)(unsigned char)(STEP_SHORT + advance * STEP_LINES + line_code);
         out = leb128_put(out, place.column);
     } else {
-        unsigned flags =
-            (node != now->node ? STEP_NODE : 0U) |
-            (place.file != now->place.file ? STEP_FILE : 0U) | (lines != 0 ? STEP_LINE : 0U) |
-            (place.column != now->place.column ? STEP_COLUMN : 0U) |
-            (place.discriminator != now->place.discriminator ? STEP_DISCRIMINATOR : 0U);
-        *out++ = (char)flags;
-        out = leb128_put(out, advance);
-        if (flags & STEP_NODE) {
-            out = put_signed(out, (uint64_t)node - now->node);
-        }
-        if (flags & STEP_FILE) {
-            out = leb128_put(out, place.file);
-        }
-        if (flags & STEP_LINE) {
-            out = put_signed(out, lines);
-        }
-        if (flags & STEP_COLUMN) {
-            out = leb128_put(out, place.column);
-        }
-        if (flags & STEP_DISCRIMINATOR) {
-            out = leb128_put(out, place.discriminator);
-        }
+        out = put_long_step(out, now, &place, advance, node);
     }
     *now = (struct step_state){s->at, node, place};
     return out;

@@ -47,23 +47,29 @@ static size_t row_above(const struct debug_row *rows, const struct live_span *se
 /* The lines of a sequence in [low, high), which lies inside it. */
 static inline bool walk_sequence(const struct live_unit *u, const struct live_span *sequence,
                                  uint64_t low, uint64_t high, line_taker take, void *ctx) {
-    const struct debug_row *rows = u->unit.rows;
-    struct flat_place none = {0};
-    size_t i = row_above(rows, sequence, low), end = sequence->end;
-    struct flat_place place = i > sequence->index ? place_of(u, &rows[i - 1]) : none;
-    uint64_t at = low;
-    while (take(ctx, at, place)) {
-        /* Of several at one address the last one counts. */
-        while (i + 1 < end && rows[i + 1].address == rows[i].address) {
-            i++;
-        }
-        if (i >= end || rows[i].address >= high) {
-            return true;
-        }
-        at = rows[i].address;
-        place = place_of(u, &rows[i++]);
+    const struct debug_row *rows = u->unit.rows, *end = rows + sequence->end;
+    const struct debug_row *row = rows + row_above(rows, sequence, low);
+    struct flat_place place = {0};
+    if (row > rows + sequence->index) {
+        place = place_of(u, row - 1);
     }
-    return false;
+    if (!take(ctx, low, place)) {
+        return false;
+    }
+    while (row < end) {
+        uint64_t at = row->address;
+        if (at >= high) {
+            break;
+        }
+        const struct debug_row *last = row++; /* of several at one address the last one counts */
+        while (row < end && row->address == at) {
+            last = row++;
+        }
+        if (!take(ctx, at, place_of(u, last))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Hands on what holds from where on in [low, high), addresses ascending, the first at low. False:

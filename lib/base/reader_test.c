@@ -222,6 +222,63 @@ static void cursors_read_fixed_widths_as_readers_do(void **state) {
     }
 }
 
+static void cursors_read_numbers_of_any_width(void **state) {
+    (void)state;
+    const uint8_t bytes[] = {0x81, 0x92, 0xa3, 0xb4, 0xc5, 0xd6, 0xe7, 0xf8, 0x09, 0x1a};
+    for (unsigned size = 1; size <= 8; size++) {
+        for (size_t len = 0; len <= sizeof bytes; len++) { /* in eight bytes, and near the end */
+            struct reader r = reader_init("t", bytes, len);
+            struct cursor c = cursor_init(&r);
+            uint64_t expected = 0;
+            for (unsigned i = 0; i < size && len >= size; i++) {
+                expected |= (uint64_t)bytes[i] << 8 * i;
+            }
+            assert_true(cursor_uint_little(&c, size) == expected);
+            assert_int_equal(c.failed, len < size);
+            assert_int_equal(cursor_left(&c), len < size ? 0 : len - size);
+        }
+    }
+    struct reader r = reader_init("t", bytes, sizeof bytes);
+    struct cursor c = cursor_init(&r);
+    assert_true(cursor_peek_little(&c, 2) == UINT64_C(0x1a09f8e7d6c5b4a3));
+    assert_int_equal(cursor_left(&c), sizeof bytes);
+}
+
+static void cursors_pass_strings_as_readers_do(void **state) {
+    (void)state;
+    uint8_t bytes[40];
+    for (size_t nul = 0; nul <= sizeof bytes; nul++) {
+        memset(bytes, 0x80, sizeof bytes); /* a high bit is no end */
+        if (nul < sizeof bytes) {
+            bytes[nul] = 0;
+        }
+        for (size_t len = 0; len <= sizeof bytes; len++) {
+            struct reader r = reader_init("t", bytes, len);
+            struct cursor c = cursor_init(&r);
+            cursor_skip_string(&c);
+            assert_int_equal(c.failed, nul >= len);
+            assert_int_equal(cursor_left(&c), nul >= len ? 0 : len - nul - 1);
+        }
+    }
+}
+
+static void cursors_read_short_pairs(void **state) {
+    (void)state;
+    const uint8_t bytes[] = {0x7f, 0x00, 0x01, 0x80, 0x01, 0x02};
+    struct reader r = reader_init("t", bytes, sizeof bytes);
+    struct cursor c = cursor_init(&r);
+    uint64_t first = 9, second = 9;
+    assert_true(cursor_short_pair(&c, &first, &second));
+    assert_true(first == 0x7f && second == 0);
+    assert_false(cursor_short_pair(&c, &first, &second)); /* the second one is long */
+    assert_int_equal(cursor_left(&c), 4);
+    cursor_skip(&c, 1);
+    assert_false(cursor_short_pair(&c, &first, &second));
+    cursor_skip(&c, 2);
+    assert_false(cursor_short_pair(&c, &first, &second)); /* one byte is left */
+    assert_false(c.failed);
+}
+
 static void cursors_stay_inside(void **state) {
     (void)state;
     static const uint8_t bytes[] = {1, 2, 3};
@@ -331,6 +388,9 @@ int main(void) {
         cmocka_unit_test(sleb128_past_64_bits_fails),
         cmocka_unit_test(cursors_read_as_readers_do),
         cmocka_unit_test(cursors_read_fixed_widths_as_readers_do),
+        cmocka_unit_test(cursors_read_numbers_of_any_width),
+        cmocka_unit_test(cursors_pass_strings_as_readers_do),
+        cmocka_unit_test(cursors_read_short_pairs),
         cmocka_unit_test(cursors_stay_inside),
         cmocka_unit_test(strings_end_inside_the_buffer),
         cmocka_unit_test(fixed_strings_may_lack_a_nul),

@@ -430,6 +430,13 @@ static void read_fixture(void *ctx, bool refused) {
         err_clear(&e);
         assert_true(debug_find_unit(d, 0x1000, &found, &e) != ST_ERR || refused);
     }
+    struct debug *clone;
+    err_clear(&e);
+    st = debug_clone(&clone, d, &e);
+    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+    if (st == ST_OK) {
+        debug_close(clone);
+    }
     debug_close(d);
 }
 

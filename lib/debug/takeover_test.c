@@ -51,20 +51,31 @@ static struct debug *open_sections(const struct sections *s, bool planless) {
     return d;
 }
 
+static void same_unit(const struct debug_unit *a, const struct debug_unit *b) {
+    assert_int_equal(a->function_count, b->function_count);
+    same_functions(a->functions, b->functions, a->function_count);
+    same_rows(a, b);
+    same_text(a->name, b->name);
+    same_text(a->comp_dir, b->comp_dir);
+}
+
+/* Three ways: as ever; each DIE through libdwarf; by a clone, into the memory of the unit before,
+ * from the last unit to the first. */
 static void compare_slice(const char *path, const struct sections *s) {
-    struct debug *ours = open_sections(s, false), *theirs = open_sections(s, true);
+    struct debug *ours = open_sections(s, false), *theirs = open_sections(s, true), *clone;
+    struct debug_unit again = {0};
     struct err e = {0};
-    size_t functions = 0;
-    assert_int_equal(debug_unit_count(ours), debug_unit_count(theirs));
-    for (size_t i = 0; i < debug_unit_count(ours); i++) {
+    size_t functions = 0, count = debug_unit_count(ours);
+    assert_int_equal(debug_clone(&clone, ours, &e), ST_OK);
+    assert_int_equal(count, debug_unit_count(theirs));
+    assert_int_equal(count, debug_unit_count(clone));
+    for (size_t i = count; i-- > 0;) {
         struct debug_unit a = {0}, b = {0};
         assert_int_equal(debug_read_unit(ours, i, &a, &e), ST_OK);
         assert_int_equal(debug_read_unit(theirs, i, &b, &e), ST_OK);
-        assert_int_equal(a.function_count, b.function_count);
-        same_functions(a.functions, b.functions, a.function_count);
-        same_rows(&a, &b);
-        same_text(a.name, b.name);
-        same_text(a.comp_dir, b.comp_dir);
+        assert_int_equal(debug_read_unit(clone, i, &again, &e), ST_OK);
+        same_unit(&a, &b);
+        same_unit(&a, &again);
         functions += a.function_count;
         debug_unit_release(&a);
         debug_unit_release(&b);
@@ -73,6 +84,11 @@ static void compare_slice(const char *path, const struct sections *s) {
     assert_non_null(theirs->main.reader.takeover);
     print_message("# %s: %zu functions\n", path, functions);
     debug_close(ours);
+    if (count > 0) { /* it lives on without the one that it was made of */
+        assert_int_equal(debug_read_unit(clone, 0, &again, &e), ST_OK);
+    }
+    debug_unit_release(&again);
+    debug_close(clone);
     debug_close(theirs);
 }
 

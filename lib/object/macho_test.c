@@ -361,6 +361,41 @@ static void zdebug_sections_are_inflated_once(void **state) {
     }
 }
 
+/* Each could be as large as it says; all together are not. Which of them are refused does not
+ * depend on who asks first. */
+static void sections_are_too_large_in_the_order_of_the_file(void **state) {
+    enum { SECTIONS = 20, FIT = 16 /* of 16 MB each: the floor of what a file may hold */ };
+    static struct build b, packed;
+    struct macho_build_section sections[SECTIONS];
+    char names[SECTIONS][17];
+    struct macho_build m = usual_macho();
+    (void)state;
+    packed.len = 0;
+    packed.big_endian = true;
+    put_bytes(&packed, "ZLIB", 4);
+    put(&packed, 16 << 20, 8);
+    put_bytes(&packed, "no stream", 9);
+    for (unsigned i = 0; i < SECTIONS; i++) {
+        snprintf(names[i], sizeof names[i], "__zdebug_%u", i);
+        sections[i] = (struct macho_build_section){
+            .segment = "__DWARF", .name = names[i], .bytes = packed.data, .len = packed.len};
+    }
+    m.sections = sections;
+    m.section_count = SECTIONS;
+    build_macho(&b, &m);
+    for (int down = 0; down < 2; down++) {
+        struct object *o = open_built(&b);
+        for (unsigned k = 0; k < SECTIONS; k++) {
+            unsigned i = down ? SECTIONS - 1 - k : k;
+            char name[16];
+            snprintf(name, sizeof name, "debug_%u", i);
+            assert_section_refused(object_slice(o, 0), name, i < FIT ? ERR_FORMAT : ERR_LIMIT,
+                                   names[i]);
+        }
+        object_close(o);
+    }
+}
+
 static void a_section_past_the_end_of_the_file_is_an_error_of_that_section(void **state) {
     static struct build b;
     struct macho_build_section sections[4];
@@ -490,6 +525,7 @@ int main(void) {
         cmocka_unit_test(a_dsym_has_text_addresses_without_text_bytes),
         cmocka_unit_test(section_names_that_macho_cuts_are_found_whole),
         cmocka_unit_test(zdebug_sections_are_inflated_once),
+        cmocka_unit_test(sections_are_too_large_in_the_order_of_the_file),
         cmocka_unit_test(a_section_past_the_end_of_the_file_is_an_error_of_that_section),
         cmocka_unit_test(code_in_a_segment_of_its_own_counts_as_text),
         cmocka_unit_test(load_commands_of_impossible_size_are_refused),

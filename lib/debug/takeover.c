@@ -9,9 +9,14 @@
  * units over and over: references lead from one to another. */
 enum { WORK_OPEN = 1 << 8, WORK_FREE = 1 << 22, WORK_FACTOR = 64 };
 
+/* Abbreviations that are not numbered in order may have numbers up to this one: of so few no chain
+ * of libdwarf's table grows long. */
+enum { ANY_ORDER_MAX = 1024 };
+
 struct takeover {
     struct libdwarf_file file; /* over one unit */
     uint64_t unit;             /* its offset */
+    size_t small; /* so many abbreviations at the start of its table have small numbers */
     uint64_t work;
     VEC(struct takeover_value) values;
 };
@@ -51,6 +56,7 @@ static enum st open_unit(struct takeover *t, const struct sections *s, const str
     struct sections shown = unit_sections(s, u);
     libdwarf_file_close(&t->file);
     t->unit = u->offset;
+    t->small = 0;
     return libdwarf_file_open(&t->file, &shown, e);
 }
 
@@ -115,6 +121,14 @@ static enum st read_die(struct takeover *t, const struct abbrev_table *table,
     return st;
 }
 
+/* Those up to the one that was asked for have been read, and libdwarf reads no others. */
+static bool all_small(struct takeover *t, const struct abbrev_table *table) {
+    while (t->small < table->entries.len && table->entries.data[t->small].code <= ANY_ORDER_MAX) {
+        t->small++;
+    }
+    return t->small == table->entries.len;
+}
+
 enum st takeover_die(struct takeover **out_t, const struct sections *s, const struct die_unit *unit,
                      const struct abbrev_table *table, const struct abbrev *a, uint64_t offset,
                      const struct takeover_value **out, struct err *e) {
@@ -123,11 +137,11 @@ enum st takeover_die(struct takeover **out_t, const struct sections *s, const st
     if (!t) {
         return err_nomem(e);
     }
-    if (a->code > table->ordered) {
+    enum st st = open_unit(t, s, unit, table, e);
+    if (st == ST_OK && a->code > table->ordered && !all_small(t, table)) {
         return err_at(e, ERR_UNSUPPORTED, section_name(SECTION_INFO), offset,
                       "DIE of unknown form, and its abbreviations are not in order");
     }
-    enum st st = open_unit(t, s, unit, table, e);
     if (st == ST_OK) {
         st = read_die(t, table, a, offset, e);
     }

@@ -1,9 +1,9 @@
 /* DIEs that the walk has no plan for, because their abbreviation names a form whose size we cannot
  * tell: libdwarf is asked where their values lie and of which form each is. What they mean is then
- * read as ever, so that nobody above knows. Today that is DW_FORM_indirect, which no producer of
- * our days writes and which would cost the plans their simplicity, and whatever form a libdwarf to
- * come learns before we do. Versions, types of unit and all other forms that libdwarf reads we read
- * too; what neither reads stays an error.
+ * read as ever, so that nobody above knows. Today that is DW_FORM_indirect, which of the producers
+ * of our days Zig's own back end writes and which would cost the plans their simplicity, and
+ * whatever form a libdwarf to come learns before we do. Versions, types of unit and all other forms
+ * that libdwarf reads we read too; what neither reads stays an error.
  *
  * The fence: libdwarf 20210528 finds siblings and units by walks that damage makes long or endless,
  * and numbers of abbreviations by chains that grow with their gaps. So it never walks: it sees one

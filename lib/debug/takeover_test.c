@@ -250,6 +250,22 @@ static void abbreviations_out_of_order_are_kept_from_it(void **state) {
     expect_refused(&b, "not in order");
 }
 
+/* As Zig numbers them. */
+static void small_numbers_may_come_in_any_order(void **state) {
+    static struct dwarf_build b;
+    struct opened o;
+    struct debug_unit unit = {0};
+    struct err e = {0};
+    (void)state;
+    put_block_unit(&b, 1024, 0);
+    open_built_unit(&o, &b);
+    assert_int_equal(debug_read_unit(o.d, 0, &unit, &e), ST_OK);
+    assert_non_null(o.d->main.reader.takeover);
+    assert_int_equal(o.heard.count, 0);
+    debug_unit_release(&unit);
+    debug_close(o.d);
+}
+
 /* Past the unit, and round the end of the address space to before it. */
 static void values_elsewhere_are_refused(void **state) {
     static struct dwarf_build b;
@@ -316,6 +332,7 @@ int main(void) {
         cmocka_unit_test(units_take_turns),
         cmocka_unit_test(nobody_knows_the_form),
         cmocka_unit_test(abbreviations_out_of_order_are_kept_from_it),
+        cmocka_unit_test(small_numbers_may_come_in_any_order),
         cmocka_unit_test(values_elsewhere_are_refused),
         cmocka_unit_test(damage_is_not_for_libdwarf),
         cmocka_unit_test(turns_without_end_are_given_up),

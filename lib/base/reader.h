@@ -260,6 +260,7 @@ static inline uint64_t cursor_uleb128(struct cursor *c) {
     }
     if (n.bytes == 0) {
         cursor_fail(c);
+        return 0;
     }
     c->at += n.bytes;
     return n.value;

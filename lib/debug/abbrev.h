@@ -176,7 +176,7 @@ static inline enum st abbrev_said(struct abbrev_table *t, const struct abbrev *a
     if (!a->has_said && abbrev_plan_said(t, a, e) != ST_OK) {
         return ST_ERR;
     }
-    *out = t->said.data + a->first_said;
+    *out = a->said_count > 0 ? &t->said.data[a->first_said] : NULL;
     return ST_OK;
 }
 

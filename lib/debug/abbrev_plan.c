@@ -4,12 +4,23 @@
 #include <dwarf.h>
 #include <stddef.h>
 
-#include "debug/abbrev_pair.h"
+#include "base/reader.h"
 
-struct abbrev_pair abbrev_long_pair_read(struct cursor *c) {
-    struct abbrev_pair p = {.attribute = cursor_uleb128(c), .form = 0};
-    p.form = cursor_uleb128(c);
-    p.constant = p.form == DW_FORM_implicit_const ? cursor_sleb128(c) : 0;
+/* An attribute of a declaration: its name and form. */
+struct pair {
+    uint64_t attribute, form; /* both 0: behind the last one */
+    int64_t constant;         /* of DW_FORM_implicit_const */
+};
+
+static inline struct pair read_pair(struct cursor *c) {
+    struct pair p = {0};
+    if (!cursor_short_pair(c, &p.attribute, &p.form)) {
+        p.attribute = cursor_uleb128(c);
+        p.form = cursor_uleb128(c);
+    }
+    if (p.form == DW_FORM_implicit_const) {
+        p.constant = cursor_sleb128(c);
+    }
     return p;
 }
 
@@ -104,8 +115,9 @@ static inline struct abbrev_form form_of(const struct abbrev_forms *f, uint64_t 
 
 /* ---- passing ---- */
 
-static bool says_address(enum abbrev_says what) {
-    return what == SAYS_LOW || what == SAYS_HIGH || what == SAYS_RANGES || what == SAYS_ENTRY;
+static inline bool says_address(enum abbrev_says what) {
+    const unsigned those = 1U << SAYS_LOW | 1U << SAYS_HIGH | 1U << SAYS_RANGES | 1U << SAYS_ENTRY;
+    return (those >> what & 1) != 0;
 }
 
 /* Joins what is of fixed size. */
@@ -118,13 +130,13 @@ static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct err *
     a->first_step = (uint32_t)t->steps.len;
     a->spec_count = 0;
     for (;; a->spec_count++) {
-        struct abbrev_pair p = abbrev_pair_read(&c);
-        if (abbrev_pair_ends(&p)) {
+        struct pair p = read_pair(&c);
+        if (p.attribute == 0 && p.form == 0) {
             break;
         }
         enum abbrev_says what = says(p.attribute);
         struct abbrev_form form = form_of(&t->forms, p.form);
-        addressed = addressed || says_address(what);
+        addressed |= says_address(what);
         step.sibling = what == SAYS_SIBLING;
         if (!step.sibling && form.fixed) {
             step.size += form.size;
@@ -154,7 +166,7 @@ static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct err *
 
 /* ---- reading ---- */
 
-static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct abbrev_pair *p) {
+static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct pair *p) {
     struct abbrev_form form = form_of(forms, p->form);
     return (struct abbrev_spec){.attribute = (uint16_t)p->attribute,
                                 .form = (uint16_t)p->form,
@@ -169,7 +181,7 @@ static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *
     struct cursor c = a->attributes;
     a->first_spec = (uint32_t)t->specs.len;
     for (uint32_t i = 0; i < a->spec_count; i++) {
-        struct abbrev_pair p = abbrev_pair_read(&c);
+        struct pair p = read_pair(&c);
         if (!VEC_PUSH(&t->specs, spec_of(&t->forms, &p))) {
             return err_nomem(e);
         }
@@ -297,7 +309,7 @@ static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e
     a->first_said = (uint32_t)t->said.len;
     a->direct = a->fixed;
     for (uint32_t i = 0; i < a->spec_count; i++) {
-        struct abbrev_pair p = abbrev_pair_read(&c);
+        struct pair p = read_pair(&c);
         struct abbrev_spec spec = spec_of(&t->forms, &p);
         spec.offset = offset;
         offset += spec.size;

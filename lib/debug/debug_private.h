@@ -66,6 +66,7 @@ struct unit_scratch {
     VEC(uint32_t) order;
     struct line_sequences sequences;
     struct line_rows spare_rows;
+    struct line_specials specials;
 };
 
 struct debug {

@@ -16,14 +16,6 @@ struct machine {
     bool descended; /* a row of this sequence lies below the one before */
 };
 
-/* What a special opcode advances by, less opcode_base: no division for each row. */
-struct specials {
-    bool plain;              /* one operation to an instruction: all but VLIW machines */
-    uint16_t addresses[256]; /* plain */
-    uint8_t operations[256];
-    int32_t lines[256];
-};
-
 enum { BYTES_PER_ROW = 3 }; /* of the program, about */
 
 static inline void reset(struct machine *m) {
@@ -62,8 +54,8 @@ static inline uint32_t narrow(uint64_t v) {
     return v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
-static inline void special(struct machine *m, const struct line_header *h, const struct specials *s,
-                           uint8_t opcode) {
+static inline void special(struct machine *m, const struct line_header *h,
+                           const struct line_specials *s, uint8_t opcode) {
     unsigned adjusted = (unsigned)opcode - h->opcode_base;
     if (s->plain) {
         m->address = (m->address + s->addresses[adjusted]) & m->address_mask;
@@ -117,7 +109,7 @@ static inline uint16_t fixed_operand(struct machine *m, bool big_endian) {
 }
 
 static inline void standard(struct machine *m, const struct line_header *h,
-                            const struct specials *s, uint8_t opcode) {
+                            const struct line_specials *s, uint8_t opcode) {
     switch (opcode) {
     case DW_LNS_copy:
         append(m, false);
@@ -157,7 +149,7 @@ static inline void standard(struct machine *m, const struct line_header *h,
 /* Runs until the program or a sequence ends, which is said by *ended, or there is no room for a
  * row. Each opcode makes one at most. */
 static struct machine run(struct machine m, const struct line_header *h,
-                          const struct specials *specials, bool *ended) {
+                          const struct line_specials *specials, bool *ended) {
     *ended = false;
     while (m.c.at < m.c.end && m.row < m.end) {
         uint8_t opcode = cursor_u8(&m.c);
@@ -183,9 +175,15 @@ static bool end_sequence(struct line_sequences *sequences, const struct line_row
     return VEC_PUSH(sequences, s);
 }
 
-/* i / line_range and i % line_range, without dividing: many units are small. */
-static void fill_specials(struct specials *s, const struct line_header *h) {
+/* i / line_range and i % line_range, without dividing; nothing if the last header was alike. */
+static void fill_specials(struct line_specials *s, const struct line_header *h) {
+    struct line_special_header key = {h->line_base, h->line_range, h->opcode_base,
+                                      h->min_instruction, h->max_operations};
     uint8_t operations = 0, line = 0;
+    if (memcmp(&s->header, &key, sizeof key) == 0) { /* five bytes */
+        return;
+    }
+    s->header = key;
     s->plain = h->max_operations == 1;
     for (unsigned i = 0; i + h->opcode_base <= 255; i++) {
         s->operations[i] = operations;
@@ -199,15 +197,14 @@ static void fill_specials(struct specials *s, const struct line_header *h) {
     }
 }
 
-enum st line_program_run(const struct line_header *header, struct line_rows *rows,
-                         struct line_sequences *sequences, struct err *e) {
+enum st line_program_run(const struct line_header *header, struct line_specials *specials,
+                         struct line_rows *rows, struct line_sequences *sequences, struct err *e) {
     size_t first = rows->len; /* row of this sequence */
     bool ended;
-    struct specials specials;
     struct reader program = header->program;
     struct machine m = {.c = cursor_init(&program),
                         .address_mask = header->address_size == 4 ? UINT32_MAX : UINT64_MAX};
-    fill_specials(&specials, header);
+    fill_specials(specials, header);
     reset(&m);
     while (cursor_left(&m.c) > 0) {
         if (rows->len == rows->cap &&
@@ -216,7 +213,7 @@ enum st line_program_run(const struct line_header *header, struct line_rows *row
         }
         m.row = rows->data + rows->len;
         m.end = rows->data + rows->cap;
-        m = run(m, header, &specials, &ended);
+        m = run(m, header, specials, &ended);
         rows->len = (size_t)(m.row - rows->data);
         if (ended) {
             if (!end_sequence(sequences, rows, first, !m.descended)) {

@@ -31,6 +31,19 @@ struct line_header {
     struct reader program;
 };
 
+/* What special opcodes advance by, by opcode less opcode_base. All zeros: of no header yet. */
+struct line_special_header {
+    int8_t line_base;
+    uint8_t line_range, opcode_base, min_instruction, max_operations;
+};
+struct line_specials {
+    struct line_special_header header; /* that they were filled for */
+    bool plain;                        /* one operation to an instruction: all but VLIW machines */
+    uint16_t addresses[256];           /* plain */
+    uint8_t operations[256];
+    int32_t lines[256];
+};
+
 struct line_files {
     const char **paths; /* in the arena; [file register of a row], NULL entries = none */
     size_t count;
@@ -64,10 +77,12 @@ enum st line_header_read(const struct line_source *source, struct arena *arena,
                          struct line_header *header, struct line_files *files,
                          struct err *e) BASE_MUST_USE;
 
-/* Runs the program and appends its rows and whole sequences in program order. ST_ERR: the rows
- * before the damage were appended; the last of them may belong to no sequence. */
-enum st line_program_run(const struct line_header *header, struct line_rows *rows,
-                         struct line_sequences *sequences, struct err *e) BASE_MUST_USE;
+/* Runs the program and appends its rows and whole sequences in program order. *specials is filled
+ * for the header, unless it was for one alike. ST_ERR: the rows before the damage were appended;
+ * the last of them may belong to no sequence. */
+enum st line_program_run(const struct line_header *header, struct line_specials *specials,
+                         struct line_rows *rows, struct line_sequences *sequences,
+                         struct err *e) BASE_MUST_USE;
 
 /* Keeps sequences that begin in code (is_code says so) and ascend, and sorts them by their first
  * address; other rows are dropped. What is kept goes to *out, whose memory is used again; none is

@@ -75,6 +75,7 @@ struct table {
     struct line_sequences made;
     struct line_order order;
     struct line_rows spare;
+    struct line_specials specials;
     struct sections sections;
     enum st st;
     struct err e;
@@ -87,7 +88,7 @@ static void read_table(struct table *t, const struct dwarf_build *b, bool order)
         .sections = &t->sections, .address_size = 8, .comp_dir = t->comp_dir};
     t->st = line_header_read(&source, &t->arena, &t->header, &t->files, &t->e);
     if (t->st == ST_OK) {
-        t->st = line_program_run(&t->header, &t->rows, &t->made, &t->e);
+        t->st = line_program_run(&t->header, &t->specials, &t->rows, &t->made, &t->e);
     }
     if (t->st == ST_OK && order) {
         t->st = line_rows_order(&t->rows, &t->spare, &t->made, everywhere, NULL, &t->order, &t->e);
@@ -412,6 +413,7 @@ static void compare_unit(const struct sections *sections, Dwarf_Die die) {
     Dwarf_Line_Context context = NULL;
     struct line_rows theirs = {0}, ours = {0};
     struct line_sequences sequences = {0};
+    struct line_specials specials = {0};
     struct arena arena = {0};
     struct line_header header;
     struct line_files files;
@@ -426,7 +428,7 @@ static void compare_unit(const struct sections *sections, Dwarf_Die die) {
                                  .address_size = sections->address_size,
                                  .comp_dir = "/"};
     assert_int_equal(line_header_read(&source, &arena, &header, &files, &e), ST_OK);
-    assert_int_equal(line_program_run(&header, &ours, &sequences, &e), ST_OK);
+    assert_int_equal(line_program_run(&header, &specials, &ours, &sequences, &e), ST_OK);
     compare_files(context, &files);
     assert_int_equal(ours.len, theirs.len);
     assert_true(ours.len > 0);

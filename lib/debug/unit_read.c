@@ -73,7 +73,7 @@ static enum st read_lines(struct build *b, struct err *e) {
     }
     if (st == ST_OK) {
         scratch->sequences.len = 0;
-        st = line_program_run(&header, &b->rows, &scratch->sequences, e);
+        st = line_program_run(&header, &scratch->specials, &b->rows, &scratch->sequences, e);
         enum st ordered = line_rows_order(&b->rows, &scratch->spare_rows, &scratch->sequences,
                                           debug_is_code, b->d, &b->sequences, e);
         st = st == ST_OK ? ordered : st;

@@ -295,10 +295,9 @@ static void pass_simple(struct die_walk *w) {
     unsigned depth = w->depth;
     const uint8_t *passed = c.at, *unit = w->r.start + w->unit->offset;
     while (c.at < c.end && depth > 0) {
-        uint64_t code = cursor_uleb128(&c), sibling;
+        uint64_t code = cursor_uleb128(&c), sibling = 0;
         if (code == 0) {
-            sibling = w->siblings[depth - 1];
-            if (c.failed || depth == 1 || !is_there(&c, unit, sibling)) {
+            if (c.failed || depth == 1 || !is_there(&c, unit, w->siblings[depth - 1])) {
                 break;
             }
             depth--;
@@ -308,16 +307,18 @@ static void pass_simple(struct die_walk *w) {
             if (!a || !a->simple || depth >= DIE_DEPTH_MAX - 1) {
                 break;
             }
-            sibling = pass_by_plan(&c, a, steps + a->first_step);
-            if (c.failed) {
+            if (a->fixed) { /* most */
+                cursor_skip(&c, a->size);
+            } else {
+                sibling = pass_by_plan(&c, a, steps + a->first_step);
+            }
+            if (c.failed || (!a->children && !is_there(&c, unit, sibling))) {
                 break;
             }
             if (a->children) {
                 w->siblings[depth] = sibling;
                 w->codeless[depth] = codeless_below(w, depth, a);
                 depth++;
-            } else if (!is_there(&c, unit, sibling)) {
-                break;
             }
         }
         passed = c.at;

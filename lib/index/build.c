@@ -12,7 +12,9 @@
 #include "index/encode.h"
 #include "index/pieces.h"
 
-enum { THREADS_MAX = 256, JOBS_PER_THREAD = 3 };
+/* Jobs on their way: units differ by a thousand times, and results wait for the one before. More
+ * take more memory than they save time. */
+enum { THREADS_MAX = 256, JOBS_PER_THREAD = 8 };
 
 /* Small units go to a thread together: waking it for each would cost more than reading it. */
 enum { UNITS_PER_JOB = 16, JOB_BYTES = 16 << 10 /* of debug information, but a unit at least */ };

@@ -16,7 +16,7 @@ struct machine {
     bool descended; /* a row of this sequence lies below the one before */
 };
 
-enum { BYTES_PER_ROW = 3 }; /* of the program, about */
+enum { BYTES_PER_ROW = 4 }; /* of the program, about */
 
 static inline void reset(struct machine *m) {
     m->address = 0;

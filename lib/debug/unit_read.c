@@ -5,7 +5,7 @@
 
 #include "debug/debug_private.h"
 
-enum { BYTES_PER_NODE = 40, NODES_MAX = INT32_MAX };
+enum { BYTES_PER_NODE = 64, NODES_MAX = INT32_MAX };
 
 /* Nodes (functions and inlined calls) are numbered from 1 on in the order of the file; 0 = none. */
 

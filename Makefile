@@ -197,7 +197,7 @@ FORCE:
 .SECONDARY:
 
 # One module and its tests: `make lib-flame`.
-lib-%: $(O)/flags
+lib-%: $(O)/flags $(LIB) $(RECLIB)
 	$(Q)$(MAKE) --no-print-directory $(filter $(O)/test/$*/%,$(tests))
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) scripts/run-tests $(filter $(O)/test/$*/%,$(tests))
 

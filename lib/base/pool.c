@@ -63,7 +63,7 @@ static void *work_on(void *arg) {
         p->work(p->ctx, slot->job, w->number);
         pthread_mutex_lock(&p->lock);
         slot->finished = true;
-        if (at == p->awaited) {
+        if (at == p->awaited || p->next == p->tail) {
             pthread_cond_signal(&p->job_finished);
         }
     }
@@ -71,30 +71,52 @@ static void *work_on(void *arg) {
     return NULL;
 }
 
-/* Delivers from the head while its job is finished; the lock is held, and let go around `done`. */
+static bool head_is_finished(const struct pool *p) {
+    return p->head != p->tail && p->ring[p->head % p->window].finished;
+}
+
+/* The lock is held, and let go around `done`. */
+static void deliver_head(struct pool *p) {
+    void *job = p->ring[p->head % p->window].job;
+    p->head++;
+    pthread_mutex_unlock(&p->lock);
+    p->done(p->ctx, job);
+    pthread_mutex_lock(&p->lock);
+}
+
 static void deliver_finished(struct pool *p) {
-    while (p->head != p->tail && p->ring[p->head % p->window].finished) {
-        void *job = p->ring[p->head % p->window].job;
-        p->head++;
-        pthread_mutex_unlock(&p->lock);
-        p->done(p->ctx, job);
-        pthread_mutex_lock(&p->lock);
+    while (head_is_finished(p)) {
+        deliver_head(p);
     }
 }
 
-/* Delivers until at most `most` jobs are in flight. Woken once for all of them, if they finish in
- * their order: waking it for each would cost as much as a small job. */
-static void deliver_down_to(struct pool *p, size_t most) {
-    deliver_finished(p);
-    while (p->tail - p->head > most) {
-        size_t last = p->tail - most - 1;
-        while (p->ring[last % p->window].finished) {
-            last--; /* the one at the head is not */
+/* Waits for the last job, or one before it, whose end leaves at most `most` jobs in flight. Woken
+ * once for all of them, if they finish in their order: waking it for each would cost as much as a
+ * small job. A worker that finds no other job wakes it, too. */
+static void wait_for(struct pool *p, size_t most) {
+    size_t last = p->tail - most - 1;
+    while (p->ring[last % p->window].finished) {
+        last--; /* the one at the head is not */
+    }
+    p->awaited = last;
+    pthread_cond_wait(&p->job_finished, &p->lock);
+    p->awaited = NO_POSITION;
+}
+
+/* Delivers until there is room for a job. A worker without a job is worse than a result that waits:
+ * then no more is delivered than must be. Else of a full window half, so that the workers have the
+ * other half meanwhile. */
+static void make_room(struct pool *p) {
+    size_t most = p->tail - p->head == p->window ? p->window / 2 : p->window - 1;
+    for (;;) {
+        bool full = p->tail - p->head == p->window, idle = p->next == p->tail;
+        if (head_is_finished(p) && (full || !idle)) {
+            deliver_head(p);
+        } else if (p->tail - p->head <= most || (idle && !full)) {
+            return;
+        } else {
+            wait_for(p, most);
         }
-        p->awaited = last;
-        pthread_cond_wait(&p->job_finished, &p->lock);
-        p->awaited = NO_POSITION;
-        deliver_finished(p);
     }
 }
 
@@ -173,10 +195,7 @@ void pool_put(struct pool *p, void *job) {
         return;
     }
     pthread_mutex_lock(&p->lock);
-    deliver_finished(p);
-    if (p->tail - p->head == p->window) {
-        deliver_down_to(p, p->window / 2); /* the workers have the other half meanwhile */
-    }
+    make_room(p);
     p->ring[p->tail % p->window] = (struct slot){.job = job};
     p->tail++;
     pthread_cond_signal(&p->job_waits);
@@ -194,7 +213,11 @@ void pool_poll(struct pool *p) {
 void pool_finish(struct pool *p) {
     if (p->threads > 1) {
         pthread_mutex_lock(&p->lock);
-        deliver_down_to(p, 0);
+        deliver_finished(p);
+        while (p->head != p->tail) {
+            wait_for(p, 0);
+            deliver_finished(p);
+        }
         pthread_mutex_unlock(&p->lock);
     }
 }

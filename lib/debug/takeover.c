@@ -121,12 +121,14 @@ static enum st read_die(struct takeover *t, const struct abbrev_table *table,
     return st;
 }
 
-/* Those up to the one that was asked for have been read, and libdwarf reads no others. */
-static bool all_small(struct takeover *t, const struct abbrev_table *table) {
+/* Have all up to this one small numbers? Those behind it libdwarf does not read, and whether we
+ * have must not matter. */
+static bool is_among_small(struct takeover *t, const struct abbrev_table *table,
+                           const struct abbrev *a) {
     while (t->small < table->entries.len && table->entries.data[t->small].code <= ANY_ORDER_MAX) {
         t->small++;
     }
-    return t->small == table->entries.len;
+    return (size_t)(a - table->entries.data) < t->small;
 }
 
 enum st takeover_die(struct takeover **out_t, const struct sections *s, const struct die_unit *unit,
@@ -138,7 +140,7 @@ enum st takeover_die(struct takeover **out_t, const struct sections *s, const st
         return err_nomem(e);
     }
     enum st st = open_unit(t, s, unit, table, e);
-    if (st == ST_OK && a->code > table->ordered && !all_small(t, table)) {
+    if (st == ST_OK && a->code > table->ordered && !is_among_small(t, table, a)) {
         return err_at(e, ERR_UNSUPPORTED, section_name(SECTION_INFO), offset,
                       "DIE of unknown form, and its abbreviations are not in order");
     }

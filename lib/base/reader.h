@@ -192,33 +192,6 @@ static inline void cursor_skip_string(struct cursor *c) {
     }
     (void)cursor_u8(c);
 }
-/* Values of fixed width, the least significant byte first. */
-static inline uint16_t cursor_u16_little(struct cursor *c) {
-    const uint8_t *p = c->at;
-    if (cursor_left(c) < 2) {
-        cursor_fail(c);
-        return 0;
-    }
-    c->at += 2;
-    return (uint16_t)(p[1] << 8 | p[0]);
-}
-static inline uint32_t cursor_u32_little(struct cursor *c) {
-    const uint8_t *p = c->at;
-    if (cursor_left(c) < 4) {
-        cursor_fail(c);
-        return 0;
-    }
-    c->at += 4;
-    return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
-}
-static inline uint64_t cursor_u64_little(struct cursor *c) {
-    if (cursor_left(c) < 8) {
-        cursor_fail(c);
-        return 0;
-    }
-    uint64_t low = cursor_u32_little(c);
-    return (uint64_t)cursor_u32_little(c) << 32 | low;
-}
 /* The eight bytes at an offset, if cursor_left is offset + 8 or more: nothing is checked or read.
  */
 static inline uint64_t cursor_peek_little(const struct cursor *c, size_t offset) {
@@ -227,7 +200,7 @@ static inline uint64_t cursor_peek_little(const struct cursor *c, size_t offset)
            (uint64_t)p[4] << 32 | (uint64_t)p[3] << 24 | (uint64_t)p[2] << 16 |
            (uint64_t)p[1] << 8 | p[0];
 }
-/* Of 1 to 8 bytes. */
+/* A number of 1 to 8 bytes, the least significant one first. */
 static inline uint64_t cursor_uint_little(struct cursor *c, unsigned size) {
     uint64_t v = 0;
     const uint8_t *p = c->at;

@@ -210,9 +210,9 @@ static void cursors_read_fixed_widths_as_readers_do(void **state) {
     for (size_t len = 0; len <= sizeof bytes; len++) {
         struct reader r = reader_init("t", bytes, len), of2 = r, of4 = r, of8 = r;
         struct cursor c2 = cursor_init(&r), c4 = c2, c8 = c2;
-        assert_int_equal(cursor_u16_little(&c2), reader_u16(&of2));
-        assert_int_equal(cursor_u32_little(&c4), reader_u32(&of4));
-        assert_true(cursor_u64_little(&c8) == reader_u64(&of8));
+        assert_int_equal(cursor_uint_little(&c2, 2), reader_u16(&of2));
+        assert_int_equal(cursor_uint_little(&c4, 4), reader_u32(&of4));
+        assert_true(cursor_uint_little(&c8, 8) == reader_u64(&of8));
         assert_int_equal(c2.failed, reader_failed(&of2));
         assert_int_equal(c4.failed, reader_failed(&of4));
         assert_int_equal(c8.failed, reader_failed(&of8));

@@ -260,7 +260,7 @@ static inline void pass_value(struct cursor *c, enum abbrev_pass how, uint64_t *
         cursor_skip_string(c);
         break;
     case PASS_SIBLING_4:
-        *sibling = cursor_u32_little(c);
+        *sibling = cursor_uint_little(c, 4);
         break;
     case PASS_SIBLING_LEB128:
         *sibling = cursor_uleb128(c);

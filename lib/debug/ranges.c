@@ -52,8 +52,8 @@ static inline struct pair read_pair(const struct range_base *b, struct reader *r
     struct pair p;
     if (b->address_size == 8 && !r->big_endian) { /* nearly all */
         struct cursor c = cursor_init(r);
-        p.low = cursor_u64_little(&c);
-        p.high = cursor_u64_little(&c);
+        p.low = cursor_uint_little(&c, 8);
+        p.high = cursor_uint_little(&c, 8);
         cursor_return(&c, r);
     } else {
         p.low = section_address(r, b->address_size);

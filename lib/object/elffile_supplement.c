@@ -22,16 +22,27 @@ static enum st read_id(struct reader *r, size_t len, size_t name_len, const char
     return ST_OK;
 }
 
+static enum st open_section(const struct object_slice *s, const char *canonical, struct reader *r,
+                            struct err *e) {
+    const uint8_t *bytes;
+    size_t len;
+    enum st st = object_section(s, canonical, &bytes, &len, NULL, e);
+    if (st == ST_OK) {
+        *r = reader_init(s->object->path, bytes, len);
+        r->big_endian = s->big_endian;
+    }
+    return st;
+}
+
 /* .gnu_debugaltlink: a name, NUL, the build-id of the file. */
 static enum st read_altlink(const struct object_slice *s, const char **name, struct image_id *id,
                             struct err *e) {
-    const uint8_t *bytes;
-    size_t len, name_len = 0;
-    enum st st = object_section(s, "gnu_debugaltlink", &bytes, &len, NULL, e);
+    struct reader r;
+    size_t name_len = 0;
+    enum st st = open_section(s, "gnu_debugaltlink", &r, e);
     if (st != ST_OK) {
         return st;
     }
-    struct reader r = reader_init(s->object->path, bytes, len);
     const char *text = reader_cstr(&r, &name_len);
     st = read_id(&r, reader_left(&r), name_len, ".gnu_debugaltlink", s, id, e);
     if (st == ST_OK) {
@@ -44,14 +55,12 @@ static enum st read_altlink(const struct object_slice *s, const char **name, str
  * one that names it. ST_NONE: the section is not there, or of the other kind. */
 static enum st read_sup(const struct object_slice *s, bool supplementary, const char **name,
                         struct image_id *id, struct err *e) {
-    const uint8_t *bytes;
-    size_t len, name_len = 0;
-    enum st st = object_section(s, "debug_sup", &bytes, &len, NULL, e);
+    struct reader r;
+    size_t name_len = 0;
+    enum st st = open_section(s, "debug_sup", &r, e);
     if (st != ST_OK) {
         return st;
     }
-    struct reader r = reader_init(s->object->path, bytes, len);
-    r.big_endian = s->big_endian;
     uint16_t version = reader_u16(&r);
     bool is_one = reader_u8(&r) != 0;
     const char *text = reader_cstr(&r, &name_len);

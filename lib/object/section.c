@@ -4,7 +4,6 @@
 
 #include "base/checked.h"
 #include "base/gz.h"
-#include "base/pages.h"
 #include "object/object.h"
 #include "object/object_private.h"
 #include "object/zstd_section.h"
@@ -162,7 +161,6 @@ static enum st inflate_section(const struct object_slice *s, const struct sectio
     if (!VEC_RESERVE_LARGE(&out, len ? len : 1)) {
         return err_nomem(e);
     }
-    pages_fetch(out.data, len);
     st = p.type == CHDR_ZLIB ? gz_inflate_into(p.r.name, bytes, packed, out.data, len, e)
                              : zstd_inflate_into(p.r.name, bytes, packed, out.data, len, e);
     if (st != ST_OK) {

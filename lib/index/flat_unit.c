@@ -182,9 +182,6 @@ static enum st collect_calls(struct flat_unit *out, struct flat_scratch *scratch
         return ST_ERR;
     }
     r->node_count = out->node_count - r->first_node;
-    if (r->node_count == 0) { /* half of all functions */
-        return VEC_PUSH(&scratch->calls, all) ? ST_OK : err_nomem(e);
-    }
     return spans_flatten(scratch->paint.data, scratch->paint.len, &scratch->calls, e);
 }
 
@@ -371,15 +368,14 @@ static enum st flatten_spans(const struct live_spans *spans, struct span_vec *al
 enum st flat_unit_open(struct flat_unit *out, struct debug *d, size_t index,
                        struct flat_scratch *scratch, struct err *e) {
     scratch->sequences.len = 0;
-    struct live_unit *unit = out->spare;
+    out->unit = out->spare;
     out->spare = NULL;
-    enum st st = live_unit_open(&unit, d, index, e);
-    out->unit = unit;
+    enum st st = live_unit_open(&out->unit, d, index, e);
     if (st == ST_OK) {
-        out->work = WORK_FREE + WORK_PER_BYTE * (uint64_t)unit->bytes;
-        st = flatten_spans(&unit->sequences, &scratch->all, &scratch->sequences, e);
+        out->work = WORK_FREE + WORK_PER_BYTE * (uint64_t)out->unit->bytes;
+        st = flatten_spans(&out->unit->sequences, &scratch->all, &scratch->sequences, e);
     }
-    return st == ST_OK ? flatten_spans(&unit->functions, &scratch->all, &out->owned, e) : st;
+    return st == ST_OK ? flatten_spans(&out->unit->functions, &scratch->all, &out->owned, e) : st;
 }
 
 enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,

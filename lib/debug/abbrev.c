@@ -87,12 +87,8 @@ enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const 
 static inline enum st pass_specs(const struct abbrev_table *t, struct cursor *c, uint64_t code,
                                  struct err *e) {
     for (unsigned count = 0;; count++) {
-        uint64_t attribute, form;
-        if (!cursor_short_pair(c, &attribute, &form)) {
-            attribute = cursor_uleb128(c);
-            form = cursor_uleb128(c);
-        }
-        if (attribute == 0 && form == 0) { /* so is what a failed cursor reads */
+        struct abbrev_pair p = abbrev_pair_read(c);
+        if (abbrev_pair_ends(&p)) {
             return ST_OK;
         }
         if (count >= ABBREV_SPECS_MAX) {
@@ -100,14 +96,11 @@ static inline enum st pass_specs(const struct abbrev_table *t, struct cursor *c,
                           "abbreviation %llu with more than %d attributes",
                           (unsigned long long)code, ABBREV_SPECS_MAX);
         }
-        if (attribute == 0 || attribute > UINT16_MAX || form > UINT16_MAX) {
+        if (p.attribute == 0 || p.attribute > UINT16_MAX || p.form > UINT16_MAX) {
             return err_at(e, ERR_FORMAT, t->r.name, t->offset,
                           "abbreviation %llu with attribute 0x%llx of form 0x%llx",
-                          (unsigned long long)code, (unsigned long long)attribute,
-                          (unsigned long long)form);
-        }
-        if (form == DW_FORM_implicit_const) {
-            (void)cursor_sleb128(c);
+                          (unsigned long long)code, (unsigned long long)p.attribute,
+                          (unsigned long long)p.form);
         }
     }
 }

@@ -4,26 +4,6 @@
 #include <dwarf.h>
 #include <stddef.h>
 
-#include "base/reader.h"
-
-/* An attribute of a declaration: its name and form. */
-struct pair {
-    uint64_t attribute, form; /* both 0: behind the last one */
-    int64_t constant;         /* of DW_FORM_implicit_const */
-};
-
-static inline struct pair read_pair(struct cursor *c) {
-    struct pair p = {0};
-    if (!cursor_short_pair(c, &p.attribute, &p.form)) {
-        p.attribute = cursor_uleb128(c);
-        p.form = cursor_uleb128(c);
-    }
-    if (p.form == DW_FORM_implicit_const) {
-        p.constant = cursor_sleb128(c);
-    }
-    return p;
-}
-
 /* ---- what attributes and forms come to ---- */
 
 static enum abbrev_says says(uint64_t attribute) {
@@ -130,8 +110,8 @@ static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct err *
     a->first_step = (uint32_t)t->steps.len;
     a->spec_count = 0;
     for (;; a->spec_count++) {
-        struct pair p = read_pair(&c);
-        if (p.attribute == 0 && p.form == 0) {
+        struct abbrev_pair p = abbrev_pair_read(&c);
+        if (abbrev_pair_ends(&p)) {
             break;
         }
         enum abbrev_says what = says(p.attribute);
@@ -166,7 +146,7 @@ static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct err *
 
 /* ---- reading ---- */
 
-static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct pair *p) {
+static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct abbrev_pair *p) {
     struct abbrev_form form = form_of(forms, p->form);
     return (struct abbrev_spec){.attribute = (uint16_t)p->attribute,
                                 .form = (uint16_t)p->form,
@@ -181,7 +161,7 @@ static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *
     struct cursor c = a->attributes;
     a->first_spec = (uint32_t)t->specs.len;
     for (uint32_t i = 0; i < a->spec_count; i++) {
-        struct pair p = read_pair(&c);
+        struct abbrev_pair p = abbrev_pair_read(&c);
         if (!VEC_PUSH(&t->specs, spec_of(&t->forms, &p))) {
             return err_nomem(e);
         }
@@ -199,7 +179,40 @@ static bool is_reference(uint16_t form) {
            form == DW_FORM_ref8 || form == DW_FORM_ref_udata || form == DW_FORM_ref_addr;
 }
 
-/* Of what functions and calls are made of, in the forms that nearly all have. */
+#define MEMBER(name) ((uint16_t)offsetof(struct die_attrs, name))
+
+void abbrev_place(struct abbrev_spec *spec) {
+    static const struct {
+        uint16_t member, sets;
+        bool narrow;
+    } places[] = {
+        [SAYS_DECL_FILE] = {MEMBER(decl_file), DIE_DECL_FILE, false},
+        [SAYS_DECL_LINE] = {MEMBER(decl_line), 0, true},
+        [SAYS_LOW] = {MEMBER(low), DIE_LOW, false},
+        [SAYS_HIGH] = {MEMBER(high), DIE_HIGH, false},
+        [SAYS_RANGES] = {MEMBER(ranges), DIE_RANGES, false},
+        [SAYS_ENTRY] = {MEMBER(entry), DIE_ENTRY, false},
+        [SAYS_CALL_FILE] = {MEMBER(call_file), DIE_CALL_FILE, false},
+        [SAYS_CALL_LINE] = {MEMBER(call_line), 0, true},
+        [SAYS_CALL_COLUMN] = {MEMBER(call_column), 0, true},
+        [SAYS_DISCRIMINATOR] = {MEMBER(call_discriminator), 0, true},
+    };
+    if (spec->says >= sizeof places / sizeof places[0]) {
+        return;
+    }
+    spec->member = places[spec->says].member;
+    spec->sets = places[spec->says].sets;
+    spec->narrow = places[spec->says].narrow;
+    if (spec->says == SAYS_HIGH && !form_is_address(spec->form)) {
+        spec->sets |= DIE_HIGH_IS_SIZE;
+    } else if (spec->says == SAYS_ENTRY && !form_is_address(spec->form)) {
+        spec->sets |= DIE_ENTRY_IS_SIZE;
+    } else if (spec->says == SAYS_RANGES && spec->form == DW_FORM_rnglistx) {
+        spec->sets |= DIE_RANGES_IS_INDEX;
+    }
+}
+
+/* Of what functions and calls are made of, in the forms that nearly all have; it has its place. */
 static enum abbrev_load load_of(const struct abbrev_spec *spec, bool big_endian) {
     bool plain;
     switch ((enum abbrev_says)spec->says) {
@@ -221,73 +234,14 @@ static enum abbrev_load load_of(const struct abbrev_spec *spec, bool big_endian)
     case SAYS_ENTRY:
         plain = spec->form == DW_FORM_addr || is_number(spec->form);
         break;
-    case SAYS_DECL_FILE:
-    case SAYS_DECL_LINE:
-    case SAYS_RANGES:
-    case SAYS_CALL_FILE:
-    case SAYS_CALL_LINE:
-    case SAYS_CALL_COLUMN:
-    case SAYS_DISCRIMINATOR:
-        plain = is_number(spec->form);
-        break;
     default:
-        plain = false;
+        plain = spec->member != 0 && is_number(spec->form);
         break;
     }
     if (!plain || big_endian) {
         return LOAD_NOT;
     }
     return spec->fixed ? (enum abbrev_load)spec->size : LOAD_ULEB128;
-}
-
-#define MEMBER(name) ((uint16_t)offsetof(struct die_attrs, name))
-
-void abbrev_place(struct abbrev_spec *spec) {
-    bool is_size = !form_is_address(spec->form);
-    switch ((enum abbrev_says)spec->says) {
-    case SAYS_DECL_FILE:
-        spec->member = MEMBER(decl_file);
-        spec->sets = DIE_DECL_FILE;
-        break;
-    case SAYS_DECL_LINE:
-        spec->member = MEMBER(decl_line);
-        spec->narrow = true;
-        break;
-    case SAYS_LOW:
-        spec->member = MEMBER(low);
-        spec->sets = DIE_LOW;
-        break;
-    case SAYS_HIGH:
-        spec->member = MEMBER(high);
-        spec->sets = DIE_HIGH | (is_size ? DIE_HIGH_IS_SIZE : 0);
-        break;
-    case SAYS_RANGES:
-        spec->member = MEMBER(ranges);
-        spec->sets = DIE_RANGES | (spec->form == DW_FORM_rnglistx ? DIE_RANGES_IS_INDEX : 0);
-        break;
-    case SAYS_ENTRY:
-        spec->member = MEMBER(entry);
-        spec->sets = DIE_ENTRY | (is_size ? DIE_ENTRY_IS_SIZE : 0);
-        break;
-    case SAYS_CALL_FILE:
-        spec->member = MEMBER(call_file);
-        spec->sets = DIE_CALL_FILE;
-        break;
-    case SAYS_CALL_LINE:
-        spec->member = MEMBER(call_line);
-        spec->narrow = true;
-        break;
-    case SAYS_CALL_COLUMN:
-        spec->member = MEMBER(call_column);
-        spec->narrow = true;
-        break;
-    case SAYS_DISCRIMINATOR:
-        spec->member = MEMBER(call_discriminator);
-        spec->narrow = true;
-        break;
-    default:
-        break;
-    }
 }
 
 /* False: it is not a number that lies there, or stands in the declaration. */
@@ -309,7 +263,7 @@ static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e
     a->first_said = (uint32_t)t->said.len;
     a->direct = a->fixed;
     for (uint32_t i = 0; i < a->spec_count; i++) {
-        struct pair p = read_pair(&c);
+        struct abbrev_pair p = abbrev_pair_read(&c);
         struct abbrev_spec spec = spec_of(&t->forms, &p);
         spec.offset = offset;
         offset += spec.size;
@@ -318,8 +272,8 @@ static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e
             continue;
         }
         spec.skip = skip;
-        spec.load = (uint8_t)load_of(&spec, t->r.big_endian);
         abbrev_place(&spec);
+        spec.load = (uint8_t)load_of(&spec, t->r.big_endian);
         a->direct = a->direct && find_mask(&spec);
         skip = 0;
         if (!VEC_PUSH(&t->said, spec)) {

@@ -121,17 +121,12 @@ static inline bool take_attr(const struct take *t, const struct abbrev_spec *spe
     case SAYS_ENTRY: /* an address, or (from DWARF 4 on) a size counted from low_pc */
         taken = form_is_address(t->v.form) ? take_address(t, &v) : take_u64(t, &v);
         break;
-    case SAYS_DECL_FILE:
-    case SAYS_DECL_LINE:
-    case SAYS_RANGES:
-    case SAYS_CALL_FILE:
-    case SAYS_CALL_LINE:
-    case SAYS_CALL_COLUMN:
-    case SAYS_DISCRIMINATOR:
+    default:
+        if (spec->member == 0) {
+            return take_unit_attr(t, (enum abbrev_says)spec->says);
+        }
         taken = take_u64(t, &v);
         break;
-    default:
-        return take_unit_attr(t, (enum abbrev_says)spec->says);
     }
     if (taken) {
         keep_number(out, spec, v);

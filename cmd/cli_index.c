@@ -16,7 +16,7 @@ enum { LARGE_FILE = 32 << 20, JOBS_PER_THREAD = 4 };
 
 struct indexing {
     const struct cli_index *x;
-    VEC(struct catalog_entry) entries; /* arch and name borrowed, key owned */
+    VEC(struct catalog_entry) entries; /* arch and name the finder's, key owned */
     size_t built;
     struct pool *pool;
     VEC(struct job *) held; /* until there are as many as threads */
@@ -27,8 +27,9 @@ struct indexing {
 /* A file on its way through the pool. */
 struct job {
     struct index_source source;
-    const char *path; /* borrowed, as what source points to */
-    unsigned threads; /* to build with */
+    const struct find_candidate *from;
+    struct open_files files; /* what source points to, until it is built */
+    unsigned threads;        /* to build with */
     struct strbuf key;
     enum st st; /* ST_NONE: not indexed, why says the reason */
     struct err why, err;
@@ -59,17 +60,18 @@ static void build(void *ctx, void *item, unsigned worker) {
     job->st = index_store_again(&store, run->x->store, job->threads, &job->err);
     job->st = job->st == ST_OK ? add_to_store(job, store) : job->st;
     index_store_free(store);
+    open_files_release(&job->files);
 }
 
 /* ---- in order ---- */
 
 static enum st note_entry(struct indexing *run, struct job *job, struct err *e) {
-    const struct object_slice *slice = job->source.slice;
-    struct catalog_entry entry = {.id = *object_slice_id(slice),
-                                  .dwarf = object_has_dwarf(slice),
-                                  .arch = object_slice_arch(slice),
+    const struct find_candidate *from = job->from;
+    struct catalog_entry entry = {.id = from->id,
+                                  .dwarf = from->dwarf,
+                                  .arch = from->arch,
                                   .key = strbuf_take(&job->key),
-                                  .name = job->source.name};
+                                  .name = from->name};
     if (entry.key && VEC_PUSH(&run->entries, entry)) {
         return ST_OK;
     }
@@ -81,7 +83,7 @@ static void deliver(void *ctx, void *item) {
     struct indexing *run = ctx;
     struct job *job = item;
     if (job->st == ST_NONE) {
-        cli_fail(run->x->failures, job->path, &job->why);
+        cli_fail(run->x->failures, job->from->path, &job->why);
     } else if (job->st == ST_OK) {
         run->built++;
         job->st = note_entry(run, job, &job->err);
@@ -127,12 +129,13 @@ static void complain(void *ctx, const char *path, const struct err *why) {
     cli_fail(run->x->failures, path, why);
 }
 
-static enum st index_one(void *ctx, const struct index_source *source, const char *path,
+static enum st index_one(void *ctx, const struct index_source *source,
+                         const struct find_candidate *from, struct open_files *files,
                          struct err *e) {
     struct indexing *run = ctx;
     size_t size;
     (void)object_slice_file(source->slice, &size);
-    if (run->x->permanent && image_id_is_zero(object_slice_id(source->slice))) {
+    if (run->x->permanent && image_id_is_zero(&from->id)) {
         return ST_OK; /* nobody could find it in the catalog */
     }
     struct job *job = calloc(1, sizeof *job);
@@ -140,7 +143,8 @@ static enum st index_one(void *ctx, const struct index_source *source, const cha
         free(job);
         return err_nomem(e);
     }
-    *job = (struct job){.source = *source, .path = path, .threads = 1};
+    *job = (struct job){.source = *source, .from = from, .files = *files, .threads = 1};
+    *files = (struct open_files){0};
     if (size >= LARGE_FILE) {
         settle(run);
         build_alone(run, job);

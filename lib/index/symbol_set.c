@@ -182,10 +182,10 @@ static enum st open_once(struct symbol_set *s, const char *path, bool hint, stru
     return opened(s, path, open_files_path(&s->files, path, hint, out, &why), &why, e);
 }
 
-static enum st open_candidate(struct symbol_set *s, const struct find_candidate *c,
-                              struct object **out, struct err *e) {
+static enum st open_candidate(struct symbol_set *s, struct open_files *files,
+                              const struct find_candidate *c, struct object **out, struct err *e) {
     struct err why = {0};
-    return opened(s, c->path, open_files_candidate(&s->files, c, out, &why), &why, e);
+    return opened(s, c->path, open_files_candidate(files, c, out, &why), &why, e);
 }
 
 /* The supplementary file of dwz that the slice names. That it is not there is told once. */
@@ -316,14 +316,15 @@ static enum st consider_separate(struct symbol_set *s, const struct object_slice
 
 /* The first other file of the same id that has function starts: a dSYM's binary bounds its symbols.
  */
-static const struct object_slice *find_paired(struct symbol_set *s, const struct image_id *id,
+static const struct object_slice *find_paired(struct symbol_set *s, struct open_files *files,
+                                              const struct image_id *id,
                                               const struct find_candidate *const *all, size_t count,
                                               size_t except) {
     for (size_t i = 0; i < count; i++) {
         struct object *o = NULL;
         const uint64_t *starts;
         size_t n;
-        if (i == except || open_candidate(s, all[i], &o, NULL) != ST_OK) {
+        if (i == except || open_candidate(s, files, all[i], &o, NULL) != ST_OK) {
             continue;
         }
         const struct object_slice *slice = object_slice_by_id(o, id);
@@ -341,7 +342,7 @@ static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r
     finder_find_all(s->finder, &r->id, all, CANDIDATES_MAX, &count);
     for (size_t i = 0; i < count && best->verdict != SYMBOLS_OK; i++) {
         struct object *o = NULL;
-        enum st st = open_candidate(s, all[i], &o, e);
+        enum st st = open_candidate(s, &s->files, all[i], &o, e);
         if (st == ST_ERR) {
             return ST_ERR;
         }
@@ -353,8 +354,8 @@ static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r
             }
             continue;
         }
-        if (consider(s, slice, find_paired(s, &r->id, all, count, i), all[i]->path, best, e) !=
-                ST_OK ||
+        const struct object_slice *paired = find_paired(s, &s->files, &r->id, all, count, i);
+        if (consider(s, slice, paired, all[i]->path, best, e) != ST_OK ||
             consider_separate(s, slice, all[i]->path, best, e) != ST_OK) {
             return ST_ERR;
         }
@@ -561,29 +562,35 @@ out:
 
 /* ---- all files ---- */
 
-enum st symbol_set_each(struct symbol_set *s, symbol_each each, void *ctx, struct err *e) {
-    for (size_t i = 0; i < finder_count(s->finder); i++) {
-        const struct find_candidate *c = finder_candidate(s->finder, i);
-        const struct find_candidate *all[CANDIDATES_MAX];
-        struct object *o = NULL;
-        size_t count = 0;
-        bool nameless = image_id_is_zero(&c->id);
-        finder_find_all(s->finder, &c->id, all, CANDIDATES_MAX, &count);
-        if ((!nameless && (count == 0 || all[0] != c)) || (!c->dwarf && !c->symbols)) {
-            continue;
-        }
-        enum st st = open_candidate(s, c, &o, e);
-        const struct object_slice *slice = st != ST_OK ? NULL
-                                           : nameless  ? object_slice_by_arch(o, c->arch)
-                                                       : object_slice_by_id(o, &c->id);
-        if (slice) {
-            struct index_source from =
-                index_source_of(s, slice, find_paired(s, &c->id, all, count, 0), c->path);
-            st = each(ctx, &from, c->path, e);
-        }
-        if (st == ST_ERR) {
-            return st;
-        }
+/* Of the files of one id the best; nothing of one that has nothing to say. */
+static enum st give(struct symbol_set *s, const struct find_candidate *c, symbol_each each,
+                    void *ctx, struct open_files *files, struct err *e) {
+    const struct find_candidate *all[CANDIDATES_MAX];
+    struct object *o = NULL;
+    size_t count = 0;
+    bool nameless = image_id_is_zero(&c->id);
+    finder_find_all(s->finder, &c->id, all, CANDIDATES_MAX, &count);
+    if ((!nameless && (count == 0 || all[0] != c)) || (!c->dwarf && !c->symbols)) {
+        return ST_OK;
     }
-    return ST_OK;
+    enum st st = open_candidate(s, files, c, &o, e);
+    const struct object_slice *slice = st != ST_OK ? NULL
+                                       : nameless  ? object_slice_by_arch(o, c->arch)
+                                                   : object_slice_by_id(o, &c->id);
+    if (!slice) {
+        return st == ST_ERR ? ST_ERR : ST_OK;
+    }
+    const struct object_slice *paired = find_paired(s, files, &c->id, all, count, 0);
+    struct index_source from = index_source_of(s, slice, paired, c->path);
+    return each(ctx, &from, c, files, e);
+}
+
+enum st symbol_set_each(struct symbol_set *s, symbol_each each, void *ctx, struct err *e) {
+    enum st st = ST_OK;
+    for (size_t i = 0; i < finder_count(s->finder) && st == ST_OK; i++) {
+        struct open_files files = {0};
+        st = give(s, finder_candidate(s->finder, i), each, ctx, &files, e);
+        open_files_release(&files);
+    }
+    return st;
 }

@@ -10,7 +10,9 @@
 #include "base/err.h"
 #include "base/parse.h"
 #include "index/lookup.h"
+#include "index/open_files.h"
 #include "index/store.h"
+#include "object/find.h"
 
 struct symbol_set;
 
@@ -85,8 +87,12 @@ enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
                         struct symbol_file *out, struct err *e) BASE_MUST_USE;
 
 /* Calls each for every file that was added and has debug info or symbols; of files of one id only
- * for the best. source->fingerprint is 0. Stops at the first ST_ERR and returns it. */
-typedef enum st (*symbol_each)(void *ctx, const struct index_source *source, const char *path,
+ * for the best. source->fingerprint is 0. What source was opened from is in *files, which is closed
+ * when each returns; each may move it out, to close it when it has done with source. Supplementary
+ * files, which many share, stay open as long as the set; from lives as long, too. Stops at the
+ * first ST_ERR and returns it. */
+typedef enum st (*symbol_each)(void *ctx, const struct index_source *source,
+                               const struct find_candidate *from, struct open_files *files,
                                struct err *e);
 enum st symbol_set_each(struct symbol_set *s, symbol_each each, void *ctx,
                         struct err *e) BASE_MUST_USE;

@@ -212,12 +212,12 @@ static struct index_source index_source_of(struct symbol_set *s, const struct ob
                                  .name = slash ? slash + 1 : path};
 }
 
-static void tell_lineless(struct symbol_set *s, const struct lookup_source *source,
-                          const char *path) {
+/* Of the file that answers, not of those that were passed over. */
+static void tell_lineless(struct symbol_set *s, const struct symbol_file *answer) {
     struct err why = {0};
-    if (source->lineless) {
+    if (answer->source && answer->source->lineless) {
         lookup_say_lineless(&why);
-        complain_path(s, path, &why);
+        complain_path(s, answer->file, &why);
     }
 }
 
@@ -245,8 +245,6 @@ static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
     }
     if (st == ST_ERR) {
         complain_path(s, path, &why);
-    } else if (st == ST_OK) {
-        tell_lineless(s, source, path);
     }
     *out = (struct symbol_file){
         .verdict = st == ST_ERR    ? SYMBOLS_DAMAGED
@@ -260,11 +258,13 @@ static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
     return ST_OK;
 }
 
-/* How much a verdict is worth when several files have the id. */
-static int rank(enum symbol_verdict v) {
-    switch (v) {
+enum { RANK_BEST = 6 };
+
+/* How much a file is worth when several have the id. */
+static int rank(const struct symbol_file *f) {
+    switch (f->verdict) {
     case SYMBOLS_OK:
-        return 5;
+        return f->source->lineless ? 5 : RANK_BEST;
     case SYMBOLS_SPLIT:
         return 4;
     case SYMBOLS_ONLY:
@@ -285,7 +285,7 @@ static enum st consider(struct symbol_set *s, const struct object_slice *slice,
     if (try_slice(s, slice, paired, path, &one, e) != ST_OK) {
         return ST_ERR;
     }
-    if (rank(one.verdict) > rank(best->verdict)) {
+    if (rank(&one) > rank(best)) {
         *best = one;
     }
     return ST_OK;
@@ -340,7 +340,7 @@ static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r
     const struct find_candidate *all[CANDIDATES_MAX];
     size_t count = 0;
     finder_find_all(s->finder, &r->id, all, CANDIDATES_MAX, &count);
-    for (size_t i = 0; i < count && best->verdict != SYMBOLS_OK; i++) {
+    for (size_t i = 0; i < count && rank(best) < RANK_BEST; i++) {
         struct object *o = NULL;
         enum st st = open_candidate(s, &s->files, all[i], &o, e);
         if (st == ST_ERR) {
@@ -349,7 +349,7 @@ static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r
         const struct object_slice *slice = st == ST_OK ? object_slice_by_id(o, &r->id) : NULL;
         if (!slice) {
             const char *file = arena_strdup(&s->arena, all[i]->path, strlen(all[i]->path));
-            if (file && rank(best->verdict) == 0) {
+            if (file && rank(best) == 0) {
                 *best = (struct symbol_file){.verdict = SYMBOLS_DAMAGED, .file = file};
             }
             continue;
@@ -396,12 +396,11 @@ static enum st try_index(struct symbol_set *s, struct added_store *from,
         one.source = source;
         one.base = h->base;
         one.arm32 = (h->flags & INDEX_ARM32) != 0;
-        tell_lineless(s, source, file);
     } else {
         err_set(&why, ERR_IO, "the index is gone");
         complain_path(s, file, &why);
     }
-    if (rank(one.verdict) > rank(best->verdict)) {
+    if (rank(&one) > rank(best)) {
         *best = one;
     }
     return ST_OK;
@@ -411,7 +410,7 @@ static enum st search_stores(struct symbol_set *s, const struct image_id *id,
                              struct symbol_file *best, struct err *e) {
     for (size_t i = 0; i < s->added_stores.len; i++) {
         struct added_store *a = &s->added_stores.data[i];
-        for (size_t k = 0; k < a->catalog.len && best->verdict != SYMBOLS_OK; k++) {
+        for (size_t k = 0; k < a->catalog.len && rank(best) < RANK_BEST; k++) {
             if (image_id_equal(&a->catalog.data[k].id, id) &&
                 try_index(s, a, &a->catalog.data[k], best, e) != ST_OK) {
                 return ST_ERR;
@@ -440,7 +439,7 @@ static enum st search_uses(struct symbol_set *s, const struct symbol_request *r,
             slice = slice || object_slice_count(o) != 1 ? slice : object_slice(o, 0);
         }
         if (!slice) {
-            if (rank(best->verdict) == 0) {
+            if (rank(best) == 0) {
                 *best = (struct symbol_file){.verdict = st == ST_OK ? SYMBOLS_ARCH_MISMATCH
                                                                     : SYMBOLS_DAMAGED,
                                              .file = u->path};
@@ -504,11 +503,11 @@ static enum st search(struct symbol_set *s, const struct symbol_request *r, stru
     if (!image_id_is_zero(&r->id) && search_by_id(s, r, out, e) != ST_OK) {
         return ST_ERR;
     }
-    if (!image_id_is_zero(&r->id) && out->verdict != SYMBOLS_OK &&
+    if (!image_id_is_zero(&r->id) && rank(out) < RANK_BEST &&
         search_stores(s, &r->id, out, e) != ST_OK) {
         return ST_ERR;
     }
-    if (out->verdict != SYMBOLS_OK && search_host(s, r, out, e) != ST_OK) {
+    if (rank(out) < RANK_BEST && search_host(s, r, out, e) != ST_OK) {
         return ST_ERR;
     }
     if (!out->verdict) {
@@ -552,6 +551,7 @@ enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
         err_nomem(e);
         goto out;
     }
+    tell_lineless(s, &answer);
     *out = answer;
     st = ST_OK;
 out:

@@ -154,6 +154,45 @@ static void missing_lines_are_told_of_once(void **state) {
     symbol_set_free(s);
 }
 
+#define LINELESS   "testdata/objects/elf-lineless/libshop.so"
+#define WITH_LINES "testdata/objects/elf-dwarf5/libshop.so"
+#define SHOP_ID    "eb69da9be90ed9e9104b187f080aa82093ef6a15"
+
+static enum st expect_lines(void *ctx, const struct index_source *source,
+                            const struct find_candidate *from, struct open_files *files,
+                            struct err *e) {
+    size_t *calls = ctx;
+    (void)e;
+    assert_string_equal(from->path, WITH_LINES);
+    assert_string_equal(object_slice_path(source->slice), WITH_LINES);
+    assert_true(files->objects.len > 0);
+    ++*calls;
+    return ST_OK;
+}
+
+static void of_two_files_of_an_id_the_one_with_lines_answers(void **state) {
+    (void)state;
+    static const char *const files[] = {LINELESS, WITH_LINES};
+    struct symbol_request r = {.name = "libshop.so", .path = "/nowhere"};
+    assert_true(parse_build_id(SHOP_ID, strlen(SHOP_ID), &r.id));
+    for (size_t i = 0; i < 2; i++) {
+        struct symbol_file file = {0};
+        size_t calls = 0;
+        struct symbol_set *s = new_set();
+        for (size_t k = 0; k < 2; k++) {
+            assert_int_equal(symbol_set_add(s, files[k ^ i], NULL), ST_OK);
+            assert_int_equal(symbol_set_use(s, "used", files[k ^ i], NULL), ST_OK);
+        }
+        assert_int_equal(symbol_set_find(s, &r, &file, NULL), ST_OK);
+        assert_string_equal(file.file, WITH_LINES);
+        assert_string_equal(find(s, NULL, "used", NULL, NULL).file, WITH_LINES);
+        assert_int_equal(symbol_set_each(s, expect_lines, &calls, NULL), ST_OK);
+        assert_int_equal(calls, 1);
+        assert_int_equal(complaints, 0); /* of lines that the other lacks */
+        symbol_set_free(s);
+    }
+}
+
 /* A copy of the file whose packed .debug_info does not unpack. */
 static void damage_dwarf(const char *from, const char *to) {
     static uint8_t b[64 * 1024];
@@ -242,6 +281,7 @@ int main(void) {
         cmocka_unit_test(a_complaint_names_a_unit_if_one_is_damaged),
         cmocka_unit_test(split_dwarf_is_a_verdict_of_its_own),
         cmocka_unit_test(missing_lines_are_told_of_once),
+        cmocka_unit_test(of_two_files_of_an_id_the_one_with_lines_answers),
         cmocka_unit_test(units_that_cannot_be_read_are_no_dwarf),
         cmocka_unit_test(dwarf_that_cannot_be_read_is_no_dwarf),
         cmocka_unit_test(only_plain_files_are_opened_where_a_dump_points),

@@ -108,6 +108,7 @@ static enum st add_candidate(struct finder *f, const struct object_slice *s,
                                  .arch = own_arch,
                                  .name = base_name(own_path),
                                  .dwarf = object_has_dwarf(s),
+                                 .lines = section_by_name(s, "debug_line") != NULL,
                                  .symbols = object_has_symbols(s),
                                  .order = index};
     if (!VEC_PUSH(&f->files, c)) {
@@ -197,9 +198,17 @@ static enum st try_roots(struct finder *f, const struct image_id *id, struct err
 
 /* ---- choosing ---- */
 
+/* Has it all that can be asked for? */
+static bool is_whole(const struct find_candidate *c) {
+    return c->dwarf && c->lines;
+}
+
 static bool is_better(const struct find_candidate *a, const struct find_candidate *b) {
     if (a->dwarf != b->dwarf) {
         return a->dwarf;
+    }
+    if (a->dwarf && a->lines != b->lines) {
+        return a->lines;
     }
     if (a->symbols != b->symbols) {
         return a->symbols;
@@ -237,7 +246,7 @@ enum st finder_find(struct finder *f, const struct image_id *id, const struct fi
     const struct find_candidate *best = NULL;
     enum st st = ST_OK;
     pthread_mutex_lock(&f->lock);
-    if (best_of_id(f, id, &best, 1) == 0 || !best->dwarf) {
+    if (best_of_id(f, id, &best, 1) == 0 || !is_whole(best)) {
         st = try_roots(f, id, e);
         best_of_id(f, id, &best, 1);
     }
@@ -259,7 +268,7 @@ void finder_find_all(struct finder *f, const struct image_id *id, const struct f
         return;
     }
     pthread_mutex_lock(&f->lock);
-    if (best_of_id(f, id, out, 1) == 0 || !out[0]->dwarf) {
+    if (best_of_id(f, id, out, 1) == 0 || !is_whole(out[0])) {
         (void)try_roots(f, id, NULL); /* without memory the roots add nothing */
     }
     *count = best_of_id(f, id, out, max);

@@ -19,9 +19,9 @@ struct find_candidate {
     const struct filemap *member; /* its bytes, if it is in an archive; NULL = a file at path */
     struct image_id id;
     const char *arch;
-    const char *name;    /* base name; for a dSYM the binary's name */
-    bool dwarf, symbols; /* what it has */
-    size_t order;        /* of the -d option (and the path's place in it): the tie-break */
+    const char *name;           /* base name; for a dSYM the binary's name */
+    bool dwarf, lines, symbols; /* what it has */
+    size_t order;               /* of the -d option (and the path's place in it): the tie-break */
 };
 
 /* Says what could not be read while looking: one call per path. */
@@ -52,7 +52,8 @@ enum st finder_add(struct finder *f, const char *path, find_complain complain, v
  * lazily. */
 enum st finder_add_build_id_root(struct finder *f, const char *root, struct err *e) BASE_MUST_USE;
 
-/* The best file for the id: DWARF beats symbols, then order. ST_NONE: none. */
+/* The best file for the id: DWARF with lines beats DWARF without, that beats symbols, then order.
+ * ST_NONE: none. */
 enum st finder_find(struct finder *f, const struct image_id *id, const struct find_candidate **out,
                     struct err *e) BASE_MUST_USE;
 /* All files of the id, best first (a dSYM, and the binary it was made from, which has

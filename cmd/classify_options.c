@@ -213,7 +213,7 @@ static bool take_option(struct classify_settings *s, int id, const char *value) 
     case OPT_SYMBOLS:
         return VEC_PUSH(&s->symbols, value) || no_memory(s);
     case OPT_FORMAT:
-        word = cli_choice(&classify_tool, "--format", value, classify_formats);
+        word = cli_choice(s->parser, classify_formats);
         s->output.format = (enum classify_format)word;
         return word >= 0;
     case OPT_WHERE:
@@ -234,9 +234,9 @@ static bool take_option(struct classify_settings *s, int id, const char *value) 
         s->key.inlines = true;
         return true;
     case OPT_CAP:
-        return cli_number(&classify_tool, "--cap", value, 0, 1000000000, &s->cap_s);
+        return cli_number(s->parser, 0, 1000000000, &s->cap_s);
     case OPT_TOP:
-        return cli_number(&classify_tool, "--top", value, 0, UINT32_MAX, &s->output.top);
+        return cli_number(s->parser, 0, UINT32_MAX, &s->output.top);
     case OPT_ANNOTATE:
         s->annotate = true;
         return true;
@@ -248,28 +248,27 @@ static bool take_option(struct classify_settings *s, int id, const char *value) 
         *(id == OPT_MERGE ? &s->gate.merge : &s->gate.partial) = true;
         return true;
     case OPT_EVERY:
-        return cli_number(&classify_tool, "--every", value, 1, UINT64_MAX, &s->gate.every);
+        return cli_number(s->parser, 1, UINT64_MAX, &s->gate.every);
     case OPT_BASELINE:
         s->gate.baseline = value;
         return true;
     case OPT_FAIL_ON:
         return classify_read_fail_on(&classify_tool, &s->gate, value);
     case OPT_MIN_USERS:
-        return cli_number(&classify_tool, "--min-users", value, 1, UINT32_MAX, &s->gate.min_users);
+        return cli_number(s->parser, 1, UINT32_MAX, &s->gate.min_users);
     case OPT_EXPOSURE:
         return VEC_PUSH(&s->gate.exposure, classify_file_of(value)) || no_memory(s);
     case OPT_WIDTH:
-        return cli_number(&classify_tool, "--width", value, CLASSIFY_WIDTH_MIN, CLASSIFY_WIDTH_MAX,
-                          &s->output.width);
+        return cli_number(s->parser, CLASSIFY_WIDTH_MIN, CLASSIFY_WIDTH_MAX, &s->output.width);
     case OPT_COLOR:
-        word = cli_choice(&classify_tool, "--color", value, classify_colours);
+        word = cli_choice(s->parser, classify_colours);
         s->output.colour = (enum classify_colour)word;
         return word >= 0;
     case OPT_STORE:
         s->store = value;
         return true;
     default:
-        return cli_number(&classify_tool, "--jobs", value, 1, CLI_JOBS_MAX, &s->jobs);
+        return cli_number(s->parser, 1, CLI_JOBS_MAX, &s->jobs);
     }
 }
 
@@ -327,13 +326,17 @@ static bool check_looked_at(const struct classify_settings *s) {
         useful &= looked_at[i].runs & run ? UINT64_MAX : ~CLI_BIT(looked_at[i].id);
     }
     const struct cli_option *useless = cli_useless(s->parser, useful);
+    char typed[CLI_TYPED];
     if (useless && run == RUN_TABLE) {
-        cli_usage_error(&classify_tool, "--%s goes with --baseline%s", useless->name,
+        cli_usage_error(&classify_tool, "%s goes with --baseline%s",
+                        cli_typed(s->parser, useless->id, typed),
                         useless->id == OPT_EXPOSURE ? " or --partial" : "");
     } else if (useless) {
-        cli_usage_error(&classify_tool, "--%s does nothing with %s", useless->name, names[run]);
+        cli_usage_error(&classify_tool, "%s does nothing with %s",
+                        cli_typed(s->parser, useless->id, typed), names[run]);
     } else if (s->gate.merge && cli_useless(s->parser, ~CLI_BIT(OPT_SYMBOLS))) {
-        cli_usage_error(&classify_tool, "--symbols does nothing with --merge");
+        cli_usage_error(&classify_tool, "%s does nothing with --merge",
+                        cli_typed(s->parser, OPT_SYMBOLS, typed));
     } else {
         return true;
     }
@@ -347,12 +350,13 @@ bool classify_check_partials(const struct classify_settings *s, const struct tri
     uint64_t useless = (made->rules_hash != rules_hash ? keys : 0) |
                        (made->cap_ms != s->cap_s * 1000 ? CLI_BIT(OPT_CAP) : 0);
     const struct cli_option *wrong = cli_useless(s->parser, ~useless);
+    char typed[CLI_TYPED];
     const char *where = made->where ? made->where : "";
     if (wrong) {
         cli_usage_error(&classify_tool,
-                        "the partials were made with another --%s: give it where"
+                        "the partials were made with another %s: give it where"
                         " dumps are counted, not with --merge",
-                        wrong->name);
+                        cli_typed(s->parser, wrong->id, typed));
     } else if (s->where_text.len && strcmp(where, strbuf_cstr(&s->where_text)) != 0) {
         cli_usage_error(&classify_tool, "--where chooses dumps: give it where they are counted,"
                                         " not with --merge");

@@ -180,28 +180,34 @@ static const struct cli_option *option_by_letter(const struct cli_tool *tool, ch
 }
 
 /* The value of an option that needs one: what is attached, else the next argument. */
-static int take_value(struct cli_parser *p, const struct cli_option *o, const char *attached,
-                      const char *shown) {
+static int take_value(struct cli_parser *p, const struct cli_option *o, struct cli_typed typed,
+                      const char *attached) {
+    char shown[CLI_TYPED];
     p->value = attached;
+    p->typed[o->id] = typed;
     if (o->arg && !attached && o->arg[0] != '[') {
         if (p->next >= p->argc) {
-            p->status = cli_usage_error(p->tool, "option '%s' needs a value (%s)", shown, o->arg);
+            p->status = cli_usage_error(p->tool, "option '%s' needs a value (%s)",
+                                        cli_typed(p, o->id, shown), o->arg);
             return CLI_EXIT;
         }
         p->value = p->argv[p->next++];
     } else if (!o->arg && attached) {
-        p->status = cli_usage_error(p->tool, "option '%s' takes no value", shown);
+        p->status =
+            cli_usage_error(p->tool, "option '%s' takes no value", cli_typed(p, o->id, shown));
         return CLI_EXIT;
     }
     p->given |= CLI_BIT(o->id);
+    p->id = o->id;
     return o->id;
 }
 
 static int next_letter(struct cli_parser *p) {
+    struct cli_typed typed = {p->letters, 1, true};
     char letter = *p->letters++;
-    char shown[3] = {'-', letter, 0};
     const struct cli_option *o = option_by_letter(p->tool, letter);
     if (!o) {
+        char shown[3] = {'-', letter, 0};
         p->letters = NULL;
         return unknown_option(p, shown, shown + 1, 1);
     }
@@ -209,7 +215,7 @@ static int next_letter(struct cli_parser *p) {
     if (o->arg || !rest) {
         p->letters = NULL;
     }
-    return take_value(p, o, o->arg ? rest : NULL, shown);
+    return take_value(p, o, typed, o->arg ? rest : NULL);
 }
 
 /* After what --help or --version printed. */
@@ -238,9 +244,8 @@ static int next_word(struct cli_parser *p, const char *arg) {
     if (!o) {
         return unknown_option(p, arg, word, len);
     }
-    char shown[80];
-    snprintf(shown, sizeof shown, "%.*s%.*s", (int)(word - arg), arg, (int)len, word);
-    return take_value(p, o, equals ? equals + 1 : NULL, shown);
+    struct cli_typed typed = {arg, (int)(word - arg) + (int)len, false};
+    return take_value(p, o, typed, equals ? equals + 1 : NULL);
 }
 
 int cli_next(struct cli_parser *p) {
@@ -290,29 +295,37 @@ const struct cli_option *cli_useless(const struct cli_parser *p, uint64_t useful
     return NULL;
 }
 
-bool cli_number(const struct cli_tool *tool, const char *option, const char *value, uint64_t min,
-                uint64_t max, uint64_t *out) {
+const char *cli_typed(const struct cli_parser *p, int id, char out[CLI_TYPED]) {
+    const struct cli_typed *t = &p->typed[id];
+    snprintf(out, CLI_TYPED, "%s%.*s", t->letter ? "-" : "", t->len, t->text);
+    return out;
+}
+
+bool cli_number(const struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *out) {
     uint64_t v;
-    if (!parse_u64(value, strlen(value), max, &v) || v < min) {
-        cli_usage_error(tool, "%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'",
-                        option, min, max, value);
+    char option[CLI_TYPED];
+    if (!parse_u64(p->value, strlen(p->value), max, &v) || v < min) {
+        cli_usage_error(p->tool,
+                        "%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'",
+                        cli_typed(p, p->id, option), min, max, p->value);
         return false;
     }
     *out = v;
     return true;
 }
 
-int cli_choice(const struct cli_tool *tool, const char *option, const char *value,
-               const char *const *words) {
+int cli_choice(const struct cli_parser *p, const char *const *words) {
     struct strbuf list = {0};
+    char option[CLI_TYPED];
     for (int i = 0; words[i]; i++) {
-        if (strcmp(words[i], value) == 0) {
+        if (strcmp(words[i], p->value) == 0) {
             strbuf_release(&list);
             return i;
         }
         strbuf_addf(&list, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
     }
-    cli_usage_error(tool, "%s is %s, not '%s'", option, strbuf_cstr(&list), value);
+    cli_usage_error(p->tool, "%s is %s, not '%s'", cli_typed(p, p->id, option), strbuf_cstr(&list),
+                    p->value);
     strbuf_release(&list);
     return -1;
 }

@@ -44,15 +44,26 @@ struct cli_tool {
 /* Results of cli_next besides the ids of options. */
 enum { CLI_END = 0, CLI_EXIT = -1 };
 
+enum { CLI_IDS = 64, CLI_TYPED = 80 /* of an option's text */ };
+
+/* A part of argv: a letter without its dash, or a word with its dashes. */
+struct cli_typed {
+    const char *text;
+    int len;
+    bool letter;
+};
+
 struct cli_parser {
     const struct cli_tool *tool;
     int argc;
     char **argv;
-    int next;            /* index into argv */
-    const char *letters; /* rest of a group of letters */
-    const char *value;   /* of the option that cli_next returned; NULL for a flag */
-    uint64_t given;      /* CLI_BIT of each that it returned */
-    char **operands;     /* after CLI_END: borrowed from argv, in order, NULL behind the last */
+    int next;                        /* index into argv */
+    const char *letters;             /* rest of a group of letters */
+    const char *value;               /* of the option that cli_next returned; NULL for a flag */
+    int id;                          /* what it returned, if an option */
+    uint64_t given;                  /* CLI_BIT of each that it returned */
+    struct cli_typed typed[CLI_IDS]; /* by id: how it was given last */
+    char **operands; /* after CLI_END: borrowed from argv, in order, NULL behind the last */
     size_t operand_count;
     int status; /* after CLI_EXIT: what main returns (0 after --help, 2 after a mistake) */
 };
@@ -68,17 +79,17 @@ int cli_next(struct cli_parser *p);
 /* An option that was given and that nothing will look at is a mistake that nobody sees: the first
  * of the table that was given and is not in `useful`; NULL: none. */
 const struct cli_option *cli_useless(const struct cli_parser *p, uint64_t useful);
+/* An option that was given, as it was typed (last): "-d", "--symbols". Returns out. */
+const char *cli_typed(const struct cli_parser *p, int id, char out[CLI_TYPED]);
 /* Prints "TOOL: MESSAGE", the first form of the synopsis and where there is more to stderr; returns
  * CLI_USAGE. */
 int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
-/* A whole decimal number in [min, max] from an option's value; false after a printed usage error.
- */
-bool cli_number(const struct cli_tool *tool, const char *option, const char *value, uint64_t min,
-                uint64_t max, uint64_t *out);
-/* Index of value in the NULL-terminated list of words; -1 after a printed usage error that lists
- * them. */
-int cli_choice(const struct cli_tool *tool, const char *option, const char *value,
-               const char *const *words);
+/* A whole decimal number in [min, max] from the value of the option that cli_next returned; false
+ * after a printed usage error. */
+bool cli_number(const struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *out);
+/* Index of that option's value in the NULL-terminated list of words; -1 after a printed usage error
+ * that lists them. */
+int cli_choice(const struct cli_parser *p, const char *const *words);
 
 /* ---- talk and status ---- */
 

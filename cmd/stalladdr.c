@@ -370,8 +370,9 @@ static bool take_meaning(struct settings *set, enum address_meaning meaning) {
     return true;
 }
 
-static bool take_option(struct settings *set, int id, const char *value) {
+static bool take_option(struct settings *set, const struct cli_parser *p, int id) {
     static const char *const formats[] = {"atos", "llvm-json", NULL};
+    const char *value = p->value;
     int word = 0;
     switch (id) {
     case OPT_OBJECT:
@@ -399,11 +400,11 @@ static bool take_option(struct settings *set, int id, const char *value) {
         set->file = value;
         return true;
     case OPT_FORMAT:
-        word = cli_choice(&tool, "--format", value, formats);
+        word = cli_choice(p, formats);
         set->llvm_json = word == 1;
         return word >= 0;
     case OPT_JOBS:
-        return cli_number(&tool, "-j", value, 1, JOBS_MAX, &set->jobs);
+        return cli_number(p, 1, JOBS_MAX, &set->jobs);
     case OPT_STORE:
         set->store = value;
         return true;
@@ -496,7 +497,7 @@ int main(int argc, char **argv) {
         if (id == CLI_EXIT) {
             return p.status;
         }
-        if (!take_option(&set, id, p.value)) {
+        if (!take_option(&set, &p, id)) {
             return CLI_USAGE;
         }
     }

@@ -134,10 +134,9 @@ static bool take_min_width(struct flame_run *run, const char *value) {
     return true;
 }
 
-static bool take_number(const char *name, const char *value, uint64_t min, uint64_t max,
-                        uint32_t *out) {
+static bool take_number(const struct cli_parser *p, uint64_t min, uint64_t max, uint32_t *out) {
     uint64_t v;
-    if (!cli_number(&tool, name, value, min, max, &v)) {
+    if (!cli_number(p, min, max, &v)) {
         return false;
     }
     *out = (uint32_t)v;
@@ -145,10 +144,10 @@ static bool take_number(const char *name, const char *value, uint64_t min, uint6
 }
 
 /* The same label twice says no more than once. */
-static bool take_by(struct flame_run *run, const char *value) {
+static bool take_by(struct flame_run *run, const struct cli_parser *p) {
     static const char *const words[] = {"cause", "bucket", "version", "thread", NULL};
     struct flame_labels *l = &run->inputs.labels;
-    int word = cli_choice(&tool, "--by", value, words);
+    int word = cli_choice(p, words);
     if (word < 0) {
         return false;
     }
@@ -174,13 +173,11 @@ static bool take_palette(struct flame_run *run, const char *value) {
     return true;
 }
 
-static bool take_word(struct flame_run *run, int id, const char *value) {
+static bool take_word(struct flame_run *run, const struct cli_parser *p, int id) {
     static const char *const formats[] = {"svg", "folded", "speedscope", "pprof", "markdown", NULL};
     static const char *const weights[] = {"ms", "samples", "stalls", "users", NULL};
     static const char *const threads[] = {"main", "all", NULL};
-    int word = id == OPT_FORMAT   ? cli_choice(&tool, "--format", value, formats)
-               : id == OPT_WEIGHT ? cli_choice(&tool, "--weight", value, weights)
-                                  : cli_choice(&tool, "--threads", value, threads);
+    int word = cli_choice(p, id == OPT_FORMAT ? formats : id == OPT_WEIGHT ? weights : threads);
     if (word < 0) {
         return false;
     }
@@ -251,30 +248,31 @@ static void take_flag(struct flame_run *run, int id) {
     }
 }
 
-static bool take_option(struct flame_run *run, int id, const char *value) {
+static bool take_option(struct flame_run *run, const struct cli_parser *p, int id) {
+    const char *value = p->value;
     switch (id) {
     case OPT_FORMAT:
     case OPT_WEIGHT:
     case OPT_THREADS:
-        return take_word(run, id, value);
+        return take_word(run, p, id);
     case OPT_BY:
-        return take_by(run, value);
+        return take_by(run, p);
     case OPT_COLORS:
         return take_palette(run, value);
     case OPT_WIDTH:
-        return take_number("--width", value, SVG_WIDTH_MIN, SVG_WIDTH_MAX, &run->svg.width);
+        return take_number(p, SVG_WIDTH_MIN, SVG_WIDTH_MAX, &run->svg.width);
     case OPT_HEIGHT:
-        return take_number("--height", value, SVG_ROW_MIN, SVG_ROW_MAX, &run->svg.row);
+        return take_number(p, SVG_ROW_MIN, SVG_ROW_MAX, &run->svg.row);
     case OPT_MIN_WIDTH:
         return take_min_width(run, value);
     case OPT_MAX_DEPTH:
-        return take_number("--max-depth", value, 1, 100000, &run->svg.max_depth);
+        return take_number(p, 1, 100000, &run->svg.max_depth);
     case OPT_FAIL_IF:
         return flame_diff_take_limit(&run->diff, &tool, value);
     case OPT_MIN_SAMPLES:
-        return cli_number(&tool, "--min-samples", value, 0, UINT32_MAX, &run->diff.min_samples);
+        return cli_number(p, 0, UINT32_MAX, &run->diff.min_samples);
     case OPT_JOBS:
-        return take_number("--jobs", value, 1, CLI_JOBS_MAX, &run->inputs.jobs);
+        return take_number(p, 1, CLI_JOBS_MAX, &run->inputs.jobs);
     default:
         if (value) {
             return take_text(run, id, value);
@@ -305,12 +303,15 @@ static bool check_options(const struct flame_run *run) {
 /* What belongs to --diff, and what does not. */
 static bool check_diff(const struct flame_run *run, const struct cli_parser *p) {
     const struct flame_diff *d = &run->diff;
+    char typed[CLI_TYPED];
     if (!d->on) {
         const uint64_t of_diffs = CLI_BIT(OPT_NORMALIZE) | CLI_BIT(OPT_FAIL_IF) |
                                   CLI_BIT(OPT_MIN_SAMPLES) | CLI_BIT(OPT_SUMMARY);
         const struct cli_option *stray = cli_useless(p, ~of_diffs);
         if (stray || run->format == FLAME_MARKDOWN) {
-            cli_usage_error(&tool, "--%s is for --diff", stray ? stray->name : "format=markdown");
+            cli_usage_error(&tool, "%s%s is for --diff",
+                            cli_typed(p, stray ? stray->id : OPT_FORMAT, typed),
+                            stray ? "" : " markdown");
             return false;
         }
         return true;
@@ -327,13 +328,16 @@ static bool check_diff(const struct flame_run *run, const struct cli_parser *p) 
         cli_usage_error(&tool, "--summary and --output go to the same place");
         return false;
     }
-    const char *refused = run->inputs.ordered               ? "--flamechart"
-                          : run->by_cause                   ? "--colors=cause"
-                          : run->format == FLAME_SPEEDSCOPE ? "--format=speedscope"
-                          : run->format == FLAME_PPROF      ? "--format=pprof"
-                                                            : NULL;
-    if (refused) {
-        cli_usage_error(&tool, "%s is not for --diff", refused);
+    const char *format = run->format == FLAME_SPEEDSCOPE ? "speedscope"
+                         : run->format == FLAME_PPROF    ? "pprof"
+                                                         : NULL;
+    if (run->inputs.ordered || run->by_cause) {
+        cli_usage_error(&tool, "%s is not for --diff",
+                        run->inputs.ordered ? "--flamechart" : "--colors=cause");
+        return false;
+    }
+    if (format) {
+        cli_usage_error(&tool, "%s %s is not for --diff", cli_typed(p, OPT_FORMAT, typed), format);
         return false;
     }
     return true;
@@ -386,7 +390,7 @@ int main(int argc, char **argv) {
     cli_begin(&p, &tool, argc, argv);
     int id;
     while ((id = cli_next(&p)) > 0) {
-        if (!take_option(&run, id, p.value)) {
+        if (!take_option(&run, &p, id)) {
             return CLI_USAGE;
         }
     }

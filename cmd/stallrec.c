@@ -365,7 +365,7 @@ static int read_options(struct cli_parser *p, struct run *run) {
             run->directory = p->value;
             break;
         case OPT_THRESHOLD:
-            if (!cli_number(&tool, "--threshold", p->value, 1, 3600000, &number)) {
+            if (!cli_number(p, 1, 3600000, &number)) {
                 return EXIT_OWN;
             }
             set->threshold_ms = (uint32_t)number;
@@ -381,7 +381,7 @@ static int read_options(struct cli_parser *p, struct run *run) {
             }
             break;
         case OPT_CPU_LIMIT:
-            if (!cli_number(&tool, "--cpu-limit", p->value, 1, 100000, &number)) {
+            if (!cli_number(p, 1, 100000, &number)) {
                 return EXIT_OWN;
             }
             set->cpu_limit = (uint32_t)number * 10;
@@ -407,17 +407,17 @@ static int read_options(struct cli_parser *p, struct run *run) {
             }
             break;
         case OPT_KEEP_DAYS:
-            if (!cli_number(&tool, "--keep-days", p->value, 1, 36500, &set->keep_days)) {
+            if (!cli_number(p, 1, 36500, &set->keep_days)) {
                 return EXIT_OWN;
             }
             break;
         case OPT_KEEP_BYTES:
-            if (!cli_number(&tool, "--keep-bytes", p->value, 1, MAX_KEEP_BYTES, &set->keep_bytes)) {
+            if (!cli_number(p, 1, MAX_KEEP_BYTES, &set->keep_bytes)) {
                 return EXIT_OWN;
             }
             break;
         case OPT_KEEP_FILES:
-            if (!cli_number(&tool, "--keep-files", p->value, 1, 999999999, &set->keep_files)) {
+            if (!cli_number(p, 1, 999999999, &set->keep_files)) {
                 return EXIT_OWN;
             }
             break;

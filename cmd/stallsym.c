@@ -262,9 +262,10 @@ static bool no_memory(struct run *run) {
     return false;
 }
 
-static bool take_option(struct run *run, struct settings *set, int id, const char *value) {
+static bool take_option(struct run *run, struct settings *set, const struct cli_parser *p, int id) {
     static const char *const formats[] = {"json", "text", NULL};
     static const char *const requires[] = {"app", "all", NULL};
+    const char *value = p->value;
     int word = 0;
     switch (id) {
     case OPT_SYMBOLS:
@@ -276,16 +277,16 @@ static bool take_option(struct run *run, struct settings *set, int id, const cha
         set->host = true;
         return true;
     case OPT_FORMAT:
-        word = cli_choice(&tool, "--format", value, formats);
+        word = cli_choice(p, formats);
         run->text = word == 1;
         return word >= 0;
     case OPT_OUTPUT:
         set->output = value;
         return true;
     case OPT_JOBS:
-        return cli_number(&tool, "--jobs", value, 1, CLI_JOBS_MAX, &set->jobs);
+        return cli_number(p, 1, CLI_JOBS_MAX, &set->jobs);
     case OPT_REQUIRE:
-        word = value ? cli_choice(&tool, "--require-symbols", value, requires) : 0;
+        word = value ? cli_choice(p, requires) : 0;
         set->require = word == 1 ? REQUIRE_ALL : REQUIRE_APP;
         return word >= 0;
     case OPT_MISSING:
@@ -329,8 +330,9 @@ static bool fits(const struct cli_parser *p, const struct run *run, const struct
             always | CLI_BIT(OPT_RAW) | CLI_BIT(OPT_OUTPUT) | (run->text ? 0 : CLI_BIT(OPT_FORMAT));
     }
     const struct cli_option *useless = cli_useless(p, useful);
+    char typed[CLI_TYPED];
     if (useless) {
-        cli_usage_error(&tool, "--%s does not fit: %s", useless->name,
+        cli_usage_error(&tool, "%s does not fit: %s", cli_typed(p, useless->id, typed),
                         indexes ? "with --index and --add nothing is symbolicated"
                                 : "with --raw nothing is looked up");
     }
@@ -346,7 +348,7 @@ static int read_options(struct cli_parser *p, struct run *run, struct settings *
             *status = p->status;
             return id;
         }
-        if (!take_option(run, set, id, p->value)) {
+        if (!take_option(run, set, p, id)) {
             *status = run->dumps.failures.count ? CLI_FAILED : CLI_USAGE;
             return CLI_EXIT;
         }

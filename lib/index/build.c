@@ -84,7 +84,7 @@ static enum st clone_debug(struct build *b, unsigned worker, struct err *e) {
 /* Reads and encodes a unit record by record. */
 static enum st read_and_encode(struct build *b, struct flat_unit *f, size_t index, struct err *e) {
     struct flat_scratch *scratch = &b->workers[0].scratch;
-    if (flat_unit_open(f, b->debug, index, scratch, e) != ST_OK) {
+    if (flat_unit_open(f, b->debug, index, &b->own, scratch, e) != ST_OK) {
         return ST_ERR;
     }
     encode_unit_begin(&b->encoder, f->unit);

@@ -366,11 +366,11 @@ static enum st flatten_spans(const struct live_spans *spans, struct span_vec *al
 }
 
 enum st flat_unit_open(struct flat_unit *out, struct debug *d, size_t index,
-                       struct flat_scratch *scratch, struct err *e) {
+                       const struct own_symbols *own, struct flat_scratch *scratch, struct err *e) {
     scratch->sequences.len = 0;
     out->unit = out->spare;
     out->spare = NULL;
-    enum st st = live_unit_open(&out->unit, d, index, e);
+    enum st st = live_unit_open(&out->unit, d, own, index, e);
     if (st == ST_OK) {
         out->work = WORK_FREE + WORK_PER_BYTE * (uint64_t)out->unit->bytes;
         st = flatten_spans(&out->unit->sequences, &scratch->all, &scratch->sequences, e);
@@ -380,7 +380,7 @@ enum st flat_unit_open(struct flat_unit *out, struct debug *d, size_t index,
 
 enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
                        const struct own_symbols *own, struct flat_scratch *scratch, struct err *e) {
-    enum st st = flat_unit_open(out, d, index, scratch, e);
+    enum st st = flat_unit_open(out, d, index, own, scratch, e);
     /* Nearly each row becomes a step: what had to grow would be copied. */
     if (st == ST_OK && !vec_reserve_large((void **)&out->steps, 0, &out->step_cap,
                                           out->unit->unit.row_count, sizeof *out->steps)) {

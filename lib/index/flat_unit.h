@@ -85,7 +85,8 @@ enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
  * `owned`; add for each function of out->unit, in their order; add_rows. Never ST_NONE. After an
  * error only flat_unit_clear may follow. */
 enum st flat_unit_open(struct flat_unit *out, struct debug *d, size_t index,
-                       struct flat_scratch *scratch, struct err *e) BASE_MUST_USE;
+                       const struct own_symbols *own, struct flat_scratch *scratch,
+                       struct err *e) BASE_MUST_USE;
 /* Function `i` of out->unit->functions becomes record `i`. */
 enum st flat_unit_add(struct flat_unit *out, size_t i, struct flat_scratch *scratch,
                       struct err *e) BASE_MUST_USE;

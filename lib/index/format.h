@@ -38,8 +38,10 @@
 #include "base/strbuf.h"
 
 enum {
-    INDEX_FORMAT = 2,  /* 1 had no SUMS */
-    INDEX_BUILDER = 4, /* 3 took the wrong lines of folded functions; 2 had no INDEX_LINELESS */
+    INDEX_FORMAT = 2, /* 1 had no SUMS */
+    /* 4 took the range listed first for the entry, 3 the wrong lines of folded functions; 2 had no
+       INDEX_LINELESS */
+    INDEX_BUILDER = 5,
     INDEX_HEADER_SIZE = 112,
     INDEX_HASH_AT = 104,
     INDEX_TOC_ENTRY = 24,

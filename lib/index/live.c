@@ -207,7 +207,7 @@ static enum st open_parts(struct live *l, const struct object_slice *s,
                           const struct object_slice *paired, const struct object_slice *alt,
                           lookup_complain complain, void *ctx, struct err *e) {
     struct err why = {0};
-    enum st dwarf = unit_cache_open(&l->units, s, alt, complain, ctx, &why);
+    enum st dwarf = unit_cache_open(&l->units, s, alt, &l->symbols, complain, ctx, &why);
     if (why.code == ERR_NOMEM) {
         return err_nomem(e);
     }

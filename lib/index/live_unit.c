@@ -124,9 +124,26 @@ static enum st index_sequences(struct live_unit *u, struct err *e) {
     return ST_OK;
 }
 
+/* ---- entries ---- */
+
+/* Symbols that one unit may look at to find its functions' own. */
+enum { WORK_FREE = 4096, WORK_PER_BYTE = 16 };
+
+/* Of a function in one piece the entry is where it begins. */
+static void settle_entries(struct live_unit *u, const struct own_symbols *own, uint64_t bytes) {
+    uint64_t work = WORK_FREE + bytes * WORK_PER_BYTE;
+    for (size_t i = 0; i < u->unit.function_count; i++) {
+        struct debug_function *f = &u->unit.functions[i];
+        if (f->range_count > 1 || f->entry != f->ranges->low) {
+            own_symbols_enter(own, f, &work);
+        }
+    }
+}
+
 /* ---- open, free ---- */
 
-enum st live_unit_open(struct live_unit **out, struct debug *d, size_t index, struct err *e) {
+enum st live_unit_open(struct live_unit **out, struct debug *d, const struct own_symbols *own,
+                       size_t index, struct err *e) {
     struct live_unit *u = *out ? *out : calloc(1, sizeof *u);
     *out = NULL;
     if (!u) {
@@ -136,6 +153,7 @@ enum st live_unit_open(struct live_unit **out, struct debug *d, size_t index, st
     u->functions.len = u->sequences.len = 0;
     enum st st = debug_read_unit(d, index, &u->unit, e);
     if (st == ST_OK) {
+        settle_entries(u, own, debug_unit_size(d, index));
         st = index_functions(u, e);
     }
     if (st == ST_OK) {

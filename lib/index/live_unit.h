@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "debug/debug.h"
+#include "index/own_symbols.h"
 
 /* An interval with something behind it. Intervals may overlap: `reach` is the highest end of this
  * one and all before it, which tells a search when to stop looking back. */
@@ -33,9 +34,10 @@ struct live_unit {
 };
 
 /* Reads unit `index` into *out: NULL, or one that was read before, which is forgotten and whose
- * memory is used again. ST_ERR: nothing of it can be read, or no memory; *out is NULL then. */
-enum st live_unit_open(struct live_unit **out, struct debug *d, size_t index,
-                       struct err *e) BASE_MUST_USE;
+ * memory is used again. Symbols say where functions begin of which debug info does not. ST_ERR:
+ * nothing of it can be read, or no memory; *out is NULL then. */
+enum st live_unit_open(struct live_unit **out, struct debug *d, const struct own_symbols *own,
+                       size_t index, struct err *e) BASE_MUST_USE;
 void live_unit_free(struct live_unit *u);
 
 /* The function that owns the address; *range is the part of it. NULL: none does. */

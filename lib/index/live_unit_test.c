@@ -60,13 +60,13 @@ static void assert_lines(const struct dwarf_build *b, uint32_t first, uint32_t l
     struct live_unit *u = NULL;
     struct err e = {0};
     assert_int_equal(open_built(&d, b, &sections, (struct debug_setup){0}, NULL), ST_OK);
-    assert_int_equal(live_unit_open(&u, d, 0, &e), ST_OK);
+    struct own_symbols none = {0};
+    assert_int_equal(live_unit_open(&u, d, &none, 0, &e), ST_OK);
     assert_int_equal(u->unit.sequence_count, u->sequences.len);
     assert_int_equal(live_unit_row(u, BASE)->line, first);
     assert_int_equal(live_unit_row(u, BASE + SIZE - 1)->line, last);
     live_unit_free(u);
 
-    struct own_symbols none = {0};
     struct flat_scratch scratch = {0};
     struct flat_unit f = {0};
     assert_int_equal(flat_unit_read(&f, d, 0, &none, &scratch, &e), ST_OK);
@@ -100,10 +100,71 @@ static void of_a_function_that_is_declared_nowhere_they_are_the_first_ones(void 
     assert_lines(&b, 20, 21);
 }
 
+/* As clang writes a function with sections for its basic blocks, `name` of which the symbol is: no
+ * entry, and the first block's range listed last. */
+static void build_blocks(struct dwarf_build *b, const char *name) {
+    *b = (struct dwarf_build){0};
+    abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, 0);
+    abbrev(b, 2, DW_TAG_subprogram, false, DW_AT_name, DW_FORM_string, DW_AT_ranges,
+           DW_FORM_sec_offset, 0);
+    end_abbrevs(b);
+    b->in = SECTION_RANGES;
+    static const unsigned lows[] = {BASE + 2 * SIZE, BASE + 5 * SIZE, BASE, BASE + 4 * SIZE};
+    for (unsigned i = 0; i < 4; i++) {
+        put_address(b, lows[i]), put_address(b, lows[i] + SIZE);
+    }
+    put_address(b, 0), put_address(b, 0);
+    begin_unit(b, 4, 0);
+    put_uleb(b, 1), put_text(b, "u.c");
+    put_uleb(b, 2), put_text(b, name), put(b, 0, 4);
+    put(b, 0, 1);
+    end_unit(b);
+}
+
+static uint64_t entry_of(const char *name, const struct object_symbol *symbols, size_t count) {
+    static struct dwarf_build b;
+    struct sections sections;
+    struct debug *d;
+    struct live_unit *u = NULL;
+    struct err e = {0};
+    struct own_symbols own = {.symbols = symbols, .symbol_count = count};
+    build_blocks(&b, name);
+    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, NULL), ST_OK);
+    assert_int_equal(live_unit_open(&u, d, &own, 0, &e), ST_OK);
+    assert_int_equal(u->unit.function_count, 1);
+    uint64_t entry = u->unit.functions[0].entry;
+    live_unit_free(u);
+
+    struct flat_scratch scratch = {0};
+    struct flat_unit f = {0};
+    assert_int_equal(flat_unit_read(&f, d, 0, &own, &scratch, &e), ST_OK);
+    assert_int_equal(f.record_count, 3);
+    assert_int_equal(f.records[0].function->entry, entry);
+    flat_unit_release(&f);
+    flat_scratch_release(&scratch);
+    debug_close(d);
+    return entry;
+}
+
+static void a_function_of_many_ranges_begins_where_its_symbol_does(void **state) {
+    (void)state;
+    static const struct object_symbol symbols[] = {{BASE, SIZE, "work"},
+                                                   {BASE + SIZE, SIZE, "inner"},
+                                                   {BASE + 2 * SIZE, SIZE, "work.__part.1"},
+                                                   {BASE + 5 * SIZE, SIZE, "joined"}};
+    assert_int_equal(entry_of("work", symbols, 4), BASE);
+    assert_int_equal(entry_of("joined", symbols, 4), BASE + 5 * SIZE); /* inside a range by now */
+    /* None of its own, or one that is not in its ranges: the one listed first. */
+    assert_int_equal(entry_of("wor", symbols, 4), BASE + 2 * SIZE);
+    assert_int_equal(entry_of("inner", symbols, 4), BASE + 2 * SIZE);
+    assert_int_equal(entry_of("work", symbols, 0), BASE + 2 * SIZE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_folded_functions_the_lines_are_the_ones_of_the_one_that_answers),
         cmocka_unit_test(of_a_function_that_is_declared_nowhere_they_are_the_first_ones),
+        cmocka_unit_test(a_function_of_many_ranges_begins_where_its_symbol_does),
     };
     return cmocka_run_group_tests_name("live_unit", tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
 /* Symbols as a source of names. */
 #include "index/own_symbols.h"
 
+#include <string.h>
+
 enum st tolerate_damage(enum st st, const struct err *why, const char *file,
                         lookup_complain complain, void *ctx, struct err *e) {
     if (st != ST_ERR) {
@@ -79,6 +81,39 @@ const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint
     return below > 0 && address < own_symbols_end(own, below - 1) ? &own->symbols[below - 1] : NULL;
 }
 
+/* The symbol that begins at the address, or NULL. */
+static const struct object_symbol *symbol_at(const struct own_symbols *own, uint64_t address) {
+    size_t below = own_symbols_below(own, address);
+    const struct object_symbol *s = below > 0 ? &own->symbols[below - 1] : NULL;
+    return s && s->address == address ? s : NULL;
+}
+
+/* The address of the symbol of this name in the range; UINT64_MAX: none. */
+static uint64_t address_of(const struct own_symbols *own, const char *name,
+                           const struct debug_range *range, uint64_t *work) {
+    size_t i = range->low > 0 ? own_symbols_below(own, range->low - 1) : 0;
+    for (; i < own->symbol_count && own->symbols[i].address<range->high && * work> 0; i++) {
+        --*work;
+        if (strcmp(own->symbols[i].name, name) == 0) {
+            return own->symbols[i].address;
+        }
+    }
+    return UINT64_MAX;
+}
+
+void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, uint64_t *work) {
+    const char *name = f->linkage ? f->linkage : f->name;
+    const struct object_symbol *s = symbol_at(own, f->entry);
+    if (!name || (s && strcmp(s->name, name) == 0)) {
+        return;
+    }
+    uint64_t entry = UINT64_MAX;
+    for (size_t i = 0; i < f->range_count && entry == UINT64_MAX; i++) {
+        entry = address_of(own, name, &f->ranges[i], work);
+    }
+    f->entry = entry == UINT64_MAX ? f->entry : entry;
+}
+
 /* Itanium C++, Rust, Swift 5 and 4. */
 static bool is_mangled(const char *symbol) {
     if (symbol[0] == '$') {
@@ -96,13 +131,9 @@ void inline_name(const struct debug_function *f, const char **function, const ch
 void own_symbols_name(const struct own_symbols *own, const struct debug_function *f,
                       const char **function, const char **linkage) {
     inline_name(f, function, linkage);
-    size_t below = f->linkage ? 0 : own_symbols_below(own, f->entry);
-    if (below == 0 || own->symbols[below - 1].address != f->entry) {
-        return;
-    }
-    const char *symbol = own->symbols[below - 1].name;
-    if (!f->name || is_mangled(symbol)) {
-        *linkage = symbol;
-        *function = f->name ? f->name : symbol;
+    const struct object_symbol *s = f->linkage ? NULL : symbol_at(own, f->entry);
+    if (s && (!f->name || is_mangled(s->name))) {
+        *linkage = s->name;
+        *function = f->name ? f->name : s->name;
     }
 }

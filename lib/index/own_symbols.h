@@ -32,6 +32,10 @@ uint64_t own_symbols_end(const struct own_symbols *own, size_t i);
 /* The symbol that owns the address, or NULL. */
 const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint64_t address);
 
+/* Sets the entry of a function to where its own symbol stands in it: clang says none of a function
+ * whose basic blocks have sections of their own, and lists the first block's range last. *work:
+ * symbols that may still be looked at; without any left the entry stays. */
+void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, uint64_t *work);
 /* What a function is called. DWARF's names first (DESIGN address rule 5); what it does not say the
  * symbol of the function's first byte may: some producers leave out linkage names, of what is local
  * to a file for instance. A plain symbol adds nothing to a plain name: it would be an alias. */

@@ -23,6 +23,7 @@ struct slot {
 
 struct unit_cache {
     const struct object_slice *slice, *alt;
+    const struct own_symbols *own;
     struct debug *first;
     pthread_rwlock_t ranges; /* of the units that `first` knows: read to find, written by a scan */
 
@@ -152,7 +153,7 @@ static enum st read_unit(struct unit_cache *c, size_t index, struct err *e) {
     enum st st = take_reader(c, &reader, &why);
     if (st == ST_OK) {
         pthread_mutex_unlock(&c->lock);
-        st = live_unit_open(&u, reader, index, &why);
+        st = live_unit_open(&u, reader, c->own, index, &why);
         pthread_mutex_lock(&c->lock);
         give_back(c, reader);
     }
@@ -307,14 +308,15 @@ static enum st open_first(struct unit_cache *c, struct err *e) {
 }
 
 enum st unit_cache_open(struct unit_cache **out, const struct object_slice *s,
-                        const struct object_slice *alt, lookup_complain complain, void *ctx,
-                        struct err *e) {
+                        const struct object_slice *alt, const struct own_symbols *own,
+                        lookup_complain complain, void *ctx, struct err *e) {
     struct unit_cache *c = calloc(1, sizeof *c);
     if (!c) {
         return err_nomem(e);
     }
     c->slice = s;
     c->alt = alt;
+    c->own = own;
     c->byte_limit = CACHE_BYTES;
     c->complain = complain;
     c->complain_ctx = ctx;

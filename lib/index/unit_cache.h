@@ -13,11 +13,11 @@
 struct unit_cache;
 
 /* All functions but open and close are thread safe. complain as for lookup_open_live: it hears of
- * each damage once, whoever reads the unit again; from one thread at a time. ST_NONE: there is no
- * DWARF. */
+ * each damage once, whoever reads the unit again; from one thread at a time. own (borrowed) may
+ * still be opened before the first unit is asked for. ST_NONE: there is no DWARF. */
 enum st unit_cache_open(struct unit_cache **out, const struct object_slice *s,
-                        const struct object_slice *alt, lookup_complain complain, void *ctx,
-                        struct err *e) BASE_MUST_USE;
+                        const struct object_slice *alt, const struct own_symbols *own,
+                        lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
 /* NULL is allowed. No unit may be in use. */
 void unit_cache_close(struct unit_cache *c);
 

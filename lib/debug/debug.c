@@ -183,6 +183,7 @@ static enum st clone_file(struct debug *d, struct debug_file *f, const struct de
         /* Those are what the other one has read. */
         u->walked = u->charged = u->files_read = false;
         u->files = (struct line_files){0};
+        u->others = NULL;
     }
     return ST_OK;
 }
@@ -219,14 +220,20 @@ enum st debug_clone(struct debug **out, const struct debug *d, struct err *e) {
     return ST_OK;
 }
 
+static void release_file(struct debug_file *f) {
+    die_reader_release(&f->reader);
+    for (size_t i = 0; i < f->unit_count; i++) {
+        line_files_release(&f->units[i].files);
+    }
+    free(f->units);
+}
+
 void debug_close(struct debug *d) {
     if (!d) {
         return;
     }
-    die_reader_release(&d->main.reader);
-    die_reader_release(&d->alt.reader);
-    free(d->main.units);
-    free(d->alt.units);
+    release_file(&d->main);
+    release_file(&d->alt);
     VEC_RELEASE(&d->code);
     VEC_RELEASE(&d->code_units);
     free(d->ranges);
@@ -236,6 +243,7 @@ void debug_close(struct debug *d) {
     VEC_RELEASE(&d->scratch.order);
     VEC_RELEASE(&d->scratch.sequences);
     VEC_RELEASE(&d->scratch.spare_rows);
+    line_files_release(&d->scratch.files);
     arena_release(&d->arena);
     free(d);
 }

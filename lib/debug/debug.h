@@ -13,16 +13,19 @@
 
 struct debug;
 
+/* In place of a file's number. */
+#define DEBUG_NO_FILE UINT32_MAX
+
 struct debug_range {
     uint64_t low, high; /* file addresses, [low, high), never empty */
 };
 
 /* A function or an inlined subroutine. Children are the calls inlined into it. Names are borrowed
- * from the file's sections (they live as long as its object), paths from the unit. */
+ * from the file's sections: they live as long as its object. */
 struct debug_function {
-    const char *name;      /* DW_AT_name through abstract origin and specification; NULL = none */
-    const char *linkage;   /* DW_AT_linkage_name; NULL = none */
-    const char *decl_file; /* where it is declared; NULL = none */
+    const char *name;    /* DW_AT_name through abstract origin and specification; NULL = none */
+    const char *linkage; /* DW_AT_linkage_name; NULL = none */
+    uint32_t decl_file;  /* where it is declared: index into the unit's files, or DEBUG_NO_FILE */
     uint32_t decl_line;
     /* Functions that one struct debug read have equal names and declarations if these are equal; 0:
      * nobody compared. Counts from 1. */
@@ -61,10 +64,12 @@ struct debug_unit {
     const char *name; /* DW_AT_name; NULL = none */
     const char *comp_dir;
     uint32_t language; /* DW_AT_language, 0 = none */
-    /* Full paths as the table composes them (folder + name, made absolute with comp_dir); NULL
-     * entries = none. */
-    const char *const *files;
-    size_t file_count;
+    /* Full paths (folder + name, made absolute with comp_dir). First those of the unit's own line
+     * table, file_count of them, as its rows and call sites count them; NULL = of a file without a
+     * name, or that no row, call or function of the unit is of. Behind them, up to path_count,
+     * paths of other units, where functions of this one are declared. */
+    const char **files;
+    size_t file_count, path_count;
     struct debug_function *functions; /* real functions with code, sorted by lowest address */
     size_t function_count;
     struct debug_range *ranges;     /* what they and all below them point to */
@@ -73,7 +78,8 @@ struct debug_unit {
     size_t row_count;
     struct debug_sequence *sequences; /* in the same order; each row is in one */
     size_t sequence_count;
-    size_t function_cap, range_cap, row_cap, sequence_cap; /* so many there is memory for */
+    /* So many there is memory for. */
+    size_t path_cap, function_cap, range_cap, row_cap, sequence_cap;
     struct arena arena;
 };
 

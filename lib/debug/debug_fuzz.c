@@ -1,6 +1,7 @@
 /* Any bytes as an object file, or else as bare DWARF sections: every unit is read, and addresses
  * are looked for. The input is held to its promise too: what a unit returns is in order. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "debug/debug_private.h"
 
@@ -12,15 +13,25 @@ static void insist(bool condition) {
     }
 }
 
-static void check_function(const struct debug_function *f, unsigned depth) {
+static void check_function(const struct debug_unit *u, const struct debug_function *f,
+                           unsigned depth) {
     insist(depth < DIE_DEPTH_MAX && f->range_count > 0);
+    insist(f->decl_file < u->path_count || f->decl_file == DEBUG_NO_FILE);
     for (size_t i = 0; i < f->range_count; i++) {
         insist(f->ranges[i].low < f->ranges[i].high);
         insist(i == 0 || f->ranges[i].low > f->ranges[i - 1].high);
     }
     for (size_t i = 0; i < f->child_count; i++) {
         insist(i == 0 || f->children[i].ranges[0].low >= f->children[i - 1].ranges[0].low);
-        check_function(&f->children[i], depth + 1);
+        check_function(u, &f->children[i], depth + 1);
+    }
+}
+
+static void check_paths(const struct debug_unit *u) {
+    insist(u->file_count <= u->path_count);
+    for (size_t i = 0; i < u->path_count; i++) {
+        insist(!u->files[i] || strlen(u->files[i]) > 0);
+        insist(u->files[i] || i < u->file_count);
     }
 }
 
@@ -50,8 +61,9 @@ static void read_all(struct debug *d) {
             continue;
         }
         for (size_t k = 0; k < u.function_count; k++) {
-            check_function(&u.functions[k], 0);
+            check_function(&u, &u.functions[k], 0);
         }
+        check_paths(&u);
         check_rows(&u);
         size_t found;
         if (u.function_count > 0) {

@@ -10,6 +10,12 @@
 #include "debug/ranges.h"
 #include "debug/sections.h"
 
+/* A file of a unit's, for another one with functions that are declared there. */
+struct other_file {
+    uint64_t reading; /* debug.readings of that unit; 0 = of none */
+    uint32_t number;  /* of its path among that unit's */
+};
+
 /* One unit of one file: what its header and its own DIE say. */
 struct unit_entry {
     struct die_unit head;
@@ -26,7 +32,8 @@ struct unit_entry {
     bool walked;     /* its work counts in reader.abbrevs.work */
     bool charged;    /* its line table counts in line_work */
     bool files_read;
-    struct line_files files; /* for references from other units; in debug.arena */
+    struct line_files files;   /* for references from other units; paths in debug.arena */
+    struct other_file *others; /* of these files; in debug.arena */
 };
 
 /* A file: the slice itself, or dwz's supplementary one. */
@@ -67,6 +74,7 @@ struct unit_scratch {
     struct line_sequences sequences;
     struct line_rows spare_rows;
     struct line_specials specials;
+    struct line_files files; /* but for the paths, which are the unit's */
 };
 
 struct debug {
@@ -88,6 +96,7 @@ struct debug {
     VEC(struct origin) origins;
     size_t split_units; /* that keep their functions in files of their own */
     uint64_t line_work; /* bytes of line tables read so far, each unit once */
+    uint64_t readings;  /* how many units were read, this one included */
     struct unit_scratch scratch;
     struct arena arena;
 };
@@ -144,9 +153,9 @@ enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const st
                        struct origin *out, struct err *e) BASE_MUST_USE;
 /* The same DIE will be resolved next but one thing: its origin begins to come from memory. */
 void origin_soon(const struct debug *d, const struct die_attrs *a);
-/* The path of the file that o->decl_file counts, NULL = none. Owned by d unless the unit is `own`,
- * whose files are given. */
-const char *origin_file(struct debug *d, const struct origin *o, const struct unit_entry *own,
-                        const struct line_files *own_files);
+/* The file that o->decl_file counts in o->decl_unit, which is not the one being read, and its path,
+ * which d owns. ST_NONE: there is none. */
+enum st origin_file(struct debug *d, const struct origin *o, struct other_file **file,
+                    const char **path, struct err *e) BASE_MUST_USE;
 
 #endif

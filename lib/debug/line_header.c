@@ -1,249 +1,250 @@
-/* The header of a line table, and its files. */
+/* The header of a line table, with the lists of its folders and files. */
 #include <dwarf.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "debug/line_table.h"
 
 /* A composed path costs memory that its few bytes in the file do not: no more than this for each
  * byte of the header. */
 enum { PATH_BYTES_PER_BYTE = 256, PATH_BYTES_FREE = 1 << 20 };
 
-struct name {
-    const char *text; /* NULL = none */
-    uint64_t folder;
-};
-
-struct tables {
+/* A table whose lists are read. */
+struct table {
     const struct line_source *source;
-    struct reader r;
     const struct line_header *header;
-    VEC(struct name) folders;
-    VEC(struct name) files;
-    size_t path_budget;
+    struct cursor c;
 };
 
-static void tables_release(struct tables *t) {
-    VEC_RELEASE(&t->folders);
-    VEC_RELEASE(&t->files);
-}
-
-static enum st damaged(const struct tables *t, const char *what, struct err *e) {
-    return err_at(e, ERR_FORMAT, section_name(SECTION_LINE), t->source->offset, "%s", what);
+/* Passes a string, and returns where it lies. */
+static uint64_t read_text(struct table *t) {
+    const uint8_t *text = t->c.at, *nul = text ? memchr(text, 0, cursor_left(&t->c)) : NULL;
+    if (!nul) {
+        cursor_fail(&t->c);
+        return LINE_NO_TEXT;
+    }
+    t->c.at = nul + 1;
+    return (uint64_t)(text - t->source->sections->of[SECTION_LINE].data);
 }
 
 /* ---- DWARF 2 to 4: lists that end with an empty name ---- */
 
-static enum st read_folders_v2(struct tables *t, struct err *e) {
-    struct name none = {0}; /* number 0 is the unit's own folder */
-    if (!VEC_PUSH(&t->folders, none)) {
-        return err_nomem(e);
-    }
-    for (;;) {
-        struct name folder = {.text = reader_cstr(&t->r, NULL)};
-        if (reader_failed(&t->r) || !folder.text[0]) {
-            return reader_check(&t->r, e, "folders of the line table");
-        }
-        if (!VEC_PUSH(&t->folders, folder)) {
+static enum st read_list_v2(struct table *t, bool files, struct line_names *list, struct err *e) {
+    /* Folder 0 is the unit's own. Files count from 1. */
+    struct line_name n = {.text = LINE_NO_TEXT};
+    do {
+        if (!VEC_PUSH(list, n)) {
             return err_nomem(e);
         }
-    }
-}
-
-static enum st read_files_v2(struct tables *t, struct err *e) {
-    struct name none = {0}; /* files count from 1 */
-    if (!VEC_PUSH(&t->files, none)) {
-        return err_nomem(e);
-    }
-    for (;;) {
-        struct name file = {.text = reader_cstr(&t->r, NULL)};
-        if (reader_failed(&t->r) || !file.text[0]) {
-            return reader_check(&t->r, e, "files of the line table");
+        const uint8_t *text = t->c.at;
+        n.text = read_text(t);
+        if (t->c.failed || *text == 0) {
+            return ST_OK;
         }
-        file.folder = reader_uleb128(&t->r);
-        (void)reader_uleb128(&t->r); /* time */
-        (void)reader_uleb128(&t->r); /* size */
-        if (reader_failed(&t->r)) {
-            return reader_check(&t->r, e, "files of the line table");
+        if (files) {
+            n.folder = cursor_uleb128(&t->c);
+            (void)cursor_uleb128(&t->c); /* time */
+            (void)cursor_uleb128(&t->c); /* size */
         }
-        if (!VEC_PUSH(&t->files, file)) {
-            return err_nomem(e);
-        }
-    }
+    } while (!t->c.failed);
+    return ST_OK;
 }
 
 /* ---- DWARF 5: self-describing lists (§6.2.4.1) ---- */
 
-struct entry_format {
-    uint64_t content[256], form[256];
-    unsigned count;
+/* In place of the size of a value, where it tells its own. */
+enum { SIZE_ULEB128 = 32, SIZE_STRING, SIZE_BLOCK, SIZE_BLOCK1, SIZE_UNKNOWN };
+
+struct entry_value {
+    uint8_t size;            /* in bytes, or one of these */
+    bool is_text, is_folder; /* which member of struct line_name it fills, if any */
 };
 
-static void read_format(struct reader *r, struct entry_format *f) {
-    f->count = reader_u8(r);
-    for (unsigned i = 0; i < f->count; i++) {
-        f->content[i] = reader_uleb128(r);
-        f->form[i] = reader_uleb128(r);
-    }
-}
+struct entry_format {
+    unsigned count;
+    struct entry_value values[UINT8_MAX]; /* so many of them are filled */
+};
 
-static const char *read_string(struct tables *t, uint64_t form) {
-    const struct sections *s = t->source->sections;
-    uint8_t size = t->header->offset_size;
+static uint8_t size_of(uint64_t form, uint8_t offset_size) {
     switch (form) {
     case DW_FORM_string:
-        return reader_cstr(&t->r, NULL);
+        return SIZE_STRING;
     case DW_FORM_line_strp:
-        return section_string(s, SECTION_LINE_STR, section_offset(&t->r, size));
     case DW_FORM_strp:
-        return section_string(s, SECTION_STR, section_offset(&t->r, size));
-    default:
-        return NULL;
-    }
-}
-
-/* A constant, or a value that is passed over. Unknown forms fail the reader: their size is unknown.
- */
-static uint64_t read_value(struct tables *t, uint64_t form) {
-    struct reader *r = &t->r;
-    switch (form) {
+    case DW_FORM_strp_sup:
+        return offset_size;
     case DW_FORM_udata:
     case DW_FORM_strx:
-        return reader_uleb128(r);
+        return SIZE_ULEB128;
     case DW_FORM_data1:
     case DW_FORM_strx1:
-        return reader_u8(r);
+        return 1;
     case DW_FORM_data2:
     case DW_FORM_strx2:
-        return reader_u16(r);
+        return 2;
+    case DW_FORM_strx3:
+        return 3;
     case DW_FORM_data4:
     case DW_FORM_strx4:
-        return reader_u32(r);
+        return 4;
     case DW_FORM_data8:
-        return reader_u64(r);
+        return 8;
     case DW_FORM_data16:
-        reader_skip(r, 16);
-        return 0;
-    case DW_FORM_strx3:
-        reader_skip(r, 3);
-        return 0;
+        return 16;
     case DW_FORM_block:
-        reader_skip(r, reader_uleb128(r));
-        return 0;
+        return SIZE_BLOCK;
     case DW_FORM_block1:
-        reader_skip(r, reader_u8(r));
-        return 0;
-    case DW_FORM_strp_sup:
-        return section_offset(r, t->header->offset_size);
+        return SIZE_BLOCK1;
     default:
-        reader_skip(r, UINT64_MAX);
+        return SIZE_UNKNOWN;
+    }
+}
+
+/* Where strings of a form lie; SECTION_COUNT: it is no string, or one by an index
+ * (DW_FORM_strx), which no producer writes here: passed over. */
+static enum section_id strings_of(uint64_t form) {
+    switch (form) {
+    case DW_FORM_string:
+        return SECTION_LINE;
+    case DW_FORM_line_strp:
+        return SECTION_LINE_STR;
+    case DW_FORM_strp:
+        return SECTION_STR;
+    default:
+        return SECTION_COUNT;
+    }
+}
+
+/* Of several names in an entry the last one counts, and so does its section. */
+static void read_format(struct table *t, struct entry_format *f, enum section_id *section) {
+    f->count = cursor_u8(&t->c);
+    for (unsigned i = 0; i < f->count; i++) {
+        uint64_t content = cursor_uleb128(&t->c), form = cursor_uleb128(&t->c);
+        enum section_id strings = strings_of(form);
+        struct entry_value *v = &f->values[i];
+        v->size = size_of(form, t->header->offset_size);
+        v->is_text = content == DW_LNCT_path && strings != SECTION_COUNT;
+        v->is_folder = content == DW_LNCT_directory_index && strings == SECTION_COUNT;
+        *section = v->is_text ? strings : *section;
+    }
+}
+
+static uint64_t read_number(struct table *t, unsigned size) {
+    if (!t->source->sections->big_endian) {
+        return cursor_uint_little(&t->c, size);
+    }
+    uint64_t v = 0;
+    const uint8_t *at = t->c.at;
+    cursor_skip(&t->c, size);
+    for (; at < t->c.at; at++) {
+        v = v << 8 | *at;
+    }
+    return v;
+}
+
+/* A number, or where a string lies; 0 for what is passed over. A form of unknown size fails the
+ * cursor. */
+static uint64_t read_value(struct table *t, unsigned size) {
+    if (size <= 8) {
+        return read_number(t, size);
+    }
+    switch (size) {
+    case SIZE_ULEB128:
+        return cursor_uleb128(&t->c);
+    case SIZE_STRING:
+        return read_text(t);
+    case SIZE_BLOCK:
+        cursor_skip(&t->c, cursor_uleb128(&t->c));
+        return 0;
+    case SIZE_BLOCK1:
+        cursor_skip(&t->c, cursor_u8(&t->c));
+        return 0;
+    case SIZE_UNKNOWN:
+        cursor_fail(&t->c);
+        return 0;
+    default:
+        cursor_skip(&t->c, size);
         return 0;
     }
 }
 
-static bool is_string_form(uint64_t form) {
-    return form == DW_FORM_string || form == DW_FORM_line_strp || form == DW_FORM_strp;
-}
-
-static struct name read_entry(struct tables *t, const struct entry_format *f) {
-    struct name n = {0};
-    for (unsigned i = 0; i < f->count; i++) {
-        if (is_string_form(f->form[i])) {
-            const char *text = read_string(t, f->form[i]);
-            if (f->content[i] == DW_LNCT_path) {
-                n.text = text;
-            }
-            continue;
+static enum st read_entries(struct table *t, const struct entry_format *f, uint64_t count,
+                            struct line_names *list, struct err *e) {
+    for (uint64_t i = 0; i < count; i++) {
+        struct line_name n = {.text = LINE_NO_TEXT};
+        for (unsigned k = 0; k < f->count; k++) {
+            uint64_t v = read_value(t, f->values[k].size);
+            n.text = f->values[k].is_text ? v : n.text;
+            n.folder = f->values[k].is_folder ? v : n.folder;
         }
-        uint64_t v = read_value(t, f->form[i]);
-        if (f->content[i] == DW_LNCT_directory_index) {
-            n.folder = v;
-        }
-    }
-    return n;
-}
-
-/* A list into `which` = folders or files. */
-static enum st read_list_v5(struct tables *t, bool files, struct err *e) {
-    struct entry_format f;
-    read_format(&t->r, &f);
-    uint64_t count = reader_uleb128(&t->r);
-    if (!reader_failed(&t->r) && f.count == 0 && count > 0) {
-        return damaged(t, "line table entries without a format", e);
-    }
-    for (uint64_t i = 0; i < count && !reader_failed(&t->r); i++) {
-        struct name n = read_entry(t, &f);
-        if (reader_failed(&t->r)) {
+        if (t->c.failed) {
             break;
         }
-        bool kept = files ? VEC_PUSH(&t->files, n) : VEC_PUSH(&t->folders, n);
-        if (!kept) {
+        if (!VEC_PUSH(list, n)) {
             return err_nomem(e);
         }
     }
-    return reader_check(&t->r, e, files ? "files of the line table" : "folders of the line table");
+    return ST_OK;
 }
 
-/* ---- paths ---- */
-
-static bool is_absolute(const char *path) {
-    return path[0] == '/' || (path[0] && path[1] == ':' && (path[2] == '\\' || path[2] == '/'));
+/* As nearly all producers write it: where the name lies; then, of files, the folder, and perhaps an
+ * MD5. */
+static bool is_usual(const struct table *t, const struct entry_format *f) {
+    const struct entry_value *v = f->values;
+    return !t->source->sections->big_endian && f->count >= 1 && v[0].is_text && v[0].size == 4 &&
+           (f->count < 2 || (v[1].is_folder && v[1].size == SIZE_ULEB128)) &&
+           (f->count < 3 || (!v[2].is_folder && v[2].size == 16)) && f->count <= 3;
 }
 
-/* "a/b", or b alone if it is absolute or a is none; NULL: no memory. Costs the budget. */
-static const char *join(struct tables *t, struct arena *arena, const char *a, const char *b) {
-    if (!a || !a[0] || is_absolute(b)) {
-        return b;
-    }
-    size_t a_len = strnlen(a, SECTION_STRING_MAX), b_len = strnlen(b, SECTION_STRING_MAX);
-    bool slash = a[a_len - 1] != '/';
-    size_t len = a_len + slash + b_len;
-    if (len > t->path_budget) {
-        return NULL;
-    }
-    t->path_budget -= len;
-    char *path = arena_alloc(arena, len + 1);
-    if (path) {
-        memcpy(path, a, a_len);
-        if (slash) {
-            path[a_len] = '/';
-        }
-        memcpy(path + a_len + slash, b, b_len);
-    }
-    return path;
-}
-
-/* Folder 0 is the unit's own: before DWARF 5 it is not in the list; there it stands as it is, not
- * below itself (§6.2.4), which shows where builds call it ".". */
-static const char *compose_folder(struct tables *t, struct arena *arena, size_t i) {
-    const char *text = t->folders.data[i].text, *own = t->source->comp_dir;
-    if (i == 0) {
-        return text ? text : own;
-    }
-    return text ? join(t, arena, own, text) : NULL;
-}
-
-/* Folders first, made absolute once, and not once per file. */
-static enum st compose(struct tables *t, struct arena *arena, struct line_files *out,
-                       struct err *e) {
-    for (size_t i = 0; i < t->folders.len; i++) {
-        t->folders.data[i].text = compose_folder(t, arena, i);
-    }
-    out->paths = arena_array(arena, t->files.len, sizeof *out->paths);
-    if (!out->paths) {
+/* The same as read_entries, with nothing to decide for each value. */
+static enum st read_usual_entries(struct table *t, const struct entry_format *f, uint64_t count,
+                                  struct line_names *list, struct err *e) {
+    struct cursor c = t->c;
+    size_t most = cursor_left(&c) / 4, rest = f->count == 3 ? 16 : 0;
+    if (!VEC_RESERVE(list, count < most ? (size_t)count : most)) {
         return err_nomem(e);
     }
-    for (size_t i = 0; i < t->files.len; i++) {
-        const struct name *file = &t->files.data[i];
-        const char *folder =
-            file->folder < t->folders.len ? t->folders.data[file->folder].text : NULL;
-        out->paths[i] = file->text && file->text[0] ? join(t, arena, folder, file->text) : NULL;
-        out->count = i + 1;
-        if (file->text && file->text[0] && !out->paths[i]) {
-            return err_set(e, ERR_LIMIT, "paths of the line table need too much memory");
+    struct line_name *at = list->data;
+    for (; count > 0; count--) {
+        uint64_t text = cursor_uint_little(&c, 4);
+        uint64_t folder = f->count > 1 ? cursor_uleb128(&c) : 0;
+        cursor_skip(&c, rest);
+        if (c.failed) {
+            break;
         }
+        *at++ = (struct line_name){.text = text, .folder = folder};
     }
+    list->len = (size_t)(at - list->data);
+    t->c = c;
     return ST_OK;
+}
+
+static enum st read_list_v5(struct table *t, struct line_names *list, struct err *e) {
+    struct entry_format f; /* not cleared */
+    read_format(t, &f, &list->section);
+    uint64_t count = cursor_uleb128(&t->c);
+    if (t->c.failed) {
+        return ST_OK;
+    }
+    if (f.count == 0 && count > 0) {
+        return err_at(e, ERR_FORMAT, section_name(SECTION_LINE), t->source->offset,
+                      "line table entries without a format");
+    }
+    return is_usual(t, &f) ? read_usual_entries(t, &f, count, list, e)
+                           : read_entries(t, &f, count, list, e);
+}
+
+/* Reads one of the lists, which r stands before, and moves r behind it. */
+static enum st read_list(struct table *t, struct reader *r, bool files, struct line_names *list,
+                         struct err *e) {
+    t->c = cursor_init(r);
+    list->section = SECTION_LINE;
+    enum st st =
+        t->header->version >= 5 ? read_list_v5(t, list, e) : read_list_v2(t, files, list, e);
+    cursor_return(&t->c, r);
+    if (st != ST_OK) {
+        return st;
+    }
+    return reader_check(r, e, files ? "files of the line table" : "folders of the line table");
 }
 
 /* ---- header ---- */
@@ -291,24 +292,33 @@ static enum st read_fixed(struct reader *r, const struct line_source *source, st
     return ST_OK;
 }
 
-enum st line_header_read(const struct line_source *source, struct arena *arena,
-                         struct line_header *header, struct line_files *files, struct err *e) {
-    struct tables t = {.source = source, .header = header};
-    *files = (struct line_files){0};
+static void begin_files(struct line_files *f, const struct line_source *source) {
+    f->paths.len = f->folders.len = f->files.len = 0;
+    f->sections = source->sections;
+    f->comp_dir = source->comp_dir;
+}
+
+enum st line_header_read(const struct line_source *source, struct line_header *header,
+                         struct line_files *files, struct err *e) {
+    struct table t = {.source = source, .header = header};
+    struct reader r;
+    begin_files(files, source);
     *header = (struct line_header){0};
-    enum st st = read_fixed(&t.r, source, header, e);
+    enum st st = read_fixed(&r, source, header, e);
     if (st != ST_OK) {
         return st;
     }
-    t.path_budget = PATH_BYTES_FREE + PATH_BYTES_PER_BYTE * reader_left(&t.r);
-    if (header->version >= 5) {
-        st = read_list_v5(&t, false, e);
-        st = st == ST_OK ? read_list_v5(&t, true, e) : st;
-    } else {
-        st = read_folders_v2(&t, e);
-        st = st == ST_OK ? read_files_v2(&t, e) : st;
+    files->path_budget = PATH_BYTES_FREE + PATH_BYTES_PER_BYTE * (uint64_t)reader_left(&r);
+    st = read_list(&t, &r, false, &files->folders, e);
+    if (st == ST_OK) {
+        st = read_list(&t, &r, true, &files->files, e);
     }
-    enum st composed = compose(&t, arena, files, e);
-    tables_release(&t);
-    return st != ST_OK ? st : composed;
+    if (!VEC_RESERVE(&files->paths, files->files.len)) {
+        files->files.len = 0;
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < files->files.len; i++) {
+        files->paths.data[files->paths.len++] = NULL;
+    }
+    return st;
 }

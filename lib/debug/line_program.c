@@ -109,7 +109,8 @@ static inline uint16_t fixed_operand(struct machine *m, bool big_endian) {
 }
 
 static inline void standard(struct machine *m, const struct line_header *h,
-                            const struct line_specials *s, uint8_t opcode) {
+                            struct line_files *files, const struct line_specials *s,
+                            uint8_t opcode) {
     switch (opcode) {
     case DW_LNS_copy:
         append(m, false);
@@ -122,6 +123,7 @@ static inline void standard(struct machine *m, const struct line_header *h,
         break;
     case DW_LNS_set_file:
         m->file = narrow(cursor_uleb128(&m->c));
+        line_files_use(files, m->file);
         break;
     case DW_LNS_set_column:
         m->column = narrow(cursor_uleb128(&m->c));
@@ -148,7 +150,7 @@ static inline void standard(struct machine *m, const struct line_header *h,
 
 /* Runs until the program or a sequence ends, which is said by *ended, or there is no room for a
  * row. Each opcode makes one at most. */
-static struct machine run(struct machine m, const struct line_header *h,
+static struct machine run(struct machine m, const struct line_header *h, struct line_files *files,
                           const struct line_specials *specials, bool *ended) {
     *ended = false;
     while (m.c.at < m.c.end && m.row < m.end) {
@@ -161,7 +163,7 @@ static struct machine run(struct machine m, const struct line_header *h,
                 break;
             }
         } else {
-            standard(&m, h, specials, opcode);
+            standard(&m, h, files, specials, opcode);
         }
     }
     return m;
@@ -197,8 +199,9 @@ static void fill_specials(struct line_specials *s, const struct line_header *h) 
     }
 }
 
-enum st line_program_run(const struct line_header *header, struct line_specials *specials,
-                         struct line_rows *rows, struct line_sequences *sequences, struct err *e) {
+enum st line_program_run(const struct line_header *header, struct line_files *files,
+                         struct line_specials *specials, struct line_rows *rows,
+                         struct line_sequences *sequences, struct err *e) {
     size_t first = rows->len; /* row of this sequence */
     bool ended;
     struct reader program = header->program;
@@ -206,6 +209,7 @@ enum st line_program_run(const struct line_header *header, struct line_specials 
                         .address_mask = header->address_size == 4 ? UINT32_MAX : UINT64_MAX};
     fill_specials(specials, header);
     reset(&m);
+    line_files_use(files, m.file);
     while (cursor_left(&m.c) > 0) {
         if (rows->len == rows->cap &&
             !VEC_RESERVE_LARGE(rows, cursor_left(&m.c) / BYTES_PER_ROW + 1)) {
@@ -213,7 +217,7 @@ enum st line_program_run(const struct line_header *header, struct line_specials 
         }
         m.row = rows->data + rows->len;
         m.end = rows->data + rows->cap;
-        m = run(m, header, specials, &ended);
+        m = run(m, header, files, specials, &ended);
         rows->len = (size_t)(m.row - rows->data);
         if (ended) {
             if (!end_sequence(sequences, rows, first, !m.descended)) {

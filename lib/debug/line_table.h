@@ -44,10 +44,32 @@ struct line_specials {
     int32_t lines[256];
 };
 
-struct line_files {
-    const char **paths; /* in the arena; [file register of a row], NULL entries = none */
-    size_t count;
+/* A folder or a file as its list has it. */
+struct line_name {
+    uint64_t text;   /* where its name lies; LINE_NO_TEXT = nowhere */
+    uint64_t folder; /* that a file is in */
+    bool used;       /* the program names it: its path is wanted */
+    bool composed;   /* its path is there, if it has one */
 };
+#define LINE_NO_TEXT UINT64_MAX
+
+struct line_names {
+    struct line_name *data;
+    size_t len, cap;
+    enum section_id section; /* that the texts are offsets in */
+};
+
+/* The files of a unit, numbered as the file register of a row counts them. Of all that its headers
+ * led to a unit's code is from a few, so that paths are composed when they are asked for.
+ * Zero-initialised = empty. */
+struct line_files {
+    VEC(const char *) paths; /* of files, in an arena; NULL = none, or not composed so far */
+    struct line_names folders, files;
+    const struct sections *sections; /* borrowed, as all of these */
+    const char *comp_dir;
+    uint64_t path_budget; /* bytes of paths that may still be composed */
+};
+void line_files_release(struct line_files *f);
 
 struct line_rows {
     struct debug_row *data;
@@ -71,18 +93,31 @@ struct line_order {
     size_t len, cap;
 };
 
-/* Reads the header, and composes the files' full paths into the arena. ST_ERR: *files holds what
- * was read before the damage; *header is not valid then. */
-enum st line_header_read(const struct line_source *source, struct arena *arena,
-                         struct line_header *header, struct line_files *files,
-                         struct err *e) BASE_MUST_USE;
+/* Reads the header, and its lists into *files: empty, or of another table, whose memory is used
+ * again. ST_ERR: *files holds what was read before the damage; *header is not valid then. */
+enum st line_header_read(const struct line_source *source, struct line_header *header,
+                         struct line_files *files, struct err *e) BASE_MUST_USE;
 
-/* Runs the program and appends its rows and whole sequences in program order. *specials is filled
- * for the header, unless it was for one alike. ST_ERR: the rows before the damage were appended;
- * the last of them may belong to no sequence. */
-enum st line_program_run(const struct line_header *header, struct line_specials *specials,
-                         struct line_rows *rows, struct line_sequences *sequences,
-                         struct err *e) BASE_MUST_USE;
+/* The full path of a file: its folder and name, made absolute with comp_dir. It is composed once,
+ * into the arena, which must be the same each time. ST_NONE: there is no such file, or it has no
+ * name. ST_ERR: no memory, or paths that cost much more of it than their header is long. */
+enum st line_files_path(struct line_files *f, struct arena *arena, uint64_t number,
+                        const char **path, struct err *e) BASE_MUST_USE;
+/* Composes the paths of all files that were used. ST_ERR: those before the damage are there. */
+enum st line_files_compose(struct line_files *f, struct arena *arena, struct err *e) BASE_MUST_USE;
+/* A row may be of this file: line_files_compose will compose its path. */
+static inline void line_files_use(struct line_files *f, uint64_t number) {
+    if (number < f->files.len) {
+        f->files.data[number].used = true;
+    }
+}
+
+/* Runs the program and appends its rows and whole sequences in program order; the files that it
+ * names are used then. *specials is filled for the header, unless it was for one alike. ST_ERR: the
+ * rows before the damage were appended; the last of them may belong to no sequence. */
+enum st line_program_run(const struct line_header *header, struct line_files *files,
+                         struct line_specials *specials, struct line_rows *rows,
+                         struct line_sequences *sequences, struct err *e) BASE_MUST_USE;
 
 /* Keeps sequences that begin in code (is_code says so) and ascend, and sorts them by their first
  * address; other rows are dropped. What is kept goes to *out, whose memory is used again; none is

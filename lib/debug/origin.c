@@ -112,31 +112,37 @@ enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const st
     return resolve(d, alt, u, a, 0, out, e);
 }
 
-/* The files of a unit that is not the one being read. Damage there costs a path, no more. */
-static const struct line_files *files_of(struct debug *d, bool alt, struct unit_entry *u) {
-    if (!u->files_read) {
-        u->files_read = true;
-        if (u->has_stmt_list) {
-            struct line_source source = {.sections = alt ? &d->alt.sections : &d->main.sections,
-                                         .offset = u->stmt_list,
-                                         .address_size = u->head.address_size,
-                                         .comp_dir = u->comp_dir};
-            struct line_header header;
-            struct err why = {0};
-            if (line_header_read(&source, &d->arena, &header, &u->files, &why) != ST_OK) {
-                debug_blame(d, u, &why);
-            }
+/* Reads the files of a unit that is not the one being read. Damage there costs paths, no more. */
+static enum st read_files(struct debug *d, bool alt, struct unit_entry *u, struct err *e) {
+    struct line_source source = {.sections = alt ? &d->alt.sections : &d->main.sections,
+                                 .offset = u->stmt_list,
+                                 .address_size = u->head.address_size,
+                                 .comp_dir = u->comp_dir};
+    struct line_header header;
+    if (u->has_stmt_list && line_header_read(&source, &header, &u->files, e) != ST_OK) {
+        if (e->code == ERR_NOMEM) {
+            return ST_ERR;
         }
+        debug_blame(d, u, e);
+        err_clear(e);
     }
-    return &u->files;
+    u->others = arena_array(&d->arena, u->files.files.len, sizeof *u->others);
+    u->files_read = u->others != NULL;
+    return u->files_read ? ST_OK : err_nomem(e);
 }
 
-const char *origin_file(struct debug *d, const struct origin *o, const struct unit_entry *own,
-                        const struct line_files *own_files) {
-    if (!o->decl_unit) {
-        return NULL;
+enum st origin_file(struct debug *d, const struct origin *o, struct other_file **file,
+                    const char **path, struct err *e) {
+    struct unit_entry *u = o->decl_unit;
+    if (!u->files_read && read_files(d, o->decl_alt, u, e) != ST_OK) {
+        return ST_ERR;
     }
-    const struct line_files *files =
-        o->decl_unit == own ? own_files : files_of(d, o->decl_alt, o->decl_unit);
-    return o->decl_file < files->count ? files->paths[o->decl_file] : NULL;
+    enum st st = line_files_path(&u->files, &d->arena, o->decl_file, path, e);
+    if (st == ST_ERR && e->code != ERR_NOMEM) {
+        debug_blame(d, u, e);
+        err_clear(e);
+        st = ST_NONE;
+    }
+    *file = st == ST_OK ? &u->others[o->decl_file] : NULL;
+    return st;
 }

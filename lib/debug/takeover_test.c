@@ -11,12 +11,18 @@ static void same_text(const char *a, const char *b) {
     }
 }
 
-static void same_functions(const struct debug_function *a, const struct debug_function *b,
+static const char *decl_file(const struct debug_unit *u, const struct debug_function *f) {
+    assert_true(f->decl_file < u->path_count || f->decl_file == DEBUG_NO_FILE);
+    return f->decl_file == DEBUG_NO_FILE ? NULL : u->files[f->decl_file];
+}
+
+static void same_functions(const struct debug_unit *u, const struct debug_function *a,
+                           const struct debug_unit *v, const struct debug_function *b,
                            size_t count) {
     for (size_t i = 0; i < count; i++) {
         same_text(a[i].name, b[i].name);
         same_text(a[i].linkage, b[i].linkage);
-        same_text(a[i].decl_file, b[i].decl_file);
+        same_text(decl_file(u, &a[i]), decl_file(v, &b[i]));
         assert_int_equal(a[i].decl_line, b[i].decl_line);
         assert_int_equal(a[i].call_file, b[i].call_file);
         assert_int_equal(a[i].call_line, b[i].call_line);
@@ -27,7 +33,7 @@ static void same_functions(const struct debug_function *a, const struct debug_fu
         assert_int_equal(a[i].range_count, b[i].range_count);
         assert_memory_equal(a[i].ranges, b[i].ranges, a[i].range_count * sizeof *a[i].ranges);
         assert_int_equal(a[i].child_count, b[i].child_count);
-        same_functions(a[i].children, b[i].children, a[i].child_count);
+        same_functions(u, a[i].children, v, b[i].children, a[i].child_count);
     }
 }
 
@@ -53,7 +59,7 @@ static struct debug *open_sections(const struct sections *s, bool planless) {
 
 static void same_unit(const struct debug_unit *a, const struct debug_unit *b) {
     assert_int_equal(a->function_count, b->function_count);
-    same_functions(a->functions, b->functions, a->function_count);
+    same_functions(a, a->functions, b, b->functions, a->function_count);
     same_rows(a, b);
     same_text(a->name, b->name);
     same_text(a->comp_dir, b->comp_dir);

@@ -35,8 +35,7 @@ struct build {
     struct line_order sequences;
     struct scope *scopes; /* functions and calls around, the innermost last; DIE_DEPTH_MAX */
     size_t scope_count;
-    uint64_t name_budget;                /* bytes of names that the unit may still have */
-    const char *other_path, *other_copy; /* the last path of another unit, and ours of it */
+    uint64_t name_budget; /* bytes of names that the unit may still have */
 };
 
 /* ---- line table ---- */
@@ -65,20 +64,59 @@ static enum st read_lines(struct build *b, struct err *e) {
     if (!b->u->has_stmt_list || b->d->main.sections.of[SECTION_LINE].len == 0) {
         return ST_OK;
     }
-    enum st st = line_header_read(&source, &b->out->arena, &header, &b->files, e);
-    b->out->files = b->files.paths;
-    b->out->file_count = b->files.count;
+    enum st st = line_header_read(&source, &header, &b->files, e);
     if (st == ST_OK) {
         st = charge_lines(b, &header, e);
     }
     if (st == ST_OK) {
         scratch->sequences.len = 0;
-        st = line_program_run(&header, &scratch->specials, &b->rows, &scratch->sequences, e);
+        st = line_program_run(&header, &b->files, &scratch->specials, &b->rows, &scratch->sequences,
+                              e);
         enum st ordered = line_rows_order(&b->rows, &scratch->spare_rows, &scratch->sequences,
                                           debug_is_code, b->d, &b->sequences, e);
         st = st == ST_OK ? ordered : st;
     }
     return st;
+}
+
+/* ---- files ---- */
+
+/* The number of a path of another unit: it stands behind our own, once. */
+static enum st find_other_file(struct build *b, const struct origin *o, uint32_t *number,
+                               struct err *e) {
+    const struct unit_entry *u = o->decl_unit;
+    uint64_t reading = b->d->readings;
+    if (u->files_read && o->decl_file < u->files.files.len &&
+        u->others[o->decl_file].reading == reading) {
+        *number = u->others[o->decl_file].number;
+        return ST_OK;
+    }
+    struct other_file *file;
+    const char *path;
+    enum st st = origin_file(b->d, o, &file, &path, e);
+    if (st != ST_OK) {
+        return st == ST_NONE ? ST_OK : st;
+    }
+    const char *copy = arena_strdup(&b->out->arena, path, strlen(path));
+    if (!copy || b->files.paths.len >= DEBUG_NO_FILE || !VEC_PUSH(&b->files.paths, copy)) {
+        return err_nomem(e);
+    }
+    *number = (uint32_t)(b->files.paths.len - 1);
+    *file = (struct other_file){reading, *number};
+    return ST_OK;
+}
+
+static enum st find_decl_file(struct build *b, const struct origin *o, uint32_t *number,
+                              struct err *e) {
+    *number = DEBUG_NO_FILE;
+    if (o->decl_unit && o->decl_unit != b->u) {
+        return find_other_file(b, o, number, e);
+    }
+    if (o->decl_unit && o->decl_file < b->files.files.len && o->decl_file < DEBUG_NO_FILE) {
+        *number = (uint32_t)o->decl_file;
+        line_files_use(&b->files, *number);
+    }
+    return ST_OK;
 }
 
 /* ---- one DIE ---- */
@@ -100,17 +138,6 @@ static enum st charge_names(struct build *b, const struct die_attrs *a, struct e
     return ST_OK;
 }
 
-/* A copy of a path that is another unit's. Functions of one file follow each other. NULL: no
- * memory.
- */
-static const char *keep_path(struct build *b, const char *path) {
-    if (path != b->other_path) {
-        b->other_path = path;
-        b->other_copy = arena_strdup(&b->out->arena, path, strlen(path));
-    }
-    return b->other_copy;
-}
-
 /* Fills all of a function but what the tree will tell. (No clearing first: there are many.) */
 static enum st describe(struct build *b, const struct die_attrs *a, uint64_t entry,
                         size_t range_count, struct debug_function *f, struct err *e) {
@@ -125,19 +152,18 @@ static enum st describe(struct build *b, const struct die_attrs *a, uint64_t ent
     if (charge_names(b, a, e) != ST_OK) {
         return ST_ERR;
     }
-    const char *decl_file = origin_file(b->d, &o, b->u, &b->files);
-    if (decl_file && o.decl_unit != b->u) {
-        decl_file = keep_path(b, decl_file);
-        if (!decl_file) {
-            return err_nomem(e);
-        }
+    uint32_t decl_file;
+    if (find_decl_file(b, &o, &decl_file, e) != ST_OK) {
+        return ST_ERR;
     }
+    uint32_t call_file = a->has & DIE_CALL_FILE ? narrow(a->call_file) : 0;
+    line_files_use(&b->files, call_file);
     *f = (struct debug_function){.name = o.name,
                                  .linkage = o.linkage,
                                  .decl_file = decl_file,
                                  .decl_line = o.decl_line,
                                  .origin = o.number,
-                                 .call_file = a->has & DIE_CALL_FILE ? narrow(a->call_file) : 0,
+                                 .call_file = call_file,
                                  .call_line = (uint32_t)a->call_line,
                                  .call_column = (uint32_t)a->call_column,
                                  .call_discriminator = (uint32_t)a->call_discriminator,
@@ -412,6 +438,10 @@ static void begin(struct build *b) {
     b->ranges = (struct range_vec){.data = was.ranges, .cap = was.range_cap};
     b->rows = (struct line_rows){.data = was.rows, .cap = was.row_cap};
     b->sequences = (struct line_order){.data = was.sequences, .cap = was.sequence_cap};
+    b->files = b->d->scratch.files;
+    b->files.paths.data = was.files;
+    b->files.paths.cap = was.path_cap;
+    b->files.paths.len = b->files.folders.len = b->files.files.len = 0;
     b->nodes = b->d->scratch.nodes;
     b->nodes.len = 0;
     *out = (struct debug_unit){.offset = u->head.offset,
@@ -426,6 +456,13 @@ static void begin(struct build *b) {
 static void end(struct build *b) {
     struct debug_unit *out = b->out;
     b->d->scratch.nodes = b->nodes;
+    out->files = b->files.paths.data;
+    out->file_count = b->files.files.len;
+    out->path_count = b->files.paths.len;
+    out->path_cap = b->files.paths.cap;
+    b->files.paths.data = NULL;
+    b->files.paths.len = b->files.paths.cap = 0;
+    b->d->scratch.files = b->files;
     out->functions = b->functions.data;
     out->function_cap = b->functions.cap;
     out->node_count = b->functions.len;
@@ -454,6 +491,7 @@ enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, st
     struct scope scopes[DIE_DEPTH_MAX]; /* not cleared for each unit: most are never used */
     struct build b = {.d = d, .u = debug_code_unit(d, unit), .out = out, .scopes = scopes};
     struct err why = {0};
+    d->readings++;
     begin(&b);
     b.base = units_range_base(&d->main, b.u);
     b.name_budget = NAME_BYTES_FREE + NAME_BYTES_PER_BYTE * (b.u->head.end - b.u->head.offset);
@@ -463,6 +501,9 @@ enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, st
         st = walk(&b, &why);
         damaged = st == ST_ERR;
         st = survive(&b, st, &why);
+    }
+    if (st == ST_OK) {
+        st = survive(&b, line_files_compose(&b.files, &out->arena, &why), &why);
     }
     if (st == ST_OK) {
         st = finish(&b, &why);
@@ -483,6 +524,7 @@ void debug_unit_release(struct debug_unit *u) {
     free(u->sequences);
     free(u->functions);
     free(u->ranges);
+    free(u->files);
     arena_release(&u->arena);
     *u = (struct debug_unit){0};
 }

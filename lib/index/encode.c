@@ -81,8 +81,9 @@ static inline uint32_t unit_file(struct encoder *c, const struct live_unit *u, u
     return *known - 1;
 }
 
-static uint32_t function_name(struct encoder *c, const struct debug_function *f) {
-    struct function_names n = {.file = f->decl_file, .line = f->decl_line};
+static uint32_t function_name(struct encoder *c, const struct live_unit *u,
+                              const struct debug_function *f) {
+    struct function_names n = {.file = live_unit_decl_file(u, f), .line = f->decl_line};
     own_symbols_name(c->own, f, &n.function, &n.linkage);
     return names_function(&c->names, &n);
 }
@@ -100,11 +101,11 @@ static bool know_origin(struct origin_names *o, size_t origin) {
 
 /* Most calls of a function share its origin, in one unit and another. */
 static uint32_t call_name(struct encoder *c, struct origin_names *origins,
-                          const struct debug_function *f) {
+                          const struct live_unit *u, const struct debug_function *f) {
     if (f->origin > 0 && f->origin < origins->count && origins->name[f->origin] > 0) {
         return origins->name[f->origin];
     }
-    struct function_names n = {.file = f->decl_file, .line = f->decl_line};
+    struct function_names n = {.file = live_unit_decl_file(u, f), .line = f->decl_line};
     inline_name(f, &n.function, &n.linkage);
     uint32_t name = names_function(&c->names, &n);
     if (f->origin > 0) {
@@ -144,7 +145,7 @@ static char *put_nodes(struct encoder *c, const struct flat_unit *f, const struc
         if (n->parent) {
             out = leb128_put(out, at[i] - at[n->parent - 1]);
         }
-        out = leb128_put(out, call_name(c, &c->origins[reader], call));
+        out = leb128_put(out, call_name(c, &c->origins[reader], f->unit, call));
         if (place) {
             out = leb128_put(out, unit_file(c, f->unit, call->call_file));
             out = leb128_put(out, call->call_line);
@@ -269,7 +270,7 @@ static void put_function(struct encoder *c, const struct flat_unit *f, const str
     }
     *out++ = (char)flags;
     out = leb128_put(out, r->high - r->low);
-    out = leb128_put(out, function_name(c, fn));
+    out = leb128_put(out, function_name(c, f->unit, fn));
     if (flags & RECORD_ENTRY) {
         out = put_signed(out, fn->entry - r->low);
     }

@@ -91,7 +91,7 @@ static enum st fill_frame(struct live *l, const struct live_unit *u, const struc
                           struct lookup_frame *out, struct err *e) {
     *out = (struct lookup_frame){.start_line = f->decl_line, .low_pc = f->low_pc};
     inline_name(f, &out->function, &out->linkage);
-    if (keep_path(l, f->decl_file, &out->start_file, e) != ST_OK) {
+    if (keep_path(l, live_unit_decl_file(u, f), &out->start_file, e) != ST_OK) {
         return ST_ERR;
     }
     if (inner) {

@@ -66,12 +66,12 @@ static enum st index_functions(struct live_unit *u, struct err *e) {
 /* How many lines below where the function is declared the sequence begins, as far as it tells: a
  * part that was split off may begin with what was inlined into it. */
 static uint32_t distance(const struct live_unit *u, const struct live_span *sequence,
-                         const struct debug_function *f) {
+                         const struct debug_function *f, const char *decl_file) {
     for (size_t i = sequence->index; i < sequence->end; i++) {
         const struct debug_row *row = &u->unit.rows[i];
         if (row->line != 0 && row->line >= f->decl_line) {
             const char *path = live_unit_file(u, row->file);
-            if (path && strcmp(path, f->decl_file) == 0) {
+            if (path && strcmp(path, decl_file) == 0) {
                 return row->line - f->decl_line;
             }
         }
@@ -96,10 +96,11 @@ static void settle_folded(struct live_unit *u) {
         }
         const struct live_span *owner = find_span(&u->functions, one->low);
         const struct debug_function *f = owner ? &u->unit.functions[owner->index] : NULL;
+        const char *decl_file = f ? live_unit_decl_file(u, f) : NULL;
         size_t best = first;
         uint32_t nearest = UINT32_MAX;
-        for (size_t i = first; f && f->decl_file && i < end; i++) {
-            uint32_t d = distance(u, &s->data[i], f);
+        for (size_t i = first; decl_file && i < end; i++) {
+            uint32_t d = distance(u, &s->data[i], f, decl_file);
             best = d < nearest ? i : best;
             nearest = d < nearest ? d : nearest;
         }
@@ -163,7 +164,8 @@ enum st live_unit_open(struct live_unit **out, struct debug *d, const struct own
         live_unit_free(u);
         return st;
     }
-    u->bytes = sizeof *u + u->unit.arena.used + u->unit.row_count * sizeof *u->unit.rows +
+    u->bytes = sizeof *u + u->unit.arena.used + u->unit.path_count * sizeof *u->unit.files +
+               u->unit.row_count * sizeof *u->unit.rows +
                u->unit.sequence_count * sizeof *u->unit.sequences +
                u->unit.node_count * sizeof *u->unit.functions +
                u->unit.range_count * sizeof *u->unit.ranges +

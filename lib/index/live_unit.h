@@ -49,9 +49,14 @@ size_t live_unit_chain(const struct debug_function *function, uint64_t address,
                        const struct debug_function **chain, size_t max);
 /* The line row that holds the address, or NULL. */
 const struct debug_row *live_unit_row(const struct live_unit *u, uint64_t address);
-/* The path of a file number, or NULL. */
+/* The path of a file number of a row or a call site, or NULL. */
 static inline const char *live_unit_file(const struct live_unit *u, uint32_t file) {
     return file < u->unit.file_count ? u->unit.files[file] : NULL;
+}
+/* The path of the file where a function of the unit is declared, or NULL. */
+static inline const char *live_unit_decl_file(const struct live_unit *u,
+                                              const struct debug_function *f) {
+    return f->decl_file == DEBUG_NO_FILE ? NULL : u->unit.files[f->decl_file];
 }
 
 #endif

@@ -73,17 +73,25 @@ static void took(struct encoder *c, const char *end) {
     strbuf_took(&c->data, (size_t)(end - c->data.data) - c->data.len);
 }
 
+/* The number of a path of the unit, which has one. */
 static inline uint32_t unit_file(struct encoder *c, const struct live_unit *u, uint32_t file) {
-    uint32_t *known = &c->file_of_unit[file];
-    if (*known == 0) {
-        *known = names_file(&c->names, live_unit_file(u, file)) + 1;
+    return names_file_once(&c->names, u->unit.files[file], &c->file_of_unit[file]);
+}
+
+/* What is said of where a function is declared. */
+static struct function_names declared(struct encoder *c, const struct live_unit *u,
+                                      const struct debug_function *f) {
+    struct function_names n = {.line = f->decl_line};
+    if (f->decl_file != DEBUG_NO_FILE) {
+        n.file = u->unit.files[f->decl_file];
+        n.file_known = &c->file_of_unit[f->decl_file];
     }
-    return *known - 1;
+    return n;
 }
 
 static uint32_t function_name(struct encoder *c, const struct live_unit *u,
                               const struct debug_function *f) {
-    struct function_names n = {.file = live_unit_decl_file(u, f), .line = f->decl_line};
+    struct function_names n = declared(c, u, f);
     own_symbols_name(c->own, f, &n.function, &n.linkage);
     return names_function(&c->names, &n);
 }
@@ -105,7 +113,7 @@ static uint32_t call_name(struct encoder *c, struct origin_names *origins,
     if (f->origin > 0 && f->origin < origins->count && origins->name[f->origin] > 0) {
         return origins->name[f->origin];
     }
-    struct function_names n = {.file = live_unit_decl_file(u, f), .line = f->decl_line};
+    struct function_names n = declared(c, u, f);
     inline_name(f, &n.function, &n.linkage);
     uint32_t name = names_function(&c->names, &n);
     if (f->origin > 0) {
@@ -288,8 +296,7 @@ static void put_function(struct encoder *c, const struct flat_unit *f, const str
 }
 
 void encode_unit_begin(struct encoder *c, const struct live_unit *u) {
-    size_t files = u->unit.file_count;
-    names_begin_unit(&c->names);
+    size_t files = u->unit.path_count;
     if (!vec_reserve((void **)&c->file_of_unit, 0, &c->file_cap, files + 1,
                      sizeof *c->file_of_unit)) {
         c->failed = true;

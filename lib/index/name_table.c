@@ -123,7 +123,6 @@ void names_release(struct name_table *t) {
     interned_release(&t->string_at);
     interned_release(&t->name_at);
     number_map_release(&t->file_at);
-    number_map_release(&t->unit_paths);
     *t = (struct name_table){0};
 }
 
@@ -135,11 +134,6 @@ enum st names_check(const struct name_table *t, struct err *e) {
         return err_nomem(e);
     }
     return ST_OK;
-}
-
-void names_begin_unit(struct name_table *t) {
-    number_map_clear(&t->unit_paths);
-    t->last_path = NULL;
 }
 
 /* ---- strings and paths ---- */
@@ -174,24 +168,6 @@ uint32_t names_file(struct name_table *t, const char *path) {
     return (uint32_t)number;
 }
 
-/* Functions of one file follow each other. */
-static uint32_t unit_path(struct name_table *t, const char *path) {
-    size_t number;
-    bool added;
-    if (path == t->last_path) {
-        return t->last_number;
-    }
-    if (!number_map_get(&t->unit_paths, (uintptr_t)path, &number)) {
-        number = names_file(t, path);
-        if (!number_map_put(&t->unit_paths, (uintptr_t)path, number, &number, &added)) {
-            t->failed = true;
-        }
-    }
-    t->last_path = path;
-    t->last_number = (uint32_t)number;
-    return t->last_number;
-}
-
 /* ---- names ---- */
 
 /* function, linkage: strings; file: 0 = none, else 1 + its number. */
@@ -217,6 +193,6 @@ uint32_t names_function(struct name_table *t, const struct function_names *f) {
     struct hashed first = string_soon(t, f->function);
     struct hashed second = f->linkage == f->function ? first : string_soon(t, f->linkage);
     uint32_t function = intern_string(t, &first), linkage = intern_string(t, &second);
-    uint64_t file = f->file ? (uint64_t)unit_path(t, f->file) + 1 : 0;
+    uint64_t file = f->file ? (uint64_t)names_file_once(t, f->file, f->file_known) + 1 : 0;
     return name_at(t, function, linkage, file, f->line);
 }

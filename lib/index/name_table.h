@@ -22,17 +22,15 @@ struct name_table {
     struct strbuf names, strings;
     VEC(uint32_t) files; /* offsets in strings */
     struct interned string_at, name_at;
-    struct number_map file_at;    /* offset of a path in strings -> its number */
-    struct number_map unit_paths; /* of one unit: pointer of a path -> its number */
-    const char *last_path;        /* of the unit */
-    uint32_t last_number;
+    struct number_map file_at; /* offset of a path in strings -> its number */
     bool failed;
 };
 
 /* What a function or an inlined call is called. Strings may be NULL. */
 struct function_names {
     const char *function, *linkage;
-    const char *file; /* stays where it is as long as the unit */
+    const char *file;
+    uint32_t *file_known; /* as names_file_once; may be NULL if file is */
     uint32_t line;
 };
 
@@ -42,12 +40,17 @@ void names_release(struct name_table *t);
 /* ST_OK or out of memory, or more than 32-bit offsets reach (ERR_UNSUPPORTED). */
 enum st names_check(const struct name_table *t, struct err *e) BASE_MUST_USE;
 
-/* Whatever paths were named before may be gone. */
-void names_begin_unit(struct name_table *t);
 /* Offset in STRS; 0 for NULL and "". */
 uint32_t names_string(struct name_table *t, const char *s);
 /* The number of a path in FILE. */
 uint32_t names_file(struct name_table *t, const char *path);
+/* The same; *known is 0 the first time, and then remembers. */
+static inline uint32_t names_file_once(struct name_table *t, const char *path, uint32_t *known) {
+    if (*known == 0) {
+        *known = names_file(t, path) + 1;
+    }
+    return *known - 1;
+}
 /* Offsets in NAME. */
 uint32_t names_function(struct name_table *t, const struct function_names *f);
 uint32_t names_symbol(struct name_table *t, const char *name);

@@ -21,7 +21,6 @@ static void each_string_and_name_lies_there_once(void **state) {
     uint32_t at[MANY], name[MANY];
     char text[32];
     names_begin(&t, 0);
-    names_begin_unit(&t);
     for (int round = 0; round < 2; round++) {
         size_t strings = t.strings.len, names = t.names.len;
         for (unsigned i = 0; i < MANY; i++) {
@@ -39,6 +38,24 @@ static void each_string_and_name_lies_there_once(void **state) {
     assert_int_equal(names_check(&t, &e), ST_OK);
     assert_int_equal(names_string(&t, ""), 0);
     assert_int_equal(names_string(&t, NULL), 0);
+    names_release(&t);
+}
+
+static void a_path_is_looked_for_once(void **state) {
+    (void)state;
+    struct name_table t = {0};
+    uint32_t a = 0, b = 0, again = 0;
+    names_begin(&t, 0);
+    struct function_names f = {.function = "f", .file = "/b.c", .file_known = &b, .line = 3};
+    assert_int_equal(names_file_once(&t, "/a.c", &a), 0);
+    uint32_t name = names_function(&t, &f);
+    assert_int_equal(names_file_once(&t, NULL, &a), 0); /* it is not looked at any more */
+    assert_int_equal(names_file_once(&t, NULL, &b), 1);
+    assert_int_equal(names_file_once(&t, "/b.c", &again), 1);
+    f.file = "/other.c";
+    assert_int_equal(names_function(&t, &f), name);
+    assert_int_equal(t.files.len, 2);
+    assert_string_equal(t.strings.data + t.files.data[1], "/b.c");
     names_release(&t);
 }
 
@@ -82,8 +99,8 @@ static void fill(void *ctx, bool refused) {
     names_begin(&t, 300);
     for (unsigned i = 0; i < 1000; i++) {
         (void)snprintf(text, sizeof text, "path%u", i);
-        struct function_names f = {.function = text, .file = text};
-        names_begin_unit(&t);
+        uint32_t known = 0;
+        struct function_names f = {.function = text, .file = text, .file_known = &known};
         (void)names_function(&t, &f);
     }
     enum st st = names_check(&t, &e);
@@ -102,6 +119,7 @@ static void a_lack_of_memory_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_string_and_name_lies_there_once),
+        cmocka_unit_test(a_path_is_looked_for_once),
         cmocka_unit_test(strings_made_to_collide_are_kept_all_the_same),
         cmocka_unit_test(a_lack_of_memory_is_an_error),
     };

@@ -228,10 +228,70 @@ bool form_is_address(uint64_t form) {
     case DW_FORM_addrx4:
     case DW_FORM_GNU_addr_index:
     case FORM_LLVM_ADDRX_OFFSET:
+    case DW_FORM_exprloc:
         return true;
     default:
         return false;
     }
+}
+
+static bool indexed_address(const struct die_unit *u, const struct sections *s, uint64_t index,
+                            uint64_t *out) {
+    if (!u->has_addr_base) {
+        return false;
+    }
+    struct reader r = entry_reader(s, SECTION_ADDR, u->addr_base, index, u->address_size);
+    *out = section_address(&r, u->address_size);
+    return !reader_failed(&r);
+}
+
+/* What an expression adds to what came before; false: it does something else. */
+static bool read_addend(struct reader *x, uint64_t *out) {
+    switch (reader_u8(x)) {
+    case DW_OP_plus_uconst:
+        *out = reader_uleb128(x);
+        return true;
+    case DW_OP_constu:
+        *out = reader_uleb128(x);
+        break;
+    case DW_OP_const1u:
+        *out = reader_u8(x);
+        break;
+    case DW_OP_const2u:
+        *out = reader_u16(x);
+        break;
+    case DW_OP_const4u:
+        *out = reader_u32(x);
+        break;
+    case DW_OP_const8u:
+        *out = reader_u64(x);
+        break;
+    default:
+        return false;
+    }
+    return reader_u8(x) == DW_OP_plus;
+}
+
+/* The expressions (DWARF5 §2.5) that stand in an address's place: it, and what to add to it. */
+static bool expression_address(const struct form_value *v, const struct sections *s,
+                               uint64_t *out) {
+    struct reader x = reader_sub(v->r, reader_uleb128(v->r), NULL);
+    uint64_t address = 0, more = 0;
+    uint8_t first = reader_u8(&x);
+    bool known = first == DW_OP_addr;
+    if (known) {
+        address = section_address(&x, v->unit->address_size);
+    } else if (first == DW_OP_addrx) {
+        known = indexed_address(v->unit, s, reader_uleb128(&x), &address);
+    }
+    if (known && reader_left(&x) > 0) {
+        known = read_addend(&x, &more);
+    }
+    if (!known || reader_failed(&x) || reader_left(&x) > 0) {
+        return false;
+    }
+    *out = address + more;
+    return true;
 }
 
 bool form_address(const struct form_value *v, const struct sections *s, uint64_t *out) {
@@ -240,18 +300,19 @@ bool form_address(const struct form_value *v, const struct sections *s, uint64_t
         return true;
     }
     uint64_t index;
+    if (v->form == DW_FORM_exprloc) {
+        return expression_address(v, s, out);
+    }
     if (!form_is_address(v->form)) {
         return pass(v);
     }
     bool read = read_index(v, &index);
     uint32_t more = v->form == FORM_LLVM_ADDRX_OFFSET ? reader_u32(v->r) : 0;
-    if (!read || !v->unit->has_addr_base) {
+    if (!read || !indexed_address(v->unit, s, index, out)) {
         return false;
     }
-    struct reader r =
-        entry_reader(s, SECTION_ADDR, v->unit->addr_base, index, v->unit->address_size);
-    *out = section_address(&r, v->unit->address_size) + more;
-    return !reader_failed(&r);
+    *out += more;
+    return true;
 }
 
 /* ---- references ---- */

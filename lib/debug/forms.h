@@ -48,6 +48,7 @@ struct form_value {
 
 /* A constant that is not negative, an offset into a section, or a list's index. */
 bool form_u64(const struct form_value *v, uint64_t *out);
+/* Also of an expression, as clang writes them with -minimize-addr-in-v5=Expressions. */
 bool form_is_address(uint64_t form);
 bool form_address(const struct form_value *v, const struct sections *s, uint64_t *out);
 /* References to types by signature count as none: *out is then offset 0. */

@@ -109,11 +109,7 @@ static void say_unit_damage(void *ctx, const char *file, uint64_t unit_offset,
     if (unit_offset != LOOKUP_NO_UNIT) {
         err_context(&e, "unit at 0x%" PRIx64, unit_offset);
     }
-    if (e.code == ERR_UNREAD) {
-        cli_notice(&run->failures, file, &e);
-    } else {
-        cli_fail(&run->failures, file, &e);
-    }
+    cli_fail(&run->failures, file, &e);
 }
 
 static bool open_object(struct run *run) {
@@ -204,9 +200,11 @@ static int open_source(struct run *run) {
     }
     if (st == ST_NONE) {
         cli_say(tool.name, "%s: has neither debug info nor symbols", run->path);
-    } else if (run->source->lineless) {
-        lookup_say_lineless(&e);
-        cli_notice(&run->failures, object_slice_path(run->slice), &e);
+        return CLI_OK;
+    }
+    struct err notices[LOOKUP_NOTICES] = {0};
+    for (size_t i = 0, count = lookup_notices(run->source, notices); i < count; i++) {
+        cli_notice(&run->failures, object_slice_path(run->slice), &notices[i]);
     }
     return CLI_OK;
 }

@@ -55,18 +55,6 @@ static void open_file(struct debug *d, struct debug_file *f, const struct sectio
     f->reader.abbrevs.planless = planless;
 }
 
-/* Their lines are here, and symbols may be; what was inlined is not. */
-static void tell_split(const struct debug *d) {
-    struct err why = {0};
-    if (d->split_units == 0 || !d->complain) {
-        return;
-    }
-    (void)err_set(&why, ERR_UNREAD,
-                  "split DWARF: the functions of %zu unit%s are in .dwo files, which are not read",
-                  d->split_units, d->split_units == 1 ? "" : "s");
-    d->complain(d->complain_ctx, d->path, DEBUG_NO_UNIT, &why);
-}
-
 size_t debug_split_units(const struct debug *d) {
     return d->split_units;
 }
@@ -112,7 +100,6 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
         return st;
     }
     units_sort_ranges(d);
-    tell_split(d);
     *out = d;
     return ST_OK;
 }

@@ -110,7 +110,7 @@ enum st debug_clone(struct debug **out, const struct debug *d, struct err *e) BA
  * needed). Sorted by offset. */
 size_t debug_unit_count(const struct debug *d);
 /* Units of split DWARF: their functions are in .dwo files, which are not read; their lines are
- * here. complain was told of them with ERR_UNREAD. */
+ * here. Nobody is told. */
 size_t debug_split_units(const struct debug *d);
 /* Do units have lines in a .debug_line that the file lacks? Nobody is told. (Of a damaged one
  * complain was told.) */

@@ -57,12 +57,23 @@ struct lookup_source {
     const struct lookup_ops *ops;
     enum lookup_content content;
     bool concurrent; /* several threads may look up at once */
-    bool lineless;   /* its DWARF has lines in a .debug_line that is not there: see below */
+    bool lineless;   /* its DWARF has lines in a .debug_line that is not there */
 };
 
-/* The notice for who opens a lineless source; nobody else was told. */
-static inline void lookup_say_lineless(struct err *why) {
-    (void)err_set(why, ERR_UNREAD, "there is no .debug_line: names come without lines");
+/* What who opens a source may want to tell of it; nobody else was told. Returns how many of `out`,
+ * which are clear, say something. */
+enum { LOOKUP_NOTICES = 2 };
+static inline size_t lookup_notices(const struct lookup_source *s, struct err out[LOOKUP_NOTICES]) {
+    size_t count = 0;
+    if (s->content == LOOKUP_HAS_SPLIT_DWARF) {
+        (void)err_set(&out[count++], ERR_UNREAD,
+                      "split DWARF: functions of some units are in .dwo files, which are not read");
+    }
+    if (s->lineless) {
+        (void)err_set(&out[count++], ERR_UNREAD,
+                      "there is no .debug_line: names come without lines");
+    }
+    return count;
 }
 
 static inline enum st lookup_address(struct lookup_source *s, uint64_t file_address,

@@ -487,7 +487,9 @@ static enum st open_mapped(struct lookup_source **out, const char *name, struct 
     m->addresses = data + x[INDEX_ADDR].offset;
     m->records = data + x[INDEX_RECO].offset;
     m->piece_count = (size_t)(x[INDEX_ADDR].size / 4);
-    m->source.content = m->header.flags & INDEX_DWARF ? LOOKUP_HAS_DWARF : LOOKUP_HAS_SYMBOLS;
+    m->source.content = m->header.flags & INDEX_SPLIT   ? LOOKUP_HAS_SPLIT_DWARF
+                        : m->header.flags & INDEX_DWARF ? LOOKUP_HAS_DWARF
+                                                        : LOOKUP_HAS_SYMBOLS;
     m->source.lineless = (m->header.flags & INDEX_LINELESS) != 0;
     if (file) {
         m->file = *file;

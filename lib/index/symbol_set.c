@@ -213,11 +213,11 @@ static struct index_source index_source_of(struct symbol_set *s, const struct ob
 }
 
 /* Of the file that answers, not of those that were passed over. */
-static void tell_lineless(struct symbol_set *s, const struct symbol_file *answer) {
-    struct err why = {0};
-    if (answer->source && answer->source->lineless) {
-        lookup_say_lineless(&why);
-        complain_path(s, answer->file, &why);
+static void tell_notices(struct symbol_set *s, const struct symbol_file *answer) {
+    struct err notices[LOOKUP_NOTICES] = {0};
+    size_t count = answer->source ? lookup_notices(answer->source, notices) : 0;
+    for (size_t i = 0; i < count; i++) {
+        complain_path(s, answer->file, &notices[i]);
     }
 }
 
@@ -551,7 +551,7 @@ enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
         err_nomem(e);
         goto out;
     }
-    tell_lineless(s, &answer);
+    tell_notices(s, &answer);
     *out = answer;
     st = ST_OK;
 out:

@@ -168,8 +168,7 @@ static enum st clone_file(struct debug *d, struct debug_file *f, const struct de
         struct unit_entry *u = &f->units[i];
         *u = of->units[i];
         /* Those are what the other one has read. */
-        u->walked = u->charged = u->files_read = false;
-        u->files = (struct line_files){0};
+        u->walked = u->charged = false;
         u->others = NULL;
     }
     return ST_OK;
@@ -207,25 +206,24 @@ enum st debug_clone(struct debug **out, const struct debug *d, struct err *e) {
     return ST_OK;
 }
 
-static void release_file(struct debug_file *f) {
-    die_reader_release(&f->reader);
-    for (size_t i = 0; i < f->unit_count; i++) {
-        line_files_release(&f->units[i].files);
-    }
-    free(f->units);
-}
-
 void debug_close(struct debug *d) {
     if (!d) {
         return;
     }
-    release_file(&d->main);
-    release_file(&d->alt);
+    die_reader_release(&d->main.reader);
+    die_reader_release(&d->alt.reader);
+    free(d->main.units);
+    free(d->alt.units);
     VEC_RELEASE(&d->code);
     VEC_RELEASE(&d->code_units);
     free(d->ranges);
     number_map_release(&d->origin_index);
     VEC_RELEASE(&d->origins);
+    for (size_t i = 0; i < d->tables.len; i++) {
+        line_files_release(&d->tables.data[i]->files);
+    }
+    VEC_RELEASE(&d->tables);
+    number_map_release(&d->table_at);
     VEC_RELEASE(&d->scratch.nodes);
     VEC_RELEASE(&d->scratch.order);
     VEC_RELEASE(&d->scratch.sequences);

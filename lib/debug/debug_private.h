@@ -10,10 +10,17 @@
 #include "debug/ranges.h"
 #include "debug/sections.h"
 
-/* A file of a unit's, for another one with functions that are declared there. */
+/* A file of a line table, for units of other tables with functions that are declared there. */
 struct other_file {
-    uint64_t reading; /* debug.readings of that unit; 0 = of none */
+    uint64_t reading; /* debug.readings of such a unit; 0 = of none */
     uint32_t number;  /* of its path among that unit's */
+};
+
+/* The files of a line table for references from other units, which all units of the table share
+ * that have the same folder. */
+struct other_table {
+    struct line_files files;  /* their paths in debug.arena */
+    struct other_file *known; /* of each of them; in debug.arena */
 };
 
 /* One unit of one file: what its header and its own DIE say. */
@@ -31,9 +38,7 @@ struct unit_entry {
     bool complained; /* once each */
     bool walked;     /* its work counts in reader.abbrevs.work */
     bool charged;    /* its line table counts in line_work */
-    bool files_read;
-    struct line_files files;   /* for references from other units; paths in debug.arena */
-    struct other_file *others; /* of these files; in debug.arena */
+    struct other_table *others; /* NULL = no other unit referred to its files so far */
 };
 
 /* A file: the slice itself, or dwz's supplementary one. */
@@ -94,9 +99,12 @@ struct debug {
 
     struct number_map origin_index; /* DIE (twice its offset; plus one: supplementary) -> origins */
     VEC(struct origin) origins;
-    size_t split_units; /* that keep their functions in files of their own */
-    uint64_t line_work; /* bytes of line tables read so far, each unit once */
-    uint64_t readings;  /* how many units were read, this one included */
+    size_t split_units;               /* that keep their functions in files of their own */
+    uint64_t line_work;               /* bytes of line tables read so far, each unit once */
+    uint64_t readings;                /* how many units were read, this one included */
+    VEC(struct other_table *) tables; /* in the arena */
+    struct number_map table_at; /* twice a table's offset (as origin_index) -> the first one */
+    uint64_t table_work;        /* folders and files that they list */
     struct unit_scratch scratch;
     struct arena arena;
 };

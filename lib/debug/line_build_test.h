@@ -40,6 +40,11 @@ static inline void end_line_table(struct dwarf_build *b, struct header_marks m) 
     put_at(b, m.unit, here(b) - m.unit - 4, 4);
 }
 
+/* Of DWARF 2 to 4. */
+static inline void put_file_v2(struct dwarf_build *b, const char *name, unsigned folder) {
+    put_text(b, name), put_uleb(b, folder), put_uleb(b, 0), put_uleb(b, 0);
+}
+
 static inline void set_address(struct dwarf_build *b, uint64_t address) {
     put(b, 0, 1), put_uleb(b, 9), put(b, DW_LNE_set_address, 1), put(b, address, 8);
 }

@@ -36,10 +36,6 @@ static const char *path_of(struct lists *l, uint64_t number) {
     return path;
 }
 
-static void put_file_v2(struct dwarf_build *b, const char *name, unsigned folder) {
-    put_text(b, name), put_uleb(b, folder), put_uleb(b, 0), put_uleb(b, 0);
-}
-
 static void files_count_from_1_before_dwarf_5(void **state) {
     static struct dwarf_build b;
     struct lists l;
@@ -398,136 +394,6 @@ static void long_folders_are_not_copied_for_every_file(void **state) {
     release_lists(&l);
 }
 
-/* ---- of a unit ---- */
-
-enum { CU = 1, ABSTRACT, FUNCTION, INSTANCE, INLINED };
-
-static void put_line_table(struct dwarf_build *b, const char *const *names, const uint8_t *rows) {
-    struct header_marks m = begin_line_table(b, 4);
-    put(b, 0, 1);
-    for (; *names; names++) {
-        put_file_v2(b, *names, 0);
-    }
-    put(b, 0, 1);
-    end_header(b, m);
-    set_address(b, 0x2000);
-    for (; *rows; rows++) {
-        put(b, DW_LNS_set_file, 1), put_uleb(b, *rows), put(b, DW_LNS_copy, 1);
-    }
-    put(b, DW_LNS_advance_pc, 1), put_uleb(b, 0x100);
-    end_sequence(b);
-    end_line_table(b, m);
-}
-
-static void begin_file_unit(struct dwarf_build *b, const char *comp_dir, size_t lines) {
-    begin_unit(b, 4, 0);
-    put_uleb(b, CU), put_text(b, comp_dir), put(b, lines, 4);
-}
-
-static void put_abstract(struct dwarf_build *b, const char *name, unsigned file) {
-    put_uleb(b, ABSTRACT), put_text(b, name), put(b, file, 1);
-}
-
-static void put_instance(struct dwarf_build *b, uint64_t origin, uint64_t low) {
-    put_uleb(b, INSTANCE), put(b, origin, 4), put_address(b, low), put(b, 0x10, 1);
-}
-
-static void assert_declared(const struct debug_unit *u, size_t function, const char *path) {
-    uint32_t file = u->functions[function].decl_file;
-    if (!path) {
-        assert_int_equal(file, DEBUG_NO_FILE);
-        return;
-    }
-    assert_true(file < u->path_count);
-    assert_string_equal(u->files[file], path);
-}
-
-/* Its files, and those of the unit before it where some of its functions are declared. */
-static void build_two_units(struct dwarf_build *b) {
-    static const char *const others[] = {"one.h", "two.h", "unused.h", NULL};
-    static const char *const own[] = {"row.c", "call.c", "decl.c", "unused.c", "last.c", NULL};
-    *b = (struct dwarf_build){0};
-    abbrev(b, CU, DW_TAG_compile_unit, true, DW_AT_comp_dir, DW_FORM_string, DW_AT_stmt_list,
-           DW_FORM_sec_offset, 0);
-    abbrev(b, ABSTRACT, DW_TAG_subprogram, false, DW_AT_name, DW_FORM_string, DW_AT_decl_file,
-           DW_FORM_data1, 0);
-    abbrev(b, FUNCTION, DW_TAG_subprogram, true, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc,
-           DW_FORM_data1, DW_AT_decl_file, DW_FORM_data1, 0);
-    abbrev(b, INSTANCE, DW_TAG_subprogram, false, DW_AT_abstract_origin, DW_FORM_ref_addr,
-           DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data1, 0);
-    abbrev(b, INLINED, DW_TAG_inlined_subroutine, false, DW_AT_abstract_origin, DW_FORM_ref_addr,
-           DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data1, DW_AT_call_file, DW_FORM_data1,
-           DW_AT_call_line, DW_FORM_data1, 0);
-    end_abbrevs(b);
-    put_line_table(b, others, (const uint8_t[]){1, 0});
-    size_t lines = here(b);
-    put_line_table(b, own, (const uint8_t[]){1, 5, 9, 0});
-
-    begin_file_unit(b, "/other", 0);
-    size_t one = here(b);
-    put_abstract(b, "one", 1);
-    size_t two = here(b);
-    put_abstract(b, "two", 2);
-    size_t beyond = here(b);
-    put_abstract(b, "beyond", 9);
-    put(b, 0, 1);
-    end_unit(b);
-
-    begin_file_unit(b, "/own", lines);
-    put_uleb(b, FUNCTION), put_address(b, 0x2000), put(b, 0x10, 1), put(b, 3, 1);
-    put_uleb(b, INLINED), put(b, two, 4), put_address(b, 0x2000), put(b, 8, 1), put(b, 2, 1),
-        put(b, 1, 1);
-    put(b, 0, 1);
-    put_instance(b, one, 0x2010), put_instance(b, two, 0x2020), put_instance(b, one, 0x2030);
-    put_instance(b, beyond, 0x2040);
-    put_uleb(b, FUNCTION), put_address(b, 0x2050), put(b, 0x10, 1), put(b, 9, 1);
-    put(b, 0, 1);
-    put(b, 0, 1);
-    end_unit(b);
-}
-
-static void a_unit_has_the_paths_that_it_uses(void **state) {
-    static struct dwarf_build b;
-    struct sections sections;
-    struct debug *d;
-    struct debug_unit u = {0};
-    struct heard heard = {0};
-    struct err e = {0};
-    (void)state;
-    build_two_units(&b);
-    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, &heard), ST_OK);
-    size_t unit = debug_unit_count(d) - 1;
-    for (int round = 0; round < 3; round++) { /* each into the memory of the one before */
-        assert_int_equal(debug_read_unit(d, unit, &u, &e), ST_OK);
-        static const char *const own[] = {NULL,          "/own/row.c", "/own/call.c",
-                                          "/own/decl.c", NULL,         "/own/last.c"};
-        assert_int_equal(u.file_count, 6);
-        for (size_t i = 0; i < 6; i++) {
-            assert_true((u.files[i] == NULL) == (own[i] == NULL));
-            assert_true(!own[i] || strcmp(u.files[i], own[i]) == 0);
-        }
-        assert_int_equal(u.path_count, 8); /* and two of the other unit, each once */
-        assert_int_equal(u.function_count, 6);
-        assert_int_equal(u.functions[0].child_count, 1);
-        const struct debug_function *call = &u.functions[0].children[0];
-        assert_int_equal(call->call_file, 2);
-        assert_int_equal(call->decl_file, u.functions[2].decl_file);
-        assert_declared(&u, 0, "/own/decl.c");
-        assert_declared(&u, 1, "/other/one.h");
-        assert_declared(&u, 2, "/other/two.h");
-        assert_declared(&u, 3, "/other/one.h");
-        assert_declared(&u, 4, NULL);
-        assert_declared(&u, 5, NULL);
-        if (round == 1) {
-            debug_unit_release(&u);
-        }
-    }
-    assert_int_equal(heard.count, 0);
-    debug_close(d); /* the unit needs it no more */
-    assert_string_equal(u.files[u.functions[1].decl_file], "/other/one.h");
-    debug_unit_release(&u);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_count_from_1_before_dwarf_5),
@@ -540,7 +406,6 @@ int main(void) {
         cmocka_unit_test(memory_is_used_again_from_table_to_table),
         cmocka_unit_test(paths_are_composed_of_files_in_use),
         cmocka_unit_test(long_folders_are_not_copied_for_every_file),
-        cmocka_unit_test(a_unit_has_the_paths_that_it_uses),
     };
     return cmocka_run_group_tests_name("line_files", tests, NULL, NULL);
 }

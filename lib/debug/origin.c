@@ -112,37 +112,88 @@ enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const st
     return resolve(d, alt, u, a, 0, out, e);
 }
 
-/* Reads the files of a unit that is not the one being read. Damage there costs paths, no more. */
-static enum st read_files(struct debug *d, bool alt, struct unit_entry *u, struct err *e) {
+/* ---- files ---- */
+
+/* Tables hardly overlap, and few are of units of several folders: for each byte of them, so many
+ * folders and files may be listed. */
+enum { TABLE_WORK_FACTOR = 16 };
+
+static enum st list_files(struct debug *d, bool alt, const struct unit_entry *u,
+                          struct line_files *files, struct err *e) {
     struct line_source source = {.sections = alt ? &d->alt.sections : &d->main.sections,
                                  .offset = u->stmt_list,
                                  .address_size = u->head.address_size,
                                  .comp_dir = u->comp_dir};
     struct line_header header;
-    if (u->has_stmt_list && line_header_read(&source, &header, &u->files, e) != ST_OK) {
+    uint64_t limit = TABLE_WORK_FACTOR * ((uint64_t)d->main.sections.of[SECTION_LINE].len +
+                                          d->alt.sections.of[SECTION_LINE].len);
+    if (d->table_work > limit) {
+        return err_set(e, ERR_LIMIT, "too many units share a line table");
+    }
+    enum st st = line_header_read(&source, &header, files, e);
+    d->table_work += files->folders.len + files->files.len;
+    return st;
+}
+
+/* Damage costs paths, no more. */
+static enum st add_table(struct debug *d, bool alt, struct unit_entry *u, struct err *e) {
+    struct other_table *t = arena_alloc(&d->arena, sizeof *t);
+    if (!t || !VEC_PUSH(&d->tables, t)) {
+        return err_nomem(e);
+    }
+    if (list_files(d, alt, u, &t->files, e) != ST_OK) {
         if (e->code == ERR_NOMEM) {
             return ST_ERR;
         }
         debug_blame(d, u, e);
         err_clear(e);
     }
-    u->others = arena_array(&d->arena, u->files.files.len, sizeof *u->others);
-    u->files_read = u->others != NULL;
-    return u->files_read ? ST_OK : err_nomem(e);
+    t->known = arena_array(&d->arena, t->files.files.len, sizeof *t->known);
+    if (!t->known) {
+        return err_nomem(e);
+    }
+    u->others = t;
+    return ST_OK;
+}
+
+static bool is_same(const char *a, const char *b) {
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static enum st find_table(struct debug *d, bool alt, struct unit_entry *u, struct err *e) {
+    const struct debug_file *f = alt ? &d->alt : &d->main;
+    uint64_t key = key_of(alt, u->stmt_list);
+    size_t index;
+    bool inside = u->stmt_list < f->sections.of[SECTION_LINE].len, added;
+    bool known = inside && number_map_get(&d->table_at, key, &index);
+    if (known && is_same(d->tables.data[index]->files.comp_dir, u->comp_dir)) {
+        u->others = d->tables.data[index];
+        return ST_OK;
+    }
+    if (add_table(d, alt, u, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (inside && !known && !number_map_put(&d->table_at, key, d->tables.len - 1, &index, &added)) {
+        return err_nomem(e);
+    }
+    return ST_OK;
 }
 
 enum st origin_file(struct debug *d, const struct origin *o, struct other_file **file,
                     const char **path, struct err *e) {
     struct unit_entry *u = o->decl_unit;
-    if (!u->files_read && read_files(d, o->decl_alt, u, e) != ST_OK) {
+    if (!u->has_stmt_list) {
+        return ST_NONE;
+    }
+    if (!u->others && find_table(d, o->decl_alt, u, e) != ST_OK) {
         return ST_ERR;
     }
-    enum st st = line_files_path(&u->files, &d->arena, o->decl_file, path, e);
+    enum st st = line_files_path(&u->others->files, &d->arena, o->decl_file, path, e);
     if (st == ST_ERR && e->code != ERR_NOMEM) {
         debug_blame(d, u, e);
         err_clear(e);
         st = ST_NONE;
     }
-    *file = st == ST_OK ? &u->others[o->decl_file] : NULL;
+    *file = st == ST_OK ? &u->others->known[o->decl_file] : NULL;
     return st;
 }

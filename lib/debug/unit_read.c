@@ -84,11 +84,10 @@ static enum st read_lines(struct build *b, struct err *e) {
 /* The number of a path of another unit: it stands behind our own, once. */
 static enum st find_other_file(struct build *b, const struct origin *o, uint32_t *number,
                                struct err *e) {
-    const struct unit_entry *u = o->decl_unit;
+    const struct other_table *t = o->decl_unit->others;
     uint64_t reading = b->d->readings;
-    if (u->files_read && o->decl_file < u->files.files.len &&
-        u->others[o->decl_file].reading == reading) {
-        *number = u->others[o->decl_file].number;
+    if (t && o->decl_file < t->files.files.len && t->known[o->decl_file].reading == reading) {
+        *number = t->known[o->decl_file].number;
         return ST_OK;
     }
     struct other_file *file;

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/pages.h"
 
-enum { SLOTS_FIRST = 256, SPARSE = 16 };
+enum { SLOTS_FIRST = 64, SPARSE = 16 };
 
 /* All bits of a free slot are set. Were they zero, calloc would give pages that a search reads
  * before they are written, and each would cost two faults, the second of which stops all threads

@@ -5,10 +5,6 @@
 
 #include "debug/abbrev_plan.h"
 
-/* Attributes of one declaration. Real ones have some twenty; a declaration of a million empty ones
- * would make each DIE, of one byte, cost a million steps. */
-enum { ABBREV_SPECS_MAX = 1024 };
-
 /* Tables are read again where units use many of them in turns, or parts of one as their own. No
  * more than this often, all units together. */
 enum { ABBREV_WORK_FACTOR = 64, ABBREV_WORK_FREE = 1 << 20 };
@@ -27,6 +23,7 @@ void abbrev_cache_release(struct abbrev_cache *c) {
     for (size_t i = 0; i < ABBREV_TABLES; i++) {
         table_release(&c->tables[i]);
     }
+    table_release(&c->lone);
     *c = (struct abbrev_cache){0};
 }
 
@@ -53,6 +50,10 @@ static bool is_for(const struct abbrev_table *t, uint64_t offset, struct form_si
     return t->used && t->offset == offset && form_sizes_equal(t->forms.sizes, sizes);
 }
 
+static bool read_too_often(const struct abbrev_cache *c, const struct sections *s) {
+    return c->work > ABBREV_WORK_FREE + ABBREV_WORK_FACTOR * (uint64_t)s->of[SECTION_ABBREV].len;
+}
+
 enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
                         struct abbrev_table **out, struct err *e) {
     struct form_sizes sizes = form_sizes_of(u);
@@ -69,8 +70,7 @@ enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const 
             oldest = t;
         }
     }
-    uint64_t limit = ABBREV_WORK_FREE + ABBREV_WORK_FACTOR * (uint64_t)s->of[SECTION_ABBREV].len;
-    if (c->work > limit || !oldest) {
+    if (read_too_often(c, s) || !oldest) {
         return err_at(e, ERR_LIMIT, section_name(SECTION_ABBREV), u->abbrev_offset,
                       "abbreviations read too often");
     }
@@ -83,29 +83,7 @@ enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const 
 
 /* ---- reading a declaration ---- */
 
-/* Passes over the attributes of a declaration, up to and with their end. */
-static inline enum st pass_specs(const struct abbrev_table *t, struct cursor *c, uint64_t code,
-                                 struct err *e) {
-    for (unsigned count = 0;; count++) {
-        struct abbrev_pair p = abbrev_pair_read(c);
-        if (abbrev_pair_ends(&p)) {
-            return ST_OK;
-        }
-        if (count >= ABBREV_SPECS_MAX) {
-            return err_at(e, ERR_FORMAT, t->r.name, t->offset,
-                          "abbreviation %llu with more than %d attributes",
-                          (unsigned long long)code, ABBREV_SPECS_MAX);
-        }
-        if (p.attribute == 0 || p.attribute > UINT16_MAX || p.form > UINT16_MAX) {
-            return err_at(e, ERR_FORMAT, t->r.name, t->offset,
-                          "abbreviation %llu with attribute 0x%llx of form 0x%llx",
-                          (unsigned long long)code, (unsigned long long)p.attribute,
-                          (unsigned long long)p.form);
-        }
-    }
-}
-
-static struct abbrev *known(const struct abbrev_table *t, uint64_t code) {
+static const struct abbrev *known(const struct abbrev_table *t, uint64_t code) {
     if (code - 1 < t->entries.len && t->entries.data[code - 1].code == code) {
         return &t->entries.data[code - 1];
     }
@@ -130,69 +108,90 @@ static enum st number(struct abbrev_table *t, uint64_t code, struct err *e) {
     return ST_OK;
 }
 
-static bool is_code_tag(uint16_t tag) {
-    return tag == DW_TAG_subprogram || tag == DW_TAG_entry_point ||
-           tag == DW_TAG_inlined_subroutine;
-}
-
-/* Reads the next declaration. ST_NONE: the table ends. */
-static enum st read_next(struct abbrev_table *t, struct err *e) {
-    struct cursor c = cursor_init(&t->r);
-    uint64_t code = cursor_uleb128(&c);
-    if (code == 0 && !c.failed) {
-        t->complete = true;
-        return ST_NONE;
+/* Reads the next declaration into the table. ST_NONE: the table ends. */
+static enum st read_next(struct abbrev_table *t, struct cursor *c, struct err *e) {
+    if (t->entries.len == t->entries.cap && !VEC_RESERVE(&t->entries, 1)) {
+        return err_nomem(e);
     }
-    uint64_t tag = cursor_uleb128(&c);
-    bool children = cursor_u8(&c) != 0;
-    if (!c.failed && (tag == 0 || tag > UINT16_MAX)) {
-        return err_at(e, ERR_FORMAT, t->r.name, t->offset, "abbreviation %llu with tag 0x%llx",
-                      (unsigned long long)code, (unsigned long long)tag);
-    }
-    struct cursor attributes = c;
-    enum st st = pass_specs(t, &c, code, e);
+    struct abbrev *a = &t->entries.data[t->entries.len];
+    enum st st = abbrev_declaration(t, c, a, e);
     if (st == ST_OK) {
-        cursor_return(&c, &t->r);
-        st = reader_check(&t->r, e, "abbreviation");
+        st = number(t, a->code, e);
     }
-    if (st == ST_OK && t->entries.len == t->entries.cap && !VEC_RESERVE(&t->entries, 1)) {
-        st = err_nomem(e);
-    }
-    if (st == ST_OK) {
-        st = number(t, code, e);
-    }
-    if (st == ST_OK) {
-        struct abbrev *a = &t->entries.data[t->entries.len++];
-        a->code = code;
-        a->attributes = attributes;
-        a->tag = (uint16_t)tag;
-        a->children = children;
-        a->code_tag = is_code_tag(a->tag);
-        a->ready = a->simple = false; /* the rest is not there yet */
-    }
+    t->complete = st == ST_NONE;
+    t->entries.len += st == ST_OK;
     return st;
 }
 
 enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                     const struct abbrev **out, struct err *e) {
-    for (;;) {
-        struct abbrev *a = known(t, code);
-        *out = a;
-        if (a) {
-            return a->ready ? ST_OK : abbrev_plan(t, a, e);
-        }
-        if (err_is(&t->damage)) {
-            return err_set(e, t->damage.code, "%s", t->damage.text);
-        }
-        size_t before = reader_pos(&t->r);
-        enum st st = t->complete ? ST_NONE : read_next(t, &t->damage);
-        c->work += reader_pos(&t->r) - before;
-        if (st == ST_NONE) {
-            return ST_NONE;
-        }
-        if (st == ST_ERR) {
-            t->used =
-                false; /* for who holds it; the next unit begins again, as memory may be back */
+    *out = known(t, code);
+    if (*out) {
+        return ST_OK;
+    }
+    if (err_is(&t->damage)) {
+        return err_set(e, t->damage.code, "%s", t->damage.text);
+    }
+    size_t before = reader_pos(&t->r);
+    struct cursor at = cursor_init(&t->r);
+    enum st st = t->complete ? ST_NONE : ST_OK;
+    while (st == ST_OK && !*out) {
+        st = read_next(t, &at, &t->damage);
+        if (st == ST_OK && t->entries.data[t->entries.len - 1].code == code) {
+            *out = &t->entries.data[t->entries.len - 1];
         }
     }
+    cursor_return(&at, &t->r);
+    c->work += reader_pos(&t->r) - before;
+    if (st == ST_ERR) {
+        t->used = false; /* for who holds it; the next unit begins again, as memory may be back */
+        return err_set(e, t->damage.code, "%s", t->damage.text);
+    }
+    return st;
+}
+
+/* ---- a declaration alone ---- */
+
+/* Moves to the declaration of `code`. False: there is none, or one before it is damaged. */
+static bool seek(struct cursor *c, uint64_t code) {
+    for (;;) {
+        const uint8_t *start = c->at;
+        uint64_t own = cursor_uleb128(c);
+        if (own == 0) {
+            return false;
+        }
+        if (own == code) {
+            c->at = start;
+            return true;
+        }
+        uint64_t tag = cursor_uleb128(c);
+        (void)cursor_u8(c);
+        if (!abbrev_is_tag(tag) || !abbrev_pass(c)) {
+            return false;
+        }
+    }
+}
+
+enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
+                    uint64_t code, struct abbrev_table **out_t, const struct abbrev **out,
+                    struct err *e) {
+    struct abbrev_table *t = &c->lone;
+    if (c->planless || read_too_often(c, s)) {
+        return ST_NONE;
+    }
+    begin(t, s, u->abbrev_offset, form_sizes_of(u));
+    if (!VEC_RESERVE(&t->entries, 1)) {
+        return err_nomem(e);
+    }
+    struct cursor first = cursor_init(&t->r), at = first;
+    struct err damage = {0}; /* for those to tell of who read the table */
+    bool found =
+        seek(&at, code) && abbrev_declaration(t, &at, &t->entries.data[0], &damage) == ST_OK;
+    c->work += (uint64_t)(at.at - first.at);
+    if (!found || !t->entries.data[0].planned) {
+        return damage.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
+    }
+    *out_t = t;
+    *out = &t->entries.data[0];
+    return ST_OK;
 }

@@ -72,6 +72,9 @@ enum abbrev_pass {
     PASS_SIBLING_LEB128 /* as DW_FORM_ref_udata */
 };
 
+/* Can anything below a DIE be a function? */
+enum abbrev_below { BELOW_ANYTHING, BELOW_NO_CODE, BELOW_NO_CODE_IN_C };
+
 /* A step of the plan: `size` bytes that nobody wants, then a value that tells its own size or is
  * DW_AT_sibling. The last step has none. */
 struct abbrev_step {
@@ -82,7 +85,7 @@ struct abbrev_step {
 };
 
 /* What forms come to in units whose headers say these sizes. */
-enum { ABBREV_FORMS = 64 };
+enum { ABBREV_FORMS = 64, ABBREV_NOT_PLAIN = 0x80 };
 struct abbrev_form {
     bool known, fixed; /* fixed: all its values are of one size */
     uint8_t size, pass;
@@ -91,29 +94,35 @@ struct abbrev_forms {
     bool filled;
     struct form_sizes sizes;
     struct abbrev_form of[ABBREV_FORMS]; /* by form; there are some beyond, which are rare */
+    /* The same in short: the size, or ABBREV_NOT_PLAIN where it is not fixed or stands in the
+     * declaration. */
+    uint8_t plain[ABBREV_FORMS];
 };
 
-/* One declaration. What follows `ready` is there once it is: units share the tables of some
- * linkers, and of others use few declarations of many. */
+/* One declaration. */
 struct abbrev {
     uint64_t code;
-    struct cursor attributes; /* from the first on */
+    const uint8_t *attributes; /* in the section: the first one's name and form */
+    uint32_t size;             /* of the attributes, if fixed */
+    uint32_t first_step;       /* in abbrev_table.steps */
+    uint16_t step_count;
     uint16_t tag;
+    uint16_t attribute_count;
+    bool planned; /* all its forms are known; if not its steps are void */
     bool children;
     bool code_tag; /* a function, or what was inlined into one */
-    bool ready;
     bool bare;     /* a function that says no address: it has no code */
-    bool planned;  /* all its forms are known; if not its steps are void */
     bool fixed;    /* all its DIEs are of one size and say no sibling */
     bool simple;   /* no function with code; its DIEs can be passed by die_walk.c's shortest way */
-    uint32_t size; /* of the attributes, if fixed */
-    uint32_t first_step, step_count; /* in abbrev_table.steps */
-    uint32_t first_spec, spec_count; /* in abbrev_table.specs, of those not planned */
-    /* In abbrev_table.said, once it was asked for: those that say something or tell their own size;
-     * behind the last one said_skip bytes follow. */
+    bool plain;    /* simple, fixed, without children */
+    uint8_t below; /* enum abbrev_below */
     bool has_said;
+    /* In abbrev_table.said, once it was asked for (units use few declarations of some tables):
+     * those that say something or tell their own size; behind the last one said_skip bytes follow.
+     * If it is not planned: all its attributes, in abbrev_table.specs. */
+    uint32_t first_said, said_skip;
+    uint16_t said_count;
     bool direct; /* it is fixed, and each of those is a number */
-    uint32_t first_said, said_count, said_skip;
 };
 
 /* The abbreviations of a unit, read as far as they were needed. */
@@ -137,6 +146,7 @@ struct abbrev_table {
 enum { ABBREV_TABLES = 32 };
 struct abbrev_cache {
     struct abbrev_table tables[ABBREV_TABLES];
+    struct abbrev_table lone; /* of one declaration */
     uint64_t clock;
     uint64_t work; /* bytes read so far, for all units */
     bool planless; /* for tests: no abbreviation gets a plan */
@@ -149,20 +159,26 @@ void abbrev_cache_release(struct abbrev_cache *c);
 enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
                         struct abbrev_table **out, struct err *e) BASE_MUST_USE;
 
-/* Reads on until the declaration of `code` is known, and makes it ready. *out is valid until the
- * next call. ST_NONE: the table ends without it. */
+/* Reads on until the declaration of `code` is known. *out is valid until the next call. ST_NONE:
+ * the table ends without it. */
 enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                     const struct abbrev **out, struct err *e) BASE_MUST_USE;
 
-/* Fills what `a`, which is ready and of the table t, has in t->said. ST_ERR: no memory. */
+/* One declaration, for a unit of which no more will be read soon: what lies before it is passed
+ * over, not kept. *t and *out are valid until the next call. ST_NONE: abbrev_table_of and
+ * abbrev_read may have it, or tell why not. ST_ERR: no memory. */
+enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
+                    uint64_t code, struct abbrev_table **t, const struct abbrev **out,
+                    struct err *e) BASE_MUST_USE;
+
+/* Fills what `a`, which is of the table t, has in t->said. ST_ERR: no memory. */
 enum st abbrev_plan_said(struct abbrev_table *t, const struct abbrev *a,
                          struct err *e) BASE_MUST_USE;
 
 /* As abbrev_read, without a call for those that were read before and are numbered as usual. */
 static inline enum st abbrev_find(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                                   const struct abbrev **out, struct err *e) {
-    if (code - 1 < t->entries.len && t->entries.data[code - 1].code == code &&
-        t->entries.data[code - 1].ready) {
+    if (code - 1 < t->ordered) {
         *out = &t->entries.data[code - 1];
         return ST_OK;
     }

@@ -83,7 +83,10 @@ static struct abbrev_form describe(struct form_sizes sizes, uint64_t form) {
 
 void abbrev_forms_fill(struct abbrev_forms *f, struct form_sizes sizes) {
     for (uint64_t form = 0; form < ABBREV_FORMS; form++) {
-        f->of[form] = describe(sizes, form);
+        struct abbrev_form of = describe(sizes, form);
+        bool plain = of.known && of.fixed && form != DW_FORM_implicit_const;
+        f->of[form] = of;
+        f->plain[form] = plain ? of.size : ABBREV_NOT_PLAIN;
     }
     f->sizes = sizes;
     f->filled = true;
@@ -95,56 +98,109 @@ static inline struct abbrev_form form_of(const struct abbrev_forms *f, uint64_t 
 
 /* ---- passing ---- */
 
-static inline bool says_address(enum abbrev_says what) {
-    const unsigned those = 1U << SAYS_LOW | 1U << SAYS_HIGH | 1U << SAYS_RANGES | 1U << SAYS_ENTRY;
-    return (those >> what & 1) != 0;
+/* What an attribute's name alone means to a plan. */
+enum { ROLE_ADDRESS = 1, ROLE_NOT_PLAIN = 0x80 };
+static const uint8_t roles[0x80] = {
+    [0] = ROLE_NOT_PLAIN,          [DW_AT_sibling] = ROLE_NOT_PLAIN,
+    [DW_AT_low_pc] = ROLE_ADDRESS, [DW_AT_high_pc] = ROLE_ADDRESS,
+    [DW_AT_ranges] = ROLE_ADDRESS, [DW_AT_entry_pc] = ROLE_ADDRESS,
+};
+
+/* A declaration as far as it was read. */
+struct sums {
+    uint32_t size;  /* of the attributes since the last step */
+    unsigned count; /* of all attributes */
+    unsigned roles; /* of all of them */
+};
+
+static enum st damaged(const struct abbrev_table *t, uint64_t code, unsigned count,
+                       const struct abbrev_pair *p, struct err *e) {
+    if (count >= ABBREV_ATTRIBUTES_MAX) {
+        return err_at(e, ERR_FORMAT, t->r.name, t->offset,
+                      "abbreviation %llu with more than %d attributes", (unsigned long long)code,
+                      ABBREV_ATTRIBUTES_MAX);
+    }
+    return err_at(e, ERR_FORMAT, t->r.name, t->offset,
+                  "abbreviation %llu with attribute 0x%llx of form 0x%llx",
+                  (unsigned long long)code, (unsigned long long)p->attribute,
+                  (unsigned long long)p->form);
+}
+
+/* Reads on as long as names and forms take a byte each and come to nothing but a fixed size, as
+ * most do. */
+static inline void pass_plain(const struct abbrev_forms *forms, struct cursor *c,
+                              struct sums *sums) {
+    size_t pairs = cursor_left(c) / 2, allowed = ABBREV_ATTRIBUTES_MAX - sums->count;
+    const uint8_t *at = c->at, *first = at, *end = at + 2 * (pairs < allowed ? pairs : allowed);
+    for (; at < end && at[0] < sizeof roles && at[1] < ABBREV_FORMS; at += 2) {
+        unsigned role = roles[at[0]], size = forms->plain[at[1]];
+        if (((role | size) & ROLE_NOT_PLAIN) != 0) {
+            break;
+        }
+        sums->roles |= role;
+        sums->size += size;
+    }
+    sums->count += (unsigned)(at - first) / 2;
+    c->at = at;
 }
 
 /* Joins what is of fixed size. */
-static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct err *e) {
-    struct cursor c = a->attributes;
-    struct abbrev_step step = {0};
-    bool addressed = false;
-    a->planned = a->simple = !t->planless;
-    a->has_said = false;
+static inline enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct cursor *c,
+                                 struct err *e) {
+    struct sums sums = {0};
+    bool planned = !t->planless, simple = planned;
     a->first_step = (uint32_t)t->steps.len;
-    a->spec_count = 0;
-    for (;; a->spec_count++) {
-        struct abbrev_pair p = abbrev_pair_read(&c);
+    for (;; sums.count++) {
+        pass_plain(&t->forms, c, &sums);
+        struct abbrev_pair p = abbrev_pair_read(c);
         if (abbrev_pair_ends(&p)) {
             break;
         }
-        enum abbrev_says what = says(p.attribute);
+        if (!abbrev_is_attribute(&p) || sums.count >= ABBREV_ATTRIBUTES_MAX) {
+            return damaged(t, a->code, sums.count, &p, e);
+        }
         struct abbrev_form form = form_of(&t->forms, p.form);
-        addressed |= says_address(what);
-        step.sibling = what == SAYS_SIBLING;
-        if (!step.sibling && form.fixed) {
-            step.size += form.size;
+        bool sibling = p.attribute == DW_AT_sibling;
+        sums.roles |= p.attribute < sizeof roles ? roles[p.attribute] : 0;
+        if (!sibling && form.fixed) {
+            sums.size += form.size;
             continue;
         }
-        step.form = (uint16_t)p.form;
-        step.pass = step.sibling ? (uint8_t)sibling_pass(p.form, t->r.big_endian) : form.pass;
-        a->planned = a->planned && form.known;
-        a->simple = a->simple && step.pass != PASS_SLOWLY;
+        struct abbrev_step step = {
+            .size = sums.size,
+            .form = (uint16_t)p.form,
+            .pass = sibling ? (uint8_t)sibling_pass(p.form, t->r.big_endian) : form.pass,
+            .sibling = sibling,
+        };
+        planned = planned && form.known;
+        simple = simple && step.pass != PASS_SLOWLY;
+        sums.size = 0;
         if (!VEC_PUSH(&t->steps, step)) {
             return err_nomem(e);
         }
-        step = (struct abbrev_step){0};
     }
-    step.sibling = false;
-    a->fixed = a->planned && t->steps.len == a->first_step;
-    a->size = step.size;
+    a->planned = planned;
+    a->fixed = planned && t->steps.len == a->first_step;
+    a->size = sums.size;
     /* An inlined call that says none may hold others that do. */
-    a->bare = a->code_tag && a->tag != DW_TAG_inlined_subroutine && !addressed;
-    a->simple = a->simple && (!a->code_tag || a->bare);
-    if (!VEC_PUSH(&t->steps, step)) {
+    a->bare =
+        a->code_tag && a->tag != DW_TAG_inlined_subroutine && (sums.roles & ROLE_ADDRESS) == 0;
+    a->simple = simple && (!a->code_tag || a->bare);
+    a->plain = a->simple && a->fixed && !a->children;
+    a->attribute_count = (uint16_t)sums.count;
+    struct abbrev_step last = {.size = sums.size};
+    if (!VEC_PUSH(&t->steps, last)) {
         return err_nomem(e);
     }
-    a->step_count = (uint32_t)(t->steps.len - a->first_step);
+    a->step_count = (uint16_t)(t->steps.len - a->first_step);
     return ST_OK;
 }
 
 /* ---- reading ---- */
+
+static struct cursor attributes_of(const struct abbrev_table *t, const struct abbrev *a) {
+    return (struct cursor){.at = a->attributes, .end = t->r.start + t->r.size};
+}
 
 static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct abbrev_pair *p) {
     struct abbrev_form form = form_of(forms, p->form);
@@ -158,9 +214,9 @@ static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct
 
 /* All attributes of a declaration that has no plan. */
 static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *e) {
-    struct cursor c = a->attributes;
-    a->first_spec = (uint32_t)t->specs.len;
-    for (uint32_t i = 0; i < a->spec_count; i++) {
+    struct cursor c = attributes_of(t, a);
+    a->first_said = (uint32_t)t->specs.len;
+    for (uint32_t i = 0; i < a->attribute_count; i++) {
         struct abbrev_pair p = abbrev_pair_read(&c);
         if (!VEC_PUSH(&t->specs, spec_of(&t->forms, &p))) {
             return err_nomem(e);
@@ -258,11 +314,11 @@ static bool find_mask(struct abbrev_spec *spec) {
 
 /* Joins what says nothing. */
 static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e) {
-    struct cursor c = a->attributes;
+    struct cursor c = attributes_of(t, a);
     uint32_t skip = 0, offset = 0;
     a->first_said = (uint32_t)t->said.len;
     a->direct = a->fixed;
-    for (uint32_t i = 0; i < a->spec_count; i++) {
+    for (uint32_t i = 0; i < a->attribute_count; i++) {
         struct abbrev_pair p = abbrev_pair_read(&c);
         struct abbrev_spec spec = spec_of(&t->forms, &p);
         spec.offset = offset;
@@ -280,7 +336,7 @@ static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e
             return err_nomem(e);
         }
     }
-    a->said_count = (uint32_t)(t->said.len - a->first_said);
+    a->said_count = (uint16_t)(t->said.len - a->first_said);
     a->said_skip = skip;
     return ST_OK;
 }
@@ -296,19 +352,55 @@ enum st abbrev_plan_said(struct abbrev_table *t, const struct abbrev *a, struct 
     return ST_OK;
 }
 
-/* ---- the plan of steps ---- */
+/* ---- a declaration ---- */
 
-enum st abbrev_plan(struct abbrev_table *t, struct abbrev *a, struct err *e) {
-    size_t steps = t->steps.len, specs = t->specs.len;
-    enum st st = plan_steps(t, a, e);
-    if (st == ST_OK && !a->planned) {
-        st = read_specs(t, a, e);
+static bool is_code_tag(uint64_t tag) {
+    return tag == DW_TAG_subprogram || tag == DW_TAG_entry_point ||
+           tag == DW_TAG_inlined_subroutine;
+}
+
+static enum abbrev_below below(uint64_t tag) {
+    switch (tag) {
+    case DW_TAG_array_type:
+    case DW_TAG_enumeration_type:
+    case DW_TAG_subroutine_type:
+    case DW_TAG_call_site:
+    case DW_TAG_GNU_call_site:
+        return BELOW_NO_CODE;
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+        return BELOW_NO_CODE_IN_C;
+    default:
+        return BELOW_ANYTHING;
     }
-    if (st != ST_OK) {
-        a->simple = false;
-        t->steps.len = steps;
-        t->specs.len = specs;
+}
+
+enum st abbrev_declaration(struct abbrev_table *t, struct cursor *c, struct abbrev *out,
+                           struct err *e) {
+    struct cursor at = *c; /* stays in registers */
+    uint64_t code = cursor_uleb128(&at), tag = 0;
+    if (code != 0) {
+        tag = cursor_uleb128(&at);
+        out->children = cursor_u8(&at) != 0;
+    } else if (!at.failed) {
+        *c = at;
+        return ST_NONE;
     }
-    a->ready = st == ST_OK;
-    return st;
+    if (!at.failed && !abbrev_is_tag(tag)) {
+        return err_at(e, ERR_FORMAT, t->r.name, t->offset, "abbreviation %llu with tag 0x%llx",
+                      (unsigned long long)code, (unsigned long long)tag);
+    }
+    out->code = code;
+    out->tag = (uint16_t)tag;
+    out->code_tag = is_code_tag(tag);
+    out->below = (uint8_t)below(tag);
+    out->has_said = false;
+    out->attributes = at.at;
+    enum st st = at.failed ? ST_OK : plan_steps(t, out, &at, e);
+    *c = at;
+    if (st == ST_OK && at.failed) {
+        cursor_return(&at, &t->r);
+        return reader_check(&t->r, e, "abbreviation");
+    }
+    return st == ST_OK && !out->planned ? read_specs(t, out, e) : st;
 }

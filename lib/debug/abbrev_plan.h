@@ -26,11 +26,36 @@ static inline bool abbrev_pair_ends(const struct abbrev_pair *p) {
     return p->attribute == 0 && p->form == 0;
 }
 
+/* Attributes of one declaration. Real ones have some twenty; a declaration of a million empty ones
+ * would make each DIE, of one byte, cost a million steps. */
+enum { ABBREV_ATTRIBUTES_MAX = 1024 };
+
+static inline bool abbrev_is_tag(uint64_t tag) {
+    return tag != 0 && tag <= UINT16_MAX;
+}
+static inline bool abbrev_is_attribute(const struct abbrev_pair *p) {
+    return p->attribute != 0 && (p->attribute | p->form) <= UINT16_MAX;
+}
+/* Passes over the attributes of a declaration and their end. False: they are damaged. */
+static inline bool abbrev_pass(struct cursor *c) {
+    for (unsigned count = 0; count <= ABBREV_ATTRIBUTES_MAX; count++) {
+        struct abbrev_pair p = abbrev_pair_read(c);
+        if (abbrev_pair_ends(&p)) {
+            return !c->failed;
+        }
+        if (!abbrev_is_attribute(&p)) {
+            return false;
+        }
+    }
+    return false;
+}
+
 /* Fills f for units of these sizes. */
 void abbrev_forms_fill(struct abbrev_forms *f, struct form_sizes sizes);
-/* Makes `a` ready, which is sound (abbrev.c has read it): one of t->entries. ST_ERR: no memory;
- * nothing is changed. */
-enum st abbrev_plan(struct abbrev_table *t, struct abbrev *a, struct err *e) BASE_MUST_USE;
+/* Reads the declaration at *c into *out, all but what it says. ST_NONE: the table ends here.
+ * ST_ERR: it is damaged, or there is no memory. */
+enum st abbrev_declaration(struct abbrev_table *t, struct cursor *c, struct abbrev *out,
+                           struct err *e) BASE_MUST_USE;
 /* Fills member, sets and narrow from says and form. */
 void abbrev_place(struct abbrev_spec *spec);
 

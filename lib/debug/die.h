@@ -15,6 +15,7 @@ struct die_unit {
     uint64_t str_offsets_base; /* 0 = the default */
     uint64_t addr_base;
     bool has_addr_base;
+    bool is_c; /* written in C: functions are in no type */
 };
 
 /* A reference to a DIE, by its offset in .debug_info of this file or of the supplementary one. */

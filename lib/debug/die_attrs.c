@@ -199,8 +199,8 @@ static inline void take_spec(struct take *t, const struct die_at *at,
 static enum st take_placed(struct take *t, const struct die_at *at, const struct abbrev *a,
                            const struct takeover_value *values, struct err *e) {
     bool known = true; /* the last one's form */
-    for (uint32_t i = 0; i < a->spec_count; i++) {
-        const struct abbrev_spec *spec = &at->table->specs.data[a->first_spec + i];
+    for (uint32_t i = 0; i < a->attribute_count; i++) {
+        const struct abbrev_spec *spec = &at->table->specs.data[a->first_said + i];
         uint64_t here = t->v.unit->end - reader_left(t->v.r);
         if (known && values[i].offset != here && spec->form != DW_FORM_indirect &&
             spec->form != DW_FORM_implicit_const) {

@@ -38,9 +38,9 @@ static inline enum st find_abbrev(struct die_reader *d, struct abbrev_table *t, 
     return st;
 }
 
-/* The DIE at the offset, whose tag goes to *tag. */
+/* The DIE at the offset, whose tag goes to *tag. lone: the unit's table is not worth reading. */
 static enum st read_die(struct die_reader *d, const struct die_unit *unit, uint64_t offset,
-                        struct die_attrs *out, uint16_t *tag, struct err *e) {
+                        bool lone, struct die_attrs *out, uint16_t *tag, struct err *e) {
     struct abbrev_table *t;
     const struct abbrev *a;
     struct reader r = unit_reader(d->sections, unit, offset);
@@ -48,8 +48,15 @@ static enum st read_die(struct die_reader *d, const struct die_unit *unit, uint6
     if (code == 0) {
         return ST_NONE;
     }
-    if (abbrev_table_of(&d->abbrevs, d->sections, unit, &t, e) != ST_OK ||
-        find_abbrev(d, t, code, offset, &a, e) != ST_OK) {
+    enum st found = ST_NONE;
+    if (lone) {
+        found = abbrev_lone(&d->abbrevs, d->sections, unit, code, &t, &a, e);
+    }
+    if (found == ST_NONE) {
+        found = abbrev_table_of(&d->abbrevs, d->sections, unit, &t, e);
+        found = found == ST_OK ? find_abbrev(d, t, code, offset, &a, e) : found;
+    }
+    if (found != ST_OK) {
         return ST_ERR;
     }
     *tag = a->tag;
@@ -62,7 +69,7 @@ enum st die_attrs_at(struct die_reader *d, const struct die_unit *unit, uint64_t
     if (offset < unit->die || offset >= unit->end) {
         return ST_NONE;
     }
-    return read_die(d, unit, offset, out, &tag, e);
+    return read_die(d, unit, offset, false, out, &tag, e);
 }
 
 /* ---- units ---- */
@@ -90,12 +97,17 @@ static bool is_unit_tag(uint16_t tag) {
     }
 }
 
+static bool is_c(uint32_t language) {
+    return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
+           language == DW_LANG_C11;
+}
+
 /* Reads the unit's DIE; if it says bases, again: what counts from them may stand in front of them.
  */
-static enum st read_unit_die(struct die_reader *d, struct die_unit *u, struct die_attrs *attrs,
-                             struct err *e) {
+static enum st read_unit_die(struct die_reader *d, struct die_unit *u, bool lone,
+                             struct die_attrs *attrs, struct err *e) {
     struct err why = {0};
-    enum st st = read_die(d, u, u->die, attrs, &u->tag, &why);
+    enum st st = read_die(d, u, u->die, lone, attrs, &u->tag, &why);
     if (st == ST_NONE) {
         return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), u->offset, "unit without a DIE");
     }
@@ -108,8 +120,9 @@ static enum st read_unit_die(struct die_reader *d, struct die_unit *u, struct di
         u->addr_base = attrs->addr_base;
         u->has_addr_base = (attrs->has & DIE_ADDR_BASE) != 0;
         err_clear(&why);
-        st = read_die(d, u, u->die, attrs, &u->tag, &why);
+        st = read_die(d, u, u->die, lone, attrs, &u->tag, &why);
     }
+    u->is_c = is_c(attrs->language);
     if (err_is(&why)) {
         (void)err_set(e, why.code, "%s", why.text);
     }
@@ -129,7 +142,10 @@ enum st die_units_next(struct die_reader *d, struct die_units *at, struct die_un
     if (st == ST_OK && out->die >= out->end) {
         return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), out->offset, "unit without a DIE");
     }
-    return st == ST_OK ? read_unit_die(d, out, attrs, e) : st;
+    /* Most linkers give each unit its own table, which is read with its other DIEs if ever. */
+    bool lone = out->abbrev_offset != at->abbrevs;
+    at->abbrevs = out->abbrev_offset;
+    return st == ST_OK ? read_unit_die(d, out, lone, attrs, e) : st;
 }
 
 /* ---- the walk ---- */
@@ -286,15 +302,30 @@ static inline bool is_there(const struct cursor *c, const uint8_t *unit, uint64_
     return sibling == 0 || sibling == (uint64_t)(c->at - unit);
 }
 
+/* Passes all below a DIE by its sibling, where no function can be. False: it says none, or one that
+ * does not follow an end of children, or at which the unit's children end but not the unit. */
+static inline bool jump(const struct die_walk *w, const struct abbrev *a, uint64_t sibling,
+                        unsigned depth, const uint8_t *unit, struct cursor *c) {
+    bool empty = a->below == BELOW_NO_CODE || (a->below == BELOW_NO_CODE_IN_C && w->unit->is_c);
+    if (!empty || sibling <= (uint64_t)(c->at - unit) || sibling >= (uint64_t)(c->end - unit)) {
+        return false;
+    }
+    const uint8_t *to = unit + sibling;
+    if (to[-1] != 0 || (to[0] == 0 && depth == 1 && to + 1 < c->end)) {
+        return false;
+    }
+    c->at = to;
+    return true;
+}
+
 /* Passes DIEs that nobody wants, and ends of children, as long as they are simple: most are. What
  * is not, or is damaged, is left to whoever can say so. */
 static void pass_simple(struct die_walk *w) {
-    const struct abbrev_table *t = w->table;
-    const struct abbrev_step *steps = w->table->steps.data;
+    struct abbrev_table *t = w->table;
     struct cursor c = cursor_init(&w->r);
     unsigned depth = w->depth;
     const uint8_t *passed = c.at, *unit = w->r.start + w->unit->offset;
-    while (c.at < c.end && depth > 0) {
+    for (; c.at < c.end && depth > 0; passed = c.at) {
         uint64_t code = cursor_uleb128(&c), sibling = 0;
         if (code == 0) {
             if (c.failed || depth == 1 || !is_there(&c, unit, w->siblings[depth - 1])) {
@@ -302,26 +333,40 @@ static void pass_simple(struct die_walk *w) {
             }
             depth--;
             w->lowest = depth < w->lowest ? depth : w->lowest;
-        } else {
-            const struct abbrev *a = code <= t->ordered ? &t->entries.data[code - 1] : NULL;
-            if (!a || !a->simple || depth >= DIE_DEPTH_MAX - 1) {
+            continue;
+        }
+        if (code > t->ordered) {
+            const struct abbrev *unused;
+            struct err why = {0}; /* whoever asks again is told the same */
+            if (abbrev_read(&w->source->abbrevs, t, code, &unused, &why) != ST_OK ||
+                code > t->ordered) {
                 break;
-            }
-            if (a->fixed) { /* most */
-                cursor_skip(&c, a->size);
-            } else {
-                sibling = pass_by_plan(&c, a, steps + a->first_step);
-            }
-            if (c.failed || (!a->children && !is_there(&c, unit, sibling))) {
-                break;
-            }
-            if (a->children) {
-                w->siblings[depth] = sibling;
-                w->codeless[depth] = codeless_below(w, depth, a);
-                depth++;
             }
         }
-        passed = c.at;
+        const struct abbrev *a = &t->entries.data[code - 1];
+        if (a->plain) { /* most */
+            if (a->size > cursor_left(&c)) {
+                break;
+            }
+            c.at += a->size;
+            continue;
+        }
+        if (!a->simple || depth >= DIE_DEPTH_MAX - 1) {
+            break;
+        }
+        if (a->fixed) {
+            cursor_skip(&c, a->size);
+        } else {
+            sibling = pass_by_plan(&c, a, t->steps.data + a->first_step);
+        }
+        if (c.failed || (!a->children && !is_there(&c, unit, sibling))) {
+            break;
+        }
+        if (a->children && !jump(w, a, sibling, depth, unit, &c)) {
+            w->siblings[depth] = sibling;
+            w->codeless[depth] = codeless_below(w, depth, a);
+            depth++;
+        }
     }
     if (passed) {
         w->r.pos = (size_t)(passed - w->r.start);

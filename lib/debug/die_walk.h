@@ -27,6 +27,7 @@ void die_reader_release(struct die_reader *d);
 struct die_units {
     uint64_t next;
     uint64_t nonzero; /* offset of a byte that is not 0; all of [next, nonzero) is */
+    uint64_t abbrevs; /* offset of the last unit's table */
 };
 /* The next unit, and the attributes of its DIE (single damaged ones: attrs->damaged, and e says
  * which). ST_NONE: no further one. ST_ERR: this one (out->offset) is damaged and passed; call again

@@ -91,14 +91,14 @@ static enum st place_all(struct takeover *t, Dwarf_Die die, const struct abbrev_
         return libdwarf_file_fail(&t->file, why, offset, e);
     }
     enum st st = ST_OK;
-    if ((uint64_t)count != a->spec_count) {
+    if ((uint64_t)count != a->attribute_count) {
         st = err_at(e, ERR_FORMAT, section_name(SECTION_INFO), offset,
                     "DIE of %lld attributes where %u were declared", (long long)count,
-                    (unsigned)a->spec_count);
+                    (unsigned)a->attribute_count);
     }
     for (Dwarf_Signed i = 0; i < count; i++) {
         if (st == ST_OK) {
-            st = place(t, die, list[i], &table->specs.data[a->first_spec + (size_t)i], e);
+            st = place(t, die, list[i], &table->specs.data[a->first_said + (size_t)i], e);
         }
         dwarf_dealloc_attribute(list[i]);
     }

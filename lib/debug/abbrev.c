@@ -40,7 +40,7 @@ static void begin(struct abbrev_table *t, const struct sections *s, uint64_t off
     t->specs.len = 0;
     t->said.len = 0;
     t->steps.len = 0;
-    t->ordered = 0;
+    t->ordered = t->quick_end = 0;
     map_clear(&t->odd);
     t->r = section_reader(s, SECTION_ABBREV);
     reader_seek(&t->r, offset);
@@ -92,9 +92,15 @@ static const struct abbrev *known(const struct abbrev_table *t, uint64_t code) {
 }
 
 /* Two declarations of one code: which of them counts is anybody's guess. */
-static enum st number(struct abbrev_table *t, uint64_t code, struct err *e) {
+static enum st number(struct abbrev_table *t, const struct abbrev *a, struct err *e) {
+    uint64_t code = a->code;
     size_t index = t->entries.len;
     if (code == index + 1 && index == t->ordered) { /* nearly always */
+        if (code < ABBREV_QUICK) {
+            bool plain = a->simple && a->fixed && !a->children;
+            t->quick[code] = (struct abbrev_quick){a->size, plain};
+            t->quick_end = (size_t)code + 1;
+        }
         t->ordered++;
         return ST_OK;
     }
@@ -116,7 +122,7 @@ static enum st read_next(struct abbrev_table *t, struct cursor *c, struct err *e
     struct abbrev *a = &t->entries.data[t->entries.len];
     enum st st = abbrev_declaration(t, c, a, e);
     if (st == ST_OK) {
-        st = number(t, a->code, e);
+        st = number(t, a, e);
     }
     t->complete = st == ST_NONE;
     t->entries.len += st == ST_OK;

@@ -114,7 +114,6 @@ struct abbrev {
     bool bare;     /* a function that says no address: it has no code */
     bool fixed;    /* all its DIEs are of one size and say no sibling */
     bool simple;   /* no function with code; its DIEs can be passed by die_walk.c's shortest way */
-    bool plain;    /* simple, fixed, without children */
     uint8_t below; /* enum abbrev_below */
     bool has_said;
     /* In abbrev_table.said, once it was asked for (units use few declarations of some tables):
@@ -123,6 +122,13 @@ struct abbrev {
     uint32_t first_said, said_skip;
     uint16_t said_count;
     bool direct; /* it is fixed, and each of those is a number */
+};
+
+/* A declaration for the shortest way of all; those whose numbers take a byte have one. */
+enum { ABBREV_QUICK = 128 };
+struct abbrev_quick {
+    uint32_t size;
+    bool plain; /* simple, fixed, without children */
 };
 
 /* The abbreviations of a unit, read as far as they were needed. */
@@ -138,6 +144,8 @@ struct abbrev_table {
     VEC(struct abbrev_spec) specs, said;
     VEC(struct abbrev_step) steps;
     size_t ordered; /* so many at the start are numbered 1, 2, 3 … */
+    size_t quick_end;
+    struct abbrev_quick quick[ABBREV_QUICK]; /* of those, by number, below quick_end */
     struct map odd; /* code -> index, of those not numbered 1, 2, 3 … in order */
 };
 

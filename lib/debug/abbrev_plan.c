@@ -186,7 +186,6 @@ static inline enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struc
     a->bare =
         a->code_tag && a->tag != DW_TAG_inlined_subroutine && (sums.roles & ROLE_ADDRESS) == 0;
     a->simple = simple && (!a->code_tag || a->bare);
-    a->plain = a->simple && a->fixed && !a->children;
     a->attribute_count = (uint16_t)sums.count;
     struct abbrev_step last = {.size = sums.size};
     if (!VEC_PUSH(&t->steps, last)) {

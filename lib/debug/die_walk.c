@@ -318,6 +318,19 @@ static inline bool jump(const struct die_walk *w, const struct abbrev *a, uint64
     return true;
 }
 
+/* Where those end that take a byte for their number, are of a fixed size and have no children: most
+ * do, and each begins where the one before says. */
+static inline const uint8_t *pass_plain(const struct abbrev_table *t, const struct cursor *c) {
+    const uint8_t *at = c->at;
+    for (; at < c->end && *at < t->quick_end; at += 1 + t->quick[*at].size) {
+        const struct abbrev_quick *q = &t->quick[*at];
+        if (!q->plain || q->size >= (size_t)(c->end - at)) {
+            break;
+        }
+    }
+    return at;
+}
+
 /* Passes DIEs that nobody wants, and ends of children, as long as they are simple: most are. What
  * is not, or is damaged, is left to whoever can say so. */
 static void pass_simple(struct die_walk *w) {
@@ -325,7 +338,11 @@ static void pass_simple(struct die_walk *w) {
     struct cursor c = cursor_init(&w->r);
     unsigned depth = w->depth;
     const uint8_t *passed = c.at, *unit = w->r.start + w->unit->offset;
-    for (; c.at < c.end && depth > 0; passed = c.at) {
+    while (depth > 0) {
+        passed = c.at = pass_plain(t, &c);
+        if (c.at >= c.end) {
+            break;
+        }
         uint64_t code = cursor_uleb128(&c), sibling = 0;
         if (code == 0) {
             if (c.failed || depth == 1 || !is_there(&c, unit, w->siblings[depth - 1])) {
@@ -336,21 +353,13 @@ static void pass_simple(struct die_walk *w) {
             continue;
         }
         if (code > t->ordered) {
-            const struct abbrev *unused;
-            struct err why = {0}; /* whoever asks again is told the same */
-            if (abbrev_read(&w->source->abbrevs, t, code, &unused, &why) != ST_OK ||
+            const struct abbrev *unused; /* nor what is wrong: whoever asks again is told */
+            if (abbrev_read(&w->source->abbrevs, t, code, &unused, NULL) != ST_OK ||
                 code > t->ordered) {
                 break;
             }
         }
         const struct abbrev *a = &t->entries.data[code - 1];
-        if (a->plain) { /* most */
-            if (a->size > cursor_left(&c)) {
-                break;
-            }
-            c.at += a->size;
-            continue;
-        }
         if (!a->simple || depth >= DIE_DEPTH_MAX - 1) {
             break;
         }

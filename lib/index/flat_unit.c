@@ -23,8 +23,11 @@ static inline struct flat_place place_of(const struct live_unit *u, const struct
     return (struct flat_place){row->file, row->line, row->column, row->discriminator};
 }
 
-static bool same_place(const struct flat_place *a, const struct flat_place *b) {
-    return memcmp(a, b, sizeof *a) == 0; /* four words, nothing between them */
+/* Member by member, which lets the compiler keep them in registers: read wider than they were
+ * written they would have to wait for memory. The line differs most often. */
+static inline bool same_place(struct flat_place a, struct flat_place b) {
+    return a.line == b.line && a.column == b.column && a.file == b.file &&
+           a.discriminator == b.discriminator;
 }
 
 typedef bool (*line_taker)(void *ctx, uint64_t at, struct flat_place place);
@@ -206,7 +209,7 @@ static bool more_steps(struct flat_unit *out) {
 static inline bool step_to(struct stepping *s, uint64_t at, uint32_t node,
                            struct flat_place place) {
     struct flat_unit *out = s->out;
-    if (node == s->node && same_place(&place, &s->place)) {
+    if (node == s->node && same_place(place, s->place)) {
         return true;
     }
     if (out->step_count == out->step_cap && !more_steps(out)) {
@@ -312,7 +315,7 @@ static enum st add_rows(struct flat_unit *out, const struct own_symbols *own,
         const struct line_change *c = &scratch->lines.data[i];
         next = i + 1;
         while (next < scratch->lines.len &&
-               same_place(&scratch->lines.data[next].place, &c->place)) {
+               same_place(scratch->lines.data[next].place, c->place)) {
             next++;
         }
         struct flat_row row = {

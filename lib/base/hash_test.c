@@ -57,6 +57,19 @@ static void quick_hashes_tell_lengths_and_bytes(void **state) {
     assert_true(hash_quick(zeros, 20) == hash_quick(zeros + 7, 20)); /* wherever they lie */
 }
 
+static void quick_hashes_depend_on_each_byte(void **state) {
+    (void)state;
+    for (size_t len = 1; len <= 20; len++) {
+        char text[20] = "";
+        uint64_t before = hash_quick(text, len);
+        for (size_t i = 0; i < len; i++) {
+            text[i] = 1;
+            assert_true(hash_quick(text, len) != before);
+            text[i] = 0;
+        }
+    }
+}
+
 static void the_checksum_is_that_of_gzip(void **state) {
     (void)state;
     assert_int_equal(hash_crc32("123456789", 9), 0xcbf43926); /* its check value */
@@ -68,6 +81,7 @@ int main(void) {
         cmocka_unit_test(the_checksum_is_that_of_gzip),
         cmocka_unit_test(siphash_agrees_with_its_paper),
         cmocka_unit_test(integers_spread),
+        cmocka_unit_test(quick_hashes_depend_on_each_byte),
         cmocka_unit_test(quick_hashes_tell_lengths_and_bytes),
     };
     return cmocka_run_group_tests_name("hash", tests, NULL, NULL);

@@ -58,12 +58,6 @@ void sections_inflate_small(const struct object_slice *s) {
     }
 }
 
-struct reader section_reader(const struct sections *s, enum section_id id) {
-    struct reader r = reader_init(names[id], s->of[id].data, s->of[id].len);
-    r.big_endian = s->big_endian;
-    return r;
-}
-
 const char *section_string(const struct sections *s, enum section_id id, uint64_t offset) {
     const struct section_bytes *b = &s->of[id];
     if (offset >= b->len) {

@@ -49,7 +49,11 @@ void sections_inflate_small(const struct object_slice *s);
 /* The section's name as DWARF has it, with its dot: ".debug_info". */
 const char *section_name(enum section_id id);
 /* A reader over the whole section in the file's byte order; over nothing if there is none. */
-struct reader section_reader(const struct sections *s, enum section_id id);
+static inline struct reader section_reader(const struct sections *s, enum section_id id) {
+    struct reader r = reader_init(section_name(id), s->of[id].data, s->of[id].len);
+    r.big_endian = s->big_endian;
+    return r;
+}
 /* Longest file or folder name believed: longer ones are damage, and would make a small file cost
  * much time. */
 enum { SECTION_STRING_MAX = 16384 };

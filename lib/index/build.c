@@ -89,6 +89,7 @@ static enum st read_and_encode(struct build *b, struct flat_unit *f, size_t inde
     }
     encode_unit_begin(&b->encoder, f->unit);
     for (size_t i = 0; i < f->unit->functions.len; i++) {
+        encode_soon(&b->encoder, f->unit, flat_unit_function(f, i));
         if (flat_unit_add(f, i, scratch, e) != ST_OK) {
             return ST_ERR;
         }

@@ -89,11 +89,21 @@ static struct function_names declared(struct encoder *c, const struct live_unit 
     return n;
 }
 
+void encode_soon(struct encoder *c, const struct live_unit *u, const struct debug_function *f) {
+    struct encode_coming *next = &c->coming[c->last_coming ^= 1];
+    next->function = f;
+    next->names = declared(c, u, f);
+    own_symbols_name(c->own, f, &c->near, &next->names.function, &next->names.linkage);
+    next->soon = names_soon(&c->names, &next->names);
+}
+
 static uint32_t function_name(struct encoder *c, const struct live_unit *u,
                               const struct debug_function *f) {
-    struct function_names n = declared(c, u, f);
-    own_symbols_name(c->own, f, &n.function, &n.linkage);
-    return names_function(&c->names, &n);
+    if (c->coming[0].function != f && c->coming[1].function != f) {
+        encode_soon(c, u, f);
+    }
+    const struct encode_coming *now = &c->coming[c->coming[0].function != f];
+    return names_function(&c->names, &now->names, &now->soon);
 }
 
 /* Makes room for an origin's name. */
@@ -115,7 +125,8 @@ static uint32_t call_name(struct encoder *c, struct origin_names *origins,
     }
     struct function_names n = declared(c, u, f);
     inline_name(f, &n.function, &n.linkage);
-    uint32_t name = names_function(&c->names, &n);
+    struct names_soon soon = names_soon(&c->names, &n);
+    uint32_t name = names_function(&c->names, &n, &soon);
     if (f->origin > 0) {
         if (f->origin >= origins->count && !know_origin(origins, f->origin)) {
             c->failed = true;
@@ -297,6 +308,7 @@ static void put_function(struct encoder *c, const struct flat_unit *f, const str
 
 void encode_unit_begin(struct encoder *c, const struct live_unit *u) {
     size_t files = u->unit.path_count;
+    c->coming[0].function = c->coming[1].function = NULL; /* of units whose memory is used again */
     if (!vec_reserve((void **)&c->file_of_unit, 0, &c->file_cap, files + 1,
                      sizeof *c->file_of_unit)) {
         c->failed = true;
@@ -321,7 +333,13 @@ void encode_rows(struct encoder *c, struct flat_unit *f) {
 
 void encode_unit(struct encoder *c, struct flat_unit *f, unsigned reader) {
     encode_unit_begin(c, f->unit);
+    if (f->record_count > 0) {
+        encode_soon(c, f->unit, f->records[0].function);
+    }
     for (size_t i = 0; i < f->record_count; i++) {
+        if (i + 1 < f->record_count) {
+            encode_soon(c, f->unit, f->records[i + 1].function);
+        }
         encode_record(c, f, &f->records[i], reader);
     }
     encode_rows(c, f);

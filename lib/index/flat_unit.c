@@ -272,8 +272,7 @@ static enum st add_steps(struct flat_unit *out, const struct flat_scratch *scrat
 enum st flat_unit_add(struct flat_unit *out, size_t i, struct flat_scratch *scratch,
                       struct err *e) {
     const struct live_span *s = &out->unit->functions.data[i];
-    struct flat_record r = {
-        .function = &out->unit->unit.functions[s->index], .low = s->low, .high = s->high};
+    struct flat_record r = {.function = flat_unit_function(out, i), .low = s->low, .high = s->high};
     if (s->high - s->low > UINT32_MAX) {
         return err_set(e, ERR_UNSUPPORTED, "a function spans more than 4 GiB");
     }
@@ -314,8 +313,7 @@ static enum st add_rows(struct flat_unit *out, const struct own_symbols *own,
     for (size_t i = 0, next; i < scratch->lines.len; i = next) {
         const struct line_change *c = &scratch->lines.data[i];
         next = i + 1;
-        while (next < scratch->lines.len &&
-               same_place(scratch->lines.data[next].place, c->place)) {
+        while (next < scratch->lines.len && same_place(scratch->lines.data[next].place, c->place)) {
             next++;
         }
         struct flat_row row = {

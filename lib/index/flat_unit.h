@@ -87,6 +87,10 @@ enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
 enum st flat_unit_open(struct flat_unit *out, struct debug *d, size_t index,
                        const struct own_symbols *own, struct flat_scratch *scratch,
                        struct err *e) BASE_MUST_USE;
+/* The function of which record `i` will be. */
+static inline const struct debug_function *flat_unit_function(const struct flat_unit *f, size_t i) {
+    return &f->unit->unit.functions[f->unit->functions.data[i].index];
+}
 /* Function `i` of out->unit->functions becomes record `i`. */
 enum st flat_unit_add(struct flat_unit *out, size_t i, struct flat_scratch *scratch,
                       struct err *e) BASE_MUST_USE;

@@ -117,7 +117,8 @@ static enum st fill_hit(struct live *l, const struct live_unit *u,
         frame->start = function->entry;
     }
     struct lookup_frame *real = &hit->frames[n - 1];
-    own_symbols_name(&l->symbols, function, &real->function, &real->linkage);
+    size_t near = 0;
+    own_symbols_name(&l->symbols, function, &near, &real->function, &real->linkage);
     return ST_OK;
 }
 

@@ -57,15 +57,9 @@ static void expect(struct interned *t, size_t count) {
     (void)grow_to(t, cap);
 }
 
-struct hashed {
-    const char *bytes;
-    size_t len;
-    uint32_t hash;
-};
-
 /* Bytes that are about to be interned; where they belong begins to come from memory. */
-static struct hashed hash_soon(const struct interned *t, const char *bytes, size_t len) {
-    struct hashed h = {bytes, len, (uint32_t)hash_quick(bytes, len)};
+static struct interned_soon hash_soon(const struct interned *t, const char *bytes, size_t len) {
+    struct interned_soon h = {bytes, len, (uint32_t)hash_quick(bytes, len)};
     if (t->cap > 0) {
         __builtin_prefetch(&t->slots[h.hash & (t->cap - 1)]);
     }
@@ -74,7 +68,7 @@ static struct hashed hash_soon(const struct interned *t, const char *bytes, size
 
 /* The offset of these bytes, which are appended if they are not there yet (or not found in time);
  * 0: no memory, or `in` holds more than an offset reaches. */
-static uint32_t intern(struct interned *t, struct strbuf *in, const struct hashed *h) {
+static uint32_t intern(struct interned *t, struct strbuf *in, const struct interned_soon *h) {
     const char *bytes = h->bytes;
     size_t len = h->len;
     uint32_t hash = h->hash;
@@ -139,11 +133,11 @@ enum st names_check(const struct name_table *t, struct err *e) {
 /* ---- strings and paths ---- */
 
 /* With its NUL; of no or an empty string nothing. */
-static struct hashed string_soon(const struct name_table *t, const char *s) {
-    return s && *s ? hash_soon(&t->string_at, s, strlen(s) + 1) : (struct hashed){0};
+static struct interned_soon string_soon(const struct name_table *t, const char *s) {
+    return s && *s ? hash_soon(&t->string_at, s, strlen(s) + 1) : (struct interned_soon){0};
 }
 
-static uint32_t intern_string(struct name_table *t, const struct hashed *h) {
+static uint32_t intern_string(struct name_table *t, const struct interned_soon *h) {
     if (h->len == 0) {
         return 0;
     }
@@ -153,7 +147,7 @@ static uint32_t intern_string(struct name_table *t, const struct hashed *h) {
 }
 
 uint32_t names_string(struct name_table *t, const char *s) {
-    struct hashed h = string_soon(t, s);
+    struct interned_soon h = string_soon(t, s);
     return intern_string(t, &h);
 }
 
@@ -177,7 +171,7 @@ static uint32_t name_at(struct name_table *t, uint32_t function, uint32_t linkag
     end = leb128_put(end, linkage == 0 ? 0 : linkage == function ? 1 : (uint64_t)linkage + 1);
     end = leb128_put(end, file);
     end = leb128_put(end, line);
-    struct hashed h = hash_soon(&t->name_at, bytes, (size_t)(end - bytes));
+    struct interned_soon h = hash_soon(&t->name_at, bytes, (size_t)(end - bytes));
     uint32_t at = intern(&t->name_at, &t->names, &h);
     t->failed |= at == 0;
     return at;
@@ -188,11 +182,16 @@ uint32_t names_symbol(struct name_table *t, const char *name) {
     return name_at(t, string, string, 0, 0);
 }
 
-uint32_t names_function(struct name_table *t, const struct function_names *f) {
-    /* Both wait for memory at the same time. */
-    struct hashed first = string_soon(t, f->function);
-    struct hashed second = f->linkage == f->function ? first : string_soon(t, f->linkage);
-    uint32_t function = intern_string(t, &first), linkage = intern_string(t, &second);
+struct names_soon names_soon(const struct name_table *t, const struct function_names *f) {
+    struct interned_soon function = string_soon(t, f->function);
+    bool same = f->linkage == f->function;
+    return (struct names_soon){function, same ? function : string_soon(t, f->linkage)};
+}
+
+uint32_t names_function(struct name_table *t, const struct function_names *f,
+                        const struct names_soon *soon) {
+    uint32_t function = intern_string(t, &soon->function);
+    uint32_t linkage = intern_string(t, &soon->linkage);
     uint64_t file = f->file ? (uint64_t)names_file_once(t, f->file, f->file_known) + 1 : 0;
     return name_at(t, function, linkage, file, f->line);
 }

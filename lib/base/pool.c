@@ -1,5 +1,7 @@
 /* A ring of jobs in the order of their arrival. The caller's thread puts at `tail` and delivers at
- * `head`; workers take at `next`. All memory is there from the start, so that putting cannot fail.
+ * `head`; workers take at `next`, and so does the caller's thread where it would wait. All memory
+ * is there from the start, and what threads cannot be started for is done without them, so that
+ * putting cannot fail.
  *
  *      head          next          tail
  *       | done, or    | waiting     |
@@ -34,7 +36,8 @@ struct pool {
     pool_work work;
     pool_done done;
     void *ctx;
-    unsigned threads, started;
+    unsigned threads;
+    unsigned started, startable; /* beside the caller's thread, whose number is the last */
     struct worker *workers;
 
     pthread_mutex_t lock; /* guards all below */
@@ -45,6 +48,17 @@ struct pool {
     size_t awaited;          /* what the caller's thread waits for, or NO_POSITION */
     bool closing;
 };
+
+/* The next job. The lock is held, and let go meanwhile. Returns its position. */
+static size_t do_next(struct pool *p, unsigned worker) {
+    size_t at = p->next++;
+    struct slot *slot = &p->ring[at % p->window];
+    pthread_mutex_unlock(&p->lock);
+    p->work(p->ctx, slot->job, worker);
+    pthread_mutex_lock(&p->lock);
+    slot->finished = true;
+    return at;
+}
 
 static void *work_on(void *arg) {
     struct worker *w = arg;
@@ -57,18 +71,31 @@ static void *work_on(void *arg) {
         if (p->next == p->tail) {
             break;
         }
-        size_t at = p->next++;
-        struct slot *slot = &p->ring[at % p->window];
-        pthread_mutex_unlock(&p->lock);
-        p->work(p->ctx, slot->job, w->number);
-        pthread_mutex_lock(&p->lock);
-        slot->finished = true;
+        size_t at = do_next(p, w->number);
         if (at == p->awaited || p->next == p->tail) {
             pthread_cond_signal(&p->job_finished);
         }
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
+}
+
+/* One more, if there may be one. */
+static void start_worker(struct pool *p) {
+    if (p->started < p->startable) {
+        struct worker *w = &p->workers[p->started];
+        *w = (struct worker){.pool = p, .number = p->started};
+        if (pthread_create(&w->thread, NULL, work_on, w) == 0) {
+            p->started++;
+        } else {
+            p->startable = p->started; /* no use trying again */
+        }
+    }
+}
+
+/* On the caller's thread. */
+static void help(struct pool *p) {
+    (void)do_next(p, p->threads - 1);
 }
 
 static bool head_is_finished(const struct pool *p) {
@@ -103,9 +130,9 @@ static void wait_for(struct pool *p, size_t most) {
     p->awaited = NO_POSITION;
 }
 
-/* Delivers until there is room for a job. A worker without a job is worse than a result that waits:
- * then no more is delivered than must be. Else of a full window half, so that the workers have the
- * other half meanwhile. */
+/* Delivers until there is room for a job, and does jobs rather than wait. A worker without a job is
+ * worse than a result that waits: then no more is delivered than must be. Else of a full window
+ * half, so that the workers have the other half meanwhile. */
 static void make_room(struct pool *p) {
     size_t most = p->tail - p->head == p->window ? p->window / 2 : p->window - 1;
     for (;;) {
@@ -114,6 +141,8 @@ static void make_room(struct pool *p) {
             deliver_head(p);
         } else if (p->tail - p->head <= most || (idle && !full)) {
             return;
+        } else if (!idle) {
+            help(p);
         } else {
             wait_for(p, most);
         }
@@ -139,19 +168,6 @@ static void free_pool(struct pool *p) {
     free(p);
 }
 
-static enum st start(struct pool *p, struct err *e) {
-    for (unsigned i = 0; i < p->threads; i++) {
-        struct worker *w = &p->workers[i];
-        *w = (struct worker){.pool = p, .number = i};
-        int code = pthread_create(&w->thread, NULL, work_on, w);
-        if (code != 0) {
-            return err_sys(e, code, "cannot start a thread");
-        }
-        p->started++;
-    }
-    return ST_OK;
-}
-
 enum st pool_open(struct pool **out, unsigned threads, size_t window, pool_work work,
                   pool_done done, void *ctx, struct err *e) {
     if (threads < 1 || threads > MAX_THREADS || window < threads) {
@@ -166,6 +182,7 @@ enum st pool_open(struct pool **out, unsigned threads, size_t window, pool_work 
     p->done = done;
     p->ctx = ctx;
     p->threads = threads;
+    p->startable = threads - 1;
     p->window = window;
     p->awaited = NO_POSITION;
     if (threads > 1) {
@@ -178,11 +195,6 @@ enum st pool_open(struct pool **out, unsigned threads, size_t window, pool_work 
         pthread_mutex_init(&p->lock, NULL);
         pthread_cond_init(&p->job_waits, NULL);
         pthread_cond_init(&p->job_finished, NULL);
-        if (start(p, e) != ST_OK) {
-            stop(p);
-            free_pool(p);
-            return ST_ERR;
-        }
     }
     *out = p;
     return ST_OK;
@@ -196,6 +208,9 @@ void pool_put(struct pool *p, void *job) {
     }
     pthread_mutex_lock(&p->lock);
     make_room(p);
+    if (p->next != p->tail) { /* one is for the caller's thread, when it has time */
+        start_worker(p);
+    }
     p->ring[p->tail % p->window] = (struct slot){.job = job};
     p->tail++;
     pthread_cond_signal(&p->job_waits);
@@ -205,6 +220,9 @@ void pool_put(struct pool *p, void *job) {
 void pool_poll(struct pool *p) {
     if (p->threads > 1) {
         pthread_mutex_lock(&p->lock);
+        if (p->started == 0 && p->next != p->tail) {
+            start_worker(p);
+        }
         deliver_finished(p);
         pthread_mutex_unlock(&p->lock);
     }
@@ -215,7 +233,11 @@ void pool_finish(struct pool *p) {
         pthread_mutex_lock(&p->lock);
         deliver_finished(p);
         while (p->head != p->tail) {
-            wait_for(p, 0);
+            if (p->next != p->tail) {
+                help(p);
+            } else {
+                wait_for(p, 0);
+            }
             deliver_finished(p);
         }
         pthread_mutex_unlock(&p->lock);

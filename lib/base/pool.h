@@ -10,19 +10,21 @@
 
 struct pool;
 
-/* Runs on a worker; `worker` is 0 … threads-1 (for per-thread state). Owns nothing: it fills the
- * job. */
+/* Runs on a worker, or on the caller's thread when that would wait; `worker` is 0 … threads-1 (for
+ * per-thread state). Owns nothing: it fills the job. */
 typedef void (*pool_work)(void *ctx, void *job, unsigned worker);
 /* Runs on the thread that calls pool_put / pool_finish, in order. The job's owner again. */
 typedef void (*pool_done)(void *ctx, void *job);
 
-/* threads: 1 … 256; 1 runs everything inline, without a thread. At most `window` jobs (>= threads)
- * are in flight, so memory stays flat. */
+/* threads: 1 … 256, the caller's among them; 1 runs everything inline. Others are started when
+ * there is something for them to do; what cannot be started is done without. At most `window` jobs
+ * (>= threads) are in flight, so memory stays flat. */
 enum st pool_open(struct pool **out, unsigned threads, size_t window, pool_work work,
                   pool_done done, void *ctx, struct err *e);
-/* Adds a job; may first deliver finished ones, and waits while the window is full. */
+/* Adds a job; may first do or deliver others, and waits while the window is full. */
 void pool_put(struct pool *p, void *job);
-/* Delivers whatever is finished at the head of the queue without waiting (for slow inputs). */
+/* Delivers whatever is finished at the head of the queue without waiting (for slow inputs: others
+ * than the caller's thread do what was put). */
 void pool_poll(struct pool *p);
 /* Waits for and delivers all. */
 void pool_finish(struct pool *p);

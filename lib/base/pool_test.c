@@ -17,6 +17,7 @@ struct job {
     unsigned number;
     unsigned result;
     unsigned sleep_us;
+    pthread_t thread; /* that did it */
 };
 
 struct record {
@@ -48,20 +49,25 @@ static void work(void *ctx, void *arg, unsigned worker) {
         usleep(job->sleep_us);
     }
     job->result = job->number * 2;
+    job->thread = pthread_self();
     atomic_fetch_sub(&r->running, 1);
     if (worker < r->threads) {
         atomic_fetch_sub(&r->on_worker[worker], 1);
     }
 }
 
-static void done(void *ctx, void *arg) {
+static void count(void *ctx, void *arg) {
     struct record *r = ctx;
     struct job *job = arg;
     r->in_order = r->in_order && job->number == r->delivered && job->result == 2 * job->number;
     r->on_caller = r->on_caller && pthread_equal(pthread_self(), r->caller);
     r->delivered++;
     atomic_fetch_sub(&r->in_flight, 1);
-    free(job);
+}
+
+static void done(void *ctx, void *arg) {
+    count(ctx, arg);
+    free(arg);
 }
 
 static struct record new_record(unsigned threads) {
@@ -172,25 +178,49 @@ static void arguments_that_do_not_fit_are_refused(void **state) {
 
 static void open_and_run(void *ctx, bool refused) {
     (void)ctx;
+    static struct job jobs[20];
     struct record r = new_record(3);
     struct pool *p = NULL;
     struct err e = {0};
-    enum st st = pool_open(&p, 3, 6, work, done, &r, &e);
+    enum st st = pool_open(&p, 3, 6, work, count, &r, &e);
     if (st != ST_OK) {
         assert_true(refused);
-        assert_true(e.code == ERR_NOMEM || e.code == ERR_IO);
+        assert_int_equal(e.code, ERR_NOMEM);
         assert_null(p);
         return;
     }
+    for (unsigned i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        jobs[i] = (struct job){.number = i};
+        pool_put(p, &jobs[i]);
+        if (i % 3 == 0) {
+            pool_poll(p);
+        }
+    }
     pool_close(p);
+    assert_int_equal(r.delivered, sizeof jobs / sizeof jobs[0]);
+    assert_true(r.in_order && r.on_caller && !atomic_load(&r.bad_worker));
 }
 
-static void no_memory_and_no_thread_are_errors(void **state) {
+static void no_memory_is_an_error_and_no_thread_is_done_without(void **state) {
     (void)state;
     if (!failmalloc_works()) {
         skip();
     }
-    assert_int_equal(failmalloc_sweep(open_and_run, NULL), 3 + 3); /* blocks and threads */
+    assert_int_equal(failmalloc_sweep(open_and_run, NULL), 3 + 2); /* blocks and threads */
+}
+
+/* What one thread puts alone it may do alone. */
+static void a_single_job_needs_no_thread(void **state) {
+    (void)state;
+    struct record r = new_record(8);
+    struct pool *p;
+    struct job job = {.number = 0};
+    assert_int_equal(pool_open(&p, 8, 8, work, count, &r, NULL), ST_OK);
+    pool_put(p, &job);
+    pool_finish(p);
+    assert_int_equal(r.delivered, 1);
+    assert_true(pthread_equal(job.thread, r.caller));
+    pool_close(p);
 }
 
 static void there_is_a_processor(void **state) {
@@ -208,7 +238,8 @@ int main(void) {
         cmocka_unit_test(poll_delivers_without_waiting),
         cmocka_unit_test(finish_may_be_followed_by_more),
         cmocka_unit_test(arguments_that_do_not_fit_are_refused),
-        cmocka_unit_test(no_memory_and_no_thread_are_errors),
+        cmocka_unit_test(no_memory_is_an_error_and_no_thread_is_done_without),
+        cmocka_unit_test(a_single_job_needs_no_thread),
         cmocka_unit_test(there_is_a_processor),
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);

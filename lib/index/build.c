@@ -14,7 +14,7 @@
 
 /* Jobs on their way: units differ by a thousand times, and results wait for the one before. More
  * take more memory than they save time. */
-enum { THREADS_MAX = 256, JOBS_PER_THREAD = 8 };
+enum { THREADS_MAX = 256, JOBS_PER_THREAD = 4 };
 
 /* Small units go to a thread together: waking it for each would cost more than reading it. */
 enum { UNITS_PER_JOB = 16, JOB_BYTES = 16 << 10 /* of debug information, but a unit at least */ };

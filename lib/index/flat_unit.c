@@ -379,7 +379,7 @@ enum st flat_unit_open(struct flat_unit *out, struct debug *d, size_t index,
     return st == ST_OK ? flatten_spans(&out->unit->functions, &scratch->all, &out->owned, e) : st;
 }
 
-enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
+static enum st flatten(struct flat_unit *out, struct debug *d, size_t index,
                        const struct own_symbols *own, struct flat_scratch *scratch, struct err *e) {
     enum st st = flat_unit_open(out, d, index, own, scratch, e);
     /* Nearly each row becomes a step: what had to grow would be copied. */
@@ -390,8 +390,23 @@ enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
     for (size_t i = 0; st == ST_OK && i < out->unit->functions.len; i++) {
         st = flat_unit_add(out, i, scratch, e);
     }
-    if (st == ST_OK) {
-        st = flat_unit_add_rows(out, own, scratch, e);
+    return st == ST_OK ? flat_unit_add_rows(out, own, scratch, e) : st;
+}
+
+static bool need_unit(struct live_unit **u) {
+    *u = *u ? *u : calloc(1, sizeof **u);
+    return *u != NULL;
+}
+
+enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
+                       const struct own_symbols *own, struct flat_scratch *scratch, struct err *e) {
+    if (!need_unit(&out->spare) || !need_unit(&scratch->bench)) {
+        return err_nomem(e);
+    }
+    live_unit_exchange(out->spare, scratch->bench);
+    enum st st = flatten(out, d, index, own, scratch, e);
+    if (out->unit) {
+        live_unit_exchange(out->unit, scratch->bench);
     }
     if (st != ST_OK) {
         flat_unit_clear(out);
@@ -429,4 +444,6 @@ void flat_scratch_release(struct flat_scratch *s) {
     VEC_RELEASE(&s->calls);
     VEC_RELEASE(&s->lines);
     VEC_RELEASE(&s->all);
+    live_unit_free(s->bench);
+    s->bench = NULL;
 }

@@ -55,7 +55,8 @@ struct flat_scratch {
     struct span_vec sequences;    /* disjoint; the owner is an index of the unit's sequences */
     struct span_vec paint, calls; /* of one record */
     VEC(struct line_change) lines;
-    struct span_vec all; /* of functions or sequences, as they stand */
+    struct span_vec all;     /* of functions or sequences, as they stand */
+    struct live_unit *bench; /* lends its memory to the unit that flat_unit_read flattens */
 };
 void flat_scratch_release(struct flat_scratch *s);
 
@@ -75,8 +76,9 @@ struct flat_unit {
     uint64_t work;         /* steps that inlined calls may still take */
 };
 
-/* Reads unit `index` and flattens it; `out` is empty or cleared. Never ST_NONE. ST_ERR: it cannot
- * be read, or no memory; out->unit is then NULL. */
+/* Reads unit `index` and flattens it; `out` is empty or cleared. out->unit is left with functions
+ * and paths alone. Never ST_NONE. ST_ERR: it cannot be read, or no memory; out->unit is then NULL.
+ */
 enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
                        const struct own_symbols *own, struct flat_scratch *scratch,
                        struct err *e) BASE_MUST_USE;

@@ -183,6 +183,37 @@ void live_unit_free(struct live_unit *u) {
     }
 }
 
+/* Of the debug unit; without what is in it. */
+static struct debug_unit lines_of(const struct debug_unit *u) {
+    return (struct debug_unit){.rows = u->rows,
+                               .row_cap = u->row_cap,
+                               .sequences = u->sequences,
+                               .sequence_cap = u->sequence_cap,
+                               .ranges = u->ranges,
+                               .range_cap = u->range_cap};
+}
+
+static void take_lines(struct debug_unit *u, const struct debug_unit *from) {
+    u->rows = from->rows;
+    u->row_cap = from->row_cap;
+    u->sequences = from->sequences;
+    u->sequence_cap = from->sequence_cap;
+    u->ranges = from->ranges;
+    u->range_cap = from->range_cap;
+    u->row_count = u->sequence_count = u->range_count = 0;
+}
+
+void live_unit_exchange(struct live_unit *a, struct live_unit *b) {
+    struct debug_unit lines = lines_of(&a->unit), other = lines_of(&b->unit);
+    struct live_spans functions = a->functions, sequences = a->sequences;
+    take_lines(&a->unit, &other);
+    take_lines(&b->unit, &lines);
+    a->functions = b->functions;
+    a->sequences = b->sequences;
+    b->functions = functions;
+    b->sequences = sequences;
+}
+
 /* ---- looking up ---- */
 
 const struct debug_function *live_unit_function(const struct live_unit *u, uint64_t address,

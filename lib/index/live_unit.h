@@ -39,6 +39,9 @@ struct live_unit {
 enum st live_unit_open(struct live_unit **out, struct debug *d, const struct own_symbols *own,
                        size_t index, struct err *e) BASE_MUST_USE;
 void live_unit_free(struct live_unit *u);
+/* Exchanges the memory of two units but for functions and paths: that is left of one whose lines
+ * and addresses are no longer needed, and is most of it. */
+void live_unit_exchange(struct live_unit *a, struct live_unit *b);
 
 /* The function that owns the address; *range is the part of it. NULL: none does. */
 const struct debug_function *live_unit_function(const struct live_unit *u, uint64_t address,

@@ -111,6 +111,13 @@ void filemap_release(struct filemap *m) {
     *m = (struct filemap){0};
 }
 
+void filemap_forget(const struct filemap *m) {
+    if (m->mapped) {
+        /* The pages are as in the file: nobody writes to them. A failure costs their memory. */
+        (void)madvise((void *)(uintptr_t)m->data, m->size, MADV_DONTNEED);
+    }
+}
+
 bool filemap_is_stored(const char *path) {
     struct statvfs fs;
     return statvfs(path, &fs) != 0 || fs.f_blocks > 0;

@@ -52,9 +52,12 @@ static void a_regular_file_is_mapped(void **state) {
     assert_true(m.mapped);
     assert_int_equal(m.size, 10);
     assert_memory_equal(m.data, "bytes\0here", 10);
+    filemap_forget(&m);
+    assert_memory_equal(m.data, "bytes\0here", 10);
     filemap_release(&m);
     assert_null(m.data);
     filemap_release(&m);
+    filemap_forget(&m);
     unlink(path);
     free(path);
 }

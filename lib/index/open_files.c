@@ -29,11 +29,15 @@ static enum st recall(struct open_files *f, const char *path, struct map_entry *
     return added ? ST_NONE : ST_OK;
 }
 
+/* member: what the object is in; NULL = a file of its own. */
 static enum st keep(struct open_files *f, struct map_entry *entry, struct object *o,
-                    struct err *e) {
-    if (!VEC_PUSH(&f->objects, o)) {
+                    const struct filemap *member, struct err *e) {
+    if (!VEC_RESERVE(&f->members, 1) || !VEC_PUSH(&f->objects, o)) {
         object_close(o);
         return err_nomem(e);
+    }
+    if (member) {
+        f->members.data[f->members.len++] = member;
     }
     entry->value = f->objects.len - 1;
     return ST_OK;
@@ -54,7 +58,7 @@ static enum st open_once(struct open_files *f, const char *path, const struct fi
     } else {
         st = hint && !is_plain_file(path) ? ST_NONE : object_open(&o, path, &damage);
     }
-    if (st == ST_OK && (st = keep(f, entry, o, why)) == ST_OK) {
+    if (st == ST_OK && (st = keep(f, entry, o, c ? c->member : NULL, why)) == ST_OK) {
         *out = o;
         return ST_OK;
     }
@@ -85,7 +89,7 @@ enum st open_files_adopt(struct open_files *f, struct object *o, struct err *e) 
         object_close(o);
         return st;
     }
-    return keep(f, entry, o, e);
+    return keep(f, entry, o, NULL, e);
 }
 
 enum st open_files_supplementary(struct open_files *f, struct finder *finder,
@@ -124,6 +128,10 @@ void open_files_release(struct open_files *f) {
     for (size_t i = 0; i < f->objects.len; i++) {
         object_close(f->objects.data[i]);
     }
+    for (size_t i = 0; i < f->members.len; i++) {
+        filemap_forget(f->members.data[i]);
+    }
     VEC_RELEASE(&f->objects);
+    VEC_RELEASE(&f->members);
     map_release(&f->by_path);
 }

@@ -14,6 +14,7 @@
 /* Zero-initialised = none. Not thread safe. */
 struct open_files {
     VEC(struct object *) objects;
+    VEC(const struct filemap *) members; /* of archives, that objects are in; the finder's */
     struct map by_path; /* path -> index into objects, or SIZE_MAX: it cannot be opened */
 };
 
@@ -32,6 +33,7 @@ enum st open_files_adopt(struct open_files *f, struct object *o, struct err *e) 
 enum st open_files_supplementary(struct open_files *f, struct finder *finder,
                                  const struct object_slice *s, const struct object_slice **out,
                                  const char **name, struct err *e) BASE_MUST_USE;
+/* Closes them all. What was read of an archive's members leaves memory. */
 void open_files_release(struct open_files *f);
 
 #endif

@@ -57,13 +57,11 @@ static void expect(struct interned *t, size_t count) {
     (void)grow_to(t, cap);
 }
 
-/* Bytes that are about to be interned; where they belong begins to come from memory. */
-static struct interned_soon hash_soon(const struct interned *t, const char *bytes, size_t len) {
-    struct interned_soon h = {bytes, len, (uint32_t)hash_quick(bytes, len)};
+/* Where what has this hash belongs begins to come from memory. */
+static void fetch(const struct interned *t, uint32_t hash) {
     if (t->cap > 0) {
-        __builtin_prefetch(&t->slots[h.hash & (t->cap - 1)]);
+        __builtin_prefetch(&t->slots[hash & (t->cap - 1)]);
     }
-    return h;
 }
 
 /* The offset of these bytes, which are appended if they are not there yet (or not found in time);
@@ -134,7 +132,12 @@ enum st names_check(const struct name_table *t, struct err *e) {
 
 /* With its NUL; of no or an empty string nothing. */
 static struct interned_soon string_soon(const struct name_table *t, const char *s) {
-    return s && *s ? hash_soon(&t->string_at, s, strlen(s) + 1) : (struct interned_soon){0};
+    struct interned_soon h = {.bytes = s, .len = s && *s ? strlen(s) + 1 : 0};
+    if (h.len > 0) {
+        h.hash = (uint32_t)hash_quick(h.bytes, h.len);
+        fetch(&t->string_at, h.hash);
+    }
+    return h;
 }
 
 static uint32_t intern_string(struct name_table *t, const struct interned_soon *h) {
@@ -164,28 +167,36 @@ uint32_t names_file(struct name_table *t, const char *path) {
 
 /* ---- names ---- */
 
+/* Of what is known of a name before its strings have places and its file has a number. */
+static uint32_t name_hash(uint32_t function, uint32_t linkage, uint32_t line) {
+    return (uint32_t)hash_u64(hash_u64((uint64_t)function << 32 | linkage) ^ line);
+}
+
 /* function, linkage: strings; file: 0 = none, else 1 + its number. */
-static uint32_t name_at(struct name_table *t, uint32_t function, uint32_t linkage, uint64_t file,
-                        uint32_t line) {
+static uint32_t name_at(struct name_table *t, uint32_t hash, uint32_t function, uint32_t linkage,
+                        uint64_t file, uint32_t line) {
     char bytes[NAME_BYTES_MAX], *end = leb128_put(bytes, function);
     end = leb128_put(end, linkage == 0 ? 0 : linkage == function ? 1 : (uint64_t)linkage + 1);
     end = leb128_put(end, file);
     end = leb128_put(end, line);
-    struct interned_soon h = hash_soon(&t->name_at, bytes, (size_t)(end - bytes));
+    struct interned_soon h = {bytes, (size_t)(end - bytes), hash};
     uint32_t at = intern(&t->name_at, &t->names, &h);
     t->failed |= at == 0;
     return at;
 }
 
 uint32_t names_symbol(struct name_table *t, const char *name) {
-    uint32_t string = names_string(t, name);
-    return name_at(t, string, string, 0, 0);
+    struct interned_soon h = string_soon(t, name);
+    uint32_t string = intern_string(t, &h);
+    return name_at(t, name_hash(h.hash, h.hash, 0), string, string, 0, 0);
 }
 
 struct names_soon names_soon(const struct name_table *t, const struct function_names *f) {
-    struct interned_soon function = string_soon(t, f->function);
-    bool same = f->linkage == f->function;
-    return (struct names_soon){function, same ? function : string_soon(t, f->linkage)};
+    struct names_soon soon = {.function = string_soon(t, f->function)};
+    soon.linkage = f->linkage == f->function ? soon.function : string_soon(t, f->linkage);
+    soon.hash = name_hash(soon.function.hash, soon.linkage.hash, f->line);
+    fetch(&t->name_at, soon.hash);
+    return soon;
 }
 
 uint32_t names_function(struct name_table *t, const struct function_names *f,
@@ -193,5 +204,5 @@ uint32_t names_function(struct name_table *t, const struct function_names *f,
     uint32_t function = intern_string(t, &soon->function);
     uint32_t linkage = intern_string(t, &soon->linkage);
     uint64_t file = f->file ? (uint64_t)names_file_once(t, f->file, f->file_known) + 1 : 0;
-    return name_at(t, function, linkage, file, f->line);
+    return name_at(t, soon->hash, function, linkage, file, f->line);
 }

@@ -43,6 +43,7 @@ struct function_names {
 
 struct names_soon {
     struct interned_soon function, linkage;
+    uint32_t hash; /* of the name */
 };
 
 /* expected: how many names there will be, about. */

@@ -133,13 +133,7 @@ static void a_unit_has_the_paths_that_it_uses(void **state) {
     debug_unit_release(&u);
 }
 
-/* As many units of the first table as have an instance in the last unit, which is of the second. */
-static void build_units_of_one_table(struct dwarf_build *b, unsigned files, unsigned units,
-                                     void (*name_folder)(unsigned unit, char *folder)) {
-    static const char *const own[] = {"own.c", NULL};
-    size_t origins[128];
-    *b = (struct dwarf_build){0};
-    put_abbrevs(b);
+static void put_table_of_files(struct dwarf_build *b, unsigned files) {
     struct header_marks m = begin_line_table(b, 4);
     put(b, 0, 1);
     for (unsigned i = 0; i < files; i++) {
@@ -148,6 +142,16 @@ static void build_units_of_one_table(struct dwarf_build *b, unsigned files, unsi
     put(b, 0, 1);
     end_header(b, m);
     end_line_table(b, m);
+}
+
+/* As many units of the first table as have an instance in the last unit, which is of the second. */
+static void build_units_of_one_table(struct dwarf_build *b, unsigned files, unsigned units,
+                                     void (*name_folder)(unsigned unit, char *folder)) {
+    static const char *const own[] = {"own.c", NULL};
+    size_t origins[128];
+    *b = (struct dwarf_build){0};
+    put_abbrevs(b);
+    put_table_of_files(b, files);
     size_t lines = here(b);
     put_line_table(b, own, (const uint8_t[]){1, 0});
     for (unsigned i = 0; i < units; i++) {
@@ -217,11 +221,51 @@ static void one_table_is_not_listed_for_every_unit(void **state) {
     debug_close(d);
 }
 
+/* Of a table that every unit reads for itself. */
+static void one_header_is_not_read_for_every_unit(void **state) {
+    enum { FILES = 300, UNITS = 120 };
+    static struct dwarf_build b;
+    struct sections sections;
+    struct debug *d;
+    struct debug_unit u = {0};
+    struct heard heard = {0};
+    struct err e = {0};
+    (void)state;
+    b = (struct dwarf_build){0};
+    abbrev(&b, CU, DW_TAG_compile_unit, true, DW_AT_comp_dir, DW_FORM_string, DW_AT_stmt_list,
+           DW_FORM_sec_offset, 0);
+    abbrev(&b, FUNCTION, DW_TAG_subprogram, false, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc,
+           DW_FORM_data1, DW_AT_decl_file, DW_FORM_data1, 0);
+    end_abbrevs(&b);
+    put_table_of_files(&b, FILES);
+    for (unsigned i = 0; i < UNITS; i++) {
+        begin_file_unit(&b, "/src", 0);
+        put_uleb(&b, FUNCTION), put_address(&b, 0x2000 + 0x10 * (uint64_t)i);
+        put(&b, 0x10, 1), put(&b, 1, 1);
+        put(&b, 0, 1);
+        end_unit(&b);
+    }
+    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, &heard), ST_OK);
+    assert_int_equal(debug_unit_count(d), UNITS);
+    unsigned listed = 0;
+    for (size_t i = 0; i < UNITS; i++) {
+        assert_int_equal(debug_read_unit(d, i, &u, &e), ST_OK);
+        assert_int_equal(u.function_count, 1);
+        listed += u.file_count > 0;
+    }
+    assert_true(listed > UNITS / 2 && listed < UNITS);
+    assert_int_equal(heard.count, UNITS - listed + 1); /* the last one has its files, but no rows */
+    assert_int_equal(heard.why.code, ERR_LIMIT);
+    debug_unit_release(&u);
+    debug_close(d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_unit_has_the_paths_that_it_uses),
         cmocka_unit_test(units_of_one_table_and_folder_share_its_files),
         cmocka_unit_test(one_table_is_not_listed_for_every_unit),
+        cmocka_unit_test(one_header_is_not_read_for_every_unit),
     };
     return cmocka_run_group_tests_name("unit_files", tests, NULL, NULL);
 }

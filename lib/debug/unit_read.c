@@ -43,31 +43,37 @@ struct build {
 /* All units together may read the section this many times over: they hardly ever share a table. */
 enum { LINE_WORK_FACTOR = 16 };
 
-static enum st charge_lines(struct build *b, const struct line_header *h, struct err *e) {
-    struct debug *d = b->d;
+static enum st check_line_work(const struct debug *d, struct err *e) {
     uint64_t limit = LINE_WORK_FACTOR * (uint64_t)d->main.sections.of[SECTION_LINE].len;
-    if (!b->u->charged) {
-        b->u->charged = true;
-        d->line_work += reader_left(&h->program);
-    }
     return d->line_work <= limit ? ST_OK
                                  : err_set(e, ERR_LIMIT, "too many units share a line table");
 }
 
-static enum st read_lines(struct build *b, struct err *e) {
-    struct unit_scratch *scratch = &b->d->scratch;
+/* Before its program is run, a table is paid for: folders and files, and the program's bytes. */
+static enum st read_line_header(struct build *b, struct line_header *header, struct err *e) {
     struct line_source source = {.sections = &b->d->main.sections,
                                  .offset = b->u->stmt_list,
                                  .address_size = b->u->head.address_size,
                                  .comp_dir = b->u->comp_dir};
+    if (check_line_work(b->d, e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = line_header_read(&source, header, &b->files, e);
+    if (!b->u->charged) {
+        b->u->charged = true;
+        b->d->line_work += b->files.folders.len + b->files.files.len;
+        b->d->line_work += st == ST_OK ? reader_left(&header->program) : 0;
+    }
+    return st == ST_OK ? check_line_work(b->d, e) : st;
+}
+
+static enum st read_lines(struct build *b, struct err *e) {
+    struct unit_scratch *scratch = &b->d->scratch;
     struct line_header header;
     if (!b->u->has_stmt_list || b->d->main.sections.of[SECTION_LINE].len == 0) {
         return ST_OK;
     }
-    enum st st = line_header_read(&source, &header, &b->files, e);
-    if (st == ST_OK) {
-        st = charge_lines(b, &header, e);
-    }
+    enum st st = read_line_header(b, &header, e);
     if (st == ST_OK) {
         scratch->sequences.len = 0;
         st = line_program_run(&header, &b->files, &scratch->specials, &b->rows, &scratch->sequences,

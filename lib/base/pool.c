@@ -213,8 +213,9 @@ void pool_put(struct pool *p, void *job) {
     }
     p->ring[p->tail % p->window] = (struct slot){.job = job};
     p->tail++;
-    pthread_cond_signal(&p->job_waits);
     pthread_mutex_unlock(&p->lock);
+    /* Not under the lock: on one processor the worker would wake only to wait for that. */
+    pthread_cond_signal(&p->job_waits);
 }
 
 void pool_poll(struct pool *p) {

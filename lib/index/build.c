@@ -12,9 +12,8 @@
 #include "index/encode.h"
 #include "index/pieces.h"
 
-/* Jobs on their way: units differ by a thousand times, and results wait for the one before. More
- * take more memory than they save time. */
-enum { THREADS_MAX = 256, JOBS_PER_THREAD = 4 };
+/* Jobs on their way: units differ by a thousand times, and results wait for the one before. */
+enum { THREADS_MAX = 256, JOBS_PER_THREAD = 16 };
 
 /* Small units go to a thread together: waking it for each would cost more than reading it. */
 enum { UNITS_PER_JOB = 16, JOB_BYTES = 16 << 10 /* of debug information, but a unit at least */ };
@@ -25,15 +24,18 @@ struct build {
     struct debug *debug; /* NULL = there is none */
     struct worker *workers;
     unsigned threads;
+    struct pool *pool;
+    bool alone;              /* units are read and encoded by one thread */
     struct unit_code *units; /* by index */
     size_t unit_count;
     struct debug_claim *claims;
     size_t claim_count;
     struct encoder encoder;
     struct piece_vec pieces;
-    pthread_mutex_t lock;
-    struct err failure; /* the first one, under the lock */
-    struct job *spare;
+    struct job *spare_jobs;
+    pthread_mutex_t lock; /* guards what is below */
+    struct err failure;   /* the first one */
+    struct flats *spare;
 };
 
 /* What a thread keeps from unit to unit. */
@@ -42,13 +44,20 @@ struct worker {
     struct flat_scratch scratch;
 };
 
+/* Units of a job that were read. Jobs that wait have none: of those that are free the last one is
+ * used again first, so that as few as can be take memory. */
+struct flats {
+    struct flats *next; /* of those that are free */
+    struct flat_unit of[UNITS_PER_JOB];
+};
+
 /* Units on their way through the pool. */
 struct job {
-    struct job *next; /* of those that are free */
+    struct aside *aside; /* not NULL: in place of units */
+    struct job *next;    /* of those that are free */
     size_t first, count;
-    unsigned worker; /* that read them */
-    struct flat_unit flats[UNITS_PER_JOB];
-    bool read; /* all of them */
+    unsigned worker;     /* that read them */
+    struct flats *flats; /* NULL = they were not read */
 };
 
 static void fail(struct build *b, const struct err *why) {
@@ -72,10 +81,64 @@ static void complain(void *ctx, const char *file, uint64_t unit_offset, const st
     fail(ctx, &e);
 }
 
+/* NULL: no memory. */
+static struct flats *take_flats(struct build *b) {
+    pthread_mutex_lock(&b->lock);
+    struct flats *f = b->spare;
+    if (f) {
+        b->spare = f->next;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return f ? f : calloc(1, sizeof *f);
+}
+
+static void give_flats(struct build *b, struct flats *f) {
+    for (size_t i = 0; i < UNITS_PER_JOB; i++) {
+        flat_unit_clear(&f->of[i]);
+    }
+    pthread_mutex_lock(&b->lock);
+    f->next = b->spare;
+    b->spare = f;
+    pthread_mutex_unlock(&b->lock);
+}
+
+static void free_flats(struct build *b) {
+    for (struct flats *f = b->spare, *next; f; f = next) {
+        next = f->next;
+        for (size_t i = 0; i < UNITS_PER_JOB; i++) {
+            flat_unit_release(&f->of[i]);
+        }
+        free(f);
+    }
+}
+
 /* ---- on the workers ---- */
 
+/* What a second thread does while the DWARF is opened. */
+struct aside {
+    struct build *b;
+    enum st symbols; /* own_symbols_open's answer */
+    struct err damage, e;
+};
+
+static void complain_aside(void *ctx, const char *file, uint64_t unit_offset,
+                           const struct err *why) {
+    struct aside *a = ctx;
+    (void)file;
+    (void)unit_offset;
+    (void)err_set(&a->damage, why->code, "%s", why->text);
+}
+
+static void open_aside(struct aside *a) {
+    const struct index_source *s = a->b->source;
+    if (a->b->threads > 1) {
+        debug_open_ahead(s->slice);
+    }
+    a->symbols = own_symbols_open(&a->b->own, s->slice, s->paired, complain_aside, a, &a->e);
+}
+
 static enum st clone_debug(struct build *b, unsigned worker, struct err *e) {
-    if (b->threads == 1 || b->workers[worker].debug) {
+    if (b->alone || b->workers[worker].debug) {
         return ST_OK;
     }
     return debug_clone(&b->workers[worker].debug, b->debug, e);
@@ -103,25 +166,39 @@ static enum st read_and_encode(struct build *b, struct flat_unit *f, size_t inde
     return ST_OK;
 }
 
+static enum st read_all_of(struct build *b, struct job *job, struct flats *flats, unsigned worker,
+                           struct err *e) {
+    struct worker *w = &b->workers[worker];
+    enum st st = clone_debug(b, worker, e);
+    for (size_t i = 0; i < job->count && st == ST_OK; i++) {
+        size_t unit = job->first + i;
+        st = b->alone ? read_and_encode(b, &flats->of[i], unit, e)
+                      : flat_unit_read(&flats->of[i], w->debug, unit, &b->own, &w->scratch, e);
+    }
+    return st;
+}
+
 static void read_units(void *ctx, void *item, unsigned worker) {
     struct build *b = ctx;
     struct job *job = item;
     struct err e = {0};
+    if (job->aside) {
+        open_aside(job->aside);
+        return;
+    }
     if (failed(b)) {
         return;
     }
-    enum st st = clone_debug(b, worker, &e);
-    for (size_t i = 0; i < job->count && st == ST_OK; i++) {
-        st = b->threads == 1
-                 ? read_and_encode(b, &job->flats[i], job->first + i, &e)
-                 : flat_unit_read(&job->flats[i], b->workers[worker].debug, job->first + i, &b->own,
-                                  &b->workers[worker].scratch, &e);
-    }
+    struct flats *flats = take_flats(b);
+    enum st st = flats ? read_all_of(b, job, flats, worker, &e) : err_nomem(&e);
     if (st == ST_OK) {
-        job->read = true;
+        job->flats = flats;
         job->worker = worker;
     } else {
         fail(b, &e);
+        if (flats) {
+            give_flats(b, flats);
+        }
     }
 }
 
@@ -147,8 +224,8 @@ static enum st keep_code(struct unit_code *out, const struct flat_unit *f, struc
 }
 
 static enum st encode_flat(struct build *b, struct job *job, size_t i, struct err *e) {
-    struct flat_unit *f = &job->flats[i];
-    if (b->threads > 1) {
+    struct flat_unit *f = &job->flats->of[i];
+    if (!b->alone) {
         encode_unit(&b->encoder, f, job->worker);
     }
     enum st st = encode_check(&b->encoder, e);
@@ -160,18 +237,21 @@ static void encode_job(void *ctx, void *item) {
     struct job *job = item;
     struct err e = {0};
     enum st st = ST_OK;
-    bool encode = job->read && !failed(b);
-    for (size_t i = 0; i < job->count; i++) {
-        if (encode && st == ST_OK) {
+    if (job->aside) {
+        return;
+    }
+    if (job->flats) {
+        bool sound = !failed(b);
+        for (size_t i = 0; i < job->count && sound && st == ST_OK; i++) {
             st = encode_flat(b, job, i, &e);
         }
-        flat_unit_clear(&job->flats[i]);
+        give_flats(b, job->flats);
     }
     if (st != ST_OK) {
         fail(b, &e);
     }
-    job->next = b->spare;
-    b->spare = job;
+    job->next = b->spare_jobs;
+    b->spare_jobs = job;
 }
 
 /* How many units from `first` on make a job. */
@@ -179,7 +259,7 @@ static size_t units_of_job(const struct build *b, size_t first) {
     struct debug *d = b->debug;
     uint64_t bytes = debug_unit_size(d, first);
     size_t count = 1;
-    while (b->threads > 1 && count < UNITS_PER_JOB && first + count < b->unit_count) {
+    while (!b->alone && count < UNITS_PER_JOB && first + count < b->unit_count) {
         bytes += debug_unit_size(d, first + count);
         if (bytes > JOB_BYTES) {
             break;
@@ -189,28 +269,23 @@ static size_t units_of_job(const struct build *b, size_t first) {
     return count;
 }
 
-/* A job that was done before, with its memory, or a new one. NULL: no memory. */
+/* A job that was done before, or a new one. NULL: no memory. */
 static struct job *take_job(struct build *b, size_t first) {
-    struct job *job = b->spare;
+    struct job *job = b->spare_jobs;
     if (job) {
-        b->spare = job->next;
+        b->spare_jobs = job->next;
     } else {
-        job = calloc(1, sizeof *job);
+        job = malloc(sizeof *job);
     }
     if (job) {
-        job->first = first;
-        job->count = units_of_job(b, first);
-        job->read = false;
+        *job = (struct job){.first = first, .count = units_of_job(b, first)};
     }
     return job;
 }
 
 static void free_jobs(struct build *b) {
-    for (struct job *job = b->spare, *next; job; job = next) {
+    for (struct job *job = b->spare_jobs, *next; job; job = next) {
         next = job->next;
-        for (size_t i = 0; i < UNITS_PER_JOB; i++) {
-            flat_unit_release(&job->flats[i]);
-        }
         free(job);
     }
 }
@@ -218,23 +293,21 @@ static void free_jobs(struct build *b) {
 /* ---- the whole ---- */
 
 static enum st read_all(struct build *b, struct err *e) {
-    struct pool *pool = NULL;
+    enum st st = ST_OK;
     b->units = calloc(b->unit_count + 1, sizeof *b->units);
     if (!b->units) {
         return err_nomem(e);
     }
-    enum st st = pool_open(&pool, b->threads, (size_t)b->threads * JOBS_PER_THREAD, read_units,
-                           encode_job, b, e);
     for (size_t i = 0; i < b->unit_count && st == ST_OK;) {
         struct job *job = take_job(b, i);
         if (job) {
             i += job->count;
-            pool_put(pool, job);
+            pool_put(b->pool, job);
         } else {
             st = err_nomem(e);
         }
     }
-    pool_close(pool);
+    pool_finish(b->pool);
     return st;
 }
 
@@ -254,44 +327,15 @@ static unsigned quantum_of(const struct object_slice *s) {
     return object_slice_is_arm32(s) ? 2 : 1;
 }
 
-/* What a second thread does while the DWARF is opened. */
-struct aside {
-    struct build *b;
-    enum st symbols;
-    struct err damage, e;
-};
-
-static void complain_aside(void *ctx, const char *file, uint64_t unit_offset,
-                           const struct err *why) {
-    struct aside *a = ctx;
-    (void)file;
-    (void)unit_offset;
-    (void)err_set(&a->damage, why->code, "%s", why->text);
-}
-
-static void *open_aside(void *ctx) {
-    struct aside *a = ctx;
-    const struct index_source *s = a->b->source;
-    if (a->b->threads > 1) {
-        debug_open_ahead(s->slice);
-    }
-    a->symbols = own_symbols_open(&a->b->own, s->slice, s->paired, complain_aside, a, &a->e);
-    return NULL;
-}
-
 static enum st open_both(struct build *b, enum st *symbols, struct err *e) {
     const struct index_source *s = b->source;
     struct aside aside = {.b = b};
+    struct job job = {.aside = &aside};
     struct err why = {0};
-    pthread_t thread;
-    bool beside = b->threads > 1 && pthread_create(&thread, NULL, open_aside, &aside) == 0;
-    if (!beside) {
-        (void)open_aside(&aside);
-    }
+    pool_put(b->pool, &job);
+    pool_poll(b->pool);
     enum st dwarf = debug_open(&b->debug, s->slice, s->alt, complain, b, &why);
-    if (beside) {
-        pthread_join(thread, NULL);
-    }
+    pool_finish(b->pool);
     /* Of several reasons the symbols' is told, whoever was first. */
     if (err_is(&aside.damage)) {
         b->failure = aside.damage;
@@ -408,13 +452,15 @@ static enum st check_extent(const struct build *b, struct err *e) {
 }
 
 static enum st run(struct build *b, struct sink *out, struct err *e) {
-    enum st st = open_source(b, e);
+    enum st st = pool_open(&b->pool, b->threads, (size_t)b->threads * JOBS_PER_THREAD, read_units,
+                           encode_job, b, e);
+    if (st == ST_OK) {
+        st = open_source(b, e);
+    }
     if (st != ST_OK) {
         return st;
     }
-    if (b->threads > b->unit_count) { /* one unit is one thread's work */
-        b->threads = b->unit_count > 1 ? (unsigned)b->unit_count : 1;
-    }
+    b->alone = b->threads == 1 || b->unit_count <= 1;
     encode_begin(&b->encoder, &b->own, quantum_of(b->source->slice), b->threads, info_size(b));
     st = read_all(b, e);
     if (st == ST_OK && failed(b)) {
@@ -435,11 +481,12 @@ enum st index_build(const struct index_source *source, unsigned threads, struct 
     if (pthread_mutex_init(&b.lock, NULL) != 0) {
         return err_nomem(e);
     }
-    unsigned workers = b.threads;
-    b.workers = calloc(workers, sizeof *b.workers);
+    b.workers = calloc(b.threads, sizeof *b.workers);
     enum st st = b.workers ? run(&b, out, e) : err_nomem(e);
+    pool_close(b.pool);
     free_jobs(&b);
-    for (unsigned i = 0; b.workers && i < workers; i++) {
+    free_flats(&b);
+    for (unsigned i = 0; b.workers && i < b.threads; i++) {
         debug_close(b.workers[i].debug);
         flat_scratch_release(&b.workers[i].scratch);
     }

@@ -227,6 +227,10 @@ static inline uint64_t cursor_uleb128(struct cursor *c) {
         c->at += 2;
         return (uint64_t)c->at[-1] << 7 | (c->at[-2] & 0x7f);
     }
+    if (cursor_left(c) > 2 && c->at[2] < 0x80) {
+        c->at += 3;
+        return (uint64_t)c->at[-1] << 14 | (uint64_t)(c->at[-2] & 0x7f) << 7 | (c->at[-3] & 0x7f);
+    }
     struct reader_number n = {0};
     if (c->at < c->end) {
         n = reader_long_uleb128(c->at, cursor_left(c));
@@ -256,6 +260,11 @@ static inline int64_t cursor_sleb128(struct cursor *c) {
     if (cursor_left(c) > 1 && c->at[1] < 0x80) {
         c->at += 2;
         return ((c->at[-1] << 7 | (c->at[-2] & 0x7f)) ^ 0x2000) - 0x2000;
+    }
+    if (cursor_left(c) > 2 && c->at[2] < 0x80) { /* what leads about in a file of 10,000 lines */
+        c->at += 3;
+        return ((c->at[-1] << 14 | (c->at[-2] & 0x7f) << 7 | (c->at[-3] & 0x7f)) ^ 0x100000) -
+               0x100000;
     }
     struct reader_number n = reader_long_uleb128(c->at, cursor_left(c));
     if (n.bytes > 0 && n.bytes <= 9) { /* fewer than 64 bits, the highest of which is the sign */

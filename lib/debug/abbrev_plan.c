@@ -54,10 +54,15 @@ static enum abbrev_pass pass_of(uint64_t form) {
     case DW_FORM_udata:
     case DW_FORM_sdata:
     case DW_FORM_ref_udata:
+    case DW_FORM_strx:
+    case DW_FORM_addrx:
+    case DW_FORM_rnglistx:
+    case DW_FORM_loclistx:
         return PASS_LEB128;
     case DW_FORM_block1: /* locations of variables, mostly, and constants */
         return PASS_BLOCK1;
     case DW_FORM_exprloc:
+    case DW_FORM_block:
         return PASS_BLOCK;
     case DW_FORM_string:
         return PASS_STRING;

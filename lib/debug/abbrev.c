@@ -9,6 +9,10 @@
  * more than this often, all units together. */
 enum { ABBREV_WORK_FACTOR = 64, ABBREV_WORK_FREE = 1 << 20 };
 
+/* Units that take turns with a few tables would have the front of each read again every time: once
+ * so many times the section was read for declarations alone, tables are, and kept. */
+enum { LONE_WORK_FACTOR = 4 };
+
 /* ---- the tables used last ---- */
 
 static void table_release(struct abbrev_table *t) {
@@ -182,7 +186,8 @@ enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const stru
                     uint64_t code, struct abbrev_table **out_t, const struct abbrev **out,
                     struct err *e) {
     struct abbrev_table *t = &c->lone;
-    if (c->planless || read_too_often(c, s)) {
+    uint64_t limit = LONE_WORK_FACTOR * (uint64_t)s->of[SECTION_ABBREV].len;
+    if (c->planless || c->lone_work > limit || read_too_often(c, s)) {
         return ST_NONE;
     }
     begin(t, s, u->abbrev_offset, form_sizes_of(u));
@@ -194,6 +199,7 @@ enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const stru
     bool found =
         seek(&at, code) && abbrev_declaration(t, &at, &t->entries.data[0], &damage) == ST_OK;
     c->work += (uint64_t)(at.at - first.at);
+    c->lone_work += (uint64_t)(at.at - first.at);
     if (!found || !t->entries.data[0].planned) {
         return damage.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
     }

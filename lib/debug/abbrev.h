@@ -156,8 +156,9 @@ struct abbrev_cache {
     struct abbrev_table tables[ABBREV_TABLES];
     struct abbrev_table lone; /* of one declaration */
     uint64_t clock;
-    uint64_t work; /* bytes read so far, for all units */
-    bool planless; /* for tests: no abbreviation gets a plan */
+    uint64_t work;      /* bytes read so far, for all units */
+    uint64_t lone_work; /* of them, for declarations alone */
+    bool planless;      /* for tests: no abbreviation gets a plan */
 };
 void abbrev_cache_release(struct abbrev_cache *c);
 

@@ -34,7 +34,7 @@ static inline size_t here(const struct dwarf_build *b) {
 }
 
 static inline void put_at(struct dwarf_build *b, size_t at, uint64_t v, unsigned width) {
-    assert(at + width <= BUILD_SECTION_SIZE);
+    assert(at <= BUILD_SECTION_SIZE - width);
     for (unsigned i = 0; i < width; i++) {
         unsigned shift = 8 * (b->big_endian ? width - 1 - i : i);
         b->data[b->in][at + i] = (uint8_t)(v >> shift);

@@ -88,12 +88,55 @@ static void of_equal_claims_the_first_units_comes_first(void **state) {
     check_claims(0x1000, 0x20, 0, 2);
 }
 
+/* A table of some 4 KB, at the end of which a unit's declaration stands. Returns its offset. */
+static uint32_t put_long_table(struct dwarf_build *b, unsigned before) {
+    uint32_t offset = (uint32_t)b->len[SECTION_ABBREV];
+    for (unsigned code = 1; code <= before; code++) {
+        abbrev(b, code, DW_TAG_member, false, DW_AT_name, DW_FORM_strp, DW_AT_decl_file,
+               DW_FORM_data1, DW_AT_decl_line, DW_FORM_data1, DW_AT_decl_column, DW_FORM_data1,
+               DW_AT_type, DW_FORM_ref4, DW_AT_bit_size, DW_FORM_data1, 0);
+    }
+    abbrev(b, before + 1, DW_TAG_compile_unit, false, DW_AT_language, DW_FORM_data1, 0);
+    end_abbrevs(b);
+    return offset;
+}
+
+static void many_units_may_use_two_long_tables_in_turns(void **state) {
+    enum { UNITS = 1000, BEFORE = 200 };
+    static struct dwarf_build b;
+    struct sections sections;
+    struct die_reader reader;
+    struct die_units at = {0};
+    struct die_unit unit;
+    struct die_attrs attrs;
+    struct err e = {0};
+    unsigned count = 0;
+    enum st st;
+    (void)state;
+    uint32_t tables[2] = {put_long_table(&b, BEFORE), put_long_table(&b, BEFORE)};
+    for (unsigned i = 0; i < UNITS; i++) {
+        begin_unit(&b, 4, tables[i % 2]);
+        put_uleb(&b, BEFORE + 1), put(&b, DW_LANG_C99, 1);
+        end_unit(&b);
+    }
+    built_sections(&b, &sections);
+    die_reader_init(&reader, &sections, NULL);
+    while ((st = die_units_next(&reader, &at, &unit, &attrs, &e)) == ST_OK) {
+        assert_true(unit.is_c);
+        count++;
+    }
+    assert_int_equal(st, ST_NONE);
+    assert_int_equal(count, UNITS);
+    die_reader_release(&reader);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_unit_without_ranges_is_found_by_its_functions),
         cmocka_unit_test(aranges_tell_of_a_unit_that_does_not),
         cmocka_unit_test(the_narrowest_claim_comes_first),
         cmocka_unit_test(of_equal_claims_the_first_units_comes_first),
+        cmocka_unit_test(many_units_may_use_two_long_tables_in_turns),
     };
     return cmocka_run_group_tests_name("units", tests, NULL, NULL);
 }

@@ -11,7 +11,6 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -19,7 +18,6 @@
 #endif
 
 enum { MAX_THREADS = 256, MAX_PROCESSORS = 4096 };
-#define NO_POSITION SIZE_MAX
 
 struct slot {
     void *job;
@@ -45,7 +43,6 @@ struct pool {
     struct slot *ring;
     size_t window;           /* slots in the ring */
     size_t head, next, tail; /* positions, counted without wrapping: slot = position % window */
-    size_t awaited;          /* what the caller's thread waits for, or NO_POSITION */
     bool closing;
 };
 
@@ -71,8 +68,7 @@ static void *work_on(void *arg) {
         if (p->next == p->tail) {
             break;
         }
-        size_t at = do_next(p, w->number);
-        if (at == p->awaited || p->next == p->tail) {
+        if (do_next(p, w->number) == p->head) { /* nothing else is ever waited for */
             pthread_cond_signal(&p->job_finished);
         }
     }
@@ -117,17 +113,9 @@ static void deliver_finished(struct pool *p) {
     }
 }
 
-/* Waits for the last job, or one before it, whose end leaves at most `most` jobs in flight. Woken
- * once for all of them, if they finish in their order: waking it for each would cost as much as a
- * small job. A worker that finds no other job wakes it, too. */
-static void wait_for(struct pool *p, size_t most) {
-    size_t last = p->tail - most - 1;
-    while (p->ring[last % p->window].finished) {
-        last--; /* the one at the head is not */
-    }
-    p->awaited = last;
+/* On the caller's thread, which found no job waiting: until the one at the head is finished. */
+static void wait_for_head(struct pool *p) {
     pthread_cond_wait(&p->job_finished, &p->lock);
-    p->awaited = NO_POSITION;
 }
 
 /* Delivers until there is room for a job, and does jobs rather than wait. A worker without a job is
@@ -144,7 +132,7 @@ static void make_room(struct pool *p) {
         } else if (!idle) {
             help(p);
         } else {
-            wait_for(p, most);
+            wait_for_head(p);
         }
     }
 }
@@ -184,7 +172,6 @@ enum st pool_open(struct pool **out, unsigned threads, size_t window, pool_work 
     p->threads = threads;
     p->startable = threads - 1;
     p->window = window;
-    p->awaited = NO_POSITION;
     if (threads > 1) {
         p->ring = calloc(window, sizeof *p->ring);
         p->workers = calloc(threads, sizeof *p->workers);
@@ -237,7 +224,7 @@ void pool_finish(struct pool *p) {
             if (p->next != p->tail) {
                 help(p);
             } else {
-                wait_for(p, 0);
+                wait_for_head(p);
             }
             deliver_finished(p);
         }

@@ -260,12 +260,68 @@ static void one_header_is_not_read_for_every_unit(void **state) {
     debug_close(d);
 }
 
+/* As many files with one long path, and a function that is declared in each. */
+static void build_long_paths(struct dwarf_build *b, unsigned files, size_t length) {
+    size_t origins[200];
+    assert_true(files <= sizeof origins / sizeof origins[0]);
+    *b = (struct dwarf_build){0};
+    put_abbrevs(b);
+    b->in = SECTION_LINE_STR;
+    for (size_t i = 0; i < length; i++) {
+        put(b, i == 0 ? '/' : 'f', 1);
+    }
+    put(b, 0, 1);
+    struct header_marks m = begin_line_table(b, 5);
+    put(b, 0, 1), put(b, 0, 1); /* no folders */
+    put(b, 1, 1), put_uleb(b, DW_LNCT_path), put_uleb(b, DW_FORM_line_strp), put_uleb(b, files);
+    for (unsigned i = 0; i < files; i++) {
+        put(b, 0, 4);
+    }
+    end_header(b, m);
+    end_line_table(b, m);
+    begin_file_unit(b, "/other", 0);
+    for (unsigned i = 0; i < files; i++) {
+        origins[i] = here(b);
+        put_abstract(b, "f", i);
+    }
+    put(b, 0, 1);
+    end_unit(b);
+    begin_file_unit(b, "/own", 0);
+    for (unsigned i = 0; i < files; i++) {
+        put_instance(b, origins[i], 0x2000 + 0x10 * (uint64_t)i);
+    }
+    put(b, 0, 1);
+    end_unit(b);
+}
+
+static void one_long_path_is_not_copied_for_ever(void **state) {
+    enum { FILES = 200, LENGTH = 16000 };
+    static struct dwarf_build b;
+    struct sections sections;
+    struct debug *d;
+    struct debug_unit u = {0};
+    struct heard heard = {0};
+    struct err e = {0};
+    (void)state;
+    build_long_paths(&b, FILES, LENGTH);
+    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, &heard), ST_OK);
+    assert_int_equal(debug_read_unit(d, debug_unit_count(d) - 1, &u, &e), ST_OK);
+    assert_in_range(u.function_count, 60, FILES / 2);
+    assert_int_equal(strlen(u.files[u.functions[0].decl_file]), LENGTH);
+    assert_in_range(u.arena.used, 60 * LENGTH, FILES / 2 * LENGTH);
+    assert_int_equal(heard.count, 1);
+    assert_int_equal(heard.why.code, ERR_LIMIT);
+    debug_unit_release(&u);
+    debug_close(d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_unit_has_the_paths_that_it_uses),
         cmocka_unit_test(units_of_one_table_and_folder_share_its_files),
         cmocka_unit_test(one_table_is_not_listed_for_every_unit),
         cmocka_unit_test(one_header_is_not_read_for_every_unit),
+        cmocka_unit_test(one_long_path_is_not_copied_for_ever),
     };
     return cmocka_run_group_tests_name("unit_files", tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ struct build {
     struct line_order sequences;
     struct scope *scopes; /* functions and calls around, the innermost last; DIE_DEPTH_MAX */
     size_t scope_count;
-    uint64_t name_budget; /* bytes of names that the unit may still have */
+    uint64_t name_budget; /* bytes of names and of others' paths that the unit may still have */
 };
 
 /* ---- line table ---- */
@@ -85,6 +85,21 @@ static enum st read_lines(struct build *b, struct err *e) {
     return st;
 }
 
+/* ---- what names may cost ---- */
+
+/* All functions may share one long name, which whoever keeps names would read again for each; and
+ * all files of another unit a long path, which is copied for each. */
+enum { NAME_BYTES_FREE = 1 << 20, NAME_BYTES_PER_BYTE = 64 };
+
+static enum st charge(struct build *b, size_t bytes, struct err *e) {
+    if (bytes > b->name_budget) {
+        return err_at(e, ERR_LIMIT, section_name(SECTION_INFO), b->u->head.offset,
+                      "unit costs more work than its size allows");
+    }
+    b->name_budget -= bytes;
+    return ST_OK;
+}
+
 /* ---- files ---- */
 
 /* The number of a path of another unit: it stands behind our own, once. */
@@ -102,7 +117,11 @@ static enum st find_other_file(struct build *b, const struct origin *o, uint32_t
     if (st != ST_OK) {
         return st == ST_NONE ? ST_OK : st;
     }
-    const char *copy = arena_strdup(&b->out->arena, path, strlen(path));
+    size_t len = strlen(path);
+    if (charge(b, len, e) != ST_OK) {
+        return ST_ERR;
+    }
+    const char *copy = arena_strdup(&b->out->arena, path, len);
     if (!copy || b->files.paths.len >= DEBUG_NO_FILE || !VEC_PUSH(&b->files.paths, copy)) {
         return err_nomem(e);
     }
@@ -130,17 +149,8 @@ static uint32_t narrow(uint64_t v) {
     return v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
-/* All functions may share one long name, which whoever keeps names would read again for each. */
-enum { NAME_BYTES_FREE = 1 << 20, NAME_BYTES_PER_BYTE = 64 };
-
 static enum st charge_names(struct build *b, const struct die_attrs *a, struct err *e) {
-    size_t bytes = (a->name ? strlen(a->name) : 0) + (a->linkage ? strlen(a->linkage) : 0);
-    if (bytes > b->name_budget) {
-        return err_at(e, ERR_LIMIT, section_name(SECTION_INFO), b->u->head.offset,
-                      "unit costs more work than its size allows");
-    }
-    b->name_budget -= bytes;
-    return ST_OK;
+    return charge(b, (a->name ? strlen(a->name) : 0) + (a->linkage ? strlen(a->linkage) : 0), e);
 }
 
 /* Fills all of a function but what the tree will tell. (No clearing first: there are many.) */

@@ -105,7 +105,7 @@ static void of_a_function_that_is_declared_nowhere_they_are_the_first_ones(void 
 static void build_blocks(struct dwarf_build *b, const char *name) {
     *b = (struct dwarf_build){0};
     abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, 0);
-    abbrev(b, 2, DW_TAG_subprogram, false, DW_AT_name, DW_FORM_string, DW_AT_ranges,
+    abbrev(b, 2, DW_TAG_subprogram, false, DW_AT_name, DW_FORM_strp, DW_AT_ranges,
            DW_FORM_sec_offset, 0);
     end_abbrevs(b);
     b->in = SECTION_RANGES;
@@ -114,9 +114,11 @@ static void build_blocks(struct dwarf_build *b, const char *name) {
         put_address(b, lows[i]), put_address(b, lows[i] + SIZE);
     }
     put_address(b, 0), put_address(b, 0);
+    b->in = SECTION_STR;
+    put_text(b, name);
     begin_unit(b, 4, 0);
     put_uleb(b, 1), put_text(b, "u.c");
-    put_uleb(b, 2), put_text(b, name), put(b, 0, 4);
+    put_uleb(b, 2), put(b, 0, 4), put(b, 0, 4);
     put(b, 0, 1);
     end_unit(b);
 }
@@ -160,11 +162,31 @@ static void a_function_of_many_ranges_begins_where_its_symbol_does(void **state)
     assert_int_equal(entry_of("work", symbols, 0), BASE + 2 * SIZE);
 }
 
+static void a_long_name_is_sought_among_few_symbols(void **state) {
+    enum { LENGTH = 16000, SYMBOLS = SIZE };
+    static char name[LENGTH + 1], other[LENGTH + 1];
+    struct object_symbol symbols[SYMBOLS];
+    (void)state;
+    memset(name, 'n', LENGTH);
+    memcpy(other, name, LENGTH - 1);
+    for (unsigned i = 0; i < SYMBOLS; i++) {
+        symbols[i] = (struct object_symbol){BASE + i, 1, other};
+    }
+    symbols[1].name = name;
+    assert_int_equal(entry_of(name, symbols, SYMBOLS), BASE + 1);
+    symbols[1].name = other;
+    symbols[SYMBOLS - 1].name = name;
+    assert_int_equal(entry_of(name, symbols, SYMBOLS), BASE + 2 * SIZE); /* the one listed first */
+    symbols[SYMBOLS - 1].name = "short";
+    assert_int_equal(entry_of("short", symbols, SYMBOLS), BASE + SYMBOLS - 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_folded_functions_the_lines_are_the_ones_of_the_one_that_answers),
         cmocka_unit_test(of_a_function_that_is_declared_nowhere_they_are_the_first_ones),
         cmocka_unit_test(a_function_of_many_ranges_begins_where_its_symbol_does),
+        cmocka_unit_test(a_long_name_is_sought_among_few_symbols),
     };
     return cmocka_run_group_tests_name("live_unit", tests, NULL, NULL);
 }

@@ -108,12 +108,18 @@ static const struct object_symbol *symbol_at(const struct own_symbols *own, uint
     return s && s->address == address ? s : NULL;
 }
 
-/* The address of the symbol of this name in the range; UINT64_MAX: none. */
+/* All symbols may share a long name but for its end. */
+enum { NAME_BYTES_AT_ONCE = 16 };
+
+/* The address of the symbol of this name in the range; UINT64_MAX: none. cost: of a look at one. */
 static uint64_t address_of(const struct own_symbols *own, const char *name,
-                           const struct debug_range *range, uint64_t *work) {
+                           const struct debug_range *range, uint64_t cost, uint64_t *work) {
     size_t i = range->low > 0 ? own_symbols_below(own, range->low - 1) : 0;
-    for (; i < own->symbol_count && own->symbols[i].address<range->high && * work> 0; i++) {
-        --*work;
+    for (; i < own->symbol_count && own->symbols[i].address < range->high; i++) {
+        if (*work < cost) {
+            break;
+        }
+        *work -= cost;
         if (strcmp(own->symbols[i].name, name) == 0) {
             return own->symbols[i].address;
         }
@@ -128,9 +134,9 @@ void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, 
     if (!name || (s && strcmp(s->name, name) == 0)) {
         return;
     }
-    uint64_t entry = UINT64_MAX;
+    uint64_t entry = UINT64_MAX, cost = 1 + strlen(name) / NAME_BYTES_AT_ONCE;
     for (size_t i = 0; i < f->range_count && entry == UINT64_MAX; i++) {
-        entry = address_of(own, name, &f->ranges[i], work);
+        entry = address_of(own, name, &f->ranges[i], cost, work);
     }
     f->entry = entry == UINT64_MAX ? f->entry : entry;
 }

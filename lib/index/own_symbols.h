@@ -36,7 +36,7 @@ const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint
 
 /* Sets the entry of a function to where its own symbol stands in it: clang says none of a function
  * whose basic blocks have sections of their own, and lists the first block's range last. *work:
- * symbols that may still be looked at; without any left the entry stays. */
+ * symbols that may still be looked at, of long names fewer; without any left the entry stays. */
 void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, uint64_t *work);
 /* What a function is called. DWARF's names first (DESIGN address rule 5); what it does not say the
  * symbol of the function's first byte may: some producers leave out linkage names, of what is local

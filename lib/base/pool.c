@@ -68,7 +68,8 @@ static void *work_on(void *arg) {
         if (p->next == p->tail) {
             break;
         }
-        if (do_next(p, w->number) == p->head) { /* nothing else is ever waited for */
+        size_t at = do_next(p, w->number); /* the head may have moved meanwhile */
+        if (at == p->head) {               /* nothing else is ever waited for */
             pthread_cond_signal(&p->job_finished);
         }
     }

@@ -380,7 +380,7 @@ static void read_fixture(void *ctx, bool refused) {
     }
     struct debug *clone;
     err_clear(&e);
-    st = debug_clone(&clone, d, &e);
+    st = debug_clone(&clone, d, NULL, NULL, &e);
     assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
     if (st == ST_OK) {
         debug_close(clone);

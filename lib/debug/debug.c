@@ -174,7 +174,8 @@ static enum st clone_file(struct debug *d, struct debug_file *f, const struct de
     return ST_OK;
 }
 
-enum st debug_clone(struct debug **out, const struct debug *d, struct err *e) {
+enum st debug_clone(struct debug **out, const struct debug *d, debug_complain complain, void *ctx,
+                    struct err *e) {
     struct debug *c = calloc(1, sizeof *c);
     if (!c) {
         return err_nomem(e);
@@ -183,8 +184,8 @@ enum st debug_clone(struct debug **out, const struct debug *d, struct err *e) {
                         .address_size = d->address_size,
                         .arm32 = d->arm32,
                         .text = d->text,
-                        .complain = d->complain,
-                        .complain_ctx = d->complain_ctx,
+                        .complain = complain,
+                        .complain_ctx = ctx,
                         .split_units = d->split_units};
     enum st st = clone_file(c, &c->alt, &d->alt, e);
     st = st == ST_OK ? clone_file(c, &c->main, &d->main, e) : st;

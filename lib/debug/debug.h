@@ -101,9 +101,11 @@ void debug_close(struct debug *d);
 /* A part of what debug_open does, for a second thread to do meanwhile. */
 void debug_open_ahead(const struct object_slice *s);
 /* Another one of the same file, for debug_read_unit in a thread of its own: what `d` has read of
- * the units is not read again. Several threads may call it as long as none uses d for anything
- * else. d may be closed before it, the slices not. */
-enum st debug_clone(struct debug **out, const struct debug *d, struct err *e) BASE_MUST_USE;
+ * the units is not read again. complain as above; it does not hear what d's heard. Several threads
+ * may call it as long as none uses d for anything else. d may be closed before it, the slices not.
+ */
+enum st debug_clone(struct debug **out, const struct debug *d, debug_complain complain, void *ctx,
+                    struct err *e) BASE_MUST_USE;
 
 /* Number of compilation units with code in .debug_info, and the ranges each covers, read from unit
  * DIEs and .debug_aranges only (a unit without either gets its ranges from its functions when first

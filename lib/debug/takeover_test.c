@@ -72,7 +72,7 @@ static void compare_slice(const char *path, const struct sections *s) {
     struct debug_unit again = {0};
     struct err e = {0};
     size_t functions = 0, count = debug_unit_count(ours);
-    assert_int_equal(debug_clone(&clone, ours, &e), ST_OK);
+    assert_int_equal(debug_clone(&clone, ours, NULL, NULL, &e), ST_OK);
     assert_int_equal(count, debug_unit_count(theirs));
     assert_int_equal(count, debug_unit_count(clone));
     for (size_t i = count; i-- > 0;) {

@@ -34,13 +34,14 @@ struct build {
     struct piece_vec pieces;
     struct job *spare_jobs;
     pthread_mutex_t lock; /* guards what is below */
-    struct err failure;   /* the first one */
+    struct err failure;   /* the first one, in the order of units */
     struct flats *spare;
 };
 
 /* What a thread keeps from unit to unit. */
 struct worker {
     struct debug *debug; /* a clone of build.debug; NULL = not made yet, or not needed */
+    struct err *why;     /* of the job at hand */
     struct flat_scratch scratch;
 };
 
@@ -58,6 +59,7 @@ struct job {
     size_t first, count;
     unsigned worker;     /* that read them */
     struct flats *flats; /* NULL = they were not read */
+    struct err why;      /* the first thing that is wrong with them */
 };
 
 static void fail(struct build *b, const struct err *why) {
@@ -137,11 +139,16 @@ static void open_aside(struct aside *a) {
     a->symbols = own_symbols_open(&a->b->own, s->slice, s->paired, complain_aside, a, &a->e);
 }
 
-static enum st clone_debug(struct build *b, unsigned worker, struct err *e) {
-    if (b->alone || b->workers[worker].debug) {
-        return ST_OK;
-    }
-    return debug_clone(&b->workers[worker].debug, b->debug, e);
+static void complain_of_job(void *ctx, const char *file, uint64_t unit_offset,
+                            const struct err *why) {
+    struct worker *w = ctx;
+    (void)file;
+    (void)unit_offset;
+    (void)err_set(w->why, why->code, "%s", why->text);
+}
+
+static enum st clone_debug(struct build *b, struct worker *w, struct err *e) {
+    return b->alone || w->debug ? ST_OK : debug_clone(&w->debug, b->debug, complain_of_job, w, e);
 }
 
 /* Reads and encodes a unit record by record. */
@@ -169,7 +176,8 @@ static enum st read_and_encode(struct build *b, struct flat_unit *f, size_t inde
 static enum st read_all_of(struct build *b, struct job *job, struct flats *flats, unsigned worker,
                            struct err *e) {
     struct worker *w = &b->workers[worker];
-    enum st st = clone_debug(b, worker, e);
+    w->why = &job->why;
+    enum st st = clone_debug(b, w, e);
     for (size_t i = 0; i < job->count && st == ST_OK; i++) {
         size_t unit = job->first + i;
         st = b->alone ? read_and_encode(b, &flats->of[i], unit, e)
@@ -195,7 +203,7 @@ static void read_units(void *ctx, void *item, unsigned worker) {
         job->flats = flats;
         job->worker = worker;
     } else {
-        fail(b, &e);
+        (void)err_set(&job->why, e.code, "%s", e.text);
         if (flats) {
             give_flats(b, flats);
         }
@@ -239,6 +247,9 @@ static void encode_job(void *ctx, void *item) {
     enum st st = ST_OK;
     if (job->aside) {
         return;
+    }
+    if (err_is(&job->why)) {
+        fail(b, &job->why);
     }
     if (job->flats) {
         bool sound = !failed(b);

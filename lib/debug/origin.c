@@ -115,8 +115,9 @@ enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const st
 /* ---- files ---- */
 
 /* Tables hardly overlap, and few are of units of several folders: for each byte of them, so many
- * folders and files may be listed. */
-enum { TABLE_WORK_FACTOR = 16 };
+ * folders and files may be listed. Each takes some 50 bytes of memory as long as the file is open;
+ * real ones are described by more than five. */
+enum { TABLE_WORK_FACTOR = 4 };
 
 static enum st list_files(struct debug *d, bool alt, const struct unit_entry *u,
                           struct line_files *files, struct err *e) {

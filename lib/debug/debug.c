@@ -228,7 +228,6 @@ void debug_close(struct debug *d) {
     VEC_RELEASE(&d->scratch.nodes);
     VEC_RELEASE(&d->scratch.order);
     VEC_RELEASE(&d->scratch.sequences);
-    VEC_RELEASE(&d->scratch.spare_rows);
     line_files_release(&d->scratch.files);
     arena_release(&d->arena);
     free(d);

@@ -74,9 +74,9 @@ struct debug_unit {
     size_t function_count;
     struct debug_range *ranges;     /* what they and all below them point to */
     size_t range_count, node_count; /* node: function or inlined call */
-    struct debug_row *rows;         /* sequences sorted by their first address */
+    struct debug_row *rows;         /* as the table has them; some may be of no sequence */
     size_t row_count;
-    struct debug_sequence *sequences; /* in the same order; each row is in one */
+    struct debug_sequence *sequences; /* of code, sorted by their first address */
     size_t sequence_count;
     /* So many there is memory for. */
     size_t path_cap, function_cap, range_cap, row_cap, sequence_cap;

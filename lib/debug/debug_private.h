@@ -77,7 +77,6 @@ struct unit_scratch {
     struct unit_nodes nodes;
     VEC(uint32_t) order;
     struct line_sequences sequences;
-    struct line_rows spare_rows;
     struct line_specials specials;
     struct line_files files; /* but for the paths, which are the unit's */
 };

@@ -241,50 +241,18 @@ static int by_address(const void *a, const void *b) {
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Moves whole sequences to the front of `to`, in their order, which may be the rows themselves if
- * the sequences ascend. Returns the number of rows. */
-static size_t move_sequences(struct debug_row *to, const struct debug_row *rows,
-                             struct debug_sequence *sequences, size_t count) {
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct debug_sequence *s = &sequences[i];
-        size_t len = s->last - s->first + 1;
-        if (to + kept != rows + s->first) {
-            memmove(to + kept, rows + s->first, len * sizeof *to);
+static bool are_ordered(const struct line_order *o) {
+    for (size_t i = 1; i < o->len; i++) {
+        if (by_address(&o->data[i - 1], &o->data[i]) > 0) {
+            return false;
         }
-        s->first = kept;
-        s->last = kept + len - 1;
-        kept += len;
     }
-    return kept;
+    return true;
 }
 
-static enum st arrange(struct line_rows *rows, struct line_rows *spare, struct line_order *kept,
-                       struct err *e) {
-    bool ordered = true;
-    for (size_t i = 1; i < kept->len && ordered; i++) {
-        ordered = by_address(&kept->data[i - 1], &kept->data[i]) < 0;
-    }
-    if (ordered) {
-        rows->len = move_sequences(rows->data, rows->data, kept->data, kept->len);
-        return ST_OK;
-    }
-    spare->len = 0;
-    if (!VEC_RESERVE_LARGE(spare, rows->len)) {
-        return err_nomem(e);
-    }
-    qsort(kept->data, kept->len, sizeof *kept->data, by_address);
-    spare->len = move_sequences(spare->data, rows->data, kept->data, kept->len);
-    struct line_rows was = *rows;
-    *rows = *spare;
-    *spare = was;
-    return ST_OK;
-}
-
-enum st line_rows_order(struct line_rows *rows, struct line_rows *spare,
-                        const struct line_sequences *sequences,
-                        bool (*is_code)(const void *ctx, uint64_t address), const void *ctx,
-                        struct line_order *out, struct err *e) {
+enum st line_sequences_order(const struct line_sequences *sequences,
+                             bool (*is_code)(const void *ctx, uint64_t address), const void *ctx,
+                             struct line_order *out, struct err *e) {
     size_t bent = 0;
     out->len = 0;
     if (!VEC_RESERVE(out, sequences->len)) {
@@ -301,9 +269,8 @@ enum st line_rows_order(struct line_rows *rows, struct line_rows *spare,
             bent++;
         }
     }
-    if (arrange(rows, spare, out, e) != ST_OK) {
-        out->len = 0;
-        return ST_ERR;
+    if (!are_ordered(out)) {
+        qsort(out->data, out->len, sizeof *out->data, by_address);
     }
     return bent == 0 ? ST_OK
                      : err_set(e, ERR_FORMAT, "%zu line sequences whose addresses go back", bent);

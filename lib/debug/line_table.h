@@ -120,12 +120,10 @@ enum st line_program_run(const struct line_header *header, struct line_files *fi
                          struct line_sequences *sequences, struct err *e) BASE_MUST_USE;
 
 /* Keeps sequences that begin in code (is_code says so) and ascend, and sorts them by their first
- * address; other rows are dropped. What is kept goes to *out, whose memory is used again; none is
- * when memory is lacking. *spare: memory for rows, of any use only to the next call; it may be
- * exchanged with that of *rows. ST_ERR: memory, or some of the sequences did not ascend. */
-enum st line_rows_order(struct line_rows *rows, struct line_rows *spare,
-                        const struct line_sequences *sequences,
-                        bool (*is_code)(const void *ctx, uint64_t address), const void *ctx,
-                        struct line_order *out, struct err *e) BASE_MUST_USE;
+ * address: *out, whose memory is used again. ST_ERR: no memory, *out is then empty; or some of the
+ * sequences did not ascend. */
+enum st line_sequences_order(const struct line_sequences *sequences,
+                             bool (*is_code)(const void *ctx, uint64_t address), const void *ctx,
+                             struct line_order *out, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -78,8 +78,8 @@ static enum st read_lines(struct build *b, struct err *e) {
         scratch->sequences.len = 0;
         st = line_program_run(&header, &b->files, &scratch->specials, &b->rows, &scratch->sequences,
                               e);
-        enum st ordered = line_rows_order(&b->rows, &scratch->spare_rows, &scratch->sequences,
-                                          debug_is_code, b->d, &b->sequences, e);
+        enum st ordered =
+            line_sequences_order(&scratch->sequences, debug_is_code, b->d, &b->sequences, e);
         st = st == ST_OK ? ordered : st;
     }
     return st;
@@ -524,7 +524,7 @@ enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, st
         st = finish(&b, &why);
     }
     end(&b);
-    if (st == ST_OK && damaged && out->function_count == 0 && out->row_count == 0) {
+    if (st == ST_OK && damaged && out->function_count == 0 && out->sequence_count == 0) {
         st = err_at(&why, ERR_FORMAT, d->path, out->offset, "nothing of the unit can be read");
     }
     if (st != ST_OK) {

@@ -379,12 +379,20 @@ enum st flat_unit_open(struct flat_unit *out, struct debug *d, size_t index,
     return st == ST_OK ? flatten_spans(&out->unit->functions, &scratch->all, &out->owned, e) : st;
 }
 
+/* Nearly each of them becomes a step: what had to grow would be copied. */
+static size_t rows_of_code(const struct debug_unit *u) {
+    size_t count = 0;
+    for (size_t i = 0; i < u->sequence_count; i++) {
+        count += u->sequences[i].last - u->sequences[i].first + 1;
+    }
+    return count;
+}
+
 static enum st flatten(struct flat_unit *out, struct debug *d, size_t index,
                        const struct own_symbols *own, struct flat_scratch *scratch, struct err *e) {
     enum st st = flat_unit_open(out, d, index, own, scratch, e);
-    /* Nearly each row becomes a step: what had to grow would be copied. */
     if (st == ST_OK && !vec_reserve_large((void **)&out->steps, 0, &out->step_cap,
-                                          out->unit->unit.row_count, sizeof *out->steps)) {
+                                          rows_of_code(&out->unit->unit), sizeof *out->steps)) {
         st = err_nomem(e);
     }
     for (size_t i = 0; st == ST_OK && i < out->unit->functions.len; i++) {

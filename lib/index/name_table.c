@@ -10,7 +10,7 @@
 #include "index/leb128.h"
 
 enum { NAME_BYTES_MAX = 4 * 5 /* 33 bits of the linkage name take 5, too */ };
-enum { STRING_BYTES = 128 /* of C++, with its paths, more than they have on average */ };
+enum { STRING_BYTES = 48 /* with paths; of C++ more, which then grow once */ };
 
 /* ---- what lies in a buffer ---- */
 

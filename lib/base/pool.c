@@ -13,11 +13,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/syscall.h>
-#endif
 
-enum { MAX_THREADS = 256, MAX_PROCESSORS = 4096 };
+#include "base/processors.h"
+
+enum { MAX_THREADS = 256 };
 
 struct slot {
     void *job;
@@ -43,6 +42,7 @@ struct pool {
     struct slot *ring;
     size_t window;           /* slots in the ring */
     size_t head, next, tail; /* positions, counted without wrapping: slot = position % window */
+    unsigned caller_at;      /* processor of the caller's thread, when it last put a job */
     bool closing;
 };
 
@@ -57,13 +57,26 @@ static size_t do_next(struct pool *p, unsigned worker) {
     return at;
 }
 
+/* Until there may be a job, away from where the caller's thread runs. An idle processor of a
+ * virtual machine passes for one that the host took away (seen on KVM): Linux then wakes a thread
+ * behind the one that wakes it, where it stays until some tick, for 4 ms, while the other processor
+ * is idle. */
+static void sleep_elsewhere(struct pool *p) {
+    struct processors own = processors_allowed(), others = own;
+    bool away = processors_remove(&others, p->caller_at) && processors_use(&others);
+    pthread_cond_wait(&p->job_waits, &p->lock);
+    if (away) {
+        (void)processors_use(&own);
+    }
+}
+
 static void *work_on(void *arg) {
     struct worker *w = arg;
     struct pool *p = w->pool;
     pthread_mutex_lock(&p->lock);
     for (;;) {
         while (p->next == p->tail && !p->closing) {
-            pthread_cond_wait(&p->job_waits, &p->lock);
+            sleep_elsewhere(p);
         }
         if (p->next == p->tail) {
             break;
@@ -199,6 +212,7 @@ void pool_put(struct pool *p, void *job) {
     if (p->next != p->tail) { /* one is for the caller's thread, when it has time */
         start_worker(p);
     }
+    p->caller_at = processors_here();
     p->ring[p->tail % p->window] = (struct slot){.job = job};
     p->tail++;
     pthread_mutex_unlock(&p->lock);
@@ -245,19 +259,11 @@ void pool_close(struct pool *p) {
 }
 
 unsigned pool_processors(void) {
-    unsigned count = 0;
-#ifdef SYS_sched_getaffinity
-    /* The system call itself, because glibc hides its wrapper behind _GNU_SOURCE; unlike sysconf it
-     * respects taskset and container limits. It returns the bytes of the mask that it filled. */
-    unsigned long mask[MAX_PROCESSORS / (8 * sizeof(unsigned long))];
-    long filled = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
-    for (long i = 0; i < filled / (long)sizeof *mask; i++) {
-        count += (unsigned)__builtin_popcountl(mask[i]);
-    }
-#endif
+    struct processors allowed = processors_allowed();
+    unsigned count = processors_count(&allowed);
     if (count == 0) {
         long online = sysconf(_SC_NPROCESSORS_ONLN);
-        count = online > 0 && online < MAX_PROCESSORS ? (unsigned)online : 1;
+        count = online > 0 && online < PROCESSORS_MAX ? (unsigned)online : 1;
     }
     return count > MAX_THREADS ? MAX_THREADS : count;
 }

@@ -41,7 +41,7 @@ struct build {
 /* What a thread keeps from unit to unit. */
 struct worker {
     struct debug *debug; /* a clone of build.debug; NULL = not made yet, or not needed */
-    struct err *why;     /* of the job at hand */
+    struct err why;      /* what the clone told of the job at hand */
     struct flat_scratch scratch;
 };
 
@@ -123,12 +123,11 @@ struct aside {
     struct err damage, e;
 };
 
-static void complain_aside(void *ctx, const char *file, uint64_t unit_offset,
-                           const struct err *why) {
-    struct aside *a = ctx;
+/* Into a struct err, for a listener that one thread has for itself. */
+static void keep_first(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
     (void)file;
     (void)unit_offset;
-    (void)err_set(&a->damage, why->code, "%s", why->text);
+    (void)err_set(ctx, why->code, "%s", why->text);
 }
 
 static void open_aside(struct aside *a) {
@@ -136,19 +135,11 @@ static void open_aside(struct aside *a) {
     if (a->b->threads > 1) {
         debug_open_ahead(s->slice);
     }
-    a->symbols = own_symbols_open(&a->b->own, s->slice, s->paired, complain_aside, a, &a->e);
-}
-
-static void complain_of_job(void *ctx, const char *file, uint64_t unit_offset,
-                            const struct err *why) {
-    struct worker *w = ctx;
-    (void)file;
-    (void)unit_offset;
-    (void)err_set(w->why, why->code, "%s", why->text);
+    a->symbols = own_symbols_open(&a->b->own, s->slice, s->paired, keep_first, &a->damage, &a->e);
 }
 
 static enum st clone_debug(struct build *b, struct worker *w, struct err *e) {
-    return b->alone || w->debug ? ST_OK : debug_clone(&w->debug, b->debug, complain_of_job, w, e);
+    return b->alone || w->debug ? ST_OK : debug_clone(&w->debug, b->debug, keep_first, &w->why, e);
 }
 
 /* Reads and encodes a unit record by record. */
@@ -176,13 +167,14 @@ static enum st read_and_encode(struct build *b, struct flat_unit *f, size_t inde
 static enum st read_all_of(struct build *b, struct job *job, struct flats *flats, unsigned worker,
                            struct err *e) {
     struct worker *w = &b->workers[worker];
-    w->why = &job->why;
+    err_clear(&w->why);
     enum st st = clone_debug(b, w, e);
     for (size_t i = 0; i < job->count && st == ST_OK; i++) {
         size_t unit = job->first + i;
         st = b->alone ? read_and_encode(b, &flats->of[i], unit, e)
                       : flat_unit_read(&flats->of[i], w->debug, unit, &b->own, &w->scratch, e);
     }
+    job->why = w->why;
     return st;
 }
 

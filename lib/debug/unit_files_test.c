@@ -133,6 +133,26 @@ static void a_unit_has_the_paths_that_it_uses(void **state) {
     debug_unit_release(&u);
 }
 
+/* A file that was opened, and its last unit. */
+struct last_unit {
+    struct sections sections;
+    struct debug *d;
+    struct debug_unit u;
+    struct heard heard;
+};
+
+static void read_last_unit(struct last_unit *l, const struct dwarf_build *b) {
+    struct err e = {0};
+    *l = (struct last_unit){0};
+    assert_int_equal(open_built(&l->d, b, &l->sections, (struct debug_setup){0}, &l->heard), ST_OK);
+    assert_int_equal(debug_read_unit(l->d, debug_unit_count(l->d) - 1, &l->u, &e), ST_OK);
+}
+
+static void release_last_unit(struct last_unit *l) {
+    debug_unit_release(&l->u);
+    debug_close(l->d);
+}
+
 static void put_table_of_files(struct dwarf_build *b, unsigned files) {
     struct header_marks m = begin_line_table(b, 4);
     put(b, 0, 1);
@@ -177,22 +197,17 @@ static void two_folders(unsigned unit, char *folder) {
 
 static void units_of_one_table_and_folder_share_its_files(void **state) {
     static struct dwarf_build b;
-    struct sections sections;
-    struct debug *d;
-    struct debug_unit u = {0};
-    struct err e = {0};
+    struct last_unit l;
     (void)state;
     build_units_of_one_table(&b, 3, 5, two_folders);
-    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, NULL), ST_OK);
-    assert_int_equal(debug_read_unit(d, debug_unit_count(d) - 1, &u, &e), ST_OK);
-    assert_int_equal(u.function_count, 5);
+    read_last_unit(&l, &b);
+    assert_int_equal(l.u.function_count, 5);
     for (size_t i = 0; i < 5; i++) {
-        assert_declared(&u, i, i % 2 ? "/b0/f" : "/a0/f");
+        assert_declared(&l.u, i, i % 2 ? "/b0/f" : "/a0/f");
     }
-    assert_int_equal(d->tables.len, 1 + 2); /* of the first folder, and units 1 and 3 */
-    assert_int_equal(d->table_work, (1 + 2) * (1 + 4));
-    debug_unit_release(&u);
-    debug_close(d);
+    assert_int_equal(l.d->tables.len, 1 + 2); /* of the first folder, and units 1 and 3 */
+    assert_int_equal(l.d->table_work, (1 + 2) * (1 + 4));
+    release_last_unit(&l);
 }
 
 static void any_folder(unsigned unit, char *folder) {
@@ -203,22 +218,16 @@ static void any_folder(unsigned unit, char *folder) {
 static void one_table_is_not_listed_for_every_unit(void **state) {
     enum { FILES = 300, UNITS = 120 };
     static struct dwarf_build b;
-    struct sections sections;
-    struct debug *d;
-    struct debug_unit u = {0};
-    struct heard heard = {0};
-    struct err e = {0};
+    struct last_unit l;
     (void)state;
     build_units_of_one_table(&b, FILES, UNITS, any_folder);
-    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, &heard), ST_OK);
-    assert_int_equal(debug_read_unit(d, debug_unit_count(d) - 1, &u, &e), ST_OK);
-    assert_int_equal(u.function_count, UNITS);
-    assert_declared(&u, 0, "/aa/f");
-    assert_declared(&u, UNITS - 1, NULL);
-    assert_in_range(UNITS - heard.count, 16, 32);
-    assert_int_equal(heard.why.code, ERR_LIMIT);
-    debug_unit_release(&u);
-    debug_close(d);
+    read_last_unit(&l, &b);
+    assert_int_equal(l.u.function_count, UNITS);
+    assert_declared(&l.u, 0, "/aa/f");
+    assert_declared(&l.u, UNITS - 1, NULL);
+    assert_in_range(UNITS - l.heard.count, 16, 32);
+    assert_int_equal(l.heard.why.code, ERR_LIMIT);
+    release_last_unit(&l);
 }
 
 /* Of a table that every unit reads for itself. */
@@ -297,22 +306,16 @@ static void build_long_paths(struct dwarf_build *b, unsigned files, size_t lengt
 static void one_long_path_is_not_copied_for_ever(void **state) {
     enum { FILES = 200, LENGTH = 16000 };
     static struct dwarf_build b;
-    struct sections sections;
-    struct debug *d;
-    struct debug_unit u = {0};
-    struct heard heard = {0};
-    struct err e = {0};
+    struct last_unit l;
     (void)state;
     build_long_paths(&b, FILES, LENGTH);
-    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, &heard), ST_OK);
-    assert_int_equal(debug_read_unit(d, debug_unit_count(d) - 1, &u, &e), ST_OK);
-    assert_in_range(u.function_count, 60, FILES / 2);
-    assert_int_equal(strlen(u.files[u.functions[0].decl_file]), LENGTH);
-    assert_in_range(u.arena.used, 60 * LENGTH, FILES / 2 * LENGTH);
-    assert_int_equal(heard.count, 1);
-    assert_int_equal(heard.why.code, ERR_LIMIT);
-    debug_unit_release(&u);
-    debug_close(d);
+    read_last_unit(&l, &b);
+    assert_in_range(l.u.function_count, 60, FILES / 2);
+    assert_int_equal(strlen(l.u.files[l.u.functions[0].decl_file]), LENGTH);
+    assert_in_range(l.u.arena.used, 60 * LENGTH, FILES / 2 * LENGTH);
+    assert_int_equal(l.heard.count, 1);
+    assert_int_equal(l.heard.why.code, ERR_LIMIT);
+    release_last_unit(&l);
 }
 
 int main(void) {

@@ -68,8 +68,8 @@ uint64_t hash_bytes(const void *bytes, size_t len) {
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
-/* The last bytes of a string, fewer than eight of which were not read yet. Copied one by one they
- * would have to reach memory before they can be read as a word. */
+/* The last bytes of a string, which has some; fewer than eight were not read yet. Copied one by one
+ * they would have to reach memory before they can be read as a word. */
 static inline uint64_t load_end(const char *bytes, size_t len) {
     uint64_t word;
     uint32_t first, last;
@@ -83,7 +83,7 @@ static inline uint64_t load_end(const char *bytes, size_t len) {
         return (uint64_t)last << 32 | first;
     }
     const unsigned char *b = (const unsigned char *)bytes;
-    return len == 0 ? 0 : (uint64_t)b[len - 1] << 16 | (uint64_t)b[len / 2] << 8 | b[0];
+    return (uint64_t)b[len - 1] << 16 | (uint64_t)b[len / 2] << 8 | b[0];
 }
 
 uint64_t hash_quick(const void *bytes, size_t len) {

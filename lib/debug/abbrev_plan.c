@@ -7,8 +7,8 @@
 /* ---- what attributes and forms come to ---- */
 
 static enum abbrev_says says(uint64_t attribute) {
-    /* A table for those below 0x80, and no switch: this is asked for all attributes that there
-     * are. */
+    /* A table for those below 0x80, and no switch: this is asked for all attributes of what is
+     * read. */
     static const uint8_t common[] = {
         [DW_AT_sibling] = SAYS_SIBLING,
         [DW_AT_name] = SAYS_NAME,

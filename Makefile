@@ -66,12 +66,12 @@ ALL_CFLAGS := $(BASE_CFLAGS) -include lib/base/banned.h -Ilib -I$(O)/gen $(DEP_C
 REC_CFLAGS := $(BASE_CFLAGS) -include lib/base/banned.h -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections -Ilib/recorder $(CFLAGS)
 ALL_LDFLAGS := $(SANFLAGS) $(LDFLAGS)
 
-# --- sources -----------------------------------------------------------------------------------
+# --- sources: a module is a folder of lib/, and has at most one floor of rooms below it ----------------
 MODULES := base object debug index demangle dump names symbolize classify flame
 not_src = %_test.c %_fuzz.c %_bench.c %/failmalloc.c
 absent_optional := $(if $(have_archive),%/packed_none.c,%/packed_libarchive.c %/libarchive_calls.c) $(if $(have_lzma),%/xz_section_none.c,%/xz_section.c) \
                    $(if $(have_deflate),%/deflate_zlib.c,%/deflate_libdeflate.c)
-lib_src := $(filter-out $(not_src) $(absent_optional),$(foreach m,$(MODULES),$(wildcard lib/$(m)/*.c)))
+lib_src := $(filter-out $(not_src) $(absent_optional),$(foreach m,$(MODULES),$(wildcard lib/$(m)/*.c lib/$(m)/*/*.c)))
 rec_all := $(filter-out $(not_src),$(wildcard lib/recorder/*.c))
 # One file per platform, processor and adapter; the build picks those of the host, or of a cross compiler. Programs are recorded on Linux only.
 linux   := $(filter Linux,$(shell uname -s))
@@ -95,9 +95,9 @@ lib_obj := $(lib_src:%.c=$(O)/obj/%.o) $(embed_src:%.c=%.o)
 rec_obj := $(rec_src:%.c=$(O)/obj/%.o)
 preload_obj := $(preload_src:%.c=$(O)/obj/%.o)
 linux_only := $(if $(linux),,%_linux_test.c %_darwin_test.c %_linux_bench.c %/unwind_test.c %/unwind_recover_test.c %/unwind_fuzz.c)
-test_src := $(filter-out $(rec_other) $(linux_only),$(wildcard lib/*/*_test.c))
-fuzz_src := $(filter-out $(linux_only),$(wildcard lib/*/*_fuzz.c))
-bench_src := $(filter-out $(linux_only),$(wildcard lib/*/*_bench.c))
+test_src := $(filter-out $(rec_other) $(linux_only),$(wildcard lib/*/*_test.c lib/*/*/*_test.c))
+fuzz_src := $(filter-out $(linux_only),$(wildcard lib/*/*_fuzz.c lib/*/*/*_fuzz.c))
+bench_src := $(filter-out $(linux_only),$(wildcard lib/*/*_bench.c lib/*/*/*_bench.c))
 tests   := $(test_src:lib/%.c=$(O)/test/%)
 fuzzers := $(fuzz_src:lib/%.c=$(O)/fuzz/%) $(fuzzers_elsewhere)
 benches := $(bench_src:lib/%.c=$(O)/bench/%)

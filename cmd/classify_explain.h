@@ -2,7 +2,7 @@
 #ifndef STALLKIT_CMD_CLASSIFY_EXPLAIN_H
 #define STALLKIT_CMD_CLASSIFY_EXPLAIN_H
 
-#include "classify/explain.h"
+#include "classify/print/explain.h"
 #include "cli.h"
 
 struct classify_explain {

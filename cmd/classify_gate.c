@@ -9,7 +9,7 @@
 #include "base/gz.h"
 #include "base/parse.h"
 #include "base/utf8.h"
-#include "classify/gate.h"
+#include "classify/stats/gate.h"
 
 enum { LINE_MAX_BYTES = 64 << 20, READ_SIZE = 1 << 16 };
 

@@ -3,7 +3,7 @@
 #define STALLKIT_CMD_CLASSIFY_GATE_H
 
 #include "base/vec.h"
-#include "classify/triage.h"
+#include "classify/stats/triage.h"
 #include "classify_output.h"
 #include "cli.h"
 

@@ -7,7 +7,7 @@
 #include "base/parse.h"
 #include "base/pool.h"
 #include "base/utf8.h"
-#include "classify/explain.h"
+#include "classify/print/explain.h"
 #include "cli_dumps.h"
 #include "cli_store.h"
 

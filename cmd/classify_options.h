@@ -4,8 +4,8 @@
 
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "classify/key.h"
-#include "classify/where.h"
+#include "classify/keys/key.h"
+#include "classify/keys/where.h"
 #include "classify_gate.h"
 #include "classify_output.h"
 #include "classify_rules.h"

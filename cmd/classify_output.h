@@ -2,7 +2,7 @@
 #ifndef STALLKIT_CMD_CLASSIFY_OUTPUT_H
 #define STALLKIT_CMD_CLASSIFY_OUTPUT_H
 
-#include "classify/triage.h"
+#include "classify/stats/triage.h"
 #include "cli.h"
 
 enum classify_format {

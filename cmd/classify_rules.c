@@ -6,7 +6,7 @@
 
 #include "base/filemap.h"
 #include "base/parse.h"
-#include "classify/rules_lint.h"
+#include "classify/rules/rules_lint.h"
 
 enum { RULES_FILE_MAX = 4 << 20 };
 

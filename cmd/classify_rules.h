@@ -3,7 +3,7 @@
 #define STALLKIT_CMD_CLASSIFY_RULES_H
 
 #include "base/vec.h"
-#include "classify/rules.h"
+#include "classify/rules/rules.h"
 #include "cli.h"
 
 struct side_glob {

@@ -3,7 +3,7 @@
 #define STALLKIT_CMD_FLAME_CAUSES_H
 
 #include "base/strbuf.h"
-#include "classify/rules.h"
+#include "classify/rules/rules.h"
 #include "flame/svg.h"
 
 struct flame_causes {

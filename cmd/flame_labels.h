@@ -4,8 +4,8 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "classify/key.h"
-#include "classify/rules.h"
+#include "classify/keys/key.h"
+#include "classify/rules/rules.h"
 #include "cli_dumps.h"
 #include "dump/dump.h"
 

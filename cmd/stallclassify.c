@@ -4,8 +4,8 @@
 
 #include "base/hash.h"
 #include "base/strbuf.h"
-#include "classify/annotate.h"
-#include "classify/triage.h"
+#include "classify/print/annotate.h"
+#include "classify/stats/triage.h"
 #include "classify_explain.h"
 #include "classify_options.h"
 #include "cli_dumps.h"

@@ -1,0 +1,268 @@
+/* Why the main thread did not get on: from who waits for whom, what its frames say, and how much it
+ * ran, in this order.
+ *
+ * A cause is as sure as what tells it, times the share of the samples that show the same:
+ *
+ *     deadlock   1000  threads wait for each other
+ *     lock        950  the thread that holds it is known; 900: only that there is one
+ *     by a rule        what the rule says (stall-rules(5))
+ *     disk        700  a read or write that the kernel does not let a signal interrupt
+ *     compute     900  nothing waits, and it ran for most of the stall
+ *     starved     700  nothing waits, it was ready to run, and did not run for most of the stall
+ *     launch, disk, compute  600  of a launch, disk-write or cpu stall, where nothing else tells
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "classify/keys/keyer_private.h"
+
+enum { COMPUTE_PERMILLE = 600, BY_KIND = 600 };
+
+struct judge {
+    struct keyer *k;
+    const struct dump *d;
+    const struct judged_stack *chosen;
+    const struct dump_thread *main; /* NULL = none */
+    bool current;                   /* the chosen stack is what main showed when it was captured */
+    struct strbuf *why;             /* the reason; empty when a judgement begins */
+};
+
+/* ---- what is known ---- */
+
+static bool is(const char *s, const char *what) {
+    return s && strcmp(s, what) == 0;
+}
+
+static enum rule_cause told_cause(const struct judged_stack *s) {
+    return s->told ? s->told->cause : CAUSE_NONE;
+}
+
+/* Share of the samples that say what the chosen one says, in permille. */
+static unsigned agreement(const struct keyer *k, const struct judged_stack *chosen) {
+    uint64_t total = 0, agree = 0;
+    for (size_t i = 0; i < k->samples.len; i++) {
+        const struct judged_stack *s = &k->samples.data[i];
+        bool same = s->top == chosen->top || told_cause(s) == told_cause(chosen);
+        total += s->stack->count;
+        agree += same && !s->idle ? s->stack->count : 0;
+    }
+    return total ? (unsigned)((unsigned __int128)agree * 1000 / total) : 1000;
+}
+
+/* The state of the main thread, and what it waits for, are of the moment of its capture: do they
+ * belong to the chosen stack? */
+static enum st find_current(struct judge *j, struct err *e) {
+    struct judged_stack captured;
+    j->main = dump_main_thread(j->d);
+    j->current = j->main != NULL;
+    if (!j->main || !j->k->samples.len || !j->main->stack.frame_count) {
+        return ST_OK;
+    }
+    if (judge_stack(j->k, j->d, &j->main->stack, &captured, e) != ST_OK) {
+        return ST_ERR;
+    }
+    j->current = captured.top == j->chosen->top;
+    return ST_OK;
+}
+
+/* How much of the stall the main thread, or else the process, was on a processor, in permille; -1 =
+ * unknown. The thread's time is since the stall's start. */
+static int64_t cpu_permille(const struct judge *j) {
+    int64_t process = j->d->stall.cpu_permille, duration = dump_span_ms(j->d);
+    if (!j->main || j->main->cpu_ms < 0 || j->d->stall.seq > 1 || duration <= 0 ||
+        j->main->cpu_ms > INT64_MAX / 1000) {
+        return process;
+    }
+    int64_t thread = j->main->cpu_ms * 1000 / duration;
+    return process >= 0 && process < thread ? process : thread;
+}
+
+/* The function that a stack is best known by: the innermost of the app, else the innermost relevant
+ * one; NULL = none has a name. */
+static const char *function_of(const struct keyer *k, const struct judged_stack *s) {
+    for (size_t i = 0; i < s->count; i++) {
+        const struct frame_info *info = judged_at(k, s, i)->info;
+        if (info->in_app && info->resolved && info->place == PLACE_KEEP) {
+            return info->function;
+        }
+    }
+    return s->top && s->top->resolved ? s->top->function : NULL;
+}
+
+static void add_in(const struct judge *j, const struct judged_stack *s) {
+    const char *function = function_of(j->k, s);
+    if (function) {
+        strbuf_addf(j->why, " in %s", function);
+    }
+}
+
+/* ---- waits ---- */
+
+/* "main → mutex of 771 worker": the links between the threads of a chain. */
+static void add_chain(const struct judge *j, const struct dump_waits *w) {
+    strbuf_addstr(j->why, "main");
+    for (size_t i = 0; i < w->count; i++) {
+        const struct dump_thread *t = w->threads[i];
+        const struct dump_thread *owner = i + 1 < w->count      ? w->threads[i + 1]
+                                          : w->back != SIZE_MAX ? w->threads[w->back]
+                                                                : NULL;
+        if (!t->waits_for.kind) {
+            return;
+        }
+        strbuf_addf(j->why, " \xe2\x86\x92 %s",
+                    is(t->waits_for.kind, "thread") ? "the end" : t->waits_for.kind);
+        if (t->waits_for.owner >= 0) {
+            strbuf_addf(j->why, " of %" PRId64, t->waits_for.owner);
+            const char *name = owner == j->main ? "main" : owner ? owner->name : NULL;
+            strbuf_addf(j->why, "%s%s", name ? " " : "", name ? name : "");
+        }
+    }
+}
+
+/* What the last thread of a chain, which waits for no other, is doing. */
+static enum st add_holder(const struct judge *j, const struct dump_thread *holder, struct err *e) {
+    struct judged_stack s;
+    if (judge_stack(j->k, j->d, &holder->stack, &s, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (s.told) {
+        strbuf_addf(j->why, ", which %s", s.told->reason);
+    } else if (is(holder->state, "running")) {
+        strbuf_addstr(j->why, ", which runs");
+    } else if (function_of(j->k, &s)) {
+        strbuf_addstr(j->why, ", which is");
+    }
+    add_in(j, &s);
+    return ST_OK;
+}
+
+static enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e) {
+    struct dump_waits w;
+    if (!j->current || !j->main->waits_for.kind) {
+        return ST_NONE;
+    }
+    dump_waits(j->d, j->main, &w);
+    add_chain(j, &w);
+    if (w.back != SIZE_MAX) {
+        out->cause = CAUSE_DEADLOCK;
+        out->confidence = 1000;
+        return ST_OK;
+    }
+    out->cause = CAUSE_LOCK;
+    out->confidence = j->main->waits_for.owner >= 0 ? 950 : 900;
+    const struct dump_thread *last = w.threads[w.count - 1];
+    return w.count > 1 && !last->waits_for.kind ? add_holder(j, last, e) : ST_OK;
+}
+
+/* ---- frames ---- */
+
+static enum st judge_frames(const struct judge *j, struct stall_key *out) {
+    const struct frame_info *told = j->chosen->told;
+    if (!told || (told->cause == CAUSE_COMPUTE && cpu_permille(j) < COMPUTE_PERMILLE)) {
+        return ST_NONE; /* what computes runs */
+    }
+    out->cause = told->cause;
+    out->confidence = told->confidence;
+    strbuf_addstr(j->why, told->reason);
+    if (told->resolved) {
+        strbuf_addf(j->why, " (%s)", told->function);
+    }
+    if (told->cause == CAUSE_IO && j->current && is(j->main->state, "blocked")) {
+        out->cause = CAUSE_DISK;
+        out->confidence = 700;
+        strbuf_addstr(j->why, ", not to be interrupted");
+    }
+    return ST_OK;
+}
+
+/* ---- processor ---- */
+
+static bool main_waits(const struct judge *j) {
+    return j->current && j->main->state && !is(j->main->state, "running");
+}
+
+static void judge_processor(const struct judge *j, struct stall_key *out) {
+    int64_t cpu = cpu_permille(j);
+    if (main_waits(j)) {
+        strbuf_addstr(j->why, "waits");
+        add_in(j, j->chosen);
+        strbuf_addstr(j->why, ", no frame tells for what");
+        return;
+    }
+    if (cpu < 0) {
+        strbuf_addstr(j->why, "no frame tells, nor how much it ran");
+        return;
+    }
+    strbuf_addf(j->why, "on a processor for %" PRId64 "%% of the stall", cpu / 10);
+    add_in(j, j->chosen);
+    if (cpu >= COMPUTE_PERMILLE) {
+        out->cause = CAUSE_COMPUTE;
+        out->confidence = 900;
+    } else if (j->current && is(j->main->state, "running")) {
+        out->cause = CAUSE_STARVED;
+        out->confidence = 700;
+    }
+}
+
+/* What noticed the stall says something, too. That the process burned a processor says nothing of a
+ * main thread that waited, or was ready to run and did not. */
+static void judge_kind(const struct judge *j, struct stall_key *out) {
+    static const struct {
+        const char *kind;
+        enum rule_cause cause;
+    } kinds[] = {{"launch", CAUSE_LAUNCH}, {"disk-write", CAUSE_DISK}, {"cpu", CAUSE_COMPUTE}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (!is(j->d->stall.kind, kinds[i].kind)) {
+            continue;
+        }
+        strbuf_addf(j->why, "; noticed as %s", kinds[i].kind);
+        bool other = kinds[i].cause == CAUSE_COMPUTE &&
+                     (out->cause == CAUSE_STARVED || main_waits(j)); /* another thread's doing */
+        if (!other) {
+            out->cause = kinds[i].cause;
+            out->confidence = BY_KIND;
+        }
+    }
+}
+
+/* Copies the reason; one that is too long ends in …, not inside of a character. */
+static void set_reason(struct stall_key *out, const struct strbuf *why) {
+    static const char more[] = "\xe2\x80\xa6";
+    size_t len = why->len;
+    bool cut = len >= sizeof out->reason;
+    if (cut) {
+        len = sizeof out->reason - sizeof more;
+        while (len > 0 && ((unsigned char)why->data[len] & 0xc0) == 0x80) {
+            len--;
+        }
+    }
+    memcpy(out->reason, strbuf_cstr(why), len);
+    memcpy(out->reason + len, more, cut ? sizeof more : 0);
+    out->reason[cut ? len + sizeof more - 1 : len] = 0;
+}
+
+enum st judge_cause(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,
+                    struct stall_key *out, struct err *e) {
+    struct judge j = {.k = k, .d = d, .chosen = chosen, .why = &k->text};
+    strbuf_clear(&k->text);
+    if (find_current(&j, e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = judge_waits(&j, out, e);
+    if (st == ST_NONE) {
+        st = judge_frames(&j, out);
+    }
+    if (st == ST_NONE) {
+        judge_processor(&j, out);
+    }
+    if (out->cause == CAUSE_UNKNOWN || out->cause == CAUSE_STARVED) {
+        judge_kind(&j, out);
+    }
+    if (st == ST_ERR || k->text.failed) {
+        return st == ST_ERR ? ST_ERR : err_nomem(e);
+    }
+    out->confidence = out->confidence * agreement(k, chosen) / 1000;
+    set_reason(out, &k->text);
+    return ST_OK;
+}

@@ -1,0 +1,381 @@
+/* Causes: from waits, frames and processor time, and how sure they are. Also which stack is chosen,
+ * and how much of the samples it is. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify/keys/fixture_dump.h"
+#include "classify/keys/key.h"
+#include "dump/dump_private.h"
+
+static const char rule_text[] = "skip mutex_lock cause lock 90% because \"waits for a lock\"\n"
+                                "skip fsync cause disk 80% because \"waits for files\"\n"
+                                "skip read cause io 30% because \"reads or writes\"\n"
+                                "cut  loop cause idle\n"
+                                "cut  main\n";
+
+struct bench {
+    struct rules *rules;
+    struct keyer *keyer;
+    struct fixture f;
+    struct dump_thread threads[4];
+    struct dump_thread_order order[4];
+    struct stall_key key;
+};
+
+static void setup_with(struct bench *b, struct key_options o) {
+    memset(b, 0, sizeof *b);
+    assert_int_equal(rules_new(&b->rules, NULL), ST_OK);
+    assert_int_equal(rules_add(b->rules, "test", rule_text, sizeof rule_text - 1, NULL), ST_OK);
+    o.rules = b->rules;
+    assert_int_equal(keyer_new(&b->keyer, &o, NULL), ST_OK);
+    b->f.d.threads = b->threads;
+    b->f.d.thread_order = b->order;
+    b->f.d.heaviest = -1;
+    b->f.d.stall.cpu_permille = -1;
+    b->f.d.stall.span_ms = b->f.d.stall.duration_ms = 1000;
+}
+
+static void setup(struct bench *b) {
+    setup_with(b, (struct key_options){0});
+}
+
+static void teardown(struct bench *b) {
+    keyer_free(b->keyer);
+    rules_free(b->rules);
+}
+
+#define SAMPLE(b, count, ...)                                                                      \
+    fixture_names(&(b)->f, (const char *const[]){__VA_ARGS__},                                     \
+                  sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *), (count))
+
+/* A thread with these frames; the first one is the main thread. */
+static struct dump_thread *add_thread(struct bench *b, int64_t id, const char *name,
+                                      const char *const *names, size_t count) {
+    size_t i = b->f.d.thread_count++;
+    size_t samples = b->f.d.sample_count;
+    fixture_names(&b->f, names, count, 1);
+    b->threads[i] = (struct dump_thread){.id = id,
+                                         .name = name,
+                                         .main = i == 0,
+                                         .cpu_ms = -1,
+                                         .waits_for = {.owner = -1},
+                                         .stack = b->f.stacks[samples]};
+    b->order[i] = (struct dump_thread_order){id, (uint32_t)i}; /* tests add them in this order */
+    b->f.d.sample_count = samples;
+    return &b->threads[i];
+}
+
+#define THREAD(b, id, name, ...)                                                                   \
+    add_thread((b), (id), (name), (const char *const[]){__VA_ARGS__},                              \
+               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+static void expect(struct bench *b, enum rule_cause cause, unsigned confidence,
+                   const char *reason) {
+    struct err e = {0};
+    assert_int_equal(keyer_key(b->keyer, &b->f.d, &b->key, &e), ST_OK);
+    if (b->key.cause != cause || b->key.confidence != confidence ||
+        strcmp(b->key.reason, reason) != 0) {
+        fail_msg("%s %u '%s', not %s %u '%s'", rule_cause_text(b->key.cause), b->key.confidence,
+                 b->key.reason, rule_cause_text(cause), confidence, reason);
+    }
+}
+
+/* ---- waits ---- */
+
+static void threads_that_wait_for_each_other_are_a_deadlock_with_its_cycle(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    struct dump_thread *main = THREAD(&b, 1, "ui", "!mutex_lock", "save", "main");
+    struct dump_thread *writer = THREAD(&b, 7, "writer", "!mutex_lock", "sync");
+    main->waits_for = (struct dump_wait){.kind = "mutex", .owner = 7};
+    writer->waits_for = (struct dump_wait){.kind = "rwlock", .owner = 1};
+    expect(&b, CAUSE_DEADLOCK, 1000, "main → mutex of 7 writer → rwlock of 1 main");
+    main->waits_for.owner = 1; /* a lock that is not recursive */
+    expect(&b, CAUSE_DEADLOCK, 1000, "main → mutex of 1 main");
+    teardown(&b);
+}
+
+static void a_cycle_of_others_that_main_waits_for_is_a_deadlock_too(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    THREAD(&b, 1, NULL, "join", "quit", "main")->waits_for =
+        (struct dump_wait){.kind = "thread", .owner = 2};
+    THREAD(&b, 2, "a", "!mutex_lock")->waits_for = (struct dump_wait){.kind = "mutex", .owner = 3};
+    THREAD(&b, 3, NULL, "!mutex_lock")->waits_for = (struct dump_wait){.kind = "mutex", .owner = 2};
+    expect(&b, CAUSE_DEADLOCK, 1000, "main → the end of 2 a → mutex of 3 → mutex of 2 a");
+    teardown(&b);
+}
+
+static void the_owner_of_a_lock_is_named_with_what_it_does(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    struct dump_thread *main = THREAD(&b, 1, "ui", "!mutex_lock", "show", "main");
+    struct dump_thread *owner = THREAD(&b, 7, "worker", "!fsync", "sync_cart", "run");
+    main->waits_for = (struct dump_wait){.kind = "mutex", .owner = 7};
+    expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker, which waits for files in sync_cart");
+    owner->stack = THREAD(&b, 8, "x", "crunch", "run")->stack;
+    owner->state = "running";
+    expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker, which runs in crunch");
+    owner->state = "waiting";
+    expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker, which is in crunch");
+    for (size_t i = 0; i < b.f.used; i++) {
+        b.f.locations[i].line_count = 0; /* nothing has a name */
+    }
+    expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker");
+    owner->state = "running";
+    expect(&b, CAUSE_LOCK, 950, "main → mutex of 7 worker, which runs");
+    main->waits_for.owner = 99; /* not in the dump */
+    expect(&b, CAUSE_LOCK, 950, "main → mutex of 99");
+    main->waits_for.owner = -1;
+    expect(&b, CAUSE_LOCK, 900, "main → mutex");
+    teardown(&b);
+}
+
+static void what_main_waited_for_later_is_not_why_it_stalled(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    SAMPLE(&b, 9, "!fsync", "save", "main");
+    SAMPLE(&b, 1, "!mutex_lock", "show", "main");
+    struct dump_thread *main = THREAD(&b, 1, "ui", "!mutex_lock", "show", "main");
+    main->waits_for = (struct dump_wait){.kind = "mutex", .owner = -1};
+    expect(&b, CAUSE_DISK, 720, "waits for files (fsync)"); /* 80 % of nine tenths */
+    teardown(&b);
+}
+
+/* ---- frames ---- */
+
+static void a_read_that_no_signal_interrupts_is_of_the_disk(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    struct dump_thread *main = THREAD(&b, 1, "ui", "!read", "load", "main");
+    expect(&b, CAUSE_IO, 300, "reads or writes (read)");
+    main->state = "waiting";
+    expect(&b, CAUSE_IO, 300, "reads or writes (read)");
+    main->state = "blocked";
+    expect(&b, CAUSE_DISK, 700, "reads or writes (read), not to be interrupted");
+    teardown(&b);
+}
+
+/* ---- processor ---- */
+
+static void it_computes_from_sixty_percent_on(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    struct dump_thread *main = THREAD(&b, 1, "ui", "sort", "show", "main");
+    expect(&b, CAUSE_UNKNOWN, 0, "no frame tells, nor how much it ran");
+    b.f.d.stall.cpu_permille = 600;
+    expect(&b, CAUSE_COMPUTE, 900, "on a processor for 60% of the stall in sort");
+    b.f.d.stall.cpu_permille = 599;
+    expect(&b, CAUSE_UNKNOWN, 0, "on a processor for 59% of the stall in sort");
+    main->state = "running";
+    expect(&b, CAUSE_STARVED, 700, "on a processor for 59% of the stall in sort");
+    main->state = "waiting";
+    b.f.d.stall.cpu_permille = 1000; /* of other threads */
+    expect(&b, CAUSE_UNKNOWN, 0, "waits in sort, no frame tells for what");
+    teardown(&b);
+}
+
+static void the_time_of_the_thread_counts_where_it_is_known(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    struct dump_thread *main = THREAD(&b, 1, "ui", "sort", "show", "main");
+    b.f.d.stall.cpu_permille = 1900; /* two threads were busy, … */
+    main->state = "running";
+    main->cpu_ms = 100; /* … and main was not one of them */
+    expect(&b, CAUSE_STARVED, 700, "on a processor for 10% of the stall in sort");
+    b.f.d.stall.seq = 2; /* its time is that of the whole stall, the span is not */
+    expect(&b, CAUSE_COMPUTE, 900, "on a processor for 190% of the stall in sort");
+    teardown(&b);
+}
+
+static void the_kind_of_a_stall_tells_where_nothing_else_does(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    THREAD(&b, 1, "ui", "setup", "main");
+    b.f.d.stall.kind = "launch";
+    expect(&b, CAUSE_LAUNCH, 600, "no frame tells, nor how much it ran; noticed as launch");
+    b.f.d.stall.cpu_permille = 900;
+    expect(&b, CAUSE_COMPUTE, 900, "on a processor for 90% of the stall in setup");
+    teardown(&b);
+}
+
+static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    struct dump_thread *main = THREAD(&b, 1, "ui", "sort", "main");
+    b.f.d.stall.kind = "cpu";
+    expect(&b, CAUSE_COMPUTE, 600, "no frame tells, nor how much it ran; noticed as cpu");
+    b.f.d.stall.cpu_permille = 599; /* as a report says it, which knows no state of threads */
+    expect(&b, CAUSE_COMPUTE, 600, "on a processor for 59% of the stall in sort; noticed as cpu");
+    b.f.d.stall.cpu_permille = 900;
+    main->state = "running";
+    main->cpu_ms = 100;
+    expect(&b, CAUSE_STARVED, 700, "on a processor for 10% of the stall in sort; noticed as cpu");
+    main->state = "waiting";
+    expect(&b, CAUSE_UNKNOWN, 0, "waits in sort, no frame tells for what; noticed as cpu");
+    teardown(&b);
+}
+
+/* ---- which stack, how much of the samples ---- */
+
+static void of_equal_functions_the_newest_is_chosen(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    SAMPLE(&b, 4, "draw", "show", "main");
+    SAMPLE(&b, 4, "parse", "load", "main");
+    assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
+    assert_string_equal(b.key.level[0].frames[0].info->function, "parse");
+    static const int32_t ring[] = {1, 1, 0, -1, 1, 1, 0, 0, 0};
+    b.f.d.ring = ring;
+    b.f.d.ring_count = sizeof ring / sizeof *ring;
+    assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
+    assert_string_equal(b.key.level[0].frames[0].info->function, "draw");
+    teardown(&b);
+}
+
+static void truth_is_the_share_of_the_samples_with_the_key(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    SAMPLE(&b, 5, "!fsync", "save", "flush", "tap", "main");
+    SAMPLE(&b, 2, "crc", "save", "flush", "tap", "main"); /* deeper, the same way */
+    SAMPLE(&b, 1, "flush", "save", "tap", "main");        /* the other way round */
+    SAMPLE(&b, 2, "draw", "main");
+    assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
+    assert_int_equal(b.key.samples, 10);
+    assert_int_equal(b.key.hits, 7);
+    assert_int_equal(b.key.truth, 700);
+    teardown(&b);
+}
+
+static void an_idle_stack_without_samples_came_late(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b);
+    THREAD(&b, 1, "ui", "loop", "main");
+    assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
+    assert_int_equal(b.key.status, KEY_LATE);
+    assert_int_equal(b.key.truth, -1);
+    SAMPLE(&b, 6, "loop", "main");
+    SAMPLE(&b, 5, "draw", "loop", "main");
+    assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
+    assert_int_equal(b.key.status, KEY_IDLE);
+    assert_int_equal(b.key.cause, CAUSE_IDLE);
+    teardown(&b);
+}
+
+/* ---- options ---- */
+
+static void levels_take_as_many_frames_as_asked_for(void **state) {
+    (void)state;
+    struct bench b;
+    setup_with(&b, (struct key_options){.wanted = {1, 3}});
+    SAMPLE(&b, 1, "a", "b", "c", "d", "main");
+    assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
+    assert_int_equal(b.key.level[0].count, 1);
+    assert_int_equal(b.key.level[1].count, 3);
+    teardown(&b);
+}
+
+static void inlined_functions_are_frames_on_request(void **state) {
+    (void)state;
+    static struct dump_line lines[] = {{.function = "page_mix", .line = 1, .file = "a.c"},
+                                       {.function = "page_write", .line = 2, .file = "a.c"},
+                                       {.function = "save", .line = 3, .file = "a.c"}};
+    for (int inlines = 0; inlines < 2; inlines++) {
+        struct bench b;
+        setup_with(&b, (struct key_options){.inlines = inlines});
+        SAMPLE(&b, 1, "save", "tap", "main");
+        b.f.locations[0].lines = lines;
+        b.f.locations[0].line_count = 3;
+        assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
+        const struct key *level1 = &b.key.level[0];
+        assert_int_equal(level1->count, 2);
+        assert_string_equal(level1->frames[0].info->function, inlines ? "page_mix" : "save");
+        assert_string_equal(level1->frames[1].info->function, inlines ? "page_write" : "tap");
+        assert_int_equal(level1->frames[0].line, inlines ? 1 : 3);
+        teardown(&b);
+    }
+}
+
+static void a_key_remembers_the_ids_that_the_raw_dump_has(void **state) {
+    (void)state;
+    struct bench b;
+    setup_with(&b, (struct key_options){.aliases = true});
+    SAMPLE(&b, 1, "save", "tap", "main");
+    struct dump_image_order order = {b.f.images[0].load, 0};
+    b.f.d.image_order = &order;
+    assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
+    uint64_t was[KEY_LEVELS + 1];
+    memcpy(was, b.key.was, sizeof was);
+    b.f.stacks[0].locations = NULL; /* as it came from the device */
+    assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
+    const struct key *keys[] = {&b.key.level[0], &b.key.level[1], &b.key.action};
+    for (size_t i = 0; i < KEY_LEVELS + 1; i++) {
+        struct strbuf text = {0};
+        key_text(keys[i], &text);
+        assert_true(was[i] != 0);
+        assert_true(was[i] == key_number("12a"[i], text.data, text.len));
+        assert_int_equal(b.key.was[i], 0); /* that one has no other */
+        strbuf_release(&text);
+    }
+    teardown(&b);
+}
+
+static void a_long_reason_is_cut_between_characters(void **state) {
+    (void)state;
+    struct bench b;
+    char name[KEY_REASON_SIZE];
+    memset(name, 0, sizeof name);
+    for (size_t i = 0; i + 2 < sizeof name; i += 2) {
+        memcpy(name + i, "\xc3\xa9", 2);
+    }
+    for (size_t skip = 0; skip < 2; skip++) {
+        setup(&b);
+        THREAD(&b, 1, "ui", "!mutex_lock", "show", "main")->waits_for =
+            (struct dump_wait){.kind = skip ? "mutex" : "mute", .owner = 7};
+        THREAD(&b, 7, name, "run");
+        assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
+        size_t len = strlen(b.key.reason);
+        assert_true(len < KEY_REASON_SIZE && len > KEY_REASON_SIZE - 8);
+        assert_string_equal(b.key.reason + len - 5, "\xc3\xa9\xe2\x80\xa6");
+        teardown(&b);
+    }
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_that_wait_for_each_other_are_a_deadlock_with_its_cycle),
+        cmocka_unit_test(a_cycle_of_others_that_main_waits_for_is_a_deadlock_too),
+        cmocka_unit_test(the_owner_of_a_lock_is_named_with_what_it_does),
+        cmocka_unit_test(what_main_waited_for_later_is_not_why_it_stalled),
+        cmocka_unit_test(a_read_that_no_signal_interrupts_is_of_the_disk),
+        cmocka_unit_test(it_computes_from_sixty_percent_on),
+        cmocka_unit_test(the_time_of_the_thread_counts_where_it_is_known),
+        cmocka_unit_test(the_kind_of_a_stall_tells_where_nothing_else_does),
+        cmocka_unit_test(what_other_threads_computed_is_not_why_main_stalled),
+        cmocka_unit_test(of_equal_functions_the_newest_is_chosen),
+        cmocka_unit_test(truth_is_the_share_of_the_samples_with_the_key),
+        cmocka_unit_test(an_idle_stack_without_samples_came_late),
+        cmocka_unit_test(levels_take_as_many_frames_as_asked_for),
+        cmocka_unit_test(inlined_functions_are_frames_on_request),
+        cmocka_unit_test(a_key_remembers_the_ids_that_the_raw_dump_has),
+        cmocka_unit_test(a_long_reason_is_cut_between_characters),
+    };
+    return cmocka_run_group_tests_name("cause", tests, NULL, NULL);
+}

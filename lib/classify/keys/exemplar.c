@@ -1,0 +1,245 @@
+/* A dump cut down to one stack. */
+#include "classify/keys/exemplar.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/jsonw.h"
+
+/* Numbers of what the stack refers to: index + 1 for what is used, 0 for the rest, until `number`
+ * makes them numbers in the cut-down dump, in the same order. */
+struct cut {
+    const struct dump *d;
+    const struct dump_stack *stack;
+    uint32_t *images, *locations; /* new number + 1; 0 = left out */
+    struct jsonw w;
+};
+
+static void number(uint32_t *used, size_t count) {
+    uint32_t next = 0;
+    for (size_t i = 0; i < count; i++) {
+        used[i] = used[i] ? ++next : 0;
+    }
+}
+
+static void use_image(struct cut *c, int32_t image) {
+    if (image >= 0 && (size_t)image < c->d->image_count) {
+        c->images[image] = 1;
+    }
+}
+
+static bool find_used(struct cut *c) {
+    const struct dump_stack *s = c->stack;
+    c->images = calloc(c->d->image_count + 1, sizeof *c->images);
+    c->locations = calloc(c->d->location_count + 1, sizeof *c->locations);
+    if (!c->images || !c->locations) {
+        return false;
+    }
+    for (size_t i = 0; i < s->frame_count; i++) {
+        use_image(c, dump_image_at(c->d, s->frames[i]));
+        if (s->locations) {
+            c->locations[s->locations[i]] = 1;
+            use_image(c, c->d->locations[s->locations[i]].image);
+        }
+    }
+    number(c->images, c->d->image_count);
+    number(c->locations, c->d->location_count);
+    return true;
+}
+
+static void put_text(struct jsonw *w, const char *key, const char *text) {
+    if (text) {
+        jsonw_key(w, key);
+        jsonw_cstr(w, text);
+    }
+}
+
+static void put_number(struct jsonw *w, const char *key, uint64_t v) {
+    jsonw_key(w, key);
+    jsonw_u64(w, v);
+}
+
+static void write_images(struct cut *c) {
+    struct jsonw *w = &c->w;
+    char id[IMAGE_ID_TEXT];
+    jsonw_key(w, "images");
+    jsonw_begin_array(w);
+    for (size_t i = 0; i < c->d->image_count; i++) {
+        const struct dump_image *image = &c->d->images[i];
+        if (!c->images[i]) {
+            continue;
+        }
+        jsonw_begin_object(w);
+        if (image->id.kind != IMAGE_ID_NONE) {
+            put_text(w, image->id.kind == IMAGE_ID_UUID ? "uuid" : "build_id",
+                     image_id_text(&image->id, id));
+        }
+        put_text(w, "name", image->name);
+        put_text(w, "path", image->path);
+        put_text(w, "arch", image->arch);
+        put_number(w, "load", image->load);
+        put_number(w, "size", image->size);
+        jsonw_key(w, "in_app");
+        jsonw_bool(w, image->in_app);
+        jsonw_end_object(w);
+    }
+    jsonw_end_array(w);
+}
+
+static void write_thread(struct cut *c) {
+    struct jsonw *w = &c->w;
+    const struct dump_stack *s = c->stack;
+    jsonw_key(w, "threads");
+    jsonw_begin_array(w);
+    jsonw_begin_object(w);
+    jsonw_key(w, "main");
+    jsonw_bool(w, true);
+    jsonw_key(w, "frames");
+    jsonw_begin_array(w);
+    for (size_t i = 0; i < s->frame_count; i++) {
+        jsonw_u64(w, s->frames[i]);
+    }
+    jsonw_end_array(w);
+    if (s->exact) {
+        jsonw_key(w, "exact");
+        jsonw_begin_array(w);
+        for (size_t i = 0; i < s->exact_count; i++) {
+            jsonw_u64(w, s->exact[i]);
+        }
+        jsonw_end_array(w);
+    }
+    if (s->locations) {
+        jsonw_key(w, "locations");
+        jsonw_begin_array(w);
+        for (size_t i = 0; i < s->frame_count; i++) {
+            jsonw_u64(w, c->locations[s->locations[i]] - 1);
+        }
+        jsonw_end_array(w);
+    }
+    jsonw_end_object(w);
+    jsonw_end_array(w);
+}
+
+static bool in_stack(const struct dump_stack *s, uint64_t address) {
+    for (size_t i = 0; i < s->frame_count; i++) {
+        if (s->frames[i] == address) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_names(struct cut *c) {
+    struct jsonw *w = &c->w;
+    jsonw_key(w, "names");
+    jsonw_begin_object(w);
+    for (size_t i = 0; i < c->d->name_count; i++) {
+        const struct dump_name *name = &c->d->names[i];
+        char address[24];
+        if (!name->symbol || !in_stack(c->stack, name->address)) {
+            continue;
+        }
+        snprintf(address, sizeof address, "%" PRIu64, name->address);
+        jsonw_key(w, address);
+        jsonw_begin_array(w);
+        jsonw_cstr(w, name->symbol);
+        jsonw_u64(w, name->offset);
+        jsonw_end_array(w);
+    }
+    jsonw_end_object(w);
+}
+
+enum { LINE_TEXTS = 3 };
+
+static void line_texts(const struct dump_line *line, const char *texts[LINE_TEXTS]) {
+    texts[0] = line->function;
+    texts[1] = line->linkage;
+    texts[2] = line->file;
+}
+
+/* The texts of all lines in their order: equal ones are few in one stack. */
+static void write_strings(struct cut *c) {
+    struct jsonw *w = &c->w;
+    jsonw_key(w, "strings");
+    jsonw_begin_array(w);
+    for (size_t i = 0; i < c->d->location_count; i++) {
+        const struct dump_location *l = &c->d->locations[i];
+        for (size_t k = 0; c->locations[i] && k < l->line_count; k++) {
+            const char *texts[LINE_TEXTS];
+            line_texts(&l->lines[k], texts);
+            for (size_t n = 0; n < LINE_TEXTS; n++) {
+                if (texts[n]) {
+                    jsonw_cstr(w, texts[n]);
+                }
+            }
+        }
+    }
+    jsonw_end_array(w);
+}
+
+static void write_lines(struct cut *c, const struct dump_location *l, uint64_t *next_string) {
+    struct jsonw *w = &c->w;
+    jsonw_key(w, "lines");
+    jsonw_begin_array(w);
+    for (size_t k = 0; k < l->line_count; k++) {
+        const char *texts[LINE_TEXTS];
+        line_texts(&l->lines[k], texts);
+        jsonw_begin_array(w);
+        for (size_t n = 0; n < LINE_TEXTS; n++) {
+            jsonw_i64(w, texts[n] ? (int64_t)(*next_string)++ : -1);
+        }
+        jsonw_u64(w, l->lines[k].line);
+        jsonw_u64(w, l->lines[k].column);
+        jsonw_end_array(w);
+    }
+    jsonw_end_array(w);
+}
+
+static void write_locations(struct cut *c) {
+    struct jsonw *w = &c->w;
+    uint64_t next_string = 0;
+    jsonw_key(w, "locations");
+    jsonw_begin_array(w);
+    for (size_t i = 0; i < c->d->location_count; i++) {
+        const struct dump_location *l = &c->d->locations[i];
+        if (!c->locations[i]) {
+            continue;
+        }
+        jsonw_begin_object(w);
+        jsonw_key(w, "image");
+        jsonw_i64(w, l->image < 0 ? -1 : (int64_t)c->images[l->image] - 1);
+        put_number(w, "offset", l->offset);
+        put_number(w, "start", l->start);
+        write_lines(c, l, &next_string);
+        put_text(w, "source", dump_source_text(l->source));
+        jsonw_end_object(w);
+    }
+    jsonw_end_array(w);
+}
+
+bool exemplar_write(const struct dump *d, const struct dump_stack *stack, struct strbuf *out) {
+    struct sink sink = sink_to_strbuf(out);
+    struct cut c = {.d = d, .stack = stack, .w = jsonw_init(&sink)};
+    bool ok = find_used(&c);
+    if (ok) {
+        jsonw_begin_object(&c.w);
+        put_text(&c.w, "format", "stall-dump/1");
+        put_text(&c.w, "id", d->id);
+        jsonw_key(&c.w, "stall");
+        jsonw_begin_object(&c.w);
+        put_text(&c.w, "kind", d->stall.kind);
+        jsonw_end_object(&c.w);
+        write_images(&c);
+        write_thread(&c);
+        write_names(&c);
+        if (stack->locations) {
+            write_strings(&c);
+            write_locations(&c);
+        }
+        jsonw_end_object(&c.w);
+    }
+    free(c.images);
+    free(c.locations);
+    return sink_close(&sink, NULL) == ST_OK && ok;
+}

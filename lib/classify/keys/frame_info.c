@@ -1,0 +1,394 @@
+/* Each distinct function is normalised and put to the rules once; afterwards it is one look-up. */
+#include "classify/keys/frame_info.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "names/names.h"
+
+/* A frame as the dump has it. */
+struct raw_frame {
+    const char *image; /* NULL = none */
+    const struct image_id *id;
+    enum rule_side side;
+    enum rule_os os;
+    const struct rule *image_rule; /* the rule that decided on the image as a whole */
+    const char *function;          /* NULL = unresolved */
+    uint64_t offset;               /* of the function, for unresolved ones */
+};
+
+void frame_table_release(struct frame_table *t) {
+    map_release(&t->by_raw);
+    map_release(&t->by_key);
+    map_release(&t->by_caller);
+    VEC_RELEASE(&t->infos);
+    VEC_RELEASE(&t->images);
+    arena_release(&t->arena);
+    strbuf_release(&t->raw);
+    strbuf_release(&t->image);
+    strbuf_release(&t->function);
+    *t = (struct frame_table){.rules = t->rules};
+}
+
+/* Cuts an over-long function to KEY_FUNCTION_MAX bytes that still tell it from others. */
+static void cap_function(struct strbuf *b) {
+    if (b->len > KEY_FUNCTION_MAX) {
+        uint64_t hash = hash_bytes(b->data, b->len);
+        size_t keep = KEY_FUNCTION_MAX - 20;
+        while (keep > 0 && ((unsigned char)b->data[keep] & 0xc0) == 0x80) {
+            keep--; /* not inside a UTF-8 character */
+        }
+        strbuf_truncate(b, keep);
+        strbuf_addstr(b, "\xe2\x80\xa6#");
+        strbuf_addhex(b, hash);
+    }
+}
+
+static void apply_normalise(struct frame_table *t, const struct rule *rule) {
+    const char *part;
+    size_t part_len;
+    struct strbuf name = {0};
+    pattern_captured(&rule->function, t->function.data, t->function.len, &part, &part_len);
+    for (const char *s = rule->replacement; *s; s++) {
+        strbuf_add(&name, *s == '*' ? part : s, *s == '*' ? part_len : 1);
+    }
+    if (name.failed || name.len == 0) {
+        t->function.failed = t->function.failed || name.failed;
+    } else {
+        strbuf_clear(&t->function);
+        strbuf_add(&t->function, name.data, name.len);
+    }
+    strbuf_release(&name);
+}
+
+/* Whose code it is: what the dump says, or the first rule on the image or the function. */
+static void decide_side(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
+                        struct rule_subject *s) {
+    const struct rule *rule = rules_match(t->rules, RULE_SIDE, s, NULL);
+    if (rules_index(t->rules, f->image_rule) < rules_index(t->rules, rule)) {
+        rule = f->image_rule;
+    }
+    info->by[RULE_SIDE] = rule;
+    info->side = rule ? rule->side : f->side;
+    info->vendor = rule ? rule->vendor : NULL;
+    info->in_app = info->side == SIDE_APP;
+    s->side = info->side;
+}
+
+/* Place and cause, of a subject whose name and side are decided. */
+static void decide_rest(struct frame_table *t, const struct rule_subject *s,
+                        struct frame_info *info) {
+    const struct rule *rule = rules_match(t->rules, RULE_PLACE, s, &info->by_caller);
+    info->by[RULE_PLACE] = rule;
+    info->place = rule ? rule->place : PLACE_KEEP;
+    info->by[RULE_CAUSE] = rule = rules_match(t->rules, RULE_CAUSE, s, &info->by_caller);
+    info->cause = rule ? rule->cause : CAUSE_NONE;
+    info->confidence = rule ? rule->confidence : 0;
+    info->reason = rule ? rule->reason : "";
+}
+
+/* Puts the frame to the rules, kind by kind: the name first, then whose it is, then the rest. */
+static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct frame_info *info) {
+    struct rule_subject s = {
+        .image = strbuf_cstr(&t->image), .image_len = t->image.len, .side = f->side, .os = f->os};
+    if (f->function) {
+        names_normalise(f->function, strlen(f->function), &t->function);
+        cap_function(&t->function);
+        s.function = strbuf_cstr(&t->function);
+        s.function_len = t->function.len;
+        const struct rule *rule = info->by[RULE_NORMALISE] =
+            rules_match(t->rules, RULE_NORMALISE, &s, NULL);
+        if (rule) {
+            apply_normalise(t, rule);
+            s.function = strbuf_cstr(&t->function);
+            s.function_len = t->function.len;
+        }
+    }
+    decide_side(t, f, info, &s);
+    decide_rest(t, &s, info);
+}
+
+static const char *keep(struct frame_table *t, const struct strbuf *b) {
+    return arena_strdup(&t->arena, strbuf_cstr(b), b->len);
+}
+
+/* Fills in what the key sees and finds the canonical info. False: out of memory. */
+static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
+                        size_t index) {
+    char id[IMAGE_ID_TEXT] = "";
+    if (!f->function) {
+        strbuf_addf(&t->function, "+0x%llx", (unsigned long long)f->offset);
+        if (f->id) {
+            image_id_text(f->id, id);
+        }
+    }
+    info->image_name = keep(t, &t->image);
+    info->function = keep(t, &t->function);
+    if (id[0]) {
+        info->image = arena_strdup(&t->arena, id, strlen(id));
+    } else {
+        info->image = info->in_app && t->rules ? "app"
+                      : info->vendor           ? info->vendor
+                                               : info->image_name;
+    }
+    if (!info->image_name || !info->function || !info->image || t->function.failed ||
+        t->image.failed) {
+        return false;
+    }
+    strbuf_clear(&t->raw);
+    strbuf_addf(&t->raw, "%s\t%s", info->image, info->function);
+    const struct map_entry *entry =
+        t->raw.failed ? NULL : map_put(&t->by_key, t->raw.data, t->raw.len, index, NULL);
+    if (!entry) {
+        return false;
+    }
+    info->canonical = entry->value == index ? info : t->infos.data[entry->value];
+    return true;
+}
+
+/* False: out of memory. */
+static bool find_made_for(struct frame_table *t, const struct raw_frame *f,
+                          struct frame_info *info) {
+    const char *type;
+    size_t len;
+    if (!t->rules || !info->in_app || !f->function ||
+        !names_generic_for(f->function, strlen(f->function), &type, &len)) {
+        return true;
+    }
+    info->made_for = arena_strdup(&t->arena, type, len);
+    return info->made_for != NULL;
+}
+
+static struct frame_info *new_info(struct frame_table *t, const struct raw_frame *f) {
+    struct frame_info *info = arena_alloc(&t->arena, sizeof *info);
+    size_t index = t->infos.len;
+    if (!info || !VEC_PUSH(&t->infos, info)) {
+        return NULL;
+    }
+    info->index = index;
+    info->side = f->side;
+    info->in_app = info->said_in_app = f->side == SIDE_APP;
+    info->os = f->os;
+    info->reason = "";
+    info->resolved = f->function != NULL;
+    strbuf_clear(&t->image);
+    strbuf_clear(&t->function);
+    if (!f->image || !*f->image) {
+        strbuf_addc(&t->image, '?');
+    } else if (t->rules) {
+        names_image(f->image, strlen(f->image), &t->image);
+        cap_function(&t->image);
+    } else {
+        const char *slash = strrchr(f->image, '/');
+        strbuf_addstr(&t->image, slash && slash[1] ? slash + 1 : f->image);
+    }
+    if (t->rules) {
+        apply_rules(t, f, info);
+    } else if (f->function) {
+        strbuf_addstr(&t->function, f->function);
+        cap_function(&t->function);
+    }
+    return find_made_for(t, f, info) && finish_info(t, f, info, index) ? info : NULL;
+}
+
+static struct frame_info *find_info(struct frame_table *t, const struct raw_frame *f) {
+    struct strbuf *raw = &t->raw;
+    strbuf_clear(raw);
+    strbuf_addc(raw, (char)('0' + f->side));
+    strbuf_addc(raw, (char)('0' + f->os));
+    if (f->image_rule) {
+        strbuf_addu64(raw, rules_index(t->rules, f->image_rule));
+    }
+    strbuf_addc(raw, '\t');
+    strbuf_addstr(raw, f->image ? f->image : "");
+    strbuf_addc(raw, '\t');
+    if (f->function) {
+        strbuf_addstr(raw, f->function);
+    } else {
+        strbuf_addc(raw, '\n'); /* no name starts with it */
+        strbuf_addhex(raw, f->offset);
+        if (f->id) {
+            strbuf_add(raw, f->id->bytes, f->id->len);
+        }
+    }
+    if (raw->failed) {
+        return NULL;
+    }
+    struct map_entry *entry = map_put(&t->by_raw, raw->data, raw->len, SIZE_MAX, NULL);
+    if (!entry) {
+        return NULL;
+    }
+    if (entry->value != SIZE_MAX) {
+        return t->infos.data[entry->value];
+    }
+    size_t index = t->infos.len;
+    struct frame_info *info = new_info(t, f);
+    if (info) {
+        /* Looked up again: nothing else was put, but the rule is that puts move entries. */
+        entry->value = index;
+    }
+    return info;
+}
+
+/* ---- of a dump ---- */
+
+static bool begins_with(const char *s, const char *with) {
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+static enum rule_os os_of(const char *os) {
+    static const char *const darwin[] = {"iOS",     "iPadOS",   "iPhone OS", "macOS", "Mac OS",
+                                         "watchOS", "visionOS", "tvOS",      "xrOS",  "Darwin"};
+    for (size_t i = 0; os && i < sizeof darwin / sizeof *darwin; i++) {
+        if (begins_with(os, darwin[i])) {
+            return OS_DARWIN;
+        }
+    }
+    return os && (strstr(os, "Linux") || begins_with(os, "Android")) ? OS_LINUX : OS_ANY;
+}
+
+bool frame_table_begin(struct frame_table *t, const struct dump *d) {
+    t->images.len = 0;
+    if (d->image_count && !VEC_RESERVE(&t->images, d->image_count)) {
+        return false;
+    }
+    for (; t->images.len < d->image_count; t->images.len++) {
+        t->images.data[t->images.len] = (struct image_facts){.known = false};
+    }
+    t->os = os_of(d->device.os);
+    return true;
+}
+
+/* Where a dump does not name its system, the kind of an image's id tells. */
+static struct image_facts find_facts(struct frame_table *t, const struct dump_image *i) {
+    char id[IMAGE_ID_TEXT];
+    struct image_facts facts = {.known = true, .os = t->os};
+    if (facts.os == OS_ANY) {
+        facts.os = i->id.kind == IMAGE_ID_UUID    ? OS_DARWIN
+                   : i->id.kind == IMAGE_ID_BUILD ? OS_LINUX
+                                                  : OS_ANY;
+    }
+    if (t->rules) {
+        const char *name = i->name && *i->name ? i->name : i->path;
+        strbuf_clear(&t->image);
+        if (name) {
+            names_image(name, strlen(name), &t->image);
+        }
+        struct rule_image_subject s = {.name = name ? strbuf_cstr(&t->image) : NULL,
+                                       .path = i->path,
+                                       .id = image_id_text(&i->id, id),
+                                       .os = facts.os};
+        facts.rule = rules_match_image(t->rules, &s);
+    }
+    return facts;
+}
+
+static void set_image(struct frame_table *t, struct raw_frame *f, const struct dump *d,
+                      int32_t image) {
+    f->os = t->os;
+    if (image >= 0 && (size_t)image < d->image_count) {
+        const struct dump_image *i = &d->images[image];
+        struct image_facts *facts = &t->images.data[image];
+        if (!facts->known) {
+            *facts = find_facts(t, i);
+        }
+        f->image = i->name && *i->name ? i->name : i->path;
+        f->side = i->in_app ? SIDE_APP : SIDE_SYSTEM;
+        f->os = facts->os;
+        f->image_rule = facts->rule;
+        f->id = image_id_is_zero(&i->id) ? NULL : &i->id;
+    }
+}
+
+struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
+                                 const struct dump_location *l, size_t line) {
+    struct raw_frame f = {.offset = l->image < 0 ? 0 : l->start};
+    set_image(t, &f, d, l->image);
+    if (line < l->line_count) {
+        f.function = l->lines[line].function ? l->lines[line].function : l->lines[line].linkage;
+        f.function = f.function && *f.function ? f.function : NULL;
+    }
+    return find_info(t, &f);
+}
+
+struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d,
+                                     const struct dump_location *l) {
+    return frame_of_line(t, d, l, l->line_count ? l->line_count - 1 : 0);
+}
+
+static int compare_address(const void *key, const void *name) {
+    uint64_t a = *(const uint64_t *)key, b = ((const struct dump_name *)name)->address;
+    return (a > b) - (a < b);
+}
+
+struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
+                                    const struct dump_stack *s, size_t i) {
+    struct raw_frame f = {0};
+    uint64_t address = s->frames[i];
+    int32_t image = dump_image_at(d, address);
+    set_image(t, &f, d, image);
+    if (image >= 0) {
+        /* As stallsym does: a return address is looked up one byte before itself. */
+        uint64_t offset = address - d->images[image].load;
+        f.offset = offset - (offset > 0 && !dump_frame_exact(s, i));
+    }
+    if (d->name_count) {
+        const struct dump_name *name =
+            bsearch(&address, d->names, d->name_count, sizeof *d->names, compare_address);
+        f.function = name && name->symbol && *name->symbol ? name->symbol : NULL;
+    }
+    return find_info(t, &f);
+}
+
+struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info *info) {
+    struct raw_frame f = {
+        .image = info->image_name, .side = SIDE_APP, .os = info->os, .function = info->made_for};
+    return find_info(t, &f);
+}
+
+/* ---- callers ---- */
+
+static struct frame_info *info_from(struct frame_table *t, const struct frame_info *info,
+                                    const struct frame_info *caller) {
+    struct frame_info *from = arena_alloc(&t->arena, sizeof *from);
+    struct rule_subject s = {.function = info->resolved ? info->function : NULL,
+                             .function_len = info->resolved ? strlen(info->function) : 0,
+                             .image = info->image_name,
+                             .image_len = strlen(info->image_name),
+                             .side = info->side,
+                             .os = info->os,
+                             .caller_known = true};
+    if (!from) {
+        return NULL;
+    }
+    if (caller && caller->resolved) {
+        s.caller = caller->function;
+        s.caller_len = strlen(caller->function);
+    }
+    *from = *info;
+    from->by_caller = false;
+    from->index = t->infos.len;
+    decide_rest(t, &s, from);
+    return VEC_PUSH(&t->infos, from) ? from : NULL;
+}
+
+struct frame_info *frame_from(struct frame_table *t, struct frame_info *info,
+                              const struct frame_info *caller) {
+    if (!info || !info->by_caller) {
+        return info;
+    }
+    size_t key[] = {info->index, caller ? caller->canonical->index : SIZE_MAX};
+    struct map_entry *entry = map_put(&t->by_caller, key, sizeof key, SIZE_MAX, NULL);
+    if (!entry) {
+        return NULL;
+    }
+    if (entry->value == SIZE_MAX) {
+        struct frame_info *from = info_from(t, info, caller);
+        if (!from) {
+            return NULL;
+        }
+        entry->value = from->index;
+    }
+    return t->infos.data[entry->value];
+}

@@ -1,0 +1,51 @@
+/* The keyer's memory: what is known of each distinct (image, function), and how it is found for a
+ * dump's frame. */
+#ifndef STALLKIT_CLASSIFY_FRAME_INFO_H
+#define STALLKIT_CLASSIFY_FRAME_INFO_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "classify/keys/key.h"
+
+/* What is known of an image of the dump at hand. */
+struct image_facts {
+    bool known;
+    enum rule_os os;
+    const struct rule *rule; /* that decided whose it is, by path or id; NULL = none */
+};
+
+struct frame_table {
+    const struct rules *rules; /* NULL = raw */
+    enum rule_os os;           /* of the dump at hand */
+    VEC(struct image_facts) images;
+    struct map by_raw;    /* what the dump says -> index into infos */
+    struct map by_key;    /* image and function of the key -> index of the canonical info */
+    struct map by_caller; /* two indexes: a frame and its caller -> index of what it is then */
+    VEC(struct frame_info *) infos;
+    struct arena arena;
+    struct strbuf raw, image, function; /* scratch */
+};
+
+void frame_table_release(struct frame_table *t);
+/* Before a dump's first frame. False = out of memory. */
+bool frame_table_begin(struct frame_table *t, const struct dump *d);
+/* The info of a symbolicated location; NULL = out of memory. */
+struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d,
+                                     const struct dump_location *l);
+/* The info of one of its lines: a function that was inlined there, or the real one. */
+struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
+                                 const struct dump_location *l, size_t line);
+/* The info of frame i of a stack that has no locations. */
+struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
+                                    const struct dump_stack *s, size_t i);
+/* The info of what the generic of an app's frame was made for (info->made_for, not NULL), as if it
+ * was a frame. */
+struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info *info);
+/* What a frame that was called by `caller` (NULL = nobody) is: info itself unless info->by_caller.
+ * NULL = out of memory. */
+struct frame_info *frame_from(struct frame_table *t, struct frame_info *info,
+                              const struct frame_info *caller);
+
+#endif

@@ -1,0 +1,316 @@
+/* Which frames of the stack that matters, and their text. */
+#include "classify/keys/key.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "classify/keys/keyer_private.h"
+
+enum { WANTED_DEFAULT = 2 }; /* relevant frames of level 1; twice as many of level 2 */
+
+enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e) {
+    struct keyer *k = calloc(1, sizeof *k);
+    if (!k) {
+        return err_nomem(e);
+    }
+    k->table.rules = o->rules;
+    k->options = *o;
+    if (!o->wanted[0]) {
+        k->options.wanted[0] = WANTED_DEFAULT;
+        k->options.wanted[1] = 2 * WANTED_DEFAULT;
+    }
+    *out = k;
+    return ST_OK;
+}
+
+void keyer_free(struct keyer *k) {
+    if (k) {
+        frame_table_release(&k->table);
+        VEC_RELEASE(&k->by_location);
+        VEC_RELEASE(&k->frames);
+        VEC_RELEASE(&k->samples);
+        strbuf_release(&k->text);
+        free(k);
+    }
+}
+
+/* ---- which frames ---- */
+
+static bool key_has(const struct key *key, const struct frame_info *info) {
+    for (size_t i = 0; i < key->count; i++) {
+        if (key->frames[i].info->canonical == info->canonical) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool key_has_app(const struct key *key) {
+    for (size_t i = 0; i < key->count; i++) {
+        if (key->frames[i].info->in_app) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void key_add(struct key *key, const struct key_frame *f) {
+    if (key->count < KEY_FRAMES_MAX) {
+        key->frames[key->count++] = *f;
+    }
+}
+
+static struct key_frame make_frame(const struct judged_frame *from) {
+    struct key_frame f = {.info = from->info};
+    if (from->line) {
+        f.file = from->line->line ? from->line->file : NULL;
+        f.line = from->line->line;
+    }
+    return f;
+}
+
+/* Fills one level while walking outwards: its frames, then, if none of them is the app's, the
+ * nearest that is. */
+struct level {
+    struct key *key;
+    size_t wanted, counted;
+};
+
+static void level_offer(struct level *l, const struct key_frame *f) {
+    bool full = l->counted >= l->wanted;
+    if (key_has(l->key, f->info)) {
+        return; /* recursion, direct or mutual */
+    }
+    if (!full) {
+        /* One slot stays free for the app's frame. */
+        if (l->key->count < KEY_FRAMES_MAX - 1) {
+            key_add(l->key, f);
+        }
+        l->counted += f->info->place == PLACE_KEEP;
+    } else if (f->info->in_app && !key_has_app(l->key)) {
+        key_add(l->key, f);
+    }
+}
+
+/* Nothing is relevant: the frames as they are, up to the one that cut. */
+static void all_frames(const struct keyer *k, const struct judged_stack *s,
+                       struct level levels[KEY_LEVELS]) {
+    for (size_t i = 0; i < s->count; i++) {
+        struct key_frame f = make_frame(judged_at(k, s, i));
+        for (size_t n = 0; n < KEY_LEVELS; n++) {
+            if (!key_has(levels[n].key, f.info) && levels[n].counted < levels[n].wanted) {
+                key_add(levels[n].key, &f);
+                levels[n].counted++;
+            }
+        }
+        if (f.info->place == PLACE_CUT) {
+            return;
+        }
+    }
+}
+
+/* Of a stack without a frame of the app that counts, the nearest one that was skipped as a
+ * library's generic tells what of the app it was made for. False: out of memory. */
+static bool add_made_for(struct keyer *k, const struct judged_stack *s,
+                         struct level levels[KEY_LEVELS]) {
+    const struct judged_frame *f = NULL;
+    for (size_t i = 0; i < s->count && !f; i++) {
+        const struct judged_frame *at = judged_at(k, s, i);
+        if (at->info->place == PLACE_CUT) {
+            return true;
+        }
+        f = at->info->made_for && at->info->place == PLACE_SKIP ? at : NULL;
+    }
+    struct frame_info *type = f ? frame_of_type(&k->table, f->info) : NULL;
+    struct key_frame frame = {.info = type};
+    for (size_t n = 0; type && type->in_app && n < KEY_LEVELS; n++) {
+        key_add(levels[n].key, &frame);
+    }
+    return type || !f;
+}
+
+static bool relevant_frames(struct keyer *k, const struct judged_stack *s,
+                            struct level levels[KEY_LEVELS], struct key *action) {
+    for (size_t i = 0; i < s->count; i++) {
+        struct key_frame f = make_frame(judged_at(k, s, i));
+        if (f.info->place == PLACE_CUT) {
+            break;
+        }
+        if (f.info->place == PLACE_SKIP) {
+            continue;
+        }
+        for (size_t n = 0; n < KEY_LEVELS; n++) {
+            level_offer(&levels[n], &f);
+        }
+        if (f.info->in_app) {
+            action->frames[0] = f; /* the last one seen is the outermost */
+            action->count = 1;
+        }
+    }
+    if (levels[0].key->count == 0) {
+        all_frames(k, s, levels);
+    }
+    return action->count || add_made_for(k, s, levels);
+}
+
+/* The published rule: the innermost frames, whatever they are. */
+static void raw_frames(const struct keyer *k, const struct judged_stack *s,
+                       struct level levels[KEY_LEVELS]) {
+    for (size_t i = 0; i < s->count; i++) {
+        struct key_frame f = make_frame(judged_at(k, s, i));
+        for (size_t n = 0; n < KEY_LEVELS; n++) {
+            if (i < levels[n].wanted) {
+                key_add(levels[n].key, &f);
+            }
+        }
+    }
+}
+
+/* False: out of memory. */
+static bool make_keys(struct keyer *k, const struct judged_stack *s, struct key *level1,
+                      struct key *level2, struct key *action) {
+    struct level levels[KEY_LEVELS] = {{level1, k->options.wanted[0], 0},
+                                       {level2, k->options.wanted[1], 0}};
+    level1->count = level2->count = action->count = 0;
+    if (k->options.rules) {
+        return relevant_frames(k, s, levels, action);
+    }
+    raw_frames(k, s, levels);
+    return true;
+}
+
+/* ---- how much of the samples ---- */
+
+/* Do the key's frames stand in the stack, in their order? */
+static bool contains(const struct keyer *k, const struct judged_stack *s, const struct key *key) {
+    size_t found = 0;
+    for (size_t i = 0; i < s->count && found < key->count; i++) {
+        found += judged_at(k, s, i)->info->canonical == key->frames[found].info->canonical;
+    }
+    return found == key->count;
+}
+
+static void judge_truth(const struct keyer *k, struct stall_key *out) {
+    for (size_t i = 0; i < k->samples.len; i++) {
+        const struct judged_stack *s = &k->samples.data[i];
+        out->samples += s->stack->count;
+        out->hits += contains(k, s, &out->level[0]) ? s->stack->count : 0;
+    }
+    out->truth = out->samples ? (int64_t)((unsigned __int128)out->hits * 1000 / out->samples) : -1;
+}
+
+/* ---- before names came ---- */
+
+static uint64_t number_of(struct keyer *k, char level, const struct key *key) {
+    strbuf_clear(&k->text);
+    key_text(key, &k->text);
+    return key->count ? key_number(level, strbuf_cstr(&k->text), k->text.len) : 0;
+}
+
+/* The keys of the same stack as the raw dump has it, by addresses and the device's own names. */
+static enum st find_aliases(struct keyer *k, const struct dump *d, const struct judged_stack *s,
+                            struct stall_key *out, struct err *e) {
+    struct dump_stack raw = *s->stack;
+    struct judged_stack judged;
+    struct key keys[KEY_LEVELS + 1];
+    const struct key *now[KEY_LEVELS + 1] = {&out->level[0], &out->level[1], &out->action};
+    if (!raw.locations) {
+        return ST_OK;
+    }
+    raw.locations = NULL;
+    if (judge_stack(k, d, &raw, &judged, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (!make_keys(k, &judged, &keys[0], &keys[1], &keys[2])) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < KEY_LEVELS + 1; i++) {
+        uint64_t was = number_of(k, "12a"[i], &keys[i]);
+        out->was[i] = was != number_of(k, "12a"[i], now[i]) ? was : 0;
+    }
+    return k->text.failed ? err_nomem(e) : ST_OK;
+}
+
+/* ---- a dump ---- */
+
+static enum st begin(struct keyer *k, const struct dump *d, struct err *e) {
+    k->frames.len = k->by_location.len = 0;
+    if (d->location_count && !VEC_RESERVE(&k->by_location, d->location_count)) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < d->location_count; i++) {
+        k->by_location.data[i] = NULL;
+    }
+    return frame_table_begin(&k->table, d) ? judge_samples(k, d, e) : err_nomem(e);
+}
+
+enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, struct err *e) {
+    struct judged_stack chosen;
+    memset(out, 0, sizeof *out);
+    out->truth = -1;
+    out->cause = CAUSE_UNKNOWN;
+    if (begin(k, d, e) != ST_OK) {
+        return ST_ERR;
+    }
+    enum st st = choose_stack(k, d, &chosen, e);
+    if (st != ST_OK) {
+        out->status = KEY_NO_STACK;
+        return st == ST_NONE ? ST_OK : ST_ERR;
+    }
+    out->stack = chosen.stack;
+    if (!make_keys(k, &chosen, &out->level[0], &out->level[1], &out->action)) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < out->level[0].count; i++) {
+        out->unresolved = out->unresolved || !out->level[0].frames[i].info->resolved;
+    }
+    judge_truth(k, out);
+    if (k->options.aliases && find_aliases(k, d, &chosen, out, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (chosen.idle) {
+        out->status = k->samples.len ? KEY_IDLE : KEY_LATE;
+        out->cause = CAUSE_IDLE;
+        return ST_OK;
+    }
+    return k->options.rules ? judge_cause(k, d, &chosen, out, e) : ST_OK;
+}
+
+/* ---- text and id ---- */
+
+void key_text(const struct key *key, struct strbuf *out) {
+    for (size_t i = 0; i < key->count; i++) {
+        key_text_add(out, key->frames[i].info->image, key->frames[i].info->function);
+    }
+}
+
+void key_text_add(struct strbuf *out, const char *image, const char *function) {
+    strbuf_addstr(out, image);
+    strbuf_addc(out, '\t');
+    strbuf_addstr(out, function);
+    strbuf_addc(out, '\n');
+}
+
+uint64_t key_number(char level, const char *text, size_t len) {
+    /* The level is mixed in by hashing the text's hash with it: equal texts of two levels differ.
+     */
+    uint64_t parts = hash_bytes(text, len) ^ (uint64_t)(unsigned char)level;
+    uint8_t bytes[8];
+    for (int i = 0; i < 8; i++) {
+        bytes[i] = (uint8_t)(parts >> (8 * i));
+    }
+    return hash_bytes(bytes, sizeof bytes) >> 16;
+}
+
+void key_number_text(uint64_t number, char out[KEY_ID_SIZE]) {
+    static const char digits[] = "0123456789abcdef";
+    for (int i = 0; i < KEY_ID_SIZE - 1; i++) {
+        out[i] = digits[number >> (44 - 4 * i) & 0xf];
+    }
+    out[KEY_ID_SIZE - 1] = 0;
+}
+
+void key_id(char level, const char *text, size_t len, char out[KEY_ID_SIZE]) {
+    key_number_text(key_number(level, text, len), out);
+}

@@ -1,0 +1,121 @@
+/* From a dump to what identifies its stall: the frames that matter of the stack that matters. */
+#ifndef STALLKIT_CLASSIFY_KEY_H
+#define STALLKIT_CLASSIFY_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "classify/rules/rules.h"
+#include "dump/dump.h"
+
+enum {
+    KEY_LEVELS = 2,
+    KEY_FRAMES_MAX = 16, /* of one key: four, prefixes, and the nearest frame of the app */
+    KEY_FUNCTION_MAX =
+        512, /* bytes of a function in a key; a longer one ends in … and a hash of the whole */
+    KEY_WANTED_MAX = 8,    /* most relevant frames of a level */
+    KEY_REASON_SIZE = 320, /* bytes of a cause's reason with its NUL; a longer one ends in … */
+    KEY_ID_SIZE = 13       /* 12 hex digits and a NUL */
+};
+
+/* A frame as keys see it. Made once per distinct (image, function) and owned by the keyer. */
+struct frame_info {
+    const char *image; /* for keys: "app", the vendor, the normalised image name, or an unresolved
+                          frame's image id */
+    const char
+        *function; /* normalised; "+0x1a2b" (the function's offset in its image) if unresolved */
+    const char *image_name; /* normalised name, for people; "?" = none */
+    bool in_app, resolved;
+    bool said_in_app; /* by the dump; rules may say otherwise */
+    bool by_caller;   /* place and cause hang on who called: ask frame_from */
+    enum rule_side side;
+    enum rule_place place;
+    enum rule_cause cause;
+    unsigned confidence;               /* of the cause, permille; 0 = no cause */
+    const char *reason;                /* of the cause, in words; "" = no cause */
+    const char *vendor;                /* of SIDE_VENDOR, else NULL */
+    const char *made_for;              /* of an app's frame that is a library's generic: the app's
+                                          type in it, as the dump has it; else NULL */
+    const struct rule *by[RULE_KINDS]; /* the rules that decided; NULL = none */
+    struct frame_info *canonical; /* the first info with this image and function: compare these */
+    size_t index;                 /* private, as those below */
+    enum rule_os os;
+    uint64_t vote_epoch, votes, newest;
+};
+
+struct key_frame {
+    const struct frame_info *info;
+    const char *file; /* of this dump, borrowed from it; NULL = unknown. Not part of the key */
+    uint32_t line;
+};
+
+/* Frames run innermost first. */
+struct key {
+    struct key_frame frames[KEY_FRAMES_MAX];
+    size_t count;
+};
+
+enum key_status {
+    KEY_OK,
+    KEY_NO_STACK, /* the dump has no frames */
+    KEY_IDLE,     /* most samples show nothing but the loop that waits for work: no stall */
+    KEY_LATE      /* there are no samples, and when the dump was taken the loop waited again */
+};
+
+struct stall_key {
+    enum key_status status;
+    struct key level[KEY_LEVELS]; /* innermost two and innermost four relevant frames */
+    struct key action; /* the outermost frame of the app: what the user did; may be empty */
+    bool unresolved;   /* a frame of level 1 has no name: the key will change when symbols come */
+    const struct dump_stack *stack; /* the one classified, borrowed from the dump */
+    uint64_t samples, hits;         /* sampled stacks, and those that contain level 1 */
+    int64_t truth;                  /* hits / samples in permille; -1 without samples */
+    enum rule_cause cause;          /* CAUSE_UNKNOWN, not CAUSE_NONE, where nothing tells */
+    unsigned confidence;            /* of the cause, in permille */
+    char reason[KEY_REASON_SIZE];   /* of the cause, in words; "" = none */
+    /* Ids that level 1, level 2 and the action had while no symbol file had named a frame, as
+     * numbers; 0 = the same. */
+    uint64_t was[KEY_LEVELS + 1];
+};
+
+struct key_options {
+    /* NULL: the published WeChat rule, the innermost two and four frames as they are, of the stack
+     * that the device chose, with nothing skipped, folded, normalised or added. Else borrowed for
+     * the keyer's life. */
+    const struct rules *rules;
+    /* Relevant frames of each level, ascending, at most KEY_WANTED_MAX; 0 0: two and four. */
+    unsigned wanted[KEY_LEVELS];
+    bool inlines; /* functions that were inlined count as frames */
+    bool aliases; /* fill in stall_key.was */
+};
+
+/* Keeps what was found out about each distinct function. Not thread safe: one per thread. */
+struct keyer;
+
+/* Options are copied. */
+enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e) BASE_MUST_USE;
+/* NULL is allowed. Frame infos die here. */
+void keyer_free(struct keyer *k);
+
+/* The key of a dump, its cause, and how much of its samples it is about. Symbolicated or not:
+ * without locations the dump's own names are used, and (image id, offset) where there is none.
+ * ST_ERR: out of memory. */
+enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out,
+                  struct err *e) BASE_MUST_USE;
+
+/* Appends the key's text, "image\tfunction\n" per frame: equal keys have equal texts, and nothing
+ * else is in it. */
+void key_text(const struct key *key, struct strbuf *out);
+/* One frame of it. */
+void key_text_add(struct strbuf *out, const char *image, const char *function);
+/* Short id of a key text at a level ('1', '2', or 'a' for the action): the first 48 bits of its
+ * SipHash. */
+void key_id(char level, const char *text, size_t len, char out[KEY_ID_SIZE]);
+/* The same as a number, and the digits of one. */
+uint64_t key_number(char level, const char *text, size_t len);
+void key_number_text(uint64_t number, char out[KEY_ID_SIZE]);
+
+#endif

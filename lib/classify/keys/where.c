@@ -1,0 +1,462 @@
+/* Filters: fields, terms, and what a dump says. */
+#include "classify/keys/where.h"
+
+#include <inttypes.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/regex_text.h"
+#include "base/vec.h"
+#include "classify/keys/version.h"
+
+/* ---- fields ---- */
+
+enum field_type { FIELD_TEXT, FIELD_NUMBER, FIELD_BOOL };
+
+struct field {
+    const char *name;
+    enum field_type type;
+    size_t offset; /* in struct dump: a const char *, an int64_t (-1 = absent) or a bool */
+};
+
+#define TEXT(name)                                                                                 \
+    { #name, FIELD_TEXT, offsetof(struct dump, name) }
+#define NUMBER(name)                                                                               \
+    { #name, FIELD_NUMBER, offsetof(struct dump, name) }
+#define BOOL(name)                                                                                 \
+    { #name, FIELD_BOOL, offsetof(struct dump, name) }
+/* Of the key, not of the dump: see of_key. */
+#define OF_KEY(name, type)                                                                         \
+    { name, type, SIZE_MAX }
+
+static const struct field fields[] = {
+    TEXT(id),
+    TEXT(time),
+    TEXT(user),
+    TEXT(app.id),
+    TEXT(app.version),
+    TEXT(app.build),
+    TEXT(device.model),
+    TEXT(device.os),
+    TEXT(device.os_build),
+    TEXT(device.arch),
+    NUMBER(device.cpus),
+    TEXT(stall.id),
+    NUMBER(stall.seq),
+    TEXT(stall.kind),
+    TEXT(stall.detector),
+    TEXT(stall.activity),
+    TEXT(stall.app_state),
+    BOOL(stall.prewarmed),
+    NUMBER(stall.threshold_ms),
+    NUMBER(stall.at_ms),
+    NUMBER(stall.duration_ms),
+    NUMBER(stall.span_ms),
+    NUMBER(stall.gap_ms),
+    NUMBER(stall.cpu_permille),
+    BOOL(stall.ended),
+    BOOL(stall.fatal),
+    OF_KEY("cause", FIELD_TEXT),
+    OF_KEY("confidence", FIELD_NUMBER),
+    OF_KEY("truth", FIELD_NUMBER),
+    OF_KEY("level1", FIELD_TEXT),
+    OF_KEY("level2", FIELD_TEXT),
+    OF_KEY("action", FIELD_TEXT),
+};
+
+const char *where_field_name(size_t i) {
+    return i < sizeof fields / sizeof *fields ? fields[i].name : NULL;
+}
+
+/* Whatever the app put into a dump's context, by its name behind the dot. */
+static const char context_prefix[] = "context.";
+static const struct field context_field = {context_prefix, FIELD_TEXT, SIZE_MAX};
+
+/* Fields that say whose a dump is, and of when, which exposure may say, too. */
+static bool is_of_users(const char *field) {
+    static const char *const names[] = {"time", "user", "app.", "device.", context_prefix};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strncmp(field, names[i], strlen(names[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct field *find_field(const char *name, size_t len) {
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (strlen(fields[i].name) == len && memcmp(fields[i].name, name, len) == 0) {
+            return &fields[i];
+        }
+    }
+    size_t prefix = strlen(context_prefix);
+    return len > prefix && memcmp(name, context_prefix, prefix) == 0 ? &context_field : NULL;
+}
+
+/* ---- what a dump says ---- */
+
+enum { VALUE_SIZE = 24 }; /* a number or an id as text */
+
+static const char *number(int64_t v, char out[VALUE_SIZE]) {
+    snprintf(out, VALUE_SIZE, "%" PRId64, v);
+    return out;
+}
+
+static enum st id_of(char level, const struct key *key, char out[VALUE_SIZE], struct err *e) {
+    struct strbuf text = {0};
+    key_text(key, &text);
+    enum st st = text.failed ? err_nomem(e) : key->count ? ST_OK : ST_NONE;
+    if (st == ST_OK) {
+        key_id(level, strbuf_cstr(&text), text.len, out);
+    }
+    strbuf_release(&text);
+    return st;
+}
+
+static enum st of_key(const char *name, const struct stall_key *key, char buf[VALUE_SIZE],
+                      const char **out, struct err *e) {
+    *out = buf;
+    if (strcmp(name, "level1") == 0) {
+        return id_of('1', &key->level[0], buf, e);
+    }
+    if (strcmp(name, "level2") == 0) {
+        return id_of('2', &key->level[1], buf, e);
+    }
+    if (strcmp(name, "action") == 0) {
+        return id_of('a', &key->action, buf, e);
+    }
+    if (strcmp(name, "cause") == 0) {
+        *out = rule_cause_text(key->cause);
+        return ST_OK;
+    }
+    int64_t v = strcmp(name, "confidence") == 0 ? (int64_t)key->confidence : key->truth;
+    number(v, buf);
+    return v < 0 ? ST_NONE : ST_OK;
+}
+
+/* ---- terms ---- */
+
+enum comparison {
+    OP_EQUAL,
+    OP_OTHER,
+    OP_BELOW,
+    OP_AT_MOST,
+    OP_ABOVE,
+    OP_AT_LEAST,
+    OP_FOUND,
+    OP_NOT_FOUND
+};
+
+/* Longer ones first. */
+static const struct {
+    const char *text;
+    enum comparison op;
+} operators[] = {{"!=", OP_OTHER}, {"<=", OP_AT_MOST}, {">=", OP_AT_LEAST}, {"!~", OP_NOT_FOUND},
+                 {"=", OP_EQUAL},  {"<", OP_BELOW},    {">", OP_ABOVE},     {"~", OP_FOUND}};
+
+struct term {
+    const struct field *field;
+    char *name; /* the field's, in full */
+    enum comparison op;
+    char *value;
+    regex_t regex; /* of OP_FOUND and OP_NOT_FOUND */
+};
+
+struct where {
+    VEC(struct term) terms;
+};
+
+static bool has_regex(const struct term *t) {
+    return t->op == OP_FOUND || t->op == OP_NOT_FOUND;
+}
+
+/* The field's text in *out, borrowed from the dump or in buf; ST_NONE: it is not said. */
+static enum st value_of(const struct term *t, const struct dump *d, const struct stall_key *key,
+                        char buf[VALUE_SIZE], const char **out, struct err *e) {
+    const struct field *f = t->field;
+    if (f == &context_field) {
+        *out = dump_context(d, t->name + strlen(context_prefix));
+        return *out && **out ? ST_OK : ST_NONE;
+    }
+    if (f->offset == SIZE_MAX) {
+        return of_key(f->name, key, buf, out, e);
+    }
+    const char *at = (const char *)d + f->offset;
+    if (f->type == FIELD_TEXT) {
+        *out = *(const char *const *)(const void *)at;
+        return *out && **out ? ST_OK : ST_NONE;
+    }
+    if (f->type == FIELD_BOOL) {
+        *out = *(const bool *)(const void *)at ? "true" : "false";
+        return ST_OK;
+    }
+    int64_t v = *(const int64_t *)(const void *)at;
+    *out = number(v, buf);
+    return v < 0 ? ST_NONE : ST_OK;
+}
+
+enum st where_new(struct where **out, struct err *e) {
+    *out = calloc(1, sizeof **out);
+    return *out ? ST_OK : err_nomem(e);
+}
+
+void where_free(struct where *w) {
+    if (!w) {
+        return;
+    }
+    for (size_t i = 0; i < w->terms.len; i++) {
+        struct term *t = &w->terms.data[i];
+        if (has_regex(t)) {
+            regfree(&t->regex);
+        }
+        free(t->value);
+        free(t->name);
+    }
+    VEC_RELEASE(&w->terms);
+    free(w);
+}
+
+bool where_asks(const struct where *w, const char *field) {
+    for (size_t i = 0; i < w->terms.len; i++) {
+        if (strcmp(w->terms.data[i].field->name, field) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Natural order, of texts that begin alike: ST_NONE where they do not. */
+static enum st compare(const char *a, const char *b, int *order) {
+    size_t i = 0;
+    while (a[i] && a[i] == b[i] && !(a[i] >= '0' && a[i] <= '9')) {
+        i++;
+    }
+    bool digits = a[i] >= '0' && a[i] <= '9' && b[i] >= '0' && b[i] <= '9';
+    *order = version_compare(a, b);
+    return digits || !a[i] || !b[i] ? ST_OK : ST_NONE;
+}
+
+static bool holds(const struct term *t, const char *value) {
+    int order = 0;
+    if (has_regex(t)) {
+        return (regexec(&t->regex, value, 0, NULL, 0) == 0) == (t->op == OP_FOUND);
+    }
+    if (t->op == OP_EQUAL || t->op == OP_OTHER) {
+        return (strcmp(value, t->value) == 0) == (t->op == OP_EQUAL);
+    }
+    if (compare(value, t->value, &order) != ST_OK) {
+        return false;
+    }
+    return t->op == OP_BELOW     ? order < 0
+           : t->op == OP_AT_MOST ? order <= 0
+           : t->op == OP_ABOVE   ? order > 0
+                                 : order >= 0;
+}
+
+/* Does the term hold of what does not say its field? */
+static bool holds_absent(const struct term *t) {
+    return t->op == OP_OTHER ? *t->value != 0
+                             : t->op == OP_NOT_FOUND || (t->op == OP_EQUAL && !*t->value);
+}
+
+static void note(struct where_seen *seen, size_t term, bool said) {
+    if (seen && term < WHERE_SEEN_TERMS) {
+        seen->said |= (uint64_t)said << term;
+    }
+}
+
+enum st where_match(const struct where *w, const struct dump *d, const struct stall_key *key,
+                    struct where_seen *seen, struct err *e) {
+    bool all = true;
+    for (size_t i = 0; i < w->terms.len && (all || seen); i++) {
+        const struct term *t = &w->terms.data[i];
+        char buf[VALUE_SIZE];
+        const char *value;
+        enum st st = value_of(t, d, key, buf, &value, e);
+        if (st == ST_ERR) {
+            return ST_ERR;
+        }
+        note(seen, i, st == ST_OK);
+        all = all && (st == ST_OK ? holds(t, value) : holds_absent(t));
+    }
+    if (seen) {
+        seen->count++;
+    }
+    return all ? ST_OK : ST_NONE;
+}
+
+bool where_match_exposure(const struct where *w, where_said said, void *ctx,
+                          struct where_seen *seen) {
+    bool all = true;
+    for (size_t i = 0; w && i < w->terms.len; i++) {
+        const struct term *t = &w->terms.data[i];
+        const char *value = NULL;
+        if (!is_of_users(t->name)) {
+            continue;
+        }
+        enum st st = said(ctx, t->name, &value);
+        note(seen, i, st == ST_OK);
+        all = all && (st == ST_OK ? holds(t, value) : st == ST_ERR || holds_absent(t));
+    }
+    if (seen) {
+        seen->count++;
+    }
+    return all;
+}
+
+void where_seen_add(struct where_seen *seen, const struct where_seen *more) {
+    seen->count += more->count;
+    seen->said |= more->said;
+}
+
+const char *where_unsaid(const struct where *w, const struct where_seen *seen, bool exposure,
+                         size_t *at) {
+    for (; *at < w->terms.len && *at < WHERE_SEEN_TERMS && seen->count; ++*at) {
+        const struct term *t = &w->terms.data[*at];
+        if (!(seen->said >> *at & 1) && !holds_absent(t) && (!exposure || is_of_users(t->name))) {
+            return w->terms.data[(*at)++].name;
+        }
+    }
+    return NULL;
+}
+
+/* ---- parsing ---- */
+
+struct parser {
+    const char *text;
+    size_t at;
+    struct err *e;
+};
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static enum st read_field(struct parser *p, struct term *t) {
+    const char *name = p->text + p->at;
+    size_t len = strcspn(name, "=!<>~ \t\r\n\"");
+    t->field = find_field(name, len);
+    if (t->field) {
+        p->at += len;
+        t->name = strndup(name, len);
+        return t->name ? ST_OK : err_nomem(p->e);
+    }
+    return len ? err_set(p->e, ERR_USAGE, "no field is called '%.*s'", (int)(len < 64 ? len : 64),
+                         name)
+               : err_set(p->e, ERR_USAGE, "a field is missing");
+}
+
+static enum st read_operator(struct parser *p, struct term *t) {
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        size_t len = strlen(operators[i].text);
+        if (strncmp(p->text + p->at, operators[i].text, len) == 0) {
+            t->op = operators[i].op;
+            p->at += len;
+            return ST_OK;
+        }
+    }
+    return err_set(p->e, ERR_USAGE, "one of = != < <= > >= ~ !~ must follow '%s'", t->name);
+}
+
+/* The value's text, without its quotes. */
+static enum st read_value(struct parser *p, struct strbuf *out) {
+    size_t start = p->at;
+    bool quoted = p->text[p->at] == '"';
+    p->at += quoted;
+    for (char c; (c = p->text[p->at]) != 0 && (quoted ? c != '"' : !is_space(c)); p->at++) {
+        char next = p->text[p->at + 1];
+        if (quoted && c == '\\' && (next == '"' || next == '\\')) {
+            p->at++;
+            c = next;
+        }
+        strbuf_addc(out, c);
+    }
+    if (quoted && p->text[p->at] != '"') {
+        p->at = start;
+        return err_set(p->e, ERR_USAGE, "this quote has no end");
+    }
+    p->at += quoted;
+    if (p->text[p->at] && !is_space(p->text[p->at])) {
+        return err_set(p->e, ERR_USAGE, "white space must follow a value");
+    }
+    return ST_OK;
+}
+
+/* Is the value of a kind that the field can have? */
+static enum st check_value(struct parser *p, const struct term *t, size_t start) {
+    uint64_t n;
+    bool empty = !*t->value && t->op <= OP_OTHER;
+    p->at = start;
+    if (has_regex(t)) {
+        return *t->value ? ST_OK : err_set(p->e, ERR_USAGE, "a regular expression is missing");
+    }
+    if (!*t->value && !empty) {
+        return err_set(p->e, ERR_USAGE, "a value is missing");
+    }
+    if (t->field->type == FIELD_BOOL && strcmp(t->value, "true") != 0 &&
+        strcmp(t->value, "false") != 0) {
+        return err_set(p->e, ERR_USAGE, "'%s' is true or false", t->field->name);
+    }
+    if (t->field->type == FIELD_NUMBER && !empty &&
+        !parse_u64(t->value, strlen(t->value), INT64_MAX, &n)) {
+        return err_set(p->e, ERR_USAGE, "'%s' is a whole number", t->field->name);
+    }
+    if (strcmp(t->field->name, "cause") == 0 && t->op <= OP_OTHER) {
+        for (int c = CAUSE_NONE + 1; c < CAUSE_COUNT; c++) {
+            empty = empty || strcmp(t->value, rule_cause_text((enum rule_cause)c)) == 0;
+        }
+        return empty ? ST_OK : err_set(p->e, ERR_USAGE, "no cause is called '%.64s'", t->value);
+    }
+    return ST_OK;
+}
+
+static enum st read_term(struct parser *p, struct term *t) {
+    struct strbuf value = {0};
+    if (read_field(p, t) != ST_OK || read_operator(p, t) != ST_OK) {
+        return ST_ERR;
+    }
+    size_t start = p->at;
+    enum st st = read_value(p, &value);
+    size_t end = p->at;
+    if (st == ST_OK) {
+        strbuf_addstr(&value, "");
+        t->value = strbuf_take(&value);
+        st = !t->value ? err_nomem(p->e) : check_value(p, t, start);
+    }
+    if (st == ST_OK && has_regex(t)) {
+        st = regex_compile(&t->regex, t->value, p->e);
+    }
+    p->at = st == ST_OK ? end : p->at;
+    strbuf_release(&value);
+    return st;
+}
+
+enum st where_add(struct where *w, const char *text, size_t *at, struct err *e) {
+    struct parser p = {.text = text, .e = e};
+    *at = 0;
+    for (;;) {
+        while (is_space(text[p.at])) {
+            p.at++;
+        }
+        if (!text[p.at]) {
+            return ST_OK;
+        }
+        struct term t = {0};
+        enum st st = read_term(&p, &t);
+        if (st == ST_OK && !VEC_PUSH(&w->terms, t)) {
+            if (has_regex(&t)) {
+                regfree(&t.regex);
+            }
+            st = err_nomem(e);
+        }
+        if (st != ST_OK) {
+            free(t.value);
+            free(t.name);
+            *at = p.at;
+            return ST_ERR;
+        }
+    }
+}

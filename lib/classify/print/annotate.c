@@ -1,0 +1,98 @@
+/* The member "class" of a dump. */
+#include "classify/print/annotate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/jsonw.h"
+#include "classify/print/triage_text.h"
+
+struct annotation {
+    struct jsonw w;
+    struct strbuf text; /* scratch */
+};
+
+static void put_str(struct annotation *a, const char *key, const char *value) {
+    jsonw_key(&a->w, key);
+    jsonw_cstr(&a->w, value);
+}
+
+static void put_number(struct annotation *a, const char *key, int64_t value) {
+    jsonw_key(&a->w, key);
+    jsonw_i64(&a->w, value);
+}
+
+/* A key's id, and the one that the dump was annotated with when other rules or fewer names gave it
+ * another; if it still is that one, what was before it stays. */
+static void put_id(struct annotation *a, const char *name, const char *was_name, char level,
+                   const struct key *key, const char *annotated, const char *before) {
+    char id[KEY_ID_SIZE];
+    if (!key->count) {
+        return;
+    }
+    strbuf_clear(&a->text);
+    key_text(key, &a->text);
+    key_id(level, strbuf_cstr(&a->text), a->text.len, id);
+    put_str(a, name, id);
+    const char *was = annotated && strcmp(annotated, id) == 0 ? before : annotated;
+    if (was && *was && strcmp(was, id) != 0) {
+        put_str(a, was_name, was);
+    }
+}
+
+static void put_title(struct annotation *a, const struct key *key) {
+    strbuf_clear(&a->text);
+    for (size_t i = 0; i < key->count; i++) {
+        const struct frame_info *info = key->frames[i].info;
+        struct bucket_frame f = {.image_name = info->image_name,
+                                 .function = info->function,
+                                 .in_app = info->in_app,
+                                 .resolved = info->resolved};
+        strbuf_addstr(&a->text, i ? " \xe2\x86\x90 " : "");
+        text_add_frame(&a->text, &f);
+    }
+    put_str(a, "title", strbuf_cstr(&a->text));
+}
+
+static void put_class(struct annotation *a, const struct dump *d, const struct stall_key *key,
+                      uint64_t rules_hash) {
+    static const bool none_open[APART_COUNT] = {false};
+    enum triage_apart apart = triage_apart_of(d, key, none_open);
+    char hash[KEY_ID_SIZE];
+    jsonw_begin_object(&a->w);
+    if (apart != APART_NONE) {
+        put_str(a, "apart", triage_apart_text(apart));
+    }
+    put_id(a, "level1", "level1_was", '1', &key->level[0], d->class.level1, d->class.level1_was);
+    put_id(a, "level2", "level2_was", '2', &key->level[1], d->class.level2, d->class.level2_was);
+    put_id(a, "action", "action_was", 'a', &key->action, d->class.action, d->class.action_was);
+    put_str(a, "cause", rule_cause_text(key->cause));
+    put_number(a, "confidence", key->confidence);
+    put_str(a, "reason", key->reason);
+    if (key->truth >= 0) {
+        put_number(a, "truth", key->truth);
+    }
+    put_title(a, &key->level[0]);
+    key_number_text(rules_hash >> 16, hash);
+    put_str(a, "rules", hash);
+    jsonw_end_object(&a->w);
+}
+
+enum st annotate_dump(const struct dump *d, const struct stall_key *key, uint64_t rules_hash,
+                      struct sink *out, struct err *e) {
+    struct strbuf class = {0};
+    struct sink sink = sink_to_strbuf(&class);
+    struct annotation a = {.w = jsonw_init(&sink)};
+    put_class(&a, d, key, rules_hash);
+    enum st st = sink_close(&sink, e);
+    if (st == ST_OK && a.text.failed) {
+        st = err_nomem(e);
+    }
+    if (st == ST_OK) {
+        st = dump_write_member(d, "class", strbuf_cstr(&class), class.len, out, e);
+    }
+    strbuf_release(&class);
+    strbuf_release(&a.text);
+    return st;
+}

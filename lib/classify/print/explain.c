@@ -1,0 +1,324 @@
+/* How a dump came to its bucket. What is printed is what the keyer saw: its frames, asked again
+ * which rule decided.
+ *
+ *      2  pthread_mutex_lock  libsystem_pthread.dylib
+ *             skip      darwin.rules:51   * in libsystem_pthread.dylib
+ *             lock 90%  darwin.rules:49   pthread_mutex_lock: waits for a mutex
+ *      3  -[Cart total]  Shop
+ *             app       the dump says so
+ *             key       level 1, level 2
+ */
+#include "classify/print/explain.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify/keys/keyer_private.h"
+
+struct explanation {
+    struct keyer *k;
+    const struct dump *d;
+    const struct explain_view *view;
+    const struct stall_key *key;
+    struct judged_stack stack;
+    struct sink *out;
+    struct strbuf text;
+};
+
+/* ---- which dump ---- */
+
+static bool begins(const char *text, const char *with) {
+    return text && strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool key_begins(const struct key *key, char level, uint64_t was, const char *id) {
+    char text[KEY_ID_SIZE];
+    struct strbuf b = {0};
+    key_text(key, &b);
+    key_id(level, strbuf_cstr(&b), b.len, text);
+    strbuf_release(&b);
+    if (key->count && begins(text, id)) {
+        return true;
+    }
+    key_number_text(was, text);
+    return was && begins(text, id);
+}
+
+enum explain_fit explain_fits(const char *id, const struct dump *d, const struct stall_key *key) {
+    if (strlen(id) < EXPLAIN_ID_MIN) {
+        return EXPLAIN_NOT;
+    }
+    if (begins(d->id, id)) {
+        return EXPLAIN_DUMP;
+    }
+    return key_begins(&key->level[0], '1', key->was[0], id) ||
+                   key_begins(&key->level[1], '2', key->was[1], id) ||
+                   key_begins(&key->action, 'a', key->was[2], id)
+               ? EXPLAIN_BUCKET
+               : EXPLAIN_NOT;
+}
+
+/* ---- printing ---- */
+
+static void style(const struct explanation *x, const char *code) {
+    if (x->view->colour) {
+        sink_printf(x->out, "\033[%sm", code);
+    }
+}
+
+/* Text of a dump, without what would steer a terminal. */
+static void print_text(const struct explanation *x, const char *text) {
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        sink_char(x->out, c < 0x20 || c == 0x7f ? '?' : (char)c);
+    }
+}
+
+static void print_verdict(const struct explanation *x, const char *verdict) {
+    style(x, "1");
+    sink_printf(x->out, "         %-11s ", verdict);
+    style(x, "0");
+}
+
+static void print_note(const struct explanation *x, const char *verdict, const char *note) {
+    print_verdict(x, verdict);
+    sink_printf(x->out, "%s\n", note);
+}
+
+/* The pattern of a rule, as it was written but for quotes. */
+static void add_pattern(struct strbuf *b, const struct rule *rule) {
+    if (rule->unresolved) {
+        strbuf_addstr(b, "unresolved");
+    } else {
+        pattern_text(&rule->function, b);
+    }
+    for (size_t i = 0; i < rule->image_count && i < 2; i++) {
+        strbuf_addstr(b, i ? " " : " in ");
+        strbuf_addstr(b, rule->images[i].by == IMAGE_BY_ID ? "id:" : "");
+        pattern_text(&rule->images[i].pattern, b);
+    }
+    strbuf_addstr(b, rule->image_count > 2 ? " \xe2\x80\xa6" : "");
+}
+
+static void print_rule(struct explanation *x, const struct rule *rule, const char *verdict,
+                       const char *note) {
+    char where[80];
+    const char *slash = strrchr(rule->file, '/');
+    snprintf(where, sizeof where, "%s:%" PRIu32, slash ? slash + 1 : rule->file, rule->line);
+    strbuf_clear(&x->text);
+    add_pattern(&x->text, rule);
+    print_verdict(x, verdict);
+    sink_printf(x->out, "%-20s ", where);
+    style(x, "2");
+    sink_str(x->out, strbuf_cstr(&x->text));
+    style(x, "0");
+    sink_printf(x->out, "%s%s\n", note[0] ? ": " : "", note);
+}
+
+/* ---- a frame ---- */
+
+/* Whose it is; of the system's frames only where a rule took them from the app. */
+static void print_side(struct explanation *x, const struct frame_info *info) {
+    const struct rule *rule = info->by[RULE_SIDE];
+    const char *side = info->side == SIDE_APP      ? "in app"
+                       : info->side == SIDE_VENDOR ? "vendor"
+                                                   : "not in app";
+    if (rule && (info->in_app || info->vendor || info->said_in_app)) {
+        print_rule(x, rule, side, info->vendor ? info->vendor : "");
+    } else if (info->in_app) {
+        print_note(x, side, "as the dump says of its image");
+    }
+}
+
+static void print_rules(struct explanation *x, const struct judged_frame *f) {
+    const struct frame_info *info = f->info;
+    char verdict[32];
+    if (info->by[RULE_NORMALISE]) {
+        print_rule(x, info->by[RULE_NORMALISE], "renamed", info->function);
+    }
+    print_side(x, info);
+    if (info->by[RULE_PLACE]) {
+        print_rule(x, info->by[RULE_PLACE], rule_place_text(info->place),
+                   info->place == PLACE_PREFIX ? "in the key, but not counted" : "");
+    }
+    if (info->by[RULE_CAUSE]) {
+        snprintf(verdict, sizeof verdict, "%s %u%%", rule_cause_text(info->cause),
+                 info->confidence / 10);
+        print_rule(x, info->by[RULE_CAUSE], verdict, info->reason);
+    }
+}
+
+static size_t place_in(const struct key *key, const struct frame_info *info) {
+    size_t i = 0;
+    while (i < key->count && key->frames[i].info->canonical != info->canonical) {
+        i++;
+    }
+    return i;
+}
+
+/* The first frame of the stack with the same function, which stands in the key for all. */
+static size_t first_like(const struct explanation *x, size_t i) {
+    size_t first = 0;
+    while (judged_at(x->k, &x->stack, first)->info->canonical !=
+           judged_at(x->k, &x->stack, i)->info->canonical) {
+        first++;
+    }
+    return first;
+}
+
+static bool is_action(const struct explanation *x, const struct frame_info *info) {
+    return x->key->action.count && x->key->action.frames[0].info->canonical == info->canonical;
+}
+
+/* What a frame gave to the keys. */
+static void print_part(struct explanation *x, size_t i) {
+    const struct frame_info *info = judged_at(x->k, &x->stack, i)->info;
+    struct strbuf *b = &x->text;
+    strbuf_clear(b);
+    if (first_like(x, i) < i && info->place != PLACE_SKIP) {
+        strbuf_addf(b, "recursion of frame %zu", first_like(x, i));
+    } else if (info->place != PLACE_SKIP || x->k->options.rules == NULL) {
+        for (size_t n = 0; n < KEY_LEVELS; n++) {
+            if (place_in(&x->key->level[n], info) < x->key->level[n].count) {
+                strbuf_addf(b, "%slevel %zu", b->len ? ", " : "", n + 1);
+            }
+        }
+    }
+    if (is_action(x, info) && info->in_app) {
+        strbuf_addf(b, "%saction", b->len ? ", " : "");
+    }
+    if (b->len) {
+        print_note(x, "key", strbuf_cstr(b));
+    }
+}
+
+static void print_frame(struct explanation *x, size_t i) {
+    const struct judged_frame *f = judged_at(x->k, &x->stack, i);
+    sink_printf(x->out, "%4zu  ", i);
+    style(x, f->info->in_app ? "1" : "0");
+    print_text(x, f->info->function);
+    style(x, "0");
+    style(x, "2");
+    sink_str(x->out, "  ");
+    print_text(x, f->info->image_name);
+    if (f->line && f->line->file && f->line->line) {
+        const char *slash = strrchr(f->line->file, '/');
+        sink_str(x->out, "  ");
+        print_text(x, slash ? slash + 1 : f->line->file);
+        sink_printf(x->out, ":%" PRIu32, f->line->line);
+    }
+    style(x, "0");
+    sink_str(x->out, "\n");
+    print_rules(x, f);
+    if (f->info->place != PLACE_CUT) {
+        print_part(x, i);
+    }
+}
+
+static void print_frames(struct explanation *x) {
+    for (size_t i = 0; i < x->stack.count; i++) {
+        print_frame(x, i);
+        if (judged_at(x->k, &x->stack, i)->info->place == PLACE_CUT && i + 1 < x->stack.count) {
+            size_t left = x->stack.count - i - 1;
+            sink_printf(x->out, "      %zu frame%s below %s cut off\n", left, left == 1 ? "" : "s",
+                        left == 1 ? "is" : "are");
+            return;
+        }
+    }
+}
+
+/* ---- around the frames ---- */
+
+static void print_head(const struct explanation *x) {
+    const struct dump *d = x->d;
+    const char *const parts[] = {d->app.id, d->app.version, d->device.os, d->device.model,
+                                 d->stall.kind};
+    sink_str(x->out, "dump      ");
+    print_text(x, d->id && *d->id ? d->id : "without an id");
+    sink_printf(x->out, ", %" PRId64 " ms", dump_span_ms(d));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i] && *parts[i]) {
+            sink_str(x->out, i == 1 && parts[0] ? " " : ", ");
+            print_text(x, parts[i]);
+        }
+    }
+    sink_str(x->out, "\nstack     ");
+    if (x->k->samples.len) {
+        sink_printf(x->out, "sampled %" PRIu64 " of %" PRIu64 " times", x->key->stack->count,
+                    x->key->samples);
+        sink_str(x->out, x->key->stack == dump_heaviest(d)
+                             ? ", the device's choice\n"
+                             : "; the device chose another, which names judge otherwise\n");
+    } else {
+        sink_str(x->out, "of the main thread\n");
+    }
+}
+
+static void print_key(struct explanation *x, const char *label, char level, const struct key *key) {
+    char id[KEY_ID_SIZE];
+    if (!key->count) {
+        return;
+    }
+    strbuf_clear(&x->text);
+    key_text(key, &x->text);
+    key_id(level, strbuf_cstr(&x->text), x->text.len, id);
+    sink_printf(x->out, "%-9s %s  ", label, id);
+    for (size_t i = 0; i < key->count; i++) {
+        sink_str(x->out, i ? " \xe2\x86\x90 " : "");
+        print_text(x, key->frames[i].info->image);
+        sink_str(x->out, "!");
+        print_text(x, key->frames[i].info->function);
+    }
+    sink_str(x->out, "\n");
+}
+
+static void print_outcome(struct explanation *x) {
+    const struct stall_key *key = x->key;
+    if (key->status != KEY_OK) {
+        sink_str(x->out, "apart     only the loop that waits for work: no stall, or dumped too "
+                         "late\n");
+        return;
+    }
+    print_key(x, "level 1", '1', &key->level[0]);
+    print_key(x, "level 2", '2', &key->level[1]);
+    print_key(x, "action", 'a', &key->action);
+    if (key->truth >= 0) {
+        sink_printf(x->out,
+                    "truth     %" PRId64 "%%: %" PRIu64 " of %" PRIu64 " samples contain level 1\n",
+                    key->truth / 10, key->hits, key->samples);
+    }
+    sink_printf(x->out, "cause     %s", rule_cause_text(key->cause));
+    if (key->confidence) {
+        sink_printf(x->out, " %u%%", key->confidence / 10);
+    }
+    sink_str(x->out, key->reason[0] ? ": " : "");
+    print_text(x, key->reason);
+    sink_str(x->out, "\n");
+    if (key->unresolved) {
+        sink_str(x->out, "note      frames without names: the key will change when symbols come\n");
+    }
+}
+
+enum st explain_dump(struct keyer *k, const struct dump *d, const struct explain_view *v,
+                     struct stall_key *key, struct sink *out, struct err *e) {
+    struct explanation x = {.k = k, .d = d, .view = v, .key = key, .out = out};
+    if (keyer_key(k, d, key, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (!key->stack || key->status == KEY_NO_STACK) {
+        sink_str(out, "dump      without a stack\n");
+        return ST_OK;
+    }
+    if (judge_stack(k, d, key->stack, &x.stack, e) != ST_OK) {
+        return ST_ERR;
+    }
+    print_head(&x);
+    sink_str(out, "\n");
+    print_frames(&x);
+    sink_str(out, "\n");
+    print_outcome(&x);
+    bool failed = x.text.failed;
+    strbuf_release(&x.text);
+    return failed ? err_nomem(e) : ST_OK;
+}

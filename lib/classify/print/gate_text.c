@@ -1,0 +1,170 @@
+/* What the gate says, in words, and its report on a terminal. */
+#include "classify/print/gate_text.h"
+
+#include <math.h>
+
+const char *const gate_measure_names[GATE_MEASURES] = {"stalls", "time", "users"};
+
+/* What the events of a measure are divided by, in the unit of the report. */
+static double unit(const struct gate *g, size_t run, size_t m) {
+    if (m == GATE_USERS) {
+        return 1;
+    }
+    const struct tally *all = &g->run[run]->total;
+    if (!g->rates) {
+        return (double)(m == RATES_COUNT ? all->stalls : all->ms) / 100; /* percent */
+    }
+    double thousand_h = g->exposure[run] / 3.6e9, h_of_s = g->exposure[run] / 3600;
+    double sessions = g->exposure[run] / 1000;
+    return g->sessions        ? (m == RATES_COUNT ? sessions : sessions * 1000)
+           : m == RATES_COUNT ? thousand_h
+                              : h_of_s;
+}
+
+double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, size_t m) {
+    double of = unit(g, run, m);
+    return of > 0 ? row->by[m].events[run] / of : 0;
+}
+
+const char *gate_unit_text(const struct gate *g, size_t m) {
+    static const char *const texts[][GATE_MEASURES] = {
+        {"% of the stalls", "% of the stalled time", ""},
+        {" in 1,000 hours", " seconds in an hour", ""},
+        {" in 1,000 sessions", " seconds in 1,000 sessions", ""}};
+    return texts[!g->rates ? 0 : g->sessions ? 2 : 1][m];
+}
+
+/* ---- text ---- */
+
+void gate_add_number(struct strbuf *b, double v) {
+    if (!isfinite(v)) {
+        strbuf_addstr(b, "∞");
+    } else {
+        strbuf_addf(b, v >= 100 ? "%.0f" : v >= 10 ? "%.1f" : "%.2f", v);
+    }
+}
+
+void gate_add_title(struct strbuf *b, const struct gate_row *row) {
+    if (!row->bucket) {
+        strbuf_addstr(b, "all stalls");
+        return;
+    }
+    for (size_t i = 0; i < row->bucket->frame_count; i++) {
+        strbuf_addstr(b, i ? " \xe2\x86\x90 " : "");
+        text_add_frame(b, &row->bucket->frames[i]);
+    }
+}
+
+static void add_measure(struct strbuf *b, const struct gate *g, const struct gate_row *row,
+                        size_t m) {
+    const struct rates_comparison *c = &row->by[m];
+    strbuf_addf(b, "            %-7s ", gate_measure_names[m]);
+    gate_add_number(b, gate_rate(g, row, RATES_BASE, m));
+    strbuf_addstr(b, " → ");
+    gate_add_number(b, gate_rate(g, row, RATES_NOW, m));
+    strbuf_addf(b, "%s, × ", gate_unit_text(g, m));
+    gate_add_number(b, c->ratio);
+    strbuf_addstr(b, " (");
+    gate_add_number(b, c->low);
+    strbuf_addstr(b, " to ");
+    gate_add_number(b, c->high);
+    strbuf_addf(b, "), p %.2g\n", row->p[m]);
+}
+
+static void add_row(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
+    strbuf_addf(b, "%-10s  ", gate_verdict_text(row->verdict));
+    if (row->bucket) {
+        strbuf_addf(b, "%s  ", row->bucket->id);
+    }
+    gate_add_title(b, row);
+    strbuf_addc(b, '\n');
+    for (size_t m = 0; m < GATE_MEASURES; m++) {
+        add_measure(b, g, row, m);
+    }
+    if (row->verdict == GATE_NEW) {
+        strbuf_addstr(b, "            as often, the baseline would have had ");
+        gate_add_number(b, gate_expected_users(row));
+        strbuf_addstr(b, " users with it\n");
+    }
+    if (row->bucket && row->bucket->evidence.id && *row->bucket->evidence.id) {
+        strbuf_addstr(b, "            look at ");
+        text_add_clean(b, row->bucket->evidence.id);
+        strbuf_addc(b, '\n');
+    }
+}
+
+void gate_add_run(struct strbuf *b, const struct gate *g, size_t run) {
+    const struct triage *t = g->run[run];
+    char stalls[NUMBER_SIZE], users[NUMBER_SIZE], exposure[NUMBER_SIZE];
+    strbuf_addf(b, "%s stalls, %s users", text_grouped(t->total.stalls, stalls),
+                text_users(t->total_users, 0, users));
+    if (g->rates) {
+        double amount = g->sessions ? g->exposure[run] : g->exposure[run] / 3.6e6;
+        strbuf_addf(b, ", %s %s", text_grouped((uint64_t)amount, exposure),
+                    g->sessions ? "sessions" : "hours in the foreground");
+    }
+}
+
+const char *gate_outcome(const struct gate *g) {
+    return g->verdict == GATE_PASS           ? "passed"
+           : g->verdict == GATE_INCONCLUSIVE ? "inconclusive"
+                                             : "failed";
+}
+
+void gate_add_counts(struct strbuf *b, const struct gate *g) {
+    strbuf_addf(b, "%zu regressed, %zu new, %zu of %zu without enough data",
+                g->count[GATE_REGRESSED], g->count[GATE_NEW], g->count[GATE_INCONCLUSIVE],
+                g->rows.len);
+}
+
+static bool names_no_users(const struct triage *t) {
+    return t->total.stalls && !t->total_users;
+}
+
+void gate_add_notes(struct strbuf *b, const struct gate *g) {
+    if (!g->rates) {
+        strbuf_addstr(b,
+                      "Shares of all stalls are compared, as exposure is not known of both: that "
+                      "all got worse alike cannot be seen.\n");
+    }
+    if (names_no_users(g->run[RATES_BASE]) || names_no_users(g->run[RATES_NOW])) {
+        strbuf_addstr(b, "Dumps name no users: stalls of one user count as independent.\n");
+    }
+    strbuf_addf(b, "Buckets with enough data to see a rise of %u %% have %u.%u %% of the stalls.\n",
+                g->options.regressed_percent, (unsigned)(g->decided_permille / 10),
+                (unsigned)(g->decided_permille % 10));
+}
+
+void gate_add_summary(struct strbuf *b, const struct gate *g) {
+    strbuf_addf(b, "gate: %s: ", gate_outcome(g));
+    gate_add_counts(b, g);
+    strbuf_addstr(b, "\nbaseline    ");
+    gate_add_run(b, g, RATES_BASE);
+    strbuf_addstr(b, "\nnow         ");
+    gate_add_run(b, g, RATES_NOW);
+    strbuf_addc(b, '\n');
+    gate_add_notes(b, g);
+}
+
+size_t gate_failed_rows(const struct gate *g) {
+    return g->count[GATE_NEW] + g->count[GATE_REGRESSED];
+}
+
+void gate_print_text(const struct gate *g, struct sink *out) {
+    struct strbuf b = {0};
+    size_t shown = 0, failed = gate_failed_rows(g);
+    gate_add_summary(&b, g);
+    for (; shown < failed && shown < GATE_ROWS_MAX; shown++) {
+        strbuf_addc(&b, '\n');
+        add_row(&b, g, &g->rows.data[shown]);
+    }
+    if (shown < failed) {
+        strbuf_addf(&b, "\nand %zu more\n", failed - shown);
+    }
+    if (b.failed) {
+        (void)strbuf_check(&b, &out->err);
+    } else {
+        sink_write(out, strbuf_cstr(&b), b.len);
+    }
+    strbuf_release(&b);
+}

@@ -1,0 +1,124 @@
+/* Markdown with a table, as GitHub and GitLab render it: for pull requests and tickets. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "classify/print/markdown_text.h"
+#include "classify/print/triage_text.h"
+
+struct markdown {
+    const struct triage *t;
+    struct sink *out;
+    struct strbuf text; /* scratch */
+};
+
+static void put_key(struct markdown *m, const struct bucket *b) {
+    for (size_t i = 0; i < b->frame_count; i++) {
+        strbuf_clear(&m->text);
+        text_add_frame(&m->text, &b->frames[i]);
+        sink_str(m->out, i ? " \xe2\x86\x90 " : "");
+        markdown_put_code(m->out, strbuf_cstr(&m->text));
+    }
+}
+
+/* Below the key in small letters: why, where, and the id. */
+static void put_details(struct markdown *m, const struct bucket *b) {
+    struct strbuf *text = &m->text;
+    strbuf_clear(text);
+    text_add_clean(text, text_reason(b));
+    if (text->len) {
+        sink_str(m->out, "<br>");
+        markdown_put_text(m->out, strbuf_cstr(text));
+    }
+    strbuf_clear(text);
+    text_add_place(text, b);
+    if (b->actions.len) {
+        strbuf_addstr(text, text->len ? ", from " : "from ");
+        text_add_frame(text, &m->t->actions.buckets.data[b->actions.data[0].action]->frames[0]);
+    }
+    text_add_values(text, m->t, &b->tally, &m->t->total);
+    sink_str(m->out, "<br><sub>");
+    markdown_put_text(m->out, strbuf_cstr(text));
+    sink_printf(m->out, "%s%s</sub>", text->len ? ", " : "", b->id);
+}
+
+static void put_bucket(struct markdown *m, const struct bucket *b) {
+    const struct tally *t = &b->tally;
+    char share[NUMBER_SIZE], ms[NUMBER_SIZE], stalls[NUMBER_SIZE], users[NUMBER_SIZE],
+        p50[NUMBER_SIZE], p95[NUMBER_SIZE];
+    unsigned confidence;
+    sink_printf(
+        m->out, "| %s | %s | %s | %s | %s | %s | %s | ", text_share(t->ms, m->t->total.ms, share),
+        text_ms(t->ms, ms), text_grouped(t->stalls, stalls), text_users(b->users, 0, users),
+        text_duration(tally_percentile(t, 500), p50), text_duration(tally_percentile(t, 950), p95),
+        rule_cause_text(tally_cause(t, &confidence)));
+    put_key(m, b);
+    put_details(m, b);
+    sink_str(m->out, " |\n");
+}
+
+static void put_head(struct markdown *m) {
+    struct strbuf *text = &m->text;
+    strbuf_clear(text);
+    text_add_totals(text, m->t);
+    sink_str(m->out, "**");
+    markdown_put_text(m->out, strbuf_cstr(text));
+    sink_str(m->out, "**");
+    strbuf_clear(text);
+    text_add_causes(text, &m->t->total);
+    sink_str(m->out, text->len ? ": " : "");
+    markdown_put_text(m->out, strbuf_cstr(text));
+    strbuf_clear(text);
+    text_add_values(text, m->t, &m->t->total, NULL);
+    text_add_seen(text, &m->t->total);
+    sink_str(m->out, text->len ? "; " : "");
+    markdown_put_text(m->out, strbuf_cstr(text));
+    sink_str(m->out, ".\n");
+}
+
+/* Nothing if there is nothing to say. */
+static void add_sentence(struct strbuf *text, const struct triage *t, const char *title,
+                         void (*add)(struct strbuf *b, const struct triage *t)) {
+    size_t before = text->len;
+    strbuf_addstr(text, title);
+    size_t empty = text->len;
+    add(text, t);
+    if (text->len > empty) {
+        strbuf_addstr(text, ". ");
+    } else if (!text->failed) {
+        strbuf_truncate(text, before);
+    }
+}
+
+static void put_foot(struct markdown *m, size_t more) {
+    struct strbuf *text = &m->text;
+    strbuf_clear(text);
+    if (more) {
+        strbuf_addf(text, "%zu more buckets. ", more);
+    }
+    add_sentence(text, m->t, "Threshold: ", text_add_threshold);
+    add_sentence(text, m->t, "Set apart: ", text_add_apart);
+    strbuf_addf(text, "Rules: %s, %012" PRIx64 ".", m->t->options.rules,
+                m->t->options.rules_hash >> 16);
+    sink_str(m->out, "\n<sub>");
+    markdown_put_text(m->out, strbuf_cstr(text));
+    sink_str(m->out, "</sub>\n");
+}
+
+void triage_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out) {
+    struct markdown m = {.t = t, .out = out};
+    const struct bucket_set *set = &t->level[0];
+    size_t shown = v->top && v->top < set->buckets.len ? v->top : set->buckets.len;
+    put_head(&m);
+    if (shown) {
+        sink_str(out, "\n| share | stalled | stalls | users | p50 | p95 | cause | innermost frame "
+                      "first |\n|--:|--:|--:|--:|--:|--:|:--|:--|\n");
+    }
+    for (size_t i = 0; i < shown; i++) {
+        put_bucket(&m, set->buckets.data[set->ranked[i]]);
+    }
+    put_foot(&m, set->buckets.len - shown);
+    if (m.text.failed) {
+        err_nomem(&out->err);
+    }
+    strbuf_release(&m.text);
+}

@@ -1,0 +1,473 @@
+/* The table that a person reads: buckets by stalled time, each with a bar, why, its key, where it
+ * is, and what led to it.
+ *
+ *      share           stalled  stalls   users    p50    p95  cause    bucket
+ *      41.9% ████████▌   36.1s       3      12  12.0s  30.0s  lock     1f3a52c09b7e
+ *            cart_total ← on_cart
+ *            main → mutex of 771 worker, which waits for files in sync
+ *            at src/cart.c:95, from on_cart, in 5.3–5.10
+ *            ├ 8c1be571f55e  60.1%  … ← on_tap
+ *
+ * A wide terminal has more columns, and the key on the first line. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "classify/stats/sum.h"
+#include "classify/print/triage_text.h"
+
+enum {
+    DETAIL_INDENT = 7,
+    CHILDREN_MAX = 5,
+    WRAP_MIN = 12, /* columns of text that is wrapped, at least */
+    CAUSE_COLUMNS = 9,
+    SHARE_COLUMNS = 6,
+    STALLED_COLUMNS = 9, /* these with a space before them */
+    STALLS_COLUMNS = 8,
+    USERS_COLUMNS = 7,
+    DURATION_COLUMNS = 8,
+    BAR_MIN = 8,       /* columns of the bar in a narrow table … */
+    BAR_WIDE = 16,     /* … and in a wide one */
+    WIDTH_STALLS = 47, /* from here on there is a column of stalls, … */
+    WIDTH_P95 = 55,    /* … of p95, … */
+    WIDTH_USERS = 63,  /* … of users, … */
+    WIDTH_P50 = 71,    /* … of p50 … */
+    WIDTH_BAR = 80,    /* … and a bar */
+    WIDTH_TAIL = 110,  /* from here on p99 and max have columns */
+    WIDTH_SINGLE = 150 /* from here on the key stands on the first line */
+};
+
+struct table {
+    const struct triage *t;
+    const struct triage_view *v;
+    struct sink *out;
+    struct strbuf text; /* a line, before it is wrapped */
+    size_t column;      /* of the line that is being printed */
+};
+
+static const char bold[] = "\x1b[1m", dim[] = "\x1b[2m", plain[] = "\x1b[0m";
+
+/* A colour for what kind of work a cause is: waiting for others, for devices, running, own fault.
+ */
+static const char *colour_of(enum rule_cause cause) {
+    switch (cause) {
+    case CAUSE_DEADLOCK:
+    case CAUSE_LOCK:
+        return "\x1b[31m";
+    case CAUSE_DISK:
+    case CAUSE_NETWORK:
+    case CAUSE_IO:
+    case CAUSE_IPC:
+        return "\x1b[34m";
+    case CAUSE_COMPUTE:
+    case CAUSE_RENDER:
+    case CAUSE_LAUNCH:
+        return "\x1b[33m";
+    case CAUSE_SLEEP:
+    case CAUSE_STARVED:
+        return "\x1b[35m";
+    default:
+        return plain;
+    }
+}
+
+static void style(struct table *tb, const char *code) {
+    if (tb->v->colour) {
+        sink_str(tb->out, code);
+    }
+}
+
+/* ---- lines ---- */
+
+static void put(struct table *tb, const char *s) {
+    sink_str(tb->out, s);
+    tb->column += utf8_text_columns(s, strlen(s));
+}
+
+static void put_spaces(struct table *tb, size_t n) {
+    sink_printf(tb->out, "%*s", (int)n, "");
+    tb->column += n;
+}
+
+/* Right-aligned in `width` columns. */
+static void put_right(struct table *tb, const char *s, size_t width) {
+    size_t columns = utf8_text_columns(s, strlen(s));
+    put_spaces(tb, columns < width ? width - columns : 0);
+    put(tb, s);
+}
+
+static void put_left(struct table *tb, const char *s, size_t width) {
+    size_t columns = utf8_text_columns(s, strlen(s));
+    put(tb, s);
+    put_spaces(tb, columns < width ? width - columns : 0);
+}
+
+static void end_line(struct table *tb) {
+    sink_char(tb->out, '\n');
+    tb->column = 0;
+}
+
+/* Where a text that is longer than `width` columns is best broken: between frames or clauses, else
+ * at a space, else at the width. */
+static size_t break_at(const char *s, size_t len, size_t width) {
+    size_t clause = 0, space = 0, columns = 0;
+    for (size_t i = 0, n; i < len; i += n) {
+        uint32_t c;
+        n = utf8_decode(s + i, len - i, &c);
+        columns += n ? utf8_columns(c) : 1;
+        n += n == 0;
+        if (columns > width) {
+            return clause ? clause : space ? space : i ? i : n;
+        }
+        if (s[i] == ' ') {
+            space = i + 1;
+            bool arrow = i >= 3 && memcmp(s + i - 3, "\xe2\x86\x90", 3) == 0;
+            clause = arrow || (i > 0 && s[i - 1] == ',') ? i + 1 : clause;
+        }
+    }
+    return len;
+}
+
+/* Prints table.text from the current column on, wrapped to the width, later lines two columns
+ * further in. */
+static void put_wrapped(struct table *tb) {
+    const char *s = strbuf_cstr(&tb->text);
+    size_t len = tb->text.len, at = tb->column;
+    size_t width = tb->v->width > at + WRAP_MIN ? tb->v->width - at : WRAP_MIN;
+    while (utf8_text_columns(s, len) > width) {
+        size_t n = break_at(s, len, width), shown = n;
+        while (shown > 0 && s[shown - 1] == ' ') {
+            shown--;
+        }
+        sink_write(tb->out, s, shown);
+        end_line(tb);
+        put_spaces(tb, at + 2);
+        s += n;
+        len -= n;
+        width = tb->v->width > at + WRAP_MIN + 2 ? tb->v->width - at - 2 : WRAP_MIN;
+    }
+    sink_write(tb->out, s, len);
+    end_line(tb);
+}
+
+/* ---- head ---- */
+
+static void put_head(struct table *tb) {
+    const struct triage *t = tb->t;
+    struct strbuf *b = &tb->text;
+    strbuf_clear(b);
+    text_add_totals(b, t);
+    style(tb, bold);
+    put_wrapped(tb);
+    style(tb, plain);
+    strbuf_clear(b);
+    text_add_causes(b, &t->total);
+    if (b->len) {
+        put_wrapped(tb);
+    }
+    strbuf_clear(b);
+    text_add_values(b, t, &t->total, NULL);
+    text_add_seen(b, &t->total);
+    if (b->len) {
+        put_wrapped(tb);
+    }
+    strbuf_clear(b);
+    text_add_threshold(b, t);
+    if (b->len) {
+        put(tb, "threshold: ");
+        put_wrapped(tb);
+    }
+    strbuf_clear(b);
+    text_add_apart(b, t);
+    if (b->len) {
+        put(tb, "set apart: ");
+        put_wrapped(tb);
+    }
+    if (t->unresolved) {
+        strbuf_clear(b);
+        text_add_counted(b, t->unresolved, "dump has", "dumps have");
+        strbuf_addstr(b, " frames without names in the key: stallsym -d SYMBOLS first, ids change "
+                         "with the names");
+        put_wrapped(tb);
+    }
+    strbuf_clear(b);
+    strbuf_addf(b, "rules: %s, %012" PRIx64, t->options.rules, t->options.rules_hash >> 16);
+    style(tb, dim);
+    put_wrapped(tb);
+    style(tb, plain);
+}
+
+/* ---- numbers ---- */
+
+static size_t bar_columns(const struct table *tb) {
+    return tb->v->width < WIDTH_BAR ? 0 : tb->v->width < WIDTH_TAIL ? BAR_MIN : BAR_WIDE;
+}
+
+/* A bar of eighths of a column: the longest one is the first bucket's. */
+static void put_bar(struct table *tb, uint64_t ms, uint64_t longest) {
+    size_t columns = bar_columns(tb);
+    size_t eighths =
+        longest ? (size_t)(((unsigned __int128)ms * columns * 8 + longest / 2) / longest) : 0;
+    for (size_t i = 0; i < columns; i++, eighths -= eighths < 8 ? eighths : 8) {
+        char block[] = "\xe2\x96\x88"; /* U+2588 … U+258F: eight eighths … one */
+        block[2] = (char)(block[2] + (eighths < 8 ? 8 - (int)eighths : 0));
+        put(tb, eighths ? block : " ");
+    }
+}
+
+static void put_column_names(struct table *tb) {
+    style(tb, dim);
+    put_right(tb, "share", SHARE_COLUMNS);
+    put_spaces(tb, bar_columns(tb) + 1);
+    put_right(tb, "stalled", STALLED_COLUMNS);
+    if (tb->v->width >= WIDTH_STALLS) {
+        put_right(tb, "stalls", STALLS_COLUMNS);
+    }
+    if (tb->v->width >= WIDTH_USERS) {
+        put_right(tb, "users", USERS_COLUMNS);
+    }
+    if (tb->v->width >= WIDTH_P50) {
+        put_right(tb, "p50", DURATION_COLUMNS);
+    }
+    if (tb->v->width >= WIDTH_P95) {
+        put_right(tb, "p95", DURATION_COLUMNS);
+    }
+    if (tb->v->width >= WIDTH_TAIL) {
+        put_right(tb, "p99", DURATION_COLUMNS);
+        put_right(tb, "max", DURATION_COLUMNS);
+    }
+    put(tb, "  ");
+    put_left(tb, "cause", CAUSE_COLUMNS);
+    put(tb, tb->v->width >= WIDTH_SINGLE ? "bucket        innermost frame first" : "bucket");
+    end_line(tb);
+    style(tb, plain);
+}
+
+static uint64_t longest_bar(const struct table *tb) {
+    const struct bucket_set *set = &tb->t->level[0];
+    return set->buckets.len ? set->buckets.data[set->ranked[0]]->tally.ms : 0;
+}
+
+static void put_numbers(struct table *tb, const struct bucket *b) {
+    const struct tally *t = &b->tally;
+    char number[NUMBER_SIZE];
+    unsigned confidence;
+    enum rule_cause cause = tally_cause(t, &confidence);
+    put_right(tb, text_share(t->ms, tb->t->total.ms, number), SHARE_COLUMNS);
+    put(tb, " ");
+    style(tb, colour_of(cause));
+    put_bar(tb, t->ms, longest_bar(tb));
+    style(tb, plain);
+    put_right(tb, text_ms(t->ms, number), STALLED_COLUMNS);
+    if (tb->v->width >= WIDTH_STALLS) {
+        put_right(tb, text_count(t->stalls, STALLS_COLUMNS - 1, number), STALLS_COLUMNS);
+    }
+    if (tb->v->width >= WIDTH_USERS) {
+        put_right(tb, text_users(b->users, USERS_COLUMNS - 1, number), USERS_COLUMNS);
+    }
+    if (tb->v->width >= WIDTH_P50) {
+        put_right(tb, text_duration(tally_percentile(t, 500), number), DURATION_COLUMNS);
+    }
+    if (tb->v->width >= WIDTH_P95) {
+        put_right(tb, text_duration(tally_percentile(t, 950), number), DURATION_COLUMNS);
+    }
+    if (tb->v->width >= WIDTH_TAIL) {
+        put_right(tb, text_duration(tally_percentile(t, 990), number), DURATION_COLUMNS);
+        put_right(tb, text_duration(tally_max(t), number), DURATION_COLUMNS);
+    }
+    put(tb, "  ");
+    style(tb, colour_of(cause));
+    put_left(tb, rule_cause_text(cause), CAUSE_COLUMNS);
+    style(tb, plain);
+    put(tb, b->id);
+}
+
+/* ---- details ---- */
+
+static void add_part(struct strbuf *b, const char *before, const char *after_one) {
+    strbuf_addstr(b, b->len ? after_one : "");
+    strbuf_addstr(b, before);
+}
+
+static void put_key(struct table *tb, const struct bucket *b) {
+    strbuf_clear(&tb->text);
+    for (size_t i = 0; i < b->frame_count; i++) {
+        strbuf_addstr(&tb->text, i ? " \xe2\x86\x90 " : "");
+        text_add_frame(&tb->text, &b->frames[i]);
+    }
+    style(tb, bold);
+    put_wrapped(tb);
+    style(tb, plain);
+}
+
+/* Why, and how much of the samples says so if that is not nearly all. */
+static void put_reason(struct table *tb, const struct bucket *b) {
+    struct strbuf *text = &tb->text;
+    int truth = tally_truth(&b->tally);
+    strbuf_clear(text);
+    text_add_clean(text, text_reason(b));
+    if (truth >= 0 && truth < 800) {
+        add_part(text, "", "; ");
+        strbuf_addf(text, "in %d%% of the samples", truth / 10);
+    }
+    if (text->len) {
+        put_spaces(tb, DETAIL_INDENT);
+        put_wrapped(tb);
+    }
+}
+
+static void put_place(struct table *tb, const struct bucket *b) {
+    struct strbuf *text = &tb->text;
+    strbuf_clear(text);
+    strbuf_addstr(text, "at ");
+    if (!text_add_place(text, b)) {
+        strbuf_clear(text);
+    }
+    if (b->actions.len) {
+        const struct action_share *main = &b->actions.data[0];
+        char share[NUMBER_SIZE];
+        add_part(text, "from ", ", ");
+        text_add_frame(text, &tb->t->actions.buckets.data[main->action]->frames[0]);
+        if (main->ms < b->tally.ms) {
+            strbuf_addf(text, " (%s)", text_share(main->ms, b->tally.ms, share));
+        }
+    }
+    text_add_values(text, tb->t, &b->tally, &tb->t->total);
+    if (b->evidence.id && *b->evidence.id) {
+        add_part(text, "e.g. ", ", ");
+        text_add_clean(text, b->evidence.id);
+    }
+    if (text->len) {
+        style(tb, dim);
+        put_spaces(tb, DETAIL_INDENT);
+        put_wrapped(tb);
+        style(tb, plain);
+    }
+}
+
+/* ---- level 2 ---- */
+
+static bool has_frame(const struct bucket *b, const struct bucket_frame *f) {
+    for (size_t i = 0; i < b->frame_count; i++) {
+        /* Interned: equal texts are one pointer. */
+        if (b->frames[i].function == f->function && b->frames[i].image == f->image) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a level-2 bucket adds to its parent's key; false if nothing. */
+static bool add_further_frames(struct strbuf *text, const struct bucket *child,
+                               const struct bucket *parent) {
+    bool any = false;
+    for (size_t i = 0; i < child->frame_count; i++) {
+        if (!has_frame(parent, &child->frames[i])) {
+            strbuf_addstr(text, any ? " \xe2\x86\x90 " : "\xe2\x80\xa6 \xe2\x86\x90 ");
+            text_add_frame(text, &child->frames[i]);
+            any = true;
+        }
+    }
+    return any;
+}
+
+static void put_child(struct table *tb, const struct bucket *parent, const struct bucket *child,
+                      bool last) {
+    char share[NUMBER_SIZE];
+    put_spaces(tb, DETAIL_INDENT);
+    put(tb, last ? "\xe2\x94\x94 " : "\xe2\x94\x9c ");
+    put(tb, child->id);
+    if (parent->children.len > 1) {
+        put(tb, "  ");
+        put_right(tb, text_share(child->tally.ms, tb->t->total.ms, share), SHARE_COLUMNS);
+    }
+    if (tb->v->width < WIDTH_P95) { /* no room beside it */
+        end_line(tb);
+        put_spaces(tb, DETAIL_INDENT);
+    }
+    put(tb, "  ");
+    strbuf_clear(&tb->text);
+    if (!add_further_frames(&tb->text, child, parent)) {
+        strbuf_addstr(&tb->text, "no further frames");
+    }
+    put_wrapped(tb);
+}
+
+/* One line for the level-2 buckets from `first` on. */
+static void put_rest(struct table *tb, const struct bucket *b, size_t first) {
+    uint64_t ms = 0;
+    char share[NUMBER_SIZE];
+    for (size_t i = first; i < b->children.len; i++) {
+        sum_add(&ms, tb->t->level[1].buckets.data[b->children.data[i]]->tally.ms);
+    }
+    put_spaces(tb, DETAIL_INDENT);
+    strbuf_clear(&tb->text);
+    strbuf_addstr(&tb->text, "\xe2\x94\x94 ");
+    text_add_counted(&tb->text, b->children.len - first, "more", "more");
+    strbuf_addf(&tb->text, ", %s, see -F json", text_share(ms, tb->t->total.ms, share));
+    put_wrapped(tb);
+}
+
+static void put_children(struct table *tb, const struct bucket *b) {
+    size_t count = b->children.len, shown = count <= CHILDREN_MAX + 1 ? count : CHILDREN_MAX;
+    if (count == 1) {
+        const struct bucket *only = tb->t->level[1].buckets.data[b->children.data[0]];
+        strbuf_clear(&tb->text);
+        if (!add_further_frames(&tb->text, only, b)) {
+            return; /* nothing that the bucket itself does not say */
+        }
+    }
+    for (size_t i = 0; i < shown; i++) {
+        put_child(tb, b, tb->t->level[1].buckets.data[b->children.data[i]], i + 1 == count);
+    }
+    if (shown < count) {
+        put_rest(tb, b, shown);
+    }
+}
+
+/* ---- buckets ---- */
+
+static void put_bucket(struct table *tb, const struct bucket *b) {
+    put_numbers(tb, b);
+    if (tb->v->width >= WIDTH_SINGLE) {
+        put(tb, "  ");
+    } else {
+        end_line(tb);
+        put_spaces(tb, DETAIL_INDENT);
+    }
+    put_key(tb, b);
+    put_reason(tb, b);
+    put_place(tb, b);
+    put_children(tb, b);
+}
+
+void triage_print_table(const struct triage *t, const struct triage_view *v, struct sink *out) {
+    struct table tb = {.t = t, .v = v, .out = out};
+    const struct bucket_set *set = &t->level[0];
+    size_t shown = v->top && v->top < set->buckets.len ? v->top : set->buckets.len;
+    uint64_t rest = 0;
+    put_head(&tb);
+    if (shown) {
+        end_line(&tb);
+        put_column_names(&tb);
+    }
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        const struct bucket *b = set->buckets.data[set->ranked[i]];
+        if (i < shown) {
+            put_bucket(&tb, b);
+        } else {
+            sum_add(&rest, b->tally.ms);
+        }
+    }
+    if (shown < set->buckets.len) {
+        char share[NUMBER_SIZE], number[NUMBER_SIZE];
+        put_right(&tb, text_share(rest, t->total.ms, share), SHARE_COLUMNS);
+        sink_printf(out, " in %s more, see --top\n",
+                    text_grouped(set->buckets.len - shown, number));
+    }
+    if (tb.text.failed) {
+        err_nomem(&out->err);
+    }
+    strbuf_release(&tb.text);
+}

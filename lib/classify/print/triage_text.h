@@ -1,0 +1,54 @@
+/* Numbers, names and times as people read them, shared by the table and by Markdown. */
+#ifndef STALLKIT_CLASSIFY_TRIAGE_TEXT_H
+#define STALLKIT_CLASSIFY_TRIAGE_TEXT_H
+
+#include "base/strbuf.h"
+#include "classify/stats/triage_private.h"
+
+enum { NUMBER_SIZE = 40 };
+
+/* 1234567 -> "1,234,567". Returns out. */
+const char *text_grouped(uint64_t v, char out[NUMBER_SIZE]);
+/* The same where it fits into so many columns, at least 5; else three digits of it, cut, not
+ * rounded: "1.23M". */
+const char *text_count(uint64_t v, size_t columns, char out[NUMBER_SIZE]);
+/* 850 -> "850ms", 2140 -> "2.1s", 131000 -> "2m11s", 43500000 -> "12h05m", more -> "9d04h", then
+ * "1157d". */
+const char *text_ms(uint64_t ms, char out[NUMBER_SIZE]);
+/* The same, "≥2.1s" if it is a lower bound. */
+const char *text_duration(struct tally_duration d, char out[NUMBER_SIZE]);
+/* "14.3%"; of nothing "0.0%". */
+const char *text_share(uint64_t part, uint64_t whole, char out[NUMBER_SIZE]);
+/* "1,234", or "–" where no dump names its user: nobody knows how many there were. In so many
+ * columns, as text_count; 0 = as many as it takes. */
+const char *text_users(uint64_t users, size_t columns, char out[NUMBER_SIZE]);
+
+/* Each of these appends. "1 stall", "2,000 stalls". */
+void text_add_counted(struct strbuf *b, uint64_t n, const char *one, const char *many);
+/* Text that came from a file: control characters, overrides of writing direction and broken UTF-8
+ * become '?', since they must not reach a terminal. */
+void text_add_clean(struct strbuf *b, const char *s);
+/* "draw (libUI.so)", "draw" of the app, "Shop+0x1a2b" without a name. */
+void text_add_frame(struct strbuf *b, const struct bucket_frame *f);
+/* "19 stalls in 20 dumps, 1m26s stalled, 12 users, 3 buckets" */
+void text_add_totals(struct strbuf *b, const struct triage *t);
+/* "2.0s, shorter stalls were not seen"; nothing if no dump says its threshold. */
+void text_add_threshold(struct strbuf *b, const struct triage *t);
+/* "lock 40%, disk 20%": the causes of a tally by their time. */
+void text_add_causes(struct strbuf *b, const struct tally *t);
+/* "2 crashes, 1 idle": what was set apart; nothing if nothing was. */
+void text_add_apart(struct strbuf *b, const struct triage *t);
+/* "in 5.3–5.10, on iOS 17–18, iPhone13,3 and 4 more": versions, systems and devices, behind a
+ * comma if b holds something; without those of which `of` (may be NULL) has one value only, as they
+ * say nothing. */
+void text_add_values(struct strbuf *b, const struct triage *t, const struct tally *tally,
+                     const struct tally *of);
+/* "2026-11-20 to 2026-11-22": the days of a tally, behind a comma if b holds something. */
+void text_add_seen(struct strbuf *b, const struct tally *tally);
+/* "src/cart.c:95": where the bucket's innermost frame of the app is, else its innermost frame with
+ * a file; false: nothing is known. */
+bool text_add_place(struct strbuf *b, const struct bucket *bucket);
+/* Why, as its evidence has it; "" if that has another cause than most of the bucket. */
+const char *text_reason(const struct bucket *bucket);
+
+#endif

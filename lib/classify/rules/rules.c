@@ -1,0 +1,278 @@
+/* The rule set: exact names by hash, globs by their first byte, all in order. */
+#include "classify/rules/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "classify/rules/rules_private.h"
+
+/* Raise it when lib/names changes what it returns, or the rules' meaning changes: ids change with
+ * it. */
+static const char names_version[] = "names/1 rules/2\n";
+
+static const struct {
+    const char *text, *reason;
+} causes[CAUSE_COUNT] = {[CAUSE_NONE] = {"", ""},
+                         [CAUSE_LOCK] = {"lock", "waits for a lock"},
+                         [CAUSE_DISK] = {"disk", "waits for files"},
+                         [CAUSE_NETWORK] = {"network", "waits for the network"},
+                         [CAUSE_IO] = {"io", "reads or writes"},
+                         [CAUSE_IPC] = {"ipc", "waits for another process"},
+                         [CAUSE_RENDER] = {"render", "lays out or draws"},
+                         [CAUSE_COMPUTE] = {"compute", "computes"},
+                         [CAUSE_SLEEP] = {"sleep", "sleeps"},
+                         [CAUSE_LAUNCH] = {"launch", "starts the program"},
+                         [CAUSE_IDLE] = {"idle", "waits for work"},
+                         [CAUSE_DEADLOCK] = {"deadlock", "waits for itself"},
+                         [CAUSE_STARVED] = {"starved", "gets no processor"},
+                         [CAUSE_UNKNOWN] = {"unknown", "no frame tells"}};
+
+const char *rule_cause_text(enum rule_cause c) {
+    return c < CAUSE_COUNT ? causes[c].text : "";
+}
+
+const char *rule_cause_reason(enum rule_cause c) {
+    return c < CAUSE_COUNT ? causes[c].reason : "";
+}
+
+const char *rule_place_text(enum rule_place p) {
+    static const char *const texts[] = {"keep", "skip", "prefix", "cut"};
+    return texts[p];
+}
+
+enum st rules_new(struct rules **out, struct err *e) {
+    struct rules *r = calloc(1, sizeof *r);
+    if (!r) {
+        return err_nomem(e);
+    }
+    strbuf_addstr(&r->canonical, names_version);
+    if (strbuf_check(&r->canonical, e) != ST_OK) {
+        rules_free(r);
+        return ST_ERR;
+    }
+    *out = r;
+    return ST_OK;
+}
+
+void rules_free(struct rules *r) {
+    if (!r) {
+        return;
+    }
+    for (size_t k = 0; k < RULE_KINDS; k++) {
+        struct kind_index *index = &r->kinds[k];
+        for (size_t i = 0; i < 256; i++) {
+            VEC_RELEASE(&index->by_first[i]);
+            VEC_RELEASE(&index->by_image[i]);
+        }
+        VEC_RELEASE(&index->others);
+        VEC_RELEASE(&index->places);
+        map_release(&index->exact);
+    }
+    VEC_RELEASE(&r->rules);
+    arena_release(&r->arena);
+    strbuf_release(&r->canonical);
+    free(r);
+}
+
+/* ---- filing ---- */
+
+static bool file_exact(struct rules *r, struct kind_index *kind, const struct rule *rule,
+                       size_t index) {
+    bool added;
+    struct map_entry *first =
+        map_put(&kind->exact, rule->function.text, rule->function.len, index, &added);
+    if (!first) {
+        return false;
+    }
+    if (!added) {
+        size_t last = first->value;
+        while (r->rules.data[last].next != SIZE_MAX) {
+            last = r->rules.data[last].next;
+        }
+        r->rules.data[last].next = index;
+    }
+    return true;
+}
+
+static bool images_have_first_bytes(const struct rule *rule) {
+    for (size_t i = 0; i < rule->image_count; i++) {
+        if (rule->images[i].pattern.prefix == 0) {
+            return false;
+        }
+    }
+    return rule->image_count > 0;
+}
+
+static bool file_by_image(struct kind_index *kind, const struct rule *rule, size_t index) {
+    for (size_t i = 0; i < rule->image_count; i++) {
+        struct rule_list *list = &kind->by_image[(unsigned char)rule->images[i].pattern.text[0]];
+        bool there = list->len && list->data[list->len - 1] == index;
+        if (!there && !VEC_PUSH(list, index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool rules_append(struct rules *r, const struct rule *rule) {
+    size_t index = r->rules.len;
+    if (!VEC_PUSH(&r->rules, *rule)) {
+        return false;
+    }
+    r->rules.data[index].next = SIZE_MAX;
+    struct kind_index *kind = &r->kinds[rule->kind];
+    if (rule->by_place) {
+        return VEC_PUSH(&kind->places, index);
+    }
+    if (!rule->unresolved && rule->function.exact) {
+        return file_exact(r, kind, rule, index);
+    }
+    if (!rule->unresolved && rule->function.prefix > 0) {
+        return VEC_PUSH(&kind->by_first[(unsigned char)rule->function.text[0]], index);
+    }
+    return images_have_first_bytes(rule) ? file_by_image(kind, rule, index)
+                                         : VEC_PUSH(&kind->others, index);
+}
+
+/* ---- matching ---- */
+
+static bool any_matches(const struct pattern *patterns, size_t count, const char *s, size_t len) {
+    for (size_t i = 0; i < count; i++) {
+        if (pattern_match(&patterns[i], s, len)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool os_matches(const struct rule *rule, enum rule_os os) {
+    return rule->os == OS_ANY || os == OS_ANY || rule->os == os;
+}
+
+static bool image_matches(const struct rule *rule, const struct rule_subject *s) {
+    for (size_t i = 0; i < rule->image_count; i++) {
+        if (pattern_match(&rule->images[i].pattern, s->image, s->image_len)) {
+            return true;
+        }
+    }
+    return rule->image_count == 0;
+}
+
+static bool function_matches(const struct rule *rule, const struct rule_subject *s) {
+    if (!s->function) {
+        bool whole = rule->kind == RULE_SIDE && pattern_is_star(&rule->function);
+        return rule->unresolved || whole;
+    }
+    if (rule->unresolved) {
+        return false;
+    }
+    return pattern_match(&rule->function, s->function, s->function_len);
+}
+
+static bool caller_matches(const struct rule *rule, const struct rule_subject *s, bool *by_caller) {
+    if (rule->caller_count == 0) {
+        return true;
+    }
+    if (!s->caller_known) {
+        *by_caller = true;
+        return false;
+    }
+    return s->caller && any_matches(rule->callers, rule->caller_count, s->caller, s->caller_len);
+}
+
+static bool rule_matches(const struct rule *rule, const struct rule_subject *s, bool *by_caller) {
+    return (rule->sides == 0 || (rule->sides >> s->side & 1)) && os_matches(rule, s->os) &&
+           function_matches(rule, s) && image_matches(rule, s) &&
+           caller_matches(rule, s, by_caller);
+}
+
+/* The first rule of the list before `best` that matches, else best. */
+static size_t first_of(const struct rules *r, const struct rule_list *list, size_t best,
+                       const struct rule_subject *s, bool *by_caller) {
+    for (size_t k = 0; k < list->len && list->data[k] < best; k++) {
+        if (rule_matches(&r->rules.data[list->data[k]], s, by_caller)) {
+            return list->data[k];
+        }
+    }
+    return best;
+}
+
+const struct rule *rules_match(const struct rules *r, enum rule_kind kind,
+                               const struct rule_subject *s, bool *by_caller) {
+    const struct kind_index *index = &r->kinds[kind];
+    size_t best = SIZE_MAX;
+    bool unused;
+    by_caller = by_caller ? by_caller : &unused;
+    const struct map_entry *exact =
+        s->function ? map_get(&index->exact, s->function, s->function_len) : NULL;
+    for (size_t i = exact ? exact->value : SIZE_MAX; i != SIZE_MAX; i = r->rules.data[i].next) {
+        if (rule_matches(&r->rules.data[i], s, by_caller)) {
+            best = i;
+            break;
+        }
+    }
+    if (s->function && s->function_len) {
+        best = first_of(r, &index->by_first[(unsigned char)s->function[0]], best, s, by_caller);
+    }
+    if (s->image_len) {
+        best = first_of(r, &index->by_image[(unsigned char)s->image[0]], best, s, by_caller);
+    }
+    best = first_of(r, &index->others, best, s, by_caller);
+    return best == SIZE_MAX ? NULL : &r->rules.data[best];
+}
+
+const struct rule *rules_match_image(const struct rules *r, const struct rule_image_subject *s) {
+    const struct rule_list *places = &r->kinds[RULE_SIDE].places;
+    const char *const texts[] = {
+        [IMAGE_BY_NAME] = s->name, [IMAGE_BY_PATH] = s->path, [IMAGE_BY_ID] = s->id};
+    for (size_t k = 0; k < places->len; k++) {
+        const struct rule *rule = &r->rules.data[places->data[k]];
+        for (size_t i = 0; i < rule->image_count && os_matches(rule, s->os); i++) {
+            const char *text = texts[rule->images[i].by];
+            if (text && pattern_match(&rule->images[i].pattern, text, strlen(text))) {
+                return rule;
+            }
+        }
+    }
+    return NULL;
+}
+
+size_t rules_index(const struct rules *r, const struct rule *rule) {
+    return rule ? (size_t)(rule - r->rules.data) : SIZE_MAX;
+}
+
+size_t rules_count(const struct rules *r) {
+    return r->rules.len;
+}
+
+const struct rule *rules_at(const struct rules *r, size_t i) {
+    return &r->rules.data[i];
+}
+
+uint64_t rules_hash(const struct rules *r) {
+    return hash_bytes(r->canonical.data, r->canonical.len);
+}
+
+/* Made by scripts/embed from rules/. */
+extern const unsigned char embed_common_rules[], embed_darwin_rules[], embed_linux_rules[],
+    embed_vendors_rules[];
+extern const size_t embed_common_rules_len, embed_darwin_rules_len, embed_linux_rules_len,
+    embed_vendors_rules_len;
+
+enum st rules_add_builtin(struct rules *r, struct err *e) {
+    const struct {
+        const char *name;
+        const unsigned char *text;
+        size_t len;
+    } files[] = {{"darwin.rules", embed_darwin_rules, embed_darwin_rules_len},
+                 {"linux.rules", embed_linux_rules, embed_linux_rules_len},
+                 {"common.rules", embed_common_rules, embed_common_rules_len},
+                 {"vendors.rules", embed_vendors_rules, embed_vendors_rules_len}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (rules_add(r, files[i].name, (const char *)files[i].text, files[i].len, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return ST_OK;
+}

@@ -1,0 +1,280 @@
+/* Which rules can never decide: one rule is held against those before it that might cover it. */
+#include "classify/rules/rules_lint.h"
+
+#include <string.h>
+
+#include "classify/rules/rules_private.h"
+#include "names/names.h"
+
+enum { WIDE_LITERALS = 3 }; /* a pattern of fewer bytes, of any image, matches by chance */
+
+/* How much may be held against each other, in bytes of one pattern times bytes of the other: a file
+ * of short ones takes some seconds. */
+static const uint64_t work_max = UINT64_C(1) << 31;
+
+const char *rules_fault_text(enum rules_fault f) {
+    static const char *const texts[FAULTS] = {"bad", "duplicate", "dead", "shadowed", "wide"};
+    return texts[f];
+}
+
+struct lint {
+    const struct rules *rules;
+    rules_on_finding on_finding;
+    void *ctx;
+    struct strbuf text, name;
+    uint64_t work; /* done so far, as work_max */
+};
+
+/* ---- does a decide on all that b decides on? ---- */
+
+static bool images_cover(const struct rule *a, const struct rule *b) {
+    for (size_t i = 0; i < b->image_count; i++) {
+        bool covered = false;
+        for (size_t k = 0; k < a->image_count && !covered; k++) {
+            covered = a->images[k].by == b->images[i].by &&
+                      pattern_covers(&a->images[k].pattern, &b->images[i].pattern);
+        }
+        if (!covered) {
+            return false;
+        }
+    }
+    return a->image_count == 0 || b->image_count > 0;
+}
+
+static bool callers_cover(const struct rule *a, const struct rule *b) {
+    for (size_t i = 0; i < b->caller_count; i++) {
+        bool covered = a->caller_count == 0;
+        for (size_t k = 0; k < a->caller_count && !covered; k++) {
+            covered = pattern_covers(&a->callers[k], &b->callers[i]);
+        }
+        if (!covered) {
+            return false;
+        }
+    }
+    return a->caller_count == 0 || b->caller_count > 0;
+}
+
+static bool covers(const struct rule *a, const struct rule *b) {
+    bool sides = a->sides == 0 || (b->sides != 0 && (b->sides & ~a->sides) == 0);
+    return a->kind == b->kind && a->by_place == b->by_place && a->unresolved == b->unresolved &&
+           sides && (a->os == OS_ANY || a->os == b->os) &&
+           (a->unresolved || pattern_covers(&a->function, &b->function)) && images_cover(a, b) &&
+           callers_cover(a, b);
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_effect(const struct rule *a, const struct rule *b) {
+    return a->place == b->place && a->side == b->side && same_text(a->vendor, b->vendor) &&
+           a->cause == b->cause && a->confidence == b->confidence &&
+           same_text(a->replacement, b->replacement);
+}
+
+/* As covers, at a price; false when there is no more to spend. */
+static bool try_cover(struct lint *l, const struct rule *a, const struct rule *b) {
+    l->work += 16 + (uint64_t)a->function.len * b->function.len +
+               (uint64_t)(a->image_count + 1) * b->image_count * 16 +
+               (uint64_t)(a->caller_count + 1) * b->caller_count * 16;
+    return l->work <= work_max && covers(a, b);
+}
+
+/* The first rule of the list, from `from` on and before `end`, that covers `rule`. */
+static size_t cover_in(struct lint *l, const struct rule_list *list, size_t from, size_t end,
+                       const struct rule *rule) {
+    for (size_t k = 0; k < list->len && list->data[k] < end && l->work <= work_max; k++) {
+        if (list->data[k] >= from && try_cover(l, &l->rules->rules.data[list->data[k]], rule)) {
+            return list->data[k];
+        }
+    }
+    return end;
+}
+
+/* The same of all rules: a cover begins as what it covers, or with a wildcard. */
+static const struct rule *cover_of(struct lint *l, size_t from, size_t end,
+                                   const struct rule *rule) {
+    const struct rules *r = l->rules;
+    const struct kind_index *index = &r->kinds[rule->kind];
+    size_t best = end;
+    const struct map_entry *exact =
+        rule->function.exact ? map_get(&index->exact, rule->function.text, rule->function.len)
+                             : NULL;
+    for (size_t i = exact ? exact->value : SIZE_MAX; i < best && l->work <= work_max;
+         i = r->rules.data[i].next) {
+        if (i >= from && try_cover(l, &r->rules.data[i], rule)) {
+            best = i;
+        }
+    }
+    if (rule->function.prefix > 0) {
+        best =
+            cover_in(l, &index->by_first[(unsigned char)rule->function.text[0]], from, best, rule);
+    }
+    for (size_t i = 0; i < rule->image_count; i++) {
+        if (rule->images[i].pattern.prefix > 0) {
+            unsigned char first = (unsigned char)rule->images[i].pattern.text[0];
+            best = cover_in(l, &index->by_image[first], from, best, rule);
+        }
+    }
+    best = cover_in(l, &index->others, from, best, rule);
+    best = cover_in(l, &index->places, from, best, rule);
+    return best < end ? &r->rules.data[best] : NULL;
+}
+
+/* ---- findings ---- */
+
+static void tell(struct lint *l, enum rules_fault fault, const struct rule *rule) {
+    struct rules_finding f = {
+        .fault = fault, .file = rule->file, .line = rule->line, .text = strbuf_cstr(&l->text)};
+    l->on_finding(l->ctx, &f);
+}
+
+static void add_function(struct strbuf *b, const struct rule *rule) {
+    if (rule->unresolved) {
+        strbuf_addstr(b, "unresolved");
+        return;
+    }
+    strbuf_addc(b, '\'');
+    pattern_text(&rule->function, b);
+    strbuf_addc(b, '\'');
+}
+
+/* "the cause of 'poll'" */
+static void add_subject(struct strbuf *b, const struct rule *rule) {
+    static const char *const kinds[RULE_KINDS] = {"the name of ", "whose is ", "the place of ",
+                                                  "the cause of "};
+    strbuf_clear(b);
+    strbuf_addstr(b, kinds[rule->kind]);
+    add_function(b, rule);
+}
+
+static void tell_cover(struct lint *l, const struct rule *rule, const struct rule *cover) {
+    bool same = same_effect(cover, rule);
+    add_subject(&l->text, rule);
+    strbuf_addf(&l->text, ": %s:%u, ", cover->file, (unsigned)cover->line);
+    add_function(&l->text, cover);
+    strbuf_addf(&l->text, ", decides first%s", same ? ", and says the same" : "");
+    tell(l, !same ? FAULT_SHADOWED : covers(rule, cover) ? FAULT_DUPLICATE : FAULT_DEAD, rule);
+}
+
+/* Names reach the rules normalised: a pattern without wildcards must be such a name. */
+static bool tell_name(struct lint *l, const struct rule *rule) {
+    const struct pattern *p = &rule->function;
+    if (rule->unresolved || !p->exact) {
+        return false;
+    }
+    strbuf_clear(&l->name);
+    names_normalise(p->text, p->len, &l->name);
+    struct rule_subject s = {
+        .function = p->text, .function_len = p->len, .image = "", .os = rule->os};
+    const struct rule *renamed =
+        rule->kind == RULE_NORMALISE ? NULL : rules_match(l->rules, RULE_NORMALISE, &s, NULL);
+    bool is_name = l->name.len == p->len && memcmp(l->name.data, p->text, p->len) == 0;
+    if (is_name && !renamed) {
+        return false;
+    }
+    add_subject(&l->text, rule);
+    if (is_name) {
+        strbuf_addf(&l->text, ": no function is called so when rules are asked: %s:%u renames it",
+                    renamed->file, (unsigned)renamed->line);
+    } else {
+        strbuf_addf(&l->text, ": no function is called so when rules are asked, but '%s'",
+                    strbuf_cstr(&l->name));
+    }
+    tell(l, FAULT_DEAD, rule);
+    return true;
+}
+
+static bool tell_images(struct lint *l, const struct rule *rule) {
+    for (size_t i = 0; i < rule->image_count; i++) {
+        const struct pattern *p = &rule->images[i].pattern;
+        if (rule->images[i].by != IMAGE_BY_NAME || !p->exact) {
+            continue;
+        }
+        strbuf_clear(&l->name);
+        names_image(p->text, p->len, &l->name);
+        if (l->name.len != p->len || memcmp(l->name.data, p->text, p->len) != 0) {
+            add_subject(&l->text, rule);
+            strbuf_addf(&l->text, ": no image is called '%s' when rules are asked, but '%s'",
+                        p->text, strbuf_cstr(&l->name));
+            tell(l, FAULT_DEAD, rule);
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t literals(const struct pattern *p) {
+    size_t n = 0;
+    for (size_t i = 0; i < p->len; i++) {
+        n += p->wild[i] == 0;
+    }
+    return n;
+}
+
+static bool is_wide(const struct rule *rule) {
+    bool any_image = rule->image_count == 0;
+    for (size_t i = 0; i < rule->image_count; i++) {
+        any_image = any_image || literals(&rule->images[i].pattern) == 0;
+    }
+    return !rule->unresolved && !rule->function.exact && any_image && rule->caller_count == 0 &&
+           rule->sides != 1U << SIDE_SYSTEM && literals(&rule->function) < WIDE_LITERALS;
+}
+
+enum st rules_lint(const struct rules *r, size_t count, rules_on_finding on_finding, void *ctx,
+                   struct err *e) {
+    struct lint l = {.rules = r, .on_finding = on_finding, .ctx = ctx};
+    enum st st = ST_OK;
+    for (size_t i = 0; i < count && i < r->rules.len; i++) {
+        const struct rule *rule = &r->rules.data[i];
+        if (l.work > work_max) {
+            err_set(e, ERR_LIMIT,
+                    "%s:%u: too many rules to compare: from this one on they were not looked at",
+                    rule->file, (unsigned)rule->line);
+            st = ST_ERR;
+            break;
+        }
+        const struct rule *cover = cover_of(&l, 0, i, rule);
+        if (cover) {
+            tell_cover(&l, rule, cover);
+            continue;
+        }
+        if (tell_name(&l, rule) || tell_images(&l, rule)) {
+            continue;
+        }
+        const struct rule *built_in = cover_of(&l, count, r->rules.len, rule);
+        if (built_in && same_effect(built_in, rule) && covers(rule, built_in)) {
+            tell_cover(&l, rule, built_in);
+        } else if (is_wide(rule)) {
+            add_subject(&l.text, rule);
+            strbuf_addstr(&l.text, " in any image: too many functions are called so");
+            tell(&l, FAULT_WIDE, rule);
+        }
+    }
+    bool failed = l.text.failed || l.name.failed;
+    strbuf_release(&l.text);
+    strbuf_release(&l.name);
+    return failed ? err_nomem(e) : st;
+}
+
+/* ---- lines ---- */
+
+struct bad_lines {
+    const char *file;
+    rules_on_finding on_finding;
+    void *ctx;
+};
+
+static void tell_bad(void *ctx, uint32_t line, const struct err *why) {
+    const struct bad_lines *b = ctx;
+    const char *text = strstr(why->text, ": "); /* behind FILE:LINE */
+    struct rules_finding f = {
+        .fault = FAULT_BAD, .file = b->file, .line = line, .text = text ? text + 2 : why->text};
+    b->on_finding(b->ctx, &f);
+}
+
+enum st rules_add_lint(struct rules *r, const char *file, const char *text, size_t len,
+                       rules_on_finding on_finding, void *ctx, struct err *e) {
+    struct bad_lines b = {.file = file, .on_finding = on_finding, .ctx = ctx};
+    return rules_read(r, file, text, len, tell_bad, &b, e);
+}

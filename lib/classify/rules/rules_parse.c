@@ -1,0 +1,513 @@
+/* The rule language, stall-rules(5): one action a line, then function patterns, then clauses.
+ *
+ *     skip       poll ppoll "-[NSLock lock]"     in libc.so system   cause lock 90%
+ *     normalise  __GI___*                        as *
+ *     cause      lock Mutex::lock                because "waits for the cache"
+ */
+#include <string.h>
+
+#include "base/parse.h"
+#include "base/utf8.h"
+#include "classify/rules/rules_private.h"
+
+enum {
+    RULE_TEXT_MAX = 4 * 1024 * 1024,
+    RULE_LINE_MAX = 16 * 1024,
+    RULE_WORD_MAX = 512,
+    LANGUAGE_VERSION = 1
+};
+
+struct word {
+    const char *text; /* without the quotes */
+    size_t len;
+    bool quoted;
+};
+
+struct line {
+    struct rules *rules;
+    const char *file; /* in the set's arena */
+    uint32_t number;
+    enum rule_os os; /* of the last line that said `on OS` and nothing else */
+    VEC(struct word) words;
+    struct err *e;
+};
+
+static const struct action {
+    const char *name;
+    struct rule rule; /* what the action sets */
+} actions[] = {
+    {"skip", {.kind = RULE_PLACE, .place = PLACE_SKIP}},
+    {"cut", {.kind = RULE_PLACE, .place = PLACE_CUT}},
+    {"prefix", {.kind = RULE_PLACE, .place = PLACE_PREFIX}},
+    {"keep", {.kind = RULE_PLACE, .place = PLACE_KEEP}},
+    {"in-app", {.kind = RULE_SIDE, .side = SIDE_APP}},
+    {"not-in-app", {.kind = RULE_SIDE, .side = SIDE_SYSTEM}},
+    {"vendor", {.kind = RULE_SIDE, .side = SIDE_VENDOR}},
+    {"normalise", {.kind = RULE_NORMALISE}},
+    {"cause", {.kind = RULE_CAUSE}},
+};
+
+static bool is_word(const struct word *w, const char *text) {
+    return !w->quoted && strlen(text) == w->len && memcmp(w->text, text, w->len) == 0;
+}
+
+static enum st fail(struct line *l, const char *what, const struct word *w) {
+    if (w) {
+        return err_set(l->e, ERR_FORMAT, "%s:%u: %s '%.*s'", l->file, (unsigned)l->number, what,
+                       (int)(w->len < 80 ? w->len : 80), w->text);
+    }
+    return err_set(l->e, ERR_FORMAT, "%s:%u: %s", l->file, (unsigned)l->number, what);
+}
+
+/* Splits a line into words. "…" is one word in which only \" is special; # starts a comment at a
+ * word's start. */
+static enum st split(struct line *l, const char *s, size_t len) {
+    l->words.len = 0;
+    for (size_t i = 0; i < len;) {
+        if (s[i] == ' ' || s[i] == '\t' || s[i] == '\r') {
+            i++;
+            continue;
+        }
+        if (s[i] == '#') {
+            break;
+        }
+        struct word w = {.quoted = s[i] == '"'};
+        size_t start = i += w.quoted;
+        if (w.quoted) {
+            while (i < len && s[i] != '"') {
+                i += s[i] == '\\' && i + 1 < len ? 2 : 1;
+            }
+            if (i >= len) {
+                return fail(l, "a quote is not closed", NULL);
+            }
+        } else {
+            while (i < len && s[i] != ' ' && s[i] != '\t' && s[i] != '\r') {
+                i++;
+            }
+        }
+        w.text = s + start;
+        w.len = i - start;
+        i += w.quoted;
+        if (w.len == 0) {
+            return fail(l, "an empty pattern", NULL);
+        }
+        if (w.len > RULE_WORD_MAX) {
+            return fail(l, "a pattern of more than 512 bytes", NULL);
+        }
+        if (!VEC_PUSH(&l->words, w)) {
+            return err_nomem(l->e);
+        }
+    }
+    return ST_OK;
+}
+
+static enum st find_action(struct line *l, struct rule *rule) {
+    const struct word *w = &l->words.data[0];
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+        if (is_word(w, actions[i].name)) {
+            *rule = actions[i].rule;
+            return ST_OK;
+        }
+    }
+    return err_set(l->e, ERR_FORMAT,
+                   "%s:%u: unknown action '%.*s' (skip, cut, prefix, keep, in-app, not-in-app, "
+                   "vendor, normalise or cause)",
+                   l->file, (unsigned)l->number, (int)(w->len < 80 ? w->len : 80), w->text);
+}
+
+static enum st find_cause(struct line *l, const struct word *w, enum rule_cause *out) {
+    for (int c = CAUSE_LOCK; c < CAUSE_OF_RULES_END; c++) {
+        if (is_word(w, rule_cause_text((enum rule_cause)c))) {
+            *out = (enum rule_cause)c;
+            return ST_OK;
+        }
+    }
+    return fail(
+        l, "unknown cause (lock, disk, network, io, ipc, render, compute, sleep, launch or idle)",
+        w);
+}
+
+static enum st find_os(struct line *l, const struct word *words, size_t count, enum rule_os *out) {
+    static const char *const texts[] = {"any", "darwin", "linux"};
+    for (int os = OS_ANY; count == 1 && os <= OS_LINUX; os++) {
+        if (is_word(&words[0], texts[os])) {
+            *out = (enum rule_os)os;
+            return ST_OK;
+        }
+    }
+    return fail(l, "'on' needs darwin, linux or any", NULL);
+}
+
+/* CAUSE [PERCENT%] at the start of the words; *used of them. */
+static enum st read_cause_words(struct line *l, const struct word *words, size_t count,
+                                struct rule *rule, size_t *used) {
+    if (count == 0) {
+        return fail(l, "'cause' needs a cause", NULL);
+    }
+    enum st st = find_cause(l, &words[0], &rule->cause);
+    rule->confidence = CONFIDENCE_DEFAULT;
+    *used = 1;
+    if (st == ST_OK && count > 1 && !words[1].quoted && words[1].len > 1 &&
+        words[1].text[words[1].len - 1] == '%') {
+        uint64_t percent;
+        if (!parse_u64(words[1].text, words[1].len - 1, 100, &percent) || percent == 0) {
+            return fail(l, "a confidence is 1% to 100%, not", &words[1]);
+        }
+        rule->confidence = (unsigned)percent * 10;
+        *used = 2;
+    }
+    return st;
+}
+
+/* ---- clauses ---- */
+
+static bool add_image(struct line *l, struct rule *rule, enum rule_image_by by, const char *text,
+                      size_t len) {
+    struct rule_image *image = &rule->images[rule->image_count];
+    image->by = by;
+    rule->image_count++;
+    rule->by_place = rule->by_place || by != IMAGE_BY_NAME;
+    return pattern_compile(&image->pattern, text, len, &l->rules->arena);
+}
+
+/* `id:` and a UUID or build-id in any spelling; 32 bare digits may be either. */
+static enum st add_id(struct line *l, struct rule *rule, const struct word *w) {
+    struct image_id id;
+    char text[IMAGE_ID_TEXT];
+    size_t before = rule->image_count;
+    if (parse_uuid(w->text + 3, w->len - 3, &id)) {
+        image_id_text(&id, text);
+        if (!add_image(l, rule, IMAGE_BY_ID, text, strlen(text))) {
+            return err_nomem(l->e);
+        }
+    }
+    if (parse_build_id(w->text + 3, w->len - 3, &id)) {
+        image_id_text(&id, text);
+        if (!add_image(l, rule, IMAGE_BY_ID, text, strlen(text))) {
+            return err_nomem(l->e);
+        }
+    }
+    return rule->image_count > before ? ST_OK : fail(l, "no UUID and no build-id:", w);
+}
+
+/* The words behind `in`: globs of names, of paths, ids, or `app`, `vendor`, `system`. */
+static enum st read_images(struct line *l, const struct word *words, size_t count,
+                           struct rule *rule) {
+    static const char *const sides[] = {"system", "vendor", "app"};
+    if (count == 0) {
+        return fail(l, "'in' needs an image", NULL);
+    }
+    rule->images = arena_array(&l->rules->arena, 2 * count, sizeof *rule->images);
+    if (!rule->images) {
+        return err_nomem(l->e);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct word *w = &words[i];
+        int side = 0;
+        while (side <= SIDE_APP && !is_word(w, sides[side])) {
+            side++;
+        }
+        if (side <= SIDE_APP) {
+            rule->sides |= 1U << side;
+        } else if (w->len > 3 && memcmp(w->text, "id:", 3) == 0) {
+            enum st st = add_id(l, rule, w);
+            if (st != ST_OK) {
+                return st;
+            }
+        } else if (!add_image(l, rule, memchr(w->text, '/', w->len) ? IMAGE_BY_PATH : IMAGE_BY_NAME,
+                              w->text, w->len)) {
+            return err_nomem(l->e);
+        }
+    }
+    if (rule->by_place && (rule->kind != RULE_SIDE || rule->sides)) {
+        return fail(l, "paths and ids are for in-app, not-in-app and vendor, and stand alone",
+                    NULL);
+    }
+    return ST_OK;
+}
+
+static enum st read_os(struct line *l, const struct word *words, size_t count, struct rule *rule) {
+    return find_os(l, words, count, &rule->os);
+}
+
+static enum st read_callers(struct line *l, const struct word *words, size_t count,
+                            struct rule *rule) {
+    if (rule->kind != RULE_PLACE && rule->kind != RULE_CAUSE) {
+        return fail(l, "only skip, cut, prefix, keep and cause take 'from'", NULL);
+    }
+    if (count == 0) {
+        return fail(l, "'from' needs a function", NULL);
+    }
+    rule->callers = arena_array(&l->rules->arena, count, sizeof *rule->callers);
+    for (; rule->callers && rule->caller_count < count; rule->caller_count++) {
+        const struct word *w = &words[rule->caller_count];
+        if (!pattern_compile(&rule->callers[rule->caller_count], w->text, w->len,
+                             &l->rules->arena)) {
+            break;
+        }
+    }
+    return rule->caller_count == count ? ST_OK : err_nomem(l->e);
+}
+
+static enum st read_replacement(struct line *l, const struct word *words, size_t count,
+                                struct rule *rule) {
+    if (rule->kind != RULE_NORMALISE) {
+        return fail(l, "only 'normalise' takes 'as'", NULL);
+    }
+    if (count != 1) {
+        return fail(l, "'as' needs one name", NULL);
+    }
+    rule->replacement = arena_strdup(&l->rules->arena, words[0].text, words[0].len);
+    return rule->replacement ? ST_OK : err_nomem(l->e);
+}
+
+/* `cause disk 90%` behind the patterns of a skip, cut, prefix or keep: a second rule for the same
+ * frames. */
+static enum st read_cause(struct line *l, const struct word *words, size_t count,
+                          struct rule *rule) {
+    size_t used = 0;
+    if (rule->kind != RULE_PLACE) {
+        return fail(l, "only skip, cut, prefix and keep take 'cause'", NULL);
+    }
+    enum st st = read_cause_words(l, words, count, rule, &used);
+    return st == ST_OK && used < count
+               ? fail(l, "'cause' takes one cause and a confidence, not", &words[used])
+               : st;
+}
+
+static enum st read_reason(struct line *l, const struct word *words, size_t count,
+                           struct rule *rule) {
+    if (count != 1) {
+        return fail(l, "'because' needs one text in quotes", NULL);
+    }
+    rule->reason = arena_strdup(&l->rules->arena, words[0].text, words[0].len);
+    return rule->reason ? ST_OK : err_nomem(l->e);
+}
+
+/* The clauses that may follow the patterns. */
+static const struct clause {
+    const char *name, *twice;
+    enum st (*read)(struct line *l, const struct word *words, size_t count, struct rule *rule);
+} clauses[] = {
+    {"in", "'in' twice", read_images},      {"on", "'on' twice", read_os},
+    {"from", "'from' twice", read_callers}, {"as", "'as' twice", read_replacement},
+    {"cause", "'cause' twice", read_cause}, {"because", "'because' twice", read_reason},
+};
+enum { CLAUSES = sizeof clauses / sizeof *clauses };
+
+/* Index of the clause that the word begins, CLAUSES if none. */
+static size_t clause_of(const struct word *w) {
+    size_t c = 0;
+    while (c < CLAUSES && !is_word(w, clauses[c].name)) {
+        c++;
+    }
+    return c;
+}
+
+/* Do the clauses make a rule together? */
+static enum st check_clauses(struct line *l, struct rule *rule) {
+    if (rule->kind == RULE_NORMALISE && !rule->replacement) {
+        return fail(l, "'normalise' needs 'as NAME'", NULL);
+    }
+    if (rule->reason && rule->cause == CAUSE_NONE) {
+        return fail(l, "'because' needs a cause", NULL);
+    }
+    if (!rule->reason) {
+        rule->reason = rule_cause_reason(rule->cause);
+    }
+    return ST_OK;
+}
+
+/* Reads the clauses; *patterns_end = index of the first word that is no pattern. */
+static enum st read_clauses(struct line *l, size_t first, size_t *patterns_end, struct rule *rule) {
+    const struct word *words = l->words.data;
+    size_t count = l->words.len, i = first;
+    bool seen[CLAUSES] = {false};
+    while (i < count && clause_of(&words[i]) == CLAUSES) {
+        i++;
+    }
+    *patterns_end = i;
+    while (i < count) {
+        size_t c = clause_of(&words[i]), start = ++i;
+        while (i < count && clause_of(&words[i]) == CLAUSES) {
+            i++;
+        }
+        if (seen[c]) {
+            return fail(l, clauses[c].twice, NULL);
+        }
+        seen[c] = true;
+        enum st st = clauses[c].read(l, words + start, i - start, rule);
+        if (st != ST_OK) {
+            return st;
+        }
+    }
+    return check_clauses(l, rule);
+}
+
+/* ---- rules ---- */
+
+static void add_canonical_pattern(struct strbuf *b, const struct pattern *p) {
+    strbuf_addu64(b, p->len);
+    strbuf_addc(b, ':');
+    for (size_t i = 0; i < p->len; i++) {
+        strbuf_addc(b, p->text[i]);
+        strbuf_addc(b, (char)('0' + p->wild[i]));
+    }
+}
+
+static void add_canonical_images(struct strbuf *b, const struct rule *r) {
+    for (size_t i = 0; i < r->image_count; i++) {
+        strbuf_addf(b, " %d ", (int)r->images[i].by);
+        add_canonical_pattern(b, &r->images[i].pattern);
+    }
+    for (size_t i = 0; i < r->caller_count; i++) {
+        strbuf_addstr(b, " from ");
+        add_canonical_pattern(b, &r->callers[i]);
+    }
+}
+
+/* One line per rule, of what it decides and nothing else. */
+static void add_canonical(struct strbuf *b, const struct rule *r) {
+    strbuf_addf(b, "%d %d %d %d %u %u %d %d ", (int)r->kind, (int)r->place, (int)r->side,
+                (int)r->cause, r->confidence, r->sides, (int)r->os, r->unresolved);
+    add_canonical_pattern(b, &r->function);
+    add_canonical_images(b, r);
+    strbuf_addf(b, " as %s of %s\n", r->replacement ? r->replacement : "",
+                r->vendor ? r->vendor : "");
+}
+
+static enum st add_rule(struct line *l, const struct rule *rule) {
+    add_canonical(&l->rules->canonical, rule);
+    return rules_append(l->rules, rule) ? ST_OK : err_nomem(l->e);
+}
+
+/* The rule of one pattern; two where a cause is given with a place. */
+static enum st add_pattern(struct line *l, const struct word *w, const struct rule *rule) {
+    struct rule one = *rule;
+    one.unresolved = is_word(w, "unresolved");
+    if (!pattern_compile(&one.function, w->text, w->len, &l->rules->arena)) {
+        return err_nomem(l->e);
+    }
+    if (one.replacement && (one.unresolved || one.function.stars > 1)) {
+        return fail(l, "'normalise' takes named functions, with one * at most, not", w);
+    }
+    if (one.by_place && (one.unresolved || !pattern_is_star(&one.function))) {
+        return fail(l, "paths and ids are for whole images: the pattern is *, not", w);
+    }
+    if (rule->kind == RULE_PLACE && rule->cause != CAUSE_NONE) {
+        struct rule cause = one;
+        cause.kind = RULE_CAUSE;
+        cause.place = PLACE_KEEP;
+        one.cause = CAUSE_NONE;
+        one.confidence = 0;
+        one.reason = "";
+        enum st st = add_rule(l, &cause);
+        if (st != ST_OK) {
+            return st;
+        }
+    }
+    return add_rule(l, &one);
+}
+
+static enum st add_rules(struct line *l, size_t first, size_t end, const struct rule *rule) {
+    enum st st = first < end ? ST_OK : fail(l, "no pattern", NULL);
+    for (size_t i = first; i < end && st == ST_OK; i++) {
+        st = add_pattern(l, &l->words.data[i], rule);
+    }
+    return st;
+}
+
+/* What stands between some actions and their patterns; *first moves behind it. */
+static enum st read_operand(struct line *l, struct rule *rule, size_t *first) {
+    const struct word *words = l->words.data;
+    if (rule->kind == RULE_CAUSE) {
+        size_t used = 0;
+        enum st st = read_cause_words(l, words + 1, l->words.len - 1, rule, &used);
+        *first += used;
+        return st;
+    }
+    if (rule->kind == RULE_SIDE && rule->side == SIDE_VENDOR) {
+        if (l->words.len < 2) {
+            return fail(l, "'vendor' needs a name", NULL);
+        }
+        rule->vendor = arena_strdup(&l->rules->arena, words[1].text, words[1].len);
+        ++*first;
+        return rule->vendor ? ST_OK : err_nomem(l->e);
+    }
+    return ST_OK;
+}
+
+/* `version N` and `on OS` stand alone; ST_NONE: it is neither. */
+static enum st read_directive(struct line *l) {
+    const struct word *words = l->words.data;
+    if (is_word(&words[0], "on")) {
+        return find_os(l, words + 1, l->words.len - 1, &l->os);
+    }
+    if (is_word(&words[0], "version")) {
+        uint64_t version;
+        if (l->words.len != 2 || !parse_u64(words[1].text, words[1].len, UINT32_MAX, &version)) {
+            return fail(l, "'version' needs a number", NULL);
+        }
+        return version == LANGUAGE_VERSION ? ST_OK
+                                           : fail(l, "rules of another version than 1:", &words[1]);
+    }
+    return ST_NONE;
+}
+
+static enum st read_line(struct line *l, const char *s, size_t len) {
+    if (len > RULE_LINE_MAX) {
+        return fail(l, "a line of more than 16 KiB", NULL);
+    }
+    if (!utf8_valid(s, len) || memchr(s, 0, len)) {
+        return fail(l, "not UTF-8 text", NULL);
+    }
+    enum st st = split(l, s, len);
+    if (st != ST_OK || l->words.len == 0 || (st = read_directive(l)) != ST_NONE) {
+        return st;
+    }
+    struct rule rule = {0};
+    size_t first = 1, end = 0;
+    if ((st = find_action(l, &rule)) != ST_OK || (st = read_operand(l, &rule, &first)) != ST_OK) {
+        return st;
+    }
+    rule.file = l->file;
+    rule.line = l->number;
+    rule.os = l->os;
+    st = read_clauses(l, first, &end, &rule);
+    return st == ST_OK ? add_rules(l, first, end, &rule) : st;
+}
+
+enum st rules_read(struct rules *r, const char *file, const char *text, size_t len,
+                   rules_on_bad on_bad, void *ctx, struct err *e) {
+    struct err why = {0};
+    struct line l = {.rules = r, .e = &why};
+    enum st st = ST_OK;
+    l.file = arena_strdup(&r->arena, file, strlen(file));
+    if (!l.file) {
+        return err_nomem(e);
+    }
+    if (len > RULE_TEXT_MAX) {
+        return err_set(e, ERR_LIMIT, "%s: more than 4 MiB of rules", file);
+    }
+    for (size_t at = utf8_mark(text, len); at < len && st == ST_OK;) {
+        const char *newline = memchr(text + at, '\n', len - at);
+        size_t end = newline ? (size_t)(newline - text) : len;
+        l.number++;
+        st = read_line(&l, text + at, end - at);
+        if (st == ST_ERR && on_bad && why.code == ERR_FORMAT) {
+            on_bad(ctx, l.number, &why);
+            err_clear(&why);
+            st = ST_OK;
+        }
+        at = end + 1;
+    }
+    VEC_RELEASE(&l.words);
+    if (st == ST_ERR) {
+        return err_set(e, why.code, "%s", why.text);
+    }
+    return strbuf_check(&r->canonical, e);
+}
+
+enum st rules_add(struct rules *r, const char *file, const char *text, size_t len, struct err *e) {
+    return rules_read(r, file, text, len, NULL, NULL, e);
+}

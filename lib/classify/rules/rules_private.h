@@ -1,0 +1,39 @@
+/* Between the rule set, its parser and its index. */
+#ifndef STALLKIT_CLASSIFY_RULES_PRIVATE_H
+#define STALLKIT_CLASSIFY_RULES_PRIVATE_H
+
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "classify/rules/rules.h"
+
+/* Indexes of rules, ascending. */
+struct rule_list {
+    size_t *data;
+    size_t len, cap;
+};
+
+/* Where the rules of one kind are found: each is filed once (per image, in by_image) under what it
+ * says most definitely. */
+struct kind_index {
+    struct map exact;                /* function -> its first rule, chained through `next` */
+    struct rule_list by_first[256];  /* a glob that begins with this byte */
+    struct rule_list by_image[256];  /* else: images that begin with this byte */
+    struct rule_list others, places; /* else; rules by path or id */
+};
+
+struct rules {
+    VEC(struct rule) rules;
+    struct kind_index kinds[RULE_KINDS];
+    struct arena arena;
+    struct strbuf canonical; /* what the hash is of: the parser adds each rule */
+};
+
+/* Takes a finished rule (its pointers in the set's arena); false when memory runs out. */
+bool rules_append(struct rules *r, const struct rule *rule);
+/* rules_add; with on_bad, what is wrong with a line is told and the line left out. */
+typedef void (*rules_on_bad)(void *ctx, uint32_t line, const struct err *why);
+enum st rules_read(struct rules *r, const char *file, const char *text, size_t len,
+                   rules_on_bad on_bad, void *ctx, struct err *e) BASE_MUST_USE;
+
+#endif

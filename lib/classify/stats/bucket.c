@@ -1,0 +1,135 @@
+/* Buckets, and where they are kept. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify/stats/sum.h"
+#include "classify/stats/triage_private.h"
+
+static void release_evidence(struct evidence *e) {
+    free(e->id);
+    free(e->reason);
+    free(e->exemplar);
+}
+
+static void bucket_free(struct bucket *b) {
+    tally_release(&b->tally);
+    VEC_RELEASE(&b->aliases);
+    VEC_RELEASE(&b->actions);
+    VEC_RELEASE(&b->children);
+    free(b->frames);
+    release_evidence(&b->evidence);
+    free(b);
+}
+
+void bucket_set_release(struct bucket_set *set) {
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        bucket_free(set->buckets.data[i]);
+    }
+    VEC_RELEASE(&set->buckets);
+    map_release(&set->by_text);
+    free(set->ranked);
+    set->ranked = NULL;
+}
+
+struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, bool *added) {
+    struct map_entry *entry = map_put(&set->by_text, text, len, set->buckets.len, added);
+    if (!entry) {
+        return NULL;
+    }
+    if (!*added) {
+        return entry->value < set->buckets.len ? set->buckets.data[entry->value] : NULL;
+    }
+    struct bucket *b = calloc(1, sizeof *b);
+    if (!b || !VEC_PUSH(&set->buckets, b)) {
+        free(b);
+        return NULL;
+    }
+    b->text = entry->key;
+    b->index = (uint32_t)entry->value;
+    b->parent = NO_INDEX;
+    key_id(set->level, entry->key, entry->len, b->id);
+    return b;
+}
+
+bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms) {
+    size_t low = 0, high = b->actions.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (b->actions.data[middle].action < action) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == b->actions.len || b->actions.data[low].action != action) {
+        if (!VEC_INSERT(&b->actions, low)) {
+            return false;
+        }
+        b->actions.data[low] = (struct action_share){.action = action};
+    }
+    sum_add(&b->actions.data[low].ms, ms);
+    return true;
+}
+
+bool bucket_add_alias(struct bucket *b, uint64_t alias) {
+    size_t low = 0, high = b->aliases.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (b->aliases.data[middle] < alias) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low < b->aliases.len && b->aliases.data[low] == alias) {
+        return true;
+    }
+    if (b->aliases.len == ALIASES_MAX) {
+        if (low == ALIASES_MAX) {
+            return true;
+        }
+        b->aliases.len--; /* the largest */
+    }
+    if (!VEC_INSERT(&b->aliases, low)) {
+        return false;
+    }
+    b->aliases.data[low] = alias;
+    return true;
+}
+
+bool bucket_adopt(struct bucket *parent, struct bucket *child) {
+    if (child->parent != NO_INDEX) {
+        return true;
+    }
+    child->parent = parent->index;
+    return VEC_PUSH(&parent->children, child->index);
+}
+
+/* ---- evidence ---- */
+
+bool bucket_offers_better(const struct bucket *b, const struct evidence *offer) {
+    const struct evidence *have = &b->evidence;
+    if (!have->id || offer->span_ms != have->span_ms) {
+        return !have->id || offer->span_ms > have->span_ms;
+    }
+    int c = strcmp(offer->id, have->id);
+    return c ? c < 0 : offer->hash < have->hash;
+}
+
+static bool copy_text(char **copy, const char *text) {
+    *copy = text ? strdup(text) : NULL;
+    return !text || *copy;
+}
+
+bool bucket_take_evidence(struct bucket *b, const struct evidence *offer) {
+    struct evidence copy = *offer;
+    copy.id = copy.reason = copy.exemplar = NULL;
+    if (!copy_text(&copy.id, offer->id) || !copy_text(&copy.reason, offer->reason) ||
+        !copy_text(&copy.exemplar, offer->exemplar)) {
+        release_evidence(&copy);
+        return false;
+    }
+    release_evidence(&b->evidence);
+    b->evidence = copy;
+    return true;
+}

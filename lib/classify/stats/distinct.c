@@ -1,0 +1,134 @@
+/* Distinct counts: a sorted array, then a HyperLogLog. */
+#include "classify/stats/distinct.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+void distinct_release(struct distinct *d) {
+    free(d->hashes);
+    free(d->registers);
+    *d = (struct distinct){0};
+}
+
+/* The top bits choose the register; it keeps the highest position of the first 1 in the rest. */
+static void set_register(uint8_t *registers, uint64_t hash) {
+    size_t index = (size_t)(hash >> (64 - DISTINCT_BITS));
+    uint64_t rest = hash << DISTINCT_BITS;
+    uint8_t rank = (uint8_t)(rest ? __builtin_clzll(rest) + 1 : 64 - DISTINCT_BITS + 1);
+    if (registers[index] < rank) {
+        registers[index] = rank;
+    }
+}
+
+static bool make_registers(struct distinct *d) {
+    uint8_t *registers = calloc(DISTINCT_REGISTERS, 1);
+    if (!registers) {
+        return false;
+    }
+    for (size_t i = 0; i < d->count; i++) {
+        set_register(registers, d->hashes[i]);
+    }
+    free(d->hashes);
+    *d = (struct distinct){.registers = registers};
+    return true;
+}
+
+bool distinct_add(struct distinct *d, uint64_t hash) {
+    if (d->registers) {
+        set_register(d->registers, hash);
+        return true;
+    }
+    size_t low = 0, high = d->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (d->hashes[middle] < hash) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low < d->count && d->hashes[low] == hash) {
+        return true;
+    }
+    if (d->count == DISTINCT_EXACT_MAX) {
+        if (!make_registers(d)) {
+            return false;
+        }
+        set_register(d->registers, hash);
+        return true;
+    }
+    if (!vec_reserve((void **)&d->hashes, d->count, &d->cap, 1, sizeof *d->hashes)) {
+        return false;
+    }
+    memmove(d->hashes + low + 1, d->hashes + low, (d->count - low) * sizeof *d->hashes);
+    d->hashes[low] = hash;
+    d->count++;
+    return true;
+}
+
+bool distinct_merge(struct distinct *d, const struct distinct *from) {
+    if (!from->registers) {
+        for (size_t i = 0; i < from->count; i++) {
+            if (!distinct_add(d, from->hashes[i])) {
+                return false;
+            }
+        }
+        return true;
+    }
+    if (!d->registers && !make_registers(d)) {
+        return false;
+    }
+    for (size_t i = 0; i < DISTINCT_REGISTERS; i++) {
+        if (d->registers[i] < from->registers[i]) {
+            d->registers[i] = from->registers[i];
+        }
+    }
+    return true;
+}
+
+bool distinct_set_registers(struct distinct *d, const uint8_t registers[DISTINCT_REGISTERS]) {
+    if (!make_registers(d)) {
+        return false;
+    }
+    memcpy(d->registers, registers, DISTINCT_REGISTERS);
+    return true;
+}
+
+/* log2(v) * 2^24 for 1 <= v < 2^32, by squaring: one bit of the fraction a step. */
+static uint64_t log2_fixed(uint64_t v) {
+    unsigned whole = 63 - (unsigned)__builtin_clzll(v);
+    uint64_t x = (v << 31) >> whole; /* v / 2^whole, in [1, 2), with 31 bits of fraction */
+    uint64_t result = (uint64_t)whole << 24;
+    for (int bit = 23; bit >= 0; bit--) {
+        x = x * x >> 31;
+        if (x >= UINT64_C(1) << 32) {
+            x >>= 1;
+            result |= UINT64_C(1) << bit;
+        }
+    }
+    return result;
+}
+
+uint64_t distinct_count(const struct distinct *d) {
+    if (!d->registers) {
+        return d->count;
+    }
+    const uint64_t m = DISTINCT_REGISTERS;
+    uint64_t sum = 0, zeros = 0; /* sum of 2^-register, times 2^48 */
+    for (size_t i = 0; i < m; i++) {
+        sum += d->registers[i] <= 48 ? UINT64_C(1) << (48 - d->registers[i]) : 0;
+        zeros += d->registers[i] == 0;
+    }
+    /* The raw estimate alpha * m * m / sum, alpha = 0.7213 / (1 + 1.079 / m): alpha * m = 2953.67
+     * here, times 16 = 47259, which is the most that 64 bits hold next to 2^48. */
+    uint64_t mean = sum >> DISTINCT_BITS; /* times 2^48, > 0: registers stay below 54 */
+    uint64_t raw = mean ? ((UINT64_C(47259) << 48) / mean + 8) / 16 : 0;
+    if (zeros && raw <= m * 5 / 2) {
+        /* Linear counting: m * ln(m / zeros); ln 2 * 2^24 = 11629080. */
+        uint64_t log = log2_fixed(m) - log2_fixed(zeros);
+        return (m * (log * 11629080 >> 24) + (1 << 23)) >> 24;
+    }
+    return raw;
+}

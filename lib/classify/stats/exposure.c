@@ -1,0 +1,230 @@
+/* Exposure: how long, and how often, people used the app, stalled or not. From session records, or
+ * from a table. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/parse.h"
+#include "classify/stats/triage_private.h"
+
+static uint64_t member_number(const json_t *o, const char *name, uint64_t otherwise) {
+    const json_t *v = json_object_get(o, name);
+    return json_is_integer(v) && json_integer_value(v) >= 0 ? (uint64_t)json_integer_value(v)
+                                                            : otherwise;
+}
+
+/* A session record, asked for fields. */
+struct session {
+    const json_t *o;
+    char number[24];
+};
+
+/* "device.model": the member "model" of the member "device". */
+static enum st session_says(void *ctx, const char *field, const char **text) {
+    struct session *s = ctx;
+    const char *dot = strchr(field, '.');
+    const json_t *of = s->o;
+    if (dot) {
+        char object[16];
+        size_t len = (size_t)(dot - field);
+        if (len >= sizeof object) {
+            return ST_NONE;
+        }
+        memcpy(object, field, len);
+        object[len] = '\0';
+        of = json_object_get(of, object);
+        field = dot + 1;
+    }
+    const json_t *v = json_object_get(of, field);
+    *text = json_is_boolean(v) ? (json_is_true(v) ? "true" : "false") : json_string_value(v);
+    if (json_is_integer(v)) {
+        snprintf(s->number, sizeof s->number, "%lld", (long long)json_integer_value(v));
+        *text = s->number;
+    }
+    return *text && **text ? ST_OK : ST_NONE;
+}
+
+static const char *said(struct session *s, const char *field) {
+    const char *text;
+    return session_says(s, field, &text) == ST_OK ? text : NULL;
+}
+
+enum st triage_add_session(struct triage *t, const struct exposure_filter *filter, const char *text,
+                           size_t len, struct err *e) {
+    json_error_t error;
+    json_t *o = json_loadb(text, len, 0, &error);
+    const char *format = json_string_value(json_object_get(o, "format"));
+    if (!format || strcmp(format, "stall-session/1") != 0) {
+        json_decref(o);
+        return err_set(e, ERR_FORMAT, "not a session record");
+    }
+    struct session s = {.o = o};
+    const char *id = json_string_value(json_object_get(o, "id"));
+    const char *user = json_string_value(json_object_get(o, "user"));
+    const json_t *cpus = json_object_get(json_object_get(o, "device"), "cpus");
+    bool seen = false, ok = true;
+    if (id && *id) {
+        ok = seen_before(&t->seen, hash_bytes(id, strlen(id)), &seen);
+    }
+    if (ok && !seen && where_match_exposure(filter->where, session_says, &s, filter->seen)) {
+        const char *who = user && *user ? user : id ? id : "";
+        uint32_t stratum = cluster_stratum(said(&s, "device.model"), said(&s, "device.os"),
+                                           json_is_integer(cpus) ? json_integer_value(cpus) : -1);
+        ok = clusters_add(&t->exposure, cluster_cell_of(stratum, hash_bytes(who, strlen(who))),
+                          member_number(o, "launches", 1), member_number(o, "foreground_ms", 0));
+    }
+    json_decref(o);
+    return ok ? ST_OK : err_nomem(e);
+}
+
+/* ---- CSV ---- */
+
+enum column { MODEL, OS, CPUS, USER, SESSIONS, FOREGROUND_MS, FOREGROUND_HOURS, COLUMNS };
+
+enum { FIELDS_MAX = 64, FIELD_SIZE = 128 };
+
+struct table {
+    struct triage *t;
+    const struct exposure_filter *filter;
+    size_t fields;                        /* of the head */
+    size_t at[COLUMNS];                   /* where in a row; FIELDS_MAX = no such column */
+    char names[FIELDS_MAX][FIELD_SIZE];   /* of the head */
+    char row[FIELDS_MAX + 1][FIELD_SIZE]; /* one more, which is always empty */
+};
+
+/* The next field of a line; false at its end. Fields may stand in double quotes. */
+static bool next_field(const char **at, const char *end, char out[FIELD_SIZE]) {
+    size_t len = 0;
+    if (*at > end) {
+        return false;
+    }
+    const char *p = *at;
+    bool quoted = p < end && *p == '"';
+    for (p += quoted; p < end && (quoted ? *p != '"' || (p + 1 < end && p[1] == '"') : *p != ',');
+         p++) {
+        p += quoted && *p == '"';
+        if (len + 1 < FIELD_SIZE) {
+            out[len++] = *p;
+        }
+    }
+    while (p < end && *p != ',') {
+        p++;
+    }
+    out[len] = '\0';
+    *at = p + 1;
+    return true;
+}
+
+static const char *const column_names[COLUMNS] = {
+    "model", "os", "cpus", "user", "sessions", "foreground_ms", "foreground_hours"};
+
+static enum st read_head(struct table *table, const char *line, const char *end, struct err *e) {
+    bool counts = false;
+    char field[FIELD_SIZE];
+    for (size_t c = 0; c < COLUMNS; c++) {
+        table->at[c] = FIELDS_MAX;
+    }
+    while (next_field(&line, end, field)) {
+        if (table->fields == FIELDS_MAX) {
+            return err_set(e, ERR_LIMIT, "more than %d columns", FIELDS_MAX);
+        }
+        for (size_t c = 0; c < COLUMNS; c++) {
+            if (strcmp(field, column_names[c]) == 0) {
+                table->at[c] = table->fields;
+                counts = counts || c >= SESSIONS;
+            }
+        }
+        memcpy(table->names[table->fields++], field, sizeof field);
+    }
+    return counts ? ST_OK
+                  : err_set(e, ERR_FORMAT,
+                            "no column \"sessions\", \"foreground_ms\" or \"foreground_hours\"");
+}
+
+static const char *value_in(const struct table *table, enum column c) {
+    return table->row[table->at[c]];
+}
+
+/* A column is called as the field, or as its part behind "device.". */
+static enum st row_says(void *ctx, const char *field, const char **text) {
+    static const char prefix[] = "device.";
+    const struct table *table = ctx;
+    bool short_name = strncmp(field, prefix, strlen(prefix)) == 0;
+    for (size_t i = 0; i < table->fields; i++) {
+        if (strcmp(table->names[i], field) == 0 ||
+            (short_name && strcmp(table->names[i], field + strlen(prefix)) == 0)) {
+            *text = table->row[i];
+            return **text ? ST_OK : ST_NONE;
+        }
+    }
+    return ST_ERR;
+}
+
+/* Without a user the row is of many: they fall evenly into the groups. */
+static bool add_row(struct table *table, uint64_t cpus, uint64_t sessions, uint64_t ms) {
+    uint32_t stratum = cluster_stratum(value_in(table, MODEL), value_in(table, OS),
+                                       *value_in(table, CPUS) ? (int64_t)cpus : -1);
+    struct clusters *exposure = &table->t->exposure;
+    const char *user = value_in(table, USER);
+    if (*user) {
+        uint64_t hash = hash_bytes(user, strlen(user));
+        return clusters_add(exposure, cluster_cell_of(stratum, hash), sessions, ms);
+    }
+    for (uint64_t g = 0; g < CLUSTER_GROUPS; g++) {
+        if (!clusters_add(exposure, cluster_cell_of(stratum, g),
+                          sessions / CLUSTER_GROUPS + (g < sessions % CLUSTER_GROUPS),
+                          ms / CLUSTER_GROUPS + (g < ms % CLUSTER_GROUPS))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum st read_row(struct table *table, const char *line, const char *end, struct err *e) {
+    const uint64_t max = UINT64_C(1) << 53;
+    uint64_t numbers[COLUMNS] = {0};
+    char field[FIELD_SIZE];
+    for (size_t i = 0; i < table->fields; i++) {
+        bool there = next_field(&line, end, field);
+        memcpy(table->row[i], there ? field : "", there ? sizeof field : 1);
+    }
+    for (size_t c = 0; c < COLUMNS; c++) {
+        const char *value = value_in(table, (enum column)c);
+        bool number = c == CPUS || c >= SESSIONS;
+        if (number && *value &&
+            !parse_u64(value, strlen(value), c == CPUS ? 1 << 20 : max, &numbers[c])) {
+            return err_set(e, ERR_FORMAT, "not a whole number: '%s'", value);
+        }
+    }
+    if (numbers[FOREGROUND_HOURS] > max / 3600000) {
+        return err_set(e, ERR_LIMIT, "too many hours: '%s'", value_in(table, FOREGROUND_HOURS));
+    }
+    if (!where_match_exposure(table->filter->where, row_says, table, table->filter->seen)) {
+        return ST_OK;
+    }
+    return add_row(table, numbers[CPUS], numbers[SESSIONS],
+                   numbers[FOREGROUND_MS] + numbers[FOREGROUND_HOURS] * 3600000)
+               ? ST_OK
+               : err_nomem(e);
+}
+
+enum st triage_add_exposure_table(struct triage *t, const struct exposure_filter *filter,
+                                  const char *text, size_t len, struct err *e) {
+    struct table table = {.t = t, .filter = filter};
+    const char *end = text + len;
+    unsigned long line = 1;
+    for (const char *at = text; at < end; line++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = newline ? newline : end;
+        const char *trimmed = stop > at && stop[-1] == '\r' ? stop - 1 : stop;
+        enum st st = trimmed == at   ? ST_OK
+                     : !table.fields ? read_head(&table, at, trimmed, e)
+                                     : read_row(&table, at, trimmed, e);
+        if (st != ST_OK) {
+            return err_context(e, "line %lu", line);
+        }
+        at = stop + 1;
+    }
+    return ST_OK;
+}

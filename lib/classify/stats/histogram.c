@@ -1,0 +1,82 @@
+/* Percentiles from logarithmic cells. */
+#include "classify/stats/histogram.h"
+
+#include "classify/stats/sum.h"
+
+enum { LINEAR = 128, PER_OCTAVE = 64, OCTAVE_BITS = 6, VALUE_BITS = 40 };
+_Static_assert(HISTOGRAM_CELLS == LINEAR + (VALUE_BITS - 7) * PER_OCTAVE + 1, "2^40 is the last");
+
+static uint16_t cell_of(uint64_t value) {
+    if (value < LINEAR) {
+        return (uint16_t)value;
+    }
+    if (value > UINT64_C(1) << VALUE_BITS) {
+        value = UINT64_C(1) << VALUE_BITS;
+    }
+    unsigned top = 63 - (unsigned)__builtin_clzll(value); /* >= 7 */
+    unsigned within = (unsigned)(value >> (top - OCTAVE_BITS)) & (PER_OCTAVE - 1);
+    return (uint16_t)(LINEAR + (top - 7) * PER_OCTAVE + within);
+}
+
+/* The middle of a cell. */
+static uint64_t cell_value(uint16_t index) {
+    if (index < LINEAR) {
+        return index;
+    }
+    unsigned octave = (unsigned)(index - LINEAR) / PER_OCTAVE,
+             within = (unsigned)(index - LINEAR) % PER_OCTAVE;
+    uint64_t width = UINT64_C(1) << (octave + 1);
+    return (PER_OCTAVE + within) * width + width / 2;
+}
+
+void histogram_release(struct histogram *h) {
+    VEC_RELEASE(&h->cells);
+    h->total = 0;
+}
+
+bool histogram_add_cell(struct histogram *h, uint16_t index, uint64_t count) {
+    size_t low = 0, high = h->cells.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (h->cells.data[middle].index < index) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == h->cells.len || h->cells.data[low].index != index) {
+        if (!VEC_INSERT(&h->cells, low)) {
+            return false;
+        }
+        h->cells.data[low] = (struct histogram_cell){.index = index};
+    }
+    sum_add(&h->cells.data[low].count, count);
+    sum_add(&h->total, count);
+    return true;
+}
+
+bool histogram_add(struct histogram *h, uint64_t value) {
+    return histogram_add_cell(h, cell_of(value), 1);
+}
+
+bool histogram_merge(struct histogram *h, const struct histogram *from) {
+    for (size_t i = 0; i < from->cells.len; i++) {
+        if (!histogram_add_cell(h, from->cells.data[i].index, from->cells.data[i].count)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t histogram_percentile(const struct histogram *h, unsigned permille) {
+    /* total * permille / 1000, rounded up, without overflow. */
+    uint64_t rank = h->total / 1000 * permille + (h->total % 1000 * permille + 999) / 1000;
+    uint64_t seen = 0;
+    for (size_t i = 0; i < h->cells.len; i++) {
+        sum_add(&seen, h->cells.data[i].count);
+        if (seen >= rank) {
+            return cell_value(h->cells.data[i].index);
+        }
+    }
+    return 0;
+}

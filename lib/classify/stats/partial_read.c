@@ -1,0 +1,538 @@
+/* stall-partial(5) back to a triage. Every number is checked before it counts: partials come over
+ * networks. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "classify/stats/partial_private.h"
+#include "classify/stats/sum.h"
+#include "classify/stats/triage_private.h"
+
+const char *const partial_sets[PARTIAL_SETS] = {
+    [PARTIAL_ACTIONS] = "actions", [PARTIAL_LEVEL1] = "level1", [PARTIAL_LEVEL2] = "level2"};
+const char *const partial_facets[FACET_COUNT] = {
+    [FACET_VERSION] = "versions", [FACET_OS] = "systems", [FACET_DEVICE] = "devices"};
+
+struct partial_reader {
+    struct triage *t;             /* NULL between partials */
+    uint64_t count[PARTIAL_SETS]; /* lines that the head promises */
+    uint64_t open;
+    uint64_t taken; /* lines after the head */
+    struct strbuf text, previous;
+    uint64_t previous_hash;
+};
+
+/* A line being read. The first thing that is wrong sticks; values are then 0. */
+struct line {
+    struct partial_reader *r;
+    const char *bad; /* the member that is wrong; NULL = none */
+    bool no_memory;
+};
+
+enum st partial_reader_new(struct partial_reader **out, struct err *e) {
+    *out = calloc(1, sizeof **out);
+    return *out ? ST_OK : err_nomem(e);
+}
+
+static void drop(struct partial_reader *r) {
+    triage_free(r->t);
+    r->t = NULL;
+}
+
+void partial_reader_free(struct partial_reader *r) {
+    if (r) {
+        drop(r);
+        strbuf_release(&r->text);
+        strbuf_release(&r->previous);
+        free(r);
+    }
+}
+
+/* ---- single values ---- */
+
+static void reject(struct line *l, const char *what) {
+    l->bad = l->bad ? l->bad : what;
+}
+
+static void need(struct line *l, bool memory) {
+    l->no_memory = l->no_memory || !memory;
+}
+
+static bool fine(const struct line *l) {
+    return !l->bad && !l->no_memory;
+}
+
+static uint64_t number(struct line *l, const json_t *v, uint64_t max, const char *what) {
+    json_int_t n = json_is_integer(v) ? json_integer_value(v) : -1;
+    if (n < 0 || (uint64_t)n > max) {
+        reject(l, what);
+        return 0;
+    }
+    return (uint64_t)n;
+}
+
+static uint64_t get_number(struct line *l, const json_t *o, const char *name) {
+    return number(l, json_object_get(o, name), INT64_MAX, name);
+}
+
+/* Borrowed from o; "" if it is wrong. */
+static const char *get_text(struct line *l, const json_t *o, const char *name) {
+    const char *text = json_string_value(json_object_get(o, name));
+    if (!text) {
+        reject(l, name);
+    }
+    return text ? text : "";
+}
+
+static uint64_t hash(struct line *l, const json_t *v, const char *what) {
+    uint64_t n = 0;
+    if (json_string_length(v) != PARTIAL_HASH_SIZE - 1 ||
+        !parse_hex(json_string_value(v), PARTIAL_HASH_SIZE - 1, &n)) {
+        reject(l, what);
+    }
+    return n;
+}
+
+/* An array whose length is a multiple of `group`; empty if it is wrong. */
+static const json_t *get_array(struct line *l, const json_t *o, const char *name, size_t group) {
+    const json_t *array = json_object_get(o, name);
+    if (!json_is_array(array) || json_array_size(array) % group != 0) {
+        reject(l, name);
+        return NULL;
+    }
+    return array;
+}
+
+static uint64_t element(struct line *l, const json_t *array, size_t i, uint64_t max,
+                        const char *what) {
+    return number(l, json_array_get(array, i), max, what);
+}
+
+/* Index of an interned text; 0 if something is wrong. */
+static uint32_t text_index(struct line *l, const char *text) {
+    uint32_t index = triage_string(l->r->t, text);
+    need(l, index != NO_INDEX);
+    return index == NO_INDEX ? 0 : index;
+}
+
+/* NULL if text is, or memory ran out. */
+static const char *keep(struct line *l, const char *text) {
+    uint32_t index = text ? text_index(l, text) : 0;
+    return text && fine(l) ? map_string(&l->r->t->strings, index) : NULL;
+}
+
+/* ---- tallies ---- */
+
+static void read_durations(struct line *l, const json_t *o, struct tally *t) {
+    const json_t *a = get_array(l, o, "durations", 2);
+    uint64_t sum = 0, next = 0;
+    for (size_t i = 0; i < json_array_size(a) && fine(l); i += 2) {
+        uint64_t index = element(l, a, i, HISTOGRAM_CELLS - 1, "durations");
+        uint64_t count = element(l, a, i + 1, INT64_MAX, "durations");
+        if (index < next || count == 0) {
+            reject(l, "durations");
+        }
+        next = index + 1;
+        sum_add(&sum, count);
+        need(l, histogram_add_cell(&t->durations, (uint16_t)index, count));
+    }
+    if (sum != t->stalls) {
+        reject(l, "durations");
+    }
+}
+
+static void read_registers(struct line *l, const json_t *v, struct distinct *d) {
+    const char *text = json_string_value(v);
+    uint8_t registers[DISTINCT_REGISTERS];
+    if (json_string_length(v) != DISTINCT_REGISTERS) {
+        reject(l, "users");
+        return;
+    }
+    for (size_t i = 0; i < DISTINCT_REGISTERS; i++) {
+        registers[i] = (uint8_t)(text[i] - PARTIAL_REGISTER_0);
+        if (registers[i] > PARTIAL_REGISTER_MAX) {
+            reject(l, "users");
+        }
+    }
+    need(l, distinct_set_registers(d, registers));
+}
+
+static void read_users(struct line *l, const json_t *o, struct distinct *d) {
+    const json_t *v = json_object_get(o, "users");
+    if (json_is_string(v)) {
+        read_registers(l, v, d);
+        return;
+    }
+    const json_t *a = get_array(l, o, "users", 1);
+    if (json_array_size(a) > DISTINCT_EXACT_MAX) {
+        reject(l, "users");
+    }
+    uint64_t previous = 0;
+    for (size_t i = 0; i < json_array_size(a) && fine(l); i++) {
+        uint64_t h = hash(l, json_array_get(a, i), "users");
+        if (i > 0 && h <= previous) {
+            reject(l, "users");
+        }
+        previous = h;
+        need(l, distinct_add(d, h));
+    }
+}
+
+/* count and ms: the sums that the cells must have. */
+static void read_clusters(struct line *l, const json_t *o, const char *name, struct clusters *c,
+                          uint64_t *count, uint64_t *ms) {
+    const json_t *a = get_array(l, o, name, 3);
+    uint64_t next = 0;
+    *count = *ms = 0;
+    for (size_t i = 0; i < json_array_size(a) && fine(l); i += 3) {
+        uint64_t cell = element(l, a, i, CLUSTER_CELLS - 1, name);
+        uint64_t n = element(l, a, i + 1, INT64_MAX, name);
+        uint64_t time = element(l, a, i + 2, INT64_MAX, name);
+        if (cell < next) {
+            reject(l, name);
+        }
+        next = cell + 1;
+        sum_add(count, n);
+        sum_add(ms, time);
+        need(l, clusters_add(c, (uint32_t)cell, n, time));
+    }
+}
+
+static bool find_cause(const char *text, enum rule_cause *out) {
+    for (size_t i = 0; text && i < CAUSE_COUNT; i++) {
+        if (strcmp(text, rule_cause_text((enum rule_cause)i)) == 0) {
+            *out = (enum rule_cause)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void read_causes(struct line *l, const json_t *o, struct tally *t) {
+    const json_t *a = get_array(l, o, "causes", 2);
+    for (size_t i = 0; i < json_array_size(a) && fine(l); i += 2) {
+        const json_t *numbers = json_array_get(a, i + 1);
+        enum rule_cause cause = CAUSE_NONE;
+        if (!find_cause(json_string_value(json_array_get(a, i)), &cause) ||
+            json_array_size(numbers) != 3 || t->causes[cause].dumps) {
+            reject(l, "causes");
+            return;
+        }
+        t->causes[cause] =
+            (struct cause_tally){.dumps = element(l, numbers, 0, INT64_MAX, "causes"),
+                                 .ms = element(l, numbers, 1, INT64_MAX, "causes"),
+                                 .confidence = element(l, numbers, 2, INT64_MAX, "causes")};
+    }
+}
+
+static void read_facet(struct line *l, const json_t *o, size_t f, struct tally *t) {
+    const json_t *a = get_array(l, o, partial_facets[f], 2);
+    const char *previous = NULL;
+    for (size_t i = 0; i < json_array_size(a) && fine(l); i += 2) {
+        const char *text = json_string_value(json_array_get(a, i));
+        uint64_t dumps = element(l, a, i + 1, INT64_MAX, partial_facets[f]);
+        if (!text || (previous && strcmp(previous, text) >= 0)) {
+            reject(l, partial_facets[f]);
+            return;
+        }
+        previous = text;
+        uint32_t index = text_index(l, text);
+        need(l, fine(l) && tally_facet(t, (enum tally_facet)f, index, dumps));
+    }
+}
+
+static void read_tally(struct line *l, const json_t *line, const char *name, struct tally *t) {
+    const json_t *o = json_object_get(line, name);
+    uint64_t count, ms;
+    t->dumps = get_number(l, o, "dumps");
+    t->stalls = get_number(l, o, "stalls");
+    t->ms = get_number(l, o, "ms");
+    t->max_ms = get_number(l, o, "max_ms");
+    t->fatal = get_number(l, o, "fatal");
+    t->fatal_min_ms = get_number(l, o, "fatal_min_ms");
+    t->samples = get_number(l, o, "samples");
+    t->hits = get_number(l, o, "hits");
+    tally_time(t, get_text(l, o, "first"));
+    tally_time(t, get_text(l, o, "last"));
+    read_durations(l, o, t);
+    read_users(l, o, &t->users);
+    read_clusters(l, o, "clusters", &t->clusters, &count, &ms);
+    if (count != t->stalls || ms != t->ms) {
+        reject(l, "clusters");
+    }
+    read_causes(l, o, t);
+    for (size_t i = 0; i < FACET_COUNT; i++) {
+        read_facet(l, o, i, t);
+    }
+}
+
+/* ---- buckets ---- */
+
+static struct bucket_set *set_of(struct triage *t, size_t i) {
+    return i == PARTIAL_ACTIONS ? &t->actions : &t->level[i - PARTIAL_LEVEL1];
+}
+
+/* Frames, whose texts make the key, into l->r->text. */
+static struct bucket_frame *read_frames(struct line *l, const json_t *o, size_t *count) {
+    const json_t *a = get_array(l, o, "frames", 1);
+    *count = json_array_size(a);
+    strbuf_clear(&l->r->text);
+    if (*count == 0 || *count > KEY_FRAMES_MAX) {
+        reject(l, "frames");
+        return NULL;
+    }
+    struct bucket_frame *frames = calloc(*count, sizeof *frames);
+    need(l, frames != NULL);
+    for (size_t i = 0; i < *count && fine(l); i++) {
+        const json_t *f = json_array_get(a, i);
+        const json_t *line = json_object_get(f, "line");
+        frames[i] =
+            (struct bucket_frame){.image = keep(l, get_text(l, f, "image")),
+                                  .function = keep(l, get_text(l, f, "function")),
+                                  .image_name = keep(l, get_text(l, f, "name")),
+                                  .file = keep(l, json_string_value(json_object_get(f, "file"))),
+                                  .line = line ? (uint32_t)number(l, line, UINT32_MAX, "line") : 0,
+                                  .in_app = json_is_true(json_object_get(f, "in_app")),
+                                  .resolved = json_is_true(json_object_get(f, "resolved"))};
+        if (fine(l)) {
+            key_text_add(&l->r->text, frames[i].image, frames[i].function);
+        }
+    }
+    return frames;
+}
+
+static void read_evidence(struct line *l, const json_t *line, struct bucket *b) {
+    const json_t *o = json_object_get(line, "evidence");
+    struct evidence offer = {.span_ms = get_number(l, o, "span_ms"),
+                             .hash = hash(l, json_object_get(o, "hash"), "hash")};
+    if (!find_cause(get_text(l, o, "cause"), &offer.cause)) {
+        reject(l, "cause");
+    }
+    /* Only read: bucket_take_evidence copies. */
+    offer.id = (char *)get_text(l, o, "id");
+    offer.reason = (char *)get_text(l, o, "reason");
+    offer.exemplar = (char *)json_string_value(json_object_get(line, "exemplar"));
+    need(l, !fine(l) || bucket_take_evidence(b, &offer));
+}
+
+static void read_actions(struct line *l, const json_t *o, struct bucket *b) {
+    const json_t *a = get_array(l, o, "actions", 2);
+    uint64_t next = 0;
+    for (size_t i = 0; i < json_array_size(a) && fine(l); i += 2) {
+        uint64_t action = element(l, a, i, INT64_MAX, "actions");
+        if (action < next || action >= l->r->count[PARTIAL_ACTIONS]) {
+            reject(l, "actions");
+            return;
+        }
+        next = action + 1;
+        need(l, bucket_add_action(b, (uint32_t)action, element(l, a, i + 1, INT64_MAX, "actions")));
+    }
+}
+
+static void read_aliases(struct line *l, const json_t *o, struct bucket *b) {
+    const json_t *a = get_array(l, o, "aliases", 1);
+    for (size_t i = 0; i < json_array_size(a) && fine(l); i++) {
+        need(l, bucket_add_alias(b, hash(l, json_array_get(a, i), "aliases")));
+    }
+}
+
+/* Keys come in order, so that each comes once. */
+static struct bucket *put_bucket(struct line *l, struct bucket_set *set) {
+    struct partial_reader *r = l->r;
+    bool added = false;
+    if (set->buckets.len && strcmp(strbuf_cstr(&r->text), strbuf_cstr(&r->previous)) <= 0) {
+        reject(l, "frames");
+        return NULL;
+    }
+    struct bucket *b = bucket_put(set, strbuf_cstr(&r->text), r->text.len, &added);
+    strbuf_clear(&r->previous);
+    strbuf_add(&r->previous, strbuf_cstr(&r->text), r->text.len);
+    need(l, b && !r->text.failed && !r->previous.failed);
+    return b;
+}
+
+static void read_bucket(struct line *l, const json_t *o, size_t which) {
+    struct triage *t = l->r->t;
+    size_t count;
+    struct bucket_frame *frames = read_frames(l, o, &count);
+    struct bucket *b = fine(l) ? put_bucket(l, set_of(t, which)) : NULL;
+    if (!b) {
+        free(frames);
+        return;
+    }
+    b->frames = frames;
+    b->frame_count = count;
+    if (strcmp(get_text(l, o, "id"), b->id) != 0) {
+        reject(l, "id");
+    }
+    if (which == PARTIAL_LEVEL2) {
+        uint64_t parent = get_number(l, o, "parent");
+        if (parent >= t->level[0].buckets.len) {
+            reject(l, "parent");
+            return;
+        }
+        need(l, bucket_adopt(t->level[0].buckets.data[parent], b));
+    }
+    read_evidence(l, o, b);
+    read_aliases(l, o, b);
+    if (which != PARTIAL_ACTIONS) {
+        read_actions(l, o, b);
+    }
+    read_tally(l, o, "tally", &b->tally);
+}
+
+/* ---- stalls of which dumps are missing ---- */
+
+enum { PART_NUMBERS = 5 };
+
+/* 0 is none, else one more than an index. */
+static uint32_t index_of(uint64_t place) {
+    return place ? (uint32_t)(place - 1) : NO_INDEX;
+}
+
+static void read_stall(struct line *l, const json_t *o) {
+    struct partial_reader *r = l->r;
+    const json_t *a = get_array(l, o, "parts", PART_NUMBERS);
+    size_t count = json_array_size(a) / PART_NUMBERS;
+    uint64_t id = hash(l, json_object_get(o, "stall"), "stall");
+    uint64_t seen_ms = get_number(l, o, "seen_ms"), duration_ms = get_number(l, o, "duration_ms");
+    const uint64_t max[PART_NUMBERS] = {r->count[PARTIAL_LEVEL2], r->count[PARTIAL_ACTIONS],
+                                        CLUSTER_CELLS - 1, INT64_MAX, 1};
+    if (count == 0 || (r->t->pending.used && id <= r->previous_hash) ||
+        (duration_ms && seen_ms >= duration_ms)) {
+        reject(l, "stall");
+        return;
+    }
+    r->previous_hash = id;
+    struct stall_part *parts = calloc(count, sizeof *parts);
+    need(l, parts != NULL);
+    for (size_t i = 0; i < count && fine(l); i++) {
+        uint64_t v[PART_NUMBERS];
+        for (size_t k = 0; k < PART_NUMBERS; k++) {
+            v[k] = element(l, a, i * PART_NUMBERS + k, max[k], "parts");
+        }
+        parts[i] = (struct stall_part){.level2 = index_of(v[0]),
+                                       .action = index_of(v[1]),
+                                       .cell = (uint32_t)v[2],
+                                       .ms = v[3],
+                                       .fatal = v[4] != 0};
+    }
+    need(l, !fine(l) || stalls_join(r->t, id, seen_ms, duration_ms, parts, count));
+    free(parts);
+}
+
+/* ---- lines ---- */
+
+static void read_opened(struct line *l, const json_t *o, struct triage_options *options) {
+    const json_t *a = get_array(l, o, "opened", 1);
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        const char *text = json_string_value(json_array_get(a, i));
+        int apart = APART_NONE + 1;
+        while (text && apart < APART_COUNT &&
+               strcmp(text, triage_apart_text((enum triage_apart)apart)) != 0) {
+            apart++;
+        }
+        if (!text || apart == APART_COUNT) {
+            reject(l, "opened");
+            return;
+        }
+        options->open[apart] = true;
+    }
+}
+
+static void read_head(struct line *l, const json_t *o) {
+    struct partial_reader *r = l->r;
+    struct triage *t = r->t;
+    uint64_t count, ms;
+    t->options.rules = keep(l, get_text(l, o, "rules"));
+    t->options.rules_hash = hash(l, json_object_get(o, "rules_hash"), "rules_hash");
+    t->options.where = keep(l, json_string_value(json_object_get(o, "where")));
+    read_opened(l, o, &t->options);
+    t->options.cap_ms = get_number(l, o, "cap_ms");
+    t->dumps_read = get_number(l, o, "dumps_read");
+    t->unresolved = get_number(l, o, "unresolved");
+    if (json_object_get(o, "threshold_ms")) {
+        triage_note_threshold(t, (int64_t)get_number(l, o, "threshold_ms"));
+    }
+    for (int a = APART_NONE + 1; a < APART_COUNT; a++) {
+        t->apart[a] =
+            get_number(l, json_object_get(o, "apart"), triage_apart_text((enum triage_apart)a));
+    }
+    for (size_t i = 0; i < PARTIAL_SETS; i++) {
+        r->count[i] = number(l, json_object_get(o, partial_sets[i]), NO_INDEX - 1, partial_sets[i]);
+    }
+    r->open = number(l, json_object_get(o, "open"), PENDING_MAX, "open");
+    read_clusters(l, o, "exposure", &t->exposure, &count, &ms);
+    read_tally(l, o, "total", &t->total);
+}
+
+/* Which set line number `taken` is of; PARTIAL_SETS: a stall. */
+static size_t set_of_line(const struct partial_reader *r) {
+    uint64_t left = r->taken;
+    size_t set = 0;
+    while (set < PARTIAL_SETS && left >= r->count[set]) {
+        left -= r->count[set++];
+    }
+    return set;
+}
+
+static bool complete(const struct partial_reader *r) {
+    uint64_t lines = r->open;
+    for (size_t i = 0; i < PARTIAL_SETS; i++) {
+        lines += r->count[i]; /* each below 2^32 */
+    }
+    return r->taken == lines;
+}
+
+static enum st read_line(struct partial_reader *r, const json_t *o, struct err *e) {
+    struct line l = {.r = r};
+    if (!r->t) {
+        const char *format = json_string_value(json_object_get(o, "format"));
+        if (!format || strcmp(format, PARTIAL_FORMAT) != 0) {
+            return err_set(e, ERR_FORMAT, "not a partial: no \"" PARTIAL_FORMAT "\"");
+        }
+        if (triage_new(&r->t, &(struct triage_options){0}, e) != ST_OK) {
+            return ST_ERR;
+        }
+        r->taken = 0;
+        read_head(&l, o);
+    } else {
+        size_t set = set_of_line(r);
+        if (set < PARTIAL_SETS) {
+            read_bucket(&l, o, set);
+        } else {
+            read_stall(&l, o);
+        }
+        r->taken++;
+    }
+    if (l.no_memory) {
+        return err_nomem(e);
+    }
+    return l.bad ? err_set(e, ERR_FORMAT, "partial: \"%s\" is missing or wrong", l.bad) : ST_OK;
+}
+
+enum st partial_reader_line(struct partial_reader *r, const char *text, size_t len,
+                            struct triage **done, struct err *e) {
+    json_error_t error;
+    json_t *o = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    enum st st = o ? read_line(r, o, e)
+                   : err_set(e, ERR_FORMAT, "partial: %s at byte %d", error.text, error.position);
+    json_decref(o);
+    if (st != ST_OK) {
+        drop(r);
+        return st;
+    }
+    if (!complete(r)) {
+        return ST_NONE;
+    }
+    *done = r->t;
+    r->t = NULL;
+    return ST_OK;
+}
+
+enum st partial_reader_end(struct partial_reader *r, struct err *e) {
+    bool cut = r->t != NULL;
+    drop(r);
+    return cut ? err_set(e, ERR_TRUNCATED, "the partial ends before its last line") : ST_OK;
+}

@@ -1,0 +1,257 @@
+/* Counts sorted anew by other rules: nothing is lost, and what cannot be sorted is refused. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/failmalloc.h"
+#include "classify/keys/fixture_dump.h"
+#include "classify/stats/triage_private.h"
+
+/* A keyer and the rules that it goes by; NULL: the built-in ones. */
+struct sorter {
+    struct rules *rules;
+    struct keyer *keyer;
+    struct triage_options options;
+};
+
+static void sorter_init(struct sorter *s, const char *text) {
+    *s =
+        (struct sorter){.options = {.rules_hash = text ? 2 : 1, .rules = text ? text : "built-in"}};
+    assert_int_equal(rules_new(&s->rules, NULL), ST_OK);
+    if (text) {
+        assert_int_equal(rules_add(s->rules, "t", text, strlen(text), NULL), ST_OK);
+    }
+    assert_int_equal(rules_add_builtin(s->rules, NULL), ST_OK);
+    const struct key_options o = {.rules = s->rules, .aliases = true};
+    assert_int_equal(keyer_new(&s->keyer, &o, NULL), ST_OK);
+}
+
+static void sorter_release(struct sorter *s) {
+    keyer_free(s->keyer);
+    rules_free(s->rules);
+}
+
+/* `stalls` of a second each, in `inner`, which `on_inner` called. */
+static void count(struct triage *t, struct sorter *s, const char *inner, unsigned stalls) {
+    for (unsigned i = 0; i < stalls; i++) {
+        char caller[32], id[48];
+        snprintf(caller, sizeof caller, "on_%s", inner);
+        snprintf(id, sizeof id, "%s%u", inner, i);
+        const char *const names[] = {inner, caller, "main"};
+        struct fixture f = {.d = {.id = id, .user = id, .text = id, .text_len = strlen(id)}};
+        struct stall_key key;
+        f.d.stall.span_ms = f.d.stall.duration_ms = 1000;
+        f.d.stall.ended = true;
+        f.d.stall.threshold_ms = 700;
+        fixture_names(&f, names, 3, 1);
+        assert_int_equal(keyer_key(s->keyer, &f.d, &key, NULL), ST_OK);
+        assert_int_equal(triage_add(t, &f.d, &key, true, NULL, NULL), ST_OK);
+    }
+}
+
+static struct triage *some(struct sorter *s) {
+    struct triage *t = NULL;
+    assert_int_equal(triage_new(&t, &s->options, NULL), ST_OK);
+    count(t, s, "draw", 3);
+    count(t, s, "load", 2);
+    assert_true(clusters_add(&t->exposure, 7, 1, 5000));
+    return t;
+}
+
+/* "draw 3, load 2": level 1 by rank. */
+static void assert_buckets(struct triage *t, const char *want) {
+    char got[256] = "";
+    assert_int_equal(triage_finish(t, NULL), ST_OK);
+    for (size_t i = 0; i < t->level[0].buckets.len; i++) {
+        const struct bucket *b = t->level[0].buckets.data[t->level[0].ranked[i]];
+        size_t len = strlen(got);
+        snprintf(got + len, sizeof got - len, "%s%s %u", i ? ", " : "", b->frames[0].function,
+                 (unsigned)b->tally.stalls);
+    }
+    assert_string_equal(got, want);
+    assert_int_equal(t->total.stalls, 5);
+    assert_int_equal(t->total.ms, 5000);
+    assert_int_equal(t->total_users, 5);
+}
+
+static void buckets_go_where_the_new_rules_put_them(void **state) {
+    (void)state;
+    struct sorter old, new;
+    struct triage *t = NULL;
+    sorter_init(&old, NULL);
+    sorter_init(&new, "skip draw load\nnormalise on_* as on_any\n");
+    struct triage *from = some(&old);
+    assert_int_equal(triage_rekey(&t, from, new.keyer, &new.options, NULL), ST_OK);
+    assert_buckets(t, "on_any 5");
+    assert_int_equal(t->options.rules_hash, 2);
+    assert_int_equal(t->threshold_ms, 700);
+    assert_int_equal(t->exposure.cells.len, 1);
+    assert_buckets(from, "draw 3, load 2"); /* which stays */
+    triage_free(t);
+    triage_free(from);
+    sorter_release(&old);
+    sorter_release(&new);
+}
+
+static void a_stall_of_several_dumps_still_counts_once(void **state) {
+    (void)state;
+    static const char *const rules[] = {"normalise on_* as by_*\n", "skip draw\n",
+                                        "cut on_scroll cause idle\nskip draw on_draw\n"};
+    static const unsigned all[] = {1, 1, 1}, drawn[] = {1, 2, 1};
+    static const char *const outer[] = {"on_tap", "on_scroll"};
+    for (size_t n = 0; n < sizeof rules / sizeof *rules; n++) {
+        struct sorter old, new;
+        struct triage *from = NULL, *t = NULL;
+        uint64_t stalls = 0;
+        sorter_init(&old, NULL);
+        sorter_init(&new, rules[n]);
+        assert_int_equal(triage_new(&from, &old.options, NULL), ST_OK);
+        for (unsigned i = 0; i < 2; i++) { /* one level 1, two of level 2 */
+            const char *const names[] = {"draw", "on_draw", outer[i], "main"};
+            struct fixture f = {.d = {.id = i ? "a" : "b", .text = "t", .text_len = 1}};
+            struct stall_key key;
+            f.d.stall.id = "one";
+            f.d.stall.seq = i + 1;
+            f.d.stall.span_ms = 1000;
+            f.d.stall.ended = i == 1;
+            f.d.stall.duration_ms = i == 1 ? 2000 : -1;
+            fixture_names(&f, names, 4, 1);
+            assert_int_equal(keyer_key(old.keyer, &f.d, &key, NULL), ST_OK);
+            assert_int_equal(triage_add(from, &f.d, &key, true, NULL, NULL), ST_OK);
+        }
+        assert_int_equal(from->level[1].buckets.len, 2);
+        assert_int_equal(triage_rekey(&t, from, new.keyer, &new.options, NULL), ST_OK);
+        assert_int_equal(triage_finish(t, NULL), ST_OK);
+        for (size_t i = 0; i < t->level[0].buckets.len; i++) {
+            stalls += t->level[0].buckets.data[i]->tally.stalls;
+        }
+        assert_int_equal(stalls, drawn[n]);
+        assert_int_equal(t->total.stalls, all[n]);
+        assert_int_equal(t->total.ms, t->apart[APART_IDLE] ? 1000 : 2000);
+        triage_free(t);
+        triage_free(from);
+        sorter_release(&old);
+        sorter_release(&new);
+    }
+}
+
+/* Its id as the same stack without names has it, for the gate to know the bucket by. */
+static void a_bucket_knows_the_id_that_its_stack_had(void **state) {
+    (void)state;
+    struct sorter old, new;
+    struct triage *t = NULL;
+    sorter_init(&old, NULL);
+    sorter_init(&new, "normalise on_* as by_*\n");
+    struct triage *from = some(&old);
+    assert_int_equal(triage_rekey(&t, from, new.keyer, &new.options, NULL), ST_OK);
+    assert_int_equal(t->level[1].buckets.len, 2);
+    for (size_t i = 0; i < t->level[1].buckets.len; i++) {
+        const struct bucket *b = t->level[1].buckets.data[i];
+        const char *stack = b->evidence.exemplar;
+        struct dump d;
+        struct stall_key raw;
+        struct strbuf text = {0};
+        assert_int_equal(dump_parse(&d, stack, strlen(stack), NULL), ST_OK);
+        struct dump_thread thread = d.threads[0];
+        struct dump nameless = d;
+        thread.stack.locations = NULL;
+        nameless.threads = &thread;
+        assert_int_equal(keyer_key(new.keyer, &nameless, &raw, NULL), ST_OK);
+        assert_false(raw.level[1].frames[0].info->resolved);
+        key_text(&raw.level[1], &text);
+        assert_int_equal(b->aliases.len, 1);
+        assert_true(b->aliases.data[0] == key_number('2', text.data, text.len));
+        assert_int_equal(t->level[0].buckets.data[b->parent]->aliases.len, 1);
+        strbuf_release(&text);
+        dump_release(&d);
+    }
+    triage_free(t);
+    triage_free(from);
+    sorter_release(&old);
+    sorter_release(&new);
+}
+
+static void what_is_no_stall_by_the_new_rules_is_set_apart(void **state) {
+    (void)state;
+    struct sorter old, new;
+    struct triage *t = NULL;
+    sorter_init(&old, NULL);
+    sorter_init(&new, "cut draw cause idle\n");
+    struct triage *from = some(&old);
+    assert_int_equal(triage_rekey(&t, from, new.keyer, &new.options, NULL), ST_OK);
+    assert_int_equal(t->apart[APART_IDLE], 3);
+    assert_int_equal(t->total.stalls, 2);
+    triage_free(t);
+    triage_free(from);
+    sorter_release(&old);
+    sorter_release(&new);
+}
+
+static void a_bucket_without_its_stack_is_refused(void **state) {
+    (void)state;
+    static const char *const stacks[] = {NULL, "no dump", "{\"format\":\"stall-session/1\"}"};
+    struct sorter s;
+    sorter_init(&s, NULL);
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        struct triage *from = some(&s), *t = NULL;
+        struct evidence *evidence = &from->level[1].buckets.data[1]->evidence;
+        struct evidence other = *evidence;
+        struct err e = {0};
+        other.exemplar = (char *)stacks[i]; /* only read */
+        assert_true(bucket_take_evidence(from->level[1].buckets.data[1], &other));
+        assert_int_equal(triage_rekey(&t, from, s.keyer, &s.options, &e), ST_ERR);
+        assert_int_equal(e.code, stacks[i] ? ERR_FORMAT : ERR_UNSUPPORTED);
+        assert_non_null(strstr(e.text, from->level[1].buckets.data[1]->id));
+        assert_null(t);
+        triage_free(from);
+    }
+    sorter_release(&s);
+}
+
+struct sweep {
+    struct triage *from;
+    struct sorter *by;
+};
+
+static void every_allocation_may_fail(void *ctx, bool refused) {
+    const struct sweep *s = ctx;
+    struct triage *t = NULL;
+    struct keyer *k = NULL;
+    struct err e = {0};
+    const struct key_options o = {.rules = s->by->rules, .aliases = true};
+    enum st st = keyer_new(&k, &o, &e);
+    st = st == ST_OK ? triage_rekey(&t, s->from, k, &s->by->options, &e) : st;
+    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+    triage_free(t);
+    keyer_free(k);
+}
+
+static void memory_may_run_out_anywhere(void **state) {
+    (void)state;
+    if (!failmalloc_works()) {
+        skip();
+    }
+    struct sorter s;
+    sorter_init(&s, NULL);
+    struct sweep sweep = {some(&s), &s};
+    assert_true(failmalloc_sweep(every_allocation_may_fail, &sweep) > 50);
+    triage_free(sweep.from);
+    sorter_release(&s);
+}
+
+int main(void) {
+    dump_library_init();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(buckets_go_where_the_new_rules_put_them),
+        cmocka_unit_test(a_stall_of_several_dumps_still_counts_once),
+        cmocka_unit_test(a_bucket_knows_the_id_that_its_stack_had),
+        cmocka_unit_test(what_is_no_stall_by_the_new_rules_is_set_apart),
+        cmocka_unit_test(a_bucket_without_its_stack_is_refused),
+        cmocka_unit_test(memory_may_run_out_anywhere),
+    };
+    return cmocka_run_group_tests_name("rekey", tests, NULL, NULL);
+}

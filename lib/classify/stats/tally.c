@@ -1,0 +1,119 @@
+/* Sums, sets and extremes of stalls. */
+#include "classify/stats/tally.h"
+
+#include <string.h>
+
+#include "classify/stats/sum.h"
+
+void tally_release(struct tally *t) {
+    histogram_release(&t->durations);
+    distinct_release(&t->users);
+    clusters_release(&t->clusters);
+    for (size_t i = 0; i < FACET_COUNT; i++) {
+        VEC_RELEASE(&t->facets[i].values);
+    }
+}
+
+void tally_time(struct tally *t, const char *time) {
+    if (!time || !*time) {
+        return;
+    }
+    char text[TALLY_TIME_SIZE] = "";
+    size_t len = strlen(time);
+    memcpy(text, time, len < sizeof text - 1 ? len : sizeof text - 1);
+    if (!t->first_time[0] || strcmp(text, t->first_time) < 0) {
+        memcpy(t->first_time, text, sizeof text);
+    }
+    if (strcmp(text, t->last_time) > 0) {
+        memcpy(t->last_time, text, sizeof text);
+    }
+}
+
+bool tally_facet(struct tally *t, enum tally_facet f, uint32_t text, uint64_t dumps) {
+    struct facet *facet = &t->facets[f];
+    size_t low = 0, high = facet->values.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (facet->values.data[middle].text < text) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == facet->values.len || facet->values.data[low].text != text) {
+        if (!VEC_INSERT(&facet->values, low)) {
+            return false;
+        }
+        facet->values.data[low] = (struct facet_value){.text = text};
+    }
+    sum_add(&facet->values.data[low].dumps, dumps);
+    return true;
+}
+
+static void note_fatal(struct tally *t, uint64_t count, uint64_t min_ms) {
+    if (count && (t->fatal == 0 || min_ms < t->fatal_min_ms)) {
+        t->fatal_min_ms = min_ms;
+    }
+    sum_add(&t->fatal, count);
+}
+
+bool tally_stall(struct tally *t, uint64_t ms, bool fatal, uint32_t cell) {
+    sum_add(&t->stalls, 1);
+    t->max_ms = ms > t->max_ms ? ms : t->max_ms;
+    note_fatal(t, fatal, ms);
+    return histogram_add(&t->durations, ms) && clusters_add(&t->clusters, cell, 1, 0);
+}
+
+bool tally_merge(struct tally *t, const struct tally *from, const uint32_t *texts) {
+    sum_add(&t->dumps, from->dumps);
+    sum_add(&t->stalls, from->stalls);
+    sum_add(&t->ms, from->ms);
+    t->max_ms = from->max_ms > t->max_ms ? from->max_ms : t->max_ms;
+    sum_add(&t->samples, from->samples);
+    sum_add(&t->hits, from->hits);
+    note_fatal(t, from->fatal, from->fatal_min_ms);
+    tally_time(t, from->first_time);
+    tally_time(t, from->last_time);
+    for (size_t i = 0; i < CAUSE_COUNT; i++) {
+        sum_add(&t->causes[i].dumps, from->causes[i].dumps);
+        sum_add(&t->causes[i].ms, from->causes[i].ms);
+        sum_add(&t->causes[i].confidence, from->causes[i].confidence);
+    }
+    for (size_t f = 0; f < FACET_COUNT; f++) {
+        for (size_t i = 0; i < from->facets[f].values.len; i++) {
+            const struct facet_value *v = &from->facets[f].values.data[i];
+            if (!tally_facet(t, (enum tally_facet)f, texts ? texts[v->text] : v->text, v->dumps)) {
+                return false;
+            }
+        }
+    }
+    return histogram_merge(&t->durations, &from->durations) &&
+           distinct_merge(&t->users, &from->users) && clusters_merge(&t->clusters, &from->clusters);
+}
+
+struct tally_duration tally_percentile(const struct tally *t, unsigned permille) {
+    uint64_t ms = histogram_percentile(&t->durations, permille);
+    ms = ms < t->max_ms ? ms : t->max_ms;
+    /* A stall that was cut short at or below this value could lie above it. */
+    return (struct tally_duration){.ms = ms, .at_least = t->fatal && t->fatal_min_ms <= ms};
+}
+
+struct tally_duration tally_max(const struct tally *t) {
+    return (struct tally_duration){.ms = t->max_ms, .at_least = t->fatal > 0};
+}
+
+enum rule_cause tally_cause(const struct tally *t, unsigned *confidence) {
+    size_t best = CAUSE_UNKNOWN;
+    for (size_t i = 0; i < CAUSE_COUNT; i++) {
+        const struct cause_tally *c = &t->causes[i], *b = &t->causes[best];
+        if (c->ms > b->ms || (c->ms == b->ms && c->dumps > b->dumps)) {
+            best = i;
+        }
+    }
+    *confidence = t->dumps ? (unsigned)(t->causes[best].confidence / t->dumps) : 0;
+    return (enum rule_cause)best;
+}
+
+int tally_truth(const struct tally *t) {
+    return t->samples ? (int)((unsigned __int128)t->hits * 1000 / t->samples) : -1;
+}

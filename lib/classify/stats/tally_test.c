@@ -1,0 +1,118 @@
+/* Aggregates: parts add up to the whole, in any order. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "classify/stats/tally.h"
+
+enum { STALLS = 300, PARTS = 7, VALUES = 5 };
+
+/* A stall that follows from its number alone. Facet texts of part p are numbered from p on. */
+static void add(struct tally *t, uint64_t n, uint32_t shift) {
+    uint64_t random = hash_u64(n + 1);
+    char time[32];
+    uint32_t value = (uint32_t)(random % VALUES);
+    enum rule_cause cause = (enum rule_cause)(random % CAUSE_COUNT);
+    snprintf(time, sizeof time, "2026-11-%02u", (unsigned)(random % 28) + 1);
+    t->dumps++;
+    t->ms += random % 1000;
+    t->samples += 20;
+    t->hits += random % 20;
+    t->causes[cause].dumps++;
+    t->causes[cause].ms += random % 1000;
+    t->causes[cause].confidence += 900;
+    tally_time(t, time);
+    assert_true(tally_facet(t, FACET_OS, (value + shift) % VALUES, 1));
+    assert_true(distinct_add(&t->users, random % 64));
+    assert_true(tally_stall(t, random % 60000, random % 11 == 0, (uint32_t)random % 64));
+}
+
+static void assert_same(const struct tally *a, const struct tally *b) {
+    assert_int_equal(a->dumps, b->dumps);
+    assert_int_equal(a->stalls, b->stalls);
+    assert_int_equal(a->ms, b->ms);
+    assert_int_equal(a->max_ms, b->max_ms);
+    assert_int_equal(a->fatal, b->fatal);
+    assert_int_equal(a->fatal_min_ms, b->fatal_min_ms);
+    assert_int_equal(tally_truth(a), tally_truth(b));
+    assert_memory_equal(a->causes, b->causes, sizeof a->causes);
+    assert_int_equal(a->clusters.cells.len, b->clusters.cells.len);
+    for (size_t i = 0; i < a->clusters.cells.len; i++) { /* not as memory: it has padding */
+        assert_int_equal(a->clusters.cells.data[i].cell, b->clusters.cells.data[i].cell);
+        assert_int_equal(a->clusters.cells.data[i].count, b->clusters.cells.data[i].count);
+        assert_int_equal(a->clusters.cells.data[i].ms, b->clusters.cells.data[i].ms);
+    }
+    assert_string_equal(a->first_time, b->first_time);
+    assert_string_equal(a->last_time, b->last_time);
+    assert_int_equal(distinct_count(&a->users), distinct_count(&b->users));
+    for (unsigned p = 1; p <= 1000; p++) {
+        assert_int_equal(tally_percentile(a, p).ms, tally_percentile(b, p).ms);
+        assert_int_equal(tally_percentile(a, p).at_least, tally_percentile(b, p).at_least);
+    }
+    assert_int_equal(a->facets[FACET_OS].values.len, b->facets[FACET_OS].values.len);
+    for (size_t i = 0; i < a->facets[FACET_OS].values.len; i++) {
+        const struct facet_value *x = &a->facets[FACET_OS].values.data[i];
+        const struct facet_value *y = &b->facets[FACET_OS].values.data[i];
+        assert_int_equal(x->text, y->text);
+        assert_int_equal(x->dumps, y->dumps);
+    }
+}
+
+static void parts_add_up_to_the_whole_in_any_order(void **state) {
+    (void)state;
+    struct tally whole = {0}, parts[PARTS] = {{0}}, up = {0}, down = {0};
+    for (uint64_t i = 0; i < STALLS; i++) {
+        add(&whole, i, 0);
+        uint32_t part = (uint32_t)(hash_u64(~i) % PARTS);
+        add(&parts[part], i, part);
+    }
+    for (uint32_t i = 0; i < PARTS; i++) {
+        uint32_t texts[2][VALUES];
+        for (uint32_t k = 0; k < VALUES; k++) {
+            texts[0][(k + i) % VALUES] = k;
+            texts[1][(k + PARTS - 1 - i) % VALUES] = k;
+        }
+        assert_true(tally_merge(&up, &parts[i], texts[0]));
+        assert_true(tally_merge(&down, &parts[PARTS - 1 - i], texts[1]));
+    }
+    assert_same(&up, &whole);
+    assert_same(&down, &whole);
+    for (size_t i = 0; i < PARTS; i++) {
+        tally_release(&parts[i]);
+    }
+    tally_release(&up);
+    tally_release(&down);
+    tally_release(&whole);
+}
+
+static void the_cause_is_the_one_with_most_time(void **state) {
+    (void)state;
+    struct tally t = {.dumps = 10};
+    unsigned confidence = 0;
+    assert_int_equal(tally_cause(&t, &confidence), CAUSE_UNKNOWN);
+    assert_int_equal(confidence, 0);
+    t.causes[CAUSE_LOCK] = (struct cause_tally){.dumps = 4, .ms = 900, .confidence = 4 * 950};
+    t.causes[CAUSE_DISK] = (struct cause_tally){.dumps = 6, .ms = 600, .confidence = 6 * 900};
+    assert_int_equal(tally_cause(&t, &confidence), CAUSE_LOCK);
+    assert_int_equal(confidence, 380); /* six dumps are against it */
+}
+
+static void no_samples_give_no_truth(void **state) {
+    (void)state;
+    assert_int_equal(tally_truth(&(struct tally){0}), -1);
+    assert_int_equal(tally_truth(&(struct tally){.samples = 3, .hits = 2}), 666);
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_add_up_to_the_whole_in_any_order),
+        cmocka_unit_test(the_cause_is_the_one_with_most_time),
+        cmocka_unit_test(no_samples_give_no_truth),
+    };
+    return cmocka_run_group_tests_name("tally", tests, NULL, NULL);
+}

@@ -1,0 +1,333 @@
+/* Counting: which bucket a dump belongs to, and what it adds there. */
+#include "classify/stats/triage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/parse.h"
+#include "classify/keys/exemplar.h"
+#include "classify/stats/sum.h"
+#include "classify/stats/triage_private.h"
+
+const char *triage_apart_text(enum triage_apart a) {
+    static const char *const texts[APART_COUNT] = {"",          "crash",     "background",
+                                                   "prewarmed", "idle",      "late",
+                                                   "no-stack",  "duplicate", "left-out"};
+    return a < APART_COUNT ? texts[a] : "";
+}
+
+static bool is(const char *s, const char *what) {
+    return s && strcmp(s, what) == 0;
+}
+
+enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *key,
+                                  const bool open[APART_COUNT]) {
+    if (is(d->stall.kind, "crash") && !open[APART_CRASH]) {
+        return APART_CRASH;
+    }
+    if (is(d->stall.app_state, "background") && !open[APART_BACKGROUND]) {
+        return APART_BACKGROUND;
+    }
+    if (d->stall.prewarmed && !open[APART_PREWARMED]) {
+        return APART_PREWARMED;
+    }
+    return key->status == KEY_NO_STACK ? APART_NO_STACK
+           : key->status == KEY_IDLE   ? APART_IDLE
+           : key->status == KEY_LATE   ? APART_LATE
+                                       : APART_NONE;
+}
+
+enum st triage_new(struct triage **out, const struct triage_options *o, struct err *e) {
+    struct triage *t = calloc(1, sizeof *t);
+    if (!t) {
+        return err_nomem(e);
+    }
+    t->options = *o;
+    t->level[0].level = '1';
+    t->level[1].level = '2';
+    t->actions.level = 'a';
+    t->threshold_ms = -1;
+    *out = t;
+    return ST_OK;
+}
+
+void triage_free(struct triage *t) {
+    if (!t) {
+        return;
+    }
+    for (size_t i = 0; i < KEY_LEVELS; i++) {
+        bucket_set_release(&t->level[i]);
+    }
+    bucket_set_release(&t->actions);
+    tally_release(&t->total);
+    clusters_release(&t->exposure);
+    pending_release(&t->pending);
+    seen_release(&t->seen);
+    map_release(&t->strings);
+    strbuf_release(&t->scratch);
+    free(t);
+}
+
+uint32_t triage_string(struct triage *t, const char *s) {
+    size_t index = map_intern(&t->strings, s, strlen(s));
+    return index >= NO_INDEX ? NO_INDEX : (uint32_t)index;
+}
+
+static const char *intern(struct triage *t, const char *s) {
+    uint32_t index = triage_string(t, s);
+    return index == NO_INDEX ? NULL : map_string(&t->strings, index);
+}
+
+/* ---- one dump in one bucket ---- */
+
+/* What a dump adds to each of its buckets; looked up once. */
+struct share {
+    const struct dump *d;
+    const struct stall_key *key;
+    uint64_t span_ms, ms;         /* before and after the cap */
+    uint32_t facets[FACET_COUNT]; /* NO_INDEX = not said */
+    uint64_t user;                /* hash */
+    uint32_t cell;                /* of the user, see clusters.h */
+    bool has_user;
+};
+
+/* The cell of a dump's user. Without one every stall stands for itself. */
+static uint32_t cell_of(const struct dump *d) {
+    const char *const names[] = {d->user, d->stall.id, d->id, ""};
+    size_t i = 0;
+    while (i < 3 && (!names[i] || !*names[i])) {
+        i++;
+    }
+    return cluster_cell_of(cluster_stratum(d->device.model, d->device.os, d->device.cpus),
+                           hash_bytes(names[i], strlen(names[i])));
+}
+
+static bool make_share(struct triage *t, struct share *s) {
+    const char *const values[FACET_COUNT] = {[FACET_VERSION] = s->d->app.version,
+                                             [FACET_OS] = s->d->device.os,
+                                             [FACET_DEVICE] = s->d->device.model};
+    for (size_t i = 0; i < FACET_COUNT; i++) {
+        bool said = values[i] && *values[i];
+        s->facets[i] = said ? triage_string(t, values[i]) : NO_INDEX;
+        if (said && s->facets[i] == NO_INDEX) {
+            return false;
+        }
+    }
+    s->has_user = s->d->user && *s->d->user;
+    s->user = s->has_user ? hash_bytes(s->d->user, strlen(s->d->user)) : 0;
+    return true;
+}
+
+static bool tally_dump(struct tally *tally, const struct share *s) {
+    struct cause_tally *cause = &tally->causes[s->key->cause];
+    cause->dumps++;
+    sum_add(&cause->ms, s->ms);
+    cause->confidence += s->key->confidence;
+    tally->dumps++;
+    sum_add(&tally->ms, s->ms);
+    sum_add(&tally->samples, s->key->samples);
+    sum_add(&tally->hits, s->key->hits);
+    tally_time(tally, s->d->time);
+    for (size_t i = 0; i < FACET_COUNT; i++) {
+        if (s->facets[i] != NO_INDEX && !tally_facet(tally, (enum tally_facet)i, s->facets[i], 1)) {
+            return false;
+        }
+    }
+    return clusters_add(&tally->clusters, s->cell, 0, s->ms) &&
+           (!s->has_user || distinct_add(&tally->users, s->user));
+}
+
+static bool copy_frames(struct triage *t, struct bucket *b, const struct key *key) {
+    b->frames = calloc(key->count ? key->count : 1, sizeof *b->frames);
+    if (!b->frames) {
+        return false;
+    }
+    for (size_t i = 0; i < key->count; i++) {
+        const struct frame_info *info = key->frames[i].info;
+        struct bucket_frame *f = &b->frames[b->frame_count++];
+        *f = (struct bucket_frame){.image = intern(t, info->image),
+                                   .function = intern(t, info->function),
+                                   .in_app = info->in_app,
+                                   .resolved = info->resolved};
+        if (!f->image || !f->function) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct bucket *triage_bucket(struct triage *t, struct bucket_set *set, const struct key *key) {
+    bool added = false;
+    strbuf_clear(&t->scratch);
+    key_text(key, &t->scratch);
+    struct bucket *b = t->scratch.failed
+                           ? NULL
+                           : bucket_put(set, strbuf_cstr(&t->scratch), t->scratch.len, &added);
+    return b && added && !copy_frames(t, b, key) ? NULL : b;
+}
+
+bool triage_show(struct triage *t, struct bucket *b, const struct key *key) {
+    for (size_t i = 0; i < key->count && i < b->frame_count; i++) {
+        const struct key_frame *from = &key->frames[i];
+        struct bucket_frame *f = &b->frames[i];
+        f->image_name = intern(t, from->info->image_name);
+        f->file = from->file ? intern(t, from->file) : NULL;
+        f->line = from->line;
+        if (!f->image_name || (from->file && !f->file)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool offer_evidence(struct triage *t, struct bucket *b, const struct share *s,
+                           const struct key *key, bool with_stack) {
+    char none[] = "";
+    /* Its texts are only read. */
+    struct evidence offer = {.id = s->d->id ? (char *)s->d->id : none,
+                             .span_ms = s->span_ms,
+                             .cause = s->key->cause,
+                             .reason = (char *)s->key->reason};
+    if (b->evidence.id && s->span_ms < b->evidence.span_ms) {
+        return true; /* as most are: nothing of them is hashed */
+    }
+    offer.hash = hash_bytes(s->d->text, s->d->text_len);
+    if (!bucket_offers_better(b, &offer)) {
+        return true;
+    }
+    if (with_stack) {
+        strbuf_clear(&t->scratch);
+        if (!exemplar_write(s->d, s->key->stack, &t->scratch)) {
+            return false;
+        }
+        offer.exemplar = t->scratch.data;
+    }
+    return triage_show(t, b, key) && bucket_take_evidence(b, &offer);
+}
+
+/* The bucket that the dump was counted in; NULL = out of memory. */
+static struct bucket *add_to_bucket(struct triage *t, struct bucket_set *set, const struct key *key,
+                                    const struct share *s) {
+    struct bucket *b = triage_bucket(t, set, key);
+    return b && tally_dump(&b->tally, s) && offer_evidence(t, b, s, key, set->level == '2') ? b
+                                                                                            : NULL;
+}
+
+/* ---- dumps ---- */
+
+/* What of this dump's span lies in the first cap_ms of its stall. The first dump's span begins with
+ * the stall, a later one's with its own detection, so the sum over a stall's dumps is min(duration,
+ * cap), whatever was seen before. */
+static uint64_t below_cap(const struct triage *t, const struct dump *d, uint64_t span) {
+    uint64_t start = d->stall.seq > 1 && d->stall.at_ms > 0 ? (uint64_t)d->stall.at_ms : 0;
+    uint64_t cap = t->options.cap_ms;
+    if (!cap) {
+        return span;
+    }
+    uint64_t room = start < cap ? cap - start : 0;
+    return span < room ? span : room;
+}
+
+/* Notes an id that a bucket had, if it is one. */
+static bool add_alias_text(struct bucket *b, const char *id) {
+    uint64_t number;
+    return !id || strcmp(id, b->id) == 0 || strlen(id) != KEY_ID_SIZE - 1 ||
+           !parse_hex(id, KEY_ID_SIZE - 1, &number) || bucket_add_alias(b, number);
+}
+
+/* Notes the ids that a bucket had before names came: as the raw dump has it, and as the dump was
+ * annotated, and before. */
+static bool add_aliases(struct bucket *b, uint64_t was, const char *annotated, const char *before) {
+    return (!was || bucket_add_alias(b, was)) && add_alias_text(b, annotated) &&
+           add_alias_text(b, before);
+}
+
+void triage_note_threshold(struct triage *t, int64_t threshold_ms) {
+    if (threshold_ms >= 0 && (t->threshold_ms < 0 || threshold_ms < t->threshold_ms)) {
+        t->threshold_ms = threshold_ms;
+    }
+}
+
+/* Adds a ranked dump to its buckets; *part says which. */
+static bool rank_dump(struct triage *t, const struct dump *d, const struct stall_key *key,
+                      struct stall_part *part) {
+    struct share s = {.d = d,
+                      .key = key,
+                      .span_ms = part->ms,
+                      .ms = below_cap(t, d, part->ms),
+                      .cell = part->cell};
+    struct bucket *at[KEY_LEVELS];
+    if (!make_share(t, &s)) {
+        return false;
+    }
+    if (key->action.count) {
+        struct bucket *action = add_to_bucket(t, &t->actions, &key->action, &s);
+        if (!action) {
+            return false;
+        }
+        part->action = action->index;
+        if (!add_aliases(action, key->was[KEY_LEVELS], d->class.action, d->class.action_was)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < KEY_LEVELS; i++) {
+        at[i] = add_to_bucket(t, &t->level[i], &key->level[i], &s);
+        if (!at[i] || (part->action != NO_INDEX && !bucket_add_action(at[i], part->action, s.ms))) {
+            return false;
+        }
+        if (!add_aliases(at[i], key->was[i], i ? d->class.level2 : d->class.level1,
+                         i ? d->class.level2_was : d->class.level1_was)) {
+            return false;
+        }
+    }
+    part->level2 = at[1]->index;
+    t->unresolved += key->unresolved;
+    triage_note_threshold(t, d->stall.threshold_ms);
+    return bucket_adopt(at[0], at[1]) && tally_dump(&t->total, &s);
+}
+
+enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,
+                   enum triage_apart *apart, struct err *e) {
+    bool seen = false;
+    if (d->id && *d->id && !seen_before(&t->seen, hash_bytes(d->id, strlen(d->id)), &seen)) {
+        return err_nomem(e);
+    }
+    enum triage_apart why = seen      ? APART_DUPLICATE
+                            : !wanted ? APART_LEFT_OUT
+                                      : triage_apart_of(d, key, t->options.open);
+    t->dumps_read++;
+    t->apart[why]++;
+    if (apart) {
+        *apart = why;
+    }
+    if (why != APART_NONE && why != APART_IDLE && why != APART_LATE && why != APART_NO_STACK) {
+        return ST_OK;
+    }
+    int64_t span_ms = dump_span_ms(d);
+    struct stall_part part = {.level2 = NO_INDEX,
+                              .action = NO_INDEX,
+                              .cell = cell_of(d),
+                              .ms = span_ms > 0 ? (uint64_t)span_ms : 0,
+                              .fatal = d->stall.fatal};
+    if (why == APART_NONE && !rank_dump(t, d, key, &part)) {
+        return err_nomem(e);
+    }
+    return stalls_add(t, d, part) ? ST_OK : err_nomem(e);
+}
+
+bool triage_is_empty(const struct triage *t) {
+    return t->dumps_read == 0 && t->exposure.cells.len == 0;
+}
+
+enum st triage_restart(struct triage **t, struct err *e) {
+    struct triage *next = NULL;
+    if (triage_new(&next, &(*t)->options, e) != ST_OK) {
+        return ST_ERR;
+    }
+    next->seen = (*t)->seen;
+    (*t)->seen = (struct seen_set){0};
+    triage_free(*t);
+    *t = next;
+    return ST_OK;
+}

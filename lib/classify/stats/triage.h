@@ -1,0 +1,131 @@
+/* Triage: stalls counted by what they were doing, most stalled time first. Memory grows with
+ * buckets and users, not with dumps, and nothing depends on the order of the dumps. */
+#ifndef STALLKIT_CLASSIFY_TRIAGE_H
+#define STALLKIT_CLASSIFY_TRIAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sink.h"
+#include "classify/keys/key.h"
+#include "classify/keys/where.h"
+
+/* Why a dump is not ranked. */
+enum triage_apart {
+    APART_NONE = 0,
+    APART_CRASH,      /* "crash": kind crash is no stall */
+    APART_BACKGROUND, /* "background": nobody was looking */
+    APART_PREWARMED,  /* "prewarmed": a launch that the system began before its user did */
+    APART_IDLE,       /* "idle": most samples show only the loop that waits for work: no stall */
+    APART_LATE,       /* "late": without samples, and the loop waited again: captured too late */
+    APART_NO_STACK,   /* "no-stack" */
+    APART_DUPLICATE,  /* "duplicate": a dump with this id was read before */
+    APART_LEFT_OUT,   /* "left-out": not what was asked for */
+    APART_COUNT
+};
+/* "crash" …; "" for none. */
+const char *triage_apart_text(enum triage_apart a);
+/* Why a dump with this key is not ranked, by itself. open: of crash, background and prewarmed,
+ * those that are ranked all the same. */
+enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *key,
+                                  const bool open[APART_COUNT]);
+
+struct triage_options {
+    uint64_t cap_ms;        /* more of one stall does not count; 0 = no cap */
+    uint64_t rules_hash;    /* printed with every output */
+    bool open[APART_COUNT]; /* of crash, background and prewarmed: these are ranked, too */
+    const char *rules;      /* what the rules are, in words ("built-in"), borrowed */
+    const char *where;      /* which dumps are wanted, in words; borrowed, NULL = all */
+};
+
+struct triage;
+
+/* Options are copied but for the text they borrow. */
+enum st triage_new(struct triage **out, const struct triage_options *o,
+                   struct err *e) BASE_MUST_USE;
+/* NULL is allowed. */
+void triage_free(struct triage *t);
+
+/* Counts one dump under its key; one that is not wanted is only counted as left out. Borrows
+ * nothing. *apart (may be NULL) says why it was not ranked. ST_ERR: out of memory. */
+enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,
+                   enum triage_apart *apart, struct err *e) BASE_MUST_USE;
+/* Closes the stalls of which dumps may be missing, and ranks. Call once, before printing; no
+ * triage_add after it. */
+enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
+
+/* ---- exposure ---- */
+
+/* Which exposure counts: that of the same users and devices as the dumps'. */
+struct exposure_filter {
+    const struct where *where; /* NULL = all */
+    struct where_seen *seen;   /* notes what records say; NULL = nobody asks */
+};
+/* Counts a stall-session/1 record, see stall-dump(5): what rates are of. One whose id was read
+ * before does not count. ST_ERR: it is none; out of memory. */
+enum st triage_add_session(struct triage *t, const struct exposure_filter *filter, const char *text,
+                           size_t len, struct err *e) BASE_MUST_USE;
+/* Counts a table of comma-separated values, see stallclassify(1): rows of which the filter's terms
+ * hold, those that the table has no column for aside. ST_ERR: which line is wrong, and those before
+ * it are counted; out of memory. */
+enum st triage_add_exposure_table(struct triage *t, const struct exposure_filter *filter,
+                                  const char *text, size_t len, struct err *e) BASE_MUST_USE;
+
+/* ---- partials ---- */
+
+/* Empties t, but for the ids by which it knows duplicates: for one partial after another of one
+ * input. ST_ERR: out of memory, *t is unchanged. */
+enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
+/* A new triage, not finished, of what `from`, not finished, has counted, its buckets sorted anew by
+ * the keyer of other rules, whose o is: each by the one stack it has kept, so that what the old
+ * rules took together stays together. Aliases are those of that stack; actions, which gate_compare
+ * does not ask for, are not kept. Stalls of which dumps are missing count as they are. ST_ERR: out
+ * of memory; or a bucket has no stack (it comes from elsewhere). */
+enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
+                     const struct triage_options *o, struct err *e) BASE_MUST_USE;
+/* Has t counted nothing, neither dumps nor exposure? */
+bool triage_is_empty(const struct triage *t);
+/* How t was filled; borrowed until it changes. */
+const struct triage_options *triage_options_of(const struct triage *t);
+
+/* Adds all that `from` holds, as if t had read its dumps: in any order and grouping of parts the
+ * same. Only duplicates are not found across parts. Neither may be finished. ST_ERR: out of memory,
+ * t may hold a part; or other options (ERR_USAGE), t is unchanged. */
+enum st triage_merge(struct triage *t, const struct triage *from, struct err *e) BASE_MUST_USE;
+/* Writes all that t holds, not finished, as text: stall-partial(5). Equal states give equal bytes.
+ * Errors of writing stick to the sink. ST_ERR: out of memory. */
+enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) BASE_MUST_USE;
+
+/* Reads partials line by line. */
+struct partial_reader;
+enum st partial_reader_new(struct partial_reader **out, struct err *e) BASE_MUST_USE;
+/* NULL is allowed. */
+void partial_reader_free(struct partial_reader *r);
+/* Takes one line, without its end. ST_NONE: the partial is not complete yet. ST_OK: it is, and
+ * *done is the caller's to free. ST_ERR: no partial, or one that contradicts itself. */
+enum st partial_reader_line(struct partial_reader *r, const char *text, size_t len,
+                            struct triage **done, struct err *e) BASE_MUST_USE;
+/* The input has ended. ST_ERR: in the middle of a partial. */
+enum st partial_reader_end(struct partial_reader *r, struct err *e) BASE_MUST_USE;
+
+/* ---- printing ---- */
+
+/* Errors stick to the sink. */
+struct triage_view {
+    size_t top;     /* most level-1 buckets shown; 0 = all */
+    unsigned width; /* columns of the table, 40 … 400 */
+    bool colour;    /* for terminals that show it */
+};
+/* The table that a person reads. */
+void triage_print_table(const struct triage *t, const struct triage_view *v, struct sink *out);
+/* stall-triage/1, see stallclassify(1): integers only, one document on one line. */
+void triage_print_json(const struct triage *t, const struct triage_view *v, struct sink *out);
+/* Comma-separated values with a head line (RFC 4180). */
+void triage_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out);
+/* A table in Markdown, for pull requests. */
+void triage_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out);
+/* A test suite with a case for each level-1 bucket, for build servers. */
+void triage_print_junit(const struct triage *t, const struct triage_view *v, struct sink *out);
+
+#endif

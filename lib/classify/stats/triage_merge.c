@@ -1,0 +1,204 @@
+/* Adding up triages: what parts counted becomes what one run over all of them would have counted.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify/stats/sum.h"
+#include "classify/stats/triage_private.h"
+
+/* For each string, bucket or action of the part its index in the whole. */
+struct mapping {
+    uint32_t *texts; /* NULL = both share their strings */
+    uint32_t *level[KEY_LEVELS], *actions;
+};
+
+static void release(struct mapping *m) {
+    free(m->texts);
+    free(m->actions);
+    for (size_t i = 0; i < KEY_LEVELS; i++) {
+        free(m->level[i]);
+    }
+}
+
+static const char *map_text(const struct triage *t, const struct triage *from,
+                            const struct mapping *m, const char *text) {
+    if (!text || !m->texts) {
+        return text;
+    }
+    const struct map_entry *entry = map_get(&from->strings, text, strlen(text));
+    return map_string(&t->strings, m->texts[entry->value]);
+}
+
+uint32_t *triage_map_strings(struct triage *t, const struct triage *from) {
+    uint32_t *texts = calloc(from->strings.count + 1, sizeof *texts);
+    for (size_t i = 0; texts && i < from->strings.count; i++) {
+        texts[i] = triage_string(t, map_string(&from->strings, i));
+        if (texts[i] == NO_INDEX) {
+            free(texts);
+            return NULL;
+        }
+    }
+    return texts;
+}
+
+/* Frames of a new bucket, or of one whose evidence is now `from`'s. */
+static bool take_frames(struct triage *t, const struct triage *of, const struct mapping *m,
+                        struct bucket *b, const struct bucket *from) {
+    if (!b->frames) {
+        b->frames = calloc(from->frame_count + 1, sizeof *b->frames);
+        b->frame_count = b->frames ? from->frame_count : 0;
+    }
+    for (size_t i = 0; b->frames && i < b->frame_count; i++) {
+        b->frames[i] = from->frames[i];
+        b->frames[i].image = map_text(t, of, m, from->frames[i].image);
+        b->frames[i].function = map_text(t, of, m, from->frames[i].function);
+        b->frames[i].image_name = map_text(t, of, m, from->frames[i].image_name);
+        b->frames[i].file = map_text(t, of, m, from->frames[i].file);
+    }
+    return b->frames != NULL;
+}
+
+/* Evidence and the look of the frames. */
+static bool merge_evidence(struct triage *t, const struct triage *of, const struct mapping *m,
+                           struct bucket *b, const struct bucket *from) {
+    bool better = from->evidence.id && bucket_offers_better(b, &from->evidence);
+    return ((!better && b->frames) || take_frames(t, of, m, b, from)) &&
+           (!better || bucket_take_evidence(b, &from->evidence));
+}
+
+/* What is counted. */
+static bool merge_counts(const struct mapping *m, struct bucket *b, const struct bucket *from) {
+    for (size_t i = 0; i < from->aliases.len; i++) {
+        if (!bucket_add_alias(b, from->aliases.data[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < from->actions.len; i++) {
+        const struct action_share *a = &from->actions.data[i];
+        if (!bucket_add_action(b, m->actions[a->action], a->ms)) {
+            return false;
+        }
+    }
+    return tally_merge(&b->tally, &from->tally, m->texts);
+}
+
+/* into: for each of from's buckets the one of them that takes it in, itself if none does; NULL:
+ * none is taken in. */
+static bool merge_set(struct triage *t, const struct triage *of, struct mapping *m,
+                      struct bucket_set *set, const struct bucket_set *from, const uint32_t *into,
+                      uint32_t **indexes) {
+    *indexes = calloc(from->buckets.len + 1, sizeof **indexes);
+    for (size_t i = 0; *indexes && i < from->buckets.len; i++) {
+        const struct bucket *other = from->buckets.data[into ? into[i] : i];
+        bool added;
+        struct bucket *b = bucket_put(set, other->text, strlen(other->text), &added);
+        if (!b || !merge_counts(m, b, from->buckets.data[i]) ||
+            (other->index == i && !merge_evidence(t, of, m, b, other))) {
+            return false;
+        }
+        (*indexes)[i] = b->index;
+    }
+    return *indexes != NULL;
+}
+
+static bool merge_parents(struct triage *t, const struct triage *from, const struct mapping *m) {
+    for (size_t i = 0; i < from->level[1].buckets.len; i++) {
+        uint32_t parent = from->level[1].buckets.data[i]->parent;
+        if (parent != NO_INDEX && !bucket_adopt(t->level[0].buckets.data[m->level[0][parent]],
+                                                t->level[1].buckets.data[m->level[1][i]])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool merge_stall(struct triage *t, const struct mapping *m, const struct pending_stall *s) {
+    struct stall_part *parts = calloc(s->parts.len + 1, sizeof *parts);
+    for (size_t i = 0; parts && i < s->parts.len; i++) {
+        struct stall_part *p = &parts[i];
+        *p = s->parts.data[i];
+        p->level2 = p->level2 == NO_INDEX ? NO_INDEX : m->level[1][p->level2];
+        p->action = p->action == NO_INDEX ? NO_INDEX : m->actions[p->action];
+    }
+    bool ok = parts && stalls_join(t, s->hash, s->seen_ms, s->duration_ms, parts, s->parts.len);
+    free(parts);
+    return ok;
+}
+
+static bool merge_stalls(struct triage *t, const struct triage *from, const struct mapping *m) {
+    for (size_t i = 0; i < from->pending.slot_count; i++) {
+        if (from->pending.slots[i].hash && !merge_stall(t, m, &from->pending.slots[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum st check_options(const struct triage *t, const struct triage *from, struct err *e) {
+    if (t->options.rules_hash != from->options.rules_hash) {
+        return err_set(e, ERR_USAGE, "made with other rules (%s, not %s)", from->options.rules,
+                       t->options.rules);
+    }
+    if (t->options.cap_ms != from->options.cap_ms) {
+        return err_set(e, ERR_USAGE, "made with another --cap");
+    }
+    const char *where = t->options.where, *other = from->options.where;
+    if (memcmp(t->options.open, from->options.open, sizeof t->options.open) != 0 ||
+        strcmp(where ? where : "", other ? other : "") != 0) {
+        return err_set(e, ERR_USAGE, "made with another --where");
+    }
+    return ST_OK;
+}
+
+/* All that is kept by bucket. */
+static bool merge_buckets(struct triage *t, const struct triage *from, struct mapping *m,
+                          const struct triage_into *into) {
+    return merge_set(t, from, m, &t->actions, &from->actions, into->actions, &m->actions) &&
+           merge_set(t, from, m, &t->level[0], &from->level[0], into->level[0], &m->level[0]) &&
+           merge_set(t, from, m, &t->level[1], &from->level[1], into->level[1], &m->level[1]) &&
+           merge_parents(t, from, m) && merge_stalls(t, from, m);
+}
+
+bool triage_take_in(struct triage *t, const struct triage_into *into) {
+    struct mapping m = {0};
+    struct triage old = {
+        .level = {t->level[0], t->level[1]}, .actions = t->actions, .pending = t->pending};
+    t->level[0] = (struct bucket_set){.level = old.level[0].level};
+    t->level[1] = (struct bucket_set){.level = old.level[1].level};
+    t->actions = (struct bucket_set){.level = old.actions.level};
+    t->pending = (struct pending_table){0};
+    bool ok = merge_buckets(t, &old, &m, into);
+    release(&m);
+    bucket_set_release(&old.level[0]);
+    bucket_set_release(&old.level[1]);
+    bucket_set_release(&old.actions);
+    pending_release(&old.pending);
+    return ok;
+}
+
+enum st triage_merge(struct triage *t, const struct triage *from, struct err *e) {
+    const struct triage_into none = {0};
+    struct mapping m = {0};
+    if (check_options(t, from, e) != ST_OK) {
+        return ST_ERR;
+    }
+    m.texts = triage_map_strings(t, from);
+    bool ok = m.texts && merge_buckets(t, from, &m, &none) &&
+              tally_merge(&t->total, &from->total, m.texts) &&
+              clusters_merge(&t->exposure, &from->exposure);
+    release(&m);
+    /* Rules of one hash may go by several names: the order of the parts must not choose. */
+    const char *rules = from->options.rules;
+    if (ok && strcmp(rules, t->options.rules) < 0) {
+        uint32_t index = triage_string(t, rules);
+        ok = index != NO_INDEX;
+        t->options.rules = ok ? map_string(&t->strings, index) : t->options.rules;
+    }
+    sum_add(&t->dumps_read, from->dumps_read);
+    sum_add(&t->unresolved, from->unresolved);
+    triage_note_threshold(t, from->threshold_ms);
+    for (size_t i = 0; i < APART_COUNT; i++) {
+        sum_add(&t->apart[i], from->apart[i]);
+    }
+    return ok ? ST_OK : err_nomem(e);
+}

@@ -1,0 +1,188 @@
+/* Between the parts of triage: counting, pending stalls, printing. */
+#ifndef STALLKIT_CLASSIFY_TRIAGE_PRIVATE_H
+#define STALLKIT_CLASSIFY_TRIAGE_PRIVATE_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "classify/stats/tally.h"
+#include "classify/stats/triage.h"
+
+#define NO_INDEX UINT32_MAX
+
+enum { ALIASES_MAX = 4096 }; /* of a bucket */
+
+/* A frame as it is printed; strings are interned in the triage. */
+struct bucket_frame {
+    const char *image, *function;
+    const char *image_name, *file; /* from the evidence; file NULL = unknown */
+    uint32_t line;
+    bool in_app, resolved;
+};
+
+/* The stalled time of a bucket that one action led to. */
+struct action_share {
+    uint32_t action, rank; /* rank: the action's own, once finished */
+    uint64_t ms;
+};
+
+/* The dump to look at: the one with the longest span, of equal ones the smallest id, and without
+ * ids the smallest hash, so that the order of the dumps never decides. Texts are malloc'ed. */
+struct evidence {
+    char *id; /* NULL = none yet, "" = it has none */
+    uint64_t span_ms;
+    uint64_t hash; /* of its text */
+    enum rule_cause cause;
+    char *reason;   /* of the cause; NULL = none */
+    char *exemplar; /* of level 2: its stack, see exemplar.h; NULL = none */
+};
+
+struct bucket {
+    char id[KEY_ID_SIZE];
+    const char *text; /* the key's text, owned by the map */
+    uint32_t index;   /* in its set */
+    struct tally tally;
+    uint64_t users; /* of tally.users, once finished */
+    struct bucket_frame *frames;
+    size_t frame_count;
+    struct evidence evidence;
+    VEC(uint64_t) aliases; /* ids that its key had before names came, as numbers, ascending */
+    uint32_t parent;       /* of level 2: index of its level 1 */
+    VEC(struct action_share) actions;
+    VEC(uint32_t) children; /* of level 1: indexes of level 2, ranked once finished */
+};
+
+/* Buckets of one level, or of actions. */
+struct bucket_set {
+    char level; /* '1', '2', 'a' */
+    struct map by_text;
+    VEC(struct bucket *) buckets;
+    uint32_t *ranked; /* order, once finished */
+};
+
+/* One dump's share of a stall that has more dumps. */
+struct stall_part {
+    uint32_t level2, action; /* NO_INDEX = not ranked, no action */
+    uint32_t cell;           /* of its user, see clusters.h */
+    uint64_t ms;
+    bool fatal; /* the process died in the stall */
+};
+
+/* A stall of which not all dumps were seen yet. */
+struct pending_stall {
+    uint64_t hash;        /* of its id */
+    uint64_t seen_ms;     /* spans so far */
+    uint64_t duration_ms; /* of the whole stall, 0 = no dump told yet */
+    VEC(struct stall_part) parts;
+};
+
+/* Open addressing by hash; removed entries are closed up, so it never degrades. */
+struct pending_table {
+    struct pending_stall *slots;
+    size_t slot_count, used;
+};
+
+/* Dump ids seen: two generations of hashes, so memory has a bound and the last 2^18 ids are always
+ * known. */
+enum { SEEN_GENERATION = 1 << 18, PENDING_MAX = 1 << 18 };
+struct seen_set {
+    uint64_t *slots[2]; /* [0] the current generation; 0 = free */
+    size_t slot_count[2], used;
+};
+
+struct triage {
+    struct triage_options options;
+    struct bucket_set level[KEY_LEVELS], actions;
+    struct tally total;
+    uint64_t total_users;
+    struct clusters exposure; /* sessions, and ms in the foreground */
+    uint64_t dumps_read;
+    uint64_t apart[APART_COUNT];
+    uint64_t unresolved;  /* ranked dumps whose key has frames without a name */
+    int64_t threshold_ms; /* the smallest one of the ranked dumps; -1 = none says its own */
+    struct pending_table pending;
+    struct seen_set seen;
+    struct map strings; /* interned: versions, names, files */
+    struct strbuf scratch;
+};
+
+/* For each bucket the index, in its set, of the one that takes it in, its own if none does. NULL:
+ * no bucket of this set is taken in. */
+struct triage_into {
+    uint32_t *level[KEY_LEVELS], *actions;
+};
+/* Makes buckets one, as if their dumps had been counted in the one that takes them in; its key, its
+ * evidence and its aliases stay its own. False: out of memory; t is only good for triage_free. */
+bool triage_take_in(struct triage *t, const struct triage_into *into);
+/* Counts dumps without symbols in the bucket that the same stalls have with symbols: what a bucket
+ * with frames that have no names was called is an alias of exactly one bucket in which more have
+ * names. A bucket of level 2 goes with its level 1, or stays. A stall that was complete and counted
+ * in both counts twice in what they become: until the last dump an alias may come that joins any
+ * two buckets of nameless frames, so to know all such stalls each of several dumps would have to be
+ * kept, and written to partials, for ever. False: out of memory; t is only good for triage_free. */
+bool triage_join_aliases(struct triage *t);
+
+/* Which bucket of a set had an id before names came. */
+struct alias {
+    uint64_t number;
+    uint32_t bucket;
+};
+struct alias_index {
+    VEC(struct alias) aliases; /* ascending by number, then by bucket */
+};
+/* False: out of memory. */
+bool alias_index_build(struct alias_index *index, const struct bucket_set *set);
+void alias_index_release(struct alias_index *index);
+/* The bucket that once had b's id and has names for more of its frames; NULL if there is none, or
+ * several. b may be of another triage. */
+const struct bucket *alias_index_find(const struct alias_index *index, const struct bucket_set *set,
+                                      const struct bucket *b);
+
+/* Notes that stalls were looked for from this duration on; -1 = nobody knows. */
+void triage_note_threshold(struct triage *t, int64_t threshold_ms);
+/* The string's index, equal for equal texts; NO_INDEX = out of memory. */
+uint32_t triage_string(struct triage *t, const char *s);
+/* For each string of `from` its index in t, which has them all; NULL = out of memory. */
+uint32_t *triage_map_strings(struct triage *t, const struct triage *from);
+/* The bucket of a key, made with its frames if it is new; NULL = out of memory. */
+struct bucket *triage_bucket(struct triage *t, struct bucket_set *set, const struct key *key);
+/* Makes the bucket show what of its frames comes from its evidence: names of images, files, lines.
+ * False: out of memory. */
+bool triage_show(struct triage *t, struct bucket *b, const struct key *key);
+/* The bucket of a key text, made without frames if it is new (*added); NULL = out of memory. */
+struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, bool *added);
+/* Counts that an action led to this much of a bucket's time. False: out of memory. */
+bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms);
+/* Is this a better evidence than the one the bucket has? */
+bool bucket_offers_better(const struct bucket *b, const struct evidence *offer);
+/* Makes it the evidence; texts are copied. False: out of memory, nothing changed. */
+bool bucket_take_evidence(struct bucket *b, const struct evidence *offer);
+/* Makes aliases of the bucket's id known. Of more than ALIASES_MAX the smallest numbers are kept,
+ * as any, but the same in whatever order they come. False: out of memory. */
+bool bucket_add_alias(struct bucket *b, uint64_t alias);
+/* Makes level 2's bucket `child` one of level 1's bucket `parent` if it has none yet. False: out of
+ * memory. */
+bool bucket_adopt(struct bucket *parent, struct bucket *child);
+void bucket_set_release(struct bucket_set *set);
+
+/* Some dumps of the stall of this hash: it counts when the spans of its dumps add up to its
+ * duration (0 = not known yet). False: out of memory. */
+bool stalls_join(struct triage *t, uint64_t hash, uint64_t seen_ms, uint64_t duration_ms,
+                 const struct stall_part *parts, size_t count);
+/* A dump's share, not capped, joins its stall, which counts when the spans of its dumps add up to
+ * its duration; what is incomplete waits, and is counted by stalls_flush at the latest. False: out
+ * of memory. */
+bool stalls_add(struct triage *t, const struct dump *d, struct stall_part part);
+bool stalls_flush(struct triage *t);
+
+/* False: out of memory. */
+bool seen_before(struct seen_set *s, uint64_t hash, bool *seen);
+void seen_release(struct seen_set *s);
+
+/* The entry for a stall, made if it is new; NULL = out of memory. Valid until the next call on the
+ * table. */
+struct pending_stall *pending_get(struct pending_table *p, uint64_t hash);
+void pending_remove(struct pending_table *p, struct pending_stall *s);
+void pending_release(struct pending_table *p);
+
+#endif

@@ -1,0 +1,159 @@
+/* A triage sorted anew by other rules, from the one stack that each of its buckets has kept. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify/stats/sum.h"
+#include "classify/stats/triage_private.h"
+
+/* The key of a bucket's stack. ST_NONE: it is no stall by these rules. */
+static enum st key_of(struct keyer *k, const struct bucket *b, struct dump *d,
+                      struct stall_key *key, struct err *e) {
+    const char *text = b->evidence.exemplar;
+    if (!text) {
+        return err_set(e, ERR_UNSUPPORTED, "bucket %s has no stack to be sorted anew by", b->id);
+    }
+    enum st st = dump_parse(d, text, strlen(text), e);
+    if (st != ST_OK) {
+        return st == ST_NONE ? err_set(e, ERR_FORMAT, "the stack of bucket %s is no dump", b->id)
+                             : err_context(e, "the stack of bucket %s", b->id);
+    }
+    st = keyer_key(k, d, key, e);
+    if (st != ST_OK || key->status != KEY_OK) {
+        dump_release(d);
+        return st != ST_OK ? st : ST_NONE;
+    }
+    return ST_OK;
+}
+
+struct rekeying {
+    struct triage *t;
+    const struct triage *from;
+    struct keyer *k;
+    uint32_t *texts;  /* for each string of from its index in t */
+    uint32_t *level1; /* for each level-2 bucket of from its level 1 in t; NO_INDEX = no stall */
+};
+
+/* Level 2, and what level 1 shows. Actions are left out: one stack tells one of those that led to
+ * the bucket, and nobody asks. */
+static bool add_bucket(struct rekeying *r, const struct bucket *from, const struct stall_key *key) {
+    struct triage *t = r->t;
+    struct bucket *at[KEY_LEVELS];
+    for (size_t i = 0; i < KEY_LEVELS; i++) {
+        at[i] = triage_bucket(t, &t->level[i], &key->level[i]);
+        if (!at[i] || (key->was[i] && !bucket_add_alias(at[i], key->was[i]))) {
+            return false;
+        }
+        if (bucket_offers_better(at[i], &from->evidence) &&
+            (!triage_show(t, at[i], &key->level[i]) ||
+             !bucket_take_evidence(at[i], &from->evidence))) {
+            return false;
+        }
+    }
+    r->level1[from->index] = at[0]->index;
+    return tally_merge(&at[1]->tally, &from->tally, r->texts) && bucket_adopt(at[0], at[1]);
+}
+
+static enum st add_all(struct rekeying *r, struct err *e) {
+    enum st st = ST_OK;
+    for (size_t i = 0; st == ST_OK && i < r->from->level[1].buckets.len; i++) {
+        const struct bucket *b = r->from->level[1].buckets.data[i];
+        struct dump d;
+        struct stall_key key;
+        st = key_of(r->k, b, &d, &key, e);
+        if (st == ST_OK) {
+            st = add_bucket(r, b, &key) ? ST_OK : err_nomem(e);
+            dump_release(&d);
+        } else if (st == ST_NONE) {
+            r->level1[i] = NO_INDEX;
+            sum_add(&r->t->apart[APART_IDLE], b->tally.dumps);
+            st = ST_OK;
+        }
+    }
+    return st;
+}
+
+/* The level 1 of t that all buckets of b are in now; NO_INDEX: there are several, or some are no
+ * stalls. */
+static uint32_t together(const struct rekeying *r, const struct bucket *b) {
+    uint32_t at = b->children.len ? r->level1[b->children.data[0]] : NO_INDEX;
+    for (size_t i = 0; i < b->children.len; i++) {
+        if (r->level1[b->children.data[i]] != at) {
+            return NO_INDEX;
+        }
+    }
+    return at;
+}
+
+/* What b counted, to level 1. Where b was torn its parts are added up, and a stall of several dumps
+ * may be in several. */
+static bool count_level1(struct rekeying *r, const struct bucket *b) {
+    struct bucket *const *buckets = r->t->level[0].buckets.data;
+    uint32_t at = together(r, b);
+    if (at != NO_INDEX) {
+        return tally_merge(&buckets[at]->tally, &b->tally, r->texts);
+    }
+    for (size_t i = 0; i < b->children.len; i++) {
+        const struct bucket *child = r->from->level[1].buckets.data[b->children.data[i]];
+        at = r->level1[child->index];
+        if (at != NO_INDEX && !tally_merge(&buckets[at]->tally, &child->tally, r->texts)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* All stalls; without those that are none any more likewise. */
+static bool count_total(struct rekeying *r) {
+    if (r->t->apart[APART_IDLE] == 0) {
+        return tally_merge(&r->t->total, &r->from->total, r->texts);
+    }
+    for (size_t i = 0; i < r->t->level[0].buckets.len; i++) {
+        if (!tally_merge(&r->t->total, &r->t->level[0].buckets.data[i]->tally, NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum st rekey(struct rekeying *r, struct err *e) {
+    const struct bucket_set *level1 = &r->from->level[0];
+    r->texts = triage_map_strings(r->t, r->from);
+    r->level1 = calloc(r->from->level[1].buckets.len + 1, sizeof *r->level1);
+    if (!r->texts || !r->level1 || !clusters_merge(&r->t->exposure, &r->from->exposure)) {
+        return err_nomem(e);
+    }
+    if (add_all(r, e) != ST_OK) {
+        return ST_ERR;
+    }
+    for (size_t i = 0; i < level1->buckets.len; i++) {
+        if (!count_level1(r, level1->buckets.data[i])) {
+            return err_nomem(e);
+        }
+    }
+    return count_total(r) ? ST_OK : err_nomem(e);
+}
+
+enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
+                     const struct triage_options *o, struct err *e) {
+    struct rekeying r = {.from = from, .k = k};
+    if (!stalls_flush(from)) {
+        return err_nomem(e);
+    }
+    if (triage_new(&r.t, o, e) != ST_OK) {
+        return ST_ERR;
+    }
+    triage_note_threshold(r.t, from->threshold_ms);
+    enum st st = rekey(&r, e);
+    free(r.texts);
+    free(r.level1);
+    if (st != ST_OK) {
+        triage_free(r.t);
+        return st;
+    }
+    *out = r.t;
+    return ST_OK;
+}
+
+const struct triage_options *triage_options_of(const struct triage *t) {
+    return &t->options;
+}

@@ -1,0 +1,230 @@
+/* Makes and changes the nodes of a Swift name's tree. */
+#include "demangle/swift_node.h"
+
+#include <string.h>
+
+enum { NODES_AT_ONCE = 64, FEWEST_MANY = 6 };
+
+bool swift_kind_has(enum swift_kind kind, unsigned roles) {
+    static const uint16_t roles_of[] = {
+#define SWIFT_KIND(name, roles) roles,
+        SWIFT_KINDS(SWIFT_KIND)
+#undef SWIFT_KIND
+    };
+    return (roles_of[kind] & roles) != 0;
+}
+
+void swift_tree_clear(struct swift_tree *t) {
+    arena_clear(&t->arena);
+    t->arena.limit = SWIFT_TREE_BYTES_MAX;
+    t->spare = NULL;
+    t->spare_count = 0;
+    t->too_large = false;
+    t->no_memory = false;
+}
+
+void swift_tree_release(struct swift_tree *t) {
+    arena_release(&t->arena);
+    *t = (struct swift_tree){0};
+}
+
+enum st swift_tree_check(const struct swift_tree *t, struct err *e) {
+    if (t->no_memory) {
+        return err_nomem(e);
+    }
+    return t->too_large ? ST_NONE : ST_OK;
+}
+
+/* As arena_array, and notes why there is nothing. */
+static void *room_for(struct swift_tree *t, size_t count, size_t size) {
+    void *p = arena_array(&t->arena, count, size);
+    if (!p) {
+        bool capped = count > (SWIFT_TREE_BYTES_MAX - t->arena.used) / size;
+        t->too_large |= capped;
+        t->no_memory |= !capped;
+    }
+    return p;
+}
+
+struct swift_node *swift_leaf(struct swift_tree *t, enum swift_kind kind) {
+    if (t->spare_count == 0) {
+        t->spare = room_for(t, NODES_AT_ONCE, sizeof *t->spare);
+        if (!t->spare) {
+            return NULL;
+        }
+        t->spare_count = NODES_AT_ONCE;
+    }
+    struct swift_node *n = t->spare++;
+    t->spare_count--;
+    n->kind = (uint16_t)kind;
+    return n;
+}
+
+struct swift_node *swift_text_leaf(struct swift_tree *t, enum swift_kind kind, const char *text,
+                                   size_t len) {
+    struct swift_node *n = text && len <= UINT32_MAX ? swift_leaf(t, kind) : NULL;
+    if (n) {
+        n->payload = PAYLOAD_TEXT;
+        n->text = text;
+        n->size = (uint32_t)len;
+    }
+    return n;
+}
+
+struct swift_node *swift_word(struct swift_tree *t, enum swift_kind kind, const char *text) {
+    return swift_text_leaf(t, kind, text, strlen(text));
+}
+
+struct swift_node *swift_index_leaf(struct swift_tree *t, enum swift_kind kind, uint64_t index) {
+    struct swift_node *n = swift_leaf(t, kind);
+    if (n) {
+        n->payload = PAYLOAD_INDEX;
+        n->index = index;
+    }
+    return n;
+}
+
+/* Room for one more child; the third child moves all out of the pair. */
+static bool make_room(struct swift_tree *t, struct swift_node *n) {
+    if (n->size < (n->room ? n->room : 2)) {
+        return true;
+    }
+    uint32_t room = n->room ? n->room * 2 : FEWEST_MANY;
+    struct swift_node **many = room_for(t, room, sizeof *many);
+    if (!many) {
+        return false;
+    }
+    memcpy(many, swift_children(n), n->size * sizeof *many);
+    n->many = many;
+    n->room = room;
+    return true;
+}
+
+/* The parent is one deeper than its deepest child. */
+static bool deepen(struct swift_tree *t, struct swift_node *parent,
+                   const struct swift_node *child) {
+    if (child->depth >= SWIFT_DEPTH_MAX) {
+        t->too_large = true;
+        return false;
+    }
+    if (parent->depth <= child->depth) {
+        parent->depth = (uint16_t)(child->depth + 1);
+    }
+    return true;
+}
+
+struct swift_node *swift_add(struct swift_tree *t, struct swift_node *parent,
+                             struct swift_node *child) {
+    if (!parent || !child || parent->payload == PAYLOAD_TEXT || parent->payload == PAYLOAD_INDEX ||
+        !deepen(t, parent, child) || !make_room(t, parent)) {
+        return NULL;
+    }
+    struct swift_node **children = parent->room ? parent->many : parent->pair;
+    children[parent->size++] = child;
+    parent->payload = PAYLOAD_CHILDREN;
+    return parent;
+}
+
+void swift_add_if(struct swift_tree *t, struct swift_node *parent, struct swift_node *child) {
+    if (child) {
+        (void)swift_add(t, parent, child);
+    }
+}
+
+bool swift_refresh_depth(struct swift_tree *t, struct swift_node *n) {
+    for (size_t i = 0; i < swift_count(n); i++) {
+        if (!deepen(t, n, swift_children(n)[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct swift_node *swift_with1(struct swift_tree *t, enum swift_kind kind, struct swift_node *a) {
+    return a ? swift_add(t, swift_leaf(t, kind), a) : NULL;
+}
+
+struct swift_node *swift_with2(struct swift_tree *t, enum swift_kind kind, struct swift_node *a,
+                               struct swift_node *b) {
+    return b ? swift_add(t, swift_with1(t, kind, a), b) : NULL;
+}
+
+struct swift_node *swift_with3(struct swift_tree *t, enum swift_kind kind, struct swift_node *a,
+                               struct swift_node *b, struct swift_node *c) {
+    return c ? swift_add(t, swift_with2(t, kind, a, b), c) : NULL;
+}
+
+struct swift_node *swift_with4(struct swift_tree *t, enum swift_kind kind, struct swift_node *a,
+                               struct swift_node *b, struct swift_node *c, struct swift_node *d) {
+    return d ? swift_add(t, swift_with3(t, kind, a, b, c), d) : NULL;
+}
+
+struct swift_node *swift_type(struct swift_tree *t, struct swift_node *child) {
+    return swift_with1(t, SWIFT_TYPE, child);
+}
+
+struct swift_node *swift_rekind(struct swift_tree *t, const struct swift_node *n,
+                                enum swift_kind kind) {
+    struct swift_node *copy = n ? swift_leaf(t, kind) : NULL;
+    if (!copy) {
+        return NULL;
+    }
+    if (n->payload != PAYLOAD_CHILDREN) {
+        *copy = *n;
+        copy->kind = (uint16_t)kind;
+        return copy;
+    }
+    for (size_t i = 0; i < n->size; i++) {
+        if (!swift_add(t, copy, swift_children(n)[i])) {
+            return NULL;
+        }
+    }
+    return copy;
+}
+
+void swift_reverse(struct swift_node *n, size_t first) {
+    if (!n || n->payload != PAYLOAD_CHILDREN) {
+        return;
+    }
+    struct swift_node **children = n->room ? n->many : n->pair;
+    for (size_t i = first, j = n->size; i + 1 < j; i++, j--) {
+        struct swift_node *other = children[i];
+        children[i] = children[j - 1];
+        children[j - 1] = other;
+    }
+}
+
+void swift_remove(struct swift_node *n, size_t i) {
+    if (!swift_child(n, i)) {
+        return;
+    }
+    struct swift_node **children = n->room ? n->many : n->pair;
+    memmove(children + i, children + i + 1, (n->size - i - 1) * sizeof *children);
+    n->size--;
+}
+
+char *swift_text_room(struct swift_tree *t, size_t len) {
+    return room_for(t, len ? len : 1, 1);
+}
+
+char *swift_text_copy(struct swift_tree *t, const char *text, size_t len) {
+    char *copy = swift_text_room(t, len);
+    if (copy && len) {
+        memcpy(copy, text, len);
+    }
+    return copy;
+}
+
+struct swift_node *swift_child_of_kind(const struct swift_node *n, enum swift_kind kind) {
+    for (size_t i = 0; n && i < swift_count(n); i++) {
+        if (swift_children(n)[i]->kind == kind) {
+            return swift_children(n)[i];
+        }
+    }
+    return NULL;
+}
+
+bool swift_text_is(const struct swift_node *n, enum swift_kind kind, const char *text) {
+    return swift_is(n, kind) && n->payload == PAYLOAD_TEXT && n->size == strlen(text) &&
+           memcmp(n->text, text, n->size) == 0;
+}

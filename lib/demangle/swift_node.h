@@ -1,0 +1,116 @@
+/* The tree of a Swift name: nodes with a text, a number or children, from one arena.
+ *
+ * A builder returns NULL when a part is NULL, so that a parser can pass on what it got and look at
+ * the end only. NULL also means that the caps or memory ran out: swift_tree_check tells which. One
+ * node may be the child of many (substitutions), so the tree is a graph without cycles and what is
+ * printed can be far longer than what was parsed. Not thread safe. */
+#ifndef STALLKIT_DEMANGLE_SWIFT_NODE_H
+#define STALLKIT_DEMANGLE_SWIFT_NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "demangle/swift_kinds.h"
+
+enum {
+    SWIFT_TREE_BYTES_MAX = 10 << 20, /* memory of one tree */
+    SWIFT_DEPTH_MAX = 1024           /* nodes from a leaf to the root */
+};
+
+enum swift_payload { PAYLOAD_NONE, PAYLOAD_TEXT, PAYLOAD_INDEX, PAYLOAD_CHILDREN };
+
+/* Only swift_node.c changes a node. */
+struct swift_node {
+    uint16_t kind; /* enum swift_kind */
+    uint16_t depth;
+    uint8_t payload; /* enum swift_payload */
+    uint32_t size;   /* bytes of the text, or number of children */
+    uint32_t room;   /* children that `many` has room for; 0: they are in `pair` */
+    union {
+        const char *text; /* borrowed from the name, static, or in the arena; not NUL-terminated */
+        uint64_t index;
+        struct swift_node *pair[2];
+        struct swift_node **many;
+    };
+};
+
+/* Zero-initialised = empty. */
+struct swift_tree {
+    struct arena arena;
+    struct swift_node *spare; /* nodes allocated and not yet handed out */
+    size_t spare_count;
+    bool too_large; /* a cap was reached */
+    bool no_memory;
+};
+
+/* Forgets all nodes; keeps the memory for the next name. */
+void swift_tree_clear(struct swift_tree *t);
+void swift_tree_release(struct swift_tree *t);
+/* ST_OK; ST_NONE if a cap was reached since the last clear; ST_ERR (ERR_NOMEM) if memory ran out.
+ */
+enum st swift_tree_check(const struct swift_tree *t, struct err *e) BASE_MUST_USE;
+
+/* New nodes, valid until the tree is cleared. */
+struct swift_node *swift_leaf(struct swift_tree *t, enum swift_kind kind);
+/* The text is not copied: it must outlive the tree (swift_text_copy). */
+struct swift_node *swift_text_leaf(struct swift_tree *t, enum swift_kind kind, const char *text,
+                                   size_t len);
+/* As swift_text_leaf, of a NUL-terminated static text. */
+struct swift_node *swift_word(struct swift_tree *t, enum swift_kind kind, const char *text);
+struct swift_node *swift_index_leaf(struct swift_tree *t, enum swift_kind kind, uint64_t index);
+/* With one to four children; NULL if one of these is NULL. */
+struct swift_node *swift_with1(struct swift_tree *t, enum swift_kind kind, struct swift_node *a);
+struct swift_node *swift_with2(struct swift_tree *t, enum swift_kind kind, struct swift_node *a,
+                               struct swift_node *b);
+struct swift_node *swift_with3(struct swift_tree *t, enum swift_kind kind, struct swift_node *a,
+                               struct swift_node *b, struct swift_node *c);
+struct swift_node *swift_with4(struct swift_tree *t, enum swift_kind kind, struct swift_node *a,
+                               struct swift_node *b, struct swift_node *c, struct swift_node *d);
+/* SWIFT_TYPE around a type; NULL for NULL. */
+struct swift_node *swift_type(struct swift_tree *t, struct swift_node *child);
+/* A copy of another kind, with the same payload; NULL for NULL. */
+struct swift_node *swift_rekind(struct swift_tree *t, const struct swift_node *n,
+                                enum swift_kind kind);
+
+/* Appends a child, which should be complete: a node that is given more children later must be the
+ * last thing its parents learn of (swift_refresh_depth). Returns the parent; NULL if one of them is
+ * NULL, if the parent has a text or a number, or if a cap was reached. */
+struct swift_node *swift_add(struct swift_tree *t, struct swift_node *parent,
+                             struct swift_node *child);
+/* As swift_add, but nothing happens without a child. */
+void swift_add_if(struct swift_tree *t, struct swift_node *parent, struct swift_node *child);
+/* After children of n got children of their own: n's depth again. False if it passes the cap. */
+bool swift_refresh_depth(struct swift_tree *t, struct swift_node *n);
+/* Turns the children from `first` on around. */
+void swift_reverse(struct swift_node *n, size_t first);
+/* Takes child i out; nothing happens if there is none. */
+void swift_remove(struct swift_node *n, size_t i);
+
+/* A copy in the tree's arena, of len bytes; NULL as the builders. Together copies are capped by
+ * SWIFT_TREE_BYTES_MAX. */
+char *swift_text_copy(struct swift_tree *t, const char *text, size_t len);
+/* Room for len bytes of text that lives as long as the tree; NULL as the builders. */
+char *swift_text_room(struct swift_tree *t, size_t len);
+
+static inline size_t swift_count(const struct swift_node *n) {
+    return n->payload == PAYLOAD_CHILDREN ? n->size : 0;
+}
+static inline struct swift_node *const *swift_children(const struct swift_node *n) {
+    return n->room ? n->many : n->pair;
+}
+/* Child i, NULL if n is NULL or has none. */
+static inline struct swift_node *swift_child(const struct swift_node *n, size_t i) {
+    return n && i < swift_count(n) ? swift_children(n)[i] : NULL;
+}
+static inline bool swift_is(const struct swift_node *n, enum swift_kind kind) {
+    return n && n->kind == kind;
+}
+/* The first child of this kind, NULL if there is none. */
+struct swift_node *swift_child_of_kind(const struct swift_node *n, enum swift_kind kind);
+/* Is n a node of this kind with this text? */
+bool swift_text_is(const struct swift_node *n, enum swift_kind kind, const char *text);
+
+#endif

@@ -35,7 +35,8 @@ bool parse_build_id(const char *s, size_t len, struct image_id *out);
 /* UUID: upper case with dashes; build-id: lower-case hex; "" for none. Returns out. */
 const char *image_id_text(const struct image_id *id, char out[IMAGE_ID_TEXT]);
 bool image_id_equal(const struct image_id *a, const struct image_id *b);
-/* True for none and for all bytes zero: such an id matches nothing (DESIGN: address rule 3). */
+/* True for none and for all bytes zero: such an id matches nothing (stallkit-design(7), ADDRESS
+ * RULES, 3). */
 bool image_id_is_zero(const struct image_id *id);
 
 #endif

@@ -124,7 +124,7 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
 /* Tells of a damaged unit unless it was told of before. */
 void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why);
 /* May a function begin here? No at 0, -1, -2 and elsewhere outside the code: it was stripped
- * (DESIGN address rule 4). */
+ * (stallkit-design(7), ADDRESS RULES, 4). */
 bool debug_is_code(const void *d, uint64_t address);
 /* The unit that holds the offset in .debug_info, or NULL. */
 struct unit_entry *debug_unit_at(struct debug_file *f, uint64_t offset);

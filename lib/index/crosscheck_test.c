@@ -17,7 +17,8 @@
  *   gap
  *       llvm names an address that no function owns after the nearest symbol below it (above all
  *       _mh_execute_header, which is no code), or gives the line of padding between functions. We
- *       leave it unresolved: a wrong name is worse than none (DESIGN address rule 4).
+ *       leave it unresolved: a wrong name is worse than none
+ *       (stallkit-design(7), ADDRESS RULES, 4).
  *
  *   variant
  *       C1/C2 or D1/D2 of one constructor or destructor: two symbols of one address. DWARF says as
@@ -31,8 +32,8 @@
  *       "X.cold" a function of its own, "__second_sect_of_X".)
  *
  *   line0
- *       llvm prints line 0 and a file for code that belongs to no line. We print neither (DESIGN
- *       address rule 5).
+ *       llvm prints line 0 and a file for code that belongs to no line. We print neither
+ *       (stallkit-design(7), ADDRESS RULES, 5).
  *
  *   start
  *       llvm prints the lowest address of a function whose parts lie apart, we its entry.

@@ -64,7 +64,7 @@ static enum st keep_path(struct live *l, const char *path, const char **out, str
     return *out ? ST_OK : err_nomem(e);
 }
 
-/* Line 0 or no file: print none, invent none (DESIGN address rule 5). */
+/* Line 0 or no file: print none, invent none (stallkit-design(7), ADDRESS RULES, 5). */
 static enum st place(struct live *l, struct lookup_frame *f, const char *path, uint32_t line,
                      uint32_t column, uint32_t discriminator, struct err *e) {
     if (!path || line == 0) {

@@ -134,8 +134,8 @@ static enum st read_sections(struct object_slice *s, struct err *e) {
 
 /* ---- program headers ---- */
 
-/* Base = the lowest PT_LOAD, page-truncated (DESIGN address rule 1). A file without program headers
- * (dwz's common file) has none. */
+/* Base = the lowest PT_LOAD, page-truncated (stallkit-design(7), ADDRESS RULES, 1). A file without
+ * program headers (dwz's common file) has none. */
 static enum st read_segments(struct object_slice *s, struct err *e) {
     struct object *o = s->object;
     size_t count;

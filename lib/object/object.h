@@ -56,8 +56,8 @@ unsigned object_slice_address_size(const struct object_slice *s);
 bool object_slice_big_endian(const struct object_slice *s);
 /* Is it 32-bit ARM, where bit 0 of a code address marks Thumb? */
 bool object_slice_is_arm32(const struct object_slice *s);
-/* The file's own base: vmaddr of __TEXT, or the lowest PT_LOAD page-truncated (DESIGN address rule
- * 1). */
+/* The file's own base: vmaddr of __TEXT, or the lowest PT_LOAD page-truncated (stallkit-design(7),
+ * ADDRESS RULES, 1). */
 uint64_t object_slice_base(const struct object_slice *s);
 /* First address past the text segment / the last executable PT_LOAD: an address at or beyond it is
  * no code. */
@@ -76,7 +76,7 @@ bool object_has_dwarf(const struct object_slice *s);
 bool object_has_symbols(const struct object_slice *s);
 
 /* A function symbol: [address, address + size), where the end is the next function start, symbol,
- * or the section's end (DESIGN address rule 4). */
+ * or the section's end (stallkit-design(7), ADDRESS RULES, 4). */
 struct object_symbol {
     uint64_t address; /* Thumb bit cleared */
     uint64_t size;    /* > 0 */

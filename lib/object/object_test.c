@@ -132,7 +132,7 @@ static bool last_member(const char *line, const char *key, char *out, size_t siz
 /* llvm-symbolizer takes the outer function's name from the symbol table where it has one: the last
  * frame's `fn` is what our symbols must say. One class of difference: between the Mach-O header and
  * the first function llvm names the nearest symbol, _mh_execute_header, which is no function; we
- * name none (DESIGN address rule 4). Returns how many answers were compared. */
+ * name none (stallkit-design(7), ADDRESS RULES, 4). Returns how many answers were compared. */
 static size_t compare_with_answers(const struct object_slice *s, const char *path) {
     FILE *f = fopen(path, "r");
     const struct object_symbol *symbols;

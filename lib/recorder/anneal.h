@@ -1,7 +1,7 @@
 /* Annealing: a stall that goes on in the same stack is told less and less often.
  *
  * Source: Matrix for iOS and ARMS (Fibonacci growth of the check interval while the stack stays the
- * same), DESIGN section 6. */
+ * same). See stallkit-design(7), RECORDER RULES, 10. */
 #ifndef STALLREC_ANNEAL_H
 #define STALLREC_ANNEAL_H
 

@@ -45,7 +45,7 @@ struct rec_image {
     const char
         *path; /* as loaded; the main program's full path; "[vdso]" and the like are allowed */
     const char *arch; /* NULL = the process's */
-    uint64_t load;    /* run-time address of its first mapped byte: DESIGN section 3 */
+    uint64_t load;    /* run-time address of its first mapped byte: stall-dump(5) */
     uint64_t size;    /* bytes from load to the end of its last mapping */
     bool in_app;      /* part of the app, not of the system */
 };

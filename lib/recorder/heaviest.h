@@ -12,8 +12,8 @@ struct rec_heaviest {
 
 /* Samples are the same if the function on top is. The one seen most often wins, and stands in its
  * newest sample; ties go to the newest. Raw program counters are not compared: in a busy loop they
- * always differ. Source: the heaviest stack of ARMS and Matrix ("point stack"), DESIGN section 6.
- */
+ * always differ. Source: the heaviest stack of ARMS and Matrix ("point stack").
+ * See stallkit-design(7), RECORDER RULES, 10. */
 struct rec_heaviest rec_heaviest_find(const struct rec_ring *ring);
 
 #endif

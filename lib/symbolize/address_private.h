@@ -1,4 +1,4 @@
-/* The address rules that need no symbols (DESIGN §4, rules 1 and 2). */
+/* The address rules that need no symbols (stallkit-design(7), ADDRESS RULES, 2). */
 #ifndef STALLKIT_SYMBOLIZE_ADDRESS_PRIVATE_H
 #define STALLKIT_SYMBOLIZE_ADDRESS_PRIVATE_H
 

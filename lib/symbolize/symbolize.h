@@ -1,4 +1,5 @@
-/* Dump + symbol sources -> symbolicated dump, by the address rules of DESIGN §4. */
+/* Dump + symbol sources -> symbolicated dump, by the rules of
+ * stallkit-design(7), ADDRESS RULES. */
 #ifndef STALLKIT_SYMBOLIZE_SYMBOLIZE_H
 #define STALLKIT_SYMBOLIZE_SYMBOLIZE_H
 
@@ -41,7 +42,8 @@ enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_additio
 enum st symbolize_name(const struct lookup_frame *f, bool linkage_names, struct strbuf *out,
                        const char **mangled, struct err *e) BASE_MUST_USE;
 
-/* Is this a name at all? "<redacted>", "???" and the like are not (DESIGN address rule 5). */
+/* Is this a name at all? "<redacted>", "???" and the like are not (stallkit-design(7), ADDRESS
+ * RULES, 5). */
 bool symbolize_is_name(const char *name);
 
 /* A report that a person reads: header, verdict per image, main thread first with its heaviest

@@ -1,4 +1,4 @@
-/* The address rules of DESIGN §4, with a fake in the place of debug info. */
+/* The rules of stallkit-design(7), ADDRESS RULES, with a fake in the place of debug info. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -212,16 +212,16 @@ test: bootstrap
 	$(Q)$(MAKE) --no-print-directory test-run
 
 # The long ones first: run-tests runs several at once.
-long_tests := $(addprefix scripts/test-,guards aarch64 stallrec viewers darwin demo detectors go-zdebug adapters layers)
+long_tests := $(addprefix scripts/test/,guards aarch64 stallrec viewers darwin demo detectors go-zdebug adapters layers)
 test-run: all $(tests) $(fuzzers) $(apps)
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' SAN='$(SAN)' scripts/run-tests $(long_tests) scripts/check-layers scripts/check-ios-api \
-	  $(filter-out $(long_tests),$(wildcard scripts/test-*)) $(tests)
+	  $(filter-out $(long_tests),$(filter-out %.js %.xsd,$(wildcard scripts/test/*))) $(tests)
 
 bench: all $(benches) $(apps)
-	$(Q)for b in $(benches) $(wildcard scripts/bench-*); do O=$(O) REAL=$(abspath $(REAL)) $$b || exit 1; done
+	$(Q)for b in $(benches) $(wildcard scripts/bench/*); do O=$(O) REAL=$(abspath $(REAL)) $$b || exit 1; done
 
 soak: all $(tests) $(apps)
-	$(Q)for s in $(wildcard scripts/soak-*); do O=$(O) REAL=$(abspath $(REAL)) $$s || exit 1; done
+	$(Q)for s in $(wildcard scripts/soak/*); do O=$(O) REAL=$(abspath $(REAL)) $$s || exit 1; done
 
 fuzz: $(fuzzers)
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) scripts/fuzz $(fuzzers)

@@ -450,7 +450,7 @@ static void what_failed_for_lack_of_memory_works_when_memory_is_back(void **stat
     object_close(o);
 }
 
-/* --- what scripts/test-object-tools compares with other tools: `object_test FILE` lists the
+/* --- what scripts/test/object-tools compares with other tools: `object_test FILE` lists the
  * architectures, `object_test FILE ARCH` all that is known of one --- */
 
 static int print_archs(const char *path) {

@@ -2,7 +2,7 @@
  * cold caches at the 50 ms cadence and in a hot loop. Figures are µs, p50 and p99; the signal's
  * delivery by the kernel is in the pause.
  *
- * `capture_linux_bench pause LIBRARY…`, for scripts/bench-recorder: each sample for itself, of a
+ * `capture_linux_bench pause LIBRARY…`, for scripts/bench/recorder: each sample for itself, of a
  * thread whose frames lie in these libraries. */
 #include <dlfcn.h>
 #include <errno.h>

@@ -425,7 +425,7 @@ NOINLINE static void in_unwinder(struct situation *s) {
     }
 }
 
-/* C++ exceptions through frames with and without handlers, from a library of scripts/soak-samples,
+/* C++ exceptions through frames with and without handlers, from a library of scripts/soak/samples,
  * which is built where there is a C++ compiler. */
 NOINLINE static void in_exceptions(struct situation *s) {
     int (*throw_and_catch)(int) = NULL;

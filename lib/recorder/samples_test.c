@@ -43,7 +43,7 @@ static const struct kind {
     const char *name;
     void (*leaf)(struct situation *);
     bool may_refuse, unasked, never_runs, installs;
-    const char *needs; /* a library of scripts/soak-samples */
+    const char *needs; /* a library of scripts/soak/samples */
 } kinds[] = {
     {.name = "blocked in pthread_mutex_lock", .leaf = in_mutex, .never_runs = true},
     {.name = "blocked in sem_wait", .leaf = in_sem, .never_runs = true},

@@ -1,5 +1,5 @@
 /* What a recorder costs the program that it is in: `cost MODE [--recorder DIR]`, for
- * scripts/bench-recorder, which runs each mode with the recorder and without. Prints "name value"
+ * scripts/bench/recorder, which runs each mode with the recorder and without. Prints "name value"
  * lines: times in ns, memory in kB.
  *
  *     asleep    the loop waits all the time

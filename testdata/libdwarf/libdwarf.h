@@ -1,5 +1,5 @@
 /* A stand-in for libdwarf 0.x and 2.x: what lib/debug asks of their interface, which differs from
- * that of Debian 12's 20210528 where the comments say so. scripts/test-libdwarf compiles against
+ * that of Debian 12's 20210528 where the comments say so. scripts/test/libdwarf compiles against
  * it; nothing is linked. */
 #ifndef STALLKIT_STANDIN_LIBDWARF_H
 #define STALLKIT_STANDIN_LIBDWARF_H

@@ -1,4 +1,4 @@
-/* What the stand-in has in common with Darwin's headers: scripts/test-darwin compiles this with
+/* What the stand-in has in common with Darwin's headers: scripts/test/darwin compiles this with
  * both, for arm64. */
 #include <mach-o/dyld_images.h>
 #include <mach/mach.h>

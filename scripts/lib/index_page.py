@@ -1,0 +1,169 @@
+"""A reader of symbol indexes written from stall-index(5) alone: what it needs to know it takes from the page, so that the page is tested."""
+import os
+import re
+import struct
+import zlib
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SIZES = {"u8": 1, "u32": 4, "u64": 8, "char[8]": 8, "u8[20]": 20, "char[16]": 16}
+
+
+class Page:
+    """The page's tables, and the numbers in its text."""
+
+    def __init__(self):
+        with open(os.path.join(TOP, "man/stall-index.5"), encoding="utf-8") as f:
+            self.text = f.read()
+        self.rows = [(int(o), k, w) for o, k, w in re.findall(r"^\.It (\d+) Ta (\S+) Ta (.*)$", self.text, re.M)]
+        self.tags = re.findall(r"^\.It ([A-Z]{4}) Ta", self.text, re.M)
+        self.summed = int(self.said(r"CRC-32 \(that of gzip\) of each (\d+) bytes"))
+        self.block = int(self.said(r"for each block of (\d+) steps but the first"))
+        self.short = int(self.said(r"of (0x\w+) and more advances by"), 16)
+        self.lines = int(self.said(r"\\- 0x20\) / (\d+) and changes"))
+        self.line_min = -int(self.said(r"% 16 \\- (\d+); the column follows"))
+
+    def said(self, pattern):
+        return re.search(pattern, self.text, re.S).group(1)
+
+    def bit(self, pattern):
+        return int(self.said(pattern), 16)
+
+
+class Bytes:
+    def __init__(self, data, at=0):
+        self.data, self.at = data, at
+
+    def byte(self):
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def number(self):
+        value, shift = 0, 0
+        while True:
+            b = self.byte()
+            value |= (b & 0x7f) << shift
+            shift += 7
+            if b < 0x80:
+                return value
+
+    def signed(self):
+        v = self.number()
+        return -(v >> 1) - 1 if v & 1 else v >> 1
+
+    def u32(self):
+        self.at += 4
+        return struct.unpack_from("<I", self.data, self.at - 4)[0]
+
+
+class Index:
+    def __init__(self, data, page):
+        self.page, self.fields, self.gaps, self.bad, at = page, {}, [], [], 0
+        for offset, kind, what in page.rows:
+            if offset != at:
+                self.gaps.append(f"{what} is at {offset}, {at} expected")
+            if kind in SIZES:
+                raw = data[at:at + SIZES[kind]]
+                name = what.split(":")[0].split(",")[0]
+                self.fields[name] = int.from_bytes(raw, "little") if kind in ("u8", "u32", "u64") else raw
+                at += SIZES[kind]
+        self.tags, self.sections, end = [], {}, at
+        for i in range(self.fields["number of sections"]):
+            tag, zero, offset, size = struct.unpack_from("<4sIQQ", data, at + 24 * i)
+            self.tags.append(tag.decode() if not zero and offset % 8 == 0 and offset >= end and offset + size <= len(data) else "?")
+            self.sections[tag.decode()] = data[offset:offset + size]
+            end = offset + size
+        s = self.sections
+        sums = [zlib.crc32(s[t][k:k + page.summed]) for t in self.tags[:-1] for k in range(0, len(s[t]), page.summed)]
+        packed = struct.pack(f"<{len(sums)}I", *sums)
+        self.sound = s["SUMS"] == packed + struct.pack("<I", zlib.crc32(packed))
+        self.pieces = struct.unpack(f"<{len(s['ADDR']) // 4}I", s["ADDR"])
+        self.records = struct.unpack(f"<{len(s['RECO']) // 4}I", s["RECO"])
+        self.files = struct.unpack(f"<{len(s['FILE']) // 4}I", s["FILE"])
+
+    def string(self, at):
+        strings = self.sections["STRS"]
+        return strings[at:strings.index(b"\0", at)].decode()
+
+    def name(self, at):
+        """Linkage name, path and line of the declaration."""
+        r = Bytes(self.sections["NAME"], at)
+        function, linkage, file, line = r.number(), r.number(), r.number(), r.number()
+        linkage = "" if linkage == 0 else self.string(function) if linkage == 1 else self.string(linkage - 1)
+        return linkage, self.string(self.files[file - 1]) if file else "", line
+
+    def frames(self, address):
+        """Innermost first: linkage name, path and line of the declaration, path, line and column. [] = nobody's."""
+        offset = address - self.fields["origin"]
+        at = sum(1 for p in self.pieces if p <= offset) - 1
+        if at < 0 or self.records[at] == 0:
+            return []
+        r, piece = Bytes(self.sections["DATA"], self.records[at]), self.pieces[at] + self.fields["origin"]
+        head = r.byte()
+        if head & 3 == 2:
+            back, record = r.number(), r.number()
+            r, piece = Bytes(self.sections["DATA"], record), piece - back
+            head = r.byte()
+        return self.symbol(r, head, piece, address) if head & 3 == 1 else self.function(r, head, piece, address)
+
+    def place(self, file, line, column):
+        return (self.string(self.files[file]), line, column) if line else ("", 0, 0)
+
+    def symbol(self, r, head, piece, address):
+        back, size, name = r.number(), r.number(), r.number()
+        place = (r.number(), r.number(), r.number()) if head & self.page.bit(r"size of the symbol; name; if bit 2\n\.Pq (\w+)") else (0, 0, 0)
+        return [(*self.name(name), *self.place(*place))] if address - (piece - back) < size else []
+
+    def function(self, r, head, low, address):
+        page = self.page
+        size, name = r.number(), r.number()
+        if head & page.bit(r"size; name; entry if bit 2\n\.Pq (\w+)"):
+            r.signed()
+        if head & page.bit(r"DW_AT_low_pc if bit 4\n\.Pq (\w+)"):
+            r.signed()
+        nodes = Bytes(b"")
+        if head & page.bit(r"If bit 5\n\.Pq (\w+)"):
+            length = r.number()
+            nodes = Bytes(r.data[r.at:r.at + length])
+            r.at += length
+        quantum = 1 if head & page.bit(r"With bit 6\n\.Pq (\w+)") else self.fields["quantum"]
+        if address >= low + size:
+            return []
+        node, file, line, column = self.steps(r, quantum, address - low)
+        frames = []
+        while node:
+            nodes.at = node - 1
+            bits = nodes.byte()
+            back = nodes.number() if bits & 1 else node
+            called = self.name(nodes.number())
+            frames.append((*called, *self.place(file, line, column)))
+            file, line = (nodes.number(), nodes.number()) if bits & 2 else (0, 0)
+            column = nodes.number() if bits & 4 else 0
+            node -= back
+        return [*frames, (*self.name(name), *self.place(file, line, column))]
+
+    def steps(self, r, quantum, offset):
+        count = r.number()
+        blocks = [(0, 0), *((r.u32(), r.u32()) for _ in range((count - 1) // self.page.block if count else 0))]
+        stream = r.at
+        number = max(i for i, (at, _) in enumerate(blocks) if at <= offset)
+        at, node, file, line, column = blocks[number][0], 0, 0, 0, 0
+        r.at = stream + blocks[number][1]
+        for _ in range(min(self.page.block, count - number * self.page.block)):
+            b = r.byte()
+            if b >= self.page.short:
+                at += (b - self.page.short) // self.page.lines * quantum
+                if at > offset:
+                    break
+                line += (b - self.page.short) % self.page.lines + self.page.line_min
+                column = r.number()
+                continue
+            at += r.number() * quantum
+            if at > offset:
+                break
+            node += r.signed() if b & 1 else 0
+            file = r.number() if b & 2 else file
+            line += r.signed() if b & 4 else 0
+            column = r.number() if b & 8 else column
+            if b & 16:
+                r.number()
+        return node, file, line, column

@@ -8,10 +8,10 @@
 /* NULL: it is neither text nor a number nor a truth value; or memory ran out. */
 static const char *build_value(struct build *b, const struct tape_value *value) {
     char digits[24];
-    if (tape_is(value, TAPE_TRUE) || tape_is(value, TAPE_FALSE)) {
-        return tape_is(value, TAPE_TRUE) ? "true" : "false";
+    if (tape_is(value, VALUE_TRUE) || tape_is(value, VALUE_FALSE)) {
+        return tape_is(value, VALUE_TRUE) ? "true" : "false";
     }
-    if (!tape_is(value, TAPE_INTEGER)) {
+    if (!tape_is(value, VALUE_INTEGER)) {
         return build_string(b, value);
     }
     snprintf(digits, sizeof digits, "%" PRId64, value->integer);
@@ -22,7 +22,7 @@ static const char *build_value(struct build *b, const struct tape_value *value) 
 
 enum st build_context(struct build *b, const struct tape_value *context) {
     struct dump *d = b->d;
-    size_t count = tape_is(context, TAPE_OBJECT) ? context->count : 0;
+    size_t count = tape_is(context, VALUE_OBJECT) ? context->count : 0;
     if (count == 0) {
         return ST_OK;
     }

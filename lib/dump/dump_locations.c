@@ -11,7 +11,7 @@ struct strings {
 static enum st build_strings(struct build *b, const struct tape_value *array,
                              struct strings *strings) {
     /* If it is no array, every index is wrong. */
-    strings->count = tape_is(array, TAPE_ARRAY) ? array->count : 0;
+    strings->count = tape_is(array, VALUE_ARRAY) ? array->count : 0;
     strings->texts = build_array(b, strings->count, sizeof *strings->texts);
     if (!strings->texts) {
         return ST_ERR;
@@ -36,7 +36,7 @@ static bool build_line(struct build *b, const struct tape_value *array,
                        const struct strings *strings, struct dump_line *line) {
     const char **texts[LINE_NAMES] = {&line->function, &line->linkage, &line->file};
     uint32_t *numbers[LINE_MEMBERS - LINE_NAMES] = {&line->line, &line->column};
-    if (!tape_is(array, TAPE_ARRAY) || array->count < LINE_MEMBERS) {
+    if (!tape_is(array, VALUE_ARRAY) || array->count < LINE_MEMBERS) {
         return false;
     }
     const struct tape_value *value = tape_first(array);
@@ -97,7 +97,7 @@ static enum st build_location(struct build *b, const struct tape_value *object,
     tape_members(&b->tape, object, names, MEMBERS, m);
     if (!build_index(m[IMAGE], (int64_t)b->d->image_count - 1, &image) ||
         !build_u64(b, m[OFFSET], &location->offset) ||
-        (m[LINES] && !tape_is(m[LINES], TAPE_ARRAY))) {
+        (m[LINES] && !tape_is(m[LINES], VALUE_ARRAY))) {
         return err_set(b->e, ERR_FORMAT, "location %zu is malformed", index);
     }
     location->image = (int32_t)image;
@@ -115,7 +115,7 @@ enum st build_locations(struct build *b, const struct tape_value *strings_value,
     if (!locations) {
         return ST_OK;
     }
-    if (!tape_is(locations, TAPE_ARRAY)) {
+    if (!tape_is(locations, VALUE_ARRAY)) {
         return err_set(b->e, ERR_FORMAT, "\"locations\" is not an array");
     }
     if (build_strings(b, strings_value, &strings) != ST_OK) {
@@ -142,7 +142,7 @@ enum st build_stack_locations(struct build *b, const struct tape_value *location
     if (!locations) {
         return ST_OK;
     }
-    if (!tape_is(locations, TAPE_ARRAY) || locations->count != stack->frame_count) {
+    if (!tape_is(locations, VALUE_ARRAY) || locations->count != stack->frame_count) {
         return err_set(b->e, ERR_FORMAT, "%s %zu: \"locations\" does not match its frames", what,
                        index);
     }

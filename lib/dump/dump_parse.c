@@ -7,9 +7,7 @@
 
 #include "base/map.h"
 #include "base/parse.h"
-#include "dump/dump_prepass_private.h"
 #include "dump/dump_private.h"
-#include "dump/dump_scan_private.h"
 
 /* ---- single values ---- */
 
@@ -32,12 +30,12 @@ const char *build_string(struct build *b, const struct tape_value *value) {
 }
 
 bool build_text(struct build *b, const struct tape_value *value, const char **text, size_t *len) {
-    if (tape_is(value, TAPE_STRING)) {
+    if (tape_is(value, VALUE_STRING) || tape_is(value, VALUE_DIGITS)) {
         *text = b->tape.text + value->at;
         *len = value->len;
         return true;
     }
-    if (!tape_is(value, TAPE_ESCAPED)) {
+    if (!tape_is(value, VALUE_ESCAPED)) {
         return false;
     }
     *text = tape_string(&b->tape, value, &b->d->arena, len);
@@ -48,7 +46,7 @@ bool build_text(struct build *b, const struct tape_value *value, const char **te
 bool build_u64(struct build *b, const struct tape_value *value, uint64_t *out) {
     const char *text;
     size_t len;
-    if (tape_is(value, TAPE_INTEGER)) {
+    if (tape_is(value, VALUE_INTEGER)) {
         *out = (uint64_t)value->integer;
         return value->integer >= 0;
     }
@@ -56,13 +54,13 @@ bool build_u64(struct build *b, const struct tape_value *value, uint64_t *out) {
 }
 
 bool build_index(const struct tape_value *value, int64_t max, int64_t *out) {
-    *out = tape_is(value, TAPE_INTEGER) ? value->integer : -2;
+    *out = tape_is(value, VALUE_INTEGER) ? value->integer : -2;
     return *out >= -1 && *out <= max;
 }
 
 int64_t build_number(struct build *b, const struct tape_value *value) {
     uint64_t v;
-    return build_u64(b, value, &v) && v <= SCAN_NUMBER_MAX ? (int64_t)v : -1;
+    return build_u64(b, value, &v) && v <= TOKEN_NUMBER_MAX ? (int64_t)v : -1;
 }
 
 static const char *member_string(struct build *b, const struct tape_value *object,
@@ -75,7 +73,7 @@ static int64_t member_number(struct build *b, const struct tape_value *object, c
 }
 
 static bool member_true(struct build *b, const struct tape_value *object, const char *name) {
-    return tape_is(tape_member(&b->tape, object, name), TAPE_TRUE);
+    return tape_is(tape_member(&b->tape, object, name), VALUE_TRUE);
 }
 
 /* An optional member that has to be an array of at most `max`: its elements' number; the value
@@ -83,11 +81,11 @@ static bool member_true(struct build *b, const struct tape_value *object, const 
 static enum st check_array(struct build *b, const struct tape_value **value, const char *name,
                            size_t max, size_t *count) {
     *count = 0;
-    if (!*value || tape_is(*value, TAPE_NULL)) {
+    if (!*value || tape_is(*value, VALUE_NULL)) {
         *value = NULL;
         return ST_OK;
     }
-    if (!tape_is(*value, TAPE_ARRAY)) {
+    if (!tape_is(*value, VALUE_ARRAY)) {
         return err_set(b->e, ERR_FORMAT, "\"%s\" is not an array", name);
     }
     if ((*value)->count > max) {
@@ -160,7 +158,7 @@ static enum st build_stack(struct build *b, const struct tape_value *object,
                            const struct tape_value *members[STACK_MEMBERS],
                            struct dump_stack *stack, const char *what, size_t index) {
     stack->count = 1;
-    if (!tape_is(object, TAPE_OBJECT)) {
+    if (!tape_is(object, VALUE_OBJECT)) {
         return err_set(b->e, ERR_FORMAT, "%s %zu is not an object", what, index);
     }
     tape_members(&b->tape, object, stack_members, STACK_MEMBERS, members);
@@ -173,7 +171,7 @@ static enum st build_stack(struct build *b, const struct tape_value *object,
 
 static void build_wait(struct build *b, const struct tape_value *object, struct dump_wait *wait) {
     wait->owner = -1;
-    if (tape_is(object, TAPE_OBJECT)) {
+    if (tape_is(object, VALUE_OBJECT)) {
         wait->kind = member_string(b, object, "kind");
         wait->owner = member_number(b, object, "owner");
         if (!build_u64(b, tape_member(&b->tape, object, "address"), &wait->address)) {
@@ -209,7 +207,7 @@ static enum st build_threads(struct build *b, const struct tape_value *threads) 
         thread->id = build_number(b, members[ID]);
         thread->name = build_string(b, members[NAME]);
         thread->state = build_string(b, members[STATE]);
-        thread->main = tape_is(members[MAIN], TAPE_TRUE);
+        thread->main = tape_is(members[MAIN], VALUE_TRUE);
         thread->cpu_ms = build_number(b, members[CPU_MS]);
         build_wait(b, members[WAITS_FOR], &thread->waits_for);
         order[i] = (struct dump_thread_order){thread->id, (uint32_t)i};
@@ -257,7 +255,7 @@ static enum st build_samples(struct build *b, const struct tape_value *samples) 
     struct dump *d = b->d;
     const struct tape_value *stacks = tape_member(&b->tape, samples, "stacks");
     d->sample_interval_ms = member_number(b, samples, "interval_ms");
-    if (samples && !tape_is(samples, TAPE_OBJECT) && !tape_is(samples, TAPE_NULL)) {
+    if (samples && !tape_is(samples, VALUE_OBJECT) && !tape_is(samples, VALUE_NULL)) {
         return err_set(b->e, ERR_FORMAT, "\"samples\" is not an object");
     }
     if (check_array(b, &stacks, "stacks", DUMP_STACKS_MAX, &d->sample_count) != ST_OK) {
@@ -327,20 +325,20 @@ static enum st build_image(struct build *b, const struct tape_value *object,
     const char *symbols;
     size_t len;
     tape_members(&b->tape, object, image_members, IMAGE_MEMBERS, m);
-    if (!tape_is(object, TAPE_OBJECT)) {
+    if (!tape_is(object, VALUE_OBJECT)) {
         return err_set(b->e, ERR_FORMAT, "image %zu is not an object", index);
     }
     if (!build_u64(b, m[LOAD], &image->load)) {
         return err_set(b->e, ERR_FORMAT, "image %zu has no load address", index);
     }
-    if (m[SIZE] && !tape_is(m[SIZE], TAPE_NULL) && !build_u64(b, m[SIZE], &image->size)) {
+    if (m[SIZE] && !tape_is(m[SIZE], VALUE_NULL) && !build_u64(b, m[SIZE], &image->size)) {
         return err_set(b->e, ERR_FORMAT, "image %zu: \"size\" is not a size", index);
     }
     image->id = build_id(b, m[UUID], m[BUILD_ID]);
     image->name = build_string(b, m[IMAGE_NAME]);
     image->path = build_string(b, m[PATH]);
     image->arch = build_string(b, m[ARCH]);
-    image->in_app = tape_is(m[IN_APP], TAPE_TRUE);
+    image->in_app = tape_is(m[IN_APP], VALUE_TRUE);
     if (build_text(b, m[SYMBOLS], &symbols, &len)) {
         (void)dump_symbols_parse(symbols, len, &image->symbols);
     }
@@ -430,7 +428,7 @@ static enum st find_names(struct build *b, const struct tape_value *names, struc
 static enum st build_names(struct build *b, const struct tape_value *names) {
     struct dump *d = b->d;
     struct map keys = {0};
-    size_t count = tape_is(names, TAPE_OBJECT) ? names->count : 0;
+    size_t count = tape_is(names, VALUE_OBJECT) ? names->count : 0;
     const struct tape_value **values = build_array(b, count, sizeof *values);
     d->names = build_array(b, count, sizeof *d->names);
     enum st st = values && d->names ? ST_OK : ST_ERR;
@@ -531,14 +529,6 @@ static enum st build_dump(struct build *b, const struct tape_value *root) {
     return b->no_memory ? err_nomem(b->e) : ST_OK;
 }
 
-/* What is wrong with a text that the tape does not take, with its position; ST_NONE if it is only
- * no object. */
-static enum st refuse(const char *text, size_t len, struct err *e) {
-    unsigned deepest;
-    enum st st = check_grammar(text, len, &deepest, e);
-    return st == ST_OK ? ST_NONE : st;
-}
-
 enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) {
     *d = (struct dump){0};
     if (len > DUMP_TEXT_MAX) {
@@ -551,8 +541,6 @@ enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) 
         d->text_len = len;
         d->replaced_bytes = b.tape.replaced;
         st = build_dump(&b, b.tape.values.data);
-    } else if (st == ST_NONE) {
-        st = refuse(text, len, e);
     }
     tape_release(&b.tape);
     if (st != ST_OK) {

@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "dump/dump_scan_private.h"
+#include "dump/dump_span_private.h"
 #include "dump/report_private.h"
 
 enum { READ_SIZE = 64 * 1024 };
@@ -217,7 +218,7 @@ static void end_at(struct dump_stream *s, const struct next_line *line, size_t u
 
 /* What to do with a line that the scanner refuses. */
 static enum st bad_line(struct dump_stream *s, const struct next_line *line, size_t used,
-                        enum scan_result why, size_t *len, struct err *e) {
+                        enum scan_event why, size_t *len, struct err *e) {
     s->skip_rest = !line->first || used > 0;
     if (line->first) { /* its parser knows best what is wrong with it */
         pass_line(s, line->len, line->ended);
@@ -361,9 +362,9 @@ static enum st take_json(struct dump_stream *s, size_t *len, struct err *e) {
         }
         size_t used = line.len;
         /* A line of JSON Lines: the parser looks at its grammar, on a thread of its own. */
-        enum scan_result result = line.first && span_is_container((struct span){p, p + line.len})
-                                      ? SCAN_DONE
-                                      : scan_feed(&scan, p, line.len + line.ended, &used);
+        enum scan_event result = line.first && span_is_container((struct span){p, p + line.len})
+                                     ? SCAN_DONE
+                                     : scan_feed(&scan, p, line.len + line.ended, &used);
         if (result == SCAN_DONE) {
             s->skip_rest = false;
             end_at(s, &line, used, len);

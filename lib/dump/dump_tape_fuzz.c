@@ -1,5 +1,5 @@
-/* Any bytes as JSON, read by the tape and by Jansson: both take the same texts and see the same in
- * them. */
+/* Any bytes as JSON, read by the tape, by the loader and by Jansson: all take the same texts and
+ * see the same in them. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bool taken;
     const char *difference = tape_difference((const char *)data, size, &taken);
     if (difference) {
-        fprintf(stderr, "tape and Jansson differ: %s\n", difference);
+        fprintf(stderr, "the readers differ: %s\n", difference);
         abort();
     }
     return 0;

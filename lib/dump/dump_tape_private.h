@@ -1,10 +1,6 @@
 /* A JSON text as one array of its values, in the order of the text: what a tree of them would hold,
- * without a pointer, a copy or an allocation for each. It takes what the validator (dump_scan)
- * takes and repairs what the pre-pass repairs before Jansson, so that both readers see the same
- * document:
- *   - a number of 19 and more digits, or with an exponent, is a string of its digits
- *   - \u0000, lone surrogates, and bytes of strings that are not UTF-8 are U+FFFD
- *   - of two members with one name the last one counts
+ * without a pointer, a copy or an allocation for each. Of two members with one name the last one
+ * counts.
  *
  *     {"a":[1,{}],"b":""}   kind    object string array integer object string string
  *                           extent     7      1     3      1       1      1      1       */
@@ -18,22 +14,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
-
-enum tape_kind {
-    TAPE_NULL,
-    TAPE_FALSE,
-    TAPE_TRUE,
-    TAPE_INTEGER,
-    TAPE_REAL,
-    TAPE_STRING,  /* its bytes are its text, as they are */
-    TAPE_ESCAPED, /* a string that tape_string has to decode */
-    TAPE_ARRAY,
-    TAPE_OBJECT
-};
+#include "dump/dump_token_private.h"
 
 /* In an object a member is two values: its name, a string, and what it holds. */
 struct tape_value {
-    uint32_t at; /* a string's first byte in the text, behind its quote */
+    uint32_t at; /* its first byte in the text: of a string the one behind its quote */
     uint32_t kind : 8;
     uint32_t extent : 24; /* this value and all inside it, in values: where the next one is */
     union {
@@ -50,18 +35,19 @@ struct tape {
     uint64_t replaced; /* numbers, escapes and bytes that were repaired */
 };
 
-/* Reads a text that is one object; its value is values.data[0]. ST_NONE: it is something else, or
- * no JSON, or past a limit: check_grammar says which. ST_ERR: out of memory. t need not be
- * initialised and holds nothing on anything but ST_OK. Thread safe. */
+/* Reads a text that is one object or array; its value is values.data[0]. ST_NONE: it is a number,
+ * string or word by itself. ST_ERR: ERR_FORMAT not JSON, ERR_TRUNCATED ends too early, ERR_LIMIT
+ * nested too deep or too many values, ERR_NOMEM. t need not be initialised and holds nothing on
+ * anything but ST_OK. Thread safe. */
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 void tape_release(struct tape *t);
 
-static inline bool tape_is(const struct tape_value *v, enum tape_kind kind) {
+static inline bool tape_is(const struct tape_value *v, enum value_kind kind) {
     return v && v->kind == (uint32_t)kind;
 }
 
 static inline bool tape_is_string(const struct tape_value *v) {
-    return tape_is(v, TAPE_STRING) || tape_is(v, TAPE_ESCAPED);
+    return v && v->kind >= VALUE_STRING && v->kind <= VALUE_ESCAPED;
 }
 
 /* A walk over an array's elements, or an object's names and values in turn:

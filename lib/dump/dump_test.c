@@ -318,7 +318,7 @@ static void what_is_not_json_is_refused_with_its_place(void **state) {
         {"{'a':1", "the JSON text is cut short", ERR_TRUNCATED},
         {"{'a'", "the JSON text is cut short", ERR_TRUNCATED},
         {"hello", "not JSON at column 1", ERR_FORMAT},
-        {"1,2", "not JSON at column 1", ERR_FORMAT},
+        {"1,2", "not JSON at column 2", ERR_FORMAT},
         {"{'a':1}}", "something follows the JSON text at column 8", ERR_FORMAT},
         {"{'a':1} x", "something follows the JSON text at column 9", ERR_FORMAT},
         {"{'a':01}", "not JSON at column 7", ERR_FORMAT},

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "base/strbuf.h"
+#include "dump/document.h"
 #include "dump/dump.h"
-#include "dump/dump_prepass_private.h"
+#include "dump/dump_scan_private.h"
 #include "dump/report_private.h"
 
 void dump_library_init(void) {
@@ -168,24 +168,8 @@ bool report_is_ips_header(const char *text, size_t len) {
 /* ---- conversion ---- */
 
 enum st report_load(const char *text, size_t len, json_t **root, struct err *e) {
-    struct strbuf repaired = {0};
-    uint64_t count = 0;
-    unsigned deepest = 0;
-    *root = NULL;
-    if (len > DUMP_TEXT_MAX) {
-        return err_set(e, ERR_LIMIT, "a document of more than %d bytes", DUMP_TEXT_MAX);
-    }
-    enum st st = prepass(text, len, &repaired, &count, &deepest, e);
-    if (st == ST_OK && deepest > REPORT_DEPTH_MAX) {
-        st = err_set(e, ERR_LIMIT, "nested too deep");
-    }
-    if (st == ST_OK) {
-        json_error_t why;
-        *root = json_loadb(count ? repaired.data : text, count ? repaired.len : len, 0, &why);
-        st = *root ? ST_OK : err_nomem(e); /* the pre-pass leaves nothing else to complain about */
-    }
-    strbuf_release(&repaired);
-    return st;
+    static const struct document_options options = {.depth_max = REPORT_DEPTH_MAX};
+    return document_load(root, text, len, &options, e);
 }
 
 typedef enum st (*read_json)(const struct report_document *d, struct err *e);
@@ -279,11 +263,7 @@ static enum st convert_text(struct span text, report_take take, void *ctx, struc
 
 static enum st convert_list(struct span text, report_take take, void *ctx, struct err *e) {
     struct span rest = text, value;
-    struct strbuf repaired = {0};
-    uint64_t count;
-    unsigned deepest;
-    enum st st = prepass(text.p, (size_t)(text.end - text.p), &repaired, &count, &deepest, e);
-    strbuf_release(&repaired); /* each element is repaired by itself */
+    enum st st = scan_check(text.p, (size_t)(text.end - text.p), e);
     if (st != ST_OK) {
         return st;
     }

@@ -10,7 +10,8 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "dump/dump_scan_private.h"
+#include "dump/dump.h"
+#include "dump/dump_span_private.h"
 #include "dump/report.h"
 
 /* Frames of all stacks of one dump: a call tree can unfold to far more than it has nodes. */

@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "base/utf8.h"
+#include "dump/dump_token_private.h"
 
 /* ---- numbers ---- */
 
@@ -21,7 +22,7 @@ bool report_u64(const json_t *value, uint64_t *out) {
 
 int64_t report_number(const json_t *value) {
     uint64_t v;
-    return report_u64(value, &v) && v <= SCAN_NUMBER_MAX ? (int64_t)v : -1;
+    return report_u64(value, &v) && v <= TOKEN_NUMBER_MAX ? (int64_t)v : -1;
 }
 
 /* ---- times ---- */

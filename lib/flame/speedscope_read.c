@@ -1,9 +1,9 @@
 /* speedscope's JSON as a tree. */
-#include <jansson.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "dump/document.h"
 #include "flame/folded.h"
 #include "flame/frame_name.h"
 #include "flame/frame_place.h"
@@ -56,15 +56,6 @@ static bool take_weight(const struct file *f, const json_t *v, uint64_t *weight,
 
 /* ---- frames ---- */
 
-/* A name as text without NULs, which JSON strings may hold. */
-static void add_json_text(struct strbuf *out, const json_t *v) {
-    const char *text = json_string_value(v);
-    size_t len = json_string_length(v);
-    for (size_t i = 0; i < len; i++) {
-        strbuf_addc(out, text[i] ? text[i] : '?');
-    }
-}
-
 /* Makes a frame's name, in f->frame, from its parts. */
 static bool make_name(struct file *f, const json_t *frame) {
     const json_t *line = json_object_get(frame, "line");
@@ -73,10 +64,10 @@ static bool make_name(struct file *f, const json_t *frame) {
         return false;
     }
     struct strbuf where = {0};
-    add_json_text(&where, file);
+    strbuf_addstr(&where, json_is_string(file) ? json_string_value(file) : "");
     strbuf_clear(&f->plain);
     strbuf_clear(&f->frame);
-    add_json_text(&f->plain, name);
+    strbuf_addstr(&f->plain, json_string_value(name));
     json_int_t n = json_integer_value(line);
     if (n > 0 && n <= UINT32_MAX) {
         struct frame_name parts = frame_name_split(strbuf_cstr(&f->plain), f->plain.len);
@@ -296,16 +287,18 @@ bool speedscope_recognise(const char *bytes, size_t len) {
 enum st speedscope_read(struct stack_tree *t, const char *name, const char *text, size_t len,
                         struct speedscope_stats *stats, struct err *e) {
     struct file f = {.name = name, .tree = t, .stats = stats, .text_left = SPEEDSCOPE_TEXT_MAX};
-    json_error_t why;
+    static const struct document_options options = {
+        .text_max = UINT32_MAX, .values_max = UINT64_MAX, .unique = true, .long_numbers = true};
+    json_t *root;
     *stats = (struct speedscope_stats){.unit = "samples"};
-    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
-    if (!root) {
-        return json_error_code(&why) == json_error_out_of_memory
-                   ? err_nomem(e)
-                   : err_set(e, ERR_FORMAT, "no JSON in '%s', line %d: %s", name, why.line,
-                             why.text);
+    enum st st = document_load(&root, text, len, &options, e);
+    if (st == ST_NONE) {
+        return err_set(e, ERR_FORMAT, "no object in '%s'", name);
     }
-    enum st st = read_profiles(&f, root, e);
+    if (st == ST_ERR) {
+        return err_context(e, "no JSON in '%s'", name);
+    }
+    st = read_profiles(&f, root, e);
     json_decref(root);
     VEC_RELEASE(&f.open);
     arena_release(&f.arena);

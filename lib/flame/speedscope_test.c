@@ -92,6 +92,19 @@ static void other_writers_are_read(void **state) {
                 "\"samples\":[[0],[1]],\"weights\":[1500000,0.4]}]}",
                 "a 1.5\n", "ms");
     assert_read("{" FRAMES ",\"profiles\":[]}", "", "samples");
+    /* Times in nanoseconds since 1970, and what JavaScript writes of a double. */
+    assert_read("{" FRAMES
+                ",\"profiles\":[{\"type\":\"evented\",\"unit\":\"nanoseconds\",\"events\":["
+                "{\"type\":\"O\",\"frame\":0,\"at\":1700000000000000000},"
+                "{\"type\":\"C\",\"frame\":0,\"at\":1700000000002000128}]}]}",
+                "a 2.000128\n", "ms");
+    assert_read("{" FRAMES ",\"profiles\":[{\"type\":\"sampled\",\"unit\":\"none\","
+                "\"samples\":[[0]],\"weights\":[25e-1]}]}",
+                "a 2.5\n", "samples");
+    assert_read("{\"exporter\":123456789012345678901234567890,\"shared\":{\"frames\":[{\"name\":"
+                "\"a\\u0000\\ud800\"}]},\"profiles\":[{\"type\":\"sampled\",\"unit\":\"none\","
+                "\"samples\":[[0]],\"weights\":[1]}]}",
+                "a\xef\xbf\xbd\xef\xbf\xbd 1\n", "samples");
 }
 
 static void profiles_that_count_something_else_are_left_out(void **state) {
@@ -113,15 +126,19 @@ static void profiles_that_count_something_else_are_left_out(void **state) {
     stack_tree_release(&t);
 }
 
-static void assert_refused(const char *text, const char *why) {
+static void assert_refused_as(enum err_code code, const char *text, const char *why) {
     struct stack_tree t = {0};
     struct speedscope_stats stats;
     struct err e = {0};
     assert_int_equal(speedscope_read(&t, "x.json", text, strlen(text), &stats, &e), ST_ERR);
-    assert_int_equal(e.code, ERR_FORMAT);
+    assert_int_equal(e.code, code);
     assert_non_null(strstr(e.text, why));
     assert_non_null(strstr(e.text, "x.json"));
     stack_tree_release(&t);
+}
+
+static void assert_refused(const char *text, const char *why) {
+    assert_refused_as(ERR_FORMAT, text, why);
 }
 
 #define SAMPLED(samples, weights)                                                                  \
@@ -131,7 +148,10 @@ static void assert_refused(const char *text, const char *why) {
 
 static void damage_is_refused(void **state) {
     (void)state;
-    assert_refused("{", "no JSON");
+    assert_refused_as(ERR_TRUNCATED, "{", "no JSON in 'x.json': the JSON text is cut short");
+    assert_refused("{\n,", "not JSON at line 2, column 1 of the document");
+    assert_refused("{\"a\":1,\"a\":2}", "a name for the second time at column 9");
+    assert_refused("1", "no object");
     assert_refused("{}", "no frames");
     assert_refused("[]", "no frames");
     assert_refused(SAMPLED("[[2]]", "[1]"), "frame that is not there");

@@ -1,0 +1,68 @@
+/* The tokens of JSON (RFC 8259), for every reader of it: strings, numbers and words. What JSON
+ * allows and few readers take is repaired here, and counted:
+ *   - a number of 19 and more digits, or with an exponent, is its own text
+ *   - \u0000, lone surrogates, and bytes of strings that are not UTF-8 are U+FFFD */
+#ifndef STALLKIT_DUMP_TOKEN_PRIVATE_H
+#define STALLKIT_DUMP_TOKEN_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What every JSON reader holds exactly: 2^53 - 1. */
+#define TOKEN_NUMBER_MAX UINT64_C(9007199254740991)
+
+enum value_kind {
+    VALUE_NULL,
+    VALUE_FALSE,
+    VALUE_TRUE,
+    VALUE_INTEGER,
+    VALUE_REAL,
+    VALUE_STRING,  /* its bytes are its text, as they are */
+    VALUE_DIGITS,  /* a number whose text counts as a string */
+    VALUE_ESCAPED, /* a string with escapes, or with bytes to repair: see token_character */
+    VALUE_ARRAY,
+    VALUE_OBJECT
+};
+
+/* A string, number or word as it stands in the text. */
+struct token {
+    enum value_kind kind;
+    const char *text; /* its first byte: of a string the one behind its quote */
+    uint32_t len;     /* in bytes, without quotes; not set for words and integers */
+    int64_t integer;
+    uint64_t repairs;  /* made in all tokens that were read into this one */
+    const char *wrong; /* where a reading failed; the end: the text is cut short */
+};
+
+static inline bool token_is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static inline bool token_is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static inline const char *token_skip_space(const char *p, const char *end) {
+    while (p < end && token_is_space(*p)) {
+        p++;
+    }
+    return p;
+}
+
+/* Each reads the token that begins at p, which must not be the end, and returns where it ends; NULL
+ * with t->wrong set if it is none. token_read takes any token. */
+const char *token_read(const char *p, const char *end, struct token *t);
+const char *token_string(const char *p, const char *end, struct token *t);
+
+/* Reads one character of a string, which is not its closing quote: raw, or an escape. Returns its
+ * end and the code point; NULL with t->wrong set if it cannot stand in a string. *raw: its bytes
+ * are its text. */
+const char *token_character(const char *p, const char *end, uint32_t *code_point, bool *raw,
+                            struct token *t);
+
+/* Writes the text of a VALUE_ESCAPED, without a NUL, and returns its length. out has room for three
+ * bytes for each byte of the token, which a byte that is not UTF-8 becomes. */
+size_t token_decode(const char *text, uint32_t len, char *out);
+
+#endif

@@ -5,29 +5,16 @@
 
 #include "names/names.h"
 
-/* The colour of each cause, in the order of the legend. */
-static const struct {
-    enum rule_cause cause;
-    const char *colour;
-} colours[] = {
-    {CAUSE_LOCK, "a1"},  {CAUSE_DEADLOCK, "a3"}, {CAUSE_DISK, "c2"},    {CAUSE_NETWORK, "j2"},
-    {CAUSE_IO, "d1"},    {CAUSE_IPC, "k2"},      {CAUSE_RENDER, "g2"},  {CAUSE_COMPUTE, "e3"},
-    {CAUSE_SLEEP, "i1"}, {CAUSE_LAUNCH, "l1"},   {CAUSE_STARVED, "b2"}, {CAUSE_IDLE, "x0"},
-};
-enum { COLOURS = sizeof colours / sizeof *colours };
+static const char no_cause[PALETTE_COLOUR_SIZE] = "x1"; /* the colour of all other frames */
 
 static enum rule_cause cause_of(struct flame_causes *c, const struct layout_frame *f,
                                 const struct frame_name *name) {
     strbuf_clear(&c->function);
     strbuf_clear(&c->image);
     if (f->depth == c->label_depth) {
-        for (size_t i = 0; i < COLOURS; i++) {
-            const char *text = rule_cause_text(colours[i].cause);
-            if (strlen(text) == name->name_len && memcmp(text, name->name, name->name_len) == 0) {
-                return colours[i].cause;
-            }
-        }
-        return CAUSE_NONE;
+        enum rule_cause labelled = CAUSE_NONE;
+        (void)rule_cause_parse(name->name, name->name_len, &labelled); /* other labels are none */
+        return *rule_cause_colour(labelled) ? labelled : CAUSE_NONE;
     }
     names_normalise(name->name, name->name_len, &c->function);
     if (name->module) {
@@ -56,12 +43,8 @@ static void mark(void *ctx, const struct layout_frame *f, const struct frame_nam
         cause = (enum rule_cause)c->path.data[c->path.len - 1];
     }
     strbuf_addc(&c->path, (char)cause);
-    memcpy(colour, "x1", sizeof "x1");
-    for (size_t i = 0; i < COLOURS; i++) {
-        if (colours[i].cause == cause && f->kind == LAYOUT_FRAME) {
-            memcpy(colour, colours[i].colour, PALETTE_COLOUR_SIZE);
-        }
-    }
+    const char *own_colour = f->kind == LAYOUT_FRAME ? rule_cause_colour(cause) : "";
+    memcpy(colour, *own_colour ? own_colour : no_cause, PALETTE_COLOUR_SIZE);
     if (own != CAUSE_NONE) {
         strbuf_addf(note, "cause: %s", rule_cause_text(own));
     }
@@ -69,14 +52,16 @@ static void mark(void *ctx, const struct layout_frame *f, const struct frame_nam
 }
 
 enum st flame_causes_start(struct flame_causes *c, uint32_t label_depth, struct err *e) {
-    enum st st = rules_new(&c->rules, e);
-    st = st == ST_OK ? rules_add_builtin(c->rules, e) : st;
-    c->label_depth = label_depth;
-    for (size_t i = 0; i < COLOURS; i++) {
-        c->keys[i] = (struct svg_key){colours[i].colour, rule_cause_text(colours[i].cause)};
+    size_t count = 0;
+    for (enum rule_cause cause; (cause = rule_cause_of_legend(count)) != CAUSE_NONE; count++) {
+        c->keys[count] = (struct svg_key){rule_cause_colour(cause), rule_cause_text(cause)};
     }
-    c->marks = (struct svg_marks){.mark = mark, .ctx = c, .keys = c->keys, .key_count = COLOURS};
-    return st;
+    c->label_depth = label_depth;
+    c->marks = (struct svg_marks){.mark = mark, .ctx = c, .keys = c->keys, .key_count = count};
+    if (rules_new(&c->rules, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return rules_add_builtin(c->rules, e);
 }
 
 void flame_causes_release(struct flame_causes *c) {

@@ -405,10 +405,10 @@ static enum st check_value(struct parser *p, const struct term *t, size_t start)
         return err_set(p->e, ERR_USAGE, "'%s' is a whole number", t->field->name);
     }
     if (strcmp(t->field->name, "cause") == 0 && t->op <= OP_OTHER) {
-        for (int c = CAUSE_NONE + 1; c < CAUSE_COUNT; c++) {
-            empty = empty || strcmp(t->value, rule_cause_text((enum rule_cause)c)) == 0;
+        enum rule_cause cause;
+        if (!empty && !rule_cause_parse(t->value, strlen(t->value), &cause)) {
+            return err_set(p->e, ERR_USAGE, "no cause is called '%.64s'", t->value);
         }
-        return empty ? ST_OK : err_set(p->e, ERR_USAGE, "no cause is called '%.64s'", t->value);
     }
     return ST_OK;
 }

@@ -11,31 +11,6 @@
  * it. */
 static const char names_version[] = "names/1 rules/2\n";
 
-static const struct {
-    const char *text, *reason;
-} causes[CAUSE_COUNT] = {[CAUSE_NONE] = {"", ""},
-                         [CAUSE_LOCK] = {"lock", "waits for a lock"},
-                         [CAUSE_DISK] = {"disk", "waits for files"},
-                         [CAUSE_NETWORK] = {"network", "waits for the network"},
-                         [CAUSE_IO] = {"io", "reads or writes"},
-                         [CAUSE_IPC] = {"ipc", "waits for another process"},
-                         [CAUSE_RENDER] = {"render", "lays out or draws"},
-                         [CAUSE_COMPUTE] = {"compute", "computes"},
-                         [CAUSE_SLEEP] = {"sleep", "sleeps"},
-                         [CAUSE_LAUNCH] = {"launch", "starts the program"},
-                         [CAUSE_IDLE] = {"idle", "waits for work"},
-                         [CAUSE_DEADLOCK] = {"deadlock", "waits for itself"},
-                         [CAUSE_STARVED] = {"starved", "gets no processor"},
-                         [CAUSE_UNKNOWN] = {"unknown", "no frame tells"}};
-
-const char *rule_cause_text(enum rule_cause c) {
-    return c < CAUSE_COUNT ? causes[c].text : "";
-}
-
-const char *rule_cause_reason(enum rule_cause c) {
-    return c < CAUSE_COUNT ? causes[c].reason : "";
-}
-
 const char *rule_place_text(enum rule_place p) {
     static const char *const texts[] = {"keep", "skip", "prefix", "cut"};
     return texts[p];
@@ -252,27 +227,4 @@ const struct rule *rules_at(const struct rules *r, size_t i) {
 
 uint64_t rules_hash(const struct rules *r) {
     return hash_bytes(r->canonical.data, r->canonical.len);
-}
-
-/* Made by scripts/embed from rules/. */
-extern const unsigned char embed_common_rules[], embed_darwin_rules[], embed_linux_rules[],
-    embed_vendors_rules[];
-extern const size_t embed_common_rules_len, embed_darwin_rules_len, embed_linux_rules_len,
-    embed_vendors_rules_len;
-
-enum st rules_add_builtin(struct rules *r, struct err *e) {
-    const struct {
-        const char *name;
-        const unsigned char *text;
-        size_t len;
-    } files[] = {{"darwin.rules", embed_darwin_rules, embed_darwin_rules_len},
-                 {"linux.rules", embed_linux_rules, embed_linux_rules_len},
-                 {"common.rules", embed_common_rules, embed_common_rules_len},
-                 {"vendors.rules", embed_vendors_rules, embed_vendors_rules_len}};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        if (rules_add(r, files[i].name, (const char *)files[i].text, files[i].len, e) != ST_OK) {
-            return ST_ERR;
-        }
-    }
-    return ST_OK;
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "classify/rules/causes.h"
 #include "classify/rules/pattern.h"
 
 /* What a rule decides. For each kind the first rule that matches a frame wins, in the order of
@@ -41,31 +42,6 @@ enum rule_side {
     SIDE_VENDOR,     /* of a known maker of libraries, inside the app or not */
     SIDE_APP
 };
-
-/* Why a thread does not get on. Rules tell those down to idle; the others are what causes are
- * concluded to be from more than frames. */
-enum rule_cause {
-    CAUSE_NONE = 0,
-    CAUSE_LOCK,
-    CAUSE_DISK,
-    CAUSE_NETWORK,
-    CAUSE_IO, /* a read or write whose target the frame does not tell */
-    CAUSE_IPC,
-    CAUSE_RENDER, /* rendering and layout */
-    CAUSE_COMPUTE,
-    CAUSE_SLEEP,
-    CAUSE_LAUNCH,
-    CAUSE_IDLE, /* the loop that waits for work: nothing inside it = no stall */
-    CAUSE_DEADLOCK,
-    CAUSE_STARVED, /* ready to run, and not running */
-    CAUSE_UNKNOWN,
-    CAUSE_COUNT,
-    CAUSE_OF_RULES_END = CAUSE_DEADLOCK
-};
-/* "lock", "disk" …; "" for none. */
-const char *rule_cause_text(enum rule_cause c);
-/* What a frame of this cause is at, where its rule gives no reason: "waits for a lock". */
-const char *rule_cause_reason(enum rule_cause c);
 
 enum { CONFIDENCE_DEFAULT = 800 }; /* permille, of a cause whose rule does not say */
 

@@ -116,15 +116,23 @@ static enum st find_action(struct line *l, struct rule *rule) {
 }
 
 static enum st find_cause(struct line *l, const struct word *w, enum rule_cause *out) {
-    for (int c = CAUSE_LOCK; c < CAUSE_OF_RULES_END; c++) {
-        if (is_word(w, rule_cause_text((enum rule_cause)c))) {
-            *out = (enum rule_cause)c;
-            return ST_OK;
-        }
+    if (!w->quoted && rule_cause_parse(w->text, w->len, out) && *out != CAUSE_NONE &&
+        *out < CAUSE_OF_RULES_END) {
+        return ST_OK;
     }
-    return fail(
-        l, "unknown cause (lock, disk, network, io, ipc, render, compute, sleep, launch or idle)",
-        w);
+    struct strbuf what = {0};
+    strbuf_addf(&what, "unknown cause (%s", rule_cause_text(CAUSE_NONE + 1));
+    for (int c = CAUSE_NONE + 2; c < CAUSE_OF_RULES_END; c++) {
+        strbuf_addstr(&what, c + 1 < CAUSE_OF_RULES_END ? ", " : " or ");
+        strbuf_addstr(&what, rule_cause_text((enum rule_cause)c));
+    }
+    strbuf_addc(&what, ')');
+    enum st st = strbuf_check(&what, l->e);
+    if (st == ST_OK) {
+        st = fail(l, strbuf_cstr(&what), w);
+    }
+    strbuf_release(&what);
+    return st;
 }
 
 static enum st find_os(struct line *l, const struct word *words, size_t count, enum rule_os *out) {

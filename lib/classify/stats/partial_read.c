@@ -199,22 +199,13 @@ static void read_clusters(struct line *l, const json_t *o, const char *name, str
     }
 }
 
-static bool find_cause(const char *text, enum rule_cause *out) {
-    for (size_t i = 0; text && i < CAUSE_COUNT; i++) {
-        if (strcmp(text, rule_cause_text((enum rule_cause)i)) == 0) {
-            *out = (enum rule_cause)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static void read_causes(struct line *l, const json_t *o, struct tally *t) {
     const json_t *a = get_array(l, o, "causes", 2);
     for (size_t i = 0; i < json_array_size(a) && fine(l); i += 2) {
         const json_t *numbers = json_array_get(a, i + 1);
         enum rule_cause cause = CAUSE_NONE;
-        if (!find_cause(json_string_value(json_array_get(a, i)), &cause) ||
+        const json_t *word = json_array_get(a, i);
+        if (!rule_cause_parse(json_string_value(word), json_string_length(word), &cause) ||
             json_array_size(numbers) != 3 || t->causes[cause].dumps) {
             reject(l, "causes");
             return;
@@ -306,7 +297,8 @@ static void read_evidence(struct line *l, const json_t *line, struct bucket *b) 
     const json_t *o = json_object_get(line, "evidence");
     struct evidence offer = {.span_ms = get_number(l, o, "span_ms"),
                              .hash = hash(l, json_object_get(o, "hash"), "hash")};
-    if (!find_cause(get_text(l, o, "cause"), &offer.cause)) {
+    const char *cause = get_text(l, o, "cause");
+    if (!cause || !rule_cause_parse(cause, strlen(cause), &offer.cause)) {
         reject(l, "cause");
     }
     /* Only read: bucket_take_evidence copies. */

@@ -9,7 +9,8 @@
 #include "base/gz.h"
 #include "base/parse.h"
 #include "base/utf8.h"
-#include "classify/stats/gate.h"
+#include "classify/print/print_formats.h"
+#include "classify_options.h"
 
 enum { LINE_MAX_BYTES = 64 << 20, READ_SIZE = 1 << 16 };
 
@@ -214,7 +215,7 @@ void classify_expose(struct triage *t, const struct classify_gate *g,
                      const struct exposure_filter *sessions, const struct exposure_filter *table,
                      struct cli_failures *failures) {
     for (size_t i = 0; i < g->exposure.len; i++) {
-        const char *path = g->exposure.data[i];
+        const char *path = classify_file_of(g->exposure.data[i]);
         struct filemap m = {0};
         struct strbuf inflated = {0};
         struct err e = {0};
@@ -306,13 +307,9 @@ static struct triage *read_baseline(const struct triage *now, const struct class
 
 int classify_compare(const struct triage *now, const struct classify_gate *g,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
-                     const char *path, enum classify_format format, struct cli_failures *failures) {
+                     const char *path, const struct print_format *format,
+                     struct cli_failures *failures) {
     struct triage *base = read_baseline(now, g, tool, k, o, failures);
-    static void (*const printers[])(const struct gate *,
-                                    struct sink *) = {[CLASSIFY_TABLE] = gate_print_text,
-                                                      [CLASSIFY_JSON] = gate_print_json,
-                                                      [CLASSIFY_MARKDOWN] = gate_print_markdown,
-                                                      [CLASSIFY_JUNIT] = gate_print_junit};
     /* Without --fail-on what the report calls failed has failed. */
     bool any = g->fail_new || g->fail_regressed || g->fail_inconclusive;
     const struct gate_options options = {.regressed_percent = (unsigned)g->regressed_percent,
@@ -332,7 +329,7 @@ int classify_compare(const struct triage *now, const struct classify_gate *g,
         return CLI_FAILED;
     }
     if (cli_output_open(&output, path, failures)) {
-        printers[format](&gate, &output.sink);
+        format->gate(&gate, &output.sink);
         cli_output_close(&output, true, failures);
     }
     bool closed = (g->fail_new && gate.count[GATE_NEW]) ||

@@ -11,7 +11,7 @@ struct classify_gate {
     bool partial, merge;
     uint64_t every; /* dumps of one partial; 0 = all */
     const char *baseline;
-    VEC(const char *) exposure;
+    struct cli_list exposure;
     uint64_t min_users, regressed_percent;
     bool fail_new, fail_regressed, fail_inconclusive;
 };
@@ -40,6 +40,7 @@ bool classify_write_partial(const struct triage *t, struct sink *out,
  * --fail-on names is the case. */
 int classify_compare(const struct triage *now, const struct classify_gate *g,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
-                     const char *path, enum classify_format format, struct cli_failures *failures);
+                     const char *path, const struct print_format *format,
+                     struct cli_failures *failures);
 
 #endif

@@ -38,50 +38,163 @@ enum {
     OPT_STORE,
     OPT_JOBS
 };
+enum { CAP_S_MAX = 1000000000 };
+
+/* ---- one by one ---- */
+
+/* Points at the mistake:
+ *
+ *     stallclassify: --where: no field is called 'app.versoin'
+ *     stallclassify:   app.versoin>=5.3
+ *     stallclassify:   ^ column 1
+ */
+static bool take_where(void *settings, struct cli_parser *p) {
+    struct classify_settings *s = settings;
+    const char *text = p->value;
+    struct err e = {0};
+    size_t at;
+    if (where_add(s->where, text, &at, &e) == ST_OK) {
+        strbuf_addf(&s->where_text, "%s%s", s->where_text.len ? " " : "", text);
+        return true;
+    }
+    if (e.code == ERR_NOMEM) {
+        return cli_nomem(p);
+    }
+    cli_say(p->tool->name, "--where: %s", e.text);
+    cli_say(p->tool->name, "  %s", text);
+    cli_say(p->tool->name, "  %*s^ column %zu", (int)utf8_text_columns(text, at), "", at + 1);
+    return false;
+}
+
+/* "2,4", or one number for both. */
+static bool take_levels(void *settings, struct cli_parser *p) {
+    struct classify_settings *s = settings;
+    const char *value = p->value;
+    const char *comma = strchr(value, ',');
+    size_t len = comma ? (size_t)(comma - value) : strlen(value);
+    uint64_t n, m;
+    bool ok = parse_u64(value, len, KEY_WANTED_MAX, &n);
+    m = ok ? n : 0;
+    ok = ok && (!comma || parse_u64(comma + 1, strlen(comma + 1), KEY_WANTED_MAX, &m));
+    if (!ok || n == 0 || m < n) {
+        cli_usage_error(p->tool, "--levels takes N,M with 1 <= N <= M <= %d, not '%s'",
+                        KEY_WANTED_MAX, value);
+        return false;
+    }
+    s->key.wanted[0] = (unsigned)n;
+    s->key.wanted[1] = (unsigned)m;
+    return true;
+}
+
+const char *classify_file_of(const char *value) {
+    return strcmp(value, "-") == 0 ? "/dev/stdin" : value;
+}
+
+static bool take_rules(void *settings, struct cli_parser *p) {
+    struct classify_settings *s = settings;
+    if (strcmp(p->value, "none") == 0) {
+        s->rules.raw = true;
+        return true;
+    }
+    return VEC_PUSH(&s->rules.files, classify_file_of(p->value)) || cli_nomem(p);
+}
+
+static bool take_glob(struct classify_settings *s, struct cli_parser *p, bool in_app) {
+    struct side_glob glob = {.in_app = in_app, .glob = p->value};
+    return VEC_PUSH(&s->rules.globs, glob) || cli_nomem(p);
+}
+
+static bool take_in_app(void *settings, struct cli_parser *p) {
+    return take_glob(settings, p, true);
+}
+
+static bool take_not_in_app(void *settings, struct cli_parser *p) {
+    return take_glob(settings, p, false);
+}
+
+static bool take_fail_on(void *settings, struct cli_parser *p) {
+    struct classify_settings *s = settings;
+    return classify_read_fail_on(p->tool, &s->gate, p->value);
+}
+
+static bool take_explain(void *settings, struct cli_parser *p) {
+    struct classify_settings *s = settings;
+    s->explain = p->value;
+    if (strlen(p->value) < EXPLAIN_ID_MIN) {
+        cli_usage_error(p->tool, "--explain needs at least %d characters of an id", EXPLAIN_ID_MIN);
+        return false;
+    }
+    return true;
+}
+
+/* ---- the table ---- */
 
 static const struct cli_option options[] = {
     {OPT_FORMAT, 'F', "format", "FORMAT",
-     "table to read (default), json (stall-triage/1), csv, markdown, junit"},
+     "table to read (default), json (stall-triage/1), csv, markdown, junit",
+     CLI_WORD(struct classify_settings, output.format, print_formats)},
     {OPT_WHERE, 0, "where", "TERMS",
      "count only dumps like these: 'app.version>=5.3 device.model~iPhone1.*';\n"
-     "fields, operators: see man stallclassify; repeatable, all must hold"},
-    {OPT_TOP, 0, "top", "N", "buckets shown (default: 20 where people read, else all; 0: all)"},
-    {OPT_CAP, 0, "cap", "SECONDS", "what one stall counts at most (default 30; 0: no cap)"},
+     "fields, operators: see man stallclassify; repeatable, all must hold",
+     CLI_CALL(take_where)},
+    {OPT_TOP, 0, "top", "N", "buckets shown (default: 20 where people read, else all; 0: all)",
+     CLI_NUMBER(struct classify_settings, output.top, 0, UINT32_MAX)},
+    {OPT_CAP, 0, "cap", "SECONDS", "what one stall counts at most (default 30; 0: no cap)",
+     CLI_NUMBER(struct classify_settings, cap_s, 0, CAP_S_MAX)},
     {OPT_RULES, 0, "rules", "FILE",
      "rules that go before the built-in ones; repeatable.\n"
-     "none: the innermost 2 and 4 frames as they are"},
+     "none: the innermost 2 and 4 frames as they are",
+     CLI_CALL(take_rules)},
     {OPT_IN_APP, 0, "in-app", "GLOB",
      "images that are the app's, by name, by path (with a slash), or @FILE: a list\n"
-     "of UUIDs and build-ids; repeatable, before --rules"},
-    {OPT_NOT_IN_APP, 0, "not-in-app", "GLOB", "images that are not, likewise"},
+     "of UUIDs and build-ids; repeatable, before --rules",
+     CLI_CALL(take_in_app)},
+    {OPT_NOT_IN_APP, 0, "not-in-app", "GLOB", "images that are not, likewise",
+     CLI_CALL(take_not_in_app)},
     {OPT_LINT, 0, "lint", NULL,
-     "no dumps: tell what is wrong with rule files, or with the built-in rules"},
+     "no dumps: tell what is wrong with rule files, or with the built-in rules",
+     CLI_FLAG(struct classify_settings, lint)},
     {OPT_EXPLAIN, 0, "explain", "ID",
      "no table: which rule did what to which frame of this dump, or of the dump that\n"
-     "costs most in this bucket; 4 or more characters of an id"},
+     "costs most in this bucket; 4 or more characters of an id",
+     CLI_CALL(take_explain)},
     {OPT_LEVELS, 0, "levels", "N,M",
-     "relevant frames in the keys of level 1 and of level 2 (default 2,4)"},
-    {OPT_INLINES, 0, "inlines", NULL, "functions that were inlined count as frames"},
+     "relevant frames in the keys of level 1 and of level 2 (default 2,4)", CLI_CALL(take_levels)},
+    {OPT_INLINES, 0, "inlines", NULL, "functions that were inlined count as frames",
+     CLI_FLAG(struct classify_settings, key.inlines)},
     {OPT_SYMBOLS, 'd', "symbols", "PATH",
-     "symbolicate raw dumps first, with these debug files or store; repeatable"},
-    CLI_STORE_OPTION(OPT_STORE),
+     "symbolicate raw dumps first, with these debug files or store; repeatable",
+     CLI_LIST(struct classify_settings, symbols)},
+    CLI_STORE_OPTION(OPT_STORE, struct classify_settings, store),
     {OPT_ANNOTATE, 0, "annotate", NULL,
-     "no table: pass every dump through with its bucket and cause, as \"class\""},
+     "no table: pass every dump through with its bucket and cause, as \"class\"",
+     CLI_FLAG(struct classify_settings, annotate)},
     {OPT_PARTIAL, 0, "partial", NULL,
-     "no table: write the counts of this run, to be merged with others'"},
-    {OPT_EVERY, 0, "every", "N", "… after each N dumps, and begin anew: for endless streams"},
-    {OPT_MERGE, 0, "merge", NULL, "the inputs are partials: as if their dumps had been read here"},
+     "no table: write the counts of this run, to be merged with others'",
+     CLI_FLAG(struct classify_settings, gate.partial)},
+    {OPT_EVERY, 0, "every", "N", "… after each N dumps, and begin anew: for endless streams",
+     CLI_NUMBER(struct classify_settings, gate.every, 1, UINT64_MAX)},
+    {OPT_MERGE, 0, "merge", NULL, "the inputs are partials: as if their dumps had been read here",
+     CLI_FLAG(struct classify_settings, gate.merge)},
     {OPT_BASELINE, 0, "baseline", "FILE",
-     "no table: compare with the run whose partial this is, bucket by bucket"},
-    {OPT_FAIL_ON, 0, "fail-on", "WHAT", "exit status 3 on these: new,regressed=20%,inconclusive"},
-    {OPT_MIN_USERS, 0, "min-users", "N", "of a new bucket, and of a run, at least (default 20)"},
+     "no table: compare with the run whose partial this is, bucket by bucket",
+     CLI_TEXT(struct classify_settings, gate.baseline)},
+    {OPT_FAIL_ON, 0, "fail-on", "WHAT", "exit status 3 on these: new,regressed=20%,inconclusive",
+     CLI_CALL(take_fail_on)},
+    {OPT_MIN_USERS, 0, "min-users", "N", "of a new bucket, and of a run, at least (default 20)",
+     CLI_NUMBER(struct classify_settings, gate.min_users, 1, UINT32_MAX)},
     {OPT_EXPOSURE, 0, "exposure", "FILE",
      "session records or a CSV: how long the app was used, which rates are of;\n"
-     "without it shares are compared; repeatable"},
-    {OPT_OUTPUT, 'o', "output", "FILE", "write there instead of to stdout"},
-    {OPT_WIDTH, 0, "width", "N", "columns of the table (default: the terminal's, else 100)"},
-    {OPT_COLOR, 0, "color", "WHEN", "auto (default: on a terminal), always, never"},
-    {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it"},
+     "without it shares are compared; repeatable",
+     CLI_LIST(struct classify_settings, gate.exposure)},
+    {OPT_OUTPUT, 'o', "output", "FILE", "write there instead of to stdout",
+     CLI_TEXT(struct classify_settings, output.path)},
+    {OPT_WIDTH, 0, "width", "N", "columns of the table (default: the terminal's, else 100)",
+     CLI_NUMBER(struct classify_settings, output.width, CLASSIFY_WIDTH_MIN, CLASSIFY_WIDTH_MAX)},
+    {OPT_COLOR, 0, "color", "WHEN", "auto (default: on a terminal), always, never",
+     CLI_WORD(struct classify_settings, output.colour, classify_colours)},
+    {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it",
+     CLI_NUMBER(struct classify_settings, jobs, 1, CLI_JOBS_MAX)},
 };
 
 const struct cli_tool classify_tool = {
@@ -129,147 +242,6 @@ void classify_settings_release(struct classify_settings *s) {
     VEC_RELEASE(&s->symbols);
     VEC_RELEASE(&s->gate.exposure);
     strbuf_release(&s->where_text);
-}
-
-/* ---- one by one ---- */
-
-static bool no_memory(struct classify_settings *s) {
-    struct err e = {0};
-    err_nomem(&e);
-    cli_fail(s->failures, NULL, &e);
-    return false;
-}
-
-/* Points at the mistake:
- *
- *     stallclassify: --where: no field is called 'app.versoin'
- *     stallclassify:   app.versoin>=5.3
- *     stallclassify:   ^ column 1
- */
-static bool add_where(struct classify_settings *s, const char *text) {
-    struct err e = {0};
-    size_t at;
-    if (where_add(s->where, text, &at, &e) == ST_OK) {
-        strbuf_addf(&s->where_text, "%s%s", s->where_text.len ? " " : "", text);
-        return true;
-    }
-    if (e.code == ERR_NOMEM) {
-        return no_memory(s);
-    }
-    cli_say(classify_tool.name, "--where: %s", e.text);
-    cli_say(classify_tool.name, "  %s", text);
-    cli_say(classify_tool.name, "  %*s^ column %zu", (int)utf8_text_columns(text, at), "", at + 1);
-    return false;
-}
-
-/* "2,4", or one number for both. */
-static bool read_levels(struct classify_settings *s, const char *value) {
-    const char *comma = strchr(value, ',');
-    size_t len = comma ? (size_t)(comma - value) : strlen(value);
-    uint64_t n, m;
-    bool ok = parse_u64(value, len, KEY_WANTED_MAX, &n);
-    m = ok ? n : 0;
-    ok = ok && (!comma || parse_u64(comma + 1, strlen(comma + 1), KEY_WANTED_MAX, &m));
-    if (!ok || n == 0 || m < n) {
-        cli_usage_error(&classify_tool, "--levels takes N,M with 1 <= N <= M <= %d, not '%s'",
-                        KEY_WANTED_MAX, value);
-        return false;
-    }
-    s->key.wanted[0] = (unsigned)n;
-    s->key.wanted[1] = (unsigned)m;
-    return true;
-}
-
-const char *classify_file_of(const char *value) {
-    return strcmp(value, "-") == 0 ? "/dev/stdin" : value;
-}
-
-static bool take_rules(struct classify_settings *s, const char *value) {
-    if (strcmp(value, "none") == 0) {
-        s->rules.raw = true;
-        return true;
-    }
-    return VEC_PUSH(&s->rules.files, classify_file_of(value)) || no_memory(s);
-}
-
-static bool take_glob(struct classify_settings *s, bool in_app, const char *value) {
-    struct side_glob glob = {.in_app = in_app, .glob = value};
-    return VEC_PUSH(&s->rules.globs, glob) || no_memory(s);
-}
-
-static bool take_explain(struct classify_settings *s, const char *value) {
-    s->explain = value;
-    if (strlen(value) < EXPLAIN_ID_MIN) {
-        cli_usage_error(&classify_tool, "--explain needs at least %d characters of an id",
-                        EXPLAIN_ID_MIN);
-        return false;
-    }
-    return true;
-}
-
-static bool take_option(struct classify_settings *s, int id, const char *value) {
-    int word = 0;
-    switch (id) {
-    case OPT_SYMBOLS:
-        return VEC_PUSH(&s->symbols, value) || no_memory(s);
-    case OPT_FORMAT:
-        word = cli_choice(s->parser, classify_formats);
-        s->output.format = (enum classify_format)word;
-        return word >= 0;
-    case OPT_WHERE:
-        return add_where(s, value);
-    case OPT_RULES:
-        return take_rules(s, value);
-    case OPT_IN_APP:
-    case OPT_NOT_IN_APP:
-        return take_glob(s, id == OPT_IN_APP, value);
-    case OPT_LINT:
-        s->lint = true;
-        return true;
-    case OPT_EXPLAIN:
-        return take_explain(s, value);
-    case OPT_LEVELS:
-        return read_levels(s, value);
-    case OPT_INLINES:
-        s->key.inlines = true;
-        return true;
-    case OPT_CAP:
-        return cli_number(s->parser, 0, 1000000000, &s->cap_s);
-    case OPT_TOP:
-        return cli_number(s->parser, 0, UINT32_MAX, &s->output.top);
-    case OPT_ANNOTATE:
-        s->annotate = true;
-        return true;
-    case OPT_OUTPUT:
-        s->output.path = value;
-        return true;
-    case OPT_PARTIAL:
-    case OPT_MERGE:
-        *(id == OPT_MERGE ? &s->gate.merge : &s->gate.partial) = true;
-        return true;
-    case OPT_EVERY:
-        return cli_number(s->parser, 1, UINT64_MAX, &s->gate.every);
-    case OPT_BASELINE:
-        s->gate.baseline = value;
-        return true;
-    case OPT_FAIL_ON:
-        return classify_read_fail_on(&classify_tool, &s->gate, value);
-    case OPT_MIN_USERS:
-        return cli_number(s->parser, 1, UINT32_MAX, &s->gate.min_users);
-    case OPT_EXPOSURE:
-        return VEC_PUSH(&s->gate.exposure, classify_file_of(value)) || no_memory(s);
-    case OPT_WIDTH:
-        return cli_number(s->parser, CLASSIFY_WIDTH_MIN, CLASSIFY_WIDTH_MAX, &s->output.width);
-    case OPT_COLOR:
-        word = cli_choice(s->parser, classify_colours);
-        s->output.colour = (enum classify_colour)word;
-        return word >= 0;
-    case OPT_STORE:
-        s->store = value;
-        return true;
-    default:
-        return cli_number(s->parser, 1, CLI_JOBS_MAX, &s->jobs);
-    }
 }
 
 /* ---- together ---- */
@@ -368,15 +340,9 @@ bool classify_check_partials(const struct classify_settings *s, const struct tri
 
 int classify_read_options(struct cli_parser *p, struct classify_settings *s, int *status) {
     s->parser = p;
-    for (int id; (id = cli_next(p)) != CLI_END;) {
-        if (id == CLI_EXIT) {
-            *status = p->status;
-            return CLI_EXIT;
-        }
-        if (!take_option(s, id, p->value)) {
-            *status = s->failures->count ? CLI_FAILED : CLI_USAGE;
-            return CLI_EXIT;
-        }
+    if (cli_read_options(p, s) != CLI_END) {
+        *status = p->status;
+        return CLI_EXIT;
     }
     *status = CLI_USAGE;
     if (s->rules.raw && (s->rules.files.len || s->rules.globs.len || s->lint)) {
@@ -392,7 +358,7 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
         cli_usage_error(&classify_tool, "--annotate, --explain and --lint count nothing");
         return CLI_EXIT;
     }
-    if (s->gate.baseline && s->output.format == CLASSIFY_CSV) {
+    if (s->gate.baseline && !print_formats[s->output.format].gate) {
         cli_usage_error(&classify_tool,
                         "with --baseline the formats are table, json, markdown and junit");
         return CLI_EXIT;

@@ -22,7 +22,7 @@ struct classify_settings {
     uint64_t cap_s, jobs;
     struct key_options key; /* but for its rules */
     const char *store;
-    VEC(const char *) symbols; /* in the order given */
+    struct cli_list symbols;
     struct where *where;
     struct strbuf where_text;        /* the texts of --where */
     const struct cli_parser *parser; /* borrowed: which options were given */

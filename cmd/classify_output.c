@@ -10,13 +10,13 @@
 
 enum { WIDTH_DEFAULT = 100, TOP_DEFAULT = 20 };
 
-const char *const classify_formats[] = {"table", "json", "csv", "markdown", "junit", NULL};
 const char *const classify_colours[] = {"auto", "always", "never", NULL};
 
-static unsigned clamp(uint64_t width) {
-    return width < CLASSIFY_WIDTH_MIN   ? CLASSIFY_WIDTH_MIN
-           : width > CLASSIFY_WIDTH_MAX ? CLASSIFY_WIDTH_MAX
-                                        : (unsigned)width;
+static unsigned clamp_width(uint64_t width) {
+    if (width < CLASSIFY_WIDTH_MIN) {
+        return CLASSIFY_WIDTH_MIN;
+    }
+    return width > CLASSIFY_WIDTH_MAX ? CLASSIFY_WIDTH_MAX : (unsigned)width;
 }
 
 static unsigned width_of(const struct classify_output *o, bool terminal) {
@@ -24,13 +24,13 @@ static unsigned width_of(const struct classify_output *o, bool terminal) {
     const char *columns = getenv("COLUMNS");
     uint64_t width;
     if (o->width) {
-        return clamp(o->width);
+        return clamp_width(o->width);
     }
     if (terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col) {
-        return clamp(size.ws_col);
+        return clamp_width(size.ws_col);
     }
     if (columns && parse_u64(columns, strlen(columns), UINT32_MAX, &width) && width) {
-        return clamp(width);
+        return clamp_width(width);
     }
     return WIDTH_DEFAULT;
 }
@@ -50,22 +50,17 @@ bool classify_wants_colour(const struct classify_output *o) {
 
 void classify_print(const struct triage *t, const struct classify_output *o,
                     struct cli_failures *failures) {
-    static void (*const printers[])(const struct triage *, const struct triage_view *,
-                                    struct sink *) = {[CLASSIFY_TABLE] = triage_print_table,
-                                                      [CLASSIFY_JSON] = triage_print_json,
-                                                      [CLASSIFY_CSV] = triage_print_csv,
-                                                      [CLASSIFY_MARKDOWN] = triage_print_markdown,
-                                                      [CLASSIFY_JUNIT] = triage_print_junit};
-    bool read_by_people = o->format == CLASSIFY_TABLE || o->format == CLASSIFY_MARKDOWN;
+    const struct print_format *format = &print_formats[o->format];
     bool terminal = !o->path && isatty(STDOUT_FILENO) == 1;
-    struct triage_view view = {.top = o->top != UINT64_MAX ? (size_t)o->top
-                                      : read_by_people     ? TOP_DEFAULT
-                                                           : 0,
+    struct triage_view view = {.top = format->for_people ? TOP_DEFAULT : 0,
                                .width = width_of(o, terminal),
                                .colour = wants_colour(o, terminal)};
+    if (o->top != UINT64_MAX) {
+        view.top = (size_t)o->top;
+    }
     struct cli_output output;
     if (cli_output_open(&output, o->path, failures)) {
-        printers[o->format](t, &view, &output.sink);
+        format->triage(t, &view, &output.sink);
         cli_output_close(&output, true, failures);
     }
 }

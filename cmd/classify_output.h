@@ -2,24 +2,15 @@
 #ifndef STALLKIT_CMD_CLASSIFY_OUTPUT_H
 #define STALLKIT_CMD_CLASSIFY_OUTPUT_H
 
-#include "classify/stats/triage.h"
+#include "classify/print/print_formats.h"
 #include "cli.h"
 
-enum classify_format {
-    CLASSIFY_TABLE,
-    CLASSIFY_JSON,
-    CLASSIFY_CSV,
-    CLASSIFY_MARKDOWN,
-    CLASSIFY_JUNIT
-};
-/* Their names, in this order, NULL behind the last; for cli_choice. */
-extern const char *const classify_formats[];
-
 enum classify_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+/* Their words, NULL behind the last; for CLI_WORD. */
 extern const char *const classify_colours[];
 
 struct classify_output {
-    enum classify_format format;
+    unsigned format; /* index into print_formats */
     enum classify_colour colour;
     uint64_t top;     /* UINT64_MAX = not given: what a person reads shows the first 20 */
     uint64_t width;   /* of the table; 0 = as the terminal's, $COLUMNS, or 100 */

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/sink.h"
+#include "base/vec.h"
 
 enum cli_status {
     CLI_OK = 0,     /* every input produced its output */
@@ -20,6 +21,67 @@ enum cli_status {
 
 /* ---- options ---- */
 
+struct cli_parser;
+
+/* Words to choose from: rows of any table that begin with their word, NULL behind the last. */
+struct cli_words {
+    const void *rows;
+    size_t row_size;
+};
+#define CLI_WORDS(rows)                                                                            \
+    { (rows), sizeof *(rows) }
+
+/* Values in the order given, borrowed from argv. VEC_RELEASE frees it. */
+struct cli_list {
+    const char **data;
+    size_t len, cap;
+};
+
+enum cli_kind {
+    CLI_KIND_RETURNED = 0, /* cli_next returns it, and the command does the rest */
+    CLI_KIND_FLAG,
+    CLI_KIND_FLAG_OFF,
+    CLI_KIND_TEXT,
+    CLI_KIND_LIST,
+    CLI_KIND_NUMBER,
+    CLI_KIND_WORD,
+    CLI_KIND_CALL
+};
+
+/* Where cli_read_options puts what an option says, and what it may say. Written by the macros
+ * below: `type` is the struct of the command's settings. */
+struct cli_setting {
+    enum cli_kind kind;
+    size_t offset, size; /* of the member */
+    uint64_t min, max;   /* of a number */
+    struct cli_words words;
+    bool (*take)(void *settings, struct cli_parser *p);
+};
+#define CLI_MEMBER(type, member)                                                                   \
+    .offset = offsetof(type, member), .size = sizeof(((const type *)0)->member)
+/* A bool that becomes true, or false. */
+#define CLI_FLAG(type, member)                                                                     \
+    { .kind = CLI_KIND_FLAG, CLI_MEMBER(type, member) }
+#define CLI_FLAG_OFF(type, member)                                                                 \
+    { .kind = CLI_KIND_FLAG_OFF, CLI_MEMBER(type, member) }
+/* A const char *, borrowed from argv. */
+#define CLI_TEXT(type, member)                                                                     \
+    { .kind = CLI_KIND_TEXT, CLI_MEMBER(type, member) }
+/* A struct cli_list that takes one more. */
+#define CLI_LIST(type, member)                                                                     \
+    { .kind = CLI_KIND_LIST, CLI_MEMBER(type, member) }
+/* A uint64_t or uint32_t in [low, high]. */
+#define CLI_NUMBER(type, member, low, high)                                                        \
+    { .kind = CLI_KIND_NUMBER, CLI_MEMBER(type, member), .min = (low), .max = (high) }
+/* An enum or unsigned, or of two words a bool: the index of the word in the table. */
+#define CLI_WORD(type, member, table)                                                              \
+    { .kind = CLI_KIND_WORD, CLI_MEMBER(type, member), .words = CLI_WORDS(table) }
+/* What needs a function: it takes p->value. False after a printed usage error, or cli_nomem. */
+#define CLI_CALL(function)                                                                         \
+    { .kind = CLI_KIND_CALL, .take = (function) }
+#define CLI_RETURNED                                                                               \
+    { .kind = CLI_KIND_RETURNED }
+
 /* A row of a command's option table. */
 struct cli_option {
     int id;           /* what cli_next returns: 1 … 63; other names of an option share it */
@@ -27,6 +89,7 @@ struct cli_option {
     const char *name; /* "output" for --output; NULL = none */
     const char *arg;  /* "FILE" if it takes a value, "[=WORD]" if it may; NULL = a flag */
     const char *help; /* one or more lines, '\n' between them; NULL = not shown */
+    struct cli_setting setting;
 };
 
 struct cli_tool {
@@ -61,6 +124,7 @@ struct cli_parser {
     const char *letters;             /* rest of a group of letters */
     const char *value;               /* of the option that cli_next returned; NULL for a flag */
     int id;                          /* what it returned, if an option */
+    const struct cli_option *option; /* its row */
     uint64_t given;                  /* CLI_BIT of each that it returned */
     struct cli_typed typed[CLI_IDS]; /* by id: how it was given last */
     char **operands; /* after CLI_END: borrowed from argv, in order, NULL behind the last */
@@ -74,6 +138,11 @@ void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char
 /* The next option's id; CLI_END when all are read; CLI_EXIT after --help, --version or a mistake
  * (which has then been printed). */
 int cli_next(struct cli_parser *p);
+/* Reads all options into the command's settings, as the rows of the table say. CLI_END; CLI_EXIT:
+ * p->status is what main returns. */
+int cli_read_options(struct cli_parser *p, void *settings);
+/* Prints that memory ran out, which then is the exit status of cli_read_options. False. */
+bool cli_nomem(struct cli_parser *p);
 /* A set of options has the bits of their ids. */
 #define CLI_BIT(id) (UINT64_C(1) << (id))
 /* An option that was given and that nothing will look at is a mistake that nobody sees: the first
@@ -87,9 +156,8 @@ int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) BASE_PRIN
 /* A whole decimal number in [min, max] from the value of the option that cli_next returned; false
  * after a printed usage error. */
 bool cli_number(const struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *out);
-/* Index of that option's value in the NULL-terminated list of words; -1 after a printed usage error
- * that lists them. */
-int cli_choice(const struct cli_parser *p, const char *const *words);
+/* Index of that option's value among the words; -1 after a printed usage error that lists them. */
+int cli_choice(const struct cli_parser *p, const struct cli_words *words);
 
 /* ---- talk and status ---- */
 

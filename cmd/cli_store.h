@@ -6,10 +6,16 @@
 #include "index/store.h"
 
 /* The same options for every command that symbolicates. */
-#define CLI_STORE_OPTION(id)                                                                       \
-    { (id), 0, "store", "DIR", "keep symbol indexes there, not in $XDG_CACHE_HOME/stallkit" }
-#define CLI_NO_INDEX_OPTION(id)                                                                    \
-    { (id), 0, "no-index", NULL, "read debug info only; neither use nor make symbol indexes" }
+#define CLI_STORE_OPTION(id, type, member)                                                         \
+    {                                                                                              \
+        (id), 0, "store", "DIR", "keep symbol indexes there, not in $XDG_CACHE_HOME/stallkit",     \
+            CLI_TEXT(type, member)                                                                 \
+    }
+#define CLI_NO_INDEX_OPTION(id, type, member)                                                      \
+    {                                                                                              \
+        (id), 0, "no-index", NULL, "read debug info only; neither use nor make symbol indexes",    \
+            CLI_FLAG(type, member)                                                                 \
+    }
 
 /* Opens the store: `path`; NULL: $XDG_CACHE_HOME/stallkit, or $HOME/.cache/stallkit. *out is NULL
  * if the environment names neither: then there is none. permanent: see struct store_options. False

@@ -92,7 +92,7 @@ static const char *title_of(const struct flame_run *run) {
     return run->svg.title ? run->svg.title : have_dumps(run) ? "Stalled time" : "Flame graph";
 }
 
-static enum st write_svg(const struct flame_run *run, struct sink *out, struct err *e) {
+static enum st write_svg(struct flame_run *run, struct sink *out, struct err *e) {
     struct strbuf subtitle = {0};
     describe(run, &subtitle);
     struct svg_options o = run->svg;
@@ -125,28 +125,29 @@ static enum st write_changes(struct flame_run *run, struct sink *out, struct err
     return diff_markdown(&run->diff.pair, &o, out, e);
 }
 
-static enum st write_format(struct flame_run *run, struct sink *out, struct err *e) {
+static enum st write_folded(struct flame_run *run, struct sink *out, struct err *e) {
+    return run->diff.on ? diff_folded(&run->diff.pair, out, e)
+                        : folded_write(&run->inputs.tree, out, e);
+}
+
+static enum st write_speedscope(struct flame_run *run, struct sink *out, struct err *e) {
     struct speedscope_options o = {.title = title_of(run),
                                    .unit = flame_unit(run),
                                    .exporter = "stallflame@" STALLKIT_VERSION};
-    switch (run->format) {
-    case FLAME_MARKDOWN:
-        return write_changes(run, out, e);
-    case FLAME_FOLDED:
-        return run->diff.on ? diff_folded(&run->diff.pair, out, e)
-                            : folded_write(&run->inputs.tree, out, e);
-    case FLAME_SPEEDSCOPE:
-        return speedscope_write(&run->inputs.tree, &o, out, e);
-    case FLAME_PPROF:
-        return write_pprof(run, out, e);
-    default:
-        return write_svg(run, out, e);
-    }
+    return speedscope_write(&run->inputs.tree, &o, out, e);
 }
 
-typedef enum st (*writer)(struct flame_run *run, struct sink *out, struct err *e);
+const struct flame_format flame_formats[] = {
+    {.word = "svg", .write = write_svg, .diffs = true, .unreadable = "an SVG"},
+    {.word = "folded", .write = write_folded, .diffs = true, .plain_names = true},
+    {.word = "speedscope", .write = write_speedscope},
+    {.word = "pprof", .write = write_pprof, .samples = true, .unreadable = "a profile"},
+    {.word = "markdown", .write = write_changes, .diffs = true, .only_diffs = true},
+    {.word = NULL},
+};
 
-static void write_file(struct flame_run *run, const char *path, writer write) {
+static void write_file(struct flame_run *run, const char *path,
+                       enum st (*write)(struct flame_run *run, struct sink *out, struct err *e)) {
     struct cli_output output;
     struct err e = {0};
     struct cli_failures *failures = &run->inputs.dumps.failures;
@@ -161,7 +162,7 @@ static void write_file(struct flame_run *run, const char *path, writer write) {
 }
 
 void flame_write(struct flame_run *run) {
-    write_file(run, run->output, write_format);
+    write_file(run, run->output, flame_formats[run->format].write);
     if (run->diff.summary) {
         write_file(run, run->diff.summary, write_changes);
     }

@@ -8,13 +8,19 @@
 #include "flame_diff.h"
 #include "flame_inputs.h"
 
-enum flame_format {
-    FLAME_SVG,
-    FLAME_FOLDED,
-    FLAME_SPEEDSCOPE,
-    FLAME_PPROF,
-    FLAME_MARKDOWN /* of a difference only */
+struct flame_run;
+
+/* An output format: a row of flame_formats. */
+struct flame_format {
+    const char *word; /* NULL behind the last row */
+    enum st (*write)(struct flame_run *run, struct sink *out, struct err *e);
+    bool diffs, only_diffs; /* it can show a difference; it shows nothing else */
+    bool samples;           /* it wants samples and ids of images, too */
+    bool plain_names;       /* names are written without their module unless asked for */
+    const char *unreadable; /* what it is, if it is not for a terminal; else NULL */
 };
+/* The first is the default. */
+extern const struct flame_format flame_formats[];
 
 /* One run of stallflame: what the options say, and what was read. */
 struct flame_run {
@@ -23,7 +29,7 @@ struct flame_run {
     struct svg_options svg;
     const char *output; /* a path, NULL = stdout */
     const char *weight; /* as given, NULL = default */
-    enum flame_format format;
+    unsigned format;    /* index into flame_formats */
     bool quiet;
     bool by_cause; /* the colours */
 };

@@ -36,24 +36,74 @@ enum {
     OPT_NO_INDEX
 };
 
+struct addr_settings {
+    const char *object, *arch, *delimiter, *file, *store;
+    enum address_meaning meaning;
+    uint64_t load, slide, jobs;
+    bool inlines, full_path, llvm_json, linkage_names, no_index;
+};
+
+static bool take_address(const struct cli_parser *p, const char *option, uint64_t *out) {
+    if (parse_hex(p->value, strlen(p->value), out)) {
+        return true;
+    }
+    cli_usage_error(p->tool, "%s takes a hexadecimal address, not '%s'", option, p->value);
+    return false;
+}
+
+static bool take_meaning(struct addr_settings *set, const struct cli_parser *p,
+                         enum address_meaning meaning) {
+    if (set->meaning != MEANS_FILE) {
+        cli_usage_error(p->tool, "-l, -s and -offset exclude each other");
+        return false;
+    }
+    set->meaning = meaning;
+    return true;
+}
+
+static bool take_load(void *settings, struct cli_parser *p) {
+    struct addr_settings *set = settings;
+    return take_meaning(set, p, MEANS_LOADED) && take_address(p, "-l", &set->load);
+}
+
+static bool take_slide(void *settings, struct cli_parser *p) {
+    struct addr_settings *set = settings;
+    return take_meaning(set, p, MEANS_SLID) && take_address(p, "-s", &set->slide);
+}
+
+static bool take_offset(void *settings, struct cli_parser *p) {
+    return take_meaning(settings, p, MEANS_OFFSET);
+}
+
+static const char *const formats[] = {"atos", "llvm-json", NULL};
+
 static const struct cli_option options[] = {
-    {OPT_OBJECT, 'o', NULL, "FILE", "the binary, dSYM or debug file that the addresses are in"},
-    {OPT_ARCH, 0, "arch", "ARCH", "the slice of a universal file (arm64, x86_64, armv7 …)"},
-    {OPT_LOAD, 'l', NULL, "ADDRESS",
-     "where the image was loaded: addresses are run-time addresses"},
-    {OPT_SLIDE, 's', NULL, "SLIDE", "run-time address minus file address"},
-    {OPT_OFFSET, 0, "offset", NULL, "addresses are offsets from the start of the image"},
-    {OPT_INLINES, 'i', NULL, NULL, "show inlined functions, innermost first"},
-    {OPT_FULL_PATH, 0, "fullPath", NULL, "print whole paths of source files"},
-    {OPT_DELIMITER, 'd', NULL, "DELIM",
-     "between the inlined functions of one address (a line end)"},
-    {OPT_FILE, 'f', NULL, "FILE", "read addresses from FILE, separated by white space (-: stdin)"},
+    {OPT_OBJECT, 'o', NULL, "FILE", "the binary, dSYM or debug file that the addresses are in",
+     CLI_TEXT(struct addr_settings, object)},
+    {OPT_ARCH, 0, "arch", "ARCH", "the slice of a universal file (arm64, x86_64, armv7 …)",
+     CLI_TEXT(struct addr_settings, arch)},
+    {OPT_LOAD, 'l', NULL, "ADDRESS", "where the image was loaded: addresses are run-time addresses",
+     CLI_CALL(take_load)},
+    {OPT_SLIDE, 's', NULL, "SLIDE", "run-time address minus file address", CLI_CALL(take_slide)},
+    {OPT_OFFSET, 0, "offset", NULL, "addresses are offsets from the start of the image",
+     CLI_CALL(take_offset)},
+    {OPT_INLINES, 'i', NULL, NULL, "show inlined functions, innermost first",
+     CLI_FLAG(struct addr_settings, inlines)},
+    {OPT_FULL_PATH, 0, "fullPath", NULL, "print whole paths of source files",
+     CLI_FLAG(struct addr_settings, full_path)},
+    {OPT_DELIMITER, 'd', NULL, "DELIM", "between the inlined functions of one address (a line end)",
+     CLI_TEXT(struct addr_settings, delimiter)},
+    {OPT_FILE, 'f', NULL, "FILE", "read addresses from FILE, separated by white space (-: stdin)",
+     CLI_TEXT(struct addr_settings, file)},
     {OPT_FORMAT, 'F', "format", "atos|llvm-json",
-     "llvm-json: llvm-symbolizer's JSON, an object a line"},
-    {OPT_LINKAGE, 0, "linkage-names", NULL, "leave mangled names as they are"},
-    {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it"},
-    CLI_STORE_OPTION(OPT_STORE),
-    CLI_NO_INDEX_OPTION(OPT_NO_INDEX),
+     "llvm-json: llvm-symbolizer's JSON, an object a line",
+     CLI_WORD(struct addr_settings, llvm_json, formats)},
+    {OPT_LINKAGE, 0, "linkage-names", NULL, "leave mangled names as they are",
+     CLI_FLAG(struct addr_settings, linkage_names)},
+    {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it",
+     CLI_NUMBER(struct addr_settings, jobs, 1, JOBS_MAX)},
+    CLI_STORE_OPTION(OPT_STORE, struct addr_settings, store),
+    CLI_NO_INDEX_OPTION(OPT_NO_INDEX, struct addr_settings, no_index),
 };
 
 static const struct cli_tool tool = {
@@ -69,15 +119,8 @@ static const struct cli_tool tool = {
     .single_dash_words = true,
 };
 
-struct settings {
-    const char *object, *arch, *delimiter, *file, *store;
-    enum address_meaning meaning;
-    uint64_t load, slide, jobs;
-    bool inlines, full_path, llvm_json, linkage_names, no_index;
-};
-
 struct run {
-    const struct settings *set;
+    const struct addr_settings *set;
     struct cli_failures failures;
     struct cli_output output;
     struct object *object;
@@ -351,70 +394,6 @@ static void on_input(void *ctx, int fd, const char *name) {
 
 /* ---- main ---- */
 
-static bool take_address(const char *option, const char *value, uint64_t *out) {
-    if (parse_hex(value, strlen(value), out)) {
-        return true;
-    }
-    cli_usage_error(&tool, "%s takes a hexadecimal address, not '%s'", option, value);
-    return false;
-}
-
-static bool take_meaning(struct settings *set, enum address_meaning meaning) {
-    if (set->meaning != MEANS_FILE) {
-        cli_usage_error(&tool, "-l, -s and -offset exclude each other");
-        return false;
-    }
-    set->meaning = meaning;
-    return true;
-}
-
-static bool take_option(struct settings *set, const struct cli_parser *p, int id) {
-    static const char *const formats[] = {"atos", "llvm-json", NULL};
-    const char *value = p->value;
-    int word = 0;
-    switch (id) {
-    case OPT_OBJECT:
-        set->object = value;
-        return true;
-    case OPT_ARCH:
-        set->arch = value;
-        return true;
-    case OPT_LOAD:
-        return take_meaning(set, MEANS_LOADED) && take_address("-l", value, &set->load);
-    case OPT_SLIDE:
-        return take_meaning(set, MEANS_SLID) && take_address("-s", value, &set->slide);
-    case OPT_OFFSET:
-        return take_meaning(set, MEANS_OFFSET);
-    case OPT_INLINES:
-        set->inlines = true;
-        return true;
-    case OPT_FULL_PATH:
-        set->full_path = true;
-        return true;
-    case OPT_DELIMITER:
-        set->delimiter = value;
-        return true;
-    case OPT_FILE:
-        set->file = value;
-        return true;
-    case OPT_FORMAT:
-        word = cli_choice(p, formats);
-        set->llvm_json = word == 1;
-        return word >= 0;
-    case OPT_JOBS:
-        return cli_number(p, 1, JOBS_MAX, &set->jobs);
-    case OPT_STORE:
-        set->store = value;
-        return true;
-    case OPT_NO_INDEX:
-        set->no_index = true;
-        return true;
-    default:
-        set->linkage_names = true;
-        return true;
-    }
-}
-
 static void fail_input(void *ctx, const char *where, const struct err *why) {
     struct run *run = ctx;
     cli_fail(&run->failures, where, why);
@@ -426,7 +405,7 @@ static void read_addresses(struct run *run, const char *path) {
 }
 
 static enum st start_threads(struct run *run, struct err *e) {
-    const struct settings *set = run->set;
+    const struct addr_settings *set = run->set;
     run->question = (struct address_question){.source = run->source,
                                               .path = run->path,
                                               .image = strbuf_cstr(&run->image),
@@ -488,16 +467,11 @@ static int process(struct run *run, char **operands, size_t count) {
 }
 
 int main(int argc, char **argv) {
-    struct settings set = {.delimiter = "\n", .jobs = pool_processors()};
+    struct addr_settings set = {.delimiter = "\n", .jobs = pool_processors()};
     struct cli_parser p;
     cli_begin(&p, &tool, argc, argv);
-    for (int id; (id = cli_next(&p)) != CLI_END;) {
-        if (id == CLI_EXIT) {
-            return p.status;
-        }
-        if (!take_option(&set, &p, id)) {
-            return CLI_USAGE;
-        }
+    if (cli_read_options(&p, &set) != CLI_END) {
+        return p.status;
     }
     if (!set.object) {
         return cli_usage_error(&tool, "-o FILE is missing");

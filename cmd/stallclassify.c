@@ -308,7 +308,8 @@ static int count(struct run *run, const struct classify_settings *s, const struc
     if (s->gate.baseline) {
         struct triage_options o = options_of(run, s);
         return classify_compare(run->triage, &s->gate, &classify_tool, run->keyers[0], &o,
-                                s->output.path, s->output.format, &run->dumps.failures);
+                                s->output.path, &print_formats[s->output.format],
+                                &run->dumps.failures);
     }
     classify_print(run->triage, &s->output, &run->dumps.failures);
     return cli_exit_status(&run->dumps.failures);

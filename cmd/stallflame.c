@@ -44,53 +44,161 @@ enum {
     OPT_QUIET
 };
 
+/* ---- options ---- */
+
+/* Pixels, or a share, with up to two decimal places, in hundredths. */
+static bool take_min_width(void *settings, struct cli_parser *p) {
+    struct flame_run *run = settings;
+    const char *value = p->value;
+    size_t len = strlen(value);
+    bool share = len > 0 && value[len - 1] == '%';
+    len -= share;
+    const char *point = memchr(value, '.', len);
+    size_t whole = point ? (size_t)(point - value) : len;
+    size_t places = point ? len - whole - 1 : 0;
+    uint64_t units = 0, part = 0;
+    bool ok = parse_u64(value, whole, share ? 100 : 1000, &units) && places <= 2 &&
+              (!point || parse_u64(point + 1, places, 99, &part));
+    if (!ok) {
+        cli_usage_error(p->tool,
+                        "--min-width takes pixels from 0 to 1000, as in 0.25, or a share of the "
+                        "whole, as in 0.1%%, not '%s'",
+                        value);
+        return false;
+    }
+    run->svg.min_width = (uint32_t)(units * 100 + (places == 1 ? part * 10 : part));
+    run->svg.min_is_share = share;
+    return true;
+}
+
+/* The same label twice says no more than once. */
+static bool take_by(void *settings, struct cli_parser *p) {
+    struct flame_run *run = settings;
+    static const char *const words[] = {"cause", "bucket", "version", "thread", NULL};
+    const struct cli_words choice = CLI_WORDS(words);
+    struct flame_labels *l = &run->inputs.labels;
+    int word = cli_choice(p, &choice);
+    if (word < 0) {
+        return false;
+    }
+    if (word == FLAME_BY_COUNT) {
+        run->inputs.options.by_thread = true;
+        return true;
+    }
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->kinds[i] == (enum flame_by)word) {
+            return true;
+        }
+    }
+    l->kinds[l->count++] = (enum flame_by)word;
+    return true;
+}
+
+static bool take_palette(void *settings, struct cli_parser *p) {
+    struct flame_run *run = settings;
+    const char *value = p->value;
+    run->by_cause = strcmp(value, "cause") == 0;
+    if (!run->by_cause && !palette_parse(value, &run->svg.palette)) {
+        cli_usage_error(p->tool, "unknown palette '%s' for --colors", value);
+        return false;
+    }
+    return true;
+}
+
+/* All palettes but the default are keyed by hashes anyway. */
+static bool take_hash(void *settings, struct cli_parser *p) {
+    struct flame_run *run = settings;
+    (void)p;
+    if (run->svg.palette.kind == PALETTE_MODULE) {
+        run->svg.palette.kind = PALETTE_HASH;
+    }
+    return true;
+}
+
+static bool take_limit(void *settings, struct cli_parser *p) {
+    struct flame_run *run = settings;
+    return flame_diff_take_limit(&run->diff, p->tool, p->value);
+}
+
+static const char *const weights[] = {"ms", "samples", "stalls", "users", NULL};
+static const char *const threads[] = {"main", "all", NULL};
+
 static const struct cli_option options[] = {
     {OPT_FORMAT, 'F', "format", "svg|folded|speedscope|pprof|markdown",
      "an interactive SVG (default), folded stacks, another viewer's file;\n"
-     "of a diff: its largest changes"},
-    {OPT_OUTPUT, 'o', "output", "FILE", "write there instead of to stdout"},
-    {OPT_DIFF, 0, "diff", NULL, "compare two inputs, BASE and NEW: what grew, what shrank"},
-    {OPT_NORMALIZE, 0, "normalize", NULL, "diff: scale BASE to the total of NEW"},
+     "of a diff: its largest changes",
+     CLI_WORD(struct flame_run, format, flame_formats)},
+    {OPT_OUTPUT, 'o', "output", "FILE", "write there instead of to stdout",
+     CLI_TEXT(struct flame_run, output)},
+    {OPT_DIFF, 0, "diff", NULL, "compare two inputs, BASE and NEW: what grew, what shrank",
+     CLI_FLAG(struct flame_run, diff.on)},
+    {OPT_NORMALIZE, 0, "normalize", NULL, "diff: scale BASE to the total of NEW",
+     CLI_FLAG(struct flame_run, diff.normalise)},
     {OPT_FAIL_IF, 0, "fail-if", "REGEX:+LIMIT",
      "diff: exit status 3 if stacks with a matching frame weigh more than\n"
-     "+5% of what they did, +2pp of the whole, +200 (ms …); repeatable"},
-    {OPT_MIN_SAMPLES, 0, "min-samples", "N", "diff: fewer cannot fail (default: 10)"},
-    {OPT_SUMMARY, 0, "summary", "FILE", "diff: also write the largest changes there, as Markdown"},
+     "+5% of what they did, +2pp of the whole, +200 (ms …); repeatable",
+     CLI_CALL(take_limit)},
+    {OPT_MIN_SAMPLES, 0, "min-samples", "N", "diff: fewer cannot fail (default: 10)",
+     CLI_NUMBER(struct flame_run, diff.min_samples, 0, UINT32_MAX)},
+    {OPT_SUMMARY, 0, "summary", "FILE", "diff: also write the largest changes there, as Markdown",
+     CLI_TEXT(struct flame_run, diff.summary)},
     {OPT_WEIGHT, 0, "weight", "ms|samples|stalls|users",
      "what widths mean: stalled milliseconds (default), samples, stalls,\n"
-     "or users"},
+     "or users",
+     CLI_WORD(struct flame_run, inputs.options.weight, weights)},
     {OPT_BY, 0, "by", "thread|cause|bucket|version",
-     "put the dump's thread, cause … below its stacks; repeatable"},
-    {OPT_THREADS, 0, "threads", "main|all", "which stacks of a dump (default: main)"},
-    {OPT_INLINES, 0, "inlines", NULL, "inlined functions as frames of their own (default)"},
-    {OPT_NO_INLINES, 0, "no-inlines", NULL, "leave inlined functions out"},
-    {OPT_MODULES, 0, "modules", NULL, "folded: write names of dumps as IMAGE`FUNCTION"},
-    {OPT_LINES, 0, "lines", NULL, "write names of dumps as FUNCTION (FILE:LINE)"},
-    {OPT_BASE, 0, "base", "NAME", "begin stacks at the outermost frame of this name"},
-    {OPT_REVERSE, 0, "reverse", NULL, "innermost frames first: who called what cost most"},
-    {OPT_FLAMECHART, 0, "flamechart", NULL, "in the order of time, merging neighbours only"},
-    {OPT_INVERTED, 0, "inverted", NULL, "outermost frames on top (icicle graph)"},
-    {OPT_TITLE, 0, "title", "TEXT", "the line above the graph"},
-    {OPT_SUBTITLE, 0, "subtitle", "TEXT", "the smaller line below it (default: what was folded)"},
-    {OPT_NOTES, 0, "notes", "TEXT", "a line below the graph"},
-    {OPT_COUNT_NAME, 0, "count-name", "NAME", "the unit of the counts, for folded input"},
-    {OPT_WIDTH, 0, "width", "PX", "a fixed width (default: 1200, and as wide as the window)"},
-    {OPT_HEIGHT, 0, "height", "PX", "of one frame (default: 18)"},
-    {OPT_MIN_WIDTH, 0, "min-width", "PX|N%", "merge frames narrower than this (default: 0.2)"},
-    {OPT_MAX_DEPTH, 0, "max-depth", "N", "draw at most N frames on top of each other"},
-    {OPT_FONT, 0, "font", "FAMILY", "of the names in frames"},
+     "put the dump's thread, cause … below its stacks; repeatable", CLI_CALL(take_by)},
+    {OPT_THREADS, 0, "threads", "main|all", "which stacks of a dump (default: main)",
+     CLI_WORD(struct flame_run, inputs.options.all_threads, threads)},
+    {OPT_INLINES, 0, "inlines", NULL, "inlined functions as frames of their own (default)",
+     CLI_FLAG_OFF(struct flame_run, inputs.options.no_inlines)},
+    {OPT_NO_INLINES, 0, "no-inlines", NULL, "leave inlined functions out",
+     CLI_FLAG(struct flame_run, inputs.options.no_inlines)},
+    {OPT_MODULES, 0, "modules", NULL, "folded: write names of dumps as IMAGE`FUNCTION",
+     CLI_FLAG(struct flame_run, inputs.options.modules)},
+    {OPT_LINES, 0, "lines", NULL, "write names of dumps as FUNCTION (FILE:LINE)",
+     CLI_FLAG(struct flame_run, inputs.options.lines)},
+    {OPT_BASE, 0, "base", "NAME", "begin stacks at the outermost frame of this name",
+     CLI_TEXT(struct flame_run, inputs.filter.base)},
+    {OPT_REVERSE, 0, "reverse", NULL, "innermost frames first: who called what cost most",
+     CLI_FLAG(struct flame_run, inputs.filter.reverse)},
+    {OPT_FLAMECHART, 0, "flamechart", NULL, "in the order of time, merging neighbours only",
+     CLI_FLAG(struct flame_run, inputs.ordered)},
+    {OPT_INVERTED, 0, "inverted", NULL, "outermost frames on top (icicle graph)",
+     CLI_FLAG(struct flame_run, svg.inverted)},
+    {OPT_TITLE, 0, "title", "TEXT", "the line above the graph",
+     CLI_TEXT(struct flame_run, svg.title)},
+    {OPT_SUBTITLE, 0, "subtitle", "TEXT", "the smaller line below it (default: what was folded)",
+     CLI_TEXT(struct flame_run, svg.subtitle)},
+    {OPT_NOTES, 0, "notes", "TEXT", "a line below the graph",
+     CLI_TEXT(struct flame_run, svg.notes)},
+    {OPT_COUNT_NAME, 0, "count-name", "NAME", "the unit of the counts, for folded input",
+     CLI_TEXT(struct flame_run, svg.unit)},
+    {OPT_WIDTH, 0, "width", "PX", "a fixed width (default: 1200, and as wide as the window)",
+     CLI_NUMBER(struct flame_run, svg.width, SVG_WIDTH_MIN, SVG_WIDTH_MAX)},
+    {OPT_HEIGHT, 0, "height", "PX", "of one frame (default: 18)",
+     CLI_NUMBER(struct flame_run, svg.row, SVG_ROW_MIN, SVG_ROW_MAX)},
+    {OPT_MIN_WIDTH, 0, "min-width", "PX|N%", "merge frames narrower than this (default: 0.2)",
+     CLI_CALL(take_min_width)},
+    {OPT_MAX_DEPTH, 0, "max-depth", "N", "draw at most N frames on top of each other",
+     CLI_NUMBER(struct flame_run, svg.max_depth, 1, 100000)},
+    {OPT_FONT, 0, "font", "FAMILY", "of the names in frames", CLI_TEXT(struct flame_run, svg.font)},
     {OPT_COLORS, 0, "colors", "PALETTE",
      "module (default), cause, hash, or one of flamegraph.pl's: hot, mem,\n"
-     "io, red, orange, yellow, green, aqua, blue, purple …"},
-    {OPT_SEARCH, 0, "search", "REGEXP", "search for this when the picture is opened"},
-    {OPT_DARK, 0, "dark", NULL, "dark, whatever the reader's preference is"},
-    {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it"},
-    {OPT_QUIET, 'q', "quiet", NULL, "no summary"},
+     "io, red, orange, yellow, green, aqua, blue, purple …",
+     CLI_CALL(take_palette)},
+    {OPT_SEARCH, 0, "search", "REGEXP", "search for this when the picture is opened",
+     CLI_TEXT(struct flame_run, svg.search)},
+    {OPT_DARK, 0, "dark", NULL, "dark, whatever the reader's preference is",
+     CLI_FLAG(struct flame_run, svg.dark)},
+    {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it",
+     CLI_NUMBER(struct flame_run, inputs.jobs, 1, CLI_JOBS_MAX)},
+    {OPT_QUIET, 'q', "quiet", NULL, "no summary", CLI_FLAG(struct flame_run, quiet)},
     /* As flamegraph.pl spells them. */
-    {OPT_COUNT_NAME, 0, "countname", "NAME", NULL},
-    {OPT_MIN_WIDTH, 0, "minwidth", "PX|N%", NULL},
-    {OPT_FONT, 0, "fonttype", "FAMILY", NULL},
-    {OPT_HASH, 0, "hash", NULL, NULL},
+    {OPT_COUNT_NAME, 0, "countname", "NAME", NULL, CLI_TEXT(struct flame_run, svg.unit)},
+    {OPT_MIN_WIDTH, 0, "minwidth", "PX|N%", NULL, CLI_CALL(take_min_width)},
+    {OPT_FONT, 0, "fonttype", "FAMILY", NULL, CLI_TEXT(struct flame_run, svg.font)},
+    {OPT_HASH, 0, "hash", NULL, NULL, CLI_CALL(take_hash)},
 };
 
 static const struct cli_tool tool = {
@@ -109,178 +217,7 @@ static const struct cli_tool tool = {
         "--fail-if is passed.",
 };
 
-/* ---- options ---- */
-
-/* Pixels, or a share, with up to two decimal places, in hundredths. */
-static bool take_min_width(struct flame_run *run, const char *value) {
-    size_t len = strlen(value);
-    bool share = len > 0 && value[len - 1] == '%';
-    len -= share;
-    const char *point = memchr(value, '.', len);
-    size_t whole = point ? (size_t)(point - value) : len;
-    size_t places = point ? len - whole - 1 : 0;
-    uint64_t units = 0, part = 0;
-    bool ok = parse_u64(value, whole, share ? 100 : 1000, &units) && places <= 2 &&
-              (!point || parse_u64(point + 1, places, 99, &part));
-    if (!ok) {
-        cli_usage_error(&tool,
-                        "--min-width takes pixels from 0 to 1000, as in 0.25, or a share of the "
-                        "whole, as in 0.1%%, not '%s'",
-                        value);
-        return false;
-    }
-    run->svg.min_width = (uint32_t)(units * 100 + (places == 1 ? part * 10 : part));
-    run->svg.min_is_share = share;
-    return true;
-}
-
-static bool take_number(const struct cli_parser *p, uint64_t min, uint64_t max, uint32_t *out) {
-    uint64_t v;
-    if (!cli_number(p, min, max, &v)) {
-        return false;
-    }
-    *out = (uint32_t)v;
-    return true;
-}
-
-/* The same label twice says no more than once. */
-static bool take_by(struct flame_run *run, const struct cli_parser *p) {
-    static const char *const words[] = {"cause", "bucket", "version", "thread", NULL};
-    struct flame_labels *l = &run->inputs.labels;
-    int word = cli_choice(p, words);
-    if (word < 0) {
-        return false;
-    }
-    if (word == FLAME_BY_COUNT) {
-        run->inputs.options.by_thread = true;
-        return true;
-    }
-    for (size_t i = 0; i < l->count; i++) {
-        if (l->kinds[i] == (enum flame_by)word) {
-            return true;
-        }
-    }
-    l->kinds[l->count++] = (enum flame_by)word;
-    return true;
-}
-
-static bool take_palette(struct flame_run *run, const char *value) {
-    run->by_cause = strcmp(value, "cause") == 0;
-    if (!run->by_cause && !palette_parse(value, &run->svg.palette)) {
-        cli_usage_error(&tool, "unknown palette '%s' for --colors", value);
-        return false;
-    }
-    return true;
-}
-
-static bool take_word(struct flame_run *run, const struct cli_parser *p, int id) {
-    static const char *const formats[] = {"svg", "folded", "speedscope", "pprof", "markdown", NULL};
-    static const char *const weights[] = {"ms", "samples", "stalls", "users", NULL};
-    static const char *const threads[] = {"main", "all", NULL};
-    int word = cli_choice(p, id == OPT_FORMAT ? formats : id == OPT_WEIGHT ? weights : threads);
-    if (word < 0) {
-        return false;
-    }
-    if (id == OPT_FORMAT) {
-        run->format = (enum flame_format)word;
-        run->inputs.with_samples = run->format == FLAME_PPROF;
-    } else if (id == OPT_THREADS) {
-        run->inputs.options.all_threads = word == 1;
-    } else {
-        run->weight = weights[word];
-        run->inputs.options.weight = (enum fold_weight)word;
-    }
-    return true;
-}
-
-static bool take_text(struct flame_run *run, int id, const char *value) {
-    const char **to = id == OPT_OUTPUT       ? &run->output
-                      : id == OPT_SUMMARY    ? &run->diff.summary
-                      : id == OPT_TITLE      ? &run->svg.title
-                      : id == OPT_SUBTITLE   ? &run->svg.subtitle
-                      : id == OPT_NOTES      ? &run->svg.notes
-                      : id == OPT_COUNT_NAME ? &run->svg.unit
-                      : id == OPT_FONT       ? &run->svg.font
-                      : id == OPT_SEARCH     ? &run->svg.search
-                                             : &run->inputs.filter.base;
-    *to = value;
-    return true;
-}
-
-static void take_flag(struct flame_run *run, int id) {
-    struct fold_options *o = &run->inputs.options;
-    switch (id) {
-    case OPT_MODULES:
-        o->modules = true;
-        break;
-    case OPT_LINES:
-        o->lines = true;
-        break;
-    case OPT_INLINES:
-    case OPT_NO_INLINES:
-        o->no_inlines = id == OPT_NO_INLINES;
-        break;
-    case OPT_REVERSE:
-        run->inputs.filter.reverse = true;
-        break;
-    case OPT_FLAMECHART:
-        run->inputs.ordered = true;
-        break;
-    case OPT_INVERTED:
-        run->svg.inverted = true;
-        break;
-    case OPT_DARK:
-        run->svg.dark = true;
-        break;
-    case OPT_DIFF:
-        run->diff.on = true;
-        break;
-    case OPT_NORMALIZE:
-        run->diff.normalise = true;
-        break;
-    case OPT_HASH:
-        if (run->svg.palette.kind == PALETTE_MODULE) { /* all others are keyed by hashes anyway */
-            run->svg.palette.kind = PALETTE_HASH;
-        }
-        break;
-    default:
-        run->quiet = true;
-    }
-}
-
-static bool take_option(struct flame_run *run, const struct cli_parser *p, int id) {
-    const char *value = p->value;
-    switch (id) {
-    case OPT_FORMAT:
-    case OPT_WEIGHT:
-    case OPT_THREADS:
-        return take_word(run, p, id);
-    case OPT_BY:
-        return take_by(run, p);
-    case OPT_COLORS:
-        return take_palette(run, value);
-    case OPT_WIDTH:
-        return take_number(p, SVG_WIDTH_MIN, SVG_WIDTH_MAX, &run->svg.width);
-    case OPT_HEIGHT:
-        return take_number(p, SVG_ROW_MIN, SVG_ROW_MAX, &run->svg.row);
-    case OPT_MIN_WIDTH:
-        return take_min_width(run, value);
-    case OPT_MAX_DEPTH:
-        return take_number(p, 1, 100000, &run->svg.max_depth);
-    case OPT_FAIL_IF:
-        return flame_diff_take_limit(&run->diff, &tool, value);
-    case OPT_MIN_SAMPLES:
-        return cli_number(p, 0, UINT32_MAX, &run->diff.min_samples);
-    case OPT_JOBS:
-        return take_number(p, 1, CLI_JOBS_MAX, &run->inputs.jobs);
-    default:
-        if (value) {
-            return take_text(run, id, value);
-        }
-        take_flag(run, id);
-        return true;
-    }
-}
+/* ---- options together ---- */
 
 /* What single options cannot tell; false after a printed message. */
 static bool check_options(const struct flame_run *run) {
@@ -289,12 +226,12 @@ static bool check_options(const struct flame_run *run) {
         cli_usage_error(&tool, "--weight=users has no order of time for --flamechart");
         return false;
     }
-    if ((run->format == FLAME_SVG || run->format == FLAME_PPROF) && to_stdout &&
-        isatty(STDOUT_FILENO) == 1) {
+    const char *unreadable = flame_formats[run->format].unreadable;
+    if (unreadable && to_stdout && isatty(STDOUT_FILENO) == 1) {
         cli_usage_error(&tool,
                         "%s is not for a terminal: add > FILE or -o FILE, or -F folded for "
                         "text",
-                        run->format == FLAME_SVG ? "an SVG" : "a profile");
+                        unreadable);
         return false;
     }
     return true;
@@ -308,7 +245,7 @@ static bool check_diff(const struct flame_run *run, const struct cli_parser *p) 
         const uint64_t of_diffs = CLI_BIT(OPT_NORMALIZE) | CLI_BIT(OPT_FAIL_IF) |
                                   CLI_BIT(OPT_MIN_SAMPLES) | CLI_BIT(OPT_SUMMARY);
         const struct cli_option *stray = cli_useless(p, ~of_diffs);
-        if (stray || run->format == FLAME_MARKDOWN) {
+        if (stray || flame_formats[run->format].only_diffs) {
             cli_usage_error(&tool, "%s%s is for --diff",
                             cli_typed(p, stray ? stray->id : OPT_FORMAT, typed),
                             stray ? "" : " markdown");
@@ -328,16 +265,14 @@ static bool check_diff(const struct flame_run *run, const struct cli_parser *p) 
         cli_usage_error(&tool, "--summary and --output go to the same place");
         return false;
     }
-    const char *format = run->format == FLAME_SPEEDSCOPE ? "speedscope"
-                         : run->format == FLAME_PPROF    ? "pprof"
-                                                         : NULL;
     if (run->inputs.ordered || run->by_cause) {
         cli_usage_error(&tool, "%s is not for --diff",
                         run->inputs.ordered ? "--flamechart" : "--colors=cause");
         return false;
     }
-    if (format) {
-        cli_usage_error(&tool, "%s %s is not for --diff", cli_typed(p, OPT_FORMAT, typed), format);
+    if (!flame_formats[run->format].diffs) {
+        cli_usage_error(&tool, "%s %s is not for --diff", cli_typed(p, OPT_FORMAT, typed),
+                        flame_formats[run->format].word);
         return false;
     }
     return true;
@@ -388,19 +323,18 @@ int main(int argc, char **argv) {
                             .inputs = {.tool = &tool, .jobs = pool_processors()}};
     struct cli_parser p;
     cli_begin(&p, &tool, argc, argv);
-    int id;
-    while ((id = cli_next(&p)) > 0) {
-        if (!take_option(&run, &p, id)) {
-            return CLI_USAGE;
-        }
-    }
-    if (id == CLI_EXIT) {
+    if (cli_read_options(&p, &run) != CLI_END) {
         return p.status;
     }
+    if (p.given & CLI_BIT(OPT_WEIGHT)) {
+        run.weight = weights[run.inputs.options.weight];
+    }
+    run.inputs.with_samples = flame_formats[run.format].samples;
     if (!check_options(&run) || !check_diff(&run, &p)) {
         return CLI_USAGE;
     }
-    run.inputs.options.modules |= run.format != FLAME_FOLDED; /* the others know them always */
+    run.inputs.options.modules |=
+        !flame_formats[run.format].plain_names; /* the others know them always */
     int status = flame(&run, &p);
     flame_diff_release(&run.diff);
     flame_inputs_release(&run.inputs);

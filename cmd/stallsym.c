@@ -32,27 +32,68 @@ enum {
     OPT_QUIET
 };
 
+enum require { REQUIRE_NOTHING, REQUIRE_APP, REQUIRE_ALL };
+
+struct sym_settings {
+    struct cli_list symbols, uses;
+    const char *output, *missing;
+    uint64_t jobs;
+    enum require require;
+    const char *store, *add;
+    bool text, raw, linkage_names, quiet, host, no_index, index;
+};
+
+static bool take_use(void *settings, struct cli_parser *p) {
+    struct sym_settings *set = settings;
+    if (!cli_symbols_check_use(p->tool, p->value)) {
+        return false;
+    }
+    return VEC_PUSH(&set->uses, p->value) || cli_nomem(p);
+}
+
+static bool take_require(void *settings, struct cli_parser *p) {
+    static const char *const words[] = {"app", "all", NULL};
+    const struct cli_words choice = CLI_WORDS(words);
+    struct sym_settings *set = settings;
+    int word = p->value ? cli_choice(p, &choice) : 0;
+    set->require = word == 1 ? REQUIRE_ALL : REQUIRE_APP;
+    return word >= 0;
+}
+
+static const char *const formats[] = {"json", "text", NULL};
+
 static const struct cli_option options[] = {
     {OPT_SYMBOLS, 'd', "symbols", "PATH",
      "debug files: dSYM, ELF file, folder or archive of them, or store; repeatable.\n"
-     "Without it, the images' own paths on this host are tried"},
-    {OPT_USE, 0, "use", "NAME=FILE", "take FILE for the image NAME, whatever its id; repeatable"},
-    {OPT_HOST, 0, "host-images", NULL, "try the images' own paths and /usr/lib/debug too"},
-    {OPT_FORMAT, 'F', "format", "json|text", "JSON Lines (default), or a report to read"},
-    {OPT_OUTPUT, 'o', "output", "FILE", "write there instead of to stdout"},
-    {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it"},
+     "Without it, the images' own paths on this host are tried",
+     CLI_LIST(struct sym_settings, symbols)},
+    {OPT_USE, 0, "use", "NAME=FILE", "take FILE for the image NAME, whatever its id; repeatable",
+     CLI_CALL(take_use)},
+    {OPT_HOST, 0, "host-images", NULL, "try the images' own paths and /usr/lib/debug too",
+     CLI_FLAG(struct sym_settings, host)},
+    {OPT_FORMAT, 'F', "format", "json|text", "JSON Lines (default), or a report to read",
+     CLI_WORD(struct sym_settings, text, formats)},
+    {OPT_OUTPUT, 'o', "output", "FILE", "write there instead of to stdout",
+     CLI_TEXT(struct sym_settings, output)},
+    {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it",
+     CLI_NUMBER(struct sym_settings, jobs, 1, CLI_JOBS_MAX)},
     {OPT_REQUIRE, 0, "require-symbols", "[=app|all]",
-     "exit 3 if an image (of the app, the default) lacks debug info"},
+     "exit 3 if an image (of the app, the default) lacks debug info", CLI_CALL(take_require)},
     {OPT_MISSING, 0, "missing-out", "FILE",
-     "list the images without debug info there: id, name, arch, version"},
-    {OPT_LINKAGE, 0, "linkage-names", NULL, "leave mangled names as they are"},
-    CLI_STORE_OPTION(OPT_STORE),
-    CLI_NO_INDEX_OPTION(OPT_NO_INDEX),
-    {OPT_INDEX, 0, "index", NULL, "make the symbol indexes of the debug files PATH... now"},
+     "list the images without debug info there: id, name, arch, version",
+     CLI_TEXT(struct sym_settings, missing)},
+    {OPT_LINKAGE, 0, "linkage-names", NULL, "leave mangled names as they are",
+     CLI_FLAG(struct sym_settings, linkage_names)},
+    CLI_STORE_OPTION(OPT_STORE, struct sym_settings, store),
+    CLI_NO_INDEX_OPTION(OPT_NO_INDEX, struct sym_settings, no_index),
+    {OPT_INDEX, 0, "index", NULL, "make the symbol indexes of the debug files PATH... now",
+     CLI_FLAG(struct sym_settings, index)},
     {OPT_ADD, 0, "add", "STORE",
-     "add the debug files PATH... to the permanent store STORE, for -d STORE"},
-    {OPT_RAW, 0, "raw", NULL, "convert reports to stall dumps, and look nothing up"},
-    {OPT_QUIET, 'q', "quiet", NULL, "no summary"},
+     "add the debug files PATH... to the permanent store STORE, for -d STORE",
+     CLI_TEXT(struct sym_settings, add)},
+    {OPT_RAW, 0, "raw", NULL, "convert reports to stall dumps, and look nothing up",
+     CLI_FLAG(struct sym_settings, raw)},
+    {OPT_QUIET, 'q', "quiet", NULL, "no summary", CLI_FLAG(struct sym_settings, quiet)},
 };
 
 static const struct cli_tool tool = {
@@ -74,13 +115,11 @@ static const struct cli_tool tool = {
         "written; 2 usage; 3 --require-symbols.",
 };
 
-enum require { REQUIRE_NOTHING, REQUIRE_APP, REQUIRE_ALL };
-
 struct run {
     struct cli_dumps dumps;
     struct cli_output output;
     struct cli_symbols symbols;
-    bool text, raw;
+    struct sym_settings set;
     uint64_t frames, resolved, replaced_bytes;
     struct image_verdicts images;
 };
@@ -115,7 +154,7 @@ static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, st
     struct result *r = result;
     struct dump_addition add;
     struct sink sink = sink_to_strbuf(&r->text);
-    if (run->raw) {
+    if (run->set.raw) {
         dump_write_raw(d, &sink);
         return sink_close(&sink, e);
     }
@@ -124,7 +163,7 @@ static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, st
     }
     enum st st = ST_OK;
     count_frames(r, d);
-    if (run->text) {
+    if (run->set.text) {
         symbolize_report(d, &sink);
     } else {
         (void)strbuf_room(&r->text, d->text_len + add.location_count * LOCATION_TEXT);
@@ -144,11 +183,11 @@ static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     (void)e;
     struct run *run = ctx;
     const struct result *r = result;
-    if (run->text && run->dumps.dumps > 0 && r->text.len > 0) {
+    if (run->set.text && run->dumps.dumps > 0 && r->text.len > 0) {
         sink_str(&run->output.sink, "\n----------------------------------------\n\n");
     }
     sink_write(&run->output.sink, r->text.data, r->text.len);
-    if (!run->raw) {
+    if (!run->set.raw) {
         run->frames += r->frames;
         run->resolved += r->resolved;
         run->replaced_bytes += d->replaced_bytes;
@@ -159,7 +198,7 @@ static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
 
 static void take_session(void *ctx, const char *text, size_t len) {
     struct run *run = ctx;
-    if (!run->text) {
+    if (!run->set.text) {
         cli_dumps_write_line(&run->output.sink, text, len);
     }
 }
@@ -198,7 +237,7 @@ static void summarise_symbols(const struct run *run) {
 }
 
 static void summarise(const struct run *run) {
-    if (run->raw) {
+    if (run->set.raw) {
         cli_say(tool.name, "%llu dump%s, nothing looked up", (unsigned long long)run->dumps.dumps,
                 run->dumps.dumps == 1 ? "" : "s");
     } else {
@@ -221,16 +260,8 @@ static void summarise(const struct run *run) {
 
 /* ---- main ---- */
 
-struct settings {
-    VEC(const char *) symbols, uses; /* as given */
-    const char *output, *missing;
-    uint64_t jobs;
-    enum require require;
-    const char *store, *add;
-    bool linkage_names, quiet, host, no_index, index;
-};
-
-static int process(struct run *run, const struct settings *set, char **operands, size_t count) {
+static int process(struct run *run, char **operands, size_t count) {
+    const struct sym_settings *set = &run->set;
     if (!cli_output_open(&run->output, set->output, &run->dumps.failures)) {
         return CLI_FAILED;
     }
@@ -255,79 +286,17 @@ static int process(struct run *run, const struct settings *set, char **operands,
     return status;
 }
 
-static bool no_memory(struct run *run) {
-    struct err e = {0};
-    err_nomem(&e);
-    cli_dumps_fail(&run->dumps, NULL, &e);
-    return false;
-}
-
-static bool take_option(struct run *run, struct settings *set, const struct cli_parser *p, int id) {
-    static const char *const formats[] = {"json", "text", NULL};
-    static const char *const requires[] = {"app", "all", NULL};
-    const char *value = p->value;
-    int word = 0;
-    switch (id) {
-    case OPT_SYMBOLS:
-        return VEC_PUSH(&set->symbols, value) || no_memory(run);
-    case OPT_USE:
-        return cli_symbols_check_use(&tool, value) &&
-               (VEC_PUSH(&set->uses, value) || no_memory(run));
-    case OPT_HOST:
-        set->host = true;
-        return true;
-    case OPT_FORMAT:
-        word = cli_choice(p, formats);
-        run->text = word == 1;
-        return word >= 0;
-    case OPT_OUTPUT:
-        set->output = value;
-        return true;
-    case OPT_JOBS:
-        return cli_number(p, 1, CLI_JOBS_MAX, &set->jobs);
-    case OPT_REQUIRE:
-        word = value ? cli_choice(p, requires) : 0;
-        set->require = word == 1 ? REQUIRE_ALL : REQUIRE_APP;
-        return word >= 0;
-    case OPT_MISSING:
-        set->missing = value;
-        run->images.list_missing = true;
-        return true;
-    case OPT_LINKAGE:
-        set->linkage_names = true;
-        return true;
-    case OPT_STORE:
-        set->store = value;
-        return true;
-    case OPT_NO_INDEX:
-        set->no_index = true;
-        return true;
-    case OPT_INDEX:
-        set->index = true;
-        return true;
-    case OPT_ADD:
-        set->add = value;
-        return true;
-    case OPT_RAW:
-        run->raw = true;
-        return true;
-    default:
-        set->quiet = true;
-        return true;
-    }
-}
-
 /* A useless option may be a gate that then never closes. False after a printed message. */
-static bool fits(const struct cli_parser *p, const struct run *run, const struct settings *set) {
+static bool fits(const struct cli_parser *p, const struct sym_settings *set) {
     const uint64_t always = CLI_BIT(OPT_JOBS) | CLI_BIT(OPT_QUIET);
     const bool indexes = set->index || set->add;
     uint64_t useful = UINT64_MAX;
     if (indexes) {
         useful = always | CLI_BIT(OPT_INDEX) | CLI_BIT(OPT_ADD) | CLI_BIT(OPT_STORE) |
                  CLI_BIT(OPT_NO_INDEX);
-    } else if (run->raw) {
+    } else if (set->raw) {
         useful =
-            always | CLI_BIT(OPT_RAW) | CLI_BIT(OPT_OUTPUT) | (run->text ? 0 : CLI_BIT(OPT_FORMAT));
+            always | CLI_BIT(OPT_RAW) | CLI_BIT(OPT_OUTPUT) | (set->text ? 0 : CLI_BIT(OPT_FORMAT));
     }
     const struct cli_option *useless = cli_useless(p, useful);
     char typed[CLI_TYPED];
@@ -339,25 +308,9 @@ static bool fits(const struct cli_parser *p, const struct run *run, const struct
     return !useless;
 }
 
-/* CLI_END to go on, else CLI_EXIT, and *status is what main returns. */
-static int read_options(struct cli_parser *p, struct run *run, struct settings *set, int *status) {
-    int id;
-    *status = CLI_USAGE;
-    while ((id = cli_next(p)) != CLI_END) {
-        if (id == CLI_EXIT) {
-            *status = p->status;
-            return id;
-        }
-        if (!take_option(run, set, p, id)) {
-            *status = run->dumps.failures.count ? CLI_FAILED : CLI_USAGE;
-            return CLI_EXIT;
-        }
-    }
-    return fits(p, run, set) ? CLI_END : CLI_EXIT;
-}
-
 /* Makes indexes, and nothing else. */
-static int make_indexes(struct run *run, const struct settings *set, char **paths, size_t count) {
+static int make_indexes(struct run *run, char **paths, size_t count) {
+    const struct sym_settings *set = &run->set;
     if (set->no_index || (set->index && set->add) || (set->add && set->store)) {
         return cli_usage_error(&tool, "--index, --add, --no-index and --store do not fit together");
     }
@@ -385,7 +338,8 @@ static int make_indexes(struct run *run, const struct settings *set, char **path
     return cli_exit_status(failures);
 }
 
-static int symbolicate(struct run *run, const struct settings *set, char **operands, size_t count) {
+static int symbolicate(struct run *run, char **operands, size_t count) {
+    const struct sym_settings *set = &run->set;
     const struct cli_symbols_options o = {.paths = set->symbols.data,
                                           .path_count = set->symbols.len,
                                           .uses = set->uses.data,
@@ -397,24 +351,26 @@ static int symbolicate(struct run *run, const struct settings *set, char **opera
     if (!cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)set->jobs)) {
         return CLI_FAILED;
     }
-    return process(run, set, operands, count);
+    run->images.list_missing = set->missing != NULL;
+    return process(run, operands, count);
 }
 
 int main(int argc, char **argv) {
-    struct run run = {0};
-    struct settings set = {.jobs = pool_processors()};
+    struct run run = {.set.jobs = pool_processors()};
     struct cli_parser p;
-    int status;
+    int status = CLI_USAGE;
     cli_dumps_init(&run.dumps, &tool, &dumps_ops, &run);
     dump_library_init();
     cli_begin(&p, &tool, argc, argv);
-    if (read_options(&p, &run, &set, &status) == CLI_END) {
-        status = set.index || set.add ? make_indexes(&run, &set, p.operands, p.operand_count)
-                                      : symbolicate(&run, &set, p.operands, p.operand_count);
+    if (cli_read_options(&p, &run.set) != CLI_END) {
+        status = p.status;
+    } else if (fits(&p, &run.set)) {
+        status = run.set.index || run.set.add ? make_indexes(&run, p.operands, p.operand_count)
+                                              : symbolicate(&run, p.operands, p.operand_count);
     }
     cli_symbols_close(&run.symbols);
     image_verdicts_release(&run.images);
-    VEC_RELEASE(&set.symbols);
-    VEC_RELEASE(&set.uses);
+    VEC_RELEASE(&run.set.symbols);
+    VEC_RELEASE(&run.set.uses);
     return status;
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/failmalloc.h"
-#include "classify/print/explain.h"
 #include "classify/keys/fixture_dump.h"
+#include "classify/print/explain.h"
 
 static const char rules_text[] = "normalise __GI_* as *\n"
                                  "skip poll in lib* cause io 30% because \"waits for events\"\n"

@@ -2,8 +2,9 @@
 #ifndef STALLKIT_CLASSIFY_GATE_TEXT_H
 #define STALLKIT_CLASSIFY_GATE_TEXT_H
 
-#include "classify/stats/gate.h"
+#include "classify/print/print_formats.h"
 #include "classify/print/triage_text.h"
+#include "classify/stats/gate.h"
 
 enum { GATE_ROWS_MAX = 20 }; /* failed rows that people are shown */
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classify/print/print_formats.h"
 #include "classify/stats/triage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/jsonw.h"
+#include "classify/print/print_formats.h"
 #include "classify/stats/triage_private.h"
 
 static void key_u64(struct jsonw *w, const char *key, uint64_t v) {

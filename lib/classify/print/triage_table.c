@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "classify/stats/sum.h"
 #include "classify/print/triage_text.h"
+#include "classify/stats/sum.h"
 
 enum {
     DETAIL_INDENT = 7,

@@ -3,6 +3,7 @@
 #define STALLKIT_CLASSIFY_TRIAGE_TEXT_H
 
 #include "base/strbuf.h"
+#include "classify/print/print_formats.h"
 #include "classify/stats/triage_private.h"
 
 enum { NUMBER_SIZE = 40 };

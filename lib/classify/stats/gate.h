@@ -62,15 +62,4 @@ void gate_release(struct gate *g);
 /* How many users with a bucket the base would have had at the later run's rate. */
 double gate_expected_users(const struct gate_row *row);
 
-/* Errors stick to the sink. For people: */
-void gate_print_text(const struct gate *g, struct sink *out);
-/* … in a pull request; */
-void gate_print_markdown(const struct gate *g, struct sink *out);
-/* stall-gate/1 on one line; */
-void gate_print_json(const struct gate *g, struct sink *out);
-/* a test suite for build servers: a case for each row, of which those of a verdict in
- * options.fail_on have failed, and one for the run, which fails if it is inconclusive and that is
- * in there. */
-void gate_print_junit(const struct gate *g, struct sink *out);
-
 #endif

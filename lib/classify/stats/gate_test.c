@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "classify/print/print_formats.h"
 #include "classify/stats/gate.h"
 #include "classify/stats/triage_private.h"
 

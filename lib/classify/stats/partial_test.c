@@ -12,6 +12,7 @@
 #include "base/failmalloc.h"
 #include "base/hash.h"
 #include "classify/keys/fixture_dump.h"
+#include "classify/print/print_formats.h"
 #include "classify/stats/triage_private.h"
 
 enum { DUMPS = 1500, PARTS = 9, NAME = 32 };

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "classify/stats/triage_private.h"
 #include "classify/keys/version.h"
+#include "classify/stats/triage_private.h"
 
 static int by_rank(const void *a, const void *b) {
     const struct bucket *x = *(struct bucket *const *)a, *y = *(struct bucket *const *)b;

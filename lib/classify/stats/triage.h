@@ -109,23 +109,4 @@ enum st partial_reader_line(struct partial_reader *r, const char *text, size_t l
 /* The input has ended. ST_ERR: in the middle of a partial. */
 enum st partial_reader_end(struct partial_reader *r, struct err *e) BASE_MUST_USE;
 
-/* ---- printing ---- */
-
-/* Errors stick to the sink. */
-struct triage_view {
-    size_t top;     /* most level-1 buckets shown; 0 = all */
-    unsigned width; /* columns of the table, 40 … 400 */
-    bool colour;    /* for terminals that show it */
-};
-/* The table that a person reads. */
-void triage_print_table(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* stall-triage/1, see stallclassify(1): integers only, one document on one line. */
-void triage_print_json(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* Comma-separated values with a head line (RFC 4180). */
-void triage_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* A table in Markdown, for pull requests. */
-void triage_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out);
-/* A test suite with a case for each level-1 bucket, for build servers. */
-void triage_print_junit(const struct triage *t, const struct triage_view *v, struct sink *out);
-
 #endif

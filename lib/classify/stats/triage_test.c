@@ -11,8 +11,9 @@
 #include "base/failmalloc.h"
 #include "base/hash.h"
 #include "classify/keys/fixture_dump.h"
-#include "classify/stats/triage_private.h"
+#include "classify/print/print_formats.h"
 #include "classify/print/triage_text.h"
+#include "classify/stats/triage_private.h"
 
 /* What a test says of a dump; 0 and NULL are "not said". */
 struct sample {

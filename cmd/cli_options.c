@@ -1,0 +1,405 @@
+/* What the commands share: one option table for parsing and --help. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/parse.h"
+#include "base/strbuf.h"
+
+/* The next file that is opened would be taken for stdin, stdout or stderr where that is closed. In
+ * its place comes what cannot be read or written; a program that is run does not get it. */
+static void occupy_standard_files(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) { /* all below it are open */
+            int mode = fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY;
+            int taken = open("/dev/null", mode | O_CLOEXEC);
+            (void)taken; /* it is fd, or there is no /dev/null to occupy it with */
+        }
+    }
+}
+
+void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char **argv) {
+    occupy_standard_files();
+    *p = (struct cli_parser){.tool = tool, .argc = argc, .argv = argv, .next = 1, .operands = argv};
+}
+
+static void print_option(const struct cli_tool *tool, const struct cli_option *o) {
+    char left[64];
+    int n = 0;
+    const char *dashes = tool->single_dash_words ? "-" : "--";
+    if (o->letter) {
+        n = snprintf(left, sizeof left, "  -%c%s", o->letter, o->name ? ", " : "");
+    } else {
+        n = snprintf(left, sizeof left, "%s", tool->single_dash_words ? "  " : "      ");
+    }
+    if (o->name && n > 0) {
+        n += snprintf(left + n, sizeof left - (size_t)n, "%s%s", dashes, o->name);
+    }
+    if (o->arg && n > 0) {
+        bool optional = o->arg[0] == '[';
+        const char *between = optional ? "" : tool->single_dash_words || !o->name ? " " : "=";
+        snprintf(left + n, sizeof left - (size_t)n, "%s%s", between, o->arg);
+    }
+    const char *help = o->help;
+    printf("%-28s", left);
+    if (strlen(left) >= 28) {
+        printf("\n%28s", "");
+    }
+    for (const char *nl; (nl = strchr(help, '\n')) != NULL; help = nl + 1) {
+        printf("%.*s\n%28s", (int)(nl - help), help, "");
+    }
+    printf("%s\n", help);
+}
+
+/* All forms, or the first, which says what the command is mostly used for. */
+static void print_synopsis(FILE *f, const struct cli_tool *tool, bool all) {
+    const char *form = tool->synopsis;
+    const char *prefix = "usage:";
+    for (;;) {
+        const char *nl = strchr(form, '\n');
+        int len = nl ? (int)(nl - form) : (int)strlen(form);
+        if (*form == ' ') { /* goes on from the line before */
+            fprintf(f, "%s %*s %.*s\n", prefix, (int)strlen(tool->name), "", len - 1, form + 1);
+        } else {
+            fprintf(f, "%s %s %.*s\n", prefix, tool->name, len, form);
+        }
+        if (!nl || (!all && nl[1] != ' ')) {
+            return;
+        }
+        form = nl + 1;
+        prefix = "      ";
+    }
+}
+
+static void print_help(const struct cli_tool *tool) {
+    print_synopsis(stdout, tool, true);
+    printf("%s\n\n", tool->summary);
+    for (size_t i = 0; i < tool->option_count; i++) {
+        if (tool->options[i].help) {
+            print_option(tool, &tool->options[i]);
+        }
+    }
+    const char *dashes = tool->single_dash_words ? "  --help" : "      --help";
+    printf("%-28sshow this text\n", dashes);
+    printf("%-28sshow the version\n", tool->single_dash_words ? "  --version" : "      --version");
+    if (tool->footer) {
+        printf("\n%s\n", tool->footer);
+    }
+    printf("\nMore: man %s\n", tool->name);
+}
+
+int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) {
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    cli_say(tool->name, "%s", text);
+    print_synopsis(stderr, tool, false);
+    fprintf(stderr, "Try '%s --help', or man %s.\n", tool->name, tool->name);
+    return CLI_USAGE;
+}
+
+/* Levenshtein distance of two short words, for "did you mean". */
+static size_t distance(const char *a, size_t alen, const char *b) {
+    size_t blen = strlen(b);
+    size_t row[33];
+    if (alen > 32 || blen > 32) {
+        return 99;
+    }
+    for (size_t j = 0; j <= blen; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= alen; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= blen; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best) {
+                best = row[j] + 1;
+            }
+            if (row[j - 1] + 1 < best) {
+                best = row[j - 1] + 1;
+            }
+            row[j] = best;
+        }
+    }
+    return row[blen];
+}
+
+static int unknown_option(struct cli_parser *p, const char *shown, const char *word, size_t len) {
+    const char *dashes = p->tool->single_dash_words ? "-" : "--";
+    const char *near = NULL;
+    size_t best = 3;
+    for (size_t i = 0; i < p->tool->option_count; i++) {
+        const char *name = p->tool->options[i].name;
+        size_t d = name ? distance(word, len, name) : 99;
+        if (d < best && d < strlen(name)) {
+            best = d;
+            near = name;
+        }
+    }
+    if (near) {
+        p->status = cli_usage_error(p->tool, "unknown option '%s' (did you mean '%s%s'?)", shown,
+                                    dashes, near);
+    } else {
+        p->status = cli_usage_error(p->tool, "unknown option '%s'", shown);
+    }
+    return CLI_EXIT;
+}
+
+static const struct cli_option *option_by_name(const struct cli_tool *tool, const char *word,
+                                               size_t len) {
+    for (size_t i = 0; i < tool->option_count; i++) {
+        const char *name = tool->options[i].name;
+        if (name && strlen(name) == len && memcmp(name, word, len) == 0) {
+            return &tool->options[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct cli_option *option_by_letter(const struct cli_tool *tool, char letter) {
+    for (size_t i = 0; i < tool->option_count; i++) {
+        if (tool->options[i].letter == letter) {
+            return &tool->options[i];
+        }
+    }
+    return NULL;
+}
+
+/* The value of an option that needs one: what is attached, else the next argument. */
+static int take_value(struct cli_parser *p, const struct cli_option *o, struct cli_typed typed,
+                      const char *attached) {
+    char shown[CLI_TYPED];
+    p->value = attached;
+    p->typed[o->id] = typed;
+    if (o->arg && !attached && o->arg[0] != '[') {
+        if (p->next >= p->argc) {
+            p->status = cli_usage_error(p->tool, "option '%s' needs a value (%s)",
+                                        cli_typed(p, o->id, shown), o->arg);
+            return CLI_EXIT;
+        }
+        p->value = p->argv[p->next++];
+    } else if (!o->arg && attached) {
+        p->status =
+            cli_usage_error(p->tool, "option '%s' takes no value", cli_typed(p, o->id, shown));
+        return CLI_EXIT;
+    }
+    p->given |= CLI_BIT(o->id);
+    p->id = o->id;
+    p->option = o;
+    return o->id;
+}
+
+static int next_letter(struct cli_parser *p) {
+    struct cli_typed typed = {p->letters, 1, true};
+    char letter = *p->letters++;
+    const struct cli_option *o = option_by_letter(p->tool, letter);
+    if (!o) {
+        char shown[3] = {'-', letter, 0};
+        p->letters = NULL;
+        return unknown_option(p, shown, shown + 1, 1);
+    }
+    const char *rest = *p->letters ? p->letters : NULL;
+    if (o->arg || !rest) {
+        p->letters = NULL;
+    }
+    return take_value(p, o, typed, o->arg ? rest : NULL);
+}
+
+/* After what --help or --version printed. */
+static int end_of_text(struct cli_parser *p) {
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    if (!written && errno != EPIPE) {
+        cli_say(p->tool->name, "<stdout>: cannot write: %s", strerror(errno));
+    }
+    p->status = written ? CLI_OK : CLI_FAILED;
+    return CLI_EXIT;
+}
+
+static int next_word(struct cli_parser *p, const char *arg) {
+    const char *word = arg + (arg[1] == '-' ? 2 : 1);
+    const char *equals = strchr(word, '=');
+    size_t len = equals ? (size_t)(equals - word) : strlen(word);
+    if (len == 4 && memcmp(word, "help", 4) == 0) {
+        print_help(p->tool);
+        return end_of_text(p);
+    }
+    if (len == 7 && memcmp(word, "version", 7) == 0) {
+        printf("%s (stallkit) %s\n", p->tool->name, STALLKIT_VERSION);
+        return end_of_text(p);
+    }
+    const struct cli_option *o = option_by_name(p->tool, word, len);
+    if (!o) {
+        return unknown_option(p, arg, word, len);
+    }
+    struct cli_typed typed = {arg, (int)(word - arg) + (int)len, false};
+    return take_value(p, o, typed, equals ? equals + 1 : NULL);
+}
+
+int cli_next(struct cli_parser *p) {
+    p->value = NULL;
+    if (p->letters) {
+        return next_letter(p);
+    }
+    while (p->next < p->argc) {
+        char *arg = p->argv[p->next];
+        bool is_option = arg[0] == '-' && arg[1] != 0;
+        if (is_option && strcmp(arg, "--") != 0) {
+            p->next++;
+            bool word = arg[1] == '-';
+            if (p->tool->single_dash_words && !word) {
+                size_t len = strcspn(arg + 1, "=");
+                word = option_by_name(p->tool, arg + 1, len) != NULL ||
+                       (arg[2] != 0 && !option_by_letter(p->tool, arg[1]));
+            }
+            if (word) {
+                return next_word(p, arg);
+            }
+            p->letters = arg + 1;
+            return next_letter(p);
+        }
+        if (is_option || p->tool->stop_at_operand) {
+            /* "--", or the first operand where operands end the options. */
+            p->next += is_option;
+            while (p->next < p->argc) {
+                p->operands[p->operand_count++] = p->argv[p->next++];
+            }
+            break;
+        }
+        p->operands[p->operand_count++] = arg;
+        p->next++;
+    }
+    p->operands[p->operand_count] = NULL; /* at most argv[argc], which is NULL already */
+    return CLI_END;
+}
+
+const struct cli_option *cli_useless(const struct cli_parser *p, uint64_t useful) {
+    for (size_t i = 0; i < p->tool->option_count; i++) {
+        const struct cli_option *o = &p->tool->options[i];
+        if (p->given & ~useful & CLI_BIT(o->id)) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
+const char *cli_typed(const struct cli_parser *p, int id, char out[CLI_TYPED]) {
+    const struct cli_typed *t = &p->typed[id];
+    snprintf(out, CLI_TYPED, "%s%.*s", t->letter ? "-" : "", t->len, t->text);
+    return out;
+}
+
+bool cli_number(const struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *out) {
+    uint64_t v;
+    char option[CLI_TYPED];
+    if (!parse_u64(p->value, strlen(p->value), max, &v) || v < min) {
+        cli_usage_error(p->tool,
+                        "%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'",
+                        cli_typed(p, p->id, option), min, max, p->value);
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+static const char *word_at(const struct cli_words *words, size_t i) {
+    const char *word;
+    memcpy(&word, (const char *)words->rows + i * words->row_size, sizeof word);
+    return word;
+}
+
+int cli_choice(const struct cli_parser *p, const struct cli_words *words) {
+    struct strbuf list = {0};
+    char option[CLI_TYPED];
+    const char *word = word_at(words, 0);
+    for (int i = 0; word; i++) {
+        const char *next = word_at(words, (size_t)i + 1);
+        if (strcmp(word, p->value) == 0) {
+            strbuf_release(&list);
+            return i;
+        }
+        if (i > 0) {
+            strbuf_addstr(&list, next ? ", " : " or ");
+        }
+        strbuf_addstr(&list, word);
+        word = next;
+    }
+    cli_usage_error(p->tool, "%s is %s, not '%s'", cli_typed(p, p->id, option), strbuf_cstr(&list),
+                    p->value);
+    strbuf_release(&list);
+    return -1;
+}
+
+/* ---- settings ---- */
+
+bool cli_nomem(struct cli_parser *p) {
+    struct err e = {0};
+    err_nomem(&e);
+    cli_say(p->tool->name, "%s", e.text);
+    p->status = CLI_FAILED;
+    return false;
+}
+
+/* Numbers, flags and words are members of one, four or eight bytes. */
+static void store_number(void *member, size_t size, uint64_t v) {
+    if (size == sizeof(uint64_t)) {
+        memcpy(member, &v, sizeof v);
+    } else if (size == sizeof(uint32_t)) {
+        uint32_t narrow = (uint32_t)v;
+        memcpy(member, &narrow, sizeof narrow);
+    } else {
+        *(bool *)member = v != 0;
+    }
+}
+
+static bool apply_option(struct cli_parser *p, void *settings) {
+    const struct cli_setting *s = &p->option->setting;
+    void *member = (char *)settings + s->offset;
+    uint64_t number = s->kind == CLI_KIND_FLAG;
+    switch (s->kind) {
+    case CLI_KIND_TEXT:
+        *(const char **)member = p->value;
+        return true;
+    case CLI_KIND_LIST:
+        return VEC_PUSH((struct cli_list *)member, p->value) || cli_nomem(p);
+    case CLI_KIND_NUMBER:
+        if (!cli_number(p, s->min, s->max, &number)) {
+            return false;
+        }
+        break;
+    case CLI_KIND_WORD: {
+        int word = cli_choice(p, &s->words);
+        if (word < 0) {
+            return false;
+        }
+        number = (uint64_t)word;
+        break;
+    }
+    case CLI_KIND_CALL:
+        return s->take(settings, p);
+    default:
+        break;
+    }
+    store_number(member, s->size, number);
+    return true;
+}
+
+int cli_read_options(struct cli_parser *p, void *settings) {
+    for (int id; (id = cli_next(p)) != CLI_END;) {
+        if (id == CLI_EXIT) {
+            return CLI_EXIT;
+        }
+        if (!apply_option(p, settings)) {
+            p->status = p->status ? p->status : CLI_USAGE;
+            return CLI_EXIT;
+        }
+    }
+    return CLI_END;
+}

@@ -72,17 +72,11 @@ not_src = %_test.c %_fuzz.c %_bench.c %/failmalloc.c
 absent_optional := $(if $(have_archive),%/packed_none.c,%/packed_libarchive.c %/libarchive_calls.c) $(if $(have_lzma),%/xz_section_none.c,%/xz_section.c) \
                    $(if $(have_deflate),%/deflate_zlib.c,%/deflate_libdeflate.c)
 lib_src := $(filter-out $(not_src) $(absent_optional),$(foreach m,$(MODULES),$(wildcard lib/$(m)/*.c lib/$(m)/*/*.c)))
-rec_all := $(filter-out $(not_src),$(wildcard lib/recorder/*.c))
-# One file per platform, processor and adapter; the build picks those of the host, or of a cross compiler. Programs are recorded on Linux only.
+# The system and the processor of the host, or of a cross compiler.
 linux   := $(filter Linux,$(shell uname -s))
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)))
-on_linux := $(wildcard lib/recorder/preload*.c)
-preload_src := $(if $(linux),$(on_linux))
-rec_other := $(if $(linux),%darwin.c %cfrunloop.c,%linux.c $(filter-out %unwind_info.c,$(wildcard lib/recorder/unwind*.c)) lib/recorder/cfi%.c lib/recorder/prologue%.c) \
-             $(if $(filter aarch64 arm64,$(machine)),%_x86_64.c,%_aarch64.c %_aarch64_test.c)
 # Not those of the host for another processor.
 have_glib := $(if $(filter $(machine),$(shell uname -m)),$(shell $(PKG_CONFIG) --exists glib-2.0 && echo yes))
-rec_src := $(filter-out $(on_linux) $(rec_other) $(if $(have_glib),,%adapter_glib_linux.c),$(rec_all))
 cmds    := $(filter-out $(if $(linux),,stallrec),$(patsubst cmd/%.c,%,$(wildcard cmd/stall*.c)))
 # Files compiled into the library as bytes: rule files, and the script and style of the SVG.
 embeds  := $(wildcard lib/classify/rules/*.rules lib/flame/*.js lib/flame/*.css)
@@ -92,12 +86,9 @@ include lib/recorder/recorder.mk
 
 cli_obj := $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/cli*.c))
 lib_obj := $(lib_src:%.c=$(O)/obj/%.o) $(embed_src:%.c=%.o)
-rec_obj := $(rec_src:%.c=$(O)/obj/%.o)
-preload_obj := $(preload_src:%.c=$(O)/obj/%.o)
-linux_only := $(if $(linux),,%_linux_test.c %_darwin_test.c %_linux_bench.c %/unwind_test.c %/unwind_recover_test.c %/unwind_fuzz.c)
-test_src := $(filter-out $(rec_other) $(linux_only),$(wildcard lib/*/*_test.c lib/*/*/*_test.c))
-fuzz_src := $(filter-out $(linux_only),$(wildcard lib/*/*_fuzz.c lib/*/*/*_fuzz.c))
-bench_src := $(filter-out $(linux_only),$(wildcard lib/*/*_bench.c lib/*/*/*_bench.c))
+test_src := $(filter-out $(rec_other),$(wildcard lib/*/*_test.c lib/*/*/*_test.c))
+fuzz_src := $(filter-out $(rec_other),$(wildcard lib/*/*_fuzz.c lib/*/*/*_fuzz.c))
+bench_src := $(filter-out $(rec_other),$(wildcard lib/*/*_bench.c lib/*/*/*_bench.c))
 tests   := $(test_src:lib/%.c=$(O)/test/%)
 fuzzers := $(fuzz_src:lib/%.c=$(O)/fuzz/%) $(fuzzers_elsewhere)
 benches := $(bench_src:lib/%.c=$(O)/bench/%)
@@ -122,16 +113,13 @@ $(RECLIB): $(rec_obj)
 	$(call say,AR,$@)
 	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 
-# All of the recorder but what only tests, the command and programs that call the recorder use, and the parts of Darwin that are tested everywhere.
-portable_darwin := %/unwind_info.o %/fp_walk.o %/macho_image.o %/xnu_wait.o
-preload_all := $(preload_obj) $(filter-out $(O)/obj/lib/recorder/replay% $(portable_darwin) $(O)/obj/lib/recorder/adapter_%,$(rec_obj))
-$(PRELOAD): $(preload_all) | $(O)/flags
+$(PRELOAD): $(preload_obj) | $(O)/flags
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) -o $@ $(preload_all) -Wl,-z,now $(if $(SAN),,-Wl,-z,defs) $(PRELOAD_LDFLAGS) $(REC_LIBS)
+	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) -o $@ $(preload_obj) -Wl,-z,now $(if $(SAN),,-Wl,-z,defs) $(PRELOAD_LDFLAGS) $(REC_LIBS)
 
 $(O)/obj/lib/recorder/%.o: lib/recorder/%.c $(O)/flags
 	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(REC_CFLAGS) $(REC_CFLAGS_$*) -MMD -MP -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CC) $(REC_CFLAGS) $(REC_CFLAGS_$(*F)) -MMD -MP -c -o $@ $<
 
 $(O)/obj/%.o: %.c $(O)/flags
 	$(call say,CC,$<)
@@ -139,6 +127,7 @@ $(O)/obj/%.o: %.c $(O)/flags
 
 $(O)/obj/lib/object/libarchive_calls.o: ALL_CFLAGS += -DSTALLKIT_LIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
 $(patsubst %.c,$(O)/obj/%.o,$(filter lib/debug/% lib/index/%,$(lib_src))): ALL_CFLAGS += $(HOT)
+$(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/stallrec.c cmd/recorder_*.c)): ALL_CFLAGS += -Ilib/recorder
 $(O)/obj/cmd/recorder_files.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
 
 $(O)/gen/%.o: $(O)/gen/%.c $(O)/flags
@@ -169,7 +158,7 @@ fail_ld  := $(if $(linux),$(addprefix -Wl$(comma)--wrap=,\
 # Unit tests, fuzzers and benchmarks may include anything of their own module.
 $(O)/test/recorder/%: $(O)/obj/lib/recorder/%.o $(fail_obj) $(RECLIB) $(LIB)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(call pkg_libs,cmocka,-lcmocka) $(REC_LIBS) $(REC_LIBS_$*) $(DEP_LIBS) -lm -lpthread
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(call pkg_libs,cmocka,-lcmocka) $(REC_LIBS) $(REC_LIBS_$(*F)) $(DEP_LIBS) -lm -lpthread
 $(O)/test/%: $(O)/obj/lib/%.o $(fail_obj) $(LIB)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(fail_ld) -o $@ $^ $(call pkg_libs,cmocka,-lcmocka) $(DEP_LIBS) -lm -lpthread

@@ -7,8 +7,8 @@
 #include "cli.h"
 #include "base/filemap.h"
 #include "base/strbuf.h"
-#include "recorder/presets.h"
-#include "recorder/replay.h"
+#include "recorder/core/presets.h"
+#include "recorder/replay/replay.h"
 
 enum { TRACE_MAX = 64 * 1024 * 1024 };
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
-#include "recorder/preload.h"
+#include "recorder/preload/preload.h"
 
 char *recorder_find_library(void) {
     static const char *const places[] = {"/../lib/" PRELOAD_LIBRARY,

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "recorder/preload.h"
-#include "recorder/presets.h"
+#include "recorder/preload/preload.h"
+#include "recorder/core/presets.h"
 #include "recorder/stallrec.h"
 
 bool settings_preset(struct recorder_settings *s, const struct cli_tool *tool, const char *name) {

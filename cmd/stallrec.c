@@ -16,8 +16,8 @@
 #include "recorder_files.h"
 #include "recorder_settings.h"
 #include "base/strbuf.h"
-#include "recorder/preload.h"
-#include "recorder/recover.h"
+#include "recorder/preload/preload.h"
+#include "recorder/spool/recover.h"
 #include "recorder/stallrec.h"
 
 /* As env(1): our own failure, a program that cannot be run, one that is not there. */

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hooks.h"
+#include "loop/hooks.h"
 #include "platform.h"
-#include "spool_recover.h"
-#include "wall_clock.h"
+#include "spool/spool_recover.h"
+#include "support/wall_clock.h"
 
 enum {
     LAUNCH_AGE_MS = 60000, /* an older process has been launched long before the recorder */

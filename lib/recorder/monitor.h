@@ -2,7 +2,7 @@
 #ifndef STALLREC_MONITOR_H
 #define STALLREC_MONITOR_H
 
-#include "core.h"
+#include "core/core.h"
 #include "platform.h"
 #include "stallrec.h"
 

@@ -2,8 +2,8 @@
 #ifndef STALLREC_MONITOR_FIXTURE_TEST_H
 #define STALLREC_MONITOR_FIXTURE_TEST_H
 
-#include "folder_test.h"
-#include "loop.h"
+#include "files/folder_test.h"
+#include "loop/loop.h"
 #include "monitor.h"
 
 static inline struct stallrec_config quick_config(const struct folder *f, uint32_t threshold_ms) {

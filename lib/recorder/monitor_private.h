@@ -6,15 +6,15 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "context.h"
-#include "dumpfile.h"
-#include "inbox.h"
-#include "loop.h"
+#include "core/context.h"
+#include "files/dumpfile.h"
+#include "loop/inbox.h"
+#include "loop/loop.h"
 #include "monitor.h"
-#include "policy.h"
-#include "spool.h"
-#include "trace_file.h"
-#include "trace_write.h"
+#include "files/policy.h"
+#include "spool/spool.h"
+#include "files/trace_file.h"
+#include "files/trace_write.h"
 
 struct stallrec {
     struct stallrec_config config;

@@ -3,8 +3,8 @@
 #ifndef STALLREC_PLATFORM_H
 #define STALLREC_PLATFORM_H
 
-#include "capture.h"
-#include "dump_json.h"
+#include "core/capture.h"
+#include "core/about.h"
 #include "stallrec.h"
 
 struct rec_platform;

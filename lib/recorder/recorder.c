@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hooks.h"
+#include "loop/hooks.h"
 #include "monitor_private.h"
 #include "platform.h"
 #include "spool_system.h"
-#include "wall_clock.h"
+#include "support/wall_clock.h"
 
 enum { STACK_SIZE = 512 * 1024 }; /* of the monitor: callbacks run on it */
 

@@ -1,7 +1,27 @@
+# The rooms of the recorder: those of every system, and those of this one. The files of darwin/ that ask the system for nothing are in
+# every build, so that their tests run everywhere. Programs are recorded on Linux only.
+rec_everywhere := support core loop files spool replay
+rec_here := $(if $(linux),linux unwind,darwin)
+darwin_portable := fp_walk macho_image unwind_info xnu_wait
+# Not for this processor; and elsewhere than on Linux its rooms, the tests of the whole recorder and those on the stand-in for Mach.
+rec_other := $(if $(filter aarch64 arm64,$(machine)),%_x86_64.c,%_aarch64.c %_aarch64_test.c) \
+             $(if $(linux),,lib/recorder/linux/% lib/recorder/unwind/% lib/recorder/preload/% $(wildcard lib/recorder/*_test.c) %_darwin_test.c)
+rec_in = $(filter-out $(not_src) $(rec_other),$(wildcard $(1:%=lib/recorder/%/*.c)))
+rec_top := $(filter-out $(not_src),$(wildcard lib/recorder/*.c))
+rec_src := $(rec_top) $(filter-out $(if $(have_glib),,%/adapter_glib_linux.c),$(call rec_in,$(rec_everywhere) $(rec_here))) \
+           $(if $(linux),$(darwin_portable:%=lib/recorder/darwin/%.c))
+# The preloaded library: all but what only the command and programs that call the recorder use.
+preload_src := $(if $(linux),$(call rec_in,preload))
+preload_parts := $(if $(linux),$(rec_top) $(preload_src) $(filter-out lib/recorder/loop/adapter_% lib/recorder/linux/adapter_%,\
+                 $(call rec_in,$(filter-out replay,$(rec_everywhere)) linux unwind)))
+rec_obj := $(rec_src:%.c=$(O)/obj/%.o)
+preload_obj := $(preload_parts:%.c=$(O)/obj/%.o)
+
 # Libraries of the recorder, and flags of single files of it (REC_CFLAGS_<file without .c>).
 REC_LIBS := -lz -lpthread
+rec_tests := $(wildcard lib/recorder/*_test.c lib/recorder/*/*_test.c)
 # What is Linux's own is declared for _GNU_SOURCE only, and banned.h includes headers before a file could ask for it.
-$(foreach f,$(notdir $(basename $(wildcard lib/recorder/*linux*.c lib/recorder/preload*.c lib/recorder/unwind*_test.c))),\
+$(foreach f,$(notdir $(basename $(wildcard $(patsubst %,lib/recorder/%.c,linux/* preload/* *_linux_test unwind/*_test)))),\
   $(eval REC_CFLAGS_$(f) := -D_GNU_SOURCE))
 # libunwind is an oracle in tests, where it is installed; no part of the recorder.
 UNWIND_LIBS := $(shell $(PKG_CONFIG) --libs libunwind 2>/dev/null)
@@ -13,13 +33,13 @@ UNWIND_REMOTE_LIBS := $(shell $(PKG_CONFIG) --libs libunwind-generic 2>/dev/null
 REC_LIBS_samples_test := -Wl,--push-state,--no-as-needed -lgcc_s -Wl,--pop-state -lm -ldl $(UNWIND_REMOTE_LIBS)
 REC_CFLAGS_samples_test := -D_GNU_SOURCE -Wno-alloca -fno-builtin $(if $(UNWIND_REMOTE_LIBS),-DHAVE_LIBUNWIND_REMOTE)
 # The preloaded library shows the program only what it interposes: a program may have a libstallrec of its own.
-PRELOAD_LDFLAGS := -Wl,--version-script=lib/recorder/preload.map -Wl,--gc-sections -Wl,-z,noseparate-code
+PRELOAD_LDFLAGS := -Wl,--version-script=lib/recorder/preload/preload.map -Wl,--gc-sections -Wl,-z,noseparate-code
 # Tests may use what the host side has: the reader of what the recorder writes, allocations that fail.
-$(foreach f,$(filter-out unwind_test,$(notdir $(basename $(wildcard lib/recorder/*_test.c)))),$(eval REC_CFLAGS_$(f) += -Ilib $$(DEP_CFLAGS)))
+$(foreach f,$(filter-out unwind_test,$(notdir $(basename $(rec_tests)))),$(eval REC_CFLAGS_$(f) += -Ilib $$(DEP_CFLAGS)))
 # An app carries all of it, so small counts more than fast: but for what runs on the app's own threads, what it waits for while it is
 # sampled, and the walk of each sample.
 rec_fast := hooks inbox loop signal_linux copy_linux unwind fp_walk
-$(foreach f,$(filter-out $(rec_fast),$(notdir $(basename $(rec_all) $(on_linux)))),$(eval REC_CFLAGS_$(f) += $(if $(filter 1,$(DEBUG)),,-Os)))
+$(foreach f,$(filter-out $(rec_fast),$(notdir $(basename $(filter-out $(not_src),$(wildcard lib/recorder/*.c lib/recorder/*/*.c))))),$(eval REC_CFLAGS_$(f) += $(if $(filter 1,$(DEBUG)),,-Os)))
 # Tests of the unwinder need frames of a size that only run time tells.
 REC_CFLAGS_unwind_test += -Wno-alloca
 REC_CFLAGS_unwind_recover_test += -Wno-alloca
@@ -48,33 +68,33 @@ APP_LIBS_gtk_app := $(shell $(PKG_CONFIG) --libs gtk+-3.0)
 endif
 # Elsewhere than on Darwin the CFRunLoop adapter is for tests only, and runs on the stand-in.
 ifneq ($(linux),)
-cf_obj := $(O)/obj/lib/recorder/adapter_cfrunloop.o $(O)/obj/testdata/corefoundation/corefoundation.o
+cf_obj := $(O)/obj/lib/recorder/darwin/adapter_cfrunloop.o $(O)/obj/testdata/corefoundation/corefoundation.o
 REC_CFLAGS_adapter_cfrunloop := -Itestdata/corefoundation
 REC_CFLAGS_adapter_cfrunloop_test += -Itestdata/corefoundation
 APP_CFLAGS_cfrunloop_app := -Itestdata/corefoundation
-$(O)/test/recorder/adapter_cfrunloop_test $(O)/apps/cfrunloop_app: $(cf_obj)
+$(O)/test/recorder/darwin/adapter_cfrunloop_test $(O)/apps/cfrunloop_app: $(cf_obj)
 endif
 
 # So are the files of Darwin, on the stand-in for Mach, as on an iPhone.
 ifneq ($(linux),)
 mach_src := task_darwin images_darwin threads_darwin capture_darwin platform_darwin device_darwin spool_darwin
-mach_obj := $(mach_src:%=$(O)/obj/lib/recorder/%.o) $(O)/obj/testdata/mach/mach.o $(O)/obj/testdata/mach/libc.o
-mach_test := $(notdir $(basename $(wildcard lib/recorder/*_darwin_test.c)))
+mach_obj := $(mach_src:%=$(O)/obj/lib/recorder/darwin/%.o) $(O)/obj/testdata/mach/mach.o $(O)/obj/testdata/mach/libc.o
+mach_test := $(filter %_darwin_test,$(notdir $(basename $(rec_tests))))
 $(foreach f,$(mach_src) $(mach_test),$(eval REC_CFLAGS_$(f) += -D__arm64__ -Itestdata/mach -include testdata/mach/darwin.h))
 REC_CFLAGS_spool_darwin += -DSTANDIN_FCNTL
 $(foreach f,$(mach_test),$(eval REC_LIBS_$(f) := -Wl,--wrap=pthread_mutex_lock))
 $(O)/obj/testdata/mach/mach.o $(O)/obj/testdata/mach/libc.o: ALL_CFLAGS += -Itestdata/mach
-$(mach_test:%=$(O)/test/recorder/%): $(mach_obj)
+$(mach_test:%=$(O)/test/recorder/darwin/%): $(mach_obj)
 endif
 
 # The unwinder for AArch64, fuzzed on any processor: the same files once more.
 ifneq ($(linux),)
 as_aarch64 := $(patsubst %,$(O)/obj/as-aarch64/%.o,unwind unwind_recover unwind_link_aarch64 prologue_aarch64 cfi cfi_program cfi_expr unwind_fuzz)
-fuzzers_elsewhere := $(O)/fuzz/recorder/unwind_aarch64_fuzz
-$(as_aarch64): $(O)/obj/as-aarch64/%.o: lib/recorder/%.c $(O)/flags
+fuzzers_elsewhere := $(O)/fuzz/recorder/unwind/unwind_aarch64_fuzz
+$(as_aarch64): $(O)/obj/as-aarch64/%.o: lib/recorder/unwind/%.c $(O)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(REC_CFLAGS) -DSTALLREC_AS_AARCH64 -MMD -MP -c -o $@ $<
-$(O)/fuzz/recorder/unwind_aarch64_fuzz: $(as_aarch64) $(if $(FUZZER),,$(O)/obj/scripts/fuzz_replay.o)
+$(O)/fuzz/recorder/unwind/unwind_aarch64_fuzz: $(as_aarch64) $(if $(FUZZER),,$(O)/obj/scripts/fuzz_replay.o)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_LDFLAGS) $(if $(FUZZER),-fsanitize=fuzzer) -o $@ $^ -lpthread
 endif

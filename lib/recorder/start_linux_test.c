@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "folder_test.h"
+#include "files/folder_test.h"
 #include "stallrec.h"
 
 static pthread_t app;

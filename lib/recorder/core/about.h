@@ -1,0 +1,26 @@
+/* Of which app and device a dump tells. */
+#ifndef STALLREC_ABOUT_H
+#define STALLREC_ABOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What every dump says about the app and the device. Strings may be NULL (left out) and hold any
+ * bytes (what is not UTF-8 becomes U+FFFD). */
+struct rec_about {
+    const char *app_id, *app_version, *app_build;
+    const char *user;
+    const char *preset;
+    const char *model, *os, *os_build, *arch;
+    uint32_t cpus;       /* 0 = not known */
+    const char *loop_at; /* the place taken for the program's event loop; NULL = it tells itself */
+    const char *home;    /* written as "~" in paths of images; NULL = none */
+    uint32_t user_share_ppm; /* 0 = not known */
+    uint32_t seq_today;      /* of this dump: 1 …; 0 = not counted */
+    bool policy_known;       /* whitelisted means something */
+    bool whitelisted;
+    bool unspooled;  /* a process that is killed loses what it has not written yet: no spool */
+    bool over_quota; /* this dump is not sent: its file says so in its name */
+};
+
+#endif

@@ -1,0 +1,104 @@
+/* Configuration: reading the struct of a caller that may be older or newer than we are. */
+#include <string.h>
+
+#include "core/core.h"
+#include "stallrec.h"
+
+enum { KNOWN_FLAGS = STALLREC_PLAIN_JSON | STALLREC_WHITELISTED };
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static bool in_range(uint32_t value, uint32_t low, uint32_t high) {
+    return value >= low && value <= high;
+}
+
+static bool policy_ok(const struct stallrec_config *c) {
+    return c->user_share_ppm <= 1000000 && c->epoch <= STALLREC_EPOCH_RELEASE &&
+           c->keep_days <= 36500 && c->reserved_ == 0;
+}
+
+static bool ranges_ok(const struct stallrec_config *c) {
+    const uint32_t hour = 3600000;
+    return in_range(c->threshold_ms, 1, hour) && in_range(c->check_ms, 10, hour) &&
+           in_range(c->sample_ms, 1, 60000) && c->first_sample_ms <= hour &&
+           in_range(c->ring, 1, 256) && in_range(c->max_frames, 8, 1024) &&
+           in_range(c->max_threads, 1, 256) && c->backoff <= STALLREC_BACKOFF_NONE &&
+           in_range(c->backoff_cap, 1, 1000) && c->check <= STALLREC_CHECK_PERIODIC &&
+           c->write_deadline_ms <= hour && (c->flags & ~(uint32_t)KNOWN_FLAGS) == 0 &&
+           c->signal_number >= 0 && policy_ok(c);
+}
+
+/* A detector's values count only if it is on: an older caller has none. */
+static bool detectors_ok(const struct stallrec_config *c) {
+    const uint32_t hour = 3600000, on = c->detectors;
+    const uint32_t all = 2 * STALLREC_DETECT_SPAN - 1;
+    return (on & ~all) == 0 && c->restart <= STALLREC_RESTART_ACTIVITY && c->severe_ms <= hour &&
+           ((on & STALLREC_DETECT_SEMAPHORE) == 0 ||
+            (in_range(c->sem_ms, 1, 60000) && in_range(c->sem_count, 1, 1000))) &&
+           ((on & STALLREC_DETECT_PING) == 0 ||
+            (in_range(c->ping_ms, 1, hour) && in_range(c->ping_every_ms, 10, hour))) &&
+           ((on & STALLREC_DETECT_FRAME_RATE) == 0 ||
+            (in_range(c->frame_hz, 1, 1000) && in_range(c->frame_percent, 1, 100))) &&
+           ((on & STALLREC_DETECT_CPU) == 0 || in_range(c->cpu_limit_permille, 1, 1000000)) &&
+           ((on & STALLREC_DETECT_LAUNCH) == 0 || in_range(c->launch_ms, 1, hour)) &&
+           ((on & STALLREC_DETECT_SPAN) == 0 || in_range(c->span_ms, 1, hour));
+}
+
+enum stallrec_error rec_config_read(struct stallrec_config *out, const struct stallrec_config *in) {
+    /* The first version ends with user_data: no smaller struct was ever published. */
+    if (in->size < offsetof(struct stallrec_config, user_data) + sizeof in->user_data) {
+        return STALLREC_ERR_CONFIG;
+    }
+    const unsigned char *bytes = (const unsigned char *)in;
+    for (size_t i = sizeof *out; i < in->size; i++) {
+        if (bytes[i] != 0) {
+            return STALLREC_ERR_CONFIG;
+        }
+    }
+    struct stallrec_config full = {0};
+    memcpy(&full, in, smaller(in->size, sizeof full));
+    full.size = sizeof full;
+    if (full.preset == NULL) {
+        full.preset = "default";
+    }
+    if (full.detectors == 0) {
+        full.detectors = STALLREC_DETECT_RUNLOOP;
+    }
+    if (!ranges_ok(&full) || !detectors_ok(&full)) {
+        return STALLREC_ERR_CONFIG;
+    }
+    *out = full;
+    return STALLREC_OK;
+}
+
+const char *stallrec_error_text(enum stallrec_error error) {
+    switch (error) {
+    case STALLREC_OK:
+        return "no error";
+    case STALLREC_ERR_CONFIG:
+        return "a configuration value is out of its range, or not known to this library";
+    case STALLREC_ERR_PRESET:
+        return "no such preset";
+    case STALLREC_ERR_MEMORY:
+        return "out of memory";
+    case STALLREC_ERR_RUNNING:
+        return "a recorder is running in this process already";
+    case STALLREC_ERR_DIRECTORY:
+        return "the dump directory cannot be made or written to";
+    case STALLREC_ERR_THREAD:
+        return "the monitor thread cannot be started";
+    case STALLREC_ERR_UNSUPPORTED:
+        return "stacks cannot be captured on this system";
+    case STALLREC_ERR_WRITE:
+        return "a file could not be written";
+    case STALLREC_ERR_NOT_SAMPLED:
+        return "this user is not in the share that is recorded";
+    case STALLREC_ERR_CONTEXT:
+        return "a context key is not allowed, or there are too many";
+    case STALLREC_ERR_NOTHING:
+        return "there is nothing to send";
+    }
+    return "unknown error";
+}

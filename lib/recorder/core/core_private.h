@@ -1,0 +1,236 @@
+/* The core's state, shared by the files that make it up: core.c (loop, time, sampling), stall.c
+ * (detection, annealing, spans), detectors.c and frames.c (when to look), record.c (filling a
+ * dump). */
+#ifndef STALLREC_CORE_PRIVATE_H
+#define STALLREC_CORE_PRIVATE_H
+
+#include "core/anneal.h"
+#include "core/core.h"
+#include "core/heaviest.h"
+#include "core/ring.h"
+
+#define REC_NS_PER_MS UINT64_C(1000000)
+
+enum rec_record_state { REC_RECORD_FREE = 0, REC_RECORD_OPEN, REC_RECORD_CLOSED };
+
+/* A dump and the memory behind its pointers. */
+struct rec_record {
+    struct rec_dump dump;
+    enum rec_record_state state;
+    uint64_t closed_ns;
+    uint64_t grown_ns; /* when its times were brought up to date, 0 = not yet */
+    uint64_t order;    /* of closing: the oldest is written first */
+    bool threads;      /* the other threads were asked for */
+    char *text;        /* [REC_TEXT_MAX] */
+    uint32_t text_len;
+};
+
+/* The stall of a track: begins with the first detection, ends when what stalls does. */
+struct rec_open_stall {
+    bool active;
+    uint64_t number;
+    uint8_t id[REC_UUID_SIZE];
+    uint32_t dumps;   /* begun */
+    uint64_t told_ms; /* age at the last dump's detection: what spans were counted up to */
+    uint32_t quiet;   /* checks left in which the same stack is not a detection */
+    uint32_t pause, last_pause; /* checks from one dump to the next, once there are many */
+    uint32_t pausing;           /* of them left: until then no other stack is a detection either */
+    struct rec_record *record;  /* the open dump, or NULL */
+    const char *kind, *detector;
+    uint64_t threshold_ms;
+};
+
+enum rec_track_id {
+    REC_TRACK_LOOP, /* a busy stretch of the loop, or a launch */
+    REC_TRACK_PING, /* a posted task that has not run yet */
+    REC_TRACK_SPAN, /* the action that is late */
+    REC_TRACK_CPU,  /* the processor's use */
+    REC_TRACKS
+};
+
+/* Something that can stall, with its own clock. At most one stall of loop and ping is open: while
+ * one of them stalls the other does not, and starts anew when it is over, so that no time counts
+ * twice. */
+struct rec_track {
+    bool running;
+    uint64_t since_ns;
+    uint64_t gap_ns; /* taken out of it so far */
+    uint64_t next_check_ns;
+    bool cpu_known;
+    uint64_t cpu_ns; /* when the CPU times were read first */
+    struct rec_cpu cpu;
+    struct rec_anneal anneal;
+    struct rec_open_stall stall;
+};
+
+/* Actions that run at a time. */
+enum { REC_SPANS = 16 };
+
+struct rec_span {
+    uint64_t id;
+    bool running, late; /* late: it has the track */
+    uint64_t since_ns, gap_ns, due_ns;
+    uint32_t limit_ms;
+    char name[REC_NAME_MAX];
+};
+
+struct rec_semaphore {
+    uint64_t next_ns; /* when the wait that runs times out */
+    uint32_t count;   /* waits in a row that did */
+    uint32_t skip;    /* detections to leave out: backing off */
+};
+
+/* From where on the process's CPU time is counted. */
+struct rec_cpu_window {
+    bool known;
+    uint64_t since_ns;
+    struct rec_cpu cpu;
+    bool top_known;
+    struct rec_thread top; /* used most in the window before this one */
+};
+
+/* The second of the frame-rate detector. */
+struct rec_frames {
+    bool known; /* there was a tick */
+    uint64_t since_ns, upto_ns, busy_ns;
+    uint64_t short_ns, short_until_ns; /* of the idle time up to there, what was busy after all */
+    uint32_t ticks;
+};
+
+struct rec_core {
+    struct stallrec_config config;
+    struct rec_capture capture;
+    struct rec_track tracks[REC_TRACKS];
+    struct rec_ring ring;
+    struct rec_record records[REC_RECORDS];
+    struct rec_totals totals;
+    uint64_t stall_count, close_count;
+    uint64_t postponed_ns; /* no closed dump is due before */
+
+    struct rec_semaphore semaphore;
+    struct rec_frames frames;
+    struct rec_cpu_window window;
+    struct rec_span spans[REC_SPANS];
+    uint64_t ping_number, next_post_ns;
+    bool launch, prewarmed; /* the loop's track is a launch; of a process that was prewarmed */
+    bool prewarm_waits;     /* prewarmed, and no user came yet */
+    bool presumed;          /* the launch was begun by REC_LAUNCH_START */
+
+    uint64_t next_sample_ns, sampled_ns;
+    uint64_t told_ns;    /* when the monitor promised to call, REC_NEVER = parked */
+    uint64_t stepped_ns; /* when it began to wait for that */
+    uint64_t edge_ns;    /* the last edge of the loop */
+    uint64_t asked_ns;   /* when it was asked whether it went on since; REC_NEVER = not yet */
+    bool gone;           /* it did */
+    uint32_t activity;
+    uint64_t activity_ns;
+    bool finished;
+
+    rec_watch watch;
+    void *watch_ctx;
+    struct rec_keeper keeper;
+};
+
+static inline uint64_t rec_ms(uint32_t value) {
+    return value * REC_NS_PER_MS;
+}
+
+static inline uint64_t rec_max(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static inline uint64_t rec_min(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static inline bool rec_detects(const struct rec_core *core, enum stallrec_detector detector) {
+    return (core->config.detectors & (uint32_t)detector) != 0;
+}
+
+/* ---- core.c ---- */
+
+/* Age of the track at t, without gaps. */
+uint64_t rec_track_age(const struct rec_track *track, uint64_t t);
+/* It begins to run at t. Does not schedule its check. */
+void rec_track_begin(struct rec_track *track, uint64_t t);
+/* Reads the CPU times from which the track's use is counted, if they are not known yet. */
+void rec_track_cpu(struct rec_core *core, struct rec_track *track, uint64_t now);
+/* Something is known to have happened at t: was there a gap before? */
+void rec_core_observe(struct rec_core *core, uint64_t t);
+/* Is the watched thread sampled now? */
+bool rec_core_sampling(const struct rec_core *core);
+/* Begins to sample it, first_sample_ms after t. */
+void rec_core_sample_from(struct rec_core *core, uint64_t t);
+/* A sample into the ring, unless it shows what came after the stretch. */
+void rec_core_sample(struct rec_core *core, uint64_t now);
+/* Did the loop go on between the last edge that was told and now? What is detected in this step
+ * goes by one answer. */
+bool rec_core_gone_on(struct rec_core *core, uint64_t now);
+/* The same, asked anew: for what no detection goes by. */
+bool rec_core_moved_on(const struct rec_core *core);
+/* The loop's track: a stretch begins, ends. */
+void rec_core_begin_stretch(struct rec_core *core, uint64_t t);
+void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended);
+void rec_core_note(const struct rec_core *core, const struct rec_note *note);
+/* Tells the keeper of a record. */
+void rec_core_kept(const struct rec_core *core, const struct rec_record *record);
+void rec_core_grown(const struct rec_core *core, const struct rec_record *record);
+
+/* ---- detectors.c, frames.c ---- */
+
+void rec_detect_init(struct rec_core *core, uint64_t now);
+/* The checks that are due at now. */
+void rec_detect_due(struct rec_core *core, uint64_t now);
+/* When the next is. */
+uint64_t rec_detect_next(const struct rec_core *core);
+/* The loop's stretch ends at t: was a check due that a late monitor did not make? */
+void rec_detect_late(struct rec_core *core, uint64_t t);
+/* A gap of the process: `from` to `to` counts for nothing. */
+void rec_detect_gap(struct rec_core *core, uint64_t from, uint64_t to);
+/* A stall of the loop, or of a ping, is over: the others' clocks leave its time out. */
+void rec_detect_hang_over(struct rec_core *core, const struct rec_track *track, uint64_t t);
+/* A notification or an edge: the semaphore is signalled. */
+void rec_detect_signal(struct rec_core *core, uint64_t t);
+/* Frames up to t; before anything changes at t. */
+void rec_frames_advance(struct rec_core *core, uint64_t t);
+
+/* ---- stall.c ---- */
+
+/* What a detector says when it finds something. */
+struct rec_detection {
+    const char *detector, *kind;
+    uint64_t threshold_ms;
+};
+
+/* The loop's stretch begins at t: when its first check is due. */
+void rec_stall_schedule(struct rec_core *core, uint64_t t);
+/* The check is over: when the track's next is due, and what a check without a stall resets. */
+void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool found, uint64_t now);
+/* A detector finds the track stalling. False: it is no stall after all. */
+bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
+                      const struct rec_detection *detection, uint64_t now);
+/* The same by the samples that are there: of a stall that is over by now. */
+bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
+                              const struct rec_detection *detection, uint64_t now);
+/* The other threads, into the open dumps, once their stalls last for that long. */
+void rec_stall_threads(struct rec_core *core, uint64_t now);
+/* Brings the open dumps' times up to now, unless that was done a moment ago. */
+void rec_stall_grow(struct rec_core *core, uint64_t now);
+/* What stalled ends at t (or is left, ended = false): closes what is open. */
+void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
+
+/* ---- record.c ---- */
+
+/* Copies ring, threads and images of the moment into a free record's dump; its stall member is the
+ * caller's to fill. */
+void rec_record_fill(struct rec_core *core, struct rec_record *record,
+                     const struct rec_heaviest *heaviest);
+/* Adds the other threads to a dump, and brings the main thread's state up to them; not its stack.
+ * Neither, if the loop's stall ends meanwhile, and not its state if it waits for nothing any more.
+ */
+void rec_record_threads(struct rec_core *core, struct rec_record *record);
+/* CPU used since the track began, brought up to date at t: into the stall and the main thread. */
+void rec_record_cpu(struct rec_core *core, const struct rec_track *track, struct rec_record *record,
+                    uint64_t t);
+
+#endif

@@ -1,0 +1,40 @@
+/* Events for the core, one record each. */
+#include "core/event.h"
+
+uint64_t rec_event_tell(struct rec_core *core, const struct rec_event *event) {
+    switch (event->kind) {
+    case REC_EVENT_EDGE:
+        rec_core_loop_event(core, (enum rec_loop_event)event->value, event->at_ns);
+        return 0;
+    case REC_EVENT_BUSY:
+        rec_core_busy(core, event->value, event->mark_ns);
+        return 0;
+    case REC_EVENT_ACTIVITY:
+        rec_core_activity(core, (uint32_t)event->value, event->at_ns);
+        return 0;
+    case REC_EVENT_TICK:
+        rec_core_tick(core, event->at_ns);
+        return 0;
+    case REC_EVENT_PING_DONE:
+        rec_core_ping_done(core, event->value, event->at_ns);
+        return 0;
+    case REC_EVENT_LAUNCH:
+        rec_core_launch(core, (enum rec_launch_mark)event->value, event->mark_ns);
+        return 0;
+    case REC_EVENT_SPAN_BEGIN:
+        rec_core_span_begin(core, event->value, event->name, event->limit_ms, event->at_ns);
+        return 0;
+    case REC_EVENT_SPAN_END:
+        rec_core_span_end(core, event->value, event->at_ns);
+        return 0;
+    case REC_EVENT_STEP:
+        return rec_core_step(core, event->at_ns);
+    case REC_EVENT_WAIT:
+        rec_core_wait_begin(core, event->at_ns);
+        return 0;
+    case REC_EVENT_FINISH:
+        rec_core_finish(core, event->at_ns);
+        return 0;
+    }
+    return 0;
+}

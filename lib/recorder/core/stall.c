@@ -1,0 +1,388 @@
+/* Stalls: annealing, and the dumps that share a stall's time.
+ *
+ *     since      at(1)             at(2)          end
+ *       |----------|-----------------|-------------|
+ *       |<--------- span(1) -------->|<- span(2) ->|      span(1) + span(2) = duration
+ */
+#include "core/core_private.h"
+
+#include <string.h>
+
+#include "support/rec_text.h"
+
+/* A stack that moves at every check (a recursion, a state machine) would be a dump at each. After
+ * so many of one stall the next is 1, 1, 2, 3, 5, 8 … checks after the last, without a cap, so that
+ * their number grows with the logarithm of the stall's length. */
+enum { DUMPS_UNPAUSED = 8, PAUSE_MAX = 1 << 20 };
+
+/* Of a process that is killed in a stall, its last so many ms may not be in the dump. To tell each
+ * sample's costs a third of what the sample does. */
+enum { GROW_MS = 200 };
+
+static bool blind(const struct rec_core *core) {
+    return core->config.backoff == STALLREC_BACKOFF_CHECKS;
+}
+
+void rec_stall_schedule(struct rec_core *core, uint64_t t) {
+    struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    if (core->launch) {
+        loop->next_check_ns = t + rec_ms(core->config.launch_ms);
+        rec_anneal_reset(&loop->anneal);
+        return;
+    }
+    if (core->config.check == STALLREC_CHECK_PERIODIC) {
+        /* The loop was idle at these checks, or this stretch had not begun: they found no stall. */
+        if (loop->next_check_ns <= t) {
+            uint64_t period = rec_ms(core->config.check_ms);
+            loop->next_check_ns += ((t - loop->next_check_ns) / period + 1) * period;
+            rec_anneal_reset(&loop->anneal);
+        }
+        return;
+    }
+    uint64_t due = t + rec_ms(core->config.threshold_ms);
+    if (!blind(core) || due > loop->next_check_ns) {
+        loop->next_check_ns = due;
+        rec_anneal_reset(&loop->anneal);
+    }
+}
+
+/* ---- telling ---- */
+
+typedef void (*stall_callback)(void *user, const struct stallrec_stall *stall);
+
+static void tell(const struct rec_core *core, const struct rec_track *track,
+                 stall_callback callback, uint64_t age_ms) {
+    if (callback == NULL) {
+        return;
+    }
+    char id[REC_UUID_TEXT];
+    struct stallrec_stall stall = {.id = rec_uuid_text(track->stall.id, id),
+                                   .at_ms = age_ms,
+                                   .gap_ms = track->gap_ns / REC_NS_PER_MS,
+                                   .threshold_ms = track->stall.threshold_ms,
+                                   .dumps = track->stall.dumps,
+                                   .kind = track->stall.kind,
+                                   .detector = track->stall.detector};
+    callback(core->config.user_data, &stall);
+}
+
+static void note(const struct rec_core *core, const struct rec_track *track,
+                 enum rec_note_kind kind, const char *detector, uint64_t value) {
+    const struct rec_record *record = track->stall.record;
+    rec_core_note(core, &(struct rec_note){.kind = kind,
+                                           .stall = track->stall.number,
+                                           .detector = detector,
+                                           .dump = record != NULL ? &record->dump : NULL,
+                                           .value = value});
+}
+
+/* 16 random bytes as a version 4 UUID (RFC 9562, section 5.4). */
+static void new_id(struct rec_core *core, uint8_t id[REC_UUID_SIZE]) {
+    core->capture.random(core->capture.ctx, id, REC_UUID_SIZE);
+    id[6] = (uint8_t)((id[6] & 0x0f) | 0x40);
+    id[8] = (uint8_t)((id[8] & 0x3f) | 0x80);
+}
+
+/* ---- dumps ---- */
+
+static struct rec_record *free_record(struct rec_core *core) {
+    for (uint32_t i = 0; i < REC_RECORDS; i++) {
+        if (core->records[i].state == REC_RECORD_FREE) {
+            return &core->records[i];
+        }
+    }
+    return NULL;
+}
+
+/* Closes the open dump at t, when the stall is age_ms old: its share goes up to there. */
+static void close_dump(struct rec_core *core, struct rec_track *track, uint64_t t, uint64_t age_ms,
+                       bool ended) {
+    struct rec_record *record = track->stall.record;
+    if (record == NULL) {
+        return;
+    }
+    struct rec_stall *stall = &record->dump.stall;
+    stall->span_ms = age_ms - track->stall.told_ms;
+    stall->duration_ms = age_ms;
+    stall->gap_ms = track->gap_ns / REC_NS_PER_MS;
+    stall->ended = ended;
+    rec_record_cpu(core, track, record, t);
+    record->state = REC_RECORD_CLOSED;
+    record->closed_ns = t;
+    record->order = core->close_count++;
+    track->stall.told_ms = age_ms;
+    track->stall.record = NULL;
+    rec_core_grown(core, record);
+}
+
+/* The whole stall's duration is known now: also to its dumps that wait to be written. */
+static void tell_waiting_dumps(struct rec_core *core, const struct rec_track *track,
+                               uint64_t age_ms, bool ended) {
+    for (uint32_t i = 0; i < REC_RECORDS; i++) {
+        struct rec_record *record = &core->records[i];
+        if (record->state == REC_RECORD_CLOSED &&
+            record->dump.stall.number == track->stall.number) {
+            record->dump.stall.duration_ms = age_ms;
+            record->dump.stall.gap_ms = track->gap_ns / REC_NS_PER_MS;
+            record->dump.stall.ended = ended;
+            rec_core_grown(core, record);
+        }
+    }
+}
+
+/* What only some kinds of stall have to say. */
+static void describe(struct rec_core *core, const struct rec_track *track,
+                     struct rec_stall *stall) {
+    if (track == &core->tracks[REC_TRACK_CPU] && core->window.top_known) {
+        stall->top_thread = core->window.top.id;
+        memcpy(stall->top_thread_name, core->window.top.name, sizeof stall->top_thread_name);
+    }
+    for (uint32_t i = 0; track == &core->tracks[REC_TRACK_SPAN] && i < REC_SPANS; i++) {
+        if (core->spans[i].running && core->spans[i].late) {
+            memcpy(stall->action, core->spans[i].name, sizeof stall->action);
+        }
+    }
+    stall->prewarmed = track == &core->tracks[REC_TRACK_LOOP] && core->launch && core->prewarmed;
+}
+
+static void open_dump(struct rec_core *core, struct rec_track *track, struct rec_record *record,
+                      const struct rec_detection *detection, uint64_t age_ms,
+                      const struct rec_heaviest *heaviest) {
+    record->state = REC_RECORD_OPEN;
+    record->grown_ns = 0;
+    track->stall.record = record;
+    track->stall.dumps++;
+    core->totals.dumps++;
+    struct rec_dump *dump = &record->dump;
+    dump->stall = (struct rec_stall){.since_ns = track->since_ns,
+                                     .number = track->stall.number,
+                                     .seq = track->stall.dumps,
+                                     .activity = core->activity,
+                                     .threshold_ms = detection->threshold_ms,
+                                     .at_ms = age_ms,
+                                     .duration_ms = age_ms,
+                                     .gap_ms = track->gap_ns / REC_NS_PER_MS,
+                                     .cpu_permille = -1,
+                                     .top_thread = -1,
+                                     .detector = detection->detector,
+                                     .kind = track->stall.kind};
+    memcpy(dump->stall.id, track->stall.id, sizeof dump->stall.id);
+    describe(core, track, &dump->stall);
+    new_id(core, dump->id);
+    dump->wall_ms = core->capture.wall_ms(core->capture.ctx);
+    rec_record_fill(core, record, heaviest);
+    rec_core_kept(core, record);
+    note(core, track, REC_NOTE_DUMP, detection->detector, age_ms);
+}
+
+/* A stack that the last dump does not have: that dump is closed and a new one opened. */
+static void begin_dump(struct rec_core *core, struct rec_track *track,
+                       const struct rec_detection *detection, uint64_t now,
+                       const struct rec_heaviest *heaviest) {
+    uint64_t age_ms = rec_track_age(track, now) / REC_NS_PER_MS;
+    struct rec_record *record = free_record(core);
+    if (record == NULL) {
+        /* The open dump, if there is one, goes on and takes this one's time. */
+        core->totals.lost++;
+        if (core->config.callbacks.dump_lost != NULL) {
+            core->config.callbacks.dump_lost(core->config.user_data, NULL, STALLREC_ERR_MEMORY);
+        }
+        note(core, track, REC_NOTE_LOST, detection->detector, age_ms);
+        return;
+    }
+    close_dump(core, track, now, age_ms, false);
+    rec_anneal_remember(&track->anneal, heaviest->slot != NULL ? &heaviest->slot->stack : NULL);
+    open_dump(core, track, record, detection, age_ms, heaviest);
+}
+
+/* ---- detection ---- */
+
+static bool is_hang(const struct rec_core *core, const struct rec_track *track) {
+    return track == &core->tracks[REC_TRACK_LOOP] || track == &core->tracks[REC_TRACK_PING];
+}
+
+static void begin_stall(struct rec_core *core, struct rec_track *track,
+                        const struct rec_detection *detection, uint64_t now) {
+    struct rec_track *cpu = &core->tracks[REC_TRACK_CPU];
+    if (is_hang(core, track) && cpu->running) {
+        rec_stall_end(core, cpu, now, true); /* what it burns from now on is the hang's */
+        cpu->running = false;
+    }
+    track->stall = (struct rec_open_stall){.active = true,
+                                           .number = ++core->stall_count,
+                                           .kind = detection->kind,
+                                           .detector = detection->detector,
+                                           .threshold_ms = detection->threshold_ms};
+    new_id(core, track->stall.id);
+    core->totals.stalls++;
+    uint64_t age_ms = rec_track_age(track, now) / REC_NS_PER_MS;
+    note(core, track, REC_NOTE_BEGIN, detection->detector, age_ms);
+}
+
+static void suppress(struct rec_core *core, struct rec_track *track, const char *detector) {
+    core->totals.detections++;
+    core->totals.suppressed++;
+    if (track->stall.record != NULL) {
+        track->stall.record->dump.stall.suppressed++;
+    } else {
+        core->totals.suppressed_alone++;
+    }
+    rec_anneal_grow(&track->anneal, blind(core) ? 0 : core->config.backoff_cap);
+    note(core, track, REC_NOTE_SAME, detector, 0);
+}
+
+/* The stack of the moment: the ring, where it is kept up to date. */
+static void refresh_samples(struct rec_core *core, uint64_t now) {
+    if (!rec_core_sampling(core)) {
+        rec_ring_clear(&core->ring);
+    }
+    if (core->asked_ns == now && core->gone) {
+        return; /* the sample of this step was of another stretch, and so would be the next */
+    }
+    if (core->ring.count == 0 || now - core->sampled_ns >= rec_ms(core->config.sample_ms)) {
+        rec_core_sample(core, now);
+    }
+}
+
+/* After a dump: how long until the next, for backoff "dumps" only; the others are as published. */
+static void pause_dumps(const struct rec_core *core, struct rec_track *track) {
+    struct rec_open_stall *stall = &track->stall;
+    if (core->config.backoff != STALLREC_BACKOFF_DUMPS || stall->dumps < DUMPS_UNPAUSED) {
+        return;
+    }
+    uint32_t next = stall->last_pause + (stall->pause > 0 ? stall->pause : 1);
+    stall->last_pause = stall->pause;
+    stall->pause = next < PAUSE_MAX ? next : PAUSE_MAX;
+    stall->pausing = stall->pause - 1;
+}
+
+bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
+                      const struct rec_detection *detection, uint64_t now) {
+    refresh_samples(core, now);
+    if (track == &core->tracks[REC_TRACK_LOOP] && rec_core_gone_on(core, now)) {
+        return false; /* its end is told next: rec_detect_late */
+    }
+    return rec_stall_detect_sampled(core, track, detection, now);
+}
+
+bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
+                              const struct rec_detection *detection, uint64_t now) {
+    struct rec_heaviest heaviest = rec_heaviest_find(&core->ring);
+    const struct rec_stack *stack = heaviest.slot != NULL ? &heaviest.slot->stack : NULL;
+    if (is_hang(core, track) && stack != NULL && stack->idle) {
+        core->totals.vetoed++;
+        note(core, track, REC_NOTE_VETO, detection->detector, 0);
+        return false;
+    }
+    if (track->stall.active && track->stall.pausing > 0) {
+        track->stall.pausing--;
+        track->stall.quiet -= track->stall.quiet > 0;
+        return true;
+    }
+    bool same =
+        core->config.backoff != STALLREC_BACKOFF_NONE && rec_anneal_same(&track->anneal, stack);
+    if (same && track->stall.active && track->stall.quiet > 0) {
+        track->stall.quiet--;
+        return true;
+    }
+    bool first = !track->stall.active;
+    if (first) {
+        begin_stall(core, track, detection, now);
+    }
+    if (same) {
+        suppress(core, track, detection->detector);
+    } else {
+        core->totals.detections++;
+        begin_dump(core, track, detection, now, &heaviest);
+    }
+    if (first) { /* who is told of a stall may count on its dump, if the process is killed now */
+        tell(core, track, core->config.callbacks.stall_begin,
+             rec_track_age(track, now) / REC_NS_PER_MS);
+    }
+    if (!same) {
+        pause_dumps(core, track);
+    }
+    track->stall.quiet = blind(core) ? 0 : track->anneal.interval - 1;
+    return true;
+}
+
+void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool found, uint64_t now) {
+    if (!found && !track->stall.active) {
+        rec_anneal_reset(&track->anneal);
+    }
+    uint64_t checks = found && blind(core) ? track->anneal.interval : 1;
+    uint64_t period = rec_ms(core->config.check_ms);
+    track->next_check_ns += checks * period;
+    if (track->next_check_ns <= now) { /* late: the next on the grid */
+        track->next_check_ns += ((now - track->next_check_ns) / period + 1) * period;
+    }
+}
+
+void rec_stall_threads(struct rec_core *core, uint64_t now) {
+    for (int i = 0; i < REC_TRACKS; i++) {
+        const struct rec_track *track = &core->tracks[i];
+        struct rec_record *record = track->stall.record;
+        if (record != NULL && !record->threads &&
+            rec_track_age(track, now) >= rec_ms(core->config.threads_after_ms)) {
+            rec_record_threads(core, record);
+            rec_core_kept(core, record);
+        }
+    }
+}
+
+void rec_stall_grow(struct rec_core *core, uint64_t now) {
+    for (int i = 0; i < REC_TRACKS; i++) {
+        const struct rec_track *track = &core->tracks[i];
+        struct rec_record *record = track->stall.record;
+        if (record == NULL || (record->grown_ns != 0 && now - record->grown_ns < rec_ms(GROW_MS))) {
+            continue;
+        }
+        record->grown_ns = now;
+        struct rec_stall *stall = &record->dump.stall;
+        uint64_t age_ms = rec_max(rec_track_age(track, now) / REC_NS_PER_MS, stall->at_ms);
+        stall->duration_ms = age_ms;
+        stall->span_ms = age_ms - track->stall.told_ms;
+        stall->gap_ms = track->gap_ns / REC_NS_PER_MS;
+        rec_record_cpu(core, track, record, now);
+        rec_core_grown(core, record);
+    }
+}
+
+/* Over the threshold only with the time in which the process did not run? */
+static void count_gap_stall(struct rec_core *core, const struct rec_track *track, uint64_t age) {
+    uint64_t threshold = rec_ms(core->config.threshold_ms);
+    if (track == &core->tracks[REC_TRACK_LOOP] && !core->launch &&
+        rec_detects(core, STALLREC_DETECT_RUNLOOP) && age < threshold &&
+        age + track->gap_ns >= threshold) {
+        core->totals.gap_stalls++;
+        note(core, track, REC_NOTE_GAP_STALL, "runloop", 0);
+    }
+}
+
+void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended) {
+    uint64_t age = rec_track_age(track, t);
+    if (!track->stall.active) {
+        count_gap_stall(core, track, age);
+        return;
+    }
+    /* It may have ended between its last sample and a detection: never before that. */
+    uint64_t age_ms = rec_max(age / REC_NS_PER_MS, track->stall.told_ms);
+    if (track->stall.record != NULL) {
+        age_ms = rec_max(age_ms, track->stall.record->dump.stall.at_ms);
+    }
+    close_dump(core, track, t, age_ms, ended);
+    tell_waiting_dumps(core, track, age_ms, ended);
+    if (ended) {
+        core->totals.stalled_ms += age_ms;
+        core->totals.severe += core->config.severe_ms > 0 && age_ms >= core->config.severe_ms;
+    }
+    note(core, track, REC_NOTE_END, track->stall.detector, age_ms);
+    tell(core, track, core->config.callbacks.stall_end, age_ms);
+    track->stall = (struct rec_open_stall){0};
+    if (!blind(core)) {
+        rec_anneal_reset(&track->anneal);
+    }
+    if (is_hang(core, track)) {
+        rec_detect_hang_over(core, track, t);
+    }
+}

@@ -1,0 +1,22 @@
+/* The recorder's platform side on Darwin: struct rec_capture over Mach calls. */
+#ifndef STALLREC_CAPTURE_DARWIN_H
+#define STALLREC_CAPTURE_DARWIN_H
+
+#include "core/capture.h"
+#include "platform.h"
+#include "stallrec.h"
+
+struct capture_darwin;
+
+/* Makes a capture of the calling thread. max_frames: of any stack that will be asked for. `loop` is
+ * borrowed. *out is written on STALLREC_OK only. */
+enum stallrec_error capture_darwin_new(struct capture_darwin **out, uint32_t max_frames,
+                                       const struct stallrec_loop *loop);
+void capture_darwin_free(struct capture_darwin *c);
+
+/* The functions, with ctx set; valid until capture_darwin_free. */
+struct rec_capture capture_darwin_table(struct capture_darwin *c);
+
+struct capture_counts capture_darwin_counts(const struct capture_darwin *c);
+
+#endif

@@ -1,0 +1,195 @@
+/* All threads through task_threads, whose rights and list are given back each time. */
+#include "darwin/threads_darwin.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BUDGET_NS = 100000000, LISTED_MAX = 2048 };
+
+struct usage {
+    uint64_t id, cpu_ns;
+};
+
+struct choice {
+    thread_t thread; /* the list's right */
+    uint64_t id;
+    bool chosen; /* before the others */
+};
+
+struct threads_darwin {
+    thread_t watched;
+    const struct task_copier *copier;
+    struct images *images;
+    struct usage usage[THREADS_DARWIN_MAX]; /* at the last look */
+    uint32_t usage_count;
+    bool looked; /* there was one */
+    struct choice listed[LISTED_MAX];
+    uint32_t listed_count;
+};
+
+/* ---- which ---- */
+
+/* The list's threads by their ids; 0 for one that is gone, and for the watched one and the monitor,
+ * which are not told. */
+static void identify_async(struct threads_darwin *t, const struct task_list *list) {
+    thread_t monitor = pthread_mach_thread_np(pthread_self());
+    t->listed_count = 0;
+    for (uint32_t i = 0; i < list->count && i < LISTED_MAX; i++) {
+        thread_t thread = list->threads[i];
+        uint64_t id = thread != monitor && thread != t->watched ? task_thread_id_async(thread) : 0;
+        if (id != 0) {
+            t->listed[t->listed_count++] = (struct choice){thread, id, false};
+        }
+    }
+}
+
+static struct choice *find_async(struct threads_darwin *t, int64_t id) {
+    for (uint32_t i = 0; i < t->listed_count; i++) {
+        if (id > 0 && t->listed[i].id == (uint64_t)id) {
+            return &t->listed[i];
+        }
+    }
+    return NULL;
+}
+
+/* The chain of owners ends in a thread that waits for none, or in one that is in it. Returns how
+ * long it is. */
+static uint32_t choose_chain_async(struct threads_darwin *t, int64_t owner, uint32_t max) {
+    uint32_t count = 0;
+    for (struct choice *c; count < max && (c = find_async(t, owner)) != NULL && !c->chosen;) {
+        c->chosen = true;
+        count++;
+        owner = task_wait_async(c->thread).owner;
+    }
+    return count;
+}
+
+/* Moves the chosen ones to the front, by rising id: the chain, and then the oldest. */
+static uint32_t choose_async(struct threads_darwin *t, int64_t owner, uint32_t max) {
+    for (uint32_t i = 1; i < t->listed_count; i++) { /* the kernel lists them so already, mostly */
+        struct choice add = t->listed[i];
+        uint32_t at = i;
+        for (; at > 0 && t->listed[at - 1].id > add.id; at--) {
+            t->listed[at] = t->listed[at - 1];
+        }
+        t->listed[at] = add;
+    }
+    uint32_t room = t->listed_count > max ? max - choose_chain_async(t, owner, max) : max;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < t->listed_count; i++) {
+        if (t->listed[i].chosen || room > 0) {
+            room -= !t->listed[i].chosen;
+            t->listed[count++] = t->listed[i];
+        }
+    }
+    return count;
+}
+
+/* ---- one thread ---- */
+
+void threads_darwin_walk_async(struct images *images, const struct task_copy *copy,
+                               struct rec_stack *out) {
+    struct fp_code code = {TASK_CPU, task_memory(), images, images_function_async};
+    fp_walk_async(&code, &copy->registers.walk, &copy->stack, out);
+    out->exact_count = 0;
+    /* The run loop's adapter tells its wait exactly. What waits in a mode that it does not watch is
+     * a callback's, mostly for an answer, and looks the same: a stall. */
+    out->idle = false;
+    out->pause_ns = copy->pause_ns < UINT32_MAX ? (uint32_t)copy->pause_ns : UINT32_MAX;
+}
+
+static bool fill_async(const struct threads_darwin *t, thread_t thread, bool with_stack,
+                       struct rec_thread *out) {
+    struct task_copy copy;
+    struct rec_stack stack = {
+        .frames = out->stack.frames, .starts = out->stack.starts, .cap = out->stack.cap};
+    *out = (struct rec_thread){.waits_for.owner = -1, .stack = stack};
+    if (!task_describe_async(thread, out)) {
+        return false;
+    }
+    if (with_stack && stack.cap > 0 && task_copy_async(t->copier, thread, &copy)) {
+        threads_darwin_walk_async(t->images, &copy, &out->stack);
+        out->waits_for = task_wait_async(thread);
+    }
+    return true;
+}
+
+uint32_t threads_darwin_capture_async(struct threads_darwin *t, int64_t owner,
+                                      struct rec_thread *out, uint32_t max, uint32_t *left_out) {
+    struct task_list list = task_list_async();
+    uint64_t until = clock_gettime_nsec_np(CLOCK_UPTIME_RAW) + BUDGET_NS;
+    uint32_t filled = 0;
+    max = max < THREADS_DARWIN_MAX ? max : THREADS_DARWIN_MAX;
+    identify_async(t, &list);
+    uint32_t count = choose_async(t, owner, max);
+    *left_out = t->listed_count - count + (list.count > LISTED_MAX ? list.count - LISTED_MAX : 0);
+    images_refresh_async(t->images);
+    for (uint32_t i = 0; i < count; i++) {
+        bool in_time = clock_gettime_nsec_np(CLOCK_UPTIME_RAW) < until;
+        filled += fill_async(t, t->listed[i].thread, in_time, &out[filled]);
+    }
+    task_list_release_async(&list);
+    return filled;
+}
+
+/* ---- who used the processor ---- */
+
+static uint64_t used_before_async(const struct threads_darwin *t, uint64_t id) {
+    for (uint32_t i = 0; i < t->usage_count; i++) {
+        if (t->usage[i].id == id) {
+            return t->usage[i].cpu_ns;
+        }
+    }
+    return 0;
+}
+
+bool threads_darwin_top_async(struct threads_darwin *t, struct rec_thread *out) {
+    struct task_list list = task_list_async();
+    struct usage now[THREADS_DARWIN_MAX];
+    thread_t monitor = pthread_mach_thread_np(pthread_self()), top = MACH_PORT_NULL;
+    uint64_t most = 0;
+    uint32_t count = 0;
+    bool found = false;
+    for (uint32_t i = 0; i < list.count && count < THREADS_DARWIN_MAX; i++) {
+        thread_t thread = list.threads[i];
+        uint64_t id = task_thread_id_async(thread), cpu = task_cpu_ns_async(thread);
+        if (id == 0 || cpu == UINT64_MAX || thread == monitor) {
+            continue;
+        }
+        uint64_t before = used_before_async(t, id);
+        if (cpu > before && cpu - before > most) {
+            most = cpu - before;
+            top = thread;
+        }
+        now[count++] = (struct usage){id, cpu};
+    }
+    memcpy(t->usage, now, count * sizeof *now);
+    t->usage_count = count;
+    if (t->looked && top != MACH_PORT_NULL) {
+        out->waits_for.owner = -1;
+        out->main = top == t->watched;
+        found = task_describe_async(top, out);
+    }
+    t->looked = true;
+    task_list_release_async(&list);
+    return found;
+}
+
+/* ---- start and end ---- */
+
+struct threads_darwin *threads_darwin_new(thread_t watched, const struct task_copier *copier,
+                                          struct images *images) {
+    struct threads_darwin *t = calloc(1, sizeof *t);
+    if (t != NULL) {
+        t->watched = watched;
+        t->copier = copier;
+        t->images = images;
+    }
+    return t;
+}
+
+void threads_darwin_free(struct threads_darwin *t) {
+    free(t);
+}

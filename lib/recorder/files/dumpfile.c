@@ -1,0 +1,160 @@
+/* Dumps as files in a folder. */
+#include "files/dumpfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdalign.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "files/dumpname.h"
+#include "support/rec_gzip.h"
+#include "support/rec_text.h"
+#include "support/rec_fd.h"
+
+struct rec_dumpfile {
+    size_t directory_len;
+    bool plain;
+    int fd;
+    char path[REC_PATH_MAX + REC_FILE_NAME + 1];
+    char temporary[REC_PATH_MAX + REC_FILE_NAME + 1];
+    alignas(max_align_t) unsigned char gzip[];
+};
+
+size_t rec_dumpfile_size(void) {
+    return sizeof(struct rec_dumpfile) + rec_gzip_size();
+}
+
+/* ---- names ---- */
+
+static void name_files(struct rec_dumpfile *file, const struct rec_dump *dump, bool local) {
+    char *at = file->path + file->directory_len;
+    *at++ = '/';
+    rec_dump_name(at, dump, local, !file->plain);
+
+    /* Hidden, and not *.json: nothing that collects dumps takes it for one. */
+    at = file->temporary + file->directory_len;
+    memcpy(at, "/.stall-", 8);
+    rec_hex_text(dump->id, 4, at + 8);
+    memcpy(at + 16, ".part", 6);
+}
+
+/* ---- start ---- */
+
+/* The folder's absolute path: the program may change its working directory later. */
+static bool keep_directory(struct rec_dumpfile *file, const char *directory) {
+    size_t len = 0;
+    if (directory[0] != '/') {
+        if (getcwd(file->path, REC_PATH_MAX) == NULL) {
+            return false;
+        }
+        len = strlen(file->path);
+        file->path[len++] = '/';
+    }
+    size_t more = strlen(directory);
+    if (more == 0 || more >= REC_PATH_MAX - len) {
+        errno = more == 0 ? ENOENT : ENAMETOOLONG;
+        return false;
+    }
+    memcpy(file->path + len, directory, more + 1);
+    file->directory_len = len + more;
+    memcpy(file->temporary, file->path, file->directory_len + 1);
+    return true;
+}
+
+static bool make_directory(const char *path) {
+    struct stat st;
+    if (mkdir(path, 0777) == 0) {
+        return true;
+    }
+    if (errno != EEXIST) {
+        return false;
+    }
+    if (stat(path, &st) != 0) {
+        return false;
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        errno = ENOTDIR;
+        return false;
+    }
+    return access(path, W_OK | X_OK) == 0;
+}
+
+static bool discard(void *ctx, const void *bytes, size_t len) {
+    (void)ctx, (void)bytes, (void)len;
+    return true;
+}
+
+enum stallrec_error rec_dumpfile_init(struct rec_dumpfile **out, void *memory,
+                                      const char *directory, uint32_t flags) {
+    struct rec_dumpfile *file = memory;
+    if (!keep_directory(file, directory) || !make_directory(file->path)) {
+        return STALLREC_ERR_DIRECTORY;
+    }
+    /* A zlib that does not work in our memory is no reason to lose dumps. */
+    struct rec_out nowhere = {.write = discard};
+    struct rec_gzip *gzip = rec_gzip_open(file->gzip, &nowhere);
+    file->plain = (flags & STALLREC_PLAIN_JSON) != 0 || gzip == NULL || !rec_gzip_close(gzip);
+    *out = file;
+    return STALLREC_OK;
+}
+
+/* ---- writing ---- */
+
+static bool write_fd(void *ctx, const void *bytes, size_t len) {
+    const struct rec_dumpfile *file = ctx;
+    return rec_write_all(file->fd, bytes, len);
+}
+
+static bool encode(struct rec_dumpfile *file, const struct rec_dump *dump,
+                   const struct rec_about *about) {
+    struct rec_out out = {.write = write_fd, .ctx = file};
+    if (file->plain) {
+        rec_dump_json(&out, dump, about);
+        return !out.failed;
+    }
+    struct rec_gzip *gzip = rec_gzip_open(file->gzip, &out);
+    if (gzip == NULL) {
+        errno = ENOMEM;
+        return false;
+    }
+    rec_dump_json(rec_gzip_out(gzip), dump, about);
+    return rec_gzip_close(gzip);
+}
+
+const char *rec_dumpfile_directory(const struct rec_dumpfile *file, char path[REC_PATH_MAX]) {
+    memcpy(path, file->path, file->directory_len);
+    path[file->directory_len] = '\0';
+    return path;
+}
+
+enum stallrec_error rec_dumpfile_write(struct rec_dumpfile *file, const struct rec_dump *dump,
+                                       const struct rec_about *about, const char **path) {
+    name_files(file, dump, about->over_quota);
+    if (path != NULL) {
+        *path = file->path;
+    }
+    file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file->fd < 0) {
+        return STALLREC_ERR_WRITE;
+    }
+    /* Whoever tidies up knows by the lock that it is not junk. It ends with the process. */
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    fcntl(file->fd, F_SETLK, &lock);
+    bool ok = encode(file, dump, about);
+    int why = errno;
+    if (close(file->fd) != 0 && ok) {
+        ok = false;
+        why = errno;
+    }
+    if (ok && rename(file->temporary, file->path) != 0) {
+        ok = false;
+        why = errno;
+    }
+    if (!ok) {
+        unlink(file->temporary);
+        errno = why;
+    }
+    return ok ? STALLREC_OK : STALLREC_ERR_WRITE;
+}

@@ -1,0 +1,260 @@
+/* What is kept in the recorder's folder. */
+#include "files/retention.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "files/dumpname.h"
+#include "files/folder.h"
+
+/* More are left for the next time. */
+enum { ENTRIES_MAX = 1 << 16 };
+
+struct entry {
+    char name[REC_FILE_NAME];
+    struct rec_file_name parsed;
+    uint64_t bytes;
+};
+
+/* The files of one bucket: a run in the sorted list. */
+struct bucket {
+    uint32_t begin, end; /* begin: its first file, which goes last */
+    uint32_t next;       /* the oldest that may go: begin + 1 … end */
+};
+
+struct listing {
+    struct entry *entries;
+    uint32_t count, cap;
+    uint64_t bytes;
+    uint32_t files, removed;
+};
+
+/* ---- the folder ---- */
+
+static bool add_entry(struct listing *list, const struct entry *entry) {
+    if (list->count == list->cap) {
+        uint32_t cap = list->cap != 0 ? 2 * list->cap : 64;
+        struct entry *more = realloc(list->entries, cap * sizeof *more);
+        if (more == NULL) {
+            return false;
+        }
+        list->entries = more;
+        list->cap = cap;
+    }
+    list->entries[list->count++] = *entry;
+    list->bytes += entry->bytes;
+    return true;
+}
+
+static bool read_entry(int dir, const char *name, struct entry *entry) {
+    struct stat st;
+    size_t len = strlen(name);
+    if (len >= sizeof entry->name) {
+        return false;
+    }
+    entry->parsed = rec_file_name_read(name);
+    if (entry->parsed.kind == REC_FILE_OTHER || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(st.st_mode)) {
+        return false;
+    }
+    memcpy(entry->name, name, len + 1);
+    entry->bytes = st.st_size > 0 ? (uint64_t)st.st_size : 0;
+    return true;
+}
+
+static bool read_folder(int dir, struct listing *list) {
+    DIR *folder = rec_folder_list(dir);
+    bool ok = folder != NULL;
+    for (struct dirent *e; ok && list->count < ENTRIES_MAX && (e = readdir(folder)) != NULL;) {
+        struct entry entry;
+        ok = !read_entry(dir, e->d_name, &entry) || add_entry(list, &entry);
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    list->files = list->count;
+    return ok;
+}
+
+static void drop(int dir, struct listing *list, const struct entry *entry) {
+    /* One that another process or the uploader removed is gone as well. One that cannot be removed
+     * counts as removed, or all others would have to go for it. */
+    if (unlinkat(dir, entry->name, 0) == 0) {
+        list->removed++;
+    }
+    list->bytes -= entry->bytes;
+    list->files--;
+}
+
+/* ---- age ---- */
+
+static bool is_batch(const char *name) {
+    static const char begin[] = ".stall-batch-";
+    return strncmp(name, begin, sizeof begin - 1) == 0;
+}
+
+static void drop_old_batches(int dir, int64_t before_ms) {
+    DIR *folder = rec_folder_list(dir);
+    for (struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;) {
+        struct stat st;
+        if (is_batch(e->d_name) && fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            (int64_t)st.st_mtime < before_ms / 1000) {
+            unlinkat(dir, e->d_name, 0);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+}
+
+static void drop_old(int dir, struct listing *list, uint32_t days, int64_t wall_ms) {
+    char before[REC_STAMP_TEXT];
+    int64_t before_ms = wall_ms - (int64_t)days * 86400000;
+    uint32_t kept = 0;
+    rec_stamp_text(before_ms, before);
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (strcmp(list->entries[i].parsed.stamp, before) < 0) {
+            drop(dir, list, &list->entries[i]);
+        } else {
+            list->entries[kept++] = list->entries[i];
+        }
+    }
+    list->count = kept;
+    drop_old_batches(dir, before_ms);
+}
+
+/* ---- size ---- */
+
+static bool same_bucket(const struct entry *a, const struct entry *b) {
+    return a->parsed.kind == b->parsed.kind && a->parsed.bucket == b->parsed.bucket;
+}
+
+/* By bucket, then by time; names make it total. */
+static int compare(const void *left, const void *right) {
+    const struct entry *a = left, *b = right;
+    if (!same_bucket(a, b)) {
+        return a->parsed.kind != b->parsed.kind      ? (a->parsed.kind < b->parsed.kind ? -1 : 1)
+               : a->parsed.bucket < b->parsed.bucket ? -1
+                                                     : 1;
+    }
+    int order = strcmp(a->parsed.stamp, b->parsed.stamp);
+    return order != 0 ? order : strcmp(a->name, b->name);
+}
+
+static bool too_much(const struct listing *list, const struct rec_retention *limits) {
+    return (limits->files != 0 && list->files > limits->files) ||
+           (limits->bytes != 0 && list->bytes > limits->bytes);
+}
+
+static struct bucket *find_buckets(const struct listing *list, uint32_t *count) {
+    struct bucket *buckets = malloc(list->count * sizeof *buckets);
+    *count = 0;
+    for (uint32_t i = 0; buckets != NULL && i < list->count; i++) {
+        if (i == 0 || !same_bucket(&list->entries[i - 1], &list->entries[i])) {
+            buckets[(*count)++] = (struct bucket){.begin = i, .end = i, .next = i + 1};
+        }
+        buckets[*count - 1].end = i + 1;
+    }
+    return buckets;
+}
+
+/* Files left in the bucket; 0: not even its first. */
+static uint32_t left_in(const struct bucket *bucket) {
+    return bucket->begin == bucket->end ? 0 : 1 + bucket->end - bucket->next;
+}
+
+static const struct entry *oldest(const struct listing *list, const struct bucket *bucket) {
+    return &list->entries[left_in(bucket) > 1 ? bucket->next : bucket->begin];
+}
+
+/* The bucket that loses a file: the fullest; of two, that with the older candidate. */
+static struct bucket *fullest(const struct listing *list, struct bucket *buckets, uint32_t count) {
+    struct bucket *best = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        struct bucket *bucket = &buckets[i];
+        uint32_t left = left_in(bucket), most = best != NULL ? left_in(best) : 0;
+        if (left > most ||
+            (left == most && left > 0 &&
+             strcmp(oldest(list, bucket)->parsed.stamp, oldest(list, best)->parsed.stamp) < 0)) {
+            best = bucket;
+        }
+    }
+    return best;
+}
+
+static bool drop_overflow(int dir, struct listing *list, const struct rec_retention *limits) {
+    uint32_t count;
+    if (!too_much(list, limits)) {
+        return true;
+    }
+    qsort(list->entries, list->count, sizeof *list->entries, compare);
+    struct bucket *buckets = find_buckets(list, &count);
+    if (buckets == NULL) {
+        return false;
+    }
+    while (too_much(list, limits)) {
+        struct bucket *bucket = fullest(list, buckets, count);
+        if (bucket == NULL) {
+            break;
+        }
+        drop(dir, list, oldest(list, bucket));
+        if (left_in(bucket) > 1) {
+            bucket->next++;
+        } else {
+            bucket->begin = bucket->end;
+        }
+    }
+    free(buckets);
+    return true;
+}
+
+bool rec_retention_apply(int dir, const struct rec_retention *limits, int64_t wall_ms,
+                         struct rec_retained *out) {
+    struct listing list = {0};
+    bool ok = read_folder(dir, &list);
+    if (ok && limits->days != 0) {
+        drop_old(dir, &list, limits->days, wall_ms);
+    }
+    ok = ok && drop_overflow(dir, &list, limits);
+    if (ok && out != NULL) {
+        *out = (struct rec_retained){list.files, list.bytes, list.removed};
+    }
+    free(list.entries);
+    return ok;
+}
+
+/* ---- junk ---- */
+
+bool rec_file_is_held(int dir, const char *name) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) {
+        return false;
+    }
+    bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return held;
+}
+
+static bool is_part(const char *name) {
+    static const char begin[] = ".stall-", end[] = ".part";
+    size_t len = strlen(name), least = sizeof begin - 1 + sizeof end - 1;
+    return len >= least && strncmp(name, begin, sizeof begin - 1) == 0 &&
+           strcmp(name + len - (sizeof end - 1), end) == 0;
+}
+
+void rec_retention_remove_junk(int dir) {
+    DIR *folder = rec_folder_list(dir);
+    for (struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;) {
+        if (is_part(e->d_name) && !is_batch(e->d_name) && !rec_file_is_held(dir, e->d_name)) {
+            unlinkat(dir, e->d_name, 0);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+}

@@ -1,0 +1,21 @@
+/* The file of a trace that is being written, in a program that may close descriptors that it did
+ * not open. */
+#ifndef STALLREC_TRACE_FILE_H
+#define STALLREC_TRACE_FILE_H
+
+#include <stdbool.h>
+
+#include "support/rec_fd.h"
+#include "support/rec_out.h"
+
+struct rec_trace_file {
+    struct rec_out out; /* its ctx is this struct, which stays where it is */
+    struct rec_fd fd;
+};
+
+/* Makes the file anew; false, with errno: it cannot be. */
+bool rec_trace_file_open(struct rec_trace_file *file, const char *path);
+/* Also of one that is not open: REC_FD_NONE. */
+void rec_trace_file_close(struct rec_trace_file *file);
+
+#endif

@@ -1,0 +1,75 @@
+/* Writes what a core is told and asks for as an event trace (replay.h), such that a replay detects
+ * and dumps the same: a tap of the core's events and a wrap of its capture, on any platform.
+ *
+ *     rec_trace_begin(…), rec_trace_capture(trace)      // before rec_core_init
+ *     rec_trace_started(trace);                         // after it
+ *     rec_event_tell(core, &event);
+ *     rec_trace_event(trace, &event);                   // after it: what it asked for comes first
+ *     rec_trace_flush(trace);                           // between events; writes
+ *
+ * The trace says `set steps told`: the replay steps when this core was stepped, so that a late
+ * monitor is late there, too. Nothing but rec_trace_flush and rec_trace_end calls the output; all
+ * of it is one thread's. */
+#ifndef STALLREC_TRACE_WRITE_H
+#define STALLREC_TRACE_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/capture.h"
+#include "core/event.h"
+#include "support/rec_out.h"
+#include "stallrec.h"
+
+enum {
+    REC_TRACE_BUFFER = 128 * 1024,
+    REC_TRACE_STACKS = 4096, /* known at a time; a power of two */
+    REC_TRACE_ASKED = 8      /* samples that one event asks for */
+};
+
+#define REC_TRACE_BYTES (UINT64_C(64) << 20) /* if the config does not say */
+
+struct rec_trace_stack {
+    uint64_t hash; /* 0: none */
+    uint32_t number;
+};
+
+struct rec_trace {
+    struct rec_out *out;
+    struct rec_capture capture; /* the one that is wrapped */
+    uint64_t origin_ns, bytes, bytes_max;
+    bool ended; /* the limit was reached, or the output failed */
+
+    struct rec_trace_stack stacks[REC_TRACE_STACKS];
+    uint32_t stack_count; /* in the table */
+    uint32_t numbers;     /* given */
+    uint32_t running;     /* the last that was told; 0 = none */
+
+    /* What the core asked for in the event that it is being told. */
+    uint32_t asked[REC_TRACE_ASKED], asked_count;
+    bool busy_asked, gone, refused, refuses, cpu_read, top_read;
+    uint64_t cpu_ns;
+    char top[REC_NAME_MAX];
+
+    size_t len;
+    char text[REC_TRACE_BUFFER];
+};
+
+/* Begins the trace with the config's values; now_ns: as for rec_core_init. out is borrowed. The
+ * struct is large and may be zeroed or not. */
+void rec_trace_begin(struct rec_trace *trace, const struct stallrec_config *config,
+                     const struct rec_capture *capture, struct rec_out *out, uint64_t now_ns);
+/* The capture for the core: asks `capture`, and remembers its answers. Valid as long as trace. */
+struct rec_capture rec_trace_capture(struct rec_trace *trace);
+/* After rec_core_init. */
+void rec_trace_started(struct rec_trace *trace);
+/* An event that the core was just told. */
+void rec_trace_event(struct rec_trace *trace, const struct rec_event *event);
+/* The oldest closed dump was released at at_ns. */
+void rec_trace_wrote(struct rec_trace *trace, uint64_t at_ns);
+/* Bytes that wait to be written. */
+size_t rec_trace_waiting(const struct rec_trace *trace);
+void rec_trace_flush(struct rec_trace *trace);
+
+#endif

@@ -1,0 +1,99 @@
+/* Linux's waits with the loop hooks around them, and pings through an eventfd. */
+#include "stallrec_poll.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "loop/adapter_wait.h"
+
+int stallrec_ppoll(struct stallrec_loop *loop, struct pollfd *fds, nfds_t count,
+                   const struct timespec *timeout, const sigset_t *mask) {
+    rec_wait_begin(loop, rec_wait_blocks(timeout));
+    int result = ppoll(fds, count, timeout, mask);
+    stallrec_loop_wake(loop);
+    return result;
+}
+
+int stallrec_epoll_wait(struct stallrec_loop *loop, int fd, struct epoll_event *events, int max,
+                        int timeout_ms) {
+    rec_wait_begin(loop, timeout_ms != 0);
+    int result = epoll_wait(fd, events, max, timeout_ms);
+    stallrec_loop_wake(loop);
+    return result;
+}
+
+int stallrec_epoll_pwait(struct stallrec_loop *loop, int fd, struct epoll_event *events, int max,
+                         int timeout_ms, const sigset_t *mask) {
+    rec_wait_begin(loop, timeout_ms != 0);
+    int result = epoll_pwait(fd, events, max, timeout_ms, mask);
+    stallrec_loop_wake(loop);
+    return result;
+}
+
+/* ---- pings ---- */
+
+/* The recorder is one per process, and so is what it posts to. */
+static struct {
+    /* Keeps an answer and the detach apart: a GMainContext may be run by another thread. Never
+     * taken by the monitor. */
+    pthread_mutex_t lock;
+    struct stallrec *rec;
+    int fd;         /* -1: not attached */
+    uint64_t asked; /* the number to answer; 0 = none */
+} ping = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+/* On the monitor thread: no lock and no allocation, whatever the watched thread holds. The counter
+ * cannot be full: the recorder asks once and waits for the answer. */
+static int post(void *ctx, uint64_t number) {
+    const uint64_t one = 1;
+    (void)ctx;
+    __atomic_store_n(&ping.asked, number, __ATOMIC_SEQ_CST);
+    return write(ping.fd, &one, sizeof one) == sizeof one;
+}
+
+enum stallrec_error stallrec_attach_ping_fd(struct stallrec *rec, int *fd) {
+    enum stallrec_error st = STALLREC_ERR_RUNNING;
+    pthread_mutex_lock(&ping.lock);
+    if (ping.fd < 0) {
+        ping.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        st = ping.fd >= 0 ? STALLREC_OK : STALLREC_ERR_UNSUPPORTED;
+    }
+    if (st == STALLREC_OK) {
+        ping.rec = rec;
+        ping.asked = 0;
+        *fd = ping.fd;
+    }
+    pthread_mutex_unlock(&ping.lock);
+    if (st == STALLREC_OK) {
+        stallrec_set_poster(rec, post, NULL);
+    }
+    return st;
+}
+
+void stallrec_ping_fd_answer(void) {
+    int saved_errno = errno;
+    pthread_mutex_lock(&ping.lock);
+    if (ping.fd >= 0) {
+        uint64_t count;
+        ssize_t n = read(ping.fd, &count, sizeof count);
+        uint64_t number = __atomic_load_n(&ping.asked, __ATOMIC_SEQ_CST);
+        if (n == sizeof count) {
+            stallrec_ping_done(ping.rec, number);
+        }
+    }
+    pthread_mutex_unlock(&ping.lock);
+    errno = saved_errno;
+}
+
+void stallrec_detach_ping_fd(void) {
+    if (ping.fd < 0) {
+        return;
+    }
+    stallrec_set_poster(ping.rec, NULL, NULL); /* from here on nobody writes */
+    pthread_mutex_lock(&ping.lock);
+    close(ping.fd);
+    ping.fd = -1;
+    pthread_mutex_unlock(&ping.lock);
+}

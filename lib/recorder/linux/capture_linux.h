@@ -1,0 +1,33 @@
+/* The recorder's platform side on Linux: struct rec_capture over /proc, a signal and the unwinder.
+ */
+#ifndef STALLREC_CAPTURE_LINUX_H
+#define STALLREC_CAPTURE_LINUX_H
+
+#include "core/capture.h"
+#include "platform.h"
+#include "stallrec.h"
+
+struct capture_linux;
+
+/* Makes a capture of the calling thread. signal_number: 0 = chosen. max_frames: of any stack that
+ * will be asked for. `loop` is borrowed. *out is written on STALLREC_OK only. */
+enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_number,
+                                      uint32_t max_frames, const struct stallrec_loop *loop);
+/* The signal handler stays, inert. */
+void capture_linux_free(struct capture_linux *c);
+
+/* To be called by the watched thread when it changes its alternate signal stack, if that can be
+ * known; else the next sample by a signal tells. */
+void capture_linux_look_at_alternate(void);
+
+/* The functions, with ctx set; valid until capture_linux_free. */
+struct rec_capture capture_linux_table(struct capture_linux *c);
+
+struct capture_counts capture_linux_counts(const struct capture_linux *c);
+
+struct copy;
+/* What the last sample that was REC_SAMPLE_OK was unwound from, until the next capture of any
+ * thread: for tests that unwind it another way. */
+const struct copy *capture_linux_copy(const struct capture_linux *c);
+
+#endif

@@ -1,0 +1,185 @@
+/* Copying a thread that is blocked, through /proc, or one that runs, by a signal. */
+#include "linux/copy_linux.h"
+
+#include <string.h>
+
+#include "linux/images_linux.h"
+#include "linux/modules_linux.h"
+
+enum { STATUS_SIZE = 4096, ATTEMPTS = 6 };
+
+/* As the kernel encodes it (include/linux/posix-timers.h: inverted id, CPUCLOCK_PERTHREAD |
+ * CPUCLOCK_SCHED). pthread_getcpuclockid gives the same, but must not be called once the thread is
+ * gone. */
+clockid_t copy_thread_clock_async(pid_t tid) {
+    return (clockid_t)(~(unsigned)tid << 3 | 6);
+}
+
+uint64_t copy_cpu_ns_async(clockid_t clock) {
+    struct timespec ts;
+    if (clock_gettime(clock, &ts) != 0) {
+        return UINT64_MAX;
+    }
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+bool copy_read_call_async(const struct copy_source *s, struct proc_syscall *call) {
+    char text[256];
+    size_t size = proc_file_read_async(&s->syscall_file, text, sizeof text);
+    return proc_parse_syscall_async(text, size, call);
+}
+
+/* Copies the stack from `from` on; returns the size, 0 on failure. The main thread's stack is there
+ * as long as the process is; another's may go with its thread, and a coroutine's or a signal
+ * handler's at any time. */
+static uint64_t copy_outside_async(const struct copy_source *s, uint8_t *to, uint64_t sp,
+                                   uint64_t from, uint64_t room) {
+    if (!stack_is_own_async(&s->target, sp)) {
+        return sp > ARCH_RED_ZONE + 8 ? stack_copy_mapped_async(s->pid, to, from, room) : 0;
+    }
+    uint64_t size = s->target.hi - from;
+    size = size < room ? size : room;
+    if (s->target.tid == s->pid) {
+        stack_copy_async(to, from, size);
+        return size;
+    }
+    return stack_copy_mapped_async(s->pid, to, from, size);
+}
+
+static bool same_call_async(const struct proc_syscall *a, const struct proc_syscall *b) {
+    return a->number == b->number && a->sp == b->sp && a->pc == b->pc &&
+           memcmp(a->args, b->args, sizeof a->args) == 0;
+}
+
+bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct proc_syscall *call) {
+    struct proc_syscall before, after;
+    size_t room = 0;
+    uint8_t *buffer = signal_linux_buffer_async(&room);
+    uint64_t cpu = copy_cpu_ns_async(s->clock);
+    if (!buffer || cpu == UINT64_MAX || !copy_read_call_async(s, &before)) {
+        return false;
+    }
+    uint64_t lo = (before.sp - ARCH_RED_ZONE) & ~UINT64_C(7);
+    uint64_t size = copy_outside_async(s, buffer, before.sp, lo, room);
+    if (size <= ARCH_RED_ZONE || !copy_read_call_async(s, &after) ||
+        !same_call_async(&before, &after) || copy_cpu_ns_async(s->clock) != cpu) {
+        return false;
+    }
+    copy->regs = (struct cfi_registers){.known = 0};
+    cfi_set_async(&copy->regs, CFI_PC, before.pc);
+    cfi_set_async(&copy->regs, CFI_SP, before.sp);
+    copy->stack = (struct cfi_stack){buffer, lo, lo + size};
+    copy->pause_ns = 0;
+    *call = before;
+    return true;
+}
+
+/* As sure as /proc's word, which is just as old by the time a signal is sent, for a tenth of it. */
+bool copy_is_running_async(const struct copy_source *s, uint64_t cpu_ns) {
+    uint64_t now = copy_cpu_ns_async(s->clock);
+    return cpu_ns != UINT64_MAX && now != UINT64_MAX && now != cpu_ns;
+}
+
+static bool takes_no_signal_async(const struct copy_source *s) {
+    char text[STATUS_SIZE];
+    size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
+    return proc_parse_blocked_async(text, size, s->signal_number);
+}
+
+static bool may_handle_async(const struct copy_source *s) {
+    char text[STATUS_SIZE];
+    size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
+    return proc_parse_handling_async(text, size);
+}
+
+bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_ms,
+                        uint32_t starved_ms, struct copy *copy) {
+    struct signal_copy from;
+    if (!signal_linux_has_room_async(&s->target) && may_handle_async(s)) {
+        return false;
+    }
+    if (!signal_linux_send_async(&s->target)) {
+        return false;
+    }
+    if (!signal_linux_await_async(runs, answer_ms) && starved_ms > 0 && !takes_no_signal_async(s)) {
+        signal_linux_await_async(false, starved_ms);
+    }
+    if (!signal_linux_finish_async(&from) || from.stack.hi == from.stack.lo) {
+        return false;
+    }
+    copy->regs = from.regs;
+    copy->stack = from.stack;
+    copy->pause_ns = from.pause_ns;
+    return true;
+}
+
+static void fill_async(const struct unwind_frame *frames, size_t n, enum unwind_end end,
+                       struct rec_stack *out) {
+    out->count = (uint32_t)n;
+    out->exact_count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        out->frames[i] = frames[i].pc;
+        if (out->starts) {
+            out->starts[i] = frames[i].function;
+        }
+        if (frames[i].exact && out->exact_count < REC_EXACT_MAX) {
+            out->exact[out->exact_count++] = i;
+        }
+    }
+    if (out->exact_count == 1) {
+        out->exact_count = 0; /* only frame 0, which is what none means */
+    }
+    out->truncated = end != UNWIND_OUTERMOST;
+    out->idle = false;
+}
+
+struct attempt {
+    const struct copy_unwinder *unwinder;
+    copy_take_fn *take_async;
+    void *arg;
+    struct copy *copy;
+    struct rec_stack *out;
+    uint64_t pause_ns; /* of all */
+    bool held, had;    /* a copy */
+    bool good;         /* and its stack is in *out */
+};
+
+static void attempt_async(void *arg) {
+    struct attempt *a = arg;
+    const struct copy_unwinder *u = a->unwinder;
+    uint32_t max = a->out->cap < u->max_frames ? a->out->cap : u->max_frames;
+    enum unwind_end end;
+    uint64_t generation = images_refresh_async(u->images);
+    a->had = a->take_async(a->arg, a->held, a->copy);
+    if (!a->had) {
+        return;
+    }
+    a->pause_ns += a->copy->pause_ns;
+    size_t n = unwind_async(u->unwinder, &a->copy->regs, &a->copy->stack, u->frames, max, &end);
+    a->good = modules_generation_async() == generation;
+    if (a->good) {
+        fill_async(u->frames, n, end, a->out);
+        a->out->pause_ns = a->pause_ns < UINT32_MAX ? (uint32_t)a->pause_ns : UINT32_MAX;
+    }
+}
+
+/* The thread has gone on when its copy is unwound, and may have put another library where one of
+ * its frames was: the rules of that are of other code. So a copy counts only if no module came or
+ * went meanwhile; for a thread that loads them all the time, they are held. */
+bool copy_stack_async(const struct copy_unwinder *u, copy_take_fn *take_async, void *arg,
+                      struct copy *copy, struct rec_stack *out) {
+    struct attempt a = {
+        .unwinder = u, .take_async = take_async, .arg = arg, .copy = copy, .out = out};
+    for (unsigned i = 0; i < ATTEMPTS && !a.good; i++) {
+        a.held = i % 2 == 1;
+        if (a.held) {
+            modules_hold_async(attempt_async, &a);
+        } else {
+            attempt_async(&a);
+            if (!a.had) {
+                break;
+            }
+        }
+    }
+    return a.good;
+}

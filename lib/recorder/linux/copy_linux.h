@@ -1,0 +1,67 @@
+/* Registers and stack of one thread of this process, copied with as little disturbance as can be;
+ * capture_linux.c says how. Monitor thread only: there is one buffer, the signal's. */
+#ifndef STALLREC_COPY_LINUX_H
+#define STALLREC_COPY_LINUX_H
+
+#include <time.h>
+
+#include "core/capture.h"
+#include "linux/proc_linux.h"
+#include "linux/signal_linux.h"
+#include "unwind/unwind.h"
+
+struct copy_source {
+    struct signal_target target;
+    pid_t pid;
+    clockid_t clock; /* copy_thread_clock_async of the thread */
+    int signal_number;
+    struct proc_file syscall_file, status_file;
+};
+
+struct copy {
+    struct cfi_registers regs;
+    struct cfi_stack stack; /* valid until the next copy of any thread */
+    uint64_t pause_ns;      /* for how long the thread was held up */
+};
+
+/* The CPU-time clock of a thread, by its id: it can be asked for when the thread is gone. */
+clockid_t copy_thread_clock_async(pid_t tid);
+/* Its reading in ns, UINT64_MAX if the thread is gone. */
+uint64_t copy_cpu_ns_async(clockid_t clock);
+
+/* What the thread is blocked in. False if it runs, or /proc does not tell. */
+bool copy_read_call_async(const struct copy_source *s, struct proc_syscall *call);
+
+/* A blocked thread, from the outside; *call is what it is blocked in. False if it runs or did
+ * meanwhile, or /proc does not tell. */
+bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct proc_syscall *call);
+
+/* Is the thread on a processor, by its clock, which read cpu_ns a moment ago? False: it may be. */
+bool copy_is_running_async(const struct copy_source *s, uint64_t cpu_ns);
+
+/* A thread that runs, by a signal; runs: copy_is_running_async says so. Waits answer_ms for it, and
+ * starved_ms more if it would answer and has no processor. False if it did not answer, is gone,
+ * blocks the signal, or may be in a handler on an alternate stack without room for ours. */
+bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_ms,
+                        uint32_t starved_ms, struct copy *copy);
+
+struct copy_unwinder {
+    struct unwinder *unwinder;
+    struct images *images;
+    struct unwind_frame *frames; /* [max_frames] */
+    uint32_t max_frames;
+};
+
+/* Makes a copy of the thread that arg says; false if none can be had. held: who loads or unloads a
+ * module waits for us, and the thread may be the one. */
+typedef bool copy_take_fn(void *arg, bool held, struct copy *copy);
+
+enum { COPY_HELD_ANSWER_MS = 5 }; /* of copy_running_async, then */
+
+/* The stack of a copy, *copy, by the modules that were there when it was made, which are those of
+ * the images then. False: there is none. out->frames, starts (NULL: not wanted) and cap are the
+ * caller's; the rest is written on true only. */
+bool copy_stack_async(const struct copy_unwinder *u, copy_take_fn *take_async, void *arg,
+                      struct copy *copy, struct rec_stack *out);
+
+#endif

@@ -1,0 +1,206 @@
+/* Stacks are unwound by the modules that were there when they were copied. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "linux/copy_linux.h"
+#include "linux/images_linux.h"
+#include "linux/modules_linux.h"
+
+enum { FRAMES = 16, WORDS = 32, MANY = 1000 };
+
+static const char library[] = "libanl.so.1"; /* that no test links */
+
+struct fixture {
+    struct copy_unwinder unwinder;
+    struct copy copy;
+    uint64_t words[WORDS], frames[FRAMES], starts[FRAMES];
+    struct rec_stack stack;
+    unsigned taken, held; /* copies; of them, while modules were held */
+    unsigned changes;     /* as many load the library, or unload it */
+    unsigned none;        /* as many fail */
+    void *loaded;
+    atomic_bool stop; /* the thread that loads all the time */
+    atomic_uint cycles;
+};
+
+static void clear(struct fixture *f) {
+    memset(f->words, 0, sizeof f->words);
+    f->copy = (struct copy){
+        .stack = {(const uint8_t *)f->words, 0x10000, 0x10000 + sizeof f->words}, .pause_ns = 100};
+    f->stack = (struct rec_stack){.frames = f->frames, .starts = f->starts, .cap = FRAMES};
+    f->taken = f->held = f->changes = f->none = 0;
+}
+
+static int setup(void **state) {
+    struct fixture *f = calloc(1, sizeof *f);
+    struct unwind_modules modules = modules_linux();
+    assert_non_null(f);
+    f->unwinder.unwinder = unwinder_new(&modules, 64);
+    f->unwinder.images = images_new();
+    f->unwinder.frames = calloc(FRAMES, sizeof *f->unwinder.frames);
+    f->unwinder.max_frames = FRAMES;
+    assert_true(f->unwinder.unwinder && f->unwinder.images && f->unwinder.frames);
+    clear(f);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state) {
+    struct fixture *f = *state;
+    if (f->loaded) {
+        dlclose(f->loaded);
+    }
+    unwinder_free(f->unwinder.unwinder);
+    images_free(f->unwinder.images);
+    free(f->unwinder.frames);
+    free(f);
+    return 0;
+}
+
+static void change(struct fixture *f) {
+    if (f->loaded) {
+        dlclose(f->loaded);
+        f->loaded = NULL;
+    } else {
+        f->loaded = dlopen(library, RTLD_NOW);
+        assert_non_null(f->loaded);
+    }
+}
+
+/* The copy of a thread that is in strlen, and may load or unload a library right after it. */
+static bool take_async(void *arg, bool held, struct copy *copy) {
+    struct fixture *f = arg;
+    f->taken++;
+    f->held += held;
+    if (f->none > 0) {
+        f->none--;
+        return false;
+    }
+    cfi_set_async(&copy->regs, CFI_PC, (uint64_t)(uintptr_t)strlen);
+    cfi_set_async(&copy->regs, CFI_SP, copy->stack.lo);
+    if (f->changes > 0) {
+        f->changes--;
+        change(f);
+    }
+    return true;
+}
+
+static bool take_stack(struct fixture *f) {
+    return copy_stack_async(&f->unwinder, take_async, f, &f->copy, &f->stack);
+}
+
+static void one_copy_will_do_while_modules_stay(void **state) {
+    struct fixture *f = *state;
+    assert_true(take_stack(f));
+    assert_int_equal(f->taken, 1);
+    assert_int_equal(f->held, 0);
+    assert_true(f->stack.count >= 1);
+    assert_int_equal(f->stack.frames[0], (uintptr_t)strlen);
+    assert_int_equal(f->stack.pause_ns, 100);
+}
+
+static void copy_is_made_again_when_a_module_came_or_went(void **state) {
+    struct fixture *f = *state;
+    for (unsigned round = 0; round < 2; round++) { /* comes, then goes */
+        clear(f);
+        f->changes = 1;
+        assert_true(take_stack(f));
+        assert_int_equal(f->taken, 2);
+        assert_int_equal(f->held, 1);
+        assert_int_equal(f->stack.pause_ns, 200); /* the thread was held up twice */
+    }
+}
+
+static void images_are_those_of_the_copy(void **state) {
+    struct fixture *f = *state;
+    struct rec_image image;
+    f->changes = 1;
+    assert_true(take_stack(f));
+    struct link_map *map = NULL;
+    assert_int_equal(dlinfo(f->loaded, RTLD_DI_LINKMAP, &map), 0);
+    assert_true(images_find_async(f->unwinder.images, (uint64_t)(uintptr_t)map->l_ld, &image));
+    assert_non_null(strstr(image.path, library));
+    assert_int_equal(images_refresh_async(f->unwinder.images), modules_generation_async());
+}
+
+static void there_is_no_stack_where_modules_do_not_stay(void **state) {
+    struct fixture *f = *state;
+    f->stack.count = 77;
+    f->changes = MANY; /* of our own, which the lock that holds modules does not keep out */
+    assert_false(take_stack(f));
+    assert_int_equal(f->stack.count, 77); /* nothing was written */
+    assert_true(f->taken > 2 && f->taken < 100);
+}
+
+static void thread_that_cannot_be_copied_is_asked_once(void **state) {
+    struct fixture *f = *state;
+    f->none = MANY;
+    assert_false(take_stack(f));
+    assert_int_equal(f->taken, 1);
+}
+
+/* ---- another thread that loads ---- */
+
+static void *load_all_the_time(void *arg) {
+    struct fixture *f = arg;
+    while (!f->stop) {
+        void *loaded = dlopen(library, RTLD_NOW);
+        dlclose(loaded);
+        f->cycles++;
+    }
+    return NULL;
+}
+
+/* As long as loading a library some times takes, if it can be. */
+static bool take_long_async(void *arg, bool held, struct copy *copy) {
+    struct fixture *f = arg;
+    unsigned cycles = f->cycles, waited = 0;
+    bool had = take_async(f, held, copy);
+    while (held ? waited++ < 20 : f->cycles < cycles + 2) {
+        usleep(1000);
+    }
+    return had;
+}
+
+static void modules_stay_while_they_are_held(void **state) {
+    struct fixture *f = *state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, load_all_the_time, f), 0);
+    while (f->cycles == 0) {
+        usleep(100);
+    }
+    for (unsigned i = 0; i < 5; i++) {
+        clear(f);
+        assert_true(copy_stack_async(&f->unwinder, take_long_async, f, &f->copy, &f->stack));
+        assert_int_equal(f->taken, 2);
+        assert_int_equal(f->held, 1);
+    }
+    f->stop = true;
+    pthread_join(thread, NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_copy_will_do_while_modules_stay, setup, teardown),
+        cmocka_unit_test_setup_teardown(copy_is_made_again_when_a_module_came_or_went, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(images_are_those_of_the_copy, setup, teardown),
+        cmocka_unit_test_setup_teardown(there_is_no_stack_where_modules_do_not_stay, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(thread_that_cannot_be_copied_is_asked_once, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(modules_stay_while_they_are_held, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("copy_linux", tests, NULL, NULL);
+}

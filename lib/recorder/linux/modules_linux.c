@@ -1,0 +1,144 @@
+/* Modules through dl_iterate_phdr.
+ *
+ * The callback runs under the lock that dlclose unmaps under, so a module's memory is there as long
+ * as the callback runs, and only so long. _dl_find_object is faster and not an alternative: dlclose
+ * updates its table after the unmapping. dladdr and dlsym are none either: they take the lock that
+ * is held while a library's constructors run, so a stall inside dlopen would stop the recorder too.
+ */
+#include "linux/modules_linux.h"
+
+#include <elf.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "linux/proc_linux.h"
+
+/* Of the process, like the lock that it guards. Recursive, because a signal handler may fork while
+ * the thread forks. */
+static pthread_mutex_t not_forking = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+int modules_iterate_async(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg) {
+    pthread_mutex_lock(&not_forking);
+    int result = dl_iterate_phdr(visit, arg);
+    pthread_mutex_unlock(&not_forking);
+    return result;
+}
+
+void modules_before_fork(void) {
+    pthread_mutex_lock(&not_forking);
+}
+
+void modules_after_fork(void) {
+    pthread_mutex_unlock(&not_forking);
+}
+
+void modules_in_forked_child(void) {
+    /* Its owner was a thread with another id. */
+    not_forking = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
+static bool holds_async(const struct dl_phdr_info *info, uint64_t pc) {
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && pc - (info->dlpi_addr + p->p_vaddr) < p->p_memsz) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Only bytes that come from the file: what lies behind them is zeroes. */
+static void describe_async(const struct dl_phdr_info *info, struct cfi_module *module) {
+    memset(module, 0, sizeof *module);
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uint64_t at = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_GNU_EH_FRAME) {
+            module->header = at;
+            module->header_size = p->p_memsz;
+        } else if (p->p_type == PT_LOAD && (p->p_flags & PF_R) &&
+                   module->segment_count < CFI_SEGMENTS) {
+            struct cfi_segment *s = &module->segments[module->segment_count++];
+            s->address = at;
+            s->bytes = (const uint8_t *)(uintptr_t)at;
+            s->size = p->p_filesz < p->p_memsz ? p->p_filesz : p->p_memsz;
+            s->code = (p->p_flags & PF_X) != 0;
+        }
+    }
+}
+
+struct search {
+    uint64_t pc;
+    unwind_visit_fn *visit;
+    void *visit_arg;
+};
+
+static int search_async(struct dl_phdr_info *info, size_t size, void *arg) {
+    struct search *s = arg;
+    (void)size;
+    if (!holds_async(info, s->pc)) {
+        return 0;
+    }
+    struct cfi_module module;
+    describe_async(info, &module);
+    s->visit(s->visit_arg, &module);
+    return 1;
+}
+
+static bool find_async(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg) {
+    struct search s = {pc, visit, visit_arg};
+    (void)arg;
+    return modules_iterate_async(search_async, &s) != 0;
+}
+
+static int count_async(struct dl_phdr_info *info, size_t size, void *arg) {
+    uint64_t *generation = arg;
+    (void)size;
+    *generation = info->dlpi_adds + info->dlpi_subs; /* both only ever rise */
+    return 1;
+}
+
+uint64_t modules_generation_async(void) {
+    uint64_t generation = 0;
+    modules_iterate_async(count_async, &generation);
+    return generation;
+}
+
+static uint64_t generation_async(void *arg) {
+    (void)arg;
+    return modules_generation_async();
+}
+
+struct work {
+    void (*work_async)(void *);
+    void *arg;
+};
+
+static int hold_async(struct dl_phdr_info *info, size_t size, void *arg) {
+    const struct work *w = arg;
+    (void)info, (void)size;
+    w->work_async(w->arg);
+    return 1;
+}
+
+void modules_hold_async(void (*work_async)(void *), void *arg) {
+    struct work w = {work_async, arg};
+    modules_iterate_async(hold_async, &w);
+}
+
+static bool read_async(void *arg, uint64_t address, void *to, size_t size) {
+    (void)arg;
+    return proc_read_memory_async((pid_t)syscall(SYS_getpid), address, to, size);
+}
+
+struct unwind_modules modules_linux(void) {
+    struct unwind_modules modules = {NULL, find_async, generation_async, read_async};
+    uint8_t probe = 0, copy;
+    if (!read_async(NULL, (uint64_t)(uintptr_t)&probe, &copy, sizeof copy)) {
+        modules.read_async = NULL; /* a sandbox refuses it */
+    }
+    return modules;
+}

@@ -1,0 +1,147 @@
+/* Places through dl_iterate_phdr, whose lock is held for no longer than a visit takes, and the
+ * modules' own dynamic symbols. */
+#include "linux/place_linux.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "linux/modules_linux.h"
+
+enum { PAGE = 4096 };
+
+/* What PT_DYNAMIC names (System V ABI, chapter 5). */
+struct dynamic {
+    const ElfW(Sym) * symbols;
+    const char *strings;
+    uint64_t strings_size;
+    const uint32_t *hash, *gnu_hash;
+};
+
+/* The dynamic linker has turned the addresses of most modules' tables into absolute ones, but not
+ * of those that it cannot write to, as the vdso. */
+static const void *table_async(uint64_t base, uint64_t value) {
+    return (const void *)(uintptr_t)(value < base ? base + value : value);
+}
+
+static void read_dynamic_async(const struct dl_phdr_info *info, struct dynamic *d) {
+    const ElfW(Dyn) *at = NULL;
+    memset(d, 0, sizeof *d);
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+            at = (const ElfW(Dyn) *)(uintptr_t)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+        }
+    }
+    for (; at && at->d_tag != DT_NULL; at++) {
+        const void *table = table_async(info->dlpi_addr, at->d_un.d_ptr);
+        switch (at->d_tag) {
+        case DT_SYMTAB:
+            d->symbols = table;
+            break;
+        case DT_STRTAB:
+            d->strings = table;
+            break;
+        case DT_STRSZ:
+            d->strings_size = at->d_un.d_val;
+            break;
+        case DT_HASH:
+            d->hash = table;
+            break;
+        case DT_GNU_HASH:
+            d->gnu_hash = table;
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+/* No header says how many symbols there are; the hash tables do. That of DT_GNU_HASH: buckets,
+ * first symbol, bloom words, shift; the words; the buckets; a chain for each bucket, whose last
+ * entry has bit 0 set. */
+static uint32_t count_symbols_async(const struct dynamic *d) {
+    if (d->hash) {
+        return d->hash[1];
+    }
+    if (!d->gnu_hash) {
+        return 0;
+    }
+    const uint32_t buckets = d->gnu_hash[0], first = d->gnu_hash[1], words = d->gnu_hash[2];
+    const uint32_t *bucket = d->gnu_hash + 4 + words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+    const uint32_t *chain = bucket + buckets;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < buckets; i++) {
+        last = bucket[i] > last ? bucket[i] : last;
+    }
+    if (last < first) {
+        return first; /* none is defined */
+    }
+    while ((chain[last - first] & 1) == 0) {
+        last++;
+    }
+    return last + 1;
+}
+
+static void keep_async(char *to, const char *text) {
+    size_t size = strlen(text) + 1;
+    if (size <= PLACE_TEXT) {
+        memcpy(to, text, size);
+    }
+}
+
+static void name_symbol_async(const struct dl_phdr_info *info, uint64_t address, char *name) {
+    struct dynamic d;
+    const ElfW(Sym) *best = NULL;
+    read_dynamic_async(info, &d);
+    if (!d.symbols || !d.strings) {
+        return;
+    }
+    for (uint32_t i = 0, n = count_symbols_async(&d); i < n; i++) {
+        const ElfW(Sym) *s = &d.symbols[i];
+        uint64_t value = info->dlpi_addr + s->st_value;
+        unsigned type = ELF64_ST_TYPE(s->st_info);
+        if (s->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC) &&
+            address - value < s->st_size && s->st_name < d.strings_size &&
+            (!best || s->st_value > best->st_value)) {
+            best = s;
+        }
+    }
+    if (best) {
+        keep_async(name, d.strings + best->st_name);
+    }
+}
+
+struct search {
+    uint64_t address;
+    struct place *out;
+};
+
+static int visit_async(struct dl_phdr_info *info, size_t size, void *arg) {
+    struct search *s = arg;
+    uint64_t lowest = UINT64_MAX;
+    bool inside = false;
+    (void)size;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uint64_t at = info->dlpi_addr + p->p_vaddr;
+        if (p->p_type == PT_LOAD) {
+            lowest = at < lowest ? at : lowest;
+            inside |= s->address - at < p->p_memsz;
+        }
+    }
+    if (!inside) {
+        return 0;
+    }
+    const char *path = info->dlpi_name ? info->dlpi_name : "";
+    const char *slash = strrchr(path, '/');
+    s->out->offset = s->address - (lowest & ~(uint64_t)(PAGE - 1));
+    keep_async(s->out->library, slash ? slash + 1 : path);
+    name_symbol_async(info, s->address, s->out->symbol);
+    return 1;
+}
+
+bool place_find_async(uint64_t address, struct place *out) {
+    struct search s = {address, out};
+    memset(out, 0, sizeof *out);
+    return modules_iterate_async(visit_async, &s) != 0;
+}

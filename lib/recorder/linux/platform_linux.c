@@ -1,0 +1,144 @@
+/* Linux for the monitor: futex, priority, forks, and the capture beside a description of the
+ * machine. */
+#include "platform.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "linux/capture_linux.h"
+#include "linux/device_linux.h"
+#include "loop/loop.h"
+#include "linux/modules_linux.h"
+#include "linux/proc_linux.h"
+
+enum { NICE = -10 };
+
+struct rec_platform {
+    struct capture_linux *capture;
+    struct device_linux device;
+};
+
+/* ---- clock and words ---- */
+
+uint64_t stallrec_clock_ns(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts); /* stands still during suspend, unlike CLOCK_BOOTTIME */
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+void rec_word_wait(uint32_t *word, uint32_t expected, uint64_t until_ns) {
+    struct timespec ts = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
+    /* WAIT_BITSET takes an absolute time of CLOCK_MONOTONIC. */
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
+            until_ns == REC_NEVER ? NULL : &ts, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+void rec_word_wake(uint32_t *word) {
+    int saved_errno = errno;
+    syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
+    errno = saved_errno;
+}
+
+uint64_t rec_platform_process_cpu_ns(void) {
+    struct timespec ts;
+    if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts) != 0) {
+        return UINT64_MAX;
+    }
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* The kernel tells the start in ticks since boot, suspends among them. */
+uint64_t rec_platform_process_start_ns(void) {
+    struct proc_file stat;
+    struct timespec boot;
+    char text[1024];
+    long hz = sysconf(_SC_CLK_TCK);
+    proc_file_open_async(&stat, getpid(), "stat");
+    uint64_t ticks = proc_parse_start_async(text, proc_file_read_async(&stat, text, sizeof text));
+    proc_file_close_async(&stat);
+    if (ticks == UINT64_MAX || ticks > UINT64_MAX / 1000000000 || hz <= 0 ||
+        clock_gettime(CLOCK_BOOTTIME, &boot) != 0) {
+        return 0;
+    }
+    uint64_t start = ticks * 1000000000 / (uint64_t)hz, mono = stallrec_clock_ns();
+    uint64_t now = (uint64_t)boot.tv_sec * 1000000000 + (uint64_t)boot.tv_nsec;
+    uint64_t age = now > start ? now - start : 0;
+    return mono > age ? mono - age : 0;
+}
+
+void rec_platform_random(void *ctx, uint8_t *out, size_t len) {
+    (void)ctx;
+    if (getrandom(out, len, 0) != (ssize_t)len) {
+        memset(out, 0, len);
+    }
+}
+
+/* ---- the thread ---- */
+
+void rec_platform_enter_monitor(void) {
+    pthread_setname_np(pthread_self(), "stallrec");
+    /* Needs a privilege or RLIMIT_NICE; without it the scheduler still prefers a thread that sleeps
+     * most of the time. */
+    setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+}
+
+/* ---- forks ---- */
+
+static void (*forked)(void); /* set once, before the handlers exist */
+
+static void in_forked_child(void) {
+    modules_in_forked_child();
+    forked();
+}
+
+void rec_platform_watch_forks(void (*in_child)(void)) {
+    forked = in_child;
+    pthread_atfork(modules_before_fork, modules_after_fork, in_forked_child);
+}
+
+/* ---- start and end ---- */
+
+enum stallrec_error rec_platform_new(struct rec_platform **out,
+                                     const struct stallrec_config *config,
+                                     const struct stallrec_loop *loop) {
+    struct rec_platform *platform = calloc(1, sizeof *platform);
+    if (!platform) {
+        return STALLREC_ERR_MEMORY;
+    }
+    enum stallrec_error st =
+        capture_linux_new(&platform->capture, config->signal_number, config->max_frames, loop);
+    if (st != STALLREC_OK) {
+        free(platform);
+        return st;
+    }
+    device_linux_read(&platform->device);
+    *out = platform;
+    return STALLREC_OK;
+}
+
+void rec_platform_free(struct rec_platform *platform) {
+    if (platform) {
+        capture_linux_free(platform->capture);
+        free(platform);
+    }
+}
+
+struct rec_capture rec_platform_capture(struct rec_platform *platform) {
+    return capture_linux_table(platform->capture);
+}
+
+struct capture_counts rec_platform_counts(const struct rec_platform *platform) {
+    return capture_linux_counts(platform->capture);
+}
+
+void rec_platform_describe(const struct rec_platform *platform, struct rec_about *about) {
+    device_linux_describe(&platform->device, about);
+}

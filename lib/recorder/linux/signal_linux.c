@@ -1,0 +1,336 @@
+/* The signal handler, its slot, and the monitor's side of it. */
+#include "linux/signal_linux.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "linux/context_linux.h"
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51 /* Linux 5.14 */
+#endif
+
+enum {
+    COPY_SIZE = 64 * 1024,
+    PAGE = 4096,
+    FINISH_MS = 1000,
+    SPIN_NS = 100000,
+    HANDLERS_STACK = 4096,
+    FRAME_UNKNOWN = 4096
+};
+
+/* The low bits of a slot's word; the others count the signals that were sent. */
+enum slot_state { SLOT_IDLE, SLOT_ARMED, SLOT_BUSY, SLOT_DONE, SLOT_STATE = 3, SLOT_ROUND };
+
+struct slot {
+    _Atomic uint32_t word;     /* what the monitor sleeps on */
+    _Atomic uint32_t sleeping; /* the monitor does sleep */
+    _Atomic pid_t asked;       /* the target's id */
+    struct signal_target target;
+    struct cfi_registers regs;
+    uint64_t lo, size, pause_ns;
+    _Alignas(64) uint8_t copy[COPY_SIZE];
+};
+
+static uint32_t state_of_async(uint32_t word) {
+    return word & SLOT_STATE;
+}
+
+static uint32_t round_of_async(uint32_t word) {
+    return word / SLOT_ROUND;
+}
+
+static uint32_t with_state_async(uint32_t word, enum slot_state state) {
+    return (word & ~(uint32_t)SLOT_STATE) | state;
+}
+
+static uint32_t slot_state_async(const struct slot *slot) {
+    return state_of_async(atomic_load(&slot->word));
+}
+
+static void set_idle_async(struct slot *slot) {
+    atomic_store(&slot->word, with_state_async(atomic_load(&slot->word), SLOT_IDLE));
+}
+
+/* No handler is to begin any more. False: one has. */
+static bool disarm_async(struct slot *slot) {
+    uint32_t word = with_state_async(atomic_load(&slot->word), SLOT_ARMED);
+    return atomic_compare_exchange_strong(&slot->word, &word, with_state_async(word, SLOT_IDLE));
+}
+
+/* A signal's disposition belongs to the process, and a handler has no argument of its own, so this
+ * is the one place where state is global. Written before the handler is installed, never freed. */
+static struct {
+    struct slot *slot;
+    int number;
+    pid_t pid;
+    struct sigaction old;
+    _Atomic uint64_t alternate; /* size of the watched thread's alternate stack */
+    uint64_t room;              /* that two signals and their handlers need at least */
+} ours = {.alternate = SIGNAL_STACK_UNKNOWN};
+
+/* A code that sigqueue and kill cannot produce, so that a signal with it is our own. */
+enum { SIGNAL_CODE = -0x57a1 };
+
+static uint64_t clock_async(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void futex_async(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *ts) {
+    syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, ts, NULL, 0);
+}
+
+__attribute__((no_sanitize("address", "thread", "undefined"))) void
+stack_copy_async(uint8_t *to, uint64_t from, uint64_t size) {
+    /* Volatile, or the compiler would make a call of memcpy out of the loop. */
+    const volatile uint64_t *f = (const volatile uint64_t *)(uintptr_t)from;
+    uint64_t *t = (uint64_t *)(void *)to;
+    uint64_t i = 0, words = size / 8;
+    for (; i + 4 <= words; i += 4) {
+        uint64_t a = f[i], b = f[i + 1], c = f[i + 2], d = f[i + 3];
+        t[i] = a, t[i + 1] = b, t[i + 2] = c, t[i + 3] = d;
+    }
+    for (; i < words; i++) {
+        t[i] = f[i];
+    }
+}
+
+bool stack_is_own_async(const struct signal_target *target, uint64_t sp) {
+    return target->hi != 0 && sp >= target->lo + ARCH_RED_ZONE + 8 && sp < target->hi;
+}
+
+uint64_t stack_copy_mapped_async(pid_t pid, uint8_t *to, uint64_t from, uint64_t size) {
+    /* A read is cut short between two ranges only, so each page is one. */
+    struct iovec local = {to, size < COPY_SIZE ? size : COPY_SIZE};
+    struct iovec pages[COPY_SIZE / PAGE + 1];
+    unsigned long n = 0;
+    for (uint64_t left = local.iov_len; left > 0; n++) {
+        uint64_t room = PAGE - from % PAGE;
+        pages[n].iov_base = (void *)(uintptr_t)from;
+        pages[n].iov_len = room < left ? room : left;
+        from += pages[n].iov_len;
+        left -= pages[n].iov_len;
+    }
+    long got = syscall(SYS_process_vm_readv, pid, &local, 1UL, pages, n, 0UL);
+    return got > 0 ? (uint64_t)got & ~UINT64_C(7) : 0;
+}
+
+void signal_linux_set_alternate_async(uint64_t size) {
+    atomic_store(&ours.alternate, size);
+}
+
+bool signal_linux_has_room_async(const struct signal_target *target) {
+    uint64_t size = atomic_load(&ours.alternate);
+    return !target->watched || size == 0 || (size != SIGNAL_STACK_UNKNOWN && size >= ours.room);
+}
+
+static void copy_async(struct slot *slot, const ucontext_t *uc) {
+    uint64_t begin = clock_async();
+    if (slot->target.watched) {
+        atomic_store(&ours.alternate,
+                     (uc->uc_stack.ss_flags & SS_DISABLE) != 0 ? 0 : uc->uc_stack.ss_size);
+    }
+    context_registers_async(uc, &slot->regs);
+    uint64_t sp = slot->regs.value[CFI_SP];
+    slot->lo = (sp - ARCH_RED_ZONE) & ~UINT64_C(7);
+    slot->size = 0;
+    if (stack_is_own_async(&slot->target, sp)) {
+        uint64_t size = slot->target.hi - slot->lo;
+        slot->size = size < COPY_SIZE ? size : COPY_SIZE;
+        stack_copy_async(slot->copy, slot->lo, slot->size);
+    } else if (sp > ARCH_RED_ZONE + 8) {
+        slot->size = stack_copy_mapped_async(ours.pid, slot->copy, slot->lo, COPY_SIZE);
+    }
+    slot->pause_ns = clock_async() - begin;
+}
+
+/* A signal that is not ours goes to the handler that was there before us, as nearly as one handler
+ * can stand in for the kernel. */
+static void pass_on_async(int sig, siginfo_t *info, void *uc) {
+    if (!(ours.old.sa_flags & SA_SIGINFO) &&
+        (ours.old.sa_handler == SIG_IGN || ours.old.sa_handler == SIG_DFL)) {
+        return; /* SIGURG is ignored by default */
+    }
+    sigset_t mask = ((ucontext_t *)uc)->uc_sigmask;
+    sigorset(&mask, &mask, &ours.old.sa_mask);
+    if (!(ours.old.sa_flags & SA_NODEFER)) {
+        sigaddset(&mask, sig);
+    }
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    if (ours.old.sa_flags & SA_SIGINFO) {
+        ours.old.sa_sigaction(sig, info, uc);
+    } else {
+        ours.old.sa_handler(sig);
+    }
+}
+
+static void on_signal_async(int sig, siginfo_t *info, void *uc) {
+    int saved_errno = errno;
+    struct slot *slot = ours.slot;
+    if (info->si_code != SIGNAL_CODE || info->si_value.sival_ptr != slot) {
+        pass_on_async(sig, info, uc);
+        errno = saved_errno;
+        return;
+    }
+    /* It may be a signal of an earlier round, that came too late: while it was pending the kernel
+     * took no other, so it is the only one that there will be. */
+    uint32_t word = atomic_load(&slot->word);
+    if (state_of_async(word) == SLOT_ARMED &&
+        ((uint32_t)info->si_errno == round_of_async(word) ||
+         atomic_load(&slot->asked) == (pid_t)syscall(SYS_gettid)) &&
+        atomic_compare_exchange_strong(&slot->word, &word, with_state_async(word, SLOT_BUSY))) {
+        copy_async(slot, uc);
+        atomic_store(&slot->word, with_state_async(word, SLOT_DONE));
+        if (atomic_load(&slot->sleeping)) {
+            futex_async(&slot->word, FUTEX_WAKE, 1, NULL);
+        }
+    }
+    errno = saved_errno;
+}
+
+static bool is_ours_async(const struct sigaction *sa) {
+    return (sa->sa_flags & SA_SIGINFO) && sa->sa_sigaction == on_signal_async;
+}
+
+static bool is_handled(const struct sigaction *sa) {
+    return (sa->sa_flags & SA_SIGINFO) || (sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN);
+}
+
+int signal_linux_choose(void) {
+    static const int quiet[] = {SIGURG, SIGWINCH};
+    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++) {
+        struct sigaction now;
+        if (sigaction(quiet[i], NULL, &now) == 0 && (is_ours_async(&now) || !is_handled(&now))) {
+            return quiet[i];
+        }
+    }
+    return quiet[0];
+}
+
+bool signal_linux_install(int number) {
+    if (!ours.slot) {
+        void *memory = mmap(NULL, sizeof *ours.slot, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        if (memory == MAP_FAILED) {
+            return false;
+        }
+        ours.slot = memory;
+    }
+    if (ours.pid != getpid()) { /* a forked child's copy may be of a handler at work elsewhere */
+        set_idle_async(ours.slot);
+        ours.pid = getpid();
+    }
+    struct sigaction now,
+        sa = {.sa_sigaction = on_signal_async, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    sigfillset(&sa.sa_mask);
+    if (sigaction(number, NULL, &now) != 0) {
+        return false;
+    }
+    if (is_ours_async(&now)) {
+        return true;
+    }
+    if (is_handled(&now) && !(now.sa_flags & SA_RESTART)) {
+        sa.sa_flags &= ~SA_RESTART; /* the program wants its signal to end its waits */
+    }
+    /* A frame has the processor's registers: 1 to 12 kB on x86-64 (getauxval(3)); a kernel that
+     * does not say knows no large ones. Not MINSIGSTKSZ: with _GNU_SOURCE it is
+     * sysconf(_SC_SIGSTKSZ), four frames. */
+    uint64_t frame = getauxval(AT_MINSIGSTKSZ);
+    ours.room = 2 * (frame > FRAME_UNKNOWN ? frame : FRAME_UNKNOWN) + HANDLERS_STACK;
+    ours.number = number;
+    ours.old = now;
+    return sigaction(number, &sa, NULL) == 0;
+}
+
+/* Is the handler still ours? If not, our signal would surprise somebody else's. */
+static bool handler_in_place_async(void) {
+    struct sigaction now;
+    return sigaction(ours.number, NULL, &now) == 0 && is_ours_async(&now);
+}
+
+static bool send_async(pid_t tid, uint32_t round) {
+    siginfo_t info;
+    memset(&info, 0, sizeof info);
+    info.si_signo = ours.number;
+    info.si_code = SIGNAL_CODE;
+    info.si_errno = (int)round;
+    info.si_value.sival_ptr = ours.slot;
+    return syscall(SYS_rt_tgsigqueueinfo, ours.pid, tid, ours.number, &info) == 0;
+}
+
+/* Going to sleep and being woken costs the monitor as much, and the wake-up is paid for in the
+ * handler. */
+static void spin_async(const struct slot *slot) {
+    uint64_t end = clock_async() + SPIN_NS;
+    while (slot_state_async(slot) != SLOT_DONE && clock_async() < end) {
+        arch_pause_async();
+    }
+}
+
+/* Waits until the state is DONE, for `ms` at most. */
+static bool await_async(struct slot *slot, uint64_t ms) {
+    uint64_t now = clock_async(), end = now + ms * 1000000;
+    atomic_store(&slot->sleeping, 1);
+    for (uint32_t word;
+         state_of_async(word = atomic_load(&slot->word)) != SLOT_DONE && now < end;) {
+        uint64_t left = end - now;
+        struct timespec ts = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+        futex_async(&slot->word, FUTEX_WAIT, word, &ts);
+        now = clock_async();
+    }
+    atomic_store(&slot->sleeping, 0);
+    return slot_state_async(slot) == SLOT_DONE;
+}
+
+bool signal_linux_send_async(const struct signal_target *target) {
+    struct slot *slot = ours.slot;
+    uint32_t word = atomic_load(&slot->word);
+    if (state_of_async(word) == SLOT_BUSY || !handler_in_place_async()) {
+        return false;
+    }
+    word += SLOT_ROUND;
+    slot->target = *target;
+    atomic_store(&slot->asked, target->tid);
+    atomic_store(&slot->word, with_state_async(word, SLOT_ARMED));
+    return send_async(target->tid, round_of_async(word)) || !disarm_async(slot);
+}
+
+bool signal_linux_await_async(bool runs, uint32_t ms) {
+    if (runs) {
+        spin_async(ours.slot);
+    }
+    return await_async(ours.slot, ms);
+}
+
+bool signal_linux_finish_async(struct signal_copy *copy) {
+    struct slot *slot = ours.slot;
+    if (disarm_async(slot) ||
+        !await_async(slot, FINISH_MS)) { /* a handler that has begun ends soon */
+        return false;
+    }
+    copy->regs = slot->regs;
+    copy->stack = (struct cfi_stack){slot->copy, slot->lo, slot->lo + slot->size};
+    copy->pause_ns = slot->pause_ns;
+    set_idle_async(slot);
+    return true;
+}
+
+uint8_t *signal_linux_buffer_async(size_t *size) {
+    if (!ours.slot || slot_state_async(ours.slot) == SLOT_BUSY) {
+        return NULL;
+    }
+    *size = COPY_SIZE;
+    return ours.slot->copy;
+}

@@ -1,0 +1,59 @@
+/* Linux for the spool. */
+#include "spool_system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "linux/proc_linux.h"
+#include "support/rec_text.h"
+
+enum { TRIES = 8 }; /* signals may come faster than a slow disk allocates */
+
+int rec_spool_allocate(int fd, off_t size) {
+    int why = EINTR;
+    for (unsigned i = 0; why == EINTR && i < TRIES; i++) {
+        why = posix_fallocate(fd, 0, size);
+    }
+    return why == EINVAL || why == ENOSYS || why == EINTR ? EOPNOTSUPP : why;
+}
+
+bool rec_spool_lock(int fd) {
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+void rec_spool_keep_from_children(void *map, size_t size) {
+    madvise(map, size, MADV_DONTFORK);
+}
+
+/* The kernel copies, from this process to itself: where a store would raise SIGBUS it returns less
+ * (process_vm_readv(2)). A sandbox may forbid that. */
+bool rec_spool_store(unsigned char *to, const unsigned char *from, size_t len) {
+    const struct iovec into = {to, len}, out_of = {(void *)(uintptr_t)from, len};
+    ssize_t n = process_vm_readv(getpid(), &into, 1, &out_of, 1, 0);
+    if (n < 0 && (errno == ENOSYS || errno == EPERM)) {
+        memcpy(to, from, len);
+        return true;
+    }
+    return n == (ssize_t)len;
+}
+
+uint64_t rec_process_start(uint32_t pid) {
+    char path[32], text[1024];
+    rec_put_text(rec_put_number(rec_put_text(path, "/proc/"), pid), "/stat");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    size_t size = n > 0 ? (size_t)n : 0;
+    uint64_t ticks = proc_parse_start_async(text, size);
+    if (proc_parse_dead_async(text, size)) { /* by a parent that does not look, perhaps for ever */
+        return 0;
+    }
+    return ticks != UINT64_MAX ? ticks : 0;
+}

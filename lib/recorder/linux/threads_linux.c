@@ -1,0 +1,293 @@
+/* All threads through /proc/self/task, those that run by a signal. */
+#include "linux/threads_linux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    LISTINGS = 3,
+    LIST_SIZE = 4096,
+    ANSWER_MS = 20,
+    BUDGET_MS = 100,
+    /* struct linux_dirent64, getdents64(2) */
+    ENTRY_SIZE_AT = 16,
+    ENTRY_NAME_AT = 19
+};
+
+/* A thread's CPU time. */
+struct use {
+    pid_t id;
+    uint64_t cpu_ns;
+};
+
+struct threads_linux {
+    const struct copy_source *watched;
+    const struct lock_layout *locks;
+    const struct copy_unwinder *unwinder;
+    pid_t ids[THREADS_LINUX_MAX];
+    uint32_t count, left_out;
+    struct use uses[2][THREADS_LINUX_MAX]; /* of the last two calls for the top thread, by id */
+    uint32_t use_count[2];
+    unsigned latest; /* of the two */
+    bool used;       /* there was a call */
+    char list[LIST_SIZE];
+};
+
+struct threads_linux *threads_linux_new(const struct copy_source *watched,
+                                        const struct lock_layout *locks,
+                                        const struct copy_unwinder *unwinder) {
+    struct threads_linux *t = calloc(1, sizeof *t);
+    if (t) {
+        t->watched = watched;
+        t->locks = locks;
+        t->unwinder = unwinder;
+    }
+    return t;
+}
+
+void threads_linux_free(struct threads_linux *t) {
+    free(t);
+}
+
+/* ---- which ---- */
+
+/* One of ours that is not there yet? */
+static bool is_new_async(const struct threads_linux *t, pid_t tid) {
+    if (tid == t->watched->target.tid || tid == (pid_t)syscall(SYS_gettid)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (t->ids[i] == tid) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Adds a thread that is not there yet. False: it is, is none of ours, or there is no room. */
+static bool add_async(struct threads_linux *t, pid_t tid, uint32_t max) {
+    if (t->count == max || !is_new_async(t, tid)) {
+        return false;
+    }
+    t->ids[t->count++] = tid;
+    return true;
+}
+
+static int64_t owner_for_async(const struct threads_linux *t, pid_t tid) {
+    struct copy_source s = {.pid = t->watched->pid};
+    struct proc_syscall call = {.number = -1};
+    proc_file_open_async(&s.syscall_file, tid, "syscall");
+    copy_read_call_async(&s, &call);
+    proc_file_close_async(&s.syscall_file);
+    return lock_wait_async(t->locks, s.pid, tid, &call).owner;
+}
+
+/* The chain of owners ends in a thread that waits for none, or in one that is in it. */
+static void add_chain_async(struct threads_linux *t, int64_t owner, uint32_t max) {
+    while (owner > 0 && owner <= INT32_MAX && add_async(t, (pid_t)owner, max)) {
+        owner = owner_for_async(t, (pid_t)owner);
+    }
+}
+
+/* The id that a folder's name is, 0 for "." and "..". */
+static pid_t parse_id_async(const char *name, size_t size) {
+    uint32_t id = 0;
+    for (size_t i = 0; i < size && name[i] != '\0'; i++) {
+        if (name[i] < '0' || name[i] > '9' || id > INT32_MAX / 10 - 1) {
+            return 0;
+        }
+        id = id * 10 + (uint32_t)(name[i] - '0');
+    }
+    return (pid_t)id;
+}
+
+/* One reading of the folder's entries; returns how many threads it had. */
+static uint32_t add_entries_async(struct threads_linux *t, size_t size, uint32_t max) {
+    uint32_t listed = 0;
+    for (size_t at = 0; size - at > ENTRY_NAME_AT;) {
+        uint16_t entry;
+        memcpy(&entry, t->list + at + ENTRY_SIZE_AT, sizeof entry);
+        if (entry <= ENTRY_NAME_AT || entry > size - at) {
+            break;
+        }
+        pid_t tid = parse_id_async(t->list + at + ENTRY_NAME_AT, entry - (size_t)ENTRY_NAME_AT);
+        if (tid > 0 && is_new_async(t, tid) && !add_async(t, tid, max)) {
+            t->left_out++;
+        }
+        listed += tid > 0;
+        at += entry;
+    }
+    return listed;
+}
+
+/* opendir and readdir allocate, so the kernel is asked. False: the folder has more threads than it
+ * told of. */
+static bool list_async(struct threads_linux *t, uint32_t max) {
+    struct stat sb;
+    nlink_t listed = 2; /* "." and ".." */
+    int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return true;
+    }
+    t->left_out = 0;
+    for (long n; (n = syscall(SYS_getdents64, fd, t->list, sizeof t->list)) > 0;) {
+        listed += add_entries_async(t, (size_t)n, max);
+    }
+    bool all = fstat(fd, &sb) != 0 || listed >= sb.st_nlink;
+    close(fd);
+    return all;
+}
+
+/* A thread that ends while the kernel goes from one to the next hides others. */
+static void add_all_async(struct threads_linux *t, uint32_t max) {
+    for (unsigned i = 0; i < LISTINGS && !list_async(t, max); i++) {
+    }
+}
+
+static void sort_ids_async(struct threads_linux *t) {
+    for (uint32_t i = 1; i < t->count; i++) { /* all but the chain is sorted already */
+        pid_t id = t->ids[i];
+        uint32_t at = i;
+        for (; at > 0 && t->ids[at - 1] > id; at--) {
+            t->ids[at] = t->ids[at - 1];
+        }
+        t->ids[at] = id;
+    }
+}
+
+/* ---- one thread ---- */
+
+/* The text of a file that is read once; its size, 0 if the thread is gone. */
+static size_t read_once_async(pid_t tid, const char *name, char *buffer, size_t size) {
+    struct proc_file f;
+    proc_file_open_async(&f, tid, name);
+    size_t n = proc_file_read_async(&f, buffer, size);
+    proc_file_close_async(&f);
+    return n;
+}
+
+static bool lives_async(const struct copy_source *s) {
+    return syscall(SYS_tgkill, s->pid, s->target.tid, 0) == 0;
+}
+
+static bool takes_signal_async(const struct copy_source *s) {
+    char text[4096];
+    size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
+    return !proc_parse_blocked_async(text, size, s->signal_number);
+}
+
+struct subject {
+    struct copy_source source;
+    struct proc_syscall call; /* what it is blocked in */
+};
+
+/* A thread that goes to sleep before the signal comes is read the other way; one that wakes up
+ * before it is read is asked again. */
+static bool take_either_async(void *arg, bool held, struct copy *copy) {
+    struct subject *subject = arg;
+    struct copy_source *s = &subject->source;
+    struct proc_syscall *call = &subject->call;
+    *call = (struct proc_syscall){.number = -1};
+    if (copy_blocked_async(s, copy, call)) {
+        return true;
+    }
+    uint32_t answer = held ? COPY_HELD_ANSWER_MS : ANSWER_MS;
+    bool runs = copy_is_running_async(s, copy_cpu_ns_async(s->clock));
+    proc_file_open_async(&s->status_file, s->target.tid, "status");
+    bool got = (takes_signal_async(s) && copy_running_async(s, runs, answer, 0, copy)) ||
+               copy_blocked_async(s, copy, call);
+    proc_file_close_async(&s->status_file);
+    return got;
+}
+
+static void fill_stack_async(const struct threads_linux *t, struct subject *subject,
+                             struct rec_thread *out) {
+    struct copy_source *s = &subject->source;
+    struct copy copy;
+    proc_file_open_async(&s->syscall_file, s->target.tid, "syscall");
+    if (copy_stack_async(t->unwinder, take_either_async, subject, &copy, &out->stack)) {
+        out->waits_for = lock_wait_async(t->locks, s->pid, s->target.tid, &subject->call);
+    }
+    proc_file_close_async(&s->syscall_file);
+}
+
+/* False: the thread is gone. */
+static bool fill_async(const struct threads_linux *t, pid_t tid, bool with_stack,
+                       struct rec_thread *out) {
+    struct subject subject = {.source = {.target.tid = tid,
+                                         .pid = t->watched->pid,
+                                         .clock = copy_thread_clock_async(tid),
+                                         .signal_number = t->watched->signal_number}};
+    struct rec_stack stack = {
+        .frames = out->stack.frames, .starts = out->stack.starts, .cap = out->stack.cap};
+    char stat[256];
+    *out = (struct rec_thread){.id = tid, .waits_for.owner = -1, .stack = stack};
+    out->state = proc_parse_state_async(stat, read_once_async(tid, "stat", stat, sizeof stat));
+    size_t n = read_once_async(tid, "comm", out->name, sizeof out->name - 1);
+    out->name[n > 0 && out->name[n - 1] == '\n' ? n - 1 : n] = '\0';
+    if (with_stack && stack.cap > 0) {
+        fill_stack_async(t, &subject, out);
+    }
+    out->cpu_ns = copy_cpu_ns_async(subject.source.clock);
+    return lives_async(&subject.source);
+}
+
+uint32_t threads_linux_capture_async(struct threads_linux *t, int64_t owner, struct rec_thread *out,
+                                     uint32_t max, uint32_t *left_out) {
+    uint64_t until = copy_cpu_ns_async(CLOCK_MONOTONIC) + BUDGET_MS * UINT64_C(1000000);
+    uint32_t filled = 0;
+    max = max < THREADS_LINUX_MAX ? max : THREADS_LINUX_MAX;
+    t->count = t->left_out = 0;
+    add_chain_async(t, owner, max);
+    add_all_async(t, max);
+    *left_out = t->left_out;
+    sort_ids_async(t);
+    for (uint32_t i = 0; i < t->count; i++) {
+        bool in_time = copy_cpu_ns_async(CLOCK_MONOTONIC) < until;
+        filled += fill_async(t, t->ids[i], in_time, &out[filled]);
+    }
+    return filled;
+}
+
+/* ---- who used the processor ---- */
+
+static void read_uses_async(struct threads_linux *t, struct use *uses) {
+    uint32_t n = 0;
+    t->count = t->left_out = 0;
+    add_all_async(t, THREADS_LINUX_MAX - 1);
+    t->ids[t->count++] = t->watched->target.tid;
+    sort_ids_async(t);
+    for (uint32_t i = 0; i < t->count; i++) {
+        uint64_t cpu_ns = copy_cpu_ns_async(copy_thread_clock_async(t->ids[i]));
+        if (cpu_ns != UINT64_MAX) {
+            uses[n++] = (struct use){.id = t->ids[i], .cpu_ns = cpu_ns};
+        }
+    }
+    t->use_count[t->latest] = n;
+}
+
+bool threads_linux_top_async(struct threads_linux *t, struct rec_thread *out) {
+    const struct use *before = t->uses[t->latest], *end = before + t->use_count[t->latest];
+    bool known = t->used;
+    t->latest ^= 1u;
+    t->used = true;
+    struct use *now = t->uses[t->latest], top = {0};
+    read_uses_async(t, now);
+    for (uint32_t i = 0; known && i < t->use_count[t->latest]; i++) {
+        while (before < end && before->id < now[i].id) {
+            before++;
+        }
+        /* A thread that was not there, or whose id another one had, used all of it since. */
+        bool same = before < end && before->id == now[i].id && before->cpu_ns <= now[i].cpu_ns;
+        uint64_t used = now[i].cpu_ns - (same ? before->cpu_ns : 0);
+        if (used > top.cpu_ns) {
+            top = (struct use){.id = now[i].id, .cpu_ns = used};
+        }
+    }
+    return top.id != 0 && fill_async(t, top.id, false, out);
+}

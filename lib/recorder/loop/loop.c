@@ -1,0 +1,165 @@
+/* The monitor's side of the loop hooks, and the hooks' slow path. */
+#include "loop/loop.h"
+
+enum {
+    WAKES = STALLREC_NOTIFY_BUSY_ | STALLREC_NOTIFY_END_,
+    KEPT = STALLREC_NOTIFY_END_ | STALLREC_NOTIFY_KEEP_
+};
+
+void stallrec_loop_notify_(struct stallrec_loop *loop, uint64_t now) {
+    uint32_t notify = __atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST);
+    if ((notify & KEPT) != 0) {
+        /* The first edge is the end, also if the monitor asks again before it looks. */
+        uint64_t none = 0, edge = now & ~(uint64_t)1;
+        __atomic_compare_exchange_n(&loop->end_, &none, edge, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST);
+    }
+    /* The next edges are cheap again. STOP is the monitor's own to clear. */
+    notify = __atomic_fetch_and(&loop->notify_, ~(uint32_t)(WAKES | KEPT), __ATOMIC_SEQ_CST);
+    if ((notify & WAKES) != 0) {
+        rec_word_wake(&loop->notify_);
+    }
+}
+
+static bool is_busy(uint64_t state) {
+    return (state & 1) != 0;
+}
+
+static struct rec_event edge(enum rec_loop_event event, uint64_t at_ns) {
+    return (struct rec_event){.kind = REC_EVENT_EDGE, .at_ns = at_ns, .value = event};
+}
+
+/* The last edge, and the time of the stretches that had ended by then. Edges may go on meanwhile: a
+ * sum of one later is told with that, for sums are told as what they have grown by. */
+static uint64_t read_state(const struct stallrec_loop *loop, uint64_t *busy_ns) {
+    uint64_t state = __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST), again;
+    for (int tries = 0; tries < 3; tries++, state = again) {
+        *busy_ns = __atomic_load_n(&loop->busy_, __ATOMIC_ACQUIRE);
+        again = __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST);
+        if (again == state) {
+            break;
+        }
+    }
+    return state;
+}
+
+/* read_state, and if it is busy, then the edge that ends that is kept from now on: a monitor that
+ * is held up before it waits would take all that is busy meanwhile for one stretch. Not so only if
+ * edges come faster than this can ask. */
+static uint64_t read_state_keeping_its_end(struct stallrec_loop *loop, uint64_t *busy_ns) {
+    enum { TRIES = 4 };
+    uint64_t state = read_state(loop, busy_ns);
+    for (int tries = 0; tries < TRIES && is_busy(state); tries++) {
+        __atomic_store_n(&loop->end_, 0, __ATOMIC_SEQ_CST);
+        __atomic_fetch_or(&loop->notify_, (uint32_t)STALLREC_NOTIFY_KEEP_, __ATOMIC_SEQ_CST);
+        state = read_state(loop, busy_ns);
+        if ((__atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST) & KEPT) != 0) {
+            break;
+        }
+    }
+    return state;
+}
+
+/* When the stretch that began at `seen` ended: the edge that was kept, `end`. If none was, the
+ * latest stands for it, and that it cannot have been longer than all that was busy since. */
+static uint64_t end_of(uint64_t end, uint64_t seen, uint64_t state, uint64_t grown) {
+    uint64_t begin = seen & ~(uint64_t)1, last = state & ~(uint64_t)1;
+    if (end > seen && end <= state) { /* not the edge that began it: seen has bit 0 */
+        return end;
+    }
+    return grown > 0 && grown < last - begin ? begin + grown : last;
+}
+
+static uint32_t poll_edges(struct rec_loop_poll *poll, struct rec_event *events) {
+    struct stallrec_loop *loop = poll->loop;
+    uint32_t count = 0;
+    uint64_t busy_ns, seen = poll->seen;
+    poll->restless = false;
+    if (__atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST) == seen) {
+        return 0;
+    }
+    uint64_t end = __atomic_exchange_n(&loop->end_, 0, __ATOMIC_SEQ_CST);
+    uint64_t state = read_state_keeping_its_end(loop, &busy_ns);
+    uint64_t grown = busy_ns - poll->busy_ns;
+    uint64_t from = seen & ~(uint64_t)1, last = state & ~(uint64_t)1;
+    poll->seen = state;
+    poll->busy_ns = busy_ns;
+    uint64_t idle = __atomic_load_n(&loop->idle_, __ATOMIC_RELAXED);
+    if (!poll->idled && idle != 0) {
+        poll->idled = true;
+        events[count++] = (struct rec_event){
+            .kind = REC_EVENT_LAUNCH, .at_ns = idle, .mark_ns = idle, .value = REC_LAUNCH_IDLE};
+    }
+    if (is_busy(seen)) {
+        uint64_t to = end_of(end, seen, state, grown);
+        events[count++] = edge(REC_LOOP_SLEEP, to);
+        grown -= to - from < grown ? to - from : grown;
+        from = to;
+    }
+    poll->restless = grown > 0;
+    if (grown > 0 && from < last) {
+        uint64_t part = grown < last - from ? grown : last - from;
+        events[count++] = (struct rec_event){
+            .kind = REC_EVENT_BUSY, .at_ns = from, .mark_ns = last, .value = part};
+    }
+    if (is_busy(state)) {
+        events[count++] = edge(REC_LOOP_WAKE, last);
+    }
+    return count;
+}
+
+uint32_t rec_loop_poll(struct rec_loop_poll *poll, struct rec_event events[REC_LOOP_EVENTS]) {
+    const struct stallrec_loop *loop = poll->loop;
+    uint32_t count = poll_edges(poll, events);
+    uint32_t activity = __atomic_load_n(&loop->activity_, __ATOMIC_ACQUIRE);
+    uint64_t at_ns = __atomic_load_n(&loop->event_, __ATOMIC_RELAXED);
+    if (at_ns != 0 && at_ns != poll->activity_ns) {
+        poll->activity_ns = at_ns;
+        events[count++] =
+            (struct rec_event){.kind = REC_EVENT_ACTIVITY, .at_ns = at_ns, .value = activity};
+    }
+    return count;
+}
+
+bool rec_loop_still_busy(const struct stallrec_loop *loop, uint64_t since_ns) {
+    return __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST) == (since_ns | 1);
+}
+
+/* Asks for `wanted`, keeping a message that nobody has looked at yet. False: there is one. */
+static bool ask(struct stallrec_loop *loop, uint32_t wanted) {
+    uint32_t old = __atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST);
+    do {
+        if ((old & STALLREC_NOTIFY_STOP_) != 0) {
+            return false;
+        }
+    } while (!__atomic_compare_exchange_n(&loop->notify_, &old, wanted, false, __ATOMIC_SEQ_CST,
+                                          __ATOMIC_SEQ_CST));
+    return true;
+}
+
+void rec_loop_wait(struct rec_loop_poll *poll, struct rec_core *core, uint64_t until_ns) {
+    struct stallrec_loop *loop = poll->loop;
+    uint64_t now = stallrec_clock_ns(), grace = rec_core_grace_ns(core);
+    rec_core_wait_begin(core, now);
+    uint32_t wanted = 0;
+    if (rec_core_busy_since(core) == 0 && poll->restless && grace > 0) {
+        until_ns = now + grace < until_ns ? now + grace : until_ns;
+    } else if (rec_core_busy_since(core) == 0) {
+        wanted = STALLREC_NOTIFY_BUSY_;
+    } else {
+        wanted = rec_core_stalled(core) ? STALLREC_NOTIFY_END_ : STALLREC_NOTIFY_KEEP_;
+        if (__atomic_load_n(&loop->end_, __ATOMIC_SEQ_CST) < poll->seen) {
+            /* Of an earlier stretch, written after the monitor had looked. */
+            __atomic_store_n(&loop->end_, 0, __ATOMIC_SEQ_CST);
+        }
+    }
+    if (ask(loop, wanted) && __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST) == poll->seen) {
+        rec_word_wait(&loop->notify_, wanted, until_ns);
+    }
+    __atomic_fetch_and(&loop->notify_, ~(uint32_t)STALLREC_NOTIFY_STOP_, __ATOMIC_SEQ_CST);
+}
+
+void rec_loop_interrupt(struct stallrec_loop *loop) {
+    __atomic_fetch_or(&loop->notify_, STALLREC_NOTIFY_STOP_, __ATOMIC_SEQ_CST);
+    rec_word_wake(&loop->notify_);
+}

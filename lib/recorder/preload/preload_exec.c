@@ -1,0 +1,202 @@
+/* The exec and spawn functions, interposed: what they start is recorded if it is the same process,
+ * or with --follow (preload_env.c).
+ *
+ * They are called in children of a fork or vfork and in signal handlers, so nothing here allocates
+ * or locks, and little is put on the stack. system(3) and popen(3) go to libc's own posix_spawn
+ * with the environment as it is, which is right: it has what children are to have. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "preload/preload_private.h"
+
+#define INTERPOSED __attribute__((visibility("default")))
+
+extern char **environ;
+
+typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                     const posix_spawnattr_t *, char *const[], char *const[]);
+
+/* Looked up by the constructor: dlsym may wait for a lock that nobody will unlock. */
+static struct {
+    int (*execve)(const char *, char *const[], char *const[]);
+    int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*fexecve)(int, char *const[], char *const[]);
+    int (*execveat)(int, const char *, char *const[], char *const[], int);
+    spawn_fn *posix_spawn, *posix_spawnp;
+} real;
+
+/* Without a cast that ISO C does not define. */
+void preload_resolve(const char *name, void *slot) {
+    void *address = dlsym(RTLD_NEXT, name);
+    memcpy(slot, &address, sizeof address);
+}
+
+void preload_resolve_exec(void) {
+    preload_resolve("execvpe", &real.execvpe);
+    preload_resolve("fexecve", &real.fexecve);
+    preload_resolve("execveat", &real.execveat);
+    preload_resolve("posix_spawn", &real.posix_spawn);
+    preload_resolve("posix_spawnp", &real.posix_spawnp);
+    preload_resolve("execve", &real.execve);
+}
+
+/* The constructor of a library that comes before us may be the first. */
+static void resolve_once(void) {
+    if (!real.execve) {
+        preload_resolve_exec();
+    }
+}
+
+/* ---- with an array of arguments ---- */
+
+static int exec_path(const char *path, char *const argv[], char *const envp[]) {
+    struct preload_vector v;
+    resolve_once();
+    char *const *list = preload_environment_open(&v, envp);
+    int result = real.execve(path, argv, list);
+    preload_environment_close(&v, list, envp);
+    return result;
+}
+
+static int exec_file(const char *file, char *const argv[], char *const envp[]) {
+    struct preload_vector v;
+    resolve_once();
+    char *const *list = preload_environment_open(&v, envp);
+    int result = real.execvpe(file, argv, list);
+    preload_environment_close(&v, list, envp);
+    return result;
+}
+
+INTERPOSED int execve(const char *path, char *const argv[], char *const envp[]) {
+    return exec_path(path, argv, envp);
+}
+
+INTERPOSED int execv(const char *path, char *const argv[]) {
+    return exec_path(path, argv, environ);
+}
+
+INTERPOSED int execvpe(const char *file, char *const argv[], char *const envp[]) {
+    return exec_file(file, argv, envp);
+}
+
+INTERPOSED int execvp(const char *file, char *const argv[]) {
+    return exec_file(file, argv, environ);
+}
+
+INTERPOSED int fexecve(int fd, char *const argv[], char *const envp[]) {
+    struct preload_vector v;
+    resolve_once();
+    char *const *list = preload_environment_open(&v, envp);
+    int result = real.fexecve(fd, argv, list);
+    preload_environment_close(&v, list, envp);
+    return result;
+}
+
+int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags);
+INTERPOSED int execveat(int fd, const char *path, char *const argv[], char *const envp[],
+                        int flags) {
+    struct preload_vector v;
+    resolve_once();
+    if (!real.execveat) {
+        errno = ENOSYS; /* a libc before 2.34 */
+        return -1;
+    }
+    char *const *list = preload_environment_open(&v, envp);
+    int result = real.execveat(fd, path, argv, list, flags);
+    preload_environment_close(&v, list, envp);
+    return result;
+}
+
+/* ---- with a list of arguments ---- */
+
+static size_t count_arguments(va_list args) {
+    size_t n = 1; /* the first has a name */
+    while (va_arg(args, char *)) {
+        n++;
+    }
+    return n;
+}
+
+/* Makes an array of the list; args is left behind its NULL. */
+static void take_arguments(struct preload_vector *v, const char *first, size_t n, va_list args) {
+    memcpy(v->list, &first, sizeof first); /* exec's arrays are of char * for history's sake */
+    for (size_t i = 1; i <= n; i++) {
+        v->list[i] = va_arg(args, char *);
+    }
+}
+
+static int exec_list(int (*exec)(const char *, char *const[], char *const[]), bool with_environment,
+                     const char *program, const char *first, va_list args) {
+    struct preload_vector v;
+    va_list again;
+    va_copy(again, args);
+    size_t n = first ? count_arguments(again) : 0;
+    va_end(again);
+    if (!preload_vector_open(&v, n + 1, 0)) {
+        return -1;
+    }
+    v.list[0] = NULL;
+    if (first) {
+        take_arguments(&v, first, n, args);
+    }
+    int result = exec(program, v.list, with_environment ? va_arg(args, char **) : environ);
+    preload_vector_close(&v);
+    return result;
+}
+
+INTERPOSED int execl(const char *path, const char *first, ...) {
+    va_list args;
+    va_start(args, first);
+    int result = exec_list(exec_path, false, path, first, args);
+    va_end(args);
+    return result;
+}
+
+INTERPOSED int execlp(const char *file, const char *first, ...) {
+    va_list args;
+    va_start(args, first);
+    int result = exec_list(exec_file, false, file, first, args);
+    va_end(args);
+    return result;
+}
+
+INTERPOSED int execle(const char *path, const char *first, ...) {
+    va_list args;
+    va_start(args, first);
+    int result = exec_list(exec_path, true, path, first, args);
+    va_end(args);
+    return result;
+}
+
+/* ---- in a child of its own ---- */
+
+static int spawn(spawn_fn *how, pid_t *pid, const char *program,
+                 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+                 char *const argv[], char *const envp[]) {
+    struct preload_vector v;
+    char *const *list = preload_follows() ? preload_environment_open(&v, envp) : envp;
+    int result = how(pid, program, actions, attributes, argv, list);
+    if (list != envp) {
+        preload_environment_close(&v, list, envp);
+    }
+    return result;
+}
+
+INTERPOSED int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                           const posix_spawnattr_t *attributes, char *const argv[],
+                           char *const envp[]) {
+    resolve_once();
+    return spawn(real.posix_spawn, pid, path, actions, attributes, argv, envp);
+}
+
+INTERPOSED int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                            const posix_spawnattr_t *attributes, char *const argv[],
+                            char *const envp[]) {
+    resolve_once();
+    return spawn(real.posix_spawnp, pid, file, actions, attributes, argv, envp);
+}

@@ -1,0 +1,92 @@
+/* Steps a core over a written trace of events and tells what it does: for tests, and for anyone who
+ * asks what a setting would have detected. Not part of what runs in an app.
+ *
+ * A trace is UTF-8 text, one item per line, `#` begins a comment:
+ *
+ *     set FIELD VALUE          a number of stallrec_config, `check stall|periodic`,
+ *                              `backoff dumps|checks|none`, `restart idle|activity`,
+ *                              `detectors NAME,NAME…` or `preset NAME`; before the first event
+ *     stack NAME FUNCTION...   innermost first; FUNCTION+OFFSET: elsewhere in the same function
+ *     idle NAME FUNCTION...    the same, and it is the loop's own wait
+ *     at MS wake|sleep|turn    the loop's edges; MS never falls
+ *     at MS activity NAME      entry, before-timers, before-sources, before-waiting, after-waiting
+ *                              or exit, and the edge that it stands for
+ *     at MS run NAME           from now on the watched thread is in this stack; `none`: no stack
+ *                              can be had
+ *     at MS answer HOW         to posted tasks: `never`; `once`: to the one that waits, then never;
+ *                              `always`: at once, as from the start
+ *     at MS tick               of the display
+ *     at MS cpu N [THREAD]     from now on the process uses N/1000 of a processor, THREAD the most
+ *     at MS launch MARK [AGO]  begin, prewarmed, active or done; start and idle as in core.h;
+ *                              AGO ms before
+ *     at MS span-begin NAME [LIMIT [NUMBER]]   an action begins, with its limit in ms
+ *     at MS span-end NAME [NUMBER]             it ends
+ *     at MS suspend LENGTH     the process does not run for so long
+ *     at MS stop               the end; without it the recorder stops at the last event
+ *     expect TEXT              a line that the replay tells, in this order
+ *
+ * MS may have six digits behind a point. In names of actions and threads %20 stands for the byte
+ * 20, and % alone for nothing. A FUNCTION that begins with ? is not known to be one: its frames are
+ * equal only if they are the same place.
+ *
+ * A trace that a recorder wrote has `set steps told`: the core is stepped where the trace says, not
+ * when it wants to be. wake, sleep, turn, busy, activity, launch and answer may then be told after
+ * later events, and an activity is not an edge. Without that line the same events are judged anew,
+ * as by another setting. Such a trace has these, too:
+ *
+ *     set used NS              CPU time of the process at the start
+ *     at MS step               the core is stepped
+ *     at MS wait               what the monitor did itself is over
+ *     at MS write              the oldest dump that is closed is written
+ *     at MS sample NAME        as run, for the next sample only; the next again as run, or sample
+ *     at MS used NS [THREAD]   instead of cpu: CPU time that the process has used
+ *     at MS busy N SPAN        of the SPAN ms from then on, which no edge tells of, N were busy
+ *     at MS gone               in the next event: the loop has gone on since it was last told of
+ *     at MS answer once N      task N has run; `refuse`: tasks cannot be posted
+ *
+ * and the replay tells lines like (times and lengths in ms; 1.2 = second dump of the first stall):
+ *
+ *     250 begin 1 runloop                 the first stall, and what found it
+ *     250 dump 1.1 runloop save x 3 of 4  captured: its heaviest stack, repeats of the samples
+ *     1250 same 1.1                       detected again, suppressed
+ *     1250 same none                      the same, and its stall has no dump to count it
+ *     1500 veto                           the loop's own wait
+ *     8000 gap 5000                       the process did not run
+ *     8100 gap-stall                      over the threshold only because of a gap
+ *     9000 low-rate 20                    frames a second that the loop left time for
+ *     812 launch 812 [prewarmed]          from its begin to the first idle loop
+ *     2900 end 1 2900
+ *     2900 write 1.1 at 250 span 2900 of 2900 ended suppressed 2 gap 0 save=3 layout=1
+ *
+ * where `write` has `action NAME`, `top THREAD` and `prewarmed` where they apply, and ends with the
+ * stacks of the ring and their counts in order of first appearance. */
+#ifndef STALLREC_REPLAY_H
+#define STALLREC_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/core.h"
+#include "support/rec_out.h"
+
+struct rec_replay_sink {
+    /* One line without its newline; valid during the call. */
+    void (*line)(void *ctx, const char *text);
+    /* The next expected line of the trace. May be NULL. */
+    void (*expect)(void *ctx, const char *text);
+    /* A dump as it would be written. May be NULL. */
+    void (*dump)(void *ctx, const struct rec_dump *dump);
+    void *ctx;
+    const char *preset; /* to begin with; NULL = "default" */
+    /* Where to write a trace of the replay, whose replay tells the same. NULL = nowhere. */
+    struct rec_out *trace;
+    uint64_t steps_max; /* of the core, before the trace is refused as too long; 0 = no limit */
+};
+
+/* Runs the trace. False: it is not one, or too long; message says why, with the line.
+ * Allocates one block; no global state. */
+bool rec_replay(const char *text, size_t len, const struct rec_replay_sink *sink, char *message,
+                size_t message_size);
+
+#endif

@@ -1,0 +1,441 @@
+/* The unwinder: cached rules, the walk, and what to do where there are no rules. */
+#include "unwind/unwind_private.h"
+
+#include "unwind/prologue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct unwinder *unwinder_new(const struct unwind_modules *modules, size_t cache_entries) {
+    struct unwinder *u = calloc(1, sizeof *u);
+    if (!u) {
+        return NULL;
+    }
+    u->modules = *modules;
+    u->set_bits = 5;
+    while (u->set_bits < 15 && ((size_t)WAYS << u->set_bits) < cache_entries) {
+        u->set_bits++;
+    }
+    u->epoch = 1;
+    u->rules = aligned_alloc(64, sizeof *u->rules * WAYS << u->set_bits);
+    if (!u->rules) {
+        free(u);
+        return NULL;
+    }
+    memset(u->rules, 0, sizeof *u->rules * WAYS << u->set_bits);
+    return u;
+}
+
+void unwinder_free(struct unwinder *u) {
+    if (u) {
+        free(u->rules);
+        free(u);
+    }
+}
+
+uint64_t unwinder_misses(const struct unwinder *u) {
+    return u->misses;
+}
+
+static void forget_rules_async(struct unwinder *u) {
+    u->row_count = 0;
+    if (++u->epoch == 0) { /* old epochs would come back to life */
+        memset(u->rules, 0, sizeof *u->rules * WAYS << u->set_bits);
+        u->epoch = 1;
+    }
+}
+
+static const uint8_t saved_registers[ARCH_SAVED_COUNT] = ARCH_SAVED;
+
+/* Packs the place of one register into a slot. */
+static bool pack_slot_async(const struct cfi_rule *from, int16_t *slot) {
+    switch (from->kind) {
+    case CFI_SAME:
+        *slot = SLOT_SAME;
+        return true;
+    case CFI_UNDEFINED:
+        *slot = SLOT_LOST;
+        return true;
+    case CFI_IN_REGISTER:
+        *slot = SLOT_LINK;
+        return ARCH_LINKS && from->reg == CFI_RA;
+    case CFI_AT_OFFSET:
+        if (from->value % 8 != 0 || from->value / 8 <= SLOT_LINK || from->value / 8 > INT16_MAX) {
+            return false;
+        }
+        *slot = (int16_t)(from->value / 8);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Packs a row into a plain rule; false when it says more than a plain rule can. */
+static bool pack_row_async(const struct cfi_row *row, struct rule *rule) {
+    if (row->signal_frame || row->cfa.kind != CFI_IS_OFFSET ||
+        row->cfa.value != (int32_t)row->cfa.value || row->reg[CFI_PC].kind == CFI_SAME) {
+        return false;
+    }
+    for (unsigned n = 0, i = 0; n < CFI_REGISTERS; n++) {
+        if (n == saved_registers[i]) {
+            if (!pack_slot_async(&row->reg[n], &rule->slot[i]) ||
+                (rule->slot[i] == SLOT_LINK && n != CFI_PC)) {
+                return false;
+            }
+            i++;
+        } else if (n != CFI_RA && row->reg[n].kind != CFI_SAME &&
+                   row->reg[n].kind != CFI_UNDEFINED) {
+            return false;
+        }
+    }
+    rule->kind = RULE_PLAIN;
+    rule->cfa_register = row->cfa.reg;
+    rule->value = (int32_t)row->cfa.value;
+    return row->reg[CFI_SP].kind == CFI_SAME;
+}
+
+struct lookup {
+    uint64_t address;
+    enum cfi_status status;
+    struct cfi_row *row;
+};
+
+static void find_row_async(void *arg, const struct cfi_module *module) {
+    struct lookup *l = arg;
+    l->status = prologue_signal_row_async(module, l->address, l->row)
+                    ? CFI_OK
+                    : cfi_find_row_async(module, l->address, l->row);
+}
+
+static void build_rule_async(struct unwinder *u, uint64_t address, struct rule *rule) {
+    if (u->row_count == ROWS) {
+        forget_rules_async(u);
+    }
+    struct cfi_row *row = &u->rows[u->row_count];
+    struct lookup l = {.address = address, .status = CFI_NONE, .row = row};
+    u->misses++;
+    *rule = (struct rule){.back = UNKNOWN_BACK};
+    rule->key = address | (uint64_t)u->epoch << KEY_BITS;
+    if (!u->modules.find_async(u->modules.arg, address, find_row_async, &l)) {
+        rule->kind = RULE_NO_MODULE;
+        return;
+    }
+    if (l.status != CFI_OK) {
+        rule->kind = RULE_NO_CFI;
+        return;
+    }
+    if (address - row->start < UNKNOWN_BACK) {
+        rule->back = (uint32_t)(address - row->start);
+    }
+    if (row->reg[CFI_PC].kind == CFI_UNDEFINED) {
+        rule->kind = RULE_OUTERMOST;
+    } else if (!pack_row_async(row, rule)) {
+        rule->kind = RULE_ROW;
+        rule->value = (int32_t)u->row_count++;
+    }
+}
+
+const struct rule *unwind_cached_rule_async(struct unwinder *u, uint64_t address) {
+    static const struct rule nowhere = {.back = UNKNOWN_BACK, .kind = RULE_NO_MODULE};
+    if (address >> ARCH_ADDRESS_BITS != 0) {
+        return &nowhere;
+    }
+    uint64_t key = address | (uint64_t)u->epoch << KEY_BITS;
+    uint64_t set = address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - u->set_bits);
+    struct rule *way = u->rules + set * WAYS;
+    if (way[0].key == key) {
+        return &way[0];
+    }
+    if (way[1].key != key) {
+        struct rule fresh;
+        build_rule_async(u, address, &fresh);
+        way[1] = way[0];
+        way[0] = fresh;
+        return &way[0];
+    }
+    return &way[1];
+}
+
+/* Where the frame record of AAPCS64 is, the caller's x29 is at x29. So a frame whose sp is not
+ * known (chain_step_async) tells it by where the rules say that x29 was saved. */
+static bool cfa_of_record_async(const struct rule *rule, const struct cfi_registers *regs,
+                                uint64_t *cfa) {
+    int16_t slot = rule->slot[FP_SLOT];
+    if (ARCH_FP_IS_TOP || rule->cfa_register != CFI_SP || slot <= SLOT_LINK ||
+        !cfi_knows_async(regs, CFI_FP)) {
+        return false;
+    }
+    *cfa = regs->value[CFI_FP] - (uint64_t)(slot * 8);
+    return true;
+}
+
+static enum cfi_step find_return_async(const struct rule *rule, uint64_t cfa,
+                                       const struct cfi_stack *stack,
+                                       const struct cfi_registers *regs, uint64_t *pc) {
+    int16_t slot = rule->slot[RETURN_SLOT];
+    if (slot == SLOT_LINK) {
+        *pc = arch_return_async(regs->value[CFI_RA]);
+        return cfi_knows_async(regs, CFI_RA) ? CFI_STEP_OK : CFI_STEP_UNKNOWN;
+    }
+    bool ok = unwind_load_return_async(stack, cfa + (uint64_t)(slot * 8), pc);
+    return ok ? CFI_STEP_OK : CFI_STEP_CUT;
+}
+
+static enum cfi_step apply_plain_async(const struct rule *rule, const struct cfi_stack *stack,
+                                       struct cfi_registers *regs) {
+    uint64_t cfa, pc;
+    if (cfi_knows_async(regs, rule->cfa_register)) {
+        cfa = regs->value[rule->cfa_register] + (uint64_t)(int64_t)rule->value;
+    } else if (!cfa_of_record_async(rule, regs, &cfa)) {
+        return CFI_STEP_UNKNOWN;
+    }
+    enum cfi_step st = find_return_async(rule, cfa, stack, regs, &pc);
+    if (st != CFI_STEP_OK) {
+        return st;
+    }
+    regs->known &= ARCH_KEPT_MASK;
+    for (unsigned i = 0; i < RETURN_SLOT; i++) {
+        unsigned reg = saved_registers[i];
+        if (rule->slot[i] == SLOT_SAME) {
+            continue;
+        }
+        uint64_t value;
+        cfi_forget_async(regs, reg);
+        if (rule->slot[i] != SLOT_LOST &&
+            cfi_load_async(stack, cfa + (uint64_t)(rule->slot[i] * 8), &value)) {
+            cfi_set_async(regs, reg, value);
+        }
+    }
+    cfi_set_async(regs, CFI_SP, cfa);
+    cfi_set_async(regs, CFI_PC, pc);
+    return CFI_STEP_OK;
+}
+
+bool unwind_is_return_async(struct unwinder *u, uint64_t pc) {
+    return pc > 4096 && unwind_cached_rule_async(u, pc - 1)->kind <= RULE_OUTERMOST;
+}
+
+/* Is a call before `pc`, in memory that no module holds? */
+static bool is_made_call_async(struct unwinder *u, uint64_t pc) {
+    enum { BEFORE = 8 }; /* no call instruction is longer */
+    uint8_t bytes[BEFORE];
+    uint64_t target;
+    struct cfi_module made = {.segment_count = 1};
+    made.segments[0] =
+        (struct cfi_segment){.address = pc - BEFORE, .bytes = bytes, .size = BEFORE, .code = true};
+    if (!u->modules.read_async) {
+        return true;
+    }
+    return u->modules.read_async(u->modules.arg, pc - BEFORE, bytes, BEFORE) &&
+           prologue_call_before_async(&made, pc, &target) != PROLOGUE_NO_CALL;
+}
+
+/* Can a call have left this word? Code may be made at run time and thus be anywhere, but not on the
+ * stack, nor in the first pages, which no process maps. Otherwise the registers that led to the
+ * word were of two frames, as while longjmp or a landing pad is being gone to. */
+static bool may_return_async(struct unwinder *u, const struct cfi_stack *stack, uint64_t pc) {
+    enum { FIRST_PAGES = 64 * 1024 }; /* Linux: vm.mmap_min_addr */
+    if (pc < FIRST_PAGES || (pc >= stack->lo && pc < stack->hi)) {
+        return false;
+    }
+    return unwind_cached_rule_async(u, pc - 1)->kind != RULE_NO_MODULE || is_made_call_async(u, pc);
+}
+
+/* A function without rules that has pushed nothing, or one word: crti's _init and _fini, a call
+ * through a wild pointer, small assembly routines. */
+static bool leaf_step_async(struct unwinder *u, const struct cfi_stack *stack, unsigned words,
+                            struct cfi_registers *regs) {
+    uint64_t sp = regs->value[CFI_SP];
+    for (unsigned i = 0; i < words && cfi_knows_async(regs, CFI_SP); i++) {
+        uint64_t pc;
+        if (unwind_load_return_async(stack, sp + 8 * i, &pc) && unwind_is_return_async(u, pc)) {
+            regs->known &= ARCH_KEPT_MASK;
+            cfi_set_async(regs, CFI_SP, sp + 8 * (i + 1));
+            cfi_set_async(regs, CFI_PC, pc);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A function without rules that keeps a frame pointer, as code made at run time often does. Where
+ * the pointer is not to the top of the frame, the caller's sp is known to be above it, no more. */
+static bool chain_step_async(struct unwinder *u, const struct cfi_stack *stack, bool strict,
+                             struct cfi_registers *regs) {
+    uint64_t fp = regs->value[CFI_FP], next, pc, beyond;
+    if (!cfi_knows_async(regs, CFI_FP) || fp < regs->value[CFI_SP] || fp % 8 != 0 ||
+        !cfi_load_async(stack, fp, &next) || !unwind_load_return_async(stack, fp + 8, &pc)) {
+        return false;
+    }
+    if (!unwind_is_return_async(u, pc) &&
+        (strict || !may_return_async(u, stack, pc) || next <= fp || next % 8 != 0 ||
+         !cfi_load_async(stack, next + 8, &beyond))) {
+        return false;
+    }
+    regs->known = 0; /* the other registers may have been saved anywhere */
+    cfi_set_async(regs, CFI_FP, next);
+    cfi_set_async(regs, CFI_SP, fp + 16);
+    cfi_set_async(regs, CFI_PC, pc);
+    if (!ARCH_FP_IS_TOP) {
+        cfi_forget_async(regs, CFI_SP);
+    }
+    return true;
+}
+
+/* Words of the stack that a function without rules may have pushed. */
+enum { PUSHED_MAX = ARCH_LINKS ? 0 : 2 };
+
+static bool fallback_async(struct unwinder *u, const struct cfi_stack *stack, bool in_module,
+                           bool exact, struct cfi_registers *regs) {
+    if (ARCH_LINKS && exact && unwind_link_step_async(u, stack, regs)) {
+        return true;
+    }
+    if (in_module) {
+        return leaf_step_async(u, stack, PUSHED_MAX, regs) ||
+               chain_step_async(u, stack, true, regs);
+    }
+    return chain_step_async(u, stack, true, regs) ||
+           (exact && leaf_step_async(u, stack, PUSHED_MAX / 2, regs)) ||
+           chain_step_async(u, stack, false, regs);
+}
+
+static enum cfi_step apply_async(struct unwinder *u, const struct rule *rule,
+                                 const struct cfi_stack *stack, struct cfi_registers *regs) {
+    if (rule->kind == RULE_PLAIN) {
+        return apply_plain_async(rule, stack, regs);
+    }
+    return cfi_apply_async(&u->rows[rule->value], stack, regs);
+}
+
+/* Is the frame to be told by its record (cfa_of_record_async)? */
+static bool needs_record_async(const struct rule *rule, const struct cfi_registers *regs) {
+    return rule->kind == RULE_PLAIN && rule->cfa_register == CFI_SP &&
+           !cfi_knows_async(regs, CFI_SP);
+}
+
+static const enum unwind_end end_of_step[] = {
+    [CFI_STEP_OUTERMOST] = UNWIND_OUTERMOST,
+    [CFI_STEP_CUT] = UNWIND_CUT,
+    [CFI_STEP_UNKNOWN] = UNWIND_REGISTER,
+    [CFI_STEP_BAD] = UNWIND_LOST,
+};
+
+static bool is_signal_frame_async(const struct unwinder *u, const struct rule *rule) {
+    return rule->kind == RULE_ROW && u->rows[rule->value].signal_frame;
+}
+
+/* Steps to the caller. *exact says whether regs' pc is exact, before and after. */
+static bool step_async(struct unwinder *u, const struct rule *rule, const struct cfi_stack *stack,
+                       struct cfi_registers *regs, bool *exact, enum unwind_end *end) {
+    bool signal_frame = is_signal_frame_async(u, rule);
+    bool was_exact = *exact;
+    uint64_t sp = regs->value[CFI_SP];
+    if (rule->kind == RULE_OUTERMOST) {
+        *end = UNWIND_OUTERMOST;
+        return false;
+    }
+    if (rule->kind == RULE_NO_CFI || rule->kind == RULE_NO_MODULE) {
+        *end = UNWIND_LOST;
+        if (!fallback_async(u, stack, rule->kind == RULE_NO_CFI, *exact, regs)) {
+            return false;
+        }
+    } else {
+        if (!ARCH_FP_IS_TOP && needs_record_async(rule, regs) &&
+            !unwind_keeps_record_async(u, rule)) {
+            *end = UNWIND_REGISTER;
+            return false;
+        }
+        uint64_t pushed =
+            ARCH_LINKS && was_exact ? unwind_pushed_for_resolver_async(rule, stack, regs) : 0;
+        enum cfi_step st = apply_async(u, rule, stack, regs);
+        if (st != CFI_STEP_OK) {
+            *end = end_of_step[st];
+            return false;
+        }
+        regs->value[CFI_SP] += pushed;
+    }
+    *exact = signal_frame;
+    /* Callers are further up, but a signal handler may run on a stack of its own, and a function
+     * that was interrupted need not have used the stack if calls do not, or, as longjmp, may have
+     * put its target's stack pointer in place. */
+    uint64_t least = was_exact ? sp : sp + 1;
+    if (regs->value[CFI_SP] < least && !signal_frame) {
+        *end = UNWIND_LOST;
+        return false;
+    }
+    /* A thread's first frame returns to nowhere, by a call; swapcontext may have put a new stack in
+     * place and not yet gone there. */
+    if (regs->value[CFI_PC] == 0) {
+        *end = was_exact && !ARCH_LINKS ? UNWIND_LOST : UNWIND_OUTERMOST;
+        return false;
+    }
+    if (!signal_frame && !may_return_async(u, stack, regs->value[CFI_PC])) {
+        *end = UNWIND_LOST;
+        return false;
+    }
+    return true;
+}
+
+struct rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool *exact,
+                                    uint64_t *address) {
+    *address = *exact ? pc : pc - 1;
+    struct rule rule = *unwind_cached_rule_async(u, *address);
+    if (*exact) {
+        return rule;
+    }
+    /* It may be the first instruction that an FDE covers. And the trampoline's rules may begin an
+     * instruction early, for unwinders that look there; those of Linux 5.6 for AArch64 are wrong.
+     */
+    if (rule.kind >= RULE_NO_CFI || is_signal_frame_async(u, &rule)) {
+        struct rule at = *unwind_cached_rule_async(u, pc);
+        if (is_signal_frame_async(u, &at)) {
+            rule = at;
+            *address = pc;
+        } else if (rule.kind == RULE_ROW) { /* rows may have been forgotten */
+            rule = *unwind_cached_rule_async(u, *address);
+        }
+    }
+    *exact = is_signal_frame_async(u, &rule);
+    return rule;
+}
+
+size_t unwind_walk_async(struct unwinder *u, struct cfi_registers *now, bool exact,
+                         const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
+                         enum unwind_end *end) {
+    for (size_t n = 0; n < max;) {
+        uint64_t pc = now->value[CFI_PC], address;
+        struct rule rule = unwind_frame_rule_async(u, pc, &exact, &address);
+        frames[n].pc = pc;
+        frames[n].sp = now->value[CFI_SP];
+        frames[n].exact = exact;
+        frames[n].function = rule.back == UNKNOWN_BACK ? 0 : address - rule.back;
+        n++;
+        if (!step_async(u, &rule, stack, now, &exact, end)) {
+            return n;
+        }
+    }
+    *end = UNWIND_FULL;
+    return max;
+}
+
+size_t unwind_async(struct unwinder *u, const struct cfi_registers *regs,
+                    const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
+                    enum unwind_end *end) {
+    uint64_t generation = u->modules.generation_async(u->modules.arg);
+    if (generation != u->generation) {
+        u->generation = generation;
+        forget_rules_async(u);
+    }
+    struct cfi_registers now = *regs;
+    size_t n = unwind_walk_async(u, &now, true, stack, frames, max, end);
+    if (*end == UNWIND_REGISTER) {
+        size_t last = n - 1;
+        size_t more = unwind_recover_async(u, &now, frames[last].exact, stack, frames + last,
+                                           max - last, end);
+        if (more > 0) {
+            return last + more;
+        }
+        *end = UNWIND_REGISTER;
+    }
+    return n;
+}

@@ -1,0 +1,90 @@
+/* Frames whose frame pointer is not known: so it is where a thread sleeps in a system call, for
+ * /proc tells no more than the stack pointer and the program counter. */
+#include "unwind/unwind_situation_test.h"
+
+__asm__(FRAMED_LEAVES);
+void leaf_framed(struct situation *s) __attribute__((visibility("hidden")));
+void leaf_moving(struct situation *s) __attribute__((visibility("hidden")));
+__attribute__((visibility("hidden"), used)) void leaf_raise_hidden(struct situation *s);
+
+NOINLINE void leaf_raise_hidden(struct situation *s) {
+    raise(SIGUSR1);
+    s->sink++;
+}
+
+NOINLINE static void call_moving(struct situation *s) {
+    leaf_moving(s);
+    s->sink++;
+}
+
+/* Forgets all but sp and pc of the frame of the function at `start`, as if it had made a system
+ * call itself: all that /proc tells of a thread in one. Returns how many frames are left. */
+static size_t keep_sp_and_pc(struct situation *s, const void *start) {
+    size_t at = 0;
+    while (at < s->count && s->frames[at].function != (uint64_t)(uintptr_t)start) {
+        at++;
+    }
+    assert_true(at < s->count);
+    s->snap.regs = (struct cfi_registers){.known = 0};
+    cfi_set_async(&s->snap.regs, CFI_PC, s->frames[at].pc);
+    cfi_set_async(&s->snap.regs, CFI_SP, s->frames[at].sp);
+    return s->count - at;
+}
+
+static void check_recovery(void (*leaf)(struct situation *), const void *start) {
+    struct situation *s = new_situation(9, leaf);
+    run(s, 0);
+    unwind_now(s);
+    assert_true(is_right(s));
+    size_t left = keep_sp_and_pc(s, start);
+    unwind_now(s);
+    if (!is_right(s) || s->count != left) {
+        fail_with_frames(s);
+    }
+    /* With nothing to check against, it does not guess. */
+    memset(s->snap.copy + (s->snap.regs.value[CFI_SP] - s->snap.stack.lo), 0x41, 1200);
+    unwind_now(s);
+    assert_int_equal(s->end, UNWIND_REGISTER);
+    assert_int_equal(s->count, 1);
+    free(s);
+}
+
+static void unknown_frame_pointer_is_told_by_the_prologue(void **state) {
+    (void)state;
+    check_recovery(leaf_framed, (const void *)leaf_framed);
+}
+
+static void unknown_frame_pointer_is_told_by_the_caller(void **state) {
+    (void)state;
+    check_recovery(call_moving, (const void *)leaf_moving);
+}
+
+static void return_address_left_over_from_an_earlier_call_is_not_believed(void **state) {
+    (void)state;
+    struct situation *s = new_situation(9, call_moving);
+    run(s, 0);
+    unwind_now(s);
+    keep_sp_and_pc(s, (const void *)leaf_moving);
+    /* The same return address once more, in the frame's own room: which of them is it? */
+    uint64_t sp = s->snap.regs.value[CFI_SP], pc = 0, at = sp;
+    for (size_t i = 0; i + 1 < s->count; i++) {
+        if (s->frames[i].function == (uint64_t)(uintptr_t)leaf_moving) {
+            pc = s->frames[i + 1].pc;
+        }
+    }
+    assert_true(pc != 0);
+    memcpy(s->snap.copy + (at + 64 - s->snap.stack.lo), &pc, sizeof pc);
+    unwind_now(s);
+    assert_int_equal(s->end, UNWIND_REGISTER);
+    assert_int_equal(s->count, 1);
+    free(s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unknown_frame_pointer_is_told_by_the_prologue),
+        cmocka_unit_test(unknown_frame_pointer_is_told_by_the_caller),
+        cmocka_unit_test(return_address_left_over_from_an_earlier_call_is_not_believed),
+    };
+    return cmocka_run_group_tests_name("unwind_recover", tests, set_up, tear_down);
+}

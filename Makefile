@@ -79,7 +79,7 @@ machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null || una
 have_glib := $(if $(filter $(machine),$(shell uname -m)),$(shell $(PKG_CONFIG) --exists glib-2.0 && echo yes))
 cmds    := $(filter-out $(if $(linux),,stallrec),$(patsubst cmd/%.c,%,$(wildcard cmd/stall*.c)))
 # Files compiled into the library as bytes: rule files, and the script and style of the SVG.
-embeds  := $(wildcard lib/classify/rules/*.rules lib/flame/*.js lib/flame/*.css)
+embeds  := $(wildcard lib/classify/rules/*.rules lib/flame/svg/*.js lib/flame/svg/*.css)
 embed_src := $(patsubst %,$(O)/gen/%.c,$(notdir $(embeds)))
 
 include lib/recorder/recorder.mk
@@ -134,8 +134,8 @@ $(O)/gen/%.o: $(O)/gen/%.c $(O)/flags
 	$(Q)$(CC) $(BASE_CFLAGS) -c -o $@ $<
 
 vpath %.rules lib/classify/rules
-vpath %.js lib/flame
-vpath %.css lib/flame
+vpath %.js lib/flame/svg
+vpath %.css lib/flame/svg
 $(O)/gen/%.c: % scripts/embed
 	$(call say,EMBED,$<)
 	$(Q)mkdir -p $(@D) && scripts/embed $< > $@

@@ -4,7 +4,7 @@
 
 #include "base/strbuf.h"
 #include "classify/rules/rules.h"
-#include "flame/svg.h"
+#include "flame/svg/svg.h"
 
 struct flame_causes {
     struct svg_marks marks; /* for svg_options; valid until flame_causes_release */

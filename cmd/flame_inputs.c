@@ -9,8 +9,8 @@
 #include "base/strbuf.h"
 #include "dump/dump.h"
 #include "dump/report.h"
-#include "flame/pprof.h"
-#include "flame/speedscope.h"
+#include "flame/formats/pprof.h"
+#include "flame/formats/speedscope.h"
 
 enum { WINDOW_PER_JOB = 4, READ_SIZE = 256 * 1024 };
 

@@ -9,10 +9,10 @@
 
 #include "cli_dumps.h"
 #include "flame/fold.h"
-#include "flame/folded.h"
+#include "flame/stacks/folded.h"
 #include "flame/image_ids.h"
-#include "flame/stack_filter.h"
-#include "flame/stack_tree.h"
+#include "flame/stacks/stack_filter.h"
+#include "flame/stacks/stack_tree.h"
 #include "flame_labels.h"
 
 /* Zero-initialise, set the first members, read, then use the tree and the counts. */

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "flame/pprof.h"
-#include "flame/speedscope.h"
+#include "flame/formats/pprof.h"
+#include "flame/formats/speedscope.h"
 #include "flame_causes.h"
 
 static uint64_t distinct_stacks(const struct stack_tree *t) {

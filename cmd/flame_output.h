@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "flame/svg.h"
+#include "flame/svg/svg.h"
 #include "flame_diff.h"
 #include "flame_inputs.h"
 

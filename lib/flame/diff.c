@@ -6,7 +6,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "flame/folded.h"
+#include "flame/stacks/folded.h"
 
 /* ---- one change ---- */
 

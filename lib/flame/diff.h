@@ -10,8 +10,8 @@
 
 #include "base/err.h"
 #include "base/sink.h"
-#include "flame/stack_pair.h"
-#include "flame/svg.h"
+#include "flame/stacks/stack_pair.h"
+#include "flame/svg/svg.h"
 
 /* ---- the picture ---- */
 

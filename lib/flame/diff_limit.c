@@ -5,7 +5,7 @@
 #include "base/parse.h"
 #include "base/regex_text.h"
 #include "flame/diff.h"
-#include "flame/folded.h"
+#include "flame/stacks/folded.h"
 
 /* ---- parsing ---- */
 

@@ -14,7 +14,7 @@
 #include "base/failmalloc.h"
 #include "base/filemap.h"
 #include "base/vec.h"
-#include "flame/folded.h"
+#include "flame/stacks/folded.h"
 
 /* Adds folded text to a tree; its stats. */
 static inline struct folded_stats read_text(struct stack_tree *t, const char *text, size_t len) {

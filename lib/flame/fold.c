@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/checked.h"
-#include "flame/folded.h"
-#include "flame/frame_name.h"
-#include "flame/frame_place.h"
-#include "flame/weigh.h"
+#include "flame/stacks/folded.h"
+#include "flame/stacks/frame_name.h"
+#include "flame/stacks/frame_place.h"
+#include "flame/stacks/weigh.h"
 
 const char *fold_weight_text(enum fold_weight w) {
     static const char *const texts[] = {"ms", "samples", "stalls", "users"};

@@ -18,7 +18,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "dump/dump.h"
-#include "flame/stack_tree.h"
+#include "flame/stacks/stack_tree.h"
 
 enum fold_weight {
     FOLD_MS,      /* stalled milliseconds */

@@ -1,8 +1,8 @@
 /* Folded text in any two pieces -> tree -> folded text -> the same tree, merged and in the order of
  * time; turned round twice it is the same again; and a picture of it. */
-#include "flame/folded.h"
-#include "flame/stack_filter.h"
-#include "flame/svg.h"
+#include "flame/stacks/folded.h"
+#include "flame/stacks/stack_filter.h"
+#include "flame/svg/svg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* Modules and their build-ids. */
 #include "flame/image_ids.h"
 
-#include "flame/frame_name.h"
+#include "flame/stacks/frame_name.h"
 
 /* UUIDs lose their dashes and become lower-case, as pprof writes those of Mach-O files. */
 static size_t intern_id(struct map *ids, const struct image_id *id) {

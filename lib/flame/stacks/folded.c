@@ -1,0 +1,326 @@
+/* Folded text in and out, and the escapes of its names. */
+#include "flame/stacks/folded.h"
+
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/parse.h"
+
+/* ---- escapes ---- */
+
+static bool must_escape(unsigned char c) {
+    return c < 0x20 || c == 0x7f || c == ';';
+}
+
+static int hex_digit(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The byte that an escape at s stands for, -1 if there is none. Only what folded_escape may write
+ * is one. */
+static int escape_at(const char *s, size_t len) {
+    if (len < 4 || s[0] != '\\' || s[1] != 'x') {
+        return -1;
+    }
+    int high = hex_digit(s[2]), low = hex_digit(s[3]);
+    if (high < 0 || low < 0) {
+        return -1;
+    }
+    int c = high * 16 + low;
+    return must_escape((unsigned char)c) || c == '\\' || c == '#' ? c : -1;
+}
+
+static void add_escape(struct strbuf *out, unsigned char c) {
+    const char *digits = "0123456789abcdef";
+    strbuf_add(out, (char[]){'\\', 'x', digits[c >> 4], digits[c & 15]}, 4);
+}
+
+void folded_escape(struct strbuf *out, const char *name, size_t len, bool first) {
+    size_t plain = 0; /* start of the bytes that need no escape */
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)name[i];
+        if (must_escape(c) || (c == '\\' && escape_at(name + i, len - i) >= 0) ||
+            (c == '#' && first && i == 0)) {
+            strbuf_add(out, name + plain, i - plain);
+            add_escape(out, c);
+            plain = i + 1;
+        }
+    }
+    strbuf_add(out, name + plain, len - plain);
+}
+
+void folded_unescape(struct strbuf *out, const char *frame, size_t len) {
+    size_t plain = 0;
+    for (size_t i = 0; i < len; i++) {
+        int c = frame[i] == '\\' ? escape_at(frame + i, len - i) : -1;
+        if (c >= 0) {
+            strbuf_add(out, frame + plain, i - plain);
+            strbuf_addc(out, (char)c);
+            i += 3;
+            plain = i + 1;
+        }
+    }
+    strbuf_add(out, frame + plain, len - plain);
+}
+
+/* ---- reading ---- */
+
+/* Is every byte one that canonical text can hold as it is? May say no needlessly. The inner loop
+ * has a length that compilers know, and no branch: they make vector instructions of it. */
+static bool is_plain(const char *s, size_t len) {
+    enum { BLOCK = 16 };
+    unsigned char found[BLOCK] = {0};
+    size_t i = 0;
+    for (; len - i >= BLOCK; i += BLOCK) {
+        for (size_t k = 0; k < BLOCK; k++) {
+            unsigned char c = (unsigned char)s[i + k];
+            found[k] |= (unsigned char)((c < 0x20) | (c == 0x7f) | (c == '\\'));
+        }
+    }
+    unsigned char any = 0;
+    for (; i < len; i++) {
+        unsigned char c = (unsigned char)s[i];
+        any |= (unsigned char)((c < 0x20) | (c == 0x7f) | (c == '\\'));
+    }
+    for (size_t k = 0; k < BLOCK; k++) {
+        any |= found[k];
+    }
+    return any == 0;
+}
+
+/* Rewrites a stack's text as canonical text in r->canonical. */
+static enum st make_canonical(struct folded_reader *r, const char *text, size_t len,
+                              struct err *e) {
+    struct strbuf name = {0};
+    strbuf_clear(&r->canonical);
+    for (size_t at = 0; at <= len;) {
+        size_t frame = stack_frame_len(text + at, len - at);
+        strbuf_clear(&name);
+        folded_unescape(&name, text + at, frame);
+        folded_escape(&r->canonical, strbuf_cstr(&name), name.len, at == 0);
+        if (at + frame < len) {
+            strbuf_addc(&r->canonical, ';');
+        }
+        at += frame + 1;
+    }
+    bool failed = name.failed || r->canonical.failed;
+    strbuf_release(&name);
+    return failed ? err_nomem(e) : ST_OK;
+}
+
+/* "12" or "12.50": digits, at least one before the point. The value comes in units of
+ * 10^-*decimals; further decimal places are cut off. */
+static const char *parse_count(const char *s, size_t len, uint64_t *value, unsigned *decimals,
+                               bool *rounded) {
+    const char *point = memchr(s, '.', len);
+    size_t whole = point ? (size_t)(point - s) : len;
+    size_t places = point ? len - whole - 1 : 0;
+    if (whole == 0) {
+        return "no count";
+    }
+    while (places > 0 && point[places] == '0') {
+        places--;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if ((s[i] < '0' || s[i] > '9') && s + i != point) {
+            return "the count is not a number";
+        }
+    }
+    *rounded = places > STACK_DECIMALS_MAX;
+    *decimals = (unsigned)(*rounded ? STACK_DECIMALS_MAX : places);
+    uint64_t v;
+    if (!parse_u64(s, whole, UINT64_MAX, &v)) {
+        return "the count is too large";
+    }
+    for (unsigned i = 1; i <= *decimals; i++) {
+        if (!checked_mul_u64(v, 10, &v) || !checked_add_u64(v, (uint64_t)(point[i] - '0'), &v)) {
+            return "the count is too large";
+        }
+    }
+    *value = v;
+    return NULL;
+}
+
+static void bad_line(struct folded_reader *r, const char *reason) {
+    r->stats.foreign |= r->suspicious && r->stats.stacks == 0 && r->stats.bad == 0;
+    if (r->stats.bad++ == 0) {
+        r->stats.first_bad = r->stats.lines;
+        r->stats.reason = reason;
+    }
+}
+
+static enum st read_line(struct folded_reader *r, const char *line, size_t len, struct err *e) {
+    r->stats.lines++;
+    while (len > 0 && (line[len - 1] == ' ' || line[len - 1] == '\r' || line[len - 1] == '\t')) {
+        len--;
+    }
+    if (len == 0 || line[0] == '#' || r->stats.foreign) {
+        return ST_OK;
+    }
+    size_t count_at = len;
+    while (count_at > 0 && line[count_at - 1] != ' ') {
+        count_at--;
+    }
+    uint64_t count = 0;
+    unsigned decimals = 0;
+    bool rounded = false;
+    const char *reason = "no count";
+    if (count_at > 0) {
+        reason = parse_count(line + count_at, len - count_at, &count, &decimals, &rounded);
+    }
+    if (!reason && count_at < 2) {
+        reason = "no stack";
+    }
+    if (reason) {
+        bad_line(r, reason);
+        return ST_OK;
+    }
+    const char *text = line;
+    size_t text_len = count_at - 1;
+    if (!is_plain(text, text_len)) {
+        if (make_canonical(r, text, text_len, e) != ST_OK) {
+            return ST_ERR;
+        }
+        text = strbuf_cstr(&r->canonical);
+        text_len = r->canonical.len;
+    }
+    struct err why = {0};
+    if (stack_tree_add(r->tree, text, text_len, count, decimals, &why) != ST_OK) {
+        if (why.code != ERR_LIMIT) {
+            return err_set(e, why.code, "%s", why.text);
+        }
+        bad_line(r, text_len > STACK_TEXT_MAX ? "longer than 64 MiB"
+                                              : "the sum of all counts is too large");
+        return ST_OK;
+    }
+    r->stats.stacks++;
+    r->stats.rounded += rounded;
+    return ST_OK;
+}
+
+/* Keeps the start of a line whose end is not here yet. */
+static enum st carry_on(struct folded_reader *r, const char *bytes, size_t len, struct err *e) {
+    if (r->skipping) {
+        return ST_OK;
+    }
+    r->carry.limit = STACK_TEXT_MAX;
+    strbuf_add(&r->carry, bytes, len);
+    if (!r->carry.failed) {
+        return ST_OK;
+    }
+    if (!r->carry.too_large) {
+        return err_nomem(e);
+    }
+    strbuf_release(&r->carry);
+    r->skipping = true;
+    return ST_OK;
+}
+
+/* The line that was carried has come to its end. */
+static enum st carried_line(struct folded_reader *r, struct err *e) {
+    enum st st = ST_OK;
+    if (r->skipping) {
+        r->stats.lines++;
+        bad_line(r, "longer than 64 MiB");
+    } else {
+        st = read_line(r, strbuf_cstr(&r->carry), r->carry.len, e);
+    }
+    r->skipping = false;
+    strbuf_clear(&r->carry);
+    return st;
+}
+
+enum st folded_feed(struct folded_reader *r, const char *bytes, size_t len, struct err *e) {
+    while (len > 0) {
+        const char *end = memchr(bytes, '\n', len);
+        size_t line = end ? (size_t)(end - bytes) : len;
+        enum st st = ST_OK;
+        if (!end || r->carry.len > 0 || r->skipping) {
+            st = carry_on(r, bytes, line, e);
+            if (st == ST_OK && end) {
+                st = carried_line(r, e);
+            }
+        } else {
+            st = read_line(r, bytes, line, e);
+        }
+        if (st != ST_OK) {
+            return st;
+        }
+        bytes += line + (end != NULL);
+        len -= line + (end != NULL);
+    }
+    return ST_OK;
+}
+
+enum st folded_end(struct folded_reader *r, struct err *e) {
+    return r->carry.len > 0 || r->skipping ? carried_line(r, e) : ST_OK;
+}
+
+void folded_release(struct folded_reader *r) {
+    strbuf_release(&r->carry);
+    strbuf_release(&r->canonical);
+}
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+bool folded_recognise(const char *bytes, size_t len) {
+    size_t i = len >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    while (i < len && is_space(bytes[i])) {
+        i++;
+    }
+    if (i == len || (bytes[i] != '{' && bytes[i] != '[')) {
+        return true;
+    }
+    i++;
+    while (i < len && is_space(bytes[i])) {
+        i++;
+    }
+    return i < len && !memchr("\"{}[]", bytes[i], 5);
+}
+
+/* ---- writing ---- */
+
+void folded_weight(struct strbuf *out, uint64_t weight, unsigned decimals) {
+    uint64_t unit = 1;
+    for (unsigned i = 0; i < decimals; i++) {
+        unit *= 10;
+    }
+    strbuf_addu64(out, weight / unit);
+    uint64_t rest = weight % unit;
+    if (rest > 0) {
+        strbuf_addc(out, '.');
+    }
+    while (rest > 0) {
+        unit /= 10;
+        strbuf_addc(out, (char)('0' + rest / unit));
+        rest %= unit;
+    }
+}
+
+/* What write_stack needs. */
+struct writing {
+    struct sink *out;
+    struct strbuf weight; /* scratch */
+    unsigned decimals;
+};
+
+static enum st write_stack(void *ctx, const char *text, size_t len, uint64_t weight,
+                           struct err *e) {
+    struct writing *w = ctx;
+    strbuf_clear(&w->weight);
+    strbuf_addc(&w->weight, ' ');
+    folded_weight(&w->weight, weight, w->decimals);
+    strbuf_addc(&w->weight, '\n');
+    sink_write(w->out, text, len);
+    sink_write(w->out, strbuf_cstr(&w->weight), w->weight.len);
+    return strbuf_check(&w->weight, e);
+}
+
+enum st folded_write(const struct stack_tree *t, struct sink *out, struct err *e) {
+    struct writing w = {.out = out, .decimals = t->decimals};
+    enum st st = stack_tree_each(t, write_stack, &w, e);
+    strbuf_release(&w.weight);
+    return st;
+}

@@ -1,0 +1,116 @@
+/* The union of two trees. */
+#include "flame/stacks/stack_pair.h"
+
+#include <stdlib.h>
+
+#include "base/checked.h"
+#include "flame/stacks/weigh.h"
+
+struct adding {
+    struct stack_pair *pair;
+    enum stack_side side;
+    unsigned decimals;
+    unsigned places; /* powers of ten that this side's weights lack */
+    struct weigh_running scaling;
+};
+
+static uint64_t power_of_ten(unsigned places) {
+    uint64_t v = 1;
+    while (places-- > 0) {
+        v *= 10;
+    }
+    return v;
+}
+
+static enum st add_stack(void *ctx, const char *text, size_t len, uint64_t weight, struct err *e) {
+    struct adding *a = ctx;
+    uint64_t v = weigh_next(&a->scaling, weight * power_of_ten(a->places));
+    return stack_tree_add(&a->pair->tree, text, len, v, a->decimals, e);
+}
+
+static enum st note_stack(void *ctx, const char *text, size_t len, uint64_t weight, struct err *e) {
+    (void)e;
+    struct adding *a = ctx;
+    uint64_t v = weigh_next(&a->scaling, weight * power_of_ten(a->places));
+    uint32_t node = stack_tree_find(&a->pair->tree, text, len);
+    if (node != 0) { /* a share that was rounded to nothing has none */
+        a->pair->nodes[node].self[a->side] = v;
+    }
+    return ST_OK;
+}
+
+/* Sums up every node's self weights into those above it. */
+static enum st sum_up(struct stack_pair *pair, struct err *e) {
+    const struct stack_tree *t = &pair->tree;
+    struct stack_children children;
+    uint32_t *order = calloc(t->node_count + 1, sizeof *order);
+    if (!order) {
+        return err_nomem(e);
+    }
+    if (stack_tree_children(t, &children, e) != ST_OK) {
+        free(order);
+        return ST_ERR;
+    }
+    size_t count = 1; /* the root; then each node behind its parent */
+    for (size_t i = 0; i < count; i++) {
+        for (uint32_t c = children.start[order[i]]; c < children.start[order[i] + 1]; c++) {
+            order[count++] = children.child[c];
+        }
+    }
+    for (size_t i = count; i-- > 0;) {
+        struct stack_sides *n = &pair->nodes[order[i]];
+        struct stack_sides *parent = &pair->nodes[t->nodes[order[i]].parent];
+        for (int side = 0; side < STACK_SIDES; side++) {
+            n->total[side] += n->self[side];
+            if (order[i] != 0) {
+                parent->total[side] += n->total[side];
+            }
+        }
+    }
+    stack_children_release(&children);
+    free(order);
+    return ST_OK;
+}
+
+enum st stack_pair_make(struct stack_pair *pair, const struct stack_tree *base,
+                        const struct stack_tree *new_side, bool normalise, struct err *e) {
+    const struct stack_tree *sides[STACK_SIDES] = {base, new_side};
+    struct adding adding[STACK_SIDES];
+    uint64_t totals[STACK_SIDES];
+    unsigned decimals = base->decimals > new_side->decimals ? base->decimals : new_side->decimals;
+    for (int i = 0; i < STACK_SIDES; i++) {
+        adding[i] = (struct adding){.pair = pair,
+                                    .side = (enum stack_side)i,
+                                    .decimals = decimals,
+                                    .places = decimals - sides[i]->decimals};
+        if (!checked_mul_u64(stack_tree_total(sides[i]), power_of_ten(adding[i].places),
+                             &totals[i])) {
+            return err_set(e, ERR_LIMIT, "the sum of all counts passes 64 bits");
+        }
+    }
+    for (int i = 0; i < STACK_SIDES; i++) {
+        bool scaled = normalise && i == STACK_BASE && totals[STACK_NEW] > 0;
+        adding[i].scaling =
+            (struct weigh_running){.from = totals[i], .to = scaled ? totals[STACK_NEW] : totals[i]};
+        struct adding pass = adding[i];
+        if (stack_tree_each(sides[i], add_stack, &pass, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    pair->nodes = calloc(pair->tree.node_count + 1, sizeof *pair->nodes);
+    if (!pair->nodes) {
+        return err_nomem(e);
+    }
+    for (int i = 0; i < STACK_SIDES; i++) {
+        if (stack_tree_each(sides[i], note_stack, &adding[i], e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return pair->tree.node_count > 0 ? sum_up(pair, e) : ST_OK;
+}
+
+void stack_pair_release(struct stack_pair *pair) {
+    stack_tree_release(&pair->tree);
+    free(pair->nodes);
+    *pair = (struct stack_pair){0};
+}

@@ -1,0 +1,222 @@
+/* Prints the frames of the picture. Positions are computed in hundredths of a pixel from the exact
+ * left and right ends of each frame, so the printed widths of a frame's children and its self part
+ * add up too. */
+#include <string.h>
+
+#include "flame/stacks/folded.h"
+#include "flame/svg/label.h"
+#include "flame/svg/svg_private.h"
+#include "flame/stacks/weigh.h"
+#include "base/xml_text.h"
+
+enum {
+    TEXT_LEFT = 5,     /* of a frame's text, inside the frame */
+    NAME_CELLS = 4096, /* most characters of a name in a <title> */
+    THIN = 200,        /* hundredths of a pixel: wider frames have a stroke, class o */
+    CELLS_LEAST = 2    /* shorter stubs of names are noise */
+};
+
+/* ---- numbers ---- */
+
+void svg_count(struct strbuf *out, uint64_t weight, unsigned decimals) {
+    size_t start = out->len;
+    struct strbuf plain = {0};
+    for (; decimals > 3; decimals--) {
+        weight = weight / 10 + (weight % 10 >= 5);
+    }
+    folded_weight(&plain, weight, decimals);
+    const char *text = strbuf_cstr(&plain);
+    size_t whole = strcspn(text, ".");
+    for (size_t i = 0; i < plain.len; i++) {
+        if (i > 0 && i < whole && (whole - i) % 3 == 0) {
+            strbuf_addc(out, ',');
+        }
+        strbuf_addc(out, text[i]);
+    }
+    if (plain.failed) {
+        strbuf_truncate(out, start);
+        out->failed = true;
+    }
+    strbuf_release(&plain);
+}
+
+void svg_add_percent(struct strbuf *out, uint64_t part, uint64_t total) {
+    uint64_t remainder;
+    uint64_t v = weigh_muldiv(part, 10000, total, &remainder);
+    v += remainder > (total - 1) / 2;
+    if (v == 0 && part > 0) {
+        strbuf_addstr(out, "under 0.01 %");
+    } else {
+        strbuf_addu64(out, v / 100);
+        strbuf_addc(out, '.');
+        strbuf_addc(out, (char)('0' + v % 100 / 10));
+        strbuf_addc(out, (char)('0' + v % 10));
+        strbuf_addstr(out, " %");
+    }
+}
+
+void svg_add_px(struct strbuf *out, uint64_t hundredths) {
+    strbuf_addu64(out, hundredths / 100);
+    unsigned rest = (unsigned)(hundredths % 100);
+    if (rest) {
+        strbuf_addc(out, '.');
+        strbuf_addc(out, (char)('0' + rest / 10));
+        if (rest % 10) {
+            strbuf_addc(out, (char)('0' + rest % 10));
+        }
+    }
+}
+
+/* ---- what a frame says ---- */
+
+/* Fills r->name with what is drawn in a frame, and returns its parts. */
+static struct frame_name name_frame(struct svg_run *r, const struct layout_frame *f) {
+    strbuf_clear(&r->name);
+    switch (f->kind) {
+    case LAYOUT_ROOT:
+        strbuf_addstr(&r->name, "all");
+        break;
+    case LAYOUT_NARROW:
+        strbuf_addf(&r->name, "%u narrow frame%s", f->merged, f->merged > 1 ? "s" : "");
+        break;
+    case LAYOUT_DEEPER:
+        strbuf_addstr(&r->name, "deeper frames, not drawn");
+        break;
+    case LAYOUT_FRAME:
+        folded_unescape(&r->name, f->text, f->len);
+        return frame_name_split(strbuf_cstr(&r->name), r->name.len);
+    }
+    return (struct frame_name){.name = strbuf_cstr(&r->name), .name_len = r->name.len};
+}
+
+/* The second line of the <title>. */
+static void add_mark(struct strbuf *b, const struct frame_name *f) {
+    if (f->module) {
+        strbuf_addstr(b, "\nin ");
+        xml_text_add_short(b, f->module, f->module_len, NAME_CELLS, 0);
+    }
+    const char *mark = f->mark == 'i'   ? "inlined"
+                       : f->mark == 'k' ? "kernel"
+                       : f->mark == 'j' ? "JIT-compiled"
+                                        : NULL;
+    if (mark) {
+        strbuf_addstr(b, f->module ? " · " : "\n");
+        strbuf_addstr(b, mark);
+    }
+}
+
+static void add_amount(struct svg_run *r, const struct layout_frame *f) {
+    struct strbuf *b = &r->line;
+    strbuf_addc(b, '\n');
+    svg_count(b, f->w, r->tree->decimals);
+    strbuf_addc(b, ' ');
+    xml_text_add(b, r->unit, strlen(r->unit));
+    strbuf_addstr(b, " · ");
+    svg_add_percent(b, f->w, r->total);
+    if (f->self > 0 && f->self < f->w) {
+        strbuf_addstr(b, " · self ");
+        svg_count(b, f->self, r->tree->decimals);
+    }
+}
+
+/* What the caller knows, after the amount. */
+static void add_note(struct svg_run *r) {
+    const char *at = strbuf_cstr(&r->note);
+    while (*at) {
+        size_t len = strcspn(at, "\n");
+        strbuf_addc(&r->line, '\n');
+        xml_text_add_short(&r->line, at, len, NAME_CELLS, 0);
+        at += len + (at[len] == '\n');
+    }
+}
+
+static void add_title(struct svg_run *r, const struct layout_frame *f,
+                      const struct frame_name *name) {
+    struct strbuf *b = &r->line;
+    strbuf_addstr(b, "<title>");
+    if (name->name_len == 0) {
+        strbuf_addstr(b, "(no name)");
+    }
+    xml_text_add_short(b, name->name, name->name_len, NAME_CELLS, 0);
+    add_mark(b, name);
+    add_amount(r, f);
+    add_note(r);
+    strbuf_addstr(b, "</title>");
+}
+
+/* ---- drawing ---- */
+
+/* As much of a name as fits a frame of that width, in hundredths of a pixel. A character of any
+ * common monospaced font is 0.61 times as wide as it is high. */
+static void add_label(struct svg_run *r, const struct layout_frame *f,
+                      const struct frame_name *name, uint64_t width) {
+    uint64_t margins = 2 * TEXT_LEFT * 100;
+    size_t cells = width > margins ? (size_t)((width - margins) * 100 / (r->font * 61)) : 0;
+    if (f->kind == LAYOUT_NARROW) {
+        xml_text_add_short(&r->line, "\xe2\x80\xa6", 3, cells, 1);
+    } else {
+        label_add(&r->line, name->name, name->name_len, cells, CELLS_LEAST);
+    }
+}
+
+static void choose_colour(struct svg_run *r, const struct layout_frame *f,
+                          const struct frame_name *name, char colour[PALETTE_COLOUR_SIZE]) {
+    memcpy(colour, f->kind == LAYOUT_ROOT ? "x2" : "x1", PALETTE_COLOUR_SIZE);
+    if (f->kind == LAYOUT_FRAME) {
+        palette_colour(&r->options->palette, name, colour);
+    }
+    strbuf_clear(&r->note);
+    const struct svg_marks *marks = r->options->marks;
+    if (marks && marks->mark) {
+        marks->mark(marks->ctx, f, name, colour, &r->note);
+        r->line.failed |= r->note.failed;
+    }
+}
+
+void svg_print_frame(struct svg_run *r, const struct layout_frame *f) {
+    struct strbuf *b = &r->line;
+    uint64_t full = (uint64_t)r->width * 100;
+    uint64_t left = weigh_muldiv(f->x, full, r->total, NULL);
+    uint64_t width = weigh_muldiv(f->x + f->w, full, r->total, NULL) - left;
+    uint32_t row = r->options->inverted ? f->depth : r->layout.depth - f->depth;
+    uint32_t top = SVG_HEAD + row * r->row;
+    struct frame_name name = name_frame(r, f);
+    char colour[PALETTE_COLOUR_SIZE];
+    strbuf_clear(b);
+    choose_colour(r, f, &name, colour);
+    strbuf_addstr(b, "<g class=\"");
+    strbuf_addstr(b, colour);
+    strbuf_addstr(b, name.mark == 'i' ? " i" : f->merged > 0 ? " rest" : "");
+    strbuf_addstr(b, width < THIN ? "\" data-w=\"" : " o\" data-w=\"");
+    strbuf_addu64(b, f->w);
+    if (r->tree->ordered) {
+        strbuf_addstr(b, "\" data-x=\"");
+        strbuf_addu64(b, f->x);
+    }
+    strbuf_addstr(b, "\">");
+    add_title(r, f, &name);
+    strbuf_addstr(b, "<rect x=\"");
+    svg_add_px(b, left + SVG_MARGIN * 100);
+    strbuf_addstr(b, "\" y=\"");
+    strbuf_addu64(b, top);
+    strbuf_addstr(b, "\" width=\"");
+    svg_add_px(b, width);
+    strbuf_addstr(b, "\" height=\"");
+    strbuf_addu64(b, r->row - 1);
+    strbuf_addstr(b, "\"/>");
+    size_t text_at = b->len;
+    strbuf_addstr(b, "<text x=\"");
+    svg_add_px(b, left + (SVG_MARGIN + TEXT_LEFT) * 100);
+    strbuf_addstr(b, "\" y=\"");
+    strbuf_addu64(b, top + r->row * 13 / 18);
+    strbuf_addstr(b, "\">");
+    size_t label_at = b->len;
+    add_label(r, f, &name, width);
+    if (b->len == label_at) {
+        strbuf_truncate(b, text_at);
+    } else {
+        strbuf_addstr(b, "</text>");
+    }
+    strbuf_addstr(b, "</g>\n");
+    sink_write(r->out, strbuf_cstr(b), b->len);
+}

@@ -12,7 +12,7 @@
 #include "classify/print/print_formats.h"
 #include "classify_options.h"
 
-enum { LINE_MAX_BYTES = 64 << 20, READ_SIZE = 1 << 16 };
+enum { READ_SIZE = 1 << 16 };
 
 /* ---- options ---- */
 
@@ -172,7 +172,7 @@ static void on_failure(void *ctx, const char *where, const struct err *why) {
 
 int classify_merge(struct triage **t, const struct cli_tool *tool, char **operands, size_t count,
                    struct cli_failures *failures) {
-    struct merger m = {.t = t, .failures = failures, .line = {.limit = LINE_MAX_BYTES}};
+    struct merger m = {.t = t, .failures = failures, .line = {.limit = PARTIAL_LINE_MAX}};
     struct err e = {0};
     if (partial_reader_new(&m.reader, &e) != ST_OK) {
         cli_fail(failures, NULL, &e);

@@ -193,7 +193,7 @@ static void deliver(void *ctx, void *item) {
     if (doc->st == ST_OK && doc->session) {
         d->sessions++;
         if (d->ops->take_session) {
-            d->ops->take_session(d->ctx, doc->text, doc->len);
+            d->ops->take_session(d->ctx, strbuf_cstr(&doc->where), doc->text, doc->len);
         }
     }
     for (size_t i = 0; i < doc->pieces.len; i++) {

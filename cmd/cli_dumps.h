@@ -23,8 +23,8 @@ struct cli_dumps_ops {
     /* Frees what is in *result, after take or without it; it may be zeroed. May be NULL. */
     void (*release)(void *result);
     /* As take, for a document that is no dump but a session record, see stall-dump(5). NULL: they
-     * are passed over. Its strings hold no raw line ends. */
-    void (*take_session)(void *ctx, const char *text, size_t len);
+     * are passed over. Its strings hold no raw line ends. where: "INPUT:LINE". */
+    void (*take_session)(void *ctx, const char *where, const char *text, size_t len);
     /* Called on the main thread with each input, opened. ST_NONE: it is to be read as dumps, and
      * what was read of it was given back. ST_OK: it was something else and has been read.
      * ST_ERR: it is unreadable. NULL: all inputs are dumps. in stays the caller's. */

@@ -109,7 +109,7 @@ static void release(void *result) {
     strbuf_release(&r->text);
 }
 
-static void take_session(void *ctx, const char *text, size_t len) {
+static void take_session(void *ctx, const char *where, const char *text, size_t len) {
     struct run *run = ctx;
     struct err e = {0};
     const struct exposure_filter filter = {run->where, &run->seen_sessions};
@@ -117,7 +117,8 @@ static void take_session(void *ctx, const char *text, size_t len) {
         cli_dumps_write_line(&run->output.sink, text, len);
     } else if (!run->broken && triage_add_session(run->triage, &filter, text, len, &e) != ST_OK) {
         run->broken = e.code == ERR_NOMEM;
-        fail(run, "session record", &e);
+        err_context(&e, "session record");
+        fail(run, where, &e);
     }
 }
 

@@ -196,7 +196,8 @@ static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     return ST_OK;
 }
 
-static void take_session(void *ctx, const char *text, size_t len) {
+static void take_session(void *ctx, const char *where, const char *text, size_t len) {
+    (void)where;
     struct run *run = ctx;
     if (!run->set.text) {
         cli_dumps_write_line(&run->output.sink, text, len);

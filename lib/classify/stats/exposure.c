@@ -7,6 +7,9 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "classify/stats/triage_private.h"
+#include "dump/document.h"
+
+enum { SESSION_MAX = 1 << 24 /* bytes of a record */, SESSION_DEPTH = 64 };
 
 static uint64_t member_number(const json_t *o, const char *name, uint64_t otherwise) {
     const json_t *v = json_object_get(o, name);
@@ -52,8 +55,14 @@ static const char *said(struct session *s, const char *field) {
 
 enum st triage_add_session(struct triage *t, const struct exposure_filter *filter, const char *text,
                            size_t len, struct err *e) {
-    json_error_t error;
-    json_t *o = json_loadb(text, len, 0, &error);
+    const struct document_options limits = {.text_max = SESSION_MAX,
+                                            .values_max = SESSION_MAX,
+                                            .depth_max = SESSION_DEPTH,
+                                            .long_numbers = true};
+    json_t *o = NULL;
+    if (document_load(&o, text, len, &limits, e) == ST_ERR) {
+        return ST_ERR;
+    }
     const char *format = json_string_value(json_object_get(o, "format"));
     if (!format || strcmp(format, "stall-session/1") != 0) {
         json_decref(o);

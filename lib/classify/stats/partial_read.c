@@ -8,11 +8,14 @@
 #include "classify/stats/partial_private.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
+#include "dump/document.h"
 
 const char *const partial_sets[PARTIAL_SETS] = {
     [PARTIAL_ACTIONS] = "actions", [PARTIAL_LEVEL1] = "level1", [PARTIAL_LEVEL2] = "level2"};
 const char *const partial_facets[FACET_COUNT] = {
     [FACET_VERSION] = "versions", [FACET_OS] = "systems", [FACET_DEVICE] = "devices"};
+
+enum { PARTIAL_DEPTH = 64 };
 
 struct partial_reader {
     struct triage *t;             /* NULL between partials */
@@ -506,10 +509,20 @@ static enum st read_line(struct partial_reader *r, const json_t *o, struct err *
 
 enum st partial_reader_line(struct partial_reader *r, const char *text, size_t len,
                             struct triage **done, struct err *e) {
-    json_error_t error;
-    json_t *o = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
-    enum st st = o ? read_line(r, o, e)
-                   : err_set(e, ERR_FORMAT, "partial: %s at byte %d", error.text, error.position);
+    const struct document_options limits = {.text_max = PARTIAL_LINE_MAX,
+                                            .values_max = PARTIAL_LINE_MAX,
+                                            .depth_max = PARTIAL_DEPTH,
+                                            .unique = true,
+                                            .long_numbers = true};
+    json_t *o = NULL;
+    enum st st = document_load(&o, text, len, &limits, e);
+    if (st == ST_OK) {
+        st = read_line(r, o, e);
+    } else if (st == ST_NONE) {
+        st = err_set(e, ERR_FORMAT, "partial: not an object");
+    } else {
+        err_context(e, "partial");
+    }
     json_decref(o);
     if (st != ST_OK) {
         drop(r);

@@ -102,6 +102,7 @@ struct partial_reader;
 enum st partial_reader_new(struct partial_reader **out, struct err *e) BASE_MUST_USE;
 /* NULL is allowed. */
 void partial_reader_free(struct partial_reader *r);
+enum { PARTIAL_LINE_MAX = 64 << 20 }; /* bytes of one line */
 /* Takes one line, without its end. ST_NONE: the partial is not complete yet. ST_OK: it is, and
  * *done is the caller's to free. ST_ERR: no partial, or one that contradicts itself. */
 enum st partial_reader_line(struct partial_reader *r, const char *text, size_t len,

@@ -52,13 +52,14 @@ enum demangle_scheme demangle_scheme_of(const char *name, size_t len) {
  * underscores once Mach-O's own is dropped). The length of the inner mangled name, its start in
  * *inner; 0 if it is not such a name. */
 static size_t block_inner(const char *name, size_t len, const char **inner) {
-    size_t skip = starts(name, len, "___Z") ? 2 : starts(name, len, "____Z") ? 3 : 0;
-    if (skip == 0) {
-        skip = starts(name, len, "__Z") ? 1 : 0;
+    size_t skip = 0;
+    while (skip < len && name[skip] == '_') {
+        skip++;
     }
-    if (skip == 0) {
+    if (skip < 2 || skip > 4 || skip == len || name[skip] != 'Z') {
         return 0;
     }
+    skip--; /* the scheme's own underscore */
     static const char mark[] = "_block_invoke";
     for (size_t i = skip; i + sizeof mark - 1 <= len; i++) {
         if (memcmp(name + i, mark, sizeof mark - 1) == 0) {

@@ -20,7 +20,7 @@ struct fence {
     bool over;
 };
 
-static void collect(const char *text, size_t len, void *opaque) {
+static void fence_collect(const char *text, size_t len, void *opaque) {
     struct fence *f = opaque;
     if (f->out->len - f->start + len > DEMANGLE_OUT_MAX || f->out->failed) {
         f->over = true;
@@ -35,14 +35,14 @@ static void collect(const char *text, size_t len, void *opaque) {
 typedef int (*demangler)(const char *mangled, int options, demangle_callbackref callback,
                          void *opaque);
 
-static enum st run(demangler read, const char *name, int options, bool may_leave,
-                   struct strbuf *out, struct err *e) {
+static enum st demangle_fenced(demangler read, const char *name, int options, bool may_leave,
+                               struct strbuf *out, struct err *e) {
     struct fence f = {.out = out, .start = out->len, .may_leave = may_leave};
     /* Nothing but f changes between the two returns of setjmp, and it lives in memory, not in a
      * register of this frame that longjmp would restore. */
     bool read_it = false;
     if (setjmp(f.leave) == 0) {
-        read_it = read(name, options, collect, &f) != 0;
+        read_it = read(name, options, fence_collect, &f) != 0;
     } else {
         return strbuf_check(out, e) == ST_ERR ? ST_ERR : ST_NONE;
     }
@@ -53,7 +53,7 @@ static enum st run(demangler read, const char *name, int options, bool may_leave
 }
 
 enum st demangle_itanium(const char *name, struct strbuf *out, struct err *e) {
-    return run(cplus_demangle_v3_callback, name, DMGL_PARAMS | DMGL_ANSI, true, out, e);
+    return demangle_fenced(cplus_demangle_v3_callback, name, DMGL_PARAMS | DMGL_ANSI, true, out, e);
 }
 
 /* Might the name hold a Punycode identifier ("u", then its length)? libiberty decodes those in
@@ -82,5 +82,6 @@ enum st demangle_rust(const char *name, struct strbuf *out, struct err *e) {
         }
         may_leave = false;
     }
-    return run(rust_demangle_callback, name, DMGL_PARAMS | DMGL_ANSI, may_leave, out, e);
+    return demangle_fenced(rust_demangle_callback, name, DMGL_PARAMS | DMGL_ANSI, may_leave, out,
+                           e);
 }

@@ -99,6 +99,20 @@ int32_t dump_image_at(const struct dump *d, uint64_t address) {
     return -1;
 }
 
+const struct dump_name *dump_name_at(const struct dump *d, uint64_t address) {
+    size_t low = 0, high = d->name_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (d->names[middle].address < address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    const struct dump_name *name = low < d->name_count ? &d->names[low] : NULL;
+    return name && name->address == address && name->symbol ? name : NULL;
+}
+
 bool dump_frame_exact(const struct dump_stack *s, size_t i) {
     if (!s->exact) {
         return i == 0;

@@ -195,6 +195,8 @@ const char *dump_context(const struct dump *d, const char *name);
 /* The image whose [load, load + size) holds the address (size 0: the nearest load below it whose
  * next image's load is above); -1 if none. */
 int32_t dump_image_at(const struct dump *d, uint64_t address);
+/* What the dump itself calls a frame of this address; NULL if it says no symbol. */
+const struct dump_name *dump_name_at(const struct dump *d, uint64_t address);
 /* Is frame i of the stack an exact address (else a return address)? */
 bool dump_frame_exact(const struct dump_stack *s, size_t i);
 /* The first thread of this id, or NULL. */
@@ -212,6 +214,8 @@ struct dump_waits {
 /* The chain that begins with t (NULL: an empty one). A chain that is longer than this, or leads to
  * a thread that is not in the dump, ends there. */
 void dump_waits(const struct dump *d, const struct dump_thread *t, struct dump_waits *out);
+/* The thread that number i of the chain waits for; NULL if it is not known. */
+const struct dump_thread *dump_waits_owner(const struct dump_waits *w, size_t i);
 /* The stack that the dump is about: the heaviest sample as judged by the device, else the most
  * frequent (ties: the last), else the main thread's; NULL if there is none. */
 const struct dump_stack *dump_heaviest(const struct dump *d);

@@ -17,3 +17,10 @@ void dump_waits(const struct dump *d, const struct dump_thread *t, struct dump_w
         }
     }
 }
+
+const struct dump_thread *dump_waits_owner(const struct dump_waits *w, size_t i) {
+    if (i + 1 < w->count) {
+        return w->threads[i + 1];
+    }
+    return w->back != SIZE_MAX ? w->threads[w->back] : NULL;
+}

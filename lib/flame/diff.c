@@ -22,10 +22,14 @@ static void add_sign(struct strbuf *out, bool more) {
 }
 
 /* "+50 %", "−3.4 %", "new", "gone", "the same". */
-static void add_relative(struct strbuf *out, const uint64_t sides[STACK_SIDES]) {
+static void diff_add_relative(struct strbuf *out, const uint64_t sides[STACK_SIDES]) {
     uint64_t base = sides[STACK_BASE], now = sides[STACK_NEW];
-    if (base == now || base == 0 || now == 0) {
-        strbuf_addstr(out, base == now ? "the same" : base == 0 ? "new" : "gone");
+    if (base == now) {
+        strbuf_addstr(out, "the same");
+        return;
+    }
+    if (base == 0 || now == 0) {
+        strbuf_addstr(out, base == 0 ? "new" : "gone");
         return;
     }
     uint64_t v = permille_of(now > base ? now - base : base - now, base);
@@ -41,7 +45,8 @@ static void add_relative(struct strbuf *out, const uint64_t sides[STACK_SIDES]) 
     strbuf_addstr(out, " %");
 }
 
-static void add_delta(struct strbuf *out, const uint64_t sides[STACK_SIDES], unsigned decimals) {
+static void diff_add_delta(struct strbuf *out, const uint64_t sides[STACK_SIDES],
+                           unsigned decimals) {
     uint64_t base = sides[STACK_BASE], now = sides[STACK_NEW];
     if (base != now) {
         add_sign(out, now > base);
@@ -55,13 +60,13 @@ void diff_change(struct strbuf *out, const uint64_t sides[STACK_SIDES], unsigned
     strbuf_addf(out, " %s \xe2\x86\x92 ", unit); /* an arrow */
     svg_count(out, sides[STACK_NEW], decimals);
     strbuf_addf(out, " %s, ", unit);
-    add_relative(out, sides);
+    diff_add_relative(out, sides);
 }
 
 /* ---- the picture ---- */
 
 /* Classes of flame.css: what grew is red, what shrank blue, four shades of each. */
-static void colour_of(const uint64_t sides[STACK_SIDES], char colour[PALETTE_COLOUR_SIZE]) {
+static void diff_colour(const uint64_t sides[STACK_SIDES], char colour[PALETTE_COLOUR_SIZE]) {
     enum { LITTLE = 20, SOME = 100, MUCH = 300, HALF = 500 }; /* thousandths */
     uint64_t base = sides[STACK_BASE], now = sides[STACK_NEW];
     bool more = now > base;
@@ -72,12 +77,12 @@ static void colour_of(const uint64_t sides[STACK_SIDES], char colour[PALETTE_COL
         memcpy(colour, "x1", PALETTE_COLOUR_SIZE);
     } else {
         colour[0] = more ? 'r' : 's';
-        colour[1] = v < SOME ? '0' : v < MUCH ? '1' : v < HALF ? '2' : '3';
+        colour[1] = (char)('0' + (v >= SOME) + (v >= MUCH) + (v >= HALF));
     }
 }
 
-static void mark(void *ctx, const struct layout_frame *f, const struct frame_name *name,
-                 char colour[PALETTE_COLOUR_SIZE], struct strbuf *note) {
+static void diff_mark_frame(void *ctx, const struct layout_frame *f, const struct frame_name *name,
+                            char colour[PALETTE_COLOUR_SIZE], struct strbuf *note) {
     const struct diff_marks *m = ctx;
     (void)name;
     if (f->kind != LAYOUT_FRAME && f->kind != LAYOUT_ROOT) {
@@ -85,7 +90,7 @@ static void mark(void *ctx, const struct layout_frame *f, const struct frame_nam
     }
     const struct stack_sides *sides = &m->pair->nodes[f->node];
     if (f->kind == LAYOUT_FRAME) {
-        colour_of(sides->total, colour);
+        diff_colour(sides->total, colour);
     }
     diff_change(note, sides->total, m->pair->tree.decimals, m->unit);
     if (f->self > 0 && f->self < f->w) {
@@ -99,7 +104,7 @@ void diff_marks_init(struct diff_marks *m, const struct stack_pair *pair, const 
         {"n0", "new"}, {"r3", "grew"}, {"x1", "the same"}, {"s3", "shrank"}, {"v0", "gone"}};
     *m = (struct diff_marks){.pair = pair, .unit = unit};
     m->marks = (struct svg_marks){
-        .mark = mark, .ctx = m, .keys = keys, .key_count = sizeof keys / sizeof *keys};
+        .mark = diff_mark_frame, .ctx = m, .keys = keys, .key_count = sizeof keys / sizeof *keys};
 }
 
 /* ---- stacks ---- */
@@ -110,19 +115,16 @@ struct folding {
     struct strbuf line;
 };
 
-static const struct stack_sides *sides_of(const struct stack_pair *pair, const char *text,
-                                          size_t len) {
-    return &pair->nodes[stack_tree_find(&pair->tree, text, len)];
-}
-
-static enum st fold_stack(void *ctx, const char *text, size_t len, uint64_t weight, struct err *e) {
+static enum st diff_fold_stack(void *ctx, const char *text, size_t len, uint64_t weight,
+                               struct err *e) {
     struct folding *f = ctx;
     (void)weight;
     strbuf_clear(&f->line);
     strbuf_add(&f->line, text, len);
     for (int side = 0; side < STACK_SIDES; side++) {
         strbuf_addc(&f->line, ' ');
-        folded_weight(&f->line, sides_of(f->pair, text, len)->self[side], f->pair->tree.decimals);
+        folded_weight(&f->line, stack_pair_sides(f->pair, text, len)->self[side],
+                      f->pair->tree.decimals);
     }
     strbuf_addc(&f->line, '\n');
     sink_write(f->out, strbuf_cstr(&f->line), f->line.len);
@@ -131,14 +133,14 @@ static enum st fold_stack(void *ctx, const char *text, size_t len, uint64_t weig
 
 enum st diff_folded(const struct stack_pair *pair, struct sink *out, struct err *e) {
     struct folding f = {.pair = pair, .out = out};
-    enum st st = stack_tree_each(&pair->tree, fold_stack, &f, e);
+    enum st st = stack_tree_each(&pair->tree, diff_fold_stack, &f, e);
     strbuf_release(&f.line);
     return st;
 }
 
 /* ---- functions ---- */
 
-struct function {
+struct diff_function {
     const char *text; /* in the map */
     size_t len;
     struct stack_sides sides; /* total: of each stack once, however often it is in it */
@@ -148,32 +150,33 @@ struct function {
 struct counting {
     const struct stack_pair *pair;
     struct map names;
-    VEC(struct function) functions;
+    VEC(struct diff_function) functions;
     uint64_t stacks;
 };
 
 /* The function of a frame's text; NULL = out of memory. */
-static struct function *function_of(struct counting *c, const char *frame, size_t len) {
+static struct diff_function *diff_function_at(struct counting *c, const char *frame, size_t len) {
     bool added;
     if (len > 4 && memcmp(frame + len - 4, "_[i]", 4) == 0) {
         len -= 4;
     }
     struct map_entry *m = map_put(&c->names, frame, len, c->functions.len, &added);
-    if (!m || (added && !VEC_PUSH(&c->functions, (struct function){m->key, len, {{0}, {0}}, 0}))) {
+    if (!m ||
+        (added && !VEC_PUSH(&c->functions, (struct diff_function){m->key, len, {{0}, {0}}, 0}))) {
         return NULL;
     }
     return &c->functions.data[m->value];
 }
 
-static enum st count_stack(void *ctx, const char *text, size_t len, uint64_t weight,
-                           struct err *e) {
+static enum st diff_count_stack(void *ctx, const char *text, size_t len, uint64_t weight,
+                                struct err *e) {
     struct counting *c = ctx;
-    const struct stack_sides *sides = sides_of(c->pair, text, len);
+    const struct stack_sides *sides = stack_pair_sides(c->pair, text, len);
     (void)weight;
     c->stacks++;
     for (size_t at = 0; at <= len;) {
         size_t stop = at + stack_frame_len(text + at, len - at);
-        struct function *f = function_of(c, text + at, stop - at);
+        struct diff_function *f = diff_function_at(c, text + at, stop - at);
         if (!f) {
             return err_nomem(e);
         }
@@ -192,7 +195,7 @@ static uint64_t change_of(const uint64_t sides[STACK_SIDES]) {
 }
 
 static int largest_first(const void *a, const void *b) {
-    const struct function *x = a, *y = b;
+    const struct diff_function *x = a, *y = b;
     uint64_t m = change_of(x->sides.self), n = change_of(y->sides.self);
     if (m != n) {
         return m > n ? -1 : 1;
@@ -226,13 +229,13 @@ static void add_code(struct strbuf *out, const char *text, size_t len) {
     }
 }
 
-static void add_row(struct strbuf *out, const struct function *f, unsigned decimals) {
+static void diff_add_row(struct strbuf *out, const struct diff_function *f, unsigned decimals) {
     struct strbuf name = {0};
     folded_unescape(&name, f->text, f->len);
     strbuf_addstr(out, "| **");
-    add_delta(out, f->sides.self, decimals);
+    diff_add_delta(out, f->sides.self, decimals);
     strbuf_addstr(out, "** | ");
-    add_relative(out, f->sides.self);
+    diff_add_relative(out, f->sides.self);
     strbuf_addstr(out, " | ");
     add_code(out, strbuf_cstr(&name), name.len);
     for (int side = 0; side < STACK_SIDES; side++) {
@@ -248,7 +251,8 @@ static void add_row(struct strbuf *out, const struct function *f, unsigned decim
     strbuf_release(&name);
 }
 
-static void add_table(struct strbuf *out, const struct counting *c, const struct diff_text *o) {
+static void diff_add_table(struct strbuf *out, const struct counting *c,
+                           const struct diff_text *o) {
     const uint64_t none[STACK_SIDES] = {0};
     const uint64_t *total = c->pair->tree.node_count ? c->pair->nodes[0].total : none;
     unsigned decimals = c->pair->tree.decimals;
@@ -269,7 +273,7 @@ static void add_table(struct strbuf *out, const struct counting *c, const struct
                 "| ---: | ---: | :--- | ---: | ---: | ---: | ---: |\n",
                 o->unit);
     for (size_t i = 0; i < rows; i++) {
-        add_row(out, &c->functions.data[i], decimals);
+        diff_add_row(out, &c->functions.data[i], decimals);
     }
 }
 
@@ -277,12 +281,12 @@ enum st diff_markdown(const struct stack_pair *pair, const struct diff_text *o, 
                       struct err *e) {
     struct counting c = {.pair = pair};
     struct strbuf text = {0};
-    enum st st = stack_tree_each(&pair->tree, count_stack, &c, e);
+    enum st st = stack_tree_each(&pair->tree, diff_count_stack, &c, e);
     if (st == ST_OK) {
         if (c.functions.len > 1) {
             qsort(c.functions.data, c.functions.len, sizeof *c.functions.data, largest_first);
         }
-        add_table(&text, &c, o);
+        diff_add_table(&text, &c, o);
         st = strbuf_check(&text, e);
         sink_write(out, strbuf_cstr(&text), st == ST_OK ? text.len : 0);
     }

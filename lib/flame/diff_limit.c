@@ -6,11 +6,12 @@
 #include "base/regex_text.h"
 #include "flame/diff.h"
 #include "flame/stacks/folded.h"
+#include "flame/stacks/weigh.h"
 
 /* ---- parsing ---- */
 
 /* Digits, and at most three behind a point, in thousandths. */
-static bool take_number(const char *text, size_t len, uint64_t *out) {
+static bool limit_take_number(const char *text, size_t len, uint64_t *out) {
     const char *point = memchr(text, '.', len);
     size_t whole = point ? (size_t)(point - text) : len;
     size_t places = point ? len - whole - 1 : 0;
@@ -26,24 +27,29 @@ static bool take_number(const char *text, size_t len, uint64_t *out) {
     return true;
 }
 
-static bool take_amount(struct diff_limit *l, const char *text) {
+static bool limit_take_amount(struct diff_limit *l, const char *text) {
     if (text[0] != '+') {
         return false;
     }
     size_t digits = strspn(++text, "0123456789.");
     const char *unit = text + digits + strspn(text + digits, " ");
-    l->kind = strcmp(unit, "%") == 0    ? DIFF_PERCENT
-              : strcmp(unit, "pp") == 0 ? DIFF_POINTS
-                                        : DIFF_WEIGHT;
-    l->unit = l->kind == DIFF_WEIGHT ? unit : "";
+    l->unit = "";
+    if (strcmp(unit, "%") == 0) {
+        l->kind = DIFF_PERCENT;
+    } else if (strcmp(unit, "pp") == 0) {
+        l->kind = DIFF_POINTS;
+    } else {
+        l->kind = DIFF_WEIGHT;
+        l->unit = unit;
+    }
     return l->unit[strspn(l->unit, "abcdefghijklmnopqrstuvwxyz")] == '\0' &&
-           take_number(text, digits, &l->value);
+           limit_take_number(text, digits, &l->value);
 }
 
 enum st diff_limit_parse(struct diff_limit *l, const char *text, struct err *e) {
     const char *colon = strrchr(text, ':');
     *l = (struct diff_limit){.text = text};
-    if (!colon || colon == text || !take_amount(l, colon + 1)) {
+    if (!colon || colon == text || !limit_take_amount(l, colon + 1)) {
         return err_set(e, ERR_USAGE,
                        "'%s' is not REGEX:+LIMIT, as in 'parse:+5%%', 'parse:+2pp' or "
                        "'parse:+200ms'",
@@ -73,8 +79,8 @@ struct measuring {
     struct strbuf name;
 };
 
-static enum st frame_matches(struct measuring *m, const char *text, size_t len, bool *out,
-                             struct err *e) {
+static enum st limit_matches_frame(struct measuring *m, const char *text, size_t len, bool *out,
+                                   struct err *e) {
     bool added;
     struct map_entry *known = map_put(&m->frames, text, len, 0, &added);
     if (!known) {
@@ -96,19 +102,19 @@ static enum st frame_matches(struct measuring *m, const char *text, size_t len, 
     return ST_OK;
 }
 
-static enum st measure_stack(void *ctx, const char *text, size_t len, uint64_t weight,
-                             struct err *e) {
+static enum st limit_measure_stack(void *ctx, const char *text, size_t len, uint64_t weight,
+                                   struct err *e) {
     struct measuring *m = ctx;
     bool found = false;
     (void)weight;
     for (size_t at = 0; at <= len && !found;) {
         size_t stop = at + stack_frame_len(text + at, len - at);
-        if (frame_matches(m, text + at, stop - at, &found, e) != ST_OK) {
+        if (limit_matches_frame(m, text + at, stop - at, &found, e) != ST_OK) {
             return ST_ERR;
         }
         at = stop + 1;
     }
-    const struct stack_sides *sides = &m->pair->nodes[stack_tree_find(&m->pair->tree, text, len)];
+    const struct stack_sides *sides = stack_pair_sides(m->pair, text, len);
     for (int side = 0; side < STACK_SIDES && found; side++) {
         m->sums[side] += sides->self[side];
     }
@@ -119,7 +125,7 @@ enum st diff_limit_measure(const struct diff_limit *l, const struct stack_pair *
                            uint64_t sums[STACK_SIDES], struct err *e) {
     struct measuring m = {.limit = l, .pair = pair, .sums = sums};
     memset(sums, 0, STACK_SIDES * sizeof *sums);
-    enum st st = stack_tree_each(&pair->tree, measure_stack, &m, e);
+    enum st st = stack_tree_each(&pair->tree, limit_measure_stack, &m, e);
     map_release(&m.frames);
     strbuf_release(&m.name);
     return st;
@@ -136,11 +142,7 @@ bool diff_limit_passed(const struct diff_limit *l, const struct stack_pair *pair
         return (now - base) * 100000 > base * limit;
     }
     if (l->kind == DIFF_WEIGHT) {
-        wide unit = 1;
-        for (unsigned i = 0; i < pair->tree.decimals; i++) {
-            unit *= 10;
-        }
-        return (now - base) * 1000 > limit * unit;
+        return (now - base) * 1000 > limit * weigh_power_of_ten(pair->tree.decimals);
     }
     /* Shares in 10^-9: the products of two 64-bit sums would not fit. */
     const wide whole = 1000000000;

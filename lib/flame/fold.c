@@ -1,7 +1,6 @@
 /* Dumps -> weighted stacks. */
 #include "flame/fold.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -18,13 +17,13 @@ const char *fold_weight_text(enum fold_weight w) {
 /* ---- the text of a stack ---- */
 
 /* A stack to add: whose it is, and below what. */
-struct adding {
+struct fold_target {
     const struct dump *dump;
     const struct dump_thread *thread; /* NULL = the main thread */
     const char *const *labels;
 };
 
-static void add_name(struct fold *f, const char *module, const char *name, bool inlined) {
+static void fold_add_name(struct fold *f, const char *module, const char *name, bool inlined) {
     strbuf_clear(&f->name);
     frame_name_join(&f->name, f->options.modules ? module : NULL, name, inlined);
     if (f->line.len > 0) {
@@ -39,103 +38,98 @@ static const char *image_name(const struct dump *d, int32_t image) {
 }
 
 /* Adds a frame of that text, and releases it. */
-static void add_plain(struct fold *f, struct strbuf *text) {
-    add_name(f, NULL, strbuf_cstr(text), false);
+static void fold_add_plain(struct fold *f, struct strbuf *text) {
+    fold_add_name(f, NULL, strbuf_cstr(text), false);
     f->line.failed |= text->failed;
     strbuf_release(text);
 }
 
-static void add_unresolved(struct fold *f, const char *module, uint64_t offset, uint64_t address) {
+static void fold_add_unresolved(struct fold *f, const char *module, uint64_t offset,
+                                uint64_t address) {
     struct strbuf text = {0};
     if (module) {
         strbuf_addf(&text, "%s+", module);
     }
     strbuf_addf(&text, "0x%llx", (unsigned long long)(module ? offset : address));
-    add_plain(f, &text);
+    fold_add_plain(f, &text);
 }
 
 /* Adds FUNCTION, or FUNCTION (FILE:LINE). */
-static void add_function(struct fold *f, const char *module, const char *function, const char *file,
-                         uint32_t line, bool inlined) {
+static void fold_add_function(struct fold *f, const char *module, const char *function,
+                              const char *file, uint32_t line, bool inlined) {
     if (!f->options.lines) {
-        add_name(f, module, function, inlined);
+        fold_add_name(f, module, function, inlined);
         return;
     }
     struct strbuf text = {0};
     frame_place_join(&text, function, file, line);
-    add_name(f, module, strbuf_cstr(&text), inlined);
+    fold_add_name(f, module, strbuf_cstr(&text), inlined);
     f->line.failed |= text.failed;
     strbuf_release(&text);
 }
 
-static void add_location(struct fold *f, const struct dump *d, const struct dump_location *l,
-                         uint64_t address) {
+static void fold_add_location(struct fold *f, const struct dump *d, const struct dump_location *l,
+                              uint64_t address) {
     const char *module = image_name(d, l->image);
     const struct dump_line *real = l->line_count ? &l->lines[l->line_count - 1] : NULL;
     if (real && real->function) {
-        add_function(f, module, real->function, real->file, real->line, false);
+        fold_add_function(f, module, real->function, real->file, real->line, false);
     } else {
-        add_unresolved(f, module, l->start, address);
+        fold_add_unresolved(f, module, l->start, address);
     }
     for (size_t i = l->line_count; !f->options.no_inlines && i > 1; i--) {
         const struct dump_line *inlined = &l->lines[i - 2];
-        add_function(f, module, inlined->function ? inlined->function : "[unknown]", inlined->file,
-                     inlined->line, true);
+        fold_add_function(f, module, inlined->function ? inlined->function : "[unknown]",
+                          inlined->file, inlined->line, true);
     }
-}
-
-static int compare_address(const void *key, const void *name) {
-    uint64_t address = *(const uint64_t *)key, other = ((const struct dump_name *)name)->address;
-    return (address > other) - (address < other);
 }
 
 /* A frame of a dump that was not symbolicated: the device may have named it. */
-static void add_address(struct fold *f, const struct dump *d, uint64_t address) {
+static void fold_add_address(struct fold *f, const struct dump *d, uint64_t address) {
     int32_t image = dump_image_at(d, address);
     const char *module = image_name(d, image);
-    const struct dump_name *name = NULL;
-    if (d->name_count > 0) {
-        name = bsearch(&address, d->names, d->name_count, sizeof *d->names, compare_address);
-    }
-    if (name && name->symbol) {
-        add_function(f, module, name->symbol, name->file, name->line, false);
+    const struct dump_name *name = dump_name_at(d, address);
+    if (name) {
+        fold_add_function(f, module, name->symbol, name->file, name->line, false);
     } else {
-        add_unresolved(f, module, module ? address - d->images[image].load : 0, address);
+        fold_add_unresolved(f, module, module ? address - d->images[image].load : 0, address);
     }
 }
 
 /* "main", its name, or "thread 259". */
-static void add_thread(struct fold *f, const struct dump *d, const struct dump_thread *t) {
-    const struct dump_thread *main = dump_main_thread(d);
-    const char *name = t ? t->name : main && main->name ? main->name : "main";
+static void fold_add_thread(struct fold *f, const struct dump *d, const struct dump_thread *t) {
+    const struct dump_thread *named = t ? t : dump_main_thread(d);
     struct strbuf text = {0};
-    if (name && *name) {
-        strbuf_addstr(&text, name);
-    } else {
+    if (named && named->name && *named->name) {
+        strbuf_addstr(&text, named->name);
+    } else if (t) {
         strbuf_addf(&text, "thread %lld", (long long)t->id);
+    } else {
+        strbuf_addstr(&text, "main");
     }
-    add_plain(f, &text);
+    fold_add_plain(f, &text);
 }
 
 /* Leaves the stack's text in f->line. */
-static void make_line(struct fold *f, const struct adding *a, const struct dump_stack *s) {
+static void fold_make_line(struct fold *f, const struct fold_target *a,
+                           const struct dump_stack *s) {
     const struct dump *d = a->dump;
     strbuf_clear(&f->line);
     for (const char *const *label = a->labels; label && *label; label++) {
-        add_name(f, NULL, *label, false);
+        fold_add_name(f, NULL, *label, false);
     }
     if (f->options.by_thread) {
-        add_thread(f, d, a->thread);
+        fold_add_thread(f, d, a->thread);
     }
     for (size_t i = s ? s->frame_count : 0; i > 0; i--) {
         if (s->locations && d->locations) {
-            add_location(f, d, &d->locations[s->locations[i - 1]], s->frames[i - 1]);
+            fold_add_location(f, d, &d->locations[s->locations[i - 1]], s->frames[i - 1]);
         } else {
-            add_address(f, d, s->frames[i - 1]);
+            fold_add_address(f, d, s->frames[i - 1]);
         }
     }
     if (!s || s->frame_count == 0) {
-        add_name(f, NULL, "[unavailable]", false);
+        fold_add_name(f, NULL, "[unavailable]", false);
     }
 }
 
@@ -163,60 +157,76 @@ static enum st sample_counts(struct fold *f, const struct dump *d, uint64_t *sum
 
 /* A dump without one belongs to a user that has no other stall. */
 static const char *user_of(const struct dump *d) {
-    return d->user ? d->user : d->stall.id ? d->stall.id : d->id ? d->id : "";
+    const char *const ids[] = {d->user, d->stall.id, d->id};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        if (ids[i]) {
+            return ids[i];
+        }
+    }
+    return "";
 }
 
 /* Puts the user below the stack that f->line holds. */
-static enum st add_for_user(struct fold *f, const struct dump *d, uint64_t weight, struct err *e) {
+static enum st fold_add_for_user(struct fold *f, const struct dump *d, uint64_t weight,
+                                 struct err *e) {
     const char *user = user_of(d);
     strbuf_clear(&f->name);
     folded_escape(&f->name, user, strlen(user), true);
     strbuf_addc(&f->name, ';');
     strbuf_add(&f->name, strbuf_cstr(&f->line), f->line.len);
-    enum st st = strbuf_check(&f->name, e);
-    return st == ST_OK
-               ? stack_tree_add(&f->by_user, strbuf_cstr(&f->name), f->name.len, weight, 0, e)
-               : st;
+    if (strbuf_check(&f->name, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return stack_tree_add(&f->by_user, strbuf_cstr(&f->name), f->name.len, weight, 0, e);
 }
 
-static enum st add_stack(struct fold *f, const struct adding *a, const struct dump_stack *s,
-                         uint64_t weight, struct err *e) {
+static enum st fold_add_stack(struct fold *f, const struct fold_target *a,
+                              const struct dump_stack *s, uint64_t weight, struct err *e) {
     if (weight == 0) {
         return ST_OK;
     }
-    make_line(f, a, s);
+    fold_make_line(f, a, s);
     enum st st = strbuf_check(&f->line, e);
     if (st != ST_OK) {
         return st;
     }
     return f->options.weight == FOLD_USERS
-               ? add_for_user(f, a->dump, weight, e)
+               ? fold_add_for_user(f, a->dump, weight, e)
                : stack_tree_add(f->tree, strbuf_cstr(&f->line), f->line.len, weight, 0, e);
 }
 
-static void count_dump(struct fold *f, const struct dump *d, uint64_t span, uint64_t samples) {
+/* What the stacks of a dump weigh. */
+struct fold_weights {
+    uint64_t span;    /* ms; 0 = not known */
+    uint64_t samples; /* the sum of f->shares */
+    uint64_t main;    /* all stacks of the main thread */
+    uint64_t other;   /* the stack of each other thread */
+};
+
+static void fold_count_dump(struct fold *f, const struct dump *d, const struct fold_weights *w) {
     struct fold_stats *s = &f->stats;
     uint64_t interval = d->sample_interval_ms > 0 ? (uint64_t)d->sample_interval_ms : 0;
     uint64_t sampled;
-    if (!checked_mul_u64(interval, samples, &sampled) || sampled > span) {
-        sampled = span;
+    if (!checked_mul_u64(interval, w->samples, &sampled) || sampled > w->span) {
+        sampled = w->span;
     }
     s->dumps++;
     s->stalls += d->stall.seq <= 1;
-    s->untimed += span == 0;
-    s->total_ms += span; /* fold_add has checked it */
+    s->untimed += w->span == 0;
+    s->total_ms += w->span; /* fold_add has checked it */
     s->sampled_ms += sampled;
 }
 
 /* Adds the dump's samples with f->shares as weights. */
-static enum st add_samples(struct fold *f, const struct adding *a, struct err *e) {
+static enum st fold_add_samples(struct fold *f, const struct fold_target *a, struct err *e) {
     const struct dump *d = a->dump;
     bool slots = f->tree->ordered && d->ring_count > 0;
     for (size_t i = 0; i < f->shares.len; i++) {
-        const struct dump_stack *s = f->shares.data[i] == 0 ? NULL
-                                     : slots                ? &d->samples[d->ring[i]]
-                                                            : &d->samples[i];
-        if (add_stack(f, a, s, f->shares.data[i], e) != ST_OK) {
+        const struct dump_stack *s = NULL;
+        if (f->shares.data[i] > 0) {
+            s = &d->samples[slots ? (size_t)d->ring[i] : i];
+        }
+        if (fold_add_stack(f, a, s, f->shares.data[i], e) != ST_OK) {
             return ST_ERR;
         }
     }
@@ -235,12 +245,13 @@ static uint64_t count_other_threads(const struct fold *f, const struct dump *d) 
     return n;
 }
 
-static enum st add_other_threads(struct fold *f, struct adding *a, uint64_t weight, struct err *e) {
+static enum st fold_add_other_threads(struct fold *f, struct fold_target *a, uint64_t weight,
+                                      struct err *e) {
     for (size_t i = 0; f->options.all_threads && i < a->dump->thread_count; i++) {
         a->thread = &a->dump->threads[i];
         if (is_other_thread(a->dump, a->thread)) {
             f->stats.threads++;
-            if (add_stack(f, a, &a->thread->stack, weight, e) != ST_OK) {
+            if (fold_add_stack(f, a, &a->thread->stack, weight, e) != ST_OK) {
                 return ST_ERR;
             }
         }
@@ -248,54 +259,74 @@ static enum st add_other_threads(struct fold *f, struct adding *a, uint64_t weig
     return ST_OK;
 }
 
-/* Would the sums still fit with `main` for the main thread and `other` for each other one? */
-static enum st check_sums(const struct fold *f, const struct dump *d, uint64_t span, uint64_t main,
-                          uint64_t other, struct err *e) {
+/* Would the sums still fit with the weights of one more dump? */
+static enum st fold_check_sums(const struct fold *f, const struct dump *d,
+                               const struct fold_weights *w, struct err *e) {
     const struct stack_tree *t = f->options.weight == FOLD_USERS ? &f->by_user : f->tree;
     uint64_t others, sum;
-    if (!checked_add_u64(f->stats.total_ms, span, &sum) ||
-        !checked_mul_u64(count_other_threads(f, d), other, &others) ||
-        !checked_add_u64(main, others, &sum) || !checked_add_u64(stack_tree_total(t), sum, &sum)) {
+    if (!checked_add_u64(f->stats.total_ms, w->span, &sum) ||
+        !checked_mul_u64(count_other_threads(f, d), w->other, &others) ||
+        !checked_add_u64(w->main, others, &sum) ||
+        !checked_add_u64(stack_tree_total(t), sum, &sum)) {
         return err_set(e, ERR_LIMIT, "the sum of all weights passes 64 bits");
     }
     return ST_OK;
 }
 
+static void choose_weights(const struct fold *f, const struct dump *d, struct fold_weights *w) {
+    switch (f->options.weight) {
+    case FOLD_MS:
+        w->main = w->other = w->span;
+        break;
+    case FOLD_SAMPLES:
+        w->other = 1;
+        w->main = w->samples > 0 ? w->samples : 1;
+        break;
+    case FOLD_STALLS:
+        w->main = w->other = d->stall.seq <= 1;
+        break;
+    case FOLD_USERS:
+        /* A user whose stalls have no durations is a user all the same. */
+        w->main = w->other = w->span > 0 ? w->span : 1;
+        break;
+    }
+}
+
+static enum st fold_add_main(struct fold *f, struct fold_target *a, const struct fold_weights *w,
+                             struct err *e) {
+    if (f->options.weight == FOLD_STALLS || w->samples == 0) {
+        return fold_add_stack(f, a, dump_heaviest(a->dump), w->main, e);
+    }
+    if (f->options.weight != FOLD_SAMPLES &&
+        weigh_split(w->main, f->shares.data, f->shares.len, f->shares.data, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return fold_add_samples(f, a, e);
+}
+
 enum st fold_add(struct fold *f, const struct dump *d, const char *const *labels, struct err *e) {
+    struct fold_target a = {.dump = d, .labels = labels};
+    struct fold_weights w = {0};
     if (d->stall.kind && strcmp(d->stall.kind, "crash") == 0) {
         f->stats.crashes++;
         return ST_OK;
     }
-    enum fold_weight weight = f->options.weight;
-    int64_t known = dump_span_ms(d);
-    uint64_t span = known > 0 ? (uint64_t)known : 0, samples;
-    enum st st = sample_counts(f, d, &samples, e);
-    if (st != ST_OK) {
-        return st;
+    int64_t span = dump_span_ms(d);
+    w.span = span > 0 ? (uint64_t)span : 0;
+    if (sample_counts(f, d, &w.samples, e) != ST_OK) {
+        return ST_ERR;
     }
-    /* A user whose stalls have no durations is a user all the same. */
-    uint64_t share = weight == FOLD_USERS ? (span ? span : 1) : span;
-    uint64_t other = weight == FOLD_STALLS ? d->stall.seq <= 1 : weight == FOLD_SAMPLES ? 1 : share;
-    uint64_t main = weight == FOLD_SAMPLES && samples > 0 ? samples : other;
-    st = check_sums(f, d, span, main, other, e);
-    if (st != ST_OK) {
-        return st;
+    choose_weights(f, d, &w);
+    if (fold_check_sums(f, d, &w, e) != ST_OK) {
+        return ST_ERR;
     }
-    struct adding a = {.dump = d, .labels = labels};
     stack_tree_break(f->tree);
-    if (weight == FOLD_STALLS || samples == 0) {
-        st = add_stack(f, &a, dump_heaviest(d), main, e);
-    } else {
-        if (weight != FOLD_SAMPLES) {
-            st = weigh_split(share, f->shares.data, f->shares.len, f->shares.data, e);
-        }
-        st = st == ST_OK ? add_samples(f, &a, e) : st;
+    if (fold_add_main(f, &a, &w, e) != ST_OK ||
+        fold_add_other_threads(f, &a, w.other, e) != ST_OK) {
+        return ST_ERR;
     }
-    st = st == ST_OK ? add_other_threads(f, &a, other, e) : st;
-    if (st == ST_OK) {
-        count_dump(f, d, span, samples);
-    }
-    return st;
+    fold_count_dump(f, d, &w);
+    return ST_OK;
 }
 
 /* ---- users ---- */
@@ -313,10 +344,7 @@ static enum st add_user(struct user_stacks *u, struct err *e) {
     if (u->shares.len == 0) {
         return ST_OK;
     }
-    uint64_t one = 1;
-    for (int i = 0; i < STACK_DECIMALS_MAX; i++) {
-        one *= 10;
-    }
+    uint64_t one = weigh_power_of_ten(STACK_DECIMALS_MAX);
     enum st st = weigh_split(one, u->shares.data, u->shares.len, u->shares.data, e);
     const char *text = strbuf_cstr(&u->texts);
     for (size_t i = 0; st == ST_OK && i < u->shares.len; i++) {

@@ -247,6 +247,14 @@ static void other_threads_count_as_much(void **state) {
     strbuf_release(&members);
 }
 
+static void a_main_thread_without_a_name_is_main(void **state) {
+    (void)state;
+    const char *members = IMAGES ",\"threads\":[{\"id\":1,\"name\":\"\",\"main\":true,\"state\":"
+                                 "\"running\",\"frames\":[4100]}]";
+    assert_folded((struct fold_options){.by_thread = true}, "\"seq\":1,\"span_ms\":70", members,
+                  "main;Shop+0x4 70\n");
+}
+
 static void labels_are_the_outermost_frames(void **state) {
     (void)state;
     struct strbuf text = dump_text("\"seq\":1,\"span_ms\":70", IMAGES "," THREAD);
@@ -335,6 +343,7 @@ int main(void) {
         cmocka_unit_test(sums_past_64_bits_are_refused),
         cmocka_unit_test(no_memory_is_an_error),
         cmocka_unit_test(other_threads_count_as_much),
+        cmocka_unit_test(a_main_thread_without_a_name_is_main),
         cmocka_unit_test(labels_are_the_outermost_frames),
         cmocka_unit_test(a_user_is_one_however_often_stalled),
         cmocka_unit_test(in_time_the_ring_gives_the_order),

@@ -12,16 +12,16 @@
 
 enum { STRIPES = 64, FIRST_SLOTS = 64, ENTRY_BYTES = 64 /* of a string in the map, about */ };
 
-struct node {
+struct answer_node {
     const struct lookup_source *source;
     uint64_t offset;
     struct answer answer;
 };
 
 /* Its lock is held while an answer of it is resolved: who wants the same one waits for it. */
-struct stripe {
+struct answer_stripe {
     pthread_mutex_t lock;
-    struct node **slots; /* open addressing; a power of two of them, or none */
+    struct answer_node **slots; /* open addressing; a power of two of them, or none */
     size_t slot_count, count;
     struct arena arena; /* nodes and lines */
 };
@@ -33,7 +33,7 @@ struct answers {
     atomic_size_t kept; /* bytes */
     pthread_mutex_t text_lock;
     struct map texts; /* guarded by text_lock: answers share names and files */
-    struct stripe stripes[STRIPES];
+    struct answer_stripe stripes[STRIPES];
 };
 
 enum st answers_new(struct answers **out, pthread_mutex_t *lock, bool linkage_names,
@@ -76,7 +76,7 @@ struct text_home {
 };
 
 /* NULL for NULL, and when memory runs out (*failed). */
-static const char *put_text(const struct text_home *home, const char *text, bool *failed) {
+static const char *answers_keep_text(const struct text_home *home, const char *text, bool *failed) {
     if (!text) {
         return NULL;
     }
@@ -108,10 +108,11 @@ static enum st fill_line(const struct answers *a, const struct lookup_frame *f,
     if (st == ST_OK) {
         const char *text = strbuf_cstr(&name);
         *line = (struct dump_line){
-            .function =
-                name.len > 0 && symbolize_is_name(text) ? put_text(home, text, &failed) : NULL,
-            .linkage = put_text(home, mangled, &failed),
-            .file = f->line ? put_text(home, f->file, &failed) : NULL,
+            .function = name.len > 0 && symbolize_is_name(text)
+                            ? answers_keep_text(home, text, &failed)
+                            : NULL,
+            .linkage = answers_keep_text(home, mangled, &failed),
+            .file = f->line ? answers_keep_text(home, f->file, &failed) : NULL,
             .line = f->file ? f->line : 0,
             .column = f->file && f->line ? f->column : 0,
         };
@@ -129,8 +130,8 @@ enum st answers_line(const struct answers *a, const struct lookup_frame *f, stru
 
 /* ---- resolving ---- */
 
-static enum st ask(struct answers *a, struct lookup_source *source, uint64_t address,
-                   struct lookup_hit *hit, struct err *why) {
+static enum st answers_look_up(struct answers *a, struct lookup_source *source, uint64_t address,
+                               struct lookup_hit *hit, struct err *why) {
     if (source->concurrent) {
         return lookup_address(source, address, hit, why);
     }
@@ -160,15 +161,15 @@ static enum st fill_answer(struct answers *a, const struct lookup_hit *hit, uint
     return ST_OK;
 }
 
-static enum st resolve(struct answers *a, const struct symbol_file *file, uint64_t offset,
-                       const struct text_home *home, struct answer *out, struct err *e) {
+static enum st answers_resolve(struct answers *a, const struct symbol_file *file, uint64_t offset,
+                               const struct text_home *home, struct answer *out, struct err *e) {
     struct lookup_hit *hit = malloc(sizeof *hit); /* too large for a stack */
     struct err why = {0};
     *out = (struct answer){.start = offset};
     if (!hit) {
         return err_nomem(e);
     }
-    enum st st = ask(a, file->source, file->base + offset, hit, &why);
+    enum st st = answers_look_up(a, file->source, file->base + offset, hit, &why);
     if (why.code == ERR_NOMEM) {
         st = err_nomem(e);
     } else if (st == ST_OK && hit->frame_count > 0) {
@@ -183,8 +184,8 @@ static enum st resolve(struct answers *a, const struct symbol_file *file, uint64
 /* ---- the table ---- */
 
 /* The slot of the key, or the free one where it belongs. There always is a free one. */
-static size_t find_slot(const struct stripe *s, const struct lookup_source *source, uint64_t offset,
-                        uint64_t hash) {
+static size_t stripe_find_slot(const struct answer_stripe *s, const struct lookup_source *source,
+                               uint64_t offset, uint64_t hash) {
     size_t mask = s->slot_count - 1, at = (size_t)(hash / STRIPES) & mask;
     while (s->slots[at] && (s->slots[at]->offset != offset || s->slots[at]->source != source)) {
         at = (at + 1) & mask;
@@ -197,20 +198,20 @@ static uint64_t hash_of(const struct lookup_source *source, uint64_t offset) {
 }
 
 /* Keeps at least half of the slots free. */
-static bool grow(struct stripe *s) {
+static bool stripe_grow(struct answer_stripe *s) {
     if (s->count < s->slot_count / 2) {
         return true;
     }
-    struct stripe larger = {.slot_count = s->slot_count ? s->slot_count * 2 : FIRST_SLOTS};
-    larger.slots = calloc(larger.slot_count, sizeof(struct node *));
+    struct answer_stripe larger = {.slot_count = s->slot_count ? s->slot_count * 2 : FIRST_SLOTS};
+    larger.slots = calloc(larger.slot_count, sizeof(struct answer_node *));
     if (!larger.slots) {
         return false;
     }
     for (size_t i = 0; i < s->slot_count; i++) {
-        struct node *n = s->slots[i];
+        struct answer_node *n = s->slots[i];
         if (n) {
             uint64_t hash = hash_of(n->source, n->offset);
-            larger.slots[find_slot(&larger, n->source, n->offset, hash)] = n;
+            larger.slots[stripe_find_slot(&larger, n->source, n->offset, hash)] = n;
         }
     }
     free(s->slots);
@@ -220,19 +221,20 @@ static bool grow(struct stripe *s) {
 }
 
 /* Resolves and keeps. The stripe's lock is held. */
-static enum st add_answer(struct answers *a, struct stripe *s, const struct symbol_file *file,
-                          uint64_t offset, uint64_t hash, struct answer *out, struct err *e) {
+static enum st add_answer(struct answers *a, struct answer_stripe *s,
+                          const struct symbol_file *file, uint64_t offset, uint64_t hash,
+                          struct answer *out, struct err *e) {
     const struct text_home home = {a, &s->arena};
     size_t before = s->arena.used;
-    struct node *n = grow(s) ? arena_alloc(&s->arena, sizeof *n) : NULL;
+    struct answer_node *n = stripe_grow(s) ? arena_alloc(&s->arena, sizeof *n) : NULL;
     if (!n) {
         return err_nomem(e);
     }
-    *n = (struct node){.source = file->source, .offset = offset};
-    if (resolve(a, file, offset, &home, &n->answer, e) != ST_OK) {
+    *n = (struct answer_node){.source = file->source, .offset = offset};
+    if (answers_resolve(a, file, offset, &home, &n->answer, e) != ST_OK) {
         return ST_ERR;
     }
-    s->slots[find_slot(s, file->source, offset, hash)] = n;
+    s->slots[stripe_find_slot(s, file->source, offset, hash)] = n;
     s->count++;
     atomic_fetch_add(&a->kept, s->arena.used - before + 2 * sizeof n);
     *out = n->answer;
@@ -242,11 +244,11 @@ static enum st add_answer(struct answers *a, struct stripe *s, const struct symb
 enum st answers_find(struct answers *a, const struct symbol_file *file, uint64_t offset,
                      struct arena *arena, struct answer *out, struct err *e) {
     uint64_t hash = hash_of(file->source, offset);
-    struct stripe *s = &a->stripes[hash % STRIPES];
+    struct answer_stripe *s = &a->stripes[hash % STRIPES];
     enum st st = ST_NONE;
     pthread_mutex_lock(&s->lock);
-    const struct node *known =
-        s->slot_count ? s->slots[find_slot(s, file->source, offset, hash)] : NULL;
+    const struct answer_node *known =
+        s->slot_count ? s->slots[stripe_find_slot(s, file->source, offset, hash)] : NULL;
     if (known) {
         *out = known->answer;
         st = ST_OK;
@@ -258,5 +260,5 @@ enum st answers_find(struct answers *a, const struct symbol_file *file, uint64_t
         return st;
     }
     const struct text_home home = {.arena = arena};
-    return resolve(a, file, offset, &home, out, e);
+    return answers_resolve(a, file, offset, &home, out, e);
 }

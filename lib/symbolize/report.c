@@ -12,7 +12,7 @@ enum { NAME_COLUMNS = 56, IMAGE_COLUMNS = 22 };
 
 /* Text of a dump, made safe for a terminal: control characters and bytes that are not UTF-8 become
  * '?'. Returns its width, a column for each code point. */
-static size_t put_text(struct sink *out, const char *text) {
+static size_t put_safe_text(struct sink *out, const char *text) {
     size_t len = strlen(text), columns = 0;
     for (size_t i = 0; i < len; columns++) {
         uint32_t c = 0;
@@ -34,7 +34,7 @@ static void pad(struct sink *out, size_t have, size_t want) {
 }
 
 /* "2.61 s", "850 ms": integers only. */
-static void put_ms(struct sink *out, int64_t ms) {
+static void put_duration(struct sink *out, int64_t ms) {
     if (ms >= 10000) {
         sink_printf(out, "%" PRId64 ".%" PRId64 " s", ms / 1000, ms % 1000 / 100);
     } else if (ms >= 1000) {
@@ -47,14 +47,14 @@ static void put_ms(struct sink *out, int64_t ms) {
 static void put_part(struct sink *out, const char *before, const char *text) {
     if (text && *text) {
         sink_str(out, before);
-        put_text(out, text);
+        put_safe_text(out, text);
     }
 }
 
-static void put_ms_part(struct sink *out, const char *before, int64_t ms) {
+static void put_duration_part(struct sink *out, const char *before, int64_t ms) {
     if (ms >= 0) {
         sink_str(out, before);
-        put_ms(out, ms);
+        put_duration(out, ms);
     }
 }
 
@@ -63,23 +63,27 @@ static void put_header(const struct dump *d, struct sink *out) {
     bool open_ended = d->stall.fatal || !d->stall.ended;
     int64_t duration = d->stall.duration_ms >= 0 ? d->stall.duration_ms : dump_span_ms(d);
     sink_str(out, open_ended ? "≥ " : "");
-    put_ms(out, duration);
+    put_duration(out, duration);
     put_part(out, "  ", d->stall.kind);
-    sink_str(out, d->stall.fatal ? ", fatal" : d->stall.ended ? "" : ", not ended");
+    if (d->stall.fatal) {
+        sink_str(out, ", fatal");
+    } else if (!d->stall.ended) {
+        sink_str(out, ", not ended");
+    }
     put_part(out, "  (", d->stall.detector);
     if (d->stall.detector) {
-        put_ms_part(out, ", threshold ", d->stall.threshold_ms);
+        put_duration_part(out, ", threshold ", d->stall.threshold_ms);
         sink_char(out, ')');
     }
     put_part(out, "  ", d->stall.activity);
     sink_str(out, "\nDump    ");
-    put_text(out, d->id ? d->id : "(no id)");
+    put_safe_text(out, d->id ? d->id : "(no id)");
     put_part(out, "  ", d->time);
     if (d->stall.seq > 0) {
         sink_printf(out, "  number %" PRId64 " of its stall", d->stall.seq);
     }
-    put_ms_part(out, ", taken at ", d->stall.at_ms);
-    put_ms_part(out, ", share ", d->stall.span_ms);
+    put_duration_part(out, ", taken at ", d->stall.at_ms);
+    put_duration_part(out, ", share ", d->stall.span_ms);
     if (d->stall.suppressed > 0) {
         sink_printf(out, ", %" PRId64 " like it suppressed", d->stall.suppressed);
     }
@@ -92,7 +96,7 @@ static void put_header(const struct dump *d, struct sink *out) {
     }
     if (d->device.model || d->device.os) {
         sink_str(out, "Device  ");
-        put_text(out, d->device.model ? d->device.model : "?");
+        put_safe_text(out, d->device.model ? d->device.model : "?");
         put_part(out, ", ", d->device.os);
         put_part(out, " (", d->device.os_build);
         sink_str(out, d->device.os_build ? ")" : "");
@@ -105,7 +109,7 @@ static void put_header(const struct dump *d, struct sink *out) {
     }
 }
 
-static void put_images(const struct dump *d, struct sink *out) {
+static void put_image_verdicts(const struct dump *d, struct sink *out) {
     if (d->image_count > 0) {
         sink_str(out, "\nImages\n");
     }
@@ -114,11 +118,11 @@ static void put_images(const struct dump *d, struct sink *out) {
         char id[IMAGE_ID_TEXT];
         const char *verdict = dump_symbols_text(image->symbols);
         sink_str(out, "  ");
-        pad(out, put_text(out, *verdict ? verdict : "-"), 14);
+        pad(out, put_safe_text(out, *verdict ? verdict : "-"), 14);
         sink_char(out, ' ');
-        pad(out, put_text(out, image->name ? image->name : "?"), 20);
+        pad(out, put_safe_text(out, image->name ? image->name : "?"), 20);
         sink_char(out, ' ');
-        put_text(out, image_id_text(&image->id, id));
+        put_safe_text(out, image_id_text(&image->id, id));
         bool other = image->symbols == DUMP_SYMBOLS_UUID_MISMATCH ||
                      image->symbols == DUMP_SYMBOLS_ARCH_MISMATCH;
         put_part(out, other ? "  nearest: " : "  ", image->symbols_file);
@@ -126,15 +130,15 @@ static void put_images(const struct dump *d, struct sink *out) {
     }
 }
 
-static const char *base_name(const char *path) {
+static const char *file_of_path(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
 }
 
 /* One line of a frame, exact or a return address: number (or blank, for the function that an
  * inlined one stands in), function, image, place. */
-static void put_line(const struct dump *d, const struct dump_location *l, bool exact,
-                     size_t line_index, size_t number, struct sink *out) {
+static void put_frame_line(const struct dump *d, const struct dump_location *l, bool exact,
+                           size_t line_index, size_t number, struct sink *out) {
     const struct dump_line *line = line_index < l->line_count ? &l->lines[line_index] : NULL;
     bool inlined = line_index + 1 < l->line_count;
     if (line_index == 0) {
@@ -144,24 +148,24 @@ static void put_line(const struct dump *d, const struct dump_location *l, bool e
     }
     size_t width = 0;
     if (line && line->function) {
-        width = put_text(out, line->function);
+        width = put_safe_text(out, line->function);
     } else if (l->image >= 0) {
         char at[32];
         snprintf(at, sizeof at, "+0x%" PRIx64, l->offset);
-        width = put_text(out, line ? "?" : at);
+        width = put_safe_text(out, line ? "?" : at);
     } else {
         char at[32];
         snprintf(at, sizeof at, "0x%" PRIx64, l->offset);
-        width = put_text(out, at);
+        width = put_safe_text(out, at);
     }
     pad(out, width, NAME_COLUMNS);
     sink_char(out, ' ');
-    width =
-        put_text(out, l->image >= 0 && d->images[l->image].name ? d->images[l->image].name : "-");
+    width = put_safe_text(out, l->image >= 0 && d->images[l->image].name ? d->images[l->image].name
+                                                                         : "-");
     if (line && line->file) {
         pad(out, width, IMAGE_COLUMNS);
         sink_char(out, ' ');
-        put_text(out, base_name(line->file));
+        put_safe_text(out, file_of_path(line->file));
         sink_printf(out, ":%" PRIu32, line->line);
     } else if (line && line_index + 1 == l->line_count) {
         pad(out, width, IMAGE_COLUMNS);
@@ -173,7 +177,7 @@ static void put_line(const struct dump *d, const struct dump_location *l, bool e
     sink_str(out, inlined ? "  [inlined]\n" : "\n");
 }
 
-static void put_stack(const struct dump *d, const struct dump_stack *s, struct sink *out) {
+static void put_stack_frames(const struct dump *d, const struct dump_stack *s, struct sink *out) {
     if (s->frame_count == 0) {
         sink_str(out, "       (no frames)\n");
     }
@@ -181,7 +185,7 @@ static void put_stack(const struct dump *d, const struct dump_stack *s, struct s
         struct dump_location raw = {.image = -1, .offset = s->frames[i], .start = s->frames[i]};
         const struct dump_location *l = s->locations ? &d->locations[s->locations[i]] : &raw;
         for (size_t k = 0; k < l->line_count || k == 0; k++) {
-            put_line(d, l, dump_frame_exact(s, i), k, i, out);
+            put_frame_line(d, l, dump_frame_exact(s, i), k, i, out);
         }
     }
 }
@@ -251,13 +255,13 @@ static void put_wait_chain(const struct dump *d, const struct dump_thread *main_
     sink_str(out, "\nWaits   main");
     for (size_t i = 0; i < w.count && waits_for_another(w.threads[i]); i++) {
         const struct dump_wait *wait = &w.threads[i]->waits_for;
-        const struct dump_thread *owner = i + 1 < w.count      ? w.threads[i + 1]
-                                          : w.back != SIZE_MAX ? w.threads[w.back]
-                                                               : NULL;
+        const struct dump_thread *owner = dump_waits_owner(&w, i);
         sink_str(out, " → ");
-        put_text(out, strcmp(wait->kind, "thread") == 0 ? "the end" : wait->kind);
+        put_safe_text(out, strcmp(wait->kind, "thread") == 0 ? "the end" : wait->kind);
         sink_printf(out, " of %" PRId64, wait->owner);
-        put_part(out, " ", owner == main_thread ? "main" : owner ? owner->name : NULL);
+        if (owner) {
+            put_part(out, " ", owner == main_thread ? "main" : owner->name);
+        }
     }
     const struct dump_thread *last = w.threads[w.count - 1];
     if (w.back != SIZE_MAX) {
@@ -273,7 +277,7 @@ void symbolize_report(const struct dump *d, struct sink *out) {
     const struct dump_thread *main_thread = dump_main_thread(d);
     put_header(d, out);
     put_wait_chain(d, main_thread, out);
-    put_images(d, out);
+    put_image_verdicts(d, out);
     const struct dump_stack *heaviest = dump_heaviest(d);
     if (main_thread) {
         put_thread_title(d, main_thread, out);
@@ -287,20 +291,20 @@ void symbolize_report(const struct dump *d, struct sink *out) {
         uint64_t top = d->heaviest_repeats > 0 ? (uint64_t)d->heaviest_repeats : heaviest->count;
         sink_printf(out, "  heaviest stack, its top function in %" PRIu64 " of %" PRIu64 " samples",
                     top, of > top ? of : top);
-        put_ms_part(out, ", one each ", d->sample_interval_ms);
+        put_duration_part(out, ", one each ", d->sample_interval_ms);
         sink_char(out, '\n');
-        put_stack(d, heaviest, out);
+        put_stack_frames(d, heaviest, out);
     }
     if (main_thread && sampled && same_stack(heaviest, &main_thread->stack)) {
         sink_str(out, "  the same when the dump was taken\n");
     } else if (main_thread && main_thread->stack.frame_count > 0) {
         sink_str(out, sampled ? "  when the dump was taken\n" : "");
-        put_stack(d, &main_thread->stack, out);
+        put_stack_frames(d, &main_thread->stack, out);
     }
     for (size_t i = 0; i < d->thread_count; i++) {
         if (&d->threads[i] != main_thread) {
             put_thread_title(d, &d->threads[i], out);
-            put_stack(d, &d->threads[i].stack, out);
+            put_stack_frames(d, &d->threads[i].stack, out);
         }
     }
 }

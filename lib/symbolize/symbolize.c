@@ -24,21 +24,21 @@ struct symbolizer {
 };
 
 /* Where a frame is. */
-struct place {
+struct symbolize_place {
     uint64_t offset;
     int32_t image;
     uint32_t number; /* of the frame, counted over all stacks */
 };
 
 /* One dump in work. */
-struct work {
+struct symbolize_work {
     struct symbolizer *s;
     struct dump *d;
     struct symbol_file *files; /* [image_count] */
     bool *keep;                /* [image_count]: `ok` since an earlier run */
     struct address_rules rules;
     size_t frame_count;                /* in all stacks */
-    struct place *places;              /* [frame_count] */
+    struct symbolize_place *places;    /* [frame_count] */
     uint64_t *frames;                  /* [frame_count]: as they stand in the dump */
     const struct dump_location **kept; /* [frame_count]: of an earlier run; NULL = look it up */
 };
@@ -111,7 +111,7 @@ enum st symbolize_name(const struct lookup_frame *f, bool linkage_names, struct 
 }
 
 /* An interned copy; NULL for NULL, and when memory runs out (*failed). */
-static const char *intern(struct symbolizer *s, const char *text, bool *failed) {
+static const char *symbolizer_intern(struct symbolizer *s, const char *text, bool *failed) {
     if (!text) {
         return NULL;
     }
@@ -148,15 +148,16 @@ static enum dump_symbols verdict_text(enum symbol_verdict v) {
 }
 
 /* An earlier run's verdict stays, and its file. */
-static enum st keep_image(struct work *w, size_t i, struct err *e) {
+static enum st keep_image(struct symbolize_work *w, size_t i, struct err *e) {
     struct dump_image *image = &w->d->images[i];
     bool failed = false;
     w->keep[i] = true;
-    image->symbols_file = intern(w->s, image->symbols_file, &failed); /* may outlive the dump */
+    image->symbols_file =
+        symbolizer_intern(w->s, image->symbols_file, &failed); /* may outlive the dump */
     return failed ? err_nomem(e) : ST_OK;
 }
 
-static enum st find_image(struct work *w, size_t i, struct err *e) {
+static enum st find_image(struct symbolize_work *w, size_t i, struct err *e) {
     struct dump_image *image = &w->d->images[i];
     /* Without locations there is nothing to keep, whatever the image says. */
     enum dump_symbols earlier = w->d->locations ? image->symbols : DUMP_SYMBOLS_UNSET;
@@ -175,11 +176,11 @@ static enum st find_image(struct work *w, size_t i, struct err *e) {
     }
     bool failed = false;
     image->symbols = now;
-    image->symbols_file = intern(w->s, w->files[i].file, &failed);
+    image->symbols_file = symbolizer_intern(w->s, w->files[i].file, &failed);
     return failed ? err_nomem(e) : ST_OK;
 }
 
-static enum st find_images(struct work *w, struct err *e) {
+static enum st find_images(struct symbolize_work *w, struct err *e) {
     for (size_t i = 0; i < w->d->image_count; i++) {
         if (find_image(w, i, e) != ST_OK) {
             return ST_ERR;
@@ -188,23 +189,7 @@ static enum st find_images(struct work *w, struct err *e) {
     return ST_OK;
 }
 
-/* Is the name that came with the dump one, for this frame? */
-static const struct dump_name *reported_name(const struct dump *d, uint64_t frame) {
-    size_t low = 0, high = d->name_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (d->names[mid].address < frame) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    bool found = low < d->name_count && d->names[low].address == frame && d->names[low].symbol &&
-                 symbolize_is_name(d->names[low].symbol);
-    return found ? &d->names[low] : NULL;
-}
-
-static enum st from_report(struct work *w, const struct dump_name *name, uint64_t frame,
+static enum st from_report(struct symbolize_work *w, const struct dump_name *name, uint64_t frame,
                            struct dump_location *out, struct err *e) {
     struct dump_line *line = arena_alloc(&w->d->arena, sizeof *line);
     if (!line) {
@@ -226,8 +211,8 @@ static enum st from_report(struct work *w, const struct dump_name *name, uint64_
 }
 
 /* What a place resolves to, for one of the frames that are there. */
-static enum st resolve_place(struct work *w, const struct place *p, struct dump_location *out,
-                             struct err *e) {
+static enum st resolve_place(struct symbolize_work *w, const struct symbolize_place *p,
+                             struct dump_location *out, struct err *e) {
     if (w->kept[p->number]) {
         *out = *w->kept[p->number];
         return ST_OK;
@@ -246,12 +231,15 @@ static enum st resolve_place(struct work *w, const struct place *p, struct dump_
         return ST_OK;
     }
     uint64_t frame = w->frames[p->number];
-    const struct dump_name *name = reported_name(w->d, frame);
-    return name ? from_report(w, name, frame, out, e) : ST_OK;
+    const struct dump_name *name = dump_name_at(w->d, frame);
+    if (!name || !symbolize_is_name(name->symbol)) {
+        return ST_OK;
+    }
+    return from_report(w, name, frame, out, e);
 }
 
 /* Kept frames stay as the earlier run resolved them. */
-static const struct dump_location *kept_location(const struct work *w,
+static const struct dump_location *kept_location(const struct symbolize_work *w,
                                                  const struct dump_stack *stack, size_t i) {
     if (!stack->locations || !w->d->locations) {
         return NULL;
@@ -269,9 +257,10 @@ static size_t stack_count(const struct dump *d) {
     return d->thread_count + d->sample_count;
 }
 
-static void place_frame(struct work *w, const struct dump_stack *stack, size_t i, size_t number) {
+static void locate_frame(struct symbolize_work *w, const struct dump_stack *stack, size_t i,
+                         size_t number) {
     const struct dump_location *old = kept_location(w, stack, i);
-    struct place *p = &w->places[number];
+    struct symbolize_place *p = &w->places[number];
     w->kept[number] = old;
     w->frames[number] = stack->frames[i];
     p->number = (uint32_t)number;
@@ -285,7 +274,7 @@ static void place_frame(struct work *w, const struct dump_stack *stack, size_t i
     }
 }
 
-static enum st place_frames(struct work *w, struct err *e) {
+static enum st locate_frames(struct symbolize_work *w, struct err *e) {
     size_t number = 0;
     for (size_t i = 0; i < stack_count(w->d); i++) {
         w->frame_count += stack_at(w->d, i)->frame_count;
@@ -299,18 +288,18 @@ static enum st place_frames(struct work *w, struct err *e) {
     for (size_t i = 0; i < stack_count(w->d); i++) {
         const struct dump_stack *stack = stack_at(w->d, i);
         for (size_t k = 0; k < stack->frame_count; k++) {
-            place_frame(w, stack, k, number++);
+            locate_frame(w, stack, k, number++);
         }
     }
     return ST_OK;
 }
 
-static bool same_place(const struct place *x, const struct place *y) {
+static bool places_equal(const struct symbolize_place *x, const struct symbolize_place *y) {
     return x->image == y->image && x->offset == y->offset;
 }
 
 static int compare_places(const void *a, const void *b) {
-    const struct place *x = a, *y = b;
+    const struct symbolize_place *x = a, *y = b;
     if (x->image != y->image) {
         return x->image < y->image ? -1 : 1;
     }
@@ -323,13 +312,13 @@ static int compare_places(const void *a, const void *b) {
 enum { FEW_PLACES = 64 };
 
 /* qsort, but few are put where they belong one by one. */
-static void sort_image(struct place *places, size_t count) {
+static void sort_image(struct symbolize_place *places, size_t count) {
     if (count > FEW_PLACES) {
         qsort(places, count, sizeof *places, compare_places);
         return;
     }
     for (size_t i = 1; i < count; i++) {
-        struct place p = places[i];
+        struct symbolize_place p = places[i];
         size_t at = i;
         for (; at > 0 && compare_places(&p, &places[at - 1]) < 0; at--) {
             places[at] = places[at - 1];
@@ -339,10 +328,10 @@ static void sort_image(struct place *places, size_t count) {
 }
 
 /* Image by image, for a dump has many of them with some frames each: half the time of one qsort. */
-static enum st sort_places(struct work *w, struct err *e) {
+static enum st sort_places(struct symbolize_work *w, struct err *e) {
     size_t images = w->d->image_count + 1; /* the first is none: -1 */
     size_t *ends = calloc(images + 1, sizeof *ends);
-    struct place *sorted = calloc(w->frame_count + 1, sizeof *sorted);
+    struct symbolize_place *sorted = calloc(w->frame_count + 1, sizeof *sorted);
     enum st st = ends && sorted ? ST_OK : err_nomem(e);
     for (size_t i = 0; st == ST_OK && i < w->frame_count; i++) {
         ends[w->places[i].image + 2]++;
@@ -368,9 +357,9 @@ static enum st sort_places(struct work *w, struct err *e) {
 
 /* Resolves the place at `from`, and says how many frames are there. A report may name it at one of
  * them only; the first that has something counts. */
-static enum st resolve_run(struct work *w, size_t from, struct dump_location *out, size_t *frames,
-                           struct err *e) {
-    const struct place *p = &w->places[from];
+static enum st resolve_run(struct symbolize_work *w, size_t from, struct dump_location *out,
+                           size_t *frames, struct err *e) {
+    const struct symbolize_place *p = &w->places[from];
     size_t n = 0;
     do {
         struct dump_location l;
@@ -381,19 +370,19 @@ static enum st resolve_run(struct work *w, size_t from, struct dump_location *ou
             *out = n == 0 || l.source != DUMP_SOURCE_NONE ? l : *out;
         }
         n++;
-    } while (from + n < w->frame_count && same_place(p, &p[n]));
+    } while (from + n < w->frame_count && places_equal(p, &p[n]));
     *frames = n;
     return ST_OK;
 }
 
 /* Fills the dump's locations, in the order of (image, offset), and indexes[frame's number]. */
-static enum st resolve_places(struct work *w, uint32_t *indexes, struct err *e) {
+static enum st resolve_places(struct symbolize_work *w, uint32_t *indexes, struct err *e) {
     size_t count = 0;
     if (sort_places(w, e) != ST_OK) {
         return ST_ERR;
     }
     for (size_t i = 0; i < w->frame_count; i++) {
-        count += i == 0 || !same_place(&w->places[i - 1], &w->places[i]);
+        count += i == 0 || !places_equal(&w->places[i - 1], &w->places[i]);
     }
     struct dump_location *locations = arena_array(&w->d->arena, count, sizeof *locations);
     if (!locations) {
@@ -413,8 +402,8 @@ static enum st resolve_places(struct work *w, uint32_t *indexes, struct err *e) 
     return ST_OK;
 }
 
-static enum st locate_all(struct work *w, const uint32_t **per_stack, struct err *e) {
-    if (place_frames(w, e) != ST_OK) {
+static enum st locate_all(struct symbolize_work *w, const uint32_t **per_stack, struct err *e) {
+    if (locate_frames(w, e) != ST_OK) {
         return ST_ERR;
     }
     uint32_t *indexes = arena_array(&w->d->arena, w->frame_count, sizeof *indexes);
@@ -432,7 +421,7 @@ static enum st locate_all(struct work *w, const uint32_t **per_stack, struct err
     return ST_OK;
 }
 
-static enum st fill_addition(const struct work *w, const uint32_t **per_stack,
+static enum st fill_addition(const struct symbolize_work *w, const uint32_t **per_stack,
                              struct dump_addition *add, struct err *e) {
     struct dump *d = w->d;
     enum dump_symbols *symbols = arena_array(&d->arena, d->image_count, sizeof *symbols);
@@ -457,7 +446,7 @@ static enum st fill_addition(const struct work *w, const uint32_t **per_stack,
 
 enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_addition *add,
                        struct err *e) {
-    struct work w = {.s = s, .d = d, .rules = address_rules_of(d)};
+    struct symbolize_work w = {.s = s, .d = d, .rules = address_rules_of(d)};
     w.files = arena_array(&d->arena, d->image_count, sizeof *w.files);
     w.keep = arena_array(&d->arena, d->image_count, sizeof *w.keep);
     const uint32_t **per_stack = arena_array(&d->arena, stack_count(d), sizeof *per_stack);

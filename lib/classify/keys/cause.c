@@ -104,9 +104,7 @@ static void add_chain(const struct judge *j, const struct dump_waits *w) {
     strbuf_addstr(j->why, "main");
     for (size_t i = 0; i < w->count; i++) {
         const struct dump_thread *t = w->threads[i];
-        const struct dump_thread *owner = i + 1 < w->count      ? w->threads[i + 1]
-                                          : w->back != SIZE_MAX ? w->threads[w->back]
-                                                                : NULL;
+        const struct dump_thread *owner = dump_waits_owner(w, i);
         if (!t->waits_for.kind) {
             return;
         }

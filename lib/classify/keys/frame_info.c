@@ -1,7 +1,6 @@
 /* Each distinct function is normalised and put to the rules once; afterwards it is one look-up. */
 #include "classify/keys/frame_info.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -317,11 +316,6 @@ struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d
     return frame_of_line(t, d, l, l->line_count ? l->line_count - 1 : 0);
 }
 
-static int compare_address(const void *key, const void *name) {
-    uint64_t a = *(const uint64_t *)key, b = ((const struct dump_name *)name)->address;
-    return (a > b) - (a < b);
-}
-
 struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
                                     const struct dump_stack *s, size_t i) {
     struct raw_frame f = {0};
@@ -333,11 +327,8 @@ struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
         uint64_t offset = address - d->images[image].load;
         f.offset = offset - (offset > 0 && !dump_frame_exact(s, i));
     }
-    if (d->name_count) {
-        const struct dump_name *name =
-            bsearch(&address, d->names, d->name_count, sizeof *d->names, compare_address);
-        f.function = name && name->symbol && *name->symbol ? name->symbol : NULL;
-    }
+    const struct dump_name *name = dump_name_at(d, address);
+    f.function = name && *name->symbol ? name->symbol : NULL;
     return find_info(t, &f);
 }
 

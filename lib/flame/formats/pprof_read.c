@@ -14,15 +14,15 @@
 #include "flame/formats/value_unit.h"
 
 /* Of a location: its lines are read when a sample first comes by. */
-struct location {
+struct profile_location {
     struct reader message;
     char **frames; /* NULL = not read yet; names, outermost first, in the arena */
     size_t frame_count;
 };
-struct function {
+struct profile_function {
     uint64_t name, file; /* strings */
 };
-struct text {
+struct profile_text {
     const char *at; /* no NUL behind it */
     size_t len;
 };
@@ -31,14 +31,14 @@ struct profile {
     struct reader message;
     struct stack_tree *tree;
     struct pprof_stats *stats;
-    VEC(struct text) strings;
-    VEC(struct function) functions;
-    VEC(struct location) locations;
-    VEC(uint64_t) mappings;            /* their files */
-    VEC(uint64_t) types;               /* type, unit; type, unit … */
-    VEC(const struct location *) path; /* scratch: innermost first */
-    VEC(uint64_t) values;              /* scratch */
-    VEC(char *) frames;                /* scratch: innermost first */
+    VEC(struct profile_text) strings;
+    VEC(struct profile_function) functions;
+    VEC(struct profile_location) locations;
+    VEC(uint64_t) mappings;                    /* their files */
+    VEC(uint64_t) types;                       /* type, unit; type, unit … */
+    VEC(const struct profile_location *) path; /* scratch: innermost first */
+    VEC(uint64_t) values;                      /* scratch */
+    VEC(char *) frames;                        /* scratch: innermost first */
     struct number_map function_ids, location_ids, mapping_ids;
     uint64_t default_type;
     size_t column; /* of the values of a sample */
@@ -50,19 +50,19 @@ struct profile {
 
 /* ---- strings ---- */
 
-static struct text string_at(const struct profile *p, uint64_t index) {
-    return index < p->strings.len ? p->strings.data[index] : (struct text){.at = ""};
+static struct profile_text profile_string(const struct profile *p, uint64_t index) {
+    return index < p->strings.len ? p->strings.data[index] : (struct profile_text){.at = ""};
 }
 
-static bool text_is(struct text t, const char *want) {
+static bool text_is(struct profile_text t, const char *want) {
     return t.len == strlen(want) && memcmp(t.at, want, t.len) == 0;
 }
 
 /* What is behind the last '/' of a path. */
-static struct text base_name(struct text t) {
+static struct profile_text text_base_name(struct profile_text t) {
     for (size_t i = t.len; i > 0; i--) {
         if (t.at[i - 1] == '/') {
-            return (struct text){t.at + i, t.len - i};
+            return (struct profile_text){t.at + i, t.len - i};
         }
     }
     return t;
@@ -70,12 +70,12 @@ static struct text base_name(struct text t) {
 
 /* ---- tables ---- */
 
-static enum st too_much(struct err *e) {
+static enum st profile_too_large(struct err *e) {
     return err_set(e, ERR_LIMIT, "more than %d bytes of stacks", PPROF_TEXT_MAX);
 }
 
 /* The first of an id counts, should there be several. */
-static bool put_id(struct number_map *ids, uint64_t id, size_t index) {
+static bool profile_put_id(struct number_map *ids, uint64_t id, size_t index) {
     size_t value;
     bool added;
     return id == UINT64_MAX || number_map_put(ids, id, index, &value, &added);
@@ -95,37 +95,39 @@ static void read_numbers(struct profile *p, struct reader m, const unsigned *fie
     p->message.failed |= m.failed;
 }
 
-static bool read_mapping(struct profile *p, struct reader m) {
+static bool profile_read_mapping(struct profile *p, struct reader m) {
     static const unsigned fields[] = {MAPPING_ID, MAPPING_FILE};
     uint64_t v[2];
     read_numbers(p, m, fields, 2, v);
-    return put_id(&p->mapping_ids, v[0], p->mappings.len) && VEC_PUSH(&p->mappings, v[1]);
+    return profile_put_id(&p->mapping_ids, v[0], p->mappings.len) && VEC_PUSH(&p->mappings, v[1]);
 }
 
-static bool read_function(struct profile *p, struct reader m) {
+static bool profile_read_function(struct profile *p, struct reader m) {
     static const unsigned fields[] = {FUNCTION_ID, FUNCTION_NAME, FUNCTION_FILE};
     uint64_t v[3];
     read_numbers(p, m, fields, 3, v);
-    struct function function = {.name = v[1], .file = v[2]};
-    return put_id(&p->function_ids, v[0], p->functions.len) && VEC_PUSH(&p->functions, function);
+    struct profile_function function = {.name = v[1], .file = v[2]};
+    return profile_put_id(&p->function_ids, v[0], p->functions.len) &&
+           VEC_PUSH(&p->functions, function);
 }
 
-static bool read_location(struct profile *p, struct reader m) {
+static bool profile_read_location(struct profile *p, struct reader m) {
     static const unsigned fields[] = {LOCATION_ID};
     uint64_t id;
     read_numbers(p, m, fields, 1, &id);
-    struct location location = {.message = m};
-    return put_id(&p->location_ids, id, p->locations.len) && VEC_PUSH(&p->locations, location);
+    struct profile_location location = {.message = m};
+    return profile_put_id(&p->location_ids, id, p->locations.len) &&
+           VEC_PUSH(&p->locations, location);
 }
 
-static bool read_type(struct profile *p, struct reader m) {
+static bool profile_read_type(struct profile *p, struct reader m) {
     static const unsigned fields[] = {VALUE_TYPE, VALUE_UNIT};
     uint64_t v[2];
     read_numbers(p, m, fields, 2, v);
     return VEC_PUSH(&p->types, v[0]) && VEC_PUSH(&p->types, v[1]);
 }
 
-static enum st read_tables(struct profile *p, struct err *e) {
+static enum st profile_read_tables(struct profile *p, struct err *e) {
     struct protobuf_field f;
     bool memory = true;
     while (memory && protobuf_next(&p->message, &f)) {
@@ -134,20 +136,20 @@ static enum st read_tables(struct profile *p, struct err *e) {
         } else if (f.is_bytes) {
             switch (f.number) {
             case PROFILE_SAMPLE_TYPE:
-                memory = read_type(p, f.bytes);
+                memory = profile_read_type(p, f.bytes);
                 break;
             case PROFILE_MAPPING:
-                memory = read_mapping(p, f.bytes);
+                memory = profile_read_mapping(p, f.bytes);
                 break;
             case PROFILE_LOCATION:
-                memory = read_location(p, f.bytes);
+                memory = profile_read_location(p, f.bytes);
                 break;
             case PROFILE_FUNCTION:
-                memory = read_function(p, f.bytes);
+                memory = profile_read_function(p, f.bytes);
                 break;
             case PROFILE_STRING:
-                memory =
-                    VEC_PUSH(&p->strings, (struct text){(const char *)f.bytes.start, f.bytes.size});
+                memory = VEC_PUSH(&p->strings,
+                                  (struct profile_text){(const char *)f.bytes.start, f.bytes.size});
                 break;
             default:
                 break;
@@ -160,20 +162,20 @@ static enum st read_tables(struct profile *p, struct err *e) {
 /* ---- which value ---- */
 
 static struct value_unit unit_of(const struct profile *p, size_t column) {
-    struct text name = string_at(p, p->types.data[2 * column + 1]);
+    struct profile_text name = profile_string(p, p->types.data[2 * column + 1]);
     const struct value_unit *known = value_unit_find(name.at, name.len);
     return known ? *known : (struct value_unit){.factor = 1};
 }
 
 /* What the values count, in a word: a count counts what its type says. */
-static struct text counted(const struct profile *p, size_t column) {
-    struct text type = string_at(p, p->types.data[2 * column]);
-    struct text unit = string_at(p, p->types.data[2 * column + 1]);
+static struct profile_text counted(const struct profile *p, size_t column) {
+    struct profile_text type = profile_string(p, p->types.data[2 * column]);
+    struct profile_text unit = profile_string(p, p->types.data[2 * column + 1]);
     const char *counts = unit_of(p, column).counts;
     if (text_is(unit, "count") && type.len > 0) {
         return type;
     }
-    return counts ? (struct text){counts, strlen(counts)} : unit;
+    return counts ? (struct profile_text){counts, strlen(counts)} : unit;
 }
 
 static enum st choose_value(struct profile *p, bool counts, struct err *e) {
@@ -195,7 +197,7 @@ static enum st choose_value(struct profile *p, bool counts, struct err *e) {
     }
     p->column = best;
     p->unit = unit_of(p, best);
-    struct text what = counted(p, best);
+    struct profile_text what = counted(p, best);
     memcpy(p->stats->unit, what.at,
            what.len < sizeof p->stats->unit ? what.len : sizeof p->stats->unit - 1);
     return ST_OK;
@@ -204,14 +206,15 @@ static enum st choose_value(struct profile *p, bool counts, struct err *e) {
 /* ---- frames ---- */
 
 /* Appends text to a C string's buffer, in which a NUL would end it. */
-static void add_text(struct strbuf *out, struct text t) {
+static void add_text(struct strbuf *out, struct profile_text t) {
     for (size_t i = 0; i < t.len; i++) {
         strbuf_addc(out, t.at[i] ? t.at[i] : '?');
     }
 }
 
 /* Keeps the name of a frame in the arena; NULL when memory or the budget runs out. */
-static char *keep_name(struct profile *p, struct text module, const char *name, bool inlined) {
+static char *keep_name(struct profile *p, struct profile_text module, const char *name,
+                       bool inlined) {
     struct strbuf file = {0};
     add_text(&file, module);
     bool has = strncmp(name, strbuf_cstr(&file), file.len) == 0 && name[file.len] == '+';
@@ -238,7 +241,7 @@ static void line_name(struct profile *p, struct reader m, struct strbuf *out) {
         strbuf_addstr(out, "[unknown]");
         return;
     }
-    struct text name = string_at(p, p->functions.data[index].name);
+    struct profile_text name = profile_string(p, p->functions.data[index].name);
     if (name.len == 0) {
         strbuf_addstr(out, "[unknown]");
         return;
@@ -246,7 +249,7 @@ static void line_name(struct profile *p, struct reader m, struct strbuf *out) {
     struct strbuf plain = {0}, file = {0};
     add_text(&plain, name);
     if (line > 0 && line <= UINT32_MAX) { /* else the place is no help */
-        add_text(&file, base_name(string_at(p, p->functions.data[index].file)));
+        add_text(&file, text_base_name(profile_string(p, p->functions.data[index].file)));
     }
     frame_place_join(out, strbuf_cstr(&plain), strbuf_cstr(&file), (uint32_t)line);
     out->failed |= plain.failed || file.failed;
@@ -255,8 +258,8 @@ static void line_name(struct profile *p, struct reader m, struct strbuf *out) {
 }
 
 /* Reads a location's lines into p->frames, innermost first, and its mapping and address. */
-static bool read_lines(struct profile *p, const struct location *l, struct text *module,
-                       uint64_t *address) {
+static bool profile_read_lines(struct profile *p, const struct profile_location *l,
+                               struct profile_text *module, uint64_t *address) {
     struct protobuf_field f;
     struct reader m = l->message;
     size_t index;
@@ -266,7 +269,7 @@ static bool read_lines(struct profile *p, const struct location *l, struct text 
         *address = f.number == LOCATION_ADDRESS ? f.value : *address;
     }
     if (number_map_get(&p->mapping_ids, mapping, &index)) {
-        *module = base_name(string_at(p, p->mappings.data[index]));
+        *module = text_base_name(profile_string(p, p->mappings.data[index]));
     }
     struct protobuf_field last = {0}; /* the outermost line is the function itself */
     bool any = false;
@@ -290,20 +293,20 @@ static bool read_lines(struct profile *p, const struct location *l, struct text 
     return true;
 }
 
-static enum st load_location(struct profile *p, struct location *l, struct err *e) {
-    struct text module = {.at = ""};
+static enum st load_location(struct profile *p, struct profile_location *l, struct err *e) {
+    struct profile_text module = {.at = ""};
     uint64_t address = 0;
-    bool ok = read_lines(p, l, &module, &address);
+    bool ok = profile_read_lines(p, l, &module, &address);
     if (ok && p->frames.len == 0) {
         strbuf_clear(&p->name);
         add_text(&p->name, module);
         strbuf_addf(&p->name, "%s0x%llx", module.len ? "+" : "", (unsigned long long)address);
-        char *name = keep_name(p, (struct text){.at = ""}, strbuf_cstr(&p->name), false);
+        char *name = keep_name(p, (struct profile_text){.at = ""}, strbuf_cstr(&p->name), false);
         ok = !p->name.failed && name && VEC_PUSH(&p->frames, name);
     }
     l->frames = ok ? arena_array(&p->arena, p->frames.len, sizeof *l->frames) : NULL;
     if (!l->frames) {
-        return p->text_left <= p->plain.len ? too_much(e) : err_nomem(e);
+        return p->text_left <= p->plain.len ? profile_too_large(e) : err_nomem(e);
     }
     l->frame_count = p->frames.len;
     for (size_t i = 0; i < l->frame_count; i++) {
@@ -314,17 +317,17 @@ static enum st load_location(struct profile *p, struct location *l, struct err *
 
 /* ---- samples ---- */
 
-static enum st add_stack(struct profile *p, uint64_t weight, struct err *e) {
+static enum st profile_add_stack(struct profile *p, uint64_t weight, struct err *e) {
     strbuf_clear(&p->line);
     for (size_t i = p->path.len; i > 0; i--) {
-        const struct location *l = p->path.data[i - 1];
+        const struct profile_location *l = p->path.data[i - 1];
         for (size_t k = 0; k < l->frame_count; k++) {
             if (p->line.len > 0) {
                 strbuf_addc(&p->line, ';');
             }
             folded_escape(&p->line, l->frames[k], strlen(l->frames[k]), p->line.len == 0);
             if (p->line.len > p->text_left) {
-                return too_much(e);
+                return profile_too_large(e);
             }
         }
     }
@@ -336,7 +339,7 @@ static enum st add_stack(struct profile *p, uint64_t weight, struct err *e) {
     return stack_tree_add(p->tree, strbuf_cstr(&p->line), p->line.len, weight, p->unit.decimals, e);
 }
 
-static enum st read_sample(struct profile *p, struct reader m, struct err *e) {
+static enum st profile_read_sample(struct profile *p, struct reader m, struct err *e) {
     struct protobuf_field f;
     uint64_t v;
     size_t index;
@@ -355,7 +358,7 @@ static enum st read_sample(struct profile *p, struct reader m, struct err *e) {
                 return err_set(e, ERR_FORMAT, "sample in '%s' at location %llu, which is not there",
                                p->message.name, (unsigned long long)v);
             }
-            struct location *l = &p->locations.data[index];
+            struct profile_location *l = &p->locations.data[index];
             if (!l->frames && load_location(p, l, e) != ST_OK) {
                 return ST_ERR;
             }
@@ -380,15 +383,16 @@ static enum st read_sample(struct profile *p, struct reader m, struct err *e) {
     if (weight > UINT64_MAX / p->unit.factor) {
         return err_set(e, ERR_LIMIT, "the sum of all counts passes 64 bits");
     }
-    return p->path.len > 0 ? add_stack(p, weight * p->unit.factor, e) : ST_OK;
+    return p->path.len > 0 ? profile_add_stack(p, weight * p->unit.factor, e) : ST_OK;
 }
 
-static enum st read_samples(struct profile *p, struct err *e) {
+static enum st profile_read_samples(struct profile *p, struct err *e) {
     struct protobuf_field f;
     struct reader m = p->message;
     reader_seek(&m, 0);
     while (protobuf_next(&m, &f)) {
-        if (f.number == PROFILE_SAMPLE && f.is_bytes && read_sample(p, f.bytes, e) != ST_OK) {
+        if (f.number == PROFILE_SAMPLE && f.is_bytes &&
+            profile_read_sample(p, f.bytes, e) != ST_OK) {
             return ST_ERR;
         }
     }
@@ -422,12 +426,12 @@ enum st pprof_read(struct stack_tree *t, const char *name, const void *bytes, si
                         .stats = stats,
                         .text_left = PPROF_TEXT_MAX};
     *stats = (struct pprof_stats){0};
-    enum st st = read_tables(&p, e);
+    enum st st = profile_read_tables(&p, e);
     if (st == ST_OK) {
         st = choose_value(&p, counts, e);
     }
     if (st == ST_OK) {
-        st = read_samples(&p, e);
+        st = profile_read_samples(&p, e);
     }
     VEC_RELEASE(&p.strings);
     VEC_RELEASE(&p.functions);

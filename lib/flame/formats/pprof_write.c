@@ -16,7 +16,7 @@
 
 enum { GZIP_LEVEL = 6, VALUES_MAX = 2, MARK_LEN = 4 /* "_[i]" */ };
 
-struct writer {
+struct pprof_writer {
     const struct pprof_options *options;
     const struct stack_pair *pair;            /* NULL: one value */
     struct weigh_running columns[VALUES_MAX]; /* how weights become integers */
@@ -32,46 +32,57 @@ struct writer {
     bool failed;             /* a map has no memory */
 };
 
+/* Adds the message in `from` as a field of `to`. */
+static void pprof_put_message(struct pprof_writer *w, struct strbuf *to, unsigned field,
+                              const struct strbuf *from) {
+    protobuf_put_bytes(to, field, strbuf_cstr(from), from->len);
+    w->failed |= from->failed;
+}
+
 /* ---- tables: ids count from 1 ---- */
 
-static uint64_t intern(struct writer *w, struct map *m, const char *text, size_t len) {
+static uint64_t pprof_intern(struct pprof_writer *w, struct map *m, const char *text, size_t len) {
     size_t i = map_intern(m, text, len);
     w->failed |= i == SIZE_MAX;
     return w->failed ? 0 : i;
 }
 
-static uint64_t string_index(struct writer *w, const char *text, size_t len) {
-    return intern(w, &w->strings, text, len);
+static uint64_t string_index(struct pprof_writer *w, const char *text, size_t len) {
+    return pprof_intern(w, &w->strings, text, len);
 }
 
-static void put_string(struct writer *w, struct strbuf *out, unsigned field, const char *text,
-                       size_t len) {
+static void pprof_put_string(struct pprof_writer *w, struct strbuf *out, unsigned field,
+                             const char *text, size_t len) {
     protobuf_put_u64(out, field, string_index(w, text, len));
 }
 
-static uint64_t function_id(struct writer *w, const char *name, size_t len,
+static uint64_t function_id(struct pprof_writer *w, const char *name, size_t len,
                             const struct frame_place *place) {
     strbuf_clear(&w->key);
     strbuf_add(&w->key, name, len);
     strbuf_addc(&w->key, '\0');
     strbuf_add(&w->key, place->file, place->file_len);
     w->failed |= w->key.failed;
-    return w->failed ? 0 : intern(w, &w->functions, strbuf_cstr(&w->key), w->key.len) + 1;
+    return w->failed ? 0 : pprof_intern(w, &w->functions, strbuf_cstr(&w->key), w->key.len) + 1;
 }
 
 /* The module of a frame; of one that is not resolved, IMAGE of IMAGE+0xOFFSET. */
 static size_t module_of(const struct frame_name *f, const char **module) {
-    const char *plus = f->unresolved && !f->module ? memchr(f->name, '+', f->name_len) : NULL;
-    *module = f->module ? f->module : f->name;
-    return f->module ? f->module_len : plus ? (size_t)(plus - f->name) : 0;
+    if (f->module) {
+        *module = f->module;
+        return f->module_len;
+    }
+    const char *plus = f->unresolved ? memchr(f->name, '+', f->name_len) : NULL;
+    *module = f->name;
+    return plus ? (size_t)(plus - f->name) : 0;
 }
 
 /* ---- locations ---- */
 
 /* Writes the line of one frame, `within`: of one that was inlined into the location's own. The last
  * frame with a module gives the location its mapping. */
-static void put_line(struct writer *w, const char *frame, size_t len, bool within,
-                     uint64_t *mapping) {
+static void pprof_put_line(struct pprof_writer *w, const char *frame, size_t len, bool within,
+                           uint64_t *mapping) {
     const char *module;
     struct frame_place place = {.file = ""};
     strbuf_clear(&w->name);
@@ -84,18 +95,17 @@ static void put_line(struct writer *w, const char *frame, size_t len, bool withi
     }
     frame_place_split(f.name, &f.name_len, &place);
     if (module_len > 0) {
-        *mapping = intern(w, &w->mappings, module, module_len) + 1;
+        *mapping = pprof_intern(w, &w->mappings, module, module_len) + 1;
     }
     strbuf_clear(&w->sub);
     protobuf_put_u64(&w->sub, LINE_FUNCTION, function_id(w, f.name, f.name_len, &place));
     protobuf_put_u64(&w->sub, LINE_LINE, place.line);
-    protobuf_put_bytes(&w->part, LOCATION_LINE, strbuf_cstr(&w->sub), w->sub.len);
-    w->failed |= w->sub.failed;
+    pprof_put_message(w, &w->part, LOCATION_LINE, &w->sub);
 }
 
 /* Writes a location: its text is a frame and what was inlined into it, outermost first; pprof wants
  * the innermost line first. */
-static void put_location(struct writer *w, uint64_t id, const char *text, size_t len) {
+static void pprof_put_location(struct pprof_writer *w, uint64_t id, const char *text, size_t len) {
     uint64_t mapping = 0;
     strbuf_clear(&w->part);
     protobuf_put_u64(&w->part, LOCATION_ID, id);
@@ -104,15 +114,14 @@ static void put_location(struct writer *w, uint64_t id, const char *text, size_t
         while (at > 0 && text[at - 1] != ';') {
             at--;
         }
-        put_line(w, text + at, end - at, at > 0, &mapping);
+        pprof_put_line(w, text + at, end - at, at > 0, &mapping);
         if (at == 0) {
             break;
         }
         end = at - 1;
     }
     protobuf_put_u64(&w->part, LOCATION_MAPPING, mapping);
-    protobuf_put_bytes(&w->out, PROFILE_LOCATION, strbuf_cstr(&w->part), w->part.len);
-    w->failed |= w->part.failed;
+    pprof_put_message(w, &w->out, PROFILE_LOCATION, &w->part);
 }
 
 static bool is_inlined(const char *frame, size_t len) {
@@ -120,7 +129,7 @@ static bool is_inlined(const char *frame, size_t len) {
 }
 
 /* The locations of a stack, outermost first. */
-static bool split_locations(struct writer *w, const char *text, size_t len) {
+static bool split_locations(struct pprof_writer *w, const char *text, size_t len) {
     w->path.len = 0;
     for (size_t start = 0; start <= len;) {
         size_t end = start;
@@ -132,7 +141,7 @@ static bool split_locations(struct writer *w, const char *text, size_t len) {
             end = stop;
             at = stop + 1;
         }
-        if (!VEC_PUSH(&w->path, intern(w, &w->locations, text + start, end - start) + 1)) {
+        if (!VEC_PUSH(&w->path, pprof_intern(w, &w->locations, text + start, end - start) + 1)) {
             return false;
         }
         start = end + 1;
@@ -142,12 +151,12 @@ static bool split_locations(struct writer *w, const char *text, size_t len) {
 
 /* ---- samples ---- */
 
-static enum st put_sample(void *ctx, const char *text, size_t len, uint64_t weight, struct err *e) {
-    struct writer *w = ctx;
+static enum st pprof_put_sample(void *ctx, const char *text, size_t len, uint64_t weight,
+                                struct err *e) {
+    struct pprof_writer *w = ctx;
     uint64_t values[VALUES_MAX] = {weight};
     if (w->pair) {
-        const struct stack_sides *n = &w->pair->nodes[stack_tree_find(&w->pair->tree, text, len)];
-        memcpy(values, n->self, sizeof values);
+        memcpy(values, stack_pair_sides(w->pair, text, len)->self, sizeof values);
     }
     if (!split_locations(w, text, len)) {
         return err_nomem(e);
@@ -157,47 +166,44 @@ static enum st put_sample(void *ctx, const char *text, size_t len, uint64_t weig
     for (size_t i = w->path.len; i > 0; i--) {
         protobuf_varint(&w->sub, w->path.data[i - 1]);
     }
-    protobuf_put_bytes(&w->part, SAMPLE_LOCATION, strbuf_cstr(&w->sub), w->sub.len);
-    w->failed |= w->sub.failed;
+    pprof_put_message(w, &w->part, SAMPLE_LOCATION, &w->sub);
     strbuf_clear(&w->sub);
     for (unsigned i = 0; i < w->column_count; i++) {
         protobuf_varint(&w->sub, weigh_next(&w->columns[i], values[i]));
     }
-    protobuf_put_bytes(&w->part, SAMPLE_VALUE, strbuf_cstr(&w->sub), w->sub.len);
-    protobuf_put_bytes(&w->out, PROFILE_SAMPLE, strbuf_cstr(&w->part), w->part.len);
-    w->failed |= w->sub.failed || w->part.failed;
+    pprof_put_message(w, &w->part, SAMPLE_VALUE, &w->sub);
+    pprof_put_message(w, &w->out, PROFILE_SAMPLE, &w->part);
     return w->failed ? err_nomem(e) : ST_OK;
 }
 
-static void put_value_type(struct writer *w, unsigned field, const char *type, const char *unit) {
+static void pprof_put_value_type(struct pprof_writer *w, unsigned field, const char *type,
+                                 const char *unit) {
     strbuf_clear(&w->part);
-    put_string(w, &w->part, VALUE_TYPE, type, strlen(type));
-    put_string(w, &w->part, VALUE_UNIT, unit, strlen(unit));
-    protobuf_put_bytes(&w->out, field, strbuf_cstr(&w->part), w->part.len);
-    w->failed |= w->part.failed;
+    pprof_put_string(w, &w->part, VALUE_TYPE, type, strlen(type));
+    pprof_put_string(w, &w->part, VALUE_UNIT, unit, strlen(unit));
+    pprof_put_message(w, &w->out, field, &w->part);
 }
 
 /* ---- the rest ---- */
 
-static void put_mappings(struct writer *w) {
+static void pprof_put_mappings(struct pprof_writer *w) {
     for (size_t i = 0; i < w->mappings.count; i++) {
         const struct map_entry *m = &w->mappings.entries[i];
         const struct pprof_options *o = w->options;
         const char *id = o->build_id ? o->build_id(o->ctx, m->key, m->len) : "";
         strbuf_clear(&w->part);
         protobuf_put_u64(&w->part, MAPPING_ID, i + 1);
-        put_string(w, &w->part, MAPPING_FILE, m->key, m->len);
-        put_string(w, &w->part, MAPPING_BUILD_ID, id, strlen(id));
+        pprof_put_string(w, &w->part, MAPPING_FILE, m->key, m->len);
+        pprof_put_string(w, &w->part, MAPPING_BUILD_ID, id, strlen(id));
         /* Says that there is nothing left to symbolicate. */
         for (unsigned f = MAPPING_HAS_FUNCTIONS; f <= MAPPING_HAS_INLINES; f++) {
             protobuf_put_u64(&w->part, f, 1);
         }
-        protobuf_put_bytes(&w->out, PROFILE_MAPPING, strbuf_cstr(&w->part), w->part.len);
-        w->failed |= w->part.failed;
+        pprof_put_message(w, &w->out, PROFILE_MAPPING, &w->part);
     }
 }
 
-static void put_functions(struct writer *w) {
+static void pprof_put_functions(struct pprof_writer *w) {
     for (size_t i = 0; i < w->functions.count; i++) {
         const struct map_entry *f = &w->functions.entries[i];
         size_t name_len = f->len;
@@ -207,22 +213,22 @@ static void put_functions(struct writer *w) {
         name_len--;
         strbuf_clear(&w->part);
         protobuf_put_u64(&w->part, FUNCTION_ID, i + 1);
-        put_string(w, &w->part, FUNCTION_NAME, f->key, name_len);
-        put_string(w, &w->part, FUNCTION_SYSTEM_NAME, f->key, name_len);
-        put_string(w, &w->part, FUNCTION_FILE, f->key + name_len + 1, f->len - name_len - 1);
-        protobuf_put_bytes(&w->out, PROFILE_FUNCTION, strbuf_cstr(&w->part), w->part.len);
-        w->failed |= w->part.failed;
+        pprof_put_string(w, &w->part, FUNCTION_NAME, f->key, name_len);
+        pprof_put_string(w, &w->part, FUNCTION_SYSTEM_NAME, f->key, name_len);
+        pprof_put_string(w, &w->part, FUNCTION_FILE, f->key + name_len + 1, f->len - name_len - 1);
+        pprof_put_message(w, &w->out, PROFILE_FUNCTION, &w->part);
     }
 }
 
-static void put_tables(struct writer *w) {
+static void pprof_put_tables(struct pprof_writer *w) {
     for (size_t i = 0; i < w->locations.count; i++) {
-        put_location(w, i + 1, w->locations.entries[i].key, w->locations.entries[i].len);
+        pprof_put_location(w, i + 1, w->locations.entries[i].key, w->locations.entries[i].len);
     }
-    put_mappings(w);
-    put_functions(w);
+    pprof_put_mappings(w);
+    pprof_put_functions(w);
     if (w->options->comment) {
-        put_string(w, &w->out, PROFILE_COMMENT, w->options->comment, strlen(w->options->comment));
+        pprof_put_string(w, &w->out, PROFILE_COMMENT, w->options->comment,
+                         strlen(w->options->comment));
     }
     for (size_t i = 0; i < w->strings.count; i++) {
         protobuf_put_bytes(&w->out, PROFILE_STRING, w->strings.entries[i].key,
@@ -232,43 +238,46 @@ static void put_tables(struct writer *w) {
 }
 
 /* Adds a value that samples have: times in the unit that takes all their decimals. */
-static enum st add_column(struct writer *w, const char *type, uint64_t total, unsigned decimals,
-                          struct err *e) {
+static enum st pprof_add_column(struct pprof_writer *w, const char *type, uint64_t total,
+                                unsigned decimals, struct err *e) {
     bool time = strcmp(type, "ms") == 0, fits = true;
+    const char *unit = "count";
     uint64_t to = total;
-    for (unsigned i = decimals; time && decimals > 0 && i < STACK_DECIMALS_MAX; i++) {
-        fits = fits && checked_mul_u64(to, 10, &to);
-    }
-    for (unsigned i = decimals; !time && i > 0; i--) {
-        to = to / 10 + (i == 1 && to % 10 >= 5);
+    if (!time) {
+        for (unsigned i = decimals; i > 0; i--) {
+            to = to / 10 + (i == 1 && to % 10 >= 5);
+        }
+    } else if (decimals > 0) {
+        unit = "nanoseconds";
+        fits = checked_mul_u64(total, weigh_power_of_ten(STACK_DECIMALS_MAX - decimals), &to);
+    } else {
+        unit = "milliseconds";
     }
     if (!fits || to > INT64_MAX) {
         return err_set(e, ERR_LIMIT, "the sum of all counts is too large for pprof");
     }
     w->columns[w->column_count++] = (struct weigh_running){.from = total, .to = to};
-    put_value_type(w, PROFILE_SAMPLE_TYPE, time ? "stalled" : type,
-                   !time          ? "count"
-                   : decimals > 0 ? "nanoseconds"
-                                  : "milliseconds");
+    pprof_put_value_type(w, PROFILE_SAMPLE_TYPE, time ? "stalled" : type, unit);
     return ST_OK;
 }
 
-static enum st write_message(struct writer *w, const struct stack_tree *t, struct err *e) {
+static enum st pprof_write_message(struct pprof_writer *w, const struct stack_tree *t,
+                                   struct err *e) {
     const char *unit = w->options->unit ? w->options->unit : "samples";
     const char *type = strcmp(unit, "ms") == 0 ? "stalled" : unit;
     const uint64_t *totals = w->pair && w->pair->nodes ? w->pair->nodes[0].total : NULL;
     string_index(w, "", 0); /* the first one has to be */
-    if (totals && add_column(w, "samples", totals[STACK_BASE], t->decimals, e) != ST_OK) {
+    if (totals && pprof_add_column(w, "samples", totals[STACK_BASE], t->decimals, e) != ST_OK) {
         return ST_ERR;
     }
     uint64_t total = totals ? totals[STACK_NEW] : stack_tree_total(t);
-    if (add_column(w, unit, total, t->decimals, e) != ST_OK) {
+    if (pprof_add_column(w, unit, total, t->decimals, e) != ST_OK) {
         return ST_ERR;
     }
-    put_string(w, &w->out, PROFILE_DEFAULT_TYPE, type, strlen(type));
-    enum st st = stack_tree_each(t, put_sample, w, e);
+    pprof_put_string(w, &w->out, PROFILE_DEFAULT_TYPE, type, strlen(type));
+    enum st st = stack_tree_each(t, pprof_put_sample, w, e);
     if (st == ST_OK) {
-        put_tables(w);
+        pprof_put_tables(w);
         st = w->failed ? err_nomem(e) : ST_OK;
     }
     return st;
@@ -276,7 +285,7 @@ static enum st write_message(struct writer *w, const struct stack_tree *t, struc
 
 enum st pprof_write(const struct stack_tree *t, const struct stack_tree *samples,
                     const struct pprof_options *o, struct sink *out, struct err *e) {
-    struct writer w = {.options = o};
+    struct pprof_writer w = {.options = o};
     struct stack_pair pair = {0};
     struct strbuf packed = {0};
     enum st st = ST_OK;
@@ -285,7 +294,7 @@ enum st pprof_write(const struct stack_tree *t, const struct stack_tree *samples
         w.pair = &pair;
     }
     if (st == ST_OK) {
-        st = write_message(&w, samples ? &pair.tree : t, e);
+        st = pprof_write_message(&w, samples ? &pair.tree : t, e);
     }
     if (st == ST_OK) {
         st = gz_deflate(strbuf_cstr(&w.out), w.out.len, GZIP_LEVEL, &packed, e);

@@ -10,7 +10,7 @@
 #include "flame/stacks/frame_name.h"
 #include "flame/stacks/frame_place.h"
 
-struct file {
+struct speedscope_file {
     const char *name;
     struct stack_tree *tree;
     struct speedscope_stats *stats;
@@ -24,7 +24,7 @@ struct file {
     struct strbuf line, frame, plain; /* scratch */
 };
 
-static enum st bad(const struct file *f, const char *what, struct err *e) {
+static enum st speedscope_bad(const struct speedscope_file *f, const char *what, struct err *e) {
     return err_set(e, ERR_FORMAT, "%s in '%s'", what, f->name);
 }
 
@@ -32,7 +32,7 @@ static enum st bad(const struct file *f, const char *what, struct err *e) {
 
 /* A number at least 0 as an integer in units of 10^-decimals; what a double cannot hold exactly is
  * refused. */
-static bool take_weight(const struct file *f, const json_t *v, uint64_t *weight,
+static bool take_weight(const struct speedscope_file *f, const json_t *v, uint64_t *weight,
                         unsigned *decimals) {
     const double most = (double)(UINT64_C(1) << 53);
     *decimals = f->unit->decimals;
@@ -57,7 +57,7 @@ static bool take_weight(const struct file *f, const json_t *v, uint64_t *weight,
 /* ---- frames ---- */
 
 /* Makes a frame's name, in f->frame, from its parts. */
-static bool make_name(struct file *f, const json_t *frame) {
+static bool make_name(struct speedscope_file *f, const json_t *frame) {
     const json_t *line = json_object_get(frame, "line");
     const json_t *name = json_object_get(frame, "name"), *file = json_object_get(frame, "file");
     if (!json_is_string(name)) {
@@ -87,7 +87,7 @@ static bool make_name(struct file *f, const json_t *frame) {
 }
 
 /* A few bytes of a stack may stand for long names. */
-static enum st check_text(const struct file *f, struct err *e) {
+static enum st check_text(const struct speedscope_file *f, struct err *e) {
     if (f->line.len > f->text_left) {
         return err_set(e, ERR_LIMIT, "more than %d bytes of stacks in '%s'", SPEEDSCOPE_TEXT_MAX,
                        f->name);
@@ -95,14 +95,15 @@ static enum st check_text(const struct file *f, struct err *e) {
     return strbuf_check(&f->line, e);
 }
 
-static enum st add_frame(struct file *f, size_t index, bool first, struct err *e) {
+static enum st speedscope_add_frame(struct speedscope_file *f, size_t index, bool first,
+                                    struct err *e) {
     if (index >= json_array_size(f->frames)) {
-        return bad(f, "frame that is not there", e);
+        return speedscope_bad(f, "frame that is not there", e);
     }
     char **name = &f->names[index];
     if (!*name) {
         if (!make_name(f, json_array_get(f->frames, index))) {
-            return bad(f, "frame without a name", e);
+            return speedscope_bad(f, "frame without a name", e);
         }
         *name =
             f->frame.failed ? NULL : arena_strdup(&f->arena, strbuf_cstr(&f->frame), f->frame.len);
@@ -118,7 +119,8 @@ static enum st add_frame(struct file *f, size_t index, bool first, struct err *e
 }
 
 /* Adds the stack of f->open. */
-static enum st add_stack(struct file *f, uint64_t weight, unsigned decimals, struct err *e) {
+static enum st speedscope_add_stack(struct speedscope_file *f, uint64_t weight, unsigned decimals,
+                                    struct err *e) {
     if (weight == 0 || (f->open.len == 0 && !f->label)) {
         return ST_OK; /* nothing ran */
     }
@@ -127,7 +129,7 @@ static enum st add_stack(struct file *f, uint64_t weight, unsigned decimals, str
         folded_escape(&f->line, f->label, strlen(f->label), true);
     }
     for (size_t i = 0; i < f->open.len; i++) {
-        if (add_frame(f, f->open.data[i], i == 0 && !f->label, e) != ST_OK) {
+        if (speedscope_add_frame(f, f->open.data[i], i == 0 && !f->label, e) != ST_OK) {
             return ST_ERR;
         }
     }
@@ -147,30 +149,31 @@ static bool take_index(const json_t *v, size_t *out) {
     return i >= 0;
 }
 
-static enum st read_sampled(struct file *f, const json_t *profile, struct err *e) {
+static enum st speedscope_read_sampled(struct speedscope_file *f, const json_t *profile,
+                                       struct err *e) {
     const json_t *samples = json_object_get(profile, "samples");
     const json_t *weights = json_object_get(profile, "weights");
     if (!json_is_array(samples) || json_array_size(samples) != json_array_size(weights)) {
-        return bad(f, "samples without a weight each", e);
+        return speedscope_bad(f, "samples without a weight each", e);
     }
     for (size_t i = 0; i < json_array_size(samples); i++) {
         const json_t *stack = json_array_get(samples, i);
         uint64_t weight;
         unsigned decimals;
         if (!take_weight(f, json_array_get(weights, i), &weight, &decimals)) {
-            return bad(f, "weight that is no number from 0 on", e);
+            return speedscope_bad(f, "weight that is no number from 0 on", e);
         }
         f->open.len = 0;
         for (size_t k = 0; k < json_array_size(stack); k++) {
             size_t frame;
             if (!take_index(json_array_get(stack, k), &frame)) {
-                return bad(f, "frame that is not there", e);
+                return speedscope_bad(f, "frame that is not there", e);
             }
             if (!VEC_PUSH(&f->open, frame)) {
                 return err_nomem(e);
             }
         }
-        if (add_stack(f, weight, decimals, e) != ST_OK) {
+        if (speedscope_add_stack(f, weight, decimals, e) != ST_OK) {
             return ST_ERR;
         }
     }
@@ -178,38 +181,40 @@ static enum st read_sampled(struct file *f, const json_t *profile, struct err *e
 }
 
 /* What passes from one event to the next belongs to the frames that are open then. */
-static enum st take_event(struct file *f, const json_t *event, json_t *passed, struct err *e) {
+static enum st take_event(struct speedscope_file *f, const json_t *event, json_t *passed,
+                          struct err *e) {
     const char *type = json_string_value(json_object_get(event, "type"));
     uint64_t weight;
     unsigned decimals;
     size_t frame;
     if (!take_weight(f, passed, &weight, &decimals)) {
-        return bad(f, "event before the last", e);
+        return speedscope_bad(f, "event before the last", e);
     }
     if (!type || !take_index(json_object_get(event, "frame"), &frame)) {
-        return bad(f, "event without a type or a frame", e);
+        return speedscope_bad(f, "event without a type or a frame", e);
     }
-    if (add_stack(f, weight, decimals, e) != ST_OK) {
+    if (speedscope_add_stack(f, weight, decimals, e) != ST_OK) {
         return ST_ERR;
     }
     if (strcmp(type, "O") == 0) {
         return VEC_PUSH(&f->open, frame) ? ST_OK : err_nomem(e);
     }
     if (strcmp(type, "C") != 0 || f->open.len == 0 || f->open.data[f->open.len - 1] != frame) {
-        return bad(f, "event that closes what is not the innermost frame", e);
+        return speedscope_bad(f, "event that closes what is not the innermost frame", e);
     }
     f->open.len--;
     return ST_OK;
 }
 
-static enum st read_evented(struct file *f, const json_t *profile, struct err *e) {
+static enum st speedscope_read_evented(struct speedscope_file *f, const json_t *profile,
+                                       struct err *e) {
     const json_t *events = json_object_get(profile, "events");
     double last = 0;
     f->open.len = 0;
     for (size_t i = 0; i < json_array_size(events); i++) {
         const json_t *event = json_array_get(events, i), *at = json_object_get(event, "at");
         if (!json_is_number(at)) {
-            return bad(f, "event without a time", e);
+            return speedscope_bad(f, "event without a time", e);
         }
         double now = json_number_value(at);
         json_t *passed = json_real(i > 0 ? now - last : 0);
@@ -223,7 +228,8 @@ static enum st read_evented(struct file *f, const json_t *profile, struct err *e
     return ST_OK;
 }
 
-static enum st read_profile(struct file *f, const json_t *profile, struct err *e) {
+static enum st speedscope_read_profile(struct speedscope_file *f, const json_t *profile,
+                                       struct err *e) {
     const char *type = json_string_value(json_object_get(profile, "type"));
     const json_t *unit = json_object_get(profile, "unit");
     const struct value_unit *known =
@@ -238,17 +244,22 @@ static enum st read_profile(struct file *f, const json_t *profile, struct err *e
     }
     f->stats->profiles++;
     stack_tree_break(f->tree);
-    return type && strcmp(type, "sampled") == 0   ? read_sampled(f, profile, e)
-           : type && strcmp(type, "evented") == 0 ? read_evented(f, profile, e)
-                                                  : bad(f, "profile of an unknown type", e);
+    if (type && strcmp(type, "sampled") == 0) {
+        return speedscope_read_sampled(f, profile, e);
+    }
+    if (type && strcmp(type, "evented") == 0) {
+        return speedscope_read_evented(f, profile, e);
+    }
+    return speedscope_bad(f, "profile of an unknown type", e);
 }
 
-static enum st read_profiles(struct file *f, const json_t *root, struct err *e) {
+static enum st speedscope_read_profiles(struct speedscope_file *f, const json_t *root,
+                                        struct err *e) {
     const json_t *profiles = json_object_get(root, "profiles");
     size_t count = json_array_size(profiles);
     f->frames = json_object_get(json_object_get(root, "shared"), "frames");
     if (!json_is_array(profiles) || !json_is_array(f->frames)) {
-        return bad(f, "no frames and profiles", e);
+        return speedscope_bad(f, "no frames and profiles", e);
     }
     f->names = arena_array(&f->arena, json_array_size(f->frames), sizeof *f->names);
     if (!f->names) {
@@ -257,8 +268,10 @@ static enum st read_profiles(struct file *f, const json_t *root, struct err *e) 
     for (size_t i = 0; i < count; i++) {
         const json_t *profile = json_array_get(profiles, i);
         const char *label = json_string_value(json_object_get(profile, "name"));
-        f->label = count < 2 ? NULL : label ? label : "[unknown]";
-        if (read_profile(f, profile, e) != ST_OK) {
+        if (count > 1) {
+            f->label = label ? label : "[unknown]";
+        }
+        if (speedscope_read_profile(f, profile, e) != ST_OK) {
             return ST_ERR;
         }
     }
@@ -267,7 +280,7 @@ static enum st read_profiles(struct file *f, const json_t *root, struct err *e) 
 
 /* ---- the file ---- */
 
-static bool holds(const char *bytes, size_t len, const char *word) {
+static bool contains_word(const char *bytes, size_t len, const char *word) {
     size_t n = strlen(word);
     for (size_t i = 0; i + n <= len; i++) {
         if (bytes[i] == word[0] && memcmp(bytes + i, word, n) == 0) {
@@ -280,13 +293,14 @@ static bool holds(const char *bytes, size_t len, const char *word) {
 bool speedscope_recognise(const char *bytes, size_t len) {
     enum { LOOK_AT = 4096 };
     size_t n = len < LOOK_AT ? len : LOOK_AT;
-    return holds(bytes, n, "speedscope.app/file-format-schema.json") ||
-           (holds(bytes, n, "\"shared\"") && holds(bytes, n, "\"frames\""));
+    return contains_word(bytes, n, "speedscope.app/file-format-schema.json") ||
+           (contains_word(bytes, n, "\"shared\"") && contains_word(bytes, n, "\"frames\""));
 }
 
 enum st speedscope_read(struct stack_tree *t, const char *name, const char *text, size_t len,
                         struct speedscope_stats *stats, struct err *e) {
-    struct file f = {.name = name, .tree = t, .stats = stats, .text_left = SPEEDSCOPE_TEXT_MAX};
+    struct speedscope_file f = {
+        .name = name, .tree = t, .stats = stats, .text_left = SPEEDSCOPE_TEXT_MAX};
     static const struct document_options options = {
         .text_max = UINT32_MAX, .values_max = UINT64_MAX, .unique = true, .long_numbers = true};
     json_t *root;
@@ -298,7 +312,7 @@ enum st speedscope_read(struct stack_tree *t, const char *name, const char *text
     if (st == ST_ERR) {
         return err_context(e, "no JSON in '%s'", name);
     }
-    st = read_profiles(&f, root, e);
+    st = speedscope_read_profiles(&f, root, e);
     json_decref(root);
     VEC_RELEASE(&f.open);
     arena_release(&f.arena);

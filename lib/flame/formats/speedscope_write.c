@@ -8,7 +8,7 @@
 #include "flame/stacks/frame_place.h"
 #include "flame/formats/speedscope.h"
 
-struct writer {
+struct speedscope_writer {
     const struct stack_tree *tree;
     struct map frames; /* text -> index */
     struct jsonw json;
@@ -16,8 +16,8 @@ struct writer {
 };
 
 /* Calls visit with the index of each frame of a stack. */
-static bool each_frame(struct writer *w, const char *text, size_t len,
-                       void (*visit)(struct writer *w, size_t index)) {
+static bool each_frame(struct speedscope_writer *w, const char *text, size_t len,
+                       void (*visit)(struct speedscope_writer *w, size_t index)) {
     for (size_t at = 0; at <= len;) {
         size_t frame = stack_frame_len(text + at, len - at);
         size_t index = map_intern(&w->frames, text + at, frame);
@@ -30,31 +30,34 @@ static bool each_frame(struct writer *w, const char *text, size_t len,
     return true;
 }
 
-static void nothing(struct writer *w, size_t index) {
+static void speedscope_ignore(struct speedscope_writer *w, size_t index) {
     (void)w;
     (void)index;
 }
-static void put_index(struct writer *w, size_t index) {
+static void speedscope_put_index(struct speedscope_writer *w, size_t index) {
     jsonw_u64(&w->json, index);
 }
 
-static enum st collect(void *ctx, const char *text, size_t len, uint64_t weight, struct err *e) {
+static enum st speedscope_collect(void *ctx, const char *text, size_t len, uint64_t weight,
+                                  struct err *e) {
     (void)weight;
-    return each_frame(ctx, text, len, nothing) ? ST_OK : err_nomem(e);
+    return each_frame(ctx, text, len, speedscope_ignore) ? ST_OK : err_nomem(e);
 }
 
-static enum st put_stack(void *ctx, const char *text, size_t len, uint64_t weight, struct err *e) {
-    struct writer *w = ctx;
+static enum st speedscope_put_stack(void *ctx, const char *text, size_t len, uint64_t weight,
+                                    struct err *e) {
+    struct speedscope_writer *w = ctx;
     (void)weight;
     jsonw_begin_array(&w->json);
-    bool ok = each_frame(w, text, len, put_index);
+    bool ok = each_frame(w, text, len, speedscope_put_index);
     jsonw_end_array(&w->json);
     return ok ? ST_OK : err_nomem(e);
 }
 
 /* The exact decimal number. */
-static enum st put_weight(void *ctx, const char *text, size_t len, uint64_t weight, struct err *e) {
-    struct writer *w = ctx;
+static enum st speedscope_put_weight(void *ctx, const char *text, size_t len, uint64_t weight,
+                                     struct err *e) {
+    struct speedscope_writer *w = ctx;
     (void)text;
     (void)len;
     strbuf_clear(&w->scratch);
@@ -63,7 +66,8 @@ static enum st put_weight(void *ctx, const char *text, size_t len, uint64_t weig
     return strbuf_check(&w->scratch, e);
 }
 
-static enum st put_frame(struct writer *w, const char *text, size_t len, struct err *e) {
+static enum st speedscope_put_frame(struct speedscope_writer *w, const char *text, size_t len,
+                                    struct err *e) {
     struct frame_place place = {0};
     strbuf_clear(&w->scratch);
     folded_unescape(&w->scratch, text, len);
@@ -91,14 +95,19 @@ static enum st put_frame(struct writer *w, const char *text, size_t len, struct 
     return st == ST_OK ? strbuf_check(&w->scratch, e) : st;
 }
 
-static enum st put_frames(struct writer *w, struct err *e) {
+static void put_text_member(struct jsonw *j, const char *key, const char *text) {
+    jsonw_key(j, key);
+    jsonw_cstr(j, text);
+}
+
+static enum st speedscope_put_frames(struct speedscope_writer *w, struct err *e) {
     jsonw_key(&w->json, "shared");
     jsonw_begin_object(&w->json);
     jsonw_key(&w->json, "frames");
     jsonw_begin_array(&w->json);
     for (size_t i = 0; i < w->frames.count; i++) {
         const struct map_entry *f = &w->frames.entries[i];
-        if (put_frame(w, f->key, f->len, e) != ST_OK) {
+        if (speedscope_put_frame(w, f->key, f->len, e) != ST_OK) {
             return ST_ERR;
         }
     }
@@ -107,30 +116,28 @@ static enum st put_frames(struct writer *w, struct err *e) {
     return ST_OK;
 }
 
-static enum st put_profile(struct writer *w, const char *title, const char *unit, struct err *e) {
+static enum st speedscope_put_profile(struct speedscope_writer *w, const char *title,
+                                      const char *unit, struct err *e) {
     struct jsonw *j = &w->json;
     jsonw_begin_object(j);
-    jsonw_key(j, "type");
-    jsonw_cstr(j, "sampled");
-    jsonw_key(j, "name");
-    jsonw_cstr(j, title);
-    jsonw_key(j, "unit");
-    jsonw_cstr(j, unit);
+    put_text_member(j, "type", "sampled");
+    put_text_member(j, "name", title);
+    put_text_member(j, "unit", unit);
     jsonw_key(j, "startValue");
     jsonw_u64(j, 0);
     jsonw_key(j, "endValue");
-    if (put_weight(w, "", 0, stack_tree_total(w->tree), e) != ST_OK) {
+    if (speedscope_put_weight(w, "", 0, stack_tree_total(w->tree), e) != ST_OK) {
         return ST_ERR;
     }
     jsonw_key(j, "samples");
     jsonw_begin_array(j);
-    if (stack_tree_each(w->tree, put_stack, w, e) != ST_OK) {
+    if (stack_tree_each(w->tree, speedscope_put_stack, w, e) != ST_OK) {
         return ST_ERR;
     }
     jsonw_end_array(j);
     jsonw_key(j, "weights");
     jsonw_begin_array(j);
-    if (stack_tree_each(w->tree, put_weight, w, e) != ST_OK) {
+    if (stack_tree_each(w->tree, speedscope_put_weight, w, e) != ST_OK) {
         return ST_ERR;
     }
     jsonw_end_array(j);
@@ -138,29 +145,33 @@ static enum st put_profile(struct writer *w, const char *title, const char *unit
     return ST_OK;
 }
 
-static enum st put_file(struct writer *w, const struct speedscope_options *o, struct err *e) {
+/* What speedscope calls a unit of weights. */
+static const char *speedscope_unit(const char *unit) {
+    if (unit && strcmp(unit, "ms") == 0) {
+        return "milliseconds";
+    }
+    return unit && strcmp(unit, "bytes") == 0 ? "bytes" : "none";
+}
+
+static enum st speedscope_put_file(struct speedscope_writer *w, const struct speedscope_options *o,
+                                   struct err *e) {
     const char *title = o->title ? o->title : "Flame graph";
-    const char *unit = o->unit && strcmp(o->unit, "ms") == 0      ? "milliseconds"
-                       : o->unit && strcmp(o->unit, "bytes") == 0 ? "bytes"
-                                                                  : "none";
     struct jsonw *j = &w->json;
     jsonw_begin_object(j);
-    jsonw_key(j, "$schema");
-    jsonw_cstr(j, "https://www.speedscope.app/file-format-schema.json");
+    put_text_member(j, "$schema", "https://www.speedscope.app/file-format-schema.json");
     if (o->exporter) {
         jsonw_key(j, "exporter");
         jsonw_cstr(j, o->exporter);
     }
-    jsonw_key(j, "name");
-    jsonw_cstr(j, title);
+    put_text_member(j, "name", title);
     jsonw_key(j, "activeProfileIndex");
     jsonw_u64(j, 0);
-    if (put_frames(w, e) != ST_OK) {
+    if (speedscope_put_frames(w, e) != ST_OK) {
         return ST_ERR;
     }
     jsonw_key(j, "profiles");
     jsonw_begin_array(j);
-    if (put_profile(w, title, unit, e) != ST_OK) {
+    if (speedscope_put_profile(w, title, speedscope_unit(o->unit), e) != ST_OK) {
         return ST_ERR;
     }
     jsonw_end_array(j);
@@ -171,10 +182,10 @@ static enum st put_file(struct writer *w, const struct speedscope_options *o, st
 
 enum st speedscope_write(const struct stack_tree *t, const struct speedscope_options *o,
                          struct sink *out, struct err *e) {
-    struct writer w = {.tree = t, .json = jsonw_init(out)};
-    enum st st = stack_tree_each(t, collect, &w, e);
+    struct speedscope_writer w = {.tree = t, .json = jsonw_init(out)};
+    enum st st = stack_tree_each(t, speedscope_collect, &w, e);
     if (st == ST_OK) {
-        st = put_file(&w, o, e);
+        st = speedscope_put_file(&w, o, e);
     }
     map_release(&w.frames);
     strbuf_release(&w.scratch);

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/parse.h"
+#include "flame/stacks/weigh.h"
 
 /* ---- escapes ---- */
 
@@ -12,8 +13,9 @@ static bool must_escape(unsigned char c) {
     return c < 0x20 || c == 0x7f || c == ';';
 }
 
-static int hex_digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+static int escape_digit(char c) {
+    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
 }
 
 /* The byte that an escape at s stands for, -1 if there is none. Only what folded_escape may write
@@ -22,7 +24,7 @@ static int escape_at(const char *s, size_t len) {
     if (len < 4 || s[0] != '\\' || s[1] != 'x') {
         return -1;
     }
-    int high = hex_digit(s[2]), low = hex_digit(s[3]);
+    int high = escape_digit(s[2]), low = escape_digit(s[3]);
     if (high < 0 || low < 0) {
         return -1;
     }
@@ -67,7 +69,7 @@ void folded_unescape(struct strbuf *out, const char *frame, size_t len) {
 
 /* Is every byte one that canonical text can hold as it is? May say no needlessly. The inner loop
  * has a length that compilers know, and no branch: they make vector instructions of it. */
-static bool is_plain(const char *s, size_t len) {
+static bool folded_is_plain(const char *s, size_t len) {
     enum { BLOCK = 16 };
     unsigned char found[BLOCK] = {0};
     size_t i = 0;
@@ -141,7 +143,7 @@ static const char *parse_count(const char *s, size_t len, uint64_t *value, unsig
     return NULL;
 }
 
-static void bad_line(struct folded_reader *r, const char *reason) {
+static void folded_bad_line(struct folded_reader *r, const char *reason) {
     r->stats.foreign |= r->suspicious && r->stats.stacks == 0 && r->stats.bad == 0;
     if (r->stats.bad++ == 0) {
         r->stats.first_bad = r->stats.lines;
@@ -149,7 +151,8 @@ static void bad_line(struct folded_reader *r, const char *reason) {
     }
 }
 
-static enum st read_line(struct folded_reader *r, const char *line, size_t len, struct err *e) {
+static enum st folded_read_line(struct folded_reader *r, const char *line, size_t len,
+                                struct err *e) {
     r->stats.lines++;
     while (len > 0 && (line[len - 1] == ' ' || line[len - 1] == '\r' || line[len - 1] == '\t')) {
         len--;
@@ -172,12 +175,12 @@ static enum st read_line(struct folded_reader *r, const char *line, size_t len, 
         reason = "no stack";
     }
     if (reason) {
-        bad_line(r, reason);
+        folded_bad_line(r, reason);
         return ST_OK;
     }
     const char *text = line;
     size_t text_len = count_at - 1;
-    if (!is_plain(text, text_len)) {
+    if (!folded_is_plain(text, text_len)) {
         if (make_canonical(r, text, text_len, e) != ST_OK) {
             return ST_ERR;
         }
@@ -189,8 +192,8 @@ static enum st read_line(struct folded_reader *r, const char *line, size_t len, 
         if (why.code != ERR_LIMIT) {
             return err_set(e, why.code, "%s", why.text);
         }
-        bad_line(r, text_len > STACK_TEXT_MAX ? "longer than 64 MiB"
-                                              : "the sum of all counts is too large");
+        folded_bad_line(r, text_len > STACK_TEXT_MAX ? "longer than 64 MiB"
+                                                     : "the sum of all counts is too large");
         return ST_OK;
     }
     r->stats.stacks++;
@@ -199,7 +202,7 @@ static enum st read_line(struct folded_reader *r, const char *line, size_t len, 
 }
 
 /* Keeps the start of a line whose end is not here yet. */
-static enum st carry_on(struct folded_reader *r, const char *bytes, size_t len, struct err *e) {
+static enum st folded_carry(struct folded_reader *r, const char *bytes, size_t len, struct err *e) {
     if (r->skipping) {
         return ST_OK;
     }
@@ -217,13 +220,13 @@ static enum st carry_on(struct folded_reader *r, const char *bytes, size_t len, 
 }
 
 /* The line that was carried has come to its end. */
-static enum st carried_line(struct folded_reader *r, struct err *e) {
+static enum st folded_end_line(struct folded_reader *r, struct err *e) {
     enum st st = ST_OK;
     if (r->skipping) {
         r->stats.lines++;
-        bad_line(r, "longer than 64 MiB");
+        folded_bad_line(r, "longer than 64 MiB");
     } else {
-        st = read_line(r, strbuf_cstr(&r->carry), r->carry.len, e);
+        st = folded_read_line(r, strbuf_cstr(&r->carry), r->carry.len, e);
     }
     r->skipping = false;
     strbuf_clear(&r->carry);
@@ -236,12 +239,12 @@ enum st folded_feed(struct folded_reader *r, const char *bytes, size_t len, stru
         size_t line = end ? (size_t)(end - bytes) : len;
         enum st st = ST_OK;
         if (!end || r->carry.len > 0 || r->skipping) {
-            st = carry_on(r, bytes, line, e);
+            st = folded_carry(r, bytes, line, e);
             if (st == ST_OK && end) {
-                st = carried_line(r, e);
+                st = folded_end_line(r, e);
             }
         } else {
-            st = read_line(r, bytes, line, e);
+            st = folded_read_line(r, bytes, line, e);
         }
         if (st != ST_OK) {
             return st;
@@ -253,7 +256,7 @@ enum st folded_feed(struct folded_reader *r, const char *bytes, size_t len, stru
 }
 
 enum st folded_end(struct folded_reader *r, struct err *e) {
-    return r->carry.len > 0 || r->skipping ? carried_line(r, e) : ST_OK;
+    return r->carry.len > 0 || r->skipping ? folded_end_line(r, e) : ST_OK;
 }
 
 void folded_release(struct folded_reader *r) {
@@ -261,20 +264,20 @@ void folded_release(struct folded_reader *r) {
     strbuf_release(&r->canonical);
 }
 
-static bool is_space(char c) {
+static bool is_json_space(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 bool folded_recognise(const char *bytes, size_t len) {
     size_t i = len >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    while (i < len && is_space(bytes[i])) {
+    while (i < len && is_json_space(bytes[i])) {
         i++;
     }
     if (i == len || (bytes[i] != '{' && bytes[i] != '[')) {
         return true;
     }
     i++;
-    while (i < len && is_space(bytes[i])) {
+    while (i < len && is_json_space(bytes[i])) {
         i++;
     }
     return i < len && !memchr("\"{}[]", bytes[i], 5);
@@ -283,10 +286,7 @@ bool folded_recognise(const char *bytes, size_t len) {
 /* ---- writing ---- */
 
 void folded_weight(struct strbuf *out, uint64_t weight, unsigned decimals) {
-    uint64_t unit = 1;
-    for (unsigned i = 0; i < decimals; i++) {
-        unit *= 10;
-    }
+    uint64_t unit = weigh_power_of_ten(decimals);
     strbuf_addu64(out, weight / unit);
     uint64_t rest = weight % unit;
     if (rest > 0) {
@@ -306,8 +306,8 @@ struct writing {
     unsigned decimals;
 };
 
-static enum st write_stack(void *ctx, const char *text, size_t len, uint64_t weight,
-                           struct err *e) {
+static enum st folded_write_stack(void *ctx, const char *text, size_t len, uint64_t weight,
+                                  struct err *e) {
     struct writing *w = ctx;
     strbuf_clear(&w->weight);
     strbuf_addc(&w->weight, ' ');
@@ -320,7 +320,7 @@ static enum st write_stack(void *ctx, const char *text, size_t len, uint64_t wei
 
 enum st folded_write(const struct stack_tree *t, struct sink *out, struct err *e) {
     struct writing w = {.out = out, .decimals = t->decimals};
-    enum st st = stack_tree_each(t, write_stack, &w, e);
+    enum st st = stack_tree_each(t, folded_write_stack, &w, e);
     strbuf_release(&w.weight);
     return st;
 }

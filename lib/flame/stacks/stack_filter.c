@@ -36,7 +36,7 @@ static size_t find_base(struct filtering *f, const char *text, size_t len) {
 }
 
 /* Appends a frame to the line. What begins a line is escaped in its own way (folded.h). */
-static void add_frame(struct filtering *f, const char *frame, size_t len, bool was_first) {
+static void filter_add_frame(struct filtering *f, const char *frame, size_t len, bool was_first) {
     bool first = f->line.len == 0;
     if (first == was_first || len == 0 || (frame[0] != '#' && frame[0] != '\\')) {
         strbuf_add(&f->line, frame, len);
@@ -48,13 +48,13 @@ static void add_frame(struct filtering *f, const char *frame, size_t len, bool w
     f->line.failed |= f->name.failed;
 }
 
-static void add_reversed(struct filtering *f, const char *text, size_t len, bool whole) {
+static void filter_add_reversed(struct filtering *f, const char *text, size_t len, bool whole) {
     for (size_t end = len;;) {
         size_t at = end;
         while (at > 0 && text[at - 1] != ';') {
             at--;
         }
-        add_frame(f, text + at, end - at, whole && at == 0);
+        filter_add_frame(f, text + at, end - at, whole && at == 0);
         if (at == 0) {
             return;
         }
@@ -71,10 +71,10 @@ static enum st filter_stack(void *ctx, const char *text, size_t len, uint64_t we
     len -= base;
     strbuf_clear(&f->line);
     if (f->filter->reverse) {
-        add_reversed(f, text, len, base == 0);
+        filter_add_reversed(f, text, len, base == 0);
     } else {
         size_t first = stack_frame_len(text, len);
-        add_frame(f, text, first, base == 0);
+        filter_add_frame(f, text, first, base == 0);
         strbuf_add(&f->line, text + first, len - first);
     }
     if (strbuf_check(&f->line, e) != ST_OK) {

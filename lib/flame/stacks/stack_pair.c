@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "flame/stacks/weigh.h"
 
-struct adding {
+struct pair_adding {
     struct stack_pair *pair;
     enum stack_side side;
     unsigned decimals;
@@ -14,24 +14,18 @@ struct adding {
     struct weigh_running scaling;
 };
 
-static uint64_t power_of_ten(unsigned places) {
-    uint64_t v = 1;
-    while (places-- > 0) {
-        v *= 10;
-    }
-    return v;
-}
-
-static enum st add_stack(void *ctx, const char *text, size_t len, uint64_t weight, struct err *e) {
-    struct adding *a = ctx;
-    uint64_t v = weigh_next(&a->scaling, weight * power_of_ten(a->places));
+static enum st pair_add_stack(void *ctx, const char *text, size_t len, uint64_t weight,
+                              struct err *e) {
+    struct pair_adding *a = ctx;
+    uint64_t v = weigh_next(&a->scaling, weight * weigh_power_of_ten(a->places));
     return stack_tree_add(&a->pair->tree, text, len, v, a->decimals, e);
 }
 
-static enum st note_stack(void *ctx, const char *text, size_t len, uint64_t weight, struct err *e) {
+static enum st pair_set_self(void *ctx, const char *text, size_t len, uint64_t weight,
+                             struct err *e) {
     (void)e;
-    struct adding *a = ctx;
-    uint64_t v = weigh_next(&a->scaling, weight * power_of_ten(a->places));
+    struct pair_adding *a = ctx;
+    uint64_t v = weigh_next(&a->scaling, weight * weigh_power_of_ten(a->places));
     uint32_t node = stack_tree_find(&a->pair->tree, text, len);
     if (node != 0) { /* a share that was rounded to nothing has none */
         a->pair->nodes[node].self[a->side] = v;
@@ -40,7 +34,7 @@ static enum st note_stack(void *ctx, const char *text, size_t len, uint64_t weig
 }
 
 /* Sums up every node's self weights into those above it. */
-static enum st sum_up(struct stack_pair *pair, struct err *e) {
+static enum st pair_sum_up(struct stack_pair *pair, struct err *e) {
     const struct stack_tree *t = &pair->tree;
     struct stack_children children;
     uint32_t *order = calloc(t->node_count + 1, sizeof *order);
@@ -75,15 +69,15 @@ static enum st sum_up(struct stack_pair *pair, struct err *e) {
 enum st stack_pair_make(struct stack_pair *pair, const struct stack_tree *base,
                         const struct stack_tree *new_side, bool normalise, struct err *e) {
     const struct stack_tree *sides[STACK_SIDES] = {base, new_side};
-    struct adding adding[STACK_SIDES];
+    struct pair_adding adding[STACK_SIDES];
     uint64_t totals[STACK_SIDES];
     unsigned decimals = base->decimals > new_side->decimals ? base->decimals : new_side->decimals;
     for (int i = 0; i < STACK_SIDES; i++) {
-        adding[i] = (struct adding){.pair = pair,
-                                    .side = (enum stack_side)i,
-                                    .decimals = decimals,
-                                    .places = decimals - sides[i]->decimals};
-        if (!checked_mul_u64(stack_tree_total(sides[i]), power_of_ten(adding[i].places),
+        adding[i] = (struct pair_adding){.pair = pair,
+                                         .side = (enum stack_side)i,
+                                         .decimals = decimals,
+                                         .places = decimals - sides[i]->decimals};
+        if (!checked_mul_u64(stack_tree_total(sides[i]), weigh_power_of_ten(adding[i].places),
                              &totals[i])) {
             return err_set(e, ERR_LIMIT, "the sum of all counts passes 64 bits");
         }
@@ -92,8 +86,8 @@ enum st stack_pair_make(struct stack_pair *pair, const struct stack_tree *base,
         bool scaled = normalise && i == STACK_BASE && totals[STACK_NEW] > 0;
         adding[i].scaling =
             (struct weigh_running){.from = totals[i], .to = scaled ? totals[STACK_NEW] : totals[i]};
-        struct adding pass = adding[i];
-        if (stack_tree_each(sides[i], add_stack, &pass, e) != ST_OK) {
+        struct pair_adding pass = adding[i];
+        if (stack_tree_each(sides[i], pair_add_stack, &pass, e) != ST_OK) {
             return ST_ERR;
         }
     }
@@ -102,11 +96,16 @@ enum st stack_pair_make(struct stack_pair *pair, const struct stack_tree *base,
         return err_nomem(e);
     }
     for (int i = 0; i < STACK_SIDES; i++) {
-        if (stack_tree_each(sides[i], note_stack, &adding[i], e) != ST_OK) {
+        if (stack_tree_each(sides[i], pair_set_self, &adding[i], e) != ST_OK) {
             return ST_ERR;
         }
     }
-    return pair->tree.node_count > 0 ? sum_up(pair, e) : ST_OK;
+    return pair->tree.node_count > 0 ? pair_sum_up(pair, e) : ST_OK;
+}
+
+const struct stack_sides *stack_pair_sides(const struct stack_pair *pair, const char *text,
+                                           size_t len) {
+    return &pair->nodes[stack_tree_find(&pair->tree, text, len)];
 }
 
 void stack_pair_release(struct stack_pair *pair) {

@@ -35,6 +35,9 @@ struct stack_pair {
 enum st stack_pair_make(struct stack_pair *pair, const struct stack_tree *base,
                         const struct stack_tree *new_side, bool normalise,
                         struct err *e) BASE_MUST_USE;
+/* What the stack of this text weighs on both sides; the root's if no stack ends there. */
+const struct stack_sides *stack_pair_sides(const struct stack_pair *pair, const char *text,
+                                           size_t len);
 void stack_pair_release(struct stack_pair *pair);
 
 #endif

@@ -71,7 +71,7 @@ static void put_slot(struct stack_tree *t, uint32_t index) {
     t->slots[i] = index;
 }
 
-static bool grow_slots(struct stack_tree *t) {
+static bool tree_grow_slots(struct stack_tree *t) {
     size_t count = t->slot_count ? t->slot_count * 2 : FIRST_SLOTS;
     uint32_t *slots = calloc(count, sizeof *slots);
     if (!slots) {
@@ -105,7 +105,7 @@ static enum st reserve_nodes(struct stack_tree *t, struct err *e) {
         t->starts = starts;
         t->node_cap = cap;
     }
-    if (!t->ordered && (t->node_count + 3) * 2 > t->slot_count && !grow_slots(t)) {
+    if (!t->ordered && (t->node_count + 3) * 2 > t->slot_count && !tree_grow_slots(t)) {
         return err_nomem(e);
     }
     if (t->node_count == 0) {
@@ -184,7 +184,7 @@ static uint32_t find_child(const struct stack_tree *t, uint32_t parent, const ch
 /* Cuts the edge of a node after its first `at` bytes. The new upper part takes the node's place
  * under its parent; the node keeps its index, its children and the rest of its text. Returns the
  * upper part. */
-static uint32_t split(struct stack_tree *t, uint32_t index, size_t at) {
+static uint32_t split_edge(struct stack_tree *t, uint32_t index, size_t at) {
     uint32_t upper = (uint32_t)t->node_count++;
     struct stack_node *n = &t->nodes[index];
     t->nodes[upper] = (struct stack_node){.text = n->text,
@@ -230,7 +230,7 @@ static void add_leaf(struct stack_tree *t, uint32_t parent, uint32_t hash, const
 }
 
 /* Walks down from the root as far as frames agree, adding the weight on the way. */
-static void insert(struct stack_tree *t, const char *rest, size_t len, uint64_t weight) {
+static void tree_insert(struct stack_tree *t, const char *rest, size_t len, uint64_t weight) {
     uint32_t at = 0;
     t->nodes[0].total += weight;
     for (;;) {
@@ -247,7 +247,7 @@ static void insert(struct stack_tree *t, const char *rest, size_t len, uint64_t 
             common_frames(&t->nodes[child], rest, len, &same);
         }
         if (same < t->nodes[child].len) {
-            child = split(t, child, same);
+            child = split_edge(t, child, same);
         }
         t->nodes[child].total += weight;
         if (same == len) {
@@ -263,7 +263,7 @@ static void insert(struct stack_tree *t, const char *rest, size_t len, uint64_t 
     }
 }
 
-static bool scale(uint64_t weight, unsigned places, uint64_t *out) {
+static bool scale_weight(uint64_t weight, unsigned places, uint64_t *out) {
     for (unsigned i = 0; i < places; i++) {
         if (!checked_mul_u64(weight, 10, &weight)) {
             return false;
@@ -278,17 +278,17 @@ static bool scale(uint64_t weight, unsigned places, uint64_t *out) {
 static bool agree_on_decimals(struct stack_tree *t, uint64_t *weight, unsigned decimals) {
     uint64_t total;
     if (decimals <= t->decimals) {
-        return scale(*weight, t->decimals - decimals, weight);
+        return scale_weight(*weight, t->decimals - decimals, weight);
     }
     unsigned places = decimals - t->decimals;
-    if (!scale(stack_tree_total(t), places, &total)) {
+    if (!scale_weight(stack_tree_total(t), places, &total)) {
         return false;
     }
     for (size_t i = 0; i < t->node_count; i++) {
-        scale(t->nodes[i].self, places, &t->nodes[i].self); /* none is more than the total */
-        scale(t->nodes[i].total, places, &t->nodes[i].total);
+        scale_weight(t->nodes[i].self, places, &t->nodes[i].self); /* none is more than the total */
+        scale_weight(t->nodes[i].total, places, &t->nodes[i].total);
         if (t->ordered) {
-            scale(t->starts[i], places, &t->starts[i]);
+            scale_weight(t->starts[i], places, &t->starts[i]);
         }
     }
     t->decimals = decimals;
@@ -314,7 +314,7 @@ enum st stack_tree_add(struct stack_tree *t, const char *text, size_t len, uint6
     if (!reserve_text(t, len)) {
         return err_nomem(e);
     }
-    insert(t, text, len, weight);
+    tree_insert(t, text, len, weight);
     return ST_OK;
 }
 

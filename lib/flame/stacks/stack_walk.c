@@ -6,26 +6,27 @@
 
 /* A node to visit below `above` bytes of text; or, where self is not 0, a visit to make: the first
  * `above` bytes are a stack of that weight. */
-struct step {
+struct walk_step {
     uint32_t node;
     size_t above;
     uint64_t self;
 };
 
-struct walk {
+struct stack_walk {
     const struct stack_tree *tree;
     struct stack_children children;
-    VEC(struct step) todo;
+    VEC(struct walk_step) todo;
     struct strbuf line;
 };
 
-static bool push_self(struct walk *w, uint64_t weight) {
-    return weight == 0 || VEC_PUSH(&w->todo, (struct step){.above = w->line.len, .self = weight});
+static bool walk_push_self(struct stack_walk *w, uint64_t weight) {
+    return weight == 0 ||
+           VEC_PUSH(&w->todo, (struct walk_step){.above = w->line.len, .self = weight});
 }
 
 /* Queues a node's own visits and its children, the last first. In an ordered tree what the node
  * weighs itself lies between its children, wherever they do not touch. */
-static bool queue(struct walk *w, uint32_t node) {
+static bool walk_queue(struct stack_walk *w, uint32_t node) {
     const struct stack_tree *t = w->tree;
     uint32_t *child = w->children.child + w->children.start[node];
     size_t count = w->children.start[node + 1] - w->children.start[node];
@@ -36,19 +37,19 @@ static bool queue(struct walk *w, uint32_t node) {
     for (size_t i = count; i > 0; i--) {
         uint32_t c = child[i - 1];
         if (t->ordered) {
-            if (!push_self(w, end - t->starts[c] - t->nodes[c].total)) {
+            if (!walk_push_self(w, end - t->starts[c] - t->nodes[c].total)) {
                 return false;
             }
             end = t->starts[c];
         }
-        if (!VEC_PUSH(&w->todo, (struct step){.node = c, .above = w->line.len})) {
+        if (!VEC_PUSH(&w->todo, (struct walk_step){.node = c, .above = w->line.len})) {
             return false;
         }
     }
-    return push_self(w, t->ordered ? end - t->starts[node] : t->nodes[node].self);
+    return walk_push_self(w, t->ordered ? end - t->starts[node] : t->nodes[node].self);
 }
 
-static void enter(struct walk *w, const struct step *s) {
+static void walk_enter(struct stack_walk *w, const struct walk_step *s) {
     const struct stack_node *n = &w->tree->nodes[s->node];
     strbuf_truncate(&w->line, s->above);
     if (s->node != 0) {
@@ -60,7 +61,7 @@ static void enter(struct walk *w, const struct step *s) {
 }
 
 enum st stack_tree_each(const struct stack_tree *t, stack_visit visit, void *ctx, struct err *e) {
-    struct walk w = {.tree = t};
+    struct stack_walk w = {.tree = t};
     if (t->node_count == 0) {
         return ST_OK;
     }
@@ -68,19 +69,19 @@ enum st stack_tree_each(const struct stack_tree *t, stack_visit visit, void *ctx
     if (st != ST_OK) {
         return st;
     }
-    if (!VEC_PUSH(&w.todo, (struct step){0})) {
+    if (!VEC_PUSH(&w.todo, (struct walk_step){0})) {
         st = err_nomem(e);
     }
     while (st == ST_OK && w.todo.len > 0) {
-        struct step s = w.todo.data[--w.todo.len];
+        struct walk_step s = w.todo.data[--w.todo.len];
         if (s.self > 0) {
             strbuf_truncate(&w.line, s.above);
             st = visit(ctx, strbuf_cstr(&w.line), w.line.len, s.self, e);
             continue;
         }
-        enter(&w, &s);
+        walk_enter(&w, &s);
         st = strbuf_check(&w.line, e);
-        if (st == ST_OK && !queue(&w, s.node)) {
+        if (st == ST_OK && !walk_queue(&w, s.node)) {
             st = err_nomem(e);
         }
     }

@@ -17,13 +17,21 @@ uint64_t weigh_muldiv(uint64_t a, uint64_t b, uint64_t c, uint64_t *remainder) {
     return (uint64_t)(product / c);
 }
 
-struct share {
+uint64_t weigh_power_of_ten(unsigned places) {
+    uint64_t power = 1;
+    for (; places > 0; places--) {
+        power *= 10;
+    }
+    return power;
+}
+
+struct weigh_share {
     uint64_t remainder;
     size_t index;
 };
 
 static int larger_remainder_first(const void *a, const void *b) {
-    const struct share *x = a, *y = b;
+    const struct weigh_share *x = a, *y = b;
     if (x->remainder != y->remainder) {
         return x->remainder > y->remainder ? -1 : 1;
     }
@@ -43,7 +51,7 @@ enum st weigh_split(uint64_t total, const uint64_t *counts, size_t n, uint64_t *
         out[0] = total;
         return ST_OK;
     }
-    struct share *shares = calloc(n, sizeof *shares);
+    struct weigh_share *shares = calloc(n, sizeof *shares);
     if (!shares) {
         return err_nomem(e);
     }

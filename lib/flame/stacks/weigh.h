@@ -11,6 +11,9 @@
  * and a <= c or b <= c, so that the result fits. */
 uint64_t weigh_muldiv(uint64_t a, uint64_t b, uint64_t c, uint64_t *remainder);
 
+/* 10^places; places <= 19. */
+uint64_t weigh_power_of_ten(unsigned places);
+
 /* Splits total in proportion to counts[n] into out[n], whose sum is exactly total: the method of
  * the largest remainder (Hamilton), ties to the lower index.
  * out may be counts. If all counts are 0 all go to out[0].

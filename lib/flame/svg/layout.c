@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* A subtree, or a rest, that is still to be placed. */
-struct place {
+struct layout_place {
     uint32_t node; /* 0 = a rest */
     uint32_t depth, merged;
     uint64_t x, w;
@@ -16,17 +16,17 @@ struct layout_run {
     struct stack_children children;
     uint64_t min_weight;
     uint32_t max_depth;
-    VEC(struct place) todo;
+    VEC(struct layout_place) todo;
 };
 
-static bool add_frame(struct layout_run *r, struct layout_frame f) {
+static bool layout_add_frame(struct layout_run *r, struct layout_frame f) {
     if (f.depth > r->l->depth) {
         r->l->depth = f.depth;
     }
     return VEC_PUSH(&r->l->frames, f);
 }
 
-static uint32_t count_frames(const char *text, size_t len) {
+static uint32_t edge_frame_count(const char *text, size_t len) {
     uint32_t n = 1;
     for (const char *at = text; (at = memchr(at, ';', len - (size_t)(at - text))) != NULL; at++) {
         n++;
@@ -37,7 +37,7 @@ static uint32_t count_frames(const char *text, size_t len) {
 /* Adds the frames of a node's edge, as many as max_depth lets pass. *cut says that it did not let
  * all pass; then what is left has become one frame. Returns the depth of the last frame, 0 when
  * memory runs out. */
-static uint32_t add_edge(struct layout_run *r, const struct place *p, bool *cut) {
+static uint32_t layout_add_edge(struct layout_run *r, const struct layout_place *p, bool *cut) {
     const struct stack_node *n = &r->tree->nodes[p->node];
     uint32_t depth = p->depth;
     size_t at = 0;
@@ -54,11 +54,11 @@ static uint32_t add_edge(struct layout_run *r, const struct place *p, bool *cut)
                                  .self = at + len < n->len ? 0 : n->self};
         if (depth > r->max_depth) {
             f.kind = LAYOUT_DEEPER;
-            f.merged = count_frames(n->text + at, n->len - at);
+            f.merged = edge_frame_count(n->text + at, n->len - at);
             f.self = f.w;
             *cut = true;
         }
-        if (!add_frame(r, f)) {
+        if (!layout_add_frame(r, f)) {
             return 0;
         }
         if (at + len == n->len || *cut) {
@@ -69,7 +69,7 @@ static uint32_t add_edge(struct layout_run *r, const struct place *p, bool *cut)
 }
 
 /* Children too narrow to draw, until one that is wide, or as wide a gap, ends their run. */
-static void queue_rest(struct layout_run *r, struct place *rest) {
+static void queue_rest(struct layout_run *r, struct layout_place *rest) {
     if (rest->merged > 0) {
         r->todo.data[r->todo.len++] = *rest;
         r->l->narrow_count += rest->merged;
@@ -83,7 +83,7 @@ static void queue_rest(struct layout_run *r, struct place *rest) {
 static void queue_in_time(struct layout_run *r, const uint32_t *child, size_t count,
                           uint32_t depth) {
     const struct stack_tree *t = r->tree;
-    struct place rest = {.depth = depth};
+    struct layout_place rest = {.depth = depth};
     uint64_t end = 0; /* of the child before */
     for (size_t i = 0; i < count; i++) {
         uint32_t c = child[i];
@@ -94,7 +94,7 @@ static void queue_in_time(struct layout_run *r, const uint32_t *child, size_t co
         end = t->starts[c] + w;
         if (w >= r->min_weight) {
             r->todo.data[r->todo.len++] =
-                (struct place){.node = c, .depth = depth, .x = t->starts[c], .w = w};
+                (struct layout_place){.node = c, .depth = depth, .x = t->starts[c], .w = w};
         } else {
             rest.x = rest.merged == 0 ? t->starts[c] : rest.x;
             rest.w += w;
@@ -109,7 +109,7 @@ static bool queue_by_name(struct layout_run *r, uint32_t *child, size_t count, u
                           uint32_t depth) {
     const struct stack_node *nodes = r->tree->nodes;
     size_t wide = 0;
-    struct place rest = {.depth = depth, .x = x};
+    struct layout_place rest = {.depth = depth, .x = x};
     for (size_t i = 0; i < count; i++) {
         uint32_t c = child[i];
         if (nodes[c].total >= r->min_weight) {
@@ -126,7 +126,7 @@ static bool queue_by_name(struct layout_run *r, uint32_t *child, size_t count, u
     for (size_t i = 0; i < wide; i++) {
         uint64_t w = nodes[child[i]].total;
         r->todo.data[r->todo.len++] =
-            (struct place){.node = child[i], .depth = depth, .x = rest.x, .w = w};
+            (struct layout_place){.node = child[i], .depth = depth, .x = rest.x, .w = w};
         rest.x += w;
     }
     queue_rest(r, &rest);
@@ -148,7 +148,7 @@ static enum st queue_children(struct layout_run *r, uint32_t node, uint64_t x, u
         return err_nomem(e);
     }
     for (size_t a = first, b = r->todo.len; a + 1 < b; a++) {
-        struct place swap = r->todo.data[a];
+        struct layout_place swap = r->todo.data[a];
         r->todo.data[a] = r->todo.data[--b];
         r->todo.data[b] = swap;
     }
@@ -156,7 +156,7 @@ static enum st queue_children(struct layout_run *r, uint32_t node, uint64_t x, u
 }
 
 static enum st place_next(struct layout_run *r, struct err *e) {
-    struct place p = r->todo.data[--r->todo.len];
+    struct layout_place p = r->todo.data[--r->todo.len];
     if (p.node == 0) {
         struct layout_frame f = {.text = "",
                                  .depth = p.depth,
@@ -165,10 +165,10 @@ static enum st place_next(struct layout_run *r, struct err *e) {
                                  .x = p.x,
                                  .w = p.w,
                                  .self = p.w};
-        return add_frame(r, f) ? ST_OK : err_nomem(e);
+        return layout_add_frame(r, f) ? ST_OK : err_nomem(e);
     }
     bool cut;
-    uint32_t depth = add_edge(r, &p, &cut);
+    uint32_t depth = layout_add_edge(r, &p, &cut);
     if (depth == 0) {
         return err_nomem(e);
     }
@@ -189,7 +189,7 @@ enum st layout_make(struct layout *l, const struct stack_tree *t, uint64_t min_w
     }
     struct layout_frame root = {
         .text = "", .kind = LAYOUT_ROOT, .w = t->nodes[0].total, .self = t->nodes[0].self};
-    st = add_frame(&r, root) ? queue_children(&r, 0, 0, 1, e) : err_nomem(e);
+    st = layout_add_frame(&r, root) ? queue_children(&r, 0, 0, 1, e) : err_nomem(e);
     while (st == ST_OK && r.todo.len > 0) {
         st = place_next(&r, e);
     }

@@ -31,14 +31,14 @@ bool palette_parse(const char *word, struct palette *out) {
     return false;
 }
 
-static bool is_word(char c) {
+static bool is_word_character(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
            c == '$' || c == '-';
 }
 
 static size_t word_len(const char *s, size_t len) {
     size_t n = 0;
-    while (n < len && is_word(s[n])) {
+    while (n < len && is_word_character(s[n])) {
         n++;
     }
     return n;

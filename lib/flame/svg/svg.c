@@ -29,7 +29,8 @@ enum {
 
 /* ---- text around the frames ---- */
 
-static void print_text(struct svg_run *r, const char *attributes, const char *text, size_t cells) {
+static void svg_print_text(struct svg_run *r, const char *attributes, const char *text,
+                           size_t cells) {
     strbuf_clear(&r->line);
     strbuf_addf(&r->line, "<text %s>", attributes);
     xml_text_add_short(&r->line, text, strlen(text), cells, 1);
@@ -43,7 +44,7 @@ static void add_attribute(struct strbuf *b, const char *name, const char *value)
     strbuf_addc(b, '"');
 }
 
-static void print_root(struct svg_run *r) {
+static void svg_print_root(struct svg_run *r) {
     const struct svg_options *o = r->options;
     struct strbuf *b = &r->line;
     uint32_t width = r->width + 2 * SVG_MARGIN;
@@ -68,7 +69,7 @@ static void print_root(struct svg_run *r) {
     sink_write(r->out, strbuf_cstr(b), b->len);
 }
 
-static void print_style(struct svg_run *r) {
+static void svg_print_style(struct svg_run *r) {
     sink_str(r->out, "<style>\n");
     sink_write(r->out, embed_flame_css, embed_flame_css_len);
     sink_str(r->out,
@@ -90,7 +91,7 @@ static void add_font(struct strbuf *b, const char *font) {
     }
 }
 
-static void print_head(struct svg_run *r) {
+static void svg_print_head(struct svg_run *r) {
     const struct svg_options *o = r->options;
     const char *title = o->title ? o->title : "Flame graph";
     struct strbuf *b = &r->line;
@@ -99,11 +100,12 @@ static void print_head(struct svg_run *r) {
     xml_text_add(b, title, strlen(title));
     strbuf_addstr(b, "</title>\n");
     sink_write(r->out, strbuf_cstr(b), b->len);
-    print_style(r);
+    svg_print_style(r);
     sink_str(r->out, "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n<g id=\"head\">\n");
-    print_text(r, "class=\"title\" x=\"16\" y=\"30\"", title, r->width / 11);
+    svg_print_text(r, "class=\"title\" x=\"16\" y=\"30\"", title, r->width / 11);
     if (o->subtitle && *o->subtitle) {
-        print_text(r, "class=\"subtitle\" x=\"16\" y=\"51\"", o->subtitle, r->width / NOTE_CELL);
+        svg_print_text(r, "class=\"subtitle\" x=\"16\" y=\"51\"", o->subtitle,
+                       r->width / NOTE_CELL);
     }
     strbuf_clear(b);
     strbuf_addstr(b, "</g>\n<g id=\"frames\"");
@@ -127,10 +129,11 @@ static bool has_notes(const struct svg_options *o) {
     return o->notes && *o->notes;
 }
 
-static void print_note(struct svg_run *r, const char *attributes, const char *text, uint32_t y) {
+static void svg_print_note(struct svg_run *r, const char *attributes, const char *text,
+                           uint32_t y) {
     char at[96];
     snprintf(at, sizeof at, "%s x=\"%d\" y=\"%u\"", attributes, SVG_MARGIN, y);
-    print_text(r, at, text, r->width / NOTE_CELL);
+    svg_print_text(r, at, text, r->width / NOTE_CELL);
 }
 
 static void add_merged(const struct svg_run *r, struct strbuf *note) {
@@ -150,7 +153,7 @@ static void add_merged(const struct svg_run *r, struct strbuf *note) {
     }
 }
 
-static void print_foot(struct svg_run *r) {
+static void svg_print_foot(struct svg_run *r) {
     sink_str(r->out, "</g>\n<g id=\"foot\">\n");
     uint32_t y = r->height - r->foot + FOOT - 13;
     if (r->keys.len > 0) {
@@ -160,19 +163,19 @@ static void print_foot(struct svg_run *r) {
         y += FOOT_LINE + 4;
     }
     if (has_notes(r->options)) {
-        print_note(r, "class=\"note\"", r->options->notes, y);
+        svg_print_note(r, "class=\"note\"", r->options->notes, y);
         y += FOOT_LINE;
     }
     struct strbuf note = {0};
     add_merged(r, &note);
-    print_note(r, "class=\"note\" id=\"note\"", strbuf_cstr(&note), y);
+    svg_print_note(r, "class=\"note\" id=\"note\"", strbuf_cstr(&note), y);
     r->line.failed |= note.failed;
     strbuf_release(&note);
     sink_str(r->out, "</g>\n");
 }
 
 /* The scripts are one function, which keeps their names from those of a page around the picture. */
-static void print_script(struct sink *out) {
+static void svg_print_script(struct sink *out) {
     sink_str(out, "<script><![CDATA[\n(function () {\n'use strict';\n");
     sink_write(out, embed_flame_model_js, embed_flame_model_js_len);
     sink_write(out, embed_flame_view_js, embed_flame_view_js_len);
@@ -181,21 +184,24 @@ static void print_script(struct sink *out) {
     sink_str(out, "}());\n]]></script>\n</svg>\n");
 }
 
-static void print_all(struct svg_run *r) {
-    print_root(r);
-    print_head(r);
+static void svg_print_all(struct svg_run *r) {
+    svg_print_root(r);
+    svg_print_head(r);
     for (size_t i = 0; i < r->layout.frames.len; i++) {
         svg_print_frame(r, &r->layout.frames.data[i]);
     }
-    print_foot(r);
-    print_script(r->out);
+    svg_print_foot(r);
+    svg_print_script(r->out);
 }
 
 /* ---- sizes ---- */
 
 static uint32_t clamp(uint32_t v, uint32_t fallback, uint32_t least, uint32_t most) {
     v = v ? v : fallback;
-    return v < least ? least : v > most ? most : v;
+    if (v < least) {
+        return least;
+    }
+    return v < most ? v : most;
 }
 
 /* The lightest frame that is at least min_width wide. */
@@ -227,7 +233,7 @@ enum st svg_write(const struct stack_tree *t, const struct svg_options *o, struc
     r.foot += (r.keys.len > 0 ? FOOT_LINE + 4u : 0) + (has_notes(o) ? FOOT_LINE : 0u);
     r.height = SVG_HEAD + (r.layout.depth + 1) * r.row + r.foot;
     if (st == ST_OK) {
-        print_all(&r);
+        svg_print_all(&r);
         bool failed = r.line.failed || r.name.failed || r.note.failed || r.keys.failed;
         st = failed ? err_nomem(e) : ST_OK;
     }

@@ -1,6 +1,7 @@
 /* Prints the frames of the picture. Positions are computed in hundredths of a pixel from the exact
  * left and right ends of each frame, so the printed widths of a frame's children and its self part
  * add up too. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "flame/stacks/folded.h"
@@ -47,30 +48,24 @@ void svg_add_percent(struct strbuf *out, uint64_t part, uint64_t total) {
     if (v == 0 && part > 0) {
         strbuf_addstr(out, "under 0.01 %");
     } else {
-        strbuf_addu64(out, v / 100);
-        strbuf_addc(out, '.');
-        strbuf_addc(out, (char)('0' + v % 100 / 10));
-        strbuf_addc(out, (char)('0' + v % 10));
-        strbuf_addstr(out, " %");
+        strbuf_addf(out, "%" PRIu64 ".%02u %%", v / 100, (unsigned)(v % 100));
     }
 }
 
 void svg_add_px(struct strbuf *out, uint64_t hundredths) {
-    strbuf_addu64(out, hundredths / 100);
     unsigned rest = (unsigned)(hundredths % 100);
-    if (rest) {
-        strbuf_addc(out, '.');
-        strbuf_addc(out, (char)('0' + rest / 10));
-        if (rest % 10) {
-            strbuf_addc(out, (char)('0' + rest % 10));
-        }
+    strbuf_addu64(out, hundredths / 100);
+    if (rest % 10) {
+        strbuf_addf(out, ".%02u", rest);
+    } else if (rest) {
+        strbuf_addf(out, ".%u", rest / 10);
     }
 }
 
 /* ---- what a frame says ---- */
 
 /* Fills r->name with what is drawn in a frame, and returns its parts. */
-static struct frame_name name_frame(struct svg_run *r, const struct layout_frame *f) {
+static struct frame_name frame_text(struct svg_run *r, const struct layout_frame *f) {
     strbuf_clear(&r->name);
     switch (f->kind) {
     case LAYOUT_ROOT:
@@ -95,14 +90,21 @@ static void add_mark(struct strbuf *b, const struct frame_name *f) {
         strbuf_addstr(b, "\nin ");
         xml_text_add_short(b, f->module, f->module_len, NAME_CELLS, 0);
     }
-    const char *mark = f->mark == 'i'   ? "inlined"
-                       : f->mark == 'k' ? "kernel"
-                       : f->mark == 'j' ? "JIT-compiled"
-                                        : NULL;
-    if (mark) {
-        strbuf_addstr(b, f->module ? " · " : "\n");
-        strbuf_addstr(b, mark);
+    const char *mark = NULL;
+    switch (f->mark) {
+    case 'i':
+        mark = "inlined";
+        break;
+    case 'k':
+        mark = "kernel";
+        break;
+    case 'j':
+        mark = "JIT-compiled";
+        break;
+    default:
+        return;
     }
+    strbuf_addf(b, "%s%s", f->module ? " · " : "\n", mark);
 }
 
 static void add_amount(struct svg_run *r, const struct layout_frame *f) {
@@ -180,36 +182,30 @@ void svg_print_frame(struct svg_run *r, const struct layout_frame *f) {
     uint64_t width = weigh_muldiv(f->x + f->w, full, r->total, NULL) - left;
     uint32_t row = r->options->inverted ? f->depth : r->layout.depth - f->depth;
     uint32_t top = SVG_HEAD + row * r->row;
-    struct frame_name name = name_frame(r, f);
+    struct frame_name name = frame_text(r, f);
     char colour[PALETTE_COLOUR_SIZE];
+    const char *class = f->merged > 0 ? " rest" : "";
+    if (name.mark == 'i') {
+        class = " i";
+    }
     strbuf_clear(b);
     choose_colour(r, f, &name, colour);
-    strbuf_addstr(b, "<g class=\"");
-    strbuf_addstr(b, colour);
-    strbuf_addstr(b, name.mark == 'i' ? " i" : f->merged > 0 ? " rest" : "");
-    strbuf_addstr(b, width < THIN ? "\" data-w=\"" : " o\" data-w=\"");
-    strbuf_addu64(b, f->w);
+    strbuf_addf(b, "<g class=\"%s%s%s\" data-w=\"%" PRIu64, colour, class, width < THIN ? "" : " o",
+                f->w);
     if (r->tree->ordered) {
-        strbuf_addstr(b, "\" data-x=\"");
-        strbuf_addu64(b, f->x);
+        strbuf_addf(b, "\" data-x=\"%" PRIu64, f->x);
     }
     strbuf_addstr(b, "\">");
     add_title(r, f, &name);
     strbuf_addstr(b, "<rect x=\"");
     svg_add_px(b, left + SVG_MARGIN * 100);
-    strbuf_addstr(b, "\" y=\"");
-    strbuf_addu64(b, top);
-    strbuf_addstr(b, "\" width=\"");
+    strbuf_addf(b, "\" y=\"%u\" width=\"", top);
     svg_add_px(b, width);
-    strbuf_addstr(b, "\" height=\"");
-    strbuf_addu64(b, r->row - 1);
-    strbuf_addstr(b, "\"/>");
+    strbuf_addf(b, "\" height=\"%u\"/>", r->row - 1);
     size_t text_at = b->len;
     strbuf_addstr(b, "<text x=\"");
     svg_add_px(b, left + (SVG_MARGIN + TEXT_LEFT) * 100);
-    strbuf_addstr(b, "\" y=\"");
-    strbuf_addu64(b, top + r->row * 13 / 18);
-    strbuf_addstr(b, "\">");
+    strbuf_addf(b, "\" y=\"%u\">", top + r->row * 13 / 18);
     size_t label_at = b->len;
     add_label(r, f, &name, width);
     if (b->len == label_at) {

@@ -1,6 +1,13 @@
-/* The core's state, shared by the files that make it up: core.c (loop, time, sampling), stall.c
- * (detection, annealing, spans), detectors.c and frames.c (when to look), record.c (filling a
- * dump). */
+/* The core's state, and the floors that an event goes down through:
+ *
+ *     event.c       one record -> the call that it stands for
+ *     core.c        time and its gaps; the loop: a stretch begins, ends
+ *     detectors.c   when each detector looks, and what it takes for a stall; frames.c is one of
+ * them stall.c       a stall and its dumps; annealing record.c      fills a dump sampler.c     the
+ * ring; is the stretch over? track.c       the clocks of what can stall dump_queue.c  dumps that
+ * wait to be written observers.c   who is told
+ *
+ * Each calls what stands below it here, and nothing above: scripts/check-layers. */
 #ifndef STALLREC_CORE_PRIVATE_H
 #define STALLREC_CORE_PRIVATE_H
 
@@ -147,52 +154,54 @@ static inline bool rec_detects(const struct rec_core *core, enum stallrec_detect
     return (core->config.detectors & (uint32_t)detector) != 0;
 }
 
-/* ---- core.c ---- */
+/* Published backing off: blind until the next check. */
+static inline bool rec_backs_off_checks(const struct rec_core *core) {
+    return core->config.backoff == STALLREC_BACKOFF_CHECKS;
+}
 
-/* Age of the track at t, without gaps. */
-uint64_t rec_track_age(const struct rec_track *track, uint64_t t);
-/* It begins to run at t. Does not schedule its check. */
-void rec_track_begin(struct rec_track *track, uint64_t t);
-/* Reads the CPU times from which the track's use is counted, if they are not known yet. */
-void rec_track_cpu(struct rec_core *core, struct rec_track *track, uint64_t now);
-/* Something is known to have happened at t: was there a gap before? */
-void rec_core_observe(struct rec_core *core, uint64_t t);
-/* Is the watched thread sampled now? */
-bool rec_core_sampling(const struct rec_core *core);
-/* Begins to sample it, first_sample_ms after t. */
-void rec_core_sample_from(struct rec_core *core, uint64_t t);
-/* A sample into the ring, unless it shows what came after the stretch. */
-void rec_core_sample(struct rec_core *core, uint64_t now);
-/* Did the loop go on between the last edge that was told and now? What is detected in this step
- * goes by one answer. */
-bool rec_core_gone_on(struct rec_core *core, uint64_t now);
-/* The same, asked anew: for what no detection goes by. */
-bool rec_core_moved_on(const struct rec_core *core);
-/* The loop's track: a stretch begins, ends. */
-void rec_core_begin_stretch(struct rec_core *core, uint64_t t);
-void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended);
-void rec_core_note(const struct rec_core *core, const struct rec_note *note);
-/* Tells the keeper of a record. */
-void rec_core_kept(const struct rec_core *core, const struct rec_record *record);
-void rec_core_grown(const struct rec_core *core, const struct rec_record *record);
+/* Is what stalls the watched thread itself? */
+static inline bool rec_is_hang(const struct rec_core *core, const struct rec_track *track) {
+    return track == &core->tracks[REC_TRACK_LOOP] || track == &core->tracks[REC_TRACK_PING];
+}
 
-/* ---- detectors.c, frames.c ---- */
+/* ---- core_memory.c ---- */
+
+/* Lays out the core's memory and returns its size. base NULL: only measures. The first *cleared
+ * bytes must be zero before; what follows is not touched before it is needed, so that it takes no
+ * memory. */
+size_t rec_core_lay_out(unsigned char *base, const struct stallrec_config *config, size_t *cleared);
+
+/* ---- detectors.c ---- */
 
 void rec_detect_init(struct rec_core *core, uint64_t now);
+/* The loop's stretch begins at t: when its first check is due. */
+void rec_detect_stretch(struct rec_core *core, uint64_t t);
+/* The loop's stretch ends at t: was a check due that a late monitor did not make? */
+void rec_detect_late(struct rec_core *core, uint64_t t);
+/* A notification or an edge: the semaphore is signalled. */
+void rec_detect_signal(struct rec_core *core, uint64_t t);
+/* A gap of the process: `from` to `to` counts for nothing. */
+void rec_detect_gap(struct rec_core *core, uint64_t from, uint64_t to);
 /* The checks that are due at now. */
 void rec_detect_due(struct rec_core *core, uint64_t now);
 /* When the next is. */
 uint64_t rec_detect_next(const struct rec_core *core);
-/* The loop's stretch ends at t: was a check due that a late monitor did not make? */
-void rec_detect_late(struct rec_core *core, uint64_t t);
-/* A gap of the process: `from` to `to` counts for nothing. */
-void rec_detect_gap(struct rec_core *core, uint64_t from, uint64_t to);
-/* A stall of the loop, or of a ping, is over: the others' clocks leave its time out. */
-void rec_detect_hang_over(struct rec_core *core, const struct rec_track *track, uint64_t t);
-/* A notification or an edge: the semaphore is signalled. */
-void rec_detect_signal(struct rec_core *core, uint64_t t);
+/* What may stall ends at t, or is left (ended = false): so does its stall. */
+void rec_detect_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
+/* Is this the task that has not run yet? */
+bool rec_detect_ping_waits(const struct rec_core *core, uint64_t number);
+/* It has run. */
+void rec_detect_ping_done(struct rec_core *core, uint64_t at_ns);
+/* As rec_core_span_begin and rec_core_span_end. */
+bool rec_detect_span_begin(struct rec_core *core, uint64_t id, const char *name, uint32_t limit_ms,
+                           uint64_t at_ns);
+void rec_detect_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns);
+
+/* ---- frames.c ---- */
+
 /* Frames up to t; before anything changes at t. */
 void rec_frames_advance(struct rec_core *core, uint64_t t);
+void rec_frames_tick(struct rec_core *core, uint64_t at_ns);
 
 /* ---- stall.c ---- */
 
@@ -202,16 +211,14 @@ struct rec_detection {
     uint64_t threshold_ms;
 };
 
-/* The loop's stretch begins at t: when its first check is due. */
-void rec_stall_schedule(struct rec_core *core, uint64_t t);
-/* The check is over: when the track's next is due, and what a check without a stall resets. */
-void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool found, uint64_t now);
 /* A detector finds the track stalling. False: it is no stall after all. */
 bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
                       const struct rec_detection *detection, uint64_t now);
 /* The same by the samples that are there: of a stall that is over by now. */
 bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
                               const struct rec_detection *detection, uint64_t now);
+/* The check is over: when the track's next is due, and what a check without a stall resets. */
+void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool found, uint64_t now);
 /* The other threads, into the open dumps, once their stalls last for that long. */
 void rec_stall_threads(struct rec_core *core, uint64_t now);
 /* Brings the open dumps' times up to now, unless that was done a moment ago. */
@@ -232,5 +239,48 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record);
 /* CPU used since the track began, brought up to date at t: into the stall and the main thread. */
 void rec_record_cpu(struct rec_core *core, const struct rec_track *track, struct rec_record *record,
                     uint64_t t);
+
+/* ---- sampler.c ---- */
+
+/* Is the watched thread sampled now? */
+bool rec_sampler_runs(const struct rec_core *core);
+/* Begins to sample it, first_sample_ms after t, into an empty ring. */
+void rec_sampler_start(struct rec_core *core, uint64_t t);
+void rec_sampler_stop(struct rec_core *core);
+/* The process did not run for gap_ns: samples from before say nothing about what follows. */
+void rec_sampler_gap(struct rec_core *core, uint64_t gap_ns);
+/* Takes the sample that is due, if one is. */
+void rec_sampler_step(struct rec_core *core, uint64_t now);
+/* For a detection: a stack of the moment, unless the ring has one. */
+void rec_sampler_refresh(struct rec_core *core, uint64_t now);
+/* Did the loop go on between the last edge that was told and now? What is detected in this step
+ * goes by one answer, so that one word of a trace gives it. A launch has no edge yet. */
+bool rec_stretch_over(struct rec_core *core, uint64_t now);
+/* The same, asked anew: for what no detection goes by. */
+bool rec_stretch_over_now(const struct rec_core *core);
+
+/* ---- track.c ---- */
+
+/* Age of the track at t, without gaps. */
+uint64_t rec_track_age(const struct rec_track *track, uint64_t t);
+/* It begins to run at t. Does not schedule its check. */
+void rec_track_begin(struct rec_track *track, uint64_t t);
+/* Reads the CPU times from which the track's use is counted, if they are not known yet. */
+void rec_track_cpu(struct rec_core *core, struct rec_track *track, uint64_t now);
+
+/* ---- dump_queue.c ---- */
+
+/* A record for a new dump; NULL: none is free. */
+struct rec_record *rec_queue_free(struct rec_core *core);
+/* An open dump is complete at t: it waits to be written. */
+void rec_queue_close(struct rec_core *core, struct rec_record *record, uint64_t t);
+
+/* ---- observers.c ---- */
+
+void rec_observers_note(const struct rec_core *core, const struct rec_note *note);
+/* Tell the keeper of a record. */
+void rec_observers_kept(const struct rec_core *core, const struct rec_record *record);
+void rec_observers_grown(const struct rec_core *core, const struct rec_record *record);
+void rec_observers_dropped(const struct rec_core *core, const struct rec_record *record);
 
 #endif

@@ -14,26 +14,32 @@ static bool hangs(const struct rec_core *core) {
 
 /* ---- the loop: run loop, semaphore, launch ---- */
 
-/* A launch that nobody began may be none: a program that calls no hook would be sampled as long as
- * it runs. What was found up to then is told. */
-static bool gives_up_launch(struct rec_core *core, uint64_t now) {
-    enum { LAUNCH_MAX_MS = 60000 };
-    uint64_t most = rec_max(rec_ms(LAUNCH_MAX_MS), 2 * rec_ms(core->config.launch_ms));
-    if (!core->launch || !core->presumed ||
-        rec_track_age(track_of(core, REC_TRACK_LOOP), now) < most) {
-        return false;
+void rec_detect_stretch(struct rec_core *core, uint64_t t) {
+    struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    if (core->launch) {
+        loop->next_check_ns = t + rec_ms(core->config.launch_ms);
+        rec_anneal_reset(&loop->anneal);
+        return;
     }
-    rec_core_end_stretch(core, now, false);
-    core->launch = false;
-    return true;
+    if (core->config.check == STALLREC_CHECK_PERIODIC) {
+        /* The loop was idle at these checks, or this stretch had not begun: they found no stall. */
+        if (loop->next_check_ns <= t) {
+            uint64_t period = rec_ms(core->config.check_ms);
+            loop->next_check_ns += ((t - loop->next_check_ns) / period + 1) * period;
+            rec_anneal_reset(&loop->anneal);
+        }
+        return;
+    }
+    uint64_t due = t + rec_ms(core->config.threshold_ms);
+    if (!rec_backs_off_checks(core) || due > loop->next_check_ns) {
+        loop->next_check_ns = due;
+        rec_anneal_reset(&loop->anneal);
+    }
 }
 
 /* Launch and run loop share the check of a stretch. */
 static void loop_check(struct rec_core *core, uint64_t now) {
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP);
-    if (gives_up_launch(core, now)) {
-        return;
-    }
     const struct rec_detection detection =
         core->launch ? (struct rec_detection){"launch", "launch", core->config.launch_ms}
                      : (struct rec_detection){"runloop", "hang", core->config.threshold_ms};
@@ -98,6 +104,40 @@ static void semaphore_timeout(struct rec_core *core, uint64_t now) {
     }
 }
 
+/* ---- the end of a hang ---- */
+
+/* What of from … to lies behind since. */
+static uint64_t overlap(uint64_t since, uint64_t from, uint64_t to) {
+    from = rec_max(from, since);
+    return to > from ? to - from : 0;
+}
+
+/* A stall of the loop, or of a ping, is over: the others' clocks leave its time out. */
+static void hang_over(struct rec_core *core, const struct rec_track *track, uint64_t t) {
+    struct rec_track *loop = track_of(core, REC_TRACK_LOOP), *ping = track_of(core, REC_TRACK_PING);
+    if (track == loop && ping->running) {
+        rec_track_begin(ping, t);
+        ping->next_check_ns = t + rec_ms(core->config.ping_ms);
+    } else if (track == ping && loop->running) {
+        rec_track_begin(loop, t);
+        rec_detect_stretch(core, t);
+        rec_detect_signal(core, t);
+    }
+    for (uint32_t i = 0; i < REC_SPANS; i++) {
+        core->spans[i].due_ns += overlap(core->spans[i].since_ns, track->since_ns, t);
+    }
+    core->window.known = false;
+    track_of(core, REC_TRACK_CPU)->next_check_ns = t + rec_ms(core->config.check_ms);
+}
+
+void rec_detect_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended) {
+    bool hung = rec_is_hang(core, track) && track->stall.active;
+    rec_stall_end(core, track, t, ended);
+    if (hung) {
+        hang_over(core, track, t);
+    }
+}
+
 /* ---- ping ---- */
 
 static bool pings(const struct rec_core *core) {
@@ -113,8 +153,8 @@ static void ping_post(struct rec_core *core, uint64_t now) {
     core->ping_number++;
     rec_track_begin(ping, now);
     ping->next_check_ns = now + rec_ms(core->config.ping_ms);
-    if (!rec_core_sampling(core)) {
-        rec_core_sample_from(core, now);
+    if (!rec_sampler_runs(core)) {
+        rec_sampler_start(core, now);
     }
 }
 
@@ -128,31 +168,27 @@ static void ping_check(struct rec_core *core, uint64_t now) {
     rec_stall_checked(core, ping, found, now);
 }
 
-void rec_core_ping_done(struct rec_core *core, uint64_t number, uint64_t at_ns) {
+bool rec_detect_ping_waits(const struct rec_core *core, uint64_t number) {
+    return core->tracks[REC_TRACK_PING].running && number == core->ping_number;
+}
+
+void rec_detect_ping_done(struct rec_core *core, uint64_t at_ns) {
     struct rec_track *ping = track_of(core, REC_TRACK_PING);
-    if (core->finished || !ping->running || number != core->ping_number) {
-        return;
-    }
-    rec_core_observe(core, at_ns);
     if (!ping->stall.active) {
         rec_anneal_reset(&ping->anneal);
     }
     ping->running = false;
-    rec_stall_end(core, ping, at_ns, true);
+    rec_detect_end(core, ping, at_ns, true);
     core->next_post_ns = at_ns + rec_ms(core->config.ping_every_ms);
     if (!track_of(core, REC_TRACK_LOOP)->running) {
-        core->next_sample_ns = REC_NEVER;
+        rec_sampler_stop(core);
     }
 }
 
 /* ---- spans ---- */
 
-bool rec_core_span_begin(struct rec_core *core, uint64_t id, const char *name, uint32_t limit_ms,
-                         uint64_t at_ns) {
-    if (core->finished || !rec_detects(core, STALLREC_DETECT_SPAN)) {
-        return false;
-    }
-    rec_core_observe(core, at_ns);
+bool rec_detect_span_begin(struct rec_core *core, uint64_t id, const char *name, uint32_t limit_ms,
+                           uint64_t at_ns) {
     core->totals.spans++;
     for (uint32_t i = 0; i < REC_SPANS; i++) {
         struct rec_span *span = &core->spans[i];
@@ -173,12 +209,8 @@ bool rec_core_span_begin(struct rec_core *core, uint64_t id, const char *name, u
     return false;
 }
 
-void rec_core_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns) {
+void rec_detect_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns) {
     struct rec_track *track = track_of(core, REC_TRACK_SPAN);
-    if (core->finished) {
-        return;
-    }
-    rec_core_observe(core, at_ns);
     for (uint32_t i = 0; i < REC_SPANS; i++) {
         struct rec_span *span = &core->spans[i];
         if (!span->running || span->id != id) {
@@ -361,12 +393,6 @@ uint64_t rec_detect_next(const struct rec_core *core) {
     return next;
 }
 
-/* What of from … to lies behind since. */
-static uint64_t overlap(uint64_t since, uint64_t from, uint64_t to) {
-    from = rec_max(from, since);
-    return to > from ? to - from : 0;
-}
-
 void rec_detect_gap(struct rec_core *core, uint64_t from, uint64_t to) {
     uint64_t gap = to - from;
     for (int i = 0; i < REC_TRACKS; i++) {
@@ -387,21 +413,4 @@ void rec_detect_gap(struct rec_core *core, uint64_t from, uint64_t to) {
     core->window.known = false;
     track_of(core, REC_TRACK_CPU)->next_check_ns = to + rec_ms(core->config.check_ms);
     core->frames = (struct rec_frames){.known = core->frames.known, .since_ns = to, .upto_ns = to};
-}
-
-void rec_detect_hang_over(struct rec_core *core, const struct rec_track *track, uint64_t t) {
-    struct rec_track *loop = track_of(core, REC_TRACK_LOOP), *ping = track_of(core, REC_TRACK_PING);
-    if (track == loop && ping->running) {
-        rec_track_begin(ping, t);
-        ping->next_check_ns = t + rec_ms(core->config.ping_ms);
-    } else if (track == ping && loop->running) {
-        rec_track_begin(loop, t);
-        rec_stall_schedule(core, t);
-        rec_detect_signal(core, t);
-    }
-    for (uint32_t i = 0; i < REC_SPANS; i++) {
-        core->spans[i].due_ns += overlap(core->spans[i].since_ns, track->since_ns, t);
-    }
-    core->window.known = false;
-    track_of(core, REC_TRACK_CPU)->next_check_ns = t + rec_ms(core->config.check_ms);
 }

@@ -8,21 +8,21 @@
 #define SECOND (1000 * REC_NS_PER_MS)
 
 /* The second that began at since_ns is over. */
-static void judge(struct rec_core *core) {
+static void frames_judge(struct rec_core *core) {
     const struct rec_frames *frames = &core->frames;
     uint64_t wanted = frames->busy_ns * core->config.frame_hz / SECOND;
     uint64_t missed = wanted > frames->ticks ? wanted - frames->ticks : 0;
     uint64_t rate = core->config.frame_hz - missed; /* busy_ns <= SECOND */
     if (rate * 100 < (uint64_t)core->config.frame_hz * core->config.frame_percent) {
         core->totals.low_rates++;
-        rec_core_note(
+        rec_observers_note(
             core,
             &(struct rec_note){.kind = REC_NOTE_LOW_RATE, .detector = "frame-rate", .value = rate});
     }
 }
 
 /* Takes what was busy of upto_ns … end: all of a stretch, its share of short ones. */
-static uint64_t take_busy(struct rec_frames *frames, bool busy, uint64_t end) {
+static uint64_t frames_take_busy(struct rec_frames *frames, bool busy, uint64_t end) {
     uint64_t span = end - frames->upto_ns;
     if (busy || frames->short_until_ns <= frames->upto_ns) {
         return busy ? span : 0;
@@ -35,8 +35,8 @@ static uint64_t take_busy(struct rec_frames *frames, bool busy, uint64_t end) {
     return rec_min(part, span);
 }
 
-static void advance_in_second(struct rec_frames *frames, bool busy, uint64_t t) {
-    frames->busy_ns += take_busy(frames, busy, t);
+static void frames_count(struct rec_frames *frames, bool busy, uint64_t t) {
+    frames->busy_ns += frames_take_busy(frames, busy, t);
     frames->upto_ns = t;
 }
 
@@ -48,8 +48,8 @@ void rec_frames_advance(struct rec_core *core, uint64_t t) {
     }
     while (t - frames->since_ns >= SECOND) {
         uint64_t end = frames->since_ns + SECOND;
-        advance_in_second(frames, busy, end);
-        judge(core);
+        frames_count(frames, busy, end);
+        frames_judge(core);
         bool idle = !busy && frames->short_until_ns <= end;
         end += idle ? (t - end) / SECOND * SECOND : 0; /* seconds without anything */
         *frames = (struct rec_frames){.known = true,
@@ -58,20 +58,11 @@ void rec_frames_advance(struct rec_core *core, uint64_t t) {
                                       .short_ns = frames->short_ns,
                                       .short_until_ns = frames->short_until_ns};
     }
-    advance_in_second(frames, busy, t);
+    frames_count(frames, busy, t);
 }
 
-void rec_core_busy(struct rec_core *core, uint64_t busy_ns, uint64_t until_ns) {
-    core->frames.short_ns = busy_ns;
-    core->frames.short_until_ns = until_ns;
-}
-
-void rec_core_tick(struct rec_core *core, uint64_t at_ns) {
+void rec_frames_tick(struct rec_core *core, uint64_t at_ns) {
     struct rec_frames *frames = &core->frames;
-    if (core->finished || !rec_detects(core, STALLREC_DETECT_FRAME_RATE)) {
-        return;
-    }
-    rec_core_observe(core, at_ns);
     if (!frames->known) {
         *frames = (struct rec_frames){.known = true, .since_ns = at_ns, .upto_ns = at_ns};
     }

@@ -160,7 +160,7 @@ static void fill_images(struct rec_core *core, struct rec_record *record) {
 
 /* The loop's stall ended while the threads were looked at: what they show is what came after it. */
 static bool came_too_late(const struct rec_core *core, const struct rec_record *record) {
-    return record == core->tracks[REC_TRACK_LOOP].stall.record && rec_core_moved_on(core);
+    return record == core->tracks[REC_TRACK_LOOP].stall.record && rec_stretch_over_now(core);
 }
 
 static bool is_waited_for(const struct rec_dump *dump, int64_t id) {

@@ -19,39 +19,12 @@ enum { DUMPS_UNPAUSED = 8, PAUSE_MAX = 1 << 20 };
  * sample's costs a third of what the sample does. */
 enum { GROW_MS = 200 };
 
-static bool blind(const struct rec_core *core) {
-    return core->config.backoff == STALLREC_BACKOFF_CHECKS;
-}
-
-void rec_stall_schedule(struct rec_core *core, uint64_t t) {
-    struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
-    if (core->launch) {
-        loop->next_check_ns = t + rec_ms(core->config.launch_ms);
-        rec_anneal_reset(&loop->anneal);
-        return;
-    }
-    if (core->config.check == STALLREC_CHECK_PERIODIC) {
-        /* The loop was idle at these checks, or this stretch had not begun: they found no stall. */
-        if (loop->next_check_ns <= t) {
-            uint64_t period = rec_ms(core->config.check_ms);
-            loop->next_check_ns += ((t - loop->next_check_ns) / period + 1) * period;
-            rec_anneal_reset(&loop->anneal);
-        }
-        return;
-    }
-    uint64_t due = t + rec_ms(core->config.threshold_ms);
-    if (!blind(core) || due > loop->next_check_ns) {
-        loop->next_check_ns = due;
-        rec_anneal_reset(&loop->anneal);
-    }
-}
-
 /* ---- telling ---- */
 
 typedef void (*stall_callback)(void *user, const struct stallrec_stall *stall);
 
-static void tell(const struct rec_core *core, const struct rec_track *track,
-                 stall_callback callback, uint64_t age_ms) {
+static void stall_tell(const struct rec_core *core, const struct rec_track *track,
+                       stall_callback callback, uint64_t age_ms) {
     if (callback == NULL) {
         return;
     }
@@ -66,18 +39,18 @@ static void tell(const struct rec_core *core, const struct rec_track *track,
     callback(core->config.user_data, &stall);
 }
 
-static void note(const struct rec_core *core, const struct rec_track *track,
-                 enum rec_note_kind kind, const char *detector, uint64_t value) {
+static void stall_note(const struct rec_core *core, const struct rec_track *track,
+                       enum rec_note_kind kind, const char *detector, uint64_t value) {
     const struct rec_record *record = track->stall.record;
-    rec_core_note(core, &(struct rec_note){.kind = kind,
-                                           .stall = track->stall.number,
-                                           .detector = detector,
-                                           .dump = record != NULL ? &record->dump : NULL,
-                                           .value = value});
+    rec_observers_note(core, &(struct rec_note){.kind = kind,
+                                                .stall = track->stall.number,
+                                                .detector = detector,
+                                                .dump = record != NULL ? &record->dump : NULL,
+                                                .value = value});
 }
 
 /* 16 random bytes as a version 4 UUID (RFC 9562, section 5.4). */
-static void new_id(struct rec_core *core, uint8_t id[REC_UUID_SIZE]) {
+static void stall_new_id(struct rec_core *core, uint8_t id[REC_UUID_SIZE]) {
     core->capture.random(core->capture.ctx, id, REC_UUID_SIZE);
     id[6] = (uint8_t)((id[6] & 0x0f) | 0x40);
     id[8] = (uint8_t)((id[8] & 0x3f) | 0x80);
@@ -85,18 +58,9 @@ static void new_id(struct rec_core *core, uint8_t id[REC_UUID_SIZE]) {
 
 /* ---- dumps ---- */
 
-static struct rec_record *free_record(struct rec_core *core) {
-    for (uint32_t i = 0; i < REC_RECORDS; i++) {
-        if (core->records[i].state == REC_RECORD_FREE) {
-            return &core->records[i];
-        }
-    }
-    return NULL;
-}
-
 /* Closes the open dump at t, when the stall is age_ms old: its share goes up to there. */
-static void close_dump(struct rec_core *core, struct rec_track *track, uint64_t t, uint64_t age_ms,
-                       bool ended) {
+static void stall_close_dump(struct rec_core *core, struct rec_track *track, uint64_t t,
+                             uint64_t age_ms, bool ended) {
     struct rec_record *record = track->stall.record;
     if (record == NULL) {
         return;
@@ -107,17 +71,14 @@ static void close_dump(struct rec_core *core, struct rec_track *track, uint64_t 
     stall->gap_ms = track->gap_ns / REC_NS_PER_MS;
     stall->ended = ended;
     rec_record_cpu(core, track, record, t);
-    record->state = REC_RECORD_CLOSED;
-    record->closed_ns = t;
-    record->order = core->close_count++;
     track->stall.told_ms = age_ms;
     track->stall.record = NULL;
-    rec_core_grown(core, record);
+    rec_queue_close(core, record, t);
 }
 
 /* The whole stall's duration is known now: also to its dumps that wait to be written. */
-static void tell_waiting_dumps(struct rec_core *core, const struct rec_track *track,
-                               uint64_t age_ms, bool ended) {
+static void stall_tell_waiting_dumps(struct rec_core *core, const struct rec_track *track,
+                                     uint64_t age_ms, bool ended) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         struct rec_record *record = &core->records[i];
         if (record->state == REC_RECORD_CLOSED &&
@@ -125,14 +86,14 @@ static void tell_waiting_dumps(struct rec_core *core, const struct rec_track *tr
             record->dump.stall.duration_ms = age_ms;
             record->dump.stall.gap_ms = track->gap_ns / REC_NS_PER_MS;
             record->dump.stall.ended = ended;
-            rec_core_grown(core, record);
+            rec_observers_grown(core, record);
         }
     }
 }
 
 /* What only some kinds of stall have to say. */
-static void describe(struct rec_core *core, const struct rec_track *track,
-                     struct rec_stall *stall) {
+static void stall_describe(struct rec_core *core, const struct rec_track *track,
+                           struct rec_stall *stall) {
     if (track == &core->tracks[REC_TRACK_CPU] && core->window.top_known) {
         stall->top_thread = core->window.top.id;
         memcpy(stall->top_thread_name, core->window.top.name, sizeof stall->top_thread_name);
@@ -145,9 +106,9 @@ static void describe(struct rec_core *core, const struct rec_track *track,
     stall->prewarmed = track == &core->tracks[REC_TRACK_LOOP] && core->launch && core->prewarmed;
 }
 
-static void open_dump(struct rec_core *core, struct rec_track *track, struct rec_record *record,
-                      const struct rec_detection *detection, uint64_t age_ms,
-                      const struct rec_heaviest *heaviest) {
+static void stall_open_dump(struct rec_core *core, struct rec_track *track,
+                            struct rec_record *record, const struct rec_detection *detection,
+                            uint64_t age_ms, const struct rec_heaviest *heaviest) {
     record->state = REC_RECORD_OPEN;
     record->grown_ns = 0;
     track->stall.record = record;
@@ -167,44 +128,40 @@ static void open_dump(struct rec_core *core, struct rec_track *track, struct rec
                                      .detector = detection->detector,
                                      .kind = track->stall.kind};
     memcpy(dump->stall.id, track->stall.id, sizeof dump->stall.id);
-    describe(core, track, &dump->stall);
-    new_id(core, dump->id);
+    stall_describe(core, track, &dump->stall);
+    stall_new_id(core, dump->id);
     dump->wall_ms = core->capture.wall_ms(core->capture.ctx);
     rec_record_fill(core, record, heaviest);
-    rec_core_kept(core, record);
-    note(core, track, REC_NOTE_DUMP, detection->detector, age_ms);
+    rec_observers_kept(core, record);
+    stall_note(core, track, REC_NOTE_DUMP, detection->detector, age_ms);
 }
 
 /* A stack that the last dump does not have: that dump is closed and a new one opened. */
-static void begin_dump(struct rec_core *core, struct rec_track *track,
-                       const struct rec_detection *detection, uint64_t now,
-                       const struct rec_heaviest *heaviest) {
+static void stall_begin_dump(struct rec_core *core, struct rec_track *track,
+                             const struct rec_detection *detection, uint64_t now,
+                             const struct rec_heaviest *heaviest) {
     uint64_t age_ms = rec_track_age(track, now) / REC_NS_PER_MS;
-    struct rec_record *record = free_record(core);
+    struct rec_record *record = rec_queue_free(core);
     if (record == NULL) {
         /* The open dump, if there is one, goes on and takes this one's time. */
         core->totals.lost++;
         if (core->config.callbacks.dump_lost != NULL) {
             core->config.callbacks.dump_lost(core->config.user_data, NULL, STALLREC_ERR_MEMORY);
         }
-        note(core, track, REC_NOTE_LOST, detection->detector, age_ms);
+        stall_note(core, track, REC_NOTE_LOST, detection->detector, age_ms);
         return;
     }
-    close_dump(core, track, now, age_ms, false);
+    stall_close_dump(core, track, now, age_ms, false);
     rec_anneal_remember(&track->anneal, heaviest->slot != NULL ? &heaviest->slot->stack : NULL);
-    open_dump(core, track, record, detection, age_ms, heaviest);
+    stall_open_dump(core, track, record, detection, age_ms, heaviest);
 }
 
 /* ---- detection ---- */
 
-static bool is_hang(const struct rec_core *core, const struct rec_track *track) {
-    return track == &core->tracks[REC_TRACK_LOOP] || track == &core->tracks[REC_TRACK_PING];
-}
-
-static void begin_stall(struct rec_core *core, struct rec_track *track,
+static void stall_begin(struct rec_core *core, struct rec_track *track,
                         const struct rec_detection *detection, uint64_t now) {
     struct rec_track *cpu = &core->tracks[REC_TRACK_CPU];
-    if (is_hang(core, track) && cpu->running) {
+    if (rec_is_hang(core, track) && cpu->running) {
         rec_stall_end(core, cpu, now, true); /* what it burns from now on is the hang's */
         cpu->running = false;
     }
@@ -213,13 +170,13 @@ static void begin_stall(struct rec_core *core, struct rec_track *track,
                                            .kind = detection->kind,
                                            .detector = detection->detector,
                                            .threshold_ms = detection->threshold_ms};
-    new_id(core, track->stall.id);
+    stall_new_id(core, track->stall.id);
     core->totals.stalls++;
     uint64_t age_ms = rec_track_age(track, now) / REC_NS_PER_MS;
-    note(core, track, REC_NOTE_BEGIN, detection->detector, age_ms);
+    stall_note(core, track, REC_NOTE_BEGIN, detection->detector, age_ms);
 }
 
-static void suppress(struct rec_core *core, struct rec_track *track, const char *detector) {
+static void stall_suppress(struct rec_core *core, struct rec_track *track, const char *detector) {
     core->totals.detections++;
     core->totals.suppressed++;
     if (track->stall.record != NULL) {
@@ -227,25 +184,12 @@ static void suppress(struct rec_core *core, struct rec_track *track, const char 
     } else {
         core->totals.suppressed_alone++;
     }
-    rec_anneal_grow(&track->anneal, blind(core) ? 0 : core->config.backoff_cap);
-    note(core, track, REC_NOTE_SAME, detector, 0);
-}
-
-/* The stack of the moment: the ring, where it is kept up to date. */
-static void refresh_samples(struct rec_core *core, uint64_t now) {
-    if (!rec_core_sampling(core)) {
-        rec_ring_clear(&core->ring);
-    }
-    if (core->asked_ns == now && core->gone) {
-        return; /* the sample of this step was of another stretch, and so would be the next */
-    }
-    if (core->ring.count == 0 || now - core->sampled_ns >= rec_ms(core->config.sample_ms)) {
-        rec_core_sample(core, now);
-    }
+    rec_anneal_grow(&track->anneal, rec_backs_off_checks(core) ? 0 : core->config.backoff_cap);
+    stall_note(core, track, REC_NOTE_SAME, detector, 0);
 }
 
 /* After a dump: how long until the next, for backoff "dumps" only; the others are as published. */
-static void pause_dumps(const struct rec_core *core, struct rec_track *track) {
+static void stall_pause_dumps(const struct rec_core *core, struct rec_track *track) {
     struct rec_open_stall *stall = &track->stall;
     if (core->config.backoff != STALLREC_BACKOFF_DUMPS || stall->dumps < DUMPS_UNPAUSED) {
         return;
@@ -258,8 +202,8 @@ static void pause_dumps(const struct rec_core *core, struct rec_track *track) {
 
 bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
                       const struct rec_detection *detection, uint64_t now) {
-    refresh_samples(core, now);
-    if (track == &core->tracks[REC_TRACK_LOOP] && rec_core_gone_on(core, now)) {
+    rec_sampler_refresh(core, now);
+    if (track == &core->tracks[REC_TRACK_LOOP] && rec_stretch_over(core, now)) {
         return false; /* its end is told next: rec_detect_late */
     }
     return rec_stall_detect_sampled(core, track, detection, now);
@@ -269,9 +213,9 @@ bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
                               const struct rec_detection *detection, uint64_t now) {
     struct rec_heaviest heaviest = rec_heaviest_find(&core->ring);
     const struct rec_stack *stack = heaviest.slot != NULL ? &heaviest.slot->stack : NULL;
-    if (is_hang(core, track) && stack != NULL && stack->idle) {
+    if (rec_is_hang(core, track) && stack != NULL && stack->idle) {
         core->totals.vetoed++;
-        note(core, track, REC_NOTE_VETO, detection->detector, 0);
+        stall_note(core, track, REC_NOTE_VETO, detection->detector, 0);
         return false;
     }
     if (track->stall.active && track->stall.pausing > 0) {
@@ -287,22 +231,22 @@ bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
     }
     bool first = !track->stall.active;
     if (first) {
-        begin_stall(core, track, detection, now);
+        stall_begin(core, track, detection, now);
     }
     if (same) {
-        suppress(core, track, detection->detector);
+        stall_suppress(core, track, detection->detector);
     } else {
         core->totals.detections++;
-        begin_dump(core, track, detection, now, &heaviest);
+        stall_begin_dump(core, track, detection, now, &heaviest);
     }
     if (first) { /* who is told of a stall may count on its dump, if the process is killed now */
-        tell(core, track, core->config.callbacks.stall_begin,
-             rec_track_age(track, now) / REC_NS_PER_MS);
+        stall_tell(core, track, core->config.callbacks.stall_begin,
+                   rec_track_age(track, now) / REC_NS_PER_MS);
     }
     if (!same) {
-        pause_dumps(core, track);
+        stall_pause_dumps(core, track);
     }
-    track->stall.quiet = blind(core) ? 0 : track->anneal.interval - 1;
+    track->stall.quiet = rec_backs_off_checks(core) ? 0 : track->anneal.interval - 1;
     return true;
 }
 
@@ -310,7 +254,7 @@ void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool foun
     if (!found && !track->stall.active) {
         rec_anneal_reset(&track->anneal);
     }
-    uint64_t checks = found && blind(core) ? track->anneal.interval : 1;
+    uint64_t checks = found && rec_backs_off_checks(core) ? track->anneal.interval : 1;
     uint64_t period = rec_ms(core->config.check_ms);
     track->next_check_ns += checks * period;
     if (track->next_check_ns <= now) { /* late: the next on the grid */
@@ -325,7 +269,7 @@ void rec_stall_threads(struct rec_core *core, uint64_t now) {
         if (record != NULL && !record->threads &&
             rec_track_age(track, now) >= rec_ms(core->config.threads_after_ms)) {
             rec_record_threads(core, record);
-            rec_core_kept(core, record);
+            rec_observers_kept(core, record);
         }
     }
 }
@@ -344,25 +288,25 @@ void rec_stall_grow(struct rec_core *core, uint64_t now) {
         stall->span_ms = age_ms - track->stall.told_ms;
         stall->gap_ms = track->gap_ns / REC_NS_PER_MS;
         rec_record_cpu(core, track, record, now);
-        rec_core_grown(core, record);
+        rec_observers_grown(core, record);
     }
 }
 
 /* Over the threshold only with the time in which the process did not run? */
-static void count_gap_stall(struct rec_core *core, const struct rec_track *track, uint64_t age) {
+static void stall_count_gap(struct rec_core *core, const struct rec_track *track, uint64_t age) {
     uint64_t threshold = rec_ms(core->config.threshold_ms);
     if (track == &core->tracks[REC_TRACK_LOOP] && !core->launch &&
         rec_detects(core, STALLREC_DETECT_RUNLOOP) && age < threshold &&
         age + track->gap_ns >= threshold) {
         core->totals.gap_stalls++;
-        note(core, track, REC_NOTE_GAP_STALL, "runloop", 0);
+        stall_note(core, track, REC_NOTE_GAP_STALL, "runloop", 0);
     }
 }
 
 void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended) {
     uint64_t age = rec_track_age(track, t);
     if (!track->stall.active) {
-        count_gap_stall(core, track, age);
+        stall_count_gap(core, track, age);
         return;
     }
     /* It may have ended between its last sample and a detection: never before that. */
@@ -370,19 +314,16 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
     if (track->stall.record != NULL) {
         age_ms = rec_max(age_ms, track->stall.record->dump.stall.at_ms);
     }
-    close_dump(core, track, t, age_ms, ended);
-    tell_waiting_dumps(core, track, age_ms, ended);
+    stall_close_dump(core, track, t, age_ms, ended);
+    stall_tell_waiting_dumps(core, track, age_ms, ended);
     if (ended) {
         core->totals.stalled_ms += age_ms;
         core->totals.severe += core->config.severe_ms > 0 && age_ms >= core->config.severe_ms;
     }
-    note(core, track, REC_NOTE_END, track->stall.detector, age_ms);
-    tell(core, track, core->config.callbacks.stall_end, age_ms);
+    stall_note(core, track, REC_NOTE_END, track->stall.detector, age_ms);
+    stall_tell(core, track, core->config.callbacks.stall_end, age_ms);
     track->stall = (struct rec_open_stall){0};
-    if (!blind(core)) {
+    if (!rec_backs_off_checks(core)) {
         rec_anneal_reset(&track->anneal);
-    }
-    if (is_hang(core, track)) {
-        rec_detect_hang_over(core, track, t);
     }
 }

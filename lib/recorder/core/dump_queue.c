@@ -1,0 +1,89 @@
+/* The dumps in memory: open ones, and those that are closed and wait to be written. */
+#include "core/core_private.h"
+
+/* The first record that is free; REC_RECORDS: none is. */
+static uint32_t queue_find_free(const struct rec_core *core) {
+    uint32_t i = 0;
+    while (i < REC_RECORDS && core->records[i].state != REC_RECORD_FREE) {
+        i++;
+    }
+    return i;
+}
+
+struct rec_record *rec_queue_free(struct rec_core *core) {
+    uint32_t i = queue_find_free(core);
+    return i < REC_RECORDS ? &core->records[i] : NULL;
+}
+
+bool rec_core_full(const struct rec_core *core) {
+    return queue_find_free(core) == REC_RECORDS;
+}
+
+void rec_queue_close(struct rec_core *core, struct rec_record *record, uint64_t t) {
+    record->state = REC_RECORD_CLOSED;
+    record->closed_ns = t;
+    record->order = core->close_count++;
+    rec_observers_grown(core, record);
+}
+
+static const struct rec_record *queue_oldest(const struct rec_core *core) {
+    const struct rec_record *oldest = NULL;
+    for (uint32_t i = 0; i < REC_RECORDS; i++) {
+        const struct rec_record *r = &core->records[i];
+        if (r->state == REC_RECORD_CLOSED && (oldest == NULL || r->order < oldest->order)) {
+            oldest = r;
+        }
+    }
+    return oldest;
+}
+
+uint64_t rec_core_write_deadline(const struct rec_core *core) {
+    const struct rec_record *oldest = queue_oldest(core);
+    if (oldest == NULL) {
+        return REC_NEVER;
+    }
+    return rec_max(oldest->closed_ns + core->config.write_deadline_ms * REC_NS_PER_MS,
+                   core->postponed_ns);
+}
+
+bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cpu_permille) {
+    if (queue_oldest(core) == NULL) {
+        return false;
+    }
+    if (core->finished || rec_core_full(core)) {
+        return true;
+    }
+    bool quiet = !core->tracks[REC_TRACK_LOOP].running && cpu_permille < 400;
+    return (quiet && now_ns >= core->postponed_ns) || now_ns >= rec_core_write_deadline(core);
+}
+
+const struct rec_dump *rec_core_closed(struct rec_core *core) {
+    const struct rec_record *oldest = queue_oldest(core);
+    return oldest != NULL ? &oldest->dump : NULL;
+}
+
+static struct rec_record *queue_closed(struct rec_core *core, const struct rec_dump *dump) {
+    for (uint32_t i = 0; i < REC_RECORDS; i++) {
+        if (&core->records[i].dump == dump && core->records[i].state == REC_RECORD_CLOSED) {
+            return &core->records[i];
+        }
+    }
+    return NULL;
+}
+
+void rec_core_postpone(struct rec_core *core, const struct rec_dump *dump, uint64_t until_ns) {
+    struct rec_record *record = queue_closed(core, dump);
+    if (record != NULL) {
+        record->order = core->close_count++;
+        core->postponed_ns = until_ns;
+    }
+}
+
+void rec_core_release(struct rec_core *core, const struct rec_dump *dump) {
+    struct rec_record *record = queue_closed(core, dump);
+    core->postponed_ns = 0;
+    if (record != NULL) {
+        record->state = REC_RECORD_FREE;
+        rec_observers_dropped(core, record);
+    }
+}

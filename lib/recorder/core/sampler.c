@@ -1,0 +1,72 @@
+/* When the watched thread is sampled, and whether a sample is still of the stretch that it is for.
+ */
+#include "core/core_private.h"
+
+bool rec_sampler_runs(const struct rec_core *core) {
+    return core->next_sample_ns != REC_NEVER;
+}
+
+void rec_sampler_start(struct rec_core *core, uint64_t t) {
+    rec_ring_clear(&core->ring);
+    core->next_sample_ns = t + rec_ms(core->config.first_sample_ms);
+}
+
+void rec_sampler_stop(struct rec_core *core) {
+    core->next_sample_ns = REC_NEVER;
+}
+
+void rec_sampler_gap(struct rec_core *core, uint64_t gap_ns) {
+    if (rec_sampler_runs(core)) {
+        rec_ring_clear(&core->ring);
+        core->next_sample_ns += gap_ns;
+    }
+}
+
+bool rec_stretch_over_now(const struct rec_core *core) {
+    const struct rec_capture *capture = &core->capture;
+    return core->tracks[REC_TRACK_LOOP].running && !core->launch && capture->still_busy != NULL &&
+           !capture->still_busy(capture->ctx, core->edge_ns);
+}
+
+bool rec_stretch_over(struct rec_core *core, uint64_t now) {
+    if (core->asked_ns != now) {
+        core->asked_ns = now;
+        core->gone = rec_stretch_over_now(core);
+    }
+    return core->gone;
+}
+
+/* A sample into the ring, unless it shows what came after the stretch. */
+static void sampler_take(struct rec_core *core, uint64_t now) {
+    const struct rec_slot *slot = rec_ring_sample(&core->ring, &core->capture);
+    core->totals.samples++;
+    core->totals.unavailable += !slot->available;
+    core->sampled_ns = now;
+    core->asked_ns = REC_NEVER;
+    if (rec_stretch_over(core, now)) {
+        rec_ring_drop(&core->ring);
+    }
+}
+
+void rec_sampler_step(struct rec_core *core, uint64_t now) {
+    if (!rec_sampler_runs(core) || now < core->next_sample_ns) {
+        return;
+    }
+    sampler_take(core, now);
+    /* The next is on the grid of the stretch; missed ones are not made up for. */
+    uint64_t interval = rec_ms(core->config.sample_ms);
+    uint64_t missed = (now - core->next_sample_ns) / interval;
+    core->next_sample_ns += (missed + 1) * interval;
+}
+
+void rec_sampler_refresh(struct rec_core *core, uint64_t now) {
+    if (!rec_sampler_runs(core)) {
+        rec_ring_clear(&core->ring);
+    }
+    if (core->asked_ns == now && core->gone) {
+        return; /* the sample of this step was of another stretch, and so would be the next */
+    }
+    if (core->ring.count == 0 || now - core->sampled_ns >= rec_ms(core->config.sample_ms)) {
+        sampler_take(core, now);
+    }
+}

@@ -142,9 +142,7 @@ $(O)/gen/%.c: % scripts/embed
 
 # What one command has beside its main file.
 $(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o $(O)/obj/cmd/recorder_answers.o $(O)/obj/cmd/recorder_files.o $(O)/obj/cmd/recorder_settings.o
-$(O)/bin/stalladdr: $(O)/obj/cmd/address_answers.o
 $(O)/bin/stallclassify: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/classify_*.c))
-$(O)/bin/stallsym: $(O)/obj/cmd/image_verdicts.o
 $(O)/bin/stallflame: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/flame_*.c))
 $(O)/bin/%: $(O)/obj/cmd/%.o $(cli_obj) $(LIB) $(RECLIB)
 	$(call say,LD,$@)

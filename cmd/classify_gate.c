@@ -1,18 +1,15 @@
 /* Partials in and out, exposure, and the gate against a baseline. */
 #include "classify_gate.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/filemap.h"
 #include "base/gz.h"
 #include "base/parse.h"
-#include "base/utf8.h"
 #include "classify/print/print_formats.h"
+#include "classify/stats/partial_input.h"
 #include "classify_options.h"
-
-enum { READ_SIZE = 1 << 16 };
 
 /* ---- options ---- */
 
@@ -58,12 +55,16 @@ bool classify_read_fail_on(const struct cli_tool *tool, struct classify_gate *g,
 }
 
 bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate *g) {
-    const char *wrong = g->every && !g->partial     ? "--every goes with --partial"
-                        : g->every && g->merge      ? "--every excludes --merge"
-                        : g->partial && g->baseline ? "--partial excludes --baseline"
-                        : (g->fail_new || g->fail_regressed || g->fail_inconclusive) && !g->baseline
-                            ? "--fail-on needs a --baseline"
-                            : NULL;
+    const char *wrong = NULL;
+    if (g->every && !g->partial) {
+        wrong = "--every goes with --partial";
+    } else if (g->every && g->merge) {
+        wrong = "--every excludes --merge";
+    } else if (g->partial && g->baseline) {
+        wrong = "--partial excludes --baseline";
+    } else if ((g->fail_new || g->fail_regressed || g->fail_inconclusive) && !g->baseline) {
+        wrong = "--fail-on needs a --baseline";
+    }
     if (wrong) {
         cli_usage_error(tool, "%s", wrong);
     }
@@ -72,115 +73,40 @@ bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate
 
 /* ---- partials ---- */
 
-struct merger {
-    struct triage **t;
-    struct partial_reader *reader;
+struct merge_run {
+    struct partial_input partials;
     struct cli_failures *failures;
-    struct strbuf line;
-    uint64_t number; /* of the line */
-    uint64_t found;  /* partials in this input */
 };
 
-static void fail_at(struct merger *m, const char *name, const struct err *e) {
-    struct strbuf where = {0};
-    strbuf_addf(&where, "%s:%" PRIu64, name, m->number);
-    cli_fail(m->failures, strbuf_cstr(&where), e);
-    strbuf_release(&where);
+static void fail_partial(void *ctx, const char *where, const struct err *why) {
+    const struct merge_run *m = ctx;
+    cli_fail(m->failures, where, why);
 }
 
-/* False: no more of this input. */
-static bool take_line(struct merger *m, const char *name) {
-    struct triage *part = NULL;
-    struct err e = {0};
-    m->number++;
-    if (m->line.len == 0) {
-        return true;
-    }
-    enum st st = strbuf_check(&m->line, &e) == ST_OK
-                     ? partial_reader_line(m->reader, m->line.data, m->line.len, &part, &e)
-                     : ST_ERR;
-    strbuf_clear(&m->line);
-    m->found += st == ST_OK;
-    if (st == ST_OK && *m->t) {
-        st = triage_merge(*m->t, part, &e);
-        triage_free(part);
-    } else if (st == ST_OK) {
-        *m->t = part;
-    }
-    if (st == ST_ERR) {
-        fail_at(m, name, &e);
-    }
-    return st != ST_ERR;
-}
-
-/* Cuts what was read into lines. False: no more of this input. */
-static bool take_bytes(struct merger *m, const char *name, const char *bytes, size_t len) {
-    for (size_t at = 0; at < len;) {
-        const char *newline = memchr(bytes + at, '\n', len - at);
-        size_t rest = newline ? (size_t)(newline - bytes) - at : len - at;
-        strbuf_add(&m->line, bytes + at, rest);
-        at += rest + 1;
-        if (m->line.failed || newline) {
-            if (!take_line(m, name)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static void read_partials(struct merger *m, struct gz_input *in, const char *name) {
-    char bytes[READ_SIZE];
-    size_t got;
-    struct err e = {0};
-    bool more = true;
-    m->number = m->found = 0;
-    strbuf_clear(&m->line);
-    do {
-        enum st st = gz_input_read(in, bytes, sizeof bytes, &got, &e);
-        more = take_bytes(m, name, bytes, got);
-        if (st == ST_ERR && more) {
-            fail_at(m, name, &e);
-            more = false;
-        }
-    } while (more && got > 0);
-    more = more && take_line(m, name);
-    if (partial_reader_end(m->reader, &e) != ST_OK && more) {
-        fail_at(m, name, &e);
-    } else if (more && !m->found) {
-        err_set(&e, ERR_FORMAT, "empty: no partial in it");
-        cli_fail(m->failures, name, &e);
-    }
-}
-
-static void on_input(void *ctx, int fd, const char *name) {
-    struct merger *m = ctx;
+static void read_partials(void *ctx, int fd, const char *name) {
+    struct merge_run *m = ctx;
     struct gz_input *in = NULL;
     struct err e = {0};
     if (gz_input_open(&in, fd, name, &e) != ST_OK) {
         cli_fail(m->failures, name, &e);
         return;
     }
-    read_partials(m, in, name);
+    partial_input_read(&m->partials, in, name);
     gz_input_close(in);
-}
-
-static void on_failure(void *ctx, const char *where, const struct err *why) {
-    const struct merger *m = ctx;
-    cli_fail(m->failures, where, why);
 }
 
 int classify_merge(struct triage **t, const struct cli_tool *tool, char **operands, size_t count,
                    struct cli_failures *failures) {
-    struct merger m = {.t = t, .failures = failures, .line = {.limit = PARTIAL_LINE_MAX}};
+    struct merge_run m = {.partials = {.merged = *t, .fail = fail_partial}, .failures = failures};
     struct err e = {0};
-    if (partial_reader_new(&m.reader, &e) != ST_OK) {
+    m.partials.ctx = &m;
+    if (partial_input_open(&m.partials, &e) != ST_OK) {
         cli_fail(failures, NULL, &e);
         return CLI_OK;
     }
-    int status = cli_for_each_input(tool, operands, count, on_input, on_failure, &m);
-    partial_reader_free(m.reader);
-    strbuf_release(&m.line);
+    int status = cli_for_each_input(tool, operands, count, read_partials, fail_partial, &m);
+    *t = m.partials.merged;
+    partial_input_release(&m.partials);
     return status;
 }
 
@@ -195,21 +121,6 @@ bool classify_write_partial(const struct triage *t, struct sink *out,
 }
 
 /* ---- exposure ---- */
-
-/* Session records, one on a line. */
-static enum st add_sessions(struct triage *t, const struct exposure_filter *filter,
-                            const char *text, size_t len, struct err *e) {
-    unsigned long line = 1;
-    for (size_t at = 0; at < len; line++) {
-        const char *newline = memchr(text + at, '\n', len - at);
-        size_t size = newline ? (size_t)(newline - text) - at : len - at;
-        if (size > 0 && triage_add_session(t, filter, text + at, size, e) != ST_OK) {
-            return err_context(e, "line %lu", line);
-        }
-        at += size + 1;
-    }
-    return ST_OK;
-}
 
 void classify_expose(struct triage *t, const struct classify_gate *g,
                      const struct exposure_filter *sessions, const struct exposure_filter *table,
@@ -230,12 +141,7 @@ void classify_expose(struct triage *t, const struct classify_gate *g,
             len = inflated.len;
         }
         if (st == ST_OK) {
-            size_t mark = utf8_mark(text, len);
-            text += mark;
-            len -= mark;
-            st = len == 0         ? err_set(&e, ERR_FORMAT, "empty: no exposure in it")
-                 : text[0] == '{' ? add_sessions(t, sessions, text, len, &e)
-                                  : triage_add_exposure_table(t, table, text, len, &e);
+            st = triage_add_exposure(t, sessions, table, text, len, &e);
         }
         if (st != ST_OK) {
             cli_fail(failures, path, &e);

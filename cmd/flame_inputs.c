@@ -186,7 +186,7 @@ static enum st other_input(void *ctx, struct gz_input *in, const char *name, str
     if (report || (!profile && !folded_recognise(run->buffer, len))) {
         return gz_input_unread(in, run->buffer, len, e) == ST_OK ? ST_NONE : ST_ERR;
     }
-    cli_dumps_settle(&run->dumps);
+    dump_pipeline_settle(&run->dumps.pipeline);
     run->input = name;
     stack_tree_break(&run->tree);
     if (profile) {
@@ -197,12 +197,12 @@ static enum st other_input(void *ctx, struct gz_input *in, const char *name, str
     return ST_OK;
 }
 
-static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct flame_label),
-                                               .window = WINDOW_PER_JOB,
-                                               .work = work,
-                                               .take = take,
-                                               .release = release,
-                                               .other_input = other_input};
+static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct flame_label),
+                                                   .window = WINDOW_PER_JOB,
+                                                   .work = work,
+                                                   .take = take,
+                                                   .release = release,
+                                                   .other_input = other_input};
 
 /* ---- all of it ---- */
 

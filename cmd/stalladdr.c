@@ -10,13 +10,13 @@
 #include "base/pool.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "address_answers.h"
 #include "cli.h"
 #include "cli_store.h"
 #include "index/open_files.h"
 #include "index/stored.h"
 #include "object/find.h"
 #include "object/object.h"
+#include "symbolize/address_answers.h"
 
 enum { JOBS_MAX = 256 };
 enum {

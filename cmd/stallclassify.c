@@ -5,8 +5,8 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "classify/print/annotate.h"
+#include "classify/print/explain_choice.h"
 #include "classify/stats/triage.h"
-#include "classify_explain.h"
 #include "classify_options.h"
 #include "cli_dumps.h"
 #include "cli_symbols.h"
@@ -16,7 +16,7 @@ enum { WINDOW_PER_JOB = 16 };
 struct run {
     struct cli_dumps dumps;
     struct cli_symbols symbols;
-    struct classify_explain explain;
+    struct explain_choice explain;
     struct cli_output output; /* of --annotate and --partial */
     const struct where *where;
     struct where_seen seen;                      /* of the dumps */
@@ -67,8 +67,8 @@ static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, st
         return st == ST_ERR ? ST_ERR : ST_OK;
     }
     if (run->explain.id) {
-        return classify_explain_dump(&run->explain, run->keyers[worker], d, &r->key, &r->fit,
-                                     &r->text, e);
+        return explain_choice_dump(&run->explain, run->keyers[worker], d, &r->key, &r->fit,
+                                   &r->text, e);
     }
     return run->annotate ? annotate(run, d, r, e) : ST_OK;
 }
@@ -90,7 +90,7 @@ static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
         return ST_OK;
     }
     if (run->explain.id) {
-        classify_explain_offer(&run->explain, d, r->fit, &r->text);
+        explain_choice_offer(&run->explain, d, r->fit, &r->text);
         return ST_OK;
     }
     if (run->broken) {
@@ -114,7 +114,7 @@ static void take_session(void *ctx, const char *where, const char *text, size_t 
     struct err e = {0};
     const struct exposure_filter filter = {run->where, &run->seen_sessions};
     if (run->annotate) {
-        cli_dumps_write_line(&run->output.sink, text, len);
+        dump_pipeline_write_line(&run->output.sink, text, len);
     } else if (!run->broken && triage_add_session(run->triage, &filter, text, len, &e) != ST_OK) {
         run->broken = e.code == ERR_NOMEM;
         err_context(&e, "session record");
@@ -134,14 +134,14 @@ static bool unwanted(void *ctx) {
     return run->broken || ((run->annotate || run->partial) && cli_output_failed(&run->output));
 }
 
-static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct result),
-                                               .window = WINDOW_PER_JOB,
-                                               .work = work,
-                                               .take = take,
-                                               .release = release,
-                                               .take_session = take_session,
-                                               .idle = idle,
-                                               .unwanted = unwanted};
+static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct result),
+                                                   .window = WINDOW_PER_JOB,
+                                                   .work = work,
+                                                   .take = take,
+                                                   .release = release,
+                                                   .take_session = take_session,
+                                                   .idle = idle,
+                                                   .unwanted = unwanted};
 
 /* ---- main ---- */
 
@@ -229,13 +229,28 @@ static int pass_through(struct run *run, const struct classify_settings *s,
     return status == CLI_OK ? cli_exit_status(&run->dumps.failures) : status;
 }
 
+static void print_explanation(const struct explain_choice *x, const char *path,
+                              struct cli_failures *failures) {
+    struct cli_output output;
+    struct err e = {0};
+    if (x->fit == EXPLAIN_NOT) {
+        err_set(&e, ERR_USAGE, "--explain: no dump and no bucket has the id '%s'", x->id);
+        cli_fail(failures, NULL, &e);
+    } else if (strbuf_check(&x->text, &e) != ST_OK) {
+        cli_fail(failures, NULL, &e);
+    } else if (cli_output_open(&output, path, failures)) {
+        sink_write(&output.sink, x->text.data, x->text.len);
+        cli_output_close(&output, true, failures);
+    }
+}
+
 static int explain(struct run *run, const struct classify_settings *s, const struct cli_parser *p) {
     run->explain.colour = classify_wants_colour(&s->output);
     int status = cli_dumps_run(&run->dumps, (unsigned)s->jobs, p->operands, p->operand_count);
     if (status != CLI_OK) {
         return status;
     }
-    classify_explain_print(&run->explain, s->output.path, &run->dumps.failures);
+    print_explanation(&run->explain, s->output.path, &run->dumps.failures);
     return cli_exit_status(&run->dumps.failures);
 }
 
@@ -289,7 +304,7 @@ static int write_partials(struct run *run, const struct classify_settings *s,
         return CLI_FAILED;
     }
     int status = read_inputs(run, s, p);
-    bool rest = !run->every || !run->dumps.dumps || !triage_is_empty(run->triage);
+    bool rest = !run->every || !run->dumps.pipeline.dumps || !triage_is_empty(run->triage);
     bool ok = status == CLI_OK && (!rest || classify_write_partial(run->triage, &run->output.sink,
                                                                    &run->dumps.failures));
     cli_output_close(&run->output, ok, &run->dumps.failures);
@@ -355,7 +370,7 @@ int main(int argc, char **argv) {
         keyer_free(run.keyers[i]);
     }
     triage_free(run.triage);
-    classify_explain_release(&run.explain);
+    explain_choice_release(&run.explain);
     cli_symbols_close(&run.symbols);
     classify_settings_release(&s);
     return status;

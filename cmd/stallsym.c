@@ -11,7 +11,7 @@
 #include "cli_store.h"
 #include "cli_symbols.h"
 #include "dump/dump.h"
-#include "image_verdicts.h"
+#include "symbolize/image_verdicts.h"
 
 enum { WINDOW_PER_JOB = 16, LOCATION_TEXT = 160 /* bytes in the output, about */ };
 enum {
@@ -183,7 +183,7 @@ static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     (void)e;
     struct run *run = ctx;
     const struct result *r = result;
-    if (run->set.text && run->dumps.dumps > 0 && r->text.len > 0) {
+    if (run->set.text && run->dumps.pipeline.dumps > 0 && r->text.len > 0) {
         sink_str(&run->output.sink, "\n----------------------------------------\n\n");
     }
     sink_write(&run->output.sink, r->text.data, r->text.len);
@@ -200,7 +200,7 @@ static void take_session(void *ctx, const char *where, const char *text, size_t 
     (void)where;
     struct run *run = ctx;
     if (!run->set.text) {
-        cli_dumps_write_line(&run->output.sink, text, len);
+        dump_pipeline_write_line(&run->output.sink, text, len);
     }
 }
 
@@ -214,39 +214,46 @@ static bool unwanted(void *ctx) {
     return cli_output_failed(&run->output);
 }
 
-static const struct cli_dumps_ops dumps_ops = {.result_size = sizeof(struct result),
-                                               .window = WINDOW_PER_JOB,
-                                               .work = work,
-                                               .take = take,
-                                               .release = release,
-                                               .take_session = take_session,
-                                               .idle = idle,
-                                               .unwanted = unwanted};
+static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct result),
+                                                   .window = WINDOW_PER_JOB,
+                                                   .work = work,
+                                                   .take = take,
+                                                   .release = release,
+                                                   .take_session = take_session,
+                                                   .idle = idle,
+                                                   .unwanted = unwanted};
 
 /* ---- summary ---- */
+
+static void say_line(void *ctx, const char *line) {
+    (void)ctx;
+    cli_say(tool.name, "%s", line);
+}
 
 /* What was found, and what was not. */
 static void summarise_symbols(const struct run *run) {
     struct strbuf verdicts = {0};
     image_verdicts_count(&run->images, &verdicts);
     cli_say(tool.name, "%llu dump%s, %llu of %llu frames resolved; images: %s",
-            (unsigned long long)run->dumps.dumps, run->dumps.dumps == 1 ? "" : "s",
-            (unsigned long long)run->resolved, (unsigned long long)run->frames,
-            verdicts.len ? strbuf_cstr(&verdicts) : "none");
+            (unsigned long long)run->dumps.pipeline.dumps,
+            run->dumps.pipeline.dumps == 1 ? "" : "s", (unsigned long long)run->resolved,
+            (unsigned long long)run->frames, verdicts.len ? strbuf_cstr(&verdicts) : "none");
     strbuf_release(&verdicts);
-    image_verdicts_say(&run->images, tool.name);
+    image_verdicts_list(&run->images, say_line, NULL);
 }
 
 static void summarise(const struct run *run) {
     if (run->set.raw) {
-        cli_say(tool.name, "%llu dump%s, nothing looked up", (unsigned long long)run->dumps.dumps,
-                run->dumps.dumps == 1 ? "" : "s");
+        cli_say(tool.name, "%llu dump%s, nothing looked up",
+                (unsigned long long)run->dumps.pipeline.dumps,
+                run->dumps.pipeline.dumps == 1 ? "" : "s");
     } else {
         summarise_symbols(run);
     }
-    if (run->dumps.sessions > 0) {
+    if (run->dumps.pipeline.sessions > 0) {
         cli_say(tool.name, "%llu session record%s passed through",
-                (unsigned long long)run->dumps.sessions, run->dumps.sessions == 1 ? "" : "s");
+                (unsigned long long)run->dumps.pipeline.sessions,
+                run->dumps.pipeline.sessions == 1 ? "" : "s");
     }
     if (run->replaced_bytes > 0) {
         cli_say(tool.name,
@@ -261,6 +268,19 @@ static void summarise(const struct run *run) {
 
 /* ---- main ---- */
 
+static void write_missing(struct run *run, const char *path) {
+    struct cli_output out;
+    struct err e = {0};
+    if (!cli_output_open(&out, path, &run->dumps.failures)) {
+        return;
+    }
+    enum st st = image_verdicts_write(&run->images, &out.sink, &e);
+    if (st != ST_OK) {
+        cli_fail(&run->dumps.failures, path, &e);
+    }
+    cli_output_close(&out, st == ST_OK, &run->dumps.failures);
+}
+
 static int process(struct run *run, char **operands, size_t count) {
     const struct sym_settings *set = &run->set;
     if (!cli_output_open(&run->output, set->output, &run->dumps.failures)) {
@@ -272,7 +292,7 @@ static int process(struct run *run, char **operands, size_t count) {
         return status;
     }
     if (set->missing) {
-        image_verdicts_write(&run->images, set->missing, &run->dumps.failures);
+        write_missing(run, set->missing);
     }
     status = cli_exit_status(&run->dumps.failures);
     if (!set->quiet) {

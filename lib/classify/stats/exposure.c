@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/parse.h"
+#include "base/utf8.h"
 #include "classify/stats/triage_private.h"
 #include "dump/document.h"
 
@@ -236,4 +237,36 @@ enum st triage_add_exposure_table(struct triage *t, const struct exposure_filter
         at = stop + 1;
     }
     return ST_OK;
+}
+
+/* ---- either ---- */
+
+/* Session records, one on a line. */
+static enum st add_sessions(struct triage *t, const struct exposure_filter *filter,
+                            const char *text, size_t len, struct err *e) {
+    unsigned long line = 1;
+    for (size_t at = 0; at < len; line++) {
+        const char *newline = memchr(text + at, '\n', len - at);
+        size_t size = newline ? (size_t)(newline - text) - at : len - at;
+        if (size > 0 && triage_add_session(t, filter, text + at, size, e) != ST_OK) {
+            return err_context(e, "line %lu", line);
+        }
+        at += size + 1;
+    }
+    return ST_OK;
+}
+
+enum st triage_add_exposure(struct triage *t, const struct exposure_filter *sessions,
+                            const struct exposure_filter *table, const char *text, size_t len,
+                            struct err *e) {
+    size_t mark = utf8_mark(text, len);
+    text += mark;
+    len -= mark;
+    if (len == 0) {
+        return err_set(e, ERR_FORMAT, "empty: no exposure in it");
+    }
+    if (text[0] == '{') {
+        return add_sessions(t, sessions, text, len, e);
+    }
+    return triage_add_exposure_table(t, table, text, len, e);
 }

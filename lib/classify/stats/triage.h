@@ -71,6 +71,11 @@ enum st triage_add_session(struct triage *t, const struct exposure_filter *filte
  * it are counted; out of memory. */
 enum st triage_add_exposure_table(struct triage *t, const struct exposure_filter *filter,
                                   const char *text, size_t len, struct err *e) BASE_MUST_USE;
+/* Counts a text of either kind: session records, one on a line, if it begins with a brace, else a
+ * table. A byte order mark is passed over. ST_ERR: as above, with the line; the text is empty. */
+enum st triage_add_exposure(struct triage *t, const struct exposure_filter *sessions,
+                            const struct exposure_filter *table, const char *text, size_t len,
+                            struct err *e) BASE_MUST_USE;
 
 /* ---- partials ---- */
 

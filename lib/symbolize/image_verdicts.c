@@ -1,10 +1,8 @@
 /* The verdicts on the images of a run. */
-#include "image_verdicts.h"
+#include "symbolize/image_verdicts.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/strbuf.h"
 
 enum { LISTED_MAX = 20 };
 
@@ -103,22 +101,29 @@ void image_verdicts_count(const struct image_verdicts *v, struct strbuf *out) {
     }
 }
 
-static void say_image(const struct seen_image *s, const char *tool) {
+static void add_image(const struct seen_image *s, struct strbuf *line) {
     bool nearest =
         s->symbols == DUMP_SYMBOLS_UUID_MISMATCH || s->symbols == DUMP_SYMBOLS_ARCH_MISMATCH;
-    cli_say(tool, "  %-14s %s%s%s%s", dump_symbols_text(s->symbols), s->name,
-            s->in_app ? " (app)" : "", s->file ? nearest ? ", nearest: " : ", file: " : "",
-            s->file ? s->file : "");
+    strbuf_addf(line, "  %-14s %s%s", dump_symbols_text(s->symbols), s->name,
+                s->in_app ? " (app)" : "");
+    if (s->file) {
+        strbuf_addf(line, "%s%s", nearest ? ", nearest: " : ", file: ", s->file);
+    }
 }
 
-void image_verdicts_say(const struct image_verdicts *v, const char *tool) {
+/* Nobody needs to be told that all is well, or that a system image has no symbols. */
+static bool is_expected(const struct seen_image *s) {
+    return s->symbols == DUMP_SYMBOLS_OK || (s->symbols == DUMP_SYMBOLS_MISSING && !s->in_app);
+}
+
+void image_verdicts_list(const struct image_verdicts *v, void (*say)(void *ctx, const char *line),
+                         void *ctx) {
     size_t listed = 0, left_out = 0;
+    struct strbuf line = {0};
     for (int app = 1; app >= 0; app--) {
         for (size_t i = 0; i < v->images.len; i++) {
             const struct seen_image *s = &v->images.data[i];
-            bool expected = s->symbols == DUMP_SYMBOLS_OK ||
-                            (s->symbols == DUMP_SYMBOLS_MISSING && !s->in_app); /* the system's */
-            if (expected || s->in_app != (app == 1)) {
+            if (is_expected(s) || s->in_app != (app == 1)) {
                 continue;
             }
             if (listed == LISTED_MAX) {
@@ -126,46 +131,43 @@ void image_verdicts_say(const struct image_verdicts *v, const char *tool) {
                 continue;
             }
             listed++;
-            say_image(s, tool);
+            strbuf_clear(&line);
+            add_image(s, &line);
+            say(ctx, strbuf_cstr(&line));
         }
     }
     if (left_out > 0) {
-        cli_say(tool, "  … and %zu more", left_out);
+        strbuf_clear(&line);
+        strbuf_addf(&line, "  \xe2\x80\xa6 and %zu more", left_out);
+        say(ctx, strbuf_cstr(&line));
     }
+    strbuf_release(&line);
 }
 
 static int compare_lines(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void write_lines(const struct image_verdicts *v, const char **lines, struct sink *out) {
-    for (size_t i = 0; i < v->missing.count; i++) {
+enum st image_verdicts_write(const struct image_verdicts *v, struct sink *out, struct err *e) {
+    size_t count = v->missing.count;
+    const char **lines = calloc(count + 1, sizeof *lines);
+    if (!lines || v->failed) {
+        free(lines);
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < count; i++) {
         lines[i] = map_string(&v->missing, i);
     }
-    if (v->missing.count > 0) {
-        qsort(lines, v->missing.count, sizeof *lines, compare_lines);
+    if (count > 0) {
+        qsort(lines, count, sizeof *lines, compare_lines);
     }
     sink_str(out, "# id\tname\tarch\tversion\tverdict\n");
-    for (size_t i = 0; i < v->missing.count; i++) {
+    for (size_t i = 0; i < count; i++) {
         sink_str(out, lines[i] + 1);
         sink_str(out, "\n");
     }
-}
-
-void image_verdicts_write(const struct image_verdicts *v, const char *path,
-                          struct cli_failures *failures) {
-    struct cli_output out;
-    struct err e = {0};
-    const char **lines = calloc(v->missing.count + 1, sizeof *lines);
-    if (!lines || v->failed) {
-        err_nomem(&e);
-        cli_fail(failures, path, &e);
-    }
-    if (lines && cli_output_open(&out, path, failures)) {
-        write_lines(v, lines, &out.sink);
-        cli_output_close(&out, !v->failed, failures);
-    }
     free(lines);
+    return ST_OK;
 }
 
 void image_verdicts_release(struct image_verdicts *v) {

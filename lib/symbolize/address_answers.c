@@ -1,7 +1,7 @@
 /* Printing answers. A name or a path is met a thousand times where a file is asked a million, so
  * its printed form is kept by the pointer that the source gave, which stays valid as long as the
  * source. */
-#include "address_answers.h"
+#include "symbolize/address_answers.h"
 
 #include <stdlib.h>
 #include <string.h>

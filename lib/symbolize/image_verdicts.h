@@ -1,13 +1,14 @@
-/* What stallsym found for the images of a run: the table of its summary, --require-symbols and
- * --missing-out. */
-#ifndef STALLKIT_CMD_IMAGE_VERDICTS_H
-#define STALLKIT_CMD_IMAGE_VERDICTS_H
+/* What was found for the images of many dumps: how many have each verdict, which of them somebody
+ * may want to know about, and a list of those without debug info. */
+#ifndef STALLKIT_SYMBOLIZE_IMAGE_VERDICTS_H
+#define STALLKIT_SYMBOLIZE_IMAGE_VERDICTS_H
 
 #include <stdbool.h>
 
 #include "base/map.h"
+#include "base/sink.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
-#include "cli.h"
 #include "dump/dump.h"
 
 /* An image and its verdict. */
@@ -32,11 +33,14 @@ struct image_verdicts {
 void image_verdicts_note(struct image_verdicts *v, const struct dump *d);
 /* How many images have each verdict: "1 ok, 5 missing"; nothing for none. */
 void image_verdicts_count(const struct image_verdicts *v, struct strbuf *out);
-/* Says which images somebody may want to know about, those of the app first. */
-void image_verdicts_say(const struct image_verdicts *v, const char *tool);
-/* Writes the images without debug info to a file (man page stallsym(1), --missing-out). */
-void image_verdicts_write(const struct image_verdicts *v, const char *path,
-                          struct cli_failures *failures);
+/* Gives a line for each image that somebody may want to know about, those of the app first, and one
+ * for how many more there are; `say` borrows it. */
+void image_verdicts_list(const struct image_verdicts *v, void (*say)(void *ctx, const char *line),
+                         void *ctx);
+/* Writes the images without debug info (man page stallsym(1), --missing-out); list_missing was set.
+ * ST_ERR: out of memory, now or while they were noted. Errors of writing stick to the sink. */
+enum st image_verdicts_write(const struct image_verdicts *v, struct sink *out,
+                             struct err *e) BASE_MUST_USE;
 void image_verdicts_release(struct image_verdicts *v);
 
 #endif

@@ -1,6 +1,6 @@
 /* The answers of stalladdr: what is printed for an address. */
-#ifndef STALLKIT_CMD_ADDRESS_ANSWERS_H
-#define STALLKIT_CMD_ADDRESS_ANSWERS_H
+#ifndef STALLKIT_SYMBOLIZE_ADDRESS_ANSWERS_H
+#define STALLKIT_SYMBOLIZE_ADDRESS_ANSWERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,28 @@
+/* Of the dumps that an id names, the one to show, explained. */
+#ifndef STALLKIT_CLASSIFY_EXPLAIN_CHOICE_H
+#define STALLKIT_CLASSIFY_EXPLAIN_CHOICE_H
+
+#include "base/strbuf.h"
+#include "classify/print/explain.h"
+
+/* Set the first two, the rest zero. */
+struct explain_choice {
+    const char *id; /* or what it begins with; borrowed */
+    bool colour;
+    enum explain_fit fit; /* of the best so far; EXPLAIN_NOT = there is none */
+    int64_t span_ms;
+    struct strbuf dump, text; /* its id, and its explanation; either may have failed */
+};
+
+/* For workers: explains a dump that the id names into *text, which else stays empty; *fit says how
+ * well it does. ST_ERR: out of memory. */
+enum st explain_choice_dump(const struct explain_choice *x, struct keyer *k, const struct dump *d,
+                            struct stall_key *key, enum explain_fit *fit, struct strbuf *text,
+                            struct err *e) BASE_MUST_USE;
+/* For one thread, in any order of dumps: keeps it if it is better than what was offered so far. A
+ * dump's own id is better than a bucket's; then the longest span, then the smallest id. */
+void explain_choice_offer(struct explain_choice *x, const struct dump *d, enum explain_fit fit,
+                          const struct strbuf *text);
+void explain_choice_release(struct explain_choice *x);
+
+#endif

@@ -1,0 +1,72 @@
+/* The way of dumps through a program: inputs are cut into documents, these are parsed and worked on
+ * by several threads, and the results are taken in the order of the input, so that what comes out
+ * does not depend on the number of threads. */
+#ifndef STALLKIT_DUMP_PIPELINE_H
+#define STALLKIT_DUMP_PIPELINE_H
+
+#include "base/gz.h"
+#include "base/sink.h"
+#include "dump/dump.h"
+
+enum { DUMP_PIPELINE_JOBS_MAX = 256 };
+
+/* What is done with dumps. ctx is the one of struct dump_pipeline. */
+struct dump_pipeline_ops {
+    size_t result_size; /* bytes that work leaves for take; 0 = none */
+    unsigned window;    /* documents in flight for each thread, at least 1: they cost memory */
+    /* Runs on worker 0 … jobs-1, several at once. *result is zeroed. NULL: parsing is all. */
+    enum st (*work)(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e);
+    /* Runs on the thread of dump_pipeline_read, in the order of the input, if work returned ST_OK.
+     */
+    enum st (*take)(void *ctx, struct dump *d, void *result, struct err *e);
+    /* Frees what is in *result, after take or without it; it may be zeroed. May be NULL. */
+    void (*release)(void *result);
+    /* As take, for a document that is no dump but a session record, see stall-dump(5). NULL: they
+     * are passed over. Its strings hold no raw line ends. where: "INPUT:LINE". */
+    void (*take_session)(void *ctx, const char *where, const char *text, size_t len);
+    /* Called on the thread of dump_pipeline_read with each input, opened. ST_NONE: it is to be read
+     * as dumps, and what was read of it was given back. ST_OK: it was something else and has been
+     * read. ST_ERR: it is unreadable. NULL: all inputs are dumps. in stays the caller's. */
+    enum st (*other_input)(void *ctx, struct gz_input *in, const char *name, struct err *e);
+    /* What was read so far has been taken, and the next read may have to wait: who writes as it
+     * reads flushes. May be NULL. */
+    void (*idle)(void *ctx);
+    /* True: nobody would get what is still unread. May be NULL. */
+    bool (*unwanted)(void *ctx);
+};
+
+/* Who is told how it goes, on the thread of dump_pipeline_read. */
+struct dump_pipeline_watch {
+    /* What cannot be read, in the order of the input; where: "INPUT:LINE" or "INPUT". */
+    void (*fail)(void *ctx, const char *where, const struct err *why);
+    void (*progress)(void *ctx, uint64_t dumps);
+    void *ctx;
+};
+
+/* Set the first members; dump_pipeline_open, dump_pipeline_read for each input,
+ * dump_pipeline_close. All from one thread. */
+struct dump_pipeline {
+    const struct dump_pipeline_ops *ops; /* borrowed */
+    void *ctx;                           /* of the ops */
+    struct dump_pipeline_watch watch;
+    uint64_t dumps, sessions; /* taken so far */
+    struct pool *pool;        /* NULL unless open */
+};
+
+/* jobs: threads, 1 … DUMP_PIPELINE_JOBS_MAX. ST_ERR: out of memory or threads. */
+enum st dump_pipeline_open(struct dump_pipeline *d, unsigned jobs, struct err *e) BASE_MUST_USE;
+/* Reads an input of dumps, reports or session records, which may be packed by gzip; owns fd. An
+ * input without a document is a failure, too. */
+void dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name);
+/* Takes all that is in flight, then tells the failure. */
+void dump_pipeline_fail(struct dump_pipeline *d, const char *where, const struct err *why);
+/* Takes all that is in flight. For other_input only: what it adds or says comes after that. */
+void dump_pipeline_settle(struct dump_pipeline *d);
+/* Takes all that is in flight and ends the threads. Harmless if it is not open. */
+void dump_pipeline_close(struct dump_pipeline *d);
+
+/* Writes a document that is no dump but belongs to the stream on one line: of its line ends come
+ * spaces. */
+void dump_pipeline_write_line(struct sink *out, const char *text, size_t len);
+
+#endif

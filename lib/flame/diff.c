@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "flame/stacks/folded.h"
+#include "flame/stacks/frame_name.h"
 
 /* ---- one change ---- */
 
@@ -157,8 +158,8 @@ struct counting {
 /* The function of a frame's text; NULL = out of memory. */
 static struct diff_function *diff_function_at(struct counting *c, const char *frame, size_t len) {
     bool added;
-    if (len > 4 && memcmp(frame + len - 4, "_[i]", 4) == 0) {
-        len -= 4;
+    if (frame_is_inlined(frame, len)) {
+        len -= FRAME_MARK_LEN;
     }
     struct map_entry *m = map_put(&c->names, frame, len, c->functions.len, &added);
     if (!m ||

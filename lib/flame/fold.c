@@ -1,6 +1,7 @@
 /* Dumps -> weighted stacks. */
 #include "flame/fold.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -37,35 +38,26 @@ static const char *image_name(const struct dump *d, int32_t image) {
     return image < 0 ? NULL : dump_image_name(&d->images[image]);
 }
 
-/* Adds a frame of that text, and releases it. */
-static void fold_add_plain(struct fold *f, struct strbuf *text) {
-    fold_add_name(f, NULL, strbuf_cstr(text), false);
-    f->line.failed |= text->failed;
-    strbuf_release(text);
+/* Adds a frame with the text of f->plain. */
+static void fold_add_plain(struct fold *f, const char *module, bool inlined) {
+    fold_add_name(f, module, strbuf_cstr(&f->plain), inlined);
+    f->line.failed |= f->plain.failed;
 }
 
 static void fold_add_unresolved(struct fold *f, const char *module, uint64_t offset,
                                 uint64_t address) {
-    struct strbuf text = {0};
-    if (module) {
-        strbuf_addf(&text, "%s+", module);
-    }
-    strbuf_addf(&text, "0x%llx", (unsigned long long)(module ? offset : address));
-    fold_add_plain(f, &text);
+    strbuf_clear(&f->plain);
+    strbuf_addf(&f->plain, "%s%s0x%" PRIx64, module ? module : "", module ? "+" : "",
+                module ? offset : address);
+    fold_add_plain(f, NULL, false);
 }
 
 /* Adds FUNCTION, or FUNCTION (FILE:LINE). */
 static void fold_add_function(struct fold *f, const char *module, const char *function,
                               const char *file, uint32_t line, bool inlined) {
-    if (!f->options.lines) {
-        fold_add_name(f, module, function, inlined);
-        return;
-    }
-    struct strbuf text = {0};
-    frame_place_join(&text, function, file, line);
-    fold_add_name(f, module, strbuf_cstr(&text), inlined);
-    f->line.failed |= text.failed;
-    strbuf_release(&text);
+    strbuf_clear(&f->plain);
+    frame_place_join(&f->plain, function, f->options.lines ? file : NULL, line);
+    fold_add_plain(f, module, inlined);
 }
 
 static void fold_add_location(struct fold *f, const struct dump *d, const struct dump_location *l,
@@ -99,15 +91,15 @@ static void fold_add_address(struct fold *f, const struct dump *d, uint64_t addr
 /* "main", its name, or "thread 259". */
 static void fold_add_thread(struct fold *f, const struct dump *d, const struct dump_thread *t) {
     const struct dump_thread *named = t ? t : dump_main_thread(d);
-    struct strbuf text = {0};
+    strbuf_clear(&f->plain);
     if (named && named->name && *named->name) {
-        strbuf_addstr(&text, named->name);
+        strbuf_addstr(&f->plain, named->name);
     } else if (t) {
-        strbuf_addf(&text, "thread %lld", (long long)t->id);
+        strbuf_addf(&f->plain, "thread %" PRId64, t->id);
     } else {
-        strbuf_addstr(&text, "main");
+        strbuf_addstr(&f->plain, "main");
     }
-    fold_add_plain(f, &text);
+    fold_add_plain(f, NULL, false);
 }
 
 /* Leaves the stack's text in f->line. */
@@ -395,6 +387,7 @@ void fold_release(struct fold *f) {
     stack_tree_release(&f->by_user);
     strbuf_release(&f->line);
     strbuf_release(&f->name);
+    strbuf_release(&f->plain);
     VEC_RELEASE(&f->shares);
 }
 
@@ -402,20 +395,20 @@ void fold_release(struct fold *f) {
 
 /* "840 ms", "12.4 s", "3 min 20 s", "2 h 5 min". */
 static void add_duration(struct strbuf *out, uint64_t ms) {
-    unsigned long long v = ms, s = v / 1000;
-    if (v < 1000) {
-        strbuf_addf(out, "%llu ms", v);
+    uint64_t s = ms / 1000;
+    if (ms < 1000) {
+        strbuf_addf(out, "%" PRIu64 " ms", ms);
     } else if (s < 120) {
-        strbuf_addf(out, "%llu.%llu s", s, v % 1000 / 100);
+        strbuf_addf(out, "%" PRIu64 ".%" PRIu64 " s", s, ms % 1000 / 100);
     } else if (s < 7200) {
-        strbuf_addf(out, "%llu min %llu s", s / 60, s % 60);
+        strbuf_addf(out, "%" PRIu64 " min %" PRIu64 " s", s / 60, s % 60);
     } else {
-        strbuf_addf(out, "%llu h %llu min", s / 3600, s / 60 % 60);
+        strbuf_addf(out, "%" PRIu64 " h %" PRIu64 " min", s / 3600, s / 60 % 60);
     }
 }
 
 static void add_plural(struct strbuf *out, uint64_t n, const char *what) {
-    strbuf_addf(out, "%llu %s%s", (unsigned long long)n, what, n == 1 ? "" : "s");
+    strbuf_addf(out, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
 }
 
 void fold_describe(const struct fold_stats *s, struct strbuf *out) {
@@ -429,8 +422,8 @@ void fold_describe(const struct fold_stats *s, struct strbuf *out) {
         add_plural(out, s->stalls, "stall");
     }
     if (s->total_ms > 0) {
-        strbuf_addf(out, ", %llu %% of it sampled",
-                    (unsigned long long)weigh_muldiv(s->sampled_ms, 100, s->total_ms, NULL));
+        strbuf_addf(out, ", %" PRIu64 " %% of it sampled",
+                    weigh_muldiv(s->sampled_ms, 100, s->total_ms, NULL));
     }
     if (s->users > 0) {
         strbuf_addstr(out, ", ");
@@ -440,8 +433,6 @@ void fold_describe(const struct fold_stats *s, struct strbuf *out) {
         strbuf_addstr(out, ", counted for each thread");
     }
     if (s->untimed > 0) {
-        strbuf_addstr(out, ", ");
-        strbuf_addu64(out, s->untimed);
-        strbuf_addstr(out, " without a duration");
+        strbuf_addf(out, ", %" PRIu64 " without a duration", s->untimed);
     }
 }

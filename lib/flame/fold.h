@@ -56,9 +56,10 @@ struct fold {
     struct fold_options options;
     struct fold_stats stats;
     struct stack_tree by_user; /* FOLD_USERS: USER;STACK, in ms */
-    struct strbuf line;        /* scratch: a stack's text, and one name */
-    struct strbuf name;
-    VEC(uint64_t) shares; /* scratch: counts, then weights of a dump's stacks */
+    struct strbuf line;        /* scratch: a stack's text, */
+    struct strbuf name;        /* a frame's, */
+    struct strbuf plain;       /* and that without its module */
+    VEC(uint64_t) shares;      /* scratch: counts, then weights of a dump's stacks */
 };
 
 /* Adds a dump, symbolicated or not. An unresolved frame is IMAGE+0xOFFSET (of its function's start

@@ -14,7 +14,7 @@
 #include "flame/stacks/stack_pair.h"
 #include "flame/stacks/weigh.h"
 
-enum { GZIP_LEVEL = 6, VALUES_MAX = 2, MARK_LEN = 4 /* "_[i]" */ };
+enum { GZIP_LEVEL = 6, VALUES_MAX = 2 };
 
 struct pprof_writer {
     const struct pprof_options *options;
@@ -91,7 +91,7 @@ static void pprof_put_line(struct pprof_writer *w, const char *frame, size_t len
     struct frame_name f = frame_name_split(strbuf_cstr(&w->name), w->name.len);
     size_t module_len = module_of(&f, &module);
     if (f.mark && !(f.mark == 'i' && within)) { /* the location tells what is inlined */
-        f.name_len += MARK_LEN;
+        f.name_len += FRAME_MARK_LEN;
     }
     frame_place_split(f.name, &f.name_len, &place);
     if (module_len > 0) {
@@ -124,10 +124,6 @@ static void pprof_put_location(struct pprof_writer *w, uint64_t id, const char *
     pprof_put_message(w, &w->out, PROFILE_LOCATION, &w->part);
 }
 
-static bool is_inlined(const char *frame, size_t len) {
-    return len > MARK_LEN && memcmp(frame + len - MARK_LEN, "_[i]", MARK_LEN) == 0;
-}
-
 /* The locations of a stack, outermost first. */
 static bool split_locations(struct pprof_writer *w, const char *text, size_t len) {
     w->path.len = 0;
@@ -135,7 +131,7 @@ static bool split_locations(struct pprof_writer *w, const char *text, size_t len
         size_t end = start;
         for (size_t at = start; at <= len;) { /* a frame, then all that are marked */
             size_t stop = at + stack_frame_len(text + at, len - at);
-            if (at > start && !is_inlined(text + at, stop - at)) {
+            if (at > start && !frame_is_inlined(text + at, stop - at)) {
                 break;
             }
             end = stop;

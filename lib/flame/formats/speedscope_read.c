@@ -58,31 +58,25 @@ static bool take_weight(const struct speedscope_file *f, const json_t *v, uint64
 
 /* Makes a frame's name, in f->frame, from its parts. */
 static bool make_name(struct speedscope_file *f, const json_t *frame) {
-    const json_t *line = json_object_get(frame, "line");
-    const json_t *name = json_object_get(frame, "name"), *file = json_object_get(frame, "file");
-    if (!json_is_string(name)) {
+    const char *name = json_string_value(json_object_get(frame, "name"));
+    const char *file = json_string_value(json_object_get(frame, "file"));
+    json_int_t line = json_integer_value(json_object_get(frame, "line"));
+    if (!name) {
         return false;
     }
-    struct strbuf where = {0};
-    strbuf_addstr(&where, json_is_string(file) ? json_string_value(file) : "");
-    strbuf_clear(&f->plain);
+    file = file ? file : "";
     strbuf_clear(&f->frame);
-    strbuf_addstr(&f->plain, json_string_value(name));
-    json_int_t n = json_integer_value(line);
-    if (n > 0 && n <= UINT32_MAX) {
-        struct frame_name parts = frame_name_split(strbuf_cstr(&f->plain), f->plain.len);
-        strbuf_truncate(&f->plain, f->plain.len - (parts.mark ? 4 : 0));
-        frame_place_join(&f->frame, strbuf_cstr(&f->plain), strbuf_cstr(&where), (uint32_t)n);
-        if (parts.mark) {
-            strbuf_addf(&f->frame, "_[%c]", parts.mark);
-        }
+    if (line > 0 && line <= UINT32_MAX) {
+        struct frame_name parts = frame_name_split(name, strlen(name));
+        strbuf_clear(&f->plain);
+        strbuf_add(&f->plain, name, strlen(name) - (parts.mark ? FRAME_MARK_LEN : 0));
+        frame_place_join(&f->frame, strbuf_cstr(&f->plain), file, (uint32_t)line);
+        strbuf_addstr(&f->frame, name + f->plain.len);
+        f->frame.failed |= f->plain.failed;
     } else {
-        const char *slash = strrchr(strbuf_cstr(&where), '/');
-        frame_name_join(&f->frame, slash ? slash + 1 : strbuf_cstr(&where), strbuf_cstr(&f->plain),
-                        false);
+        const char *slash = strrchr(file, '/');
+        frame_name_join(&f->frame, slash ? slash + 1 : file, name, false);
     }
-    f->frame.failed |= where.failed || f->plain.failed;
-    strbuf_release(&where);
     return true;
 }
 

@@ -7,9 +7,9 @@
 
 static char take_mark(const char *text, size_t *len) {
     const char *end = text + *len;
-    if (*len > 4 && end[-4] == '_' && end[-3] == '[' && end[-1] == ']' &&
+    if (*len > FRAME_MARK_LEN && end[-4] == '_' && end[-3] == '[' && end[-1] == ']' &&
         (end[-2] == 'i' || end[-2] == 'k' || end[-2] == 'j')) {
-        *len -= 4;
+        *len -= FRAME_MARK_LEN;
         return end[-2];
     }
     return 0;
@@ -49,6 +49,10 @@ static bool is_unresolved(const char *s, size_t len) {
         plus--;
     }
     return is_hex(s + plus, len - plus);
+}
+
+bool frame_is_inlined(const char *text, size_t len) {
+    return take_mark(text, &len) == 'i';
 }
 
 struct frame_name frame_name_split(const char *text, size_t len) {

@@ -21,6 +21,11 @@ struct frame_name {
     bool unresolved;
 };
 
+enum { FRAME_MARK_LEN = 4 }; /* "_[i]" */
+
+/* Does a frame's text, escaped or not, end in _[i]? */
+bool frame_is_inlined(const char *text, size_t len);
+
 /* Splits a name (not its escaped text); the result points into it. */
 struct frame_name frame_name_split(const char *text, size_t len);
 

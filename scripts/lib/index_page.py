@@ -4,7 +4,8 @@ import re
 import struct
 import zlib
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from paths import TOP
+
 SIZES = {"u8": 1, "u32": 4, "u64": 8, "char[8]": 8, "u8[20]": 20, "char[16]": 16}
 
 

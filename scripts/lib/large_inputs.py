@@ -5,7 +5,8 @@ import re
 import shutil
 import subprocess
 
-from measure import BUILD, REAL, TOP, tool
+from measure import tool
+from paths import BUILD, REAL, TOP
 
 INNER = "Contents/Resources/DWARF"
 LIBC = next((p for p in ("/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6", "/lib64/libc.so.6") if os.path.exists(p)), None)

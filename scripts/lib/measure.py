@@ -5,11 +5,6 @@ import statistics
 import subprocess
 import sys
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.path.join(TOP, os.environ.get("O", "build"))
-ADDR, SYM = os.path.join(BUILD, "bin", "stalladdr"), os.path.join(BUILD, "bin", "stallsym")
-REAL = os.environ.get("REAL", "")
-
 CHILD = ("import resource,subprocess,sys,time;t=time.monotonic();r=subprocess.run(sys.argv[1:],stdin=sys.stdin,stdout=subprocess.DEVNULL,"
          "stderr=subprocess.DEVNULL);u=resource.getrusage(resource.RUSAGE_CHILDREN);"
          "print(time.monotonic()-t,u.ru_maxrss/1024,u.ru_utime+u.ru_stime,r.returncode)")

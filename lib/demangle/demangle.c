@@ -1,4 +1,4 @@
-/* Which scheme a name is in, and the way to it. */
+/* Recognises the scheme of a name and calls its demangler. */
 #include "demangle/demangle.h"
 
 #include <stdbool.h>

@@ -87,7 +87,7 @@ static void diff_mark_frame(void *ctx, const struct layout_frame *f, const struc
     const struct diff_marks *m = ctx;
     (void)name;
     if (f->kind != LAYOUT_FRAME && f->kind != LAYOUT_ROOT) {
-        return; /* a rest holds all kinds of changes */
+        return; /* A merged frame holds all kinds of changes and keeps its colour. */
     }
     const struct stack_sides *sides = &m->pair->nodes[f->node];
     if (f->kind == LAYOUT_FRAME) {
@@ -142,9 +142,10 @@ enum st diff_folded(const struct stack_pair *pair, struct sink *out, struct err 
 /* ---- functions ---- */
 
 struct diff_function {
-    const char *text; /* in the map */
+    const char *text; /* points into counting.names */
     size_t len;
-    struct stack_sides sides; /* total: of each stack once, however often it is in it */
+    struct stack_sides
+        sides; /* total counts each stack once, however often the function is in it */
     uint64_t last_stack;
 };
 

@@ -32,7 +32,7 @@ void diff_marks_init(struct diff_marks *m, const struct stack_pair *pair, const 
 struct diff_text {
     const char *title; /* NULL = "Flame graph" */
     const char *unit;
-    bool normalised; /* is said */
+    bool normalised; /* the text says so */
     size_t most;
 };
 enum st diff_markdown(const struct stack_pair *pair, const struct diff_text *o, struct sink *out,

@@ -17,7 +17,7 @@ const char *fold_weight_text(enum fold_weight w) {
 
 /* ---- the text of a stack ---- */
 
-/* A stack to add: whose it is, and below what. */
+/* A stack to add: its thread, and the labels below it. */
 struct fold_target {
     const struct dump *dump;
     const struct dump_thread *thread; /* NULL = the main thread */
@@ -147,7 +147,7 @@ static enum st sample_counts(struct fold *f, const struct dump *d, uint64_t *sum
     return ST_OK;
 }
 
-/* A dump without one belongs to a user that has no other stall. */
+/* A dump that names no user belongs to a user of its stall's own. */
 static const char *user_of(const struct dump *d) {
     const char *const ids[] = {d->user, d->stall.id, d->id};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
@@ -278,7 +278,7 @@ static void choose_weights(const struct fold *f, const struct dump *d, struct fo
         w->main = w->other = d->stall.seq <= 1;
         break;
     case FOLD_USERS:
-        /* A user whose stalls have no durations is a user all the same. */
+        /* A stall without a duration still counts its user. */
         w->main = w->other = w->span > 0 ? w->span : 1;
         break;
     }
@@ -331,7 +331,7 @@ struct user_stacks {
     VEC(uint64_t) shares;
 };
 
-/* Shares one user, 1.000000, out. */
+/* Splits the weight of one user, 1.000000, among its stacks. */
 static enum st add_user(struct user_stacks *u, struct err *e) {
     if (u->shares.len == 0) {
         return ST_OK;

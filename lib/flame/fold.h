@@ -55,7 +55,7 @@ struct fold {
     struct stack_tree *tree; /* borrowed */
     struct fold_options options;
     struct fold_stats stats;
-    struct stack_tree by_user; /* FOLD_USERS: USER;STACK, in ms */
+    struct stack_tree by_user; /* FOLD_USERS: stacks with the user as outermost frame, in ms */
     struct strbuf line;        /* scratch: a stack's text, */
     struct strbuf name;        /* a frame's, */
     struct strbuf plain;       /* and that without its module */
@@ -68,7 +68,7 @@ struct fold {
  * pass 64 bits (nothing was added), ERR_NOMEM. */
 enum st fold_add(struct fold *f, const struct dump *d, const char *const *labels,
                  struct err *e) BASE_MUST_USE;
-/* After the last dump: what could only be counted with all of them goes to the tree. */
+/* Call after the last dump: adds to the tree what depends on all dumps, the shares of users. */
 enum st fold_finish(struct fold *f, struct err *e) BASE_MUST_USE;
 void fold_release(struct fold *f);
 

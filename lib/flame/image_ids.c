@@ -16,7 +16,7 @@ static size_t intern_id(struct map *ids, const struct image_id *id) {
 
 enum st image_ids_add(struct image_ids *ids, const struct dump *d, struct err *e) {
     struct strbuf name = {0};
-    bool ok = map_intern(&ids->ids, "", 0) != SIZE_MAX; /* index 0 says: not known */
+    bool ok = map_intern(&ids->ids, "", 0) != SIZE_MAX; /* Index 0 stands for an unknown id. */
     for (size_t i = 0; i < d->image_count && ok; i++) {
         const char *module = dump_image_name(&d->images[i]);
         if (!module) {

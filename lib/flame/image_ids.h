@@ -1,4 +1,4 @@
-/* Which build of each module dumps are about, for formats that name it. Not thread safe. */
+/* The build-ids of the modules in dumps, for formats that name them. Not thread safe. */
 #ifndef STALLKIT_FLAME_IMAGE_IDS_H
 #define STALLKIT_FLAME_IMAGE_IDS_H
 

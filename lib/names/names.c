@@ -56,8 +56,8 @@ static bool block(const char *s, size_t len, struct strbuf *out) {
     return true;
 }
 
-/* LLVM's machine outliner numbers the pieces that it shares anew in every build:
- * OUTLINED_FUNCTION_12, in Mach-O symbols with an underscore in front. False: not one. */
+/* LLVM's machine outliner numbers its pieces differently in every build: OUTLINED_FUNCTION_12, in
+ * Mach-O symbols with an underscore in front. False: not one. */
 static bool outlined(const char *s, size_t len, struct strbuf *out) {
     static const char prefix[] = "OUTLINED_FUNCTION_";
     size_t at = len > 0 && s[0] == '_' ? 1 : 0, end = at + sizeof prefix - 1;

@@ -35,7 +35,7 @@ static void skip_spaces(struct scan *sc) {
     }
 }
 
-/* Moves behind the group that opens here, at most to `end`. */
+/* Moves the scan behind the closing bracket of the group that opens here, at most to `end`. */
 static void skip_group_to(struct scan *sc, size_t end) {
     size_t close = names_close(sc->s, end, sc->at);
     sc->at = close < end ? close + 1 : end;
@@ -78,8 +78,8 @@ static void add_kept_group(struct scan *sc) {
     }
 }
 
-/* Behind an argument list: cv, reference, exception and ABI marks. True if the name goes on with
- * ::. */
+/* Skips what follows an argument list: cv, reference, exception and ABI marks. True if the name
+ * continues with ::. */
 static bool skip_qualifiers(struct scan *sc) {
     static const char *const words[] = {"const", "volatile", "restrict", "noexcept",
                                         "&&",    "&",        NULL};
@@ -100,7 +100,7 @@ static bool skip_qualifiers(struct scan *sc) {
     return rest_starts(sc, "::");
 }
 
-/* Drops the words in front of the one being read: a return type. */
+/* Drops the words in front of the one being read: they are a return type. */
 static void drop_return_type(struct scan *sc) {
     if (sc->word > sc->base) {
         size_t keep = sc->out->len - sc->word;
@@ -217,7 +217,7 @@ static void scan_square(struct scan *sc) {
     }
 }
 
-/* The symbols of an operator's name at the scan, longest first; 0 if there are none. */
+/* Length of the operator's symbols at the scan, the longest match; 0 if there are none. */
 static size_t operator_symbols(const struct scan *sc) {
     static const char *const symbols[] = {
         "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=", "&&",
@@ -344,8 +344,8 @@ static bool step(struct scan *sc) {
     return true;
 }
 
-/* Go: main.serve.func1.2 -> main.serve.func; gowrap and deferwrap likewise. Length without the
- * numbers. */
+/* Length of a Go name without the numbers of its closures: main.serve.func1.2 -> main.serve.func;
+ * gowrap and deferwrap likewise. */
 static size_t trim_go(const char *s, size_t len) {
     static const char *const kinds[] = {".func", ".gowrap", ".deferwrap"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -386,7 +386,7 @@ void names_cxx(const char *s, size_t len, struct strbuf *out) {
             strbuf_addstr(out, prefixes[i].shown);
             s += n;
             len -= n;
-            i = (size_t)-1; /* a thunk to a thunk */
+            i = (size_t)-1; /* the thunk of a thunk */
         }
     }
     len = trim_go(s, len);

@@ -1,10 +1,11 @@
-/* What a generic was made for: `shop::Item` of `std::vector<shop::Item>::push_back(…)`. */
+/* Finds the type that a generic was made for: `shop::Item` of
+ * `std::vector<shop::Item>::push_back(…)`. */
 #include <string.h>
 
 #include "names/names.h"
 #include "names/names_private.h"
 
-enum { SCAN_MAX = 4096 }; /* bytes of a name that are looked at: what encloses is read again */
+enum { SCAN_MAX = 4096 }; /* bytes of a name that are read, since nesting is read repeatedly */
 
 /* Namespaces and modules that come with a language or a system. */
 static bool is_library(const char *s, size_t len) {
@@ -20,13 +21,14 @@ static bool is_library(const char *s, size_t len) {
     return false;
 }
 
-/* Behind the bracket that closes the one at `at`; `len` if none does. */
+/* Index behind the bracket that closes the one at `at`; `len` if none does. */
 static size_t behind(const char *s, size_t len, size_t at) {
     size_t close = names_close(s, len, at);
     return close < len ? close + 1 : len;
 }
 
-/* A word, or what a compiler calls a nameless thing, `{lambda(int)#2}`; `at` if there is none. */
+/* Index behind a word, or behind a compiler's name for a nameless thing, `{lambda(int)#2}`; `at` if
+ * there is none. */
 static size_t behind_part(const char *s, size_t len, size_t at) {
     if (at < len && s[at] == '{') {
         return behind(s, len, at);
@@ -37,14 +39,15 @@ static size_t behind_part(const char *s, size_t len, size_t at) {
     return at;
 }
 
-/* Behind `::` or `.`; `at` if there is neither. */
+/* Index behind `::` or `.`; `at` if there is neither. */
 static size_t behind_dots(const char *s, size_t len, size_t at) {
     return at + 1 < len && s[at] == ':' && s[at + 1] == ':' ? at + 2
            : at < len && s[at] == '.'                       ? at + 1
                                                             : at;
 }
 
-/* `shop::start()::{lambda(int)#2}`, `Shop.Cart<Shop.Item>.Row`: its end; *parts: how many. */
+/* Index behind a qualified name such as `shop::start()::{lambda(int)#2}` or
+ * `Shop.Cart<Shop.Item>.Row`; *parts: how many parts it has. */
 static size_t behind_path(const char *s, size_t len, size_t at, size_t *parts) {
     size_t end = at;
     *parts = 0;
@@ -67,7 +70,7 @@ static size_t behind_path(const char *s, size_t len, size_t at, size_t *parts) {
     return end;
 }
 
-/* Behind `std::vector`, which is none; its arguments are looked at next. */
+/* Index behind a library's type such as `std::vector`; its arguments are looked at next. */
 static size_t behind_words(const char *s, size_t len, size_t at) {
     for (size_t next; (next = behind_part(s, len, at)) != at;) {
         at = behind_dots(s, len, next);

@@ -1,4 +1,4 @@
-/* From a frame as captured to the address that is looked up. */
+/* Turns a captured frame into the address that is looked up. */
 #include "symbolize/address_private.h"
 
 #include <string.h>

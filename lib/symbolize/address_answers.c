@@ -1,6 +1,5 @@
-/* Printing answers. A name or a path is met a thousand times where a file is asked a million, so
- * its printed form is kept by the pointer that the source gave, which stays valid as long as the
- * source. */
+/* Prints answers. Of a million addresses of one file a thousand share a name or a path, so its
+ * printed form is cached by the source's pointer, which stays valid as long as the source. */
 #include "symbolize/address_answers.h"
 
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "base/parse.h"
 #include "symbolize/symbolize.h"
 
-/* The printed form of one or two strings, with what always stands behind it. */
+/* The printed form of one or two strings, with the text that always follows it. */
 struct printed {
     const char *first, *second; /* of the source; both NULL = free */
     const char *text;
@@ -201,7 +200,7 @@ static enum st put_atos_frame(struct answerer *a, const struct lookup_frame *f, 
         strbuf_addc(out, ':');
         strbuf_addu64(out, f->line);
         strbuf_addc(out, ')');
-    } else if (real) { /* a part that was split off may lie below the start */
+    } else if (real) { /* A cold part of a function may lie below its start. */
         bool below = address < f->start;
         strbuf_add(out, below ? " - " : " + ", 3);
         strbuf_addu64(out, below ? f->start - address : address - f->start);
@@ -238,7 +237,8 @@ static inline void put_literal(struct strbuf *out, const char *s) {
     strbuf_add(out, s, strlen(s));
 }
 
-/* llvm knows the start of an inlined call by its DW_AT_low_pc only, that of the function always. */
+/* llvm knows the start of an inlined call only from its DW_AT_low_pc, and always that of the
+ * function. */
 static enum st put_llvm_symbol(struct answerer *a, const struct lookup_frame *f, bool real,
                                struct strbuf *out, struct err *e) {
     uint64_t start = real ? f->start : f->low_pc;
@@ -306,7 +306,7 @@ enum st answerer_answer(struct answerer *a, const char *word, size_t len, struct
     const struct address_question *q = a->q;
     uint64_t asked = 0;
     struct err why;
-    err_clear(&why); /* it is large */
+    err_clear(&why); /* cheaper than an initialiser: the struct is large */
     if (!parse_hex(word, len, &asked)) {
         if (!q->llvm_json) {
             strbuf_add(out, word, len);

@@ -1,4 +1,4 @@
-/* The answers of stalladdr: what is printed for an address. */
+/* Prints the answers of stalladdr. */
 #ifndef STALLKIT_SYMBOLIZE_ADDRESS_ANSWERS_H
 #define STALLKIT_SYMBOLIZE_ADDRESS_ANSWERS_H
 
@@ -9,7 +9,7 @@
 #include "base/strbuf.h"
 #include "index/lookup.h"
 
-/* How an address of the user becomes one of the file. */
+/* How a user's address becomes a file address. */
 enum address_meaning { MEANS_FILE, MEANS_LOADED, MEANS_SLID, MEANS_OFFSET };
 
 /* What all answers share; all borrowed. */
@@ -29,9 +29,9 @@ struct answerer;
 enum st answerer_new(struct answerer **out, const struct address_question *q,
                      struct err *e) BASE_MUST_USE;
 void answerer_free(struct answerer *a);
-/* Appends the answer to a word of the user's. What is no address is printed back, so that line N of
- * the output stays the answer to word N. ST_ERR: out of memory, the word is no address, or debug
- * info there is damaged; something was appended all the same. */
+/* Appends the answer to one word of the input. A word that is no address is printed back, so that
+ * line N of the output stays the answer to word N. ST_ERR: out of memory, the word is no address,
+ * or debug info there is damaged; something was appended all the same. */
 enum st answerer_answer(struct answerer *a, const char *word, size_t len, struct strbuf *out,
                         struct err *e) BASE_MUST_USE;
 

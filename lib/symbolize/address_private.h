@@ -7,7 +7,7 @@
 
 #include "dump/dump.h"
 
-/* What is particular about the addresses of a dump. */
+/* The address format of a dump. */
 struct address_rules {
     uint64_t mask; /* bits that are address; the rest is pointer authentication or a tag */
     bool arm32;    /* bit 0 is Thumb's */

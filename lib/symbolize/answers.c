@@ -18,7 +18,8 @@ struct answer_node {
     struct answer answer;
 };
 
-/* Its lock is held while an answer of it is resolved: who wants the same one waits for it. */
+/* A stripe's lock is held while one of its answers is resolved: a thread that wants the same answer
+ * waits. */
 struct answer_stripe {
     pthread_mutex_t lock;
     struct answer_node **slots; /* open addressing; a power of two of them, or none */
@@ -27,7 +28,7 @@ struct answer_stripe {
 };
 
 struct answers {
-    pthread_mutex_t *source_lock; /* for sources that need one */
+    pthread_mutex_t *source_lock; /* serialises sources that are not concurrent */
     bool linkage_names;
     size_t kept_max;
     atomic_size_t kept; /* bytes */
@@ -163,7 +164,7 @@ static enum st fill_answer(struct answers *a, const struct lookup_hit *hit, uint
 
 static enum st answers_resolve(struct answers *a, const struct symbol_file *file, uint64_t offset,
                                const struct text_home *home, struct answer *out, struct err *e) {
-    struct lookup_hit *hit = malloc(sizeof *hit); /* too large for a stack */
+    struct lookup_hit *hit = malloc(sizeof *hit); /* The hit is too large for a stack frame. */
     struct err why = {0};
     *out = (struct answer){.start = offset};
     if (!hit) {
@@ -175,7 +176,8 @@ static enum st answers_resolve(struct answers *a, const struct symbol_file *file
     } else if (st == ST_OK && hit->frame_count > 0) {
         st = fill_answer(a, hit, file->base, home, out, e);
     } else {
-        st = ST_OK; /* nobody's, or in a unit whose damage the source has complained about */
+        st = ST_OK; /* No function owns the address, or its unit is damaged and the source has
+                       complained. */
     }
     free(hit);
     return st;
@@ -183,7 +185,7 @@ static enum st answers_resolve(struct answers *a, const struct symbol_file *file
 
 /* ---- the table ---- */
 
-/* The slot of the key, or the free one where it belongs. There always is a free one. */
+/* The slot of the key, or the free slot where it belongs. At least half of the slots are free. */
 static size_t stripe_find_slot(const struct answer_stripe *s, const struct lookup_source *source,
                                uint64_t offset, uint64_t hash) {
     size_t mask = s->slot_count - 1, at = (size_t)(hash / STRIPES) & mask;
@@ -197,7 +199,7 @@ static uint64_t hash_of(const struct lookup_source *source, uint64_t offset) {
     return hash_u64(offset ^ hash_u64((uint64_t)(uintptr_t)source));
 }
 
-/* Keeps at least half of the slots free. */
+/* Grows the table so that at least half of the slots stay free. */
 static bool stripe_grow(struct answer_stripe *s) {
     if (s->count < s->slot_count / 2) {
         return true;
@@ -220,7 +222,7 @@ static bool stripe_grow(struct answer_stripe *s) {
     return true;
 }
 
-/* Resolves and keeps. The stripe's lock is held. */
+/* Resolves an answer and keeps it. The stripe's lock is held. */
 static enum st add_answer(struct answers *a, struct answer_stripe *s,
                           const struct symbol_file *file, uint64_t offset, uint64_t hash,
                           struct answer *out, struct err *e) {

@@ -1,4 +1,4 @@
-/* What has been resolved in a run, shared by its threads. */
+/* The answers that a run has resolved so far, shared by its threads. */
 #ifndef STALLKIT_SYMBOLIZE_ANSWERS_PRIVATE_H
 #define STALLKIT_SYMBOLIZE_ANSWERS_PRIVATE_H
 
@@ -12,7 +12,7 @@
 #include "dump/dump.h"
 #include "index/symbol_set.h"
 
-/* What is known of one (source, offset). */
+/* The answer for one (source, offset). */
 struct answer {
     uint64_t start; /* offset of the function's first byte */
     struct dump_line *lines;
@@ -20,8 +20,8 @@ struct answer {
     enum dump_source source;
 };
 
-/* Keeps answers up to a number of bytes, those that come first: stalls come back to the same code,
- * so what is asked often is asked early. What does not fit is resolved each time. */
+/* Keeps answers up to a number of bytes, first come first kept: stalls return to the same code, so
+ * frequent addresses come early. Further answers are resolved each time. */
 struct answers;
 
 /* lock (borrowed) is held while a source that is not `concurrent` is asked. kept_max: bytes of

@@ -1,4 +1,4 @@
-/* The verdicts on the images of a run. */
+/* Collects the verdicts on the images of a run. */
 #include "symbolize/image_verdicts.h"
 
 #include <stdlib.h>
@@ -12,7 +12,8 @@ static const char *or_dash(const char *text) {
 
 /* ---- noting ---- */
 
-/* One image may have several verdicts in a run: an earlier one had symbols for some dumps. */
+/* One image may have several verdicts in a run: an earlier run may have had symbols for some dumps.
+ */
 static void note_image(struct image_verdicts *v, const struct dump_image *image, const char *id) {
     struct strbuf key = {0};
     bool added = false;
@@ -21,7 +22,7 @@ static void note_image(struct image_verdicts *v, const struct dump_image *image,
     strbuf_addstr(&key, id);
     strbuf_addstr(&key, image->arch ? " " : "");
     strbuf_addstr(&key, image->arch ? image->arch : "");
-    strbuf_addc(&key, '\0'); /* what is printed of it ends here */
+    strbuf_addc(&key, '\0'); /* The printed part of the text ends here. */
     strbuf_addu64(&key, image->symbols);
     strbuf_addu64(&key, image->in_app);
     struct map_entry *entry =
@@ -34,7 +35,7 @@ static void note_image(struct image_verdicts *v, const struct dump_image *image,
     v->failed = v->failed || !entry;
 }
 
-/* A column: what separates columns and lines cannot be in it. */
+/* Appends a column; separators of columns and lines in it are replaced. */
 static void add_column(struct strbuf *line, const char *text) {
     for (const char *c = or_dash(text); *c; c++) {
         strbuf_addc(line, (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c);
@@ -111,7 +112,7 @@ static void add_image(const struct seen_image *s, struct strbuf *line) {
     }
 }
 
-/* Nobody needs to be told that all is well, or that a system image has no symbols. */
+/* A verdict `ok`, or a system image without symbols, is not worth a line. */
 static bool is_expected(const struct seen_image *s) {
     return s->symbols == DUMP_SYMBOLS_OK || (s->symbols == DUMP_SYMBOLS_MISSING && !s->in_app);
 }

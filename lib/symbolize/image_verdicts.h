@@ -1,5 +1,5 @@
-/* What was found for the images of many dumps: how many have each verdict, which of them somebody
- * may want to know about, and a list of those without debug info. */
+/* Counts the verdicts on the images of many dumps, tells of those that need attention, and lists
+ * the images without debug info. */
 #ifndef STALLKIT_SYMBOLIZE_IMAGE_VERDICTS_H
 #define STALLKIT_SYMBOLIZE_IMAGE_VERDICTS_H
 
@@ -19,7 +19,7 @@ struct seen_image {
     bool in_app;
 };
 
-/* Zero-initialised = none seen. */
+/* Zero-initialised = empty. */
 struct image_verdicts {
     struct map keys;
     VEC(struct seen_image) images;
@@ -33,8 +33,8 @@ struct image_verdicts {
 void image_verdicts_note(struct image_verdicts *v, const struct dump *d);
 /* How many images have each verdict: "1 ok, 5 missing"; nothing for none. */
 void image_verdicts_count(const struct image_verdicts *v, struct strbuf *out);
-/* Gives a line for each image that somebody may want to know about, those of the app first, and one
- * for how many more there are; `say` borrows it. */
+/* Calls `say` with a line for each image that needs attention, those of the app first, then with
+ * the number of the rest; `say` borrows the line. */
 void image_verdicts_list(const struct image_verdicts *v, void (*say)(void *ctx, const char *line),
                          void *ctx);
 /* Writes the images without debug info (man page stallsym(1), --missing-out); list_missing was set.

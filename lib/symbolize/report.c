@@ -169,7 +169,7 @@ static void put_frame_line(const struct dump *d, const struct dump_location *l, 
         sink_printf(out, ":%" PRIu32, line->line);
     } else if (line && line_index + 1 == l->line_count) {
         pad(out, width, IMAGE_COLUMNS);
-        /* A part that was split off may lie below the start. */
+        /* A cold part of a function may lie below its start. */
         uint64_t at = l->offset + (exact ? 0 : 1);
         bool below = at < l->start;
         sink_printf(out, " %c %" PRIu64, below ? '-' : '+', below ? l->start - at : at - l->start);

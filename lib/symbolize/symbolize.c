@@ -23,14 +23,14 @@ struct symbolizer {
     struct map strings;
 };
 
-/* Where a frame is. */
+/* The image and offset of one frame. */
 struct symbolize_place {
     uint64_t offset;
     int32_t image;
     uint32_t number; /* of the frame, counted over all stacks */
 };
 
-/* One dump in work. */
+/* The work on one dump. */
 struct symbolize_work {
     struct symbolizer *s;
     struct dump *d;
@@ -147,7 +147,7 @@ static enum dump_symbols verdict_text(enum symbol_verdict v) {
     return DUMP_SYMBOLS_MISSING;
 }
 
-/* An earlier run's verdict stays, and its file. */
+/* Keeps the verdict and the file of an earlier run. */
 static enum st keep_image(struct symbolize_work *w, size_t i, struct err *e) {
     struct dump_image *image = &w->d->images[i];
     bool failed = false;
@@ -210,7 +210,7 @@ static enum st from_report(struct symbolize_work *w, const struct dump_name *nam
     return ST_OK;
 }
 
-/* What a place resolves to, for one of the frames that are there. */
+/* Resolves a place for one of the frames that are there. */
 static enum st resolve_place(struct symbolize_work *w, const struct symbolize_place *p,
                              struct dump_location *out, struct err *e) {
     if (w->kept[p->number]) {
@@ -311,7 +311,7 @@ static int compare_places(const void *a, const void *b) {
 
 enum { FEW_PLACES = 64 };
 
-/* qsort, but few are put where they belong one by one. */
+/* Sorts by insertion where there are few, else by qsort. */
 static void sort_image(struct symbolize_place *places, size_t count) {
     if (count > FEW_PLACES) {
         qsort(places, count, sizeof *places, compare_places);
@@ -327,7 +327,8 @@ static void sort_image(struct symbolize_place *places, size_t count) {
     }
 }
 
-/* Image by image, for a dump has many of them with some frames each: half the time of one qsort. */
+/* Sorts the places image by image. A dump has many images with few frames each, so this takes half
+ * the time of one qsort. */
 static enum st sort_places(struct symbolize_work *w, struct err *e) {
     size_t images = w->d->image_count + 1; /* the first is none: -1 */
     size_t *ends = calloc(images + 1, sizeof *ends);
@@ -337,7 +338,7 @@ static enum st sort_places(struct symbolize_work *w, struct err *e) {
         ends[w->places[i].image + 2]++;
     }
     for (size_t i = 1; st == ST_OK && i < images; i++) {
-        ends[i] += ends[i - 1]; /* so far, where the image's places begin */
+        ends[i] += ends[i - 1]; /* the places of the image begin here so far */
     }
     for (size_t i = 0; st == ST_OK && i < w->frame_count; i++) {
         sorted[ends[w->places[i].image + 1]++] = w->places[i];
@@ -355,8 +356,8 @@ static enum st sort_places(struct symbolize_work *w, struct err *e) {
     return ST_OK;
 }
 
-/* Resolves the place at `from`, and says how many frames are there. A report may name it at one of
- * them only; the first that has something counts. */
+/* Resolves the place at `from` and counts the frames that share it. A report may name only one of
+ * them; the first answer counts. */
 static enum st resolve_run(struct symbolize_work *w, size_t from, struct dump_location *out,
                            size_t *frames, struct err *e) {
     const struct symbolize_place *p = &w->places[from];

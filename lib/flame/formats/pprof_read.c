@@ -13,7 +13,7 @@
 #include "flame/formats/protobuf.h"
 #include "flame/formats/value_unit.h"
 
-/* Of a location: its lines are read when a sample first comes by. */
+/* A location; its lines are read when the first sample refers to it. */
 struct profile_location {
     struct reader message;
     char **frames; /* NULL = not read yet; names, outermost first, in the arena */
@@ -43,7 +43,8 @@ struct profile {
     uint64_t default_type;
     size_t column; /* of the values of a sample */
     struct value_unit unit;
-    uint64_t text_left; /* budget: references make much of few bytes */
+    uint64_t text_left; /* budget of bytes for names and stacks: a few bytes of references can stand
+                           for many */
     struct arena arena;
     struct strbuf line, name, plain; /* scratch */
 };
@@ -58,7 +59,7 @@ static bool text_is(struct profile_text t, const char *want) {
     return t.len == strlen(want) && memcmp(t.at, want, t.len) == 0;
 }
 
-/* What is behind the last '/' of a path. */
+/* The part of a path behind its last '/'. */
 static struct profile_text text_base_name(struct profile_text t) {
     for (size_t i = t.len; i > 0; i--) {
         if (t.at[i - 1] == '/') {
@@ -74,15 +75,15 @@ static enum st profile_too_large(struct err *e) {
     return err_set(e, ERR_LIMIT, "more than %d bytes of stacks", PPROF_TEXT_MAX);
 }
 
-/* The first of an id counts, should there be several. */
+/* Maps an id to an index; the first of equal ids stays. */
 static bool profile_put_id(struct number_map *ids, uint64_t id, size_t index) {
     size_t value;
     bool added;
     return id == UINT64_MAX || number_map_put(ids, id, index, &value, &added);
 }
 
-/* The values of some fields of a message that are numbers; 0 for those that it has not, the last of
- * those that it has several of. */
+/* Reads numeric fields of a message: a missing one is 0, of a repeated one the last value counts.
+ */
 static void read_numbers(struct profile *p, struct reader m, const unsigned *fields, size_t count,
                          uint64_t *values) {
     struct protobuf_field f;
@@ -167,7 +168,7 @@ static struct value_unit unit_of(const struct profile *p, size_t column) {
     return known ? *known : (struct value_unit){.factor = 1};
 }
 
-/* What the values count, in a word: a count counts what its type says. */
+/* The name of what the values count: a unit "count" counts what its type names. */
 static struct profile_text counted(const struct profile *p, size_t column) {
     struct profile_text type = profile_string(p, p->types.data[2 * column]);
     struct profile_text unit = profile_string(p, p->types.data[2 * column + 1]);
@@ -205,7 +206,7 @@ static enum st choose_value(struct profile *p, bool counts, struct err *e) {
 
 /* ---- frames ---- */
 
-/* Appends text to a C string's buffer, in which a NUL would end it. */
+/* Appends text with '?' for each NUL, which would end a C string. */
 static void add_text(struct strbuf *out, struct profile_text t) {
     for (size_t i = 0; i < t.len; i++) {
         strbuf_addc(out, t.at[i] ? t.at[i] : '?');
@@ -248,7 +249,7 @@ static void line_name(struct profile *p, struct reader m, struct strbuf *out) {
     }
     struct strbuf plain = {0}, file = {0};
     add_text(&plain, name);
-    if (line > 0 && line <= UINT32_MAX) { /* else the place is no help */
+    if (line > 0 && line <= UINT32_MAX) { /* A place without a line says nothing. */
         add_text(&file, text_base_name(profile_string(p, p->functions.data[index].file)));
     }
     frame_place_join(out, strbuf_cstr(&plain), strbuf_cstr(&file), (uint32_t)line);

@@ -90,7 +90,8 @@ static void pprof_put_line(struct pprof_writer *w, const char *frame, size_t len
     w->failed |= w->name.failed;
     struct frame_name f = frame_name_split(strbuf_cstr(&w->name), w->name.len);
     size_t module_len = module_of(&f, &module);
-    if (f.mark && !(f.mark == 'i' && within)) { /* the location tells what is inlined */
+    if (f.mark && !(f.mark == 'i' && within)) { /* The line's position in its location says that it
+                                                   is inlined; the mark is left out. */
         f.name_len += FRAME_MARK_LEN;
     }
     frame_place_split(f.name, &f.name_len, &place);
@@ -129,7 +130,8 @@ static bool split_locations(struct pprof_writer *w, const char *text, size_t len
     w->path.len = 0;
     for (size_t start = 0; start <= len;) {
         size_t end = start;
-        for (size_t at = start; at <= len;) { /* a frame, then all that are marked */
+        for (size_t at = start;
+             at <= len;) { /* takes one frame, then all frames marked as inlined into it */
             size_t stop = at + stack_frame_len(text + at, len - at);
             if (at > start && !frame_is_inlined(text + at, stop - at)) {
                 break;
@@ -203,7 +205,7 @@ static void pprof_put_functions(struct pprof_writer *w) {
     for (size_t i = 0; i < w->functions.count; i++) {
         const struct map_entry *f = &w->functions.entries[i];
         size_t name_len = f->len;
-        while (f->key[name_len - 1] != '\0') { /* a name may hold one, a file does not */
+        while (f->key[name_len - 1] != '\0') { /* A name may hold a NUL, a file name cannot. */
             name_len--;
         }
         name_len--;
@@ -233,7 +235,7 @@ static void pprof_put_tables(struct pprof_writer *w) {
     w->failed |= w->out.failed;
 }
 
-/* Adds a value that samples have: times in the unit that takes all their decimals. */
+/* Adds a column of values; times are written in the unit that holds all their decimals. */
 static enum st pprof_add_column(struct pprof_writer *w, const char *type, uint64_t total,
                                 unsigned decimals, struct err *e) {
     bool time = strcmp(type, "ms") == 0, fits = true;
@@ -262,7 +264,7 @@ static enum st pprof_write_message(struct pprof_writer *w, const struct stack_tr
     const char *unit = w->options->unit ? w->options->unit : "samples";
     const char *type = strcmp(unit, "ms") == 0 ? "stalled" : unit;
     const uint64_t *totals = w->pair && w->pair->nodes ? w->pair->nodes[0].total : NULL;
-    string_index(w, "", 0); /* the first one has to be */
+    string_index(w, "", 0); /* String 0 has to be empty. */
     if (totals && pprof_add_column(w, "samples", totals[STACK_BASE], t->decimals, e) != ST_OK) {
         return ST_ERR;
     }

@@ -47,7 +47,7 @@ static bool take_weight(const struct speedscope_file *f, const json_t *v, uint64
         real *= 10;
         ++*decimals;
     }
-    if (!(real >= 0) || real >= most) { /* also not a number */
+    if (!(real >= 0) || real >= most) { /* The negated comparison also refuses NaN. */
         return false;
     }
     *weight = (uint64_t)(real + 0.5);
@@ -80,7 +80,7 @@ static bool make_name(struct speedscope_file *f, const json_t *frame) {
     return true;
 }
 
-/* A few bytes of a stack may stand for long names. */
+/* Checks the budget: a few bytes of a stack may stand for long names. */
 static enum st check_text(const struct speedscope_file *f, struct err *e) {
     if (f->line.len > f->text_left) {
         return err_set(e, ERR_LIMIT, "more than %d bytes of stacks in '%s'", SPEEDSCOPE_TEXT_MAX,
@@ -116,7 +116,7 @@ static enum st speedscope_add_frame(struct speedscope_file *f, size_t index, boo
 static enum st speedscope_add_stack(struct speedscope_file *f, uint64_t weight, unsigned decimals,
                                     struct err *e) {
     if (weight == 0 || (f->open.len == 0 && !f->label)) {
-        return ST_OK; /* nothing ran */
+        return ST_OK; /* No frame was open: nothing ran. */
     }
     strbuf_clear(&f->line);
     if (f->label) {
@@ -127,7 +127,7 @@ static enum st speedscope_add_stack(struct speedscope_file *f, uint64_t weight, 
             return ST_ERR;
         }
     }
-    if (check_text(f, e) != ST_OK) { /* of the label alone, too */
+    if (check_text(f, e) != ST_OK) { /* The label alone may exceed the budget, too. */
         return ST_ERR;
     }
     f->text_left -= f->line.len;
@@ -174,7 +174,7 @@ static enum st speedscope_read_sampled(struct speedscope_file *f, const json_t *
     return ST_OK;
 }
 
-/* What passes from one event to the next belongs to the frames that are open then. */
+/* The time from one event to the next belongs to the frames that are open in between. */
 static enum st take_event(struct speedscope_file *f, const json_t *event, json_t *passed,
                           struct err *e) {
     const char *type = json_string_value(json_object_get(event, "type"));

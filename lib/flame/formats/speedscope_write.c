@@ -54,7 +54,7 @@ static enum st speedscope_put_stack(void *ctx, const char *text, size_t len, uin
     return ok ? ST_OK : err_nomem(e);
 }
 
-/* The exact decimal number. */
+/* Writes a weight as an exact decimal number. */
 static enum st speedscope_put_weight(void *ctx, const char *text, size_t len, uint64_t weight,
                                      struct err *e) {
     struct speedscope_writer *w = ctx;

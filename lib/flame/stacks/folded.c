@@ -67,8 +67,8 @@ void folded_unescape(struct strbuf *out, const char *frame, size_t len) {
 
 /* ---- reading ---- */
 
-/* Is every byte one that canonical text can hold as it is? May say no needlessly. The inner loop
- * has a length that compilers know, and no branch: they make vector instructions of it. */
+/* Can canonical text hold every byte as it is? False may be wrong, which only costs time. The inner
+ * loop has a constant length and no branch, so compilers vectorise it. */
 static bool folded_is_plain(const char *s, size_t len) {
     enum { BLOCK = 16 };
     unsigned char found[BLOCK] = {0};
@@ -201,7 +201,7 @@ static enum st folded_read_line(struct folded_reader *r, const char *line, size_
     return ST_OK;
 }
 
-/* Keeps the start of a line whose end is not here yet. */
+/* Keeps the start of a line that continues in the next piece. */
 static enum st folded_carry(struct folded_reader *r, const char *bytes, size_t len, struct err *e) {
     if (r->skipping) {
         return ST_OK;
@@ -219,7 +219,7 @@ static enum st folded_carry(struct folded_reader *r, const char *bytes, size_t l
     return ST_OK;
 }
 
-/* The line that was carried has come to its end. */
+/* Reads the line that was kept, now that its end is here. */
 static enum st folded_end_line(struct folded_reader *r, struct err *e) {
     enum st st = ST_OK;
     if (r->skipping) {
@@ -299,7 +299,7 @@ void folded_weight(struct strbuf *out, uint64_t weight, unsigned decimals) {
     }
 }
 
-/* What write_stack needs. */
+/* The context of folded_write_stack. */
 struct writing {
     struct sink *out;
     struct strbuf weight; /* scratch */

@@ -15,8 +15,8 @@ static char take_mark(const char *text, size_t *len) {
     return 0;
 }
 
-/* Could these bytes be a module's name? MSVC's `anonymous namespace' and a shell's `command` are
- * not behind one. */
+/* Could these bytes be a module's name? In MSVC's `anonymous namespace' and a shell's `command` the
+ * text in front of the backtick is not one. */
 static bool is_module(const char *s, size_t len) {
     for (size_t i = 0; i < len; i++) {
         if (strchr(" ()<>[]{}:;,'\"", s[i])) { /* also a NUL */

@@ -1,4 +1,4 @@
-/* Places behind names. */
+/* Splits and joins the source place behind a name. */
 #include "flame/stacks/frame_place.h"
 
 #include <string.h>

@@ -35,7 +35,8 @@ static size_t find_base(struct filtering *f, const char *text, size_t len) {
     return 0;
 }
 
-/* Appends a frame to the line. What begins a line is escaped in its own way (folded.h). */
+/* Appends a frame to the line. '#' and '\\' at the start of a line are escaped differently
+ * (folded.h). */
 static void filter_add_frame(struct filtering *f, const char *frame, size_t len, bool was_first) {
     bool first = f->line.len == 0;
     if (first == was_first || len == 0 || (frame[0] != '#' && frame[0] != '\\')) {

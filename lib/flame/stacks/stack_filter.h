@@ -1,4 +1,4 @@
-/* One tree of stacks from another. */
+/* Makes one tree of stacks from another. */
 #ifndef STALLKIT_FLAME_STACK_FILTER_H
 #define STALLKIT_FLAME_STACK_FILTER_H
 
@@ -9,8 +9,8 @@
 
 /* Zero-initialised = change nothing. */
 struct stack_filter {
-    const char *base; /* stacks begin at the outermost frame of this name; NULL = where they do. A
-                         stack without one is kept whole */
+    const char *base; /* stacks begin at the outermost frame of this name; a stack without one is
+                         kept whole. NULL = stacks stay whole */
     bool reverse;     /* the innermost frame first */
 };
 

@@ -27,7 +27,7 @@ static enum st pair_set_self(void *ctx, const char *text, size_t len, uint64_t w
     struct pair_adding *a = ctx;
     uint64_t v = weigh_next(&a->scaling, weight * weigh_power_of_ten(a->places));
     uint32_t node = stack_tree_find(&a->pair->tree, text, len);
-    if (node != 0) { /* a share that was rounded to nothing has none */
+    if (node != 0) { /* A stack whose share was rounded to 0 has no node. */
         a->pair->nodes[node].self[a->side] = v;
     }
     return ST_OK;
@@ -45,7 +45,7 @@ static enum st pair_sum_up(struct stack_pair *pair, struct err *e) {
         free(order);
         return ST_ERR;
     }
-    size_t count = 1; /* the root; then each node behind its parent */
+    size_t count = 1; /* The root comes first, then each node behind its parent. */
     for (size_t i = 0; i < count; i++) {
         for (uint32_t c = children.start[order[i]]; c < children.start[order[i] + 1]; c++) {
             order[count++] = children.child[c];

@@ -61,7 +61,8 @@ static const char *store_text(struct stack_tree *t, const char *text, size_t len
 
 static void put_slot(struct stack_tree *t, uint32_t index) {
     if (t->ordered) {
-        return; /* nobody looks for it, and equal siblings would all meet in one place */
+        return; /* An ordered tree is never searched, and its equal siblings would form one long
+                   probe chain. */
     }
     size_t mask = t->slot_count - 1;
     size_t i = t->nodes[index].hash & mask;
@@ -252,7 +253,7 @@ static void tree_insert(struct stack_tree *t, const char *rest, size_t len, uint
         t->nodes[child].total += weight;
         if (same == len) {
             t->nodes[child].self += weight;
-            if (t->ordered) { /* what comes now is not what its children were */
+            if (t->ordered) { /* The next stack must not merge with the children so far. */
                 t->nodes[child].last_child = 0;
             }
             return;
@@ -285,7 +286,8 @@ static bool agree_on_decimals(struct stack_tree *t, uint64_t *weight, unsigned d
         return false;
     }
     for (size_t i = 0; i < t->node_count; i++) {
-        scale_weight(t->nodes[i].self, places, &t->nodes[i].self); /* none is more than the total */
+        scale_weight(t->nodes[i].self, places,
+                     &t->nodes[i].self); /* no weight is more than the total */
         scale_weight(t->nodes[i].total, places, &t->nodes[i].total);
         if (t->ordered) {
             scale_weight(t->starts[i], places, &t->starts[i]);
@@ -385,7 +387,7 @@ int stack_node_order(const struct stack_node *a, const struct stack_node *b) {
     return (x > y) - (x < y);
 }
 
-/* qsort has no context argument: what it needs travels in the elements. */
+/* qsort has no context argument: the elements carry the nodes. */
 struct sort_entry {
     const struct stack_node *node;
     uint32_t index;

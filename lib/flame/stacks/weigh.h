@@ -22,8 +22,8 @@ enum st weigh_split(uint64_t total, const uint64_t *counts, size_t n, uint64_t *
                     struct err *e) BASE_MUST_USE;
 
 /* The same for weights that come one by one: shares of `to` in proportion to weights that sum up to
- * `from`. Each share is the difference of two rounded running sums, so that theirs is exact. Set
- * from and to. */
+ * `from`. Each share is the difference of two rounded running sums, so the shares add up exactly.
+ * Set from and to. */
 struct weigh_running {
     uint64_t from, to;
     uint64_t seen, given;

@@ -1,4 +1,4 @@
-/* Names in less room than they need. */
+/* Shortens a name to the width of its frame. */
 #ifndef STALLKIT_FLAME_LABEL_H
 #define STALLKIT_FLAME_LABEL_H
 

@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-/* A subtree, or a rest, that is still to be placed. */
+/* A subtree that is still to be placed, or a rest: siblings too narrow to draw, merged into one
+ * frame. */
 struct layout_place {
-    uint32_t node; /* 0 = a rest */
+    uint32_t node; /* 0: this is a rest */
     uint32_t depth, merged;
     uint64_t x, w;
 };
@@ -68,7 +69,7 @@ static uint32_t layout_add_edge(struct layout_run *r, const struct layout_place 
     }
 }
 
-/* Children too narrow to draw, until one that is wide, or as wide a gap, ends their run. */
+/* Ends a run of narrow siblings and queues it as one rest. */
 static void queue_rest(struct layout_run *r, struct layout_place *rest) {
     if (rest->merged > 0) {
         r->todo.data[r->todo.len++] = *rest;
@@ -79,12 +80,12 @@ static void queue_rest(struct layout_run *r, struct layout_place *rest) {
     }
 }
 
-/* Queues the children of a node of an ordered tree where their time is. */
+/* Queues the children of a node of an ordered tree at their own times. */
 static void queue_in_time(struct layout_run *r, const uint32_t *child, size_t count,
                           uint32_t depth) {
     const struct stack_tree *t = r->tree;
     struct layout_place rest = {.depth = depth};
-    uint64_t end = 0; /* of the child before */
+    uint64_t end = 0; /* where the previous child ends */
     for (size_t i = 0; i < count; i++) {
         uint32_t c = child[i];
         uint64_t w = t->nodes[c].total;
@@ -104,7 +105,8 @@ static void queue_in_time(struct layout_run *r, const uint32_t *child, size_t co
     queue_rest(r, &rest);
 }
 
-/* Queues the wide children of a node in the order of their names, then the rest. */
+/* Queues the wide children of a node in the order of their names, then the narrow ones as one rest.
+ */
 static bool queue_by_name(struct layout_run *r, uint32_t *child, size_t count, uint64_t x,
                           uint32_t depth) {
     const struct stack_node *nodes = r->tree->nodes;
@@ -133,7 +135,7 @@ static bool queue_by_name(struct layout_run *r, uint32_t *child, size_t count, u
     return true;
 }
 
-/* Queues what stands on a node, and turns it round: the last one queued is placed first. */
+/* Queues the children of a node, then reverses them: the last one queued is placed first. */
 static enum st queue_children(struct layout_run *r, uint32_t node, uint64_t x, uint32_t depth,
                               struct err *e) {
     uint32_t *child = r->children.child + r->children.start[node];

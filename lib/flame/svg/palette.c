@@ -1,4 +1,4 @@
-/* Colours of frames. */
+/* Chooses the colours of frames. */
 #include "flame/svg/palette.h"
 
 #include <string.h>
@@ -90,7 +90,8 @@ static bool find_hue(const struct palette *p, const struct frame_name *f, char *
 
 void palette_colour(const struct palette *p, const struct frame_name *f,
                     char out[PALETTE_COLOUR_SIZE]) {
-    /* Of the hash's upper half where the lower one makes the hue. */
+    /* PALETTE_HASH takes the hue from the lower half of the hash and the shade from the upper one.
+     */
     uint64_t shade = hash_bytes(f->name, f->name_len) >> (p->kind == PALETTE_HASH ? 32 : 0);
     out[2] = 0;
     if (f->unresolved) {

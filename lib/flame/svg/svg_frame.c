@@ -121,7 +121,7 @@ static void add_amount(struct svg_run *r, const struct layout_frame *f) {
     }
 }
 
-/* What the caller knows, after the amount. */
+/* Appends the caller's note behind the amount. */
 static void add_note(struct svg_run *r) {
     const char *at = strbuf_cstr(&r->note);
     while (*at) {
@@ -148,8 +148,8 @@ static void add_title(struct svg_run *r, const struct layout_frame *f,
 
 /* ---- drawing ---- */
 
-/* As much of a name as fits a frame of that width, in hundredths of a pixel. A character of any
- * common monospaced font is 0.61 times as wide as it is high. */
+/* Appends as much of a name as fits a frame of that width, in hundredths of a pixel. A character of
+ * any common monospaced font is 0.61 times as wide as it is high. */
 static void add_label(struct svg_run *r, const struct layout_frame *f,
                       const struct frame_name *name, uint64_t width) {
     uint64_t margins = 2 * TEXT_LEFT * 100;

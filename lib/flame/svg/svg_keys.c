@@ -17,7 +17,7 @@ enum {
     GAP = 14 /* between two keys */
 };
 
-/* Leaves those out for which there is no room. */
+/* Adds a key, unless the row has no room left for it. */
 static void add_key(struct svg_run *r, const char *colour, const char *text, size_t len) {
     struct strbuf *b = &r->keys;
     size_t cells = xml_text_cells(text, len);
@@ -49,7 +49,7 @@ static int heaviest_first(const void *a, const void *b) {
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* What the frames of each module weigh themselves. */
+/* Sums up the self weights of each module's frames. */
 static bool weigh_modules(struct svg_run *r, struct map *modules, uint64_t *weights) {
     for (size_t i = 0; i < r->layout.frames.len; i++) {
         const struct layout_frame *f = &r->layout.frames.data[i];

@@ -13,7 +13,7 @@
 
 /* ---- options ---- */
 
-static bool is_word(const char *word, size_t len, const char *want) {
+static bool classify_is_word(const char *word, size_t len, const char *want) {
     return len == strlen(want) && memcmp(word, want, len) == 0;
 }
 
@@ -37,9 +37,9 @@ bool classify_read_fail_on(const struct cli_tool *tool, struct classify_gate *g,
                            const char *value) {
     for (const char *word = value;; word++) {
         size_t len = strcspn(word, ",");
-        if (is_word(word, len, "new")) {
+        if (classify_is_word(word, len, "new")) {
             g->fail_new = true;
-        } else if (is_word(word, len, "inconclusive")) {
+        } else if (classify_is_word(word, len, "inconclusive")) {
             g->fail_inconclusive = true;
         } else if (!read_regressed(g, word, len)) {
             cli_usage_error(tool,

@@ -10,19 +10,19 @@
 
 enum { RULES_FILE_MAX = 4 << 20 };
 
-static bool fail(struct classify_rules *r, const char *where, const struct err *why) {
+static bool ruleset_fail(struct classify_rules *r, const char *where, const struct err *why) {
     cli_fail(r->failures, where, why);
     return false;
 }
 
 /* The file's bytes in *m; false after a printed message. */
-static bool open_file(struct classify_rules *r, const char *path, struct filemap *m) {
+static bool ruleset_open_file(struct classify_rules *r, const char *path, struct filemap *m) {
     struct err e = {0};
     enum st st = filemap_open(m, path, RULES_FILE_MAX, &e);
     if (st == ST_NONE) {
         err_set(&e, ERR_IO, "no such file");
     }
-    return st == ST_OK || fail(r, path, &e);
+    return st == ST_OK || ruleset_fail(r, path, &e);
 }
 
 /* ---- --in-app and --not-in-app ---- */
@@ -63,7 +63,7 @@ static bool find_id(const char *line, size_t len, char text[IMAGE_ID_TEXT]) {
 static bool add_ids(struct classify_rules *r, const char *action, const char *path,
                     struct strbuf *text) {
     struct filemap m = {0};
-    if (!open_file(r, path, &m)) {
+    if (!ruleset_open_file(r, path, &m)) {
         return false;
     }
     const char *data = (const char *)m.data;
@@ -83,7 +83,7 @@ static bool add_ids(struct classify_rules *r, const char *action, const char *pa
     if (found == 0) {
         struct err e = {0};
         err_set(&e, ERR_FORMAT, "no UUID and no build-id in it");
-        return fail(r, path, &e);
+        return ruleset_fail(r, path, &e);
     }
     return true;
 }
@@ -106,7 +106,7 @@ static bool add_globs(struct classify_rules *r, struct rules *set) {
         if (ok &&
             (strbuf_check(&text, &e) != ST_OK ||
              rules_add(set, file ? file : option, strbuf_cstr(&text), text.len, &e) != ST_OK)) {
-            ok = fail(r, NULL, &e);
+            ok = ruleset_fail(r, NULL, &e);
         }
         strbuf_release(&text);
         if (!ok) {
@@ -118,15 +118,15 @@ static bool add_globs(struct classify_rules *r, struct rules *set) {
 
 /* ---- loading ---- */
 
-static bool add_file(struct classify_rules *r, struct rules *set, const char *path) {
+static bool ruleset_add_file(struct classify_rules *r, struct rules *set, const char *path) {
     struct filemap m = {0};
     struct err e = {0};
-    if (!open_file(r, path, &m)) {
+    if (!ruleset_open_file(r, path, &m)) {
         return false;
     }
     enum st st = rules_add(set, path, (const char *)m.data, m.size, &e);
     filemap_release(&m);
-    return st == ST_OK || fail(r, NULL, &e); /* the text begins with FILE:LINE */
+    return st == ST_OK || ruleset_fail(r, NULL, &e); /* the text begins with FILE:LINE */
 }
 
 static void name_rules(struct classify_rules *r) {
@@ -144,7 +144,7 @@ bool classify_rules_load(struct classify_rules *r) {
     struct err e = {0};
     name_rules(r);
     if (rules_new(&r->set, &e) != ST_OK) {
-        return fail(r, NULL, &e);
+        return ruleset_fail(r, NULL, &e);
     }
     if (r->raw) {
         return true;
@@ -153,12 +153,12 @@ bool classify_rules_load(struct classify_rules *r) {
         return false;
     }
     for (size_t i = 0; i < r->files.len; i++) {
-        if (!add_file(r, r->set, r->files.data[i])) {
+        if (!ruleset_add_file(r, r->set, r->files.data[i])) {
             return false;
         }
     }
     return (rules_add_builtin(r->set, &e) == ST_OK && strbuf_check(&r->name, &e) == ST_OK) ||
-           fail(r, NULL, &e);
+           ruleset_fail(r, NULL, &e);
 }
 
 void classify_rules_release(struct classify_rules *r) {
@@ -201,7 +201,7 @@ static void add_finding(void *ctx, const struct rules_finding *f) {
     }
 }
 
-static int by_place(const void *a, const void *b) {
+static int ruleset_by_place(const void *a, const void *b) {
     const struct finding *x = a, *y = b;
     const size_t left[] = {x->file, x->line, x->order}, right[] = {y->file, y->line, y->order};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
@@ -220,7 +220,7 @@ static void print_findings(const struct classify_rules *r, struct findings *all,
         return;
     }
     if (all->list.len) {
-        qsort(all->list.data, all->list.len, sizeof *all->list.data, by_place);
+        qsort(all->list.data, all->list.len, sizeof *all->list.data, ruleset_by_place);
     }
     for (size_t i = 0; i < all->list.len; i++) {
         sink_str(&output.sink, all->list.data[i].text);
@@ -240,19 +240,19 @@ static void print_findings(const struct classify_rules *r, struct findings *all,
 static bool lint_file(struct classify_rules *r, const char *path, struct findings *all) {
     struct filemap m = {0};
     struct err e = {0};
-    if (!open_file(r, path, &m)) {
+    if (!ruleset_open_file(r, path, &m)) {
         return false;
     }
     enum st st = rules_add_lint(r->set, path, (const char *)m.data, m.size, add_finding, all, &e);
     filemap_release(&m);
-    return st == ST_OK || fail(r, NULL, &e);
+    return st == ST_OK || ruleset_fail(r, NULL, &e);
 }
 
 /* Fills *all; *count = rules looked at. */
-static bool lint(struct classify_rules *r, struct findings *all, size_t *count) {
+static bool ruleset_lint(struct classify_rules *r, struct findings *all, size_t *count) {
     struct err e = {0};
     if (rules_new(&r->set, &e) != ST_OK) {
-        return fail(r, NULL, &e);
+        return ruleset_fail(r, NULL, &e);
     }
     if (!add_globs(r, r->set)) {
         return false;
@@ -264,14 +264,14 @@ static bool lint(struct classify_rules *r, struct findings *all, size_t *count) 
     }
     *count = rules_count(r->set);
     if (rules_add_builtin(r->set, &e) != ST_OK) {
-        return fail(r, NULL, &e);
+        return ruleset_fail(r, NULL, &e);
     }
     if (r->files.len == 0 && r->globs.len == 0) {
         *count = rules_count(r->set);
     }
     if (rules_lint(r->set, *count, add_finding, all, &e) != ST_OK || all->failed) {
         err_nomem(&e);
-        return fail(r, NULL, &e);
+        return ruleset_fail(r, NULL, &e);
     }
     return true;
 }
@@ -279,7 +279,7 @@ static bool lint(struct classify_rules *r, struct findings *all, size_t *count) 
 int classify_rules_lint(struct classify_rules *r, const char *output) {
     struct findings all = {.of = r};
     size_t count = 0;
-    bool done = lint(r, &all, &count);
+    bool done = ruleset_lint(r, &all, &count);
     if (done) {
         print_findings(r, &all, count, output);
     }

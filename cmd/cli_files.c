@@ -39,7 +39,7 @@ static void fail_text(const struct input_walk *w, const char *path, const char *
     w->on_failure(w->ctx, path, &e);
 }
 
-static bool is_same_file(const struct stat *a, const struct stat *b) {
+static bool cli_is_same_file(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
@@ -48,7 +48,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b) {
 static void pass_input(struct input_walk *w, int fd, const char *name) {
     struct stat in, out;
     if (fstat(fd, &in) == 0 && S_ISREG(in.st_mode) && fstat(STDOUT_FILENO, &out) == 0 &&
-        is_same_file(&in, &out)) {
+        cli_is_same_file(&in, &out)) {
         close(fd);
         fail_text(w, name, "is the output, too: not read");
         return;
@@ -56,13 +56,13 @@ static void pass_input(struct input_walk *w, int fd, const char *name) {
     w->on_input(w->ctx, fd, name);
 }
 
-static int compare_names(const void *a, const void *b) {
+static int cli_compare_names(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static void walk_input(struct input_walk *w, const char *path, int depth, bool named);
 
-static void walk_folder(struct input_walk *w, const char *path, int fd, int depth) {
+static void cli_walk_folder(struct input_walk *w, const char *path, int fd, int depth) {
     DIR *dir = fdopendir(fd);
     if (!dir) {
         fail_path(w, path, errno);
@@ -90,7 +90,7 @@ static void walk_folder(struct input_walk *w, const char *path, int fd, int dept
     }
     closedir(dir);
     if (names.len) {
-        qsort(names.data, names.len, sizeof *names.data, compare_names);
+        qsort(names.data, names.len, sizeof *names.data, cli_compare_names);
     }
     for (size_t i = 0; i < names.len; i++) {
         walk_input(w, names.data[i], depth + 1, false);
@@ -124,7 +124,7 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
     } else if (S_ISDIR(st.st_mode)) {
         dev_t above = w->device;
         w->device = st.st_dev;
-        walk_folder(w, path, fd, depth);
+        cli_walk_folder(w, path, fd, depth);
         w->device = above;
     } else {
         pass_input(w, fd, path);
@@ -206,7 +206,7 @@ static int already_open(const struct stat *path) {
     static const int standard[] = {STDOUT_FILENO, STDERR_FILENO};
     struct stat st;
     for (size_t i = 0; i < sizeof standard / sizeof *standard; i++) {
-        if (fstat(standard[i], &st) == 0 && is_same_file(&st, path)) {
+        if (fstat(standard[i], &st) == 0 && cli_is_same_file(&st, path)) {
             return standard[i];
         }
     }
@@ -268,7 +268,7 @@ static bool lock_temporary(int fd) {
 
 /* A new file beside target. Its name begins with '.', so that an input folder that it lies in does
  * not give it back to us. */
-static int open_temporary(struct cli_output *o) {
+static int cli_open_temporary(struct cli_output *o) {
     const char *slash = strrchr(o->target, '/');
     const char *name = slash ? slash + 1 : o->target;
     remove_left(o->target, name);
@@ -293,14 +293,14 @@ static int open_temporary(struct cli_output *o) {
 }
 
 /* Opens a path that is to get its name when it is complete. */
-static int open_file(struct cli_output *o, const char *path, bool exists) {
+static int cli_open_file(struct cli_output *o, const char *path, bool exists) {
     struct stat link;
     bool is_link = lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
     if (is_link && !exists) {
         return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     }
     o->target = is_link ? realpath(path, NULL) : strdup(path);
-    int fd = o->target ? open_temporary(o) : -1;
+    int fd = o->target ? cli_open_temporary(o) : -1;
     if (fd >= 0) {
         remove_when_interrupted(o->temporary);
     }
@@ -328,7 +328,7 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
         int same = exists ? already_open(&st) : -1;
         o->fd = same >= 0                        ? fcntl(same, F_DUPFD_CLOEXEC, 3)
                 : exists && !S_ISREG(st.st_mode) ? open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
-                                                 : open_file(o, path, exists);
+                                                 : cli_open_file(o, path, exists);
     }
     if (o->fd < 0) {
         struct err e = {0};

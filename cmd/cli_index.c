@@ -19,13 +19,13 @@ struct indexing {
     VEC(struct catalog_entry) entries; /* arch and name the finder's, key owned */
     size_t built;
     struct pool *pool;
-    VEC(struct job *) held; /* until there are as many as threads */
-    bool side_by_side;      /* there were */
-    struct err failure;     /* the first that ends the run */
+    VEC(struct index_job *) held; /* until there are as many as threads */
+    bool side_by_side;            /* there were */
+    struct err failure;           /* the first that ends the run */
 };
 
 /* A file on its way through the pool. */
-struct job {
+struct index_job {
     struct index_source source;
     const struct find_candidate *from;
     struct open_files files; /* what source points to, until it is built */
@@ -37,7 +37,7 @@ struct job {
 
 /* ---- on the workers ---- */
 
-static enum st add_to_store(struct job *job, struct index_store *store) {
+static enum st add_to_store(struct index_job *job, struct index_store *store) {
     struct index_source *source = &job->source;
     enum st st = index_store_key(source->slice, source->paired, source->alt, &job->key,
                                  &source->fingerprint, &job->err);
@@ -54,7 +54,7 @@ static enum st add_to_store(struct job *job, struct index_store *store) {
 
 static void build(void *ctx, void *item, unsigned worker) {
     const struct indexing *run = ctx;
-    struct job *job = item;
+    struct index_job *job = item;
     struct index_store *store = NULL;
     (void)worker;
     job->st = index_store_again(&store, run->x->store, job->threads, &job->err);
@@ -65,7 +65,7 @@ static void build(void *ctx, void *item, unsigned worker) {
 
 /* ---- in order ---- */
 
-static enum st note_entry(struct indexing *run, struct job *job, struct err *e) {
+static enum st note_entry(struct indexing *run, struct index_job *job, struct err *e) {
     const struct find_candidate *from = job->from;
     struct catalog_entry entry = {.id = from->id,
                                   .dwarf = from->dwarf,
@@ -81,7 +81,7 @@ static enum st note_entry(struct indexing *run, struct job *job, struct err *e) 
 
 static void deliver(void *ctx, void *item) {
     struct indexing *run = ctx;
-    struct job *job = item;
+    struct index_job *job = item;
     if (job->st == ST_NONE) {
         cli_fail(run->x->failures, job->from->path, &job->why);
     } else if (job->st == ST_OK) {
@@ -96,7 +96,7 @@ static void deliver(void *ctx, void *item) {
 }
 
 /* With all threads, here and now. */
-static void build_alone(struct indexing *run, struct job *job) {
+static void build_alone(struct indexing *run, struct index_job *job) {
     job->threads = run->x->threads;
     build(run, job, 0);
     deliver(run, job);
@@ -121,7 +121,7 @@ static void settle(struct indexing *run) {
     pool_finish(run->pool);
 }
 
-static void complain(void *ctx, const char *path, const struct err *why) {
+static void cli_index_complain(void *ctx, const char *path, const struct err *why) {
     struct indexing *run = ctx;
     if (run->pool) {
         settle(run); /* messages come in the order of the files */
@@ -138,12 +138,12 @@ static enum st index_one(void *ctx, const struct index_source *source,
     if (run->x->permanent && image_id_is_zero(&from->id)) {
         return ST_OK; /* nobody could find it in the catalog */
     }
-    struct job *job = calloc(1, sizeof *job);
+    struct index_job *job = calloc(1, sizeof *job);
     if (!job || !VEC_RESERVE(&run->held, 1)) {
         free(job);
         return err_nomem(e);
     }
-    *job = (struct job){.source = *source, .from = from, .files = *files, .threads = 1};
+    *job = (struct index_job){.source = *source, .from = from, .files = *files, .threads = 1};
     *files = (struct open_files){0};
     if (size >= LARGE_FILE) {
         settle(run);
@@ -199,7 +199,7 @@ void cli_index_paths(const struct cli_index *x, char **paths, size_t count) {
     struct indexing run = {.x = x};
     struct symbol_set *set = NULL;
     struct err e = {0};
-    enum st st = symbol_set_new(&set, complain, &run, &e);
+    enum st st = symbol_set_new(&set, cli_index_complain, &run, &e);
     if (st == ST_OK) {
         symbol_set_use_temporary_folder(set, cli_temporary_folder());
         st = add_paths(&run, set, paths, count, &e);

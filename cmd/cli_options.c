@@ -105,7 +105,7 @@ int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) {
 }
 
 /* Levenshtein distance of two short words, for "did you mean". */
-static size_t distance(const char *a, size_t alen, const char *b) {
+static size_t option_distance(const char *a, size_t alen, const char *b) {
     size_t blen = strlen(b);
     size_t row[33];
     if (alen > 32 || blen > 32) {
@@ -138,7 +138,7 @@ static int unknown_option(struct cli_parser *p, const char *shown, const char *w
     size_t best = 3;
     for (size_t i = 0; i < p->tool->option_count; i++) {
         const char *name = p->tool->options[i].name;
-        size_t d = name ? distance(word, len, name) : 99;
+        size_t d = name ? option_distance(word, len, name) : 99;
         if (d < best && d < strlen(name)) {
             best = d;
             near = name;
@@ -309,7 +309,7 @@ bool cli_number(const struct cli_parser *p, uint64_t min, uint64_t max, uint64_t
     return true;
 }
 
-static const char *word_at(const struct cli_words *words, size_t i) {
+static const char *option_word_at(const struct cli_words *words, size_t i) {
     const char *word;
     memcpy(&word, (const char *)words->rows + i * words->row_size, sizeof word);
     return word;
@@ -318,9 +318,9 @@ static const char *word_at(const struct cli_words *words, size_t i) {
 int cli_choice(const struct cli_parser *p, const struct cli_words *words) {
     struct strbuf list = {0};
     char option[CLI_TYPED];
-    const char *word = word_at(words, 0);
+    const char *word = option_word_at(words, 0);
     for (int i = 0; word; i++) {
-        const char *next = word_at(words, (size_t)i + 1);
+        const char *next = option_word_at(words, (size_t)i + 1);
         if (strcmp(word, p->value) == 0) {
             strbuf_release(&list);
             return i;

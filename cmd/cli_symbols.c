@@ -7,7 +7,7 @@
 #include "cli_store.h"
 
 /* Runs on workers, too. */
-static void complain(void *ctx, const char *path, const struct err *why) {
+static void cli_symbols_complain(void *ctx, const char *path, const struct err *why) {
     struct cli_symbols *s = ctx;
     cli_dumps_fail(s->dumps, path, why);
 }
@@ -53,8 +53,9 @@ static void add_use(struct cli_symbols *s, const char *value) {
     strbuf_release(&name);
 }
 
-static enum st start(struct cli_symbols *s, const struct cli_symbols_options *o, struct err *e) {
-    if (symbol_set_new(&s->set, complain, s, e) != ST_OK) {
+static enum st cli_symbols_start(struct cli_symbols *s, const struct cli_symbols_options *o,
+                                 struct err *e) {
+    if (symbol_set_new(&s->set, cli_symbols_complain, s, e) != ST_OK) {
         return ST_ERR;
     }
     symbol_set_use_store(s->set, s->store);
@@ -83,7 +84,7 @@ bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o
     if (!o->no_index && !cli_store_open(&s->store, o->store, false, jobs, &dumps->failures)) {
         return false;
     }
-    if (start(s, o, &e) != ST_OK) {
+    if (cli_symbols_start(s, o, &e) != ST_OK) {
         cli_fail(&dumps->failures, NULL, &e);
         return false;
     }

@@ -31,8 +31,8 @@ static enum rule_cause cause_of(struct flame_causes *c, const struct layout_fram
 }
 
 /* Frames come in pre-order: the path to the last one holds the callers of the next. */
-static void mark(void *ctx, const struct layout_frame *f, const struct frame_name *name,
-                 char colour[PALETTE_COLOUR_SIZE], struct strbuf *note) {
+static void causes_mark(void *ctx, const struct layout_frame *f, const struct frame_name *name,
+                        char colour[PALETTE_COLOUR_SIZE], struct strbuf *note) {
     struct flame_causes *c = ctx;
     if (f->kind == LAYOUT_ROOT) {
         return;
@@ -57,7 +57,8 @@ enum st flame_causes_start(struct flame_causes *c, uint32_t label_depth, struct 
         c->keys[count] = (struct svg_key){rule_cause_colour(cause), rule_cause_text(cause)};
     }
     c->label_depth = label_depth;
-    c->marks = (struct svg_marks){.mark = mark, .ctx = c, .keys = c->keys, .key_count = count};
+    c->marks =
+        (struct svg_marks){.mark = causes_mark, .ctx = c, .keys = c->keys, .key_count = count};
     if (rules_new(&c->rules, e) != ST_OK) {
         return ST_ERR;
     }

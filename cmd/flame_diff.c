@@ -74,8 +74,8 @@ static enum st count_samples(const struct flame_diff *d, const struct diff_limit
 }
 
 /* Judges one limit and says so. */
-static enum st judge(const struct flame_diff *d, const struct diff_limit *l, const char *tool,
-                     const char *unit, bool quiet, bool *passed, struct err *e) {
+static enum st diff_judge(const struct flame_diff *d, const struct diff_limit *l, const char *tool,
+                          const char *unit, bool quiet, bool *passed, struct err *e) {
     uint64_t sums[STACK_SIDES], samples;
     struct strbuf change = {0};
     if (*l->unit && strcmp(l->unit, unit) != 0) {
@@ -104,7 +104,7 @@ bool flame_diff_judge(const struct flame_diff *d, const char *tool, const char *
     bool passed = false;
     for (size_t i = 0; i < d->limit_count; i++) {
         struct err e = {0};
-        if (judge(d, &d->limits[i], tool, unit, quiet, &passed, &e) != ST_OK) {
+        if (diff_judge(d, &d->limits[i], tool, unit, quiet, &passed, &e) != ST_OK) {
             cli_fail(failures, NULL, &e);
         }
     }

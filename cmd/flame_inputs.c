@@ -14,19 +14,20 @@
 
 enum { WINDOW_PER_JOB = 4, READ_SIZE = 256 * 1024 };
 
-static void fail(struct flame_inputs *run, const char *where, const struct err *why) {
+static void inputs_fail(struct flame_inputs *run, const char *where, const struct err *why) {
     cli_dumps_fail(&run->dumps, where, why);
 }
 
 /* ---- dumps ---- */
 
 /* Parsing and classifying is what takes time, and it happens on the workers. */
-static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
+static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned worker,
+                           struct err *e) {
     struct flame_inputs *run = ctx;
     return flame_labels_find(&run->labels, d, result, worker, e);
 }
 
-static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
+static enum st inputs_take(void *ctx, struct dump *d, void *result, struct err *e) {
     struct flame_inputs *run = ctx;
     const struct flame_label *label = result;
     enum st st = fold_add(&run->fold, d, label->texts, e);
@@ -39,7 +40,7 @@ static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     return st;
 }
 
-static void release(void *result) {
+static void inputs_release(void *result) {
     flame_label_release(result);
 }
 
@@ -51,7 +52,7 @@ static void check_folded(struct flame_inputs *run) {
     struct err e = {0};
     if (s->foreign) {
         err_set(&e, ERR_FORMAT, "neither dumps nor folded stacks");
-        fail(run, run->input, &e);
+        inputs_fail(run, run->input, &e);
     } else if (s->bad > 0) {
         struct strbuf where = {0};
         strbuf_addf(&where, "%s:%" PRIu64, run->input, s->first_bad);
@@ -61,11 +62,11 @@ static void check_folded(struct flame_inputs *run) {
         } else {
             err_set(&e, ERR_FORMAT, "%s", s->reason);
         }
-        fail(run, strbuf_cstr(&where), &e);
+        inputs_fail(run, strbuf_cstr(&where), &e);
         strbuf_release(&where);
     } else if (s->stacks == 0) {
         err_set(&e, ERR_FORMAT, "empty: no stack in it");
-        fail(run, run->input, &e);
+        inputs_fail(run, run->input, &e);
     }
     run->folded_stacks += s->stacks;
     run->rounded += s->rounded;
@@ -97,7 +98,7 @@ static void read_folded(struct flame_inputs *run, struct gz_input *in, size_t go
         st = err_set(&e, end_error.code, "%s", end_error.text);
     }
     if (st != ST_OK) {
-        fail(run, run->input, &e);
+        inputs_fail(run, run->input, &e);
     } else {
         check_folded(run);
     }
@@ -144,12 +145,13 @@ static enum st add_profile(struct flame_inputs *run, const struct strbuf *b, boo
     return st;
 }
 
-static void read_profile(struct flame_inputs *run, struct gz_input *in, size_t got, bool pprof) {
+static void inputs_read_profile(struct flame_inputs *run, struct gz_input *in, size_t got,
+                                bool pprof) {
     struct strbuf whole = {0};
     struct err e = {0};
     if (read_whole(run, in, got, &whole, &e) != ST_OK ||
         add_profile(run, &whole, pprof, &e) != ST_OK) {
-        fail(run, run->input, &e);
+        inputs_fail(run, run->input, &e);
     }
     strbuf_release(&whole);
 }
@@ -190,7 +192,7 @@ static enum st other_input(void *ctx, struct gz_input *in, const char *name, str
     run->input = name;
     stack_tree_break(&run->tree);
     if (profile) {
-        read_profile(run, in, len, pprof);
+        inputs_read_profile(run, in, len, pprof);
     } else {
         read_folded(run, in, len);
     }
@@ -199,9 +201,9 @@ static enum st other_input(void *ctx, struct gz_input *in, const char *name, str
 
 static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct flame_label),
                                                    .window = WINDOW_PER_JOB,
-                                                   .work = work,
-                                                   .take = take,
-                                                   .release = release,
+                                                   .work = inputs_work,
+                                                   .take = inputs_take,
+                                                   .release = inputs_release,
                                                    .other_input = other_input};
 
 /* ---- all of it ---- */
@@ -215,7 +217,7 @@ static enum st filter(const struct flame_inputs *run, struct stack_tree *t, stru
 }
 
 /* What can only be done to the whole. */
-static enum st finish(struct flame_inputs *run, struct err *e) {
+static enum st inputs_finish(struct flame_inputs *run, struct err *e) {
     enum st st = fold_finish(&run->fold, e);
     if (run->filter.base || run->filter.reverse) {
         st = st == ST_OK ? filter(run, &run->tree, e) : st;
@@ -241,10 +243,10 @@ int flame_inputs_read(struct flame_inputs *run, char **operands, size_t count) {
     int status = CLI_OK;
     if (st == ST_OK) {
         status = cli_dumps_run(&run->dumps, run->jobs, operands, count);
-        st = status == CLI_OK ? finish(run, &e) : st;
+        st = status == CLI_OK ? inputs_finish(run, &e) : st;
     }
     if (st != ST_OK) {
-        fail(run, NULL, &e);
+        inputs_fail(run, NULL, &e);
         return CLI_FAILED;
     }
     return status;

@@ -24,7 +24,7 @@ enum st flame_labels_start(struct flame_labels *l, unsigned jobs, struct err *e)
 
 /* ---- the texts ---- */
 
-static void add_version(struct strbuf *b, const struct dump *d) {
+static void label_add_version(struct strbuf *b, const struct dump *d) {
     strbuf_addstr(b, d->app.version ? d->app.version : "no version");
     if (d->app.build) {
         strbuf_addf(b, " (%s)", d->app.build);
@@ -37,7 +37,7 @@ static void add_cause(struct strbuf *b, const struct dump *d, const struct stall
 }
 
 /* The bucket's title, or the functions of its key, the innermost first. */
-static void add_bucket(struct strbuf *b, const struct dump *d, const struct stall_key *key) {
+static void label_add_bucket(struct strbuf *b, const struct dump *d, const struct stall_key *key) {
     const char *title = d->class.title ? d->class.title : d->class.level1;
     const struct key *level = &key->level[0];
     if (title) {
@@ -68,10 +68,10 @@ enum st flame_labels_find(struct flame_labels *l, const struct dump *d, struct f
             add_cause(&out->storage, d, &key);
             break;
         case FLAME_BY_BUCKET:
-            add_bucket(&out->storage, d, &key);
+            label_add_bucket(&out->storage, d, &key);
             break;
         default:
-            add_version(&out->storage, d);
+            label_add_version(&out->storage, d);
         }
         strbuf_addc(&out->storage, '\0');
     }

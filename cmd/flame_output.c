@@ -37,7 +37,7 @@ static uint64_t sum_of(const struct stack_pair *pair, enum stack_side side) {
 }
 
 /* "12.4 s stalled in 7 stalls, 38 % of it sampled", or what folded text lets us say. */
-static void describe(const struct flame_run *run, struct strbuf *out) {
+static void flame_describe(const struct flame_run *run, struct strbuf *out) {
     const struct stack_tree *t = &run->inputs.tree;
     if (run->diff.on) {
         const struct stack_pair *pair = &run->diff.pair;
@@ -88,16 +88,16 @@ static enum st write_svg_marked(const struct flame_run *run, struct svg_options 
     return st;
 }
 
-static const char *title_of(const struct flame_run *run) {
+static const char *flame_title_of(const struct flame_run *run) {
     return run->svg.title ? run->svg.title : have_dumps(run) ? "Stalled time" : "Flame graph";
 }
 
 static enum st write_svg(struct flame_run *run, struct sink *out, struct err *e) {
     struct strbuf subtitle = {0};
-    describe(run, &subtitle);
+    flame_describe(run, &subtitle);
     struct svg_options o = run->svg;
     o.unit = flame_unit(run);
-    o.title = title_of(run);
+    o.title = flame_title_of(run);
     o.subtitle = o.subtitle ? o.subtitle : strbuf_cstr(&subtitle);
     enum st st = strbuf_check(&subtitle, e);
     if (st == ST_OK) {
@@ -118,7 +118,7 @@ static enum st write_pprof(struct flame_run *run, struct sink *out, struct err *
 }
 
 static enum st write_changes(struct flame_run *run, struct sink *out, struct err *e) {
-    struct diff_text o = {.title = title_of(run),
+    struct diff_text o = {.title = flame_title_of(run),
                           .unit = flame_unit(run),
                           .normalised = run->diff.normalise,
                           .most = FLAME_CHANGES};
@@ -131,7 +131,7 @@ static enum st write_folded(struct flame_run *run, struct sink *out, struct err 
 }
 
 static enum st write_speedscope(struct flame_run *run, struct sink *out, struct err *e) {
-    struct speedscope_options o = {.title = title_of(run),
+    struct speedscope_options o = {.title = flame_title_of(run),
                                    .unit = flame_unit(run),
                                    .exporter = "stallflame@" STALLKIT_VERSION};
     return speedscope_write(&run->inputs.tree, &o, out, e);
@@ -146,8 +146,9 @@ const struct flame_format flame_formats[] = {
     {.word = NULL},
 };
 
-static void write_file(struct flame_run *run, const char *path,
-                       enum st (*write)(struct flame_run *run, struct sink *out, struct err *e)) {
+static void flame_write_file(struct flame_run *run, const char *path,
+                             enum st (*write)(struct flame_run *run, struct sink *out,
+                                              struct err *e)) {
     struct cli_output output;
     struct err e = {0};
     struct cli_failures *failures = &run->inputs.dumps.failures;
@@ -162,9 +163,9 @@ static void write_file(struct flame_run *run, const char *path,
 }
 
 void flame_write(struct flame_run *run) {
-    write_file(run, run->output, flame_formats[run->format].write);
+    flame_write_file(run, run->output, flame_formats[run->format].write);
     if (run->diff.summary) {
-        write_file(run, run->diff.summary, write_changes);
+        flame_write_file(run, run->diff.summary, write_changes);
     }
 }
 
@@ -190,7 +191,7 @@ void flame_summarise(const struct flame_run *run) {
     if (idle) {
         cli_say(in->tool->name, "%s has no effect: there are no dumps", idle);
     }
-    describe(run, &text);
+    flame_describe(run, &text);
     if (!run->diff.on && flame_inputs_have_dumps(in)) {
         add_count(&text, "; ", distinct_stacks(&in->tree), "distinct stack", "s", "");
         if (in->folded_stacks > 0) {

@@ -43,7 +43,7 @@ struct addr_settings {
     bool inlines, full_path, llvm_json, linkage_names, no_index;
 };
 
-static bool take_address(const struct cli_parser *p, const char *option, uint64_t *out) {
+static bool addr_take_address(const struct cli_parser *p, const char *option, uint64_t *out) {
     if (parse_hex(p->value, strlen(p->value), out)) {
         return true;
     }
@@ -63,12 +63,12 @@ static bool take_meaning(struct addr_settings *set, const struct cli_parser *p,
 
 static bool take_load(void *settings, struct cli_parser *p) {
     struct addr_settings *set = settings;
-    return take_meaning(set, p, MEANS_LOADED) && take_address(p, "-l", &set->load);
+    return take_meaning(set, p, MEANS_LOADED) && addr_take_address(p, "-l", &set->load);
 }
 
 static bool take_slide(void *settings, struct cli_parser *p) {
     struct addr_settings *set = settings;
-    return take_meaning(set, p, MEANS_SLID) && take_address(p, "-s", &set->slide);
+    return take_meaning(set, p, MEANS_SLID) && addr_take_address(p, "-s", &set->slide);
 }
 
 static bool take_offset(void *settings, struct cli_parser *p) {
@@ -119,7 +119,7 @@ static const struct cli_tool tool = {
     .single_dash_words = true,
 };
 
-struct run {
+struct addr_run {
     const struct addr_settings *set;
     struct cli_failures failures;
     struct cli_output output;
@@ -135,19 +135,19 @@ struct run {
     struct answerer **answerers; /* one for each of threads */
     unsigned threads;
     struct pool *pool;
-    struct job *free_jobs;
+    struct addr_job *free_jobs;
 };
 
 /* ---- opening ---- */
 
 static void say_damage(void *ctx, const char *path, const struct err *why) {
-    struct run *run = ctx;
+    struct addr_run *run = ctx;
     cli_fail(&run->failures, path, why);
 }
 
 static void say_unit_damage(void *ctx, const char *file, uint64_t unit_offset,
                             const struct err *why) {
-    struct run *run = ctx;
+    struct addr_run *run = ctx;
     struct err e = *why;
     if (unit_offset != LOOKUP_NO_UNIT) {
         err_context(&e, "unit at 0x%" PRIx64, unit_offset);
@@ -155,7 +155,7 @@ static void say_unit_damage(void *ctx, const char *file, uint64_t unit_offset,
     cli_fail(&run->failures, file, &e);
 }
 
-static bool open_object(struct run *run) {
+static bool open_object(struct addr_run *run) {
     struct err e = {0};
     enum st st =
         find_single(run->set->object, cli_temporary_folder(), say_damage, run, &run->object, &e);
@@ -172,7 +172,7 @@ static bool open_object(struct run *run) {
     return true;
 }
 
-static int list_slices(const struct run *run) {
+static int list_slices(const struct addr_run *run) {
     struct strbuf list = {0};
     for (size_t i = 0; i < object_slice_count(run->object); i++) {
         strbuf_addf(&list, "%s%s", i ? ", " : "", object_slice_arch(object_slice(run->object, i)));
@@ -185,7 +185,7 @@ static int list_slices(const struct run *run) {
 }
 
 /* A stripped ELF file's separate debug file takes its place. */
-static void use_separate_debug(struct run *run) {
+static void use_separate_debug(struct addr_run *run) {
     static const char *const roots[] = {"/usr/lib/debug"};
     char *path = NULL;
     struct object *o = NULL;
@@ -203,7 +203,7 @@ static void use_separate_debug(struct run *run) {
 }
 
 /* The file that dwz moved debug information to. False: out of memory. */
-static bool find_alt(struct run *run) {
+static bool addr_find_alt(struct addr_run *run) {
     const char *name;
     struct err e = {0};
     enum st st = open_files_supplementary(&run->files, NULL, run->slice, &run->alt, &name, &e);
@@ -213,7 +213,7 @@ static bool find_alt(struct run *run) {
     return st != ST_ERR || name;
 }
 
-static int open_source(struct run *run) {
+static int addr_open_source(struct addr_run *run) {
     struct err e = {0};
     if (!open_object(run)) {
         return CLI_FAILED;
@@ -231,7 +231,7 @@ static int open_source(struct run *run) {
         !cli_store_open(&run->store, run->set->store, false, pool_processors(), &run->failures)) {
         return CLI_FAILED;
     }
-    if (!find_alt(run)) {
+    if (!addr_find_alt(run)) {
         return CLI_FAILED;
     }
     struct index_source from = {
@@ -257,16 +257,16 @@ static int open_source(struct run *run) {
 enum { WORDS_AT_ONCE = 8 * 1024, WINDOW_PER_JOB = 2 };
 
 /* Words on their way through the pool, and what is printed for them. */
-struct job {
-    struct job *next; /* of those that are free */
+struct addr_job {
+    struct addr_job *next; /* of those that are free */
     struct strbuf words, out;
     VEC(struct err) failures; /* in their order */
     bool failed;              /* out of memory for them */
 };
 
 /* One that is free again has its memory already. NULL: out of memory. */
-static struct job *take_job(struct run *run) {
-    struct job *job = run->free_jobs;
+static struct addr_job *addr_take_job(struct addr_run *run) {
+    struct addr_job *job = run->free_jobs;
     if (!job) {
         return calloc(1, sizeof *job);
     }
@@ -274,7 +274,7 @@ static struct job *take_job(struct run *run) {
     return job;
 }
 
-static void give_job_back(struct run *run, struct job *job) {
+static void give_job_back(struct addr_run *run, struct addr_job *job) {
     strbuf_clear(&job->words);
     strbuf_clear(&job->out);
     job->failures.len = 0;
@@ -283,9 +283,9 @@ static void give_job_back(struct run *run, struct job *job) {
     run->free_jobs = job;
 }
 
-static void free_jobs(struct run *run) {
+static void addr_free_jobs(struct addr_run *run) {
     while (run->free_jobs) {
-        struct job *job = take_job(run);
+        struct addr_job *job = addr_take_job(run);
         strbuf_release(&job->words);
         strbuf_release(&job->out);
         VEC_RELEASE(&job->failures);
@@ -293,18 +293,18 @@ static void free_jobs(struct run *run) {
     }
 }
 
-static bool is_space(char c) {
+static bool addr_is_space(char c) {
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
 static void answer_words(void *ctx, void *item, unsigned worker) {
-    struct run *run = ctx;
-    struct job *job = item;
+    struct addr_run *run = ctx;
+    struct addr_job *job = item;
     struct err e = {0};
     const char *words = job->words.data;
     for (size_t at = 0; at < job->words.len;) {
         size_t start = at;
-        while (at < job->words.len && !is_space(words[at])) {
+        while (at < job->words.len && !addr_is_space(words[at])) {
             at++;
         }
         if (at > start && answerer_answer(run->answerers[worker], words + start, at - start,
@@ -317,8 +317,8 @@ static void answer_words(void *ctx, void *item, unsigned worker) {
 }
 
 static void print_answers(void *ctx, void *item) {
-    struct run *run = ctx;
-    struct job *job = item;
+    struct addr_run *run = ctx;
+    struct addr_job *job = item;
     struct err e = {0};
     for (size_t i = 0; i < job->failures.len; i++) {
         cli_fail(&run->failures, NULL, &job->failures.data[i]);
@@ -331,9 +331,9 @@ static void print_answers(void *ctx, void *item) {
     give_job_back(run, job);
 }
 
-static void put_words(struct run *run, const char *words, size_t len) {
+static void put_words(struct addr_run *run, const char *words, size_t len) {
     struct err e = {0};
-    struct job *job = take_job(run);
+    struct addr_job *job = addr_take_job(run);
     if (!job) {
         err_nomem(&e);
         cli_fail(&run->failures, NULL, &e);
@@ -348,7 +348,7 @@ static void put_words(struct run *run, const char *words, size_t len) {
 
 /* Length of the whole words at the front. */
 static size_t whole_words(const char *text, size_t len) {
-    while (len > 0 && !is_space(text[len - 1])) {
+    while (len > 0 && !addr_is_space(text[len - 1])) {
         len--;
     }
     return len;
@@ -357,7 +357,7 @@ static size_t whole_words(const char *text, size_t len) {
 /* Reads words as they come and answers each as soon as no more can be had at once: a person, or a
  * program at the other end of a pair of pipes, may wait. */
 static void on_input(void *ctx, int fd, const char *name) {
-    struct run *run = ctx;
+    struct addr_run *run = ctx;
     char buf[WORDS_AT_ONCE];
     size_t have = 0;
     for (;;) {
@@ -395,16 +395,16 @@ static void on_input(void *ctx, int fd, const char *name) {
 /* ---- main ---- */
 
 static void fail_input(void *ctx, const char *where, const struct err *why) {
-    struct run *run = ctx;
+    struct addr_run *run = ctx;
     cli_fail(&run->failures, where, why);
 }
 
-static void read_addresses(struct run *run, const char *path) {
+static void read_addresses(struct addr_run *run, const char *path) {
     char *input[] = {(char *)(uintptr_t)path}; /* only read */
     (void)cli_for_each_input(&tool, input, 1, on_input, fail_input, run);
 }
 
-static enum st start_threads(struct run *run, struct err *e) {
+static enum st start_threads(struct addr_run *run, struct err *e) {
     const struct addr_settings *set = run->set;
     run->question = (struct address_question){.source = run->source,
                                               .path = run->path,
@@ -434,7 +434,7 @@ static enum st start_threads(struct run *run, struct err *e) {
                      print_answers, run, e);
 }
 
-static void answer_all(struct run *run, char **operands, size_t count) {
+static void answer_all(struct addr_run *run, char **operands, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(operands[i], "-") == 0) {
             read_addresses(run, operands[i]);
@@ -448,9 +448,9 @@ static void answer_all(struct run *run, char **operands, size_t count) {
     pool_finish(run->pool);
 }
 
-static int process(struct run *run, char **operands, size_t count) {
+static int addr_process(struct addr_run *run, char **operands, size_t count) {
     struct err e = {0};
-    int status = open_source(run);
+    int status = addr_open_source(run);
     if (status != CLI_OK) {
         return status;
     }
@@ -476,10 +476,10 @@ int main(int argc, char **argv) {
     if (!set.object) {
         return cli_usage_error(&tool, "-o FILE is missing");
     }
-    struct run run = {.set = &set, .failures = {.tool = tool.name}};
-    int status = process(&run, p.operands, p.operand_count);
+    struct addr_run run = {.set = &set, .failures = {.tool = tool.name}};
+    int status = addr_process(&run, p.operands, p.operand_count);
     pool_close(run.pool);
-    free_jobs(&run);
+    addr_free_jobs(&run);
     for (unsigned i = 0; run.answerers && i < run.threads; i++) {
         answerer_free(run.answerers[i]);
     }

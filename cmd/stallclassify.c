@@ -13,7 +13,7 @@
 #include "dump/dump.h"
 
 enum { WINDOW_PER_JOB = 16 };
-struct run {
+struct classify_run {
     struct cli_dumps dumps;
     struct cli_symbols symbols;
     struct explain_choice explain;
@@ -29,14 +29,14 @@ struct run {
     bool broken;           /* memory ran out: the counts cannot be trusted any more */
 };
 
-static void fail(struct run *run, const char *where, const struct err *why) {
+static void classify_fail(struct classify_run *run, const char *where, const struct err *why) {
     cli_dumps_fail(&run->dumps, where, why);
 }
 
 /* ---- dumps ---- */
 
 /* What work leaves for take. */
-struct result {
+struct classify_result {
     struct stall_key key;
     bool wanted;
     struct where_seen seen;
@@ -44,16 +44,17 @@ struct result {
     struct strbuf text;   /* of --annotate and --explain */
 };
 
-static enum st annotate(const struct run *run, const struct dump *d, struct result *r,
-                        struct err *e) {
+static enum st annotate(const struct classify_run *run, const struct dump *d,
+                        struct classify_result *r, struct err *e) {
     struct sink sink = sink_to_strbuf(&r->text);
     enum st st = annotate_dump(d, &r->key, run->rules_hash, &sink, e);
     return sink_close(&sink, e) == ST_OK ? st : ST_ERR;
 }
 
-static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
-    struct run *run = ctx;
-    struct result *r = result;
+static enum st classify_work(void *ctx, struct dump *d, void *result, unsigned worker,
+                             struct err *e) {
+    struct classify_run *run = ctx;
+    struct classify_result *r = result;
     struct dump_addition add;
     if (run->symbols.symbolizer && symbolize_dump(run->symbols.symbolizer, d, &add, e) != ST_OK) {
         return ST_ERR;
@@ -74,16 +75,16 @@ static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, st
 }
 
 /* Writes the counts so far, and begins anew. */
-static enum st next_partial(struct run *run, struct err *e) {
+static enum st next_partial(struct classify_run *run, struct err *e) {
     run->since = 0;
     enum st st = triage_write_partial(run->triage, &run->output.sink, e);
     sink_flush(&run->output.sink);
     return st == ST_OK ? triage_restart(&run->triage, e) : st;
 }
 
-static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
-    struct run *run = ctx;
-    const struct result *r = result;
+static enum st classify_take(void *ctx, struct dump *d, void *result, struct err *e) {
+    struct classify_run *run = ctx;
+    const struct classify_result *r = result;
     where_seen_add(&run->seen, &r->seen);
     if (run->annotate) {
         sink_write(&run->output.sink, r->text.data, r->text.len);
@@ -104,13 +105,13 @@ static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     return st;
 }
 
-static void release(void *result) {
-    struct result *r = result;
+static void classify_release(void *result) {
+    struct classify_result *r = result;
     strbuf_release(&r->text);
 }
 
-static void take_session(void *ctx, const char *where, const char *text, size_t len) {
-    struct run *run = ctx;
+static void classify_take_session(void *ctx, const char *where, const char *text, size_t len) {
+    struct classify_run *run = ctx;
     struct err e = {0};
     const struct exposure_filter filter = {run->where, &run->seen_sessions};
     if (run->annotate) {
@@ -118,30 +119,30 @@ static void take_session(void *ctx, const char *where, const char *text, size_t 
     } else if (!run->broken && triage_add_session(run->triage, &filter, text, len, &e) != ST_OK) {
         run->broken = e.code == ERR_NOMEM;
         err_context(&e, "session record");
-        fail(run, where, &e);
+        classify_fail(run, where, &e);
     }
 }
 
-static void idle(void *ctx) {
-    struct run *run = ctx;
+static void classify_idle(void *ctx) {
+    struct classify_run *run = ctx;
     if (run->annotate) {
         sink_flush(&run->output.sink);
     }
 }
 
-static bool unwanted(void *ctx) {
-    const struct run *run = ctx;
+static bool classify_unwanted(void *ctx) {
+    const struct classify_run *run = ctx;
     return run->broken || ((run->annotate || run->partial) && cli_output_failed(&run->output));
 }
 
-static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct result),
+static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct classify_result),
                                                    .window = WINDOW_PER_JOB,
-                                                   .work = work,
-                                                   .take = take,
-                                                   .release = release,
-                                                   .take_session = take_session,
-                                                   .idle = idle,
-                                                   .unwanted = unwanted};
+                                                   .work = classify_work,
+                                                   .take = classify_take,
+                                                   .release = classify_release,
+                                                   .take_session = classify_take_session,
+                                                   .idle = classify_idle,
+                                                   .unwanted = classify_unwanted};
 
 /* ---- main ---- */
 
@@ -163,7 +164,8 @@ static uint64_t hash_of_keys(const struct classify_settings *s, struct classify_
     return hash;
 }
 
-static struct triage_options options_of(const struct run *run, const struct classify_settings *s) {
+static struct triage_options options_of(const struct classify_run *run,
+                                        const struct classify_settings *s) {
     return (struct triage_options){
         .cap_ms = s->cap_s * 1000,
         .rules_hash = run->rules_hash,
@@ -174,7 +176,8 @@ static struct triage_options options_of(const struct run *run, const struct clas
         .where = s->where_text.len ? strbuf_cstr(&s->where_text) : NULL};
 }
 
-static enum st start(struct run *run, struct classify_settings *s, struct err *e) {
+static enum st classify_start(struct classify_run *run, struct classify_settings *s,
+                              struct err *e) {
     run->rules_hash = hash_of_keys(s, &s->rules);
     run->partial = s->gate.partial;
     run->every = s->gate.every;
@@ -192,7 +195,7 @@ static enum st start(struct run *run, struct classify_settings *s, struct err *e
     return ST_OK;
 }
 
-static bool open_symbols(struct run *run, const struct classify_settings *s) {
+static bool open_symbols(struct classify_run *run, const struct classify_settings *s) {
     const struct cli_symbols_options o = {
         .paths = s->symbols.data, .path_count = s->symbols.len, .store = s->store};
     return s->symbols.len == 0 ||
@@ -201,7 +204,7 @@ static bool open_symbols(struct run *run, const struct classify_settings *s) {
 
 /* A filter for what nothing says is likely a mistake, and of whom exposure is not known there are
  * no rates. */
-static void tell_unsaid(const struct run *run) {
+static void tell_unsaid(const struct classify_run *run) {
     const struct {
         const struct where_seen *seen;
         bool exposure;
@@ -219,7 +222,7 @@ static void tell_unsaid(const struct run *run) {
 }
 
 /* --annotate: no counting. */
-static int pass_through(struct run *run, const struct classify_settings *s,
+static int pass_through(struct classify_run *run, const struct classify_settings *s,
                         const struct cli_parser *p) {
     if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {
         return CLI_FAILED;
@@ -244,7 +247,8 @@ static void print_explanation(const struct explain_choice *x, const char *path,
     }
 }
 
-static int explain(struct run *run, const struct classify_settings *s, const struct cli_parser *p) {
+static int explain(struct classify_run *run, const struct classify_settings *s,
+                   const struct cli_parser *p) {
     run->explain.colour = classify_wants_colour(&s->output);
     int status = cli_dumps_run(&run->dumps, (unsigned)s->jobs, p->operands, p->operand_count);
     if (status != CLI_OK) {
@@ -255,12 +259,13 @@ static int explain(struct run *run, const struct classify_settings *s, const str
 }
 
 /* --lint: operands are rule files, too. */
-static int lint(struct run *run, struct classify_settings *s, const struct cli_parser *p) {
+static int classify_lint_rules(struct classify_run *run, struct classify_settings *s,
+                               const struct cli_parser *p) {
     struct err e = {0};
     for (size_t i = 0; i < p->operand_count; i++) {
         if (!VEC_PUSH(&s->rules.files, classify_file_of(p->operands[i]))) {
             err_nomem(&e);
-            fail(run, NULL, &e);
+            classify_fail(run, NULL, &e);
             return CLI_FAILED;
         }
     }
@@ -268,8 +273,8 @@ static int lint(struct run *run, struct classify_settings *s, const struct cli_p
 }
 
 /* Reads the inputs, dumps or partials, to what run->triage holds. CLI_OK, or what main returns. */
-static int read_inputs(struct run *run, const struct classify_settings *s,
-                       const struct cli_parser *p) {
+static int classify_read_inputs(struct classify_run *run, const struct classify_settings *s,
+                                const struct cli_parser *p) {
     struct err e = {0};
     int status;
     if (s->gate.merge) {
@@ -277,7 +282,7 @@ static int read_inputs(struct run *run, const struct classify_settings *s,
                                 &run->dumps.failures);
         struct triage_options o = options_of(run, s);
         if (status == CLI_OK && !run->triage && triage_new(&run->triage, &o, &e) != ST_OK) {
-            fail(run, NULL, &e);
+            classify_fail(run, NULL, &e);
             return CLI_FAILED;
         }
         /* An equal --where still chooses the exposure that belongs to them. */
@@ -298,12 +303,12 @@ static int read_inputs(struct run *run, const struct classify_settings *s,
 
 /* --partial: the output is open while dumps are read. With --every nothing may be left to write at
  * the end of a stream that ended just then. */
-static int write_partials(struct run *run, const struct classify_settings *s,
+static int write_partials(struct classify_run *run, const struct classify_settings *s,
                           const struct cli_parser *p) {
     if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {
         return CLI_FAILED;
     }
-    int status = read_inputs(run, s, p);
+    int status = classify_read_inputs(run, s, p);
     bool rest = !run->every || !run->dumps.pipeline.dumps || !triage_is_empty(run->triage);
     bool ok = status == CLI_OK && (!rest || classify_write_partial(run->triage, &run->output.sink,
                                                                    &run->dumps.failures));
@@ -311,14 +316,15 @@ static int write_partials(struct run *run, const struct classify_settings *s,
     return status == CLI_OK ? cli_exit_status(&run->dumps.failures) : status;
 }
 
-static int count(struct run *run, const struct classify_settings *s, const struct cli_parser *p) {
+static int classify_count_dumps(struct classify_run *run, const struct classify_settings *s,
+                                const struct cli_parser *p) {
     struct err e = {0};
-    int status = read_inputs(run, s, p);
+    int status = classify_read_inputs(run, s, p);
     if (status != CLI_OK) {
         return status;
     }
     if (triage_finish(run->triage, &e) != ST_OK) {
-        fail(run, NULL, &e);
+        classify_fail(run, NULL, &e);
         return CLI_FAILED;
     }
     if (s->gate.baseline) {
@@ -331,31 +337,32 @@ static int count(struct run *run, const struct classify_settings *s, const struc
     return cli_exit_status(&run->dumps.failures);
 }
 
-static int classify(struct run *run, struct classify_settings *s, const struct cli_parser *p) {
+static int classify(struct classify_run *run, struct classify_settings *s,
+                    const struct cli_parser *p) {
     struct err e = {0};
     run->annotate = s->annotate;
     run->where = s->where;
     run->explain.id = s->explain;
     if (s->lint) {
-        return lint(run, s, p);
+        return classify_lint_rules(run, s, p);
     }
     if (!classify_rules_load(&s->rules) || !open_symbols(run, s)) {
         return CLI_FAILED;
     }
-    if (start(run, s, &e) != ST_OK) {
-        fail(run, NULL, &e);
+    if (classify_start(run, s, &e) != ST_OK) {
+        classify_fail(run, NULL, &e);
         return CLI_FAILED;
     }
     int status = run->explain.id   ? explain(run, s, p)
                  : s->annotate     ? pass_through(run, s, p)
                  : s->gate.partial ? write_partials(run, s, p)
-                                   : count(run, s, p);
+                                   : classify_count_dumps(run, s, p);
     tell_unsaid(run);
     return status;
 }
 
 int main(int argc, char **argv) {
-    struct run run = {0};
+    struct classify_run run = {0};
     struct classify_settings s = {0};
     struct cli_parser p;
     int status = CLI_FAILED;

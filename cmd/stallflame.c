@@ -220,7 +220,7 @@ static const struct cli_tool tool = {
 /* ---- options together ---- */
 
 /* What single options cannot tell; false after a printed message. */
-static bool check_options(const struct flame_run *run) {
+static bool flame_check_options(const struct flame_run *run) {
     bool to_stdout = !run->output || strcmp(run->output, "-") == 0;
     if (run->inputs.ordered && run->inputs.options.weight == FOLD_USERS) {
         cli_usage_error(&tool, "--weight=users has no order of time for --flamechart");
@@ -279,7 +279,7 @@ static bool check_diff(const struct flame_run *run, const struct cli_parser *p) 
 }
 
 /* Reads the inputs of either kind of run. */
-static int read_inputs(struct flame_run *run, const struct cli_parser *p) {
+static int flame_read_inputs(struct flame_run *run, const struct cli_parser *p) {
     return run->diff.on ? flame_diff_read(&run->diff, &run->inputs, p->operands)
                         : flame_inputs_read(&run->inputs, p->operands, p->operand_count);
 }
@@ -298,7 +298,7 @@ static bool has_output(const struct flame_run *run) {
 static int flame(struct flame_run *run, const struct cli_parser *p) {
     struct cli_failures *failures = &run->inputs.dumps.failures;
     dump_library_init();
-    int status = read_inputs(run, p);
+    int status = flame_read_inputs(run, p);
     if (status != CLI_OK) {
         return status;
     }
@@ -330,7 +330,7 @@ int main(int argc, char **argv) {
         run.weight = weights[run.inputs.options.weight];
     }
     run.inputs.with_samples = flame_formats[run.format].samples;
-    if (!check_options(&run) || !check_diff(&run, &p)) {
+    if (!flame_check_options(&run) || !check_diff(&run, &p)) {
         return CLI_USAGE;
     }
     run.inputs.options.modules |=

@@ -115,7 +115,7 @@ static const struct cli_tool tool = {
         "written; 2 usage; 3 --require-symbols.",
 };
 
-struct run {
+struct sym_run {
     struct cli_dumps dumps;
     struct cli_output output;
     struct cli_symbols symbols;
@@ -127,19 +127,19 @@ struct run {
 /* ---- work ---- */
 
 /* What is to be written of a dump, and what is counted of it. */
-struct result {
+struct sym_result {
     struct strbuf text;
     uint64_t frames, resolved;
 };
 
-static void count_stack(struct result *r, const struct dump *d, const struct dump_stack *s) {
+static void count_stack(struct sym_result *r, const struct dump *d, const struct dump_stack *s) {
     for (size_t i = 0; s->locations && i < s->frame_count; i++) {
         r->frames++;
         r->resolved += d->locations[s->locations[i]].source != DUMP_SOURCE_NONE;
     }
 }
 
-static void count_frames(struct result *r, const struct dump *d) {
+static void count_frames(struct sym_result *r, const struct dump *d) {
     for (size_t i = 0; i < d->thread_count; i++) {
         count_stack(r, d, &d->threads[i].stack);
     }
@@ -148,10 +148,10 @@ static void count_frames(struct result *r, const struct dump *d) {
     }
 }
 
-static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
+static enum st sym_work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
     (void)worker;
-    struct run *run = ctx;
-    struct result *r = result;
+    struct sym_run *run = ctx;
+    struct sym_result *r = result;
     struct dump_addition add;
     struct sink sink = sink_to_strbuf(&r->text);
     if (run->set.raw) {
@@ -172,17 +172,17 @@ static enum st work(void *ctx, struct dump *d, void *result, unsigned worker, st
     return sink_close(&sink, e) == ST_OK ? st : ST_ERR;
 }
 
-static void release(void *result) {
-    struct result *r = result;
+static void sym_release(void *result) {
+    struct sym_result *r = result;
     strbuf_release(&r->text);
 }
 
 /* ---- results, in input order ---- */
 
-static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
+static enum st sym_take(void *ctx, struct dump *d, void *result, struct err *e) {
     (void)e;
-    struct run *run = ctx;
-    const struct result *r = result;
+    struct sym_run *run = ctx;
+    const struct sym_result *r = result;
     if (run->set.text && run->dumps.pipeline.dumps > 0 && r->text.len > 0) {
         sink_str(&run->output.sink, "\n----------------------------------------\n\n");
     }
@@ -196,32 +196,32 @@ static enum st take(void *ctx, struct dump *d, void *result, struct err *e) {
     return ST_OK;
 }
 
-static void take_session(void *ctx, const char *where, const char *text, size_t len) {
+static void sym_take_session(void *ctx, const char *where, const char *text, size_t len) {
     (void)where;
-    struct run *run = ctx;
+    struct sym_run *run = ctx;
     if (!run->set.text) {
         dump_pipeline_write_line(&run->output.sink, text, len);
     }
 }
 
-static void idle(void *ctx) {
-    struct run *run = ctx;
+static void sym_idle(void *ctx) {
+    struct sym_run *run = ctx;
     sink_flush(&run->output.sink);
 }
 
-static bool unwanted(void *ctx) {
-    const struct run *run = ctx;
+static bool sym_unwanted(void *ctx) {
+    const struct sym_run *run = ctx;
     return cli_output_failed(&run->output);
 }
 
-static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct result),
+static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct sym_result),
                                                    .window = WINDOW_PER_JOB,
-                                                   .work = work,
-                                                   .take = take,
-                                                   .release = release,
-                                                   .take_session = take_session,
-                                                   .idle = idle,
-                                                   .unwanted = unwanted};
+                                                   .work = sym_work,
+                                                   .take = sym_take,
+                                                   .release = sym_release,
+                                                   .take_session = sym_take_session,
+                                                   .idle = sym_idle,
+                                                   .unwanted = sym_unwanted};
 
 /* ---- summary ---- */
 
@@ -231,7 +231,7 @@ static void say_line(void *ctx, const char *line) {
 }
 
 /* What was found, and what was not. */
-static void summarise_symbols(const struct run *run) {
+static void summarise_symbols(const struct sym_run *run) {
     struct strbuf verdicts = {0};
     image_verdicts_count(&run->images, &verdicts);
     cli_say(tool.name, "%llu dump%s, %llu of %llu frames resolved; images: %s",
@@ -242,7 +242,7 @@ static void summarise_symbols(const struct run *run) {
     image_verdicts_list(&run->images, say_line, NULL);
 }
 
-static void summarise(const struct run *run) {
+static void sym_summarise(const struct sym_run *run) {
     if (run->set.raw) {
         cli_say(tool.name, "%llu dump%s, nothing looked up",
                 (unsigned long long)run->dumps.pipeline.dumps,
@@ -268,7 +268,7 @@ static void summarise(const struct run *run) {
 
 /* ---- main ---- */
 
-static void write_missing(struct run *run, const char *path) {
+static void write_missing(struct sym_run *run, const char *path) {
     struct cli_output out;
     struct err e = {0};
     if (!cli_output_open(&out, path, &run->dumps.failures)) {
@@ -281,7 +281,7 @@ static void write_missing(struct run *run, const char *path) {
     cli_output_close(&out, st == ST_OK, &run->dumps.failures);
 }
 
-static int process(struct run *run, char **operands, size_t count) {
+static int sym_process(struct sym_run *run, char **operands, size_t count) {
     const struct sym_settings *set = &run->set;
     if (!cli_output_open(&run->output, set->output, &run->dumps.failures)) {
         return CLI_FAILED;
@@ -296,7 +296,7 @@ static int process(struct run *run, char **operands, size_t count) {
     }
     status = cli_exit_status(&run->dumps.failures);
     if (!set->quiet) {
-        summarise(run);
+        sym_summarise(run);
     }
     bool gate = (set->require == REQUIRE_ALL && run->images.lacks_any) ||
                 (set->require == REQUIRE_APP && run->images.lacks_app);
@@ -330,7 +330,7 @@ static bool fits(const struct cli_parser *p, const struct sym_settings *set) {
 }
 
 /* Makes indexes, and nothing else. */
-static int make_indexes(struct run *run, char **paths, size_t count) {
+static int make_indexes(struct sym_run *run, char **paths, size_t count) {
     const struct sym_settings *set = &run->set;
     if (set->no_index || (set->index && set->add) || (set->add && set->store)) {
         return cli_usage_error(&tool, "--index, --add, --no-index and --store do not fit together");
@@ -359,7 +359,7 @@ static int make_indexes(struct run *run, char **paths, size_t count) {
     return cli_exit_status(failures);
 }
 
-static int symbolicate(struct run *run, char **operands, size_t count) {
+static int symbolicate(struct sym_run *run, char **operands, size_t count) {
     const struct sym_settings *set = &run->set;
     const struct cli_symbols_options o = {.paths = set->symbols.data,
                                           .path_count = set->symbols.len,
@@ -373,11 +373,11 @@ static int symbolicate(struct run *run, char **operands, size_t count) {
         return CLI_FAILED;
     }
     run->images.list_missing = set->missing != NULL;
-    return process(run, operands, count);
+    return sym_process(run, operands, count);
 }
 
 int main(int argc, char **argv) {
-    struct run run = {.set.jobs = pool_processors()};
+    struct sym_run run = {.set.jobs = pool_processors()};
     struct cli_parser p;
     int status = CLI_USAGE;
     cli_dumps_init(&run.dumps, &tool, &dumps_ops, &run);

@@ -77,8 +77,8 @@ void answerer_free(struct answerer *a) {
 
 /* ---- printed forms ---- */
 
-static struct printed *find_slot(const struct printed_table *t, const char *first,
-                                 const char *second) {
+static struct printed *answerer_find_slot(const struct printed_table *t, const char *first,
+                                          const char *second) {
     /* Fibonacci hashing is enough for pointers of our own. */
     uint64_t key = (uint64_t)(uintptr_t)first * 3 + (uint64_t)(uintptr_t)second;
     size_t hash = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
@@ -90,7 +90,7 @@ static struct printed *find_slot(const struct printed_table *t, const char *firs
     }
 }
 
-static bool grow(struct printed_table *t) {
+static bool answerer_grow(struct printed_table *t) {
     struct printed_table bigger = {.slot_count = t->slot_count ? t->slot_count * 2 : 1024,
                                    .count = t->count};
     bigger.slots = calloc(bigger.slot_count, sizeof *bigger.slots);
@@ -100,7 +100,7 @@ static bool grow(struct printed_table *t) {
     for (size_t i = 0; i < t->slot_count; i++) {
         const struct printed *p = &t->slots[i];
         if (p->first || p->second) {
-            *find_slot(&bigger, p->first, p->second) = *p;
+            *answerer_find_slot(&bigger, p->first, p->second) = *p;
         }
     }
     free(t->slots);
@@ -110,15 +110,15 @@ static bool grow(struct printed_table *t) {
 
 /* The slot of the strings; p->text is NULL if they are new. NULL: out of memory. */
 static struct printed *slot_for(struct printed_table *t, const char *first, const char *second) {
-    if (t->count * 2 >= t->slot_count && !grow(t)) {
+    if (t->count * 2 >= t->slot_count && !answerer_grow(t)) {
         return NULL;
     }
-    return find_slot(t, first, second);
+    return answerer_find_slot(t, first, second);
 }
 
 /* Keeps a->text as the printed form. */
-static enum st keep(struct answerer *a, struct printed_table *t, struct printed *p,
-                    const char *first, const char *second, struct err *e) {
+static enum st answerer_keep(struct answerer *a, struct printed_table *t, struct printed *p,
+                             const char *first, const char *second, struct err *e) {
     if (strbuf_check(&a->text, e) != ST_OK) {
         return ST_ERR;
     }
@@ -156,7 +156,7 @@ static enum st put_name(struct answerer *a, const struct lookup_frame *f, struct
             strbuf_addstr(&a->text, "???");
         }
         strbuf_add(&a->text, a->behind_name.data, a->behind_name.len);
-        if (keep(a, &a->names, p, f->function, f->linkage, e) != ST_OK) {
+        if (answerer_keep(a, &a->names, p, f->function, f->linkage, e) != ST_OK) {
             return ST_ERR;
         }
     }
@@ -181,7 +181,7 @@ static enum st put_path(struct answerer *a, const char *path, struct strbuf *out
         } else {
             strbuf_addstr(&a->text, a->q->full_path || !slash || !slash[1] ? path : slash + 1);
         }
-        if (keep(a, &a->paths, p, path, NULL, e) != ST_OK) {
+        if (answerer_keep(a, &a->paths, p, path, NULL, e) != ST_OK) {
             return ST_ERR;
         }
     }

@@ -44,7 +44,8 @@ static void add_column(struct strbuf *line, const char *text) {
 }
 
 /* An image of the app has the app's version; the system's have the system's. */
-static void add_version(struct strbuf *line, const struct dump *d, const struct dump_image *image) {
+static void verdicts_add_version(struct strbuf *line, const struct dump *d,
+                                 const struct dump_image *image) {
     const char *version = image->in_app ? d->app.version : d->device.os;
     const char *build = image->in_app ? d->app.build : d->device.os_build;
     struct strbuf both = {0};
@@ -64,7 +65,7 @@ static void note_missing(struct image_verdicts *v, const struct dump *d,
     add_column(&line, id);
     add_column(&line, image->name);
     add_column(&line, image->arch ? image->arch : d->device.arch);
-    add_version(&line, d, image);
+    verdicts_add_version(&line, d, image);
     strbuf_addstr(&line, dump_symbols_text(image->symbols));
     if (line.failed || map_intern(&v->missing, line.data, line.len) == SIZE_MAX) {
         v->failed = true;
@@ -102,7 +103,7 @@ void image_verdicts_count(const struct image_verdicts *v, struct strbuf *out) {
     }
 }
 
-static void add_image(const struct seen_image *s, struct strbuf *line) {
+static void verdicts_add_image(const struct seen_image *s, struct strbuf *line) {
     bool nearest =
         s->symbols == DUMP_SYMBOLS_UUID_MISMATCH || s->symbols == DUMP_SYMBOLS_ARCH_MISMATCH;
     strbuf_addf(line, "  %-14s %s%s", dump_symbols_text(s->symbols), s->name,
@@ -133,7 +134,7 @@ void image_verdicts_list(const struct image_verdicts *v, void (*say)(void *ctx, 
             }
             listed++;
             strbuf_clear(&line);
-            add_image(s, &line);
+            verdicts_add_image(s, &line);
             say(ctx, strbuf_cstr(&line));
         }
     }

@@ -16,7 +16,7 @@ struct cut {
     struct jsonw w;
 };
 
-static void number(uint32_t *used, size_t count) {
+static void exemplar_number(uint32_t *used, size_t count) {
     uint32_t next = 0;
     for (size_t i = 0; i < count; i++) {
         used[i] = used[i] ? ++next : 0;
@@ -29,7 +29,7 @@ static void use_image(struct cut *c, int32_t image) {
     }
 }
 
-static bool find_used(struct cut *c) {
+static bool exemplar_find_used(struct cut *c) {
     const struct dump_stack *s = c->stack;
     c->images = calloc(c->d->image_count + 1, sizeof *c->images);
     c->locations = calloc(c->d->location_count + 1, sizeof *c->locations);
@@ -43,24 +43,24 @@ static bool find_used(struct cut *c) {
             use_image(c, c->d->locations[s->locations[i]].image);
         }
     }
-    number(c->images, c->d->image_count);
-    number(c->locations, c->d->location_count);
+    exemplar_number(c->images, c->d->image_count);
+    exemplar_number(c->locations, c->d->location_count);
     return true;
 }
 
-static void put_text(struct jsonw *w, const char *key, const char *text) {
+static void exemplar_put_text(struct jsonw *w, const char *key, const char *text) {
     if (text) {
         jsonw_key(w, key);
         jsonw_cstr(w, text);
     }
 }
 
-static void put_number(struct jsonw *w, const char *key, uint64_t v) {
+static void exemplar_put_number(struct jsonw *w, const char *key, uint64_t v) {
     jsonw_key(w, key);
     jsonw_u64(w, v);
 }
 
-static void write_images(struct cut *c) {
+static void exemplar_write_images(struct cut *c) {
     struct jsonw *w = &c->w;
     char id[IMAGE_ID_TEXT];
     jsonw_key(w, "images");
@@ -72,14 +72,14 @@ static void write_images(struct cut *c) {
         }
         jsonw_begin_object(w);
         if (image->id.kind != IMAGE_ID_NONE) {
-            put_text(w, image->id.kind == IMAGE_ID_UUID ? "uuid" : "build_id",
-                     image_id_text(&image->id, id));
+            exemplar_put_text(w, image->id.kind == IMAGE_ID_UUID ? "uuid" : "build_id",
+                              image_id_text(&image->id, id));
         }
-        put_text(w, "name", image->name);
-        put_text(w, "path", image->path);
-        put_text(w, "arch", image->arch);
-        put_number(w, "load", image->load);
-        put_number(w, "size", image->size);
+        exemplar_put_text(w, "name", image->name);
+        exemplar_put_text(w, "path", image->path);
+        exemplar_put_text(w, "arch", image->arch);
+        exemplar_put_number(w, "load", image->load);
+        exemplar_put_number(w, "size", image->size);
         jsonw_key(w, "in_app");
         jsonw_bool(w, image->in_app);
         jsonw_end_object(w);
@@ -87,7 +87,7 @@ static void write_images(struct cut *c) {
     jsonw_end_array(w);
 }
 
-static void write_thread(struct cut *c) {
+static void exemplar_write_thread(struct cut *c) {
     struct jsonw *w = &c->w;
     const struct dump_stack *s = c->stack;
     jsonw_key(w, "threads");
@@ -130,7 +130,7 @@ static bool in_stack(const struct dump_stack *s, uint64_t address) {
     return false;
 }
 
-static void write_names(struct cut *c) {
+static void exemplar_write_names(struct cut *c) {
     struct jsonw *w = &c->w;
     jsonw_key(w, "names");
     jsonw_begin_object(w);
@@ -159,7 +159,7 @@ static void line_texts(const struct dump_line *line, const char *texts[LINE_TEXT
 }
 
 /* The texts of all lines in their order: equal ones are few in one stack. */
-static void write_strings(struct cut *c) {
+static void exemplar_write_strings(struct cut *c) {
     struct jsonw *w = &c->w;
     jsonw_key(w, "strings");
     jsonw_begin_array(w);
@@ -196,7 +196,7 @@ static void write_lines(struct cut *c, const struct dump_location *l, uint64_t *
     jsonw_end_array(w);
 }
 
-static void write_locations(struct cut *c) {
+static void exemplar_write_locations(struct cut *c) {
     struct jsonw *w = &c->w;
     uint64_t next_string = 0;
     jsonw_key(w, "locations");
@@ -209,10 +209,10 @@ static void write_locations(struct cut *c) {
         jsonw_begin_object(w);
         jsonw_key(w, "image");
         jsonw_i64(w, l->image < 0 ? -1 : (int64_t)c->images[l->image] - 1);
-        put_number(w, "offset", l->offset);
-        put_number(w, "start", l->start);
+        exemplar_put_number(w, "offset", l->offset);
+        exemplar_put_number(w, "start", l->start);
         write_lines(c, l, &next_string);
-        put_text(w, "source", dump_source_text(l->source));
+        exemplar_put_text(w, "source", dump_source_text(l->source));
         jsonw_end_object(w);
     }
     jsonw_end_array(w);
@@ -221,21 +221,21 @@ static void write_locations(struct cut *c) {
 bool exemplar_write(const struct dump *d, const struct dump_stack *stack, struct strbuf *out) {
     struct sink sink = sink_to_strbuf(out);
     struct cut c = {.d = d, .stack = stack, .w = jsonw_init(&sink)};
-    bool ok = find_used(&c);
+    bool ok = exemplar_find_used(&c);
     if (ok) {
         jsonw_begin_object(&c.w);
-        put_text(&c.w, "format", "stall-dump/1");
-        put_text(&c.w, "id", d->id);
+        exemplar_put_text(&c.w, "format", "stall-dump/1");
+        exemplar_put_text(&c.w, "id", d->id);
         jsonw_key(&c.w, "stall");
         jsonw_begin_object(&c.w);
-        put_text(&c.w, "kind", d->stall.kind);
+        exemplar_put_text(&c.w, "kind", d->stall.kind);
         jsonw_end_object(&c.w);
-        write_images(&c);
-        write_thread(&c);
-        write_names(&c);
+        exemplar_write_images(&c);
+        exemplar_write_thread(&c);
+        exemplar_write_names(&c);
         if (stack->locations) {
-            write_strings(&c);
-            write_locations(&c);
+            exemplar_write_strings(&c);
+            exemplar_write_locations(&c);
         }
         jsonw_end_object(&c.w);
     }

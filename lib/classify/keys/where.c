@@ -16,7 +16,7 @@
 
 enum field_type { FIELD_TEXT, FIELD_NUMBER, FIELD_BOOL };
 
-struct field {
+struct where_field {
     const char *name;
     enum field_type type;
     size_t offset; /* in struct dump: a const char *, an int64_t (-1 = absent) or a bool */
@@ -32,7 +32,7 @@ struct field {
 #define OF_KEY(name, type)                                                                         \
     { name, type, SIZE_MAX }
 
-static const struct field fields[] = {
+static const struct where_field fields[] = {
     TEXT(id),
     TEXT(time),
     TEXT(user),
@@ -73,7 +73,7 @@ const char *where_field_name(size_t i) {
 
 /* Whatever the app put into a dump's context, by its name behind the dot. */
 static const char context_prefix[] = "context.";
-static const struct field context_field = {context_prefix, FIELD_TEXT, SIZE_MAX};
+static const struct where_field context_field = {context_prefix, FIELD_TEXT, SIZE_MAX};
 
 /* Fields that say whose a dump is, and of when, which exposure may say, too. */
 static bool is_of_users(const char *field) {
@@ -86,7 +86,7 @@ static bool is_of_users(const char *field) {
     return false;
 }
 
-static const struct field *find_field(const char *name, size_t len) {
+static const struct where_field *where_find_field(const char *name, size_t len) {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (strlen(fields[i].name) == len && memcmp(fields[i].name, name, len) == 0) {
             return &fields[i];
@@ -100,7 +100,7 @@ static const struct field *find_field(const char *name, size_t len) {
 
 enum { VALUE_SIZE = 24 }; /* a number or an id as text */
 
-static const char *number(int64_t v, char out[VALUE_SIZE]) {
+static const char *where_number(int64_t v, char out[VALUE_SIZE]) {
     snprintf(out, VALUE_SIZE, "%" PRId64, v);
     return out;
 }
@@ -133,7 +133,7 @@ static enum st of_key(const char *name, const struct stall_key *key, char buf[VA
         return ST_OK;
     }
     int64_t v = strcmp(name, "confidence") == 0 ? (int64_t)key->confidence : key->truth;
-    number(v, buf);
+    where_number(v, buf);
     return v < 0 ? ST_NONE : ST_OK;
 }
 
@@ -158,7 +158,7 @@ static const struct {
                  {"=", OP_EQUAL},  {"<", OP_BELOW},    {">", OP_ABOVE},     {"~", OP_FOUND}};
 
 struct term {
-    const struct field *field;
+    const struct where_field *field;
     char *name; /* the field's, in full */
     enum comparison op;
     char *value;
@@ -176,7 +176,7 @@ static bool has_regex(const struct term *t) {
 /* The field's text in *out, borrowed from the dump or in buf; ST_NONE: it is not said. */
 static enum st value_of(const struct term *t, const struct dump *d, const struct stall_key *key,
                         char buf[VALUE_SIZE], const char **out, struct err *e) {
-    const struct field *f = t->field;
+    const struct where_field *f = t->field;
     if (f == &context_field) {
         *out = dump_context(d, t->name + strlen(context_prefix));
         return *out && **out ? ST_OK : ST_NONE;
@@ -194,7 +194,7 @@ static enum st value_of(const struct term *t, const struct dump *d, const struct
         return ST_OK;
     }
     int64_t v = *(const int64_t *)(const void *)at;
-    *out = number(v, buf);
+    *out = where_number(v, buf);
     return v < 0 ? ST_NONE : ST_OK;
 }
 
@@ -229,7 +229,7 @@ bool where_asks(const struct where *w, const char *field) {
 }
 
 /* Natural order, of texts that begin alike: ST_NONE where they do not. */
-static enum st compare(const char *a, const char *b, int *order) {
+static enum st where_compare(const char *a, const char *b, int *order) {
     size_t i = 0;
     while (a[i] && a[i] == b[i] && !(a[i] >= '0' && a[i] <= '9')) {
         i++;
@@ -239,7 +239,7 @@ static enum st compare(const char *a, const char *b, int *order) {
     return digits || !a[i] || !b[i] ? ST_OK : ST_NONE;
 }
 
-static bool holds(const struct term *t, const char *value) {
+static bool where_holds(const struct term *t, const char *value) {
     int order = 0;
     if (has_regex(t)) {
         return (regexec(&t->regex, value, 0, NULL, 0) == 0) == (t->op == OP_FOUND);
@@ -247,7 +247,7 @@ static bool holds(const struct term *t, const char *value) {
     if (t->op == OP_EQUAL || t->op == OP_OTHER) {
         return (strcmp(value, t->value) == 0) == (t->op == OP_EQUAL);
     }
-    if (compare(value, t->value, &order) != ST_OK) {
+    if (where_compare(value, t->value, &order) != ST_OK) {
         return false;
     }
     return t->op == OP_BELOW     ? order < 0
@@ -280,7 +280,7 @@ enum st where_match(const struct where *w, const struct dump *d, const struct st
             return ST_ERR;
         }
         note(seen, i, st == ST_OK);
-        all = all && (st == ST_OK ? holds(t, value) : holds_absent(t));
+        all = all && (st == ST_OK ? where_holds(t, value) : holds_absent(t));
     }
     if (seen) {
         seen->count++;
@@ -299,7 +299,7 @@ bool where_match_exposure(const struct where *w, where_said said, void *ctx,
         }
         enum st st = said(ctx, t->name, &value);
         note(seen, i, st == ST_OK);
-        all = all && (st == ST_OK ? holds(t, value) : st == ST_ERR || holds_absent(t));
+        all = all && (st == ST_OK ? where_holds(t, value) : st == ST_ERR || holds_absent(t));
     }
     if (seen) {
         seen->count++;
@@ -331,14 +331,14 @@ struct parser {
     struct err *e;
 };
 
-static bool is_space(char c) {
+static bool where_is_space(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 static enum st read_field(struct parser *p, struct term *t) {
     const char *name = p->text + p->at;
     size_t len = strcspn(name, "=!<>~ \t\r\n\"");
-    t->field = find_field(name, len);
+    t->field = where_find_field(name, len);
     if (t->field) {
         p->at += len;
         t->name = strndup(name, len);
@@ -362,11 +362,11 @@ static enum st read_operator(struct parser *p, struct term *t) {
 }
 
 /* The value's text, without its quotes. */
-static enum st read_value(struct parser *p, struct strbuf *out) {
+static enum st where_read_value(struct parser *p, struct strbuf *out) {
     size_t start = p->at;
     bool quoted = p->text[p->at] == '"';
     p->at += quoted;
-    for (char c; (c = p->text[p->at]) != 0 && (quoted ? c != '"' : !is_space(c)); p->at++) {
+    for (char c; (c = p->text[p->at]) != 0 && (quoted ? c != '"' : !where_is_space(c)); p->at++) {
         char next = p->text[p->at + 1];
         if (quoted && c == '\\' && (next == '"' || next == '\\')) {
             p->at++;
@@ -379,7 +379,7 @@ static enum st read_value(struct parser *p, struct strbuf *out) {
         return err_set(p->e, ERR_USAGE, "this quote has no end");
     }
     p->at += quoted;
-    if (p->text[p->at] && !is_space(p->text[p->at])) {
+    if (p->text[p->at] && !where_is_space(p->text[p->at])) {
         return err_set(p->e, ERR_USAGE, "white space must follow a value");
     }
     return ST_OK;
@@ -419,7 +419,7 @@ static enum st read_term(struct parser *p, struct term *t) {
         return ST_ERR;
     }
     size_t start = p->at;
-    enum st st = read_value(p, &value);
+    enum st st = where_read_value(p, &value);
     size_t end = p->at;
     if (st == ST_OK) {
         strbuf_addstr(&value, "");
@@ -438,7 +438,7 @@ enum st where_add(struct where *w, const char *text, size_t *at, struct err *e) 
     struct parser p = {.text = text, .e = e};
     *at = 0;
     for (;;) {
-        while (is_space(text[p.at])) {
+        while (where_is_space(text[p.at])) {
             p.at++;
         }
         if (!text[p.at]) {

@@ -61,7 +61,7 @@ enum explain_fit explain_fits(const char *id, const struct dump *d, const struct
 
 /* ---- printing ---- */
 
-static void style(const struct explanation *x, const char *code) {
+static void explain_style(const struct explanation *x, const char *code) {
     if (x->view->colour) {
         sink_printf(x->out, "\033[%sm", code);
     }
@@ -76,9 +76,9 @@ static void print_text(const struct explanation *x, const char *text) {
 }
 
 static void print_verdict(const struct explanation *x, const char *verdict) {
-    style(x, "1");
+    explain_style(x, "1");
     sink_printf(x->out, "         %-11s ", verdict);
-    style(x, "0");
+    explain_style(x, "0");
 }
 
 static void print_note(const struct explanation *x, const char *verdict, const char *note) {
@@ -87,7 +87,7 @@ static void print_note(const struct explanation *x, const char *verdict, const c
 }
 
 /* The pattern of a rule, as it was written but for quotes. */
-static void add_pattern(struct strbuf *b, const struct rule *rule) {
+static void explain_add_pattern(struct strbuf *b, const struct rule *rule) {
     if (rule->unresolved) {
         strbuf_addstr(b, "unresolved");
     } else {
@@ -107,12 +107,12 @@ static void print_rule(struct explanation *x, const struct rule *rule, const cha
     const char *slash = strrchr(rule->file, '/');
     snprintf(where, sizeof where, "%s:%" PRIu32, slash ? slash + 1 : rule->file, rule->line);
     strbuf_clear(&x->text);
-    add_pattern(&x->text, rule);
+    explain_add_pattern(&x->text, rule);
     print_verdict(x, verdict);
     sink_printf(x->out, "%-20s ", where);
-    style(x, "2");
+    explain_style(x, "2");
     sink_str(x->out, strbuf_cstr(&x->text));
-    style(x, "0");
+    explain_style(x, "0");
     sink_printf(x->out, "%s%s\n", note[0] ? ": " : "", note);
 }
 
@@ -196,10 +196,10 @@ static void print_part(struct explanation *x, size_t i) {
 static void print_frame(struct explanation *x, size_t i) {
     const struct judged_frame *f = judged_at(x->k, &x->stack, i);
     sink_printf(x->out, "%4zu  ", i);
-    style(x, f->info->in_app ? "1" : "0");
+    explain_style(x, f->info->in_app ? "1" : "0");
     print_text(x, f->info->function);
-    style(x, "0");
-    style(x, "2");
+    explain_style(x, "0");
+    explain_style(x, "2");
     sink_str(x->out, "  ");
     print_text(x, f->info->image_name);
     if (f->line && f->line->file && f->line->line) {
@@ -208,7 +208,7 @@ static void print_frame(struct explanation *x, size_t i) {
         print_text(x, slash ? slash + 1 : f->line->file);
         sink_printf(x->out, ":%" PRIu32, f->line->line);
     }
-    style(x, "0");
+    explain_style(x, "0");
     sink_str(x->out, "\n");
     print_rules(x, f);
     if (f->info->place != PLACE_CUT) {

@@ -15,26 +15,26 @@ static void put_ppm(struct jsonw *w, const char *key, double v) {
     }
 }
 
-static void put_u64(struct jsonw *w, const char *key, uint64_t v) {
+static void gate_json_put_u64(struct jsonw *w, const char *key, uint64_t v) {
     jsonw_key(w, key);
     jsonw_u64(w, v);
 }
 
-static void put_str(struct jsonw *w, const char *key, const char *text) {
+static void gate_json_put_str(struct jsonw *w, const char *key, const char *text) {
     jsonw_key(w, key);
     jsonw_cstr(w, text);
 }
 
-static void put_row(struct jsonw *w, const struct gate *g, const struct gate_row *row,
-                    struct strbuf *title) {
+static void gate_json_put_row(struct jsonw *w, const struct gate *g, const struct gate_row *row,
+                              struct strbuf *title) {
     jsonw_begin_object(w);
-    put_str(w, "verdict", gate_verdict_text(row->verdict));
-    put_str(w, "level", row->level == '*' ? "all" : row->level == '1' ? "1" : "2");
+    gate_json_put_str(w, "verdict", gate_verdict_text(row->verdict));
+    gate_json_put_str(w, "level", row->level == '*' ? "all" : row->level == '1' ? "1" : "2");
     if (row->bucket) {
-        put_str(w, "id", row->bucket->id);
+        gate_json_put_str(w, "id", row->bucket->id);
         strbuf_clear(title);
         gate_add_title(title, row);
-        put_str(w, "title", strbuf_cstr(title));
+        gate_json_put_str(w, "title", strbuf_cstr(title));
     }
     for (size_t m = 0; m < GATE_MEASURES; m++) {
         const struct rates_comparison *c = &row->by[m];
@@ -55,19 +55,19 @@ void gate_print_json(const struct gate *g, struct sink *out) {
     struct jsonw writer = jsonw_init(out), *w = &writer;
     struct strbuf title = {0}; /* scratch */
     jsonw_begin_object(w);
-    put_str(w, "format", "stall-gate/1");
-    put_str(w, "verdict", gate_verdict_text(g->verdict));
-    put_str(w, "compared", g->rates ? "rates" : "shares");
-    put_str(w, "stalls_unit", gate_unit_text(g, RATES_COUNT));
-    put_str(w, "time_unit", gate_unit_text(g, RATES_MS));
-    put_u64(w, "regressed_percent", g->options.regressed_percent);
-    put_u64(w, "min_users", g->options.min_users);
-    put_u64(w, "tests", g->tests);
-    put_u64(w, "decided_permille", g->decided_permille);
+    gate_json_put_str(w, "format", "stall-gate/1");
+    gate_json_put_str(w, "verdict", gate_verdict_text(g->verdict));
+    gate_json_put_str(w, "compared", g->rates ? "rates" : "shares");
+    gate_json_put_str(w, "stalls_unit", gate_unit_text(g, RATES_COUNT));
+    gate_json_put_str(w, "time_unit", gate_unit_text(g, RATES_MS));
+    gate_json_put_u64(w, "regressed_percent", g->options.regressed_percent);
+    gate_json_put_u64(w, "min_users", g->options.min_users);
+    gate_json_put_u64(w, "tests", g->tests);
+    gate_json_put_u64(w, "decided_permille", g->decided_permille);
     jsonw_key(w, "rows");
     jsonw_begin_array(w);
     for (size_t i = 0; i < g->rows.len; i++) {
-        put_row(w, g, &g->rows.data[i], &title);
+        gate_json_put_row(w, g, &g->rows.data[i], &title);
     }
     jsonw_end_array(w);
     jsonw_end_object(w);

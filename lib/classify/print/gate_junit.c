@@ -26,7 +26,8 @@ static uint64_t ms_of(const struct gate *g, const struct gate_row *row) {
     return ms > 0 ? (uint64_t)ms : 0;
 }
 
-static void put_row(struct junit_xml *x, const struct gate *g, const struct gate_row *row) {
+static void gate_junit_put_row(struct junit_xml *x, const struct gate *g,
+                               const struct gate_row *row) {
     struct strbuf name = {0}, why = {0};
     gate_add_title(&name, row);
     if (row->bucket) {
@@ -58,7 +59,7 @@ static void put_run(struct junit_xml *x, const struct gate *g, const char *notes
                                        .skipped = little && !fails ? notes : NULL});
 }
 
-static struct junit_suite count(const struct gate *g) {
+static struct junit_suite gate_junit_count(const struct gate *g) {
     bool little = g->verdict == GATE_INCONCLUSIVE, fails = g->options.fail_on[GATE_INCONCLUSIVE];
     struct junit_suite s = {.name = "stallclassify",
                             .package = "stalls.gate",
@@ -75,7 +76,7 @@ static struct junit_suite count(const struct gate *g) {
 
 void gate_print_junit(const struct gate *g, struct sink *out) {
     struct junit_xml x = {.out = out};
-    struct junit_suite suite = count(g);
+    struct junit_suite suite = gate_junit_count(g);
     struct strbuf notes = {0}, text = {0};
     gate_add_notes(&notes, g);
     junit_begin(&x, &suite);
@@ -84,7 +85,7 @@ void gate_print_junit(const struct gate *g, struct sink *out) {
     junit_begin_cases(&x);
     put_run(&x, g, strbuf_cstr(&notes));
     for (size_t i = 0; i < g->rows.len; i++) {
-        put_row(&x, g, &g->rows.data[i]);
+        gate_junit_put_row(&x, g, &g->rows.data[i]);
     }
     junit_begin_output(&x);
     gate_add_summary(&text, g);

@@ -5,30 +5,30 @@
 #include "classify/print/gate_text.h"
 #include "classify/print/markdown_text.h"
 
-struct markdown {
+struct gate_page {
     const struct gate *g;
     struct sink *out;
     struct strbuf text; /* scratch */
 };
 
 /* What was added to the scratch, as text. */
-static void put(struct markdown *m) {
+static void gate_markdown_put(struct gate_page *m) {
     markdown_put_text(m->out, strbuf_cstr(&m->text));
     strbuf_clear(&m->text);
 }
 
-static void put_runs(struct markdown *m) {
+static void put_runs(struct gate_page *m) {
     static const char *const names[RATES_RUNS] = {[RATES_BASE] = "baseline", [RATES_NOW] = "now"};
     for (size_t run = 0; run < RATES_RUNS; run++) {
         sink_printf(m->out, "%s%s: ", run ? "; " : "", names[run]);
         gate_add_run(&m->text, m->g, run);
-        put(m);
+        gate_markdown_put(m);
     }
     sink_str(m->out, ".\n");
 }
 
 /* A cell: "1.29 → 2.31, × 1.79", and in small letters how sure that is. */
-static void put_measure(struct markdown *m, const struct gate_row *row, size_t measure) {
+static void put_measure(struct gate_page *m, const struct gate_row *row, size_t measure) {
     const struct rates_comparison *c = &row->by[measure];
     struct strbuf *b = &m->text;
     gate_add_number(b, gate_rate(m->g, row, RATES_BASE, measure));
@@ -36,17 +36,17 @@ static void put_measure(struct markdown *m, const struct gate_row *row, size_t m
     gate_add_number(b, gate_rate(m->g, row, RATES_NOW, measure));
     strbuf_addstr(b, ", × ");
     gate_add_number(b, c->ratio);
-    put(m);
+    gate_markdown_put(m);
     sink_str(m->out, "<br><sub>");
     gate_add_number(b, c->low);
     strbuf_addstr(b, " to ");
     gate_add_number(b, c->high);
     strbuf_addf(b, ", p %.2g", row->p[measure]);
-    put(m);
+    gate_markdown_put(m);
     sink_str(m->out, "</sub> | ");
 }
 
-static void put_bucket(struct markdown *m, const struct bucket *b) {
+static void gate_markdown_put_bucket(struct gate_page *m, const struct bucket *b) {
     for (size_t i = 0; i < b->frame_count; i++) {
         sink_str(m->out, i ? " \xe2\x86\x90 " : "");
         text_add_frame(&m->text, &b->frames[i]);
@@ -57,18 +57,18 @@ static void put_bucket(struct markdown *m, const struct bucket *b) {
     if (b->evidence.id && *b->evidence.id) {
         strbuf_addstr(&m->text, ", look at ");
         text_add_clean(&m->text, b->evidence.id);
-        put(m);
+        gate_markdown_put(m);
     }
     sink_str(m->out, "</sub>");
 }
 
-static void put_row(struct markdown *m, const struct gate_row *row) {
+static void gate_markdown_put_row(struct gate_page *m, const struct gate_row *row) {
     sink_printf(m->out, "| **%s** | ", gate_verdict_text(row->verdict));
     for (size_t measure = 0; measure < GATE_MEASURES; measure++) {
         put_measure(m, row, measure);
     }
     if (row->bucket) {
-        put_bucket(m, row->bucket);
+        gate_markdown_put_bucket(m, row->bucket);
     } else {
         sink_str(m->out, "all stalls");
     }
@@ -76,26 +76,26 @@ static void put_row(struct markdown *m, const struct gate_row *row) {
 }
 
 /* The units stand in the head, once. */
-static void put_table(struct markdown *m, size_t rows) {
+static void put_table(struct gate_page *m, size_t rows) {
     sink_str(m->out, "\n| | stalls");
     strbuf_addstr(&m->text, gate_unit_text(m->g, RATES_COUNT));
-    put(m);
+    gate_markdown_put(m);
     sink_str(m->out, " | ");
     strbuf_addstr(&m->text, gate_unit_text(m->g, RATES_MS) + 1);
-    put(m);
+    gate_markdown_put(m);
     sink_str(m->out, " | users | innermost frame first |\n|:--|--:|--:|--:|:--|\n");
     for (size_t i = 0; i < rows; i++) {
-        put_row(m, &m->g->rows.data[i]);
+        gate_markdown_put_row(m, &m->g->rows.data[i]);
     }
 }
 
 void gate_print_markdown(const struct gate *g, struct sink *out) {
-    struct markdown m = {.g = g, .out = out};
+    struct gate_page m = {.g = g, .out = out};
     size_t failed = gate_failed_rows(g), shown = failed < GATE_ROWS_MAX ? failed : GATE_ROWS_MAX;
     sink_printf(out, "**The gate %s%s**: ", g->verdict == GATE_INCONCLUSIVE ? "is " : "",
                 gate_outcome(g));
     gate_add_counts(&m.text, g);
-    put(&m);
+    gate_markdown_put(&m);
     sink_str(out, ".\n");
     put_runs(&m);
     if (shown) {
@@ -107,7 +107,7 @@ void gate_print_markdown(const struct gate *g, struct sink *out) {
     gate_add_notes(&m.text, g);
     sink_str(out, "\n<sub>");
     strbuf_truncate(&m.text, m.text.len ? m.text.len - 1 : 0); /* the last line's end */
-    put(&m);
+    gate_markdown_put(&m);
     sink_str(out, "</sub>\n");
     (void)strbuf_check(&m.text, &out->err);
     strbuf_release(&m.text);

@@ -71,7 +71,7 @@ static void add_measure(struct strbuf *b, const struct gate *g, const struct gat
     strbuf_addf(b, "), p %.2g\n", row->p[m]);
 }
 
-static void add_row(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
+static void gate_text_add_row(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
     strbuf_addf(b, "%-10s  ", gate_verdict_text(row->verdict));
     if (row->bucket) {
         strbuf_addf(b, "%s  ", row->bucket->id);
@@ -156,7 +156,7 @@ void gate_print_text(const struct gate *g, struct sink *out) {
     gate_add_summary(&b, g);
     for (; shown < failed && shown < GATE_ROWS_MAX; shown++) {
         strbuf_addc(&b, '\n');
-        add_row(&b, g, &g->rows.data[shown]);
+        gate_text_add_row(&b, g, &g->rows.data[shown]);
     }
     if (shown < failed) {
         strbuf_addf(&b, "\nand %zu more\n", failed - shown);

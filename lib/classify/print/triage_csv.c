@@ -10,7 +10,7 @@ struct csv {
     bool comma;
 };
 
-static void put(struct csv *c, const char *s) {
+static void csv_put(struct csv *c, const char *s) {
     sink_str(c->out, c->comma ? "," : "");
     c->comma = true;
     if (!strpbrk(s, ",\"\r\n")) {
@@ -25,10 +25,10 @@ static void put(struct csv *c, const char *s) {
     sink_char(c->out, '"');
 }
 
-static void put_u64(struct csv *c, uint64_t v) {
+static void csv_put_u64(struct csv *c, uint64_t v) {
     strbuf_clear(&c->text);
     strbuf_addu64(&c->text, v);
-    put(c, strbuf_cstr(&c->text));
+    csv_put(c, strbuf_cstr(&c->text));
 }
 
 static void end_row(struct csv *c) {
@@ -40,64 +40,65 @@ static void end_row(struct csv *c) {
 static void put_range(struct csv *c, const struct facet *facet) {
     size_t count = facet->values.len;
     const struct facet_value *v = facet->values.data;
-    put(c, count ? map_string(&c->t->strings, v[0].text) : "");
-    put(c, count ? map_string(&c->t->strings, v[count - 1].text) : "");
+    csv_put(c, count ? map_string(&c->t->strings, v[0].text) : "");
+    csv_put(c, count ? map_string(&c->t->strings, v[count - 1].text) : "");
 }
 
-static void put_title(struct csv *c, const struct bucket *b) {
+static void csv_put_title(struct csv *c, const struct bucket *b) {
     strbuf_clear(&c->text);
     for (size_t i = 0; i < b->frame_count; i++) {
         strbuf_addstr(&c->text, i ? " \xe2\x86\x90 " : "");
         text_add_frame(&c->text, &b->frames[i]);
     }
-    put(c, strbuf_cstr(&c->text));
+    csv_put(c, strbuf_cstr(&c->text));
 }
 
 static void put_cause(struct csv *c, const struct bucket *b) {
     unsigned confidence;
-    put(c, rule_cause_text(tally_cause(&b->tally, &confidence)));
-    put_u64(c, confidence);
-    put(c, text_reason(b));
+    csv_put(c, rule_cause_text(tally_cause(&b->tally, &confidence)));
+    csv_put_u64(c, confidence);
+    csv_put(c, text_reason(b));
     if (tally_truth(&b->tally) >= 0) {
-        put_u64(c, (uint64_t)tally_truth(&b->tally));
+        csv_put_u64(c, (uint64_t)tally_truth(&b->tally));
     } else {
-        put(c, "");
+        csv_put(c, "");
     }
 }
 
-static void put_row(struct csv *c, const char *level, const struct bucket *b, const char *parent) {
+static void csv_put_row(struct csv *c, const char *level, const struct bucket *b,
+                        const char *parent) {
     const struct tally *t = &b->tally;
     const uint64_t total = c->t->total.ms;
-    put(c, level);
-    put(c, b->id);
-    put(c, parent);
-    put_u64(c, total ? (uint64_t)((unsigned __int128)t->ms * 1000000 / total) : 0);
-    put_u64(c, t->ms);
-    put_u64(c, t->stalls);
-    put_u64(c, t->dumps);
+    csv_put(c, level);
+    csv_put(c, b->id);
+    csv_put(c, parent);
+    csv_put_u64(c, total ? (uint64_t)((unsigned __int128)t->ms * 1000000 / total) : 0);
+    csv_put_u64(c, t->ms);
+    csv_put_u64(c, t->stalls);
+    csv_put_u64(c, t->dumps);
     if (b->users) {
-        put_u64(c, b->users);
+        csv_put_u64(c, b->users);
     } else {
-        put(c, ""); /* not 0: nobody knows */
+        csv_put(c, ""); /* not 0: nobody knows */
     }
-    put_u64(c, tally_percentile(t, 500).ms);
-    put_u64(c, tally_percentile(t, 950).ms);
-    put_u64(c, tally_percentile(t, 990).ms);
-    put_u64(c, t->max_ms);
-    put_u64(c, t->fatal);
+    csv_put_u64(c, tally_percentile(t, 500).ms);
+    csv_put_u64(c, tally_percentile(t, 950).ms);
+    csv_put_u64(c, tally_percentile(t, 990).ms);
+    csv_put_u64(c, t->max_ms);
+    csv_put_u64(c, t->fatal);
     put_cause(c, b);
-    put_title(c, b);
+    csv_put_title(c, b);
     strbuf_clear(&c->text);
     text_add_place(&c->text, b);
-    put(c, strbuf_cstr(&c->text));
+    csv_put(c, strbuf_cstr(&c->text));
     put_range(c, &t->facets[FACET_VERSION]);
     put_range(c, &t->facets[FACET_OS]);
-    put(c, t->facets[FACET_DEVICE].values.len
-               ? map_string(&c->t->strings, t->facets[FACET_DEVICE].values.data[0].text)
-               : "");
-    put(c, t->first_time);
-    put(c, t->last_time);
-    put(c, b->evidence.id ? b->evidence.id : "");
+    csv_put(c, t->facets[FACET_DEVICE].values.len
+                   ? map_string(&c->t->strings, t->facets[FACET_DEVICE].values.data[0].text)
+                   : "");
+    csv_put(c, t->first_time);
+    csv_put(c, t->last_time);
+    csv_put(c, b->evidence.id ? b->evidence.id : "");
     end_row(c);
 }
 
@@ -112,13 +113,13 @@ void triage_print_csv(const struct triage *t, const struct triage_view *v, struc
     end_row(&c);
     for (size_t i = 0; i < set->buckets.len && (!v->top || i < v->top); i++) {
         const struct bucket *b = set->buckets.data[set->ranked[i]];
-        put_row(&c, "1", b, "");
+        csv_put_row(&c, "1", b, "");
         for (size_t k = 0; k < b->children.len; k++) {
-            put_row(&c, "2", t->level[1].buckets.data[b->children.data[k]], b->id);
+            csv_put_row(&c, "2", t->level[1].buckets.data[b->children.data[k]], b->id);
         }
     }
     for (size_t i = 0; i < t->actions.buckets.len && (!v->top || i < v->top); i++) {
-        put_row(&c, "action", t->actions.buckets.data[t->actions.ranked[i]], "");
+        csv_put_row(&c, "action", t->actions.buckets.data[t->actions.ranked[i]], "");
     }
     if (c.text.failed) {
         err_nomem(&out->err);

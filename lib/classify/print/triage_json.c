@@ -18,8 +18,8 @@ static void key_str(struct jsonw *w, const char *key, const char *s) {
 }
 
 /* [["5.9", dumps], …]; nothing where no dump says it. */
-static void put_facet(struct jsonw *w, const struct triage *t, const char *key,
-                      const struct facet *facet) {
+static void triage_json_put_facet(struct jsonw *w, const struct triage *t, const char *key,
+                                  const struct facet *facet) {
     if (!facet->values.len) {
         return;
     }
@@ -34,7 +34,7 @@ static void put_facet(struct jsonw *w, const struct triage *t, const char *key,
     jsonw_end_array(w);
 }
 
-static void put_durations(struct jsonw *w, const struct tally *t) {
+static void triage_json_put_durations(struct jsonw *w, const struct tally *t) {
     const struct {
         const char *key;
         struct tally_duration d;
@@ -59,7 +59,8 @@ static void put_durations(struct jsonw *w, const struct tally *t) {
 }
 
 /* What most of the time is due to, and every cause with its dumps and its time. */
-static void put_causes(struct jsonw *w, const struct tally *t, const struct evidence *evidence) {
+static void triage_json_put_causes(struct jsonw *w, const struct tally *t,
+                                   const struct evidence *evidence) {
     unsigned confidence;
     enum rule_cause main = tally_cause(t, &confidence);
     key_str(w, "cause", rule_cause_text(main));
@@ -84,21 +85,21 @@ static void put_causes(struct jsonw *w, const struct tally *t, const struct evid
     }
 }
 
-static void put_tally(struct jsonw *w, const struct triage *tr, const struct tally *t,
-                      uint64_t users) {
+static void triage_json_put_tally(struct jsonw *w, const struct triage *tr, const struct tally *t,
+                                  uint64_t users) {
     uint64_t total_ms = tr->total.ms;
     key_u64(w, "stalls", t->stalls);
     key_u64(w, "dumps", t->dumps);
     key_u64(w, "stalled_ms", t->ms);
     key_u64(w, "share_ppm",
             total_ms ? (uint64_t)((unsigned __int128)t->ms * 1000000 / total_ms) : 0);
-    put_durations(w, t);
+    triage_json_put_durations(w, t);
     if (users) {
         key_u64(w, "users", users); /* absent, not 0, where no dump names a user */
     }
-    put_facet(w, tr, "versions", &t->facets[FACET_VERSION]);
-    put_facet(w, tr, "oses", &t->facets[FACET_OS]);
-    put_facet(w, tr, "devices", &t->facets[FACET_DEVICE]);
+    triage_json_put_facet(w, tr, "versions", &t->facets[FACET_VERSION]);
+    triage_json_put_facet(w, tr, "oses", &t->facets[FACET_OS]);
+    triage_json_put_facet(w, tr, "devices", &t->facets[FACET_DEVICE]);
     if (t->first_time[0]) {
         jsonw_key(w, "seen");
         jsonw_begin_object(w);
@@ -108,7 +109,7 @@ static void put_tally(struct jsonw *w, const struct triage *tr, const struct tal
     }
 }
 
-static void put_frame(struct jsonw *w, const struct bucket_frame *f) {
+static void triage_json_put_frame(struct jsonw *w, const struct bucket_frame *f) {
     jsonw_begin_object(w);
     key_str(w, "image", f->image_name);
     if (!f->resolved && strcmp(f->image, f->image_name) != 0 && strcmp(f->image, "app") != 0) {
@@ -125,7 +126,7 @@ static void put_frame(struct jsonw *w, const struct bucket_frame *f) {
 }
 
 /* Ids that the bucket had before names came. */
-static void put_aliases(struct jsonw *w, const struct bucket *b) {
+static void triage_json_put_aliases(struct jsonw *w, const struct bucket *b) {
     if (!b->aliases.len) {
         return;
     }
@@ -139,17 +140,17 @@ static void put_aliases(struct jsonw *w, const struct bucket *b) {
     jsonw_end_array(w);
 }
 
-static void put_bucket(struct jsonw *w, const struct triage *t, const struct bucket *b,
-                       char level) {
+static void triage_json_put_bucket(struct jsonw *w, const struct triage *t, const struct bucket *b,
+                                   char level) {
     jsonw_begin_object(w);
     key_str(w, "id", b->id);
-    put_tally(w, t, &b->tally, b->users);
-    put_causes(w, &b->tally, &b->evidence);
-    put_aliases(w, b);
+    triage_json_put_tally(w, t, &b->tally, b->users);
+    triage_json_put_causes(w, &b->tally, &b->evidence);
+    triage_json_put_aliases(w, b);
     jsonw_key(w, "frames");
     jsonw_begin_array(w);
     for (size_t i = 0; i < b->frame_count; i++) {
-        put_frame(w, &b->frames[i]);
+        triage_json_put_frame(w, &b->frames[i]);
     }
     jsonw_end_array(w);
     if (b->evidence.id && *b->evidence.id) {
@@ -174,19 +175,19 @@ static void put_bucket(struct jsonw *w, const struct triage *t, const struct buc
         jsonw_key(w, "level2");
         jsonw_begin_array(w);
         for (size_t i = 0; i < b->children.len; i++) {
-            put_bucket(w, t, t->level[1].buckets.data[b->children.data[i]], '2');
+            triage_json_put_bucket(w, t, t->level[1].buckets.data[b->children.data[i]], '2');
         }
         jsonw_end_array(w);
     }
     jsonw_end_object(w);
 }
 
-static void put_set(struct jsonw *w, const struct triage *t, const char *key,
-                    const struct bucket_set *set, size_t top) {
+static void triage_json_put_set(struct jsonw *w, const struct triage *t, const char *key,
+                                const struct bucket_set *set, size_t top) {
     jsonw_key(w, key);
     jsonw_begin_array(w);
     for (size_t i = 0; i < set->buckets.len && (top == 0 || i < top); i++) {
-        put_bucket(w, t, set->buckets.data[set->ranked[i]], set->level);
+        triage_json_put_bucket(w, t, set->buckets.data[set->ranked[i]], set->level);
     }
     jsonw_end_array(w);
 }
@@ -216,12 +217,12 @@ void triage_print_json(const struct triage *t, const struct triage_view *v, stru
     key_u64(w, "unresolved", t->unresolved);
     jsonw_key(w, "total");
     jsonw_begin_object(w);
-    put_tally(w, t, &t->total, t->total_users);
+    triage_json_put_tally(w, t, &t->total, t->total_users);
     key_u64(w, "level1", t->level[0].buckets.len);
     key_u64(w, "level2", t->level[1].buckets.len);
     jsonw_end_object(w);
-    put_set(w, t, "level1", &t->level[0], v->top);
-    put_set(w, t, "actions", &t->actions, v->top);
+    triage_json_put_set(w, t, "level1", &t->level[0], v->top);
+    triage_json_put_set(w, t, "actions", &t->actions, v->top);
     jsonw_end_object(w);
     sink_char(out, '\n');
 }

@@ -13,7 +13,7 @@ struct junit {
     struct strbuf text; /* scratch */
 };
 
-static const char *title_of(struct junit *j, const struct bucket *b) {
+static const char *triage_junit_title_of(struct junit *j, const struct bucket *b) {
     strbuf_clear(&j->text);
     for (size_t i = 0; i < b->frame_count; i++) {
         strbuf_addstr(&j->text, i ? " \xe2\x86\x90 " : "");
@@ -28,8 +28,9 @@ static void put_case(struct junit *j, const struct bucket *b) {
     char class[64];
     snprintf(class, sizeof class, "stalls.%s",
              rule_cause_text(tally_cause(&b->tally, &confidence)));
-    junit_case(&j->xml,
-               &(struct junit_case){.class = class, .name = title_of(j, b), .ms = b->tally.ms});
+    junit_case(&j->xml, &(struct junit_case){.class = class,
+                                             .name = triage_junit_title_of(j, b),
+                                             .ms = b->tally.ms});
 }
 
 /* A line of the suite's output. */

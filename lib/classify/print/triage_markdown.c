@@ -5,13 +5,13 @@
 #include "classify/print/markdown_text.h"
 #include "classify/print/triage_text.h"
 
-struct markdown {
+struct triage_page {
     const struct triage *t;
     struct sink *out;
     struct strbuf text; /* scratch */
 };
 
-static void put_key(struct markdown *m, const struct bucket *b) {
+static void triage_markdown_put_key(struct triage_page *m, const struct bucket *b) {
     for (size_t i = 0; i < b->frame_count; i++) {
         strbuf_clear(&m->text);
         text_add_frame(&m->text, &b->frames[i]);
@@ -21,7 +21,7 @@ static void put_key(struct markdown *m, const struct bucket *b) {
 }
 
 /* Below the key in small letters: why, where, and the id. */
-static void put_details(struct markdown *m, const struct bucket *b) {
+static void put_details(struct triage_page *m, const struct bucket *b) {
     struct strbuf *text = &m->text;
     strbuf_clear(text);
     text_add_clean(text, text_reason(b));
@@ -41,7 +41,7 @@ static void put_details(struct markdown *m, const struct bucket *b) {
     sink_printf(m->out, "%s%s</sub>", text->len ? ", " : "", b->id);
 }
 
-static void put_bucket(struct markdown *m, const struct bucket *b) {
+static void triage_markdown_put_bucket(struct triage_page *m, const struct bucket *b) {
     const struct tally *t = &b->tally;
     char share[NUMBER_SIZE], ms[NUMBER_SIZE], stalls[NUMBER_SIZE], users[NUMBER_SIZE],
         p50[NUMBER_SIZE], p95[NUMBER_SIZE];
@@ -51,12 +51,12 @@ static void put_bucket(struct markdown *m, const struct bucket *b) {
         text_ms(t->ms, ms), text_grouped(t->stalls, stalls), text_users(b->users, 0, users),
         text_duration(tally_percentile(t, 500), p50), text_duration(tally_percentile(t, 950), p95),
         rule_cause_text(tally_cause(t, &confidence)));
-    put_key(m, b);
+    triage_markdown_put_key(m, b);
     put_details(m, b);
     sink_str(m->out, " |\n");
 }
 
-static void put_head(struct markdown *m) {
+static void triage_markdown_put_head(struct triage_page *m) {
     struct strbuf *text = &m->text;
     strbuf_clear(text);
     text_add_totals(text, m->t);
@@ -89,7 +89,7 @@ static void add_sentence(struct strbuf *text, const struct triage *t, const char
     }
 }
 
-static void put_foot(struct markdown *m, size_t more) {
+static void put_foot(struct triage_page *m, size_t more) {
     struct strbuf *text = &m->text;
     strbuf_clear(text);
     if (more) {
@@ -105,16 +105,16 @@ static void put_foot(struct markdown *m, size_t more) {
 }
 
 void triage_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out) {
-    struct markdown m = {.t = t, .out = out};
+    struct triage_page m = {.t = t, .out = out};
     const struct bucket_set *set = &t->level[0];
     size_t shown = v->top && v->top < set->buckets.len ? v->top : set->buckets.len;
-    put_head(&m);
+    triage_markdown_put_head(&m);
     if (shown) {
         sink_str(out, "\n| share | stalled | stalls | users | p50 | p95 | cause | innermost frame "
                       "first |\n|--:|--:|--:|--:|--:|--:|:--|:--|\n");
     }
     for (size_t i = 0; i < shown; i++) {
-        put_bucket(&m, set->buckets.data[set->ranked[i]]);
+        triage_markdown_put_bucket(&m, set->buckets.data[set->ranked[i]]);
     }
     put_foot(&m, set->buckets.len - shown);
     if (m.text.failed) {

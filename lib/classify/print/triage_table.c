@@ -38,7 +38,7 @@ enum {
     WIDTH_SINGLE = 150 /* from here on the key stands on the first line */
 };
 
-struct table {
+struct text_table {
     const struct triage *t;
     const struct triage_view *v;
     struct sink *out;
@@ -72,7 +72,7 @@ static const char *colour_of(enum rule_cause cause) {
     }
 }
 
-static void style(struct table *tb, const char *code) {
+static void table_style(struct text_table *tb, const char *code) {
     if (tb->v->colour) {
         sink_str(tb->out, code);
     }
@@ -80,30 +80,30 @@ static void style(struct table *tb, const char *code) {
 
 /* ---- lines ---- */
 
-static void put(struct table *tb, const char *s) {
+static void table_put(struct text_table *tb, const char *s) {
     sink_str(tb->out, s);
     tb->column += utf8_text_columns(s, strlen(s));
 }
 
-static void put_spaces(struct table *tb, size_t n) {
+static void put_spaces(struct text_table *tb, size_t n) {
     sink_printf(tb->out, "%*s", (int)n, "");
     tb->column += n;
 }
 
 /* Right-aligned in `width` columns. */
-static void put_right(struct table *tb, const char *s, size_t width) {
+static void put_right(struct text_table *tb, const char *s, size_t width) {
     size_t columns = utf8_text_columns(s, strlen(s));
     put_spaces(tb, columns < width ? width - columns : 0);
-    put(tb, s);
+    table_put(tb, s);
 }
 
-static void put_left(struct table *tb, const char *s, size_t width) {
+static void put_left(struct text_table *tb, const char *s, size_t width) {
     size_t columns = utf8_text_columns(s, strlen(s));
-    put(tb, s);
+    table_put(tb, s);
     put_spaces(tb, columns < width ? width - columns : 0);
 }
 
-static void end_line(struct table *tb) {
+static void table_end_line(struct text_table *tb) {
     sink_char(tb->out, '\n');
     tb->column = 0;
 }
@@ -131,7 +131,7 @@ static size_t break_at(const char *s, size_t len, size_t width) {
 
 /* Prints table.text from the current column on, wrapped to the width, later lines two columns
  * further in. */
-static void put_wrapped(struct table *tb) {
+static void put_wrapped(struct text_table *tb) {
     const char *s = strbuf_cstr(&tb->text);
     size_t len = tb->text.len, at = tb->column;
     size_t width = tb->v->width > at + WRAP_MIN ? tb->v->width - at : WRAP_MIN;
@@ -141,26 +141,26 @@ static void put_wrapped(struct table *tb) {
             shown--;
         }
         sink_write(tb->out, s, shown);
-        end_line(tb);
+        table_end_line(tb);
         put_spaces(tb, at + 2);
         s += n;
         len -= n;
         width = tb->v->width > at + WRAP_MIN + 2 ? tb->v->width - at - 2 : WRAP_MIN;
     }
     sink_write(tb->out, s, len);
-    end_line(tb);
+    table_end_line(tb);
 }
 
 /* ---- head ---- */
 
-static void put_head(struct table *tb) {
+static void table_put_head(struct text_table *tb) {
     const struct triage *t = tb->t;
     struct strbuf *b = &tb->text;
     strbuf_clear(b);
     text_add_totals(b, t);
-    style(tb, bold);
+    table_style(tb, bold);
     put_wrapped(tb);
-    style(tb, plain);
+    table_style(tb, plain);
     strbuf_clear(b);
     text_add_causes(b, &t->total);
     if (b->len) {
@@ -175,13 +175,13 @@ static void put_head(struct table *tb) {
     strbuf_clear(b);
     text_add_threshold(b, t);
     if (b->len) {
-        put(tb, "threshold: ");
+        table_put(tb, "threshold: ");
         put_wrapped(tb);
     }
     strbuf_clear(b);
     text_add_apart(b, t);
     if (b->len) {
-        put(tb, "set apart: ");
+        table_put(tb, "set apart: ");
         put_wrapped(tb);
     }
     if (t->unresolved) {
@@ -193,31 +193,31 @@ static void put_head(struct table *tb) {
     }
     strbuf_clear(b);
     strbuf_addf(b, "rules: %s, %012" PRIx64, t->options.rules, t->options.rules_hash >> 16);
-    style(tb, dim);
+    table_style(tb, dim);
     put_wrapped(tb);
-    style(tb, plain);
+    table_style(tb, plain);
 }
 
 /* ---- numbers ---- */
 
-static size_t bar_columns(const struct table *tb) {
+static size_t bar_columns(const struct text_table *tb) {
     return tb->v->width < WIDTH_BAR ? 0 : tb->v->width < WIDTH_TAIL ? BAR_MIN : BAR_WIDE;
 }
 
 /* A bar of eighths of a column: the longest one is the first bucket's. */
-static void put_bar(struct table *tb, uint64_t ms, uint64_t longest) {
+static void put_bar(struct text_table *tb, uint64_t ms, uint64_t longest) {
     size_t columns = bar_columns(tb);
     size_t eighths =
         longest ? (size_t)(((unsigned __int128)ms * columns * 8 + longest / 2) / longest) : 0;
     for (size_t i = 0; i < columns; i++, eighths -= eighths < 8 ? eighths : 8) {
         char block[] = "\xe2\x96\x88"; /* U+2588 … U+258F: eight eighths … one */
         block[2] = (char)(block[2] + (eighths < 8 ? 8 - (int)eighths : 0));
-        put(tb, eighths ? block : " ");
+        table_put(tb, eighths ? block : " ");
     }
 }
 
-static void put_column_names(struct table *tb) {
-    style(tb, dim);
+static void put_column_names(struct text_table *tb) {
+    table_style(tb, dim);
     put_right(tb, "share", SHARE_COLUMNS);
     put_spaces(tb, bar_columns(tb) + 1);
     put_right(tb, "stalled", STALLED_COLUMNS);
@@ -237,28 +237,28 @@ static void put_column_names(struct table *tb) {
         put_right(tb, "p99", DURATION_COLUMNS);
         put_right(tb, "max", DURATION_COLUMNS);
     }
-    put(tb, "  ");
+    table_put(tb, "  ");
     put_left(tb, "cause", CAUSE_COLUMNS);
-    put(tb, tb->v->width >= WIDTH_SINGLE ? "bucket        innermost frame first" : "bucket");
-    end_line(tb);
-    style(tb, plain);
+    table_put(tb, tb->v->width >= WIDTH_SINGLE ? "bucket        innermost frame first" : "bucket");
+    table_end_line(tb);
+    table_style(tb, plain);
 }
 
-static uint64_t longest_bar(const struct table *tb) {
+static uint64_t longest_bar(const struct text_table *tb) {
     const struct bucket_set *set = &tb->t->level[0];
     return set->buckets.len ? set->buckets.data[set->ranked[0]]->tally.ms : 0;
 }
 
-static void put_numbers(struct table *tb, const struct bucket *b) {
+static void put_numbers(struct text_table *tb, const struct bucket *b) {
     const struct tally *t = &b->tally;
     char number[NUMBER_SIZE];
     unsigned confidence;
     enum rule_cause cause = tally_cause(t, &confidence);
     put_right(tb, text_share(t->ms, tb->t->total.ms, number), SHARE_COLUMNS);
-    put(tb, " ");
-    style(tb, colour_of(cause));
+    table_put(tb, " ");
+    table_style(tb, colour_of(cause));
     put_bar(tb, t->ms, longest_bar(tb));
-    style(tb, plain);
+    table_style(tb, plain);
     put_right(tb, text_ms(t->ms, number), STALLED_COLUMNS);
     if (tb->v->width >= WIDTH_STALLS) {
         put_right(tb, text_count(t->stalls, STALLS_COLUMNS - 1, number), STALLS_COLUMNS);
@@ -276,11 +276,11 @@ static void put_numbers(struct table *tb, const struct bucket *b) {
         put_right(tb, text_duration(tally_percentile(t, 990), number), DURATION_COLUMNS);
         put_right(tb, text_duration(tally_max(t), number), DURATION_COLUMNS);
     }
-    put(tb, "  ");
-    style(tb, colour_of(cause));
+    table_put(tb, "  ");
+    table_style(tb, colour_of(cause));
     put_left(tb, rule_cause_text(cause), CAUSE_COLUMNS);
-    style(tb, plain);
-    put(tb, b->id);
+    table_style(tb, plain);
+    table_put(tb, b->id);
 }
 
 /* ---- details ---- */
@@ -290,19 +290,19 @@ static void add_part(struct strbuf *b, const char *before, const char *after_one
     strbuf_addstr(b, before);
 }
 
-static void put_key(struct table *tb, const struct bucket *b) {
+static void table_put_key(struct text_table *tb, const struct bucket *b) {
     strbuf_clear(&tb->text);
     for (size_t i = 0; i < b->frame_count; i++) {
         strbuf_addstr(&tb->text, i ? " \xe2\x86\x90 " : "");
         text_add_frame(&tb->text, &b->frames[i]);
     }
-    style(tb, bold);
+    table_style(tb, bold);
     put_wrapped(tb);
-    style(tb, plain);
+    table_style(tb, plain);
 }
 
 /* Why, and how much of the samples says so if that is not nearly all. */
-static void put_reason(struct table *tb, const struct bucket *b) {
+static void put_reason(struct text_table *tb, const struct bucket *b) {
     struct strbuf *text = &tb->text;
     int truth = tally_truth(&b->tally);
     strbuf_clear(text);
@@ -317,7 +317,7 @@ static void put_reason(struct table *tb, const struct bucket *b) {
     }
 }
 
-static void put_place(struct table *tb, const struct bucket *b) {
+static void put_place(struct text_table *tb, const struct bucket *b) {
     struct strbuf *text = &tb->text;
     strbuf_clear(text);
     strbuf_addstr(text, "at ");
@@ -339,10 +339,10 @@ static void put_place(struct table *tb, const struct bucket *b) {
         text_add_clean(text, b->evidence.id);
     }
     if (text->len) {
-        style(tb, dim);
+        table_style(tb, dim);
         put_spaces(tb, DETAIL_INDENT);
         put_wrapped(tb);
-        style(tb, plain);
+        table_style(tb, plain);
     }
 }
 
@@ -372,21 +372,21 @@ static bool add_further_frames(struct strbuf *text, const struct bucket *child,
     return any;
 }
 
-static void put_child(struct table *tb, const struct bucket *parent, const struct bucket *child,
-                      bool last) {
+static void put_child(struct text_table *tb, const struct bucket *parent,
+                      const struct bucket *child, bool last) {
     char share[NUMBER_SIZE];
     put_spaces(tb, DETAIL_INDENT);
-    put(tb, last ? "\xe2\x94\x94 " : "\xe2\x94\x9c ");
-    put(tb, child->id);
+    table_put(tb, last ? "\xe2\x94\x94 " : "\xe2\x94\x9c ");
+    table_put(tb, child->id);
     if (parent->children.len > 1) {
-        put(tb, "  ");
+        table_put(tb, "  ");
         put_right(tb, text_share(child->tally.ms, tb->t->total.ms, share), SHARE_COLUMNS);
     }
     if (tb->v->width < WIDTH_P95) { /* no room beside it */
-        end_line(tb);
+        table_end_line(tb);
         put_spaces(tb, DETAIL_INDENT);
     }
-    put(tb, "  ");
+    table_put(tb, "  ");
     strbuf_clear(&tb->text);
     if (!add_further_frames(&tb->text, child, parent)) {
         strbuf_addstr(&tb->text, "no further frames");
@@ -395,7 +395,7 @@ static void put_child(struct table *tb, const struct bucket *parent, const struc
 }
 
 /* One line for the level-2 buckets from `first` on. */
-static void put_rest(struct table *tb, const struct bucket *b, size_t first) {
+static void put_rest(struct text_table *tb, const struct bucket *b, size_t first) {
     uint64_t ms = 0;
     char share[NUMBER_SIZE];
     for (size_t i = first; i < b->children.len; i++) {
@@ -409,7 +409,7 @@ static void put_rest(struct table *tb, const struct bucket *b, size_t first) {
     put_wrapped(tb);
 }
 
-static void put_children(struct table *tb, const struct bucket *b) {
+static void put_children(struct text_table *tb, const struct bucket *b) {
     size_t count = b->children.len, shown = count <= CHILDREN_MAX + 1 ? count : CHILDREN_MAX;
     if (count == 1) {
         const struct bucket *only = tb->t->level[1].buckets.data[b->children.data[0]];
@@ -428,34 +428,34 @@ static void put_children(struct table *tb, const struct bucket *b) {
 
 /* ---- buckets ---- */
 
-static void put_bucket(struct table *tb, const struct bucket *b) {
+static void table_put_bucket(struct text_table *tb, const struct bucket *b) {
     put_numbers(tb, b);
     if (tb->v->width >= WIDTH_SINGLE) {
-        put(tb, "  ");
+        table_put(tb, "  ");
     } else {
-        end_line(tb);
+        table_end_line(tb);
         put_spaces(tb, DETAIL_INDENT);
     }
-    put_key(tb, b);
+    table_put_key(tb, b);
     put_reason(tb, b);
     put_place(tb, b);
     put_children(tb, b);
 }
 
 void triage_print_table(const struct triage *t, const struct triage_view *v, struct sink *out) {
-    struct table tb = {.t = t, .v = v, .out = out};
+    struct text_table tb = {.t = t, .v = v, .out = out};
     const struct bucket_set *set = &t->level[0];
     size_t shown = v->top && v->top < set->buckets.len ? v->top : set->buckets.len;
     uint64_t rest = 0;
-    put_head(&tb);
+    table_put_head(&tb);
     if (shown) {
-        end_line(&tb);
+        table_end_line(&tb);
         put_column_names(&tb);
     }
     for (size_t i = 0; i < set->buckets.len; i++) {
         const struct bucket *b = set->buckets.data[set->ranked[i]];
         if (i < shown) {
-            put_bucket(&tb, b);
+            table_put_bucket(&tb, b);
         } else {
             sum_add(&rest, b->tally.ms);
         }

@@ -163,8 +163,8 @@ static bool rule_matches(const struct rule *rule, const struct rule_subject *s, 
 }
 
 /* The first rule of the list before `best` that matches, else best. */
-static size_t first_of(const struct rules *r, const struct rule_list *list, size_t best,
-                       const struct rule_subject *s, bool *by_caller) {
+static size_t rules_first_of(const struct rules *r, const struct rule_list *list, size_t best,
+                             const struct rule_subject *s, bool *by_caller) {
     for (size_t k = 0; k < list->len && list->data[k] < best; k++) {
         if (rule_matches(&r->rules.data[list->data[k]], s, by_caller)) {
             return list->data[k];
@@ -188,12 +188,13 @@ const struct rule *rules_match(const struct rules *r, enum rule_kind kind,
         }
     }
     if (s->function && s->function_len) {
-        best = first_of(r, &index->by_first[(unsigned char)s->function[0]], best, s, by_caller);
+        best =
+            rules_first_of(r, &index->by_first[(unsigned char)s->function[0]], best, s, by_caller);
     }
     if (s->image_len) {
-        best = first_of(r, &index->by_image[(unsigned char)s->image[0]], best, s, by_caller);
+        best = rules_first_of(r, &index->by_image[(unsigned char)s->image[0]], best, s, by_caller);
     }
-    best = first_of(r, &index->others, best, s, by_caller);
+    best = rules_first_of(r, &index->others, best, s, by_caller);
     return best == SIZE_MAX ? NULL : &r->rules.data[best];
 }
 

@@ -123,13 +123,13 @@ static const struct rule *cover_of(struct lint *l, size_t from, size_t end,
 
 /* ---- findings ---- */
 
-static void tell(struct lint *l, enum rules_fault fault, const struct rule *rule) {
+static void lint_tell(struct lint *l, enum rules_fault fault, const struct rule *rule) {
     struct rules_finding f = {
         .fault = fault, .file = rule->file, .line = rule->line, .text = strbuf_cstr(&l->text)};
     l->on_finding(l->ctx, &f);
 }
 
-static void add_function(struct strbuf *b, const struct rule *rule) {
+static void lint_add_function(struct strbuf *b, const struct rule *rule) {
     if (rule->unresolved) {
         strbuf_addstr(b, "unresolved");
         return;
@@ -145,16 +145,16 @@ static void add_subject(struct strbuf *b, const struct rule *rule) {
                                                   "the cause of "};
     strbuf_clear(b);
     strbuf_addstr(b, kinds[rule->kind]);
-    add_function(b, rule);
+    lint_add_function(b, rule);
 }
 
 static void tell_cover(struct lint *l, const struct rule *rule, const struct rule *cover) {
     bool same = same_effect(cover, rule);
     add_subject(&l->text, rule);
     strbuf_addf(&l->text, ": %s:%u, ", cover->file, (unsigned)cover->line);
-    add_function(&l->text, cover);
+    lint_add_function(&l->text, cover);
     strbuf_addf(&l->text, ", decides first%s", same ? ", and says the same" : "");
-    tell(l, !same ? FAULT_SHADOWED : covers(rule, cover) ? FAULT_DUPLICATE : FAULT_DEAD, rule);
+    lint_tell(l, !same ? FAULT_SHADOWED : covers(rule, cover) ? FAULT_DUPLICATE : FAULT_DEAD, rule);
 }
 
 /* Names reach the rules normalised: a pattern without wildcards must be such a name. */
@@ -181,7 +181,7 @@ static bool tell_name(struct lint *l, const struct rule *rule) {
         strbuf_addf(&l->text, ": no function is called so when rules are asked, but '%s'",
                     strbuf_cstr(&l->name));
     }
-    tell(l, FAULT_DEAD, rule);
+    lint_tell(l, FAULT_DEAD, rule);
     return true;
 }
 
@@ -197,7 +197,7 @@ static bool tell_images(struct lint *l, const struct rule *rule) {
             add_subject(&l->text, rule);
             strbuf_addf(&l->text, ": no image is called '%s' when rules are asked, but '%s'",
                         p->text, strbuf_cstr(&l->name));
-            tell(l, FAULT_DEAD, rule);
+            lint_tell(l, FAULT_DEAD, rule);
             return true;
         }
     }
@@ -248,7 +248,7 @@ enum st rules_lint(const struct rules *r, size_t count, rules_on_finding on_find
         } else if (is_wide(rule)) {
             add_subject(&l.text, rule);
             strbuf_addstr(&l.text, " in any image: too many functions are called so");
-            tell(&l, FAULT_WIDE, rule);
+            lint_tell(&l, FAULT_WIDE, rule);
         }
     }
     bool failed = l.text.failed || l.name.failed;

@@ -23,7 +23,7 @@ struct word {
     bool quoted;
 };
 
-struct line {
+struct rule_line {
     struct rules *rules;
     const char *file; /* in the set's arena */
     uint32_t number;
@@ -47,11 +47,11 @@ static const struct action {
     {"cause", {.kind = RULE_CAUSE}},
 };
 
-static bool is_word(const struct word *w, const char *text) {
+static bool rule_is_word(const struct word *w, const char *text) {
     return !w->quoted && strlen(text) == w->len && memcmp(w->text, text, w->len) == 0;
 }
 
-static enum st fail(struct line *l, const char *what, const struct word *w) {
+static enum st rule_fail(struct rule_line *l, const char *what, const struct word *w) {
     if (w) {
         return err_set(l->e, ERR_FORMAT, "%s:%u: %s '%.*s'", l->file, (unsigned)l->number, what,
                        (int)(w->len < 80 ? w->len : 80), w->text);
@@ -61,7 +61,7 @@ static enum st fail(struct line *l, const char *what, const struct word *w) {
 
 /* Splits a line into words. "…" is one word in which only \" is special; # starts a comment at a
  * word's start. */
-static enum st split(struct line *l, const char *s, size_t len) {
+static enum st split(struct rule_line *l, const char *s, size_t len) {
     l->words.len = 0;
     for (size_t i = 0; i < len;) {
         if (s[i] == ' ' || s[i] == '\t' || s[i] == '\r') {
@@ -78,7 +78,7 @@ static enum st split(struct line *l, const char *s, size_t len) {
                 i += s[i] == '\\' && i + 1 < len ? 2 : 1;
             }
             if (i >= len) {
-                return fail(l, "a quote is not closed", NULL);
+                return rule_fail(l, "a quote is not closed", NULL);
             }
         } else {
             while (i < len && s[i] != ' ' && s[i] != '\t' && s[i] != '\r') {
@@ -89,10 +89,10 @@ static enum st split(struct line *l, const char *s, size_t len) {
         w.len = i - start;
         i += w.quoted;
         if (w.len == 0) {
-            return fail(l, "an empty pattern", NULL);
+            return rule_fail(l, "an empty pattern", NULL);
         }
         if (w.len > RULE_WORD_MAX) {
-            return fail(l, "a pattern of more than 512 bytes", NULL);
+            return rule_fail(l, "a pattern of more than 512 bytes", NULL);
         }
         if (!VEC_PUSH(&l->words, w)) {
             return err_nomem(l->e);
@@ -101,10 +101,10 @@ static enum st split(struct line *l, const char *s, size_t len) {
     return ST_OK;
 }
 
-static enum st find_action(struct line *l, struct rule *rule) {
+static enum st find_action(struct rule_line *l, struct rule *rule) {
     const struct word *w = &l->words.data[0];
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
-        if (is_word(w, actions[i].name)) {
+        if (rule_is_word(w, actions[i].name)) {
             *rule = actions[i].rule;
             return ST_OK;
         }
@@ -115,7 +115,7 @@ static enum st find_action(struct line *l, struct rule *rule) {
                    l->file, (unsigned)l->number, (int)(w->len < 80 ? w->len : 80), w->text);
 }
 
-static enum st find_cause(struct line *l, const struct word *w, enum rule_cause *out) {
+static enum st find_cause(struct rule_line *l, const struct word *w, enum rule_cause *out) {
     if (!w->quoted && rule_cause_parse(w->text, w->len, out) && *out != CAUSE_NONE &&
         *out < CAUSE_OF_RULES_END) {
         return ST_OK;
@@ -129,28 +129,29 @@ static enum st find_cause(struct line *l, const struct word *w, enum rule_cause 
     strbuf_addc(&what, ')');
     enum st st = strbuf_check(&what, l->e);
     if (st == ST_OK) {
-        st = fail(l, strbuf_cstr(&what), w);
+        st = rule_fail(l, strbuf_cstr(&what), w);
     }
     strbuf_release(&what);
     return st;
 }
 
-static enum st find_os(struct line *l, const struct word *words, size_t count, enum rule_os *out) {
+static enum st find_os(struct rule_line *l, const struct word *words, size_t count,
+                       enum rule_os *out) {
     static const char *const texts[] = {"any", "darwin", "linux"};
     for (int os = OS_ANY; count == 1 && os <= OS_LINUX; os++) {
-        if (is_word(&words[0], texts[os])) {
+        if (rule_is_word(&words[0], texts[os])) {
             *out = (enum rule_os)os;
             return ST_OK;
         }
     }
-    return fail(l, "'on' needs darwin, linux or any", NULL);
+    return rule_fail(l, "'on' needs darwin, linux or any", NULL);
 }
 
 /* CAUSE [PERCENT%] at the start of the words; *used of them. */
-static enum st read_cause_words(struct line *l, const struct word *words, size_t count,
+static enum st read_cause_words(struct rule_line *l, const struct word *words, size_t count,
                                 struct rule *rule, size_t *used) {
     if (count == 0) {
-        return fail(l, "'cause' needs a cause", NULL);
+        return rule_fail(l, "'cause' needs a cause", NULL);
     }
     enum st st = find_cause(l, &words[0], &rule->cause);
     rule->confidence = CONFIDENCE_DEFAULT;
@@ -159,7 +160,7 @@ static enum st read_cause_words(struct line *l, const struct word *words, size_t
         words[1].text[words[1].len - 1] == '%') {
         uint64_t percent;
         if (!parse_u64(words[1].text, words[1].len - 1, 100, &percent) || percent == 0) {
-            return fail(l, "a confidence is 1% to 100%, not", &words[1]);
+            return rule_fail(l, "a confidence is 1% to 100%, not", &words[1]);
         }
         rule->confidence = (unsigned)percent * 10;
         *used = 2;
@@ -169,8 +170,8 @@ static enum st read_cause_words(struct line *l, const struct word *words, size_t
 
 /* ---- clauses ---- */
 
-static bool add_image(struct line *l, struct rule *rule, enum rule_image_by by, const char *text,
-                      size_t len) {
+static bool rule_add_image(struct rule_line *l, struct rule *rule, enum rule_image_by by,
+                           const char *text, size_t len) {
     struct rule_image *image = &rule->images[rule->image_count];
     image->by = by;
     rule->image_count++;
@@ -179,31 +180,31 @@ static bool add_image(struct line *l, struct rule *rule, enum rule_image_by by, 
 }
 
 /* `id:` and a UUID or build-id in any spelling; 32 bare digits may be either. */
-static enum st add_id(struct line *l, struct rule *rule, const struct word *w) {
+static enum st add_id(struct rule_line *l, struct rule *rule, const struct word *w) {
     struct image_id id;
     char text[IMAGE_ID_TEXT];
     size_t before = rule->image_count;
     if (parse_uuid(w->text + 3, w->len - 3, &id)) {
         image_id_text(&id, text);
-        if (!add_image(l, rule, IMAGE_BY_ID, text, strlen(text))) {
+        if (!rule_add_image(l, rule, IMAGE_BY_ID, text, strlen(text))) {
             return err_nomem(l->e);
         }
     }
     if (parse_build_id(w->text + 3, w->len - 3, &id)) {
         image_id_text(&id, text);
-        if (!add_image(l, rule, IMAGE_BY_ID, text, strlen(text))) {
+        if (!rule_add_image(l, rule, IMAGE_BY_ID, text, strlen(text))) {
             return err_nomem(l->e);
         }
     }
-    return rule->image_count > before ? ST_OK : fail(l, "no UUID and no build-id:", w);
+    return rule->image_count > before ? ST_OK : rule_fail(l, "no UUID and no build-id:", w);
 }
 
 /* The words behind `in`: globs of names, of paths, ids, or `app`, `vendor`, `system`. */
-static enum st read_images(struct line *l, const struct word *words, size_t count,
-                           struct rule *rule) {
+static enum st rule_read_images(struct rule_line *l, const struct word *words, size_t count,
+                                struct rule *rule) {
     static const char *const sides[] = {"system", "vendor", "app"};
     if (count == 0) {
-        return fail(l, "'in' needs an image", NULL);
+        return rule_fail(l, "'in' needs an image", NULL);
     }
     rule->images = arena_array(&l->rules->arena, 2 * count, sizeof *rule->images);
     if (!rule->images) {
@@ -212,7 +213,7 @@ static enum st read_images(struct line *l, const struct word *words, size_t coun
     for (size_t i = 0; i < count; i++) {
         const struct word *w = &words[i];
         int side = 0;
-        while (side <= SIDE_APP && !is_word(w, sides[side])) {
+        while (side <= SIDE_APP && !rule_is_word(w, sides[side])) {
             side++;
         }
         if (side <= SIDE_APP) {
@@ -222,29 +223,31 @@ static enum st read_images(struct line *l, const struct word *words, size_t coun
             if (st != ST_OK) {
                 return st;
             }
-        } else if (!add_image(l, rule, memchr(w->text, '/', w->len) ? IMAGE_BY_PATH : IMAGE_BY_NAME,
-                              w->text, w->len)) {
+        } else if (!rule_add_image(l, rule,
+                                   memchr(w->text, '/', w->len) ? IMAGE_BY_PATH : IMAGE_BY_NAME,
+                                   w->text, w->len)) {
             return err_nomem(l->e);
         }
     }
     if (rule->by_place && (rule->kind != RULE_SIDE || rule->sides)) {
-        return fail(l, "paths and ids are for in-app, not-in-app and vendor, and stand alone",
-                    NULL);
+        return rule_fail(l, "paths and ids are for in-app, not-in-app and vendor, and stand alone",
+                         NULL);
     }
     return ST_OK;
 }
 
-static enum st read_os(struct line *l, const struct word *words, size_t count, struct rule *rule) {
+static enum st read_os(struct rule_line *l, const struct word *words, size_t count,
+                       struct rule *rule) {
     return find_os(l, words, count, &rule->os);
 }
 
-static enum st read_callers(struct line *l, const struct word *words, size_t count,
+static enum st read_callers(struct rule_line *l, const struct word *words, size_t count,
                             struct rule *rule) {
     if (rule->kind != RULE_PLACE && rule->kind != RULE_CAUSE) {
-        return fail(l, "only skip, cut, prefix, keep and cause take 'from'", NULL);
+        return rule_fail(l, "only skip, cut, prefix, keep and cause take 'from'", NULL);
     }
     if (count == 0) {
-        return fail(l, "'from' needs a function", NULL);
+        return rule_fail(l, "'from' needs a function", NULL);
     }
     rule->callers = arena_array(&l->rules->arena, count, sizeof *rule->callers);
     for (; rule->callers && rule->caller_count < count; rule->caller_count++) {
@@ -257,13 +260,13 @@ static enum st read_callers(struct line *l, const struct word *words, size_t cou
     return rule->caller_count == count ? ST_OK : err_nomem(l->e);
 }
 
-static enum st read_replacement(struct line *l, const struct word *words, size_t count,
+static enum st read_replacement(struct rule_line *l, const struct word *words, size_t count,
                                 struct rule *rule) {
     if (rule->kind != RULE_NORMALISE) {
-        return fail(l, "only 'normalise' takes 'as'", NULL);
+        return rule_fail(l, "only 'normalise' takes 'as'", NULL);
     }
     if (count != 1) {
-        return fail(l, "'as' needs one name", NULL);
+        return rule_fail(l, "'as' needs one name", NULL);
     }
     rule->replacement = arena_strdup(&l->rules->arena, words[0].text, words[0].len);
     return rule->replacement ? ST_OK : err_nomem(l->e);
@@ -271,22 +274,22 @@ static enum st read_replacement(struct line *l, const struct word *words, size_t
 
 /* `cause disk 90%` behind the patterns of a skip, cut, prefix or keep: a second rule for the same
  * frames. */
-static enum st read_cause(struct line *l, const struct word *words, size_t count,
-                          struct rule *rule) {
+static enum st rule_read_cause(struct rule_line *l, const struct word *words, size_t count,
+                               struct rule *rule) {
     size_t used = 0;
     if (rule->kind != RULE_PLACE) {
-        return fail(l, "only skip, cut, prefix and keep take 'cause'", NULL);
+        return rule_fail(l, "only skip, cut, prefix and keep take 'cause'", NULL);
     }
     enum st st = read_cause_words(l, words, count, rule, &used);
     return st == ST_OK && used < count
-               ? fail(l, "'cause' takes one cause and a confidence, not", &words[used])
+               ? rule_fail(l, "'cause' takes one cause and a confidence, not", &words[used])
                : st;
 }
 
-static enum st read_reason(struct line *l, const struct word *words, size_t count,
+static enum st read_reason(struct rule_line *l, const struct word *words, size_t count,
                            struct rule *rule) {
     if (count != 1) {
-        return fail(l, "'because' needs one text in quotes", NULL);
+        return rule_fail(l, "'because' needs one text in quotes", NULL);
     }
     rule->reason = arena_strdup(&l->rules->arena, words[0].text, words[0].len);
     return rule->reason ? ST_OK : err_nomem(l->e);
@@ -295,30 +298,30 @@ static enum st read_reason(struct line *l, const struct word *words, size_t coun
 /* The clauses that may follow the patterns. */
 static const struct clause {
     const char *name, *twice;
-    enum st (*read)(struct line *l, const struct word *words, size_t count, struct rule *rule);
+    enum st (*read)(struct rule_line *l, const struct word *words, size_t count, struct rule *rule);
 } clauses[] = {
-    {"in", "'in' twice", read_images},      {"on", "'on' twice", read_os},
-    {"from", "'from' twice", read_callers}, {"as", "'as' twice", read_replacement},
-    {"cause", "'cause' twice", read_cause}, {"because", "'because' twice", read_reason},
+    {"in", "'in' twice", rule_read_images},      {"on", "'on' twice", read_os},
+    {"from", "'from' twice", read_callers},      {"as", "'as' twice", read_replacement},
+    {"cause", "'cause' twice", rule_read_cause}, {"because", "'because' twice", read_reason},
 };
 enum { CLAUSES = sizeof clauses / sizeof *clauses };
 
 /* Index of the clause that the word begins, CLAUSES if none. */
 static size_t clause_of(const struct word *w) {
     size_t c = 0;
-    while (c < CLAUSES && !is_word(w, clauses[c].name)) {
+    while (c < CLAUSES && !rule_is_word(w, clauses[c].name)) {
         c++;
     }
     return c;
 }
 
 /* Do the clauses make a rule together? */
-static enum st check_clauses(struct line *l, struct rule *rule) {
+static enum st check_clauses(struct rule_line *l, struct rule *rule) {
     if (rule->kind == RULE_NORMALISE && !rule->replacement) {
-        return fail(l, "'normalise' needs 'as NAME'", NULL);
+        return rule_fail(l, "'normalise' needs 'as NAME'", NULL);
     }
     if (rule->reason && rule->cause == CAUSE_NONE) {
-        return fail(l, "'because' needs a cause", NULL);
+        return rule_fail(l, "'because' needs a cause", NULL);
     }
     if (!rule->reason) {
         rule->reason = rule_cause_reason(rule->cause);
@@ -327,7 +330,8 @@ static enum st check_clauses(struct line *l, struct rule *rule) {
 }
 
 /* Reads the clauses; *patterns_end = index of the first word that is no pattern. */
-static enum st read_clauses(struct line *l, size_t first, size_t *patterns_end, struct rule *rule) {
+static enum st read_clauses(struct rule_line *l, size_t first, size_t *patterns_end,
+                            struct rule *rule) {
     const struct word *words = l->words.data;
     size_t count = l->words.len, i = first;
     bool seen[CLAUSES] = {false};
@@ -341,7 +345,7 @@ static enum st read_clauses(struct line *l, size_t first, size_t *patterns_end, 
             i++;
         }
         if (seen[c]) {
-            return fail(l, clauses[c].twice, NULL);
+            return rule_fail(l, clauses[c].twice, NULL);
         }
         seen[c] = true;
         enum st st = clauses[c].read(l, words + start, i - start, rule);
@@ -384,23 +388,24 @@ static void add_canonical(struct strbuf *b, const struct rule *r) {
                 r->vendor ? r->vendor : "");
 }
 
-static enum st add_rule(struct line *l, const struct rule *rule) {
+static enum st add_rule(struct rule_line *l, const struct rule *rule) {
     add_canonical(&l->rules->canonical, rule);
     return rules_append(l->rules, rule) ? ST_OK : err_nomem(l->e);
 }
 
 /* The rule of one pattern; two where a cause is given with a place. */
-static enum st add_pattern(struct line *l, const struct word *w, const struct rule *rule) {
+static enum st rule_add_pattern(struct rule_line *l, const struct word *w,
+                                const struct rule *rule) {
     struct rule one = *rule;
-    one.unresolved = is_word(w, "unresolved");
+    one.unresolved = rule_is_word(w, "unresolved");
     if (!pattern_compile(&one.function, w->text, w->len, &l->rules->arena)) {
         return err_nomem(l->e);
     }
     if (one.replacement && (one.unresolved || one.function.stars > 1)) {
-        return fail(l, "'normalise' takes named functions, with one * at most, not", w);
+        return rule_fail(l, "'normalise' takes named functions, with one * at most, not", w);
     }
     if (one.by_place && (one.unresolved || !pattern_is_star(&one.function))) {
-        return fail(l, "paths and ids are for whole images: the pattern is *, not", w);
+        return rule_fail(l, "paths and ids are for whole images: the pattern is *, not", w);
     }
     if (rule->kind == RULE_PLACE && rule->cause != CAUSE_NONE) {
         struct rule cause = one;
@@ -417,16 +422,16 @@ static enum st add_pattern(struct line *l, const struct word *w, const struct ru
     return add_rule(l, &one);
 }
 
-static enum st add_rules(struct line *l, size_t first, size_t end, const struct rule *rule) {
-    enum st st = first < end ? ST_OK : fail(l, "no pattern", NULL);
+static enum st add_rules(struct rule_line *l, size_t first, size_t end, const struct rule *rule) {
+    enum st st = first < end ? ST_OK : rule_fail(l, "no pattern", NULL);
     for (size_t i = first; i < end && st == ST_OK; i++) {
-        st = add_pattern(l, &l->words.data[i], rule);
+        st = rule_add_pattern(l, &l->words.data[i], rule);
     }
     return st;
 }
 
 /* What stands between some actions and their patterns; *first moves behind it. */
-static enum st read_operand(struct line *l, struct rule *rule, size_t *first) {
+static enum st rule_read_operand(struct rule_line *l, struct rule *rule, size_t *first) {
     const struct word *words = l->words.data;
     if (rule->kind == RULE_CAUSE) {
         size_t used = 0;
@@ -436,7 +441,7 @@ static enum st read_operand(struct line *l, struct rule *rule, size_t *first) {
     }
     if (rule->kind == RULE_SIDE && rule->side == SIDE_VENDOR) {
         if (l->words.len < 2) {
-            return fail(l, "'vendor' needs a name", NULL);
+            return rule_fail(l, "'vendor' needs a name", NULL);
         }
         rule->vendor = arena_strdup(&l->rules->arena, words[1].text, words[1].len);
         ++*first;
@@ -446,28 +451,29 @@ static enum st read_operand(struct line *l, struct rule *rule, size_t *first) {
 }
 
 /* `version N` and `on OS` stand alone; ST_NONE: it is neither. */
-static enum st read_directive(struct line *l) {
+static enum st read_directive(struct rule_line *l) {
     const struct word *words = l->words.data;
-    if (is_word(&words[0], "on")) {
+    if (rule_is_word(&words[0], "on")) {
         return find_os(l, words + 1, l->words.len - 1, &l->os);
     }
-    if (is_word(&words[0], "version")) {
+    if (rule_is_word(&words[0], "version")) {
         uint64_t version;
         if (l->words.len != 2 || !parse_u64(words[1].text, words[1].len, UINT32_MAX, &version)) {
-            return fail(l, "'version' needs a number", NULL);
+            return rule_fail(l, "'version' needs a number", NULL);
         }
-        return version == LANGUAGE_VERSION ? ST_OK
-                                           : fail(l, "rules of another version than 1:", &words[1]);
+        return version == LANGUAGE_VERSION
+                   ? ST_OK
+                   : rule_fail(l, "rules of another version than 1:", &words[1]);
     }
     return ST_NONE;
 }
 
-static enum st read_line(struct line *l, const char *s, size_t len) {
+static enum st rule_read_line(struct rule_line *l, const char *s, size_t len) {
     if (len > RULE_LINE_MAX) {
-        return fail(l, "a line of more than 16 KiB", NULL);
+        return rule_fail(l, "a line of more than 16 KiB", NULL);
     }
     if (!utf8_valid(s, len) || memchr(s, 0, len)) {
-        return fail(l, "not UTF-8 text", NULL);
+        return rule_fail(l, "not UTF-8 text", NULL);
     }
     enum st st = split(l, s, len);
     if (st != ST_OK || l->words.len == 0 || (st = read_directive(l)) != ST_NONE) {
@@ -475,7 +481,8 @@ static enum st read_line(struct line *l, const char *s, size_t len) {
     }
     struct rule rule = {0};
     size_t first = 1, end = 0;
-    if ((st = find_action(l, &rule)) != ST_OK || (st = read_operand(l, &rule, &first)) != ST_OK) {
+    if ((st = find_action(l, &rule)) != ST_OK ||
+        (st = rule_read_operand(l, &rule, &first)) != ST_OK) {
         return st;
     }
     rule.file = l->file;
@@ -488,7 +495,7 @@ static enum st read_line(struct line *l, const char *s, size_t len) {
 enum st rules_read(struct rules *r, const char *file, const char *text, size_t len,
                    rules_on_bad on_bad, void *ctx, struct err *e) {
     struct err why = {0};
-    struct line l = {.rules = r, .e = &why};
+    struct rule_line l = {.rules = r, .e = &why};
     enum st st = ST_OK;
     l.file = arena_strdup(&r->arena, file, strlen(file));
     if (!l.file) {
@@ -501,7 +508,7 @@ enum st rules_read(struct rules *r, const char *file, const char *text, size_t l
         const char *newline = memchr(text + at, '\n', len - at);
         size_t end = newline ? (size_t)(newline - text) : len;
         l.number++;
-        st = read_line(&l, text + at, end - at);
+        st = rule_read_line(&l, text + at, end - at);
         if (st == ST_ERR && on_bad && why.code == ERR_FORMAT) {
             on_bad(ctx, l.number, &why);
             err_clear(&why);

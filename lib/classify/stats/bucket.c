@@ -116,7 +116,7 @@ bool bucket_offers_better(const struct bucket *b, const struct evidence *offer) 
     return c ? c < 0 : offer->hash < have->hash;
 }
 
-static bool copy_text(char **copy, const char *text) {
+static bool bucket_copy_text(char **copy, const char *text) {
     *copy = text ? strdup(text) : NULL;
     return !text || *copy;
 }
@@ -124,8 +124,8 @@ static bool copy_text(char **copy, const char *text) {
 bool bucket_take_evidence(struct bucket *b, const struct evidence *offer) {
     struct evidence copy = *offer;
     copy.id = copy.reason = copy.exemplar = NULL;
-    if (!copy_text(&copy.id, offer->id) || !copy_text(&copy.reason, offer->reason) ||
-        !copy_text(&copy.exemplar, offer->exemplar)) {
+    if (!bucket_copy_text(&copy.id, offer->id) || !bucket_copy_text(&copy.reason, offer->reason) ||
+        !bucket_copy_text(&copy.exemplar, offer->exemplar)) {
         release_evidence(&copy);
         return false;
     }

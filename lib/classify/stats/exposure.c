@@ -12,7 +12,7 @@
 
 enum { SESSION_MAX = 1 << 24 /* bytes of a record */, SESSION_DEPTH = 64 };
 
-static uint64_t member_number(const json_t *o, const char *name, uint64_t otherwise) {
+static uint64_t exposure_member_number(const json_t *o, const char *name, uint64_t otherwise) {
     const json_t *v = json_object_get(o, name);
     return json_is_integer(v) && json_integer_value(v) >= 0 ? (uint64_t)json_integer_value(v)
                                                             : otherwise;
@@ -82,7 +82,8 @@ enum st triage_add_session(struct triage *t, const struct exposure_filter *filte
         uint32_t stratum = cluster_stratum(said(&s, "device.model"), said(&s, "device.os"),
                                            json_is_integer(cpus) ? json_integer_value(cpus) : -1);
         ok = clusters_add(&t->exposure, cluster_cell_of(stratum, hash_bytes(who, strlen(who))),
-                          member_number(o, "launches", 1), member_number(o, "foreground_ms", 0));
+                          exposure_member_number(o, "launches", 1),
+                          exposure_member_number(o, "foreground_ms", 0));
     }
     json_decref(o);
     return ok ? ST_OK : err_nomem(e);
@@ -94,7 +95,7 @@ enum column { MODEL, OS, CPUS, USER, SESSIONS, FOREGROUND_MS, FOREGROUND_HOURS, 
 
 enum { FIELDS_MAX = 64, FIELD_SIZE = 128 };
 
-struct table {
+struct exposure_table {
     struct triage *t;
     const struct exposure_filter *filter;
     size_t fields;                        /* of the head */
@@ -129,7 +130,8 @@ static bool next_field(const char **at, const char *end, char out[FIELD_SIZE]) {
 static const char *const column_names[COLUMNS] = {
     "model", "os", "cpus", "user", "sessions", "foreground_ms", "foreground_hours"};
 
-static enum st read_head(struct table *table, const char *line, const char *end, struct err *e) {
+static enum st exposure_read_head(struct exposure_table *table, const char *line, const char *end,
+                                  struct err *e) {
     bool counts = false;
     char field[FIELD_SIZE];
     for (size_t c = 0; c < COLUMNS; c++) {
@@ -152,14 +154,14 @@ static enum st read_head(struct table *table, const char *line, const char *end,
                             "no column \"sessions\", \"foreground_ms\" or \"foreground_hours\"");
 }
 
-static const char *value_in(const struct table *table, enum column c) {
+static const char *value_in(const struct exposure_table *table, enum column c) {
     return table->row[table->at[c]];
 }
 
 /* A column is called as the field, or as its part behind "device.". */
 static enum st row_says(void *ctx, const char *field, const char **text) {
     static const char prefix[] = "device.";
-    const struct table *table = ctx;
+    const struct exposure_table *table = ctx;
     bool short_name = strncmp(field, prefix, strlen(prefix)) == 0;
     for (size_t i = 0; i < table->fields; i++) {
         if (strcmp(table->names[i], field) == 0 ||
@@ -172,7 +174,8 @@ static enum st row_says(void *ctx, const char *field, const char **text) {
 }
 
 /* Without a user the row is of many: they fall evenly into the groups. */
-static bool add_row(struct table *table, uint64_t cpus, uint64_t sessions, uint64_t ms) {
+static bool exposure_add_row(struct exposure_table *table, uint64_t cpus, uint64_t sessions,
+                             uint64_t ms) {
     uint32_t stratum = cluster_stratum(value_in(table, MODEL), value_in(table, OS),
                                        *value_in(table, CPUS) ? (int64_t)cpus : -1);
     struct clusters *exposure = &table->t->exposure;
@@ -191,7 +194,8 @@ static bool add_row(struct table *table, uint64_t cpus, uint64_t sessions, uint6
     return true;
 }
 
-static enum st read_row(struct table *table, const char *line, const char *end, struct err *e) {
+static enum st read_row(struct exposure_table *table, const char *line, const char *end,
+                        struct err *e) {
     const uint64_t max = UINT64_C(1) << 53;
     uint64_t numbers[COLUMNS] = {0};
     char field[FIELD_SIZE];
@@ -213,15 +217,15 @@ static enum st read_row(struct table *table, const char *line, const char *end, 
     if (!where_match_exposure(table->filter->where, row_says, table, table->filter->seen)) {
         return ST_OK;
     }
-    return add_row(table, numbers[CPUS], numbers[SESSIONS],
-                   numbers[FOREGROUND_MS] + numbers[FOREGROUND_HOURS] * 3600000)
+    return exposure_add_row(table, numbers[CPUS], numbers[SESSIONS],
+                            numbers[FOREGROUND_MS] + numbers[FOREGROUND_HOURS] * 3600000)
                ? ST_OK
                : err_nomem(e);
 }
 
 enum st triage_add_exposure_table(struct triage *t, const struct exposure_filter *filter,
                                   const char *text, size_t len, struct err *e) {
-    struct table table = {.t = t, .filter = filter};
+    struct exposure_table table = {.t = t, .filter = filter};
     const char *end = text + len;
     unsigned long line = 1;
     for (const char *at = text; at < end; line++) {
@@ -229,7 +233,7 @@ enum st triage_add_exposure_table(struct triage *t, const struct exposure_filter
         const char *stop = newline ? newline : end;
         const char *trimmed = stop > at && stop[-1] == '\r' ? stop - 1 : stop;
         enum st st = trimmed == at   ? ST_OK
-                     : !table.fields ? read_head(&table, at, trimmed, e)
+                     : !table.fields ? exposure_read_head(&table, at, trimmed, e)
                                      : read_row(&table, at, trimmed, e);
         if (st != ST_OK) {
             return err_context(e, "line %lu", line);

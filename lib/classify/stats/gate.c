@@ -158,7 +158,7 @@ static bool add_level(struct gate *g, size_t level) {
 }
 
 /* Without exposure all stalls are what shares are of. */
-static bool add_all(struct gate *g) {
+static bool gate_add_all(struct gate *g) {
     struct gate_row *row = g->rates ? new_row(g, '*', NULL) : NULL;
     for (size_t run = 0; row && run < RATES_RUNS; run++) {
         if (!add_tally(row, run, &g->run[run]->total, g->run[run]->total_users)) {
@@ -263,7 +263,7 @@ double gate_expected_users(const struct gate_row *row) {
     return c->events[RATES_NOW] * (1 - c->share) / c->share;
 }
 
-static enum gate_verdict judge(const struct gate *g, const struct gate_row *row) {
+static enum gate_verdict gate_judge(const struct gate *g, const struct gate_row *row) {
     /* The exact Poisson limit of 0 events, 95 %: a base that expects fewer may have had none. */
     const double detected = 2.9957;
     double least = 1 + g->options.regressed_percent / 100.0;
@@ -309,7 +309,7 @@ static void judge_run(struct gate *g) {
     uint64_t stalls = 0, decided = 0;
     for (size_t i = 0; i < g->rows.len; i++) {
         struct gate_row *row = &g->rows.data[i];
-        row->verdict = judge(g, row);
+        row->verdict = gate_judge(g, row);
         g->count[row->verdict]++;
         if (row->level == '1') {
             for (size_t run = 0; run < RATES_RUNS; run++) {
@@ -338,7 +338,7 @@ enum st gate_compare(struct gate *g, const struct triage *base, const struct tri
         return err_set(e, ERR_USAGE, "the baseline was made with other rules or another cap");
     }
     find_exposure(g);
-    enum st st = add_all(g) && add_level(g, 0) && add_level(g, 1) ? ST_OK : err_nomem(e);
+    enum st st = gate_add_all(g) && add_level(g, 0) && add_level(g, 1) ? ST_OK : err_nomem(e);
     for (int m = 0; st == ST_OK && m <= RATES_MS; m++) {
         st = compare_rows(g, (enum rates_measure)m, e);
     }

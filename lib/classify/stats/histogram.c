@@ -6,7 +6,7 @@
 enum { LINEAR = 128, PER_OCTAVE = 64, OCTAVE_BITS = 6, VALUE_BITS = 40 };
 _Static_assert(HISTOGRAM_CELLS == LINEAR + (VALUE_BITS - 7) * PER_OCTAVE + 1, "2^40 is the last");
 
-static uint16_t cell_of(uint64_t value) {
+static uint16_t histogram_cell_of(uint64_t value) {
     if (value < LINEAR) {
         return (uint16_t)value;
     }
@@ -56,7 +56,7 @@ bool histogram_add_cell(struct histogram *h, uint16_t index, uint64_t count) {
 }
 
 bool histogram_add(struct histogram *h, uint64_t value) {
-    return histogram_add_cell(h, cell_of(value), 1);
+    return histogram_add_cell(h, histogram_cell_of(value), 1);
 }
 
 bool histogram_merge(struct histogram *h, const struct histogram *from) {

@@ -27,7 +27,7 @@ struct partial_reader {
 };
 
 /* A line being read. The first thing that is wrong sticks; values are then 0. */
-struct line {
+struct partial_line {
     struct partial_reader *r;
     const char *bad; /* the member that is wrong; NULL = none */
     bool no_memory;
@@ -38,14 +38,14 @@ enum st partial_reader_new(struct partial_reader **out, struct err *e) {
     return *out ? ST_OK : err_nomem(e);
 }
 
-static void drop(struct partial_reader *r) {
+static void partial_in_drop(struct partial_reader *r) {
     triage_free(r->t);
     r->t = NULL;
 }
 
 void partial_reader_free(struct partial_reader *r) {
     if (r) {
-        drop(r);
+        partial_in_drop(r);
         strbuf_release(&r->text);
         strbuf_release(&r->previous);
         free(r);
@@ -54,19 +54,20 @@ void partial_reader_free(struct partial_reader *r) {
 
 /* ---- single values ---- */
 
-static void reject(struct line *l, const char *what) {
+static void reject(struct partial_line *l, const char *what) {
     l->bad = l->bad ? l->bad : what;
 }
 
-static void need(struct line *l, bool memory) {
+static void need(struct partial_line *l, bool memory) {
     l->no_memory = l->no_memory || !memory;
 }
 
-static bool fine(const struct line *l) {
+static bool fine(const struct partial_line *l) {
     return !l->bad && !l->no_memory;
 }
 
-static uint64_t number(struct line *l, const json_t *v, uint64_t max, const char *what) {
+static uint64_t partial_in_number(struct partial_line *l, const json_t *v, uint64_t max,
+                                  const char *what) {
     json_int_t n = json_is_integer(v) ? json_integer_value(v) : -1;
     if (n < 0 || (uint64_t)n > max) {
         reject(l, what);
@@ -75,12 +76,12 @@ static uint64_t number(struct line *l, const json_t *v, uint64_t max, const char
     return (uint64_t)n;
 }
 
-static uint64_t get_number(struct line *l, const json_t *o, const char *name) {
-    return number(l, json_object_get(o, name), INT64_MAX, name);
+static uint64_t get_number(struct partial_line *l, const json_t *o, const char *name) {
+    return partial_in_number(l, json_object_get(o, name), INT64_MAX, name);
 }
 
 /* Borrowed from o; "" if it is wrong. */
-static const char *get_text(struct line *l, const json_t *o, const char *name) {
+static const char *get_text(struct partial_line *l, const json_t *o, const char *name) {
     const char *text = json_string_value(json_object_get(o, name));
     if (!text) {
         reject(l, name);
@@ -88,7 +89,7 @@ static const char *get_text(struct line *l, const json_t *o, const char *name) {
     return text ? text : "";
 }
 
-static uint64_t hash(struct line *l, const json_t *v, const char *what) {
+static uint64_t hash(struct partial_line *l, const json_t *v, const char *what) {
     uint64_t n = 0;
     if (json_string_length(v) != PARTIAL_HASH_SIZE - 1 ||
         !parse_hex(json_string_value(v), PARTIAL_HASH_SIZE - 1, &n)) {
@@ -98,7 +99,8 @@ static uint64_t hash(struct line *l, const json_t *v, const char *what) {
 }
 
 /* An array whose length is a multiple of `group`; empty if it is wrong. */
-static const json_t *get_array(struct line *l, const json_t *o, const char *name, size_t group) {
+static const json_t *get_array(struct partial_line *l, const json_t *o, const char *name,
+                               size_t group) {
     const json_t *array = json_object_get(o, name);
     if (!json_is_array(array) || json_array_size(array) % group != 0) {
         reject(l, name);
@@ -107,27 +109,27 @@ static const json_t *get_array(struct line *l, const json_t *o, const char *name
     return array;
 }
 
-static uint64_t element(struct line *l, const json_t *array, size_t i, uint64_t max,
+static uint64_t element(struct partial_line *l, const json_t *array, size_t i, uint64_t max,
                         const char *what) {
-    return number(l, json_array_get(array, i), max, what);
+    return partial_in_number(l, json_array_get(array, i), max, what);
 }
 
 /* Index of an interned text; 0 if something is wrong. */
-static uint32_t text_index(struct line *l, const char *text) {
+static uint32_t text_index(struct partial_line *l, const char *text) {
     uint32_t index = triage_string(l->r->t, text);
     need(l, index != NO_INDEX);
     return index == NO_INDEX ? 0 : index;
 }
 
 /* NULL if text is, or memory ran out. */
-static const char *keep(struct line *l, const char *text) {
+static const char *partial_in_keep(struct partial_line *l, const char *text) {
     uint32_t index = text ? text_index(l, text) : 0;
     return text && fine(l) ? map_string(&l->r->t->strings, index) : NULL;
 }
 
 /* ---- tallies ---- */
 
-static void read_durations(struct line *l, const json_t *o, struct tally *t) {
+static void read_durations(struct partial_line *l, const json_t *o, struct tally *t) {
     const json_t *a = get_array(l, o, "durations", 2);
     uint64_t sum = 0, next = 0;
     for (size_t i = 0; i < json_array_size(a) && fine(l); i += 2) {
@@ -145,7 +147,7 @@ static void read_durations(struct line *l, const json_t *o, struct tally *t) {
     }
 }
 
-static void read_registers(struct line *l, const json_t *v, struct distinct *d) {
+static void read_registers(struct partial_line *l, const json_t *v, struct distinct *d) {
     const char *text = json_string_value(v);
     uint8_t registers[DISTINCT_REGISTERS];
     if (json_string_length(v) != DISTINCT_REGISTERS) {
@@ -161,7 +163,7 @@ static void read_registers(struct line *l, const json_t *v, struct distinct *d) 
     need(l, distinct_set_registers(d, registers));
 }
 
-static void read_users(struct line *l, const json_t *o, struct distinct *d) {
+static void read_users(struct partial_line *l, const json_t *o, struct distinct *d) {
     const json_t *v = json_object_get(o, "users");
     if (json_is_string(v)) {
         read_registers(l, v, d);
@@ -183,8 +185,8 @@ static void read_users(struct line *l, const json_t *o, struct distinct *d) {
 }
 
 /* count and ms: the sums that the cells must have. */
-static void read_clusters(struct line *l, const json_t *o, const char *name, struct clusters *c,
-                          uint64_t *count, uint64_t *ms) {
+static void read_clusters(struct partial_line *l, const json_t *o, const char *name,
+                          struct clusters *c, uint64_t *count, uint64_t *ms) {
     const json_t *a = get_array(l, o, name, 3);
     uint64_t next = 0;
     *count = *ms = 0;
@@ -202,7 +204,7 @@ static void read_clusters(struct line *l, const json_t *o, const char *name, str
     }
 }
 
-static void read_causes(struct line *l, const json_t *o, struct tally *t) {
+static void read_causes(struct partial_line *l, const json_t *o, struct tally *t) {
     const json_t *a = get_array(l, o, "causes", 2);
     for (size_t i = 0; i < json_array_size(a) && fine(l); i += 2) {
         const json_t *numbers = json_array_get(a, i + 1);
@@ -220,7 +222,7 @@ static void read_causes(struct line *l, const json_t *o, struct tally *t) {
     }
 }
 
-static void read_facet(struct line *l, const json_t *o, size_t f, struct tally *t) {
+static void read_facet(struct partial_line *l, const json_t *o, size_t f, struct tally *t) {
     const json_t *a = get_array(l, o, partial_facets[f], 2);
     const char *previous = NULL;
     for (size_t i = 0; i < json_array_size(a) && fine(l); i += 2) {
@@ -236,7 +238,8 @@ static void read_facet(struct line *l, const json_t *o, size_t f, struct tally *
     }
 }
 
-static void read_tally(struct line *l, const json_t *line, const char *name, struct tally *t) {
+static void read_tally(struct partial_line *l, const json_t *line, const char *name,
+                       struct tally *t) {
     const json_t *o = json_object_get(line, name);
     uint64_t count, ms;
     t->dumps = get_number(l, o, "dumps");
@@ -263,12 +266,13 @@ static void read_tally(struct line *l, const json_t *line, const char *name, str
 
 /* ---- buckets ---- */
 
-static struct bucket_set *set_of(struct triage *t, size_t i) {
+static struct bucket_set *partial_in_set_of(struct triage *t, size_t i) {
     return i == PARTIAL_ACTIONS ? &t->actions : &t->level[i - PARTIAL_LEVEL1];
 }
 
 /* Frames, whose texts make the key, into l->r->text. */
-static struct bucket_frame *read_frames(struct line *l, const json_t *o, size_t *count) {
+static struct bucket_frame *partial_in_read_frames(struct partial_line *l, const json_t *o,
+                                                   size_t *count) {
     const json_t *a = get_array(l, o, "frames", 1);
     *count = json_array_size(a);
     strbuf_clear(&l->r->text);
@@ -281,14 +285,14 @@ static struct bucket_frame *read_frames(struct line *l, const json_t *o, size_t 
     for (size_t i = 0; i < *count && fine(l); i++) {
         const json_t *f = json_array_get(a, i);
         const json_t *line = json_object_get(f, "line");
-        frames[i] =
-            (struct bucket_frame){.image = keep(l, get_text(l, f, "image")),
-                                  .function = keep(l, get_text(l, f, "function")),
-                                  .image_name = keep(l, get_text(l, f, "name")),
-                                  .file = keep(l, json_string_value(json_object_get(f, "file"))),
-                                  .line = line ? (uint32_t)number(l, line, UINT32_MAX, "line") : 0,
-                                  .in_app = json_is_true(json_object_get(f, "in_app")),
-                                  .resolved = json_is_true(json_object_get(f, "resolved"))};
+        frames[i] = (struct bucket_frame){
+            .image = partial_in_keep(l, get_text(l, f, "image")),
+            .function = partial_in_keep(l, get_text(l, f, "function")),
+            .image_name = partial_in_keep(l, get_text(l, f, "name")),
+            .file = partial_in_keep(l, json_string_value(json_object_get(f, "file"))),
+            .line = line ? (uint32_t)partial_in_number(l, line, UINT32_MAX, "line") : 0,
+            .in_app = json_is_true(json_object_get(f, "in_app")),
+            .resolved = json_is_true(json_object_get(f, "resolved"))};
         if (fine(l)) {
             key_text_add(&l->r->text, frames[i].image, frames[i].function);
         }
@@ -296,7 +300,7 @@ static struct bucket_frame *read_frames(struct line *l, const json_t *o, size_t 
     return frames;
 }
 
-static void read_evidence(struct line *l, const json_t *line, struct bucket *b) {
+static void read_evidence(struct partial_line *l, const json_t *line, struct bucket *b) {
     const json_t *o = json_object_get(line, "evidence");
     struct evidence offer = {.span_ms = get_number(l, o, "span_ms"),
                              .hash = hash(l, json_object_get(o, "hash"), "hash")};
@@ -311,7 +315,7 @@ static void read_evidence(struct line *l, const json_t *line, struct bucket *b) 
     need(l, !fine(l) || bucket_take_evidence(b, &offer));
 }
 
-static void read_actions(struct line *l, const json_t *o, struct bucket *b) {
+static void read_actions(struct partial_line *l, const json_t *o, struct bucket *b) {
     const json_t *a = get_array(l, o, "actions", 2);
     uint64_t next = 0;
     for (size_t i = 0; i < json_array_size(a) && fine(l); i += 2) {
@@ -325,7 +329,7 @@ static void read_actions(struct line *l, const json_t *o, struct bucket *b) {
     }
 }
 
-static void read_aliases(struct line *l, const json_t *o, struct bucket *b) {
+static void read_aliases(struct partial_line *l, const json_t *o, struct bucket *b) {
     const json_t *a = get_array(l, o, "aliases", 1);
     for (size_t i = 0; i < json_array_size(a) && fine(l); i++) {
         need(l, bucket_add_alias(b, hash(l, json_array_get(a, i), "aliases")));
@@ -333,7 +337,7 @@ static void read_aliases(struct line *l, const json_t *o, struct bucket *b) {
 }
 
 /* Keys come in order, so that each comes once. */
-static struct bucket *put_bucket(struct line *l, struct bucket_set *set) {
+static struct bucket *partial_in_put_bucket(struct partial_line *l, struct bucket_set *set) {
     struct partial_reader *r = l->r;
     bool added = false;
     if (set->buckets.len && strcmp(strbuf_cstr(&r->text), strbuf_cstr(&r->previous)) <= 0) {
@@ -347,11 +351,11 @@ static struct bucket *put_bucket(struct line *l, struct bucket_set *set) {
     return b;
 }
 
-static void read_bucket(struct line *l, const json_t *o, size_t which) {
+static void read_bucket(struct partial_line *l, const json_t *o, size_t which) {
     struct triage *t = l->r->t;
     size_t count;
-    struct bucket_frame *frames = read_frames(l, o, &count);
-    struct bucket *b = fine(l) ? put_bucket(l, set_of(t, which)) : NULL;
+    struct bucket_frame *frames = partial_in_read_frames(l, o, &count);
+    struct bucket *b = fine(l) ? partial_in_put_bucket(l, partial_in_set_of(t, which)) : NULL;
     if (!b) {
         free(frames);
         return;
@@ -386,7 +390,7 @@ static uint32_t index_of(uint64_t place) {
     return place ? (uint32_t)(place - 1) : NO_INDEX;
 }
 
-static void read_stall(struct line *l, const json_t *o) {
+static void read_stall(struct partial_line *l, const json_t *o) {
     struct partial_reader *r = l->r;
     const json_t *a = get_array(l, o, "parts", PART_NUMBERS);
     size_t count = json_array_size(a) / PART_NUMBERS;
@@ -419,7 +423,7 @@ static void read_stall(struct line *l, const json_t *o) {
 
 /* ---- lines ---- */
 
-static void read_opened(struct line *l, const json_t *o, struct triage_options *options) {
+static void read_opened(struct partial_line *l, const json_t *o, struct triage_options *options) {
     const json_t *a = get_array(l, o, "opened", 1);
     for (size_t i = 0; i < json_array_size(a); i++) {
         const char *text = json_string_value(json_array_get(a, i));
@@ -436,13 +440,13 @@ static void read_opened(struct line *l, const json_t *o, struct triage_options *
     }
 }
 
-static void read_head(struct line *l, const json_t *o) {
+static void partial_in_read_head(struct partial_line *l, const json_t *o) {
     struct partial_reader *r = l->r;
     struct triage *t = r->t;
     uint64_t count, ms;
-    t->options.rules = keep(l, get_text(l, o, "rules"));
+    t->options.rules = partial_in_keep(l, get_text(l, o, "rules"));
     t->options.rules_hash = hash(l, json_object_get(o, "rules_hash"), "rules_hash");
-    t->options.where = keep(l, json_string_value(json_object_get(o, "where")));
+    t->options.where = partial_in_keep(l, json_string_value(json_object_get(o, "where")));
     read_opened(l, o, &t->options);
     t->options.cap_ms = get_number(l, o, "cap_ms");
     t->dumps_read = get_number(l, o, "dumps_read");
@@ -455,9 +459,10 @@ static void read_head(struct line *l, const json_t *o) {
             get_number(l, json_object_get(o, "apart"), triage_apart_text((enum triage_apart)a));
     }
     for (size_t i = 0; i < PARTIAL_SETS; i++) {
-        r->count[i] = number(l, json_object_get(o, partial_sets[i]), NO_INDEX - 1, partial_sets[i]);
+        r->count[i] = partial_in_number(l, json_object_get(o, partial_sets[i]), NO_INDEX - 1,
+                                        partial_sets[i]);
     }
-    r->open = number(l, json_object_get(o, "open"), PENDING_MAX, "open");
+    r->open = partial_in_number(l, json_object_get(o, "open"), PENDING_MAX, "open");
     read_clusters(l, o, "exposure", &t->exposure, &count, &ms);
     read_tally(l, o, "total", &t->total);
 }
@@ -480,8 +485,8 @@ static bool complete(const struct partial_reader *r) {
     return r->taken == lines;
 }
 
-static enum st read_line(struct partial_reader *r, const json_t *o, struct err *e) {
-    struct line l = {.r = r};
+static enum st partial_in_read_line(struct partial_reader *r, const json_t *o, struct err *e) {
+    struct partial_line l = {.r = r};
     if (!r->t) {
         const char *format = json_string_value(json_object_get(o, "format"));
         if (!format || strcmp(format, PARTIAL_FORMAT) != 0) {
@@ -491,7 +496,7 @@ static enum st read_line(struct partial_reader *r, const json_t *o, struct err *
             return ST_ERR;
         }
         r->taken = 0;
-        read_head(&l, o);
+        partial_in_read_head(&l, o);
     } else {
         size_t set = set_of_line(r);
         if (set < PARTIAL_SETS) {
@@ -517,7 +522,7 @@ enum st partial_reader_line(struct partial_reader *r, const char *text, size_t l
     json_t *o = NULL;
     enum st st = document_load(&o, text, len, &limits, e);
     if (st == ST_OK) {
-        st = read_line(r, o, e);
+        st = partial_in_read_line(r, o, e);
     } else if (st == ST_NONE) {
         st = err_set(e, ERR_FORMAT, "partial: not an object");
     } else {
@@ -525,7 +530,7 @@ enum st partial_reader_line(struct partial_reader *r, const char *text, size_t l
     }
     json_decref(o);
     if (st != ST_OK) {
-        drop(r);
+        partial_in_drop(r);
         return st;
     }
     if (!complete(r)) {
@@ -538,6 +543,6 @@ enum st partial_reader_line(struct partial_reader *r, const char *text, size_t l
 
 enum st partial_reader_end(struct partial_reader *r, struct err *e) {
     bool cut = r->t != NULL;
-    drop(r);
+    partial_in_drop(r);
     return cut ? err_set(e, ERR_TRUNCATED, "the partial ends before its last line") : ST_OK;
 }

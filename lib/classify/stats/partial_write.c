@@ -8,7 +8,7 @@
 #include "classify/stats/partial_private.h"
 #include "classify/stats/triage_private.h"
 
-struct writer {
+struct partial_writer {
     const struct triage *t;
     struct jsonw w;
     struct sink *out;
@@ -17,7 +17,7 @@ struct writer {
     uint32_t *place[PARTIAL_SETS];
 };
 
-static const struct bucket_set *set_of(const struct triage *t, size_t i) {
+static const struct bucket_set *partial_out_set_of(const struct triage *t, size_t i) {
     return i == PARTIAL_ACTIONS ? &t->actions : &t->level[i - PARTIAL_LEVEL1];
 }
 
@@ -25,8 +25,8 @@ static int by_text(const void *a, const void *b) {
     return strcmp((*(struct bucket *const *)a)->text, (*(struct bucket *const *)b)->text);
 }
 
-static bool sort_set(struct writer *w, size_t set) {
-    const struct bucket_set *s = set_of(w->t, set);
+static bool sort_set(struct partial_writer *w, size_t set) {
+    const struct bucket_set *s = partial_out_set_of(w->t, set);
     struct bucket **sorted = w->sorted[set] = calloc(s->buckets.len + 1, sizeof(struct bucket *));
     uint32_t *place = w->place[set] = calloc(s->buckets.len + 1, sizeof *place);
     if (!sorted || !place) {
@@ -44,12 +44,12 @@ static bool sort_set(struct writer *w, size_t set) {
 
 /* ---- values ---- */
 
-static void put_u64(struct jsonw *w, const char *key, uint64_t v) {
+static void partial_out_put_u64(struct jsonw *w, const char *key, uint64_t v) {
     jsonw_key(w, key);
     jsonw_u64(w, v);
 }
 
-static void put_text(struct jsonw *w, const char *key, const char *text) {
+static void partial_out_put_text(struct jsonw *w, const char *key, const char *text) {
     if (text) {
         jsonw_key(w, key);
         jsonw_cstr(w, text);
@@ -76,7 +76,7 @@ static void put_pairs(struct jsonw *w, const uint64_t *values, size_t count) {
 
 /* ---- tallies ---- */
 
-static void put_durations(struct jsonw *w, const struct histogram *h) {
+static void partial_out_put_durations(struct jsonw *w, const struct histogram *h) {
     jsonw_key(w, "durations");
     jsonw_begin_array(w);
     for (size_t i = 0; i < h->cells.len; i++) {
@@ -124,7 +124,8 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const struct named_dumps *)a)->text, ((const struct named_dumps *)b)->text);
 }
 
-static bool put_facet(struct writer *w, const char *key, const struct facet *f) {
+static bool partial_out_put_facet(struct partial_writer *w, const char *key,
+                                  const struct facet *f) {
     size_t count = f->values.len;
     struct named_dumps *named = calloc(count + 1, sizeof *named);
     if (!named) {
@@ -146,7 +147,7 @@ static bool put_facet(struct writer *w, const char *key, const struct facet *f) 
     return true;
 }
 
-static void put_causes(struct jsonw *w, const struct tally *t) {
+static void partial_out_put_causes(struct jsonw *w, const struct tally *t) {
     jsonw_key(w, "causes");
     jsonw_begin_array(w);
     for (size_t i = 0; i < CAUSE_COUNT; i++) {
@@ -159,27 +160,28 @@ static void put_causes(struct jsonw *w, const struct tally *t) {
     jsonw_end_array(w);
 }
 
-static bool put_tally(struct writer *writer, const char *key, const struct tally *t) {
+static bool partial_out_put_tally(struct partial_writer *writer, const char *key,
+                                  const struct tally *t) {
     struct jsonw *w = &writer->w;
     jsonw_key(w, key);
     jsonw_begin_object(w);
-    put_u64(w, "dumps", t->dumps);
-    put_u64(w, "stalls", t->stalls);
-    put_u64(w, "ms", t->ms);
-    put_u64(w, "max_ms", t->max_ms);
-    put_u64(w, "fatal", t->fatal);
-    put_u64(w, "fatal_min_ms", t->fatal_min_ms);
-    put_u64(w, "samples", t->samples);
-    put_u64(w, "hits", t->hits);
-    put_text(w, "first", t->first_time);
-    put_text(w, "last", t->last_time);
-    put_durations(w, &t->durations);
+    partial_out_put_u64(w, "dumps", t->dumps);
+    partial_out_put_u64(w, "stalls", t->stalls);
+    partial_out_put_u64(w, "ms", t->ms);
+    partial_out_put_u64(w, "max_ms", t->max_ms);
+    partial_out_put_u64(w, "fatal", t->fatal);
+    partial_out_put_u64(w, "fatal_min_ms", t->fatal_min_ms);
+    partial_out_put_u64(w, "samples", t->samples);
+    partial_out_put_u64(w, "hits", t->hits);
+    partial_out_put_text(w, "first", t->first_time);
+    partial_out_put_text(w, "last", t->last_time);
+    partial_out_put_durations(w, &t->durations);
     put_users(w, &t->users);
     put_clusters(w, "clusters", &t->clusters);
-    put_causes(w, t);
+    partial_out_put_causes(w, t);
     bool ok = true;
     for (size_t i = 0; ok && i < FACET_COUNT; i++) {
-        ok = put_facet(writer, partial_facets[i], &t->facets[i]);
+        ok = partial_out_put_facet(writer, partial_facets[i], &t->facets[i]);
     }
     jsonw_end_object(w);
     return ok;
@@ -193,12 +195,12 @@ static void put_frames(struct jsonw *w, const struct bucket *b) {
     for (size_t i = 0; i < b->frame_count; i++) {
         const struct bucket_frame *f = &b->frames[i];
         jsonw_begin_object(w);
-        put_text(w, "image", f->image);
-        put_text(w, "function", f->function);
-        put_text(w, "name", f->image_name);
-        put_text(w, "file", f->file);
+        partial_out_put_text(w, "image", f->image);
+        partial_out_put_text(w, "function", f->function);
+        partial_out_put_text(w, "name", f->image_name);
+        partial_out_put_text(w, "file", f->file);
         if (f->line) {
-            put_u64(w, "line", f->line);
+            partial_out_put_u64(w, "line", f->line);
         }
         jsonw_key(w, "in_app");
         jsonw_bool(w, f->in_app);
@@ -212,20 +214,20 @@ static void put_frames(struct jsonw *w, const struct bucket *b) {
 static void put_evidence(struct jsonw *w, const struct evidence *e) {
     jsonw_key(w, "evidence");
     jsonw_begin_object(w);
-    put_text(w, "id", e->id);
-    put_u64(w, "span_ms", e->span_ms);
+    partial_out_put_text(w, "id", e->id);
+    partial_out_put_u64(w, "span_ms", e->span_ms);
     put_hash(w, "hash", e->hash);
-    put_text(w, "cause", rule_cause_text(e->cause));
-    put_text(w, "reason", e->reason);
+    partial_out_put_text(w, "cause", rule_cause_text(e->cause));
+    partial_out_put_text(w, "reason", e->reason);
     jsonw_end_object(w);
 }
 
-static int by_place(const void *a, const void *b) {
+static int partial_out_by_place(const void *a, const void *b) {
     const uint64_t *x = a, *y = b;
     return (x[0] > y[0]) - (x[0] < y[0]);
 }
 
-static bool put_actions(struct writer *w, const struct bucket *b) {
+static bool put_actions(struct partial_writer *w, const struct bucket *b) {
     uint64_t(*pairs)[2] = calloc(b->actions.len + 1, sizeof *pairs);
     if (!pairs) {
         return false;
@@ -234,14 +236,14 @@ static bool put_actions(struct writer *w, const struct bucket *b) {
         pairs[i][0] = w->place[PARTIAL_ACTIONS][b->actions.data[i].action];
         pairs[i][1] = b->actions.data[i].ms;
     }
-    qsort(pairs, b->actions.len, sizeof *pairs, by_place);
+    qsort(pairs, b->actions.len, sizeof *pairs, partial_out_by_place);
     jsonw_key(&w->w, "actions");
     put_pairs(&w->w, pairs[0], 2 * b->actions.len);
     free(pairs);
     return true;
 }
 
-static void put_aliases(struct jsonw *w, const struct bucket *b) {
+static void partial_out_put_aliases(struct jsonw *w, const struct bucket *b) {
     jsonw_key(w, "aliases");
     jsonw_begin_array(w);
     for (size_t i = 0; i < b->aliases.len; i++) {
@@ -250,19 +252,20 @@ static void put_aliases(struct jsonw *w, const struct bucket *b) {
     jsonw_end_array(w);
 }
 
-static bool put_bucket(struct writer *writer, size_t set, const struct bucket *b) {
+static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
+                                   const struct bucket *b) {
     struct jsonw *w = &writer->w;
     *w = jsonw_init(writer->out);
     jsonw_begin_object(w);
-    put_text(w, "id", b->id);
+    partial_out_put_text(w, "id", b->id);
     if (set == PARTIAL_LEVEL2) {
-        put_u64(w, "parent", writer->place[PARTIAL_LEVEL1][b->parent]);
+        partial_out_put_u64(w, "parent", writer->place[PARTIAL_LEVEL1][b->parent]);
     }
     put_frames(w, b);
     put_evidence(w, &b->evidence);
-    put_aliases(w, b);
+    partial_out_put_aliases(w, b);
     bool ok = set == PARTIAL_ACTIONS || put_actions(writer, b);
-    ok = ok && put_tally(writer, "tally", &b->tally);
+    ok = ok && partial_out_put_tally(writer, "tally", &b->tally);
     if (b->evidence.exemplar) {
         jsonw_key(w, "exemplar");
         jsonw_cstr(w, b->evidence.exemplar);
@@ -272,10 +275,10 @@ static bool put_bucket(struct writer *writer, size_t set, const struct bucket *b
     return ok;
 }
 
-static bool put_set(struct writer *w, size_t set) {
-    size_t count = set_of(w->t, set)->buckets.len;
+static bool partial_out_put_set(struct partial_writer *w, size_t set) {
+    size_t count = partial_out_set_of(w->t, set)->buckets.len;
     for (size_t i = 0; i < count; i++) {
-        if (!put_bucket(w, set, w->sorted[set][i])) {
+        if (!partial_out_put_bucket(w, set, w->sorted[set][i])) {
             return false;
         }
     }
@@ -302,11 +305,11 @@ static int by_numbers(const void *a, const void *b) {
 }
 
 /* Places count from 1 here: 0 is none. */
-static uint64_t place_of(const struct writer *w, size_t set, uint32_t index) {
+static uint64_t partial_out_place_of(const struct partial_writer *w, size_t set, uint32_t index) {
     return index == NO_INDEX ? 0 : (uint64_t)w->place[set][index] + 1;
 }
 
-static bool put_stall(struct writer *writer, const struct pending_stall *s) {
+static bool put_stall(struct partial_writer *writer, const struct pending_stall *s) {
     struct jsonw *w = &writer->w;
     uint64_t(*parts)[PART_NUMBERS] = calloc(s->parts.len + 1, sizeof *parts);
     if (!parts) {
@@ -314,8 +317,8 @@ static bool put_stall(struct writer *writer, const struct pending_stall *s) {
     }
     for (size_t i = 0; i < s->parts.len; i++) {
         const struct stall_part *p = &s->parts.data[i];
-        parts[i][0] = place_of(writer, PARTIAL_LEVEL2, p->level2);
-        parts[i][1] = place_of(writer, PARTIAL_ACTIONS, p->action);
+        parts[i][0] = partial_out_place_of(writer, PARTIAL_LEVEL2, p->level2);
+        parts[i][1] = partial_out_place_of(writer, PARTIAL_ACTIONS, p->action);
         parts[i][2] = p->cell;
         parts[i][3] = p->ms;
         parts[i][4] = p->fatal;
@@ -324,8 +327,8 @@ static bool put_stall(struct writer *writer, const struct pending_stall *s) {
     *w = jsonw_init(writer->out);
     jsonw_begin_object(w);
     put_hash(w, "stall", s->hash);
-    put_u64(w, "seen_ms", s->seen_ms);
-    put_u64(w, "duration_ms", s->duration_ms);
+    partial_out_put_u64(w, "seen_ms", s->seen_ms);
+    partial_out_put_u64(w, "duration_ms", s->duration_ms);
     jsonw_key(w, "parts");
     put_pairs(w, parts[0], PART_NUMBERS * s->parts.len);
     jsonw_end_object(w);
@@ -334,7 +337,7 @@ static bool put_stall(struct writer *writer, const struct pending_stall *s) {
     return true;
 }
 
-static bool put_stalls(struct writer *w) {
+static bool put_stalls(struct partial_writer *w) {
     const struct pending_table *p = &w->t->pending;
     const struct pending_stall **sorted = calloc(p->used + 1, sizeof(struct pending_stall *));
     size_t count = 0;
@@ -356,16 +359,16 @@ static bool put_stalls(struct writer *w) {
 
 /* ---- the head ---- */
 
-static bool put_head(struct writer *writer) {
+static bool partial_out_put_head(struct partial_writer *writer) {
     const struct triage *t = writer->t;
     struct jsonw *w = &writer->w;
     *w = jsonw_init(writer->out);
     jsonw_begin_object(w);
-    put_text(w, "format", PARTIAL_FORMAT);
-    put_text(w, "rules", t->options.rules);
+    partial_out_put_text(w, "format", PARTIAL_FORMAT);
+    partial_out_put_text(w, "rules", t->options.rules);
     put_hash(w, "rules_hash", t->options.rules_hash);
-    put_u64(w, "cap_ms", t->options.cap_ms);
-    put_text(w, "where", t->options.where);
+    partial_out_put_u64(w, "cap_ms", t->options.cap_ms);
+    partial_out_put_text(w, "where", t->options.where);
     jsonw_key(w, "opened");
     jsonw_begin_array(w);
     for (int a = APART_NONE + 1; a < APART_COUNT; a++) {
@@ -374,38 +377,38 @@ static bool put_head(struct writer *writer) {
         }
     }
     jsonw_end_array(w);
-    put_text(w, "duplicates", "removed within each input, not across partials");
-    put_u64(w, "dumps_read", t->dumps_read);
-    put_u64(w, "unresolved", t->unresolved);
+    partial_out_put_text(w, "duplicates", "removed within each input, not across partials");
+    partial_out_put_u64(w, "dumps_read", t->dumps_read);
+    partial_out_put_u64(w, "unresolved", t->unresolved);
     if (t->threshold_ms >= 0) {
-        put_u64(w, "threshold_ms", (uint64_t)t->threshold_ms);
+        partial_out_put_u64(w, "threshold_ms", (uint64_t)t->threshold_ms);
     }
     jsonw_key(w, "apart");
     jsonw_begin_object(w);
     for (int a = APART_NONE + 1; a < APART_COUNT; a++) {
-        put_u64(w, triage_apart_text((enum triage_apart)a), t->apart[a]);
+        partial_out_put_u64(w, triage_apart_text((enum triage_apart)a), t->apart[a]);
     }
     jsonw_end_object(w);
     for (size_t i = 0; i < PARTIAL_SETS; i++) {
-        put_u64(w, partial_sets[i], set_of(t, i)->buckets.len);
+        partial_out_put_u64(w, partial_sets[i], partial_out_set_of(t, i)->buckets.len);
     }
-    put_u64(w, "open", t->pending.used);
+    partial_out_put_u64(w, "open", t->pending.used);
     put_clusters(w, "exposure", &t->exposure);
-    bool ok = put_tally(writer, "total", &t->total);
+    bool ok = partial_out_put_tally(writer, "total", &t->total);
     jsonw_end_object(w);
     sink_char(writer->out, '\n');
     return ok;
 }
 
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) {
-    struct writer w = {.t = t, .out = out};
+    struct partial_writer w = {.t = t, .out = out};
     bool ok = true;
     for (size_t i = 0; ok && i < PARTIAL_SETS; i++) {
         ok = sort_set(&w, i);
     }
-    ok = ok && put_head(&w);
+    ok = ok && partial_out_put_head(&w);
     for (size_t i = 0; ok && i < PARTIAL_SETS; i++) {
-        ok = put_set(&w, i);
+        ok = partial_out_put_set(&w, i);
     }
     ok = ok && put_stalls(&w);
     for (size_t i = 0; i < PARTIAL_SETS; i++) {

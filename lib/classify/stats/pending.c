@@ -7,7 +7,7 @@
 
 /* ---- ids seen ---- */
 
-static uint64_t *find_slot(uint64_t *slots, size_t count, uint64_t hash) {
+static uint64_t *pending_find_slot(uint64_t *slots, size_t count, uint64_t hash) {
     size_t at = (size_t)hash & (count - 1);
     while (slots[at] && slots[at] != hash) {
         at = (at + 1) & (count - 1);
@@ -24,7 +24,7 @@ static bool grow_seen(struct seen_set *s) {
     }
     for (size_t i = 0; i < s->slot_count[0]; i++) {
         if (s->slots[0][i]) {
-            *find_slot(slots, count, s->slots[0][i]) = s->slots[0][i];
+            *pending_find_slot(slots, count, s->slots[0][i]) = s->slots[0][i];
         }
     }
     free(s->slots[0]);
@@ -35,7 +35,7 @@ static bool grow_seen(struct seen_set *s) {
 
 bool seen_before(struct seen_set *s, uint64_t hash, bool *seen) {
     hash += hash == 0;
-    *seen = s->slot_count[1] && *find_slot(s->slots[1], s->slot_count[1], hash) == hash;
+    *seen = s->slot_count[1] && *pending_find_slot(s->slots[1], s->slot_count[1], hash) == hash;
     if (s->used == SEEN_GENERATION) {
         free(s->slots[1]);
         s->slots[1] = s->slots[0];
@@ -46,7 +46,7 @@ bool seen_before(struct seen_set *s, uint64_t hash, bool *seen) {
     if (s->used >= s->slot_count[0] / 2 && !grow_seen(s)) {
         return false;
     }
-    uint64_t *slot = find_slot(s->slots[0], s->slot_count[0], hash);
+    uint64_t *slot = pending_find_slot(s->slots[0], s->slot_count[0], hash);
     *seen = *seen || *slot == hash;
     s->used += *slot == 0;
     *slot = hash;

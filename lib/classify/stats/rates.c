@@ -123,7 +123,7 @@ static double beta_quantile(double a, double b, double level) {
 /* ---- one comparison ---- */
 
 /* Sums over the strata that both runs have exposure in. */
-struct sums {
+struct rate_sums {
     double now, n;                               /* events: of the later run, of both */
     double expected;                             /* of the later run, if the rates are equal */
     double variance;                             /* of that, for independent events */
@@ -133,7 +133,7 @@ struct sums {
 };
 
 static void add_stratum(const struct rates *r, size_t stratum, const double x[RATES_RUNS],
-                        struct sums *s) {
+                        struct rate_sums *s) {
     double base = r->stratum[RATES_BASE][stratum], now = r->stratum[RATES_NOW][stratum];
     double all = base + now, n = x[RATES_BASE] + x[RATES_NOW], p = now / all;
     double rate = n / all;
@@ -167,7 +167,7 @@ static bool next_stratum(const struct clusters *const events[RATES_RUNS], size_t
 }
 
 static void add_up(const struct rates *r, const struct clusters *const events[RATES_RUNS],
-                   enum rates_measure measure, double unit, struct sums *s,
+                   enum rates_measure measure, double unit, struct rate_sums *s,
                    double total[RATES_RUNS]) {
     size_t at[RATES_RUNS] = {0}, stratum;
     while (next_stratum(events, at, &stratum)) {
@@ -224,7 +224,7 @@ static struct rates_comparison nothing(void) {
 
 void rates_compare(const struct rates *r, const struct clusters *const events[RATES_RUNS],
                    enum rates_measure measure, struct rates_comparison *out) {
-    struct sums s = {0};
+    struct rate_sums s = {0};
     double unit = mean_event(events, measure), squares = 0;
     *out = nothing();
     add_up(r, events, measure, unit, &s, out->events);

@@ -17,16 +17,16 @@ const char *triage_apart_text(enum triage_apart a) {
     return a < APART_COUNT ? texts[a] : "";
 }
 
-static bool is(const char *s, const char *what) {
+static bool triage_is(const char *s, const char *what) {
     return s && strcmp(s, what) == 0;
 }
 
 enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *key,
                                   const bool open[APART_COUNT]) {
-    if (is(d->stall.kind, "crash") && !open[APART_CRASH]) {
+    if (triage_is(d->stall.kind, "crash") && !open[APART_CRASH]) {
         return APART_CRASH;
     }
-    if (is(d->stall.app_state, "background") && !open[APART_BACKGROUND]) {
+    if (triage_is(d->stall.app_state, "background") && !open[APART_BACKGROUND]) {
         return APART_BACKGROUND;
     }
     if (d->stall.prewarmed && !open[APART_PREWARMED]) {
@@ -74,7 +74,7 @@ uint32_t triage_string(struct triage *t, const char *s) {
     return index >= NO_INDEX ? NO_INDEX : (uint32_t)index;
 }
 
-static const char *intern(struct triage *t, const char *s) {
+static const char *triage_intern(struct triage *t, const char *s) {
     uint32_t index = triage_string(t, s);
     return index == NO_INDEX ? NULL : map_string(&t->strings, index);
 }
@@ -82,7 +82,7 @@ static const char *intern(struct triage *t, const char *s) {
 /* ---- one dump in one bucket ---- */
 
 /* What a dump adds to each of its buckets; looked up once. */
-struct share {
+struct stall_share {
     const struct dump *d;
     const struct stall_key *key;
     uint64_t span_ms, ms;         /* before and after the cap */
@@ -93,7 +93,7 @@ struct share {
 };
 
 /* The cell of a dump's user. Without one every stall stands for itself. */
-static uint32_t cell_of(const struct dump *d) {
+static uint32_t triage_cell_of(const struct dump *d) {
     const char *const names[] = {d->user, d->stall.id, d->id, ""};
     size_t i = 0;
     while (i < 3 && (!names[i] || !*names[i])) {
@@ -103,7 +103,7 @@ static uint32_t cell_of(const struct dump *d) {
                            hash_bytes(names[i], strlen(names[i])));
 }
 
-static bool make_share(struct triage *t, struct share *s) {
+static bool make_share(struct triage *t, struct stall_share *s) {
     const char *const values[FACET_COUNT] = {[FACET_VERSION] = s->d->app.version,
                                              [FACET_OS] = s->d->device.os,
                                              [FACET_DEVICE] = s->d->device.model};
@@ -119,7 +119,7 @@ static bool make_share(struct triage *t, struct share *s) {
     return true;
 }
 
-static bool tally_dump(struct tally *tally, const struct share *s) {
+static bool tally_dump(struct tally *tally, const struct stall_share *s) {
     struct cause_tally *cause = &tally->causes[s->key->cause];
     cause->dumps++;
     sum_add(&cause->ms, s->ms);
@@ -146,8 +146,8 @@ static bool copy_frames(struct triage *t, struct bucket *b, const struct key *ke
     for (size_t i = 0; i < key->count; i++) {
         const struct frame_info *info = key->frames[i].info;
         struct bucket_frame *f = &b->frames[b->frame_count++];
-        *f = (struct bucket_frame){.image = intern(t, info->image),
-                                   .function = intern(t, info->function),
+        *f = (struct bucket_frame){.image = triage_intern(t, info->image),
+                                   .function = triage_intern(t, info->function),
                                    .in_app = info->in_app,
                                    .resolved = info->resolved};
         if (!f->image || !f->function) {
@@ -171,8 +171,8 @@ bool triage_show(struct triage *t, struct bucket *b, const struct key *key) {
     for (size_t i = 0; i < key->count && i < b->frame_count; i++) {
         const struct key_frame *from = &key->frames[i];
         struct bucket_frame *f = &b->frames[i];
-        f->image_name = intern(t, from->info->image_name);
-        f->file = from->file ? intern(t, from->file) : NULL;
+        f->image_name = triage_intern(t, from->info->image_name);
+        f->file = from->file ? triage_intern(t, from->file) : NULL;
         f->line = from->line;
         if (!f->image_name || (from->file && !f->file)) {
             return false;
@@ -181,7 +181,7 @@ bool triage_show(struct triage *t, struct bucket *b, const struct key *key) {
     return true;
 }
 
-static bool offer_evidence(struct triage *t, struct bucket *b, const struct share *s,
+static bool offer_evidence(struct triage *t, struct bucket *b, const struct stall_share *s,
                            const struct key *key, bool with_stack) {
     char none[] = "";
     /* Its texts are only read. */
@@ -208,7 +208,7 @@ static bool offer_evidence(struct triage *t, struct bucket *b, const struct shar
 
 /* The bucket that the dump was counted in; NULL = out of memory. */
 static struct bucket *add_to_bucket(struct triage *t, struct bucket_set *set, const struct key *key,
-                                    const struct share *s) {
+                                    const struct stall_share *s) {
     struct bucket *b = triage_bucket(t, set, key);
     return b && tally_dump(&b->tally, s) && offer_evidence(t, b, s, key, set->level == '2') ? b
                                                                                             : NULL;
@@ -252,11 +252,11 @@ void triage_note_threshold(struct triage *t, int64_t threshold_ms) {
 /* Adds a ranked dump to its buckets; *part says which. */
 static bool rank_dump(struct triage *t, const struct dump *d, const struct stall_key *key,
                       struct stall_part *part) {
-    struct share s = {.d = d,
-                      .key = key,
-                      .span_ms = part->ms,
-                      .ms = below_cap(t, d, part->ms),
-                      .cell = part->cell};
+    struct stall_share s = {.d = d,
+                            .key = key,
+                            .span_ms = part->ms,
+                            .ms = below_cap(t, d, part->ms),
+                            .cell = part->cell};
     struct bucket *at[KEY_LEVELS];
     if (!make_share(t, &s)) {
         return false;
@@ -307,7 +307,7 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
     int64_t span_ms = dump_span_ms(d);
     struct stall_part part = {.level2 = NO_INDEX,
                               .action = NO_INDEX,
-                              .cell = cell_of(d),
+                              .cell = triage_cell_of(d),
                               .ms = span_ms > 0 ? (uint64_t)span_ms : 0,
                               .fatal = d->stall.fatal};
     if (why == APART_NONE && !rank_dump(t, d, key, &part)) {

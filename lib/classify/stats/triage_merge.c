@@ -12,7 +12,7 @@ struct mapping {
     uint32_t *level[KEY_LEVELS], *actions;
 };
 
-static void release(struct mapping *m) {
+static void merge_release(struct mapping *m) {
     free(m->texts);
     free(m->actions);
     for (size_t i = 0; i < KEY_LEVELS; i++) {
@@ -134,7 +134,8 @@ static bool merge_stalls(struct triage *t, const struct triage *from, const stru
     return true;
 }
 
-static enum st check_options(const struct triage *t, const struct triage *from, struct err *e) {
+static enum st merge_check_options(const struct triage *t, const struct triage *from,
+                                   struct err *e) {
     if (t->options.rules_hash != from->options.rules_hash) {
         return err_set(e, ERR_USAGE, "made with other rules (%s, not %s)", from->options.rules,
                        t->options.rules);
@@ -168,7 +169,7 @@ bool triage_take_in(struct triage *t, const struct triage_into *into) {
     t->actions = (struct bucket_set){.level = old.actions.level};
     t->pending = (struct pending_table){0};
     bool ok = merge_buckets(t, &old, &m, into);
-    release(&m);
+    merge_release(&m);
     bucket_set_release(&old.level[0]);
     bucket_set_release(&old.level[1]);
     bucket_set_release(&old.actions);
@@ -179,14 +180,14 @@ bool triage_take_in(struct triage *t, const struct triage_into *into) {
 enum st triage_merge(struct triage *t, const struct triage *from, struct err *e) {
     const struct triage_into none = {0};
     struct mapping m = {0};
-    if (check_options(t, from, e) != ST_OK) {
+    if (merge_check_options(t, from, e) != ST_OK) {
         return ST_ERR;
     }
     m.texts = triage_map_strings(t, from);
     bool ok = m.texts && merge_buckets(t, from, &m, &none) &&
               tally_merge(&t->total, &from->total, m.texts) &&
               clusters_merge(&t->exposure, &from->exposure);
-    release(&m);
+    merge_release(&m);
     /* Rules of one hash may go by several names: the order of the parts must not choose. */
     const char *rules = from->options.rules;
     if (ok && strcmp(rules, t->options.rules) < 0) {

@@ -6,8 +6,8 @@
 #include "classify/stats/triage_private.h"
 
 /* The key of a bucket's stack. ST_NONE: it is no stall by these rules. */
-static enum st key_of(struct keyer *k, const struct bucket *b, struct dump *d,
-                      struct stall_key *key, struct err *e) {
+static enum st rekey_key_of(struct keyer *k, const struct bucket *b, struct dump *d,
+                            struct stall_key *key, struct err *e) {
     const char *text = b->evidence.exemplar;
     if (!text) {
         return err_set(e, ERR_UNSUPPORTED, "bucket %s has no stack to be sorted anew by", b->id);
@@ -35,7 +35,8 @@ struct rekeying {
 
 /* Level 2, and what level 1 shows. Actions are left out: one stack tells one of those that led to
  * the bucket, and nobody asks. */
-static bool add_bucket(struct rekeying *r, const struct bucket *from, const struct stall_key *key) {
+static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from,
+                             const struct stall_key *key) {
     struct triage *t = r->t;
     struct bucket *at[KEY_LEVELS];
     for (size_t i = 0; i < KEY_LEVELS; i++) {
@@ -53,15 +54,15 @@ static bool add_bucket(struct rekeying *r, const struct bucket *from, const stru
     return tally_merge(&at[1]->tally, &from->tally, r->texts) && bucket_adopt(at[0], at[1]);
 }
 
-static enum st add_all(struct rekeying *r, struct err *e) {
+static enum st rekey_add_all(struct rekeying *r, struct err *e) {
     enum st st = ST_OK;
     for (size_t i = 0; st == ST_OK && i < r->from->level[1].buckets.len; i++) {
         const struct bucket *b = r->from->level[1].buckets.data[i];
         struct dump d;
         struct stall_key key;
-        st = key_of(r->k, b, &d, &key, e);
+        st = rekey_key_of(r->k, b, &d, &key, e);
         if (st == ST_OK) {
-            st = add_bucket(r, b, &key) ? ST_OK : err_nomem(e);
+            st = rekey_add_bucket(r, b, &key) ? ST_OK : err_nomem(e);
             dump_release(&d);
         } else if (st == ST_NONE) {
             r->level1[i] = NO_INDEX;
@@ -122,7 +123,7 @@ static enum st rekey(struct rekeying *r, struct err *e) {
     if (!r->texts || !r->level1 || !clusters_merge(&r->t->exposure, &r->from->exposure)) {
         return err_nomem(e);
     }
-    if (add_all(r, e) != ST_OK) {
+    if (rekey_add_all(r, e) != ST_OK) {
         return ST_ERR;
     }
     for (size_t i = 0; i < level1->buckets.len; i++) {

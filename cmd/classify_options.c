@@ -259,12 +259,20 @@ enum {
 };
 
 static unsigned run_of(const struct classify_settings *s) {
-    return s->lint            ? RUN_LINT
-           : s->annotate      ? RUN_ANNOTATE
-           : s->explain       ? RUN_EXPLAIN
-           : s->gate.baseline ? RUN_GATE
-           : s->gate.partial  ? RUN_PARTIAL
-                              : RUN_TABLE;
+    const struct {
+        bool asked;
+        unsigned run;
+    } runs[] = {{s->lint, RUN_LINT},
+                {s->annotate, RUN_ANNOTATE},
+                {s->explain != NULL, RUN_EXPLAIN},
+                {s->gate.baseline != NULL, RUN_GATE},
+                {s->gate.partial, RUN_PARTIAL}};
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        if (runs[i].asked) {
+            return runs[i].run;
+        }
+    }
+    return RUN_TABLE;
 }
 
 /* Which runs look at an option; others all do. */

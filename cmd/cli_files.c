@@ -326,9 +326,13 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
     } else if ((o->path = strdup(path)) != NULL) {
         bool exists = stat(path, &st) == 0;
         int same = exists ? already_open(&st) : -1;
-        o->fd = same >= 0                        ? fcntl(same, F_DUPFD_CLOEXEC, 3)
-                : exists && !S_ISREG(st.st_mode) ? open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
-                                                 : cli_open_file(o, path, exists);
+        if (same >= 0) {
+            o->fd = fcntl(same, F_DUPFD_CLOEXEC, 3);
+        } else if (exists && !S_ISREG(st.st_mode)) {
+            o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        } else {
+            o->fd = cli_open_file(o, path, exists);
+        }
     }
     if (o->fd < 0) {
         struct err e = {0};

@@ -40,9 +40,9 @@ static void print_option(const struct cli_tool *tool, const struct cli_option *o
         n += snprintf(left + n, sizeof left - (size_t)n, "%s%s", dashes, o->name);
     }
     if (o->arg && n > 0) {
+        const char *between = tool->single_dash_words || !o->name ? " " : "=";
         bool optional = o->arg[0] == '[';
-        const char *between = optional ? "" : tool->single_dash_words || !o->name ? " " : "=";
-        snprintf(left + n, sizeof left - (size_t)n, "%s%s", between, o->arg);
+        snprintf(left + n, sizeof left - (size_t)n, "%s%s", optional ? "" : between, o->arg);
     }
     const char *help = o->help;
     printf("%-28s", left);

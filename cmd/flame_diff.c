@@ -45,14 +45,15 @@ int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operan
                                     .with_samples = true,
                                     .jobs = in->jobs};
     int status = flame_inputs_read(&d->base, operands, 1);
-    status = status == CLI_OK ? flame_inputs_read(in, operands + 1, 1) : status;
+    if (status == CLI_OK) {
+        status = flame_inputs_read(in, operands + 1, 1);
+    }
     if (status != CLI_OK) {
         return status;
     }
-    enum st st = check_units(d, in, &e);
-    st = st == ST_OK ? stack_pair_make(&d->pair, &d->base.tree, &in->tree, d->normalise, &e) : st;
-    st = st == ST_OK ? stack_pair_make(&d->samples, &d->base.samples, &in->samples, false, &e) : st;
-    if (st != ST_OK) {
+    if (check_units(d, in, &e) != ST_OK ||
+        stack_pair_make(&d->pair, &d->base.tree, &in->tree, d->normalise, &e) != ST_OK ||
+        stack_pair_make(&d->samples, &d->base.samples, &in->samples, false, &e) != ST_OK) {
         cli_dumps_fail(&in->dumps, NULL, &e);
         return CLI_FAILED;
     }

@@ -219,11 +219,11 @@ static enum st filter(const struct flame_inputs *run, struct stack_tree *t, stru
 /* What can only be done to the whole. */
 static enum st inputs_finish(struct flame_inputs *run, struct err *e) {
     enum st st = fold_finish(&run->fold, e);
-    if (run->filter.base || run->filter.reverse) {
-        st = st == ST_OK ? filter(run, &run->tree, e) : st;
-        st = st == ST_OK ? filter(run, &run->samples, e) : st;
+    if (st != ST_OK || !(run->filter.base || run->filter.reverse)) {
+        return st;
     }
-    return st;
+    st = filter(run, &run->tree, e);
+    return st == ST_OK ? filter(run, &run->samples, e) : st;
 }
 
 int flame_inputs_read(struct flame_inputs *run, char **operands, size_t count) {
@@ -268,7 +268,8 @@ bool flame_inputs_have_dumps(const struct flame_inputs *run) {
 }
 
 const char *flame_inputs_unit(const struct flame_inputs *run) {
-    return flame_inputs_have_dumps(run) ? fold_weight_text(run->options.weight)
-           : *run->unit                 ? run->unit
-                                        : NULL;
+    if (flame_inputs_have_dumps(run)) {
+        return fold_weight_text(run->options.weight);
+    }
+    return *run->unit ? run->unit : NULL;
 }

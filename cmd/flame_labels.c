@@ -15,7 +15,9 @@ enum st flame_labels_start(struct flame_labels *l, unsigned jobs, struct err *e)
         return ST_OK;
     }
     enum st st = rules_new(&l->rules, e);
-    st = st == ST_OK ? rules_add_builtin(l->rules, e) : st;
+    if (st == ST_OK) {
+        st = rules_add_builtin(l->rules, e);
+    }
     for (unsigned i = 0; st == ST_OK && i < jobs; i++) {
         st = keyer_new(&l->keyers[i], &(struct key_options){.rules = l->rules}, e);
     }
@@ -33,7 +35,10 @@ static void label_add_version(struct strbuf *b, const struct dump *d) {
 
 static void add_cause(struct strbuf *b, const struct dump *d, const struct stall_key *key) {
     const char *cause = d->class.cause ? d->class.cause : rule_cause_text(key->cause);
-    strbuf_addstr(b, *cause ? cause : key->status == KEY_IDLE ? "idle" : "unknown");
+    if (!*cause) {
+        cause = rule_cause_text(key->status == KEY_IDLE ? CAUSE_IDLE : CAUSE_UNKNOWN);
+    }
+    strbuf_addstr(b, cause);
 }
 
 /* The bucket's title, or the functions of its key, the innermost first. */

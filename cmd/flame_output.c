@@ -29,7 +29,10 @@ const char *flame_unit(const struct flame_run *run) {
     if (!unit && run->diff.on) { /* NEW may be an empty folder */
         unit = flame_inputs_unit(&run->diff.base);
     }
-    return unit ? unit : run->weight ? run->weight : "samples";
+    if (!unit) {
+        unit = run->weight;
+    }
+    return unit ? unit : "samples";
 }
 
 static uint64_t sum_of(const struct stack_pair *pair, enum stack_side side) {
@@ -68,7 +71,9 @@ static enum st write_svg_marked(const struct flame_run *run, struct svg_options 
         o->unit = strbuf_cstr(&unit);
         o->marks = &marks.marks;
         enum st st = strbuf_check(&unit, e);
-        st = st == ST_OK ? svg_write(&run->diff.pair.tree, o, out, e) : st;
+        if (st == ST_OK) {
+            st = svg_write(&run->diff.pair.tree, o, out, e);
+        }
         strbuf_release(&unit);
         return st;
     }
@@ -83,13 +88,18 @@ static enum st write_svg_marked(const struct flame_run *run, struct svg_options 
     }
     o->marks = &causes.marks;
     enum st st = flame_causes_start(&causes, depth, e);
-    st = st == ST_OK ? svg_write(&run->inputs.tree, o, out, e) : st;
+    if (st == ST_OK) {
+        st = svg_write(&run->inputs.tree, o, out, e);
+    }
     flame_causes_release(&causes);
     return st;
 }
 
 static const char *flame_title_of(const struct flame_run *run) {
-    return run->svg.title ? run->svg.title : have_dumps(run) ? "Stalled time" : "Flame graph";
+    if (run->svg.title) {
+        return run->svg.title;
+    }
+    return have_dumps(run) ? "Stalled time" : "Flame graph";
 }
 
 static enum st write_svg(struct flame_run *run, struct sink *out, struct err *e) {
@@ -177,11 +187,16 @@ static void add_count(struct strbuf *out, const char *before, uint64_t n, const 
 /* An option that says which parts of dumps are drawn; folded stacks and profiles have none. */
 static const char *option_for_dumps(const struct flame_inputs *in) {
     const struct fold_options *o = &in->options;
-    return in->labels.count > 0 || o->by_thread ? "--by"
-           : o->all_threads                     ? "--threads"
-           : o->lines                           ? "--lines"
-           : o->no_inlines                      ? "--no-inlines"
-                                                : NULL;
+    if (in->labels.count > 0 || o->by_thread) {
+        return "--by";
+    }
+    if (o->all_threads) {
+        return "--threads";
+    }
+    if (o->lines) {
+        return "--lines";
+    }
+    return o->no_inlines ? "--no-inlines" : NULL;
 }
 
 void flame_summarise(const struct flame_run *run) {

@@ -353,10 +353,16 @@ static int classify(struct classify_run *run, struct classify_settings *s,
         classify_fail(run, NULL, &e);
         return CLI_FAILED;
     }
-    int status = run->explain.id   ? explain(run, s, p)
-                 : s->annotate     ? pass_through(run, s, p)
-                 : s->gate.partial ? write_partials(run, s, p)
-                                   : classify_count_dumps(run, s, p);
+    int status;
+    if (run->explain.id) {
+        status = explain(run, s, p);
+    } else if (s->annotate) {
+        status = pass_through(run, s, p);
+    } else if (s->gate.partial) {
+        status = write_partials(run, s, p);
+    } else {
+        status = classify_count_dumps(run, s, p);
+    }
     tell_unsaid(run);
     return status;
 }

@@ -108,8 +108,10 @@ static const char *where_number(int64_t v, char out[VALUE_SIZE]) {
 static enum st id_of(char level, const struct key *key, char out[VALUE_SIZE], struct err *e) {
     struct strbuf text = {0};
     key_text(key, &text);
-    enum st st = text.failed ? err_nomem(e) : key->count ? ST_OK : ST_NONE;
-    if (st == ST_OK) {
+    enum st st = strbuf_check(&text, e);
+    if (st == ST_OK && key->count == 0) {
+        st = ST_NONE;
+    } else if (st == ST_OK) {
         key_id(level, strbuf_cstr(&text), text.len, out);
     }
     strbuf_release(&text);
@@ -250,10 +252,16 @@ static bool where_holds(const struct term *t, const char *value) {
     if (where_compare(value, t->value, &order) != ST_OK) {
         return false;
     }
-    return t->op == OP_BELOW     ? order < 0
-           : t->op == OP_AT_MOST ? order <= 0
-           : t->op == OP_ABOVE   ? order > 0
-                                 : order >= 0;
+    switch (t->op) {
+    case OP_BELOW:
+        return order < 0;
+    case OP_AT_MOST:
+        return order <= 0;
+    case OP_ABOVE:
+        return order > 0;
+    default:
+        return order >= 0;
+    }
 }
 
 /* Does the term hold of what does not say its field? */
@@ -344,9 +352,10 @@ static enum st read_field(struct parser *p, struct term *t) {
         t->name = strndup(name, len);
         return t->name ? ST_OK : err_nomem(p->e);
     }
-    return len ? err_set(p->e, ERR_USAGE, "no field is called '%.*s'", (int)(len < 64 ? len : 64),
-                         name)
-               : err_set(p->e, ERR_USAGE, "a field is missing");
+    if (len == 0) {
+        return err_set(p->e, ERR_USAGE, "a field is missing");
+    }
+    return err_set(p->e, ERR_USAGE, "no field is called '%.*s'", (int)(len < 64 ? len : 64), name);
 }
 
 static enum st read_operator(struct parser *p, struct term *t) {

@@ -121,9 +121,9 @@ static void print_rule(struct explanation *x, const struct rule *rule, const cha
 /* Whose it is; of the system's frames only where a rule took them from the app. */
 static void print_side(struct explanation *x, const struct frame_info *info) {
     const struct rule *rule = info->by[RULE_SIDE];
-    const char *side = info->side == SIDE_APP      ? "in app"
-                       : info->side == SIDE_VENDOR ? "vendor"
-                                                   : "not in app";
+    static const char *const sides[] = {
+        [SIDE_SYSTEM] = "not in app", [SIDE_VENDOR] = "vendor", [SIDE_APP] = "in app"};
+    const char *side = sides[info->side];
     if (rule && (info->in_app || info->vendor || info->said_in_app)) {
         print_rule(x, rule, side, info->vendor ? info->vendor : "");
     } else if (info->in_app) {

@@ -29,7 +29,8 @@ static void gate_json_put_row(struct jsonw *w, const struct gate *g, const struc
                               struct strbuf *title) {
     jsonw_begin_object(w);
     gate_json_put_str(w, "verdict", gate_verdict_text(row->verdict));
-    gate_json_put_str(w, "level", row->level == '*' ? "all" : row->level == '1' ? "1" : "2");
+    const char level[] = {row->level, '\0'};
+    gate_json_put_str(w, "level", row->bucket ? level : "all");
     if (row->bucket) {
         gate_json_put_str(w, "id", row->bucket->id);
         strbuf_clear(title);

@@ -34,9 +34,12 @@ static void gate_junit_put_row(struct junit_xml *x, const struct gate *g,
         strbuf_addf(&name, " [%s]", row->bucket->id);
     }
     add_measures(&why, g, row);
-    const char *class = row->level == '*'   ? "stalls.gate"
-                        : row->level == '1' ? "stalls.gate.level1"
-                                            : "stalls.gate.level2";
+    char class[] = "stalls.gate.level1";
+    if (row->bucket) {
+        class[sizeof class - 2] = row->level;
+    } else {
+        class[strlen("stalls.gate")] = '\0';
+    }
     junit_case(x, &(struct junit_case){
                       .class = class,
                       .name = strbuf_cstr(&name),

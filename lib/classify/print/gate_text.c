@@ -14,11 +14,12 @@ static double unit(const struct gate *g, size_t run, size_t m) {
     if (!g->rates) {
         return (double)(m == RATES_COUNT ? all->stalls : all->ms) / 100; /* percent */
     }
-    double thousand_h = g->exposure[run] / 3.6e9, h_of_s = g->exposure[run] / 3600;
-    double sessions = g->exposure[run] / 1000;
-    return g->sessions        ? (m == RATES_COUNT ? sessions : sessions * 1000)
-           : m == RATES_COUNT ? thousand_h
-                              : h_of_s;
+    double exposure = g->exposure[run];
+    if (g->sessions) {
+        return m == RATES_COUNT ? exposure / 1000 : exposure / 1000 * 1000;
+    }
+    return m == RATES_COUNT ? exposure / 3.6e9
+                            : exposure / 3600; /* ms in 1,000 h, ms in 1 h of s */
 }
 
 double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, size_t m) {
@@ -31,7 +32,8 @@ const char *gate_unit_text(const struct gate *g, size_t m) {
         {"% of the stalls", "% of the stalled time", ""},
         {" in 1,000 hours", " seconds in an hour", ""},
         {" in 1,000 sessions", " seconds in 1,000 sessions", ""}};
-    return texts[!g->rates ? 0 : g->sessions ? 2 : 1][m];
+    size_t exposure = g->sessions ? 2 : 1;
+    return texts[g->rates ? exposure : 0][m];
 }
 
 /* ---- text ---- */
@@ -39,8 +41,10 @@ const char *gate_unit_text(const struct gate *g, size_t m) {
 void gate_add_number(struct strbuf *b, double v) {
     if (!isfinite(v)) {
         strbuf_addstr(b, "∞");
+    } else if (v >= 100) {
+        strbuf_addf(b, "%.0f", v);
     } else {
-        strbuf_addf(b, v >= 100 ? "%.0f" : v >= 10 ? "%.1f" : "%.2f", v);
+        strbuf_addf(b, v >= 10 ? "%.1f" : "%.2f", v);
     }
 }
 
@@ -106,9 +110,11 @@ void gate_add_run(struct strbuf *b, const struct gate *g, size_t run) {
 }
 
 const char *gate_outcome(const struct gate *g) {
-    return g->verdict == GATE_PASS           ? "passed"
-           : g->verdict == GATE_INCONCLUSIVE ? "inconclusive"
-                                             : "failed";
+    static const char *const outcomes[GATE_VERDICTS] = {[GATE_PASS] = "passed",
+                                                        [GATE_NEW] = "failed",
+                                                        [GATE_REGRESSED] = "failed",
+                                                        [GATE_INCONCLUSIVE] = "inconclusive"};
+    return outcomes[g->verdict];
 }
 
 void gate_add_counts(struct strbuf *b, const struct gate *g) {

@@ -118,7 +118,10 @@ static size_t break_at(const char *s, size_t len, size_t width) {
         columns += n ? utf8_columns(c) : 1;
         n += n == 0;
         if (columns > width) {
-            return clause ? clause : space ? space : i ? i : n;
+            if (clause || space) {
+                return clause ? clause : space;
+            }
+            return i ? i : n;
         }
         if (s[i] == ' ') {
             space = i + 1;
@@ -201,7 +204,10 @@ static void table_put_head(struct text_table *tb) {
 /* ---- numbers ---- */
 
 static size_t bar_columns(const struct text_table *tb) {
-    return tb->v->width < WIDTH_BAR ? 0 : tb->v->width < WIDTH_TAIL ? BAR_MIN : BAR_WIDE;
+    if (tb->v->width < WIDTH_BAR) {
+        return 0;
+    }
+    return tb->v->width < WIDTH_TAIL ? BAR_MIN : BAR_WIDE;
 }
 
 /* A bar of eighths of a column: the longest one is the first bucket's. */

@@ -13,7 +13,8 @@ bool pattern_compile(struct pattern *p, const char *glob, size_t len, struct are
     }
     *p = (struct pattern){.text = text, .wild = wild, .exact = true};
     for (size_t i = 0; i < len; i++) {
-        uint8_t kind = glob[i] == '*' ? WILD_RUN : glob[i] == '?' ? WILD_ONE : WILD_NONE;
+        uint8_t kind = glob[i] == '*' ? WILD_RUN : WILD_NONE;
+        kind = glob[i] == '?' ? WILD_ONE : kind;
         if (glob[i] == '\\' && i + 1 < len) {
             i++;
         }

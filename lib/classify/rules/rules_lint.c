@@ -154,7 +154,11 @@ static void tell_cover(struct lint *l, const struct rule *rule, const struct rul
     strbuf_addf(&l->text, ": %s:%u, ", cover->file, (unsigned)cover->line);
     lint_add_function(&l->text, cover);
     strbuf_addf(&l->text, ", decides first%s", same ? ", and says the same" : "");
-    lint_tell(l, !same ? FAULT_SHADOWED : covers(rule, cover) ? FAULT_DUPLICATE : FAULT_DEAD, rule);
+    enum rules_fault fault = FAULT_SHADOWED;
+    if (same) {
+        fault = covers(rule, cover) ? FAULT_DUPLICATE : FAULT_DEAD;
+    }
+    lint_tell(l, fault, rule);
 }
 
 /* Names reach the rules normalised: a pattern without wildcards must be such a name. */

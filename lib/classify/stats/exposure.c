@@ -41,8 +41,10 @@ static enum st session_says(void *ctx, const char *field, const char **text) {
         field = dot + 1;
     }
     const json_t *v = json_object_get(of, field);
-    *text = json_is_boolean(v) ? (json_is_true(v) ? "true" : "false") : json_string_value(v);
-    if (json_is_integer(v)) {
+    *text = json_string_value(v);
+    if (json_is_boolean(v)) {
+        *text = json_is_true(v) ? "true" : "false";
+    } else if (json_is_integer(v)) {
         snprintf(s->number, sizeof s->number, "%lld", (long long)json_integer_value(v));
         *text = s->number;
     }
@@ -78,7 +80,8 @@ enum st triage_add_session(struct triage *t, const struct exposure_filter *filte
         ok = seen_before(&t->seen, hash_bytes(id, strlen(id)), &seen);
     }
     if (ok && !seen && where_match_exposure(filter->where, session_says, &s, filter->seen)) {
-        const char *who = user && *user ? user : id ? id : "";
+        const char *who = id ? id : "";
+        who = user && *user ? user : who;
         uint32_t stratum = cluster_stratum(said(&s, "device.model"), said(&s, "device.os"),
                                            json_is_integer(cpus) ? json_integer_value(cpus) : -1);
         ok = clusters_add(&t->exposure, cluster_cell_of(stratum, hash_bytes(who, strlen(who))),
@@ -232,9 +235,11 @@ enum st triage_add_exposure_table(struct triage *t, const struct exposure_filter
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline ? newline : end;
         const char *trimmed = stop > at && stop[-1] == '\r' ? stop - 1 : stop;
-        enum st st = trimmed == at   ? ST_OK
-                     : !table.fields ? exposure_read_head(&table, at, trimmed, e)
-                                     : read_row(&table, at, trimmed, e);
+        enum st st = ST_OK;
+        if (trimmed > at) {
+            st = table.fields ? read_row(&table, at, trimmed, e)
+                              : exposure_read_head(&table, at, trimmed, e);
+        }
         if (st != ST_OK) {
             return err_context(e, "line %lu", line);
         }

@@ -216,7 +216,10 @@ static enum st compare_rows(struct gate *g, enum rates_measure m, struct err *e)
         const struct triage *t = g->run[run];
         exposure[run] = g->rates ? &t->exposure : &t->total.clusters;
     }
-    enum rates_measure of = !g->rates ? m : g->sessions ? RATES_COUNT : RATES_MS;
+    enum rates_measure of = m;
+    if (g->rates) {
+        of = g->sessions ? RATES_COUNT : RATES_MS;
+    }
     if (rates_new(&rates, exposure, of, e) != ST_OK) {
         return ST_ERR;
     }
@@ -281,7 +284,10 @@ static enum gate_verdict gate_judge(const struct gate *g, const struct gate_row 
         enough = enough || row->by[m].ratio >= least;
         tells = tells || row->by[m].high < least;
     }
-    return risen && enough ? GATE_REGRESSED : risen || tells ? GATE_PASS : GATE_INCONCLUSIVE;
+    if (risen && enough) {
+        return GATE_REGRESSED;
+    }
+    return risen || tells ? GATE_PASS : GATE_INCONCLUSIVE;
 }
 
 /* Events that came on top of what the base's rate leads to expect. */
@@ -324,10 +330,13 @@ static void judge_run(struct gate *g) {
     g->decided_permille = stalls ? (uint64_t)((unsigned __int128)decided * 1000 / stalls) : 0;
     bool few = g->run[RATES_BASE]->total_users < g->options.min_users ||
                g->run[RATES_NOW]->total_users < g->options.min_users;
-    g->verdict = g->count[GATE_REGRESSED]           ? GATE_REGRESSED
-                 : g->count[GATE_NEW]               ? GATE_NEW
-                 : few || g->decided_permille < 500 ? GATE_INCONCLUSIVE
-                                                    : GATE_PASS;
+    if (g->count[GATE_REGRESSED]) {
+        g->verdict = GATE_REGRESSED;
+    } else if (g->count[GATE_NEW]) {
+        g->verdict = GATE_NEW;
+    } else {
+        g->verdict = few || g->decided_permille < 500 ? GATE_INCONCLUSIVE : GATE_PASS;
+    }
 }
 
 enum st gate_compare(struct gate *g, const struct triage *base, const struct triage *now,
@@ -342,7 +351,9 @@ enum st gate_compare(struct gate *g, const struct triage *base, const struct tri
     for (int m = 0; st == ST_OK && m <= RATES_MS; m++) {
         st = compare_rows(g, (enum rates_measure)m, e);
     }
-    st = st == ST_OK ? adjust_rows(g, e) : st;
+    if (st == ST_OK) {
+        st = adjust_rows(g, e);
+    }
     if (st == ST_OK) {
         judge_run(g);
     } else {

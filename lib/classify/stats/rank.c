@@ -134,7 +134,7 @@ enum st triage_finish(struct triage *t, struct err *e) {
         ok = rank_indexes(&t->level[1], b->children.data, b->children.len);
     }
     size_t actions = t->actions.buckets.len;
-    uint32_t *rank_of = ok ? calloc(actions ? actions : 1, sizeof *rank_of) : NULL;
+    uint32_t *rank_of = ok ? calloc(actions + 1, sizeof *rank_of) : NULL;
     if (!rank_of) {
         return err_nomem(e);
     }

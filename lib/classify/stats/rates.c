@@ -103,7 +103,10 @@ static double beta_cdf(double a, double b, double x) {
 }
 
 double rates_binomial_tail(double k, double n, double p) {
-    return k <= 0 ? 1 : k > n ? 0 : beta_cdf(k, n - k + 1, p);
+    if (k <= 0) {
+        return 1;
+    }
+    return k > n ? 0 : beta_cdf(k, n - k + 1, p);
 }
 
 /* The x at which I_x(a, b) is `level`. */

@@ -32,10 +32,11 @@ enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *
     if (d->stall.prewarmed && !open[APART_PREWARMED]) {
         return APART_PREWARMED;
     }
-    return key->status == KEY_NO_STACK ? APART_NO_STACK
-           : key->status == KEY_IDLE   ? APART_IDLE
-           : key->status == KEY_LATE   ? APART_LATE
-                                       : APART_NONE;
+    static const enum triage_apart by_status[] = {[KEY_OK] = APART_NONE,
+                                                  [KEY_NO_STACK] = APART_NO_STACK,
+                                                  [KEY_IDLE] = APART_IDLE,
+                                                  [KEY_LATE] = APART_LATE};
+    return by_status[key->status];
 }
 
 enum st triage_new(struct triage **out, const struct triage_options *o, struct err *e) {
@@ -293,9 +294,12 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
     if (d->id && *d->id && !seen_before(&t->seen, hash_bytes(d->id, strlen(d->id)), &seen)) {
         return err_nomem(e);
     }
-    enum triage_apart why = seen      ? APART_DUPLICATE
-                            : !wanted ? APART_LEFT_OUT
-                                      : triage_apart_of(d, key, t->options.open);
+    enum triage_apart why = triage_apart_of(d, key, t->options.open);
+    if (seen) {
+        why = APART_DUPLICATE;
+    } else if (!wanted) {
+        why = APART_LEFT_OUT;
+    }
     t->dumps_read++;
     t->apart[why]++;
     if (apart) {

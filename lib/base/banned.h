@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef __APPLE__ /* whose headers have macros of these names, for _FORTIFY_SOURCE */
+#ifdef __APPLE__ /* these headers define macros of the banned names, for _FORTIFY_SOURCE */
 #undef strcpy
 #undef strcat
 #undef strncpy

@@ -8,12 +8,13 @@ bool deflate_inflate(const void *bytes, size_t len, void *out, size_t out_len) {
     if (!d) {
         return false;
     }
-    /* Without a place for the size it must be out_len. */
+    /* Without a pointer for the actual size, libdeflate demands exactly out_len. */
     enum libdeflate_result result = libdeflate_zlib_decompress(d, bytes, len, out, out_len, NULL);
     libdeflate_free_decompressor(d);
     return result == LIBDEFLATE_SUCCESS;
 }
 
 uint32_t deflate_crc32(const void *bytes, size_t len) {
-    return len > 0 ? libdeflate_crc32(0, bytes, len) : 0; /* NULL would ask for the start value */
+    return len > 0 ? libdeflate_crc32(0, bytes, len)
+                   : 0; /* a NULL buffer would return the start value instead */
 }

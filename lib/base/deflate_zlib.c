@@ -1,4 +1,4 @@
-/* In a build without libdeflate. */
+/* The fallback of a build without libdeflate. */
 #include "base/deflate.h"
 
 #include <zlib.h>

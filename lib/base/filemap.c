@@ -113,7 +113,7 @@ void filemap_release(struct filemap *m) {
 
 void filemap_forget(const struct filemap *m) {
     if (m->mapped) {
-        /* The pages are as in the file: nobody writes to them. A failure costs their memory. */
+        /* The pages are unchanged copies of the file. A failure costs only their memory. */
         (void)madvise((void *)(uintptr_t)m->data, m->size, MADV_DONTNEED);
     }
 }

@@ -20,13 +20,13 @@ struct filemap {
  * it cannot be read, it is too large. */
 enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, struct err *e);
 void filemap_release(struct filemap *m);
-/* What was read of a mapped file leaves memory, as far as the system does that, until it is read
- * again. */
+/* Drops the mapped pages from memory, as far as the system does that; they are read again when
+ * touched. */
 void filemap_forget(const struct filemap *m);
 
-/* Does the path lie on a file system that stores files, not one that the kernel makes up (/proc,
- * /sys), whose files are no data, and may block their reader or answer without end? It is told by
- * its having blocks, as df(1) does. True if that cannot be asked. */
+/* Does the path lie on a file system that stores data? The kernel's own (/proc, /sys) have no
+ * blocks, as df(1) shows; their files may block a reader or never end. True if that cannot be
+ * asked. */
 bool filemap_is_stored(const char *path);
 
 #endif

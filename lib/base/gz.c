@@ -65,7 +65,7 @@ struct inflation {
 static enum st inflate_member(struct inflation *f, z_stream *z, uint8_t *step, struct err *e) {
     int code = Z_OK;
     while (code != Z_STREAM_END) {
-        z->next_in = (Bytef *)(uintptr_t)f->in; /* zlib does not write there */
+        z->next_in = (Bytef *)(uintptr_t)f->in; /* zlib only lacks a const here */
         z->avail_in = piece(f->left);
         z->next_out = step;
         z->avail_out = STEP;
@@ -145,7 +145,7 @@ enum st gz_inflate_into(const char *name, const void *bytes, size_t len, void *o
     }
     const uint8_t *in = bytes;
     uint8_t *to = out;
-    uint8_t spare; /* a stream that would fill more than out_len shows by writing here */
+    uint8_t spare; /* a stream that is longer than out_len writes here, which reveals it */
     size_t left = len, room = out_len;
     bool more = true;
     while (more) {

@@ -33,12 +33,11 @@ struct gz_input;
 /* Takes over fd (closed by gz_input_close, also when opening fails). name is copied for error
  * texts. */
 enum st gz_input_open(struct gz_input **out, int fd, const char *name, struct err *e);
-/* Up to len bytes, as soon as some are there (a slow pipe is not waited on for more). *got = 0 at
- * the end. On ST_ERR, too, *got bytes before the damage are in buf; later calls give the same
- * error. */
+/* Up to len bytes, as soon as some are there (a slow pipe is not awaited). *got = 0 at the end. On
+ * ST_ERR, too, *got bytes before the damage are in buf; later calls give the same error. */
 enum st gz_input_read(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e);
-/* Gives bytes back that were read last: the next reads return them first. For looking at an input
- * before deciding who reads it. ERR_NOMEM. */
+/* Pushes bytes back in front of the unread ones, for a caller that peeks at an input before it
+ * chooses the reader. ERR_NOMEM. */
 enum st gz_input_unread(struct gz_input *in, const void *bytes, size_t len,
                         struct err *e) BASE_MUST_USE;
 void gz_input_close(struct gz_input *in);

@@ -51,7 +51,7 @@ static enum st read_some(struct gz_input *in, void *to, size_t len, size_t *got,
     return ST_OK;
 }
 
-/* Reads once into the free tail of buf, which the caller has made sure exists. */
+/* Reads once into the free tail of buf, which must not be empty. */
 static enum st read_once(struct gz_input *in, struct err *e) {
     size_t n;
     if (in->pos == in->len) {
@@ -65,8 +65,8 @@ static enum st read_once(struct gz_input *in, struct err *e) {
     return ST_OK;
 }
 
-/* Looks at no more bytes than it needs: a plain input that begins with one short write goes on at
- * once. */
+/* Reads no more than the gzip magic needs: a plain input that begins with one short write is passed
+ * on at once. */
 static enum st recognise(struct gz_input *in, struct err *e) {
     static const uint8_t magic[3] = {0x1f, 0x8b, 0x08};
     do {

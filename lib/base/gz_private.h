@@ -4,8 +4,8 @@
 
 #include <zlib.h>
 
-/* An empty zlib stream that allocates with this program's calloc and free, so that tests can refuse
- * it memory as they refuse it to us. */
+/* An empty zlib stream that allocates through this program's calloc and free, so that tests can
+ * make it fail. */
 z_stream gz_new_stream(void);
 
 #endif

@@ -19,7 +19,7 @@ static inline uint32_t load_le32(const uint8_t *p) {
     return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
 }
 
-/* The last, short word. */
+/* The last word of the input, which may be short. */
 static uint64_t load_rest(const uint8_t *p, size_t len) {
     uint64_t v = 0;
     for (size_t i = len; i > 0; i--) {
@@ -68,8 +68,8 @@ uint64_t hash_bytes(const void *bytes, size_t len) {
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
-/* The last bytes of a string, which has some; fewer than eight were not read yet. Copied one by one
- * they would have to reach memory before they can be read as a word. */
+/* Loads the end of a string as a word; fewer than eight of its bytes are unread. A copy byte by
+ * byte would stall on store forwarding. */
 static inline uint64_t load_end(const char *bytes, size_t len) {
     uint64_t word;
     uint32_t first, last;

@@ -18,17 +18,16 @@ static inline uint64_t hash_u64(uint64_t v) {
     v = (v ^ v >> 27) * UINT64_C(0x94d049bb133111eb);
     return v ^ v >> 31;
 }
-/* Where in a table of `count` slots, a power of two, the search for a hash or number begins.
- * Whoever writes a file may choose its numbers, or with patience its strings, so that their hashes
- * end alike, and each search would pass all of them. So it depends on where the slots lie, which no
- * file can know: what a table answers must not depend on it. */
+/* Where a search for a hash begins in a table of `count` slots, a power of two. A file's author may
+ * choose numbers, or with patience strings, whose hashes end alike, so the start also depends on
+ * the table's address, which no file can know. The table's answers must not depend on it. */
 static inline size_t hash_slot(const void *slots, size_t count, uint64_t v) {
     uint64_t seed = (uintptr_t)slots >> 4;
     return (size_t)hash_u64(v ^ seed << 20) & (count - 1);
 }
-/* Hash of len bytes for tables alone, several times as fast as hash_bytes: eight bytes a step. Not
- * equal on hosts of different byte order; and who wants to can make any number of strings collide,
- * so that such a table must bound how far it searches. */
+/* Hash of len bytes for tables only, several times as fast as hash_bytes: eight bytes a step. It
+ * differs between byte orders, and collisions can be constructed, so such a table must bound its
+ * searches. */
 uint64_t hash_quick(const void *bytes, size_t len);
 
 #endif

@@ -91,7 +91,7 @@ void jsonw_raw(struct jsonw *w, const char *json, size_t len) {
     sink_write(w->sink, json, len);
 }
 
-/* One character that cannot stand in a string as it is. */
+/* Writes one character that needs an escape. */
 static void escape_one(struct sink *s, unsigned char c) {
     static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: character, letter */
     for (size_t i = 0; i + 1 < sizeof shorts; i += 2) {
@@ -119,7 +119,7 @@ static bool all_plain(const char *eight) {
 
 void jsonw_escape(struct sink *s, const char *text, size_t len) {
     sink_char(s, '"');
-    size_t start = 0; /* of the run that needs no change */
+    size_t start = 0; /* start of the run that is copied unchanged */
     for (size_t i = 0; i < len;) {
         if (len - i >= 8 && all_plain(text + i)) {
             i += 8;

@@ -25,7 +25,7 @@ void map_clear(struct map *m) {
     arena_clear(&m->arena);
 }
 
-/* The slot that holds the key, or the free one where it belongs. There always is a free one. */
+/* The slot that holds the key, or the free slot where it belongs; a third of the slots is free. */
 static size_t find_slot(const struct map *m, const void *key, size_t len, uint64_t hash) {
     size_t mask = m->slot_count - 1, at = hash_slot(m->slots, m->slot_count, hash);
     while (m->slots[at]) {

@@ -43,8 +43,8 @@ static inline bool reader_failed(const struct reader *r) {
     return r->failed;
 }
 
-/* Makes the reader fail at its position, as a read past the end does: for values that make no
- * sense. The first failure counts. */
+/* Makes the reader fail at its position, as a read past the end does: for senseless values. The
+ * first failure counts. */
 static inline void reader_fail(struct reader *r) {
     if (!r->failed) {
         r->failed = true;

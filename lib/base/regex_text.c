@@ -6,13 +6,13 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How large what is between two brackets becomes: what stands before its last part, and that. */
+/* The size to which a bracket's contents expand: all parts but the last, and the last. */
 struct level {
     uint64_t before, last;
 };
 
-/* Behind a bracket expression that starts at s: "[]a]", "[^]a]" and "[[:alpha:]]" are whole ones.
- */
+/* The end of a bracket expression that starts at s; "[]a]", "[^]a]" and "[[:alpha:]]" are whole
+ * ones. */
 static const char *skip_set(const char *s) {
     s++;
     s += *s == '^';
@@ -26,7 +26,7 @@ static const char *skip_set(const char *s) {
     return *s ? s + 1 : s;
 }
 
-/* The largest number of "{n,m}" at s; behind it is *end. */
+/* The largest number of a repetition "{n,m}" at s; *end is set behind it. */
 static uint64_t read_bound(const char *s, const char **end) {
     uint64_t most = 1, n = 0;
     for (s++; *s && *s != '}'; s++) {

@@ -6,10 +6,10 @@
 
 #include "base/err.h"
 
-/* Compiles an extended regular expression for tests of match; regfree it after ST_OK. Repetitions
- * of repetitions take a C library all memory there is ("a++++…", "(a{99}){99}"): what would grow to
- * more than REGEX_SIZE_MAX parts, or nests deeper than REGEX_DEPTH_MAX, is ERR_USAGE as one that is
- * none. ERR_NOMEM. Never ST_NONE. */
+/* Compiles an extended regular expression for tests of match; regfree it after ST_OK. Nested
+ * repetitions ("a++++…", "(a{99}){99}") can exhaust a C library's memory, so an expression of more
+ * than REGEX_SIZE_MAX expanded parts or REGEX_DEPTH_MAX levels is ERR_USAGE, as a malformed one is.
+ * ERR_NOMEM. Never ST_NONE. */
 enum { REGEX_SIZE_MAX = 10000, REGEX_DEPTH_MAX = 64 };
 enum st regex_compile(regex_t *out, const char *text, struct err *e) BASE_MUST_USE;
 

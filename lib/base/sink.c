@@ -35,8 +35,8 @@ struct sink sink_to_nowhere(void) {
 /* Hands bytes to the write function unless an earlier one failed. */
 static void pass_on(struct sink *s, const void *bytes, size_t len) {
     if (!err_is(&s->err) && len && s->write(s->ctx, bytes, len, &s->err) != ST_OK) {
-        err_set(&s->err, ERR_IO, "cannot write"); /* in case the function left it empty */
-        s->text = NULL;                           /* nothing goes there past the hole */
+        err_set(&s->err, ERR_IO, "cannot write"); /* in case the function left the error empty */
+        s->text = NULL;                           /* nothing is written behind the gap */
     }
 }
 

@@ -19,7 +19,8 @@ typedef enum st (*sink_function)(void *ctx, const void *bytes, size_t len, struc
 struct sink {
     sink_function write;
     void *ctx;
-    struct strbuf *text; /* that write appends to; NULL = it does something else, or has failed */
+    struct strbuf *text; /* the strbuf that write appends to; NULL = another kind of sink, or one
+                            that failed */
     char *buf;           /* owned; NULL = unbuffered */
     size_t len, cap;
     uint64_t total; /* bytes given to sink_write so far, written or not */
@@ -30,16 +31,16 @@ struct sink {
 struct sink sink_to_strbuf(struct strbuf *b);
 /* Hands bytes to a function of the caller, through a buffer. */
 struct sink sink_to_function(sink_function write, void *ctx);
-/* Counts and drops. */
+/* A sink that counts and drops the bytes. */
 struct sink sink_to_nowhere(void);
 
-/* For sink_write: where there is no room. */
+/* The slow path of sink_write, without room in the buffer. */
 void sink_write_slowly(struct sink *s, const void *bytes, size_t len);
 static inline void sink_write(struct sink *s, const void *bytes, size_t len) {
     if (s->text && strbuf_has_room(s->text, len)) {
         s->total += len;
         strbuf_add(s->text, bytes, len);
-    } else if (len < s->cap - s->len && len > 0) { /* of nothing, bytes may be NULL */
+    } else if (len < s->cap - s->len && len > 0) { /* bytes may be NULL if len is 0 */
         s->total += len;
         memcpy(s->buf + s->len, bytes, len);
         s->len += len;

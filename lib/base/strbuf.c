@@ -99,7 +99,8 @@ void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap) {
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
     if (n < 0) {
-        b->failed = true; /* only an encoding error of %ls gets here, or more than INT_MAX bytes */
+        b->failed =
+            true; /* only an encoding error of %ls, or more than INT_MAX bytes, leads here */
     } else if (reserve(b, (size_t)n)) {
         vsnprintf(b->data + b->len, (size_t)n + 1, fmt, again);
         b->len += (size_t)n;
@@ -114,8 +115,8 @@ void strbuf_addf(struct strbuf *b, const char *fmt, ...) {
     va_end(ap);
 }
 
-/* How many digits: the power of ten is estimated by that of two, log10(2) being about 1233 / 4096.
- */
+/* Counts the digits: the power of ten is estimated from that of two, log10(2) being about 1233 /
+ * 4096. */
 static size_t decimal_len(uint64_t v) {
     static const uint64_t powers[] = {
         0, /* 0 has a digit as well */

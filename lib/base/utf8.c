@@ -12,7 +12,7 @@ size_t utf8_decode(const char *s, size_t len, uint32_t *code_point) {
         *code_point = p[0];
         return 1;
     }
-    /* 0xc0, 0xc1 only begin overlong forms; 0xf5 and up go past U+10FFFF. */
+    /* 0xc0 and 0xc1 would begin overlong forms; 0xf5 and above pass U+10FFFF. */
     size_t need = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
     if (p[0] < 0xc2 || p[0] > 0xf4 || len < need) {
         return 0;

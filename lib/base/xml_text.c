@@ -60,7 +60,7 @@ void xml_text_add(struct strbuf *out, const char *text, size_t len) {
     }
 }
 
-/* A mark that combines takes a cell, too: a name of nothing else must end. */
+/* A combining mark counts a cell, too: a name of marks only must be cut somewhere. */
 static size_t cells_of(uint32_t c) {
     return utf8_columns(c) == 2 ? 2 : 1;
 }

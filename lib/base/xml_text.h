@@ -17,8 +17,8 @@ void xml_text_add(struct strbuf *out, const char *text, size_t len);
 void xml_text_add_short(struct strbuf *out, const char *text, size_t len, size_t cells,
                         size_t least);
 
-/* Character cells that xml_text_add gives a text. Combining marks count one: a name of nothing else
- * must end too. */
+/* Character cells that xml_text_add gives a text. A combining mark counts one: a name of marks only
+ * must be cut somewhere. */
 size_t xml_text_cells(const char *text, size_t len);
 /* Bytes of the first character of len > 0 bytes; takes its cells from *cells. */
 size_t xml_text_next(const char *text, size_t len, size_t *cells);

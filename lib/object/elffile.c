@@ -15,7 +15,7 @@
 #include "object/elffile_private.h"
 
 enum {
-    PAGE_SIZE_MIN = 4096, /* what the kernel truncates a segment's address to */
+    PAGE_SIZE_MIN = 4096, /* the page size to which the kernel truncates a segment's address */
     SHF_COMPRESSED_BIT = 1 << 11,
     NOTE_BUILD_ID = 3, /* NT_GNU_BUILD_ID */
 };
@@ -60,8 +60,8 @@ static enum st bad_table(const struct object *o, const char *table, const char *
     return err_at(e, code, o->path, at, "%s headers %s", table, how);
 }
 
-/* libelf takes a table of headers past the end of the file for none at all, or for a shorter one,
- * and never looks at the size of an entry. */
+/* libelf treats a header table that reaches past the end of the file as absent or shorter, and
+ * never checks the size of an entry, so both are checked here. */
 static enum st check_header_tables(const struct object *o, const GElf_Ehdr *h, struct err *e) {
     bool is_64 = h->e_ident[EI_CLASS] == ELFCLASS64;
     uint64_t sections = (uint64_t)h->e_shnum * h->e_shentsize;
@@ -80,7 +80,7 @@ static enum st check_header_tables(const struct object *o, const GElf_Ehdr *h, s
         if (h->e_phentsize != segment_size) {
             return bad_table(o, "program", "of a wrong size", h->e_phoff, ERR_FORMAT, e);
         }
-        bool number_elsewhere = h->e_phnum == PN_XNUM; /* in section 0 */
+        bool number_elsewhere = h->e_phnum == PN_XNUM; /* the real counts stand in section 0 */
         if (!number_elsewhere && !checked_range(h->e_phoff, segments, o->size)) {
             return bad_table(o, "program", "past end of file", h->e_phoff, ERR_TRUNCATED, e);
         }
@@ -187,8 +187,8 @@ static enum st id_from_notes(Elf_Data *notes, struct image_id *id) {
     return ST_NONE;
 }
 
-/* Notes do not overlap in an honest file: more bytes of them than the file has would be work
- * without end. False: the budget is used up. */
+/* Notes of an honest file do not overlap: reading more note bytes than the file has would be
+ * unbounded work. False: the budget is used up. */
 static bool spend(uint64_t *budget, uint64_t size) {
     if (size > *budget) {
         return false;
@@ -237,7 +237,8 @@ static enum st id_from_segments(struct object_slice *s) {
 
 /* ---- the file ---- */
 
-/* An unlinked file without any: what dwz moved debug information to. */
+/* Tells a compiler's output from dwz's supplementary file, which is unlinked too and has no code.
+ */
 static bool has_code(const struct object_slice *s) {
     for (size_t i = 0; i < s->section_count; i++) {
         if (s->sections[i].code) {

@@ -48,7 +48,7 @@ enum {
     TAG_COMPATIBILITY = 32, /* above it, odd tags are strings and even ones numbers */
 };
 
-/* Passes over the value of an attribute, or returns it if it is a number. */
+/* Skips the value of an attribute, or returns it if it is a number. */
 static uint64_t read_attribute(struct reader *r, uint64_t tag) {
     bool text =
         tag == TAG_CPU_RAW_NAME || tag == TAG_CPU_NAME || (tag > TAG_COMPATIBILITY && tag % 2);
@@ -71,7 +71,7 @@ static uint64_t cpu_arch_of_file(struct reader *r) {
     return UINT64_MAX;
 }
 
-/* r stands behind the vendor's name. Each part: tag, size with tag and size, attributes. */
+/* r is behind the vendor's name. Each part: tag, size with tag and size, attributes. */
 static uint64_t cpu_arch_of_vendor(struct reader *r) {
     while (reader_left(r) > 0) {
         size_t start = reader_pos(r);

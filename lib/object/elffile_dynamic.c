@@ -1,8 +1,6 @@
-/* Symbols of an ELF file without section headers: what the dynamic linker itself would use.
- *
- * Sources: gABI, "Dynamic Section" and "Hash Table"; DT_GNU_HASH as glibc's
- * elf/dl-lookup.c reads it. Addresses in the dynamic section are turned into places in the file
- * through the PT_LOAD segments. */
+/* Symbols of an ELF file without section headers, as the dynamic linker itself finds them. Sources:
+ * gABI, "Dynamic Section" and "Hash Table"; DT_GNU_HASH as glibc's elf/dl-lookup.c reads it.
+ * Addresses in the dynamic section are mapped to file offsets through the PT_LOAD segments. */
 #include <gelf.h>
 #include <libelf.h>
 #include <string.h>
@@ -63,7 +61,7 @@ static const struct segment *segment_of(const struct dynamic *d, uint64_t addres
     return NULL;
 }
 
-/* A reader from the place of an address to the end of its segment. */
+/* A reader from the file offset of an address to the end of its segment. */
 static enum st reader_at(const struct dynamic *d, uint64_t address, const char *what,
                          struct reader *out, struct err *e) {
     const struct segment *s = segment_of(d, address);
@@ -114,7 +112,8 @@ static enum st read_entries(struct dynamic *d, struct err *e) {
     return st == ST_OK && (d->symbols == 0 || d->strings == 0) ? ST_NONE : st;
 }
 
-/* The table of symbols does not say how long it is; a chain of the hash table ends at its last. */
+/* The symbol table has no length of its own; the highest chain of the hash table ends at its last
+ * symbol. */
 static enum st count_by_gnu_hash(struct dynamic *d, struct err *e) {
     struct reader r;
     enum st st = reader_at(d, d->gnu_hash, "GNU hash table", &r, e);

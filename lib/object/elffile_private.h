@@ -10,8 +10,9 @@
 /* ERR_FORMAT with libelf's reason: "bad WHAT in 'FILE': reason". */
 enum st elffile_error(const struct object *o, const char *what, struct err *e);
 
-/* ARM ELF ABI (AAELF32 §5.5.5, AAELF64 §5.7.1) and RISC-V psABI: $a, $d, $t, $x, with a suffix or
- * an instruction set behind, mark what the bytes are and name nothing. */
+/* Mapping symbols of the ARM ELF ABI (AAELF32 §5.5.5, AAELF64 §5.7.1) and the RISC-V psABI: $a, $d,
+ * $t, $x, with a suffix or an instruction set behind, mark the kind of the bytes and name nothing.
+ */
 bool elffile_is_mapping_symbol(const char *name);
 /* STT_FUNC, STT_GNU_IFUNC, STT_NOTYPE? */
 bool elffile_is_code_type(unsigned type);
@@ -20,8 +21,8 @@ bool elffile_is_code_type(unsigned type);
  * headers. ST_NONE: none. */
 enum st elffile_read_dynamic(const struct object_slice *s, raw_symbols *out, struct err *e);
 
-/* The checksum of a supplementary file of DWARF 5, which the files that need it know it by.
- * ST_NONE: it is none. Its sections have been read. */
+/* The checksum of a DWARF 5 supplementary file, by which other files refer to it. ST_NONE: it is
+ * none. Its sections have been read. */
 enum st elffile_supplement_id(const struct object_slice *s, struct image_id *id, struct err *e);
 
 /* Replaces the architecture "arm" by "armv6", "armv7" … if the file says which. Its sections have

@@ -7,7 +7,7 @@
 
 enum { SUP_VERSION = 5 };
 
-/* What is left of the reader, as the id of the other file. */
+/* Takes the rest of the reader as the id of the other file. */
 static enum st read_id(struct reader *r, size_t len, size_t name_len, const char *section,
                        const struct object_slice *s, struct image_id *id, struct err *e) {
     enum st st = reader_check(r, e, section);
@@ -51,8 +51,8 @@ static enum st read_altlink(const struct object_slice *s, const char **name, str
     return st;
 }
 
-/* .debug_sup (DWARF 5, 7.3.6), which both files have: of one that is a supplementary file, or of
- * one that names it. ST_NONE: the section is not there, or of the other kind. */
+/* .debug_sup (DWARF 5, 7.3.6) stands in both files: in the supplementary one, and in one that
+ * refers to it. ST_NONE: the section is not there, or of the other kind. */
 static enum st read_sup(const struct object_slice *s, bool supplementary, const char **name,
                         struct image_id *id, struct err *e) {
     struct reader r;

@@ -11,7 +11,7 @@
 #include "object/object_private.h"
 #include "object/xz_section.h"
 
-/* A symbol table and what belongs to it. */
+/* A symbol table with its strings and wide section indexes. */
 struct elf_table {
     const struct object_slice *slice;
     Elf_Data *symbols, *wide_indexes; /* wide_indexes: SHT_SYMTAB_SHNDX, NULL if there is none */
@@ -123,9 +123,9 @@ static enum st read_tables_of_type(const struct object_slice *s, uint32_t type, 
     return ST_OK;
 }
 
-/* .gnu_debugdata: what distributions leave of a symbol table, functions that .dynsym does not have
- * (GDB manual, "MiniDebugInfo"). The file in it has the sections of this one, without their bytes.
- */
+/* .gnu_debugdata holds the part of a symbol table that distributions keep: functions that .dynsym
+ * lacks (GDB manual, "MiniDebugInfo"). The file in it has the sections of this one, without their
+ * bytes. */
 static enum st open_mini(const struct object_slice *s, struct err *e) {
     struct object *o = s->object;
     const struct section *sec = section_by_name(s, "gnu_debugdata");
@@ -148,7 +148,7 @@ static enum st open_mini(const struct object_slice *s, struct err *e) {
     return st == ST_ERR ? err_context(e, "section %s", sec->name) : st;
 }
 
-/* ST_NONE, too, for what is packed there and is no ELF file of this machine. */
+/* ST_NONE also if the unpacked bytes are no ELF file of this machine. */
 static enum st read_mini(const struct object_slice *s, raw_symbols *out, struct err *e) {
     enum st st = open_mini(s, e);
     if (st != ST_OK) {
@@ -172,7 +172,7 @@ enum st elffile_read_symbols(const struct object_slice *s, raw_symbols *out, str
     if (st == ST_ERR) {
         return st;
     }
-    /* Damage there costs these symbols only, if there are others. */
+    /* Damage there is fatal only if there are no other symbols. */
     if (read_mini(s, out, &why) == ST_ERR && (why.code == ERR_NOMEM || out->len == 0)) {
         return err_set(e, why.code, "%s", why.text);
     }

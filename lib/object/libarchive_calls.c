@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-/* By the name that all of libarchive 3 has, where the system looks, then where the build found it
- * (Homebrew's place is none where macOS looks). */
+/* Looks for the name that all of libarchive 3 has, first where the system looks, then where the
+ * build found it (Homebrew's folder is not searched on macOS). */
 #ifdef __APPLE__
 #define FILE_NAME "libarchive.dylib"
 #else
@@ -13,7 +13,7 @@
 #endif
 static const char *const file_names[] = {FILE_NAME, STALLKIT_LIBARCHIVE_DIR "/" FILE_NAME};
 
-/* What libarchive loads keeps data of threads, so nothing is unloaded. */
+/* Libraries of libarchive keep thread-local data, so it is never unloaded. */
 static void *open_library(struct err *e) {
     const char *why = NULL;
     for (size_t i = 0; i < sizeof file_names / sizeof *file_names; i++) {
@@ -22,7 +22,8 @@ static void *open_library(struct err *e) {
             return library;
         }
         why = dlerror();
-        (void)err_set(e, ERR_UNSUPPORTED, "%s", why ? why : "no " FILE_NAME); /* the first stays */
+        (void)err_set(e, ERR_UNSUPPORTED, "%s",
+                      why ? why : "no " FILE_NAME); /* the first error stays */
     }
     return NULL;
 }
@@ -35,8 +36,8 @@ enum st libarchive_calls_load(struct libarchive_calls *out, struct err *e) {
     }
     struct libarchive_calls calls;
     const char *missing = NULL;
-    void
-        *at; /* ISO C has no cast from it to a pointer to a function; POSIX lets its bytes be one */
+    void *at; /* ISO C forbids the cast from an object pointer to a function pointer; POSIX allows
+                 to copy its bytes */
 #define FIND(name)                                                                                 \
     at = dlsym(library, "archive_" #name);                                                         \
     missing = at ? missing : "archive_" #name;                                                     \

@@ -38,7 +38,7 @@ static const uint32_t S_ATTR_PURE_INSTRUCTIONS = 0x80000000;
 static const uint32_t MAGIC_32 = 0xfeedface;
 static const uint32_t MAGIC_64 = 0xfeedfacf;
 
-/* What is gathered while the load commands are walked. */
+/* Facts gathered while the load commands are walked. */
 struct macho_scan {
     struct object_slice *slice;
     bool is_64;

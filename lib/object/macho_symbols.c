@@ -8,7 +8,7 @@
 enum {
     NLIST_SIZE_32 = 12,
     NLIST_SIZE_64 = 16,
-    N_STAB = 0xe0, /* n_type: any of these bits = a debugger's entry */
+    N_STAB = 0xe0, /* n_type: any of these bits marks a debugger's entry */
     N_TYPE = 0x0e,
     N_EXT = 0x01,
     N_SECT = 0x0e,
@@ -29,8 +29,8 @@ struct nlist_walk {
     struct string_table names;
     raw_symbols *out;
     uint32_t index;
-    /* The function that the stabs speak about: N_FUN with its address is followed by N_FUN with its
-     * size. */
+    /* The function that the stabs at hand describe: N_FUN with its address is followed by N_FUN
+     * with its size. */
     bool in_function;
     uint64_t function;
     VEC(struct raw_symbol) sized;
@@ -130,7 +130,7 @@ static void apply_sizes(struct nlist_walk *w) {
 
 static enum st walk_entries(struct nlist_walk *w, uint32_t count, struct err *e) {
     bool is_64 = w->slice->address_size == 8;
-    if (!VEC_RESERVE_LARGE(w->out, count)) { /* the table has as many */
+    if (!VEC_RESERVE_LARGE(w->out, count)) { /* the map holds as many entries */
         return err_nomem(e);
     }
     for (; w->index < count; w->index++) {

@@ -30,7 +30,7 @@ static uint64_t inflate_budget(size_t file_size) {
     return total;
 }
 
-/* Takes over *map (NULL: the caller keeps the bytes). */
+/* Opens the bytes and takes over *map (NULL: the caller keeps the bytes). */
 static enum st object_new(struct object **out, const char *name, struct filemap *map,
                           const void *bytes, size_t len, struct err *e) {
     struct object *o = calloc(1, sizeof *o);
@@ -132,7 +132,7 @@ const struct object_slice *object_slice(const struct object *o, size_t i) {
     return i < o->slice_count ? &o->slices[i] : NULL;
 }
 
-/* Other systems' spellings of the names that slices carry. */
+/* Maps other systems' names of architectures to those that slices carry. */
 static const char *usual_arch_name(const char *arch) {
     static const struct {
         const char *alias, *name;

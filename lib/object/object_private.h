@@ -62,10 +62,11 @@ struct lazy_table {
     size_t count;
 };
 
-/* What a slice learns after it was opened; apart, because slices are const to callers. */
+/* Facts that a slice computes after it was opened; a struct of its own, because slices are const to
+ * callers. */
 struct slice_cache {
     struct lazy_table symbols, starts;
-    struct object *mini; /* of .gnu_debugdata: names of symbols lie in it */
+    struct object *mini; /* the unpacked .gnu_debugdata, which holds names of symbols */
 };
 
 /* Where a Mach-O slice keeps its tables: offsets from the start of the slice, 0 sizes = none. */

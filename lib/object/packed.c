@@ -1,4 +1,4 @@
-/* Telling archives by their first bytes. */
+/* Recognises archives by their first bytes. */
 #include "object/packed.h"
 
 #include <string.h>

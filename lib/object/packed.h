@@ -1,5 +1,5 @@
 /* Object files inside archives: .zip, and .tar as it is or packed by gzip, xz, zstd or bzip2. Read
- * by libarchive; a build without it knows archives when it sees them, and says so. */
+ * by libarchive; a build without it recognises archives and says that it cannot read them. */
 #ifndef STALLKIT_OBJECT_PACKED_H
 #define STALLKIT_OBJECT_PACKED_H
 
@@ -29,7 +29,7 @@ enum packed_kind packed_kind_of(const uint8_t *head, size_t len);
 /* Can archives be read? Not by a build without libarchive, nor where it cannot be loaded. */
 bool packed_supported(void);
 
-/* Who looks at the members. Names are the archive's, valid during the call. */
+/* The visitor of an archive's members. Names are the archive's, valid during the call. */
 struct packed_visitor {
     void *ctx;
     /* Is a member of this name worth a look? */

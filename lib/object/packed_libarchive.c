@@ -1,10 +1,8 @@
-/* Archives through libarchive.
- *
- * Two things are done by hand. libarchive passes over a member of a packed tar by unpacking it,
- * without a bound: so members of tars are read to their end here, and counted. (A zip is not
- * packed as a whole, and its members are passed over without reading them.) And several packings
- * around each other, which libarchive would undo one inside the other, are refused: each multiplies
- * what few bytes may unpack to. */
+/* Archives through libarchive, with two guards of our own. libarchive skips a member of a packed
+ * tar by unpacking it without a bound, so members of tars are read to their end here, and counted.
+ * (A zip is not packed as a whole, and its members are skipped without reading them.) Nested
+ * packings, which libarchive would undo one inside the other, are refused: each multiplies the
+ * size. */
 #include "object/packed.h"
 
 #include <errno.h>
@@ -23,7 +21,7 @@ struct unpacking {
     const char *path;
     const struct packed_visitor *visitor;
     struct spill *spill;
-    uint64_t left; /* bytes that may still come out */
+    uint64_t left; /* bytes that may still be unpacked */
     size_t members;
 };
 
@@ -75,8 +73,8 @@ static bool is_object(const uint8_t *bytes, size_t len) {
     return elffile_is(bytes, len) || macho_is_thin(bytes, len) || macho_is_universal(bytes, len);
 }
 
-/* Writes a block of an object file. A sparse file of a tar may claim any size: its holes count as
- * bytes that came out. */
+/* Writes a block of an object file. A sparse file of a tar may claim any size, so its holes count
+ * as unpacked bytes. */
 static enum st keep_block(struct unpacking *u, const void *bytes, size_t len, uint64_t offset,
                           uint64_t *size, struct err *e) {
     uint64_t end;
@@ -92,8 +90,8 @@ static enum st keep_block(struct unpacking *u, const void *bytes, size_t len, ui
     return spill_write(u->spill, offset, bytes, len, e);
 }
 
-/* Reads to the member's end; if `keep`, into the spill, until it is seen to be no object file.
- * *size = of an object file, else 0. */
+/* Reads a member to its end; if `keep`, into the spill, until the bytes turn out to be no object
+ * file. *size = of an object file, else 0. */
 static enum st read_member(struct unpacking *u, bool keep, uint64_t *size, bool *lost,
                            struct err *e) {
     bool zip = u->lib.f_format(u->archive) == ARCHIVE_FORMAT_ZIP, first = true;
@@ -114,7 +112,7 @@ static enum st read_member(struct unpacking *u, bool keep, uint64_t *size, bool 
         }
         first = false;
         if (!keep && zip) {
-            return ST_OK; /* the rest is passed over */
+            return ST_OK; /* the rest of the member is skipped */
         }
         if (keep && keep_block(u, bytes, len, offset, size, e) != ST_OK) {
             return ST_ERR;
@@ -215,7 +213,7 @@ enum st packed_read(const char *path, struct spill *spill, const struct packed_v
     if (u.lib.f_read_open_filename(a, path, BLOCK) == ARCHIVE_OK) {
         st = read_all(&u, e);
     } else {
-        /* It looks into the packed bytes already here: one packed file is no archive. */
+        /* Looks into the packed bytes that are already here: a single packed file is no archive. */
         bool system = u.lib.f_errno(a) == ENOMEM || u.lib.f_errno(a) == EIO;
         st = system ? damaged(&u, e) : ST_NONE;
     }

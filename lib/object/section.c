@@ -72,7 +72,7 @@ const struct section *section_by_name(const struct object_slice *s, const char *
     return NULL;
 }
 
-/* What stands in front of packed bytes says, and those. */
+/* Reads the header in front of packed bytes. */
 struct packed {
     struct reader r; /* behind the header; big_endian may not be the slice's */
     uint32_t type;
@@ -109,15 +109,15 @@ static enum st read_packed(const struct object_slice *s, const struct section *s
     return reader_check(r, e, "header of a compressed section");
 }
 
-/* Is the size that it promises one that its bytes can have? */
+/* Can the packed bytes expand to the size that the header promises? */
 static bool is_likely(const struct packed *p) {
     uint64_t most =
         (uint64_t)reader_left(&p->r) * OBJECT_INFLATE_RATIO; /* a file is < 2^56 bytes */
     return p->len <= SIZE_MAX && (p->len <= most || p->len <= OBJECT_INFLATE_SMALL);
 }
 
-/* May all sections up to this one be inflated, in the order of the file? Not those that were asked
- * for before: threads may ask in any order, and all get the same answer. */
+/* May all sections up to this one be inflated, in the order of the file? The order of requests does
+ * not matter: threads ask in any order, and all get the same answer. */
 static bool is_within_total(const struct object_slice *last, const struct section *sec) {
     const struct object *o = last->object;
     uint64_t left = o->inflate_cap;
@@ -151,7 +151,8 @@ static enum st inflate_section(const struct object_slice *s, const struct sectio
                       "section %s has unknown compression type %u", sec->name, p.type);
     }
     size_t packed = reader_left(&p.r), len = (size_t)p.len;
-    if (!is_likely(&p) || !is_within_total(s, sec)) { /* before a byte is allocated */
+    if (!is_likely(&p) ||
+        !is_within_total(s, sec)) { /* The budget is checked before a byte is allocated. */
         return err_at(e, ERR_LIMIT, s->object->path, s->origin + sec->offset,
                       "section %s of %zu bytes claims to inflate to %llu", sec->name, packed,
                       (unsigned long long)p.len);

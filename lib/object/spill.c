@@ -1,4 +1,4 @@
-/* The temporary file of what is unpacked. It loses its name at once, so that nothing is left behind
+/* The temporary file of unpacked bytes. It is unlinked at once, so that nothing is left behind
  * whatever happens to the process. */
 #include "object/spill.h"
 
@@ -33,7 +33,7 @@ enum st spill_begin(struct spill *s, struct err *e) {
         return ST_ERR;
     }
     s->end = s->start;
-    /* What an unfinished piece left there would show through the holes of this one. */
+    /* Truncates: bytes of an unfinished piece would show through the holes of this one. */
     return ftruncate(s->fd, (off_t)s->start) == 0
                ? ST_OK
                : err_sys(e, errno, "cannot cut a temporary file");

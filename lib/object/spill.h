@@ -1,5 +1,4 @@
-/* A temporary file without a name, for what is unpacked and may be larger than memory should hold.
- */
+/* A temporary file without a name, for unpacked data that may be larger than memory should hold. */
 #ifndef STALLKIT_OBJECT_SPILL_H
 #define STALLKIT_OBJECT_SPILL_H
 

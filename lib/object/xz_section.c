@@ -4,7 +4,7 @@
 #include <lzma.h>
 
 enum { STEP = 64 * 1024 };
-/* What `xz -9` needs to unpack is 65 MiB. */
+/* `xz -9` needs 65 MiB to unpack. */
 #define MEMORY_MAX (UINT64_C(128) << 20)
 
 static enum st failed(const char *name, lzma_ret why, struct err *e) {

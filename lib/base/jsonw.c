@@ -91,6 +91,38 @@ void jsonw_raw(struct jsonw *w, const char *json, size_t len) {
     sink_write(w->sink, json, len);
 }
 
+void jsonw_member_object(struct jsonw *w, const char *key) {
+    jsonw_key(w, key);
+    jsonw_begin_object(w);
+}
+
+void jsonw_member_array(struct jsonw *w, const char *key) {
+    jsonw_key(w, key);
+    jsonw_begin_array(w);
+}
+
+void jsonw_member_u64(struct jsonw *w, const char *key, uint64_t v) {
+    jsonw_key(w, key);
+    jsonw_u64(w, v);
+}
+
+void jsonw_member_i64(struct jsonw *w, const char *key, int64_t v) {
+    jsonw_key(w, key);
+    jsonw_i64(w, v);
+}
+
+void jsonw_member_bool(struct jsonw *w, const char *key, bool v) {
+    jsonw_key(w, key);
+    jsonw_bool(w, v);
+}
+
+void jsonw_member_cstr(struct jsonw *w, const char *key, const char *text) {
+    if (text) {
+        jsonw_key(w, key);
+        jsonw_cstr(w, text);
+    }
+}
+
 /* Writes one character that needs an escape. */
 static void escape_one(struct sink *s, unsigned char c) {
     static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: character, letter */

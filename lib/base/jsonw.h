@@ -25,6 +25,14 @@ void jsonw_begin_array(struct jsonw *w);
 void jsonw_end_array(struct jsonw *w);
 /* The next value's member name (escaped as any string). */
 void jsonw_key(struct jsonw *w, const char *key);
+/* A member: its name and its value, or the beginning of it. */
+void jsonw_member_object(struct jsonw *w, const char *key);
+void jsonw_member_array(struct jsonw *w, const char *key);
+void jsonw_member_u64(struct jsonw *w, const char *key, uint64_t v);
+void jsonw_member_i64(struct jsonw *w, const char *key, int64_t v);
+void jsonw_member_bool(struct jsonw *w, const char *key, bool v);
+/* text NULL: there is no such member. */
+void jsonw_member_cstr(struct jsonw *w, const char *key, const char *text);
 void jsonw_str(struct jsonw *w, const char *s, size_t len);
 void jsonw_cstr(struct jsonw *w, const char *s);
 void jsonw_u64(struct jsonw *w, uint64_t v);

@@ -9,6 +9,28 @@
 
 #include "base/strbuf.h"
 
+static void members_are_a_name_and_a_value(void **state) {
+    (void)state;
+    struct strbuf b = {0};
+    struct sink s = sink_to_strbuf(&b);
+    struct jsonw w = jsonw_init(&s);
+    jsonw_begin_object(&w);
+    jsonw_member_u64(&w, "a", UINT64_MAX);
+    jsonw_member_i64(&w, "b", -1);
+    jsonw_member_bool(&w, "c", true);
+    jsonw_member_cstr(&w, "d", NULL);
+    jsonw_member_cstr(&w, "e", "x");
+    jsonw_member_array(&w, "f");
+    jsonw_end_array(&w);
+    jsonw_member_object(&w, "g");
+    jsonw_end_object(&w);
+    jsonw_end_object(&w);
+    assert_int_equal(sink_close(&s, NULL), ST_OK);
+    assert_string_equal(strbuf_cstr(&b), "{\"a\":18446744073709551615,\"b\":-1,\"c\":true,"
+                                         "\"e\":\"x\",\"f\":[],\"g\":{}}");
+    strbuf_release(&b);
+}
+
 static void commas_and_nesting_are_kept(void **state) {
     (void)state;
     struct strbuf b = {0};
@@ -132,6 +154,7 @@ static void invalid_utf8_becomes_replacement_characters(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_are_a_name_and_a_value),
         cmocka_unit_test(commas_and_nesting_are_kept),
         cmocka_unit_test(numbers_reach_their_limits),
         cmocka_unit_test(deepest_nesting_works),

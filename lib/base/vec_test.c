@@ -83,6 +83,25 @@ static void insertion_moves_what_is_behind(void **state) {
     VEC_RELEASE(&v);
 }
 
+static void a_lower_bound_is_the_first_that_is_not_below(void **state) {
+    (void)state;
+    struct element {
+        unsigned value;
+    };
+    VEC(struct element) v = {0};
+    size_t at = 7;
+    VEC_LOWER_BOUND(&v, value, 5, at);
+    assert_int_equal(at, 0);
+    for (unsigned i = 0; i < 9; i++) {
+        assert_true(VEC_PUSH(&v, (struct element){.value = 10 * i}));
+    }
+    for (unsigned value = 0; value < 100; value++) {
+        VEC_LOWER_BOUND(&v, value, value, at);
+        assert_int_equal(at, value > 80 ? 9 : (value + 9) / 10);
+    }
+    VEC_RELEASE(&v);
+}
+
 static void overflow_changes_nothing(void **state) {
     (void)state;
     VEC(uint64_t) v = {0};
@@ -120,6 +139,7 @@ int main(void) {
         cmocka_unit_test(reserve_makes_room_at_once),
         cmocka_unit_test(large_memory_is_a_vectors_like_any),
         cmocka_unit_test(insertion_moves_what_is_behind),
+        cmocka_unit_test(a_lower_bound_is_the_first_that_is_not_below),
         cmocka_unit_test(overflow_changes_nothing),
         cmocka_unit_test(no_memory_changes_nothing),
     };

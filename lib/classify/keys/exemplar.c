@@ -48,23 +48,10 @@ static bool exemplar_find_used(struct cut *c) {
     return true;
 }
 
-static void exemplar_put_text(struct jsonw *w, const char *key, const char *text) {
-    if (text) {
-        jsonw_key(w, key);
-        jsonw_cstr(w, text);
-    }
-}
-
-static void exemplar_put_number(struct jsonw *w, const char *key, uint64_t v) {
-    jsonw_key(w, key);
-    jsonw_u64(w, v);
-}
-
 static void exemplar_write_images(struct cut *c) {
     struct jsonw *w = &c->w;
     char id[IMAGE_ID_TEXT];
-    jsonw_key(w, "images");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "images");
     for (size_t i = 0; i < c->d->image_count; i++) {
         const struct dump_image *image = &c->d->images[i];
         if (!c->images[i]) {
@@ -72,16 +59,15 @@ static void exemplar_write_images(struct cut *c) {
         }
         jsonw_begin_object(w);
         if (image->id.kind != IMAGE_ID_NONE) {
-            exemplar_put_text(w, image->id.kind == IMAGE_ID_UUID ? "uuid" : "build_id",
+            jsonw_member_cstr(w, image->id.kind == IMAGE_ID_UUID ? "uuid" : "build_id",
                               image_id_text(&image->id, id));
         }
-        exemplar_put_text(w, "name", image->name);
-        exemplar_put_text(w, "path", image->path);
-        exemplar_put_text(w, "arch", image->arch);
-        exemplar_put_number(w, "load", image->load);
-        exemplar_put_number(w, "size", image->size);
-        jsonw_key(w, "in_app");
-        jsonw_bool(w, image->in_app);
+        jsonw_member_cstr(w, "name", image->name);
+        jsonw_member_cstr(w, "path", image->path);
+        jsonw_member_cstr(w, "arch", image->arch);
+        jsonw_member_u64(w, "load", image->load);
+        jsonw_member_u64(w, "size", image->size);
+        jsonw_member_bool(w, "in_app", image->in_app);
         jsonw_end_object(w);
     }
     jsonw_end_array(w);
@@ -90,28 +76,23 @@ static void exemplar_write_images(struct cut *c) {
 static void exemplar_write_thread(struct cut *c) {
     struct jsonw *w = &c->w;
     const struct dump_stack *s = c->stack;
-    jsonw_key(w, "threads");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "threads");
     jsonw_begin_object(w);
-    jsonw_key(w, "main");
-    jsonw_bool(w, true);
-    jsonw_key(w, "frames");
-    jsonw_begin_array(w);
+    jsonw_member_bool(w, "main", true);
+    jsonw_member_array(w, "frames");
     for (size_t i = 0; i < s->frame_count; i++) {
         jsonw_u64(w, s->frames[i]);
     }
     jsonw_end_array(w);
     if (s->exact) {
-        jsonw_key(w, "exact");
-        jsonw_begin_array(w);
+        jsonw_member_array(w, "exact");
         for (size_t i = 0; i < s->exact_count; i++) {
             jsonw_u64(w, s->exact[i]);
         }
         jsonw_end_array(w);
     }
     if (s->locations) {
-        jsonw_key(w, "locations");
-        jsonw_begin_array(w);
+        jsonw_member_array(w, "locations");
         for (size_t i = 0; i < s->frame_count; i++) {
             jsonw_u64(w, c->locations[s->locations[i]] - 1);
         }
@@ -132,8 +113,7 @@ static bool in_stack(const struct dump_stack *s, uint64_t address) {
 
 static void exemplar_write_names(struct cut *c) {
     struct jsonw *w = &c->w;
-    jsonw_key(w, "names");
-    jsonw_begin_object(w);
+    jsonw_member_object(w, "names");
     for (size_t i = 0; i < c->d->name_count; i++) {
         const struct dump_name *name = &c->d->names[i];
         char address[24];
@@ -141,8 +121,7 @@ static void exemplar_write_names(struct cut *c) {
             continue;
         }
         snprintf(address, sizeof address, "%" PRIu64, name->address);
-        jsonw_key(w, address);
-        jsonw_begin_array(w);
+        jsonw_member_array(w, address);
         jsonw_cstr(w, name->symbol);
         jsonw_u64(w, name->offset);
         jsonw_end_array(w);
@@ -161,8 +140,7 @@ static void line_texts(const struct dump_line *line, const char *texts[LINE_TEXT
 /* The texts of all lines in their order: equal ones are few in one stack. */
 static void exemplar_write_strings(struct cut *c) {
     struct jsonw *w = &c->w;
-    jsonw_key(w, "strings");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "strings");
     for (size_t i = 0; i < c->d->location_count; i++) {
         const struct dump_location *l = &c->d->locations[i];
         for (size_t k = 0; c->locations[i] && k < l->line_count; k++) {
@@ -180,8 +158,7 @@ static void exemplar_write_strings(struct cut *c) {
 
 static void write_lines(struct cut *c, const struct dump_location *l, uint64_t *next_string) {
     struct jsonw *w = &c->w;
-    jsonw_key(w, "lines");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "lines");
     for (size_t k = 0; k < l->line_count; k++) {
         const char *texts[LINE_TEXTS];
         line_texts(&l->lines[k], texts);
@@ -199,20 +176,18 @@ static void write_lines(struct cut *c, const struct dump_location *l, uint64_t *
 static void exemplar_write_locations(struct cut *c) {
     struct jsonw *w = &c->w;
     uint64_t next_string = 0;
-    jsonw_key(w, "locations");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "locations");
     for (size_t i = 0; i < c->d->location_count; i++) {
         const struct dump_location *l = &c->d->locations[i];
         if (!c->locations[i]) {
             continue;
         }
         jsonw_begin_object(w);
-        jsonw_key(w, "image");
-        jsonw_i64(w, l->image < 0 ? -1 : (int64_t)c->images[l->image] - 1);
-        exemplar_put_number(w, "offset", l->offset);
-        exemplar_put_number(w, "start", l->start);
+        jsonw_member_i64(w, "image", l->image < 0 ? -1 : (int64_t)c->images[l->image] - 1);
+        jsonw_member_u64(w, "offset", l->offset);
+        jsonw_member_u64(w, "start", l->start);
         write_lines(c, l, &next_string);
-        exemplar_put_text(w, "source", dump_source_text(l->source));
+        jsonw_member_cstr(w, "source", dump_source_text(l->source));
         jsonw_end_object(w);
     }
     jsonw_end_array(w);
@@ -224,11 +199,11 @@ bool exemplar_write(const struct dump *d, const struct dump_stack *stack, struct
     bool ok = exemplar_find_used(&c);
     if (ok) {
         jsonw_begin_object(&c.w);
-        exemplar_put_text(&c.w, "format", "stall-dump/1");
-        exemplar_put_text(&c.w, "id", d->id);
+        jsonw_member_cstr(&c.w, "format", "stall-dump/1");
+        jsonw_member_cstr(&c.w, "id", d->id);
         jsonw_key(&c.w, "stall");
         jsonw_begin_object(&c.w);
-        exemplar_put_text(&c.w, "kind", d->stall.kind);
+        jsonw_member_cstr(&c.w, "kind", d->stall.kind);
         jsonw_end_object(&c.w);
         exemplar_write_images(&c);
         exemplar_write_thread(&c);

@@ -13,16 +13,6 @@ struct annotation {
     struct strbuf text; /* scratch */
 };
 
-static void annotate_put_str(struct annotation *a, const char *key, const char *value) {
-    jsonw_key(&a->w, key);
-    jsonw_cstr(&a->w, value);
-}
-
-static void annotate_put_number(struct annotation *a, const char *key, int64_t value) {
-    jsonw_key(&a->w, key);
-    jsonw_i64(&a->w, value);
-}
-
 /* A key's id, and the one that the dump was annotated with when other rules or fewer names gave it
  * another; if it still is that one, what was before it stays. */
 static void put_id(struct annotation *a, const char *name, const char *was_name, char level,
@@ -34,10 +24,10 @@ static void put_id(struct annotation *a, const char *name, const char *was_name,
     strbuf_clear(&a->text);
     key_text(key, &a->text);
     key_id(level, strbuf_cstr(&a->text), a->text.len, id);
-    annotate_put_str(a, name, id);
+    jsonw_member_cstr(&a->w, name, id);
     const char *was = annotated && strcmp(annotated, id) == 0 ? before : annotated;
     if (was && *was && strcmp(was, id) != 0) {
-        annotate_put_str(a, was_name, was);
+        jsonw_member_cstr(&a->w, was_name, was);
     }
 }
 
@@ -52,7 +42,7 @@ static void annotate_put_title(struct annotation *a, const struct key *key) {
         strbuf_addstr(&a->text, i ? " \xe2\x86\x90 " : "");
         text_add_frame(&a->text, &f);
     }
-    annotate_put_str(a, "title", strbuf_cstr(&a->text));
+    jsonw_member_cstr(&a->w, "title", strbuf_cstr(&a->text));
 }
 
 static void put_class(struct annotation *a, const struct dump *d, const struct stall_key *key,
@@ -62,20 +52,20 @@ static void put_class(struct annotation *a, const struct dump *d, const struct s
     char hash[KEY_ID_SIZE];
     jsonw_begin_object(&a->w);
     if (apart != APART_NONE) {
-        annotate_put_str(a, "apart", triage_apart_text(apart));
+        jsonw_member_cstr(&a->w, "apart", triage_apart_text(apart));
     }
     put_id(a, "level1", "level1_was", '1', &key->level[0], d->class.level1, d->class.level1_was);
     put_id(a, "level2", "level2_was", '2', &key->level[1], d->class.level2, d->class.level2_was);
     put_id(a, "action", "action_was", 'a', &key->action, d->class.action, d->class.action_was);
-    annotate_put_str(a, "cause", rule_cause_text(key->cause));
-    annotate_put_number(a, "confidence", key->confidence);
-    annotate_put_str(a, "reason", key->reason);
+    jsonw_member_cstr(&a->w, "cause", rule_cause_text(key->cause));
+    jsonw_member_i64(&a->w, "confidence", key->confidence);
+    jsonw_member_cstr(&a->w, "reason", key->reason);
     if (key->truth >= 0) {
-        annotate_put_number(a, "truth", key->truth);
+        jsonw_member_i64(&a->w, "truth", key->truth);
     }
     annotate_put_title(a, &key->level[0]);
     key_number_text(rules_hash >> 16, hash);
-    annotate_put_str(a, "rules", hash);
+    jsonw_member_cstr(&a->w, "rules", hash);
     jsonw_end_object(&a->w);
 }
 

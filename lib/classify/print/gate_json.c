@@ -10,37 +10,25 @@ enum { PPM = 1000000 };
 /* As a whole number of millionths; absent where it is infinite. */
 static void put_ppm(struct jsonw *w, const char *key, double v) {
     if (isfinite(v) && v * PPM < 9e15) {
-        jsonw_key(w, key);
-        jsonw_u64(w, (uint64_t)(v * PPM + 0.5));
+        jsonw_member_u64(w, key, (uint64_t)(v * PPM + 0.5));
     }
-}
-
-static void gate_json_put_u64(struct jsonw *w, const char *key, uint64_t v) {
-    jsonw_key(w, key);
-    jsonw_u64(w, v);
-}
-
-static void gate_json_put_str(struct jsonw *w, const char *key, const char *text) {
-    jsonw_key(w, key);
-    jsonw_cstr(w, text);
 }
 
 static void gate_json_put_row(struct jsonw *w, const struct gate *g, const struct gate_row *row,
                               struct strbuf *title) {
     jsonw_begin_object(w);
-    gate_json_put_str(w, "verdict", gate_verdict_text(row->verdict));
+    jsonw_member_cstr(w, "verdict", gate_verdict_text(row->verdict));
     const char level[] = {row->level, '\0'};
-    gate_json_put_str(w, "level", row->bucket ? level : "all");
+    jsonw_member_cstr(w, "level", row->bucket ? level : "all");
     if (row->bucket) {
-        gate_json_put_str(w, "id", row->bucket->id);
+        jsonw_member_cstr(w, "id", row->bucket->id);
         strbuf_clear(title);
         gate_add_title(title, row);
-        gate_json_put_str(w, "title", strbuf_cstr(title));
+        jsonw_member_cstr(w, "title", strbuf_cstr(title));
     }
     for (size_t m = 0; m < GATE_MEASURES; m++) {
         const struct rates_comparison *c = &row->by[m];
-        jsonw_key(w, gate_measure_names[m]);
-        jsonw_begin_object(w);
+        jsonw_member_object(w, gate_measure_names[m]);
         put_ppm(w, "baseline_ppm", gate_rate(g, row, RATES_BASE, m));
         put_ppm(w, "now_ppm", gate_rate(g, row, RATES_NOW, m));
         put_ppm(w, "ratio_ppm", c->ratio);
@@ -56,17 +44,16 @@ void gate_print_json(const struct gate *g, struct sink *out) {
     struct jsonw writer = jsonw_init(out), *w = &writer;
     struct strbuf title = {0}; /* scratch */
     jsonw_begin_object(w);
-    gate_json_put_str(w, "format", "stall-gate/1");
-    gate_json_put_str(w, "verdict", gate_verdict_text(g->verdict));
-    gate_json_put_str(w, "compared", g->rates ? "rates" : "shares");
-    gate_json_put_str(w, "stalls_unit", gate_unit_text(g, RATES_COUNT));
-    gate_json_put_str(w, "time_unit", gate_unit_text(g, RATES_MS));
-    gate_json_put_u64(w, "regressed_percent", g->options.regressed_percent);
-    gate_json_put_u64(w, "min_users", g->options.min_users);
-    gate_json_put_u64(w, "tests", g->tests);
-    gate_json_put_u64(w, "decided_permille", g->decided_permille);
-    jsonw_key(w, "rows");
-    jsonw_begin_array(w);
+    jsonw_member_cstr(w, "format", "stall-gate/1");
+    jsonw_member_cstr(w, "verdict", gate_verdict_text(g->verdict));
+    jsonw_member_cstr(w, "compared", g->rates ? "rates" : "shares");
+    jsonw_member_cstr(w, "stalls_unit", gate_unit_text(g, RATES_COUNT));
+    jsonw_member_cstr(w, "time_unit", gate_unit_text(g, RATES_MS));
+    jsonw_member_u64(w, "regressed_percent", g->options.regressed_percent);
+    jsonw_member_u64(w, "min_users", g->options.min_users);
+    jsonw_member_u64(w, "tests", g->tests);
+    jsonw_member_u64(w, "decided_permille", g->decided_permille);
+    jsonw_member_array(w, "rows");
     for (size_t i = 0; i < g->rows.len; i++) {
         gate_json_put_row(w, g, &g->rows.data[i], &title);
     }

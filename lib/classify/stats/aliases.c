@@ -46,19 +46,12 @@ static size_t unresolved(const struct bucket *b) {
 const struct bucket *alias_index_find(const struct alias_index *index, const struct bucket_set *set,
                                       const struct bucket *b) {
     uint64_t number;
-    size_t low = 0, high = index->aliases.len, nameless = unresolved(b);
+    size_t low, nameless = unresolved(b);
     const struct bucket *found = NULL;
     if (!nameless || !parse_hex(b->id, strlen(b->id), &number)) {
         return NULL;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (index->aliases.data[middle].number < number) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    VEC_LOWER_BOUND(&index->aliases, number, number, low);
     for (; low < index->aliases.len && index->aliases.data[low].number == number; low++) {
         const struct bucket *other = set->buckets.data[index->aliases.data[low].bucket];
         if (unresolved(other) < nameless) {

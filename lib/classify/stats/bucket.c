@@ -52,15 +52,8 @@ struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, 
 }
 
 bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms) {
-    size_t low = 0, high = b->actions.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (b->actions.data[middle].action < action) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low;
+    VEC_LOWER_BOUND(&b->actions, action, action, low);
     if (low == b->actions.len || b->actions.data[low].action != action) {
         if (!VEC_INSERT(&b->actions, low)) {
             return false;

@@ -13,15 +13,8 @@ void clusters_release(struct clusters *c) {
 }
 
 bool clusters_add(struct clusters *c, uint32_t cell, uint64_t count, uint64_t ms) {
-    size_t low = 0, high = c->cells.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->cells.data[middle].cell < cell) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low;
+    VEC_LOWER_BOUND(&c->cells, cell, cell, low);
     if (low == c->cells.len || c->cells.data[low].cell != cell) {
         if (!VEC_INSERT(&c->cells, low)) {
             return false;

@@ -35,15 +35,8 @@ void histogram_release(struct histogram *h) {
 }
 
 bool histogram_add_cell(struct histogram *h, uint16_t index, uint64_t count) {
-    size_t low = 0, high = h->cells.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (h->cells.data[middle].index < index) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low;
+    VEC_LOWER_BOUND(&h->cells, index, index, low);
     if (low == h->cells.len || h->cells.data[low].index != index) {
         if (!VEC_INSERT(&h->cells, low)) {
             return false;

@@ -44,18 +44,6 @@ static bool sort_set(struct partial_writer *w, size_t set) {
 
 /* ---- values ---- */
 
-static void partial_out_put_u64(struct jsonw *w, const char *key, uint64_t v) {
-    jsonw_key(w, key);
-    jsonw_u64(w, v);
-}
-
-static void partial_out_put_text(struct jsonw *w, const char *key, const char *text) {
-    if (text) {
-        jsonw_key(w, key);
-        jsonw_cstr(w, text);
-    }
-}
-
 /* Hashes do not fit the numbers of all JSON readers. */
 static void put_hash(struct jsonw *w, const char *key, uint64_t v) {
     char text[PARTIAL_HASH_SIZE];
@@ -77,8 +65,7 @@ static void put_pairs(struct jsonw *w, const uint64_t *values, size_t count) {
 /* ---- tallies ---- */
 
 static void partial_out_put_durations(struct jsonw *w, const struct histogram *h) {
-    jsonw_key(w, "durations");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "durations");
     for (size_t i = 0; i < h->cells.len; i++) {
         jsonw_u64(w, h->cells.data[i].index);
         jsonw_u64(w, h->cells.data[i].count);
@@ -104,8 +91,7 @@ static void put_users(struct jsonw *w, const struct distinct *d) {
 }
 
 static void put_clusters(struct jsonw *w, const char *key, const struct clusters *c) {
-    jsonw_key(w, key);
-    jsonw_begin_array(w);
+    jsonw_member_array(w, key);
     for (size_t i = 0; i < c->cells.len; i++) {
         const struct cluster_cell *cell = &c->cells.data[i];
         jsonw_u64(w, cell->cell);
@@ -136,8 +122,7 @@ static bool partial_out_put_facet(struct partial_writer *w, const char *key,
         named[i].dumps = f->values.data[i].dumps;
     }
     qsort(named, count, sizeof *named, by_name);
-    jsonw_key(&w->w, key);
-    jsonw_begin_array(&w->w);
+    jsonw_member_array(&w->w, key);
     for (size_t i = 0; i < count; i++) {
         jsonw_cstr(&w->w, named[i].text);
         jsonw_u64(&w->w, named[i].dumps);
@@ -148,8 +133,7 @@ static bool partial_out_put_facet(struct partial_writer *w, const char *key,
 }
 
 static void partial_out_put_causes(struct jsonw *w, const struct tally *t) {
-    jsonw_key(w, "causes");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "causes");
     for (size_t i = 0; i < CAUSE_COUNT; i++) {
         const struct cause_tally *c = &t->causes[i];
         if (c->dumps) {
@@ -163,18 +147,17 @@ static void partial_out_put_causes(struct jsonw *w, const struct tally *t) {
 static bool partial_out_put_tally(struct partial_writer *writer, const char *key,
                                   const struct tally *t) {
     struct jsonw *w = &writer->w;
-    jsonw_key(w, key);
-    jsonw_begin_object(w);
-    partial_out_put_u64(w, "dumps", t->dumps);
-    partial_out_put_u64(w, "stalls", t->stalls);
-    partial_out_put_u64(w, "ms", t->ms);
-    partial_out_put_u64(w, "max_ms", t->max_ms);
-    partial_out_put_u64(w, "fatal", t->fatal);
-    partial_out_put_u64(w, "fatal_min_ms", t->fatal_min_ms);
-    partial_out_put_u64(w, "samples", t->samples);
-    partial_out_put_u64(w, "hits", t->hits);
-    partial_out_put_text(w, "first", t->first_time);
-    partial_out_put_text(w, "last", t->last_time);
+    jsonw_member_object(w, key);
+    jsonw_member_u64(w, "dumps", t->dumps);
+    jsonw_member_u64(w, "stalls", t->stalls);
+    jsonw_member_u64(w, "ms", t->ms);
+    jsonw_member_u64(w, "max_ms", t->max_ms);
+    jsonw_member_u64(w, "fatal", t->fatal);
+    jsonw_member_u64(w, "fatal_min_ms", t->fatal_min_ms);
+    jsonw_member_u64(w, "samples", t->samples);
+    jsonw_member_u64(w, "hits", t->hits);
+    jsonw_member_cstr(w, "first", t->first_time);
+    jsonw_member_cstr(w, "last", t->last_time);
     partial_out_put_durations(w, &t->durations);
     put_users(w, &t->users);
     put_clusters(w, "clusters", &t->clusters);
@@ -190,35 +173,31 @@ static bool partial_out_put_tally(struct partial_writer *writer, const char *key
 /* ---- buckets ---- */
 
 static void put_frames(struct jsonw *w, const struct bucket *b) {
-    jsonw_key(w, "frames");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "frames");
     for (size_t i = 0; i < b->frame_count; i++) {
         const struct bucket_frame *f = &b->frames[i];
         jsonw_begin_object(w);
-        partial_out_put_text(w, "image", f->image);
-        partial_out_put_text(w, "function", f->function);
-        partial_out_put_text(w, "name", f->image_name);
-        partial_out_put_text(w, "file", f->file);
+        jsonw_member_cstr(w, "image", f->image);
+        jsonw_member_cstr(w, "function", f->function);
+        jsonw_member_cstr(w, "name", f->image_name);
+        jsonw_member_cstr(w, "file", f->file);
         if (f->line) {
-            partial_out_put_u64(w, "line", f->line);
+            jsonw_member_u64(w, "line", f->line);
         }
-        jsonw_key(w, "in_app");
-        jsonw_bool(w, f->in_app);
-        jsonw_key(w, "resolved");
-        jsonw_bool(w, f->resolved);
+        jsonw_member_bool(w, "in_app", f->in_app);
+        jsonw_member_bool(w, "resolved", f->resolved);
         jsonw_end_object(w);
     }
     jsonw_end_array(w);
 }
 
 static void put_evidence(struct jsonw *w, const struct evidence *e) {
-    jsonw_key(w, "evidence");
-    jsonw_begin_object(w);
-    partial_out_put_text(w, "id", e->id);
-    partial_out_put_u64(w, "span_ms", e->span_ms);
+    jsonw_member_object(w, "evidence");
+    jsonw_member_cstr(w, "id", e->id);
+    jsonw_member_u64(w, "span_ms", e->span_ms);
     put_hash(w, "hash", e->hash);
-    partial_out_put_text(w, "cause", rule_cause_text(e->cause));
-    partial_out_put_text(w, "reason", e->reason);
+    jsonw_member_cstr(w, "cause", rule_cause_text(e->cause));
+    jsonw_member_cstr(w, "reason", e->reason);
     jsonw_end_object(w);
 }
 
@@ -244,8 +223,7 @@ static bool put_actions(struct partial_writer *w, const struct bucket *b) {
 }
 
 static void partial_out_put_aliases(struct jsonw *w, const struct bucket *b) {
-    jsonw_key(w, "aliases");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "aliases");
     for (size_t i = 0; i < b->aliases.len; i++) {
         put_hash(w, NULL, b->aliases.data[i]);
     }
@@ -257,9 +235,9 @@ static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
     struct jsonw *w = &writer->w;
     *w = jsonw_init(writer->out);
     jsonw_begin_object(w);
-    partial_out_put_text(w, "id", b->id);
+    jsonw_member_cstr(w, "id", b->id);
     if (set == PARTIAL_LEVEL2) {
-        partial_out_put_u64(w, "parent", writer->place[PARTIAL_LEVEL1][b->parent]);
+        jsonw_member_u64(w, "parent", writer->place[PARTIAL_LEVEL1][b->parent]);
     }
     put_frames(w, b);
     put_evidence(w, &b->evidence);
@@ -267,8 +245,7 @@ static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
     bool ok = set == PARTIAL_ACTIONS || put_actions(writer, b);
     ok = ok && partial_out_put_tally(writer, "tally", &b->tally);
     if (b->evidence.exemplar) {
-        jsonw_key(w, "exemplar");
-        jsonw_cstr(w, b->evidence.exemplar);
+        jsonw_member_cstr(w, "exemplar", b->evidence.exemplar);
     }
     jsonw_end_object(w);
     sink_char(writer->out, '\n');
@@ -327,8 +304,8 @@ static bool put_stall(struct partial_writer *writer, const struct pending_stall 
     *w = jsonw_init(writer->out);
     jsonw_begin_object(w);
     put_hash(w, "stall", s->hash);
-    partial_out_put_u64(w, "seen_ms", s->seen_ms);
-    partial_out_put_u64(w, "duration_ms", s->duration_ms);
+    jsonw_member_u64(w, "seen_ms", s->seen_ms);
+    jsonw_member_u64(w, "duration_ms", s->duration_ms);
     jsonw_key(w, "parts");
     put_pairs(w, parts[0], PART_NUMBERS * s->parts.len);
     jsonw_end_object(w);
@@ -364,35 +341,33 @@ static bool partial_out_put_head(struct partial_writer *writer) {
     struct jsonw *w = &writer->w;
     *w = jsonw_init(writer->out);
     jsonw_begin_object(w);
-    partial_out_put_text(w, "format", PARTIAL_FORMAT);
-    partial_out_put_text(w, "rules", t->options.rules);
+    jsonw_member_cstr(w, "format", PARTIAL_FORMAT);
+    jsonw_member_cstr(w, "rules", t->options.rules);
     put_hash(w, "rules_hash", t->options.rules_hash);
-    partial_out_put_u64(w, "cap_ms", t->options.cap_ms);
-    partial_out_put_text(w, "where", t->options.where);
-    jsonw_key(w, "opened");
-    jsonw_begin_array(w);
+    jsonw_member_u64(w, "cap_ms", t->options.cap_ms);
+    jsonw_member_cstr(w, "where", t->options.where);
+    jsonw_member_array(w, "opened");
     for (int a = APART_NONE + 1; a < APART_COUNT; a++) {
         if (t->options.open[a]) {
             jsonw_cstr(w, triage_apart_text((enum triage_apart)a));
         }
     }
     jsonw_end_array(w);
-    partial_out_put_text(w, "duplicates", "removed within each input, not across partials");
-    partial_out_put_u64(w, "dumps_read", t->dumps_read);
-    partial_out_put_u64(w, "unresolved", t->unresolved);
+    jsonw_member_cstr(w, "duplicates", "removed within each input, not across partials");
+    jsonw_member_u64(w, "dumps_read", t->dumps_read);
+    jsonw_member_u64(w, "unresolved", t->unresolved);
     if (t->threshold_ms >= 0) {
-        partial_out_put_u64(w, "threshold_ms", (uint64_t)t->threshold_ms);
+        jsonw_member_u64(w, "threshold_ms", (uint64_t)t->threshold_ms);
     }
-    jsonw_key(w, "apart");
-    jsonw_begin_object(w);
+    jsonw_member_object(w, "apart");
     for (int a = APART_NONE + 1; a < APART_COUNT; a++) {
-        partial_out_put_u64(w, triage_apart_text((enum triage_apart)a), t->apart[a]);
+        jsonw_member_u64(w, triage_apart_text((enum triage_apart)a), t->apart[a]);
     }
     jsonw_end_object(w);
     for (size_t i = 0; i < PARTIAL_SETS; i++) {
-        partial_out_put_u64(w, partial_sets[i], partial_out_set_of(t, i)->buckets.len);
+        jsonw_member_u64(w, partial_sets[i], partial_out_set_of(t, i)->buckets.len);
     }
-    partial_out_put_u64(w, "open", t->pending.used);
+    jsonw_member_u64(w, "open", t->pending.used);
     put_clusters(w, "exposure", &t->exposure);
     bool ok = partial_out_put_tally(writer, "total", &t->total);
     jsonw_end_object(w);

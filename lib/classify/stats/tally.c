@@ -31,15 +31,8 @@ void tally_time(struct tally *t, const char *time) {
 
 bool tally_facet(struct tally *t, enum tally_facet f, uint32_t text, uint64_t dumps) {
     struct facet *facet = &t->facets[f];
-    size_t low = 0, high = facet->values.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (facet->values.data[middle].text < text) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low;
+    VEC_LOWER_BOUND(&facet->values, text, text, low);
     if (low == facet->values.len || facet->values.data[low].text != text) {
         if (!VEC_INSERT(&facet->values, low)) {
             return false;

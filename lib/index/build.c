@@ -1,6 +1,5 @@
 /* Building an index: units are read and flattened by several threads, and encoded in their order by
- * one, so that the bytes do not depend on the threads. A thread that does all encodes each function
- * as soon as it is flat, which takes less memory. */
+ * one, so that the bytes do not depend on the threads. */
 #include "index/build.h"
 
 #include <pthread.h>
@@ -25,7 +24,6 @@ struct build {
     struct worker *workers;
     unsigned threads;
     struct pool *pool;
-    bool alone;              /* units are read and encoded by one thread */
     struct unit_code *units; /* by index */
     size_t unit_count;
     struct debug_claim *claims;
@@ -49,7 +47,7 @@ struct worker {
  * used again first, so that as few as can be take memory. */
 struct flats {
     struct flats *next; /* of those that are free */
-    struct flat_unit of[UNITS_PER_JOB];
+    struct flat_records of[UNITS_PER_JOB];
 };
 
 /* Units on their way through the pool. */
@@ -96,7 +94,7 @@ static struct flats *take_flats(struct build *b) {
 
 static void give_flats(struct build *b, struct flats *f) {
     for (size_t i = 0; i < UNITS_PER_JOB; i++) {
-        flat_unit_clear(&f->of[i]);
+        flat_records_clear(&f->of[i]);
     }
     pthread_mutex_lock(&b->lock);
     f->next = b->spare;
@@ -108,7 +106,7 @@ static void free_flats(struct build *b) {
     for (struct flats *f = b->spare, *next; f; f = next) {
         next = f->next;
         for (size_t i = 0; i < UNITS_PER_JOB; i++) {
-            flat_unit_release(&f->of[i]);
+            flat_records_release(&f->of[i]);
         }
         free(f);
     }
@@ -139,29 +137,7 @@ static void open_aside(struct aside *a) {
 }
 
 static enum st clone_debug(struct build *b, struct worker *w, struct err *e) {
-    return b->alone || w->debug ? ST_OK : debug_clone(&w->debug, b->debug, keep_first, &w->why, e);
-}
-
-/* Reads and encodes a unit record by record. */
-static enum st read_and_encode(struct build *b, struct flat_unit *f, size_t index, struct err *e) {
-    struct flat_scratch *scratch = &b->workers[0].scratch;
-    if (flat_unit_open(f, b->debug, index, &b->own, scratch, e) != ST_OK) {
-        return ST_ERR;
-    }
-    encode_unit_begin(&b->encoder, f->unit);
-    for (size_t i = 0; i < f->unit->functions.len; i++) {
-        encode_soon(&b->encoder, f->unit, flat_unit_function(f, i));
-        if (flat_unit_add(f, i, scratch, e) != ST_OK) {
-            return ST_ERR;
-        }
-        encode_record(&b->encoder, f, &f->records[i], 0);
-        flat_unit_forget_steps(f);
-    }
-    if (flat_unit_add_rows(f, &b->own, scratch, e) != ST_OK) {
-        return ST_ERR;
-    }
-    encode_rows(&b->encoder, f);
-    return ST_OK;
+    return w->debug ? ST_OK : debug_clone(&w->debug, b->debug, keep_first, &w->why, e);
 }
 
 static enum st read_all_of(struct build *b, struct job *job, struct flats *flats, unsigned worker,
@@ -171,8 +147,7 @@ static enum st read_all_of(struct build *b, struct job *job, struct flats *flats
     enum st st = clone_debug(b, w, e);
     for (size_t i = 0; i < job->count && st == ST_OK; i++) {
         size_t unit = job->first + i;
-        st = b->alone ? read_and_encode(b, &flats->of[i], unit, e)
-                      : flat_unit_read(&flats->of[i], w->debug, unit, &b->own, &w->scratch, e);
+        st = flat_records_read(&flats->of[i], w->debug, unit, &b->own, &w->scratch, e);
     }
     job->why = w->why;
     return st;
@@ -204,18 +179,19 @@ static void read_units(void *ctx, void *item, unsigned worker) {
 
 /* ---- in order ---- */
 
-static enum st keep_code(struct unit_code *out, const struct flat_unit *f, struct err *e) {
-    out->owned = calloc(f->owned.len + 1, sizeof *out->owned);
+static enum st keep_code(struct unit_code *out, const struct flat_records *f, struct err *e) {
+    const struct span_vec *owned = &f->unit->owned;
+    out->owned = calloc(owned->len + 1, sizeof *out->owned);
     out->rows = calloc(f->row_count + 1, sizeof *out->rows);
     if (!out->owned || !out->rows) {
         return err_nomem(e);
     }
-    for (size_t i = 0; i < f->owned.len; i++) {
-        const struct span *s = &f->owned.data[i];
+    for (size_t i = 0; i < owned->len; i++) {
+        const struct span *s = &owned->data[i];
         const struct flat_record *r = &f->records[s->owner];
         out->owned[i] = (struct owned_code){s->low, s->high, r->low, r->high, r->offset};
     }
-    out->owned_count = f->owned.len;
+    out->owned_count = owned->len;
     if (f->row_count > 0) {
         memcpy(out->rows, f->rows, f->row_count * sizeof *out->rows);
     }
@@ -224,10 +200,8 @@ static enum st keep_code(struct unit_code *out, const struct flat_unit *f, struc
 }
 
 static enum st encode_flat(struct build *b, struct job *job, size_t i, struct err *e) {
-    struct flat_unit *f = &job->flats->of[i];
-    if (!b->alone) {
-        encode_unit(&b->encoder, f, job->worker);
-    }
+    struct flat_records *f = &job->flats->of[i];
+    encode_unit(&b->encoder, f, job->worker);
     enum st st = encode_check(&b->encoder, e);
     return st == ST_OK ? keep_code(&b->units[job->first + i], f, e) : st;
 }
@@ -262,7 +236,7 @@ static size_t units_of_job(const struct build *b, size_t first) {
     struct debug *d = b->debug;
     uint64_t bytes = debug_unit_size(d, first);
     size_t count = 1;
-    while (!b->alone && count < UNITS_PER_JOB && first + count < b->unit_count) {
+    while (count < UNITS_PER_JOB && first + count < b->unit_count) {
         bytes += debug_unit_size(d, first + count);
         if (bytes > JOB_BYTES) {
             break;
@@ -463,7 +437,6 @@ static enum st run(struct build *b, struct sink *out, struct err *e) {
     if (st != ST_OK) {
         return st;
     }
-    b->alone = b->threads == 1 || b->unit_count <= 1;
     encode_begin(&b->encoder, &b->own, quantum_of(b->source->slice), b->threads, info_size(b));
     st = read_all(b, e);
     if (st == ST_OK && failed(b)) {

@@ -74,12 +74,12 @@ static void took(struct encoder *c, const char *end) {
 }
 
 /* The number of a path of the unit, which has one. */
-static inline uint32_t unit_file(struct encoder *c, const struct live_unit *u, uint32_t file) {
+static inline uint32_t unit_file(struct encoder *c, const struct flat_unit *u, uint32_t file) {
     return names_file_once(&c->names, u->unit.files[file], &c->file_of_unit[file]);
 }
 
 /* What is said of where a function is declared. */
-static struct function_names declared(struct encoder *c, const struct live_unit *u,
+static struct function_names declared(struct encoder *c, const struct flat_unit *u,
                                       const struct debug_function *f) {
     struct function_names n = {.line = f->decl_line};
     if (f->decl_file != DEBUG_NO_FILE) {
@@ -89,7 +89,7 @@ static struct function_names declared(struct encoder *c, const struct live_unit 
     return n;
 }
 
-void encode_soon(struct encoder *c, const struct live_unit *u, const struct debug_function *f) {
+void encode_soon(struct encoder *c, const struct flat_unit *u, const struct debug_function *f) {
     struct encode_coming *next = &c->coming[c->last_coming ^= 1];
     next->function = f;
     next->names = declared(c, u, f);
@@ -97,7 +97,7 @@ void encode_soon(struct encoder *c, const struct live_unit *u, const struct debu
     next->soon = names_soon(&c->names, &next->names);
 }
 
-static uint32_t function_name(struct encoder *c, const struct live_unit *u,
+static uint32_t function_name(struct encoder *c, const struct flat_unit *u,
                               const struct debug_function *f) {
     if (c->coming[0].function != f && c->coming[1].function != f) {
         encode_soon(c, u, f);
@@ -119,7 +119,7 @@ static bool know_origin(struct origin_names *o, size_t origin) {
 
 /* Most calls of a function share its origin, in one unit and another. */
 static uint32_t call_name(struct encoder *c, struct origin_names *origins,
-                          const struct live_unit *u, const struct debug_function *f) {
+                          const struct flat_unit *u, const struct debug_function *f) {
     if (f->origin > 0 && f->origin < origins->count && origins->name[f->origin] > 0) {
         return origins->name[f->origin];
     }
@@ -147,14 +147,14 @@ enum {
 
 /* c->node_at[i] becomes the offset of node i among the record's nodes, which begin at `out`, plus
  * one. Returns their end. */
-static char *put_nodes(struct encoder *c, const struct flat_unit *f, const struct flat_record *r,
+static char *put_nodes(struct encoder *c, const struct flat_records *f, const struct flat_record *r,
                        unsigned reader, char *out) {
     const char *begin = out;
     uint32_t *at = c->node_at;
     for (size_t i = 0; i < r->node_count; i++) {
         const struct flat_node *n = &f->nodes[r->first_node + i];
         const struct debug_function *call = n->call;
-        bool place = call->call_line != 0 && live_unit_file(f->unit, call->call_file);
+        bool place = call->call_line != 0 && flat_unit_file(f->unit, call->call_file);
         unsigned flags = (n->parent ? NODE_PARENT : 0U) | (place ? NODE_PLACE : 0U) |
                          (place && call->call_column ? NODE_COLUMN : 0U) |
                          (place && call->call_discriminator ? NODE_DISCRIMINATOR : 0U) |
@@ -238,7 +238,7 @@ static inline char *put_step(char *out, struct step_state *now, const struct fla
 }
 
 /* The count, the table of blocks, the stream. */
-static char *put_steps(struct encoder *c, const struct flat_unit *f, const struct flat_record *r,
+static char *put_steps(struct encoder *c, const struct flat_records *f, const struct flat_record *r,
                        unsigned quantum_bits, char *out) {
     const struct flat_step *steps = f->steps + r->first_step;
     struct step_state now = {0};
@@ -270,8 +270,8 @@ static unsigned quantum_bits(const struct encoder *c, const struct flat_record *
     return (r->all_at & (c->quantum - 1)) == 0 ? bits : 0;
 }
 
-static void put_function(struct encoder *c, const struct flat_unit *f, const struct flat_record *r,
-                         unsigned reader) {
+static void put_function(struct encoder *c, const struct flat_records *f,
+                         const struct flat_record *r, unsigned reader) {
     const struct debug_function *fn = r->function;
     unsigned bits = quantum_bits(c, r);
     unsigned flags = RECORD_FUNCTION | (fn->entry != r->low ? RECORD_ENTRY : 0U) |
@@ -306,7 +306,7 @@ static void put_function(struct encoder *c, const struct flat_unit *f, const str
     took(c, put_steps(c, f, r, bits, out));
 }
 
-void encode_unit_begin(struct encoder *c, const struct live_unit *u) {
+void encode_unit_begin(struct encoder *c, const struct flat_unit *u) {
     size_t files = u->unit.path_count;
     c->coming[0].function = c->coming[1].function = NULL; /* of units whose memory is used again */
     if (!vec_reserve((void **)&c->file_of_unit, 0, &c->file_cap, files + 1,
@@ -317,7 +317,7 @@ void encode_unit_begin(struct encoder *c, const struct live_unit *u) {
     memset(c->file_of_unit, 0, (files + 1) * sizeof *c->file_of_unit);
 }
 
-void encode_record(struct encoder *c, const struct flat_unit *f, struct flat_record *r,
+void encode_record(struct encoder *c, const struct flat_records *f, struct flat_record *r,
                    unsigned reader) {
     r->offset = (uint32_t)c->data.len;
     if (!c->failed) {
@@ -325,13 +325,13 @@ void encode_record(struct encoder *c, const struct flat_unit *f, struct flat_rec
     }
 }
 
-void encode_rows(struct encoder *c, struct flat_unit *f) {
+void encode_rows(struct encoder *c, struct flat_records *f) {
     for (size_t i = 0; i < f->row_count && !c->failed; i++) {
         f->rows[i].place.file = unit_file(c, f->unit, f->rows[i].place.file);
     }
 }
 
-void encode_unit(struct encoder *c, struct flat_unit *f, unsigned reader) {
+void encode_unit(struct encoder *c, struct flat_records *f, unsigned reader) {
     encode_unit_begin(c, f->unit);
     if (f->record_count > 0) {
         encode_soon(c, f->unit, f->records[0].function);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
-#include "index/flat_unit.h"
+#include "index/flat_records.h"
 #include "index/format.h"
 #include "index/name_table.h"
 
@@ -46,13 +46,13 @@ enum st encode_check(const struct encoder *c, struct err *e) BASE_MUST_USE;
 /* A unit as a whole, which struct debug number `reader` read: its records get their offsets, and
  * files of its rows become files of the index. Or in its parts: begin, each record in order, rows;
  * encode_soon some time before a record, and not more than one record ahead, makes it faster. */
-void encode_unit(struct encoder *c, struct flat_unit *f, unsigned reader);
-void encode_unit_begin(struct encoder *c, const struct live_unit *u);
-void encode_soon(struct encoder *c, const struct live_unit *u,
+void encode_unit(struct encoder *c, struct flat_records *f, unsigned reader);
+void encode_unit_begin(struct encoder *c, const struct flat_unit *u);
+void encode_soon(struct encoder *c, const struct flat_unit *u,
                  const struct debug_function *function);
-void encode_record(struct encoder *c, const struct flat_unit *f, struct flat_record *r,
+void encode_record(struct encoder *c, const struct flat_records *f, struct flat_record *r,
                    unsigned reader);
-void encode_rows(struct encoder *c, struct flat_unit *f);
+void encode_rows(struct encoder *c, struct flat_records *f);
 
 /* A piece of a symbol's code, `back` bytes behind its start; place NULL = no line, else with a file
  * of the index. */

@@ -1,108 +1,111 @@
-/* One unit as the symbol index wants it: for each address one function, one innermost call, one
- * line. Making it needs nothing but the unit, so that several threads make several. */
+/* One unit of debug information as answers to addresses: for each address one function, one
+ * innermost inlined call, one line. Live look-ups and the symbol index both take them from here. */
 #ifndef STALLKIT_INDEX_FLAT_UNIT_H
 #define STALLKIT_INDEX_FLAT_UNIT_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/vec.h"
-#include "index/live_unit.h"
+#include "debug/debug.h"
 #include "index/own_symbols.h"
 #include "index/spans.h"
 
-/* All zero: no line. The file is one of the unit's. */
+struct flat_unit {
+    struct debug_unit unit;
+    struct span_vec ranges; /* of functions, by address; the owner is an index of unit.functions */
+    struct span_vec owned;  /* disjoint, ascending; the owner is an index of `ranges` */
+    struct span_vec sequences; /* disjoint, ascending; the owner is an index of unit.sequences */
+    size_t index;              /* of the unit */
+    size_t bytes;              /* memory it holds, about */
+    atomic_uint users;         /* this and the links: unit_cache's */
+    struct flat_unit *newer, *older;
+};
+
+/* Reads unit `index` into *out, which flat_unit_free frees. Symbols say where functions begin of
+ * which debug info does not. ST_ERR: nothing of it can be read, or no memory. Never ST_NONE. */
+enum st flat_unit_open(struct flat_unit **out, struct debug *d, const struct own_symbols *own,
+                       size_t index, struct err *e) BASE_MUST_USE;
+/* NULL is allowed. */
+void flat_unit_free(struct flat_unit *u);
+
+/* The range that owns the address, one of u->ranges: of several around it the one that begins last,
+ * then the narrowest, then the last in the unit. NULL: none does. */
+const struct span *flat_unit_range(const struct flat_unit *u, uint64_t address);
+/* The function of a range of u->ranges. */
+static inline const struct debug_function *flat_unit_function(const struct flat_unit *u,
+                                                              const struct span *range) {
+    return &u->unit.functions[range->owner];
+}
+/* The path of a file number of a row or a call site, or NULL. */
+static inline const char *flat_unit_file(const struct flat_unit *u, uint32_t file) {
+    return file < u->unit.file_count ? u->unit.files[file] : NULL;
+}
+/* The path of the file where a function of the unit is declared, or NULL. */
+static inline const char *flat_unit_decl_file(const struct flat_unit *u,
+                                              const struct debug_function *f) {
+    return f->decl_file == DEBUG_NO_FILE ? NULL : u->unit.files[f->decl_file];
+}
+
+/* ---- lines ---- */
+
+/* All zeros: no line. The file is one of the unit's. */
 struct flat_place {
     uint32_t file, line, column, discriminator;
 };
 
-/* From here on, until the next step. */
-struct flat_step {
-    uint32_t at;   /* from the record's address */
-    uint32_t node; /* 0 = the function itself, else 1 + index among the record's nodes */
-    struct flat_place place;
-};
+/* Member by member, which compiles to less than memcmp; the line differs most often. */
+static inline bool flat_places_equal(struct flat_place a, struct flat_place b) {
+    return a.line == b.line && a.column == b.column && a.file == b.file &&
+           a.discriminator == b.discriminator;
+}
 
-struct flat_node {
-    const struct debug_function *call;
-    uint32_t parent; /* as flat_step.node; always a node before this one */
-};
+/* The line of an address. */
+struct flat_place flat_unit_place(const struct flat_unit *u, uint64_t address);
 
-/* One range of one function. */
-struct flat_record {
-    const struct debug_function *function;
-    uint64_t low, high;
-    size_t first_node, node_count, first_step, step_count;
-    uint32_t all_at; /* bits of its steps' addresses, or-ed */
-    uint32_t offset; /* of its bytes in the index, once it is encoded */
-};
-
-/* A line outside the unit's functions. */
-struct flat_row {
-    uint64_t low, high;
-    struct flat_place place; /* never empty */
-};
-
-/* A change on the way through a record: of the line. */
-struct line_change {
+/* From an address on, until the next one. */
+struct flat_line {
     uint64_t at;
     struct flat_place place;
 };
 
-/* Memory that is used again from unit to unit; one for each thread. Zero-initialised = empty. */
-struct flat_scratch {
-    struct span_vec sequences;    /* disjoint; the owner is an index of the unit's sequences */
-    struct span_vec paint, calls; /* of one record */
-    VEC(struct line_change) lines;
-    struct span_vec all;     /* of functions or sequences, as they stand */
-    struct live_unit *bench; /* lends its memory to the unit that flat_unit_read flattens */
-};
-void flat_scratch_release(struct flat_scratch *s);
-
 /* Zero-initialised = empty. */
-struct flat_unit {
-    struct live_unit *unit;  /* owns what functions and paths point to; NULL = unreadable */
-    struct live_unit *spare; /* of the unit before, for its memory */
-    struct flat_record *records;
-    size_t record_count, record_cap;
-    struct flat_node *nodes;
-    size_t node_count, node_cap;
-    struct flat_step *steps;
-    size_t step_count, step_cap;
-    struct flat_row *rows; /* by address, disjoint, only where a symbol may need them */
-    size_t row_count, row_cap;
-    struct span_vec owned; /* by address, disjoint; the owner is a record's index */
-    uint64_t work;         /* steps that inlined calls may still take */
+struct flat_lines {
+    struct flat_line *data;
+    size_t len, cap;
 };
 
-/* Reads unit `index` and flattens it; `out` is empty or cleared. out->unit is left with functions
- * and paths alone. Never ST_NONE. ST_ERR: it cannot be read, or no memory; out->unit is then NULL.
- */
-enum st flat_unit_read(struct flat_unit *out, struct debug *d, size_t index,
-                       const struct own_symbols *own, struct flat_scratch *scratch,
-                       struct err *e) BASE_MUST_USE;
+/* Fills *out with the lines of [low, high), not empty: addresses ascend, the first is low, and no
+ * two neighbours are the same place. Never ST_NONE. */
+enum st flat_unit_lines(const struct flat_unit *u, uint64_t low, uint64_t high,
+                        struct flat_lines *out, struct err *e) BASE_MUST_USE;
 
-/* The same step by step, for who wants no record longer than until the next one: open, which fills
- * `owned`; add for each function of out->unit, in their order; add_rows. Never ST_NONE. After an
- * error only flat_unit_clear may follow. */
-enum st flat_unit_open(struct flat_unit *out, struct debug *d, size_t index,
-                       const struct own_symbols *own, struct flat_scratch *scratch,
-                       struct err *e) BASE_MUST_USE;
-/* The function of which record `i` will be. */
-static inline const struct debug_function *flat_unit_function(const struct flat_unit *f, size_t i) {
-    return &f->unit->unit.functions[f->unit->functions.data[i].index];
-}
-/* Function `i` of out->unit->functions becomes record `i`. */
-enum st flat_unit_add(struct flat_unit *out, size_t i, struct flat_scratch *scratch,
-                      struct err *e) BASE_MUST_USE;
-/* Nodes and steps of all records so far. */
-void flat_unit_forget_steps(struct flat_unit *f);
-enum st flat_unit_add_rows(struct flat_unit *out, const struct own_symbols *own,
-                           struct flat_scratch *scratch, struct err *e) BASE_MUST_USE;
+/* ---- inlined calls ---- */
 
-/* Empties it, but keeps memory for the next unit. */
-void flat_unit_clear(struct flat_unit *f);
-void flat_unit_release(struct flat_unit *f);
+struct flat_node {
+    const struct debug_function *call;
+    uint32_t parent; /* 0 = the function itself, else 1 + the index of a node before this one */
+};
+
+/* The inlined calls of one stretch of a function's code. Zero-initialised = empty. */
+struct flat_calls {
+    struct flat_node *nodes; /* calls that have code there, each behind the one that it is in */
+    size_t node_count, node_cap;
+    struct span_vec painted; /* their code; a later one counts before those that it covers */
+    struct span_vec spans; /* disjoint, all of the stretch; the owner counts as flat_node.parent */
+};
+void flat_calls_release(struct flat_calls *c);
+
+/* Fills *c with the calls inlined into a function in [low, high), not empty. Of siblings at one
+ * address the last one counts, as in LLVM; what is deeper than LOOKUP_INLINE_MAX is left out.
+ * *work: ranges and spans that may still be looked at (ERR_LIMIT). Never ST_NONE. */
+enum st flat_calls_read(struct flat_calls *c, const struct debug_function *f, uint64_t low,
+                        uint64_t high, uint64_t *work, struct err *e) BASE_MUST_USE;
+/* The same of one address below UINT64_MAX, without spans: *node is the innermost call there, as
+ * flat_node.parent. */
+enum st flat_calls_at(struct flat_calls *c, const struct debug_function *f, uint64_t address,
+                      uint32_t *node, struct err *e) BASE_MUST_USE;
 
 #endif

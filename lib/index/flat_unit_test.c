@@ -1,103 +1,191 @@
-/* Flattening: what it costs. Its answers are held against live look-ups by mapped_test.c. */
+/* Looking up in one unit: which lines count where a linker left those of several functions. */
 #include "debug/dwarf_build_test.h"
 
-#include "base/failmalloc.h"
-#include "index/flat_unit.h"
+#include "index/flat_records.h"
 
-enum { BASE = 0x10000, MANY = 900 };
+enum { BASE = 0x1000, SIZE = 16 };
 
-/* A function of `ranges` ranges, which one inlined call has too; in that `calls` more, each as long
- * as all of it. */
-static void put_crossed(struct dwarf_build *b, unsigned ranges, unsigned calls) {
+/* The line table's header, of DWARF 4, and its only file: number 1, "u.c". */
+static void begin_lines(struct dwarf_build *b) {
+    static const uint8_t operands[] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
+    b->in = SECTION_LINE;
+    put(b, 0, 4), put(b, 4, 2);
+    size_t header = here(b);
+    put(b, 0, 4), put(b, 1, 1), put(b, 1, 1), put(b, 1, 1), put(b, (uint8_t)-3, 1), put(b, 12, 1);
+    put(b, sizeof operands + 1, 1);
+    for (size_t i = 0; i < sizeof operands; i++) {
+        put(b, operands[i], 1);
+    }
+    put(b, 0, 1);
+    put_text(b, "u.c"), put(b, 0, 3), put(b, 0, 1);
+    put_at(b, header, here(b) - header - 4, 4);
+}
+
+/* A sequence for all of the code: `line` up to its middle, then the next line. */
+static void put_sequence(struct dwarf_build *b, uint64_t low, int line) {
+    put(b, 0, 1), put_uleb(b, 9), put(b, DW_LNE_set_address, 1), put(b, low, 8);
+    put(b, DW_LNS_advance_line, 1), put_sleb(b, line - 1), put(b, DW_LNS_copy, 1);
+    put(b, DW_LNS_advance_pc, 1), put_uleb(b, SIZE / 2);
+    put(b, DW_LNS_advance_line, 1), put_sleb(b, 1), put(b, DW_LNS_copy, 1);
+    put(b, DW_LNS_advance_pc, 1), put_uleb(b, SIZE / 2);
+    put(b, 0, 1), put_uleb(b, 1), put(b, DW_LNE_end_sequence, 1);
+}
+
+/* A function that is declared at a line (0: nowhere), and as many sequences at its address. */
+static void build_folded(struct dwarf_build *b, unsigned declared, const int *lines, size_t n) {
+    *b = (struct dwarf_build){0};
+    abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, DW_AT_stmt_list,
+           DW_FORM_sec_offset, 0);
+    abbrev(b, 2, DW_TAG_subprogram, false, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data1,
+           DW_AT_decl_file, DW_FORM_data1, DW_AT_decl_line, DW_FORM_data1, 0);
+    end_abbrevs(b);
+    begin_unit(b, 4, 0);
+    put_uleb(b, 1), put_text(b, "u.c"), put(b, 0, 4);
+    put_uleb(b, 2), put_address(b, BASE), put(b, SIZE, 1);
+    put(b, declared != 0, 1), put(b, declared, 1);
+    put(b, 0, 1);
+    end_unit(b);
+    begin_lines(b);
+    for (size_t i = 0; i < n; i++) {
+        put_sequence(b, BASE, lines[i]);
+    }
+    put_at(b, 0, here(b) - 4, 4);
+}
+
+/* The lines of the function's first and last byte: looked up, and as steps of the index. */
+static void assert_lines(const struct dwarf_build *b, uint32_t first, uint32_t last) {
+    struct sections sections;
+    struct debug *d;
+    struct flat_unit *u = NULL;
+    struct err e = {0};
+    assert_int_equal(open_built(&d, b, &sections, (struct debug_setup){0}, NULL), ST_OK);
+    struct own_symbols none = {0};
+    assert_int_equal(flat_unit_open(&u, d, &none, 0, &e), ST_OK);
+    assert_int_equal(u->sequences.len, 1);
+    assert_int_equal(flat_unit_place(u, BASE).line, first);
+    assert_int_equal(flat_unit_place(u, BASE + SIZE - 1).line, last);
+    flat_unit_free(u);
+
+    struct flat_scratch scratch = {0};
+    struct flat_records f = {0};
+    assert_int_equal(flat_records_read(&f, d, 0, &none, &scratch, &e), ST_OK);
+    assert_int_equal(f.step_count, 2);
+    assert_int_equal(f.steps[0].place.line, first);
+    assert_int_equal(f.steps[1].place.line, last);
+    flat_records_release(&f);
+    flat_scratch_release(&scratch);
+    debug_close(d);
+}
+
+/* lld and mold say of functions that were folded into one that they are nowhere, and keep their
+ * lines. */
+static void of_folded_functions_the_lines_are_the_ones_of_the_one_that_answers(void **state) {
+    static struct dwarf_build b;
+    static const int lines[] = {10, 20, 30};
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        build_folded(&b, (unsigned)lines[i], lines, 3);
+        assert_lines(&b, (uint32_t)lines[i], (uint32_t)lines[i] + 1);
+        build_folded(&b, (unsigned)lines[i] - 2, lines, 3); /* what it returns stands above it */
+        assert_lines(&b, (uint32_t)lines[i], (uint32_t)lines[i] + 1);
+    }
+}
+
+static void of_a_function_that_is_declared_nowhere_they_are_the_first_ones(void **state) {
+    static struct dwarf_build b;
+    static const int lines[] = {20, 10, 30};
+    (void)state;
+    build_folded(&b, 0, lines, 3);
+    assert_lines(&b, 20, 21);
+}
+
+/* As clang writes a function with sections for its basic blocks, `name` of which the symbol is: no
+ * entry, and the first block's range listed last. */
+static void build_blocks(struct dwarf_build *b, const char *name) {
+    *b = (struct dwarf_build){0};
     abbrev(b, 1, DW_TAG_compile_unit, true, DW_AT_name, DW_FORM_string, 0);
-    abbrev(b, 2, DW_TAG_subprogram, true, DW_AT_ranges, DW_FORM_sec_offset, 0);
-    abbrev(b, 3, DW_TAG_inlined_subroutine, true, DW_AT_ranges, DW_FORM_sec_offset, 0);
-    abbrev(b, 4, DW_TAG_inlined_subroutine, false, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc,
-           DW_FORM_data4, 0);
+    abbrev(b, 2, DW_TAG_subprogram, false, DW_AT_name, DW_FORM_strp, DW_AT_ranges,
+           DW_FORM_sec_offset, 0);
     end_abbrevs(b);
     b->in = SECTION_RANGES;
-    for (unsigned i = 0; i <= ranges; i++) {
-        put_address(b, i < ranges ? BASE + 8 * i : 0);
-        put_address(b, i < ranges ? BASE + 8 * i + 4 : 0);
+    static const unsigned lows[] = {BASE + 2 * SIZE, BASE + 5 * SIZE, BASE, BASE + 4 * SIZE};
+    for (unsigned i = 0; i < 4; i++) {
+        put_address(b, lows[i]), put_address(b, lows[i] + SIZE);
     }
+    put_address(b, 0), put_address(b, 0);
+    b->in = SECTION_STR;
+    put_text(b, name);
     begin_unit(b, 4, 0);
     put_uleb(b, 1), put_text(b, "u.c");
-    put_uleb(b, 2), put(b, 0, 4);
-    put_uleb(b, 3), put(b, 0, 4);
-    for (unsigned i = 0; i < calls; i++) {
-        put_uleb(b, 4), put_address(b, BASE), put(b, 8 * ranges, 4);
-    }
-    put(b, 0, 3);
+    put_uleb(b, 2), put(b, 0, 4), put(b, 0, 4);
+    put(b, 0, 1);
     end_unit(b);
 }
 
-static enum st flatten(const struct dwarf_build *b, size_t *records, size_t *steps, struct err *e) {
+static uint64_t entry_of(const char *name, const struct object_symbol *symbols, size_t count) {
+    static struct dwarf_build b;
     struct sections sections;
     struct debug *d;
-    struct own_symbols none = {0};
+    struct flat_unit *u = NULL;
+    struct err e = {0};
+    struct own_symbols own = {.symbols = symbols, .symbol_count = count};
+    build_blocks(&b, name);
+    assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, NULL), ST_OK);
+    assert_int_equal(flat_unit_open(&u, d, &own, 0, &e), ST_OK);
+    assert_int_equal(u->unit.function_count, 1);
+    uint64_t entry = u->unit.functions[0].entry;
+    flat_unit_free(u);
+
     struct flat_scratch scratch = {0};
-    struct flat_unit f = {0};
-    *records = *steps = 0;
-    if (open_built(&d, b, &sections, (struct debug_setup){0}, NULL) != ST_OK) {
-        return err_nomem(e);
-    }
-    enum st st = ST_OK;
-    for (int again = 0; again < 2 && st == ST_OK; again++) { /* with memory of the first time */
-        st = flat_unit_read(&f, d, 0, &none, &scratch, e);
-        *records = f.record_count;
-        *steps = f.step_count;
-        assert_int_equal(st == ST_OK, f.unit != NULL);
-        flat_unit_clear(&f);
-    }
-    flat_unit_release(&f);
+    struct flat_records f = {0};
+    assert_int_equal(flat_records_read(&f, d, 0, &own, &scratch, &e), ST_OK);
+    assert_int_equal(f.record_count, 3);
+    assert_int_equal(f.records[0].function->entry, entry);
+    flat_records_release(&f);
     flat_scratch_release(&scratch);
     debug_close(d);
-    return st;
+    return entry;
 }
 
-static void each_range_has_the_calls_in_it(void **state) {
-    static struct dwarf_build b;
-    struct err e = {0};
-    size_t records, steps;
+static void a_function_of_many_ranges_begins_where_its_symbol_does(void **state) {
     (void)state;
-    b = (struct dwarf_build){0};
-    put_crossed(&b, 3, 2);
-    assert_int_equal(flatten(&b, &records, &steps, &e), ST_OK);
-    assert_int_equal(records, 3);
-    assert_int_equal(steps, 3); /* the last call of each */
+    static const struct object_symbol symbols[] = {{BASE, SIZE, "work"},
+                                                   {BASE + SIZE, SIZE, "inner"},
+                                                   {BASE + 2 * SIZE, SIZE, "work.__part.1"},
+                                                   {BASE + 5 * SIZE, SIZE, "joined"}};
+    assert_int_equal(entry_of("work", symbols, 4), BASE);
+    assert_int_equal(entry_of("joined", symbols, 4), BASE + 5 * SIZE); /* inside a range by now */
+    /* None of its own, or one that is not in its ranges: the one listed first. */
+    assert_int_equal(entry_of("wor", symbols, 4), BASE + 2 * SIZE);
+    assert_int_equal(entry_of("inner", symbols, 4), BASE + 2 * SIZE);
+    assert_int_equal(entry_of("work", symbols, 0), BASE + 2 * SIZE);
 }
 
-static void calls_that_cross_many_ranges_cost_the_unit_not_the_day(void **state) {
-    static struct dwarf_build b;
-    struct err e = {0};
-    size_t records, steps;
+static void a_long_name_is_sought_among_few_symbols(void **state) {
+    enum { LENGTH = 16000, SYMBOLS = SIZE };
+    static char name[LENGTH + 1], other[LENGTH + 1];
+    struct object_symbol symbols[SYMBOLS];
     (void)state;
-    b = (struct dwarf_build){0};
-    put_crossed(&b, MANY, MANY);
-    assert_int_equal(flatten(&b, &records, &steps, &e), ST_ERR);
-    assert_int_equal(e.code, ERR_LIMIT);
-}
-
-static void flatten_small(void *ctx, bool refused) {
-    struct err e = {0};
-    size_t records, steps;
-    enum st st = flatten(ctx, &records, &steps, &e);
-    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
-}
-
-static void a_lack_of_memory_is_an_error(void **state) {
-    static struct dwarf_build b;
-    (void)state;
-    b = (struct dwarf_build){0};
-    put_crossed(&b, 3, 2);
-    assert_true(failmalloc_sweep(flatten_small, &b) > 0);
+    memset(name, 'n', LENGTH);
+    memcpy(other, name, LENGTH - 1);
+    for (unsigned i = 0; i < SYMBOLS; i++) {
+        symbols[i] = (struct object_symbol){BASE + i, 1, other};
+    }
+    symbols[1].name = name;
+    assert_int_equal(entry_of(name, symbols, SYMBOLS), BASE + 1);
+    symbols[1].name = other;
+    symbols[SYMBOLS - 1].name = name;
+    assert_int_equal(entry_of(name, symbols, SYMBOLS), BASE + 2 * SIZE); /* the one listed first */
+    symbols[SYMBOLS - 1].name = "short";
+    assert_int_equal(entry_of("short", symbols, SYMBOLS), BASE + SYMBOLS - 1);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_range_has_the_calls_in_it),
-        cmocka_unit_test(calls_that_cross_many_ranges_cost_the_unit_not_the_day),
-        cmocka_unit_test(a_lack_of_memory_is_an_error),
+        cmocka_unit_test(of_folded_functions_the_lines_are_the_ones_of_the_one_that_answers),
+        cmocka_unit_test(of_a_function_that_is_declared_nowhere_they_are_the_first_ones),
+        cmocka_unit_test(a_function_of_many_ranges_begins_where_its_symbol_does),
+        cmocka_unit_test(a_long_name_is_sought_among_few_symbols),
     };
     return cmocka_run_group_tests_name("flat_unit", tests, NULL, NULL);
 }

@@ -1,29 +1,17 @@
 /* Live debug info as a source of answers: units are read as addresses need them; where DWARF is
  * silent the symbol table answers. */
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/map.h"
+#include "index/flat_unit.h"
 #include "index/live_private.h"
-#include "index/live_unit.h"
 #include "index/lookup.h"
 #include "index/own_symbols.h"
 #include "index/unit_cache.h"
-
-/* Paths in answers outlive the unit they came from. They are spread over several maps, so that
- * threads seldom meet. */
-enum { STRIPES = 16 };
-struct stripe {
-    pthread_mutex_t lock;
-    struct map paths;
-};
 
 struct live {
     struct lookup_source source;
     struct unit_cache *units; /* NULL = there is no DWARF */
     struct own_symbols symbols;
-    struct stripe stripes[STRIPES];
 };
 
 void live_limit_memory(struct lookup_source *source, size_t bytes) {
@@ -50,95 +38,66 @@ size_t live_units_held(const struct lookup_source *source) {
 
 /* ---- one answer ---- */
 
-static enum st keep_path(struct live *l, const char *path, const char **out, struct err *e) {
-    *out = NULL;
-    if (!path) {
-        return ST_OK;
+/* Line 0 or no file: print none, invent none (DESIGN address rule 5). */
+static void set_place(const struct flat_unit *u, struct flat_place place, struct lookup_frame *f) {
+    const char *path = flat_unit_file(u, place.file);
+    if (path && place.line != 0) {
+        f->file = path;
+        f->line = place.line;
+        f->column = place.column;
+        f->discriminator = place.discriminator;
     }
-    size_t len = strlen(path), middle = (unsigned char)path[len - len / 3]; /* near the name */
-    struct stripe *stripe = &l->stripes[(len + middle) % STRIPES];
-    pthread_mutex_lock(&stripe->lock);
-    size_t index = map_intern(&stripe->paths, path, len);
-    *out = index == SIZE_MAX ? NULL : map_string(&stripe->paths, index);
-    pthread_mutex_unlock(&stripe->lock);
-    return *out ? ST_OK : err_nomem(e);
 }
 
-/* Line 0 or no file: print none, invent none (stallkit-design(7), ADDRESS RULES, 5). */
-static enum st place(struct live *l, struct lookup_frame *f, const char *path, uint32_t line,
-                     uint32_t column, uint32_t discriminator, struct err *e) {
-    if (!path || line == 0) {
-        return ST_OK;
-    }
-    f->line = line;
-    f->column = column;
-    f->discriminator = discriminator;
-    return keep_path(l, path, &f->file, e);
-}
-
-static enum st place_at_row(struct live *l, const struct live_unit *u, uint64_t address,
-                            struct lookup_frame *f, struct err *e) {
-    const struct debug_row *row = live_unit_row(u, address);
-    return row ? place(l, f, live_unit_file(u, row->file), row->line, row->column,
-                       row->discriminator, e)
-               : ST_OK;
-}
-
-/* The frame of a function or inlined call; `inner` is the call inlined into it, whose call site is
- * this frame's line. NULL = innermost: the line table tells. */
-static enum st fill_frame(struct live *l, const struct live_unit *u, const struct debug_function *f,
-                          const struct debug_function *inner, uint64_t address,
-                          struct lookup_frame *out, struct err *e) {
-    *out = (struct lookup_frame){.start_line = f->decl_line, .low_pc = f->low_pc};
+static void add_frame(const struct flat_unit *u, const struct debug_function *f,
+                      struct flat_place place, uint64_t start, struct lookup_hit *hit) {
+    struct lookup_frame *out = &hit->frames[hit->frame_count++];
+    *out = (struct lookup_frame){.start = start,
+                                 .low_pc = f->low_pc,
+                                 .start_file = flat_unit_decl_file(u, f),
+                                 .start_line = f->decl_line};
     inline_name(f, &out->function, &out->linkage);
-    if (keep_path(l, live_unit_decl_file(u, f), &out->start_file, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (inner) {
-        return place(l, out, live_unit_file(u, inner->call_file), inner->call_line,
-                     inner->call_column, inner->call_discriminator, e);
-    }
-    return place_at_row(l, u, address, out, e);
+    set_place(u, place, out);
 }
 
-static enum st fill_hit(struct live *l, const struct live_unit *u,
-                        const struct debug_function *function, uint64_t address,
-                        struct lookup_hit *hit, struct err *e) {
-    const struct debug_function *chain[LOOKUP_INLINE_MAX];
-    size_t n = live_unit_chain(function, address, chain, LOOKUP_INLINE_MAX);
+/* The innermost frame's place is told by the line table, the others' by the calls below them. */
+static enum st fill_hit(const struct live *l, const struct flat_unit *u, const struct span *range,
+                        uint64_t address, struct lookup_hit *hit, struct err *e) {
+    const struct debug_function *function = flat_unit_function(u, range);
+    struct flat_place place = flat_unit_place(u, address);
+    struct flat_calls calls = {0};
+    uint32_t node;
     hit->quality = LOOKUP_DWARF;
-    hit->frame_count = n;
-    for (size_t i = 0; i < n; i++) {
-        const struct debug_function *inner = i == 0 ? NULL : chain[n - i];
-        struct lookup_frame *frame = &hit->frames[i];
-        if (fill_frame(l, u, chain[n - 1 - i], inner, address, frame, e) != ST_OK) {
-            return ST_ERR;
+    hit->start = range->low;
+    hit->end = range->high;
+    hit->frame_count = 0;
+    enum st st = flat_calls_at(&calls, function, address, &node, e);
+    if (st == ST_OK) {
+        for (; node > 0; node = calls.nodes[node - 1].parent) {
+            const struct debug_function *call = calls.nodes[node - 1].call;
+            add_frame(u, call, place, function->entry, hit);
+            place = (struct flat_place){call->call_file, call->call_line, call->call_column,
+                                        call->call_discriminator};
         }
-        frame->start = function->entry;
+        add_frame(u, function, place, function->entry, hit);
+        struct lookup_frame *real = &hit->frames[hit->frame_count - 1];
+        size_t near = 0;
+        own_symbols_name(&l->symbols, function, &near, &real->function, &real->linkage);
     }
-    struct lookup_frame *real = &hit->frames[n - 1];
-    size_t near = 0;
-    own_symbols_name(&l->symbols, function, &near, &real->function, &real->linkage);
-    return ST_OK;
+    flat_calls_release(&calls);
+    return st;
 }
 
 /* ST_NONE: no function of the unit owns it. */
 static enum st lookup_in_unit(struct live *l, size_t index, uint64_t address,
                               struct lookup_hit *hit, struct err *e) {
-    struct live_unit *u;
-    struct debug_range range;
+    struct flat_unit *u;
     enum st st = unit_cache_get(l->units, index, &u, e);
     if (st != ST_OK) {
         return st;
     }
-    const struct debug_function *f = live_unit_function(u, address, &range);
-    if (f) {
-        hit->start = range.low;
-        hit->end = range.high;
-        st = fill_hit(l, u, f, address, hit, e);
-    } else {
-        st = ST_NONE;
-    }
+    const struct span *range = flat_unit_range(u, address);
+    st = range ? fill_hit(l, u, range, address, hit, e) : ST_NONE;
     unit_cache_put(l->units, u);
     return st;
 }
@@ -158,10 +117,10 @@ static enum st lookup_symbol(struct live *l, const size_t *units, size_t unit_co
     hit->frames[0] =
         (struct lookup_frame){.function = s->name, .linkage = s->name, .start = s->address};
     for (size_t i = 0; i < unit_count && !hit->frames[0].file; i++) {
-        struct live_unit *u;
+        struct flat_unit *u;
         enum st st = unit_cache_get(l->units, units[i], &u, e);
         if (st == ST_OK) {
-            st = place_at_row(l, u, address, &hit->frames[0], e);
+            set_place(u, flat_unit_place(u, address), &hit->frames[0]);
             unit_cache_put(l->units, u);
         }
         if (st == ST_ERR) {
@@ -193,10 +152,6 @@ static enum st live_lookup(struct lookup_source *source, uint64_t address, struc
 static void live_close(struct lookup_source *source) {
     struct live *l = (struct live *)source;
     unit_cache_close(l->units);
-    for (size_t i = 0; i < STRIPES; i++) {
-        pthread_mutex_destroy(&l->stripes[i].lock);
-        map_release(&l->stripes[i].paths);
-    }
     free(l);
 }
 
@@ -235,9 +190,6 @@ enum st lookup_open_live(struct lookup_source **out, const struct object_slice *
         return err_nomem(e);
     }
     l->source = (struct lookup_source){.ops = &live_ops, .concurrent = true};
-    for (size_t i = 0; i < STRIPES; i++) {
-        pthread_mutex_init(&l->stripes[i].lock, NULL);
-    }
     enum st st = open_parts(l, s, paired, alt, complain, ctx, e);
     if (st != ST_OK) {
         live_close(&l->source);

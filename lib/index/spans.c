@@ -246,16 +246,3 @@ enum st spans_flatten(const struct span *in, size_t n, struct span_vec *out, str
     }
     return st == ST_NONE ? paint_all(in, n, out, e) : st;
 }
-
-size_t spans_from(const struct span_vec *v, uint64_t address) {
-    size_t low = 0, high = v->len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (v->data[middle].high <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}

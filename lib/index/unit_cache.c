@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "base/strbuf.h"
@@ -16,7 +17,7 @@ enum { CACHE_BYTES = 192 << 20 };
 
 /* What is known of a unit. */
 struct slot {
-    struct live_unit *unit; /* NULL = not held */
+    struct flat_unit *unit; /* NULL = not held */
     bool reading;           /* somebody is */
     bool unreadable;
 };
@@ -36,7 +37,8 @@ struct unit_cache {
     struct slot *slots;          /* of each unit */
     size_t unit_count, bytes, byte_limit;
     uint64_t read;
-    struct live_unit *newest, *oldest;
+    struct flat_unit *newest, *oldest;
+    struct map paths; /* of all units that were read: answers outlive their unit */
 
     pthread_mutex_t talk; /* guards what follows */
     lookup_complain complain;
@@ -111,51 +113,68 @@ static bool first_is_spare(const struct unit_cache *c) {
 
 /* ---- units in memory; the lock is held ---- */
 
-static void unlink_unit(struct unit_cache *c, struct live_unit *u) {
+static void unlink_unit(struct unit_cache *c, struct flat_unit *u) {
     *(u->newer ? &u->newer->older : &c->newest) = u->older;
     *(u->older ? &u->older->newer : &c->oldest) = u->newer;
     u->newer = u->older = NULL;
 }
 
-static void link_newest(struct unit_cache *c, struct live_unit *u) {
+static void link_newest(struct unit_cache *c, struct flat_unit *u) {
     u->older = c->newest;
     *(c->newest ? &c->newest->newer : &c->oldest) = u;
     c->newest = u;
 }
 
 static void drop_old_units(struct unit_cache *c) {
-    struct live_unit *next = c->oldest;
+    struct flat_unit *next = c->oldest;
     if (c->bytes <= c->byte_limit) {
         return;
     }
     atomic_store(&c->crowded, true); /* before users are looked at, see unit_cache_put */
     while (c->bytes > c->byte_limit && next != c->newest) {
-        struct live_unit *u = next;
+        struct flat_unit *u = next;
         next = u->newer;
         if (atomic_load(&u->users) == 0) {
             unlink_unit(c, u);
             c->bytes -= u->bytes;
             c->slots[u->index].unit = NULL;
-            live_unit_free(u);
+            flat_unit_free(u);
         }
     }
     atomic_store(&c->crowded, c->bytes > c->byte_limit && c->oldest != c->newest);
+}
+
+/* From here on the unit's paths are the cache's. */
+static enum st intern_paths(struct unit_cache *c, struct flat_unit *u, struct err *e) {
+    for (size_t i = 0; i < u->unit.path_count; i++) {
+        const char *path = u->unit.files[i];
+        size_t index = path ? map_intern(&c->paths, path, strlen(path)) : 0;
+        if (index == SIZE_MAX) {
+            return err_nomem(e);
+        }
+        u->unit.files[i] = path ? map_string(&c->paths, index) : NULL;
+    }
+    return ST_OK;
 }
 
 /* Reads a unit; the lock is let go meanwhile. ST_NONE: it is damaged. */
 static enum st read_unit(struct unit_cache *c, size_t index, struct err *e) {
     struct slot *slot = &c->slots[index];
     struct debug *reader = NULL;
-    struct live_unit *u = NULL;
+    struct flat_unit *u = NULL;
     struct err why = {0};
     slot->reading = true;
     c->read += debug_unit_size(c->first, index);
     enum st st = take_reader(c, &reader, &why);
     if (st == ST_OK) {
         pthread_mutex_unlock(&c->lock);
-        st = live_unit_open(&u, reader, c->own, index, &why);
+        st = flat_unit_open(&u, reader, c->own, index, &why);
         pthread_mutex_lock(&c->lock);
         give_back(c, reader);
+    }
+    if (st == ST_OK && intern_paths(c, u, &why) != ST_OK) {
+        flat_unit_free(u);
+        st = ST_ERR;
     }
     slot->reading = false;
     pthread_cond_broadcast(&c->changed);
@@ -172,7 +191,7 @@ static enum st read_unit(struct unit_cache *c, size_t index, struct err *e) {
     return ST_NONE;
 }
 
-enum st unit_cache_get(struct unit_cache *c, size_t index, struct live_unit **out, struct err *e) {
+enum st unit_cache_get(struct unit_cache *c, size_t index, struct flat_unit **out, struct err *e) {
     struct slot *slot = &c->slots[index];
     enum st st = ST_OK;
     pthread_mutex_lock(&c->lock);
@@ -196,7 +215,7 @@ enum st unit_cache_get(struct unit_cache *c, size_t index, struct live_unit **ou
 }
 
 /* Either this sees that it is crowded, or who made it so saw the user leave. */
-void unit_cache_put(struct unit_cache *c, struct live_unit *u) {
+void unit_cache_put(struct unit_cache *c, struct flat_unit *u) {
     atomic_fetch_sub(&u->users, 1); /* from here on it may be gone */
     if (atomic_load(&c->crowded)) {
         pthread_mutex_lock(&c->lock);
@@ -285,7 +304,7 @@ bool unit_cache_is_lineless(const struct unit_cache *c) {
 size_t unit_cache_held(struct unit_cache *c) {
     size_t held = 0;
     pthread_mutex_lock(&c->lock);
-    for (const struct live_unit *u = c->newest; u; u = u->older) {
+    for (const struct flat_unit *u = c->newest; u; u = u->older) {
         held++;
     }
     pthread_mutex_unlock(&c->lock);
@@ -338,9 +357,9 @@ void unit_cache_close(struct unit_cache *c) {
         return;
     }
     while (c->newest) {
-        struct live_unit *u = c->newest;
+        struct flat_unit *u = c->newest;
         unlink_unit(c, u);
-        live_unit_free(u);
+        flat_unit_free(u);
     }
     for (size_t i = 0; i < c->readers.len; i++) {
         debug_close(c->readers.data[i]);
@@ -348,6 +367,7 @@ void unit_cache_close(struct unit_cache *c) {
     VEC_RELEASE(&c->readers);
     VEC_RELEASE(&c->spare);
     map_release(&c->told);
+    map_release(&c->paths);
     free(c->slots);
     pthread_cond_destroy(&c->changed);
     pthread_mutex_destroy(&c->talk);

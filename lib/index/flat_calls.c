@@ -1,0 +1,118 @@
+/* The inlined calls of a function, flattened. */
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "index/flat_unit.h"
+#include "index/lookup.h"
+
+void flat_calls_release(struct flat_calls *c) {
+    free(c->nodes);
+    VEC_RELEASE(&c->painted);
+    VEC_RELEASE(&c->spans);
+    *c = (struct flat_calls){0};
+}
+
+/* Appends what of the call's code lies in the `count` spans from `first` on, for the owner. */
+static bool clip_call(struct span_vec *v, size_t first, size_t count,
+                      const struct debug_function *call, size_t owner) {
+    size_t i = first, end = first + count;
+    for (size_t k = 0; k < call->range_count && i < end; k++) {
+        const struct debug_range *r = &call->ranges[k];
+        if (v->data[i].high <= r->low) {
+            i += spans_below(v->data + i, end - i, r->low);
+        }
+        for (; i < end && v->data[i].low < r->high; i++) {
+            struct span s = v->data[i];
+            s.low = s.low < r->low ? r->low : s.low;
+            s.high = s.high > r->high ? r->high : s.high;
+            s.owner = owner;
+            if (!VEC_PUSH(v, s)) {
+                return false;
+            }
+            if (v->data[i].high >= r->high) {
+                break; /* the next range may reach into this span, too */
+            }
+        }
+    }
+    return true;
+}
+
+static enum st spend_work(uint64_t *work, uint64_t cost, struct err *e) {
+    if (cost > *work) {
+        return err_set(e, ERR_LIMIT,
+                       "inlined calls cost more work than the size of their unit allows");
+    }
+    *work -= cost;
+    return ST_OK;
+}
+
+/* Paints the calls inlined into a function, whose own code is `count` spans from `first` on. A call
+ * stands behind the one that it is in, and behind its elder siblings. */
+static enum st paint_calls(struct flat_calls *c, const struct debug_function *function,
+                           uint32_t parent, size_t first, size_t count, unsigned depth,
+                           uint64_t *work, struct err *e) {
+    uint64_t low = c->painted.data[first].low, high = c->painted.data[first + count - 1].high;
+    if (spend_work(work, function->child_count, e) != ST_OK) {
+        return ST_ERR;
+    }
+    for (size_t i = 0; i < function->child_count && depth < LOOKUP_INLINE_MAX; i++) {
+        const struct debug_function *call = &function->children[i];
+        size_t before = c->painted.len;
+        struct flat_node node = {call, parent};
+        uint32_t number = (uint32_t)c->node_count + 1;
+        if (call->ranges[0].low >= high) {
+            break; /* children ascend */
+        }
+        if (call->ranges[call->range_count - 1].high <= low) {
+            continue;
+        }
+        if (!clip_call(&c->painted, first, count, call, number)) {
+            return err_nomem(e);
+        }
+        size_t painted = c->painted.len - before;
+        if (spend_work(work, call->range_count + painted, e) != ST_OK) {
+            return ST_ERR;
+        }
+        if (painted == 0) {
+            continue;
+        }
+        if (c->node_count == c->node_cap &&
+            !vec_reserve((void **)&c->nodes, c->node_count, &c->node_cap, 1, sizeof node)) {
+            return err_nomem(e);
+        }
+        c->nodes[c->node_count++] = node;
+        if (paint_calls(c, call, number, before, painted, depth + 1, work, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return ST_OK;
+}
+
+static enum st paint_stretch(struct flat_calls *c, const struct debug_function *f, uint64_t low,
+                             uint64_t high, uint64_t *work, struct err *e) {
+    struct span all = {low, high, 0};
+    c->node_count = c->painted.len = 0;
+    if (!VEC_PUSH(&c->painted, all)) {
+        return err_nomem(e);
+    }
+    return paint_calls(c, f, 0, 0, 1, 1, work, e);
+}
+
+enum st flat_calls_read(struct flat_calls *c, const struct debug_function *f, uint64_t low,
+                        uint64_t high, uint64_t *work, struct err *e) {
+    c->spans.len = 0;
+    if (paint_stretch(c, f, low, high, work, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return spans_flatten(c->painted.data, c->painted.len, &c->spans, e);
+}
+
+enum st flat_calls_at(struct flat_calls *c, const struct debug_function *f, uint64_t address,
+                      uint32_t *node, struct err *e) {
+    uint64_t work = UINT64_MAX; /* no call is looked at twice */
+    if (paint_stretch(c, f, address, address + 1, &work, e) != ST_OK) {
+        return ST_ERR;
+    }
+    *node = (uint32_t)c->painted.data[c->painted.len - 1].owner;
+    return ST_OK;
+}

@@ -6,7 +6,6 @@
 
 #include "base/checked.h"
 #include "base/hash.h"
-#include "base/pages.h"
 
 enum { SLOTS_FIRST = 64, SPARSE = 16 };
 
@@ -47,7 +46,6 @@ static bool grow_to(struct number_map *m, size_t cap) {
     if (!slots) {
         return false;
     }
-    pages_fetch(slots, bytes);
     memset(slots, 0xff, bytes);
     for (size_t i = 0; i < m->cap; i++) {
         if (m->slots[i].key != NO_KEY) {
@@ -58,12 +56,6 @@ static bool grow_to(struct number_map *m, size_t cap) {
     m->slots = slots;
     m->cap = cap;
     return true;
-}
-
-void number_map_soon(const struct number_map *m, uint64_t key) {
-    if (m->cap > 0) {
-        __builtin_prefetch(&m->slots[hash_slot(m->slots, m->cap, key)]);
-    }
 }
 
 bool number_map_get(const struct number_map *m, uint64_t key, size_t *value) {

@@ -7,8 +7,5 @@
 /* Memory in huge pages, where the system has them, to be freed with free. NULL: no memory, or so
  * few bytes that too much of such a page would stay unused. */
 void *pages_huge(size_t bytes);
-/* All of these bytes are about to be written: what pages they lack come at once, as far as the
- * system can do that. */
-void pages_fetch(void *p, size_t bytes);
 
 #endif

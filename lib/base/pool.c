@@ -12,11 +12,12 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 #include <unistd.h>
 
-#include "base/processors.h"
-
-enum { MAX_THREADS = 256 };
+enum { MAX_THREADS = 256, PROCESSORS_MAX = 4096 };
 
 struct slot {
     void *job;
@@ -42,7 +43,6 @@ struct pool {
     struct slot *ring;
     size_t window;           /* slots in the ring */
     size_t head, next, tail; /* positions, counted without wrapping: slot = position % window */
-    unsigned caller_at;      /* processor of the caller's thread, when it last put a job */
     bool closing;
 };
 
@@ -57,26 +57,13 @@ static size_t do_next(struct pool *p, unsigned worker) {
     return at;
 }
 
-/* Until there may be a job, away from where the caller's thread runs. An idle processor of a
- * virtual machine passes for one that the host took away (seen on KVM): Linux then wakes a thread
- * behind the one that wakes it, where it stays until some tick, for 4 ms, while the other processor
- * is idle. */
-static void sleep_elsewhere(struct pool *p) {
-    struct processors own = processors_allowed(), others = own;
-    bool away = processors_remove(&others, p->caller_at) && processors_use(&others);
-    pthread_cond_wait(&p->job_waits, &p->lock);
-    if (away) {
-        (void)processors_use(&own);
-    }
-}
-
 static void *work_on(void *arg) {
     struct worker *w = arg;
     struct pool *p = w->pool;
     pthread_mutex_lock(&p->lock);
     for (;;) {
         while (p->next == p->tail && !p->closing) {
-            sleep_elsewhere(p);
+            pthread_cond_wait(&p->job_waits, &p->lock);
         }
         if (p->next == p->tail) {
             break;
@@ -212,7 +199,6 @@ void pool_put(struct pool *p, void *job) {
     if (p->next != p->tail) { /* one is for the caller's thread, when it has time */
         start_worker(p);
     }
-    p->caller_at = processors_here();
     p->ring[p->tail % p->window] = (struct slot){.job = job};
     p->tail++;
     pthread_mutex_unlock(&p->lock);
@@ -258,12 +244,25 @@ void pool_close(struct pool *p) {
     free_pool(p);
 }
 
+/* Processors in the mask of this thread: unlike sysconf(3) this respects taskset(1) and the limits
+ * of containers. 0: unknown. */
+static unsigned count_allowed(void) {
+    unsigned count = 0;
+#ifdef SYS_sched_getaffinity /* glibc hides its own function behind _GNU_SOURCE */
+    unsigned long mask[PROCESSORS_MAX / (8 * sizeof(unsigned long))];
+    long bytes = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    for (size_t i = 0; bytes > 0 && i < (size_t)bytes / sizeof *mask; i++) {
+        count += (unsigned)__builtin_popcountl(mask[i]);
+    }
+#endif
+    return count;
+}
+
 unsigned pool_processors(void) {
-    struct processors allowed = processors_allowed();
-    unsigned count = processors_count(&allowed);
+    unsigned count = count_allowed();
     if (count == 0) {
         long online = sysconf(_SC_NPROCESSORS_ONLN);
-        count = online > 0 && online < PROCESSORS_MAX ? (unsigned)online : 1;
+        count = online > 0 && online < MAX_THREADS ? (unsigned)online : 1;
     }
     return count > MAX_THREADS ? MAX_THREADS : count;
 }

@@ -47,16 +47,7 @@ bool vec_reserve_large(void **data, size_t len, size_t *cap, size_t more, size_t
     bool empty = len == 0 && more > *cap && checked_mul_size(more, elem_size, &bytes);
     void *fresh = empty ? pages_huge(bytes) : NULL;
     if (!fresh) {
-        size_t had = *cap;
-        if (!vec_reserve(data, len, cap, more, elem_size)) {
-            return false;
-        }
-        if (*cap > had) {
-            char *elements;
-            memcpy(&elements, data, sizeof elements);
-            pages_fetch(elements + len * elem_size, more * elem_size);
-        }
-        return true;
+        return vec_reserve(data, len, cap, more, elem_size);
     }
     vec_release(data);
     memcpy(data, &fresh, sizeof fresh);

@@ -158,8 +158,6 @@ enum st aranges_read(const struct sections *s,
  * units and files. */
 enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
                        struct origin *out, struct err *e) BASE_MUST_USE;
-/* The same DIE will be resolved next but one thing: its origin begins to come from memory. */
-void origin_soon(const struct debug *d, const struct die_attrs *a);
 /* The file that o->decl_file counts in o->decl_unit, which is not the one being read, and its path,
  * which d owns. ST_NONE: there is none. */
 enum st origin_file(struct debug *d, const struct origin *o, struct other_file **file,

@@ -36,12 +36,6 @@ static uint64_t key_of(bool alt, uint64_t offset) {
     return offset << 1 | alt;
 }
 
-void origin_soon(const struct debug *d, const struct die_attrs *a) {
-    if (a->has & DIE_ORIGIN) {
-        number_map_soon(&d->origin_index, key_of(a->origin.alt, a->origin.offset));
-    }
-}
-
 /* The DIE at the reference, from the cache if it was asked for before. Until it is known its place
  * in the cache is empty, so that a circle of references ends. */
 static enum st follow(struct debug *d, bool alt, struct die_ref ref, unsigned depth,

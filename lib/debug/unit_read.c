@@ -205,7 +205,6 @@ static enum st add_function(struct build *b, const struct die_attrs *a, uint32_t
         return err_nomem(e);
     }
     uint64_t entry = 0;
-    origin_soon(b->d, a);
     if (die_ranges(b->d, &b->base, a, &b->ranges, &entry, e) == ST_ERR) {
         if (e->code == ERR_NOMEM) {
             return ST_ERR;

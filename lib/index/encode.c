@@ -79,8 +79,8 @@ static inline uint32_t unit_file(struct encoder *c, const struct flat_unit *u, u
 }
 
 /* What is said of where a function is declared. */
-static struct function_names declared(struct encoder *c, const struct flat_unit *u,
-                                      const struct debug_function *f) {
+static struct function_names declared_names(struct encoder *c, const struct flat_unit *u,
+                                            const struct debug_function *f) {
     struct function_names n = {.line = f->decl_line};
     if (f->decl_file != DEBUG_NO_FILE) {
         n.file = u->unit.files[f->decl_file];
@@ -89,21 +89,11 @@ static struct function_names declared(struct encoder *c, const struct flat_unit 
     return n;
 }
 
-void encode_soon(struct encoder *c, const struct flat_unit *u, const struct debug_function *f) {
-    struct encode_coming *next = &c->coming[c->last_coming ^= 1];
-    next->function = f;
-    next->names = declared(c, u, f);
-    own_symbols_name(c->own, f, &c->near, &next->names.function, &next->names.linkage);
-    next->soon = names_soon(&c->names, &next->names);
-}
-
 static uint32_t function_name(struct encoder *c, const struct flat_unit *u,
                               const struct debug_function *f) {
-    if (c->coming[0].function != f && c->coming[1].function != f) {
-        encode_soon(c, u, f);
-    }
-    const struct encode_coming *now = &c->coming[c->coming[0].function != f];
-    return names_function(&c->names, &now->names, &now->soon);
+    struct function_names n = declared_names(c, u, f);
+    own_symbols_name(c->own, f, &n.function, &n.linkage);
+    return names_function(&c->names, &n);
 }
 
 /* Makes room for an origin's name. */
@@ -123,10 +113,9 @@ static uint32_t call_name(struct encoder *c, struct origin_names *origins,
     if (f->origin > 0 && f->origin < origins->count && origins->name[f->origin] > 0) {
         return origins->name[f->origin];
     }
-    struct function_names n = declared(c, u, f);
+    struct function_names n = declared_names(c, u, f);
     inline_name(f, &n.function, &n.linkage);
-    struct names_soon soon = names_soon(&c->names, &n);
-    uint32_t name = names_function(&c->names, &n, &soon);
+    uint32_t name = names_function(&c->names, &n);
     if (f->origin > 0) {
         if (f->origin >= origins->count && !know_origin(origins, f->origin)) {
             c->failed = true;
@@ -306,43 +295,26 @@ static void put_function(struct encoder *c, const struct flat_records *f,
     took(c, put_steps(c, f, r, bits, out));
 }
 
-void encode_unit_begin(struct encoder *c, const struct flat_unit *u) {
-    size_t files = u->unit.path_count;
-    c->coming[0].function = c->coming[1].function = NULL; /* of units whose memory is used again */
-    if (!vec_reserve((void **)&c->file_of_unit, 0, &c->file_cap, files + 1,
-                     sizeof *c->file_of_unit)) {
-        c->failed = true;
-        return;
+/* Makes room for the numbers of the unit's files, none of which is known yet. */
+static bool forget_files(struct encoder *c, const struct flat_unit *u) {
+    size_t files = u->unit.path_count + 1;
+    if (!vec_reserve((void **)&c->file_of_unit, 0, &c->file_cap, files, sizeof *c->file_of_unit)) {
+        return false;
     }
-    memset(c->file_of_unit, 0, (files + 1) * sizeof *c->file_of_unit);
-}
-
-void encode_record(struct encoder *c, const struct flat_records *f, struct flat_record *r,
-                   unsigned reader) {
-    r->offset = (uint32_t)c->data.len;
-    if (!c->failed) {
-        put_function(c, f, r, reader);
-    }
-}
-
-void encode_rows(struct encoder *c, struct flat_records *f) {
-    for (size_t i = 0; i < f->row_count && !c->failed; i++) {
-        f->rows[i].place.file = unit_file(c, f->unit, f->rows[i].place.file);
-    }
+    memset(c->file_of_unit, 0, files * sizeof *c->file_of_unit);
+    return true;
 }
 
 void encode_unit(struct encoder *c, struct flat_records *f, unsigned reader) {
-    encode_unit_begin(c, f->unit);
-    if (f->record_count > 0) {
-        encode_soon(c, f->unit, f->records[0].function);
+    c->failed = c->failed || !forget_files(c, f->unit);
+    for (size_t i = 0; i < f->record_count && !c->failed; i++) {
+        struct flat_record *r = &f->records[i];
+        r->offset = (uint32_t)c->data.len;
+        put_function(c, f, r, reader);
     }
-    for (size_t i = 0; i < f->record_count; i++) {
-        if (i + 1 < f->record_count) {
-            encode_soon(c, f->unit, f->records[i + 1].function);
-        }
-        encode_record(c, f, &f->records[i], reader);
+    for (size_t i = 0; i < f->row_count && !c->failed; i++) {
+        f->rows[i].place.file = unit_file(c, f->unit, f->rows[i].place.file);
     }
-    encode_rows(c, f);
 }
 
 /* ---- symbols and parts ---- */

@@ -10,13 +10,6 @@
 #include "index/format.h"
 #include "index/name_table.h"
 
-/* A function whose record comes soon. */
-struct encode_coming {
-    const struct debug_function *function; /* NULL = none */
-    struct function_names names;
-    struct names_soon soon;
-};
-
 /* Zero-initialised, then encode_begin. A failed append marks a buffer failed; encode_check tells.
  */
 struct encoder {
@@ -29,9 +22,6 @@ struct encoder {
     struct origin_names *origins; /* of each struct debug: its origins -> names; 0 = not met */
     unsigned origin_count;
     const struct own_symbols *own;
-    size_t near; /* of own_symbols_name */
-    struct encode_coming coming[2];
-    unsigned last_coming;
     unsigned quantum;
     bool failed; /* no memory for a table */
 };
@@ -43,16 +33,9 @@ void encode_release(struct encoder *c);
 /* ST_OK, or out of memory, or more than 32-bit offsets reach (ERR_UNSUPPORTED). */
 enum st encode_check(const struct encoder *c, struct err *e) BASE_MUST_USE;
 
-/* A unit as a whole, which struct debug number `reader` read: its records get their offsets, and
- * files of its rows become files of the index. Or in its parts: begin, each record in order, rows;
- * encode_soon some time before a record, and not more than one record ahead, makes it faster. */
+/* Encodes a unit, which struct debug number `reader` read: its records get their offsets, and files
+ * of its rows become files of the index. */
 void encode_unit(struct encoder *c, struct flat_records *f, unsigned reader);
-void encode_unit_begin(struct encoder *c, const struct flat_unit *u);
-void encode_soon(struct encoder *c, const struct flat_unit *u,
-                 const struct debug_function *function);
-void encode_record(struct encoder *c, const struct flat_records *f, struct flat_record *r,
-                   unsigned reader);
-void encode_rows(struct encoder *c, struct flat_records *f);
 
 /* A piece of a symbol's code, `back` bytes behind its start; place NULL = no line, else with a file
  * of the index. */

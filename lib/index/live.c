@@ -81,8 +81,7 @@ static enum st fill_hit(const struct live *l, const struct flat_unit *u, const s
         }
         add_frame(u, function, place, function->entry, hit);
         struct lookup_frame *real = &hit->frames[hit->frame_count - 1];
-        size_t near = 0;
-        own_symbols_name(&l->symbols, function, &near, &real->function, &real->linkage);
+        own_symbols_name(&l->symbols, function, &real->function, &real->linkage);
     }
     flat_calls_release(&calls);
     return st;

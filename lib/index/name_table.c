@@ -6,7 +6,6 @@
 
 #include "base/checked.h"
 #include "base/hash.h"
-#include "base/pages.h"
 #include "index/leb128.h"
 
 enum { NAME_BYTES_MAX = 4 * 5 /* 33 bits of the linkage name take 5, too */ };
@@ -31,7 +30,6 @@ static bool grow_to(struct interned *t, size_t cap) {
     if (!slots) {
         return false;
     }
-    pages_fetch(slots, bytes);
     memset(slots, 0xff, bytes);
     for (size_t i = 0; i < t->cap; i++) {
         if (t->slots[i].at != NOWHERE) {
@@ -57,19 +55,10 @@ static void expect(struct interned *t, size_t count) {
     (void)grow_to(t, cap);
 }
 
-/* Where what has this hash belongs begins to come from memory. */
-static void fetch(const struct interned *t, uint32_t hash) {
-    if (t->cap > 0) {
-        __builtin_prefetch(&t->slots[hash & (t->cap - 1)]);
-    }
-}
-
 /* The offset of these bytes, which are appended if they are not there yet (or not found in time);
  * 0: no memory, or `in` holds more than an offset reaches. */
-static uint32_t intern(struct interned *t, struct strbuf *in, const struct interned_soon *h) {
-    const char *bytes = h->bytes;
-    size_t len = h->len;
-    uint32_t hash = h->hash;
+static uint32_t intern_bytes(struct interned *t, struct strbuf *in, const char *bytes, size_t len) {
+    uint32_t hash = (uint32_t)hash_quick(bytes, len);
     if (2 * (t->count + 1) > t->cap && !grow_to(t, t->cap ? 2 * t->cap : SLOTS_FIRST)) {
         return 0;
     }
@@ -130,28 +119,14 @@ enum st names_check(const struct name_table *t, struct err *e) {
 
 /* ---- strings and paths ---- */
 
-/* With its NUL; of no or an empty string nothing. */
-static struct interned_soon string_soon(const struct name_table *t, const char *s) {
-    struct interned_soon h = {.bytes = s, .len = s && *s ? strlen(s) + 1 : 0};
-    if (h.len > 0) {
-        h.hash = (uint32_t)hash_quick(h.bytes, h.len);
-        fetch(&t->string_at, h.hash);
-    }
-    return h;
-}
-
-static uint32_t intern_string(struct name_table *t, const struct interned_soon *h) {
-    if (h->len == 0) {
+uint32_t names_string(struct name_table *t, const char *s) {
+    if (!s || !*s) {
         return 0;
     }
-    uint32_t at = intern(&t->string_at, &t->strings, h);
+    size_t len = strlen(s) + 1; /* with its NUL */
+    uint32_t at = intern_bytes(&t->string_at, &t->strings, s, len);
     t->failed |= at == 0;
     return at;
-}
-
-uint32_t names_string(struct name_table *t, const char *s) {
-    struct interned_soon h = string_soon(t, s);
-    return intern_string(t, &h);
 }
 
 uint32_t names_file(struct name_table *t, const char *path) {
@@ -167,42 +142,32 @@ uint32_t names_file(struct name_table *t, const char *path) {
 
 /* ---- names ---- */
 
-/* Of what is known of a name before its strings have places and its file has a number. */
-static uint32_t name_hash(uint32_t function, uint32_t linkage, uint32_t line) {
-    return (uint32_t)hash_u64(hash_u64((uint64_t)function << 32 | linkage) ^ line);
-}
-
 /* function, linkage: strings; file: 0 = none, else 1 + its number. */
-static uint32_t name_at(struct name_table *t, uint32_t hash, uint32_t function, uint32_t linkage,
-                        uint64_t file, uint32_t line) {
+static uint32_t intern_name(struct name_table *t, uint32_t function, uint32_t linkage,
+                            uint64_t file, uint32_t line) {
+    uint64_t linkage_code = (uint64_t)linkage + 1;
+    if (linkage == 0) {
+        linkage_code = 0;
+    } else if (linkage == function) {
+        linkage_code = 1;
+    }
     char bytes[NAME_BYTES_MAX], *end = leb128_put(bytes, function);
-    end = leb128_put(end, linkage == 0 ? 0 : linkage == function ? 1 : (uint64_t)linkage + 1);
+    end = leb128_put(end, linkage_code);
     end = leb128_put(end, file);
     end = leb128_put(end, line);
-    struct interned_soon h = {bytes, (size_t)(end - bytes), hash};
-    uint32_t at = intern(&t->name_at, &t->names, &h);
+    uint32_t at = intern_bytes(&t->name_at, &t->names, bytes, (size_t)(end - bytes));
     t->failed |= at == 0;
     return at;
 }
 
 uint32_t names_symbol(struct name_table *t, const char *name) {
-    struct interned_soon h = string_soon(t, name);
-    uint32_t string = intern_string(t, &h);
-    return name_at(t, name_hash(h.hash, h.hash, 0), string, string, 0, 0);
+    uint32_t string = names_string(t, name);
+    return intern_name(t, string, string, 0, 0);
 }
 
-struct names_soon names_soon(const struct name_table *t, const struct function_names *f) {
-    struct names_soon soon = {.function = string_soon(t, f->function)};
-    soon.linkage = f->linkage == f->function ? soon.function : string_soon(t, f->linkage);
-    soon.hash = name_hash(soon.function.hash, soon.linkage.hash, f->line);
-    fetch(&t->name_at, soon.hash);
-    return soon;
-}
-
-uint32_t names_function(struct name_table *t, const struct function_names *f,
-                        const struct names_soon *soon) {
-    uint32_t function = intern_string(t, &soon->function);
-    uint32_t linkage = intern_string(t, &soon->linkage);
+uint32_t names_function(struct name_table *t, const struct function_names *f) {
+    uint32_t function = names_string(t, f->function);
+    uint32_t linkage = f->linkage == f->function ? function : names_string(t, f->linkage);
     uint64_t file = f->file ? (uint64_t)names_file_once(t, f->file, f->file_known) + 1 : 0;
-    return name_at(t, soon->hash, function, linkage, file, f->line);
+    return intern_name(t, function, linkage, file, f->line);
 }

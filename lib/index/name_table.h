@@ -17,13 +17,6 @@ struct interned {
     size_t count, cap; /* cap: a power of two, or 0 */
 };
 
-/* A string that will be interned. */
-struct interned_soon {
-    const char *bytes;
-    size_t len; /* 0 = there is none */
-    uint32_t hash;
-};
-
 /* Zero-initialised, then names_begin. A lack of memory marks it failed. */
 struct name_table {
     struct strbuf names, strings;
@@ -39,11 +32,6 @@ struct function_names {
     const char *file;
     uint32_t *file_known; /* as names_file_once; may be NULL if file is */
     uint32_t line;
-};
-
-struct names_soon {
-    struct interned_soon function, linkage;
-    uint32_t hash; /* of the name */
 };
 
 /* expected: how many names there will be, about. */
@@ -63,11 +51,8 @@ static inline uint32_t names_file_once(struct name_table *t, const char *path, u
     }
     return *known - 1;
 }
-/* Offsets in NAME. What names_function needs begins to come from memory, which takes it longer than
- * the rest: best called some time ahead. */
-struct names_soon names_soon(const struct name_table *t, const struct function_names *f);
-uint32_t names_function(struct name_table *t, const struct function_names *f,
-                        const struct names_soon *soon);
+/* Offsets in NAME. */
+uint32_t names_function(struct name_table *t, const struct function_names *f);
 uint32_t names_symbol(struct name_table *t, const char *name);
 
 #endif

@@ -15,11 +15,6 @@
 
 enum { MANY = 5000 };
 
-static uint32_t name_of(struct name_table *t, const struct function_names *f) {
-    struct names_soon soon = names_soon(t, f);
-    return names_function(t, f, &soon);
-}
-
 static void each_string_and_name_lies_there_once(void **state) {
     (void)state;
     struct name_table t = {0};
@@ -31,7 +26,7 @@ static void each_string_and_name_lies_there_once(void **state) {
         for (unsigned i = 0; i < MANY; i++) {
             (void)snprintf(text, sizeof text, "function%u", i);
             struct function_names f = {.function = text, .linkage = text, .line = i / 2};
-            uint32_t a = names_string(&t, text), n = name_of(&t, &f);
+            uint32_t a = names_string(&t, text), n = names_function(&t, &f);
             assert_string_equal(t.strings.data + a, text);
             assert_true(round == 0 || (a == at[i] && n == name[i]));
             at[i] = a;
@@ -53,12 +48,12 @@ static void a_path_is_looked_for_once(void **state) {
     names_begin(&t, 0);
     struct function_names f = {.function = "f", .file = "/b.c", .file_known = &b, .line = 3};
     assert_int_equal(names_file_once(&t, "/a.c", &a), 0);
-    uint32_t name = name_of(&t, &f);
+    uint32_t name = names_function(&t, &f);
     assert_int_equal(names_file_once(&t, NULL, &a), 0); /* it is not looked at any more */
     assert_int_equal(names_file_once(&t, NULL, &b), 1);
     assert_int_equal(names_file_once(&t, "/b.c", &again), 1);
     f.file = "/other.c";
-    assert_int_equal(name_of(&t, &f), name);
+    assert_int_equal(names_function(&t, &f), name);
     assert_int_equal(t.files.len, 2);
     assert_string_equal(t.strings.data + t.files.data[1], "/b.c");
     names_release(&t);
@@ -107,7 +102,7 @@ static void fill(void *ctx, bool refused) {
         (void)snprintf(text, sizeof text, "path%u", i);
         uint32_t known = 0;
         struct function_names f = {.function = text, .file = text, .file_known = &known};
-        (void)name_of(&t, &f);
+        (void)names_function(&t, &f);
     }
     enum st st = names_check(&t, &e);
     assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));

@@ -39,10 +39,8 @@ enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
     return st;
 }
 
-/* Of symbols low … high - 1, all before which begin at or below the address, and from `high` on
- * none. */
-static size_t below_between(const struct own_symbols *own, uint64_t address, size_t low,
-                            size_t high) {
+size_t own_symbols_below(const struct own_symbols *own, uint64_t address) {
+    size_t low = 0, high = own->symbol_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (own->symbols[middle].address <= address) {
@@ -52,23 +50,6 @@ static size_t below_between(const struct own_symbols *own, uint64_t address, siz
         }
     }
     return low;
-}
-
-size_t own_symbols_below(const struct own_symbols *own, uint64_t address) {
-    return below_between(own, address, 0, own->symbol_count);
-}
-
-size_t own_symbols_below_near(const struct own_symbols *own, uint64_t address, size_t near) {
-    size_t low = near, high = near, step = 1;
-    if (near > own->symbol_count || (near > 0 && own->symbols[near - 1].address > address)) {
-        return own_symbols_below(own, address);
-    }
-    while (high < own->symbol_count && own->symbols[high].address <= address) {
-        low = high + 1;
-        high = step < own->symbol_count - low ? low + step : own->symbol_count;
-        step *= 2;
-    }
-    return below_between(own, address, low, high);
 }
 
 /* The first function start above the address; UINT64_MAX: none. */
@@ -100,10 +81,9 @@ const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint
     return below > 0 && address < own_symbols_end(own, below - 1) ? &own->symbols[below - 1] : NULL;
 }
 
-/* The symbol that begins at the address, or NULL. *near: as own_symbols_name's. */
-static const struct object_symbol *symbol_at(const struct own_symbols *own, uint64_t address,
-                                             size_t *near) {
-    size_t below = *near = own_symbols_below_near(own, address, *near);
+/* The symbol that begins at the address, or NULL. */
+static const struct object_symbol *symbol_at(const struct own_symbols *own, uint64_t address) {
+    size_t below = own_symbols_below(own, address);
     const struct object_symbol *s = below > 0 ? &own->symbols[below - 1] : NULL;
     return s && s->address == address ? s : NULL;
 }
@@ -129,8 +109,7 @@ static uint64_t address_of(const struct own_symbols *own, const char *name,
 
 void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, uint64_t *work) {
     const char *name = f->linkage ? f->linkage : f->name;
-    size_t near = 0;
-    const struct object_symbol *s = symbol_at(own, f->entry, &near);
+    const struct object_symbol *s = symbol_at(own, f->entry);
     if (!name || (s && strcmp(s->name, name) == 0)) {
         return;
     }
@@ -155,10 +134,10 @@ void inline_name(const struct debug_function *f, const char **function, const ch
     *linkage = f->linkage ? f->linkage : f->name;
 }
 
-void own_symbols_name(const struct own_symbols *own, const struct debug_function *f, size_t *near,
+void own_symbols_name(const struct own_symbols *own, const struct debug_function *f,
                       const char **function, const char **linkage) {
     inline_name(f, function, linkage);
-    const struct object_symbol *s = f->linkage ? NULL : symbol_at(own, f->entry, near);
+    const struct object_symbol *s = f->linkage ? NULL : symbol_at(own, f->entry);
     if (s && (!f->name || is_mangled(s->name))) {
         *linkage = s->name;
         *function = f->name ? f->name : s->name;

@@ -26,8 +26,6 @@ enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
 
 /* The number of symbols that begin at or below the address. */
 size_t own_symbols_below(const struct own_symbols *own, uint64_t address);
-/* The same, sought from `near` on, a number that was returned for an address close by. */
-size_t own_symbols_below_near(const struct own_symbols *own, uint64_t address, size_t near);
 /* Where symbol i stops to own addresses: its end, the next symbol or the first function start
  * behind it, since a stripped function may follow it. */
 uint64_t own_symbols_end(const struct own_symbols *own, size_t i);
@@ -38,12 +36,10 @@ const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint
  * whose basic blocks have sections of their own, and lists the first block's range last. *work:
  * symbols that may still be looked at, of long names fewer; without any left the entry stays. */
 void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, uint64_t *work);
-/* What a function is called. DWARF's names first (stallkit-design(7), ADDRESS RULES, 5); what it
- * does not say the symbol of the function's first byte may: some producers leave out linkage names,
- * of what is local to a file for instance. A plain symbol adds nothing to a plain name: it would be
- * an alias. *near: 0, then what the last call left there, which was best for a function close by.
- */
-void own_symbols_name(const struct own_symbols *own, const struct debug_function *f, size_t *near,
+/* What a function is called. DWARF's names first (DESIGN address rule 5); what it does not say the
+ * symbol of the function's first byte may: some producers leave out linkage names, of what is local
+ * to a file for instance. A plain symbol adds nothing to a plain name: it would be an alias. */
+void own_symbols_name(const struct own_symbols *own, const struct debug_function *f,
                       const char **function, const char **linkage);
 /* What an inlined call is called: DWARF's names alone. */
 void inline_name(const struct debug_function *f, const char **function, const char **linkage);

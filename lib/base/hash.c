@@ -68,26 +68,8 @@ uint64_t hash_bytes(const void *bytes, size_t len) {
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
-/* Loads the end of a string as a word; fewer than eight of its bytes are unread. A copy byte by
- * byte would stall on store forwarding. */
-static inline uint64_t load_end(const char *bytes, size_t len) {
-    uint64_t word;
-    uint32_t first, last;
-    if (len >= sizeof word) {
-        memcpy(&word, bytes + len - sizeof word, sizeof word);
-        return word;
-    }
-    if (len >= sizeof first) {
-        memcpy(&first, bytes, sizeof first);
-        memcpy(&last, bytes + len - sizeof last, sizeof last);
-        return (uint64_t)last << 32 | first;
-    }
-    const unsigned char *b = (const unsigned char *)bytes;
-    return (uint64_t)b[len - 1] << 16 | (uint64_t)b[len / 2] << 8 | b[0];
-}
-
 uint64_t hash_quick(const void *bytes, size_t len) {
-    const char *p = bytes;
+    const unsigned char *p = bytes;
     uint64_t h = len, word;
     size_t left = len;
     for (; left >= sizeof word; left -= sizeof word, p += sizeof word) {
@@ -95,7 +77,7 @@ uint64_t hash_quick(const void *bytes, size_t len) {
         h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 divided by the golden ratio */
         h ^= h >> 32;
     }
-    return hash_u64(left > 0 ? h ^ load_end(bytes, len) : h);
+    return hash_u64(h ^ load_rest(p, left));
 }
 
 uint32_t hash_crc32(const void *bytes, size_t len) {

@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < steps; i++) {
         bool failed = reader_failed(&r);
         uint64_t value = step(&r, data[1 + i]);
-        require(r.pos <= r.size);
+        require(r.start <= r.at && r.at <= r.end);
         require(!failed || (reader_failed(&r) && value == 0 && reader_left(&r) == 0));
         require(reader_check(&r, NULL, "step") == (reader_failed(&r) ? ST_ERR : ST_OK));
     }

@@ -19,7 +19,7 @@ static void fixed_widths_follow_the_byte_order(void **state) {
     assert_true(reader_u64(&r) == UINT64_C(0x0102030405060708));
     assert_int_equal(reader_left(&r), 0);
     assert_false(reader_failed(&r));
-    r.pos = 0;
+    r.at = r.start;
     r.big_endian = true;
     assert_int_equal(reader_u8(&r), 1);
     assert_int_equal(reader_u16(&r), 0x0201);
@@ -33,7 +33,7 @@ static void a_failed_read_returns_zero_and_stays_failed(void **state) {
     assert_int_equal(reader_u16(&r), 0xffff);
     assert_int_equal(reader_u16(&r), 0);
     assert_true(reader_failed(&r));
-    assert_int_equal(r.failed_at, 2);
+    assert_int_equal(reader_pos(&r), 2);
     assert_int_equal(reader_u8(&r), 0); /* one byte is there, but the reader has failed */
     assert_int_equal(reader_u32(&r), 0);
     assert_true(reader_u64(&r) == 0);
@@ -47,7 +47,7 @@ static void a_failed_read_returns_zero_and_stays_failed(void **state) {
     reader_seek(&r, 0);
     reader_skip(&r, 0);
     assert_true(reader_failed(&r));
-    assert_int_equal(r.failed_at, 2);
+    assert_int_equal(reader_pos(&r), 2);
     assert_int_equal(reader_left(&r), 0);
     assert_int_equal(reader_pos(&r), 2);
 }
@@ -131,7 +131,7 @@ static void uleb128_past_64_bits_fails(void **state) {
     struct reader bit64 = READER(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02);
     assert_true(reader_uleb128(&bit64) == 0);
     assert_true(reader_failed(&bit64));
-    assert_int_equal(bit64.failed_at, 0);
+    assert_int_equal(reader_pos(&bit64), 0);
     struct reader bit70 = READER(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01);
     assert_true(reader_uleb128(&bit70) == 0);
     assert_true(reader_failed(&bit70));
@@ -178,73 +178,28 @@ static void sleb128_past_64_bits_fails(void **state) {
     assert_true(reader_failed(&cut));
 }
 
-static void cursors_read_as_readers_do(void **state) {
-    (void)state;
-    static const uint8_t bytes[] = {0x7f, 0xe5, 0x8e, 0x26, 0x80, 0x40, 0xff, 0x7f, 0x80, 0x80,
-                                    0x7f, 0x3f, 0x40, 0xff, 0x3f, 0x80, 0x00, 0x01, 0x02, 0x80,
-                                    0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x48, 0x80, 0x80,
-                                    0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f, 0xff, 0xff,
-                                    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x00};
-    for (size_t from = 0; from < sizeof bytes; from++) {
-        for (size_t len = 0; len <= sizeof bytes - from; len++) {
-            struct reader r = reader_init("x", bytes + from, len), u = r, s = r, back = r;
-            struct cursor a = cursor_init(&u), b = cursor_init(&s);
-            while (!reader_failed(&u) || !reader_failed(&s)) {
-                assert_int_equal(cursor_left(&a), reader_left(&u));
-                assert_true(cursor_uleb128(&a) == reader_uleb128(&u));
-                assert_true(cursor_sleb128(&b) == reader_sleb128(&s));
-                assert_int_equal(a.failed, reader_failed(&u));
-                assert_int_equal(b.failed, reader_failed(&s));
-                assert_true(b.failed || b.at == bytes + from + reader_pos(&s));
-            }
-            cursor_return(&a, &back);
-            assert_true(reader_failed(&back));
-            assert_int_equal(back.failed_at, u.failed_at);
-        }
-    }
-}
-
-static void cursors_read_fixed_widths_as_readers_do(void **state) {
-    (void)state;
-    const uint8_t bytes[] = {0x81, 0x92, 0xa3, 0xb4, 0xc5, 0xd6, 0xe7, 0xf8};
-    for (size_t len = 0; len <= sizeof bytes; len++) {
-        struct reader r = reader_init("t", bytes, len), of2 = r, of4 = r, of8 = r;
-        struct cursor c2 = cursor_init(&r), c4 = c2, c8 = c2;
-        assert_int_equal(cursor_uint_little(&c2, 2), reader_u16(&of2));
-        assert_int_equal(cursor_uint_little(&c4, 4), reader_u32(&of4));
-        assert_true(cursor_uint_little(&c8, 8) == reader_u64(&of8));
-        assert_int_equal(c2.failed, reader_failed(&of2));
-        assert_int_equal(c4.failed, reader_failed(&of4));
-        assert_int_equal(c8.failed, reader_failed(&of8));
-        assert_int_equal(cursor_left(&c2), reader_left(&of2));
-        assert_int_equal(cursor_left(&c4), reader_left(&of4));
-        assert_int_equal(cursor_left(&c8), reader_left(&of8));
-    }
-}
-
-static void cursors_read_numbers_of_any_width(void **state) {
+static void numbers_of_any_width_follow_the_byte_order(void **state) {
     (void)state;
     const uint8_t bytes[] = {0x81, 0x92, 0xa3, 0xb4, 0xc5, 0xd6, 0xe7, 0xf8, 0x09, 0x1a};
     for (unsigned size = 1; size <= 8; size++) {
-        for (size_t len = 0; len <= sizeof bytes; len++) { /* in eight bytes, and near the end */
-            struct reader r = reader_init("t", bytes, len);
-            struct cursor c = cursor_init(&r);
-            uint64_t expected = 0;
+        for (size_t len = 0; len <= sizeof bytes; len++) { /* cut, exact, and with more behind */
+            struct reader little = reader_init("t", bytes, len), big = little;
+            uint64_t low_first = 0, high_first = 0;
             for (unsigned i = 0; i < size && len >= size; i++) {
-                expected |= (uint64_t)bytes[i] << 8 * i;
+                low_first |= (uint64_t)bytes[i] << 8 * i;
+                high_first = high_first << 8 | bytes[i];
             }
-            assert_true(cursor_uint_little(&c, size) == expected);
-            assert_int_equal(c.failed, len < size);
-            assert_int_equal(cursor_left(&c), len < size ? 0 : len - size);
+            big.big_endian = true;
+            assert_true(reader_uint(&little, size) == low_first);
+            assert_true(reader_uint(&big, size) == high_first);
+            assert_int_equal(reader_failed(&little), len < size);
+            assert_int_equal(reader_failed(&big), len < size);
+            assert_int_equal(reader_left(&little), len < size ? 0 : len - size);
         }
     }
-    struct reader r = reader_init("t", bytes, sizeof bytes);
-    struct cursor c = cursor_init(&r);
-    assert_true(cursor_peek_little(&c, 2) == UINT64_C(0x1a09f8e7d6c5b4a3));
-    assert_int_equal(cursor_left(&c), sizeof bytes);
 }
 
-static void cursors_pass_strings_as_readers_do(void **state) {
+static void strings_are_skipped_whatever_their_length(void **state) {
     (void)state;
     uint8_t bytes[40];
     for (size_t nul = 0; nul <= sizeof bytes; nul++) {
@@ -254,51 +209,25 @@ static void cursors_pass_strings_as_readers_do(void **state) {
         }
         for (size_t len = 0; len <= sizeof bytes; len++) {
             struct reader r = reader_init("t", bytes, len);
-            struct cursor c = cursor_init(&r);
-            cursor_skip_string(&c);
-            assert_int_equal(c.failed, nul >= len);
-            assert_int_equal(cursor_left(&c), nul >= len ? 0 : len - nul - 1);
+            (void)reader_cstr(&r, NULL);
+            assert_int_equal(reader_failed(&r), nul >= len);
+            assert_int_equal(reader_left(&r), nul >= len ? 0 : len - nul - 1);
         }
     }
 }
 
-static void cursors_read_short_pairs(void **state) {
+static void a_copy_reads_on_by_itself(void **state) {
     (void)state;
-    const uint8_t bytes[] = {0x7f, 0x00, 0x01, 0x80, 0x01, 0x02};
-    struct reader r = reader_init("t", bytes, sizeof bytes);
-    struct cursor c = cursor_init(&r);
-    uint64_t first = 9, second = 9;
-    assert_true(cursor_short_pair(&c, &first, &second));
-    assert_true(first == 0x7f && second == 0);
-    assert_false(cursor_short_pair(&c, &first, &second)); /* the second one is long */
-    assert_int_equal(cursor_left(&c), 4);
-    cursor_skip(&c, 1);
-    assert_false(cursor_short_pair(&c, &first, &second));
-    cursor_skip(&c, 2);
-    assert_false(cursor_short_pair(&c, &first, &second)); /* one byte is left */
-    assert_false(c.failed);
-}
-
-static void cursors_stay_inside(void **state) {
-    (void)state;
-    static const uint8_t bytes[] = {1, 2, 3};
-    struct reader r = reader_init("x", bytes, sizeof bytes), none = reader_init("x", NULL, 0);
+    struct reader r = READER(1, 2, 3);
     (void)reader_u8(&r);
-    struct cursor c = cursor_init(&r), empty = cursor_init(&none);
-    assert_int_equal(cursor_u8(&c), 2);
-    cursor_skip(&c, 2);
-    assert_true(c.failed);
-    assert_int_equal(cursor_left(&c), 0);
-    assert_int_equal(cursor_u8(&c), 0);
-    cursor_return(&c, &r);
-    assert_true(reader_failed(&r));
-    assert_int_equal(reader_pos(&r), 2);
-    cursor_skip(&empty, 0);
-    assert_false(empty.failed);
-    assert_int_equal(cursor_u8(&empty), 0);
-    assert_true(empty.failed);
-    cursor_return(&empty, &none);
-    assert_true(reader_failed(&none));
+    struct reader copy = r;
+    assert_int_equal(reader_u8(&copy), 2);
+    reader_skip(&copy, 2);
+    assert_true(reader_failed(&copy));
+    assert_int_equal(reader_pos(&copy), 2);
+    assert_int_equal(reader_left(&copy), 0);
+    assert_false(reader_failed(&r));
+    assert_int_equal(reader_u8(&r), 2);
 }
 
 static void strings_end_inside_the_buffer(void **state) {
@@ -386,12 +315,9 @@ int main(void) {
         cmocka_unit_test(uleb128_past_64_bits_fails),
         cmocka_unit_test(sleb128_up_to_64_bits),
         cmocka_unit_test(sleb128_past_64_bits_fails),
-        cmocka_unit_test(cursors_read_as_readers_do),
-        cmocka_unit_test(cursors_read_fixed_widths_as_readers_do),
-        cmocka_unit_test(cursors_read_numbers_of_any_width),
-        cmocka_unit_test(cursors_pass_strings_as_readers_do),
-        cmocka_unit_test(cursors_read_short_pairs),
-        cmocka_unit_test(cursors_stay_inside),
+        cmocka_unit_test(numbers_of_any_width_follow_the_byte_order),
+        cmocka_unit_test(strings_are_skipped_whatever_their_length),
+        cmocka_unit_test(a_copy_reads_on_by_itself),
         cmocka_unit_test(strings_end_inside_the_buffer),
         cmocka_unit_test(fixed_strings_may_lack_a_nul),
         cmocka_unit_test(sub_readers_move_the_parent),

@@ -31,8 +31,8 @@ void abbrev_cache_release(struct abbrev_cache *c) {
     *c = (struct abbrev_cache){0};
 }
 
-static void begin(struct abbrev_table *t, const struct sections *s, uint64_t offset,
-                  struct form_sizes sizes) {
+static void begin_table(struct abbrev_table *t, const struct sections *s, uint64_t offset,
+                        struct form_sizes sizes) {
     t->used = true;
     t->offset = offset;
     if (!t->forms.filled || !form_sizes_equal(t->forms.sizes, sizes)) {
@@ -44,7 +44,7 @@ static void begin(struct abbrev_table *t, const struct sections *s, uint64_t off
     t->specs.len = 0;
     t->said.len = 0;
     t->steps.len = 0;
-    t->ordered = t->quick_end = 0;
+    t->ordered = 0;
     map_clear(&t->odd);
     t->r = section_reader(s, SECTION_ABBREV);
     reader_seek(&t->r, offset);
@@ -78,7 +78,7 @@ enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const 
         return err_at(e, ERR_LIMIT, section_name(SECTION_ABBREV), u->abbrev_offset,
                       "abbreviations read too often");
     }
-    begin(oldest, s, u->abbrev_offset, sizes);
+    begin_table(oldest, s, u->abbrev_offset, sizes);
     oldest->planless = c->planless;
     oldest->last_used = c->clock;
     *out = oldest;
@@ -100,11 +100,6 @@ static enum st number(struct abbrev_table *t, const struct abbrev *a, struct err
     uint64_t code = a->code;
     size_t index = t->entries.len;
     if (code == index + 1 && index == t->ordered) { /* nearly always */
-        if (code < ABBREV_QUICK) {
-            bool plain = a->simple && a->fixed && !a->children;
-            t->quick[code] = (struct abbrev_quick){a->size, plain};
-            t->quick_end = (size_t)code + 1;
-        }
         t->ordered++;
         return ST_OK;
     }
@@ -119,12 +114,12 @@ static enum st number(struct abbrev_table *t, const struct abbrev *a, struct err
 }
 
 /* Reads the next declaration into the table. ST_NONE: the table ends. */
-static enum st read_next(struct abbrev_table *t, struct cursor *c, struct err *e) {
+static enum st read_next(struct abbrev_table *t, struct err *e) {
     if (t->entries.len == t->entries.cap && !VEC_RESERVE(&t->entries, 1)) {
         return err_nomem(e);
     }
     struct abbrev *a = &t->entries.data[t->entries.len];
-    enum st st = abbrev_declaration(t, c, a, e);
+    enum st st = abbrev_declaration(t, a, e);
     if (st == ST_OK) {
         st = number(t, a, e);
     }
@@ -143,15 +138,13 @@ enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t cod
         return err_set(e, t->damage.code, "%s", t->damage.text);
     }
     size_t before = reader_pos(&t->r);
-    struct cursor at = cursor_init(&t->r);
     enum st st = t->complete ? ST_NONE : ST_OK;
     while (st == ST_OK && !*out) {
-        st = read_next(t, &at, &t->damage);
+        st = read_next(t, &t->damage);
         if (st == ST_OK && t->entries.data[t->entries.len - 1].code == code) {
             *out = &t->entries.data[t->entries.len - 1];
         }
     }
-    cursor_return(&at, &t->r);
     c->work += reader_pos(&t->r) - before;
     if (st == ST_ERR) {
         t->used = false; /* for who holds it; the next unit begins again, as memory may be back */
@@ -163,20 +156,20 @@ enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t cod
 /* ---- a declaration alone ---- */
 
 /* Moves to the declaration of `code`. False: there is none, or one before it is damaged. */
-static bool seek(struct cursor *c, uint64_t code) {
+static bool seek_declaration(struct reader *r, uint64_t code) {
     for (;;) {
-        const uint8_t *start = c->at;
-        uint64_t own = cursor_uleb128(c);
+        const uint8_t *start = r->at;
+        uint64_t own = reader_uleb128(r);
         if (own == 0) {
             return false;
         }
         if (own == code) {
-            c->at = start;
+            r->at = start;
             return true;
         }
-        uint64_t tag = cursor_uleb128(c);
-        (void)cursor_u8(c);
-        if (!abbrev_is_tag(tag) || !abbrev_pass(c)) {
+        uint64_t tag = reader_uleb128(r);
+        (void)reader_u8(r);
+        if (!abbrev_is_tag(tag) || !abbrev_skip_attributes(r)) {
             return false;
         }
     }
@@ -190,16 +183,16 @@ enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const stru
     if (c->planless || c->lone_work > limit || read_too_often(c, s)) {
         return ST_NONE;
     }
-    begin(t, s, u->abbrev_offset, form_sizes_of(u));
+    begin_table(t, s, u->abbrev_offset, form_sizes_of(u));
     if (!VEC_RESERVE(&t->entries, 1)) {
         return err_nomem(e);
     }
-    struct cursor first = cursor_init(&t->r), at = first;
+    size_t before = reader_pos(&t->r);
     struct err damage = {0}; /* for those to tell of who read the table */
-    bool found =
-        seek(&at, code) && abbrev_declaration(t, &at, &t->entries.data[0], &damage) == ST_OK;
-    c->work += (uint64_t)(at.at - first.at);
-    c->lone_work += (uint64_t)(at.at - first.at);
+    bool found = seek_declaration(&t->r, code) &&
+                 abbrev_declaration(t, &t->entries.data[0], &damage) == ST_OK;
+    c->work += reader_pos(&t->r) - before;
+    c->lone_work += reader_pos(&t->r) - before;
     if (!found || !t->entries.data[0].planned) {
         return damage.code == ERR_NOMEM ? err_nomem(e) : ST_NONE;
     }

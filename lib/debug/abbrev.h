@@ -55,21 +55,17 @@ struct abbrev_spec {
     bool fixed;    /* all values of its form are of one size */
     uint32_t skip; /* bytes of attributes before it that say nothing, all of fixed sizes */
     int64_t constant; /* of DW_FORM_implicit_const */
-    /* If the declaration is `direct`: where the number lies, counted from the first attribute, and
-     * what of eight bytes there it is, the least significant one first; plus `constant`. */
-    uint32_t offset;
-    uint64_t mask;
 };
 
-/* Values that die_walk.c passes the shortest way. */
-enum abbrev_pass {
-    PASS_SLOWLY,
-    PASS_LEB128,        /* nothing but a LEB128 */
-    PASS_BLOCK1,        /* a byte says how many follow */
-    PASS_BLOCK,         /* a LEB128 says so */
-    PASS_STRING,        /* up to a NUL */
-    PASS_SIBLING_4,     /* DW_AT_sibling as a little-endian DW_FORM_ref4 */
-    PASS_SIBLING_LEB128 /* as DW_FORM_ref_udata */
+/* How die_walk.c skips a value that is not of a fixed size. */
+enum abbrev_skip {
+    SKIP_BY_FORM,       /* form_skip knows */
+    SKIP_LEB128,        /* nothing but a LEB128 */
+    SKIP_BLOCK1,        /* a byte says how many follow */
+    SKIP_BLOCK,         /* a LEB128 says so */
+    SKIP_STRING,        /* up to a NUL */
+    SKIP_SIBLING_4,     /* DW_AT_sibling as DW_FORM_ref4 */
+    SKIP_SIBLING_LEB128 /* as DW_FORM_ref_udata */
 };
 
 /* Can anything below a DIE be a function? */
@@ -80,23 +76,20 @@ enum abbrev_below { BELOW_ANYTHING, BELOW_NO_CODE, BELOW_NO_CODE_IN_C };
 struct abbrev_step {
     uint32_t size;
     uint16_t form;
-    uint8_t pass; /* enum abbrev_pass */
+    uint8_t skip; /* enum abbrev_skip */
     bool sibling; /* the value is DW_AT_sibling */
 };
 
 /* What forms come to in units whose headers say these sizes. */
-enum { ABBREV_FORMS = 64, ABBREV_NOT_PLAIN = 0x80 };
+enum { ABBREV_FORMS = 64 };
 struct abbrev_form {
     bool known, fixed; /* fixed: all its values are of one size */
-    uint8_t size, pass;
+    uint8_t size, skip;
 };
 struct abbrev_forms {
     bool filled;
     struct form_sizes sizes;
     struct abbrev_form of[ABBREV_FORMS]; /* by form; there are some beyond, which are rare */
-    /* The same in short: the size, or ABBREV_NOT_PLAIN where it is not fixed or stands in the
-     * declaration. */
-    uint8_t plain[ABBREV_FORMS];
 };
 
 /* One declaration. */
@@ -121,14 +114,6 @@ struct abbrev {
      * If it is not planned: all its attributes, in abbrev_table.specs. */
     uint32_t first_said, said_skip;
     uint16_t said_count;
-    bool direct; /* it is fixed, and each of those is a number */
-};
-
-/* A declaration for the shortest way of all; those whose numbers take a byte have one. */
-enum { ABBREV_QUICK = 128 };
-struct abbrev_quick {
-    uint32_t size;
-    bool plain; /* simple, fixed, without children */
 };
 
 /* The abbreviations of a unit, read as far as they were needed. */
@@ -144,8 +129,6 @@ struct abbrev_table {
     VEC(struct abbrev_spec) specs, said;
     VEC(struct abbrev_step) steps;
     size_t ordered; /* so many at the start are numbered 1, 2, 3 … */
-    size_t quick_end;
-    struct abbrev_quick quick[ABBREV_QUICK]; /* of those, by number, below quick_end */
     struct map odd; /* code -> index, of those not numbered 1, 2, 3 … in order */
 };
 
@@ -173,9 +156,9 @@ enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const 
 enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                     const struct abbrev **out, struct err *e) BASE_MUST_USE;
 
-/* One declaration, for a unit of which no more will be read soon: what lies before it is passed
- * over, not kept. *t and *out are valid until the next call. ST_NONE: abbrev_table_of and
- * abbrev_read may have it, or tell why not. ST_ERR: no memory. */
+/* One declaration, for a unit of which no more will be read soon: what lies before it is skipped,
+ * not kept. *t and *out are valid until the next call. ST_NONE: abbrev_table_of and abbrev_read may
+ * have it, or tell why not. ST_ERR: no memory. */
 enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
                     uint64_t code, struct abbrev_table **t, const struct abbrev **out,
                     struct err *e) BASE_MUST_USE;

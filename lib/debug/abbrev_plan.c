@@ -49,7 +49,7 @@ static enum abbrev_says says(uint64_t attribute) {
     }
 }
 
-static enum abbrev_pass pass_of(uint64_t form) {
+static enum abbrev_skip skip_of(uint64_t form) {
     switch (form) {
     case DW_FORM_udata:
     case DW_FORM_sdata:
@@ -58,29 +58,29 @@ static enum abbrev_pass pass_of(uint64_t form) {
     case DW_FORM_addrx:
     case DW_FORM_rnglistx:
     case DW_FORM_loclistx:
-        return PASS_LEB128;
+        return SKIP_LEB128;
     case DW_FORM_block1: /* locations of variables, mostly, and constants */
-        return PASS_BLOCK1;
+        return SKIP_BLOCK1;
     case DW_FORM_exprloc:
     case DW_FORM_block:
-        return PASS_BLOCK;
+        return SKIP_BLOCK;
     case DW_FORM_string:
-        return PASS_STRING;
+        return SKIP_STRING;
     default:
-        return PASS_SLOWLY;
+        return SKIP_BY_FORM;
     }
 }
 
-static enum abbrev_pass sibling_pass(uint64_t form, bool big_endian) {
+static enum abbrev_skip sibling_skip(uint64_t form) {
     if (form == DW_FORM_ref_udata) {
-        return PASS_SIBLING_LEB128;
+        return SKIP_SIBLING_LEB128;
     }
-    return form == DW_FORM_ref4 && !big_endian ? PASS_SIBLING_4 : PASS_SLOWLY;
+    return form == DW_FORM_ref4 ? SKIP_SIBLING_4 : SKIP_BY_FORM;
 }
 
-static struct abbrev_form describe(struct form_sizes sizes, uint64_t form) {
+static struct abbrev_form describe_form(struct form_sizes sizes, uint64_t form) {
     uint32_t size = 0;
-    struct abbrev_form f = {.known = form_known(form), .pass = (uint8_t)pass_of(form)};
+    struct abbrev_form f = {.known = form_known(form), .skip = (uint8_t)skip_of(form)};
     f.fixed = form_fixed_size(sizes, form, &size);
     f.size = (uint8_t)size;
     return f;
@@ -88,38 +88,20 @@ static struct abbrev_form describe(struct form_sizes sizes, uint64_t form) {
 
 void abbrev_forms_fill(struct abbrev_forms *f, struct form_sizes sizes) {
     for (uint64_t form = 0; form < ABBREV_FORMS; form++) {
-        struct abbrev_form of = describe(sizes, form);
-        bool plain = of.known && of.fixed && form != DW_FORM_implicit_const;
-        f->of[form] = of;
-        f->plain[form] = plain ? of.size : ABBREV_NOT_PLAIN;
+        f->of[form] = describe_form(sizes, form);
     }
     f->sizes = sizes;
     f->filled = true;
 }
 
 static inline struct abbrev_form form_of(const struct abbrev_forms *f, uint64_t form) {
-    return form < ABBREV_FORMS ? f->of[form] : describe(f->sizes, form);
+    return form < ABBREV_FORMS ? f->of[form] : describe_form(f->sizes, form);
 }
 
-/* ---- passing ---- */
+/* ---- skipping ---- */
 
-/* What an attribute's name alone means to a plan. */
-enum { ROLE_ADDRESS = 1, ROLE_NOT_PLAIN = 0x80 };
-static const uint8_t roles[0x80] = {
-    [0] = ROLE_NOT_PLAIN,          [DW_AT_sibling] = ROLE_NOT_PLAIN,
-    [DW_AT_low_pc] = ROLE_ADDRESS, [DW_AT_high_pc] = ROLE_ADDRESS,
-    [DW_AT_ranges] = ROLE_ADDRESS, [DW_AT_entry_pc] = ROLE_ADDRESS,
-};
-
-/* A declaration as far as it was read. */
-struct sums {
-    uint32_t size;  /* of the attributes since the last step */
-    unsigned count; /* of all attributes */
-    unsigned roles; /* of all of them */
-};
-
-static enum st damaged(const struct abbrev_table *t, uint64_t code, unsigned count,
-                       const struct abbrev_pair *p, struct err *e) {
+static enum st bad_attribute(const struct abbrev_table *t, uint64_t code, unsigned count,
+                             const struct abbrev_pair *p, struct err *e) {
     if (count >= ABBREV_ATTRIBUTES_MAX) {
         return err_at(e, ERR_FORMAT, t->r.name, t->offset,
                       "abbreviation %llu with more than %d attributes", (unsigned long long)code,
@@ -131,68 +113,59 @@ static enum st damaged(const struct abbrev_table *t, uint64_t code, unsigned cou
                   (unsigned long long)p->form);
 }
 
-/* Reads on as long as names and forms take a byte each and come to nothing but a fixed size, as
- * most do. */
-static inline void pass_plain(const struct abbrev_forms *forms, struct cursor *c,
-                              struct sums *sums) {
-    size_t pairs = cursor_left(c) / 2, allowed = ABBREV_ATTRIBUTES_MAX - sums->count;
-    const uint8_t *at = c->at, *first = at, *end = at + 2 * (pairs < allowed ? pairs : allowed);
-    for (; at < end && at[0] < sizeof roles && at[1] < ABBREV_FORMS; at += 2) {
-        unsigned role = roles[at[0]], size = forms->plain[at[1]];
-        if (((role | size) & ROLE_NOT_PLAIN) != 0) {
-            break;
-        }
-        sums->roles |= role;
-        sums->size += size;
-    }
-    sums->count += (unsigned)(at - first) / 2;
-    c->at = at;
+static inline bool is_address(uint64_t attribute) {
+    return attribute == DW_AT_low_pc || attribute == DW_AT_high_pc || attribute == DW_AT_ranges ||
+           attribute == DW_AT_entry_pc;
 }
 
-/* Joins what is of fixed size. */
-static inline enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct cursor *c,
-                                 struct err *e) {
-    struct sums sums = {0};
-    bool planned = !t->planless, simple = planned;
+/* Adds a value that is not of a fixed size, or is DW_AT_sibling, behind `size` bytes that are. */
+static enum st add_step(struct abbrev_table *t, struct abbrev *a, const struct abbrev_pair *p,
+                        uint32_t size, struct err *e) {
+    struct abbrev_form form = form_of(&t->forms, p->form);
+    struct abbrev_step step = {.size = size, .form = (uint16_t)p->form, .skip = form.skip};
+    if (p->attribute == DW_AT_sibling) {
+        step.sibling = true;
+        step.skip = (uint8_t)sibling_skip(p->form);
+    }
+    a->planned = a->planned && form.known;
+    a->simple = a->simple && step.skip != SKIP_BY_FORM;
+    return VEC_PUSH(&t->steps, step) ? ST_OK : err_nomem(e);
+}
+
+/* Reads the attributes of a declaration, and joins what is of fixed size. */
+static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct reader *r,
+                          struct err *e) {
+    uint32_t size = 0; /* of the attributes since the last step */
+    unsigned count = 0;
+    bool addressed = false;
     a->first_step = (uint32_t)t->steps.len;
-    for (;; sums.count++) {
-        pass_plain(&t->forms, c, &sums);
-        struct abbrev_pair p = abbrev_pair_read(c);
+    a->planned = a->simple = !t->planless;
+    for (;; count++) {
+        struct abbrev_pair p = abbrev_pair_read(r);
         if (abbrev_pair_ends(&p)) {
             break;
         }
-        if (!abbrev_is_attribute(&p) || sums.count >= ABBREV_ATTRIBUTES_MAX) {
-            return damaged(t, a->code, sums.count, &p, e);
+        if (!abbrev_is_attribute(&p) || count >= ABBREV_ATTRIBUTES_MAX) {
+            return bad_attribute(t, a->code, count, &p, e);
         }
         struct abbrev_form form = form_of(&t->forms, p.form);
-        bool sibling = p.attribute == DW_AT_sibling;
-        sums.roles |= p.attribute < sizeof roles ? roles[p.attribute] : 0;
-        if (!sibling && form.fixed) {
-            sums.size += form.size;
+        addressed = addressed || is_address(p.attribute);
+        if (p.attribute != DW_AT_sibling && form.fixed) {
+            size += form.size;
             continue;
         }
-        struct abbrev_step step = {
-            .size = sums.size,
-            .form = (uint16_t)p.form,
-            .pass = sibling ? (uint8_t)sibling_pass(p.form, t->r.big_endian) : form.pass,
-            .sibling = sibling,
-        };
-        planned = planned && form.known;
-        simple = simple && step.pass != PASS_SLOWLY;
-        sums.size = 0;
-        if (!VEC_PUSH(&t->steps, step)) {
-            return err_nomem(e);
+        if (add_step(t, a, &p, size, e) != ST_OK) {
+            return ST_ERR;
         }
+        size = 0;
     }
-    a->planned = planned;
-    a->fixed = planned && t->steps.len == a->first_step;
-    a->size = sums.size;
+    a->fixed = a->planned && t->steps.len == a->first_step;
+    a->size = size;
     /* An inlined call that says none may hold others that do. */
-    a->bare =
-        a->code_tag && a->tag != DW_TAG_inlined_subroutine && (sums.roles & ROLE_ADDRESS) == 0;
-    a->simple = simple && (!a->code_tag || a->bare);
-    a->attribute_count = (uint16_t)sums.count;
-    struct abbrev_step last = {.size = sums.size};
+    a->bare = a->code_tag && a->tag != DW_TAG_inlined_subroutine && !addressed;
+    a->simple = a->simple && (!a->code_tag || a->bare);
+    a->attribute_count = (uint16_t)count;
+    struct abbrev_step last = {.size = size};
     if (!VEC_PUSH(&t->steps, last)) {
         return err_nomem(e);
     }
@@ -202,8 +175,12 @@ static inline enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struc
 
 /* ---- reading ---- */
 
-static struct cursor attributes_of(const struct abbrev_table *t, const struct abbrev *a) {
-    return (struct cursor){.at = a->attributes, .end = t->r.start + t->r.size};
+/* At the first attribute of a declaration that was read. */
+static struct reader attribute_reader(const struct abbrev_table *t, const struct abbrev *a) {
+    struct reader r = t->r;
+    r.at = a->attributes;
+    r.failed = false; /* behind them, if at all */
+    return r;
 }
 
 static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct abbrev_pair *p) {
@@ -218,10 +195,10 @@ static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct
 
 /* All attributes of a declaration that has no plan. */
 static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *e) {
-    struct cursor c = attributes_of(t, a);
+    struct reader r = attribute_reader(t, a);
     a->first_said = (uint32_t)t->specs.len;
     for (uint32_t i = 0; i < a->attribute_count; i++) {
-        struct abbrev_pair p = abbrev_pair_read(&c);
+        struct abbrev_pair p = abbrev_pair_read(&r);
         if (!VEC_PUSH(&t->specs, spec_of(&t->forms, &p))) {
             return err_nomem(e);
         }
@@ -272,8 +249,8 @@ void abbrev_place(struct abbrev_spec *spec) {
     }
 }
 
-/* Of what functions and calls are made of, in the forms that nearly all have; it has its place. */
-static enum abbrev_load load_of(const struct abbrev_spec *spec, bool big_endian) {
+/* Fast load of an attribute in a common form; needs abbrev_place() first. */
+static enum abbrev_load load_of(const struct abbrev_spec *spec) {
     bool plain;
     switch ((enum abbrev_says)spec->says) {
     case SAYS_NAME:
@@ -298,43 +275,27 @@ static enum abbrev_load load_of(const struct abbrev_spec *spec, bool big_endian)
         plain = spec->member != 0 && is_number(spec->form);
         break;
     }
-    if (!plain || big_endian) {
+    if (!plain) {
         return LOAD_NOT;
     }
     return spec->fixed ? (enum abbrev_load)spec->size : LOAD_ULEB128;
 }
 
-/* False: it is not a number that lies there, or stands in the declaration. */
-static bool find_mask(struct abbrev_spec *spec) {
-    if (spec->form == DW_FORM_implicit_const) {
-        return spec->member != 0 && spec->constant >= 0;
-    }
-    if (spec->load == LOAD_NOT || spec->load == LOAD_ULEB128) {
-        return false;
-    }
-    spec->mask = UINT64_MAX >> (64 - 8 * spec->load);
-    return true;
-}
-
 /* Joins what says nothing. */
 static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e) {
-    struct cursor c = attributes_of(t, a);
-    uint32_t skip = 0, offset = 0;
+    struct reader r = attribute_reader(t, a);
+    uint32_t skip = 0;
     a->first_said = (uint32_t)t->said.len;
-    a->direct = a->fixed;
     for (uint32_t i = 0; i < a->attribute_count; i++) {
-        struct abbrev_pair p = abbrev_pair_read(&c);
+        struct abbrev_pair p = abbrev_pair_read(&r);
         struct abbrev_spec spec = spec_of(&t->forms, &p);
-        spec.offset = offset;
-        offset += spec.size;
         if (spec.says == SAYS_NOTHING && spec.fixed) {
             skip += spec.size;
             continue;
         }
         spec.skip = skip;
         abbrev_place(&spec);
-        spec.load = (uint8_t)load_of(&spec, t->r.big_endian);
-        a->direct = a->direct && find_mask(&spec);
+        spec.load = (uint8_t)load_of(&spec);
         skip = 0;
         if (!VEC_PUSH(&t->said, spec)) {
             return err_nomem(e);
@@ -379,19 +340,18 @@ static enum abbrev_below below(uint64_t tag) {
     }
 }
 
-enum st abbrev_declaration(struct abbrev_table *t, struct cursor *c, struct abbrev *out,
-                           struct err *e) {
-    struct cursor at = *c; /* stays in registers */
-    uint64_t code = cursor_uleb128(&at), tag = 0;
+enum st abbrev_declaration(struct abbrev_table *t, struct abbrev *out, struct err *e) {
+    struct reader r = t->r;
+    uint64_t code = reader_uleb128(&r), tag = 0;
     if (code != 0) {
-        tag = cursor_uleb128(&at);
-        out->children = cursor_u8(&at) != 0;
-    } else if (!at.failed) {
-        *c = at;
+        tag = reader_uleb128(&r);
+        out->children = reader_u8(&r) != 0;
+    } else if (!r.failed) {
+        t->r = r;
         return ST_NONE;
     }
-    if (!at.failed && !abbrev_is_tag(tag)) {
-        return err_at(e, ERR_FORMAT, t->r.name, t->offset, "abbreviation %llu with tag 0x%llx",
+    if (!r.failed && !abbrev_is_tag(tag)) {
+        return err_at(e, ERR_FORMAT, r.name, t->offset, "abbreviation %llu with tag 0x%llx",
                       (unsigned long long)code, (unsigned long long)tag);
     }
     out->code = code;
@@ -399,12 +359,14 @@ enum st abbrev_declaration(struct abbrev_table *t, struct cursor *c, struct abbr
     out->code_tag = is_code_tag(tag);
     out->below = (uint8_t)below(tag);
     out->has_said = false;
-    out->attributes = at.at;
-    enum st st = at.failed ? ST_OK : plan_steps(t, out, &at, e);
-    *c = at;
-    if (st == ST_OK && at.failed) {
-        cursor_return(&at, &t->r);
-        return reader_check(&t->r, e, "abbreviation");
+    out->attributes = r.at;
+    enum st st = r.failed ? ST_OK : plan_steps(t, out, &r, e);
+    t->r = r;
+    if (st != ST_OK) {
+        return st;
     }
-    return st == ST_OK && !out->planned ? read_specs(t, out, e) : st;
+    if (r.failed) {
+        return reader_check(&r, e, "abbreviation");
+    }
+    return out->planned ? ST_OK : read_specs(t, out, e);
 }

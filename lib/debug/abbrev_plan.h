@@ -12,16 +12,15 @@ struct abbrev_pair {
     uint64_t attribute, form;
     int64_t constant; /* of DW_FORM_implicit_const */
 };
-static inline struct abbrev_pair abbrev_pair_read(struct cursor *c) {
-    struct abbrev_pair p;
-    if (!cursor_short_pair(c, &p.attribute, &p.form)) {
-        p.attribute = cursor_uleb128(c);
-        p.form = cursor_uleb128(c);
+static inline struct abbrev_pair abbrev_pair_read(struct reader *r) {
+    struct abbrev_pair p = {.attribute = reader_uleb128(r)};
+    p.form = reader_uleb128(r);
+    if (p.form == DW_FORM_implicit_const) {
+        p.constant = reader_sleb128(r);
     }
-    p.constant = p.form == DW_FORM_implicit_const ? cursor_sleb128(c) : 0;
     return p;
 }
-/* Is it the one behind the last? So is what a failed cursor reads. */
+/* Is it the one behind the last? So is what a failed reader reads. */
 static inline bool abbrev_pair_ends(const struct abbrev_pair *p) {
     return p->attribute == 0 && p->form == 0;
 }
@@ -36,12 +35,12 @@ static inline bool abbrev_is_tag(uint64_t tag) {
 static inline bool abbrev_is_attribute(const struct abbrev_pair *p) {
     return p->attribute != 0 && (p->attribute | p->form) <= UINT16_MAX;
 }
-/* Passes over the attributes of a declaration and their end. False: they are damaged. */
-static inline bool abbrev_pass(struct cursor *c) {
+/* Skips the attributes of a declaration and their end. False: they are damaged. */
+static inline bool abbrev_skip_attributes(struct reader *r) {
     for (unsigned count = 0; count <= ABBREV_ATTRIBUTES_MAX; count++) {
-        struct abbrev_pair p = abbrev_pair_read(c);
+        struct abbrev_pair p = abbrev_pair_read(r);
         if (abbrev_pair_ends(&p)) {
-            return !c->failed;
+            return !r->failed;
         }
         if (!abbrev_is_attribute(&p)) {
             return false;
@@ -52,10 +51,9 @@ static inline bool abbrev_pass(struct cursor *c) {
 
 /* Fills f for units of these sizes. */
 void abbrev_forms_fill(struct abbrev_forms *f, struct form_sizes sizes);
-/* Reads the declaration at *c into *out, all but what it says. ST_NONE: the table ends here.
+/* Reads the next declaration of t->r into *out, all but what it says. ST_NONE: the table ends here.
  * ST_ERR: it is damaged, or there is no memory. */
-enum st abbrev_declaration(struct abbrev_table *t, struct cursor *c, struct abbrev *out,
-                           struct err *e) BASE_MUST_USE;
+enum st abbrev_declaration(struct abbrev_table *t, struct abbrev *out, struct err *e) BASE_MUST_USE;
 /* Fills member, sets and narrow from says and form. */
 void abbrev_place(struct abbrev_spec *spec);
 

@@ -12,9 +12,6 @@ void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why) {
 
 bool debug_is_code(const void *ctx, uint64_t address) {
     const struct debug *d = ctx;
-    if (address - d->text.low < d->text.high - d->text.low) {
-        return true;
-    }
     uint64_t top = d->address_size == 4 ? UINT32_MAX : UINT64_MAX;
     if (address >= top - 1) {
         return false; /* -1, -2: tombstones of lld (DWARF issue 200609.1) */
@@ -32,17 +29,6 @@ bool debug_is_code(const void *ctx, uint64_t address) {
         }
     }
     return low < d->code.len && d->code.data[low].low <= address;
-}
-
-static void find_text(struct debug *d) {
-    uint64_t top = d->address_size == 4 ? UINT32_MAX : UINT64_MAX;
-    for (size_t i = 0; i < d->code.len; i++) {
-        struct debug_range r = d->code.data[i];
-        r.high = r.high < top - 1 ? r.high : top - 1; /* tombstones are no code */
-        if (r.high > r.low && r.high - r.low > d->text.high - d->text.low) {
-            d->text = r;
-        }
-    }
 }
 
 /* The supplementary file first. */
@@ -83,7 +69,6 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
         st = VEC_PUSH(&d->code, setup->code[i]) ? ST_OK : err_nomem(e);
     }
     ranges_normalise(&d->code, 0);
-    find_text(d);
     if (st == ST_OK && setup->alt) {
         open_file(d, &d->alt, setup->alt, setup->planless);
         st = units_read(d, &d->alt, e);
@@ -183,7 +168,6 @@ enum st debug_clone(struct debug **out, const struct debug *d, debug_complain co
     *c = (struct debug){.path = d->path,
                         .address_size = d->address_size,
                         .arm32 = d->arm32,
-                        .text = d->text,
                         .complain = complain,
                         .complain_ctx = ctx,
                         .split_units = d->split_units};

@@ -87,7 +87,6 @@ struct debug {
     unsigned address_size;
     bool arm32;
     struct range_vec code; /* extents of sections with instructions, normalised; empty = unknown */
-    struct debug_range text; /* the widest of them, which nearly all code is in */
     debug_complain complain;
     void *complain_ctx;
 

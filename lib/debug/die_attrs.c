@@ -1,7 +1,6 @@
 /* Attributes as plain values: those that functions, inlined calls and units are made of. */
 #include "debug/die_attrs.h"
 
-#include <assert.h>
 #include <dwarf.h>
 #include <string.h>
 
@@ -14,33 +13,12 @@ struct take {
     struct die_attrs *out;
 };
 
-/* A number, of the forms that nearly all have without a call. */
-static inline bool take_u64(const struct take *t, uint64_t *out) {
-    switch (t->v.form) {
-    case DW_FORM_data1:
-        *out = reader_u8(t->v.r);
-        return true;
-    case DW_FORM_data2:
-        *out = reader_u16(t->v.r);
-        return true;
-    case DW_FORM_data4:
-        *out = reader_u32(t->v.r);
-        return true;
-    default:
-        return form_u64(&t->v, out);
-    }
-}
-
 /* A line, column, language: what does not fit 32 bits is none. */
 static inline uint32_t narrow(uint64_t v) {
     return v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
-static inline bool take_address(const struct take *t, uint64_t *out) {
-    if (t->v.form == DW_FORM_addr && t->v.unit->address_size == 8) {
-        *out = reader_u64(t->v.r);
-        return true;
-    }
+static bool take_address(const struct take *t, uint64_t *out) {
     return form_address(&t->v, t->source->sections, out);
 }
 
@@ -73,19 +51,19 @@ static bool take_unit_attr(const struct take *t, enum abbrev_says says) {
     case SAYS_COMP_DIR:
         return take_string(t, &out->comp_dir);
     case SAYS_LANGUAGE:
-        if (!take_u64(t, &language)) {
+        if (!form_u64(&t->v, &language)) {
             return false;
         }
         out->language = narrow(language);
         return true;
     case SAYS_STMT_LIST:
-        return mark(out, DIE_STMT_LIST, take_u64(t, &out->stmt_list));
+        return mark(out, DIE_STMT_LIST, form_u64(&t->v, &out->stmt_list));
     case SAYS_ADDR_BASE:
-        return mark(out, DIE_ADDR_BASE, take_u64(t, &out->addr_base));
+        return mark(out, DIE_ADDR_BASE, form_u64(&t->v, &out->addr_base));
     case SAYS_RNGLISTS_BASE:
-        return mark(out, DIE_RNGLISTS_BASE, take_u64(t, &out->rnglists_base));
+        return mark(out, DIE_RNGLISTS_BASE, form_u64(&t->v, &out->rnglists_base));
     case SAYS_STR_OFFSETS_BASE:
-        return mark(out, DIE_STR_OFFSETS_BASE, take_u64(t, &out->str_offsets_base));
+        return mark(out, DIE_STR_OFFSETS_BASE, form_u64(&t->v, &out->str_offsets_base));
     case SAYS_DWO_NAME:
         return mark(out, DIE_SPLIT, pass(t));
     default:
@@ -119,13 +97,13 @@ static inline bool take_attr(const struct take *t, const struct abbrev_spec *spe
         break;
     case SAYS_HIGH:
     case SAYS_ENTRY: /* an address, or (from DWARF 4 on) a size counted from low_pc */
-        taken = form_is_address(t->v.form) ? take_address(t, &v) : take_u64(t, &v);
+        taken = form_is_address(t->v.form) ? take_address(t, &v) : form_u64(&t->v, &v);
         break;
     default:
         if (spec->member == 0) {
             return take_unit_attr(t, (enum abbrev_says)spec->says);
         }
-        taken = take_u64(t, &v);
+        taken = form_u64(&t->v, &v);
         break;
     }
     if (taken) {
@@ -157,16 +135,6 @@ enum st die_cut(const struct reader *r, uint64_t offset, struct err *e) {
 }
 
 /* ---- a DIE ---- */
-
-/* In parts: of all at once GCC makes `rep stos`, which takes longer than reading most DIEs. */
-static inline void clear(struct die_attrs *a) {
-    enum { PART = 64 };
-    unsigned char *bytes = (unsigned char *)a;
-    static_assert(sizeof *a > 2 * PART && sizeof *a <= 3 * PART + 16, "one more part, or less");
-    memset(bytes, 0, PART);
-    memset(bytes + PART, 0, PART);
-    memset(bytes + 2 * PART, 0, sizeof *a - 2 * PART);
-}
 
 /* Where a DIE is read, and what of it. */
 struct die_at {
@@ -223,8 +191,8 @@ static enum st take_placed(struct take *t, const struct die_at *at, const struct
                           "DIE ends with a value of unknown form");
 }
 
-static inline uint64_t load(struct cursor *c, enum abbrev_load how) {
-    return how == LOAD_ULEB128 ? cursor_uleb128(c) : cursor_uint_little(c, (unsigned)how);
+static inline uint64_t load_number(struct reader *r, enum abbrev_load how) {
+    return how == LOAD_ULEB128 ? reader_uleb128(r) : reader_uint(r, (unsigned)how);
 }
 
 static inline bool keep_ref(const struct take *t, uint16_t form, uint64_t v, enum die_has bit,
@@ -262,7 +230,7 @@ enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct
                        struct die_attrs *out, uint64_t *sibling, struct err *e) {
     struct take take = {.source = d, .v = {.r = r, .unit = unit}, .out = out};
     const struct die_at at = {t, offset, sibling};
-    clear(out);
+    *out = (struct die_attrs){0};
     *sibling = 0;
     if (!a->planned) {
         const struct takeover_value *values;
@@ -274,33 +242,19 @@ enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct
     if (abbrev_said(t, a, &spec, e) != ST_OK) {
         return ST_ERR;
     }
-    struct cursor c = cursor_init(r);
-    if (a->direct && cursor_left(&c) >= a->size + sizeof(uint64_t)) { /* nearly all of clang's */
-        for (uint32_t i = 0; i < a->said_count; i++, spec++) {
-            uint64_t v = cursor_peek_little(&c, spec->offset) & spec->mask;
-            if (!keep(&take, spec, v + (uint64_t)spec->constant)) {
-                damaged(&take, &at, spec, e);
-            }
-        }
-        reader_skip(r, a->size);
-        return ST_OK;
-    }
     for (uint32_t i = 0; i < a->said_count; i++, spec++) {
-        cursor_skip(&c, spec->skip);
+        reader_skip(r, spec->skip);
         if (spec->load == LOAD_NOT) { /* seldom */
-            cursor_return(&c, r);
             take_spec(&take, &at, spec, e);
-            c = cursor_init(r);
             continue;
         }
-        uint64_t v = load(&c, (enum abbrev_load)spec->load);
+        uint64_t v = load_number(r, (enum abbrev_load)spec->load);
         if (spec->says == SAYS_SIBLING) {
             *sibling = v;
-        } else if (!keep(&take, spec, v) && !c.failed) {
+        } else if (!keep(&take, spec, v) && !reader_failed(r)) {
             damaged(&take, &at, spec, e);
         }
     }
-    cursor_skip(&c, a->said_skip);
-    cursor_return(&c, r);
+    reader_skip(r, a->said_skip);
     return reader_failed(r) ? die_cut(r, offset, e) : ST_OK;
 }

@@ -23,7 +23,9 @@ void die_reader_release(struct die_reader *d) {
 static struct reader unit_reader(const struct sections *s, const struct die_unit *u,
                                  uint64_t offset) {
     struct reader r = section_reader(s, SECTION_INFO);
-    r.size = u->end < r.size ? (size_t)u->end : r.size;
+    if (u->end < reader_left(&r)) {
+        r.end = r.start + u->end;
+    }
     reader_seek(&r, offset);
     return r;
 }
@@ -54,7 +56,9 @@ static enum st read_die(struct die_reader *d, const struct die_unit *unit, uint6
     }
     if (found == ST_NONE) {
         found = abbrev_table_of(&d->abbrevs, d->sections, unit, &t, e);
-        found = found == ST_OK ? find_abbrev(d, t, code, offset, &a, e) : found;
+        if (found == ST_OK) {
+            found = find_abbrev(d, t, code, offset, &a, e);
+        }
     }
     if (found != ST_OK) {
         return ST_ERR;
@@ -142,10 +146,13 @@ enum st die_units_next(struct die_reader *d, struct die_units *at, struct die_un
     if (st == ST_OK && out->die >= out->end) {
         return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), out->offset, "unit without a DIE");
     }
+    if (st != ST_OK) {
+        return st;
+    }
     /* Most linkers give each unit its own table, which is read with its other DIEs if ever. */
     bool lone = out->abbrev_offset != at->abbrevs;
     at->abbrevs = out->abbrev_offset;
-    return st == ST_OK ? read_unit_die(d, out, lone, attrs, e) : st;
+    return read_unit_die(d, out, lone, attrs, e);
 }
 
 /* ---- the walk ---- */
@@ -220,7 +227,7 @@ static inline enum st leave(struct die_walk *w, struct err *e) {
     return check_sibling(w, w->siblings[w->depth], e);
 }
 
-/* Passes a DIE by the plan of its abbreviation. */
+/* Skips a DIE by the plan of its abbreviation. */
 static inline void skip_die(struct die_walk *w, const struct abbrev *a, uint64_t *sibling) {
     *sibling = 0;
     if (a->fixed) {
@@ -241,7 +248,7 @@ static inline void skip_die(struct die_walk *w, const struct abbrev *a, uint64_t
 }
 
 /* A DIE that nobody wants and that there is no plan for. */
-static enum st pass_planless(struct die_walk *w, const struct abbrev *a, uint64_t offset,
+static enum st skip_planless(struct die_walk *w, const struct abbrev *a, uint64_t offset,
                              uint64_t *sibling, struct err *e) {
     struct die_attrs unused;
     struct err why = {0}; /* also says which attributes are damaged: nobody asks */
@@ -251,135 +258,123 @@ static enum st pass_planless(struct die_walk *w, const struct abbrev *a, uint64_
 }
 
 /* A DIE that nobody wants. */
-static inline enum st pass_die(struct die_walk *w, const struct abbrev *a, uint64_t offset,
-                               uint64_t *sibling, struct err *e) {
+static inline enum st skip_unwanted(struct die_walk *w, const struct abbrev *a, uint64_t offset,
+                                    uint64_t *sibling, struct err *e) {
     if (!a->planned) {
-        return pass_planless(w, a, offset, sibling, e);
+        return skip_planless(w, a, offset, sibling, e);
     }
     skip_die(w, a, sibling);
     return reader_failed(&w->r) ? die_cut(&w->r, offset, e) : ST_OK;
 }
 
-/* Passes a value that tells its own size; if it is DW_AT_sibling it goes to *sibling. */
-static inline void pass_value(struct cursor *c, enum abbrev_pass how, uint64_t *sibling) {
+/* Skips a value that tells its own size; if it is DW_AT_sibling it goes to *sibling. */
+static inline void skip_value(struct reader *r, enum abbrev_skip how, uint64_t *sibling) {
     switch (how) {
-    case PASS_LEB128:
-        (void)cursor_uleb128(c);
+    case SKIP_LEB128:
+        (void)reader_uleb128(r);
         break;
-    case PASS_BLOCK1:
-        cursor_skip(c, cursor_u8(c));
+    case SKIP_BLOCK1:
+        reader_skip(r, reader_u8(r));
         break;
-    case PASS_BLOCK:
-        cursor_skip(c, cursor_uleb128(c));
+    case SKIP_BLOCK:
+        reader_skip(r, reader_uleb128(r));
         break;
-    case PASS_STRING:
-        cursor_skip_string(c);
+    case SKIP_STRING:
+        (void)reader_cstr(r, NULL);
         break;
-    case PASS_SIBLING_4:
-        *sibling = cursor_uint_little(c, 4);
+    case SKIP_SIBLING_4:
+        *sibling = reader_u32(r);
         break;
-    case PASS_SIBLING_LEB128:
-        *sibling = cursor_uleb128(c);
+    case SKIP_SIBLING_LEB128:
+        *sibling = reader_uleb128(r);
         break;
-    case PASS_SLOWLY: /* not in a simple plan */
+    case SKIP_BY_FORM: /* not in a simple plan */
         break;
     }
 }
 
-static inline uint64_t pass_by_plan(struct cursor *c, const struct abbrev *a,
+static inline uint64_t skip_by_plan(struct reader *r, const struct abbrev *a,
                                     const struct abbrev_step *step) {
     uint64_t sibling = 0;
     for (uint32_t i = 1; i < a->step_count; i++, step++) {
-        cursor_skip(c, step->size);
-        pass_value(c, (enum abbrev_pass)step->pass, &sibling);
+        reader_skip(r, step->size);
+        skip_value(r, (enum abbrev_skip)step->skip, &sibling);
     }
-    cursor_skip(c, step->size);
+    reader_skip(r, step->size);
     return sibling;
 }
 
-/* Does the cursor stand at the sibling, if one is said? */
-static inline bool is_there(const struct cursor *c, const uint8_t *unit, uint64_t sibling) {
-    return sibling == 0 || sibling == (uint64_t)(c->at - unit);
+/* Does the reader stand at the sibling, if one is said? */
+static inline bool is_at_sibling(const struct reader *r, const uint8_t *unit, uint64_t sibling) {
+    return sibling == 0 || sibling == (uint64_t)(r->at - unit);
 }
 
-/* Passes all below a DIE by its sibling, where no function can be. False: it says none, or one that
+/* Skips all below a DIE by its sibling, where no function can be. False: it says none, or one that
  * does not follow an end of children, or at which the unit's children end but not the unit. */
-static inline bool jump(const struct die_walk *w, const struct abbrev *a, uint64_t sibling,
-                        unsigned depth, const uint8_t *unit, struct cursor *c) {
+static inline bool skip_children(const struct die_walk *w, const struct abbrev *a, uint64_t sibling,
+                                 unsigned depth, const uint8_t *unit, struct reader *r) {
     bool empty = a->below == BELOW_NO_CODE || (a->below == BELOW_NO_CODE_IN_C && w->unit->is_c);
-    if (!empty || sibling <= (uint64_t)(c->at - unit) || sibling >= (uint64_t)(c->end - unit)) {
+    if (!empty || sibling <= (uint64_t)(r->at - unit) || sibling >= (uint64_t)(r->end - unit)) {
         return false;
     }
     const uint8_t *to = unit + sibling;
-    if (to[-1] != 0 || (to[0] == 0 && depth == 1 && to + 1 < c->end)) {
+    if (to[-1] != 0 || (to[0] == 0 && depth == 1 && to + 1 < r->end)) {
         return false;
     }
-    c->at = to;
+    r->at = to;
     return true;
 }
 
-/* Where those end that take a byte for their number, are of a fixed size and have no children: most
- * do, and each begins where the one before says. */
-static inline const uint8_t *pass_plain(const struct abbrev_table *t, const struct cursor *c) {
-    const uint8_t *at = c->at;
-    for (; at < c->end && *at < t->quick_end; at += 1 + t->quick[*at].size) {
-        const struct abbrev_quick *q = &t->quick[*at];
-        if (!q->plain || q->size >= (size_t)(c->end - at)) {
-            break;
+/* A simple declaration; NULL: it is none, or cannot be read, of which whoever asks again is told.
+ */
+static inline const struct abbrev *find_simple(struct die_walk *w, uint64_t code) {
+    struct abbrev_table *t = w->table;
+    if (code > t->ordered) {
+        const struct abbrev *unused;
+        if (abbrev_read(&w->source->abbrevs, t, code, &unused, NULL) != ST_OK ||
+            code > t->ordered) {
+            return NULL;
         }
     }
-    return at;
+    const struct abbrev *a = &t->entries.data[code - 1];
+    return a->simple ? a : NULL;
 }
 
-/* Passes DIEs that nobody wants, and ends of children, as long as they are simple: most are. What
- * is not, or is damaged, is left to whoever can say so. */
-static void pass_simple(struct die_walk *w) {
-    struct abbrev_table *t = w->table;
-    struct cursor c = cursor_init(&w->r);
+/* Skips DIEs that nobody wants, and ends of children, as long as they are simple: most are. What is
+ * not, or is damaged, is left to whoever can say so. */
+static void skip_simple(struct die_walk *w) {
+    struct reader r = w->r;
     unsigned depth = w->depth;
-    const uint8_t *passed = c.at, *unit = w->r.start + w->unit->offset;
-    while (depth > 0) {
-        passed = c.at = pass_plain(t, &c);
-        if (c.at >= c.end) {
-            break;
-        }
-        uint64_t code = cursor_uleb128(&c), sibling = 0;
+    const uint8_t *skipped = r.at, *unit = r.start + w->unit->offset;
+    for (; depth > 0; skipped = r.at) {
+        uint64_t code = reader_uleb128(&r), sibling = 0;
         if (code == 0) {
-            if (c.failed || depth == 1 || !is_there(&c, unit, w->siblings[depth - 1])) {
+            if (r.failed || depth == 1 || !is_at_sibling(&r, unit, w->siblings[depth - 1])) {
                 break;
             }
             depth--;
             w->lowest = depth < w->lowest ? depth : w->lowest;
             continue;
         }
-        if (code > t->ordered) {
-            const struct abbrev *unused; /* nor what is wrong: whoever asks again is told */
-            if (abbrev_read(&w->source->abbrevs, t, code, &unused, NULL) != ST_OK ||
-                code > t->ordered) {
-                break;
-            }
-        }
-        const struct abbrev *a = &t->entries.data[code - 1];
-        if (!a->simple || depth >= DIE_DEPTH_MAX - 1) {
+        const struct abbrev *a = find_simple(w, code);
+        if (!a || depth >= DIE_DEPTH_MAX - 1) {
             break;
         }
         if (a->fixed) {
-            cursor_skip(&c, a->size);
+            reader_skip(&r, a->size);
         } else {
-            sibling = pass_by_plan(&c, a, t->steps.data + a->first_step);
+            sibling = skip_by_plan(&r, a, w->table->steps.data + a->first_step);
         }
-        if (c.failed || (!a->children && !is_there(&c, unit, sibling))) {
+        if (r.failed || (!a->children && !is_at_sibling(&r, unit, sibling))) {
             break;
         }
-        if (a->children && !jump(w, a, sibling, depth, unit, &c)) {
+        if (a->children && !skip_children(w, a, sibling, depth, unit, &r)) {
             w->siblings[depth] = sibling;
             w->codeless[depth] = codeless_below(w, depth, a);
             depth++;
         }
     }
-    if (passed) {
-        w->r.pos = (size_t)(passed - w->r.start);
-    }
+    w->r.at = skipped;
     w->depth = depth;
 }
 
@@ -394,7 +389,7 @@ enum st die_walk_next(struct die_walk *w, struct die_entry *out, struct die_attr
     w->lowest = w->depth;
     while (!w->done) {
         if (!w->all) {
-            pass_simple(w);
+            skip_simple(w);
         }
         uint64_t offset = here(w), sibling, code = reader_uleb128(&w->r);
         const struct abbrev *a;
@@ -414,7 +409,7 @@ enum st die_walk_next(struct die_walk *w, struct die_entry *out, struct die_attr
         bool wanted = w->all || wants_code(w, a);
         enum st st = wanted ? die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, attrs,
                                              &sibling, e)
-                            : pass_die(w, a, offset, &sibling, e);
+                            : skip_unwanted(w, a, offset, &sibling, e);
         if (st != ST_OK) {
             return st;
         }

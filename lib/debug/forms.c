@@ -73,6 +73,7 @@ bool form_fixed_size(struct form_sizes sizes, uint64_t form, uint32_t *size) {
     }
 }
 
+/* Of any length: nobody wants the number. */
 static void skip_leb128(struct reader *r) {
     while (reader_u8(r) & 0x80) {
     }
@@ -169,11 +170,6 @@ bool form_u64(const struct form_value *v, uint64_t *out) {
     }
 }
 
-static uint32_t u24(struct reader *r) {
-    uint32_t a = reader_u8(r), b = reader_u8(r), c = reader_u8(r);
-    return r->big_endian ? a << 16 | b << 8 | c : c << 16 | b << 8 | a;
-}
-
 /* Indexes into .debug_addr and .debug_str_offsets. */
 static bool read_index(const struct form_value *v, uint64_t *out) {
     switch (v->form) {
@@ -194,7 +190,7 @@ static bool read_index(const struct form_value *v, uint64_t *out) {
         return true;
     case DW_FORM_addrx3:
     case DW_FORM_strx3:
-        *out = u24(v->r);
+        *out = reader_uint(v->r, 3);
         return true;
     case DW_FORM_addrx4:
     case DW_FORM_strx4:

@@ -12,17 +12,16 @@ enum { PATH_BYTES_PER_BYTE = 256, PATH_BYTES_FREE = 1 << 20 };
 struct table {
     const struct line_source *source;
     const struct line_header *header;
-    struct cursor c;
+    struct reader r;
 };
 
-/* Passes a string, and returns where it lies. */
+/* Skips a string, and returns where it lies. */
 static uint64_t read_text(struct table *t) {
-    const uint8_t *text = t->c.at, *nul = text ? memchr(text, 0, cursor_left(&t->c)) : NULL;
-    if (!nul) {
-        cursor_fail(&t->c);
+    const uint8_t *text = t->r.at;
+    (void)reader_cstr(&t->r, NULL);
+    if (reader_failed(&t->r)) {
         return LINE_NO_TEXT;
     }
-    t->c.at = nul + 1;
     return (uint64_t)(text - t->source->sections->of[SECTION_LINE].data);
 }
 
@@ -35,17 +34,17 @@ static enum st read_list_v2(struct table *t, bool files, struct line_names *list
         if (!VEC_PUSH(list, n)) {
             return err_nomem(e);
         }
-        const uint8_t *text = t->c.at;
+        const uint8_t *text = t->r.at;
         n.text = read_text(t);
-        if (t->c.failed || *text == 0) {
+        if (t->r.failed || *text == 0) {
             return ST_OK;
         }
         if (files) {
-            n.folder = cursor_uleb128(&t->c);
-            (void)cursor_uleb128(&t->c); /* time */
-            (void)cursor_uleb128(&t->c); /* size */
+            n.folder = reader_uleb128(&t->r);
+            (void)reader_uleb128(&t->r); /* time */
+            (void)reader_uleb128(&t->r); /* size */
         }
-    } while (!t->c.failed);
+    } while (!t->r.failed);
     return ST_OK;
 }
 
@@ -116,9 +115,9 @@ static enum section_id strings_of(uint64_t form) {
 
 /* Of several names in an entry the last one counts, and so does its section. */
 static void read_format(struct table *t, struct entry_format *f, enum section_id *section) {
-    f->count = cursor_u8(&t->c);
+    f->count = reader_u8(&t->r);
     for (unsigned i = 0; i < f->count; i++) {
-        uint64_t content = cursor_uleb128(&t->c), form = cursor_uleb128(&t->c);
+        uint64_t content = reader_uleb128(&t->r), form = reader_uleb128(&t->r);
         enum section_id strings = strings_of(form);
         struct entry_value *v = &f->values[i];
         v->size = size_of(form, t->header->offset_size);
@@ -128,41 +127,28 @@ static void read_format(struct table *t, struct entry_format *f, enum section_id
     }
 }
 
-static uint64_t read_number(struct table *t, unsigned size) {
-    if (!t->source->sections->big_endian) {
-        return cursor_uint_little(&t->c, size);
-    }
-    uint64_t v = 0;
-    const uint8_t *at = t->c.at;
-    cursor_skip(&t->c, size);
-    for (; at < t->c.at; at++) {
-        v = v << 8 | *at;
-    }
-    return v;
-}
-
 /* A number, or where a string lies; 0 for what is passed over. A form of unknown size fails the
  * cursor. */
 static uint64_t read_value(struct table *t, unsigned size) {
     if (size <= 8) {
-        return read_number(t, size);
+        return reader_uint(&t->r, size);
     }
     switch (size) {
     case SIZE_ULEB128:
-        return cursor_uleb128(&t->c);
+        return reader_uleb128(&t->r);
     case SIZE_STRING:
         return read_text(t);
     case SIZE_BLOCK:
-        cursor_skip(&t->c, cursor_uleb128(&t->c));
+        reader_skip(&t->r, reader_uleb128(&t->r));
         return 0;
     case SIZE_BLOCK1:
-        cursor_skip(&t->c, cursor_u8(&t->c));
+        reader_skip(&t->r, reader_u8(&t->r));
         return 0;
     case SIZE_UNKNOWN:
-        cursor_fail(&t->c);
+        reader_fail(&t->r);
         return 0;
     default:
-        cursor_skip(&t->c, size);
+        reader_skip(&t->r, size);
         return 0;
     }
 }
@@ -176,7 +162,7 @@ static enum st read_entries(struct table *t, const struct entry_format *f, uint6
             n.text = f->values[k].is_text ? v : n.text;
             n.folder = f->values[k].is_folder ? v : n.folder;
         }
-        if (t->c.failed) {
+        if (t->r.failed) {
             break;
         }
         if (!VEC_PUSH(list, n)) {
@@ -186,65 +172,29 @@ static enum st read_entries(struct table *t, const struct entry_format *f, uint6
     return ST_OK;
 }
 
-/* As nearly all producers write it: where the name lies; then, of files, the folder, and perhaps an
- * MD5. */
-static bool is_usual(const struct table *t, const struct entry_format *f) {
-    const struct entry_value *v = f->values;
-    return !t->source->sections->big_endian && f->count >= 1 && v[0].is_text && v[0].size == 4 &&
-           (f->count < 2 || (v[1].is_folder && v[1].size == SIZE_ULEB128)) &&
-           (f->count < 3 || (!v[2].is_folder && v[2].size == 16)) && f->count <= 3;
-}
-
-/* The same as read_entries, with nothing to decide for each value. */
-static enum st read_usual_entries(struct table *t, const struct entry_format *f, uint64_t count,
-                                  struct line_names *list, struct err *e) {
-    struct cursor c = t->c;
-    size_t most = cursor_left(&c) / 4, rest = f->count == 3 ? 16 : 0;
-    if (!VEC_RESERVE(list, count < most ? (size_t)count : most)) {
-        return err_nomem(e);
-    }
-    struct line_name *at = list->data;
-    for (; count > 0; count--) {
-        uint64_t text = cursor_uint_little(&c, 4);
-        uint64_t folder = f->count > 1 ? cursor_uleb128(&c) : 0;
-        cursor_skip(&c, rest);
-        if (c.failed) {
-            break;
-        }
-        *at++ = (struct line_name){.text = text, .folder = folder};
-    }
-    list->len = (size_t)(at - list->data);
-    t->c = c;
-    return ST_OK;
-}
-
 static enum st read_list_v5(struct table *t, struct line_names *list, struct err *e) {
     struct entry_format f; /* not cleared */
     read_format(t, &f, &list->section);
-    uint64_t count = cursor_uleb128(&t->c);
-    if (t->c.failed) {
+    uint64_t count = reader_uleb128(&t->r);
+    if (t->r.failed) {
         return ST_OK;
     }
     if (f.count == 0 && count > 0) {
         return err_at(e, ERR_FORMAT, section_name(SECTION_LINE), t->source->offset,
                       "line table entries without a format");
     }
-    return is_usual(t, &f) ? read_usual_entries(t, &f, count, list, e)
-                           : read_entries(t, &f, count, list, e);
+    return read_entries(t, &f, count, list, e);
 }
 
-/* Reads one of the lists, which r stands before, and moves r behind it. */
-static enum st read_list(struct table *t, struct reader *r, bool files, struct line_names *list,
-                         struct err *e) {
-    t->c = cursor_init(r);
+/* Reads one of the lists, which t->r stands before, and moves t->r behind it. */
+static enum st read_list(struct table *t, bool files, struct line_names *list, struct err *e) {
     list->section = SECTION_LINE;
     enum st st =
         t->header->version >= 5 ? read_list_v5(t, list, e) : read_list_v2(t, files, list, e);
-    cursor_return(&t->c, r);
     if (st != ST_OK) {
         return st;
     }
-    return reader_check(r, e, files ? "files of the line table" : "folders of the line table");
+    return reader_check(&t->r, e, files ? "files of the line table" : "folders of the line table");
 }
 
 /* ---- header ---- */
@@ -301,17 +251,16 @@ static void begin_files(struct line_files *f, const struct line_source *source) 
 enum st line_header_read(const struct line_source *source, struct line_header *header,
                          struct line_files *files, struct err *e) {
     struct table t = {.source = source, .header = header};
-    struct reader r;
     begin_files(files, source);
     *header = (struct line_header){0};
-    enum st st = read_fixed(&r, source, header, e);
+    enum st st = read_fixed(&t.r, source, header, e);
     if (st != ST_OK) {
         return st;
     }
-    files->path_budget = PATH_BYTES_FREE + PATH_BYTES_PER_BYTE * (uint64_t)reader_left(&r);
-    st = read_list(&t, &r, false, &files->folders, e);
+    files->path_budget = PATH_BYTES_FREE + PATH_BYTES_PER_BYTE * (uint64_t)reader_left(&t.r);
+    st = read_list(&t, false, &files->folders, e);
     if (st == ST_OK) {
-        st = read_list(&t, &r, true, &files->files, e);
+        st = read_list(&t, true, &files->files, e);
     }
     if (!VEC_RESERVE(&files->paths, files->files.len)) {
         files->files.len = 0;

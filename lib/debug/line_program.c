@@ -8,7 +8,7 @@
 /* Registers of the state machine, §6.2.2; is_stmt and the block flags are not kept. Its address is
  * handed to nobody but inlined functions, so that it can stay in the processor's registers. */
 struct machine {
-    struct cursor c;
+    struct reader r;
     struct debug_row *row, *end; /* where the next one goes, and how far there is room */
     uint64_t address, address_mask;
     uint64_t last; /* row's address; 0 where a sequence begins */
@@ -67,30 +67,28 @@ static inline void special(struct machine *m, const struct line_header *h,
 }
 
 /* True: a sequence ended. */
-static inline bool extended(struct machine *m, bool big_endian) {
-    uint64_t len = cursor_uleb128(&m->c);
-    const uint8_t *begin = m->c.at;
-    cursor_skip(&m->c, len);
-    if (len == 0 || m->c.failed) {
+static inline bool extended(struct machine *m) {
+    uint64_t len = reader_uleb128(&m->r);
+    struct reader body = m->r;
+    reader_skip(&m->r, len);
+    if (len == 0 || m->r.failed) {
         return false;
     }
-    struct cursor body = {begin, begin + len, false};
-    switch (cursor_u8(&body)) {
+    body.end = m->r.at;
+    switch (reader_u8(&body)) {
     case DW_LNE_end_sequence:
         append(m, true);
         return true;
     case DW_LNE_set_address:
         m->op_index = 0;
         if (len == 5 || len == 9) {
-            struct reader r = reader_init(NULL, body.at, cursor_left(&body));
-            r.big_endian = big_endian;
-            m->address = section_address(&r, (uint8_t)(len - 1)) & m->address_mask;
+            m->address = reader_uint(&body, (unsigned)len - 1) & m->address_mask;
         } else {
-            cursor_fail(&m->c);
+            reader_fail(&m->r);
         }
         break;
     case DW_LNE_set_discriminator:
-        m->discriminator = narrow(cursor_uleb128(&body));
+        m->discriminator = narrow(reader_uleb128(&body));
         m->discriminator = m->discriminator <= INT32_MAX ? m->discriminator : 0;
         break;
     default: /* DW_LNE_define_file, which no producer uses, and vendors' own: passed over by length
@@ -98,14 +96,6 @@ static inline bool extended(struct machine *m, bool big_endian) {
         break;
     }
     return false;
-}
-
-static inline uint16_t fixed_operand(struct machine *m, bool big_endian) {
-    struct reader r = reader_init(NULL, m->c.at, cursor_left(&m->c));
-    r.big_endian = big_endian;
-    uint16_t v = reader_u16(&r);
-    cursor_skip(&m->c, 2);
-    return v;
 }
 
 static inline void standard(struct machine *m, const struct line_header *h,
@@ -116,23 +106,23 @@ static inline void standard(struct machine *m, const struct line_header *h,
         append(m, false);
         break;
     case DW_LNS_advance_pc:
-        advance(m, h, cursor_uleb128(&m->c));
+        advance(m, h, reader_uleb128(&m->r));
         break;
     case DW_LNS_advance_line:
-        m->line += (uint32_t)cursor_sleb128(&m->c);
+        m->line += (uint32_t)reader_sleb128(&m->r);
         break;
     case DW_LNS_set_file:
-        m->file = narrow(cursor_uleb128(&m->c));
+        m->file = narrow(reader_uleb128(&m->r));
         line_files_use(files, m->file);
         break;
     case DW_LNS_set_column:
-        m->column = narrow(cursor_uleb128(&m->c));
+        m->column = narrow(reader_uleb128(&m->r));
         break;
     case DW_LNS_const_add_pc:
         advance(m, h, s->operations[255 - h->opcode_base]);
         break;
     case DW_LNS_fixed_advance_pc:
-        m->address = (m->address + fixed_operand(m, h->program.big_endian)) & m->address_mask;
+        m->address = (m->address + reader_u16(&m->r)) & m->address_mask;
         m->op_index = 0;
         break;
     case DW_LNS_negate_stmt:
@@ -142,7 +132,7 @@ static inline void standard(struct machine *m, const struct line_header *h,
         break;
     default: /* DW_LNS_set_isa, and opcodes of a later version */
         for (unsigned i = 0; i < h->operand_counts[opcode]; i++) {
-            (void)cursor_uleb128(&m->c);
+            (void)reader_uleb128(&m->r);
         }
         break;
     }
@@ -153,12 +143,12 @@ static inline void standard(struct machine *m, const struct line_header *h,
 static struct machine run(struct machine m, const struct line_header *h, struct line_files *files,
                           const struct line_specials *specials, bool *ended) {
     *ended = false;
-    while (m.c.at < m.c.end && m.row < m.end) {
-        uint8_t opcode = cursor_u8(&m.c);
+    while (m.r.at < m.r.end && m.row < m.end) {
+        uint8_t opcode = reader_u8(&m.r);
         if (opcode >= h->opcode_base) {
             special(&m, h, specials, opcode);
         } else if (opcode == 0) {
-            if (extended(&m, h->program.big_endian)) {
+            if (extended(&m)) {
                 *ended = true;
                 break;
             }
@@ -204,15 +194,14 @@ enum st line_program_run(const struct line_header *header, struct line_files *fi
                          struct line_sequences *sequences, struct err *e) {
     size_t first = rows->len; /* row of this sequence */
     bool ended;
-    struct reader program = header->program;
-    struct machine m = {.c = cursor_init(&program),
+    struct machine m = {.r = header->program,
                         .address_mask = header->address_size == 4 ? UINT32_MAX : UINT64_MAX};
     fill_specials(specials, header);
     reset(&m);
     line_files_use(files, m.file);
-    while (cursor_left(&m.c) > 0) {
+    while (reader_left(&m.r) > 0) {
         if (rows->len == rows->cap &&
-            !VEC_RESERVE_LARGE(rows, cursor_left(&m.c) / BYTES_PER_ROW + 1)) {
+            !VEC_RESERVE_LARGE(rows, reader_left(&m.r) / BYTES_PER_ROW + 1)) {
             return err_nomem(e);
         }
         m.row = rows->data + rows->len;
@@ -227,8 +216,7 @@ enum st line_program_run(const struct line_header *header, struct line_files *fi
             reset(&m);
         }
     }
-    cursor_return(&m.c, &program);
-    return reader_check(&program, e, "line program");
+    return reader_check(&m.r, e, "line program");
 }
 
 /* ---- order ---- */

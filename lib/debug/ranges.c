@@ -44,24 +44,6 @@ static enum st spend(struct range_base *b, const struct reader *r, struct err *e
 
 /* ---- DWARF 2 to 4 ---- */
 
-struct pair {
-    uint64_t low, high;
-};
-
-static inline struct pair read_pair(const struct range_base *b, struct reader *r) {
-    struct pair p;
-    if (b->address_size == 8 && !r->big_endian) { /* nearly all */
-        struct cursor c = cursor_init(r);
-        p.low = cursor_uint_little(&c, 8);
-        p.high = cursor_uint_little(&c, 8);
-        cursor_return(&c, r);
-    } else {
-        p.low = section_address(r, b->address_size);
-        p.high = section_address(r, b->address_size);
-    }
-    return p;
-}
-
 static enum st read_pairs(struct range_base *b, uint64_t offset, struct range_vec *out,
                           struct err *e) {
     struct reader r = section_reader(b->sections, SECTION_RANGES);
@@ -71,18 +53,19 @@ static enum st read_pairs(struct range_base *b, uint64_t offset, struct range_ve
         if (spend(b, &r, e) != ST_OK) {
             return ST_ERR;
         }
-        struct pair p = read_pair(b, &r);
+        uint64_t low = section_address(&r, b->address_size);
+        uint64_t high = section_address(&r, b->address_size);
         if (reader_failed(&r)) {
             return reader_check(&r, e, "range list");
         }
-        if (p.low == 0 && p.high == 0) {
+        if (low == 0 && high == 0) {
             return ST_OK;
         }
-        if (p.low == address_max(b)) {
-            base = p.high;
+        if (low == address_max(b)) {
+            base = high;
             continue;
         }
-        enum st st = add(out, plus(b, base, p.low), plus(b, base, p.high), e);
+        enum st st = add(out, plus(b, base, low), plus(b, base, high), e);
         if (st != ST_OK) {
             return st;
         }
@@ -96,13 +79,13 @@ static uint64_t indexed_address(const struct range_base *b, struct reader *list,
     uint64_t at;
     if (!b->has_addr_base || !checked_mul_u64(index, b->address_size, &at) ||
         !checked_add_u64(at, b->addr_base, &at)) {
-        reader_skip(list, UINT64_MAX);
+        reader_fail(list);
         return 0;
     }
     reader_seek(&r, at);
     uint64_t address = section_address(&r, b->address_size);
     if (reader_failed(&r)) {
-        reader_skip(list, UINT64_MAX); /* the list is what the error names */
+        reader_fail(list); /* the list is what the error names */
     }
     return address;
 }
@@ -139,7 +122,7 @@ static void read_entry(const struct range_base *b, struct reader *r, uint8_t kin
         *high = plus(b, *low, reader_uleb128(r));
         break;
     default:
-        reader_skip(r, UINT64_MAX);
+        reader_fail(r);
         break;
     }
 }
@@ -177,7 +160,7 @@ static enum st list_offset(const struct range_base *b, uint64_t index, uint64_t 
     uint64_t base = b->has_rnglists_base ? b->rnglists_base : b->offset_size == 4 ? 12 : 20;
     uint64_t at;
     if (!checked_mul_u64(index, b->offset_size, &at) || !checked_add_u64(at, base, &at)) {
-        reader_skip(&r, UINT64_MAX);
+        reader_fail(&r);
     } else {
         reader_seek(&r, at);
     }

@@ -86,7 +86,7 @@ uint64_t section_initial_length(struct reader *r, uint8_t *offset_size) {
         return reader_u64(r);
     }
     if (length >= 0xfffffff0u) {
-        reader_skip(r, UINT64_MAX);
+        reader_fail(r);
         return 0;
     }
     return length;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "index/leb128.h"
+#include "base/leb128.h"
 
 /* ---- begin and end ---- */
 

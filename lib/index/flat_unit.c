@@ -42,20 +42,21 @@ static void settle_entries(struct flat_unit *u, const struct own_symbols *own, u
 }
 
 static enum st flatten_functions(struct flat_unit *u, struct err *e) {
+    struct span_vec all = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < u->unit.function_count; i++) {
+        count += u->unit.functions[i].range_count;
+    }
+    if (!VEC_RESERVE(&u->ranges, count) || !VEC_RESERVE(&all, count)) {
+        return err_nomem(e);
+    }
     for (size_t i = 0; i < u->unit.function_count; i++) {
         const struct debug_function *f = &u->unit.functions[i];
         for (size_t k = 0; k < f->range_count; k++) {
-            struct span s = {f->ranges[k].low, f->ranges[k].high, i};
-            if (!VEC_PUSH(&u->ranges, s)) {
-                return err_nomem(e);
-            }
+            u->ranges.data[u->ranges.len++] = (struct span){f->ranges[k].low, f->ranges[k].high, i};
         }
     }
     sort_spans(&u->ranges);
-    struct span_vec all = {0};
-    if (!VEC_RESERVE(&all, u->ranges.len)) {
-        return err_nomem(e);
-    }
     for (size_t i = 0; i < u->ranges.len; i++) {
         all.data[all.len++] = (struct span){u->ranges.data[i].low, u->ranges.data[i].high, i};
     }

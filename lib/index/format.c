@@ -118,7 +118,7 @@ static enum st read_toc(struct index_header *h, struct reader *r, uint32_t count
         struct index_extent x = {.offset = reader_u64(r)};
         x.size = reader_u64(r);
         if (reader_failed(r) || x.offset < end || x.offset % INDEX_ALIGN != 0 ||
-            !checked_range(x.offset, x.size, r->size)) {
+            !checked_range(x.offset, x.size, (uint64_t)(r->end - r->start))) {
             return damaged(e, r->name, at, "the table of contents");
         }
         end = x.offset + x.size;

@@ -247,7 +247,7 @@ static void find_block(struct reader *r, uint64_t offset, uint64_t *left, struct
     const uint8_t *table = blocks <= reader_left(r) / 8 ? reader_bytes(r, blocks * 8) : NULL;
     *left = 0;
     if (!table) {
-        reader_skip(r, UINT64_MAX); /* fails it */
+        reader_fail(r);
         return;
     }
     size_t block = rows_up_to(table, 8, (size_t)blocks, offset);

@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "base/hash.h"
-#include "index/leb128.h"
+#include "base/leb128.h"
 
 enum { NAME_BYTES_MAX = 4 * 5 /* 33 bits of the linkage name take 5, too */ };
 enum { STRING_BYTES = 48 /* with paths; of C++ more, which then grow once */ };

@@ -101,7 +101,7 @@ static void mappings_have_build_ids(void **state) {
                 with_id += g.number == MAPPING_BUILD_ID;
             }
         }
-        ids += f.number == PROFILE_STRING && f.bytes.size == 8 &&
+        ids += f.number == PROFILE_STRING && reader_left(&f.bytes) == 8 &&
                memcmp(f.bytes.start, "0123abcd", 8) == 0;
     }
     assert_false(reader_failed(&m));

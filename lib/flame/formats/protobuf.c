@@ -1,19 +1,16 @@
 /* Protocol buffers' wire format. */
 #include "flame/formats/protobuf.h"
 
+#include "base/leb128.h"
+
 enum wire_type { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 enum { FIELD_MAX = 536870911 }; /* 2^29 - 1: the largest number that a field may have */
 
 /* ---- writing ---- */
 
 void protobuf_varint(struct strbuf *out, uint64_t v) {
-    char bytes[10];
-    size_t n = 0;
-    for (; v >= 0x80; v >>= 7) {
-        bytes[n++] = (char)(v | 0x80);
-    }
-    bytes[n++] = (char)v;
-    strbuf_add(out, bytes, n);
+    char bytes[LEB128_MAX], *end = leb128_put(bytes, v); /* the same numbers */
+    strbuf_add(out, bytes, (size_t)(end - bytes));
 }
 
 void protobuf_put_u64(struct strbuf *out, unsigned field, uint64_t v) {

@@ -65,6 +65,7 @@ struct origin {
     uint64_t decl_file;
     uint32_t decl_line;
     uint32_t number; /* as debug_function.origin */
+    unsigned depth;  /* the longest chain of references from here */
 };
 
 struct unit_nodes {

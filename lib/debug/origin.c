@@ -4,14 +4,17 @@
 
 #include "debug/debug_private.h"
 
-/* Chains are two or three long: inlined instance, out-of-class definition, declaration. */
-enum { ORIGIN_DEPTH_MAX = 16 };
+/* Chains are two or three long: inlined instance, out-of-class definition, declaration. A DIE whose
+ * references lead farther, or in a circle, has the names that it says itself: so what it is called
+ * does not depend on which DIE was asked for first. */
+enum { ORIGIN_DEPTH_MAX = 16, ORIGIN_TOO_DEEP };
 
 /* Room for the first ones; later it doubles. */
 enum { ORIGINS_FIRST = 1024 };
 
-static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
-                       unsigned depth, struct origin *out, struct err *e);
+static enum st resolve_origin(struct debug *d, bool alt, struct unit_entry *u,
+                              const struct die_attrs *a, unsigned depth, struct origin *out,
+                              struct err *e);
 
 /* Fills what `out` lacks from what it refers to. */
 static void inherit(struct origin *out, const struct origin *from) {
@@ -36,13 +39,27 @@ static uint64_t key_of(bool alt, uint64_t offset) {
     return offset << 1 | alt;
 }
 
-/* The DIE at the reference, from the cache if it was asked for before. Until it is known its place
- * in the cache is empty, so that a circle of references ends. */
-static enum st follow(struct debug *d, bool alt, struct die_ref ref, unsigned depth,
-                      struct origin *out, struct err *e) {
+static enum st keep_origin(struct debug *d, uint64_t key, struct origin *o, struct err *e) {
+    size_t more = d->origins.len > ORIGINS_FIRST ? d->origins.len : ORIGINS_FIRST, index;
+    bool added;
+    if (d->origins.len == d->origins.cap && !VEC_RESERVE_LARGE(&d->origins, more)) {
+        return err_nomem(e);
+    }
+    if (!number_map_put(&d->origin_index, key, d->origins.len, &index, &added)) {
+        return err_nomem(e);
+    }
+    o->number = index < UINT32_MAX ? (uint32_t)index + 1 : 0;
+    d->origins.data[d->origins.len++] = *o;
+    return ST_OK;
+}
+
+/* The DIE at the reference, from the cache if it was asked for before. depth: references that led
+ * here. What is too deep from here is kept only if none did, for else it may be on the way alone
+ * that it is. */
+static enum st follow_origin(struct debug *d, bool alt, struct die_ref ref, unsigned depth,
+                             struct origin *out, struct err *e) {
     alt = alt || ref.alt;
     struct debug_file *f = alt ? &d->alt : &d->main;
-    bool added;
     size_t index;
     *out = (struct origin){0};
     if (!f->present || ref.offset >= f->sections.of[SECTION_INFO].len) {
@@ -54,29 +71,47 @@ static enum st follow(struct debug *d, bool alt, struct die_ref ref, unsigned de
         return ST_OK;
     }
     struct unit_entry *u = debug_unit_at(f, ref.offset);
-    if (!u || depth >= ORIGIN_DEPTH_MAX) {
+    if (!u) {
         return ST_OK;
     }
-    size_t more = d->origins.len > ORIGINS_FIRST ? d->origins.len : ORIGINS_FIRST;
-    if (d->origins.len == d->origins.cap && !VEC_RESERVE_LARGE(&d->origins, more)) {
-        return err_nomem(e);
-    }
-    if (!VEC_PUSH(&d->origins, *out) ||
-        !number_map_put(&d->origin_index, key, d->origins.len - 1, &index, &added)) {
-        return err_nomem(e);
+    if (depth > ORIGIN_DEPTH_MAX) {
+        out->depth = ORIGIN_TOO_DEEP;
+        return ST_OK;
     }
     struct die_attrs attrs;
     enum st st = die_attrs_at(&f->reader, &u->head, ref.offset, &attrs, e);
     if (st == ST_OK) {
-        st = resolve(d, alt, u, &attrs, depth + 1, out, e);
-        out->number = st == ST_OK && index < UINT32_MAX ? (uint32_t)index + 1 : 0;
-        d->origins.data[index] = *out;
+        st = resolve_origin(d, alt, u, &attrs, depth + 1, out, e);
+    }
+    if ((st == ST_ERR && e->code == ERR_NOMEM) || (out->depth == ORIGIN_TOO_DEEP && depth > 0)) {
+        return st;
+    }
+    if (keep_origin(d, key, out, e) != ST_OK) {
+        return ST_ERR;
     }
     return st == ST_NONE ? ST_OK : st;
 }
 
-static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
-                       unsigned depth, struct origin *out, struct err *e) {
+/* Adds what the DIE at a reference says, unless that is too deep for one that is referred to. */
+static enum st add_reference(struct debug *d, bool alt, struct die_ref ref, unsigned depth,
+                             struct origin *out, struct err *e) {
+    struct origin from;
+    enum st st = follow_origin(d, alt, ref, depth, &from, e);
+    if (depth > 0 && from.depth >= ORIGIN_DEPTH_MAX) {
+        out->depth = ORIGIN_TOO_DEEP;
+        return st;
+    }
+    if (from.depth >= out->depth) {
+        out->depth = from.depth + 1;
+    }
+    inherit(out, &from);
+    return st;
+}
+
+/* depth: references that led to the DIE; 0 = it is asked for itself. */
+static enum st resolve_origin(struct debug *d, bool alt, struct unit_entry *u,
+                              const struct die_attrs *a, unsigned depth, struct origin *out,
+                              struct err *e) {
     *out = (struct origin){
         .name = a->name, .linkage = a->linkage, .decl_line = (uint32_t)a->decl_line};
     if (a->has & DIE_DECL_FILE) {
@@ -84,26 +119,28 @@ static enum st resolve(struct debug *d, bool alt, struct unit_entry *u, const st
         out->decl_alt = alt;
         out->decl_file = a->decl_file;
     }
-    struct origin from;
+    struct origin own = *out;
     enum st st = ST_OK;
     bool silent = !a->name && !a->linkage && !out->decl_unit && a->decl_line == 0;
-    if (silent && (a->has & (DIE_ORIGIN | DIE_SPECIFICATION)) == DIE_ORIGIN) {
-        return follow(d, alt, a->origin, depth, out, e); /* all of it, its number too */
+    if (depth == 0 && silent && (a->has & (DIE_ORIGIN | DIE_SPECIFICATION)) == DIE_ORIGIN) {
+        return follow_origin(d, alt, a->origin, depth, out, e); /* all of it, its number too */
     }
     if (a->has & DIE_ORIGIN) {
-        st = follow(d, alt, a->origin, depth, &from, e);
-        inherit(out, &from);
+        st = add_reference(d, alt, a->origin, depth, out, e);
     }
     if (st == ST_OK && a->has & DIE_SPECIFICATION) {
-        st = follow(d, alt, a->specification, depth, &from, e);
-        inherit(out, &from);
+        st = add_reference(d, alt, a->specification, depth, out, e);
+    }
+    if (out->depth == ORIGIN_TOO_DEEP) {
+        *out = own;
+        out->depth = ORIGIN_TOO_DEEP;
     }
     return st;
 }
 
 enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
                        struct origin *out, struct err *e) {
-    return resolve(d, alt, u, a, 0, out, e);
+    return resolve_origin(d, alt, u, a, 0, out, e);
 }
 
 /* ---- files ---- */

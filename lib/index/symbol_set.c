@@ -56,7 +56,7 @@ enum st symbol_set_new(struct symbol_set **out, symbol_complain complain, void *
     s->complain = complain;
     s->complain_ctx = ctx;
     if (finder_new(&s->finder, e) != ST_OK) {
-        free(s);
+        symbol_set_free(s);
         return ST_ERR;
     }
     *out = s;

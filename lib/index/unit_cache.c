@@ -184,8 +184,8 @@ static enum st read_unit(struct unit_cache *c, size_t index, struct err *e) {
         link_newest(c, u);
         return ST_OK;
     }
-    if (why.code == ERR_NOMEM) {
-        return err_nomem(e);
+    if (why.code == ERR_NOMEM || !reader) {
+        return err_set(e, why.code, "%s", why.text); /* nothing is wrong with the unit */
     }
     slot->unreadable = true;
     return ST_NONE;

@@ -38,7 +38,7 @@ size_t live_units_held(const struct lookup_source *source) {
 
 /* ---- one answer ---- */
 
-/* Line 0 or no file: print none, invent none (DESIGN address rule 5). */
+/* Line 0 or no file: print none, invent none (stallkit-design(7), ADDRESS RULES, 5). */
 static void set_place(const struct flat_unit *u, struct flat_place place, struct lookup_frame *f) {
     const char *path = flat_unit_file(u, place.file);
     if (path && place.line != 0) {

@@ -36,9 +36,10 @@ const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint
  * whose basic blocks have sections of their own, and lists the first block's range last. *work:
  * symbols that may still be looked at, of long names fewer; without any left the entry stays. */
 void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, uint64_t *work);
-/* What a function is called. DWARF's names first (DESIGN address rule 5); what it does not say the
- * symbol of the function's first byte may: some producers leave out linkage names, of what is local
- * to a file for instance. A plain symbol adds nothing to a plain name: it would be an alias. */
+/* What a function is called. DWARF's names first (stallkit-design(7), ADDRESS RULES, 5); what it
+ * does not say the symbol of the function's first byte may: some producers leave out linkage names,
+ * of what is local to a file for instance. A plain symbol adds nothing to a plain name: it would be
+ * an alias. */
 void own_symbols_name(const struct own_symbols *own, const struct debug_function *f,
                       const char **function, const char **linkage);
 /* What an inlined call is called: DWARF's names alone. */

@@ -149,8 +149,8 @@ static enum st profile_read_tables(struct profile *p, struct err *e) {
                 memory = profile_read_function(p, f.bytes);
                 break;
             case PROFILE_STRING:
-                memory = VEC_PUSH(
-                    &p->strings, (struct text){(const char *)f.bytes.start, reader_left(&f.bytes)});
+                memory = VEC_PUSH(&p->strings, (struct profile_text){(const char *)f.bytes.start,
+                                                                     reader_left(&f.bytes)});
                 break;
             default:
                 break;

@@ -14,6 +14,7 @@ rec_src := $(rec_top) $(filter-out $(if $(have_glib),,%/adapter_glib_linux.c),$(
 preload_src := $(if $(linux),$(call rec_in,preload))
 preload_parts := $(if $(linux),$(rec_top) $(preload_src) $(filter-out lib/recorder/loop/adapter_% lib/recorder/linux/adapter_%,\
                  $(call rec_in,$(filter-out replay,$(rec_everywhere)) linux unwind)))
+$(O)/test/recorder/preload/preload_early_test: $(preload_src:%.c=$(O)/obj/%.o)
 rec_obj := $(rec_src:%.c=$(O)/obj/%.o)
 preload_obj := $(preload_parts:%.c=$(O)/obj/%.o)
 

@@ -233,7 +233,6 @@ static const struct preset preset_dewu = {
      {AT(threshold_ms), DEWU},
      {AT(check), DEWU},
      {AT(check_ms), DEWU},
-     {AT(cpu_limit_permille), DEWU},
      {AT(sample_ms), DEWU ": also while backing off"},
      {AT(ring), DEWU},
      {AT(backoff), DEWU ": Fibonacci on the check interval"},

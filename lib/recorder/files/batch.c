@@ -100,6 +100,15 @@ static enum stallrec_error list_files(struct gather *g) {
 
 /* ---- packing ---- */
 
+/* read(2), whatever signals come. */
+static ssize_t read_some(int fd, void *bytes, size_t size) {
+    ssize_t n;
+    do {
+        n = read(fd, bytes, size);
+    } while (n < 0 && errno == EINTR);
+    return n;
+}
+
 enum pack { PACK_OK, PACK_FULL, PACK_DAMAGED, PACK_WRITE, PACK_MEMORY };
 
 /* Compresses len bytes of text. */
@@ -176,16 +185,17 @@ static enum pack pack_open_file(struct gather *g, int fd, bool gzip) {
         return PACK_MEMORY;
     }
     while (st == PACK_OK) {
-        ssize_t n = read(fd, g->in, CHUNK);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            st = n < 0 ? PACK_DAMAGED : st;
+        ssize_t n = read_some(fd, g->in, CHUNK);
+        if (n == 0) {
             break;
         }
-        st =
-            gzip ? pack_gzip(g, &z, &line, (size_t)n, &end) : pack_text(g, &line, g->in, (size_t)n);
+        if (n < 0) {
+            st = PACK_DAMAGED;
+        } else if (gzip) {
+            st = pack_gzip(g, &z, &line, (size_t)n, &end);
+        } else {
+            st = pack_text(g, &line, g->in, (size_t)n);
+        }
     }
     if (gzip) {
         inflateEnd(&z);
@@ -321,18 +331,31 @@ static bool write_list(const struct gather *g, const char *id) {
     return false;
 }
 
-/* Counts what a list names, and with `remove` removes it. False: see errno. */
-static bool read_list(int dir, const char *id, bool remove, uint32_t *dumps, uint32_t *sessions) {
+/* One name of a list: counted, and with `remove` removed. False: see errno. */
+static bool handle_listed(int dir, const char *name, bool remove, struct stallrec_batch *batch) {
+    if (!may_be_sent(name)) { /* nothing else is ever removed, whatever the list says */
+        return true;
+    }
+    bool dump = rec_file_name_read(name).kind == REC_FILE_DUMP;
+    batch->dumps += dump;
+    batch->sessions += !dump;
+    return !remove || unlinkat(dir, name, 0) == 0 || errno == ENOENT;
+}
+
+/* Counts what a list names into *batch, and with `remove` removes it. False: see errno; the list
+ * may name more. */
+static bool read_list(int dir, const char *id, bool remove, struct stallrec_batch *batch) {
     char name[NAME], line[REC_FILE_NAME], bytes[1024];
     size_t len = 0;
-    ssize_t n;
-    bool ok = true;
     batch_name(name, id, LIST);
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) {
         return false;
     }
-    while (ok && (n = read(fd, bytes, sizeof bytes)) > 0) {
+    ssize_t n;
+    bool ok = true;
+    while (ok && (n = read_some(fd, bytes, sizeof bytes)) != 0) {
+        ok = n > 0;
         for (ssize_t i = 0; ok && i < n; i++) {
             if (bytes[i] != '\n') {
                 line[len] = bytes[i];
@@ -341,13 +364,7 @@ static bool read_list(int dir, const char *id, bool remove, uint32_t *dumps, uin
             }
             line[len] = '\0';
             len = 0;
-            if (!may_be_sent(line)) { /* nothing else is ever removed, whatever the list says */
-                continue;
-            }
-            bool dump = rec_file_name_read(line).kind == REC_FILE_DUMP;
-            *dumps += dump;
-            *sessions += !dump;
-            ok = !remove || unlinkat(dir, line, 0) == 0 || errno == ENOENT;
+            ok = handle_listed(dir, line, remove, batch);
         }
     }
     int why = errno;
@@ -405,8 +422,7 @@ static enum stallrec_error describe(int dir, const char *directory, const char *
     char name[NAME];
     size_t len = strlen(directory);
     batch_name(name, id, CONTENT);
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !read_list(dir, id, false, &batch.dumps, &batch.sessions)) {
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !read_list(dir, id, false, &batch)) {
         return STALLREC_ERR_DIRECTORY;
     }
     memcpy(batch.id, id, STALLREC_BATCH_ID);
@@ -502,7 +518,7 @@ enum stallrec_error stallrec_batch_next(const char *directory, uint64_t max_byte
 
 enum stallrec_error stallrec_batch_done(const char *directory, const char *id) {
     char content[NAME], list[NAME];
-    uint32_t dumps = 0, sessions = 0;
+    struct stallrec_batch listed = {0};
     if (strlen(id) != STALLREC_BATCH_ID - 1 || !is_id(id, strlen(id))) {
         return STALLREC_ERR_NOTHING;
     }
@@ -515,7 +531,7 @@ enum stallrec_error stallrec_batch_done(const char *directory, const char *id) {
     batch_name(list, id, LIST);
     if (faccessat(dir, content, F_OK, 0) != 0) {
         st = errno == ENOENT ? STALLREC_ERR_NOTHING : STALLREC_ERR_WRITE;
-    } else if (!read_list(dir, id, true, &dumps, &sessions) || unlinkat(dir, content, 0) != 0 ||
+    } else if (!read_list(dir, id, true, &listed) || unlinkat(dir, content, 0) != 0 ||
                unlinkat(dir, list, 0) != 0) {
         st = STALLREC_ERR_WRITE;
     }

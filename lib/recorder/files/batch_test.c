@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <zlib.h>
 
@@ -99,6 +100,27 @@ static void a_batch_is_sessions_then_dumps_by_time(void **state) {
     assert_int_equal(next(f, 100000, &batch), STALLREC_ERR_NOTHING);
     assert_int_equal(stallrec_batch_done(f->path, batch.id), STALLREC_ERR_NOTHING);
     assert_int_equal(stallrec_batch_done(f->path, "../x"), STALLREC_ERR_NOTHING);
+}
+
+/* A list that cannot be read to its end: what it names may still be there, and would be sent once
+ * more if the batch were gone. A folder in its place opens, and fails at the first read. */
+static void a_list_that_cannot_be_read_keeps_its_batch(void **state) {
+    struct folder *f = *state;
+    struct stallrec_batch batch, again;
+    char list[STALLREC_BATCH_PATH + 8], kept[STALLREC_BATCH_PATH + 8];
+    put_dump(f, 1, 100, true, false);
+    assert_int_equal(next(f, 100000, &batch), STALLREC_OK);
+    snprintf(list, sizeof list, "%s/.stall-batch-%s.list", f->path, batch.id);
+    snprintf(kept, sizeof kept, "%s/kept", f->path);
+    assert_int_equal(rename(list, kept), 0);
+    assert_int_equal(mkdir(list, 0700), 0);
+    assert_int_equal(stallrec_batch_done(f->path, batch.id), STALLREC_ERR_WRITE);
+    assert_int_equal(access(batch.path, F_OK), 0);
+    assert_int_equal(next(f, 100000, &again), STALLREC_ERR_DIRECTORY);
+    assert_int_equal(rmdir(list), 0);
+    assert_int_equal(rename(kept, list), 0);
+    assert_int_equal(stallrec_batch_done(f->path, batch.id), STALLREC_OK);
+    assert_int_equal(next(f, 100000, &again), STALLREC_ERR_NOTHING);
 }
 
 static void the_same_batch_comes_until_it_is_done(void **state) {
@@ -278,6 +300,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, folder_setup, folder_teardown)
         T(a_batch_is_sessions_then_dumps_by_time),
+        T(a_list_that_cannot_be_read_keeps_its_batch),
         T(the_same_batch_comes_until_it_is_done),
         T(a_batch_stays_within_its_bytes_and_all_come_in_order),
         T(damaged_dumps_are_left_out),

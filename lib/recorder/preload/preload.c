@@ -32,18 +32,22 @@ enum {
     THREADS_AFTER_MS = 1000
 };
 
-/* The real functions. */
+/* The real functions. Any thread may be the first to look them up: atomic, and poll last, so that
+ * who finds it finds the others. */
 static struct {
-    int (*poll)(struct pollfd *, nfds_t, int);
-    int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
-    int (*epoll_wait)(int, struct epoll_event *, int, int);
-    int (*epoll_pwait)(int, struct epoll_event *, int, int, const sigset_t *);
-    int (*epoll_pwait2)(int, struct epoll_event *, int, const struct timespec *, const sigset_t *);
-    int (*select)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
-    int (*pselect)(int, fd_set *, fd_set *, fd_set *, const struct timespec *, const sigset_t *);
-    int (*poll_chk)(struct pollfd *, nfds_t, int, size_t);
-    int (*ppoll_chk)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
-    int (*sigaltstack)(const stack_t *, stack_t *);
+    _Atomic(int (*)(struct pollfd *, nfds_t, int)) poll;
+    _Atomic(int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *)) ppoll;
+    _Atomic(int (*)(int, struct epoll_event *, int, int)) epoll_wait;
+    _Atomic(int (*)(int, struct epoll_event *, int, int, const sigset_t *)) epoll_pwait;
+    _Atomic(int (*)(int, struct epoll_event *, int, const struct timespec *,
+                    const sigset_t *)) epoll_pwait2;
+    _Atomic(int (*)(int, fd_set *, fd_set *, fd_set *, struct timeval *)) select;
+    _Atomic(int (*)(int, fd_set *, fd_set *, fd_set *, const struct timespec *,
+                    const sigset_t *)) pselect;
+    _Atomic(int (*)(struct pollfd *, nfds_t, int, size_t)) poll_chk;
+    _Atomic(int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *,
+                    size_t)) ppoll_chk;
+    _Atomic(int (*)(const stack_t *, stack_t *)) sigaltstack;
 } real;
 
 /* The interposed functions have no argument of ours, so what they need is global. Only the main

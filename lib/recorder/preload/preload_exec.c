@@ -21,19 +21,18 @@ extern char **environ;
 typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
                      const posix_spawnattr_t *, char *const[], char *const[]);
 
-/* Looked up by the constructor: dlsym may wait for a lock that nobody will unlock. */
+/* Looked up by the constructor: dlsym may wait for a lock that nobody will unlock. Atomic, and
+ * execve last, as in preload.c. */
 static struct {
-    int (*execve)(const char *, char *const[], char *const[]);
-    int (*execvpe)(const char *, char *const[], char *const[]);
-    int (*fexecve)(int, char *const[], char *const[]);
-    int (*execveat)(int, const char *, char *const[], char *const[], int);
-    spawn_fn *posix_spawn, *posix_spawnp;
+    _Atomic(int (*)(const char *, char *const[], char *const[])) execve, execvpe;
+    _Atomic(int (*)(int, char *const[], char *const[])) fexecve;
+    _Atomic(int (*)(int, const char *, char *const[], char *const[], int)) execveat;
+    _Atomic(spawn_fn *) posix_spawn, posix_spawnp;
 } real;
 
-/* Without a cast that ISO C does not define. */
+/* The slot is taken for one of a void *: ISO C defines no conversion to a pointer to a function. */
 void preload_resolve(const char *name, void *slot) {
-    void *address = dlsym(RTLD_NEXT, name);
-    memcpy(slot, &address, sizeof address);
+    __atomic_store_n((void **)slot, dlsym(RTLD_NEXT, name), __ATOMIC_RELEASE);
 }
 
 void preload_resolve_exec(void) {

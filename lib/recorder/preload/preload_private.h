@@ -31,8 +31,8 @@ struct preload_config {
  */
 bool preload_read_environment(struct preload_config *config);
 
-/* The next function of this name, after ours, into the function pointer at `slot`; NULL if there is
- * none. May take the dynamic linker's lock. */
+/* Stores the next function of this name, after ours, into the atomic function pointer at `slot`,
+ * with release order; NULL if there is none. May take the dynamic linker's lock. */
 void preload_resolve(const char *name, void *slot);
 
 /* Finds the functions that exec is passed on to. Main thread, as early as can be. */

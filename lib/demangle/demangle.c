@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "demangle/scheme_private.h"
+#include "demangle/swift_name.h"
 
 static bool starts(const char *s, size_t len, const char *prefix) {
     size_t n = strlen(prefix);
@@ -26,7 +27,8 @@ static bool has_rust_hash(const char *s, size_t len) {
 /* Bytes to drop so that the name starts with its scheme's own prefix: Mach-O puts an underscore in
  * front. */
 static size_t extra_underscore(const char *s, size_t len) {
-    return starts(s, len, "__Z") || starts(s, len, "__R") || starts(s, len, "_$s") ? 1 : 0;
+    bool swift = starts(s, len, "__") && swift_has_prefix(s + 1, len - 1);
+    return swift || starts(s, len, "__Z") || starts(s, len, "__R") ? 1 : 0;
 }
 
 static enum demangle_scheme scheme_at(const char *s, size_t len) {
@@ -36,8 +38,7 @@ static enum demangle_scheme scheme_at(const char *s, size_t len) {
     if (starts(s, len, "_R") && len > 2 && (s[2] >= 'A' && s[2] <= 'Z')) {
         return DEMANGLE_RUST;
     }
-    if (starts(s, len, "$s") || starts(s, len, "$S") || starts(s, len, "_T0") ||
-        starts(s, len, "$e")) {
+    if (swift_has_prefix(s, len)) {
         return DEMANGLE_SWIFT;
     }
     return DEMANGLE_NONE;
@@ -72,15 +73,27 @@ static size_t block_inner(const char *name, size_t len, const char **inner) {
     return 0;
 }
 
-enum st demangle(const char *name, size_t len, struct strbuf *out, struct err *e) {
+static enum st demangle_swift(const char *name, size_t len, enum demangle_style style,
+                              struct strbuf *out, struct err *e) {
+    struct swift_scratch scratch = {0};
+    enum st st = swift_demangle(&scratch, name, len, style == DEMANGLE_SIMPLIFIED, out, e);
+    swift_scratch_release(&scratch);
+    return st;
+}
+
+enum st demangle(const char *name, size_t len, enum demangle_style style, struct strbuf *out,
+                 struct err *e) {
     char copy[DEMANGLE_IN_MAX + 1];
+    size_t skip = extra_underscore(name, len);
+    if (scheme_at(name + skip, len - skip) == DEMANGLE_SWIFT) {
+        return demangle_swift(name + skip, len - skip, style, out, e);
+    }
     if (len < 3 || len > DEMANGLE_IN_MAX || memchr(name, 0, len)) {
         return ST_NONE;
     }
     const char *inner = NULL;
     size_t inner_len = block_inner(name, len, &inner);
     if (inner_len == 0) {
-        size_t skip = extra_underscore(name, len);
         inner = name + skip;
         inner_len = len - skip;
     }

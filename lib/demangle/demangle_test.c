@@ -15,7 +15,7 @@
 static void check(const char *mangled, const char *expected) {
     struct strbuf out = {0};
     struct err e = {0};
-    enum st st = demangle(mangled, strlen(mangled), &out, &e);
+    enum st st = demangle(mangled, strlen(mangled), DEMANGLE_SIMPLIFIED, &out, &e);
     if (expected) {
         assert_int_equal(st, ST_OK);
         assert_string_equal(strbuf_cstr(&out), expected);
@@ -46,6 +46,16 @@ static void rust_names_of_both_schemes_lose_their_hash(void **state) {
           "<std::path::PathBuf>::new");
 }
 
+static void swift_names_are_simplified_or_full(void **state) {
+    (void)state;
+    struct strbuf out = {0};
+    check("$s4Shop4CartV5totalSiyF", "Cart.total()");
+    check("_$s4Shop4CartV5totalSiyF", "Cart.total()"); /* Mach-O's underscore */
+    assert_int_equal(demangle("$s4Shop4CartV5totalSiyF", 23, DEMANGLE_FULL, &out, NULL), ST_OK);
+    assert_string_equal(strbuf_cstr(&out), "Shop.Cart.total() -> Swift.Int");
+    strbuf_release(&out);
+}
+
 static void a_punycode_identifier_is_decoded(void **state) {
     (void)state;
     check(
@@ -70,7 +80,7 @@ static void other_names_are_left_alone(void **state) {
     check("_Znotaname", NULL);
     check("_R", NULL);
     check("", NULL);
-    check("$s4Shop4CartV5totalSiyF", NULL); /* Swift: not read yet */
+    check("$s4Shop4CartV5totalF", NULL); /* cut */
     assert_int_equal(demangle_scheme_of("$s4Shop4CartV5totalSiyF", 23), DEMANGLE_SWIFT);
     assert_int_equal(demangle_scheme_of("_ZN4Cart5totalEv", 16), DEMANGLE_ITANIUM);
     assert_int_equal(demangle_scheme_of("main", 4), DEMANGLE_NONE);
@@ -80,7 +90,7 @@ static void a_failed_name_leaves_the_buffer_as_it_was(void **state) {
     (void)state;
     struct strbuf out = {0};
     strbuf_addstr(&out, "before");
-    assert_int_equal(demangle("_ZN4Cart5tot", 12, &out, NULL), ST_NONE);
+    assert_int_equal(demangle("_ZN4Cart5tot", 12, DEMANGLE_SIMPLIFIED, &out, NULL), ST_NONE);
     assert_string_equal(strbuf_cstr(&out), "before");
     strbuf_release(&out);
 }
@@ -96,7 +106,7 @@ static void a_name_that_explodes_is_given_up_at_once(void **state) {
                     i < 10 ? '0' + i : 'A' + (i % 26));
     }
     clock_t start = clock();
-    enum st st = demangle(strbuf_cstr(&name), name.len, &out, NULL);
+    enum st st = demangle(strbuf_cstr(&name), name.len, DEMANGLE_SIMPLIFIED, &out, NULL);
     assert_true(clock() - start < CLOCKS_PER_SEC);
     assert_true(st == ST_NONE || out.len <= 64 * 1024);
     strbuf_release(&name);
@@ -111,7 +121,8 @@ static void names_over_the_cap_are_left_alone(void **state) {
         strbuf_addc(&name, 'a');
     }
     strbuf_addc(&name, 'v');
-    assert_int_equal(demangle(strbuf_cstr(&name), name.len, &out, NULL), ST_NONE);
+    assert_int_equal(demangle(strbuf_cstr(&name), name.len, DEMANGLE_SIMPLIFIED, &out, NULL),
+                     ST_NONE);
     strbuf_release(&name);
     strbuf_release(&out);
 }
@@ -138,7 +149,7 @@ static void third_party_pairs_agree(void **state) {
         if (tab) {
             struct strbuf out = {0};
             total++;
-            enum st st = demangle(p, (size_t)(tab - p), &out, NULL);
+            enum st st = demangle(p, (size_t)(tab - p), DEMANGLE_SIMPLIFIED, &out, NULL);
             equal += st == ST_OK && out.len == (size_t)(stop - tab - 1) &&
                      memcmp(out.data, tab + 1, out.len) == 0;
             strbuf_release(&out);
@@ -157,6 +168,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(itanium_names_become_readable),
         cmocka_unit_test(rust_names_of_both_schemes_lose_their_hash),
+        cmocka_unit_test(swift_names_are_simplified_or_full),
         cmocka_unit_test(a_punycode_identifier_is_decoded),
         cmocka_unit_test(the_code_of_a_block_names_its_function),
         cmocka_unit_test(other_names_are_left_alone),

@@ -97,7 +97,7 @@ enum st symbolize_name(const struct lookup_frame *f, bool linkage_names, struct 
                                                                                      : f->function);
         return strbuf_check(out, e);
     }
-    enum st st = demangle(name, strlen(name), out, e);
+    enum st st = demangle(name, strlen(name), DEMANGLE_SIMPLIFIED, out, e);
     if (st == ST_ERR) {
         return ST_ERR;
     }

@@ -1,9 +1,9 @@
 /* Makes and changes the nodes of a Swift name's tree. */
-#include "demangle/swift_node.h"
+#include "demangle/swift/swift_node.h"
 
 #include <string.h>
 
-enum { NODES_AT_ONCE = 64, FEWEST_MANY = 6 };
+enum { NODES_AT_ONCE = 64, FEWEST_MANY = 6, FEWEST_LISTED = 16 };
 
 bool swift_kind_has(enum swift_kind kind, unsigned roles) {
     static const uint16_t roles_of[] = {
@@ -19,6 +19,7 @@ void swift_tree_clear(struct swift_tree *t) {
     t->arena.limit = SWIFT_TREE_BYTES_MAX;
     t->spare = NULL;
     t->spare_count = 0;
+    t->work = 0;
     t->too_large = false;
     t->no_memory = false;
 }
@@ -33,6 +34,15 @@ enum st swift_tree_check(const struct swift_tree *t, struct err *e) {
         return err_nomem(e);
     }
     return t->too_large ? ST_NONE : ST_OK;
+}
+
+bool swift_spend(struct swift_tree *t, size_t steps) {
+    if (steps > SWIFT_WORK_MAX - t->work) {
+        t->too_large = true;
+        return false;
+    }
+    t->work += steps;
+    return true;
 }
 
 /* As arena_array, and notes why there is nothing. */
@@ -71,7 +81,7 @@ struct swift_node *swift_text_leaf(struct swift_tree *t, enum swift_kind kind, c
     return n;
 }
 
-struct swift_node *swift_word(struct swift_tree *t, enum swift_kind kind, const char *text) {
+struct swift_node *swift_fixed_leaf(struct swift_tree *t, enum swift_kind kind, const char *text) {
     return swift_text_leaf(t, kind, text, strlen(text));
 }
 
@@ -100,23 +110,10 @@ static bool make_room(struct swift_tree *t, struct swift_node *n) {
     return true;
 }
 
-/* The parent is one deeper than its deepest child. */
-static bool deepen(struct swift_tree *t, struct swift_node *parent,
-                   const struct swift_node *child) {
-    if (child->depth >= SWIFT_DEPTH_MAX) {
-        t->too_large = true;
-        return false;
-    }
-    if (parent->depth <= child->depth) {
-        parent->depth = (uint16_t)(child->depth + 1);
-    }
-    return true;
-}
-
 struct swift_node *swift_add(struct swift_tree *t, struct swift_node *parent,
                              struct swift_node *child) {
     if (!parent || !child || parent->payload == PAYLOAD_TEXT || parent->payload == PAYLOAD_INDEX ||
-        !deepen(t, parent, child) || !make_room(t, parent)) {
+        !make_room(t, parent)) {
         return NULL;
     }
     struct swift_node **children = parent->room ? parent->many : parent->pair;
@@ -129,15 +126,6 @@ void swift_add_if(struct swift_tree *t, struct swift_node *parent, struct swift_
     if (child) {
         (void)swift_add(t, parent, child);
     }
-}
-
-bool swift_refresh_depth(struct swift_tree *t, struct swift_node *n) {
-    for (size_t i = 0; i < swift_count(n); i++) {
-        if (!deepen(t, n, swift_children(n)[i])) {
-            return false;
-        }
-    }
-    return true;
 }
 
 struct swift_node *swift_with1(struct swift_tree *t, enum swift_kind kind, struct swift_node *a) {
@@ -227,4 +215,24 @@ struct swift_node *swift_child_of_kind(const struct swift_node *n, enum swift_ki
 bool swift_text_is(const struct swift_node *n, enum swift_kind kind, const char *text) {
     return swift_is(n, kind) && n->payload == PAYLOAD_TEXT && n->size == strlen(text) &&
            memcmp(n->text, text, n->size) == 0;
+}
+
+bool swift_push(struct swift_tree *t, struct swift_list *l, struct swift_node *n) {
+    if (!n) {
+        return false;
+    }
+    if (l->count == l->room) {
+        size_t room = l->room ? l->room * 2 : FEWEST_LISTED;
+        struct swift_node **items = room_for(t, room, sizeof(struct swift_node *));
+        if (!items) {
+            return false;
+        }
+        if (l->count) {
+            memcpy(items, l->items, l->count * sizeof(struct swift_node *));
+        }
+        l->items = items;
+        l->room = room;
+    }
+    l->items[l->count++] = n;
+    return true;
 }

@@ -13,22 +13,23 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "demangle/swift_kinds.h"
+#include "demangle/swift/swift_kinds.h"
 
 enum {
+    SWIFT_NAME_MAX = 64 * 1024,      /* bytes of a mangled name */
+    SWIFT_TEXT_MAX = 512 * 1024,     /* bytes of a readable one, and a little more */
     SWIFT_TREE_BYTES_MAX = 10 << 20, /* memory of one tree */
-    SWIFT_DEPTH_MAX = 1024           /* nodes from a leaf to the root */
+    SWIFT_WORK_MAX = 1 << 20         /* steps of what takes more time than memory: swift_spend */
 };
 
 enum swift_payload { PAYLOAD_NONE, PAYLOAD_TEXT, PAYLOAD_INDEX, PAYLOAD_CHILDREN };
 
 /* Only swift_node.c changes a node. */
 struct swift_node {
-    uint16_t kind; /* enum swift_kind */
-    uint16_t depth;
-    uint8_t payload; /* enum swift_payload */
-    uint32_t size;   /* bytes of the text, or number of children */
-    uint32_t room;   /* children that `many` has room for; 0: they are in `pair` */
+    uint16_t kind;    /* enum swift_kind */
+    uint16_t payload; /* enum swift_payload */
+    uint32_t size;    /* bytes of the text, or number of children */
+    uint32_t room;    /* children that `many` has room for; 0: they are in `pair` */
     union {
         const char *text; /* borrowed from the name, static, or in the arena; not NUL-terminated */
         uint64_t index;
@@ -42,6 +43,7 @@ struct swift_tree {
     struct arena arena;
     struct swift_node *spare; /* nodes allocated and not yet handed out */
     size_t spare_count;
+    size_t work;    /* spent since the last clear */
     bool too_large; /* a cap was reached */
     bool no_memory;
 };
@@ -53,13 +55,17 @@ void swift_tree_release(struct swift_tree *t);
  */
 enum st swift_tree_check(const struct swift_tree *t, struct err *e) BASE_MUST_USE;
 
+/* Counts work that no memory bounds, such as moving and printing. False once SWIFT_WORK_MAX is
+ * passed: the caller gives up, swift_tree_check answers ST_NONE. */
+bool swift_spend(struct swift_tree *t, size_t steps);
+
 /* New nodes, valid until the tree is cleared. */
 struct swift_node *swift_leaf(struct swift_tree *t, enum swift_kind kind);
 /* The text is not copied: it must outlive the tree (swift_text_copy). */
 struct swift_node *swift_text_leaf(struct swift_tree *t, enum swift_kind kind, const char *text,
                                    size_t len);
 /* As swift_text_leaf, of a NUL-terminated static text. */
-struct swift_node *swift_word(struct swift_tree *t, enum swift_kind kind, const char *text);
+struct swift_node *swift_fixed_leaf(struct swift_tree *t, enum swift_kind kind, const char *text);
 struct swift_node *swift_index_leaf(struct swift_tree *t, enum swift_kind kind, uint64_t index);
 /* With one to four children; NULL if one of these is NULL. */
 struct swift_node *swift_with1(struct swift_tree *t, enum swift_kind kind, struct swift_node *a);
@@ -75,15 +81,12 @@ struct swift_node *swift_type(struct swift_tree *t, struct swift_node *child);
 struct swift_node *swift_rekind(struct swift_tree *t, const struct swift_node *n,
                                 enum swift_kind kind);
 
-/* Appends a child, which should be complete: a node that is given more children later must be the
- * last thing its parents learn of (swift_refresh_depth). Returns the parent; NULL if one of them is
- * NULL, if the parent has a text or a number, or if a cap was reached. */
+/* Appends a child. Returns the parent; NULL if one of them is NULL, if the parent has a text or a
+ * number, or if a cap was reached. */
 struct swift_node *swift_add(struct swift_tree *t, struct swift_node *parent,
                              struct swift_node *child);
 /* As swift_add, but nothing happens without a child. */
 void swift_add_if(struct swift_tree *t, struct swift_node *parent, struct swift_node *child);
-/* After children of n got children of their own: n's depth again. False if it passes the cap. */
-bool swift_refresh_depth(struct swift_tree *t, struct swift_node *n);
 /* Turns the children from `first` on around. */
 void swift_reverse(struct swift_node *n, size_t first);
 /* Takes child i out; nothing happens if there is none. */
@@ -112,5 +115,14 @@ static inline bool swift_is(const struct swift_node *n, enum swift_kind kind) {
 struct swift_node *swift_child_of_kind(const struct swift_node *n, enum swift_kind kind);
 /* Is n a node of this kind with this text? */
 bool swift_text_is(const struct swift_node *n, enum swift_kind kind, const char *text);
+
+/* A growing array of nodes in the tree's arena. Zero-initialised = empty. */
+struct swift_list {
+    struct swift_node **items;
+    size_t count;
+    size_t room;
+};
+/* False, and nothing is appended, if n is NULL or a cap was reached. */
+bool swift_push(struct swift_tree *t, struct swift_list *l, struct swift_node *n);
 
 #endif

@@ -1,0 +1,37 @@
+/* From a Swift name to its text: parse, then print. */
+#include "demangle/swift_name.h"
+
+#include <string.h>
+
+#include "demangle/swift_parse/swift_parse.h"
+#include "demangle/swift_print/swift_print.h"
+
+bool swift_has_prefix(const char *name, size_t len) {
+    static const char *const prefixes[] = {
+        "$s", "_$s", "$S", "_$S", "$e", "_$e", "_T0", "@__swiftmacro_", NULL};
+    for (size_t i = 0; prefixes[i]; i++) {
+        size_t n = strlen(prefixes[i]);
+        if (len >= n && memcmp(name, prefixes[i], n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum st swift_demangle(struct swift_scratch *s, const char *name, size_t len, bool simplified,
+                       struct strbuf *out, struct err *e) {
+    if (len > SWIFT_NAME_MAX || !swift_has_prefix(name, len) || memchr(name, 0, len)) {
+        return ST_NONE;
+    }
+    swift_tree_clear(&s->tree);
+    const struct swift_node *root = swift_parse(&s->tree, name, len);
+    bool printed = root && swift_print_tree(&s->tree, root, simplified, out);
+    if (strbuf_check(out, e) == ST_ERR || swift_tree_check(&s->tree, e) == ST_ERR) {
+        return ST_ERR;
+    }
+    return printed ? ST_OK : ST_NONE;
+}
+
+void swift_scratch_release(struct swift_scratch *s) {
+    swift_tree_release(&s->tree);
+}

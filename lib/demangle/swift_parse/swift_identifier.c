@@ -1,0 +1,186 @@
+/* "Identifiers" and the names of declarations ("Entities": decl-name). */
+#include <string.h>
+
+#include "demangle/swift_parse/swift_parser_private.h"
+#include "demangle/swift/swift_punycode.h"
+
+struct spelling {
+    char *data;
+    size_t len;
+    size_t room;
+};
+
+static bool append(struct swift_tree *t, struct spelling *s, const char *text, size_t len) {
+    if (len > SWIFT_NAME_MAX - s->len) {
+        t->too_large = true;
+        return false;
+    }
+    if (len > s->room - s->len) {
+        size_t room = (s->len + len) * 2;
+        char *data = swift_text_room(t, room);
+        if (!data) {
+            return false;
+        }
+        if (s->len) {
+            memcpy(data, s->data, s->len);
+        }
+        s->data = data;
+        s->room = room;
+    }
+    memcpy(s->data + s->len, text, len);
+    s->len += len;
+    return true;
+}
+
+static bool starts_word(char c) {
+    return !swift_digit(c) && c != '_';
+}
+
+/* Does a word end in front of c, 0 at the end of the identifier? */
+static bool ends_word(char c, char before) {
+    return c == '_' || c == '\0' || (!swift_upper(before) && swift_upper(c));
+}
+
+/* The words of an identifier, of two letters and more, can be referred to by later ones. */
+static void note_words(struct swift_parser *p, const char *text, size_t len) {
+    const char *start = NULL;
+    for (size_t i = 0; i <= len && p->word_count < SWIFT_WORDS_MAX; i++) {
+        char c = i < len ? text[i] : '\0';
+        if (start && ends_word(c, text[i - 1])) {
+            size_t length = (size_t)(text + i - start);
+            if (length >= 2) {
+                p->words[p->word_count++] = (struct swift_word){start, length};
+            }
+            start = NULL;
+        }
+        if (!start && c && starts_word(c)) {
+            start = text + i;
+        }
+    }
+}
+
+/* IDENTIFIER-STRING of n bytes, which stay where they are. */
+static const char *take_string(struct swift_parser *p, int n) {
+    if (n <= 0 || (size_t)n > p->len - p->pos) {
+        return NULL;
+    }
+    const char *text = p->text + p->pos;
+    p->pos += (size_t)n;
+    return text;
+}
+
+/* '0', then letters that stand for words and strings by turns; a capital letter, or "0", is the
+ * last. */
+static struct swift_node *identifier_with_words(struct swift_parser *p) {
+    struct spelling s = {0};
+    bool more = true;
+    while (more) {
+        while (more && (swift_lower(swift_peek(p)) || swift_upper(swift_peek(p)))) {
+            char c = swift_next(p);
+            more = swift_lower(c);
+            size_t word = (size_t)(more ? c - 'a' : c - 'A');
+            if (word >= p->word_count ||
+                !append(p->tree, &s, p->words[word].text, p->words[word].len)) {
+                return NULL;
+            }
+        }
+        if (swift_skip(p, '0')) {
+            break;
+        }
+        /* A string follows even behind the last word, if its length does. */
+        int n = swift_natural(p);
+        const char *text = take_string(p, n);
+        if (!text || !append(p->tree, &s, text, (size_t)n)) {
+            return NULL;
+        }
+        note_words(p, text, (size_t)n);
+    }
+    return s.len ? swift_text_leaf(p->tree, SWIFT_IDENTIFIER, s.data, s.len) : NULL;
+}
+
+static struct swift_node *punycoded_identifier(struct swift_parser *p) {
+    int n = swift_peek(p) == '0' ? SWIFT_NO_NUMBER : swift_natural(p);
+    if (n > 0) {
+        (void)swift_skip(p, '_');
+    }
+    const char *encoded = take_string(p, n);
+    size_t len = 0;
+    char *text = encoded ? swift_punycode(p->tree, encoded, (size_t)n, &len) : NULL;
+    return len ? swift_text_leaf(p->tree, SWIFT_IDENTIFIER, text, len) : NULL;
+}
+
+static struct swift_node *plain_identifier(struct swift_parser *p) {
+    int n = swift_natural(p);
+    const char *text = take_string(p, n);
+    if (!text) {
+        return NULL;
+    }
+    note_words(p, text, (size_t)n);
+    return swift_text_leaf(p->tree, SWIFT_IDENTIFIER, text, (size_t)n);
+}
+
+/* An operator that starts with a digit is an identifier; the digit is read already. */
+struct swift_node *swift_make_identifier(struct swift_parser *p, enum swift_kind kind) {
+    (void)kind;
+    struct swift_node *n;
+    p->pos--;
+    if (!swift_skip(p, '0')) {
+        n = plain_identifier(p);
+    } else if (swift_skip(p, '0')) {
+        n = punycoded_identifier(p);
+    } else {
+        n = identifier_with_words(p);
+    }
+    return swift_remember(p, n);
+}
+
+/* 'o': the characters of an operator are spelled as letters ("Identifiers"). */
+struct swift_node *swift_make_operator_name(struct swift_parser *p, enum swift_kind kind) {
+    static const char characters[] = "& @/= >    <*!|+?%-~   ^ .";
+    (void)kind;
+    const struct swift_node *name = swift_pop_kind(p, SWIFT_IDENTIFIER);
+    char *text = name ? swift_text_room(p->tree, name->size) : NULL;
+    if (!text) {
+        return NULL;
+    }
+    for (size_t i = 0; i < name->size; i++) {
+        char c = name->text[i];
+        bool ascii = (unsigned char)c < 0x80;
+        if (ascii && (!swift_lower(c) || characters[c - 'a'] == ' ')) {
+            return NULL;
+        }
+        text[i] = ascii ? characters[c - 'a'] : c;
+    }
+    switch (swift_next(p)) {
+    case 'i':
+        return swift_text_leaf(p->tree, SWIFT_INFIX_OPERATOR, text, name->size);
+    case 'p':
+        return swift_text_leaf(p->tree, SWIFT_PREFIX_OPERATOR, text, name->size);
+    case 'P':
+        return swift_text_leaf(p->tree, SWIFT_POSTFIX_OPERATOR, text, name->size);
+    default:
+        return NULL;
+    }
+}
+
+/* 'L': names that are told apart by a file, a number, or what they are related to. */
+struct swift_node *swift_make_local_name(struct swift_parser *p, enum swift_kind kind) {
+    struct swift_tree *t = p->tree;
+    if (swift_skip(p, 'L')) {
+        struct swift_node *file = swift_pop_kind(p, SWIFT_IDENTIFIER);
+        struct swift_node *name = swift_pop_role(p, ROLE_DECL_NAME);
+        return swift_with2(t, SWIFT_PRIVATE_DECL_NAME, file, name);
+    }
+    if (swift_skip(p, 'l')) {
+        return swift_with1(t, SWIFT_PRIVATE_DECL_NAME, swift_pop_kind(p, SWIFT_IDENTIFIER));
+    }
+    char c = swift_peek(p);
+    if ((c >= 'a' && c <= 'j') || (c >= 'A' && c <= 'J')) {
+        struct swift_node *relation = swift_text_leaf(t, SWIFT_IDENTIFIER, p->text + p->pos, 1);
+        p->pos++;
+        return swift_with2(t, SWIFT_RELATED_ENTITY_DECL_NAME, relation, swift_pop(p));
+    }
+    struct swift_node *number = swift_index_number(p);
+    struct swift_node *name = swift_pop_role(p, ROLE_DECL_NAME);
+    return swift_with2(t, kind, number, name);
+}

@@ -1,0 +1,14 @@
+/* Swift names of the compilers from version 4 on: $s…, $S…, $e…, _T0…, @__swiftmacro_…. */
+#ifndef STALLKIT_DEMANGLE_SWIFT_PARSE_H
+#define STALLKIT_DEMANGLE_SWIFT_PARSE_H
+
+#include <stddef.h>
+
+#include "demangle/swift/swift_node.h"
+
+/* Reads a name, of SWIFT_NAME_MAX bytes at most, into the tree; the nodes borrow from it. Returns
+ * the root, SWIFT_GLOBAL; NULL: not such a name, a damaged one, or a cap or memory ran out
+ * (swift_tree_check). The work is linear in len. */
+struct swift_node *swift_parse(struct swift_tree *t, const char *name, size_t len);
+
+#endif

@@ -1,0 +1,215 @@
+/* The parser of Swift's new mangling: a stack machine. Each operator pops the nodes it is about and
+ * pushes the one it makes; the operators are in files by what they make.
+ *
+ * A function that pops or makes a node returns NULL if what it needs is not there; the name is then
+ * not one, or one of a later Swift. The section names are those of docs/ABI/Mangling.rst. */
+#ifndef STALLKIT_DEMANGLE_SWIFT_PARSER_PRIVATE_H
+#define STALLKIT_DEMANGLE_SWIFT_PARSER_PRIVATE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "demangle/swift/swift_node.h"
+
+enum {
+    SWIFT_WORDS_MAX = 26,          /* that later identifiers can refer to by a letter */
+    SWIFT_REPEATS_MAX = 2048,      /* of one substitution */
+    SWIFT_INDEX_MAX = INT_MAX - 8, /* its adjustments do not overflow */
+    SWIFT_NO_NUMBER = -1000,       /* stays negative when the adjustments of an index are applied */
+    SWIFT_CONTEXT_DEPTH = 768,     /* contexts in contexts whose generic arguments are bound */
+};
+
+struct swift_word {
+    const char *text;
+    size_t len;
+};
+
+struct swift_parser {
+    struct swift_tree *tree;
+    const char *text;
+    size_t len;
+    size_t pos;
+    struct swift_list stack;
+    struct swift_list seen; /* what substitutions refer to */
+    struct swift_word words[SWIFT_WORDS_MAX];
+    size_t word_count;
+    bool labels_in_types; /* _T0: argument labels are in the function's type */
+};
+
+/* How an operator, or the rest of one, makes its node; `kind` is what the table says. */
+struct swift_rule {
+    struct swift_node *(*make)(struct swift_parser *p, enum swift_kind kind);
+    enum swift_kind kind;
+};
+enum { SWIFT_RULES = 128 };
+/* Reads one byte and applies its rule; NULL if there is none. */
+struct swift_node *swift_apply(struct swift_parser *p, const struct swift_rule rules[SWIFT_RULES]);
+
+/* --- bytes: 0 at the end, and of no byte within a name ------------------------------------- */
+
+static inline char swift_peek(const struct swift_parser *p) {
+    return p->pos < p->len ? p->text[p->pos] : '\0';
+}
+static inline char swift_next(struct swift_parser *p) {
+    return p->pos < p->len ? p->text[p->pos++] : '\0';
+}
+static inline bool swift_skip(struct swift_parser *p, char c) {
+    bool is = swift_peek(p) == c;
+    p->pos += is;
+    return is;
+}
+static inline bool swift_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+static inline bool swift_lower(char c) {
+    return c >= 'a' && c <= 'z';
+}
+static inline bool swift_upper(char c) {
+    return c >= 'A' && c <= 'Z';
+}
+/* NATURAL ("Numbers and Indexes"), at most SWIFT_INDEX_MAX; SWIFT_NO_NUMBER if there is none. */
+int swift_natural(struct swift_parser *p);
+/* INDEX ("Numbers and Indexes"): "_" is 0, "N_" is N + 1; SWIFT_NO_NUMBER if there is none. */
+int swift_index(struct swift_parser *p);
+/* An INDEX as SWIFT_NUMBER; NULL if there is none. */
+struct swift_node *swift_index_number(struct swift_parser *p);
+
+/* --- the stack: NULL if its top is not what is asked for ------------------------------------ */
+
+struct swift_node *swift_pop(struct swift_parser *p);
+struct swift_node *swift_pop_kind(struct swift_parser *p, enum swift_kind kind);
+/* One that has one of these roles (enum swift_role). */
+struct swift_node *swift_pop_role(struct swift_parser *p, unsigned roles);
+/* A context or a type. */
+struct swift_node *swift_pop_entity(struct swift_parser *p);
+/* The only child of a type. */
+struct swift_node *swift_pop_type_child(struct swift_parser *p);
+/* The only child of a type, if it is a nominal type. */
+struct swift_node *swift_pop_nominal(struct swift_parser *p);
+struct swift_node *swift_pop_module(struct swift_parser *p);
+struct swift_node *swift_pop_context(struct swift_parser *p);
+struct swift_node *swift_pop_protocol(struct swift_parser *p);
+/* type-list, of this kind: what pop_element pops, up to and with a first-element marker, or an
+ * empty list. */
+struct swift_node *swift_pop_list(struct swift_parser *p, enum swift_kind kind,
+                                  struct swift_node *(*pop_element)(struct swift_parser *p));
+struct swift_node *swift_pop_type(struct swift_parser *p);
+struct swift_node *swift_pop_type_list(struct swift_parser *p);
+struct swift_node *swift_pop_signature(struct swift_parser *p);
+/* Pushes a node on the stack; false if it is NULL or the work is too much. */
+bool swift_push_node(struct swift_parser *p, struct swift_node *n);
+/* Lets later substitutions refer to n, which may be NULL; returns n. */
+struct swift_node *swift_remember(struct swift_parser *p, struct swift_node *n);
+
+/* --- rules that many operators share --------------------------------------------------------- */
+
+struct swift_node *swift_make_leaf(struct swift_parser *p, enum swift_kind kind);
+/* Around the type on the stack, and around its child, both made a type again. */
+struct swift_node *swift_make_on_type(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_type_on_type(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_type_on_child(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_on_child(struct swift_parser *p, enum swift_kind kind);
+/* Around an entity, any node, a protocol, a protocol conformance. */
+struct swift_node *swift_make_on_entity(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_on_any(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_on_protocol(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_on_conformance(struct swift_parser *p, enum swift_kind kind);
+
+/* --- by section ------------------------------------------------------------------------------- */
+
+/* swift_identifier.c */
+struct swift_node *swift_make_identifier(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_operator_name(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_local_name(struct swift_parser *p, enum swift_kind kind);
+
+/* swift_substitution.c */
+struct swift_node *swift_make_substitution(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_standard(struct swift_parser *p, enum swift_kind kind);
+
+/* swift_builtin.c */
+struct swift_node *swift_make_builtin(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_integer(struct swift_parser *p, enum swift_kind kind);
+
+/* swift_entity.c */
+struct swift_node *swift_make_nominal(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_extension(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_function(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_function_entity(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_named_entity(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_variable(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_subscript(struct swift_parser *p, enum swift_kind kind);
+
+/* swift_macro.c */
+struct swift_node *swift_make_macro_expansion(struct swift_parser *p, enum swift_kind kind);
+
+/* swift_function_type.c */
+struct swift_node *swift_make_function_type(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_c_function_type(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_type_mangling(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_annotation(struct swift_parser *p, enum swift_kind kind);
+/* C-TYPE: SWIFT_CLANG_TYPE. */
+struct swift_node *swift_clang_type(struct swift_parser *p);
+/* label-list of a function of this type, which may be NULL; NULL if it has none. */
+struct swift_node *swift_pop_labels(struct swift_parser *p, const struct swift_node *type);
+
+/* swift_impl_function.c */
+struct swift_node *swift_make_impl_function(struct swift_parser *p, enum swift_kind kind);
+
+/* swift_type.c */
+struct swift_node *swift_make_tuple(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_protocol_list(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_special_type(struct swift_parser *p, enum swift_kind kind);
+
+/* swift_archetype.c */
+struct swift_node *swift_make_archetype(struct swift_parser *p, enum swift_kind kind);
+/* An associated type of `base`, of the type on the stack if that is NULL; compound: reached over a
+ * list of names. */
+struct swift_node *swift_associated_type(struct swift_parser *p, struct swift_node *base);
+struct swift_node *swift_compound_associated_type(struct swift_parser *p, struct swift_node *base);
+/* assoc-type-name, assoc-type-list. */
+struct swift_node *swift_pop_associated_name(struct swift_parser *p);
+struct swift_node *swift_pop_associated_path(struct swift_parser *p);
+
+/* swift_signature.c */
+struct swift_node *swift_make_one_param_signature(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_signature(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_requirement(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_generic_type(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_param_type(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_first_param(struct swift_parser *p, enum swift_kind kind);
+/* The generic parameter at this depth and index, NULL if one is negative. */
+struct swift_node *swift_generic_param(struct swift_parser *p, int depth, int index);
+/* GENERIC-PARAM-INDEX. */
+struct swift_node *swift_generic_param_index(struct swift_parser *p);
+
+/* swift_bound_generic.c */
+struct swift_node *swift_make_bound_generic(struct swift_parser *p, enum swift_kind kind);
+/* bound-generic-args: type lists, the innermost first, and the retroactive conformances, NULL if
+ * there are none. */
+bool swift_pop_bound_args(struct swift_parser *p, struct swift_list *lists,
+                          struct swift_node **conformances);
+struct swift_node *swift_pop_retroactive(struct swift_parser *p);
+
+/* swift_conformance.c */
+struct swift_node *swift_make_conformance(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_retroactive(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_pop_conformance(struct swift_parser *p);
+
+/* swift_metadata.c, swift_witness.c */
+struct swift_node *swift_make_metadata(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_witness(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_value_witness(struct swift_parser *p, enum swift_kind kind);
+
+/* swift_thunk.c, swift_specialization.c, swift_autodiff.c */
+struct swift_node *swift_make_thunk(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_generic_specialization(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_partial_specialization(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_dropping_specialization(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_signature_specialization(struct swift_parser *p,
+                                                       enum swift_kind kind);
+struct swift_node *swift_make_autodiff(struct swift_parser *p, enum swift_kind kind);
+struct swift_node *swift_make_differentiability_witness(struct swift_parser *p,
+                                                        enum swift_kind kind);
+
+#endif

@@ -1,0 +1,136 @@
+/* The printer of Swift trees: one table says how each kind is printed, by a pattern or a function;
+ * the functions are in files by what they print. */
+#ifndef STALLKIT_DEMANGLE_SWIFT_PRINTER_PRIVATE_H
+#define STALLKIT_DEMANGLE_SWIFT_PRINTER_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/strbuf.h"
+#include "demangle/swift/swift_node.h"
+
+struct swift_printer {
+    struct swift_tree *tree; /* of the names within the name; its work is charged */
+    struct strbuf *out;
+    size_t start;       /* of the text in out */
+    bool simplified;    /* SWIFT_SIMPLIFIED */
+    bool sugar;         /* T?, [T], [K : V] */
+    bool where_clauses; /* requirements of generic signatures */
+    bool specialized;   /* simplified: "specialized " was printed */
+    bool failed;        /* the tree is not one of a name, or a cap was reached */
+    unsigned depth;     /* nodes from the root */
+    unsigned names;     /* names around this one */
+};
+
+/* A kind's row: a function, or the pattern that is the text with the node's parts in it:
+ * %0 … %9   that child; without one the name is damaged
+ * %t  %#    its text, its index
+ * %*  %,    all children, as they are or with ", " between them */
+struct swift_print_rule {
+    void (*print)(struct swift_printer *r, const struct swift_node *n);
+    const char *full;
+    const char *simplified; /* NULL: as full */
+};
+extern const struct swift_print_rule swift_print_rules[SWIFT_KIND_COUNT];
+
+void swift_put(struct swift_printer *r, const char *text);
+void swift_put_text(struct swift_printer *r, const struct swift_node *n);
+/* The node's index plus `more`. */
+void swift_put_index(struct swift_printer *r, const struct swift_node *n, uint64_t more);
+/* A damaged tree: nothing of it is shown. */
+void swift_print_fail(struct swift_printer *r);
+
+/* Prints n; NULL is a damaged tree. */
+void swift_print(struct swift_printer *r, const struct swift_node *n);
+/* As the context in front of a name. Returns the context that has to be printed behind the name
+ * ("… in CONTEXT") instead, NULL if all was printed. */
+const struct swift_node *swift_print_prefix(struct swift_printer *r, const struct swift_node *n);
+void swift_print_child(struct swift_printer *r, const struct swift_node *n, size_t i);
+/* Children from `first` on, with a separator between them. */
+void swift_print_children(struct swift_printer *r, const struct swift_node *n, size_t first,
+                          const char *separator);
+/* A name within the name: it is demangled, or printed as it is. */
+void swift_print_name(struct swift_printer *r, const struct swift_node *n);
+
+/* swift_print_entity.c: declarations, from the context on. */
+bool swift_is_entity(const struct swift_node *n);
+const struct swift_node *swift_print_entity(struct swift_printer *r, const struct swift_node *n,
+                                            bool prefix);
+
+/* swift_print_type.c */
+void swift_print_function_type(struct swift_printer *r, const struct swift_node *n);
+void swift_print_labelled_function(struct swift_printer *r, const struct swift_node *n,
+                                   const struct swift_node *labels);
+void swift_print_arguments(struct swift_printer *r, const struct swift_node *n);
+void swift_print_type_mangling(struct swift_printer *r, const struct swift_node *n);
+void swift_print_tuple_element(struct swift_printer *r, const struct swift_node *n);
+void swift_print_bound_generic(struct swift_printer *r, const struct swift_node *n);
+void swift_print_metatype(struct swift_printer *r, const struct swift_node *n);
+void swift_print_existential_metatype(struct swift_printer *r, const struct swift_node *n);
+void swift_print_sugared_optional(struct swift_printer *r, const struct swift_node *n);
+void swift_print_protocol_list(struct swift_printer *r, const struct swift_node *n);
+void swift_print_protocols_and_class(struct swift_printer *r, const struct swift_node *n);
+void swift_print_protocols_and_any_object(struct swift_printer *r, const struct swift_node *n);
+void swift_print_return_type(struct swift_printer *r, const struct swift_node *n);
+void swift_print_pack_element(struct swift_printer *r, const struct swift_node *n);
+void swift_print_differentiability(struct swift_printer *r, const struct swift_node *n);
+void swift_print_negative(struct swift_printer *r, const struct swift_node *n);
+void swift_print_box(struct swift_printer *r, const struct swift_node *n);
+void swift_print_box_layout(struct swift_printer *r, const struct swift_node *n);
+/* Must a blank stand between a name or a signature and this type? */
+bool swift_needs_space(const struct swift_node *type);
+
+/* swift_print_generic.c */
+void swift_print_signature(struct swift_printer *r, const struct swift_node *n);
+void swift_print_param(struct swift_printer *r, const struct swift_node *n);
+void swift_print_generic_type(struct swift_printer *r, const struct swift_node *n);
+void swift_print_associated_ref(struct swift_printer *r, const struct swift_node *n);
+void swift_print_associated_path(struct swift_printer *r, const struct swift_node *n);
+void swift_print_inverse(struct swift_printer *r, const struct swift_node *n);
+void swift_print_layout(struct swift_printer *r, const struct swift_node *n);
+void swift_print_conformance(struct swift_printer *r, const struct swift_node *n);
+void swift_print_conformances(struct swift_printer *r, const struct swift_node *n);
+void swift_print_concrete_conformance(struct swift_printer *r, const struct swift_node *n);
+void swift_print_dependent_conformance(struct swift_printer *r, const struct swift_node *n);
+void swift_print_shape(struct swift_printer *r, const struct swift_node *n);
+
+/* swift_print_impl_function.c */
+void swift_print_impl_function(struct swift_printer *r, const struct swift_node *n);
+void swift_print_impl_convention(struct swift_printer *r, const struct swift_node *n);
+void swift_print_impl_parameter(struct swift_printer *r, const struct swift_node *n);
+void swift_print_impl_result(struct swift_printer *r, const struct swift_node *n);
+void swift_print_impl_attribute(struct swift_printer *r, const struct swift_node *n);
+void swift_print_impl_coroutine(struct swift_printer *r, const struct swift_node *n);
+
+/* swift_print_specialization.c */
+void swift_print_specialization(struct swift_printer *r, const struct swift_node *n);
+void swift_print_specialized_param(struct swift_printer *r, const struct swift_node *n);
+void swift_print_param_change(struct swift_printer *r, const struct swift_node *n);
+
+/* swift_print_thunk.c */
+void swift_print_partial_apply(struct swift_printer *r, const struct swift_node *n);
+void swift_print_key_path(struct swift_printer *r, const struct swift_node *n);
+void swift_print_key_path_operator(struct swift_printer *r, const struct swift_node *n);
+void swift_print_reabstraction(struct swift_printer *r, const struct swift_node *n);
+void swift_print_self_reabstraction(struct swift_printer *r, const struct swift_node *n);
+void swift_print_completion_handler(struct swift_printer *r, const struct swift_node *n);
+void swift_print_directness(struct swift_printer *r, const struct swift_node *n);
+void swift_print_value_witness(struct swift_printer *r, const struct swift_node *n);
+void swift_print_once_names(struct swift_printer *r, const struct swift_node *n);
+
+/* swift_print_autodiff.c */
+void swift_print_derivative(struct swift_printer *r, const struct swift_node *n);
+void swift_print_subset_thunk(struct swift_printer *r, const struct swift_node *n);
+void swift_print_reordering_thunk(struct swift_printer *r, const struct swift_node *n);
+void swift_print_derivative_kind(struct swift_printer *r, const struct swift_node *n);
+void swift_print_differentiability_witness(struct swift_printer *r, const struct swift_node *n);
+void swift_print_index_subset(struct swift_printer *r, const struct swift_node *n);
+
+/* swift_print_context.c */
+void swift_print_extension(struct swift_printer *r, const struct swift_node *n);
+void swift_print_anonymous(struct swift_printer *r, const struct swift_node *n);
+void swift_print_suffix(struct swift_printer *r, const struct swift_node *n);
+void swift_print_private_name(struct swift_printer *r, const struct swift_node *n);
+void swift_print_local_name(struct swift_printer *r, const struct swift_node *n);
+
+#endif

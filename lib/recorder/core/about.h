@@ -1,4 +1,4 @@
-/* Of which app and device a dump tells. */
+/* The app and the device that a dump describes. */
 #ifndef STALLREC_ABOUT_H
 #define STALLREC_ABOUT_H
 
@@ -13,14 +13,15 @@ struct rec_about {
     const char *preset;
     const char *model, *os, *os_build, *arch;
     uint32_t cpus;       /* 0 = not known */
-    const char *loop_at; /* the place taken for the program's event loop; NULL = it tells itself */
+    const char *loop_at; /* the place that counts as the program's event loop; NULL = the program
+                            calls the hooks itself */
     const char *home;    /* written as "~" in paths of images; NULL = none */
     uint32_t user_share_ppm; /* 0 = not known */
     uint32_t seq_today;      /* of this dump: 1 …; 0 = not counted */
-    bool policy_known;       /* whitelisted means something */
+    bool policy_known;       /* false: whitelisting is not configured, and not written */
     bool whitelisted;
     bool unspooled;  /* a process that is killed loses what it has not written yet: no spool */
-    bool over_quota; /* this dump is not sent: its file says so in its name */
+    bool over_quota; /* this dump is not for upload: its file's name says so */
 };
 
 #endif

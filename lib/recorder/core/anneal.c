@@ -1,4 +1,4 @@
-/* Annealing: a stall that goes on in the same stack is told less and less often. */
+/* Annealing: a stall that stays in the same stack is reported less and less often. */
 #include "core/anneal.h"
 
 #include "core/ring.h"

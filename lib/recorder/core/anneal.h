@@ -21,15 +21,15 @@ struct rec_anneal {
 
 /* functions[cap] stays the caller's. */
 void rec_anneal_init(struct rec_anneal *anneal, uint64_t *functions, uint32_t cap);
-/* No stall, or one of another kind: interval 1, and no stack to be equal to. */
+/* No stall, or one of another kind: sets the interval to 1 and forgets the stack. */
 void rec_anneal_reset(struct rec_anneal *anneal);
-/* Is the stack, function by function, the last dump's? NULL is the stack that could not be had, and
- * equal to itself. */
+/* Is the stack, function by function, that of the last dump? NULL stands for a stack that could not
+ * be taken, and equals itself. */
 bool rec_anneal_same(const struct rec_anneal *anneal, const struct rec_stack *stack);
 /* The stack of a new dump; interval 1. */
 void rec_anneal_remember(struct rec_anneal *anneal, const struct rec_stack *stack);
-/* The same stack once more: successive intervals are 1 (before the first call), 1, 2, 3, 5, 8 … and
- * stop at max (0: only at 2^30). */
+/* The same stack again: successive intervals are 1 (before the first call), 1, 2, 3, 5, 8 … up to
+ * max (0: up to 2^30). */
 void rec_anneal_grow(struct rec_anneal *anneal, uint32_t max);
 
 #endif

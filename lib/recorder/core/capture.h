@@ -25,14 +25,14 @@ struct rec_stack {
     uint32_t exact[REC_EXACT_MAX]; /* ascending indexes of exact frames, if not just frame 0 */
     uint32_t exact_count;          /* 0: only frame 0 is exact */
     bool truncated;                /* outer frames are missing: cap, or the unwinder was stuck */
-    bool idle;                     /* it is the loop's own wait: never a reason for a stall */
-    uint32_t pause_ns;             /* for how long the thread was held up to take it */
+    bool idle;         /* the stack is the loop's own wait, which never counts as a stall */
+    uint32_t pause_ns; /* how long the thread was held up for the sample */
 };
 
 enum rec_sample {
     REC_SAMPLE_OK,
-    REC_SAMPLE_SAME, /* the thread has not run since the last sample: its stack is the same */
-    REC_SAMPLE_NONE  /* no stack could be had this time */
+    REC_SAMPLE_SAME, /* the thread has not run since the last sample, so its stack is the same */
+    REC_SAMPLE_NONE  /* no stack could be taken this time */
 };
 
 enum rec_id_kind { REC_ID_NONE = 0, REC_ID_UUID, REC_ID_BUILD };

@@ -1,4 +1,4 @@
-/* Configuration: reading the struct of a caller that may be older or newer than we are. */
+/* Reads the configuration struct of a caller that may be older or newer than the library. */
 #include <string.h>
 
 #include "core/core.h"
@@ -30,7 +30,7 @@ static bool ranges_ok(const struct stallrec_config *c) {
            c->signal_number >= 0 && policy_ok(c);
 }
 
-/* A detector's values count only if it is on: an older caller has none. */
+/* A detector's values are checked only if it is on: an older caller's struct lacks them. */
 static bool detectors_ok(const struct stallrec_config *c) {
     const uint32_t hour = 3600000, on = c->detectors;
     const uint32_t all = 2 * STALLREC_DETECT_SPAN - 1;

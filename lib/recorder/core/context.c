@@ -15,7 +15,7 @@ _Static_assert(sizeof(struct rec_context_pair) == REC_CONTEXT_WORDS * sizeof(uin
                "a slot holds a pair");
 
 struct rec_app_state {
-    uint64_t total_ns; /* in the foreground, before `since` */
+    uint64_t total_ns; /* time in the foreground before `since` */
     uint64_t since_ns;
     uint32_t app; /* enum rec_app */
     uint32_t unused;
@@ -115,7 +115,7 @@ enum stallrec_error rec_context_set(struct rec_context *context, const char *key
 
 /* ---- the app's state ---- */
 
-/* Time of the stretch in the foreground that runs. */
+/* Time of the foreground stretch that has not ended. */
 static uint64_t running_ns(const struct rec_app_state *state, uint64_t now_ns) {
     return state->app != REC_APP_BACKGROUND && now_ns > state->since_ns ? now_ns - state->since_ns
                                                                         : 0;
@@ -129,7 +129,7 @@ void rec_context_begin(struct rec_context *context, uint64_t now_ns) {
 void rec_context_app(struct rec_context *context, bool foreground, uint64_t now_ns) {
     struct rec_app_state state;
     if (!slot_read(&context->app, &state, sizeof state)) {
-        return; /* another writer, against the contract */
+        return; /* two writers at once break the contract */
     }
     state.total_ns += running_ns(&state, now_ns);
     state.since_ns = now_ns;

@@ -1,4 +1,4 @@
-/* The recorder's core: each event comes in here, and moves the state of time and of the loop. */
+/* The recorder's core: every event enters here and updates the state of time and of the loop. */
 #include <string.h>
 
 #include "core/core_private.h"
@@ -22,9 +22,9 @@ struct rec_core *rec_core_init(void *memory, const struct stallrec_config *confi
 
 /* ---- time ---- */
 
-/* If the monitor had promised to be back long before t, the process did not run meanwhile (SIGSTOP,
- * a debugger, a suspended app): that time is nobody's stall, and samples from before it say nothing
- * about what follows. */
+/* A monitor that returns long after the time it asked for shows that the process did not run
+ * meanwhile (SIGSTOP, a debugger, a suspended app): the gap counts for no stall, and samples from
+ * before it say nothing about what follows. */
 static void observe_time(struct rec_core *core, uint64_t t) {
     if (core->told_ns == REC_NEVER || t <= core->told_ns) {
         return;
@@ -56,7 +56,7 @@ void rec_core_wait_begin(struct rec_core *core, uint64_t now_ns) {
     }
 }
 
-/* A parked monitor is woken by the event at t: from then on it can be late. */
+/* The event at t wakes a parked monitor: lateness is measured from then on. */
 static void unpark(struct rec_core *core, uint64_t t) {
     if (core->told_ns == REC_NEVER) {
         core->told_ns = t;
@@ -70,7 +70,7 @@ static void begin_stretch(struct rec_core *core, uint64_t t) {
     rec_track_begin(&core->tracks[REC_TRACK_LOOP], t);
     rec_sampler_start(core, t);
     rec_detect_stretch(core, t);
-    if (!core->launch) { /* whose begin may lie far back */
+    if (!core->launch) { /* a launch may have begun long before */
         unpark(core, t);
     }
 }
@@ -86,7 +86,7 @@ static void end_stretch(struct rec_core *core, uint64_t t, bool ended) {
     }
 }
 
-/* The loop is seen in its wait: the first time, that is the end of the launch. */
+/* The loop is seen in its wait for the first time: the launch ends. */
 static void end_launch(struct rec_core *core, uint64_t t) {
     uint64_t age_ms = rec_track_age(&core->tracks[REC_TRACK_LOOP], t) / REC_NS_PER_MS;
     end_stretch(core, t, true);
@@ -197,8 +197,8 @@ void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t 
     begin_stretch(core, at_ns);
 }
 
-/* A launch that nobody began may be none: a program that calls no hook would be sampled as long as
- * it runs. What was found up to then is told. */
+/* Gives up a launch that was only presumed: a program that calls no hook would be sampled for ever.
+ * What was found so far is reported. */
 static void give_up_launch(struct rec_core *core, uint64_t now) {
     enum { LAUNCH_MAX_MS = 60000 };
     const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];

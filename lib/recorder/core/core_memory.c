@@ -1,7 +1,7 @@
-/* The core's memory: one block, laid out at start and never left. */
+/* Lays out the core's memory: one block, allocated at start. */
 #include "core/core_private.h"
 
-/* One pass of it measures, the other hands out: base NULL only counts. */
+/* The layout runs twice: with base NULL it only measures, then it hands out addresses. */
 struct carve {
     unsigned char *base;
     size_t used;
@@ -32,8 +32,8 @@ static void carve_record(struct carve *c, struct rec_record *record,
     dump->ring = carve(c, config->ring, sizeof *dump->ring);
 }
 
-/* Frames, images and text, of which nothing is read that was not written. Only what is compared has
- * its functions. */
+/* Reserves frames, images and text, which are written before they are read. Only stacks that are
+ * compared have function starts. */
 static void carve_contents(struct carve *c, struct rec_record *record,
                            const struct stallrec_config *config) {
     struct rec_dump *dump = &record->dump;

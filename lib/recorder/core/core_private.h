@@ -20,13 +20,13 @@
 
 enum rec_record_state { REC_RECORD_FREE = 0, REC_RECORD_OPEN, REC_RECORD_CLOSED };
 
-/* A dump and the memory behind its pointers. */
+/* A dump with the memory that its pointers refer to. */
 struct rec_record {
     struct rec_dump dump;
     enum rec_record_state state;
     uint64_t closed_ns;
     uint64_t grown_ns; /* when its times were brought up to date, 0 = not yet */
-    uint64_t order;    /* of closing: the oldest is written first */
+    uint64_t order;    /* order of closing: the oldest dump is written first */
     bool threads;      /* the other threads were asked for */
     char *text;        /* [REC_TEXT_MAX] */
     uint32_t text_len;
@@ -37,11 +37,12 @@ struct rec_open_stall {
     bool active;
     uint64_t number;
     uint8_t id[REC_UUID_SIZE];
-    uint32_t dumps;   /* begun */
-    uint64_t told_ms; /* age at the last dump's detection: what spans were counted up to */
-    uint32_t quiet;   /* checks left in which the same stack is not a detection */
-    uint32_t pause, last_pause; /* checks from one dump to the next, once there are many */
-    uint32_t pausing;           /* of them left: until then no other stack is a detection either */
+    uint32_t dumps; /* begun */
+    uint64_t
+        told_ms; /* the stall's age at the last dump's detection: spans are counted up to there */
+    uint32_t quiet;             /* checks that remain before the same stack is a detection again */
+    uint32_t pause, last_pause; /* checks between two dumps, once there are many */
+    uint32_t pausing;           /* checks that remain before another stack is a detection, too */
     struct rec_record *record;  /* the open dump, or NULL */
     const char *kind, *detector;
     uint64_t threshold_ms;
@@ -84,10 +85,10 @@ struct rec_span {
 struct rec_semaphore {
     uint64_t next_ns; /* when the wait that runs times out */
     uint32_t count;   /* waits in a row that did */
-    uint32_t skip;    /* detections to leave out: backing off */
+    uint32_t skip;    /* detections that remain to be skipped by backing off */
 };
 
-/* From where on the process's CPU time is counted. */
+/* The start of the window over which the process's CPU time is measured. */
 struct rec_cpu_window {
     bool known;
     uint64_t since_ns;
@@ -96,11 +97,11 @@ struct rec_cpu_window {
     struct rec_thread top; /* used most in the window before this one */
 };
 
-/* The second of the frame-rate detector. */
+/* The window of the frame-rate detector: one second. */
 struct rec_frames {
     bool known; /* there was a tick */
     uint64_t since_ns, upto_ns, busy_ns;
-    uint64_t short_ns, short_until_ns; /* of the idle time up to there, what was busy after all */
+    uint64_t short_ns, short_until_ns; /* busy time within the idle time up to there */
     uint32_t ticks;
 };
 
@@ -112,7 +113,7 @@ struct rec_core {
     struct rec_record records[REC_RECORDS];
     struct rec_totals totals;
     uint64_t stall_count, close_count;
-    uint64_t postponed_ns; /* no closed dump is due before */
+    uint64_t postponed_ns; /* no closed dump is written before this time */
 
     struct rec_semaphore semaphore;
     struct rec_frames frames;
@@ -124,10 +125,10 @@ struct rec_core {
     bool presumed;          /* the launch was begun by REC_LAUNCH_START */
 
     uint64_t next_sample_ns, sampled_ns;
-    uint64_t told_ns;    /* when the monitor promised to call, REC_NEVER = parked */
+    uint64_t told_ns;    /* when the monitor promised to return, REC_NEVER = parked */
     uint64_t stepped_ns; /* when it began to wait for that */
     uint64_t edge_ns;    /* the last edge of the loop */
-    uint64_t asked_ns;   /* when it was asked whether it went on since; REC_NEVER = not yet */
+    uint64_t asked_ns;   /* when still_busy was asked; REC_NEVER = not yet */
     bool gone;           /* it did */
     uint32_t activity;
     uint64_t activity_ns;
@@ -154,7 +155,7 @@ static inline bool rec_detects(const struct rec_core *core, enum stallrec_detect
     return (core->config.detectors & (uint32_t)detector) != 0;
 }
 
-/* Published backing off: blind until the next check. */
+/* Backs off as published: blind until the next check. */
 static inline bool rec_backs_off_checks(const struct rec_core *core) {
     return core->config.backoff == STALLREC_BACKOFF_CHECKS;
 }
@@ -176,19 +177,19 @@ size_t rec_core_lay_out(unsigned char *base, const struct stallrec_config *confi
 void rec_detect_init(struct rec_core *core, uint64_t now);
 /* The loop's stretch begins at t: when its first check is due. */
 void rec_detect_stretch(struct rec_core *core, uint64_t t);
-/* The loop's stretch ends at t: was a check due that a late monitor did not make? */
+/* The loop's stretch ends at t: runs a check that was due and that a late monitor missed. */
 void rec_detect_late(struct rec_core *core, uint64_t t);
-/* A notification or an edge: the semaphore is signalled. */
+/* A notification or an edge signals the semaphore. */
 void rec_detect_signal(struct rec_core *core, uint64_t t);
-/* A gap of the process: `from` to `to` counts for nothing. */
+/* The process did not run between `from` and `to`: that time counts for nothing. */
 void rec_detect_gap(struct rec_core *core, uint64_t from, uint64_t to);
-/* The checks that are due at now. */
+/* Runs the checks that are due at now. */
 void rec_detect_due(struct rec_core *core, uint64_t now);
 /* When the next is. */
 uint64_t rec_detect_next(const struct rec_core *core);
-/* What may stall ends at t, or is left (ended = false): so does its stall. */
+/* A track ends at t, or is abandoned (ended = false), and with it its stall. */
 void rec_detect_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
-/* Is this the task that has not run yet? */
+/* Is this the number of the task that has not run yet? */
 bool rec_detect_ping_waits(const struct rec_core *core, uint64_t number);
 /* It has run. */
 void rec_detect_ping_done(struct rec_core *core, uint64_t at_ns);
@@ -205,25 +206,25 @@ void rec_frames_tick(struct rec_core *core, uint64_t at_ns);
 
 /* ---- stall.c ---- */
 
-/* What a detector says when it finds something. */
+/* What a detector reports when it finds a stall. */
 struct rec_detection {
     const char *detector, *kind;
     uint64_t threshold_ms;
 };
 
-/* A detector finds the track stalling. False: it is no stall after all. */
+/* A detector finds the track stalling. False: it is vetoed, and no stall. */
 bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
                       const struct rec_detection *detection, uint64_t now);
-/* The same by the samples that are there: of a stall that is over by now. */
+/* The same for a stall that is over: judged from the samples that exist. */
 bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
                               const struct rec_detection *detection, uint64_t now);
-/* The check is over: when the track's next is due, and what a check without a stall resets. */
+/* Ends a check: schedules the track's next one, and resets annealing if there was no stall. */
 void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool found, uint64_t now);
-/* The other threads, into the open dumps, once their stalls last for that long. */
+/* Captures the other threads into the open dumps whose stalls have lasted long enough. */
 void rec_stall_threads(struct rec_core *core, uint64_t now);
-/* Brings the open dumps' times up to now, unless that was done a moment ago. */
+/* Brings the times of the open dumps up to now, unless that happened a moment ago. */
 void rec_stall_grow(struct rec_core *core, uint64_t now);
-/* What stalled ends at t (or is left, ended = false): closes what is open. */
+/* A stall ends at t (or is abandoned, ended = false): closes its open dump. */
 void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
 
 /* ---- record.c ---- */
@@ -232,9 +233,9 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
  * caller's to fill. */
 void rec_record_fill(struct rec_core *core, struct rec_record *record,
                      const struct rec_heaviest *heaviest);
-/* Adds the other threads to a dump, and brings the main thread's state up to them; not its stack.
- * Neither, if the loop's stall ends meanwhile, and not its state if it waits for nothing any more.
- */
+/* Adds the other threads to a dump and refreshes the main thread's state, not its stack. If the
+ * loop's stall ends meanwhile, neither happens; if the main thread waits for nothing any more, its
+ * state stays. */
 void rec_record_threads(struct rec_core *core, struct rec_record *record);
 /* CPU used since the track began, brought up to date at t: into the stall and the main thread. */
 void rec_record_cpu(struct rec_core *core, const struct rec_track *track, struct rec_record *record,
@@ -242,43 +243,43 @@ void rec_record_cpu(struct rec_core *core, const struct rec_track *track, struct
 
 /* ---- sampler.c ---- */
 
-/* Is the watched thread sampled now? */
+/* Should the watched thread be sampled now? */
 bool rec_sampler_runs(const struct rec_core *core);
-/* Begins to sample it, first_sample_ms after t, into an empty ring. */
+/* Starts sampling with an empty ring, first_sample_ms after t. */
 void rec_sampler_start(struct rec_core *core, uint64_t t);
 void rec_sampler_stop(struct rec_core *core);
-/* The process did not run for gap_ns: samples from before say nothing about what follows. */
+/* The process did not run for gap_ns: samples from before it are dropped. */
 void rec_sampler_gap(struct rec_core *core, uint64_t gap_ns);
-/* Takes the sample that is due, if one is. */
+/* Takes a sample if one is due. */
 void rec_sampler_step(struct rec_core *core, uint64_t now);
-/* For a detection: a stack of the moment, unless the ring has one. */
+/* Makes sure that a detection has a stack: takes one unless the ring has it. */
 void rec_sampler_refresh(struct rec_core *core, uint64_t now);
-/* Did the loop go on between the last edge that was told and now? What is detected in this step
- * goes by one answer, so that one word of a trace gives it. A launch has no edge yet. */
+/* Did the loop make progress between the last edge that was told and now? All detections of one
+ * step use the same answer, so that a trace needs one word for it. A launch has no edge yet. */
 bool rec_stretch_over(struct rec_core *core, uint64_t now);
-/* The same, asked anew: for what no detection goes by. */
+/* The same, asked anew, for uses other than detections. */
 bool rec_stretch_over_now(const struct rec_core *core);
 
 /* ---- track.c ---- */
 
 /* Age of the track at t, without gaps. */
 uint64_t rec_track_age(const struct rec_track *track, uint64_t t);
-/* It begins to run at t. Does not schedule its check. */
+/* The track starts running at t. Its check is scheduled elsewhere. */
 void rec_track_begin(struct rec_track *track, uint64_t t);
-/* Reads the CPU times from which the track's use is counted, if they are not known yet. */
+/* Reads the CPU times against which the track's use is measured, unless they are known. */
 void rec_track_cpu(struct rec_core *core, struct rec_track *track, uint64_t now);
 
 /* ---- dump_queue.c ---- */
 
 /* A record for a new dump; NULL: none is free. */
 struct rec_record *rec_queue_free(struct rec_core *core);
-/* An open dump is complete at t: it waits to be written. */
+/* Closes an open dump at t: it is complete and waits to be written. */
 void rec_queue_close(struct rec_core *core, struct rec_record *record, uint64_t t);
 
 /* ---- observers.c ---- */
 
 void rec_observers_note(const struct rec_core *core, const struct rec_note *note);
-/* Tell the keeper of a record. */
+/* Calls the keeper of dumps. */
 void rec_observers_kept(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_grown(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_dropped(const struct rec_core *core, const struct rec_record *record);

@@ -1,4 +1,4 @@
-/* The detectors: when each looks, and what it takes for a stall. */
+/* The detectors: when each one looks, and what it reports as a stall. */
 #include <string.h>
 
 #include "core/core_private.h"
@@ -22,7 +22,8 @@ void rec_detect_stretch(struct rec_core *core, uint64_t t) {
         return;
     }
     if (core->config.check == STALLREC_CHECK_PERIODIC) {
-        /* The loop was idle at these checks, or this stretch had not begun: they found no stall. */
+        /* The checks up to here found no stall: the loop was idle, or this stretch had not begun.
+         */
         if (loop->next_check_ns <= t) {
             uint64_t period = rec_ms(core->config.check_ms);
             loop->next_check_ns += ((t - loop->next_check_ns) / period + 1) * period;
@@ -37,7 +38,7 @@ void rec_detect_stretch(struct rec_core *core, uint64_t t) {
     }
 }
 
-/* Launch and run loop share the check of a stretch. */
+/* Launch and run loop share the check of a busy stretch. */
 static void loop_check(struct rec_core *core, uint64_t now) {
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP);
     const struct rec_detection detection =
@@ -54,8 +55,8 @@ static bool loop_checks(const struct rec_core *core) {
            (core->launch || rec_detects(core, STALLREC_DETECT_RUNLOOP));
 }
 
-/* A monitor that gets no processor, or that looks at the moment at which the stretch ends, finds
- * the loop gone on. What is published looks at its own times, and at no other. */
+/* A monitor that was not scheduled in time, or that looks just as the stretch ends, finds that the
+ * loop has moved on. The published systems look at their own times only. */
 void rec_detect_late(struct rec_core *core, uint64_t t) {
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP);
     const struct rec_detection detection = {"runloop", "hang", core->config.threshold_ms};
@@ -67,7 +68,7 @@ void rec_detect_late(struct rec_core *core, uint64_t t) {
     }
 }
 
-/* Does a timeout count? Loops that tell no activities are only busy or idle. */
+/* Does a timeout count? A loop that tells no activities is only busy or idle. */
 static bool semaphore_waits(const struct rec_core *core) {
     return rec_detects(core, STALLREC_DETECT_SEMAPHORE) && core->tracks[REC_TRACK_LOOP].running &&
            !core->launch &&
@@ -80,8 +81,8 @@ void rec_detect_signal(struct rec_core *core, uint64_t t) {
     core->semaphore = (struct rec_semaphore){.next_ns = t + rec_ms(core->config.sem_ms)};
 }
 
-/* A wait timed out; the next begins. The last of sem_count is a detection, and the count starts
- * again. */
+/* A wait timed out and the next one begins. The last of sem_count timeouts is a detection and
+ * restarts the count. */
 static void semaphore_timeout(struct rec_core *core, uint64_t now) {
     struct rec_semaphore *semaphore = &core->semaphore;
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP);
@@ -106,13 +107,13 @@ static void semaphore_timeout(struct rec_core *core, uint64_t now) {
 
 /* ---- the end of a hang ---- */
 
-/* What of from … to lies behind since. */
+/* The part of from … to that lies after `since`. */
 static uint64_t overlap(uint64_t since, uint64_t from, uint64_t to) {
     from = rec_max(from, since);
     return to > from ? to - from : 0;
 }
 
-/* A stall of the loop, or of a ping, is over: the others' clocks leave its time out. */
+/* A stall of the loop, or of a ping, is over: the other tracks subtract its time. */
 static void hang_over(struct rec_core *core, const struct rec_track *track, uint64_t t) {
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP), *ping = track_of(core, REC_TRACK_PING);
     if (track == loop && ping->running) {
@@ -161,7 +162,7 @@ static void ping_post(struct rec_core *core, uint64_t now) {
 static void ping_check(struct rec_core *core, uint64_t now) {
     struct rec_track *ping = track_of(core, REC_TRACK_PING);
     const struct rec_detection detection = {"ping", "hang", core->config.ping_ms};
-    /* A loop that stalls or starts answers nothing, and that is known. */
+    /* A loop that stalls or starts up cannot answer, and that is already known. */
     bool found = !track_of(core, REC_TRACK_LOOP)->stall.active && !core->launch &&
                  rec_track_age(ping, now) >= rec_ms(core->config.ping_ms) &&
                  rec_stall_detect(core, ping, &detection, now);
@@ -228,7 +229,7 @@ void rec_detect_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns) {
     }
 }
 
-/* The action that is over its limit for longest; NULL if none is. */
+/* The action that exceeded its limit first; NULL if none did. */
 static struct rec_span *latest_span(struct rec_core *core, uint64_t now) {
     struct rec_span *latest = NULL;
     for (uint32_t i = 0; i < REC_SPANS; i++) {
@@ -251,7 +252,8 @@ static uint32_t late_limit(const struct rec_core *core) {
     return limit;
 }
 
-/* One late action is looked at at a time; a loop that hangs is the reason itself. */
+/* Only one late action is looked at at a time; while the loop hangs, the hang itself is the reason.
+ */
 static void span_check(struct rec_core *core, uint64_t now) {
     struct rec_track *track = track_of(core, REC_TRACK_SPAN);
     if (!track->running) {
@@ -300,7 +302,7 @@ static void open_window(struct rec_core *core, uint64_t now) {
                              core->capture.top_thread(core->capture.ctx, &core->window.top);
 }
 
-/* Was the process's use of one processor above the limit, from one reading to the other? */
+/* Was the process's CPU use above the limit between the two readings? */
 static bool over_limit(const struct rec_core *core, const struct rec_cpu_window *from,
                        const struct rec_cpu_window *to) {
     uint64_t before = from->cpu.process_ns, after = to->cpu.process_ns;
@@ -317,7 +319,7 @@ static void cpu_check(struct rec_core *core, uint64_t now) {
     const struct rec_cpu_window before = core->window;
     open_window(core, now);
     bool found = false;
-    /* What a loop that hangs burns is told with the hang. */
+    /* CPU time that a hanging loop burns is reported with the hang. */
     if (!hangs(core) && over_limit(core, &before, &core->window)) {
         if (!track->running) {
             rec_track_begin(track, before.since_ns);
@@ -331,7 +333,7 @@ static void cpu_check(struct rec_core *core, uint64_t now) {
         track->running = false;
     }
     rec_stall_checked(core, track, found, now);
-    /* After a late reading the next window is a whole one, too. */
+    /* After a late reading the next window has its full length again. */
     track->next_check_ns = rec_max(track->next_check_ns, now + rec_ms(core->config.check_ms));
 }
 

@@ -1,7 +1,7 @@
-/* The dumps in memory: open ones, and those that are closed and wait to be written. */
+/* The dumps in memory: open ones, and closed ones that wait to be written. */
 #include "core/core_private.h"
 
-/* The first record that is free; REC_RECORDS: none is. */
+/* The first free record; REC_RECORDS: none is free. */
 static uint32_t queue_find_free(const struct rec_core *core) {
     uint32_t i = 0;
     while (i < REC_RECORDS && core->records[i].state != REC_RECORD_FREE) {

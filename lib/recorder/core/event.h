@@ -8,12 +8,12 @@
 #include "core/core.h"
 
 enum rec_event_kind {
-    REC_EVENT_EDGE,      /* value: enum rec_loop_event */
-    REC_EVENT_BUSY,      /* value: ns that the loop was busy, up to mark_ns, without an edge told */
-    REC_EVENT_ACTIVITY,  /* value: enum stallrec_activity */
-    REC_EVENT_TICK,      /* of the display */
-    REC_EVENT_PING_DONE, /* value: the task's number */
-    REC_EVENT_LAUNCH,    /* value: enum rec_launch_mark; mark_ns: when */
+    REC_EVENT_EDGE,       /* value: enum rec_loop_event */
+    REC_EVENT_BUSY,       /* value: ns that the loop was busy before mark_ns without an edge */
+    REC_EVENT_ACTIVITY,   /* value: enum stallrec_activity */
+    REC_EVENT_TICK,       /* of the display */
+    REC_EVENT_PING_DONE,  /* value: the task's number */
+    REC_EVENT_LAUNCH,     /* value: enum rec_launch_mark; mark_ns: when */
     REC_EVENT_SPAN_BEGIN, /* value: its id; name, limit_ms */
     REC_EVENT_SPAN_END,   /* value: its id */
     REC_EVENT_STEP,

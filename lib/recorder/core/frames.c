@@ -1,13 +1,12 @@
-/* The frame-rate detector: how many frames a second the loop left time for.
- *
- * A display that shows nothing new draws nothing, so frames that are missing say nothing by
- * themselves. Those missing while the loop was busy do: an idle loop has the display's full rate.
- * It is counted, and captures nothing: a stack of the moment after would not show the reason. */
+/* The frame-rate detector: how many frames a second the busy loop left time for. A display without
+ * changes draws nothing, so missing frames alone mean nothing; frames that are missing while the
+ * loop is busy do. The detector counts and captures nothing: a stack taken afterwards would not
+ * show the reason. */
 #include "core/core_private.h"
 
 #define SECOND (1000 * REC_NS_PER_MS)
 
-/* The second that began at since_ns is over. */
+/* Judges the second that began at since_ns and is over. */
 static void frames_judge(struct rec_core *core) {
     const struct rec_frames *frames = &core->frames;
     uint64_t wanted = frames->busy_ns * core->config.frame_hz / SECOND;
@@ -21,14 +20,14 @@ static void frames_judge(struct rec_core *core) {
     }
 }
 
-/* Takes what was busy of upto_ns … end: all of a stretch, its share of short ones. */
+/* Adds the busy part of upto_ns … end: all of a long stretch, a share of short ones. */
 static uint64_t frames_take_busy(struct rec_frames *frames, bool busy, uint64_t end) {
     uint64_t span = end - frames->upto_ns;
     if (busy || frames->short_until_ns <= frames->upto_ns) {
         return busy ? span : 0;
     }
     uint64_t left = frames->short_until_ns - frames->upto_ns, part = frames->short_ns;
-    if (span < left) { /* in µs: a product of two times */
+    if (span < left) { /* in µs, so that the product of two times fits */
         part = rec_min(part, part / 1000 * (span / 1000) / rec_max(left / 1000, 1) * 1000);
     }
     frames->short_ns -= part;

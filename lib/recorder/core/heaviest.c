@@ -19,8 +19,8 @@ struct rec_heaviest rec_heaviest_find(const struct rec_ring *ring) {
             const struct rec_slot *other = rec_ring_at(ring, k);
             repeats += has_top(other) && rec_stack_function(&other->stack, 0) == top;
         }
-        /* From the newest to the oldest: the first of its function counts them all, and only more
-         * repeats replace it. */
+        /* Runs from the newest to the oldest: the first sample of a function counts all of its
+         * samples, and only a larger count replaces it. */
         if (repeats > best.repeats) {
             best = (struct rec_heaviest){.slot = slot, .index = i - 1, .repeats = repeats};
         }

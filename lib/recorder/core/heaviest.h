@@ -6,7 +6,7 @@
 
 struct rec_heaviest {
     const struct rec_slot *slot; /* NULL: no sample has a stack */
-    uint32_t index;              /* of slot, as for rec_ring_at */
+    uint32_t index;              /* the slot, as for rec_ring_at */
     uint32_t repeats;            /* samples with the same top function, this one included */
 };
 

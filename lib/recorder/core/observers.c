@@ -1,4 +1,4 @@
-/* Who is told what the core does: a replay, and the keeper of dumps that are still in memory. */
+/* Notifies the observers of the core: a replay, and the keeper of the dumps in memory. */
 #include "core/core_private.h"
 
 void rec_core_watch(struct rec_core *core, rec_watch watch, void *ctx) {

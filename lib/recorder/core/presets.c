@@ -90,14 +90,15 @@ enum { SOURCES = 20 };
 struct preset {
     const char *title;
     struct stallrec_config values;
-    struct source sources[SOURCES]; /* a field that is not here is ours */
+    struct source sources[SOURCES]; /* a field that is not listed here has our own value */
 };
 
-/* Detectors that a preset leaves off can be switched on by the app: with these values, all ours. */
+/* Detectors that a preset leaves off can be switched on by the app; they then have these values,
+ * all ours. */
 #define OTHER_DETECTORS                                                                            \
     .ping_every_ms = 1000, .frame_hz = 60, .frame_percent = 50, .launch_ms = 2000, .span_ms = 2000
 
-/* Of a preset whose source says nothing of users, quotas and disks. */
+/* For presets whose source says nothing about users, quotas and disks. */
 #define OUR_LIMITS                                                                                 \
     .user_share_ppm = 1000000, .upload_per_day = 20, .keep_days = 7, .keep_bytes = 10 << 20,       \
     .keep_files = 200

@@ -41,10 +41,10 @@ struct rec_preset_value {
 
 /* The i-th preset's name; NULL behind the last. */
 const char *rec_preset_name(size_t i);
-/* Which system it behaves as; one line. */
+/* The system that the preset imitates, in one line. */
 const char *rec_preset_title(size_t i);
-/* Its k-th value that has a meaning, those of detectors that are off left out. False behind the
- * last. */
+/* Its k-th value that has an effect: values of detectors that are off are left out. False behind
+ * the last. */
 bool rec_preset_value(size_t i, size_t k, struct rec_preset_value *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Fills a dump's memory with what is known at a detection: samples, threads, images, cost. */
+/* Fills a dump's memory with the facts of a detection: samples, threads, images, cost. */
 #include <string.h>
 
 #include "core/core_private.h"
@@ -46,7 +46,7 @@ static void fill_samples(struct rec_core *core, struct rec_dump *dump,
 
 /* ---- threads ---- */
 
-/* All that is told of the main thread but its stack. */
+/* Fills in everything about the main thread but its stack. */
 static void describe_main(struct rec_core *core, struct rec_thread *main) {
     const struct rec_capture *capture = &core->capture;
     struct rec_stack stack = main->stack;
@@ -77,7 +77,7 @@ static bool image_holds(const struct rec_image *image, uint64_t address) {
     return address >= image->load && address - image->load < image->size;
 }
 
-/* Copies a text into the record; NULL, and the dump says so, when there is no room. */
+/* Copies a text into the record; without room it returns NULL and marks the dump. */
 static const char *keep_text(struct rec_record *record, const char *text) {
     if (text == NULL) {
         return NULL;
@@ -115,7 +115,8 @@ static void add_image(struct rec_core *core, struct rec_record *record, uint64_t
     }
     image.path = keep_text(record, image.path);
     image.arch = keep_text(record, image.arch);
-    uint32_t at = dump->image_count++; /* by load, so that equal states give equal dumps */
+    uint32_t at =
+        dump->image_count++; /* sorted by load address, so that equal states give equal dumps */
     for (; at > 0 && dump->images[at - 1].load > image.load; at--) {
         dump->images[at] = dump->images[at - 1];
     }
@@ -137,7 +138,8 @@ static bool frame_exact(const struct rec_stack *stack, uint32_t frame) {
 static void add_stack_images(struct rec_core *core, struct rec_record *record,
                              const struct rec_stack *stack) {
     for (uint32_t i = 0; i < stack->count; i++) {
-        /* A call can be the last instruction of its image: its return address is not in it. */
+        /* A call can be the last instruction of its image; its return address then lies behind the
+         * image. */
         uint64_t address = stack->frames[i];
         if (address > 0) {
             add_image(core, record, frame_exact(stack, i) ? address : address - 1);
@@ -158,7 +160,8 @@ static void fill_images(struct rec_core *core, struct rec_record *record) {
 
 /* ---- the other threads ---- */
 
-/* The loop's stall ended while the threads were looked at: what they show is what came after it. */
+/* The loop's stall ended while the threads were captured: they show what came after it, and are
+ * dropped. */
 static bool came_too_late(const struct rec_core *core, const struct rec_record *record) {
     return record == core->tracks[REC_TRACK_LOOP].stall.record && rec_stretch_over_now(core);
 }
@@ -182,7 +185,7 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     if (room == 0 || capture->threads == NULL) {
         return;
     }
-    /* Who waits for whom is of one moment, or it tells of a deadlock that there is not. */
+    /* Who waits for whom has to be of one moment: a mixture could look like a deadlock. */
     describe_main(core, &dump->threads[0]);
     uint32_t left_out = 0;
     uint32_t got = capture->threads(capture->ctx, dump->threads + 1, room, &left_out);
@@ -195,8 +198,8 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     for (uint32_t i = 1; i < dump->thread_count; i++) {
         add_stack_images(core, record, &dump->threads[i].stack);
     }
-    /* It waits no more: what it waited for goes with its stack, which is of then, as long as nobody
-     * waits for it by now. */
+    /* The main thread waits no longer. Its earlier wait stays with its earlier stack, unless
+     * another thread waits for it by now. */
     if (dump->threads[0].waits_for.kind == REC_WAIT_NONE && !is_waited_for(dump, before.id)) {
         dump->threads[0] = before;
     }
@@ -204,7 +207,7 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
 
 /* ---- cost ---- */
 
-/* How many of the ring's samples held the thread up for less than `pause`, and for as long. */
+/* Counts the samples that held the thread up for less than `pause`, and for exactly that. */
 static uint32_t count_below(const struct rec_ring *ring, uint32_t pause, uint32_t *equal) {
     uint32_t below = 0;
     *equal = 0;

@@ -61,7 +61,7 @@ const struct rec_slot *rec_ring_sample(struct rec_ring *ring, const struct rec_c
 
     enum rec_sample got = capture->sample(capture->ctx, may_repeat, &slot->stack);
     if (got == REC_SAMPLE_SAME && may_repeat) {
-        if (slot == last) { /* a ring of one: its stack is in place */
+        if (slot == last) { /* a ring of one slot: the stack is already in place */
             slot->stack = before;
         } else {
             rec_stack_copy(&slot->stack, &last->stack);

@@ -17,14 +17,14 @@ struct rec_ring {
     uint32_t cap;
     uint32_t next;  /* the slot that the next sample goes to */
     uint32_t count; /* samples held, <= cap */
-    bool dropped;   /* the last sample is not in it */
+    bool dropped;   /* the last sample was taken out again */
 };
 
 void rec_ring_clear(struct rec_ring *ring);
-/* Takes one sample; the oldest goes when the ring is full. An earlier sample may stand for it
+/* Takes one sample; a full ring drops its oldest. An earlier sample may stand for the new one
  * (capture.h: REC_SAMPLE_SAME) only if it is in the ring. Returns the new slot. */
 const struct rec_slot *rec_ring_sample(struct rec_ring *ring, const struct rec_capture *capture);
-/* Takes the sample that was taken last out again. */
+/* Removes the newest sample again. */
 void rec_ring_drop(struct rec_ring *ring);
 /* The i-th oldest of `count`. */
 const struct rec_slot *rec_ring_at(const struct rec_ring *ring, uint32_t i);
@@ -33,7 +33,8 @@ const struct rec_slot *rec_ring_newest(const struct rec_ring *ring);
 
 /* Copies all but the array pointers and cap; `to` loses outer frames if it is smaller. */
 void rec_stack_copy(struct rec_stack *to, const struct rec_stack *from);
-/* What identifies frame i's function: its start, or the address itself where that is not known. */
+/* The identity of frame i's function: its start, or the address itself where the start is not
+ * known. */
 uint64_t rec_stack_function(const struct rec_stack *stack, uint32_t i);
 
 #endif

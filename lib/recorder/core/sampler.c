@@ -1,5 +1,4 @@
-/* When the watched thread is sampled, and whether a sample is still of the stretch that it is for.
- */
+/* Decides when the watched thread is sampled, and whether a sample still belongs to its stretch. */
 #include "core/core_private.h"
 
 bool rec_sampler_runs(const struct rec_core *core) {
@@ -36,7 +35,7 @@ bool rec_stretch_over(struct rec_core *core, uint64_t now) {
     return core->gone;
 }
 
-/* A sample into the ring, unless it shows what came after the stretch. */
+/* Takes a sample into the ring, unless it shows what came after the stretch. */
 static void sampler_take(struct rec_core *core, uint64_t now) {
     const struct rec_slot *slot = rec_ring_sample(&core->ring, &core->capture);
     core->totals.samples++;
@@ -53,7 +52,7 @@ void rec_sampler_step(struct rec_core *core, uint64_t now) {
         return;
     }
     sampler_take(core, now);
-    /* The next is on the grid of the stretch; missed ones are not made up for. */
+    /* The next sample is on the grid of the stretch; missed ones are not made up for. */
     uint64_t interval = rec_ms(core->config.sample_ms);
     uint64_t missed = (now - core->next_sample_ns) / interval;
     core->next_sample_ns += (missed + 1) * interval;
@@ -64,7 +63,7 @@ void rec_sampler_refresh(struct rec_core *core, uint64_t now) {
         rec_ring_clear(&core->ring);
     }
     if (core->asked_ns == now && core->gone) {
-        return; /* the sample of this step was of another stretch, and so would be the next */
+        return; /* this step's sample was of another stretch, and another one would be, too */
     }
     if (core->ring.count == 0 || now - core->sampled_ns >= rec_ms(core->config.sample_ms)) {
         sampler_take(core, now);

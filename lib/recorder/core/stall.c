@@ -10,13 +10,13 @@
 
 #include "support/rec_text.h"
 
-/* A stack that moves at every check (a recursion, a state machine) would be a dump at each. After
- * so many of one stall the next is 1, 1, 2, 3, 5, 8 … checks after the last, without a cap, so that
- * their number grows with the logarithm of the stall's length. */
+/* A stack that moves at every check (a recursion, a state machine) would give a dump at each. After
+ * this many dumps of one stall the next ones are 1, 1, 2, 3, 5, 8 … checks apart, without a cap, so
+ * that their number grows with the logarithm of the stall's length. */
 enum { DUMPS_UNPAUSED = 8, PAUSE_MAX = 1 << 20 };
 
-/* Of a process that is killed in a stall, its last so many ms may not be in the dump. To tell each
- * sample's costs a third of what the sample does. */
+/* A process that is killed during a stall may lose its last so many ms. Recording each sample would
+ * cost a third of the sample itself. */
 enum { GROW_MS = 200 };
 
 /* ---- telling ---- */
@@ -58,7 +58,7 @@ static void stall_new_id(struct rec_core *core, uint8_t id[REC_UUID_SIZE]) {
 
 /* ---- dumps ---- */
 
-/* Closes the open dump at t, when the stall is age_ms old: its share goes up to there. */
+/* Closes the open dump at t, when the stall is age_ms old: its span ends there. */
 static void stall_close_dump(struct rec_core *core, struct rec_track *track, uint64_t t,
                              uint64_t age_ms, bool ended) {
     struct rec_record *record = track->stall.record;
@@ -76,7 +76,7 @@ static void stall_close_dump(struct rec_core *core, struct rec_track *track, uin
     rec_queue_close(core, record, t);
 }
 
-/* The whole stall's duration is known now: also to its dumps that wait to be written. */
+/* The whole stall's duration is known now: writes it into the stall's waiting dumps, too. */
 static void stall_tell_waiting_dumps(struct rec_core *core, const struct rec_track *track,
                                      uint64_t age_ms, bool ended) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
@@ -91,7 +91,7 @@ static void stall_tell_waiting_dumps(struct rec_core *core, const struct rec_tra
     }
 }
 
-/* What only some kinds of stall have to say. */
+/* Fills in the members that only some kinds of stall have. */
 static void stall_describe(struct rec_core *core, const struct rec_track *track,
                            struct rec_stall *stall) {
     if (track == &core->tracks[REC_TRACK_CPU] && core->window.top_known) {
@@ -136,14 +136,14 @@ static void stall_open_dump(struct rec_core *core, struct rec_track *track,
     stall_note(core, track, REC_NOTE_DUMP, detection->detector, age_ms);
 }
 
-/* A stack that the last dump does not have: that dump is closed and a new one opened. */
+/* Handles a stack that differs from the last dump's: closes that dump and opens a new one. */
 static void stall_begin_dump(struct rec_core *core, struct rec_track *track,
                              const struct rec_detection *detection, uint64_t now,
                              const struct rec_heaviest *heaviest) {
     uint64_t age_ms = rec_track_age(track, now) / REC_NS_PER_MS;
     struct rec_record *record = rec_queue_free(core);
     if (record == NULL) {
-        /* The open dump, if there is one, goes on and takes this one's time. */
+        /* The open dump, if there is one, continues and takes this detection's time. */
         core->totals.lost++;
         if (core->config.callbacks.dump_lost != NULL) {
             core->config.callbacks.dump_lost(core->config.user_data, NULL, STALLREC_ERR_MEMORY);
@@ -162,7 +162,7 @@ static void stall_begin(struct rec_core *core, struct rec_track *track,
                         const struct rec_detection *detection, uint64_t now) {
     struct rec_track *cpu = &core->tracks[REC_TRACK_CPU];
     if (rec_is_hang(core, track) && cpu->running) {
-        rec_stall_end(core, cpu, now, true); /* what it burns from now on is the hang's */
+        rec_stall_end(core, cpu, now, true); /* from now on its CPU use belongs to the hang */
         cpu->running = false;
     }
     track->stall = (struct rec_open_stall){.active = true,
@@ -188,7 +188,7 @@ static void stall_suppress(struct rec_core *core, struct rec_track *track, const
     stall_note(core, track, REC_NOTE_SAME, detector, 0);
 }
 
-/* After a dump: how long until the next, for backoff "dumps" only; the others are as published. */
+/* Sets the distance to the next dump, for backoff "dumps" only; the others are as published. */
 static void stall_pause_dumps(const struct rec_core *core, struct rec_track *track) {
     struct rec_open_stall *stall = &track->stall;
     if (core->config.backoff != STALLREC_BACKOFF_DUMPS || stall->dumps < DUMPS_UNPAUSED) {
@@ -204,7 +204,7 @@ bool rec_stall_detect(struct rec_core *core, struct rec_track *track,
                       const struct rec_detection *detection, uint64_t now) {
     rec_sampler_refresh(core, now);
     if (track == &core->tracks[REC_TRACK_LOOP] && rec_stretch_over(core, now)) {
-        return false; /* its end is told next: rec_detect_late */
+        return false; /* its end comes next: rec_detect_late */
     }
     return rec_stall_detect_sampled(core, track, detection, now);
 }
@@ -239,7 +239,7 @@ bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
         core->totals.detections++;
         stall_begin_dump(core, track, detection, now, &heaviest);
     }
-    if (first) { /* who is told of a stall may count on its dump, if the process is killed now */
+    if (first) { /* the observers are told of a stall only when its dump survives a kill */
         stall_tell(core, track, core->config.callbacks.stall_begin,
                    rec_track_age(track, now) / REC_NS_PER_MS);
     }
@@ -292,7 +292,7 @@ void rec_stall_grow(struct rec_core *core, uint64_t now) {
     }
 }
 
-/* Over the threshold only with the time in which the process did not run? */
+/* Did the stall pass the threshold only with the time in which the process did not run? */
 static void stall_count_gap(struct rec_core *core, const struct rec_track *track, uint64_t age) {
     uint64_t threshold = rec_ms(core->config.threshold_ms);
     if (track == &core->tracks[REC_TRACK_LOOP] && !core->launch &&
@@ -309,7 +309,8 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
         stall_count_gap(core, track, age);
         return;
     }
-    /* It may have ended between its last sample and a detection: never before that. */
+    /* The stall may have ended between its last sample and a detection, but never before that
+     * sample. */
     uint64_t age_ms = rec_max(age / REC_NS_PER_MS, track->stall.told_ms);
     if (track->stall.record != NULL) {
         age_ms = rec_max(age_ms, track->stall.record->dump.stall.at_ms);

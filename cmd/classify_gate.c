@@ -83,7 +83,8 @@ static void fail_partial(void *ctx, const char *where, const struct err *why) {
     cli_fail(m->failures, where, why);
 }
 
-static void read_partials(void *ctx, int fd, const char *name) {
+static void read_partials(void *ctx, int fd, const char *name, bool found) {
+    (void)found;
     struct merge_run *m = ctx;
     struct gz_input *in = NULL;
     struct err e = {0};

@@ -199,8 +199,9 @@ void cli_progress_end(struct cli_progress *p);
 
 /* ---- inputs ---- */
 
-/* Called for each input, opened; owns fd. name is a path, or "<stdin>". */
-typedef void (*cli_on_input)(void *ctx, int fd, const char *name);
+/* Called for each input, opened; owns fd. name is a path, or "<stdin>"; found: it was met in a
+ * folder, and not named by the user. */
+typedef void (*cli_on_input)(void *ctx, int fd, const char *name, bool found);
 /* Called for what cannot be read, in its place in the order; where: a path. */
 typedef void (*cli_on_failure)(void *ctx, const char *where, const struct err *why);
 /* Opens every operand in order: "-" is stdin, a folder stands for its regular files (recursive, in

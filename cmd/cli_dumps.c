@@ -1,6 +1,9 @@
 /* The operands of a command through a pipeline, and what is printed meanwhile. */
 #include "cli_dumps.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 static void pipeline_failed(void *ctx, const char *where, const struct err *why) {
     cli_dumps_fail(ctx, where, why);
 }
@@ -32,9 +35,44 @@ void cli_dumps_fail(struct cli_dumps *d, const char *where, const struct err *wh
     pthread_mutex_unlock(&d->talk);
 }
 
-static void read_operand(void *ctx, int fd, const char *name) {
+void cli_dumps_skip(struct cli_dumps *d, const char *path) {
+    enum { NAMES = 3 };
+    struct cli_skipped *s = &d->skipped;
+    const char *slash = strrchr(path, '/');
+    if (s->count < NAMES) {
+        strbuf_addf(&s->names, "%s%s", s->count > 0 ? ", " : "", slash ? slash + 1 : path);
+    } else if (s->count == NAMES) {
+        strbuf_addstr(&s->names, ", …");
+    }
+    s->count++;
+}
+
+static void read_operand(void *ctx, int fd, const char *name, bool found) {
     struct cli_dumps *d = ctx;
-    dump_pipeline_read(&d->pipeline, fd, name);
+    uint64_t skipped = d->skipped.count;
+    if (!dump_pipeline_read(&d->pipeline, fd, name, found)) {
+        cli_dumps_skip(d, name);
+    }
+    d->read += d->skipped.count == skipped;
+}
+
+/* "2 files are not dumps: README.md, notes"; a failure if nothing else was there. */
+static void tell_skipped(struct cli_dumps *d) {
+    struct strbuf text = {0};
+    struct err e = {0};
+    uint64_t n = d->skipped.count;
+    if (n == 0) {
+        return;
+    }
+    strbuf_addf(&text, "%" PRIu64 " file%s %s: %s", n, n == 1 ? "" : "s",
+                n == 1 ? "is not a dump" : "are not dumps", strbuf_cstr(&d->skipped.names));
+    if (d->read == 0) {
+        err_set(&e, ERR_FORMAT, "%s; and there is no other", strbuf_cstr(&text));
+        cli_dumps_fail(d, NULL, &e);
+    } else if (!d->quiet) {
+        cli_say(d->tool->name, "%s", strbuf_cstr(&text));
+    }
+    strbuf_release(&text);
 }
 
 static void fail_operand(void *ctx, const char *where, const struct err *why) {
@@ -52,5 +90,7 @@ int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t co
     int status = cli_for_each_input(d->tool, operands, count, read_operand, fail_operand, d);
     dump_pipeline_close(&d->pipeline);
     cli_progress_end(&d->progress);
+    tell_skipped(d);
+    strbuf_release(&d->skipped.names);
     return status;
 }

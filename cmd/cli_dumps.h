@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "base/strbuf.h"
 #include "cli.h"
 #include "dump/dump_pipeline.h"
 
@@ -17,6 +18,12 @@ struct cli_dumps {
     struct dump_pipeline pipeline; /* its counts */
     struct cli_failures failures;  /* the main thread's before and after cli_dumps_run */
     struct cli_progress progress;
+    bool quiet;    /* set by the command: files that were skipped are not told */
+    uint64_t read; /* inputs, without those that were skipped */
+    struct cli_skipped {
+        uint64_t count;
+        struct strbuf names; /* the first few */
+    } skipped;
     pthread_mutex_t talk; /* guards failures and progress: workers complain, too */
 };
 
@@ -25,9 +32,14 @@ void cli_dumps_init(struct cli_dumps *d, const struct cli_tool *tool,
                     const struct dump_pipeline_ops *ops, void *ctx);
 /* Reads the operands (see cli_for_each_input) with `jobs` threads, 1 … CLI_JOBS_MAX. What cannot be
  * read is printed as it is met, in the order of the input, as INPUT:LINE or INPUT, and counted in
- * failures; so is an input without a document. CLI_OK; CLI_USAGE as cli_for_each_input; CLI_FAILED
- * after a printed message if nothing could be read for want of memory or threads. */
+ * failures; so is an input without a document. Files of a folder that are certainly no dumps (see
+ * dump_pipeline_read) are skipped and counted on stderr; if there is no other, that is a failure.
+ * CLI_OK; CLI_USAGE as cli_for_each_input; CLI_FAILED after a printed message if nothing could be
+ * read for want of memory or threads. */
 int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t count);
+/* For other_input, of a file of a folder that it found to be none of its inputs: counts it among
+ * the skipped ones. path is borrowed for the call. */
+void cli_dumps_skip(struct cli_dumps *d, const char *path);
 /* cli_fail, of ERR_UNREAD cli_notice; from any thread and at any time. where and why as there. */
 void cli_dumps_fail(struct cli_dumps *d, const char *where, const struct err *why);
 

@@ -45,7 +45,7 @@ static bool cli_is_same_file(const struct stat *a, const struct stat *b) {
 
 /* Hands an open input on, unless it is the regular file that stdout goes to: every line of it would
  * make another one. */
-static void pass_input(struct input_walk *w, int fd, const char *name) {
+static void pass_input(struct input_walk *w, int fd, const char *name, bool found) {
     struct stat in, out;
     if (fstat(fd, &in) == 0 && S_ISREG(in.st_mode) && fstat(STDOUT_FILENO, &out) == 0 &&
         cli_is_same_file(&in, &out)) {
@@ -53,7 +53,7 @@ static void pass_input(struct input_walk *w, int fd, const char *name) {
         fail_text(w, name, "is the output, too: not read");
         return;
     }
-    w->on_input(w->ctx, fd, name);
+    w->on_input(w->ctx, fd, name, found);
 }
 
 static int cli_compare_names(const void *a, const void *b) {
@@ -127,7 +127,7 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
         cli_walk_folder(w, path, fd, depth);
         w->device = above;
     } else {
-        pass_input(w, fd, path);
+        pass_input(w, fd, path, !named);
     }
 }
 
@@ -144,7 +144,7 @@ int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t coun
             if (fd < 0) {
                 fail_path(&w, "<stdin>", errno);
             } else {
-                pass_input(&w, fd, "<stdin>");
+                pass_input(&w, fd, "<stdin>", false);
             }
         } else if (operands[i][0] == 0) {
             fail_path(&w, "''", ENOENT);

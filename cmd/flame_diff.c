@@ -43,7 +43,8 @@ int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operan
                                     .filter = in->filter,
                                     .labels = in->labels,
                                     .with_samples = true,
-                                    .jobs = in->jobs};
+                                    .jobs = in->jobs,
+                                    .quiet = in->quiet};
     int status = flame_inputs_read(&d->base, operands, 1);
     if (status == CLI_OK) {
         status = flame_inputs_read(in, operands + 1, 1);

@@ -46,11 +46,23 @@ static void inputs_release(void *result) {
 
 /* ---- folded stacks ---- */
 
+static bool is_operand(const struct flame_inputs *run, const char *name) {
+    for (size_t i = 0; i < run->operand_count; i++) {
+        if (strcmp(run->operands[i], name) == 0) {
+            return true;
+        }
+    }
+    return strcmp(name, "<stdin>") == 0;
+}
+
 /* What is to be said of an input whose text was read to its end. */
 static void check_folded(struct flame_inputs *run) {
     const struct folded_stats *s = &run->reader.stats;
     struct err e = {0};
-    if (s->foreign) {
+    bool nothing = s->foreign || (s->bad == 0 && s->stacks == 0);
+    if (nothing && !is_operand(run, run->input) && !dump_pipeline_named(run->input)) {
+        cli_dumps_skip(&run->dumps, run->input);
+    } else if (s->foreign) {
         err_set(&e, ERR_FORMAT, "neither dumps nor folded stacks");
         inputs_fail(run, run->input, &e);
     } else if (s->bad > 0) {
@@ -70,15 +82,6 @@ static void check_folded(struct flame_inputs *run) {
     }
     run->folded_stacks += s->stacks;
     run->rounded += s->rounded;
-}
-
-static bool is_operand(const struct flame_inputs *run, const char *name) {
-    for (size_t i = 0; i < run->operand_count; i++) {
-        if (strcmp(run->operands[i], name) == 0) {
-            return true;
-        }
-    }
-    return strcmp(name, "<stdin>") == 0;
 }
 
 /* Reads the rest of an input whose first `got` bytes are in the buffer. */
@@ -229,6 +232,7 @@ static enum st inputs_finish(struct flame_inputs *run, struct err *e) {
 int flame_inputs_read(struct flame_inputs *run, char **operands, size_t count) {
     struct err e = {0};
     cli_dumps_init(&run->dumps, run->tool, &dumps_ops, run);
+    run->dumps.quiet = run->quiet;
     run->tree.ordered = run->ordered;
     run->reader.tree = run->fold.tree = &run->tree;
     run->fold.options = run->fold_samples.options = run->options;

@@ -24,6 +24,7 @@ struct flame_inputs {
     bool ordered;      /* a tree in the order of time */
     bool with_samples; /* samples and ids are wanted, too */
     unsigned jobs;
+    bool quiet; /* files that were skipped are not told */
 
     struct stack_tree tree;
     struct stack_tree samples; /* with_samples, of dumps in ms: the same stacks by their samples */

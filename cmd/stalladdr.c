@@ -356,7 +356,8 @@ static size_t whole_words(const char *text, size_t len) {
 
 /* Reads words as they come and answers each as soon as no more can be had at once: a person, or a
  * program at the other end of a pair of pipes, may wait. */
-static void on_input(void *ctx, int fd, const char *name) {
+static void on_input(void *ctx, int fd, const char *name, bool found) {
+    (void)found;
     struct addr_run *run = ctx;
     char buf[WORDS_AT_ONCE];
     size_t have = 0;

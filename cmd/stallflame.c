@@ -280,6 +280,7 @@ static bool check_diff(const struct flame_run *run, const struct cli_parser *p) 
 
 /* Reads the inputs of either kind of run. */
 static int flame_read_inputs(struct flame_run *run, const struct cli_parser *p) {
+    run->inputs.quiet = run->quiet;
     return run->diff.on ? flame_diff_read(&run->diff, &run->inputs, p->operands)
                         : flame_inputs_read(&run->inputs, p->operands, p->operand_count);
 }

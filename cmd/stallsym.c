@@ -286,6 +286,7 @@ static int sym_process(struct sym_run *run, char **operands, size_t count) {
     if (!cli_output_open(&run->output, set->output, &run->dumps.failures)) {
         return CLI_FAILED;
     }
+    run->dumps.quiet = set->quiet;
     int status = cli_dumps_run(&run->dumps, (unsigned)set->jobs, operands, count);
     cli_output_close(&run->output, status == CLI_OK, &run->dumps.failures);
     if (status != CLI_OK) {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/pool.h"
 #include "base/strbuf.h"
@@ -271,50 +272,117 @@ static const struct foreign {
     {"\xfe\xff", 2, 0, UTF_16},
 };
 
-/* ST_ERR: the input is certainly no dump. What was read of it is given back, and its damage told by
- * who reads on. */
-static enum st refuse_foreign(struct gz_input *in, struct err *e) {
-    enum { LOOKED_AT = 512, ENOUGH = 16 };
-    char head[LOOKED_AT];
-    size_t len = 0, got = 0;
+/* The first bytes of an input, unpacked. */
+struct head {
+    char bytes[512];
+    size_t len;
+    bool damaged;
+};
+
+/* Reads the head and gives it back. What damage it met is told by who reads on. */
+static enum st head_peek(struct head *h, struct gz_input *in, struct err *e) {
+    enum { ENOUGH = 16 };
+    size_t got = 0;
     enum st st;
+    *h = (struct head){.len = 0};
     do {
-        st = gz_input_read(in, head + len, sizeof head - len, &got, NULL);
-        len += got;
-    } while (st == ST_OK && got > 0 && len < ENOUGH);
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
-        const struct foreign *f = &foreign[i];
-        if (len >= f->at + f->len && memcmp(head + f->at, f->magic, f->len) == 0) {
-            return err_set(e, ERR_UNSUPPORTED, "%s", f->text);
-        }
-    }
-    return gz_input_unread(in, head, len, e);
+        st = gz_input_read(in, h->bytes + h->len, sizeof h->bytes - h->len, &got, NULL);
+        h->len += got;
+    } while (st == ST_OK && got > 0 && h->len < ENOUGH);
+    h->damaged = st == ST_ERR;
+    return gz_input_unread(in, h->bytes, h->len, e);
 }
 
-void dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name) {
+/* What kind of foreign file begins so; NULL: none of the table. */
+static const char *head_foreign(const struct head *h) {
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        const struct foreign *f = &foreign[i];
+        if (h->len >= f->at + f->len && memcmp(h->bytes + f->at, f->magic, f->len) == 0) {
+            return f->text;
+        }
+    }
+    return NULL;
+}
+
+/* Does a dump, a report or a list of them begin so? Damaged ones count. */
+static bool head_begins_dump(const struct head *h) {
+    const char *p = h->bytes, *end = p + h->len;
+    bool more = false;
+    if (h->len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
+        p += 3;
+    }
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n')) {
+        p++;
+    }
+    if (p == end) {
+        return h->damaged || h->len == sizeof h->bytes;
+    }
+    return *p == '{' || *p == '[' || report_is_text(p, (size_t)(end - p), &more) || more;
+}
+
+bool dump_pipeline_named(const char *name) {
+    static const char *const endings[] = {".json", ".jsonl",  ".ndjson",   ".gz",     ".ips",
+                                          ".spin", ".crash",  ".spindump", ".diag",   ".hang",
+                                          ".pb",   ".folded", ".pprof",    ".synced", ".collapsed"};
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++) {
+        if (strcasecmp(dot, endings[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What an input turned out to be, once it was opened. */
+enum input_kind { INPUT_DUMPS, INPUT_OTHER, INPUT_SKIPPED, INPUT_FAILED };
+
+static enum input_kind input_judge(struct dump_pipeline *d, struct gz_input *in, const char *name,
+                                   bool found, struct err *e) {
+    struct head head;
+    if (head_peek(&head, in, e) != ST_OK) {
+        return INPUT_FAILED;
+    }
+    bool skip = found && !dump_pipeline_named(name) && !head_begins_dump(&head);
+    const char *kind = head_foreign(&head);
+    if (kind && !skip) {
+        err_set(e, ERR_UNSUPPORTED, "%s", kind);
+        return INPUT_FAILED;
+    }
+    enum st other = ST_NONE;
+    if (!kind && d->ops->other_input) {
+        other = d->ops->other_input(d->ctx, in, name, e);
+    }
+    if (other == ST_ERR) {
+        return INPUT_FAILED;
+    }
+    if (other == ST_OK) {
+        return INPUT_OTHER;
+    }
+    return skip ? INPUT_SKIPPED : INPUT_DUMPS;
+}
+
+bool dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name, bool found) {
     struct gz_input *in = NULL;
     struct dump_stream *stream = NULL;
     struct err e = {0};
     settle_if_idle(d, fd);
     if (gz_input_open(&in, fd, name, &e) != ST_OK) {
         dump_pipeline_fail(d, name, &e);
-        return;
+        return true;
     }
-    enum st other = refuse_foreign(in, &e);
-    if (other == ST_OK) {
-        other = d->ops->other_input ? d->ops->other_input(d->ctx, in, name, &e) : ST_NONE;
-    }
-    if (other != ST_NONE) {
+    enum input_kind kind = input_judge(d, in, name, found, &e);
+    if (kind != INPUT_DUMPS) {
         gz_input_close(in);
     } else if (dump_stream_open_input(&stream, in, &e) != ST_OK) {
-        other = ST_ERR;
+        kind = INPUT_FAILED;
     }
-    if (other == ST_ERR) {
+    if (kind == INPUT_FAILED) {
         dump_pipeline_fail(d, name, &e);
     } else if (stream) {
         read_documents(d, stream, fd, name);
         dump_stream_close(stream);
     }
+    return kind != INPUT_SKIPPED;
 }
 
 /* ---- all of it ---- */

@@ -56,8 +56,13 @@ struct dump_pipeline {
 /* jobs: threads, 1 … DUMP_PIPELINE_JOBS_MAX. ST_ERR: out of memory or threads. */
 enum st dump_pipeline_open(struct dump_pipeline *d, unsigned jobs, struct err *e) BASE_MUST_USE;
 /* Reads an input of dumps, reports or session records, which may be packed by gzip; owns fd. An
- * input without a document is a failure, too. */
-void dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name);
+ * input without a document is a failure, too. found: it was met in a folder, nobody named it: then
+ * it is skipped, and false returned, if neither its name ends as that of a dump, a report or a
+ * profile does (.json, .gz, .ips …) nor its first bytes begin one. Damage is not skipped. */
+bool dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name, bool found);
+/* Does a file name end as that of a dump, a report or a profile does? Upper and lower case alike.
+ */
+bool dump_pipeline_named(const char *name);
 /* Takes all that is in flight, then tells the failure. */
 void dump_pipeline_fail(struct dump_pipeline *d, const char *where, const struct err *why);
 /* Takes all that is in flight. For other_input only: what it adds or says comes after that. */

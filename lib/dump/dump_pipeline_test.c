@@ -73,7 +73,7 @@ static bool run_pipeline(const char *text, unsigned jobs, struct journal *j) {
         close(ends[0]);
         return false;
     }
-    dump_pipeline_read(&p, ends[0], "in");
+    dump_pipeline_read(&p, ends[0], "in", false);
     dump_pipeline_close(&p);
     assert_null(p.pool);
     return true;

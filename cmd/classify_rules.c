@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/filemap.h"
-#include "base/parse.h"
 #include "classify/rules/rules_lint.h"
+#include "classify/rules/side_rules.h"
 
 enum { RULES_FILE_MAX = 4 << 20 };
 
@@ -27,65 +27,19 @@ static bool ruleset_open_file(struct classify_rules *r, const char *path, struct
 
 /* ---- --in-app and --not-in-app ---- */
 
-static void add_quoted(struct strbuf *b, const char *text) {
-    strbuf_addc(b, '"');
-    for (; *text; text++) {
-        if (*text == '"') {
-            strbuf_addc(b, '\\');
-        }
-        strbuf_addc(b, *text);
-    }
-    strbuf_addstr(b, "\"\n");
-}
-
-/* The first word of the line that is an id, as dwarfdump, file and readelf print them; false:
- * none. */
-static bool find_id(const char *line, size_t len, char text[IMAGE_ID_TEXT]) {
-    static const char digits[] = "0123456789abcdefABCDEF-";
-    enum { ID_DIGITS_MIN = 16 }; /* less is a word that happens to be spelled in hex */
-    for (size_t i = 0; i < len; i++) {
-        size_t n = 0;
-        while (i + n < len && line[i + n] && strchr(digits, line[i + n])) {
-            n++;
-        }
-        struct image_id id;
-        if (n >= ID_DIGITS_MIN &&
-            (parse_uuid(line + i, n, &id) || parse_build_id(line + i, n, &id))) {
-            image_id_text(&id, text);
-            return true;
-        }
-        i += n;
-    }
-    return false;
-}
-
-/* A rule for every id of a list, on the id's line. */
-static bool add_ids(struct classify_rules *r, const char *action, const char *path,
-                    struct strbuf *text) {
+/* A rule for every id of a list. */
+static bool add_ids(struct classify_rules *r, bool in_app, const char *path, struct strbuf *text) {
     struct filemap m = {0};
+    struct err e = {0};
     if (!ruleset_open_file(r, path, &m)) {
         return false;
     }
-    const char *data = (const char *)m.data;
-    size_t found = 0;
-    for (size_t at = 0; at < m.size;) {
-        const char *newline = memchr(data + at, '\n', m.size - at);
-        size_t end = newline ? (size_t)(newline - data) : m.size;
-        char id[IMAGE_ID_TEXT];
-        if (find_id(data + at, end - at, id)) {
-            strbuf_addf(text, "%s * in id:%s", action, id);
-            found++;
-        }
-        strbuf_addc(text, '\n');
-        at = end + 1;
-    }
+    enum st st = side_rules_add_ids(text, in_app, (const char *)m.data, m.size, &e);
     filemap_release(&m);
-    if (found == 0) {
-        struct err e = {0};
+    if (st == ST_NONE) {
         err_set(&e, ERR_FORMAT, "no UUID and no build-id in it");
-        return ruleset_fail(r, path, &e);
     }
-    return true;
+    return st == ST_OK || ruleset_fail(r, path, &e);
 }
 
 /* As the text of rules, which then say themselves what is wrong with it. */
@@ -93,15 +47,14 @@ static bool add_globs(struct classify_rules *r, struct rules *set) {
     for (size_t i = 0; i < r->globs.len; i++) {
         const struct side_glob *g = &r->globs.data[i];
         const char *option = g->in_app ? "--in-app" : "--not-in-app";
-        const char *action = option + 2, *file = g->glob[0] == '@' ? g->glob + 1 : NULL;
+        const char *file = g->glob[0] == '@' ? g->glob + 1 : NULL;
         struct strbuf text = {0};
         struct err e = {0};
         bool ok = true;
         if (file) {
-            ok = add_ids(r, action, file, &text);
+            ok = add_ids(r, g->in_app, file, &text);
         } else {
-            strbuf_addf(&text, "%s * in ", action);
-            add_quoted(&text, g->glob);
+            side_rules_add_glob(&text, g->in_app, g->glob);
         }
         if (ok &&
             (strbuf_check(&text, &e) != ST_OK ||

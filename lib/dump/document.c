@@ -115,7 +115,7 @@ static enum st document_take(struct document_load *l, size_t len, struct err *e)
     const char *at = l->text;
     enum scan_event event;
     enum st st = ST_OK;
-    while (st == ST_OK && (event = scan_next(&scan, &at, l->text + len, &token)) > SCAN_LIMIT) {
+    while (st == ST_OK && (event = scan_next(&scan, &at, l->text + len, &token)) > SCAN_MANY) {
         if (event == SCAN_CLOSE) {
             l->depth--;
         } else if (event == SCAN_KEY) {
@@ -124,7 +124,7 @@ static enum st document_take(struct document_load *l, size_t len, struct err *e)
             st = document_add(l, &token, event == SCAN_OPEN, e);
         }
     }
-    return st == ST_OK ? scan_end(&scan, event, at, l->text, len, e) : st;
+    return st == ST_OK ? scan_end(event, at, l->text, len, e) : st;
 }
 
 enum st document_load(json_t **root, const char *text, size_t len,

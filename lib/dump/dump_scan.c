@@ -7,7 +7,7 @@ enum scan_event scan_feed(struct scan *s, const char *p, size_t len, size_t *use
     enum scan_event event;
     do {
         event = scan_next(s, &at, p + len, &token);
-    } while (event > SCAN_LIMIT);
+    } while (event > SCAN_MANY);
     *used = (size_t)(at - p);
     return event;
 }
@@ -42,17 +42,15 @@ enum st scan_begin(const char *text, size_t len, struct err *e) {
     return next == end ? ST_NONE : scan_refuse(text, next, ERR_FORMAT, "not JSON", e);
 }
 
-enum st scan_end(const struct scan *s, enum scan_event event, const char *at, const char *text,
-                 size_t len, struct err *e) {
+enum st scan_end(enum scan_event event, const char *at, const char *text, size_t len,
+                 struct err *e) {
     switch (event) {
     case SCAN_MORE:
         return err_set(e, ERR_TRUNCATED, "the JSON text is cut short");
-    case SCAN_LIMIT:
-        return scan_refuse(text, at, ERR_LIMIT,
-                           s->values > (s->values_max ? s->values_max : SCAN_VALUES_MAX)
-                               ? "too many values"
-                               : "nested too deep",
-                           e);
+    case SCAN_DEEP:
+        return scan_refuse(text, at, ERR_LIMIT, "nested too deep", e);
+    case SCAN_MANY:
+        return scan_refuse(text, at, ERR_LIMIT, "too many values", e);
     case SCAN_DONE:
         at = token_skip_space(at, text + len);
         if (at == text + len) {
@@ -72,5 +70,5 @@ enum st scan_check(const char *text, size_t len, struct err *e) {
         return st;
     }
     enum scan_event event = scan_feed(&s, text, len, &used);
-    return scan_end(&s, event, text + used, text, len, e);
+    return scan_end(event, text + used, text, len, e);
 }

@@ -20,7 +20,8 @@ enum scan_event {
     SCAN_MORE,  /* the text ends before the document */
     SCAN_DONE,  /* the document ends here */
     SCAN_BAD,   /* this byte cannot stand here */
-    SCAN_LIMIT, /* too deep or too many values */
+    SCAN_DEEP,  /* this container is nested too deep */
+    SCAN_MANY,  /* this value is one too many */
     SCAN_KEY,   /* the token is a member's name */
     SCAN_VALUE, /* the token is a value */
     SCAN_OPEN,  /* a container begins: token.kind says which */
@@ -60,7 +61,7 @@ static inline enum scan_event scan_value(struct scan *s, const char **at, const 
                                          struct token *t) {
     const char *p = *at;
     if (++s->values > (s->values_max ? s->values_max : SCAN_VALUES_MAX)) {
-        return SCAN_LIMIT;
+        return SCAN_MANY;
     }
     bool object = *p == '{';
     if (!object && *p != '[') {
@@ -73,7 +74,7 @@ static inline enum scan_event scan_value(struct scan *s, const char **at, const 
         return SCAN_VALUE;
     }
     if (s->depth == (s->depth_max ? s->depth_max : DUMP_DEPTH_MAX)) {
-        return SCAN_LIMIT;
+        return SCAN_DEEP;
     }
     unsigned level = s->depth++;
     uint8_t bit = (uint8_t)(1u << level % 8), bits = s->is_object[level / 8];
@@ -149,7 +150,7 @@ static inline enum scan_event scan_next(struct scan *s, const char **at, const c
     return SCAN_DONE;
 }
 
-/* Steps through whole lines of a document until it ends or breaks: one of the first four events.
+/* Steps through whole lines of a document until it ends or breaks: one of the first five events.
  * *used = how many bytes were taken. */
 enum scan_event scan_feed(struct scan *s, const char *p, size_t len, size_t *used);
 
@@ -158,10 +159,10 @@ enum scan_event scan_feed(struct scan *s, const char *p, size_t len, size_t *use
  * ST_ERR if it is not JSON. */
 enum st scan_begin(const char *text, size_t len, struct err *e) BASE_MUST_USE;
 
-/* The document has come to `event`, one of the first four, at `at`: ST_OK if it is done and nothing
+/* The document has come to `event`, one of the first five, at `at`: ST_OK if it is done and nothing
  * follows it. Else ERR_TRUNCATED, ERR_FORMAT or ERR_LIMIT, with line and column. */
-enum st scan_end(const struct scan *s, enum scan_event event, const char *at, const char *text,
-                 size_t len, struct err *e) BASE_MUST_USE;
+enum st scan_end(enum scan_event event, const char *at, const char *text, size_t len,
+                 struct err *e) BASE_MUST_USE;
 
 /* Is the text one document? As scan_begin and scan_end. */
 enum st scan_check(const char *text, size_t len, struct err *e) BASE_MUST_USE;

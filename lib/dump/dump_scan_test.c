@@ -176,10 +176,10 @@ static void limits_are_those_that_were_asked_for(void **state) {
     static const char text[] = "[[1],[2]]";
     size_t used;
     struct scan s = {.depth_max = 1};
-    assert_int_equal(scan_feed(&s, text, sizeof text - 1, &used), SCAN_LIMIT);
+    assert_int_equal(scan_feed(&s, text, sizeof text - 1, &used), SCAN_DEEP);
     assert_int_equal(used, 1);
     s = (struct scan){.values_max = 4};
-    assert_int_equal(scan_feed(&s, text, sizeof text - 1, &used), SCAN_LIMIT);
+    assert_int_equal(scan_feed(&s, text, sizeof text - 1, &used), SCAN_MANY);
     assert_int_equal(used, 6);
     s = (struct scan){.values_max = 5, .depth_max = 2};
     assert_int_equal(scan_feed(&s, text, sizeof text - 1, &used), SCAN_DONE);

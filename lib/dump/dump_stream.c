@@ -234,7 +234,7 @@ static enum st bad_line(struct dump_stream *s, const struct next_line *line, siz
     if (used != indent || p[used] != '{') {
         pass_line(s, line->len, line->ended);
     }
-    return why == SCAN_LIMIT
+    return why == SCAN_DEEP || why == SCAN_MANY
                ? err_set(e, ERR_LIMIT, "too large or too deep at line %llu, column %zu", at,
                          used + 1)
                : err_set(e, ERR_FORMAT, "not JSON at line %llu, column %zu", at, used + 1);

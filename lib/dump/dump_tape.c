@@ -60,7 +60,7 @@ static enum st tape_take(struct tape *t, const char *text, size_t len, struct er
     enum scan_event event;
     bool room = true;
     open.depth = 0;
-    while (room && (event = scan_next(&scan, &at, text + len, &token)) > SCAN_LIMIT) {
+    while (room && (event = scan_next(&scan, &at, text + len, &token)) > SCAN_MANY) {
         if (event == SCAN_CLOSE) {
             tape_close(t, &open);
         } else if (event == SCAN_KEY) {
@@ -70,7 +70,7 @@ static enum st tape_take(struct tape *t, const char *text, size_t len, struct er
         }
     }
     t->replaced = token.repairs;
-    return room ? scan_end(&scan, event, at, text, len, e) : err_nomem(e);
+    return room ? scan_end(event, at, text, len, e) : err_nomem(e);
 }
 
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) {

@@ -7,7 +7,7 @@
 
 #include "base/strbuf.h"
 #include "cli.h"
-#include "dump/dump_pipeline.h"
+#include "dump/input/dump_pipeline.h"
 
 enum { CLI_JOBS_MAX = DUMP_PIPELINE_JOBS_MAX };
 

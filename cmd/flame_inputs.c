@@ -8,7 +8,7 @@
 #include "base/gz.h"
 #include "base/strbuf.h"
 #include "dump/dump.h"
-#include "dump/report.h"
+#include "dump/input/report_formats.h"
 #include "flame/formats/pprof.h"
 #include "flame/formats/speedscope.h"
 

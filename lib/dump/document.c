@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "dump/dump_scan_private.h"
+#include "dump/json/scan_private.h"
 
 struct document_load {
     const struct document_options *options;

@@ -1,6 +1,7 @@
 /* The dump model: what can be asked of a parsed dump. */
 #include "dump/dump.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "dump/dump_private.h"
@@ -66,6 +67,42 @@ void dump_release(struct dump *d) {
         struct arena arena = d->arena;
         arena_release(&arena);
         *d = (struct dump){0};
+    }
+}
+
+static int by_load(const void *a, const void *b) {
+    const struct dump_image_order *x = a, *y = b;
+    if (x->load != y->load) {
+        return x->load < y->load ? -1 : 1;
+    }
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+void dump_order_images(const struct dump_image *images, size_t count,
+                       struct dump_image_order *order) {
+    for (size_t i = 0; i < count; i++) {
+        order[i] = (struct dump_image_order){images[i].load, (uint32_t)i};
+    }
+    if (count > 0) {
+        qsort(order, count, sizeof *order, by_load);
+    }
+}
+
+static int by_thread_id(const void *a, const void *b) {
+    const struct dump_thread_order *x = a, *y = b;
+    if (x->id != y->id) {
+        return x->id < y->id ? -1 : 1;
+    }
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+void dump_order_threads(const struct dump_thread *threads, size_t count,
+                        struct dump_thread_order *order) {
+    for (size_t i = 0; i < count; i++) {
+        order[i] = (struct dump_thread_order){threads[i].id, (uint32_t)i};
+    }
+    if (count > 0) {
+        qsort(order, count, sizeof *order, by_thread_id);
     }
 }
 

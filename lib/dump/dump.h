@@ -9,17 +9,15 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/gz.h"
 #include "base/parse.h"
 #include "base/sink.h"
+#include "dump/json/text_limits.h"
 
-/* Limits of one document; past one of them it is refused with ERR_LIMIT. */
+/* Limits of one dump, besides those of its text; past one of them it is refused with ERR_LIMIT. */
 enum {
-    DUMP_TEXT_MAX = 64 * 1024 * 1024, /* bytes of one document */
-    DUMP_FRAMES_MAX = 4096,           /* frames of one stack */
-    DUMP_STACKS_MAX = 65536,          /* threads, and distinct sampled stacks */
-    DUMP_IMAGES_MAX = 65536,
-    DUMP_DEPTH_MAX = 2000 /* JSON nesting: a call tree takes two levels a frame */
+    DUMP_FRAMES_MAX = 4096,  /* frames of one stack */
+    DUMP_STACKS_MAX = 65536, /* threads, and distinct sampled stacks */
+    DUMP_IMAGES_MAX = 65536
 };
 /* Most samples of one stack: sums over all stacks of a dump stay below 2^56. */
 #define DUMP_COUNT_MAX (UINT64_C(1) << 40)
@@ -252,24 +250,5 @@ void dump_write_raw(const struct dump *d, struct sink *out);
  * memory, before anything is written. */
 enum st dump_write_member(const struct dump *d, const char *name, const char *json, size_t len,
                           struct sink *out, struct err *e) BASE_MUST_USE;
-
-/* ---- a stream of documents ---- */
-
-/* Documents of one input, one at a time: JSON Lines, a single object over many lines, text reports
- * and .ips files (report.h), in any order, or a gzip of them (by content). Memory: one document. */
-struct dump_stream;
-
-/* name is for messages, copied. Takes over fd. */
-enum st dump_stream_open(struct dump_stream **out, int fd, const char *name, struct err *e);
-/* As dump_stream_open, of an input that the caller has opened and perhaps looked into
- * (gz_input_unread). Takes over in, also when it fails. */
-enum st dump_stream_open_input(struct dump_stream **out, struct gz_input *in, struct err *e);
-/* The next document's text, borrowed until the next call, and the line (1 …) where it starts.
- * ST_NONE: end. ST_ERR: this document is unreadable (too long, cut, damaged gzip), *line says where
- * it starts; the stream is still usable: call again for the next one, until ST_NONE. Blank lines
- * are skipped. It returns as soon as a whole line is there. */
-enum st dump_stream_next(struct dump_stream *s, const char **text, size_t *len, uint64_t *line,
-                         struct err *e) BASE_MUST_USE;
-void dump_stream_close(struct dump_stream *s);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dump/dump_private.h"
+#include "dump/dump_context_private.h"
 
 /* NULL: it is neither text nor a number nor a truth value; or memory ran out. */
 static const char *build_value(struct build *b, const struct tape_value *value) {

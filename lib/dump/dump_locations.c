@@ -1,6 +1,6 @@
 /* Reading back what an earlier stallsym added: the string table, the locations, and the indexes of
  * every stack. Each index is checked here, so that nobody has to later. */
-#include "dump/dump_private.h"
+#include "dump/dump_locations_private.h"
 
 /* The string table: NUL-terminated copies. */
 struct strings {

@@ -3,7 +3,7 @@
 
 #include "base/jsonw.h"
 #include "dump/dump.h"
-#include "dump/dump_span_private.h"
+#include "dump/json/span_private.h"
 
 static void write_line(struct span document, const char *name, const char *json, size_t len,
                        struct sink *out) {

@@ -7,99 +7,16 @@
 
 #include "base/map.h"
 #include "base/parse.h"
+#include "dump/dump_build_private.h"
+#include "dump/dump_context_private.h"
+#include "dump/dump_locations_private.h"
 #include "dump/dump_private.h"
-
-/* ---- single values ---- */
-
-void *build_array(struct build *b, size_t count, size_t size) {
-    void *p = arena_array(&b->d->arena, count, size);
-    if (!p) {
-        err_nomem(b->e);
-    }
-    return p;
-}
-
-const char *build_string(struct build *b, const struct tape_value *value) {
-    size_t len;
-    if (!tape_is_string(value)) {
-        return NULL;
-    }
-    const char *copy = tape_string(&b->tape, value, &b->d->arena, &len);
-    b->no_memory = b->no_memory || !copy;
-    return copy;
-}
-
-bool build_text(struct build *b, const struct tape_value *value, const char **text, size_t *len) {
-    if (tape_is(value, VALUE_STRING) || tape_is(value, VALUE_DIGITS)) {
-        *text = b->tape.text + value->at;
-        *len = value->len;
-        return true;
-    }
-    if (!tape_is(value, VALUE_ESCAPED)) {
-        return false;
-    }
-    *text = tape_string(&b->tape, value, &b->d->arena, len);
-    b->no_memory = b->no_memory || !*text;
-    return *text != NULL;
-}
-
-bool build_u64(struct build *b, const struct tape_value *value, uint64_t *out) {
-    const char *text;
-    size_t len;
-    if (tape_is(value, VALUE_INTEGER)) {
-        *out = (uint64_t)value->integer;
-        return value->integer >= 0;
-    }
-    return build_text(b, value, &text, &len) && parse_u64(text, len, UINT64_MAX, out);
-}
-
-bool build_index(const struct tape_value *value, int64_t max, int64_t *out) {
-    *out = tape_is(value, VALUE_INTEGER) ? value->integer : -2;
-    return *out >= -1 && *out <= max;
-}
-
-int64_t build_number(struct build *b, const struct tape_value *value) {
-    uint64_t v;
-    return build_u64(b, value, &v) && v <= TOKEN_NUMBER_MAX ? (int64_t)v : -1;
-}
-
-static const char *member_string(struct build *b, const struct tape_value *object,
-                                 const char *name) {
-    return build_string(b, tape_member(&b->tape, object, name));
-}
-
-static int64_t member_number(struct build *b, const struct tape_value *object, const char *name) {
-    return build_number(b, tape_member(&b->tape, object, name));
-}
-
-static bool member_true(struct build *b, const struct tape_value *object, const char *name) {
-    return tape_is(tape_member(&b->tape, object, name), VALUE_TRUE);
-}
-
-/* An optional member that has to be an array of at most `max`: its elements' number; the value
- * becomes NULL if it is absent or null. */
-static enum st check_array(struct build *b, const struct tape_value **value, const char *name,
-                           size_t max, size_t *count) {
-    *count = 0;
-    if (!*value || tape_is(*value, VALUE_NULL)) {
-        *value = NULL;
-        return ST_OK;
-    }
-    if (!tape_is(*value, VALUE_ARRAY)) {
-        return err_set(b->e, ERR_FORMAT, "\"%s\" is not an array", name);
-    }
-    if ((*value)->count > max) {
-        return err_set(b->e, ERR_LIMIT, "%u elements in \"%s\"", (*value)->count, name);
-    }
-    *count = (*value)->count;
-    return ST_OK;
-}
 
 /* ---- stacks ---- */
 
 static enum st build_frames(struct build *b, const struct tape_value *frames,
                             struct dump_stack *stack, const char *what, size_t index) {
-    if (check_array(b, &frames, "frames", DUMP_FRAMES_MAX, &stack->frame_count) != ST_OK) {
+    if (build_check_array(b, &frames, "frames", DUMP_FRAMES_MAX, &stack->frame_count) != ST_OK) {
         return err_context(b->e, "%s %zu", what, index);
     }
     uint64_t *addresses = build_array(b, stack->frame_count, sizeof *addresses);
@@ -118,7 +35,7 @@ static enum st build_frames(struct build *b, const struct tape_value *frames,
 
 static enum st build_exact(struct build *b, const struct tape_value *exact,
                            struct dump_stack *stack, const char *what, size_t index) {
-    if (check_array(b, &exact, "exact", stack->frame_count, &stack->exact_count) != ST_OK) {
+    if (build_check_array(b, &exact, "exact", stack->frame_count, &stack->exact_count) != ST_OK) {
         return err_context(b->e, "%s %zu", what, index);
     }
     if (!exact) {
@@ -172,25 +89,17 @@ static enum st build_stack(struct build *b, const struct tape_value *object,
 static void build_wait(struct build *b, const struct tape_value *object, struct dump_wait *wait) {
     wait->owner = -1;
     if (tape_is(object, VALUE_OBJECT)) {
-        wait->kind = member_string(b, object, "kind");
-        wait->owner = member_number(b, object, "owner");
+        wait->kind = build_member_string(b, object, "kind");
+        wait->owner = build_member_number(b, object, "owner");
         if (!build_u64(b, tape_member(&b->tape, object, "address"), &wait->address)) {
             wait->address = 0;
         }
     }
 }
 
-static int by_thread_id(const void *a, const void *b) {
-    const struct dump_thread_order *x = a, *y = b;
-    if (x->id != y->id) {
-        return x->id < y->id ? -1 : 1;
-    }
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
 static enum st build_threads(struct build *b, const struct tape_value *threads) {
     struct dump *d = b->d;
-    if (check_array(b, &threads, "threads", DUMP_STACKS_MAX, &d->thread_count) != ST_OK) {
+    if (build_check_array(b, &threads, "threads", DUMP_STACKS_MAX, &d->thread_count) != ST_OK) {
         return ST_ERR;
     }
     d->threads = build_array(b, d->thread_count, sizeof *d->threads);
@@ -210,16 +119,15 @@ static enum st build_threads(struct build *b, const struct tape_value *threads) 
         thread->main = tape_is(members[MAIN], VALUE_TRUE);
         thread->cpu_ms = build_number(b, members[CPU_MS]);
         build_wait(b, members[WAITS_FOR], &thread->waits_for);
-        order[i] = (struct dump_thread_order){thread->id, (uint32_t)i};
     }
-    qsort(order, d->thread_count, sizeof *order, by_thread_id);
+    dump_order_threads(d->threads, d->thread_count, order);
     d->thread_order = order;
     return ST_OK;
 }
 
 static enum st build_ring(struct build *b, const struct tape_value *ring) {
     struct dump *d = b->d;
-    if (check_array(b, &ring, "ring", DUMP_STACKS_MAX, &d->ring_count) != ST_OK) {
+    if (build_check_array(b, &ring, "ring", DUMP_STACKS_MAX, &d->ring_count) != ST_OK) {
         return ST_ERR;
     }
     int32_t *slots = build_array(b, d->ring_count, sizeof *slots);
@@ -254,11 +162,11 @@ static enum st build_sample(struct build *b, const struct tape_value *object,
 static enum st build_samples(struct build *b, const struct tape_value *samples) {
     struct dump *d = b->d;
     const struct tape_value *stacks = tape_member(&b->tape, samples, "stacks");
-    d->sample_interval_ms = member_number(b, samples, "interval_ms");
+    d->sample_interval_ms = build_member_number(b, samples, "interval_ms");
     if (samples && !tape_is(samples, VALUE_OBJECT) && !tape_is(samples, VALUE_NULL)) {
         return err_set(b->e, ERR_FORMAT, "\"samples\" is not an object");
     }
-    if (check_array(b, &stacks, "stacks", DUMP_STACKS_MAX, &d->sample_count) != ST_OK) {
+    if (build_check_array(b, &stacks, "stacks", DUMP_STACKS_MAX, &d->sample_count) != ST_OK) {
         return ST_ERR;
     }
     d->samples = build_array(b, d->sample_count, sizeof *d->samples);
@@ -277,7 +185,7 @@ static enum st build_samples(struct build *b, const struct tape_value *samples) 
 static enum st build_heaviest(struct build *b, const struct tape_value *heaviest) {
     struct dump *d = b->d;
     const struct tape_value *stack = tape_member(&b->tape, heaviest, "stack");
-    d->heaviest_repeats = member_number(b, heaviest, "repeats");
+    d->heaviest_repeats = build_member_number(b, heaviest, "repeats");
     if (stack && !build_index(stack, (int64_t)d->sample_count - 1, &d->heaviest)) {
         return err_set(b->e, ERR_FORMAT, "\"heaviest\" is no sampled stack");
     }
@@ -346,17 +254,9 @@ static enum st build_image(struct build *b, const struct tape_value *object,
     return ST_OK;
 }
 
-static int by_load(const void *a, const void *b) {
-    const struct dump_image_order *x = a, *y = b;
-    if (x->load != y->load) {
-        return x->load < y->load ? -1 : 1;
-    }
-    return x->index < y->index ? -1 : x->index > y->index;
-}
-
 static enum st build_images(struct build *b, const struct tape_value *images) {
     struct dump *d = b->d;
-    if (check_array(b, &images, "images", DUMP_IMAGES_MAX, &d->image_count) != ST_OK) {
+    if (build_check_array(b, &images, "images", DUMP_IMAGES_MAX, &d->image_count) != ST_OK) {
         return ST_ERR;
     }
     d->images = build_array(b, d->image_count, sizeof *d->images);
@@ -369,9 +269,8 @@ static enum st build_images(struct build *b, const struct tape_value *images) {
         if (build_image(b, object, &d->images[i], i) != ST_OK) {
             return ST_ERR;
         }
-        order[i] = (struct dump_image_order){d->images[i].load, (uint32_t)i};
     }
-    qsort(order, d->image_count, sizeof *order, by_load);
+    dump_order_images(d->images, d->image_count, order);
     d->image_order = order;
     return ST_OK;
 }
@@ -458,41 +357,41 @@ static void build_head(struct build *b, const struct tape_value *root) {
     const struct tape_value *device = tape_member(&b->tape, root, "device");
     const struct tape_value *stall = tape_member(&b->tape, root, "stall");
     const struct tape_value *class = tape_member(&b->tape, root, "class");
-    d->id = member_string(b, root, "id");
-    d->time = member_string(b, root, "time");
-    d->user = member_string(b, root, "user");
-    d->app.id = member_string(b, app, "id");
-    d->app.version = member_string(b, app, "version");
-    d->app.build = member_string(b, app, "build");
-    d->device.model = member_string(b, device, "model");
-    d->device.os = member_string(b, device, "os");
-    d->device.os_build = member_string(b, device, "os_build");
-    d->device.arch = member_string(b, device, "arch");
-    d->device.cpus = member_number(b, device, "cpus");
-    d->class.level1 = member_string(b, class, "level1");
-    d->class.level2 = member_string(b, class, "level2");
-    d->class.action = member_string(b, class, "action");
-    d->class.level1_was = member_string(b, class, "level1_was");
-    d->class.level2_was = member_string(b, class, "level2_was");
-    d->class.action_was = member_string(b, class, "action_was");
-    d->class.cause = member_string(b, class, "cause");
-    d->class.title = member_string(b, class, "title");
-    d->stall.id = member_string(b, stall, "id");
-    d->stall.kind = member_string(b, stall, "kind");
-    d->stall.detector = member_string(b, stall, "detector");
-    d->stall.activity = member_string(b, stall, "activity");
-    d->stall.app_state = member_string(b, stall, "app_state");
-    d->stall.seq = member_number(b, stall, "seq");
-    d->stall.threshold_ms = member_number(b, stall, "threshold_ms");
-    d->stall.at_ms = member_number(b, stall, "at_ms");
-    d->stall.duration_ms = member_number(b, stall, "duration_ms");
-    d->stall.span_ms = member_number(b, stall, "span_ms");
-    d->stall.gap_ms = member_number(b, stall, "gap_ms");
-    d->stall.cpu_permille = member_number(b, stall, "cpu_permille");
-    d->stall.suppressed = member_number(b, stall, "suppressed");
-    d->stall.ended = member_true(b, stall, "ended");
-    d->stall.fatal = member_true(b, stall, "fatal");
-    d->stall.prewarmed = member_true(b, stall, "prewarmed");
+    d->id = build_member_string(b, root, "id");
+    d->time = build_member_string(b, root, "time");
+    d->user = build_member_string(b, root, "user");
+    d->app.id = build_member_string(b, app, "id");
+    d->app.version = build_member_string(b, app, "version");
+    d->app.build = build_member_string(b, app, "build");
+    d->device.model = build_member_string(b, device, "model");
+    d->device.os = build_member_string(b, device, "os");
+    d->device.os_build = build_member_string(b, device, "os_build");
+    d->device.arch = build_member_string(b, device, "arch");
+    d->device.cpus = build_member_number(b, device, "cpus");
+    d->class.level1 = build_member_string(b, class, "level1");
+    d->class.level2 = build_member_string(b, class, "level2");
+    d->class.action = build_member_string(b, class, "action");
+    d->class.level1_was = build_member_string(b, class, "level1_was");
+    d->class.level2_was = build_member_string(b, class, "level2_was");
+    d->class.action_was = build_member_string(b, class, "action_was");
+    d->class.cause = build_member_string(b, class, "cause");
+    d->class.title = build_member_string(b, class, "title");
+    d->stall.id = build_member_string(b, stall, "id");
+    d->stall.kind = build_member_string(b, stall, "kind");
+    d->stall.detector = build_member_string(b, stall, "detector");
+    d->stall.activity = build_member_string(b, stall, "activity");
+    d->stall.app_state = build_member_string(b, stall, "app_state");
+    d->stall.seq = build_member_number(b, stall, "seq");
+    d->stall.threshold_ms = build_member_number(b, stall, "threshold_ms");
+    d->stall.at_ms = build_member_number(b, stall, "at_ms");
+    d->stall.duration_ms = build_member_number(b, stall, "duration_ms");
+    d->stall.span_ms = build_member_number(b, stall, "span_ms");
+    d->stall.gap_ms = build_member_number(b, stall, "gap_ms");
+    d->stall.cpu_permille = build_member_number(b, stall, "cpu_permille");
+    d->stall.suppressed = build_member_number(b, stall, "suppressed");
+    d->stall.ended = build_member_true(b, stall, "ended");
+    d->stall.fatal = build_member_true(b, stall, "fatal");
+    d->stall.prewarmed = build_member_true(b, stall, "prewarmed");
 }
 
 enum { CONTEXT, APP_IMAGES, STRINGS, ALL_LOCATIONS, THREADS, SAMPLES, HEAVIEST, NAMES, PARTS };
@@ -505,7 +404,7 @@ static const struct tape_name parts[PARTS] = {
 
 static enum st build_dump(struct build *b, const struct tape_value *root) {
     static const char family[] = "stall-dump/";
-    const char *format = member_string(b, root, "format");
+    const char *format = build_member_string(b, root, "format");
     if (b->no_memory) {
         return err_nomem(b->e);
     }

@@ -16,7 +16,7 @@
 #include "base/hash.h"
 #include "base/jsonw.h"
 #include "base/map.h"
-#include "dump/dump_span_private.h"
+#include "dump/json/span_private.h"
 
 /* Symbolication shares its strings, so that most are known by where they are. */
 struct known_text {

@@ -1,0 +1,86 @@
+/* Values of the tape as the model holds them. */
+#include "dump/dump_build_private.h"
+
+#include "base/parse.h"
+
+void *build_array(struct build *b, size_t count, size_t size) {
+    void *p = arena_array(&b->d->arena, count, size);
+    if (!p) {
+        err_nomem(b->e);
+    }
+    return p;
+}
+
+const char *build_string(struct build *b, const struct tape_value *value) {
+    size_t len;
+    if (!tape_is_string(value)) {
+        return NULL;
+    }
+    const char *copy = tape_string(&b->tape, value, &b->d->arena, &len);
+    b->no_memory = b->no_memory || !copy;
+    return copy;
+}
+
+bool build_text(struct build *b, const struct tape_value *value, const char **text, size_t *len) {
+    if (tape_is(value, VALUE_STRING) || tape_is(value, VALUE_DIGITS)) {
+        *text = b->tape.text + value->at;
+        *len = value->len;
+        return true;
+    }
+    if (!tape_is(value, VALUE_ESCAPED)) {
+        return false;
+    }
+    *text = tape_string(&b->tape, value, &b->d->arena, len);
+    b->no_memory = b->no_memory || !*text;
+    return *text != NULL;
+}
+
+bool build_u64(struct build *b, const struct tape_value *value, uint64_t *out) {
+    const char *text;
+    size_t len;
+    if (tape_is(value, VALUE_INTEGER)) {
+        *out = (uint64_t)value->integer;
+        return value->integer >= 0;
+    }
+    return build_text(b, value, &text, &len) && parse_u64(text, len, UINT64_MAX, out);
+}
+
+bool build_index(const struct tape_value *value, int64_t max, int64_t *out) {
+    *out = tape_is(value, VALUE_INTEGER) ? value->integer : -2;
+    return *out >= -1 && *out <= max;
+}
+
+int64_t build_number(struct build *b, const struct tape_value *value) {
+    uint64_t v;
+    return build_u64(b, value, &v) && v <= TOKEN_NUMBER_MAX ? (int64_t)v : -1;
+}
+
+const char *build_member_string(struct build *b, const struct tape_value *object,
+                                const char *name) {
+    return build_string(b, tape_member(&b->tape, object, name));
+}
+
+int64_t build_member_number(struct build *b, const struct tape_value *object, const char *name) {
+    return build_number(b, tape_member(&b->tape, object, name));
+}
+
+bool build_member_true(struct build *b, const struct tape_value *object, const char *name) {
+    return tape_is(tape_member(&b->tape, object, name), VALUE_TRUE);
+}
+
+enum st build_check_array(struct build *b, const struct tape_value **value, const char *name,
+                          size_t max, size_t *count) {
+    *count = 0;
+    if (!*value || tape_is(*value, VALUE_NULL)) {
+        *value = NULL;
+        return ST_OK;
+    }
+    if (!tape_is(*value, VALUE_ARRAY)) {
+        return err_set(b->e, ERR_FORMAT, "\"%s\" is not an array", name);
+    }
+    if ((*value)->count > max) {
+        return err_set(b->e, ERR_LIMIT, "%u elements in \"%s\"", (*value)->count, name);
+    }
+    *count = (*value)->count;
+    return ST_OK;
+}

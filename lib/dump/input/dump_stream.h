@@ -1,0 +1,28 @@
+/* The way from a file or a pipe to its documents. */
+#ifndef STALLKIT_DUMP_DUMP_STREAM_H
+#define STALLKIT_DUMP_DUMP_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/gz.h"
+
+/* Documents of one input, one at a time: JSON Lines, a single object over many lines, text reports
+ * and .ips files (report_formats.h), in any order, or a gzip of them (by content). Memory: one document. */
+struct dump_stream;
+
+/* name is for messages, copied. Takes over fd. */
+enum st dump_stream_open(struct dump_stream **out, int fd, const char *name, struct err *e);
+/* As dump_stream_open, of an input that the caller has opened and perhaps looked into
+ * (gz_input_unread). Takes over in, also when it fails. */
+enum st dump_stream_open_input(struct dump_stream **out, struct gz_input *in, struct err *e);
+/* The next document's text, borrowed until the next call, and the line (1 …) where it starts.
+ * ST_NONE: end. ST_ERR: this document is unreadable (too long, cut, damaged gzip), *line says where
+ * it starts; the stream is still usable: call again for the next one, until ST_NONE. Blank lines
+ * are skipped. It returns as soon as a whole line is there. */
+enum st dump_stream_next(struct dump_stream *s, const char **text, size_t *len, uint64_t *line,
+                         struct err *e) BASE_MUST_USE;
+void dump_stream_close(struct dump_stream *s);
+
+#endif

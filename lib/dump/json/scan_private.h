@@ -1,0 +1,175 @@
+/* The grammar of JSON (RFC 8259), one step at a time. The stream uses it to find where a document
+ * ends, the tape and the loader to read one. It does not check UTF-8 or surrogates: those are
+ * repaired. */
+#ifndef STALLKIT_DUMP_SCAN_PRIVATE_H
+#define STALLKIT_DUMP_SCAN_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "dump/json/text_limits.h"
+#include "dump/json/token_private.h"
+
+/* Values of one document: bounds the memory that readers take for it (Jansson some 40 bytes each,
+ * the tape 16 to 32). */
+enum { SCAN_VALUES_MAX = 4 * 1024 * 1024 };
+
+enum scan_event {
+    SCAN_MORE,  /* the text ends before the document */
+    SCAN_DONE,  /* the document ends here */
+    SCAN_BAD,   /* this byte cannot stand here */
+    SCAN_DEEP,  /* this container is nested too deep */
+    SCAN_MANY,  /* this value is one too many */
+    SCAN_KEY,   /* the token is a member's name */
+    SCAN_VALUE, /* the token is a value */
+    SCAN_OPEN,  /* a container begins: token.kind says which */
+    SCAN_CLOSE  /* the innermost one ends */
+};
+
+/* What has to come next. */
+enum scan_expect {
+    EXPECT_START, /* the document's bracket */
+    EXPECT_VALUE,
+    EXPECT_VALUE_OR_END, /* behind '[' */
+    EXPECT_KEY,          /* behind a member and ',' */
+    EXPECT_KEY_OR_END,   /* behind '{' */
+    EXPECT_COLON,
+    EXPECT_COMMA_OR_END,
+    EXPECT_NOTHING
+};
+
+/* Zero-initialised = before the document, with the limits of dump.h. Only objects and arrays are
+ * documents. */
+struct scan {
+    enum scan_expect expect;
+    unsigned depth;      /* open containers */
+    uint64_t values;     /* values begun; names are none */
+    unsigned depth_max;  /* 0 = DUMP_DEPTH_MAX, which is the most */
+    uint64_t values_max; /* 0 = SCAN_VALUES_MAX */
+    uint8_t is_object[DUMP_DEPTH_MAX / 8];
+};
+
+static inline bool scan_in_object(const struct scan *s) {
+    unsigned at = s->depth - 1;
+    return s->is_object[at / 8] >> at % 8 & 1;
+}
+
+/* A value begins at p. */
+static inline enum scan_event scan_value(struct scan *s, const char **at, const char *end,
+                                         struct token *t) {
+    const char *p = *at;
+    if (++s->values > (s->values_max ? s->values_max : SCAN_VALUES_MAX)) {
+        return SCAN_MANY;
+    }
+    bool object = *p == '{';
+    if (!object && *p != '[') {
+        p = token_read(p, end, t);
+        *at = p ? p : t->wrong;
+        s->expect = EXPECT_COMMA_OR_END;
+        if (!p) {
+            return t->wrong == end ? SCAN_MORE : SCAN_BAD;
+        }
+        return SCAN_VALUE;
+    }
+    if (s->depth == (s->depth_max ? s->depth_max : DUMP_DEPTH_MAX)) {
+        return SCAN_DEEP;
+    }
+    unsigned level = s->depth++;
+    uint8_t bit = (uint8_t)(1u << level % 8), bits = s->is_object[level / 8];
+    s->is_object[level / 8] = (uint8_t)(object ? bits | bit : bits & ~bit);
+    s->expect = object ? EXPECT_KEY_OR_END : EXPECT_VALUE_OR_END;
+    t->kind = object ? VALUE_OBJECT : VALUE_ARRAY;
+    t->text = p;
+    *at = p + 1;
+    return SCAN_OPEN;
+}
+
+static inline enum scan_event scan_key(struct scan *s, const char **at, const char *end,
+                                       struct token *t) {
+    if (**at != '"') {
+        return SCAN_BAD;
+    }
+    const char *p = token_string(*at, end, t);
+    *at = p ? p : t->wrong;
+    s->expect = EXPECT_COLON;
+    if (!p) {
+        return t->wrong == end ? SCAN_MORE : SCAN_BAD;
+    }
+    return SCAN_KEY;
+}
+
+static inline enum scan_event scan_close(struct scan *s, const char **at) {
+    if (**at != (scan_in_object(s) ? '}' : ']')) {
+        return SCAN_BAD;
+    }
+    ++*at;
+    s->expect = --s->depth > 0 ? EXPECT_COMMA_OR_END : EXPECT_NOTHING;
+    return SCAN_CLOSE;
+}
+
+/* Steps over what comes next: *at moves behind it, or to the byte that is wrong. A token that the
+ * end of the text cuts cannot be continued: what is fed piece by piece is fed in lines, which no
+ * token crosses. Inline, for the readers spend most of their time here. */
+static inline enum scan_event scan_next(struct scan *s, const char **at, const char *end,
+                                        struct token *t) {
+    while (s->expect != EXPECT_NOTHING) {
+        *at = token_skip_space(*at, end);
+        if (*at == end) {
+            return SCAN_MORE;
+        }
+        char c = **at;
+        switch (s->expect) {
+        case EXPECT_COMMA_OR_END:
+            if (c != ',') {
+                return scan_close(s, at);
+            }
+            ++*at;
+            s->expect = scan_in_object(s) ? EXPECT_KEY : EXPECT_VALUE;
+            break;
+        case EXPECT_COLON:
+            if (c != ':') {
+                return SCAN_BAD;
+            }
+            ++*at;
+            s->expect = EXPECT_VALUE;
+            break;
+        case EXPECT_KEY_OR_END:
+            return c == '}' ? scan_close(s, at) : scan_key(s, at, end, t);
+        case EXPECT_KEY:
+            return scan_key(s, at, end, t);
+        case EXPECT_VALUE_OR_END:
+            return c == ']' ? scan_close(s, at) : scan_value(s, at, end, t);
+        case EXPECT_START:
+            return c == '{' || c == '[' ? scan_value(s, at, end, t) : SCAN_BAD;
+        default: /* EXPECT_VALUE */
+            return scan_value(s, at, end, t);
+        }
+    }
+    return SCAN_DONE;
+}
+
+/* Steps through whole lines of a document until it ends or breaks: one of the first five events.
+ * *used = how many bytes were taken. */
+enum scan_event scan_feed(struct scan *s, const char *p, size_t len, size_t *used);
+
+/* Looks at the first byte that is not white space: ST_OK if it can begin a document or there is
+ * none. Else ST_NONE if the text is a number, string or word by itself, which is JSON, too, and
+ * ST_ERR if it is not JSON. */
+enum st scan_begin(const char *text, size_t len, struct err *e) BASE_MUST_USE;
+
+/* The document has come to `event`, one of the first five, at `at`: ST_OK if it is done and nothing
+ * follows it. Else ERR_TRUNCATED, ERR_FORMAT or ERR_LIMIT, with line and column. */
+enum st scan_end(enum scan_event event, const char *at, const char *text, size_t len,
+                 struct err *e) BASE_MUST_USE;
+
+/* Is the text one document? As scan_begin and scan_end. */
+enum st scan_check(const char *text, size_t len, struct err *e) BASE_MUST_USE;
+
+/* ERR_FORMAT or another code for a byte of a document: "WHY at column 7", or "WHY at line 2, column
+ * 7 of the document". */
+enum st scan_refuse(const char *text, const char *at, enum err_code code, const char *why,
+                    struct err *e);
+
+#endif

@@ -1,6 +1,0 @@
-#include "dump/report_support_fuzz.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    fuzz_report(REPORT_METRICKIT, data, size);
-    return 0;
-}

@@ -1,0 +1,281 @@
+#include "dump/reports/report_support_test.h"
+
+#define HEADER                                                                                     \
+    "{'app_name':'Shop','bug_type':'309','incident_id':'i-1','bundleID':'com.example.shop',"       \
+    "'app_version':'5.3.1','build_version':'1234','os_version':'iPhone OS 18.7 (22H20)',"          \
+    "'timestamp':'2026-11-20 10:12:44.00 +0100'}\n"
+#define IMAGES                                                                                     \
+    "'usedImages':[{'base':4294967296,'size':65536,'uuid':'4c4c442c-5555-3144-a1de-7aabf56a019c'," \
+    "'name':'Shop','path':'/private/var/x/Shop.app/Shop','arch':'arm64'},{'base':6442450944,"      \
+    "'size':4096,'path':'/usr/lib/libx.dylib'},{'base':0,'size':0,'uuid':"                         \
+    "'00000000-0000-0000-0000-000000000000'}]"
+#define BODY(more)                                                                                 \
+    "{'cpuType':'ARM-64','procRole':'Background','procPath':'/private/var/x/Shop.app/Shop',"       \
+    "'captureTime':'2026-11-20 10:12:44.1200 +0100','procLaunch':'2026-11-20 10:12:43.1200 "       \
+    "+0100',"                                                                                      \
+    "'faultingThread':1," IMAGES ",'threads':[{'id':9,'name':'net','frames':[]},{'id':7,'queue':"  \
+    "'com.apple.main-thread','frames':[{'imageIndex':1,'imageOffset':56,'symbol':'wait',"          \
+    "'symbolLocation':10},{'imageIndex':0,'imageOffset':104,'symbol':'tap','symbolLocation':4,"    \
+    "'sourceFile':'Cart.m','sourceLine':12},{'imageIndex':2,'imageOffset':1}]}]" more "}"
+
+static void frames_of_an_ips_are_image_and_offset(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(HEADER BODY(",'termination':{'indicator':'Trap'}"));
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->id, "i-1");
+    assert_string_equal(d->time, "2026-11-20T09:12:44.120Z");
+    assert_string_equal(d->app.id, "com.example.shop");
+    assert_string_equal(d->app.version, "5.3.1");
+    assert_string_equal(d->device.os, "iOS 18.7");
+    assert_string_equal(d->device.arch, "arm64");
+    assert_string_equal(d->stall.kind, "crash");
+    assert_string_equal(d->stall.app_state, "background");
+    assert_int_equal(d->thread_count, 2);
+    assert_true(d->threads[1].main); /* by its queue, not its place */
+    assert_int_equal(d->threads[1].id, 7);
+    check_frames(&d->threads[1].stack, FRAMES(6442451000, 4294967400, 1));
+    assert_int_equal(d->image_count, 2); /* not the one for what is in none */
+    assert_true(d->images[0].in_app && !d->images[1].in_app);
+    assert_string_equal(d->images[1].name, "libx.dylib");
+    assert_int_equal(d->images[1].id.kind, IMAGE_ID_NONE);
+    assert_int_equal(d->name_count, 2);
+    assert_string_equal(d->names[0].symbol, "tap");
+    assert_string_equal(d->names[0].file, "Cart.m");
+    assert_int_equal(d->names[0].line, 12);
+    assert_null(d->names[1].file);
+    assert_non_null(strstr(d->text, "\"since_launch_ms\":1000"));
+    assert_non_null(strstr(d->text, "\"crashed\":true"));
+    assert_non_null(
+        strstr(d->text, "\"report\":{\"format\":\"ips\",\"header\":{\"app_name\":\"Shop\""));
+    assert_non_null(strstr(d->text, "\"body\":{\"cpuType\":\"ARM-64\""));
+    release_converted(&c);
+    c = convert_json_of(BODY("")); /* without its first line */
+    assert_int_equal(only_dump(&c)->thread_count, 2);
+    release_converted(&c);
+}
+
+static void the_watchdog_of_an_ips_is_a_stall(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(HEADER BODY(
+        ",'termination':{'code':2343432205,'reasons':['code:0x8BADF00D scene-update exhausted real "
+        "(wall clock) time allowance of 10.00 seconds','ProcessVisibility: Foreground',"
+        "'Elapsed application CPU time (seconds): 2.270, 11% CPU']}"));
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->stall.kind, "watchdog");
+    assert_true(d->stall.fatal);
+    assert_int_equal(d->stall.duration_ms, 10000);
+    assert_int_equal(d->stall.cpu_permille, 227);
+    assert_string_equal(d->stall.app_state, "foreground");
+    assert_non_null(strstr(d->text, "\"cpu_ms\":2270"));
+    release_converted(&c);
+    c = convert_json_of(HEADER BODY(",'termination':{'code':2343432205}")); /* the code alone */
+    assert_string_equal(only_dump(&c)->stall.kind, "watchdog");
+    release_converted(&c);
+}
+
+static void a_last_exception_is_a_stack_of_its_own(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        HEADER BODY(",'lastExceptionBacktrace':[{'imageIndex':0,'imageOffset':200}]"));
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 3);
+    assert_string_equal(d->threads[2].name, "Last Exception Backtrace");
+    check_frames(&d->threads[2].stack, FRAMES(4294967496));
+    assert_false(dump_frame_exact(&d->threads[2].stack, 0)); /* a return address */
+    release_converted(&c);
+}
+
+static void damage_of_an_ips_is_refused(void **state) {
+    (void)state;
+    check_refused(HEADER, "an .ips that ends behind its first line");
+    check_refused(HEADER "{'threads':[", "cut short");
+    check_refused(HEADER "{'bug_type':'298'}", "an .ips of bug_type 309, which holds no threads");
+    check_refused(HEADER
+                  "{'threads':[{'frames':[{'imageIndex':3,'imageOffset':1}]}],'usedImages':[]}",
+                  "thread 0: frame 0: a frame in image 3 of 0");
+    check_refused(HEADER "{'threads':[{'frames':[{'imageIndex':0}]}],'usedImages':[]}",
+                  "a frame without \"imageOffset\"");
+    check_refused(HEADER "words", "without a thread");
+}
+
+/* ---- text ---- */
+
+#define TEXT_HEAD                                                                                  \
+    "Incident Identifier: i-2\nHardware Model:      iPhone13,3\nProcess:         Shop App [667]\n" \
+    "Path:            /var/x/Shop.app/Shop\nIdentifier:      com.example.shop\n"                   \
+    "Version:         1234 (5.3.1)\nCode Type:       ARM-64 (Native)\nRole:            "           \
+    "Foreground\n"                                                                                 \
+    "Date/Time:       2026-11-20 10:12:44.1200 +0100\nLaunch Time:     2026-11-20 10:12:43.1200 "  \
+    "+0100\nOS Version:      iPhone OS 18.7 (22H20)\n\n"
+#define TEXT_IMAGES                                                                                \
+    "Binary Images:\n0x100000000 - 0x10000ffff +Shop arm64  "                                      \
+    "<4c4c442c55553144a1de7aabf56a019c> /var/x/Shop.app/Shop\n"                                    \
+    "       0x180000000 -        0x180000fff  com.apple.My Lib (1.0 - 2) "                         \
+    "<37CFB067-E82D-4913-9D17-738871D56B2F> /usr/lib/My Lib\n"
+
+static void every_style_of_frame_is_read(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        TEXT_HEAD "Exception Type:  EXC_BREAKPOINT (SIGTRAP)\n\n"
+                  "Thread 0 name:  Dispatch queue: com.apple.main-thread\nThread 0 Crashed:\n"
+                  "0   My Lib                        \t0x0000000180000010 0x180000000 + 16\n"
+                  "1   Shop    0x0000000100000068 -[Cart add:] (Cart.m:12)\n"
+                  "2   Shop    0x0000000100000078 closure #1 in f(x:) + 24 (Cart.swift:0)\n"
+                  "3   My Lib  0x0000000180000020 UIApplicationMain + 208\n"
+                  "4   My Lib  0x0000000180000030 0x180000000 + 48 (start + 4)\n"
+                  "5   ???     0x0000000000000007\n\n"
+                  "Thread 1:: net\n0   Shop 0x0000000100000088 0x100000000 + 136\n\n"
+                  "Thread 2:\n\n"
+                  "Thread 0 crashed with ARM Thread State (64-bit):\n    x0: "
+                  "0x0000000000000000\n\n" TEXT_IMAGES "\nModel: x\n");
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->id, "i-2");
+    assert_string_equal(d->time, "2026-11-20T09:12:44.120Z");
+    assert_string_equal(d->app.version, "5.3.1");
+    assert_string_equal(d->app.build, "1234");
+    assert_string_equal(d->stall.kind, "crash");
+    assert_string_equal(d->stall.app_state, "foreground");
+    assert_null(d->stall.activity);
+    assert_int_equal(d->thread_count, 3);
+    assert_string_equal(d->threads[0].name, "com.apple.main-thread");
+    assert_string_equal(d->threads[1].name, "net");
+    check_frames(&d->threads[0].stack,
+                 FRAMES(0x180000010, 0x100000068, 0x100000078, 0x180000020, 0x180000030, 7));
+    assert_int_equal(d->threads[2].stack.frame_count, 0);
+    assert_int_equal(d->image_count, 2);
+    assert_string_equal(d->images[0].arch, "arm64");
+    assert_string_equal(d->images[1].name, "My Lib");
+    assert_int_equal(d->images[1].size, 0x1000);
+    assert_true(d->images[0].in_app && !d->images[1].in_app);
+    assert_int_equal(d->name_count, 4);
+    assert_string_equal(d->names[0].symbol, "-[Cart add:]");
+    assert_string_equal(d->names[0].file, "Cart.m");
+    assert_string_equal(d->names[1].symbol, "closure #1 in f(x:)");
+    assert_int_equal(d->names[1].offset, 24);
+    assert_null(d->names[1].file); /* line 0 is none */
+    assert_string_equal(d->names[2].symbol, "UIApplicationMain");
+    assert_int_equal(d->names[2].offset, 208);
+    assert_string_equal(d->names[3].symbol, "start");
+    assert_non_null(strstr(d->text,
+                           "\"report\":{\"format\":\"crash\",\"text\":\"Incident Identifier: i-2"
+                           "\\nHardware"));
+    release_converted(&c);
+}
+
+static void the_watchdog_of_a_text_is_a_stall(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(
+        TEXT_HEAD
+        "Exception Type:  EXC_CRASH (SIGKILL)\nException Codes: 0x0000000000000000, "
+        "0x0000000000000000\nTermination Reason: FRONTBOARD 2343432205\n<RBSTerminateContext| "
+        "domain:10 code:0x8BADF00D explanation:scene-create watchdog transgression: x exhausted "
+        "real "
+        "(wall clock) time allowance of 19.93 seconds\nProcessVisibility: Foreground\n"
+        "WatchdogEvent: scene-create\nWatchdogCPUStatistics: (\n\"Elapsed total CPU time "
+        "(seconds): "
+        "3.330 (user 3.330, system 0.000), 3% CPU\",\n\"Elapsed application CPU time (seconds): "
+        "0.006,"
+        " 0% CPU\"\n) reportType:CrashLog>\n\nThread 0:\n0 Shop 0x0000000100000068 0x100000000 + "
+        "104\n\n" TEXT_IMAGES);
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->stall.kind, "watchdog");
+    assert_int_equal(d->stall.duration_ms, 19930);
+    assert_string_equal(d->stall.activity, "scene-create");
+    assert_non_null(strstr(d->text, "\"cpu_ms\":6,"));
+    release_converted(&c);
+    /* Before iOS 10 the code stood among the exception's. */
+    c = convert_text_of(TEXT_HEAD "Exception Codes: 0x000000008badf00d\n\nThread 0:\n" TEXT_IMAGES);
+    assert_string_equal(only_dump(&c)->stall.kind, "watchdog");
+    release_converted(&c);
+}
+
+static void a_last_exception_may_be_a_list(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(TEXT_HEAD "Last Exception Backtrace:\n(0x180000010 "
+                                                   "0x100000068)\n\nThread 0:\n\n" TEXT_IMAGES);
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->thread_count, 2);
+    check_frames(&d->threads[0].stack, FRAMES(0x180000010, 0x100000068));
+    assert_false(dump_frame_exact(&d->threads[0].stack, 0));
+    assert_true(d->threads[1].main);
+    release_converted(&c);
+}
+
+static void the_text_of_an_old_ips_is_read_too(void **state) {
+    (void)state;
+    struct strbuf text = {0};
+    add_json(&text,
+             "{'bug_type':'109','incident_id':'i-3','bundleID':'from.header','app_name':'x'}\n");
+    strbuf_addstr(&text, "Process:         Shop [1]\nThread 0:\n0 Shop 0x0000000100000068 f + 1\n\n"
+                         "Binary Images:\n");
+    struct converted c = convert_text_of(strbuf_cstr(&text));
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->id, "i-3");
+    assert_string_equal(d->app.id, "from.header");
+    check_frames(&d->threads[0].stack, FRAMES(0x100000068));
+    assert_non_null(strstr(d->text, "\"body\":\"Process:  "));
+    release_converted(&c);
+    strbuf_release(&text);
+}
+
+/* Line by line the same, whatever ends a line. */
+static void the_original_behind_a_translated_report_is_read(void **state) {
+    (void)state;
+    const char *const ends[] = {"\n", "\r\n", "  \n"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct strbuf text = {0};
+        strbuf_addf(&text,
+                    "Translated Report (Full Report Below)%s%sProcess: Shop [1]%sThread 0:%s"
+                    "0 Shop 0x68 f + 1%sFull Report%s-----------%s%s",
+                    ends[i], ends[i], ends[i], ends[i], ends[i], ends[i], ends[i], ends[i]);
+        add_json(&text, "{'bug_type':'309','incident_id':'i-4','app_name':'x'}\n"
+                        "{'usedImages':[{'base':4096,'size':4096,'arch':'arm64','name':'Shop',"
+                        "'uuid':'4c4c442c-5555-3144-a1de-7aabf56a019c'}],"
+                        "'threads':[{'frames':[{'imageIndex':0,'imageOffset':104}]}]}");
+        struct converted c = convert_text_of(strbuf_cstr(&text));
+        const struct dump *d = only_dump(&c);
+        assert_string_equal(d->id, "i-4");
+        assert_string_equal(d->images[0].arch, "arm64");
+        check_frames(&d->threads[0].stack, FRAMES(4200));
+        release_converted(&c);
+        strbuf_release(&text);
+    }
+}
+
+static void bytes_that_are_no_utf8_are_kept(void **state) {
+    (void)state;
+    struct converted c =
+        convert_text_of("Process:         \xff\x01\"\\\t[1]\r\nThread 0:\n\nBinary "
+                        "Images:\n");
+    const struct dump *d = only_dump(&c);
+    assert_non_null(
+        strstr(d->text, "Process:         \xff\\u0001\\\"\\\\\\u0009[1]\\u000d\\nThread"));
+    release_converted(&c);
+}
+
+static void damage_of_a_text_is_refused(void **state) {
+    (void)state;
+    struct converted c = convert_text_of(TEXT_HEAD);
+    assert_int_equal(c.st, ST_ERR);
+    assert_string_equal(c.err.text, "a text report without a thread");
+    c = convert_text_of(TEXT_HEAD "Thread 0:\n0  Shop 0x0000000100000068 f + 1\n");
+    assert_int_equal(c.st, ST_ERR);
+    assert_int_equal(c.err.code, ERR_TRUNCATED);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_of_an_ips_are_image_and_offset),
+        cmocka_unit_test(the_watchdog_of_an_ips_is_a_stall),
+        cmocka_unit_test(a_last_exception_is_a_stack_of_its_own),
+        cmocka_unit_test(damage_of_an_ips_is_refused),
+        cmocka_unit_test(every_style_of_frame_is_read),
+        cmocka_unit_test(the_watchdog_of_a_text_is_a_stall),
+        cmocka_unit_test(a_last_exception_may_be_a_list),
+        cmocka_unit_test(the_text_of_an_old_ips_is_read_too),
+        cmocka_unit_test(the_original_behind_a_translated_report_is_read),
+        cmocka_unit_test(bytes_that_are_no_utf8_are_kept),
+        cmocka_unit_test(damage_of_a_text_is_refused),
+    };
+    return cmocka_run_group_tests_name("report_apple", tests, NULL, NULL);
+}

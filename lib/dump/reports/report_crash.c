@@ -1,0 +1,282 @@
+/* Apple's text reports (.crash; Technical Note TN2151), also as KSCrash and PLCrashReporter write
+ * them:
+ *
+ *     Incident Identifier: …                         headers: "Key: value"
+ *     Thread 0 name:  Dispatch queue: com.apple.main-thread
+ *     Thread 0 Crashed:
+ *     0   Shop     0x0000000100125780 0x100070000 + 743296              not symbolicated
+ *     1   Shop     0x0000000100128ed0 -[Cart add:] (Cart.m:12)          by Xcode
+ *     2   UIKit    0x0000000186dbd200 UIApplicationMain + 208           by the device
+ *     3   UIKit    0x3160c800 0x315e0000 + 182272 (UIApplicationMain + 664)   by KSCrash
+ *     Binary Images:
+ *     0x100070000 - 0x101607fff +Shop arm64  <42fd…8dfb> /var/…/Shop.app/Shop
+ */
+#include "dump/reports/report_private.h"
+
+#include <string.h>
+
+#include "dump/dump.h"
+
+/* One text, line by line. */
+struct reading {
+    struct report *r;
+    struct report_lines lines;
+    const char *line; /* the current one */
+    struct report_thread thread;
+    bool in_thread, in_images;
+    bool named; /* "Thread N name:" has come, and "Thread N:" has not */
+    const char *termination;
+};
+
+/* ---- headers ---- */
+
+static void read_process(struct report *r, const char *value) {
+    const char *pid = strrchr(value, '[');
+    size_t len = pid ? (size_t)(pid - value) : strlen(value);
+    while (len > 0 && value[len - 1] == ' ') {
+        len--;
+    }
+    r->process = r->process ? r->process : report_text(r, value, len);
+}
+
+static void read_header(struct reading *t) {
+    struct report *r = t->r;
+    const struct {
+        const char *key;
+        const char **to;
+    } texts[] = {{"Incident Identifier", &r->id},
+                 {"CrashReporter Key", &r->user},
+                 {"Hardware Model", &r->model},
+                 {"Identifier", &r->app_id}};
+    const char *value;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        value = report_line_value(t->line, texts[i].key);
+        if (value) {
+            *texts[i].to = value;
+            return;
+        }
+    }
+    if ((value = report_line_value(t->line, "Process")) != NULL) {
+        read_process(r, value);
+    } else if ((value = report_line_value(t->line, "Path")) != NULL) {
+        report_executable(r, value);
+    } else if ((value = report_line_value(t->line, "Version")) != NULL) {
+        report_version(r, value);
+    } else if ((value = report_line_value(t->line, "Code Type")) != NULL) {
+        r->arch = report_code_type(value);
+    } else if ((value = report_line_value(t->line, "OS Version")) != NULL) {
+        report_os(r, value);
+    } else if ((value = report_line_value(t->line, "Date/Time")) != NULL) {
+        r->time = report_time(r, value);
+        r->activity = value; /* for Launch Time; the event takes its place */
+    } else if ((value = report_line_value(t->line, "Launch Time")) != NULL) {
+        r->since_launch_ms = report_time_between(value, r->activity);
+    } else if ((value = report_line_value(t->line, "Role")) != NULL) {
+        r->app_state = strncmp(value, "Foreground", 10) == 0   ? "foreground"
+                       : strncmp(value, "Background", 10) == 0 ? "background"
+                                                               : NULL;
+    } else if ((value = report_line_value(t->line, "Exception Type")) != NULL) {
+        r->reason = r->reason ? r->reason : value;
+    } else if ((value = report_line_value(t->line, "Exception Codes")) != NULL ||
+               (value = report_line_value(t->line, "Termination Reason")) != NULL ||
+               (value = report_line_value(t->line, "Termination Description")) != NULL) {
+        t->termination = report_join(r, t->termination, " | ", value);
+    } else if (strcmp(t->line, "Application main thread deadlocked") == 0) {
+        r->kind = "hang"; /* KSCrash's deadlock detector */
+        r->reason = t->line;
+    } else if (t->termination && !report_line_value(t->line, "Triggered by Thread") && *t->line &&
+               (*t->line == '<' || *t->line == '"' || strncmp(t->line, "Process", 7) == 0 ||
+                strncmp(t->line, "Watchdog", 8) == 0 || strncmp(t->line, "Thermal", 7) == 0 ||
+                strstr(t->line, "allowance"))) {
+        t->termination = report_join(r, t->termination, " | ", t->line); /* it goes on */
+    }
+}
+
+/* ---- threads ---- */
+
+static enum st end_thread(struct reading *t) {
+    if (!t->in_thread) {
+        return ST_OK;
+    }
+    t->in_thread = false;
+    report_end_stack(t->r, &t->thread.stack);
+    return report_add_thread(t->r, &t->thread);
+}
+
+/* The name in "Dispatch queue: com.apple.main-thread". */
+static const char *queue_name(const char *s) {
+    static const char prefix[] = "Dispatch queue:";
+    s = report_skip_blanks(s);
+    s = strncmp(s, prefix, sizeof prefix - 1) == 0 ? report_skip_blanks(s + sizeof prefix - 1) : s;
+    return *s ? s : NULL;
+}
+
+/* "Thread 3:", "Thread 3 Crashed:", "Thread 3 name: …", "Thread 3:: Dispatch queue: …". Lines such
+ * as "Thread 0 crashed with ARM Thread State" are none of them. */
+static enum st take_thread_line(struct reading *t, bool *taken) {
+    const char *s = t->line;
+    uint64_t id;
+    *taken = false;
+    if (strncmp(s, "Thread ", 7) != 0) {
+        return ST_OK;
+    }
+    s += 7;
+    if (!report_take_decimal(&s, &id) || id > INT32_MAX) {
+        return ST_OK;
+    }
+    bool crashed = strncmp(s, " Crashed:", 9) == 0, name = strncmp(s, " name:", 6) == 0;
+    if (!crashed && !name && *s != ':') {
+        return ST_OK;
+    }
+    *taken = true;
+    if (!(t->named && t->thread.id == (int64_t)id)) {
+        if (end_thread(t) != ST_OK) {
+            return ST_ERR;
+        }
+        t->thread = (struct report_thread){.id = (int64_t)id, .main = id == 0};
+    }
+    if (name) {
+        t->thread.name = queue_name(s + 6);
+        t->named = true;
+        return ST_OK;
+    }
+    s += crashed ? 9 : 1;
+    if (*s == ':') { /* macOS: the name follows */
+        t->thread.name = queue_name(s + 1);
+    }
+    t->named = false;
+    t->thread.crashed = crashed;
+    t->thread.stack = report_begin_stack(t->r);
+    t->in_thread = true;
+    return ST_OK;
+}
+
+/* A frame's line; *taken = false: it is not one. */
+static enum st take_frame(struct reading *t, bool *taken) {
+    const char *s = report_skip_blanks(t->line);
+    uint64_t index, address, base, offset;
+    *taken = false;
+    if (!report_take_decimal(&s, &index) || (*s != ' ' && *s != '\t')) {
+        return ST_OK;
+    }
+    /* The image's name may hold spaces: the address is the first word that is one. */
+    for (;; s++) {
+        s = strstr(s, "0x");
+        if (!s) {
+            return ST_OK;
+        }
+        const char *word = s;
+        if ((s[-1] == ' ' || s[-1] == '\t') && report_take_hex(&word, &address) &&
+            (*word == ' ' || *word == '\t' || *word == 0)) {
+            s = report_skip_blanks(word);
+            break;
+        }
+    }
+    *taken = true;
+    const char *rest = s;
+    if (report_take_hex(&rest, &base) && strncmp(rest, " + ", 3) == 0) {
+        rest += 3;
+        size_t len = 0;
+        s = report_take_decimal(&rest, &offset) ? report_skip_blanks(rest) : "";
+        len = strlen(s);
+        if (len > 2 && s[0] == '(' && s[len - 1] == ')') {
+            s = report_text(t->r, s + 1, len - 2);
+        }
+    }
+    if (s && *s) {
+        report_symbol(t->r, address, s);
+    }
+    if (t->r->frames.len - t->thread.stack.first >= DUMP_FRAMES_MAX) {
+        return ST_OK; /* the rest is in the report */
+    }
+    return report_frame(t->r, address);
+}
+
+/* "Last Exception Backtrace:", whose frames follow, or stand in one line: "(0x1 0x2 …)". */
+static enum st begin_last_exception(struct reading *t) {
+    if (end_thread(t) != ST_OK) {
+        return ST_ERR;
+    }
+    t->thread = (struct report_thread){.id = -1, .name = "Last Exception Backtrace"};
+    t->thread.stack = report_begin_stack(t->r);
+    t->thread.stack.returns = true;
+    t->in_thread = true;
+    return ST_OK;
+}
+
+static enum st take_addresses(struct reading *t) {
+    const char *s = t->line + 1;
+    uint64_t address;
+    while (report_take_hex(&s, &address)) {
+        if (t->r->frames.len - t->thread.stack.first < DUMP_FRAMES_MAX &&
+            report_frame(t->r, address) != ST_OK) {
+            return ST_ERR;
+        }
+        s = report_skip_blanks(s);
+    }
+    return ST_OK;
+}
+
+/* ---- the whole ---- */
+
+static enum st take_line(struct reading *t) {
+    bool taken = false;
+    if (strncmp(t->line, "Binary Images:", 14) == 0) {
+        t->in_images = true;
+        return end_thread(t);
+    }
+    if (t->in_images) {
+        report_text_image(t->r, t->line);
+        return ST_OK;
+    }
+    if (strncmp(t->line, "Last Exception Backtrace:", 25) == 0) {
+        return begin_last_exception(t);
+    }
+    if (take_thread_line(t, &taken) != ST_OK || taken) {
+        return taken && err_is(t->r->e) ? ST_ERR : ST_OK;
+    }
+    if (t->in_thread) {
+        if (t->line[0] == '(' && t->thread.stack.returns) {
+            return take_addresses(t);
+        }
+        if (take_frame(t, &taken) != ST_OK) {
+            return ST_ERR;
+        }
+        return taken ? ST_OK : end_thread(t);
+    }
+    if (t->r->threads.len == 0) {
+        read_header(t);
+    }
+    return ST_OK;
+}
+
+/* The thread without a number in its header: macOS's crashed one is never so; a thread whose name
+ * came and nothing else is none. */
+enum st report_fill_crash(struct report *r, struct span text) {
+    struct reading t = {.r = r, .lines = {.at = text.p, .end = text.end}};
+    r->kind = "crash";
+    r->detector = "apple";
+    r->fatal = true;
+    while ((t.line = report_next_line(r, &t.lines)) != NULL) {
+        if (take_line(&t) != ST_OK) {
+            return err_context(r->e, "line %zu", t.lines.number);
+        }
+    }
+    if (r->no_memory) {
+        return err_nomem(r->e);
+    }
+    if (end_thread(&t) != ST_OK) {
+        return ST_ERR;
+    }
+    r->activity = NULL;
+    (void)report_watchdog(r, t.termination);
+    if (r->threads.len == 0) {
+        return err_set(r->e, ERR_FORMAT, "a text report without a thread");
+    }
+    if (!t.in_images) {
+        return err_set(r->e, ERR_TRUNCATED,
+                       "a text report that is cut short: no \"Binary Images\" at byte %zu",
+                       (size_t)(text.end - text.p));
+    }
+    return ST_OK;
+}

@@ -1,0 +1,533 @@
+/* MetricKit's diagnostics (MXDiagnosticPayload, MXDiagnostic and MXCallStackTree, each as its
+ * jsonRepresentation). Apple documents the members, not their meaning in full; what is known from
+ * payloads of the field and from other readers of them:
+ *   - offsetIntoBinaryTextSegment is a true offset in some and the image's load address in others;
+ *   - a crash's frames run from the innermost (root) to the outermost, those of sampled trees the
+ *     other way round;
+ *   - the trees of one payload may come from several launches, which loaded an image at different
+ *     addresses: frames are placed by image and offset. */
+#include "dump/reports/report_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/checked.h"
+#include "base/parse.h"
+#include "dump/dump.h"
+
+/* Nothing is loaded below: __PAGEZERO ends there. No image is as large either. */
+#define LOAD_MIN (UINT64_C(1) << 32)
+/* On 64-bit systems the app's own images lie below the shared cache. */
+#define APP_END     UINT64_C(0x180000000)
+#define LOAD_MAX    (UINT64_C(1) << 62)
+#define ALIGN_IMAGE UINT64_C(0x4000)
+
+/* What is known of an image from its frames. */
+struct binary {
+    struct report_image image;
+    bool loaded;  /* its load address was told */
+    bool aligned; /* and is one that a loader gives */
+    uint64_t end; /* one more than the largest offset */
+};
+
+/* One diagnostic. */
+struct diagnostic {
+    struct report r;
+    struct map index; /* UUID, else name -> binary */
+    VEC(struct binary) binaries;
+    uint64_t outer_roots, inner_roots; /* evidence of the trees' direction, in samples */
+};
+
+/* Where a frame lies. */
+struct place {
+    size_t binary; /* SIZE_MAX = in none */
+    uint64_t offset, load;
+    bool has_load;
+};
+
+/* ---- images ---- */
+
+static size_t find_binary(struct diagnostic *d, const json_t *frame) {
+    const json_t *uuid = json_object_get(frame, "binaryUUID");
+    const json_t *name = json_object_get(frame, "binaryName");
+    const json_t *key = json_is_string(uuid) && json_string_length(uuid) > 0 ? uuid : name;
+    bool added = false;
+    if (!json_is_string(key) || json_string_length(key) == 0) {
+        return SIZE_MAX;
+    }
+    struct map_entry *entry = map_put(&d->index, json_string_value(key), json_string_length(key),
+                                      d->binaries.len, &added);
+    if (!entry) {
+        d->r.no_memory = true;
+        return SIZE_MAX;
+    }
+    if (added) {
+        struct binary b = {0};
+        if (json_is_string(uuid)) {
+            (void)parse_uuid(json_string_value(uuid), json_string_length(uuid), &b.image.id);
+        }
+        if (!VEC_PUSH(&d->binaries, b)) {
+            d->r.no_memory = true;
+            return SIZE_MAX;
+        }
+    }
+    if (entry->value >= d->binaries.len) {
+        return SIZE_MAX; /* memory ran out when it was added */
+    }
+    struct binary *b = &d->binaries.data[entry->value];
+    b->image.name = b->image.name ? b->image.name : report_base_name(report_string(&d->r, name));
+    return entry->value;
+}
+
+static bool place_frame(struct diagnostic *d, const json_t *frame, struct place *p) {
+    uint64_t address, offset;
+    bool has_address = report_address(json_object_get(frame, "address"), &address);
+    bool has_offset =
+        report_address(json_object_get(frame, "offsetIntoBinaryTextSegment"), &offset);
+    *p = (struct place){.binary = SIZE_MAX};
+    if (!has_address && !has_offset) {
+        return false;
+    }
+    address = has_address ? report_strip(&d->r, address) : 0;
+    p->offset = address; /* without an image */
+    if (!has_offset) {
+        return true;
+    }
+    offset = report_strip(&d->r, offset);
+    if (offset >= LOAD_MIN) {
+        p->load = offset;
+        offset = address - p->load;
+        p->has_load = true;
+        if (!has_address || address < p->load || offset >= LOAD_MIN) {
+            return has_address;
+        }
+    } else if (has_address && address >= offset) {
+        p->load = address - offset;
+        p->has_load = true;
+    }
+    if (p->load >= LOAD_MAX) {
+        return true;
+    }
+    p->binary = find_binary(d, frame);
+    p->offset = p->binary == SIZE_MAX ? address : offset;
+    return p->binary != SIZE_MAX || has_address;
+}
+
+static bool name_is(const json_t *frame, const char *const *names) {
+    const char *name = json_string_value(json_object_get(frame, "binaryName"));
+    for (; name && *names; names++) {
+        if (strcmp(name, *names) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Every thread begins in one of the first, and no thread in the second. */
+static void note_direction(struct diagnostic *d, const json_t *frame, bool root, bool leaf) {
+    static const char *const starts[] = {"dyld", "libdyld.dylib", "libsystem_pthread.dylib", NULL};
+    static const char *const traps[] = {"libsystem_kernel.dylib", NULL};
+    uint64_t count = 1;
+    if (root == leaf || !report_u64(json_object_get(frame, "sampleCount"), &count) ||
+        count > DUMP_COUNT_MAX) {
+        count = root != leaf;
+    }
+    bool start = name_is(frame, starts), trap = name_is(frame, traps);
+    if ((root && start) || (leaf && trap)) {
+        d->outer_roots += count;
+    }
+    if ((root && trap) || (leaf && start)) {
+        d->inner_roots += count;
+    }
+}
+
+/* Collects the images of a list of frames and of all below: recursion ends with the document's
+ * nesting. */
+static void collect(struct diagnostic *d, const json_t *frames, bool root) {
+    size_t i;
+    json_t *frame;
+    json_array_foreach(frames, i, frame) {
+        struct place p;
+        const json_t *below = json_object_get(frame, "subFrames");
+        note_direction(d, frame, root, json_array_size(below) == 0);
+        if (place_frame(d, frame, &p) && p.binary != SIZE_MAX) {
+            struct binary *b = &d->binaries.data[p.binary];
+            bool aligned = p.has_load && p.load % 4096 == 0;
+            if (p.has_load && (!b->loaded || (aligned && !b->aligned))) {
+                b->image.load = p.load;
+                b->aligned = aligned;
+                b->loaded = true;
+            }
+            b->end = p.offset >= b->end ? p.offset + 1 : b->end;
+        }
+        collect(d, below, false);
+    }
+}
+
+static int by_load(const void *a, const void *b) {
+    const struct binary *const *x = a, *const *y = b;
+    if ((*x)->image.load != (*y)->image.load) {
+        return (*x)->image.load < (*y)->image.load ? -1 : 1;
+    }
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Does the name look like one of the system's? Only asked of what lies where the app lies. */
+static bool is_system_name(const char *name) {
+    size_t len = name ? strlen(name) : 0;
+    return len == 0 || strncmp(name, "dyld", 4) == 0 ||
+           (len > 6 && strncmp(name, "lib", 3) == 0 && strcmp(name + len - 6, ".dylib") == 0);
+}
+
+/* Gives every image an address range of its own: images of different launches may overlap, and some
+ * payloads hold no address at all. */
+static enum st settle_images(struct diagnostic *d) {
+    size_t count = d->binaries.len;
+    struct binary **order = arena_array(&d->r.arena, count, sizeof(struct binary *));
+    uint64_t top = LOAD_MIN, end = 0;
+    if (!order) {
+        return err_nomem(d->r.e);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct binary *b = order[i] = &d->binaries.data[i];
+        b->image.size = (b->end + ALIGN_IMAGE - 1) / ALIGN_IMAGE * ALIGN_IMAGE;
+        b->image.in_app = b->loaded && b->image.load >= LOAD_MIN && b->image.load < APP_END &&
+                          !is_system_name(b->image.name);
+        uint64_t behind = b->image.load + b->image.size;
+        top = b->loaded && behind > top ? behind : top;
+    }
+    if (count > 0) {
+        qsort(order, count, sizeof *order, by_load);
+    }
+    top = (top + ALIGN_IMAGE - 1) / ALIGN_IMAGE * ALIGN_IMAGE;
+    for (size_t i = 0; i < count; i++) {
+        struct binary *b = order[i];
+        if (!b->loaded || b->image.load + b->end > LOAD_MAX || b->image.load < end) {
+            b->image.load = top;
+            top += b->image.size + ALIGN_IMAGE;
+        } else {
+            end = b->image.load + b->end;
+            uint64_t size = b->image.size;
+            bool next = i + 1 < count && order[i + 1]->loaded;
+            uint64_t room = next ? order[i + 1]->image.load - b->image.load : size;
+            b->image.size = room >= b->end && room < size ? room : size;
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        report_image(&d->r, &d->binaries.data[i].image);
+    }
+    return ST_OK;
+}
+
+static bool frame_address(void *ctx, const json_t *frame, uint64_t *out) {
+    struct diagnostic *d = ctx;
+    struct place p;
+    if (!place_frame(d, frame, &p)) {
+        return false;
+    }
+    *out = p.binary == SIZE_MAX ? p.offset : d->binaries.data[p.binary].image.load + p.offset;
+    return true;
+}
+
+/* ---- stacks ---- */
+
+static bool is_flat(const json_t *roots) {
+    size_t i;
+    json_t *root;
+    json_array_foreach(roots, i, root) {
+        if (json_array_size(json_object_get(root, "subFrames")) > 0) {
+            return false;
+        }
+    }
+    return json_array_size(roots) > 1;
+}
+
+/* The one stack of a call stack, or the heaviest of many. */
+static enum st add_thread(struct diagnostic *d, const struct report_tree *tree, const json_t *roots,
+                          struct report_thread *t, bool crash) {
+    size_t i;
+    json_t *root;
+    enum st st = ST_OK;
+    t->stack = report_begin_stack(&d->r);
+    if (crash && is_flat(roots)) { /* a list of frames, not of trees */
+        json_array_foreach(roots, i, root) {
+            uint64_t address;
+            if (st == ST_OK && i < DUMP_FRAMES_MAX && frame_address(d, root, &address)) {
+                st = report_frame(&d->r, address);
+            }
+        }
+    } else {
+        st = report_tree_heaviest(&d->r, tree, roots);
+    }
+    report_end_stack(&d->r, &t->stack);
+    return st == ST_OK ? report_add_thread(&d->r, t) : st;
+}
+
+static enum st add_stacks(struct diagnostic *d, const json_t *call_tree) {
+    const json_t *stacks = json_object_get(call_tree, "callStacks");
+    bool per_thread = !json_is_false(json_object_get(call_tree, "callStackPerThread"));
+    bool plain_crash = strcmp(d->r.kind, "crash") == 0;
+    bool crash = plain_crash || strcmp(d->r.kind, "watchdog") == 0;
+    size_t i, main_thread = 0;
+    json_t *stack;
+    json_array_foreach(stacks, i, stack) {
+        collect(d, json_object_get(stack, "callStackRootFrames"), true);
+    }
+    for (i = json_array_size(stacks); i-- > 0;) {
+        if (json_is_true(json_object_get(json_array_get(stacks, i), "threadAttributed"))) {
+            main_thread = i;
+        }
+    }
+    if (settle_images(d) != ST_OK) {
+        return ST_ERR;
+    }
+    bool sure = d->outer_roots != d->inner_roots;
+    struct report_tree tree = {.children = "subFrames",
+                               .count = "sampleCount",
+                               .leaf_first = sure ? d->inner_roots > d->outer_roots : crash,
+                               .address = frame_address,
+                               .ctx = d};
+    json_array_foreach(stacks, i, stack) {
+        const json_t *roots = json_object_get(stack, "callStackRootFrames");
+        struct report_thread t = {.id = (int64_t)i};
+        t.main = i == main_thread;
+        t.crashed = plain_crash && json_is_true(json_object_get(stack, "threadAttributed"));
+        if ((per_thread || t.main) && add_thread(d, &tree, roots, &t, crash) != ST_OK) {
+            return ST_ERR;
+        }
+        if (!crash && (t.main || !per_thread) &&
+            report_tree_samples(&d->r, &tree, roots, NULL) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return ST_OK;
+}
+
+/* ---- what happened ---- */
+
+static int64_t member_duration(const json_t *meta, const char *name) {
+    const json_t *value = json_object_get(meta, name);
+    int64_t seconds = report_number(value);
+    if (json_is_string(value)) {
+        return report_duration(json_string_value(value), json_string_length(value));
+    }
+    return seconds >= 0 && seconds < INT32_MAX ? seconds * 1000 : -1;
+}
+
+/* Of a diagnostic by itself its meta data tell the kind. Of a tree by itself nothing does, but only
+ * crashes hold one stack for each thread. */
+static const char *kind_of(const json_t *diagnostic, const json_t *meta) {
+    static const char *const kinds[][2] = {
+        {"hangDuration", "hang"},      {"launchDuration", "launch"}, {"writesCaused", "disk-write"},
+        {"totalCPUTime", "cpu"},       {"signal", "crash"},          {"exceptionType", "crash"},
+        {"terminationReason", "crash"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (json_object_get(meta, kinds[i][0])) {
+            return kinds[i][1];
+        }
+    }
+    bool per_thread = json_is_true(json_object_get(diagnostic, "callStackPerThread"));
+    return per_thread ? "crash" : "hang";
+}
+
+static void read_meta(struct report *r, const json_t *meta) {
+    r->app_id = report_member(r, meta, "bundleIdentifier");
+    r->app_version = report_member(r, meta, "appVersion");
+    r->app_build = report_member(r, meta, "appBuildVersion");
+    r->model = report_member(r, meta, "deviceType");
+    r->arch = report_code_type(report_member(r, meta, "platformArchitecture"));
+    report_os(r, report_member(r, meta, "osVersion"));
+    r->duration_ms = member_duration(meta, "hangDuration");
+    if (r->duration_ms < 0) {
+        r->duration_ms = member_duration(meta, "launchDuration");
+    }
+    if (r->duration_ms < 0) {
+        r->duration_ms = member_duration(meta, "totalSampledTime");
+    }
+    r->cpu_ms = member_duration(meta, "totalCPUTime");
+    r->reason = report_member(r, meta, "terminationReason");
+    r->fatal = strcmp(r->kind, "crash") == 0;
+    r->ended = !r->fatal;
+    (void)report_watchdog(r, r->reason);
+}
+
+static const json_t *meta_of(const json_t *diagnostic) {
+    const json_t *meta = json_object_get(diagnostic, "diagnosticMetaData");
+    return meta ? meta : json_object_get(diagnostic, "metaData");
+}
+
+/* kind: NULL = as the diagnostic says. */
+static enum st fill(struct diagnostic *d, const json_t *diagnostic, const char *kind) {
+    const json_t *meta = meta_of(diagnostic);
+    const json_t *tree = json_object_get(diagnostic, "callStackTree");
+    json_t *inner = NULL;
+    enum st st = ST_OK;
+    d->r.detector = "metrickit";
+    d->r.kind = kind ? kind : kind_of(diagnostic, meta);
+    read_meta(&d->r, meta);
+    if (json_is_string(tree)) { /* as some apps store it */
+        st = report_load_string(tree, &inner, d->r.e);
+        tree = inner;
+    } else if (!tree) {
+        tree = diagnostic;
+    }
+    if (st != ST_ERR && !json_is_array(json_object_get(tree, "callStacks"))) {
+        st = err_set(d->r.e, ERR_FORMAT, "a MetricKit diagnostic without \"callStacks\"");
+    }
+    st = st == ST_ERR ? st : add_stacks(d, tree);
+    json_decref(inner);
+    return st;
+}
+
+static void release(struct diagnostic *d) {
+    map_release(&d->index);
+    VEC_RELEASE(&d->binaries);
+    report_release(&d->r);
+}
+
+/* ---- payloads ---- */
+
+static const char *const lists[][2] = {{"hangDiagnostics", "hang"},
+                                       {"cpuExceptionDiagnostics", "cpu"},
+                                       {"diskWriteExceptionDiagnostics", "disk-write"},
+                                       {"appLaunchDiagnostics", "launch"},
+                                       {"crashDiagnostics", "crash"}};
+enum { LISTS = sizeof lists / sizeof *lists };
+
+/* A payload: its lists, and all else that it says, which every dump keeps. */
+struct payload {
+    const struct report_document *d;
+    const json_t *root;
+    struct span spans[LISTS];
+    struct strbuf rest;
+    uint64_t taken;
+};
+
+static size_t list_index(struct span key) {
+    size_t i = 0;
+    while (i < LISTS && !span_is(key, lists[i][0])) {
+        i++;
+    }
+    return i;
+}
+
+static enum st split_payload(struct payload *p, struct err *e) {
+    struct span key, value;
+    uint64_t count = 0, bytes;
+    p->rest.limit = DUMP_TEXT_MAX;
+    struct sink s = sink_to_strbuf(&p->rest);
+    sink_char(&s, '{');
+    for (struct span rest = p->d->text; span_next(&rest, &key, &value);) {
+        size_t i = list_index(key);
+        if (i < LISTS) {
+            p->spans[i] = value; /* of two the last counts */
+            continue;
+        }
+        if (s.total > 1) {
+            sink_char(&s, ',');
+        }
+        span_write_compact(key, &s);
+        sink_char(&s, ':');
+        span_write_compact(value, &s);
+    }
+    sink_char(&s, '}');
+    for (size_t i = 0; i < LISTS; i++) {
+        count += json_array_size(json_object_get(p->root, lists[i][0]));
+    }
+    if (sink_close(&s, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (!checked_mul_u64(count, p->rest.len, &bytes) || bytes > DUMP_TEXT_MAX) {
+        return err_set(e, ERR_LIMIT, "a payload whose %llu diagnostics would repeat %zu bytes each",
+                       (unsigned long long)count, p->rest.len);
+    }
+    return ST_OK;
+}
+
+static enum st read_one(struct payload *p, size_t list, const json_t *diagnostic, struct span text,
+                        struct err *e) {
+    struct diagnostic d = {0};
+    const char *end = json_string_value(json_object_get(p->root, "timeStampEnd"));
+    report_init(&d.r, "metrickit", p->taken++, e);
+    report_keep(&d.r, "payload",
+                (struct span){strbuf_cstr(&p->rest), strbuf_cstr(&p->rest) + p->rest.len}, false);
+    report_keep(&d.r, lists[list][0], text, false);
+    d.r.time = report_time(&d.r, end);
+    enum st st = fill(&d, diagnostic, lists[list][1]);
+    st = st == ST_OK ? report_finish(&d.r, p->d) : st;
+    release(&d);
+    return st;
+}
+
+static enum st read_payload(struct payload *p, struct err *e) {
+    enum st result = ST_OK;
+    for (size_t i = 0; i < LISTS; i++) {
+        const json_t *array = json_object_get(p->root, lists[i][0]);
+        struct span rest = p->spans[i], text;
+        for (size_t k = 0; k < json_array_size(array) && span_next(&rest, NULL, &text); k++) {
+            struct err why = {0};
+            if (read_one(p, i, json_array_get(array, k), text, &why) != ST_OK) {
+                (void)err_context(&why, "%s[%zu]", lists[i][0], k);
+                result = err_set(e, why.code, "%s", why.text);
+                if (why.code == ERR_NOMEM) {
+                    return ST_ERR;
+                }
+            }
+        }
+    }
+    if (p->taken == 0) {
+        return err_set(e, ERR_FORMAT, "a MetricKit payload without a diagnostic");
+    }
+    return result;
+}
+
+/* A diagnostic or a call stack tree by itself. */
+static enum st read_alone(const struct report_document *doc, const json_t *root, struct err *e) {
+    struct diagnostic d = {0};
+    report_init(&d.r, "metrickit", 0, e);
+    report_keep(&d.r, "document", doc->text, false);
+    enum st st = fill(&d, root, NULL);
+    if (st == ST_OK) {
+        st = report_finish(&d.r, doc);
+    }
+    release(&d);
+    return st;
+}
+
+static enum st read_lists(const struct report_document *doc, const json_t *root, struct err *e) {
+    struct payload p = {.d = doc, .root = root};
+    enum st st = split_payload(&p, e);
+    if (st == ST_OK) {
+        st = read_payload(&p, e);
+    }
+    strbuf_release(&p.rest);
+    return st;
+}
+
+static const char *const metrickit_members[] = {"callStackTree",
+                                                "callStacks",
+                                                "hangDiagnostics",
+                                                "cpuExceptionDiagnostics",
+                                                "diskWriteExceptionDiagnostics",
+                                                "appLaunchDiagnostics",
+                                                "crashDiagnostics",
+                                                NULL};
+
+static bool metrickit_recognise(unsigned present) {
+    return present != 0;
+}
+
+static enum st report_metrickit_read(const struct report_document *d, struct err *e) {
+    json_t *root;
+    enum st st = report_load(d->text, &root, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    bool alone = json_object_get(root, "callStackTree") || json_object_get(root, "callStacks");
+    st = alone ? read_alone(d, root, e) : read_lists(d, root, e);
+    json_decref(root);
+    return st;
+}
+
+const struct report_format report_metrickit_format = {
+    .members = metrickit_members, .recognise = metrickit_recognise, .read = report_metrickit_read};

@@ -1,0 +1,209 @@
+#include "dump/reports/report_support_test.h"
+
+#define FRAME(name, uuid, address, offset, count)                                                  \
+    "'binaryName':'" name "','binaryUUID':'" uuid "','address':" #address                          \
+    ",'offsetIntoBinaryTextSegment':" #offset ",'sampleCount':" #count
+#define SHOP "4C4C442C-5555-3144-A1DE-7AABF56A019C"
+#define DYLD "37CFB067-E82D-4913-9D17-738871D56B2F"
+#define KERN "3F1A5622-A1EF-44A2-9E85-A57BACC7D2C5"
+#define META                                                                                       \
+    "'appVersion':'5.3.1','appBuildVersion':'1234','bundleIdentifier':'com.example.shop',"         \
+    "'deviceType':'iPhone13,3','osVersion':'iPhone OS 18.7 "                                       \
+    "(22H20)','platformArchitecture':'arm64e'"
+
+/* main (in dyld) -> Shop 10, of which 4 went on to the kernel. */
+#define TREE                                                                                       \
+    "{" FRAME("dyld", DYLD, 7000001000, 1000, 10) ",'subFrames':[{" FRAME(                         \
+        "Shop", SHOP, 4300002000, 2000,                                                            \
+        10) ",'subFrames':[{" FRAME("libsystem_kernel.dylib", KERN, 7500003000, 3000, 4) "}]}]}"
+#define HANG(meta)                                                                                 \
+    "{'version':'1.0.0','callStackTree':{'callStackPerThread':true,'callStacks':[{"                \
+    "'threadAttributed':true,'callStackRootFrames':[" TREE "]}]},'diagnosticMetaData':{" META meta \
+    "}}"
+
+static void a_sampled_tree_becomes_counted_stacks(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(HANG(",'hangDuration':'1,5 s'"));
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->stall.kind, "hang");
+    assert_int_equal(d->stall.duration_ms, 1500);
+    assert_int_equal(dump_span_ms(d), 1500);
+    assert_int_equal(d->sample_count, 2);
+    assert_int_equal(d->samples[0].count, 6); /* 10 - 4 */
+    check_frames(&d->samples[0], FRAMES(4300002000, 7000001000));
+    assert_int_equal(d->samples[1].count, 4);
+    check_frames(&d->samples[1], FRAMES(7500003000, 4300002000, 7000001000));
+    assert_int_equal(d->thread_count, 1);
+    assert_true(d->threads[0].main);
+    check_frames(&d->threads[0].stack, FRAMES(4300002000, 7000001000)); /* the heaviest */
+    assert_int_equal(d->image_count, 3);
+    assert_string_equal(d->app.version, "5.3.1");
+    assert_string_equal(d->device.os, "iOS 18.7");
+    assert_string_equal(d->device.arch, "arm64e");
+    release_converted(&c);
+}
+
+static void an_offset_may_be_the_load_address(void **state) {
+    (void)state;
+    struct converted c =
+        convert_json_of("{'callStackPerThread':false,'callStacks':[{'callStackRootFrames':[{" FRAME(
+            "dyld", DYLD, 7000001000, 7000000000,
+            1) ",'subFrames':[{" FRAME("Shop", SHOP, 4300002000, 2000, 1) "}]}]}]}");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->image_count, 2);
+    assert_int_equal(d->images[0].load, 7000000000);
+    assert_int_equal(d->images[1].load, 4300000000);
+    assert_true(d->images[1].in_app && !d->images[0].in_app);
+    check_frames(&d->samples[0], FRAMES(4300002000, 7000001000));
+    release_converted(&c);
+}
+
+/* Two launches loaded the app at different addresses: one image, and the offsets are what counts.
+ */
+static void launches_are_brought_together(void **state) {
+    (void)state;
+    struct converted c =
+        convert_json_of("{'callStackPerThread':false,'callStacks':[{'callStackRootFrames':[{" FRAME(
+            "Shop", SHOP, 4295034880, 67584,
+            1) "},{" FRAME("Shop", SHOP, 4563470336, 67584,
+                           3) "}]},"
+                              "{'callStackRootFrames':[{" FRAME("Other", KERN, 4295040000, 5120,
+                                                                2) "}]}]}");
+    const struct dump *d = only_dump(&c);
+    assert_int_equal(d->image_count, 2);
+    assert_int_equal(d->images[0].load, 4294967296);
+    assert_int_equal(d->samples[0].frames[0], 4294967296 + 67584);
+    assert_int_equal(d->samples[1].frames[0], 4294967296 + 67584);
+    /* The third was loaded, in its launch, where the first lies: it moves. */
+    int32_t other = dump_image_at(d, d->samples[2].frames[0]);
+    assert_int_equal(other, 1);
+    assert_int_equal(d->samples[2].frames[0] - d->images[other].load, 5120);
+    release_converted(&c);
+}
+
+static void a_crash_runs_from_the_innermost_frame(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        "{'callStackTree':{'callStackPerThread':true,'callStacks':[{'threadAttributed':false,"
+        "'callStackRootFrames':[{" FRAME(
+            "Other", KERN, 7500003000, 3000,
+            1) "}]},{'threadAttributed':"
+               "true,'callStackRootFrames':[{" FRAME(
+                   "Shop", SHOP, 4300002000, 2000,
+                   1) ",'subFrames':[{" FRAME("Shop", SHOP, 4300004000, 4000,
+                                              1) "}]}]}]},'diagnosticMetaData':{'signal':11," META
+                                                 "}}");
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->stall.kind, "crash");
+    assert_true(d->stall.fatal);
+    assert_int_equal(d->sample_count, 0);
+    assert_int_equal(d->thread_count, 2);
+    assert_true(d->threads[1].main);
+    check_frames(&d->threads[1].stack, FRAMES(4300002000, 4300004000));
+    release_converted(&c);
+}
+
+/* Whatever the kind: no thread ends in dyld, and none begins in the kernel. */
+static void the_direction_is_seen_in_the_frames(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        "{'callStackTree':{'callStackPerThread':true,'callStacks':[{'threadAttributed':true,"
+        "'callStackRootFrames':[{" FRAME(
+            "libsystem_kernel.dylib", KERN, 7500003000, 3000,
+            20) ",'subFrames':[{" FRAME("Shop", SHOP, 4300002000, 2000,
+                                        20) "}]}]}]},'diagnosticMetaData':"
+                                            "{'hangDuration':'2 sec'}}");
+    check_frames(&only_dump(&c)->samples[0], FRAMES(7500003000, 4300002000));
+    release_converted(&c);
+}
+
+static void the_watchdog_is_no_crash(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        "{'callStackTree':{'callStackPerThread':true,'callStacks':[]},'diagnosticMetaData':{'"
+        "signal':9,"
+        "'terminationReason':'code:0x8BADF00D exhausted real (wall clock) time allowance of 10.00 "
+        "seconds Elapsed application CPU time (seconds): 2.5, 1% CPU'}}");
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->stall.kind, "watchdog");
+    assert_true(d->stall.fatal);
+    assert_int_equal(d->stall.duration_ms, 10000);
+    assert_int_equal(d->stall.cpu_permille, 250);
+    release_converted(&c);
+}
+
+static void a_payload_gives_a_dump_for_each_diagnostic(void **state) {
+    (void)state;
+#define PAYLOAD                                                                                    \
+    "{'timeStampBegin':'x','hangDiagnostics':[" HANG("") "," HANG(                                 \
+        "") "],'new':{'kept':1},"                                                                  \
+            "'cpuExceptionDiagnostics':[{'callStackTree':7}," HANG(                                \
+                ",'totalCPUTime':'20 "                                                             \
+                "sec','totalSampledTime':'40 "                                                     \
+                "sec'") "],"                                                                       \
+                        "'diskWriteExceptionDi"                                                    \
+                        "agnostics':[" HANG(                                                       \
+                            "") "],'"                                                              \
+                                "appLaunchDiag"                                                    \
+                                "nostics':"                                                        \
+                                "[" HANG(",'"                                                      \
+                                         "laun"                                                    \
+                                         "chDu"                                                    \
+                                         "rati"                                                    \
+                                         "on':"                                                    \
+                                         "'900"                                                    \
+                                         " ms"                                                     \
+                                         "'") "],'timeStampEnd':'2026-11-20 09:30:00 +0000'}"
+    struct converted c = convert_json_of(PAYLOAD), again = convert_json_of(PAYLOAD);
+    assert_int_equal(c.st, ST_ERR); /* the one without a tree, and it costs no other */
+    assert_string_equal(
+        c.err.text, "cpuExceptionDiagnostics[0]: a MetricKit diagnostic without \"callStacks\"");
+    assert_int_equal(c.count, 5);
+    static const char *const kinds[] = {"hang", "hang", "cpu", "disk-write", "launch"};
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(c.dumps[i].stall.kind, kinds[i]);
+        assert_string_equal(c.dumps[i].time, "2026-11-20T09:30:00.000Z");
+        assert_non_null(strstr(c.dumps[i].text, "\"payload\":{\"timeStampBegin\":\"x\",\"new\":"
+                                                "{\"kept\":1},\"timeStampEnd\":"));
+        assert_int_equal(strlen(c.dumps[i].id), 36);
+        assert_string_equal(c.dumps[i].id, again.dumps[i].id); /* of the content */
+    }
+    assert_string_not_equal(c.dumps[0].id, c.dumps[1].id); /* two equal hangs are two */
+    assert_int_equal(c.dumps[2].stall.cpu_permille, 500);
+    assert_int_equal(c.dumps[4].stall.duration_ms, 900);
+    release_converted(&c);
+    release_converted(&again);
+}
+
+static void odd_trees_do_no_harm(void **state) {
+    (void)state;
+    static const char *const trees[] = {
+        "{'callStacks':[]}",
+        "{'callStacks':[7,null,{'callStackRootFrames':{}},{'callStackRootFrames':[7,[],{}]}]}",
+        "{'callStacks':[{'callStackRootFrames':[{'address':-1,'sampleCount':-5},{'address':'x'},"
+        "{'offsetIntoBinaryTextSegment':18446744073709551615,'binaryUUID':'x'},"
+        "{'address':18446744073709551615,'offsetIntoBinaryTextSegment':1,'binaryUUID':'y'},"
+        "{'address':0,'offsetIntoBinaryTextSegment':0,'binaryUUID':'z','sampleCount':1099511627776}"
+        "]}]}"};
+    for (size_t i = 0; i < sizeof trees / sizeof *trees; i++) {
+        struct converted c = convert_json_of(trees[i]);
+        (void)only_dump(&c);
+        release_converted(&c);
+    }
+    check_refused("{'hangDiagnostics':[]}", "a MetricKit payload without a diagnostic");
+    check_refused("{'callStacks':[{'callStackRootFrames':[", "cut short");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sampled_tree_becomes_counted_stacks),
+        cmocka_unit_test(an_offset_may_be_the_load_address),
+        cmocka_unit_test(launches_are_brought_together),
+        cmocka_unit_test(a_crash_runs_from_the_innermost_frame),
+        cmocka_unit_test(the_direction_is_seen_in_the_frames),
+        cmocka_unit_test(the_watchdog_is_no_crash),
+        cmocka_unit_test(a_payload_gives_a_dump_for_each_diagnostic),
+        cmocka_unit_test(odd_trees_do_no_harm),
+    };
+    return cmocka_run_group_tests_name("report_metrickit", tests, NULL, NULL);
+}

@@ -1,0 +1,314 @@
+/* Apple's text of sampled stacks: of a process that used too much of something ("Microstackshots",
+ * the body of an .ips of bug_type 202, 145 and others, and .diag), and spindump's:
+ *
+ *     Command:          Shop                         headers: "Key: value"
+ *     Event:            cpu usage
+ *     Steps:            23
+ *     Heaviest stack for the target process:
+ *     Powerstats for:   Shop [301]                   spindump: "Process: Shop [301]"
+ *       Thread 0x2ca9e    DispatchQueue "com.apple.main-thread"(1)    spindump only
+ *       12  start + 462 (dyld + 21806) [0x115b4652e]
+ *         11  ??? (Shop + 6324) [0x1007698b4]        two columns for each level
+ *          *1   hndl_alltraps + 223 (kernel + 39327) [0xffffff800021999f]
+ *         1   <User mode>
+ *       Binary Images:
+ *                0x104980000 -                ???  Shop  <AA8EBB25-…>  /var/…/Shop.app/Shop
+ */
+#include "dump/reports/report_private.h"
+
+#include <string.h>
+
+#include "dump/dump.h"
+
+/* A node whose children may follow, and where its count stands. */
+struct open_node {
+    size_t column;
+    json_t *children;
+};
+
+enum place { IN_HEAD, ELSEWHERE, IN_PROCESS, IN_IMAGES, AT_END };
+
+struct sampling {
+    struct report *r;
+    struct report_lines lines;
+    const char *line;
+    enum place place;
+    const char *command; /* the process that it is about; NULL = the first */
+    struct report_thread thread;
+    json_t *roots; /* of the thread */
+    VEC(struct open_node) path;
+};
+
+/* ---- recognition ---- */
+
+static bool has_line(struct span text, const char *key) {
+    enum { HEAD_MAX = 16 * 1024 };
+    size_t len = strlen(key), size = (size_t)(text.end - text.p);
+    const char *end = text.p + (size < HEAD_MAX ? size : HEAD_MAX);
+    for (const char *p = text.p; (size_t)(end - p) > len; p++) {
+        if (memcmp(p, key, len) == 0) {
+            return true;
+        }
+        p = memchr(p, '\n', (size_t)(end - p));
+        if (!p) {
+            break;
+        }
+    }
+    return false;
+}
+
+bool report_is_sampled(struct span text) {
+    return has_line(text, "Event:") && has_line(text, "Steps:");
+}
+
+/* ---- headers ---- */
+
+static const char *kind_of(const char *event) {
+    return strstr(event, "disk writes")                       ? "disk-write"
+           : strstr(event, "cpu") || strstr(event, "wakeups") ? "cpu"
+           : strstr(event, "launch")                          ? "launch"
+                                                              : "hang";
+}
+
+/* "49 (100ms sampling interval)" */
+static int64_t interval_of(const char *steps) {
+    const char *open = strchr(steps, '(');
+    uint64_t ms;
+    return open && (open++, report_take_decimal(&open, &ms)) && ms <= INT32_MAX &&
+                   strncmp(open, "ms", 2) == 0
+               ? (int64_t)ms
+               : -1;
+}
+
+/* "5.3.1 (1234)": the version stands first. */
+static void read_version(struct report *r, const char *value) {
+    report_version(r, value);
+    if (r->app_build) {
+        const char *version = r->app_build;
+        r->app_build = r->app_version;
+        r->app_version = version;
+    }
+}
+
+static void read_header(struct sampling *t) {
+    struct report *r = t->r;
+    const struct {
+        const char *key;
+        const char **to;
+    } texts[] = {{"Incident Identifier", &r->id}, {"CrashReporter Key", &r->user},
+                 {"Hardware model", &r->model},   {"Identifier", &r->app_id},
+                 {"Command", &t->command},        {"CPU", &r->reason},
+                 {"Writes", &r->reason},          {"Wakeups", &r->reason}};
+    const char *value;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        value = report_line_value(t->line, texts[i].key);
+        if (value) {
+            *texts[i].to = value;
+            return;
+        }
+    }
+    if ((value = report_line_value(t->line, "Path")) != NULL) {
+        report_executable(r, value);
+    } else if ((value = report_line_value(t->line, "Version")) != NULL && *value != '?') {
+        read_version(r, value);
+    } else if ((value = report_line_value(t->line, "Architecture")) != NULL) {
+        r->arch = report_code_type(value); /* the process's comes behind the system's */
+    } else if ((value = report_line_value(t->line, "OS Version")) != NULL) {
+        report_os(r, value);
+    } else if ((value = report_line_value(t->line, "Date/Time")) != NULL) {
+        r->time = report_time(r, value);
+    } else if ((value = report_line_value(t->line, "Event")) != NULL) {
+        r->kind = kind_of(value);
+        r->reason = value;
+    } else if ((value = report_line_value(t->line, "Action taken")) != NULL) {
+        r->fatal = strstr(value, "killed") != NULL;
+    } else if ((value = report_line_value(t->line, "Duration")) != NULL) {
+        r->duration_ms = report_seconds(value);
+    } else if ((value = report_line_value(t->line, "Steps")) != NULL) {
+        r->sample_interval_ms = interval_of(value);
+    }
+}
+
+/* ---- a thread's tree ---- */
+
+static bool node_address(void *ctx, const json_t *node, uint64_t *out) {
+    (void)ctx;
+    return report_address(json_object_get(node, "address"), out);
+}
+
+/* Only the main thread's stacks are samples: what the others did meanwhile was not waited for. */
+static enum st end_thread(struct sampling *t) {
+    const struct report_tree tree = {"child", "count", false, node_address, NULL};
+    struct report *r = t->r;
+    enum st st = ST_OK;
+    t->path.len = 0;
+    if (json_array_size(t->roots) == 0) {
+        return ST_OK;
+    }
+    t->thread.main = r->threads.len == 0;
+    t->thread.stack = report_begin_stack(r);
+    st = report_tree_heaviest(r, &tree, t->roots);
+    report_end_stack(r, &t->thread.stack);
+    if (st == ST_OK && t->thread.main) {
+        st = report_tree_samples(r, &tree, t->roots, NULL);
+    }
+    (void)json_array_clear(t->roots);
+    return st == ST_OK ? report_add_thread(r, &t->thread) : st;
+}
+
+/* The text between the first pair of quotes behind the word, NULL if there is none. */
+static const char *quoted(struct report *r, const char *s, const char *word) {
+    const char *at = strstr(s, word), *open = at ? strchr(at, '"') : NULL;
+    const char *close = open ? strchr(open + 1, '"') : NULL;
+    return close ? report_text(r, open + 1, (size_t)(close - open - 1)) : NULL;
+}
+
+static enum st begin_thread(struct sampling *t, const char *s) {
+    uint64_t id;
+    if (end_thread(t) != ST_OK) {
+        return ST_ERR;
+    }
+    t->thread = (struct report_thread){.id = -1};
+    if (report_take_hex(&s, &id) && id <= INT64_MAX) {
+        t->thread.id = (int64_t)id;
+    }
+    t->thread.name = quoted(t->r, s, "Thread name");
+    t->thread.name = t->thread.name ? t->thread.name : quoted(t->r, s, "DispatchQueue");
+    return ST_OK;
+}
+
+/* Takes over the node. */
+static enum st add_node(struct sampling *t, size_t column, json_t *node) {
+    while (t->path.len > 0 && t->path.data[t->path.len - 1].column >= column) {
+        t->path.len--;
+    }
+    json_t *below = json_object_get(node, "child");
+    json_t *list = t->path.len > 0 ? t->path.data[t->path.len - 1].children : t->roots;
+    struct open_node open = {column, below};
+    if (!node || !below || json_array_append_new(list, node) != 0) {
+        return err_nomem(t->r->e);
+    }
+    /* What is nested deeper than a stack may be hangs from the deepest that is kept. */
+    return t->path.len >= DUMP_FRAMES_MAX || VEC_PUSH(&t->path, open) ? ST_OK : err_nomem(t->r->e);
+}
+
+/* The symbol in front of "(IMAGE + 24)", which is the last thing in parentheses. */
+static void name_frame(struct report *r, uint64_t address, const char *s, size_t len) {
+    while (len > 1 && !(s[len - 1] == '(' && s[len - 2] == ' ')) {
+        len--;
+    }
+    if (len > 2 && strncmp(s, "???", 3) != 0) {
+        const char *symbol = report_text(r, s, len - 2);
+        if (symbol) {
+            report_symbol(r, address, symbol);
+        }
+    }
+}
+
+/* "12  start + 462 (dyld + 21806) [0x115b4652e] 1-49"; a kernel's frame has a star in front. */
+static enum st take_sample(struct sampling *t) {
+    const char *s = report_skip_blanks(t->line), *from = s, *at = NULL;
+    size_t column = (size_t)(s - t->line);
+    uint64_t count, address;
+    if (!report_take_decimal(&s, &count) || *s != ' ' || count > DUMP_COUNT_MAX) {
+        return ST_OK;
+    }
+    s = report_skip_blanks(s);
+    for (const char *p = s; (p = strstr(p, "[0x")) != NULL; p++) {
+        at = p;
+    }
+    const char *digits = at ? at + 1 : from;
+    if (!at || !report_take_hex(&digits, &address) || *digits != ']') {
+        return ST_OK; /* says how its parent was met, "<User mode>" */
+    }
+    name_frame(t->r, address, s, (size_t)(at - s));
+    return add_node(t, column,
+                    json_pack("{s:I,s:I,s:[]}", "count", (json_int_t)count, "address",
+                              (json_int_t)address, "child"));
+}
+
+/* ---- the whole ---- */
+
+/* Does the section of a process begin here? */
+static const char *process_of(const struct sampling *t) {
+    const char *name = report_line_value(t->line, "Powerstats for");
+    return name ? name : t->place == IN_HEAD ? NULL : report_line_value(t->line, "Process");
+}
+
+static enum st begin_section(struct sampling *t, const char *name) {
+    if (end_thread(t) != ST_OK) {
+        return ST_ERR;
+    }
+    size_t len = t->command ? strlen(t->command) : 0;
+    bool ours = strncmp(name, t->command ? t->command : "", len) == 0 &&
+                (len == 0 || name[len] == 0 || strncmp(name + len, " [", 2) == 0);
+    t->place = t->r->threads.len > 0 ? AT_END : ours ? IN_PROCESS : ELSEWHERE;
+    return ST_OK;
+}
+
+static enum st take_line(struct sampling *t) {
+    const char *s = report_skip_blanks(t->line), *name = process_of(t);
+    if (name) {
+        return begin_section(t, name);
+    }
+    switch (t->place) {
+    case IN_HEAD:
+        if (strncmp(t->line, "Heaviest stack for", 18) == 0) {
+            t->place = ELSEWHERE;
+        }
+        read_header(t);
+        return ST_OK;
+    case IN_PROCESS:
+        if (strncmp(s, "Binary Images:", 14) == 0) {
+            t->place = IN_IMAGES;
+            return end_thread(t);
+        }
+        return strncmp(s, "Thread ", 7) == 0 ? begin_thread(t, s + 7) : take_sample(t);
+    case IN_IMAGES:
+        if (t->r->images.len < DUMP_IMAGES_MAX) {
+            report_text_image(t->r, t->line);
+        }
+        return ST_OK;
+    case ELSEWHERE:
+    case AT_END:
+        return ST_OK;
+    }
+    return ST_OK;
+}
+
+static enum st fill(struct sampling *t, struct span text) {
+    struct report *r = t->r;
+    while (t->place != AT_END && (t->line = report_next_line(r, &t->lines)) != NULL) {
+        if (take_line(t) != ST_OK) {
+            return err_context(r->e, "line %zu", t->lines.number);
+        }
+    }
+    if (r->no_memory) {
+        return err_nomem(r->e);
+    }
+    r->process = t->command ? t->command : r->process;
+    if (r->reason && strstr(r->reason, "cpu time")) {
+        r->cpu_ms = report_seconds(r->reason); /* "90 seconds cpu time over 150 seconds (…)" */
+    }
+    if (t->place == IN_PROCESS) {
+        return err_set(r->e, ERR_TRUNCATED,
+                       "a text report that is cut short: no \"Binary Images\" at byte %zu",
+                       (size_t)(text.end - text.p));
+    }
+    return r->threads.len > 0
+               ? ST_OK
+               : err_set(r->e, ERR_FORMAT, "a report of samples without a stack of its process");
+}
+
+enum st report_fill_sampled(struct report *r, struct span text) {
+    struct sampling t = {.r = r,
+                         .lines = {.at = text.p, .end = text.end},
+                         .thread = {.id = -1},
+                         .roots = json_array()};
+    r->kind = "hang";
+    r->detector = "apple";
+    enum st st = t.roots ? fill(&t, text) : err_nomem(r->e);
+    json_decref(t.roots);
+    VEC_RELEASE(&t.path);
+    return st;
+}

@@ -1,0 +1,171 @@
+/* Apple's stackshots (.ips of bug_type 288; xnu's kcdata.py writes the same): all threads of all
+ * processes at one moment. The process in front is the one that somebody waited for:
+ *
+ *     {"frontmostPids":[301],"reason":…,"processByPid":{"301":{"procname":"Shop","threadById":
+ *       {"4711":{"id":4711,"dispatch_queue_label":"com.apple.main-thread","userFrames":[[2,1234],…],
+ *                "kernelFrames":…}}}},"binaryImages":[["UUID",LOAD,"P"],…]}
+ */
+#include "dump/reports/report_private.h"
+
+#include <string.h>
+
+#include "base/parse.h"
+#include "dump/dump.h"
+
+struct shot {
+    struct report *r;
+    const json_t *images; /* [UUID, load address, where from] */
+    bool *listed;         /* of each image: the draft has it */
+};
+
+static bool has_frames(const json_t *thread) {
+    return json_array_size(json_object_get(thread, "userFrames")) > 0;
+}
+
+static bool has_threads(const json_t *process) {
+    const char *key;
+    json_t *thread;
+    bool found = false;
+    /* The macro lacks a const; nothing is written. */
+    json_object_foreach((json_t *)(uintptr_t)json_object_get(process, "threadById"), key, thread) {
+        found = found || has_frames(thread);
+    }
+    return found;
+}
+
+/* The process in front, else the only one that there is. */
+static const json_t *front_process(const json_t *body) {
+    json_t *processes = json_object_get(body, "processByPid"), *process;
+    const json_t *front = json_object_get(body, "frontmostPids"), *only = NULL;
+    const char *key;
+    size_t i, count = 0;
+    json_t *pid;
+    json_array_foreach(front, i, pid) {
+        char name[24];
+        (void)snprintf(name, sizeof name, "%lld", (long long)json_integer_value(pid));
+        process = json_object_get(processes, name);
+        if (has_threads(process)) {
+            return process;
+        }
+    }
+    json_object_foreach(processes, key, process) {
+        if (has_threads(process)) {
+            only = process;
+            count++;
+        }
+    }
+    return count == 1 ? only : NULL;
+}
+
+/* The image's load address; 0 = addresses count from nowhere. The first frame in an image lists
+ * it: those of other processes may lie at the same place. */
+static enum st image_load(struct shot *s, uint64_t index, uint64_t *load) {
+    const json_t *entry = json_array_get(s->images, (size_t)index);
+    const char *source = json_string_value(json_array_get(entry, 2));
+    const json_t *uuid = json_array_get(entry, 0);
+    struct report_image image = {0};
+    *load = 0;
+    if (index >= json_array_size(s->images) || !json_is_array(entry)) {
+        return err_set(s->r->e, ERR_FORMAT, "a frame in image %llu of %zu",
+                       (unsigned long long)index, json_array_size(s->images));
+    }
+    if (!report_address(json_array_get(entry, 1), &image.load) || image.load == 0) {
+        return ST_OK;
+    }
+    *load = image.load;
+    if (!s->listed[index] && s->r->images.len < DUMP_IMAGES_MAX) {
+        s->listed[index] = true;
+        if (json_is_string(uuid)) {
+            (void)parse_uuid(json_string_value(uuid), json_string_length(uuid), &image.id);
+        }
+        image.in_app = source && strcmp(source, "P") == 0; /* not of the shared cache */
+        report_image(s->r, &image);
+    }
+    return ST_OK;
+}
+
+static enum st read_thread(struct shot *s, const json_t *object, bool main_thread) {
+    struct report *r = s->r;
+    const char *name = report_member(r, object, "name");
+    struct report_thread t = {.id = report_number(json_object_get(object, "id")),
+                              .main = main_thread};
+    size_t i;
+    json_t *frame;
+    t.name = name ? name : report_member(r, object, "dispatch_queue_label");
+    t.stack = report_begin_stack(r);
+    json_array_foreach(json_object_get(object, "userFrames"), i, frame) {
+        uint64_t index, offset, load;
+        if (i >= DUMP_FRAMES_MAX) {
+            break;
+        }
+        if (!report_u64(json_array_get(frame, 0), &index) ||
+            !report_address(json_array_get(frame, 1), &offset)) {
+            return err_set(r->e, ERR_FORMAT, "frame %zu is not an image and an offset", i);
+        }
+        if (image_load(s, index, &load) != ST_OK || report_frame(r, load + offset) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    report_end_stack(r, &t.stack);
+    return report_add_thread(r, &t);
+}
+
+/* The one of the main queue, else the one that was made first. */
+static const json_t *main_thread_of(json_t *threads) {
+    const json_t *first = NULL;
+    const char *key;
+    json_t *thread;
+    json_object_foreach(threads, key, thread) {
+        const char *queue = json_string_value(json_object_get(thread, "dispatch_queue_label"));
+        if (!has_frames(thread)) {
+            continue;
+        }
+        if (queue && strcmp(queue, "com.apple.main-thread") == 0) {
+            return thread;
+        }
+        if (!first || report_number(json_object_get(thread, "id")) <
+                          report_number(json_object_get(first, "id"))) {
+            first = thread;
+        }
+    }
+    return first;
+}
+
+static enum st read_threads(struct shot *s, const json_t *process) {
+    json_t *threads = json_object_get(process, "threadById"), *thread;
+    const json_t *first = main_thread_of(threads);
+    const char *key;
+    json_object_foreach(threads, key, thread) {
+        if (has_frames(thread) && read_thread(s, thread, thread == first) != ST_OK) {
+            return err_context(s->r->e, "thread %s", key);
+        }
+    }
+    return ST_OK;
+}
+
+enum st report_fill_stackshot(struct report *r, const json_t *body) {
+    const json_t *process = front_process(body);
+    struct shot s = {.r = r, .images = json_object_get(body, "binaryImages")};
+    if (json_object_get(body, "panicString")) {
+        return err_set(r->e, ERR_UNSUPPORTED, "an .ips of a kernel panic");
+    }
+    if (!process) {
+        return err_set(r->e, ERR_UNSUPPORTED, "a stackshot without a stack of a process in front");
+    }
+    s.listed = arena_array(&r->arena, json_array_size(s.images), sizeof *s.listed);
+    if (!s.listed) {
+        return err_nomem(r->e);
+    }
+    r->kind = "hang";
+    r->detector = "apple";
+    r->reason = report_member(r, body, "reason");
+    r->id = report_member(r, body, "incident");
+    r->user = report_member(r, body, "crashReporterKey");
+    r->time = report_time(r, json_string_value(json_object_get(body, "date")));
+    r->model = report_member(r, body, "product");
+    report_os(r, report_member(r, body, "build"));
+    r->process = report_member(r, process, "procname");
+    (void)report_watchdog(r, report_member(r, body, "exception"));
+    (void)report_watchdog(r, r->reason);
+    return read_threads(&s, process);
+}

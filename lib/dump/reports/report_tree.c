@@ -1,0 +1,151 @@
+/* Call trees, as MetricKit and Matrix write them: every node counts the samples that passed through
+ * it, so that a stack's own are those that no child has. */
+#include "dump/reports/report_private.h"
+
+#include <stdlib.h>
+
+#include "dump/dump.h"
+
+/* Where a walk is on one level of a tree. */
+struct level {
+    const json_t *nodes; /* an array */
+    size_t next;         /* the child to visit after this one */
+    size_t path;         /* addresses of the path above this level */
+};
+
+/* A walk over trees, without recursion: depth is bounded by the document's. */
+struct walk {
+    struct report *r;
+    const struct report_tree *tree;
+    VEC(struct level) levels;
+    VEC(uint64_t) path; /* root first */
+};
+
+static uint64_t node_count(const struct report_tree *tree, const json_t *node) {
+    uint64_t count;
+    const json_t *value = json_object_get(node, tree->count);
+    if (!value) {
+        return 1;
+    }
+    return report_u64(value, &count) && count <= DUMP_COUNT_MAX ? count : 0;
+}
+
+static uint64_t own_count(const struct report_tree *tree, const json_t *node) {
+    const json_t *children = json_object_get(node, tree->children);
+    uint64_t count = node_count(tree, node), below = 0;
+    for (size_t i = 0; i < json_array_size(children) && below < count; i++) {
+        below += node_count(tree, json_array_get(children, i));
+    }
+    /* Of a tree without counts every leaf is a sample. */
+    if (!json_object_get(node, tree->count)) {
+        return json_array_size(children) == 0;
+    }
+    return count > below ? count - below : 0;
+}
+
+static enum st push_level(struct walk *w, const json_t *nodes) {
+    struct level level = {nodes, 0, w->path.len};
+    return VEC_PUSH(&w->levels, level) ? ST_OK : err_nomem(w->r->e);
+}
+
+/* Copies the path to the frames, innermost first. */
+static enum st add_path(struct walk *w, const uint64_t *path, size_t len) {
+    bool leaf_first = w->tree->leaf_first;
+    for (size_t i = 0; i < len && i < DUMP_FRAMES_MAX; i++) {
+        if (report_frame(w->r, path[leaf_first ? i : len - 1 - i]) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return ST_OK;
+}
+
+/* Takes the next node; its own samples and the path to it are then those of w. ST_NONE: the end. */
+static enum st walk_next(struct walk *w, uint64_t *own) {
+    while (w->levels.len > 0) {
+        struct level *level = &w->levels.data[w->levels.len - 1];
+        w->path.len = level->path;
+        const json_t *node = json_array_get(level->nodes, level->next++);
+        uint64_t address;
+        if (!node) {
+            w->levels.len--;
+            continue;
+        }
+        if (!json_is_object(node)) {
+            continue;
+        }
+        *own = own_count(w->tree, node);
+        if (w->tree->address(w->tree->ctx, node, &address) && !VEC_PUSH(&w->path, address)) {
+            return err_nomem(w->r->e);
+        }
+        const json_t *children = json_object_get(node, w->tree->children);
+        if (json_array_size(children) > 0 && push_level(w, children) != ST_OK) {
+            return ST_ERR;
+        }
+        return ST_OK;
+    }
+    return ST_NONE;
+}
+
+static enum st walk_begin(struct walk *w, struct report *r, const struct report_tree *tree,
+                          const json_t *roots) {
+    *w = (struct walk){.r = r, .tree = tree};
+    return push_level(w, roots);
+}
+
+static void walk_end(struct walk *w) {
+    VEC_RELEASE(&w->levels);
+    VEC_RELEASE(&w->path);
+}
+
+enum st report_tree_samples(struct report *r, const struct report_tree *tree, const json_t *roots,
+                            uint64_t *total) {
+    struct walk w;
+    uint64_t own, sum = 0;
+    enum st st = walk_begin(&w, r, tree, roots);
+    while (st == ST_OK && (st = walk_next(&w, &own)) == ST_OK) {
+        if (own == 0 || w.path.len == 0) {
+            continue;
+        }
+        struct report_stack stack = report_begin_stack(r);
+        st = add_path(&w, w.path.data, w.path.len);
+        if (st == ST_OK) {
+            report_end_stack(r, &stack);
+            stack.samples = own;
+            sum += own;
+            st = report_add_sample(r, &stack);
+        }
+    }
+    walk_end(&w);
+    if (total) {
+        *total = sum;
+    }
+    return st == ST_NONE ? ST_OK : st;
+}
+
+enum st report_tree_heaviest(struct report *r, const struct report_tree *tree,
+                             const json_t *roots) {
+    struct walk w;
+    VEC(uint64_t) best = {0};
+    uint64_t own, most = 0;
+    enum st st = walk_begin(&w, r, tree, roots);
+    while (st == ST_OK && (st = walk_next(&w, &own)) == ST_OK) {
+        if (own <= most) {
+            continue;
+        }
+        most = own;
+        best.len = 0;
+        if (!VEC_RESERVE(&best, w.path.len)) {
+            st = err_nomem(r->e);
+            break;
+        }
+        for (size_t i = 0; i < w.path.len; i++) {
+            best.data[best.len++] = w.path.data[i];
+        }
+    }
+    if (st == ST_NONE) {
+        st = add_path(&w, best.data, best.len);
+    }
+    VEC_RELEASE(&best);
+    walk_end(&w);
+    return st;
+}

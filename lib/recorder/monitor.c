@@ -1,5 +1,5 @@
-/* The monitor thread: it steps the core, writes what the core closes, and sleeps. POSIX; the rest
- * is the platform's. */
+/* The monitor thread steps the core, writes the dumps that the core closes, and sleeps. POSIX; the
+ * rest is the platform's. */
 #include "monitor_private.h"
 
 #include <stdlib.h>
@@ -12,13 +12,15 @@
 
 enum {
     LAUNCH_AGE_MS = 60000, /* an older process has been launched long before the recorder */
-    WRITE_CHECK_MS = 250,  /* how often to look whether it is quiet enough to write */
-    RETRY_MS = 30000       /* after a dump that could not be written: disks fill up for long */
+    WRITE_CHECK_MS = 250,  /* how often to check whether it is quiet enough to write */
+    RETRY_MS =
+        30000 /* pause after a dump that could not be written: a full disk stays full for long */
 };
 
 /* ---- writing ---- */
 
-/* The process's use of one processor since the last look, if that was long enough ago to tell. */
+/* Measures the process's use of one processor since the last measurement, if that is long enough
+ * ago. */
 static void measure_cpu(struct stallrec *rec, uint64_t now) {
     if (now - rec->busy_at < UINT64_C(50000000)) {
         return;
@@ -32,7 +34,7 @@ static void measure_cpu(struct stallrec *rec, uint64_t now) {
     rec->busy_at = now;
 }
 
-/* False: it could not be written. *path is its file's in any case. */
+/* Writes one dump. False: it could not be written. *path is its file's in any case. */
 static bool write_dump(struct stallrec *rec, const struct rec_dump *dump, const char **path) {
     rec->about.loop_at = atomic_load(&rec->loop_at);
     rec->about.unspooled = !rec_spool_works(&rec->spool);
@@ -43,8 +45,8 @@ static bool write_dump(struct stallrec *rec, const struct rec_dump *dump, const 
     return st == STALLREC_OK;
 }
 
-/* Keeps the folder within its limits. It allocates, and the watched thread may hold the allocator's
- * lock: not before that is idle again. */
+/* Enforces the folder's limits. It allocates, and the watched thread may hold the allocator's lock,
+ * so it runs only while the loop is idle. */
 static void tidy(struct stallrec *rec) {
     if (rec->untidy && rec_core_busy_since(rec->core) == 0) {
         rec_policy_tidy(&rec->policy, rec_wall_ms_async(NULL));
@@ -52,8 +54,8 @@ static void tidy(struct stallrec *rec) {
     }
 }
 
-/* A disk that is full may have room later; until then a dump stays where it is, in memory and in
- * the spool, unless the next one would be lost for that. */
+/* On a full disk a dump stays in memory and in the spool, to be tried again, unless the next dump
+ * would be lost for that. */
 static void write_or_postpone(struct stallrec *rec, const struct rec_dump *dump, uint64_t now) {
     const char *path = NULL;
     bool ok = write_dump(rec, dump, &path);
@@ -71,7 +73,7 @@ static void write_or_postpone(struct stallrec *rec, const struct rec_dump *dump,
     }
 }
 
-/* The last time. What cannot be written now is left in the spool, for the next start. */
+/* Writes for the last time. What cannot be written now stays in the spool, for the next start. */
 static void write_rest(struct stallrec *rec) {
     const struct rec_dump *dump;
     const char *path = NULL;
@@ -92,7 +94,7 @@ static void write_rest(struct stallrec *rec) {
     }
 }
 
-/* Writes what may be written now. Returns when to look again, REC_NEVER if nothing is left. */
+/* Writes what may be written now. Returns when to try again, REC_NEVER if nothing is left. */
 static uint64_t write_closed(struct stallrec *rec, uint64_t now) {
     const struct rec_dump *dump = rec_core_closed(rec->core);
     if (!dump) {
@@ -123,7 +125,8 @@ static void wrote_recovered(void *ctx, const struct rec_dump *dump, const struct
     rec_policy_wrote(&rec->policy, dump, about, path, st);
 }
 
-/* What processes that died left. On the monitor: the app's start waits for no file. */
+/* Recovers the spools of processes that died. It runs on the monitor, so that the app's start waits
+ * for no file. */
 static void recover(struct stallrec *rec) {
     struct rec_recovered recovered;
     struct rec_recovery how = {
@@ -140,7 +143,7 @@ static void recover(struct stallrec *rec) {
 
 /* ---- the monitor ---- */
 
-/* What the monitor has counted: for threads that ask, and for the session. */
+/* Publishes the monitor's counts: for threads that ask, and for the session. */
 static void publish_totals(struct stallrec *rec) {
     const struct rec_totals totals = rec_core_totals(rec->core);
     rec_policy_seen(&rec->policy, totals.low_rates,
@@ -165,7 +168,7 @@ static uint64_t tell_now(struct stallrec *rec, enum rec_event_kind kind) {
     return tell(rec, &(struct rec_event){.kind = kind, .at_ns = stallrec_clock_ns()});
 }
 
-/* What the app's threads told up to until_ns. A thread that was held up on its way tells late. */
+/* Passes on what the app's threads told up to until_ns. A thread that was delayed tells late. */
 static void tell_inbox(struct stallrec *rec, uint64_t until_ns) {
     struct rec_event event;
     while (rec_inbox_take(rec->inbox, until_ns, &event)) {
@@ -176,7 +179,8 @@ static void tell_inbox(struct stallrec *rec, uint64_t until_ns) {
     }
 }
 
-/* What happened since the last call, in its order: of the loop, and of the app's threads. */
+/* Passes on what happened since the last call, in the order of time: of the loop, and of the app's
+ * threads. */
 static void tell_all(struct stallrec *rec) {
     struct rec_event events[REC_LOOP_EVENTS];
     uint64_t now = stallrec_clock_ns(); /* edges that come after this look have later times */
@@ -196,8 +200,8 @@ static void write_trace(struct stallrec *rec) {
     }
 }
 
-/* Between samples, and not for every line. What the monitor did since the last event was its own
- * work, if it took long. */
+/* Writes the trace between samples, and not for every line. Long work of the monitor itself is told
+ * as such. */
 static void flush_trace(struct stallrec *rec, bool idle) {
     uint64_t now = stallrec_clock_ns();
     if (!rec->trace) {
@@ -213,8 +217,8 @@ static void flush_trace(struct stallrec *rec, bool idle) {
     }
 }
 
-/* Until something else is told, the launch began with the process, and goes on if the loop has not
- * waited yet: a recorder may be started late, or once more. */
+/* Presumes until told otherwise that the launch began with the process, and continues if the loop
+ * has not waited yet: a recorder may be started late, or again. */
 static void presume_launch(struct stallrec *rec) {
     if (rec->launched) {
         return;
@@ -229,7 +233,7 @@ static void presume_launch(struct stallrec *rec) {
     }
 }
 
-/* Waits until until_ns, or the loop, the app's threads or a stop need us. */
+/* Waits until until_ns, or until the loop, an app's thread or a stop needs the monitor. */
 static void wait_for(struct stallrec *rec, uint64_t until_ns) {
     if (rec_inbox_sleep(rec->inbox, until_ns)) {
         rec_loop_wait(&rec->poll, rec->core, until_ns);
@@ -237,15 +241,15 @@ static void wait_for(struct stallrec *rec, uint64_t until_ns) {
     }
 }
 
-/* The process may be stopped while a step waits for a sample, too. The core takes what comes before
- * the next wait for work of ours, as on a slow disk, so it is to see such a gap first. */
+/* The process may be stopped while a step waits for a sample, too. The core takes time before the
+ * next wait for the monitor's own work, as on a slow disk, so such a gap has to be told first. */
 static bool is_overdue(uint64_t next) {
     uint64_t now = stallrec_clock_ns();
     return now > next && now - next > UINT64_C(1000000000);
 }
 
-/* Has the watched thread ended? One that did so by the system call tells nobody, and is found out
- * when it stalls for that. */
+/* Has the watched thread ended? One that ends by the system call alone is noticed only when it
+ * seems to stall. */
 static bool has_lost_its_thread(const struct stallrec *rec) {
     return recorder_lost_its_thread() || rec_platform_counts(rec->platform).gone;
 }

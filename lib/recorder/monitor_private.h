@@ -30,8 +30,8 @@ struct stallrec {
     struct rec_trace *trace; /* NULL: none is written */
     struct rec_trace_file trace_file;
     _Atomic(uint32_t *) trace_failed; /* to be told of that; NULL: nobody */
-    struct rec_inbox *inbox;          /* what the app's threads tell */
-    uint64_t dropped_before;          /* of that, in earlier recorders of the process */
+    struct rec_inbox *inbox;          /* the queue of what the app's threads tell */
+    uint64_t dropped_before;          /* events dropped in earlier recorders of the process */
     uint64_t flushed_ns;
     uint64_t told_ns; /* the latest event's time */
     struct rec_context context;
@@ -45,22 +45,22 @@ struct stallrec {
     uint64_t busy_ns, busy_at; /* process CPU time, and when that was */
     int32_t cpu_permille;
     uint64_t written;
-    uint64_t retry_ns;           /* a dump could not be written, and waits until then; 0 = none */
-    bool left_over;              /* dumps stay in the spool */
-    bool untidy;                 /* written since the last look at the limits */
-    pthread_mutex_t totals_lock; /* never taken by the watched thread on its way */
+    uint64_t retry_ns; /* when to retry a dump that could not be written; 0 = there is none */
+    bool left_over;    /* dumps stay in the spool */
+    bool untidy;       /* files were written since the limits were enforced */
+    pthread_mutex_t totals_lock; /* never taken by the watched thread */
     struct monitor_totals totals;
 };
 
 /* ---- monitor.c ---- */
 
-/* The thread; rec is a struct stallrec. It says `ended` when its work is done. */
+/* The thread's function; rec is a struct stallrec. It sets `ended` when its work is done. */
 void *monitor_run(void *rec);
 
 /* ---- recorder.c ---- */
 
-/* Has the thread that the recorder watches ended? The last thread's end is that of the process, so
- * a monitor that stayed would keep it from ending at all. */
+/* Has the watched thread ended? The process ends with its last thread, so a monitor that stayed
+ * would keep the process alive. */
 bool recorder_lost_its_thread(void);
 
 #endif

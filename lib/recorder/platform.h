@@ -9,11 +9,11 @@
 
 struct rec_platform;
 
-/* How samples were had, since the start. */
+/* How samples were taken, since the start. */
 struct capture_counts {
     uint64_t reused;      /* the thread had not run */
-    uint64_t blocked;     /* read from the outside, without disturbing it */
-    uint64_t signalled;   /* it ran, and was interrupted to be read */
+    uint64_t blocked;     /* read from outside, without disturbing the thread */
+    uint64_t signalled;   /* the thread ran, and was interrupted to be read */
     uint64_t unavailable; /* none of these worked */
     bool gone;            /* the thread was seen to have ended */
 };
@@ -36,7 +36,7 @@ struct capture_counts rec_platform_counts(const struct rec_platform *platform);
  * NULL, as far as the program says them (Linux: app_id). */
 void rec_platform_describe(const struct rec_platform *platform, struct rec_about *about);
 
-/* Called first on the monitor thread: its name, and a priority that a watched thread at 100 %
+/* Called first on the monitor thread: sets its name, and a priority that a watched thread at 100 %
  * cannot starve, as far as the system allows. */
 void rec_platform_enter_monitor(void);
 

@@ -1,5 +1,5 @@
-/* Starting and stopping the recorder, of which a process has one, and what the app's threads ask of
- * it. */
+/* Starts and stops the recorder, of which a process has one, and implements the calls of the app's
+ * threads. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,15 +12,15 @@
 #include "spool_system.h"
 #include "support/wall_clock.h"
 
-enum { STACK_SIZE = 512 * 1024 }; /* of the monitor: callbacks run on it */
+enum { STACK_SIZE = 512 * 1024 }; /* the monitor thread, on which callbacks run */
 
-/* Hooks hold on to the loop after stallrec_stop, and there is one recorder per process. */
+/* Hooks keep using the loop after stallrec_stop, and there is one recorder per process. */
 static struct stallrec_loop main_loop;
 static atomic_bool launched; /* it has waited once, under whatever recorder or none */
 static atomic_int running; /* the process that has it, 0 = none: a forked child may start its own */
 
-/* The watched thread may end before the process, by pthread_exit. The number of the start is the
- * value that the thread's end is told with. */
+/* The watched thread may end before the process, by pthread_exit. Its thread-specific value is the
+ * number of the start. */
 static struct {
     pthread_once_t once;
     pthread_key_t key;
@@ -55,7 +55,7 @@ static void open_spool(struct stallrec *rec) {
                                       .about = rec->about};
     memcpy(header.session, rec->policy.session.id, sizeof header.session);
     int dir = rec_folder_fd(&rec->policy.folder);
-    rec_spool_open(&rec->spool, dir, &header); /* or dumps say that there is none */
+    rec_spool_open(&rec->spool, dir, &header); /* without it, dumps say that there is no spool */
     struct rec_keeper keeper = {rec, on_keep, on_grow, on_drop};
     rec_core_keep(rec->core, &keeper);
 }
@@ -75,8 +75,8 @@ bool recorder_lost_its_thread(void) {
     return atomic_load(&watched.ended) == atomic_load(&watched.start);
 }
 
-/* Called by the thread to be watched. Without a key (a program may use up all) it cannot be told
- * that the thread ends. */
+/* Called by the thread to be watched. Without a key (a program may use up all) the end of the
+ * thread goes unnoticed. */
 static void watch_end(void) {
     uintptr_t start = atomic_fetch_add(&watched.start, 1) + 1;
     pthread_once(&watched.once, make_key);
@@ -85,7 +85,7 @@ static void watch_end(void) {
     }
 }
 
-/* The child of a fork has the hooks and no monitor: nobody waits for an edge there. */
+/* The child of a fork has the hooks and no monitor, so no edge has to be announced. */
 static void in_forked_child(void) {
     __atomic_store_n(&main_loop.notify_, 0, __ATOMIC_RELAXED);
     rec_hooks_in_forked_child();
@@ -110,7 +110,7 @@ static void keep_string(const char **s, char **at) {
     }
 }
 
-/* Makes the config's strings our own. */
+/* Copies the config's strings. */
 static bool keep_strings(struct stallrec *rec) {
     const char **all[] = {&rec->config.directory,    &rec->config.app_id, &rec->config.app_version,
                           &rec->config.app_build,    &rec->config.user,   &rec->config.preset,
@@ -199,7 +199,7 @@ static enum stallrec_error prepare(struct stallrec *rec) {
     return STALLREC_OK;
 }
 
-/* The monitor takes no signals: they are the program's. */
+/* The monitor blocks all signals: they are the program's. */
 static bool start_thread(struct stallrec *rec) {
     sigset_t all, old;
     pthread_attr_t attr;
@@ -232,8 +232,8 @@ static void free_all(struct stallrec *rec) {
     free(rec);
 }
 
-/* Makes the recorder to be started the process's only one. What a forked child has of its parent's
- * is a copy without a thread, and no reason not to start. */
+/* Claims the process's only recorder. A forked child has a copy of its parent's without a thread,
+ * which is no obstacle. */
 static bool claim(void) {
     int self = getpid(), holder = atomic_load(&running);
     return holder != self && atomic_compare_exchange_strong(&running, &holder, self);

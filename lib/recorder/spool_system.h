@@ -17,13 +17,13 @@ bool rec_spool_lock(int fd);
 /* A forked child does not have the mapping, nor with it the lock. */
 void rec_spool_keep_from_children(void *map, size_t size);
 
-/* Copies into the mapping of a file. False: a part of it is not there any more, because the file
- * was cut short or its disk failed; to touch it otherwise raises SIGBUS in the program. Where the
- * system does not let us ask it to copy, that may still come. */
+/* Copies into the mapping of a file. False: a part of the file is gone, because it was cut short or
+ * its disk failed; a plain write there would raise SIGBUS. On a system that cannot copy on request
+ * the signal is still possible. */
 bool rec_spool_store(unsigned char *to, const unsigned char *from, size_t len);
 
-/* When a process of this system started, in units of its own: with its number, what tells it from
- * all others. 0 = there is none, it is dead and only waits to be told of, or it is not known. */
+/* The start time of a process, in the system's units, which together with its number identifies it.
+ * 0 = there is none, it is a zombie, or the time is not known. */
 uint64_t rec_process_start(uint32_t pid);
 
 #endif

@@ -76,7 +76,7 @@ static bool is_allowed(const char *key, const char *list) {
     return false;
 }
 
-/* The slot of the key, else a free one, else NULL. Writers see their own slots whole. */
+/* The slot of the key, else a free one, else NULL. A writer sees its own slots complete. */
 static struct rec_context_slot *slot_of(struct rec_context *context, const char *key) {
     struct rec_context_slot *free_slot = NULL;
     for (unsigned i = 0; i < STALLREC_CONTEXT_SLOTS; i++) {

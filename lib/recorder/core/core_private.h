@@ -37,9 +37,8 @@ struct rec_open_stall {
     bool active;
     uint64_t number;
     uint8_t id[REC_UUID_SIZE];
-    uint32_t dumps; /* begun */
-    uint64_t
-        told_ms; /* the stall's age at the last dump's detection: spans are counted up to there */
+    uint32_t dumps;             /* begun */
+    uint64_t told_ms;           /* age at the last dump, up to which spans are counted */
     uint32_t quiet;             /* checks that remain before the same stack is a detection again */
     uint32_t pause, last_pause; /* checks between two dumps, once there are many */
     uint32_t pausing;           /* checks that remain before another stack is a detection, too */

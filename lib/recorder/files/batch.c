@@ -133,7 +133,7 @@ static enum pack deflate_text(struct gather *g, const unsigned char *text, size_
     return PACK_OK;
 }
 
-/* What is known of a file's text so far. */
+/* The state of a file's text as it is checked. */
 struct line {
     uint64_t len;
     bool ended; /* its last byte is a newline */
@@ -141,7 +141,8 @@ struct line {
 
 static enum pack pack_text(struct gather *g, struct line *line, const unsigned char *text,
                            size_t len) {
-    /* One object on one line, as the recorder writes it: else it would damage its neighbours. */
+    /* Accepts one object on one line, as the recorder writes it: any other text would damage its
+     * neighbours. */
     const unsigned char *newline = len > 0 ? memchr(text, '\n', len) : NULL;
     if (len > 0 && (line->ended || (line->len == 0 && text[0] != '{') ||
                     (newline != NULL && newline != text + len - 1))) {
@@ -152,7 +153,7 @@ static enum pack pack_text(struct gather *g, struct line *line, const unsigned c
     return line->len > INPUT_MAX ? PACK_DAMAGED : deflate_text(g, text, len, Z_NO_FLUSH);
 }
 
-/* One step of a gzip file. *end: it was whole. */
+/* One step of a gzip file. *end: the stream is complete. */
 static enum pack pack_gzip(struct gather *g, z_stream *z, struct line *line, size_t len,
                            bool *end) {
     z->next_in = g->in;
@@ -203,11 +204,11 @@ static enum pack pack_open_file(struct gather *g, int fd, bool gzip) {
     if (st == PACK_OK && (!line.ended || (gzip && !end))) {
         st = PACK_DAMAGED;
     }
-    /* Out of the compressor, or its size is not known. */
+    /* The compressor's output ended, or its size is not known. */
     return st == PACK_OK ? deflate_text(g, NULL, 0, Z_SYNC_FLUSH) : st;
 }
 
-/* Goes back to before a file that does not belong into the batch. */
+/* Undoes a file that does not belong into the batch. */
 static bool roll_back(struct gather *g, z_stream *saved, uint64_t written) {
     deflateEnd(&g->z);
     if (deflateCopy(&g->z, saved) != Z_OK) {
@@ -244,7 +245,7 @@ static enum pack pack_file(struct gather *g, const char *name) {
     return packed;
 }
 
-/* Room that the end of the stream takes behind a flush: an empty block, sum and length. */
+/* Bytes that the end of the stream adds behind a flush: an empty block, checksum and length. */
 enum { TRAILER = 16 };
 
 static enum stallrec_error pack_files(struct gather *g, uint64_t max_bytes) {
@@ -259,7 +260,7 @@ static enum stallrec_error pack_files(struct gather *g, uint64_t max_bytes) {
             return packed == PACK_MEMORY ? STALLREC_ERR_MEMORY : STALLREC_ERR_WRITE;
         }
         if (packed == PACK_FULL && g->taken_count > 0) {
-            break; /* the next batch begins with it: order is kept */
+            break; /* the next batch begins with this file, so that the order is kept */
         }
         if (packed != PACK_OK) {
             g->left_out++;
@@ -333,7 +334,7 @@ static bool write_list(const struct gather *g, const char *id) {
 
 /* One name of a list: counted, and with `remove` removed. False: see errno. */
 static bool handle_listed(int dir, const char *name, bool remove, struct stallrec_batch *batch) {
-    if (!may_be_sent(name)) { /* nothing else is ever removed, whatever the list says */
+    if (!may_be_sent(name)) { /* nothing else is ever removed, whatever the list names */
         return true;
     }
     bool dump = rec_file_name_read(name).kind == REC_FILE_DUMP;
@@ -387,7 +388,8 @@ static bool read_id(const char *name, const char *end, char id[STALLREC_BATCH_ID
     return true;
 }
 
-/* The batch that was not done: of several, the first by id. Removes what a kill left. */
+/* Finds the batch that was not done: of several, the first by id. Removes what a killed call left.
+ */
 static bool find_batch(int dir, char found[STALLREC_BATCH_ID]) {
     char id[STALLREC_BATCH_ID], other[NAME];
     DIR *folder = rec_folder_list(dir);
@@ -396,7 +398,8 @@ static bool find_batch(int dir, char found[STALLREC_BATCH_ID]) {
         if (read_id(e->d_name, CONTENT, id)) {
             batch_name(other, id, LIST);
             if (faccessat(dir, other, F_OK, 0) != 0 && errno == ENOENT) {
-                unlinkat(dir, e->d_name, 0); /* somebody took its list: its files are still here */
+                unlinkat(dir, e->d_name,
+                         0); /* another process removed its list; its files are still here */
             } else if (found[0] == '\0' || strcmp(id, found) < 0) {
                 memcpy(found, id, sizeof id);
             }

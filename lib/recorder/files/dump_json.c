@@ -12,7 +12,7 @@
 struct json {
     struct rec_out *out;
     size_t len;
-    bool comma; /* a value stands before the next one in this container */
+    bool comma; /* a value precedes the next one in this container */
     char buf[1024];
 };
 
@@ -68,7 +68,7 @@ static size_t sequence(const unsigned char *s) {
         if (s[0] < forms[i].first || s[0] > forms[i].last) {
             continue;
         }
-        for (size_t k = 1; k < forms[i].len; k++) { /* a NUL fails, so the end is not passed */
+        for (size_t k = 1; k < forms[i].len; k++) { /* a NUL is refused, so the end is not passed */
             unsigned char low = k == 1 ? forms[i].low : 0x80;
             unsigned char high = k == 1 ? forms[i].high : 0xbf;
             if (s[k] < low || s[k] > high) {
@@ -197,7 +197,7 @@ static void who(struct json *j, const struct rec_about *about) {
     member_string(j, "user", about->user);
 }
 
-/* seq_today 0: of a session, which is none of the day's dumps. */
+/* seq_today 0: the dump is not counted among the day's dumps. */
 static void policy(struct json *j, const struct rec_about *about, uint32_t seq_today) {
     object(j, "policy");
     member_string(j, "preset", about->preset);

@@ -33,7 +33,7 @@ static void name_files(struct rec_dumpfile *file, const struct rec_dump *dump, b
     *at++ = '/';
     rec_dump_name(at, dump, local, !file->plain);
 
-    /* Hidden, and not *.json: nothing that collects dumps takes it for one. */
+    /* Hidden, and not *.json: collectors of dumps skip the unfinished file. */
     at = file->temporary + file->directory_len;
     memcpy(at, "/.stall-", 8);
     rec_hex_text(dump->id, 4, at + 8);
@@ -92,7 +92,7 @@ enum stallrec_error rec_dumpfile_init(struct rec_dumpfile **out, void *memory,
     if (!keep_directory(file, directory) || !make_directory(file->path)) {
         return STALLREC_ERR_DIRECTORY;
     }
-    /* A zlib that does not work in our memory is no reason to lose dumps. */
+    /* A zlib that refuses our memory is no reason to lose dumps: they are written uncompressed. */
     struct rec_out nowhere = {.write = discard};
     struct rec_gzip *gzip = rec_gzip_open(file->gzip, &nowhere);
     file->plain = (flags & STALLREC_PLAIN_JSON) != 0 || gzip == NULL || !rec_gzip_close(gzip);
@@ -139,7 +139,7 @@ enum stallrec_error rec_dumpfile_write(struct rec_dumpfile *file, const struct r
     if (file->fd < 0) {
         return STALLREC_ERR_WRITE;
     }
-    /* Whoever tidies up knows by the lock that it is not junk. It ends with the process. */
+    /* The lock tells others that the file is in use. It ends with the process. */
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     fcntl(file->fd, F_SETLK, &lock);
     bool ok = encode(file, dump, about);

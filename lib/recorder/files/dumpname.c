@@ -18,7 +18,8 @@ const char *rec_stamp_text(int64_t unix_ms, char text[REC_STAMP_TEXT]) {
     size_t len = 0;
     rec_time_text(unix_ms, time);
     for (const char *t = time; *t != '\0'; t++) {
-        if (*t != '-' && *t != ':') { /* no character that a shell or a file system minds */
+        if (*t != '-' &&
+            *t != ':') { /* the name has no character that shells or file systems treat specially */
             text[len++] = *t;
         }
     }
@@ -26,7 +27,7 @@ const char *rec_stamp_text(int64_t unix_ms, char text[REC_STAMP_TEXT]) {
     return text;
 }
 
-/* Images are sorted by load; one whose size is not known goes up to the next. */
+/* Images are sorted by load address; one of unknown size extends to the next. */
 static const struct rec_image *image_of(const struct rec_dump *dump, uint64_t address) {
     const struct rec_image *found = NULL;
     for (uint32_t i = 0; i < dump->image_count && dump->images[i].load <= address; i++) {
@@ -95,7 +96,7 @@ void rec_spool_name(char name[REC_FILE_NAME], const uint8_t id[REC_UUID_SIZE], i
 
 /* ---- reading ---- */
 
-/* Steps over `text`; NULL (which stays NULL) if it is not there. */
+/* Skips `text`; NULL (which stays NULL) if it is not there. */
 static const char *skip(const char *at, const char *text) {
     size_t len = strlen(text);
     return at != NULL && strncmp(at, text, len) == 0 ? at + len : NULL;

@@ -50,10 +50,10 @@ void rec_session_name(char name[REC_FILE_NAME], const uint8_t id[REC_UUID_SIZE],
 /* Names a spool: hidden, no other kind of file, and not to be sent or counted. */
 void rec_spool_name(char name[REC_FILE_NAME], const uint8_t id[REC_UUID_SIZE], int64_t start_ms,
                     uint32_t pid);
-/* False: it is no spool's name. */
+/* Recognises a spool's name. False: it is another file's. */
 bool rec_spool_name_read(const char *name, uint32_t *pid);
 
-/* Reads any name. Dumps of before buckets ("stall-…-1.json.gz") have bucket 0. */
+/* Reads any of these names. Dumps of earlier versions ("stall-…-1.json.gz") have bucket 0. */
 struct rec_file_name rec_file_name_read(const char *name);
 
 #endif

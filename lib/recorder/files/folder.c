@@ -37,7 +37,7 @@ int rec_folder_fd(struct rec_folder *folder) {
     if (again.fd < 0) {
         return -1;
     }
-    rec_fd_close_async(&folder->fd); /* if it is not ours any more, it is not closed */
+    rec_fd_close_async(&folder->fd); /* a descriptor that the program took over is not closed */
     folder->fd = again;
     return again.fd;
 }

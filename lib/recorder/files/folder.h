@@ -17,9 +17,8 @@ struct rec_folder {
 
 /* path: absolute. False: see errno; the folder is closed. */
 bool rec_folder_open(struct rec_folder *folder, const char *path);
-/* The folder's descriptor, lent for a moment: to be asked for anew before each piece of work. If
- * the program closed it, or the folder was removed and made again, it is opened again by its path.
- * -1: it is gone, and so is whatever was to be done there. */
+/* The folder's descriptor, lent for one piece of work. If the program closed it, or the folder was
+ * removed and made again, it is opened again by its path. -1: the folder is gone. */
 int rec_folder_fd(struct rec_folder *folder);
 /* May be called twice. */
 void rec_folder_close(struct rec_folder *folder);

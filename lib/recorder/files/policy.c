@@ -1,4 +1,4 @@
-/* Policy: the share of users, the day's quota, retention, and the session's count. */
+/* Policy: the share of users, the day's quota, retention, and the session's counts. */
 #include "files/policy.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum {
     EPOCH_TEXT = 256,
-    GROW_MS = 1000 /* a write a second while it stalls */
+    GROW_MS = 1000 /* the session file is updated once a second during a stall */
 };
 
 static bool whitelisted(const struct rec_policy *policy) {
@@ -33,7 +33,7 @@ static void epoch_text(const struct stallrec_config *config, int64_t wall_ms,
         text[8] = '\0';
         return;
     }
-    for (size_t i = 0; i < 2; i++) { /* very long ones are told apart by their beginning */
+    for (size_t i = 0; i < 2; i++) { /* very long names differ by their beginning */
         size_t part = parts[i] != NULL ? strlen(parts[i]) : 0;
         part = part < EPOCH_TEXT / 2 - 1 ? part : EPOCH_TEXT / 2 - 1;
         if (part > 0) {
@@ -44,7 +44,7 @@ static void epoch_text(const struct stallrec_config *config, int64_t wall_ms,
     }
 }
 
-/* An installation without a user's name is a user of its own, the same at each start. */
+/* An installation without a user's name counts as a user of its own, the same at each start. */
 static bool sampled(const struct rec_policy *policy, int64_t wall_ms) {
     char epoch[EPOCH_TEXT], install[2 * REC_INSTALL_SIZE + 1];
     if (whitelisted(policy) || share(policy) == REC_SHARE_ALL) {
@@ -89,7 +89,7 @@ static void bring_up_to_date(struct rec_policy *policy, bool ended) {
     session.suppressed += policy->suppressed_alone;
     session.ended = ended;
     if (policy->stalled > 0) {
-        /* If the process dies now, it died of this, unless the system may end it at any time. */
+        /* A process that dies now died of this stall, unless the system may end it at any time. */
         bool background =
             policy->context != NULL && rec_context_app_now(policy->context) == REC_APP_BACKGROUND;
         struct rec_tier *tier = ended || background ? &session.hang : &session.fatal;
@@ -174,7 +174,7 @@ void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
     config->callbacks.stall_end = on_end;
     config->callbacks.dump_lost = on_lost;
     config->user_data = policy;
-    /* Before there are files of our own: a process sees no locks of its own. */
+    /* Runs before there are files of our own: a process does not see its own locks. */
     int dir = rec_folder_fd(&policy->folder);
     rec_retention_remove_junk(dir);
     rec_session_recover(dir);
@@ -194,7 +194,7 @@ void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_
             rec_state_count(rec_folder_fd(&policy->folder), &policy->state, wall_ms);
     }
     about->seq_today = policy->state.dumps;
-    /* A quota that cannot be remembered is used up: each start would have it anew. */
+    /* A quota that cannot be stored counts as used up: each start would otherwise begin anew. */
     about->over_quota =
         quota != 0 && !whitelisted(policy) && (policy->state.dumps > quota || !policy->remembered);
 }

@@ -21,8 +21,8 @@ struct rec_policy {
     struct rec_session session;
     struct rec_session_file file;
     uint64_t start_ns;
-    bool remembered;     /* the last number of the day */
-    bool spare;          /* it went to a dump that could not be written: the next one's */
+    bool remembered; /* the last number of the day */
+    bool spare; /* the number was used by a dump that could not be written; the next one has it */
     uint32_t stalled;    /* stalls that run: they count as fatal until they end */
     uint64_t stalled_ms; /* age of the last, to a second */
     uint64_t suppressed_alone;
@@ -47,11 +47,12 @@ void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
 /* Removes what is over the limits. Allocates: at start and while the loop is idle only. */
 void rec_policy_tidy(struct rec_policy *policy, int64_t wall_ms);
 
-/* A stall goes on, and is this old: what the session says if the process dies in it. */
+/* A stall continues, and is this old: recorded in the session for the case that the process dies in
+ * it. */
 void rec_policy_grow(struct rec_policy *policy, uint64_t age_ms);
 
-/* What the session has seen so far: said when it is brought up to date the next time.
- * suppressed_alone: detections of stalls that no dump tells of. */
+/* Takes the counts of the session so far; they are written with its next update. suppressed_alone:
+ * detections of stalls without a dump. */
 void rec_policy_seen(struct rec_policy *policy, uint64_t low_rates, uint64_t events_dropped,
                      uint64_t suppressed_alone);
 
@@ -62,7 +63,7 @@ void rec_policy_count(struct rec_policy *policy, struct rec_about *about, int64_
  * be written (st) waits for another time, and its number of the day is the next one's. */
 void rec_policy_wrote(struct rec_policy *policy, const struct rec_dump *dump,
                       const struct rec_about *about, const char *path, enum stallrec_error st);
-/* Nobody will try again: tells the app (dump_lost), errno is the reason. */
+/* The dump is given up: tells the app (dump_lost), with the reason in errno. */
 void rec_policy_lost(struct rec_policy *policy, const struct rec_dump *dump, const char *path);
 
 /* Ends the session, if it began, and closes the folder. A zeroed policy with a folder that holds

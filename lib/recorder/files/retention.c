@@ -1,4 +1,4 @@
-/* What is kept in the recorder's folder. */
+/* Enforces the limits of the recorder's folder. */
 #include "files/retention.h"
 
 #include <dirent.h>
@@ -11,7 +11,7 @@
 #include "files/dumpname.h"
 #include "files/folder.h"
 
-/* More are left for the next time. */
+/* More files are left for the next call. */
 enum { ENTRIES_MAX = 1 << 16 };
 
 struct entry {
@@ -22,8 +22,8 @@ struct entry {
 
 /* The files of one bucket: a run in the sorted list. */
 struct bucket {
-    uint32_t begin, end; /* begin: its first file, which goes last */
-    uint32_t next;       /* the oldest that may go: begin + 1 … end */
+    uint32_t begin, end; /* begin: the bucket's first file, which goes last */
+    uint32_t next;       /* the oldest file that may go: begin + 1 … end */
 };
 
 struct listing {
@@ -81,8 +81,8 @@ static bool read_folder(int dir, struct listing *list) {
 }
 
 static void drop(int dir, struct listing *list, const struct entry *entry) {
-    /* One that another process or the uploader removed is gone as well. One that cannot be removed
-     * counts as removed, or all others would have to go for it. */
+    /* A file that another process or the uploader removed is gone as well. One that cannot be
+     * removed counts as removed, or all others would be removed in its place. */
     if (unlinkat(dir, entry->name, 0) == 0) {
         list->removed++;
     }
@@ -133,7 +133,7 @@ static bool same_bucket(const struct entry *a, const struct entry *b) {
     return a->parsed.kind == b->parsed.kind && a->parsed.bucket == b->parsed.bucket;
 }
 
-/* By bucket, then by time; names make it total. */
+/* Sorts by bucket, then by time; names make the order total. */
 static int compare(const void *left, const void *right) {
     const struct entry *a = left, *b = right;
     if (!same_bucket(a, b)) {
@@ -162,7 +162,7 @@ static struct bucket *find_buckets(const struct listing *list, uint32_t *count) 
     return buckets;
 }
 
-/* Files left in the bucket; 0: not even its first. */
+/* Files left in the bucket; 0: its first file is gone, too. */
 static uint32_t left_in(const struct bucket *bucket) {
     return bucket->begin == bucket->end ? 0 : 1 + bucket->end - bucket->next;
 }
@@ -171,7 +171,7 @@ static const struct entry *oldest(const struct listing *list, const struct bucke
     return &list->entries[left_in(bucket) > 1 ? bucket->next : bucket->begin];
 }
 
-/* The bucket that loses a file: the fullest; of two, that with the older candidate. */
+/* Chooses the bucket that loses a file: the fullest; of two, the one with the older candidate. */
 static struct bucket *fullest(const struct listing *list, struct bucket *buckets, uint32_t count) {
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < count; i++) {

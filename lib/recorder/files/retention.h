@@ -1,5 +1,5 @@
-/* What is kept in the recorder's folder. POSIX only; allocates, so it is called while the watched
- * loop is idle, never during a stall. */
+/* Limits what is kept in the recorder's folder. POSIX only; allocates, so it is called while the
+ * watched loop is idle, never during a stall. */
 #ifndef STALLREC_RETENTION_H
 #define STALLREC_RETENTION_H
 
@@ -14,7 +14,7 @@ struct rec_retention {
 };
 
 struct rec_retained {
-    uint32_t files; /* dumps and sessions that are left */
+    uint32_t files; /* dumps and sessions that remain */
     uint64_t bytes;
     uint32_t removed;
 };
@@ -28,8 +28,8 @@ struct rec_retained {
 bool rec_retention_apply(int dir, const struct rec_retention *limits, int64_t wall_ms,
                          struct rec_retained *out);
 
-/* Removes what a killed process left half written: .stall-*.part files that nobody holds locked.
- * Those of batches are stallrec_batch_next's. */
+/* Removes unfinished files of killed processes: .stall-*.part files that nobody holds locked. Those
+ * of batches belong to stallrec_batch_next. */
 void rec_retention_remove_junk(int dir);
 
 /* Is the file, of the folder `dir`, locked by another process? A lock ends with its process. */

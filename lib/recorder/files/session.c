@@ -25,8 +25,8 @@ static struct flock whole_file(void) {
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
 }
 
-/* The program closed our descriptor, and with it the lock: the file is found again, under the final
- * name if another process took it for one of the dead. Another file of that name is not ours. */
+/* The program closed our descriptor, and with it the lock. Finds the file again, under the final
+ * name if another process took it for a dead one's. Another file of that name is not ours. */
 static bool open_again(struct rec_session_file *file, int dir, const struct rec_session *session) {
     struct flock lock = whole_file();
     struct rec_fd before = file->fd;
@@ -58,7 +58,7 @@ bool rec_session_update(struct rec_session_file *file, int dir, const struct rec
         file->len = before;
         return false;
     }
-    /* Never shorter than before: nothing of the old text stands behind the new. */
+    /* The text never shrinks: no part of an older text stands behind it. */
     while (file->len < before && file->len < sizeof file->text) {
         file->text[file->len - 1] = ' ';
         file->text[file->len++] = '\n';
@@ -77,7 +77,7 @@ bool rec_session_open(struct rec_session_file *file, int dir, const struct rec_s
     if (file->fd.fd < 0) {
         return false;
     }
-    fcntl(file->fd.fd, F_SETLK, &lock); /* as long as this process lives */
+    fcntl(file->fd.fd, F_SETLK, &lock); /* the lock lasts as long as this process */
     if (!rec_session_update(file, dir, session, about)) {
         int why = errno;
         unlinkat(dir, name, 0);
@@ -116,7 +116,7 @@ static bool final_name(const char *live, char final[REC_FILE_NAME]) {
     return rec_file_name_read(final).kind == REC_FILE_SESSION;
 }
 
-/* Has it a whole line? One that was killed before its first write is empty. */
+/* Has the file a complete line? A process killed before its first write leaves an empty one. */
 static bool is_whole(int dir, const char *name) {
     char last = '\0';
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

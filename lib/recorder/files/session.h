@@ -1,6 +1,6 @@
-/* The record of a session, stalled or not: what stalls are counted against. It is written when the
- * recorder starts and brought up to date in place, so that a session that is killed leaves one too;
- * the next start puts that under its final name. POSIX only. */
+/* The record of a session, stalled or not, against which stalls are counted. It is written when the
+ * recorder starts and updated in place, so that a killed session leaves one, too; the next start
+ * gives that its final name. POSIX only. */
 #ifndef STALLREC_SESSION_H
 #define STALLREC_SESSION_H
 
@@ -24,7 +24,7 @@ struct rec_session {
     uint32_t launches;
     struct rec_tier hang, severe, fatal; /* each stall in one */
     uint64_t low_rates;                  /* seconds with too few frames */
-    uint64_t events_dropped; /* told by the app's threads when there was no place for them */
+    uint64_t events_dropped;             /* told by the app's threads while the queue was full */
     uint64_t written, suppressed, over_quota, lost;
     bool ended; /* false: the recorder was not stopped, the process died */
 };
@@ -44,15 +44,15 @@ struct rec_session_file {
  * and file->fd is none. */
 bool rec_session_open(struct rec_session_file *file, int dir, const struct rec_session *session,
                       const struct rec_about *about);
-/* Brings it up to date. One write, so that a kill leaves the old or the new text. If the program
- * closed the descriptor, the file is opened again; what took its number is left alone. */
+/* Updates the record in one write, so that a kill leaves the old or the new text. If the program
+ * closed the descriptor, the file is opened again; a file that got its number is left alone. */
 bool rec_session_update(struct rec_session_file *file, int dir, const struct rec_session *session,
                         const struct rec_about *about);
 /* The last update; puts the file under its final name. */
 bool rec_session_close(struct rec_session_file *file, int dir, const struct rec_session *session,
                        const struct rec_about *about);
 
-/* Puts sessions whose processes died under their final names. */
+/* Gives sessions whose processes died their final names. */
 void rec_session_recover(int dir);
 
 #endif

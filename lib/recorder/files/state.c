@@ -18,9 +18,9 @@
 #define PART_NAME  ".stallrec-state.part"
 #define LOCK_NAME  ".stallrec-lock"
 
-/* How long a lock is waited for: its holder flushes to a disk, which others may keep busy. At a
- * start it is another start, which flushes nothing: it takes long only where no processor is free,
- * or for ever, when its process is stopped. */
+/* How long to wait for the lock. Its holder flushes to a disk, which may be busy. At a start the
+ * holder is another start, which flushes nothing: the wait is long only if no processor is free, or
+ * endless if that process is stopped. */
 enum { LOCK_MS = 2000, LOCK_AT_START_MS = 500, LOCK_LOOK_MS = 2 };
 
 /* ---- text ---- */
@@ -93,7 +93,7 @@ bool rec_state_parse(const char *text, uint32_t len, struct rec_state *out) {
     }
     state.day = (int64_t)day;
     state.dumps = (uint32_t)dumps;
-    /* The sum, the end, and that there is one way to write each number, in one. */
+    /* One comparison checks the sum, the end, and that each number is written in its only form. */
     if (rec_state_format(&state, again) != len || memcmp(copy, again, len) != 0) {
         return false;
     }
@@ -103,7 +103,7 @@ bool rec_state_parse(const char *text, uint32_t len, struct rec_state *out) {
 
 /* ---- files ---- */
 
-/* A folder may be shared with others: no link of theirs is followed. */
+/* A folder may be shared with others, so their links are not followed. */
 static int open_own(int dir, const char *name, int flags) {
     return openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
@@ -154,7 +154,7 @@ static uint64_t clock_ms(void) {
     return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* -1: see errno. A holder may be stopped, for ever: then it is left at that. */
+/* -1: see errno. A holder may be stopped for ever: the wait then ends without the lock. */
 static int lock_folder(int dir, uint64_t limit_ms) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     uint64_t begin = clock_ms();

@@ -1,5 +1,5 @@
-/* What the recorder remembers from one start to the next: the day, how many dumps it has had, and
- * who this is if the app does not say. POSIX only. */
+/* The state that the recorder keeps from one start to the next: the day, its number of dumps, and
+ * an identity for an app that names no user. POSIX only. */
 #ifndef STALLREC_STATE_H
 #define STALLREC_STATE_H
 
@@ -11,7 +11,7 @@ enum { REC_INSTALL_SIZE = 16, REC_STATE_TEXT = 160 };
 struct rec_state {
     uint8_t
         install[REC_INSTALL_SIZE]; /* random, made at the first start; never leaves the device */
-    int64_t day;                   /* the last that was seen: days since 1970-01-01, UTC */
+    int64_t day;                   /* the latest day that was seen: days since 1970-01-01, UTC */
     uint32_t dumps;                /* of that day */
 };
 

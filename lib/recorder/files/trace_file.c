@@ -3,7 +3,8 @@
 
 #include <fcntl.h>
 
-/* All of it, or the trace ends: what took the descriptor's number is another file. */
+/* Writes everything or ends the trace: after the program closed the descriptor its number may be
+ * another file's. */
 static bool write_all(void *ctx, const void *bytes, size_t len) {
     const struct rec_trace_file *file = ctx;
     return rec_fd_is_ours_async(&file->fd) && rec_write_all(file->fd.fd, bytes, len);

@@ -13,9 +13,9 @@ struct rec_trace_file {
     struct rec_fd fd;
 };
 
-/* Makes the file anew; false, with errno: it cannot be. */
+/* Creates the file; false, with errno: it cannot be created. */
 bool rec_trace_file_open(struct rec_trace_file *file, const char *path);
-/* Also of one that is not open: REC_FD_NONE. */
+/* May be called on a file that is not open: REC_FD_NONE. */
 void rec_trace_file_close(struct rec_trace_file *file);
 
 #endif

@@ -16,7 +16,7 @@ enum {
     FRAME_MAX = 48                   /* of a stack's line, a frame: f, 16 digits, +, 10 digits */
 };
 
-/* No room: the trace ends here, and says so. */
+/* The limit is reached: the trace ends here, and says so. */
 static void end_trace(struct rec_trace *trace, const char *why) {
     if (!trace->ended) {
         trace->ended = true;
@@ -28,7 +28,8 @@ static void end_trace(struct rec_trace *trace, const char *why) {
     }
 }
 
-/* Where a line of at most `size` bytes goes, NULL if it cannot. Room for the last line is kept. */
+/* Returns the place for a line of at most `size` bytes, NULL if there is none. Room for the last
+ * line is kept. */
 static char *begin_line(struct rec_trace *trace, size_t size) {
     if (trace->ended) {
         return NULL;
@@ -76,7 +77,7 @@ static char *put_ms(char *at, uint64_t ns) {
     return at;
 }
 
-/* A name as one word: replay.h. */
+/* Writes a name as one word: replay.h. */
 static char *put_word(char *at, const char *name) {
     if (name[0] == '\0') {
         *at++ = '%';
@@ -175,7 +176,7 @@ static uint64_t hash_stack(const struct rec_stack *stack) {
     return hash != 0 ? hash : 1;
 }
 
-/* A function is named by its first byte, a frame of none that is known by itself. */
+/* A function is identified by its first byte; a frame without one by its own address. */
 static char *put_frame(char *at, uint64_t frame, uint64_t start) {
     bool known = start != 0 && frame >= start && frame - start <= UINT32_MAX;
     at = rec_put_text(at, known ? " f" : " ?");
@@ -200,8 +201,8 @@ static void add_stack(struct rec_trace *trace, const struct rec_stack *stack, ui
     end_line(trace, at);
 }
 
-/* The stack's number, under which the trace has told it. A full table is forgotten: stacks are then
- * told again, under other names. */
+/* The number under which the trace has described the stack. A full table is emptied: stacks are
+ * then described again, under other numbers. */
 static uint32_t name_stack(struct rec_trace *trace, const struct rec_stack *stack) {
     uint64_t hash = hash_stack(stack);
     if (trace->stack_count >= REC_TRACE_STACKS / 4 * 3) {
@@ -244,7 +245,7 @@ static enum rec_sample traced_sample(void *ctx, bool may_repeat, struct rec_stac
 static bool traced_still_busy(void *ctx, uint64_t since_ns) {
     struct rec_trace *trace = ctx;
     bool busy = trace->capture.still_busy(trace->capture.ctx, since_ns);
-    if (!trace->busy_asked) { /* the first answer is the one that detections go by */
+    if (!trace->busy_asked) { /* detections use the first answer */
         trace->busy_asked = true;
         trace->gone = !busy;
     }
@@ -336,7 +337,8 @@ static void add_sample(struct rec_trace *trace, uint64_t at_ns, const char *what
     end_line(trace, at);
 }
 
-/* The answers that the core got in the event, before it: all samples but the last are for once. */
+/* Writes the answers that the core got during the event, in front of it: all samples but the last
+ * are used once. */
 static void add_answers(struct rec_trace *trace, uint64_t at_ns) {
     for (uint32_t i = 0; i + 1 < trace->asked_count; i++) {
         add_sample(trace, at_ns, "sample", trace->asked[i]);

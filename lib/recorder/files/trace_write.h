@@ -25,7 +25,7 @@
 enum {
     REC_TRACE_BUFFER = 128 * 1024,
     REC_TRACE_STACKS = 4096, /* known at a time; a power of two */
-    REC_TRACE_ASKED = 8      /* samples that one event asks for */
+    REC_TRACE_ASKED = 8      /* samples that one event may take */
 };
 
 #define REC_TRACE_BYTES (UINT64_C(64) << 20) /* if the config does not say */
@@ -46,7 +46,7 @@ struct rec_trace {
     uint32_t numbers;     /* given */
     uint32_t running;     /* the last that was told; 0 = none */
 
-    /* What the core asked for in the event that it is being told. */
+    /* The answers that the core got during the current event. */
     uint32_t asked[REC_TRACE_ASKED], asked_count;
     bool busy_asked, gone, refused, refuses, cpu_read, top_read;
     uint64_t cpu_ns;

@@ -9,7 +9,7 @@
 
 #include "stallrec.h"
 
-/* A wait that does not block is a turn: idle handlers never let a loop sleep. */
+/* A wait with timeout 0 is a turn: a loop with idle handlers never sleeps. */
 static inline void rec_wait_begin(struct stallrec_loop *loop, bool blocks) {
     if (blocks) {
         stallrec_loop_sleep(loop);

@@ -1,4 +1,5 @@
-/* Frames, launches, actions and posted tasks: from the app's threads to the monitor's inbox. */
+/* Passes frames, launches, actions and posted tasks from the app's threads to the monitor's inbox.
+ */
 #include "loop/hooks.h"
 
 #include <pthread.h>
@@ -14,7 +15,7 @@ static struct {
     atomic_uint detectors; /* that are told; 0: no recorder runs here */
     atomic_uint launch_ms, span_ms;
     atomic_uint_fast64_t spans; /* ids given */
-    pthread_mutex_t lock;       /* of the poster; not taken by other hooks */
+    pthread_mutex_t lock;       /* guards the poster; the other hooks do not take it */
     stallrec_poster post;
     void *ctx;
 } hooks = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -25,7 +26,7 @@ static void init_inbox(void) {
 
 struct rec_inbox *rec_hooks_open(const struct stallrec_config *config) {
     pthread_once(&hooks.once, init_inbox);
-    if (hooks.forked) { /* where a thread was in the middle of a call that is not here */
+    if (hooks.forked) { /* the lock may be held by a thread that does not exist in the child */
         pthread_mutex_init(&hooks.lock, NULL);
         init_inbox();
         hooks.post = NULL;

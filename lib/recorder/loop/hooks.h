@@ -10,10 +10,10 @@
 #include "loop/inbox.h"
 #include "stallrec.h"
 
-/* Begins to take what the detectors of config want, and empties what earlier recorders left. Before
+/* Starts accepting what the detectors of config need, and drops what earlier recorders left. Before
  * the monitor thread starts. */
 struct rec_inbox *rec_hooks_open(const struct stallrec_config *config);
-/* Takes nothing any more, and forgets the poster. After the monitor thread has ended. */
+/* Stops accepting, and forgets the poster. After the monitor thread has ended. */
 void rec_hooks_close(void);
 /* The same, in the child of a fork, where any lock may be held for ever. */
 void rec_hooks_in_forked_child(void);

@@ -21,13 +21,13 @@ void rec_inbox_init(struct rec_inbox *inbox) {
 
 /* ---- writers ---- */
 
-/* The reader may have gone on meanwhile, even behind this place. */
+/* The reader may have moved on meanwhile, even past this place. */
 static bool half_full(const struct rec_inbox *inbox, uint64_t place) {
     uint64_t head = atomic_load_explicit(&inbox->head, memory_order_relaxed);
     return place >= head && place - head >= REC_INBOX_CELLS / 2;
 }
 
-/* Is the reader to be woken, and is it this writer that does it? */
+/* Must the reader be woken, and by this writer? */
 static bool claim_wake(struct rec_inbox *inbox, uint64_t place, uint64_t due_ns) {
     uint64_t asleep = atomic_load(&inbox->asleep_ns);
     return asleep != 0 && (due_ns < asleep || half_full(inbox, place)) &&
@@ -42,7 +42,7 @@ bool rec_inbox_put(struct rec_inbox *inbox, const struct rec_event *event, uint6
     for (;;) {
         cell = &inbox->cells[place & CELL_MASK];
         uint64_t sequence = atomic_load_explicit(&cell->sequence, memory_order_acquire);
-        /* Or the reader has not been here since the last round. */
+        /* Or the reader has not reached this cell since the last round. */
         if ((event->kind == REC_EVENT_SPAN_BEGIN && half_full(inbox, place)) || sequence < place) {
             atomic_fetch_add_explicit(&inbox->dropped, 1, memory_order_relaxed);
             return false;
@@ -85,8 +85,8 @@ static void pass_cell(struct rec_inbox *inbox, struct rec_inbox_cell *cell) {
     atomic_store_explicit(&inbox->head, head + 1, memory_order_relaxed);
 }
 
-/* The time of the next tick, 0 if there is none. Those that were written over meanwhile are left
- * out. */
+/* The time of the next tick, 0 if there is none. Ticks that were overwritten meanwhile are skipped.
+ */
 static uint64_t next_tick(struct rec_inbox *inbox) {
     uint64_t tail = atomic_load_explicit(&inbox->tick_tail, memory_order_relaxed);
     if (tail - inbox->tick_head > REC_INBOX_TICKS) {

@@ -52,7 +52,7 @@ void rec_inbox_init(struct rec_inbox *inbox);
  * the caller is the one to wake it. */
 bool rec_inbox_put(struct rec_inbox *inbox, const struct rec_event *event, uint64_t due_ns,
                    bool *wake);
-/* A frame was drawn; wakes nobody. Of ticks that nobody reads the oldest go. */
+/* A frame was drawn; wakes nobody. Unread ticks are overwritten, the oldest first. */
 void rec_inbox_tick(struct rec_inbox *inbox, uint64_t at_ns);
 
 /* ---- the reader: one thread ---- */
@@ -60,9 +60,10 @@ void rec_inbox_tick(struct rec_inbox *inbox, uint64_t at_ns);
 /* Takes the next event or tick in the order of their times, if it is not later than until_ns.
  * Events of several threads may differ from that order by what the threads were held up. */
 bool rec_inbox_take(struct rec_inbox *inbox, uint64_t until_ns, struct rec_event *out);
-/* Throws everything away that is in it. */
+/* Drops all events and ticks. */
 void rec_inbox_clear(struct rec_inbox *inbox);
-/* The reader is about to sleep until until_ns. False: there is an event, it should look first. */
+/* The reader is about to sleep until until_ns. False: there is an event, so it should look first.
+ */
 bool rec_inbox_sleep(struct rec_inbox *inbox, uint64_t until_ns);
 /* It is awake. */
 void rec_inbox_wake(struct rec_inbox *inbox);

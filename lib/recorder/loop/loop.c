@@ -9,12 +9,12 @@ enum {
 void stallrec_loop_notify_(struct stallrec_loop *loop, uint64_t now) {
     uint32_t notify = __atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST);
     if ((notify & KEPT) != 0) {
-        /* The first edge is the end, also if the monitor asks again before it looks. */
+        /* Keeps the first edge as the end, even if the monitor asks again before it looks. */
         uint64_t none = 0, edge = now & ~(uint64_t)1;
         __atomic_compare_exchange_n(&loop->end_, &none, edge, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
     }
-    /* The next edges are cheap again. STOP is the monitor's own to clear. */
+    /* Makes the next edges cheap again. Only the monitor clears STOP. */
     notify = __atomic_fetch_and(&loop->notify_, ~(uint32_t)(WAKES | KEPT), __ATOMIC_SEQ_CST);
     if ((notify & WAKES) != 0) {
         rec_word_wake(&loop->notify_);
@@ -29,8 +29,9 @@ static struct rec_event edge(enum rec_loop_event event, uint64_t at_ns) {
     return (struct rec_event){.kind = REC_EVENT_EDGE, .at_ns = at_ns, .value = event};
 }
 
-/* The last edge, and the time of the stretches that had ended by then. Edges may go on meanwhile: a
- * sum of one later is told with that, for sums are told as what they have grown by. */
+/* Reads the last edge and the sum of the stretches that had ended by then. Edges may follow
+ * meanwhile: a sum that includes a later one is told with that one, since only differences of sums
+ * are told. */
 static uint64_t read_state(const struct stallrec_loop *loop, uint64_t *busy_ns) {
     uint64_t state = __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST), again;
     for (int tries = 0; tries < 3; tries++, state = again) {
@@ -43,9 +44,9 @@ static uint64_t read_state(const struct stallrec_loop *loop, uint64_t *busy_ns) 
     return state;
 }
 
-/* read_state, and if it is busy, then the edge that ends that is kept from now on: a monitor that
- * is held up before it waits would take all that is busy meanwhile for one stretch. Not so only if
- * edges come faster than this can ask. */
+/* As read_state; if the loop is busy, the hooks keep the edge that ends the stretch from now on.
+ * Otherwise a monitor that is delayed before it waits would merge several stretches into one. This
+ * fails only if edges come faster than it can ask. */
 static uint64_t read_state_keeping_its_end(struct stallrec_loop *loop, uint64_t *busy_ns) {
     enum { TRIES = 4 };
     uint64_t state = read_state(loop, busy_ns);
@@ -60,8 +61,8 @@ static uint64_t read_state_keeping_its_end(struct stallrec_loop *loop, uint64_t 
     return state;
 }
 
-/* When the stretch that began at `seen` ended: the edge that was kept, `end`. If none was, the
- * latest stands for it, and that it cannot have been longer than all that was busy since. */
+/* When the stretch that began at `seen` ended: at the kept edge `end`. Without one the latest edge
+ * stands for it, limited by all busy time since. */
 static uint64_t end_of(uint64_t end, uint64_t seen, uint64_t state, uint64_t grown) {
     uint64_t begin = seen & ~(uint64_t)1, last = state & ~(uint64_t)1;
     if (end > seen && end <= state) { /* not the edge that began it: seen has bit 0 */
@@ -125,7 +126,7 @@ bool rec_loop_still_busy(const struct stallrec_loop *loop, uint64_t since_ns) {
     return __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST) == (since_ns | 1);
 }
 
-/* Asks for `wanted`, keeping a message that nobody has looked at yet. False: there is one. */
+/* Asks for `wanted` unless a message waits to be read. False: one does. */
 static bool ask(struct stallrec_loop *loop, uint32_t wanted) {
     uint32_t old = __atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST);
     do {
@@ -149,7 +150,7 @@ void rec_loop_wait(struct rec_loop_poll *poll, struct rec_core *core, uint64_t u
     } else {
         wanted = rec_core_stalled(core) ? STALLREC_NOTIFY_END_ : STALLREC_NOTIFY_KEEP_;
         if (__atomic_load_n(&loop->end_, __ATOMIC_SEQ_CST) < poll->seen) {
-            /* Of an earlier stretch, written after the monitor had looked. */
+            /* The edge is of an earlier stretch and was written after the monitor had looked. */
             __atomic_store_n(&loop->end_, 0, __ATOMIC_SEQ_CST);
         }
     }

@@ -12,7 +12,7 @@ static struct site *find(struct sites *s, uint64_t address) {
     return NULL;
 }
 
-/* A new entry; when the table is full, that of the deepest site that is not accepted. */
+/* Returns a new entry; a full table gives up that of the deepest site that is not accepted. */
 static struct site *add(struct sites *s, uint64_t address) {
     struct site *place = NULL;
     if (s->count < SITES_MAX) {

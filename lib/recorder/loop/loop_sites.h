@@ -16,8 +16,8 @@
 enum { SITES_SEEN = 3, SITES_MAX = 64 };
 
 enum site_verdict {
-    SITE_NO,       /* not the loop's, or not known to be yet */
-    SITE_ACCEPTED, /* it became a loop site just now */
+    SITE_NO,       /* another wait, or not yet known */
+    SITE_ACCEPTED, /* it has just become a loop site */
     SITE_LOOP
 };
 

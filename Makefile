@@ -32,12 +32,16 @@ pkg_cflags = $(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null || echo $(2))
 pkg_libs   = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null || echo $(2))
 
 ifeq ($(filter help clean format demo bootstrap,$(MAKECMDGOALS)),)
+# NAME=VERSION of what is installed. $(O)/flags records it: what was built without a library, or with another version, is built again.
+looked_for := libdwarf libelf jansson libzstd zlib cmocka libarchive liblzma libdeflate glib-2.0 gtk+-3.0 libunwind libunwind-generic
+found := $(shell for name in $(looked_for); do version=$$($(PKG_CONFIG) --modversion $$name 2>/dev/null) && echo $$name=$$version; done)
+have = $(if $(filter $(1)=%,$(found)),yes)
 DWARF_CFLAGS := $(call pkg_cflags,libdwarf,$(if $(wildcard /usr/include/libdwarf/dwarf.h),-I/usr/include/libdwarf))
 # Optional: dSYMs in archives (libarchive is loaded when one is met, not linked), symbols packed by xz (.gnu_debugdata), and inflating
 # sections in half the time.
-have_archive := $(shell $(PKG_CONFIG) --exists libarchive && echo yes)
-have_lzma := $(shell $(PKG_CONFIG) --exists liblzma && echo yes)
-have_deflate := $(shell $(PKG_CONFIG) --exists libdeflate && echo yes)
+have_archive := $(call have,libarchive)
+have_lzma := $(call have,liblzma)
+have_deflate := $(call have,libdeflate)
 DEP_CFLAGS := $(DWARF_CFLAGS) $(call pkg_cflags,libelf,) $(call pkg_cflags,jansson,) \
               $(if $(have_archive),$(call pkg_cflags,libarchive,)) $(if $(have_lzma),$(call pkg_cflags,liblzma,)) \
               $(if $(have_deflate),$(call pkg_cflags,libdeflate,))
@@ -76,7 +80,7 @@ lib_src := $(filter-out $(not_src) $(absent_optional),$(foreach m,$(MODULES),$(w
 linux   := $(filter Linux,$(shell uname -s))
 machine := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)))
 # Not those of the host for another processor.
-have_glib := $(if $(filter $(machine),$(shell uname -m)),$(shell $(PKG_CONFIG) --exists glib-2.0 && echo yes))
+have_glib := $(if $(filter $(machine),$(shell uname -m)),$(call have,glib-2.0))
 cmds    := $(filter-out $(if $(linux),,stallrec),$(patsubst cmd/%.c,%,$(wildcard cmd/stall*.c)))
 # Files compiled into the library as bytes: rule files, and the script and style of the SVG.
 embeds  := $(wildcard lib/classify/rules/*.rules lib/flame/svg/*.js lib/flame/svg/*.css)
@@ -117,11 +121,13 @@ $(PRELOAD): $(preload_obj) | $(O)/flags
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -shared $(ALL_LDFLAGS) -o $@ $(preload_obj) -Wl,-z,now $(if $(SAN),,-Wl,-z,defs) $(PRELOAD_LDFLAGS) $(REC_LIBS)
 
-$(O)/obj/lib/recorder/%.o: lib/recorder/%.c $(O)/flags
+# Who builds the recorder's library alone needs nothing of the host's side.
+rec_needs := $(if $(filter-out %/libstallrec.a,$(or $(MAKECMDGOALS),all)),$(O)/needs)
+$(O)/obj/lib/recorder/%.o: lib/recorder/%.c $(O)/flags | $(rec_needs)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(REC_CFLAGS) $(REC_CFLAGS_$(*F)) -MMD -MP -c -o $@ $<
 
-$(O)/obj/%.o: %.c $(O)/flags
+$(O)/obj/%.o: %.c $(O)/flags | $(O)/needs
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -130,7 +136,7 @@ $(patsubst %.c,$(O)/obj/%.o,$(filter lib/debug/% lib/index/%,$(lib_src))): ALL_C
 $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/stallrec.c cmd/recorder_*.c)): ALL_CFLAGS += -Ilib/recorder
 $(O)/obj/cmd/recorder_files.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
 
-$(O)/gen/%.o: $(O)/gen/%.c $(O)/flags
+$(O)/gen/%.o: $(O)/gen/%.c $(O)/flags | $(O)/needs
 	$(Q)$(CC) $(BASE_CFLAGS) -c -o $@ $<
 
 vpath %.rules lib/classify/rules
@@ -174,10 +180,16 @@ $(O)/apps/%: testdata/apps/%.c $(RECLIB) $(O)/flags
 	$(Q)mkdir -p $(@D) && $(CC) -std=c11 -D_GNU_SOURCE -g -O2 -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror) $(SANFLAGS) \
 	  -Ilib/recorder $(APP_CFLAGS_$*) -MMD -MP $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(RECLIB) $(APP_LIBS_$*) $(REC_LIBS) -lm -lpthread
 
-# Rebuild when the compiler or the flags change.
+# Rebuild when the compiler, the flags or the libraries that were found change. Programs of a library that is gone must not stay.
+recorded = $(CC) $(ALL_CFLAGS) $(REC_CFLAGS) $(ALL_LDFLAGS) $(DEP_LIBS) found: $(found)
 $(O)/flags: FORCE
-	@mkdir -p $(O); echo '$(CC) $(ALL_CFLAGS) $(REC_CFLAGS) $(ALL_LDFLAGS) $(DEP_LIBS)' | cmp -s - $@ || \
-	  echo '$(CC) $(ALL_CFLAGS) $(REC_CFLAGS) $(ALL_LDFLAGS) $(DEP_LIBS)' > $@
+	@mkdir -p $(O); echo '$(recorded)' | cmp -s - $@ || \
+	  { rm -f $(absent_apps:testdata/apps/%.c=$(O)/apps/%); echo '$(recorded)' > $@; }
+
+# Before anything of the host's side is compiled for this machine: is everything there, or which package is missing and what installs it?
+$(O)/needs: $(O)/flags scripts/bootstrap
+	$(Q)$(if $(filter $(machine),$(shell uname -m)),scripts/bootstrap --check --build)
+	$(Q)touch $@
 .PHONY: FORCE
 FORCE:
 
@@ -199,7 +211,7 @@ test: bootstrap
 	$(Q)$(MAKE) --no-print-directory test-run
 
 # The long ones first: run-tests runs several at once.
-long_tests := $(addprefix scripts/test/,guards aarch64 stallrec viewers darwin demo detectors go-zdebug adapters layers)
+long_tests := $(addprefix scripts/test/,guards aarch64 stallrec viewers darwin demo detectors go-zdebug adapters layers dependencies)
 test-run: all $(tests) $(fuzzers) $(apps)
 	$(Q)O=$(O) REAL=$(abspath $(REAL)) CC='$(CC)' SAN='$(SAN)' scripts/run-tests $(long_tests) scripts/check-layers scripts/check-ios-api \
 	  $(filter-out $(long_tests),$(filter-out %.js %.xsd,$(wildcard scripts/test/*))) $(tests)

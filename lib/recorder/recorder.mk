@@ -59,7 +59,7 @@ REC_CFLAGS_adapter_glib_linux += $(GLIB_CFLAGS)
 REC_CFLAGS_adapter_glib_linux_test += -DHAVE_GLIB $(GLIB_CFLAGS)
 REC_LIBS_adapter_glib_linux_test := $(GLIB_LIBS)
 endif
-have_gtk := $(if $(have_glib),$(shell $(PKG_CONFIG) --exists gtk+-3.0 && echo yes))
+have_gtk := $(if $(have_glib),$(call have,gtk+-3.0))
 absent_apps := $(if $(have_glib),,testdata/apps/glib_app.c) $(if $(have_gtk),,testdata/apps/gtk_app.c)
 APP_CFLAGS_glib_app = $(GLIB_CFLAGS)
 APP_LIBS_glib_app = $(GLIB_LIBS)

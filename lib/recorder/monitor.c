@@ -35,7 +35,8 @@ static void measure_cpu(struct stallrec *rec, uint64_t now) {
 }
 
 /* Writes one dump. False: it could not be written. *path is its file's in any case. */
-static bool write_dump(struct stallrec *rec, const struct rec_dump *dump, const char **path) {
+static bool monitor_write_dump(struct stallrec *rec, const struct rec_dump *dump,
+                               const char **path) {
     rec->about.loop_at = atomic_load(&rec->loop_at);
     rec->about.unspooled = !rec_spool_works(&rec->spool);
     rec_policy_count(&rec->policy, &rec->about, rec_wall_ms_async(NULL));
@@ -58,7 +59,7 @@ static void tidy(struct stallrec *rec) {
  * would be lost for that. */
 static void write_or_postpone(struct stallrec *rec, const struct rec_dump *dump, uint64_t now) {
     const char *path = NULL;
-    bool ok = write_dump(rec, dump, &path);
+    bool ok = monitor_write_dump(rec, dump, &path);
     rec->retry_ns = ok ? 0 : now + RETRY_MS * UINT64_C(1000000);
     if (!ok && !rec_core_full(rec->core)) {
         rec_core_postpone(rec->core, dump, rec->retry_ns);
@@ -78,7 +79,7 @@ static void write_rest(struct stallrec *rec) {
     const struct rec_dump *dump;
     const char *path = NULL;
     for (uint32_t i = 0; i < REC_RECORDS && (dump = rec_core_closed(rec->core)) != NULL; i++) {
-        if (write_dump(rec, dump, &path)) {
+        if (monitor_write_dump(rec, dump, &path)) {
             rec_core_release(rec->core, dump);
         } else {
             rec_core_postpone(rec->core, dump, REC_NEVER);
@@ -87,7 +88,7 @@ static void write_rest(struct stallrec *rec) {
     rec->left_over = rec_core_closed(rec->core) != NULL &&
                      rec_spool_remains(&rec->spool, rec_folder_fd(&rec->policy.folder));
     while (!rec->left_over && (dump = rec_core_closed(rec->core)) != NULL) {
-        if (!write_dump(rec, dump, &path)) {
+        if (!monitor_write_dump(rec, dump, &path)) {
             rec_policy_lost(&rec->policy, dump, path);
         }
         rec_core_release(rec->core, dump);
@@ -95,7 +96,7 @@ static void write_rest(struct stallrec *rec) {
 }
 
 /* Writes what may be written now. Returns when to try again, REC_NEVER if nothing is left. */
-static uint64_t write_closed(struct stallrec *rec, uint64_t now) {
+static uint64_t monitor_write_closed(struct stallrec *rec, uint64_t now) {
     const struct rec_dump *dump = rec_core_closed(rec->core);
     if (!dump) {
         return REC_NEVER;
@@ -127,7 +128,7 @@ static void wrote_recovered(void *ctx, const struct rec_dump *dump, const struct
 
 /* Recovers the spools of processes that died. It runs on the monitor, so that the app's start waits
  * for no file. */
-static void recover(struct stallrec *rec) {
+static void monitor_recover(struct stallrec *rec) {
     struct rec_recovered recovered;
     struct rec_recovery how = {
         .dir = rec_folder_fd(&rec->policy.folder),
@@ -153,7 +154,7 @@ static void publish_totals(struct stallrec *rec) {
     pthread_mutex_unlock(&rec->totals_lock);
 }
 
-static uint64_t tell(struct stallrec *rec, const struct rec_event *event) {
+static uint64_t monitor_tell(struct stallrec *rec, const struct rec_event *event) {
     if (event->at_ns > rec->told_ns) {
         rec->told_ns = event->at_ns;
     }
@@ -165,7 +166,7 @@ static uint64_t tell(struct stallrec *rec, const struct rec_event *event) {
 }
 
 static uint64_t tell_now(struct stallrec *rec, enum rec_event_kind kind) {
-    return tell(rec, &(struct rec_event){.kind = kind, .at_ns = stallrec_clock_ns()});
+    return monitor_tell(rec, &(struct rec_event){.kind = kind, .at_ns = stallrec_clock_ns()});
 }
 
 /* Passes on what the app's threads told up to until_ns. A thread that was delayed tells late. */
@@ -175,7 +176,7 @@ static void tell_inbox(struct stallrec *rec, uint64_t until_ns) {
         if (event.at_ns < rec->told_ns) {
             event.at_ns = rec->told_ns;
         }
-        tell(rec, &event);
+        monitor_tell(rec, &event);
     }
 }
 
@@ -187,7 +188,7 @@ static void tell_all(struct stallrec *rec) {
     uint32_t count = rec_loop_poll(&rec->poll, events);
     for (uint32_t i = 0; i < count; i++) {
         tell_inbox(rec, events[i].at_ns);
-        tell(rec, &events[i]);
+        monitor_tell(rec, &events[i]);
     }
     tell_inbox(rec, now);
 }
@@ -208,7 +209,7 @@ static void flush_trace(struct stallrec *rec, bool idle) {
         return;
     }
     if (now - rec->told_ns > UINT64_C(1000000)) {
-        tell(rec, &(struct rec_event){.kind = REC_EVENT_WAIT, .at_ns = now});
+        monitor_tell(rec, &(struct rec_event){.kind = REC_EVENT_WAIT, .at_ns = now});
     }
     if (idle || rec_trace_waiting(rec->trace) >= REC_TRACE_BUFFER / 4 ||
         now - rec->flushed_ns >= UINT64_C(1000000000)) {
@@ -226,10 +227,10 @@ static void presume_launch(struct stallrec *rec) {
     uint64_t start = rec_platform_process_start_ns(), now = stallrec_clock_ns();
     if ((rec->config.detectors & STALLREC_DETECT_LAUNCH) != 0 && start != 0 &&
         now - start < LAUNCH_AGE_MS * UINT64_C(1000000)) {
-        tell(rec, &(struct rec_event){.kind = REC_EVENT_LAUNCH,
-                                      .at_ns = now,
-                                      .value = REC_LAUNCH_START,
-                                      .mark_ns = start});
+        monitor_tell(rec, &(struct rec_event){.kind = REC_EVENT_LAUNCH,
+                                              .at_ns = now,
+                                              .value = REC_LAUNCH_START,
+                                              .mark_ns = start});
     }
 }
 
@@ -257,7 +258,7 @@ static bool has_lost_its_thread(const struct stallrec *rec) {
 void *monitor_run(void *arg) {
     struct stallrec *rec = arg;
     rec_platform_enter_monitor();
-    recover(rec);
+    monitor_recover(rec);
     rec_policy_tidy(&rec->policy, rec_wall_ms_async(NULL));
     presume_launch(rec);
     while (!atomic_load(&rec->stopping) && !has_lost_its_thread(rec)) {
@@ -266,7 +267,7 @@ void *monitor_run(void *arg) {
         if (is_overdue(next)) {
             continue;
         }
-        uint64_t look = write_closed(rec, stallrec_clock_ns());
+        uint64_t look = monitor_write_closed(rec, stallrec_clock_ns());
         publish_totals(rec);
         flush_trace(rec, next == REC_NEVER);
         wait_for(rec, look < next ? look : next);

@@ -86,18 +86,18 @@ static void watch_end(void) {
 }
 
 /* The child of a fork has the hooks and no monitor, so no edge has to be announced. */
-static void in_forked_child(void) {
+static void recorder_in_child(void) {
     __atomic_store_n(&main_loop.notify_, 0, __ATOMIC_RELAXED);
     rec_hooks_in_forked_child();
 }
 
 static void watch_forks(void) {
-    rec_platform_watch_forks(in_forked_child);
+    rec_platform_watch_forks(recorder_in_child);
 }
 
 /* ---- start ---- */
 
-static size_t size_of(const char *s) {
+static size_t recorder_text_size(const char *s) {
     return s ? strlen(s) + 1 : 0;
 }
 
@@ -117,7 +117,7 @@ static bool keep_strings(struct stallrec *rec) {
                           &rec->config.context_keys, &rec->config.home,   &rec->config.trace_path};
     size_t size = 1;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        size += size_of(*all[i]);
+        size += recorder_text_size(*all[i]);
     }
     char *at = rec->strings = malloc(size);
     if (!at) {
@@ -129,7 +129,7 @@ static bool keep_strings(struct stallrec *rec) {
     return true;
 }
 
-static void describe(struct stallrec *rec) {
+static void recorder_describe(struct stallrec *rec) {
     rec->about.app_id = rec->config.app_id;
     rec->about.app_version = rec->config.app_version;
     rec->about.app_build = rec->config.app_build;
@@ -139,7 +139,7 @@ static void describe(struct stallrec *rec) {
 }
 
 /* Everything but the thread. */
-static enum stallrec_error prepare(struct stallrec *rec) {
+static enum stallrec_error recorder_prepare(struct stallrec *rec) {
     if (!rec->config.directory) {
         return STALLREC_ERR_CONFIG;
     }
@@ -162,7 +162,7 @@ static enum stallrec_error prepare(struct stallrec *rec) {
     if (st != STALLREC_OK) {
         return st;
     }
-    describe(rec);
+    recorder_describe(rec);
     struct rec_capture table = rec_platform_capture(rec->platform);
     if (main_loop.idle_ != 0) {
         atomic_store(&launched, true);
@@ -262,7 +262,7 @@ enum stallrec_error stallrec_start(struct stallrec **out, const struct stallrec_
     pthread_mutex_init(&rec->totals_lock, NULL);
     pthread_once(&once, watch_forks);
     watch_end();
-    st = prepare(rec);
+    st = recorder_prepare(rec);
     if (st == STALLREC_OK && !start_thread(rec)) {
         st = STALLREC_ERR_THREAD;
     }

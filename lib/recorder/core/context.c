@@ -77,7 +77,7 @@ static bool is_allowed(const char *key, const char *list) {
 }
 
 /* The slot of the key, else a free one, else NULL. A writer sees its own slots complete. */
-static struct rec_context_slot *slot_of(struct rec_context *context, const char *key) {
+static struct rec_context_slot *context_slot(struct rec_context *context, const char *key) {
     struct rec_context_slot *free_slot = NULL;
     for (unsigned i = 0; i < STALLREC_CONTEXT_SLOTS; i++) {
         struct rec_context_pair pair;
@@ -101,7 +101,7 @@ enum stallrec_error rec_context_set(struct rec_context *context, const char *key
         return STALLREC_ERR_CONTEXT;
     }
     bool removed = value == NULL || value[0] == '\0';
-    struct rec_context_slot *slot = slot_of(context, key);
+    struct rec_context_slot *slot = context_slot(context, key);
     if (slot == NULL) {
         return removed ? STALLREC_OK : STALLREC_ERR_CONTEXT;
     }

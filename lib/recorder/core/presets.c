@@ -380,7 +380,7 @@ uint32_t rec_detectors_named(const char *names) {
     }
 }
 
-static const char *source_of(const struct preset *preset, size_t field) {
+static const char *preset_source(const struct preset *preset, size_t field) {
     for (size_t i = 0; i < SOURCES && preset->sources[i].text != NULL; i++) {
         if (preset->sources[i].field == field) {
             return preset->sources[i].text;
@@ -420,7 +420,7 @@ bool rec_preset_value(size_t i, size_t k, struct rec_preset_value *out) {
         }
         *out = (struct rec_preset_value){field->name, value,
                                          field->words != NULL ? field->words[value] : NULL,
-                                         source_of(preset, field->offset)};
+                                         preset_source(preset, field->offset)};
         return true;
     }
     return false;

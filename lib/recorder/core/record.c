@@ -78,7 +78,7 @@ static bool image_holds(const struct rec_image *image, uint64_t address) {
 }
 
 /* Copies a text into the record; without room it returns NULL and marks the dump. */
-static const char *keep_text(struct rec_record *record, const char *text) {
+static const char *record_keep_text(struct rec_record *record, const char *text) {
     if (text == NULL) {
         return NULL;
     }
@@ -113,8 +113,8 @@ static void add_image(struct rec_core *core, struct rec_record *record, uint64_t
         dump->images_lost = true;
         return;
     }
-    image.path = keep_text(record, image.path);
-    image.arch = keep_text(record, image.arch);
+    image.path = record_keep_text(record, image.path);
+    image.arch = record_keep_text(record, image.arch);
     uint32_t at =
         dump->image_count++; /* sorted by load address, so that equal states give equal dumps */
     for (; at > 0 && dump->images[at - 1].load > image.load; at--) {

@@ -81,7 +81,7 @@ static void on_last(CFRunLoopObserverRef observer, CFRunLoopActivity activity, v
 /* On the monitor thread. A source that is there already: CFRunLoopPerformBlock would allocate, and
  * the stalled thread may hold the allocator's lock. Those of the source and of the run loop, which
  * these two calls take, are held for a few instructions and never while a callback runs. */
-static int post(void *ctx, uint64_t number) {
+static int cfrunloop_post(void *ctx, uint64_t number) {
     (void)ctx;
     __atomic_store_n(&hook.asked, number, __ATOMIC_SEQ_CST);
     CFRunLoopSourceSignal(hook.source);
@@ -89,7 +89,7 @@ static int post(void *ctx, uint64_t number) {
     return 1;
 }
 
-static void on_ping(void *info) {
+static void cfrunloop_on_ping(void *info) {
     (void)info;
     if (hook.rec != NULL) {
         stallrec_ping_done(hook.rec, __atomic_load_n(&hook.asked, __ATOMIC_SEQ_CST));
@@ -142,7 +142,7 @@ static void drop_all(void) {
 }
 
 enum stallrec_error stallrec_attach_cfrunloop(struct stallrec *rec, uint32_t flags) {
-    CFRunLoopSourceContext source = {.perform = on_ping};
+    CFRunLoopSourceContext source = {.perform = cfrunloop_on_ping};
     CFRunLoopRef run_loop = CFRunLoopGetCurrent();
     if (rec == NULL) {
         return STALLREC_OK;
@@ -171,7 +171,7 @@ enum stallrec_error stallrec_attach_cfrunloop(struct stallrec *rec, uint32_t fla
         stallrec_loop_wake(hook.loop);
     }
     add_to_modes(run_loop);
-    stallrec_set_poster(rec, post, NULL);
+    stallrec_set_poster(rec, cfrunloop_post, NULL);
     return STALLREC_OK;
 }
 

@@ -233,7 +233,8 @@ static enum caller judge_x86_64_async(const struct fp_code *code, const struct f
 /* ---- the walk ---- */
 
 /* False: the stack is full. */
-static bool add_async(const struct fp_code *code, struct rec_stack *out, uint64_t pc, bool exact) {
+static bool fp_add_async(const struct fp_code *code, struct rec_stack *out, uint64_t pc,
+                         bool exact) {
     struct fp_function at = {0};
     if (out->count == out->cap) {
         out->truncated = true;
@@ -272,9 +273,9 @@ void fp_walk_async(const struct fp_code *code, const struct fp_registers *regs,
     uint64_t fp = fp_strip_async(code->cpu, regs->fp);
     out->count = 0;
     out->truncated = false;
-    add_async(code, out, at.pc, true);
+    fp_add_async(code, out, at.pc, true);
     uint64_t link = link_async(code, &at, stack);
-    if (link != 0 && !add_async(code, out, link, false)) {
+    if (link != 0 && !fp_add_async(code, out, link, false)) {
         return;
     }
     while (fp != 0) {
@@ -290,7 +291,7 @@ void fp_walk_async(const struct fp_code *code, const struct fp_registers *regs,
             out->truncated = true;
             return;
         }
-        if (!add_async(code, out, pc, false)) {
+        if (!fp_add_async(code, out, pc, false)) {
             return;
         }
         if (caller_fp != 0 && caller_fp <= fp) {

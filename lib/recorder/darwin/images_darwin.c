@@ -64,7 +64,8 @@ struct images {
     char paths[PATHS_SIZE];
 };
 
-static bool read_async(const struct images *t, uint64_t address, void *to, size_t size) {
+static bool image_read_darwin_async(const struct images *t, uint64_t address, void *to,
+                                    size_t size) {
     return t->memory.read_async(t->memory.arg, address, to, size);
 }
 
@@ -78,7 +79,7 @@ static bool read_head_async(const struct images *t, struct dyld_all_image_infos 
         size = (size_t)t->infos_size; /* of an older system: without a time of change */
     }
     return size >= offsetof(struct dyld_all_image_infos, notification) &&
-           read_async(t, t->infos, head, size) && head->infoArray != NULL;
+           image_read_darwin_async(t, t->infos, head, size) && head->infoArray != NULL;
 }
 
 static uint64_t stamp_of(const struct dyld_all_image_infos *head) {
@@ -86,7 +87,7 @@ static uint64_t stamp_of(const struct dyld_all_image_infos *head) {
                                                : (uint64_t)head->infoArrayCount + 1;
 }
 
-static void list_async(struct images *t, uint64_t load, uint64_t path) {
+static void image_list_darwin_async(struct images *t, uint64_t load, uint64_t path) {
     if (load != 0 && t->listed_count < LISTED_MAX) {
         t->listed[t->listed_count++] = (struct listed){load, path};
     }
@@ -99,17 +100,17 @@ static bool read_list_async(struct images *t, const struct dyld_all_image_infos 
     for (uint32_t done = 0; done < head->infoArrayCount && done < LISTED_MAX;) {
         uint32_t n = head->infoArrayCount - done;
         n = n < BATCH ? n : BATCH;
-        if (!read_async(t, at + done * sizeof *batch, batch, n * sizeof *batch)) {
+        if (!image_read_darwin_async(t, at + done * sizeof *batch, batch, n * sizeof *batch)) {
             return false;
         }
         for (uint32_t i = 0; i < n; i++) {
-            list_async(t, (uint64_t)(uintptr_t)batch[i].imageLoadAddress,
-                       (uint64_t)(uintptr_t)batch[i].imageFilePath);
+            image_list_darwin_async(t, (uint64_t)(uintptr_t)batch[i].imageLoadAddress,
+                                    (uint64_t)(uintptr_t)batch[i].imageFilePath);
         }
         done += n;
     }
-    list_async(t, (uint64_t)(uintptr_t)head->dyldImageLoadAddress,
-               (uint64_t)(uintptr_t)head->dyldPath);
+    image_list_darwin_async(t, (uint64_t)(uintptr_t)head->dyldImageLoadAddress,
+                            (uint64_t)(uintptr_t)head->dyldPath);
     return true;
 }
 
@@ -163,7 +164,7 @@ static uint32_t keep_path_async(struct images *t, uint64_t from) {
     while (from != 0 && size < PATH_SIZE && PATHS_SIZE - at > size + BATCH) {
         size_t n = PAGE - (size_t)(from % PAGE); /* the next page may not be there */
         n = n < BATCH ? n : BATCH;
-        if (!read_async(t, from, t->paths + at + size, n)) {
+        if (!image_read_darwin_async(t, from, t->paths + at + size, n)) {
             return 0;
         }
         size_t text = strnlen(t->paths + at + size, n);

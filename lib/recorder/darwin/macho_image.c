@@ -26,7 +26,7 @@ enum {
 };
 
 /* What is put together from several commands. */
-struct layout {
+struct macho_layout {
     uint64_t text, linkedit, linkedit_at, linkedit_size; /* vmaddr, vmaddr, fileoff, filesize */
     uint64_t unwind;                                     /* vmaddr */
     uint32_t starts_at;                                  /* file offset */
@@ -37,16 +37,16 @@ static bool named_async(const uint8_t *field, const char *name) {
     return strncmp((const char *)field, name, NAME_SIZE) == 0;
 }
 
-static bool read_async(const struct memory *m, uint64_t address, void *to, size_t size) {
+static bool macho_read_async(const struct memory *m, uint64_t address, void *to, size_t size) {
     return address <= UINT64_MAX - size && m->read_async(m->arg, address, to, size);
 }
 
 /* The sections of __TEXT, which follow its command. */
 static void read_sections_async(const struct memory *m, uint64_t at, uint32_t count,
-                                struct macho_image *image, struct layout *layout) {
+                                struct macho_image *image, struct macho_layout *layout) {
     for (uint32_t i = 0; i < count; i++) {
         uint8_t section[SECTION_SIZE];
-        if (!read_async(m, at + (uint64_t)i * SECTION_SIZE, section, sizeof section)) {
+        if (!macho_read_async(m, at + (uint64_t)i * SECTION_SIZE, section, sizeof section)) {
             return;
         }
         if (named_async(section, "__unwind_info")) {
@@ -57,9 +57,9 @@ static void read_sections_async(const struct memory *m, uint64_t at, uint32_t co
 }
 
 static void read_segment_async(const struct memory *m, uint64_t at, uint32_t size,
-                               struct macho_image *image, struct layout *layout) {
+                               struct macho_image *image, struct macho_layout *layout) {
     uint8_t segment[SEGMENT_SIZE];
-    if (size < SEGMENT_SIZE || !read_async(m, at, segment, sizeof segment)) {
+    if (size < SEGMENT_SIZE || !macho_read_async(m, at, segment, sizeof segment)) {
         return;
     }
     uint64_t address = memory_u64_async(segment + 24);
@@ -80,21 +80,21 @@ static void read_segment_async(const struct memory *m, uint64_t at, uint32_t siz
 }
 
 static void read_command_async(const struct memory *m, uint64_t at, uint32_t command, uint32_t size,
-                               struct macho_image *image, struct layout *layout) {
+                               struct macho_image *image, struct macho_layout *layout) {
     uint8_t raw[24];
     if (command == SEGMENT_64) {
         read_segment_async(m, at, size, image, layout);
-    } else if (command == UUID && size >= 24 && read_async(m, at, raw, 24)) {
+    } else if (command == UUID && size >= 24 && macho_read_async(m, at, raw, 24)) {
         memcpy(image->uuid, raw + 8, sizeof image->uuid);
         image->has_uuid = true;
-    } else if (command == FUNCTION_STARTS && size >= 16 && read_async(m, at, raw, 16)) {
+    } else if (command == FUNCTION_STARTS && size >= 16 && macho_read_async(m, at, raw, 16)) {
         layout->starts_at = memory_u32_async(raw + 8);
         image->starts_size = memory_u32_async(raw + 12);
     }
 }
 
 /* In the process all of an image is moved by the same distance, also in the shared cache. */
-static void place_async(struct macho_image *image, const struct layout *layout) {
+static void macho_place_async(struct macho_image *image, const struct macho_layout *layout) {
     uint64_t slide = image->load - layout->text; /* wraps as addresses do */
     uint64_t unwind = layout->unwind - layout->text;
     if (image->unwind_size > image->text_size || unwind > image->text_size - image->unwind_size) {
@@ -112,18 +112,19 @@ static void place_async(struct macho_image *image, const struct layout *layout) 
 
 bool macho_image_read_async(const struct memory *memory, uint64_t load, struct macho_image *out) {
     uint8_t header[HEADER_SIZE];
-    if (!read_async(memory, load, header, sizeof header) || memory_u32_async(header) != MAGIC_64) {
+    if (!macho_read_async(memory, load, header, sizeof header) ||
+        memory_u32_async(header) != MAGIC_64) {
         return false;
     }
     struct macho_image image = {.load = load,
                                 .cpu_type = memory_u32_async(header + 4),
                                 .cpu_subtype = memory_u32_async(header + 8)};
-    struct layout layout = {0};
+    struct macho_layout layout = {0};
     uint32_t count = memory_u32_async(header + 16), left = memory_u32_async(header + 20);
     uint64_t at = load + HEADER_SIZE;
     for (uint32_t i = 0; i < count && i < COMMANDS_MAX && left >= 8; i++) {
         uint8_t command[8];
-        if (!read_async(memory, at, command, sizeof command)) {
+        if (!macho_read_async(memory, at, command, sizeof command)) {
             return false;
         }
         uint32_t size = memory_u32_async(command + 4);
@@ -137,7 +138,7 @@ bool macho_image_read_async(const struct memory *memory, uint64_t load, struct m
     if (!layout.has_text || image.text_size == 0 || image.text_size > UINT64_MAX - load) {
         return false;
     }
-    place_async(&image, &layout);
+    macho_place_async(&image, &layout);
     *out = image;
     return true;
 }
@@ -167,7 +168,7 @@ static bool next_byte_async(struct starts *s, uint8_t *byte) {
     if (s->pos == s->size) {
         s->size = s->left < CHUNK ? (size_t)s->left : CHUNK;
         s->pos = 0;
-        if (s->size == 0 || !read_async(s->memory, s->address, s->bytes, s->size)) {
+        if (s->size == 0 || !macho_read_async(s->memory, s->address, s->bytes, s->size)) {
             s->size = 0;
             return false;
         }

@@ -139,7 +139,7 @@ void rec_platform_enter_monitor(void) {
 static void (*forked)(void); /* set once, before the handler exists */
 
 /* Ports are not inherited: the names may stand for something else in the child. */
-static void in_forked_child(void) {
+static void darwin_in_child(void) {
     for (unsigned i = 0; i < WORDS; i++) {
         atomic_store(&sleepers[i].semaphore, MACH_PORT_NULL);
         atomic_store(&sleepers[i].word, NULL);
@@ -149,7 +149,7 @@ static void in_forked_child(void) {
 
 void rec_platform_watch_forks(void (*in_child)(void)) {
     forked = in_child;
-    pthread_atfork(NULL, NULL, in_forked_child);
+    pthread_atfork(NULL, NULL, darwin_in_child);
 }
 
 /* ---- start and end ---- */

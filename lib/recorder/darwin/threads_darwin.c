@@ -45,7 +45,7 @@ static void identify_async(struct threads_darwin *t, const struct task_list *lis
     }
 }
 
-static struct choice *find_async(struct threads_darwin *t, int64_t id) {
+static struct choice *thread_find_darwin_async(struct threads_darwin *t, int64_t id) {
     for (uint32_t i = 0; i < t->listed_count; i++) {
         if (id > 0 && t->listed[i].id == (uint64_t)id) {
             return &t->listed[i];
@@ -58,7 +58,8 @@ static struct choice *find_async(struct threads_darwin *t, int64_t id) {
  * long it is. */
 static uint32_t choose_chain_async(struct threads_darwin *t, int64_t owner, uint32_t max) {
     uint32_t count = 0;
-    for (struct choice *c; count < max && (c = find_async(t, owner)) != NULL && !c->chosen;) {
+    for (struct choice *c;
+         count < max && (c = thread_find_darwin_async(t, owner)) != NULL && !c->chosen;) {
         c->chosen = true;
         count++;
         owner = task_wait_async(c->thread).owner;
@@ -100,8 +101,8 @@ void threads_darwin_walk_async(struct images *images, const struct task_copy *co
     out->pause_ns = copy->pause_ns < UINT32_MAX ? (uint32_t)copy->pause_ns : UINT32_MAX;
 }
 
-static bool fill_async(const struct threads_darwin *t, thread_t thread, bool with_stack,
-                       struct rec_thread *out) {
+static bool thread_fill_darwin_async(const struct threads_darwin *t, thread_t thread,
+                                     bool with_stack, struct rec_thread *out) {
     struct task_copy copy;
     struct rec_stack stack = {
         .frames = out->stack.frames, .starts = out->stack.starts, .cap = out->stack.cap};
@@ -128,7 +129,7 @@ uint32_t threads_darwin_capture_async(struct threads_darwin *t, int64_t owner,
     images_refresh_async(t->images);
     for (uint32_t i = 0; i < count; i++) {
         bool in_time = clock_gettime_nsec_np(CLOCK_UPTIME_RAW) < until;
-        filled += fill_async(t, t->listed[i].thread, in_time, &out[filled]);
+        filled += thread_fill_darwin_async(t, t->listed[i].thread, in_time, &out[filled]);
     }
     task_list_release_async(&list);
     return filled;

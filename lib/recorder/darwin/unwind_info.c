@@ -33,7 +33,7 @@ static bool bytes_async(const struct unwind_info *u, uint64_t at, void *to, size
            u->memory.read_async(u->memory.arg, u->address + at, to, size);
 }
 
-static bool word_async(const struct unwind_info *u, uint64_t at, uint32_t *value) {
+static bool page_word_async(const struct unwind_info *u, uint64_t at, uint32_t *value) {
     uint8_t raw[4];
     if (!bytes_async(u, at, raw, sizeof raw)) {
         return false;
@@ -85,7 +85,7 @@ static bool entry_start_async(const struct unwind_info *u, const struct page *pa
     uint32_t value;
     bool regular = page->kind == REGULAR_PAGE;
     uint64_t step = regular ? REGULAR_SIZE : COMPRESSED_SIZE;
-    if (!word_async(u, page->at + page->entries + i * step, &value)) {
+    if (!page_word_async(u, page->at + page->entries + i * step, &value)) {
         return false;
     }
     *start = regular ? value : page->first + (value & 0xffffff);
@@ -95,7 +95,7 @@ static bool entry_start_async(const struct unwind_info *u, const struct page *pa
 static bool index_start_async(const struct unwind_info *u, const struct header *h, uint32_t i,
                               uint64_t *start) {
     uint32_t value;
-    bool ok = word_async(u, h->index + (uint64_t)i * INDEX_SIZE, &value);
+    bool ok = page_word_async(u, h->index + (uint64_t)i * INDEX_SIZE, &value);
     *start = value;
     return ok;
 }
@@ -113,8 +113,9 @@ static bool start_at_async(const struct unwind_info *u, const struct sorted *in,
 }
 
 /* The last of `count` that begins at or before `offset`. */
-static enum unwind_info_status search_async(const struct unwind_info *u, const struct sorted *in,
-                                            uint32_t count, uint64_t offset, uint32_t *found) {
+static enum unwind_info_status page_search_async(const struct unwind_info *u,
+                                                 const struct sorted *in, uint32_t count,
+                                                 uint64_t offset, uint32_t *found) {
     uint32_t lo = 0, hi = count;
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
@@ -139,18 +140,19 @@ static bool encoding_async(const struct unwind_info *u, const struct header *h,
                            const struct page *page, uint32_t i, uint32_t *encoding) {
     uint32_t entry;
     if (page->kind == REGULAR_PAGE) {
-        return word_async(u, page->at + page->entries + (uint64_t)i * REGULAR_SIZE + 4, encoding);
+        return page_word_async(u, page->at + page->entries + (uint64_t)i * REGULAR_SIZE + 4,
+                               encoding);
     }
-    if (!word_async(u, page->at + page->entries + (uint64_t)i * COMPRESSED_SIZE, &entry)) {
+    if (!page_word_async(u, page->at + page->entries + (uint64_t)i * COMPRESSED_SIZE, &entry)) {
         return false;
     }
     uint32_t which = entry >> 24;
     if (which < h->common_count) {
-        return word_async(u, h->common + (uint64_t)which * 4, encoding);
+        return page_word_async(u, h->common + (uint64_t)which * 4, encoding);
     }
     which -= h->common_count;
     return which < page->encoding_count &&
-           word_async(u, page->at + page->encodings + (uint64_t)which * 4, encoding);
+           page_word_async(u, page->at + page->encodings + (uint64_t)which * 4, encoding);
 }
 
 enum unwind_info_status unwind_info_find_async(const struct unwind_info *info, uint64_t address,
@@ -166,8 +168,8 @@ enum unwind_info_status unwind_info_find_async(const struct unwind_info *info, u
     if (!read_header_async(info, &header)) {
         return UNWIND_INFO_BAD;
     }
-    enum unwind_info_status st =
-        search_async(info, &(struct sorted){.header = &header}, header.index_count, offset, &i);
+    enum unwind_info_status st = page_search_async(info, &(struct sorted){.header = &header},
+                                                   header.index_count, offset, &i);
     if (st != UNWIND_INFO_OK) {
         return st;
     }
@@ -176,7 +178,7 @@ enum unwind_info_status unwind_info_find_async(const struct unwind_info *info, u
     }
     if (!index_start_async(info, &header, i, &first) ||
         !index_start_async(info, &header, i + 1, &next) ||
-        !word_async(info, header.index + (uint64_t)i * INDEX_SIZE + 4, &page_at)) {
+        !page_word_async(info, header.index + (uint64_t)i * INDEX_SIZE + 4, &page_at)) {
         return UNWIND_INFO_BAD;
     }
     if (page_at == 0) {
@@ -185,7 +187,7 @@ enum unwind_info_status unwind_info_find_async(const struct unwind_info *info, u
     if (!read_page_async(info, page_at, first, &page)) {
         return UNWIND_INFO_BAD;
     }
-    st = search_async(info, &(struct sorted){.page = &page}, page.count, offset, &k);
+    st = page_search_async(info, &(struct sorted){.page = &page}, page.count, offset, &k);
     if (st != UNWIND_INFO_OK) {
         return st;
     }

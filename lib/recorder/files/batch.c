@@ -57,11 +57,11 @@ struct gather {
 
 /* ---- the folder ---- */
 
-static int compare_names(const void *left, const void *right) {
+static int batch_compare_names(const void *left, const void *right) {
     return strcmp(left, right); /* "session-" comes before "stall-", both have their time first */
 }
 
-static bool add_name(struct gather *g, const char *name) {
+static bool gather_add_name(struct gather *g, const char *name) {
     if (g->count == g->cap) {
         uint32_t cap = g->cap != 0 ? 2 * g->cap : 64;
         file_name *more = realloc(g->names, cap * sizeof *more);
@@ -80,20 +80,20 @@ static bool may_be_sent(const char *name) {
     return strlen(name) < REC_FILE_NAME && parsed.kind != REC_FILE_OTHER && !parsed.local;
 }
 
-static enum stallrec_error list_files(struct gather *g) {
+static enum stallrec_error gather_list_files(struct gather *g) {
     DIR *folder = rec_folder_list(g->dir);
     if (folder == NULL) {
         return STALLREC_ERR_DIRECTORY;
     }
     enum stallrec_error st = STALLREC_OK;
     for (struct dirent *e; st == STALLREC_OK && (e = readdir(folder)) != NULL;) {
-        if (may_be_sent(e->d_name) && !add_name(g, e->d_name)) {
+        if (may_be_sent(e->d_name) && !gather_add_name(g, e->d_name)) {
             st = STALLREC_ERR_MEMORY;
         }
     }
     closedir(folder);
     if (g->count > 0) {
-        qsort(g->names, g->count, sizeof *g->names, compare_names);
+        qsort(g->names, g->count, sizeof *g->names, batch_compare_names);
     }
     return st;
 }
@@ -101,7 +101,7 @@ static enum stallrec_error list_files(struct gather *g) {
 /* ---- packing ---- */
 
 /* read(2), whatever signals come. */
-static ssize_t read_some(int fd, void *bytes, size_t size) {
+static ssize_t batch_read(int fd, void *bytes, size_t size) {
     ssize_t n;
     do {
         n = read(fd, bytes, size);
@@ -186,7 +186,7 @@ static enum pack pack_open_file(struct gather *g, int fd, bool gzip) {
         return PACK_MEMORY;
     }
     while (st == PACK_OK) {
-        ssize_t n = read_some(fd, g->in, CHUNK);
+        ssize_t n = batch_read(fd, g->in, CHUNK);
         if (n == 0) {
             break;
         }
@@ -308,7 +308,7 @@ static void name_batch(const struct gather *g, char id[STALLREC_BATCH_ID]) {
     rec_hex_text(bytes, sizeof bytes, id);
 }
 
-static bool write_list(const struct gather *g, const char *id) {
+static bool batch_write_list(const struct gather *g, const char *id) {
     char part[NAME], name[NAME];
     batch_name(part, id, ".part");
     batch_name(name, id, LIST);
@@ -345,7 +345,7 @@ static bool handle_listed(int dir, const char *name, bool remove, struct stallre
 
 /* Counts what a list names into *batch, and with `remove` removes it. False: see errno; the list
  * may name more. */
-static bool read_list(int dir, const char *id, bool remove, struct stallrec_batch *batch) {
+static bool batch_read_list(int dir, const char *id, bool remove, struct stallrec_batch *batch) {
     char name[NAME], line[REC_FILE_NAME], bytes[1024];
     size_t len = 0;
     batch_name(name, id, LIST);
@@ -355,7 +355,7 @@ static bool read_list(int dir, const char *id, bool remove, struct stallrec_batc
     }
     ssize_t n;
     bool ok = true;
-    while (ok && (n = read_some(fd, bytes, sizeof bytes)) != 0) {
+    while (ok && (n = batch_read(fd, bytes, sizeof bytes)) != 0) {
         ok = n > 0;
         for (ssize_t i = 0; ok && i < n; i++) {
             if (bytes[i] != '\n') {
@@ -377,7 +377,7 @@ static bool read_list(int dir, const char *id, bool remove, struct stallrec_batc
 /* ---- batches that are there ---- */
 
 /* The id in the name of a batch's file with this end. */
-static bool read_id(const char *name, const char *end, char id[STALLREC_BATCH_ID]) {
+static bool batch_read_id(const char *name, const char *end, char id[STALLREC_BATCH_ID]) {
     const size_t prefix = sizeof PREFIX - 1, id_len = STALLREC_BATCH_ID - 1;
     if (strlen(name) != prefix + id_len + strlen(end) || strncmp(name, PREFIX, prefix) != 0 ||
         !is_id(name + prefix, id_len) || strcmp(name + prefix + id_len, end) != 0) {
@@ -395,7 +395,7 @@ static bool find_batch(int dir, char found[STALLREC_BATCH_ID]) {
     DIR *folder = rec_folder_list(dir);
     found[0] = '\0';
     for (struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;) {
-        if (read_id(e->d_name, CONTENT, id)) {
+        if (batch_read_id(e->d_name, CONTENT, id)) {
             batch_name(other, id, LIST);
             if (faccessat(dir, other, F_OK, 0) != 0 && errno == ENOENT) {
                 unlinkat(dir, e->d_name,
@@ -403,12 +403,12 @@ static bool find_batch(int dir, char found[STALLREC_BATCH_ID]) {
             } else if (found[0] == '\0' || strcmp(id, found) < 0) {
                 memcpy(found, id, sizeof id);
             }
-        } else if (read_id(e->d_name, LIST, id)) {
+        } else if (batch_read_id(e->d_name, LIST, id)) {
             batch_name(other, id, CONTENT);
             if (faccessat(dir, other, F_OK, 0) != 0 && errno == ENOENT) {
                 unlinkat(dir, e->d_name, 0);
             }
-        } else if (strcmp(e->d_name, PART) == 0 || read_id(e->d_name, ".part", id)) {
+        } else if (strcmp(e->d_name, PART) == 0 || batch_read_id(e->d_name, ".part", id)) {
             unlinkat(dir, e->d_name, 0);
         }
     }
@@ -418,14 +418,15 @@ static bool find_batch(int dir, char found[STALLREC_BATCH_ID]) {
     return found[0] != '\0';
 }
 
-static enum stallrec_error describe(int dir, const char *directory, const char *id,
-                                    uint32_t left_out, struct stallrec_batch *out) {
+static enum stallrec_error batch_describe(int dir, const char *directory, const char *id,
+                                          uint32_t left_out, struct stallrec_batch *out) {
     struct stallrec_batch batch = {.size = out->size, .left_out = left_out};
     struct stat st;
     char name[NAME];
     size_t len = strlen(directory);
     batch_name(name, id, CONTENT);
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !read_list(dir, id, false, &batch)) {
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !batch_read_list(dir, id, false, &batch)) {
         return STALLREC_ERR_DIRECTORY;
     }
     memcpy(batch.id, id, STALLREC_BATCH_ID);
@@ -440,7 +441,7 @@ static enum stallrec_error describe(int dir, const char *directory, const char *
 static enum stallrec_error make_batch(struct gather *g, uint64_t max_bytes,
                                       char id[STALLREC_BATCH_ID]) {
     char name[NAME];
-    enum stallrec_error st = list_files(g);
+    enum stallrec_error st = gather_list_files(g);
     if (st != STALLREC_OK || g->count == 0) {
         return st != STALLREC_OK ? st : STALLREC_ERR_NOTHING;
     }
@@ -461,7 +462,7 @@ static enum stallrec_error make_batch(struct gather *g, uint64_t max_bytes,
     if (st == STALLREC_OK) {
         name_batch(g, id);
         batch_name(name, id, CONTENT);
-        if (!write_list(g, id) || renameat(g->dir, PART, g->dir, name) != 0) {
+        if (!batch_write_list(g, id) || renameat(g->dir, PART, g->dir, name) != 0) {
             st = STALLREC_ERR_WRITE;
             why = errno;
         }
@@ -497,14 +498,14 @@ enum stallrec_error stallrec_batch_next(const char *directory, uint64_t max_byte
     enum stallrec_error st;
     struct gather *g = NULL;
     if (find_batch(dir, id)) {
-        st = describe(dir, directory, id, 0, out);
+        st = batch_describe(dir, directory, id, 0, out);
     } else if ((g = calloc(1, sizeof *g)) == NULL) {
         st = STALLREC_ERR_MEMORY;
     } else {
         g->dir = dir;
         st = make_batch(g, max_bytes, id);
         if (st == STALLREC_OK) {
-            st = describe(dir, directory, id, g->left_out, out);
+            st = batch_describe(dir, directory, id, g->left_out, out);
         }
     }
     int why = errno;
@@ -534,7 +535,7 @@ enum stallrec_error stallrec_batch_done(const char *directory, const char *id) {
     batch_name(list, id, LIST);
     if (faccessat(dir, content, F_OK, 0) != 0) {
         st = errno == ENOENT ? STALLREC_ERR_NOTHING : STALLREC_ERR_WRITE;
-    } else if (!read_list(dir, id, true, &listed) || unlinkat(dir, content, 0) != 0 ||
+    } else if (!batch_read_list(dir, id, true, &listed) || unlinkat(dir, content, 0) != 0 ||
                unlinkat(dir, list, 0) != 0) {
         st = STALLREC_ERR_WRITE;
     }

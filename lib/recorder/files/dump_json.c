@@ -42,13 +42,13 @@ static void separate(struct json *j) {
     j->comma = true;
 }
 
-static void begin(struct json *j, char bracket) {
+static void json_begin(struct json *j, char bracket) {
     separate(j);
     raw(j, &bracket, 1);
     j->comma = false;
 }
 
-static void end(struct json *j, char bracket) {
+static void json_end(struct json *j, char bracket) {
     raw(j, &bracket, 1);
     j->comma = true;
 }
@@ -124,15 +124,15 @@ static void key(struct json *j, const char *name) {
 
 static void object(struct json *j, const char *name) {
     key(j, name);
-    begin(j, '{');
+    json_begin(j, '{');
 }
 
 static void array(struct json *j, const char *name) {
     key(j, name);
-    begin(j, '[');
+    json_begin(j, '[');
 }
 
-static void number(struct json *j, uint64_t value) {
+static void json_number(struct json *j, uint64_t value) {
     char text[20];
     size_t at = sizeof text;
     do {
@@ -149,19 +149,19 @@ static void signed_number(struct json *j, int64_t value) {
         raw(j, "-", 1);
         j->comma = false;
     }
-    number(j, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    json_number(j, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-static void member_string(struct json *j, const char *name, const char *text) {
+static void json_member_string(struct json *j, const char *name, const char *text) {
     if (text != NULL) {
         key(j, name);
         string(j, text);
     }
 }
 
-static void member_number(struct json *j, const char *name, uint64_t value) {
+static void json_member_number(struct json *j, const char *name, uint64_t value) {
     key(j, name);
-    number(j, value);
+    json_number(j, value);
 }
 
 static void member_signed(struct json *j, const char *name, int64_t value) {
@@ -179,38 +179,38 @@ static void member_bool(struct json *j, const char *name, bool value) {
 
 static void who(struct json *j, const struct rec_about *about) {
     object(j, "app");
-    member_string(j, "id", about->app_id);
-    member_string(j, "version", about->app_version);
-    member_string(j, "build", about->app_build);
-    end(j, '}');
+    json_member_string(j, "id", about->app_id);
+    json_member_string(j, "version", about->app_version);
+    json_member_string(j, "build", about->app_build);
+    json_end(j, '}');
 
     object(j, "device");
-    member_string(j, "model", about->model);
-    member_string(j, "os", about->os);
-    member_string(j, "os_build", about->os_build);
-    member_string(j, "arch", about->arch);
+    json_member_string(j, "model", about->model);
+    json_member_string(j, "os", about->os);
+    json_member_string(j, "os_build", about->os_build);
+    json_member_string(j, "arch", about->arch);
     if (about->cpus != 0) {
-        member_number(j, "cpus", about->cpus);
+        json_member_number(j, "cpus", about->cpus);
     }
-    end(j, '}');
+    json_end(j, '}');
 
-    member_string(j, "user", about->user);
+    json_member_string(j, "user", about->user);
 }
 
 /* seq_today 0: the dump is not counted among the day's dumps. */
 static void policy(struct json *j, const struct rec_about *about, uint32_t seq_today) {
     object(j, "policy");
-    member_string(j, "preset", about->preset);
+    json_member_string(j, "preset", about->preset);
     if (about->user_share_ppm != 0) {
-        member_number(j, "user_share_ppm", about->user_share_ppm);
+        json_member_number(j, "user_share_ppm", about->user_share_ppm);
     }
     if (about->policy_known) {
         member_bool(j, "whitelisted", about->whitelisted);
     }
     if (seq_today != 0) {
-        member_number(j, "seq_today", seq_today);
+        json_member_number(j, "seq_today", seq_today);
     }
-    end(j, '}');
+    json_end(j, '}');
 }
 
 static void context(struct json *j, const struct rec_context_copy *context) {
@@ -219,17 +219,17 @@ static void context(struct json *j, const struct rec_context_copy *context) {
     }
     object(j, "context");
     for (uint32_t i = 0; i < context->count; i++) {
-        member_string(j, context->pairs[i].key, context->pairs[i].value);
+        json_member_string(j, context->pairs[i].key, context->pairs[i].value);
     }
-    end(j, '}');
+    json_end(j, '}');
 }
 
 static void head(struct json *j, const char *format, const uint8_t id[REC_UUID_SIZE],
                  int64_t wall_ms) {
     char id_text[REC_UUID_TEXT], time[REC_TIME_TEXT];
-    member_string(j, "format", format);
-    member_string(j, "id", rec_uuid_text(id, id_text));
-    member_string(j, "time", rec_time_text(wall_ms, time));
+    json_member_string(j, "format", format);
+    json_member_string(j, "id", rec_uuid_text(id, id_text));
+    json_member_string(j, "time", rec_time_text(wall_ms, time));
 }
 
 const char *const rec_activity_names[STALLREC_ACTIVITY_EXIT + 1] = {
@@ -255,38 +255,38 @@ static void stall(struct json *j, const struct rec_dump *dump, const char *loop_
     const struct rec_stall *stall = &dump->stall;
     char id[REC_UUID_TEXT];
     object(j, "stall");
-    member_string(j, "id", rec_uuid_text(stall->id, id));
-    member_number(j, "seq", stall->seq);
-    member_string(j, "kind", stall->kind);
-    member_string(j, "detector", stall->detector);
-    member_string(j, "loop_at", loop_at);
-    member_string(j, "action", stall->action[0] != '\0' ? stall->action : NULL);
+    json_member_string(j, "id", rec_uuid_text(stall->id, id));
+    json_member_number(j, "seq", stall->seq);
+    json_member_string(j, "kind", stall->kind);
+    json_member_string(j, "detector", stall->detector);
+    json_member_string(j, "loop_at", loop_at);
+    json_member_string(j, "action", stall->action[0] != '\0' ? stall->action : NULL);
     if (stall->prewarmed) {
         member_bool(j, "prewarmed", true);
     }
-    member_string(j, "activity", activity_text(stall->activity));
-    member_number(j, "threshold_ms", stall->threshold_ms);
-    member_number(j, "at_ms", stall->at_ms);
-    member_number(j, "duration_ms", stall->duration_ms);
-    member_number(j, "span_ms", stall->span_ms);
+    json_member_string(j, "activity", activity_text(stall->activity));
+    json_member_number(j, "threshold_ms", stall->threshold_ms);
+    json_member_number(j, "at_ms", stall->at_ms);
+    json_member_number(j, "duration_ms", stall->duration_ms);
+    json_member_number(j, "span_ms", stall->span_ms);
     member_bool(j, "ended", stall->ended);
     member_bool(j, "fatal", stall->fatal);
-    member_number(j, "gap_ms", stall->gap_ms);
+    json_member_number(j, "gap_ms", stall->gap_ms);
     if (stall->cpu_permille >= 0) {
-        member_number(j, "cpu_permille", (uint64_t)stall->cpu_permille);
+        json_member_number(j, "cpu_permille", (uint64_t)stall->cpu_permille);
     }
     if (stall->top_thread_name[0] != '\0') {
         object(j, "top_thread");
-        member_number(j, "id", (uint64_t)stall->top_thread);
-        member_string(j, "name", stall->top_thread_name);
-        end(j, '}');
+        json_member_number(j, "id", (uint64_t)stall->top_thread);
+        json_member_string(j, "name", stall->top_thread_name);
+        json_end(j, '}');
     }
-    member_number(j, "suppressed", stall->suppressed);
-    member_string(j, "app_state", app_text(dump->context.app));
-    end(j, '}');
+    json_member_number(j, "suppressed", stall->suppressed);
+    json_member_string(j, "app_state", app_text(dump->context.app));
+    json_end(j, '}');
 }
 
-static const char *base_name(const char *path) {
+static const char *json_base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }
@@ -304,9 +304,9 @@ static void image_id(struct json *j, const struct rec_image *image) {
     if (image->id_kind == REC_ID_UUID && image->id_len == REC_UUID_SIZE) {
         rec_uuid_text(image->id, text);
         upper_case(text);
-        member_string(j, "uuid", text);
+        json_member_string(j, "uuid", text);
     } else if (image->id_kind == REC_ID_BUILD && image->id_len <= REC_IMAGE_ID_MAX) {
-        member_string(j, "build_id", rec_hex_text(image->id, image->id_len, text));
+        json_member_string(j, "build_id", rec_hex_text(image->id, image->id_len, text));
     }
 }
 
@@ -327,34 +327,34 @@ static void images(struct json *j, const struct rec_dump *dump, const struct rec
     array(j, "images");
     for (uint32_t i = 0; i < dump->image_count; i++) {
         const struct rec_image *image = &dump->images[i];
-        begin(j, '{');
+        json_begin(j, '{');
         image_id(j, image);
         if (image->path != NULL) {
-            member_string(j, "name", base_name(image->path));
+            json_member_string(j, "name", json_base_name(image->path));
             path(j, "path", image->path, about->home);
         }
-        member_string(j, "arch", image->arch != NULL ? image->arch : about->arch);
-        member_number(j, "load", image->load);
-        member_number(j, "size", image->size);
+        json_member_string(j, "arch", image->arch != NULL ? image->arch : about->arch);
+        json_member_number(j, "load", image->load);
+        json_member_number(j, "size", image->size);
         member_bool(j, "in_app", image->in_app);
-        end(j, '}');
+        json_end(j, '}');
     }
-    end(j, ']');
+    json_end(j, ']');
 }
 
 /* Members of the stack, inside its thread or sample. */
 static void frames(struct json *j, const struct rec_stack *stack) {
     array(j, "frames");
     for (uint32_t i = 0; i < stack->count; i++) {
-        number(j, stack->frames[i]);
+        json_number(j, stack->frames[i]);
     }
-    end(j, ']');
+    json_end(j, ']');
     if (stack->exact_count > 0) {
         array(j, "exact");
         for (uint32_t i = 0; i < stack->exact_count && stack->exact[i] < stack->count; i++) {
-            number(j, stack->exact[i]);
+            json_number(j, stack->exact[i]);
         }
-        end(j, ']');
+        json_end(j, ']');
     }
     if (stack->truncated) {
         member_bool(j, "truncated", true);
@@ -368,14 +368,14 @@ static void waits_for(struct json *j, const struct rec_wait *wait) {
         return;
     }
     object(j, "waits_for");
-    member_string(j, "kind", kinds[wait->kind]);
+    json_member_string(j, "kind", kinds[wait->kind]);
     if (wait->address != 0) {
-        member_number(j, "address", wait->address);
+        json_member_number(j, "address", wait->address);
     }
     if (wait->owner >= 0) {
         member_signed(j, "owner", wait->owner);
     }
-    end(j, '}');
+    json_end(j, '}');
 }
 
 static void threads(struct json *j, const struct rec_dump *dump) {
@@ -385,70 +385,70 @@ static void threads(struct json *j, const struct rec_dump *dump) {
                                          [REC_STATE_BLOCKED] = "blocked",
                                          [REC_STATE_STOPPED] = "stopped"};
     if (dump->threads_left_out > 0) {
-        member_number(j, "threads_left_out", dump->threads_left_out);
+        json_member_number(j, "threads_left_out", dump->threads_left_out);
     }
     array(j, "threads");
     for (uint32_t i = 0; i < dump->thread_count; i++) {
         const struct rec_thread *thread = &dump->threads[i];
-        begin(j, '{');
+        json_begin(j, '{');
         member_signed(j, "id", thread->id);
-        member_string(j, "name", thread->name[0] != '\0' ? thread->name : NULL);
+        json_member_string(j, "name", thread->name[0] != '\0' ? thread->name : NULL);
         member_bool(j, "main", thread->main);
-        member_string(j, "state", states[thread->state]);
+        json_member_string(j, "state", states[thread->state]);
         if (thread->cpu_ns != UINT64_MAX) {
-            member_number(j, "cpu_ms", thread->cpu_ns / 1000000);
+            json_member_number(j, "cpu_ms", thread->cpu_ns / 1000000);
         }
         waits_for(j, &thread->waits_for);
         frames(j, &thread->stack);
-        end(j, '}');
+        json_end(j, '}');
     }
-    end(j, ']');
+    json_end(j, ']');
 }
 
 static void samples(struct json *j, const struct rec_dump *dump) {
     object(j, "samples");
-    member_number(j, "interval_ms", dump->interval_ms);
+    json_member_number(j, "interval_ms", dump->interval_ms);
     array(j, "stacks");
     for (uint32_t i = 0; i < dump->stack_count; i++) {
-        begin(j, '{');
-        member_number(j, "count", dump->stacks[i].count);
+        json_begin(j, '{');
+        json_member_number(j, "count", dump->stacks[i].count);
         frames(j, &dump->stacks[i].stack);
-        end(j, '}');
+        json_end(j, '}');
     }
-    end(j, ']');
+    json_end(j, ']');
     array(j, "ring");
     for (uint32_t i = 0; i < dump->ring_count; i++) {
         signed_number(j, dump->ring[i]);
     }
-    end(j, ']');
-    end(j, '}');
+    json_end(j, ']');
+    json_end(j, '}');
     if (dump->heaviest >= 0) {
         object(j, "heaviest");
         member_signed(j, "stack", dump->heaviest);
-        member_number(j, "repeats", dump->heaviest_repeats);
-        end(j, '}');
+        json_member_number(j, "repeats", dump->heaviest_repeats);
+        json_end(j, '}');
     }
 }
 
 static void meter(struct json *j, const struct rec_meter *meter, bool unspooled) {
     object(j, "meter");
-    member_number(j, "samples", meter->samples);
-    member_number(j, "unavailable", meter->unavailable);
+    json_member_number(j, "samples", meter->samples);
+    json_member_number(j, "unavailable", meter->unavailable);
     object(j, "pause_us");
-    member_number(j, "p50", meter->pause_p50_us);
-    member_number(j, "max", meter->pause_max_us);
-    end(j, '}');
-    member_number(j, "monitor_cpu_us", meter->monitor_cpu_us);
+    json_member_number(j, "p50", meter->pause_p50_us);
+    json_member_number(j, "max", meter->pause_max_us);
+    json_end(j, '}');
+    json_member_number(j, "monitor_cpu_us", meter->monitor_cpu_us);
     if (unspooled) {
         member_bool(j, "spooled", false);
     }
-    end(j, '}');
+    json_end(j, '}');
 }
 
 void rec_dump_json(struct rec_out *out, const struct rec_dump *dump,
                    const struct rec_about *about) {
     struct json j = {.out = out};
-    begin(&j, '{');
+    json_begin(&j, '{');
     head(&j, "stall-dump/1", dump->id, dump->wall_ms);
     who(&j, about);
     context(&j, &dump->context);
@@ -458,7 +458,7 @@ void rec_dump_json(struct rec_out *out, const struct rec_dump *dump,
     threads(&j, dump);
     samples(&j, dump);
     meter(&j, &dump->meter, about->unspooled);
-    end(&j, '}');
+    json_end(&j, '}');
     raw(&j, "\n", 1);
     flush(&j);
 }
@@ -467,36 +467,36 @@ void rec_dump_json(struct rec_out *out, const struct rec_dump *dump,
 
 static void tier(struct json *j, const char *name, const struct rec_tier *at) {
     object(j, name);
-    member_number(j, "stalls", at->stalls);
-    member_number(j, "stalled_ms", at->stalled_ms);
-    end(j, '}');
+    json_member_number(j, "stalls", at->stalls);
+    json_member_number(j, "stalled_ms", at->stalled_ms);
+    json_end(j, '}');
 }
 
 void rec_session_json(struct rec_out *out, const struct rec_session *session,
                       const struct rec_about *about) {
     struct json j = {.out = out};
-    begin(&j, '{');
+    json_begin(&j, '{');
     head(&j, "stall-session/1", session->id, session->start_ms);
     who(&j, about);
     policy(&j, about, 0);
-    member_number(&j, "length_ms", session->length_ms);
-    member_number(&j, "foreground_ms", session->foreground_ms);
-    member_number(&j, "launches", session->launches);
+    json_member_number(&j, "length_ms", session->length_ms);
+    json_member_number(&j, "foreground_ms", session->foreground_ms);
+    json_member_number(&j, "launches", session->launches);
     member_bool(&j, "ended", session->ended);
     object(&j, "tiers");
     tier(&j, "hang", &session->hang);
     tier(&j, "severe", &session->severe);
     tier(&j, "fatal", &session->fatal);
-    end(&j, '}');
-    member_number(&j, "low_rates", session->low_rates);
-    member_number(&j, "events_dropped", session->events_dropped);
+    json_end(&j, '}');
+    json_member_number(&j, "low_rates", session->low_rates);
+    json_member_number(&j, "events_dropped", session->events_dropped);
     object(&j, "dumps");
-    member_number(&j, "written", session->written);
-    member_number(&j, "suppressed", session->suppressed);
-    member_number(&j, "over_quota", session->over_quota);
-    member_number(&j, "lost", session->lost);
-    end(&j, '}');
-    end(&j, '}');
+    json_member_number(&j, "written", session->written);
+    json_member_number(&j, "suppressed", session->suppressed);
+    json_member_number(&j, "over_quota", session->over_quota);
+    json_member_number(&j, "lost", session->lost);
+    json_end(&j, '}');
+    json_end(&j, '}');
     raw(&j, "\n", 1);
     flush(&j);
 }

@@ -121,7 +121,7 @@ static const char *skip_stamp(const char *at, char stamp[REC_STAMP_TEXT]) {
     return at + sizeof form - 1;
 }
 
-static const char *skip_hex(const char *at, uint32_t *value) {
+static const char *name_skip_hex(const char *at, uint32_t *value) {
     *value = 0;
     for (unsigned i = 0; at != NULL && i < 8; i++) {
         bool letter = at[i] >= 'a' && at[i] <= 'f';
@@ -133,7 +133,7 @@ static const char *skip_hex(const char *at, uint32_t *value) {
     return at != NULL ? at + 8 : NULL;
 }
 
-static const char *skip_number(const char *at) {
+static const char *name_skip_number(const char *at) {
     size_t len = 0;
     while (at != NULL && is_digit(at[len])) {
         len++;
@@ -146,8 +146,8 @@ bool rec_spool_name_read(const char *text, uint32_t *pid) {
     uint32_t id;
     uint64_t number = 0;
     const char *at = skip(text, ".spool-");
-    const char *begin = skip(skip_hex(skip(skip_stamp(at, stamp), "-"), &id), "-");
-    const char *end = skip_number(begin);
+    const char *begin = skip(name_skip_hex(skip(skip_stamp(at, stamp), "-"), &id), "-");
+    const char *end = name_skip_number(begin);
     for (at = begin; end != NULL && at < end; at++) {
         number = number * 10 + (uint64_t)(*at - '0'); /* at most ten digits */
     }
@@ -161,10 +161,10 @@ bool rec_spool_name_read(const char *text, uint32_t *pid) {
 static struct rec_file_name read_dump(const char *at) {
     struct rec_file_name name = {.kind = REC_FILE_DUMP};
     uint32_t id;
-    at = skip_hex(skip(skip_stamp(at, name.stamp), "-"), &id);
-    at = skip_number(skip(at, "-"));
+    at = name_skip_hex(skip(skip_stamp(at, name.stamp), "-"), &id);
+    at = name_skip_number(skip(at, "-"));
     if (at != NULL && *at == '-') {
-        at = skip_hex(at + 1, &name.bucket);
+        at = name_skip_hex(at + 1, &name.bucket);
     }
     const char *local = skip(at, ".local");
     name.local = local != NULL;
@@ -182,7 +182,7 @@ struct rec_file_name rec_file_name_read(const char *text) {
     }
     struct rec_file_name name = {.kind = REC_FILE_SESSION};
     uint32_t id;
-    at = skip_hex(skip(skip_stamp(skip(text, "session-"), name.stamp), "-"), &id);
+    at = name_skip_hex(skip(skip_stamp(skip(text, "session-"), name.stamp), "-"), &id);
     at = skip(at, ".json");
     return at != NULL && *at == '\0' ? name : (struct rec_file_name){0};
 }

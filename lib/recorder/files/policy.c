@@ -142,7 +142,7 @@ static void on_end(void *user, const struct stallrec_stall *stall) {
     }
 }
 
-static void on_lost(void *user, const char *path, enum stallrec_error why) {
+static void policy_on_lost(void *user, const char *path, enum stallrec_error why) {
     struct rec_policy *policy = user;
     policy->session.lost++;
     if (policy->config.callbacks.dump_lost != NULL) {
@@ -150,7 +150,7 @@ static void on_lost(void *user, const char *path, enum stallrec_error why) {
     }
 }
 
-static void describe(const struct rec_policy *policy, struct rec_about *about) {
+static void policy_describe(const struct rec_policy *policy, struct rec_about *about) {
     about->home = policy->config.home;
     about->user_share_ppm = share(policy);
     about->policy_known = true;
@@ -163,7 +163,7 @@ void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
     uint8_t *id = policy->session.id; /* a UUID of version 4: RFC 9562, section 5.4 */
     id[6] = (uint8_t)((id[6] & 0x0f) | 0x40);
     id[8] = (uint8_t)((id[8] & 0x3f) | 0x80);
-    describe(policy, about);
+    policy_describe(policy, about);
     policy->about = *about;
     policy->context = context;
     policy->clock_ns = clock_ns;
@@ -172,7 +172,7 @@ void rec_policy_begin(struct rec_policy *policy, struct stallrec_config *config,
     policy->session.launches = 1;
     config->callbacks.stall_begin = on_begin;
     config->callbacks.stall_end = on_end;
-    config->callbacks.dump_lost = on_lost;
+    config->callbacks.dump_lost = policy_on_lost;
     config->user_data = policy;
     /* Runs before there are files of our own: a process does not see its own locks. */
     int dir = rec_folder_fd(&policy->folder);
@@ -216,7 +216,7 @@ void rec_policy_wrote(struct rec_policy *policy, const struct rec_dump *dump,
 
 void rec_policy_lost(struct rec_policy *policy, const struct rec_dump *dump, const char *path) {
     policy->session.suppressed += dump->stall.suppressed;
-    on_lost(policy, path, STALLREC_ERR_WRITE);
+    policy_on_lost(policy, path, STALLREC_ERR_WRITE);
     bring_up_to_date(policy, false);
 }
 

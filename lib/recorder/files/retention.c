@@ -14,20 +14,20 @@
 /* More files are left for the next call. */
 enum { ENTRIES_MAX = 1 << 16 };
 
-struct entry {
+struct retention_entry {
     char name[REC_FILE_NAME];
     struct rec_file_name parsed;
     uint64_t bytes;
 };
 
 /* The files of one bucket: a run in the sorted list. */
-struct bucket {
+struct retention_bucket {
     uint32_t begin, end; /* begin: the bucket's first file, which goes last */
     uint32_t next;       /* the oldest file that may go: begin + 1 … end */
 };
 
 struct listing {
-    struct entry *entries;
+    struct retention_entry *entries;
     uint32_t count, cap;
     uint64_t bytes;
     uint32_t files, removed;
@@ -35,10 +35,10 @@ struct listing {
 
 /* ---- the folder ---- */
 
-static bool add_entry(struct listing *list, const struct entry *entry) {
+static bool add_entry(struct listing *list, const struct retention_entry *entry) {
     if (list->count == list->cap) {
         uint32_t cap = list->cap != 0 ? 2 * list->cap : 64;
-        struct entry *more = realloc(list->entries, cap * sizeof *more);
+        struct retention_entry *more = realloc(list->entries, cap * sizeof *more);
         if (more == NULL) {
             return false;
         }
@@ -50,7 +50,7 @@ static bool add_entry(struct listing *list, const struct entry *entry) {
     return true;
 }
 
-static bool read_entry(int dir, const char *name, struct entry *entry) {
+static bool retention_read_entry(int dir, const char *name, struct retention_entry *entry) {
     struct stat st;
     size_t len = strlen(name);
     if (len >= sizeof entry->name) {
@@ -70,8 +70,8 @@ static bool read_folder(int dir, struct listing *list) {
     DIR *folder = rec_folder_list(dir);
     bool ok = folder != NULL;
     for (struct dirent *e; ok && list->count < ENTRIES_MAX && (e = readdir(folder)) != NULL;) {
-        struct entry entry;
-        ok = !read_entry(dir, e->d_name, &entry) || add_entry(list, &entry);
+        struct retention_entry entry;
+        ok = !retention_read_entry(dir, e->d_name, &entry) || add_entry(list, &entry);
     }
     if (folder != NULL) {
         closedir(folder);
@@ -80,7 +80,7 @@ static bool read_folder(int dir, struct listing *list) {
     return ok;
 }
 
-static void drop(int dir, struct listing *list, const struct entry *entry) {
+static void retention_drop(int dir, struct listing *list, const struct retention_entry *entry) {
     /* A file that another process or the uploader removed is gone as well. One that cannot be
      * removed counts as removed, or all others would be removed in its place. */
     if (unlinkat(dir, entry->name, 0) == 0) {
@@ -118,7 +118,7 @@ static void drop_old(int dir, struct listing *list, uint32_t days, int64_t wall_
     rec_stamp_text(before_ms, before);
     for (uint32_t i = 0; i < list->count; i++) {
         if (strcmp(list->entries[i].parsed.stamp, before) < 0) {
-            drop(dir, list, &list->entries[i]);
+            retention_drop(dir, list, &list->entries[i]);
         } else {
             list->entries[kept++] = list->entries[i];
         }
@@ -129,13 +129,13 @@ static void drop_old(int dir, struct listing *list, uint32_t days, int64_t wall_
 
 /* ---- size ---- */
 
-static bool same_bucket(const struct entry *a, const struct entry *b) {
+static bool same_bucket(const struct retention_entry *a, const struct retention_entry *b) {
     return a->parsed.kind == b->parsed.kind && a->parsed.bucket == b->parsed.bucket;
 }
 
 /* Sorts by bucket, then by time; names make the order total. */
 static int compare(const void *left, const void *right) {
-    const struct entry *a = left, *b = right;
+    const struct retention_entry *a = left, *b = right;
     if (!same_bucket(a, b)) {
         return a->parsed.kind != b->parsed.kind      ? (a->parsed.kind < b->parsed.kind ? -1 : 1)
                : a->parsed.bucket < b->parsed.bucket ? -1
@@ -145,17 +145,17 @@ static int compare(const void *left, const void *right) {
     return order != 0 ? order : strcmp(a->name, b->name);
 }
 
-static bool too_much(const struct listing *list, const struct rec_retention *limits) {
+static bool retention_exceeded(const struct listing *list, const struct rec_retention *limits) {
     return (limits->files != 0 && list->files > limits->files) ||
            (limits->bytes != 0 && list->bytes > limits->bytes);
 }
 
-static struct bucket *find_buckets(const struct listing *list, uint32_t *count) {
-    struct bucket *buckets = malloc(list->count * sizeof *buckets);
+static struct retention_bucket *find_buckets(const struct listing *list, uint32_t *count) {
+    struct retention_bucket *buckets = malloc(list->count * sizeof *buckets);
     *count = 0;
     for (uint32_t i = 0; buckets != NULL && i < list->count; i++) {
         if (i == 0 || !same_bucket(&list->entries[i - 1], &list->entries[i])) {
-            buckets[(*count)++] = (struct bucket){.begin = i, .end = i, .next = i + 1};
+            buckets[(*count)++] = (struct retention_bucket){.begin = i, .end = i, .next = i + 1};
         }
         buckets[*count - 1].end = i + 1;
     }
@@ -163,19 +163,21 @@ static struct bucket *find_buckets(const struct listing *list, uint32_t *count) 
 }
 
 /* Files left in the bucket; 0: its first file is gone, too. */
-static uint32_t left_in(const struct bucket *bucket) {
+static uint32_t left_in(const struct retention_bucket *bucket) {
     return bucket->begin == bucket->end ? 0 : 1 + bucket->end - bucket->next;
 }
 
-static const struct entry *oldest(const struct listing *list, const struct bucket *bucket) {
+static const struct retention_entry *oldest(const struct listing *list,
+                                            const struct retention_bucket *bucket) {
     return &list->entries[left_in(bucket) > 1 ? bucket->next : bucket->begin];
 }
 
 /* Chooses the bucket that loses a file: the fullest; of two, the one with the older candidate. */
-static struct bucket *fullest(const struct listing *list, struct bucket *buckets, uint32_t count) {
-    struct bucket *best = NULL;
+static struct retention_bucket *fullest(const struct listing *list,
+                                        struct retention_bucket *buckets, uint32_t count) {
+    struct retention_bucket *best = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        struct bucket *bucket = &buckets[i];
+        struct retention_bucket *bucket = &buckets[i];
         uint32_t left = left_in(bucket), most = best != NULL ? left_in(best) : 0;
         if (left > most ||
             (left == most && left > 0 &&
@@ -188,20 +190,20 @@ static struct bucket *fullest(const struct listing *list, struct bucket *buckets
 
 static bool drop_overflow(int dir, struct listing *list, const struct rec_retention *limits) {
     uint32_t count;
-    if (!too_much(list, limits)) {
+    if (!retention_exceeded(list, limits)) {
         return true;
     }
     qsort(list->entries, list->count, sizeof *list->entries, compare);
-    struct bucket *buckets = find_buckets(list, &count);
+    struct retention_bucket *buckets = find_buckets(list, &count);
     if (buckets == NULL) {
         return false;
     }
-    while (too_much(list, limits)) {
-        struct bucket *bucket = fullest(list, buckets, count);
+    while (retention_exceeded(list, limits)) {
+        struct retention_bucket *bucket = fullest(list, buckets, count);
         if (bucket == NULL) {
             break;
         }
-        drop(dir, list, oldest(list, bucket));
+        retention_drop(dir, list, oldest(list, bucket));
         if (left_in(bucket) > 1) {
             bucket->next++;
         } else {

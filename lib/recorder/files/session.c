@@ -117,7 +117,7 @@ static bool final_name(const char *live, char final[REC_FILE_NAME]) {
 }
 
 /* Has the file a complete line? A process killed before its first write leaves an empty one. */
-static bool is_whole(int dir, const char *name) {
+static bool session_is_whole(int dir, const char *name) {
     char last = '\0';
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) {
@@ -136,7 +136,7 @@ void rec_session_recover(int dir) {
         if (!final_name(e->d_name, final) || rec_file_is_held(dir, e->d_name)) {
             continue;
         }
-        if (is_whole(dir, e->d_name)) {
+        if (session_is_whole(dir, e->d_name)) {
             renameat(dir, e->d_name, dir, final);
         } else {
             unlinkat(dir, e->d_name, 0);

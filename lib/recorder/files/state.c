@@ -46,7 +46,7 @@ static const char *skip_text(const char *at, const char *text) {
     return at != NULL && strncmp(at, text, len) == 0 ? at + len : NULL;
 }
 
-static const char *skip_number(const char *at, uint64_t max, uint64_t *value) {
+static const char *state_skip_number(const char *at, uint64_t max, uint64_t *value) {
     const char *begin = at;
     *value = 0;
     while (at != NULL && *at >= '0' && *at <= '9') {
@@ -59,13 +59,13 @@ static const char *skip_number(const char *at, uint64_t max, uint64_t *value) {
     return at != begin ? at : NULL;
 }
 
-static int hex_digit(char c) {
+static int state_hex_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static const char *skip_hex(const char *at, uint8_t *bytes, size_t len) {
+static const char *state_skip_hex(const char *at, uint8_t *bytes, size_t len) {
     for (size_t i = 0; at != NULL && i < len; i++) {
-        int high = hex_digit(at[0]), low = high >= 0 ? hex_digit(at[1]) : -1;
+        int high = state_hex_digit(at[0]), low = high >= 0 ? state_hex_digit(at[1]) : -1;
         if (low < 0) {
             return NULL;
         }
@@ -85,9 +85,9 @@ bool rec_state_parse(const char *text, uint32_t len, struct rec_state *out) {
     memcpy(copy, text, len);
     copy[len] = '\0';
     const char *at = skip_text(copy, "stallrec-state/1 install=");
-    at = skip_text(skip_hex(at, state.install, sizeof state.install), " day=");
-    at = skip_text(skip_number(at, INT32_MAX, &day), " dumps=");
-    at = skip_number(at, UINT32_MAX, &dumps);
+    at = skip_text(state_skip_hex(at, state.install, sizeof state.install), " day=");
+    at = skip_text(state_skip_number(at, INT32_MAX, &day), " dumps=");
+    at = state_skip_number(at, UINT32_MAX, &dumps);
     if (at == NULL) {
         return false;
     }
@@ -119,7 +119,7 @@ bool rec_state_load(int dir, struct rec_state *out) {
     return len > 0 && rec_state_parse(text, (uint32_t)len, out);
 }
 
-static bool store(int dir, const struct rec_state *state, bool wait_for_disk) {
+static bool state_store(int dir, const struct rec_state *state, bool wait_for_disk) {
     char text[REC_STATE_TEXT];
     uint32_t len = rec_state_format(state, text);
     int fd = open_own(dir, PART_NAME, O_WRONLY | O_CREAT | O_TRUNC);
@@ -145,7 +145,7 @@ static bool store(int dir, const struct rec_state *state, bool wait_for_disk) {
 }
 
 bool rec_state_store(int dir, const struct rec_state *state) {
-    return store(dir, state, true);
+    return state_store(dir, state, true);
 }
 
 static uint64_t clock_ms(void) {
@@ -188,7 +188,7 @@ bool rec_state_open(int dir, struct rec_state *state, const uint8_t install[REC_
     if (!ok) {
         *state = (struct rec_state){0};
         memcpy(state->install, install, REC_INSTALL_SIZE);
-        ok = lock >= 0 && store(dir, state, false);
+        ok = lock >= 0 && state_store(dir, state, false);
     }
     unlock_folder(lock);
     return ok;

@@ -162,16 +162,16 @@ static void add_config(struct rec_trace *trace, const struct stallrec_config *co
 
 /* ---- stacks ---- */
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
+static uint64_t trace_mix(uint64_t hash, uint64_t value) {
     hash = (hash ^ value) * UINT64_C(0xff51afd7ed558ccd); /* the finaliser of MurmurHash3 */
     return hash ^ hash >> 33;
 }
 
 static uint64_t hash_stack(const struct rec_stack *stack) {
-    uint64_t hash = mix(stack->idle ? 1 : 2, stack->count);
+    uint64_t hash = trace_mix(stack->idle ? 1 : 2, stack->count);
     for (uint32_t i = 0; i < stack->count; i++) {
-        hash = mix(hash, stack->frames[i]);
-        hash = mix(hash, stack->starts != NULL ? stack->starts[i] : 0);
+        hash = trace_mix(hash, stack->frames[i]);
+        hash = trace_mix(hash, stack->starts != NULL ? stack->starts[i] : 0);
     }
     return hash != 0 ? hash : 1;
 }

@@ -46,7 +46,7 @@ static struct {
 
 /* On the monitor thread: no lock and no allocation, whatever the watched thread holds. The counter
  * cannot be full: the recorder asks once and waits for the answer. */
-static int post(void *ctx, uint64_t number) {
+static int epoll_post(void *ctx, uint64_t number) {
     const uint64_t one = 1;
     (void)ctx;
     __atomic_store_n(&ping.asked, number, __ATOMIC_SEQ_CST);
@@ -67,7 +67,7 @@ enum stallrec_error stallrec_attach_ping_fd(struct stallrec *rec, int *fd) {
     }
     pthread_mutex_unlock(&ping.lock);
     if (st == STALLREC_OK) {
-        stallrec_set_poster(rec, post, NULL);
+        stallrec_set_poster(rec, epoll_post, NULL);
     }
     return st;
 }

@@ -32,7 +32,7 @@ static gint watched_poll(GPollFD *fds, guint count, gint timeout_ms) {
     return result;
 }
 
-static gboolean on_ping(gint fd, GIOCondition condition, gpointer data) {
+static gboolean glib_on_ping(gint fd, GIOCondition condition, gpointer data) {
     (void)fd, (void)condition, (void)data;
     stallrec_ping_fd_answer();
     return G_SOURCE_CONTINUE;
@@ -49,7 +49,7 @@ static enum stallrec_error add_ping(struct stallrec *rec, GMainContext *context)
     }
     hook.ping = g_unix_fd_source_new(fd, G_IO_IN);
     /* GLib calls a descriptor's callback with its own signature, through GSourceFunc. */
-    g_source_set_callback(hook.ping, (GSourceFunc)(void (*)(void))on_ping, NULL, NULL);
+    g_source_set_callback(hook.ping, (GSourceFunc)(void (*)(void))glib_on_ping, NULL, NULL);
     g_source_set_name(hook.ping, "stallrec ping");
     g_source_attach(hook.ping, context);
     return STALLREC_OK;

@@ -53,7 +53,7 @@ struct capture_linux {
 
 /* A thread goes back and forth between running and waiting, so a way that fails makes the other one
  * worth another try. */
-static bool take_async(void *arg, bool held, struct copy *copy) {
+static bool capture_take_async(void *arg, bool held, struct copy *copy) {
     struct capture_linux *c = arg;
     struct proc_syscall call;
     uint32_t answer = held ? COPY_HELD_ANSWER_MS : ANSWER_MS, starved = held ? 0 : STARVED_MS;
@@ -83,7 +83,8 @@ static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack
     }
     c->cpu_ns = cpu;
     c->sampled_cpu_ns = cpu;
-    c->have_sample = out->cap > 0 && copy_stack_async(&c->unwinder, take_async, c, &c->copy, out);
+    c->have_sample =
+        out->cap > 0 && copy_stack_async(&c->unwinder, capture_take_async, c, &c->copy, out);
     if (c->have_sample) {
         return REC_SAMPLE_OK;
     }
@@ -189,7 +190,7 @@ const struct copy *capture_linux_copy(const struct capture_linux *c) {
  * limit tell: without /proc or a free descriptor nothing, and the bounds stay 0; without a limit,
  * all the space below up to the next mapping, where there may be a heap and a coroutine's stack in
  * it by tomorrow. */
-static void find_stack(struct signal_target *target) {
+static void capture_find_stack(struct signal_target *target) {
     pthread_attr_t attr;
     void *base = NULL;
     size_t size = 0;
@@ -239,7 +240,7 @@ enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_num
         goto out;
     }
     st = STALLREC_ERR_UNSUPPORTED;
-    find_stack(&source->target);
+    capture_find_stack(&source->target);
     capture_linux_look_at_alternate();
     if (!signal_linux_install(source->signal_number)) {
         goto out;

@@ -113,8 +113,8 @@ bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_
     return true;
 }
 
-static void fill_async(const struct unwind_frame *frames, size_t n, enum unwind_end end,
-                       struct rec_stack *out) {
+static void copy_fill_async(const struct unwind_frame *frames, size_t n, enum unwind_end end,
+                            struct rec_stack *out) {
     out->count = (uint32_t)n;
     out->exact_count = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -158,7 +158,7 @@ static void attempt_async(void *arg) {
     size_t n = unwind_async(u->unwinder, &a->copy->regs, &a->copy->stack, u->frames, max, &end);
     a->good = modules_generation_async() == generation;
     if (a->good) {
-        fill_async(u->frames, n, end, a->out);
+        copy_fill_async(u->frames, n, end, a->out);
         a->out->pause_ns = a->pause_ns < UINT32_MAX ? (uint32_t)a->pause_ns : UINT32_MAX;
     }
 }

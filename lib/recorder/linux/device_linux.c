@@ -14,7 +14,7 @@ static void copy_text(char *out, size_t room, const char *text) {
 }
 
 /* The start of a small file, NUL-terminated; empty if it cannot be read. */
-static void read_text(const char *path, char *out, size_t room) {
+static void device_read_text(const char *path, char *out, size_t room) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : read(fd, out, room - 1);
     out[n > 0 ? n : 0] = '\0';
@@ -52,18 +52,18 @@ void device_linux_read(struct device_linux *d) {
         copy_text(d->arch, sizeof d->arch, u.machine);
         copy_text(d->os, sizeof d->os, u.sysname);
     }
-    read_text("/etc/os-release", text, sizeof text);
+    device_read_text("/etc/os-release", text, sizeof text);
     if (!*text) {
-        read_text("/usr/lib/os-release", text, sizeof text);
+        device_read_text("/usr/lib/os-release", text, sizeof text);
     }
     char name[sizeof d->os];
     device_linux_os_value(text, "PRETTY_NAME", name, sizeof name);
     if (*name) {
         copy_text(d->os, sizeof d->os, name);
     }
-    read_text("/sys/devices/virtual/dmi/id/product_name", d->model, sizeof d->model);
+    device_read_text("/sys/devices/virtual/dmi/id/product_name", d->model, sizeof d->model);
     if (!*d->model) {
-        read_text("/proc/device-tree/model", d->model, sizeof d->model);
+        device_read_text("/proc/device-tree/model", d->model, sizeof d->model);
     }
     d->model[strcspn(d->model, "\n")] = '\0';
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);

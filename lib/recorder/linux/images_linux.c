@@ -34,7 +34,7 @@ struct images {
     char paths[PATHS_SIZE];
 };
 
-static uint32_t word_async(const uint8_t *p) {
+static uint32_t image_word_async(const uint8_t *p) {
     uint32_t v;
     memcpy(&v, p, sizeof v);
     return v;
@@ -42,8 +42,8 @@ static uint32_t word_async(const uint8_t *p) {
 
 uint8_t images_build_id_async(const uint8_t *notes, size_t size, uint8_t id[REC_IMAGE_ID_MAX]) {
     while (size >= 12) {
-        uint64_t name = word_async(notes), desc = word_async(notes + 4);
-        uint32_t type = word_async(notes + 8);
+        uint64_t name = image_word_async(notes), desc = image_word_async(notes + 4);
+        uint32_t type = image_word_async(notes + 8);
         uint64_t name_room = (name + 3) & ~UINT64_C(3), desc_room = (desc + 3) & ~UINT64_C(3);
         if (name_room > size - 12 || desc > size - 12 - name_room) {
             return 0;
@@ -127,7 +127,7 @@ static uint32_t keep_path_async(struct images *t, const char *path) {
 }
 
 /* A place for a new image: the next, or that of the unloaded one seen longest ago. */
-static struct image *place_async(struct images *t) {
+static struct image *image_place_async(struct images *t) {
     if (t->count < IMAGES_MAX) {
         return &t->image[t->count++];
     }
@@ -152,7 +152,7 @@ struct visit {
     bool first; /* the main program comes first, with an empty name */
 };
 
-static int visit_async(struct dl_phdr_info *info, size_t size, void *arg) {
+static int image_visit_async(struct dl_phdr_info *info, size_t size, void *arg) {
     struct visit *v = arg;
     struct images *t = v->images;
     struct extent e = extent_async(info);
@@ -174,7 +174,7 @@ static int visit_async(struct dl_phdr_info *info, size_t size, void *arg) {
             return 0;
         }
     }
-    struct image *place = place_async(t);
+    struct image *place = image_place_async(t);
     if (place) {
         m.path = keep_path_async(t, path);
         m.in_app = images_in_app_async(path, t->program);
@@ -201,7 +201,7 @@ uint64_t images_refresh_async(struct images *t) {
         t->image[i].loaded = false;
     }
     struct visit v = {t, true};
-    modules_iterate_async(visit_async, &v);
+    modules_iterate_async(image_visit_async, &v);
     return t->generation;
 }
 

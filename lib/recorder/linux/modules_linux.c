@@ -70,14 +70,14 @@ static void describe_async(const struct dl_phdr_info *info, struct cfi_module *m
     }
 }
 
-struct search {
+struct module_search {
     uint64_t pc;
     unwind_visit_fn *visit;
     void *visit_arg;
 };
 
-static int search_async(struct dl_phdr_info *info, size_t size, void *arg) {
-    struct search *s = arg;
+static int module_search_async(struct dl_phdr_info *info, size_t size, void *arg) {
+    struct module_search *s = arg;
     (void)size;
     if (!holds_async(info, s->pc)) {
         return 0;
@@ -88,10 +88,10 @@ static int search_async(struct dl_phdr_info *info, size_t size, void *arg) {
     return 1;
 }
 
-static bool find_async(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg) {
-    struct search s = {pc, visit, visit_arg};
+static bool module_find_async(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg) {
+    struct module_search s = {pc, visit, visit_arg};
     (void)arg;
-    return modules_iterate_async(search_async, &s) != 0;
+    return modules_iterate_async(module_search_async, &s) != 0;
 }
 
 static int count_async(struct dl_phdr_info *info, size_t size, void *arg) {
@@ -129,15 +129,15 @@ void modules_hold_async(void (*work_async)(void *), void *arg) {
     modules_iterate_async(hold_async, &w);
 }
 
-static bool read_async(void *arg, uint64_t address, void *to, size_t size) {
+static bool module_read_async(void *arg, uint64_t address, void *to, size_t size) {
     (void)arg;
     return proc_read_memory_async((pid_t)syscall(SYS_getpid), address, to, size);
 }
 
 struct unwind_modules modules_linux(void) {
-    struct unwind_modules modules = {NULL, find_async, generation_async, read_async};
+    struct unwind_modules modules = {NULL, module_find_async, generation_async, module_read_async};
     uint8_t probe = 0, copy;
-    if (!read_async(NULL, (uint64_t)(uintptr_t)&probe, &copy, sizeof copy)) {
+    if (!module_read_async(NULL, (uint64_t)(uintptr_t)&probe, &copy, sizeof copy)) {
         modules.read_async = NULL; /* a sandbox refuses it */
     }
     return modules;

@@ -11,7 +11,7 @@
 enum { PAGE = 4096 };
 
 /* What PT_DYNAMIC names (System V ABI, chapter 5). */
-struct dynamic {
+struct place_dynamic {
     const ElfW(Sym) * symbols;
     const char *strings;
     uint64_t strings_size;
@@ -24,7 +24,7 @@ static const void *table_async(uint64_t base, uint64_t value) {
     return (const void *)(uintptr_t)(value < base ? base + value : value);
 }
 
-static void read_dynamic_async(const struct dl_phdr_info *info, struct dynamic *d) {
+static void read_dynamic_async(const struct dl_phdr_info *info, struct place_dynamic *d) {
     const ElfW(Dyn) *at = NULL;
     memset(d, 0, sizeof *d);
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -59,7 +59,7 @@ static void read_dynamic_async(const struct dl_phdr_info *info, struct dynamic *
 /* No header says how many symbols there are; the hash tables do. That of DT_GNU_HASH: buckets,
  * first symbol, bloom words, shift; the words; the buckets; a chain for each bucket, whose last
  * entry has bit 0 set. */
-static uint32_t count_symbols_async(const struct dynamic *d) {
+static uint32_t count_symbols_async(const struct place_dynamic *d) {
     if (d->hash) {
         return d->hash[1];
     }
@@ -90,7 +90,7 @@ static void keep_async(char *to, const char *text) {
 }
 
 static void name_symbol_async(const struct dl_phdr_info *info, uint64_t address, char *name) {
-    struct dynamic d;
+    struct place_dynamic d;
     const ElfW(Sym) *best = NULL;
     read_dynamic_async(info, &d);
     if (!d.symbols || !d.strings) {
@@ -111,13 +111,13 @@ static void name_symbol_async(const struct dl_phdr_info *info, uint64_t address,
     }
 }
 
-struct search {
+struct place_search {
     uint64_t address;
-    struct place *out;
+    struct code_place *out;
 };
 
-static int visit_async(struct dl_phdr_info *info, size_t size, void *arg) {
-    struct search *s = arg;
+static int place_visit_async(struct dl_phdr_info *info, size_t size, void *arg) {
+    struct place_search *s = arg;
     uint64_t lowest = UINT64_MAX;
     bool inside = false;
     (void)size;
@@ -140,8 +140,8 @@ static int visit_async(struct dl_phdr_info *info, size_t size, void *arg) {
     return 1;
 }
 
-bool place_find_async(uint64_t address, struct place *out) {
-    struct search s = {address, out};
+bool place_find_async(uint64_t address, struct code_place *out) {
+    struct place_search s = {address, out};
     memset(out, 0, sizeof *out);
-    return modules_iterate_async(visit_async, &s) != 0;
+    return modules_iterate_async(place_visit_async, &s) != 0;
 }

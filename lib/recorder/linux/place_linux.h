@@ -8,13 +8,13 @@
 
 enum { PLACE_TEXT = 256 };
 
-struct place {
+struct code_place {
     uint64_t offset;          /* from the library's load address */
     char library[PLACE_TEXT]; /* file name; "" is the program */
     char symbol[PLACE_TEXT];  /* the dynamic symbol that covers the address; "" if none does */
 };
 
 /* False: no module is loaded there. A name that has no room is "". Any thread. */
-bool place_find_async(uint64_t address, struct place *out);
+bool place_find_async(uint64_t address, struct code_place *out);
 
 #endif

@@ -19,7 +19,7 @@ static void functions_of_libraries_are_named_as_dladdr_does(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const uint8_t *function = dlsym(RTLD_DEFAULT, names[i]);
         Dl_info info;
-        struct place place;
+        struct code_place place;
         assert_non_null(function);
         assert_true(dladdr(function + 1, &info) != 0);
         if (!info.dli_sname) {
@@ -40,7 +40,7 @@ static void functions_of_libraries_are_named_as_dladdr_does(void **state) {
 
 static void the_program_has_no_library_name(void **state) {
     (void)state;
-    struct place place;
+    struct code_place place;
     uint64_t address = (uint64_t)(uintptr_t)&the_program_has_no_library_name;
     assert_true(place_find_async(address, &place));
     assert_string_equal(place.library, "");
@@ -51,7 +51,7 @@ static void the_program_has_no_library_name(void **state) {
 static void a_table_that_the_linker_could_not_write_to_is_read(void **state) {
     (void)state;
     uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
-    struct place place;
+    struct code_place place;
     bool named = false;
     for (uint64_t at = 0; vdso != 0 && at < 0x2000 && !named; at += 8) {
         named = place_find_async(vdso + at, &place) && strstr(place.symbol, "clock_gettime");
@@ -64,7 +64,7 @@ static void a_table_that_the_linker_could_not_write_to_is_read(void **state) {
 
 static void an_address_in_no_module_has_no_place(void **state) {
     (void)state;
-    struct place place;
+    struct code_place place;
     int on_stack = 0;
     assert_false(place_find_async((uint64_t)(uintptr_t)&on_stack, &place));
     assert_false(place_find_async(16, &place));

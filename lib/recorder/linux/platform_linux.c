@@ -94,14 +94,14 @@ void rec_platform_enter_monitor(void) {
 
 static void (*forked)(void); /* set once, before the handlers exist */
 
-static void in_forked_child(void) {
+static void linux_in_child(void) {
     modules_in_forked_child();
     forked();
 }
 
 void rec_platform_watch_forks(void (*in_child)(void)) {
     forked = in_child;
-    pthread_atfork(modules_before_fork, modules_after_fork, in_forked_child);
+    pthread_atfork(modules_before_fork, modules_after_fork, linux_in_child);
 }
 
 /* ---- start and end ---- */

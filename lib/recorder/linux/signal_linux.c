@@ -32,7 +32,7 @@ enum {
 /* The low bits of a slot's word; the others count the signals that were sent. */
 enum slot_state { SLOT_IDLE, SLOT_ARMED, SLOT_BUSY, SLOT_DONE, SLOT_STATE = 3, SLOT_ROUND };
 
-struct slot {
+struct signal_slot {
     _Atomic uint32_t word;     /* what the monitor sleeps on */
     _Atomic uint32_t sleeping; /* the monitor does sleep */
     _Atomic pid_t asked;       /* the target's id */
@@ -54,16 +54,16 @@ static uint32_t with_state_async(uint32_t word, enum slot_state state) {
     return (word & ~(uint32_t)SLOT_STATE) | state;
 }
 
-static uint32_t slot_state_async(const struct slot *slot) {
+static uint32_t slot_state_async(const struct signal_slot *slot) {
     return state_of_async(atomic_load(&slot->word));
 }
 
-static void set_idle_async(struct slot *slot) {
+static void set_idle_async(struct signal_slot *slot) {
     atomic_store(&slot->word, with_state_async(atomic_load(&slot->word), SLOT_IDLE));
 }
 
 /* No handler is to begin any more. False: one has. */
-static bool disarm_async(struct slot *slot) {
+static bool disarm_async(struct signal_slot *slot) {
     uint32_t word = with_state_async(atomic_load(&slot->word), SLOT_ARMED);
     return atomic_compare_exchange_strong(&slot->word, &word, with_state_async(word, SLOT_IDLE));
 }
@@ -71,7 +71,7 @@ static bool disarm_async(struct slot *slot) {
 /* A signal's disposition belongs to the process, and a handler has no argument of its own, so this
  * is the one place where state is global. Written before the handler is installed, never freed. */
 static struct {
-    struct slot *slot;
+    struct signal_slot *slot;
     int number;
     pid_t pid;
     struct sigaction old;
@@ -136,7 +136,7 @@ bool signal_linux_has_room_async(const struct signal_target *target) {
     return !target->watched || size == 0 || (size != SIGNAL_STACK_UNKNOWN && size >= ours.room);
 }
 
-static void copy_async(struct slot *slot, const ucontext_t *uc) {
+static void copy_async(struct signal_slot *slot, const ucontext_t *uc) {
     uint64_t begin = clock_async();
     if (slot->target.watched) {
         atomic_store(&ours.alternate,
@@ -178,7 +178,7 @@ static void pass_on_async(int sig, siginfo_t *info, void *uc) {
 
 static void on_signal_async(int sig, siginfo_t *info, void *uc) {
     int saved_errno = errno;
-    struct slot *slot = ours.slot;
+    struct signal_slot *slot = ours.slot;
     if (info->si_code != SIGNAL_CODE || info->si_value.sival_ptr != slot) {
         pass_on_async(sig, info, uc);
         errno = saved_errno;
@@ -272,7 +272,7 @@ static bool send_async(pid_t tid, uint32_t round) {
 
 /* Going to sleep and being woken costs the monitor as much, and the wake-up is paid for in the
  * handler. */
-static void spin_async(const struct slot *slot) {
+static void spin_async(const struct signal_slot *slot) {
     uint64_t end = clock_async() + SPIN_NS;
     while (slot_state_async(slot) != SLOT_DONE && clock_async() < end) {
         arch_pause_async();
@@ -280,7 +280,7 @@ static void spin_async(const struct slot *slot) {
 }
 
 /* Waits until the state is DONE, for `ms` at most. */
-static bool await_async(struct slot *slot, uint64_t ms) {
+static bool await_async(struct signal_slot *slot, uint64_t ms) {
     uint64_t now = clock_async(), end = now + ms * 1000000;
     atomic_store(&slot->sleeping, 1);
     for (uint32_t word;
@@ -295,7 +295,7 @@ static bool await_async(struct slot *slot, uint64_t ms) {
 }
 
 bool signal_linux_send_async(const struct signal_target *target) {
-    struct slot *slot = ours.slot;
+    struct signal_slot *slot = ours.slot;
     uint32_t word = atomic_load(&slot->word);
     if (state_of_async(word) == SLOT_BUSY || !handler_in_place_async()) {
         return false;
@@ -315,7 +315,7 @@ bool signal_linux_await_async(bool runs, uint32_t ms) {
 }
 
 bool signal_linux_finish_async(struct signal_copy *copy) {
-    struct slot *slot = ours.slot;
+    struct signal_slot *slot = ours.slot;
     if (disarm_async(slot) ||
         !await_async(slot, FINISH_MS)) { /* a handler that has begun ends soon */
         return false;

@@ -20,7 +20,7 @@ enum {
 };
 
 /* A thread's CPU time. */
-struct use {
+struct thread_use {
     pid_t id;
     uint64_t cpu_ns;
 };
@@ -31,7 +31,8 @@ struct threads_linux {
     const struct copy_unwinder *unwinder;
     pid_t ids[THREADS_LINUX_MAX];
     uint32_t count, left_out;
-    struct use uses[2][THREADS_LINUX_MAX]; /* of the last two calls for the top thread, by id */
+    struct thread_use uses[2]
+                          [THREADS_LINUX_MAX]; /* of the last two calls for the top thread, by id */
     uint32_t use_count[2];
     unsigned latest; /* of the two */
     bool used;       /* there was a call */
@@ -70,7 +71,7 @@ static bool is_new_async(const struct threads_linux *t, pid_t tid) {
 }
 
 /* Adds a thread that is not there yet. False: it is, is none of ours, or there is no room. */
-static bool add_async(struct threads_linux *t, pid_t tid, uint32_t max) {
+static bool thread_add_async(struct threads_linux *t, pid_t tid, uint32_t max) {
     if (t->count == max || !is_new_async(t, tid)) {
         return false;
     }
@@ -89,7 +90,7 @@ static int64_t owner_for_async(const struct threads_linux *t, pid_t tid) {
 
 /* The chain of owners ends in a thread that waits for none, or in one that is in it. */
 static void add_chain_async(struct threads_linux *t, int64_t owner, uint32_t max) {
-    while (owner > 0 && owner <= INT32_MAX && add_async(t, (pid_t)owner, max)) {
+    while (owner > 0 && owner <= INT32_MAX && thread_add_async(t, (pid_t)owner, max)) {
         owner = owner_for_async(t, (pid_t)owner);
     }
 }
@@ -116,7 +117,7 @@ static uint32_t add_entries_async(struct threads_linux *t, size_t size, uint32_t
             break;
         }
         pid_t tid = parse_id_async(t->list + at + ENTRY_NAME_AT, entry - (size_t)ENTRY_NAME_AT);
-        if (tid > 0 && is_new_async(t, tid) && !add_async(t, tid, max)) {
+        if (tid > 0 && is_new_async(t, tid) && !thread_add_async(t, tid, max)) {
             t->left_out++;
         }
         listed += tid > 0;
@@ -127,7 +128,7 @@ static uint32_t add_entries_async(struct threads_linux *t, size_t size, uint32_t
 
 /* opendir and readdir allocate, so the kernel is asked. False: the folder has more threads than it
  * told of. */
-static bool list_async(struct threads_linux *t, uint32_t max) {
+static bool thread_list_async(struct threads_linux *t, uint32_t max) {
     struct stat sb;
     nlink_t listed = 2; /* "." and ".." */
     int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -145,7 +146,7 @@ static bool list_async(struct threads_linux *t, uint32_t max) {
 
 /* A thread that ends while the kernel goes from one to the next hides others. */
 static void add_all_async(struct threads_linux *t, uint32_t max) {
-    for (unsigned i = 0; i < LISTINGS && !list_async(t, max); i++) {
+    for (unsigned i = 0; i < LISTINGS && !thread_list_async(t, max); i++) {
     }
 }
 
@@ -217,8 +218,8 @@ static void fill_stack_async(const struct threads_linux *t, struct subject *subj
 }
 
 /* False: the thread is gone. */
-static bool fill_async(const struct threads_linux *t, pid_t tid, bool with_stack,
-                       struct rec_thread *out) {
+static bool thread_fill_async(const struct threads_linux *t, pid_t tid, bool with_stack,
+                              struct rec_thread *out) {
     struct subject subject = {.source = {.target.tid = tid,
                                          .pid = t->watched->pid,
                                          .clock = copy_thread_clock_async(tid),
@@ -249,14 +250,14 @@ uint32_t threads_linux_capture_async(struct threads_linux *t, int64_t owner, str
     sort_ids_async(t);
     for (uint32_t i = 0; i < t->count; i++) {
         bool in_time = copy_cpu_ns_async(CLOCK_MONOTONIC) < until;
-        filled += fill_async(t, t->ids[i], in_time, &out[filled]);
+        filled += thread_fill_async(t, t->ids[i], in_time, &out[filled]);
     }
     return filled;
 }
 
 /* ---- who used the processor ---- */
 
-static void read_uses_async(struct threads_linux *t, struct use *uses) {
+static void read_uses_async(struct threads_linux *t, struct thread_use *uses) {
     uint32_t n = 0;
     t->count = t->left_out = 0;
     add_all_async(t, THREADS_LINUX_MAX - 1);
@@ -265,18 +266,18 @@ static void read_uses_async(struct threads_linux *t, struct use *uses) {
     for (uint32_t i = 0; i < t->count; i++) {
         uint64_t cpu_ns = copy_cpu_ns_async(copy_thread_clock_async(t->ids[i]));
         if (cpu_ns != UINT64_MAX) {
-            uses[n++] = (struct use){.id = t->ids[i], .cpu_ns = cpu_ns};
+            uses[n++] = (struct thread_use){.id = t->ids[i], .cpu_ns = cpu_ns};
         }
     }
     t->use_count[t->latest] = n;
 }
 
 bool threads_linux_top_async(struct threads_linux *t, struct rec_thread *out) {
-    const struct use *before = t->uses[t->latest], *end = before + t->use_count[t->latest];
+    const struct thread_use *before = t->uses[t->latest], *end = before + t->use_count[t->latest];
     bool known = t->used;
     t->latest ^= 1u;
     t->used = true;
-    struct use *now = t->uses[t->latest], top = {0};
+    struct thread_use *now = t->uses[t->latest], top = {0};
     read_uses_async(t, now);
     for (uint32_t i = 0; known && i < t->use_count[t->latest]; i++) {
         while (before < end && before->id < now[i].id) {
@@ -286,8 +287,8 @@ bool threads_linux_top_async(struct threads_linux *t, struct rec_thread *out) {
         bool same = before < end && before->id == now[i].id && before->cpu_ns <= now[i].cpu_ns;
         uint64_t used = now[i].cpu_ns - (same ? before->cpu_ns : 0);
         if (used > top.cpu_ns) {
-            top = (struct use){.id = now[i].id, .cpu_ns = used};
+            top = (struct thread_use){.id = now[i].id, .cpu_ns = used};
         }
     }
-    return top.id != 0 && fill_async(t, top.id, false, out);
+    return top.id != 0 && thread_fill_async(t, top.id, false, out);
 }

@@ -65,7 +65,7 @@ static bool wanted(const struct stallrec *rec, enum stallrec_detector detector) 
     return rec && (atomic_load(&hooks.detectors) & (unsigned)detector) != 0;
 }
 
-static bool put(const struct rec_event *event, uint64_t due_ns) {
+static bool hooks_put(const struct rec_event *event, uint64_t due_ns) {
     bool wake;
     bool taken = rec_inbox_put(&hooks.inbox, event, due_ns, &wake);
     if (wake) {
@@ -95,7 +95,7 @@ void stallrec_launch(struct stallrec *rec, enum stallrec_launch mark, uint64_t a
                                     .mark_ns = at_ns < now ? at_ns : now};
     bool begins = mark == STALLREC_LAUNCH_BEGIN || mark == STALLREC_LAUNCH_ACTIVE;
     uint64_t limit = atomic_load(&hooks.launch_ms) * UINT64_C(1000000);
-    put(&event, begins ? event.mark_ns + limit : REC_NEVER);
+    hooks_put(&event, begins ? event.mark_ns + limit : REC_NEVER);
 }
 
 uint64_t stallrec_process_start_ns(void) {
@@ -114,15 +114,15 @@ uint64_t stallrec_span_begin(struct stallrec *rec, const char *name, uint32_t li
     for (size_t i = 0; name && i + 1 < sizeof event.name && name[i]; i++) {
         event.name[i] = name[i];
     }
-    return put(&event, event.at_ns + limit * UINT64_C(1000000)) ? event.value : 0;
+    return hooks_put(&event, event.at_ns + limit * UINT64_C(1000000)) ? event.value : 0;
 }
 
 void stallrec_span_end(struct stallrec *rec, uint64_t id) {
     if (id != 0 && wanted(rec, STALLREC_DETECT_SPAN)) {
-        put(&(struct rec_event){.kind = REC_EVENT_SPAN_END,
-                                .at_ns = stallrec_clock_ns(),
-                                .value = id},
-            REC_NEVER);
+        hooks_put(&(struct rec_event){.kind = REC_EVENT_SPAN_END,
+                                      .at_ns = stallrec_clock_ns(),
+                                      .value = id},
+                  REC_NEVER);
     }
 }
 
@@ -138,9 +138,9 @@ void stallrec_set_poster(struct stallrec *rec, stallrec_poster post, void *ctx) 
 
 void stallrec_ping_done(struct stallrec *rec, uint64_t number) {
     if (wanted(rec, STALLREC_DETECT_PING)) {
-        put(&(struct rec_event){.kind = REC_EVENT_PING_DONE,
-                                .at_ns = stallrec_clock_ns(),
-                                .value = number},
-            REC_NEVER);
+        hooks_put(&(struct rec_event){.kind = REC_EVENT_PING_DONE,
+                                      .at_ns = stallrec_clock_ns(),
+                                      .value = number},
+                  REC_NEVER);
     }
 }

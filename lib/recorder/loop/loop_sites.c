@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-static struct site *find(struct sites *s, uint64_t address) {
+static struct site *sites_find(struct sites *s, uint64_t address) {
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->site[i].address == address) {
             return &s->site[i];
@@ -13,7 +13,7 @@ static struct site *find(struct sites *s, uint64_t address) {
 }
 
 /* Returns a new entry; a full table gives up that of the deepest site that is not accepted. */
-static struct site *add(struct sites *s, uint64_t address) {
+static struct site *sites_add(struct sites *s, uint64_t address) {
     struct site *place = NULL;
     if (s->count < SITES_MAX) {
         place = &s->site[s->count++];
@@ -40,7 +40,7 @@ static void accept(struct sites *s, struct site *site) {
 }
 
 enum site_verdict sites_judge(struct sites *s, uint64_t address, uint64_t depth, bool blocking) {
-    struct site *site = find(s, address);
+    struct site *site = sites_find(s, address);
     if (site && site->accepted) {
         if (blocking && depth > s->shallowest && !s->named) {
             s->shallowest = depth;
@@ -50,7 +50,7 @@ enum site_verdict sites_judge(struct sites *s, uint64_t address, uint64_t depth,
         return SITE_LOOP;
     }
     if (s->named) {
-        if (site || (site = add(s, address)) == NULL) {
+        if (site || (site = sites_add(s, address)) == NULL) {
             return SITE_NO; /* asked before */
         }
         site->accepted = s->named(s->named_arg, address);
@@ -60,7 +60,7 @@ enum site_verdict sites_judge(struct sites *s, uint64_t address, uint64_t depth,
         return SITE_NO;
     }
     s->shallowest = depth;
-    if (!site && (site = add(s, address)) == NULL) {
+    if (!site && (site = sites_add(s, address)) == NULL) {
         return SITE_NO;
     }
     if (depth > site->depth) {

@@ -91,28 +91,28 @@ static void on_written(void *user, const char *path) {
     __atomic_fetch_add(&state.config.report->dumps, 1, __ATOMIC_RELAXED);
 }
 
-static void on_lost(void *user, const char *path, enum stallrec_error why) {
+static void preload_on_lost(void *user, const char *path, enum stallrec_error why) {
     (void)user, (void)path, (void)why;
     __atomic_fetch_add(&state.config.report->lost, 1, __ATOMIC_RELAXED);
 }
 
-static const char *base_name(const char *path) {
+static const char *program_base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
 /* False: in no module, as code that is made at run time. */
-static bool find_place(uint64_t address, struct place *place, const char **library) {
+static bool find_place(uint64_t address, struct code_place *place, const char **library) {
     if (!place_find_async(address, place)) {
         return false;
     }
-    *library = *place->library ? place->library : base_name(state.program);
+    *library = *place->library ? place->library : program_base_name(state.program);
     return true;
 }
 
 /* "libuv.so.1+0x1f30 (uv__io_poll)" */
 static void name_site(uint64_t address) {
-    struct place place;
+    struct code_place place;
     const char *library;
     if (!find_place(address, &place, &library)) {
         snprintf(state.loop_at, sizeof state.loop_at, "0x%llx", (unsigned long long)address);
@@ -176,7 +176,7 @@ static void start_recorder(void) {
     config.keep_files = state.config.keep_files;
     config.callbacks.stall_begin = on_stall;
     config.callbacks.dump_written = on_written;
-    config.callbacks.dump_lost = on_lost;
+    config.callbacks.dump_lost = preload_on_lost;
     enum stallrec_error st = stallrec_start(&state.rec, &config);
     if (st != STALLREC_OK) {
         atomic_store(&state.on, false);
@@ -249,7 +249,7 @@ static bool waits(const struct timespec *timeout) {
     return !timeout || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
 }
 
-static void resolve_once(void) {
+static void waits_resolve_once(void) {
     if (!real.poll) {
         resolve();
     }
@@ -261,7 +261,7 @@ static void resolve_once(void) {
  * the stacks that are recorded in it. A wait for no descriptor at all is a sleep. */
 
 INTERPOSED int poll(struct pollfd *fds, nfds_t n, int timeout) {
-    resolve_once();
+    waits_resolve_once();
     if (n == 0 ||
         !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), timeout != 0)) {
         return real.poll(fds, n, timeout);
@@ -273,7 +273,7 @@ INTERPOSED int poll(struct pollfd *fds, nfds_t n, int timeout) {
 
 INTERPOSED int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
                      const sigset_t *mask) {
-    resolve_once();
+    waits_resolve_once();
     if (n == 0 ||
         !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), waits(timeout))) {
         return real.ppoll(fds, n, timeout, mask);
@@ -284,7 +284,7 @@ INTERPOSED int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeou
 }
 
 INTERPOSED int epoll_wait(int fd, struct epoll_event *events, int max, int timeout) {
-    resolve_once();
+    waits_resolve_once();
     if (!begin_wait(__builtin_return_address(0), __builtin_frame_address(0), timeout != 0)) {
         return real.epoll_wait(fd, events, max, timeout);
     }
@@ -295,7 +295,7 @@ INTERPOSED int epoll_wait(int fd, struct epoll_event *events, int max, int timeo
 
 INTERPOSED int epoll_pwait(int fd, struct epoll_event *events, int max, int timeout,
                            const sigset_t *mask) {
-    resolve_once();
+    waits_resolve_once();
     if (!begin_wait(__builtin_return_address(0), __builtin_frame_address(0), timeout != 0)) {
         return real.epoll_pwait(fd, events, max, timeout, mask);
     }
@@ -306,7 +306,7 @@ INTERPOSED int epoll_pwait(int fd, struct epoll_event *events, int max, int time
 
 INTERPOSED int epoll_pwait2(int fd, struct epoll_event *events, int max,
                             const struct timespec *timeout, const sigset_t *mask) {
-    resolve_once();
+    waits_resolve_once();
     if (!real.epoll_pwait2) {
         errno = ENOSYS; /* a libc before 2.35 */
         return -1;
@@ -320,7 +320,7 @@ INTERPOSED int epoll_pwait2(int fd, struct epoll_event *events, int max,
 }
 
 INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout) {
-    resolve_once();
+    waits_resolve_once();
     if (n <= 0 || !begin_wait(__builtin_return_address(0), __builtin_frame_address(0),
                               !timeout || timeout->tv_sec != 0 || timeout->tv_usec != 0)) {
         return real.select(n, in, out, except, timeout);
@@ -332,7 +332,7 @@ INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *except, struct tim
 
 INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
                        const struct timespec *timeout, const sigset_t *mask) {
-    resolve_once();
+    waits_resolve_once();
     if (n <= 0 ||
         !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), waits(timeout))) {
         return real.pselect(n, in, out, except, timeout, mask);
@@ -344,7 +344,7 @@ INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
 
 int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
 INTERPOSED int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room) {
-    resolve_once();
+    waits_resolve_once();
     if (n == 0 ||
         !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), timeout != 0)) {
         return real.poll_chk(fds, n, timeout, room);
@@ -358,7 +358,7 @@ int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, co
                 size_t room);
 INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
                            const sigset_t *mask, size_t room) {
-    resolve_once();
+    waits_resolve_once();
     if (n == 0 ||
         !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), waits(timeout))) {
         return real.ppoll_chk(fds, n, timeout, mask, room);
@@ -379,8 +379,8 @@ static bool matches(const char *name, const char *library, const char *symbol, u
            (strncmp(name, library, size) == 0 && strncmp(library + size, ".so", 3) == 0);
 }
 
-static bool is_named(void *arg, uint64_t address) {
-    struct place place;
+static bool site_is_named(void *arg, uint64_t address) {
+    struct code_place place;
     const char *library;
     (void)arg;
     if (!find_place(address, &place, &library)) {
@@ -398,7 +398,7 @@ static bool is_named(void *arg, uint64_t address) {
 static void watch_this_thread(uint64_t frame) {
     memset(&state.sites, 0, sizeof state.sites);
     if (*state.config.names) {
-        state.sites.named = is_named;
+        state.sites.named = site_is_named;
     }
     state.rec = NULL; /* a parent's is the parent's */
     state.loop = NULL;
@@ -411,7 +411,7 @@ static void watch_this_thread(uint64_t frame) {
 
 /* On one that is small, our signal would find no room: signal_linux.h. */
 INTERPOSED int sigaltstack(const stack_t *stack, stack_t *old) {
-    resolve_once();
+    waits_resolve_once();
     if (!stack || !atomic_load(&state.on) || !pthread_equal(pthread_self(), state.main)) {
         return real.sigaltstack(stack, old);
     }
@@ -424,7 +424,7 @@ INTERPOSED int sigaltstack(const stack_t *stack, stack_t *old) {
 
 /* The child of a fork is recorded as a program that is started is: with --follow, and once its own
  * loop has been found. */
-static void in_forked_child(void) {
+static void preload_in_child(void) {
     atomic_store(&state.on, false);
     if (state.config.follow) {
         watch_this_thread((uint64_t)(uintptr_t)__builtin_frame_address(0));
@@ -439,7 +439,7 @@ __attribute__((constructor)) static void load(void) {
     }
     ssize_t n = readlink("/proc/self/exe", state.program, sizeof state.program - 1);
     state.program[n > 0 ? n : 0] = '\0';
-    pthread_atfork(NULL, NULL, in_forked_child);
+    pthread_atfork(NULL, NULL, preload_in_child);
     watch_this_thread((uint64_t)(uintptr_t)__builtin_frame_address(0));
     if (wants_start(&state.config)) {
         start_recorder();

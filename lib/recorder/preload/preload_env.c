@@ -69,7 +69,7 @@ static bool is_ours(const char *path, size_t size) {
 }
 
 /* "NAME=value" into a line that is large enough. */
-static void keep(char *line, const char *name, const char *value, size_t size) {
+static void env_keep(char *line, const char *name, const char *value, size_t size) {
     size_t n = strlen(name);
     memcpy(line, name, n);
     line[n] = '=';
@@ -91,7 +91,7 @@ static void take_ld_preload(bool leave) {
         at += strspn(at, ": ");
         size_t size = strcspn(at, ": ");
         if (is_ours(at, size)) {
-            keep(taken.line[0], names[0], at, size);
+            env_keep(taken.line[0], names[0], at, size);
         } else if (size > 0) {
             if (used > name_size) {
                 rest[used++] = ':';
@@ -117,7 +117,7 @@ static void take_environment(bool leave) {
     for (unsigned i = 1; i < VARIABLES; i++) {
         const char *value = get_value(names[i]);
         if (value && strlen(names[i]) + strlen(value) + 2 <= LINE_SIZE) {
-            keep(taken.line[i], names[i], value, strlen(value));
+            env_keep(taken.line[i], names[i], value, strlen(value));
         }
         if (leave) {
             remove_lines(names[i]);
@@ -250,7 +250,7 @@ void preload_vector_close(struct preload_vector *v) {
     errno = saved_errno;
 }
 
-static size_t count(char *const *list) {
+static size_t env_count(char *const *list) {
     size_t n = 0;
     while (list && list[n]) {
         n++;
@@ -285,14 +285,14 @@ bool preload_follows(void) {
     return taken.follow;
 }
 
-static bool is_named(const char *line, const char *name) {
+static bool env_is_named(const char *line, const char *name) {
     size_t size = strlen(name);
     return strncmp(line, name, size) == 0 && line[size] == '=';
 }
 
 static bool is_replaced(const char *line) {
     for (unsigned i = 0; i < VARIABLES; i++) {
-        if (is_named(line, names[i])) {
+        if (env_is_named(line, names[i])) {
             return true;
         }
     }
@@ -301,7 +301,7 @@ static bool is_replaced(const char *line) {
 
 char *const *preload_environment_open(struct preload_vector *v, char *const envp[]) {
     const char *own = find_ld_preload(envp);
-    size_t n = count(envp), used = 0, ours = strlen(taken.line[0]);
+    size_t n = env_count(envp), used = 0, ours = strlen(taken.line[0]);
     v->size = 0;
     /* Where our library is named already, somebody has put it there with all that belongs to it. */
     if (taken.pid == 0 || ours == 0 || (!taken.follow && getpid() != taken.pid) || has_ours(own) ||

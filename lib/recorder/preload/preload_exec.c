@@ -45,7 +45,7 @@ void preload_resolve_exec(void) {
 }
 
 /* The constructor of a library that comes before us may be the first. */
-static void resolve_once(void) {
+static void exec_resolve_once(void) {
     if (!real.execve) {
         preload_resolve_exec();
     }
@@ -55,7 +55,7 @@ static void resolve_once(void) {
 
 static int exec_path(const char *path, char *const argv[], char *const envp[]) {
     struct preload_vector v;
-    resolve_once();
+    exec_resolve_once();
     char *const *list = preload_environment_open(&v, envp);
     int result = real.execve(path, argv, list);
     preload_environment_close(&v, list, envp);
@@ -64,7 +64,7 @@ static int exec_path(const char *path, char *const argv[], char *const envp[]) {
 
 static int exec_file(const char *file, char *const argv[], char *const envp[]) {
     struct preload_vector v;
-    resolve_once();
+    exec_resolve_once();
     char *const *list = preload_environment_open(&v, envp);
     int result = real.execvpe(file, argv, list);
     preload_environment_close(&v, list, envp);
@@ -89,7 +89,7 @@ INTERPOSED int execvp(const char *file, char *const argv[]) {
 
 INTERPOSED int fexecve(int fd, char *const argv[], char *const envp[]) {
     struct preload_vector v;
-    resolve_once();
+    exec_resolve_once();
     char *const *list = preload_environment_open(&v, envp);
     int result = real.fexecve(fd, argv, list);
     preload_environment_close(&v, list, envp);
@@ -100,7 +100,7 @@ int execveat(int fd, const char *path, char *const argv[], char *const envp[], i
 INTERPOSED int execveat(int fd, const char *path, char *const argv[], char *const envp[],
                         int flags) {
     struct preload_vector v;
-    resolve_once();
+    exec_resolve_once();
     if (!real.execveat) {
         errno = ENOSYS; /* a libc before 2.34 */
         return -1;
@@ -189,13 +189,13 @@ static int spawn(spawn_fn *how, pid_t *pid, const char *program,
 INTERPOSED int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                            const posix_spawnattr_t *attributes, char *const argv[],
                            char *const envp[]) {
-    resolve_once();
+    exec_resolve_once();
     return spawn(real.posix_spawn, pid, path, actions, attributes, argv, envp);
 }
 
 INTERPOSED int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
                             const posix_spawnattr_t *attributes, char *const argv[],
                             char *const envp[]) {
-    resolve_once();
+    exec_resolve_once();
     return spawn(real.posix_spawnp, pid, file, actions, attributes, argv, envp);
 }

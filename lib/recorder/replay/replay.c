@@ -195,7 +195,7 @@ bool replay_write_one(struct replay *r) {
     return true;
 }
 
-static void write_closed(struct replay *r) {
+static void replay_write_closed(struct replay *r) {
     while (rec_core_write_due(r->core, r->now, (int32_t)r->cpu_permille) && replay_write_one(r)) {
     }
 }
@@ -221,7 +221,7 @@ bool replay_step(struct replay *r) {
         r->ping = 0;
         r->next = replay_to_core(r, (struct rec_event){.kind = REC_EVENT_STEP});
     }
-    write_closed(r);
+    replay_write_closed(r);
     uint64_t deadline = rec_core_write_deadline(r->core);
     if (deadline < r->next) {
         r->next = deadline;
@@ -272,7 +272,7 @@ static bool run_until(struct replay *r, uint64_t t) {
 void replay_stop(struct replay *r) {
     replay_to_core(r, (struct rec_event){.kind = REC_EVENT_FINISH});
     r->stopped = true;
-    write_closed(r);
+    replay_write_closed(r);
 }
 
 /* ---- lines ---- */
@@ -329,7 +329,7 @@ static bool do_line(struct replay *r, char *line) {
     return replay_fail(r, "unknown item '%s'", word);
 }
 
-static bool run(struct replay *r, const char *text, size_t len) {
+static bool replay_events_until(struct replay *r, const char *text, size_t len) {
     char *line = r->input;
     while (len > 0) {
         const char *newline = memchr(text, '\n', len);
@@ -353,7 +353,7 @@ static bool run(struct replay *r, const char *text, size_t len) {
     return true;
 }
 
-static void release(struct replay *r) {
+static void replay_release_memory(struct replay *r) {
     for (uint32_t i = 0; i < r->stack_names.count; i++) {
         free(r->stacks[i].frames);
     }
@@ -386,7 +386,7 @@ bool rec_replay(const char *text, size_t len, const struct rec_replay_sink *sink
          replay_fail(r, "out of memory")) &&
         (sink->preset == NULL || stallrec_config_preset(&r->config, sink->preset) == STALLREC_OK ||
          replay_fail(r, "unknown preset '%s'", sink->preset)) &&
-        run(r, text, len);
-    release(r);
+        replay_events_until(r, text, len);
+    replay_release_memory(r);
     return ok;
 }

@@ -38,7 +38,7 @@ static bool on_busy(struct replay *r, struct replay_words *w) {
 }
 
 /* A stack's number + 1; none = 0. */
-static bool find_stack(struct replay *r, struct replay_words *w, uint32_t *out) {
+static bool events_find_stack(struct replay *r, struct replay_words *w, uint32_t *out) {
     const char *name = replay_next_word(w);
     uint32_t number;
     *out = 0;
@@ -50,14 +50,14 @@ static bool find_stack(struct replay *r, struct replay_words *w, uint32_t *out) 
 }
 
 static bool on_run(struct replay *r, struct replay_words *w) {
-    return find_stack(r, w, &r->running);
+    return events_find_stack(r, w, &r->running);
 }
 
 static bool on_sample(struct replay *r, struct replay_words *w) {
     if (r->sample_count == REPLAY_SAMPLES) {
         return replay_fail(r, "more than %d samples wait", REPLAY_SAMPLES);
     }
-    return find_stack(r, w, &r->samples[r->sample_count]) && ++r->sample_count > 0;
+    return events_find_stack(r, w, &r->samples[r->sample_count]) && ++r->sample_count > 0;
 }
 
 static bool on_gone(struct replay *r, struct replay_words *w) {

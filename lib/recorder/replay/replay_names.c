@@ -16,7 +16,7 @@ static uint32_t hash_name(const char *name) {
 }
 
 /* The slot that has the name, or the free one for it. cap is a power of two. */
-static uint32_t *slot_of(const struct replay_names *names, const char *name) {
+static uint32_t *names_slot(const struct replay_names *names, const char *name) {
     uint32_t mask = 2 * names->cap - 1, i = hash_name(name) & mask;
     while (names->slots[i] != 0 && strcmp(names->names[names->slots[i] - 1], name) != 0) {
         i = (i + 1) & mask;
@@ -35,7 +35,7 @@ static bool grow(struct replay_names *names) {
     }
     for (uint32_t i = 0; i < names->count; i++) {
         memcpy(larger.names[i], names->names[i], REPLAY_NAME);
-        *slot_of(&larger, larger.names[i]) = i + 1;
+        *names_slot(&larger, larger.names[i]) = i + 1;
     }
     replay_names_release(names);
     *names = larger;
@@ -46,7 +46,7 @@ bool replay_names_find(const struct replay_names *names, const char *name, uint3
     if (names->count == 0) {
         return false;
     }
-    uint32_t found = *slot_of(names, name);
+    uint32_t found = *names_slot(names, name);
     if (found != 0) {
         *number = found - 1;
     }
@@ -57,7 +57,7 @@ bool replay_names_add(struct replay_names *names, const char *name, uint32_t max
     if (names->count >= max || (names->count == names->cap && !grow(names))) {
         return false;
     }
-    uint32_t *slot = slot_of(names, name);
+    uint32_t *slot = names_slot(names, name);
     memcpy(names->names[names->count], name, strlen(name) + 1);
     *slot = ++names->count;
     return true;

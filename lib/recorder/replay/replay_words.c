@@ -70,7 +70,7 @@ bool replay_find_word(const char *word, const char *const *words, size_t count, 
     return false;
 }
 
-static int hex_digit(char c) {
+static int word_hex_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
@@ -81,7 +81,7 @@ void replay_read_name(char out[REC_NAME_MAX], const char *word) {
         int high, low;
         if (*word != '%') {
             out[len++] = *word;
-        } else if ((high = hex_digit(word[1])) >= 0 && (low = hex_digit(word[2])) >= 0) {
+        } else if ((high = word_hex_digit(word[1])) >= 0 && (low = word_hex_digit(word[2])) >= 0) {
             out[len++] = (char)(high << 4 | low);
             word += 2;
         }

@@ -18,7 +18,7 @@ struct folder_state {
     struct rec_state state;
 };
 
-static void count(void *ctx, struct rec_about *about) {
+static void recover_count(void *ctx, struct rec_about *about) {
     struct folder_state *at = ctx;
     rec_state_count(at->folder.fd.fd, &at->state, rec_wall_ms_async(NULL));
     about->seq_today = at->state.dumps;
@@ -37,15 +37,15 @@ static bool has_spool_of(int dir, uint32_t pid) {
     return found;
 }
 
-static bool recover(struct folder_state *at, struct rec_dumpfile *file, uint32_t pid,
-                    bool by_itself, int64_t since_ms, struct recover_counts *out) {
+static bool recover_spools(struct folder_state *at, struct rec_dumpfile *file, uint32_t pid,
+                           bool by_itself, int64_t since_ms, struct recover_counts *out) {
     int dir = at->folder.fd.fd;
     struct rec_recovered got = {0};
     struct rec_recovery how = {.dir = dir,
                                .file = file,
                                .ended_pid = by_itself ? pid : 0,
                                .since_ms = since_ms,
-                               .count = count,
+                               .count = recover_count,
                                .ctx = at};
     bool ok = true, again = true;
     *out = (struct recover_counts){0};
@@ -78,7 +78,7 @@ bool recover_folder(const char *directory, uint32_t pid, bool by_itself, int64_t
     /* A folder that the program removed is not made again. */
     bool ok = at != NULL && memory != NULL && rec_folder_open(&at->folder, directory) &&
               rec_dumpfile_init(&file, memory, directory, 0) == STALLREC_OK &&
-              recover(at, file, pid, by_itself, since_ms, out);
+              recover_spools(at, file, pid, by_itself, since_ms, out);
     if (at != NULL) {
         rec_folder_close(&at->folder);
     }

@@ -53,7 +53,7 @@ bool rec_spool_remains(const struct rec_spool *spool, int dir) {
 }
 
 /* Remembers which file it is; false if it was taken for one of the dead meanwhile. */
-static bool is_named(struct rec_spool *spool, int dir, int fd) {
+static bool spool_is_named(struct rec_spool *spool, int dir, int fd) {
     struct stat named, opened;
     if (fstat(fd, &opened) != 0 || fstatat(dir, spool->name, &named, AT_SYMLINK_NOFOLLOW) != 0) {
         return false;
@@ -80,7 +80,7 @@ static int make_file(struct rec_spool *spool, int dir) {
     if (fd < 0) {
         return -1;
     }
-    if (lock_file(fd) && is_named(spool, dir, fd)) {
+    if (lock_file(fd) && spool_is_named(spool, dir, fd)) {
         return fd;
     }
     close(fd);
@@ -98,7 +98,8 @@ static void *map_file(int fd) {
 }
 
 /* What cannot be written any more is not tried again. */
-static bool store(struct rec_spool *spool, size_t at, const unsigned char *bytes, size_t len) {
+static bool spool_store_slot(struct rec_spool *spool, size_t at, const unsigned char *bytes,
+                             size_t len) {
     if (!rec_spool_works(spool)) {
         return false;
     }
@@ -116,7 +117,7 @@ bool rec_spool_works(const struct rec_spool *spool) {
 static bool store_header(struct rec_spool *spool, const struct rec_spool_header *header) {
     unsigned char bytes[REC_SPOOL_HEADER];
     rec_spool_header_write(header, bytes);
-    return store(spool, 0, bytes, sizeof bytes);
+    return spool_store_slot(spool, 0, bytes, sizeof bytes);
 }
 
 bool rec_spool_open(struct rec_spool *spool, int dir, const struct rec_spool_header *header) {
@@ -153,7 +154,7 @@ void rec_spool_close(struct rec_spool *spool, int dir) {
 
 /* ---- slots ---- */
 
-static size_t slot_at(uint32_t slot) {
+static size_t spool_slot(uint32_t slot) {
     return REC_SPOOL_HEADER + (size_t)slot * REC_SPOOL_SLOT;
 }
 
@@ -162,7 +163,8 @@ static void commit(struct rec_spool *spool, uint32_t slot, const struct rec_slot
     unsigned char bytes[REC_SPOOL_HEAD];
     rec_slot_head_write(head, bytes);
     atomic_thread_fence(memory_order_seq_cst);
-    store(spool, slot_at(slot) + rec_slot_head_at(head->sequence), bytes, sizeof bytes);
+    spool_store_slot(spool, spool_slot(slot) + rec_slot_head_at(head->sequence), bytes,
+                     sizeof bytes);
     atomic_thread_fence(memory_order_seq_cst);
 }
 
@@ -199,10 +201,10 @@ void rec_spool_keep(struct rec_spool *spool, uint32_t slot, const struct rec_dum
     if (!held->used) {
         held->body_len = held->body_crc = 0;
     }
-    size_t at = slot_at(slot) + 2 * REC_SPOOL_HEAD + held->body_len;
+    size_t at = spool_slot(slot) + 2 * REC_SPOOL_HEAD + held->body_len;
     size_t added =
         rec_spool_encode(dump, loop_at, !held->used, spool->body, REC_SPOOL_BODY - held->body_len);
-    if ((!held->used && added == 0) || !store(spool, at, spool->body, added)) {
+    if ((!held->used && added == 0) || !spool_store_slot(spool, at, spool->body, added)) {
         return;
     }
     held->body_crc = (uint32_t)crc32(held->body_crc, spool->body, (uInt)added);
@@ -224,5 +226,5 @@ void rec_spool_drop(struct rec_spool *spool, uint32_t slot) {
 void rec_spool_suspend(struct rec_spool *spool, bool suspended) {
     unsigned char bytes[4];
     rec_store_u32(bytes, suspended ? REC_SPOOL_SUSPENDED : 0);
-    store(spool, REC_SPOOL_MARK, bytes, sizeof bytes);
+    spool_store_slot(spool, REC_SPOOL_MARK, bytes, sizeof bytes);
 }

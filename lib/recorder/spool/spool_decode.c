@@ -8,7 +8,7 @@
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* A text in *out, or NULL. */
-static const char *keep_text(struct rec_get *get, struct rec_spool_dump *out) {
+static const char *decode_keep_text(struct rec_get *get, struct rec_spool_dump *out) {
     char *to = out->texts + out->text_len;
     if (!rec_get_string(get, to, sizeof out->texts - out->text_len)) {
         return NULL;
@@ -72,13 +72,13 @@ static void get_identity(struct rec_get *get, struct rec_spool_dump *out) {
     stall->activity = rec_get_upto(get, UINT32_MAX);
     stall->threshold_ms = rec_get_uint(get);
     stall->at_ms = rec_get_uint(get);
-    stall->detector = keep_text(get, out);
-    stall->kind = keep_text(get, out);
+    stall->detector = decode_keep_text(get, out);
+    stall->kind = decode_keep_text(get, out);
     stall->prewarmed = rec_get_upto(get, 1) != 0;
     rec_get_string(get, stall->action, sizeof stall->action);
     stall->top_thread = rec_get_int(get);
     rec_get_string(get, stall->top_thread_name, sizeof stall->top_thread_name);
-    out->loop_at = keep_text(get, out);
+    out->loop_at = decode_keep_text(get, out);
     dump->meter.samples = rec_get_upto(get, UINT32_MAX);
     dump->meter.unavailable = rec_get_upto(get, UINT32_MAX);
     dump->meter.pause_p50_us = rec_get_upto(get, UINT32_MAX);
@@ -119,8 +119,8 @@ static void get_image(struct rec_get *get, struct rec_spool_dump *out, struct re
     if (id != NULL) {
         memcpy(image->id, id, image->id_len);
     }
-    image->path = keep_text(get, out);
-    image->arch = keep_text(get, out);
+    image->path = decode_keep_text(get, out);
+    image->arch = decode_keep_text(get, out);
     image->load = rec_get_uint(get);
     image->size = rec_get_uint(get);
     image->in_app = rec_get_upto(get, 1) != 0;

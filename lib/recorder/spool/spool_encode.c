@@ -30,7 +30,7 @@ static void put_stack(struct rec_put *put, const struct rec_stack *stack, uint64
 
 /* ---- sections ---- */
 
-static struct rec_put begin_section(struct rec_put *put, enum rec_section tag) {
+static struct rec_put encode_begin_section(struct rec_put *put, enum rec_section tag) {
     struct rec_put section = *put;
     unsigned char head[SECTION_HEAD] = {(unsigned char)tag};
     rec_put_bytes(&section, head, sizeof head);
@@ -49,7 +49,7 @@ static bool end_section(struct rec_put *put, struct rec_put *section) {
 
 static bool put_identity(struct rec_put *body, const struct rec_dump *dump, const char *loop_at) {
     const struct rec_stall *stall = &dump->stall;
-    struct rec_put put = begin_section(body, REC_SECTION_DUMP);
+    struct rec_put put = encode_begin_section(body, REC_SECTION_DUMP);
     rec_put_bytes(&put, dump->id, REC_UUID_SIZE);
     rec_put_bytes(&put, stall->id, REC_UUID_SIZE);
     rec_put_int(&put, dump->wall_ms);
@@ -78,7 +78,7 @@ static bool put_identity(struct rec_put *body, const struct rec_dump *dump, cons
 }
 
 static bool put_samples(struct rec_put *body, const struct rec_dump *dump, uint32_t max_frames) {
-    struct rec_put put = begin_section(body, REC_SECTION_SAMPLES);
+    struct rec_put put = encode_begin_section(body, REC_SECTION_SAMPLES);
     if ((size_t)(put.end - put.at) > SAMPLES_ROOM) {
         put.end = put.at + SAMPLES_ROOM;
     }
@@ -124,7 +124,7 @@ static void put_thread(struct rec_put *put, const struct rec_thread *thread) {
 
 /* The first of them, as many as fit; each is told by a 1 before it, the end by a 0. */
 static void put_images(struct rec_put *body, const struct rec_dump *dump) {
-    struct rec_put put = begin_section(body, REC_SECTION_IMAGES);
+    struct rec_put put = encode_begin_section(body, REC_SECTION_IMAGES);
     bool lost = dump->images_lost;
     put.end -= put.full ? 0 : put.end > put.at; /* the 0 */
     for (uint32_t i = 0; i < dump->image_count; i++) {
@@ -140,7 +140,7 @@ static void put_images(struct rec_put *body, const struct rec_dump *dump) {
 }
 
 static void put_threads(struct rec_put *body, const struct rec_dump *dump) {
-    struct rec_put put = begin_section(body, REC_SECTION_THREADS);
+    struct rec_put put = encode_begin_section(body, REC_SECTION_THREADS);
     put.end -= put.full ? 0 : put.end > put.at;
     for (uint32_t i = 0; i < dump->thread_count; i++) {
         struct rec_put one = put;

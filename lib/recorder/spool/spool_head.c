@@ -43,7 +43,7 @@ void rec_slot_head_write(const struct rec_slot_head *head, unsigned char bytes[R
     rec_store_u32(bytes + HEAD_CRC, crc(bytes, HEAD_CRC));
 }
 
-static bool read_one(const unsigned char *bytes, struct rec_slot_head *out) {
+static bool head_read_one(const unsigned char *bytes, struct rec_slot_head *out) {
     uint32_t permille = rec_load_u32(bytes + 80), ended = rec_load_u32(bytes + 84);
     *out = (struct rec_slot_head){.state = rec_load_u32(bytes + 4),
                                   .sequence = rec_load_u64(bytes + 8),
@@ -65,7 +65,7 @@ static bool read_one(const unsigned char *bytes, struct rec_slot_head *out) {
 
 bool rec_slot_head_read(const unsigned char bytes[2 * REC_SPOOL_HEAD], struct rec_slot_head *out) {
     struct rec_slot_head second;
-    bool first = read_one(bytes, out), other = read_one(bytes + REC_SPOOL_HEAD, &second);
+    bool first = head_read_one(bytes, out), other = head_read_one(bytes + REC_SPOOL_HEAD, &second);
     if (other && (!first || second.sequence > out->sequence)) {
         *out = second;
     }
@@ -110,7 +110,7 @@ void rec_spool_header_write(const struct rec_spool_header *header,
     rec_store_u32(bytes + REC_SPOOL_MARK, header->suspended ? REC_SPOOL_SUSPENDED : 0);
 }
 
-static bool is_whole(const unsigned char *bytes) {
+static bool head_is_whole(const unsigned char *bytes) {
     uint32_t len = rec_load_u32(bytes + 64);
     return memcmp(bytes, magic, sizeof magic - 1) == 0 && rec_load_u32(bytes + 16) == REC_RECORDS &&
            rec_load_u32(bytes + 20) == REC_SPOOL_SLOT && len <= ABOUT_MAX &&
@@ -120,7 +120,7 @@ static bool is_whole(const unsigned char *bytes) {
 
 bool rec_spool_header_read(const unsigned char *bytes, size_t len, struct rec_spool_header *out) {
     const char **texts[10];
-    if (len != REC_SPOOL_SIZE || !is_whole(bytes)) {
+    if (len != REC_SPOOL_SIZE || !head_is_whole(bytes)) {
         return false;
     }
     memset(&out->about, 0, sizeof out->about);

@@ -26,12 +26,12 @@ struct room {
     unsigned char bytes[REC_SPOOL_SIZE];
 };
 
-static size_t slot_at(uint32_t slot) {
+static size_t recover_slot(uint32_t slot) {
     return REC_SPOOL_HEADER + (size_t)slot * REC_SPOOL_SLOT;
 }
 
-static const unsigned char *slot_of(const unsigned char *bytes, uint32_t slot) {
-    return bytes + slot_at(slot);
+static const unsigned char *recover_slot_record(const unsigned char *bytes, uint32_t slot) {
+    return bytes + recover_slot(slot);
 }
 
 static bool is_held(const struct room *room, uint32_t slot) {
@@ -55,7 +55,7 @@ static void share_durations(struct room *room) {
 
 static bool decode(struct room *room, const unsigned char *bytes, uint32_t slot) {
     const struct rec_slot_head *head = &room->heads[slot];
-    const unsigned char *body = slot_of(bytes, slot) + 2 * REC_SPOOL_HEAD;
+    const unsigned char *body = recover_slot_record(bytes, slot) + 2 * REC_SPOOL_HEAD;
     return crc32(0, body, head->body_len) == head->body_crc &&
            rec_spool_decode(head, body, head->body_len, &room->dump);
 }
@@ -108,7 +108,7 @@ static bool write_dumps(const struct rec_recovery *how, const struct rec_spool_f
         return true; /* nothing in it can be told */
     }
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
-        room->known[i] = rec_slot_head_read(slot_of(spool->bytes, i), &room->heads[i]);
+        room->known[i] = rec_slot_head_read(recover_slot_record(spool->bytes, i), &room->heads[i]);
     }
     share_durations(room);
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
@@ -143,13 +143,13 @@ bool rec_spool_write_dumps(const struct rec_recovery *how, const struct rec_spoo
 static void free_slot(void *ctx, uint32_t slot, uint64_t sequence) {
     unsigned char bytes[REC_SPOOL_HEAD];
     struct rec_slot_head head = {.state = REC_SLOT_FREE, .sequence = sequence + 1};
-    size_t at = slot_at(slot) + rec_slot_head_at(head.sequence);
+    size_t at = recover_slot(slot) + rec_slot_head_at(head.sequence);
     rec_slot_head_write(&head, bytes);
     ssize_t n = pwrite(*(const int *)ctx, bytes, sizeof bytes, (off_t)at);
     (void)n; /* the dump has its file, which the next recovery sees */
 }
 
-static bool read_all(int fd, unsigned char *bytes, size_t len) {
+static bool spool_read_all(int fd, unsigned char *bytes, size_t len) {
     size_t at = 0;
     while (at < len) {
         ssize_t n = pread(fd, bytes + at, len - at, (off_t)at);
@@ -186,7 +186,7 @@ static bool is_dead(const struct rec_recovery *how, const char *name, int fd) {
 
 static void recover_open(const struct rec_recovery *how, const char *name, int fd,
                          struct room *room, struct rec_recovered *out) {
-    bool whole = read_all(fd, room->bytes, sizeof room->bytes) &&
+    bool whole = spool_read_all(fd, room->bytes, sizeof room->bytes) &&
                  rec_spool_header_read(room->bytes, sizeof room->bytes, &room->header);
     const struct rec_spool_header *header = &room->header;
     uint32_t pid = 0;
@@ -223,7 +223,7 @@ static void recover_file(const struct rec_recovery *how, const char *name, struc
 
 typedef char file_name[REC_FILE_NAME];
 
-static int compare_names(const void *left, const void *right) {
+static int spool_compare_names(const void *left, const void *right) {
     return strcmp(left, right); /* by start */
 }
 
@@ -241,7 +241,7 @@ static uint32_t list_spools(const struct rec_recovery *how, file_name names[SPOO
     if (folder != NULL) {
         closedir(folder);
     }
-    qsort(names, count, sizeof *names, compare_names);
+    qsort(names, count, sizeof *names, spool_compare_names);
     return count;
 }
 

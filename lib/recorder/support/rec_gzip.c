@@ -22,7 +22,7 @@ size_t rec_gzip_size(void) {
     return sizeof(struct rec_gzip);
 }
 
-static voidpf take(voidpf opaque, uInt items, uInt size) {
+static voidpf gzip_alloc(voidpf opaque, uInt items, uInt size) {
     struct rec_gzip *gzip = opaque;
     const size_t align = alignof(max_align_t);
     size_t left = ARENA - gzip->used;
@@ -38,7 +38,7 @@ static voidpf take(voidpf opaque, uInt items, uInt size) {
     return at;
 }
 
-static void drop(voidpf opaque, voidpf address) {
+static void gzip_free(voidpf opaque, voidpf address) {
     (void)opaque;
     (void)address; /* all at once, with the memory */
 }
@@ -59,7 +59,7 @@ static bool deflate_all(struct rec_gzip *gzip, int flush) {
     return !gzip->to->failed && (flush != Z_FINISH || status == Z_STREAM_END);
 }
 
-static bool write_bytes(void *ctx, const void *bytes, size_t len) {
+static bool gzip_write(void *ctx, const void *bytes, size_t len) {
     struct rec_gzip *gzip = ctx;
     const unsigned char *from = bytes;
     while (len > 0) {
@@ -77,10 +77,10 @@ static bool write_bytes(void *ctx, const void *bytes, size_t len) {
 
 struct rec_gzip *rec_gzip_open(void *memory, struct rec_out *to) {
     struct rec_gzip *gzip = memory;
-    gzip->out = (struct rec_out){.write = write_bytes, .ctx = gzip};
+    gzip->out = (struct rec_out){.write = gzip_write, .ctx = gzip};
     gzip->to = to;
     gzip->used = 0;
-    gzip->stream = (z_stream){.zalloc = take, .zfree = drop, .opaque = gzip};
+    gzip->stream = (z_stream){.zalloc = gzip_alloc, .zfree = gzip_free, .opaque = gzip};
     if (deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_BITS + GZIP_WRAP,
                      MEM_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
         return NULL;

@@ -28,7 +28,7 @@ const char *rec_uuid_text(const uint8_t uuid[16], char text[REC_UUID_TEXT]) {
 }
 
 /* Writes `width` decimal digits of value and what follows them; returns the position after it. */
-static char *put(char *p, uint32_t value, unsigned width, char after) {
+static char *text_put(char *p, uint32_t value, unsigned width, char after) {
     for (unsigned i = width; i > 0; i--) {
         p[i - 1] = (char)('0' + value % 10);
         value /= 10;
@@ -57,13 +57,13 @@ const char *rec_time_text(int64_t unix_ms, char text[REC_TIME_TEXT]) {
     uint32_t month = march_month < 10 ? march_month + 3 : march_month - 9;
     year += era * 400 + (month <= 2) - 400;
 
-    char *p = put(text, year, 4, '-');
-    p = put(p, month, 2, '-');
-    p = put(p, of_year - (153 * march_month + 2) / 5 + 1, 2, 'T');
-    p = put(p, day_ms / 3600000, 2, ':');
-    p = put(p, day_ms / 60000 % 60, 2, ':');
-    p = put(p, day_ms / 1000 % 60, 2, '.');
-    p = put(p, day_ms % 1000, 3, 'Z');
+    char *p = text_put(text, year, 4, '-');
+    p = text_put(p, month, 2, '-');
+    p = text_put(p, of_year - (153 * march_month + 2) / 5 + 1, 2, 'T');
+    p = text_put(p, day_ms / 3600000, 2, ':');
+    p = text_put(p, day_ms / 60000 % 60, 2, ':');
+    p = text_put(p, day_ms / 1000 % 60, 2, '.');
+    p = text_put(p, day_ms % 1000, 3, 'Z');
     *p = '\0';
     return text;
 }

@@ -13,7 +13,7 @@ uint64_t rec_hash(uint64_t hash, const void *bytes, size_t len) {
 
 /* Makes every bit depend on all: FNV leaves the high bits of two near texts alike. The finalizer of
  * MurmurHash3 (A. Appleby, fmix64). */
-static uint64_t mix(uint64_t h) {
+static uint64_t share_mix(uint64_t h) {
     h = (h ^ (h >> 33)) * UINT64_C(0xff51afd7ed558ccd);
     h = (h ^ (h >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
     return h ^ (h >> 33);
@@ -22,7 +22,7 @@ static uint64_t mix(uint64_t h) {
 bool rec_share_has(const char *user, const char *epoch, uint32_t ppm) {
     /* With the NUL, so that "ab" of "c" is not "a" of "bc". */
     uint64_t hash = rec_hash(REC_HASH_START, user, strlen(user) + 1);
-    hash = mix(rec_hash(hash, epoch, strlen(epoch)));
+    hash = share_mix(rec_hash(hash, epoch, strlen(epoch)));
     uint64_t place = ((hash >> 32) * REC_SHARE_ALL) >> 32; /* 0 … 999999, evenly */
     return place < ppm;
 }

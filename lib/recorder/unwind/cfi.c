@@ -249,8 +249,8 @@ static enum cfi_status scan_async(const struct cfi_module *m, uint64_t frames, u
 }
 
 /* Binary search in the table of (function start, FDE) pairs, both relative to the header. */
-static enum cfi_status search_async(const struct cfi_module *m, struct cfi_cursor table,
-                                    uint64_t count, uint64_t address, struct cfi_fde *fde) {
+static enum cfi_status cfi_search_async(const struct cfi_module *m, struct cfi_cursor table,
+                                        uint64_t count, uint64_t address, struct cfi_fde *fde) {
     uint64_t lo = 0, hi = count < table.left / 8 ? count : table.left / 8;
     while (lo < hi) {
         uint64_t mid = lo + (hi - lo) / 2;
@@ -297,7 +297,7 @@ static enum cfi_status find_fde_async(const struct cfi_module *m, uint64_t addre
         return scan_async(m, frames, address, fde);
     }
     uint64_t count = cfi_pointer_async(&c, count_encoding, m->header);
-    return c.failed ? CFI_BAD : search_async(m, c, count, address, fde);
+    return c.failed ? CFI_BAD : cfi_search_async(m, c, count, address, fde);
 }
 
 enum cfi_status cfi_find_row_async(const struct cfi_module *module, uint64_t address,

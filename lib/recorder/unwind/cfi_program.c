@@ -39,31 +39,33 @@ enum {
 };
 
 /* While a program runs, the value of an expression rule is the address of the expression. */
-struct rules {
+struct cfi_rules {
     struct cfi_rule cfa;
     struct cfi_rule reg[CFI_REGISTERS];
 };
 
-struct machine {
+struct cfi_machine {
     const struct cfi_cie *cie;
     struct cfi_cursor code;
     uint64_t location, target;
-    struct rules now;
-    const struct rules *initial; /* what DW_CFA_restore goes back to; NULL in the CIE's program */
-    struct rules stack[REMEMBER_MAX];
+    struct cfi_rules now;
+    const struct cfi_rules
+        *initial; /* what DW_CFA_restore goes back to; NULL in the CIE's program */
+    struct cfi_rules stack[REMEMBER_MAX];
     unsigned depth;
     bool done; /* the next row begins beyond the target */
     bool bad;
 };
 
 /* The rule of a register that the unwinder does not follow (vector registers and the like). */
-static void set_rule_async(struct machine *m, uint64_t reg, struct cfi_rule rule) {
+static void set_rule_async(struct cfi_machine *m, uint64_t reg, struct cfi_rule rule) {
     if (reg < CFI_REGISTERS) {
         m->now.reg[reg] = rule;
     }
 }
 
-static struct cfi_rule offset_rule_async(struct machine *m, enum cfi_kind kind, int64_t factored) {
+static struct cfi_rule offset_rule_async(struct cfi_machine *m, enum cfi_kind kind,
+                                         int64_t factored) {
     struct cfi_rule rule = {.kind = (uint8_t)kind};
     if (__builtin_mul_overflow(factored, m->cie->data_align, &rule.value)) {
         m->bad = true;
@@ -72,7 +74,7 @@ static struct cfi_rule offset_rule_async(struct machine *m, enum cfi_kind kind, 
 }
 
 /* An unsigned operand as a signed number; one that does not fit is damage. */
-static int64_t unsigned_operand_async(struct machine *m) {
+static int64_t unsigned_operand_async(struct cfi_machine *m) {
     uint64_t value = cfi_uleb_async(&m->code);
     if (value > INT64_MAX) {
         m->bad = true;
@@ -81,7 +83,7 @@ static int64_t unsigned_operand_async(struct machine *m) {
     return (int64_t)value;
 }
 
-static struct cfi_rule expr_rule_async(struct machine *m, enum cfi_kind kind) {
+static struct cfi_rule expr_rule_async(struct cfi_machine *m, enum cfi_kind kind) {
     uint64_t size = cfi_uleb_async(&m->code);
     struct cfi_rule rule = {.kind = (uint8_t)kind, .value = (int64_t)m->code.address};
     if (size > CFI_CODE_MAX) {
@@ -92,7 +94,7 @@ static struct cfi_rule expr_rule_async(struct machine *m, enum cfi_kind kind) {
     return rule;
 }
 
-static void restore_async(struct machine *m, uint64_t reg) {
+static void restore_async(struct cfi_machine *m, uint64_t reg) {
     if (!m->initial) {
         m->bad = true; /* a CIE's program has nothing to go back to */
     } else if (reg < CFI_REGISTERS) {
@@ -100,7 +102,7 @@ static void restore_async(struct machine *m, uint64_t reg) {
     }
 }
 
-static void advance_async(struct machine *m, uint64_t delta) {
+static void advance_async(struct cfi_machine *m, uint64_t delta) {
     uint64_t step;
     if (__builtin_mul_overflow(delta, m->cie->code_align, &step) ||
         __builtin_add_overflow(m->location, step, &m->location)) {
@@ -110,17 +112,17 @@ static void advance_async(struct machine *m, uint64_t delta) {
     }
 }
 
-static void set_cfa_async(struct machine *m, uint64_t reg, int64_t offset) {
+static void set_cfa_async(struct cfi_machine *m, uint64_t reg, int64_t offset) {
     m->bad |= reg >= CFI_REGISTERS;
     m->now.cfa = (struct cfi_rule){.kind = CFI_IS_OFFSET, .reg = (uint8_t)reg, .value = offset};
 }
 
-static int64_t scaled_operand_async(struct machine *m) {
+static int64_t scaled_operand_async(struct cfi_machine *m) {
     return offset_rule_async(m, CFI_IS_OFFSET, cfi_sleb_async(&m->code)).value;
 }
 
 /* The instructions that define the CFA. False when `op` is none of them. */
-static bool run_cfa_async(struct machine *m, uint8_t op) {
+static bool run_cfa_async(struct cfi_machine *m, uint8_t op) {
     uint64_t reg;
     bool plain = m->now.cfa.kind == CFI_IS_OFFSET;
     switch (op) {
@@ -153,7 +155,7 @@ static bool run_cfa_async(struct machine *m, uint8_t op) {
 }
 
 /* The instructions that move the location or the state as a whole. */
-static bool run_state_async(struct machine *m, uint8_t op) {
+static bool run_state_async(struct cfi_machine *m, uint8_t op) {
     switch (op) {
     case DW_CFA_nop:
         return true;
@@ -196,7 +198,7 @@ static bool run_state_async(struct machine *m, uint8_t op) {
 }
 
 /* The instructions that say where one register is. */
-static bool run_register_async(struct machine *m, uint8_t op) {
+static bool run_register_async(struct cfi_machine *m, uint8_t op) {
     uint64_t reg = cfi_uleb_async(&m->code);
     switch (op) {
     case DW_CFA_offset_extended:
@@ -240,7 +242,7 @@ static bool run_register_async(struct machine *m, uint8_t op) {
     }
 }
 
-static void run_async(struct machine *m) {
+static void run_async(struct cfi_machine *m) {
     for (unsigned n = 0; m->code.left > 0 && !m->done; n++) {
         uint8_t op = (uint8_t)cfi_fixed_async(&m->code, 1), low = op & 0x3f;
         switch (op & 0xc0) {
@@ -294,7 +296,7 @@ static bool keep_expr_async(const struct cfi_fde *fde, struct cfi_rule *rule, st
  * function has not touched is still in there. What a function saves is below the CFA; but
  * _dl_runtime_resolve of glibc (sysdeps/aarch64/dl-trampoline.S) does not count the two words that
  * the linkage table's stub has pushed for it, the second of which is the return address. */
-static void name_return_async(struct rules *r) {
+static void name_return_async(struct cfi_rules *r) {
     if (!ARCH_LINKS) {
         return;
     }
@@ -314,9 +316,9 @@ static void name_return_async(struct rules *r) {
 }
 
 bool cfi_run_async(const struct cfi_fde *fde, uint64_t address, struct cfi_row *row) {
-    struct machine m = {.cie = &fde->cie, .code = fde->cie.program, .target = UINT64_MAX};
+    struct cfi_machine m = {.cie = &fde->cie, .code = fde->cie.program, .target = UINT64_MAX};
     run_async(&m);
-    struct rules initial = m.now;
+    struct cfi_rules initial = m.now;
     m.code = fde->program;
     m.location = fde->start;
     m.target = address;

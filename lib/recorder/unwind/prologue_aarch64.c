@@ -51,14 +51,14 @@ static const uint8_t *bytes_at_async(const struct cfi_module *m, uint64_t addres
     return NULL;
 }
 
-static uint32_t word_async(const uint8_t *p) {
+static uint32_t prologue_word_async(const uint8_t *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
 /* The instruction at an address; 0, which is none, where there is no code. */
 static uint32_t code_at_async(const struct cfi_module *m, uint64_t address) {
     const uint8_t *p = address % SIZE == 0 ? bytes_at_async(m, address, SIZE, true) : NULL;
-    return p ? word_async(p) : 0;
+    return p ? prologue_word_async(p) : 0;
 }
 
 /* `bits` of an instruction from bit `low` on, sign-extended. */
@@ -279,7 +279,8 @@ uint64_t prologue_through_stub_async(const struct cfi_module *module, uint64_t t
     int64_t pages = signed_field_async(adrp, 5, 19) * 4 + (adrp >> 29 & 3);
     uint64_t slot = (at & ~UINT64_C(0xfff)) + (uint64_t)(pages * 4096) + 8 * (ldr >> 10 & 0xfff);
     const uint8_t *p = bytes_at_async(module, slot, 8, false);
-    return p ? (uint64_t)word_async(p) | (uint64_t)word_async(p + 4) << 32 : target;
+    return p ? (uint64_t)prologue_word_async(p) | (uint64_t)prologue_word_async(p + 4) << 32
+             : target;
 }
 
 unsigned prologue_count_calls_async(const struct cfi_module *module, uint64_t start, uint64_t size,

@@ -24,7 +24,7 @@ static bool code_at_async(const struct cfi_module *m, uint64_t address, uint64_t
     return false;
 }
 
-static bool take_async(struct code *c, const char *bytes, uint64_t size) {
+static bool prologue_take_async(struct code *c, const char *bytes, uint64_t size) {
     if (c->left < size || memcmp(c->bytes, bytes, size) != 0) {
         return false;
     }
@@ -50,13 +50,13 @@ static bool take_push_async(struct code *c) {
 
 /* sub $imm,%rsp */
 static bool take_sub_async(struct code *c, uint64_t *size) {
-    if (c->left >= 4 && take_async(c, "\x48\x83\xec", 3)) {
+    if (c->left >= 4 && prologue_take_async(c, "\x48\x83\xec", 3)) {
         *size += (uint64_t)(int8_t)c->bytes[0];
         c->bytes += 1;
         c->left -= 1;
         return true;
     }
-    if (c->left >= 7 && take_async(c, "\x48\x81\xec", 3)) {
+    if (c->left >= 7 && prologue_take_async(c, "\x48\x81\xec", 3)) {
         *size += read32_async(c->bytes);
         c->bytes += 4;
         c->left -= 4;
@@ -151,9 +151,9 @@ bool prologue_frame_size_async(const struct cfi_module *module, uint64_t start, 
     if (length > BODY_MAX || !code_at_async(module, start, length, &c) || c.left < length) {
         return false;
     }
-    take_async(&c, "\xf3\x0f\x1e\xfa", 4); /* endbr64 */
-    if (!take_async(&c, "\x55", 1) ||
-        (!take_async(&c, "\x48\x89\xe5", 3) && !take_async(&c, "\x48\x8b\xec", 3))) {
+    prologue_take_async(&c, "\xf3\x0f\x1e\xfa", 4); /* endbr64 */
+    if (!prologue_take_async(&c, "\x55", 1) || (!prologue_take_async(&c, "\x48\x89\xe5", 3) &&
+                                                !prologue_take_async(&c, "\x48\x8b\xec", 3))) {
         return false;
     }
     *size = 0;

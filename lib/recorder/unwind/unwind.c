@@ -71,7 +71,7 @@ static bool pack_slot_async(const struct cfi_rule *from, int16_t *slot) {
 }
 
 /* Packs a row into a plain rule; false when it says more than a plain rule can. */
-static bool pack_row_async(const struct cfi_row *row, struct rule *rule) {
+static bool pack_row_async(const struct cfi_row *row, struct frame_rule *rule) {
     if (row->signal_frame || row->cfa.kind != CFI_IS_OFFSET ||
         row->cfa.value != (int32_t)row->cfa.value || row->reg[CFI_PC].kind == CFI_SAME) {
         return false;
@@ -107,14 +107,14 @@ static void find_row_async(void *arg, const struct cfi_module *module) {
                     : cfi_find_row_async(module, l->address, l->row);
 }
 
-static void build_rule_async(struct unwinder *u, uint64_t address, struct rule *rule) {
+static void build_rule_async(struct unwinder *u, uint64_t address, struct frame_rule *rule) {
     if (u->row_count == ROWS) {
         forget_rules_async(u);
     }
     struct cfi_row *row = &u->rows[u->row_count];
     struct lookup l = {.address = address, .status = CFI_NONE, .row = row};
     u->misses++;
-    *rule = (struct rule){.back = UNKNOWN_BACK};
+    *rule = (struct frame_rule){.back = UNKNOWN_BACK};
     rule->key = address | (uint64_t)u->epoch << KEY_BITS;
     if (!u->modules.find_async(u->modules.arg, address, find_row_async, &l)) {
         rule->kind = RULE_NO_MODULE;
@@ -135,19 +135,19 @@ static void build_rule_async(struct unwinder *u, uint64_t address, struct rule *
     }
 }
 
-const struct rule *unwind_cached_rule_async(struct unwinder *u, uint64_t address) {
-    static const struct rule nowhere = {.back = UNKNOWN_BACK, .kind = RULE_NO_MODULE};
+const struct frame_rule *unwind_cached_rule_async(struct unwinder *u, uint64_t address) {
+    static const struct frame_rule nowhere = {.back = UNKNOWN_BACK, .kind = RULE_NO_MODULE};
     if (address >> ARCH_ADDRESS_BITS != 0) {
         return &nowhere;
     }
     uint64_t key = address | (uint64_t)u->epoch << KEY_BITS;
     uint64_t set = address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - u->set_bits);
-    struct rule *way = u->rules + set * WAYS;
+    struct frame_rule *way = u->rules + set * WAYS;
     if (way[0].key == key) {
         return &way[0];
     }
     if (way[1].key != key) {
-        struct rule fresh;
+        struct frame_rule fresh;
         build_rule_async(u, address, &fresh);
         way[1] = way[0];
         way[0] = fresh;
@@ -158,7 +158,7 @@ const struct rule *unwind_cached_rule_async(struct unwinder *u, uint64_t address
 
 /* Where the frame record of AAPCS64 is, the caller's x29 is at x29. So a frame whose sp is not
  * known (chain_step_async) tells it by where the rules say that x29 was saved. */
-static bool cfa_of_record_async(const struct rule *rule, const struct cfi_registers *regs,
+static bool cfa_of_record_async(const struct frame_rule *rule, const struct cfi_registers *regs,
                                 uint64_t *cfa) {
     int16_t slot = rule->slot[FP_SLOT];
     if (ARCH_FP_IS_TOP || rule->cfa_register != CFI_SP || slot <= SLOT_LINK ||
@@ -169,7 +169,7 @@ static bool cfa_of_record_async(const struct rule *rule, const struct cfi_regist
     return true;
 }
 
-static enum cfi_step find_return_async(const struct rule *rule, uint64_t cfa,
+static enum cfi_step find_return_async(const struct frame_rule *rule, uint64_t cfa,
                                        const struct cfi_stack *stack,
                                        const struct cfi_registers *regs, uint64_t *pc) {
     int16_t slot = rule->slot[RETURN_SLOT];
@@ -181,7 +181,7 @@ static enum cfi_step find_return_async(const struct rule *rule, uint64_t cfa,
     return ok ? CFI_STEP_OK : CFI_STEP_CUT;
 }
 
-static enum cfi_step apply_plain_async(const struct rule *rule, const struct cfi_stack *stack,
+static enum cfi_step apply_plain_async(const struct frame_rule *rule, const struct cfi_stack *stack,
                                        struct cfi_registers *regs) {
     uint64_t cfa, pc;
     if (cfi_knows_async(regs, rule->cfa_register)) {
@@ -299,7 +299,7 @@ static bool fallback_async(struct unwinder *u, const struct cfi_stack *stack, bo
            chain_step_async(u, stack, false, regs);
 }
 
-static enum cfi_step apply_async(struct unwinder *u, const struct rule *rule,
+static enum cfi_step apply_async(struct unwinder *u, const struct frame_rule *rule,
                                  const struct cfi_stack *stack, struct cfi_registers *regs) {
     if (rule->kind == RULE_PLAIN) {
         return apply_plain_async(rule, stack, regs);
@@ -308,7 +308,7 @@ static enum cfi_step apply_async(struct unwinder *u, const struct rule *rule,
 }
 
 /* Is the frame to be told by its record (cfa_of_record_async)? */
-static bool needs_record_async(const struct rule *rule, const struct cfi_registers *regs) {
+static bool needs_record_async(const struct frame_rule *rule, const struct cfi_registers *regs) {
     return rule->kind == RULE_PLAIN && rule->cfa_register == CFI_SP &&
            !cfi_knows_async(regs, CFI_SP);
 }
@@ -320,13 +320,14 @@ static const enum unwind_end end_of_step[] = {
     [CFI_STEP_BAD] = UNWIND_LOST,
 };
 
-static bool is_signal_frame_async(const struct unwinder *u, const struct rule *rule) {
+static bool is_signal_frame_async(const struct unwinder *u, const struct frame_rule *rule) {
     return rule->kind == RULE_ROW && u->rows[rule->value].signal_frame;
 }
 
 /* Steps to the caller. *exact says whether regs' pc is exact, before and after. */
-static bool step_async(struct unwinder *u, const struct rule *rule, const struct cfi_stack *stack,
-                       struct cfi_registers *regs, bool *exact, enum unwind_end *end) {
+static bool step_async(struct unwinder *u, const struct frame_rule *rule,
+                       const struct cfi_stack *stack, struct cfi_registers *regs, bool *exact,
+                       enum unwind_end *end) {
     bool signal_frame = is_signal_frame_async(u, rule);
     bool was_exact = *exact;
     uint64_t sp = regs->value[CFI_SP];
@@ -376,10 +377,10 @@ static bool step_async(struct unwinder *u, const struct rule *rule, const struct
     return true;
 }
 
-struct rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool *exact,
-                                    uint64_t *address) {
+struct frame_rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool *exact,
+                                          uint64_t *address) {
     *address = *exact ? pc : pc - 1;
-    struct rule rule = *unwind_cached_rule_async(u, *address);
+    struct frame_rule rule = *unwind_cached_rule_async(u, *address);
     if (*exact) {
         return rule;
     }
@@ -387,7 +388,7 @@ struct rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool *exact
      * instruction early, for unwinders that look there; those of Linux 5.6 for AArch64 are wrong.
      */
     if (rule.kind >= RULE_NO_CFI || is_signal_frame_async(u, &rule)) {
-        struct rule at = *unwind_cached_rule_async(u, pc);
+        struct frame_rule at = *unwind_cached_rule_async(u, pc);
         if (is_signal_frame_async(u, &at)) {
             rule = at;
             *address = pc;
@@ -404,7 +405,7 @@ size_t unwind_walk_async(struct unwinder *u, struct cfi_registers *now, bool exa
                          enum unwind_end *end) {
     for (size_t n = 0; n < max;) {
         uint64_t pc = now->value[CFI_PC], address;
-        struct rule rule = unwind_frame_rule_async(u, pc, &exact, &address);
+        struct frame_rule rule = unwind_frame_rule_async(u, pc, &exact, &address);
         frames[n].pc = pc;
         frames[n].sp = now->value[CFI_SP];
         frames[n].exact = exact;

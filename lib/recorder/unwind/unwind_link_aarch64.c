@@ -77,11 +77,11 @@ static void check_record_async(void *arg, const struct cfi_module *module) {
     c->kept = prologue_sets_pointer_async(module, c->function, c->length);
 }
 
-static uint64_t address_of_async(const struct rule *rule) {
+static uint64_t address_of_async(const struct frame_rule *rule) {
     return rule->key & ((UINT64_C(1) << KEY_BITS) - 1);
 }
 
-bool unwind_keeps_record_async(struct unwinder *u, const struct rule *rule) {
+bool unwind_keeps_record_async(struct unwinder *u, const struct frame_rule *rule) {
     uint64_t address = address_of_async(rule);
     struct record_check c = {.function = address - rule->back, .length = rule->back & ~3U};
     return rule->back != UNKNOWN_BACK &&
@@ -95,7 +95,8 @@ bool unwind_keeps_record_async(struct unwinder *u, const struct rule *rule) {
  * is the address of the table's third slot, x17 that of the resolver. glibc (sysdeps/aarch64/
  * dl-trampoline.S) tells of the two words only behind the resolver's first instruction. */
 
-uint64_t unwind_pushed_for_resolver_async(const struct rule *rule, const struct cfi_stack *stack,
+uint64_t unwind_pushed_for_resolver_async(const struct frame_rule *rule,
+                                          const struct cfi_stack *stack,
                                           const struct cfi_registers *regs) {
     enum { X16 = 16, X17 = 17, WORDS = 16 };
     uint64_t slot, link, sp = regs->value[CFI_SP], needed = regs->known;
@@ -117,7 +118,7 @@ uint64_t unwind_pushed_for_resolver_async(const struct rule *rule, const struct 
 
 enum { REACH = 4096 }; /* bytes of stack that are looked through */
 
-struct search {
+struct return_search {
     uint64_t leaf;    /* the function */
     uint64_t returns; /* a return address of its caller's */
     uint64_t caller;  /* that the call before it names; 0: none */
@@ -126,7 +127,7 @@ struct search {
 };
 
 static void name_caller_async(void *arg, const struct cfi_module *module) {
-    struct search *s = arg;
+    struct return_search *s = arg;
     uint64_t target;
     if (prologue_call_before_async(module, s->returns, &target) == PROLOGUE_DIRECT_CALL) {
         s->caller = prologue_through_stub_async(module, target);
@@ -134,7 +135,7 @@ static void name_caller_async(void *arg, const struct cfi_module *module) {
 }
 
 static void count_calls_async(void *arg, const struct cfi_module *module) {
-    struct search *s = arg;
+    struct return_search *s = arg;
     struct cfi_row row;
     if (cfi_find_row_async(module, s->caller, &row) == CFI_OK && row.start == s->caller) {
         s->calls = prologue_count_calls_async(module, row.start, row.size, s->leaf, &s->resumes);
@@ -142,7 +143,7 @@ static void count_calls_async(void *arg, const struct cfi_module *module) {
 }
 
 /* Finds the place in the caller that `returns` was stored by. */
-static bool find_call_async(struct unwinder *u, struct search *s) {
+static bool find_call_async(struct unwinder *u, struct return_search *s) {
     s->caller = 0;
     s->calls = 0;
     if (!u->modules.find_async(u->modules.arg, s->returns - 4, name_caller_async, s) ||
@@ -155,7 +156,7 @@ static bool find_call_async(struct unwinder *u, struct search *s) {
 size_t unwind_recover_link_async(struct unwinder *u, const struct cfi_registers *regs,
                                  uint64_t function, int32_t size, const struct cfi_stack *stack,
                                  struct unwind_frame *frames, size_t max, enum unwind_end *end) {
-    struct search s = {.leaf = function};
+    struct return_search s = {.leaf = function};
     uint64_t from = regs->value[CFI_SP] + (uint64_t)(int64_t)size, resumes = 0;
     for (uint64_t at = from; at < from + REACH; at += 8) {
         struct unwind_frame few[3];

@@ -23,7 +23,7 @@ enum {
     SLOT_LINK = INT16_MIN + 2 /* of the return address: in the register that a call puts it into */
 };
 
-struct rule {
+struct frame_rule {
     uint64_t key;  /* address | epoch << 48; 0: empty */
     uint32_t back; /* address - start of the function; UINT32_MAX: start not known */
     int32_t value; /* RULE_PLAIN: the CFA's offset; RULE_ROW: index into rows */
@@ -33,13 +33,13 @@ struct rule {
     uint8_t kind;
 };
 
-_Static_assert(sizeof(struct rule) == ARCH_RULE_SIZE, "a cached rule is small");
+_Static_assert(sizeof(struct frame_rule) == ARCH_RULE_SIZE, "a cached rule is small");
 
 enum { KEY_BITS = 48, WAYS = 2, ROWS = 32, UNKNOWN_BACK = UINT32_MAX };
 
 struct unwinder {
     struct unwind_modules modules;
-    struct rule *rules; /* sets of WAYS */
+    struct frame_rule *rules; /* sets of WAYS */
     unsigned set_bits;
     /* Rules of another epoch are not there. It moves on when a module comes or goes, for then the
      * same address may be another instruction. */
@@ -55,12 +55,12 @@ _Static_assert((int)ARCH_ADDRESS_BITS <= (int)KEY_BITS, "a key holds an address"
 enum { FP_SLOT = ARCH_FP_SLOT, RETURN_SLOT = ARCH_SAVED_COUNT - 1 };
 
 /* The rule for an address inside an instruction. Valid until the next call. */
-const struct rule *unwind_cached_rule_async(struct unwinder *u, uint64_t address);
+const struct frame_rule *unwind_cached_rule_async(struct unwinder *u, uint64_t address);
 
 /* The rule of the frame at `pc`, and the address it was found under. Nobody called the trampoline
  * that a signal handler returns to, so its pc is exact although it is found as a return address. */
-struct rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool *exact,
-                                    uint64_t *address);
+struct frame_rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool *exact,
+                                          uint64_t *address);
 
 /* True when an FDE covers the instruction before `pc`: it looks like a return address. */
 bool unwind_is_return_async(struct unwinder *u, uint64_t pc);
@@ -91,12 +91,13 @@ bool unwind_link_step_async(struct unwinder *u, const struct cfi_stack *stack,
 
 /* How far below the caller's sp an exact frame's CFA is: nothing but where the dynamic linker's
  * resolver begins. (unwind_link_aarch64.c) */
-uint64_t unwind_pushed_for_resolver_async(const struct rule *rule, const struct cfi_stack *stack,
+uint64_t unwind_pushed_for_resolver_async(const struct frame_rule *rule,
+                                          const struct cfi_stack *stack,
                                           const struct cfi_registers *regs);
 
 /* Does the function of a plain rule have a frame record where the rule holds? Else its x29 may be
  * anything. Where a frame record may be anywhere in its frame only. (unwind_link_aarch64.c) */
-bool unwind_keeps_record_async(struct unwinder *u, const struct rule *rule);
+bool unwind_keeps_record_async(struct unwinder *u, const struct frame_rule *rule);
 
 /* As unwind_recover_async() for a function whose return address is still in the link register, its
  * own frame being `size` bytes, and the frame exact. (unwind_link_aarch64.c) */

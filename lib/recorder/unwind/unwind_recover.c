@@ -96,7 +96,7 @@ static bool calls_unnamed_async(struct unwinder *u, uint64_t pc) {
         c.call == PROLOGUE_NO_CALL) {
         return false;
     }
-    const struct rule *rule = unwind_cached_rule_async(u, c.target);
+    const struct frame_rule *rule = unwind_cached_rule_async(u, c.target);
     return c.call == PROLOGUE_INDIRECT_CALL || rule->kind > RULE_OUTERMOST || rule->back != 0;
 }
 
@@ -129,7 +129,7 @@ static bool stands_async(struct unwinder *u, const struct callers *c,
 
 /* Walks on from a frame whose frame pointer is not known. */
 static size_t recover_pointer_async(struct unwinder *u, const struct cfi_registers *regs,
-                                    bool exact, const struct rule *rule, uint64_t address,
+                                    bool exact, const struct frame_rule *rule, uint64_t address,
                                     const struct cfi_stack *stack, struct unwind_frame *frames,
                                     size_t max, enum unwind_end *end) {
     uint64_t place, sp = regs->value[CFI_SP];
@@ -159,7 +159,7 @@ size_t unwind_recover_async(struct unwinder *u, const struct cfi_registers *regs
                             const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                             enum unwind_end *end) {
     uint64_t address;
-    struct rule rule = unwind_frame_rule_async(u, regs->value[CFI_PC], &exact, &address);
+    struct frame_rule rule = unwind_frame_rule_async(u, regs->value[CFI_PC], &exact, &address);
     if (rule.kind != RULE_PLAIN || rule.back == UNKNOWN_BACK) {
         return 0;
     }

@@ -24,13 +24,6 @@ bool elffile_is(const uint8_t *bytes, size_t len) {
     return len >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0;
 }
 
-enum st elffile_error(const struct object *o, const char *what, struct err *e) {
-    int code = elf_errno();
-    const char *why = code != 0 ? elf_errmsg(code) : NULL;
-    return err_set(e, ERR_FORMAT, "bad %s in '%s': %s", what, o->path,
-                   why ? why : "neither 32 nor 64 bit");
-}
-
 /* ---- sections ---- */
 
 static enum st section_names(struct object *o, struct string_table *names, struct err *e) {

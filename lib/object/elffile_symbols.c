@@ -19,14 +19,6 @@ struct elf_table {
     size_t count;
 };
 
-bool elffile_is_mapping_symbol(const char *name) {
-    return name[0] == '$' && name[1] != '\0' && strchr("adtx", name[1]) != NULL;
-}
-
-bool elffile_is_code_type(unsigned type) {
-    return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
-}
-
 /* Fills raw and returns true if the symbol names code that is in its section. */
 static bool take_symbol(const struct elf_table *t, const GElf_Sym *sym, uint32_t wide_index,
                         struct raw_symbol *raw) {

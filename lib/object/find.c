@@ -1,5 +1,5 @@
-/* The finder: candidates by identity, and the choice among them. Folders are walked in find_walk.c.
- */
+/* The finder: candidates by identity, and the choice among them. Folders are walked
+ * in find_walk.c, and all that is found is added in find_add.c. */
 #include "object/find.h"
 
 #include <stdlib.h>
@@ -8,15 +8,6 @@
 #include "base/strbuf.h"
 #include "object/find_private.h"
 #include "object/object_private.h"
-
-enum { ID_KEY_SIZE = 1 + IMAGE_ID_MAX };
-
-/* The key of an id in a map: kind and bytes. Returns its length. */
-static size_t id_key(const struct image_id *id, uint8_t key[ID_KEY_SIZE]) {
-    key[0] = (uint8_t)id->kind;
-    memcpy(key + 1, id->bytes, id->len);
-    return 1 + (size_t)id->len;
-}
 
 enum st finder_new(struct finder **out, struct err *e) {
     struct finder *f = calloc(1, sizeof *f);
@@ -56,100 +47,7 @@ void finder_free(struct finder *f) {
     free(f);
 }
 
-enum st finder_visit(struct finder *f, uint64_t device, uint64_t inode, struct err *e) {
-    const uint64_t key[2] = {device, inode};
-    bool added;
-    if (!map_put(&f->seen, key, sizeof key, 0, &added)) {
-        return err_nomem(e);
-    }
-    return added ? ST_OK : ST_NONE;
-}
-
-/* ---- adding ---- */
-
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* Hangs file `index` at the end of its id's chain. */
-static bool link_by_id(struct finder *f, const struct image_id *id, size_t index) {
-    if (image_id_is_zero(id)) {
-        return true;
-    }
-    uint8_t key[ID_KEY_SIZE];
-    bool added;
-    struct map_entry *first = map_put(&f->by_id, key, id_key(id, key), index, &added);
-    if (!first) {
-        return false;
-    }
-    if (!added) {
-        /* Behind the first one: the choice looks at `order`, not at the chain's. */
-        f->next_of_id.data[index] = f->next_of_id.data[first->value];
-        f->next_of_id.data[first->value] = index + 1;
-    }
-    return true;
-}
-
-static enum st add_candidate(struct finder *f, const struct object_slice *s,
-                             const struct filemap *member, struct err *e) {
-    const char *path = object_slice_path(s);
-    struct find_candidate *c = arena_alloc(&f->arena, sizeof *c);
-    const char *own_path = arena_strdup(&f->arena, path, strlen(path));
-    const char *arch = object_slice_arch(s);
-    const char *own_arch = arena_strdup(&f->arena, arch, strlen(arch));
-    size_t index = f->files.len;
-    if (!c || !own_path || !own_arch || !VEC_PUSH(&f->next_of_id, 0)) {
-        return err_nomem(e);
-    }
-    *c = (struct find_candidate){.path = own_path,
-                                 .member = member,
-                                 .id = *object_slice_id(s),
-                                 .arch = own_arch,
-                                 .name = base_name(own_path),
-                                 .dwarf = object_has_dwarf(s),
-                                 .lines = section_by_name(s, "debug_line") != NULL,
-                                 .symbols = object_has_symbols(s),
-                                 .order = index};
-    if (!VEC_PUSH(&f->files, c)) {
-        f->next_of_id.len--;
-        return err_nomem(e);
-    }
-    if (!link_by_id(f, &c->id, index)) {
-        f->files.len--;
-        f->next_of_id.len--;
-        return err_nomem(e);
-    }
-    return ST_OK;
-}
-
-enum st finder_add_object(struct finder *f, const struct object *o, const struct filemap *member,
-                          const struct image_id *wanted, bool in_folder, find_complain complain,
-                          void *ctx, struct err *e) {
-    enum st st = ST_OK;
-    if (object_damage(o) && complain) {
-        complain(ctx, object_path(o), &o->damage);
-    }
-    for (size_t i = 0; i < o->slice_count && st == ST_OK; i++) {
-        const struct object_slice *s = &o->slices[i];
-        bool unwanted = wanted && !image_id_equal(&s->id, wanted);
-        if (!unwanted && !(in_folder && s->unlinked)) {
-            st = add_candidate(f, s, member, e);
-        }
-    }
-    return st;
-}
-
-enum st finder_add_file(struct finder *f, const char *path, const struct image_id *wanted,
-                        bool in_folder, find_complain complain, void *ctx, struct err *e) {
-    struct object *o = NULL;
-    enum st st = object_open(&o, path, e);
-    if (st == ST_OK) {
-        st = finder_add_object(f, o, NULL, wanted, in_folder, complain, ctx, e);
-        object_close(o);
-    }
-    return st;
-}
+/* ---- build-id roots ---- */
 
 enum st finder_add_build_id_root(struct finder *f, const char *root, struct err *e) {
     const char *own = arena_strdup(&f->arena, root, strlen(root));
@@ -173,12 +71,12 @@ char *build_id_path(const char *root, const struct image_id *id) {
 /* Adds what lies under the roots for this id, once. A file there that cannot be read, or is
  * another's, is as good as none: these folders are the system's. */
 static enum st try_roots(struct finder *f, const struct image_id *id, struct err *e) {
-    uint8_t key[ID_KEY_SIZE];
+    uint8_t key[FIND_ID_KEY_SIZE];
     bool added;
     if (id->kind != IMAGE_ID_BUILD || f->roots.len == 0) {
         return ST_OK;
     }
-    if (!map_put(&f->tried, key, id_key(id, key), 0, &added)) {
+    if (!map_put(&f->tried, key, find_id_key(id, key), 0, &added)) {
         return err_nomem(e);
     }
     for (size_t i = 0; added && i < f->roots.len; i++) {
@@ -219,8 +117,8 @@ static bool is_better(const struct find_candidate *a, const struct find_candidat
 /* Writes the best `max` files of an id into out, best first; returns how many. */
 static size_t best_of_id(const struct finder *f, const struct image_id *id,
                          const struct find_candidate **out, size_t max) {
-    uint8_t key[ID_KEY_SIZE];
-    const struct map_entry *first = map_get(&f->by_id, key, id_key(id, key));
+    uint8_t key[FIND_ID_KEY_SIZE];
+    const struct map_entry *first = map_get(&f->by_id, key, find_id_key(id, key));
     size_t count = 0;
     for (size_t i = first ? first->value + 1 : 0; i != 0; i = f->next_of_id.data[i - 1]) {
         const struct find_candidate *c = f->files.data[i - 1];
@@ -297,7 +195,7 @@ static unsigned name_likeness(const char *a, const char *b) {
 
 const struct find_candidate *finder_nearest(const struct finder *f, const char *name,
                                             const char *arch) {
-    const char *wanted = base_name(name);
+    const char *wanted = find_base_name(name);
     const struct find_candidate *best = NULL;
     unsigned best_score = 0;
     for (size_t i = 0; i < f->files.len; i++) {
@@ -319,10 +217,6 @@ const struct find_candidate *finder_nearest(const struct finder *f, const char *
 void finder_on_progress(struct finder *f, find_progress tell, void *ctx) {
     f->progress = tell;
     f->progress_ctx = ctx;
-}
-
-size_t finder_count(const struct finder *f) {
-    return f->files.len;
 }
 
 enum st finder_open(const struct find_candidate *c, struct object **out, struct err *e) {

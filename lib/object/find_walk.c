@@ -35,16 +35,6 @@ static void complain(struct walk *w, const char *path, const struct err *why) {
     }
 }
 
-bool find_is_junk(const char *name, size_t len) {
-    static const char *const junk[] = {".", "..", ".DS_Store", "__MACOSX", ".git", ".hg", ".svn"};
-    for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++) {
-        if (strlen(junk[i]) == len && memcmp(name, junk[i], len) == 0) {
-            return true;
-        }
-    }
-    return len >= 2 && memcmp(name, "._", 2) == 0;
-}
-
 static bool is_junk(const char *name) {
     return find_is_junk(name, strlen(name));
 }

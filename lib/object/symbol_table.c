@@ -8,18 +8,6 @@
 #include "object/object.h"
 #include "object/object_private.h"
 
-struct string_table string_table_init(const uint8_t *bytes, size_t len) {
-    struct string_table t = {.bytes = (const char *)bytes, .usable = len};
-    while (t.usable > 0 && bytes[t.usable - 1] != '\0') {
-        t.usable--;
-    }
-    return t;
-}
-
-const char *string_table_get(const struct string_table *t, uint64_t offset) {
-    return offset < t->usable ? t->bytes + (size_t)offset : NULL;
-}
-
 /* By address; at one address the symbol that keeps its name comes first: the largest, a global one,
  * the later in the file. This is llvm-symbolizer's choice, and it prefers `malloc` to
  * `__libc_malloc`. */

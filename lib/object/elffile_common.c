@@ -1,0 +1,21 @@
+/* What the readers of ELF share. */
+#include <gelf.h>
+#include <string.h>
+
+#include "object/elffile_private.h"
+#include "object/object_private.h"
+
+enum st elffile_error(const struct object *o, const char *what, struct err *e) {
+    int code = elf_errno();
+    const char *why = code != 0 ? elf_errmsg(code) : NULL;
+    return err_set(e, ERR_FORMAT, "bad %s in '%s': %s", what, o->path,
+                   why ? why : "neither 32 nor 64 bit");
+}
+
+bool elffile_is_mapping_symbol(const char *name) {
+    return name[0] == '$' && name[1] != '\0' && strchr("adtx", name[1]) != NULL;
+}
+
+bool elffile_is_code_type(unsigned type) {
+    return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+}

@@ -1,0 +1,118 @@
+/* Adding object files to a finder: what the walk, archives and look-ups share. */
+#include <string.h>
+
+#include "object/find_private.h"
+#include "object/object_private.h"
+
+size_t find_id_key(const struct image_id *id, uint8_t key[FIND_ID_KEY_SIZE]) {
+    key[0] = (uint8_t)id->kind;
+    memcpy(key + 1, id->bytes, id->len);
+    return 1 + (size_t)id->len;
+}
+
+bool find_is_junk(const char *name, size_t len) {
+    static const char *const junk[] = {".", "..", ".DS_Store", "__MACOSX", ".git", ".hg", ".svn"};
+    for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++) {
+        if (strlen(junk[i]) == len && memcmp(name, junk[i], len) == 0) {
+            return true;
+        }
+    }
+    return len >= 2 && memcmp(name, "._", 2) == 0;
+}
+
+enum st finder_visit(struct finder *f, uint64_t device, uint64_t inode, struct err *e) {
+    const uint64_t key[2] = {device, inode};
+    bool added;
+    if (!map_put(&f->seen, key, sizeof key, 0, &added)) {
+        return err_nomem(e);
+    }
+    return added ? ST_OK : ST_NONE;
+}
+
+const char *find_base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Hangs file `index` at the end of its id's chain. */
+static bool link_by_id(struct finder *f, const struct image_id *id, size_t index) {
+    if (image_id_is_zero(id)) {
+        return true;
+    }
+    uint8_t key[FIND_ID_KEY_SIZE];
+    bool added;
+    struct map_entry *first = map_put(&f->by_id, key, find_id_key(id, key), index, &added);
+    if (!first) {
+        return false;
+    }
+    if (!added) {
+        /* Behind the first one: the choice looks at `order`, not at the chain's. */
+        f->next_of_id.data[index] = f->next_of_id.data[first->value];
+        f->next_of_id.data[first->value] = index + 1;
+    }
+    return true;
+}
+
+static enum st add_candidate(struct finder *f, const struct object_slice *s,
+                             const struct filemap *member, struct err *e) {
+    const char *path = object_slice_path(s);
+    struct find_candidate *c = arena_alloc(&f->arena, sizeof *c);
+    const char *own_path = arena_strdup(&f->arena, path, strlen(path));
+    const char *arch = object_slice_arch(s);
+    const char *own_arch = arena_strdup(&f->arena, arch, strlen(arch));
+    size_t index = f->files.len;
+    if (!c || !own_path || !own_arch || !VEC_PUSH(&f->next_of_id, 0)) {
+        return err_nomem(e);
+    }
+    *c = (struct find_candidate){.path = own_path,
+                                 .member = member,
+                                 .id = *object_slice_id(s),
+                                 .arch = own_arch,
+                                 .name = find_base_name(own_path),
+                                 .dwarf = object_has_dwarf(s),
+                                 .lines = section_by_name(s, "debug_line") != NULL,
+                                 .symbols = object_has_symbols(s),
+                                 .order = index};
+    if (!VEC_PUSH(&f->files, c)) {
+        f->next_of_id.len--;
+        return err_nomem(e);
+    }
+    if (!link_by_id(f, &c->id, index)) {
+        f->files.len--;
+        f->next_of_id.len--;
+        return err_nomem(e);
+    }
+    return ST_OK;
+}
+
+enum st finder_add_object(struct finder *f, const struct object *o, const struct filemap *member,
+                          const struct image_id *wanted, bool in_folder, find_complain complain,
+                          void *ctx, struct err *e) {
+    enum st st = ST_OK;
+    if (object_damage(o) && complain) {
+        complain(ctx, object_path(o), &o->damage);
+    }
+    for (size_t i = 0; i < o->slice_count && st == ST_OK; i++) {
+        const struct object_slice *s = &o->slices[i];
+        bool unwanted = wanted && !image_id_equal(&s->id, wanted);
+        if (!unwanted && !(in_folder && s->unlinked)) {
+            st = add_candidate(f, s, member, e);
+        }
+    }
+    return st;
+}
+
+enum st finder_add_file(struct finder *f, const char *path, const struct image_id *wanted,
+                        bool in_folder, find_complain complain, void *ctx, struct err *e) {
+    struct object *o = NULL;
+    enum st st = object_open(&o, path, e);
+    if (st == ST_OK) {
+        st = finder_add_object(f, o, NULL, wanted, in_folder, complain, ctx, e);
+        object_close(o);
+    }
+    return st;
+}
+
+size_t finder_count(const struct finder *f) {
+    return f->files.len;
+}

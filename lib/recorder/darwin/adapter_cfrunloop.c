@@ -15,8 +15,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* The recorder is one per process, and so is its run loop. Of the watched thread, but for what post
- * reads: that changes only while nobody posts. */
+/* The recorder is one per process, and so is its run loop. The watched thread owns this state; post
+ * reads a part that changes only while nobody posts. */
 static struct {
     struct stallrec *rec; /* NULL: not attached */
     struct stallrec_loop *loop;
@@ -24,7 +24,7 @@ static struct {
     CFRunLoopObserverRef first, last;
     CFRunLoopSourceRef source;
     uint64_t asked; /* the number of the ping to answer */
-    unsigned depth; /* of nested run loops; 0 = none runs */
+    unsigned depth; /* depth of nested run loops; 0 = none runs */
 } hook;
 
 /* ---- observers ---- */
@@ -53,7 +53,7 @@ static void on_first(CFRunLoopObserverRef observer, CFRunLoopActivity activity, 
     if (activity == kCFRunLoopEntry) {
         hook.depth++;
     } else if (hook.depth == 0) {
-        hook.depth = 1; /* its entry was before the attach */
+        hook.depth = 1; /* it was entered before the attach */
     }
     if (activity == kCFRunLoopBeforeTimers || activity == kCFRunLoopBeforeSources ||
         activity == kCFRunLoopAfterWaiting) {
@@ -69,7 +69,8 @@ static void on_last(CFRunLoopObserverRef observer, CFRunLoopActivity activity, v
     } else if (activity == kCFRunLoopExit) {
         hook.depth -= hook.depth > 0;
         if (hook.depth > 0) {
-            stallrec_loop_turn(hook.loop); /* back in the callback that ran it */
+            stallrec_loop_turn(
+                hook.loop); /* control is back in the callback that ran the nested loop */
         } else {
             stallrec_loop_sleep(hook.loop);
         }

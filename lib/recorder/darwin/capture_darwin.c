@@ -21,7 +21,7 @@
 enum { COPY_ROOM = 512 * 1024 };
 
 struct capture_darwin {
-    thread_t thread; /* the watched one: our own right, from start to end */
+    thread_t thread; /* the watched thread: our own right, from start to end */
     const struct stallrec_loop *loop;
     struct task_copier copier;
     struct images *images;

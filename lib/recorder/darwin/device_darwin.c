@@ -21,7 +21,7 @@
 #define OS_NAME "macOS"
 #endif
 
-/* A text; empty if there is none, or it does not fit. */
+/* Reads a text; it is empty if there is none, or it does not fit. */
 static void read_sysctl(const char *name, char *out, size_t room) {
     size_t size = room - 1;
     if (sysctlbyname(name, out, &size, NULL, 0) != 0) {
@@ -34,7 +34,8 @@ static void read_machine(struct device_darwin *d) {
     char version[32];
     int32_t cpus = 0;
     size_t size = sizeof cpus;
-    /* iPhone13,3; a Mac's model is elsewhere, and hw.machine the processor's. */
+    /* iPhone13,3 and the like; on a Mac hw.machine is the processor's, and the model has another
+     * name. */
     read_sysctl(TARGET_OS_IPHONE && !TARGET_OS_MACCATALYST ? "hw.machine" : "hw.model", d->model,
                 sizeof d->model);
     read_sysctl("kern.osproductversion", version, sizeof version);
@@ -70,7 +71,7 @@ struct bundle_api {
 
 #define UTF8 UINT32_C(0x08000100) /* kCFStringEncodingUTF8 */
 
-/* POSIX has dlsym return functions as objects. */
+/* POSIX lets dlsym return functions as object pointers. */
 static bool look_up(void *function, const char *name) {
     void *found = dlsym(RTLD_DEFAULT, name);
     memcpy(function, &found, sizeof found);

@@ -4,7 +4,7 @@
 enum {
     RECORD_SIZE = 16, /* the caller's frame pointer, the return address */
     PAGE_ZERO = 4096, /* no code below */
-    SETUP_BYTES = 256 /* a frame is set up within that much code, or it is taken to be */
+    SETUP_BYTES = 256 /* a prologue is at most this long; later code is assumed to have its frame */
 };
 
 /* Where the innermost frame's caller is. */
@@ -74,8 +74,8 @@ static bool returns_async(uint32_t insn) {
     return insn == 0xd65f03c0 || insn == 0xd65f0bff || insn == 0xd65f0fff;
 }
 
-/* What stands between the restored frame and the return: more registers restored from the stack,
- * the stack pointer moved, the return address authenticated. */
+/* Does the instruction stand between the restored frame and the return? It restores more registers,
+ * moves the stack pointer, or authenticates the return address. */
 static bool ends_async(uint32_t insn) {
     bool pair = (insn & 0xfe4003e0) == 0xa84003e0 || (insn & 0xfe4003e0) == 0x6c4003e0;
     return pair || (insn & 0xff8003ff) == 0x910003ff || insn == 0xd50323ff || insn == 0xd50323bf;
@@ -94,7 +94,7 @@ static bool insn_async(const struct fp_code *code, uint64_t address, uint32_t *i
     return true;
 }
 
-/* Does a function with a frame have it at pc? No code to look at: it has. */
+/* Does a function with a frame have it at pc? Without code to look at, yes. */
 static bool is_set_up_async(const struct fp_code *code, uint64_t start, uint64_t pc) {
     uint8_t raw[SETUP_BYTES];
     uint64_t size = pc - start;
@@ -112,7 +112,7 @@ static bool is_set_up_async(const struct fp_code *code, uint64_t start, uint64_t
     return false;
 }
 
-/* Has the function that ends after pc given up its frame by then? */
+/* Has the function that ends behind pc torn down its frame by then? */
 static bool is_torn_down_async(const struct fp_code *code, uint64_t pc) {
     enum { LOOK_AHEAD = 12 };
     uint32_t insn;
@@ -133,7 +133,7 @@ static bool is_torn_down_async(const struct fp_code *code, uint64_t pc) {
     return false;
 }
 
-/* Code of which nothing is said: written by hand, or a system call's stub. */
+/* Code without unwind information: hand-written, or a system call's stub. */
 static bool link_is_caller_async(const struct fp_code *code, const struct fp_function *at,
                                  const struct fp_registers *regs, const struct fp_stack *stack) {
     struct fp_function of;
@@ -149,7 +149,7 @@ static bool link_is_caller_async(const struct fp_code *code, const struct fp_fun
     if (insn_async(code, regs->pc - 4, &insn) && is_call_to_kernel_async(insn)) {
         return true;
     }
-    return of.start != at->start; /* else left by a call that it made itself */
+    return of.start != at->start; /* else it is left over from a call that the function made */
 }
 
 static enum caller judge_arm64_async(const struct fp_code *code, const struct fp_function *at,
@@ -176,7 +176,8 @@ static bool byte_async(const struct fp_code *code, uint64_t address, uint8_t *by
     return code->memory.read_async(code->memory.arg, address, byte, 1);
 }
 
-/* Where the return address of a function without a frame is, from what it took of the stack. */
+/* Finds the return address of a function without a frame from the bytes that it took from the
+ * stack. */
 static bool frameless_async(const struct fp_code *code, const struct fp_function *at,
                             const struct fp_registers *regs, uint64_t *link_at) {
     uint64_t size = at->rule.stack_size;
@@ -224,7 +225,7 @@ static enum caller judge_x86_64_async(const struct fp_code *code, const struct f
     case UNWIND_RULE_NONE:
         break;
     }
-    /* syscall: a stub of the kernel's, which keeps nothing on the stack */
+    /* syscall: a kernel stub, which keeps nothing on the stack */
     bool stub = code->memory.read_async(code->memory.arg, regs->pc - 2, before, 2) &&
                 before[0] == 0x0f && before[1] == 0x05;
     return stub ? CALLER_LINK : CALLER_RECORD;
@@ -252,7 +253,7 @@ static bool fp_add_async(const struct fp_code *code, struct rec_stack *out, uint
 static uint64_t link_async(const struct fp_code *code, const struct fp_registers *regs,
                            const struct fp_stack *stack) {
     struct fp_function at = {0}, of;
-    enum caller caller = CALLER_LINK; /* of a call to where no code is */
+    enum caller caller = CALLER_LINK; /* the call went to an address without code */
     uint64_t link_at = regs->sp, link = regs->lr;
     bool arm64 = code->cpu == UNWIND_ARM64;
     if (code->function_async(code->arg, regs->pc, &at)) {
@@ -285,7 +286,7 @@ void fp_walk_async(const struct fp_code *code, const struct fp_registers *regs,
             return;
         }
         if (pc == 0) {
-            return; /* the outermost: nobody called it */
+            return; /* the outermost frame has no caller */
         }
         if (pc < PAGE_ZERO) {
             out->truncated = true;
@@ -295,7 +296,7 @@ void fp_walk_async(const struct fp_code *code, const struct fp_registers *regs,
             return;
         }
         if (caller_fp != 0 && caller_fp <= fp) {
-            out->truncated = true; /* a chain that goes down is none */
+            out->truncated = true; /* frame records must ascend */
             return;
         }
         fp = caller_fp;

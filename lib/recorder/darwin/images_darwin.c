@@ -1,7 +1,6 @@
-/* The image table, from dyld's list for debuggers.
- *
- * All of the list is read when it changes, which is rare; of a single image nothing is read before
- * a frame lies in it. Tables of fixed size in memory that is touched as it fills. */
+/* The image table, from dyld's list for debuggers. The whole list is read when it changes, which is
+ * rare; a single image is read only when a frame lies in it. Tables have a fixed size, in memory
+ * that is touched as it fills. */
 #include "darwin/images_darwin.h"
 
 #include <mach-o/dyld.h>
@@ -20,8 +19,8 @@ enum {
     PAGE = 4096,
     BATCH = 64,
     CACHED = 2048,       /* a power of two */
-    MARKED = 32,         /* images with marks at a time */
-    MARKED_FROM = 16384, /* bytes of function starts: fewer are read from the front */
+    MARKED = 32,         /* images that have marks at a time */
+    MARKED_FROM = 16384, /* shorter lists of function starts are read from the front */
     ATTEMPTS = 3
 };
 
@@ -42,10 +41,10 @@ struct cached {
     struct fp_function function;
 };
 
-/* A program may have a million functions, whose starts would else be read from the front for each
- * address that is not cached. */
+/* A program may have a million functions; without marks their starts would be read from the front
+ * for each uncached address. */
 struct marked {
-    uint32_t owner; /* index of the known image, + 1; 0: nobody's */
+    uint32_t owner; /* index of the known image, + 1; 0: none */
     struct macho_marks marks;
 };
 
@@ -59,7 +58,7 @@ struct images {
     struct listed listed[LISTED_MAX];
     struct known known[READ_MAX];
     struct cached cached[CACHED];
-    uint32_t next_marked; /* whose marks go when another image needs some */
+    uint32_t next_marked; /* the image that loses its marks when another one needs some */
     struct marked marked[MARKED];
     char paths[PATHS_SIZE];
 };
@@ -76,7 +75,7 @@ static bool read_head_async(const struct images *t, struct dyld_all_image_infos 
     size_t size = sizeof *head;
     memset(head, 0, sizeof *head);
     if (t->infos_size < size) {
-        size = (size_t)t->infos_size; /* of an older system: without a time of change */
+        size = (size_t)t->infos_size; /* an older system, without a time of change */
     }
     return size >= offsetof(struct dyld_all_image_infos, notification) &&
            image_read_darwin_async(t, t->infos, head, size) && head->infoArray != NULL;
@@ -128,7 +127,7 @@ static bool is_same_async(const struct macho_image *a, const struct macho_image 
            memcmp(a->uuid, b->uuid, sizeof a->uuid) == 0;
 }
 
-/* Of the images that frames were in, which are still there? */
+/* Which of the images that frames were in are still loaded? */
 static void check_known_async(struct images *t) {
     for (uint32_t i = 0; i < t->known_count; i++) {
         struct known *k = &t->known[i];
@@ -178,7 +177,7 @@ static uint32_t keep_path_async(struct images *t, uint64_t from) {
     return 0;
 }
 
-/* The one that is loaded there as far as dyld's list goes. */
+/* The image that dyld's list has loaded there. */
 static struct known *read_image_async(struct images *t, uint64_t address) {
     const struct listed *best = NULL;
     struct known added = {.loaded = true};

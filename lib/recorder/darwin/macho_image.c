@@ -25,7 +25,7 @@ enum {
     CHUNK = 4096 /* of a list that is read in pieces, and least bytes between marks */
 };
 
-/* What is put together from several commands. */
+/* Facts that several load commands tell together. */
 struct macho_layout {
     uint64_t text, linkedit, linkedit_at, linkedit_size; /* vmaddr, vmaddr, fileoff, filesize */
     uint64_t unwind;                                     /* vmaddr */
@@ -193,13 +193,14 @@ static uint64_t next_step_async(struct starts *s) {
     return 0;
 }
 
-/* Bytes of the list from one mark to the next. */
+/* The distance in bytes between two marks in the list. */
 static uint64_t stride_async(const struct macho_image *image) {
     uint64_t stride = image->starts_size / MACHO_MARKS + 1;
     return stride < CHUNK ? CHUNK : stride;
 }
 
-/* Goes to the last mark at or before the offset; returns the start there, 0 = to the front. */
+/* Moves to the last mark at or before the offset and returns the function start there, 0 = to the
+ * front. */
 static uint64_t seek_async(struct starts *s, const struct macho_marks *marks, uint64_t offset) {
     uint32_t lo = 0, hi = marks != NULL ? marks->count : 0;
     while (lo < hi) {
@@ -256,7 +257,7 @@ bool macho_function_async(const struct memory *memory, const struct macho_image 
 
 /* ---- paths ---- */
 
-/* iOS has one folder under two names. */
+/* iOS has two names for one folder. */
 static const char *without_private_async(const char *path) {
     return strncmp(path, "/private/var/", 13) == 0 ? path + 8 : path;
 }
@@ -279,7 +280,7 @@ static size_t app_root_async(const char *path, bool *bundle) {
     return folder;
 }
 
-/* Folders that programs of the system share. */
+/* Folders that system programs share. */
 static bool is_system_async(const char *path) {
     static const char *const folders[] = {"/System/", "/usr/",     "/bin/",
                                           "/sbin/",   "/Library/", "/Applications/Xcode"};

@@ -25,8 +25,9 @@ bool macho_image_read_async(const struct memory *memory, uint64_t load, struct m
 /* "arm64", "arm64e", "x86_64", "x86_64h"; NULL for any other. */
 const char *macho_arch_async(uint32_t cpu_type, uint32_t cpu_subtype);
 
-/* Where to begin in an image's LC_FUNCTION_STARTS, which is a list of differences: some places that
- * earlier look-ups came by. Zero-initialised = none; of one image for as long as it is used. */
+/* Marks in an image's LC_FUNCTION_STARTS, a list of differences: places that earlier look-ups
+ * passed, at which reading can begin. Zero-initialised = none; they belong to one image for as long
+ * as it is used. */
 enum { MACHO_MARKS = 256 };
 struct macho_marks {
     uint32_t count;

@@ -1,4 +1,4 @@
-/* Memory that may not be there: read through a function that says so instead of crashing. */
+/* Reads memory that may not be mapped, through a function that fails instead of crashing. */
 #ifndef STALLREC_MEMORY_READ_H
 #define STALLREC_MEMORY_READ_H
 

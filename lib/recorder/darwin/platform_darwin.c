@@ -31,7 +31,7 @@ uint64_t rec_platform_process_cpu_ns(void) {
     return ns != 0 ? ns : UINT64_MAX;
 }
 
-/* Civil time is all that the kernel tells of it. */
+/* The kernel tells the start in civil time only. */
 uint64_t rec_platform_process_start_ns(void) {
     struct timespec ts;
     uint64_t start = rec_process_start((uint32_t)getpid()), clock = stallrec_clock_ns();
@@ -43,7 +43,7 @@ uint64_t rec_platform_process_start_ns(void) {
     return age < clock / 1000 ? clock - age * 1000 : 0;
 }
 
-/* Not getentropy, which App Store review takes for private. */
+/* getentropy is avoided: App Store review takes it for a private function. */
 void rec_platform_random(void *ctx, uint8_t *out, size_t len) {
     (void)ctx;
     arc4random_buf(out, len);
@@ -61,7 +61,7 @@ void rec_platform_random(void *ctx, uint8_t *out, size_t len) {
  *           sleep                                        takes one later sees the change
  *           give the semaphore back              signal it */
 
-enum { WORDS = 4 }; /* at once: the monitor's, and that of who waits for its end */
+enum { WORDS = 4 }; /* threads that wait at once: the monitor, and one that waits for its end */
 
 static struct {
     _Atomic(semaphore_t) semaphore;
@@ -129,8 +129,8 @@ void rec_word_wake(uint32_t *word) {
 
 void rec_platform_enter_monitor(void) {
     pthread_setname_np("stallrec");
-    /* The class of the main thread: that one at 100 % leaves the monitor its turn, and the
-     * scheduler prefers a thread that sleeps most of the time. */
+    /* The quality-of-service class of the main thread: a main thread at 100 % leaves the monitor
+     * its turn, and the scheduler prefers a thread that mostly sleeps. */
     pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);
 }
 
@@ -138,7 +138,7 @@ void rec_platform_enter_monitor(void) {
 
 static void (*forked)(void); /* set once, before the handler exists */
 
-/* Ports are not inherited: the names may stand for something else in the child. */
+/* Ports are not inherited: their names may mean something else in the child. */
 static void darwin_in_child(void) {
     for (unsigned i = 0; i < WORDS; i++) {
         atomic_store(&sleepers[i].semaphore, MACH_PORT_NULL);

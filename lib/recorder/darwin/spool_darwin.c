@@ -1,5 +1,5 @@
-/* Darwin for the spool. A lock ends there with its descriptor, which the spool does not keep, so
- * the process alone tells whether a spool is in use. */
+/* The spool's platform side on Darwin. A lock ends with its descriptor there, which the spool does
+ * not keep, so only the process tells whether a spool is in use. */
 #include "spool_system.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@ enum {
     PIECE = 16384           /* what the kernel copies by way of a buffer of its own */
 };
 
-/* iOS: in an app whose files can be read while the device is unlocked only, that would else be so
- * of the mapped spool, too. Not a reason to fail: Macs know no classes. */
+/* In an iOS app whose files can be read only while the device is unlocked, the mapped spool needs a
+ * weaker class. Failure is accepted: Macs have no classes. */
 static void let_be_read_when_locked(int fd) {
     fcntl(fd, F_SETPROTECTIONCLASS, UNTIL_FIRST_UNLOCK);
 }
@@ -39,7 +39,7 @@ void rec_spool_keep_from_children(void *map, size_t size) {
     minherit(map, size, VM_INHERIT_NONE);
 }
 
-/* By the kernel, which says what would raise a signal here. */
+/* The kernel copies, and returns an error where a plain store would raise a signal. */
 bool rec_spool_store(unsigned char *to, const unsigned char *from, size_t len) {
     for (size_t done = 0; done < len;) {
         vm_size_t size = len - done < PIECE ? len - done : PIECE, got = 0;

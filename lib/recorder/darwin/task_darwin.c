@@ -7,7 +7,7 @@
 
 enum {
 #if defined(__arm64__)
-    STEP = 16384, /* a page: no copy fails for what lies behind the stack's end */
+    STEP = 16384, /* one page of slack, so that a copy at the stack's end does not fail */
 #else
     STEP = 4096,
 #endif
@@ -103,7 +103,7 @@ static uint64_t ns_of(time_value_t t) {
     return (uint64_t)t.seconds * 1000000000 + (uint64_t)t.microseconds * NS_PER_US;
 }
 
-/* THREAD_EXTENDED_INFO has it finer, in a unit that differs between systems. */
+/* THREAD_EXTENDED_INFO is finer, in a unit that differs between systems. */
 uint64_t task_cpu_ns_async(thread_t thread) {
     thread_basic_info_data_t info;
     mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
@@ -219,7 +219,7 @@ struct rec_wait task_wait_async(thread_t thread) {
 
 /* ---- copies ---- */
 
-/* Extends the copy to the end of the page that holds `last`. False: it is not to be had. */
+/* Extends the copy to the end of the page that holds `last`. False: the page cannot be read. */
 static bool extend_async(const struct task_copier *copier, struct fp_stack *stack, uint64_t last) {
     uint64_t end = (last | (STEP - 1)) + 1;
     if (end <= stack->hi || end - stack->lo > copier->room) {
@@ -244,7 +244,7 @@ static bool copy_suspended_async(const struct task_copier *copier, thread_t thre
     uint64_t lo = out->registers.walk.sp & ~UINT64_C(7), reach;
     out->stack = (struct fp_stack){copier->buffer, lo, lo};
     if (lo == 0 || lo > UINT64_MAX - copier->room || !extend_async(copier, &out->stack, lo)) {
-        return true; /* registers alone are worth a frame */
+        return true; /* registers alone still give a frame */
     }
     while ((reach = fp_reach_async(TASK_CPU, &out->stack, out->registers.walk.fp,
                                    copier->max_frames)) != 0 &&

@@ -26,7 +26,7 @@ struct task_registers {
     struct xnu_call call; /* meaningful if the thread is blocked in a system call */
 };
 
-/* Of a thread that is suspended, or blocked; of another they are of the past at once. */
+/* The thread must be suspended or blocked; registers of a running one would be outdated at once. */
 bool task_registers_async(thread_t thread, struct task_registers *out);
 
 struct task_usage {
@@ -49,7 +49,7 @@ struct task_list {
 struct task_list task_list_async(void);
 void task_list_release_async(struct task_list *list);
 
-/* All but main and stack. False: there is no such thread. */
+/* Describes everything but main and stack. False: there is no such thread. */
 bool task_describe_async(thread_t thread, struct rec_thread *out);
 /* What the thread waits for. An owner that is not a thread of the process is none. */
 struct rec_wait task_wait_async(thread_t thread);

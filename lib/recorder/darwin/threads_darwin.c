@@ -31,8 +31,8 @@ struct threads_darwin {
 
 /* ---- which ---- */
 
-/* The list's threads by their ids; 0 for one that is gone, and for the watched one and the monitor,
- * which are not told. */
+/* Looks up the list's threads by id; 0 for one that is gone, and for the watched thread and the
+ * monitor, which are left out. */
 static void identify_async(struct threads_darwin *t, const struct task_list *list) {
     thread_t monitor = pthread_mach_thread_np(pthread_self());
     t->listed_count = 0;
@@ -67,9 +67,10 @@ static uint32_t choose_chain_async(struct threads_darwin *t, int64_t owner, uint
     return count;
 }
 
-/* Moves the chosen ones to the front, by rising id: the chain, and then the oldest. */
+/* Moves the chosen threads to the front, by rising id: the chain, then the oldest. */
 static uint32_t choose_async(struct threads_darwin *t, int64_t owner, uint32_t max) {
-    for (uint32_t i = 1; i < t->listed_count; i++) { /* the kernel lists them so already, mostly */
+    for (uint32_t i = 1; i < t->listed_count;
+         i++) { /* the kernel mostly lists them in this order */
         struct choice add = t->listed[i];
         uint32_t at = i;
         for (; at > 0 && t->listed[at - 1].id > add.id; at--) {

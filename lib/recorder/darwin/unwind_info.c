@@ -79,7 +79,7 @@ static bool read_page_async(const struct unwind_info *u, uint64_t at, uint64_t f
            fits_async(u, at + page->encodings, page->encoding_count, 4);
 }
 
-/* Where entry i of the page begins, as an offset from the image's base. */
+/* The start of entry i of the page, as an offset from the image's base. */
 static bool entry_start_async(const struct unwind_info *u, const struct page *page, uint32_t i,
                               uint64_t *start) {
     uint32_t value;
@@ -174,7 +174,7 @@ enum unwind_info_status unwind_info_find_async(const struct unwind_info *info, u
         return st;
     }
     if (i + 1 == header.index_count) {
-        return UNWIND_INFO_NONE; /* the last of the index is only the end of the one before */
+        return UNWIND_INFO_NONE; /* the last entry of the index only ends the one before */
     }
     if (!index_start_async(info, &header, i, &first) ||
         !index_start_async(info, &header, i + 1, &next) ||

@@ -19,11 +19,11 @@ struct unwind_info {
     uint64_t base;          /* what offsets count from: the image's Mach header */
 };
 
-/* What one entry says. An entry can cover several functions: linkers fold neighbours of equal
- * encoding into one, so its start is that of a function, but not of each it covers. */
+/* The content of one entry. Linkers fold neighbours of equal encoding into one entry, so its start
+ * is that of a function, but not of each function it covers. */
 struct unwind_info_entry {
     uint64_t start, end;
-    uint32_t encoding; /* 0: nothing is known of the code */
+    uint32_t encoding; /* 0: nothing is known about the code */
 };
 
 enum unwind_info_status {

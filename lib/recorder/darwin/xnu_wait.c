@@ -1,4 +1,4 @@
-/* Locks by what their waiters told the kernel. */
+/* Finds the owner of a lock from what its waiter told the kernel. */
 #include "darwin/xnu_wait.h"
 
 enum {
@@ -21,7 +21,7 @@ static struct xnu_wait unfair_async(const struct memory *memory, const struct xn
         !memory->read_async(memory->arg, address, raw, sizeof raw)) {
         return (struct xnu_wait){.kind = REC_WAIT_NONE};
     }
-    uint32_t value = memory_u32_async(raw); /* now; the argument is what it was */
+    uint32_t value = memory_u32_async(raw); /* the word now; the argument is its earlier value */
     /* A lock that is waited for says so by clearing one of these bits. pthread_join waits on a
      * word with the name itself, which becomes MACH_PORT_DEAD. */
     bool join = (call->args[2] & PORT_LOW_BITS) == PORT_LOW_BITS;

@@ -34,10 +34,10 @@ int stallrec_epoll_pwait(struct stallrec_loop *loop, int fd, struct epoll_event 
 
 /* ---- pings ---- */
 
-/* The recorder is one per process, and so is what it posts to. */
+/* The recorder is one per process, and so is the descriptor that it posts to. */
 static struct {
-    /* Keeps an answer and the detach apart: a GMainContext may be run by another thread. Never
-     * taken by the monitor. */
+    /* Serialises an answer and the detach: a GMainContext may be run by another thread. Never taken
+     * by the monitor. */
     pthread_mutex_t lock;
     struct stallrec *rec;
     int fd;         /* -1: not attached */

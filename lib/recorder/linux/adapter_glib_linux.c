@@ -8,13 +8,14 @@
 #include "loop/adapter_wait.h"
 #include "stallrec_poll.h"
 
-/* A GPollFunc has no argument of ours, so what it needs is global; one context is watched. */
+/* A GPollFunc has no context argument, so its state is global; one context is watched. */
 static struct {
     bool on; /* false: pass everything on */
     pthread_t thread;
     struct stallrec_loop *loop;
-    GMainContext *context; /* whose poll function ours is, or was when another was set over it */
-    GPollFunc next;        /* the one that ours calls; set before ours is */
+    GMainContext *context; /* the context whose poll function is ours, or was when another one was
+                              set over it */
+    GPollFunc next;        /* the poll function that ours calls; set before ours is installed */
     GSource *ping;
 } hook;
 
@@ -77,7 +78,7 @@ enum stallrec_error stallrec_attach_glib(struct stallrec *rec, GMainContext *con
         g_main_context_set_poll_func(context, watched_poll);
     }
     __atomic_store_n(&hook.on, true, __ATOMIC_RELEASE);
-    if (g_main_depth() > 0) { /* in a callback: the loop is busy */
+    if (g_main_depth() > 0) { /* called in a callback: the loop is busy */
         stallrec_loop_wake(hook.loop);
     }
     return STALLREC_OK;

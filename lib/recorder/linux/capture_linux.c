@@ -34,7 +34,7 @@ enum {
     RETRIES = 2,
     OWN_STACK_MAX = 1 << 30,
     ANSWER_MS = 20,   /* for a thread that runs */
-    STARVED_MS = 250, /* for one that would, if it had a processor */
+    STARVED_MS = 250, /* longer wait for a thread that would run if it had a processor */
 };
 
 struct capture_linux {
@@ -51,8 +51,8 @@ struct capture_linux {
     struct capture_counts counts;
 };
 
-/* A thread goes back and forth between running and waiting, so a way that fails makes the other one
- * worth another try. */
+/* A thread alternates between running and waiting, so after one way of copying fails the other is
+ * worth a try. */
 static bool capture_take_async(void *arg, bool held, struct copy *copy) {
     struct capture_linux *c = arg;
     struct proc_syscall call;
@@ -144,8 +144,7 @@ static void cpu_async(void *ctx, struct rec_cpu *out) {
     out->monitor_ns = copy_cpu_ns_async(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Ids need to differ, not to be secret: a system whose entropy is not ready gets them from clocks.
- */
+/* Ids must differ, not be secret: a system without entropy yet derives them from clocks. */
 static void random_async(void *ctx, uint8_t *out, size_t size) {
     const struct capture_linux *c = ctx;
     if (getrandom(out, size, GRND_NONBLOCK) == (ssize_t)size) {

@@ -13,11 +13,11 @@ struct capture_linux;
  * will be asked for. `loop` is borrowed. *out is written on STALLREC_OK only. */
 enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_number,
                                       uint32_t max_frames, const struct stallrec_loop *loop);
-/* The signal handler stays, inert. */
+/* Frees the capture. The signal handler stays installed, without effect. */
 void capture_linux_free(struct capture_linux *c);
 
-/* To be called by the watched thread when it changes its alternate signal stack, if that can be
- * known; else the next sample by a signal tells. */
+/* Called by the watched thread when it changes its alternate signal stack, where that can be seen;
+ * otherwise the next sample by a signal learns it. */
 void capture_linux_look_at_alternate(void);
 
 /* The functions, with ctx set; valid until capture_linux_free. */
@@ -26,8 +26,8 @@ struct rec_capture capture_linux_table(struct capture_linux *c);
 struct capture_counts capture_linux_counts(const struct capture_linux *c);
 
 struct copy;
-/* What the last sample that was REC_SAMPLE_OK was unwound from, until the next capture of any
- * thread: for tests that unwind it another way. */
+/* The copy that the last sample that was REC_SAMPLE_OK was unwound from, valid until the next
+ * capture of any thread. For tests that unwind it in another way. */
 const struct copy *capture_linux_copy(const struct capture_linux *c);
 
 #endif

@@ -1,4 +1,4 @@
-/* Copying a thread that is blocked, through /proc, or one that runs, by a signal. */
+/* Copies a thread's stack: of a blocked thread through /proc, of a running one by a signal. */
 #include "linux/copy_linux.h"
 
 #include <string.h>
@@ -74,7 +74,8 @@ bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct p
     return true;
 }
 
-/* As sure as /proc's word, which is just as old by the time a signal is sent, for a tenth of it. */
+/* As reliable as /proc, whose answer is equally old when a signal is sent, at a tenth of the cost.
+ */
 bool copy_is_running_async(const struct copy_source *s, uint64_t cpu_ns) {
     uint64_t now = copy_cpu_ns_async(s->clock);
     return cpu_ns != UINT64_MAX && now != UINT64_MAX && now != cpu_ns;
@@ -163,9 +164,9 @@ static void attempt_async(void *arg) {
     }
 }
 
-/* The thread has gone on when its copy is unwound, and may have put another library where one of
- * its frames was: the rules of that are of other code. So a copy counts only if no module came or
- * went meanwhile; for a thread that loads them all the time, they are held. */
+/* The thread runs on while its copy is unwound, and may have replaced the library of one of its
+ * frames, whose rules are then of other code. So a copy counts only if no module came or went
+ * meanwhile; while a thread loads modules all the time, loading is blocked. */
 bool copy_stack_async(const struct copy_unwinder *u, copy_take_fn *take_async, void *arg,
                       struct copy *copy, struct rec_stack *out) {
     struct attempt a = {

@@ -21,27 +21,28 @@ struct copy_source {
 struct copy {
     struct cfi_registers regs;
     struct cfi_stack stack; /* valid until the next copy of any thread */
-    uint64_t pause_ns;      /* for how long the thread was held up */
+    uint64_t pause_ns;      /* how long the thread was held up */
 };
 
-/* The CPU-time clock of a thread, by its id: it can be asked for when the thread is gone. */
+/* The CPU-time clock of a thread, by its id; it may be read after the thread has ended. */
 clockid_t copy_thread_clock_async(pid_t tid);
 /* Its reading in ns, UINT64_MAX if the thread is gone. */
 uint64_t copy_cpu_ns_async(clockid_t clock);
 
-/* What the thread is blocked in. False if it runs, or /proc does not tell. */
+/* The system call that the thread is blocked in. False if it runs, or /proc does not tell. */
 bool copy_read_call_async(const struct copy_source *s, struct proc_syscall *call);
 
-/* A blocked thread, from the outside; *call is what it is blocked in. False if it runs or did
- * meanwhile, or /proc does not tell. */
+/* Copies a blocked thread from outside; *call is the system call that it is blocked in. False if it
+ * runs or did meanwhile, or /proc does not tell. */
 bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct proc_syscall *call);
 
 /* Is the thread on a processor, by its clock, which read cpu_ns a moment ago? False: it may be. */
 bool copy_is_running_async(const struct copy_source *s, uint64_t cpu_ns);
 
-/* A thread that runs, by a signal; runs: copy_is_running_async says so. Waits answer_ms for it, and
- * starved_ms more if it would answer and has no processor. False if it did not answer, is gone,
- * blocks the signal, or may be in a handler on an alternate stack without room for ours. */
+/* Copies a running thread by a signal; runs: the result of copy_is_running_async. Waits answer_ms
+ * for it, and starved_ms more if it would answer and has no processor. False if it did not answer,
+ * is gone, blocks the signal, or may be in a handler on an alternate stack without room for ours.
+ */
 bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_ms,
                         uint32_t starved_ms, struct copy *copy);
 
@@ -52,11 +53,13 @@ struct copy_unwinder {
     uint32_t max_frames;
 };
 
-/* Makes a copy of the thread that arg says; false if none can be had. held: who loads or unloads a
- * module waits for us, and the thread may be the one. */
+/* Copies the thread that arg names; false if it cannot be copied. held: module loading is blocked
+ * meanwhile, and the thread may be the one that waits for it. */
 typedef bool copy_take_fn(void *arg, bool held, struct copy *copy);
 
-enum { COPY_HELD_ANSWER_MS = 5 }; /* of copy_running_async, then */
+enum {
+    COPY_HELD_ANSWER_MS = 5
+}; /* the time limit for copy_running_async while loading is blocked */
 
 /* The stack of a copy, *copy, by the modules that were there when it was made, which are those of
  * the images then. False: there is none. out->frames, starts (NULL: not wanted) and cap are the

@@ -1,4 +1,4 @@
-/* What a dump says of the machine and the program it comes from. */
+/* The machine and the program that a dump describes. */
 #ifndef STALLREC_DEVICE_LINUX_H
 #define STALLREC_DEVICE_LINUX_H
 

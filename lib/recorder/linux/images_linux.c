@@ -18,7 +18,7 @@ enum { IMAGES_MAX = 4096, PATHS_SIZE = 1 << 20, PATH_SIZE = 4096, PAGE = 4096 };
 struct image {
     uint64_t load, end;
     uint32_t path;   /* offset into paths */
-    uint32_t serial; /* order of first sight; for equal addresses the later one counts */
+    uint32_t serial; /* order of first sight; at equal addresses the later image counts */
     uint8_t id[REC_IMAGE_ID_MAX];
     uint8_t id_size;
     bool loaded;
@@ -126,7 +126,7 @@ static uint32_t keep_path_async(struct images *t, const char *path) {
     return at;
 }
 
-/* A place for a new image: the next, or that of the unloaded one seen longest ago. */
+/* Returns a place for a new image: the next one, or that of the longest unloaded image. */
 static struct image *image_place_async(struct images *t) {
     if (t->count < IMAGES_MAX) {
         return &t->image[t->count++];
@@ -184,7 +184,7 @@ static int image_visit_async(struct dl_phdr_info *info, size_t size, void *arg) 
     return 0;
 }
 
-/* Paths of images that were replaced are wasted; when they fill up, all begin anew. */
+/* Paths of replaced images are not reused; when the memory is full, all paths are stored anew. */
 static void forget_async(struct images *t) {
     t->count = 0;
     t->paths_used = 1;
@@ -228,7 +228,7 @@ bool images_find_async(const struct images *t, uint64_t address, struct rec_imag
     return true;
 }
 
-/* Where the program is; without /proc, as it was named to exec. */
+/* The program's path; without /proc, the name given to exec. */
 static void find_program(char path[PATH_SIZE]) {
     ssize_t n = readlink("/proc/self/exe", path, PATH_SIZE - 1);
     const char *name = (const char *)getauxval(AT_EXECFN);

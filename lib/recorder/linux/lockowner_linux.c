@@ -60,12 +60,12 @@ struct waiter {
     const struct lock_layout *layout;
     pid_t pid, tid;
     uint64_t address; /* the futex */
-    uint32_t value;   /* that it had when the thread went to sleep */
+    uint32_t value;   /* the value when the thread went to sleep */
 };
 
 static const struct rec_wait nothing = {.kind = REC_WAIT_NONE, .owner = -1};
 
-/* Another thread of the process, that lives. */
+/* Is it another living thread of the process? */
 static bool can_own_async(const struct waiter *w, uint32_t tid) {
     return tid > 0 && tid <= INT32_MAX && (pid_t)tid != w->tid &&
            syscall(SYS_tgkill, w->pid, (pid_t)tid, 0) == 0;
@@ -93,8 +93,8 @@ static struct rec_wait mutex_async(const struct waiter *w) {
     return found_async(w, REC_WAIT_MUTEX, w->address, owner);
 }
 
-/* Readers wait for the end of the writer phase, writers for the lock that is among them. Both are
- * held up by a reader, too, which leaves no trace of itself. */
+/* Readers wait for the end of the writer phase, writers for the lock that the writers share. Both
+ * can also be held up by a reader, which leaves no trace of itself. */
 static struct rec_wait rwlock_async(const struct waiter *w) {
     uint8_t l[RWLOCK_SIZE];
     bool reader = w->address % 8 == RWLOCK_PHASE % 8;
@@ -110,14 +110,14 @@ static struct rec_wait rwlock_async(const struct waiter *w) {
     return found_async(w, REC_WAIT_RWLOCK, base, word_at_async(l, RWLOCK_WRITER));
 }
 
-/* Does the descriptor at `base` hold its own address where x86-64 has it? */
+/* Does the descriptor at `base` hold its own address, as on x86-64? */
 static bool names_itself_async(pid_t pid, uint64_t base) {
     uint64_t self[SELF / 8 + 1];
     return proc_read_memory_async(pid, base, self, sizeof self) && self[0] == base &&
            self[SELF / 8] == base;
 }
 
-/* Are there links before the id at `address`, of a list whose neighbours link back? */
+/* Are the words before the id at `address` list links whose neighbours link back? */
 static bool is_listed_async(pid_t pid, uint64_t address) {
     uint64_t at = address - LINKS_SIZE, link[2], back[2];
     return at % 8 == 0 && proc_read_memory_async(pid, at, link, sizeof link) && link[0] != at &&
@@ -224,8 +224,8 @@ static bool try_rwlock(uint32_t tid) {
     return ok;
 }
 
-/* Where the caller's descriptor holds its id. pthread_self() is the descriptor's address, which is
- * no contract either, so it is not read without the kernel's leave. */
+/* Finds the place of the id in the caller's descriptor. pthread_self() is the descriptor's address,
+ * which is no contract either, so it is read through the kernel. */
 static void try_join(uint32_t tid, struct lock_layout *out) {
     uint8_t bytes[DESCRIPTOR_SIZE];
     uint64_t base = (uint64_t)pthread_self();

@@ -7,8 +7,8 @@
 #include "core/capture.h"
 #include "linux/proc_linux.h"
 
-/* What is known of the C library's private structs; found out by trying, as they are nobody's
- * contract. All false: only what the kernel defines (priority inheritance) is told. */
+/* The layouts of the C library's private structs that were confirmed by a trial, since they are no
+ * contract. All false: only what the kernel defines (priority inheritance) is reported. */
 struct lock_layout {
     bool mutex;          /* pthread_mutex_t says who holds it */
     bool rwlock;         /* pthread_rwlock_t says which writer holds it */

@@ -16,8 +16,8 @@
 
 #include "linux/proc_linux.h"
 
-/* Of the process, like the lock that it guards. Recursive, because a signal handler may fork while
- * the thread forks. */
+/* Global to the process, like the lock that it guards. Recursive, because a signal handler may fork
+ * while the thread forks. */
 static pthread_mutex_t not_forking = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 int modules_iterate_async(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg) {
@@ -36,7 +36,7 @@ void modules_after_fork(void) {
 }
 
 void modules_in_forked_child(void) {
-    /* Its owner was a thread with another id. */
+    /* The child's thread has another id than the owner. */
     not_forking = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
@@ -50,7 +50,7 @@ static bool holds_async(const struct dl_phdr_info *info, uint64_t pc) {
     return false;
 }
 
-/* Only bytes that come from the file: what lies behind them is zeroes. */
+/* Only bytes that come from the file count: those behind them are zero. */
 static void describe_async(const struct dl_phdr_info *info, struct cfi_module *module) {
     memset(module, 0, sizeof *module);
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {

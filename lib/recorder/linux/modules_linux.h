@@ -13,14 +13,15 @@ struct unwind_modules modules_linux(void);
  * lock anew, and the child would hang in its first dlopen or C++ exception. Not recursive. */
 int modules_iterate_async(int (*visit)(struct dl_phdr_info *, size_t, void *), void *arg);
 
-/* A number that has risen whenever a module has come or gone. */
+/* A number that rises whenever a module comes or goes. */
 uint64_t modules_generation_async(void);
 
 /* Does the work while modules can neither come nor go, where the dynamic linker's lock keeps them
- * (glibc; musl's never go). Who loads one meanwhile waits, so the work is to be short. */
+ * (glibc; musl never unloads). A thread that loads one meanwhile waits, so the work has to be
+ * short. */
 void modules_hold_async(void (*work_async)(void *), void *arg);
 
-/* The handlers for pthread_atfork that keep that promise. */
+/* The handlers for pthread_atfork that keep the lock sound. */
 void modules_before_fork(void);
 void modules_after_fork(void);
 void modules_in_forked_child(void);

@@ -10,7 +10,7 @@
 
 enum { PAGE = 4096 };
 
-/* What PT_DYNAMIC names (System V ABI, chapter 5). */
+/* The tables that PT_DYNAMIC names (System V ABI, chapter 5). */
 struct place_dynamic {
     const ElfW(Sym) * symbols;
     const char *strings;
@@ -18,8 +18,8 @@ struct place_dynamic {
     const uint32_t *hash, *gnu_hash;
 };
 
-/* The dynamic linker has turned the addresses of most modules' tables into absolute ones, but not
- * of those that it cannot write to, as the vdso. */
+/* The dynamic linker makes the table addresses of most modules absolute, but not of those that it
+ * cannot write to, as the vdso. */
 static const void *table_async(uint64_t base, uint64_t value) {
     return (const void *)(uintptr_t)(value < base ? base + value : value);
 }

@@ -1,5 +1,5 @@
-/* Which library and function a code address is in, as dladdr tells, without its lock: that one is
- * held while a library's constructors run, so who asks dladdr waits for them. */
+/* The library and function of a code address, as dladdr tells, without its lock, which is held
+ * while a library's constructors run. */
 #ifndef STALLREC_PLACE_LINUX_H
 #define STALLREC_PLACE_LINUX_H
 
@@ -14,7 +14,7 @@ struct code_place {
     char symbol[PLACE_TEXT];  /* the dynamic symbol that covers the address; "" if none does */
 };
 
-/* False: no module is loaded there. A name that has no room is "". Any thread. */
+/* False: no module is loaded there. A name that does not fit is "". Any thread. */
 bool place_find_async(uint64_t address, struct code_place *out);
 
 #endif

@@ -55,7 +55,7 @@ uint64_t rec_platform_process_cpu_ns(void) {
     return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* The kernel tells the start in ticks since boot, suspends among them. */
+/* The kernel tells the start in ticks since boot, suspended time included. */
 uint64_t rec_platform_process_start_ns(void) {
     struct proc_file stat;
     struct timespec boot;

@@ -66,7 +66,8 @@ bool proc_parse_syscall_async(const char *text, size_t size, struct proc_syscall
     return true;
 }
 
-/* Where the fields behind the name begin, at the space before the state; size if there are none. */
+/* The index of the fields behind the name, at the space before the state; size if there are none.
+ */
 static size_t behind_name_async(const char *text, size_t size) {
     size_t at = size;
     while (at > 0 && text[at - 1] != ')') { /* the last one: the name may hold others */
@@ -183,7 +184,7 @@ size_t proc_file_read_async(const struct proc_file *f, char *buffer, size_t size
 
 void proc_file_check_async(struct proc_file *f) {
     if (!rec_fd_is_ours_async(&f->fd)) {
-        open_async(f); /* the number is not ours any more, so it is not closed */
+        open_async(f); /* a number that another file has by now is not closed */
     }
 }
 

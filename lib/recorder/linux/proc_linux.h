@@ -28,11 +28,11 @@ enum rec_thread_state proc_parse_state_async(const char *text, size_t size);
  * boot. UINT64_MAX if the text does not tell. */
 uint64_t proc_parse_start_async(const char *text, size_t size);
 
-/* By the same text: is the process dead, and only kept for its parent to be told? */
+/* Is the process a zombie, by the same text? */
 bool proc_parse_dead_async(const char *text, size_t size);
 
-/* Does the thread block the signal, by the text of its /proc/self/task/TID/status? True, too, if
- * the text does not tell: the thread is gone then. */
+/* Does the thread block the signal, by the text of its /proc/self/task/TID/status? True also if the
+ * text does not tell: the thread is then gone. */
 bool proc_parse_blocked_async(const char *text, size_t size, int signal_number);
 
 /* May the thread be in a signal handler, by the same text: does it block a signal that the process
@@ -40,8 +40,8 @@ bool proc_parse_blocked_async(const char *text, size_t size, int signal_number);
  * signal, is not seen. */
 bool proc_parse_handling_async(const char *text, size_t size);
 
-/* Copies memory of this process (pid) through the kernel: what was mapped a moment ago need not be
- * now. False if not all of it can be read. */
+/* Copies memory of this process (pid) through the kernel, since it may have been unmapped
+ * meanwhile. False if not all of it can be read. */
 bool proc_read_memory_async(pid_t pid, uint64_t from, void *to, size_t size);
 
 /* A file of one thread, kept open: with a descriptor from the start it can be read in a process
@@ -51,10 +51,10 @@ struct proc_file {
     char path[64];
 };
 
-/* Opens /proc/self/task/TID/NAME (a short name). A file that cannot be opened reads as failing;
- * errno says why. */
+/* Opens /proc/self/task/TID/NAME (a short name). Reads of a file that cannot be opened fail; errno
+ * says why. */
 void proc_file_open_async(struct proc_file *f, pid_t tid, const char *name);
-/* Closes the descriptor, unless it is another file's by now. */
+/* Closes the descriptor, unless its number is another file's by now. */
 void proc_file_close_async(struct proc_file *f);
 /* Reads from the start of the file; returns the size, 0 on failure. Does not allocate. Nothing is
  * read from a file that took the descriptor's number: of an event descriptor or a terminal, even a

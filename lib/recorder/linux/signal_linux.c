@@ -62,21 +62,21 @@ static void set_idle_async(struct signal_slot *slot) {
     atomic_store(&slot->word, with_state_async(atomic_load(&slot->word), SLOT_IDLE));
 }
 
-/* No handler is to begin any more. False: one has. */
+/* No handler may start any more. False: one has started. */
 static bool disarm_async(struct signal_slot *slot) {
     uint32_t word = with_state_async(atomic_load(&slot->word), SLOT_ARMED);
     return atomic_compare_exchange_strong(&slot->word, &word, with_state_async(word, SLOT_IDLE));
 }
 
-/* A signal's disposition belongs to the process, and a handler has no argument of its own, so this
- * is the one place where state is global. Written before the handler is installed, never freed. */
+/* A signal's disposition belongs to the process, and a handler has no context argument, so this is
+ * the one place with global state. Written before the handler is installed, never freed. */
 static struct {
     struct signal_slot *slot;
     int number;
     pid_t pid;
     struct sigaction old;
     _Atomic uint64_t alternate; /* size of the watched thread's alternate stack */
-    uint64_t room;              /* that two signals and their handlers need at least */
+    uint64_t room;              /* room that two signals and their handlers need at least */
 } ours = {.alternate = SIGNAL_STACK_UNKNOWN};
 
 /* A code that sigqueue and kill cannot produce, so that a signal with it is our own. */
@@ -94,7 +94,7 @@ static void futex_async(_Atomic uint32_t *word, int op, uint32_t value, const st
 
 __attribute__((no_sanitize("address", "thread", "undefined"))) void
 stack_copy_async(uint8_t *to, uint64_t from, uint64_t size) {
-    /* Volatile, or the compiler would make a call of memcpy out of the loop. */
+    /* Volatile keeps the compiler from turning the loop into a call of memcpy. */
     const volatile uint64_t *f = (const volatile uint64_t *)(uintptr_t)from;
     uint64_t *t = (uint64_t *)(void *)to;
     uint64_t i = 0, words = size / 8;
@@ -112,7 +112,7 @@ bool stack_is_own_async(const struct signal_target *target, uint64_t sp) {
 }
 
 uint64_t stack_copy_mapped_async(pid_t pid, uint8_t *to, uint64_t from, uint64_t size) {
-    /* A read is cut short between two ranges only, so each page is one. */
+    /* The kernel cuts a read short only between two ranges, so each page is a range of its own. */
     struct iovec local = {to, size < COPY_SIZE ? size : COPY_SIZE};
     struct iovec pages[COPY_SIZE / PAGE + 1];
     unsigned long n = 0;
@@ -156,8 +156,8 @@ static void copy_async(struct signal_slot *slot, const ucontext_t *uc) {
     slot->pause_ns = clock_async() - begin;
 }
 
-/* A signal that is not ours goes to the handler that was there before us, as nearly as one handler
- * can stand in for the kernel. */
+/* Passes a signal that is not ours to the handler that was there before, as nearly as a handler can
+ * stand in for the kernel. */
 static void pass_on_async(int sig, siginfo_t *info, void *uc) {
     if (!(ours.old.sa_flags & SA_SIGINFO) &&
         (ours.old.sa_handler == SIG_IGN || ours.old.sa_handler == SIG_DFL)) {
@@ -184,8 +184,8 @@ static void on_signal_async(int sig, siginfo_t *info, void *uc) {
         errno = saved_errno;
         return;
     }
-    /* It may be a signal of an earlier round, that came too late: while it was pending the kernel
-     * took no other, so it is the only one that there will be. */
+    /* The signal may be of an earlier round and late. While it was pending the kernel accepted no
+     * other, so no second one follows. */
     uint32_t word = atomic_load(&slot->word);
     if (state_of_async(word) == SLOT_ARMED &&
         ((uint32_t)info->si_errno == round_of_async(word) ||
@@ -228,7 +228,7 @@ bool signal_linux_install(int number) {
         }
         ours.slot = memory;
     }
-    if (ours.pid != getpid()) { /* a forked child's copy may be of a handler at work elsewhere */
+    if (ours.pid != getpid()) { /* a forked child's slot may be a copy of one in use */
         set_idle_async(ours.slot);
         ours.pid = getpid();
     }
@@ -244,8 +244,8 @@ bool signal_linux_install(int number) {
     if (is_handled(&now) && !(now.sa_flags & SA_RESTART)) {
         sa.sa_flags &= ~SA_RESTART; /* the program wants its signal to end its waits */
     }
-    /* A frame has the processor's registers: 1 to 12 kB on x86-64 (getauxval(3)); a kernel that
-     * does not say knows no large ones. Not MINSIGSTKSZ: with _GNU_SOURCE it is
+    /* A frame holds the processor's registers: 1 to 12 kB on x86-64 (getauxval(3)); a kernel that
+     * does not tell the size has no large ones. MINSIGSTKSZ is no use: with _GNU_SOURCE it is
      * sysconf(_SC_SIGSTKSZ), four frames. */
     uint64_t frame = getauxval(AT_MINSIGSTKSZ);
     ours.room = 2 * (frame > FRAME_UNKNOWN ? frame : FRAME_UNKNOWN) + HANDLERS_STACK;
@@ -254,7 +254,7 @@ bool signal_linux_install(int number) {
     return sigaction(number, &sa, NULL) == 0;
 }
 
-/* Is the handler still ours? If not, our signal would surprise somebody else's. */
+/* Is the handler still ours? If not, our signal would reach a handler that does not expect it. */
 static bool handler_in_place_async(void) {
     struct sigaction now;
     return sigaction(ours.number, NULL, &now) == 0 && is_ours_async(&now);
@@ -270,8 +270,8 @@ static bool send_async(pid_t tid, uint32_t round) {
     return syscall(SYS_rt_tgsigqueueinfo, ours.pid, tid, ours.number, &info) == 0;
 }
 
-/* Going to sleep and being woken costs the monitor as much, and the wake-up is paid for in the
- * handler. */
+/* Spins for a moment: sleeping and waking up costs the monitor as much, and the handler would pay
+ * for the wake-up. */
 static void spin_async(const struct signal_slot *slot) {
     uint64_t end = clock_async() + SPIN_NS;
     while (slot_state_async(slot) != SLOT_DONE && clock_async() < end) {
@@ -317,7 +317,7 @@ bool signal_linux_await_async(bool runs, uint32_t ms) {
 bool signal_linux_finish_async(struct signal_copy *copy) {
     struct signal_slot *slot = ours.slot;
     if (disarm_async(slot) ||
-        !await_async(slot, FINISH_MS)) { /* a handler that has begun ends soon */
+        !await_async(slot, FINISH_MS)) { /* a handler that has started ends soon */
         return false;
     }
     copy->regs = slot->regs;

@@ -27,8 +27,8 @@ struct signal_target {
 
 struct signal_copy {
     struct cfi_registers regs;
-    struct cfi_stack stack; /* hi == lo: it could not be read */
-    uint64_t pause_ns;      /* in the handler; the kernel's delivery comes on top */
+    struct cfi_stack stack; /* hi == lo: the stack could not be read */
+    uint64_t pause_ns;      /* time in the handler; the kernel's delivery comes on top */
 };
 
 /* Installs the handler for `number` and makes the slot; the second time it only makes sure of them.
@@ -36,18 +36,18 @@ struct signal_copy {
  * handler that the program had before is called for signals that are not ours. False: errno. */
 bool signal_linux_install(int number);
 
-/* A signal that does nothing where nobody handles it, so that one that comes late (after an exec)
- * does no harm: SIGURG, or SIGWINCH if the program handles that one, for the kernel makes one of
- * two signals of a kind that come together, and the program's would be lost. */
+/* Chooses a signal that has no effect where nobody handles it, so that a late one (after an exec)
+ * does no harm: SIGURG, or SIGWINCH if the program handles SIGURG, because two pending signals of a
+ * kind become one, and the program's would be lost. */
 int signal_linux_choose(void);
 
 /* The kernel kills a thread whose alternate signal stack has no room for the frame of one more
- * signal, so such a thread is asked only if it is in no handler. What is known of the watched
- * thread's: its size, 0 if it has none, SIGNAL_STACK_UNKNOWN. Each copy of it tells anew. */
+ * signal, so such a thread is signalled only while it is in no handler. Sets what is known about
+ * the watched thread's: its size, 0 if it has none, SIGNAL_STACK_UNKNOWN. Each copy updates it. */
 #define SIGNAL_STACK_UNKNOWN UINT64_MAX
 void signal_linux_set_alternate_async(uint64_t size);
-/* Has a handler on the target's alternate stack room for ours on top, or has it none? Of a thread
- * that is not the watched one that is taken for granted. */
+/* Has a handler on the target's alternate stack room for ours on top, or is there no such stack?
+ * Assumed for threads other than the watched one. */
 bool signal_linux_has_room_async(const struct signal_target *target);
 
 /* Asks the thread for a copy. False when it is gone, the program has put another handler in place,
@@ -58,7 +58,7 @@ bool signal_linux_send_async(const struct signal_target *target);
  * within some microseconds. False: not yet. */
 bool signal_linux_await_async(bool runs, uint32_t ms);
 
-/* Takes the copy, or calls the request off. *copy is valid until the next request. */
+/* Takes the copy, or cancels the request. *copy is valid until the next request. */
 bool signal_linux_finish_async(struct signal_copy *copy);
 
 /* The buffer that stacks are copied to, for other ways of copying: no handler writes to it between

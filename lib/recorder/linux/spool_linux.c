@@ -12,7 +12,7 @@
 #include "linux/proc_linux.h"
 #include "support/rec_text.h"
 
-enum { TRIES = 8 }; /* signals may come faster than a slow disk allocates */
+enum { TRIES = 8 }; /* signals may interrupt a slow disk's allocation again and again */
 
 int rec_spool_allocate(int fd, off_t size) {
     int why = EINTR;
@@ -52,7 +52,7 @@ uint64_t rec_process_start(uint32_t pid) {
     }
     size_t size = n > 0 ? (size_t)n : 0;
     uint64_t ticks = proc_parse_start_async(text, size);
-    if (proc_parse_dead_async(text, size)) { /* by a parent that does not look, perhaps for ever */
+    if (proc_parse_dead_async(text, size)) { /* a zombie, whose parent may never wait for it */
         return 0;
     }
     return ticks != UINT64_MAX ? ticks : 0;

@@ -57,7 +57,7 @@ void threads_linux_free(struct threads_linux *t) {
 
 /* ---- which ---- */
 
-/* One of ours that is not there yet? */
+/* Is the thread's folder one of ours that is not in the list yet? */
 static bool is_new_async(const struct threads_linux *t, pid_t tid) {
     if (tid == t->watched->target.tid || tid == (pid_t)syscall(SYS_gettid)) {
         return false;
@@ -70,7 +70,8 @@ static bool is_new_async(const struct threads_linux *t, pid_t tid) {
     return true;
 }
 
-/* Adds a thread that is not there yet. False: it is, is none of ours, or there is no room. */
+/* Adds a thread that is not in the list. False: it is there, is none of ours, or there is no room.
+ */
 static bool thread_add_async(struct threads_linux *t, pid_t tid, uint32_t max) {
     if (t->count == max || !is_new_async(t, tid)) {
         return false;
@@ -88,14 +89,14 @@ static int64_t owner_for_async(const struct threads_linux *t, pid_t tid) {
     return lock_wait_async(t->locks, s.pid, tid, &call).owner;
 }
 
-/* The chain of owners ends in a thread that waits for none, or in one that is in it. */
+/* Follows the chain of owners to a thread that waits for none, or that is already in it. */
 static void add_chain_async(struct threads_linux *t, int64_t owner, uint32_t max) {
     while (owner > 0 && owner <= INT32_MAX && thread_add_async(t, (pid_t)owner, max)) {
         owner = owner_for_async(t, (pid_t)owner);
     }
 }
 
-/* The id that a folder's name is, 0 for "." and "..". */
+/* Parses a folder's name as an id, 0 for "." and "..". */
 static pid_t parse_id_async(const char *name, size_t size) {
     uint32_t id = 0;
     for (size_t i = 0; i < size && name[i] != '\0'; i++) {
@@ -107,7 +108,7 @@ static pid_t parse_id_async(const char *name, size_t size) {
     return (pid_t)id;
 }
 
-/* One reading of the folder's entries; returns how many threads it had. */
+/* Reads the folder's entries once; returns the number of threads. */
 static uint32_t add_entries_async(struct threads_linux *t, size_t size, uint32_t max) {
     uint32_t listed = 0;
     for (size_t at = 0; size - at > ENTRY_NAME_AT;) {
@@ -126,8 +127,8 @@ static uint32_t add_entries_async(struct threads_linux *t, size_t size, uint32_t
     return listed;
 }
 
-/* opendir and readdir allocate, so the kernel is asked. False: the folder has more threads than it
- * told of. */
+/* Asks the kernel for the number of threads, because opendir and readdir allocate. False: the
+ * folder has more threads than it told of. */
 static bool thread_list_async(struct threads_linux *t, uint32_t max) {
     struct stat sb;
     nlink_t listed = 2; /* "." and ".." */
@@ -144,14 +145,14 @@ static bool thread_list_async(struct threads_linux *t, uint32_t max) {
     return all;
 }
 
-/* A thread that ends while the kernel goes from one to the next hides others. */
+/* A thread that ends during the listing can hide others, so the listing is repeated. */
 static void add_all_async(struct threads_linux *t, uint32_t max) {
     for (unsigned i = 0; i < LISTINGS && !thread_list_async(t, max); i++) {
     }
 }
 
 static void sort_ids_async(struct threads_linux *t) {
-    for (uint32_t i = 1; i < t->count; i++) { /* all but the chain is sorted already */
+    for (uint32_t i = 1; i < t->count; i++) { /* all but the chain are sorted already */
         pid_t id = t->ids[i];
         uint32_t at = i;
         for (; at > 0 && t->ids[at - 1] > id; at--) {
@@ -163,7 +164,7 @@ static void sort_ids_async(struct threads_linux *t) {
 
 /* ---- one thread ---- */
 
-/* The text of a file that is read once; its size, 0 if the thread is gone. */
+/* Reads a file once; its size, 0 if the thread is gone. */
 static size_t read_once_async(pid_t tid, const char *name, char *buffer, size_t size) {
     struct proc_file f;
     proc_file_open_async(&f, tid, name);
@@ -187,8 +188,8 @@ struct subject {
     struct proc_syscall call; /* what it is blocked in */
 };
 
-/* A thread that goes to sleep before the signal comes is read the other way; one that wakes up
- * before it is read is asked again. */
+/* A thread that falls asleep before the signal arrives is read from outside; one that wakes up
+ * before it is read is signalled again. */
 static bool take_either_async(void *arg, bool held, struct copy *copy) {
     struct subject *subject = arg;
     struct copy_source *s = &subject->source;
@@ -283,7 +284,8 @@ bool threads_linux_top_async(struct threads_linux *t, struct rec_thread *out) {
         while (before < end && before->id < now[i].id) {
             before++;
         }
-        /* A thread that was not there, or whose id another one had, used all of it since. */
+        /* A thread that was not there before, or whose id another one had, used all of its time
+         * since. */
         bool same = before < end && before->id == now[i].id && before->cpu_ns <= now[i].cpu_ns;
         uint64_t used = now[i].cpu_ns - (same ? before->cpu_ns : 0);
         if (used > top.cpu_ns) {

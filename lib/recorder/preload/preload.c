@@ -23,12 +23,12 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
-#define EXIT_NS UINT64_C(2000000000) /* for which the program's exit waits */
+#define EXIT_NS UINT64_C(2000000000) /* how long the program's exit waits */
 
 enum {
     MAIN_STACK_MAX = 128 << 20,
-    /* Earlier than for an app's users: who looks for a stall wants to see who holds the lock, and
-     * may pay for it with a signal to threads that run. */
+    /* Earlier than in an app: someone who looks for a stall wants to know who holds the lock, at
+       the price of a signal to running threads. */
     THREADS_AFTER_MS = 1000
 };
 
@@ -50,8 +50,8 @@ static struct {
     _Atomic(int (*)(const stack_t *, stack_t *)) sigaltstack;
 } real;
 
-/* The interposed functions have no argument of ours, so what they need is global. Only the main
- * thread touches it after the constructor. */
+/* The interposed functions have no context argument, so their state is global. Only the main thread
+ * touches it after the constructor. */
 static struct {
     atomic_bool on; /* false: pass everything through */
     pthread_t main;
@@ -65,7 +65,7 @@ static struct {
     char program[PRELOAD_PATH];
 } state;
 
-/* Also called before the constructor: constructors of other libraries may wait. */
+/* May run before the constructor: constructors of other libraries may wait. */
 static void resolve(void) {
     preload_resolve("sigaltstack", &real.sigaltstack);
     preload_resolve("ppoll", &real.ppoll);
@@ -101,7 +101,7 @@ static const char *program_base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* False: in no module, as code that is made at run time. */
+/* False: the address is in no module, as code made at run time. */
 static bool find_place(uint64_t address, struct code_place *place, const char **library) {
     if (!place_find_async(address, place)) {
         return false;
@@ -123,7 +123,7 @@ static void name_site(uint64_t address) {
              *place.symbol ? ")" : "");
 }
 
-/* What --context said. The command has checked it, but one slot may be given twice. */
+/* Sets the values of --context. The command has checked them, but one slot may be given twice. */
 static void set_context(void) {
     for (const char *pair = state.config.context; *pair; pair += strlen(pair) + 1) {
         char key[STALLREC_CONTEXT_KEY];
@@ -159,7 +159,7 @@ static void start_recorder(void) {
             config.first_sample_ms = config.threshold_ms / 2; /* some samples before it */
         }
     }
-    /* A launch that is looked at when the loop has been found is over. */
+    /* A launch that is examined once the loop has been found is over by then. */
     config.detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
     if (state.config.detectors != 0) {
         config.detectors = state.config.detectors;
@@ -168,7 +168,7 @@ static void start_recorder(void) {
         config.cpu_limit_permille = state.config.cpu_limit_permille;
     }
     config.trace_path = *state.config.trace ? state.config.trace : NULL;
-    /* Who records asked for it; what is recorded stays, and nothing is sent. */
+    /* The user asked for the recording, so all dumps are kept and none is uploaded. */
     config.user_share_ppm = 0;
     config.upload_per_day = 0;
     config.keep_days = state.config.keep_days;
@@ -187,7 +187,7 @@ static void start_recorder(void) {
     set_context();
 }
 
-/* The first loop site was found. */
+/* Called when the first loop site was found. */
 static void watch_loop(uint64_t address) {
     if (!state.rec) {
         start_recorder();
@@ -208,7 +208,7 @@ static void watch_loop(uint64_t address) {
 
 /* ---- waits ---- */
 
-/* Tells whether a wait is the loop's, and if so what the loop does. errno is kept. */
+/* Decides whether a wait is the loop's, and then tells the hooks. errno is kept. */
 static bool begin_wait(const void *return_address, const void *frame, bool blocking) {
     if (!atomic_load_explicit(&state.on, memory_order_relaxed) ||
         !pthread_equal(pthread_self(), state.main)) {
@@ -370,7 +370,8 @@ INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *
 
 /* ---- start and end ---- */
 
-/* LIB (up to ".so", or the whole file name), SYMBOL, or LIB+0xOFFSET as in stall.loop_at. */
+/* Matches LIB (up to ".so", or the whole file name), SYMBOL, or LIB+0xOFFSET as in stall.loop_at.
+ */
 static bool matches(const char *name, const char *library, const char *symbol, uint64_t offset) {
     size_t size = strlen(name);
     char place[PRELOAD_TEXT];
@@ -394,7 +395,7 @@ static bool site_is_named(void *arg, uint64_t address) {
     return false;
 }
 
-/* What the calling thread, the process's only one, is watched with. */
+/* The way in which the calling thread, the process's only one, is watched. */
 static void watch_this_thread(uint64_t frame) {
     memset(&state.sites, 0, sizeof state.sites);
     if (*state.config.names) {
@@ -409,7 +410,7 @@ static void watch_this_thread(uint64_t frame) {
     atomic_store(&state.on, true);
 }
 
-/* On one that is small, our signal would find no room: signal_linux.h. */
+/* A small alternate stack has no room for our signal: signal_linux.h. */
 INTERPOSED int sigaltstack(const stack_t *stack, stack_t *old) {
     waits_resolve_once();
     if (!stack || !atomic_load(&state.on) || !pthread_equal(pthread_self(), state.main)) {
@@ -422,7 +423,7 @@ INTERPOSED int sigaltstack(const stack_t *stack, stack_t *old) {
     return result;
 }
 
-/* The child of a fork is recorded as a program that is started is: with --follow, and once its own
+/* Treats the child of a fork as a newly started program: it is recorded with --follow, once its own
  * loop has been found. */
 static void preload_in_child(void) {
     atomic_store(&state.on, false);
@@ -446,7 +447,8 @@ __attribute__((constructor)) static void load(void) {
     }
 }
 
-/* At exit, writes what is still open. What takes too long stays in the spool, for the command. */
+/* Writes at exit what is still open. Dumps that take too long stay in the spool, for the command.
+ */
 __attribute__((destructor)) static void unload(void) {
     if (atomic_exchange(&state.on, false) && state.rec) {
         monitor_stop(state.rec, stallrec_clock_ns() + EXIT_NS);

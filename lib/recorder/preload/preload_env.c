@@ -25,7 +25,8 @@ static const char *const names[VARIABLES] = {
 
 /* Written by the constructor only. */
 static struct {
-    pid_t pid; /* what this process, and with `follow` every child, puts back; 0: nothing */
+    pid_t pid; /* the variables that this process, and with `follow` every child, puts back; 0: none
+                */
     bool follow;
     int report_fd;
     dev_t report_dev;
@@ -38,8 +39,8 @@ static struct {
 
 extern char **environ;
 
-/* The environment is read and changed where it is: bash has a getenv and an unsetenv of its own,
- * for its variables, which it has none of yet when the constructor runs. */
+/* Reads and changes the environment in place: bash has a getenv and an unsetenv of its own, whose
+ * variables do not exist yet when the constructor runs. */
 static char **find_line(const char *name) {
     size_t size = strlen(name);
     for (char **line = environ; line && *line; line++) {
@@ -68,7 +69,7 @@ static bool is_ours(const char *path, size_t size) {
     return size >= own && memcmp(path + size - own, PRELOAD_LIBRARY, own) == 0;
 }
 
-/* "NAME=value" into a line that is large enough. */
+/* Writes "NAME=value" into a line that is large enough. */
 static void env_keep(char *line, const char *name, const char *value, size_t size) {
     size_t n = strlen(name);
     memcpy(line, name, n);
@@ -77,9 +78,9 @@ static void env_keep(char *line, const char *name, const char *value, size_t siz
     line[n + 1 + size] = '\0';
 }
 
-/* Keeps what LD_PRELOAD says of this library; with `leave` takes that, and no more, out of it. */
+/* Remembers the part of LD_PRELOAD that names this library; with `leave` removes that part only. */
 static void take_ld_preload(bool leave) {
-    static char rest[LINE_SIZE]; /* the environment's own line from then on */
+    static char rest[LINE_SIZE]; /* the environment contains this line from then on */
     const size_t name_size = strlen("LD_PRELOAD=");
     const char *list = get_value("LD_PRELOAD");
     size_t used = name_size;
@@ -158,7 +159,7 @@ static void read_names(const char *lines, char *out, size_t room) {
     }
 }
 
-/* Maps what is shared with the command. False when the descriptor is not that. */
+/* Maps the memory that is shared with the command. False: the descriptor is not that memory. */
 static bool map_report(int fd, struct preload_report **report) {
     struct stat sb;
     if (fd <= 2 || fstat(fd, &sb) != 0 || sb.st_size != (off_t)sizeof **report) {
@@ -214,8 +215,8 @@ bool preload_read_environment(struct preload_config *config) {
 
 /* ---- putting back ---- */
 
-/* Lets the report's descriptor through an exec, or not; some programs close what they did not open,
- * and then the number is another file's. */
+/* Lets the report's descriptor survive an exec, or not. Programs may have closed it, and then its
+ * number is another file's. */
 static void pass_report(bool pass) {
     struct stat sb;
     if (taken.report_fd > 2 && fstat(taken.report_fd, &sb) == 0 && sb.st_dev == taken.report_dev &&
@@ -303,13 +304,13 @@ char *const *preload_environment_open(struct preload_vector *v, char *const envp
     const char *own = find_ld_preload(envp);
     size_t n = env_count(envp), used = 0, ours = strlen(taken.line[0]);
     v->size = 0;
-    /* Where our library is named already, somebody has put it there with all that belongs to it. */
+    /* If our library is already named, whoever did that has set the other variables, too. */
     if (taken.pid == 0 || ours == 0 || (!taken.follow && getpid() != taken.pid) || has_ours(own) ||
         !preload_vector_open(v, n + VARIABLES + 1, own ? ours + strlen(own) + 2 : 0)) {
         return envp;
     }
     v->list[used++] = taken.line[0];
-    if (own) { /* ours in front of the program's own */
+    if (own) { /* our library precedes the program's own */
         memcpy(v->text, taken.line[0], ours);
         v->text[ours] = ':';
         memcpy(v->text + ours + 1, own, strlen(own) + 1);

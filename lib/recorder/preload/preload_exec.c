@@ -44,7 +44,7 @@ void preload_resolve_exec(void) {
     preload_resolve("execve", &real.execve);
 }
 
-/* The constructor of a library that comes before us may be the first. */
+/* The constructor of a library that is initialised before ours may be the first caller. */
 static void exec_resolve_once(void) {
     if (!real.execve) {
         preload_resolve_exec();
@@ -121,9 +121,9 @@ static size_t count_arguments(va_list args) {
     return n;
 }
 
-/* Makes an array of the list; args is left behind its NULL. */
+/* Makes an array of the variadic list; args is left behind its NULL. */
 static void take_arguments(struct preload_vector *v, const char *first, size_t n, va_list args) {
-    memcpy(v->list, &first, sizeof first); /* exec's arrays are of char * for history's sake */
+    memcpy(v->list, &first, sizeof first); /* exec's arrays are of char * for historical reasons */
     for (size_t i = 1; i <= n; i++) {
         v->list[i] = va_arg(args, char *);
     }

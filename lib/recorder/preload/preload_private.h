@@ -10,7 +10,7 @@
 
 enum { PRELOAD_PATH = 4096, PRELOAD_CONTEXT = 4096 };
 
-/* What stallrec(1) asked for. */
+/* The settings from stallrec(1). */
 struct preload_config {
     char directory[PRELOAD_PATH];
     char names[PRELOAD_LOOP_AT_MAX + 2]; /* --loop-at: NUL-terminated each, then an empty one */
@@ -26,9 +26,8 @@ struct preload_config {
     struct preload_report *report; /* never NULL */
 };
 
-/* Reads the environment, and unless --follow takes all that is ours out of it, so that what the
- * program runs is not recorded. False when this process is not to be recorded. Main thread, once.
- */
+/* Reads the environment and, unless --follow, removes our variables from it, so that the program's
+ * children are not recorded. False when this process is not to be recorded. Main thread, once. */
 bool preload_read_environment(struct preload_config *config);
 
 /* Stores the next function of this name, after ours, into the atomic function pointer at `slot`,
@@ -38,14 +37,14 @@ void preload_resolve(const char *name, void *slot);
 /* Finds the functions that exec is passed on to. Main thread, as early as can be. */
 void preload_resolve_exec(void);
 
-/* Is everything that the program starts recorded too (--follow)? */
+/* Is everything that the program starts recorded, too (--follow)? */
 bool preload_follows(void);
 
 enum { PRELOAD_FEW = 128 };
 
-/* An array for exec, and room for a text. Without malloc, for exec may be called where that is not
- * allowed; without mmap if it is short, for a vfork'ed child that execs leaves a mapping behind in
- * its parent. */
+/* An array for exec, and room for a text. It avoids malloc, since exec may be called where that is
+ * not allowed, and for a short list mmap, since a vfork'ed child that execs leaves a mapping behind
+ * in its parent. */
 struct preload_vector {
     char **list;
     size_t size; /* of the mapping; 0: list is `few` */

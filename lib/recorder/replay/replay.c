@@ -24,7 +24,8 @@ static bool set_detectors(struct replay *r, const char *list) {
     return r->config.detectors != 0 || replay_fail(r, "unknown value '%s'", list);
 }
 
-/* Fields of other kinds than a number and a word of stallrec_config. False: it is none of them. */
+/* Sets a field that is neither a number nor a word of stallrec_config. False: it is none of them.
+ */
 static bool set_other(struct replay *r, const char *name, const char *value, bool *ok) {
     if (strcmp(name, "detectors") == 0) {
         *ok = set_detectors(r, value);
@@ -88,7 +89,7 @@ static bool do_set(struct replay *r, struct replay_words *w) {
     return true;
 }
 
-/* The address of FUNCTION or FUNCTION+OFFSET; 0 if it cannot be had. */
+/* Address of FUNCTION or FUNCTION+OFFSET; 0 if there is no room for it. */
 static uint64_t function_address(struct replay *r, char *word) {
     uint64_t offset = 1;
     char *plus = strchr(word, '+');
@@ -167,7 +168,7 @@ static bool do_stack(struct replay *r, struct replay_words *w, bool idle) {
 
 /* ---- stepping ---- */
 
-/* Tells the core, and the trace that is written. */
+/* Passes an event to the core, and to the trace that is written. */
 uint64_t replay_to_core(struct replay *r, struct rec_event event) {
     event.at_ns = r->now;
     uint64_t next = rec_event_tell(r->core, &event);
@@ -207,7 +208,7 @@ bool replay_count_step(struct replay *r) {
     return true;
 }
 
-/* After each event, unless the trace tells itself when the core is stepped. */
+/* Steps the core after each event, unless the trace tells when the core was stepped. */
 bool replay_step(struct replay *r) {
     if (!replay_count_step(r)) {
         return false;
@@ -250,7 +251,7 @@ static bool start(struct replay *r) {
     return replay_step(r);
 }
 
-/* Everything that is due before t: an event at t comes before a step at t. */
+/* Runs everything that is due before t: an event at t precedes a step at t. */
 static bool run_until(struct replay *r, uint64_t t) {
     while (!r->told) {
         uint64_t due = r->next;

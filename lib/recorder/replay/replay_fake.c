@@ -1,4 +1,4 @@
-/* The platform that a replayed core sees, and the lines about what it does. */
+/* The fake platform that a replayed core uses, and the lines that report what the core does. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

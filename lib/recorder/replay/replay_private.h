@@ -37,7 +37,7 @@ struct replay {
 
     struct stallrec_config config;
     struct rec_core *core;
-    struct rec_trace *trace; /* what is written of it; NULL = nothing */
+    struct rec_trace *trace; /* the trace that is written; NULL = none */
     char *input;             /* [REPLAY_INPUT] the line */
     struct replay_names stack_names, functions;
     struct replay_stack *stacks; /* [stack_cap], one per stack_names */
@@ -46,10 +46,10 @@ struct replay {
     uint32_t running;                 /* a stack's number + 1; 0: no stack can be had */
     uint32_t samples[REPLAY_SAMPLES]; /* the same, for once each, before that */
     uint32_t sample_count;
-    bool told;     /* steps and writes are the trace's */
-    bool gone;     /* the loop went on, for the next event */
+    bool told;     /* the trace tells steps and writes */
+    bool gone;     /* the loop made progress; valid for the next event */
     uint64_t now;  /* ns */
-    uint64_t last; /* the latest step, or event that may not come late */
+    uint64_t last; /* the latest step, or the latest event that must be in order */
     uint64_t next; /* when the core wants to be stepped */
     uint64_t frozen_until;
     uint64_t steps;
@@ -68,10 +68,10 @@ struct replay {
 
 /* Says why the trace cannot be replayed; returns false. */
 __attribute__((format(printf, 2, 3))) bool replay_fail(struct replay *r, const char *format, ...);
-/* Tells the core an event, at this time, and the trace that is written. Returns when the core wants
- * to be stepped, for a step. */
+/* Passes an event to the core at this time, and to the trace that is written. Returns when the core
+ * wants to be stepped, for a step. */
 uint64_t replay_to_core(struct replay *r, struct rec_event event);
-/* After each event: steps the core and writes what is due, unless the trace tells that itself. */
+/* Steps the core and writes what is due after each event, unless the trace tells that itself. */
 bool replay_step(struct replay *r);
 /* False: the trace has had more steps than it may. */
 bool replay_count_step(struct replay *r);

@@ -1,4 +1,4 @@
-/* What a recorded program that died left in the recorder's folder. */
+/* Recovers what a recorded program that died left in the recorder's folder. */
 #include "spool/recover.h"
 
 #include <stdlib.h>
@@ -58,7 +58,8 @@ static bool recover_spools(struct folder_state *at, struct rec_dumpfile *file, u
         out->fatal += got.fatal;
         out->earlier += got.earlier;
         out->lost = got.lost;
-        /* Its memory, and with it the lock, may be let go of after its end is told. */
+        /* The process's memory, and with it the lock, may outlive the report of its end for a
+         * moment. */
         again = ok && got.alive > 0 && has_spool_of(dir, pid);
         if (again) {
             nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);

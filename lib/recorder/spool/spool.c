@@ -18,8 +18,8 @@ enum { LOCK_TRIES = 20 };
 
 /* ---- the file ---- */
 
-/* All of the file's blocks; a sparse file raises SIGBUS when the disk is full by the time a page is
- * first written. */
+/* Allocates all of the file's blocks: a sparse file raises SIGBUS if the disk is full when a page
+ * is first written. */
 static bool allocate(int fd) {
     struct rlimit limit;
     unsigned char zeros[4096] = {0};
@@ -52,7 +52,7 @@ bool rec_spool_remains(const struct rec_spool *spool, int dir) {
            named.st_ino == spool->inode && named.st_dev == spool->device;
 }
 
-/* Remembers which file it is; false if it was taken for one of the dead meanwhile. */
+/* Remembers the file's identity; false if another process took it for a dead one's meanwhile. */
 static bool spool_is_named(struct rec_spool *spool, int dir, int fd) {
     struct stat named, opened;
     if (fstat(fd, &opened) != 0 || fstatat(dir, spool->name, &named, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -63,8 +63,8 @@ static bool spool_is_named(struct rec_spool *spool, int dir, int fd) {
     return named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
 }
 
-/* Locks the new file. Another process that starts may have the lock for a moment, to look whether
- * this is a spool of the dead. */
+/* Locks the new file. Another starting process may hold the lock for a moment, to find out whether
+ * this is a dead one's spool. */
 static bool lock_file(int fd) {
     for (unsigned i = 0; i < LOCK_TRIES; i++) {
         if (rec_spool_lock(fd)) {
@@ -97,7 +97,7 @@ static void *map_file(int fd) {
     return map;
 }
 
-/* What cannot be written any more is not tried again. */
+/* A part that could not be written is not tried again. */
 static bool spool_store_slot(struct rec_spool *spool, size_t at, const unsigned char *bytes,
                              size_t len) {
     if (!rec_spool_works(spool)) {
@@ -123,7 +123,8 @@ static bool store_header(struct rec_spool *spool, const struct rec_spool_header 
 bool rec_spool_open(struct rec_spool *spool, int dir, const struct rec_spool_header *header) {
     spool->map = NULL;
     atomic_store(&spool->broken, false);
-    memset(spool->slots, 0, sizeof spool->slots); /* not body, which takes no memory yet */
+    memset(spool->slots, 0,
+           sizeof spool->slots); /* not body, whose pages are untouched and take no memory */
     rec_spool_name(spool->name, header->session, header->start_ms, header->pid);
     int fd = make_file(spool, dir);
     if (fd < 0) {
@@ -158,7 +159,7 @@ static size_t spool_slot(uint32_t slot) {
     return REC_SPOOL_HEADER + (size_t)slot * REC_SPOOL_SLOT;
 }
 
-/* The head is written when all that it speaks of is: no store of before may come after. */
+/* The head is written last: no store before it may move behind it. */
 static void commit(struct rec_spool *spool, uint32_t slot, const struct rec_slot_head *head) {
     unsigned char bytes[REC_SPOOL_HEAD];
     rec_slot_head_write(head, bytes);

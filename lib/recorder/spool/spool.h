@@ -16,7 +16,7 @@
 #include "files/dumpname.h"
 #include "spool/spool_format.h"
 
-/* What is known of a slot, so that the mapping is only ever written. */
+/* The state of a slot, kept here so that the mapping is only ever written. */
 struct rec_spool_slot {
     uint64_t sequence;
     uint32_t body_len, body_crc;
@@ -26,9 +26,9 @@ struct rec_spool_slot {
 /* Zeroed: there is none, and all calls but open do nothing. Large. */
 struct rec_spool {
     unsigned char *map; /* [REC_SPOOL_SIZE], or NULL */
-    atomic_bool broken; /* the file is not what it was: cut short, or its disk failed */
+    atomic_bool broken; /* the file was damaged from outside: cut short, or its disk failed */
     char name[REC_FILE_NAME];
-    dev_t device; /* of the file, whatever has its name by now */
+    dev_t device; /* identity of the file, whatever has its name by now */
     ino_t inode;
     struct rec_spool_slot slots[REC_RECORDS];
     unsigned char body[REC_SPOOL_BODY]; /* where one is put together */
@@ -39,27 +39,28 @@ struct rec_spool {
  * as large (RLIMIT_FSIZE); nothing is left, and dumps are in memory only until they are written. */
 bool rec_spool_open(struct rec_spool *spool, int dir, const struct rec_spool_header *header);
 
-/* Does it keep what it is given? Not if there is none, or its file was cut short by another
- * process: dumps are then in memory only. */
+/* Does it still store dumps? False if there is none, or its file was cut short by another process:
+ * dumps are then in memory only. */
 bool rec_spool_works(const struct rec_spool *spool);
 
 /* A dump was captured into record `slot`, or has its threads now. loop_at: as in rec_about. */
 void rec_spool_keep(struct rec_spool *spool, uint32_t slot, const struct rec_dump *dump,
                     const char *loop_at);
-/* Its times and counts went on; with closed, for the last time but for the stall's duration. */
+/* The dump's times and counts changed; with closed, for the last time but for the stall's duration.
+ */
 void rec_spool_grow(struct rec_spool *spool, uint32_t slot, const struct rec_dump *dump,
                     bool closed);
-/* It is in a file of its own, or lost. */
+/* The dump has a file of its own, or is lost. */
 void rec_spool_drop(struct rec_spool *spool, uint32_t slot);
 
 /* The app went to the background, where the system may end it at any time, or came back. Any
  * thread. */
 void rec_spool_suspend(struct rec_spool *spool, bool suspended);
 
-/* Would the next start find the file? Its name may be gone, with the folder. */
+/* Would the next start find the file? Its name may be gone together with the folder. */
 bool rec_spool_remains(const struct rec_spool *spool, int dir);
 
-/* Removes the file; dumps in it are gone. dir -1: only lets go of it, and it is recovered. */
+/* Removes the file with the dumps in it. dir -1: only unmaps it, for the next start to recover. */
 void rec_spool_close(struct rec_spool *spool, int dir);
 
 #endif

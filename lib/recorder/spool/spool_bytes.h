@@ -1,4 +1,4 @@
-/* Writing and reading the spool's numbers and texts; every bound is checked here. */
+/* Writes and reads the spool's numbers and texts; every bound is checked here. */
 #ifndef STALLREC_SPOOL_BYTES_H
 #define STALLREC_SPOOL_BYTES_H
 
@@ -35,7 +35,7 @@ static inline uint64_t rec_load_u64(const unsigned char *at) {
 
 /* ---- one after the other ---- */
 
-/* What does not fit is not written, and sticks as `full`. */
+/* A value that does not fit is not written, and `full` stays set. */
 struct rec_put {
     unsigned char *at, *end;
     bool full;
@@ -61,12 +61,12 @@ static inline void rec_put_uint(struct rec_put *put, uint64_t value) {
     rec_put_bytes(put, bytes, len);
 }
 
-/* Small ones of either sign are short. */
+/* Zigzag coding: small numbers of either sign are short. */
 static inline void rec_put_int(struct rec_put *put, int64_t value) {
     rec_put_uint(put, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
 }
 
-/* NULL is kept apart from "". */
+/* NULL and "" stay different. */
 static inline void rec_put_string(struct rec_put *put, const char *text, size_t max) {
     size_t len = text != NULL ? strlen(text) : 0;
     len = len < max ? len : max;
@@ -74,7 +74,7 @@ static inline void rec_put_string(struct rec_put *put, const char *text, size_t 
     rec_put_bytes(put, text != NULL ? text : "", len);
 }
 
-/* A damaged part reads as 0 and sticks as `bad`. */
+/* A damaged part reads as 0, and `bad` stays set. */
 struct rec_get {
     const unsigned char *at, *end;
     bool bad;

@@ -37,7 +37,7 @@ static struct rec_put encode_begin_section(struct rec_put *put, enum rec_section
     return section;
 }
 
-/* Makes the section part of the body, unless it has no room: then the body stays as it was. */
+/* Appends the section to the body; without room the body stays as it was. */
 static bool end_section(struct rec_put *put, struct rec_put *section) {
     if (section->full) {
         return false;
@@ -122,7 +122,7 @@ static void put_thread(struct rec_put *put, const struct rec_thread *thread) {
               UINT32_MAX);
 }
 
-/* The first of them, as many as fit; each is told by a 1 before it, the end by a 0. */
+/* Writes as many of the items as fit; a 1 precedes each, a 0 ends the list. */
 static void put_images(struct rec_put *body, const struct rec_dump *dump) {
     struct rec_put put = encode_begin_section(body, REC_SECTION_IMAGES);
     bool lost = dump->images_lost;

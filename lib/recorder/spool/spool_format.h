@@ -44,12 +44,12 @@ enum {
 
 enum rec_slot_state { REC_SLOT_FREE = 0, REC_SLOT_OPEN, REC_SLOT_CLOSED };
 
-/* What changes while a dump is held. */
+/* The part of a dump that changes while it is held. */
 struct rec_slot_head {
     uint32_t state; /* enum rec_slot_state */
     uint64_t sequence;
     uint32_t body_len, body_crc;
-    uint64_t number; /* of the stall: those of one stall have one duration */
+    uint64_t number; /* identifies the stall: the dumps of one stall have one duration */
     uint64_t duration_ms, span_ms, gap_ms, suppressed;
     uint64_t monitor_cpu_us, main_cpu_ns;
     int32_t cpu_permille;
@@ -57,7 +57,8 @@ struct rec_slot_head {
 };
 
 void rec_slot_head_write(const struct rec_slot_head *head, unsigned char bytes[REC_SPOOL_HEAD]);
-/* The head that counts of a slot's two; false: none fits its crc32 and its ranges. */
+/* The valid one of a slot's two heads, the newer of two; false: neither fits its crc32 and its
+ * ranges. */
 bool rec_slot_head_read(const unsigned char bytes[2 * REC_SPOOL_HEAD], struct rec_slot_head *out);
 /* Where a head with this sequence stands in its slot. */
 size_t rec_slot_head_at(uint64_t sequence);
@@ -69,7 +70,7 @@ size_t rec_slot_head_at(uint64_t sequence);
 size_t rec_spool_encode(const struct rec_dump *dump, const char *loop_at, bool all,
                         unsigned char *body, size_t room);
 
-/* A dump out of a spool. Large, and pointers go into it: not to be copied. */
+/* A dump read from a spool. Large, and pointers go into it: not to be copied. */
 struct rec_spool_dump {
     struct rec_dump dump;
     const char *loop_at; /* or NULL */
@@ -83,8 +84,8 @@ struct rec_spool_dump {
     char texts[REC_SPOOL_BODY + 1]; /* a text takes a byte more than its characters there, too */
 };
 
-/* Reads a body, any bytes. False: it is damaged, and *out is not to be used. Times and counts of
- * the head are filled in; fatal is not set. */
+/* Reads a body, which may be any bytes. False: it is damaged, and *out is not to be used. The
+ * caller takes times and counts from the head and sets fatal. */
 bool rec_spool_decode(const struct rec_slot_head *head, const unsigned char *body, size_t len,
                       struct rec_spool_dump *out);
 
@@ -95,7 +96,7 @@ struct rec_spool_header {
     int64_t start_ms;
     uint8_t session[REC_UUID_SIZE];
     bool suspended;
-    struct rec_about about; /* loop_at and what is said of one dump are not in it */
+    struct rec_about about; /* loop_at and the members about a single dump are not in it */
     char texts[10][REC_SPOOL_TEXT];
 };
 

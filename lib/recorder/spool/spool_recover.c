@@ -1,4 +1,4 @@
-/* What the spools of dead processes hold, into dumps of their own. */
+/* Writes the dumps in the spools of dead processes as files of their own. */
 #include "spool/spool_recover.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include "spool/spool_format.h"
 #include "spool_system.h"
 
-enum { SPOOLS_MAX = 64 }; /* at one time; more wait for the next start */
+enum { SPOOLS_MAX = 64 }; /* spools in one call; more wait for the next start */
 
 /* ---- one spool ---- */
 
@@ -38,7 +38,7 @@ static bool is_held(const struct room *room, uint32_t slot) {
     return room->known[slot] && room->heads[slot].state != REC_SLOT_FREE;
 }
 
-/* Of one stall, the dump that was open last knows how long it was. */
+/* Among the dumps of one stall, the one that was open last knows the duration. */
 static void share_durations(struct room *room) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         for (uint32_t k = 0; k < REC_RECORDS; k++) {
@@ -60,7 +60,8 @@ static bool decode(struct room *room, const unsigned char *bytes, uint32_t slot)
            rec_spool_decode(head, body, head->body_len, &room->dump);
 }
 
-/* Was it written before its slot could be freed? Whatever was then thought of quota and format. */
+/* Has the dump been written before its slot was freed? Its file may have any suffix of quota and
+ * format. */
 static bool has_file(int dir, const struct rec_dump *dump) {
     for (unsigned form = 0; form < 4; form++) {
         char name[REC_FILE_NAME];
@@ -139,7 +140,7 @@ bool rec_spool_write_dumps(const struct rec_recovery *how, const struct rec_spoo
 
 /* ---- files ---- */
 
-/* Its slot is free from now on: the spool stays, with the others. */
+/* Frees the slot; the spool stays for the others. */
 static void free_slot(void *ctx, uint32_t slot, uint64_t sequence) {
     unsigned char bytes[REC_SPOOL_HEAD];
     struct rec_slot_head head = {.state = REC_SLOT_FREE, .sequence = sequence + 1};
@@ -164,19 +165,19 @@ static bool spool_read_all(int fd, unsigned char *bytes, size_t len) {
     return true;
 }
 
-/* It is of this process, of before an exec. */
+/* The spool is this process's own, from before an exec. */
 static bool is_own(const struct rec_recovery *how, const struct rec_spool_header *header) {
     return header->pid == how->pid && header->process_start == rec_process_start(how->pid);
 }
 
-/* On a file system without locks only the process tells: it lives if it has the number and the
- * start that the spool names. */
+/* On a file system without locks only the process tells: it lives if its number and start are those
+ * in the spool. */
 static bool process_lives(const struct rec_recovery *how, const struct rec_spool_header *header) {
     uint64_t start = rec_process_start(header->pid);
     return !is_own(how, header) && start != 0 && start == header->process_start;
 }
 
-/* Holds the lock; of the file that the name still means. */
+/* Takes the lock, if the name still refers to the same file. */
 static bool is_dead(const struct rec_recovery *how, const char *name, int fd) {
     struct stat named, opened;
     return rec_spool_lock(fd) && fstat(fd, &opened) == 0 && S_ISREG(opened.st_mode) &&
@@ -227,7 +228,8 @@ static int spool_compare_names(const void *left, const void *right) {
     return strcmp(left, right); /* by start */
 }
 
-/* Spools of others, the first by name; closed before any file is made or removed. */
+/* Collects the spools of other processes, sorted by name; the folder is closed before any file is
+ * made or removed. */
 static uint32_t list_spools(const struct rec_recovery *how, file_name names[SPOOLS_MAX]) {
     uint32_t count = 0;
     DIR *folder = rec_folder_list(how->dir);

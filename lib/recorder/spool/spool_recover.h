@@ -1,5 +1,5 @@
-/* What the spools of dead processes hold, into dumps of their own. POSIX only. Allocates, reads and
- * writes files: not while the watched thread stalls. */
+/* Writes the dumps in the spools of dead processes as files of their own. POSIX only. Allocates,
+ * reads and writes files: not while the watched thread stalls. */
 #ifndef STALLREC_SPOOL_RECOVER_H
 #define STALLREC_SPOOL_RECOVER_H
 
@@ -13,8 +13,8 @@ struct rec_recovery {
     struct rec_dumpfile *file; /* that writes to the same one */
     const char *own;           /* name of this process's own spool; NULL = it has none */
     uint32_t pid;              /* this process: what it left before an exec; 0 = none of its own */
-    uint32_t ended_pid; /* a process that ended of its own will: nothing was fatal; 0 = none */
-    int64_t since_ms;   /* what is left of recorders that started before is earlier */
+    uint32_t ended_pid;        /* a process that exited normally: nothing was fatal; 0 = none */
+    int64_t since_ms;          /* what is left of recorders that started before is earlier */
     /* Before and after each dump is written. about is the dead process's, to be completed. Either
      * may be NULL. */
     void (*count)(void *ctx, struct rec_about *about);
@@ -25,11 +25,11 @@ struct rec_recovery {
 
 struct rec_recovered {
     uint32_t dumps;   /* written */
-    uint32_t fatal;   /* of them, of stalls in which their process died */
+    uint32_t fatal;   /* of these, dumps of stalls in which their process died */
     uint32_t earlier; /* written, too, but counted in neither */
-    uint32_t lost;    /* not written: their spools stay, for another time */
+    uint32_t lost;    /* not written: their spools stay for the next call */
     uint32_t damaged; /* slots that could not be read */
-    uint32_t alive;   /* spools of processes that live, or that another one recovers */
+    uint32_t alive;   /* spools of living processes, or that another process recovers */
 };
 
 /* Writes the dumps of all spools of the folder whose processes are dead, and removes the spools.

@@ -6,8 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Programs count on the lowest numbers being free: `close(0); open(...)`, descriptors that a parent
- * passes by number, sets of select. A limit may leave the low ones only. */
+/* Moves the descriptor to a high number: programs count on the lowest numbers being free
+ * (`close(0); open(...)`, descriptors that a parent passes by number, sets of select). A limit may
+ * leave only low ones. */
 static int move_up_async(int fd) {
     int high = fcntl(fd, F_DUPFD_CLOEXEC, REC_FD_FROM);
     if (high < 0) {

@@ -10,13 +10,13 @@
 /* Zero-initialised is not valid; REC_FD_NONE is. */
 struct rec_fd {
     int fd;       /* -1: none */
-    dev_t device; /* of the file: the number alone says nothing */
+    dev_t device; /* identity of the file: the number alone says nothing */
     ino_t inode;
 };
 
 #define REC_FD_NONE ((struct rec_fd){.fd = -1})
 
-/* Where numbers of ours begin, if the process may have so many. */
+/* The lowest number for our descriptors, if the process may have so many. */
 enum { REC_FD_FROM = 200 };
 
 /* Holds on to a descriptor that was just opened, by another number if need be, and has it closed on
@@ -24,7 +24,7 @@ enum { REC_FD_FROM = 200 };
 struct rec_fd rec_fd_hold_async(int fd);
 /* Is the number still our file's? To be asked right before each use. */
 bool rec_fd_is_ours_async(const struct rec_fd *fd);
-/* Closes it, unless the number is another file's by now; it is none afterwards. */
+/* Closes it, unless the number is another file's by now; it is REC_FD_NONE afterwards. */
 void rec_fd_close_async(struct rec_fd *fd);
 
 /* Writes all of it, however often write(2) is interrupted or writes less. False: see errno. */

@@ -40,10 +40,10 @@ static voidpf gzip_alloc(voidpf opaque, uInt items, uInt size) {
 
 static void gzip_free(voidpf opaque, voidpf address) {
     (void)opaque;
-    (void)address; /* all at once, with the memory */
+    (void)address; /* zlib's memory is freed all at once by the caller */
 }
 
-/* Compresses what next_in has; with Z_FINISH up to the member's end. */
+/* Compresses the bytes at next_in; with Z_FINISH up to the member's end. */
 static bool deflate_all(struct rec_gzip *gzip, int flush) {
     z_stream *z = &gzip->stream;
     int status;

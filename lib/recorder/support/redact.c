@@ -13,7 +13,7 @@ static size_t home_len(const char *home) {
     return len;
 }
 
-/* Can c be part of a folder's name that goes on? "/home/ann" is not in "/home/anna". */
+/* Can c continue a folder's name? "/home/ann" is not in "/home/anna". */
 static bool in_name(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            (unsigned char)c >= 0x80 || c == '_' || c == '-';
@@ -27,13 +27,13 @@ const char *rec_redact_rest(const char *path, const char *home) {
     return path + len;
 }
 
-/* Length of the longest head of text[0 … len) that ends between characters. */
+/* Length of the longest prefix of text[0 … len) that ends between characters. */
 static size_t whole_characters(const char *text, size_t len) {
     size_t at = len;
     while (at > 0 && len - at < 3 && ((unsigned char)text[at] & 0xc0) == 0x80) {
         at--;
     }
-    /* Four continuation bytes are no UTF-8: cut anywhere. */
+    /* Four continuation bytes are no UTF-8: the cut may be anywhere. */
     return ((unsigned char)text[at] & 0xc0) == 0x80 ? len : at;
 }
 
@@ -42,7 +42,7 @@ char *rec_redact_text(char *to, size_t size, const char *text, const char *home)
     while (*text != '\0') {
         bool found = len > 0 && strncmp(text, home, len) == 0 && !in_name(text[len]);
         if (used == size - 1) {
-            to[used] = found ? '~' : *text; /* for the cut to see what comes next */
+            to[used] = found ? '~' : *text; /* so that the cut can see the next byte */
             used = whole_characters(to, used);
             break;
         }

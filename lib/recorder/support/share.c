@@ -20,7 +20,7 @@ static uint64_t share_mix(uint64_t h) {
 }
 
 bool rec_share_has(const char *user, const char *epoch, uint32_t ppm) {
-    /* With the NUL, so that "ab" of "c" is not "a" of "bc". */
+    /* Includes the NUL, so that "ab" followed by "c" differs from "a" followed by "bc". */
     uint64_t hash = rec_hash(REC_HASH_START, user, strlen(user) + 1);
     hash = share_mix(rec_hash(hash, epoch, strlen(epoch)));
     uint64_t place = ((hash >> 32) * REC_SHARE_ALL) >> 32; /* 0 … 999999, evenly */

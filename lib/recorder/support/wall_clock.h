@@ -1,4 +1,4 @@
-/* Civil time, for what is told of a stall and for quotas; stalls themselves are measured by
+/* Civil time, for the times in dumps and for quotas; stalls themselves are measured by
  * stallrec_clock_ns. */
 #ifndef STALLREC_WALL_CLOCK_H
 #define STALLREC_WALL_CLOCK_H

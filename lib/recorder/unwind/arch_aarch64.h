@@ -26,9 +26,9 @@ enum {
 };
 
 enum {
-    ARCH_RED_ZONE = 0,  /* what is below sp is a signal handler's */
+    ARCH_RED_ZONE = 0,  /* bytes below sp belong to signal handlers */
     ARCH_LINKS = 1,     /* a call puts the return address into x30 */
-    ARCH_SIGNS = 1,     /* which a function may sign before it stores it */
+    ARCH_SIGNS = 1,     /* a function may sign its return address before it stores it */
     ARCH_FP_IS_TOP = 0, /* a frame record may be anywhere in its frame */
     ARCH_ADDRESS_BITS = 48,
     ARCH_RULE_SIZE = 48 /* of a cached rule, for these: */
@@ -41,14 +41,14 @@ enum { ARCH_SAVED_COUNT = 12, ARCH_FP_SLOT = 10 };
 
 #define ARCH_KEPT_MASK (UINT64_C(0x7ff) << CFI_X19)
 
-/* A return address as it was stored, without what is no part of it. Whether one is signed (Armv8.3
- * pointer authentication) need not be known: the signature is in bits that the address of code in a
- * user's process has zero, and clearing them is what the instruction xpaclri does. */
+/* The plain form of a stored return address. Whether it is signed (Armv8.3 pointer authentication)
+ * need not be known: the signature occupies bits that are zero in user code addresses, and clearing
+ * them is what xpaclri does. */
 static inline uint64_t arch_return_async(uint64_t stored) {
     return stored & ((UINT64_C(1) << ARCH_ADDRESS_BITS) - 1);
 }
 
-/* While waiting for another thread in a loop. */
+/* A hint to the processor in a spin loop. */
 static inline void arch_pause_async(void) {
 #ifdef __aarch64__
     __asm__ __volatile__("yield");

@@ -29,7 +29,7 @@ enum {
 enum {
     ARCH_RED_ZONE = 128, /* a leaf function may use this much below sp */
     ARCH_LINKS = 0,      /* a call puts the return address on the stack, not into a register */
-    ARCH_SIGNS = 0,      /* return addresses are what they are */
+    ARCH_SIGNS = 0,      /* return addresses are stored in their plain form */
     ARCH_FP_IS_TOP = 1,  /* a frame pointer is right below the return address: sp follows from it */
     ARCH_ADDRESS_BITS = 47,
     ARCH_RULE_SIZE = 32 /* of a cached rule, for these: */
@@ -42,12 +42,12 @@ enum { ARCH_SAVED_COUNT = 7, ARCH_FP_SLOT = 1 };
 
 #define ARCH_KEPT_MASK (UINT64_C(1) << CFI_RBX | UINT64_C(1) << CFI_RBP | UINT64_C(0xf) << CFI_R12)
 
-/* A return address as it was stored, without what is no part of it. */
+/* The plain form of a stored return address. */
 static inline uint64_t arch_return_async(uint64_t stored) {
     return stored;
 }
 
-/* While waiting for another thread in a loop. */
+/* A hint to the processor in a spin loop. */
 static inline void arch_pause_async(void) {
     __builtin_ia32_pause();
 }

@@ -149,7 +149,7 @@ static bool read_augmentation_async(struct cfi_cursor *c, const char *letters,
         case 'R':
             cie->encoding = (uint8_t)cfi_fixed_async(&data, 1);
             break;
-        case 'P': /* the personality routine: of no interest, only its size is */
+        case 'P': /* only the size of the personality routine's pointer matters */
             encoding = (uint8_t)cfi_fixed_async(&data, 1);
             pointer_value_async(&data, encoding & CFI_PE_FORMAT);
             break;
@@ -162,7 +162,7 @@ static bool read_augmentation_async(struct cfi_cursor *c, const char *letters,
         case 'B': /* return addresses are signed with the other key (AArch64) */
         case 'G': /* stack slots are tagged (AArch64) */
             break;
-        default: /* the data's size is known, so an unknown letter ends it harmlessly */
+        default: /* the data's size is known, so an unknown letter can end the parse */
             return !data.failed;
         }
     }
@@ -233,7 +233,8 @@ static bool fde_covers_async(const struct cfi_fde *fde, uint64_t address) {
     return address >= fde->start && address - fde->start < fde->size;
 }
 
-/* Without a search table: every entry of .eh_frame in turn. A damaged FDE costs that FDE. */
+/* Searches every entry of .eh_frame where there is no search table. A damaged FDE costs only
+ * itself. */
 static enum cfi_status scan_async(const struct cfi_module *m, uint64_t frames, uint64_t address,
                                   struct cfi_fde *fde) {
     struct cfi_cursor c = cursor_at_async(m, frames);

@@ -1,11 +1,9 @@
-/* Call frame information (.eh_frame): which register holds what at one instruction.
- *
- * Pure code over bytes: the caller says which memory of a module may be read, and every byte of it
- * is checked, because the section belongs to whatever library the program loaded. Nothing here
- * allocates, locks or calls libc beyond memcpy, so all of it may run on the sampling path.
- *
- * Sources: System V ABI AMD64 1.0, section 3.7 (pointer encodings); Linux Standard Base Core 5.0,
- * 10.6 (.eh_frame, .eh_frame_hdr); DWARF 5, sections 2.5 and 6.4; for the registers, arch.h. */
+/* Call frame information (.eh_frame): which register holds which value at one instruction. Pure
+ * code over bytes: the caller says which memory of a module may be read, and every byte of it is
+ * checked, because the section belongs to whatever library the program loaded. Nothing here
+ * allocates, locks or calls libc beyond memcpy, so all of it may run on the sampling path. Sources:
+ * System V ABI AMD64 1.0, section 3.7 (pointer encodings); Linux Standard Base Core 5.0, 10.6
+ * (.eh_frame, .eh_frame_hdr); DWARF 5, sections 2.5 and 6.4; for the registers, arch.h. */
 #ifndef STALLREC_CFI_H
 #define STALLREC_CFI_H
 
@@ -25,7 +23,7 @@ struct cfi_segment {
     bool code; /* holds instructions */
 };
 
-/* What of one module may be read, and where its .eh_frame_hdr is. */
+/* The readable memory of a module, and the address of its .eh_frame_hdr. */
 struct cfi_module {
     struct cfi_segment segments[CFI_SEGMENTS];
     unsigned segment_count;
@@ -64,7 +62,7 @@ struct cfi_row {
 enum cfi_status {
     CFI_OK,
     CFI_NONE, /* no FDE covers the address */
-    CFI_BAD   /* damaged, or it uses something that no compiler writes for this processor */
+    CFI_BAD   /* damaged, or it uses a feature that no compiler uses for this processor */
 };
 
 /* Finds the FDE that covers `address` and fills *row with the rules that hold there. `address` is
@@ -103,8 +101,8 @@ static inline void cfi_forget_async(struct cfi_registers *regs, unsigned reg) {
 enum cfi_step {
     CFI_STEP_OK,
     CFI_STEP_OUTERMOST, /* there is no caller */
-    CFI_STEP_CUT,       /* what is needed lies outside the copy of the stack */
-    CFI_STEP_UNKNOWN,   /* a register is needed whose value is not known */
+    CFI_STEP_CUT,       /* the needed memory lies outside the copy of the stack */
+    CFI_STEP_UNKNOWN,   /* a register with an unknown value is needed */
     CFI_STEP_BAD        /* an expression is damaged or its result is impossible */
 };
 

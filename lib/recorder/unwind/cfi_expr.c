@@ -169,7 +169,7 @@ static bool binary_async(struct expr *x, uint8_t op) {
     case DW_OP_shr:
         r = b < 64 ? a >> b : 0;
         break;
-    case DW_OP_shra: /* a negative number shifts as its complement does */
+    case DW_OP_shra: /* a negative number is shifted as its complement */
         b = b < 63 ? b : 63;
         r = sa < 0 ? ~(~a >> b) : a >> b;
         break;
@@ -291,7 +291,7 @@ static void other_async(struct expr *x, uint8_t op) {
     case DW_OP_bregx:
         push_register_async(x, cfi_uleb_async(&x->code));
         break;
-    default: /* what is left are absolute addresses and debugger's operators */
+    default: /* the remaining operators take absolute addresses, or are a debugger's */
         x->status = CFI_STEP_BAD;
         break;
     }
@@ -370,8 +370,8 @@ static enum cfi_step find_value_async(const struct cfi_row *row, unsigned n, uin
     }
 }
 
-/* Registers that a function may use without saving them: what they held in the caller is lost,
- * unless a rule says otherwise. */
+/* Forgets the registers that a function may use without saving them: their values in the caller are
+ * lost, unless a rule says otherwise. */
 static bool is_scratch_async(unsigned reg) {
     return reg != CFI_SP && !(ARCH_KEPT_MASK >> reg & 1);
 }
@@ -397,7 +397,7 @@ enum cfi_step cfi_apply_async(const struct cfi_row *row, const struct cfi_stack 
             continue;
         }
         if (ARCH_LINKS && n == CFI_RA && !row->signal_frame) {
-            continue; /* the call that leads to this frame has overwritten it */
+            continue; /* the call that leads to this frame has overwritten the register */
         }
         st = find_value_async(row, n, cfa, stack, regs, &caller.value[n]);
         if (st == CFI_STEP_OK) {

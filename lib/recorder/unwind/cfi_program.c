@@ -50,7 +50,7 @@ struct cfi_machine {
     uint64_t location, target;
     struct cfi_rules now;
     const struct cfi_rules
-        *initial; /* what DW_CFA_restore goes back to; NULL in the CIE's program */
+        *initial; /* the rules that DW_CFA_restore restores; NULL in the CIE's program */
     struct cfi_rules stack[REMEMBER_MAX];
     unsigned depth;
     bool done; /* the next row begins beyond the target */
@@ -134,7 +134,7 @@ static bool run_cfa_async(struct cfi_machine *m, uint8_t op) {
         reg = cfi_uleb_async(&m->code);
         set_cfa_async(m, reg, scaled_operand_async(m));
         return true;
-    case DW_CFA_def_cfa_register: /* changes half of a rule, so there must be one */
+    case DW_CFA_def_cfa_register: /* changes half of a rule, so one must exist */
         m->bad |= !plain;
         set_cfa_async(m, cfi_uleb_async(&m->code), m->now.cfa.value);
         return true;
@@ -309,7 +309,7 @@ static void name_return_async(struct cfi_rules *r) {
     if (link->kind == CFI_AT_OFFSET && link->value >= 0 && link->value <= INT32_MAX) {
         r->reg[CFI_SP] = (struct cfi_rule){.kind = CFI_IS_OFFSET, .value = link->value + 8};
         if (r->cfa.kind == CFI_IS_OFFSET && r->cfa.reg == CFI_SP &&
-            r->cfa.value < -link->value) { /* it has taken them back already */
+            r->cfa.value < -link->value) { /* the function has popped the words already */
             r->reg[CFI_PC] = (struct cfi_rule){.kind = CFI_IN_REGISTER, .reg = CFI_RA};
         }
     }

@@ -1,4 +1,4 @@
-/* What code itself tells an unwinder that lacks registers or rules: prologue_ARCH.c. */
+/* Reads code for an unwinder that lacks registers or rules: prologue_ARCH.c. */
 #ifndef STALLREC_PROLOGUE_H
 #define STALLREC_PROLOGUE_H
 

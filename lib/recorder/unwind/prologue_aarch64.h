@@ -1,11 +1,11 @@
-/* What only AArch64's unwinder reads in code. */
+/* Code reading that only AArch64's unwinder needs. */
 #ifndef STALLREC_PROLOGUE_AARCH64_H
 #define STALLREC_PROLOGUE_AARCH64_H
 
 #include "unwind/cfi.h"
 
-/* Where a call of `target` ends: there itself, or in the function that the stub of a linkage table
- * at `target` jumps to by its slot. */
+/* The real target of a call of `target`: itself, or the function that a linkage table's stub at
+ * `target` jumps to by its slot. */
 uint64_t prologue_through_stub_async(const struct cfi_module *module, uint64_t target);
 
 /* How many direct calls of `callee` are in the `size` bytes of code from `start`; *after is set to
@@ -16,10 +16,10 @@ unsigned prologue_count_calls_async(const struct cfi_module *module, uint64_t st
 /* Does the code of a function set up a frame pointer in the `length` bytes from `start`? */
 bool prologue_sets_pointer_async(const struct cfi_module *module, uint64_t start, uint64_t length);
 
-/* What a function still does to the stack before it returns. */
+/* The effects on the stack that a function still has before it returns. */
 struct prologue_way {
     int64_t raises;   /* it adds to sp, so that the caller's sp is that far up; 0 or more */
-    uint64_t reloads; /* bit n: it takes xn back from the stack, where it is by now */
+    uint64_t reloads; /* bit n: it restores xn from the stack */
 };
 
 /* Follows the code from `pc` on to where the function returns or jumps to another one: what it

@@ -127,7 +127,7 @@ static bool take_harmless_async(struct code *c) {
 }
 
 /* Does any byte sequence look like an instruction that sets rsp? One that straddles two others may,
- * which costs an answer, no more. */
+ * which only costs an answer. */
 static bool moves_rsp_async(const struct code *c) {
     for (uint64_t i = 0; i + 2 < c->left; i++) {
         uint8_t rex = c->bytes[i], op = c->bytes[i + 1], modrm = c->bytes[i + 2];

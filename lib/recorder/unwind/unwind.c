@@ -39,7 +39,7 @@ uint64_t unwinder_misses(const struct unwinder *u) {
 
 static void forget_rules_async(struct unwinder *u) {
     u->row_count = 0;
-    if (++u->epoch == 0) { /* old epochs would come back to life */
+    if (++u->epoch == 0) { /* the epoch would wrap, and old entries would become valid again */
         memset(u->rules, 0, sizeof *u->rules * WAYS << u->set_bits);
         u->epoch = 1;
     }
@@ -70,7 +70,7 @@ static bool pack_slot_async(const struct cfi_rule *from, int16_t *slot) {
     }
 }
 
-/* Packs a row into a plain rule; false when it says more than a plain rule can. */
+/* Packs a row into a plain rule; false when the row holds more than a plain rule can. */
 static bool pack_row_async(const struct cfi_row *row, struct frame_rule *rule) {
     if (row->signal_frame || row->cfa.kind != CFI_IS_OFFSET ||
         row->cfa.value != (int32_t)row->cfa.value || row->reg[CFI_PC].kind == CFI_SAME) {
@@ -307,7 +307,7 @@ static enum cfi_step apply_async(struct unwinder *u, const struct frame_rule *ru
     return cfi_apply_async(&u->rows[rule->value], stack, regs);
 }
 
-/* Is the frame to be told by its record (cfa_of_record_async)? */
+/* Is the frame to be found by its frame record (cfa_of_record_async)? */
 static bool needs_record_async(const struct frame_rule *rule, const struct cfi_registers *regs) {
     return rule->kind == RULE_PLAIN && rule->cfa_register == CFI_SP &&
            !cfi_knows_async(regs, CFI_SP);
@@ -392,7 +392,7 @@ struct frame_rule unwind_frame_rule_async(struct unwinder *u, uint64_t pc, bool 
         if (is_signal_frame_async(u, &at)) {
             rule = at;
             *address = pc;
-        } else if (rule.kind == RULE_ROW) { /* rows may have been forgotten */
+        } else if (rule.kind == RULE_ROW) { /* rows may have been evicted */
             rule = *unwind_cached_rule_async(u, *address);
         }
     }

@@ -40,7 +40,7 @@ enum unwind_end {
     UNWIND_FULL,      /* there are more frames than room */
     UNWIND_CUT,       /* the copy of the stack ends before the stack does */
     UNWIND_REGISTER,  /* a register is needed that is not known; one that was captured would help */
-    UNWIND_LOST       /* no rule and no fallback leads on, or what they say is impossible */
+    UNWIND_LOST       /* no rule and no fallback leads on, or the result is impossible */
 };
 
 struct unwinder;

@@ -45,10 +45,10 @@ bool unwind_link_step_async(struct unwinder *u, const struct cfi_stack *stack,
     bool record =
         (!out.found || (out.way.reloads >> CFI_FP & 1)) && has_record_async(regs, stack, returns);
     if (!out.found && record) {
-        return false; /* which the frame pointer leads on from */
+        return false; /* the register through which the frame pointer continues */
     }
-    /* A register that is to be reloaded may have been stored or not yet. Of the frame pointer, the
-     * record tells. */
+    /* A register that the function will reload may or may not have been stored yet. For the frame
+     * pointer the record tells. */
     uint64_t sp = regs->value[CFI_SP];
     regs->known &= ARCH_KEPT_MASK & ~out.way.reloads;
     if (record && cfi_load_async(stack, regs->value[CFI_FP], &fp)) {
@@ -120,7 +120,7 @@ enum { REACH = 4096 }; /* bytes of stack that are looked through */
 
 struct return_search {
     uint64_t leaf;    /* the function */
-    uint64_t returns; /* a return address of its caller's */
+    uint64_t returns; /* the return address of its caller */
     uint64_t caller;  /* that the call before it names; 0: none */
     uint64_t resumes; /* where in the caller the function returns to */
     unsigned calls;   /* of the function in the caller */
@@ -169,7 +169,7 @@ size_t unwind_recover_link_async(struct unwinder *u, const struct cfi_registers 
         }
         cfi_set_async(&now, CFI_RA, s.resumes);
         if (unwind_walk_async(u, &now, true, stack, few, 3, end) < 3 || few[2].pc != s.returns) {
-            continue; /* left over from earlier calls */
+            continue; /* a word left over from earlier calls */
         }
         if (s.calls > 1 || resumes != 0) {
             return 0;

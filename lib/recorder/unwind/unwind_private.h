@@ -16,7 +16,7 @@ enum rule_kind {
     RULE_NO_MODULE /* code made at run time, or no code at all */
 };
 
-/* What a slot can say beside a place. */
+/* The values of a slot other than a place. */
 enum {
     SLOT_SAME = INT16_MIN,
     SLOT_LOST = INT16_MIN + 1,
@@ -41,8 +41,8 @@ struct unwinder {
     struct unwind_modules modules;
     struct frame_rule *rules; /* sets of WAYS */
     unsigned set_bits;
-    /* Rules of another epoch are not there. It moves on when a module comes or goes, for then the
-     * same address may be another instruction. */
+    /* Rules of another epoch do not count. The epoch changes when a module comes or goes, because
+     * the same address may then hold another instruction. */
     uint16_t epoch;
     uint64_t generation;
     uint64_t misses;
@@ -73,19 +73,20 @@ static inline bool unwind_load_return_async(const struct cfi_stack *stack, uint6
     return ok;
 }
 
-/* Fills frames from the one that *now describes, until the end; *now is the last frame's then. */
+/* Fills frames from the one that *now describes up to the end; *now becomes the last frame. */
 size_t unwind_walk_async(struct unwinder *u, struct cfi_registers *now, bool exact,
                          const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                          enum unwind_end *end);
 
-/* Walks on from a frame that needs a register which is not known; 0 if no guess of it stands. Frame
- * 0 is the frame. (unwind_recover.c) */
+/* Continues from a frame that needs an unknown register; 0 if no guess of it holds. Frame 0 is the
+ * frame. (unwind_recover.c) */
 size_t unwind_recover_async(struct unwinder *u, const struct cfi_registers *regs, bool exact,
                             const struct cfi_stack *stack, struct unwind_frame *frames, size_t max,
                             enum unwind_end *end);
 
-/* Steps from an exact frame of a function without rules that has called none, so that its return
- * address is in the link register. Where calls put it there only. (unwind_link_aarch64.c) */
+/* Steps from an exact frame of a function without rules that has made no call, so that its return
+ * address is in the link register. For processors where calls put it there only.
+ * (unwind_link_aarch64.c) */
 bool unwind_link_step_async(struct unwinder *u, const struct cfi_stack *stack,
                             struct cfi_registers *regs);
 

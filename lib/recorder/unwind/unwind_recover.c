@@ -11,7 +11,7 @@
  * guess to make, and a guess must be checked, because dead stack is full of addresses that look
  * right. */
 
-/* What the module that holds the frame's function tells. */
+/* Facts from the module that holds the frame's function. */
 struct callers {
     uint64_t function, length; /* up to the frame's pc */
     uint64_t from, to;         /* the part of the stack to look at */
@@ -32,7 +32,7 @@ static bool is_caller_async(const struct callers *c, const struct cfi_module *mo
            target == c->function;
 }
 
-/* The next place from c->from on, and before c->to; 0 if there is none. */
+/* The next candidate place from c->from on and before c->to; 0 if there is none. */
 static uint64_t next_caller_async(const struct callers *c, const struct cfi_module *module) {
     for (uint64_t at = c->from; at < c->to; at += 8) {
         if (is_caller_async(c, module, at)) {
@@ -127,7 +127,7 @@ static bool stands_async(struct unwinder *u, const struct callers *c,
            (u->modules.find_async(u->modules.arg, c->function, account_async, &a) && a.all);
 }
 
-/* Walks on from a frame whose frame pointer is not known. */
+/* Continues from a frame whose frame pointer is unknown. */
 static size_t recover_pointer_async(struct unwinder *u, const struct cfi_registers *regs,
                                     bool exact, const struct frame_rule *rule, uint64_t address,
                                     const struct cfi_stack *stack, struct unwind_frame *frames,

@@ -3,7 +3,7 @@
 
 #include "base/parse.h"
 
-void *build_array(struct build *b, size_t count, size_t size) {
+void *build_array(struct dump_build *b, size_t count, size_t size) {
     void *p = arena_array(&b->d->arena, count, size);
     if (!p) {
         err_nomem(b->e);
@@ -11,7 +11,7 @@ void *build_array(struct build *b, size_t count, size_t size) {
     return p;
 }
 
-const char *build_string(struct build *b, const struct tape_value *value) {
+const char *build_string(struct dump_build *b, const struct tape_value *value) {
     size_t len;
     if (!tape_is_string(value)) {
         return NULL;
@@ -21,7 +21,8 @@ const char *build_string(struct build *b, const struct tape_value *value) {
     return copy;
 }
 
-bool build_text(struct build *b, const struct tape_value *value, const char **text, size_t *len) {
+bool build_text(struct dump_build *b, const struct tape_value *value, const char **text,
+                size_t *len) {
     if (tape_is(value, VALUE_STRING) || tape_is(value, VALUE_DIGITS)) {
         *text = b->tape.text + value->at;
         *len = value->len;
@@ -35,7 +36,7 @@ bool build_text(struct build *b, const struct tape_value *value, const char **te
     return *text != NULL;
 }
 
-bool build_u64(struct build *b, const struct tape_value *value, uint64_t *out) {
+bool build_u64(struct dump_build *b, const struct tape_value *value, uint64_t *out) {
     const char *text;
     size_t len;
     if (tape_is(value, VALUE_INTEGER)) {
@@ -50,25 +51,26 @@ bool build_index(const struct tape_value *value, int64_t max, int64_t *out) {
     return *out >= -1 && *out <= max;
 }
 
-int64_t build_number(struct build *b, const struct tape_value *value) {
+int64_t build_number(struct dump_build *b, const struct tape_value *value) {
     uint64_t v;
     return build_u64(b, value, &v) && v <= TOKEN_NUMBER_MAX ? (int64_t)v : -1;
 }
 
-const char *build_member_string(struct build *b, const struct tape_value *object,
+const char *build_member_string(struct dump_build *b, const struct tape_value *object,
                                 const char *name) {
     return build_string(b, tape_member(&b->tape, object, name));
 }
 
-int64_t build_member_number(struct build *b, const struct tape_value *object, const char *name) {
+int64_t build_member_number(struct dump_build *b, const struct tape_value *object,
+                            const char *name) {
     return build_number(b, tape_member(&b->tape, object, name));
 }
 
-bool build_member_true(struct build *b, const struct tape_value *object, const char *name) {
+bool build_member_true(struct dump_build *b, const struct tape_value *object, const char *name) {
     return tape_is(tape_member(&b->tape, object, name), VALUE_TRUE);
 }
 
-enum st build_check_array(struct build *b, const struct tape_value **value, const char *name,
+enum st build_check_array(struct dump_build *b, const struct tape_value **value, const char *name,
                           size_t max, size_t *count) {
     *count = 0;
     if (!*value || tape_is(*value, VALUE_NULL)) {

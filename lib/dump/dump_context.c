@@ -6,7 +6,7 @@
 #include "dump/dump_context_private.h"
 
 /* NULL: it is neither text nor a number nor a truth value; or memory ran out. */
-static const char *build_value(struct build *b, const struct tape_value *value) {
+static const char *build_value(struct dump_build *b, const struct tape_value *value) {
     char digits[24];
     if (tape_is(value, VALUE_TRUE) || tape_is(value, VALUE_FALSE)) {
         return tape_is(value, VALUE_TRUE) ? "true" : "false";
@@ -20,7 +20,7 @@ static const char *build_value(struct build *b, const struct tape_value *value) 
     return copy;
 }
 
-enum st build_context(struct build *b, const struct tape_value *context) {
+enum st build_context(struct dump_build *b, const struct tape_value *context) {
     struct dump *d = b->d;
     size_t count = tape_is(context, VALUE_OBJECT) ? context->count : 0;
     if (count == 0) {

@@ -5,6 +5,6 @@
 #include "dump/dump_build_private.h"
 
 /* The member "context", NULL if there is none. */
-enum st build_context(struct build *b, const struct tape_value *context) BASE_MUST_USE;
+enum st build_context(struct dump_build *b, const struct tape_value *context) BASE_MUST_USE;
 
 #endif

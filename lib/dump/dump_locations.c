@@ -8,7 +8,7 @@ struct strings {
     size_t count;
 };
 
-static enum st build_strings(struct build *b, const struct tape_value *array,
+static enum st build_strings(struct dump_build *b, const struct tape_value *array,
                              struct strings *strings) {
     /* If it is no array, every index is wrong. */
     strings->count = tape_is(array, VALUE_ARRAY) ? array->count : 0;
@@ -32,7 +32,7 @@ static enum st build_strings(struct build *b, const struct tape_value *array,
 enum { LINE_NAMES = 3, LINE_MEMBERS = 5 };
 
 /* [function, linkage, file, line, column]; members that a later version may append are ignored. */
-static bool build_line(struct build *b, const struct tape_value *array,
+static bool build_line(struct dump_build *b, const struct tape_value *array,
                        const struct strings *strings, struct dump_line *line) {
     const char **texts[LINE_NAMES] = {&line->function, &line->linkage, &line->file};
     uint32_t *numbers[LINE_MEMBERS - LINE_NAMES] = {&line->line, &line->column};
@@ -57,7 +57,7 @@ static bool build_line(struct build *b, const struct tape_value *array,
     return true;
 }
 
-static enum st build_lines(struct build *b, const struct tape_value *lines,
+static enum st build_lines(struct dump_build *b, const struct tape_value *lines,
                            const struct strings *strings, struct dump_location *location,
                            size_t index) {
     location->line_count = lines ? lines->count : 0;
@@ -74,7 +74,7 @@ static enum st build_lines(struct build *b, const struct tape_value *lines,
     return ST_OK;
 }
 
-static enum dump_source source_of(struct build *b, const struct tape_value *value) {
+static enum dump_source source_of(struct dump_build *b, const struct tape_value *value) {
     enum dump_source source = DUMP_SOURCE_NONE;
     const char *text;
     size_t len;
@@ -84,7 +84,7 @@ static enum dump_source source_of(struct build *b, const struct tape_value *valu
     return source;
 }
 
-static enum st build_location(struct build *b, const struct tape_value *object,
+static enum st build_location(struct dump_build *b, const struct tape_value *object,
                               const struct strings *strings, struct dump_location *location,
                               size_t index) {
     enum { IMAGE, OFFSET, START, LINES, SOURCE, MEMBERS };
@@ -108,7 +108,7 @@ static enum st build_location(struct build *b, const struct tape_value *object,
     return build_lines(b, m[LINES], strings, location, index);
 }
 
-enum st build_locations(struct build *b, const struct tape_value *strings_value,
+enum st build_locations(struct dump_build *b, const struct tape_value *strings_value,
                         const struct tape_value *locations) {
     struct dump *d = b->d;
     struct strings strings;
@@ -137,7 +137,7 @@ enum st build_locations(struct build *b, const struct tape_value *strings_value,
 
 /* ---- the stacks' indexes ---- */
 
-enum st build_stack_locations(struct build *b, const struct tape_value *locations,
+enum st build_stack_locations(struct dump_build *b, const struct tape_value *locations,
                               struct dump_stack *stack, const char *what, size_t index) {
     if (!locations) {
         return ST_OK;

@@ -7,9 +7,9 @@
 /* The members that an earlier stallsym has added: "strings" and "locations" of the document, and
  * the "locations" of a stack. NULL: it has none. Checked against each other and against the frames.
  */
-enum st build_locations(struct build *b, const struct tape_value *strings,
+enum st build_locations(struct dump_build *b, const struct tape_value *strings,
                         const struct tape_value *locations) BASE_MUST_USE;
-enum st build_stack_locations(struct build *b, const struct tape_value *locations,
+enum st build_stack_locations(struct dump_build *b, const struct tape_value *locations,
                               struct dump_stack *stack, const char *what,
                               size_t index) BASE_MUST_USE;
 

@@ -5,8 +5,8 @@
 #include "dump/dump.h"
 #include "dump/json/span_private.h"
 
-static void write_line(struct span document, const char *name, const char *json, size_t len,
-                       struct sink *out) {
+static void member_write_line(struct span document, const char *name, const char *json, size_t len,
+                              struct sink *out) {
     struct span rest = document, key, value;
     const char *from = document.p + 1; /* what was not written yet starts here */
     bool any = false;                  /* a member was written */
@@ -50,7 +50,7 @@ enum st dump_write_member(const struct dump *d, const char *name, const char *js
         }
         document = (struct span){compact.data, compact.data + compact.len};
     }
-    write_line(document, name, json, len, out);
+    member_write_line(document, name, json, len, out);
     strbuf_release(&compact);
     return ST_OK;
 }

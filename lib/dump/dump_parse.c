@@ -14,7 +14,7 @@
 
 /* ---- stacks ---- */
 
-static enum st build_frames(struct build *b, const struct tape_value *frames,
+static enum st build_frames(struct dump_build *b, const struct tape_value *frames,
                             struct dump_stack *stack, const char *what, size_t index) {
     if (build_check_array(b, &frames, "frames", DUMP_FRAMES_MAX, &stack->frame_count) != ST_OK) {
         return err_context(b->e, "%s %zu", what, index);
@@ -33,7 +33,7 @@ static enum st build_frames(struct build *b, const struct tape_value *frames,
     return ST_OK;
 }
 
-static enum st build_exact(struct build *b, const struct tape_value *exact,
+static enum st build_exact(struct dump_build *b, const struct tape_value *exact,
                            struct dump_stack *stack, const char *what, size_t index) {
     if (build_check_array(b, &exact, "exact", stack->frame_count, &stack->exact_count) != ST_OK) {
         return err_context(b->e, "%s %zu", what, index);
@@ -71,7 +71,7 @@ static const struct tape_name stack_members[STACK_MEMBERS] = {
     [EXACT] = TAPE_NAME("exact"),   [LOCATIONS] = TAPE_NAME("locations"),
 };
 
-static enum st build_stack(struct build *b, const struct tape_value *object,
+static enum st build_stack(struct dump_build *b, const struct tape_value *object,
                            const struct tape_value *members[STACK_MEMBERS],
                            struct dump_stack *stack, const char *what, size_t index) {
     stack->count = 1;
@@ -86,7 +86,8 @@ static enum st build_stack(struct build *b, const struct tape_value *object,
     return build_stack_locations(b, members[LOCATIONS], stack, what, index);
 }
 
-static void build_wait(struct build *b, const struct tape_value *object, struct dump_wait *wait) {
+static void build_wait(struct dump_build *b, const struct tape_value *object,
+                       struct dump_wait *wait) {
     wait->owner = -1;
     if (tape_is(object, VALUE_OBJECT)) {
         wait->kind = build_member_string(b, object, "kind");
@@ -97,7 +98,7 @@ static void build_wait(struct build *b, const struct tape_value *object, struct 
     }
 }
 
-static enum st build_threads(struct build *b, const struct tape_value *threads) {
+static enum st build_threads(struct dump_build *b, const struct tape_value *threads) {
     struct dump *d = b->d;
     if (build_check_array(b, &threads, "threads", DUMP_STACKS_MAX, &d->thread_count) != ST_OK) {
         return ST_ERR;
@@ -125,7 +126,7 @@ static enum st build_threads(struct build *b, const struct tape_value *threads) 
     return ST_OK;
 }
 
-static enum st build_ring(struct build *b, const struct tape_value *ring) {
+static enum st build_ring(struct dump_build *b, const struct tape_value *ring) {
     struct dump *d = b->d;
     if (build_check_array(b, &ring, "ring", DUMP_STACKS_MAX, &d->ring_count) != ST_OK) {
         return ST_ERR;
@@ -146,7 +147,7 @@ static enum st build_ring(struct build *b, const struct tape_value *ring) {
     return ST_OK;
 }
 
-static enum st build_sample(struct build *b, const struct tape_value *object,
+static enum st build_sample(struct dump_build *b, const struct tape_value *object,
                             struct dump_stack *stack, size_t index) {
     const struct tape_value *members[STACK_MEMBERS];
     if (build_stack(b, object, members, stack, "sampled stack", index) != ST_OK) {
@@ -159,7 +160,7 @@ static enum st build_sample(struct build *b, const struct tape_value *object,
     return ST_OK;
 }
 
-static enum st build_samples(struct build *b, const struct tape_value *samples) {
+static enum st build_samples(struct dump_build *b, const struct tape_value *samples) {
     struct dump *d = b->d;
     const struct tape_value *stacks = tape_member(&b->tape, samples, "stacks");
     d->sample_interval_ms = build_member_number(b, samples, "interval_ms");
@@ -182,7 +183,7 @@ static enum st build_samples(struct build *b, const struct tape_value *samples) 
     return build_ring(b, tape_member(&b->tape, samples, "ring"));
 }
 
-static enum st build_heaviest(struct build *b, const struct tape_value *heaviest) {
+static enum st build_heaviest(struct dump_build *b, const struct tape_value *heaviest) {
     struct dump *d = b->d;
     const struct tape_value *stack = tape_member(&b->tape, heaviest, "stack");
     d->heaviest_repeats = build_member_number(b, heaviest, "repeats");
@@ -215,7 +216,7 @@ static const struct tape_name image_members[IMAGE_MEMBERS] = {
     [SYMBOLS] = TAPE_NAME("symbols"), [SYMBOLS_FILE] = TAPE_NAME("symbols_file"),
 };
 
-static struct image_id build_id(struct build *b, const struct tape_value *uuid,
+static struct image_id build_id(struct dump_build *b, const struct tape_value *uuid,
                                 const struct tape_value *build) {
     struct image_id id = {0};
     const char *text;
@@ -227,7 +228,7 @@ static struct image_id build_id(struct build *b, const struct tape_value *uuid,
     return id;
 }
 
-static enum st build_image(struct build *b, const struct tape_value *object,
+static enum st build_image(struct dump_build *b, const struct tape_value *object,
                            struct dump_image *image, size_t index) {
     const struct tape_value *m[IMAGE_MEMBERS];
     const char *symbols;
@@ -254,7 +255,7 @@ static enum st build_image(struct build *b, const struct tape_value *object,
     return ST_OK;
 }
 
-static enum st build_images(struct build *b, const struct tape_value *images) {
+static enum st build_images(struct dump_build *b, const struct tape_value *images) {
     struct dump *d = b->d;
     if (build_check_array(b, &images, "images", DUMP_IMAGES_MAX, &d->image_count) != ST_OK) {
         return ST_ERR;
@@ -275,18 +276,21 @@ static enum st build_images(struct build *b, const struct tape_value *images) {
     return ST_OK;
 }
 
-static int by_address(const void *a, const void *b) {
+static int by_name_address(const void *a, const void *b) {
     const struct dump_name *x = a, *y = b;
     if (x->address != y->address) {
         return x->address < y->address ? -1 : 1;
     }
     /* One address written in two ways: any total order will do. */
     int order = strcmp(x->symbol, y->symbol);
-    return order ? order : x->offset < y->offset ? -1 : x->offset > y->offset;
+    if (order) {
+        return order;
+    }
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
 /* One member of "names"; ST_NONE: it is malformed. */
-static enum st build_name(struct build *b, uint64_t address, const struct tape_value *value,
+static enum st build_name(struct dump_build *b, uint64_t address, const struct tape_value *value,
                           struct dump_name *name) {
     const struct tape_value *symbol = tape_element(value, 0);
     if (!tape_is_string(symbol)) {
@@ -308,7 +312,7 @@ static enum st build_name(struct build *b, uint64_t address, const struct tape_v
 }
 
 /* Finds of each name the member that counts, the last one: values[i] belongs to entry i of keys. */
-static enum st find_names(struct build *b, const struct tape_value *names, struct map *keys,
+static enum st find_names(struct dump_build *b, const struct tape_value *names, struct map *keys,
                           const struct tape_value **values) {
     const struct tape_value *end = tape_end(names);
     for (const struct tape_value *key = tape_first(names); key < end; key = tape_next(key + 1)) {
@@ -324,7 +328,7 @@ static enum st find_names(struct build *b, const struct tape_value *names, struc
     return ST_OK;
 }
 
-static enum st build_names(struct build *b, const struct tape_value *names) {
+static enum st build_names(struct dump_build *b, const struct tape_value *names) {
     struct dump *d = b->d;
     struct map keys = {0};
     size_t count = tape_is(names, VALUE_OBJECT) ? names->count : 0;
@@ -343,7 +347,7 @@ static enum st build_names(struct build *b, const struct tape_value *names) {
         }
     }
     if (st == ST_OK) {
-        qsort(d->names, d->name_count, sizeof *d->names, by_address);
+        qsort(d->names, d->name_count, sizeof *d->names, by_name_address);
     }
     map_release(&keys);
     return st;
@@ -351,7 +355,7 @@ static enum st build_names(struct build *b, const struct tape_value *names) {
 
 /* ---- the whole ---- */
 
-static void build_head(struct build *b, const struct tape_value *root) {
+static void build_head(struct dump_build *b, const struct tape_value *root) {
     struct dump *d = b->d;
     const struct tape_value *app = tape_member(&b->tape, root, "app");
     const struct tape_value *device = tape_member(&b->tape, root, "device");
@@ -402,7 +406,7 @@ static const struct tape_name parts[PARTS] = {
     [STRINGS] = TAPE_NAME("strings"),   [ALL_LOCATIONS] = TAPE_NAME("locations"),
 };
 
-static enum st build_dump(struct build *b, const struct tape_value *root) {
+static enum st build_dump(struct dump_build *b, const struct tape_value *root) {
     static const char family[] = "stall-dump/";
     const char *format = build_member_string(b, root, "format");
     if (b->no_memory) {
@@ -433,7 +437,7 @@ enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) 
     if (len > DUMP_TEXT_MAX) {
         return err_set(e, ERR_LIMIT, "a document of more than %d bytes", DUMP_TEXT_MAX);
     }
-    struct build b = {.d = d, .e = e};
+    struct dump_build b = {.d = d, .e = e};
     enum st st = tape_read(&b.tape, text, len, e);
     if (st == ST_OK) {
         d->text = text;

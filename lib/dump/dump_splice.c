@@ -96,8 +96,8 @@ struct members {
     struct member kept[MEMBERS_KEPT];
 };
 
-static bool next_member(struct span *rest, const struct special *specials, size_t count,
-                        struct member *m) {
+static bool splice_next_member(struct span *rest, const struct special *specials, size_t count,
+                               struct member *m) {
     if (!span_next(rest, &m->key, &m->value)) {
         return false;
     }
@@ -111,7 +111,7 @@ static void find_members(struct members *all, struct span object, const struct s
     struct member m;
     all->kept_count = 0;
     all->rest = object;
-    while (next_member(&object, specials, count, &m)) {
+    while (splice_next_member(&object, specials, count, &m)) {
         if (m.special < count) {
             last[m.special] = m.value.p;
         }
@@ -157,7 +157,7 @@ static bool write_members(struct splicer *s, struct span object, const struct sp
     for (size_t i = 0;; i++) {
         if (i < all.kept_count) {
             m = all.kept[i];
-        } else if (!next_member(&all.rest, specials, count, &m)) {
+        } else if (!splice_next_member(&all.rest, specials, count, &m)) {
             return comma;
         }
         if (m.special < count && !specials[m.special].write) {
@@ -203,7 +203,7 @@ static void write_list(struct splicer *s, struct span array, size_t count, write
 /* Numbers are most of it: they are put together here, and go to the sink in pieces. */
 enum { PIECE = 512 };
 
-static char *put_text(char *out, const char *text) {
+static char *splice_put_text(char *out, const char *text) {
     size_t len = strlen(text);
     memcpy(out, text, len);
     return out + len;
@@ -265,7 +265,7 @@ static void write_sample(struct splicer *s, struct span object, size_t index) {
     write_stack(s, object, &s->d->samples[index], s->add->sample_locations[index]);
 }
 
-static void write_image(struct splicer *s, struct span object, size_t index) {
+static void splice_write_image(struct splicer *s, struct span object, size_t index) {
     static const struct special drop[] = {{"symbols", NULL}, {"symbols_file", NULL}};
     enum dump_symbols symbols = s->add->image_symbols[index];
     const char *file = s->add->image_files ? s->add->image_files[index] : NULL;
@@ -282,12 +282,12 @@ static void write_image(struct splicer *s, struct span object, size_t index) {
     sink_char(s->out, '}');
 }
 
-static void write_images(struct splicer *s, struct span array, size_t index) {
+static void splice_write_images(struct splicer *s, struct span array, size_t index) {
     (void)index;
-    write_list(s, array, s->add->image_symbols ? s->d->image_count : 0, write_image);
+    write_list(s, array, s->add->image_symbols ? s->d->image_count : 0, splice_write_image);
 }
 
-static void write_threads(struct splicer *s, struct span array, size_t index) {
+static void splice_write_threads(struct splicer *s, struct span array, size_t index) {
     (void)index;
     write_list(s, array, s->add->thread_locations ? s->d->thread_count : 0, write_thread);
 }
@@ -297,7 +297,7 @@ static void write_stacks(struct splicer *s, struct span array, size_t index) {
     write_list(s, array, s->add->sample_locations ? s->d->sample_count : 0, write_sample);
 }
 
-static void write_samples(struct splicer *s, struct span object, size_t index) {
+static void splice_write_samples(struct splicer *s, struct span object, size_t index) {
     static const struct special specials[] = {{"stacks", write_stacks}};
     (void)index;
     if (object.p == object.end || *object.p != '{') {
@@ -354,9 +354,9 @@ static void write_strings(struct splicer *s) {
 }
 
 /* names: of the line. */
-static void write_line(struct sink *out, const struct dump_line *line, const int64_t *names,
-                       bool first) {
-    char text[PIECE], *p = put_text(text, first ? "[" : ",[");
+static void splice_write_line(struct sink *out, const struct dump_line *line, const int64_t *names,
+                              bool first) {
+    char text[PIECE], *p = splice_put_text(text, first ? "[" : ",[");
     for (size_t k = 0; k < LINE_NAMES; k++) {
         p = put_i64(p, names[k]);
         *p++ = ',';
@@ -371,20 +371,20 @@ static void write_line(struct sink *out, const struct dump_line *line, const int
 /* names: of its lines. */
 static void write_location(struct sink *out, const struct dump_location *location,
                            const int64_t *names) {
-    char text[PIECE], *p = put_text(text, "{\"image\":");
+    char text[PIECE], *p = splice_put_text(text, "{\"image\":");
     p = put_i64(p, location->image);
-    p = put_text(p, ",\"offset\":");
+    p = splice_put_text(p, ",\"offset\":");
     p += decimal_put(p, location->offset);
-    p = put_text(p, ",\"start\":");
+    p = splice_put_text(p, ",\"start\":");
     p += decimal_put(p, location->start);
-    p = put_text(p, ",\"lines\":[");
+    p = splice_put_text(p, ",\"lines\":[");
     sink_write(out, text, (size_t)(p - text));
     for (size_t i = 0; i < location->line_count; i++, names += LINE_NAMES) {
-        write_line(out, &location->lines[i], names, i == 0);
+        splice_write_line(out, &location->lines[i], names, i == 0);
     }
-    p = put_text(text, "],\"source\":\"");
-    p = put_text(p, dump_source_text(location->source));
-    p = put_text(p, "\"}");
+    p = splice_put_text(text, "],\"source\":\"");
+    p = splice_put_text(p, dump_source_text(location->source));
+    p = splice_put_text(p, "\"}");
     sink_write(out, text, (size_t)(p - text));
 }
 
@@ -405,9 +405,9 @@ enum st dump_write_spliced(const struct dump *d, const struct dump_addition *add
                            struct err *e) {
     static const struct special specials[] = {{"strings", NULL},
                                               {"locations", NULL},
-                                              {"images", write_images},
-                                              {"threads", write_threads},
-                                              {"samples", write_samples}};
+                                              {"images", splice_write_images},
+                                              {"threads", splice_write_threads},
+                                              {"samples", splice_write_samples}};
     struct splicer s = {.d = d, .add = add, .out = out};
     enum st st = intern_all(&s) ? ST_OK : err_nomem(e);
     if (st == ST_OK) {

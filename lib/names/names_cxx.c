@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-struct scan {
+struct cxx_scan {
     const char *s;
     size_t len, at;
     struct strbuf *out;
@@ -16,47 +16,47 @@ struct scan {
     size_t word; /* start in out of the word being read */
 };
 
-static bool rest_starts(const struct scan *sc, const char *prefix) {
+static bool cxx_rest_starts(const struct cxx_scan *sc, const char *prefix) {
     return names_starts(sc->s + sc->at, sc->len - sc->at, prefix);
 }
 
-static bool out_ends(const struct scan *sc, const char *suffix) {
+static bool cxx_out_ends(const struct cxx_scan *sc, const char *suffix) {
     return names_ends(sc->out->data ? sc->out->data + sc->base : "", sc->out->len - sc->base,
                       suffix);
 }
 
-static bool at_word_start(const struct scan *sc) {
+static bool at_word_start(const struct cxx_scan *sc) {
     return sc->out->len == sc->word;
 }
 
-static void skip_spaces(struct scan *sc) {
+static void skip_spaces(struct cxx_scan *sc) {
     while (sc->at < sc->len && sc->s[sc->at] == ' ') {
         sc->at++;
     }
 }
 
 /* Moves the scan behind the closing bracket of the group that opens here, at most to `end`. */
-static void skip_group_to(struct scan *sc, size_t end) {
+static void skip_group_to(struct cxx_scan *sc, size_t end) {
     size_t close = names_close(sc->s, end, sc->at);
     sc->at = close < end ? close + 1 : end;
 }
 
-static void skip_group(struct scan *sc) {
+static void cxx_skip_group(struct cxx_scan *sc) {
     skip_group_to(sc, sc->len);
 }
 
-static void add_template(struct scan *sc) {
-    if (out_ends(sc, "::")) { /* Rust: Vec::<u8> */
+static void add_template(struct cxx_scan *sc) {
+    if (cxx_out_ends(sc, "::")) { /* Rust: Vec::<u8> */
         strbuf_truncate(sc->out, sc->out->len - 2);
     }
-    if (!out_ends(sc, "<T>")) {
-        strbuf_addstr(sc->out, out_ends(sc, "<") ? " <T>" : "<T>"); /* operator< <T> */
+    if (!cxx_out_ends(sc, "<T>")) {
+        strbuf_addstr(sc->out, cxx_out_ends(sc, "<") ? " <T>" : "<T>"); /* operator< <T> */
     }
 }
 
 /* A group whose text matters (<A<B> as C>, Go's (*T[…])), with what is nested in it made constant.
  */
-static void add_kept_group(struct scan *sc) {
+static void add_kept_group(struct cxx_scan *sc) {
     size_t close = names_close(sc->s, sc->len, sc->at);
     size_t end = close < sc->len ? close : sc->len;
     strbuf_addc(sc->out, sc->s[sc->at++]);
@@ -80,28 +80,28 @@ static void add_kept_group(struct scan *sc) {
 
 /* Skips what follows an argument list: cv, reference, exception and ABI marks. True if the name
  * continues with ::. */
-static bool skip_qualifiers(struct scan *sc) {
+static bool skip_qualifiers(struct cxx_scan *sc) {
     static const char *const words[] = {"const", "volatile", "restrict", "noexcept",
                                         "&&",    "&",        NULL};
     for (bool more = true; more;) {
         more = false;
         skip_spaces(sc);
         for (size_t i = 0; words[i] && !more; i++) {
-            if (rest_starts(sc, words[i])) {
+            if (cxx_rest_starts(sc, words[i])) {
                 sc->at += strlen(words[i]);
                 more = true;
             }
         }
-        if (!more && (rest_starts(sc, "[abi:") || rest_starts(sc, "[clone"))) {
-            skip_group(sc);
+        if (!more && (cxx_rest_starts(sc, "[abi:") || cxx_rest_starts(sc, "[clone"))) {
+            cxx_skip_group(sc);
             more = true;
         }
     }
-    return rest_starts(sc, "::");
+    return cxx_rest_starts(sc, "::");
 }
 
 /* Drops the words in front of the one being read: they are a return type. */
-static void drop_return_type(struct scan *sc) {
+static void drop_return_type(struct cxx_scan *sc) {
     if (sc->word > sc->base) {
         size_t keep = sc->out->len - sc->word;
         memmove(sc->out->data + sc->base, sc->out->data + sc->word, keep);
@@ -111,13 +111,13 @@ static void drop_return_type(struct scan *sc) {
 }
 
 /* An open round bracket. False: the name ends here. */
-static bool scan_round(struct scan *sc) {
-    if (rest_starts(sc, "(anonymous") || (sc->at > 0 && sc->s[sc->at - 1] == '.')) {
+static bool scan_round(struct cxx_scan *sc) {
+    if (cxx_rest_starts(sc, "(anonymous") || (sc->at > 0 && sc->s[sc->at - 1] == '.')) {
         add_kept_group(sc);
         return true;
     }
     if (!at_word_start(sc)) {
-        skip_group(sc);
+        cxx_skip_group(sc);
         drop_return_type(sc);
         return skip_qualifiers(sc);
     }
@@ -130,31 +130,31 @@ static bool scan_round(struct scan *sc) {
     } else if (sc->out->len == sc->base) {
         add_kept_group(sc); /* (program), (idle) */
     } else {
-        skip_group(sc);
+        cxx_skip_group(sc);
     }
     return true;
 }
 
-static void scan_angle(struct scan *sc) {
-    if (rest_starts(sc, "<lambda")) {
-        skip_group(sc);
+static void scan_angle(struct cxx_scan *sc) {
+    if (cxx_rest_starts(sc, "<lambda")) {
+        cxx_skip_group(sc);
         strbuf_addstr(sc->out, "{lambda}");
-    } else if (rest_starts(sc, "<unnamed>")) {
-        skip_group(sc);
+    } else if (cxx_rest_starts(sc, "<unnamed>")) {
+        cxx_skip_group(sc);
         strbuf_addstr(sc->out, "(anonymous namespace)");
-    } else if (at_word_start(sc) || rest_starts(sc, "<impl ")) {
+    } else if (at_word_start(sc) || cxx_rest_starts(sc, "<impl ")) {
         add_kept_group(sc); /* Rust: <T as Trait>::f, a::<impl Trait for T>::f */
     } else {
-        skip_group(sc);
+        cxx_skip_group(sc);
         add_template(sc);
     }
 }
 
 /* {lambda(int)#2}, {{closure}}, {closure#0}, {unnamed type#1}, {impl#3}: the kind without its
  * number. */
-static void scan_curly(struct scan *sc) {
+static void scan_curly(struct cxx_scan *sc) {
     size_t at = sc->at, start;
-    skip_group(sc);
+    cxx_skip_group(sc);
     while (at < sc->at && sc->s[at] == '{') {
         at++;
     }
@@ -172,11 +172,11 @@ static void scan_curly(struct scan *sc) {
 }
 
 /* LLVM's 'lambda0'(int), 'unnamed', 'block-literal'. False: only a quote. */
-static bool scan_quoted(struct scan *sc) {
+static bool scan_quoted(struct cxx_scan *sc) {
     static const char *const kinds[][2] = {
         {"'lambda", "{lambda}"}, {"'unnamed", "{unnamed type}"}, {"'block-literal", "{block}"}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (rest_starts(sc, kinds[i][0])) {
+        if (cxx_rest_starts(sc, kinds[i][0])) {
             size_t at = sc->at + strlen(kinds[i][0]);
             while (at < sc->len && names_is_digit(sc->s[at])) {
                 at++;
@@ -204,27 +204,27 @@ static bool is_hex_group(const char *s, size_t from, size_t to) {
 }
 
 /* [abi:cxx11] and Rust's crate hash go; Go's type arguments become [T]. */
-static void scan_square(struct scan *sc) {
+static void scan_square(struct cxx_scan *sc) {
     size_t open = sc->at;
     if (at_word_start(sc)) {
         add_kept_group(sc);
         return;
     }
-    bool drop = rest_starts(sc, "[abi:");
-    skip_group(sc);
+    bool drop = cxx_rest_starts(sc, "[abi:");
+    cxx_skip_group(sc);
     if (!drop && !is_hex_group(sc->s, open + 1, sc->at - 1)) {
         strbuf_addstr(sc->out, "[T]");
     }
 }
 
 /* Length of the operator's symbols at the scan, the longest match; 0 if there are none. */
-static size_t operator_symbols(const struct scan *sc) {
+static size_t operator_symbols(const struct cxx_scan *sc) {
     static const char *const symbols[] = {
         "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=", "&&",
         "||",  "++",  "--",  "+=",  "-=", "*=", "/=", "%=", "^=", "&=", "|=", "+",  "-",  "*",
         "/",   "%",   "^",   "&",   "|",  "~",  "!",  "=",  "<",  ">",  ",",  NULL};
     for (size_t i = 0; symbols[i]; i++) {
-        if (rest_starts(sc, symbols[i])) {
+        if (cxx_rest_starts(sc, symbols[i])) {
             return strlen(symbols[i]);
         }
     }
@@ -232,17 +232,17 @@ static size_t operator_symbols(const struct scan *sc) {
 }
 
 /* A conversion operator's type, up to its argument list. */
-static void scan_conversion_type(struct scan *sc) {
+static void scan_conversion_type(struct cxx_scan *sc) {
     strbuf_addc(sc->out, ' ');
     while (sc->at < sc->len) {
         char c = sc->s[sc->at];
-        if (c == '(' && !rest_starts(sc, "(anonymous")) {
+        if (c == '(' && !cxx_rest_starts(sc, "(anonymous")) {
             break;
         }
         if (c == '(') {
             add_kept_group(sc);
         } else if (c == '<') {
-            skip_group(sc);
+            cxx_skip_group(sc);
             add_template(sc);
         } else if (c == '{') {
             scan_curly(sc);
@@ -256,7 +256,7 @@ static void scan_conversion_type(struct scan *sc) {
 }
 
 /* At the word `operator`: the whole operator name. */
-static void scan_operator(struct scan *sc) {
+static void scan_operator(struct cxx_scan *sc) {
     strbuf_addstr(sc->out, "operator");
     sc->at += 8;
     skip_spaces(sc);
@@ -266,19 +266,20 @@ static void scan_operator(struct scan *sc) {
         sc->at += n;
         size_t at = sc->at;
         skip_spaces(sc);
-        if (!rest_starts(sc, "<")) { /* operator< <int> */
+        if (!cxx_rest_starts(sc, "<")) { /* operator< <int> */
             sc->at = at;
         }
-    } else if (rest_starts(sc, "\"\"")) {
+    } else if (cxx_rest_starts(sc, "\"\"")) {
         strbuf_addstr(sc->out, "\"\"");
         sc->at += 2;
         skip_spaces(sc);
-    } else if (rest_starts(sc, "new") || rest_starts(sc, "delete") || rest_starts(sc, "co_await")) {
+    } else if (cxx_rest_starts(sc, "new") || cxx_rest_starts(sc, "delete") ||
+               cxx_rest_starts(sc, "co_await")) {
         strbuf_addc(sc->out, ' ');
         while (sc->at < sc->len && names_is_ident(sc->s[sc->at])) {
             strbuf_addc(sc->out, sc->s[sc->at++]);
         }
-        if (rest_starts(sc, "[]")) {
+        if (cxx_rest_starts(sc, "[]")) {
             strbuf_addstr(sc->out, "[]");
             sc->at += 2;
         }
@@ -287,14 +288,14 @@ static void scan_operator(struct scan *sc) {
     }
 }
 
-static bool at_operator(const struct scan *sc) {
+static bool at_operator(const struct cxx_scan *sc) {
     size_t end = sc->at + 8;
-    return rest_starts(sc, "operator") && (sc->at == 0 || !names_is_ident(sc->s[sc->at - 1])) &&
+    return cxx_rest_starts(sc, "operator") && (sc->at == 0 || !names_is_ident(sc->s[sc->at - 1])) &&
            end < sc->len && !names_is_ident(sc->s[end]) && sc->s[end] != '.' && sc->s[end] != ':';
 }
 
 /* One step; false: the name is complete. */
-static bool step(struct scan *sc) {
+static bool cxx_step(struct cxx_scan *sc) {
     char c = sc->s[sc->at];
     if (c == 'o' && at_operator(sc)) {
         scan_operator(sc);
@@ -328,7 +329,8 @@ static bool step(struct scan *sc) {
         return true;
     case '$':
         /* Clang on Darwin numbers its lambdas $_0, $_1 … */
-        if (rest_starts(sc, "$_") && sc->at + 2 < sc->len && names_is_digit(sc->s[sc->at + 2])) {
+        if (cxx_rest_starts(sc, "$_") && sc->at + 2 < sc->len &&
+            names_is_digit(sc->s[sc->at + 2])) {
             for (sc->at += 2; sc->at < sc->len && names_is_digit(sc->s[sc->at]);) {
                 sc->at++;
             }
@@ -390,8 +392,8 @@ void names_cxx(const char *s, size_t len, struct strbuf *out) {
         }
     }
     len = trim_go(s, len);
-    struct scan sc = {.s = s, .len = len, .out = out, .base = out->len, .word = out->len};
-    while (sc.at < sc.len && !out->failed && step(&sc)) {
+    struct cxx_scan sc = {.s = s, .len = len, .out = out, .base = out->len, .word = out->len};
+    while (sc.at < sc.len && !out->failed && cxx_step(&sc)) {
     }
     while (out->len > sc.base && out->data[out->len - 1] == ' ') {
         strbuf_truncate(out, out->len - 1);

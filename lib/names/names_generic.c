@@ -41,9 +41,10 @@ static size_t behind_part(const char *s, size_t len, size_t at) {
 
 /* Index behind `::` or `.`; `at` if there is neither. */
 static size_t behind_dots(const char *s, size_t len, size_t at) {
-    return at + 1 < len && s[at] == ':' && s[at + 1] == ':' ? at + 2
-           : at < len && s[at] == '.'                       ? at + 1
-                                                            : at;
+    if (at + 1 < len && s[at] == ':' && s[at + 1] == ':') {
+        return at + 2;
+    }
+    return at < len && s[at] == '.' ? at + 1 : at;
 }
 
 /* Index behind a qualified name such as `shop::start()::{lambda(int)#2}` or

@@ -7,23 +7,23 @@
 
 #include <string.h>
 
-struct scan {
+struct swift_scan {
     const char *s;
     size_t len, at;
     struct strbuf *out;
     size_t base;
 };
 
-static bool rest_starts(const struct scan *sc, const char *prefix) {
+static bool swift_rest_starts(const struct swift_scan *sc, const char *prefix) {
     return names_starts(sc->s + sc->at, sc->len - sc->at, prefix);
 }
 
-static bool out_ends(const struct scan *sc, const char *suffix) {
+static bool swift_out_ends(const struct swift_scan *sc, const char *suffix) {
     return names_ends(sc->out->data ? sc->out->data + sc->base : "", sc->out->len - sc->base,
                       suffix);
 }
 
-static void skip_group(struct scan *sc) {
+static void swift_skip_group(struct swift_scan *sc) {
     size_t close = names_close(sc->s, sc->len, sc->at);
     sc->at = close < sc->len ? close + 1 : sc->len;
 }
@@ -68,7 +68,7 @@ bool names_is_swift(const char *s, size_t len) {
 }
 
 /* One wrapper around the name at the scan: a thunk, a specialisation, an attribute. False: none. */
-static bool skip_wrapper(struct scan *sc) {
+static bool skip_wrapper(struct swift_scan *sc) {
     static const char *const plain[] = {"@objc ",
                                         "@nonobjc ",
                                         "dynamic ",
@@ -89,30 +89,30 @@ static bool skip_wrapper(struct scan *sc) {
                                           "inlined generic function <",
                                           NULL};
     for (size_t i = 0; plain[i]; i++) {
-        if (rest_starts(sc, plain[i])) {
+        if (swift_rest_starts(sc, plain[i])) {
             sc->at += strlen(plain[i]);
             return true;
         }
     }
     for (size_t i = 0; grouped[i]; i++) {
-        if (rest_starts(sc, grouped[i])) {
+        if (swift_rest_starts(sc, grouped[i])) {
             size_t open = sc->at + strlen(grouped[i]) - 1;
             sc->at = open;
-            skip_group(sc);
+            swift_skip_group(sc);
             if (sc->at == sc->len) {
                 /* Swift's demangler leaves out a bracket: "[Closure Propagated : … : [Swift.Int]>".
                  */
                 size_t of = names_find(sc->s, sc->len, open, "> of ");
                 sc->at = of < sc->len ? of + 1 : sc->len;
             }
-            sc->at += rest_starts(sc, " of ") ? 4 : 0;
+            sc->at += swift_rest_starts(sc, " of ") ? 4 : 0;
             return true;
         }
     }
     char c = sc->s[sc->at];
     bool numbered = c == '(' && sc->at + 1 < sc->len && names_is_digit(sc->s[sc->at + 1]);
-    if (c == '{' || numbered || rest_starts(sc, "(extension in ")) { /* {T:…}, (1) */
-        skip_group(sc);
+    if (c == '{' || numbered || swift_rest_starts(sc, "(extension in ")) { /* {T:…}, (1) */
+        swift_skip_group(sc);
         while (sc->at < sc->len && (sc->s[sc->at] == ' ' || sc->s[sc->at] == ':')) {
             sc->at++;
         }
@@ -122,7 +122,7 @@ static bool skip_wrapper(struct scan *sc) {
 }
 
 /* The argument list at the scan as labels: (zim: foo.zim, Swift.Int) -> (zim:_:); () -> nothing. */
-static void add_labels(struct scan *sc) {
+static void add_labels(struct swift_scan *sc) {
     size_t close = names_close(sc->s, sc->len, sc->at);
     size_t end = close < sc->len ? close : sc->len;
     const char *s = sc->s;
@@ -157,11 +157,11 @@ static void add_labels(struct scan *sc) {
 }
 
 /* Moves over a type to the " in " that follows it at depth 0, or to the end. */
-static void skip_type(struct scan *sc) {
-    while (sc->at < sc->len && !rest_starts(sc, " in ")) {
+static void skip_type(struct swift_scan *sc) {
+    while (sc->at < sc->len && !swift_rest_starts(sc, " in ")) {
         char c = sc->s[sc->at];
         if (c == '(' || c == '<' || c == '[' || c == '{') {
-            skip_group(sc);
+            swift_skip_group(sc);
         } else {
             sc->at++;
         }
@@ -169,36 +169,37 @@ static void skip_type(struct scan *sc) {
 }
 
 /* (C in _83378C43…) -> C; (extension in M): -> nothing; (in _PRIVATE).x -> x. */
-static void add_private(struct scan *sc) {
+static void add_private(struct swift_scan *sc) {
     size_t close = names_close(sc->s, sc->len, sc->at);
     size_t end = close < sc->len ? close : sc->len;
     size_t in = names_find(sc->s, end, sc->at, " in ");
-    if (rest_starts(sc, "(extension in ")) {
+    if (swift_rest_starts(sc, "(extension in ")) {
         sc->at = end + (close < sc->len);
         sc->at += sc->at < sc->len && sc->s[sc->at] == ':';
         return;
     }
-    if (rest_starts(sc, "(in ")) {
+    if (swift_rest_starts(sc, "(in ")) {
         in = sc->at + 1;
     }
     strbuf_add(sc->out, sc->s + sc->at + 1, in - sc->at - 1);
     sc->at = end + (close < sc->len);
-    if (in == end - (end - in) && out_ends(sc, ".") && sc->at < sc->len && sc->s[sc->at] == '.') {
+    if (in == end - (end - in) && swift_out_ends(sc, ".") && sc->at < sc->len &&
+        sc->s[sc->at] == '.') {
         sc->at++;
     }
 }
 
 /* One step; false: the name is complete. */
-static bool step(struct scan *sc) {
+static bool swift_step(struct swift_scan *sc) {
     char c = sc->s[sc->at];
     bool at_start = sc->out->len == sc->base;
-    if (c == '(' && (at_start || out_ends(sc, "."))) {
+    if (c == '(' && (at_start || swift_out_ends(sc, "."))) {
         add_private(sc);
-    } else if (c == '(' && out_ends(sc, " ")) {
+    } else if (c == '(' && swift_out_ends(sc, " ")) {
         /* A closure's or local function's signature stands behind a space. */
         strbuf_truncate(sc->out, sc->out->len - 1);
-        if (out_ends(sc, "closure")) {
-            skip_group(sc);
+        if (swift_out_ends(sc, "closure")) {
+            swift_skip_group(sc);
         } else {
             add_labels(sc);
         }
@@ -207,19 +208,20 @@ static bool step(struct scan *sc) {
         add_labels(sc);
         skip_type(sc);
     } else if (c == '<') {
-        skip_group(sc);
-        if (!out_ends(sc, "<T>")) {
+        swift_skip_group(sc);
+        if (!swift_out_ends(sc, "<T>")) {
             strbuf_addstr(sc->out, "<T>");
         }
-    } else if (rest_starts(sc, " #") && sc->at + 2 < sc->len && names_is_digit(sc->s[sc->at + 2])) {
+    } else if (swift_rest_starts(sc, " #") && sc->at + 2 < sc->len &&
+               names_is_digit(sc->s[sc->at + 2])) {
         for (sc->at += 2; sc->at < sc->len && names_is_digit(sc->s[sc->at]);) {
             sc->at++;
         }
-    } else if (rest_starts(sc, " in conformance ")) {
+    } else if (swift_rest_starts(sc, " in conformance ")) {
         return false;
-    } else if (rest_starts(sc, " : ") || rest_starts(sc, " -> ")) {
+    } else if (swift_rest_starts(sc, " : ") || swift_rest_starts(sc, " -> ")) {
         skip_type(sc);
-    } else if (rest_starts(sc, " in ")) {
+    } else if (swift_rest_starts(sc, " in ")) {
         strbuf_addstr(sc->out, " in ");
         sc->at += 4;
         while (sc->at < sc->len && skip_wrapper(sc)) {
@@ -232,18 +234,18 @@ static bool step(struct scan *sc) {
 }
 
 void names_swift(const char *s, size_t len, struct strbuf *out) {
-    struct scan sc = {.s = s, .len = len, .out = out, .base = out->len};
+    struct swift_scan sc = {.s = s, .len = len, .out = out, .base = out->len};
     while (sc.at < sc.len && skip_wrapper(&sc)) {
     }
-    if (rest_starts(&sc, "completion handler block implementation")) {
+    if (swift_rest_starts(&sc, "completion handler block implementation")) {
         strbuf_addstr(out, "completion handler block");
         return;
     }
-    if (rest_starts(&sc, "reabstraction thunk") || rest_starts(&sc, "thunk for @")) {
+    if (swift_rest_starts(&sc, "reabstraction thunk") || swift_rest_starts(&sc, "thunk for @")) {
         strbuf_addstr(out, "reabstraction thunk");
         return;
     }
-    while (sc.at < sc.len && !out->failed && step(&sc)) {
+    while (sc.at < sc.len && !out->failed && swift_step(&sc)) {
     }
     while (out->len > sc.base && out->data[out->len - 1] == ' ') {
         strbuf_truncate(out, out->len - 1);

@@ -182,7 +182,7 @@ static enum st id_from_notes(Elf_Data *notes, struct image_id *id) {
 
 /* Notes of an honest file do not overlap: reading more note bytes than the file has would be
  * unbounded work. False: the budget is used up. */
-static bool spend(uint64_t *budget, uint64_t size) {
+static bool elffile_spend(uint64_t *budget, uint64_t size) {
     if (size > *budget) {
         return false;
     }
@@ -195,7 +195,7 @@ static enum st id_from_sections(struct object_slice *s) {
     uint64_t budget = s->size;
     GElf_Shdr h;
     for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-        if (!gelf_getshdr(scn, &h) || h.sh_type != SHT_NOTE || !spend(&budget, h.sh_size)) {
+        if (!gelf_getshdr(scn, &h) || h.sh_type != SHT_NOTE || !elffile_spend(&budget, h.sh_size)) {
             continue;
         }
         Elf_Data *data = elf_getdata(scn, NULL);
@@ -216,7 +216,8 @@ static enum st id_from_segments(struct object_slice *s) {
     for (size_t i = 0; i < count && i <= INT32_MAX; i++) {
         GElf_Phdr p;
         if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_NOTE || p.p_offset > INT64_MAX ||
-            !checked_range(p.p_offset, p.p_filesz, s->size) || !spend(&budget, p.p_filesz)) {
+            !checked_range(p.p_offset, p.p_filesz, s->size) ||
+            !elffile_spend(&budget, p.p_filesz)) {
             continue;
         }
         Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)p.p_offset, (size_t)p.p_filesz,

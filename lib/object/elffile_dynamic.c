@@ -29,7 +29,7 @@ static uint64_t read_word(const struct dynamic *d, struct reader *r) {
     return d->slice->address_size == 8 ? reader_u64(r) : reader_u32(r);
 }
 
-static enum st read_segments(struct dynamic *d, struct err *e) {
+static enum st dynamic_read_segments(struct dynamic *d, struct err *e) {
     size_t count;
     if (elf_getphdrnum(d->slice->object->elf, &count) != 0) {
         return elffile_error(d->slice->object, "program headers", e);
@@ -73,7 +73,7 @@ static enum st reader_at(const struct dynamic *d, uint64_t address, const char *
     return slice_part(d->slice, offset, s->size - (address - s->address), what, out, e);
 }
 
-static enum st read_entries(struct dynamic *d, struct err *e) {
+static enum st dynamic_read_entries(struct dynamic *d, struct err *e) {
     struct reader r;
     enum st st = slice_part(d->slice, d->at, d->size, "dynamic section", &r, e);
     while (st == ST_OK && reader_left(&r) > 0) {
@@ -219,10 +219,16 @@ static enum st read_symbols(const struct dynamic *d, raw_symbols *out, struct er
 
 enum st elffile_read_dynamic(const struct object_slice *s, raw_symbols *out, struct err *e) {
     struct dynamic d = {.slice = s};
-    enum st st = read_segments(&d, e);
-    st = st == ST_OK ? read_entries(&d, e) : st;
-    st = st == ST_OK ? count_symbols(&d, e) : st;
-    st = st == ST_OK ? read_symbols(&d, out, e) : st;
+    enum st st = dynamic_read_segments(&d, e);
+    if (st == ST_OK) {
+        st = dynamic_read_entries(&d, e);
+    }
+    if (st == ST_OK) {
+        st = count_symbols(&d, e);
+    }
+    if (st == ST_OK) {
+        st = read_symbols(&d, out, e);
+    }
     VEC_RELEASE(&d.segments);
     return st;
 }

@@ -37,7 +37,7 @@ static bool wants(void *ctx, const char *name) {
     return true;
 }
 
-static void tell(const struct archive_visit *v, const char *name, const struct err *why) {
+static void archive_tell(const struct archive_visit *v, const char *name, const struct err *why) {
     struct strbuf path = {0};
     if (v->complain) {
         v->complain(v->ctx, member_path(v, name, &path, NULL) == ST_OK ? path.data : name, why);
@@ -46,7 +46,7 @@ static void tell(const struct archive_visit *v, const char *name, const struct e
 }
 
 static void complain(void *ctx, const char *name, const struct err *why) {
-    tell(ctx, name, why);
+    archive_tell(ctx, name, why);
 }
 
 /* Keeps the map as long as the finder. */
@@ -73,7 +73,7 @@ static enum st take(void *ctx, const char *name, struct filemap *map, struct err
         st = object_open_bytes(&o, path.data, map->data, map->size, &why);
         if (st == ST_ERR && why.code != ERR_NOMEM) {
             if (why.code != ERR_UNSUPPORTED) {
-                tell(v, name, &why);
+                archive_tell(v, name, &why);
             }
             st = ST_NONE;
         }

@@ -16,7 +16,7 @@
 
 static const char BUNDLE_FOLDER[] = "Contents/Resources/DWARF";
 
-struct walk {
+struct find_walk {
     struct finder *finder;
     find_complain complain;
     void *ctx;
@@ -28,7 +28,7 @@ struct walk {
 
 typedef VEC(char *) name_list;
 
-static void complain(struct walk *w, const char *path, const struct err *why) {
+static void walk_complain(struct find_walk *w, const char *path, const struct err *why) {
     w->told++;
     if (w->complain) {
         w->complain(w->ctx, path, why);
@@ -76,7 +76,7 @@ static enum st sniff(const char *path, struct sniffed *out, struct err *e) {
 
 /* An archive that lies in a folder. A build that reads none says so once; what may be one packed
  * file, a dump say, is nothing to complain about. */
-static enum st add_found_archive(struct walk *w, const char *path, enum packed_kind kind,
+static enum st add_found_archive(struct find_walk *w, const char *path, enum packed_kind kind,
                                  struct err *e) {
     if (!packed_supported()) {
         bool tell = kind == PACKED_CERTAIN && !w->finder->archives_told;
@@ -87,7 +87,7 @@ static enum st add_found_archive(struct walk *w, const char *path, enum packed_k
 }
 
 /* A file that lies in a folder: what is wrong with it goes to complain. ST_ERR: memory ran out. */
-static enum st add_found_file(struct walk *w, const char *path, struct err *e) {
+static enum st add_found_file(struct find_walk *w, const char *path, struct err *e) {
     struct err why = {0};
     struct sniffed is = {0};
     bool unlinked = false;
@@ -104,7 +104,7 @@ static enum st add_found_file(struct walk *w, const char *path, struct err *e) {
     if (why.code == ERR_NOMEM) {
         return err_nomem(e);
     }
-    complain(w, path, &why);
+    walk_complain(w, path, &why);
     return ST_OK;
 }
 
@@ -148,10 +148,11 @@ static enum st list_folder(const char *path, name_list *names, struct err *e) {
     return st;
 }
 
-static enum st walk_entry(struct walk *w, struct strbuf *path, unsigned depth, struct err *e);
+static enum st walk_entry(struct find_walk *w, struct strbuf *path, unsigned depth, struct err *e);
 
 /* Everything in a folder. Cannot be listed: ST_ERR. */
-static enum st walk_folder(struct walk *w, struct strbuf *path, unsigned depth, struct err *e) {
+static enum st walk_folder(struct find_walk *w, struct strbuf *path, unsigned depth,
+                           struct err *e) {
     name_list names = {0};
     enum st st = list_folder(strbuf_cstr(path), &names, e);
     size_t len = path->len;
@@ -171,12 +172,13 @@ static enum st walk_folder(struct walk *w, struct strbuf *path, unsigned depth, 
 }
 
 /* Files that were met, whatever became of them. */
-static size_t files_met(const struct walk *w) {
+static size_t files_met(const struct find_walk *w) {
     return finder_count(w->finder) + w->skipped + w->told;
 }
 
 /* A dSYM bundle: only its debug files, not the plists around them. ST_NONE: it has none. */
-static enum st walk_bundle(struct walk *w, struct strbuf *path, unsigned depth, struct err *e) {
+static enum st walk_bundle(struct find_walk *w, struct strbuf *path, unsigned depth,
+                           struct err *e) {
     size_t len = path->len, before = files_met(w);
     struct stat sb;
     strbuf_addc(path, '/');
@@ -195,7 +197,7 @@ static enum st walk_bundle(struct walk *w, struct strbuf *path, unsigned depth, 
     return st;
 }
 
-static enum st walk_folder_or_bundle(struct walk *w, struct strbuf *path, unsigned depth,
+static enum st walk_folder_or_bundle(struct find_walk *w, struct strbuf *path, unsigned depth,
                                      struct err *e) {
     const char *text = strbuf_cstr(path);
     if (depth > FIND_DEPTH_LIMIT) {
@@ -213,7 +215,7 @@ static enum st walk_folder_or_bundle(struct walk *w, struct strbuf *path, unsign
 }
 
 /* One thing in a folder. Only lack of memory is an error here; a link to nowhere is nothing. */
-static enum st walk_entry(struct walk *w, struct strbuf *path, unsigned depth, struct err *e) {
+static enum st walk_entry(struct find_walk *w, struct strbuf *path, unsigned depth, struct err *e) {
     struct err why = {0};
     struct stat sb;
     const char *text = strbuf_cstr(path);
@@ -222,7 +224,7 @@ static enum st walk_entry(struct walk *w, struct strbuf *path, unsigned depth, s
             w->limit_told = true;
             err_set(&why, ERR_LIMIT, "more than %d files: '%s' and what follows is left out",
                     FIND_ENTRY_LIMIT, text);
-            complain(w, text, &why);
+            walk_complain(w, text, &why);
         }
         return ST_OK;
     }
@@ -251,14 +253,14 @@ static enum st walk_entry(struct walk *w, struct strbuf *path, unsigned depth, s
         return err_nomem(e);
     }
     if (st == ST_ERR) {
-        complain(w, strbuf_cstr(path), &why);
+        walk_complain(w, strbuf_cstr(path), &why);
     }
     return ST_OK;
 }
 
 /* ---- what the caller names ---- */
 
-static enum st add_named_file(struct walk *w, const char *path, struct err *e) {
+static enum st add_named_file(struct find_walk *w, const char *path, struct err *e) {
     enum st st = finder_add_file(w->finder, path, NULL, false, w->complain, w->ctx, e);
     struct sniffed is = {0};
     if (st == ST_NONE && sniff(path, &is, e) != ST_OK) {
@@ -272,7 +274,7 @@ static enum st add_named_file(struct walk *w, const char *path, struct err *e) {
 
 enum st finder_add(struct finder *f, const char *path, find_complain tell, void *ctx,
                    struct err *e) {
-    struct walk w = {.finder = f, .complain = tell, .ctx = ctx};
+    struct find_walk w = {.finder = f, .complain = tell, .ctx = ctx};
     struct stat sb;
     if (stat(path, &sb) != 0) {
         bool absent = errno == ENOENT || errno == ENOTDIR;

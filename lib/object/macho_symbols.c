@@ -36,7 +36,7 @@ struct nlist_walk {
     VEC(struct raw_symbol) sized;
 };
 
-static struct nlist_entry read_entry(struct reader *r, bool is_64) {
+static struct nlist_entry macho_read_entry(struct reader *r, bool is_64) {
     struct nlist_entry n;
     n.name = reader_u32(r);
     n.type = reader_u8(r);
@@ -134,7 +134,7 @@ static enum st walk_entries(struct nlist_walk *w, uint32_t count, struct err *e)
         return err_nomem(e);
     }
     for (; w->index < count; w->index++) {
-        struct nlist_entry n = read_entry(&w->table, is_64);
+        struct nlist_entry n = macho_read_entry(&w->table, is_64);
         bool stab = (n.type & N_STAB) != 0;
         if (!(stab ? note_stab(w, &n) : note_symbol(w, &n))) {
             return err_nomem(e);

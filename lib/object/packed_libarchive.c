@@ -35,7 +35,7 @@ static const char *why(const struct unpacking *u) {
     return text ? text : "damaged";
 }
 
-static enum st damaged(const struct unpacking *u, struct err *e) {
+static enum st packed_damaged(const struct unpacking *u, struct err *e) {
     if (u->lib.f_errno(u->archive) == ENOMEM) {
         return err_nomem(e);
     }
@@ -59,7 +59,7 @@ static enum st next_block(struct unpacking *u, const void **bytes, size_t *len, 
     }
     if (r < ARCHIVE_WARN) {
         *lost = r != ARCHIVE_FATAL;
-        return damaged(u, e);
+        return packed_damaged(u, e);
     }
     if (*len > u->left) {
         return too_much(u, e);
@@ -92,8 +92,8 @@ static enum st keep_block(struct unpacking *u, const void *bytes, size_t len, ui
 
 /* Reads a member to its end; if `keep`, into the spill, until the bytes turn out to be no object
  * file. *size = of an object file, else 0. */
-static enum st read_member(struct unpacking *u, bool keep, uint64_t *size, bool *lost,
-                           struct err *e) {
+static enum st packed_read_member(struct unpacking *u, bool keep, uint64_t *size, bool *lost,
+                                  struct err *e) {
     bool zip = u->lib.f_format(u->archive) == ARCHIVE_FORMAT_ZIP, first = true;
     const void *bytes;
     size_t len;
@@ -121,14 +121,14 @@ static enum st read_member(struct unpacking *u, bool keep, uint64_t *size, bool 
     return st == ST_NONE ? ST_OK : st;
 }
 
-static const char *name_of(const struct unpacking *u, struct archive_entry *entry) {
+static const char *packed_name_of(const struct unpacking *u, struct archive_entry *entry) {
     const char *name = u->lib.f_entry_pathname_utf8(entry);
     name = name ? name : u->lib.f_entry_pathname(entry);
     return name ? name : "?";
 }
 
-static enum st visit(struct unpacking *u, struct archive_entry *entry, struct err *e) {
-    const char *name = name_of(u, entry);
+static enum st packed_visit(struct unpacking *u, struct archive_entry *entry, struct err *e) {
+    const char *name = packed_name_of(u, entry);
     const struct packed_visitor *v = u->visitor;
     struct err failure = {0};
     struct filemap map = {0};
@@ -138,7 +138,7 @@ static enum st visit(struct unpacking *u, struct archive_entry *entry, struct er
     if (!keep && u->lib.f_format(u->archive) == ARCHIVE_FORMAT_ZIP) {
         return ST_OK;
     }
-    enum st st = read_member(u, keep, &size, &lost, &failure);
+    enum st st = packed_read_member(u, keep, &size, &lost, &failure);
     if (st == ST_ERR && lost && failure.code != ERR_NOMEM) {
         if (keep) {
             v->complain(v->ctx, name, &failure);
@@ -147,18 +147,20 @@ static enum st visit(struct unpacking *u, struct archive_entry *entry, struct er
     }
     if (st == ST_OK && size >= MAGIC_SIZE) {
         st = spill_map(u->spill, size, &map, &failure);
-        st = st == ST_OK ? v->take(v->ctx, name, &map, &failure) : st;
+        if (st == ST_OK) {
+            st = v->take(v->ctx, name, &map, &failure);
+        }
         filemap_release(&map);
     }
     return st == ST_ERR ? err_set(e, failure.code, "%s", failure.text) : ST_OK;
 }
 
-static enum st read_all(struct unpacking *u, struct err *e) {
+static enum st packed_read_all(struct unpacking *u, struct err *e) {
     struct archive_entry *entry;
     int r;
     while ((r = u->lib.f_read_next_header(u->archive, &entry)) != ARCHIVE_EOF) {
         if (r < ARCHIVE_WARN && r != ARCHIVE_RETRY) {
-            return damaged(u, e);
+            return packed_damaged(u, e);
         }
         if (u->lib.f_filter_count(u->archive) > FILTERS_MAX) {
             return err_set(e, ERR_UNSUPPORTED, "'%s' is packed more than once", u->path);
@@ -166,7 +168,7 @@ static enum st read_all(struct unpacking *u, struct err *e) {
         if (++u->members > PACKED_MEMBERS) {
             return err_set(e, ERR_LIMIT, "more than %d files in '%s'", PACKED_MEMBERS, u->path);
         }
-        if (r != ARCHIVE_RETRY && visit(u, entry, e) != ST_OK) {
+        if (r != ARCHIVE_RETRY && packed_visit(u, entry, e) != ST_OK) {
             return ST_ERR;
         }
     }
@@ -211,11 +213,11 @@ enum st packed_read(const char *path, struct spill *spill, const struct packed_v
     }
     enum st st;
     if (u.lib.f_read_open_filename(a, path, BLOCK) == ARCHIVE_OK) {
-        st = read_all(&u, e);
+        st = packed_read_all(&u, e);
     } else {
         /* Looks into the packed bytes that are already here: a single packed file is no archive. */
         bool system = u.lib.f_errno(a) == ENOMEM || u.lib.f_errno(a) == EIO;
-        st = system ? damaged(&u, e) : ST_NONE;
+        st = system ? packed_damaged(&u, e) : ST_NONE;
     }
     u.lib.f_read_free(a);
     return st;

@@ -51,7 +51,10 @@ enum st section_classify(struct object *o, struct section *sec, bool chdr, struc
     if (sec->segment[0] != '\0' && strlen(sec->name) == MACHO_NAME_SIZE) {
         sec->canonical = uncut_name(sec->canonical);
     }
-    sec->packing = chdr ? SECTION_CHDR : gnu ? SECTION_GNU : SECTION_PLAIN;
+    sec->packing = gnu ? SECTION_GNU : SECTION_PLAIN;
+    if (chdr) {
+        sec->packing = SECTION_CHDR;
+    }
     if (sec->packing != SECTION_PLAIN && sec->has_bytes) {
         struct section_inflated *in = arena_alloc(&o->arena, sizeof *in);
         if (!in || pthread_mutex_init(&in->lock, NULL) != 0) {

@@ -11,7 +11,7 @@
 #include "base/checked.h"
 #include "base/strbuf.h"
 
-static enum st open_file(struct spill *s, struct err *e) {
+static enum st spill_open_file(struct spill *s, struct err *e) {
     struct strbuf path = {0};
     const char *folder = s->folder ? s->folder : P_tmpdir;
     strbuf_addf(&path, "%s/stallkit.XXXXXX", folder);
@@ -29,7 +29,7 @@ static enum st open_file(struct spill *s, struct err *e) {
 }
 
 enum st spill_begin(struct spill *s, struct err *e) {
-    if (!s->open && open_file(s, e) != ST_OK) {
+    if (!s->open && spill_open_file(s, e) != ST_OK) {
         return ST_ERR;
     }
     s->end = s->start;

@@ -7,7 +7,7 @@ enum { STEP = 64 * 1024 };
 /* `xz -9` needs 65 MiB to unpack. */
 #define MEMORY_MAX (UINT64_C(128) << 20)
 
-static enum st failed(const char *name, lzma_ret why, struct err *e) {
+static enum st xz_failed(const char *name, lzma_ret why, struct err *e) {
     switch (why) {
     case LZMA_MEM_ERROR:
         return err_nomem(e);
@@ -48,5 +48,5 @@ enum st xz_inflate(const char *name, const void *bytes, size_t len, uint64_t max
     if (st != ST_OK) {
         return st;
     }
-    return r == LZMA_STREAM_END ? ST_OK : failed(name, r, e);
+    return r == LZMA_STREAM_END ? ST_OK : xz_failed(name, r, e);
 }

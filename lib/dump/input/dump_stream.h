@@ -9,7 +9,8 @@
 #include "base/gz.h"
 
 /* Documents of one input, one at a time: JSON Lines, a single object over many lines, text reports
- * and .ips files (report_formats.h), in any order, or a gzip of them (by content). Memory: one document. */
+ * and .ips files (report_formats.h), in any order, or a gzip of them (by content). Memory: one
+ * document. */
 struct dump_stream;
 
 /* name is for messages, copied. Takes over fd. */

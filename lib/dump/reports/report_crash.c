@@ -39,7 +39,7 @@ static void read_process(struct report *r, const char *value) {
     r->process = r->process ? r->process : report_text(r, value, len);
 }
 
-static void read_header(struct reading *t) {
+static void crash_read_header(struct reading *t) {
     struct report *r = t->r;
     const struct {
         const char *key;
@@ -72,9 +72,7 @@ static void read_header(struct reading *t) {
     } else if ((value = report_line_value(t->line, "Launch Time")) != NULL) {
         r->since_launch_ms = report_time_between(value, r->activity);
     } else if ((value = report_line_value(t->line, "Role")) != NULL) {
-        r->app_state = strncmp(value, "Foreground", 10) == 0   ? "foreground"
-                       : strncmp(value, "Background", 10) == 0 ? "background"
-                                                               : NULL;
+        r->app_state = report_role(value);
     } else if ((value = report_line_value(t->line, "Exception Type")) != NULL) {
         r->reason = r->reason ? r->reason : value;
     } else if ((value = report_line_value(t->line, "Exception Codes")) != NULL ||
@@ -94,7 +92,7 @@ static void read_header(struct reading *t) {
 
 /* ---- threads ---- */
 
-static enum st end_thread(struct reading *t) {
+static enum st crash_end_thread(struct reading *t) {
     if (!t->in_thread) {
         return ST_OK;
     }
@@ -130,7 +128,7 @@ static enum st take_thread_line(struct reading *t, bool *taken) {
     }
     *taken = true;
     if (!(t->named && t->thread.id == (int64_t)id)) {
-        if (end_thread(t) != ST_OK) {
+        if (crash_end_thread(t) != ST_OK) {
             return ST_ERR;
         }
         t->thread = (struct report_thread){.id = (int64_t)id, .main = id == 0};
@@ -194,7 +192,7 @@ static enum st take_frame(struct reading *t, bool *taken) {
 
 /* "Last Exception Backtrace:", whose frames follow, or stand in one line: "(0x1 0x2 …)". */
 static enum st begin_last_exception(struct reading *t) {
-    if (end_thread(t) != ST_OK) {
+    if (crash_end_thread(t) != ST_OK) {
         return ST_ERR;
     }
     t->thread = (struct report_thread){.id = -1, .name = "Last Exception Backtrace"};
@@ -219,11 +217,11 @@ static enum st take_addresses(struct reading *t) {
 
 /* ---- the whole ---- */
 
-static enum st take_line(struct reading *t) {
+static enum st crash_take_line(struct reading *t) {
     bool taken = false;
     if (strncmp(t->line, "Binary Images:", 14) == 0) {
         t->in_images = true;
-        return end_thread(t);
+        return crash_end_thread(t);
     }
     if (t->in_images) {
         report_text_image(t->r, t->line);
@@ -242,10 +240,10 @@ static enum st take_line(struct reading *t) {
         if (take_frame(t, &taken) != ST_OK) {
             return ST_ERR;
         }
-        return taken ? ST_OK : end_thread(t);
+        return taken ? ST_OK : crash_end_thread(t);
     }
     if (t->r->threads.len == 0) {
-        read_header(t);
+        crash_read_header(t);
     }
     return ST_OK;
 }
@@ -258,14 +256,14 @@ enum st report_fill_crash(struct report *r, struct span text) {
     r->detector = "apple";
     r->fatal = true;
     while ((t.line = report_next_line(r, &t.lines)) != NULL) {
-        if (take_line(&t) != ST_OK) {
+        if (crash_take_line(&t) != ST_OK) {
             return err_context(r->e, "line %zu", t.lines.number);
         }
     }
     if (r->no_memory) {
         return err_nomem(r->e);
     }
-    if (end_thread(&t) != ST_OK) {
+    if (crash_end_thread(&t) != ST_OK) {
         return ST_ERR;
     }
     r->activity = NULL;

@@ -243,7 +243,7 @@ enum st report_add_sample(struct report *r, const struct report_stack *s) {
 
 /* ---- writing ---- */
 
-static void put_text(struct jsonw *w, const char *key, const char *value) {
+static void draft_put_text(struct jsonw *w, const char *key, const char *value) {
     if (value) {
         jsonw_key(w, key);
         jsonw_cstr(w, value);
@@ -281,24 +281,24 @@ static void made_up_id(const struct report *r, const struct strbuf *original, ch
 }
 
 static void write_head(const struct report *r, struct jsonw *w, const char *id) {
-    put_text(w, "format", "stall-dump/1");
-    put_text(w, "id", id);
-    put_text(w, "time", r->time);
+    draft_put_text(w, "format", "stall-dump/1");
+    draft_put_text(w, "id", id);
+    draft_put_text(w, "time", r->time);
     jsonw_key(w, "app");
     jsonw_begin_object(w);
-    put_text(w, "id", r->app_id);
-    put_text(w, "version", r->app_version);
-    put_text(w, "build", r->app_build);
+    draft_put_text(w, "id", r->app_id);
+    draft_put_text(w, "version", r->app_version);
+    draft_put_text(w, "build", r->app_build);
     jsonw_end_object(w);
     jsonw_key(w, "device");
     jsonw_begin_object(w);
-    put_text(w, "model", r->model);
-    put_text(w, "os", r->os);
-    put_text(w, "os_build", r->os_build);
-    put_text(w, "arch", r->arch);
-    put_text(w, "thermal", r->thermal);
+    draft_put_text(w, "model", r->model);
+    draft_put_text(w, "os", r->os);
+    draft_put_text(w, "os_build", r->os_build);
+    draft_put_text(w, "arch", r->arch);
+    draft_put_text(w, "thermal", r->thermal);
     jsonw_end_object(w);
-    put_text(w, "user", r->user);
+    draft_put_text(w, "user", r->user);
 }
 
 static void write_stall(const struct report *r, struct jsonw *w, const char *id) {
@@ -306,12 +306,12 @@ static void write_stall(const struct report *r, struct jsonw *w, const char *id)
     bool short_enough = r->cpu_ms >= 0 && r->cpu_ms < INT64_MAX / 1000;
     jsonw_key(w, "stall");
     jsonw_begin_object(w);
-    put_text(w, "id", id);
+    draft_put_text(w, "id", id);
     put_number(w, "seq", 1);
-    put_text(w, "kind", r->kind);
-    put_text(w, "detector", r->detector);
-    put_text(w, "activity", r->activity);
-    put_text(w, "reason", r->reason);
+    draft_put_text(w, "kind", r->kind);
+    draft_put_text(w, "detector", r->detector);
+    draft_put_text(w, "activity", r->activity);
+    draft_put_text(w, "reason", r->reason);
     put_number(w, "threshold_ms", r->threshold_ms);
     put_number(w, "at_ms", r->at_ms);
     put_number(w, "duration_ms", r->duration_ms);
@@ -320,7 +320,7 @@ static void write_stall(const struct report *r, struct jsonw *w, const char *id)
     put_flag(w, "fatal", r->fatal);
     put_number(w, "cpu_ms", r->cpu_ms);
     put_number(w, "cpu_permille", known > 0 && short_enough ? r->cpu_ms * 1000 / known : -1);
-    put_text(w, "app_state", r->app_state);
+    draft_put_text(w, "app_state", r->app_state);
     put_number(w, "since_launch_ms", r->since_launch_ms);
     jsonw_end_object(w);
 }
@@ -348,15 +348,16 @@ static enum st find_used(struct report *r, bool *used) {
     return ST_OK;
 }
 
-static void write_image(const struct report *r, struct jsonw *w, const struct report_image *image) {
+static void draft_write_image(const struct report *r, struct jsonw *w,
+                              const struct report_image *image) {
     char id[IMAGE_ID_TEXT];
     jsonw_begin_object(w);
     if (!image_id_is_zero(&image->id)) {
-        put_text(w, "uuid", image_id_text(&image->id, id));
+        draft_put_text(w, "uuid", image_id_text(&image->id, id));
     }
-    put_text(w, "name", image->name);
-    put_text(w, "path", image->path);
-    put_text(w, "arch", image->arch);
+    draft_put_text(w, "name", image->name);
+    draft_put_text(w, "path", image->path);
+    draft_put_text(w, "arch", image->arch);
     jsonw_key(w, "load");
     jsonw_u64(w, image->load);
     if (image->size > 0) {
@@ -367,7 +368,7 @@ static void write_image(const struct report *r, struct jsonw *w, const struct re
     jsonw_end_object(w);
 }
 
-static enum st write_images(struct report *r, struct jsonw *w) {
+static enum st draft_write_images(struct report *r, struct jsonw *w) {
     bool *used = arena_array(&r->arena, r->images.len, sizeof *used);
     if (!used) {
         return err_nomem(r->e);
@@ -379,7 +380,7 @@ static enum st write_images(struct report *r, struct jsonw *w) {
     jsonw_begin_array(w);
     for (size_t i = 0; i < r->images.len; i++) {
         if (used[i]) {
-            write_image(r, w, &r->images.data[i]);
+            draft_write_image(r, w, &r->images.data[i]);
         }
     }
     jsonw_end_array(w);
@@ -416,14 +417,14 @@ static void write_frames(const struct report *r, struct jsonw *w, const struct r
     jsonw_end_array(w);
 }
 
-static void write_threads(const struct report *r, struct jsonw *w) {
+static void draft_write_threads(const struct report *r, struct jsonw *w) {
     jsonw_key(w, "threads");
     jsonw_begin_array(w);
     for (size_t i = 0; i < r->threads.len; i++) {
         const struct report_thread *t = &r->threads.data[i];
         jsonw_begin_object(w);
         put_number(w, "id", t->id);
-        put_text(w, "name", t->name);
+        draft_put_text(w, "name", t->name);
         put_flag(w, "main", t->main);
         put_flag(w, "crashed", t->crashed);
         write_frames(r, w, &t->stack);
@@ -432,7 +433,7 @@ static void write_threads(const struct report *r, struct jsonw *w) {
     jsonw_end_array(w);
 }
 
-static void write_samples(const struct report *r, struct jsonw *w) {
+static void draft_write_samples(const struct report *r, struct jsonw *w) {
     if (r->samples.len == 0) {
         return;
     }
@@ -477,7 +478,7 @@ static void write_names(const struct report *r, struct jsonw *w) {
 
 /* A string whose bytes can be had back: what is not UTF-8 stays as it is, which readers of dumps
  * accept. */
-static void write_bytes(struct strbuf *out, struct span s) {
+static void draft_write_bytes(struct strbuf *out, struct span s) {
     strbuf_addc(out, '"');
     for (; s.p < s.end; s.p++) {
         unsigned char c = (unsigned char)*s.p;
@@ -502,7 +503,7 @@ static enum st write_original(const struct report *r, struct strbuf *out) {
         const struct report_part *part = &r->parts[i];
         strbuf_addf(out, ",\"%s\":", part->key);
         if (part->text) {
-            write_bytes(out, part->span);
+            draft_write_bytes(out, part->span);
         } else {
             struct sink s = sink_to_strbuf(out);
             span_write_compact(part->span, &s);
@@ -527,9 +528,9 @@ static enum st write_dump(struct report *r, const struct strbuf *original, struc
     jsonw_begin_object(&w);
     write_head(r, &w, id);
     write_stall(r, &w, id);
-    enum st st = write_images(r, &w);
-    write_threads(r, &w);
-    write_samples(r, &w);
+    enum st st = draft_write_images(r, &w);
+    draft_write_threads(r, &w);
+    draft_write_samples(r, &w);
     write_names(r, &w);
     jsonw_key(&w, "report");
     jsonw_raw(&w, strbuf_cstr(original), original->len);
@@ -543,9 +544,15 @@ enum st report_finish(struct report *r, const struct report_document *d) {
         return err_nomem(r->e);
     }
     enum st st = write_original(r, &original);
-    st = st == ST_OK ? write_dump(r, &original, &out) : st;
-    st = st == ST_OK && r->no_memory ? err_nomem(r->e) : st;
-    st = st == ST_OK ? d->take(d->ctx, out.data, out.len, r->e) : st;
+    if (st == ST_OK) {
+        st = write_dump(r, &original, &out);
+    }
+    if (st == ST_OK && r->no_memory) {
+        st = err_nomem(r->e);
+    }
+    if (st == ST_OK) {
+        st = d->take(d->ctx, out.data, out.len, r->e);
+    }
     strbuf_release(&original);
     strbuf_release(&out);
     return st;

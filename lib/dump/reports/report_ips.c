@@ -11,19 +11,12 @@ enum { WATCHDOG_CODE = 0x8badf00d };
 
 /* ---- what the app and the device are ---- */
 
-static const char *lower_role(const char *role) {
-    return !role                                  ? NULL
-           : strncmp(role, "Foreground", 10) == 0 ? "foreground"
-           : strncmp(role, "Background", 10) == 0 ? "background"
-                                                  : NULL;
-}
-
 static const char *either(const char *a, const char *b) {
     return a ? a : b;
 }
 
 /* What the first line says, where the body has not said it. */
-static void read_header(struct report *r, const json_t *header) {
+static void ips_read_header(struct report *r, const json_t *header) {
     r->id = either(r->id, report_member(r, header, "incident_id"));
     r->app_id = either(r->app_id, report_member(r, header, "bundleID"));
     r->app_version = either(r->app_version, report_member(r, header, "app_version"));
@@ -53,7 +46,7 @@ static void read_body_head(struct report *r, const json_t *body) {
     report_os(r, report_member(r, os, "train"));
     r->os_build = report_member(r, os, "build");
     r->arch = report_code_type(report_member(r, body, "cpuType"));
-    r->app_state = lower_role(json_string_value(json_object_get(body, "procRole")));
+    r->app_state = report_role(json_string_value(json_object_get(body, "procRole")));
     r->since_launch_ms = report_time_between(launch, capture);
     r->process = report_member(r, body, "procName");
     const char *path = report_member(r, body, "procPath");
@@ -64,7 +57,7 @@ static void read_body_head(struct report *r, const json_t *body) {
 
 /* ---- images and stacks ---- */
 
-static void read_images(struct report *r, const json_t *images) {
+static void ips_read_images(struct report *r, const json_t *images) {
     size_t i;
     json_t *object;
     json_array_foreach(images, i, object) {
@@ -135,7 +128,7 @@ static enum st read_frames(struct report *r, const json_t *images, const json_t 
     return ST_OK;
 }
 
-static enum st read_threads(struct report *r, const json_t *body) {
+static enum st ips_read_threads(struct report *r, const json_t *body) {
     const json_t *images = json_object_get(body, "usedImages");
     const json_t *threads = json_object_get(body, "threads");
     const json_t *faulting = json_object_get(body, "faultingThread");
@@ -224,7 +217,7 @@ static enum st fill_json(struct report *r, const json_t *header, const json_t *b
     int64_t bug_type = bug_type_of(header, body);
     if (json_is_object(json_object_get(body, "processByPid"))) {
         enum st st = report_fill_stackshot(r, body);
-        read_header(r, header);
+        ips_read_header(r, header);
         return st;
     }
     if (!json_is_array(json_object_get(body, "threads"))) {
@@ -232,10 +225,10 @@ static enum st fill_json(struct report *r, const json_t *header, const json_t *b
                        (long long)bug_type);
     }
     read_body_head(r, body);
-    read_header(r, header);
-    read_images(r, json_object_get(body, "usedImages"));
+    ips_read_header(r, header);
+    ips_read_images(r, json_object_get(body, "usedImages"));
     read_cause(r, body, bug_type);
-    return read_threads(r, body);
+    return ips_read_threads(r, body);
 }
 
 /* ---- the file: a line of JSON, then JSON or text; or its JSON alone ---- */
@@ -280,7 +273,7 @@ static enum st ips_fill(struct report *r, const struct ips *ips) {
     }
     enum st st = report_is_sampled(ips->body) ? report_fill_sampled(r, ips->body)
                                               : report_fill_crash(r, ips->body);
-    read_header(r, ips->header);
+    ips_read_header(r, ips->header);
     return st;
 }
 

@@ -41,7 +41,7 @@ static void read_system(struct report *r, const json_t *system) {
     }
 }
 
-static void read_head(struct report *r, const json_t *root) {
+static void kscrash_read_head(struct report *r, const json_t *root) {
     const json_t *report = json_object_get(root, "report");
     const json_t *stamp = json_object_get(report, "timestamp");
     uint64_t seconds;
@@ -57,7 +57,7 @@ static void read_head(struct report *r, const json_t *root) {
     }
 }
 
-static void read_images(struct report *r, const json_t *images) {
+static void kscrash_read_images(struct report *r, const json_t *images) {
     size_t i;
     json_t *object;
     json_array_foreach(images, i, object) {
@@ -110,7 +110,7 @@ static enum st read_contents(struct report *r, const json_t *contents, struct re
 }
 
 /* KSCrash numbers threads in the kernel's order: 0 is the main thread. */
-static enum st read_threads(struct report *r, const json_t *threads) {
+static enum st kscrash_read_threads(struct report *r, const json_t *threads) {
     size_t i;
     json_t *object;
     json_array_foreach(threads, i, object) {
@@ -201,7 +201,10 @@ static enum st read_profile(struct report *r, const json_t *profile) {
 /* ---- what happened ---- */
 
 static const json_t *first_of(const json_t *a, const json_t *b, const json_t *c) {
-    return json_is_object(a) ? a : json_is_object(b) ? b : c;
+    if (json_is_object(a)) {
+        return a;
+    }
+    return json_is_object(b) ? b : c;
 }
 
 /* The watchdog monitor's own record of a hang. */
@@ -257,7 +260,7 @@ static void read_error(struct report *r, const json_t *root, const json_t *crash
     (void)report_watchdog(r, r->reason);
 }
 
-static enum st fill(struct report *r, const json_t *root) {
+static enum st kscrash_fill(struct report *r, const json_t *root) {
     const json_t *crash = json_object_get(root, "crash");
     const json_t *profile = json_object_get(json_object_get(crash, "error"), "profile");
     const json_t *inner = json_object_get(root, "recrash_report");
@@ -267,11 +270,11 @@ static enum st fill(struct report *r, const json_t *root) {
         first = inner; /* the handler crashed, too, and this is what it had written before */
         crash = json_object_get(inner, "crash");
     }
-    read_head(r, first);
+    kscrash_read_head(r, first);
     if (!r->id) {
         r->id = report_member(r, json_object_get(root, "report"), "id");
     }
-    read_images(r, json_object_get(first, "binary_images"));
+    kscrash_read_images(r, json_object_get(first, "binary_images"));
     read_error(r, first, crash);
     if (json_is_object(profile) && read_profile(r, profile) != ST_OK) {
         return ST_ERR;
@@ -279,7 +282,7 @@ static enum st fill(struct report *r, const json_t *root) {
     /* A minimal report has its one thread by itself. */
     const json_t *threads = json_object_get(crash, "threads");
     const json_t *alone = json_object_get(crash, "crashed_thread");
-    if (read_threads(r, threads) != ST_OK) {
+    if (kscrash_read_threads(r, threads) != ST_OK) {
         return ST_ERR;
     }
     if (r->threads.len == 0 && json_is_object(alone)) {
@@ -318,7 +321,7 @@ static enum st report_kscrash_read(const struct report_document *d, struct err *
     }
     report_init(&r, "kscrash", 0, e);
     report_keep(&r, "document", d->text, false);
-    st = fill(&r, root);
+    st = kscrash_fill(&r, root);
     if (st == ST_OK) {
         st = report_finish(&r, d);
     }

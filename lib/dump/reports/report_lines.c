@@ -62,6 +62,13 @@ bool report_take_decimal(const char **s, uint64_t *out) {
     return true;
 }
 
+const char *report_role(const char *text) {
+    if (text && strncmp(text, "Foreground", 10) == 0) {
+        return "foreground";
+    }
+    return text && strncmp(text, "Background", 10) == 0 ? "background" : NULL;
+}
+
 void report_version(struct report *r, const char *value) {
     const char *open = strrchr(value, '('), *close = open ? strchr(open, ')') : NULL;
     size_t len = strcspn(value, " (");

@@ -95,7 +95,7 @@ static enum st read_stacks(struct report *r, const json_t *stacks) {
 }
 
 /* A member that holds stacks: JSON, or JSON inside a string. */
-static enum st read_member(struct report *r, const json_t *value) {
+static enum st matrix_read_member(struct report *r, const json_t *value) {
     if (!json_is_string(value)) {
         return read_stacks(r, value);
     }
@@ -105,7 +105,9 @@ static enum st read_member(struct report *r, const json_t *value) {
         err_clear(r->e);
         return ST_OK; /* plain words: they stay in the report */
     }
-    st = st == ST_OK ? read_stacks(r, inner) : st;
+    if (st == ST_OK) {
+        st = read_stacks(r, inner);
+    }
     json_decref(inner);
     return st;
 }
@@ -133,7 +135,7 @@ enum st report_matrix_stacks(struct report *r, const json_t *root) {
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const json_t *value = json_object_get(root, places[i]);
         value = value ? value : json_object_get(crash, places[i]);
-        if (value && r->samples.len == 0 && read_member(r, value) != ST_OK) {
+        if (value && r->samples.len == 0 && matrix_read_member(r, value) != ST_OK) {
             return err_context(r->e, "%s", places[i]);
         }
     }

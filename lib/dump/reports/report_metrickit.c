@@ -39,7 +39,7 @@ struct diagnostic {
 };
 
 /* Where a frame lies. */
-struct place {
+struct metrickit_place {
     size_t binary; /* SIZE_MAX = in none */
     uint64_t offset, load;
     bool has_load;
@@ -79,12 +79,12 @@ static size_t find_binary(struct diagnostic *d, const json_t *frame) {
     return entry->value;
 }
 
-static bool place_frame(struct diagnostic *d, const json_t *frame, struct place *p) {
+static bool place_frame(struct diagnostic *d, const json_t *frame, struct metrickit_place *p) {
     uint64_t address, offset;
     bool has_address = report_address(json_object_get(frame, "address"), &address);
     bool has_offset =
         report_address(json_object_get(frame, "offsetIntoBinaryTextSegment"), &offset);
-    *p = (struct place){.binary = SIZE_MAX};
+    *p = (struct metrickit_place){.binary = SIZE_MAX};
     if (!has_address && !has_offset) {
         return false;
     }
@@ -147,7 +147,7 @@ static void collect(struct diagnostic *d, const json_t *frames, bool root) {
     size_t i;
     json_t *frame;
     json_array_foreach(frames, i, frame) {
-        struct place p;
+        struct metrickit_place p;
         const json_t *below = json_object_get(frame, "subFrames");
         note_direction(d, frame, root, json_array_size(below) == 0);
         if (place_frame(d, frame, &p) && p.binary != SIZE_MAX) {
@@ -164,7 +164,7 @@ static void collect(struct diagnostic *d, const json_t *frames, bool root) {
     }
 }
 
-static int by_load(const void *a, const void *b) {
+static int metrickit_by_load(const void *a, const void *b) {
     const struct binary *const *x = a, *const *y = b;
     if ((*x)->image.load != (*y)->image.load) {
         return (*x)->image.load < (*y)->image.load ? -1 : 1;
@@ -197,7 +197,7 @@ static enum st settle_images(struct diagnostic *d) {
         top = b->loaded && behind > top ? behind : top;
     }
     if (count > 0) {
-        qsort(order, count, sizeof *order, by_load);
+        qsort(order, count, sizeof *order, metrickit_by_load);
     }
     top = (top + ALIGN_IMAGE - 1) / ALIGN_IMAGE * ALIGN_IMAGE;
     for (size_t i = 0; i < count; i++) {
@@ -221,7 +221,7 @@ static enum st settle_images(struct diagnostic *d) {
 
 static bool frame_address(void *ctx, const json_t *frame, uint64_t *out) {
     struct diagnostic *d = ctx;
-    struct place p;
+    struct metrickit_place p;
     if (!place_frame(d, frame, &p)) {
         return false;
     }
@@ -316,7 +316,7 @@ static int64_t member_duration(const json_t *meta, const char *name) {
 
 /* Of a diagnostic by itself its meta data tell the kind. Of a tree by itself nothing does, but only
  * crashes hold one stack for each thread. */
-static const char *kind_of(const json_t *diagnostic, const json_t *meta) {
+static const char *metrickit_kind_of(const json_t *diagnostic, const json_t *meta) {
     static const char *const kinds[][2] = {
         {"hangDuration", "hang"},      {"launchDuration", "launch"}, {"writesCaused", "disk-write"},
         {"totalCPUTime", "cpu"},       {"signal", "crash"},          {"exceptionType", "crash"},
@@ -357,13 +357,13 @@ static const json_t *meta_of(const json_t *diagnostic) {
 }
 
 /* kind: NULL = as the diagnostic says. */
-static enum st fill(struct diagnostic *d, const json_t *diagnostic, const char *kind) {
+static enum st metrickit_fill(struct diagnostic *d, const json_t *diagnostic, const char *kind) {
     const json_t *meta = meta_of(diagnostic);
     const json_t *tree = json_object_get(diagnostic, "callStackTree");
     json_t *inner = NULL;
     enum st st = ST_OK;
     d->r.detector = "metrickit";
-    d->r.kind = kind ? kind : kind_of(diagnostic, meta);
+    d->r.kind = kind ? kind : metrickit_kind_of(diagnostic, meta);
     read_meta(&d->r, meta);
     if (json_is_string(tree)) { /* as some apps store it */
         st = report_load_string(tree, &inner, d->r.e);
@@ -453,8 +453,10 @@ static enum st read_one(struct payload *p, size_t list, const json_t *diagnostic
                 (struct span){strbuf_cstr(&p->rest), strbuf_cstr(&p->rest) + p->rest.len}, false);
     report_keep(&d.r, lists[list][0], text, false);
     d.r.time = report_time(&d.r, end);
-    enum st st = fill(&d, diagnostic, lists[list][1]);
-    st = st == ST_OK ? report_finish(&d.r, p->d) : st;
+    enum st st = metrickit_fill(&d, diagnostic, lists[list][1]);
+    if (st == ST_OK) {
+        st = report_finish(&d.r, p->d);
+    }
     release(&d);
     return st;
 }
@@ -486,7 +488,7 @@ static enum st read_alone(const struct report_document *doc, const json_t *root,
     struct diagnostic d = {0};
     report_init(&d.r, "metrickit", 0, e);
     report_keep(&d.r, "document", doc->text, false);
-    enum st st = fill(&d, root, NULL);
+    enum st st = metrickit_fill(&d, root, NULL);
     if (st == ST_OK) {
         st = report_finish(&d.r, doc);
     }

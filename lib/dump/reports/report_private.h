@@ -167,6 +167,8 @@ const char *report_line_value(const char *line, const char *key);
 /* A number at *s, in hex with its 0x or in decimal; steps over it. */
 bool report_take_hex(const char **s, uint64_t *out);
 bool report_take_decimal(const char **s, uint64_t *out);
+/* "Foreground", "Background …" as an app state; NULL for another text and for NULL. */
+const char *report_role(const char *text);
 /* "3.5.5.2 (3.5.5)": build and version; macOS and KSCrash write the version first. */
 void report_version(struct report *r, const char *value);
 /* The symbol in s: "NAME + 24", "NAME (File.m:12)", "NAME + 24 (File.m:12)", "NAME". */

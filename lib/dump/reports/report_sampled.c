@@ -63,11 +63,14 @@ bool report_is_sampled(struct span text) {
 
 /* ---- headers ---- */
 
-static const char *kind_of(const char *event) {
-    return strstr(event, "disk writes")                       ? "disk-write"
-           : strstr(event, "cpu") || strstr(event, "wakeups") ? "cpu"
-           : strstr(event, "launch")                          ? "launch"
-                                                              : "hang";
+static const char *sampled_kind_of(const char *event) {
+    if (strstr(event, "disk writes")) {
+        return "disk-write";
+    }
+    if (strstr(event, "cpu") || strstr(event, "wakeups")) {
+        return "cpu";
+    }
+    return strstr(event, "launch") ? "launch" : "hang";
 }
 
 /* "49 (100ms sampling interval)" */
@@ -90,7 +93,7 @@ static void read_version(struct report *r, const char *value) {
     }
 }
 
-static void read_header(struct sampling *t) {
+static void sampled_read_header(struct sampling *t) {
     struct report *r = t->r;
     const struct {
         const char *key;
@@ -118,7 +121,7 @@ static void read_header(struct sampling *t) {
     } else if ((value = report_line_value(t->line, "Date/Time")) != NULL) {
         r->time = report_time(r, value);
     } else if ((value = report_line_value(t->line, "Event")) != NULL) {
-        r->kind = kind_of(value);
+        r->kind = sampled_kind_of(value);
         r->reason = value;
     } else if ((value = report_line_value(t->line, "Action taken")) != NULL) {
         r->fatal = strstr(value, "killed") != NULL;
@@ -137,7 +140,7 @@ static bool node_address(void *ctx, const json_t *node, uint64_t *out) {
 }
 
 /* Only the main thread's stacks are samples: what the others did meanwhile was not waited for. */
-static enum st end_thread(struct sampling *t) {
+static enum st sampled_end_thread(struct sampling *t) {
     const struct report_tree tree = {"child", "count", false, node_address, NULL};
     struct report *r = t->r;
     enum st st = ST_OK;
@@ -165,7 +168,7 @@ static const char *quoted(struct report *r, const char *s, const char *word) {
 
 static enum st begin_thread(struct sampling *t, const char *s) {
     uint64_t id;
-    if (end_thread(t) != ST_OK) {
+    if (sampled_end_thread(t) != ST_OK) {
         return ST_ERR;
     }
     t->thread = (struct report_thread){.id = -1};
@@ -232,21 +235,27 @@ static enum st take_sample(struct sampling *t) {
 /* Does the section of a process begin here? */
 static const char *process_of(const struct sampling *t) {
     const char *name = report_line_value(t->line, "Powerstats for");
-    return name ? name : t->place == IN_HEAD ? NULL : report_line_value(t->line, "Process");
+    if (name || t->place == IN_HEAD) {
+        return name;
+    }
+    return report_line_value(t->line, "Process");
 }
 
 static enum st begin_section(struct sampling *t, const char *name) {
-    if (end_thread(t) != ST_OK) {
+    if (sampled_end_thread(t) != ST_OK) {
         return ST_ERR;
     }
     size_t len = t->command ? strlen(t->command) : 0;
     bool ours = strncmp(name, t->command ? t->command : "", len) == 0 &&
                 (len == 0 || name[len] == 0 || strncmp(name + len, " [", 2) == 0);
-    t->place = t->r->threads.len > 0 ? AT_END : ours ? IN_PROCESS : ELSEWHERE;
+    t->place = ours ? IN_PROCESS : ELSEWHERE;
+    if (t->r->threads.len > 0) {
+        t->place = AT_END;
+    }
     return ST_OK;
 }
 
-static enum st take_line(struct sampling *t) {
+static enum st sampled_take_line(struct sampling *t) {
     const char *s = report_skip_blanks(t->line), *name = process_of(t);
     if (name) {
         return begin_section(t, name);
@@ -256,12 +265,12 @@ static enum st take_line(struct sampling *t) {
         if (strncmp(t->line, "Heaviest stack for", 18) == 0) {
             t->place = ELSEWHERE;
         }
-        read_header(t);
+        sampled_read_header(t);
         return ST_OK;
     case IN_PROCESS:
         if (strncmp(s, "Binary Images:", 14) == 0) {
             t->place = IN_IMAGES;
-            return end_thread(t);
+            return sampled_end_thread(t);
         }
         return strncmp(s, "Thread ", 7) == 0 ? begin_thread(t, s + 7) : take_sample(t);
     case IN_IMAGES:
@@ -276,10 +285,10 @@ static enum st take_line(struct sampling *t) {
     return ST_OK;
 }
 
-static enum st fill(struct sampling *t, struct span text) {
+static enum st sampled_fill(struct sampling *t, struct span text) {
     struct report *r = t->r;
     while (t->place != AT_END && (t->line = report_next_line(r, &t->lines)) != NULL) {
-        if (take_line(t) != ST_OK) {
+        if (sampled_take_line(t) != ST_OK) {
             return err_context(r->e, "line %zu", t->lines.number);
         }
     }
@@ -307,7 +316,7 @@ enum st report_fill_sampled(struct report *r, struct span text) {
                          .roots = json_array()};
     r->kind = "hang";
     r->detector = "apple";
-    enum st st = t.roots ? fill(&t, text) : err_nomem(r->e);
+    enum st st = t.roots ? sampled_fill(&t, text) : err_nomem(r->e);
     json_decref(t.roots);
     VEC_RELEASE(&t.path);
     return st;

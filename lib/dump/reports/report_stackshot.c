@@ -131,7 +131,7 @@ static const json_t *main_thread_of(json_t *threads) {
     return first;
 }
 
-static enum st read_threads(struct shot *s, const json_t *process) {
+static enum st stackshot_read_threads(struct shot *s, const json_t *process) {
     json_t *threads = json_object_get(process, "threadById"), *thread;
     const json_t *first = main_thread_of(threads);
     const char *key;
@@ -167,5 +167,5 @@ enum st report_fill_stackshot(struct report *r, const json_t *body) {
     r->process = report_member(r, process, "procname");
     (void)report_watchdog(r, report_member(r, body, "exception"));
     (void)report_watchdog(r, r->reason);
-    return read_threads(&s, process);
+    return stackshot_read_threads(&s, process);
 }

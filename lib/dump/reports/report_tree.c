@@ -7,17 +7,17 @@
 #include "dump/dump.h"
 
 /* Where a walk is on one level of a tree. */
-struct level {
+struct tree_level {
     const json_t *nodes; /* an array */
     size_t next;         /* the child to visit after this one */
     size_t path;         /* addresses of the path above this level */
 };
 
 /* A walk over trees, without recursion: depth is bounded by the document's. */
-struct walk {
+struct tree_walk {
     struct report *r;
     const struct report_tree *tree;
-    VEC(struct level) levels;
+    VEC(struct tree_level) levels;
     VEC(uint64_t) path; /* root first */
 };
 
@@ -43,13 +43,13 @@ static uint64_t own_count(const struct report_tree *tree, const json_t *node) {
     return count > below ? count - below : 0;
 }
 
-static enum st push_level(struct walk *w, const json_t *nodes) {
-    struct level level = {nodes, 0, w->path.len};
+static enum st push_level(struct tree_walk *w, const json_t *nodes) {
+    struct tree_level level = {nodes, 0, w->path.len};
     return VEC_PUSH(&w->levels, level) ? ST_OK : err_nomem(w->r->e);
 }
 
 /* Copies the path to the frames, innermost first. */
-static enum st add_path(struct walk *w, const uint64_t *path, size_t len) {
+static enum st tree_add_path(struct tree_walk *w, const uint64_t *path, size_t len) {
     bool leaf_first = w->tree->leaf_first;
     for (size_t i = 0; i < len && i < DUMP_FRAMES_MAX; i++) {
         if (report_frame(w->r, path[leaf_first ? i : len - 1 - i]) != ST_OK) {
@@ -60,9 +60,9 @@ static enum st add_path(struct walk *w, const uint64_t *path, size_t len) {
 }
 
 /* Takes the next node; its own samples and the path to it are then those of w. ST_NONE: the end. */
-static enum st walk_next(struct walk *w, uint64_t *own) {
+static enum st walk_next(struct tree_walk *w, uint64_t *own) {
     while (w->levels.len > 0) {
-        struct level *level = &w->levels.data[w->levels.len - 1];
+        struct tree_level *level = &w->levels.data[w->levels.len - 1];
         w->path.len = level->path;
         const json_t *node = json_array_get(level->nodes, level->next++);
         uint64_t address;
@@ -86,20 +86,20 @@ static enum st walk_next(struct walk *w, uint64_t *own) {
     return ST_NONE;
 }
 
-static enum st walk_begin(struct walk *w, struct report *r, const struct report_tree *tree,
+static enum st walk_begin(struct tree_walk *w, struct report *r, const struct report_tree *tree,
                           const json_t *roots) {
-    *w = (struct walk){.r = r, .tree = tree};
+    *w = (struct tree_walk){.r = r, .tree = tree};
     return push_level(w, roots);
 }
 
-static void walk_end(struct walk *w) {
+static void walk_end(struct tree_walk *w) {
     VEC_RELEASE(&w->levels);
     VEC_RELEASE(&w->path);
 }
 
 enum st report_tree_samples(struct report *r, const struct report_tree *tree, const json_t *roots,
                             uint64_t *total) {
-    struct walk w;
+    struct tree_walk w;
     uint64_t own, sum = 0;
     enum st st = walk_begin(&w, r, tree, roots);
     while (st == ST_OK && (st = walk_next(&w, &own)) == ST_OK) {
@@ -107,7 +107,7 @@ enum st report_tree_samples(struct report *r, const struct report_tree *tree, co
             continue;
         }
         struct report_stack stack = report_begin_stack(r);
-        st = add_path(&w, w.path.data, w.path.len);
+        st = tree_add_path(&w, w.path.data, w.path.len);
         if (st == ST_OK) {
             report_end_stack(r, &stack);
             stack.samples = own;
@@ -124,7 +124,7 @@ enum st report_tree_samples(struct report *r, const struct report_tree *tree, co
 
 enum st report_tree_heaviest(struct report *r, const struct report_tree *tree,
                              const json_t *roots) {
-    struct walk w;
+    struct tree_walk w;
     VEC(uint64_t) best = {0};
     uint64_t own, most = 0;
     enum st st = walk_begin(&w, r, tree, roots);
@@ -143,7 +143,7 @@ enum st report_tree_heaviest(struct report *r, const struct report_tree *tree,
         }
     }
     if (st == ST_NONE) {
-        st = add_path(&w, best.data, best.len);
+        st = tree_add_path(&w, best.data, best.len);
     }
     VEC_RELEASE(&best);
     walk_end(&w);

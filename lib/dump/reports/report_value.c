@@ -147,7 +147,12 @@ const char *report_time(struct report *r, const char *s) {
 const char *report_unix_time(struct report *r, uint64_t value) {
     /* The year 5138 in seconds, 1973 in milliseconds; and so on. */
     const uint64_t limit = UINT64_C(100000000000);
-    uint64_t ms = value < limit ? value * 1000 : value < limit * 1000 ? value : value / 1000;
+    uint64_t ms = value;
+    if (value < limit) {
+        ms = value * 1000;
+    } else if (value >= limit * 1000) {
+        ms = value / 1000;
+    }
     return ms < limit * 1000 ? time_text(r, (int64_t)ms) : NULL;
 }
 
@@ -337,7 +342,8 @@ static bool take_number(const char **s, const char *end, struct number *n) {
 }
 
 /* Is the last point a decimal one? One that is followed by three digits may group them: then it
- * does for milliseconds and smaller, whose fractions nobody writes, and never behind a single 0. */
+ * does for milliseconds and smaller, whose fractions nobody writes, and never behind a single
+ * 0. */
 static bool has_fraction(const struct number *n, uint32_t us) {
     if (n->last_point == SIZE_MAX || n->last_point == n->len) {
         return false;
@@ -406,7 +412,7 @@ int64_t report_duration(const char *s, size_t len) {
 /* ---- the watchdog ---- */
 
 /* What follows the words in a text, spaces passed; NULL if they are not there. Case is ignored. */
-static const char *behind(const char *text, const char *words) {
+static const char *text_behind(const char *text, const char *words) {
     size_t len = strlen(words);
     for (; *text; text++) {
         size_t i = 0;
@@ -446,28 +452,28 @@ static const char *word_at(struct report *r, const char *s) {
 }
 
 bool report_watchdog(struct report *r, const char *text) {
-    if (!text || (!behind(text, "8badf00d") && !behind(text, "2343432205"))) {
+    if (!text || (!text_behind(text, "8badf00d") && !text_behind(text, "2343432205"))) {
         return false;
     }
     r->kind = "watchdog";
     r->detector = "watchdog";
     r->fatal = true;
-    const char *allowance = behind(text, "(wall clock) time allowance of");
+    const char *allowance = text_behind(text, "(wall clock) time allowance of");
     if (allowance) {
         r->duration_ms = r->threshold_ms = report_seconds(allowance);
     }
-    const char *cpu = behind(text, "Elapsed application CPU time (seconds):");
+    const char *cpu = text_behind(text, "Elapsed application CPU time (seconds):");
     if (cpu) {
         r->cpu_ms = report_seconds(cpu);
     }
-    const char *visibility = word_at(r, behind(text, "ProcessVisibility:"));
+    const char *visibility = word_at(r, text_behind(text, "ProcessVisibility:"));
     if (visibility &&
         (strcmp(visibility, "foreground") == 0 || strcmp(visibility, "background") == 0)) {
         r->app_state = visibility;
     }
-    const char *event = word_at(r, behind(text, "WatchdogEvent:"));
+    const char *event = word_at(r, text_behind(text, "WatchdogEvent:"));
     r->activity = event ? event : r->activity;
-    const char *thermal = word_at(r, behind(text, "Thermal State:"));
+    const char *thermal = word_at(r, text_behind(text, "Thermal State:"));
     r->thermal = thermal ? thermal : r->thermal;
     return true;
 }

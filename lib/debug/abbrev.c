@@ -5,12 +5,12 @@
 
 #include "debug/abbrev_plan.h"
 
-/* Tables are read again where units use many of them in turns, or parts of one as their own. No
- * more than this often, all units together. */
+/* Limits how often tables are read again, which happens where units use many of them in turns, or
+ * parts of one as their own: at most this often, all units together. */
 enum { ABBREV_WORK_FACTOR = 64, ABBREV_WORK_FREE = 1 << 20 };
 
-/* Units that take turns with a few tables would have the front of each read again every time: once
- * so many times the section was read for declarations alone, tables are, and kept. */
+/* Units that take turns with a few tables would read the front of each again every time. Once so
+ * many bytes were read for single declarations, tables are read and kept instead. */
 enum { LONE_WORK_FACTOR = 4 };
 
 /* ---- the tables used last ---- */
@@ -95,7 +95,7 @@ static const struct abbrev *known(const struct abbrev_table *t, uint64_t code) {
     return m ? &t->entries.data[m->value] : NULL;
 }
 
-/* Two declarations of one code: which of them counts is anybody's guess. */
+/* A table with two declarations of one code is damaged. */
 static enum st number(struct abbrev_table *t, const struct abbrev *a, struct err *e) {
     uint64_t code = a->code;
     size_t index = t->entries.len;
@@ -147,7 +147,8 @@ enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t cod
     }
     c->work += reader_pos(&t->r) - before;
     if (st == ST_ERR) {
-        t->used = false; /* for who holds it; the next unit begins again, as memory may be back */
+        t->used = false; /* the error is for this caller; the next unit tries again, as memory may
+                            be free by then */
         return err_set(e, t->damage.code, "%s", t->damage.text);
     }
     return st;
@@ -188,7 +189,7 @@ enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const stru
         return err_nomem(e);
     }
     size_t before = reader_pos(&t->r);
-    struct err damage = {0}; /* for those to tell of who read the table */
+    struct err damage = {0}; /* kept for callers that read the table and report it */
     bool found = seek_declaration(&t->r, code) &&
                  abbrev_declaration(t, &t->entries.data[0], &damage) == ST_OK;
     c->work += reader_pos(&t->r) - before;

@@ -13,7 +13,7 @@
 #include "debug/forms.h"
 #include "debug/sections.h"
 
-/* What an attribute says, of what anybody here asks. */
+/* The meaning of an attribute, as far as this module uses it. */
 enum abbrev_says {
     SAYS_NOTHING,
     SAYS_SIBLING,
@@ -40,20 +40,20 @@ enum abbrev_says {
     SAYS_DWO_NAME
 };
 
-/* Values that are a number as it stands there: the bytes that it takes. */
+/* Forms whose value is a number in place, by the bytes that it takes. */
 enum abbrev_load { LOAD_NOT = 0, LOAD_1 = 1, LOAD_2 = 2, LOAD_4 = 4, LOAD_8 = 8, LOAD_ULEB128 };
 
 struct abbrev_spec {
     uint16_t attribute, form;
-    /* Of a loaded number that a member of struct die_attrs takes as it is: where that lies, and
-     * what it sets in `has`. 0: it is for die_attrs.c to say what it means. */
+    /* Where a loaded number goes that a member of struct die_attrs takes unchanged: the member's
+     * place, and its bit in `has`. 0: die_attrs.c interprets it. */
     uint16_t member, sets;
-    bool narrow;   /* more than 32 bits make no sense of it */
+    bool narrow;   /* values of more than 32 bits make no sense here */
     uint8_t says;  /* enum abbrev_says */
-    uint8_t load;  /* enum abbrev_load; LOAD_NOT also where its form is none that it should be of */
+    uint8_t load;  /* enum abbrev_load; LOAD_NOT also where the form does not fit the attribute */
     uint8_t size;  /* in bytes, if `fixed` */
     bool fixed;    /* all values of its form are of one size */
-    uint32_t skip; /* bytes of attributes before it that say nothing, all of fixed sizes */
+    uint32_t skip; /* bytes of attributes in front of it that are skipped, all of fixed sizes */
     int64_t constant; /* of DW_FORM_implicit_const */
 };
 
@@ -71,8 +71,8 @@ enum abbrev_skip {
 /* Can anything below a DIE be a function? */
 enum abbrev_below { BELOW_ANYTHING, BELOW_NO_CODE, BELOW_NO_CODE_IN_C };
 
-/* A step of the plan: `size` bytes that nobody wants, then a value that tells its own size or is
- * DW_AT_sibling. The last step has none. */
+/* A step of the plan: `size` bytes to skip, then a value that tells its own size or is
+ * DW_AT_sibling. The last step has no value. */
 struct abbrev_step {
     uint32_t size;
     uint16_t form;
@@ -80,16 +80,16 @@ struct abbrev_step {
     bool sibling; /* the value is DW_AT_sibling */
 };
 
-/* What forms come to in units whose headers say these sizes. */
+/* The sizes of forms in units with these header fields. */
 enum { ABBREV_FORMS = 64 };
 struct abbrev_form {
-    bool known, fixed; /* fixed: all its values are of one size */
+    bool known, fixed; /* all values of the form have one size */
     uint8_t size, skip;
 };
 struct abbrev_forms {
     bool filled;
     struct form_sizes sizes;
-    struct abbrev_form of[ABBREV_FORMS]; /* by form; there are some beyond, which are rare */
+    struct abbrev_form of[ABBREV_FORMS]; /* by form; forms beyond the table are rare */
 };
 
 /* One declaration. */
@@ -101,17 +101,17 @@ struct abbrev {
     uint16_t step_count;
     uint16_t tag;
     uint16_t attribute_count;
-    bool planned; /* all its forms are known; if not its steps are void */
+    bool planned; /* all its forms are known; if not, its steps are void */
     bool children;
-    bool code_tag; /* a function, or what was inlined into one */
-    bool bare;     /* a function that says no address: it has no code */
-    bool fixed;    /* all its DIEs are of one size and say no sibling */
-    bool simple;   /* no function with code; its DIEs can be passed by die_walk.c's shortest way */
+    bool code_tag; /* a function, or an inlined call */
+    bool bare;     /* a function without an address attribute has no code */
+    bool fixed;    /* all its DIEs have one size and no sibling */
+    bool simple;   /* no function with code; die_walk.c can skip its DIEs the shortest way */
     uint8_t below; /* enum abbrev_below */
     bool has_said;
-    /* In abbrev_table.said, once it was asked for (units use few declarations of some tables):
-     * those that say something or tell their own size; behind the last one said_skip bytes follow.
-     * If it is not planned: all its attributes, in abbrev_table.specs. */
+    /* Index into abbrev_table.said, once it was requested (units use few declarations of some
+     * tables): the attributes with a meaning or a size of their own; said_skip bytes follow the
+     * last. If it has no plan: all its attributes, in abbrev_table.specs. */
     uint32_t first_said, said_skip;
     uint16_t said_count;
 };
@@ -121,15 +121,15 @@ struct abbrev_table {
     uint64_t offset;
     struct abbrev_forms forms; /* in the units that use it */
     bool used, complete, planless;
-    unsigned pins;      /* walks that hold it: it stays where it is */
+    unsigned pins;      /* number of walks that hold it in place */
     uint64_t last_used; /* of abbrev_cache.clock */
     struct reader r;
     struct err damage; /* what ended the reading */
     VEC(struct abbrev) entries;
     VEC(struct abbrev_spec) specs, said;
     VEC(struct abbrev_step) steps;
-    size_t ordered; /* so many at the start are numbered 1, 2, 3 … */
-    struct map odd; /* code -> index, of those not numbered 1, 2, 3 … in order */
+    size_t ordered; /* so many declarations at the start are numbered 1, 2, 3 … */
+    struct map odd; /* code -> index, for declarations not numbered 1, 2, 3 … in order */
 };
 
 /* The tables used last: dsymutil lets all units share one, other linkers give each its own, and
@@ -140,12 +140,12 @@ struct abbrev_cache {
     struct abbrev_table lone; /* of one declaration */
     uint64_t clock;
     uint64_t work;      /* bytes read so far, for all units */
-    uint64_t lone_work; /* of them, for declarations alone */
+    uint64_t lone_work; /* of these, bytes read for single declarations */
     bool planless;      /* for tests: no abbreviation gets a plan */
 };
 void abbrev_cache_release(struct abbrev_cache *c);
 
-/* The table of a unit, empty as long as nothing was asked of it; valid until the next call, or
+/* The table of a unit, empty until something is requested from it; valid until the next call, or
  * until table->pins, which the caller may raise, goes back to 0. At most ABBREV_TABLES / 2 may be
  * pinned. ST_ERR: tables were read too often. */
 enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
@@ -156,9 +156,9 @@ enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const 
 enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                     const struct abbrev **out, struct err *e) BASE_MUST_USE;
 
-/* One declaration, for a unit of which no more will be read soon: what lies before it is skipped,
- * not kept. *t and *out are valid until the next call. ST_NONE: abbrev_table_of and abbrev_read may
- * have it, or tell why not. ST_ERR: no memory. */
+/* One declaration, for a unit of which no more will be read soon: declarations in front of it are
+ * skipped, not kept. *t and *out are valid until the next call. ST_NONE: abbrev_table_of and
+ * abbrev_read may find it, or report why not. ST_ERR: no memory. */
 enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const struct die_unit *u,
                     uint64_t code, struct abbrev_table **t, const struct abbrev **out,
                     struct err *e) BASE_MUST_USE;

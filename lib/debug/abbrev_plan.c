@@ -7,8 +7,8 @@
 /* ---- what attributes and forms come to ---- */
 
 static enum abbrev_says says(uint64_t attribute) {
-    /* A table for those below 0x80, and no switch: this is asked for all attributes of what is
-     * read. */
+    /* A table for attributes below 0x80 in place of a switch: it is consulted for every attribute
+     * that is read. */
     static const uint8_t common[] = {
         [DW_AT_sibling] = SAYS_SIBLING,
         [DW_AT_name] = SAYS_NAME,
@@ -118,7 +118,7 @@ static inline bool is_address(uint64_t attribute) {
            attribute == DW_AT_entry_pc;
 }
 
-/* Adds a value that is not of a fixed size, or is DW_AT_sibling, behind `size` bytes that are. */
+/* Adds a value with a size of its own, or DW_AT_sibling, behind `size` bytes to skip. */
 static enum st add_step(struct abbrev_table *t, struct abbrev *a, const struct abbrev_pair *p,
                         uint32_t size, struct err *e) {
     struct abbrev_form form = form_of(&t->forms, p->form);
@@ -132,7 +132,7 @@ static enum st add_step(struct abbrev_table *t, struct abbrev *a, const struct a
     return VEC_PUSH(&t->steps, step) ? ST_OK : err_nomem(e);
 }
 
-/* Reads the attributes of a declaration, and joins what is of fixed size. */
+/* Reads the attributes of a declaration, and joins those of fixed size. */
 static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct reader *r,
                           struct err *e) {
     uint32_t size = 0; /* of the attributes since the last step */
@@ -161,7 +161,7 @@ static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct reade
     }
     a->fixed = a->planned && t->steps.len == a->first_step;
     a->size = size;
-    /* An inlined call that says none may hold others that do. */
+    /* An inlined call without an address may hold others that have one. */
     a->bare = a->code_tag && a->tag != DW_TAG_inlined_subroutine && !addressed;
     a->simple = a->simple && (!a->code_tag || a->bare);
     a->attribute_count = (uint16_t)count;
@@ -175,7 +175,7 @@ static enum st plan_steps(struct abbrev_table *t, struct abbrev *a, struct reade
 
 /* ---- reading ---- */
 
-/* At the first attribute of a declaration that was read. */
+/* Called at the first attribute of a declaration. */
 static struct reader attribute_reader(const struct abbrev_table *t, const struct abbrev *a) {
     struct reader r = t->r;
     r.at = a->attributes;
@@ -193,7 +193,7 @@ static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct
                                 .constant = p->constant};
 }
 
-/* All attributes of a declaration that has no plan. */
+/* Records all attributes of a declaration that has no plan. */
 static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     struct reader r = attribute_reader(t, a);
     a->first_said = (uint32_t)t->specs.len;

@@ -1,4 +1,4 @@
-/* The plan of a declaration: how to pass over a DIE that uses it, and how to read what it says. */
+/* The plan of a declaration: how to skip a DIE that uses it, and how to read its attributes. */
 #ifndef STALLKIT_DEBUG_ABBREV_PLAN_H
 #define STALLKIT_DEBUG_ABBREV_PLAN_H
 
@@ -20,7 +20,7 @@ static inline struct abbrev_pair abbrev_pair_read(struct reader *r) {
     }
     return p;
 }
-/* Is it the one behind the last? So is what a failed reader reads. */
+/* Is it the terminator behind the last attribute? A failed reader returns it, too. */
 static inline bool abbrev_pair_ends(const struct abbrev_pair *p) {
     return p->attribute == 0 && p->form == 0;
 }
@@ -51,8 +51,8 @@ static inline bool abbrev_skip_attributes(struct reader *r) {
 
 /* Fills f for units of these sizes. */
 void abbrev_forms_fill(struct abbrev_forms *f, struct form_sizes sizes);
-/* Reads the next declaration of t->r into *out, all but what it says. ST_NONE: the table ends here.
- * ST_ERR: it is damaged, or there is no memory. */
+/* Reads the next declaration of t->r into *out, without its attributes. ST_NONE: the table ends
+ * here. ST_ERR: it is damaged, or there is no memory. */
 enum st abbrev_declaration(struct abbrev_table *t, struct abbrev *out, struct err *e) BASE_MUST_USE;
 /* Fills member, sets and narrow from says and form. */
 void abbrev_place(struct abbrev_spec *spec);

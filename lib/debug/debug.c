@@ -152,7 +152,7 @@ static enum st clone_file(struct debug *d, struct debug_file *f, const struct de
     for (size_t i = 0; i < of->unit_count; i++) {
         struct unit_entry *u = &f->units[i];
         *u = of->units[i];
-        /* Those are what the other one has read. */
+        /* The clone shares what the original has read. */
         u->walked = u->charged = false;
         u->others = NULL;
     }

@@ -28,7 +28,7 @@ struct debug_function {
     uint32_t decl_file;  /* where it is declared: index into the unit's files, or DEBUG_NO_FILE */
     uint32_t decl_line;
     /* Functions that one struct debug read have equal names and declarations if these are equal; 0:
-     * nobody compared. Counts from 1. */
+     * not compared. Counts from 1. */
     uint32_t origin;
     uint32_t call_file; /* call site, of an inlined subroutine: index into the unit's files */
     uint32_t call_line, call_column, call_discriminator;
@@ -50,7 +50,7 @@ struct debug_row {
     uint32_t end_sequence : 1;
 };
 
-/* Rows of one piece of code: from `first` on to `last`, which is their end. */
+/* The rows of one piece of code: from `first` to `last`, the end-of-sequence row. */
 struct debug_sequence {
     uint64_t low, high; /* their addresses: not empty */
     size_t first, last;
@@ -64,17 +64,17 @@ struct debug_unit {
     const char *name; /* DW_AT_name; NULL = none */
     const char *comp_dir;
     uint32_t language; /* DW_AT_language, 0 = none */
-    /* Full paths (folder + name, made absolute with comp_dir). First those of the unit's own line
-     * table, file_count of them, as its rows and call sites count them; NULL = of a file without a
-     * name, or that no row, call or function of the unit is of. Behind them, up to path_count,
-     * paths of other units, where functions of this one are declared. */
+    /* Full paths (folder + name, made absolute with comp_dir). The first file_count are those of
+     * the unit's own line table, as its rows and call sites number them; NULL = a file without a
+     * name, or one that no row, call or function of the unit uses. Behind them, up to path_count,
+     * stand paths of other units, where functions of this one are declared. */
     const char **files;
     size_t file_count, path_count;
     struct debug_function *functions; /* real functions with code, sorted by lowest address */
     size_t function_count;
-    struct debug_range *ranges;     /* what they and all below them point to */
+    struct debug_range *ranges;     /* the functions and calls that the unit's pointers lead to */
     size_t range_count, node_count; /* node: function or inlined call */
-    struct debug_row *rows;         /* as the table has them; some may be of no sequence */
+    struct debug_row *rows;         /* as in the table; some may belong to no sequence */
     size_t row_count;
     struct debug_sequence *sequences; /* of code, sorted by their first address */
     size_t sequence_count;
@@ -98,12 +98,12 @@ typedef void (*debug_complain)(void *ctx, const char *file, uint64_t unit_offset
 enum st debug_open(struct debug **out, const struct object_slice *s, const struct object_slice *alt,
                    debug_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
 void debug_close(struct debug *d);
-/* A part of what debug_open does, for a second thread to do meanwhile. */
+/* A part of debug_open that a second thread can do meanwhile. */
 void debug_open_ahead(const struct object_slice *s);
 /* Another one of the same file, for debug_read_unit in a thread of its own: what `d` has read of
- * the units is not read again. complain as above; it does not hear what d's heard. Several threads
- * may call it as long as none uses d for anything else. d may be closed before it, the slices not.
- */
+ * the units is not read again. complain as above; it does not repeat what d's was told. Several
+ * threads may call it as long as none uses d for anything else. d may be closed before it, the
+ * slices not. */
 enum st debug_clone(struct debug **out, const struct debug *d, debug_complain complain, void *ctx,
                     struct err *e) BASE_MUST_USE;
 
@@ -111,8 +111,8 @@ enum st debug_clone(struct debug **out, const struct debug *d, debug_complain co
  * DIEs and .debug_aranges only (a unit without either gets its ranges from its functions when first
  * needed). Sorted by offset. */
 size_t debug_unit_count(const struct debug *d);
-/* Units of split DWARF: their functions are in .dwo files, which are not read; their lines are
- * here. Nobody is told. */
+/* Split DWARF: are functions of some units in .dwo files, which are not read? Their lines are here.
+ * Nobody is told. */
 size_t debug_split_units(const struct debug *d);
 /* Do units have lines in a .debug_line that the file lacks? Nobody is told. (Of a damaged one
  * complain was told.) */
@@ -125,10 +125,10 @@ enum st debug_find_unit(struct debug *d, uint64_t address, size_t *unit,
  * ST_NONE: *count is 0. */
 enum st debug_find_units(struct debug *d, uint64_t address, size_t *units, size_t max,
                          size_t *count, struct err *e) BASE_MUST_USE;
-/* debug_find_units in two parts, for threads that share d. The first asks only what is known of the
- * units' ranges, and returns how many claim the address; several threads may, and one be in
- * debug_read_unit meanwhile. The second reads those that do not say their ranges, so that the first
- * knows of all; no other thread may use d. */
+/* debug_find_units in two parts, for threads that share d. The first consults only known ranges of
+ * units, and returns how many claim the address; several threads may call it while one is in
+ * debug_read_unit. The second reads the units without known ranges, so that the first knows all; no
+ * other thread may use d. */
 size_t debug_find_known_units(const struct debug *d, uint64_t address, size_t *units, size_t max);
 enum st debug_scan_units(struct debug *d, struct err *e) BASE_MUST_USE;
 /* Addresses that a unit claims. */
@@ -136,16 +136,16 @@ struct debug_claim {
     struct debug_range range;
     size_t unit;
 };
-/* All claims, for who reads the whole file: of those around an address debug_find_units takes the
- * last of this order first. Units that do not say their ranges are read for them. *out is malloc'ed
- * (never NULL). Never ST_NONE. */
+/* All claims, for a caller that reads the whole file: of those around an address debug_find_units
+ * takes the last of this order first. Units without known ranges are read for them. *out is
+ * malloc'ed (never NULL). Never ST_NONE. */
 enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count,
                      struct err *e) BASE_MUST_USE;
-/* Bytes of the unit in .debug_info: what reading it costs, about. */
+/* Bytes of the unit in .debug_info, roughly the cost of reading it. */
 uint64_t debug_unit_size(struct debug *d, size_t unit);
-/* Reads one unit alone into *out: all zeros, or one that was read before, which is forgotten and
- * whose memory is used again. Damage inside the unit: what was read before is kept, complain is
- * told. ST_ERR: nothing could be read, and *out is released. */
+/* Reads one unit alone into *out: all zeros, or one that was read before, whose memory is used
+ * again. Damage inside the unit: what was read before is kept, complain is told. ST_ERR: nothing
+ * could be read, and *out is released. */
 enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out,
                         struct err *e) BASE_MUST_USE;
 /* Frees it; all zeros are allowed, and remain. */

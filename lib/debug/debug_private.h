@@ -33,8 +33,8 @@ struct unit_entry {
     uint32_t language;
     bool has_addr_base, has_rnglists_base, has_stmt_list;
     bool ranged;     /* its ranges are in debug.ranges */
-    bool one_range;  /* it has low_pc and high_pc only, which cannot tell of code elsewhere */
-    bool scanned;    /* its functions were asked for their ranges */
+    bool one_range;  /* it has low_pc and high_pc only, which do not exclude code elsewhere */
+    bool scanned;    /* its functions were read for their ranges */
     bool complained; /* once each */
     bool walked;     /* its work counts in reader.abbrevs.work */
     bool charged;    /* its line table counts in line_work */
@@ -48,19 +48,19 @@ struct debug_file {
     bool present;             /* false: there is no such file */
     struct unit_entry *units; /* all of them, by offset */
     size_t unit_count, unit_cap;
-    struct unit_entry *last_unit; /* that was asked for by an offset; NULL = none */
+    struct unit_entry *last_unit; /* the unit of the last look-up by offset; NULL = none */
 };
 
 struct unit_range {
     uint64_t low, high;
-    uint64_t reach; /* the highest `high` of this one and all before it */
+    uint64_t reach; /* the highest `high` of this range and all before it */
     uint32_t unit;  /* public index */
 };
 
-/* Names of a function that a DIE refers to, by the DIE. */
+/* Names of a function, cached by the DIE that was referred to. */
 struct origin {
     const char *name, *linkage;
-    struct unit_entry *decl_unit; /* whose files decl_file counts; NULL = unknown */
+    struct unit_entry *decl_unit; /* the unit whose files decl_file numbers; NULL = unknown */
     bool decl_alt;
     uint64_t decl_file;
     uint32_t decl_line;
@@ -73,13 +73,13 @@ struct unit_nodes {
     size_t len, cap;
 };
 
-/* Memory that unit_read.c uses again from unit to unit. */
+/* Memory that unit_read.c reuses from unit to unit. */
 struct unit_scratch {
     struct unit_nodes nodes;
     VEC(uint32_t) order;
     struct line_sequences sequences;
     struct line_specials specials;
-    struct line_files files; /* but for the paths, which are the unit's */
+    struct line_files files; /* except for the paths, which are the unit's */
 };
 
 struct debug {
@@ -103,7 +103,7 @@ struct debug {
     uint64_t readings;                /* how many units were read, this one included */
     VEC(struct other_table *) tables; /* in the arena */
     struct number_map table_at; /* twice a table's offset (as origin_index) -> the first one */
-    uint64_t table_work;        /* folders and files that they list */
+    uint64_t table_work;        /* folders and files in the lists of line tables so far */
     struct unit_scratch scratch;
     struct arena arena;
 };
@@ -114,7 +114,7 @@ struct debug_setup {
     const struct debug_range *code;        /* extents of code; none = unknown */
     size_t code_count;
     bool arm32;
-    bool planless;           /* each DIE as if its forms were unknown: see takeover.h */
+    bool planless;           /* reads each DIE as if its forms were unknown: see takeover.h */
     debug_complain complain; /* may be NULL */
     void *complain_ctx;
 };
@@ -135,12 +135,12 @@ struct unit_entry *debug_code_unit(struct debug *d, size_t unit);
 enum st units_read(struct debug *d, struct debug_file *f, struct err *e) BASE_MUST_USE;
 /* Ranges that unit DIEs do not say, from .debug_aranges. */
 enum st units_read_aranges(struct debug *d, struct err *e) BASE_MUST_USE;
-/* Makes the ranges of a unit known that says none itself. */
+/* Determines the ranges of a unit that states none itself. */
 enum st units_add_ranges(struct debug *d, size_t unit, const struct range_vec *ranges,
                          struct err *e) BASE_MUST_USE;
 /* Sorts the ranges that are known; to be called when some were added. */
 void units_sort_ranges(struct debug *d);
-/* What the unit's range lists are read against. */
+/* The context for the unit's range lists. */
 struct range_base units_range_base(const struct debug_file *f, const struct unit_entry *u);
 
 /* die_ranges.c: appends the code of a DIE, normalised, without stripped code. *entry (may be NULL)

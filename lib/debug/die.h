@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A unit: its header, and what its own DIE says of how to read the others. */
+/* A unit: its header, and the facts of its own DIE that are needed to read the others. */
 struct die_unit {
     uint64_t offset, die, end; /* of its header, its first DIE, the first byte past it */
     uint64_t abbrev_offset;
@@ -24,7 +24,7 @@ struct die_ref {
     bool alt;
 };
 
-/* What a DIE says, as far as anybody here asks. `has` tells which members were there. */
+/* The attributes of a DIE that this module uses. `has` tells which members were there. */
 enum die_has {
     DIE_LOW = 1 << 0,
     DIE_HIGH = 1 << 1,
@@ -60,11 +60,11 @@ struct die_entry {
     uint64_t offset;
     uint16_t tag;
     unsigned depth;   /* 0 = the unit's DIE */
-    unsigned ends_at; /* of the DIEs met before, those of this depth and deeper have ended */
-    bool bare;        /* a function that says no address: it has no code */
+    unsigned ends_at; /* of the open DIEs, those of this depth and deeper have ended */
+    bool bare;        /* a function without an address attribute has no code */
 };
 
-/* Deepest nesting of DIEs that is believed. */
+/* The deepest nesting of DIEs that is accepted. */
 enum { DIE_DEPTH_MAX = 1024 };
 
 #endif

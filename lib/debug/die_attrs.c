@@ -1,4 +1,4 @@
-/* Attributes as plain values: those that functions, inlined calls and units are made of. */
+/* Reads attributes as plain values: those that functions, inlined calls and units consist of. */
 #include "debug/die_attrs.h"
 
 #include <dwarf.h>
@@ -6,14 +6,14 @@
 
 #include "debug/abbrev_plan.h"
 
-/* One DIE on its way into a struct die_attrs. */
+/* A DIE that is being read into a struct die_attrs. */
 struct take {
     const struct die_reader *source;
     struct form_value v;
     struct die_attrs *out;
 };
 
-/* A line, column, language: what does not fit 32 bits is none. */
+/* A line, column or language that does not fit 32 bits counts as absent. */
 static inline uint32_t narrow(uint64_t v) {
     return v <= UINT32_MAX ? (uint32_t)v : 0;
 }
@@ -71,14 +71,14 @@ static bool take_unit_attr(const struct take *t, enum abbrev_says says) {
     }
 }
 
-/* A number that functions and calls say. */
+/* Stores a number attribute of a function or call. */
 static inline void keep_number(struct die_attrs *out, const struct abbrev_spec *spec, uint64_t v) {
     v = spec->narrow && v > UINT32_MAX ? 0 : v;
     memcpy((char *)out + spec->member, &v, sizeof v);
     out->has |= spec->sets;
 }
 
-/* False: the attribute makes no sense; its value is passed all the same. */
+/* False: the attribute makes no sense; its value is skipped all the same. */
 static inline bool take_attr(const struct take *t, const struct abbrev_spec *spec) {
     struct die_attrs *out = t->out;
     uint64_t v;
@@ -136,7 +136,7 @@ enum st die_cut(const struct reader *r, uint64_t offset, struct err *e) {
 
 /* ---- a DIE ---- */
 
-/* Where a DIE is read, and what of it. */
+/* The place where a DIE is read, and the attributes that are wanted. */
 struct die_at {
     const struct abbrev_table *table;
     uint64_t offset;
@@ -161,9 +161,9 @@ static inline void take_spec(struct take *t, const struct die_at *at,
     }
 }
 
-/* Values that libdwarf found. It takes DW_FORM_addrx3 for four bytes (20210528): behind a form that
- * we know the next value lies where we say. Of forms that we do not know it says no more than where
- * the next one lies: an attribute of such a form is absent. */
+/* Reads values through libdwarf, which 20210528 takes DW_FORM_addrx3 for four bytes: behind a form
+ * that we know, our own size decides where the next value lies. Of an unknown form only the place
+ * of the next value is used, and the attribute is absent. */
 static enum st take_placed(struct take *t, const struct die_at *at, const struct abbrev *a,
                            const struct takeover_value *values, struct err *e) {
     bool known = true; /* the last one's form */
@@ -203,11 +203,11 @@ static inline bool keep_ref(const struct take *t, uint16_t form, uint64_t v, enu
     return mark(t->out, bit, of_section || v < u->end - u->offset);
 }
 
-/* What was loaded. False: it makes no sense. */
+/* Stores a loaded value. False: it makes no sense. */
 static inline bool keep(const struct take *t, const struct abbrev_spec *spec, uint64_t v) {
     const struct form_strings *s = &t->source->strings;
     struct die_attrs *out = t->out;
-    if (spec->member != 0) { /* most: no jump for each kind of attribute */
+    if (spec->member != 0) { /* the common case, without a jump for each kind of attribute */
         keep_number(out, spec, v);
         return true;
     }

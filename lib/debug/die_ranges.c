@@ -24,7 +24,7 @@ static bool inside(const struct range_vec *v, size_t from, uint64_t address) {
     return false;
 }
 
-/* The way of nearly all functions and calls: low_pc and high_pc. */
+/* The common case of functions and calls: low_pc and high_pc. */
 static enum st one_range(const struct debug *d, const struct die_attrs *a, struct range_vec *out,
                          uint64_t *entry, struct err *e) {
     struct debug_range r = {.low = a->low,

@@ -40,7 +40,8 @@ static inline enum st find_abbrev(struct die_reader *d, struct abbrev_table *t, 
     return st;
 }
 
-/* The DIE at the offset, whose tag goes to *tag. lone: the unit's table is not worth reading. */
+/* Finds the declaration of the DIE at the offset; its tag goes to *tag. lone: only this DIE is
+ * read, so the table is not kept. */
 static enum st read_die(struct die_reader *d, const struct die_unit *unit, uint64_t offset,
                         bool lone, struct die_attrs *out, uint16_t *tag, struct err *e) {
     struct abbrev_table *t;
@@ -106,8 +107,8 @@ static bool is_c(uint32_t language) {
            language == DW_LANG_C11;
 }
 
-/* Reads the unit's DIE; if it says bases, again: what counts from them may stand in front of them.
- */
+/* Reads the unit's DIE; if it has base attributes, a second time, because attributes that depend on
+ * them may precede them. */
 static enum st read_unit_die(struct die_reader *d, struct die_unit *u, bool lone,
                              struct die_attrs *attrs, struct err *e) {
     struct err why = {0};
@@ -149,7 +150,8 @@ enum st die_units_next(struct die_reader *d, struct die_units *at, struct die_un
     if (st != ST_OK) {
         return st;
     }
-    /* Most linkers give each unit its own table, which is read with its other DIEs if ever. */
+    /* Most linkers give each unit a table of its own, which is read later with its other DIEs, if
+     * at all. */
     bool lone = out->abbrev_offset != at->abbrevs;
     at->abbrevs = out->abbrev_offset;
     return read_unit_die(d, out, lone, attrs, e);
@@ -180,8 +182,8 @@ static uint64_t here(const struct die_walk *w) {
     return w->unit->end - reader_left(&w->r);
 }
 
-/* A DIE with all below it ended here: its sibling, if it says one, must begin here too. If it does
- * not, one of both is damaged. */
+/* A DIE with all its children ended here, so its sibling attribute must point here. Otherwise one
+ * of the two is damaged. */
 static inline enum st check_sibling(const struct die_walk *w, uint64_t sibling, struct err *e) {
     uint64_t at = here(w) - w->unit->offset;
     if (sibling == 0 || sibling == at) {
@@ -192,7 +194,7 @@ static inline enum st check_sibling(const struct die_walk *w, uint64_t sibling, 
                   (unsigned long long)sibling, (unsigned long long)at);
 }
 
-/* Is the innermost function around what lies below this DIE, at `depth`, one without code? */
+/* Is the innermost function around the children of this DIE, at `depth`, one without code? */
 static inline bool codeless_below(const struct die_walk *w, unsigned depth,
                                   const struct abbrev *a) {
     bool function = a->code_tag && a->tag != DW_TAG_inlined_subroutine;
@@ -247,11 +249,11 @@ static inline void skip_die(struct die_walk *w, const struct abbrev *a, uint64_t
     reader_skip(&w->r, last->size);
 }
 
-/* A DIE that nobody wants and that there is no plan for. */
+/* Skips an unwanted DIE that has no plan. */
 static enum st skip_planless(struct die_walk *w, const struct abbrev *a, uint64_t offset,
                              uint64_t *sibling, struct err *e) {
     struct die_attrs unused;
-    struct err why = {0}; /* also says which attributes are damaged: nobody asks */
+    struct err why = {0}; /* the damaged attributes are of no interest */
     enum st st =
         die_attrs_read(w->source, w->unit, &w->r, w->table, a, offset, &unused, sibling, &why);
     return st == ST_OK ? ST_OK : err_set(e, why.code, "%s", why.text);
@@ -304,13 +306,13 @@ static inline uint64_t skip_by_plan(struct reader *r, const struct abbrev *a,
     return sibling;
 }
 
-/* Does the reader stand at the sibling, if one is said? */
+/* Is the reader at the sibling, if there is one? */
 static inline bool is_at_sibling(const struct reader *r, const uint8_t *unit, uint64_t sibling) {
     return sibling == 0 || sibling == (uint64_t)(r->at - unit);
 }
 
-/* Skips all below a DIE by its sibling, where no function can be. False: it says none, or one that
- * does not follow an end of children, or at which the unit's children end but not the unit. */
+/* Skips the children of a DIE by its sibling, where no function can be. False: there is none, it
+ * does not follow an end of children, or the unit's children end there but not the unit. */
 static inline bool skip_children(const struct die_walk *w, const struct abbrev *a, uint64_t sibling,
                                  unsigned depth, const uint8_t *unit, struct reader *r) {
     bool empty = a->below == BELOW_NO_CODE || (a->below == BELOW_NO_CODE_IN_C && w->unit->is_c);
@@ -325,8 +327,7 @@ static inline bool skip_children(const struct die_walk *w, const struct abbrev *
     return true;
 }
 
-/* A simple declaration; NULL: it is none, or cannot be read, of which whoever asks again is told.
- */
+/* A simple declaration; NULL: it is none, or cannot be read, which the slow path reports. */
 static inline const struct abbrev *find_simple(struct die_walk *w, uint64_t code) {
     struct abbrev_table *t = w->table;
     if (code > t->ordered) {
@@ -340,8 +341,8 @@ static inline const struct abbrev *find_simple(struct die_walk *w, uint64_t code
     return a->simple ? a : NULL;
 }
 
-/* Skips DIEs that nobody wants, and ends of children, as long as they are simple: most are. What is
- * not, or is damaged, is left to whoever can say so. */
+/* Skips unwanted DIEs and ends of children as long as they are simple, as most are. Anything else,
+ * and damage, is left to the slow path, which can report it. */
 static void skip_simple(struct die_walk *w) {
     struct reader r = w->r;
     unsigned depth = w->depth;
@@ -378,7 +379,7 @@ static void skip_simple(struct die_walk *w) {
     w->depth = depth;
 }
 
-/* A function with code, or what was inlined into one. */
+/* Is it a function with code, or an inlined call? */
 static inline bool wants_code(const struct die_walk *w, const struct abbrev *a) {
     bool inlined = a->tag == DW_TAG_inlined_subroutine;
     return a->code_tag && !a->bare && !(inlined && w->depth > 0 && w->codeless[w->depth - 1]);

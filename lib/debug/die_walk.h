@@ -1,8 +1,8 @@
 /* The walk over a unit's DIEs: straight over the bytes, with a plan for each abbreviation. It costs
- * a few nanoseconds for a DIE that nobody wants, where libdwarf 20210528 takes half a microsecond
- * (a test compares the two DIE by DIE). A DIE without a plan libdwarf takes over, see takeover.h.
- * It only reads the sections: several threads may walk at once, each with a struct die_reader of
- * its own. */
+ * a few nanoseconds for an unwanted DIE, where libdwarf 20210528 takes half a microsecond (a test
+ * compares the two DIE by DIE). A DIE without a plan is read by libdwarf, see takeover.h. It only
+ * reads the sections: several threads may walk at once, each with a struct die_reader of its own.
+ */
 #ifndef STALLKIT_DEBUG_DIE_WALK_H
 #define STALLKIT_DEBUG_DIE_WALK_H
 
@@ -12,7 +12,7 @@
 #include "debug/sections.h"
 #include "debug/takeover.h"
 
-/* What it takes to read DIEs of one file. */
+/* The state for reading DIEs of one file. */
 struct die_reader {
     const struct sections *sections;
     struct form_strings strings;
@@ -49,8 +49,8 @@ struct die_walk {
     struct reader r;
     bool all, done;
     unsigned depth, lowest;           /* lowest: since the last stop */
-    uint64_t siblings[DIE_DEPTH_MAX]; /* of the DIEs around, as they say; 0 = they do not */
-    bool codeless[DIE_DEPTH_MAX];     /* below them, up to the next function, nothing has code */
+    uint64_t siblings[DIE_DEPTH_MAX]; /* siblings of the open DIEs; 0 = they have none */
+    bool codeless[DIE_DEPTH_MAX];     /* nothing down to here has code, up to the next function */
 };
 /* all: stops at every DIE, the unit's own first; else at functions that say an address, and at
  * calls that were inlined into one, or into none. The unit is borrowed until die_walk_close, which

@@ -73,7 +73,7 @@ bool form_fixed_size(struct form_sizes sizes, uint64_t form, uint32_t *size) {
     }
 }
 
-/* Of any length: nobody wants the number. */
+/* Skips a LEB128 of any length without decoding it. */
 static void skip_leb128(struct reader *r) {
     while (reader_u8(r) & 0x80) {
     }
@@ -241,7 +241,7 @@ static bool indexed_address(const struct die_unit *u, const struct sections *s, 
     return !reader_failed(&r);
 }
 
-/* What an expression adds to what came before; false: it does something else. */
+/* Applies an operator to the value so far; false: the expression does something else. */
 static bool read_addend(struct reader *x, uint64_t *out) {
     switch (reader_u8(x)) {
     case DW_OP_plus_uconst:
@@ -268,7 +268,8 @@ static bool read_addend(struct reader *x, uint64_t *out) {
     return reader_u8(x) == DW_OP_plus;
 }
 
-/* The expressions (DWARF5 §2.5) that stand in an address's place: it, and what to add to it. */
+/* Evaluates the expressions (DWARF5 §2.5) that may replace an address: an address, and an addend.
+ */
 static bool expression_address(const struct form_value *v, const struct sections *s,
                                uint64_t *out) {
     struct reader x = reader_sub(v->r, reader_uleb128(v->r), NULL);
@@ -355,7 +356,8 @@ bool form_ref(const struct form_value *v, struct die_ref *out) {
 
 /* ---- strings ---- */
 
-/* Up to and with the last NUL. Few bytes are looked at: sections of strings end with one. */
+/* The bytes up to and with the last NUL. Sections of strings end with one, so few bytes are read.
+ */
 static uint64_t strings_end(const struct sections *s, enum section_id id) {
     const struct section_bytes *b = s ? &s->of[id] : NULL;
     size_t end = b ? b->len : 0;

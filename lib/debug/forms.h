@@ -1,5 +1,4 @@
-/* The forms of attribute values (DWARF5 §7.5.6, and GNU's of DWARF 4): how large they are, and what
- * they mean. */
+/* The forms of attribute values (DWARF5 §7.5.6, and GNU's of DWARF 4): their sizes and meanings. */
 #ifndef STALLKIT_DEBUG_FORMS_H
 #define STALLKIT_DEBUG_FORMS_H
 
@@ -30,9 +29,9 @@ static inline bool form_sizes_equal(struct form_sizes a, struct form_sizes b) {
 /* The size of a form's values, if they all have the same. False: each tells its own, or the form is
  * unknown. */
 bool form_fixed_size(struct form_sizes sizes, uint64_t form, uint32_t *size);
-/* Passes over a value; a form that is unknown fails the reader. */
+/* Skips a value; an unknown form fails the reader. */
 void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form);
-/* Is it a form that form_skip passes? Not DW_FORM_indirect, nor what is yet to come. */
+/* Can form_skip skip the form? Not DW_FORM_indirect, nor forms of later versions. */
 bool form_known(uint64_t form);
 
 /* An attribute's value about to be read. */
@@ -43,8 +42,8 @@ struct form_value {
     int64_t constant; /* of DW_FORM_implicit_const */
 };
 
-/* Each of these passes the value, whether it can make sense of it or not. False: it is not of the
- * class asked for, or means nothing. */
+/* Each of these consumes the value, whether it can interpret it or not. False: it is not of the
+ * requested class, or means nothing. */
 
 /* A constant that is not negative, an offset into a section, or a list's index. */
 bool form_u64(const struct form_value *v, uint64_t *out);
@@ -54,7 +53,7 @@ bool form_address(const struct form_value *v, const struct sections *s, uint64_t
 /* References to types by signature count as none: *out is then offset 0. */
 bool form_ref(const struct form_value *v, struct die_ref *out);
 
-/* Where the strings of a file lie. */
+/* The string sections of a file. */
 struct form_strings {
     const struct sections *sections;
     /* Of each of these sections, the bytes up to the last NUL: all that begins before it ends. */

@@ -60,7 +60,7 @@ static Dwarf_Small get_byte_order(void *ctx) {
     return f->sections.big_endian ? DW_END_big : DW_END_little;
 }
 
-/* libdwarf checks sizes against it; what it sees is the sum of the sections. */
+/* libdwarf checks sizes against the file's size, for which the sum of the sections stands. */
 static Dwarf_Unsigned get_file_size(void *ctx) {
     const struct libdwarf_file *f = ctx;
     Dwarf_Unsigned sum = 0;
@@ -130,7 +130,7 @@ enum st libdwarf_file_open(struct libdwarf_file *f, const struct sections *s, st
     f->interface = (libdwarf_interface){.object = f, .methods = &methods};
 #endif
     Dwarf_Error why = NULL;
-    Dwarf_Debug dbg = NULL; /* a failed open leaves something in it */
+    Dwarf_Debug dbg = NULL; /* a failed open leaves an error to free */
     if (dwarf_object_init_b(&f->interface, NULL, NULL, DW_GROUPNUMBER_ANY, &dbg, &why) !=
         DW_DLV_OK) {
         return libdwarf_file_fail(f, why, 0, e);

@@ -23,9 +23,9 @@ static bool is_absolute(const char *path) {
     return path[0] == '/' || (path[0] && path[1] == ':' && (path[2] == '\\' || path[2] == '/'));
 }
 
-/* What a folder's path is made of: parts[0] and parts[1]. Returns how many there are. Folder 0 is
- * the unit's own: before DWARF 5 it is not in the list; there it stands as it is, not below itself
- * (§6.2.4), which shows where builds call it ".". */
+/* The parts of a folder's path: parts[0] and parts[1]. Returns how many there are. Folder 0 is the
+ * unit's own: before DWARF 5 it is not in the list. There it is used as it stands, not below itself
+ * (§6.2.4), which matters where builds call it ".". */
 static size_t folder_parts(const struct line_files *f, uint64_t number, const char **parts) {
     const char *name = name_of(f, &f->folders, number), *own = f->comp_dir;
     if (number == 0 && !name && f->folders.len > 0) {
@@ -51,7 +51,7 @@ static size_t append(char *path, size_t at, const char *part) {
     return at + len;
 }
 
-/* The parts of a folder, and a name in it. */
+/* The parts of a folder's path, and a name in the folder. */
 static enum st join(struct line_files *f, struct arena *arena, const char *const *parts,
                     size_t count, const char *name, const char **out, struct err *e) {
     size_t at = 0, size = strnlen(name, SECTION_STRING_MAX) + 1;

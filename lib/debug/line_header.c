@@ -4,8 +4,8 @@
 
 #include "debug/line_table.h"
 
-/* A composed path costs memory that its few bytes in the file do not: no more than this for each
- * byte of the header. */
+/* A composed path takes memory that the few bytes in the file do not justify: at most this much for
+ * each byte of the header. */
 enum { PATH_BYTES_PER_BYTE = 256, PATH_BYTES_FREE = 1 << 20 };
 
 /* A table whose lists are read. */
@@ -15,7 +15,7 @@ struct table {
     struct reader r;
 };
 
-/* Skips a string, and returns where it lies. */
+/* Skips a string, and returns its place. */
 static uint64_t read_text(struct table *t) {
     const uint8_t *text = t->r.at;
     (void)reader_cstr(&t->r, NULL);
@@ -50,12 +50,12 @@ static enum st read_list_v2(struct table *t, bool files, struct line_names *list
 
 /* ---- DWARF 5: self-describing lists (§6.2.4.1) ---- */
 
-/* In place of the size of a value, where it tells its own. */
+/* Stands for the size of a value that tells its own. */
 enum { SIZE_ULEB128 = 32, SIZE_STRING, SIZE_BLOCK, SIZE_BLOCK1, SIZE_UNKNOWN };
 
 struct entry_value {
     uint8_t size;            /* in bytes, or one of these */
-    bool is_text, is_folder; /* which member of struct line_name it fills, if any */
+    bool is_text, is_folder; /* the member of struct line_name that it fills, if any */
 };
 
 struct entry_format {
@@ -98,8 +98,8 @@ static uint8_t size_of(uint64_t form, uint8_t offset_size) {
     }
 }
 
-/* Where strings of a form lie; SECTION_COUNT: it is no string, or one by an index
- * (DW_FORM_strx), which no producer writes here: passed over. */
+/* The section in which strings of a form lie; SECTION_COUNT: it is no string, or one by an index
+ * (DW_FORM_strx), which no producer writes here: skipped. */
 static enum section_id strings_of(uint64_t form) {
     switch (form) {
     case DW_FORM_string:
@@ -127,7 +127,7 @@ static void read_format(struct table *t, struct entry_format *f, enum section_id
     }
 }
 
-/* A number, or where a string lies; 0 for what is passed over. A form of unknown size fails the
+/* A number, or the place of a string; 0 for a skipped value. A form of unknown size fails the
  * cursor. */
 static uint64_t read_value(struct table *t, unsigned size) {
     if (size <= 8) {
@@ -186,7 +186,7 @@ static enum st read_list_v5(struct table *t, struct line_names *list, struct err
     return read_entries(t, &f, count, list, e);
 }
 
-/* Reads one of the lists, which t->r stands before, and moves t->r behind it. */
+/* Reads the list that t->r is at, and moves t->r behind it. */
 static enum st read_list(struct table *t, bool files, struct line_names *list, struct err *e) {
     list->section = SECTION_LINE;
     enum st st =
@@ -199,7 +199,7 @@ static enum st read_list(struct table *t, bool files, struct line_names *list, s
 
 /* ---- header ---- */
 
-/* The fixed part, up to the lists. On return r stands behind it and ends with the header. */
+/* Reads the fixed part, up to the lists. On return r is behind it and ends with the header. */
 static enum st read_fixed(struct reader *r, const struct line_source *source, struct line_header *h,
                           struct err *e) {
     *r = section_reader(source->sections, SECTION_LINE);

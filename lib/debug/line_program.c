@@ -9,11 +9,11 @@
  * handed to nobody but inlined functions, so that it can stay in the processor's registers. */
 struct machine {
     struct reader r;
-    struct debug_row *row, *end; /* where the next one goes, and how far there is room */
+    struct debug_row *row, *end; /* the place of the next row, and the end of the room */
     uint64_t address, address_mask;
-    uint64_t last; /* row's address; 0 where a sequence begins */
+    uint64_t last; /* the row's address; 0 at the start of a sequence */
     uint32_t op_index, file, line, column, discriminator;
-    bool descended; /* a row of this sequence lies below the one before */
+    bool descended; /* a row of this sequence lies below its predecessor */
 };
 
 enum { BYTES_PER_ROW = 4 }; /* of the program, about */
@@ -33,7 +33,7 @@ static inline void reset(struct machine *m) {
 static inline void append(struct machine *m, bool end_sequence) {
     *m->row++ = (struct debug_row){.address = m->address,
                                    .file = m->file,
-                                   /* A program that went below zero knows no line. */
+                                   /* A line below zero counts as unknown. */
                                    .line = m->line > INT32_MAX ? 0 : m->line,
                                    .column = m->column,
                                    .discriminator = m->discriminator & INT32_MAX,
@@ -138,8 +138,8 @@ static inline void standard(struct machine *m, const struct line_header *h,
     }
 }
 
-/* Runs until the program or a sequence ends, which is said by *ended, or there is no room for a
- * row. Each opcode makes one at most. */
+/* Runs until the program or a sequence ends, which *ended tells, or there is no room for a row.
+ * Each opcode makes at most one row. */
 static struct machine run(struct machine m, const struct line_header *h, struct line_files *files,
                           const struct line_specials *specials, bool *ended) {
     *ended = false;
@@ -167,7 +167,8 @@ static bool end_sequence(struct line_sequences *sequences, const struct line_row
     return VEC_PUSH(sequences, s);
 }
 
-/* i / line_range and i % line_range, without dividing; nothing if the last header was alike. */
+/* Precomputes i / line_range and i % line_range; does nothing if the last header had the same
+ * parameters. */
 static void fill_specials(struct line_specials *s, const struct line_header *h) {
     struct line_special_header key = {h->line_base, h->line_range, h->opcode_base,
                                       h->min_instruction, h->max_operations};

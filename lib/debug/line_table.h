@@ -14,7 +14,7 @@
 #include "debug/debug.h"
 #include "debug/sections.h"
 
-/* Which table to read, and what its relative paths start from. */
+/* The table to read, and the base of its relative paths. */
 struct line_source {
     const struct sections *sections;
     uint64_t offset; /* DW_AT_stmt_list */
@@ -31,7 +31,7 @@ struct line_header {
     struct reader program;
 };
 
-/* What special opcodes advance by, by opcode less opcode_base. All zeros: of no header yet. */
+/* The advances of special opcodes, by opcode less opcode_base. All zeros: no header yet. */
 struct line_special_header {
     int8_t line_base;
     uint8_t line_range, opcode_base, min_instruction, max_operations;
@@ -46,10 +46,10 @@ struct line_specials {
 
 /* A folder or a file as its list has it. */
 struct line_name {
-    uint64_t text;   /* where its name lies; LINE_NO_TEXT = nowhere */
+    uint64_t text;   /* the place of its name; LINE_NO_TEXT = none */
     uint64_t folder; /* that a file is in */
-    bool used;       /* the program names it: its path is wanted */
-    bool composed;   /* its path is there, if it has one */
+    bool used;       /* the program uses it, so its path is wanted */
+    bool composed;   /* its path was composed, if it has one */
 };
 #define LINE_NO_TEXT UINT64_MAX
 
@@ -59,9 +59,8 @@ struct line_names {
     enum section_id section; /* that the texts are offsets in */
 };
 
-/* The files of a unit, numbered as the file register of a row counts them. Of all that its headers
- * led to a unit's code is from a few, so that paths are composed when they are asked for.
- * Zero-initialised = empty. */
+/* The files of a unit, numbered as the file register of a row counts them. A unit's code comes from
+ * few of the listed files, so paths are composed on demand. Zero-initialised = empty. */
 struct line_files {
     VEC(const char *) paths; /* of files, in an arena; NULL = none, or not composed so far */
     struct line_names folders, files;
@@ -105,7 +104,7 @@ enum st line_files_path(struct line_files *f, struct arena *arena, uint64_t numb
                         const char **path, struct err *e) BASE_MUST_USE;
 /* Composes the paths of all files that were used. ST_ERR: those before the damage are there. */
 enum st line_files_compose(struct line_files *f, struct arena *arena, struct err *e) BASE_MUST_USE;
-/* A row may be of this file: line_files_compose will compose its path. */
+/* Marks the file as used by a row: line_files_compose will compose its path. */
 static inline void line_files_use(struct line_files *f, uint64_t number) {
     if (number < f->files.len) {
         f->files.data[number].used = true;

@@ -9,14 +9,14 @@
  * does not depend on which DIE was asked for first. */
 enum { ORIGIN_DEPTH_MAX = 16, ORIGIN_TOO_DEEP };
 
-/* Room for the first ones; later it doubles. */
+/* Initial capacity; it doubles as needed. */
 enum { ORIGINS_FIRST = 1024 };
 
 static enum st resolve_origin(struct debug *d, bool alt, struct unit_entry *u,
                               const struct die_attrs *a, unsigned depth, struct origin *out,
                               struct err *e);
 
-/* Fills what `out` lacks from what it refers to. */
+/* Fills the members that `out` lacks from the DIE that it refers to. */
 static void inherit(struct origin *out, const struct origin *from) {
     if (!out->name) {
         out->name = from->name;
@@ -92,7 +92,7 @@ static enum st follow_origin(struct debug *d, bool alt, struct die_ref ref, unsi
     return st == ST_NONE ? ST_OK : st;
 }
 
-/* Adds what the DIE at a reference says, unless that is too deep for one that is referred to. */
+/* Merges the DIE at a reference, unless its chain is too deep. */
 static enum st add_reference(struct debug *d, bool alt, struct die_ref ref, unsigned depth,
                              struct origin *out, struct err *e) {
     struct origin from;

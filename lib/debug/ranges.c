@@ -85,12 +85,12 @@ static uint64_t indexed_address(const struct range_base *b, struct reader *list,
     reader_seek(&r, at);
     uint64_t address = section_address(&r, b->address_size);
     if (reader_failed(&r)) {
-        reader_fail(list); /* the list is what the error names */
+        reader_fail(list); /* the error names the list */
     }
     return address;
 }
 
-/* One entry: *low >= *high if it is none. */
+/* Reads one entry: *low >= *high if it is none. */
 static void read_entry(const struct range_base *b, struct reader *r, uint8_t kind, uint64_t *base,
                        uint64_t *low, uint64_t *high) {
     *low = *high = 0;

@@ -12,7 +12,7 @@
 #include "debug/debug.h"
 #include "debug/sections.h"
 
-/* What a unit's lists are read against. */
+/* The context in which a unit's lists are read. */
 struct range_base {
     const struct sections *sections;
     uint16_t version;

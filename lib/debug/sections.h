@@ -1,5 +1,5 @@
-/* The DWARF sections of one file as bytes: what every reader of lib/debug starts from, whether they
- * came out of Mach-O, ELF or a test. */
+/* The DWARF sections of one file as bytes: the input of every reader of lib/debug, whether from
+ * Mach-O, ELF or a test. */
 #ifndef STALLKIT_DEBUG_SECTIONS_H
 #define STALLKIT_DEBUG_SECTIONS_H
 
@@ -54,8 +54,8 @@ static inline struct reader section_reader(const struct sections *s, enum sectio
     r.big_endian = s->big_endian;
     return r;
 }
-/* Longest file or folder name believed: longer ones are damage, and would make a small file cost
- * much time. */
+/* The longest file or folder name that is accepted: longer ones are damage, and would make a small
+ * file cost much time. */
 enum { SECTION_STRING_MAX = 16384 };
 /* The NUL-terminated string at an offset of a string section, borrowed; NULL if it is not one or is
  * too long. */

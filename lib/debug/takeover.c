@@ -5,12 +5,12 @@
 
 #include "debug/libdwarf_file.h"
 
-/* What opening a unit costs at least, counted in bytes, and how many bytes it may cost to open
- * units over and over: references lead from one to another. */
+/* The minimal cost of opening a unit, in bytes, and the total that may be spent on opening units
+ * again and again: references lead from one to another. */
 enum { WORK_OPEN = 1 << 8, WORK_FREE = 1 << 22, WORK_FACTOR = 64 };
 
-/* Abbreviations that are not numbered in order may have numbers up to this one: of so few no chain
- * of libdwarf's table grows long. */
+/* Abbreviations that are not numbered in order may have numbers up to this one: so few that the
+ * chains of libdwarf's table stay short. */
 enum { ANY_ORDER_MAX = 1024 };
 
 struct takeover {
@@ -29,7 +29,8 @@ void takeover_close(struct takeover *t) {
     }
 }
 
-/* What libdwarf is shown: the unit alone, and what it reads of a unit's DIE when it meets it. */
+/* What libdwarf gets to see: the unit alone, and the sections that it reads when it meets a unit's
+ * DIE. */
 static struct sections unit_sections(const struct sections *s, const struct die_unit *u) {
     struct sections shown = {
         .file = s->file, .big_endian = s->big_endian, .address_size = u->address_size};
@@ -60,7 +61,7 @@ static enum st open_unit(struct takeover *t, const struct sections *s, const str
     return libdwarf_file_open(&t->file, &shown, e);
 }
 
-/* Takes over one attribute of libdwarf's list. */
+/* Copies one attribute of libdwarf's list. */
 static enum st place(struct takeover *t, Dwarf_Die die, Dwarf_Attribute attr,
                      const struct abbrev_spec *spec, struct err *e) {
     Dwarf_Error why = NULL;
@@ -121,8 +122,8 @@ static enum st read_die(struct takeover *t, const struct abbrev_table *table,
     return st;
 }
 
-/* Have all up to this one small numbers? Those behind it libdwarf does not read, and whether we
- * have must not matter. */
+/* Do all abbreviations up to this one have small numbers? libdwarf does not read further, and how
+ * far we have read must not matter. */
 static bool is_among_small(struct takeover *t, const struct abbrev_table *table,
                            const struct abbrev *a) {
     while (t->small < table->entries.len && table->entries.data[t->small].code <= ANY_ORDER_MAX) {

@@ -28,7 +28,7 @@ struct takeover_value {
 /* The values of the DIE at the offset, as many as its abbreviation `a` (of table t) has attributes,
  * in that order. *t begins as NULL: libdwarf is opened when it is first needed, and again for
  * another unit. *out is valid until the next call. ST_ERR: libdwarf cannot read it either, or was
- * asked too often. */
+ * called too often. */
 enum st takeover_die(struct takeover **t, const struct sections *s, const struct die_unit *unit,
                      const struct abbrev_table *table, const struct abbrev *a, uint64_t offset,
                      const struct takeover_value **out, struct err *e) BASE_MUST_USE;

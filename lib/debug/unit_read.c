@@ -1,4 +1,4 @@
-/* Reading one unit whole: its line table, and its functions with what was inlined into them. */
+/* Reads one unit whole: its line table, and its functions with their inlined calls. */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@ enum { BYTES_PER_NODE = 64, NODES_MAX = INT32_MAX };
 
 /* Nodes (functions and inlined calls) are numbered from 1 on in the order of the file; 0 = none. */
 
-/* What a node is known by while the tree grows, beside its struct debug_function. */
+/* The identity of a node while the tree grows, beside its struct debug_function. */
 struct unit_node {
     size_t first_range;
     uint32_t parent; /* 0: a real function */
@@ -35,12 +35,12 @@ struct build {
     struct line_order sequences;
     struct scope *scopes; /* functions and calls around, the innermost last; DIE_DEPTH_MAX */
     size_t scope_count;
-    uint64_t name_budget; /* bytes of names and of others' paths that the unit may still have */
+    uint64_t name_budget; /* bytes of names and of other units' paths that the unit may still use */
 };
 
 /* ---- line table ---- */
 
-/* All units together may read the section this many times over: they hardly ever share a table. */
+/* All units together may read the section this many times: units hardly ever share a table. */
 enum { LINE_WORK_FACTOR = 16 };
 
 static enum st check_line_work(const struct debug *d, struct err *e) {
@@ -49,7 +49,7 @@ static enum st check_line_work(const struct debug *d, struct err *e) {
                                  : err_set(e, ERR_LIMIT, "too many units share a line table");
 }
 
-/* Before its program is run, a table is paid for: folders and files, and the program's bytes. */
+/* Charges a table before its program is run: folders and files, and the program's bytes. */
 static enum st read_line_header(struct build *b, struct line_header *header, struct err *e) {
     struct line_source source = {.sections = &b->d->main.sections,
                                  .offset = b->u->stmt_list,
@@ -87,8 +87,8 @@ static enum st read_lines(struct build *b, struct err *e) {
 
 /* ---- what names may cost ---- */
 
-/* All functions may share one long name, which whoever keeps names would read again for each; and
- * all files of another unit a long path, which is copied for each. */
+/* All functions may share one long name, which callers that keep names read again for each, and all
+ * files of another unit a long path, which is copied for each. */
 enum { NAME_BYTES_FREE = 1 << 20, NAME_BYTES_PER_BYTE = 64 };
 
 static enum st charge(struct build *b, size_t bytes, struct err *e) {
@@ -102,7 +102,7 @@ static enum st charge(struct build *b, size_t bytes, struct err *e) {
 
 /* ---- files ---- */
 
-/* The number of a path of another unit: it stands behind our own, once. */
+/* Returns the number of another unit's path, which stands behind our own paths once. */
 static enum st find_other_file(struct build *b, const struct origin *o, uint32_t *number,
                                struct err *e) {
     const struct other_table *t = o->decl_unit->others;
@@ -153,7 +153,8 @@ static enum st charge_names(struct build *b, const struct die_attrs *a, struct e
     return charge(b, (a->name ? strlen(a->name) : 0) + (a->linkage ? strlen(a->linkage) : 0), e);
 }
 
-/* Fills all of a function but what the tree will tell. (No clearing first: there are many.) */
+/* Fills all members of a function but those that the tree determines. (There are many functions, so
+ * nothing is cleared first.) */
 static enum st describe(struct build *b, const struct die_attrs *a, uint64_t entry,
                         size_t range_count, struct debug_function *f, struct err *e) {
     struct origin o;
@@ -191,7 +192,7 @@ static enum st describe(struct build *b, const struct die_attrs *a, uint64_t ent
     return ST_OK;
 }
 
-/* A subprogram, or an inlined subroutine below `parent`. *node = its number, 0: no code. */
+/* Adds a subprogram, or an inlined subroutine below `parent`. *node = its number, 0: no code. */
 static enum st add_function(struct build *b, const struct die_attrs *a, uint32_t parent,
                             unsigned depth, uint32_t *node, struct err *e) {
     *node = 0;
@@ -250,7 +251,7 @@ static enum st walk(struct build *b, struct err *e) {
     struct die_entry entry;
     struct die_attrs attrs;
     uint64_t work = reader->abbrevs.work;
-    /* More or less: some make one realloc more, some take memory that they never touch. */
+    /* A larger value wastes memory that is never touched, a smaller one costs reallocations. */
     size_t expected = (b->u->head.end - b->u->head.offset) / BYTES_PER_NODE;
     if (!VEC_RESERVE_LARGE(&b->functions, expected) || !VEC_RESERVE_LARGE(&b->nodes, expected) ||
         !VEC_RESERVE_LARGE(&b->ranges, expected)) {
@@ -268,7 +269,8 @@ static enum st walk(struct build *b, struct err *e) {
     }
     die_walk_close(&w);
     if (b->u->walked) {
-        reader->abbrevs.work = work; /* whoever reads a unit again does so for his own reasons */
+        reader->abbrevs.work =
+            work; /* a second reading of a unit is the caller's decision, and not charged */
     }
     b->u->walked = true;
     return st == ST_NONE ? ST_OK : st;
@@ -312,7 +314,7 @@ static enum st adopt_ranges(struct build *b, size_t parent, struct err *e) {
     return ST_OK;
 }
 
-/* Innermost first; those that stay without addresses are dropped with the tree. */
+/* Runs from the innermost out; nodes that stay without addresses are dropped with the tree. */
 static enum st fill_empty_nodes(struct build *b, struct err *e) {
     bool all = b->u->head.version < 3;
     for (size_t i = b->nodes.len; i > 0; i--) {
@@ -384,7 +386,7 @@ static enum st sort_siblings(const struct build *b, uint32_t *order, size_t coun
     return ST_OK;
 }
 
-/* Moves all functions to their places, along the circles that `order` makes of them. */
+/* Moves all functions to their places, along the cycles of the permutation `order`. */
 static void arrange(struct debug_function *all, uint32_t *order, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         if (order[i] == i) {
@@ -491,7 +493,7 @@ static void end(struct build *b) {
     out->sequence_cap = b->sequences.cap;
 }
 
-/* Damage costs what lies behind it; a lack of memory costs the unit. */
+/* Damage costs the DIEs behind it; a lack of memory costs the unit. */
 static enum st survive(struct build *b, enum st st, struct err *why) {
     if (st == ST_ERR && why->code != ERR_NOMEM) {
         debug_blame(b->d, b->u, why);

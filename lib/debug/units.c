@@ -1,4 +1,4 @@
-/* The list of units, and the addresses that each claims. */
+/* The list of units, and the addresses that each one claims. */
 #include <dwarf.h>
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ size_t debug_unit_count(const struct debug *d) {
 
 /* ---- ranges ---- */
 
-/* Entries of range lists that a unit may have read: real ones are far fewer than its bytes. */
+/* Range list entries that a unit may read: real units have far fewer than bytes. */
 enum { RANGES_FREE = 4096, RANGES_PER_BYTE = 4 };
 
 struct range_base units_range_base(const struct debug_file *f, const struct unit_entry *u) {
@@ -83,7 +83,9 @@ static int by_low(const void *a, const void *b) {
         return x->low < y->low ? -1 : 1;
     }
     if (x->high != y->high) {
-        return x->high > y->high ? -1 : 1; /* the narrower one behind, where a search looks first */
+        return x->high > y->high
+                   ? -1
+                   : 1; /* the narrower range sorts last, where a search looks first */
     }
     /* GNU ld lets what units say of a discarded copy of a function stand for the copy that it kept,
      * which is the first one's: that unit behind. */
@@ -134,7 +136,7 @@ static enum st push_unit(struct debug_file *f, const struct unit_entry *u, struc
     return ST_OK;
 }
 
-/* What the unit's own DIE says of its addresses. */
+/* The ranges that the unit's own DIE states. */
 static enum st add_die_ranges(struct debug *d, size_t unit, const struct die_attrs *attrs,
                               struct err *e) {
     struct unit_entry *u = debug_code_unit(d, unit);
@@ -144,7 +146,7 @@ static enum st add_die_ranges(struct debug *d, size_t unit, const struct die_att
     enum st st = die_ranges(d, &base, attrs, &ranges, NULL, &why);
     if (st == ST_ERR) {
         debug_blame(d, u, &why);
-        /* Damaged ranges are not believed: the functions' own are asked instead. */
+        /* Damaged ranges are ignored: those of the functions are used instead. */
         st = why.code == ERR_NOMEM ? err_nomem(e) : ST_OK;
     } else if (st == ST_OK || attrs->has & (DIE_HIGH | DIE_RANGES)) {
         st = units_add_ranges(d, unit, &ranges, e);
@@ -171,7 +173,7 @@ static enum st add_code_unit(struct debug *d, const struct die_attrs *attrs, str
     return add_die_ranges(d, d->code_units.len - 1, attrs, e);
 }
 
-/* Room for most files' units: memory that is too much is never touched. */
+/* Room for the units of most files: untouched memory costs nothing. */
 enum { BYTES_PER_UNIT = 2048 };
 
 enum st units_read(struct debug *d, struct debug_file *f, struct err *e) {
@@ -271,7 +273,8 @@ enum st units_read_aranges(struct debug *d, struct err *e) {
 
 /* ---- finding ---- */
 
-/* The last range that begins at or below the address, and those before it that may reach it. */
+/* Finds the last range that begins at or below the address, and those before it that may reach it.
+ */
 static size_t claims(const struct debug *d, uint64_t address, size_t *units, size_t max) {
     size_t low = 0, high = d->range_count, count = 0;
     while (low < high) {
@@ -291,8 +294,8 @@ static size_t claims(const struct debug *d, uint64_t address, size_t *units, siz
     return count;
 }
 
-/* Reads the functions of a unit that does not say its ranges, to know them. (DWARF 2 knew no
- * DW_AT_ranges: what lies apart from the unit's one range is found so too.) */
+/* Reads the functions of a unit without ranges, to learn them. (DWARF 2 had no DW_AT_ranges; code
+ * apart from the unit's one range is found this way, too.) */
 static enum st scan_unit(struct debug *d, size_t unit, struct err *e) {
     struct unit_entry *u = debug_code_unit(d, unit);
     struct debug_unit read = {0};

@@ -18,7 +18,7 @@
 enum {
     SWIFT_NAME_MAX = 64 * 1024,      /* bytes of a mangled name */
     SWIFT_TEXT_MAX = 512 * 1024,     /* bytes of a readable one, and a little more */
-    SWIFT_TREE_BYTES_MAX = 10 << 20, /* memory of one tree */
+    SWIFT_TREE_BYTES_MAX = 8 << 20, /* memory of one tree */
     SWIFT_WORK_MAX = 1 << 20         /* steps of what takes more time than memory: swift_spend */
 };
 

@@ -55,8 +55,7 @@ static struct parts parts_of(const struct swift_node *n) {
 static bool is_marked(struct swift_printer *r, const struct swift_node *n,
                       const struct parts *parts, enum swift_kind kind, uint64_t depth,
                       uint64_t index) {
-    if (!swift_spend(r->tree, parts->requirements - parts->markers)) {
-        swift_print_fail(r);
+    if (!swift_print_more(r, parts->requirements - parts->markers + 1)) {
         return false;
     }
     for (size_t i = parts->markers; i < parts->requirements; i++) {

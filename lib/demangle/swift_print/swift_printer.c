@@ -20,6 +20,13 @@ void swift_print_fail(struct swift_printer *r) {
     r->failed = true;
 }
 
+bool swift_print_more(struct swift_printer *r, size_t steps) {
+    if (r->out->len - r->start > SWIFT_TEXT_MAX || !swift_spend(r->tree, steps)) {
+        swift_print_fail(r);
+    }
+    return !r->failed;
+}
+
 void swift_put_text(struct swift_printer *r, const struct swift_node *n) {
     if (n && n->payload == PAYLOAD_TEXT) {
         strbuf_add(r->out, n->text, n->size);

@@ -39,6 +39,9 @@ void swift_put_text(struct swift_printer *r, const struct swift_node *n);
 void swift_put_index(struct swift_printer *r, const struct swift_node *n, uint64_t more);
 /* A damaged tree: nothing of it is shown. */
 void swift_print_fail(struct swift_printer *r);
+/* Charges work. False if printing has failed, or fails now because there is too much work or text.
+ */
+bool swift_print_more(struct swift_printer *r, size_t steps);
 
 /* Prints n; NULL is a damaged tree. */
 void swift_print(struct swift_printer *r, const struct swift_node *n);

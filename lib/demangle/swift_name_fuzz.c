@@ -1,0 +1,38 @@
+/* Any bytes as a Swift name: no crash, no more text than promised, nothing left of what failed. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "demangle/swift_name.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { LONGEST_PIECE = 64 * 1024 }; /* a node's own text may pass the cap by as much */
+
+static void demangle_one(const char *name, size_t len, bool simplified) {
+    struct swift_scratch scratch = {0};
+    struct strbuf out = {0};
+    enum st st = swift_demangle(&scratch, name, len, simplified, &out, NULL);
+    if (out.len > SWIFT_TEXT_MAX + LONGEST_PIECE || (st == ST_OK) != (out.len > 0)) {
+        abort();
+    }
+    strbuf_release(&out);
+    swift_scratch_release(&scratch);
+}
+
+/* The prefix is put in front of what has none. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char *name = malloc(size + 2);
+    if (!name) {
+        return 0;
+    }
+    memcpy(name, "$s", 2);
+    if (size) {
+        memcpy(name + 2, data, size);
+    }
+    bool whole = swift_has_prefix(name + 2, size);
+    demangle_one(whole ? name + 2 : name, whole ? size : size + 2, false);
+    demangle_one(whole ? name + 2 : name, whole ? size : size + 2, true);
+    free(name);
+    return 0;
+}

@@ -60,7 +60,7 @@ endif
 OPT := $(if $(filter 1,$(DEBUG)),-O0,-O2)
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
             $(if $(FUZZER),-fsanitize=fuzzer-no-link)
-# Reading debug information and writing an index is nearly all that symbolication costs.
+# Reading debug information, writing an index and reading names is nearly all that symbolication costs.
 HOT := $(if $(SAN)$(FUZZER)$(filter 1,$(DEBUG)),,-O3)
 CFLAGS   ?=
 BASE_CFLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -D_DARWIN_C_SOURCE -D_FILE_OFFSET_BITS=64 -g $(OPT) $(WARN) \
@@ -132,7 +132,7 @@ $(O)/obj/%.o: %.c $(O)/flags | $(O)/needs
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(O)/obj/lib/object/libarchive_calls.o: ALL_CFLAGS += -DSTALLKIT_LIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
-$(patsubst %.c,$(O)/obj/%.o,$(filter lib/debug/% lib/index/%,$(lib_src))): ALL_CFLAGS += $(HOT)
+$(patsubst %.c,$(O)/obj/%.o,$(filter lib/debug/% lib/index/% lib/demangle/%,$(lib_src))): ALL_CFLAGS += $(HOT)
 $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/stallrec.c cmd/recorder_*.c)): ALL_CFLAGS += -Ilib/recorder
 $(O)/obj/cmd/recorder_files.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
 

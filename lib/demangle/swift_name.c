@@ -7,15 +7,7 @@
 #include "demangle/swift_print/swift_print.h"
 
 bool swift_has_prefix(const char *name, size_t len) {
-    static const char *const prefixes[] = {
-        "$s", "_$s", "$S", "_$S", "$e", "_$e", "_T0", "@__swiftmacro_", NULL};
-    for (size_t i = 0; prefixes[i]; i++) {
-        size_t n = strlen(prefixes[i]);
-        if (len >= n && memcmp(name, prefixes[i], n) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return swift_prefix_length(name, len) != 0;
 }
 
 enum st swift_demangle(struct swift_scratch *s, const char *name, size_t len, bool simplified,

@@ -7,6 +7,7 @@
 #define STALLKIT_DEMANGLE_SWIFT_KINDS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* What a node may be used as; a kind has any number of roles. */
 enum swift_role {
@@ -406,7 +407,11 @@ enum swift_kind {
         SWIFT_KIND_COUNT
 };
 
+extern const uint16_t swift_roles[SWIFT_KIND_COUNT];
+
 /* May a node of this kind be used as one of `roles`, a mask of enum swift_role? */
-bool swift_kind_has(enum swift_kind kind, unsigned roles);
+static inline bool swift_kind_has(enum swift_kind kind, unsigned roles) {
+    return (swift_roles[kind] & roles) != 0;
+}
 
 #endif

@@ -5,14 +5,11 @@
 
 enum { NODES_AT_ONCE = 64, FEWEST_MANY = 6, FEWEST_LISTED = 16 };
 
-bool swift_kind_has(enum swift_kind kind, unsigned roles) {
-    static const uint16_t roles_of[] = {
+const uint16_t swift_roles[SWIFT_KIND_COUNT] = {
 #define SWIFT_KIND(name, roles) roles,
-        SWIFT_KINDS(SWIFT_KIND)
+    SWIFT_KINDS(SWIFT_KIND)
 #undef SWIFT_KIND
-    };
-    return (roles_of[kind] & roles) != 0;
-}
+};
 
 void swift_tree_clear(struct swift_tree *t) {
     arena_clear(&t->arena);
@@ -36,15 +33,6 @@ enum st swift_tree_check(const struct swift_tree *t, struct err *e) {
     return t->too_large ? ST_NONE : ST_OK;
 }
 
-bool swift_spend(struct swift_tree *t, size_t steps) {
-    if (steps > SWIFT_WORK_MAX - t->work) {
-        t->too_large = true;
-        return false;
-    }
-    t->work += steps;
-    return true;
-}
-
 /* As arena_array, and notes why there is nothing. */
 static void *room_for(struct swift_tree *t, size_t count, size_t size) {
     void *p = arena_array(&t->arena, count, size);
@@ -56,18 +44,10 @@ static void *room_for(struct swift_tree *t, size_t count, size_t size) {
     return p;
 }
 
-struct swift_node *swift_leaf(struct swift_tree *t, enum swift_kind kind) {
-    if (t->spare_count == 0) {
-        t->spare = room_for(t, NODES_AT_ONCE, sizeof *t->spare);
-        if (!t->spare) {
-            return NULL;
-        }
-        t->spare_count = NODES_AT_ONCE;
-    }
-    struct swift_node *n = t->spare++;
-    t->spare_count--;
-    n->kind = (uint16_t)kind;
-    return n;
+struct swift_node *swift_leaf_slowly(struct swift_tree *t, enum swift_kind kind) {
+    t->spare = room_for(t, NODES_AT_ONCE, sizeof *t->spare);
+    t->spare_count = t->spare ? NODES_AT_ONCE : 0;
+    return t->spare ? swift_leaf(t, kind) : NULL;
 }
 
 struct swift_node *swift_text_leaf(struct swift_tree *t, enum swift_kind kind, const char *text,
@@ -129,12 +109,25 @@ void swift_add_if(struct swift_tree *t, struct swift_node *parent, struct swift_
 }
 
 struct swift_node *swift_with1(struct swift_tree *t, enum swift_kind kind, struct swift_node *a) {
-    return a ? swift_add(t, swift_leaf(t, kind), a) : NULL;
+    struct swift_node *n = a ? swift_leaf(t, kind) : NULL;
+    if (n) {
+        n->pair[0] = a;
+        n->size = 1;
+        n->payload = PAYLOAD_CHILDREN;
+    }
+    return n;
 }
 
 struct swift_node *swift_with2(struct swift_tree *t, enum swift_kind kind, struct swift_node *a,
                                struct swift_node *b) {
-    return b ? swift_add(t, swift_with1(t, kind, a), b) : NULL;
+    struct swift_node *n = a && b ? swift_leaf(t, kind) : NULL;
+    if (n) {
+        n->pair[0] = a;
+        n->pair[1] = b;
+        n->size = 2;
+        n->payload = PAYLOAD_CHILDREN;
+    }
+    return n;
 }
 
 struct swift_node *swift_with3(struct swift_tree *t, enum swift_kind kind, struct swift_node *a,
@@ -217,22 +210,17 @@ bool swift_text_is(const struct swift_node *n, enum swift_kind kind, const char 
            memcmp(n->text, text, n->size) == 0;
 }
 
-bool swift_push(struct swift_tree *t, struct swift_list *l, struct swift_node *n) {
-    if (!n) {
+bool swift_push_slowly(struct swift_tree *t, struct swift_list *l, struct swift_node *n) {
+    size_t room = l->room ? l->room * 2 : FEWEST_LISTED;
+    struct swift_node **items = room_for(t, room, sizeof(struct swift_node *));
+    if (!items) {
         return false;
     }
-    if (l->count == l->room) {
-        size_t room = l->room ? l->room * 2 : FEWEST_LISTED;
-        struct swift_node **items = room_for(t, room, sizeof(struct swift_node *));
-        if (!items) {
-            return false;
-        }
-        if (l->count) {
-            memcpy(items, l->items, l->count * sizeof(struct swift_node *));
-        }
-        l->items = items;
-        l->room = room;
+    if (l->count) {
+        memcpy(items, l->items, l->count * sizeof(struct swift_node *));
     }
+    l->items = items;
+    l->room = room;
     l->items[l->count++] = n;
     return true;
 }

@@ -16,10 +16,10 @@
 #include "demangle/swift/swift_kinds.h"
 
 enum {
-    SWIFT_NAME_MAX = 64 * 1024,      /* bytes of a mangled name */
-    SWIFT_TEXT_MAX = 512 * 1024,     /* bytes of a readable one, and a little more */
+    SWIFT_NAME_MAX = 64 * 1024,     /* bytes of a mangled name */
+    SWIFT_TEXT_MAX = 512 * 1024,    /* bytes of a readable one, and a little more */
     SWIFT_TREE_BYTES_MAX = 8 << 20, /* memory of one tree */
-    SWIFT_WORK_MAX = 1 << 20         /* steps of what takes more time than memory: swift_spend */
+    SWIFT_WORK_MAX = 1 << 20        /* steps of what takes more time than memory: swift_spend */
 };
 
 enum swift_payload { PAYLOAD_NONE, PAYLOAD_TEXT, PAYLOAD_INDEX, PAYLOAD_CHILDREN };
@@ -57,10 +57,24 @@ enum st swift_tree_check(const struct swift_tree *t, struct err *e) BASE_MUST_US
 
 /* Counts work that no memory bounds, such as moving and printing. False once SWIFT_WORK_MAX is
  * passed: the caller gives up, swift_tree_check answers ST_NONE. */
-bool swift_spend(struct swift_tree *t, size_t steps);
+static inline bool swift_spend(struct swift_tree *t, size_t steps) {
+    bool enough = steps <= SWIFT_WORK_MAX - t->work;
+    t->work += enough ? steps : 0;
+    t->too_large |= !enough;
+    return enough;
+}
 
+/* For swift_leaf: makes room first. */
+struct swift_node *swift_leaf_slowly(struct swift_tree *t, enum swift_kind kind);
 /* New nodes, valid until the tree is cleared. */
-struct swift_node *swift_leaf(struct swift_tree *t, enum swift_kind kind);
+static inline struct swift_node *swift_leaf(struct swift_tree *t, enum swift_kind kind) {
+    if (t->spare_count == 0) {
+        return swift_leaf_slowly(t, kind);
+    }
+    t->spare_count--;
+    t->spare->kind = (uint16_t)kind;
+    return t->spare++;
+}
 /* The text is not copied: it must outlive the tree (swift_text_copy). */
 struct swift_node *swift_text_leaf(struct swift_tree *t, enum swift_kind kind, const char *text,
                                    size_t len);
@@ -122,7 +136,15 @@ struct swift_list {
     size_t count;
     size_t room;
 };
+/* For swift_push: makes room first. */
+bool swift_push_slowly(struct swift_tree *t, struct swift_list *l, struct swift_node *n);
 /* False, and nothing is appended, if n is NULL or a cap was reached. */
-bool swift_push(struct swift_tree *t, struct swift_list *l, struct swift_node *n);
+static inline bool swift_push(struct swift_tree *t, struct swift_list *l, struct swift_node *n) {
+    if (!n || l->count == l->room) {
+        return n && swift_push_slowly(t, l, n);
+    }
+    l->items[l->count++] = n;
+    return true;
+}
 
 #endif

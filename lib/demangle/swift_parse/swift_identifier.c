@@ -32,31 +32,54 @@ static bool append(struct swift_tree *t, struct spelling *s, const char *text, s
     return true;
 }
 
-static bool starts_word(char c) {
-    return !swift_digit(c) && c != '_';
-}
-
-/* Does a word end in front of c, 0 at the end of the identifier? */
-static bool ends_word(char c, char before) {
-    return c == '_' || c == '\0' || (!swift_upper(before) && swift_upper(c));
+/* Where the word at `start` ends: at the end, at '_', at a capital letter behind a small one. */
+static size_t end_of_word(const char *text, size_t len, size_t start) {
+    bool was_upper = swift_upper(text[start]);
+    size_t i = start + 1;
+    for (; i < len && text[i] != '_'; i++) {
+        bool upper = swift_upper(text[i]);
+        if (upper && !was_upper) {
+            break;
+        }
+        was_upper = upper;
+    }
+    return i;
 }
 
 /* The words of an identifier, of two letters and more, can be referred to by later ones. */
 static void note_words(struct swift_parser *p, const char *text, size_t len) {
-    const char *start = NULL;
-    for (size_t i = 0; i <= len && p->word_count < SWIFT_WORDS_MAX; i++) {
-        char c = i < len ? text[i] : '\0';
-        if (start && ends_word(c, text[i - 1])) {
-            size_t length = (size_t)(text + i - start);
-            if (length >= 2) {
-                p->words[p->word_count++] = (struct swift_word){start, length};
-            }
-            start = NULL;
+    for (size_t i = 0; i < len && p->word_count < SWIFT_WORDS_MAX;) {
+        if (swift_digit(text[i]) || text[i] == '_') {
+            i++;
+            continue;
         }
-        if (!start && c && starts_word(c)) {
-            start = text + i;
+        size_t end = end_of_word(text, len, i);
+        if (end - i >= 2) {
+            p->words[p->word_count++] = (struct swift_slice){text + i, end - i};
         }
+        i = end;
     }
+}
+
+static void read_all(struct swift_parser *p) {
+    for (size_t i = 0; i < p->unread_count; i++) {
+        note_words(p, p->unread[i].text, p->unread[i].len);
+    }
+    p->unread_count = 0;
+}
+
+/* Many names refer to no word: an identifier is looked into when a later one does. */
+static void note_identifier(struct swift_parser *p, const char *text, size_t len) {
+    if (p->unread_count == SWIFT_UNREAD_MAX) {
+        read_all(p);
+    }
+    p->unread[p->unread_count++] = (struct swift_slice){text, len};
+}
+
+/* The word that a letter stands for, 0 the first; NULL if there is none. */
+static const struct swift_slice *word_at(struct swift_parser *p, size_t i) {
+    read_all(p);
+    return i < p->word_count ? &p->words[i] : NULL;
 }
 
 /* IDENTIFIER-STRING of n bytes, which stay where they are. */
@@ -78,9 +101,8 @@ static struct swift_node *identifier_with_words(struct swift_parser *p) {
         while (more && (swift_lower(swift_peek(p)) || swift_upper(swift_peek(p)))) {
             char c = swift_next(p);
             more = swift_lower(c);
-            size_t word = (size_t)(more ? c - 'a' : c - 'A');
-            if (word >= p->word_count ||
-                !append(p->tree, &s, p->words[word].text, p->words[word].len)) {
+            const struct swift_slice *word = word_at(p, (size_t)(more ? c - 'a' : c - 'A'));
+            if (!word || !append(p->tree, &s, word->text, word->len)) {
                 return NULL;
             }
         }
@@ -93,7 +115,7 @@ static struct swift_node *identifier_with_words(struct swift_parser *p) {
         if (!text || !append(p->tree, &s, text, (size_t)n)) {
             return NULL;
         }
-        note_words(p, text, (size_t)n);
+        note_identifier(p, text, (size_t)n);
     }
     return s.len ? swift_text_leaf(p->tree, SWIFT_IDENTIFIER, s.data, s.len) : NULL;
 }
@@ -115,7 +137,7 @@ static struct swift_node *plain_identifier(struct swift_parser *p) {
     if (!text) {
         return NULL;
     }
-    note_words(p, text, (size_t)n);
+    note_identifier(p, text, (size_t)n);
     return swift_text_leaf(p->tree, SWIFT_IDENTIFIER, text, (size_t)n);
 }
 

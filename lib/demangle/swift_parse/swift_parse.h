@@ -6,6 +6,9 @@
 
 #include "demangle/swift/swift_node.h"
 
+/* Bytes of the prefix ("Mangling"), 0 if the name has none. */
+size_t swift_prefix_length(const char *name, size_t len);
+
 /* Reads a name, of SWIFT_NAME_MAX bytes at most, into the tree; the nodes borrow from it. Returns
  * the root, SWIFT_GLOBAL; NULL: not such a name, a damaged one, or a cap or memory ran out
  * (swift_tree_check). The work is linear in len. */

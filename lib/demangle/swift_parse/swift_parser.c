@@ -5,6 +5,8 @@
 
 #include "demangle/swift_parse/swift_parser_private.h"
 
+enum { USUAL_DEPTH = 64 }; /* of the stack: more is allocated */
+
 int swift_natural(struct swift_parser *p) {
     if (!swift_digit(swift_peek(p))) {
         return SWIFT_NO_NUMBER;
@@ -280,22 +282,31 @@ static struct swift_node *root_of(struct swift_parser *p) {
     return parent && swift_count(root) ? root : NULL;
 }
 
-/* Bytes of the prefix of the new mangling ("Mangling"), 0 if the name has none. */
-static size_t prefix_length(const char *name, size_t len) {
-    static const char *const prefixes[] = {
-        "$s", "_$s", "$S", "_$S", "$e", "_$e", "_T0", "@__swiftmacro_", NULL};
-    for (size_t i = 0; prefixes[i]; i++) {
-        size_t n = strlen(prefixes[i]);
-        if (len >= n && memcmp(name, prefixes[i], n) == 0) {
-            return n;
-        }
+size_t swift_prefix_length(const char *name, size_t len) {
+    static const char macro[] = "@__swiftmacro_";
+    size_t at = len && name[0] == '_';
+    if (len >= at + 2 && name[at] == '$' &&
+        (name[at + 1] == 's' || name[at + 1] == 'S' || name[at + 1] == 'e')) {
+        return at + 2;
     }
-    return 0;
+    if (len >= 3 && memcmp(name, "_T0", 3) == 0) {
+        return 3;
+    }
+    size_t n = sizeof macro - 1;
+    return len >= n && memcmp(name, macro, n) == 0 ? n : 0;
 }
 
 struct swift_node *swift_parse(struct swift_tree *t, const char *name, size_t len) {
-    struct swift_parser p = {.tree = t, .text = name, .len = len};
-    p.pos = prefix_length(name, len);
+    struct swift_slice words[SWIFT_WORDS_MAX], unread[SWIFT_UNREAD_MAX];
+    struct swift_node *stack[USUAL_DEPTH], *seen[USUAL_DEPTH];
+    struct swift_parser p = {.tree = t,
+                             .text = name,
+                             .len = len,
+                             .stack = {stack, 0, USUAL_DEPTH},
+                             .seen = {seen, 0, USUAL_DEPTH},
+                             .words = words,
+                             .unread = unread};
+    p.pos = swift_prefix_length(name, len);
     p.labels_in_types = len >= 2 && memcmp(name, "_T", 2) == 0;
     if (p.pos == 0) {
         return NULL;

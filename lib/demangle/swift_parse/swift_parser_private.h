@@ -14,13 +14,15 @@
 
 enum {
     SWIFT_WORDS_MAX = 26,          /* that later identifiers can refer to by a letter */
+    SWIFT_UNREAD_MAX = 16,         /* identifiers that are kept to be looked into later */
     SWIFT_REPEATS_MAX = 2048,      /* of one substitution */
     SWIFT_INDEX_MAX = INT_MAX - 8, /* its adjustments do not overflow */
     SWIFT_NO_NUMBER = -1000,       /* stays negative when the adjustments of an index are applied */
     SWIFT_CONTEXT_DEPTH = 768,     /* contexts in contexts whose generic arguments are bound */
 };
 
-struct swift_word {
+/* A piece of the name. */
+struct swift_slice {
     const char *text;
     size_t len;
 };
@@ -31,9 +33,11 @@ struct swift_parser {
     size_t len;
     size_t pos;
     struct swift_list stack;
-    struct swift_list seen; /* what substitutions refer to */
-    struct swift_word words[SWIFT_WORDS_MAX];
+    struct swift_list seen;    /* what substitutions refer to */
+    struct swift_slice *words; /* room for SWIFT_WORDS_MAX */
     size_t word_count;
+    struct swift_slice *unread; /* identifiers whose words nobody asked for: SWIFT_UNREAD_MAX */
+    size_t unread_count;
     bool labels_in_types; /* _T0: argument labels are in the function's type */
 };
 

@@ -1,12 +1,11 @@
 /* How each kind of node is printed. Kinds that are entities are in swift_print_entity.c. */
 #include "demangle/swift_print/swift_printer_private.h"
 
-#define PATTERN(text)                                                                              \
-    { NULL, text, NULL }
 #define EITHER(full_text, simplified_text)                                                         \
-    { NULL, full_text, simplified_text }
+    { NULL, full_text, simplified_text, sizeof full_text - 1, sizeof simplified_text - 1 }
+#define PATTERN(text) EITHER(text, text)
 #define FUNCTION(function)                                                                         \
-    { function, NULL, NULL }
+    { function, NULL, NULL, 0, 0 }
 
 /* In the order of swift_kinds.h. Kinds that only other kinds print have no row: a tree in which one
  * stands elsewhere is damaged. */

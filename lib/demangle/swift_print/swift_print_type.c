@@ -139,6 +139,14 @@ static void print_if(struct swift_printer *r, const struct swift_node *n, enum s
     }
 }
 
+static void print_annotations(struct swift_printer *r, const struct swift_node *n) {
+    print_if(r, n, SWIFT_ISOLATED_ANY_FUNCTION_TYPE);
+    print_if(r, n, SWIFT_GLOBAL_ACTOR_FUNCTION_TYPE);
+    print_if(r, n, SWIFT_DIFFERENTIABLE_FUNCTION_TYPE);
+    print_if(r, n, SWIFT_NON_ISOLATED_CALLER_FUNCTION_TYPE);
+    print_if(r, n, SWIFT_CONCURRENT_FUNCTION_TYPE);
+}
+
 void swift_print_labelled_function(struct swift_printer *r, const struct swift_node *n,
                                    const struct swift_node *labels) {
     size_t count = n ? swift_count(n) : 0;
@@ -147,20 +155,22 @@ void swift_print_labelled_function(struct swift_printer *r, const struct swift_n
         return;
     }
     print_convention(r, n);
-    print_if(r, n, SWIFT_ISOLATED_ANY_FUNCTION_TYPE);
-    print_if(r, n, SWIFT_GLOBAL_ACTOR_FUNCTION_TYPE);
-    print_if(r, n, SWIFT_DIFFERENTIABLE_FUNCTION_TYPE);
-    print_if(r, n, SWIFT_NON_ISOLATED_CALLER_FUNCTION_TYPE);
-    print_if(r, n, SWIFT_CONCURRENT_FUNCTION_TYPE);
+    if (count > 2) {
+        print_annotations(r, n);
+    }
     print_argument_tuple(r, swift_child(n, count - 2), labels);
     if (r->simplified) {
         return;
     }
-    print_if(r, n, SWIFT_ASYNC_ANNOTATION);
-    print_if(r, n, SWIFT_THROWS_ANNOTATION);
-    print_if(r, n, SWIFT_TYPED_THROWS_ANNOTATION);
+    if (count > 2) {
+        print_if(r, n, SWIFT_ASYNC_ANNOTATION);
+        print_if(r, n, SWIFT_THROWS_ANNOTATION);
+        print_if(r, n, SWIFT_TYPED_THROWS_ANNOTATION);
+    }
     swift_put(r, " -> ");
-    print_if(r, n, SWIFT_SENDING_RESULT_FUNCTION_TYPE);
+    if (count > 2) {
+        print_if(r, n, SWIFT_SENDING_RESULT_FUNCTION_TYPE);
+    }
     swift_print_child(r, n, count - 1);
 }
 

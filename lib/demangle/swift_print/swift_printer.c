@@ -13,18 +13,9 @@ enum {
 };
 
 void swift_put(struct swift_printer *r, const char *text) {
-    strbuf_add(r->out, text, strlen(text));
-}
-
-void swift_print_fail(struct swift_printer *r) {
-    r->failed = true;
-}
-
-bool swift_print_more(struct swift_printer *r, size_t steps) {
-    if (r->out->len - r->start > SWIFT_TEXT_MAX || !swift_spend(r->tree, steps)) {
-        swift_print_fail(r);
+    if (*text) {
+        strbuf_add(r->out, text, strlen(text));
     }
-    return !r->failed;
 }
 
 void swift_put_text(struct swift_printer *r, const struct swift_node *n) {
@@ -78,22 +69,29 @@ static void print_part(struct swift_printer *r, const struct swift_node *n, char
     }
 }
 
-static void print_pattern(struct swift_printer *r, const struct swift_node *n,
-                          const char *pattern) {
-    const char *part;
-    while ((part = strchr(pattern, '%')) != NULL) {
+static void print_pattern(struct swift_printer *r, const struct swift_node *n, const char *pattern,
+                          size_t len) {
+    const char *end = pattern + len;
+    while (pattern < end) {
+        if (*pattern == '%') {
+            print_part(r, n, pattern[1]);
+            pattern += 2;
+            continue;
+        }
+        const char *part = memchr(pattern, '%', (size_t)(end - pattern));
+        part = part ? part : end;
         strbuf_add(r->out, pattern, (size_t)(part - pattern));
-        print_part(r, n, part[1]);
-        pattern = part + 2;
+        pattern = part;
     }
-    swift_put(r, pattern);
 }
 
 static const struct swift_node *print_node(struct swift_printer *r, const struct swift_node *n,
                                            bool prefix) {
     const struct swift_node *postfix = NULL;
-    if (!n || r->failed || r->depth >= PRINT_DEPTH_MAX || r->out->len - r->start > SWIFT_TEXT_MAX ||
-        !swift_spend(r->tree, SPENT_ON_A_NODE)) {
+    while (swift_is(n, SWIFT_TYPE)) {
+        n = swift_child(n, 0); /* prints as what it is */
+    }
+    if (!n || r->depth >= PRINT_DEPTH_MAX || !swift_print_more(r, SPENT_ON_A_NODE)) {
         swift_print_fail(r);
         return NULL;
     }
@@ -102,8 +100,8 @@ static const struct swift_node *print_node(struct swift_printer *r, const struct
     if (rule->print) {
         rule->print(r, n);
     } else if (rule->full) {
-        bool other = r->simplified && rule->simplified;
-        print_pattern(r, n, other ? rule->simplified : rule->full);
+        print_pattern(r, n, r->simplified ? rule->simplified : rule->full,
+                      r->simplified ? rule->simplified_len : rule->full_len);
     } else if (swift_is_entity(n)) {
         postfix = swift_print_entity(r, n, prefix);
     } else {

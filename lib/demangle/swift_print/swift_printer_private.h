@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/strbuf.h"
 #include "demangle/swift/swift_node.h"
@@ -29,7 +30,9 @@ struct swift_printer {
 struct swift_print_rule {
     void (*print)(struct swift_printer *r, const struct swift_node *n);
     const char *full;
-    const char *simplified; /* NULL: as full */
+    const char *simplified;
+    uint8_t full_len;
+    uint8_t simplified_len;
 };
 extern const struct swift_print_rule swift_print_rules[SWIFT_KIND_COUNT];
 
@@ -38,10 +41,15 @@ void swift_put_text(struct swift_printer *r, const struct swift_node *n);
 /* The node's index plus `more`. */
 void swift_put_index(struct swift_printer *r, const struct swift_node *n, uint64_t more);
 /* A damaged tree: nothing of it is shown. */
-void swift_print_fail(struct swift_printer *r);
+static inline void swift_print_fail(struct swift_printer *r) {
+    r->failed = true;
+}
 /* Charges work. False if printing has failed, or fails now because there is too much work or text.
  */
-bool swift_print_more(struct swift_printer *r, size_t steps);
+static inline bool swift_print_more(struct swift_printer *r, size_t steps) {
+    r->failed |= r->out->len - r->start > SWIFT_TEXT_MAX || !swift_spend(r->tree, steps);
+    return !r->failed;
+}
 
 /* Prints n; NULL is a damaged tree. */
 void swift_print(struct swift_printer *r, const struct swift_node *n);

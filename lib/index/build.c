@@ -11,11 +11,15 @@
 #include "index/encode.h"
 #include "index/pieces.h"
 
-/* Jobs on their way: units differ by a thousand times, and results wait for the one before. */
+/* Jobs in flight: units differ in size by a factor of a thousand, and results wait for the one
+ * before. */
 enum { THREADS_MAX = 256, JOBS_PER_THREAD = 16 };
 
-/* Small units go to a thread together: waking it for each would cost more than reading it. */
-enum { UNITS_PER_JOB = 16, JOB_BYTES = 16 << 10 /* of debug information, but a unit at least */ };
+/* Small units share a job: waking a thread for each would cost more than reading it. */
+enum {
+    UNITS_PER_JOB = 16,
+    JOB_BYTES = 16 << 10 /* bytes of debug information in a job; at least one unit */
+};
 
 struct build {
     const struct index_source *source;
@@ -32,32 +36,32 @@ struct build {
     struct piece_vec pieces;
     struct job *spare_jobs;
     pthread_mutex_t lock; /* guards what is below */
-    struct err failure;   /* the first one, in the order of units */
+    struct err failure;   /* the first error, in the order of units */
     struct flats *spare;
 };
 
-/* What a thread keeps from unit to unit. */
+/* The state that a thread keeps from unit to unit. */
 struct worker {
     struct debug *debug; /* a clone of build.debug; NULL = not made yet, or not needed */
-    struct err why;      /* what the clone told of the job at hand */
+    struct err why;      /* the clone's complaint about the current job */
     struct flat_scratch scratch;
 };
 
-/* Units of a job that were read. Jobs that wait have none: of those that are free the last one is
- * used again first, so that as few as can be take memory. */
+/* The units of a job that were read. Waiting jobs have none: the free one that was used last is
+ * reused first, so that few take memory. */
 struct flats {
     struct flats *next; /* of those that are free */
     struct flat_records of[UNITS_PER_JOB];
 };
 
-/* Units on their way through the pool. */
+/* The units in the pool. */
 struct job {
     struct aside *aside; /* not NULL: in place of units */
     struct job *next;    /* of those that are free */
     size_t first, count;
     unsigned worker;     /* that read them */
     struct flats *flats; /* NULL = they were not read */
-    struct err why;      /* the first thing that is wrong with them */
+    struct err why;      /* the first error among them */
 };
 
 static void fail(struct build *b, const struct err *why) {
@@ -73,7 +77,7 @@ static bool failed(struct build *b) {
     return is;
 }
 
-/* Damage is for live look-ups to tell of, address by address. */
+/* Live look-ups report damage address by address; the index build does not. */
 static void complain(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
     struct err e = *why;
     (void)file;
@@ -114,14 +118,14 @@ static void free_flats(struct build *b) {
 
 /* ---- on the workers ---- */
 
-/* What a second thread does while the DWARF is opened. */
+/* The work of a second thread while the DWARF is opened. */
 struct aside {
     struct build *b;
     enum st symbols; /* own_symbols_open's answer */
     struct err damage, e;
 };
 
-/* Into a struct err, for a listener that one thread has for itself. */
+/* Collects a complaint in a struct err, for a listener of a single thread. */
 static void keep_first(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
     (void)file;
     (void)unit_offset;
@@ -231,7 +235,7 @@ static void encode_job(void *ctx, void *item) {
     b->spare_jobs = job;
 }
 
-/* How many units from `first` on make a job. */
+/* The number of units that make a job, from `first` on. */
 static size_t units_of_job(const struct build *b, size_t first) {
     struct debug *d = b->debug;
     uint64_t bytes = debug_unit_size(d, first);
@@ -246,7 +250,7 @@ static size_t units_of_job(const struct build *b, size_t first) {
     return count;
 }
 
-/* A job that was done before, or a new one. NULL: no memory. */
+/* Reuses a finished job, or makes one. NULL: no memory. */
 static struct job *take_job(struct build *b, size_t first) {
     struct job *job = b->spare_jobs;
     if (job) {
@@ -313,7 +317,7 @@ static enum st open_both(struct build *b, enum st *symbols, struct err *e) {
     pool_poll(b->pool);
     enum st dwarf = debug_open(&b->debug, s->slice, s->alt, complain, b, &why);
     pool_finish(b->pool);
-    /* Of several reasons the symbols' is told, whoever was first. */
+    /* Of several errors that of the symbols is reported, whatever the order of events. */
     if (err_is(&aside.damage)) {
         b->failure = aside.damage;
     }

@@ -129,7 +129,7 @@ static enum st merge(struct catalog *c, const struct catalog_entry *entries, siz
     return ST_OK;
 }
 
-/* A name is shown and cut at tabs: it must not hold any. */
+/* A name is printed between tabs, so tabs in it are replaced. */
 static void add_name(struct strbuf *b, const char *name) {
     for (; *name; name++) {
         strbuf_addc(b, *name == '\t' || *name == '\n' ? '_' : *name);
@@ -150,7 +150,7 @@ void catalog_print(const struct catalog *c, struct strbuf *out) {
 
 static enum st write_whole(const char *path, const struct strbuf *text, struct err *e) {
     struct strbuf temporary = {0};
-    strbuf_addf(&temporary, "%s.new", path); /* the lock keeps others away from it */
+    strbuf_addf(&temporary, "%s.new", path); /* the lock keeps other processes away */
     enum st st = strbuf_check(&temporary, e);
     FILE *f = st == ST_OK ? fopen(strbuf_cstr(&temporary), "w") : NULL;
     if (st == ST_OK) {

@@ -1,7 +1,6 @@
-/* The list of a permanent store: what it has an index of, so that nothing is scanned at use.
- *
- * STORE/catalog is text: "stall-store/1", then a line for each index, sorted:
- * ID, architecture, "dwarf" or "symbols", key, name of the image, with tabs between. */
+/* The list of a permanent store's indexes, so that nothing is scanned at use. STORE/catalog is
+ * text: "stall-store/1", then a line for each index, sorted: ID, architecture, "dwarf" or
+ * "symbols", key, name of the image, with tabs between. */
 #ifndef STALLKIT_INDEX_CATALOG_H
 #define STALLKIT_INDEX_CATALOG_H
 
@@ -26,14 +25,14 @@ struct catalog {
     struct arena arena; /* strings */
 };
 
-/* Reads STORE/catalog. ST_NONE: there is none, so it is no store. ST_ERR: it is damaged. */
+/* Reads STORE/catalog. ST_NONE: there is none, so the folder is no store. ST_ERR: it is damaged. */
 enum st catalog_read(struct catalog *out, const char *store, struct err *e) BASE_MUST_USE;
 /* The same of a catalog's text, and a catalog as text (out of memory sticks to `out`). */
 enum st catalog_parse(struct catalog *out, const char *text, size_t len,
                       struct err *e) BASE_MUST_USE;
 void catalog_print(const struct catalog *c, struct strbuf *out);
 void catalog_release(struct catalog *c);
-/* Adds entries; of those with one key the new one counts. Waits for other processes that do so.
+/* Adds entries; of two with one key the new one counts. Waits for other processes that do the same.
  * Never ST_NONE. */
 enum st catalog_add(const char *store, const struct catalog_entry *entries, size_t count,
                     struct err *e) BASE_MUST_USE;

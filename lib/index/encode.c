@@ -13,7 +13,7 @@ struct origin_names {
     size_t count;
 };
 
-/* Memory that is too much is never touched, but what has to grow is copied. */
+/* Unused memory is never touched, but growing would copy. */
 enum { INFO_BYTES_PER_BYTE = 2, INFO_BYTES_PER_NAME = 256 };
 
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
@@ -63,22 +63,22 @@ static char *put_signed(char *at, uint64_t v) {
     return leb128_put(at, index_zigzag(v));
 }
 
-/* Room behind what is encoded; NULL: failed. */
+/* Returns room behind the encoded bytes; NULL: failed. */
 static char *room(struct encoder *c, size_t len) {
     return strbuf_room(&c->data, len);
 }
 
-/* What was written ends at `end`. */
+/* Records that the encoded bytes now end at `end`. */
 static void took(struct encoder *c, const char *end) {
     strbuf_took(&c->data, (size_t)(end - c->data.data) - c->data.len);
 }
 
-/* The number of a path of the unit, which has one. */
+/* The number of a path of the unit; the file must have one. */
 static inline uint32_t unit_file(struct encoder *c, const struct flat_unit *u, uint32_t file) {
     return names_file_once(&c->names, u->unit.files[file], &c->file_of_unit[file]);
 }
 
-/* What is said of where a function is declared. */
+/* The place of a function's declaration. */
 static struct function_names declared_names(struct encoder *c, const struct flat_unit *u,
                                             const struct debug_function *f) {
     struct function_names n = {.line = f->decl_line};
@@ -107,7 +107,7 @@ static bool know_origin(struct origin_names *o, size_t origin) {
     return true;
 }
 
-/* Most calls of a function share its origin, in one unit and another. */
+/* Calls of one function mostly share its origin, within a unit and across units. */
 static uint32_t call_name(struct encoder *c, struct origin_names *origins,
                           const struct flat_unit *u, const struct debug_function *f) {
     if (f->origin > 0 && f->origin < origins->count && origins->name[f->origin] > 0) {
@@ -134,8 +134,8 @@ enum {
     RECORD_BYTES_MAX = 1 + 6 * LEB128_MAX
 };
 
-/* c->node_at[i] becomes the offset of node i among the record's nodes, which begin at `out`, plus
- * one. Returns their end. */
+/* Encodes the nodes at `out`; c->node_at[i] becomes the offset of node i plus one. Returns their
+ * end. */
 static char *put_nodes(struct encoder *c, const struct flat_records *f, const struct flat_record *r,
                        unsigned reader, char *out) {
     const char *begin = out;
@@ -205,7 +205,8 @@ static char *put_long_step(char *out, const struct step_state *now, const struct
     return out;
 }
 
-/* `file` is that of the index. Where there is no line the rest of the place stays as it was. */
+/* Encodes a place; `file` is the index's number. Without a line the rest of the place stays as it
+ * was. */
 static inline char *put_step(char *out, struct step_state *now, const struct flat_step *s,
                              uint32_t node, uint32_t file, unsigned quantum_bits) {
     struct flat_place place = {now->place.file, 0, now->place.column, now->place.discriminator};
@@ -226,7 +227,7 @@ static inline char *put_step(char *out, struct step_state *now, const struct fla
     return out;
 }
 
-/* The count, the table of blocks, the stream. */
+/* Writes the count, the table of blocks, the stream. */
 static char *put_steps(struct encoder *c, const struct flat_records *f, const struct flat_record *r,
                        unsigned quantum_bits, char *out) {
     const struct flat_step *steps = f->steps + r->first_step;
@@ -250,7 +251,7 @@ static char *put_steps(struct encoder *c, const struct flat_records *f, const st
     return out;
 }
 
-/* Addresses of steps count in units of 1 << it. */
+/* Addresses of steps are in units of 1 << this. */
 static unsigned quantum_bits(const struct encoder *c, const struct flat_record *r) {
     unsigned bits = 0;
     while (2U << bits <= c->quantum) {
@@ -286,7 +287,7 @@ static void put_function(struct encoder *c, const struct flat_records *f,
         out = put_signed(out, fn->low_pc - r->low);
     }
     if (r->node_count) {
-        /* How long the nodes are tells only who wrote them: they move behind their length. */
+        /* The length of the nodes is known only after writing them, so they are moved behind it. */
         char *nodes = out + LEB128_MAX, *end = put_nodes(c, f, r, reader, nodes);
         out = leb128_put(out, (uint64_t)(end - nodes));
         memmove(out, nodes, (size_t)(end - nodes));
@@ -295,7 +296,7 @@ static void put_function(struct encoder *c, const struct flat_records *f,
     took(c, put_steps(c, f, r, bits, out));
 }
 
-/* Makes room for the numbers of the unit's files, none of which is known yet. */
+/* Makes room for the numbers of the unit's files, all of them unknown yet. */
 static bool forget_files(struct encoder *c, const struct flat_unit *u) {
     size_t files = u->unit.path_count + 1;
     if (!vec_reserve((void **)&c->file_of_unit, 0, &c->file_cap, files, sizeof *c->file_of_unit)) {

@@ -15,18 +15,19 @@
 struct encoder {
     struct strbuf data;
     struct name_table names;
-    uint32_t *file_of_unit; /* file of the unit -> 1 + file of the index; 0 = not met */
+    uint32_t *file_of_unit; /* file of the unit -> 1 + file of the index; 0 = not used yet */
     size_t file_cap;
     uint32_t *node_at; /* node of a record -> 1 + its offset */
     size_t node_cap;
-    struct origin_names *origins; /* of each struct debug: its origins -> names; 0 = not met */
+    struct origin_names
+        *origins; /* for each struct debug: its origins -> names; 0 = not used yet */
     unsigned origin_count;
     const struct own_symbols *own;
     unsigned quantum;
     bool failed; /* no memory for a table */
 };
 
-/* readers: how many struct debug read the units. size: of their debug info. */
+/* readers: the number of struct debugs that read the units. size: of their debug info. */
 void encode_begin(struct encoder *c, const struct own_symbols *own, unsigned quantum,
                   unsigned readers, uint64_t size);
 void encode_release(struct encoder *c);

@@ -1,4 +1,4 @@
-/* Telling files apart without reading them whole. */
+/* Identifies files without reading them whole. */
 #ifndef STALLKIT_INDEX_FINGERPRINT_H
 #define STALLKIT_INDEX_FINGERPRINT_H
 

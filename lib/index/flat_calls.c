@@ -12,7 +12,8 @@ void flat_calls_release(struct flat_calls *c) {
     *c = (struct flat_calls){0};
 }
 
-/* Appends what of the call's code lies in the `count` spans from `first` on, for the owner. */
+/* Appends the part of the call's code that lies in the `count` spans from `first` on, for the
+ * owner. */
 static bool clip_call(struct span_vec *v, size_t first, size_t count,
                       const struct debug_function *call, size_t owner) {
     size_t i = first, end = first + count;
@@ -30,7 +31,7 @@ static bool clip_call(struct span_vec *v, size_t first, size_t count,
                 return false;
             }
             if (v->data[i].high >= r->high) {
-                break; /* the next range may reach into this span, too */
+                break; /* the next range may overlap this span, too */
             }
         }
     }
@@ -47,7 +48,7 @@ static enum st spend_work(uint64_t *work, uint64_t cost, struct err *e) {
 }
 
 /* Paints the calls inlined into a function, whose own code is `count` spans from `first` on. A call
- * stands behind the one that it is in, and behind its elder siblings. */
+ * follows the one that it is in, and its elder siblings. */
 static enum st paint_calls(struct flat_calls *c, const struct debug_function *function,
                            uint32_t parent, size_t first, size_t count, unsigned depth,
                            uint64_t *work, struct err *e) {

@@ -5,8 +5,8 @@
 
 #include "base/vec.h"
 
-/* Each range of a function looks at all calls in it: more than two of either kind hardly ever meet,
- * but hostile ones would all. */
+/* Limits the work of matching ranges with calls: in sound files few of either meet, in hostile ones
+ * all would. */
 enum { WORK_FREE = 1 << 18, WORK_PER_BYTE = 4 /* in memory; a call takes some 100 */ };
 
 /* ---- steps ---- */
@@ -26,7 +26,7 @@ static enum st add_nodes(struct flat_records *out, const struct flat_calls *call
     return ST_OK;
 }
 
-/* Both kinds of changes, of the call and of the line, become steps. */
+/* Changes of the call and of the line both become steps. */
 static enum st add_steps(struct flat_records *out, const struct flat_scratch *scratch,
                          struct flat_record *r, struct err *e) {
     const struct span_vec *calls = &scratch->calls.spans;
@@ -130,7 +130,7 @@ static enum st add_all_rows(struct flat_records *out, const struct own_symbols *
 
 /* ---- the unit ---- */
 
-/* Nearly each of them becomes a step: what had to grow would be copied. */
+/* Reserves a step for nearly each of them, because growing would copy. */
 static size_t rows_of_code(const struct debug_unit *u) {
     size_t count = 0;
     for (size_t i = 0; i < u->sequence_count; i++) {

@@ -1,5 +1,5 @@
 /* A flat unit as records of the symbol index, each with the steps of its calls and lines. Making
- * them needs nothing but the unit, so that several threads make several. */
+ * them needs the unit only, so several threads can work. */
 #ifndef STALLKIT_INDEX_FLAT_RECORDS_H
 #define STALLKIT_INDEX_FLAT_RECORDS_H
 
@@ -10,7 +10,7 @@
 #include "index/flat_unit.h"
 #include "index/own_symbols.h"
 
-/* From here on, until the next step. */
+/* The state from here on, until the next step. */
 struct flat_step {
     uint32_t at;   /* from the record's address */
     uint32_t node; /* 0 = the function itself, else 1 + index among the record's nodes */
@@ -32,8 +32,7 @@ struct flat_row {
     struct flat_place place; /* never empty */
 };
 
-/* Memory that is used again from record to record; one for each thread. Zero-initialised = empty.
- */
+/* Memory that is reused from record to record; one for each thread. Zero-initialised = empty. */
 struct flat_scratch {
     struct flat_calls calls;
     struct flat_lines lines;
@@ -42,7 +41,7 @@ void flat_scratch_release(struct flat_scratch *s);
 
 /* Zero-initialised = empty. */
 struct flat_records {
-    struct flat_unit *unit;      /* owns what functions and paths point to; NULL = unreadable */
+    struct flat_unit *unit;      /* owns the memory behind functions and paths; NULL = unreadable */
     struct flat_record *records; /* of each of unit->ranges, in that order */
     size_t record_count, record_cap;
     struct flat_node *nodes;
@@ -51,7 +50,7 @@ struct flat_records {
     size_t step_count, step_cap;
     struct flat_row *rows; /* by address, disjoint, only where a symbol may need them */
     size_t row_count, row_cap;
-    uint64_t work; /* steps that inlined calls may still take */
+    uint64_t work; /* steps that inlined calls may still use */
 };
 
 /* Reads unit `index` and makes its records; `out` is empty or cleared. Never ST_NONE. ST_ERR: it
@@ -60,7 +59,7 @@ enum st flat_records_read(struct flat_records *out, struct debug *d, size_t inde
                           const struct own_symbols *own, struct flat_scratch *scratch,
                           struct err *e) BASE_MUST_USE;
 
-/* Empties it, but keeps memory for the next unit. */
+/* Empties it, but keeps its memory for the next unit. */
 void flat_records_clear(struct flat_records *f);
 void flat_records_release(struct flat_records *f);
 

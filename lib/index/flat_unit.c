@@ -9,7 +9,8 @@
 
 /* ---- overlapping spans ---- */
 
-/* So that of those around an address the last one counts: the narrower one behind. */
+/* Sorts so that of the ranges around an address the last one counts: the narrower one comes later.
+ */
 static int by_span(const void *a, const void *b) {
     const struct span *x = a, *y = b;
     if (x->low != y->low) {
@@ -27,10 +28,10 @@ static void sort_spans(struct span_vec *v) {
 
 /* ---- functions ---- */
 
-/* Symbols that one unit may look at to find its functions' own. */
+/* Symbols that may be examined for one unit, to find those of its functions. */
 enum { WORK_FREE = 4096, WORK_PER_BYTE = 16 };
 
-/* The entry of a function in one piece is where it begins. */
+/* A function in one piece has its entry where it begins. */
 static void settle_entries(struct flat_unit *u, const struct own_symbols *own, uint64_t bytes) {
     uint64_t work = WORK_FREE + bytes * WORK_PER_BYTE;
     for (size_t i = 0; i < u->unit.function_count; i++) {
@@ -72,8 +73,8 @@ const struct span *flat_unit_range(const struct flat_unit *u, uint64_t address) 
 
 /* ---- line sequences ---- */
 
-/* How many lines below where the function is declared the sequence begins, as far as it tells: a
- * part that was split off may begin with what was inlined into it. */
+/* The distance in lines from the function's declaration to the start of the sequence, as far as it
+ * tells: a cold part may begin with inlined code. */
 static uint32_t distance_to_declaration(const struct flat_unit *u, const struct span *sequence,
                                         const struct debug_function *f, const char *decl_file) {
     const struct debug_sequence *s = &u->unit.sequences[sequence->owner];
@@ -90,9 +91,9 @@ static uint32_t distance_to_declaration(const struct flat_unit *u, const struct 
 }
 
 /* Linkers that fold equal functions into one (lld, mold, gold: --icf) keep the lines of each of
- * them, at the same addresses. The lines of the function that answers for the code are put last,
- * where they count: the ones that begin nearest to its declaration, else the first ones, whose code
- * it mostly is that was kept. */
+ * them, at the same addresses. The lines of the function that owns the code have to come last,
+ * where they count: those that begin nearest to its declaration, else the first ones, whose code is
+ * mostly the one that was kept. */
 static void settle_folded(const struct flat_unit *u, struct span_vec *v) {
     for (size_t first = 0, end; first < v->len; first = end) {
         const struct span *one = &v->data[first];
@@ -163,7 +164,7 @@ static size_t row_above(const struct flat_unit *u, const struct debug_sequence *
     return low;
 }
 
-/* What holds before a row of a sequence: of several rows at one address the last one counts. */
+/* The state before a row of a sequence: of several rows at one address the last one counts. */
 static struct flat_place place_before(const struct flat_unit *u, const struct debug_sequence *s,
                                       size_t row) {
     return row > s->first ? place_of_row(u, &u->unit.rows[row - 1]) : (struct flat_place){0};
@@ -236,7 +237,7 @@ enum st flat_unit_lines(const struct flat_unit *u, uint64_t low, uint64_t high,
 
 /* ---- open, free ---- */
 
-/* Memory that the unit holds, about. */
+/* The memory of the unit, roughly. */
 static size_t count_bytes(const struct flat_unit *u) {
     const struct debug_unit *d = &u->unit;
     return sizeof *u + d->arena.used + d->path_count * sizeof *d->files +

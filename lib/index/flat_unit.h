@@ -1,5 +1,5 @@
 /* One unit of debug information as answers to addresses: for each address one function, one
- * innermost inlined call, one line. Live look-ups and the symbol index both take them from here. */
+ * innermost inlined call, one line. Both live look-ups and the symbol index use it. */
 #ifndef STALLKIT_INDEX_FLAT_UNIT_H
 #define STALLKIT_INDEX_FLAT_UNIT_H
 
@@ -20,12 +20,13 @@ struct flat_unit {
     struct span_vec sequences; /* disjoint, ascending; the owner is an index of unit.sequences */
     size_t index;              /* of the unit */
     size_t bytes;              /* memory it holds, about */
-    atomic_uint users;         /* this and the links: unit_cache's */
+    atomic_uint users;         /* this and the links belong to unit_cache */
     struct flat_unit *newer, *older;
 };
 
-/* Reads unit `index` into *out, which flat_unit_free frees. Symbols say where functions begin of
- * which debug info does not. ST_ERR: nothing of it can be read, or no memory. Never ST_NONE. */
+/* Reads unit `index` into *out, which flat_unit_free frees. Symbols give the starts of functions
+ * for which debug info lacks them. ST_ERR: nothing of it can be read, or no memory. Never ST_NONE.
+ */
 enum st flat_unit_open(struct flat_unit **out, struct debug *d, const struct own_symbols *own,
                        size_t index, struct err *e) BASE_MUST_USE;
 /* NULL is allowed. */
@@ -65,7 +66,7 @@ static inline bool flat_places_equal(struct flat_place a, struct flat_place b) {
 /* The line of an address. */
 struct flat_place flat_unit_place(const struct flat_unit *u, uint64_t address);
 
-/* From an address on, until the next one. */
+/* The line from an address on, until the next one. */
 struct flat_line {
     uint64_t at;
     struct flat_place place;
@@ -91,7 +92,7 @@ struct flat_node {
 
 /* The inlined calls of one stretch of a function's code. Zero-initialised = empty. */
 struct flat_calls {
-    struct flat_node *nodes; /* calls that have code there, each behind the one that it is in */
+    struct flat_node *nodes; /* calls with code in the stretch, each behind the one that it is in */
     size_t node_count, node_cap;
     struct span_vec painted; /* their code; a later one counts before those that it covers */
     struct span_vec spans; /* disjoint, all of the stretch; the owner counts as flat_node.parent */

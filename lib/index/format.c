@@ -107,7 +107,7 @@ static enum st read_fields(struct index_header *h, struct reader *r, uint32_t *s
     return ST_OK;
 }
 
-/* Sections ascend and lie in the file; those of other tags are passed over. */
+/* Sections ascend and lie in the file; sections with unknown tags are skipped. */
 static enum st read_toc(struct index_header *h, struct reader *r, uint32_t count, struct err *e) {
     uint64_t end = INDEX_HEADER_SIZE + (uint64_t)count * INDEX_TOC_ENTRY;
     unsigned seen = 0;
@@ -134,7 +134,7 @@ static enum st read_toc(struct index_header *h, struct reader *r, uint32_t count
                : damaged(e, r->name, INDEX_HEADER_SIZE, "the table of contents");
 }
 
-/* There is a sum for each block, and they are what was written. */
+/* There is a checksum for each block, and the checksums themselves are sound. */
 static enum st check_sums(const struct index_header *h, const char *name, const uint8_t *data,
                           struct err *e) {
     const struct index_extent *sums = &h->sections[INDEX_SUMS];
@@ -152,7 +152,7 @@ static enum st check_sums(const struct index_header *h, const char *name, const 
     return damaged(e, name, sums->offset, "the table of checksums");
 }
 
-/* What makes every later access a simple one. */
+/* Checks the invariants on which every later access relies. */
 static enum st check_sections(const struct index_header *h, const char *name, const uint8_t *data,
                               struct err *e) {
     const struct index_extent *s = h->sections;

@@ -137,7 +137,7 @@ enum { INDEX_PROLOGUE = INDEX_HEADER_SIZE + INDEX_SECTIONS * INDEX_TOC_ENTRY };
 
 /* Appends SUMS for the sections in front of it. */
 void index_sums_write(const struct strbuf *const sections[INDEX_SUMS], struct strbuf *out);
-/* Blocks that a section's bytes are summed in. */
+/* Number of checksummed blocks in a section's bytes. */
 static inline uint64_t index_blocks(uint64_t size) {
     return size / INDEX_SUMMED + (size % INDEX_SUMMED != 0);
 }

@@ -60,7 +60,7 @@ static void add_frame(const struct flat_unit *u, const struct debug_function *f,
     set_place(u, place, out);
 }
 
-/* The innermost frame's place is told by the line table, the others' by the calls below them. */
+/* The line table gives the innermost frame's place, the calls below them those of the others. */
 static enum st fill_hit(const struct live *l, const struct flat_unit *u, const struct span *range,
                         uint64_t address, struct lookup_hit *hit, struct err *e) {
     const struct debug_function *function = flat_unit_function(u, range);
@@ -156,8 +156,8 @@ static void live_close(struct lookup_source *source) {
 
 static const struct lookup_ops live_ops = {.lookup = live_lookup, .close = live_close};
 
-/* DWARF, symbols, or both. Damage of the DWARF is a complaint if symbols serve in its place, else
- * the error: it is not absence. */
+/* Opens DWARF, symbols, or both. Damage of the DWARF is a complaint if symbols can serve in its
+ * place, else the error: it is not absence. */
 static enum st open_parts(struct live *l, const struct object_slice *s,
                           const struct object_slice *paired, const struct object_slice *alt,
                           lookup_complain complain, void *ctx, struct err *e) {

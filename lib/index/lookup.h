@@ -44,7 +44,7 @@ struct lookup_ops {
                       struct err *e);
     void (*close)(struct lookup_source *s);
 };
-/* What answers are made of: what is in the file and can be read. */
+/* The kind of debug information that is in the file and can be read. */
 enum lookup_content {
     LOOKUP_HAS_SYMBOLS = 1, /* names, no lines */
     LOOKUP_HAS_SPLIT_DWARF, /* DWARF, but functions of some units are in .dwo files, which are not
@@ -60,8 +60,8 @@ struct lookup_source {
     bool lineless;   /* its DWARF has lines in a .debug_line that is not there */
 };
 
-/* What who opens a source may want to tell of it; nobody else was told. Returns how many of `out`,
- * which are clear, say something. */
+/* Notices for the code that opens a source; nobody else was told. Returns the number of notices set
+ * in `out`, which is clear before. */
 enum { LOOKUP_NOTICES = 2 };
 static inline size_t lookup_notices(const struct lookup_source *s, struct err out[LOOKUP_NOTICES]) {
     size_t count = 0;

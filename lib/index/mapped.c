@@ -1,7 +1,7 @@
 /* The symbol index as a source of answers. Its bytes are hostile: offsets are checked where they
- * are used, chains only lead backwards, loops end at counts that the bytes bound. And they may be
- * other than they were written: what an answer was read from is held against its checksums before
- * the answer is given, each block once. */
+ * are used, chains only lead backwards, and loops end at counts that the bytes bound. The bytes may
+ * also have changed since they were written: those behind an answer are compared with their
+ * checksums before the answer is given, each block once. */
 #include "index/mapped.h"
 
 #include <stdatomic.h>
@@ -21,8 +21,10 @@ struct mapped {
     struct index_header header;
     const uint8_t *addresses, *records; /* of pieces */
     size_t piece_count;
-    atomic_uchar *sound; /* blocks that were held against their sums, by all threads */
-    size_t first_block[INDEX_SECTIONS]; /* of each section, in `sound` and in SUMS */
+    atomic_uchar
+        *sound; /* the blocks that were checked against their sums, shared by all threads */
+    size_t
+        first_block[INDEX_SECTIONS]; /* the first block of each section, in `sound` and in SUMS */
 };
 
 /* ---- access ---- */
@@ -31,8 +33,8 @@ static uint32_t u32_at(const uint8_t *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Rows of `stride` bytes, which begin with ascending numbers: how many are at most `value`? Without
- * a branch on what is compared, for it would be mispredicted every other time. */
+/* Counts the rows of `stride` bytes, which begin with ascending numbers, whose number is at most
+ * `value`. It avoids a branch on the comparison, which would be mispredicted every other time. */
 static size_t rows_up_to(const uint8_t *rows, size_t stride, size_t count, uint64_t value) {
     const uint8_t *at = rows;
     while (count > 1) {
@@ -59,7 +61,7 @@ static enum st damaged(const struct mapped *m, enum index_section which, uint64_
 
 /* ---- checksums ---- */
 
-/* Bytes of a block of a section, which has it. */
+/* Bytes of a block of a section that has it. */
 static const uint8_t *block_at(const struct mapped *m, enum index_section which, uint64_t block,
                                size_t *len) {
     const struct index_extent *x = &m->header.sections[which];
@@ -75,7 +77,7 @@ static bool holds(const struct mapped *m, enum index_section which, uint64_t blo
     return hash_crc32(bytes, len) == u32_at(sums + (m->first_block[which] + block) * 4);
 }
 
-/* Was a block found sound before? Two threads may be at it at once, with the same result. */
+/* Was a block found sound before? Two threads may check it at once, with the same result. */
 static inline bool known_sound(const struct mapped *m, enum index_section which, uint64_t block) {
     return atomic_load_explicit(&m->sound[m->first_block[which] + block], memory_order_relaxed);
 }
@@ -98,7 +100,7 @@ static enum st trust_slowly(const struct mapped *m, enum index_section which, ui
     return ST_OK;
 }
 
-/* Are bytes [from, to) of a section, which has them and at least one, as they were written? */
+/* Are bytes [from, to) of a section unchanged? The section has them, and at least one. */
 static inline enum st trust(const struct mapped *m, enum index_section which, uint64_t from,
                             uint64_t to, struct err *e) {
     uint64_t first = from / INDEX_SUMMED, last = (to - 1) / INDEX_SUMMED;
@@ -106,7 +108,8 @@ static inline enum st trust(const struct mapped *m, enum index_section which, ui
                                                          : trust_slowly(m, which, first, last, e);
 }
 
-/* A block of strings is sound if those that follow are, up to where its last string ends. */
+/* Strings may continue in the next block, so blocks are checked up to the end of the last string.
+ */
 static bool find_strings_sound(const struct mapped *m, uint64_t block) {
     uint64_t blocks = index_blocks(m->header.sections[INDEX_STRS].size);
     bool ended = false;
@@ -128,7 +131,7 @@ static inline bool strings_hold(const struct mapped *m, uint64_t block) {
 
 /* ---- strings and names ---- */
 
-/* The last byte of the table is a NUL, so any offset inside is a string's. */
+/* The last byte of the table is a NUL, so every offset inside is a string's. */
 static enum st string_at(const struct mapped *m, uint64_t at, const char **out, struct err *e) {
     const struct index_extent *x = &m->header.sections[INDEX_STRS];
     if (at >= x->size || !strings_hold(m, at / INDEX_SUMMED)) {
@@ -183,7 +186,7 @@ struct function_record {
     unsigned quantum;
 };
 
-/* What holds at an address of it. */
+/* The state at an address of the record. */
 struct step_state {
     uint64_t at, node;                          /* node 0: the function itself */
     uint64_t file, line, column, discriminator; /* line 0: none of them */
@@ -202,7 +205,7 @@ static void read_function(const struct mapped *m, struct reader *r, unsigned fla
     f->quantum = flags & RECORD_BYTES ? 1 : m->header.quantum;
 }
 
-/* Takes one step; false: it lies behind `offset`. */
+/* Applies one step; false: it lies behind `offset`. */
 static inline bool take_step(struct reader *r, uint64_t offset, unsigned quantum,
                              struct step_state *s) {
     unsigned head = reader_u8(r);
@@ -240,7 +243,7 @@ static inline bool take_step(struct reader *r, uint64_t offset, unsigned quantum
     return true;
 }
 
-/* The block of steps that holds the offset: moves r to it. *left = its steps. */
+/* Finds the block of steps that holds the offset and moves r to it. *left = its steps. */
 static void find_block(struct reader *r, uint64_t offset, uint64_t *left, struct step_state *s) {
     uint64_t count = reader_uleb128(r);
     uint64_t blocks = count / INDEX_BLOCK - (count > 0 && count % INDEX_BLOCK == 0);
@@ -269,8 +272,8 @@ static void find_step(struct reader *r, const struct function_record *f, uint64_
     }
 }
 
-/* Reads the node at s->node into a frame that has its own place already; what it says of its
- * caller's place goes to *s, and *s becomes the caller's. */
+/* Reads the node at s->node into a frame whose place is already set; the place in its caller goes
+ * to *s, and *s becomes the caller's. */
 static enum st take_node(const struct mapped *m, const struct function_record *f,
                          struct step_state *s, struct lookup_frame *frame, struct err *e) {
     struct reader r = reader_init(m->name, f->nodes, f->node_bytes);
@@ -422,7 +425,8 @@ static enum st mapped_lookup(struct lookup_source *source, uint64_t address, str
     if (m->piece_count == 0) {
         return ST_NONE;
     }
-    /* Whatever led here: if these two are sound, the address lies between them. */
+    /* However the search came here: if these two blocks are sound, the address lies between them.
+     */
     size_t first = after > 0 ? after - 1 : 0, end = after + (after < m->piece_count);
     if (trust(m, INDEX_ADDR, first * 4, end * 4, e) != ST_OK) {
         return ST_ERR;
@@ -516,7 +520,7 @@ enum st mapped_open_bytes(struct lookup_source **out, const char *name, const ui
     return open_mapped(out, name, NULL, data, len, e);
 }
 
-/* What fills a section up to where the next one begins has no checksum, and no meaning. */
+/* Padding between sections has no checksum, and no meaning. */
 static bool padding_holds(const struct mapped *m, const struct index_extent *x) {
     for (uint64_t at = x->offset + x->size; at % INDEX_ALIGN != 0 && at < m->len; at++) {
         if (m->data[at] != 0) {

@@ -1,4 +1,4 @@
-/* Look-ups in a symbol index as it lies in memory or is mapped from a file. */
+/* Look-ups in a symbol index in memory or mapped from a file. */
 #ifndef STALLKIT_INDEX_MAPPED_H
 #define STALLKIT_INDEX_MAPPED_H
 
@@ -19,8 +19,8 @@ enum st mapped_open(struct lookup_source **out, const char *path, struct err *e)
 enum st mapped_open_bytes(struct lookup_source **out, const char *name, const uint8_t *data,
                           size_t len, struct err *e) BASE_MUST_USE;
 
-/* Of a source that these opened. */
-/* Are all its bytes as they were written? Reads them all. */
+/* For a source that these functions opened. */
+/* Are all its bytes unchanged since they were written? Reads them all. */
 bool mapped_is_sound(const struct lookup_source *s);
 const struct index_header *mapped_header(const struct lookup_source *s);
 /* Name of the image; "" = none. */

@@ -9,15 +9,15 @@
 #include "base/leb128.h"
 
 enum { NAME_BYTES_MAX = 4 * 5 /* 33 bits of the linkage name take 5, too */ };
-enum { STRING_BYTES = 48 /* with paths; of C++ more, which then grow once */ };
+enum { STRING_BYTES = 48 /* names with paths; C++ has more, and then the table grows once */ };
 
 /* ---- what lies in a buffer ---- */
 
-/* Strings may be made to collide, so no search goes on for ever: at most half of the slots are
- * taken, and few real searches pass ten. */
+/* Strings may be made to collide, so searches are bounded: at most half of the slots are taken, and
+ * few real searches pass ten. */
 enum { SLOTS_FIRST = 256, PROBES_MAX = 256 };
 
-/* All bits of a free slot are set, as in number_map.c, and for the same reason. */
+/* All bits of a free slot are set, as in number_map.c, for the same reason. */
 struct interned_slot {
     uint32_t hash, at; /* at NOWHERE: free */
 };
@@ -46,7 +46,7 @@ static bool grow_to(struct interned *t, size_t cap) {
     return true;
 }
 
-/* Makes room for `count` at once, as far as there is memory. */
+/* Reserves memory for `count` entries, as far as there is any. */
 static void expect(struct interned *t, size_t count) {
     size_t cap = SLOTS_FIRST;
     while (cap / 2 < count && cap <= SIZE_MAX / 2) {
@@ -55,8 +55,8 @@ static void expect(struct interned *t, size_t count) {
     (void)grow_to(t, cap);
 }
 
-/* The offset of these bytes, which are appended if they are not there yet (or not found in time);
- * 0: no memory, or `in` holds more than an offset reaches. */
+/* Returns the offset of these bytes, appending them if they are not found (in time); 0: no memory,
+ * or `in` exceeds what an offset can address. */
 static uint32_t intern_bytes(struct interned *t, struct strbuf *in, const char *bytes, size_t len) {
     uint32_t hash = (uint32_t)hash_quick(bytes, len);
     if (2 * (t->count + 1) > t->cap && !grow_to(t, t->cap ? 2 * t->cap : SLOTS_FIRST)) {

@@ -10,14 +10,14 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-/* Strings of bytes that lie in one buffer and are known by their offsets there; none of them may
- * begin with another. Zero-initialised = empty. */
+/* Strings in one buffer, identified by their offsets in it; none of them may begin with another.
+ * Zero-initialised = empty. */
 struct interned {
     struct interned_slot *slots;
     size_t count, cap; /* cap: a power of two, or 0 */
 };
 
-/* Zero-initialised, then names_begin. A lack of memory marks it failed. */
+/* Zero-initialised, then names_begin. Running out of memory marks it failed. */
 struct name_table {
     struct strbuf names, strings;
     VEC(uint32_t) files; /* offsets in strings */
@@ -44,7 +44,7 @@ enum st names_check(const struct name_table *t, struct err *e) BASE_MUST_USE;
 uint32_t names_string(struct name_table *t, const char *s);
 /* The number of a path in FILE. */
 uint32_t names_file(struct name_table *t, const char *path);
-/* The same; *known is 0 the first time, and then remembers. */
+/* The same; *known is 0 the first time, and caches the offset then. */
 static inline uint32_t names_file_once(struct name_table *t, const char *path, uint32_t *known) {
     if (*known == 0) {
         *known = names_file(t, path) + 1;

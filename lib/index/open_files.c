@@ -7,14 +7,14 @@
 
 static const char *const debug_roots[] = {"/usr/lib/debug"};
 
-/* A dump may name any path of this host as an image's. Only a file of some size is looked into: a
- * pipe would wait for ever, a device or a file of /proc have no end. */
+/* A dump may name any path of this host as an image's, so only regular files of some size are
+ * opened: a pipe would block, a device or a file of /proc may never end. */
 static bool is_plain_file(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
 }
 
-/* The entry of a path. ST_NONE: it is new. */
+/* Looks up the entry of a path. ST_NONE: it is new. */
 static enum st recall(struct open_files *f, const char *path, struct map_entry **entry,
                       struct object **out, struct err *e) {
     bool added = false;
@@ -29,7 +29,7 @@ static enum st recall(struct open_files *f, const char *path, struct map_entry *
     return added ? ST_NONE : ST_OK;
 }
 
-/* member: what the object is in; NULL = a file of its own. */
+/* member: the archive member that the object is in; NULL = a file of its own. */
 static enum st keep(struct open_files *f, struct map_entry *entry, struct object *o,
                     const struct filemap *member, struct err *e) {
     if (!VEC_RESERVE(&f->members, 1) || !VEC_PUSH(&f->objects, o)) {

@@ -1,4 +1,4 @@
-/* Object files that are opened once and kept, and the files that they name themselves. */
+/* Object files that are opened once and kept, and the files that they refer to. */
 #ifndef STALLKIT_INDEX_OPEN_FILES_H
 #define STALLKIT_INDEX_OPEN_FILES_H
 
@@ -14,7 +14,7 @@
 /* Zero-initialised = none. Not thread safe. */
 struct open_files {
     VEC(struct object *) objects;
-    VEC(const struct filemap *) members; /* of archives, that objects are in; the finder's */
+    VEC(const struct filemap *) members; /* maps of archives that objects are in; the finder's */
     struct map by_path; /* path -> index into objects, or SIZE_MAX: it cannot be opened */
 };
 
@@ -25,7 +25,7 @@ enum st open_files_path(struct open_files *f, const char *path, bool hint, struc
                         struct err *why) BASE_MUST_USE;
 enum st open_files_candidate(struct open_files *f, const struct find_candidate *c,
                              struct object **out, struct err *why) BASE_MUST_USE;
-/* Takes an open object over: its path stands for it from now on, unless it did before. */
+/* Takes over an open object, which answers for its path from now on, unless another one does. */
 enum st open_files_adopt(struct open_files *f, struct object *o, struct err *e) BASE_MUST_USE;
 /* The file that dwz moved debug information of the slice to, from the finder (may be NULL), from
  * where the slice says, or under /usr/lib/debug. ST_NONE: it names none. ST_ERR: it names one that
@@ -33,7 +33,7 @@ enum st open_files_adopt(struct open_files *f, struct object *o, struct err *e) 
 enum st open_files_supplementary(struct open_files *f, struct finder *finder,
                                  const struct object_slice *s, const struct object_slice **out,
                                  const char **name, struct err *e) BASE_MUST_USE;
-/* Closes them all. What was read of an archive's members leaves memory. */
+/* Closes all files. Unpacked members of archives leave memory. */
 void open_files_release(struct open_files *f);
 
 #endif

@@ -88,10 +88,11 @@ static const struct object_symbol *symbol_at(const struct own_symbols *own, uint
     return s && s->address == address ? s : NULL;
 }
 
-/* All symbols may share a long name but for its end. */
+/* All symbols may share a long name except for its end. */
 enum { NAME_BYTES_AT_ONCE = 16 };
 
-/* The address of the symbol of this name in the range; UINT64_MAX: none. cost: of a look at one. */
+/* The address of the symbol of this name in the range; UINT64_MAX: none. cost: of examining one
+ * symbol. */
 static uint64_t address_of(const struct own_symbols *own, const char *name,
                            const struct debug_range *range, uint64_t cost, uint64_t *work) {
     size_t i = range->low > 0 ? own_symbols_below(own, range->low - 1) : 0;

@@ -1,4 +1,4 @@
-/* The symbol table of a slice, and what bounds its symbols: where DWARF is silent they answer. */
+/* The symbol table of a slice, and the bounds of its symbols: the answer where DWARF has none. */
 #ifndef STALLKIT_INDEX_OWN_SYMBOLS_H
 #define STALLKIT_INDEX_OWN_SYMBOLS_H
 
@@ -19,15 +19,15 @@ struct own_symbols {
 };
 
 /* The slice's symbols, or those of `paired` (may be NULL), whose function starts bound them. A
- * table that is damaged is told of and done without. ST_NONE: no symbol. ST_ERR: out of memory. */
+ * damaged table is reported and ignored. ST_NONE: no symbol. ST_ERR: out of memory. */
 enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
                          const struct object_slice *paired, lookup_complain complain, void *ctx,
                          struct err *e) BASE_MUST_USE;
 
 /* The number of symbols that begin at or below the address. */
 size_t own_symbols_below(const struct own_symbols *own, uint64_t address);
-/* Where symbol i stops to own addresses: its end, the next symbol or the first function start
- * behind it, since a stripped function may follow it. */
+/* The end of the addresses that symbol i owns: its end, the next symbol or the first function start
+ * behind it, since a stripped function may follow. */
 uint64_t own_symbols_end(const struct own_symbols *own, size_t i);
 /* The symbol that owns the address, or NULL. */
 const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint64_t address);
@@ -42,11 +42,11 @@ void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, 
  * an alias. */
 void own_symbols_name(const struct own_symbols *own, const struct debug_function *f,
                       const char **function, const char **linkage);
-/* What an inlined call is called: DWARF's names alone. */
+/* The name of an inlined call, from DWARF alone. */
 void inline_name(const struct debug_function *f, const char **function, const char **linkage);
 
-/* Tells of a table's damage, unless memory ran out: ST_NONE then, as if there were none. Any other
- * result is passed on. */
+/* Reports a table's damage, unless memory ran out, and returns ST_NONE, as if there were no table.
+ * Any other result is returned unchanged. */
 enum st tolerate_damage(enum st st, const struct err *why, const char *file,
                         lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
 

@@ -12,9 +12,9 @@ struct cutting {
     struct piece_vec *out;
     struct encoder *c;
     const struct unit_code *units;
-    size_t claimants[LIVE_CLAIMS_MAX]; /* of the stretch at hand, in their order */
+    size_t claimants[LIVE_CLAIMS_MAX]; /* the claims on the current stretch, in their order */
     size_t claimant_count;
-    /* The last piece: where it ends, how far its record would reach, and whose it is. */
+    /* The last piece: its end, the limit of its record's reach, and its owner. */
     uint64_t end, reach;
     uint32_t record;                    /* a function's; 0 = none */
     const struct object_symbol *symbol; /* without a line; NULL = none */
@@ -30,7 +30,7 @@ static void push(struct cutting *k, uint64_t at, uint32_t record) {
     }
 }
 
-/* Ends the last piece where its record would reach too far. */
+/* Ends the last piece before it exceeds its record's reach. */
 static void close_gap(struct cutting *k, uint64_t next) {
     if (k->out->len > 0 && k->reach > k->end && next > k->end) {
         push(k, k->end, 0);
@@ -67,7 +67,7 @@ static void put_symbol(struct cutting *k, uint64_t low, uint64_t high,
 
 /* ---- who answers ---- */
 
-/* The symbol owns all of [low, high); its line is the first claimant's that has one. */
+/* Assigns [low, high) to the symbol, with the first claimant's line, if one has any. */
 static void fill_lines(struct cutting *k, uint64_t low, uint64_t high,
                        const struct object_symbol *s, size_t rank) {
     if (rank == k->claimant_count) {
@@ -147,7 +147,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Where the set of claims may change, ascending, each once. */
+/* Collects the addresses at which the set of claims may change, ascending, each once. */
 static uint64_t *sorted_ends(const struct debug_claim *claims, size_t n, size_t *count) {
     uint64_t *ends = calloc(n + 1, 2 * sizeof *ends);
     size_t kept = 0;
@@ -168,13 +168,14 @@ static uint64_t *sorted_ends(const struct debug_claim *claims, size_t n, size_t 
     return ends;
 }
 
-/* The claims around an address as a list, latest first; `next` is by claim, numbers plus one. */
+/* The claims around an address as a list, latest first; `next` is indexed by claim, numbers plus
+ * one. */
 struct active {
     size_t head, *next;
 };
 
-/* The first claims of the list that hold the address, as live look-ups take them; those that ended
- * are unlinked. A unit that claims twice counts once. */
+/* Takes the first claims of the list that hold the address, as live look-ups do; ended ones are
+ * unlinked. A unit that claims twice counts once. */
 static size_t claimants_at(struct active *a, const struct debug_claim *claims, uint64_t at,
                            size_t *units) {
     size_t taken = 0, count = 0;
@@ -197,7 +198,7 @@ static size_t claimants_at(struct active *a, const struct debug_claim *claims, u
     return count;
 }
 
-/* Fills [low, high) for its claimants unless they go on. */
+/* Fills [low, high) for its claimants, unless the last piece continues. */
 struct stretch {
     uint64_t low, high;
     size_t units[LIVE_CLAIMS_MAX], count;

@@ -15,7 +15,7 @@ struct owned_code {
     uint32_t record;
 };
 
-/* What stays of a unit once its records are encoded: both by address and disjoint. */
+/* The part of a unit that is kept once its records are encoded, sorted by address and disjoint. */
 struct unit_code {
     struct owned_code *owned;
     size_t owned_count;

@@ -46,15 +46,15 @@ static enum st append_all(const struct span *in, size_t n, struct span_vec *out,
 
 enum { MOVES_PER_SPAN = 4, SPANS_FEW = 64 /* that need no memory */ };
 
-/* Where the ascending run of indexes that begins at i ends. */
+/* The end of the ascending run of indexes that begins at i. */
 static size_t run_end(const struct span *in, const size_t *order, size_t i, size_t n) {
     for (i++; i < n && in[order[i - 1]].low <= in[order[i]].low; i++) {
     }
     return i;
 }
 
-/* Merges runs two by two, a pass at a time, from one array to the other and back; which of both
- * holds the sorted indexes in the end is returned. */
+/* Merges runs pairwise, pass by pass, from one array to the other and back; returns the array that
+ * holds the sorted indexes. */
 static size_t *merge_runs(const struct span *in, size_t n, size_t *from, size_t *to) {
     while (run_end(in, from, 0, n) < n) {
         for (size_t i = 0; i < n;) {
@@ -72,8 +72,8 @@ static size_t *merge_runs(const struct span *in, size_t n, size_t *from, size_t 
     return from;
 }
 
-/* Fills `order` with indexes by lowest address, equal ones as they stand; most are in order, or
- * nearly. Of both arrays of n, which one it is is returned; the other one is free again. */
+/* Sorts indexes by lowest address, equal ones in their order, into one of two arrays of n, and
+ * returns which; the other one is free again. Most input is nearly in order. */
 static size_t *sort_indexes(const struct span *in, size_t n, size_t *order, size_t *spare) {
     size_t moves = 0;
     for (size_t i = 0; i < n; i++) {
@@ -93,8 +93,8 @@ static size_t *sort_indexes(const struct span *in, size_t n, size_t *order, size
     return order;
 }
 
-/* Spans around the place of the sweep, the innermost last: each lies in the one before, and counts
- * before it. */
+/* The spans around the sweep's position, the innermost last: each lies in the one before, and
+ * counts before it. */
 struct nest {
     const struct span *in;
     size_t *open, depth; /* indexes */
@@ -103,7 +103,7 @@ struct nest {
     size_t first;
 };
 
-/* Appends what is left of the spans that end up to an address. */
+/* Appends the remainders of the spans that end up to an address. */
 static inline void leave(struct nest *n, uint64_t address) {
     while (n->depth > 0 && n->in[n->open[n->depth - 1]].high <= address) {
         const struct span *s = &n->in[n->open[--n->depth]];
@@ -112,8 +112,8 @@ static inline void leave(struct nest *n, uint64_t address) {
     }
 }
 
-/* Each span appends twice at most: what lies before it, and what is left of it. ST_NONE: they do
- * not nest; what was appended is taken back. */
+/* Each span appends at most twice: its part in front of an inner one, and its remainder. ST_NONE:
+ * the spans do not nest; what was appended is taken back. */
 static enum st sweep(struct nest n, const size_t *order, size_t count, struct err *e) {
     if (!VEC_RESERVE(n.out, 2 * count)) {
         return err_nomem(e);
@@ -145,7 +145,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* All ends, ascending, each once. */
+/* Collects all ends, ascending, each once. */
 static size_t collect_ends(const struct span *in, size_t n, uint64_t *ends) {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
@@ -183,7 +183,7 @@ static size_t unpainted(size_t *skip, size_t i) {
     return i;
 }
 
-/* owner[cell] becomes 1 + the span that counts there; 0 = none. */
+/* Sets owner[cell] to 1 + the span that counts there; 0 = none. */
 static void paint(const struct span *in, size_t n, const uint64_t *ends, size_t cells, size_t *skip,
                   size_t *owner) {
     for (size_t i = 0; i <= cells; i++) {

@@ -26,7 +26,7 @@ struct span_vec {
 enum st spans_flatten(const struct span *in, size_t n, struct span_vec *out,
                       struct err *e) BASE_MUST_USE;
 
-/* The three of ascending, disjoint spans. How many of n end at or below the address. */
+/* Searches in ascending, disjoint spans. The number of n that end at or below the address. */
 static inline size_t spans_below(const struct span *spans, size_t n, uint64_t address) {
     size_t low = 0, high = n;
     while (low < high) {
@@ -43,7 +43,7 @@ static inline size_t spans_below(const struct span *spans, size_t n, uint64_t ad
 static inline size_t spans_from(const struct span_vec *v, uint64_t address) {
     return spans_below(v->data, v->len, address);
 }
-/* The one that holds the address, or NULL. */
+/* The span that holds the address, or NULL. */
 static inline const struct span *spans_find(const struct span_vec *v, uint64_t address) {
     size_t i = spans_from(v, address);
     return i < v->len && v->data[i].low <= address ? &v->data[i] : NULL;

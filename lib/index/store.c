@@ -17,8 +17,8 @@
 #include "index/store_trim.h"
 
 enum {
-    TOUCH_SECONDS = 3600, /* an index used again within it is not touched again */
-    TRIES = 100           /* to lock a temporary file that others remove */
+    TOUCH_SECONDS = 3600, /* an index used again within this time is not touched again */
+    TRIES = 100           /* attempts to lock a temporary file that others remove */
 };
 
 struct index_store {
@@ -26,7 +26,7 @@ struct index_store {
     uint64_t cap;
     unsigned threads;
     bool permanent;
-    bool closed; /* nothing more is written: it did not work, or it is another user's */
+    bool closed; /* writing is given up: it failed, or the store is another user's */
     struct err trouble;
 };
 
@@ -113,7 +113,7 @@ void index_store_path(const struct index_store *s, const char *key, struct strbu
 
 /* ---- reading ---- */
 
-/* A file's time tells when it was used last. */
+/* A file's time records its last use. */
 static void touch(const char *path) {
     struct stat st;
     time_t now = time(NULL);
@@ -164,7 +164,7 @@ void index_store_remove(struct index_store *s, const char *key) {
 
 /* ---- folders ---- */
 
-/* Makes a folder and those above it. */
+/* Makes a folder and its parents. */
 static bool make_folders(char *path) {
     for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
         *slash = '\0';
@@ -177,8 +177,8 @@ static bool make_folders(char *path) {
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
-/* Makes STORE/NAME. A store of another user is read, not written: root would leave there what its
- * owner cannot remove. */
+/* Makes STORE/NAME. Another user's store is read, not written: root would leave files in it that
+ * its owner cannot remove. */
 static bool make_inside(struct index_store *s, const char *name, size_t len) {
     struct strbuf path = {0};
     struct stat st;
@@ -227,10 +227,9 @@ static enum st write_bytes(void *ctx, const void *bytes, size_t len, struct err 
     return ST_OK;
 }
 
-/* Opens and locks the temporary file. ST_ERR: somebody else has it, or it cannot be. ST_NONE: what
- * was locked is no temporary file any more, and must not be touched: who held the lock before gave
- * it its name, or took it for a dead writer's and removed it. Another try may find its place free.
- */
+/* Opens and locks the temporary file. ST_ERR: another process has it, or it cannot be opened.
+ * ST_NONE: the locked file is no temporary file any more, and must not be touched: its former
+ * writer has renamed it, or another process removed it as a dead writer's. A retry may succeed. */
 static enum st open_temporary(struct writer *w, bool wait) {
     const char *path = strbuf_cstr(&w->temporary);
     struct stat ours, there;
@@ -244,7 +243,8 @@ static enum st open_temporary(struct writer *w, bool wait) {
         locked = flock(w->fd, LOCK_EX | (wait ? 0 : LOCK_NB));
     } while (locked != 0 && errno == EINTR);
     if (locked != 0 && errno != EWOULDBLOCK) {
-        note_trouble(w->store, errno, "cannot lock", path); /* some shared folders know no locks */
+        note_trouble(w->store, errno, "cannot lock",
+                     path); /* some shared folders do not support locks */
     }
     bool still = locked == 0 && fstat(w->fd, &ours) == 0 && lstat(path, &there) == 0 &&
                  ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
@@ -256,8 +256,8 @@ static enum st open_temporary(struct writer *w, bool wait) {
     return locked == 0 && !still ? ST_NONE : ST_ERR;
 }
 
-/* A name is given to whole files only; where nobody could build them again, after a power failure
- * too. */
+/* Only a complete file gets its name; where nobody could rebuild it, it is flushed first, to
+ * survive a power failure. */
 static enum st publish(struct writer *w) {
     if ((w->store->permanent && fsync(w->fd) != 0) ||
         rename(strbuf_cstr(&w->temporary), strbuf_cstr(&w->target)) != 0) {
@@ -303,7 +303,8 @@ static bool exists(const struct index_store *s, const char *key, uint64_t finger
     return good;
 }
 
-/* Is there a temporary file to write to? If not, *found: somebody else has written the index. */
+/* Opens a temporary file to write to. If there is none, *found: another process has written the
+ * index. */
 static bool begin_writing(struct writer *w, const char *key, uint64_t fingerprint, bool wait,
                           bool *found) {
     enum st st = ST_NONE;
@@ -373,7 +374,7 @@ void index_store_set_use(struct index_store *s, const char *key, uint64_t cost) 
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(cost >> 8 * i);
     }
-    /* Two runs at once may lose one's cost: then the index comes a little later. */
+    /* Two concurrent runs may lose one's cost; the index is then built a little later. */
     int fd = path.failed
                  ? -1
                  : open(strbuf_cstr(&path), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);

@@ -25,20 +25,20 @@ struct store_options {
     const char *path; /* made at first use, with the folders above it */
     uint64_t cap;     /* bytes; past it the least recently used go. 0 = none */
     unsigned threads; /* to build with */
-    bool permanent;   /* indexes outlive their sources: none ever goes, and they survive a power
-                       * failure. In any other store what did not is found by its checksums. */
+    bool permanent; /* indexes outlive their sources: none is ever removed, and they survive a power
+                       failure. In any other store checksums find those that did not */
 };
 
 /* Never ST_NONE; nothing is looked at yet. ST_ERR: out of memory. */
 enum st index_store_new(struct index_store **out, const struct store_options *options,
                         struct err *e) BASE_MUST_USE;
-/* The same store for one more thread, which builds with `threads`: what the one cannot write does
- * not keep the other from trying. Never ST_NONE. ST_ERR: out of memory. */
+/* The same store for one more thread, which builds with `threads`: a failure to write in one does
+ * not stop the other. Never ST_NONE. ST_ERR: out of memory. */
 enum st index_store_again(struct index_store **out, const struct index_store *s, unsigned threads,
                           struct err *e) BASE_MUST_USE;
 /* NULL is allowed. Sources outlive it. */
 void index_store_free(struct index_store *s);
-/* What did not work first, for one line of talk; NULL = nothing. */
+/* The first failure, for one line of talk; NULL = none. */
 const char *index_store_trouble(const struct index_store *s);
 
 /* The identity of a source in the store. ST_ERR: out of memory. */
@@ -50,9 +50,9 @@ enum st index_store_key(const struct object_slice *slice, const struct object_sl
  * ST_ERR: out of memory. */
 enum st index_store_open(struct index_store *s, const char *key, uint64_t fingerprint,
                          struct lookup_source **out, struct err *e) BASE_MUST_USE;
-/* Builds and files the index of a source unless it is there, whole and sound. wait: for another
- * process that is at it. ST_NONE: another process is, the source cannot be indexed, or the store
- * did not work (index_store_trouble tells). *why (may be NULL) says why the source cannot be. */
+/* Builds and files the index of a source unless a sound one is there. wait: for another process
+ * that is building it. ST_NONE: another process is, the source cannot be indexed, or the store
+ * failed (index_store_trouble tells). *why (may be NULL) says why the source cannot be. */
 enum st index_store_add(struct index_store *s, const struct index_source *source, const char *key,
                         bool wait, struct err *why, struct err *e) BASE_MUST_USE;
 /* Forgets an index that turned out damaged. */
@@ -60,7 +60,7 @@ void index_store_remove(struct index_store *s, const char *key);
 /* The path of a key's index, appended. */
 void index_store_path(const struct index_store *s, const char *key, struct strbuf *out);
 
-/* What live look-ups have cost so far: see stored.h. 0 when it is not known. */
+/* The cost of live look-ups so far: see stored.h. 0 when it is not known. */
 uint64_t index_store_use(struct index_store *s, const char *key);
 void index_store_set_use(struct index_store *s, const char *key, uint64_t cost);
 

@@ -1,4 +1,4 @@
-/* Eviction from the store, and leftovers. */
+/* Evicts indexes from the store, and removes leftovers. */
 #include "index/store_trim.h"
 
 #include <dirent.h>
@@ -91,7 +91,7 @@ static int by_use(const void *a, const void *b) {
     return x->used != y->used ? (x->used < y->used ? -1 : 1) : strcmp(x->path, y->path);
 }
 
-/* Indexes lie in folders that two hexadecimal digits name. */
+/* Indexes lie in folders named by two hexadecimal digits. */
 static void note_folder(void *ctx, const char *path) {
     const char *name = strrchr(path, '/') + 1;
     if (strlen(name) == 2 && strspn(name, "0123456789abcdef") == 2) {
@@ -114,7 +114,7 @@ static void evict(struct trim *t, const char *path, uint64_t cap) {
     VEC_RELEASE(&t->entries);
 }
 
-/* What a catalog lists may have no source any more. */
+/* The source of an index that a catalog lists may be gone. */
 static bool is_permanent(const char *path) {
     struct strbuf catalog = {0};
     strbuf_addf(&catalog, "%s/catalog", path);

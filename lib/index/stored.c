@@ -1,4 +1,4 @@
-/* Index first, live debug info else. */
+/* Answers from the index if there is one, else from live debug info. */
 #include "index/stored.h"
 
 #include <stdatomic.h>
@@ -7,8 +7,8 @@
 
 #include "index/live_private.h"
 
-enum { OPENING_SHARE = 16 }; /* of the file's debug info: what opening it counts */
-/* In place of a cost: the source cannot be indexed, so nobody need try again. */
+enum { OPENING_SHARE = 16 }; /* the cost of opening debug info: this part of its size */
+/* Stands for a cost: the source cannot be indexed, so nobody need try again. */
 #define NEVER UINT64_MAX
 
 struct stored {
@@ -19,14 +19,14 @@ struct stored {
     char *key; /* NULL: it is never indexed */
     lookup_complain complain;
     void *ctx;
-    /* Strings of both are handed out. NULL = not open. */
+    /* Answers borrow strings from both. NULL = not open. */
     _Atomic(struct lookup_source *) mapped, live;
     atomic_bool damaged; /* the index was: do without */
     pthread_mutex_t own_lock;
     pthread_mutex_t *lock; /* to open either, and to build */
     atomic_bool tried;     /* to build */
     uint64_t earlier;      /* cost of earlier runs */
-    uint64_t whole;        /* cost of all of the file, once live is open */
+    uint64_t whole;        /* cost of the whole file, once live is open */
 };
 
 static enum st open_live(struct stored *s, struct err *e) {
@@ -69,7 +69,7 @@ static bool pays(const struct stored *s) {
     return s->earlier + live_bytes_read(atomic_load(&s->live)) >= s->whole;
 }
 
-/* Is there something to do before the live look-up? */
+/* Has something to be opened or built before the live look-up? */
 static bool unprepared(const struct stored *s) {
     return !atomic_load(&s->live) ||
            (!atomic_load(&s->tried) && !atomic_load(&s->mapped) && pays(s));
@@ -79,7 +79,8 @@ static bool unprepared(const struct stored *s) {
 static enum st look_up_mapped(struct stored *s, struct lookup_source *mapped, uint64_t address,
                               struct lookup_hit *hit, struct err *e) {
     struct err why;
-    err_clear(&why); /* it is large, and this is asked a million times */
+    err_clear(&why); /* cheaper than an initialiser: the struct is large, and this is called a
+                        million times */
     enum st st = lookup_address(mapped, address, hit, &why);
     if (st == ST_ERR && why.code == ERR_NOMEM) {
         return err_nomem(e);
@@ -91,7 +92,7 @@ static enum st look_up_mapped(struct stored *s, struct lookup_source *mapped, ui
     return st;
 }
 
-/* Opens live debug info, or has the index built. The lock is held. */
+/* Opens live debug info, or builds the index. The lock is held. */
 static enum st prepare(struct stored *s, struct err *e) {
     if (open_live(s, e) != ST_OK) {
         return ST_ERR;
@@ -151,7 +152,7 @@ static void stored_close(struct lookup_source *source) {
 
 static const struct lookup_ops stored_ops = {.lookup = stored_lookup, .close = stored_close};
 
-/* The index if there is one or it is time for it, else live debug info. */
+/* The index if there is one or it is due, else live debug info. */
 static enum st open_either(struct stored *s, struct err *e) {
     enum st st = s->key ? open_mapped(s, false, e) : ST_NONE;
     if (st != ST_NONE) {

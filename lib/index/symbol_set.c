@@ -26,9 +26,9 @@ struct use {
 };
 
 struct symbol_set {
-    pthread_mutex_t lock; /* held in symbol_set_find, and by sources that open debug info */
+    pthread_mutex_t lock; /* held in symbol_set_find, and while sources open debug info */
     struct finder *finder;
-    struct index_store *store; /* of indexes of files; NULL = none */
+    struct index_store *store; /* the store of indexes of files; NULL = none */
     struct added_stores added_stores;
     symbol_complain complain;
     void *complain_ctx;
@@ -85,8 +85,7 @@ void symbol_set_free(struct symbol_set *s) {
     free(s);
 }
 
-/* A notice is told once, however many requests lead to the file. Without memory it is told again.
- */
+/* A notice is told once, however many requests lead to the file; without memory it is repeated. */
 static bool is_news(struct symbol_set *s, const char *path, const struct err *why) {
     struct strbuf key = {0};
     bool added = true;
@@ -162,7 +161,7 @@ enum st symbol_set_use_host(struct symbol_set *s, struct err *e) {
     return ST_OK;
 }
 
-/* What came of opening a file: damage is told when it is first met. */
+/* Handles the result of opening a file: damage is reported when it is first met. */
 static enum st opened(struct symbol_set *s, const char *path, enum st st, const struct err *why,
                       struct err *e) {
     if (st == ST_ERR) {
@@ -188,7 +187,7 @@ static enum st open_candidate(struct symbol_set *s, struct open_files *files,
     return opened(s, c->path, open_files_candidate(files, c, out, &why), &why, e);
 }
 
-/* The supplementary file of dwz that the slice names. That it is not there is told once. */
+/* The supplementary file of dwz that the slice names. That it is missing is told once. */
 static const struct object_slice *find_alt(struct symbol_set *s, const struct object_slice *slice,
                                            const char *path) {
     const struct object_slice *alt = NULL;
@@ -212,7 +211,7 @@ static struct index_source index_source_of(struct symbol_set *s, const struct ob
                                  .name = slash ? slash + 1 : path};
 }
 
-/* Of the file that answers, not of those that were passed over. */
+/* Tells notices of the file that answers, not of those that were skipped. */
 static void tell_notices(struct symbol_set *s, const struct symbol_file *answer) {
     struct err notices[LOOKUP_NOTICES] = {0};
     size_t count = answer->source ? lookup_notices(answer->source, notices) : 0;
@@ -227,7 +226,7 @@ static enum symbol_verdict verdict_on(const struct lookup_source *source) {
                                                        : SYMBOLS_ONLY;
 }
 
-/* Makes the slice the answer if it has anything to say. */
+/* Makes the slice the answer if it has symbols or debug info. */
 static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
                          const struct object_slice *paired, const char *path,
                          struct symbol_file *out, struct err *e) {
@@ -260,7 +259,7 @@ static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
 
 enum { RANK_BEST = 6 };
 
-/* How much a file is worth when several have the id. */
+/* Ranks the files of one id. */
 static int rank(const struct symbol_file *f) {
     switch (f->verdict) {
     case SYMBOLS_OK:
@@ -363,7 +362,7 @@ static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r
     return ST_OK;
 }
 
-/* Lives as long as the set; NULL: out of memory. */
+/* A string that lives as long as the set; NULL: out of memory. */
 static const char *index_path(struct symbol_set *s, const struct index_store *store,
                               const char *key) {
     struct strbuf path = {0};
@@ -373,8 +372,7 @@ static const char *index_path(struct symbol_set *s, const struct index_store *st
     return kept;
 }
 
-/* An index of a permanent store is an answer by itself: the file that it was made of may be gone.
- */
+/* An index of a permanent store is an answer by itself: its source may be gone. */
 static enum st try_index(struct symbol_set *s, struct added_store *from,
                          const struct catalog_entry *entry, struct symbol_file *best,
                          struct err *e) {
@@ -469,7 +467,7 @@ static enum st search_host(struct symbol_set *s, const struct symbol_request *r,
     return consider_separate(s, slice, r->path, best, e);
 }
 
-/* Nothing has the id: is there something of the name? */
+/* No file has the id: looks for one of the name, for the verdict. */
 static enum st judge_by_name(struct symbol_set *s, const struct symbol_request *r,
                              struct symbol_file *out, struct err *e) {
     *out = (struct symbol_file){.verdict = SYMBOLS_MISSING};
@@ -516,7 +514,7 @@ static enum st search(struct symbol_set *s, const struct symbol_request *r, stru
     return ST_OK;
 }
 
-/* A key that holds all of a request. */
+/* A key that holds the whole request. */
 static void request_key(const struct symbol_request *r, struct strbuf *key) {
     const char *parts[] = {r->name, r->path, r->arch};
     strbuf_addc(key, (char)r->id.kind);
@@ -562,7 +560,7 @@ out:
 
 /* ---- all files ---- */
 
-/* Of the files of one id the best; nothing of one that has nothing to say. */
+/* Visits the best of the files of one id, unless it has neither symbols nor debug info. */
 static enum st give(struct symbol_set *s, const struct find_candidate *c, symbol_each each,
                     void *ctx, struct open_files *files, struct err *e) {
     const struct find_candidate *all[CANDIDATES_MAX];

@@ -27,7 +27,7 @@ enum symbol_verdict {
     SYMBOLS_DAMAGED        /* the file with this id cannot be read */
 };
 
-/* What is known of an image; strings may be NULL. */
+/* The known facts about an image; strings may be NULL. */
 struct symbol_request {
     struct image_id id;
     const char *name; /* base name, for verdicts and symbol_set_use */
@@ -44,9 +44,8 @@ struct symbol_file {
     bool arm32;                   /* bit 0 of a code address is Thumb's */
 };
 
-/* Hears of what is damaged or unreadable: a path, or a unit of a file; from any thread that looks
- * up or finds, several at once. ERR_UNREAD: a notice, nothing is wrong; told once
- * of a file. */
+/* Told of damaged or unreadable paths and units, from any thread that looks up or finds, several at
+ * once. ERR_UNREAD: a notice, nothing is wrong; told once of a file. */
 typedef void (*symbol_complain)(void *ctx, const char *path, const struct err *why);
 
 /* complain may be NULL. symbol_set_find may run while several threads look up in the sources that
@@ -59,8 +58,7 @@ void symbol_set_free(struct symbol_set *s);
 /* Answers through the indexes of this store (borrowed; NULL = none) from now on. */
 void symbol_set_use_store(struct symbol_set *s, struct index_store *store);
 
-/* What is unpacked from archives goes to a file without a name in this folder (borrowed; NULL: the
- * system's). */
+/* Archives are unpacked into a nameless file in this folder (borrowed; NULL: the system's). */
 void symbol_set_use_temporary_folder(struct symbol_set *s, const char *folder);
 
 /* symbol_set_add calls tell (of object/find.h's kind) now and then with the number of files and

@@ -1,7 +1,7 @@
-/* Reading a unit changes the struct debug that it is read by, so threads that read at the same time
- * have one each: as many are opened as were ever reading at once. The first one also says which
- * units claim an address, which does not touch what reading does; only to ask the units that do not
- * say their ranges, once, it must be free. */
+/* Reading a unit changes the struct debug that reads it, so threads that read at the same time have
+ * one each: as many are opened as ever read at once. The first one also tells which units claim an
+ * address, which does not touch the state for reading; only the one reading of units without known
+ * ranges needs it free. */
 #include "index/unit_cache.h"
 
 #include <pthread.h>
@@ -28,7 +28,7 @@ struct unit_cache {
     struct debug *first;
     pthread_rwlock_t ranges; /* of the units that `first` knows: read to find, written by a scan */
 
-    atomic_bool crowded;  /* only what is in use keeps the limit from being met */
+    atomic_bool crowded;  /* the limit is exceeded only by units in use */
     pthread_mutex_t lock; /* guards all below; not held while a unit is read */
     pthread_cond_t changed;
     VEC(struct debug *) readers; /* all of them */
@@ -53,7 +53,7 @@ _Static_assert(LOOKUP_NO_UNIT == DEBUG_NO_UNIT, "complaints are handed on as the
 static void tell(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
     struct unit_cache *c = ctx;
     struct strbuf key = {0};
-    bool added = true; /* without memory it is told again */
+    bool added = true; /* without memory the complaint is repeated */
     strbuf_addu64(&key, unit_offset);
     strbuf_addf(&key, " %s", why->text);
     pthread_mutex_lock(&c->talk);
@@ -69,7 +69,7 @@ static void tell(void *ctx, const char *file, uint64_t unit_offset, const struct
 
 /* ---- readers; the lock is held ---- */
 
-/* Makes one more; the lock is let go meanwhile. */
+/* Makes one more reader; the lock is released meanwhile. */
 static enum st open_reader(struct unit_cache *c, struct debug **out, struct err *e) {
     struct debug *d = NULL;
     pthread_mutex_unlock(&c->lock);
@@ -78,7 +78,7 @@ static enum st open_reader(struct unit_cache *c, struct debug **out, struct err 
     if (st != ST_OK) {
         return st;
     }
-    /* All of them may be spare at once: room for that is made here. */
+    /* All readers may be spare at once, so their places are reserved here. */
     if (!vec_reserve((void **)&c->spare.data, c->readers.len, &c->spare.cap, 1,
                      sizeof *c->spare.data) ||
         !VEC_PUSH(&c->readers, d)) {
@@ -130,7 +130,7 @@ static void drop_old_units(struct unit_cache *c) {
     if (c->bytes <= c->byte_limit) {
         return;
     }
-    atomic_store(&c->crowded, true); /* before users are looked at, see unit_cache_put */
+    atomic_store(&c->crowded, true); /* ordered before the look at users, see unit_cache_put */
     while (c->bytes > c->byte_limit && next != c->newest) {
         struct flat_unit *u = next;
         next = u->newer;
@@ -157,7 +157,7 @@ static enum st intern_paths(struct unit_cache *c, struct flat_unit *u, struct er
     return ST_OK;
 }
 
-/* Reads a unit; the lock is let go meanwhile. ST_NONE: it is damaged. */
+/* Reads a unit; the lock is released meanwhile. ST_NONE: it is damaged. */
 static enum st read_unit(struct unit_cache *c, size_t index, struct err *e) {
     struct slot *slot = &c->slots[index];
     struct debug *reader = NULL;
@@ -214,7 +214,7 @@ enum st unit_cache_get(struct unit_cache *c, size_t index, struct flat_unit **ou
     return st;
 }
 
-/* Either this sees that it is crowded, or who made it so saw the user leave. */
+/* Either this thread sees that it is crowded, or the one that made it so saw the user leave. */
 void unit_cache_put(struct unit_cache *c, struct flat_unit *u) {
     atomic_fetch_sub(&u->users, 1); /* from here on it may be gone */
     if (atomic_load(&c->crowded)) {
@@ -240,7 +240,7 @@ static size_t find_known(struct unit_cache *c, uint64_t address, size_t *units, 
     return count;
 }
 
-/* Nobody reads by the first reader meanwhile: the lock is held, and it is spare. */
+/* No other thread uses the first reader: the lock is held, and the reader is spare. */
 static enum st scan(struct unit_cache *c, struct err *e) {
     enum st st = ST_OK;
     pthread_mutex_lock(&c->lock);

@@ -24,8 +24,9 @@ void unit_cache_close(struct unit_cache *c);
 /* As debug_find_units, but without ST_NONE: *count is 0 then. */
 enum st unit_cache_find(struct unit_cache *c, uint64_t address, size_t *units, size_t max,
                         size_t *count, struct err *e) BASE_MUST_USE;
-/* The unit, which stays until unit_cache_put; its paths stay until unit_cache_close. Whoever wants
- * one that is just being read waits for it. ST_NONE: it is damaged, and complain was told. */
+/* The unit, which stays until unit_cache_put; its paths stay until unit_cache_close. A thread that
+ * wants a unit that another one is reading waits for it. ST_NONE: it is damaged, and complain was
+ * told. */
 enum st unit_cache_get(struct unit_cache *c, size_t index, struct flat_unit **out,
                        struct err *e) BASE_MUST_USE;
 void unit_cache_put(struct unit_cache *c, struct flat_unit *u);

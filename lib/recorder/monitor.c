@@ -109,7 +109,10 @@ static uint64_t monitor_write_closed(struct stallrec *rec, uint64_t now) {
     }
     tidy(rec);
     uint64_t look = now + WRITE_CHECK_MS * UINT64_C(1000000);
-    return !dump ? REC_NEVER : look > rec->retry_ns ? look : rec->retry_ns;
+    if (!dump) {
+        return REC_NEVER;
+    }
+    return look > rec->retry_ns ? look : rec->retry_ns;
 }
 
 /* ---- what others left ---- */

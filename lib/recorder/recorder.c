@@ -9,7 +9,6 @@
 #include "loop/hooks.h"
 #include "monitor_private.h"
 #include "platform.h"
-#include "spool_system.h"
 #include "support/wall_clock.h"
 
 enum { STACK_SIZE = 512 * 1024 }; /* the monitor thread, on which callbacks run */

@@ -12,7 +12,6 @@
 #include "darwin/capture_darwin.h"
 #include "darwin/device_darwin.h"
 #include "loop/loop.h"
-#include "spool_system.h"
 
 struct rec_platform {
     struct capture_darwin *capture;

@@ -14,7 +14,6 @@
 #include "files/folder_test.h"
 #include "loop/loop.h"
 #include "platform.h"
-#include "spool_system.h"
 
 #define MS UINT64_C(1000000)
 

@@ -1,6 +1,6 @@
 /* The spool's platform side on Darwin. A lock ends with its descriptor there, which the spool does
  * not keep, so only the process tells whether a spool is in use. */
-#include "spool_system.h"
+#include "platform.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -246,9 +246,10 @@ static const char *activity_text(uint32_t activity) {
 }
 
 static const char *app_text(enum rec_app app) {
-    return app == REC_APP_FOREGROUND   ? "foreground"
-           : app == REC_APP_BACKGROUND ? "background"
-                                       : NULL;
+    if (app == REC_APP_FOREGROUND) {
+        return "foreground";
+    }
+    return app == REC_APP_BACKGROUND ? "background" : NULL;
 }
 
 static void stall(struct json *j, const struct rec_dump *dump, const char *loop_at) {

@@ -97,11 +97,6 @@ void rec_spool_name(char name[REC_FILE_NAME], const uint8_t id[REC_UUID_SIZE], i
 /* ---- reading ---- */
 
 /* Skips `text`; NULL (which stays NULL) if it is not there. */
-static const char *skip(const char *at, const char *text) {
-    size_t len = strlen(text);
-    return at != NULL && strncmp(at, text, len) == 0 ? at + len : NULL;
-}
-
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
@@ -124,11 +119,11 @@ static const char *skip_stamp(const char *at, char stamp[REC_STAMP_TEXT]) {
 static const char *name_skip_hex(const char *at, uint32_t *value) {
     *value = 0;
     for (unsigned i = 0; at != NULL && i < 8; i++) {
-        bool letter = at[i] >= 'a' && at[i] <= 'f';
-        if (!letter && !is_digit(at[i])) {
+        int digit = rec_hex_digit(at[i]);
+        if (digit < 0) {
             return NULL;
         }
-        *value = *value << 4 | (uint32_t)(letter ? at[i] - 'a' + 10 : at[i] - '0');
+        *value = *value << 4 | (uint32_t)digit;
     }
     return at != NULL ? at + 8 : NULL;
 }
@@ -145,8 +140,9 @@ bool rec_spool_name_read(const char *text, uint32_t *pid) {
     char stamp[REC_STAMP_TEXT];
     uint32_t id;
     uint64_t number = 0;
-    const char *at = skip(text, ".spool-");
-    const char *begin = skip(name_skip_hex(skip(skip_stamp(at, stamp), "-"), &id), "-");
+    const char *at = rec_skip_text(text, ".spool-");
+    const char *begin =
+        rec_skip_text(name_skip_hex(rec_skip_text(skip_stamp(at, stamp), "-"), &id), "-");
     const char *end = name_skip_number(begin);
     for (at = begin; end != NULL && at < end; at++) {
         number = number * 10 + (uint64_t)(*at - '0'); /* at most ten digits */
@@ -161,28 +157,29 @@ bool rec_spool_name_read(const char *text, uint32_t *pid) {
 static struct rec_file_name read_dump(const char *at) {
     struct rec_file_name name = {.kind = REC_FILE_DUMP};
     uint32_t id;
-    at = name_skip_hex(skip(skip_stamp(at, name.stamp), "-"), &id);
-    at = name_skip_number(skip(at, "-"));
+    at = name_skip_hex(rec_skip_text(skip_stamp(at, name.stamp), "-"), &id);
+    at = name_skip_number(rec_skip_text(at, "-"));
     if (at != NULL && *at == '-') {
         at = name_skip_hex(at + 1, &name.bucket);
     }
-    const char *local = skip(at, ".local");
+    const char *local = rec_skip_text(at, ".local");
     name.local = local != NULL;
-    at = skip(local != NULL ? local : at, ".json");
-    const char *gzip = skip(at, ".gz");
+    at = rec_skip_text(local != NULL ? local : at, ".json");
+    const char *gzip = rec_skip_text(at, ".gz");
     name.gzip = gzip != NULL;
     at = gzip != NULL ? gzip : at;
     return at != NULL && *at == '\0' ? name : (struct rec_file_name){0};
 }
 
 struct rec_file_name rec_file_name_read(const char *text) {
-    const char *at = skip(text, "stall-");
+    const char *at = rec_skip_text(text, "stall-");
     if (at != NULL) {
         return read_dump(at);
     }
     struct rec_file_name name = {.kind = REC_FILE_SESSION};
     uint32_t id;
-    at = name_skip_hex(skip(skip_stamp(skip(text, "session-"), name.stamp), "-"), &id);
-    at = skip(at, ".json");
+    at = name_skip_hex(rec_skip_text(skip_stamp(rec_skip_text(text, "session-"), name.stamp), "-"),
+                       &id);
+    at = rec_skip_text(at, ".json");
     return at != NULL && *at == '\0' ? name : (struct rec_file_name){0};
 }

@@ -136,10 +136,11 @@ static bool same_bucket(const struct retention_entry *a, const struct retention_
 /* Sorts by bucket, then by time; names make the order total. */
 static int compare(const void *left, const void *right) {
     const struct retention_entry *a = left, *b = right;
-    if (!same_bucket(a, b)) {
-        return a->parsed.kind != b->parsed.kind      ? (a->parsed.kind < b->parsed.kind ? -1 : 1)
-               : a->parsed.bucket < b->parsed.bucket ? -1
-                                                     : 1;
+    if (a->parsed.kind != b->parsed.kind) {
+        return a->parsed.kind < b->parsed.kind ? -1 : 1;
+    }
+    if (a->parsed.bucket != b->parsed.bucket) {
+        return a->parsed.bucket < b->parsed.bucket ? -1 : 1;
     }
     int order = strcmp(a->parsed.stamp, b->parsed.stamp);
     return order != 0 ? order : strcmp(a->name, b->name);

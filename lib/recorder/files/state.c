@@ -41,11 +41,6 @@ uint32_t rec_state_format(const struct rec_state *state, char text[REC_STATE_TEX
     return (uint32_t)(at - text);
 }
 
-static const char *skip_text(const char *at, const char *text) {
-    size_t len = strlen(text);
-    return at != NULL && strncmp(at, text, len) == 0 ? at + len : NULL;
-}
-
 static const char *state_skip_number(const char *at, uint64_t max, uint64_t *value) {
     const char *begin = at;
     *value = 0;
@@ -59,13 +54,9 @@ static const char *state_skip_number(const char *at, uint64_t max, uint64_t *val
     return at != begin ? at : NULL;
 }
 
-static int state_hex_digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static const char *state_skip_hex(const char *at, uint8_t *bytes, size_t len) {
     for (size_t i = 0; at != NULL && i < len; i++) {
-        int high = state_hex_digit(at[0]), low = high >= 0 ? state_hex_digit(at[1]) : -1;
+        int high = rec_hex_digit(at[0]), low = high >= 0 ? rec_hex_digit(at[1]) : -1;
         if (low < 0) {
             return NULL;
         }
@@ -84,9 +75,9 @@ bool rec_state_parse(const char *text, uint32_t len, struct rec_state *out) {
     }
     memcpy(copy, text, len);
     copy[len] = '\0';
-    const char *at = skip_text(copy, "stallrec-state/1 install=");
-    at = skip_text(state_skip_hex(at, state.install, sizeof state.install), " day=");
-    at = skip_text(state_skip_number(at, INT32_MAX, &day), " dumps=");
+    const char *at = rec_skip_text(copy, "stallrec-state/1 install=");
+    at = rec_skip_text(state_skip_hex(at, state.install, sizeof state.install), " day=");
+    at = rec_skip_text(state_skip_number(at, INT32_MAX, &day), " dumps=");
     at = state_skip_number(at, UINT32_MAX, &dumps);
     if (at == NULL) {
         return false;

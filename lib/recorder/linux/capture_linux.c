@@ -205,9 +205,11 @@ static void capture_find_stack(struct signal_target *target) {
 
 void capture_linux_look_at_alternate(void) {
     stack_t stack;
-    bool known = sigaltstack(NULL, &stack) == 0;
-    bool none = known && (stack.ss_flags & SS_DISABLE) != 0;
-    signal_linux_set_alternate_async(none ? 0 : known ? stack.ss_size : SIGNAL_STACK_UNKNOWN);
+    uint64_t size = SIGNAL_STACK_UNKNOWN;
+    if (sigaltstack(NULL, &stack) == 0) {
+        size = (stack.ss_flags & SS_DISABLE) != 0 ? 0 : stack.ss_size;
+    }
+    signal_linux_set_alternate_async(size);
 }
 
 enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_number,

@@ -1,5 +1,5 @@
 /* Linux for the spool. */
-#include "spool_system.h"
+#include "platform.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,8 @@
 /* The monitor's side of the loop hooks, and the hooks' slow path. */
 #include "loop/loop.h"
 
+#include "platform.h"
+
 enum {
     WAKES = STALLREC_NOTIFY_BUSY_ | STALLREC_NOTIFY_END_,
     KEPT = STALLREC_NOTIFY_END_ | STALLREC_NOTIFY_KEEP_

@@ -49,13 +49,4 @@ void rec_loop_wait(struct rec_loop_poll *poll, struct rec_core *core, uint64_t u
  * caller's message must be written before. */
 void rec_loop_interrupt(struct stallrec_loop *loop);
 
-/* ---- given by the platform ---- */
-
-/* Sleeps while *word == expected, at most until until_ns of stallrec_clock_ns (REC_NEVER = no
- * limit). May return early. */
-void rec_word_wait(uint32_t *word, uint32_t expected, uint64_t until_ns);
-/* Wakes the thread that waits on the word. Called by hooks on the watched thread: no lock, no
- * allocation, errno kept. */
-void rec_word_wake(uint32_t *word);
-
 #endif

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "support/rec_text.h"
+
 #define NS_PER_MS UINT64_C(1000000)
 
 char *replay_next_word(struct replay_words *w) {
@@ -70,10 +72,6 @@ bool replay_find_word(const char *word, const char *const *words, size_t count, 
     return false;
 }
 
-static int word_hex_digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 void replay_read_name(char out[REC_NAME_MAX], const char *word) {
     size_t len = 0;
     memset(out, 0, REC_NAME_MAX);
@@ -81,7 +79,7 @@ void replay_read_name(char out[REC_NAME_MAX], const char *word) {
         int high, low;
         if (*word != '%') {
             out[len++] = *word;
-        } else if ((high = word_hex_digit(word[1])) >= 0 && (low = word_hex_digit(word[2])) >= 0) {
+        } else if ((high = rec_hex_digit(word[1])) >= 0 && (low = rec_hex_digit(word[2])) >= 0) {
             out[len++] = (char)(high << 4 | low);
             word += 2;
         }

@@ -12,7 +12,7 @@
 #include <zlib.h>
 
 #include "spool/spool_bytes.h"
-#include "spool_system.h"
+#include "platform.h"
 
 enum { LOCK_TRIES = 20 };
 

@@ -22,7 +22,7 @@
 #include "files/retention.h"
 #include "spool/spool.h"
 #include "spool/spool_recover.h"
-#include "spool_system.h"
+#include "platform.h"
 
 #define MS UINT64_C(1000000)
 

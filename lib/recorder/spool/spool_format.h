@@ -4,7 +4,7 @@
  *
  *     0     "stallrec-spool/1"                        all numbers little-endian
  *     16    u32 slots, u32 bytes of a slot, u32 pid, u32 0
- *     32    u64 start of the process (spool_system.h), i64 start of the session (Unix ms)
+ *     32    u64 start of the process (platform.h), i64 start of the session (Unix ms)
  *     48    u8[16] session id
  *     64    u32 length of the following, u32 crc32 of bytes 0 … 68 and of the following
  *     72    what every dump says of the app and the device

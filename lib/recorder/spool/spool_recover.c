@@ -12,7 +12,7 @@
 
 #include "files/dumpname.h"
 #include "spool/spool_format.h"
-#include "spool_system.h"
+#include "platform.h"
 
 enum { SPOOLS_MAX = 64 }; /* spools in one call; more wait for the next start */
 

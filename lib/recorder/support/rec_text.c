@@ -40,7 +40,8 @@ static char *text_put(char *p, uint32_t value, unsigned width, char after) {
 const char *rec_time_text(int64_t unix_ms, char text[REC_TIME_TEXT]) {
     const int64_t first = INT64_C(-62167219200000); /* 0000-01-01T00:00:00.000Z */
     const int64_t last = INT64_C(253402300799999);  /* 9999-12-31T23:59:59.999Z */
-    int64_t t = unix_ms < first ? first : unix_ms > last ? last : unix_ms;
+    int64_t t = unix_ms < last ? unix_ms : last;
+    t = t > first ? t : first;
 
     /* Days since 0000-03-01, so that a leap day is the last of its year. Civil date from a day
      * number in the proleptic Gregorian calendar: H. Hinnant, "chrono-compatible low-level date
@@ -82,4 +83,16 @@ char *rec_put_number(char *at, uint64_t value) {
         value /= 10;
     } while (value != 0);
     return rec_put_text(at, text + i);
+}
+
+const char *rec_skip_text(const char *at, const char *text) {
+    size_t len = strlen(text);
+    return at != NULL && strncmp(at, text, len) == 0 ? at + len : NULL;
+}
+
+int rec_hex_digit(char c) {
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }

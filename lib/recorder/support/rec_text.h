@@ -22,4 +22,9 @@ const char *rec_hex_text(const uint8_t *bytes, size_t len, char *text);
 char *rec_put_text(char *at, const char *text);
 char *rec_put_number(char *at, uint64_t value);
 
+/* Where `at` goes on behind the text that it begins with; NULL if it does not, or is NULL. */
+const char *rec_skip_text(const char *at, const char *text);
+/* The value of a decimal or lower-case hexadecimal digit; -1: the character is none. */
+int rec_hex_digit(char c);
+
 #endif

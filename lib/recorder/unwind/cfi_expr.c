@@ -125,6 +125,24 @@ static void jump_async(struct expr *x, bool taken) {
     }
 }
 
+/* Comparisons are of signed values. */
+static bool compare_async(uint8_t op, int64_t a, int64_t b) {
+    switch (op) {
+    case DW_OP_eq:
+        return a == b;
+    case DW_OP_ne:
+        return a != b;
+    case DW_OP_ge:
+        return a >= b;
+    case DW_OP_gt:
+        return a > b;
+    case DW_OP_le:
+        return a <= b;
+    default:
+        return a < b;
+    }
+}
+
 /* Operators on two values. False when `op` is none. */
 static bool binary_async(struct expr *x, uint8_t op) {
     if (op != DW_OP_xor && (op < DW_OP_and || op > DW_OP_ne || op == DW_OP_neg || op == DW_OP_not ||
@@ -173,23 +191,8 @@ static bool binary_async(struct expr *x, uint8_t op) {
         b = b < 63 ? b : 63;
         r = sa < 0 ? ~(~a >> b) : a >> b;
         break;
-    case DW_OP_eq:
-        r = a == b;
-        break;
-    case DW_OP_ne:
-        r = a != b;
-        break;
-    case DW_OP_ge:
-        r = sa >= sb;
-        break;
-    case DW_OP_gt:
-        r = sa > sb;
-        break;
-    case DW_OP_le:
-        r = sa <= sb;
-        break;
-    case DW_OP_lt:
-        r = sa < sb;
+    default:
+        r = compare_async(op, sa, sb);
         break;
     }
     push_async(x, r);

@@ -3,11 +3,12 @@
 
 #include <string.h>
 
+#include "demangle/swift_old/swift_old.h"
 #include "demangle/swift_parse/swift_parse.h"
 #include "demangle/swift_print/swift_print.h"
 
 bool swift_has_prefix(const char *name, size_t len) {
-    return swift_prefix_length(name, len) != 0;
+    return swift_prefix_length(name, len) != 0 || swift_old_has_prefix(name, len);
 }
 
 enum st swift_demangle(struct swift_scratch *s, const char *name, size_t len, bool simplified,

@@ -1,4 +1,5 @@
-/* Swift names of the compilers from version 4 on: $s…, $S…, $e…, _T0…, @__swiftmacro_…. */
+/* Swift names of all compilers: $s…, $S…, $e…, _T0…, @__swiftmacro_… of those from version 4 on,
+ * and other _T… of older ones (swift_old.h). */
 #ifndef STALLKIT_DEMANGLE_SWIFT_PARSE_H
 #define STALLKIT_DEMANGLE_SWIFT_PARSE_H
 
@@ -6,7 +7,7 @@
 
 #include "demangle/swift/swift_node.h"
 
-/* Bytes of the prefix ("Mangling"), 0 if the name has none. */
+/* Bytes of the prefix ("Mangling") of a name of version 4 or later, 0 if the name has none. */
 size_t swift_prefix_length(const char *name, size_t len);
 
 /* Reads a name, of SWIFT_NAME_MAX bytes at most, into the tree; the nodes borrow from it. Returns

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "demangle/swift_old/swift_old.h"
 #include "demangle/swift_parse/swift_parser_private.h"
 
 enum { USUAL_DEPTH = 64 }; /* of the stack: more is allocated */
@@ -297,6 +298,9 @@ size_t swift_prefix_length(const char *name, size_t len) {
 }
 
 struct swift_node *swift_parse(struct swift_tree *t, const char *name, size_t len) {
+    if (swift_old_has_prefix(name, len) && swift_prefix_length(name, len) == 0) {
+        return swift_old_parse(t, name, len);
+    }
     struct swift_slice words[SWIFT_WORDS_MAX], unread[SWIFT_UNREAD_MAX];
     struct swift_node *stack[USUAL_DEPTH], *seen[USUAL_DEPTH];
     struct swift_parser p = {.tree = t,

@@ -74,7 +74,7 @@ static enum st cli_symbols_start(struct cli_symbols *s, const struct cli_symbols
     if (o->host && symbol_set_use_host(s->set, e) != ST_OK) {
         return ST_ERR;
     }
-    return symbolizer_new(&s->symbolizer, find_symbols, s->set, o->linkage_names, e);
+    return symbolizer_new(&s->symbolizer, find_symbols, s->set, o->names, e);
 }
 
 bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o,

@@ -15,7 +15,7 @@ struct cli_symbols_options {
     const char *store; /* --store; NULL = the default one */
     bool no_index;     /* neither use nor make indexes */
     bool host;         /* try the images' own paths, too */
-    bool linkage_names;
+    enum symbolize_names names;
 };
 
 /* Zero-initialised = closed. */

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "cli.h"
 #include "cli_store.h"
+#include "demangle_filter.h"
 #include "index/open_files.h"
 #include "index/stored.h"
 #include "object/find.h"
@@ -31,16 +32,18 @@ enum {
     OPT_FILE,
     OPT_FORMAT,
     OPT_LINKAGE,
+    OPT_FULL,
     OPT_JOBS,
     OPT_STORE,
-    OPT_NO_INDEX
+    OPT_NO_INDEX,
+    OPT_DEMANGLE
 };
 
 struct addr_settings {
     const char *object, *arch, *delimiter, *file, *store;
     enum address_meaning meaning;
     uint64_t load, slide, jobs;
-    bool inlines, full_path, llvm_json, linkage_names, no_index;
+    bool inlines, full_path, llvm_json, linkage_names, full_names, no_index, demangle;
 };
 
 static bool addr_take_address(const struct cli_parser *p, const char *option, uint64_t *out) {
@@ -100,16 +103,22 @@ static const struct cli_option options[] = {
      CLI_WORD(struct addr_settings, llvm_json, formats)},
     {OPT_LINKAGE, 0, "linkage-names", NULL, "leave mangled names as they are",
      CLI_FLAG(struct addr_settings, linkage_names)},
+    {OPT_FULL, 0, "full-names", NULL, "Swift names with modules, types and generic arguments",
+     CLI_FLAG(struct addr_settings, full_names)},
     {OPT_JOBS, 'j', "jobs", "N", "threads; the output does not depend on it",
      CLI_NUMBER(struct addr_settings, jobs, 1, JOBS_MAX)},
     CLI_STORE_OPTION(OPT_STORE, struct addr_settings, store),
     CLI_NO_INDEX_OPTION(OPT_NO_INDEX, struct addr_settings, no_index),
+    {OPT_DEMANGLE, 0, "demangle", NULL,
+     "look nothing up: make the mangled names NAME..., or those in stdin's text, readable",
+     CLI_FLAG(struct addr_settings, demangle)},
 };
 
 static const struct cli_tool tool = {
     .name = "stalladdr",
     .synopsis = "-o FILE [-arch ARCH] [-l ADDRESS | -s SLIDE | -offset] [-i] [-fullPath]\n"
-                " [-d DELIM] [-F atos|llvm-json] [-f FILE] [ADDRESS|-]...",
+                " [-d DELIM] [-F atos|llvm-json] [-f FILE] [ADDRESS|-]...\n"
+                "--demangle [--full-names] [NAME|-]...",
     .summary = "Looks addresses up as atos does. Addresses are hexadecimal, with or without 0x;\n"
                "without any, they are read from stdin.",
     .options = options,
@@ -407,20 +416,21 @@ static void read_addresses(struct addr_run *run, const char *path) {
 
 static enum st start_threads(struct addr_run *run, struct err *e) {
     const struct addr_settings *set = run->set;
-    run->question = (struct address_question){.source = run->source,
-                                              .path = run->path,
-                                              .image = strbuf_cstr(&run->image),
-                                              .delimiter = set->delimiter,
-                                              .meaning = set->meaning,
-                                              .load = set->load,
-                                              .slide = set->slide,
-                                              .base = object_slice_base(run->slice),
-                                              .text_end = object_slice_text_end(run->slice),
-                                              .arm32 = object_slice_is_arm32(run->slice),
-                                              .inlines = set->inlines,
-                                              .full_path = set->full_path,
-                                              .llvm_json = set->llvm_json,
-                                              .linkage_names = set->linkage_names};
+    run->question =
+        (struct address_question){.source = run->source,
+                                  .path = run->path,
+                                  .image = strbuf_cstr(&run->image),
+                                  .delimiter = set->delimiter,
+                                  .meaning = set->meaning,
+                                  .load = set->load,
+                                  .slide = set->slide,
+                                  .base = object_slice_base(run->slice),
+                                  .text_end = object_slice_text_end(run->slice),
+                                  .arm32 = object_slice_is_arm32(run->slice),
+                                  .inlines = set->inlines,
+                                  .full_path = set->full_path,
+                                  .llvm_json = set->llvm_json,
+                                  .names = symbolize_names_of(set->linkage_names, set->full_names)};
     run->threads = run->source && run->source->concurrent ? (unsigned)set->jobs : 1;
     run->answerers = calloc(run->threads, sizeof(struct answerer *));
     if (!run->answerers) {
@@ -467,12 +477,35 @@ static int addr_process(struct addr_run *run, char **operands, size_t count) {
     return cli_exit_status(&run->failures);
 }
 
+/* The other job of the command; no file is opened. */
+static int demangle_names(const struct cli_parser *p, bool full_names) {
+    struct cli_failures failures = {.tool = tool.name};
+    struct cli_output output;
+    char typed[CLI_TYPED];
+    const struct cli_option *useless = cli_useless(p, CLI_BIT(OPT_DEMANGLE) | CLI_BIT(OPT_FULL));
+    if (useless) {
+        return cli_usage_error(&tool, "%s does not fit: with --demangle nothing is looked up",
+                               cli_typed(p, useless->id, typed));
+    }
+    if (!cli_output_open(&output, NULL, &failures)) {
+        return CLI_FAILED;
+    }
+    int status =
+        demangle_filter(&tool, p->operands, p->operand_count,
+                        full_names ? DEMANGLE_FULL : DEMANGLE_SIMPLIFIED, &output, &failures);
+    cli_output_close(&output, true, &failures);
+    return status == CLI_OK ? cli_exit_status(&failures) : status;
+}
+
 int main(int argc, char **argv) {
     struct addr_settings set = {.delimiter = "\n", .jobs = pool_processors()};
     struct cli_parser p;
     cli_begin(&p, &tool, argc, argv);
     if (cli_read_options(&p, &set) != CLI_END) {
         return p.status;
+    }
+    if (set.demangle) {
+        return demangle_names(&p, set.full_names);
     }
     if (!set.object) {
         return cli_usage_error(&tool, "-o FILE is missing");

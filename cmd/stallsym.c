@@ -24,6 +24,7 @@ enum {
     OPT_REQUIRE,
     OPT_MISSING,
     OPT_LINKAGE,
+    OPT_FULL,
     OPT_STORE,
     OPT_NO_INDEX,
     OPT_INDEX,
@@ -40,7 +41,7 @@ struct sym_settings {
     uint64_t jobs;
     enum require require;
     const char *store, *add;
-    bool text, raw, linkage_names, quiet, host, no_index, index;
+    bool text, raw, linkage_names, full_names, quiet, host, no_index, index;
 };
 
 static bool take_use(void *settings, struct cli_parser *p) {
@@ -84,6 +85,8 @@ static const struct cli_option options[] = {
      CLI_TEXT(struct sym_settings, missing)},
     {OPT_LINKAGE, 0, "linkage-names", NULL, "leave mangled names as they are",
      CLI_FLAG(struct sym_settings, linkage_names)},
+    {OPT_FULL, 0, "full-names", NULL, "Swift names with modules, types and generic arguments",
+     CLI_FLAG(struct sym_settings, full_names)},
     CLI_STORE_OPTION(OPT_STORE, struct sym_settings, store),
     CLI_NO_INDEX_OPTION(OPT_NO_INDEX, struct sym_settings, no_index),
     {OPT_INDEX, 0, "index", NULL, "make the symbol indexes of the debug files PATH... now",
@@ -362,14 +365,15 @@ static int make_indexes(struct sym_run *run, char **paths, size_t count) {
 
 static int symbolicate(struct sym_run *run, char **operands, size_t count) {
     const struct sym_settings *set = &run->set;
-    const struct cli_symbols_options o = {.paths = set->symbols.data,
-                                          .path_count = set->symbols.len,
-                                          .uses = set->uses.data,
-                                          .use_count = set->uses.len,
-                                          .store = set->store,
-                                          .no_index = set->no_index,
-                                          .host = set->host || set->symbols.len == 0,
-                                          .linkage_names = set->linkage_names};
+    const struct cli_symbols_options o = {
+        .paths = set->symbols.data,
+        .path_count = set->symbols.len,
+        .uses = set->uses.data,
+        .use_count = set->uses.len,
+        .store = set->store,
+        .no_index = set->no_index,
+        .host = set->host || set->symbols.len == 0,
+        .names = symbolize_names_of(set->linkage_names, set->full_names)};
     if (!cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)set->jobs)) {
         return CLI_FAILED;
     }

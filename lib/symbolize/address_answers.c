@@ -144,7 +144,7 @@ static enum st put_name(struct answerer *a, const struct lookup_frame *f, struct
     }
     if (!p->text) {
         strbuf_clear(&a->text);
-        if (symbolize_name(f, a->q->linkage_names, &a->text, NULL, e) != ST_OK) {
+        if (symbolize_name(f, a->q->names, &a->text, NULL, e) != ST_OK) {
             return ST_ERR;
         }
         if (a->q->llvm_json) {

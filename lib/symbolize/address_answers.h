@@ -8,6 +8,7 @@
 
 #include "base/strbuf.h"
 #include "index/lookup.h"
+#include "symbolize/symbolize.h"
 
 /* How a user's address becomes a file address. */
 enum address_meaning { MEANS_FILE, MEANS_LOADED, MEANS_SLID, MEANS_OFFSET };
@@ -19,7 +20,8 @@ struct address_question {
     enum address_meaning meaning;
     uint64_t load, slide;
     uint64_t base, text_end; /* of the file */
-    bool arm32, inlines, full_path, llvm_json, linkage_names;
+    bool arm32, inlines, full_path, llvm_json;
+    enum symbolize_names names;
 };
 
 /* Answers for one thread. Names are made readable once each, and kept: memory grows with distinct

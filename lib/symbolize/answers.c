@@ -29,7 +29,7 @@ struct answer_stripe {
 
 struct answers {
     pthread_mutex_t *source_lock; /* serialises sources that are not concurrent */
-    bool linkage_names;
+    enum symbolize_names names;
     size_t kept_max;
     atomic_size_t kept; /* bytes */
     pthread_mutex_t text_lock;
@@ -37,14 +37,14 @@ struct answers {
     struct answer_stripe stripes[STRIPES];
 };
 
-enum st answers_new(struct answers **out, pthread_mutex_t *lock, bool linkage_names,
+enum st answers_new(struct answers **out, pthread_mutex_t *lock, enum symbolize_names names,
                     size_t kept_max, struct err *e) {
     struct answers *a = calloc(1, sizeof *a);
     if (!a) {
         return err_nomem(e);
     }
     a->source_lock = lock;
-    a->linkage_names = linkage_names;
+    a->names = names;
     a->kept_max = kept_max;
     pthread_mutex_init(&a->text_lock, NULL);
     for (size_t i = 0; i < STRIPES; i++) {
@@ -105,7 +105,7 @@ static enum st fill_line(const struct answers *a, const struct lookup_frame *f,
     struct strbuf name = {0};
     const char *mangled = NULL;
     bool failed = false;
-    enum st st = symbolize_name(f, a->linkage_names, &name, &mangled, e);
+    enum st st = symbolize_name(f, a->names, &name, &mangled, e);
     if (st == ST_OK) {
         const char *text = strbuf_cstr(&name);
         *line = (struct dump_line){

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "dump/dump.h"
 #include "index/symbol_set.h"
+#include "symbolize/symbolize.h"
 
 /* The answer for one (source, offset). */
 struct answer {
@@ -26,7 +27,7 @@ struct answers;
 
 /* lock (borrowed) is held while a source that is not `concurrent` is asked. kept_max: bytes of
  * answers and their strings that are kept, roughly. ST_ERR: out of memory. */
-enum st answers_new(struct answers **out, pthread_mutex_t *lock, bool linkage_names,
+enum st answers_new(struct answers **out, pthread_mutex_t *lock, enum symbolize_names names,
                     size_t kept_max, struct err *e) BASE_MUST_USE;
 void answers_free(struct answers *a);
 

@@ -43,8 +43,8 @@ struct symbolize_work {
     const struct dump_location **kept; /* [frame_count]: of an earlier run; NULL = look it up */
 };
 
-enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx, bool linkage_names,
-                       struct err *e) {
+enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx,
+                       enum symbolize_names names, struct err *e) {
     struct symbolizer *s = calloc(1, sizeof *s);
     if (!s) {
         return err_nomem(e);
@@ -52,7 +52,7 @@ enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx, 
     s->find = find;
     s->find_ctx = ctx;
     pthread_mutex_init(&s->lock, NULL);
-    if (answers_new(&s->answers, &s->lock, linkage_names, ANSWERS_KEPT_MAX, e) != ST_OK) {
+    if (answers_new(&s->answers, &s->lock, names, ANSWERS_KEPT_MAX, e) != ST_OK) {
         symbolizer_free(s);
         return ST_ERR;
     }
@@ -81,7 +81,7 @@ bool symbolize_is_name(const char *name) {
     return strncmp(name, "___lldb_unnamed_symbol", 22) != 0;
 }
 
-enum st symbolize_name(const struct lookup_frame *f, bool linkage_names, struct strbuf *out,
+enum st symbolize_name(const struct lookup_frame *f, enum symbolize_names names, struct strbuf *out,
                        const char **mangled, struct err *e) {
     const char *name = f->linkage ? f->linkage : f->function;
     if (mangled) {
@@ -91,20 +91,21 @@ enum st symbolize_name(const struct lookup_frame *f, bool linkage_names, struct 
         return ST_OK;
     }
     enum demangle_scheme scheme = demangle_scheme_of(name, strlen(name));
-    if (linkage_names || scheme == DEMANGLE_NONE || scheme == DEMANGLE_SWIFT) {
-        /* Swift's short name ("body.getter") would make many functions look like one. */
-        strbuf_addstr(out, linkage_names || scheme == DEMANGLE_SWIFT || !f->function ? name
-                                                                                     : f->function);
-        return strbuf_check(out, e);
+    bool readable = names != SYMBOLIZE_LINKAGE && scheme != DEMANGLE_NONE;
+    enum st st = ST_NONE;
+    if (readable) {
+        st = demangle(name, strlen(name),
+                      names == SYMBOLIZE_FULL ? DEMANGLE_FULL : DEMANGLE_SIMPLIFIED, out, e);
     }
-    enum st st = demangle(name, strlen(name), DEMANGLE_SIMPLIFIED, out, e);
     if (st == ST_ERR) {
         return ST_ERR;
     }
     if (st == ST_NONE) {
-        strbuf_addstr(out, f->function ? f->function : name);
+        /* Swift's short name ("body.getter") would make many functions look like one. */
+        bool keep = names == SYMBOLIZE_LINKAGE || scheme == DEMANGLE_SWIFT || !f->function;
+        strbuf_addstr(out, keep ? name : f->function);
     }
-    if (mangled && strcmp(strbuf_cstr(out), name) != 0) {
+    if (mangled && readable && strcmp(strbuf_cstr(out), name) != 0) {
         *mangled = name;
     }
     return strbuf_check(out, e);

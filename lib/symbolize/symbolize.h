@@ -21,10 +21,20 @@ typedef enum st (*symbolize_find)(void *ctx, const struct symbol_request *r,
  * them: past that, new ones are resolved each time. */
 struct symbolizer;
 
-/* ctx is find's, and outlives the symbolizer, as do the sources that find returns. linkage_names:
- * leave names mangled. */
-enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx, bool linkage_names,
-                       struct err *e) BASE_MUST_USE;
+/* How names are written: as people say them, with everything that the mangled name tells, or
+ * mangled. */
+enum symbolize_names { SYMBOLIZE_SIMPLIFIED, SYMBOLIZE_FULL, SYMBOLIZE_LINKAGE };
+/* What two options of a command ask for: --linkage-names is the stronger one. */
+static inline enum symbolize_names symbolize_names_of(bool linkage, bool full) {
+    if (linkage) {
+        return SYMBOLIZE_LINKAGE;
+    }
+    return full ? SYMBOLIZE_FULL : SYMBOLIZE_SIMPLIFIED;
+}
+
+/* ctx is find's, and outlives the symbolizer, as do the sources that find returns. */
+enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx,
+                       enum symbolize_names names, struct err *e) BASE_MUST_USE;
 /* NULL is allowed. Names and symbols_file in dumps that it symbolicated may die with it. */
 void symbolizer_free(struct symbolizer *s);
 
@@ -36,10 +46,10 @@ void symbolizer_free(struct symbolizer *s);
 enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_addition *add,
                        struct err *e) BASE_MUST_USE;
 
-/* The name of a lookup frame as people read it, demangled unless linkage_names; appended to out.
- * Nothing is appended for a frame without a name. *mangled (may be NULL) is the frame's mangled
- * name if it has one that differs, else NULL. */
-enum st symbolize_name(const struct lookup_frame *f, bool linkage_names, struct strbuf *out,
+/* The name of a lookup frame, written as `names` says; appended to out. Nothing is appended for a
+ * frame without a name. *mangled (may be NULL) is the frame's mangled name if it has one that
+ * differs, else NULL. */
+enum st symbolize_name(const struct lookup_frame *f, enum symbolize_names names, struct strbuf *out,
                        const char **mangled, struct err *e) BASE_MUST_USE;
 
 /* Is this a name at all? "<redacted>", "???" and the like are not (stallkit-design(7), ADDRESS

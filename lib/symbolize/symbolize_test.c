@@ -82,7 +82,8 @@ static void start(struct fixture *f, const char *json, bool have_symbols) {
     if (dump_parse(&f->d, json, strlen(json), &e) != ST_OK) {
         fail_msg("%s", e.text);
     }
-    assert_int_equal(symbolizer_new(&f->s, fake_find, &f->have_symbols, false, &e), ST_OK);
+    assert_int_equal(symbolizer_new(&f->s, fake_find, &f->have_symbols, SYMBOLIZE_SIMPLIFIED, &e),
+                     ST_OK);
     assert_int_equal(symbolize_dump(f->s, &f->d, &f->add, &e), ST_OK);
 }
 
@@ -414,7 +415,7 @@ static void symbolize_once(void *ctx, bool refused) {
     bool yes = true;
     enum st st = dump_parse(&d, json, sizeof json - 1, &e);
     if (st == ST_OK) {
-        st = symbolizer_new(&s, fake_find, &yes, false, &e);
+        st = symbolizer_new(&s, fake_find, &yes, SYMBOLIZE_SIMPLIFIED, &e);
     }
     if (st == ST_OK) {
         st = symbolize_dump(s, &d, &add, &e);

@@ -21,7 +21,9 @@ enum {
     OPT_LINT,
     OPT_EXPLAIN,
     OPT_LEVELS,
+    OPT_KEYS,
     OPT_INLINES,
+    OPT_NO_INLINES,
     OPT_CAP,
     OPT_TOP,
     OPT_ANNOTATE,
@@ -39,6 +41,9 @@ enum {
     OPT_JOBS
 };
 enum { CAP_S_MAX = 1000000000 };
+
+/* In the order of enum key_kind. */
+static const char *const key_kinds[] = {"app", "frames", NULL};
 
 /* ---- one by one ---- */
 
@@ -158,10 +163,16 @@ static const struct cli_option options[] = {
      "no table: which rule did what to which frame of this dump, or of the dump that\n"
      "costs most in this bucket; 4 or more characters of an id",
      CLI_CALL(take_explain)},
-    {OPT_LEVELS, 0, "levels", "N,M",
-     "relevant frames in the keys of level 1 and of level 2 (default 2,4)", CLI_CALL(take_levels)},
-    {OPT_INLINES, 0, "inlines", NULL, "functions that were inlined count as frames",
+    {OPT_LEVELS, 0, "levels", "N,M", "frames in the keys of level 1 and of level 2 (default 2,4)",
+     CLI_CALL(take_levels)},
+    {OPT_KEYS, 0, "keys", "KIND",
+     "app: the framework that the app called, and the app's innermost frames\n"
+     "(default); frames: the innermost frames that matter",
+     CLI_WORD(struct classify_settings, key.kind, key_kinds)},
+    {OPT_INLINES, 0, "inlines", NULL, "functions that were inlined count as frames (default)",
      CLI_FLAG(struct classify_settings, key.inlines)},
+    {OPT_NO_INLINES, 0, "no-inlines", NULL, "they do not",
+     CLI_FLAG_OFF(struct classify_settings, key.inlines)},
     {OPT_SYMBOLS, 'd', "symbols", "PATH",
      "symbolicate raw dumps first, with these debug files or store; repeatable",
      CLI_LIST(struct classify_settings, symbols)},
@@ -222,7 +233,7 @@ const struct cli_tool classify_tool = {
 bool classify_settings_init(struct classify_settings *s, struct cli_failures *failures) {
     struct err e = {0};
     *s = (struct classify_settings){.output = {.top = UINT64_MAX},
-                                    .key = {.aliases = true},
+                                    .key = {.kind = KEY_OF_APP, .inlines = true, .aliases = true},
                                     .gate = {.min_users = CLASSIFY_MIN_USERS_DEFAULT,
                                              .regressed_percent = CLASSIFY_REGRESSED_DEFAULT},
                                     .rules = {.failures = failures},

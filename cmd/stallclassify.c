@@ -155,7 +155,8 @@ static uint64_t hash_of_keys(const struct classify_settings *s, struct classify_
     if (s->key.wanted[0]) {
         strbuf_addf(&more, ", levels %u,%u", s->key.wanted[0], s->key.wanted[1]);
     }
-    strbuf_addstr(&more, s->key.inlines ? ", inlines" : "");
+    strbuf_addstr(&more, s->key.kind == KEY_OF_FRAMES && !r->raw ? ", keys of frames" : "");
+    strbuf_addstr(&more, s->key.inlines ? "" : ", no inlines");
     if (more.len) {
         strbuf_add(&r->name, more.data, more.len);
         hash ^= hash_bytes(more.data, more.len);

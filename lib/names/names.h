@@ -23,6 +23,10 @@ void names_normalise(const char *name, size_t len, struct strbuf *out);
  * the first 4,096 bytes. */
 bool names_generic_for(const char *name, size_t len, const char **type, size_t *type_len);
 
+/* The function that a closure, a block or a lambda was written in, of a normalised name: a part of
+ * it, the whole name if it is none of these. */
+void names_enclosing(const char *name, size_t len, const char **function, size_t *function_len);
+
 /* Appends an image's name for keys: directories, `.so.1.2.3` versions and `.dylib` suffixes
  * normalised (`libc.so.6` -> `libc.so`). */
 void names_image(const char *name, size_t len, struct strbuf *out);

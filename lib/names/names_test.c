@@ -427,8 +427,29 @@ static void hostile_names_take_linear_time(void **state) {
     strbuf_release(&b);
 }
 
+static void a_closure_belongs_to_the_function_that_it_was_written_in(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"-[Cart save:]_block_invoke", "-[Cart save:]"},
+        {"shop::load::{lambda}::operator()", "shop::load"},
+        {"shop::load::{closure}::{closure}", "shop::load"},
+        {"closure in closure in Cart.save()", "Cart.save()"},
+        {"partial apply for closure in Cart.save()", "Cart.save()"},
+        {"_block_invoke", "_block_invoke"},
+        {"shop::load", "shop::load"},
+        {"", ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *function;
+        size_t len;
+        names_enclosing(rows[i][0], strlen(rows[i][0]), &function, &len);
+        assert_int_equal(len, strlen(rows[i][1]));
+        assert_memory_equal(function, rows[i][1], len);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_closure_belongs_to_the_function_that_it_was_written_in),
         cmocka_unit_test(cxx_names_lose_arguments_return_types_and_template_arguments),
         cmocka_unit_test(operators_are_kept_whole),
         cmocka_unit_test(anonymous_things_lose_their_numbers),

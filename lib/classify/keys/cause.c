@@ -17,7 +17,7 @@
 
 #include "classify/keys/keyer_private.h"
 
-enum { COMPUTE_PERMILLE = 600, BY_KIND = 600 };
+enum { BY_KIND = 600 };
 
 struct judge {
     struct keyer *k;
@@ -29,10 +29,6 @@ struct judge {
 };
 
 /* ---- what is known ---- */
-
-static bool is(const char *s, const char *what) {
-    return s && strcmp(s, what) == 0;
-}
 
 static enum rule_cause told_cause(const struct judged_stack *s) {
     return s->told ? s->told->cause : CAUSE_NONE;
@@ -66,15 +62,13 @@ static enum st find_current(struct judge *j, struct err *e) {
     return ST_OK;
 }
 
-/* How much of the stall the main thread, or else the process, was on a processor, in permille; -1 =
- * unknown. The thread's time is since the stall's start. */
-static int64_t cpu_permille(const struct judge *j) {
-    int64_t process = j->d->stall.cpu_permille, duration = dump_span_ms(j->d);
-    if (!j->main || j->main->cpu_ms < 0 || j->d->stall.seq > 1 || duration <= 0 ||
-        j->main->cpu_ms > INT64_MAX / 1000) {
+int64_t judged_cpu(const struct dump *d, const struct dump_thread *main) {
+    int64_t process = d->stall.cpu_permille, duration = dump_span_ms(d);
+    if (!main || main->cpu_ms < 0 || d->stall.seq > 1 || duration <= 0 ||
+        main->cpu_ms > INT64_MAX / 1000) {
         return process;
     }
-    int64_t thread = j->main->cpu_ms * 1000 / duration;
+    int64_t thread = main->cpu_ms * 1000 / duration;
     return process >= 0 && process < thread ? process : thread;
 }
 
@@ -109,7 +103,7 @@ static void add_chain(const struct judge *j, const struct dump_waits *w) {
             return;
         }
         strbuf_addf(j->why, " \xe2\x86\x92 %s",
-                    is(t->waits_for.kind, "thread") ? "the end" : t->waits_for.kind);
+                    judged_is(t->waits_for.kind, "thread") ? "the end" : t->waits_for.kind);
         if (t->waits_for.owner >= 0) {
             strbuf_addf(j->why, " of %" PRId64, t->waits_for.owner);
             const char *name = owner == j->main ? "main" : owner ? owner->name : NULL;
@@ -126,7 +120,7 @@ static enum st add_holder(const struct judge *j, const struct dump_thread *holde
     }
     if (s.told) {
         strbuf_addf(j->why, ", which %s", s.told->reason);
-    } else if (is(holder->state, "running")) {
+    } else if (judged_is(holder->state, "running")) {
         strbuf_addstr(j->why, ", which runs");
     } else if (function_of(j->k, &s)) {
         strbuf_addstr(j->why, ", which is");
@@ -157,8 +151,8 @@ static enum st judge_waits(const struct judge *j, struct stall_key *out, struct 
 
 static enum st judge_frames(const struct judge *j, struct stall_key *out) {
     const struct frame_info *told = j->chosen->told;
-    if (!told || (told->cause == CAUSE_COMPUTE && cpu_permille(j) < COMPUTE_PERMILLE)) {
-        return ST_NONE; /* what computes runs */
+    if (!told) {
+        return ST_NONE;
     }
     out->cause = told->cause;
     out->confidence = told->confidence;
@@ -166,7 +160,7 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out) {
     if (told->resolved) {
         strbuf_addf(j->why, " (%s)", told->function);
     }
-    if (told->cause == CAUSE_IO && j->current && is(j->main->state, "blocked")) {
+    if (told->cause == CAUSE_IO && j->current && judged_is(j->main->state, "blocked")) {
         out->cause = CAUSE_DISK;
         out->confidence = 700;
         strbuf_addstr(j->why, ", not to be interrupted");
@@ -177,11 +171,11 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out) {
 /* ---- processor ---- */
 
 static bool main_waits(const struct judge *j) {
-    return j->current && j->main->state && !is(j->main->state, "running");
+    return j->current && j->main->state && !judged_is(j->main->state, "running");
 }
 
 static void judge_processor(const struct judge *j, struct stall_key *out) {
-    int64_t cpu = cpu_permille(j);
+    int64_t cpu = j->k->cpu_permille;
     if (main_waits(j)) {
         strbuf_addstr(j->why, "waits");
         add_in(j, j->chosen);
@@ -194,10 +188,10 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
     }
     strbuf_addf(j->why, "on a processor for %" PRId64 "%% of the stall", cpu / 10);
     add_in(j, j->chosen);
-    if (cpu >= COMPUTE_PERMILLE) {
+    if (cpu >= CPU_COMPUTES) {
         out->cause = CAUSE_COMPUTE;
         out->confidence = 900;
-    } else if (j->current && is(j->main->state, "running")) {
+    } else if (j->current && judged_is(j->main->state, "running")) {
         out->cause = CAUSE_STARVED;
         out->confidence = 700;
     }
@@ -211,7 +205,7 @@ static void judge_kind(const struct judge *j, struct stall_key *out) {
         enum rule_cause cause;
     } kinds[] = {{"launch", CAUSE_LAUNCH}, {"disk-write", CAUSE_DISK}, {"cpu", CAUSE_COMPUTE}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (!is(j->d->stall.kind, kinds[i].kind)) {
+        if (!judged_is(j->d->stall.kind, kinds[i].kind)) {
             continue;
         }
         strbuf_addf(j->why, "; noticed as %s", kinds[i].kind);

@@ -250,17 +250,23 @@ static void of_equal_functions_the_newest_is_chosen(void **state) {
 
 static void truth_is_the_share_of_the_samples_with_the_key(void **state) {
     (void)state;
-    struct bench b;
-    setup(&b);
-    SAMPLE(&b, 5, "!fsync", "save", "flush", "tap", "main");
-    SAMPLE(&b, 2, "crc", "save", "flush", "tap", "main"); /* deeper, the same way */
-    SAMPLE(&b, 1, "flush", "save", "tap", "main");        /* the other way round */
-    SAMPLE(&b, 2, "draw", "main");
-    assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
-    assert_int_equal(b.key.samples, 10);
-    assert_int_equal(b.key.hits, 7);
-    assert_int_equal(b.key.truth, 700);
-    teardown(&b);
+    static const struct {
+        enum key_kind kind;
+        uint64_t hits;
+    } rows[] = {{KEY_OF_APP, 5}, {KEY_OF_FRAMES, 7}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bench b;
+        setup_with(&b, (struct key_options){.kind = rows[i].kind});
+        SAMPLE(&b, 5, "!fsync", "save", "flush", "tap", "main");
+        SAMPLE(&b, 2, "crc", "save", "flush", "tap", "main"); /* deeper, the same way */
+        SAMPLE(&b, 1, "flush", "save", "tap", "main");        /* the other way round */
+        SAMPLE(&b, 2, "draw", "main");
+        assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
+        assert_int_equal(b.key.samples, 10);
+        assert_int_equal(b.key.hits, rows[i].hits);
+        assert_int_equal(b.key.truth, rows[i].hits * 100);
+        teardown(&b);
+    }
 }
 
 static void an_idle_stack_without_samples_came_late(void **state) {
@@ -322,7 +328,7 @@ static void a_key_remembers_the_ids_that_the_raw_dump_has(void **state) {
     b.f.d.image_order = &order;
     assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
     uint64_t was[KEY_LEVELS + 1];
-    memcpy(was, b.key.was, sizeof was);
+    memcpy(was, b.key.was[KEY_NAMELESS], sizeof was);
     b.f.stacks[0].locations = NULL; /* as it came from the device */
     assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
     const struct key *keys[] = {&b.key.level[0], &b.key.level[1], &b.key.action};
@@ -331,7 +337,7 @@ static void a_key_remembers_the_ids_that_the_raw_dump_has(void **state) {
         key_text(keys[i], &text);
         assert_true(was[i] != 0);
         assert_true(was[i] == key_number("12a"[i], text.data, text.len));
-        assert_int_equal(b.key.was[i], 0); /* that one has no other */
+        assert_int_equal(b.key.was[KEY_NAMELESS][i], 0); /* that one has no other */
         strbuf_release(&text);
     }
     teardown(&b);

@@ -81,10 +81,22 @@ static void decide_rest(struct frame_table *t, const struct rule_subject *s,
     const struct rule *rule = rules_match(t->rules, RULE_PLACE, s, &info->by_caller);
     info->by[RULE_PLACE] = rule;
     info->place = rule ? rule->place : PLACE_KEEP;
+    info->modal = rule && rule->modal;
     info->by[RULE_CAUSE] = rule = rules_match(t->rules, RULE_CAUSE, s, &info->by_caller);
     info->cause = rule ? rule->cause : CAUSE_NONE;
     info->confidence = rule ? rule->confidence : 0;
     info->reason = rule ? rule->reason : "";
+}
+
+/* Which framework it is part of, and what else rules know of a function. */
+static void decide_framework(struct frame_table *t, const struct rule_subject *s,
+                             struct frame_info *info) {
+    const struct rule *rule = rules_match(t->rules, RULE_FRAMEWORK, s, NULL);
+    info->by[RULE_FRAMEWORK] = rule;
+    info->framework = rule ? rule->framework : NULL;
+    info->by[RULE_CALLOUT] = rules_match(t->rules, RULE_CALLOUT, s, NULL);
+    info->callout = info->by[RULE_CALLOUT] != NULL;
+    info->loop_image = !s->function && rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
 }
 
 /* Puts the frame to the rules, kind by kind: the name first, then whose it is, then the rest. */
@@ -106,6 +118,7 @@ static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct
     }
     decide_side(t, f, info, &s);
     decide_rest(t, &s, info);
+    decide_framework(t, &s, info);
 }
 
 static const char *keep(struct frame_table *t, const struct strbuf *b) {
@@ -131,10 +144,18 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
                       : info->vendor           ? info->vendor
                                                : info->image_name;
     }
+    if (!info->framework) {
+        bool known = info->image_name && strcmp(info->image_name, "?") != 0;
+        info->framework = info->vendor ? info->vendor : known ? info->image_name : "";
+    }
     if (!info->image_name || !info->function || !info->image || t->function.failed ||
         t->image.failed) {
         return false;
     }
+    const char *enclosing;
+    size_t enclosing_len;
+    names_enclosing(info->function, strlen(info->function), &enclosing, &enclosing_len);
+    info->enclosing = hash_bytes(enclosing, enclosing_len);
     strbuf_clear(&t->raw);
     strbuf_addf(&t->raw, "%s\t%s", info->image, info->function);
     const struct map_entry *entry =
@@ -336,6 +357,33 @@ struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info 
     struct raw_frame f = {
         .image = info->image_name, .side = SIDE_APP, .os = info->os, .function = info->made_for};
     return find_info(t, &f);
+}
+
+struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,
+                                    const char *name) {
+    strbuf_clear(&t->raw);
+    strbuf_addf(&t->raw, "%s\t", name);
+    const struct map_entry *entry =
+        t->raw.failed ? NULL : map_get(&t->by_key, t->raw.data, t->raw.len);
+    if (entry || t->raw.failed) {
+        return entry ? t->infos.data[entry->value] : NULL;
+    }
+    size_t index = t->infos.len;
+    struct frame_info *made = arena_alloc(&t->arena, sizeof *made);
+    if (!made || !VEC_PUSH(&t->infos, made)) {
+        return NULL;
+    }
+    *made = (struct frame_info){.image = name,
+                                .image_name = name,
+                                .framework = name,
+                                .function = "",
+                                .reason = "",
+                                .side = info->side,
+                                .vendor = info->vendor,
+                                .resolved = true,
+                                .canonical = made,
+                                .index = index};
+    return map_put(&t->by_key, t->raw.data, t->raw.len, index, NULL) ? made : NULL;
 }
 
 /* ---- callers ---- */

@@ -43,6 +43,10 @@ struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
 /* The info of what the generic of an app's frame was made for (info->made_for, not NULL), as if it
  * was a frame. */
 struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info *info);
+/* The frame that stands in keys for a whole library, which info is of: without a function. NULL =
+ * out of memory. */
+struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,
+                                    const char *name);
 /* What a frame that was called by `caller` (NULL = nobody) is: info itself unless info->by_caller.
  * NULL = out of memory. */
 struct frame_info *frame_from(struct frame_table *t, struct frame_info *info,

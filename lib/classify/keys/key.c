@@ -16,6 +16,7 @@ enum st keyer_new(struct keyer **out, const struct key_options *o, struct err *e
     }
     k->table.rules = o->rules;
     k->options = *o;
+    k->options.inlines = o->inlines && o->rules; /* the published rule knows none */
     if (!o->wanted[0]) {
         k->options.wanted[0] = WANTED_DEFAULT;
         k->options.wanted[1] = 2 * WANTED_DEFAULT;
@@ -30,6 +31,8 @@ void keyer_free(struct keyer *k) {
         VEC_RELEASE(&k->by_location);
         VEC_RELEASE(&k->frames);
         VEC_RELEASE(&k->samples);
+        VEC_RELEASE(&k->ballots);
+        map_release(&k->ballot_of);
         strbuf_release(&k->text);
         free(k);
     }
@@ -37,7 +40,7 @@ void keyer_free(struct keyer *k) {
 
 /* ---- which frames ---- */
 
-static bool key_has(const struct key *key, const struct frame_info *info) {
+bool key_has(const struct key *key, const struct frame_info *info) {
     for (size_t i = 0; i < key->count; i++) {
         if (key->frames[i].info->canonical == info->canonical) {
             return true;
@@ -55,13 +58,13 @@ static bool key_has_app(const struct key *key) {
     return false;
 }
 
-static void key_add(struct key *key, const struct key_frame *f) {
+void key_add(struct key *key, const struct key_frame *f) {
     if (key->count < KEY_FRAMES_MAX) {
         key->frames[key->count++] = *f;
     }
 }
 
-static struct key_frame make_frame(const struct judged_frame *from) {
+struct key_frame key_frame_of(const struct judged_frame *from) {
     struct key_frame f = {.info = from->info};
     if (from->line) {
         f.file = from->line->line ? from->line->file : NULL;
@@ -97,7 +100,7 @@ static void level_offer(struct level *l, const struct key_frame *f) {
 static void all_frames(const struct keyer *k, const struct judged_stack *s,
                        struct level levels[KEY_LEVELS]) {
     for (size_t i = 0; i < s->count; i++) {
-        struct key_frame f = make_frame(judged_at(k, s, i));
+        struct key_frame f = key_frame_of(judged_at(k, s, i));
         for (size_t n = 0; n < KEY_LEVELS; n++) {
             if (!key_has(levels[n].key, f.info) && levels[n].counted < levels[n].wanted) {
                 key_add(levels[n].key, &f);
@@ -133,7 +136,7 @@ static bool add_made_for(struct keyer *k, const struct judged_stack *s,
 static bool relevant_frames(struct keyer *k, const struct judged_stack *s,
                             struct level levels[KEY_LEVELS], struct key *action) {
     for (size_t i = 0; i < s->count; i++) {
-        struct key_frame f = make_frame(judged_at(k, s, i));
+        struct key_frame f = key_frame_of(judged_at(k, s, i));
         if (f.info->place == PLACE_CUT) {
             break;
         }
@@ -158,7 +161,7 @@ static bool relevant_frames(struct keyer *k, const struct judged_stack *s,
 static void raw_frames(const struct keyer *k, const struct judged_stack *s,
                        struct level levels[KEY_LEVELS]) {
     for (size_t i = 0; i < s->count; i++) {
-        struct key_frame f = make_frame(judged_at(k, s, i));
+        struct key_frame f = key_frame_of(judged_at(k, s, i));
         for (size_t n = 0; n < KEY_LEVELS; n++) {
             if (i < levels[n].wanted) {
                 key_add(levels[n].key, &f);
@@ -167,23 +170,27 @@ static void raw_frames(const struct keyer *k, const struct judged_stack *s,
     }
 }
 
-/* False: out of memory. */
-static bool make_keys(struct keyer *k, const struct judged_stack *s, struct key *level1,
-                      struct key *level2, struct key *action) {
-    struct level levels[KEY_LEVELS] = {{level1, k->options.wanted[0], 0},
-                                       {level2, k->options.wanted[1], 0}};
-    level1->count = level2->count = action->count = 0;
-    if (k->options.rules) {
-        return relevant_frames(k, s, levels, action);
+bool make_keys(struct keyer *k, const struct judged_stack *s, struct key keys[KEY_LEVELS],
+               struct key *action) {
+    struct level levels[KEY_LEVELS];
+    for (size_t n = 0; n < KEY_LEVELS; n++) {
+        keys[n].count = 0;
+        levels[n] = (struct level){&keys[n], k->options.wanted[n], 0};
     }
-    raw_frames(k, s, levels);
-    return true;
+    action->count = 0;
+    if (!k->options.rules) {
+        raw_frames(k, s, levels);
+        return true;
+    }
+    return k->options.kind == KEY_OF_APP ? app_keys(k, s, keys, action)
+                                         : relevant_frames(k, s, levels, action);
 }
 
 /* ---- how much of the samples ---- */
 
 /* Do the key's frames stand in the stack, in their order? */
-static bool contains(const struct keyer *k, const struct judged_stack *s, const struct key *key) {
+static bool stack_contains(const struct keyer *k, const struct judged_stack *s,
+                           const struct key *key) {
     size_t found = 0;
     for (size_t i = 0; i < s->count && found < key->count; i++) {
         found += judged_at(k, s, i)->info->canonical == key->frames[found].info->canonical;
@@ -191,11 +198,15 @@ static bool contains(const struct keyer *k, const struct judged_stack *s, const 
     return found == key->count;
 }
 
-static void judge_truth(const struct keyer *k, struct stall_key *out) {
+/* Samples that show the key: those that vote for it, or that contain its frames. */
+static void judge_truth(const struct keyer *k, const struct judged_stack *chosen,
+                        struct stall_key *out) {
+    bool by_vote = k->options.rules && k->options.kind == KEY_OF_APP;
     for (size_t i = 0; i < k->samples.len; i++) {
         const struct judged_stack *s = &k->samples.data[i];
+        bool hit = by_vote ? s->ballot == chosen->ballot : stack_contains(k, s, &out->level[0]);
         out->samples += s->stack->count;
-        out->hits += contains(k, s, &out->level[0]) ? s->stack->count : 0;
+        out->hits += hit ? s->stack->count : 0;
     }
     out->truth = out->samples ? (int64_t)((unsigned __int128)out->hits * 1000 / out->samples) : -1;
 }
@@ -208,28 +219,50 @@ static uint64_t number_of(struct keyer *k, char level, const struct key *key) {
     return key->count ? key_number(level, strbuf_cstr(&k->text), k->text.len) : 0;
 }
 
-/* The keys of the same stack as the raw dump has it, by addresses and the device's own names. */
-static enum st find_aliases(struct keyer *k, const struct dump *d, const struct judged_stack *s,
-                            struct stall_key *out, struct err *e) {
-    struct dump_stack raw = *s->stack;
+/* The keys of the same stack, looked at another way. */
+static enum st find_ids(struct keyer *k, const struct dump *d, const struct dump_stack *stack,
+                        const struct stall_key *now, uint64_t was[KEY_LEVELS + 1], struct err *e) {
     struct judged_stack judged;
     struct key keys[KEY_LEVELS + 1];
-    const struct key *now[KEY_LEVELS + 1] = {&out->level[0], &out->level[1], &out->action};
-    if (!raw.locations) {
-        return ST_OK;
-    }
-    raw.locations = NULL;
-    if (judge_stack(k, d, &raw, &judged, e) != ST_OK) {
+    const struct key *const same[KEY_LEVELS + 1] = {&now->level[0], &now->level[1], &now->action};
+    if (judge_stack(k, d, stack, &judged, e) != ST_OK) {
         return ST_ERR;
     }
-    if (!make_keys(k, &judged, &keys[0], &keys[1], &keys[2])) {
+    if (!make_keys(k, &judged, keys, &keys[KEY_LEVELS])) {
         return err_nomem(e);
     }
     for (size_t i = 0; i < KEY_LEVELS + 1; i++) {
-        uint64_t was = number_of(k, "12a"[i], &keys[i]);
-        out->was[i] = was != number_of(k, "12a"[i], now[i]) ? was : 0;
+        uint64_t number = number_of(k, "12a"[i], &keys[i]);
+        was[i] = number != number_of(k, "12a"[i], same[i]) ? number : 0;
     }
     return k->text.failed ? err_nomem(e) : ST_OK;
+}
+
+static bool has_inlines(const struct dump *d, const struct dump_stack *s) {
+    for (size_t i = 0; i < s->frame_count; i++) {
+        if (s->locations[i] < d->location_count && d->locations[s->locations[i]].line_count > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The keys as the raw dump has them, by addresses and the device's own names, and without what was
+ * inlined. */
+static enum st find_aliases(struct keyer *k, const struct dump *d, const struct judged_stack *s,
+                            struct stall_key *out, struct err *e) {
+    struct dump_stack raw = *s->stack;
+    enum st st = ST_OK;
+    if (!raw.locations || !d->locations) {
+        return ST_OK;
+    }
+    if (k->options.rules && k->options.inlines && has_inlines(d, s->stack)) {
+        k->options.inlines = false;
+        st = find_ids(k, d, s->stack, out, out->was[KEY_NOT_INLINED], e);
+        k->options.inlines = true;
+    }
+    raw.locations = NULL;
+    return st == ST_OK ? find_ids(k, d, &raw, out, out->was[KEY_NAMELESS], e) : st;
 }
 
 /* ---- a dump ---- */
@@ -242,6 +275,9 @@ static enum st begin(struct keyer *k, const struct dump *d, struct err *e) {
     for (size_t i = 0; i < d->location_count; i++) {
         k->by_location.data[i] = NULL;
     }
+    const struct dump_thread *main = dump_main_thread(d);
+    k->cpu_permille = judged_cpu(d, main);
+    k->sampled = d->sample_count > 0;
     return frame_table_begin(&k->table, d) ? judge_samples(k, d, e) : err_nomem(e);
 }
 
@@ -259,17 +295,17 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
         return st == ST_NONE ? ST_OK : ST_ERR;
     }
     out->stack = chosen.stack;
-    if (!make_keys(k, &chosen, &out->level[0], &out->level[1], &out->action)) {
+    if (!make_keys(k, &chosen, out->level, &out->action)) {
         return err_nomem(e);
     }
     for (size_t i = 0; i < out->level[0].count; i++) {
         out->unresolved = out->unresolved || !out->level[0].frames[i].info->resolved;
     }
-    judge_truth(k, out);
+    judge_truth(k, &chosen, out);
     if (k->options.aliases && find_aliases(k, d, &chosen, out, e) != ST_OK) {
         return ST_ERR;
     }
-    if (chosen.idle) {
+    if (chosen.idle && (!k->sampled || k->cpu_permille < CPU_WAITS)) {
         out->status = k->samples.len ? KEY_IDLE : KEY_LATE;
         out->cause = CAUSE_IDLE;
         return ST_OK;

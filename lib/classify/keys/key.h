@@ -31,15 +31,20 @@ struct frame_info {
     bool in_app, resolved;
     bool said_in_app; /* by the dump; rules may say otherwise */
     bool by_caller;   /* place and cause hang on who called: ask frame_from */
+    bool callout;     /* calls code that somebody handed over: what waits outside of it does not */
+    bool modal;       /* of PLACE_CUT: a nested loop that waits for the user */
+    bool loop_image;  /* nameless, in an image that has a loop that waits for work */
     enum rule_side side;
     enum rule_place place;
     enum rule_cause cause;
-    unsigned confidence;               /* of the cause, permille; 0 = no cause */
-    const char *reason;                /* of the cause, in words; "" = no cause */
-    const char *vendor;                /* of SIDE_VENDOR, else NULL */
-    const char *made_for;              /* of an app's frame that is a library's generic: the app's
-                                          type in it, as the dump has it; else NULL */
+    unsigned confidence;   /* of the cause, permille; 0 = no cause */
+    const char *reason;    /* of the cause, in words; "" = no cause */
+    const char *vendor;    /* of SIDE_VENDOR, else NULL */
+    const char *framework; /* public name of the framework, "" = runtime code, which is none */
+    const char *made_for;  /* of an app's frame that is a library's generic: the app's
+                              type in it, as the dump has it; else NULL */
     const struct rule *by[RULE_KINDS]; /* the rules that decided; NULL = none */
+    uint64_t enclosing; /* hash of the function that a closure was written in, or of itself */
     struct frame_info *canonical; /* the first info with this image and function: compare these */
     size_t index;                 /* private, as those below */
     enum rule_os os;
@@ -48,6 +53,9 @@ struct frame_info {
 
 struct key_frame {
     const struct frame_info *info;
+    const struct frame_info
+        *call;        /* of a framework, which has no function in a key: the frame of it
+                         that the app called, for people; NULL = this is a function */
     const char *file; /* of this dump, borrowed from it; NULL = unknown. Not part of the key */
     uint32_t line;
 };
@@ -65,20 +73,32 @@ enum key_status {
     KEY_LATE      /* there are no samples, and when the dump was taken the loop waited again */
 };
 
+/* What may be unknown of a stack. */
+enum key_way {
+    KEY_NAMELESS,    /* no symbol file has named a frame */
+    KEY_NOT_INLINED, /* nobody tells what was inlined */
+    KEY_WAYS
+};
+
 struct stall_key {
     enum key_status status;
-    struct key level[KEY_LEVELS]; /* innermost two and innermost four relevant frames */
+    struct key level[KEY_LEVELS]; /* by key_options.kind, with fewer and with more frames */
     struct key action; /* the outermost frame of the app: what the user did; may be empty */
     bool unresolved;   /* a frame of level 1 has no name: the key will change when symbols come */
     const struct dump_stack *stack; /* the one classified, borrowed from the dump */
-    uint64_t samples, hits;         /* sampled stacks, and those that contain level 1 */
+    uint64_t samples, hits;         /* sampled stacks, and those whose level 1 is this one */
     int64_t truth;                  /* hits / samples in permille; -1 without samples */
     enum rule_cause cause;          /* CAUSE_UNKNOWN, not CAUSE_NONE, where nothing tells */
     unsigned confidence;            /* of the cause, in permille */
     char reason[KEY_REASON_SIZE];   /* of the cause, in words; "" = none */
-    /* Ids that level 1, level 2 and the action had while no symbol file had named a frame, as
-     * numbers; 0 = the same. */
-    uint64_t was[KEY_LEVELS + 1];
+    /* Ids that level 1, level 2 and the action have by less that is known of the stack, as numbers;
+     * 0 = the same. */
+    uint64_t was[KEY_WAYS][KEY_LEVELS + 1];
+};
+
+enum key_kind {
+    KEY_OF_APP,   /* the framework that the app called, and the innermost frames of the app */
+    KEY_OF_FRAMES /* the innermost relevant frames of the stack */
 };
 
 struct key_options {
@@ -86,8 +106,11 @@ struct key_options {
      * that the device chose, with nothing skipped, folded, normalised or added. Else borrowed for
      * the keyer's life. */
     const struct rules *rules;
-    /* Relevant frames of each level, ascending, at most KEY_WANTED_MAX; 0 0: two and four. */
+    /* Frames of each level, relevant ones or the app's, ascending, at most KEY_WANTED_MAX; 0 0: two
+     * and four. */
     unsigned wanted[KEY_LEVELS];
+    /* What a key is made of, with rules. */
+    enum key_kind kind;
     bool inlines; /* functions that were inlined count as frames */
     bool aliases; /* fill in stall_key.was */
 };

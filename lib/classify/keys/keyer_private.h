@@ -2,6 +2,8 @@
 #ifndef STALLKIT_CLASSIFY_KEYER_PRIVATE_H
 #define STALLKIT_CLASSIFY_KEYER_PRIVATE_H
 
+#include <string.h>
+
 #include "classify/keys/frame_info.h"
 #include "classify/keys/key.h"
 
@@ -15,11 +17,18 @@ struct judged_frame {
 struct judged_stack {
     const struct dump_stack *stack;
     size_t first, count; /* its frames in keyer.frames, innermost first */
+    size_t cut;          /* those before it are inside the loop, or the thread's first function */
     struct frame_info
         *top;  /* its innermost relevant function, or the loop that waits; NULL = none */
     bool idle; /* the latter */
     const struct frame_info *told; /* which tells the cause; NULL = none does */
+    size_t ballot;                 /* what it votes for, SIZE_MAX = nothing */
     uint64_t newest;               /* higher = seen later */
+};
+
+/* What samples can vote for: a key of level 1. */
+struct ballot {
+    uint64_t epoch, votes, newest; /* votes of an earlier epoch are void */
 };
 
 struct keyer {
@@ -28,9 +37,49 @@ struct keyer {
     VEC(struct frame_info *) by_location; /* of the dump at hand; NULL = not looked at yet */
     VEC(struct judged_frame) frames;      /* of its stacks */
     VEC(struct judged_stack) samples;
-    uint64_t epoch; /* one per dump: makes votes of earlier dumps void */
+    uint64_t epoch;       /* one per dump: makes votes of earlier dumps void */
+    struct map ballot_of; /* a key of level 1, as indexes of frame infos -> index of its ballot */
+    VEC(struct ballot) ballots;
+    int64_t
+        cpu_permille; /* of the dump at hand: how much of the stall its thread ran, -1 = unknown */
+    bool sampled; /* it has samples of the stall; else the stack was captured at its end, and what
+                     the thread did before is no evidence of what it does there */
     struct strbuf text;
 };
+
+/* Permille of a stall on a processor: from this on its thread worked, below the other it waited. */
+enum { CPU_COMPUTES = 600, CPU_WAITS = 100 };
+
+static inline bool judged_is(const char *s, const char *what) {
+    return s && strcmp(s, what) == 0;
+}
+/* How much of the stall the main thread, or else the process, was on a processor, in permille; -1 =
+ * unknown. The thread's time is since the stall's start. */
+int64_t judged_cpu(const struct dump *d, const struct dump_thread *main);
+
+/* stack_scan.c. Where the loop, or the thread's first function, begins; fills in s->cut. */
+void scan_cut(const struct keyer *k, struct judged_stack *s);
+/* Is this a stack of the loop that waits for work, and of nothing else? s->cut is known. */
+bool scan_is_idle(const struct keyer *k, const struct judged_stack *s);
+/* The frame that tells why the thread does not get on; NULL = none. s->cut is known. */
+const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s);
+/* Is it a function of the app's own, and no library's that was linked into it? */
+static inline bool frame_is_app(const struct frame_info *info) {
+    return info->in_app && !info->by[RULE_FRAMEWORK];
+}
+
+/* app_key.c. Level 1 and 2 (the framework that the app called, and the innermost frames of the app)
+ * and the action of a stack. False: out of memory. */
+bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
+              struct key *action) BASE_MUST_USE;
+
+/* key.c. Does the key have this function? */
+bool key_has(const struct key *key, const struct frame_info *info);
+void key_add(struct key *key, const struct key_frame *f);
+struct key_frame key_frame_of(const struct judged_frame *from);
+/* The keys of a stack, of the kind that the options ask for. False: out of memory. */
+bool make_keys(struct keyer *k, const struct judged_stack *s, struct key keys[KEY_LEVELS],
+               struct key *action) BASE_MUST_USE;
 
 /* stack_choice.c. Looks at a stack's frames. ST_ERR: out of memory. */
 enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,

@@ -50,25 +50,18 @@ static bool ask_callers(struct keyer *k, const struct judged_stack *s) {
     return true;
 }
 
-/* The surest frame tells the cause, the innermost of equals: a read is part of what its callers are
- * at. Callers of the first relevant frame tell nothing. */
-static void find_top(const struct keyer *k, struct judged_stack *s) {
-    for (size_t i = 0; i < s->count; i++) {
+/* The innermost relevant function; of an idle stack the loop. */
+static struct frame_info *find_top(const struct keyer *k, const struct judged_stack *s) {
+    if (s->idle) {
+        return judged_at(k, s, s->cut)->info->canonical;
+    }
+    for (size_t i = 0; i < s->cut; i++) {
         struct frame_info *info = judged_at(k, s, i)->info;
-        if (info->cause != CAUSE_NONE &&
-            (!s->told || (info->confidence > s->told->confidence && info->cause != CAUSE_IDLE))) {
-            s->told = info;
-        }
         if (info->place == PLACE_KEEP) {
-            s->top = info->canonical;
-            return;
-        }
-        if (info->place == PLACE_CUT) {
-            s->idle = info->cause == CAUSE_IDLE;
-            s->top = s->idle ? info->canonical : NULL;
-            return;
+            return info->canonical;
         }
     }
+    return NULL;
 }
 
 enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,
@@ -80,16 +73,57 @@ enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_sta
         }
     }
     out->count = k->frames.len - out->first;
+    out->cut = out->count;
     if (k->options.rules) {
         if (!ask_callers(k, out)) {
             return err_nomem(e);
         }
-        find_top(k, out);
+        scan_cut(k, out);
+        out->idle = scan_is_idle(k, out);
+        out->told = scan_cause(k, out);
+        out->top = find_top(k, out);
     }
     return ST_OK;
 }
 
 /* ---- samples ---- */
+
+/* The ballot for a key: what its frames are, as numbers. SIZE_MAX: out of memory. */
+static size_t find_ballot(struct keyer *k, const struct frame_info *const *infos, size_t count) {
+    size_t numbers[KEY_FRAMES_MAX];
+    for (size_t i = 0; i < count; i++) {
+        numbers[i] = infos[i]->canonical->index;
+    }
+    const struct map_entry *entry =
+        map_put(&k->ballot_of, numbers, count * sizeof *numbers, k->ballots.len, NULL);
+    if (!entry || (entry->value == k->ballots.len && !VEC_PUSH(&k->ballots, (struct ballot){0}))) {
+        return SIZE_MAX;
+    }
+    return entry->value;
+}
+
+/* What a sample votes for: its key of level 1, or its innermost relevant function. */
+static enum st cast_vote(struct keyer *k, struct judged_stack *s, struct err *e) {
+    const struct frame_info *infos[KEY_FRAMES_MAX] = {s->top};
+    struct key keys[KEY_LEVELS], action;
+    size_t count = s->top != NULL;
+    s->ballot = SIZE_MAX;
+    if (s->idle || !k->options.rules) {
+        return ST_OK;
+    }
+    if (k->options.kind == KEY_OF_APP) {
+        if (!make_keys(k, s, keys, &action)) {
+            return err_nomem(e);
+        }
+        for (count = 0; count < keys[0].count; count++) {
+            infos[count] = keys[0].frames[count].info;
+        }
+    }
+    if (count) {
+        s->ballot = find_ballot(k, infos, count);
+    }
+    return count && s->ballot == SIZE_MAX ? err_nomem(e) : ST_OK;
+}
 
 enum st judge_samples(struct keyer *k, const struct dump *d, struct err *e) {
     k->samples.len = 0;
@@ -98,7 +132,7 @@ enum st judge_samples(struct keyer *k, const struct dump *d, struct err *e) {
     }
     for (size_t i = 0; i < d->sample_count; i++) {
         struct judged_stack *s = &k->samples.data[i];
-        if (judge_stack(k, d, &d->samples[i], s, e) != ST_OK) {
+        if (judge_stack(k, d, &d->samples[i], s, e) != ST_OK || cast_vote(k, s, e) != ST_OK) {
             return ST_ERR;
         }
         s->newest = i;
@@ -116,34 +150,40 @@ static bool wins(uint64_t votes, uint64_t newest, uint64_t best_votes, uint64_t 
     return votes != best_votes ? votes > best_votes : newest > best_newest;
 }
 
-/* Samples with the same function on top vote together; the loop that waits is not elected. */
-static const struct frame_info *count_votes(struct keyer *k) {
-    const struct frame_info *best = NULL;
+/* The ballot with most votes, SIZE_MAX = none; the loop that waits is not elected. */
+static size_t count_votes(struct keyer *k) {
+    size_t best = SIZE_MAX;
     k->epoch++;
     for (size_t i = 0; i < k->samples.len; i++) {
         const struct judged_stack *s = &k->samples.data[i];
-        if (!s->top || s->idle) {
+        if (s->ballot == SIZE_MAX) {
             continue;
         }
-        if (s->top->vote_epoch != k->epoch) {
-            s->top->vote_epoch = k->epoch;
-            s->top->votes = s->top->newest = 0;
+        struct ballot *b = &k->ballots.data[s->ballot];
+        if (b->epoch != k->epoch) {
+            *b = (struct ballot){.epoch = k->epoch};
         }
-        s->top->votes += s->stack->count;
-        s->top->newest = s->newest > s->top->newest ? s->newest : s->top->newest;
+        b->votes += s->stack->count;
+        b->newest = s->newest > b->newest ? s->newest : b->newest;
     }
     for (size_t i = 0; i < k->samples.len; i++) {
-        const struct judged_stack *s = &k->samples.data[i];
-        if (s->top && !s->idle &&
-            (!best || wins(s->top->votes, s->top->newest, best->votes, best->newest))) {
-            best = s->top;
+        size_t at = k->samples.data[i].ballot;
+        const struct ballot *b = at == SIZE_MAX ? NULL : &k->ballots.data[at];
+        if (b && (best == SIZE_MAX || wins(b->votes, b->newest, k->ballots.data[best].votes,
+                                           k->ballots.data[best].newest))) {
+            best = at;
         }
     }
     return best;
 }
 
+/* Is the loop waiting for work what most samples show? A thread that ran much of the time was not.
+ */
 static bool mostly_idle(const struct keyer *k) {
     uint64_t idle = 0, total = 0;
+    if (k->cpu_permille >= CPU_WAITS) {
+        return false;
+    }
     for (size_t i = 0; i < k->samples.len; i++) {
         const struct judged_stack *s = &k->samples.data[i];
         total += s->stack->count;
@@ -152,17 +192,17 @@ static bool mostly_idle(const struct keyer *k) {
     return idle > total / 2;
 }
 
-/* The device judged by addresses or function starts; with names, the samples whose innermost
- * relevant function is the same are the same stack. Most of them win, ties go to the newest, as on
- * the device; then that function's most frequent stack. Where more than half of the samples are the
- * loop waiting for work, that is what the dump shows. NULL: no sample has a relevant frame. */
+/* The device judged by addresses or function starts; with names, the samples that have the same key
+ * are of the same stall. Most of them win, ties go to the newest, as on the device; then the key's
+ * most frequent stack. Where more than half of the samples are the loop waiting for work, that is
+ * what the dump shows. NULL: no sample votes. */
 static const struct judged_stack *elect(struct keyer *k) {
-    const struct frame_info *function = count_votes(k);
+    size_t winner = count_votes(k);
     const struct judged_stack *best = NULL;
     bool idle = mostly_idle(k);
     for (size_t i = 0; i < k->samples.len; i++) {
         const struct judged_stack *s = &k->samples.data[i];
-        bool fits = s->top && (idle ? s->idle : s->top == function && !s->idle);
+        bool fits = idle ? s->idle : s->ballot == winner && winner != SIZE_MAX;
         if (fits && (!best || wins(s->stack->count, s->newest, best->stack->count, best->newest))) {
             best = s;
         }

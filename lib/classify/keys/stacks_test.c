@@ -64,6 +64,16 @@ static void add_verdict(struct strbuf *b, const struct frame_info *info) {
         add_word(b, "%", rule_cause_text(info->cause));
         strbuf_addf(b, " %u%%", info->confidence / 10);
     }
+    if (info->by[RULE_FRAMEWORK]) {
+        add_word(b, info->framework[0] ? "part of" : "%",
+                 info->framework[0] ? info->framework : "runtime");
+    }
+    if (info->callout) {
+        add_word(b, "%", "callout");
+    }
+    if (info->modal) {
+        add_word(b, "%", "modal");
+    }
 }
 
 static void add_key(struct strbuf *b, const char *word, const struct key *key) {
@@ -221,7 +231,9 @@ static int set_up(void **state) {
     assert_non_null(c);
     assert_int_equal(rules_new(&c->rules, NULL), ST_OK);
     assert_int_equal(rules_add_builtin(c->rules, NULL), ST_OK);
-    assert_int_equal(keyer_new(&c->keyer, &(struct key_options){.rules = c->rules}, NULL), ST_OK);
+    assert_int_equal(
+        keyer_new(&c->keyer, &(struct key_options){.rules = c->rules, .kind = KEY_OF_APP}, NULL),
+        ST_OK);
     c->decided = calloc(rules_count(c->rules), sizeof *c->decided);
     assert_non_null(c->decided);
     *state = c;
@@ -252,7 +264,7 @@ static void the_built_in_rules_make_of_the_golden_stacks_what_is_written(void **
 /* Runs behind the test above, which noted who decided. */
 static void every_rule_decides_on_a_frame_of_a_golden_stack(void **state) {
     struct corpus *c = *state;
-    static const char *const kinds[] = {"name", "side", "place", "cause"};
+    static const char *const kinds[] = {"name", "side", "place", "cause", "framework", "callout"};
     size_t idle = 0;
     for (size_t i = 0; i < rules_count(c->rules); i++) {
         const struct rule *rule = rules_at(c->rules, i);

@@ -34,9 +34,10 @@ static void put_id(struct annotation *a, const char *name, const char *was_name,
 static void annotate_put_title(struct annotation *a, const struct key *key) {
     strbuf_clear(&a->text);
     for (size_t i = 0; i < key->count; i++) {
-        const struct frame_info *info = key->frames[i].info;
+        const struct frame_info *info = key->frames[i].info, *call = key->frames[i].call;
         struct bucket_frame f = {.image_name = info->image_name,
                                  .function = info->function,
+                                 .call = call && call->resolved ? call->function : NULL,
                                  .in_app = info->in_app,
                                  .resolved = info->resolved};
         strbuf_addstr(&a->text, i ? " \xe2\x86\x90 " : "");

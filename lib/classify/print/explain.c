@@ -32,17 +32,20 @@ static bool begins(const char *text, const char *with) {
     return text && strncmp(text, with, strlen(with)) == 0;
 }
 
-static bool key_begins(const struct key *key, char level, uint64_t was, const char *id) {
+/* Does the key of this level, or one that it has by less that is known, begin so? */
+static bool key_begins(const struct stall_key *stall, size_t level, const char *id) {
+    const struct key *key = level < KEY_LEVELS ? &stall->level[level] : &stall->action;
     char text[KEY_ID_SIZE];
     struct strbuf b = {0};
     key_text(key, &b);
-    key_id(level, strbuf_cstr(&b), b.len, text);
+    key_id("12a"[level], strbuf_cstr(&b), b.len, text);
     strbuf_release(&b);
-    if (key->count && begins(text, id)) {
-        return true;
+    bool fits = key->count && begins(text, id);
+    for (size_t way = 0; way < KEY_WAYS && !fits; way++) {
+        key_number_text(stall->was[way][level], text);
+        fits = stall->was[way][level] && begins(text, id);
     }
-    key_number_text(was, text);
-    return was && begins(text, id);
+    return fits;
 }
 
 enum explain_fit explain_fits(const char *id, const struct dump *d, const struct stall_key *key) {
@@ -52,11 +55,12 @@ enum explain_fit explain_fits(const char *id, const struct dump *d, const struct
     if (begins(d->id, id)) {
         return EXPLAIN_DUMP;
     }
-    return key_begins(&key->level[0], '1', key->was[0], id) ||
-                   key_begins(&key->level[1], '2', key->was[1], id) ||
-                   key_begins(&key->action, 'a', key->was[2], id)
-               ? EXPLAIN_BUCKET
-               : EXPLAIN_NOT;
+    for (size_t level = 0; level <= KEY_LEVELS; level++) {
+        if (key_begins(key, level, id)) {
+            return EXPLAIN_BUCKET;
+        }
+    }
+    return EXPLAIN_NOT;
 }
 
 /* ---- printing ---- */
@@ -147,14 +151,23 @@ static void print_rules(struct explanation *x, const struct judged_frame *f) {
                  info->confidence / 10);
         print_rule(x, info->by[RULE_CAUSE], verdict, info->reason);
     }
+    if (info->callout) {
+        print_rule(x, info->by[RULE_CALLOUT], "callout", "");
+    }
 }
 
-static size_t place_in(const struct key *key, const struct frame_info *info) {
-    size_t i = 0;
-    while (i < key->count && key->frames[i].info->canonical != info->canonical) {
-        i++;
+/* What frame i gave to a key: a function, or the framework that its function is of. */
+static const struct key_frame *part_of(const struct explanation *x, const struct key *key,
+                                       size_t i) {
+    const struct frame_info *info = judged_at(x->k, &x->stack, i)->info;
+    for (size_t n = 0; n < key->count; n++) {
+        const struct frame_info *from =
+            key->frames[n].call ? key->frames[n].call : key->frames[n].info;
+        if (from->canonical == info->canonical) {
+            return &key->frames[n];
+        }
     }
-    return i;
+    return NULL;
 }
 
 /* The first frame of the stack with the same function, which stands in the key for all. */
@@ -174,19 +187,27 @@ static bool is_action(const struct explanation *x, const struct frame_info *info
 /* What a frame gave to the keys. */
 static void print_part(struct explanation *x, size_t i) {
     const struct frame_info *info = judged_at(x->k, &x->stack, i)->info;
+    const struct key_frame *part = NULL;
     struct strbuf *b = &x->text;
     strbuf_clear(b);
-    if (first_like(x, i) < i && info->place != PLACE_SKIP) {
-        strbuf_addf(b, "recursion of frame %zu", first_like(x, i));
-    } else if (info->place != PLACE_SKIP || x->k->options.rules == NULL) {
-        for (size_t n = 0; n < KEY_LEVELS; n++) {
-            if (place_in(&x->key->level[n], info) < x->key->level[n].count) {
-                strbuf_addf(b, "%slevel %zu", b->len ? ", " : "", n + 1);
-            }
+    for (size_t n = 0; n < KEY_LEVELS; n++) {
+        const struct key_frame *in = part_of(x, &x->key->level[n], i);
+        part = part ? part : in;
+        if (in) {
+            strbuf_addf(b, "%slevel %zu", b->len ? ", " : "", n + 1);
         }
+    }
+    if (part && first_like(x, i) < i) {
+        strbuf_clear(b);
+        strbuf_addf(b, "recursion of frame %zu", first_like(x, i));
     }
     if (is_action(x, info) && info->in_app) {
         strbuf_addf(b, "%saction", b->len ? ", " : "");
+    }
+    if (part && part->call && info->by[RULE_FRAMEWORK]) {
+        print_rule(x, info->by[RULE_FRAMEWORK], "framework", part->info->image);
+    } else if (part && part->call) {
+        print_note(x, "framework", part->info->image);
     }
     if (b->len) {
         print_note(x, "key", strbuf_cstr(b));
@@ -211,7 +232,7 @@ static void print_frame(struct explanation *x, size_t i) {
     explain_style(x, "0");
     sink_str(x->out, "\n");
     print_rules(x, f);
-    if (f->info->place != PLACE_CUT) {
+    if (i < x->stack.cut || x->stack.cut == 0) {
         print_part(x, i);
     }
 }
@@ -219,7 +240,7 @@ static void print_frame(struct explanation *x, size_t i) {
 static void print_frames(struct explanation *x) {
     for (size_t i = 0; i < x->stack.count; i++) {
         print_frame(x, i);
-        if (judged_at(x->k, &x->stack, i)->info->place == PLACE_CUT && i + 1 < x->stack.count) {
+        if (i == x->stack.cut && i + 1 < x->stack.count) {
             size_t left = x->stack.count - i - 1;
             sink_printf(x->out, "      %zu frame%s below %s cut off\n", left, left == 1 ? "" : "s",
                         left == 1 ? "is" : "are");
@@ -265,10 +286,11 @@ static void print_key(struct explanation *x, const char *label, char level, cons
     key_id(level, strbuf_cstr(&x->text), x->text.len, id);
     sink_printf(x->out, "%-9s %s  ", label, id);
     for (size_t i = 0; i < key->count; i++) {
+        const struct frame_info *info = key->frames[i].info;
         sink_str(x->out, i ? " \xe2\x86\x90 " : "");
-        print_text(x, key->frames[i].info->image);
-        sink_str(x->out, "!");
-        print_text(x, key->frames[i].info->function);
+        print_text(x, info->image);
+        sink_str(x->out, info->function[0] ? "!" : "");
+        print_text(x, info->function);
     }
     sink_str(x->out, "\n");
 }

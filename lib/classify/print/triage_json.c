@@ -101,7 +101,12 @@ static void triage_json_put_frame(struct jsonw *w, const struct bucket_frame *f)
     if (!f->resolved && strcmp(f->image, f->image_name) != 0 && strcmp(f->image, "app") != 0) {
         jsonw_member_cstr(w, "image_id", f->image);
     }
-    jsonw_member_cstr(w, f->resolved ? "function" : "offset", f->function);
+    if (f->function[0]) {
+        jsonw_member_cstr(w, f->resolved ? "function" : "offset", f->function);
+    } else {
+        jsonw_member_bool(w, "framework", true);
+        jsonw_member_cstr(w, "function", f->call ? f->call : "");
+    }
     jsonw_member_bool(w, "in_app", f->in_app);
     if (f->file) {
         jsonw_member_cstr(w, "file", f->file);

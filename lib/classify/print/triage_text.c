@@ -112,12 +112,16 @@ void text_add_clean(struct strbuf *b, const char *s) {
 }
 
 void text_add_frame(struct strbuf *b, const struct bucket_frame *f) {
+    if (!f->function[0] && !f->call) { /* a framework of which no function is known */
+        text_add_clean(b, f->image_name);
+        return;
+    }
     if (!f->resolved) {
         text_add_clean(b, f->image_name);
         text_add_clean(b, f->function);
         return;
     }
-    text_add_clean(b, f->function);
+    text_add_clean(b, f->call ? f->call : f->function);
     if (!f->in_app && strcmp(f->image_name, "?") != 0) {
         strbuf_addstr(b, " (");
         text_add_clean(b, f->image_name);

@@ -9,7 +9,7 @@
 
 /* Raise it when lib/names changes what it returns, or the rules' meaning changes: ids change with
  * it. */
-static const char names_version[] = "names/1 rules/2\n";
+static const char names_version[] = "names/1 rules/3\n";
 
 const char *rule_place_text(enum rule_place p) {
     static const char *const texts[] = {"keep", "skip", "prefix", "cut"};
@@ -136,7 +136,9 @@ static bool image_matches(const struct rule *rule, const struct rule_subject *s)
 
 static bool function_matches(const struct rule *rule, const struct rule_subject *s) {
     if (!s->function) {
-        bool whole = rule->kind == RULE_SIDE && pattern_is_star(&rule->function);
+        /* A lone star stands for the whole image, with or without names. */
+        bool whole =
+            pattern_is_star(&rule->function) && (rule->kind == RULE_SIDE || rule->image_count > 0);
         return rule->unresolved || whole;
     }
     if (rule->unresolved) {
@@ -212,6 +214,18 @@ const struct rule *rules_match_image(const struct rules *r, const struct rule_im
         }
     }
     return NULL;
+}
+
+bool rules_is_loop_image(const struct rules *r, const char *image, size_t len, enum rule_os os) {
+    const struct rule_subject s = {.image = image, .image_len = len};
+    for (size_t i = 0; i < r->rules.len; i++) {
+        const struct rule *rule = &r->rules.data[i];
+        if (rule->kind == RULE_CAUSE && rule->cause == CAUSE_IDLE && rule->image_count &&
+            os_matches(rule, os) && image_matches(rule, &s)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 size_t rules_index(const struct rules *r, const struct rule *rule) {

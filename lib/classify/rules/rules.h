@@ -23,6 +23,8 @@ enum rule_kind {
     RULE_SIDE,      /* in-app, not-in-app, vendor */
     RULE_PLACE,     /* keep, skip, prefix, cut */
     RULE_CAUSE,
+    RULE_FRAMEWORK, /* framework, runtime */
+    RULE_CALLOUT,   /* calls code that somebody handed over */
     RULE_KINDS
 };
 
@@ -66,7 +68,10 @@ struct rule {
     unsigned confidence;   /* … in permille … */
     const char *reason;    /* … and in words; never NULL */
     const char
-        *replacement; /* RULE_NORMALISE; its first * stands for what the pattern's * matched */
+        *replacement;      /* RULE_NORMALISE; its first * stands for what the pattern's * matched */
+    const char *framework; /* RULE_FRAMEWORK: its public name; "" = the language's or the system's
+                              runtime, which is no framework */
+    bool modal; /* RULE_PLACE: a nested loop that waits for the user, as the outermost does */
 
     /* of which frames */
     struct pattern function;
@@ -128,6 +133,8 @@ const struct rule *rules_match(const struct rules *r, enum rule_kind kind,
 /* The first RULE_SIDE rule that names paths or ids and matches the image, or NULL. Where both this
  * and rules_match give a rule, the earlier one decides (rules_index). */
 const struct rule *rules_match_image(const struct rules *r, const struct rule_image_subject *s);
+/* Has this image a loop that waits for work, as rules name its functions? Thread safe. */
+bool rules_is_loop_image(const struct rules *r, const char *image, size_t len, enum rule_os os);
 /* The place of a rule of this set in the order of loading, SIZE_MAX for NULL. */
 size_t rules_index(const struct rules *r, const struct rule *rule);
 

@@ -69,7 +69,8 @@ static bool same_text(const char *a, const char *b) {
 static bool same_effect(const struct rule *a, const struct rule *b) {
     return a->place == b->place && a->side == b->side && same_text(a->vendor, b->vendor) &&
            a->cause == b->cause && a->confidence == b->confidence &&
-           same_text(a->replacement, b->replacement);
+           same_text(a->replacement, b->replacement) && same_text(a->framework, b->framework) &&
+           a->modal == b->modal;
 }
 
 /* As covers, at a price; false when there is no more to spend. */
@@ -141,8 +142,9 @@ static void lint_add_function(struct strbuf *b, const struct rule *rule) {
 
 /* "the cause of 'poll'" */
 static void add_subject(struct strbuf *b, const struct rule *rule) {
-    static const char *const kinds[RULE_KINDS] = {"the name of ", "whose is ", "the place of ",
-                                                  "the cause of "};
+    static const char *const kinds[RULE_KINDS] = {"the name of ",      "whose is ",
+                                                  "the place of ",     "the cause of ",
+                                                  "the framework of ", "the callout of "};
     strbuf_clear(b);
     strbuf_addstr(b, kinds[rule->kind]);
     lint_add_function(b, rule);

@@ -45,6 +45,15 @@ static const struct action {
     {"vendor", {.kind = RULE_SIDE, .side = SIDE_VENDOR}},
     {"normalise", {.kind = RULE_NORMALISE}},
     {"cause", {.kind = RULE_CAUSE}},
+    {"framework", {.kind = RULE_FRAMEWORK}},
+    {"runtime", {.kind = RULE_FRAMEWORK, .framework = ""}},
+    {"callout", {.kind = RULE_CALLOUT}},
+    {"modal",
+     {.kind = RULE_PLACE,
+      .place = PLACE_CUT,
+      .modal = true,
+      .cause = CAUSE_IDLE,
+      .confidence = CONFIDENCE_DEFAULT}},
 };
 
 static bool rule_is_word(const struct word *w, const char *text) {
@@ -111,7 +120,7 @@ static enum st find_action(struct rule_line *l, struct rule *rule) {
     }
     return err_set(l->e, ERR_FORMAT,
                    "%s:%u: unknown action '%.*s' (skip, cut, prefix, keep, in-app, not-in-app, "
-                   "vendor, normalise or cause)",
+                   "vendor, normalise, cause, framework, runtime, callout or modal)",
                    l->file, (unsigned)l->number, (int)(w->len < 80 ? w->len : 80), w->text);
 }
 
@@ -384,8 +393,9 @@ static void add_canonical(struct strbuf *b, const struct rule *r) {
                 (int)r->cause, r->confidence, r->sides, (int)r->os, r->unresolved);
     add_canonical_pattern(b, &r->function);
     add_canonical_images(b, r);
-    strbuf_addf(b, " as %s of %s\n", r->replacement ? r->replacement : "",
-                r->vendor ? r->vendor : "");
+    strbuf_addf(b, " as %s of %s in %s%s\n", r->replacement ? r->replacement : "",
+                r->vendor ? r->vendor : "", r->framework ? r->framework : "-",
+                r->modal ? " modal" : "");
 }
 
 static enum st add_rule(struct rule_line *l, const struct rule *rule) {
@@ -446,6 +456,14 @@ static enum st rule_read_operand(struct rule_line *l, struct rule *rule, size_t 
         rule->vendor = arena_strdup(&l->rules->arena, words[1].text, words[1].len);
         ++*first;
         return rule->vendor ? ST_OK : err_nomem(l->e);
+    }
+    if (rule->kind == RULE_FRAMEWORK && !rule->framework) {
+        if (l->words.len < 2) {
+            return fail(l, "'framework' needs a name", NULL);
+        }
+        rule->framework = arena_strdup(&l->rules->arena, words[1].text, words[1].len);
+        ++*first;
+        return rule->framework ? ST_OK : err_nomem(l->e);
     }
     return ST_OK;
 }

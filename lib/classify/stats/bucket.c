@@ -90,6 +90,15 @@ bool bucket_add_alias(struct bucket *b, uint64_t alias) {
     return true;
 }
 
+bool bucket_add_ways(struct bucket *b, const struct stall_key *key, size_t level) {
+    for (size_t way = 0; way < KEY_WAYS; way++) {
+        if (key->was[way][level] && !bucket_add_alias(b, key->was[way][level])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool bucket_adopt(struct bucket *parent, struct bucket *child) {
     if (child->parent != NO_INDEX) {
         return true;

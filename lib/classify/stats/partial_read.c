@@ -290,6 +290,7 @@ static struct bucket_frame *partial_in_read_frames(struct partial_line *l, const
             .function = partial_in_keep(l, get_text(l, f, "function")),
             .image_name = partial_in_keep(l, get_text(l, f, "name")),
             .file = partial_in_keep(l, json_string_value(json_object_get(f, "file"))),
+            .call = partial_in_keep(l, json_string_value(json_object_get(f, "call"))),
             .line = line ? (uint32_t)partial_in_number(l, line, UINT32_MAX, "line") : 0,
             .in_app = json_is_true(json_object_get(f, "in_app")),
             .resolved = json_is_true(json_object_get(f, "resolved"))};

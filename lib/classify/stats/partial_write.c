@@ -180,6 +180,7 @@ static void put_frames(struct jsonw *w, const struct bucket *b) {
         jsonw_member_cstr(w, "image", f->image);
         jsonw_member_cstr(w, "function", f->function);
         jsonw_member_cstr(w, "name", f->image_name);
+        jsonw_member_cstr(w, "call", f->call);
         jsonw_member_cstr(w, "file", f->file);
         if (f->line) {
             jsonw_member_u64(w, "line", f->line);

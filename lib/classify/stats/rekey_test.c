@@ -100,7 +100,7 @@ static void buckets_go_where_the_new_rules_put_them(void **state) {
 static void a_stall_of_several_dumps_still_counts_once(void **state) {
     (void)state;
     static const char *const rules[] = {"normalise on_* as by_*\n", "skip draw\n",
-                                        "cut on_scroll cause idle\nskip draw on_draw\n"};
+                                        "cut on_scroll cause idle\nskip draw on_draw cause idle\n"};
     static const unsigned all[] = {1, 1, 1}, drawn[] = {1, 2, 1};
     static const char *const outer[] = {"on_tap", "on_scroll"};
     for (size_t n = 0; n < sizeof rules / sizeof *rules; n++) {

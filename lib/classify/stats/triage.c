@@ -175,7 +175,9 @@ bool triage_show(struct triage *t, struct bucket *b, const struct key *key) {
         f->image_name = triage_intern(t, from->info->image_name);
         f->file = from->file ? triage_intern(t, from->file) : NULL;
         f->line = from->line;
-        if (!f->image_name || (from->file && !f->file)) {
+        f->call = from->call && from->call->resolved ? intern(t, from->call->function) : NULL;
+        if (!f->image_name || (from->file && !f->file) ||
+            (from->call && from->call->resolved && !f->call)) {
             return false;
         }
     }
@@ -239,8 +241,9 @@ static bool add_alias_text(struct bucket *b, const char *id) {
 
 /* Notes the ids that a bucket had before names came: as the raw dump has it, and as the dump was
  * annotated, and before. */
-static bool add_aliases(struct bucket *b, uint64_t was, const char *annotated, const char *before) {
-    return (!was || bucket_add_alias(b, was)) && add_alias_text(b, annotated) &&
+static bool add_aliases(struct bucket *b, const struct stall_key *key, size_t level,
+                        const char *annotated, const char *before) {
+    return bucket_add_ways(b, key, level) && add_alias_text(b, annotated) &&
            add_alias_text(b, before);
 }
 
@@ -268,7 +271,7 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
             return false;
         }
         part->action = action->index;
-        if (!add_aliases(action, key->was[KEY_LEVELS], d->class.action, d->class.action_was)) {
+        if (!add_aliases(action, key, KEY_LEVELS, d->class.action, d->class.action_was)) {
             return false;
         }
     }
@@ -277,7 +280,7 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
         if (!at[i] || (part->action != NO_INDEX && !bucket_add_action(at[i], part->action, s.ms))) {
             return false;
         }
-        if (!add_aliases(at[i], key->was[i], i ? d->class.level2 : d->class.level1,
+        if (!add_aliases(at[i], key, i, i ? d->class.level2 : d->class.level1,
                          i ? d->class.level2_was : d->class.level1_was)) {
             return false;
         }

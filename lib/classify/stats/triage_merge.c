@@ -54,6 +54,7 @@ static bool take_frames(struct triage *t, const struct triage *of, const struct 
         b->frames[i].function = map_text(t, of, m, from->frames[i].function);
         b->frames[i].image_name = map_text(t, of, m, from->frames[i].image_name);
         b->frames[i].file = map_text(t, of, m, from->frames[i].file);
+        b->frames[i].call = map_text(t, of, m, from->frames[i].call);
     }
     return b->frames != NULL;
 }

@@ -16,6 +16,7 @@ enum { ALIASES_MAX = 4096 }; /* of a bucket */
 struct bucket_frame {
     const char *image, *function;
     const char *image_name, *file; /* from the evidence; file NULL = unknown */
+    const char *call; /* of a framework, from the evidence: its function; NULL = none has a name */
     uint32_t line;
     bool in_app, resolved;
 };
@@ -160,6 +161,8 @@ bool bucket_take_evidence(struct bucket *b, const struct evidence *offer);
 /* Makes aliases of the bucket's id known. Of more than ALIASES_MAX the smallest numbers are kept,
  * as any, but the same in whatever order they come. False: out of memory. */
 bool bucket_add_alias(struct bucket *b, uint64_t alias);
+/* The aliases that a key of this level (KEY_LEVELS: the action) has. False: out of memory. */
+bool bucket_add_ways(struct bucket *b, const struct stall_key *key, size_t level);
 /* Makes level 2's bucket `child` one of level 1's bucket `parent` if it has none yet. False: out of
  * memory. */
 bool bucket_adopt(struct bucket *parent, struct bucket *child);

@@ -41,7 +41,7 @@ static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from,
     struct bucket *at[KEY_LEVELS];
     for (size_t i = 0; i < KEY_LEVELS; i++) {
         at[i] = triage_bucket(t, &t->level[i], &key->level[i]);
-        if (!at[i] || (key->was[i] && !bucket_add_alias(at[i], key->was[i]))) {
+        if (!at[i] || !bucket_add_ways(at[i], key, i)) {
             return false;
         }
         if (bucket_offers_better(at[i], &from->evidence) &&

@@ -1,0 +1,162 @@
+/* Keys that outlive a system's version: the framework that the app called, and the app's innermost
+ * frames. Private frames of the system change with each of its versions and within one; which
+ * framework an app calls, and from where, changes when the app does. */
+#include "classify/keys/keyer_private.h"
+
+/* Whose frames stand for the app. */
+enum stand_in { STAND_APP, STAND_VENDOR, STAND_SKIPPED, STAND_INS };
+
+static bool stands_in(const struct frame_info *info, enum stand_in who) {
+    switch (who) {
+    case STAND_APP:
+        return frame_is_app(info) && (info->place == PLACE_KEEP || info->place == PLACE_PREFIX);
+    case STAND_VENDOR:
+        return info->side == SIDE_VENDOR && info->place != PLACE_SKIP;
+    default:
+        return frame_is_app(info) && info->place == PLACE_SKIP;
+    }
+}
+
+/* The innermost frame from `from` on that stands for the app; s->cut = none. */
+static size_t find_stand_in(const struct keyer *k, const struct judged_stack *s, enum stand_in who,
+                            size_t from) {
+    while (from < s->cut && !stands_in(judged_at(k, s, from)->info, who)) {
+        from++;
+    }
+    return from;
+}
+
+/* Adds the framework that frame `app` called, unless it called runtime code or is innermost. */
+static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t app,
+                          struct key levels[KEY_LEVELS]) {
+    size_t called = app;
+    while (called > 0 && frame_is_app(judged_at(k, s, called)->info)) {
+        called--; /* functions of the app that a rule skips: thunks, wrappers */
+    }
+    const struct frame_info *call = judged_at(k, s, called)->info;
+    if (frame_is_app(call) || !call->framework[0]) {
+        return true;
+    }
+    if (call->side == SIDE_VENDOR && judged_at(k, s, app)->info->side == SIDE_VENDOR) {
+        return true; /* a vendor's library inside itself */
+    }
+    struct key_frame f = key_frame_of(judged_at(k, s, called));
+    f.call = call;
+    f.info = frame_of_library(&k->table, call, call->framework);
+    for (size_t n = 0; f.info && n < KEY_LEVELS; n++) {
+        key_add(&levels[n], &f);
+    }
+    return f.info != NULL;
+}
+
+/* Does the key have this function, or a closure of it, or that it is a closure of? */
+static bool has_function(const struct key *key, const struct frame_info *info) {
+    for (size_t i = 0; i < key->count; i++) {
+        const struct frame_info *other = key->frames[i].info;
+        if (!key->frames[i].call && other->enclosing == info->enclosing &&
+            strcmp(other->image, info->image) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_functions(const struct keyer *k, const struct judged_stack *s, enum stand_in who,
+                          size_t from, struct key levels[KEY_LEVELS], struct key *action) {
+    unsigned counted[KEY_LEVELS] = {0};
+    for (size_t i = from; i < s->cut; i = find_stand_in(k, s, who, i + 1)) {
+        struct key_frame f = key_frame_of(judged_at(k, s, i));
+        for (size_t n = 0; n < KEY_LEVELS; n++) {
+            if (counted[n] < k->options.wanted[n] && !has_function(&levels[n], f.info)) {
+                key_add(&levels[n], &f);
+                counted[n] += f.info->place != PLACE_PREFIX;
+            }
+        }
+        if (who != STAND_VENDOR) {
+            action->frames[0] = f; /* the last one is the outermost */
+            action->count = 1;
+        }
+    }
+}
+
+/* Of a stack without a frame of the app that counts, the nearest one that was skipped as a
+ * library's generic tells what of the app it was made for. */
+static bool add_generic(struct keyer *k, const struct judged_stack *s,
+                        struct key levels[KEY_LEVELS], bool *added) {
+    for (size_t i = 0; i < s->cut; i++) {
+        const struct frame_info *info = judged_at(k, s, i)->info;
+        if (!info->made_for || info->place != PLACE_SKIP) {
+            continue;
+        }
+        struct key_frame f = {.info = frame_of_type(&k->table, info)};
+        *added = f.info && f.info->in_app;
+        for (size_t n = 0; *added && n < KEY_LEVELS; n++) {
+            key_add(&levels[n], &f);
+        }
+        return f.info != NULL;
+    }
+    return true;
+}
+
+/* ---- stacks without the app ---- */
+
+/* A named frame that no rule skips. */
+static bool is_relevant(const struct frame_info *info) {
+    return info->resolved && (info->place == PLACE_KEEP || info->place == PLACE_PREFIX);
+}
+
+static void add_relevant(const struct keyer *k, const struct judged_stack *s,
+                         struct key levels[KEY_LEVELS]) {
+    unsigned counted[KEY_LEVELS] = {0};
+    for (size_t i = 0; i < s->cut; i++) {
+        struct key_frame f = key_frame_of(judged_at(k, s, i));
+        for (size_t n = 0; is_relevant(f.info) && n < KEY_LEVELS; n++) {
+            if (counted[n] < k->options.wanted[n] && !key_has(&levels[n], f.info)) {
+                key_add(&levels[n], &f);
+                counted[n] += f.info->place == PLACE_KEEP;
+            }
+        }
+    }
+}
+
+/* Nothing is relevant: the two innermost frameworks, or images where there is only runtime code. */
+static bool add_images(struct keyer *k, const struct judged_stack *s, bool runtime,
+                       struct key levels[KEY_LEVELS]) {
+    size_t end = s->cut > 0 ? s->cut : s->count;
+    for (size_t i = 0; i < end && levels[0].count < 2; i++) {
+        struct key_frame f = key_frame_of(judged_at(k, s, i));
+        if (!runtime && !f.info->framework[0]) {
+            continue;
+        }
+        f.call = f.info;
+        f.info =
+            frame_of_library(&k->table, f.call, runtime ? f.call->image_name : f.call->framework);
+        if (!f.info) {
+            return false;
+        }
+        bool known = key_has(&levels[0], f.info);
+        for (size_t n = 0; !known && n < KEY_LEVELS; n++) {
+            key_add(&levels[n], &f);
+        }
+    }
+    return true;
+}
+
+bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
+              struct key *action) {
+    bool generic = false;
+    for (int who = 0; who < STAND_INS; who++) {
+        size_t first = find_stand_in(k, s, (enum stand_in)who, 0);
+        if (first < s->cut) {
+            bool ok = add_framework(k, s, first, levels);
+            add_functions(k, s, (enum stand_in)who, first, levels, action);
+            return ok;
+        }
+        if (who == STAND_APP && (!add_generic(k, s, levels, &generic) || generic)) {
+            return generic;
+        }
+    }
+    add_relevant(k, s, levels);
+    return levels[0].count ||
+           (add_images(k, s, false, levels) && (levels[0].count || add_images(k, s, true, levels)));
+}

@@ -1,0 +1,254 @@
+/* Keys of the framework and the app: what they are made of, and what does not change them; and
+ * which stacks are idle. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify/keys/fixture_dump.h"
+#include "classify/keys/key.h"
+
+struct apps {
+    struct rules *rules;
+    struct keyer *keyer;
+    struct stall_key key;
+};
+
+static int apps_set_up(void **state) {
+    struct apps *a = calloc(1, sizeof *a);
+    assert_non_null(a);
+    assert_int_equal(rules_new(&a->rules, NULL), ST_OK);
+    assert_int_equal(rules_add_builtin(a->rules, NULL), ST_OK);
+    const struct key_options o = {.rules = a->rules, .inlines = true, .aliases = true};
+    assert_int_equal(keyer_new(&a->keyer, &o, NULL), ST_OK);
+    *state = a;
+    return 0;
+}
+
+static int apps_tear_down(void **state) {
+    struct apps *a = *state;
+    keyer_free(a->keyer);
+    rules_free(a->rules);
+    free(a);
+    return 0;
+}
+
+/* One sampled stack from lines of "image function", "* image function" for the app; a function "?"
+ * has no name. */
+static void apps_stack(struct fixture *f, uint64_t count, const char *const *lines, size_t n) {
+    f->d.device.os = "iOS 18.1";
+    f->d.stall.cpu_permille = -1;
+    for (size_t i = 0; i < n; i++) {
+        static char images[FIXTURE_FRAMES][64]; /* borrowed by the fixture */
+        static size_t next;
+        bool app = lines[i][0] == '*';
+        const char *image = lines[i] + (app ? 2 : 0), *space = strchr(image, ' ');
+        char *copy = images[next++ % FIXTURE_FRAMES];
+        memcpy(copy, image, (size_t)(space - image));
+        copy[space - image] = 0;
+        fixture_frame(f, copy, app, strcmp(space + 1, "?") == 0 ? NULL : space + 1,
+                      0x100 * (i + 1));
+    }
+    fixture_stack(f, count);
+}
+#define STACK(f, count, ...)                                                                       \
+    apps_stack(f, count, (const char *const[]){__VA_ARGS__},                                       \
+               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+#define LOOP                                                                                       \
+    "CoreFoundation __CFRUNLOOP_IS_CALLING_OUT_TO_A_SOURCE0_PERFORM_FUNCTION__",                   \
+        "CoreFoundation __CFRunLoopRun", "GraphicsServices GSEventRunModal", "* Shop main"
+#define WAITING                                                                                    \
+    "libsystem_kernel.dylib mach_msg2_trap", "CoreFoundation __CFRunLoopServiceMachPort",          \
+        "CoreFoundation __CFRunLoopRun", "CoreFoundation CFRunLoopRunSpecific"
+
+static void expect_key(struct apps *a, struct fixture *f, size_t level, const char *want) {
+    struct strbuf b = {0};
+    assert_int_equal(keyer_key(a->keyer, &f->d, &a->key, NULL), ST_OK);
+    const struct key *key = &a->key.level[level - 1];
+    for (size_t i = 0; i < key->count; i++) {
+        strbuf_addf(&b, "%s%s!%s", i ? " <- " : "", key->frames[i].info->image,
+                    key->frames[i].info->function);
+    }
+    assert_string_equal(strbuf_cstr(&b), want);
+    strbuf_release(&b);
+}
+
+static void a_key_is_the_framework_that_the_app_called_and_its_innermost_frames(void **state) {
+    struct fixture f = {0};
+    STACK(&f, 1, "libsystem_kernel.dylib __fsync", "Foundation _NSWriteDataToFile",
+          "Foundation -[NSData writeToURL:options:error:]", "* Shop -[DraftStore save]",
+          "UIKitCore -[UIView layoutSubviews]", "* Shop -[Draft edit]", "* Shop -[Draft tap]",
+          "* Shop -[Draft begin]", "* Shop -[Draft outer]", LOOP);
+    expect_key(*state, &f, 1, "Foundation! <- app!-[DraftStore save] <- app!-[Draft edit]");
+    expect_key(*state, &f, 2,
+               "Foundation! <- app!-[DraftStore save] <- app!-[Draft edit] <- app!-[Draft tap] <- "
+               "app!-[Draft begin]");
+    struct apps *a = *state;
+    assert_string_equal(a->key.level[0].frames[0].call->function,
+                        "-[NSData writeToURL:options:error:]");
+    assert_string_equal(a->key.action.frames[0].info->function, "-[Draft outer]");
+}
+
+static void runtime_code_is_no_framework(void **state) {
+    struct fixture f = {0};
+    STACK(&f, 1, "* Shop parse", "* Shop load", LOOP);
+    STACK(&f, 1, "libobjc.A.dylib objc_msgSend", "* Shop parse", "* Shop load", LOOP);
+    STACK(&f, 1, "libsystem_malloc.dylib nanov2_malloc", "libsystem_malloc.dylib malloc",
+          "* Shop parse", "* Shop load", LOOP);
+    STACK(&f, 1, "libsystem_platform.dylib _platform_memmove", "* Shop parse", "* Shop load", LOOP);
+    STACK(&f, 1, "libswiftCore.dylib swift_retain", "* Shop parse", "* Shop load", LOOP);
+    STACK(&f, 4, "libsystem_kernel.dylib pread", "Foundation ?", "* Shop read", LOOP);
+    expect_key(*state, &f, 1, "app!parse <- app!load");
+    struct apps *a = *state;
+    assert_int_equal(a->key.hits, 5); /* five stacks outvote one with four samples */
+    assert_int_equal(a->key.samples, 9);
+}
+
+static void a_key_outlives_what_a_system_changes_inside_itself(void **state) {
+    static const char *const splits[] = {"UIKit -[UIView layoutIfNeeded]",
+                                         "UIKitCore -[UIView _layoutIfNeededPrivate]",
+                                         "UIKitCore ?"};
+    for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
+        struct fixture f = {0};
+        STACK(&f, 1, "QuartzCore CA::Layer::layout_if_needed()", splits[i], "* Shop -[Feed show]",
+              LOOP);
+        expect_key(*state, &f, 1, "UIKit! <- app!-[Feed show]");
+    }
+}
+
+static void recursion_counts_once(void **state) {
+    struct fixture f = {0};
+    STACK(&f, 1, "* Shop walk", "* Shop visit", "* Shop walk", "* Shop visit", "* Shop load", LOOP);
+    expect_key(*state, &f, 1, "app!walk <- app!visit");
+    expect_key(*state, &f, 2, "app!walk <- app!visit <- app!load");
+}
+
+static void inlined_functions_count_and_their_absence_is_an_alias(void **state) {
+    struct apps *a = *state;
+    struct fixture seen = {0}, unseen = {0};
+    static struct dump_line lines[2] = {{.function = "helper"}, {.function = "parse"}};
+    uint64_t alias;
+    STACK(&seen, 1, "* Shop parse", "* Shop load", LOOP);
+    seen.locations[0].lines = lines;
+    seen.locations[0].line_count = 2;
+    expect_key(a, &seen, 1, "app!helper <- app!parse");
+    alias = a->key.was[KEY_NOT_INLINED][0];
+    STACK(&unseen, 1, "* Shop parse", "* Shop load", LOOP);
+    expect_key(a, &unseen, 1, "app!parse <- app!load");
+    struct strbuf b = {0};
+    key_text(&a->key.level[0], &b);
+    assert_true(alias == key_number('1', b.data, b.len));
+    assert_int_equal(a->key.was[KEY_NOT_INLINED][0], 0);
+    strbuf_release(&b);
+}
+
+static void without_the_app_its_vendors_then_the_relevant_frames_then_images(void **state) {
+    struct fixture vendor = {0}, system = {0}, nothing = {0};
+    STACK(&vendor, 1, "libsystem_kernel.dylib pread", "FirebaseCore FIRLoad", "FirebaseCore FIRGo",
+          "CoreFoundation __CFRunLoopRun");
+    expect_key(*state, &vendor, 1, "Firebase!FIRLoad <- Firebase!FIRGo");
+    STACK(&system, 1, "libobjc.A.dylib objc_msgSend", "UIKitCore ?",
+          "UIKitCore -[UIKeyboardImpl setDelegate:]", "CoreFoundation __CFRunLoopRun");
+    expect_key(*state, &system, 1, "UIKitCore!-[UIKeyboardImpl setDelegate:]");
+    STACK(&nothing, 1, "libobjc.A.dylib objc_msgSend", "UIKitCore ?", "QuartzCore ?",
+          "CoreFoundation __CFRunLoopRun");
+    expect_key(*state, &nothing, 1, "UIKit! <- QuartzCore!");
+}
+
+static void what_a_rule_skips_of_the_app_is_better_than_runtime_code(void **state) {
+    struct fixture f = {0};
+    STACK(&f, 1, "libobjc.A.dylib objc_msgSend", "libsystem_malloc.dylib nanov2_malloc",
+          "* Shop _GLOBAL__sub_I_registry.cpp", "dyld invoke");
+    expect_key(*state, &f, 1, "app!_GLOBAL__sub_I_registry.cpp");
+}
+
+/* ---- idle ---- */
+
+static enum key_status apps_status(struct apps *a, const struct fixture *f) {
+    assert_int_equal(keyer_key(a->keyer, &f->d, &a->key, NULL), ST_OK);
+    return a->key.status;
+}
+
+static void only_the_outermost_loop_waiting_is_idle(void **state) {
+    struct fixture idle = {0}, nested = {0}, modal = {0};
+    STACK(&idle, 1, WAITING, "GraphicsServices GSEventRunModal", "* Shop main");
+    assert_int_equal(apps_status(*state, &idle), KEY_IDLE);
+    STACK(&nested, 1, WAITING, "Foundation -[NSRunLoop runMode:beforeDate:]",
+          "* Shop -[Bridge waitFor:]", LOOP);
+    assert_int_equal(apps_status(*state, &nested), KEY_OK);
+    STACK(&modal, 1, WAITING, "AppKit -[NSApplication runModalForWindow:]", "* Shop -[Prefs ask]",
+          LOOP);
+    assert_int_equal(apps_status(*state, &modal), KEY_IDLE);
+}
+
+static void work_without_a_relevant_frame_is_not_idle(void **state) {
+    static const char *const leaves[] = {
+        "AppleJPEG aj_decode_mcu",
+        "AttributeGraph AG::Graph::update()",
+        "libsystem_kernel.dylib __psynch_mutexwait",
+        "libsystem_malloc.dylib nanov2_malloc",
+        "libobjc.A.dylib AutoreleasePoolPage::releaseUntil(objc_object**)",
+        "libxpc.dylib xpc_connection_send_message_with_reply_sync"};
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
+        struct fixture f = {0};
+        STACK(&f, 1, "libsystem_kernel.dylib mach_msg2_trap", leaves[i], LOOP);
+        assert_int_equal(apps_status(*state, &f), KEY_OK);
+    }
+}
+
+static void a_nameless_frame_of_the_loop_changes_nothing(void **state) {
+    struct fixture f = {0}, other = {0};
+    STACK(&f, 1, "libsystem_kernel.dylib mach_msg2_trap", "CoreFoundation ?",
+          "CoreFoundation __CFRunLoopRun", "GraphicsServices GSEventRunModal", "* Shop main");
+    assert_int_equal(apps_status(*state, &f), KEY_IDLE);
+    STACK(&other, 1, "libsystem_kernel.dylib mach_msg2_trap", "QuartzCore ?",
+          "CoreFoundation __CFRunLoopRun", "GraphicsServices GSEventRunModal", "* Shop main");
+    assert_int_equal(apps_status(*state, &other), KEY_OK);
+}
+
+static void a_thread_that_worked_was_not_idle(void **state) {
+    struct fixture f = {0};
+    STACK(&f, 6, WAITING, "* Shop main");
+    STACK(&f, 2, "* Shop work", LOOP);
+    f.d.stall.cpu_permille = 90;
+    assert_int_equal(apps_status(*state, &f), KEY_IDLE);
+    f.d.stall.cpu_permille = 400;
+    expect_key(*state, &f, 1, "app!work");
+}
+
+static void who_executes_a_block_does_not_wait_for_its_queue(void **state) {
+    struct apps *a = *state;
+    struct fixture waits = {0}, runs = {0};
+    STACK(&waits, 1, "libsystem_kernel.dylib __ulock_wait",
+          "libdispatch.dylib __DISPATCH_WAIT_FOR_QUEUE__",
+          "libdispatch.dylib _dispatch_sync_f_slow", "* Shop -[Store load]", LOOP);
+    assert_int_equal(apps_status(a, &waits), KEY_OK);
+    assert_int_equal(a->key.cause, CAUSE_LOCK);
+    STACK(&runs, 1, "libsystem_kernel.dylib pread", "Contacts CNRead",
+          "libdispatch.dylib _dispatch_client_callout",
+          "libdispatch.dylib _dispatch_lane_barrier_sync_invoke_and_complete",
+          "* Shop -[Store load]", LOOP);
+    assert_int_equal(apps_status(a, &runs), KEY_OK);
+    assert_int_equal(a->key.cause, CAUSE_DISK);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_key_is_the_framework_that_the_app_called_and_its_innermost_frames),
+        cmocka_unit_test(runtime_code_is_no_framework),
+        cmocka_unit_test(a_key_outlives_what_a_system_changes_inside_itself),
+        cmocka_unit_test(recursion_counts_once),
+        cmocka_unit_test(inlined_functions_count_and_their_absence_is_an_alias),
+        cmocka_unit_test(without_the_app_its_vendors_then_the_relevant_frames_then_images),
+        cmocka_unit_test(what_a_rule_skips_of_the_app_is_better_than_runtime_code),
+        cmocka_unit_test(only_the_outermost_loop_waiting_is_idle),
+        cmocka_unit_test(work_without_a_relevant_frame_is_not_idle),
+        cmocka_unit_test(a_nameless_frame_of_the_loop_changes_nothing),
+        cmocka_unit_test(a_thread_that_worked_was_not_idle),
+        cmocka_unit_test(who_executes_a_block_does_not_wait_for_its_queue),
+    };
+    return cmocka_run_group_tests_name("app_key", tests, apps_set_up, apps_tear_down);
+}

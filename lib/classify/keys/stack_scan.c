@@ -1,0 +1,129 @@
+/* One stack, looked at as a whole: where its loop begins, whether it only waits for work there, and
+ * which of its frames tells why it does not get on. */
+#include "classify/keys/keyer_private.h"
+
+static const struct frame_info *scan_at(const struct keyer *k, const struct judged_stack *s,
+                                        size_t i) {
+    return judged_at(k, s, i)->info;
+}
+
+static bool is_loop(const struct frame_info *info) {
+    return info->place == PLACE_CUT && info->cause == CAUSE_IDLE;
+}
+
+/* A function that a loop waits in, uv__io_poll for one. */
+static bool is_loop_wait(const struct frame_info *info) {
+    return info->place == PLACE_SKIP && info->cause == CAUSE_IDLE;
+}
+
+/* ---- where the loop begins ---- */
+
+/* The innermost frame of the loop whose outermost one is `from`. Between a loop's own functions
+ * stand wrappers that rules skip, and nameless frames; a loop behind a callout, or behind a
+ * relevant function, is nested. */
+static size_t loop_start(const struct keyer *k, const struct judged_stack *s, size_t from) {
+    size_t start = from;
+    for (size_t i = from; i-- > 0;) {
+        const struct frame_info *info = scan_at(k, s, i);
+        if (info->place == PLACE_CUT) {
+            start = i;
+        } else if (info->callout || info->in_app ||
+                   (info->place != PLACE_SKIP && !info->loop_image)) {
+            break;
+        }
+    }
+    return start;
+}
+
+void scan_cut(const struct keyer *k, struct judged_stack *s) {
+    size_t outermost = s->count, modal = s->count;
+    s->cut = s->count;
+    for (size_t i = s->count; i-- > 0;) {
+        const struct frame_info *info = scan_at(k, s, i);
+        outermost = outermost == s->count && is_loop(info) ? i : outermost;
+        modal = info->modal ? i : modal;
+        s->cut = info->place == PLACE_CUT ? i : s->cut;
+    }
+    if (modal < s->count) {
+        outermost = modal;
+    }
+    if (outermost < s->count) {
+        s->cut = loop_start(k, s, outermost);
+    }
+}
+
+/* ---- idle ---- */
+
+/* A system call in which a loop can wait: for a message, or for events. */
+static bool is_kernel_wait(const struct frame_info *info) {
+    return !info->framework[0] && info->place == PLACE_SKIP &&
+           (info->cause == CAUSE_IPC || info->cause == CAUSE_IO);
+}
+
+/* A nameless frame of the system's own code is no evidence for or against a wait. */
+static bool is_no_evidence(const struct frame_info *info) {
+    return !info->resolved && info->side == SIDE_SYSTEM &&
+           (!info->framework[0] || info->loop_image);
+}
+
+bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
+    bool waits = false;
+    if (s->cut >= s->count || !is_loop(scan_at(k, s, s->cut))) {
+        return false;
+    }
+    for (size_t i = 0; i < s->cut; i++) {
+        const struct frame_info *info = scan_at(k, s, i);
+        bool wait = is_kernel_wait(info) || is_loop_wait(info);
+        if (info->callout || (!wait && !is_no_evidence(info))) {
+            return false;
+        }
+        waits = waits || wait;
+    }
+    return waits || s->cut == 0 ||
+           (k->sampled && k->cpu_permille >= 0 && k->cpu_permille < CPU_WAITS);
+}
+
+/* ---- cause ---- */
+
+/* Is the claim that the thread waits for somebody else? */
+static bool claims_wait(const struct frame_info *info) {
+    switch (info->cause) {
+    case CAUSE_LOCK:
+    case CAUSE_IPC:
+    case CAUSE_NETWORK:
+    case CAUSE_SLEEP:
+    case CAUSE_IO:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Does what is known of the thread contradict the claim? Who computes runs, who waits does not. */
+static bool is_refuted(const struct keyer *k, const struct frame_info *info, bool called_out) {
+    if (claims_wait(info)) {
+        return called_out || k->cpu_permille >= CPU_COMPUTES;
+    }
+    if (info->cause == CAUSE_DISK) {
+        return k->cpu_permille >= CPU_COMPUTES;
+    }
+    return info->cause == CAUSE_COMPUTE && k->cpu_permille < CPU_COMPUTES;
+}
+
+const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s) {
+    const struct frame_info *told = NULL;
+    bool called_out = false;
+    for (size_t i = 0; i < s->cut; i++) {
+        const struct frame_info *info = scan_at(k, s, i);
+        called_out = called_out || info->callout;
+        bool claims = info->cause != CAUSE_NONE && info->cause != CAUSE_IDLE;
+        if (claims && !is_refuted(k, info, called_out) &&
+            (!told || info->confidence > told->confidence)) {
+            told = info;
+        }
+        if (frame_is_app(info) && info->place == PLACE_KEEP) {
+            break; /* what its callers are at is not why it waits */
+        }
+    }
+    return told;
+}

@@ -459,7 +459,7 @@ static enum st rule_read_operand(struct rule_line *l, struct rule *rule, size_t 
     }
     if (rule->kind == RULE_FRAMEWORK && !rule->framework) {
         if (l->words.len < 2) {
-            return fail(l, "'framework' needs a name", NULL);
+            return rule_fail(l, "'framework' needs a name", NULL);
         }
         rule->framework = arena_strdup(&l->rules->arena, words[1].text, words[1].len);
         ++*first;

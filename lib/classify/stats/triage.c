@@ -175,7 +175,7 @@ bool triage_show(struct triage *t, struct bucket *b, const struct key *key) {
         f->image_name = triage_intern(t, from->info->image_name);
         f->file = from->file ? triage_intern(t, from->file) : NULL;
         f->line = from->line;
-        f->call = from->call && from->call->resolved ? intern(t, from->call->function) : NULL;
+        f->call = from->call && from->call->resolved ? triage_intern(t, from->call->function) : NULL;
         if (!f->image_name || (from->file && !f->file) ||
             (from->call && from->call->resolved && !f->call)) {
             return false;

@@ -121,7 +121,7 @@ static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct
     decide_framework(t, &s, info);
 }
 
-static const char *keep(struct frame_table *t, const struct strbuf *b) {
+static const char *frame_table_keep(struct frame_table *t, const struct strbuf *b) {
     return arena_strdup(&t->arena, strbuf_cstr(b), b->len);
 }
 
@@ -135,8 +135,8 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
             image_id_text(f->id, id);
         }
     }
-    info->image_name = keep(t, &t->image);
-    info->function = keep(t, &t->function);
+    info->image_name = frame_table_keep(t, &t->image);
+    info->function = frame_table_keep(t, &t->function);
     if (id[0]) {
         info->image = arena_strdup(&t->arena, id, strlen(id));
     } else {

@@ -73,13 +73,20 @@ static inline bool frame_is_app(const struct frame_info *info) {
 bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
               struct key *action) BASE_MUST_USE;
 
-/* key.c. Does the key have this function? */
-bool key_has(const struct key *key, const struct frame_info *info);
-void key_add(struct key *key, const struct key_frame *f);
-struct key_frame key_frame_of(const struct judged_frame *from);
-/* The keys of a stack, of the kind that the options ask for. False: out of memory. */
+/* frames_key.c. The same of the innermost frames that matter; without rules of the innermost ones.
+ */
+bool frames_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
+                 struct key *action) BASE_MUST_USE;
+
+/* key_kinds.c. The keys of a stack, of the kind that the options ask for. False: out of memory. */
 bool make_keys(struct keyer *k, const struct judged_stack *s, struct key keys[KEY_LEVELS],
                struct key *action) BASE_MUST_USE;
+
+/* key_parts.c. Does the key have this function? */
+bool key_has(const struct key *key, const struct frame_info *info);
+/* Adds a frame if there is room for one more. */
+void key_add(struct key *key, const struct key_frame *f);
+struct key_frame key_frame_of(const struct judged_frame *from);
 
 /* stack_choice.c. Looks at a stack's frames. ST_ERR: out of memory. */
 enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,

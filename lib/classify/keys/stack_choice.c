@@ -13,7 +13,7 @@ static const struct dump_location *location_of(const struct dump *d, const struc
 
 /* ---- one stack ---- */
 
-static bool push(struct keyer *k, struct frame_info *info, const struct dump_line *line) {
+static bool judged_push(struct keyer *k, struct frame_info *info, const struct dump_line *line) {
     return info && VEC_PUSH(&k->frames, (struct judged_frame){info, line});
 }
 
@@ -22,10 +22,10 @@ static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_
                        size_t i) {
     const struct dump_location *l = location_of(d, s, i);
     if (!l) {
-        return push(k, frame_of_address(&k->table, d, s, i), NULL);
+        return judged_push(k, frame_of_address(&k->table, d, s, i), NULL);
     }
     for (size_t n = 0; k->options.inlines && n + 1 < l->line_count; n++) {
-        if (!push(k, frame_of_line(&k->table, d, l, n), &l->lines[n])) {
+        if (!judged_push(k, frame_of_line(&k->table, d, l, n), &l->lines[n])) {
             return false;
         }
     }
@@ -33,7 +33,7 @@ static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_
     if (!*info) {
         *info = frame_of_location(&k->table, d, l);
     }
-    return push(k, *info, l->line_count ? &l->lines[l->line_count - 1] : NULL);
+    return judged_push(k, *info, l->line_count ? &l->lines[l->line_count - 1] : NULL);
 }
 
 /* What a frame is may hang on its caller. */

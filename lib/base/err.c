@@ -31,9 +31,9 @@ static void make_printable(char *text) {
 }
 
 /* Fills e with the message and a tail that is never cut in favour of the message. */
-static void fill(struct err *e, enum err_code code, const char *tail, const char *fmt, va_list ap)
+static void fill_text(struct err *e, enum err_code code, const char *tail, const char *fmt, va_list ap)
     BASE_PRINTF(4, 0);
-static void fill(struct err *e, enum err_code code, const char *tail, const char *fmt, va_list ap) {
+static void fill_text(struct err *e, enum err_code code, const char *tail, const char *fmt, va_list ap) {
     size_t tail_len = strlen(tail);
     if (tail_len >= sizeof e->text) {
         tail_len = sizeof e->text - 1;
@@ -58,7 +58,7 @@ enum st err_set(struct err *e, enum err_code code, const char *fmt, ...) {
     int saved = errno;
     va_list ap;
     va_start(ap, fmt);
-    fill(e, code, "", fmt, ap);
+    fill_text(e, code, "", fmt, ap);
     va_end(ap);
     errno = saved;
     return ST_ERR;
@@ -77,7 +77,7 @@ enum st err_at(struct err *e, enum err_code code, const char *file, uint64_t off
              cut ? file + (len - NAME_SHOWN) : file, (unsigned long long)offset);
     va_list ap;
     va_start(ap, fmt);
-    fill(e, code, tail, fmt, ap);
+    fill_text(e, code, tail, fmt, ap);
     va_end(ap);
     errno = saved;
     return ST_ERR;
@@ -96,7 +96,7 @@ enum st err_sys(struct err *e, int errno_value, const char *fmt, ...) {
     snprintf(tail, sizeof tail, ": %s", reason);
     va_list ap;
     va_start(ap, fmt);
-    fill(e, errno_value == ENOMEM ? ERR_NOMEM : ERR_IO, tail, fmt, ap);
+    fill_text(e, errno_value == ENOMEM ? ERR_NOMEM : ERR_IO, tail, fmt, ap);
     va_end(ap);
     errno = saved;
     return ST_ERR;

@@ -157,7 +157,7 @@ static enum st inflate_some(struct gz_input *in, void *buf, size_t len, size_t *
 }
 
 /* After a member: zero padding is dropped, another member begins, anything else is damage. */
-static enum st next_member(struct gz_input *in, struct err *e) {
+static enum st begin_next_member(struct gz_input *in, struct err *e) {
     while (in->pos < in->len && in->buf[in->pos] == 0) {
         in->pos++;
     }
@@ -175,7 +175,7 @@ static enum st next_member(struct gz_input *in, struct err *e) {
 static enum st read_gzip(struct gz_input *in, void *buf, size_t len, size_t *got, struct err *e) {
     for (;;) {
         enum st st =
-            in->state == IN_MEMBER ? inflate_some(in, buf, len, got, e) : next_member(in, e);
+            in->state == IN_MEMBER ? inflate_some(in, buf, len, got, e) : begin_next_member(in, e);
         if (st != ST_OK || *got > 0) {
             return st;
         }

@@ -20,7 +20,7 @@ static void before_value(struct jsonw *w) {
     w->after_key = false;
 }
 
-static void begin(struct jsonw *w, char bracket) {
+static void begin_value(struct jsonw *w, char bracket) {
     before_value(w);
     assert(w->depth + 1 < JSONW_DEPTH);
     w->depth++;
@@ -28,26 +28,26 @@ static void begin(struct jsonw *w, char bracket) {
     sink_char(w->sink, bracket);
 }
 
-static void end(struct jsonw *w, char bracket) {
+static void end_value(struct jsonw *w, char bracket) {
     assert(w->depth > 0 && !w->after_key);
     w->depth--;
     sink_char(w->sink, bracket);
 }
 
 void jsonw_begin_object(struct jsonw *w) {
-    begin(w, '{');
+    begin_value(w, '{');
 }
 
 void jsonw_end_object(struct jsonw *w) {
-    end(w, '}');
+    end_value(w, '}');
 }
 
 void jsonw_begin_array(struct jsonw *w) {
-    begin(w, '[');
+    begin_value(w, '[');
 }
 
 void jsonw_end_array(struct jsonw *w) {
-    end(w, ']');
+    end_value(w, ']');
 }
 
 void jsonw_key(struct jsonw *w, const char *key) {

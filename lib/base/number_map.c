@@ -32,7 +32,7 @@ void number_map_clear(struct number_map *m) {
     }
 }
 
-static struct number_slot *find(struct number_slot *slots, size_t cap, uint64_t key) {
+static struct number_slot *find_number(struct number_slot *slots, size_t cap, uint64_t key) {
     size_t i = hash_slot(slots, cap, key);
     while (slots[i].key != NO_KEY && slots[i].key != key) {
         i = (i + 1) & (cap - 1);
@@ -40,7 +40,7 @@ static struct number_slot *find(struct number_slot *slots, size_t cap, uint64_t 
     return &slots[i];
 }
 
-static bool grow_to(struct number_map *m, size_t cap) {
+static bool grow_numbers(struct number_map *m, size_t cap) {
     size_t bytes;
     struct number_slot *slots = checked_mul_size(cap, sizeof *slots, &bytes) ? malloc(bytes) : NULL;
     if (!slots) {
@@ -49,7 +49,7 @@ static bool grow_to(struct number_map *m, size_t cap) {
     memset(slots, 0xff, bytes);
     for (size_t i = 0; i < m->cap; i++) {
         if (m->slots[i].key != NO_KEY) {
-            *find(slots, cap, m->slots[i].key) = m->slots[i];
+            *find_number(slots, cap, m->slots[i].key) = m->slots[i];
         }
     }
     free(m->slots);
@@ -59,7 +59,7 @@ static bool grow_to(struct number_map *m, size_t cap) {
 }
 
 bool number_map_get(const struct number_map *m, uint64_t key, size_t *value) {
-    const struct number_slot *s = m->cap > 0 ? find(m->slots, m->cap, key) : NULL;
+    const struct number_slot *s = m->cap > 0 ? find_number(m->slots, m->cap, key) : NULL;
     if (!s || s->key == NO_KEY) {
         return false;
     }
@@ -68,14 +68,14 @@ bool number_map_get(const struct number_map *m, uint64_t key, size_t *value) {
 }
 
 bool number_map_put(struct number_map *m, uint64_t key, size_t fresh, size_t *value, bool *added) {
-    struct number_slot *s = m->cap > 0 ? find(m->slots, m->cap, key) : NULL;
+    struct number_slot *s = m->cap > 0 ? find_number(m->slots, m->cap, key) : NULL;
     *added = !s || s->key == NO_KEY;
     if (*added) {
         if (2 * (m->count + 1) > m->cap) {
-            if (!grow_to(m, m->cap ? 2 * m->cap : SLOTS_FIRST)) {
+            if (!grow_numbers(m, m->cap ? 2 * m->cap : SLOTS_FIRST)) {
                 return false;
             }
-            s = find(m->slots, m->cap, key);
+            s = find_number(m->slots, m->cap, key);
         }
         *s = (struct number_slot){key, fresh};
         m->count++;

@@ -38,7 +38,7 @@ bool parse_i64(const char *s, size_t len, int64_t *out) {
 }
 
 /* A table, for a branch would be mispredicted at every other digit. */
-static int hex_digit(char c) {
+static int hex_digit_value(char c) {
     static const signed char values[256] = {
         /* one more than they are */
         ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
@@ -60,7 +60,7 @@ bool parse_hex(const char *s, size_t len, uint64_t *out) {
     }
     uint64_t v = 0;
     for (size_t i = 0; i < len; i++) {
-        int digit = hex_digit(s[i]);
+        int digit = hex_digit_value(s[i]);
         if (digit < 0 || v >> 60) {
             return false;
         }
@@ -80,7 +80,7 @@ bool parse_address(const char *s, size_t len, uint64_t *out) {
 /* Exactly 2 * count hex digits. */
 static bool hex_bytes(const char *s, size_t count, uint8_t *out) {
     for (size_t i = 0; i < count; i++) {
-        int high = hex_digit(s[2 * i]), low = hex_digit(s[2 * i + 1]);
+        int high = hex_digit_value(s[2 * i]), low = hex_digit_value(s[2 * i + 1]);
         if (high < 0 || low < 0) {
             return false;
         }

@@ -19,12 +19,12 @@
 
 enum { MAX_THREADS = 256, PROCESSORS_MAX = 4096 };
 
-struct slot {
+struct pool_slot {
     void *job;
     bool finished;
 };
 
-struct worker {
+struct pool_worker {
     struct pool *pool;
     unsigned number;
     pthread_t thread;
@@ -36,11 +36,11 @@ struct pool {
     void *ctx;
     unsigned threads;
     unsigned started, startable; /* beside the caller's thread, whose number is the last */
-    struct worker *workers;
+    struct pool_worker *workers;
 
     pthread_mutex_t lock; /* guards all below */
     pthread_cond_t job_waits, job_finished;
-    struct slot *ring;
+    struct pool_slot *ring;
     size_t window;           /* slots in the ring */
     size_t head, next, tail; /* positions, counted without wrapping: slot = position % window */
     bool closing;
@@ -49,7 +49,7 @@ struct pool {
 /* The next job. The lock is held, and let go meanwhile. Returns its position. */
 static size_t do_next(struct pool *p, unsigned worker) {
     size_t at = p->next++;
-    struct slot *slot = &p->ring[at % p->window];
+    struct pool_slot *slot = &p->ring[at % p->window];
     pthread_mutex_unlock(&p->lock);
     p->work(p->ctx, slot->job, worker);
     pthread_mutex_lock(&p->lock);
@@ -58,7 +58,7 @@ static size_t do_next(struct pool *p, unsigned worker) {
 }
 
 static void *work_on(void *arg) {
-    struct worker *w = arg;
+    struct pool_worker *w = arg;
     struct pool *p = w->pool;
     pthread_mutex_lock(&p->lock);
     for (;;) {
@@ -80,8 +80,8 @@ static void *work_on(void *arg) {
 /* One more, if there may be one. */
 static void start_worker(struct pool *p) {
     if (p->started < p->startable) {
-        struct worker *w = &p->workers[p->started];
-        *w = (struct worker){.pool = p, .number = p->started};
+        struct pool_worker *w = &p->workers[p->started];
+        *w = (struct pool_worker){.pool = p, .number = p->started};
         if (pthread_create(&w->thread, NULL, work_on, w) == 0) {
             p->started++;
         } else {
@@ -122,7 +122,7 @@ static void wait_for_head(struct pool *p) {
 /* Delivers until there is room for a job, and does jobs rather than wait. A worker without a job is
  * worse than a result that waits: then no more is delivered than must be. Else of a full window
  * half, so that the workers have the other half meanwhile. */
-static void make_room(struct pool *p) {
+static void make_room_in_ring(struct pool *p) {
     size_t most = p->tail - p->head == p->window ? p->window / 2 : p->window - 1;
     for (;;) {
         bool full = p->tail - p->head == p->window, idle = p->next == p->tail;
@@ -195,11 +195,11 @@ void pool_put(struct pool *p, void *job) {
         return;
     }
     pthread_mutex_lock(&p->lock);
-    make_room(p);
+    make_room_in_ring(p);
     if (p->next != p->tail) { /* one is for the caller's thread, when it has time */
         start_worker(p);
     }
-    p->ring[p->tail % p->window] = (struct slot){.job = job};
+    p->ring[p->tail % p->window] = (struct pool_slot){.job = job};
     p->tail++;
     pthread_mutex_unlock(&p->lock);
     /* Not under the lock: on one processor the worker would wake only to wait for that. */

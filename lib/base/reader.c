@@ -1,7 +1,7 @@
 /* The checked cursor over untrusted bytes. */
 #include "base/reader.h"
 
-uint64_t reader_other_uint(const uint8_t *p, unsigned size, bool big_endian) {
+uint64_t reader_odd_uint(const uint8_t *p, unsigned size, bool big_endian) {
     uint64_t v = 0;
     for (unsigned i = 0; i < size; i++) {
         v = v << 8 | p[big_endian ? i : size - 1 - i];

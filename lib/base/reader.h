@@ -108,10 +108,18 @@ static inline uint64_t reader_u64(struct reader *r) {
     uint64_t first = reader_u32(r), second = reader_u32(r);
     return r->big_endian ? first << 32 | second : second << 32 | first;
 }
+/* The eight bytes at an offset from here, the least significant one first, if reader_left is offset
+ * + 8 or more: nothing is checked or read. */
+static inline uint64_t reader_peek_little(const struct reader *r, size_t offset) {
+    const uint8_t *p = r->at + offset;
+    return (uint64_t)p[7] << 56 | (uint64_t)p[6] << 48 | (uint64_t)p[5] << 40 |
+           (uint64_t)p[4] << 32 | (uint64_t)p[3] << 24 | (uint64_t)p[2] << 16 |
+           (uint64_t)p[1] << 8 | p[0];
+}
 /* A number of 1 to 8 bytes. */
-uint64_t reader_other_uint(const uint8_t *p, unsigned size,
-                           bool big_endian); /* the rest of this: */
+uint64_t reader_odd_uint(const uint8_t *p, unsigned size, bool big_endian); /* of 3, 5, 6, 7 */
 static inline uint64_t reader_uint(struct reader *r, unsigned size) {
+    const uint8_t *p;
     switch (size) {
     case 1:
         return reader_u8(r);
@@ -122,10 +130,9 @@ static inline uint64_t reader_uint(struct reader *r, unsigned size) {
     case 8:
         return reader_u64(r);
     default:
-        break;
+        p = reader_bytes(r, size);
+        return p ? reader_odd_uint(p, size, r->big_endian) : 0;
     }
-    const uint8_t *p = reader_bytes(r, size);
-    return p ? reader_other_uint(p, size, r->big_endian) : 0;
 }
 
 /* DWARF5 §7.6 LEB128, unsigned and signed. More than 64 significant bits fail the reader. What is

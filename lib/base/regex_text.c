@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The size to which a bracket's contents expand: all parts but the last, and the last. */
-struct level {
+struct group_level {
     uint64_t before, last;
 };
 
@@ -39,7 +39,7 @@ static uint64_t read_bound(const char *s, const char **end) {
 }
 
 static bool is_modest(const char *s) {
-    struct level levels[REGEX_DEPTH_MAX] = {{0, 0}}, *l = levels;
+    struct group_level levels[REGEX_DEPTH_MAX] = {{0, 0}}, *l = levels;
     while (*s) {
         uint64_t times = 0;
         const char *next = s + 1;
@@ -55,7 +55,7 @@ static bool is_modest(const char *s) {
                 return false;
             }
             l->before += l->last;
-            *++l = (struct level){0, 0};
+            *++l = (struct group_level){0, 0};
         } else if (*s == ')' && l > levels) {
             uint64_t size = l->before + l->last + 1;
             (--l)->last = size;

@@ -18,7 +18,7 @@ enum { LONE_WORK_FACTOR = 4 };
 static void table_release(struct abbrev_table *t) {
     VEC_RELEASE(&t->entries);
     VEC_RELEASE(&t->specs);
-    VEC_RELEASE(&t->said);
+    VEC_RELEASE(&t->wanted);
     VEC_RELEASE(&t->steps);
     map_release(&t->odd);
 }
@@ -42,7 +42,7 @@ static void begin_table(struct abbrev_table *t, const struct sections *s, uint64
     err_clear(&t->damage);
     t->entries.len = 0;
     t->specs.len = 0;
-    t->said.len = 0;
+    t->wanted.len = 0;
     t->steps.len = 0;
     t->ordered = 0;
     map_clear(&t->odd);
@@ -50,7 +50,7 @@ static void begin_table(struct abbrev_table *t, const struct sections *s, uint64
     reader_seek(&t->r, offset);
 }
 
-static bool is_for(const struct abbrev_table *t, uint64_t offset, struct form_sizes sizes) {
+static bool is_table_for(const struct abbrev_table *t, uint64_t offset, struct form_sizes sizes) {
     return t->used && t->offset == offset && form_sizes_equal(t->forms.sizes, sizes);
 }
 
@@ -65,7 +65,7 @@ enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const 
     c->clock++;
     for (size_t i = 0; i < ABBREV_TABLES; i++) {
         struct abbrev_table *t = &c->tables[i];
-        if (is_for(t, u->abbrev_offset, sizes)) {
+        if (is_table_for(t, u->abbrev_offset, sizes)) {
             t->last_used = c->clock;
             *out = t;
             return ST_OK;
@@ -87,7 +87,7 @@ enum st abbrev_table_of(struct abbrev_cache *c, const struct sections *s, const 
 
 /* ---- reading a declaration ---- */
 
-static const struct abbrev *known(const struct abbrev_table *t, uint64_t code) {
+static const struct abbrev *known_abbrev(const struct abbrev_table *t, uint64_t code) {
     if (code - 1 < t->entries.len && t->entries.data[code - 1].code == code) {
         return &t->entries.data[code - 1];
     }
@@ -96,14 +96,14 @@ static const struct abbrev *known(const struct abbrev_table *t, uint64_t code) {
 }
 
 /* A table with two declarations of one code is damaged. */
-static enum st number(struct abbrev_table *t, const struct abbrev *a, struct err *e) {
+static enum st number_declaration(struct abbrev_table *t, const struct abbrev *a, struct err *e) {
     uint64_t code = a->code;
     size_t index = t->entries.len;
     if (code == index + 1 && index == t->ordered) { /* nearly always */
         t->ordered++;
         return ST_OK;
     }
-    if (known(t, code)) {
+    if (known_abbrev(t, code)) {
         return err_at(e, ERR_FORMAT, t->r.name, t->offset, "abbreviation %llu twice",
                       (unsigned long long)code);
     }
@@ -114,14 +114,14 @@ static enum st number(struct abbrev_table *t, const struct abbrev *a, struct err
 }
 
 /* Reads the next declaration into the table. ST_NONE: the table ends. */
-static enum st read_next(struct abbrev_table *t, struct err *e) {
+static enum st read_declaration(struct abbrev_table *t, struct err *e) {
     if (t->entries.len == t->entries.cap && !VEC_RESERVE(&t->entries, 1)) {
         return err_nomem(e);
     }
     struct abbrev *a = &t->entries.data[t->entries.len];
     enum st st = abbrev_declaration(t, a, e);
     if (st == ST_OK) {
-        st = number(t, a, e);
+        st = number_declaration(t, a, e);
     }
     t->complete = st == ST_NONE;
     t->entries.len += st == ST_OK;
@@ -130,7 +130,7 @@ static enum st read_next(struct abbrev_table *t, struct err *e) {
 
 enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
                     const struct abbrev **out, struct err *e) {
-    *out = known(t, code);
+    *out = known_abbrev(t, code);
     if (*out) {
         return ST_OK;
     }
@@ -140,7 +140,7 @@ enum st abbrev_read(struct abbrev_cache *c, struct abbrev_table *t, uint64_t cod
     size_t before = reader_pos(&t->r);
     enum st st = t->complete ? ST_NONE : ST_OK;
     while (st == ST_OK && !*out) {
-        st = read_next(t, &t->damage);
+        st = read_declaration(t, &t->damage);
         if (st == ST_OK && t->entries.data[t->entries.len - 1].code == code) {
             *out = &t->entries.data[t->entries.len - 1];
         }

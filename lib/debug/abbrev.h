@@ -14,30 +14,30 @@
 #include "debug/sections.h"
 
 /* The meaning of an attribute, as far as this module uses it. */
-enum abbrev_says {
-    SAYS_NOTHING,
-    SAYS_SIBLING,
-    SAYS_NAME,
-    SAYS_LINKAGE_NAME,
-    SAYS_ORIGIN,
-    SAYS_SPECIFICATION,
-    SAYS_DECL_FILE,
-    SAYS_DECL_LINE,
-    SAYS_LOW,
-    SAYS_HIGH,
-    SAYS_RANGES,
-    SAYS_ENTRY,
-    SAYS_CALL_FILE,
-    SAYS_CALL_LINE,
-    SAYS_CALL_COLUMN,
-    SAYS_DISCRIMINATOR,
-    SAYS_COMP_DIR,
-    SAYS_LANGUAGE,
-    SAYS_STMT_LIST,
-    SAYS_ADDR_BASE,
-    SAYS_RNGLISTS_BASE,
-    SAYS_STR_OFFSETS_BASE,
-    SAYS_DWO_NAME
+enum abbrev_kind {
+    KIND_OTHER,
+    KIND_SIBLING,
+    KIND_NAME,
+    KIND_LINKAGE_NAME,
+    KIND_ORIGIN,
+    KIND_SPECIFICATION,
+    KIND_DECL_FILE,
+    KIND_DECL_LINE,
+    KIND_LOW,
+    KIND_HIGH,
+    KIND_RANGES,
+    KIND_ENTRY,
+    KIND_CALL_FILE,
+    KIND_CALL_LINE,
+    KIND_CALL_COLUMN,
+    KIND_DISCRIMINATOR,
+    KIND_COMP_DIR,
+    KIND_LANGUAGE,
+    KIND_STMT_LIST,
+    KIND_ADDR_BASE,
+    KIND_RNGLISTS_BASE,
+    KIND_STR_OFFSETS_BASE,
+    KIND_DWO_NAME
 };
 
 /* Forms whose value is a number in place, by the bytes that it takes. */
@@ -49,12 +49,16 @@ struct abbrev_spec {
      * place, and its bit in `has`. 0: die_attrs.c interprets it. */
     uint16_t member, sets;
     bool narrow;   /* values of more than 32 bits make no sense here */
-    uint8_t says;  /* enum abbrev_says */
+    uint8_t kind;  /* enum abbrev_kind */
     uint8_t load;  /* enum abbrev_load; LOAD_NOT also where the form does not fit the attribute */
     uint8_t size;  /* in bytes, if `fixed` */
     bool fixed;    /* all values of its form are of one size */
     uint32_t skip; /* bytes of attributes in front of it that are skipped, all of fixed sizes */
     int64_t constant; /* of DW_FORM_implicit_const */
+    /* If the declaration is `direct`: where the number lies, counted from the first attribute, and
+     * what of eight bytes there it is, the least significant one first; plus `constant`. */
+    uint32_t offset;
+    uint64_t mask;
 };
 
 /* How die_walk.c skips a value that is not of a fixed size. */
@@ -108,12 +112,13 @@ struct abbrev {
     bool fixed;    /* all its DIEs have one size and no sibling */
     bool simple;   /* no function with code; die_walk.c can skip its DIEs the shortest way */
     uint8_t below; /* enum abbrev_below */
-    bool has_said;
-    /* Index into abbrev_table.said, once it was requested (units use few declarations of some
-     * tables): the attributes with a meaning or a size of their own; said_skip bytes follow the
-     * last. If it has no plan: all its attributes, in abbrev_table.specs. */
-    uint32_t first_said, said_skip;
-    uint16_t said_count;
+    bool has_wanted;
+    /* Index into abbrev_table.wanted, once it was requested (units use few declarations of some
+     * tables): the attributes with a meaning or a size of their own; wanted_skip bytes
+     * follow. last. If it has no plan: all its attributes, in abbrev_table.specs. */
+    uint32_t first_wanted, wanted_skip;
+    uint16_t wanted_count;
+    bool direct; /* it is fixed, and each of those is a number */
 };
 
 /* The abbreviations of a unit, read as far as they were needed. */
@@ -126,7 +131,7 @@ struct abbrev_table {
     struct reader r;
     struct err damage; /* what ended the reading */
     VEC(struct abbrev) entries;
-    VEC(struct abbrev_spec) specs, said;
+    VEC(struct abbrev_spec) specs, wanted;
     VEC(struct abbrev_step) steps;
     size_t ordered; /* so many declarations at the start are numbered 1, 2, 3 … */
     struct map odd; /* code -> index, for declarations not numbered 1, 2, 3 … in order */
@@ -163,9 +168,9 @@ enum st abbrev_lone(struct abbrev_cache *c, const struct sections *s, const stru
                     uint64_t code, struct abbrev_table **t, const struct abbrev **out,
                     struct err *e) BASE_MUST_USE;
 
-/* Fills what `a`, which is of the table t, has in t->said. ST_ERR: no memory. */
-enum st abbrev_plan_said(struct abbrev_table *t, const struct abbrev *a,
-                         struct err *e) BASE_MUST_USE;
+/* Fills what `a`, which is of the table t, has in t->wanted. ST_ERR: no memory. */
+enum st abbrev_plan_wanted(struct abbrev_table *t, const struct abbrev *a,
+                           struct err *e) BASE_MUST_USE;
 
 /* As abbrev_read, without a call for those that were read before and are numbered as usual. */
 static inline enum st abbrev_find(struct abbrev_cache *c, struct abbrev_table *t, uint64_t code,
@@ -177,14 +182,14 @@ static inline enum st abbrev_find(struct abbrev_cache *c, struct abbrev_table *t
     return abbrev_read(c, t, code, out, e);
 }
 
-/* What it says: *out is the first of a->said_count, valid until the next call. ST_ERR: no memory.
+/* What it says: *out is the first of a->wanted_count, valid until the next call. ST_ERR: no memory.
  */
-static inline enum st abbrev_said(struct abbrev_table *t, const struct abbrev *a,
-                                  const struct abbrev_spec **out, struct err *e) {
-    if (!a->has_said && abbrev_plan_said(t, a, e) != ST_OK) {
+static inline enum st abbrev_wanted(struct abbrev_table *t, const struct abbrev *a,
+                                    const struct abbrev_spec **out, struct err *e) {
+    if (!a->has_wanted && abbrev_plan_wanted(t, a, e) != ST_OK) {
         return ST_ERR;
     }
-    *out = a->said_count > 0 ? &t->said.data[a->first_said] : NULL;
+    *out = a->wanted_count > 0 ? &t->wanted.data[a->first_wanted] : NULL;
     return ST_OK;
 }
 

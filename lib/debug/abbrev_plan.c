@@ -6,46 +6,46 @@
 
 /* ---- what attributes and forms come to ---- */
 
-static enum abbrev_says says(uint64_t attribute) {
+static enum abbrev_kind kind_of_attribute(uint64_t attribute) {
     /* A table for attributes below 0x80 in place of a switch: it is consulted for every attribute
      * that is read. */
     static const uint8_t common[] = {
-        [DW_AT_sibling] = SAYS_SIBLING,
-        [DW_AT_name] = SAYS_NAME,
-        [DW_AT_linkage_name] = SAYS_LINKAGE_NAME,
-        [DW_AT_abstract_origin] = SAYS_ORIGIN,
-        [DW_AT_specification] = SAYS_SPECIFICATION,
-        [DW_AT_decl_file] = SAYS_DECL_FILE,
-        [DW_AT_decl_line] = SAYS_DECL_LINE,
-        [DW_AT_low_pc] = SAYS_LOW,
-        [DW_AT_high_pc] = SAYS_HIGH,
-        [DW_AT_ranges] = SAYS_RANGES,
-        [DW_AT_entry_pc] = SAYS_ENTRY,
-        [DW_AT_call_file] = SAYS_CALL_FILE,
-        [DW_AT_call_line] = SAYS_CALL_LINE,
-        [DW_AT_call_column] = SAYS_CALL_COLUMN,
-        [DW_AT_comp_dir] = SAYS_COMP_DIR,
-        [DW_AT_language] = SAYS_LANGUAGE,
-        [DW_AT_stmt_list] = SAYS_STMT_LIST,
-        [DW_AT_addr_base] = SAYS_ADDR_BASE,
-        [DW_AT_rnglists_base] = SAYS_RNGLISTS_BASE,
-        [DW_AT_str_offsets_base] = SAYS_STR_OFFSETS_BASE,
-        [DW_AT_dwo_name] = SAYS_DWO_NAME,
+        [DW_AT_sibling] = KIND_SIBLING,
+        [DW_AT_name] = KIND_NAME,
+        [DW_AT_linkage_name] = KIND_LINKAGE_NAME,
+        [DW_AT_abstract_origin] = KIND_ORIGIN,
+        [DW_AT_specification] = KIND_SPECIFICATION,
+        [DW_AT_decl_file] = KIND_DECL_FILE,
+        [DW_AT_decl_line] = KIND_DECL_LINE,
+        [DW_AT_low_pc] = KIND_LOW,
+        [DW_AT_high_pc] = KIND_HIGH,
+        [DW_AT_ranges] = KIND_RANGES,
+        [DW_AT_entry_pc] = KIND_ENTRY,
+        [DW_AT_call_file] = KIND_CALL_FILE,
+        [DW_AT_call_line] = KIND_CALL_LINE,
+        [DW_AT_call_column] = KIND_CALL_COLUMN,
+        [DW_AT_comp_dir] = KIND_COMP_DIR,
+        [DW_AT_language] = KIND_LANGUAGE,
+        [DW_AT_stmt_list] = KIND_STMT_LIST,
+        [DW_AT_addr_base] = KIND_ADDR_BASE,
+        [DW_AT_rnglists_base] = KIND_RNGLISTS_BASE,
+        [DW_AT_str_offsets_base] = KIND_STR_OFFSETS_BASE,
+        [DW_AT_dwo_name] = KIND_DWO_NAME,
     };
     if (attribute < sizeof common) {
-        return (enum abbrev_says)common[attribute];
+        return (enum abbrev_kind)common[attribute];
     }
     switch (attribute) {
     case DW_AT_MIPS_linkage_name:
-        return SAYS_LINKAGE_NAME;
+        return KIND_LINKAGE_NAME;
     case DW_AT_GNU_discriminator:
-        return SAYS_DISCRIMINATOR;
+        return KIND_DISCRIMINATOR;
     case DW_AT_GNU_addr_base:
-        return SAYS_ADDR_BASE;
+        return KIND_ADDR_BASE;
     case DW_AT_GNU_dwo_name:
-        return SAYS_DWO_NAME;
+        return KIND_DWO_NAME;
     default:
-        return SAYS_NOTHING;
+        return KIND_OTHER;
     }
 }
 
@@ -187,7 +187,7 @@ static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct
     struct abbrev_form form = form_of(forms, p->form);
     return (struct abbrev_spec){.attribute = (uint16_t)p->attribute,
                                 .form = (uint16_t)p->form,
-                                .says = (uint8_t)says(p->attribute),
+                                .kind = (uint8_t)kind_of_attribute(p->attribute),
                                 .size = form.size,
                                 .fixed = form.fixed,
                                 .constant = p->constant};
@@ -196,7 +196,7 @@ static struct abbrev_spec spec_of(const struct abbrev_forms *forms, const struct
 /* Records all attributes of a declaration that has no plan. */
 static enum st read_specs(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     struct reader r = attribute_reader(t, a);
-    a->first_said = (uint32_t)t->specs.len;
+    a->first_wanted = (uint32_t)t->specs.len;
     for (uint32_t i = 0; i < a->attribute_count; i++) {
         struct abbrev_pair p = abbrev_pair_read(&r);
         if (!VEC_PUSH(&t->specs, spec_of(&t->forms, &p))) {
@@ -223,28 +223,28 @@ void abbrev_place(struct abbrev_spec *spec) {
         uint16_t member, sets;
         bool narrow;
     } places[] = {
-        [SAYS_DECL_FILE] = {MEMBER(decl_file), DIE_DECL_FILE, false},
-        [SAYS_DECL_LINE] = {MEMBER(decl_line), 0, true},
-        [SAYS_LOW] = {MEMBER(low), DIE_LOW, false},
-        [SAYS_HIGH] = {MEMBER(high), DIE_HIGH, false},
-        [SAYS_RANGES] = {MEMBER(ranges), DIE_RANGES, false},
-        [SAYS_ENTRY] = {MEMBER(entry), DIE_ENTRY, false},
-        [SAYS_CALL_FILE] = {MEMBER(call_file), DIE_CALL_FILE, false},
-        [SAYS_CALL_LINE] = {MEMBER(call_line), 0, true},
-        [SAYS_CALL_COLUMN] = {MEMBER(call_column), 0, true},
-        [SAYS_DISCRIMINATOR] = {MEMBER(call_discriminator), 0, true},
+        [KIND_DECL_FILE] = {MEMBER(decl_file), DIE_DECL_FILE, false},
+        [KIND_DECL_LINE] = {MEMBER(decl_line), 0, true},
+        [KIND_LOW] = {MEMBER(low), DIE_LOW, false},
+        [KIND_HIGH] = {MEMBER(high), DIE_HIGH, false},
+        [KIND_RANGES] = {MEMBER(ranges), DIE_RANGES, false},
+        [KIND_ENTRY] = {MEMBER(entry), DIE_ENTRY, false},
+        [KIND_CALL_FILE] = {MEMBER(call_file), DIE_CALL_FILE, false},
+        [KIND_CALL_LINE] = {MEMBER(call_line), 0, true},
+        [KIND_CALL_COLUMN] = {MEMBER(call_column), 0, true},
+        [KIND_DISCRIMINATOR] = {MEMBER(call_discriminator), 0, true},
     };
-    if (spec->says >= sizeof places / sizeof places[0]) {
+    if (spec->kind >= sizeof places / sizeof places[0]) {
         return;
     }
-    spec->member = places[spec->says].member;
-    spec->sets = places[spec->says].sets;
-    spec->narrow = places[spec->says].narrow;
-    if (spec->says == SAYS_HIGH && !form_is_address(spec->form)) {
+    spec->member = places[spec->kind].member;
+    spec->sets = places[spec->kind].sets;
+    spec->narrow = places[spec->kind].narrow;
+    if (spec->kind == KIND_HIGH && !form_is_address(spec->form)) {
         spec->sets |= DIE_HIGH_IS_SIZE;
-    } else if (spec->says == SAYS_ENTRY && !form_is_address(spec->form)) {
+    } else if (spec->kind == KIND_ENTRY && !form_is_address(spec->form)) {
         spec->sets |= DIE_ENTRY_IS_SIZE;
-    } else if (spec->says == SAYS_RANGES && spec->form == DW_FORM_rnglistx) {
+    } else if (spec->kind == KIND_RANGES && spec->form == DW_FORM_rnglistx) {
         spec->sets |= DIE_RANGES_IS_INDEX;
     }
 }
@@ -252,23 +252,23 @@ void abbrev_place(struct abbrev_spec *spec) {
 /* Fast load of an attribute in a common form; needs abbrev_place() first. */
 static enum abbrev_load load_of(const struct abbrev_spec *spec) {
     bool plain;
-    switch ((enum abbrev_says)spec->says) {
-    case SAYS_NAME:
-    case SAYS_LINKAGE_NAME:
+    switch ((enum abbrev_kind)spec->kind) {
+    case KIND_NAME:
+    case KIND_LINKAGE_NAME:
         plain = spec->form == DW_FORM_strp;
         break;
-    case SAYS_SIBLING:
+    case KIND_SIBLING:
         plain = is_reference(spec->form) && spec->form != DW_FORM_ref_addr;
         break;
-    case SAYS_ORIGIN:
-    case SAYS_SPECIFICATION:
+    case KIND_ORIGIN:
+    case KIND_SPECIFICATION:
         plain = is_reference(spec->form);
         break;
-    case SAYS_LOW:
+    case KIND_LOW:
         plain = spec->form == DW_FORM_addr;
         break;
-    case SAYS_HIGH:
-    case SAYS_ENTRY:
+    case KIND_HIGH:
+    case KIND_ENTRY:
         plain = spec->form == DW_FORM_addr || is_number(spec->form);
         break;
     default:
@@ -281,37 +281,53 @@ static enum abbrev_load load_of(const struct abbrev_spec *spec) {
     return spec->fixed ? (enum abbrev_load)spec->size : LOAD_ULEB128;
 }
 
+/* False: it is not a number that lies there, or stands in the declaration. */
+static bool find_mask(struct abbrev_spec *spec) {
+    if (spec->form == DW_FORM_implicit_const) {
+        return spec->member != 0 && spec->constant >= 0;
+    }
+    if (spec->load == LOAD_NOT || spec->load == LOAD_ULEB128) {
+        return false;
+    }
+    spec->mask = UINT64_MAX >> (64 - 8 * spec->load);
+    return true;
+}
+
 /* Joins what says nothing. */
-static enum st plan_said(struct abbrev_table *t, struct abbrev *a, struct err *e) {
+static enum st plan_wanted(struct abbrev_table *t, struct abbrev *a, struct err *e) {
     struct reader r = attribute_reader(t, a);
-    uint32_t skip = 0;
-    a->first_said = (uint32_t)t->said.len;
+    uint32_t skip = 0, offset = 0;
+    a->direct = a->fixed && !t->r.big_endian;
+    a->first_wanted = (uint32_t)t->wanted.len;
     for (uint32_t i = 0; i < a->attribute_count; i++) {
         struct abbrev_pair p = abbrev_pair_read(&r);
         struct abbrev_spec spec = spec_of(&t->forms, &p);
-        if (spec.says == SAYS_NOTHING && spec.fixed) {
+        spec.offset = offset;
+        offset += spec.size;
+        if (spec.kind == KIND_OTHER && spec.fixed) {
             skip += spec.size;
             continue;
         }
         spec.skip = skip;
         abbrev_place(&spec);
         spec.load = (uint8_t)load_of(&spec);
+        a->direct = a->direct && find_mask(&spec);
         skip = 0;
-        if (!VEC_PUSH(&t->said, spec)) {
+        if (!VEC_PUSH(&t->wanted, spec)) {
             return err_nomem(e);
         }
     }
-    a->said_count = (uint16_t)(t->said.len - a->first_said);
-    a->said_skip = skip;
+    a->wanted_count = (uint16_t)(t->wanted.len - a->first_wanted);
+    a->wanted_skip = skip;
     return ST_OK;
 }
 
-enum st abbrev_plan_said(struct abbrev_table *t, const struct abbrev *a, struct err *e) {
+enum st abbrev_plan_wanted(struct abbrev_table *t, const struct abbrev *a, struct err *e) {
     struct abbrev *own = &t->entries.data[a - t->entries.data];
-    size_t said = t->said.len;
-    own->has_said = plan_said(t, own, e) == ST_OK;
-    if (!own->has_said) {
-        t->said.len = said;
+    size_t said = t->wanted.len;
+    own->has_wanted = plan_wanted(t, own, e) == ST_OK;
+    if (!own->has_wanted) {
+        t->wanted.len = said;
         return ST_ERR;
     }
     return ST_OK;
@@ -324,7 +340,7 @@ static bool is_code_tag(uint64_t tag) {
            tag == DW_TAG_inlined_subroutine;
 }
 
-static enum abbrev_below below(uint64_t tag) {
+static enum abbrev_below below_tag(uint64_t tag) {
     switch (tag) {
     case DW_TAG_array_type:
     case DW_TAG_enumeration_type:
@@ -357,8 +373,8 @@ enum st abbrev_declaration(struct abbrev_table *t, struct abbrev *out, struct er
     out->code = code;
     out->tag = (uint16_t)tag;
     out->code_tag = is_code_tag(tag);
-    out->below = (uint8_t)below(tag);
-    out->has_said = false;
+    out->below = (uint8_t)below_tag(tag);
+    out->has_wanted = false;
     out->attributes = r.at;
     enum st st = r.failed ? ST_OK : plan_steps(t, out, &r, e);
     t->r = r;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
+
 void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why) {
     if (!u->complained && d->complain) {
         d->complain(d->complain_ctx, d->path, u->head.offset, why);
@@ -19,21 +21,13 @@ bool debug_is_code(const void *ctx, uint64_t address) {
     if (d->code.len == 0) {
         return address != 0;
     }
-    size_t low = 0, high = d->code.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (d->code.data[middle].high <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < d->code.len && d->code.data[low].low <= address;
+    size_t i = SEARCH_ABOVE(d->code.data, d->code.len, high, address);
+    return i < d->code.len && d->code.data[i].low <= address;
 }
 
 /* The supplementary file first. */
-static void open_file(struct debug *d, struct debug_file *f, const struct sections *sections,
-                      bool planless) {
+static void begin_file(struct debug *d, struct debug_file *f, const struct sections *sections,
+                       bool planless) {
     f->sections = *sections;
     f->present = true;
     bool with_alt = f == &d->main && d->alt.present;
@@ -70,11 +64,11 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
     }
     ranges_normalise(&d->code, 0);
     if (st == ST_OK && setup->alt) {
-        open_file(d, &d->alt, setup->alt, setup->planless);
+        begin_file(d, &d->alt, setup->alt, setup->planless);
         st = units_read(d, &d->alt, e);
     }
     if (st == ST_OK) {
-        open_file(d, &d->main, setup->sections, setup->planless);
+        begin_file(d, &d->main, setup->sections, setup->planless);
         st = units_read(d, &d->main, e);
     }
     if (st == ST_OK) {
@@ -143,7 +137,7 @@ static enum st clone_file(struct debug *d, struct debug_file *f, const struct de
     if (!of->present) {
         return ST_OK;
     }
-    open_file(d, f, &of->sections, of->reader.abbrevs.planless);
+    begin_file(d, f, &of->sections, of->reader.abbrevs.planless);
     f->units = malloc((of->unit_count + 1) * sizeof *f->units);
     if (!f->units) {
         return err_nomem(e);

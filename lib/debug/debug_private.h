@@ -48,7 +48,6 @@ struct debug_file {
     bool present;             /* false: there is no such file */
     struct unit_entry *units; /* all of them, by offset */
     size_t unit_count, unit_cap;
-    struct unit_entry *last_unit; /* the unit of the last look-up by offset; NULL = none */
 };
 
 struct unit_range {
@@ -78,7 +77,6 @@ struct unit_scratch {
     struct unit_nodes nodes;
     VEC(uint32_t) order;
     struct line_sequences sequences;
-    struct line_specials specials;
     struct line_files files; /* except for the paths, which are the unit's */
 };
 

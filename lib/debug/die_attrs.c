@@ -14,7 +14,7 @@ struct take {
 };
 
 /* A line, column or language that does not fit 32 bits counts as absent. */
-static inline uint32_t narrow(uint64_t v) {
+static inline uint32_t language_of(uint64_t v) {
     return v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
@@ -31,43 +31,43 @@ static bool take_string(const struct take *t, const char **out) {
     return true;
 }
 
-static inline bool mark(struct die_attrs *out, enum die_has bit, bool taken) {
+static inline bool mark_taken(struct die_attrs *out, enum die_has bit, bool taken) {
     if (taken) {
         out->has |= (unsigned)bit;
     }
     return taken;
 }
 
-static bool pass(const struct take *t) {
+static bool skip_form(const struct take *t) {
     form_skip(t->v.r, form_sizes_of(t->v.unit), t->v.form);
     return true;
 }
 
 /* What only a unit's DIE has. */
-static bool take_unit_attr(const struct take *t, enum abbrev_says says) {
+static bool take_unit_attr(const struct take *t, enum abbrev_kind kind) {
     struct die_attrs *out = t->out;
     uint64_t language;
-    switch (says) {
-    case SAYS_COMP_DIR:
+    switch (kind) {
+    case KIND_COMP_DIR:
         return take_string(t, &out->comp_dir);
-    case SAYS_LANGUAGE:
+    case KIND_LANGUAGE:
         if (!form_u64(&t->v, &language)) {
             return false;
         }
-        out->language = narrow(language);
+        out->language = language_of(language);
         return true;
-    case SAYS_STMT_LIST:
-        return mark(out, DIE_STMT_LIST, form_u64(&t->v, &out->stmt_list));
-    case SAYS_ADDR_BASE:
-        return mark(out, DIE_ADDR_BASE, form_u64(&t->v, &out->addr_base));
-    case SAYS_RNGLISTS_BASE:
-        return mark(out, DIE_RNGLISTS_BASE, form_u64(&t->v, &out->rnglists_base));
-    case SAYS_STR_OFFSETS_BASE:
-        return mark(out, DIE_STR_OFFSETS_BASE, form_u64(&t->v, &out->str_offsets_base));
-    case SAYS_DWO_NAME:
-        return mark(out, DIE_SPLIT, pass(t));
+    case KIND_STMT_LIST:
+        return mark_taken(out, DIE_STMT_LIST, form_u64(&t->v, &out->stmt_list));
+    case KIND_ADDR_BASE:
+        return mark_taken(out, DIE_ADDR_BASE, form_u64(&t->v, &out->addr_base));
+    case KIND_RNGLISTS_BASE:
+        return mark_taken(out, DIE_RNGLISTS_BASE, form_u64(&t->v, &out->rnglists_base));
+    case KIND_STR_OFFSETS_BASE:
+        return mark_taken(out, DIE_STR_OFFSETS_BASE, form_u64(&t->v, &out->str_offsets_base));
+    case KIND_DWO_NAME:
+        return mark_taken(out, DIE_SPLIT, skip_form(t));
     default:
-        return pass(t);
+        return skip_form(t);
     }
 }
 
@@ -83,25 +83,25 @@ static inline bool take_attr(const struct take *t, const struct abbrev_spec *spe
     struct die_attrs *out = t->out;
     uint64_t v;
     bool taken;
-    switch ((enum abbrev_says)spec->says) {
-    case SAYS_NAME:
+    switch ((enum abbrev_kind)spec->kind) {
+    case KIND_NAME:
         return take_string(t, &out->name);
-    case SAYS_LINKAGE_NAME:
+    case KIND_LINKAGE_NAME:
         return take_string(t, &out->linkage);
-    case SAYS_ORIGIN:
-        return mark(out, DIE_ORIGIN, form_ref(&t->v, &out->origin));
-    case SAYS_SPECIFICATION:
-        return mark(out, DIE_SPECIFICATION, form_ref(&t->v, &out->specification));
-    case SAYS_LOW:
+    case KIND_ORIGIN:
+        return mark_taken(out, DIE_ORIGIN, form_ref(&t->v, &out->origin));
+    case KIND_SPECIFICATION:
+        return mark_taken(out, DIE_SPECIFICATION, form_ref(&t->v, &out->specification));
+    case KIND_LOW:
         taken = take_address(t, &v);
         break;
-    case SAYS_HIGH:
-    case SAYS_ENTRY: /* an address, or (from DWARF 4 on) a size counted from low_pc */
+    case KIND_HIGH:
+    case KIND_ENTRY: /* an address, or (from DWARF 4 on) a size counted from low_pc */
         taken = form_is_address(t->v.form) ? take_address(t, &v) : form_u64(&t->v, &v);
         break;
     default:
         if (spec->member == 0) {
-            return take_unit_attr(t, (enum abbrev_says)spec->says);
+            return take_unit_attr(t, (enum abbrev_kind)spec->kind);
         }
         taken = form_u64(&t->v, &v);
         break;
@@ -143,8 +143,8 @@ struct die_at {
     uint64_t *sibling;
 };
 
-static void damaged(struct take *t, const struct die_at *at, const struct abbrev_spec *spec,
-                    struct err *e) {
+static void mark_damaged(struct take *t, const struct die_at *at, const struct abbrev_spec *spec,
+                         struct err *e) {
     t->out->damaged = true;
     (void)err_at(e, ERR_FORMAT, section_name(SECTION_INFO), at->offset,
                  "unreadable attribute 0x%x of form 0x%x", spec->attribute, spec->form);
@@ -154,10 +154,10 @@ static inline void take_spec(struct take *t, const struct die_at *at,
                              const struct abbrev_spec *spec, struct err *e) {
     t->v.form = spec->form;
     t->v.constant = spec->constant;
-    if (spec->says == SAYS_SIBLING) {
+    if (spec->kind == KIND_SIBLING) {
         *at->sibling = die_sibling_read(t->v.r, at->table->forms.sizes, spec->form);
     } else if (!take_attr(t, spec) && !reader_failed(t->v.r)) {
-        damaged(t, at, spec, e);
+        mark_damaged(t, at, spec, e);
     }
 }
 
@@ -168,7 +168,7 @@ static enum st take_placed(struct take *t, const struct die_at *at, const struct
                            const struct takeover_value *values, struct err *e) {
     bool known = true; /* the last one's form */
     for (uint32_t i = 0; i < a->attribute_count; i++) {
-        const struct abbrev_spec *spec = &at->table->specs.data[a->first_said + i];
+        const struct abbrev_spec *spec = &at->table->specs.data[a->first_wanted + i];
         uint64_t here = t->v.unit->end - reader_left(t->v.r);
         if (known && values[i].offset != here && spec->form != DW_FORM_indirect &&
             spec->form != DW_FORM_implicit_const) {
@@ -200,25 +200,25 @@ static inline bool keep_ref(const struct take *t, uint16_t form, uint64_t v, enu
     const struct die_unit *u = t->v.unit;
     bool of_section = form == DW_FORM_ref_addr;
     *out = (struct die_ref){.offset = of_section ? v : u->offset + v};
-    return mark(t->out, bit, of_section || v < u->end - u->offset);
+    return mark_taken(t->out, bit, of_section || v < u->end - u->offset);
 }
 
 /* Stores a loaded value. False: it makes no sense. */
-static inline bool keep(const struct take *t, const struct abbrev_spec *spec, uint64_t v) {
+static inline bool keep_value(const struct take *t, const struct abbrev_spec *spec, uint64_t v) {
     const struct form_strings *s = &t->source->strings;
     struct die_attrs *out = t->out;
     if (spec->member != 0) { /* the common case, without a jump for each kind of attribute */
         keep_number(out, spec, v);
         return true;
     }
-    switch ((enum abbrev_says)spec->says) {
-    case SAYS_NAME:
+    switch ((enum abbrev_kind)spec->kind) {
+    case KIND_NAME:
         return form_string_at(s->sections, SECTION_STR, s->str_end, v, &out->name);
-    case SAYS_LINKAGE_NAME:
+    case KIND_LINKAGE_NAME:
         return form_string_at(s->sections, SECTION_STR, s->str_end, v, &out->linkage);
-    case SAYS_ORIGIN:
+    case KIND_ORIGIN:
         return keep_ref(t, spec->form, v, DIE_ORIGIN, &out->origin);
-    case SAYS_SPECIFICATION:
+    case KIND_SPECIFICATION:
         return keep_ref(t, spec->form, v, DIE_SPECIFICATION, &out->specification);
     default:
         return true;
@@ -239,22 +239,32 @@ enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct
         return st == ST_OK && reader_failed(r) ? die_cut(r, offset, e) : st;
     }
     const struct abbrev_spec *spec;
-    if (abbrev_said(t, a, &spec, e) != ST_OK) {
+    if (abbrev_wanted(t, a, &spec, e) != ST_OK) {
         return ST_ERR;
     }
-    for (uint32_t i = 0; i < a->said_count; i++, spec++) {
+    if (a->direct && reader_left(r) >= a->size + sizeof(uint64_t)) { /* nearly all of clang's */
+        for (uint32_t i = 0; i < a->wanted_count; i++, spec++) {
+            uint64_t v = reader_peek_little(r, spec->offset) & spec->mask;
+            if (!keep_value(&take, spec, v + (uint64_t)spec->constant)) {
+                mark_damaged(&take, &at, spec, e);
+            }
+        }
+        reader_skip(r, a->size);
+        return ST_OK;
+    }
+    for (uint32_t i = 0; i < a->wanted_count; i++, spec++) {
         reader_skip(r, spec->skip);
         if (spec->load == LOAD_NOT) { /* seldom */
             take_spec(&take, &at, spec, e);
             continue;
         }
         uint64_t v = load_number(r, (enum abbrev_load)spec->load);
-        if (spec->says == SAYS_SIBLING) {
+        if (spec->kind == KIND_SIBLING) {
             *sibling = v;
-        } else if (!keep(&take, spec, v) && !reader_failed(r)) {
-            damaged(&take, &at, spec, e);
+        } else if (!keep_value(&take, spec, v) && !reader_failed(r)) {
+            mark_damaged(&take, &at, spec, e);
         }
     }
-    reader_skip(r, a->said_skip);
+    reader_skip(r, a->wanted_skip);
     return reader_failed(r) ? die_cut(r, offset, e) : ST_OK;
 }

@@ -42,8 +42,8 @@ static inline enum st find_abbrev(struct die_reader *d, struct abbrev_table *t, 
 
 /* Finds the declaration of the DIE at the offset; its tag goes to *tag. lone: only this DIE is
  * read, so the table is not kept. */
-static enum st read_die(struct die_reader *d, const struct die_unit *unit, uint64_t offset,
-                        bool lone, struct die_attrs *out, uint16_t *tag, struct err *e) {
+static enum st read_die_at(struct die_reader *d, const struct die_unit *unit, uint64_t offset,
+                           bool lone, struct die_attrs *out, uint16_t *tag, struct err *e) {
     struct abbrev_table *t;
     const struct abbrev *a;
     struct reader r = unit_reader(d->sections, unit, offset);
@@ -74,7 +74,7 @@ enum st die_attrs_at(struct die_reader *d, const struct die_unit *unit, uint64_t
     if (offset < unit->die || offset >= unit->end) {
         return ST_NONE;
     }
-    return read_die(d, unit, offset, false, out, &tag, e);
+    return read_die_at(d, unit, offset, false, out, &tag, e);
 }
 
 /* ---- units ---- */
@@ -112,7 +112,7 @@ static bool is_c(uint32_t language) {
 static enum st read_unit_die(struct die_reader *d, struct die_unit *u, bool lone,
                              struct die_attrs *attrs, struct err *e) {
     struct err why = {0};
-    enum st st = read_die(d, u, u->die, lone, attrs, &u->tag, &why);
+    enum st st = read_die_at(d, u, u->die, lone, attrs, &u->tag, &why);
     if (st == ST_NONE) {
         return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), u->offset, "unit without a DIE");
     }
@@ -125,7 +125,7 @@ static enum st read_unit_die(struct die_reader *d, struct die_unit *u, bool lone
         u->addr_base = attrs->addr_base;
         u->has_addr_base = (attrs->has & DIE_ADDR_BASE) != 0;
         err_clear(&why);
-        st = read_die(d, u, u->die, lone, attrs, &u->tag, &why);
+        st = read_die_at(d, u, u->die, lone, attrs, &u->tag, &why);
     }
     u->is_c = is_c(attrs->language);
     if (err_is(&why)) {
@@ -178,18 +178,18 @@ void die_walk_close(struct die_walk *w) {
     w->table->pins--;
 }
 
-static uint64_t here(const struct die_walk *w) {
+static uint64_t walk_offset(const struct die_walk *w) {
     return w->unit->end - reader_left(&w->r);
 }
 
 /* A DIE with all its children ended here, so its sibling attribute must point here. Otherwise one
  * of the two is damaged. */
 static inline enum st check_sibling(const struct die_walk *w, uint64_t sibling, struct err *e) {
-    uint64_t at = here(w) - w->unit->offset;
+    uint64_t at = walk_offset(w) - w->unit->offset;
     if (sibling == 0 || sibling == at) {
         return ST_OK;
     }
-    return err_at(e, ERR_FORMAT, w->r.name, here(w),
+    return err_at(e, ERR_FORMAT, w->r.name, walk_offset(w),
                   "sibling said to be at 0x%llx of its unit, not 0x%llx",
                   (unsigned long long)sibling, (unsigned long long)at);
 }
@@ -201,14 +201,14 @@ static inline bool codeless_below(const struct die_walk *w, unsigned depth,
     return function ? a->bare : depth > 0 && w->codeless[depth - 1];
 }
 
-static inline enum st enter(struct die_walk *w, const struct abbrev *a, uint64_t sibling,
-                            struct err *e) {
+static inline enum st enter_children(struct die_walk *w, const struct abbrev *a, uint64_t sibling,
+                                     struct err *e) {
     if (!a->children) {
         w->done = w->depth == 0;
         return check_sibling(w, sibling, e);
     }
     if (w->depth >= DIE_DEPTH_MAX - 1) {
-        return err_at(e, ERR_LIMIT, w->r.name, here(w), "DIEs nested deeper than %d",
+        return err_at(e, ERR_LIMIT, w->r.name, walk_offset(w), "DIEs nested deeper than %d",
                       DIE_DEPTH_MAX);
     }
     w->siblings[w->depth] = sibling;
@@ -218,7 +218,7 @@ static inline enum st enter(struct die_walk *w, const struct abbrev *a, uint64_t
 }
 
 /* A null entry: the children of a DIE end. */
-static inline enum st leave(struct die_walk *w, struct err *e) {
+static inline enum st leave_children(struct die_walk *w, struct err *e) {
     if (w->depth == 0) {
         w->done = true;
         return ST_OK;
@@ -392,14 +392,14 @@ enum st die_walk_next(struct die_walk *w, struct die_entry *out, struct die_attr
         if (!w->all) {
             skip_simple(w);
         }
-        uint64_t offset = here(w), sibling, code = reader_uleb128(&w->r);
+        uint64_t offset = walk_offset(w), sibling, code = reader_uleb128(&w->r);
         const struct abbrev *a;
         if (reader_failed(&w->r)) {
             return err_at(e, ERR_TRUNCATED, w->r.name, offset,
                           "DIEs that do not end with their unit");
         }
         if (code == 0) {
-            if (leave(w, e) != ST_OK) {
+            if (leave_children(w, e) != ST_OK) {
                 return ST_ERR;
             }
             continue;
@@ -421,7 +421,7 @@ enum st die_walk_next(struct die_walk *w, struct die_entry *out, struct die_attr
                                       .ends_at = w->lowest,
                                       .bare = a->bare};
         }
-        if (enter(w, a, sibling, e) != ST_OK) {
+        if (enter_children(w, a, sibling, e) != ST_OK) {
             return ST_ERR;
         }
         if (wanted) {

@@ -7,69 +7,79 @@
 
 /* ---- sizes ---- */
 
-/* Forms whose size no header changes. */
-static bool plain_size(uint64_t form, uint32_t *size) {
+/* How values of a form are laid out, in place of a size. */
+enum {
+    LAYOUT_UNKNOWN,
+    LAYOUT_FIXED, /* of 0 bytes; LAYOUT_FIXED + n: of n */
+    LAYOUT_ADDRESS = LAYOUT_FIXED + 17,
+    LAYOUT_OFFSET,
+    LAYOUT_REF_ADDR,
+    LAYOUT_LEB128,
+    LAYOUT_LEB128_AND_4,
+    LAYOUT_STRING,
+    LAYOUT_BLOCK,
+    LAYOUT_BLOCK_1,
+    LAYOUT_BLOCK_2,
+    LAYOUT_BLOCK_4
+};
+
+static unsigned layout_of(uint64_t form) {
+    static const uint8_t layouts[] = {
+        [DW_FORM_addr] = LAYOUT_ADDRESS,         [DW_FORM_block2] = LAYOUT_BLOCK_2,
+        [DW_FORM_block4] = LAYOUT_BLOCK_4,       [DW_FORM_data2] = LAYOUT_FIXED + 2,
+        [DW_FORM_data4] = LAYOUT_FIXED + 4,      [DW_FORM_data8] = LAYOUT_FIXED + 8,
+        [DW_FORM_string] = LAYOUT_STRING,        [DW_FORM_block] = LAYOUT_BLOCK,
+        [DW_FORM_block1] = LAYOUT_BLOCK_1,       [DW_FORM_data1] = LAYOUT_FIXED + 1,
+        [DW_FORM_flag] = LAYOUT_FIXED + 1,       [DW_FORM_sdata] = LAYOUT_LEB128,
+        [DW_FORM_strp] = LAYOUT_OFFSET,          [DW_FORM_udata] = LAYOUT_LEB128,
+        [DW_FORM_ref_addr] = LAYOUT_REF_ADDR,    [DW_FORM_ref1] = LAYOUT_FIXED + 1,
+        [DW_FORM_ref2] = LAYOUT_FIXED + 2,       [DW_FORM_ref4] = LAYOUT_FIXED + 4,
+        [DW_FORM_ref8] = LAYOUT_FIXED + 8,       [DW_FORM_ref_udata] = LAYOUT_LEB128,
+        [DW_FORM_sec_offset] = LAYOUT_OFFSET,    [DW_FORM_exprloc] = LAYOUT_BLOCK,
+        [DW_FORM_flag_present] = LAYOUT_FIXED,   [DW_FORM_strx] = LAYOUT_LEB128,
+        [DW_FORM_addrx] = LAYOUT_LEB128,         [DW_FORM_ref_sup4] = LAYOUT_FIXED + 4,
+        [DW_FORM_strp_sup] = LAYOUT_OFFSET,      [DW_FORM_data16] = LAYOUT_FIXED + 16,
+        [DW_FORM_line_strp] = LAYOUT_OFFSET,     [DW_FORM_ref_sig8] = LAYOUT_FIXED + 8,
+        [DW_FORM_implicit_const] = LAYOUT_FIXED, /* its value is in the abbreviation */
+        [DW_FORM_loclistx] = LAYOUT_LEB128,      [DW_FORM_rnglistx] = LAYOUT_LEB128,
+        [DW_FORM_ref_sup8] = LAYOUT_FIXED + 8,   [DW_FORM_strx1] = LAYOUT_FIXED + 1,
+        [DW_FORM_strx2] = LAYOUT_FIXED + 2,      [DW_FORM_strx3] = LAYOUT_FIXED + 3,
+        [DW_FORM_strx4] = LAYOUT_FIXED + 4,      [DW_FORM_addrx1] = LAYOUT_FIXED + 1,
+        [DW_FORM_addrx2] = LAYOUT_FIXED + 2,     [DW_FORM_addrx3] = LAYOUT_FIXED + 3,
+        [DW_FORM_addrx4] = LAYOUT_FIXED + 4,
+    };
+    if (form < sizeof layouts) {
+        return layouts[form];
+    }
     switch (form) {
-    case DW_FORM_flag_present:
-    case DW_FORM_implicit_const: /* its value is in the abbreviation */
-        *size = 0;
-        return true;
-    case DW_FORM_data1:
-    case DW_FORM_flag:
-    case DW_FORM_ref1:
-    case DW_FORM_strx1:
-    case DW_FORM_addrx1:
-        *size = 1;
-        return true;
-    case DW_FORM_data2:
-    case DW_FORM_ref2:
-    case DW_FORM_strx2:
-    case DW_FORM_addrx2:
-        *size = 2;
-        return true;
-    case DW_FORM_strx3:
-    case DW_FORM_addrx3:
-        *size = 3;
-        return true;
-    case DW_FORM_data4:
-    case DW_FORM_ref4:
-    case DW_FORM_strx4:
-    case DW_FORM_addrx4:
-    case DW_FORM_ref_sup4:
-        *size = 4;
-        return true;
-    case DW_FORM_data8:
-    case DW_FORM_ref8:
-    case DW_FORM_ref_sig8:
-    case DW_FORM_ref_sup8:
-        *size = 8;
-        return true;
-    case DW_FORM_data16:
-        *size = 16;
-        return true;
+    case DW_FORM_GNU_addr_index:
+    case DW_FORM_GNU_str_index:
+        return LAYOUT_LEB128;
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_GNU_strp_alt:
+        return LAYOUT_OFFSET;
+    case FORM_LLVM_ADDRX_OFFSET:
+        return LAYOUT_LEB128_AND_4;
     default:
-        return false;
+        return LAYOUT_UNKNOWN;
     }
 }
 
 bool form_fixed_size(struct form_sizes sizes, uint64_t form, uint32_t *size) {
-    switch (form) {
-    case DW_FORM_addr:
+    unsigned layout = layout_of(form);
+    switch (layout) {
+    case LAYOUT_ADDRESS:
         *size = sizes.address_size;
         return true;
-    case DW_FORM_ref_addr:
-        *size = sizes.version_2 ? sizes.address_size : sizes.offset_size;
-        return true;
-    case DW_FORM_strp:
-    case DW_FORM_line_strp:
-    case DW_FORM_strp_sup:
-    case DW_FORM_sec_offset:
-    case DW_FORM_GNU_ref_alt:
-    case DW_FORM_GNU_strp_alt:
+    case LAYOUT_OFFSET:
         *size = sizes.offset_size;
         return true;
+    case LAYOUT_REF_ADDR:
+        *size = sizes.version_2 ? sizes.address_size : sizes.offset_size;
+        return true;
     default:
-        return plain_size(form, size);
+        *size = layout - LAYOUT_FIXED;
+        return layout >= LAYOUT_FIXED && layout < LAYOUT_ADDRESS;
     }
 }
 
@@ -81,56 +91,44 @@ static void skip_leb128(struct reader *r) {
 
 void form_skip(struct reader *r, struct form_sizes sizes, uint64_t form) {
     uint32_t size;
-    switch (form) {
-    case DW_FORM_sdata:
-    case DW_FORM_udata:
-    case DW_FORM_ref_udata:
-    case DW_FORM_strx:
-    case DW_FORM_addrx:
-    case DW_FORM_rnglistx:
-    case DW_FORM_loclistx:
-    case DW_FORM_GNU_addr_index:
-    case DW_FORM_GNU_str_index:
-        skip_leb128(r);
-        return;
-    case FORM_LLVM_ADDRX_OFFSET:
-        skip_leb128(r);
-        reader_skip(r, 4);
-        return;
-    case DW_FORM_string:
-        (void)reader_cstr(r, NULL);
-        return;
-    case DW_FORM_block:
-    case DW_FORM_exprloc:
-        reader_skip(r, reader_uleb128(r));
-        return;
-    case DW_FORM_block1:
-        reader_skip(r, reader_u8(r));
-        return;
-    case DW_FORM_block2:
-        reader_skip(r, reader_u16(r));
-        return;
-    case DW_FORM_block4:
-        reader_skip(r, reader_u32(r));
-        return;
-    default:
-        break;
-    }
     if (form_fixed_size(sizes, form, &size)) {
         reader_skip(r, size);
-    } else {
+        return;
+    }
+    switch (layout_of(form)) {
+    case LAYOUT_LEB128:
+        skip_leb128(r);
+        break;
+    case LAYOUT_LEB128_AND_4:
+        skip_leb128(r);
+        reader_skip(r, 4);
+        break;
+    case LAYOUT_STRING:
+        (void)reader_cstr(r, NULL);
+        break;
+    case LAYOUT_BLOCK:
+        reader_skip(r, reader_uleb128(r));
+        break;
+    case LAYOUT_BLOCK_1:
+        reader_skip(r, reader_u8(r));
+        break;
+    case LAYOUT_BLOCK_2:
+        reader_skip(r, reader_u16(r));
+        break;
+    case LAYOUT_BLOCK_4:
+        reader_skip(r, reader_u32(r));
+        break;
+    default:
         reader_fail(r);
+        break;
     }
 }
 
 bool form_known(uint64_t form) {
-    static const uint8_t zeros[16]; /* a value of any form */
-    struct reader r = reader_init("", zeros, sizeof zeros);
-    form_skip(&r, (struct form_sizes){.address_size = 8, .offset_size = 8}, form);
-    return !reader_failed(&r);
+    return layout_of(form) != LAYOUT_UNKNOWN;
 }
 
-static bool pass(const struct form_value *v) {
+static bool skip_other_class(const struct form_value *v) {
     form_skip(v->r, form_sizes_of(v->unit), v->form);
     return false;
 }
@@ -141,16 +139,10 @@ bool form_u64(const struct form_value *v, uint64_t *out) {
     int64_t number;
     switch (v->form) {
     case DW_FORM_data1:
-        *out = reader_u8(v->r);
-        return true;
     case DW_FORM_data2:
-        *out = reader_u16(v->r);
-        return true;
     case DW_FORM_data4:
-        *out = reader_u32(v->r);
-        return true;
     case DW_FORM_data8:
-        *out = reader_u64(v->r);
+        *out = reader_uint(v->r, layout_of(v->form) - LAYOUT_FIXED);
         return true;
     case DW_FORM_sec_offset:
         *out = section_offset(v->r, v->unit->offset_size);
@@ -166,7 +158,7 @@ bool form_u64(const struct form_value *v, uint64_t *out) {
         *out = number >= 0 ? (uint64_t)number : 0;
         return number >= 0;
     default:
-        return pass(v);
+        return skip_other_class(v);
     }
 }
 
@@ -182,19 +174,13 @@ static bool read_index(const struct form_value *v, uint64_t *out) {
         return true;
     case DW_FORM_addrx1:
     case DW_FORM_strx1:
-        *out = reader_u8(v->r);
-        return true;
     case DW_FORM_addrx2:
     case DW_FORM_strx2:
-        *out = reader_u16(v->r);
-        return true;
     case DW_FORM_addrx3:
     case DW_FORM_strx3:
-        *out = reader_uint(v->r, 3);
-        return true;
     case DW_FORM_addrx4:
     case DW_FORM_strx4:
-        *out = reader_u32(v->r);
+        *out = reader_uint(v->r, layout_of(v->form) - LAYOUT_FIXED);
         return true;
     default:
         return false;
@@ -231,8 +217,8 @@ bool form_is_address(uint64_t form) {
     }
 }
 
-static bool indexed_address(const struct die_unit *u, const struct sections *s, uint64_t index,
-                            uint64_t *out) {
+static bool address_at_index(const struct die_unit *u, const struct sections *s, uint64_t index,
+                             uint64_t *out) {
     if (!u->has_addr_base) {
         return false;
     }
@@ -279,7 +265,7 @@ static bool expression_address(const struct form_value *v, const struct sections
     if (known) {
         address = section_address(&x, v->unit->address_size);
     } else if (first == DW_OP_addrx) {
-        known = indexed_address(v->unit, s, reader_uleb128(&x), &address);
+        known = address_at_index(v->unit, s, reader_uleb128(&x), &address);
     }
     if (known && reader_left(&x) > 0) {
         known = read_addend(&x, &more);
@@ -301,11 +287,11 @@ bool form_address(const struct form_value *v, const struct sections *s, uint64_t
         return expression_address(v, s, out);
     }
     if (!form_is_address(v->form)) {
-        return pass(v);
+        return skip_other_class(v);
     }
     bool read = read_index(v, &index);
     uint32_t more = v->form == FORM_LLVM_ADDRX_OFFSET ? reader_u32(v->r) : 0;
-    if (!read || !indexed_address(v->unit, s, index, out)) {
+    if (!read || !address_at_index(v->unit, s, index, out)) {
         return false;
     }
     *out += more;
@@ -324,13 +310,10 @@ bool form_ref(const struct form_value *v, struct die_ref *out) {
     *out = (struct die_ref){0};
     switch (v->form) {
     case DW_FORM_ref1:
-        return unit_ref(v, reader_u8(v->r), out);
     case DW_FORM_ref2:
-        return unit_ref(v, reader_u16(v->r), out);
     case DW_FORM_ref4:
-        return unit_ref(v, reader_u32(v->r), out);
     case DW_FORM_ref8:
-        return unit_ref(v, reader_u64(v->r), out);
+        return unit_ref(v, reader_uint(v->r, layout_of(v->form) - LAYOUT_FIXED), out);
     case DW_FORM_ref_udata:
         return unit_ref(v, reader_uleb128(v->r), out);
     case DW_FORM_ref_addr: /* from here on offsets of the section */
@@ -350,7 +333,7 @@ bool form_ref(const struct form_value *v, struct die_ref *out) {
         reader_skip(v->r, 8);
         return true;
     default:
-        return pass(v);
+        return skip_other_class(v);
     }
 }
 
@@ -384,7 +367,7 @@ static bool indexed_string(const struct form_value *v, const struct form_strings
         base = v->unit->offset_size == 4 ? 8 : 16; /* the first table, behind its header */
     }
     if (!read_index(v, &index)) {
-        return pass(v);
+        return skip_other_class(v);
     }
     struct reader r =
         entry_reader(f->sections, SECTION_STR_OFFSETS, base, index, v->unit->offset_size);
@@ -419,6 +402,6 @@ bool form_string(const struct form_value *v, const struct form_strings *f, const
     case DW_FORM_GNU_str_index:
         return indexed_string(v, f, out);
     default:
-        return pass(v);
+        return skip_other_class(v);
     }
 }

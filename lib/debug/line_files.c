@@ -10,8 +10,8 @@ void line_files_release(struct line_files *f) {
 }
 
 /* The name of a folder or file; NULL: it has none. */
-static const char *name_of(const struct line_files *f, const struct line_names *list,
-                           uint64_t number) {
+static const char *line_name_text(const struct line_files *f, const struct line_names *list,
+                                  uint64_t number) {
     uint64_t text = number < list->len ? list->data[number].text : LINE_NO_TEXT;
     if (list->section != SECTION_LINE) {
         return section_string(f->sections, list->section, text);
@@ -27,7 +27,7 @@ static bool is_absolute(const char *path) {
  * unit's own: before DWARF 5 it is not in the list. There it is used as it stands, not below itself
  * (§6.2.4), which matters where builds call it ".". */
 static size_t folder_parts(const struct line_files *f, uint64_t number, const char **parts) {
-    const char *name = name_of(f, &f->folders, number), *own = f->comp_dir;
+    const char *name = line_name_text(f, &f->folders, number), *own = f->comp_dir;
     if (number == 0 && !name && f->folders.len > 0) {
         name = own;
     }
@@ -42,7 +42,7 @@ static size_t folder_parts(const struct line_files *f, uint64_t number, const ch
     return own ? 2 : 1;
 }
 
-static size_t append(char *path, size_t at, const char *part) {
+static size_t append_part(char *path, size_t at, const char *part) {
     size_t len = strnlen(part, SECTION_STRING_MAX);
     if (at > 0 && path[at - 1] != '/') {
         path[at++] = '/';
@@ -52,8 +52,8 @@ static size_t append(char *path, size_t at, const char *part) {
 }
 
 /* The parts of a folder's path, and a name in the folder. */
-static enum st join(struct line_files *f, struct arena *arena, const char *const *parts,
-                    size_t count, const char *name, const char **out, struct err *e) {
+static enum st join_path(struct line_files *f, struct arena *arena, const char *const *parts,
+                         size_t count, const char *name, const char **out, struct err *e) {
     size_t at = 0, size = strnlen(name, SECTION_STRING_MAX) + 1;
     for (size_t i = 0; i < count; i++) {
         size += strnlen(parts[i], SECTION_STRING_MAX) + 1;
@@ -67,17 +67,18 @@ static enum st join(struct line_files *f, struct arena *arena, const char *const
         return err_nomem(e);
     }
     for (size_t i = 0; i < count; i++) {
-        at = append(path, at, parts[i]);
+        at = append_part(path, at, parts[i]);
     }
-    at = append(path, at < SECTION_STRING_MAX ? at : SECTION_STRING_MAX, name);
+    at = append_part(path, at < SECTION_STRING_MAX ? at : SECTION_STRING_MAX, name);
     path[at] = '\0';
     *out = path;
     return ST_OK;
 }
 
-static enum st compose(struct line_files *f, struct arena *arena, size_t number, struct err *e) {
+static enum st compose_path(struct line_files *f, struct arena *arena, size_t number,
+                            struct err *e) {
     struct line_name *file = &f->files.data[number];
-    const char *name = name_of(f, &f->files, number), *parts[2];
+    const char *name = line_name_text(f, &f->files, number), *parts[2];
     file->composed = true;
     if (!name || !name[0]) {
         return ST_OK;
@@ -87,7 +88,7 @@ static enum st compose(struct line_files *f, struct arena *arena, size_t number,
         f->paths.data[number] = name;
         return ST_OK;
     }
-    return join(f, arena, parts, count, name, &f->paths.data[number], e);
+    return join_path(f, arena, parts, count, name, &f->paths.data[number], e);
 }
 
 enum st line_files_path(struct line_files *f, struct arena *arena, uint64_t number,
@@ -96,7 +97,7 @@ enum st line_files_path(struct line_files *f, struct arena *arena, uint64_t numb
     if (number >= f->files.len) {
         return ST_NONE;
     }
-    if (!f->files.data[number].composed && compose(f, arena, (size_t)number, e) != ST_OK) {
+    if (!f->files.data[number].composed && compose_path(f, arena, (size_t)number, e) != ST_OK) {
         return ST_ERR;
     }
     *path = f->paths.data[number];
@@ -106,7 +107,7 @@ enum st line_files_path(struct line_files *f, struct arena *arena, uint64_t numb
 enum st line_files_compose(struct line_files *f, struct arena *arena, struct err *e) {
     for (size_t i = 0; i < f->files.len; i++) {
         const struct line_name *file = &f->files.data[i];
-        if (file->used && !file->composed && compose(f, arena, i, e) != ST_OK) {
+        if (file->used && !file->composed && compose_path(f, arena, i, e) != ST_OK) {
             return ST_ERR;
         }
     }

@@ -331,7 +331,6 @@ static void memory_is_used_again_from_table_to_table(void **state) {
 static void paths_are_composed_of_files_in_use(void **state) {
     static struct dwarf_build b;
     struct lists l;
-    struct line_specials specials = {0};
     struct line_rows rows = {0};
     struct line_sequences sequences = {0};
     (void)state;
@@ -349,8 +348,7 @@ static void paths_are_composed_of_files_in_use(void **state) {
     end_sequence(&b);
     end_line_table(&b, m);
     read_lists(&l, &b, "/src");
-    assert_int_equal(line_program_run(&l.header, &l.files, &specials, &rows, &sequences, &l.e),
-                     ST_OK);
+    assert_int_equal(line_program_run(&l.header, &l.files, &rows, &sequences, &l.e), ST_OK);
     line_files_use(&l.files, 5);
     line_files_use(&l.files, 6);
     assert_int_equal(l.arena.used, 0);

@@ -2,6 +2,7 @@
 #include <dwarf.h>
 #include <string.h>
 
+#include "debug/forms.h"
 #include "debug/line_table.h"
 
 /* A composed path takes memory that the few bytes in the file do not justify: at most this much for
@@ -16,7 +17,7 @@ struct table {
 };
 
 /* Skips a string, and returns its place. */
-static uint64_t read_text(struct table *t) {
+static uint64_t read_line_text(struct table *t) {
     const uint8_t *text = t->r.at;
     (void)reader_cstr(&t->r, NULL);
     if (reader_failed(&t->r)) {
@@ -35,7 +36,7 @@ static enum st read_list_v2(struct table *t, bool files, struct line_names *list
             return err_nomem(e);
         }
         const uint8_t *text = t->r.at;
-        n.text = read_text(t);
+        n.text = read_line_text(t);
         if (t->r.failed || *text == 0) {
             return ST_OK;
         }
@@ -50,11 +51,8 @@ static enum st read_list_v2(struct table *t, bool files, struct line_names *list
 
 /* ---- DWARF 5: self-describing lists (§6.2.4.1) ---- */
 
-/* Stands for the size of a value that tells its own. */
-enum { SIZE_ULEB128 = 32, SIZE_STRING, SIZE_BLOCK, SIZE_BLOCK1, SIZE_UNKNOWN };
-
 struct entry_value {
-    uint8_t size;            /* in bytes, or one of these */
+    uint64_t form;           /* 0: one that no list may have */
     bool is_text, is_folder; /* the member of struct line_name that it fills, if any */
 };
 
@@ -63,39 +61,14 @@ struct entry_format {
     struct entry_value values[UINT8_MAX]; /* so many of them are filled */
 };
 
-static uint8_t size_of(uint64_t form, uint8_t offset_size) {
-    switch (form) {
-    case DW_FORM_string:
-        return SIZE_STRING;
-    case DW_FORM_line_strp:
-    case DW_FORM_strp:
-    case DW_FORM_strp_sup:
-        return offset_size;
-    case DW_FORM_udata:
-    case DW_FORM_strx:
-        return SIZE_ULEB128;
-    case DW_FORM_data1:
-    case DW_FORM_strx1:
-        return 1;
-    case DW_FORM_data2:
-    case DW_FORM_strx2:
-        return 2;
-    case DW_FORM_strx3:
-        return 3;
-    case DW_FORM_data4:
-    case DW_FORM_strx4:
-        return 4;
-    case DW_FORM_data8:
-        return 8;
-    case DW_FORM_data16:
-        return 16;
-    case DW_FORM_block:
-        return SIZE_BLOCK;
-    case DW_FORM_block1:
-        return SIZE_BLOCK1;
-    default:
-        return SIZE_UNKNOWN;
-    }
+/* Forms that a list may have (§6.2.4.1): each takes bytes, so that a list ends with its section. */
+static bool is_list_form(uint64_t form) {
+    static const uint8_t forms[] = {
+        DW_FORM_string, DW_FORM_line_strp, DW_FORM_strp,  DW_FORM_strp_sup, DW_FORM_udata,
+        DW_FORM_data1,  DW_FORM_data2,     DW_FORM_data4, DW_FORM_data8,    DW_FORM_data16,
+        DW_FORM_strx,   DW_FORM_strx1,     DW_FORM_strx2, DW_FORM_strx3,    DW_FORM_strx4,
+        DW_FORM_block,  DW_FORM_block1};
+    return form <= UINT8_MAX && memchr(forms, (int)form, sizeof forms);
 }
 
 /* The section in which strings of a form lie; SECTION_COUNT: it is no string, or one by an index
@@ -120,45 +93,38 @@ static void read_format(struct table *t, struct entry_format *f, enum section_id
         uint64_t content = reader_uleb128(&t->r), form = reader_uleb128(&t->r);
         enum section_id strings = strings_of(form);
         struct entry_value *v = &f->values[i];
-        v->size = size_of(form, t->header->offset_size);
+        v->form = is_list_form(form) ? form : 0;
         v->is_text = content == DW_LNCT_path && strings != SECTION_COUNT;
         v->is_folder = content == DW_LNCT_directory_index && strings == SECTION_COUNT;
         *section = v->is_text ? strings : *section;
     }
 }
 
-/* A number, or the place of a string; 0 for a skipped value. A form of unknown size fails the
- * cursor. */
-static uint64_t read_value(struct table *t, unsigned size) {
-    if (size <= 8) {
+/* A number, or the place of a string; 0 for a skipped. A form of unknown size fails the reader.
+ */
+static uint64_t read_value(struct table *t, uint64_t form) {
+    struct form_sizes sizes = {.address_size = t->header->address_size,
+                               .offset_size = t->header->offset_size};
+    uint32_t size;
+    if (form == DW_FORM_string) {
+        return read_line_text(t);
+    }
+    if (form == DW_FORM_udata) {
+        return reader_uleb128(&t->r);
+    }
+    if (form_fixed_size(sizes, form, &size) && size > 0 && size <= 8) {
         return reader_uint(&t->r, size);
     }
-    switch (size) {
-    case SIZE_ULEB128:
-        return reader_uleb128(&t->r);
-    case SIZE_STRING:
-        return read_text(t);
-    case SIZE_BLOCK:
-        reader_skip(&t->r, reader_uleb128(&t->r));
-        return 0;
-    case SIZE_BLOCK1:
-        reader_skip(&t->r, reader_u8(&t->r));
-        return 0;
-    case SIZE_UNKNOWN:
-        reader_fail(&t->r);
-        return 0;
-    default:
-        reader_skip(&t->r, size);
-        return 0;
-    }
+    form_skip(&t->r, sizes, form);
+    return 0;
 }
 
-static enum st read_entries(struct table *t, const struct entry_format *f, uint64_t count,
-                            struct line_names *list, struct err *e) {
+static enum st read_file_entries(struct table *t, const struct entry_format *f, uint64_t count,
+                                 struct line_names *list, struct err *e) {
     for (uint64_t i = 0; i < count; i++) {
         struct line_name n = {.text = LINE_NO_TEXT};
         for (unsigned k = 0; k < f->count; k++) {
-            uint64_t v = read_value(t, f->values[k].size);
+            uint64_t v = read_value(t, f->values[k].form);
             n.text = f->values[k].is_text ? v : n.text;
             n.folder = f->values[k].is_folder ? v : n.folder;
         }
@@ -183,11 +149,11 @@ static enum st read_list_v5(struct table *t, struct line_names *list, struct err
         return err_at(e, ERR_FORMAT, section_name(SECTION_LINE), t->source->offset,
                       "line table entries without a format");
     }
-    return read_entries(t, &f, count, list, e);
+    return read_file_entries(t, &f, count, list, e);
 }
 
 /* Reads the list that t->r is at, and moves t->r behind it. */
-static enum st read_list(struct table *t, bool files, struct line_names *list, struct err *e) {
+static enum st read_line_list(struct table *t, bool files, struct line_names *list, struct err *e) {
     list->section = SECTION_LINE;
     enum st st =
         t->header->version >= 5 ? read_list_v5(t, list, e) : read_list_v2(t, files, list, e);
@@ -200,8 +166,8 @@ static enum st read_list(struct table *t, bool files, struct line_names *list, s
 /* ---- header ---- */
 
 /* Reads the fixed part, up to the lists. On return r is behind it and ends with the header. */
-static enum st read_fixed(struct reader *r, const struct line_source *source, struct line_header *h,
-                          struct err *e) {
+static enum st read_line_fixed(struct reader *r, const struct line_source *source,
+                               struct line_header *h, struct err *e) {
     *r = section_reader(source->sections, SECTION_LINE);
     reader_seek(r, source->offset);
     uint64_t length = section_initial_length(r, &h->offset_size);
@@ -253,14 +219,14 @@ enum st line_header_read(const struct line_source *source, struct line_header *h
     struct table t = {.source = source, .header = header};
     begin_files(files, source);
     *header = (struct line_header){0};
-    enum st st = read_fixed(&t.r, source, header, e);
+    enum st st = read_line_fixed(&t.r, source, header, e);
     if (st != ST_OK) {
         return st;
     }
     files->path_budget = PATH_BYTES_FREE + PATH_BYTES_PER_BYTE * (uint64_t)reader_left(&t.r);
-    st = read_list(&t, false, &files->folders, e);
+    st = read_line_list(&t, false, &files->folders, e);
     if (st == ST_OK) {
-        st = read_list(&t, true, &files->files, e);
+        st = read_line_list(&t, true, &files->files, e);
     }
     if (!VEC_RESERVE(&files->paths, files->files.len)) {
         files->files.len = 0;

@@ -7,7 +7,7 @@
 
 /* Registers of the state machine, §6.2.2; is_stmt and the block flags are not kept. Its address is
  * handed to nobody but inlined functions, so that it can stay in the processor's registers. */
-struct machine {
+struct line_machine {
     struct reader r;
     struct debug_row *row, *end; /* the place of the next row, and the end of the room */
     uint64_t address, address_mask;
@@ -18,7 +18,7 @@ struct machine {
 
 enum { BYTES_PER_ROW = 4 }; /* of the program, about */
 
-static inline void reset(struct machine *m) {
+static inline void reset_machine(struct line_machine *m) {
     m->address = 0;
     m->last = 0;
     m->descended = false;
@@ -30,7 +30,7 @@ static inline void reset(struct machine *m) {
 }
 
 /* There is room for a row. */
-static inline void append(struct machine *m, bool end_sequence) {
+static inline void append_row(struct line_machine *m, bool end_sequence) {
     *m->row++ = (struct debug_row){.address = m->address,
                                    .file = m->file,
                                    /* A line below zero counts as unknown. */
@@ -43,31 +43,28 @@ static inline void append(struct machine *m, bool end_sequence) {
     m->last = m->address;
 }
 
-static inline void advance(struct machine *m, const struct line_header *h, uint64_t operations) {
+static inline void advance_machine(struct line_machine *m, const struct line_header *h,
+                                   uint64_t operations) {
     uint64_t total = m->op_index + operations;
     uint64_t instructions = h->max_operations == 1 ? operations : total / h->max_operations;
     m->address = (m->address + h->min_instruction * instructions) & m->address_mask;
     m->op_index = h->max_operations == 1 ? 0 : (uint32_t)(total % h->max_operations);
 }
 
-static inline uint32_t narrow(uint64_t v) {
+static inline uint32_t fit_register(uint64_t v) {
     return v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
-static inline void special(struct machine *m, const struct line_header *h,
-                           const struct line_specials *s, uint8_t opcode) {
+static inline void run_special(struct line_machine *m, const struct line_header *h,
+                               uint8_t opcode) {
     unsigned adjusted = (unsigned)opcode - h->opcode_base;
-    if (s->plain) {
-        m->address = (m->address + s->addresses[adjusted]) & m->address_mask;
-    } else {
-        advance(m, h, s->operations[adjusted]);
-    }
-    m->line += (uint32_t)s->lines[adjusted];
-    append(m, false);
+    advance_machine(m, h, adjusted / h->line_range);
+    m->line += (uint32_t)(h->line_base + (int)(adjusted % h->line_range));
+    append_row(m, false);
 }
 
 /* True: a sequence ended. */
-static inline bool extended(struct machine *m) {
+static inline bool run_extended(struct line_machine *m) {
     uint64_t len = reader_uleb128(&m->r);
     struct reader body = m->r;
     reader_skip(&m->r, len);
@@ -77,7 +74,7 @@ static inline bool extended(struct machine *m) {
     body.end = m->r.at;
     switch (reader_u8(&body)) {
     case DW_LNE_end_sequence:
-        append(m, true);
+        append_row(m, true);
         return true;
     case DW_LNE_set_address:
         m->op_index = 0;
@@ -88,7 +85,7 @@ static inline bool extended(struct machine *m) {
         }
         break;
     case DW_LNE_set_discriminator:
-        m->discriminator = narrow(reader_uleb128(&body));
+        m->discriminator = fit_register(reader_uleb128(&body));
         m->discriminator = m->discriminator <= INT32_MAX ? m->discriminator : 0;
         break;
     default: /* DW_LNE_define_file, which no producer uses, and vendors' own: passed over by length
@@ -98,28 +95,27 @@ static inline bool extended(struct machine *m) {
     return false;
 }
 
-static inline void standard(struct machine *m, const struct line_header *h,
-                            struct line_files *files, const struct line_specials *s,
-                            uint8_t opcode) {
+static inline void run_standard(struct line_machine *m, const struct line_header *h,
+                                struct line_files *files, uint8_t opcode) {
     switch (opcode) {
     case DW_LNS_copy:
-        append(m, false);
+        append_row(m, false);
         break;
     case DW_LNS_advance_pc:
-        advance(m, h, reader_uleb128(&m->r));
+        advance_machine(m, h, reader_uleb128(&m->r));
         break;
     case DW_LNS_advance_line:
         m->line += (uint32_t)reader_sleb128(&m->r);
         break;
     case DW_LNS_set_file:
-        m->file = narrow(reader_uleb128(&m->r));
+        m->file = fit_register(reader_uleb128(&m->r));
         line_files_use(files, m->file);
         break;
     case DW_LNS_set_column:
-        m->column = narrow(reader_uleb128(&m->r));
+        m->column = fit_register(reader_uleb128(&m->r));
         break;
     case DW_LNS_const_add_pc:
-        advance(m, h, s->operations[255 - h->opcode_base]);
+        advance_machine(m, h, (255U - h->opcode_base) / h->line_range);
         break;
     case DW_LNS_fixed_advance_pc:
         m->address = (m->address + reader_u16(&m->r)) & m->address_mask;
@@ -140,20 +136,20 @@ static inline void standard(struct machine *m, const struct line_header *h,
 
 /* Runs until the program or a sequence ends, which *ended tells, or there is no room for a row.
  * Each opcode makes at most one row. */
-static struct machine run(struct machine m, const struct line_header *h, struct line_files *files,
-                          const struct line_specials *specials, bool *ended) {
+static struct line_machine run_program(struct line_machine m, const struct line_header *h,
+                                       struct line_files *files, bool *ended) {
     *ended = false;
     while (m.r.at < m.r.end && m.row < m.end) {
         uint8_t opcode = reader_u8(&m.r);
         if (opcode >= h->opcode_base) {
-            special(&m, h, specials, opcode);
+            run_special(&m, h, opcode);
         } else if (opcode == 0) {
-            if (extended(&m)) {
+            if (run_extended(&m)) {
                 *ended = true;
                 break;
             }
         } else {
-            standard(&m, h, files, specials, opcode);
+            run_standard(&m, h, files, opcode);
         }
     }
     return m;
@@ -167,38 +163,13 @@ static bool end_sequence(struct line_sequences *sequences, const struct line_row
     return VEC_PUSH(sequences, s);
 }
 
-/* Precomputes i / line_range and i % line_range; does nothing if the last header had the same
- * parameters. */
-static void fill_specials(struct line_specials *s, const struct line_header *h) {
-    struct line_special_header key = {h->line_base, h->line_range, h->opcode_base,
-                                      h->min_instruction, h->max_operations};
-    uint8_t operations = 0, line = 0;
-    if (memcmp(&s->header, &key, sizeof key) == 0) { /* five bytes */
-        return;
-    }
-    s->header = key;
-    s->plain = h->max_operations == 1;
-    for (unsigned i = 0; i + h->opcode_base <= 255; i++) {
-        s->operations[i] = operations;
-        s->addresses[i] = (uint16_t)(operations * h->min_instruction);
-        s->lines[i] = h->line_base + (int32_t)line;
-        line++;
-        if (line == h->line_range) {
-            line = 0;
-            operations++;
-        }
-    }
-}
-
 enum st line_program_run(const struct line_header *header, struct line_files *files,
-                         struct line_specials *specials, struct line_rows *rows,
-                         struct line_sequences *sequences, struct err *e) {
+                         struct line_rows *rows, struct line_sequences *sequences, struct err *e) {
     size_t first = rows->len; /* row of this sequence */
     bool ended;
-    struct machine m = {.r = header->program,
-                        .address_mask = header->address_size == 4 ? UINT32_MAX : UINT64_MAX};
-    fill_specials(specials, header);
-    reset(&m);
+    struct line_machine m = {.r = header->program,
+                             .address_mask = header->address_size == 4 ? UINT32_MAX : UINT64_MAX};
+    reset_machine(&m);
     line_files_use(files, m.file);
     while (reader_left(&m.r) > 0) {
         if (rows->len == rows->cap &&
@@ -207,14 +178,14 @@ enum st line_program_run(const struct line_header *header, struct line_files *fi
         }
         m.row = rows->data + rows->len;
         m.end = rows->data + rows->cap;
-        m = run(m, header, files, specials, &ended);
+        m = run_program(m, header, files, &ended);
         rows->len = (size_t)(m.row - rows->data);
         if (ended) {
             if (!end_sequence(sequences, rows, first, !m.descended)) {
                 return err_nomem(e);
             }
             first = rows->len;
-            reset(&m);
+            reset_machine(&m);
         }
     }
     return reader_check(&m.r, e, "line program");
@@ -222,7 +193,7 @@ enum st line_program_run(const struct line_header *header, struct line_files *fi
 
 /* ---- order ---- */
 
-static int by_address(const void *a, const void *b) {
+static int by_first_address(const void *a, const void *b) {
     const struct debug_sequence *x = a, *y = b;
     if (x->low != y->low) {
         return x->low < y->low ? -1 : 1;
@@ -232,7 +203,7 @@ static int by_address(const void *a, const void *b) {
 
 static bool are_ordered(const struct line_order *o) {
     for (size_t i = 1; i < o->len; i++) {
-        if (by_address(&o->data[i - 1], &o->data[i]) > 0) {
+        if (by_first_address(&o->data[i - 1], &o->data[i]) > 0) {
             return false;
         }
     }
@@ -259,7 +230,7 @@ enum st line_sequences_order(const struct line_sequences *sequences,
         }
     }
     if (!are_ordered(out)) {
-        qsort(out->data, out->len, sizeof *out->data, by_address);
+        qsort(out->data, out->len, sizeof *out->data, by_first_address);
     }
     return bent == 0 ? ST_OK
                      : err_set(e, ERR_FORMAT, "%zu line sequences whose addresses go back", bent);

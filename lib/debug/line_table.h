@@ -31,19 +31,6 @@ struct line_header {
     struct reader program;
 };
 
-/* The advances of special opcodes, by opcode less opcode_base. All zeros: no header yet. */
-struct line_special_header {
-    int8_t line_base;
-    uint8_t line_range, opcode_base, min_instruction, max_operations;
-};
-struct line_specials {
-    struct line_special_header header; /* that they were filled for */
-    bool plain;                        /* one operation to an instruction: all but VLIW machines */
-    uint16_t addresses[256];           /* plain */
-    uint8_t operations[256];
-    int32_t lines[256];
-};
-
 /* A folder or a file as its list has it. */
 struct line_name {
     uint64_t text;   /* the place of its name; LINE_NO_TEXT = none */
@@ -112,11 +99,11 @@ static inline void line_files_use(struct line_files *f, uint64_t number) {
 }
 
 /* Runs the program and appends its rows and whole sequences in program order; the files that it
- * names are used then. *specials is filled for the header, unless it was for one alike. ST_ERR: the
- * rows before the damage were appended; the last of them may belong to no sequence. */
+ * names are used then. ST_ERR: the rows before the damage were appended; the last of them may
+ * belong to no sequence. */
 enum st line_program_run(const struct line_header *header, struct line_files *files,
-                         struct line_specials *specials, struct line_rows *rows,
-                         struct line_sequences *sequences, struct err *e) BASE_MUST_USE;
+                         struct line_rows *rows, struct line_sequences *sequences,
+                         struct err *e) BASE_MUST_USE;
 
 /* Keeps sequences that begin in code (is_code says so) and ascend, and sorts them by their first
  * address: *out, whose memory is used again. ST_ERR: no memory, *out is then empty; or some of the

@@ -22,7 +22,6 @@ struct table {
     struct line_rows rows;
     struct line_sequences made;
     struct line_order order;
-    struct line_specials specials;
     struct sections sections;
     enum st st;
     struct err e;
@@ -34,7 +33,7 @@ static void read_table(struct table *t, const struct dwarf_build *b, bool order)
     struct line_source source = {.sections = &t->sections, .address_size = 8};
     t->st = line_header_read(&source, &t->header, &t->files, &t->e);
     if (t->st == ST_OK) {
-        t->st = line_program_run(&t->header, &t->files, &t->specials, &t->rows, &t->made, &t->e);
+        t->st = line_program_run(&t->header, &t->files, &t->rows, &t->made, &t->e);
     }
     if (t->st == ST_OK && order) {
         t->st = line_sequences_order(&t->made, everywhere, NULL, &t->order, &t->e);
@@ -263,7 +262,6 @@ static void compare_unit(const struct sections *sections, Dwarf_Die die) {
     Dwarf_Line_Context context = NULL;
     struct line_rows theirs = {0}, ours = {0};
     struct line_sequences sequences = {0};
-    struct line_specials specials = {0};
     struct arena arena = {0};
     struct line_header header;
     struct line_files files = {0};
@@ -278,7 +276,7 @@ static void compare_unit(const struct sections *sections, Dwarf_Die die) {
                                  .address_size = sections->address_size,
                                  .comp_dir = "/"};
     assert_int_equal(line_header_read(&source, &header, &files, &e), ST_OK);
-    assert_int_equal(line_program_run(&header, &files, &specials, &ours, &sequences, &e), ST_OK);
+    assert_int_equal(line_program_run(&header, &files, &ours, &sequences, &e), ST_OK);
     compare_files(context, &files, &arena);
     assert_int_equal(ours.len, theirs.len);
     assert_true(ours.len > 0);

@@ -17,7 +17,7 @@ static enum st resolve_origin(struct debug *d, bool alt, struct unit_entry *u,
                               struct err *e);
 
 /* Fills the members that `out` lacks from the DIE that it refers to. */
-static void inherit(struct origin *out, const struct origin *from) {
+static void inherit_names(struct origin *out, const struct origin *from) {
     if (!out->name) {
         out->name = from->name;
     }
@@ -104,7 +104,7 @@ static enum st add_reference(struct debug *d, bool alt, struct die_ref ref, unsi
     if (from.depth >= out->depth) {
         out->depth = from.depth + 1;
     }
-    inherit(out, &from);
+    inherit_names(out, &from);
     return st;
 }
 
@@ -150,8 +150,8 @@ enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const st
  * real ones are described by more than five. */
 enum { TABLE_WORK_FACTOR = 4 };
 
-static enum st list_files(struct debug *d, bool alt, const struct unit_entry *u,
-                          struct line_files *files, struct err *e) {
+static enum st list_table_files(struct debug *d, bool alt, const struct unit_entry *u,
+                                struct line_files *files, struct err *e) {
     struct line_source source = {.sections = alt ? &d->alt.sections : &d->main.sections,
                                  .offset = u->stmt_list,
                                  .address_size = u->head.address_size,
@@ -168,12 +168,12 @@ static enum st list_files(struct debug *d, bool alt, const struct unit_entry *u,
 }
 
 /* Damage costs paths, no more. */
-static enum st add_table(struct debug *d, bool alt, struct unit_entry *u, struct err *e) {
+static enum st add_other_table(struct debug *d, bool alt, struct unit_entry *u, struct err *e) {
     struct other_table *t = arena_alloc(&d->arena, sizeof *t);
     if (!t || !VEC_PUSH(&d->tables, t)) {
         return err_nomem(e);
     }
-    if (list_files(d, alt, u, &t->files, e) != ST_OK) {
+    if (list_table_files(d, alt, u, &t->files, e) != ST_OK) {
         if (e->code == ERR_NOMEM) {
             return ST_ERR;
         }
@@ -188,21 +188,21 @@ static enum st add_table(struct debug *d, bool alt, struct unit_entry *u, struct
     return ST_OK;
 }
 
-static bool is_same(const char *a, const char *b) {
+static bool is_same_folder(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static enum st find_table(struct debug *d, bool alt, struct unit_entry *u, struct err *e) {
+static enum st find_other_table(struct debug *d, bool alt, struct unit_entry *u, struct err *e) {
     const struct debug_file *f = alt ? &d->alt : &d->main;
     uint64_t key = key_of(alt, u->stmt_list);
     size_t index;
     bool inside = u->stmt_list < f->sections.of[SECTION_LINE].len, added;
     bool known = inside && number_map_get(&d->table_at, key, &index);
-    if (known && is_same(d->tables.data[index]->files.comp_dir, u->comp_dir)) {
+    if (known && is_same_folder(d->tables.data[index]->files.comp_dir, u->comp_dir)) {
         u->others = d->tables.data[index];
         return ST_OK;
     }
-    if (add_table(d, alt, u, e) != ST_OK) {
+    if (add_other_table(d, alt, u, e) != ST_OK) {
         return ST_ERR;
     }
     if (inside && !known && !number_map_put(&d->table_at, key, d->tables.len - 1, &index, &added)) {
@@ -217,7 +217,7 @@ enum st origin_file(struct debug *d, const struct origin *o, struct other_file *
     if (!u->has_stmt_list) {
         return ST_NONE;
     }
-    if (!u->others && find_table(d, o->decl_alt, u, e) != ST_OK) {
+    if (!u->others && find_other_table(d, o->decl_alt, u, e) != ST_OK) {
         return ST_ERR;
     }
     enum st st = line_files_path(&u->others->files, &d->arena, o->decl_file, path, e);

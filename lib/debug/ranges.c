@@ -16,7 +16,8 @@ enum {
     RLE_START_LENGTH = 7
 };
 
-static inline enum st add(struct range_vec *out, uint64_t low, uint64_t high, struct err *e) {
+static inline enum st add_range_entry(struct range_vec *out, uint64_t low, uint64_t high,
+                                      struct err *e) {
     if (low >= high) {
         return ST_OK; /* empty, or a tombstone such as (1, 1) */
     }
@@ -29,11 +30,11 @@ static uint64_t address_max(const struct range_base *b) {
 }
 
 /* Addresses wrap at their own size, as the producer's did. */
-static uint64_t plus(const struct range_base *b, uint64_t base, uint64_t offset) {
+static uint64_t add_wrapping(const struct range_base *b, uint64_t base, uint64_t offset) {
     return (base + offset) & address_max(b);
 }
 
-static enum st spend(struct range_base *b, const struct reader *r, struct err *e) {
+static enum st spend_range(struct range_base *b, const struct reader *r, struct err *e) {
     if (b->budget == 0) {
         return err_at(e, ERR_LIMIT, r->name, reader_pos(r),
                       "more address ranges than the unit's size allows");
@@ -50,7 +51,7 @@ static enum st read_pairs(struct range_base *b, uint64_t offset, struct range_ve
     uint64_t base = b->low;
     reader_seek(&r, offset);
     for (;;) {
-        if (spend(b, &r, e) != ST_OK) {
+        if (spend_range(b, &r, e) != ST_OK) {
             return ST_ERR;
         }
         uint64_t low = section_address(&r, b->address_size);
@@ -65,7 +66,8 @@ static enum st read_pairs(struct range_base *b, uint64_t offset, struct range_ve
             base = high;
             continue;
         }
-        enum st st = add(out, plus(b, base, low), plus(b, base, high), e);
+        enum st st =
+            add_range_entry(out, add_wrapping(b, base, low), add_wrapping(b, base, high), e);
         if (st != ST_OK) {
             return st;
         }
@@ -74,7 +76,7 @@ static enum st read_pairs(struct range_base *b, uint64_t offset, struct range_ve
 
 /* ---- DWARF 5 ---- */
 
-static uint64_t indexed_address(const struct range_base *b, struct reader *list, uint64_t index) {
+static uint64_t range_address_at(const struct range_base *b, struct reader *list, uint64_t index) {
     struct reader r = section_reader(b->sections, SECTION_ADDR);
     uint64_t at;
     if (!b->has_addr_base || !checked_mul_u64(index, b->address_size, &at) ||
@@ -91,24 +93,24 @@ static uint64_t indexed_address(const struct range_base *b, struct reader *list,
 }
 
 /* Reads one entry: *low >= *high if it is none. */
-static void read_entry(const struct range_base *b, struct reader *r, uint8_t kind, uint64_t *base,
-                       uint64_t *low, uint64_t *high) {
+static void read_range_entry(const struct range_base *b, struct reader *r, uint8_t kind,
+                             uint64_t *base, uint64_t *low, uint64_t *high) {
     *low = *high = 0;
     switch (kind) {
     case RLE_BASE_ADDRESSX:
-        *base = indexed_address(b, r, reader_uleb128(r));
+        *base = range_address_at(b, r, reader_uleb128(r));
         break;
     case RLE_STARTX_ENDX:
-        *low = indexed_address(b, r, reader_uleb128(r));
-        *high = indexed_address(b, r, reader_uleb128(r));
+        *low = range_address_at(b, r, reader_uleb128(r));
+        *high = range_address_at(b, r, reader_uleb128(r));
         break;
     case RLE_STARTX_LENGTH:
-        *low = indexed_address(b, r, reader_uleb128(r));
-        *high = plus(b, *low, reader_uleb128(r));
+        *low = range_address_at(b, r, reader_uleb128(r));
+        *high = add_wrapping(b, *low, reader_uleb128(r));
         break;
     case RLE_OFFSET_PAIR:
-        *low = plus(b, *base, reader_uleb128(r));
-        *high = plus(b, *base, reader_uleb128(r));
+        *low = add_wrapping(b, *base, reader_uleb128(r));
+        *high = add_wrapping(b, *base, reader_uleb128(r));
         break;
     case RLE_BASE_ADDRESS:
         *base = section_address(r, b->address_size);
@@ -119,7 +121,7 @@ static void read_entry(const struct range_base *b, struct reader *r, uint8_t kin
         break;
     case RLE_START_LENGTH:
         *low = section_address(r, b->address_size);
-        *high = plus(b, *low, reader_uleb128(r));
+        *high = add_wrapping(b, *low, reader_uleb128(r));
         break;
     default:
         reader_fail(r);
@@ -127,25 +129,25 @@ static void read_entry(const struct range_base *b, struct reader *r, uint8_t kin
     }
 }
 
-static enum st read_entries(struct range_base *b, uint64_t offset, struct range_vec *out,
-                            struct err *e) {
+static enum st read_range_entries(struct range_base *b, uint64_t offset, struct range_vec *out,
+                                  struct err *e) {
     struct reader r = section_reader(b->sections, SECTION_RNGLISTS);
     uint64_t base = b->low;
     reader_seek(&r, offset);
     for (;;) {
         uint64_t low, high;
-        if (spend(b, &r, e) != ST_OK) {
+        if (spend_range(b, &r, e) != ST_OK) {
             return ST_ERR;
         }
         uint8_t kind = reader_u8(&r);
         if (kind == RLE_END_OF_LIST) {
             return reader_check(&r, e, "range list");
         }
-        read_entry(b, &r, kind, &base, &low, &high);
+        read_range_entry(b, &r, kind, &base, &low, &high);
         if (reader_failed(&r)) {
             return reader_check(&r, e, "range list entry");
         }
-        enum st st = add(out, low, high, e);
+        enum st st = add_range_entry(out, low, high, e);
         if (st != ST_OK) {
             return st;
         }
@@ -181,12 +183,12 @@ enum st ranges_read(struct range_base *base, uint64_t at, bool is_index, struct 
     if (is_index && list_offset(base, at, &offset, e) != ST_OK) {
         return ST_ERR;
     }
-    return read_entries(base, offset, out, e);
+    return read_range_entries(base, offset, out, e);
 }
 
 /* ---- order ---- */
 
-static int by_low(const void *a, const void *b) {
+static int by_range_low(const void *a, const void *b) {
     const struct debug_range *x = a, *y = b;
     if (x->low != y->low) {
         return x->low < y->low ? -1 : 1;
@@ -197,7 +199,7 @@ static int by_low(const void *a, const void *b) {
 void ranges_normalise(struct range_vec *v, size_t from) {
     size_t kept = from;
     if (v->len - from > 1) {
-        sort_unless_sorted(v->data + from, v->len - from, sizeof *v->data, by_low);
+        sort_unless_sorted(v->data + from, v->len - from, sizeof *v->data, by_range_low);
     }
     for (size_t i = from; i < v->len; i++) {
         if (kept > from && v->data[i].low <= v->data[kept - 1].high) {

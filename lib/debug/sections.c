@@ -70,14 +70,6 @@ const char *section_string(const struct sections *s, enum section_id id, uint64_
                : NULL;
 }
 
-uint64_t section_address(struct reader *r, uint8_t address_size) {
-    return address_size == 4 ? reader_u32(r) : reader_u64(r);
-}
-
-uint64_t section_offset(struct reader *r, uint8_t offset_size) {
-    return offset_size == 4 ? reader_u32(r) : reader_u64(r);
-}
-
 uint64_t section_initial_length(struct reader *r, uint8_t *offset_size) {
     uint32_t length = reader_u32(r);
     *offset_size = 4;

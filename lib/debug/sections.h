@@ -61,9 +61,13 @@ enum { SECTION_STRING_MAX = 16384 };
  * too long. */
 const char *section_string(const struct sections *s, enum section_id id, uint64_t offset);
 /* An address of 4 or 8 bytes. */
-uint64_t section_address(struct reader *r, uint8_t address_size);
+static inline uint64_t section_address(struct reader *r, uint8_t address_size) {
+    return address_size == 4 ? reader_u32(r) : reader_u64(r);
+}
 /* An offset of 4 (32-bit DWARF) or 8 bytes. */
-uint64_t section_offset(struct reader *r, uint8_t offset_size);
+static inline uint64_t section_offset(struct reader *r, uint8_t offset_size) {
+    return offset_size == 4 ? reader_u32(r) : reader_u64(r);
+}
 /* DWARF5 §7.4: the unit_length of a header and the size of the offsets that follow. Fails the
  * reader on a reserved value. */
 uint64_t section_initial_length(struct reader *r, uint8_t *offset_size);

@@ -62,8 +62,8 @@ static enum st open_unit(struct takeover *t, const struct sections *s, const str
 }
 
 /* Copies one attribute of libdwarf's list. */
-static enum st place(struct takeover *t, Dwarf_Die die, Dwarf_Attribute attr,
-                     const struct abbrev_spec *spec, struct err *e) {
+static enum st place_value(struct takeover *t, Dwarf_Die die, Dwarf_Attribute attr,
+                           const struct abbrev_spec *spec, struct err *e) {
     Dwarf_Error why = NULL;
     Dwarf_Half which = 0, form = 0;
     Dwarf_Off offset = 0;
@@ -82,8 +82,8 @@ static enum st place(struct takeover *t, Dwarf_Die die, Dwarf_Attribute attr,
     return VEC_PUSH(&t->values, v) ? ST_OK : err_nomem(e);
 }
 
-static enum st place_all(struct takeover *t, Dwarf_Die die, const struct abbrev_table *table,
-                         const struct abbrev *a, uint64_t offset, struct err *e) {
+static enum st place_values(struct takeover *t, Dwarf_Die die, const struct abbrev_table *table,
+                            const struct abbrev *a, uint64_t offset, struct err *e) {
     Dwarf_Error why = NULL;
     Dwarf_Attribute *list = NULL;
     Dwarf_Signed count = 0;
@@ -99,7 +99,7 @@ static enum st place_all(struct takeover *t, Dwarf_Die die, const struct abbrev_
     }
     for (Dwarf_Signed i = 0; i < count; i++) {
         if (st == ST_OK) {
-            st = place(t, die, list[i], &table->specs.data[a->first_said + (size_t)i], e);
+            st = place_value(t, die, list[i], &table->specs.data[a->first_wanted + (size_t)i], e);
         }
         dwarf_dealloc_attribute(list[i]);
     }
@@ -109,15 +109,15 @@ static enum st place_all(struct takeover *t, Dwarf_Die die, const struct abbrev_
     return st;
 }
 
-static enum st read_die(struct takeover *t, const struct abbrev_table *table,
-                        const struct abbrev *a, uint64_t offset, struct err *e) {
+static enum st take_over_at(struct takeover *t, const struct abbrev_table *table,
+                            const struct abbrev *a, uint64_t offset, struct err *e) {
     Dwarf_Error why = NULL;
     Dwarf_Die die = NULL;
     t->values.len = 0;
     if (dwarf_offdie_b(t->file.dbg, offset - t->unit, 1, &die, &why) != DW_DLV_OK) {
         return libdwarf_file_fail(&t->file, why, offset, e);
     }
-    enum st st = place_all(t, die, table, a, offset, e);
+    enum st st = place_values(t, die, table, a, offset, e);
     dwarf_dealloc_die(die);
     return st;
 }
@@ -146,7 +146,7 @@ enum st takeover_die(struct takeover **out_t, const struct sections *s, const st
                       "DIE of unknown form, and its abbreviations are not in order");
     }
     if (st == ST_OK) {
-        st = read_die(t, table, a, offset, e);
+        st = take_over_at(t, table, a, offset, e);
     }
     *out = t->values.data;
     return st;

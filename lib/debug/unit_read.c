@@ -22,7 +22,7 @@ struct scope {
     unsigned depth;
 };
 
-struct build {
+struct unit_build {
     struct debug *d;
     struct unit_entry *u;
     struct debug_unit *out;
@@ -50,7 +50,7 @@ static enum st check_line_work(const struct debug *d, struct err *e) {
 }
 
 /* Charges a table before its program is run: folders and files, and the program's bytes. */
-static enum st read_line_header(struct build *b, struct line_header *header, struct err *e) {
+static enum st read_line_header(struct unit_build *b, struct line_header *header, struct err *e) {
     struct line_source source = {.sections = &b->d->main.sections,
                                  .offset = b->u->stmt_list,
                                  .address_size = b->u->head.address_size,
@@ -67,7 +67,7 @@ static enum st read_line_header(struct build *b, struct line_header *header, str
     return st == ST_OK ? check_line_work(b->d, e) : st;
 }
 
-static enum st read_lines(struct build *b, struct err *e) {
+static enum st read_lines(struct unit_build *b, struct err *e) {
     struct unit_scratch *scratch = &b->d->scratch;
     struct line_header header;
     if (!b->u->has_stmt_list || b->d->main.sections.of[SECTION_LINE].len == 0) {
@@ -76,8 +76,7 @@ static enum st read_lines(struct build *b, struct err *e) {
     enum st st = read_line_header(b, &header, e);
     if (st == ST_OK) {
         scratch->sequences.len = 0;
-        st = line_program_run(&header, &b->files, &scratch->specials, &b->rows, &scratch->sequences,
-                              e);
+        st = line_program_run(&header, &b->files, &b->rows, &scratch->sequences, e);
         enum st ordered =
             line_sequences_order(&scratch->sequences, debug_is_code, b->d, &b->sequences, e);
         st = st == ST_OK ? ordered : st;
@@ -91,7 +90,7 @@ static enum st read_lines(struct build *b, struct err *e) {
  * files of another unit a long path, which is copied for each. */
 enum { NAME_BYTES_FREE = 1 << 20, NAME_BYTES_PER_BYTE = 64 };
 
-static enum st charge(struct build *b, size_t bytes, struct err *e) {
+static enum st charge_unit(struct unit_build *b, size_t bytes, struct err *e) {
     if (bytes > b->name_budget) {
         return err_at(e, ERR_LIMIT, section_name(SECTION_INFO), b->u->head.offset,
                       "unit costs more work than its size allows");
@@ -103,7 +102,7 @@ static enum st charge(struct build *b, size_t bytes, struct err *e) {
 /* ---- files ---- */
 
 /* Returns the number of another unit's path, which stands behind our own paths once. */
-static enum st find_other_file(struct build *b, const struct origin *o, uint32_t *number,
+static enum st find_other_file(struct unit_build *b, const struct origin *o, uint32_t *number,
                                struct err *e) {
     const struct other_table *t = o->decl_unit->others;
     uint64_t reading = b->d->readings;
@@ -118,7 +117,7 @@ static enum st find_other_file(struct build *b, const struct origin *o, uint32_t
         return st == ST_NONE ? ST_OK : st;
     }
     size_t len = strlen(path);
-    if (charge(b, len, e) != ST_OK) {
+    if (charge_unit(b, len, e) != ST_OK) {
         return ST_ERR;
     }
     const char *copy = arena_strdup(&b->out->arena, path, len);
@@ -130,7 +129,7 @@ static enum st find_other_file(struct build *b, const struct origin *o, uint32_t
     return ST_OK;
 }
 
-static enum st find_decl_file(struct build *b, const struct origin *o, uint32_t *number,
+static enum st find_decl_file(struct unit_build *b, const struct origin *o, uint32_t *number,
                               struct err *e) {
     *number = DEBUG_NO_FILE;
     if (o->decl_unit && o->decl_unit != b->u) {
@@ -145,18 +144,19 @@ static enum st find_decl_file(struct build *b, const struct origin *o, uint32_t 
 
 /* ---- one DIE ---- */
 
-static uint32_t narrow(uint64_t v) {
+static uint32_t fit_u32(uint64_t v) {
     return v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
-static enum st charge_names(struct build *b, const struct die_attrs *a, struct err *e) {
-    return charge(b, (a->name ? strlen(a->name) : 0) + (a->linkage ? strlen(a->linkage) : 0), e);
+static enum st charge_names(struct unit_build *b, const struct die_attrs *a, struct err *e) {
+    return charge_unit(b, (a->name ? strlen(a->name) : 0) + (a->linkage ? strlen(a->linkage) : 0),
+                       e);
 }
 
 /* Fills all members of a function but those that the tree determines. (There are many functions, so
  * nothing is cleared first.) */
-static enum st describe(struct build *b, const struct die_attrs *a, uint64_t entry,
-                        size_t range_count, struct debug_function *f, struct err *e) {
+static enum st describe_function(struct unit_build *b, const struct die_attrs *a, uint64_t entry,
+                                 size_t range_count, struct debug_function *f, struct err *e) {
     struct origin o;
     if (origin_resolve(b->d, false, b->u, a, &o, e) != ST_OK) {
         if (e->code == ERR_NOMEM) {
@@ -172,7 +172,7 @@ static enum st describe(struct build *b, const struct die_attrs *a, uint64_t ent
     if (find_decl_file(b, &o, &decl_file, e) != ST_OK) {
         return ST_ERR;
     }
-    uint32_t call_file = a->has & DIE_CALL_FILE ? narrow(a->call_file) : 0;
+    uint32_t call_file = a->has & DIE_CALL_FILE ? fit_u32(a->call_file) : 0;
     line_files_use(&b->files, call_file);
     *f = (struct debug_function){.name = o.name,
                                  .linkage = o.linkage,
@@ -193,7 +193,7 @@ static enum st describe(struct build *b, const struct die_attrs *a, uint64_t ent
 }
 
 /* Adds a subprogram, or an inlined subroutine below `parent`. *node = its number, 0: no code. */
-static enum st add_function(struct build *b, const struct die_attrs *a, uint32_t parent,
+static enum st add_function(struct unit_build *b, const struct die_attrs *a, uint32_t parent,
                             unsigned depth, uint32_t *node, struct err *e) {
     *node = 0;
     if (a->damaged) {
@@ -218,7 +218,7 @@ static enum st add_function(struct build *b, const struct die_attrs *a, uint32_t
         return ST_OK; /* a declaration, or code that was stripped */
     }
     struct debug_function *f = &b->functions.data[b->functions.len];
-    if (describe(b, a, entry, range_count, f, e) != ST_OK) {
+    if (describe_function(b, a, entry, range_count, f, e) != ST_OK) {
         return ST_ERR;
     }
     if (!VEC_PUSH(&b->nodes, n)) {
@@ -229,8 +229,8 @@ static enum st add_function(struct build *b, const struct die_attrs *a, uint32_t
     return ST_OK;
 }
 
-static enum st visit(struct build *b, const struct die_entry *entry, const struct die_attrs *a,
-                     struct err *e) {
+static enum st visit_die(struct unit_build *b, const struct die_entry *entry,
+                         const struct die_attrs *a, struct err *e) {
     while (b->scope_count > 0 && b->scopes[b->scope_count - 1].depth >= entry->ends_at) {
         b->scope_count--;
     }
@@ -245,7 +245,7 @@ static enum st visit(struct build *b, const struct die_entry *entry, const struc
     return st;
 }
 
-static enum st walk(struct build *b, struct err *e) {
+static enum st walk_dies(struct unit_build *b, struct err *e) {
     struct die_reader *reader = &b->d->main.reader;
     struct die_walk w;
     struct die_entry entry;
@@ -262,7 +262,7 @@ static enum st walk(struct build *b, struct err *e) {
         return st;
     }
     while ((st = die_walk_next(&w, &entry, &attrs, e)) == ST_OK) {
-        if (visit(b, &entry, &attrs, e) != ST_OK) {
+        if (visit_die(b, &entry, &attrs, e) != ST_OK) {
             st = ST_ERR;
             break;
         }
@@ -282,7 +282,7 @@ static enum st walk(struct build *b, struct err *e) {
  * an empty range. It keeps its place between caller and callee, and its callees' addresses are its
  * own. So they are in DWARF 2, which has no DW_AT_ranges: GCC says the first of a call's ranges, or
  * of a function's, and what was inlined into the others lies outside. */
-static enum st adopt_ranges(struct build *b, size_t parent, struct err *e) {
+static enum st adopt_ranges(struct unit_build *b, size_t parent, struct err *e) {
     struct unit_node *p = &b->nodes.data[parent];
     struct debug_function *f = &b->functions.data[parent];
     size_t first = b->ranges.len;
@@ -315,7 +315,7 @@ static enum st adopt_ranges(struct build *b, size_t parent, struct err *e) {
 }
 
 /* Runs from the innermost out; nodes that stay without addresses are dropped with the tree. */
-static enum st fill_empty_nodes(struct build *b, struct err *e) {
+static enum st fill_empty_nodes(struct unit_build *b, struct err *e) {
     bool all = b->u->head.version < 3;
     for (size_t i = b->nodes.len; i > 0; i--) {
         if ((all || b->functions.data[i - 1].range_count == 0) &&
@@ -326,14 +326,14 @@ static enum st fill_empty_nodes(struct build *b, struct err *e) {
     return ST_OK;
 }
 
-static uint64_t low_of(const struct build *b, uint32_t i) {
+static uint64_t low_of(const struct unit_build *b, uint32_t i) {
     return b->ranges.data[b->nodes.data[i].first_range].low;
 }
 
 /* Fills order with the indexes of all nodes: those with addresses first, all children of one parent
  * side by side in the order of the file. ends[p] is where those of parent p end: nodes.len + 1
  * entries, all 0. */
-static void order_by_parent(const struct build *b, uint32_t *order, uint32_t *ends) {
+static void order_by_parent(const struct unit_build *b, uint32_t *order, uint32_t *ends) {
     uint32_t n = (uint32_t)b->nodes.len, kept = 0;
     for (uint32_t i = 0; i < n; i++) {
         ends[b->nodes.data[i].parent] += b->functions.data[i].range_count > 0;
@@ -349,13 +349,13 @@ static void order_by_parent(const struct build *b, uint32_t *order, uint32_t *en
     }
 }
 
-struct place {
+struct sibling_place {
     uint64_t low;
     uint32_t node;
 };
 
 static int by_place(const void *a, const void *b) {
-    const struct place *x = a, *y = b;
+    const struct sibling_place *x = a, *y = b;
     if (x->low != y->low) {
         return x->low < y->low ? -1 : 1;
     }
@@ -363,7 +363,8 @@ static int by_place(const void *a, const void *b) {
 }
 
 /* By lowest address, equal ones in the order of the file. Producers write most of them so. */
-static enum st sort_siblings(const struct build *b, uint32_t *order, size_t count, struct err *e) {
+static enum st sort_siblings(const struct unit_build *b, uint32_t *order, size_t count,
+                             struct err *e) {
     size_t i = 1;
     while (i < count && low_of(b, order[i - 1]) <= low_of(b, order[i])) {
         i++;
@@ -371,12 +372,12 @@ static enum st sort_siblings(const struct build *b, uint32_t *order, size_t coun
     if (i >= count) {
         return ST_OK;
     }
-    struct place *places = calloc(count, sizeof *places);
+    struct sibling_place *places = calloc(count, sizeof *places);
     if (!places) {
         return err_nomem(e);
     }
     for (i = 0; i < count; i++) {
-        places[i] = (struct place){low_of(b, order[i]), order[i]};
+        places[i] = (struct sibling_place){low_of(b, order[i]), order[i]};
     }
     qsort(places, count, sizeof *places, by_place);
     for (i = 0; i < count; i++) {
@@ -387,7 +388,7 @@ static enum st sort_siblings(const struct build *b, uint32_t *order, size_t coun
 }
 
 /* Moves all functions to their places, along the cycles of the permutation `order`. */
-static void arrange(struct debug_function *all, uint32_t *order, uint32_t n) {
+static void arrange_functions(struct debug_function *all, uint32_t *order, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         if (order[i] == i) {
             continue;
@@ -405,7 +406,7 @@ static void arrange(struct debug_function *all, uint32_t *order, uint32_t n) {
     }
 }
 
-static enum st link_nodes(struct build *b, uint32_t *order, uint32_t *ends, struct err *e) {
+static enum st link_nodes(struct unit_build *b, uint32_t *order, uint32_t *ends, struct err *e) {
     struct debug_function *all = b->functions.data;
     uint32_t n = (uint32_t)b->nodes.len, start = 0;
     order_by_parent(b, order, ends);
@@ -425,11 +426,11 @@ static enum st link_nodes(struct build *b, uint32_t *order, uint32_t *ends, stru
     for (uint32_t i = 0; i < n; i++) {
         all[i].ranges = b->ranges.data + b->nodes.data[i].first_range;
     }
-    arrange(all, order, n);
+    arrange_functions(all, order, n);
     return ST_OK;
 }
 
-static enum st finish(struct build *b, struct err *e) {
+static enum st build_trees(struct unit_build *b, struct err *e) {
     struct unit_scratch *scratch = &b->d->scratch;
     if (fill_empty_nodes(b, e) != ST_OK) {
         return ST_ERR;
@@ -446,7 +447,8 @@ static enum st finish(struct build *b, struct err *e) {
 
 /* ---- the unit ---- */
 
-static void begin(struct build *b) {
+/* The build has the memory of the unit and of the scratch until end_unit. */
+static void begin_unit(struct unit_build *b) {
     struct debug_unit *out = b->out, was = *out;
     const struct unit_entry *u = b->u;
     b->functions.data = was.functions;
@@ -469,7 +471,7 @@ static void begin(struct build *b) {
     arena_clear(&out->arena);
 }
 
-static void end(struct build *b) {
+static void end_unit(struct unit_build *b) {
     struct debug_unit *out = b->out;
     b->d->scratch.nodes = b->nodes;
     out->files = b->files.paths.data;
@@ -494,7 +496,7 @@ static void end(struct build *b) {
 }
 
 /* Damage costs the DIEs behind it; a lack of memory costs the unit. */
-static enum st survive(struct build *b, enum st st, struct err *why) {
+static enum st survive_damage(struct unit_build *b, enum st st, struct err *why) {
     if (st == ST_ERR && why->code != ERR_NOMEM) {
         debug_blame(b->d, b->u, why);
         err_clear(why);
@@ -505,26 +507,26 @@ static enum st survive(struct build *b, enum st st, struct err *why) {
 
 enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, struct err *e) {
     struct scope scopes[DIE_DEPTH_MAX]; /* not cleared for each unit: most are never used */
-    struct build b = {.d = d, .u = debug_code_unit(d, unit), .out = out, .scopes = scopes};
+    struct unit_build b = {.d = d, .u = debug_code_unit(d, unit), .out = out, .scopes = scopes};
     struct err why = {0};
     d->readings++;
-    begin(&b);
+    begin_unit(&b);
     b.base = units_range_base(&d->main, b.u);
     b.name_budget = NAME_BYTES_FREE + NAME_BYTES_PER_BYTE * (b.u->head.end - b.u->head.offset);
-    enum st st = survive(&b, read_lines(&b, &why), &why);
+    enum st st = survive_damage(&b, read_lines(&b, &why), &why);
     bool damaged = false;
     if (st == ST_OK) {
-        st = walk(&b, &why);
+        st = walk_dies(&b, &why);
         damaged = st == ST_ERR;
-        st = survive(&b, st, &why);
+        st = survive_damage(&b, st, &why);
     }
     if (st == ST_OK) {
-        st = survive(&b, line_files_compose(&b.files, &out->arena, &why), &why);
+        st = survive_damage(&b, line_files_compose(&b.files, &out->arena, &why), &why);
     }
     if (st == ST_OK) {
-        st = finish(&b, &why);
+        st = build_trees(&b, &why);
     }
-    end(&b);
+    end_unit(&b);
     if (st == ST_OK && damaged && out->function_count == 0 && out->sequence_count == 0) {
         st = err_at(&why, ERR_FORMAT, d->path, out->offset, "nothing of the unit can be read");
     }

@@ -2,29 +2,14 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "debug/debug_private.h"
 
 /* ---- lookup by offset ---- */
 
 struct unit_entry *debug_unit_at(struct debug_file *f, uint64_t offset) {
-    size_t low = 0, high = f->unit_count;
-    struct unit_entry *last = f->last_unit;
-    if (last && offset >= last->head.offset && offset < last->head.end) {
-        return last;
-    }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (f->units[middle].head.end <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == f->unit_count || f->units[low].head.offset > offset) {
-        return NULL;
-    }
-    f->last_unit = &f->units[low];
-    return f->last_unit;
+    size_t i = SEARCH_ABOVE(f->units, f->unit_count, head.end, offset);
+    return i < f->unit_count && f->units[i].head.offset <= offset ? &f->units[i] : NULL;
 }
 
 struct unit_entry *debug_code_unit(struct debug *d, size_t unit) {
@@ -77,7 +62,7 @@ enum st units_add_ranges(struct debug *d, size_t unit, const struct range_vec *r
     return ST_OK;
 }
 
-static int by_low(const void *a, const void *b) {
+static int by_claim(const void *a, const void *b) {
     const struct unit_range *x = a, *y = b;
     if (x->low != y->low) {
         return x->low < y->low ? -1 : 1;
@@ -97,7 +82,7 @@ void units_sort_ranges(struct debug *d) {
         return;
     }
     if (d->range_count > 1) {
-        qsort(d->ranges, d->range_count, sizeof *d->ranges, by_low);
+        qsort(d->ranges, d->range_count, sizeof *d->ranges, by_claim);
     }
     uint64_t reach = 0;
     for (size_t i = 0; i < d->range_count; i++) {
@@ -275,18 +260,10 @@ enum st units_read_aranges(struct debug *d, struct err *e) {
 
 /* Finds the last range that begins at or below the address, and those before it that may reach it.
  */
-static size_t claims(const struct debug *d, uint64_t address, size_t *units, size_t max) {
-    size_t low = 0, high = d->range_count, count = 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (d->ranges[middle].low <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    while (low > 0 && d->ranges[low - 1].reach > address && count < max) {
-        const struct unit_range *r = &d->ranges[--low];
+static size_t claims_at(const struct debug *d, uint64_t address, size_t *units, size_t max) {
+    size_t i = SEARCH_ABOVE(d->ranges, d->range_count, low, address), count = 0;
+    while (i > 0 && d->ranges[i - 1].reach > address && count < max) {
+        const struct unit_range *r = &d->ranges[--i];
         if (address < r->high) {
             units[count++] = r->unit;
         }
@@ -332,7 +309,7 @@ enum st debug_scan_units(struct debug *d, struct err *e) {
 }
 
 size_t debug_find_known_units(const struct debug *d, uint64_t address, size_t *units, size_t max) {
-    return claims(d, address, units, max);
+    return claims_at(d, address, units, max);
 }
 
 enum st debug_find_units(struct debug *d, uint64_t address, size_t *units, size_t max,

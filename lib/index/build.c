@@ -21,11 +21,11 @@ enum {
     JOB_BYTES = 16 << 10 /* bytes of debug information in a job; at least one unit */
 };
 
-struct build {
+struct index_build_run {
     const struct index_source *source;
     struct own_symbols own;
     struct debug *debug; /* NULL = there is none */
-    struct worker *workers;
+    struct build_worker *workers;
     unsigned threads;
     struct pool *pool;
     struct unit_code *units; /* by index */
@@ -34,43 +34,36 @@ struct build {
     size_t claim_count;
     struct encoder encoder;
     struct piece_vec pieces;
-    struct job *spare_jobs;
-    pthread_mutex_t lock; /* guards what is below */
-    struct err failure;   /* the first error, in the order of units */
-    struct flats *spare;
+    struct build_job *done; /* jobs to be used again */
+    pthread_mutex_t lock;   /* guards what is below */
+    struct err failure;     /* the first error, in the order of units */
 };
 
 /* The state that a thread keeps from unit to unit. */
-struct worker {
+struct build_worker {
     struct debug *debug; /* a clone of build.debug; NULL = not made yet, or not needed */
     struct err why;      /* the clone's complaint about the current job */
     struct flat_scratch scratch;
 };
 
-/* The units of a job that were read. Waiting jobs have none: the free one that was used last is
- * reused first, so that few take memory. */
-struct flats {
-    struct flats *next; /* of those that are free */
-    struct flat_records of[UNITS_PER_JOB];
-};
-
-/* The units in the pool. */
-struct job {
-    struct aside *aside; /* not NULL: in place of units */
-    struct job *next;    /* of those that are free */
+/* The units on their way through used pool. */
+struct build_job {
+    struct build_job *next; /* of those that are done: kept, with their memory, for further units */
+    struct side_job *side;  /* not NULL: in place of units */
     size_t first, count;
-    unsigned worker;     /* that read them */
-    struct flats *flats; /* NULL = they were not read */
-    struct err why;      /* the first error among them */
+    unsigned worker; /* that read them */
+    bool read;       /* they were */
+    struct flat_records records[UNITS_PER_JOB];
+    struct err why; /* the first error among them */
 };
 
-static void fail(struct build *b, const struct err *why) {
+static void fail_build(struct index_build_run *b, const struct err *why) {
     pthread_mutex_lock(&b->lock);
     err_set(&b->failure, why->code, "%s", why->text);
     pthread_mutex_unlock(&b->lock);
 }
 
-static bool failed(struct build *b) {
+static bool build_failed(struct index_build_run *b) {
     pthread_mutex_lock(&b->lock);
     bool is = err_is(&b->failure);
     pthread_mutex_unlock(&b->lock);
@@ -78,49 +71,29 @@ static bool failed(struct build *b) {
 }
 
 /* Live look-ups report damage address by address; the index build does not. */
-static void complain(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
+static void complain_unit_damage(void *ctx, const char *file, uint64_t unit_offset,
+                                 const struct err *why) {
     struct err e = *why;
     (void)file;
     (void)unit_offset;
-    fail(ctx, &e);
+    fail_build(ctx, &e);
 }
 
-/* NULL: no memory. */
-static struct flats *take_flats(struct build *b) {
-    pthread_mutex_lock(&b->lock);
-    struct flats *f = b->spare;
-    if (f) {
-        b->spare = f->next;
-    }
-    pthread_mutex_unlock(&b->lock);
-    return f ? f : calloc(1, sizeof *f);
-}
-
-static void give_flats(struct build *b, struct flats *f) {
-    for (size_t i = 0; i < UNITS_PER_JOB; i++) {
-        flat_records_clear(&f->of[i]);
-    }
-    pthread_mutex_lock(&b->lock);
-    f->next = b->spare;
-    b->spare = f;
-    pthread_mutex_unlock(&b->lock);
-}
-
-static void free_flats(struct build *b) {
-    for (struct flats *f = b->spare, *next; f; f = next) {
-        next = f->next;
+static void free_jobs(struct index_build_run *b) {
+    for (struct build_job *job = b->done, *next; job; job = next) {
+        next = job->next;
         for (size_t i = 0; i < UNITS_PER_JOB; i++) {
-            flat_records_release(&f->of[i]);
+            flat_records_release(&job->records[i]);
         }
-        free(f);
+        free(job);
     }
 }
 
 /* ---- on the workers ---- */
 
 /* The work of a second thread while the DWARF is opened. */
-struct aside {
-    struct build *b;
+struct side_job {
+    struct index_build_run *b;
     enum st symbols; /* own_symbols_open's answer */
     struct err damage, e;
 };
@@ -132,52 +105,46 @@ static void keep_first(void *ctx, const char *file, uint64_t unit_offset, const 
     (void)err_set(ctx, why->code, "%s", why->text);
 }
 
-static void open_aside(struct aside *a) {
-    const struct index_source *s = a->b->source;
-    if (a->b->threads > 1) {
+static void open_beside(struct side_job *side) {
+    const struct index_source *s = side->b->source;
+    if (side->b->threads > 1) {
         debug_open_ahead(s->slice);
     }
-    a->symbols = own_symbols_open(&a->b->own, s->slice, s->paired, keep_first, &a->damage, &a->e);
+    side->symbols =
+        own_symbols_open(&side->b->own, s->slice, s->paired, keep_first, &side->damage, &side->e);
 }
 
-static enum st clone_debug(struct build *b, struct worker *w, struct err *e) {
+static enum st clone_debug(struct index_build_run *b, struct build_worker *w, struct err *e) {
     return w->debug ? ST_OK : debug_clone(&w->debug, b->debug, keep_first, &w->why, e);
 }
 
-static enum st read_all_of(struct build *b, struct job *job, struct flats *flats, unsigned worker,
-                           struct err *e) {
-    struct worker *w = &b->workers[worker];
+static enum st read_job(struct index_build_run *b, struct build_job *job, unsigned worker,
+                        struct err *e) {
+    struct build_worker *w = &b->workers[worker];
     err_clear(&w->why);
     enum st st = clone_debug(b, w, e);
     for (size_t i = 0; i < job->count && st == ST_OK; i++) {
-        size_t unit = job->first + i;
-        st = flat_records_read(&flats->of[i], w->debug, unit, &b->own, &w->scratch, e);
+        st = flat_records_read(&job->records[i], w->debug, job->first + i, &b->own, &w->scratch, e);
     }
     job->why = w->why;
+    job->worker = worker;
     return st;
 }
 
 static void read_units(void *ctx, void *item, unsigned worker) {
-    struct build *b = ctx;
-    struct job *job = item;
+    struct index_build_run *b = ctx;
+    struct build_job *job = item;
     struct err e = {0};
-    if (job->aside) {
-        open_aside(job->aside);
+    if (job->side) {
+        open_beside(job->side);
         return;
     }
-    if (failed(b)) {
+    if (build_failed(b)) {
         return;
     }
-    struct flats *flats = take_flats(b);
-    enum st st = flats ? read_all_of(b, job, flats, worker, &e) : err_nomem(&e);
-    if (st == ST_OK) {
-        job->flats = flats;
-        job->worker = worker;
-    } else {
+    job->read = read_job(b, job, worker, &e) == ST_OK;
+    if (!job->read) {
         (void)err_set(&job->why, e.code, "%s", e.text);
-        if (flats) {
-            give_flats(b, flats);
-        }
     }
 }
 
@@ -191,7 +158,7 @@ static enum st keep_code(struct unit_code *out, const struct flat_records *f, st
         return err_nomem(e);
     }
     for (size_t i = 0; i < owned->len; i++) {
-        const struct span *s = &owned->data[i];
+        const struct code_span *s = &owned->data[i];
         const struct flat_record *r = &f->records[s->owner];
         out->owned[i] = (struct owned_code){s->low, s->high, r->low, r->high, r->offset};
     }
@@ -203,40 +170,41 @@ static enum st keep_code(struct unit_code *out, const struct flat_records *f, st
     return ST_OK;
 }
 
-static enum st encode_flat(struct build *b, struct job *job, size_t i, struct err *e) {
-    struct flat_records *f = &job->flats->of[i];
-    encode_unit(&b->encoder, f, job->worker);
-    enum st st = encode_check(&b->encoder, e);
-    return st == ST_OK ? keep_code(&b->units[job->first + i], f, e) : st;
+static enum st encode_records(struct index_build_run *b, struct build_job *job, size_t i,
+                              struct err *e) {
+    encode_unit(&b->encoder, &job->records[i], job->worker);
+    if (encode_check(&b->encoder, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return keep_code(&b->units[job->first + i], &job->records[i], e);
 }
 
 static void encode_job(void *ctx, void *item) {
-    struct build *b = ctx;
-    struct job *job = item;
+    struct index_build_run *b = ctx;
+    struct build_job *job = item;
     struct err e = {0};
-    enum st st = ST_OK;
-    if (job->aside) {
+    if (job->side) {
         return;
     }
     if (err_is(&job->why)) {
-        fail(b, &job->why);
+        fail_build(b, &job->why);
     }
-    if (job->flats) {
-        bool sound = !failed(b);
-        for (size_t i = 0; i < job->count && sound && st == ST_OK; i++) {
-            st = encode_flat(b, job, i, &e);
-        }
-        give_flats(b, job->flats);
+    bool sound = job->read && !build_failed(b);
+    for (size_t i = 0; i < job->count && sound; i++) {
+        sound = encode_records(b, job, i, &e) == ST_OK;
     }
-    if (st != ST_OK) {
-        fail(b, &e);
+    if (err_is(&e)) {
+        fail_build(b, &e);
     }
-    job->next = b->spare_jobs;
-    b->spare_jobs = job;
+    for (size_t i = 0; i < job->count; i++) {
+        flat_records_clear(&job->records[i]);
+    }
+    job->next = b->done;
+    b->done = job;
 }
 
 /* The number of units that make a job, from `first` on. */
-static size_t units_of_job(const struct build *b, size_t first) {
+static size_t units_of_job(const struct index_build_run *b, size_t first) {
     struct debug *d = b->debug;
     uint64_t bytes = debug_unit_size(d, first);
     size_t count = 1;
@@ -250,37 +218,33 @@ static size_t units_of_job(const struct build *b, size_t first) {
     return count;
 }
 
-/* Reuses a finished job, or makes one. NULL: no memory. */
-static struct job *take_job(struct build *b, size_t first) {
-    struct job *job = b->spare_jobs;
+/* Reuses is done, or makes one. NULL: no memory. */
+static struct build_job *take_job(struct index_build_run *b, size_t first) {
+    struct build_job *job = b->done;
     if (job) {
-        b->spare_jobs = job->next;
+        b->done = job->next;
     } else {
-        job = malloc(sizeof *job);
+        job = calloc(1, sizeof *job);
     }
     if (job) {
-        *job = (struct job){.first = first, .count = units_of_job(b, first)};
+        job->first = first;
+        job->count = units_of_job(b, first);
+        job->read = false;
+        err_clear(&job->why);
     }
     return job;
 }
 
-static void free_jobs(struct build *b) {
-    for (struct job *job = b->spare_jobs, *next; job; job = next) {
-        next = job->next;
-        free(job);
-    }
-}
-
 /* ---- the whole ---- */
 
-static enum st read_all(struct build *b, struct err *e) {
+static enum st read_all_units(struct index_build_run *b, struct err *e) {
     enum st st = ST_OK;
     b->units = calloc(b->unit_count + 1, sizeof *b->units);
     if (!b->units) {
         return err_nomem(e);
     }
     for (size_t i = 0; i < b->unit_count && st == ST_OK;) {
-        struct job *job = take_job(b, i);
+        struct build_job *job = take_job(b, i);
         if (job) {
             i += job->count;
             pool_put(b->pool, job);
@@ -292,7 +256,7 @@ static enum st read_all(struct build *b, struct err *e) {
     return st;
 }
 
-static uint64_t info_size(const struct build *b) {
+static uint64_t info_size(const struct index_build_run *b) {
     uint64_t size = 0;
     for (size_t i = 0; i < b->unit_count; i++) {
         size += debug_unit_size(b->debug, i);
@@ -308,28 +272,28 @@ static unsigned quantum_of(const struct object_slice *s) {
     return object_slice_is_arm32(s) ? 2 : 1;
 }
 
-static enum st open_both(struct build *b, enum st *symbols, struct err *e) {
+static enum st open_both(struct index_build_run *b, enum st *symbols, struct err *e) {
     const struct index_source *s = b->source;
-    struct aside aside = {.b = b};
-    struct job job = {.aside = &aside};
+    struct side_job side = {.b = b};
+    struct build_job job = {.side = &side};
     struct err why = {0};
     pool_put(b->pool, &job);
     pool_poll(b->pool);
-    enum st dwarf = debug_open(&b->debug, s->slice, s->alt, complain, b, &why);
+    enum st dwarf = debug_open(&b->debug, s->slice, s->alt, complain_unit_damage, b, &why);
     pool_finish(b->pool);
     /* Of several errors that of the symbols is reported, whatever the order of events. */
-    if (err_is(&aside.damage)) {
-        b->failure = aside.damage;
+    if (err_is(&side.damage)) {
+        b->failure = side.damage;
     }
-    *symbols = aside.symbols;
+    *symbols = side.symbols;
     if (*symbols == ST_ERR || dwarf == ST_ERR) {
-        const struct err *first = *symbols == ST_ERR ? &aside.e : &why;
+        const struct err *first = *symbols == ST_ERR ? &side.e : &why;
         return err_set(e, first->code, "%s", first->text);
     }
     return dwarf;
 }
 
-static enum st open_source(struct build *b, struct err *e) {
+static enum st open_source(struct index_build_run *b, struct err *e) {
     enum st symbols, dwarf = open_both(b, &symbols, e);
     if (dwarf == ST_OK) {
         b->unit_count = debug_unit_count(b->debug);
@@ -340,7 +304,7 @@ static enum st open_source(struct build *b, struct err *e) {
 
 /* ---- the file ---- */
 
-static void put_u32(struct strbuf *b, uint32_t v) {
+static void add_u32(struct strbuf *b, uint32_t v) {
     char bytes[4] = {(char)v, (char)(v >> 8), (char)(v >> 16), (char)(v >> 24)};
     strbuf_add(b, bytes, sizeof bytes);
 }
@@ -360,7 +324,7 @@ static void lay_out(struct index_header *h, const struct strbuf *const *sections
     h->size = at + -at % INDEX_ALIGN;
 }
 
-static void describe(struct build *b, struct index_header *h) {
+static void fill_header(struct index_build_run *b, struct index_header *h) {
     const struct object_slice *s = b->source->slice;
     *h = (struct index_header){.format = INDEX_FORMAT,
                                .builder = INDEX_BUILDER,
@@ -378,17 +342,17 @@ static void describe(struct build *b, struct index_header *h) {
     h->origin = b->pieces.len > 0 ? b->pieces.data[0].at : 0;
 }
 
-static enum st write_file(struct build *b, struct sink *out, struct err *e) {
+static enum st write_file(struct index_build_run *b, struct sink *out, struct err *e) {
     struct index_header h;
     struct strbuf addresses = {0}, records = {0}, files = {0}, sums = {0};
     uint8_t prologue[INDEX_PROLOGUE];
-    describe(b, &h);
+    fill_header(b, &h);
     for (size_t i = 0; i < b->pieces.len; i++) {
-        put_u32(&addresses, (uint32_t)(b->pieces.data[i].at - h.origin));
-        put_u32(&records, b->pieces.data[i].record);
+        add_u32(&addresses, (uint32_t)(b->pieces.data[i].at - h.origin));
+        add_u32(&records, b->pieces.data[i].record);
     }
     for (size_t i = 0; i < b->encoder.names.files.len; i++) {
-        put_u32(&files, b->encoder.names.files.data[i]);
+        add_u32(&files, b->encoder.names.files.data[i]);
     }
     const struct strbuf *sections[INDEX_SECTIONS] = {
         [INDEX_ADDR] = &addresses,
@@ -424,7 +388,7 @@ static enum st write_file(struct build *b, struct sink *out, struct err *e) {
     return st;
 }
 
-static enum st check_extent(const struct build *b, struct err *e) {
+static enum st check_extent(const struct index_build_run *b, struct err *e) {
     const struct piece_vec *p = &b->pieces;
     if (p->len > 0 && p->data[p->len - 1].at - p->data[0].at > UINT32_MAX) {
         return err_set(e, ERR_UNSUPPORTED, "code spans more than 4 GiB");
@@ -432,7 +396,7 @@ static enum st check_extent(const struct build *b, struct err *e) {
     return ST_OK;
 }
 
-static enum st run(struct build *b, struct sink *out, struct err *e) {
+static enum st build_index(struct index_build_run *b, struct sink *out, struct err *e) {
     enum st st = pool_open(&b->pool, b->threads, (size_t)b->threads * JOBS_PER_THREAD, read_units,
                            encode_job, b, e);
     if (st == ST_OK) {
@@ -442,8 +406,8 @@ static enum st run(struct build *b, struct sink *out, struct err *e) {
         return st;
     }
     encode_begin(&b->encoder, &b->own, quantum_of(b->source->slice), b->threads, info_size(b));
-    st = read_all(b, e);
-    if (st == ST_OK && failed(b)) {
+    st = read_all_units(b, e);
+    if (st == ST_OK && build_failed(b)) {
         st = err_set(e, b->failure.code, "%s", b->failure.text);
     }
     if (st == ST_OK) {
@@ -457,15 +421,15 @@ static enum st run(struct build *b, struct sink *out, struct err *e) {
 
 enum st index_build(const struct index_source *source, unsigned threads, struct sink *out,
                     struct err *e) {
-    struct build b = {.source = source, .threads = threads > THREADS_MAX ? THREADS_MAX : threads};
+    struct index_build_run b = {.source = source,
+                                .threads = threads > THREADS_MAX ? THREADS_MAX : threads};
     if (pthread_mutex_init(&b.lock, NULL) != 0) {
         return err_nomem(e);
     }
     b.workers = calloc(b.threads, sizeof *b.workers);
-    enum st st = b.workers ? run(&b, out, e) : err_nomem(e);
+    enum st st = b.workers ? build_index(&b, out, e) : err_nomem(e);
     pool_close(b.pool);
     free_jobs(&b);
-    free_flats(&b);
     for (unsigned i = 0; b.workers && i < b.threads; i++) {
         debug_close(b.workers[i].debug);
         flat_scratch_release(&b.workers[i].scratch);

@@ -130,7 +130,7 @@ static enum st merge(struct catalog *c, const struct catalog_entry *entries, siz
 }
 
 /* A name is printed between tabs, so tabs in it are replaced. */
-static void add_name(struct strbuf *b, const char *name) {
+static void add_image_name(struct strbuf *b, const char *name) {
     for (; *name; name++) {
         strbuf_addc(b, *name == '\t' || *name == '\n' ? '_' : *name);
     }
@@ -143,7 +143,7 @@ void catalog_print(const struct catalog *c, struct strbuf *out) {
         char id[IMAGE_ID_TEXT];
         strbuf_addf(out, "%s\t%s\t%s\t%s\t", image_id_text(&x->id, id), x->arch,
                     x->dwarf ? "dwarf" : "symbols", x->key);
-        add_name(out, x->name);
+        add_image_name(out, x->name);
         strbuf_addc(out, '\n');
     }
 }

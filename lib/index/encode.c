@@ -172,14 +172,14 @@ static char *put_nodes(struct encoder *c, const struct flat_records *f, const st
 }
 
 /* What holds before a step. */
-struct step_state {
+struct encoded_step {
     uint32_t at, node;
     struct flat_place place;
 };
 
 /* All but the shortest. */
-static char *put_long_step(char *out, const struct step_state *now, const struct flat_place *place,
-                           uint32_t advance, uint32_t node) {
+static char *put_long_step(char *out, const struct encoded_step *now,
+                           const struct flat_place *place, uint32_t advance, uint32_t node) {
     uint64_t lines = (uint64_t)place->line - now->place.line;
     unsigned flags =
         (node != now->node ? STEP_NODE : 0U) | (place->file != now->place.file ? STEP_FILE : 0U) |
@@ -207,7 +207,7 @@ static char *put_long_step(char *out, const struct step_state *now, const struct
 
 /* Encodes a place; `file` is the index's number. Without a line the rest of the place stays as it
  * was. */
-static inline char *put_step(char *out, struct step_state *now, const struct flat_step *s,
+static inline char *put_step(char *out, struct encoded_step *now, const struct flat_step *s,
                              uint32_t node, uint32_t file, unsigned quantum_bits) {
     struct flat_place place = {now->place.file, 0, now->place.column, now->place.discriminator};
     if (s->place.line != 0) {
@@ -223,7 +223,7 @@ static inline char *put_step(char *out, struct step_state *now, const struct fla
     } else {
         out = put_long_step(out, now, &place, advance, node);
     }
-    *now = (struct step_state){s->at, node, place};
+    *now = (struct encoded_step){s->at, node, place};
     return out;
 }
 
@@ -231,14 +231,14 @@ static inline char *put_step(char *out, struct step_state *now, const struct fla
 static char *put_steps(struct encoder *c, const struct flat_records *f, const struct flat_record *r,
                        unsigned quantum_bits, char *out) {
     const struct flat_step *steps = f->steps + r->first_step;
-    struct step_state now = {0};
+    struct encoded_step now = {0};
     char *block = leb128_put(out, r->step_count);
     char *stream = block + (r->step_count - (r->step_count > 0)) / INDEX_BLOCK * INDEX_BLOCK_ENTRY;
     out = stream;
     for (size_t i = 0; i < r->step_count; i++) {
         const struct flat_step *s = &steps[i];
         if (i % INDEX_BLOCK == 0) {
-            now = (struct step_state){.at = i == 0 ? 0 : s->at};
+            now = (struct encoded_step){.at = i == 0 ? 0 : s->at};
         }
         if (i % INDEX_BLOCK == 0 && i > 0) {
             block = put_u32(block, s->at);

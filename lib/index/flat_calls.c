@@ -23,7 +23,7 @@ static bool clip_call(struct span_vec *v, size_t first, size_t count,
             i += spans_below(v->data + i, end - i, r->low);
         }
         for (; i < end && v->data[i].low < r->high; i++) {
-            struct span s = v->data[i];
+            struct code_span s = v->data[i];
             s.low = s.low < r->low ? r->low : s.low;
             s.high = s.high > r->high ? r->high : s.high;
             s.owner = owner;
@@ -91,7 +91,7 @@ static enum st paint_calls(struct flat_calls *c, const struct debug_function *fu
 
 static enum st paint_stretch(struct flat_calls *c, const struct debug_function *f, uint64_t low,
                              uint64_t high, uint64_t *work, struct err *e) {
-    struct span all = {low, high, 0};
+    struct code_span all = {low, high, 0};
     c->node_count = c->painted.len = 0;
     if (!VEC_PUSH(&c->painted, all)) {
         return err_nomem(e);

@@ -39,7 +39,7 @@ static enum st add_steps(struct flat_records *out, const struct flat_scratch *sc
     struct flat_step *step = out->steps + out->step_count;
     struct flat_step now = {0};
     for (size_t i = 0; i < calls->len; i++) {
-        const struct span *call = &calls->data[i];
+        const struct code_span *call = &calls->data[i];
         struct flat_step next = {(uint32_t)(call->low - r->low), (uint32_t)call->owner, now.place};
         if (line < end && line->at == call->low) {
             next.place = line++->place;
@@ -61,7 +61,7 @@ static enum st add_steps(struct flat_records *out, const struct flat_scratch *sc
     return ST_OK;
 }
 
-static enum st add_record(struct flat_records *out, const struct span *range,
+static enum st add_record(struct flat_records *out, const struct code_span *range,
                           struct flat_scratch *scratch, struct err *e) {
     struct flat_record r = {
         .function = flat_unit_function(out->unit, range), .low = range->low, .high = range->high};
@@ -112,7 +112,7 @@ static enum st add_all_rows(struct flat_records *out, const struct own_symbols *
                             struct flat_lines *lines, struct err *e) {
     const struct span_vec *owned = &out->unit->owned, *sequences = &out->unit->sequences;
     for (size_t i = 0; i < sequences->len; i++) {
-        const struct span *s = &sequences->data[i];
+        const struct code_span *s = &sequences->data[i];
         uint64_t at = s->low;
         for (size_t k = spans_from(owned, at); k < owned->len && owned->data[k].low < s->high;
              k++) {
@@ -166,19 +166,17 @@ enum st flat_records_read(struct flat_records *out, struct debug *d, size_t inde
                           struct err *e) {
     enum st st = read_records(out, d, index, own, scratch, e);
     if (st != ST_OK) {
-        flat_records_clear(out);
+        flat_records_release(out);
     }
     return st;
 }
 
 void flat_records_clear(struct flat_records *f) {
-    flat_unit_free(f->unit);
-    f->unit = NULL;
     f->record_count = f->node_count = f->step_count = f->row_count = 0;
 }
 
 void flat_records_release(struct flat_records *f) {
-    flat_records_clear(f);
+    flat_unit_free(f->unit);
     free(f->records);
     free(f->nodes);
     free(f->steps);

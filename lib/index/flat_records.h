@@ -41,7 +41,7 @@ void flat_scratch_release(struct flat_scratch *s);
 
 /* Zero-initialised = empty. */
 struct flat_records {
-    struct flat_unit *unit;      /* owns the memory behind functions and paths; NULL = unreadable */
+    struct flat_unit *unit;      /* owns the memory behind functions and paths point to */
     struct flat_record *records; /* of each of unit->ranges, in that order */
     size_t record_count, record_cap;
     struct flat_node *nodes;
@@ -54,7 +54,7 @@ struct flat_records {
 };
 
 /* Reads unit `index` and makes its records; `out` is empty or cleared. Never ST_NONE. ST_ERR: it
- * cannot be read, or no memory; out->unit is then NULL. */
+ * cannot be read, or no memory; `out` is then empty. */
 enum st flat_records_read(struct flat_records *out, struct debug *d, size_t index,
                           const struct own_symbols *own, struct flat_scratch *scratch,
                           struct err *e) BASE_MUST_USE;

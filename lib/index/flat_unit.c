@@ -12,7 +12,7 @@
 /* Sorts so that of the ranges around an address the last one counts: the narrower one comes later.
  */
 static int by_span(const void *a, const void *b) {
-    const struct span *x = a, *y = b;
+    const struct code_span *x = a, *y = b;
     if (x->low != y->low) {
         return x->low < y->low ? -1 : 1;
     }
@@ -54,20 +54,21 @@ static enum st flatten_functions(struct flat_unit *u, struct err *e) {
     for (size_t i = 0; i < u->unit.function_count; i++) {
         const struct debug_function *f = &u->unit.functions[i];
         for (size_t k = 0; k < f->range_count; k++) {
-            u->ranges.data[u->ranges.len++] = (struct span){f->ranges[k].low, f->ranges[k].high, i};
+            u->ranges.data[u->ranges.len++] =
+                (struct code_span){f->ranges[k].low, f->ranges[k].high, i};
         }
     }
     sort_spans(&u->ranges);
     for (size_t i = 0; i < u->ranges.len; i++) {
-        all.data[all.len++] = (struct span){u->ranges.data[i].low, u->ranges.data[i].high, i};
+        all.data[all.len++] = (struct code_span){u->ranges.data[i].low, u->ranges.data[i].high, i};
     }
     enum st st = spans_flatten(all.data, all.len, &u->owned, e);
     VEC_RELEASE(&all);
     return st;
 }
 
-const struct span *flat_unit_range(const struct flat_unit *u, uint64_t address) {
-    const struct span *s = spans_find(&u->owned, address);
+const struct code_span *flat_unit_range(const struct flat_unit *u, uint64_t address) {
+    const struct code_span *s = spans_find(&u->owned, address);
     return s ? &u->ranges.data[s->owner] : NULL;
 }
 
@@ -75,7 +76,7 @@ const struct span *flat_unit_range(const struct flat_unit *u, uint64_t address) 
 
 /* The distance in lines from the function's declaration to the start of the sequence, as far as it
  * tells: a cold part may begin with inlined code. */
-static uint32_t distance_to_declaration(const struct flat_unit *u, const struct span *sequence,
+static uint32_t distance_to_declaration(const struct flat_unit *u, const struct code_span *sequence,
                                         const struct debug_function *f, const char *decl_file) {
     const struct debug_sequence *s = &u->unit.sequences[sequence->owner];
     for (size_t i = s->first; i < s->last; i++) {
@@ -96,7 +97,7 @@ static uint32_t distance_to_declaration(const struct flat_unit *u, const struct 
  * mostly the one that was kept. */
 static void settle_folded(const struct flat_unit *u, struct span_vec *v) {
     for (size_t first = 0, end; first < v->len; first = end) {
-        const struct span *one = &v->data[first];
+        const struct code_span *one = &v->data[first];
         for (end = first + 1;
              end < v->len && v->data[end].low == one->low && v->data[end].high == one->high;) {
             end++;
@@ -104,7 +105,7 @@ static void settle_folded(const struct flat_unit *u, struct span_vec *v) {
         if (end - first == 1) {
             continue;
         }
-        const struct span *range = flat_unit_range(u, one->low);
+        const struct code_span *range = flat_unit_range(u, one->low);
         const struct debug_function *f = range ? flat_unit_function(u, range) : NULL;
         const char *decl_file = f ? flat_unit_decl_file(u, f) : NULL;
         size_t best = first;
@@ -116,7 +117,7 @@ static void settle_folded(const struct flat_unit *u, struct span_vec *v) {
                 nearest = distance;
             }
         }
-        struct span chosen = v->data[best];
+        struct code_span chosen = v->data[best];
         v->data[best] = v->data[end - 1];
         v->data[end - 1] = chosen;
     }
@@ -129,7 +130,7 @@ static enum st flatten_sequences(struct flat_unit *u, struct err *e) {
     }
     for (size_t i = 0; i < u->unit.sequence_count; i++) {
         const struct debug_sequence *s = &u->unit.sequences[i];
-        all.data[all.len++] = (struct span){s->low, s->high, i};
+        all.data[all.len++] = (struct code_span){s->low, s->high, i};
     }
     sort_spans(&all);
     settle_folded(u, &all);
@@ -151,17 +152,8 @@ static inline struct flat_place place_of_row(const struct flat_unit *u,
 /* The first row of a sequence above the address. */
 static size_t row_above(const struct flat_unit *u, const struct debug_sequence *s,
                         uint64_t address) {
-    const struct debug_row *rows = u->unit.rows;
-    size_t low = s->first, high = s->last;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (rows[middle].address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    const struct debug_row *rows = u->unit.rows + s->first;
+    return s->first + SEARCH_ABOVE(rows, s->last - s->first, address, address);
 }
 
 /* The state before a row of a sequence: of several rows at one address the last one counts. */
@@ -171,7 +163,7 @@ static struct flat_place place_before(const struct flat_unit *u, const struct de
 }
 
 struct flat_place flat_unit_place(const struct flat_unit *u, uint64_t address) {
-    const struct span *span = spans_find(&u->sequences, address);
+    const struct code_span *span = spans_find(&u->sequences, address);
     if (!span) {
         return (struct flat_place){0};
     }
@@ -212,7 +204,7 @@ enum st flat_unit_lines(const struct flat_unit *u, uint64_t low, uint64_t high,
     uint64_t at = low;
     out->len = 0;
     for (size_t i = spans_from(v, low); i < v->len && v->data[i].low < high; i++) {
-        const struct span *span = &v->data[i];
+        const struct code_span *span = &v->data[i];
         if (!VEC_RESERVE(out, 1)) {
             return err_nomem(e);
         }
@@ -243,7 +235,7 @@ static size_t count_bytes(const struct flat_unit *u) {
     return sizeof *u + d->arena.used + d->path_count * sizeof *d->files +
            d->row_count * sizeof *d->rows + d->sequence_count * sizeof *d->sequences +
            d->node_count * sizeof *d->functions + d->range_count * sizeof *d->ranges +
-           (u->ranges.cap + u->owned.cap + u->sequences.cap) * sizeof(struct span);
+           (u->ranges.cap + u->owned.cap + u->sequences.cap) * sizeof(struct code_span);
 }
 
 static enum st read_and_flatten(struct flat_unit *u, struct debug *d, const struct own_symbols *own,
@@ -262,11 +254,13 @@ static enum st read_and_flatten(struct flat_unit *u, struct debug *d, const stru
 
 enum st flat_unit_open(struct flat_unit **out, struct debug *d, const struct own_symbols *own,
                        size_t index, struct err *e) {
-    struct flat_unit *u = calloc(1, sizeof *u);
+    struct flat_unit *u = *out ? *out : calloc(1, sizeof *u);
+    *out = NULL;
     if (!u) {
         return err_nomem(e);
     }
     u->index = index;
+    u->ranges.len = u->owned.len = u->sequences.len = 0;
     enum st st = read_and_flatten(u, d, own, e);
     if (st != ST_OK) {
         flat_unit_free(u);

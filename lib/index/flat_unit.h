@@ -24,8 +24,10 @@ struct flat_unit {
     struct flat_unit *newer, *older;
 };
 
-/* Reads unit `index` into *out, which flat_unit_free frees. Symbols give the starts of functions
- * for which debug info lacks them. ST_ERR: nothing of it can be read, or no memory. Never ST_NONE.
+/* Reads unit `index` into *out: NULL, or a unit that was read before, which is forgotten and whose
+ * memory is used again; flat_unit_free frees it. Symbols give the starts of for which debug
+ * info lacks them. ST_ERR: nothing of it can be read, or no memory; *out is NULL then. Never
+ * ST_NONE.
  */
 enum st flat_unit_open(struct flat_unit **out, struct debug *d, const struct own_symbols *own,
                        size_t index, struct err *e) BASE_MUST_USE;
@@ -34,10 +36,10 @@ void flat_unit_free(struct flat_unit *u);
 
 /* The range that owns the address, one of u->ranges: of several around it the one that begins last,
  * then the narrowest, then the last in the unit. NULL: none does. */
-const struct span *flat_unit_range(const struct flat_unit *u, uint64_t address);
+const struct code_span *flat_unit_range(const struct flat_unit *u, uint64_t address);
 /* The function of a range of u->ranges. */
 static inline const struct debug_function *flat_unit_function(const struct flat_unit *u,
-                                                              const struct span *range) {
+                                                              const struct code_span *range) {
     return &u->unit.functions[range->owner];
 }
 /* The path of a file number of a row or a call site, or NULL. */

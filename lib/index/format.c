@@ -17,7 +17,7 @@ static const char tags[INDEX_SECTIONS][5] = {
 
 /* ---- writing ---- */
 
-static void put(uint8_t *at, uint64_t v, size_t bytes) {
+static void put_number(uint8_t *at, uint64_t v, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) {
         at[i] = (uint8_t)(v >> 8 * i);
     }
@@ -31,7 +31,7 @@ static uint64_t prologue_hash(const uint8_t *data, size_t toc_size) {
 
 static void add_sum(struct strbuf *out, const char *bytes, size_t len) {
     uint8_t sum[4];
-    put(sum, hash_crc32(bytes, len), sizeof sum);
+    put_number(sum, hash_crc32(bytes, len), sizeof sum);
     strbuf_add(out, sum, sizeof sum);
 }
 
@@ -48,33 +48,33 @@ void index_sums_write(const struct strbuf *const sections[INDEX_SUMS], struct st
 void index_header_write(const struct index_header *h, uint8_t out[INDEX_PROLOGUE]) {
     memset(out, 0, INDEX_PROLOGUE);
     memcpy(out, magic, MAGIC_SIZE);
-    put(out + 8, h->format, 4);
-    put(out + 12, h->builder, 4);
-    put(out + 16, h->size, 8);
-    put(out + 24, h->origin, 8);
-    put(out + 32, h->base, 8);
-    put(out + 40, h->text_end, 8);
-    put(out + 48, h->fingerprint, 8);
+    put_number(out + 8, h->format, 4);
+    put_number(out + 12, h->builder, 4);
+    put_number(out + 16, h->size, 8);
+    put_number(out + 24, h->origin, 8);
+    put_number(out + 32, h->base, 8);
+    put_number(out + 40, h->text_end, 8);
+    put_number(out + 48, h->fingerprint, 8);
     out[56] = (uint8_t)h->id.kind;
     out[57] = h->id.len;
     out[58] = h->flags;
     out[59] = h->quantum;
-    put(out + 60, INDEX_SECTIONS, 4);
+    put_number(out + 60, INDEX_SECTIONS, 4);
     memcpy(out + 64, h->id.bytes, sizeof h->id.bytes);
     memcpy(out + 84, h->arch, strlen(h->arch));
-    put(out + 100, h->name, 4);
+    put_number(out + 100, h->name, 4);
     for (size_t i = 0; i < INDEX_SECTIONS; i++) {
         uint8_t *entry = out + INDEX_HEADER_SIZE + i * INDEX_TOC_ENTRY;
         memcpy(entry, tags[i], 4);
-        put(entry + 8, h->sections[i].offset, 8);
-        put(entry + 16, h->sections[i].size, 8);
+        put_number(entry + 8, h->sections[i].offset, 8);
+        put_number(entry + 16, h->sections[i].size, 8);
     }
-    put(out + INDEX_HASH_AT, prologue_hash(out, INDEX_SECTIONS * INDEX_TOC_ENTRY), 8);
+    put_number(out + INDEX_HASH_AT, prologue_hash(out, INDEX_SECTIONS * INDEX_TOC_ENTRY), 8);
 }
 
 /* ---- reading ---- */
 
-static enum st damaged(struct err *e, const char *name, uint64_t at, const char *what) {
+static enum st header_damaged(struct err *e, const char *name, uint64_t at, const char *what) {
     return err_at(e, ERR_FORMAT, name, at, "%s of the index is damaged", what);
 }
 
@@ -101,7 +101,7 @@ static enum st read_fields(struct index_header *h, struct reader *r, uint32_t *s
     memcpy(h->arch, arch, sizeof h->arch);
     if (kind > IMAGE_ID_BUILD || h->id.len > IMAGE_ID_MAX || h->quantum == 0 ||
         *sections > INDEX_SECTIONS_MAX || h->arch[sizeof h->arch - 1] != 0) {
-        return damaged(e, r->name, 56, "the header");
+        return header_damaged(e, r->name, 56, "the header");
     }
     h->id.kind = (enum image_id_kind)kind;
     return ST_OK;
@@ -119,7 +119,7 @@ static enum st read_toc(struct index_header *h, struct reader *r, uint32_t count
         x.size = reader_u64(r);
         if (reader_failed(r) || x.offset < end || x.offset % INDEX_ALIGN != 0 ||
             !checked_range(x.offset, x.size, (uint64_t)(r->end - r->start))) {
-            return damaged(e, r->name, at, "the table of contents");
+            return header_damaged(e, r->name, at, "the table of contents");
         }
         end = x.offset + x.size;
         for (size_t k = 0; k < INDEX_SECTIONS; k++) {
@@ -131,7 +131,7 @@ static enum st read_toc(struct index_header *h, struct reader *r, uint32_t count
     }
     return seen == (1U << INDEX_SECTIONS) - 1
                ? ST_OK
-               : damaged(e, r->name, INDEX_HEADER_SIZE, "the table of contents");
+               : header_damaged(e, r->name, INDEX_HEADER_SIZE, "the table of contents");
 }
 
 /* There is a checksum for each block, and the checksums themselves are sound. */
@@ -149,7 +149,7 @@ static enum st check_sums(const struct index_header *h, const char *name, const 
             return ST_OK;
         }
     }
-    return damaged(e, name, sums->offset, "the table of checksums");
+    return header_damaged(e, name, sums->offset, "the table of checksums");
 }
 
 /* Checks the invariants on which every later access relies. */
@@ -159,11 +159,11 @@ static enum st check_sections(const struct index_header *h, const char *name, co
     const struct index_extent *strings = &s[INDEX_STRS];
     if (s[INDEX_ADDR].size % 4 != 0 || s[INDEX_RECO].size != s[INDEX_ADDR].size ||
         s[INDEX_FILE].size % 4 != 0 || s[INDEX_ADDR].size / 4 > UINT32_MAX) {
-        return damaged(e, name, INDEX_HEADER_SIZE, "the size of a section");
+        return header_damaged(e, name, INDEX_HEADER_SIZE, "the size of a section");
     }
     if (strings->size == 0 || data[strings->offset] != 0 ||
         data[strings->offset + strings->size - 1] != 0 || h->name >= strings->size) {
-        return damaged(e, name, strings->offset, "the string table");
+        return header_damaged(e, name, strings->offset, "the string table");
     }
     return check_sums(h, name, data, e);
 }
@@ -195,7 +195,7 @@ enum st index_header_read(struct index_header *out, const char *name, const uint
     }
     if (!checked_range(INDEX_HEADER_SIZE, (uint64_t)sections * INDEX_TOC_ENTRY, len) ||
         hash != prologue_hash(data, sections * (size_t)INDEX_TOC_ENTRY)) {
-        return damaged(e, name, INDEX_HASH_AT, "the header");
+        return header_damaged(e, name, INDEX_HASH_AT, "the header");
     }
     if (read_toc(&h, &r, sections, e) != ST_OK || check_sections(&h, name, data, e) != ST_OK) {
         return ST_ERR;

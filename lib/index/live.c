@@ -61,8 +61,9 @@ static void add_frame(const struct flat_unit *u, const struct debug_function *f,
 }
 
 /* The line table gives the innermost frame's place, the calls below them those of the others. */
-static enum st fill_hit(const struct live *l, const struct flat_unit *u, const struct span *range,
-                        uint64_t address, struct lookup_hit *hit, struct err *e) {
+static enum st fill_hit(const struct live *l, const struct flat_unit *u,
+                        const struct code_span *range, uint64_t address, struct lookup_hit *hit,
+                        struct err *e) {
     const struct debug_function *function = flat_unit_function(u, range);
     struct flat_place place = flat_unit_place(u, address);
     struct flat_calls calls = {0};
@@ -95,7 +96,7 @@ static enum st lookup_in_unit(struct live *l, size_t index, uint64_t address,
     if (st != ST_OK) {
         return st;
     }
-    const struct span *range = flat_unit_range(u, address);
+    const struct code_span *range = flat_unit_range(u, address);
     st = range ? fill_hit(l, u, range, address, hit, e) : ST_NONE;
     unit_cache_put(l->units, u);
     return st;

@@ -45,7 +45,8 @@ static size_t rows_up_to(const uint8_t *rows, size_t stride, size_t count, uint6
     return (size_t)(at - rows) / stride + (count > 0 && u32_at(at) <= value);
 }
 
-static struct reader section_reader(const struct mapped *m, enum index_section which, uint64_t at) {
+static struct reader mapped_section_reader(const struct mapped *m, enum index_section which,
+                                           uint64_t at) {
     const struct index_extent *x = &m->header.sections[which];
     struct reader r = reader_init(m->name, m->data + x->offset, (size_t)x->size);
     r.origin = x->offset;
@@ -53,8 +54,8 @@ static struct reader section_reader(const struct mapped *m, enum index_section w
     return r;
 }
 
-static enum st damaged(const struct mapped *m, enum index_section which, uint64_t at,
-                       struct err *e) {
+static enum st index_damaged(const struct mapped *m, enum index_section which, uint64_t at,
+                             struct err *e) {
     return err_at(e, ERR_FORMAT, m->name, m->header.sections[which].offset + at,
                   "the symbol index is damaged");
 }
@@ -70,7 +71,7 @@ static const uint8_t *block_at(const struct mapped *m, enum index_section which,
     return m->data + x->offset + block * INDEX_SUMMED;
 }
 
-static bool holds(const struct mapped *m, enum index_section which, uint64_t block) {
+static bool sum_holds(const struct mapped *m, enum index_section which, uint64_t block) {
     size_t len;
     const uint8_t *bytes = block_at(m, which, block, &len);
     const uint8_t *sums = m->data + m->header.sections[INDEX_SUMS].offset;
@@ -92,8 +93,8 @@ static enum st trust_slowly(const struct mapped *m, enum index_section which, ui
         if (known_sound(m, which, block)) {
             continue;
         }
-        if (!holds(m, which, block)) {
-            return damaged(m, which, block * INDEX_SUMMED, e);
+        if (!sum_holds(m, which, block)) {
+            return index_damaged(m, which, block * INDEX_SUMMED, e);
         }
         note_sound(m, which, block);
     }
@@ -116,7 +117,7 @@ static bool find_strings_sound(const struct mapped *m, uint64_t block) {
     for (uint64_t next = block; !ended && next < blocks; next++) {
         size_t len;
         const uint8_t *bytes = block_at(m, INDEX_STRS, next, &len);
-        if (!holds(m, INDEX_STRS, next)) {
+        if (!sum_holds(m, INDEX_STRS, next)) {
             return false;
         }
         ended = next == block ? bytes[len - 1] == 0 : memchr(bytes, 0, len) != NULL;
@@ -135,7 +136,7 @@ static inline bool strings_hold(const struct mapped *m, uint64_t block) {
 static enum st string_at(const struct mapped *m, uint64_t at, const char **out, struct err *e) {
     const struct index_extent *x = &m->header.sections[INDEX_STRS];
     if (at >= x->size || !strings_hold(m, at / INDEX_SUMMED)) {
-        return damaged(m, INDEX_STRS, at, e);
+        return index_damaged(m, INDEX_STRS, at, e);
     }
     *out = (const char *)m->data + x->offset + at;
     return ST_OK;
@@ -144,7 +145,7 @@ static enum st string_at(const struct mapped *m, uint64_t at, const char **out, 
 static enum st file_at(const struct mapped *m, uint64_t number, const char **out, struct err *e) {
     const struct index_extent *x = &m->header.sections[INDEX_FILE];
     if (number >= x->size / 4) {
-        return damaged(m, INDEX_FILE, 0, e);
+        return index_damaged(m, INDEX_FILE, 0, e);
     }
     if (trust(m, INDEX_FILE, number * 4, number * 4 + 4, e) != ST_OK) {
         return ST_ERR;
@@ -155,11 +156,11 @@ static enum st file_at(const struct mapped *m, uint64_t number, const char **out
 /* Fills the frame's names. */
 static enum st set_name(const struct mapped *m, struct lookup_frame *f, uint64_t at,
                         struct err *e) {
-    struct reader r = section_reader(m, INDEX_NAME, at);
+    struct reader r = mapped_section_reader(m, INDEX_NAME, at);
     uint64_t function = reader_uleb128(&r), linkage = reader_uleb128(&r);
     uint64_t file = reader_uleb128(&r), line = reader_uleb128(&r);
     if (reader_failed(&r)) {
-        return damaged(m, INDEX_NAME, at, e);
+        return index_damaged(m, INDEX_NAME, at, e);
     }
     if (trust(m, INDEX_NAME, at, reader_pos(&r), e) != ST_OK) {
         return ST_ERR;
@@ -287,16 +288,16 @@ static enum st take_node(const struct mapped *m, const struct function_record *f
     s->discriminator = flags & NODE_DISCRIMINATOR ? reader_uleb128(&r) : 0;
     frame->low_pc = flags & NODE_LOW ? f->low + index_unzigzag(reader_uleb128(&r)) : 0;
     if (reader_failed(&r) || back == 0 || back > s->node) {
-        return damaged(m, INDEX_DATA, 0, e);
+        return index_damaged(m, INDEX_DATA, 0, e);
     }
     s->node -= back;
     return set_name(m, frame, name, e);
 }
 
-static enum st set_place(const struct mapped *m, struct lookup_frame *f, const struct step_state *s,
-                         struct err *e) {
+static enum st set_frame_place(const struct mapped *m, struct lookup_frame *f,
+                               const struct step_state *s, struct err *e) {
     if (s->line > UINT32_MAX || s->column > UINT32_MAX || s->discriminator > UINT32_MAX) {
-        return damaged(m, INDEX_DATA, 0, e);
+        return index_damaged(m, INDEX_DATA, 0, e);
     }
     f->line = (uint32_t)s->line;
     f->column = (uint32_t)s->column;
@@ -308,12 +309,12 @@ static enum st begin_frame(const struct mapped *m, const struct function_record 
                            const struct step_state *s, struct lookup_hit *hit,
                            struct lookup_frame **out, struct err *e) {
     if (hit->frame_count == LOOKUP_INLINE_MAX) {
-        return damaged(m, INDEX_DATA, 0, e);
+        return index_damaged(m, INDEX_DATA, 0, e);
     }
     struct lookup_frame *frame = &hit->frames[hit->frame_count++];
     *frame = (struct lookup_frame){.start = f->entry};
     *out = frame;
-    return s->line ? set_place(m, frame, s, e) : ST_OK;
+    return s->line ? set_frame_place(m, frame, s, e) : ST_OK;
 }
 
 static enum st answer_function(const struct mapped *m, struct reader *r, unsigned flags,
@@ -329,7 +330,7 @@ static enum st answer_function(const struct mapped *m, struct reader *r, unsigne
         find_step(r, &f, address, &s);
     }
     if (reader_failed(r)) {
-        return damaged(m, INDEX_DATA, reader_pos(r), e);
+        return index_damaged(m, INDEX_DATA, reader_pos(r), e);
     }
     if (trust(m, INDEX_DATA, record, reader_pos(r), e) != ST_OK) {
         return ST_ERR;
@@ -367,7 +368,7 @@ static enum st answer_symbol(const struct mapped *m, struct reader *r, unsigned 
         s.discriminator = reader_uleb128(r);
     }
     if (reader_failed(r)) {
-        return damaged(m, INDEX_DATA, reader_pos(r), e);
+        return index_damaged(m, INDEX_DATA, reader_pos(r), e);
     }
     if (trust(m, INDEX_DATA, record, reader_pos(r), e) != ST_OK) {
         return ST_ERR;
@@ -375,7 +376,7 @@ static enum st answer_symbol(const struct mapped *m, struct reader *r, unsigned 
     struct function_record f = {.entry = piece - back};
     struct lookup_frame *frame;
     if (back > piece || size > UINT64_MAX - f.entry) {
-        return damaged(m, INDEX_DATA, reader_pos(r), e);
+        return index_damaged(m, INDEX_DATA, reader_pos(r), e);
     }
     if (address - f.entry >= size) {
         return ST_NONE;
@@ -389,7 +390,7 @@ static enum st answer_symbol(const struct mapped *m, struct reader *r, unsigned 
 
 static enum st answer_at(const struct mapped *m, uint32_t record, uint64_t piece, uint64_t address,
                          struct lookup_hit *hit, struct err *e) {
-    struct reader r = section_reader(m, INDEX_DATA, record);
+    struct reader r = mapped_section_reader(m, INDEX_DATA, record);
     unsigned head = reader_u8(&r);
     if ((head & RECORD_KIND) == RECORD_PART) {
         uint64_t back = reader_uleb128(&r), function = reader_uleb128(&r);
@@ -399,12 +400,12 @@ static enum st answer_at(const struct mapped *m, uint32_t record, uint64_t piece
         reader_seek(&r, function);
         head = reader_u8(&r);
         if ((head & RECORD_KIND) != RECORD_FUNCTION || back > piece) {
-            return damaged(m, INDEX_DATA, record, e);
+            return index_damaged(m, INDEX_DATA, record, e);
         }
         piece -= back;
     }
     if (reader_failed(&r)) {
-        return damaged(m, INDEX_DATA, record, e);
+        return index_damaged(m, INDEX_DATA, record, e);
     }
     switch (head & RECORD_KIND) {
     case RECORD_FUNCTION:
@@ -412,7 +413,7 @@ static enum st answer_at(const struct mapped *m, uint32_t record, uint64_t piece
     case RECORD_SYMBOL:
         return answer_symbol(m, &r, head, piece, address, hit, e);
     default:
-        return damaged(m, INDEX_DATA, record, e);
+        return index_damaged(m, INDEX_DATA, record, e);
     }
 }
 
@@ -465,8 +466,8 @@ static enum st count_blocks(struct mapped *m, struct err *e) {
 }
 
 /* Takes over *file on ST_OK. */
-static enum st open_mapped(struct lookup_source **out, const char *name, struct filemap *file,
-                           const uint8_t *data, size_t len, struct err *e) {
+static enum st open_bytes(struct lookup_source **out, const char *name, struct filemap *file,
+                          const uint8_t *data, size_t len, struct err *e) {
     struct mapped *m = calloc(1, sizeof *m);
     char *copy = strdup(name);
     if (!m || !copy) {
@@ -481,7 +482,7 @@ static enum st open_mapped(struct lookup_source **out, const char *name, struct 
         st = count_blocks(m, e);
     }
     if (st == ST_OK && !strings_hold(m, m->header.name / INDEX_SUMMED)) {
-        st = damaged(m, INDEX_STRS, m->header.name, e);
+        st = index_damaged(m, INDEX_STRS, m->header.name, e);
     }
     if (st != ST_OK) {
         mapped_close(&m->source);
@@ -508,7 +509,7 @@ enum st mapped_open(struct lookup_source **out, const char *path, struct err *e)
     if (st != ST_OK) {
         return st;
     }
-    st = open_mapped(out, path, &file, file.data, file.size, e);
+    st = open_bytes(out, path, &file, file.data, file.size, e);
     if (st != ST_OK) {
         filemap_release(&file);
     }
@@ -517,7 +518,7 @@ enum st mapped_open(struct lookup_source **out, const char *path, struct err *e)
 
 enum st mapped_open_bytes(struct lookup_source **out, const char *name, const uint8_t *data,
                           size_t len, struct err *e) {
-    return open_mapped(out, name, NULL, data, len, e);
+    return open_bytes(out, name, NULL, data, len, e);
 }
 
 /* Padding between sections has no checksum, and no meaning. */
@@ -540,7 +541,7 @@ bool mapped_is_sound(const struct lookup_source *s) {
     for (size_t i = 0; i < INDEX_SUMS; i++) {
         uint64_t blocks = index_blocks(m->header.sections[i].size);
         for (uint64_t block = 0; block < blocks; block++) {
-            if (!holds(m, (enum index_section)i, block)) {
+            if (!sum_holds(m, (enum index_section)i, block)) {
                 return false;
             }
         }

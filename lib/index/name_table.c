@@ -23,7 +23,7 @@ struct interned_slot {
 };
 #define NOWHERE UINT32_MAX
 
-static bool grow_to(struct interned *t, size_t cap) {
+static bool grow_slots_to(struct interned *t, size_t cap) {
     size_t bytes;
     struct interned_slot *slots =
         checked_mul_size(cap, sizeof *slots, &bytes) ? malloc(bytes) : NULL;
@@ -47,19 +47,19 @@ static bool grow_to(struct interned *t, size_t cap) {
 }
 
 /* Reserves memory for `count` entries, as far as there is any. */
-static void expect(struct interned *t, size_t count) {
+static void expect_strings(struct interned *t, size_t count) {
     size_t cap = SLOTS_FIRST;
     while (cap / 2 < count && cap <= SIZE_MAX / 2) {
         cap *= 2;
     }
-    (void)grow_to(t, cap);
+    (void)grow_slots_to(t, cap);
 }
 
 /* Returns the offset of these bytes, appending them if they are not found (in time); 0: no memory,
  * or `in` exceeds what an offset can address. */
 static uint32_t intern_bytes(struct interned *t, struct strbuf *in, const char *bytes, size_t len) {
     uint32_t hash = (uint32_t)hash_quick(bytes, len);
-    if (2 * (t->count + 1) > t->cap && !grow_to(t, t->cap ? 2 * t->cap : SLOTS_FIRST)) {
+    if (2 * (t->count + 1) > t->cap && !grow_slots_to(t, t->cap ? 2 * t->cap : SLOTS_FIRST)) {
         return 0;
     }
     size_t i = hash & (t->cap - 1), probes = 0;
@@ -90,8 +90,8 @@ static void interned_release(struct interned *t) {
 /* ---- begin and end ---- */
 
 void names_begin(struct name_table *t, size_t expected) {
-    expect(&t->string_at, expected);
-    expect(&t->name_at, expected);
+    expect_strings(&t->string_at, expected);
+    expect_strings(&t->name_at, expected);
     strbuf_room_large(&t->strings, expected * STRING_BYTES + 1);
     strbuf_addc(&t->strings, 0);
     strbuf_addc(&t->names, 0); /* a name's offset is not 0 */

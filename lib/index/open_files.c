@@ -30,8 +30,8 @@ static enum st recall(struct open_files *f, const char *path, struct map_entry *
 }
 
 /* member: the archive member that the object is in; NULL = a file of its own. */
-static enum st keep(struct open_files *f, struct map_entry *entry, struct object *o,
-                    const struct filemap *member, struct err *e) {
+static enum st keep_open(struct open_files *f, struct map_entry *entry, struct object *o,
+                         const struct filemap *member, struct err *e) {
     if (!VEC_RESERVE(&f->members, 1) || !VEC_PUSH(&f->objects, o)) {
         object_close(o);
         return err_nomem(e);
@@ -58,7 +58,7 @@ static enum st open_once(struct open_files *f, const char *path, const struct fi
     } else {
         st = hint && !is_plain_file(path) ? ST_NONE : object_open(&o, path, &damage);
     }
-    if (st == ST_OK && (st = keep(f, entry, o, c ? c->member : NULL, why)) == ST_OK) {
+    if (st == ST_OK && (st = keep_open(f, entry, o, c ? c->member : NULL, why)) == ST_OK) {
         *out = o;
         return ST_OK;
     }
@@ -89,7 +89,7 @@ enum st open_files_adopt(struct open_files *f, struct object *o, struct err *e) 
         object_close(o);
         return st;
     }
-    return keep(f, entry, o, NULL, e);
+    return keep_open(f, entry, o, NULL, e);
 }
 
 enum st open_files_supplementary(struct open_files *f, struct finder *finder,

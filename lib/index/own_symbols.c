@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 enum st tolerate_damage(enum st st, const struct err *why, const char *file,
                         lookup_complain complain, void *ctx, struct err *e) {
     if (st != ST_ERR) {
@@ -40,30 +42,13 @@ enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
 }
 
 size_t own_symbols_below(const struct own_symbols *own, uint64_t address) {
-    size_t low = 0, high = own->symbol_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (own->symbols[middle].address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return SEARCH_ABOVE(own->symbols, own->symbol_count, address, address);
 }
 
 /* The first function start above the address; UINT64_MAX: none. */
 static uint64_t next_start(const struct own_symbols *own, uint64_t address) {
-    size_t low = 0, high = own->start_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (own->starts[middle] <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < own->start_count ? own->starts[low] : UINT64_MAX;
+    size_t i = search_above(own->starts, own->start_count, sizeof *own->starts, address);
+    return i < own->start_count ? own->starts[i] : UINT64_MAX;
 }
 
 uint64_t own_symbols_end(const struct own_symbols *own, size_t i) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/sort.h"
 #include "base/vec.h"
 #include "index/live_private.h"
@@ -23,8 +24,8 @@ struct cutting {
 
 /* ---- pieces ---- */
 
-static void push(struct cutting *k, uint64_t at, uint32_t record) {
-    struct piece p = {at, record};
+static void push_piece(struct cutting *k, uint64_t at, uint32_t record) {
+    struct code_piece p = {at, record};
     if (!VEC_PUSH(k->out, p)) {
         k->failed = true;
     }
@@ -33,7 +34,7 @@ static void push(struct cutting *k, uint64_t at, uint32_t record) {
 /* Ends the last piece before it exceeds its record's reach. */
 static void close_gap(struct cutting *k, uint64_t next) {
     if (k->out->len > 0 && k->reach > k->end && next > k->end) {
-        push(k, k->end, 0);
+        push_piece(k, k->end, 0);
     }
 }
 
@@ -43,8 +44,9 @@ static void put_owned(struct cutting *k, uint64_t low, uint64_t high, const stru
         return;
     }
     close_gap(k, low);
-    push(k, low,
-         low == o->record_low ? o->record : encode_part(k->c, low - o->record_low, o->record));
+    push_piece(k, low,
+               low == o->record_low ? o->record
+                                    : encode_part(k->c, low - o->record_low, o->record));
     k->end = high;
     k->reach = o->record_high;
     k->record = o->record;
@@ -58,7 +60,7 @@ static void put_symbol(struct cutting *k, uint64_t low, uint64_t high,
         return;
     }
     close_gap(k, low);
-    push(k, low, encode_symbol(k->c, s, low - s->address, place));
+    push_piece(k, low, encode_symbol(k->c, s, low - s->address, place));
     k->end = high;
     k->reach = s->address + s->size;
     k->record = 0;
@@ -68,37 +70,29 @@ static void put_symbol(struct cutting *k, uint64_t low, uint64_t high,
 /* ---- who answers ---- */
 
 /* Assigns [low, high) to the symbol, with the first claimant's line, if one has any. */
-static void fill_lines(struct cutting *k, uint64_t low, uint64_t high,
-                       const struct object_symbol *s, size_t rank) {
+static void cut_lines(struct cutting *k, uint64_t low, uint64_t high, const struct object_symbol *s,
+                      size_t rank) {
     if (rank == k->claimant_count) {
         put_symbol(k, low, high, s, NULL);
         return;
     }
     const struct unit_code *u = &k->units[k->claimants[rank]];
-    size_t i = 0, end = u->row_count;
-    while (i < end) {
-        size_t middle = i + (end - i) / 2;
-        if (u->rows[middle].high <= low) {
-            i = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
+    size_t i = SEARCH_ABOVE(u->rows, u->row_count, high, low);
     for (; i < u->row_count && u->rows[i].low < high; i++) {
         const struct flat_row *r = &u->rows[i];
         uint64_t from = r->low > low ? r->low : low, to = r->high < high ? r->high : high;
         if (from > low) {
-            fill_lines(k, low, from, s, rank + 1);
+            cut_lines(k, low, from, s, rank + 1);
         }
         put_symbol(k, from, to, s, &r->place);
         low = to;
     }
     if (low < high) {
-        fill_lines(k, low, high, s, rank + 1);
+        cut_lines(k, low, high, s, rank + 1);
     }
 }
 
-static void fill_symbols(struct cutting *k, uint64_t low, uint64_t high) {
+static void cut_symbols(struct cutting *k, uint64_t low, uint64_t high) {
     const struct own_symbols *own = k->c->own;
     size_t i = own_symbols_below(own, low);
     for (i -= i > 0; i < own->symbol_count && own->symbols[i].address < high && !k->failed; i++) {
@@ -106,43 +100,35 @@ static void fill_symbols(struct cutting *k, uint64_t low, uint64_t high) {
         from = from > low ? from : low;
         to = to < high ? to : high;
         if (from < to) {
-            fill_lines(k, from, to, &own->symbols[i], 0);
+            cut_lines(k, from, to, &own->symbols[i], 0);
         }
     }
 }
 
-static void fill(struct cutting *k, uint64_t low, uint64_t high, size_t rank) {
+static void cut_owned(struct cutting *k, uint64_t low, uint64_t high, size_t rank) {
     if (rank == k->claimant_count) {
-        fill_symbols(k, low, high);
+        cut_symbols(k, low, high);
         return;
     }
     const struct unit_code *u = &k->units[k->claimants[rank]];
-    size_t i = 0, end = u->owned_count;
-    while (i < end) {
-        size_t middle = i + (end - i) / 2;
-        if (u->owned[middle].high <= low) {
-            i = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
+    size_t i = SEARCH_ABOVE(u->owned, u->owned_count, high, low);
     for (; i < u->owned_count && u->owned[i].low < high && !k->failed; i++) {
         const struct owned_code *o = &u->owned[i];
         uint64_t from = o->low > low ? o->low : low, to = o->high < high ? o->high : high;
         if (from > low) {
-            fill(k, low, from, rank + 1);
+            cut_owned(k, low, from, rank + 1);
         }
         put_owned(k, from, to, o);
         low = to;
     }
     if (low < high) {
-        fill(k, low, high, rank + 1);
+        cut_owned(k, low, high, rank + 1);
     }
 }
 
 /* ---- stretches of equal claims ---- */
 
-static int by_value(const void *a, const void *b) {
+static int by_end(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
@@ -158,7 +144,7 @@ static uint64_t *sorted_ends(const struct debug_claim *claims, size_t n, size_t 
         ends[2 * i] = claims[i].range.low;
         ends[2 * i + 1] = claims[i].range.high;
     }
-    sort_unless_sorted(ends, 2 * n, sizeof *ends, by_value);
+    sort_unless_sorted(ends, 2 * n, sizeof *ends, by_end);
     for (size_t i = 0; i < 2 * n; i++) {
         if (kept == 0 || ends[kept - 1] != ends[i]) {
             ends[kept++] = ends[i];
@@ -208,7 +194,7 @@ static void fill_stretch(struct cutting *k, const struct stretch *s) {
     if (s->low < s->high) {
         memcpy(k->claimants, s->units, sizeof k->claimants);
         k->claimant_count = s->count;
-        fill(k, s->low, s->high, 0);
+        cut_owned(k, s->low, s->high, 0);
     }
 }
 
@@ -216,8 +202,8 @@ static bool same_claimants(const struct stretch *a, const struct stretch *b) {
     return a->count == b->count && memcmp(a->units, b->units, a->count * sizeof *a->units) == 0;
 }
 
-static void sweep(struct cutting *k, const struct debug_claim *claims, size_t n,
-                  const uint64_t *ends, size_t end_count, size_t *next) {
+static void sweep_claims(struct cutting *k, const struct debug_claim *claims, size_t n,
+                         const uint64_t *ends, size_t end_count, size_t *next) {
     struct active active = {.next = next};
     struct stretch last = {0}; /* from 0 on nobody claims */
     size_t i = 0;
@@ -246,7 +232,7 @@ enum st pieces_cut(struct piece_vec *out, struct encoder *c, const struct unit_c
     uint64_t *ends = sorted_ends(claims, claim_count, &end_count);
     size_t *next = calloc(claim_count + 1, sizeof *next);
     if (ends && next) {
-        sweep(&k, claims, claim_count, ends, end_count, next);
+        sweep_claims(&k, claims, claim_count, ends, end_count, next);
     } else {
         k.failed = true;
     }

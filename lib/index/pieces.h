@@ -23,14 +23,14 @@ struct unit_code {
     size_t row_count;
 };
 
-struct piece {
+struct code_piece {
     uint64_t at;
     uint32_t record; /* 0 = nobody's */
 };
 
 /* Zero-initialised = empty. */
 struct piece_vec {
-    struct piece *data;
+    struct code_piece *data;
     size_t len, cap;
 };
 

@@ -8,22 +8,22 @@
 #include "base/vec.h"
 
 /* Appends [low, high), for which there is room, unless it is empty. */
-static inline void append(struct span_vec *out, size_t first, uint64_t low, uint64_t high,
-                          size_t owner) {
-    struct span *last = out->len > first ? &out->data[out->len - 1] : NULL;
+static inline void append_span(struct span_vec *out, size_t first, uint64_t low, uint64_t high,
+                               size_t owner) {
+    struct code_span *last = out->len > first ? &out->data[out->len - 1] : NULL;
     if (low >= high) {
         return;
     }
     if (last && last->high == low && last->owner == owner) {
         last->high = high;
     } else {
-        out->data[out->len++] = (struct span){low, high, owner};
+        out->data[out->len++] = (struct code_span){low, high, owner};
     }
 }
 
 /* ---- spans that follow each other ---- */
 
-static bool are_disjoint(const struct span *in, size_t n) {
+static bool are_disjoint(const struct code_span *in, size_t n) {
     size_t i = 1;
     while (i < n && in[i - 1].high <= in[i].low) {
         i++;
@@ -31,114 +31,97 @@ static bool are_disjoint(const struct span *in, size_t n) {
     return i >= n;
 }
 
-static enum st append_all(const struct span *in, size_t n, struct span_vec *out, struct err *e) {
+static enum st append_all(const struct code_span *in, size_t n, struct span_vec *out,
+                          struct err *e) {
     size_t first = out->len;
     if (!VEC_RESERVE(out, n)) {
         return err_nomem(e);
     }
     for (size_t i = 0; i < n; i++) {
-        append(out, first, in[i].low, in[i].high, in[i].owner);
+        append_span(out, first, in[i].low, in[i].high, in[i].owner);
     }
     return ST_OK;
 }
 
 /* ---- spans that nest ---- */
 
-enum { MOVES_PER_SPAN = 4, SPANS_FEW = 64 /* that need no memory */ };
+enum { MOVES_PER_SPAN = 16, SPANS_FEW = 64 /* that need no memory */ };
 
-/* The end of the ascending run of indexes that begins at i. */
-static size_t run_end(const struct span *in, const size_t *order, size_t i, size_t n) {
-    for (i++; i < n && in[order[i - 1]].low <= in[order[i]].low; i++) {
+static int by_low_and_place(const void *a, const void *b) {
+    const struct code_span *x = *(const struct code_span *const *)a;
+    const struct code_span *y = *(const struct code_span *const *)b;
+    if (x->low != y->low) {
+        return x->low < y->low ? -1 : 1;
     }
-    return i;
+    return (x > y) - (x < y);
 }
 
-/* Merges runs pairwise, pass by pass, from one array to the other and back; returns the array that
- * holds the sorted indexes. */
-static size_t *merge_runs(const struct span *in, size_t n, size_t *from, size_t *to) {
-    while (run_end(in, from, 0, n) < n) {
-        for (size_t i = 0; i < n;) {
-            size_t a = i, a_end = run_end(in, from, a, n), b = a_end;
-            size_t b_end = b < n ? run_end(in, from, b, n) : n;
-            for (; i < b_end; i++) {
-                bool first = b == b_end || (a < a_end && in[from[a]].low <= in[from[b]].low);
-                to[i] = from[first ? a++ : b++];
-            }
-        }
-        size_t *swap = from;
-        from = to;
-        to = swap;
-    }
-    return from;
-}
-
-/* Sorts indexes by lowest address, equal ones in their order, into one of two arrays of n, and
- * returns which; the other one is free again. Most input is nearly in order. */
-static size_t *sort_indexes(const struct span *in, size_t n, size_t *order, size_t *spare) {
+/* Sorts the spans by lowest address, equal ones in their order, into one */
+static void sort_by_low(const struct code_span *in, size_t n, const struct code_span **order) {
     size_t moves = 0;
     for (size_t i = 0; i < n; i++) {
         size_t at = i;
-        for (; at > 0 && in[order[at - 1]].low > in[i].low; at--) {
+        for (; at > 0 && order[at - 1]->low > in[i].low; at--) {
             order[at] = order[at - 1];
         }
-        order[at] = i;
+        order[at] = &in[i];
         moves += i - at;
         if (moves > MOVES_PER_SPAN * n) {
             for (i++; i < n; i++) {
-                order[i] = i;
+                order[i] = &in[i];
             }
-            return merge_runs(in, n, order, spare);
+            qsort(order, n, sizeof *order, by_low_and_place);
         }
     }
-    return order;
 }
 
 /* The spans around the sweep's position, the innermost last: each lies in the one before, and
  * counts before it. */
-struct nest {
-    const struct span *in;
-    size_t *open, depth; /* indexes */
-    uint64_t at;         /* up to here all is appended */
+struct span_nest {
+    const struct code_span **open;
+    size_t depth;
+    uint64_t at; /* up to here all is appended */
     struct span_vec *out;
     size_t first;
 };
 
 /* Appends the remainders of the spans that end up to an address. */
-static inline void leave(struct nest *n, uint64_t address) {
-    while (n->depth > 0 && n->in[n->open[n->depth - 1]].high <= address) {
-        const struct span *s = &n->in[n->open[--n->depth]];
-        append(n->out, n->first, n->at, s->high, s->owner);
+static inline void leave_nest(struct span_nest *n, uint64_t address) {
+    while (n->depth > 0 && n->open[n->depth - 1]->high <= address) {
+        const struct code_span *s = n->open[--n->depth];
+        append_span(n->out, n->first, n->at, s->high, s->owner);
         n->at = s->high;
     }
 }
 
 /* Each span appends at most twice: its part in front of an inner one, and its remainder. ST_NONE:
  * the spans do not nest; what was appended is taken back. */
-static enum st sweep(struct nest n, const size_t *order, size_t count, struct err *e) {
+static enum st sweep_nest(struct span_nest n, const struct code_span *const *order, size_t count,
+                          struct err *e) {
     if (!VEC_RESERVE(n.out, 2 * count)) {
         return err_nomem(e);
     }
     for (size_t i = 0; i < count; i++) {
-        const struct span *s = &n.in[order[i]];
-        leave(&n, s->low);
+        const struct code_span *s = order[i];
+        leave_nest(&n, s->low);
         if (n.depth > 0) {
-            const struct span *around = &n.in[n.open[n.depth - 1]];
+            const struct code_span *around = n.open[n.depth - 1];
             if (s->high > around->high || s < around) {
                 n.out->len = n.first;
                 return ST_NONE;
             }
-            append(n.out, n.first, n.at, s->low, around->owner);
+            append_span(n.out, n.first, n.at, s->low, around->owner);
         }
         n.at = s->low;
-        n.open[n.depth++] = order[i];
+        n.open[n.depth++] = s;
     }
-    leave(&n, UINT64_MAX);
+    leave_nest(&n, UINT64_MAX);
     return ST_OK;
 }
 
 /* ---- any spans ---- */
 
-static int by_value(const void *a, const void *b) {
+static int by_cell_end(const void *a, const void *b) {
     uint64_t x, y;
     x = *(const uint64_t *)a;
     y = *(const uint64_t *)b;
@@ -146,13 +129,13 @@ static int by_value(const void *a, const void *b) {
 }
 
 /* Collects all ends, ascending, each once. */
-static size_t collect_ends(const struct span *in, size_t n, uint64_t *ends) {
+static size_t collect_ends(const struct code_span *in, size_t n, uint64_t *ends) {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         ends[2 * i] = in[i].low;
         ends[2 * i + 1] = in[i].high;
     }
-    qsort(ends, 2 * n, sizeof *ends, by_value);
+    qsort(ends, 2 * n, sizeof *ends, by_cell_end);
     for (size_t i = 0; i < 2 * n; i++) {
         if (kept == 0 || ends[kept - 1] != ends[i]) {
             ends[kept++] = ends[i];
@@ -161,17 +144,9 @@ static size_t collect_ends(const struct span *in, size_t n, uint64_t *ends) {
     return kept;
 }
 
+/* The index of an end, which is there. */
 static size_t cell_of(const uint64_t *ends, size_t n, uint64_t address) {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ends[middle] < address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return search_above(ends, n, sizeof *ends, address) - 1;
 }
 
 /* The first unpainted cell at or behind i. */
@@ -184,8 +159,8 @@ static size_t unpainted(size_t *skip, size_t i) {
 }
 
 /* Sets owner[cell] to 1 + the span that counts there; 0 = none. */
-static void paint(const struct span *in, size_t n, const uint64_t *ends, size_t cells, size_t *skip,
-                  size_t *owner) {
+static void paint_cells(const struct code_span *in, size_t n, const uint64_t *ends, size_t cells,
+                        size_t *skip, size_t *owner) {
     for (size_t i = 0; i <= cells; i++) {
         skip[i] = i;
         owner[i] = 0;
@@ -201,7 +176,8 @@ static void paint(const struct span *in, size_t n, const uint64_t *ends, size_t 
     }
 }
 
-static enum st paint_all(const struct span *in, size_t n, struct span_vec *out, struct err *e) {
+static enum st paint_all(const struct code_span *in, size_t n, struct span_vec *out,
+                         struct err *e) {
     size_t first = out->len;
     enum st st = ST_OK;
     uint64_t *ends = calloc(n, 2 * sizeof *ends);
@@ -215,10 +191,10 @@ static enum st paint_all(const struct span *in, size_t n, struct span_vec *out, 
         st = err_nomem(e);
         goto out;
     }
-    paint(in, n, ends, cells, skip, owner);
+    paint_cells(in, n, ends, cells, skip, owner);
     for (size_t i = 0; i + 1 < cells; i++) {
         if (owner[i]) {
-            append(out, first, ends[i], ends[i + 1], in[owner[i] - 1].owner);
+            append_span(out, first, ends[i], ends[i + 1], in[owner[i] - 1].owner);
         }
     }
 out:
@@ -228,19 +204,18 @@ out:
     return st;
 }
 
-enum st spans_flatten(const struct span *in, size_t n, struct span_vec *out, struct err *e) {
-    size_t few[2 * SPANS_FEW];
+enum st spans_flatten(const struct code_span *in, size_t n, struct span_vec *out, struct err *e) {
+    const struct code_span *few[2 * SPANS_FEW];
     if (are_disjoint(in, n)) {
         return append_all(in, n, out, e);
     }
-    size_t *order = n <= SPANS_FEW ? few : calloc(n, 2 * sizeof *order);
+    const struct code_span **order = n <= SPANS_FEW ? few : calloc(n, 2 * sizeof *order);
     if (!order) {
         return err_nomem(e);
     }
-    const size_t *sorted = sort_indexes(in, n, order, order + n);
-    struct nest nest = {
-        .in = in, .open = sorted == order ? order + n : order, .out = out, .first = out->len};
-    enum st st = sweep(nest, sorted, n, e);
+    sort_by_low(in, n, order);
+    struct span_nest nest = {.open = order + n, .out = out, .first = out->len};
+    enum st st = sweep_nest(nest, order, n, e);
     if (order != few) {
         free(order);
     }

@@ -7,15 +7,16 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/search.h"
 
-struct span {
+struct code_span {
     uint64_t low, high; /* [low, high), not empty */
     size_t owner;
 };
 
 /* Zero-initialised = empty. */
 struct span_vec {
-    struct span *data;
+    struct code_span *data;
     size_t len, cap;
 };
 
@@ -23,28 +24,19 @@ struct span_vec {
  * stands last counts. What touches and has one owner is joined. Appends to out; what a failure left
  * there is of no use. Never ST_NONE. O(n log n) whatever the overlaps, O(n) for spans that nest and
  * stand almost in order. */
-enum st spans_flatten(const struct span *in, size_t n, struct span_vec *out,
+enum st spans_flatten(const struct code_span *in, size_t n, struct span_vec *out,
                       struct err *e) BASE_MUST_USE;
 
 /* Searches in ascending, disjoint spans. The number of n that end at or below the address. */
-static inline size_t spans_below(const struct span *spans, size_t n, uint64_t address) {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (spans[middle].high <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+static inline size_t spans_below(const struct code_span *spans, size_t n, uint64_t address) {
+    return SEARCH_ABOVE(spans, n, high, address);
 }
 /* The index of the first that ends above the address. */
 static inline size_t spans_from(const struct span_vec *v, uint64_t address) {
     return spans_below(v->data, v->len, address);
 }
 /* The span that holds the address, or NULL. */
-static inline const struct span *spans_find(const struct span_vec *v, uint64_t address) {
+static inline const struct code_span *spans_find(const struct span_vec *v, uint64_t address) {
     size_t i = spans_from(v, address);
     return i < v->len && v->data[i].low <= address ? &v->data[i] : NULL;
 }

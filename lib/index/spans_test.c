@@ -20,7 +20,7 @@ static unsigned draw(uint64_t *seed, unsigned below) {
 }
 
 /* The owner of each address, by painting one span after the other. */
-static void paint_plainly(const struct span *in, size_t n, unsigned char owner[END]) {
+static void paint_plainly(const struct code_span *in, size_t n, unsigned char owner[END]) {
     memset(owner, NOBODY, END);
     for (size_t i = 0; i < n; i++) {
         for (uint64_t at = in[i].low; at < in[i].high; at++) {
@@ -29,13 +29,13 @@ static void paint_plainly(const struct span *in, size_t n, unsigned char owner[E
     }
 }
 
-static void check(const struct span *in, size_t n) {
+static void check(const struct code_span *in, size_t n) {
     unsigned char want[END], got[END];
     struct span_vec out = {0};
     paint_plainly(in, n, want);
     assert_int_equal(spans_flatten(in, n, &out, NULL), ST_OK);
     for (size_t i = 1; i < out.len; i++) {
-        const struct span *s = &out.data[i];
+        const struct code_span *s = &out.data[i];
         assert_true(s[-1].high < s->low || (s[-1].high == s->low && s[-1].owner != s->owner));
     }
     for (size_t i = 0; i < out.len; i++) {
@@ -50,12 +50,12 @@ static void of_spans_that_overlap_the_last_one_counts(void **state) {
     uint64_t seed = 1;
     (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        struct span in[SPANS];
+        struct code_span in[SPANS];
         size_t n = draw(&seed, SPANS + 1);
         for (size_t i = 0; i < n; i++) {
             uint64_t low = draw(&seed, END - 1);
-            in[i] = (struct span){low, low + 1 + draw(&seed, (unsigned)(END - low) - 1),
-                                  draw(&seed, 9)};
+            in[i] = (struct code_span){low, low + 1 + draw(&seed, (unsigned)(END - low) - 1),
+                                       draw(&seed, 9)};
         }
         check(in, n);
     }
@@ -63,12 +63,12 @@ static void of_spans_that_overlap_the_last_one_counts(void **state) {
 
 /* As inlined calls do: each child clipped to its parent, siblings by address, some of them in two
  * ranges. */
-static void nest(uint64_t *seed, struct span *in, size_t *n, uint64_t low, uint64_t high) {
+static void nest(uint64_t *seed, struct code_span *in, size_t *n, uint64_t low, uint64_t high) {
     while (low < high && *n < SPANS) {
         uint64_t from = low + draw(seed, (unsigned)(high - low));
         uint64_t to = from + 1 + draw(seed, (unsigned)(high - from));
         to = to > high ? high : to;
-        in[*n] = (struct span){from, to, *n};
+        in[*n] = (struct code_span){from, to, *n};
         if (draw(seed, 4) == 0 && *n > 0) {
             in[*n].owner = *n - 1;
         }
@@ -82,7 +82,7 @@ static void spans_that_nest_are_no_other(void **state) {
     uint64_t seed = 2;
     (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        struct span in[SPANS] = {{0, END, 0}};
+        struct code_span in[SPANS] = {{0, END, 0}};
         size_t n = 1;
         nest(&seed, in, &n, 0, END);
         check(in, n);
@@ -94,7 +94,7 @@ static void nested_spans_may_be_far_from_their_order(void **state) {
     uint64_t seed = 3;
     (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        struct span in[SPANS] = {{0, END, 0}}, mixed[SPANS];
+        struct code_span in[SPANS] = {{0, END, 0}}, mixed[SPANS];
         size_t n = 1, left = 0;
         bool taken[SPANS] = {false};
         nest(&seed, in, &n, 0, END);
@@ -114,12 +114,12 @@ static void nested_spans_may_be_far_from_their_order(void **state) {
 }
 
 static void what_stands_in_any_order_is_sorted(void **state) {
-    struct span *in = calloc(1000, sizeof *in);
+    struct code_span *in = calloc(1000, sizeof *in);
     struct span_vec out = {0};
     (void)state;
     assert_non_null(in);
     for (size_t i = 0; i < 1000; i++) {
-        in[i] = (struct span){2 * (1000 - i), 2 * (1000 - i) + 1, i};
+        in[i] = (struct code_span){2 * (1000 - i), 2 * (1000 - i) + 1, i};
     }
     assert_int_equal(spans_flatten(in, 1000, &out, NULL), ST_OK);
     assert_int_equal(out.len, 1000);
@@ -134,7 +134,8 @@ static void what_stands_in_any_order_is_sorted(void **state) {
 }
 
 static void flatten(void *ctx, bool refused) {
-    static const struct span nested[] = {{0, 9, 0}, {2, 4, 1}}, crossed[] = {{2, 9, 0}, {0, 4, 1}};
+    static const struct code_span nested[] = {{0, 9, 0}, {2, 4, 1}},
+                                  crossed[] = {{2, 9, 0}, {0, 4, 1}};
     (void)ctx;
     for (int i = 0; i < 2; i++) {
         struct span_vec out = {0};

@@ -102,13 +102,13 @@ enum st index_store_key(const struct object_slice *slice, const struct object_sl
     return strbuf_check(key, e);
 }
 
-static void add_path(const struct index_store *s, const char *key, const char *suffix,
-                     struct strbuf *out) {
+static void add_key_path(const struct index_store *s, const char *key, const char *suffix,
+                         struct strbuf *out) {
     strbuf_addf(out, "%s/%.2s/%s%s", s->path, key, key, suffix);
 }
 
 void index_store_path(const struct index_store *s, const char *key, struct strbuf *out) {
-    add_path(s, key, ".index", out);
+    add_key_path(s, key, ".index", out);
 }
 
 /* ---- reading ---- */
@@ -349,7 +349,7 @@ uint64_t index_store_use(struct index_store *s, const char *key) {
     struct strbuf path = {0};
     uint8_t bytes[8] = {0};
     uint64_t cost = 0;
-    add_path(s, key, ".use", &path);
+    add_key_path(s, key, ".use", &path);
     int fd = path.failed ? -1 : open(strbuf_cstr(&path), O_RDONLY | O_CLOEXEC);
     strbuf_release(&path);
     if (fd < 0) {
@@ -370,7 +370,7 @@ void index_store_set_use(struct index_store *s, const char *key, uint64_t cost) 
     if (!make_inside(s, key, 2)) {
         return;
     }
-    add_path(s, key, ".use", &path);
+    add_key_path(s, key, ".use", &path);
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(cost >> 8 * i);
     }

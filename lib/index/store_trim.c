@@ -15,7 +15,7 @@
 
 enum { USE_SECONDS = 90 * 24 * 3600 };
 
-struct entry {
+struct stored_entry {
     char *path;
     uint64_t size;
     time_t used;
@@ -25,7 +25,7 @@ struct trim {
     const char *keep;
     time_t now;
     uint64_t total;
-    VEC(struct entry) entries;
+    VEC(struct stored_entry) entries;
 };
 
 /* Calls on_file with the path of each file of a folder whose name does not begin with a dot. */
@@ -80,14 +80,14 @@ static void note_file(void *ctx, const char *path) {
         return;
     }
     t->total += (uint64_t)st.st_size;
-    struct entry e = {strdup(path), (uint64_t)st.st_size, st.st_mtime};
+    struct stored_entry e = {strdup(path), (uint64_t)st.st_size, st.st_mtime};
     if (!e.path || !VEC_PUSH(&t->entries, e)) {
         free(e.path);
     }
 }
 
 static int by_use(const void *a, const void *b) {
-    const struct entry *x = a, *y = b;
+    const struct stored_entry *x = a, *y = b;
     return x->used != y->used ? (x->used < y->used ? -1 : 1) : strcmp(x->path, y->path);
 }
 
@@ -105,7 +105,7 @@ static void evict(struct trim *t, const char *path, uint64_t cap) {
         qsort(t->entries.data, t->entries.len, sizeof *t->entries.data, by_use);
     }
     for (size_t i = 0; i < t->entries.len; i++) {
-        struct entry *e = &t->entries.data[i];
+        struct stored_entry *e = &t->entries.data[i];
         if (cap > 0 && t->total > cap && strcmp(e->path, t->keep) != 0 && unlink(e->path) == 0) {
             t->total -= e->size;
         }

@@ -44,7 +44,7 @@ static enum st open_live(struct stored *s, struct err *e) {
 }
 
 /* Opens the index, built first if `add`. ST_NONE: there is none. */
-static enum st open_mapped(struct stored *s, bool add, struct err *e) {
+static enum st open_index(struct stored *s, bool add, struct err *e) {
     if (add) {
         struct err why = {0};
         atomic_store(&s->tried, true);
@@ -93,14 +93,14 @@ static enum st look_up_mapped(struct stored *s, struct lookup_source *mapped, ui
 }
 
 /* Opens live debug info, or builds the index. The lock is held. */
-static enum st prepare(struct stored *s, struct err *e) {
+static enum st prepare_live(struct stored *s, struct err *e) {
     if (open_live(s, e) != ST_OK) {
         return ST_ERR;
     }
     if (!unprepared(s)) {
         return ST_OK; /* somebody else has */
     }
-    enum st st = open_mapped(s, true, e);
+    enum st st = open_index(s, true, e);
     if (st == ST_OK) {
         live_limit_memory(atomic_load(&s->live), 0);
     }
@@ -111,7 +111,7 @@ static enum st look_up_live(struct stored *s, uint64_t address, struct lookup_hi
                             struct err *e) {
     if (unprepared(s)) {
         pthread_mutex_lock(s->lock);
-        enum st st = prepare(s, e);
+        enum st st = prepare_live(s, e);
         pthread_mutex_unlock(s->lock);
         if (st != ST_OK) {
             return st;
@@ -154,7 +154,7 @@ static const struct lookup_ops stored_ops = {.lookup = stored_lookup, .close = s
 
 /* The index if there is one or it is due, else live debug info. */
 static enum st open_either(struct stored *s, struct err *e) {
-    enum st st = s->key ? open_mapped(s, false, e) : ST_NONE;
+    enum st st = s->key ? open_index(s, false, e) : ST_NONE;
     if (st != ST_NONE) {
         return st;
     }
@@ -168,7 +168,7 @@ static enum st open_either(struct stored *s, struct err *e) {
         atomic_store(&s->tried, true);
         return ST_OK;
     }
-    return pays(s) && open_mapped(s, true, e) == ST_ERR ? ST_ERR : ST_OK;
+    return pays(s) && open_index(s, true, e) == ST_ERR ? ST_ERR : ST_OK;
 }
 
 enum st stored_open(struct lookup_source **out, struct index_store *store,

@@ -21,7 +21,7 @@ static const char *const debug_roots[] = {"/usr/lib/debug"};
 
 enum { CANDIDATES_MAX = 64 };
 
-struct use {
+struct named_use {
     const char *name, *path;
 };
 
@@ -33,7 +33,7 @@ struct symbol_set {
     symbol_complain complain;
     void *complain_ctx;
     bool host;
-    VEC(struct use) uses;
+    VEC(struct named_use) uses;
     struct open_files files;
     struct map told;       /* paths of files that lack their supplementary file */
     pthread_mutex_t talk;  /* guards what follows */
@@ -145,8 +145,8 @@ enum st symbol_set_use(struct symbol_set *s, const char *name, const char *path,
         return st;
     }
     const char *file = object_path(o);
-    struct use u = {arena_strdup(&s->arena, name, strlen(name)),
-                    arena_strdup(&s->arena, file, strlen(file))};
+    struct named_use u = {arena_strdup(&s->arena, name, strlen(name)),
+                          arena_strdup(&s->arena, file, strlen(file))};
     st = open_files_adopt(&s->files, o, e);
     return st == ST_ERR || (u.name && u.path && VEC_PUSH(&s->uses, u)) ? st : err_nomem(e);
 }
@@ -175,8 +175,8 @@ static enum st opened(struct symbol_set *s, const char *path, enum st st, const 
 
 /* Opens a path once. ST_NONE: it cannot be opened. A hint is a path that an image or a debug file
  * names. */
-static enum st open_once(struct symbol_set *s, const char *path, bool hint, struct object **out,
-                         struct err *e) {
+static enum st open_path_once(struct symbol_set *s, const char *path, bool hint,
+                              struct object **out, struct err *e) {
     struct err why = {0};
     return opened(s, path, open_files_path(&s->files, path, hint, out, &why), &why, e);
 }
@@ -300,7 +300,7 @@ static enum st consider_separate(struct symbol_set *s, const struct object_slice
                             &separate, NULL) != ST_OK) {
         return ST_OK;
     }
-    enum st st = open_once(s, separate, true, &o, e);
+    enum st st = open_path_once(s, separate, true, &o, e);
     if (st == ST_OK) {
         const struct image_id *id = object_slice_id(slice);
         const struct object_slice *debug = object_slice_by_id(o, id);
@@ -421,12 +421,12 @@ static enum st search_stores(struct symbol_set *s, const struct image_id *id,
 static enum st search_uses(struct symbol_set *s, const struct symbol_request *r,
                            struct symbol_file *best, struct err *e) {
     for (size_t i = 0; r->name && i < s->uses.len; i++) {
-        const struct use *u = &s->uses.data[i];
+        const struct named_use *u = &s->uses.data[i];
         struct object *o = NULL;
         if (strcmp(u->name, r->name) != 0) {
             continue;
         }
-        enum st st = open_once(s, u->path, false, &o, e);
+        enum st st = open_path_once(s, u->path, false, &o, e);
         if (st == ST_ERR) {
             return ST_ERR;
         }
@@ -456,7 +456,7 @@ static enum st search_host(struct symbol_set *s, const struct symbol_request *r,
     if (!s->host || !r->path || r->path[0] != '/' || image_id_is_zero(&r->id)) {
         return ST_OK;
     }
-    enum st st = open_once(s, r->path, true, &o, e);
+    enum st st = open_path_once(s, r->path, true, &o, e);
     const struct object_slice *slice = st == ST_OK ? object_slice_by_id(o, &r->id) : NULL;
     if (!slice) {
         return st == ST_ERR ? ST_ERR : ST_OK;

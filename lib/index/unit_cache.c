@@ -16,7 +16,7 @@
 enum { CACHE_BYTES = 192 << 20 };
 
 /* What is known of a unit. */
-struct slot {
+struct unit_slot {
     struct flat_unit *unit; /* NULL = not held */
     bool reading;           /* somebody is */
     bool unreadable;
@@ -34,7 +34,7 @@ struct unit_cache {
     VEC(struct debug *) readers; /* all of them */
     VEC(struct debug *) spare;   /* those that are not reading */
     atomic_bool scanned;         /* the units that do not say their ranges were asked */
-    struct slot *slots;          /* of each unit */
+    struct unit_slot *slots;     /* of each unit */
     size_t unit_count, bytes, byte_limit;
     uint64_t read;
     struct flat_unit *newest, *oldest;
@@ -50,7 +50,7 @@ _Static_assert(LOOKUP_NO_UNIT == DEBUG_NO_UNIT, "complaints are handed on as the
 
 /* ---- complaints ---- */
 
-static void tell(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
+static void tell_once(void *ctx, const char *file, uint64_t unit_offset, const struct err *why) {
     struct unit_cache *c = ctx;
     struct strbuf key = {0};
     bool added = true; /* without memory the complaint is repeated */
@@ -73,7 +73,7 @@ static void tell(void *ctx, const char *file, uint64_t unit_offset, const struct
 static enum st open_reader(struct unit_cache *c, struct debug **out, struct err *e) {
     struct debug *d = NULL;
     pthread_mutex_unlock(&c->lock);
-    enum st st = debug_open(&d, c->slice, c->alt, tell, c, e);
+    enum st st = debug_open(&d, c->slice, c->alt, tell_once, c, e);
     pthread_mutex_lock(&c->lock);
     if (st != ST_OK) {
         return st;
@@ -159,7 +159,7 @@ static enum st intern_paths(struct unit_cache *c, struct flat_unit *u, struct er
 
 /* Reads a unit; the lock is released meanwhile. ST_NONE: it is damaged. */
 static enum st read_unit(struct unit_cache *c, size_t index, struct err *e) {
-    struct slot *slot = &c->slots[index];
+    struct unit_slot *slot = &c->slots[index];
     struct debug *reader = NULL;
     struct flat_unit *u = NULL;
     struct err why = {0};
@@ -192,7 +192,7 @@ static enum st read_unit(struct unit_cache *c, size_t index, struct err *e) {
 }
 
 enum st unit_cache_get(struct unit_cache *c, size_t index, struct flat_unit **out, struct err *e) {
-    struct slot *slot = &c->slots[index];
+    struct unit_slot *slot = &c->slots[index];
     enum st st = ST_OK;
     pthread_mutex_lock(&c->lock);
     while (slot->reading) {
@@ -241,7 +241,7 @@ static size_t find_known(struct unit_cache *c, uint64_t address, size_t *units, 
 }
 
 /* No other thread uses the first reader: the lock is held, and the reader is spare. */
-static enum st scan(struct unit_cache *c, struct err *e) {
+static enum st scan_ranges(struct unit_cache *c, struct err *e) {
     enum st st = ST_OK;
     pthread_mutex_lock(&c->lock);
     while (!c->scanned && !first_is_spare(c)) {
@@ -261,7 +261,7 @@ enum st unit_cache_find(struct unit_cache *c, uint64_t address, size_t *units, s
                         size_t *count, struct err *e) {
     *count = find_known(c, address, units, max);
     if (*count == 0 && !c->scanned) {
-        if (scan(c, e) != ST_OK) {
+        if (scan_ranges(c, e) != ST_OK) {
             return ST_ERR;
         }
         *count = find_known(c, address, units, max);

@@ -217,7 +217,7 @@ int classify_compare(const struct triage *now, const struct classify_gate *g,
                      const char *path, const struct print_format *format,
                      struct cli_failures *failures) {
     struct triage *base = read_baseline(now, g, tool, k, o, failures);
-    /* Without --fail-on what the report calls failed has failed. */
+    /* Without --fail-on the report's own verdict decides. */
     bool any = g->fail_new || g->fail_regressed || g->fail_inconclusive;
     const struct gate_options options = {.regressed_percent = (unsigned)g->regressed_percent,
                                          .min_users = g->min_users,

@@ -20,7 +20,7 @@ enum { CLASSIFY_REGRESSED_DEFAULT = 20, CLASSIFY_MIN_USERS_DEFAULT = 20 };
 
 /* --fail-on; false after a printed usage error. */
 bool classify_read_fail_on(const struct cli_tool *tool, struct classify_gate *g, const char *value);
-/* Do the options fit together? False after a printed usage error. */
+/* Are the options compatible with each other? False after a printed usage error. */
 bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate *g);
 
 /* Reads partials (as cli_for_each_input) and merges them into *t, which may be NULL: then the first

@@ -286,7 +286,7 @@ static unsigned run_of(const struct classify_settings *s) {
     return RUN_TABLE;
 }
 
-/* Which runs look at an option; others all do. */
+/* The options that only some runs use; all runs use the others. */
 static const struct {
     int id;
     unsigned runs;

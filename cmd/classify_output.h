@@ -12,14 +12,14 @@ extern const char *const classify_colours[];
 struct classify_output {
     unsigned format; /* index into print_formats */
     enum classify_colour colour;
-    uint64_t top;     /* UINT64_MAX = not given: what a person reads shows the first 20 */
+    uint64_t top;     /* UINT64_MAX = not given: formats for people show the first 20 */
     uint64_t width;   /* of the table; 0 = as the terminal's, $COLUMNS, or 100 */
     const char *path; /* NULL = stdout */
 };
 
 enum { CLASSIFY_WIDTH_MIN = 40, CLASSIFY_WIDTH_MAX = 400 };
 
-/* Does the output, of text, go to where colours show? */
+/* Is the output text that goes to a terminal with colours? */
 bool classify_wants_colour(const struct classify_output *o);
 /* Prints a finished triage; a failure is told and counted. */
 void classify_print(const struct triage *t, const struct classify_output *o,

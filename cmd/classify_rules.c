@@ -1,4 +1,4 @@
-/* Rules from the command line and from files, and what is wrong with them. */
+/* Loads rules from the command line and from files, and reports what is wrong with them. */
 #include "classify_rules.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static bool add_ids(struct classify_rules *r, bool in_app, const char *path, str
     return st == ST_OK || ruleset_fail(r, path, &e);
 }
 
-/* As the text of rules, which then say themselves what is wrong with it. */
+/* The rules' text, whose parser reports what is wrong with it. */
 static bool add_globs(struct classify_rules *r, struct rules *set) {
     for (size_t i = 0; i < r->globs.len; i++) {
         const struct side_glob *g = &r->globs.data[i];
@@ -125,7 +125,7 @@ void classify_rules_release(struct classify_rules *r) {
 /* ---- --lint ---- */
 
 struct finding {
-    size_t file, order; /* of the file among the files; of the finding among the findings */
+    size_t file, order; /* order: by the file's place among the files, then by the finding's */
     uint32_t line;
     char *text; /* as printed */
 };

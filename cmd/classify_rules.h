@@ -21,7 +21,7 @@ struct classify_rules {
     struct cli_failures *failures;
 };
 
-/* Loads what was asked for, then the built-in rules. False after a printed message. */
+/* Loads the requested rules, then the built-in ones. False after a printed message. */
 bool classify_rules_load(struct classify_rules *r);
 /* Prints what is wrong with the files and globs, or, if there are none, with the built-in rules, to
  * a file (NULL: stdout) as FILE:LINE: FAULT: TEXT. CLI_OK: nothing; else CLI_FAILED. */

@@ -48,8 +48,8 @@ enum cli_kind {
     CLI_KIND_CALL
 };
 
-/* Where cli_read_options puts what an option says, and what it may say. Written by the macros
- * below: `type` is the struct of the command's settings. */
+/* Where cli_read_options stores an option's value, and what it checks. Written by the macros below:
+ * `type` is the struct of the command's settings. */
 struct cli_setting {
     enum cli_kind kind;
     size_t offset, size; /* of the member */
@@ -76,7 +76,8 @@ struct cli_setting {
 /* An enum or unsigned, or of two words a bool: the index of the word in the table. */
 #define CLI_WORD(type, member, table)                                                              \
     { .kind = CLI_KIND_WORD, CLI_MEMBER(type, member), .words = CLI_WORDS(table) }
-/* What needs a function: it takes p->value. False after a printed usage error, or cli_nomem. */
+/* An option that needs a function, which gets p->value. False after a printed usage error, or
+ * cli_nomem. */
 #define CLI_CALL(function)                                                                         \
     { .kind = CLI_KIND_CALL, .take = (function) }
 #define CLI_RETURNED                                                                               \
@@ -145,8 +146,8 @@ int cli_read_options(struct cli_parser *p, void *settings);
 bool cli_nomem(struct cli_parser *p);
 /* A set of options has the bits of their ids. */
 #define CLI_BIT(id) (UINT64_C(1) << (id))
-/* An option that was given and that nothing will look at is a mistake that nobody sees: the first
- * of the table that was given and is not in `useful`; NULL: none. */
+/* A given option that the run ignores is a mistake that goes unnoticed: the first of the table that
+ * was given and is not in `useful`; NULL: none. */
 const struct cli_option *cli_useless(const struct cli_parser *p, uint64_t useful);
 /* An option that was given, as it was typed (last): "-d", "--symbols". Returns out. */
 const char *cli_typed(const struct cli_parser *p, int id, char out[CLI_TYPED]);
@@ -180,7 +181,8 @@ void cli_fail(struct cli_failures *f, const char *where, const struct err *e);
 void cli_notice(const struct cli_failures *f, const char *where, const struct err *e);
 /* cli_fail of an output: always printed. */
 void cli_fail_output(struct cli_failures *f, const char *path, const struct err *e);
-/* Prints what is left to say of the inputs. CLI_FAILED if anything failed, else CLI_OK. */
+/* Prints the remaining counts of the inputs' failures. CLI_FAILED if anything failed, else CLI_OK.
+ */
 int cli_exit_status(struct cli_failures *f);
 
 /* ---- progress ---- */
@@ -226,7 +228,7 @@ struct cli_output {
 /* path NULL or "-": stdout. What is no regular file (a pipe, a device), and what stdout or stderr
  * goes to already (/dev/stdout), is written in place. False after a printed message. */
 bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures *failures);
-/* Has writing failed? Then more work is for nobody; cli_output_close tells why. */
+/* Has writing failed? Then further work is in vain; cli_output_close tells why. */
 static inline bool cli_output_failed(const struct cli_output *o) {
     return err_is(&o->sink.err);
 }

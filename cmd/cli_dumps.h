@@ -1,5 +1,5 @@
-/* Dumps through a command: the operands are read by a dump_pipeline, what goes wrong is printed,
- * and progress is shown. */
+/* Runs dumps through a command: a dump_pipeline reads the operands, errors are printed, and
+ * progress is shown. */
 #ifndef STALLKIT_CMD_CLI_DUMPS_H
 #define STALLKIT_CMD_CLI_DUMPS_H
 
@@ -19,7 +19,7 @@ struct cli_dumps {
     struct cli_failures failures;  /* the main thread's before and after cli_dumps_run */
     struct cli_progress progress;
     bool quiet;    /* set by the command: files that were skipped are not told */
-    uint64_t read; /* inputs, without those that were skipped */
+    uint64_t read; /* inputs, without skipped ones */
     struct cli_skipped {
         uint64_t count;
         struct strbuf names; /* the first few */

@@ -1,4 +1,4 @@
-/* Where the commands' bytes come from and go to. */
+/* The inputs and outputs of the commands. */
 #include "cli.h"
 
 #include <dirent.h>
@@ -43,7 +43,7 @@ static bool cli_is_same_file(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Hands an open input on, unless it is the regular file that stdout goes to: every line of it would
+/* Passes an open input on, unless it is the regular file that stdout goes to: each line of it would
  * make another one. */
 static void pass_input(struct input_walk *w, int fd, const char *name, bool found) {
     struct stat in, out;
@@ -106,7 +106,7 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
         return;
     }
     if (!named && S_ISLNK(st.st_mode) && (stat(path, &st) != 0 || S_ISDIR(st.st_mode))) {
-        return; /* inside a folder, a dangling link and a link to a folder are nobody's input */
+        return; /* within a folder, a dangling link and a link to a folder are skipped */
     }
     if (!named && !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
         return;
@@ -157,7 +157,7 @@ int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t coun
 
 /* ---- output ---- */
 
-/* The temporary file of the one output, for the handler of signals. */
+/* The temporary file of the one output, for the signal handler. */
 static const char *volatile doomed;
 
 static void remove_doomed(int signal_number) {
@@ -165,11 +165,10 @@ static void remove_doomed(int signal_number) {
         unlink(doomed);
     }
     signal(signal_number, SIG_DFL);
-    raise(signal_number); /* takes effect when we return: it is blocked in here */
+    raise(signal_number); /* takes effect when the handler returns: the signal is blocked in it */
 }
 
-/* A run that is interrupted takes its half file with it. Signals that are ignored (nohup) stay so.
- */
+/* An interrupted run removes its unfinished file. Ignored signals (nohup) stay ignored. */
 static void remove_when_interrupted(const char *temporary) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     doomed = temporary;
@@ -200,8 +199,8 @@ static enum st write_out(void *ctx, const void *bytes, size_t len, struct err *e
     return ST_OK;
 }
 
-/* The descriptor that goes to the file at path already, or -1. /dev/stdout of a shell's redirection
- * is the file redirected to: replacing it would replace the link in /dev. */
+/* The descriptor that already refers to the file at path, or -1. /dev/stdout of a shell's
+ * redirection is the file redirected to: replacing it would replace the link in /dev. */
 static int already_open(const struct stat *path) {
     static const int standard[] = {STDOUT_FILENO, STDERR_FILENO};
     struct stat st;
@@ -241,7 +240,7 @@ static void remove_if_left(int folder, const char *entry) {
     }
 }
 
-/* What runs that were killed have left of this output. */
+/* Removes what killed runs have left of this output. */
 static void remove_left(const char *target, const char *name) {
     struct strbuf path = {0};
     strbuf_add(&path, target, (size_t)(name - target));
@@ -259,15 +258,16 @@ static void remove_left(const char *target, const char *name) {
     strbuf_release(&path);
 }
 
-/* Takes the lock that remove_if_left asks for. False: it was quicker, and the file is gone. */
+/* Takes the lock that remove_if_left asks for. False: that function was faster, and the file is
+ * gone. */
 static bool lock_temporary(int fd) {
     struct stat st;
     (void)flock(fd, LOCK_EX | LOCK_NB); /* where there are no locks, nothing is removed either */
     return fstat(fd, &st) != 0 || st.st_nlink > 0;
 }
 
-/* A new file beside target. Its name begins with '.', so that an input folder that it lies in does
- * not give it back to us. */
+/* Opens a new file beside target. Its name begins with '.', so that an input folder does not return
+ * it as an input. */
 static int cli_open_temporary(struct cli_output *o) {
     const char *slash = strrchr(o->target, '/');
     const char *name = slash ? slash + 1 : o->target;
@@ -292,7 +292,7 @@ static int cli_open_temporary(struct cli_output *o) {
     return -1;
 }
 
-/* Opens a path that is to get its name when it is complete. */
+/* Opens a path that gets its name when it is complete. */
 static int cli_open_file(struct cli_output *o, const char *path, bool exists) {
     struct stat link;
     bool is_link = lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
@@ -348,7 +348,7 @@ bool cli_output_open(struct cli_output *o, const char *path, struct cli_failures
 void cli_output_close(struct cli_output *o, bool complete, struct cli_failures *failures) {
     struct err e = {0};
     bool ok = sink_close(&o->sink, &e) == ST_OK;
-    if (close(o->fd) != 0 && ok) { /* a network file system may tell only now */
+    if (close(o->fd) != 0 && ok) { /* a network file system may report errors only now */
         err_sys(&e, errno, "cannot write");
         ok = false;
     }

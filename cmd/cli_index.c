@@ -10,8 +10,9 @@
 #include "index/catalog.h"
 #include "index/symbol_set.h"
 
-/* Where there are as many files as threads, each thread has files of its own: several at one small
- * file mostly wait for each other. At a large one they do not, and one alone would be the last. */
+/* With at least as many files as threads, each thread works on files of its own: on one small file
+ * several would mostly wait for each other. A large file gets several, or it would be finished
+ * last. */
 enum { LARGE_FILE = 32 << 20, JOBS_PER_THREAD = 4 };
 
 struct indexing {
@@ -19,7 +20,7 @@ struct indexing {
     VEC(struct catalog_entry) entries; /* arch and name the finder's, key owned */
     size_t built;
     struct pool *pool;
-    VEC(struct index_job *) held; /* until there are as many as threads */
+    VEC(struct index_job *) held; /* until every thread has one */
     bool side_by_side;            /* there were */
     struct err failure;           /* the first that ends the run */
 };
@@ -28,7 +29,7 @@ struct indexing {
 struct index_job {
     struct index_source source;
     const struct find_candidate *from;
-    struct open_files files; /* what source points to, until it is built */
+    struct open_files files; /* the memory behind source, until the index is built */
     unsigned threads;        /* to build with */
     struct strbuf key;
     enum st st; /* ST_NONE: not indexed, why says the reason */
@@ -136,7 +137,7 @@ static enum st index_one(void *ctx, const struct index_source *source,
     size_t size;
     (void)object_slice_file(source->slice, &size);
     if (run->x->permanent && image_id_is_zero(&from->id)) {
-        return ST_OK; /* nobody could find it in the catalog */
+        return ST_OK; /* the catalog could not list it */
     }
     struct index_job *job = calloc(1, sizeof *job);
     if (!job || !VEC_RESERVE(&run->held, 1)) {
@@ -158,7 +159,7 @@ static enum st index_one(void *ctx, const struct index_source *source,
     return err_is(&run->failure) ? err_set(e, run->failure.code, "%s", run->failure.text) : ST_OK;
 }
 
-/* Each file with an index of its own. */
+/* Indexes each file on a thread of its own. */
 static enum st index_each(struct indexing *run, struct symbol_set *set, struct err *e) {
     unsigned threads = run->x->threads;
     enum st st =

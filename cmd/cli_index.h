@@ -15,8 +15,8 @@ struct cli_index {
 };
 
 /* Builds the index of every debug file among the paths (files, bundles, folders) that has none in
- * the store yet, small files side by side; says how many in one line unless quiet. What cannot be
- * read or indexed is printed and counted. */
+ * the store yet, small files side by side; prints how many in one line unless quiet. Unreadable
+ * files and those that cannot be indexed are printed and counted. */
 void cli_index_paths(const struct cli_index *x, char **paths, size_t count);
 
 #endif

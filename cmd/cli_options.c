@@ -10,8 +10,9 @@
 #include "base/parse.h"
 #include "base/strbuf.h"
 
-/* The next file that is opened would be taken for stdin, stdout or stderr where that is closed. In
- * its place comes what cannot be read or written; a program that is run does not get it. */
+/* Where stdin, stdout or stderr is closed, the next file that is opened would take its place. A
+ * file that can be neither read nor written is opened there instead; a program that is run does not
+ * get it. */
 static void occupy_standard_files(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) { /* all below it are open */
@@ -55,7 +56,7 @@ static void print_option(const struct cli_tool *tool, const struct cli_option *o
     printf("%s\n", help);
 }
 
-/* All forms, or the first, which says what the command is mostly used for. */
+/* Prints all forms, or the first, which is the most common use. */
 static void print_synopsis(FILE *f, const struct cli_tool *tool, bool all) {
     const char *form = tool->synopsis;
     const char *prefix = "usage:";
@@ -213,7 +214,7 @@ static int next_letter(struct cli_parser *p) {
     return take_value(p, o, typed, o->arg ? rest : NULL);
 }
 
-/* After what --help or --version printed. */
+/* Ends the process after --help or --version. */
 static int end_of_text(struct cli_parser *p) {
     bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (!written && errno != EPIPE) {

@@ -9,8 +9,8 @@
 /* Past it the least recently used indexes go. */
 static const uint64_t store_cap = UINT64_C(4) << 30;
 
-/* XDG Base Directory Specification: a relative path is to be ignored. A home that is not there is
- * not made, not even by root: HOME=/nonexistent says that there is none. */
+/* XDG Base Directory Specification: a relative path is ignored. A missing home folder is not made,
+ * not even by root: HOME=/nonexistent says that there is none. */
 static void add_default(struct strbuf *path) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     struct stat st;

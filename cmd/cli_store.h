@@ -22,10 +22,11 @@
  * after a printed message: out of memory. */
 bool cli_store_open(struct index_store **out, const char *path, bool permanent, unsigned threads,
                     struct cli_failures *failures);
-/* Says, in one line, what did not work. It is no failure. Frees it; NULL is allowed. */
+/* Prints the store's first failure in one line, which is no failure of the run. Frees it; NULL is
+ * allowed. */
 void cli_store_close(struct index_store *store, const char *tool);
 
-/* Where temporary files without a name go: $TMPDIR; NULL = the system's folder. */
+/* The folder for temporary files without a name: $TMPDIR; NULL = the system's folder. */
 const char *cli_temporary_folder(void);
 
 #endif

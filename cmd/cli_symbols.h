@@ -26,13 +26,13 @@ struct cli_symbols {
     struct symbolizer *symbolizer;
 };
 
-/* Is this the value of a --use? If not, says so. */
+/* Is this the value of a --use? If not, prints so. */
 bool cli_symbols_check_use(const struct cli_tool *tool, const char *value);
-/* Opens what the options name; what of it is unreadable is told, counted and left out. False after
- * a printed message: out of memory. dumps is borrowed. */
+/* Opens what the options name; unreadable files are printed, counted and left out. False after a
+ * printed message: out of memory. dumps is borrowed. */
 bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o,
                       struct cli_dumps *dumps, unsigned jobs);
-/* Says, in one line, what did not work with the store. Harmless on a closed one. */
+/* Prints the store's first failure in one line. Harmless on a closed one. */
 void cli_symbols_close(struct cli_symbols *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* Marks for the picture: a frame that tells a cause gives its colour to all that it called. */
+/* Marks for the picture: a frame with a cause passes its colour on to all frames that it called. */
 #include "flame_causes.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* stallflame --colors=cause: frames in the colour of what they make the thread wait for. */
+/* stallflame --colors=cause: frames in the colour of the cause that they show. */
 #ifndef STALLKIT_CMD_FLAME_CAUSES_H
 #define STALLKIT_CMD_FLAME_CAUSES_H
 
@@ -11,7 +11,7 @@ struct flame_causes {
     struct rules *rules;    /* private from here */
     struct svg_key keys[CAUSE_COUNT];
     uint32_t label_depth;
-    struct strbuf path; /* a byte for the cause of each frame from the outermost to the last */
+    struct strbuf path; /* one byte per frame, from the outermost to the last: its cause */
     struct strbuf function, image;
 };
 

@@ -18,7 +18,7 @@ bool flame_diff_take_limit(struct flame_diff *d, const struct cli_tool *tool, co
     return true;
 }
 
-/* Weights of both sides must count the same. */
+/* The weights of both sides must have one unit. */
 static enum st check_units(const struct flame_diff *d, const struct flame_inputs *in,
                            struct err *e) {
     bool base = flame_inputs_have_dumps(&d->base), now = flame_inputs_have_dumps(in);
@@ -61,7 +61,7 @@ int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operan
     return CLI_OK;
 }
 
-/* Of folded stacks, counts are all there is. */
+/* Folded stacks have counts only. */
 static enum st count_samples(const struct flame_diff *d, const struct diff_limit *l, uint64_t *most,
                              struct err *e) {
     bool separate = stack_tree_total(&d->samples.tree) > 0;

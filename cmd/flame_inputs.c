@@ -1,4 +1,4 @@
-/* Tells inputs apart by their content, and reads them. */
+/* Recognises inputs by their content, and reads them. */
 #include "flame_inputs.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ static void inputs_fail(struct flame_inputs *run, const char *where, const struc
 
 /* ---- dumps ---- */
 
-/* Parsing and classifying is what takes time, and it happens on the workers. */
+/* Parsing and classifying take the time, so the workers do both. */
 static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned worker,
                            struct err *e) {
     struct flame_inputs *run = ctx;
@@ -55,7 +55,7 @@ static bool is_operand(const struct flame_inputs *run, const char *name) {
     return strcmp(name, "<stdin>") == 0;
 }
 
-/* What is to be said of an input whose text was read to its end. */
+/* Reports the problems of an input that was read to its end. */
 static void check_folded(struct flame_inputs *run) {
     const struct folded_stats *s = &run->reader.stats;
     struct err e = {0};
@@ -109,7 +109,9 @@ static void read_folded(struct flame_inputs *run, struct gz_input *in, size_t go
 
 /* ---- profiles ---- */
 
-enum { PROFILE_MAX = 1 << 28 }; /* its tables take some 40 times of what fills it */
+enum {
+    PROFILE_MAX = 1 << 28
+}; /* its tables take some 40 times the memory of the bytes that fill them */
 
 /* Reads the rest of an input whose first `got` bytes are in the buffer into memory. */
 static enum st read_whole(struct flame_inputs *run, struct gz_input *in, size_t got,
@@ -161,8 +163,8 @@ static void inputs_read_profile(struct flame_inputs *run, struct gz_input *in, s
 
 /* ---- inputs ---- */
 
-/* Reads as many bytes into the buffer as it takes to tell what they are: past leading space, and
- * one character more, or the first words of a text report. */
+/* Reads enough bytes into the buffer to recognise the input: leading space and one more character,
+ * or the first words of a text report. */
 static enum st look(struct flame_inputs *run, struct gz_input *in, size_t *len, bool *report,
                     struct err *e) {
     size_t got;
@@ -219,7 +221,7 @@ static enum st filter(const struct flame_inputs *run, struct stack_tree *t, stru
     return st;
 }
 
-/* What can only be done to the whole. */
+/* Does what needs all inputs. */
 static enum st inputs_finish(struct flame_inputs *run, struct err *e) {
     enum st st = fold_finish(&run->fold, e);
     if (st != ST_OK || !(run->filter.base || run->filter.reverse)) {

@@ -1,5 +1,5 @@
-/* What stallflame reads: dumps, reports, folded stacks, profiles of pprof and speedscope, in any
- * mixture, into one tree. */
+/* Reads the inputs of stallflame, in any mixture, into one tree: dumps, reports, folded stacks,
+ * profiles of pprof and speedscope. */
 #ifndef STALLKIT_CMD_FLAME_INPUTS_H
 #define STALLKIT_CMD_FLAME_INPUTS_H
 
@@ -50,7 +50,7 @@ void flame_inputs_release(struct flame_inputs *in);
 
 /* Have dumps been read, or only folded stacks? */
 bool flame_inputs_have_dumps(const struct flame_inputs *in);
-/* What the weights count: "ms", "samples" …; NULL = not known, of folded stacks. Borrowed. */
+/* The unit of the weights: "ms", "samples" …; NULL = not known, of folded stacks. Borrowed. */
 const char *flame_inputs_unit(const struct flame_inputs *in);
 
 #endif

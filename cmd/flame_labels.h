@@ -1,4 +1,5 @@
-/* What --by puts below a dump's stacks: its cause, its bucket, the version of the app. */
+/* The labels that --by puts below a dump's stacks: its cause, its bucket, the version of the app.
+ */
 #ifndef STALLKIT_CMD_FLAME_LABELS_H
 #define STALLKIT_CMD_FLAME_LABELS_H
 

@@ -1,4 +1,4 @@
-/* The picture, the other formats, and what is said of them. */
+/* Writes the picture and the other formats, and prints the summary. */
 #include "flame_output.h"
 
 #include <inttypes.h>
@@ -184,7 +184,8 @@ static void add_count(struct strbuf *out, const char *before, uint64_t n, const 
     strbuf_addf(out, "%s%" PRIu64 " %s%s%s", before, n, noun, n == 1 ? "" : plural, after);
 }
 
-/* An option that says which parts of dumps are drawn; folded stacks and profiles have none. */
+/* The name of an option that selects parts of dumps; folded stacks and profiles have no such parts.
+ */
 static const char *option_for_dumps(const struct flame_inputs *in) {
     const struct fold_options *o = &in->options;
     if (in->labels.count > 0 || o->by_thread) {

@@ -1,4 +1,4 @@
-/* What stallflame writes: the picture, and the formats of other tools. */
+/* Writes the outputs of stallflame: the picture, and the formats of other tools. */
 #ifndef STALLKIT_CMD_FLAME_OUTPUT_H
 #define STALLKIT_CMD_FLAME_OUTPUT_H
 
@@ -15,14 +15,14 @@ struct flame_format {
     const char *word; /* NULL behind the last row */
     enum st (*write)(struct flame_run *run, struct sink *out, struct err *e);
     bool diffs, only_diffs; /* it can show a difference; it shows nothing else */
-    bool samples;           /* it wants samples and ids of images, too */
+    bool samples;           /* it also needs samples and ids of images */
     bool plain_names;       /* names are written without their module unless asked for */
-    const char *unreadable; /* what it is, if it is not for a terminal; else NULL */
+    const char *unreadable; /* what it is, if a terminal cannot show it; else NULL */
 };
 /* The first is the default. */
 extern const struct flame_format flame_formats[];
 
-/* One run of stallflame: what the options say, and what was read. */
+/* One run of stallflame: its options and its inputs. */
 struct flame_run {
     struct flame_inputs inputs;
     struct flame_diff diff;

@@ -1,4 +1,4 @@
-/* The program that stallrec is asked to run: where it is, and whether a preloaded library can
+/* Finds the program that stallrec is asked to run, and decides whether a preloaded library can
  * record it. */
 #include "recorded_program.h"
 
@@ -27,7 +27,7 @@ char *program_find(const char *name, int *status) {
     struct strbuf path = {0};
     bool exists = false;
     const char *list = strchr(name, '/') ? "" : getenv("PATH");
-    /* No name is none of the folders themselves. */
+    /* An empty name would match the folders themselves. */
     for (const char *at = !*name ? NULL : list ? list : "/usr/bin:/bin"; at;) {
         size_t size = strcspn(at, ":");
         strbuf_clear(&path);
@@ -104,7 +104,7 @@ static const char *refuse_elf(const uint8_t *bytes, size_t size) {
             return refuse_linker(&r);
         }
     }
-    /* A header out of reach is not ours to judge. */
+    /* A header that cannot be read is not judged. */
     return reader_failed(&r) ? NULL : "statically linked: it can only be recorded from within";
 }
 

@@ -7,10 +7,10 @@
 
 /* What can be detected. */
 bool recorder_list_detectors(const char *tool);
-/* The presets, with all values that have a meaning in them and their sources. */
+/* The presets, with all values that have an effect in them and their sources. */
 bool recorder_list_presets(const char *tool);
-/* What the recorder would do over a trace, a file or "-". preset: what it begins with; NULL = the
- * default. */
+/* Prints what the recorder would do over a trace, a file or "-". preset: the initial settings; NULL
+ * = the default. */
 bool recorder_replay(const char *tool, const char *trace, const char *preset);
 
 #endif

@@ -72,7 +72,7 @@ bool settings_context(struct recorder_settings *s, const struct cli_tool *tool, 
     return true;
 }
 
-/* The preset's values, but for what was asked for. */
+/* Fills in the preset's values, except those that options have set. */
 static struct stallrec_config values(const struct recorder_settings *s) {
     struct stallrec_config config;
     stallrec_config_init(&config, sizeof config);

@@ -27,10 +27,10 @@ bool settings_detectors(struct recorder_settings *s, const struct cli_tool *tool
 bool settings_loop_at(struct recorder_settings *s, const struct cli_tool *tool, const char *place);
 bool settings_context(struct recorder_settings *s, const struct cli_tool *tool, const char *pair);
 
-/* Does each setting have a detector that looks at it? False after a printed usage error. */
+/* Does each setting have a detector that uses it? False after a printed usage error. */
 bool settings_check(const struct recorder_settings *s, const struct cli_tool *tool);
 
-/* How long the loop is to be busy for a stall; 0: no detector looks at that. */
+/* How long the loop has to be busy for a stall; 0: no detector watches that. */
 uint64_t settings_stall_ms(const struct recorder_settings *s);
 
 void settings_release(struct recorder_settings *s);

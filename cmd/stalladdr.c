@@ -193,7 +193,7 @@ static int list_slices(const struct addr_run *run) {
     return run->set->arch ? CLI_FAILED : CLI_USAGE;
 }
 
-/* A stripped ELF file's separate debug file takes its place. */
+/* Replaces a stripped ELF file by its separate debug file. */
 static void use_separate_debug(struct addr_run *run) {
     static const char *const roots[] = {"/usr/lib/debug"};
     char *path = NULL;
@@ -273,7 +273,7 @@ struct addr_job {
     bool failed;              /* out of memory for them */
 };
 
-/* One that is free again has its memory already. NULL: out of memory. */
+/* Returns a batch, reusing the memory of a finished one. NULL: out of memory. */
 static struct addr_job *addr_take_job(struct addr_run *run) {
     struct addr_job *job = run->free_jobs;
     if (!job) {
@@ -363,8 +363,8 @@ static size_t whole_words(const char *text, size_t len) {
     return len;
 }
 
-/* Reads words as they come and answers each as soon as no more can be had at once: a person, or a
- * program at the other end of a pair of pipes, may wait. */
+/* Reads words as they come, and answers as soon as no more can be read at once: a person, or a
+ * program at the other end of a pair of pipes, may be waiting. */
 static void on_input(void *ctx, int fd, const char *name, bool found) {
     (void)found;
     struct addr_run *run = ctx;

@@ -26,7 +26,7 @@ struct classify_run {
     struct keyer *keyers[CLI_JOBS_MAX]; /* one per worker */
     bool annotate, partial;
     uint64_t every, since; /* dumps of one partial, and of the one under way */
-    bool broken;           /* memory ran out: the counts cannot be trusted any more */
+    bool broken;           /* memory ran out, so the counts are incomplete */
 };
 
 static void classify_fail(struct classify_run *run, const char *where, const struct err *why) {
@@ -74,7 +74,7 @@ static enum st classify_work(void *ctx, struct dump *d, void *result, unsigned w
     return run->annotate ? annotate(run, d, r, e) : ST_OK;
 }
 
-/* Writes the counts so far, and begins anew. */
+/* Writes the counts so far, and starts from zero. */
 static enum st next_partial(struct classify_run *run, struct err *e) {
     run->since = 0;
     enum st st = triage_write_partial(run->triage, &run->output.sink, e);
@@ -146,8 +146,8 @@ static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct 
 
 /* ---- main ---- */
 
-/* What else than the rules makes the keys is in their hash and name, too: outputs that were made
- * with other keys are not to be compared. */
+/* The settings beside the rules that determine keys are part of their hash and name, too, so that
+ * outputs with different keys are not compared. */
 static uint64_t hash_of_keys(const struct classify_settings *s, struct classify_rules *r) {
     static const char raw_name[] = "none";
     uint64_t hash = r->raw ? hash_bytes(raw_name, sizeof raw_name - 1) : rules_hash(r->set);
@@ -203,8 +203,8 @@ static bool open_symbols(struct classify_run *run, const struct classify_setting
            cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)s->jobs);
 }
 
-/* A filter for what nothing says is likely a mistake, and of whom exposure is not known there are
- * no rates. */
+/* A filter on a field that no dump says is likely a mistake; and users whose exposure is unknown
+ * have no rates. */
 static void tell_unsaid(const struct classify_run *run) {
     const struct {
         const struct where_seen *seen;
@@ -286,7 +286,7 @@ static int classify_read_inputs(struct classify_run *run, const struct classify_
             classify_fail(run, NULL, &e);
             return CLI_FAILED;
         }
-        /* An equal --where still chooses the exposure that belongs to them. */
+        /* An equal --where still selects the exposure. */
         if (status == CLI_OK &&
             !classify_check_partials(s, triage_options_of(run->triage), run->rules_hash)) {
             return CLI_USAGE;
@@ -302,8 +302,8 @@ static int classify_read_inputs(struct classify_run *run, const struct classify_
     return run->broken ? CLI_FAILED : status;
 }
 
-/* --partial: the output is open while dumps are read. With --every nothing may be left to write at
- * the end of a stream that ended just then. */
+/* --partial: the output is open while dumps are read. With --every nothing is written at the end of
+ * a stream that ended right behind a partial. */
 static int write_partials(struct classify_run *run, const struct classify_settings *s,
                           const struct cli_parser *p) {
     if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {

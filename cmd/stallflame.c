@@ -219,7 +219,7 @@ static const struct cli_tool tool = {
 
 /* ---- options together ---- */
 
-/* What single options cannot tell; false after a printed message. */
+/* Checks combinations of options; false after a printed message. */
 static bool flame_check_options(const struct flame_run *run) {
     bool to_stdout = !run->output || strcmp(run->output, "-") == 0;
     if (run->inputs.ordered && run->inputs.options.weight == FOLD_USERS) {
@@ -237,7 +237,7 @@ static bool flame_check_options(const struct flame_run *run) {
     return true;
 }
 
-/* What belongs to --diff, and what does not. */
+/* Checks which options go with --diff, and which do not. */
 static bool check_diff(const struct flame_run *run, const struct cli_parser *p) {
     const struct flame_diff *d = &run->diff;
     char typed[CLI_TYPED];
@@ -289,7 +289,7 @@ static bool was_read(const struct flame_inputs *in) {
     return stack_tree_total(&in->tree) > 0 || in->dumps.failures.count == 0;
 }
 
-/* Nothing was read and that is a failure: an older picture is better than an empty one, and half a
+/* Nothing was read, which is a failure: an older picture is better than an empty one, and half a
  * difference is none. */
 static bool has_output(const struct flame_run *run) {
     return was_read(&run->inputs) && (!run->diff.on || was_read(&run->diff.base));
@@ -308,7 +308,7 @@ static int flame(struct flame_run *run, const struct cli_parser *p) {
         flame_write(run);
         passed = flame_diff_judge(&run->diff, tool.name, flame_unit(run), run->quiet, failures);
     }
-    status = cli_exit_status(failures); /* what it says goes before the summary */
+    status = cli_exit_status(failures); /* what it prints precedes the summary */
     if (run->diff.on && cli_exit_status(&run->diff.base.dumps.failures) != CLI_OK) {
         status = CLI_FAILED;
     }

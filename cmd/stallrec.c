@@ -31,8 +31,8 @@ enum {
 /* What the environment carries: 18 digits. */
 #define MAX_KEEP_BYTES UINT64_C(999999999999999999)
 
-/* The report's descriptor is out of the way: programs count on the lowest numbers being free, and
- * shell scripts redirect 3 to 9. */
+/* Moves the report's descriptor to a high number: programs count on the lowest numbers being free,
+ * and shell scripts redirect 3 to 9. */
 enum { REPORT_FD_FROM = 100, REPORT_FD_LEAST = 3 };
 
 enum {
@@ -108,7 +108,7 @@ static const struct cli_tool tool = {
 
 struct run {
     const char *directory;
-    char *directory_path; /* absolute: the program may change its own */
+    char *directory_path; /* absolute: the program may change its working directory */
     struct recorder_settings settings;
     const char *replay; /* a trace; NULL: none */
     const char *trace;  /* to write; NULL: none */
@@ -157,7 +157,7 @@ static bool set_number(const char *name, uint64_t value) {
     return setenv(name, text, 1) == 0;
 }
 
-/* What the library reads, in our own environment: the program inherits it. */
+/* Puts the library's settings into our own environment, which the program inherits. */
 static bool set_environment(const struct run *run) {
     const struct recorder_settings *set = &run->settings;
     const char *old = getenv("LD_PRELOAD");
@@ -202,7 +202,7 @@ static bool set_environment(const struct run *run) {
 
 /* ---- running it ---- */
 
-/* Signals that end or steer a program, and are for it rather than for us. */
+/* Signals that end or control a program, and are meant for it rather than for us. */
 static void forwarded_signals(sigset_t *set) {
     static const int all[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD};
     sigemptyset(set);
@@ -211,7 +211,7 @@ static void forwarded_signals(sigset_t *set) {
     }
 }
 
-/* What of the signals' state we change for ourselves, and the program gets back. */
+/* The parts of the signal state that we change for ourselves and restore for the program. */
 struct inherited {
     sigset_t mask;
     struct sigaction child;
@@ -227,8 +227,8 @@ static void exec_program(const struct run *run, const struct inherited *inherite
     _exit(n == sizeof error ? EXIT_CANNOT_RUN : EXIT_OWN);
 }
 
-/* Waits for the child, and passes on what is sent to us. What a terminal sends, it sends to both.
- */
+/* Waits for the child, and forwards signals that are sent to us. A terminal sends its signals to
+ * both. */
 static int await_program(pid_t child, const sigset_t *signals, bool *killed) {
     for (;;) {
         siginfo_t info;
@@ -266,7 +266,8 @@ static int run_program(const struct run *run, struct ending *end) {
     fcntl(pipe_fd[0], F_SETFD, FD_CLOEXEC);
     fcntl(pipe_fd[1], F_SETFD, FD_CLOEXEC);
     sigprocmask(SIG_BLOCK, &signals, &inherited.mask);
-    /* Who starts us may ignore it, and then a child's end is not told and its status is lost. */
+    /* The parent may have set SIGCHLD to be ignored; a child's end would then go unnoticed and its
+     * status be lost. */
     sigaction(SIGCHLD, &reported, &inherited.child);
     clock_gettime(CLOCK_REALTIME, &now);
     end->began_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
@@ -296,7 +297,7 @@ static const char *plural(uint64_t n) {
     return n == 1 ? "" : "s";
 }
 
-/* What the recorder in the program could not write itself: the program was killed. */
+/* Writes what the recorder in the program could not write itself: the program was killed. */
 static void add_recovered(const struct run *run, const struct ending *end,
                           struct preload_report *report) {
     struct recover_counts got;
@@ -307,7 +308,7 @@ static void add_recovered(const struct run *run, const struct ending *end,
     }
     report->dumps += got.dumps;
     report->lost += got.lost;
-    if (report->stalls < got.fatal) { /* the program did not come to tell of it */
+    if (report->stalls < got.fatal) { /* the program had no chance to report it */
         report->stalls = got.fatal;
     }
     if (!run->quiet && got.fatal > 0) {
@@ -320,7 +321,7 @@ static void add_recovered(const struct run *run, const struct ending *end,
 }
 
 static void summarise(const struct run *run, const struct ending *end) {
-    /* The recorded processes may write to it still: what is checked is what is used. */
+    /* The recorded processes may still write to it, so it is checked in a copy. */
     struct preload_report copy = *run->report;
     const struct preload_report *r = &copy;
     uint64_t stall_ms = settings_stall_ms(&run->settings);
@@ -465,7 +466,8 @@ static int read_options(struct cli_parser *p, struct run *run) {
     return CLI_OK;
 }
 
-/* All that must be in place before the program runs; 0, or the status to end with. */
+/* Prepares everything that must be in place before the program runs; 0, or the status to end with.
+ */
 static int prepare(struct run *run) {
     int status = EXIT_OWN;
     run->program = program_find(run->argv[0], &status);

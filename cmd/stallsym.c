@@ -129,7 +129,7 @@ struct sym_run {
 
 /* ---- work ---- */
 
-/* What is to be written of a dump, and what is counted of it. */
+/* The output of one dump, and its counts. */
 struct sym_result {
     struct strbuf text;
     uint64_t frames, resolved;
@@ -359,7 +359,7 @@ static int make_indexes(struct sym_run *run, char **paths, size_t count) {
                           .quiet = set->quiet,
                           .failures = failures};
     cli_index_paths(&x, paths, count);
-    index_store_free(store); /* its trouble was a failure of each file */
+    index_store_free(store); /* the failures of its files were told already */
     return cli_exit_status(failures);
 }
 

@@ -1,4 +1,4 @@
-/* Steps of the grammar to a tree of Jansson's. */
+/* Builds Jansson's tree from the steps of the grammar. */
 #include "dump/document.h"
 
 #include <string.h>
@@ -10,9 +10,9 @@ struct document_load {
     const struct document_options *options;
     const char *text;
     struct strbuf decoded; /* of the string at hand */
-    struct strbuf name;    /* of the member whose value comes next */
+    struct strbuf name;    /* the name of the member whose value comes next */
     json_t *root;
-    json_t *open[DUMP_DEPTH_MAX]; /* the containers around what comes next; the root owns them */
+    json_t *open[DUMP_DEPTH_MAX]; /* the open containers, which the root owns */
     size_t depth;
 };
 
@@ -84,7 +84,7 @@ static enum st document_name(struct document_load *l, const struct token *t, str
     return ST_OK;
 }
 
-/* Puts a value into the container that is open. */
+/* Puts a value into the innermost open container. */
 static enum st document_add(struct document_load *l, const struct token *t, bool container,
                             struct err *e) {
     json_t *value = document_value(l, t);

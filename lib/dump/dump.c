@@ -1,4 +1,4 @@
-/* The dump model: what can be asked of a parsed dump. */
+/* The dump model: the queries on a parsed dump. */
 #include "dump/dump.h"
 
 #include <stdlib.h>

@@ -22,7 +22,8 @@ enum {
 /* Most samples of one stack: sums over all stacks of a dump stay below 2^56. */
 #define DUMP_COUNT_MAX (UINT64_C(1) << 40)
 
-/* What stallsym found for an image; what has names comes first, the better before the worse. */
+/* The result of stallsym for an image; verdicts with names come first, the better before the worse.
+ */
 enum dump_symbols {
     DUMP_SYMBOLS_UNSET = 0, /* not symbolicated yet */
     DUMP_SYMBOLS_OK,
@@ -117,7 +118,7 @@ struct dump_name {
     uint32_t line;
 };
 
-/* What the app wanted to know, as text; value NULL: neither text nor an integer nor true or false.
+/* A context member of the app, as text; value NULL: neither text nor an integer nor true or false.
  */
 struct dump_context {
     const char *name, *value;
@@ -186,7 +187,8 @@ void dump_release(struct dump *d);
 /* Seeds Jansson's hash once, before threads start. */
 void dump_library_init(void);
 
-/* What people call an image: the last part of its name, else of its path; NULL = it has neither. */
+/* The display name of an image: the last part of its name, else of its path; NULL = it has neither.
+ */
 const char *dump_image_name(const struct dump_image *image);
 /* The value of the context's member of this name; NULL if there is none. */
 const char *dump_context(const struct dump *d, const char *name);
@@ -203,7 +205,8 @@ const struct dump_thread *dump_thread_by_id(const struct dump *d, int64_t id);
 const struct dump_thread *dump_main_thread(const struct dump *d);
 
 enum { DUMP_WAITS_MAX = 32 };
-/* A thread, the one that holds what it waits for, the one that holds what that one waits for … */
+/* A chain of waits: a thread, the owner of what it waits for, the owner of what that one waits for
+ * … */
 struct dump_waits {
     const struct dump_thread *threads[DUMP_WAITS_MAX];
     size_t count;
@@ -222,8 +225,8 @@ int64_t dump_span_ms(const struct dump *d);
 
 /* ---- writing what symbolication found ---- */
 
-/* What stallsym adds to a dump. Arrays are parallel to those of the dump they were made for; one
- * that is NULL leaves that part of the dump as it is. */
+/* The additions of stallsym to a dump. Arrays are parallel to those of the dump they were made for;
+ * one that is NULL leaves that part of the dump as it is. */
 struct dump_addition {
     const struct dump_location *locations; /* sorted by (image, offset) */
     size_t location_count;

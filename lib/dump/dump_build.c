@@ -1,4 +1,4 @@
-/* Values of the tape as the model holds them. */
+/* Converts values of the tape for the model. */
 #include "dump/dump_build_private.h"
 
 #include "base/parse.h"

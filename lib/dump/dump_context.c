@@ -1,4 +1,4 @@
-/* What the app wanted to know: the members of "context". */
+/* Reads the members of "context", which the app has set. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Reading back what an earlier stallsym added: the string table, the locations, and the indexes of
- * every stack. Each index is checked here, so that nobody has to later. */
+/* Reads back what an earlier stallsym added: the string table, the locations, and the indexes of
+ * every stack. Each index is checked here, so later code need not. */
 #include "dump/dump_locations_private.h"
 
 /* The string table: NUL-terminated copies. */

@@ -8,7 +8,7 @@
 static void member_write_line(struct span document, const char *name, const char *json, size_t len,
                               struct sink *out) {
     struct span rest = document, key, value;
-    const char *from = document.p + 1; /* what was not written yet starts here */
+    const char *from = document.p + 1; /* bytes from here on are not written yet */
     bool any = false;                  /* a member was written */
     bool dropped = false;              /* the last one was not */
     sink_char(out, '{');

@@ -311,7 +311,8 @@ static enum st build_name(struct dump_build *b, uint64_t address, const struct t
     return ST_OK;
 }
 
-/* Finds of each name the member that counts, the last one: values[i] belongs to entry i of keys. */
+/* Finds for each name the member that counts, the last one: values[i] belongs to entry i of keys.
+ */
 static enum st find_names(struct dump_build *b, const struct tape_value *names, struct map *keys,
                           const struct tape_value **values) {
     const struct tape_value *end = tape_end(names);

@@ -18,7 +18,7 @@
 #include "base/map.h"
 #include "dump/json/span_private.h"
 
-/* Symbolication shares its strings, so that most are known by where they are. */
+/* Symbolication shares its strings, so most are recognised by their address. */
 struct known_text {
     const char *text; /* NULL = free */
     size_t number;
@@ -32,7 +32,7 @@ struct splicer {
     struct sink *out;
     struct map strings;
     struct known_text known[KNOWN_TEXTS];
-    int64_t *names; /* what intern says of each line's function, linkage and file, in order */
+    int64_t *names; /* the string numbers of each line's function, linkage and file, in order */
 };
 
 enum { LINE_NAMES = 3 };
@@ -122,8 +122,8 @@ static void find_members(struct members *all, struct span object, const struct s
     }
 }
 
-/* Is it seen at a glance that the object has none of the specials? In text without escapes, their
- * names stand as they are. */
+/* Is it obvious that the object has none of the special members? In text without escapes their
+ * names would stand as they are. */
 static bool has_none(struct span object, const struct special *specials, size_t count) {
     if (!is_plain(object)) {
         return false;
@@ -200,7 +200,7 @@ static void write_list(struct splicer *s, struct span array, size_t count, write
 
 /* ---- what is spliced in ---- */
 
-/* Numbers are most of it: they are put together here, and go to the sink in pieces. */
+/* Most output is numbers: they are collected here, and go to the sink in pieces. */
 enum { PIECE = 512 };
 
 static char *splice_put_text(char *out, const char *text) {
@@ -324,7 +324,8 @@ static bool intern(struct splicer *s, const char *text, int64_t *number) {
     return known->number != SIZE_MAX;
 }
 
-/* Before anything is written, so that running out of memory leaves no half a line. */
+/* Strings are interned before anything is written, so that a lack of memory leaves no half a line.
+ */
 static bool intern_all(struct splicer *s) {
     size_t lines = 0;
     for (size_t i = 0; i < s->add->location_count; i++) {

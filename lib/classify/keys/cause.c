@@ -46,7 +46,7 @@ static unsigned agreement(const struct keyer *k, const struct judged_stack *chos
     return total ? (unsigned)((unsigned __int128)agree * 1000 / total) : 1000;
 }
 
-/* The state of the main thread, and what it waits for, are of the moment of its capture: do they
+/* The state of the main thread, and what it waits for, are of the moment of its capture. Do they
  * belong to the chosen stack? */
 static enum st find_current(struct judge *j, struct err *e) {
     struct judged_stack captured;
@@ -72,8 +72,8 @@ int64_t judged_cpu(const struct dump *d, const struct dump_thread *main) {
     return process >= 0 && process < thread ? process : thread;
 }
 
-/* The function that a stack is best known by: the innermost of the app, else the innermost relevant
- * one; NULL = none has a name. */
+/* The function that represents a stack: the innermost of the app, else the innermost relevant one;
+ * NULL = none has a name. */
 static const char *function_of(const struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         const struct frame_info *info = judged_at(k, s, i)->info;
@@ -112,7 +112,7 @@ static void add_chain(const struct judge *j, const struct dump_waits *w) {
     }
 }
 
-/* What the last thread of a chain, which waits for no other, is doing. */
+/* Describes what the last thread of a chain, which waits for no other, is doing. */
 static enum st add_holder(const struct judge *j, const struct dump_thread *holder, struct err *e) {
     struct judged_stack s;
     if (judge_stack(j->k, j->d, &holder->stack, &s, e) != ST_OK) {
@@ -197,8 +197,8 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
     }
 }
 
-/* What noticed the stall says something, too. That the process burned a processor says nothing of a
- * main thread that waited, or was ready to run and did not. */
+/* Takes the cause from the kind of the stall. That the process burned a processor says nothing
+ * about a main thread that waited, or was ready to run and did not. */
 static void judge_kind(const struct judge *j, struct stall_key *out) {
     static const struct {
         const char *kind;

@@ -7,8 +7,8 @@
 
 #include "base/jsonw.h"
 
-/* Numbers of what the stack refers to: index + 1 for what is used, 0 for the rest, until `number`
- * makes them numbers in the cut-down dump, in the same order. */
+/* Renumbers what the stack refers to: index + 1 for used items, 0 for the rest, until `number`
+ * gives the used ones their numbers in the cut-down dump, in the same order. */
 struct cut {
     const struct dump *d;
     const struct dump_stack *stack;

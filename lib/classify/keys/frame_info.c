@@ -1,4 +1,5 @@
-/* Each distinct function is normalised and put to the rules once; afterwards it is one look-up. */
+/* Normalises each distinct function and matches it with the rules once; afterwards it is one
+ * look-up. */
 #include "classify/keys/frame_info.h"
 
 #include <string.h>
@@ -61,7 +62,7 @@ static void apply_normalise(struct frame_table *t, const struct rule *rule) {
     strbuf_release(&name);
 }
 
-/* Whose code it is: what the dump says, or the first rule on the image or the function. */
+/* Decides whose code it is: what the dump says, or the first rule on the image or the function. */
 static void decide_side(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
                         struct rule_subject *s) {
     const struct rule *rule = rules_match(t->rules, RULE_SIDE, s, NULL);
@@ -75,7 +76,7 @@ static void decide_side(struct frame_table *t, const struct raw_frame *f, struct
     s->side = info->side;
 }
 
-/* Place and cause, of a subject whose name and side are decided. */
+/* Decides place and cause of a subject whose name and side are decided. */
 static void decide_rest(struct frame_table *t, const struct rule_subject *s,
                         struct frame_info *info) {
     const struct rule *rule = rules_match(t->rules, RULE_PLACE, s, &info->by_caller);
@@ -99,7 +100,7 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     info->loop_image = !s->function && rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
 }
 
-/* Puts the frame to the rules, kind by kind: the name first, then whose it is, then the rest. */
+/* Applies the rules to the frame, kind by kind: the name first, then the side, then the rest. */
 static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct frame_info *info) {
     struct rule_subject s = {
         .image = strbuf_cstr(&t->image), .image_len = t->image.len, .side = f->side, .os = f->os};
@@ -125,7 +126,7 @@ static const char *frame_table_keep(struct frame_table *t, const struct strbuf *
     return arena_strdup(&t->arena, strbuf_cstr(b), b->len);
 }
 
-/* Fills in what the key sees and finds the canonical info. False: out of memory. */
+/* Fills in the members that keys use, and finds the canonical info. False: out of memory. */
 static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
                         size_t index) {
     char id[IMAGE_ID_TEXT] = "";

@@ -1,4 +1,4 @@
-/* The keyer's memory: what is known of each distinct (image, function), and how it is found for a
+/* The keyer's cache: the facts about each distinct (image, function), and their look-up for a
  * dump's frame. */
 #ifndef STALLKIT_CLASSIFY_FRAME_INFO_H
 #define STALLKIT_CLASSIFY_FRAME_INFO_H
@@ -9,11 +9,12 @@
 #include "base/vec.h"
 #include "classify/keys/key.h"
 
-/* What is known of an image of the dump at hand. */
+/* The facts about an image of the current dump. */
 struct image_facts {
     bool known;
     enum rule_os os;
-    const struct rule *rule; /* that decided whose it is, by path or id; NULL = none */
+    const struct rule
+        *rule; /* the rule that decided the image's side, by path or id; NULL = none */
 };
 
 struct frame_table {
@@ -21,7 +22,7 @@ struct frame_table {
     enum rule_os os;           /* of the dump at hand */
     VEC(struct image_facts) images;
     struct map by_raw;    /* what the dump says -> index into infos */
-    struct map by_key;    /* image and function of the key -> index of the canonical info */
+    struct map by_key;    /* image and function of a key -> index of the canonical info */
     struct map by_caller; /* two indexes: a frame and its caller -> index of what it is then */
     VEC(struct frame_info *) infos;
     struct arena arena;
@@ -47,7 +48,7 @@ struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info 
  * out of memory. */
 struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,
                                     const char *name);
-/* What a frame that was called by `caller` (NULL = nobody) is: info itself unless info->by_caller.
+/* The info of a frame that `caller` (NULL = nobody) called: info itself unless info->by_caller.
  * NULL = out of memory. */
 struct frame_info *frame_from(struct frame_table *t, struct frame_info *info,
                               const struct frame_info *caller);

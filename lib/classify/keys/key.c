@@ -1,4 +1,4 @@
-/* Which frames of the stack that matters, and their text. */
+/* Selects the frames of a key, and makes its text and id. */
 #include "classify/keys/key.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ void keyer_free(struct keyer *k) {
 
 /* ---- how much of the samples ---- */
 
-/* Do the key's frames stand in the stack, in their order? */
+/* Does the stack contain the key's frames, in their order? */
 static bool stack_contains(const struct keyer *k, const struct judged_stack *s,
                            const struct key *key) {
     size_t found = 0;

@@ -1,4 +1,4 @@
-/* From a dump to what identifies its stall: the frames that matter of the stack that matters. */
+/* Identifies the stall of a dump: the relevant frames of its most important stack. */
 #ifndef STALLKIT_CLASSIFY_KEY_H
 #define STALLKIT_CLASSIFY_KEY_H
 
@@ -30,7 +30,7 @@ struct frame_info {
     const char *image_name; /* normalised name, for people; "?" = none */
     bool in_app, resolved;
     bool said_in_app; /* by the dump; rules may say otherwise */
-    bool by_caller;   /* place and cause hang on who called: ask frame_from */
+    bool by_caller;   /* place and cause depend on the caller: use frame_from */
     bool callout;     /* calls code that somebody handed over: what waits outside of it does not */
     bool modal;       /* of PLACE_CUT: a nested loop that waits for the user */
     bool loop_image;  /* nameless, in an image that has a loop that waits for work */

@@ -1,4 +1,4 @@
-/* Between the parts of the keyer: which stack, which frames, why. */
+/* The interface between the parts of the keyer: stack choice, frames, cause. */
 #ifndef STALLKIT_CLASSIFY_KEYER_PRIVATE_H
 #define STALLKIT_CLASSIFY_KEYER_PRIVATE_H
 
@@ -21,7 +21,7 @@ struct judged_stack {
     struct frame_info
         *top;  /* its innermost relevant function, or the loop that waits; NULL = none */
     bool idle; /* the latter */
-    const struct frame_info *told; /* which tells the cause; NULL = none does */
+    const struct frame_info *told; /* the frame that tells the cause; NULL = none does */
     size_t ballot;                 /* what it votes for, SIZE_MAX = nothing */
     uint64_t newest;               /* higher = seen later */
 };
@@ -34,10 +34,10 @@ struct ballot {
 struct keyer {
     struct frame_table table;
     struct key_options options;
-    VEC(struct frame_info *) by_location; /* of the dump at hand; NULL = not looked at yet */
+    VEC(struct frame_info *) by_location; /* of the current dump; NULL = not computed yet */
     VEC(struct judged_frame) frames;      /* of its stacks */
     VEC(struct judged_stack) samples;
-    uint64_t epoch;       /* one per dump: makes votes of earlier dumps void */
+    uint64_t epoch;       /* one per dump; it invalidates votes of earlier dumps */
     struct map ballot_of; /* a key of level 1, as indexes of frame infos -> index of its ballot */
     VEC(struct ballot) ballots;
     int64_t

@@ -1,5 +1,5 @@
-/* Which of a dump's stacks is classified: the heaviest of the samples, judged again from symbols.
- */
+/* Chooses the stack of a dump that is classified: the heaviest of the samples, judged again from
+ * symbols. */
 #include <string.h>
 
 #include "classify/keys/keyer_private.h"
@@ -36,7 +36,7 @@ static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_
     return judged_push(k, *info, l->line_count ? &l->lines[l->line_count - 1] : NULL);
 }
 
-/* What a frame is may hang on its caller. */
+/* Applies rules that depend on the caller. */
 static bool ask_callers(struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         struct judged_frame *f = &k->frames.data[s->first + i];

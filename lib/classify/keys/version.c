@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Steps over leading zeros, not over the last digit. */
+/* Skips leading zeros, but not the last digit. */
 static size_t skip_zeros(const char **digits, size_t n) {
     while (n > 1 && **digits == '0') {
         ++*digits;

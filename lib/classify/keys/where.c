@@ -75,7 +75,7 @@ const char *where_field_name(size_t i) {
 static const char context_prefix[] = "context.";
 static const struct where_field context_field = {context_prefix, FIELD_TEXT, SIZE_MAX};
 
-/* Fields that say whose a dump is, and of when, which exposure may say, too. */
+/* Fields about the user, device and time of a dump, which exposure records may say, too. */
 static bool is_of_users(const char *field) {
     static const char *const names[] = {"time", "user", "app.", "device.", context_prefix};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -175,7 +175,7 @@ static bool has_regex(const struct term *t) {
     return t->op == OP_FOUND || t->op == OP_NOT_FOUND;
 }
 
-/* The field's text in *out, borrowed from the dump or in buf; ST_NONE: it is not said. */
+/* The field's text in *out, borrowed from the dump or in buf; ST_NONE: the dump does not say it. */
 static enum st value_of(const struct term *t, const struct dump *d, const struct stall_key *key,
                         char buf[VALUE_SIZE], const char **out, struct err *e) {
     const struct where_field *f = t->field;
@@ -264,7 +264,7 @@ static bool where_holds(const struct term *t, const char *value) {
     }
 }
 
-/* Does the term hold of what does not say its field? */
+/* Does the term hold for a dump that does not say its field? */
 static bool holds_absent(const struct term *t) {
     return t->op == OP_OTHER ? *t->value != 0
                              : t->op == OP_NOT_FOUND || (t->op == OP_EQUAL && !*t->value);

@@ -35,11 +35,11 @@ void where_free(struct where *w);
  * the text that it is about; the filter is only good for where_free. */
 enum st where_add(struct where *w, const char *text, size_t *at, struct err *e) BASE_MUST_USE;
 enum { WHERE_SEEN_TERMS = 64 };
-/* Which of the first terms ask for a field that something says. Zero-initialised = nothing was
- * looked at. */
+/* Which of the first terms use a field that some input says. Zero-initialised = no input was
+ * examined. */
 struct where_seen {
     uint64_t count; /* of dumps, or of records of exposure */
-    uint64_t said;  /* bit i: one of them says the field of term i */
+    uint64_t said;  /* bit i: an input says the field of term i */
 };
 /* Does a term ask for this field? */
 bool where_asks(const struct where *w, const char *field);

@@ -13,8 +13,8 @@ struct annotation {
     struct strbuf text; /* scratch */
 };
 
-/* A key's id, and the one that the dump was annotated with when other rules or fewer names gave it
- * another; if it still is that one, what was before it stays. */
+/* Writes a key's id, and the one that the dump was annotated with when other rules or fewer names
+ * gave it another. If the id is unchanged, the earlier one stays. */
 static void put_id(struct annotation *a, const char *name, const char *was_name, char level,
                    const struct key *key, const char *annotated, const char *before) {
     char id[KEY_ID_SIZE];

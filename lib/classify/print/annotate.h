@@ -1,5 +1,5 @@
-/* What triage finds out about one dump, as a member of the dump: so that any stream processor can
- * group dumps by bucket or cause. */
+/* Adds the results of triage to a dump as a member, so that any stream processor can group dumps by
+ * bucket or cause. */
 #ifndef STALLKIT_CLASSIFY_ANNOTATE_H
 #define STALLKIT_CLASSIFY_ANNOTATE_H
 

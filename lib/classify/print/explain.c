@@ -90,7 +90,7 @@ static void print_note(const struct explanation *x, const char *verdict, const c
     sink_printf(x->out, "%s\n", note);
 }
 
-/* The pattern of a rule, as it was written but for quotes. */
+/* The pattern of a rule, as it was written except for quotes. */
 static void explain_add_pattern(struct strbuf *b, const struct rule *rule) {
     if (rule->unresolved) {
         strbuf_addstr(b, "unresolved");
@@ -122,7 +122,7 @@ static void print_rule(struct explanation *x, const struct rule *rule, const cha
 
 /* ---- a frame ---- */
 
-/* Whose it is; of the system's frames only where a rule took them from the app. */
+/* Tells whose code it is; for frames of the system only where a rule took them from the app. */
 static void print_side(struct explanation *x, const struct frame_info *info) {
     const struct rule *rule = info->by[RULE_SIDE];
     static const char *const sides[] = {
@@ -170,7 +170,7 @@ static const struct key_frame *part_of(const struct explanation *x, const struct
     return NULL;
 }
 
-/* The first frame of the stack with the same function, which stands in the key for all. */
+/* The first frame of the stack with the same function, which stands for all in the key. */
 static size_t first_like(const struct explanation *x, size_t i) {
     size_t first = 0;
     while (judged_at(x->k, &x->stack, first)->info->canonical !=

@@ -1,4 +1,4 @@
-/* Every dump that an id names is explained where it is read; the best text is kept. */
+/* Explains every dump that an id names where it is read, and keeps the best text. */
 #include "classify/print/explain_choice.h"
 
 #include <string.h>

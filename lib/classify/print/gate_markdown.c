@@ -11,7 +11,7 @@ struct gate_page {
     struct strbuf text; /* scratch */
 };
 
-/* What was added to the scratch, as text. */
+/* Takes the text that was added to the scratch buffer. */
 static void gate_markdown_put(struct gate_page *m) {
     markdown_put_text(m->out, strbuf_cstr(&m->text));
     strbuf_clear(&m->text);
@@ -75,7 +75,7 @@ static void gate_markdown_put_row(struct gate_page *m, const struct gate_row *ro
     sink_str(m->out, " |\n");
 }
 
-/* The units stand in the head, once. */
+/* The head names the units once. */
 static void put_table(struct gate_page *m, size_t rows) {
     sink_str(m->out, "\n| | stalls");
     strbuf_addstr(&m->text, gate_unit_text(m->g, RATES_COUNT));

@@ -1,11 +1,11 @@
-/* What the gate says, in words, and its report on a terminal. */
+/* The gate's results in words, and its report on a terminal. */
 #include "classify/print/gate_text.h"
 
 #include <math.h>
 
 const char *const gate_measure_names[GATE_MEASURES] = {"stalls", "time", "users"};
 
-/* What the events of a measure are divided by, in the unit of the report. */
+/* The divisor of a measure's events, in the unit of the report. */
 static double unit(const struct gate *g, size_t run, size_t m) {
     if (m == GATE_USERS) {
         return 1;

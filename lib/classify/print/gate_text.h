@@ -1,4 +1,4 @@
-/* What the gate's reports have in common. */
+/* The common parts of the gate's reports. */
 #ifndef STALLKIT_CLASSIFY_GATE_TEXT_H
 #define STALLKIT_CLASSIFY_GATE_TEXT_H
 

@@ -6,7 +6,7 @@
 
 #include "base/xml_text.h"
 
-/* Escapes what XML would read, and what it cannot hold; line by line, as it may hold line ends. */
+/* Escapes XML's own characters, and those that it cannot hold, line by line. */
 static void put_lines(struct junit_xml *x, const char *text, char end) {
     for (size_t len; *text; text += len + (text[len] == '\n')) {
         len = strcspn(text, "\n");

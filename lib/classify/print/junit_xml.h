@@ -39,7 +39,7 @@ void junit_case(struct junit_xml *x, const struct junit_case *c);
 void junit_begin_output(struct junit_xml *x);
 /* Text of the output, of any lines: escapes what XML would read, and what it cannot hold. */
 void junit_text(struct junit_xml *x, const char *text);
-/* Out of memory on the way becomes the sink's error. */
+/* A lack of memory becomes the sink's error at the end. */
 void junit_end(struct junit_xml *x);
 
 #endif

@@ -1,4 +1,4 @@
-/* What keeps a name literal in Markdown. */
+/* Escapes names in Markdown. */
 #include "classify/print/markdown_text.h"
 
 #include <string.h>
@@ -23,8 +23,8 @@ void markdown_put_text(struct sink *out, const char *s) {
     }
 }
 
-/* HTML, as a span of backticks cannot hold every name: it ends at a backtick, and a | ends the cell
- * before. */
+/* Uses HTML, since a span of backticks cannot hold every name: it ends at a backtick, and a | ends
+ * the cell. */
 void markdown_put_code(struct sink *out, const char *s) {
     sink_str(out, "<code>");
     markdown_put_text(out, s);

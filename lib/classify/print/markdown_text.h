@@ -4,7 +4,7 @@
 
 #include "base/sink.h"
 
-/* Text that stays text: what Markdown or HTML would read is escaped. */
+/* Writes text with all characters escaped that Markdown or HTML would interpret. */
 void markdown_put_text(struct sink *out, const char *s);
 /* Code, also in a cell of a table. */
 void markdown_put_code(struct sink *out, const char *s);

@@ -13,10 +13,10 @@ struct triage_view {
     bool colour;    /* for terminals that show it */
 };
 
-/* A row: the word that asks for the format, and what prints in it. */
+/* A row: the word that selects the format, and its printers. */
 struct print_format {
     const char *word; /* NULL behind the last row */
-    bool for_people;  /* who want the first buckets, not all */
+    bool for_people;  /* it shows the first buckets by default, not all */
     void (*triage)(const struct triage *t, const struct triage_view *v, struct sink *out);
     void (*gate)(const struct gate *g, struct sink *out); /* NULL: there is no such report */
 };

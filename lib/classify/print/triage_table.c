@@ -307,7 +307,7 @@ static void table_put_key(struct text_table *tb, const struct bucket *b) {
     table_style(tb, plain);
 }
 
-/* Why, and how much of the samples says so if that is not nearly all. */
+/* Prints the reason, and the share of the samples that supports it if that is not nearly all. */
 static void put_reason(struct text_table *tb, const struct bucket *b) {
     struct strbuf *text = &tb->text;
     int truth = tally_truth(&b->tally);
@@ -364,7 +364,7 @@ static bool has_frame(const struct bucket *b, const struct bucket_frame *f) {
     return false;
 }
 
-/* What a level-2 bucket adds to its parent's key; false if nothing. */
+/* Prints the frames that a level-2 bucket adds to its parent's key; false if there are none. */
 static bool add_further_frames(struct strbuf *text, const struct bucket *child,
                                const struct bucket *parent) {
     bool any = false;
@@ -400,7 +400,7 @@ static void put_child(struct text_table *tb, const struct bucket *parent,
     put_wrapped(tb);
 }
 
-/* One line for the level-2 buckets from `first` on. */
+/* One line for each of the level-2 buckets from `first` on. */
 static void put_rest(struct text_table *tb, const struct bucket *b, size_t first) {
     uint64_t ms = 0;
     char share[NUMBER_SIZE];

@@ -1,4 +1,4 @@
-/* What is printed of a triage, in words. */
+/* The parts of a triage as text. */
 #include "classify/print/triage_text.h"
 
 #include <inttypes.h>
@@ -129,7 +129,7 @@ void text_add_frame(struct strbuf *b, const struct bucket_frame *f) {
     }
 }
 
-/* The last two parts of a path: enough to know it by. */
+/* The last two parts of a path, which are enough to recognise it. */
 static const char *short_path(const char *path) {
     const char *slash = strrchr(path, '/');
     while (slash && slash > path && slash[-1] != '/') {
@@ -243,7 +243,7 @@ static void add_facet(struct strbuf *b, const struct triage *t, const struct fac
     if (count > 1 && range) {
         const char *first = map_string(&t->strings, facet->values.data[0].text);
         const char *last = map_string(&t->strings, facet->values.data[count - 1].text);
-        size_t word = strcspn(first, "0123456789"); /* "iOS ", which need not be said twice */
+        size_t word = strcspn(first, "0123456789"); /* "iOS ", which is not repeated */
         strbuf_addstr(b, "\xe2\x80\x93");
         text_add_clean(b, last + (strncmp(first, last, word) == 0 ? word : 0));
     } else if (count > 1) {

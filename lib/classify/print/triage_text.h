@@ -49,7 +49,8 @@ void text_add_seen(struct strbuf *b, const struct tally *tally);
 /* "src/cart.c:95": where the bucket's innermost frame of the app is, else its innermost frame with
  * a file; false: nothing is known. */
 bool text_add_place(struct strbuf *b, const struct bucket *bucket);
-/* Why, as its evidence has it; "" if that has another cause than most of the bucket. */
+/* The reason, as the evidence has it; "" if the evidence has another cause than most of the bucket.
+ */
 const char *text_reason(const struct bucket *bucket);
 
 #endif

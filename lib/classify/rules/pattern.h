@@ -29,8 +29,8 @@ bool pattern_match(const struct pattern *p, const char *name, size_t len);
 static inline bool pattern_is_star(const struct pattern *p) {
     return p->len == 1 && p->stars == 1;
 }
-/* Does a match every name that b matches? What is true is so; a false may be wrong for patterns in
- * which ? stands beside a star. */
+/* Does a match every name that b matches? True is certain; false may be wrong for patterns in which
+ * ? stands beside a star. */
 bool pattern_covers(const struct pattern *a, const struct pattern *b);
 /* The part of a matching name that the only star of a pattern stands for; the whole name without a
  * star. */

@@ -7,8 +7,8 @@
 #include "base/hash.h"
 #include "classify/rules/rules_private.h"
 
-/* Raise it when lib/names changes what it returns, or the rules' meaning changes: ids change with
- * it. */
+/* Increment it when lib/names changes its results, or the rules change their meaning, since ids
+ * then change. */
 static const char names_version[] = "names/1 rules/3\n";
 
 const char *rule_place_text(enum rule_place p) {

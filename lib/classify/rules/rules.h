@@ -40,7 +40,7 @@ const char *rule_place_text(enum rule_place p);
 
 /* Whose code a frame is. */
 enum rule_side {
-    SIDE_SYSTEM = 0, /* of the system, or of who knows whom */
+    SIDE_SYSTEM = 0, /* of the system, or of unknown origin */
     SIDE_VENDOR,     /* of a known maker of libraries, inside the app or not */
     SIDE_APP
 };
@@ -104,7 +104,7 @@ struct rule_subject {
     size_t caller_len;
 };
 
-/* What is asked of an image as a whole. Texts are NULL where unknown. */
+/* The facts about an image as a whole. Texts are NULL where unknown. */
 struct rule_image_subject {
     const char *name; /* normalised */
     const char *path; /* as in the dump */

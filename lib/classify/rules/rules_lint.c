@@ -1,4 +1,5 @@
-/* Which rules can never decide: one rule is held against those before it that might cover it. */
+/* Finds rules that can never decide, by comparing each rule with those before it that might cover
+ * it. */
 #include "classify/rules/rules_lint.h"
 
 #include <string.h>
@@ -6,10 +7,10 @@
 #include "classify/rules/rules_private.h"
 #include "names/names.h"
 
-enum { WIDE_LITERALS = 3 }; /* a pattern of fewer bytes, of any image, matches by chance */
+enum { WIDE_LITERALS = 3 }; /* a shorter pattern that applies to any image matches by chance */
 
-/* How much may be held against each other, in bytes of one pattern times bytes of the other: a file
- * of short ones takes some seconds. */
+/* The work that may be spent on comparisons, in bytes of one pattern times bytes of the other: a
+ * file of short ones takes some seconds. */
 static const uint64_t work_max = UINT64_C(1) << 31;
 
 const char *rules_fault_text(enum rules_fault f) {
@@ -73,7 +74,7 @@ static bool same_effect(const struct rule *a, const struct rule *b) {
            a->modal == b->modal;
 }
 
-/* As covers, at a price; false when there is no more to spend. */
+/* As covers, within the work budget; false when that is used up. */
 static bool try_cover(struct lint *l, const struct rule *a, const struct rule *b) {
     l->work += 16 + (uint64_t)a->function.len * b->function.len +
                (uint64_t)(a->image_count + 1) * b->image_count * 16 +
@@ -92,7 +93,7 @@ static size_t cover_in(struct lint *l, const struct rule_list *list, size_t from
     return end;
 }
 
-/* The same of all rules: a cover begins as what it covers, or with a wildcard. */
+/* The same for all rules: a covering pattern begins like the covered one, or with a wildcard. */
 static const struct rule *cover_of(struct lint *l, size_t from, size_t end,
                                    const struct rule *rule) {
     const struct rules *r = l->rules;

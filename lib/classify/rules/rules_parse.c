@@ -27,7 +27,7 @@ struct rule_line {
     struct rules *rules;
     const char *file; /* in the set's arena */
     uint32_t number;
-    enum rule_os os; /* of the last line that said `on OS` and nothing else */
+    enum rule_os os; /* the system of the last line that said only `on OS` */
     VEC(struct word) words;
     struct err *e;
 };
@@ -324,7 +324,7 @@ static size_t clause_of(const struct word *w) {
     return c;
 }
 
-/* Do the clauses make a rule together? */
+/* Are the clauses compatible with each other? */
 static enum st check_clauses(struct rule_line *l, struct rule *rule) {
     if (rule->kind == RULE_NORMALISE && !rule->replacement) {
         return rule_fail(l, "'normalise' needs 'as NAME'", NULL);
@@ -440,7 +440,7 @@ static enum st add_rules(struct rule_line *l, size_t first, size_t end, const st
     return st;
 }
 
-/* What stands between some actions and their patterns; *first moves behind it. */
+/* Reads the words that some actions have in front of their patterns; *first moves behind them. */
 static enum st rule_read_operand(struct rule_line *l, struct rule *rule, size_t *first) {
     const struct word *words = l->words.data;
     if (rule->kind == RULE_CAUSE) {

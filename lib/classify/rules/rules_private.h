@@ -13,8 +13,8 @@ struct rule_list {
     size_t len, cap;
 };
 
-/* Where the rules of one kind are found: each is filed once (per image, in by_image) under what it
- * says most definitely. */
+/* The index of the rules of one kind: each rule is filed once (by image once per image), under its
+ * most specific property. */
 struct kind_index {
     struct map exact;                /* function -> its first rule, chained through `next` */
     struct rule_list by_first[256];  /* a glob that begins with this byte */
@@ -26,12 +26,12 @@ struct rules {
     VEC(struct rule) rules;
     struct kind_index kinds[RULE_KINDS];
     struct arena arena;
-    struct strbuf canonical; /* what the hash is of: the parser adds each rule */
+    struct strbuf canonical; /* input of the hash: the parser adds each rule */
 };
 
 /* Takes a finished rule (its pointers in the set's arena); false when memory runs out. */
 bool rules_append(struct rules *r, const struct rule *rule);
-/* rules_add; with on_bad, what is wrong with a line is told and the line left out. */
+/* As rules_add; with on_bad, a bad line is reported and left out. */
 typedef void (*rules_on_bad)(void *ctx, uint32_t line, const struct err *why);
 enum st rules_read(struct rules *r, const char *file, const char *text, size_t len,
                    rules_on_bad on_bad, void *ctx, struct err *e) BASE_MUST_USE;

@@ -23,7 +23,7 @@ void side_rules_add_glob(struct strbuf *out, bool in_app, const char *glob) {
 /* The first word of the line that is an id; false: none. */
 static bool find_id(const char *line, size_t len, char text[IMAGE_ID_TEXT]) {
     static const char digits[] = "0123456789abcdefABCDEF-";
-    enum { ID_DIGITS_MIN = 16 }; /* less is a word that happens to be spelled in hex */
+    enum { ID_DIGITS_MIN = 16 }; /* shorter ids could be words that happen to be spelled in hex */
     for (size_t i = 0; i < len; i++) {
         size_t n = 0;
         while (i + n < len && line[i + n] && strchr(digits, line[i + n])) {

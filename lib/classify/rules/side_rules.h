@@ -1,4 +1,4 @@
-/* Rules that say whose images are, made from what people name: a glob, or a list of ids. */
+/* Rules that decide whose images are, made from what people name: a glob, or a list of ids. */
 #ifndef STALLKIT_CLASSIFY_SIDE_RULES_H
 #define STALLKIT_CLASSIFY_SIDE_RULES_H
 

@@ -1,5 +1,5 @@
-/* A stall that was seen with and without symbols has two buckets, of which one knows the other's
- * id: they become one. */
+/* Joins the two buckets of a stall that was seen with and without symbols, of which one knows the
+ * other's id. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
     return found;
 }
 
-/* Fills *into, which stays NULL if no bucket is taken in. */
+/* Fills *into, which stays NULL if no bucket is joined. */
 static bool find_targets(const struct bucket_set *set, uint32_t **into) {
     struct alias_index index;
     bool any = false;
@@ -102,7 +102,7 @@ static void keep_families(const struct triage *t, struct triage_into *into) {
     }
 }
 
-/* Dumps whose level 1 now has all its names. */
+/* Counts dumps whose level 1 now has names for all frames. */
 static uint64_t named_dumps(const struct bucket_set *set, const uint32_t *into) {
     uint64_t n = 0;
     for (size_t i = 0; into && i < set->buckets.len; i++) {

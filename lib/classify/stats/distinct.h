@@ -26,7 +26,7 @@ void distinct_release(struct distinct *d);
 bool distinct_add(struct distinct *d, uint64_t hash);
 /* Adds all of `from`. False: out of memory; d may hold a part. */
 bool distinct_merge(struct distinct *d, const struct distinct *from);
-/* Makes d, which is empty, what these registers say, copied. False: out of memory. */
+/* Sets the empty d from a copy of these registers. False: out of memory. */
 bool distinct_set_registers(struct distinct *d, const uint8_t registers[DISTINCT_REGISTERS]);
 uint64_t distinct_count(const struct distinct *d);
 

@@ -102,7 +102,7 @@ struct exposure_table {
     struct triage *t;
     const struct exposure_filter *filter;
     size_t fields;                        /* of the head */
-    size_t at[COLUMNS];                   /* where in a row; FIELDS_MAX = no such column */
+    size_t at[COLUMNS];                   /* column in a row; FIELDS_MAX = no such column */
     char names[FIELDS_MAX][FIELD_SIZE];   /* of the head */
     char row[FIELDS_MAX + 1][FIELD_SIZE]; /* one more, which is always empty */
 };
@@ -176,7 +176,7 @@ static enum st row_says(void *ctx, const char *field, const char **text) {
     return ST_ERR;
 }
 
-/* Without a user the row is of many: they fall evenly into the groups. */
+/* A row without a user stands for many, who are spread evenly over the groups. */
 static bool exposure_add_row(struct exposure_table *table, uint64_t cpus, uint64_t sessions,
                              uint64_t ms) {
     uint32_t stratum = cluster_stratum(value_in(table, MODEL), value_in(table, OS),

@@ -37,7 +37,7 @@ static struct gate_row *new_row(struct gate *g, char level, const struct bucket 
                : NULL;
 }
 
-/* Level 2 tells more than level 1 only where that has several in one of the runs. */
+/* Level 2 is compared only where level 1 has several of it in one of the runs. */
 static bool tells_more(const struct gate *g, const struct bucket *b, size_t run) {
     const struct bucket *parent = g->run[run]->level[0].buckets.data[b->parent];
     const struct bucket_set *others = &g->run[!run]->level[0];
@@ -79,7 +79,7 @@ static bool begin_rows(struct level_rows *l) {
     return true;
 }
 
-/* The other run's bucket of this key. */
+/* Finds the other run's bucket of this key. */
 static const struct bucket *find_same(const struct level_rows *l, size_t run,
                                       const struct bucket *b) {
     const struct bucket_set *others = l->set[!run];
@@ -87,7 +87,7 @@ static const struct bucket *find_same(const struct level_rows *l, size_t run,
     return entry ? others->buckets.data[entry->value] : NULL;
 }
 
-/* The other run's bucket that was called so before its frames had names. */
+/* Finds the other run's bucket that had this id before its frames had names. */
 static const struct bucket *find_named(const struct level_rows *l, size_t run,
                                        const struct bucket *b) {
     return alias_index_find(&l->aliases[!run], l->set[!run], b);
@@ -109,7 +109,7 @@ static bool count_in(struct level_rows *l, size_t row, size_t run, const struct 
     return add_tally(&l->g->rows.data[row], run, &b->tally, b->users);
 }
 
-/* The later run's buckets, each with the base's; by_alias: those that only an alias finds there,
+/* Matches the later run's buckets with the base's; by_alias: those that only an alias finds there,
  * else the others. */
 static bool add_now(struct level_rows *l, bool by_alias) {
     const struct bucket_set *set = l->set[RATES_NOW];
@@ -157,7 +157,7 @@ static bool add_level(struct gate *g, size_t level) {
     return ok;
 }
 
-/* Without exposure all stalls are what shares are of. */
+/* Without exposure, shares are those of all stalls. */
 static bool gate_add_all(struct gate *g) {
     struct gate_row *row = g->rates ? new_row(g, '*', NULL) : NULL;
     for (size_t run = 0; row && run < RATES_RUNS; run++) {
@@ -274,7 +274,7 @@ static enum gate_verdict gate_judge(const struct gate *g, const struct gate_row 
     if (row->stalls[RATES_BASE] == 0) {
         bool many = row->users[RATES_NOW] >= g->options.min_users;
         bool often = gate_expected_users(row) > detected, sure = row->p[GATE_USERS] <= alpha;
-        /* Of all stalls, which a base without any cannot tell users of, the rate rose from 0. */
+        /* In all stalls the rate rose from 0: a base without any cannot be tested by users. */
         if (row->bucket || !many) {
             return many && often && sure ? GATE_NEW : GATE_INCONCLUSIVE;
         }
@@ -290,7 +290,7 @@ static enum gate_verdict gate_judge(const struct gate *g, const struct gate_row 
     return risen || tells ? GATE_PASS : GATE_INCONCLUSIVE;
 }
 
-/* Events that came on top of what the base's rate leads to expect. */
+/* Events in excess of what the base's rate leads to expect. */
 static double excess(const struct gate_row *row) {
     const struct rates_comparison *c = &row->by[RATES_MS];
     return c->ratio > 0 ? c->events[RATES_NOW] * (1 - 1 / c->ratio) : 0;

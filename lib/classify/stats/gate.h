@@ -19,7 +19,7 @@ enum gate_verdict {
 const char *gate_verdict_text(enum gate_verdict v);
 
 struct gate_options {
-    unsigned regressed_percent;  /* a rise below this is not worth stopping for */
+    unsigned regressed_percent;  /* a smaller rise is ignored */
     uint64_t min_users;          /* fewer do not make a bucket new, nor a run comparable */
     bool fail_on[GATE_VERDICTS]; /* which verdicts are failures to a build server, see
                                     gate_print_junit; not compared with anything */
@@ -47,7 +47,7 @@ struct gate {
     bool sessions; /* exposure is in sessions, not in time */
     double exposure[RATES_RUNS];
     VEC(struct gate_row)
-    rows; /* verdicts that are no pass first, by stalled time that came on top */
+    rows;                        /* failing verdicts first, by excess stalled time */
     size_t count[GATE_VERDICTS]; /* rows by verdict */
     size_t tests;
     uint64_t decided_permille; /* share of the stalls in level-1 buckets with enough data */

@@ -1,4 +1,4 @@
-/* Lines of inputs to partials, merged as they come. */
+/* Merges partials line by line as they are read. */
 #include "classify/stats/partial_input.h"
 
 #include <inttypes.h>
@@ -43,7 +43,7 @@ static bool partial_line(struct partial_input *m, const char *name) {
     return st != ST_ERR;
 }
 
-/* Cuts what was read into lines. False: no more of this input. */
+/* Cuts the bytes that were read into lines. False: no more of this input. */
 static bool partial_bytes(struct partial_input *m, const char *name, const char *bytes,
                           size_t len) {
     for (size_t at = 0; at < len;) {

@@ -1,4 +1,4 @@
-/* Files and streams of partials, merged as they are read. */
+/* Reads and merges files and streams of partials. */
 #ifndef STALLKIT_CLASSIFY_PARTIAL_INPUT_H
 #define STALLKIT_CLASSIFY_PARTIAL_INPUT_H
 
@@ -10,7 +10,7 @@
  * partial_input_release. */
 struct partial_input {
     struct triage *merged; /* the caller's; NULL: the first partial becomes it */
-    /* Told what cannot be read or merged, and is left out; where: "INPUT:LINE" or "INPUT". */
+    /* Told of what cannot be read or merged, which is left out; where: "INPUT:LINE" or "INPUT". */
     void (*fail)(void *ctx, const char *where, const struct err *why);
     void *ctx;
     struct partial_reader *reader; /* private from here */

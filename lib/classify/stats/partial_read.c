@@ -1,5 +1,5 @@
-/* stall-partial(5) back to a triage. Every number is checked before it counts: partials come over
- * networks. */
+/* Reads stall-partial(5) back into a triage. Every number is checked before it is used: partials
+ * come over networks. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ struct partial_reader {
     uint64_t previous_hash;
 };
 
-/* A line being read. The first thing that is wrong sticks; values are then 0. */
+/* A line being read. The first error sticks; values are then 0. */
 struct partial_line {
     struct partial_reader *r;
     const char *bad; /* the member that is wrong; NULL = none */
@@ -309,7 +309,7 @@ static void read_evidence(struct partial_line *l, const json_t *line, struct buc
     if (!cause || !rule_cause_parse(cause, strlen(cause), &offer.cause)) {
         reject(l, "cause");
     }
-    /* Only read: bucket_take_evidence copies. */
+    /* The evidence is only read: bucket_take_evidence copies. */
     offer.id = (char *)get_text(l, o, "id");
     offer.reason = (char *)get_text(l, o, "reason");
     offer.exemplar = (char *)json_string_value(json_object_get(line, "exemplar"));
@@ -386,7 +386,7 @@ static void read_bucket(struct partial_line *l, const json_t *o, size_t which) {
 
 enum { PART_NUMBERS = 5 };
 
-/* 0 is none, else one more than an index. */
+/* 0 stands for none, so indexes count from 1. */
 static uint32_t index_of(uint64_t place) {
     return place ? (uint32_t)(place - 1) : NO_INDEX;
 }
@@ -468,7 +468,7 @@ static void partial_in_read_head(struct partial_line *l, const json_t *o) {
     read_tally(l, o, "total", &t->total);
 }
 
-/* Which set line number `taken` is of; PARTIAL_SETS: a stall. */
+/* The set of line number `taken`; PARTIAL_SETS: a stall. */
 static size_t set_of_line(const struct partial_reader *r) {
     uint64_t left = r->taken;
     size_t set = 0;

@@ -12,7 +12,7 @@ struct partial_writer {
     const struct triage *t;
     struct jsonw w;
     struct sink *out;
-    /* Of each set in the order of its keys: the buckets, and for each index its place. */
+    /* For each set, in the order of its keys: the buckets, and the position of each index. */
     struct bucket **sorted[PARTIAL_SETS];
     uint32_t *place[PARTIAL_SETS];
 };
@@ -44,7 +44,7 @@ static bool sort_set(struct partial_writer *w, size_t set) {
 
 /* ---- values ---- */
 
-/* Hashes do not fit the numbers of all JSON readers. */
+/* Hashes are strings, since not all JSON readers hold 64-bit numbers. */
 static void put_hash(struct jsonw *w, const char *key, uint64_t v) {
     char text[PARTIAL_HASH_SIZE];
     snprintf(text, sizeof text, "%016" PRIx64, v);
@@ -282,7 +282,7 @@ static int by_numbers(const void *a, const void *b) {
     return (x[i] > y[i]) - (x[i] < y[i]);
 }
 
-/* Places count from 1 here: 0 is none. */
+/* Positions count from 1 here: 0 stands for none. */
 static uint64_t partial_out_place_of(const struct partial_writer *w, size_t set, uint32_t index) {
     return index == NO_INDEX ? 0 : (uint64_t)w->place[set][index] + 1;
 }

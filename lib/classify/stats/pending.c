@@ -1,4 +1,4 @@
-/* What triage must remember of single dumps and stalls: ids against duplicates, and stalls with
+/* The memory that triage needs of single dumps and stalls: ids against duplicates, and stalls with
  * several dumps. */
 #include <stdlib.h>
 #include <string.h>

@@ -130,7 +130,7 @@ struct rate_sums {
     double now, n;                               /* events: of the later run, of both */
     double expected;                             /* of the later run, if the rates are equal */
     double variance;                             /* of that, for independent events */
-    double upper, lower;                         /* of the ratio of Mantel and Haenszel */
+    double upper, lower;                         /* from the ratio of Mantel and Haenszel */
     double residual[RATES_RUNS][CLUSTER_GROUPS]; /* of the groups, all strata */
     double poisson; /* sum of the residuals' variances, for independent events */
 };
@@ -195,7 +195,7 @@ static void add_up(const struct rates *r, const struct clusters *const events[RA
     }
 }
 
-/* How long an event is on average, in the measure's unit. */
+/* The mean length of an event, in the measure's unit. */
 static double mean_event(const struct clusters *const events[RATES_RUNS],
                          enum rates_measure measure) {
     double count = 0, ms = 0;

@@ -1,5 +1,5 @@
-/* Sums of what dumps and partials say, which may be absurd: none goes above 2^63 - 1, the most that
- * a partial can hold, and that makes them the same in whatever order they are added up. */
+/* Saturating sums of what dumps and partials say, which may be absurd: none exceeds 2^63 - 1, the
+ * most that a partial can hold, so the order of addition does not matter. */
 #ifndef STALLKIT_CLASSIFY_SUM_H
 #define STALLKIT_CLASSIFY_SUM_H
 

@@ -24,7 +24,7 @@ struct facet_value {
     uint64_t dumps;
 };
 
-/* Ascending by text, which is no order to print in. */
+/* Ascending by text, which differs from the order of output. */
 struct facet {
     VEC(struct facet_value) values;
 };

@@ -1,4 +1,4 @@
-/* Counting: which bucket a dump belongs to, and what it adds there. */
+/* Counts a dump: finds its buckets, and adds to them. */
 #include "classify/stats/triage.h"
 
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static const char *triage_intern(struct triage *t, const char *s) {
 
 /* ---- one dump in one bucket ---- */
 
-/* What a dump adds to each of its buckets; looked up once. */
+/* The contribution of a dump to each of its buckets, computed once. */
 struct stall_share {
     const struct dump *d;
     const struct stall_key *key;
@@ -93,7 +93,7 @@ struct stall_share {
     bool has_user;
 };
 
-/* The cell of a dump's user. Without one every stall stands for itself. */
+/* The cell of a dump's user. Without a user every stall counts as a user of its own. */
 static uint32_t triage_cell_of(const struct dump *d) {
     const char *const names[] = {d->user, d->stall.id, d->id, ""};
     size_t i = 0;
@@ -175,7 +175,8 @@ bool triage_show(struct triage *t, struct bucket *b, const struct key *key) {
         f->image_name = triage_intern(t, from->info->image_name);
         f->file = from->file ? triage_intern(t, from->file) : NULL;
         f->line = from->line;
-        f->call = from->call && from->call->resolved ? triage_intern(t, from->call->function) : NULL;
+        f->call =
+            from->call && from->call->resolved ? triage_intern(t, from->call->function) : NULL;
         if (!f->image_name || (from->file && !f->file) ||
             (from->call && from->call->resolved && !f->call)) {
             return false;
@@ -193,7 +194,7 @@ static bool offer_evidence(struct triage *t, struct bucket *b, const struct stal
                              .cause = s->key->cause,
                              .reason = (char *)s->key->reason};
     if (b->evidence.id && s->span_ms < b->evidence.span_ms) {
-        return true; /* as most are: nothing of them is hashed */
+        return true; /* the common case, in which nothing is hashed */
     }
     offer.hash = hash_bytes(s->d->text, s->d->text_len);
     if (!bucket_offers_better(b, &offer)) {
@@ -219,9 +220,9 @@ static struct bucket *add_to_bucket(struct triage *t, struct bucket_set *set, co
 
 /* ---- dumps ---- */
 
-/* What of this dump's span lies in the first cap_ms of its stall. The first dump's span begins with
- * the stall, a later one's with its own detection, so the sum over a stall's dumps is min(duration,
- * cap), whatever was seen before. */
+/* The part of this dump's span that lies in the first cap_ms of its stall. The first dump's span
+ * begins with the stall, a later one's with its own detection, so the sum over a stall's dumps is
+ * min(duration, cap), whatever was seen before. */
 static uint64_t below_cap(const struct triage *t, const struct dump *d, uint64_t span) {
     uint64_t start = d->stall.seq > 1 && d->stall.at_ms > 0 ? (uint64_t)d->stall.at_ms : 0;
     uint64_t cap = t->options.cap_ms;
@@ -232,7 +233,7 @@ static uint64_t below_cap(const struct triage *t, const struct dump *d, uint64_t
     return span < room ? span : room;
 }
 
-/* Notes an id that a bucket had, if it is one. */
+/* Records an earlier id of a bucket, if it is one. */
 static bool add_alias_text(struct bucket *b, const char *id) {
     uint64_t number;
     return !id || strcmp(id, b->id) == 0 || strlen(id) != KEY_ID_SIZE - 1 ||

@@ -21,13 +21,13 @@ enum triage_apart {
     APART_LATE,       /* "late": without samples, and the loop waited again: captured too late */
     APART_NO_STACK,   /* "no-stack" */
     APART_DUPLICATE,  /* "duplicate": a dump with this id was read before */
-    APART_LEFT_OUT,   /* "left-out": not what was asked for */
+    APART_LEFT_OUT,   /* "left-out": excluded by the filter */
     APART_COUNT
 };
 /* "crash" …; "" for none. */
 const char *triage_apart_text(enum triage_apart a);
-/* Why a dump with this key is not ranked, by itself. open: of crash, background and prewarmed,
- * those that are ranked all the same. */
+/* Why a dump with this key is not ranked. open: of crash, background and prewarmed, those that are
+ * ranked all the same. */
 enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *key,
                                   const bool open[APART_COUNT]);
 
@@ -57,7 +57,7 @@ enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
 
 /* ---- exposure ---- */
 
-/* Which exposure counts: that of the same users and devices as the dumps'. */
+/* The filter for exposure: that of the same users and devices as the dumps'. */
 struct exposure_filter {
     const struct where *where; /* NULL = all */
     struct where_seen *seen;   /* notes what records say; NULL = nobody asks */
@@ -79,8 +79,8 @@ enum st triage_add_exposure(struct triage *t, const struct exposure_filter *sess
 
 /* ---- partials ---- */
 
-/* Empties t, but for the ids by which it knows duplicates: for one partial after another of one
- * input. ST_ERR: out of memory, *t is unchanged. */
+/* Empties t except for the ids that detect duplicates: for one partial after another of one input.
+ * ST_ERR: out of memory, *t is unchanged. */
 enum st triage_restart(struct triage **t, struct err *e) BASE_MUST_USE;
 /* A new triage, not finished, of what `from`, not finished, has counted, its buckets sorted anew by
  * the keyer of other rules, whose o is: each by the one stack it has kept, so that what the old
@@ -91,7 +91,7 @@ enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
                      const struct triage_options *o, struct err *e) BASE_MUST_USE;
 /* Has t counted nothing, neither dumps nor exposure? */
 bool triage_is_empty(const struct triage *t);
-/* How t was filled; borrowed until it changes. */
+/* The options with which t was filled; borrowed until it changes. */
 const struct triage_options *triage_options_of(const struct triage *t);
 
 /* Adds all that `from` holds, as if t had read its dumps: in any order and grouping of parts the

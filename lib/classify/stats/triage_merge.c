@@ -1,5 +1,4 @@
-/* Adding up triages: what parts counted becomes what one run over all of them would have counted.
- */
+/* Adds up triages: the result equals that of one run over all dumps. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +40,7 @@ uint32_t *triage_map_strings(struct triage *t, const struct triage *from) {
     return texts;
 }
 
-/* Frames of a new bucket, or of one whose evidence is now `from`'s. */
+/* Copies the frames of a new bucket, or of one whose evidence is now `from`'s. */
 static bool take_frames(struct triage *t, const struct triage *of, const struct mapping *m,
                         struct bucket *b, const struct bucket *from) {
     if (!b->frames) {
@@ -59,7 +58,7 @@ static bool take_frames(struct triage *t, const struct triage *of, const struct 
     return b->frames != NULL;
 }
 
-/* Evidence and the look of the frames. */
+/* Merges the evidence and the frames as printed. */
 static bool merge_evidence(struct triage *t, const struct triage *of, const struct mapping *m,
                            struct bucket *b, const struct bucket *from) {
     bool better = from->evidence.id && bucket_offers_better(b, &from->evidence);
@@ -189,7 +188,8 @@ enum st triage_merge(struct triage *t, const struct triage *from, struct err *e)
               tally_merge(&t->total, &from->total, m.texts) &&
               clusters_merge(&t->exposure, &from->exposure);
     merge_release(&m);
-    /* Rules of one hash may go by several names: the order of the parts must not choose. */
+    /* Rules with one hash may have several names: the choice must not depend on the order of the
+     * parts. */
     const char *rules = from->options.rules;
     if (ok && strcmp(rules, t->options.rules) < 0) {
         uint32_t index = triage_string(t, rules);

@@ -1,4 +1,4 @@
-/* Between the parts of triage: counting, pending stalls, printing. */
+/* The interface between the parts of triage: counting, pending stalls, printing. */
 #ifndef STALLKIT_CLASSIFY_TRIAGE_PRIVATE_H
 #define STALLKIT_CLASSIFY_TRIAGE_PRIVATE_H
 
@@ -123,7 +123,7 @@ bool triage_take_in(struct triage *t, const struct triage_into *into);
  * kept, and written to partials, for ever. False: out of memory; t is only good for triage_free. */
 bool triage_join_aliases(struct triage *t);
 
-/* Which bucket of a set had an id before names came. */
+/* Maps earlier ids of a set's buckets to the buckets. */
 struct alias {
     uint64_t number;
     uint32_t bucket;
@@ -147,7 +147,7 @@ uint32_t triage_string(struct triage *t, const char *s);
 uint32_t *triage_map_strings(struct triage *t, const struct triage *from);
 /* The bucket of a key, made with its frames if it is new; NULL = out of memory. */
 struct bucket *triage_bucket(struct triage *t, struct bucket_set *set, const struct key *key);
-/* Makes the bucket show what of its frames comes from its evidence: names of images, files, lines.
+/* Takes what the bucket shows of its frames from its evidence: names of images, files, lines.
  * False: out of memory. */
 bool triage_show(struct triage *t, struct bucket *b, const struct key *key);
 /* The bucket of a key text, made without frames if it is new (*added); NULL = out of memory. */
@@ -158,8 +158,8 @@ bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms);
 bool bucket_offers_better(const struct bucket *b, const struct evidence *offer);
 /* Makes it the evidence; texts are copied. False: out of memory, nothing changed. */
 bool bucket_take_evidence(struct bucket *b, const struct evidence *offer);
-/* Makes aliases of the bucket's id known. Of more than ALIASES_MAX the smallest numbers are kept,
- * as any, but the same in whatever order they come. False: out of memory. */
+/* Adds earlier ids of the bucket. Of more than ALIASES_MAX the smallest numbers are kept: an
+ * arbitrary choice, but independent of their order. False: out of memory. */
 bool bucket_add_alias(struct bucket *b, uint64_t alias);
 /* The aliases that a key of this level (KEY_LEVELS: the action) has. False: out of memory. */
 bool bucket_add_ways(struct bucket *b, const struct stall_key *key, size_t level);

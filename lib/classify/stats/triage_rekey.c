@@ -1,11 +1,11 @@
-/* A triage sorted anew by other rules, from the one stack that each of its buckets has kept. */
+/* Sorts a triage anew by other rules, from the one stack that each of its buckets has kept. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
-/* The key of a bucket's stack. ST_NONE: it is no stall by these rules. */
+/* Makes the key of a bucket's stack. ST_NONE: it is no stall by these rules. */
 static enum st rekey_key_of(struct keyer *k, const struct bucket *b, struct dump *d,
                             struct stall_key *key, struct err *e) {
     const char *text = b->evidence.exemplar;
@@ -85,8 +85,8 @@ static uint32_t together(const struct rekeying *r, const struct bucket *b) {
     return at;
 }
 
-/* What b counted, to level 1. Where b was torn its parts are added up, and a stall of several dumps
- * may be in several. */
+/* Adds b's counts to level 1. Where b was split its parts are added up, and a stall of several
+ * dumps may be in several. */
 static bool count_level1(struct rekeying *r, const struct bucket *b) {
     struct bucket *const *buckets = r->t->level[0].buckets.data;
     uint32_t at = together(r, b);
@@ -103,7 +103,7 @@ static bool count_level1(struct rekeying *r, const struct bucket *b) {
     return true;
 }
 
-/* All stalls; without those that are none any more likewise. */
+/* Adds all stalls, in the same way without those that are none any more. */
 static bool count_total(struct rekeying *r) {
     if (r->t->apart[APART_IDLE] == 0) {
         return tally_merge(&r->t->total, &r->from->total, r->texts);

@@ -22,7 +22,7 @@ struct piece {
     struct err err;
 };
 
-/* A document on its way through the pool. */
+/* A document in the pool. */
 struct document {
     struct dump_pipeline *d;
     unsigned worker;
@@ -122,7 +122,8 @@ static enum st piece_parse(struct document *doc, char *own, const char *text, si
     piece->text = own;
     enum st st = dump_parse(&piece->dump, text, len, e);
     if (own) {
-        piece->dump.replaced_bytes = 0; /* in the report that is kept, which nobody reads again */
+        piece->dump.replaced_bytes =
+            0; /* an error in the kept report is irrelevant: nobody reads that again */
     }
     if (st == ST_OK && d->ops->work) {
         piece->st = d->ops->work(d->ctx, &piece->dump, piece->result, doc->worker, &piece->err);
@@ -190,7 +191,7 @@ static void document_deliver(void *ctx, void *item) {
 
 /* ---- one input ---- */
 
-/* Messages come in the order of the input, so what is in flight goes first. */
+/* Messages come in the order of the input, so the dumps in flight are taken first. */
 void dump_pipeline_fail(struct dump_pipeline *d, const char *where, const struct err *why) {
     pool_finish(d->pool);
     d->watch.fail(d->watch.ctx, where, why);
@@ -204,7 +205,7 @@ static void fail_document(struct dump_pipeline *d, const char *name, uint64_t li
     strbuf_release(&where);
 }
 
-/* Before a read that may wait for a slow writer, what is finished is passed on. */
+/* Takes finished results before a read that may wait for a slow writer. */
 static void settle_if_idle(struct dump_pipeline *d, int fd) {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     if (poll(&p, 1, 0) == 0) {
@@ -251,8 +252,8 @@ static void read_documents(struct dump_pipeline *d, struct dump_stream *stream, 
 #define PACKED "an archive, or packed by something else than gzip: unpack it first"
 #define UTF_16 "text in UTF-16: only UTF-8 is read"
 
-/* What people name by mistake, by the bytes it has somewhere near its start. Line by line it would
- * be a page of complaints. */
+/* File types that people name by mistake, recognised by bytes near their start. Read line by line
+ * they would give a page of complaints. */
 static const struct foreign {
     const char *magic;
     size_t len, at;
@@ -280,7 +281,7 @@ struct head {
     bool damaged;
 };
 
-/* Reads the head and gives it back. What damage it met is told by who reads on. */
+/* Reads the head and gives it back. The actual reader reports damage in it. */
 static enum st head_peek(struct head *h, struct gz_input *in, struct err *e) {
     enum { ENOUGH = 16 };
     size_t got = 0;

@@ -1,6 +1,6 @@
-/* The way of dumps through a program: inputs are cut into documents, these are parsed and worked on
- * by several threads, and the results are taken in the order of the input, so that what comes out
- * does not depend on the number of threads. */
+/* Processes dumps in parallel: inputs are cut into documents, several threads parse and work on
+ * these, and the results are taken in the order of the input, so that the output does not depend on
+ * the number of threads. */
 #ifndef STALLKIT_DUMP_PIPELINE_H
 #define STALLKIT_DUMP_PIPELINE_H
 
@@ -10,7 +10,7 @@
 
 enum { DUMP_PIPELINE_JOBS_MAX = 256 };
 
-/* What is done with dumps. ctx is the one of struct dump_pipeline. */
+/* The operations on dumps. ctx is the one of struct dump_pipeline. */
 struct dump_pipeline_ops {
     size_t result_size; /* bytes that work leaves for take; 0 = none */
     unsigned window;    /* documents in flight for each thread, at least 1: they cost memory */
@@ -28,14 +28,14 @@ struct dump_pipeline_ops {
      * as dumps, and what was read of it was given back. ST_OK: it was something else and has been
      * read. ST_ERR: it is unreadable. NULL: all inputs are dumps. in stays the caller's. */
     enum st (*other_input)(void *ctx, struct gz_input *in, const char *name, struct err *e);
-    /* What was read so far has been taken, and the next read may have to wait: who writes as it
-     * reads flushes. May be NULL. */
+    /* All that was read so far has been taken, and the next read may have to wait: a command that
+     * writes as it reads flushes now. May be NULL. */
     void (*idle)(void *ctx);
-    /* True: nobody would get what is still unread. May be NULL. */
+    /* True: the output is closed, so further input is useless. May be NULL. */
     bool (*unwanted)(void *ctx);
 };
 
-/* Who is told how it goes, on the thread of dump_pipeline_read. */
+/* The listener for progress and errors, on the thread of dump_pipeline_read. */
 struct dump_pipeline_watch {
     /* What cannot be read, in the order of the input; where: "INPUT:LINE" or "INPUT". */
     void (*fail)(void *ctx, const char *where, const struct err *why);
@@ -65,13 +65,13 @@ bool dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name, bool 
 bool dump_pipeline_named(const char *name);
 /* Takes all that is in flight, then tells the failure. */
 void dump_pipeline_fail(struct dump_pipeline *d, const char *where, const struct err *why);
-/* Takes all that is in flight. For other_input only: what it adds or says comes after that. */
+/* Takes all that is in flight. For other_input only: its own output comes after that. */
 void dump_pipeline_settle(struct dump_pipeline *d);
 /* Takes all that is in flight and ends the threads. Harmless if it is not open. */
 void dump_pipeline_close(struct dump_pipeline *d);
 
-/* Writes a document that is no dump but belongs to the stream on one line: of its line ends come
- * spaces. */
+/* Writes a document that is no dump but belongs to the stream on one line, with spaces for line
+ * ends. */
 void dump_pipeline_write_line(struct sink *out, const char *text, size_t len);
 
 #endif

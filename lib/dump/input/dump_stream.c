@@ -64,8 +64,8 @@ void dump_stream_close(struct dump_stream *s) {
     }
 }
 
-/* Drops what was handed out. Not before it is the larger half, or a buffer full of short lines
- * would be moved for each of them. */
+/* Drops bytes that were returned, but only once they are the larger half: otherwise a buffer of
+ * short lines would be moved for each of them. */
 static void drop_consumed(struct dump_stream *s) {
     size_t left = s->text.len - s->pos;
     if (s->pos < left) {
@@ -128,7 +128,7 @@ static bool is_blank(const char *p, size_t len) {
     return true;
 }
 
-/* Passes the line at pos, and its line feed if there is one. */
+/* Skips the line at pos, with its line feed if there is one. */
 static void pass_line(struct dump_stream *s, size_t len, bool ended) {
     s->pos += len + ended;
     s->line += ended;
@@ -175,7 +175,7 @@ static enum st find_start(struct dump_stream *s, struct err *e) {
 }
 
 static enum st too_long(struct dump_stream *s, size_t len, bool ended, struct err *e) {
-    /* The rest of such a line is passed without being kept. */
+    /* The rest of such a line is skipped without being kept. */
     while (!ended) {
         pass_line(s, len, false);
         drop_consumed(s);
@@ -217,7 +217,7 @@ static void end_at(struct dump_stream *s, const struct next_line *line, size_t u
     }
 }
 
-/* What to do with a line that the scanner refuses. */
+/* Decides what to do with a line that the scanner refuses. */
 static enum st bad_line(struct dump_stream *s, const struct next_line *line, size_t used,
                         enum scan_event why, size_t *len, struct err *e) {
     s->skip_rest = !line->first || used > 0;
@@ -254,7 +254,7 @@ static bool starts_with(const char *p, size_t len, const char *head) {
     return len >= n && memcmp(p, head, n) == 0;
 }
 
-/* What of a text report has been passed. */
+/* The state of a text report up to here. */
 struct text_state {
     bool body;     /* its threads: a header behind them is another report's */
     bool original; /* "Full Report": the JSON that the text was made from follows */
@@ -279,7 +279,7 @@ static bool ends_text(const char *p, size_t len, const struct text_state *t) {
     return t->body && begins_text(p, len);
 }
 
-/* What a line of a text report says about those behind it. */
+/* Updates the state from a line of a text report. */
 static void note_text(struct text_state *t, const char *p, size_t len) {
     bool body = starts_with(p, len, "Thread ") || starts_with(p, len, "Binary Images:") ||
                 starts_with(p, len, "Powerstats for:");
@@ -321,8 +321,7 @@ static enum st take_text(struct dump_stream *s, size_t *len, struct err *e) {
     }
 }
 
-/* The line behind what was taken that is not blank; ST_NONE: there is none. The blank ones are
- * passed. */
+/* Finds the next line that is not blank; ST_NONE: there is none. Blank lines are skipped. */
 static enum st peek_line(struct dump_stream *s, size_t *len, struct err *e) {
     bool ended;
     for (;;) {
@@ -371,7 +370,7 @@ static enum st take_json(struct dump_stream *s, size_t *len, struct err *e) {
             return cut_short(s, e);
         }
         size_t used = line.len;
-        /* A line of JSON Lines: the parser looks at its grammar, on a thread of its own. */
+        /* A line of JSON Lines, whose grammar the parser checks on a thread of its own. */
         enum scan_event result = line.first && span_is_container((struct span){p, p + line.len})
                                      ? SCAN_DONE
                                      : scan_feed(&scan, p, line.len + line.ended, &used);
@@ -418,7 +417,7 @@ enum st dump_stream_next(struct dump_stream *s, const char **text, size_t *len, 
         st = err_set(e, s->broken.code, "%s", s->broken.text);
     }
     if (st == ST_ERR && s->at_end && s->pos == s->text.len) {
-        err_clear(&s->broken); /* was reported, by this document or on its own */
+        err_clear(&s->broken); /* the error was reported, with this document or on its own */
     }
     return st;
 }

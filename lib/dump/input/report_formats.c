@@ -1,4 +1,4 @@
-/* What kind of report a document is, and the way to its reader. */
+/* Recognises the format of a report, and calls its reader. */
 #include "dump/input/report_formats.h"
 
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* What is done with the steps of the grammar, and what is said of a text that is not JSON. */
+/* Runs the grammar over a text, and describes errors in it. */
 #include "dump/json/scan_private.h"
 
 enum scan_event scan_feed(struct scan *s, const char *p, size_t len, size_t *used) {

@@ -109,9 +109,9 @@ static inline enum scan_event scan_close(struct scan *s, const char **at) {
     return SCAN_CLOSE;
 }
 
-/* Steps over what comes next: *at moves behind it, or to the byte that is wrong. A token that the
- * end of the text cuts cannot be continued: what is fed piece by piece is fed in lines, which no
- * token crosses. Inline, for the readers spend most of their time here. */
+/* Reads the next token: *at moves behind it, or to the wrong byte. A token that the end of the text
+ * cuts cannot be continued, so text is fed in whole lines, which no token crosses. Inline, because
+ * the readers spend most of their time here. */
 static inline enum scan_event scan_next(struct scan *s, const char **at, const char *end,
                                         struct token *t) {
     while (s->expect != EXPECT_NOTHING) {

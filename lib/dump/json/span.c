@@ -18,12 +18,12 @@ static const char *string_end(const char *p, const char *end) {
     return p < end ? p + 1 : end;
 }
 
-/* What ends a run of bytes inside a container. */
+/* The bytes that end a run inside a container. */
 enum { QUOTE = 1, OPEN, CLOSE };
 static const uint8_t kinds[UINT8_MAX + 1] = {
     ['"'] = QUOTE, ['{'] = OPEN, ['['] = OPEN, ['}'] = CLOSE, [']'] = CLOSE};
 
-/* Where a walk through a container is. */
+/* The position of a walk through a container. */
 struct inside {
     size_t depth;
     bool in_string;
@@ -34,7 +34,7 @@ static bool skip_word(struct inside *at, const char *p) {
     const uint64_t word = word_load(p), folded = word | word_of(0x20); /* '[' is as '{' */
     uint64_t quotes = word_equal(word, '"'), opens = word_equal(folded, '{');
     uint64_t closes = word_equal(folded, '}');
-    /* Behind an odd number of quotes there is a string; sums of at most nine stay in their byte. */
+    /* Behind an odd number of quotes there is a string; a sum of at most nine fits its byte. */
     uint64_t before = (quotes >> 7) * word_of(1) + word_of(at->in_string);
     uint64_t outside = ~(before << 7) & word_of(0x80);
     size_t closed = word_count(closes & outside);
@@ -46,7 +46,7 @@ static bool skip_word(struct inside *at, const char *p) {
     return true;
 }
 
-/* Skips a byte, or two that are an escape. Inside a string the depth stays. */
+/* Skips a byte, or an escape of two. Inside a string the depth stays. */
 static const char *skip_byte(struct inside *at, const char *p, const char *end) {
     int kind = kinds[(unsigned char)*p];
     if (kind == QUOTE) {

@@ -1,4 +1,4 @@
-/* One pass over the text: checked and taken apart at once. */
+/* Checks a text and takes it apart in one pass. */
 #include "dump/json/tape_private.h"
 
 #include <string.h>
@@ -74,7 +74,7 @@ static enum st tape_take(struct tape *t, const char *text, size_t len, struct er
 }
 
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) {
-    enum { BYTES_A_VALUE = 6 }; /* of dumps with symbols; those without have longer numbers */
+    enum { BYTES_A_VALUE = 6 }; /* for dumps with symbols; those without have longer numbers */
     *t = (struct tape){.text = text};
     enum st st = scan_begin(text, len, e);
     if (st != ST_OK) {

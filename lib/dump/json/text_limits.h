@@ -4,7 +4,7 @@
 
 enum {
     DUMP_TEXT_MAX = 64 * 1024 * 1024, /* bytes */
-    DUMP_DEPTH_MAX = 2000             /* nesting: a call tree takes two levels a frame */
+    DUMP_DEPTH_MAX = 2000             /* levels of nesting: a call tree takes two levels a frame */
 };
 
 #endif

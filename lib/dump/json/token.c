@@ -92,7 +92,7 @@ const char *token_character(const char *p, const char *end, uint32_t *code_point
     return *code_point < 0x20 ? token_fail(t, p) : p + n;
 }
 
-/* The first byte of a string that ends it, or is more than plain ASCII. */
+/* Finds the first byte of a string that ends it, or is not plain ASCII. */
 static const char *skip_plain(const char *p, const char *end) {
     for (; end - p >= WORD_BYTES; p += WORD_BYTES) {
         uint64_t w = word_load(p);

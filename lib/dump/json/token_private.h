@@ -31,7 +31,7 @@ struct token {
     const char *text; /* its first byte: of a string the one behind its quote */
     uint32_t len;     /* in bytes, without quotes; not set for words and integers */
     int64_t integer;
-    uint64_t repairs;  /* made in all tokens that were read into this one */
+    uint64_t repairs;  /* repairs in all tokens that were read into this one */
     const char *wrong; /* where a reading failed; the end: the text is cut short */
 };
 

@@ -1,6 +1,6 @@
-/* Eight bytes of text at a time, for a branch on each quote and bracket would be mispredicted. What
- * is found is 0x80 in its byte of the word, and 0 in the others; the first byte is the lowest one.
- */
+/* Tests eight bytes of text at a time, since a branch on each quote and bracket would be
+ * mispredicted. A found byte is 0x80 in the resulting word, any other 0; the first byte is the
+ * lowest one. */
 #ifndef STALLKIT_DUMP_WORD_PRIVATE_H
 #define STALLKIT_DUMP_WORD_PRIVATE_H
 

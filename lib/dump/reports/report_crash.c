@@ -24,7 +24,7 @@ struct reading {
     const char *line; /* the current one */
     struct report_thread thread;
     bool in_thread, in_images;
-    bool named; /* "Thread N name:" has come, and "Thread N:" has not */
+    bool named; /* "Thread N name:" was read, and "Thread N:" was not */
     const char *termination;
 };
 
@@ -68,7 +68,7 @@ static void crash_read_header(struct reading *t) {
         report_os(r, value);
     } else if ((value = report_line_value(t->line, "Date/Time")) != NULL) {
         r->time = report_time(r, value);
-        r->activity = value; /* for Launch Time; the event takes its place */
+        r->activity = value; /* start time for Launch Time; the event replaces it */
     } else if ((value = report_line_value(t->line, "Launch Time")) != NULL) {
         r->since_launch_ms = report_time_between(value, r->activity);
     } else if ((value = report_line_value(t->line, "Role")) != NULL) {
@@ -248,8 +248,8 @@ static enum st crash_take_line(struct reading *t) {
     return ST_OK;
 }
 
-/* The thread without a number in its header: macOS's crashed one is never so; a thread whose name
- * came and nothing else is none. */
+/* The thread without a number in its header: on macOS the crashed one always has a number; a header
+ * of a name alone is none. */
 enum st report_fill_crash(struct report *r, struct span text) {
     struct reading t = {.r = r, .lines = {.at = text.p, .end = text.end}};
     r->kind = "crash";

@@ -156,7 +156,7 @@ void report_os(struct report *r, const char *text) {
     }
 }
 
-/* A path without the "/private" that some of a process's paths have and others do not. */
+/* A path without the "/private" that only some of a process's paths have. */
 static const char *public_path(const char *path) {
     static const char prefix[] = "/private/";
     return path && strncmp(path, prefix, sizeof prefix - 1) == 0 ? path + sizeof prefix - 2 : path;
@@ -174,7 +174,8 @@ void report_executable(struct report *r, const char *path) {
     r->bundle = bundle ? report_text(r, shown, (size_t)(bundle - shown) + 5) : NULL;
 }
 
-/* Does the app bring the image with it? Not as one of those that every Swift app once did. */
+/* Does the image come with the app? Not if it is one of the libraries that every Swift app once
+ * contained. */
 static bool is_in_app(const struct report *r, const struct report_image *image) {
     const char *name = image->name ? image->name : "";
     if (strncmp(name, "libswift", 8) == 0) {
@@ -394,7 +395,7 @@ static bool is_trampoline(const struct report *r, uint64_t address) {
 }
 
 static void write_frames(const struct report *r, struct jsonw *w, const struct report_stack *s) {
-    /* Without a frame in the whole report there is nothing to point into. */
+    /* A report without any frame is useless. */
     const uint64_t *frames = s->count > 0 ? r->frames.data + s->first : NULL;
     bool usual = !s->returns;
     jsonw_key(w, "frames");
@@ -476,8 +477,8 @@ static void write_names(const struct report *r, struct jsonw *w) {
     jsonw_end_object(w);
 }
 
-/* A string whose bytes can be had back: what is not UTF-8 stays as it is, which readers of dumps
- * accept. */
+/* Writes a string whose bytes can be recovered: bytes that are not UTF-8 stay as they are, which
+ * readers of dumps accept. */
 static void draft_write_bytes(struct strbuf *out, struct span s) {
     strbuf_addc(out, '"');
     for (; s.p < s.end; s.p++) {
@@ -496,7 +497,7 @@ static void draft_write_bytes(struct strbuf *out, struct span s) {
     strbuf_addc(out, '"');
 }
 
-/* The member that keeps the original. */
+/* Writes the member that keeps the original. */
 static enum st write_original(const struct report *r, struct strbuf *out) {
     strbuf_addf(out, "{\"format\":\"%s\"", r->format);
     for (size_t i = 0; i < r->part_count; i++) {

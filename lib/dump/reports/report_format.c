@@ -1,4 +1,4 @@
-/* What the readers of JSON share before there is a draft. */
+/* The functions that readers of JSON share before there is a draft. */
 #include "dump/document.h"
 #include "dump/reports/report_private.h"
 
@@ -7,7 +7,7 @@ unsigned report_members(struct span object, const char *const *names) {
     unsigned present = 0;
     while (span_next(&object, &key, &value)) {
         if (span_is(key, "format")) {
-            return 0; /* in dumps it comes first, so that they cost nothing */
+            return 0; /* dumps have it first, so that recognising them is cheap */
         }
         for (size_t i = 0; names[i]; i++) {
             if (span_is(key, names[i])) {

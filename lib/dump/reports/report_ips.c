@@ -15,7 +15,7 @@ static const char *either(const char *a, const char *b) {
     return a ? a : b;
 }
 
-/* What the first line says, where the body has not said it. */
+/* Takes members of the first line that the body lacks. */
 static void ips_read_header(struct report *r, const json_t *header) {
     r->id = either(r->id, report_member(r, header, "incident_id"));
     r->app_id = either(r->app_id, report_member(r, header, "bundleID"));
@@ -167,7 +167,7 @@ static enum st ips_read_threads(struct report *r, const json_t *body) {
 
 /* ---- what happened ---- */
 
-/* The texts of an array of strings, in one. */
+/* Joins the texts of an array of strings. */
 static const char *join_texts(struct report *r, const json_t *array) {
     const char *all = NULL;
     size_t i;

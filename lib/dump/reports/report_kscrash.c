@@ -22,7 +22,7 @@ static void read_system(struct report *r, const json_t *system) {
     report_os(r, report_join(r, name, " ", version));
     r->os_build = report_member(r, system, "os_version");
     r->user = report_member(r, system, "device_app_hash");
-    /* The slice that ran, not the processor. */
+    /* The slice that ran, which may differ from the processor's. */
     const json_t *type = json_object_get(system, "binary_cpu_type");
     const json_t *subtype = json_object_get(system, "binary_cpu_subtype");
     r->arch = json_is_integer(type)
@@ -218,7 +218,7 @@ static void read_hang(struct report *r, const json_t *hang) {
     }
 }
 
-/* Matrix writes its dump type where KSCrash has user reports, or at the top. */
+/* Matrix writes its dump type with the user reports of KSCrash, or at the top. */
 static int64_t matrix_type(const json_t *root, const json_t *error) {
     const json_t *user = json_object_get(error, "user_reported");
     const json_t *places[] = {json_object_get(user, "dump_type"),
@@ -279,7 +279,7 @@ static enum st kscrash_fill(struct report *r, const json_t *root) {
     if (json_is_object(profile) && read_profile(r, profile) != ST_OK) {
         return ST_ERR;
     }
-    /* A minimal report has its one thread by itself. */
+    /* A minimal report has a single thread outside of a list. */
     const json_t *threads = json_object_get(crash, "threads");
     const json_t *alone = json_object_get(crash, "crashed_thread");
     if (kscrash_read_threads(r, threads) != ST_OK) {

@@ -1,10 +1,10 @@
-/* A frame as KSCrash writes it, in threads, profiles and the trees of Matrix. */
+/* Reads a frame as KSCrash writes it, in threads, profiles and the trees of Matrix. */
 #include <string.h>
 
 #include "base/parse.h"
 #include "dump/reports/report_private.h"
 
-/* An image that only frames tell of: reports without a list of images have no other. */
+/* An image that only frames mention: reports without a list of images have no other. */
 static void read_own_image(struct report *r, const json_t *frame) {
     struct report_image image = {.name = report_member(r, frame, "object_name")};
     const char *uuid = json_string_value(json_object_get(frame, "object_uuid"));
@@ -40,7 +40,7 @@ bool report_kscrash_frame(void *report, const json_t *frame, uint64_t *out) {
         name.offset = start <= at ? at - start : 0;
     }
     report_name(r, &name);
-    if (r->images.len < 4096) { /* each new one is looked for among the others */
+    if (r->images.len < 4096) { /* limit: each new image is searched among the others */
         read_own_image(r, frame);
     }
     return true;

@@ -1,4 +1,4 @@
-/* What Apple's text reports are made of: lines, numbers, symbols and images. */
+/* The elements of Apple's text reports: lines, numbers, symbols and images. */
 #include "dump/reports/report_private.h"
 
 #include <string.h>

@@ -47,7 +47,7 @@ void report_matrix_type(struct report *r, int64_t dump_type) {
     }
 }
 
-/* Which names the nodes of this tree have: they changed over time. */
+/* The member names of this tree's nodes, which changed over time. */
 static struct report_tree tree_of(struct report *r, const json_t *roots) {
     static const char *const counts[] = {"repeat_count", "sample"};
     static const char *const lists[] = {"child", "children", "childs"};
@@ -103,7 +103,7 @@ static enum st matrix_read_member(struct report *r, const json_t *value) {
     enum st st = report_load_string(value, &inner, r->e);
     if (st == ST_NONE || (st == ST_ERR && r->e && r->e->code != ERR_NOMEM)) {
         err_clear(r->e);
-        return ST_OK; /* plain words: they stay in the report */
+        return ST_OK; /* plain words, which stay in the report only */
     }
     if (st == ST_OK) {
         st = read_stacks(r, inner);
@@ -125,7 +125,7 @@ static void count_main_stack(struct report *r, const json_t *root) {
     struct report_stack stack = r->threads.data[0].stack;
     stack.samples = (uint64_t)repeats;
     if (report_add_sample(r, &stack) != ST_OK) {
-        r->no_memory = true; /* the only reason: there is no sample yet */
+        r->no_memory = true; /* reached only if there is no sample yet */
     }
 }
 

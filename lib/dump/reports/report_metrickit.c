@@ -22,7 +22,7 @@
 #define LOAD_MAX    (UINT64_C(1) << 62)
 #define ALIGN_IMAGE UINT64_C(0x4000)
 
-/* What is known of an image from its frames. */
+/* The facts about an image that its frames tell. */
 struct binary {
     struct report_image image;
     bool loaded;  /* its load address was told */
@@ -123,7 +123,8 @@ static bool name_is(const json_t *frame, const char *const *names) {
     return false;
 }
 
-/* Every thread begins in one of the first, and no thread in the second. */
+/* Function names that tell the direction: every thread begins in one of the first, and none in the
+ * second. */
 static void note_direction(struct diagnostic *d, const json_t *frame, bool root, bool leaf) {
     static const char *const starts[] = {"dyld", "libdyld.dylib", "libsystem_pthread.dylib", NULL};
     static const char *const traps[] = {"libsystem_kernel.dylib", NULL};
@@ -172,7 +173,7 @@ static int metrickit_by_load(const void *a, const void *b) {
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Does the name look like one of the system's? Only asked of what lies where the app lies. */
+/* Does the name look like a system image's? Only asked for images in the app's address range. */
 static bool is_system_name(const char *name) {
     size_t len = name ? strlen(name) : 0;
     return len == 0 || strncmp(name, "dyld", 4) == 0 ||
@@ -242,7 +243,7 @@ static bool is_flat(const json_t *roots) {
     return json_array_size(roots) > 1;
 }
 
-/* The one stack of a call stack, or the heaviest of many. */
+/* Takes the one stack of a call stack, or the heaviest of many. */
 static enum st add_thread(struct diagnostic *d, const struct report_tree *tree, const json_t *roots,
                           struct report_thread *t, bool crash) {
     size_t i;
@@ -314,8 +315,8 @@ static int64_t member_duration(const json_t *meta, const char *name) {
     return seconds >= 0 && seconds < INT32_MAX ? seconds * 1000 : -1;
 }
 
-/* Of a diagnostic by itself its meta data tell the kind. Of a tree by itself nothing does, but only
- * crashes hold one stack for each thread. */
+/* A diagnostic by itself has its kind in its meta data. A tree by itself has none, but only crashes
+ * hold one stack for each thread. */
 static const char *metrickit_kind_of(const json_t *diagnostic, const json_t *meta) {
     static const char *const kinds[][2] = {
         {"hangDuration", "hang"},      {"launchDuration", "launch"}, {"writesCaused", "disk-write"},
@@ -356,7 +357,7 @@ static const json_t *meta_of(const json_t *diagnostic) {
     return meta ? meta : json_object_get(diagnostic, "metaData");
 }
 
-/* kind: NULL = as the diagnostic says. */
+/* kind: NULL = the diagnostic tells. */
 static enum st metrickit_fill(struct diagnostic *d, const json_t *diagnostic, const char *kind) {
     const json_t *meta = meta_of(diagnostic);
     const json_t *tree = json_object_get(diagnostic, "callStackTree");
@@ -394,7 +395,7 @@ static const char *const lists[][2] = {{"hangDiagnostics", "hang"},
                                        {"crashDiagnostics", "crash"}};
 enum { LISTS = sizeof lists / sizeof *lists };
 
-/* A payload: its lists, and all else that it says, which every dump keeps. */
+/* A payload: its lists, and its other members, which every dump keeps. */
 struct payload {
     const struct report_document *d;
     const json_t *root;

@@ -1,5 +1,5 @@
-/* What the readers of reports share: a draft of a dump that they fill, and the values that several
- * formats write in their own ways. */
+/* The functions that the readers of reports share: a draft of a dump that they fill, and values
+ * that several formats write in their own ways. */
 #ifndef STALLKIT_DUMP_REPORT_PRIVATE_H
 #define STALLKIT_DUMP_REPORT_PRIVATE_H
 
@@ -87,7 +87,7 @@ struct report {
 
 void report_init(struct report *r, const char *format, uint64_t ordinal, struct err *e);
 void report_release(struct report *r);
-/* Writes the dump and gives it to who takes those of the document. */
+/* Writes the dump and passes it to the document's taker. */
 enum st report_finish(struct report *r, const struct report_document *d) BASE_MUST_USE;
 
 /* Keeps a part of the original. */

@@ -20,7 +20,7 @@
 
 #include "dump/dump.h"
 
-/* A node whose children may follow, and where its count stands. */
+/* A node that may get children, and the index of its count. */
 struct open_node {
     size_t column;
     json_t *children;
@@ -33,7 +33,7 @@ struct sampling {
     struct report_lines lines;
     const char *line;
     enum place place;
-    const char *command; /* the process that it is about; NULL = the first */
+    const char *command; /* the process that the report is about; NULL = the first */
     struct report_thread thread;
     json_t *roots; /* of the thread */
     VEC(struct open_node) path;
@@ -115,7 +115,7 @@ static void sampled_read_header(struct sampling *t) {
     } else if ((value = report_line_value(t->line, "Version")) != NULL && *value != '?') {
         read_version(r, value);
     } else if ((value = report_line_value(t->line, "Architecture")) != NULL) {
-        r->arch = report_code_type(value); /* the process's comes behind the system's */
+        r->arch = report_code_type(value); /* the process's value comes behind the system's */
     } else if ((value = report_line_value(t->line, "OS Version")) != NULL) {
         report_os(r, value);
     } else if ((value = report_line_value(t->line, "Date/Time")) != NULL) {
@@ -139,7 +139,7 @@ static bool node_address(void *ctx, const json_t *node, uint64_t *out) {
     return report_address(json_object_get(node, "address"), out);
 }
 
-/* Only the main thread's stacks are samples: what the others did meanwhile was not waited for. */
+/* Only the main thread's stacks are samples: the main thread did not wait for the others. */
 static enum st sampled_end_thread(struct sampling *t) {
     const struct report_tree tree = {"child", "count", false, node_address, NULL};
     struct report *r = t->r;
@@ -191,7 +191,7 @@ static enum st add_node(struct sampling *t, size_t column, json_t *node) {
     if (!node || !below || json_array_append_new(list, node) != 0) {
         return err_nomem(t->r->e);
     }
-    /* What is nested deeper than a stack may be hangs from the deepest that is kept. */
+    /* Nodes nested too deep for a stack hang from the deepest one that is kept. */
     return t->path.len >= DUMP_FRAMES_MAX || VEC_PUSH(&t->path, open) ? ST_OK : err_nomem(t->r->e);
 }
 
@@ -222,7 +222,7 @@ static enum st take_sample(struct sampling *t) {
     }
     const char *digits = at ? at + 1 : from;
     if (!at || !report_take_hex(&digits, &address) || *digits != ']') {
-        return ST_OK; /* says how its parent was met, "<User mode>" */
+        return ST_OK; /* tells how its parent was reached, "<User mode>" */
     }
     name_frame(t->r, address, s, (size_t)(at - s));
     return add_node(t, column,

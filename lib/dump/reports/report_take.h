@@ -1,4 +1,4 @@
-/* Who gets the dumps that a report holds. */
+/* The receiver of the dumps that a report holds. */
 #ifndef STALLKIT_DUMP_REPORT_TAKE_H
 #define STALLKIT_DUMP_REPORT_TAKE_H
 

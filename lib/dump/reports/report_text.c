@@ -1,4 +1,4 @@
-/* Apple's text reports, and those of the tools that write like it. */
+/* Reads Apple's text reports, and those of tools that write like it. */
 #include <string.h>
 
 #include "dump/reports/report_private.h"

@@ -6,7 +6,7 @@
 
 #include "dump/dump.h"
 
-/* Where a walk is on one level of a tree. */
+/* The position of a walk on one level of a tree. */
 struct tree_level {
     const json_t *nodes; /* an array */
     size_t next;         /* the child to visit after this one */
@@ -36,7 +36,7 @@ static uint64_t own_count(const struct report_tree *tree, const json_t *node) {
     for (size_t i = 0; i < json_array_size(children) && below < count; i++) {
         below += node_count(tree, json_array_get(children, i));
     }
-    /* Of a tree without counts every leaf is a sample. */
+    /* In a tree without counts every leaf is a sample. */
     if (!json_object_get(node, tree->count)) {
         return json_array_size(children) == 0;
     }
@@ -59,7 +59,7 @@ static enum st tree_add_path(struct tree_walk *w, const uint64_t *path, size_t l
     return ST_OK;
 }
 
-/* Takes the next node; its own samples and the path to it are then those of w. ST_NONE: the end. */
+/* Takes the next node and sets w's samples and path to the node's own. ST_NONE: the end. */
 static enum st walk_next(struct tree_walk *w, uint64_t *own) {
     while (w->levels.len > 0) {
         struct tree_level *level = &w->levels.data[w->levels.len - 1];

@@ -1,4 +1,4 @@
-/* Values of reports: numbers, and what they write in words: times, durations, the watchdog. */
+/* Reads values of reports: numbers, times, durations, the watchdog's text. */
 #include "dump/reports/report_private.h"
 
 #include <stdio.h>
@@ -145,7 +145,7 @@ const char *report_time(struct report *r, const char *s) {
 }
 
 const char *report_unix_time(struct report *r, uint64_t value) {
-    /* The year 5138 in seconds, 1973 in milliseconds; and so on. */
+    /* Thresholds between the units: seconds reach the year 5138 there, milliseconds 1973. */
     const uint64_t limit = UINT64_C(100000000000);
     uint64_t ms = value;
     if (value < limit) {
@@ -196,7 +196,7 @@ static int digit_value(uint32_t c) {
     return -1;
 }
 
-/* Spaces, marks of direction, and what groups digits wherever it is used. */
+/* Skips spaces, marks of direction, and separators of digit groups in any locale. */
 static bool is_filler(uint32_t c) {
     return c == ' ' || c == '\t' || c == 0xa0 || c == 0x202f || c == 0x2009 || c == '\'' ||
            c == 0x2019 || c == 0x066c || (c >= 0x200e && c <= 0x200f) || c == 0x061c ||
@@ -310,7 +310,7 @@ struct number {
     size_t last_point; /* digits before the last '.' or ','; SIZE_MAX = none */
     uint32_t point;    /* which */
     int points;        /* how many of it */
-    bool mixed;        /* another one stood before it: that one groups */
+    bool mixed;        /* another separator preceded it, which then groups digits */
     bool decimal;      /* the point is one beyond doubt */
 };
 
@@ -411,7 +411,7 @@ int64_t report_duration(const char *s, size_t len) {
 
 /* ---- the watchdog ---- */
 
-/* What follows the words in a text, spaces passed; NULL if they are not there. Case is ignored. */
+/* The text behind the given words, spaces skipped; NULL if they do not match. Case is ignored. */
 static const char *text_behind(const char *text, const char *words) {
     size_t len = strlen(words);
     for (; *text; text++) {

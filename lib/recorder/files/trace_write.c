@@ -12,8 +12,8 @@
 
 enum {
     WORD_MAX = 3 * REC_NAME_MAX + 1, /* a name, each byte as %XX */
-    LINE_MAX = 512,                  /* of any line but a stack's */
-    FRAME_MAX = 48                   /* of a stack's line, a frame: f, 16 digits, +, 10 digits */
+    LINE_MAX = REC_TRACE_LINE,
+    FRAME_MAX = 48 /* of a stack's line, a frame: f, 16 digits, +, 10 digits */
 };
 
 /* The limit is reached: the trace ends here, and says so. */
@@ -28,26 +28,22 @@ static void end_trace(struct rec_trace *trace, const char *why) {
     }
 }
 
-/* Returns the place for a line of at most `size` bytes, NULL if there is none. Room for the last
- * line is kept. */
+/* Returns the place for a line of at most `size` bytes. Without room for it and for the last line
+ * the trace ends: there are LINE_MAX bytes at the place all the same, and end_line drops them. */
 static char *begin_line(struct rec_trace *trace, size_t size) {
-    if (trace->ended) {
-        return NULL;
-    }
     if (size + LINE_MAX > REC_TRACE_BUFFER - trace->len) {
         end_trace(trace, "too much at once");
-        return NULL;
-    }
-    if (trace->bytes + trace->len + size + LINE_MAX > trace->bytes_max) {
+    } else if (trace->bytes + trace->len + size + LINE_MAX > trace->bytes_max) {
         end_trace(trace, "it is as large as it may be");
-        return NULL;
     }
     return trace->text + trace->len;
 }
 
 static void end_line(struct rec_trace *trace, char *at) {
-    *at++ = '\n';
-    trace->len = (size_t)(at - trace->text);
+    if (!trace->ended) {
+        *at++ = '\n';
+        trace->len = (size_t)(at - trace->text);
+    }
 }
 
 static char *put_hex(char *at, uint64_t value) {
@@ -98,29 +94,19 @@ static char *put_word(char *at, const char *name) {
 
 /* "at TIME what" */
 static char *begin_at(struct rec_trace *trace, uint64_t at_ns, const char *what) {
-    char *at = begin_line(trace, LINE_MAX);
-    if (at != NULL) {
-        at = rec_put_text(at, "at ");
-        at = put_ms(at, at_ns > trace->origin_ns ? at_ns - trace->origin_ns : 0);
-        at = rec_put_text(at, " ");
-        at = rec_put_text(at, what);
-    }
-    return at;
+    char *at = rec_put_text(begin_line(trace, LINE_MAX), "at ");
+    at = put_ms(at, at_ns > trace->origin_ns ? at_ns - trace->origin_ns : 0);
+    return rec_put_text(rec_put_text(at, " "), what);
 }
 
 static void add_at(struct rec_trace *trace, uint64_t at_ns, const char *what) {
-    char *at = begin_at(trace, at_ns, what);
-    if (at != NULL) {
-        end_line(trace, at);
-    }
+    end_line(trace, begin_at(trace, at_ns, what));
 }
 
 static void add_at_word(struct rec_trace *trace, uint64_t at_ns, const char *what,
                         const char *word) {
     char *at = begin_at(trace, at_ns, what);
-    if (at != NULL) {
-        end_line(trace, rec_put_text(rec_put_text(at, " "), word));
-    }
+    end_line(trace, rec_put_text(rec_put_text(at, " "), word));
 }
 
 /* ---- the config ---- */
@@ -142,9 +128,6 @@ static void add_config(struct rec_trace *trace, const struct stallrec_config *co
     for (size_t i = 0; rec_config_field(i, &field); i++) {
         uint32_t value;
         char *at = begin_line(trace, LINE_MAX);
-        if (at == NULL) {
-            return;
-        }
         memcpy(&value, (const char *)config + field.offset, sizeof value);
         at = rec_put_text(at, "set ");
         at = rec_put_text(at, field.name);
@@ -190,7 +173,7 @@ static char *put_frame(char *at, uint64_t frame, uint64_t start) {
 
 static void add_stack(struct rec_trace *trace, const struct rec_stack *stack, uint32_t number) {
     char *at = begin_line(trace, LINE_MAX + (size_t)stack->count * FRAME_MAX);
-    if (at == NULL) {
+    if (trace->ended) {
         return;
     }
     at = rec_put_text(at, stack->idle ? "idle s" : "stack s");
@@ -326,9 +309,6 @@ struct rec_capture rec_trace_capture(struct rec_trace *trace) {
 
 static void add_sample(struct rec_trace *trace, uint64_t at_ns, const char *what, uint32_t number) {
     char *at = begin_at(trace, at_ns, what);
-    if (at == NULL) {
-        return;
-    }
     if (number == 0) {
         at = rec_put_text(at, " none");
     } else {
@@ -349,13 +329,11 @@ static void add_answers(struct rec_trace *trace, uint64_t at_ns) {
     }
     if (trace->cpu_read) {
         char *at = begin_at(trace, at_ns, "used ");
-        if (at != NULL) {
-            at = rec_put_number(at, trace->cpu_ns);
-            if (trace->top[0] != '\0') {
-                at = put_word(rec_put_text(at, " "), trace->top);
-            }
-            end_line(trace, at);
+        at = rec_put_number(at, trace->cpu_ns);
+        if (trace->top[0] != '\0') {
+            at = put_word(rec_put_text(at, " "), trace->top);
         }
+        end_line(trace, at);
     }
     if (trace->gone) {
         add_at(trace, at_ns, "gone");
@@ -386,41 +364,31 @@ static void add_launch(struct rec_trace *trace, const struct rec_event *event) {
         [REC_LAUNCH_ACTIVE] = "active ", [REC_LAUNCH_DONE] = "done ",
         [REC_LAUNCH_START] = "start ",   [REC_LAUNCH_IDLE] = "idle "};
     char *at = begin_at(trace, event->at_ns, "launch ");
-    if (at != NULL) {
-        at = rec_put_text(at, marks[event->value]);
-        end_line(trace, put_ms(at, event->at_ns - event->mark_ns));
-    }
+    at = rec_put_text(at, marks[event->value]);
+    end_line(trace, put_ms(at, event->at_ns - event->mark_ns));
 }
 
 static void add_span_begin(struct rec_trace *trace, const struct rec_event *event) {
     char *at = begin_at(trace, event->at_ns, "span-begin ");
-    if (at != NULL) {
-        at = put_word(at, event->name);
-        at = rec_put_number(rec_put_text(at, " "), event->limit_ms);
-        end_line(trace, rec_put_number(rec_put_text(at, " "), event->value));
-    }
+    at = put_word(at, event->name);
+    at = rec_put_number(rec_put_text(at, " "), event->limit_ms);
+    end_line(trace, rec_put_number(rec_put_text(at, " "), event->value));
 }
 
 static void add_span_end(struct rec_trace *trace, const struct rec_event *event) {
     char *at = begin_at(trace, event->at_ns, "span-end % ");
-    if (at != NULL) {
-        end_line(trace, rec_put_number(at, event->value));
-    }
+    end_line(trace, rec_put_number(at, event->value));
 }
 
 static void add_busy(struct rec_trace *trace, const struct rec_event *event) {
     char *at = begin_at(trace, event->at_ns, "busy ");
-    if (at != NULL) {
-        at = rec_put_text(put_ms(at, event->value), " ");
-        end_line(trace, put_ms(at, event->mark_ns - event->at_ns));
-    }
+    at = rec_put_text(put_ms(at, event->value), " ");
+    end_line(trace, put_ms(at, event->mark_ns - event->at_ns));
 }
 
 static void add_ping_done(struct rec_trace *trace, const struct rec_event *event) {
     char *at = begin_at(trace, event->at_ns, "answer once ");
-    if (at != NULL) {
-        end_line(trace, rec_put_number(at, event->value));
-    }
+    end_line(trace, rec_put_number(at, event->value));
 }
 
 void rec_trace_event(struct rec_trace *trace, const struct rec_event *event) {
@@ -477,14 +445,12 @@ void rec_trace_begin(struct rec_trace *trace, const struct stallrec_config *conf
     trace->bytes_max = config->trace_bytes > 0 ? config->trace_bytes : REC_TRACE_BYTES;
     add_config(trace, config);
     char *at = begin_line(trace, LINE_MAX);
-    if (at != NULL) {
-        end_line(trace, rec_put_text(at, "set steps told"));
-    }
+    end_line(trace, rec_put_text(at, "set steps told"));
 }
 
 void rec_trace_started(struct rec_trace *trace) {
-    char *at = trace->cpu_read ? begin_line(trace, LINE_MAX) : NULL;
-    if (at != NULL) {
+    if (trace->cpu_read) {
+        char *at = begin_line(trace, LINE_MAX);
         end_line(trace, rec_put_number(rec_put_text(at, "set used "), trace->cpu_ns));
     }
     trace->cpu_read = false;

@@ -24,6 +24,7 @@
 
 enum {
     REC_TRACE_BUFFER = 128 * 1024,
+    REC_TRACE_LINE = 512,    /* of any line but a stack's */
     REC_TRACE_STACKS = 4096, /* known at a time; a power of two */
     REC_TRACE_ASKED = 8      /* samples that one event may take */
 };
@@ -53,7 +54,7 @@ struct rec_trace {
     char top[REC_NAME_MAX];
 
     size_t len;
-    char text[REC_TRACE_BUFFER];
+    char text[REC_TRACE_BUFFER + REC_TRACE_LINE]; /* the last: for a line that is dropped */
 };
 
 /* Begins the trace with the config's values; now_ns: as for rec_core_init. out is borrowed. The

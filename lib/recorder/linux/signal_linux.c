@@ -158,7 +158,7 @@ static void copy_async(struct signal_slot *slot, const ucontext_t *uc) {
 
 /* Passes a signal that is not ours to the handler that was there before, as nearly as a handler can
  * stand in for the kernel. */
-static void pass_on_async(int sig, siginfo_t *info, void *uc) {
+static void chain_handler_async(int sig, siginfo_t *info, void *uc) {
     if (!(ours.old.sa_flags & SA_SIGINFO) &&
         (ours.old.sa_handler == SIG_IGN || ours.old.sa_handler == SIG_DFL)) {
         return; /* SIGURG is ignored by default */
@@ -180,7 +180,7 @@ static void on_signal_async(int sig, siginfo_t *info, void *uc) {
     int saved_errno = errno;
     struct signal_slot *slot = ours.slot;
     if (info->si_code != SIGNAL_CODE || info->si_value.sival_ptr != slot) {
-        pass_on_async(sig, info, uc);
+        chain_handler_async(sig, info, uc);
         errno = saved_errno;
         return;
     }

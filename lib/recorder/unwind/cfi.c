@@ -33,7 +33,8 @@ void cfi_skip_async(struct cfi_cursor *c, uint64_t size) {
     c->left -= size;
 }
 
-uint64_t cfi_uleb_async(struct cfi_cursor *c) {
+/* *sign_bit: that of the last byte, in its place; 0 = behind the value. */
+static uint64_t leb_async(struct cfi_cursor *c, uint64_t *sign_bit) {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
         uint64_t byte = cfi_fixed_async(c, 1);
@@ -41,6 +42,7 @@ uint64_t cfi_uleb_async(struct cfi_cursor *c) {
             value |= (byte & 0x7f) << shift;
         }
         if (!(byte & 0x80)) {
+            *sign_bit = shift + 7 < 64 ? (byte & 0x40) << shift : 0;
             return c->failed ? 0 : value;
         }
     }
@@ -48,22 +50,15 @@ uint64_t cfi_uleb_async(struct cfi_cursor *c) {
     return 0;
 }
 
+uint64_t cfi_uleb_async(struct cfi_cursor *c) {
+    uint64_t sign_bit;
+    return leb_async(c, &sign_bit);
+}
+
 int64_t cfi_sleb_async(struct cfi_cursor *c) {
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 70; shift += 7) {
-        uint64_t byte = cfi_fixed_async(c, 1);
-        if (shift < 64) {
-            value |= (byte & 0x7f) << shift;
-        }
-        if (!(byte & 0x80)) {
-            if ((byte & 0x40) && shift + 7 < 64) {
-                value |= UINT64_MAX << (shift + 7);
-            }
-            return c->failed ? 0 : (int64_t)value;
-        }
-    }
-    c->failed = true;
-    return 0;
+    uint64_t sign_bit = 0, value = leb_async(c, &sign_bit);
+    /* All bits above the sign's are as it is. */
+    return (int64_t)(sign_bit != 0 && !c->failed ? value | ~(sign_bit - 1) : value);
 }
 
 /* The value of a pointer before it is made absolute. */

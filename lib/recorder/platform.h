@@ -7,11 +7,12 @@
  *                       joins the files below
  *     capture_NAME.c    struct rec_capture (core/capture.h): a stack of the watched thread with the
  *                       starts of its functions, whether it still runs the stretch, wall_ms,
- * random. What cannot be told is a NULL there, and its member is missing in dumps threads_NAME.c
- * the other threads, their states and processor time images_NAME.c     which image holds an
- * address: id, path, load address, size device_NAME.c     model, system, architecture, count of
- * processors spool_NAME.c      the spool's functions, at the end of this header adapter_X_NAME.c
- * one for each event loop: the hooks of stallrec.h at its edges
+ *                       random. A function that cannot tell is NULL; dumps then lack the member
+ *     threads_NAME.c    the other threads, their states and processor time
+ *     images_NAME.c     which image holds an address: id, path, load address, size
+ *     device_NAME.c     model, system, architecture, count of processors
+ *     spool_NAME.c      the spool's functions, at the end of this header
+ *     adapter_X_NAME.c  one for each event loop: the hooks of stallrec.h at its edges
  *
  * Stacks come from frame pointers (darwin/fp_walk) or from unwind tables (unwind/). A processor
  * PROC is, for the tables, arch_PROC.h (registers, red zone, return address, size of the caches),

@@ -48,13 +48,4 @@ static inline bool checked_range(uint64_t off, uint64_t len, uint64_t size) {
     return off <= size && len <= size - off;
 }
 
-/* A file's 64-bit value as size_t; false if it does not fit. */
-static inline bool checked_size(uint64_t v, size_t *out) {
-    if (v > SIZE_MAX) {
-        return false;
-    }
-    *out = (size_t)v;
-    return true;
-}
-
 #endif

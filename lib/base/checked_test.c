@@ -37,18 +37,10 @@ static void ranges_never_wrap(void **state) {
     assert_true(checked_range(0, UINT64_MAX, UINT64_MAX));
 }
 
-static void sizes_fit_or_are_refused(void **state) {
-    (void)state;
-    size_t s = 1;
-    assert_true(checked_size(SIZE_MAX, &s));
-    assert_true(s == SIZE_MAX);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_and_products_fail_on_overflow_only),
         cmocka_unit_test(ranges_never_wrap),
-        cmocka_unit_test(sizes_fit_or_are_refused),
     };
     return cmocka_run_group_tests_name("checked", tests, NULL, NULL);
 }

@@ -31,9 +31,10 @@ static void make_printable(char *text) {
 }
 
 /* Fills e with the message and a tail that is never cut in favour of the message. */
-static void fill_text(struct err *e, enum err_code code, const char *tail, const char *fmt, va_list ap)
-    BASE_PRINTF(4, 0);
-static void fill_text(struct err *e, enum err_code code, const char *tail, const char *fmt, va_list ap) {
+static void fill_text(struct err *e, enum err_code code, const char *tail, const char *fmt,
+                      va_list ap) BASE_PRINTF(4, 0);
+static void fill_text(struct err *e, enum err_code code, const char *tail, const char *fmt,
+                      va_list ap) {
     size_t tail_len = strlen(tail);
     if (tail_len >= sizeof e->text) {
         tail_len = sizeof e->text - 1;

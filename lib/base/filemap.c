@@ -23,7 +23,8 @@ static enum st too_large(const char *path, uint64_t max, struct err *e) {
 }
 
 /* Pipes, devices, and the files of /proc, whose size is 0 until they are read. */
-static enum st read_whole(struct filemap *m, int fd, const char *path, uint64_t max, struct err *e) {
+static enum st read_stream(struct filemap *m, int fd, const char *path, uint64_t max,
+                           struct err *e) {
     struct strbuf all = {0};
     enum st st = ST_ERR;
     char *step = malloc(READ_STEP);
@@ -95,7 +96,7 @@ enum st filemap_open(struct filemap *m, const char *path, uint64_t max_size, str
     } else if (S_ISREG(info.st_mode) && info.st_size > 0) {
         st = map_all(m, fd, path, (uint64_t)info.st_size, e);
     } else {
-        st = read_whole(m, fd, path, max, e);
+        st = read_stream(m, fd, path, max, e);
     }
     close(fd);
     return st;

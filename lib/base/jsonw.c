@@ -81,11 +81,6 @@ void jsonw_bool(struct jsonw *w, bool v) {
     sink_str(w->sink, v ? "true" : "false");
 }
 
-void jsonw_null(struct jsonw *w) {
-    before_value(w);
-    sink_str(w->sink, "null");
-}
-
 void jsonw_raw(struct jsonw *w, const char *json, size_t len) {
     before_value(w);
     sink_write(w->sink, json, len);

@@ -38,7 +38,6 @@ void jsonw_cstr(struct jsonw *w, const char *s);
 void jsonw_u64(struct jsonw *w, uint64_t v);
 void jsonw_i64(struct jsonw *w, int64_t v);
 void jsonw_bool(struct jsonw *w, bool v);
-void jsonw_null(struct jsonw *w);
 /* Text that is already JSON, passed through. */
 void jsonw_raw(struct jsonw *w, const char *json, size_t len);
 

@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "base/hash.h"
 
-enum { SLOTS_FIRST = 64, SPARSE = 16 };
+enum { SLOTS_FIRST = 64 };
 
 /* All bits of a free slot are set. Were they zero, calloc would give pages that a search reads
  * before they are written, and each would cost two faults, the second of which stops all threads
@@ -21,15 +21,6 @@ struct number_slot {
 void number_map_release(struct number_map *m) {
     free(m->slots);
     *m = (struct number_map){0};
-}
-
-void number_map_clear(struct number_map *m) {
-    if (m->cap > SLOTS_FIRST && m->count < m->cap / SPARSE) {
-        number_map_release(m);
-    } else if (m->count > 0) {
-        memset(m->slots, 0xff, m->cap * sizeof *m->slots);
-        m->count = 0;
-    }
 }
 
 static struct number_slot *find_number(struct number_slot *slots, size_t cap, uint64_t key) {

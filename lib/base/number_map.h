@@ -14,8 +14,6 @@ struct number_map {
 };
 
 void number_map_release(struct number_map *m);
-/* Forgets all, at a cost that depends on what there was, not on how large it ever grew. */
-void number_map_clear(struct number_map *m);
 /* The value of a key < UINT64_MAX. False: it has none. */
 bool number_map_get(const struct number_map *m, uint64_t key, size_t *value);
 /* The same. If it has none yet it gets `fresh`, and *added is set. False: no

@@ -60,24 +60,6 @@ static void keys_chosen_for_their_hashes_are_as_quick_as_others(void **state) {
     number_map_release(&m);
 }
 
-static void a_cleared_table_knows_nothing(void **state) {
-    struct number_map m = {0};
-    (void)state;
-    size_t value;
-    assert_false(number_map_get(&m, 0, &value));
-    number_map_clear(&m);
-    for (size_t round = 0; round < 3; round++) {
-        size_t keys = round == 1 ? 3 : MANY; /* the second clearing finds it almost empty */
-        for (size_t i = 0; i < keys; i++) {
-            assert_int_equal(put(&m, key_of(i), i + round, true), i + round);
-        }
-        number_map_clear(&m);
-        assert_int_equal(m.count, 0);
-        assert_false(number_map_get(&m, key_of(0), &value));
-    }
-    number_map_release(&m);
-}
-
 static void fill(void *ctx, bool refused) {
     struct number_map m = {0};
     size_t known = 0, value;
@@ -103,7 +85,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_keep_their_first_value),
         cmocka_unit_test(keys_chosen_for_their_hashes_are_as_quick_as_others),
-        cmocka_unit_test(a_cleared_table_knows_nothing),
         cmocka_unit_test(a_lack_of_memory_loses_no_key),
     };
     return cmocka_run_group_tests_name("number_map", tests, NULL, NULL);

@@ -5,10 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/failmalloc.h"
@@ -231,6 +234,51 @@ static void there_is_a_processor(void **state) {
     assert_true(configured < 1 || n <= (unsigned long)configured);
 }
 
+#ifdef __linux__
+/* The processors that a thread may use, as /proc tells them. */
+static void read_mask(const char *thread, char *out, size_t size) {
+    char path[64], line[256];
+    (void)snprintf(path, sizeof path, "/proc/self/task/%s/status", thread);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    out[0] = '\0';
+    while (fgets(line, sizeof line, f)) {
+        if (strncmp(line, "Cpus_allowed:", 13) == 0) {
+            (void)snprintf(out, size, "%s", line + 13);
+        }
+    }
+    (void)fclose(f);
+}
+
+/* An administrator may confine a thread at any time: who set its mask would undo that. */
+static void idle_threads_keep_the_mask_that_they_were_given(void **state) {
+    (void)state;
+    struct record r = new_record(4);
+    struct pool *p;
+    struct job jobs[16] = {{0}};
+    assert_int_equal(pool_open(&p, 4, 8, work, count, &r, NULL), ST_OK);
+    for (unsigned i = 0; i < 16; i++) {
+        jobs[i].number = i;
+        pool_put(p, &jobs[i]);
+    }
+    pool_finish(p);
+    (void)usleep(20000); /* they go to sleep */
+    char own[256], others[256];
+    (void)snprintf(others, sizeof others, "%ld", (long)getpid());
+    read_mask(others, own, sizeof own);
+    DIR *threads = opendir("/proc/self/task");
+    assert_non_null(threads);
+    for (struct dirent *d; (d = readdir(threads)) != NULL;) {
+        if (d->d_name[0] != '.') {
+            read_mask(d->d_name, others, sizeof others);
+            assert_string_equal(others, own);
+        }
+    }
+    (void)closedir(threads);
+    pool_close(p);
+}
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_come_in_the_order_of_the_jobs),
@@ -241,6 +289,9 @@ int main(void) {
         cmocka_unit_test(no_memory_is_an_error_and_no_thread_is_done_without),
         cmocka_unit_test(a_single_job_needs_no_thread),
         cmocka_unit_test(there_is_a_processor),
+#ifdef __linux__
+        cmocka_unit_test(idle_threads_keep_the_mask_that_they_were_given),
+#endif
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }

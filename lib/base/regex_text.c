@@ -60,7 +60,11 @@ static bool is_modest(const char *s) {
             uint64_t size = l->before + l->last + 1;
             (--l)->last = size;
         } else {
-            next = *s == '[' ? skip_set(s) : *s == '\\' && s[1] ? s + 2 : next;
+            if (*s == '[') {
+                next = skip_set(s);
+            } else if (*s == '\\' && s[1]) {
+                next = s + 2;
+            }
             l->before += l->last;
             l->last = 1;
         }

@@ -13,7 +13,7 @@ size_t utf8_decode(const char *s, size_t len, uint32_t *code_point) {
         return 1;
     }
     /* 0xc0 and 0xc1 would begin overlong forms; 0xf5 and above pass U+10FFFF. */
-    size_t need = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    size_t need = 2U + (p[0] >= 0xe0) + (p[0] >= 0xf0);
     if (p[0] < 0xc2 || p[0] > 0xf4 || len < need) {
         return 0;
     }
@@ -40,7 +40,7 @@ size_t utf8_encode(uint32_t code_point, char out[4]) {
     if (code_point > 0x10ffff || (code_point >= 0xd800 && code_point <= 0xdfff)) {
         return 0;
     }
-    size_t len = code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+    size_t len = 2U + (code_point >= 0x800) + (code_point >= 0x10000);
     for (size_t i = len - 1; i > 0; i--) {
         out[i] = (char)(0x80 | (code_point & 0x3f));
         code_point >>= 6;
@@ -55,11 +55,11 @@ bool utf8_is_printable(uint32_t c) {
     return !control && !direction;
 }
 
-struct code_points {
+struct code_point_range {
     uint32_t first, last;
 };
 
-static bool is_in(uint32_t c, const struct code_points *ranges, size_t count) {
+static bool is_in(uint32_t c, const struct code_point_range *ranges, size_t count) {
     for (size_t i = 0; i < count && ranges[i].first <= c; i++) {
         if (c <= ranges[i].last) {
             return true;
@@ -71,22 +71,23 @@ static bool is_in(uint32_t c, const struct code_points *ranges, size_t count) {
 unsigned utf8_columns(uint32_t c) {
     /* The blocks of Unicode's general categories Mn, Me and Cf, and of East Asian Width W and F;
      * wcwidth(3) depends on the locale. */
-    static const struct code_points none[] = {
+    static const struct code_point_range none[] = {
         {0x300, 0x36f},   {0x483, 0x489},    {0x591, 0x5bd},   {0x610, 0x61a},   {0x64b, 0x65f},
         {0x6d6, 0x6dc},   {0x93c, 0x93c},    {0x941, 0x948},   {0x94d, 0x94d},   {0xe31, 0xe31},
         {0xe34, 0xe3a},   {0xe47, 0xe4e},    {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200f},
         {0x20d0, 0x20ff}, {0x302a, 0x302f},  {0x3099, 0x309a}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f},
         {0xfeff, 0xfeff}, {0xe0100, 0xe01ef}};
-    static const struct code_points wide[] = {
+    static const struct code_point_range wide[] = {
         {0x1100, 0x115f}, {0x2e80, 0x303e}, {0x3041, 0x33ff},   {0x3400, 0x4dbf},  {0x4e00, 0x9fff},
         {0xa000, 0xa4cf}, {0xa960, 0xa97f}, {0xac00, 0xd7a3},   {0xf900, 0xfaff},  {0xfe30, 0xfe6f},
         {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}};
     if (c < 0x300) {
         return 1;
     }
-    return is_in(c, none, sizeof none / sizeof *none)   ? 0
-           : is_in(c, wide, sizeof wide / sizeof *wide) ? 2
-                                                        : 1;
+    if (is_in(c, none, sizeof none / sizeof *none)) {
+        return 0;
+    }
+    return is_in(c, wide, sizeof wide / sizeof *wide) ? 2 : 1;
 }
 
 size_t utf8_text_columns(const char *s, size_t len) {

@@ -114,8 +114,8 @@ struct abbrev {
     uint8_t below; /* enum abbrev_below */
     bool has_wanted;
     /* Index into abbrev_table.wanted, once it was requested (units use few declarations of some
-     * tables): the attributes with a meaning or a size of their own; wanted_skip bytes
-     * follow. last. If it has no plan: all its attributes, in abbrev_table.specs. */
+     * tables): the attributes with a meaning or a size of their own; wanted_skip bytes follow the
+     * last. If it has no plan: all its attributes, in abbrev_table.specs. */
     uint32_t first_wanted, wanted_skip;
     uint16_t wanted_count;
     bool direct; /* it is fixed, and each of those is a number */

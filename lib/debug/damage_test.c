@@ -1,4 +1,5 @@
 /* Damage is local: what a broken unit, DIE, table or reference costs, and what it does not. */
+#include "debug/find_units_test.h"
 #include "debug/dwarf_build_test.h"
 
 #include "base/failmalloc.h"

@@ -166,7 +166,9 @@ enum st debug_clone(struct debug **out, const struct debug *d, debug_complain co
                         .complain_ctx = ctx,
                         .split_units = d->split_units};
     enum st st = clone_file(c, &c->alt, &d->alt, e);
-    st = st == ST_OK ? clone_file(c, &c->main, &d->main, e) : st;
+    if (st == ST_OK) {
+        st = clone_file(c, &c->main, &d->main, e);
+    }
     if (st == ST_OK &&
         (!VEC_RESERVE(&c->code, d->code.len) || !VEC_RESERVE(&c->code_units, d->code_units.len))) {
         st = err_nomem(e);

@@ -117,18 +117,10 @@ size_t debug_split_units(const struct debug *d);
 /* Do units have lines in a .debug_line that the file lacks? Nobody is told. (Of a damaged one
  * complain was told.) */
 bool debug_is_lineless(const struct debug *d);
-/* The unit that owns the address (file address), without reading the whole file. *unit is an index.
- * ST_NONE: no unit claims it. */
-enum st debug_find_unit(struct debug *d, uint64_t address, size_t *unit,
-                        struct err *e) BASE_MUST_USE;
-/* All units that claim the address, the narrowest claim first: units[*count], at most max of them.
- * ST_NONE: *count is 0. */
-enum st debug_find_units(struct debug *d, uint64_t address, size_t *units, size_t max,
-                         size_t *count, struct err *e) BASE_MUST_USE;
-/* debug_find_units in two parts, for threads that share d. The first consults only known ranges of
- * units, and returns how many claim the address; several threads may call it while one is in
- * debug_read_unit. The second reads the units without known ranges, so that the first knows all; no
- * other thread may use d. */
+/* The units that claim an address, the narrowest claim first: units[0] … units[n - 1], at most max
+ * of them; n is returned. It consults only the known ranges; several threads may call it, while one
+ * is in debug_read_unit. debug_scan_units reads the units that do not say their ranges, so that all
+ * are known; no other thread may use d meanwhile. */
 size_t debug_find_known_units(const struct debug *d, uint64_t address, size_t *units, size_t max);
 enum st debug_scan_units(struct debug *d, struct err *e) BASE_MUST_USE;
 /* Addresses that a unit claims. */
@@ -136,9 +128,9 @@ struct debug_claim {
     struct debug_range range;
     size_t unit;
 };
-/* All claims, for a caller that reads the whole file: of those around an address debug_find_units
- * takes the last of this order first. Units without known ranges are read for them. *out is
- * malloc'ed (never NULL). Never ST_NONE. */
+/* All claims, for a caller that reads the whole file: of those around an address
+ * debug_find_known_units takes the last of this order first. Units without known ranges are read
+ * for them. *out is malloc'ed (never NULL). Never ST_NONE. */
 enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count,
                      struct err *e) BASE_MUST_USE;
 /* Bytes of the unit in .debug_info, roughly the cost of reading it. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/find_units_test.h"
 #include "debug/debug_private.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -22,7 +22,7 @@ static bool take_address(const struct take *t, uint64_t *out) {
     return form_address(&t->v, t->source->sections, out);
 }
 
-static bool take_string(const struct take *t, const char **out) {
+static bool take_name(const struct take *t, const char **out) {
     const char *text;
     if (!form_string(&t->v, &t->source->strings, &text)) {
         return false;
@@ -49,7 +49,7 @@ static bool take_unit_attr(const struct take *t, enum abbrev_kind kind) {
     uint64_t language;
     switch (kind) {
     case KIND_COMP_DIR:
-        return take_string(t, &out->comp_dir);
+        return take_name(t, &out->comp_dir);
     case KIND_LANGUAGE:
         if (!form_u64(&t->v, &language)) {
             return false;
@@ -85,9 +85,9 @@ static inline bool take_attr(const struct take *t, const struct abbrev_spec *spe
     bool taken;
     switch ((enum abbrev_kind)spec->kind) {
     case KIND_NAME:
-        return take_string(t, &out->name);
+        return take_name(t, &out->name);
     case KIND_LINKAGE_NAME:
-        return take_string(t, &out->linkage);
+        return take_name(t, &out->linkage);
     case KIND_ORIGIN:
         return mark_taken(out, DIE_ORIGIN, form_ref(&t->v, &out->origin));
     case KIND_SPECIFICATION:
@@ -235,7 +235,9 @@ enum st die_attrs_read(struct die_reader *d, const struct die_unit *unit, struct
     if (!a->planned) {
         const struct takeover_value *values;
         enum st st = takeover_die(&d->takeover, d->sections, unit, t, a, offset, &values, e);
-        st = st == ST_OK ? take_placed(&take, &at, a, values, e) : st;
+        if (st == ST_OK) {
+            st = take_placed(&take, &at, a, values, e);
+        }
         return st == ST_OK && reader_failed(r) ? die_cut(r, offset, e) : st;
     }
     const struct abbrev_spec *spec;

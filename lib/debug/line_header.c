@@ -100,8 +100,8 @@ static void read_format(struct table *t, struct entry_format *f, enum section_id
     }
 }
 
-/* A number, or the place of a string; 0 for a skipped. A form of unknown size fails the reader.
- */
+/* A number, or the place of a string; 0 for a skipped value. A form of unknown size fails the
+ * reader. */
 static uint64_t read_value(struct table *t, uint64_t form) {
     struct form_sizes sizes = {.address_size = t->header->address_size,
                                .offset_size = t->header->offset_size};

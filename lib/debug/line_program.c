@@ -136,7 +136,7 @@ static inline void run_standard(struct line_machine *m, const struct line_header
 
 /* Runs until the program or a sequence ends, which *ended tells, or there is no room for a row.
  * Each opcode makes at most one row. */
-static struct line_machine run_program(struct line_machine m, const struct line_header *h,
+static struct line_machine run_opcodes(struct line_machine m, const struct line_header *h,
                                        struct line_files *files, bool *ended) {
     *ended = false;
     while (m.r.at < m.r.end && m.row < m.end) {
@@ -178,7 +178,7 @@ enum st line_program_run(const struct line_header *header, struct line_files *fi
         }
         m.row = rows->data + rows->len;
         m.end = rows->data + rows->cap;
-        m = run_program(m, header, files, &ended);
+        m = run_opcodes(m, header, files, &ended);
         rows->len = (size_t)(m.row - rows->data);
         if (ended) {
             if (!end_sequence(sequences, rows, first, !m.descended)) {

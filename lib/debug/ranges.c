@@ -159,7 +159,10 @@ static enum st read_range_entries(struct range_base *b, uint64_t offset, struct 
 static enum st list_offset(const struct range_base *b, uint64_t index, uint64_t *out,
                            struct err *e) {
     struct reader r = section_reader(b->sections, SECTION_RNGLISTS);
-    uint64_t base = b->has_rnglists_base ? b->rnglists_base : b->offset_size == 4 ? 12 : 20;
+    uint64_t base = b->offset_size == 4 ? 12 : 20; /* behind the header of the first list */
+    if (b->has_rnglists_base) {
+        base = b->rnglists_base;
+    }
     uint64_t at;
     if (!checked_mul_u64(index, b->offset_size, &at) || !checked_add_u64(at, base, &at)) {
         reader_fail(&r);

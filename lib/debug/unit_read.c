@@ -79,7 +79,9 @@ static enum st read_lines(struct unit_build *b, struct err *e) {
         st = line_program_run(&header, &b->files, &b->rows, &scratch->sequences, e);
         enum st ordered =
             line_sequences_order(&scratch->sequences, debug_is_code, b->d, &b->sequences, e);
-        st = st == ST_OK ? ordered : st;
+        if (st == ST_OK) {
+            st = ordered;
+        }
     }
     return st;
 }

@@ -96,9 +96,11 @@ void units_sort_ranges(struct debug *d) {
 
 static void take_bases(struct unit_entry *u, const struct die_attrs *a) {
     /* Apple's clang before 2013 gave a unit of several ranges DW_AT_entry_pc in place of low_pc. */
-    u->low = a->has & DIE_LOW
-                 ? a->low
-                 : (a->has & DIE_ENTRY && !(a->has & DIE_ENTRY_IS_SIZE) ? a->entry : 0);
+    if (a->has & DIE_LOW) {
+        u->low = a->low;
+    } else if (a->has & DIE_ENTRY && !(a->has & DIE_ENTRY_IS_SIZE)) {
+        u->low = a->entry;
+    }
     u->addr_base = a->addr_base;
     u->has_addr_base = (a->has & DIE_ADDR_BASE) != 0;
     u->rnglists_base = a->rnglists_base;
@@ -109,7 +111,9 @@ static void take_bases(struct unit_entry *u, const struct die_attrs *a) {
     u->comp_dir = a->comp_dir;
     u->language = a->language;
     u->one_range = (a->has & (DIE_HIGH | DIE_RANGES)) == DIE_HIGH;
-    u->high = u->one_range ? (a->has & DIE_HIGH_IS_SIZE ? a->low + a->high : a->high) : 0;
+    if (u->one_range) {
+        u->high = a->has & DIE_HIGH_IS_SIZE ? a->low + a->high : a->high;
+    }
 }
 
 static enum st push_unit(struct debug_file *f, const struct unit_entry *u, struct err *e) {
@@ -310,23 +314,6 @@ enum st debug_scan_units(struct debug *d, struct err *e) {
 
 size_t debug_find_known_units(const struct debug *d, uint64_t address, size_t *units, size_t max) {
     return claims_at(d, address, units, max);
-}
-
-enum st debug_find_units(struct debug *d, uint64_t address, size_t *units, size_t max,
-                         size_t *count, struct err *e) {
-    *count = debug_find_known_units(d, address, units, max);
-    if (*count == 0) {
-        if (debug_scan_units(d, e) != ST_OK) {
-            return ST_ERR;
-        }
-        *count = debug_find_known_units(d, address, units, max);
-    }
-    return *count > 0 ? ST_OK : ST_NONE;
-}
-
-enum st debug_find_unit(struct debug *d, uint64_t address, size_t *unit, struct err *e) {
-    size_t count;
-    return debug_find_units(d, address, unit, 1, &count, e);
 }
 
 /* ---- telling all claims ---- */

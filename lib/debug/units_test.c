@@ -1,4 +1,5 @@
 /* Which unit an address is looked for in. */
+#include "debug/find_units_test.h"
 #include "debug/dwarf_build_test.h"
 
 static void put_plain_unit(struct dwarf_build *b, uint64_t low, uint8_t size) {

@@ -46,7 +46,7 @@ struct build_worker {
     struct flat_scratch scratch;
 };
 
-/* The units on their way through used pool. */
+/* Units on their way through the pool. */
 struct build_job {
     struct build_job *next; /* of those that are done: kept, with their memory, for further units */
     struct side_job *side;  /* not NULL: in place of units */
@@ -218,7 +218,7 @@ static size_t units_of_job(const struct index_build_run *b, size_t first) {
     return count;
 }
 
-/* Reuses is done, or makes one. NULL: no memory. */
+/* Reuses a job that is done, or makes one. NULL: no memory. */
 static struct build_job *take_job(struct index_build_run *b, size_t first) {
     struct build_job *job = b->done;
     if (job) {
@@ -396,7 +396,7 @@ static enum st check_extent(const struct index_build_run *b, struct err *e) {
     return ST_OK;
 }
 
-static enum st build_index(struct index_build_run *b, struct sink *out, struct err *e) {
+static enum st run_build(struct index_build_run *b, struct sink *out, struct err *e) {
     enum st st = pool_open(&b->pool, b->threads, (size_t)b->threads * JOBS_PER_THREAD, read_units,
                            encode_job, b, e);
     if (st == ST_OK) {
@@ -427,7 +427,7 @@ enum st index_build(const struct index_source *source, unsigned threads, struct 
         return err_nomem(e);
     }
     b.workers = calloc(b.threads, sizeof *b.workers);
-    enum st st = b.workers ? build_index(&b, out, e) : err_nomem(e);
+    enum st st = b.workers ? run_build(&b, out, e) : err_nomem(e);
     pool_close(b.pool);
     free_jobs(&b);
     for (unsigned i = 0; b.workers && i < b.threads; i++) {

@@ -265,11 +265,13 @@ static void put_function(struct encoder *c, const struct flat_records *f,
     const struct debug_function *fn = r->function;
     unsigned bits = quantum_bits(c, r);
     unsigned flags = RECORD_FUNCTION | (fn->entry != r->low ? RECORD_ENTRY : 0U) |
-                     (fn->low_pc == 0        ? RECORD_NO_LOW
-                      : fn->low_pc != r->low ? RECORD_LOW
-                                             : 0U) |
                      (r->node_count ? RECORD_NODES : 0U) |
                      (1U << bits != c->quantum ? RECORD_BYTES : 0U);
+    if (fn->low_pc == 0) {
+        flags |= RECORD_NO_LOW;
+    } else if (fn->low_pc != r->low) {
+        flags |= RECORD_LOW;
+    }
     char *out = room(c, RECORD_BYTES_MAX + LEB128_MAX + r->node_count * NODE_BYTES_MAX +
                             r->step_count * (STEP_BYTES_MAX + INDEX_BLOCK_ENTRY));
     if (!out || (r->node_count > c->node_cap && !vec_reserve((void **)&c->node_at, 0, &c->node_cap,

@@ -41,7 +41,7 @@ void flat_scratch_release(struct flat_scratch *s);
 
 /* Zero-initialised = empty. */
 struct flat_records {
-    struct flat_unit *unit;      /* owns the memory behind functions and paths point to */
+    struct flat_unit *unit;      /* owns the memory behind functions and paths */
     struct flat_record *records; /* of each of unit->ranges, in that order */
     size_t record_count, record_cap;
     struct flat_node *nodes;

@@ -25,9 +25,9 @@ struct flat_unit {
 };
 
 /* Reads unit `index` into *out: NULL, or a unit that was read before, which is forgotten and whose
- * memory is used again; flat_unit_free frees it. Symbols give the starts of for which debug
- * info lacks them. ST_ERR: nothing of it can be read, or no memory; *out is NULL then. Never
- * ST_NONE.
+ * memory is used again; flat_unit_free frees it. Symbols give the starts of functions for
+ * which debug info lacks them. ST_ERR: nothing of it can be read, or no memory; *out is NULL then.
+ * Never ST_NONE.
  */
 enum st flat_unit_open(struct flat_unit **out, struct debug *d, const struct own_symbols *own,
                        size_t index, struct err *e) BASE_MUST_USE;

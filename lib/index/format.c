@@ -17,7 +17,7 @@ static const char tags[INDEX_SECTIONS][5] = {
 
 /* ---- writing ---- */
 
-static void put_number(uint8_t *at, uint64_t v, size_t bytes) {
+static void put_field(uint8_t *at, uint64_t v, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) {
         at[i] = (uint8_t)(v >> 8 * i);
     }
@@ -31,7 +31,7 @@ static uint64_t prologue_hash(const uint8_t *data, size_t toc_size) {
 
 static void add_sum(struct strbuf *out, const char *bytes, size_t len) {
     uint8_t sum[4];
-    put_number(sum, hash_crc32(bytes, len), sizeof sum);
+    put_field(sum, hash_crc32(bytes, len), sizeof sum);
     strbuf_add(out, sum, sizeof sum);
 }
 
@@ -48,28 +48,28 @@ void index_sums_write(const struct strbuf *const sections[INDEX_SUMS], struct st
 void index_header_write(const struct index_header *h, uint8_t out[INDEX_PROLOGUE]) {
     memset(out, 0, INDEX_PROLOGUE);
     memcpy(out, magic, MAGIC_SIZE);
-    put_number(out + 8, h->format, 4);
-    put_number(out + 12, h->builder, 4);
-    put_number(out + 16, h->size, 8);
-    put_number(out + 24, h->origin, 8);
-    put_number(out + 32, h->base, 8);
-    put_number(out + 40, h->text_end, 8);
-    put_number(out + 48, h->fingerprint, 8);
+    put_field(out + 8, h->format, 4);
+    put_field(out + 12, h->builder, 4);
+    put_field(out + 16, h->size, 8);
+    put_field(out + 24, h->origin, 8);
+    put_field(out + 32, h->base, 8);
+    put_field(out + 40, h->text_end, 8);
+    put_field(out + 48, h->fingerprint, 8);
     out[56] = (uint8_t)h->id.kind;
     out[57] = h->id.len;
     out[58] = h->flags;
     out[59] = h->quantum;
-    put_number(out + 60, INDEX_SECTIONS, 4);
+    put_field(out + 60, INDEX_SECTIONS, 4);
     memcpy(out + 64, h->id.bytes, sizeof h->id.bytes);
     memcpy(out + 84, h->arch, strlen(h->arch));
-    put_number(out + 100, h->name, 4);
+    put_field(out + 100, h->name, 4);
     for (size_t i = 0; i < INDEX_SECTIONS; i++) {
         uint8_t *entry = out + INDEX_HEADER_SIZE + i * INDEX_TOC_ENTRY;
         memcpy(entry, tags[i], 4);
-        put_number(entry + 8, h->sections[i].offset, 8);
-        put_number(entry + 16, h->sections[i].size, 8);
+        put_field(entry + 8, h->sections[i].offset, 8);
+        put_field(entry + 16, h->sections[i].size, 8);
     }
-    put_number(out + INDEX_HASH_AT, prologue_hash(out, INDEX_SECTIONS * INDEX_TOC_ENTRY), 8);
+    put_field(out + INDEX_HASH_AT, prologue_hash(out, INDEX_SECTIONS * INDEX_TOC_ENTRY), 8);
 }
 
 /* ---- reading ---- */

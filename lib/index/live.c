@@ -167,7 +167,9 @@ static enum st open_parts(struct live *l, const struct object_slice *s,
     if (why.code == ERR_NOMEM) {
         return err_nomem(e);
     }
-    dwarf = dwarf == ST_OK ? unit_cache_check(l->units, &why) : dwarf;
+    if (dwarf == ST_OK) {
+        dwarf = unit_cache_check(l->units, &why);
+    }
     if (dwarf != ST_OK) {
         unit_cache_close(l->units);
         l->units = NULL;
@@ -195,10 +197,12 @@ enum st lookup_open_live(struct lookup_source **out, const struct object_slice *
         live_close(&l->source);
         return st;
     }
-    l->source.content = !l->units                       ? LOOKUP_HAS_SYMBOLS
-                        : unit_cache_is_split(l->units) ? LOOKUP_HAS_SPLIT_DWARF
-                                                        : LOOKUP_HAS_DWARF;
-    l->source.lineless = l->units && unit_cache_is_lineless(l->units);
+    l->source.content = LOOKUP_HAS_SYMBOLS;
+    if (l->units) {
+        bool split = unit_cache_is_split(l->units);
+        l->source.content = split ? LOOKUP_HAS_SPLIT_DWARF : LOOKUP_HAS_DWARF;
+        l->source.lineless = unit_cache_is_lineless(l->units);
+    }
     *out = &l->source;
     return ST_OK;
 }

@@ -193,14 +193,15 @@ struct step_state {
     uint64_t file, line, column, discriminator; /* line 0: none of them */
 };
 
-static void read_function(const struct mapped *m, struct reader *r, unsigned flags,
-                          struct function_record *f) {
+static void read_function_record(const struct mapped *m, struct reader *r, unsigned flags,
+                                 struct function_record *f) {
     f->high = f->low + reader_uleb128(r);
     f->name = reader_uleb128(r);
     f->entry = f->low + (flags & RECORD_ENTRY ? index_unzigzag(reader_uleb128(r)) : 0);
-    f->low_pc = flags & RECORD_NO_LOW ? 0
-                : flags & RECORD_LOW  ? f->low + index_unzigzag(reader_uleb128(r))
-                                      : f->low;
+    f->low_pc = flags & RECORD_NO_LOW ? 0 : f->low;
+    if ((flags & (RECORD_NO_LOW | RECORD_LOW)) == RECORD_LOW) {
+        f->low_pc += index_unzigzag(reader_uleb128(r));
+    }
     f->node_bytes = flags & RECORD_NODES ? (size_t)reader_uleb128(r) : 0;
     f->nodes = reader_bytes(r, f->node_bytes);
     f->quantum = flags & RECORD_BYTES ? 1 : m->header.quantum;
@@ -324,7 +325,7 @@ static enum st answer_function(const struct mapped *m, struct reader *r, unsigne
     struct step_state s;
     struct lookup_frame *frame;
     uint64_t record = reader_pos(r) - 1;
-    read_function(m, r, flags, &f);
+    read_function_record(m, r, flags, &f);
     bool outside = !reader_failed(r) && address >= f.high;
     if (!outside) {
         find_step(r, &f, address, &s);
@@ -492,9 +493,10 @@ static enum st open_bytes(struct lookup_source **out, const char *name, struct f
     m->addresses = data + x[INDEX_ADDR].offset;
     m->records = data + x[INDEX_RECO].offset;
     m->piece_count = (size_t)(x[INDEX_ADDR].size / 4);
-    m->source.content = m->header.flags & INDEX_SPLIT   ? LOOKUP_HAS_SPLIT_DWARF
-                        : m->header.flags & INDEX_DWARF ? LOOKUP_HAS_DWARF
-                                                        : LOOKUP_HAS_SYMBOLS;
+    m->source.content = m->header.flags & INDEX_DWARF ? LOOKUP_HAS_DWARF : LOOKUP_HAS_SYMBOLS;
+    if (m->header.flags & INDEX_SPLIT) {
+        m->source.content = LOOKUP_HAS_SPLIT_DWARF;
+    }
     m->source.lineless = (m->header.flags & INDEX_LINELESS) != 0;
     if (file) {
         m->file = *file;

@@ -56,7 +56,8 @@ static int by_low_and_place(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Sorts the spans by lowest address, equal ones in their order, into one */
+/* Sorts the spans into `order` by lowest address, equal ones as they stand; most are in order, or
+ * nearly. */
 static void sort_by_low(const struct code_span *in, size_t n, const struct code_span **order) {
     size_t moves = 0;
     for (size_t i = 0; i < n; i++) {

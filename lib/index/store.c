@@ -330,10 +330,11 @@ enum st index_store_add(struct index_store *s, const struct index_source *source
     enum st st = strbuf_check(&w.temporary, e) == ST_OK ? strbuf_check(&w.target, e) : ST_ERR;
     if (st == ST_OK) {
         bool found;
-        st = begin_writing(&w, key, source->fingerprint, wait, &found)
-                 ? write_index(&w, source, why, e)
-             : found ? ST_OK
-                     : ST_NONE;
+        bool begun = begin_writing(&w, key, source->fingerprint, wait, &found);
+        st = found ? ST_OK : ST_NONE;
+        if (begun) {
+            st = write_index(&w, source, why, e);
+        }
     }
     if (st == ST_OK) {
         store_trim(s->path, s->cap, strbuf_cstr(&w.target));

@@ -88,7 +88,10 @@ static void note_file(void *ctx, const char *path) {
 
 static int by_use(const void *a, const void *b) {
     const struct stored_entry *x = a, *y = b;
-    return x->used != y->used ? (x->used < y->used ? -1 : 1) : strcmp(x->path, y->path);
+    if (x->used != y->used) {
+        return x->used < y->used ? -1 : 1;
+    }
+    return strcmp(x->path, y->path);
 }
 
 /* Indexes lie in folders named by two hexadecimal digits. */

@@ -221,9 +221,10 @@ static void tell_notices(struct symbol_set *s, const struct symbol_file *answer)
 }
 
 static enum symbol_verdict verdict_on(const struct lookup_source *source) {
-    return source->content == LOOKUP_HAS_DWARF         ? SYMBOLS_OK
-           : source->content == LOOKUP_HAS_SPLIT_DWARF ? SYMBOLS_SPLIT
-                                                       : SYMBOLS_ONLY;
+    if (source->content == LOOKUP_HAS_SYMBOLS) {
+        return SYMBOLS_ONLY;
+    }
+    return source->content == LOOKUP_HAS_DWARF ? SYMBOLS_OK : SYMBOLS_SPLIT;
 }
 
 /* Makes the slice the answer if it has symbols or debug info. */
@@ -246,14 +247,15 @@ static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
         complain_path(s, path, &why);
     }
     *out = (struct symbol_file){
-        .verdict = st == ST_ERR    ? SYMBOLS_DAMAGED
-                   : st == ST_NONE ? SYMBOLS_NO_DEBUG_INFO
-                                   : verdict_on(source),
+        .verdict = st == ST_OK ? verdict_on(source) : SYMBOLS_DAMAGED,
         .file = file,
         .source = source,
         .base = object_slice_base(slice),
         .arm32 = object_slice_is_arm32(slice),
     };
+    if (st == ST_NONE) {
+        out->verdict = SYMBOLS_NO_DEBUG_INFO;
+    }
     return ST_OK;
 }
 
@@ -475,7 +477,10 @@ static enum st judge_by_name(struct symbol_set *s, const struct symbol_request *
     const struct index_store *store = NULL;
     const struct catalog_entry *entry =
         r->name && !c ? added_stores_nearest(&s->added_stores, r->name, r->arch, &store) : NULL;
-    const char *arch = c ? c->arch : entry ? entry->arch : NULL;
+    const char *arch = c ? c->arch : NULL;
+    if (entry) {
+        arch = entry->arch;
+    }
     if (arch) {
         bool other_arch = r->arch && !object_arch_equal(r->arch, arch);
         out->verdict = other_arch ? SYMBOLS_ARCH_MISMATCH : SYMBOLS_ID_MISMATCH;
@@ -572,9 +577,10 @@ static enum st give(struct symbol_set *s, const struct find_candidate *c, symbol
         return ST_OK;
     }
     enum st st = open_candidate(s, files, c, &o, e);
-    const struct object_slice *slice = st != ST_OK ? NULL
-                                       : nameless  ? object_slice_by_arch(o, c->arch)
-                                                   : object_slice_by_id(o, &c->id);
+    const struct object_slice *slice = NULL;
+    if (st == ST_OK) {
+        slice = nameless ? object_slice_by_arch(o, c->arch) : object_slice_by_id(o, &c->id);
+    }
     if (!slice) {
         return st == ST_ERR ? ST_ERR : ST_OK;
     }

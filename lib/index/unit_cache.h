@@ -21,7 +21,8 @@ enum st unit_cache_open(struct unit_cache **out, const struct object_slice *s,
 /* NULL is allowed. No unit may be in use. */
 void unit_cache_close(struct unit_cache *c);
 
-/* As debug_find_units, but without ST_NONE: *count is 0 then. */
+/* The units that claim an address as debug_find_known_units tells them, after a scan if none is
+ * known. */
 enum st unit_cache_find(struct unit_cache *c, uint64_t address, size_t *units, size_t max,
                         size_t *count, struct err *e) BASE_MUST_USE;
 /* The unit, which stays until unit_cache_put; its paths stay until unit_cache_close. A thread that

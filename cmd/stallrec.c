@@ -364,98 +364,92 @@ static int only(int status) {
     return status == 0 ? CLI_EXIT : status;
 }
 
+/* False after a printed usage error. */
+static bool take_setting(struct cli_parser *p, struct run *run, int id) {
+    struct recorder_settings *set = &run->settings;
+    uint64_t number;
+    switch (id) {
+    case OPT_OUTPUT:
+        run->directory = p->value;
+        return true;
+    case OPT_THRESHOLD:
+        if (!cli_number(p, 1, 3600000, &number)) {
+            return false;
+        }
+        set->threshold_ms = (uint32_t)number;
+        return true;
+    case OPT_PRESET:
+        return settings_preset(set, &tool, p->value);
+    case OPT_DETECTORS:
+        return settings_detectors(set, &tool, p->value);
+    case OPT_CPU_LIMIT:
+        if (!cli_number(p, 1, 100000, &number)) {
+            return false;
+        }
+        set->cpu_limit = (uint32_t)number * 10;
+        return true;
+    case OPT_TRACE:
+        run->trace = p->value;
+        return true;
+    case OPT_REPLAY:
+        run->replay = p->value;
+        return true;
+    case OPT_LOOP_AT:
+        return settings_loop_at(set, &tool, p->value);
+    case OPT_CONTEXT:
+        return settings_context(set, &tool, p->value);
+    case OPT_KEEP_DAYS:
+        return cli_number(p, 1, 36500, &set->keep_days);
+    case OPT_KEEP_BYTES:
+        return cli_number(p, 1, MAX_KEEP_BYTES, &set->keep_bytes);
+    case OPT_KEEP_FILES:
+        return cli_number(p, 1, 999999999, &set->keep_files);
+    case OPT_FOLLOW:
+        set->follow = true;
+        return true;
+    default:
+        run->quiet = true;
+        return true;
+    }
+}
+
+/* --replay, which runs no program. */
+static int answer_replay(const struct cli_parser *p, const struct run *run) {
+    if (p->operand_count > 0) {
+        cli_usage_error(&tool, "--replay runs no program");
+        return EXIT_OWN;
+    }
+    if (cli_useless(p, CLI_BIT(OPT_PRESET) | CLI_BIT(OPT_REPLAY))) {
+        cli_usage_error(&tool, "--replay takes no other option than --preset");
+        return EXIT_OWN;
+    }
+    return only(recorder_replay(tool.name, run->replay, run->settings.preset) ? 0 : EXIT_OWN);
+}
+
 /* CLI_OK, or the status to end with after a printed message. */
 static int read_options(struct cli_parser *p, struct run *run) {
-    struct recorder_settings *set = &run->settings;
     for (int id; (id = cli_next(p)) != CLI_END;) {
-        uint64_t number;
-        switch (id) {
-        case OPT_OUTPUT:
-            run->directory = p->value;
-            break;
-        case OPT_THRESHOLD:
-            if (!cli_number(p, 1, 3600000, &number)) {
-                return EXIT_OWN;
-            }
-            set->threshold_ms = (uint32_t)number;
-            break;
-        case OPT_PRESET:
-            if (!settings_preset(set, &tool, p->value)) {
-                return EXIT_OWN;
-            }
-            break;
-        case OPT_DETECTORS:
-            if (!settings_detectors(set, &tool, p->value)) {
-                return EXIT_OWN;
-            }
-            break;
-        case OPT_CPU_LIMIT:
-            if (!cli_number(p, 1, 100000, &number)) {
-                return EXIT_OWN;
-            }
-            set->cpu_limit = (uint32_t)number * 10;
-            break;
-        case OPT_TRACE:
-            run->trace = p->value;
-            break;
-        case OPT_REPLAY:
-            run->replay = p->value;
-            break;
-        case OPT_LIST_PRESETS:
-            return only(recorder_list_presets(tool.name) ? 0 : EXIT_OWN);
-        case OPT_LIST_DETECTORS:
-            return only(recorder_list_detectors(tool.name) ? 0 : EXIT_OWN);
-        case OPT_LOOP_AT:
-            if (!settings_loop_at(set, &tool, p->value)) {
-                return EXIT_OWN;
-            }
-            break;
-        case OPT_CONTEXT:
-            if (!settings_context(set, &tool, p->value)) {
-                return EXIT_OWN;
-            }
-            break;
-        case OPT_KEEP_DAYS:
-            if (!cli_number(p, 1, 36500, &set->keep_days)) {
-                return EXIT_OWN;
-            }
-            break;
-        case OPT_KEEP_BYTES:
-            if (!cli_number(p, 1, MAX_KEEP_BYTES, &set->keep_bytes)) {
-                return EXIT_OWN;
-            }
-            break;
-        case OPT_KEEP_FILES:
-            if (!cli_number(p, 1, 999999999, &set->keep_files)) {
-                return EXIT_OWN;
-            }
-            break;
-        case OPT_FOLLOW:
-            set->follow = true;
-            break;
-        case OPT_QUIET:
-            run->quiet = true;
-            break;
-        default:
+        if (id == CLI_EXIT) {
             return p->status == 0 ? CLI_EXIT : EXIT_OWN;
+        }
+        if (id == OPT_LIST_PRESETS) {
+            return only(recorder_list_presets(tool.name) ? 0 : EXIT_OWN);
+        }
+        if (id == OPT_LIST_DETECTORS) {
+            return only(recorder_list_detectors(tool.name) ? 0 : EXIT_OWN);
+        }
+        if (!take_setting(p, run, id)) {
+            return EXIT_OWN;
         }
     }
     if (run->replay) {
-        if (p->operand_count > 0) {
-            cli_usage_error(&tool, "--replay runs no program");
-            return EXIT_OWN;
-        }
-        if (cli_useless(p, CLI_BIT(OPT_PRESET) | CLI_BIT(OPT_REPLAY))) {
-            cli_usage_error(&tool, "--replay takes no other option than --preset");
-            return EXIT_OWN;
-        }
-        return only(recorder_replay(tool.name, run->replay, set->preset) ? 0 : EXIT_OWN);
+        return answer_replay(p, run);
     }
-    if (run->trace && set->follow) {
+    if (run->trace && run->settings.follow) {
         cli_usage_error(&tool, "--trace is of one program: not with --follow");
         return EXIT_OWN;
     }
-    if (!settings_check(set, &tool)) {
+    if (!settings_check(&run->settings, &tool)) {
         return EXIT_OWN;
     }
     if (p->operand_count == 0) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "loop/hooks.h"
+#include "loop/watched.h"
 #include "platform.h"
 #include "spool/spool_recover.h"
 #include "support/wall_clock.h"
@@ -255,7 +255,7 @@ static bool is_overdue(uint64_t next) {
 /* Has the watched thread ended? One that ends by the system call alone is noticed only when it
  * seems to stall. */
 static bool has_lost_its_thread(const struct stallrec *rec) {
-    return recorder_lost_its_thread() || rec_platform_counts(rec->platform).gone;
+    return rec_watched_ended() || rec_platform_counts(rec->platform).gone;
 }
 
 void *monitor_run(void *arg) {

@@ -57,10 +57,4 @@ struct stallrec {
 /* The thread's function; rec is a struct stallrec. It sets `ended` when its work is done. */
 void *monitor_run(void *rec);
 
-/* ---- recorder.c ---- */
-
-/* Has the watched thread ended? The process ends with its last thread, so a monitor that stayed
- * would keep the process alive. */
-bool recorder_lost_its_thread(void);
-
 #endif

@@ -7,26 +7,15 @@
 #include <unistd.h>
 
 #include "loop/hooks.h"
+#include "loop/watched.h"
 #include "monitor_private.h"
 #include "platform.h"
 #include "support/wall_clock.h"
 
 enum { STACK_SIZE = 512 * 1024 }; /* the monitor thread, on which callbacks run */
 
-/* Hooks keep using the loop after stallrec_stop, and there is one recorder per process. */
-static struct stallrec_loop main_loop;
 static atomic_bool launched; /* it has waited once, under whatever recorder or none */
 static atomic_int running; /* the process that has it, 0 = none: a forked child may start its own */
-
-/* The watched thread may end before the process, by pthread_exit. Its thread-specific value is the
- * number of the start. */
-static struct {
-    pthread_once_t once;
-    pthread_key_t key;
-    bool have_key;
-    atomic_uintptr_t start; /* which start is the latest */
-    atomic_uintptr_t ended; /* the start whose thread has ended */
-} watched = {.once = PTHREAD_ONCE_INIT};
 
 /* ---- the spool ---- */
 
@@ -59,34 +48,11 @@ static void open_spool(struct stallrec *rec) {
     rec_core_keep(rec->core, &keeper);
 }
 
-/* ---- the watched thread, and forks ---- */
-
-static void on_watched_end(void *start) {
-    atomic_store(&watched.ended, (uintptr_t)start);
-    rec_loop_interrupt(&main_loop);
-}
-
-static void make_key(void) {
-    watched.have_key = pthread_key_create(&watched.key, on_watched_end) == 0;
-}
-
-bool recorder_lost_its_thread(void) {
-    return atomic_load(&watched.ended) == atomic_load(&watched.start);
-}
-
-/* Called by the thread to be watched. Without a key (a program may use up all) the end of the
- * thread goes unnoticed. */
-static void watch_end(void) {
-    uintptr_t start = atomic_fetch_add(&watched.start, 1) + 1;
-    pthread_once(&watched.once, make_key);
-    if (watched.have_key) {
-        pthread_setspecific(watched.key, (void *)start);
-    }
-}
+/* ---- forks ---- */
 
 /* The child of a fork has the hooks and no monitor, so no edge has to be announced. */
 static void recorder_in_child(void) {
-    __atomic_store_n(&main_loop.notify_, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&stallrec_main_loop(NULL)->notify_, 0, __ATOMIC_RELAXED);
     rec_hooks_in_forked_child();
 }
 
@@ -156,19 +122,20 @@ static enum stallrec_error recorder_prepare(struct stallrec *rec) {
                              rec_platform_random, NULL);
     }
     if (st == STALLREC_OK) {
-        st = rec_platform_new(&rec->platform, &rec->config, &main_loop);
+        st = rec_platform_new(&rec->platform, &rec->config, stallrec_main_loop(NULL));
     }
     if (st != STALLREC_OK) {
         return st;
     }
     recorder_describe(rec);
     struct rec_capture table = rec_platform_capture(rec->platform);
-    if (main_loop.idle_ != 0) {
+    struct stallrec_loop *main_loop = stallrec_main_loop(NULL);
+    if (main_loop->idle_ != 0) {
         atomic_store(&launched, true);
     }
     rec->launched = atomic_load(&launched);
-    memset(&main_loop, 0, sizeof main_loop);
-    rec->poll.loop = &main_loop;
+    memset(main_loop, 0, sizeof *main_loop);
+    rec->poll.loop = main_loop;
     rec->cpu_permille = -1;
     rec->busy_at = stallrec_clock_ns();
     rec_context_begin(&rec->context, rec->busy_at);
@@ -260,7 +227,7 @@ enum stallrec_error stallrec_start(struct stallrec **out, const struct stallrec_
     pthread_mutex_init(&rec->context_lock, NULL);
     pthread_mutex_init(&rec->totals_lock, NULL);
     pthread_once(&once, watch_forks);
-    watch_end();
+    rec_watched_begin();
     st = recorder_prepare(rec);
     if (st == STALLREC_OK && !start_thread(rec)) {
         st = STALLREC_ERR_THREAD;
@@ -284,7 +251,7 @@ bool monitor_stop(struct stallrec *rec, uint64_t until_ns) {
         return true; /* a forked child has no thread to stop, and the files are its parent's */
     }
     atomic_store(&rec->stopping, true);
-    rec_loop_interrupt(&main_loop);
+    rec_loop_interrupt(stallrec_main_loop(NULL));
     while (__atomic_load_n(&rec->ended, __ATOMIC_SEQ_CST) == 0) {
         if (stallrec_clock_ns() >= until_ns) {
             return false;
@@ -303,11 +270,6 @@ void stallrec_stop(struct stallrec *rec) {
 }
 
 /* ---- the app ---- */
-
-struct stallrec_loop *stallrec_main_loop(struct stallrec *rec) {
-    (void)rec;
-    return &main_loop;
-}
 
 enum stallrec_error stallrec_context_set(struct stallrec *rec, const char *key, const char *value) {
     if (!rec || rec->pid != getpid()) {

@@ -90,7 +90,7 @@ endif
 
 # The unwinder for AArch64, fuzzed on any processor: the same files once more.
 ifneq ($(linux),)
-as_aarch64 := $(patsubst %,$(O)/obj/as-aarch64/%.o,unwind unwind_recover unwind_link_aarch64 prologue_aarch64 cfi cfi_program cfi_expr unwind_fuzz)
+as_aarch64 := $(patsubst %,$(O)/obj/as-aarch64/%.o,unwind unwind_recover unwind_link_aarch64 prologue_aarch64 cfi cfi_cursor cfi_program cfi_expr unwind_fuzz)
 fuzzers_elsewhere := $(O)/fuzz/recorder/unwind/unwind_aarch64_fuzz
 $(as_aarch64): $(O)/obj/as-aarch64/%.o: lib/recorder/unwind/%.c $(O)/flags
 	$(call say,CC,$<)

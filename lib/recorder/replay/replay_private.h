@@ -64,26 +64,26 @@ struct replay {
     char top_thread[REC_NAME_MAX];
 };
 
-/* ---- replay.c ---- */
+/* ---- replay_events.c ---- */
+
+/* Tells the event of an "at" line, whose time it is. */
+bool replay_do_event(struct replay *r, const char *event, struct replay_words *w);
+
+/* ---- replay_steps.c ---- */
 
 /* Says why the trace cannot be replayed; returns false. */
 __attribute__((format(printf, 2, 3))) bool replay_fail(struct replay *r, const char *format, ...);
+/* False: the trace has had more steps than it may. */
+bool replay_count_step(struct replay *r);
 /* Passes an event to the core at this time, and to the trace that is written. Returns when the core
  * wants to be stepped, for a step. */
 uint64_t replay_to_core(struct replay *r, struct rec_event event);
 /* Steps the core and writes what is due after each event, unless the trace tells that itself. */
 bool replay_step(struct replay *r);
-/* False: the trace has had more steps than it may. */
-bool replay_count_step(struct replay *r);
 /* Writes the oldest closed dump; false: there is none. */
 bool replay_write_one(struct replay *r);
 /* The recorder stops. */
 void replay_stop(struct replay *r);
-
-/* ---- replay_events.c ---- */
-
-/* Tells the event of an "at" line, whose time it is. */
-bool replay_do_event(struct replay *r, const char *event, struct replay_words *w);
 
 /* ---- replay_fake.c ---- */
 

@@ -28,6 +28,8 @@ enum {
     CFI_PE_OMIT = 0xff
 };
 
+/* The value of a pointer before it is made absolute. format: CFI_PE_FORMAT of its encoding. */
+uint64_t cfi_pointer_value_async(struct cfi_cursor *c, uint8_t format);
 /* Reads a pointer; `data` is what data-relative ones are relative to. An indirect pointer is not
  * followed: it fails, as does an encoding that no compiler uses in .eh_frame. */
 uint64_t cfi_pointer_async(struct cfi_cursor *c, uint8_t encoding, uint64_t data);

@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/strbuf.h"
-#include "demangle/demangle.h"
 #include "symbolize/address_private.h"
 #include "symbolize/answers_private.h"
 
@@ -68,47 +67,6 @@ void symbolizer_free(struct symbolizer *s) {
     answers_free(s->answers);
     map_release(&s->strings);
     free(s);
-}
-
-bool symbolize_is_name(const char *name) {
-    static const char *const not_names[] = {"<redacted>", "<deduplicated_symbol>", "???", "",
-                                            "<unknown>"};
-    for (size_t i = 0; i < sizeof not_names / sizeof *not_names; i++) {
-        if (strcmp(name, not_names[i]) == 0) {
-            return false;
-        }
-    }
-    return strncmp(name, "___lldb_unnamed_symbol", 22) != 0;
-}
-
-enum st symbolize_name(const struct lookup_frame *f, enum symbolize_names names, struct strbuf *out,
-                       const char **mangled, struct err *e) {
-    const char *name = f->linkage ? f->linkage : f->function;
-    if (mangled) {
-        *mangled = NULL;
-    }
-    if (!name) {
-        return ST_OK;
-    }
-    enum demangle_scheme scheme = demangle_scheme_of(name, strlen(name));
-    bool readable = names != SYMBOLIZE_LINKAGE && scheme != DEMANGLE_NONE;
-    enum st st = ST_NONE;
-    if (readable) {
-        st = demangle(name, strlen(name),
-                      names == SYMBOLIZE_FULL ? DEMANGLE_FULL : DEMANGLE_SIMPLIFIED, out, e);
-    }
-    if (st == ST_ERR) {
-        return ST_ERR;
-    }
-    if (st == ST_NONE) {
-        /* Swift's short name ("body.getter") would make many functions look like one. */
-        bool keep = names == SYMBOLIZE_LINKAGE || scheme == DEMANGLE_SWIFT || !f->function;
-        strbuf_addstr(out, keep ? name : f->function);
-    }
-    if (mangled && readable && strcmp(strbuf_cstr(out), name) != 0) {
-        *mangled = name;
-    }
-    return strbuf_check(out, e);
 }
 
 /* An interned copy; NULL for NULL, and when memory runs out (*failed). */

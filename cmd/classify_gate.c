@@ -54,6 +54,11 @@ bool classify_read_fail_on(const struct cli_tool *tool, struct classify_gate *g,
     }
 }
 
+/* Is the exit status to say what the gate found? */
+static bool classify_judges(const struct classify_gate *g) {
+    return g->fail_new || g->fail_regressed || g->fail_inconclusive;
+}
+
 bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate *g) {
     const char *wrong = NULL;
     if (g->every && !g->partial) {
@@ -62,8 +67,12 @@ bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate
         wrong = "--every excludes --merge";
     } else if (g->partial && g->baseline) {
         wrong = "--partial excludes --baseline";
-    } else if ((g->fail_new || g->fail_regressed || g->fail_inconclusive) && !g->baseline) {
+    } else if (classify_judges(g) && !g->baseline) {
         wrong = "--fail-on needs a --baseline";
+    } else if (g->allow_inconclusive && !classify_judges(g)) {
+        wrong = "--allow-inconclusive goes with --fail-on";
+    } else if (g->allow_inconclusive && g->fail_inconclusive) {
+        wrong = "--allow-inconclusive excludes --fail-on inconclusive";
     }
     if (wrong) {
         cli_usage_error(tool, "%s", wrong);
@@ -212,18 +221,29 @@ static struct triage *read_baseline(const struct triage *now, const struct class
     return base;
 }
 
+/* What main returns for a comparison that was made and printed. */
+static int classify_gate_status(const struct gate *found, const struct classify_gate *g) {
+    bool little = found->verdict == GATE_INCONCLUSIVE;
+    if ((g->fail_new && found->count[GATE_NEW]) ||
+        (g->fail_regressed && found->count[GATE_REGRESSED]) || (g->fail_inconclusive && little)) {
+        return CLI_GATE;
+    }
+    return little && classify_judges(g) && !g->allow_inconclusive ? CLI_GATE_DATA : CLI_OK;
+}
+
 int classify_compare(const struct triage *now, const struct classify_gate *g,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
                      const char *path, const struct print_format *format,
                      struct cli_failures *failures) {
     struct triage *base = read_baseline(now, g, tool, k, o, failures);
     /* Without --fail-on the report's own verdict decides. */
-    bool any = g->fail_new || g->fail_regressed || g->fail_inconclusive;
-    const struct gate_options options = {.regressed_percent = (unsigned)g->regressed_percent,
-                                         .min_users = g->min_users,
-                                         .fail_on = {[GATE_NEW] = !any || g->fail_new,
-                                                     [GATE_REGRESSED] = !any || g->fail_regressed,
-                                                     [GATE_INCONCLUSIVE] = g->fail_inconclusive}};
+    bool any = classify_judges(g);
+    const struct gate_options options = {
+        .regressed_percent = (unsigned)g->regressed_percent,
+        .min_users = g->min_users,
+        .fail_on = {[GATE_NEW] = !any || g->fail_new,
+                    [GATE_REGRESSED] = !any || g->fail_regressed,
+                    [GATE_INCONCLUSIVE] = any && !g->allow_inconclusive}};
     struct gate gate;
     struct cli_output output;
     struct err e = {0};
@@ -239,11 +259,9 @@ int classify_compare(const struct triage *now, const struct classify_gate *g,
         format->gate(&gate, &output.sink);
         cli_output_close(&output, true, failures);
     }
-    bool closed = (g->fail_new && gate.count[GATE_NEW]) ||
-                  (g->fail_regressed && gate.count[GATE_REGRESSED]) ||
-                  (g->fail_inconclusive && gate.verdict == GATE_INCONCLUSIVE);
+    int verdict = classify_gate_status(&gate, g);
     gate_release(&gate);
     triage_free(base);
     int status = cli_exit_status(failures);
-    return status == CLI_OK && closed ? CLI_GATE : status;
+    return status == CLI_OK ? verdict : status;
 }

@@ -32,6 +32,7 @@ enum {
     OPT_MERGE,
     OPT_BASELINE,
     OPT_FAIL_ON,
+    OPT_ALLOW_INCONCLUSIVE,
     OPT_MIN_USERS,
     OPT_EXPOSURE,
     OPT_OUTPUT,
@@ -190,8 +191,12 @@ static const struct cli_option options[] = {
     {OPT_BASELINE, 0, "baseline", "FILE",
      "no table: compare with the run whose partial this is, bucket by bucket",
      CLI_TEXT(struct classify_settings, gate.baseline)},
-    {OPT_FAIL_ON, 0, "fail-on", "WHAT", "exit status 3 on these: new,regressed=20%,inconclusive",
+    {OPT_FAIL_ON, 0, "fail-on", "WHAT",
+     "exit status 3 on these: new,regressed=20%,inconclusive;\n"
+     "4 if none is the case, but there is too little data to tell",
      CLI_CALL(take_fail_on)},
+    {OPT_ALLOW_INCONCLUSIVE, 0, "allow-inconclusive", NULL, "… then 0",
+     CLI_FLAG(struct classify_settings, gate.allow_inconclusive)},
     {OPT_MIN_USERS, 0, "min-users", "N", "of a new bucket, and of a run, at least (default 20)",
      CLI_NUMBER(struct classify_settings, gate.min_users, 1, UINT32_MAX)},
     {OPT_EXPOSURE, 0, "exposure", "FILE",
@@ -216,8 +221,8 @@ const struct cli_tool classify_tool = {
                 "--lint [-o FILE] [RULES]...\n"
                 "--partial [--every N] [-o FILE] [DUMP|FOLDER|-]...\n"
                 "--merge [--partial] [-F FORMAT] [-o FILE] [PARTIAL|FOLDER|-]...\n"
-                "--baseline FILE [--fail-on WHAT] [--exposure FILE]... [--merge]\n"
-                " [-F table|json|markdown|junit] [-o FILE] [DUMP|FOLDER|-]...",
+                "--baseline FILE [--fail-on WHAT] [--allow-inconclusive] [--exposure FILE]...\n"
+                " [--merge] [-F table|json|markdown|junit] [-o FILE] [DUMP|FOLDER|-]...",
     .summary = "Sorts stall dumps into buckets by what the main thread was doing, most stalled "
                "time first.",
     .options = options,
@@ -225,7 +230,8 @@ const struct cli_tool classify_tool = {
     .footer = "Dumps come from stallsym, or are symbolicated with -d; raw ones are sorted by\n"
               "(image id, offset).\n"
               "Exit status: 0 every dump was counted; 1 something could not be read or written,\n"
-              "or --lint found something; 2 usage; 3 what --fail-on names is the case.",
+              "or --lint found something; 2 usage; 3 what --fail-on names is the case;\n"
+              "4 it is not, but there is too little data to tell.",
 };
 
 /* ---- defaults ---- */

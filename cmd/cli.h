@@ -16,7 +16,8 @@ enum cli_status {
     CLI_OK = 0,     /* every input produced its output */
     CLI_FAILED = 1, /* an input was unreadable, or an output could not be written */
     CLI_USAGE = 2,
-    CLI_GATE = 3 /* a gate closed */
+    CLI_GATE = 3,     /* a gate closed */
+    CLI_GATE_DATA = 4 /* a gate has not enough data to judge */
 };
 
 /* ---- options ---- */

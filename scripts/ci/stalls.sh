@@ -1,13 +1,14 @@
 #!/bin/sh
 # What a CI job says of the stalls that its tests recorded, and of what changed since the baseline.
 #
-#   stalls.sh [-b BASE] [-f REGEX:+LIMIT]... [-g WHAT] [-o OUT] DUMPS [SYMBOLS]...
+#   stalls.sh [-b BASE] [-f REGEX:+LIMIT]... [-g WHAT [-i]] [-o OUT] DUMPS [SYMBOLS]...
 #
 #   DUMPS     a folder of this run's dumps; an empty one is a run without stalls
 #   SYMBOLS   its debug files, folders of them or stores; without any, the images' own paths on this host are tried
 #   -b BASE   the baseline: the named.jsonl of a run of main, or a folder of dumps; one that is not there is a first run, and holds
 #   -f LIMIT  closes the gate: stallflame's --fail-if, such as '.:+20%' or 'checkout:+200'; may be repeated
 #   -g WHAT   closes the gate: stallclassify's --fail-on, such as new,regressed=20%; judges only with some 20 users and more
+#   -i        that too few users tell is no failure: exit status 0 instead of 4
 #   -o OUT    the folder to write to, stalls by default:
 #     named.jsonl   the dumps with names: the next runs' baseline
 #     missing.tsv   images without debug info
@@ -17,19 +18,20 @@
 #     log.txt       what the commands said
 #
 # Exit status, after everything that can be written is: 0 the gate is open; 1 something could not be read or written; 2 usage;
-# 3 the gate is closed: a limit is passed, or an image of the app lacks its symbols.
+# 3 the gate is closed: a limit is passed, or an image of the app lacks its symbols; 4 nothing closes it, but for -g there is too little data.
 set -u
 usage() {
     sed -n '4s/^# */usage: /p' "$0" >&2
     exit 2
 }
 quote() { printf " '%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")"; }
-base='' out=stalls limits='' fail_on=''
-while getopts b:f:g:o: option; do
+base='' out=stalls limits='' fail_on='' allow=''
+while getopts b:f:g:io: option; do
     case $option in
     b) base=$OPTARG ;;
     f) limits="$limits --fail-if$(quote "$OPTARG")" ;;
     g) fail_on=$OPTARG ;;
+    i) allow=--allow-inconclusive ;;
     o) out=$OPTARG ;;
     *) usage ;;
     esac
@@ -47,8 +49,8 @@ done
 base_named=$(mktemp) && stacks=$(mktemp -d) || exit 1
 trap 'rm -rf "$base_named" "$stacks"' EXIT
 
-# The worst of the statuses: numbers that are not whole (1) say less than a closed gate (3).
-broken=0 closed=0
+# The worst of the statuses: numbers that are not whole (1) say less than a closed gate (3), and that more than too little data (4).
+broken=0 closed=0 little=0
 run() { # COMMAND…: says what it says, and notes its status
     "$@" 2> "$stacks/said"
     status=$?
@@ -57,6 +59,7 @@ run() { # COMMAND…: says what it says, and notes its status
     case $status in
     0) ;;
     3) closed=1 ;;
+    4) little=1 ;;
     *) broken=1 ;;
     esac
     return $status
@@ -98,7 +101,7 @@ compare() {
     fi
     if [ -n "$fail_on" ] && holds "$base_named" && holds "$out/named.jsonl"; then
         run stallclassify --partial -o "$stacks/partial" "$base_named" &&
-            run stallclassify --baseline "$stacks/partial" --fail-on "$fail_on" "$out/named.jsonl" >> "$out/gate.txt"
+            run stallclassify --baseline "$stacks/partial" --fail-on "$fail_on" $allow "$out/named.jsonl" >> "$out/gate.txt"
     fi
 }
 if [ -n "$base" ] && [ -e "$base" ]; then
@@ -108,6 +111,7 @@ else
 fi
 
 verdict='the gate is open'
+[ $little = 0 ] || verdict='there is too little data to judge by'
 [ $closed = 0 ] || verdict='the gate is closed'
 [ $broken = 0 ] || verdict='not everything could be read'
 [ -n "$base" ] || verdict="$verdict; there is no baseline to compare with"
@@ -126,3 +130,4 @@ verdict='the gate is open'
 echo "stalls.sh: $verdict; see $out/" >&2
 [ $broken = 0 ] || exit 1
 [ $closed = 0 ] || exit 3
+[ $little = 0 ] || exit 4

@@ -290,12 +290,6 @@ static FILE *open_names(const char *name, bool packed) {
     return popen(command, "r");
 }
 
-/* Are these of Swift 4 and later? */
-static bool is_new(const char *mangled) {
-    mangled += strspn(mangled, "_");
-    return strncmp(mangled, "$", 1) == 0 || strncmp(mangled, "T0", 2) == 0 || *mangled == '@';
-}
-
 struct comparison {
     struct swift_scratch scratch;
     struct tally tally;
@@ -310,11 +304,9 @@ static void compare_line(void *ctx, char *line) {
         return;
     }
     *full++ = *simplified++ = '\0';
-    if (is_new(line)) {
-        c->tally.total++;
-        c->tally.full += agrees(&c->scratch, line, full, false);
-        c->tally.simplified += agrees(&c->scratch, line, simplified, true);
-    }
+    c->tally.total++;
+    c->tally.full += agrees(&c->scratch, line, full, false);
+    c->tally.simplified += agrees(&c->scratch, line, simplified, true);
 }
 
 /* Visits the lines of a third-party file; skips the test if it is not there. */
@@ -346,7 +338,7 @@ static void third_party_names_agree_with_swifts_own_tool(void **state) {
 static void compare_pair(void *ctx, char *line) {
     struct comparison *c = ctx;
     char *arrow = strstr(line, " ---> ");
-    if (!arrow || !is_new(line)) {
+    if (!arrow) {
         return;
     }
     line[strcspn(line, " ")] = '\0';

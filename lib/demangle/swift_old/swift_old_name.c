@@ -30,15 +30,15 @@ struct swift_node *old_leave(struct old_name *n, struct swift_node *result) {
 
 /* ---- numbers ---- */
 
+enum { NATURAL_MAX = 1 << 30 };
+
 bool old_natural(struct old_name *n, uint64_t *out) {
     size_t start = n->at;
     uint64_t value = 0;
     while (old_peek(n) >= '0' && old_peek(n) <= '9') {
         uint64_t digit = (uint64_t)(old_peek(n) - '0');
-        if (value > (UINT64_MAX - digit) / 10) {
-            return false;
-        }
-        value = value * 10 + digit;
+        bool small = value < NATURAL_MAX / 10;
+        value = small ? value * 10 + digit : NATURAL_MAX; /* as large as any that is too large */
         n->at++;
     }
     *out = value;

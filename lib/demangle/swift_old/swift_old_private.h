@@ -40,7 +40,7 @@ struct swift_node *old_leave(struct old_name *n, struct swift_node *result);
 
 /* ---- identifiers, numbers, substitutions: swift_old_name.c ---- */
 
-/* natural; false: not a number, or too large a one. */
+/* natural; one past any use is a large one. False: not a number. */
 bool old_natural(struct old_name *n, uint64_t *out);
 /* index: `_` is 0, `0_` is 1. */
 bool old_index(struct old_name *n, uint64_t *out);

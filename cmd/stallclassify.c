@@ -172,7 +172,9 @@ static struct triage_options options_of(const struct classify_run *run,
         .rules_hash = run->rules_hash,
         .open = {[APART_CRASH] = where_asks(s->where, "stall.kind"),
                  [APART_BACKGROUND] = where_asks(s->where, "stall.app_state"),
-                 [APART_PREWARMED] = where_asks(s->where, "stall.prewarmed")},
+                 [APART_PREWARMED] = where_asks(s->where, "stall.prewarmed"),
+                 [APART_IDLE] = where_asks_for(s->where, "cause", "idle"),
+                 [APART_LATE] = where_asks_for(s->where, "cause", "idle")},
         .rules = strbuf_cstr(&s->rules.name),
         .where = s->where_text.len ? strbuf_cstr(&s->where_text) : NULL};
 }

@@ -133,6 +133,19 @@ static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e)
     return frame_table_begin(&k->table, d) ? judge_samples(k, d, e) : err_nomem(e);
 }
 
+/* What an idle stack shows: its innermost function, or image. False: out of memory. */
+static bool key_idle(struct keyer *k, const struct judged_stack *s, struct stall_key *out) {
+    struct key_frame f = key_frame_of(judged_at(k, s, 0));
+    if (!f.info->resolved) {
+        f.info = frame_of_library(&k->table, f.info, f.info->image_name);
+    }
+    for (size_t n = 0; f.info && n < KEY_LEVELS; n++) {
+        out->level[n].count = 0;
+        key_add(&out->level[n], &f);
+    }
+    return f.info != NULL;
+}
+
 enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, struct err *e) {
     struct judged_stack chosen;
     memset(out, 0, sizeof *out);
@@ -160,7 +173,7 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
     if (chosen.idle && (!k->sampled || k->cpu_permille < CPU_WAITS)) {
         out->status = k->samples.len ? KEY_IDLE : KEY_LATE;
         out->cause = CAUSE_IDLE;
-        return ST_OK;
+        return key_idle(k, &chosen, out) ? ST_OK : err_nomem(e);
     }
     return k->options.rules ? judge_cause(k, d, &chosen, out, e) : ST_OK;
 }

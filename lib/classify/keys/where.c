@@ -230,6 +230,17 @@ bool where_asks(const struct where *w, const char *field) {
     return false;
 }
 
+bool where_asks_for(const struct where *w, const char *field, const char *value) {
+    for (size_t i = 0; i < w->terms.len; i++) {
+        const struct term *t = &w->terms.data[i];
+        if (t->op == OP_EQUAL && strcmp(t->field->name, field) == 0 &&
+            strcmp(t->value, value) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Natural order, of texts that begin alike: ST_NONE where they do not. */
 static enum st where_compare(const char *a, const char *b, int *order) {
     size_t i = 0;

@@ -43,6 +43,8 @@ struct where_seen {
 };
 /* Does a term ask for this field? */
 bool where_asks(const struct where *w, const char *field);
+/* Does a term ask for just this value of the field? */
+bool where_asks_for(const struct where *w, const char *field, const char *value);
 /* ST_OK: the dump, which has this key, matches. ST_NONE: it does not. ST_ERR: out of memory. Notes
  * in *seen, which may be NULL, what the dump says. Thread safe, with a *seen for each thread. */
 enum st where_match(const struct where *w, const struct dump *d, const struct stall_key *key,

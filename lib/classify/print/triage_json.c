@@ -191,11 +191,29 @@ void triage_print_json(const struct triage *t, const struct triage_view *v, stru
     if (t->threshold_ms >= 0) {
         jsonw_member_u64(w, "threshold_ms", (uint64_t)t->threshold_ms);
     }
+    jsonw_member_object(w, "thresholds");
+    for (size_t i = 0; i < t->thresholds.len; i++) {
+        jsonw_member_u64(w, map_string(&t->strings, t->thresholds.data[i].kind),
+                         t->thresholds.data[i].ms);
+    }
+    jsonw_end_object(w);
     jsonw_member_object(w, "apart");
     for (int a = APART_CRASH; a < APART_COUNT; a++) {
         jsonw_member_u64(w, triage_apart_text((enum triage_apart)a), t->apart[a]);
     }
     jsonw_end_object(w);
+    jsonw_member_array(w, "idle");
+    for (size_t i = 0; i < t->idle.buckets.len; i++) {
+        const struct bucket *b = t->idle.buckets.data[t->idle.ranked[i]];
+        jsonw_begin_object(w);
+        jsonw_key(w, "frame");
+        triage_json_put_frame(w, &b->frames[0]);
+        jsonw_member_u64(w, "dumps", b->tally.dumps);
+        jsonw_member_u64(w, "ms", b->tally.ms);
+        jsonw_member_cstr(w, "example", b->evidence.id ? b->evidence.id : "");
+        jsonw_end_object(w);
+    }
+    jsonw_end_array(w);
     jsonw_member_u64(w, "unresolved", t->unresolved);
     jsonw_member_object(w, "total");
     triage_json_put_tally(w, t, &t->total, t->total_users);

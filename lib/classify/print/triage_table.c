@@ -187,6 +187,12 @@ static void table_put_head(struct text_table *tb) {
         table_put(tb, "set apart: ");
         put_wrapped(tb);
     }
+    strbuf_clear(b);
+    text_add_idle(b, t);
+    if (b->len) {
+        table_put(tb, "idle in: ");
+        put_wrapped(tb);
+    }
     if (t->unresolved) {
         strbuf_clear(b);
         text_add_counted(b, t->unresolved, "dump has", "dumps have");

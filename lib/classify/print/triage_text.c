@@ -176,9 +176,19 @@ void text_add_totals(struct strbuf *b, const struct triage *t) {
 
 void text_add_threshold(struct strbuf *b, const struct triage *t) {
     char ms[NUMBER_SIZE];
-    if (t->threshold_ms > 0) {
-        strbuf_addf(b, "%s, shorter stalls were not seen", text_ms((uint64_t)t->threshold_ms, ms));
+    size_t told = 0;
+    for (size_t i = 0; i < t->thresholds.len; i++) {
+        const char *kind = map_string(&t->strings, t->thresholds.data[i].kind);
+        if (t->thresholds.data[i].ms == 0) {
+            continue;
+        }
+        strbuf_addf(b, "%s%s", told++ ? ", " : "", text_ms(t->thresholds.data[i].ms, ms));
+        if (t->thresholds.len > 1 || strcmp(kind, "hang") != 0) {
+            strbuf_addstr(b, " for ");
+            text_add_clean(b, kind);
+        }
     }
+    strbuf_addstr(b, told ? ", shorter stalls were not seen" : "");
 }
 
 struct cause_share {
@@ -227,6 +237,20 @@ void text_add_apart(struct strbuf *b, const struct triage *t) {
             text_add_counted(b, t->apart[rows[i].why], rows[i].one, rows[i].many);
             any = true;
         }
+    }
+}
+
+void text_add_idle(struct strbuf *b, const struct triage *t) {
+    char number[NUMBER_SIZE];
+    size_t count = t->idle.buckets.len;
+    for (size_t i = 0; i < count && i < IDLE_SHOWN; i++) {
+        const struct bucket *bucket = t->idle.buckets.data[t->idle.ranked[i]];
+        strbuf_addstr(b, i ? ", " : "");
+        text_add_frame(b, &bucket->frames[0]);
+        strbuf_addf(b, " %s", text_ms(bucket->tally.ms, number));
+    }
+    if (count > IDLE_SHOWN) {
+        strbuf_addf(b, " and %s more", text_grouped(count - IDLE_SHOWN, number));
     }
 }
 

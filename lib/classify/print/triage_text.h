@@ -39,6 +39,9 @@ void text_add_threshold(struct strbuf *b, const struct triage *t);
 void text_add_causes(struct strbuf *b, const struct tally *t);
 /* "2 crashes, 1 idle": what was set apart; nothing if nothing was. */
 void text_add_apart(struct strbuf *b, const struct triage *t);
+/* What dumps that are idle or late show, most time first: innermost functions, with their time. */
+enum { IDLE_SHOWN = 5 };
+void text_add_idle(struct strbuf *b, const struct triage *t);
 /* "in 5.3–5.10, on iOS 17–18, iPhone13,3 and 4 more": versions, systems and devices, behind a
  * comma if b holds something; without those of which `of` (may be NULL) has one value only, as they
  * say nothing. */

@@ -10,8 +10,10 @@
 #include "classify/stats/triage_private.h"
 #include "dump/document.h"
 
-const char *const partial_sets[PARTIAL_SETS] = {
-    [PARTIAL_ACTIONS] = "actions", [PARTIAL_LEVEL1] = "level1", [PARTIAL_LEVEL2] = "level2"};
+const char *const partial_sets[PARTIAL_SETS] = {[PARTIAL_ACTIONS] = "actions",
+                                                [PARTIAL_LEVEL1] = "level1",
+                                                [PARTIAL_LEVEL2] = "level2",
+                                                [PARTIAL_IDLE] = "idle"};
 const char *const partial_facets[FACET_COUNT] = {
     [FACET_VERSION] = "versions", [FACET_OS] = "systems", [FACET_DEVICE] = "devices"};
 
@@ -267,7 +269,10 @@ static void read_tally(struct partial_line *l, const json_t *line, const char *n
 /* ---- buckets ---- */
 
 static struct bucket_set *partial_in_set_of(struct triage *t, size_t i) {
-    return i == PARTIAL_ACTIONS ? &t->actions : &t->level[i - PARTIAL_LEVEL1];
+    if (i == PARTIAL_ACTIONS || i == PARTIAL_IDLE) {
+        return i == PARTIAL_IDLE ? &t->idle : &t->actions;
+    }
+    return &t->level[i - PARTIAL_LEVEL1];
 }
 
 /* Frames, whose texts make the key, into l->r->text. */
@@ -376,7 +381,7 @@ static void read_bucket(struct partial_line *l, const json_t *o, size_t which) {
     }
     read_evidence(l, o, b);
     read_aliases(l, o, b);
-    if (which != PARTIAL_ACTIONS) {
+    if (which == PARTIAL_LEVEL1 || which == PARTIAL_LEVEL2) {
         read_actions(l, o, b);
     }
     read_tally(l, o, "tally", &b->tally);
@@ -441,6 +446,26 @@ static void read_opened(struct partial_line *l, const json_t *o, struct triage_o
     }
 }
 
+/* Of each kind of stall; earlier versions told the smallest one alone. */
+static void read_thresholds(struct partial_line *l, const json_t *o) {
+    struct triage *t = l->r->t;
+    if (!json_object_get(o, "thresholds")) {
+        if (json_object_get(o, "threshold_ms")) {
+            need(l, triage_note_threshold(t, NULL, (int64_t)get_number(l, o, "threshold_ms")));
+        }
+        return;
+    }
+    const json_t *a = get_array(l, o, "thresholds", 2);
+    for (size_t i = 0; i < json_array_size(a) && fine(l); i += 2) {
+        const char *kind = json_string_value(json_array_get(a, i));
+        uint64_t ms = element(l, a, i + 1, INT64_MAX, "thresholds");
+        if (!kind) {
+            reject(l, "thresholds");
+        }
+        need(l, !fine(l) || triage_note_threshold(t, kind, (int64_t)ms));
+    }
+}
+
 static void partial_in_read_head(struct partial_line *l, const json_t *o) {
     struct partial_reader *r = l->r;
     struct triage *t = r->t;
@@ -452,14 +477,16 @@ static void partial_in_read_head(struct partial_line *l, const json_t *o) {
     t->options.cap_ms = get_number(l, o, "cap_ms");
     t->dumps_read = get_number(l, o, "dumps_read");
     t->unresolved = get_number(l, o, "unresolved");
-    if (json_object_get(o, "threshold_ms")) {
-        triage_note_threshold(t, (int64_t)get_number(l, o, "threshold_ms"));
-    }
+    read_thresholds(l, o);
     for (int a = APART_NONE + 1; a < APART_COUNT; a++) {
         t->apart[a] =
             get_number(l, json_object_get(o, "apart"), triage_apart_text((enum triage_apart)a));
     }
     for (size_t i = 0; i < PARTIAL_SETS; i++) {
+        if (i == PARTIAL_IDLE && !json_object_get(o, partial_sets[i])) {
+            r->count[i] = 0; /* earlier versions did not count them */
+            continue;
+        }
         r->count[i] = partial_in_number(l, json_object_get(o, partial_sets[i]), NO_INDEX - 1,
                                         partial_sets[i]);
     }

@@ -18,7 +18,10 @@ struct partial_writer {
 };
 
 static const struct bucket_set *partial_out_set_of(const struct triage *t, size_t i) {
-    return i == PARTIAL_ACTIONS ? &t->actions : &t->level[i - PARTIAL_LEVEL1];
+    if (i == PARTIAL_ACTIONS || i == PARTIAL_IDLE) {
+        return i == PARTIAL_IDLE ? &t->idle : &t->actions;
+    }
+    return &t->level[i - PARTIAL_LEVEL1];
 }
 
 static int by_text(const void *a, const void *b) {
@@ -243,7 +246,7 @@ static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
     put_frames(w, b);
     put_evidence(w, &b->evidence);
     partial_out_put_aliases(w, b);
-    bool ok = set == PARTIAL_ACTIONS || put_actions(writer, b);
+    bool ok = set == PARTIAL_ACTIONS || set == PARTIAL_IDLE || put_actions(writer, b);
     ok = ok && partial_out_put_tally(writer, "tally", &b->tally);
     if (b->evidence.exemplar) {
         jsonw_member_cstr(w, "exemplar", b->evidence.exemplar);
@@ -360,6 +363,12 @@ static bool partial_out_put_head(struct partial_writer *writer) {
     if (t->threshold_ms >= 0) {
         jsonw_member_u64(w, "threshold_ms", (uint64_t)t->threshold_ms);
     }
+    jsonw_member_array(w, "thresholds");
+    for (size_t i = 0; i < t->thresholds.len; i++) {
+        jsonw_cstr(w, map_string(&t->strings, t->thresholds.data[i].kind));
+        jsonw_u64(w, t->thresholds.data[i].ms);
+    }
+    jsonw_end_array(w);
     jsonw_member_object(w, "apart");
     for (int a = APART_NONE + 1; a < APART_COUNT; a++) {
         jsonw_member_u64(w, triage_apart_text((enum triage_apart)a), t->apart[a]);

@@ -126,9 +126,9 @@ static bool order_set_facets(const struct triage *t, const struct bucket_set *se
 
 enum st triage_finish(struct triage *t, struct err *e) {
     bool ok = triage_join_aliases(t) && stalls_flush(t) && rank_set(&t->level[0]) &&
-              rank_set(&t->level[1]) && rank_set(&t->actions) && order_facets(t, &t->total) &&
-              order_set_facets(t, &t->level[0]) && order_set_facets(t, &t->level[1]) &&
-              order_set_facets(t, &t->actions);
+              rank_set(&t->level[1]) && rank_set(&t->actions) && rank_set(&t->idle) &&
+              order_facets(t, &t->total) && order_set_facets(t, &t->level[0]) &&
+              order_set_facets(t, &t->level[1]) && order_set_facets(t, &t->actions);
     for (size_t i = 0; ok && i < t->level[0].buckets.len; i++) {
         struct bucket *b = t->level[0].buckets.data[i];
         ok = rank_indexes(&t->level[1], b->children.data, b->children.len);

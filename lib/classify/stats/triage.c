@@ -36,7 +36,8 @@ enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *
                                                   [KEY_NO_STACK] = APART_NO_STACK,
                                                   [KEY_IDLE] = APART_IDLE,
                                                   [KEY_LATE] = APART_LATE};
-    return by_status[key->status];
+    enum triage_apart apart = by_status[key->status];
+    return open[apart] ? APART_NONE : apart;
 }
 
 enum st triage_new(struct triage **out, const struct triage_options *o, struct err *e) {
@@ -48,6 +49,7 @@ enum st triage_new(struct triage **out, const struct triage_options *o, struct e
     t->level[0].level = '1';
     t->level[1].level = '2';
     t->actions.level = 'a';
+    t->idle.level = 'i';
     t->threshold_ms = -1;
     *out = t;
     return ST_OK;
@@ -61,6 +63,8 @@ void triage_free(struct triage *t) {
         bucket_set_release(&t->level[i]);
     }
     bucket_set_release(&t->actions);
+    bucket_set_release(&t->idle);
+    VEC_RELEASE(&t->thresholds);
     tally_release(&t->total);
     clusters_release(&t->exposure);
     pending_release(&t->pending);
@@ -248,10 +252,42 @@ static bool add_aliases(struct bucket *b, const struct stall_key *key, size_t le
            add_alias_text(b, before);
 }
 
-void triage_note_threshold(struct triage *t, int64_t threshold_ms) {
-    if (threshold_ms >= 0 && (t->threshold_ms < 0 || threshold_ms < t->threshold_ms)) {
+bool triage_note_threshold(struct triage *t, const char *kind, int64_t threshold_ms) {
+    kind = kind && *kind ? kind : "hang";
+    if (threshold_ms < 0) {
+        return true;
+    }
+    if (t->threshold_ms < 0 || threshold_ms < t->threshold_ms) {
         t->threshold_ms = threshold_ms;
     }
+    size_t at = 0;
+    while (at < t->thresholds.len &&
+           strcmp(map_string(&t->strings, t->thresholds.data[at].kind), kind) < 0) {
+        at++;
+    }
+    if (at < t->thresholds.len &&
+        strcmp(map_string(&t->strings, t->thresholds.data[at].kind), kind) == 0) {
+        struct threshold *known = &t->thresholds.data[at];
+        known->ms = known->ms < (uint64_t)threshold_ms ? known->ms : (uint64_t)threshold_ms;
+        return true;
+    }
+    struct threshold made = {.kind = triage_string(t, kind), .ms = (uint64_t)threshold_ms};
+    if (made.kind == NO_INDEX || !VEC_INSERT(&t->thresholds, at)) {
+        return false;
+    }
+    t->thresholds.data[at] = made;
+    return true;
+}
+
+bool triage_merge_thresholds(struct triage *t, const struct triage *from) {
+    for (size_t i = 0; i < from->thresholds.len; i++) {
+        const struct threshold *other = &from->thresholds.data[i];
+        if (!triage_note_threshold(t, map_string(&from->strings, other->kind),
+                                   (int64_t)other->ms)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Adds a ranked dump to its buckets; *part says which. */
@@ -288,8 +324,19 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
     }
     part->level2 = at[1]->index;
     t->unresolved += key->unresolved;
-    triage_note_threshold(t, d->stall.threshold_ms);
-    return bucket_adopt(at[0], at[1]) && tally_dump(&t->total, &s);
+    return triage_note_threshold(t, d->stall.kind, d->stall.threshold_ms) &&
+           bucket_adopt(at[0], at[1]) && tally_dump(&t->total, &s);
+}
+
+/* Counts a dump that is no stall by what it shows, so that a rule that is wrong can be seen. */
+static bool count_idle(struct triage *t, const struct dump *d, const struct stall_key *key,
+                       const struct stall_part *part) {
+    struct stall_share s = {.d = d,
+                            .key = key,
+                            .span_ms = part->ms,
+                            .ms = below_cap(t, d, part->ms),
+                            .cell = part->cell};
+    return make_share(t, &s) && add_to_bucket(t, &t->idle, &key->level[0], &s);
 }
 
 enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,
@@ -318,7 +365,9 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
                               .cell = triage_cell_of(d),
                               .ms = span_ms > 0 ? (uint64_t)span_ms : 0,
                               .fatal = d->stall.fatal};
-    if (why == APART_NONE && !rank_dump(t, d, key, &part)) {
+    bool idle = why == APART_IDLE || why == APART_LATE;
+    if ((why == APART_NONE && !rank_dump(t, d, key, &part)) ||
+        (idle && !count_idle(t, d, key, &part))) {
         return err_nomem(e);
     }
     return stalls_add(t, d, part) ? ST_OK : err_nomem(e);

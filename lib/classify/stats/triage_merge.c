@@ -184,10 +184,13 @@ enum st triage_merge(struct triage *t, const struct triage *from, struct err *e)
         return ST_ERR;
     }
     m.texts = triage_map_strings(t, from);
+    uint32_t *idle = NULL;
     bool ok = m.texts && merge_buckets(t, from, &m, &none) &&
+              merge_set(t, from, &m, &t->idle, &from->idle, NULL, &idle) &&
               tally_merge(&t->total, &from->total, m.texts) &&
-              clusters_merge(&t->exposure, &from->exposure);
+              clusters_merge(&t->exposure, &from->exposure) && triage_merge_thresholds(t, from);
     merge_release(&m);
+    free(idle);
     /* Rules with one hash may have several names: the choice must not depend on the order of the
      * parts. */
     const char *rules = from->options.rules;
@@ -198,7 +201,6 @@ enum st triage_merge(struct triage *t, const struct triage *from, struct err *e)
     }
     sum_add(&t->dumps_read, from->dumps_read);
     sum_add(&t->unresolved, from->unresolved);
-    triage_note_threshold(t, from->threshold_ms);
     for (size_t i = 0; i < APART_COUNT; i++) {
         sum_add(&t->apart[i], from->apart[i]);
     }

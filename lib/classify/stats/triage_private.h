@@ -91,9 +91,16 @@ struct seen_set {
     size_t slot_count[2], used;
 };
 
+/* From which duration on stalls of a kind were looked for. */
+struct threshold {
+    uint32_t kind; /* index of a string */
+    uint64_t ms;
+};
+
 struct triage {
     struct triage_options options;
     struct bucket_set level[KEY_LEVELS], actions;
+    struct bucket_set idle; /* dumps that were set apart as idle or late, by innermost function */
     struct tally total;
     uint64_t total_users;
     struct clusters exposure; /* sessions, and ms in the foreground */
@@ -101,6 +108,7 @@ struct triage {
     uint64_t apart[APART_COUNT];
     uint64_t unresolved;  /* ranked dumps whose key has frames without a name */
     int64_t threshold_ms; /* the smallest one of the ranked dumps; -1 = none says its own */
+    VEC(struct threshold) thresholds; /* the smallest of each kind of stall, by the kind's text */
     struct pending_table pending;
     struct seen_set seen;
     struct map strings; /* interned: versions, names, files */
@@ -139,8 +147,11 @@ void alias_index_release(struct alias_index *index);
 const struct bucket *alias_index_find(const struct alias_index *index, const struct bucket_set *set,
                                       const struct bucket *b);
 
-/* Notes that stalls were looked for from this duration on; -1 = nobody knows. */
-void triage_note_threshold(struct triage *t, int64_t threshold_ms);
+/* Notes that stalls of this kind (NULL = not said) were looked for from this duration on; -1 =
+ * nobody knows. False: out of memory. */
+bool triage_note_threshold(struct triage *t, const char *kind, int64_t threshold_ms);
+/* Notes all that `from` has noted. False: out of memory. */
+bool triage_merge_thresholds(struct triage *t, const struct triage *from);
 /* The string's index, equal for equal texts; NO_INDEX = out of memory. */
 uint32_t triage_string(struct triage *t, const char *s);
 /* For each string of `from` its index in t, which has them all; NULL = out of memory. */

@@ -143,8 +143,7 @@ enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
     if (triage_new(&r.t, o, e) != ST_OK) {
         return ST_ERR;
     }
-    triage_note_threshold(r.t, from->threshold_ms);
-    enum st st = rekey(&r, e);
+    enum st st = triage_merge_thresholds(r.t, from) ? rekey(&r, e) : err_nomem(e);
     free(r.texts);
     free(r.level1);
     if (st != ST_OK) {

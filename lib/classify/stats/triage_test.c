@@ -13,6 +13,7 @@
 #include "classify/keys/fixture_dump.h"
 #include "classify/print/print_formats.h"
 #include "classify/print/triage_text.h"
+#include "classify/print/triage_text.h"
 #include "classify/stats/triage_private.h"
 
 /* What a test says of a dump; 0 and NULL are "not said". */
@@ -138,11 +139,8 @@ static void the_smallest_threshold_of_ranked_dumps_is_told(void **state) {
         int64_t threshold_ms;
         const char *kind;
         int64_t told;
-    } dumps[] = {{-1, "hang", -1},
-                 {2000, "hang", 2000},
-                 {100, "crash", 2000},
-                 {500, "hang", 500},
-                 {900, "hang", 500}};
+    } dumps[] = {{-1, "hang", -1},   {2000, "hang", 2000}, {100, "crash", 2000},
+                 {500, "hang", 500}, {900, "hang", 500},   {20000, "watchdog", 500}};
     struct bench b;
     char caller[64];
     struct stall_key key;
@@ -154,6 +152,29 @@ static void the_smallest_threshold_of_ranked_dumps_is_told(void **state) {
         assert_int_equal(triage_add(b.triage, &b.fixture.d, &key, true, NULL, NULL), ST_OK);
         assert_int_equal(b.triage->threshold_ms, dumps[i].told);
     }
+    struct strbuf text = {0};
+    text_add_threshold(&text, b.triage);
+    assert_string_equal(strbuf_cstr(&text),
+                        "500ms for hang, 20.0s for watchdog, shorter stalls were not seen");
+    strbuf_release(&text);
+    teardown(&b);
+}
+
+static void idle_dumps_are_listed_by_what_they_show(void **state) {
+    (void)state;
+    struct bench b;
+    struct strbuf text = {0};
+    setup(&b, 0);
+    assert_int_equal(ADD(&b, .id = "1", .span_ms = 10, .in = ""), APART_IDLE);
+    assert_int_equal(ADD(&b, .id = "2", .span_ms = 30, .in = ""), APART_IDLE);
+    assert_int_equal(ADD(&b, .id = "3", .span_ms = 500, .in = "f"), APART_NONE);
+    assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
+    assert_int_equal(b.triage->idle.buckets.len, 1);
+    assert_int_equal(b.triage->idle.buckets.data[0]->tally.dumps, 2);
+    assert_int_equal(b.triage->total.ms, 500);
+    text_add_idle(&text, b.triage);
+    assert_non_null(strstr(strbuf_cstr(&text), " 40ms"));
+    strbuf_release(&text);
     teardown(&b);
 }
 
@@ -503,6 +524,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buckets_are_ranked_by_time_then_users_then_stalls_then_id),
         cmocka_unit_test(the_smallest_threshold_of_ranked_dumps_is_told),
+        cmocka_unit_test(idle_dumps_are_listed_by_what_they_show),
         cmocka_unit_test(what_is_no_stall_is_set_apart_and_counted),
         cmocka_unit_test(a_stall_counts_once_and_its_spans_add_up),
         cmocka_unit_test(a_stall_with_a_dump_missing_still_counts),

@@ -61,10 +61,6 @@ struct swift_node *swift_text_leaf(struct swift_tree *t, enum swift_kind kind, c
     return n;
 }
 
-struct swift_node *swift_fixed_leaf(struct swift_tree *t, enum swift_kind kind, const char *text) {
-    return swift_text_leaf(t, kind, text, strlen(text));
-}
-
 struct swift_node *swift_index_leaf(struct swift_tree *t, enum swift_kind kind, uint64_t index) {
     struct swift_node *n = swift_leaf(t, kind);
     if (n) {
@@ -194,15 +190,6 @@ char *swift_text_copy(struct swift_tree *t, const char *text, size_t len) {
         memcpy(copy, text, len);
     }
     return copy;
-}
-
-struct swift_node *swift_child_of_kind(const struct swift_node *n, enum swift_kind kind) {
-    for (size_t i = 0; n && i < swift_count(n); i++) {
-        if (swift_children(n)[i]->kind == kind) {
-            return swift_children(n)[i];
-        }
-    }
-    return NULL;
 }
 
 bool swift_text_is(const struct swift_node *n, enum swift_kind kind, const char *text) {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -79,7 +80,10 @@ static inline struct swift_node *swift_leaf(struct swift_tree *t, enum swift_kin
 struct swift_node *swift_text_leaf(struct swift_tree *t, enum swift_kind kind, const char *text,
                                    size_t len);
 /* As swift_text_leaf, of a NUL-terminated static text. */
-struct swift_node *swift_fixed_leaf(struct swift_tree *t, enum swift_kind kind, const char *text);
+static inline struct swift_node *swift_fixed_leaf(struct swift_tree *t, enum swift_kind kind,
+                                                  const char *text) {
+    return swift_text_leaf(t, kind, text, strlen(text));
+}
 struct swift_node *swift_index_leaf(struct swift_tree *t, enum swift_kind kind, uint64_t index);
 /* With one to four children; NULL if one of these is NULL. */
 struct swift_node *swift_with1(struct swift_tree *t, enum swift_kind kind, struct swift_node *a);
@@ -126,7 +130,16 @@ static inline bool swift_is(const struct swift_node *n, enum swift_kind kind) {
     return n && n->kind == kind;
 }
 /* The first child of this kind, NULL if there is none. */
-struct swift_node *swift_child_of_kind(const struct swift_node *n, enum swift_kind kind);
+static inline struct swift_node *swift_child_of_kind(const struct swift_node *n,
+                                                     enum swift_kind kind) {
+    struct swift_node *const *children = n ? swift_children(n) : NULL;
+    for (size_t i = 0, count = n ? swift_count(n) : 0; i < count; i++) {
+        if (children[i]->kind == kind) {
+            return children[i];
+        }
+    }
+    return NULL;
+}
 /* Is n a node of this kind with this text? */
 bool swift_text_is(const struct swift_node *n, enum swift_kind kind, const char *text);
 

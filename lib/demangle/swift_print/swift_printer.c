@@ -12,12 +12,6 @@ enum {
     SPENT_ON_A_NODE = 4     /* printing one takes longer than making one */
 };
 
-void swift_put(struct swift_printer *r, const char *text) {
-    if (*text) {
-        strbuf_add(r->out, text, strlen(text));
-    }
-}
-
 void swift_put_text(struct swift_printer *r, const struct swift_node *n) {
     if (n && n->payload == PAYLOAD_TEXT) {
         strbuf_add(r->out, n->text, n->size);
@@ -32,10 +26,6 @@ void swift_put_index(struct swift_printer *r, const struct swift_node *n, uint64
     } else {
         swift_print_fail(r);
     }
-}
-
-void swift_print_child(struct swift_printer *r, const struct swift_node *n, size_t i) {
-    swift_print(r, swift_child(n, i));
 }
 
 void swift_print_children(struct swift_printer *r, const struct swift_node *n, size_t first,

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/strbuf.h"
 #include "demangle/swift/swift_node.h"
@@ -36,7 +37,12 @@ struct swift_print_rule {
 };
 extern const struct swift_print_rule swift_print_rules[SWIFT_KIND_COUNT];
 
-void swift_put(struct swift_printer *r, const char *text);
+static inline void swift_put(struct swift_printer *r, const char *text) {
+    size_t len = strlen(text); /* known when it is compiled, of most */
+    if (len) {
+        strbuf_add(r->out, text, len);
+    }
+}
 void swift_put_text(struct swift_printer *r, const struct swift_node *n);
 /* The node's index plus `more`. */
 void swift_put_index(struct swift_printer *r, const struct swift_node *n, uint64_t more);
@@ -56,7 +62,10 @@ void swift_print(struct swift_printer *r, const struct swift_node *n);
 /* As the context in front of a name. Returns the context that has to be printed behind the name
  * ("… in CONTEXT") instead, NULL if all was printed. */
 const struct swift_node *swift_print_prefix(struct swift_printer *r, const struct swift_node *n);
-void swift_print_child(struct swift_printer *r, const struct swift_node *n, size_t i);
+static inline void swift_print_child(struct swift_printer *r, const struct swift_node *n,
+                                     size_t i) {
+    swift_print(r, swift_child(n, i));
+}
 /* Children from `first` on, with a separator between them. */
 void swift_print_children(struct swift_printer *r, const struct swift_node *n, size_t first,
                           const char *separator);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "demangle/demangle.h"
+
 #include "names/names_private.h"
 
 static const char block_invoke[] = "_block_invoke";
@@ -73,29 +75,67 @@ static bool outlined(const char *s, size_t len, struct strbuf *out) {
     return true;
 }
 
-void names_normalise(const char *name, size_t len, struct strbuf *out) {
-    const char *s = name;
-    size_t left = len, base = out->len;
-    while (left > 0 && *s == ' ') {
-        s++;
-        left--;
+/* The readable form of a mangled name. False: there is none; nothing is appended. */
+static bool read_mangled(const char *s, size_t len, enum demangle_style style, struct strbuf *out) {
+    if (demangle_scheme_of(s, len) == DEMANGLE_NONE) {
+        return false;
     }
-    size_t n = names_trim(s, left);
-    if (n == 0) {
-        strbuf_add(out, name, len);
-        return;
-    }
+    enum st st = demangle(s, len, style, out, NULL);
+    out->failed = out->failed || st == ST_ERR;
+    return st == ST_OK;
+}
+
+bool names_expand(const char *name, size_t len, struct strbuf *out) {
+    return read_mangled(name, len, DEMANGLE_FULL, out);
+}
+
+/* Of a readable name. */
+static void normalise_readable(const char *s, size_t n, bool modules, struct strbuf *out) {
+    size_t base = out->len;
     if (names_starts(s, n, "__hidden#")) {
         strbuf_addstr(out, "__hidden#");
     } else if (objc(s, n, out) || block(s, n, out) || outlined(s, n, out)) {
         return;
     } else if (names_is_swift(s, n)) {
-        names_swift(s, n, out);
+        names_swift(s, n, modules, out);
     } else {
         names_cxx(s, n, out);
     }
     if (out->len == base) {
         strbuf_add(out, s, n);
+    }
+}
+
+/* A mangled name counts as the readable one that it stands for. */
+static void normalise(const char *name, size_t len, bool modules, struct strbuf *out) {
+    struct strbuf readable = {0};
+    while (len > 0 && *name == ' ') {
+        name++;
+        len--;
+    }
+    if (read_mangled(name, names_trim(name, len), modules ? DEMANGLE_FULL : DEMANGLE_SIMPLIFIED,
+                     &readable)) {
+        normalise_readable(readable.data, names_trim(readable.data, readable.len), modules, out);
+    } else {
+        normalise_readable(name, names_trim(name, len), modules, out);
+    }
+    out->failed = out->failed || readable.failed;
+    strbuf_release(&readable);
+}
+
+void names_normalise(const char *name, size_t len, struct strbuf *out) {
+    size_t base = out->len;
+    normalise(name, len, false, out);
+    if (out->len == base) {
+        strbuf_add(out, name, len);
+    }
+}
+
+void names_qualify(const char *name, size_t len, struct strbuf *out) {
+    size_t base = out->len;
+    normalise(name, len, true, out);
+    if (out->len == base) {
+        strbuf_add(out, name, len);
     }
 }
 

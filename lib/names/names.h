@@ -8,13 +8,23 @@
 
 #include "base/strbuf.h"
 
-/* Appends the normalised name: what stays equal between two builds of the same source. Arguments
- * and return type dropped, template arguments `<…>` -> `<T>`, `operator<`, `operator()` and
- * Objective-C names kept whole, anonymous numbering (`$_12`, `{lambda()#3}`, `.llvm.123`, `.cold`,
+/* Appends the normalised name: what stays equal between two builds of the same source, and between
+ * the forms in which reports write one function: mangled, full, simplified. Arguments and return
+ * type dropped, Swift's modules too, template arguments `<…>` -> `<T>`, `operator<`, `operator()`
+ * and Objective-C names kept whole, anonymous numbering (`$_12`, `{lambda()#3}`, `.llvm.123`,
+ * `.cold`,
  * `.cold.1`,
  * `.part.0`, `.isra.0`, `.constprop.0`, `__hidden#12_`, `OUTLINED_FUNCTION_12`, Rust's `::h<16
  * hex>`, `[clone …]`) removed or made constant. Never empty for a non-empty name. */
 void names_normalise(const char *name, size_t len, struct strbuf *out);
+
+/* As names_normalise, but Swift's modules stay where the name tells them (a mangled or a full name
+ * does): for who asks about a module. */
+void names_qualify(const char *name, size_t len, struct strbuf *out);
+
+/* Appends all that a mangled name tells. False: it is not mangled, or not readable; nothing is
+ * appended. */
+bool names_expand(const char *name, size_t len, struct strbuf *out);
 
 /* The type, or the function, that a generic of a library was made for: `shop::Item` of
  * `std::vector<shop::Item>::push_back`, `Shop.Item` of `generic specialization <Shop.Item> of

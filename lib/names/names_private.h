@@ -21,7 +21,14 @@ void names_cxx(const char *s, size_t len, struct strbuf *out);
 
 /* Does it look like the readable form of a Swift name, full or simplified? */
 bool names_is_swift(const char *s, size_t len);
-void names_swift(const char *s, size_t len, struct strbuf *out);
+/* modules: those that a full name has stay. */
+void names_swift(const char *s, size_t len, bool modules, struct strbuf *out);
+/* Length of the phrase at the front that says what the compiler made of a type: `type metadata
+ * accessor for `, `outlined copy of `; 0: there is none. */
+size_t names_swift_type_phrase(const char *s, size_t len);
+/* `getEnumTag value witness for Shop.Cart`, simplified `getEnumTag for Cart`: the length of the
+ * first word, and in *phrase that up to the type; 0: it is something else. */
+size_t names_swift_value_witness(const char *s, size_t len, size_t *phrase);
 
 /* Small helpers over (text, length). */
 bool names_starts(const char *s, size_t len, const char *prefix);

@@ -1,17 +1,29 @@
 /* Readable Swift names, full (`Shop.Cart.add(item: Shop.Item) -> ()`) and simplified
- * (`Cart.add(item:)`). Kept: the path, the argument labels (they are part of a Swift name) and what
- * kind of thing it is. Dropped: types, thunk and specialisation wrappers, closure numbers, private
- * discriminators. The forms are those of Swift's own demangler (swift:
- * lib/Demangling/NodePrinter.cpp). */
+ * (`Cart.add(item:)`), as one name: what it keeps is in both. Kept: the path, the argument labels
+ * (they are part of a Swift name) and what kind of thing it is. Dropped: modules, types, thunk and
+ * specialisation wrappers, closure numbers, private discriminators. The forms are those of Swift's
+ * own demangler (swift: lib/Demangling/NodePrinter.cpp).
+ *
+ * A path begins with a module only in a full name, and only a type after the path (" -> ", " : ")
+ * tells that it is one. What is said without a type, `Shop.Cart.deinit` and `type metadata for
+ * Shop.Cart`, keeps the last name of a type only, which both forms have. */
 #include "names/names_private.h"
 
 #include <string.h>
+
+/* Bytes of an operator's name: a bound for each look ahead keeps the scan linear. */
+enum { OPERATOR_MAX = 64 };
 
 struct swift_scan {
     const char *s;
     size_t len, at;
     struct strbuf *out;
     size_t base;
+    bool full; /* a path behind modules_from begins with a module */
+    size_t modules_from;
+    bool modules;  /* they stay */
+    bool unclosed; /* a bracket of a name is not closed: no later one is */
+    bool of_type;  /* paths are those of types: the last name is enough */
 };
 
 static bool swift_rest_starts(const struct swift_scan *sc, const char *prefix) {
@@ -23,48 +35,46 @@ static bool swift_out_ends(const struct swift_scan *sc, const char *suffix) {
                       suffix);
 }
 
+static bool swift_take_word(struct swift_scan *sc, const char *const *words) {
+    for (; *words; words++) {
+        if (swift_rest_starts(sc, *words)) {
+            sc->at += strlen(*words);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void swift_skip_group(struct swift_scan *sc) {
     size_t close = names_close(sc->s, sc->len, sc->at);
     sc->at = close < sc->len ? close + 1 : sc->len;
 }
 
-bool names_is_swift(const char *s, size_t len) {
-    static const char *const prefixes[] = {
-        "closure #",          "implicit closure #",
-        "partial apply ",     "reabstraction thunk ",
-        "specialized ",       "merged ",
-        "dispatch thunk of ", "protocol witness for ",
-        "thunk for @",        "@objc ",
-        "outlined ",          "generic specialization <",
-        "vtable thunk for ",  "function signature specialization <",
-        "(extension in ",     NULL};
-    static const char *const signs[] = {" -> ",
-                                        ":)",
-                                        ".getter",
-                                        ".setter",
-                                        ".modify",
-                                        " : ",
-                                        ".init(",
-                                        ".deinit",
-                                        "_allocating_init",
-                                        "_deallocating_deinit",
-                                        " in conformance ",
-                                        " resume partial function for ",
-                                        NULL};
-    if (names_find(s, len, 0, "::") < len) {
-        return false;
+static void skip_digits(struct swift_scan *sc) {
+    while (sc->at < sc->len && names_is_digit(sc->s[sc->at])) {
+        sc->at++;
     }
-    for (size_t i = 0; prefixes[i]; i++) {
-        if (names_starts(s, len, prefixes[i])) {
-            return true;
-        }
+}
+
+/* ---- what stands around a name ---- */
+
+/* `generic specialization <…> of `; its bracket is the last byte of the word that was read. */
+static void skip_specialization(struct swift_scan *sc) {
+    sc->at--;
+    swift_skip_group(sc);
+    sc->at += swift_rest_starts(sc, " of ") ? 4 : 0;
+}
+
+/* `function signature specialization <…> of `. Swift's demangler leaves out brackets in it,
+ * "[Closure Propagated : … : [Swift.Int]>": it ends where the last specialisation does. */
+static void skip_signature_specialization(struct swift_scan *sc) {
+    static const char mark[] = "> of ";
+    size_t end = sc->len;
+    for (size_t at = names_find(sc->s, sc->len, sc->at, mark); at < sc->len;
+         at = names_find(sc->s, sc->len, at + 1, mark)) {
+        end = at + sizeof mark - 1;
     }
-    for (size_t i = 0; signs[i]; i++) {
-        if (names_find(s, len, 0, signs[i]) < len) {
-            return true;
-        }
-    }
-    return false;
+    sc->at = end;
 }
 
 /* One wrapper around the name at the scan: a thunk, a specialisation, an attribute. False: none. */
@@ -76,42 +86,48 @@ static bool skip_wrapper(struct swift_scan *sc) {
                                         "specialized ",
                                         "partial apply forwarder for ",
                                         "partial apply for ",
+                                        "partial apply ObjC forwarder for ",
                                         "dispatch thunk of ",
                                         "vtable thunk for ",
+                                        "curry thunk of ",
+                                        "identity thunk of ",
+                                        "distributed thunk ",
+                                        "distributed accessor for ",
+                                        "back deployment thunk for ",
+                                        "back deployment fallback for ",
+                                        "dynamically replaceable thunk for ",
+                                        "default override of ",
                                         "protocol witness for ",
+                                        "protocol self-conformance witness for ",
+                                        "async function pointer to ",
+                                        "coro function pointer to ",
+                                        "super ",
                                         "suspend resume partial function for ",
                                         "await resume partial function for ",
                                         NULL};
     static const char *const grouped[] = {"generic specialization <",
+                                          "generic pre-specialization <",
                                           "generic partial specialization <",
                                           "generic not re-abstracted specialization <",
-                                          "function signature specialization <",
+                                          "generic not-reabstracted specialization <",
+                                          "generic not-reabstracted partial specialization <",
                                           "inlined generic function <",
                                           NULL};
-    for (size_t i = 0; plain[i]; i++) {
-        if (swift_rest_starts(sc, plain[i])) {
-            sc->at += strlen(plain[i]);
-            return true;
-        }
+    static const char *const signature[] = {"function signature specialization <", NULL};
+    if (swift_take_word(sc, plain)) {
+        return true;
     }
-    for (size_t i = 0; grouped[i]; i++) {
-        if (swift_rest_starts(sc, grouped[i])) {
-            size_t open = sc->at + strlen(grouped[i]) - 1;
-            sc->at = open;
-            swift_skip_group(sc);
-            if (sc->at == sc->len) {
-                /* Swift's demangler leaves out a bracket: "[Closure Propagated : … : [Swift.Int]>".
-                 */
-                size_t of = names_find(sc->s, sc->len, open, "> of ");
-                sc->at = of < sc->len ? of + 1 : sc->len;
-            }
-            sc->at += swift_rest_starts(sc, " of ") ? 4 : 0;
-            return true;
-        }
+    if (swift_take_word(sc, grouped)) {
+        skip_specialization(sc);
+        return true;
+    }
+    if (swift_take_word(sc, signature)) {
+        skip_signature_specialization(sc);
+        return true;
     }
     char c = sc->s[sc->at];
     bool numbered = c == '(' && sc->at + 1 < sc->len && names_is_digit(sc->s[sc->at + 1]);
-    if (c == '{' || numbered || swift_rest_starts(sc, "(extension in ")) { /* {T:…}, (1) */
+    if (c == '{' || numbered) { /* {T:…}, (1) */
         swift_skip_group(sc);
         while (sc->at < sc->len && (sc->s[sc->at] == ' ' || sc->s[sc->at] == ':')) {
             sc->at++;
@@ -120,6 +136,51 @@ static bool skip_wrapper(struct swift_scan *sc) {
     }
     return false;
 }
+
+/* Behind the operator at s[at], `==` of `== infix(…)`; `at` if there is none. */
+static size_t behind_operator(const char *s, size_t len, size_t at) {
+    static const char symbols[] = "/=-+!*%<>&|^~?.";
+    static const char *const places[] = {" infix", " prefix", " postfix"};
+    size_t end = at, last = len - at < OPERATOR_MAX ? len : at + OPERATOR_MAX;
+    while (end < last && s[end] && strchr(symbols, s[end])) {
+        end++;
+    }
+    for (size_t i = 0; end > at && i < sizeof places / sizeof *places; i++) {
+        if (names_starts(s + end, len - end, places[i])) {
+            return end + strlen(places[i]);
+        }
+    }
+    return at;
+}
+
+/* Finds out whether the name is full: whether a type is said outside of all brackets. Then a path
+ * begins with a module, but for those of what is declared in a function. */
+static void swift_find_form(struct swift_scan *sc) {
+    for (size_t at = sc->at; at < sc->len; at++) {
+        at = at > 0 && sc->s[at - 1] == '.' ? behind_operator(sc->s, sc->len, at) : at;
+        if (at >= sc->len) {
+            return;
+        }
+        char c = sc->s[at];
+        if (c == '(' || c == '[' || c == '{' || c == '<') {
+            size_t close = names_close(sc->s, sc->len, at);
+            at = close; /* what nothing closes goes on to the end */
+        } else if (c == ' ') {
+            const char *rest = sc->s + at;
+            size_t left = sc->len - at;
+            sc->full =
+                sc->full || names_starts(rest, left, " -> ") || names_starts(rest, left, " : ");
+            if (names_starts(rest, left, " in conformance ")) {
+                return;
+            }
+            if (names_starts(rest, left, " in ")) {
+                sc->modules_from = at;
+            }
+        }
+    }
+}
+
+/* ---- parts of a name ---- */
 
 /* The argument list at the scan as labels: (zim: foo.zim, Swift.Int) -> (zim:_:); () -> nothing. */
 static void add_labels(struct swift_scan *sc) {
@@ -168,84 +229,248 @@ static void skip_type(struct swift_scan *sc) {
     }
 }
 
-/* (C in _83378C43…) -> C; (extension in M): -> nothing; (in _PRIVATE).x -> x. */
-static void add_private(struct swift_scan *sc) {
-    size_t close = names_close(sc->s, sc->len, sc->at);
-    size_t end = close < sc->len ? close : sc->len;
-    size_t in = names_find(sc->s, end, sc->at, " in ");
-    if (swift_rest_starts(sc, "(extension in ")) {
-        sc->at = end + (close < sc->len);
-        sc->at += sc->at < sc->len && sc->s[sc->at] == ':';
-        return;
+/* What stands in brackets at the scan in the place of a name: `(C in _83378C43…)`, `(in
+ * _83378C43…)`, `(unknown context at $1234)`. Writes the name in it, if any, and moves behind it.
+ * False: it is something else. */
+static bool add_bracketed_name(struct swift_scan *sc) {
+    size_t start = sc->at + 1, end = start;
+    if (swift_rest_starts(sc, "(in _")) {
+        end = start;
+    } else if (!swift_rest_starts(sc, "(unknown context at ")) {
+        while (end < sc->len && sc->s[end] != ' ' && sc->s[end] != '(') {
+            end++;
+        }
+        if (!names_starts(sc->s + end, sc->len - end, " in _")) {
+            return false;
+        }
     }
-    if (swift_rest_starts(sc, "(in ")) {
-        in = sc->at + 1;
+    size_t close = sc->unclosed ? sc->len : names_close(sc->s, sc->len, sc->at);
+    if (close == sc->len) {
+        sc->unclosed = true;
+        return false;
     }
-    strbuf_add(sc->out, sc->s + sc->at + 1, in - sc->at - 1);
-    sc->at = end + (close < sc->len);
-    if (in == end - (end - in) && swift_out_ends(sc, ".") && sc->at < sc->len &&
-        sc->s[sc->at] == '.') {
-        sc->at++;
+    strbuf_add(sc->out, sc->s + start, end - start);
+    sc->at = close + 1;
+    return true;
+}
+
+/* One name of a path, or what stands in the place of one and is not kept. False: none is here. */
+static bool add_component(struct swift_scan *sc) {
+    size_t start = sc->at, end = behind_operator(sc->s, sc->len, sc->at);
+    if (end == start && sc->s[start] == '(') {
+        return add_bracketed_name(sc);
+    }
+    while (end < sc->len && (names_is_ident(sc->s[end]) || sc->s[end] == '$')) {
+        end++;
+    }
+    strbuf_add(sc->out, sc->s + start, end - start);
+    sc->at = end;
+    return end > start;
+}
+
+/* A path that is being written, by its places in out. */
+struct swift_path {
+    size_t start, last, before_last;
+    size_t names; /* in it */
+};
+
+static void swift_cut(struct swift_scan *sc, size_t from, size_t to) {
+    memmove(sc->out->data + from, sc->out->data + to, sc->out->len - to);
+    strbuf_truncate(sc->out, sc->out->len - (to - from));
+}
+
+/* A name was written from `at` on; in front of it, perhaps, a dot. */
+static void note_name(struct swift_scan *sc, struct swift_path *p, size_t at) {
+    p->before_last = p->last;
+    p->last = at;
+    p->names++;
+    if (p->names == 2 && sc->full && sc->at > sc->modules_from && !sc->of_type && !sc->modules) {
+        swift_cut(sc, p->start, at);
+        p->last = p->before_last = p->start;
     }
 }
 
-/* One step; false: the name is complete. */
-static bool swift_step(struct swift_scan *sc) {
-    char c = sc->s[sc->at];
-    bool at_start = sc->out->len == sc->base;
-    if (c == '(' && (at_start || swift_out_ends(sc, "."))) {
-        add_private(sc);
-    } else if (c == '(' && swift_out_ends(sc, " ")) {
-        /* A closure's or local function's signature stands behind a space. */
-        strbuf_truncate(sc->out, sc->out->len - 1);
-        if (swift_out_ends(sc, "closure")) {
-            swift_skip_group(sc);
-        } else {
-            add_labels(sc);
+static void finish_path(struct swift_scan *sc, const struct swift_path *p) {
+    static const char *const untyped[] = {".deinit",
+                                          ".__deallocating_deinit",
+                                          ".__isolated_deallocating_deinit",
+                                          ".__ivar_initializer",
+                                          ".__ivar_destroyer",
+                                          NULL};
+    if (sc->modules) {
+        return;
+    }
+    if (sc->of_type) {
+        swift_cut(sc, p->start, p->last);
+        return;
+    }
+    for (size_t i = 0; untyped[i]; i++) {
+        if (swift_out_ends(sc, untyped[i]) && p->before_last > p->start) {
+            swift_cut(sc, p->start, p->before_last);
         }
-        skip_type(sc);
-    } else if (c == '(') {
-        add_labels(sc);
-        skip_type(sc);
-    } else if (c == '<') {
-        swift_skip_group(sc);
-        if (!swift_out_ends(sc, "<T>")) {
+    }
+}
+
+/* The path at the scan, cut as the form of the name asks for. False: none is here. */
+static bool swift_add_path(struct swift_scan *sc) {
+    size_t begin = sc->at;
+    struct swift_path p = {sc->out->len, sc->out->len, sc->out->len, 0};
+    for (bool more = true; more && sc->at < sc->len;) {
+        if (swift_rest_starts(sc, "(extension in ")) {
+            swift_skip_group(sc);
+            sc->at += swift_rest_starts(sc, ":");
+            continue;
+        }
+        size_t from = sc->at, at = sc->out->len;
+        if (p.names) {
+            strbuf_addc(sc->out, '.');
+        }
+        size_t name = sc->out->len;
+        if (!add_component(sc)) {
+            sc->at = p.names && sc->s[from - 1] == '.' ? from - 1 : from;
+            strbuf_truncate(sc->out, at);
+            break;
+        }
+        if (sc->out->len > name) {
+            note_name(sc, &p, name);
+        } else {
+            strbuf_truncate(sc->out, at);
+        }
+        if (sc->at < sc->len && sc->s[sc->at] == '<') {
+            swift_skip_group(sc);
             strbuf_addstr(sc->out, "<T>");
         }
-    } else if (swift_rest_starts(sc, " #") && sc->at + 2 < sc->len &&
-               names_is_digit(sc->s[sc->at + 2])) {
-        for (sc->at += 2; sc->at < sc->len && names_is_digit(sc->s[sc->at]);) {
-            sc->at++;
-        }
-    } else if (swift_rest_starts(sc, " in conformance ")) {
-        return false;
-    } else if (swift_rest_starts(sc, " : ") || swift_rest_starts(sc, " -> ")) {
+        more = sc->at + 1 < sc->len && sc->s[sc->at] == '.';
+        sc->at += more;
+    }
+    finish_path(sc, &p);
+    return sc->at > begin;
+}
+
+/* Behind ` #1` of a closure or of what is declared in a function: its signature. */
+static void add_local_signature(struct swift_scan *sc) {
+    bool closure = swift_out_ends(sc, "closure");
+    sc->at += 2;
+    skip_digits(sc);
+    if (closure) {
         skip_type(sc);
+        return;
+    }
+    size_t spaces = swift_rest_starts(sc, " <") || swift_rest_starts(sc, " (");
+    sc->at += spaces;
+    if (swift_rest_starts(sc, "<")) {
+        swift_skip_group(sc);
+        strbuf_addstr(sc->out, "<T>");
+    }
+    if (swift_rest_starts(sc, "(")) {
+        add_labels(sc);
+        skip_type(sc);
+    }
+}
+
+/* One step outside of paths; false: the name is complete. */
+static bool swift_step(struct swift_scan *sc) {
+    if (swift_rest_starts(sc, " #") && sc->at + 2 < sc->len && names_is_digit(sc->s[sc->at + 2])) {
+        add_local_signature(sc);
+    } else if (swift_rest_starts(sc, " in conformance ") ||
+               swift_rest_starts(sc, " dispatching to ")) {
+        return false;
     } else if (swift_rest_starts(sc, " in ")) {
         strbuf_addstr(sc->out, " in ");
         sc->at += 4;
         while (sc->at < sc->len && skip_wrapper(sc)) {
         }
+    } else if (sc->s[sc->at] == '(') {
+        add_labels(sc);
+        skip_type(sc);
+    } else if (sc->s[sc->at] == '<') {
+        swift_skip_group(sc);
+        strbuf_addstr(sc->out, swift_out_ends(sc, "<T>") ? "" : "<T>");
+    } else if (swift_rest_starts(sc, " : ") || swift_rest_starts(sc, " -> ")) {
+        skip_type(sc);
     } else {
-        strbuf_addc(sc->out, c);
-        sc->at++;
+        strbuf_addc(sc->out, sc->s[sc->at++]);
     }
     return true;
 }
 
-void names_swift(const char *s, size_t len, struct strbuf *out) {
-    struct swift_scan sc = {.s = s, .len = len, .out = out, .base = out->len};
+static void scan_function(struct swift_scan *sc) {
+    while (sc->at < sc->len && !sc->out->failed && (swift_add_path(sc) || swift_step(sc))) {
+    }
+}
+
+/* A type, and what else is said of it up to its conformance. */
+static void scan_type(struct swift_scan *sc) {
+    size_t depth = 0;
+    sc->of_type = true;
+    while (sc->at < sc->len && !sc->out->failed) {
+        if (depth == 0 && (swift_rest_starts(sc, " : ") || swift_rest_starts(sc, " in "))) {
+            return;
+        }
+        char c = sc->s[sc->at];
+        if (c == '<') {
+            swift_skip_group(sc);
+            strbuf_addstr(sc->out, swift_out_ends(sc, "<T>") ? "" : "<T>");
+        } else if (!swift_add_path(sc)) {
+            depth += c == '(' || c == '[';
+            depth -= depth && (c == ')' || c == ']');
+            strbuf_addc(sc->out, c);
+            sc->at++;
+        }
+    }
+}
+
+/* ---- kinds of name ---- */
+
+/* `key path getter for Shop.Cart.total : Swift.Int : Shop.Cart`, simplified `… Cart.total : Cart`:
+ * the name ends before the type that the path starts from. */
+static void end_before_root(struct swift_scan *sc) {
+    static const char mark[] = " : ";
+    if (swift_rest_starts(sc, "key path ")) {
+        size_t last = sc->len;
+        for (size_t at = names_find(sc->s, sc->len, sc->at, mark); at < sc->len;
+             at = names_find(sc->s, sc->len, at + 1, mark)) {
+            last = at;
+        }
+        sc->len = last;
+    }
+}
+
+/* Writes what is said of a type and moves to the type. False: it is something else. */
+static bool take_type_phrase(struct swift_scan *sc) {
+    const char *s = sc->s + sc->at;
+    size_t len = sc->len - sc->at, phrase = names_swift_type_phrase(s, len);
+    size_t witness = phrase ? 0 : names_swift_value_witness(s, len, &phrase);
+    if (witness) {
+        strbuf_add(sc->out, s, witness);
+        strbuf_addstr(sc->out, " for ");
+    } else {
+        strbuf_add(sc->out, s, phrase);
+    }
+    sc->at += phrase;
+    return phrase > 0;
+}
+
+void names_swift(const char *s, size_t len, bool modules, struct strbuf *out) {
+    static const char *const blocks[] = {"completion handler block implementation", NULL};
+    static const char *const applies[] = {"partial apply forwarder", "partial apply ObjC forwarder",
+                                          "partial apply", NULL};
+    static const char *const thunks[] = {"reabstraction thunk", "thunk for ", NULL};
+    struct swift_scan sc = {.s = s, .len = len, .out = out, .base = out->len, .modules = modules};
     while (sc.at < sc.len && skip_wrapper(&sc)) {
     }
-    if (swift_rest_starts(&sc, "completion handler block implementation")) {
+    if (swift_take_word(&sc, blocks)) {
         strbuf_addstr(out, "completion handler block");
-        return;
-    }
-    if (swift_rest_starts(&sc, "reabstraction thunk") || swift_rest_starts(&sc, "thunk for @")) {
+    } else if (swift_take_word(&sc, thunks)) {
         strbuf_addstr(out, "reabstraction thunk");
-        return;
-    }
-    while (sc.at < sc.len && !out->failed && swift_step(&sc)) {
+    } else if (swift_take_word(&sc, applies)) {
+        strbuf_addstr(out, "partial apply");
+    } else if (take_type_phrase(&sc)) {
+        scan_type(&sc);
+    } else {
+        end_before_root(&sc);
+        swift_find_form(&sc);
+        scan_function(&sc);
     }
     while (out->len > sc.base && out->data[out->len - 1] == ' ') {
         strbuf_truncate(out, out->len - 1);

@@ -15,6 +15,7 @@ struct raw_frame {
     enum rule_os os;
     const struct rule *image_rule; /* the rule that decided on the image as a whole */
     const char *function;          /* NULL = unresolved */
+    const char *linkage;           /* its mangled name; NULL = unknown */
     uint64_t offset;               /* of the function, for unresolved ones */
 };
 
@@ -28,6 +29,8 @@ void frame_table_release(struct frame_table *t) {
     strbuf_release(&t->raw);
     strbuf_release(&t->image);
     strbuf_release(&t->function);
+    strbuf_release(&t->full);
+    strbuf_release(&t->qualified);
     *t = (struct frame_table){.rules = t->rules};
 }
 
@@ -43,6 +46,10 @@ static void cap_function(struct strbuf *b) {
         strbuf_addstr(b, "\xe2\x80\xa6#");
         strbuf_addhex(b, hash);
     }
+}
+
+static const char *frame_table_keep(struct frame_table *t, const struct strbuf *b) {
+    return arena_strdup(&t->arena, strbuf_cstr(b), b->len);
 }
 
 static void apply_normalise(struct frame_table *t, const struct rule *rule) {
@@ -100,6 +107,33 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     info->loop_image = !s->function && rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
 }
 
+/* All that is known of the function's name, in t->full. */
+static void find_full_name(struct frame_table *t, const struct raw_frame *f) {
+    strbuf_clear(&t->full);
+    bool expanded = (f->linkage && names_expand(f->linkage, strlen(f->linkage), &t->full)) ||
+                    names_expand(f->function, strlen(f->function), &t->full);
+    if (!expanded) {
+        strbuf_addstr(&t->full, f->function);
+    }
+}
+
+/* The name with its module, where that tells it from the one without. False: out of memory. */
+static bool qualify(struct frame_table *t, struct frame_info *info) {
+    strbuf_clear(&t->qualified);
+    names_qualify(strbuf_cstr(&t->full), t->full.len, &t->qualified);
+    cap_function(&t->qualified);
+    if (!t->qualified.failed &&
+        strcmp(strbuf_cstr(&t->qualified), strbuf_cstr(&t->function)) != 0) {
+        info->qualified = frame_table_keep(t, &t->qualified);
+    }
+    return !t->qualified.failed && !t->full.failed;
+}
+
+static void set_qualified(struct rule_subject *s, const struct frame_info *info) {
+    s->qualified = info->qualified;
+    s->qualified_len = info->qualified ? strlen(info->qualified) : 0;
+}
+
 /* Applies the rules to the frame, kind by kind: the name first, then the side, then the rest. */
 static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct frame_info *info) {
     struct rule_subject s = {
@@ -109,6 +143,8 @@ static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct
         cap_function(&t->function);
         s.function = strbuf_cstr(&t->function);
         s.function_len = t->function.len;
+        find_full_name(t, f);
+        t->function.failed = !qualify(t, info) || t->function.failed;
         const struct rule *rule = info->by[RULE_NORMALISE] =
             rules_match(t->rules, RULE_NORMALISE, &s, NULL);
         if (rule) {
@@ -117,13 +153,10 @@ static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct
             s.function_len = t->function.len;
         }
     }
+    set_qualified(&s, info);
     decide_side(t, f, info, &s);
     decide_rest(t, &s, info);
     decide_framework(t, &s, info);
-}
-
-static const char *frame_table_keep(struct frame_table *t, const struct strbuf *b) {
-    return arena_strdup(&t->arena, strbuf_cstr(b), b->len);
 }
 
 /* Fills in the members that keys use, and finds the canonical info. False: out of memory. */
@@ -174,7 +207,7 @@ static bool find_made_for(struct frame_table *t, const struct raw_frame *f,
     const char *type;
     size_t len;
     if (!t->rules || !info->in_app || !f->function ||
-        !names_generic_for(f->function, strlen(f->function), &type, &len)) {
+        !names_generic_for(strbuf_cstr(&t->full), t->full.len, &type, &len)) {
         return true;
     }
     info->made_for = arena_strdup(&t->arena, type, len);
@@ -226,6 +259,8 @@ static struct frame_info *find_info(struct frame_table *t, const struct raw_fram
     strbuf_addc(raw, '\t');
     if (f->function) {
         strbuf_addstr(raw, f->function);
+        strbuf_addc(raw, '\n');
+        strbuf_addstr(raw, f->linkage ? f->linkage : "");
     } else {
         strbuf_addc(raw, '\n'); /* no name starts with it */
         strbuf_addhex(raw, f->offset);
@@ -329,6 +364,7 @@ struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
     if (line < l->line_count) {
         f.function = l->lines[line].function ? l->lines[line].function : l->lines[line].linkage;
         f.function = f.function && *f.function ? f.function : NULL;
+        f.linkage = l->lines[line].linkage;
     }
     return find_info(t, &f);
 }
@@ -406,6 +442,7 @@ static struct frame_info *info_from(struct frame_table *t, const struct frame_in
         s.caller = caller->function;
         s.caller_len = strlen(caller->function);
     }
+    set_qualified(&s, info);
     *from = *info;
     from->by_caller = false;
     from->index = t->infos.len;

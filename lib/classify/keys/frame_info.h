@@ -26,7 +26,7 @@ struct frame_table {
     struct map by_caller; /* two indexes: a frame and its caller -> index of what it is then */
     VEC(struct frame_info *) infos;
     struct arena arena;
-    struct strbuf raw, image, function; /* scratch */
+    struct strbuf raw, image, function, full, qualified; /* scratch */
 };
 
 void frame_table_release(struct frame_table *t);

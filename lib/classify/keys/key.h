@@ -27,6 +27,7 @@ struct frame_info {
                           frame's image id */
     const char
         *function; /* normalised; "+0x1a2b" (the function's offset in its image) if unresolved */
+    const char *qualified;  /* function with its module, where that is known; else NULL */
     const char *image_name; /* normalised name, for people; "?" = none */
     bool in_app, resolved;
     bool said_in_app; /* by the dump; rules may say otherwise */

@@ -9,7 +9,7 @@
 
 /* Increment it when lib/names changes its results, or the rules change their meaning, since ids
  * then change. */
-static const char names_version[] = "names/1 rules/3\n";
+static const char names_version[] = "names/2 rules/4\n";
 
 const char *rule_place_text(enum rule_place p) {
     static const char *const texts[] = {"keep", "skip", "prefix", "cut"};
@@ -175,12 +175,10 @@ static size_t rules_first_of(const struct rules *r, const struct rule_list *list
     return best;
 }
 
-const struct rule *rules_match(const struct rules *r, enum rule_kind kind,
-                               const struct rule_subject *s, bool *by_caller) {
+static size_t first_match(const struct rules *r, enum rule_kind kind, const struct rule_subject *s,
+                          bool *by_caller) {
     const struct kind_index *index = &r->kinds[kind];
     size_t best = SIZE_MAX;
-    bool unused;
-    by_caller = by_caller ? by_caller : &unused;
     const struct map_entry *exact =
         s->function ? map_get(&index->exact, s->function, s->function_len) : NULL;
     for (size_t i = exact ? exact->value : SIZE_MAX; i != SIZE_MAX; i = r->rules.data[i].next) {
@@ -196,7 +194,21 @@ const struct rule *rules_match(const struct rules *r, enum rule_kind kind,
     if (s->image_len) {
         best = rules_first_of(r, &index->by_image[(unsigned char)s->image[0]], best, s, by_caller);
     }
-    best = rules_first_of(r, &index->others, best, s, by_caller);
+    return rules_first_of(r, &index->others, best, s, by_caller);
+}
+
+const struct rule *rules_match(const struct rules *r, enum rule_kind kind,
+                               const struct rule_subject *s, bool *by_caller) {
+    bool unused;
+    by_caller = by_caller ? by_caller : &unused;
+    size_t best = first_match(r, kind, s, by_caller);
+    if (s->qualified && kind != RULE_NORMALISE) { /* such a rule changes the short name */
+        struct rule_subject other = *s;
+        other.function = s->qualified;
+        other.function_len = s->qualified_len;
+        size_t second = first_match(r, kind, &other, by_caller);
+        best = second < best ? second : best;
+    }
     return best == SIZE_MAX ? NULL : &r->rules.data[best];
 }
 

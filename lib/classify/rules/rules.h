@@ -93,6 +93,9 @@ struct rule {
 struct rule_subject {
     const char *function; /* normalised; NULL = unresolved */
     size_t function_len;
+    const char *qualified; /* the function with its module, where that is known; else NULL. A rule
+                              on either matches */
+    size_t qualified_len;
     const char *image; /* normalised image name, "?" = no image */
     size_t image_len;
     enum rule_side side;

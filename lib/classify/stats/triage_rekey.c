@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
@@ -33,6 +34,13 @@ struct rekeying {
     uint32_t *level1; /* for each level-2 bucket of from its level 1 in t; NO_INDEX = no stall */
 };
 
+/* The id that a bucket had before is one of what it is now. False: out of memory. */
+static bool keep_id(struct bucket *now, const struct bucket *was) {
+    uint64_t number;
+    return strcmp(now->id, was->id) == 0 || !parse_hex(was->id, strlen(was->id), &number) ||
+           bucket_add_alias(now, number);
+}
+
 /* Level 2, and what level 1 shows. Actions are left out: one stack tells one of those that led to
  * the bucket, and nobody asks. */
 static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from,
@@ -41,7 +49,8 @@ static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from,
     struct bucket *at[KEY_LEVELS];
     for (size_t i = 0; i < KEY_LEVELS; i++) {
         at[i] = triage_bucket(t, &t->level[i], &key->level[i]);
-        if (!at[i] || !bucket_add_ways(at[i], key, i)) {
+        if (!at[i] || !bucket_add_ways(at[i], key, i) ||
+            !keep_id(at[i], i ? from : r->from->level[0].buckets.data[from->parent])) {
             return false;
         }
         if (bucket_offers_better(at[i], &from->evidence) &&

@@ -26,7 +26,7 @@ static int digit_of(char c) {
 }
 
 /* RFC 3492, section 6.1 */
-static int adapt(int delta, int points, bool first) {
+static int adapt_bias(int delta, int points, bool first) {
     delta = first ? delta / DAMP : delta / 2;
     delta += delta / points;
     int k = 0;
@@ -74,7 +74,7 @@ static bool insert_all(struct swift_tree *t, struct code_points *out, const char
             return false;
         }
         int count = (int)out->count + 1;
-        bias = adapt(i - before, count, before == 0);
+        bias = adapt_bias(i - before, count, before == 0);
         if (i / count > INT_MAX - n) {
             return false;
         }

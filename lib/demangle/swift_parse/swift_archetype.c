@@ -155,14 +155,14 @@ static struct swift_node *make_pack_element(struct swift_parser *p, enum swift_k
 }
 
 /* "QP", "QSd", "QSi" */
-static struct swift_node *make_pack(struct swift_parser *p, enum swift_kind kind) {
+static struct swift_node *make_pack_type(struct swift_parser *p, enum swift_kind kind) {
     return swift_type(p->tree, swift_pop_list(p, kind, swift_pop_type));
 }
 
 static struct swift_node *make_sil_pack(struct swift_parser *p, enum swift_kind kind) {
     static const struct swift_rule rules[SWIFT_RULES] = {
-        ['d'] = {make_pack, SWIFT_SIL_PACK_DIRECT},
-        ['i'] = {make_pack, SWIFT_SIL_PACK_INDIRECT},
+        ['d'] = {make_pack_type, SWIFT_SIL_PACK_DIRECT},
+        ['i'] = {make_pack_type, SWIFT_SIL_PACK_INDIRECT},
     };
     (void)kind;
     return swift_apply(p, rules);
@@ -171,7 +171,7 @@ static struct swift_node *make_sil_pack(struct swift_parser *p, enum swift_kind 
 struct swift_node *swift_make_archetype(struct swift_parser *p, enum swift_kind kind) {
     static const struct swift_rule rules[SWIFT_RULES] = {
         ['O'] = {make_opaque_name, SWIFT_OPAQUE_RETURN_TYPE_OF},
-        ['P'] = {make_pack, SWIFT_PACK},
+        ['P'] = {make_pack_type, SWIFT_PACK},
         ['R'] = {make_later_opaque_result, SWIFT_OPAQUE_RETURN_TYPE},
         ['S'] = {make_sil_pack, 0},
         ['X'] = {make_compound_of_type, 0},

@@ -52,7 +52,7 @@ static struct swift_node *make_concrete(struct swift_parser *p, enum swift_kind 
     return swift_with3(p->tree, kind, swift_pop_type(p), reference, conditional);
 }
 
-static struct swift_node *make_pack(struct swift_parser *p, enum swift_kind kind) {
+static struct swift_node *make_pack_conformance(struct swift_parser *p, enum swift_kind kind) {
     return swift_with1(p->tree, kind, pop_conformances(p));
 }
 
@@ -111,7 +111,7 @@ struct swift_node *swift_make_conformance(struct swift_parser *p, enum swift_kin
         ['I'] = {make_inherited, SWIFT_DEPENDENT_PROTOCOL_CONFORMANCE_INHERITED},
         ['O'] = {make_opaque, SWIFT_DEPENDENT_PROTOCOL_CONFORMANCE_OPAQUE},
         ['P'] = {swift_make_on_protocol, SWIFT_PROTOCOL_CONFORMANCE_REF_IN_TYPE_MODULE},
-        ['X'] = {make_pack, SWIFT_PACK_PROTOCOL_CONFORMANCE},
+        ['X'] = {make_pack_conformance, SWIFT_PACK_PROTOCOL_CONFORMANCE},
         ['p'] = {swift_make_on_protocol, SWIFT_PROTOCOL_CONFORMANCE_REF_IN_PROTOCOL_MODULE},
         ['F'] = {swift_make_leaf, SWIFT_ACCESSIBLE_FUNCTION_RECORD},
         ['c'] = {swift_make_on_conformance, SWIFT_PROTOCOL_CONFORMANCE_DESCRIPTOR_RECORD},

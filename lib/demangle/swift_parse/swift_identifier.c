@@ -77,7 +77,7 @@ static void note_identifier(struct swift_parser *p, const char *text, size_t len
 }
 
 /* The word that a letter stands for, 0 the first; NULL if there is none. */
-static const struct swift_slice *word_at(struct swift_parser *p, size_t i) {
+static const struct swift_slice *known_word(struct swift_parser *p, size_t i) {
     read_all(p);
     return i < p->word_count ? &p->words[i] : NULL;
 }
@@ -101,7 +101,7 @@ static struct swift_node *identifier_with_words(struct swift_parser *p) {
         while (more && (swift_lower(swift_peek(p)) || swift_upper(swift_peek(p)))) {
             char c = swift_next(p);
             more = swift_lower(c);
-            const struct swift_slice *word = word_at(p, (size_t)(more ? c - 'a' : c - 'A'));
+            const struct swift_slice *word = known_word(p, (size_t)(more ? c - 'a' : c - 'A'));
             if (!word || !append(p->tree, &s, word->text, word->len)) {
                 return NULL;
             }

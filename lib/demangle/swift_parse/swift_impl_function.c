@@ -56,8 +56,8 @@ static struct swift_node *convention(struct swift_parser *p, enum swift_kind kin
                 : NULL;
 }
 
-static void add_text(struct swift_parser *p, struct swift_node *n, enum swift_kind kind,
-                     const char *text) {
+static void add_text_leaf(struct swift_parser *p, struct swift_node *n, enum swift_kind kind,
+                          const char *text) {
     swift_add_if(p->tree, n, swift_fixed_leaf(p->tree, kind, text));
 }
 
@@ -102,7 +102,7 @@ static void add_representation(struct swift_parser *p, struct swift_node *type) 
 }
 
 /* What stands in front of the parameters. */
-static bool add_attributes(struct swift_parser *p, struct swift_node *type) {
+static bool add_function_attributes(struct swift_parser *p, struct swift_node *type) {
     struct swift_tree *t = p->tree;
     if (swift_skip(p, 'e')) {
         swift_add_if(t, type, swift_leaf(t, SWIFT_IMPL_ESCAPING));
@@ -119,17 +119,17 @@ static bool add_attributes(struct swift_parser *p, struct swift_node *type) {
     if (!callee) {
         return false;
     }
-    add_text(p, type, SWIFT_IMPL_CONVENTION, callee);
+    add_text_leaf(p, type, SWIFT_IMPL_CONVENTION, callee);
     add_representation(p, type);
     const char *coroutine = take_letter(p, coroutine_kinds);
     if (coroutine) {
-        add_text(p, type, SWIFT_IMPL_COROUTINE_KIND, coroutine);
+        add_text_leaf(p, type, SWIFT_IMPL_COROUTINE_KIND, coroutine);
     }
     if (swift_skip(p, 'h')) {
-        add_text(p, type, SWIFT_IMPL_FUNCTION_ATTRIBUTE, "@Sendable");
+        add_text_leaf(p, type, SWIFT_IMPL_FUNCTION_ATTRIBUTE, "@Sendable");
     }
     if (swift_skip(p, 'H')) {
-        add_text(p, type, SWIFT_IMPL_FUNCTION_ATTRIBUTE, "@async");
+        add_text_leaf(p, type, SWIFT_IMPL_FUNCTION_ATTRIBUTE, "@async");
     }
     if (swift_skip(p, 'T')) {
         swift_add_if(t, type, swift_leaf(t, SWIFT_IMPL_SENDING_RESULT));
@@ -138,8 +138,8 @@ static bool add_attributes(struct swift_parser *p, struct swift_node *type) {
 }
 
 static void add_differentiability(struct swift_parser *p, struct swift_node *n) {
-    add_text(p, n, SWIFT_IMPL_PARAMETER_RESULT_DIFFERENTIABILITY,
-             swift_skip(p, 'w') ? "@noDerivative" : "");
+    add_text_leaf(p, n, SWIFT_IMPL_PARAMETER_RESULT_DIFFERENTIABILITY,
+                  swift_skip(p, 'w') ? "@noDerivative" : "");
 }
 
 /* Children of a parameter: convention, differentiability, attributes?, then its type. */
@@ -149,13 +149,14 @@ static size_t add_parameters(struct swift_parser *p, struct swift_node *type) {
     while ((n = convention(p, SWIFT_IMPL_PARAMETER, param_conventions)) != NULL) {
         add_differentiability(p, n);
         if (swift_skip(p, 'T')) {
-            add_text(p, n, SWIFT_IMPL_PARAMETER_SENDING, "sending");
+            add_text_leaf(p, n, SWIFT_IMPL_PARAMETER_SENDING, "sending");
         }
         if (swift_skip(p, 'I')) {
-            add_text(p, n, SWIFT_IMPL_PARAMETER_ISOLATED, "isolated");
+            add_text_leaf(p, n, SWIFT_IMPL_PARAMETER_ISOLATED, "isolated");
         }
         if (swift_skip(p, 'L')) {
-            add_text(p, n, SWIFT_IMPL_PARAMETER_IMPLICIT_LEADING, "sil_implicit_leading_param");
+            add_text_leaf(p, n, SWIFT_IMPL_PARAMETER_IMPLICIT_LEADING,
+                          "sil_implicit_leading_param");
         }
         swift_add_if(p->tree, type, n);
         count++;
@@ -199,7 +200,7 @@ struct swift_node *swift_make_impl_function(struct swift_parser *p, enum swift_k
     if (signature && swift_skip(p, 'P')) {
         signature = swift_rekind(t, signature, SWIFT_DEPENDENT_PSEUDOGENERIC_SIGNATURE);
     }
-    if (!add_attributes(p, type)) {
+    if (!add_function_attributes(p, type)) {
         return NULL;
     }
     swift_add_if(t, type, signature);

@@ -90,8 +90,8 @@ static struct swift_node *add_change(struct swift_parser *p, struct swift_node *
     return swift_add(p->tree, param, n);
 }
 
-static struct swift_node *add_payload(struct swift_parser *p, struct swift_node *param,
-                                      const char *text, size_t len) {
+static struct swift_node *add_change_payload(struct swift_parser *p, struct swift_node *param,
+                                             const char *text, size_t len) {
     struct swift_node *n =
         swift_text_leaf(p->tree, SWIFT_FUNCTION_SIGNATURE_SPECIALIZATION_PARAM_PAYLOAD, text, len);
     return swift_add(p->tree, param, n);
@@ -105,7 +105,7 @@ static struct swift_node *add_number(struct swift_parser *p, struct swift_node *
         p->pos++;
     }
     size_t len = (size_t)(p->text + p->pos - start);
-    return len ? add_payload(p, add_change(p, param, change), start, len) : NULL;
+    return len ? add_change_payload(p, add_change(p, param, change), start, len) : NULL;
 }
 
 /* The encoding of a constant string; the string itself is on the stack. */
@@ -113,18 +113,18 @@ static struct swift_node *add_string(struct swift_parser *p, struct swift_node *
     param = add_change(p, param, CHANGE_CONSTANT_STRING);
     switch (swift_next(p)) {
     case 'b':
-        return add_payload(p, param, "u8", 2);
+        return add_change_payload(p, param, "u8", 2);
     case 'w':
-        return add_payload(p, param, "u16", 3);
+        return add_change_payload(p, param, "u16", 3);
     case 'c':
-        return add_payload(p, param, "objc", 4);
+        return add_change_payload(p, param, "objc", 4);
     default:
         return NULL;
     }
 }
 
 /* "p": a constant stands for the parameter. */
-static struct swift_node *add_constant(struct swift_parser *p, struct swift_node *param) {
+static struct swift_node *add_constant_change(struct swift_parser *p, struct swift_node *param) {
     switch (swift_next(p)) {
     case 'f':
         return add_change(p, param, CHANGE_CONSTANT_FUNCTION);
@@ -176,7 +176,7 @@ static struct swift_node *changed_param(struct swift_parser *p, enum swift_kind 
     case 'c':
         return add_change(p, n, CHANGE_CLOSURE);
     case 'p':
-        return add_constant(p, n);
+        return add_constant_change(p, n);
     case 'e':
         return add_change(p, n, more_changes(p, CHANGE_EXISTENTIAL_TO_GENERIC, "DGOX"));
     case 'd':
@@ -214,7 +214,7 @@ static bool add_from_stack(struct swift_parser *p, struct swift_node *param, uns
     }
     /* An underscore keeps a string from starting with a digit. */
     size_t skip = change == CHANGE_CONSTANT_STRING && name->size && name->text[0] == '_';
-    if (!add_payload(p, param, name->text + skip, name->size - skip)) {
+    if (!add_change_payload(p, param, name->text + skip, name->size - skip)) {
         return false;
     }
     swift_reverse(param, fixed);

@@ -1,8 +1,9 @@
 /* Prints derivatives of differentiable functions. */
 #include "demangle/swift_print/swift_printer_private.h"
 
-static void print_parameters(struct swift_printer *r, const struct swift_node *parameters,
-                             const struct swift_node *results) {
+static void print_derivative_parameters(struct swift_printer *r,
+                                        const struct swift_node *parameters,
+                                        const struct swift_node *results) {
     swift_put(r, " with respect to parameters ");
     swift_print(r, parameters);
     swift_put(r, " and results ");
@@ -33,7 +34,7 @@ void swift_print_derivative(struct swift_printer *r, const struct swift_node *n)
     if (r->simplified) {
         return;
     }
-    print_parameters(r, swift_child(n, kind + 1), swift_child(n, kind + 2));
+    print_derivative_parameters(r, swift_child(n, kind + 1), swift_child(n, kind + 2));
     if (signature && r->where_clauses) {
         swift_put(r, " with ");
         swift_print(r, signature);
@@ -79,7 +80,7 @@ void swift_print_subset_thunk(struct swift_printer *r, const struct swift_node *
     if (r->simplified) {
         return;
     }
-    print_parameters(r, swift_child(n, last + 2), swift_child(n, last + 3));
+    print_derivative_parameters(r, swift_child(n, last + 2), swift_child(n, last + 3));
     swift_put(r, " to parameters ");
     swift_print_child(r, n, last + 4);
     if (last > 0) {
@@ -133,7 +134,7 @@ void swift_print_differentiability_witness(struct swift_printer *r, const struct
     for (size_t i = 0; i < kind; i++) {
         swift_print_child(r, n, i);
     }
-    print_parameters(r, swift_child(n, kind + 1), swift_child(n, kind + 2));
+    print_derivative_parameters(r, swift_child(n, kind + 1), swift_child(n, kind + 2));
     if (kind + 3 < swift_count(n)) {
         swift_put(r, " with ");
         swift_print_child(r, n, kind + 3);

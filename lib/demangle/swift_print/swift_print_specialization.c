@@ -97,7 +97,8 @@ static bool is_partial(const struct swift_node *n) {
 }
 
 /* A parameter, a result, or the type that stands for a generic parameter. */
-static void print_part(struct swift_printer *r, const struct swift_node *n, uint64_t argument) {
+static void print_specialized(struct swift_printer *r, const struct swift_node *n,
+                              uint64_t argument) {
     if (n->kind == SWIFT_FUNCTION_SIGNATURE_SPECIALIZATION_PARAM) {
         swift_put(r, "Arg[");
         strbuf_addu64(r->out, argument);
@@ -131,7 +132,7 @@ void swift_print_specialization(struct swift_printer *r, const struct swift_node
             swift_put(r, separator);
             swift_put(r, is_partial(n) && !serialized ? "Signature = " : "");
             separator = ", ";
-            print_part(r, child, argument);
+            print_specialized(r, child, argument);
         }
         argument += !serialized;
     }

@@ -33,8 +33,8 @@ static void print_element_label(struct swift_printer *r, const struct swift_node
 }
 
 /* The labels stand apart, or in the elements of the tuple. */
-static void print_parameters(struct swift_printer *r, const struct swift_node *tuple,
-                             const struct swift_node *labels) {
+static void print_labelled_parameters(struct swift_printer *r, const struct swift_node *tuple,
+                                      const struct swift_node *labels) {
     bool labelled = labels && swift_count(labels) > 0;
     swift_put(r, "(");
     for (size_t i = 0; i < swift_count(tuple); i++) {
@@ -61,7 +61,7 @@ static void print_argument_tuple(struct swift_printer *r, const struct swift_nod
     if (!swift_is(n, SWIFT_ARGUMENT_TUPLE) || !parameters) {
         swift_print_fail(r);
     } else if (parameters->kind == SWIFT_TUPLE) {
-        print_parameters(r, parameters, labels);
+        print_labelled_parameters(r, parameters, labels);
     } else if (r->simplified) {
         swift_put(r, "(_:)");
     } else {

@@ -39,7 +39,7 @@ void swift_print_children(struct swift_printer *r, const struct swift_node *n, s
 }
 
 /* The part of a node that stands for the letter behind a '%'. */
-static void print_part(struct swift_printer *r, const struct swift_node *n, char letter) {
+static void print_placeholder(struct swift_printer *r, const struct swift_node *n, char letter) {
     switch (letter) {
     case 't':
         swift_put_text(r, n);
@@ -64,7 +64,7 @@ static void print_pattern(struct swift_printer *r, const struct swift_node *n, c
     const char *end = pattern + len;
     while (pattern < end) {
         if (*pattern == '%') {
-            print_part(r, n, pattern[1]);
+            print_placeholder(r, n, pattern[1]);
             pattern += 2;
             continue;
         }

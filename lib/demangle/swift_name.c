@@ -18,7 +18,11 @@ enum st swift_demangle(struct swift_scratch *s, const char *name, size_t len, bo
     }
     swift_tree_clear(&s->tree);
     const struct swift_node *root = swift_parse(&s->tree, name, len);
-    bool printed = root && swift_print_tree(&s->tree, root, simplified, out);
+    enum st st = swift_tree_check(&s->tree, e);
+    if (st != ST_OK || !root) {
+        return st == ST_ERR ? ST_ERR : ST_NONE; /* past a cap, parts of the tree are missing */
+    }
+    bool printed = swift_print_tree(&s->tree, root, simplified, out);
     if (strbuf_check(out, e) == ST_ERR || swift_tree_check(&s->tree, e) == ST_ERR) {
         return ST_ERR;
     }

@@ -1,5 +1,7 @@
 /* How many Swift names a second one thread reads, in both forms: those of
- * testdata/demangle/swift.tsv, and the real ones of REAL where they are. No answer is kept. */
+ * testdata/demangle/swift.tsv, and the real ones of REAL where they are. No answer is kept.
+ * SWIFT_ORACLE may name a program that does the same with Swift's own reader, "PROGRAM bench ROUNDS
+ * < NAMES". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +90,21 @@ static void report(const char *what, FILE *f) {
     arena_release(&n.arena);
 }
 
+static void report_oracle(const char *real) {
+    const char *oracle = getenv("SWIFT_ORACLE");
+    char command[8192];
+    if (!oracle || !*oracle) {
+        printf("swift names, Swift's own reader: SWIFT_ORACLE names none\n");
+        return;
+    }
+    snprintf(command, sizeof command,
+             "xz -dc '%s/demangle/swift-oracle.tsv.xz' | cut -f 1 | '%s' bench 5", real, oracle);
+    fflush(stdout);
+    if (system(command) != 0) {
+        printf("swift names, %s: failed\n", oracle);
+    }
+}
+
 int main(void) {
     const char *real = getenv("REAL");
     FILE *own = fopen("testdata/demangle/swift.tsv", "r");
@@ -103,6 +120,7 @@ int main(void) {
         if (names) {
             pclose(names);
         }
+        report_oracle(real);
     }
     return 0;
 }

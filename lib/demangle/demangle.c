@@ -2,6 +2,7 @@
 #include "demangle/demangle.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "demangle/scheme_private.h"
@@ -83,7 +84,7 @@ static enum st demangle_swift(const char *name, size_t len, enum demangle_style 
 
 enum st demangle(const char *name, size_t len, enum demangle_style style, struct strbuf *out,
                  struct err *e) {
-    char copy[DEMANGLE_IN_MAX + 1];
+    char usual[1024], *copy = usual;
     size_t skip = extra_underscore(name, len);
     if (scheme_at(name + skip, len - skip) == DEMANGLE_SWIFT) {
         return demangle_swift(name + skip, len - skip, style, out, e);
@@ -101,6 +102,9 @@ enum st demangle(const char *name, size_t len, enum demangle_style style, struct
     if (scheme != DEMANGLE_ITANIUM && scheme != DEMANGLE_RUST) {
         return ST_NONE;
     }
+    if (inner_len >= sizeof usual && !(copy = malloc(inner_len + 1))) {
+        return err_nomem(e);
+    }
     memcpy(copy, inner, inner_len);
     copy[inner_len] = 0;
     size_t before = out->len;
@@ -110,6 +114,9 @@ enum st demangle(const char *name, size_t len, enum demangle_style style, struct
     enum st st = scheme == DEMANGLE_RUST ? demangle_rust(copy, out, e) : ST_NONE;
     if (st == ST_NONE && copy[1] == 'Z') {
         st = demangle_itanium(copy, out, e);
+    }
+    if (copy != usual) {
+        free(copy);
     }
     if (st != ST_OK && !out->failed) {
         strbuf_truncate(out, before);

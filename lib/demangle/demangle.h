@@ -18,8 +18,8 @@ enum demangle_scheme demangle_scheme_of(const char *name, size_t len);
 enum demangle_style { DEMANGLE_SIMPLIFIED = 0, DEMANGLE_FULL };
 
 /* Appends the readable form. ST_NONE: not a mangled name, or one that no scheme reads (nothing
- * appended): the caller shows it as it is. Names over 4 KiB, or whose text passes 64 KiB, count as
- * not readable; Swift's may have 64 KiB and 512 KiB of text. ST_ERR: out of memory. Thread safe. */
+ * appended): the caller shows it as it is. Names over 64 KiB, or whose text passes 512 KiB, count
+ * as not readable. ST_ERR: out of memory. Thread safe. */
 enum st demangle(const char *name, size_t len, enum demangle_style style, struct strbuf *out,
                  struct err *e) BASE_MUST_USE;
 

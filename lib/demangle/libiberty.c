@@ -4,6 +4,7 @@
  * substitutions), and libiberty has no cap. It prints through a callback while it holds no memory
  * but its stack, so the callback leaves it by longjmp once the cap is reached: the one setjmp of
  * the library. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdbool.h>
 #include <string.h>
@@ -52,8 +53,47 @@ static enum st demangle_fenced(demangler read, const char *name, int options, bo
     return read_it && !f.over && out->len > f.start ? ST_OK : ST_NONE;
 }
 
+/* Longer names libiberty refuses, as they might need more stack than there is: it keeps two
+ * components for each byte there, and calls itself for each that is nested in another. Without its
+ * limit it needs less than STACK_PER_BYTE. */
+enum { PLAIN_NAME_MAX = 1024, STACK_AT_LEAST = 1 << 20, STACK_PER_BYTE = 2048 };
+
+/* A name that is read on a stack of its own. */
+struct long_name {
+    const char *name;
+    struct strbuf *out;
+    struct err *e;
+    enum st st;
+};
+
+static void *read_long_name(void *ctx) {
+    struct long_name *n = ctx;
+    n->st = demangle_fenced(cplus_demangle_v3_callback, n->name,
+                            DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT, true, n->out, n->e);
+    return NULL;
+}
+
+/* ST_NONE also where there is no room for so large a stack. */
+static enum st demangle_long(const char *name, size_t len, struct strbuf *out, struct err *e) {
+    struct long_name n = {.name = name, .out = out, .e = e, .st = ST_NONE};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (pthread_attr_init(&attributes) != 0) {
+        return err_nomem(e);
+    }
+    if (pthread_attr_setstacksize(&attributes, STACK_AT_LEAST + len * STACK_PER_BYTE) == 0 &&
+        pthread_create(&thread, &attributes, read_long_name, &n) == 0) {
+        (void)pthread_join(thread, NULL);
+    }
+    pthread_attr_destroy(&attributes);
+    return n.st;
+}
+
 enum st demangle_itanium(const char *name, struct strbuf *out, struct err *e) {
-    return demangle_fenced(cplus_demangle_v3_callback, name, DMGL_PARAMS | DMGL_ANSI, true, out, e);
+    size_t len = strlen(name);
+    return len > PLAIN_NAME_MAX ? demangle_long(name, len, out, e)
+                                : demangle_fenced(cplus_demangle_v3_callback, name,
+                                                  DMGL_PARAMS | DMGL_ANSI, true, out, e);
 }
 
 /* Might the name hold a Punycode identifier ("u", then its length)? libiberty decodes those in

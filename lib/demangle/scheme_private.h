@@ -8,8 +8,8 @@
 #include "base/strbuf.h"
 
 enum {
-    DEMANGLE_IN_MAX = 4096,      /* bytes of a mangled name */
-    DEMANGLE_OUT_MAX = 64 * 1024 /* bytes of a readable one */
+    DEMANGLE_IN_MAX = 64 * 1024,  /* bytes of a mangled name */
+    DEMANGLE_OUT_MAX = 512 * 1024 /* bytes of a readable one */
 };
 
 /* Each reads one NUL-terminated name of its scheme and appends the readable form; ST_NONE if it

@@ -113,7 +113,12 @@ enum st demangle(const char *name, size_t len, enum demangle_style style, struct
     }
     enum st st = scheme == DEMANGLE_RUST ? demangle_rust(copy, out, e) : ST_NONE;
     if (st == ST_NONE && copy[1] == 'Z') {
+        size_t start = out->len;
         st = demangle_itanium(copy, out, e);
+        if (st == ST_NONE && !out->failed) {
+            strbuf_truncate(out, start);
+            st = demangle_constrained(copy, out, e);
+        }
     }
     if (copy != usual) {
         free(copy);

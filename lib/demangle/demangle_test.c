@@ -38,6 +38,20 @@ static void itanium_names_become_readable(void **state) {
     check("_ZN4Cart5totalEv.cold", "Cart::total() [clone .cold]");
 }
 
+/* As clang 18 and later mangle them. */
+static void names_with_constraints_lose_these(void **state) {
+    (void)state;
+    check("_ZN3app2coITkNS_3NumEiEENS_4taskET_", "app::task app::co<int>(int)");
+    check("_ZN3app3mulIiEET_S1_S1_QaagestS1_Li4E3NumIS1_E", "int app::mul<int>(int, int)");
+    check("_ZN3app3BoxIiE3setIlQsr3stdE14convertible_toITL0__T_EEEvS4_",
+          "app::Box<int>::set<long>");
+    check("_ZN3app3valITnDaLi3EEEDav", "auto app::val<3>()");
+    check("_ZN3app5OuterIiE5InnerIlE1fITkNS_3NumEiEEvT_Qsr3stdE8integralIS5_E",
+          "void app::Outer<int>::Inner<long>::f<int>(int)");
+    check("_ZN3app1Q", NULL);
+    check("_ZQ", NULL);
+}
+
 static void rust_names_of_both_schemes_lose_their_hash(void **state) {
     (void)state;
     check("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
@@ -204,6 +218,7 @@ static void third_party_pairs_agree(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(itanium_names_become_readable),
+        cmocka_unit_test(names_with_constraints_lose_these),
         cmocka_unit_test(rust_names_of_both_schemes_lose_their_hash),
         cmocka_unit_test(swift_names_are_simplified_or_full),
         cmocka_unit_test(a_punycode_identifier_is_decoded),

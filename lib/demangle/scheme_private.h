@@ -16,5 +16,7 @@ enum {
  * cannot. */
 enum st demangle_itanium(const char *name, struct strbuf *out, struct err *e);
 enum st demangle_rust(const char *name, struct strbuf *out, struct err *e);
+/* For Itanium names that demangle_itanium cannot read: without their constraints. */
+enum st demangle_constrained(const char *name, struct strbuf *out, struct err *e);
 
 #endif

@@ -9,7 +9,6 @@
 #include "base/parse.h"
 #include "classify/print/print_formats.h"
 #include "classify/stats/partial_input.h"
-#include "classify_options.h"
 
 /* ---- options ---- */
 
@@ -42,10 +41,9 @@ bool classify_read_fail_on(const struct cli_tool *tool, struct classify_gate *g,
         } else if (classify_is_word(word, len, "inconclusive")) {
             g->fail_inconclusive = true;
         } else if (!read_regressed(g, word, len)) {
-            cli_usage_error(tool,
-                            "--fail-on takes new, regressed[=N%%] and inconclusive, not '%.*s'",
-                            (int)len, word);
-            return false;
+            return cli_reject(tool,
+                              "--fail-on takes new, regressed[=N%%] and inconclusive, not '%.*s'",
+                              (int)len, word);
         }
         word += len;
         if (!*word) {
@@ -136,7 +134,7 @@ void classify_expose(struct triage *t, const struct classify_gate *g,
                      const struct exposure_filter *sessions, const struct exposure_filter *table,
                      struct cli_failures *failures) {
     for (size_t i = 0; i < g->exposure.len; i++) {
-        const char *path = classify_file_of(g->exposure.data[i]);
+        const char *path = cli_file_of(g->exposure.data[i]);
         struct filemap m = {0};
         struct strbuf inflated = {0};
         struct err e = {0};

@@ -83,17 +83,12 @@ static bool take_levels(void *settings, struct cli_parser *p) {
     m = ok ? n : 0;
     ok = ok && (!comma || parse_u64(comma + 1, strlen(comma + 1), KEY_WANTED_MAX, &m));
     if (!ok || n == 0 || m < n) {
-        cli_usage_error(p->tool, "--levels takes N,M with 1 <= N <= M <= %d, not '%s'",
-                        KEY_WANTED_MAX, value);
-        return false;
+        return cli_reject(p->tool, "--levels takes N,M with 1 <= N <= M <= %d, not '%s'",
+                          KEY_WANTED_MAX, value);
     }
     s->key.wanted[0] = (unsigned)n;
     s->key.wanted[1] = (unsigned)m;
     return true;
-}
-
-const char *classify_file_of(const char *value) {
-    return strcmp(value, "-") == 0 ? "/dev/stdin" : value;
 }
 
 static bool take_rules(void *settings, struct cli_parser *p) {
@@ -102,7 +97,7 @@ static bool take_rules(void *settings, struct cli_parser *p) {
         s->rules.raw = true;
         return true;
     }
-    return VEC_PUSH(&s->rules.files, classify_file_of(p->value)) || cli_nomem(p);
+    return VEC_PUSH(&s->rules.files, cli_file_of(p->value)) || cli_nomem(p);
 }
 
 static bool take_glob(struct classify_settings *s, struct cli_parser *p, bool in_app) {
@@ -127,8 +122,8 @@ static bool take_explain(void *settings, struct cli_parser *p) {
     struct classify_settings *s = settings;
     s->explain = p->value;
     if (strlen(p->value) < EXPLAIN_ID_MIN) {
-        cli_usage_error(p->tool, "--explain needs at least %d characters of an id", EXPLAIN_ID_MIN);
-        return false;
+        return cli_reject(p->tool, "--explain needs at least %d characters of an id",
+                          EXPLAIN_ID_MIN);
     }
     return true;
 }

@@ -29,8 +29,6 @@ struct classify_settings {
     struct cli_failures *failures;
 };
 
-/* The file that rules or exposure are read from: "-" is the standard input. */
-const char *classify_file_of(const char *value);
 /* The defaults. False after a printed message: out of memory. failures is borrowed. */
 bool classify_settings_init(struct classify_settings *s, struct cli_failures *failures);
 void classify_settings_release(struct classify_settings *s);

@@ -39,7 +39,7 @@ struct cli_list {
 };
 
 enum cli_kind {
-    CLI_KIND_RETURNED = 0, /* cli_next returns it, and the command does the rest */
+    CLI_KIND_STOP = 0, /* cli_read_options returns its id at once */
     CLI_KIND_FLAG,
     CLI_KIND_FLAG_OFF,
     CLI_KIND_TEXT,
@@ -81,12 +81,13 @@ struct cli_setting {
  * cli_nomem. */
 #define CLI_CALL(function)                                                                         \
     { .kind = CLI_KIND_CALL, .take = (function) }
-#define CLI_RETURNED                                                                               \
-    { .kind = CLI_KIND_RETURNED }
+/* What stands for itself: it ends the options. */
+#define CLI_STOP                                                                                   \
+    { .kind = CLI_KIND_STOP }
 
 /* A row of a command's option table. */
 struct cli_option {
-    int id;           /* what cli_next returns: 1 … 63; other names of an option share it */
+    int id;           /* 1 … 63; other names of an option share it */
     char letter;      /* 'o' for -o; 0 = none */
     const char *name; /* "output" for --output; NULL = none */
     const char *arg;  /* "FILE" if it takes a value, "[=WORD]" if it may; NULL = a flag */
@@ -106,7 +107,7 @@ struct cli_tool {
     bool stop_at_operand;   /* the first operand ends the options, as in env(1) */
 };
 
-/* Results of cli_next besides the ids of options. */
+/* Results of cli_read_options besides the ids of options. */
 enum { CLI_END = 0, CLI_EXIT = -1 };
 
 enum { CLI_IDS = 64, CLI_TYPED = 80 /* of an option's text */ };
@@ -124,10 +125,9 @@ struct cli_parser {
     char **argv;
     int next;                        /* index into argv */
     const char *letters;             /* rest of a group of letters */
-    const char *value;               /* of the option that cli_next returned; NULL for a flag */
-    int id;                          /* what it returned, if an option */
+    const char *value;               /* of the option read last; NULL for a flag */
     const struct cli_option *option; /* its row */
-    uint64_t given;                  /* CLI_BIT of each that it returned */
+    uint64_t given;                  /* CLI_BIT of each that was read */
     struct cli_typed typed[CLI_IDS]; /* by id: how it was given last */
     char **operands; /* after CLI_END: borrowed from argv, in order, NULL behind the last */
     size_t operand_count;
@@ -137,11 +137,9 @@ struct cli_parser {
 /* Starts to parse; before any file is opened, for it sees to it that none gets the number of a
  * standard file that is closed. argv is permuted: operands move behind the options. */
 void cli_begin(struct cli_parser *p, const struct cli_tool *tool, int argc, char **argv);
-/* The next option's id; CLI_END when all are read; CLI_EXIT after --help, --version or a mistake
- * (which has then been printed). */
-int cli_next(struct cli_parser *p);
-/* Reads all options into the command's settings, as the rows of the table say. CLI_END; CLI_EXIT:
- * p->status is what main returns. */
+/* Reads the options into the command's settings, as the rows of the table say. CLI_END: all of
+ * them; CLI_EXIT after --help, --version or a mistake, which has then been printed: p->status is
+ * what main returns; else the id of an option that is CLI_STOP, behind which nothing was read. */
 int cli_read_options(struct cli_parser *p, void *settings);
 /* Prints that memory ran out, which then is the exit status of cli_read_options. False. */
 bool cli_nomem(struct cli_parser *p);
@@ -155,10 +153,10 @@ const char *cli_typed(const struct cli_parser *p, int id, char out[CLI_TYPED]);
 /* Prints "TOOL: MESSAGE", the first form of the synopsis and where there is more to stderr; returns
  * CLI_USAGE. */
 int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
-/* A whole decimal number in [min, max] from the value of the option that cli_next returned; false
- * after a printed usage error. */
-bool cli_number(const struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *out);
-/* Index of that option's value among the words; -1 after a printed usage error that lists them. */
+/* As cli_usage_error, for a check that returns a bool: false. */
+bool cli_reject(const struct cli_tool *tool, const char *fmt, ...) BASE_PRINTF(2, 3);
+/* Index of the value of the option read last among the words; -1 after a printed usage error that
+ * lists them. */
 int cli_choice(const struct cli_parser *p, const struct cli_words *words);
 
 /* ---- talk and status ---- */
@@ -207,6 +205,8 @@ void cli_progress_end(struct cli_progress *p);
 typedef void (*cli_on_input)(void *ctx, int fd, const char *name, bool found);
 /* Called for what cannot be read, in its place in the order; where: a path. */
 typedef void (*cli_on_failure)(void *ctx, const char *where, const struct err *why);
+/* The file that an option's value names: "-" is the standard input. */
+const char *cli_file_of(const char *value);
 /* Opens every operand in order: "-" is stdin, a folder stands for its regular files (recursive, in
  * byte order of their paths, names that start with '.' left out, links to folders not followed). No
  * operand: stdin, unless that is a terminal: then a usage error is printed and CLI_USAGE returned.

@@ -131,6 +131,10 @@ static void walk_input(struct input_walk *w, const char *path, int depth, bool n
     }
 }
 
+const char *cli_file_of(const char *value) {
+    return strcmp(value, "-") == 0 ? "/dev/stdin" : value;
+}
+
 int cli_for_each_input(const struct cli_tool *tool, char **operands, size_t count,
                        cli_on_input on_input, cli_on_failure on_failure, void *ctx) {
     struct input_walk w = {on_input, on_failure, ctx, 0};

@@ -93,16 +93,28 @@ static void print_help(const struct cli_tool *tool) {
     printf("\nMore: man %s\n", tool->name);
 }
 
-int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) {
+static void print_misuse(const struct cli_tool *tool, const char *fmt, va_list ap) {
     char text[512];
-    va_list ap;
-    va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
     cli_say(tool->name, "%s", text);
     print_synopsis(stderr, tool, false);
     fprintf(stderr, "Try '%s --help', or man %s.\n", tool->name, tool->name);
+}
+
+int cli_usage_error(const struct cli_tool *tool, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    print_misuse(tool, fmt, ap);
+    va_end(ap);
     return CLI_USAGE;
+}
+
+bool cli_reject(const struct cli_tool *tool, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    print_misuse(tool, fmt, ap);
+    va_end(ap);
+    return false;
 }
 
 /* Levenshtein distance of two short words, for "did you mean". */
@@ -193,7 +205,6 @@ static int take_value(struct cli_parser *p, const struct cli_option *o, struct c
         return CLI_EXIT;
     }
     p->given |= CLI_BIT(o->id);
-    p->id = o->id;
     p->option = o;
     return o->id;
 }
@@ -244,7 +255,9 @@ static int next_word(struct cli_parser *p, const char *arg) {
     return take_value(p, o, typed, equals ? equals + 1 : NULL);
 }
 
-int cli_next(struct cli_parser *p) {
+/* The next option's id; CLI_END when all are read; CLI_EXIT after --help, --version or a mistake,
+ * which has then been printed. */
+static int next_option(struct cli_parser *p) {
     p->value = NULL;
     if (p->letters) {
         return next_letter(p);
@@ -297,14 +310,15 @@ const char *cli_typed(const struct cli_parser *p, int id, char out[CLI_TYPED]) {
     return out;
 }
 
-bool cli_number(const struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *out) {
+/* A whole decimal number from the value of the option read last. False after a printed usage error.
+ */
+static bool read_number(const struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *out) {
     uint64_t v;
     char option[CLI_TYPED];
     if (!parse_u64(p->value, strlen(p->value), max, &v) || v < min) {
-        cli_usage_error(p->tool,
-                        "%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'",
-                        cli_typed(p, p->id, option), min, max, p->value);
-        return false;
+        return cli_reject(p->tool,
+                          "%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'",
+                          cli_typed(p, p->option->id, option), min, max, p->value);
     }
     *out = v;
     return true;
@@ -332,8 +346,8 @@ int cli_choice(const struct cli_parser *p, const struct cli_words *words) {
         strbuf_addstr(&list, word);
         word = next;
     }
-    cli_usage_error(p->tool, "%s is %s, not '%s'", cli_typed(p, p->id, option), strbuf_cstr(&list),
-                    p->value);
+    cli_usage_error(p->tool, "%s is %s, not '%s'", cli_typed(p, p->option->id, option),
+                    strbuf_cstr(&list), p->value);
     strbuf_release(&list);
     return -1;
 }
@@ -371,7 +385,7 @@ static bool apply_option(struct cli_parser *p, void *settings) {
     case CLI_KIND_LIST:
         return VEC_PUSH((struct cli_list *)member, p->value) || cli_nomem(p);
     case CLI_KIND_NUMBER:
-        if (!cli_number(p, s->min, s->max, &number)) {
+        if (!read_number(p, s->min, s->max, &number)) {
             return false;
         }
         break;
@@ -393,9 +407,9 @@ static bool apply_option(struct cli_parser *p, void *settings) {
 }
 
 int cli_read_options(struct cli_parser *p, void *settings) {
-    for (int id; (id = cli_next(p)) != CLI_END;) {
-        if (id == CLI_EXIT) {
-            return CLI_EXIT;
+    for (int id; (id = next_option(p)) != CLI_END;) {
+        if (id == CLI_EXIT || p->option->setting.kind == CLI_KIND_STOP) {
+            return id;
         }
         if (!apply_option(p, settings)) {
             p->status = p->status ? p->status : CLI_USAGE;

@@ -34,8 +34,7 @@ static void tell_added(struct cli_symbols *s, const char *path, enum st st, stru
 bool cli_symbols_check_use(const struct cli_tool *tool, const char *value) {
     const char *equals = strchr(value, '=');
     if (!equals || equals == value || !equals[1]) {
-        cli_usage_error(tool, "--use takes NAME=FILE, not '%s'", value);
-        return false;
+        return cli_reject(tool, "--use takes NAME=FILE, not '%s'", value);
     }
     return true;
 }

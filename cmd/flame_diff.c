@@ -7,12 +7,10 @@
 bool flame_diff_take_limit(struct flame_diff *d, const struct cli_tool *tool, const char *text) {
     struct err e = {0};
     if (d->limit_count == FLAME_LIMITS_MAX) {
-        cli_usage_error(tool, "more than %d times --fail-if", FLAME_LIMITS_MAX);
-        return false;
+        return cli_reject(tool, "more than %d times --fail-if", FLAME_LIMITS_MAX);
     }
     if (diff_limit_parse(&d->limits[d->limit_count], text, &e) != ST_OK) {
-        cli_usage_error(tool, "--fail-if: %s", e.text);
-        return false;
+        return cli_reject(tool, "--fail-if: %s", e.text);
     }
     d->limit_count++;
     return true;

@@ -8,42 +8,44 @@
 #include "recorder/core/presets.h"
 #include "recorder/stallrec.h"
 
-bool settings_preset(struct recorder_settings *s, const struct cli_tool *tool, const char *name) {
+bool settings_preset(void *settings, struct cli_parser *p) {
+    struct recorder_settings *s = settings;
+    const char *name = p->value;
     struct stallrec_config config;
     stallrec_config_init(&config, sizeof config);
     if (stallrec_config_preset(&config, name) != STALLREC_OK) {
-        cli_usage_error(tool, "no preset '%s' (see --list-presets)", name);
-        return false;
+        return cli_reject(p->tool, "no preset '%s' (see --list-presets)", name);
     }
     s->preset = name;
     return true;
 }
 
-bool settings_detectors(struct recorder_settings *s, const struct cli_tool *tool,
-                        const char *names) {
+bool settings_detectors(void *settings, struct cli_parser *p) {
+    struct recorder_settings *s = settings;
+    const char *names = p->value;
     const struct rec_detector_info *info;
     s->detectors = rec_detectors_named(names);
     if (s->detectors == 0) {
-        cli_usage_error(tool, "--detectors: not all of '%s' are known (see --list-detectors)",
-                        names);
-        return false;
+        return cli_reject(p->tool, "--detectors: not all of '%s' are known (see --list-detectors)",
+                          names);
     }
     for (size_t i = 0; (info = rec_detector_at(i)) != NULL; i++) {
         if ((s->detectors & info->bit) != 0 && info->calls) {
-            cli_usage_error(tool, "--detectors: %s needs a program that calls %s, see stallrec(3)",
-                            info->name, info->calls);
-            return false;
+            return cli_reject(p->tool,
+                              "--detectors: %s needs a program that calls %s, see stallrec(3)",
+                              info->name, info->calls);
         }
     }
     return true;
 }
 
-bool settings_loop_at(struct recorder_settings *s, const struct cli_tool *tool, const char *place) {
+bool settings_loop_at(void *settings, struct cli_parser *p) {
+    struct recorder_settings *s = settings;
+    const char *place = p->value;
     size_t before = s->loop_at.len > 0 ? s->loop_at.len + 1 : 0;
     if (*place == '\0' || before + strlen(place) > PRELOAD_LOOP_AT_MAX) {
-        cli_usage_error(tool, "--loop-at: %s",
-                        *place == '\0' ? "no place is named" : "too many places are named");
-        return false;
+        return cli_reject(p->tool, "--loop-at: %s",
+                          *place == '\0' ? "no place is named" : "too many places are named");
     }
     if (before > 0) {
         strbuf_addc(&s->loop_at, '\n');
@@ -52,18 +54,18 @@ bool settings_loop_at(struct recorder_settings *s, const struct cli_tool *tool, 
     return true;
 }
 
-bool settings_context(struct recorder_settings *s, const struct cli_tool *tool, const char *pair) {
+bool settings_context(void *settings, struct cli_parser *p) {
+    struct recorder_settings *s = settings;
+    const char *pair = p->value;
     size_t key = strcspn(pair, "="), size = strlen(pair);
     bool ok = key > 0 && key < STALLREC_CONTEXT_KEY && key + 1 < size && !strchr(pair, '\n') &&
               size - key <= STALLREC_CONTEXT_VALUE;
     if (!ok) {
-        cli_usage_error(tool, "--context: '%s' is not KEY=VALUE of at most %d and %d bytes", pair,
-                        STALLREC_CONTEXT_KEY - 1, STALLREC_CONTEXT_VALUE - 1);
-        return false;
+        return cli_reject(p->tool, "--context: '%s' is not KEY=VALUE of at most %d and %d bytes",
+                          pair, STALLREC_CONTEXT_KEY - 1, STALLREC_CONTEXT_VALUE - 1);
     }
     if (++s->context_count > STALLREC_CONTEXT_SLOTS) {
-        cli_usage_error(tool, "--context: more than %d", STALLREC_CONTEXT_SLOTS);
-        return false;
+        return cli_reject(p->tool, "--context: more than %d", STALLREC_CONTEXT_SLOTS);
     }
     if (s->context.len > 0) {
         strbuf_addc(&s->context, '\n');
@@ -88,13 +90,15 @@ static struct stallrec_config values(const struct recorder_settings *s) {
 
 bool settings_check(const struct recorder_settings *s, const struct cli_tool *tool) {
     uint32_t detectors = values(s).detectors;
-    if (s->threshold_ms != 0 && (detectors & STALLREC_DETECT_RUNLOOP) == 0) {
-        cli_usage_error(tool, "--threshold is the detector runloop's, which is off");
-        return false;
+    if (s->trace && s->follow) {
+        return cli_reject(tool, "--trace is of one program: not with --follow");
     }
-    if (s->cpu_limit != 0 && (detectors & STALLREC_DETECT_CPU) == 0) {
-        cli_usage_error(tool, "--cpu-limit is the detector cpu's, which is off (see --detectors)");
-        return false;
+    if (s->threshold_ms != 0 && (detectors & STALLREC_DETECT_RUNLOOP) == 0) {
+        return cli_reject(tool, "--threshold is the detector runloop's, which is off");
+    }
+    if (s->cpu_percent != 0 && (detectors & STALLREC_DETECT_CPU) == 0) {
+        return cli_reject(tool,
+                          "--cpu-limit is the detector cpu's, which is off (see --detectors)");
     }
     return true;
 }

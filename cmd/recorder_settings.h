@@ -9,25 +9,29 @@
 #include "base/strbuf.h"
 
 struct recorder_settings {
+    const char *directory; /* of dumps */
+    const char *trace;     /* to write; NULL: none */
+    const char *replay;    /* a trace; NULL: none */
     const char *preset;    /* NULL: the default */
     uint32_t threshold_ms; /* 0: the preset's */
     uint32_t detectors;    /* bits; 0: the preset's */
-    uint32_t cpu_limit;    /* in permille; 0: the preset's */
+    uint32_t cpu_percent;  /* of one processor; 0: the preset's */
     struct strbuf loop_at; /* one a line */
     struct strbuf context; /* KEY=VALUE, one a line */
     unsigned context_count;
     uint64_t keep_days, keep_bytes, keep_files; /* 0 = no limit */
-    bool follow;
+    bool follow, quiet;
 };
 
-/* Each takes an option's value; false after a printed usage error. A preset's name is borrowed. */
-bool settings_preset(struct recorder_settings *s, const struct cli_tool *tool, const char *name);
-bool settings_detectors(struct recorder_settings *s, const struct cli_tool *tool,
-                        const char *names);
-bool settings_loop_at(struct recorder_settings *s, const struct cli_tool *tool, const char *place);
-bool settings_context(struct recorder_settings *s, const struct cli_tool *tool, const char *pair);
+/* Each takes the value of an option, for its row of the table: `settings` is a struct
+ * recorder_settings. False after a printed usage error. A preset's name is borrowed. */
+bool settings_preset(void *settings, struct cli_parser *p);
+bool settings_detectors(void *settings, struct cli_parser *p);
+bool settings_loop_at(void *settings, struct cli_parser *p);
+bool settings_context(void *settings, struct cli_parser *p);
 
-/* Does each setting have a detector that uses it? False after a printed usage error. */
+/* Do the settings fit together, and has each a detector that uses it? False after a printed
+ * usage error. */
 bool settings_check(const struct recorder_settings *s, const struct cli_tool *tool);
 
 /* How long the loop has to be busy for a stall; 0: no detector watches that. */

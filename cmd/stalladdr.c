@@ -50,15 +50,13 @@ static bool addr_take_address(const struct cli_parser *p, const char *option, ui
     if (parse_hex(p->value, strlen(p->value), out)) {
         return true;
     }
-    cli_usage_error(p->tool, "%s takes a hexadecimal address, not '%s'", option, p->value);
-    return false;
+    return cli_reject(p->tool, "%s takes a hexadecimal address, not '%s'", option, p->value);
 }
 
 static bool take_meaning(struct addr_settings *set, const struct cli_parser *p,
                          enum address_meaning meaning) {
     if (set->meaning != MEANS_FILE) {
-        cli_usage_error(p->tool, "-l, -s and -offset exclude each other");
-        return false;
+        return cli_reject(p->tool, "-l, -s and -offset exclude each other");
     }
     set->meaning = meaning;
     return true;

@@ -266,7 +266,7 @@ static int classify_lint_rules(struct classify_run *run, struct classify_setting
                                const struct cli_parser *p) {
     struct err e = {0};
     for (size_t i = 0; i < p->operand_count; i++) {
-        if (!VEC_PUSH(&s->rules.files, classify_file_of(p->operands[i]))) {
+        if (!VEC_PUSH(&s->rules.files, cli_file_of(p->operands[i]))) {
             err_nomem(&e);
             classify_fail(run, NULL, &e);
             return CLI_FAILED;

@@ -60,11 +60,10 @@ static bool take_min_width(void *settings, struct cli_parser *p) {
     bool ok = parse_u64(value, whole, share ? 100 : 1000, &units) && places <= 2 &&
               (!point || parse_u64(point + 1, places, 99, &part));
     if (!ok) {
-        cli_usage_error(p->tool,
-                        "--min-width takes pixels from 0 to 1000, as in 0.25, or a share of the "
-                        "whole, as in 0.1%%, not '%s'",
-                        value);
-        return false;
+        return cli_reject(p->tool,
+                          "--min-width takes pixels from 0 to 1000, as in 0.25, or a share of the "
+                          "whole, as in 0.1%%, not '%s'",
+                          value);
     }
     run->svg.min_width = (uint32_t)(units * 100 + (places == 1 ? part * 10 : part));
     run->svg.min_is_share = share;
@@ -99,8 +98,7 @@ static bool take_palette(void *settings, struct cli_parser *p) {
     const char *value = p->value;
     run->by_cause = strcmp(value, "cause") == 0;
     if (!run->by_cause && !palette_parse(value, &run->svg.palette)) {
-        cli_usage_error(p->tool, "unknown palette '%s' for --colors", value);
-        return false;
+        return cli_reject(p->tool, "unknown palette '%s' for --colors", value);
     }
     return true;
 }
@@ -223,16 +221,14 @@ static const struct cli_tool tool = {
 static bool flame_check_options(const struct flame_run *run) {
     bool to_stdout = !run->output || strcmp(run->output, "-") == 0;
     if (run->inputs.ordered && run->inputs.options.weight == FOLD_USERS) {
-        cli_usage_error(&tool, "--weight=users has no order of time for --flamechart");
-        return false;
+        return cli_reject(&tool, "--weight=users has no order of time for --flamechart");
     }
     const char *unreadable = flame_formats[run->format].unreadable;
     if (unreadable && to_stdout && isatty(STDOUT_FILENO) == 1) {
-        cli_usage_error(&tool,
-                        "%s is not for a terminal: add > FILE or -o FILE, or -F folded for "
-                        "text",
-                        unreadable);
-        return false;
+        return cli_reject(&tool,
+                          "%s is not for a terminal: add > FILE or -o FILE, or -F folded for "
+                          "text",
+                          unreadable);
     }
     return true;
 }
@@ -246,34 +242,28 @@ static bool check_diff(const struct flame_run *run, const struct cli_parser *p) 
                                   CLI_BIT(OPT_MIN_SAMPLES) | CLI_BIT(OPT_SUMMARY);
         const struct cli_option *stray = cli_useless(p, ~of_diffs);
         if (stray || flame_formats[run->format].only_diffs) {
-            cli_usage_error(&tool, "%s%s is for --diff",
-                            cli_typed(p, stray ? stray->id : OPT_FORMAT, typed),
-                            stray ? "" : " markdown");
-            return false;
+            return cli_reject(&tool, "%s%s is for --diff",
+                              cli_typed(p, stray ? stray->id : OPT_FORMAT, typed),
+                              stray ? "" : " markdown");
         }
         return true;
     }
     if (p->operand_count != 2) {
-        cli_usage_error(&tool, "--diff compares two inputs, BASE and NEW");
-        return false;
+        return cli_reject(&tool, "--diff compares two inputs, BASE and NEW");
     }
     if (strcmp(p->operands[0], "-") == 0 && strcmp(p->operands[1], "-") == 0) {
-        cli_usage_error(&tool, "only one of BASE and NEW can be stdin");
-        return false;
+        return cli_reject(&tool, "only one of BASE and NEW can be stdin");
     }
     if (d->summary && strcmp(d->summary, run->output ? run->output : "-") == 0) {
-        cli_usage_error(&tool, "--summary and --output go to the same place");
-        return false;
+        return cli_reject(&tool, "--summary and --output go to the same place");
     }
     if (run->inputs.ordered || run->by_cause) {
-        cli_usage_error(&tool, "%s is not for --diff",
-                        run->inputs.ordered ? "--flamechart" : "--colors=cause");
-        return false;
+        return cli_reject(&tool, "%s is not for --diff",
+                          run->inputs.ordered ? "--flamechart" : "--colors=cause");
     }
     if (!flame_formats[run->format].diffs) {
-        cli_usage_error(&tool, "%s %s is not for --diff", cli_typed(p, OPT_FORMAT, typed),
-                        flame_formats[run->format].word);
-        return false;
+        return cli_reject(&tool, "%s %s is not for --diff", cli_typed(p, OPT_FORMAT, typed),
+                          flame_formats[run->format].word);
     }
     return true;
 }

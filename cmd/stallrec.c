@@ -56,36 +56,42 @@ enum {
 
 static const struct cli_option options[] = {
     {OPT_OUTPUT, 'o', "output", "DIR", "where dumps are written (stalls); made if it is missing",
-     CLI_RETURNED},
+     CLI_TEXT(struct recorder_settings, directory)},
     {OPT_THRESHOLD, 't', "threshold", "MS", "a stall is a loop busy for this long (the preset's)",
-     CLI_RETURNED},
+     CLI_NUMBER(struct recorder_settings, threshold_ms, 1, 3600000)},
     {OPT_PRESET, 0, "preset", "NAME",
-     "detect, sample and back off as a published system does (default)", CLI_RETURNED},
+     "detect, sample and back off as a published system does (default)", CLI_CALL(settings_preset)},
     {OPT_DETECTORS, 0, "detectors", "NAME,...",
-     "detect these instead of what the preset does (see --list-detectors)", CLI_RETURNED},
+     "detect these instead of what the preset does (see --list-detectors)",
+     CLI_CALL(settings_detectors)},
     {OPT_CPU_LIMIT, 0, "cpu-limit", "PERCENT",
-     "detector cpu: more than this much of one processor (the preset's)", CLI_RETURNED},
+     "detector cpu: more than this much of one processor (the preset's)",
+     CLI_NUMBER(struct recorder_settings, cpu_percent, 1, 100000)},
     {OPT_LOOP_AT, 0, "loop-at", "LIB|SYMBOL",
      "the event loop waits there: a library, a function, or the LIB+0xOFFSET\n"
      "that a dump's loop_at names; repeatable; by default it is found",
-     CLI_RETURNED},
+     CLI_CALL(settings_loop_at)},
     {OPT_CONTEXT, 0, "context", "KEY=VALUE", "say this in each dump's context; repeatable",
-     CLI_RETURNED},
-    {OPT_KEEP_DAYS, 0, "keep-days", "N", "remove dumps of DIR that are older", CLI_RETURNED},
+     CLI_CALL(settings_context)},
+    {OPT_KEEP_DAYS, 0, "keep-days", "N", "remove dumps of DIR that are older",
+     CLI_NUMBER(struct recorder_settings, keep_days, 1, 36500)},
     {OPT_KEEP_BYTES, 0, "keep-bytes", "N", "keep at most so many bytes of dumps in DIR",
-     CLI_RETURNED},
-    {OPT_KEEP_FILES, 0, "keep-files", "N", "keep at most so many dumps in DIR", CLI_RETURNED},
-    {OPT_FOLLOW, 0, "follow", NULL, "record the children of the program, too", CLI_RETURNED},
-    {OPT_QUIET, 'q', "quiet", NULL, "no summary at the end", CLI_RETURNED},
+     CLI_NUMBER(struct recorder_settings, keep_bytes, 1, MAX_KEEP_BYTES)},
+    {OPT_KEEP_FILES, 0, "keep-files", "N", "keep at most so many dumps in DIR",
+     CLI_NUMBER(struct recorder_settings, keep_files, 1, 999999999)},
+    {OPT_FOLLOW, 0, "follow", NULL, "record the children of the program, too",
+     CLI_FLAG(struct recorder_settings, follow)},
+    {OPT_QUIET, 'q', "quiet", NULL, "no summary at the end",
+     CLI_FLAG(struct recorder_settings, quiet)},
     {OPT_TRACE, 0, "trace", "FILE", "write what the recorder sees there, for --replay",
-     CLI_RETURNED},
+     CLI_TEXT(struct recorder_settings, trace)},
     {OPT_REPLAY, 0, "replay", "TRACE",
      "run nothing: step the detectors over a trace of events (- = stdin) and\n"
      "print what they would do",
-     CLI_RETURNED},
+     CLI_TEXT(struct recorder_settings, replay)},
     {OPT_LIST_PRESETS, 0, "list-presets", NULL, "print the presets, their values and sources",
-     CLI_RETURNED},
-    {OPT_LIST_DETECTORS, 0, "list-detectors", NULL, "print what can be detected", CLI_RETURNED},
+     CLI_STOP},
+    {OPT_LIST_DETECTORS, 0, "list-detectors", NULL, "print what can be detected", CLI_STOP},
 };
 
 static const struct cli_tool tool = {
@@ -107,14 +113,9 @@ static const struct cli_tool tool = {
 };
 
 struct run {
-    const char *directory;
-    char *directory_path; /* absolute: the program may change its working directory */
     struct recorder_settings settings;
-    const char *replay; /* a trace; NULL: none */
-    const char *trace;  /* to write; NULL: none */
-    char *trace_path;   /* absolute */
-    bool quiet;
-    char **argv; /* of the program, borrowed */
+    char *directory_path, *trace_path; /* absolute: the program may change its own folder */
+    char **argv;                       /* of the program, borrowed */
     char *program;
     char *library;
     struct preload_report *report;
@@ -172,7 +173,7 @@ static bool set_environment(const struct run *run) {
               set_number(PRELOAD_ENV_REPORT, (uint64_t)run->report_fd) &&
               set_number(PRELOAD_ENV_THRESHOLD, set->threshold_ms) &&
               set_number(PRELOAD_ENV_DETECTORS, set->detectors) &&
-              set_number(PRELOAD_ENV_CPU_LIMIT, set->cpu_limit);
+              set_number(PRELOAD_ENV_CPU_LIMIT, set->cpu_percent * 10);
     unsetenv(PRELOAD_ENV_TRACE);
     if (ok && run->trace_path) {
         ok = setenv(PRELOAD_ENV_TRACE, run->trace_path, 1) == 0;
@@ -303,7 +304,7 @@ static void add_recovered(const struct run *run, const struct ending *end,
     struct recover_counts got;
     if (!recover_folder(run->directory_path, (uint32_t)end->pid, !end->killed, end->began_ms,
                         &got)) {
-        say(run->directory, strerror(errno));
+        say(run->settings.directory, strerror(errno));
         return;
     }
     report->dumps += got.dumps;
@@ -311,10 +312,10 @@ static void add_recovered(const struct run *run, const struct ending *end,
     if (report->stalls < got.fatal) { /* the program had no chance to report it */
         report->stalls = got.fatal;
     }
-    if (!run->quiet && got.fatal > 0) {
+    if (!run->settings.quiet && got.fatal > 0) {
         cli_say(tool.name, "the program died in a stall");
     }
-    if (!run->quiet && got.earlier > 0) {
+    if (!run->settings.quiet && got.earlier > 0) {
         cli_say(tool.name, "%" PRIu32 " dump%s of programs that died earlier", got.earlier,
                 plural(got.earlier));
     }
@@ -333,127 +334,68 @@ static void summarise(const struct run *run, const struct ending *end) {
         say("the recorder did not start",
             known ? stallrec_error_text((enum stallrec_error)r->error) : "unknown error");
     } else if (stall_ms == 0 && r->stalls == 0) {
-        if (!run->quiet) {
+        if (!run->settings.quiet) {
             cli_say(tool.name, "the detectors found nothing");
         }
     } else if (r->loops == 0 && r->stalls == 0) {
         say(run->argv[0], "no event loop was seen, nothing was recorded (see --loop-at, --follow)");
-    } else if (!run->quiet && r->loops == 0) {
+    } else if (!run->settings.quiet && r->loops == 0) {
         cli_say(tool.name, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s (no event loop was seen)",
-                r->stalls, plural(r->stalls), r->dumps, plural(r->dumps), run->directory);
-    } else if (!run->quiet && r->stalls == 0) {
+                r->stalls, plural(r->stalls), r->dumps, plural(r->dumps), run->settings.directory);
+    } else if (!run->settings.quiet && r->stalls == 0) {
         cli_say(tool.name, "no stalls of %" PRIu64 " ms or more (event loop at %.*s)", stall_ms,
                 PRELOAD_TEXT, r->loop_at);
-    } else if (!run->quiet) {
+    } else if (!run->settings.quiet) {
         cli_say(tool.name, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s (event loop at %.*s)",
-                r->stalls, plural(r->stalls), r->dumps, plural(r->dumps), run->directory,
+                r->stalls, plural(r->stalls), r->dumps, plural(r->dumps), run->settings.directory,
                 PRELOAD_TEXT, r->loop_at);
     }
     if (r->lost > 0) {
         cli_say(tool.name, "%" PRIu64 " dump%s could not be written", r->lost, plural(r->lost));
     }
     if (r->trace_failed != 0) {
-        say(run->trace ? run->trace : "trace", "not all of the trace could be written");
+        say(run->settings.trace ? run->settings.trace : "trace",
+            "not all of the trace could be written");
     }
 }
 
 /* ---- options ---- */
 
-/* An option that stands for itself. */
-static int only(int status) {
-    return status == 0 ? CLI_EXIT : status;
+/* The status of what runs no program: main returns it, or 0. */
+static int only(bool done) {
+    return done ? CLI_EXIT : EXIT_OWN;
 }
 
-/* False after a printed usage error. */
-static bool take_setting(struct cli_parser *p, struct run *run, int id) {
-    struct recorder_settings *set = &run->settings;
-    uint64_t number;
-    switch (id) {
-    case OPT_OUTPUT:
-        run->directory = p->value;
-        return true;
-    case OPT_THRESHOLD:
-        if (!cli_number(p, 1, 3600000, &number)) {
-            return false;
-        }
-        set->threshold_ms = (uint32_t)number;
-        return true;
-    case OPT_PRESET:
-        return settings_preset(set, &tool, p->value);
-    case OPT_DETECTORS:
-        return settings_detectors(set, &tool, p->value);
-    case OPT_CPU_LIMIT:
-        if (!cli_number(p, 1, 100000, &number)) {
-            return false;
-        }
-        set->cpu_limit = (uint32_t)number * 10;
-        return true;
-    case OPT_TRACE:
-        run->trace = p->value;
-        return true;
-    case OPT_REPLAY:
-        run->replay = p->value;
-        return true;
-    case OPT_LOOP_AT:
-        return settings_loop_at(set, &tool, p->value);
-    case OPT_CONTEXT:
-        return settings_context(set, &tool, p->value);
-    case OPT_KEEP_DAYS:
-        return cli_number(p, 1, 36500, &set->keep_days);
-    case OPT_KEEP_BYTES:
-        return cli_number(p, 1, MAX_KEEP_BYTES, &set->keep_bytes);
-    case OPT_KEEP_FILES:
-        return cli_number(p, 1, 999999999, &set->keep_files);
-    case OPT_FOLLOW:
-        set->follow = true;
-        return true;
-    default:
-        run->quiet = true;
-        return true;
-    }
-}
-
-/* --replay, which runs no program. */
-static int answer_replay(const struct cli_parser *p, const struct run *run) {
+/* --replay: it takes a preset. */
+static int replay_trace(const struct cli_parser *p, const struct recorder_settings *set) {
+    bool alone = true;
     if (p->operand_count > 0) {
-        cli_usage_error(&tool, "--replay runs no program");
-        return EXIT_OWN;
+        alone = cli_reject(&tool, "--replay runs no program");
+    } else if (cli_useless(p, CLI_BIT(OPT_PRESET) | CLI_BIT(OPT_REPLAY))) {
+        alone = cli_reject(&tool, "--replay takes no other option than --preset");
     }
-    if (cli_useless(p, CLI_BIT(OPT_PRESET) | CLI_BIT(OPT_REPLAY))) {
-        cli_usage_error(&tool, "--replay takes no other option than --preset");
-        return EXIT_OWN;
-    }
-    return only(recorder_replay(tool.name, run->replay, run->settings.preset) ? 0 : EXIT_OWN);
+    return only(alone && recorder_replay(tool.name, set->replay, set->preset));
 }
 
-/* CLI_OK, or the status to end with after a printed message. */
+/* CLI_OK to run a program, CLI_EXIT when all is done, or the status to end with after a printed
+ * message. */
 static int read_options(struct cli_parser *p, struct run *run) {
-    for (int id; (id = cli_next(p)) != CLI_END;) {
-        if (id == CLI_EXIT) {
-            return p->status == 0 ? CLI_EXIT : EXIT_OWN;
-        }
-        if (id == OPT_LIST_PRESETS) {
-            return only(recorder_list_presets(tool.name) ? 0 : EXIT_OWN);
-        }
-        if (id == OPT_LIST_DETECTORS) {
-            return only(recorder_list_detectors(tool.name) ? 0 : EXIT_OWN);
-        }
-        if (!take_setting(p, run, id)) {
-            return EXIT_OWN;
-        }
+    struct recorder_settings *set = &run->settings;
+    switch (cli_read_options(p, set)) {
+    case OPT_LIST_PRESETS:
+        return only(recorder_list_presets(tool.name));
+    case OPT_LIST_DETECTORS:
+        return only(recorder_list_detectors(tool.name));
+    case CLI_EXIT:
+        return only(p->status == CLI_OK);
+    default:
+        break;
     }
-    if (run->replay) {
-        return answer_replay(p, run);
+    if (set->replay) {
+        return replay_trace(p, set);
     }
-    if (run->trace && run->settings.follow) {
-        cli_usage_error(&tool, "--trace is of one program: not with --follow");
-        return EXIT_OWN;
-    }
-    if (!settings_check(&run->settings, &tool)) {
-        return EXIT_OWN;
-    }
-    if (p->operand_count == 0) {
-        cli_usage_error(&tool, "no program to run");
+    if (!settings_check(set, &tool) ||
+        (p->operand_count == 0 && !cli_reject(&tool, "no program to run"))) {
         return EXIT_OWN;
     }
     run->argv = p->operands;
@@ -480,13 +422,13 @@ static int prepare(struct run *run) {
         say(run->library, "the dynamic linker takes no path with a space or colon");
         return EXIT_OWN;
     }
-    if (!recorder_make_folder(run->directory) ||
-        !(run->directory_path = realpath(run->directory, NULL))) {
-        say(run->directory, strerror(errno));
+    if (!recorder_make_folder(run->settings.directory) ||
+        !(run->directory_path = realpath(run->settings.directory, NULL))) {
+        say(run->settings.directory, strerror(errno));
         return EXIT_OWN;
     }
-    if (run->trace && !(run->trace_path = recorder_make_trace(run->trace))) {
-        say(run->trace, strerror(errno));
+    if (run->settings.trace && !(run->trace_path = recorder_make_trace(run->settings.trace))) {
+        say(run->settings.trace, strerror(errno));
         return EXIT_OWN;
     }
     if (!make_report(run) || !set_environment(run)) {
@@ -497,7 +439,7 @@ static int prepare(struct run *run) {
 }
 
 int main(int argc, char **argv) {
-    struct run run = {.directory = "stalls", .report_fd = -1};
+    struct run run = {.settings.directory = "stalls", .report_fd = -1};
     struct cli_parser parser;
     cli_begin(&parser, &tool, argc, argv);
     int status = read_options(&parser, &run);

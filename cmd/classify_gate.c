@@ -12,10 +12,6 @@
 
 /* ---- options ---- */
 
-static bool classify_is_word(const char *word, size_t len, const char *want) {
-    return len == strlen(want) && memcmp(word, want, len) == 0;
-}
-
 /* "regressed" or "regressed=N%". */
 static bool read_regressed(struct classify_gate *g, const char *word, size_t len) {
     static const char name[] = "regressed";
@@ -36,9 +32,9 @@ bool classify_read_fail_on(const struct cli_tool *tool, struct classify_gate *g,
                            const char *value) {
     for (const char *word = value;; word++) {
         size_t len = strcspn(word, ",");
-        if (classify_is_word(word, len, "new")) {
+        if (parse_is(word, len, "new")) {
             g->fail_new = true;
-        } else if (classify_is_word(word, len, "inconclusive")) {
+        } else if (parse_is(word, len, "inconclusive")) {
             g->fail_inconclusive = true;
         } else if (!read_regressed(g, word, len)) {
             return cli_reject(tool,

@@ -170,7 +170,7 @@ static const struct cli_option *option_by_name(const struct cli_tool *tool, cons
                                                size_t len) {
     for (size_t i = 0; i < tool->option_count; i++) {
         const char *name = tool->options[i].name;
-        if (name && strlen(name) == len && memcmp(name, word, len) == 0) {
+        if (name && parse_is(word, len, name)) {
             return &tool->options[i];
         }
     }

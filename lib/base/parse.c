@@ -1,4 +1,4 @@
-/* Strict parsing of numbers and image ids. */
+/* Strict parsing of numbers, words and image ids. */
 #include "base/parse.h"
 
 #include <string.h>
@@ -75,6 +75,23 @@ bool parse_hex(const char *s, size_t len, uint64_t *out) {
 
 bool parse_address(const char *s, size_t len, uint64_t *out) {
     return has_0x(s, len) ? parse_hex(s, len, out) : parse_u64(s, len, UINT64_MAX, out);
+}
+
+bool parse_is(const char *s, size_t len, const char *word) {
+    return strlen(word) == len && memcmp(word, s, len) == 0;
+}
+
+bool parse_word(const char *s, size_t len, const void *rows, size_t count, size_t row_size,
+                size_t *out) {
+    for (size_t i = 0; i < count; i++) {
+        const char *word;
+        memcpy(&word, (const char *)rows + i * row_size, sizeof word);
+        if (parse_is(s, len, word)) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Exactly 2 * count hex digits. */

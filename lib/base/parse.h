@@ -1,5 +1,6 @@
-/* Strict parsing of numbers and ids: the whole text must match; no sign, space, prefix or locale
- * surprise. Each returns false and leaves *out alone otherwise. Text is (pointer, length). */
+/* Strict parsing of numbers, words and ids: the whole text must match; no sign, space, prefix or
+ * locale surprise. Each returns false and leaves *out alone otherwise. Text is (pointer, length).
+ */
 #ifndef STALLKIT_BASE_PARSE_H
 #define STALLKIT_BASE_PARSE_H
 
@@ -15,6 +16,15 @@ bool parse_i64(const char *s, size_t len, int64_t *out);
 bool parse_hex(const char *s, size_t len, uint64_t *out);
 /* 0x… as hex, else decimal. */
 bool parse_address(const char *s, size_t len, uint64_t *out);
+/* Is the text the word? */
+bool parse_is(const char *s, size_t len, const char *word);
+/* Index of the first of `count` rows of row_size bytes that has the text as its first member, a
+ * const char * that is not NULL. */
+bool parse_word(const char *s, size_t len, const void *rows, size_t count, size_t row_size,
+                size_t *out);
+/* The same of an array. */
+#define PARSE_WORD(s, len, table, out)                                                             \
+    parse_word((s), (len), (table), sizeof(table) / sizeof *(table), sizeof *(table), (out))
 
 /* An image's identity: a Mach-O UUID (16 bytes) or an ELF build-id (1 … 20 bytes; longer ones are
  * not made by any linker and rejected). */

@@ -28,17 +28,6 @@
  * VEC_RESERVE. */
 #define VEC_INSERT(v, at)                                                                          \
     vec_insert((void **)&(v)->data, &(v)->len, &(v)->cap, (at), sizeof *(v)->data)
-/* Sets `at` to the index of the first element whose member is not below `value`, len if there is
- * none; the vector is ascending by that member. */
-#define VEC_LOWER_BOUND(v, member, value, at)                                                      \
-    for (size_t high_ = (at = 0, (v)->len); (at) < high_;) {                                       \
-        size_t middle_ = (at) + (high_ - (at)) / 2;                                                \
-        if ((v)->data[middle_].member < (value)) {                                                 \
-            (at) = middle_ + 1;                                                                    \
-        } else {                                                                                   \
-            high_ = middle_;                                                                       \
-        }                                                                                          \
-    }
 #define VEC_RELEASE(v) (vec_release((void **)&(v)->data), (v)->len = 0, (v)->cap = 0)
 
 bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_size);

@@ -1,3 +1,4 @@
+#include "base/search.h"
 #include "base/vec.h"
 
 #include <setjmp.h>
@@ -90,13 +91,13 @@ static void a_lower_bound_is_the_first_that_is_not_below(void **state) {
     };
     VEC(struct element) v = {0};
     size_t at = 7;
-    VEC_LOWER_BOUND(&v, value, 5, at);
+    LOWER_BOUND(at, v.len, v.data[at].value, 5);
     assert_int_equal(at, 0);
     for (unsigned i = 0; i < 9; i++) {
         assert_true(VEC_PUSH(&v, (struct element){.value = 10 * i}));
     }
     for (unsigned value = 0; value < 100; value++) {
-        VEC_LOWER_BOUND(&v, value, value, at);
+        LOWER_BOUND(at, v.len, v.data[at].value, value);
         assert_int_equal(at, value > 80 ? 9 : (value + 9) / 10);
     }
     VEC_RELEASE(&v);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
+#include "base/search.h"
 #include "dump/dump_private.h"
 
 static const char *const symbols_texts[] = {
@@ -24,25 +26,13 @@ static const char *const source_texts[] = {
     [DUMP_SOURCE_LEARNED] = "learned", [DUMP_SOURCE_REPORT] = "report",
 };
 
-/* Index of the text in a list; false if it is not there. */
-static bool find_text(const char *const *texts, size_t count, const char *s, size_t len,
-                      size_t *out) {
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(texts[i]) == len && memcmp(texts[i], s, len) == 0) {
-            *out = i;
-            return true;
-        }
-    }
-    return false;
-}
-
 const char *dump_symbols_text(enum dump_symbols s) {
     return symbols_texts[s];
 }
 
 bool dump_symbols_parse(const char *s, size_t len, enum dump_symbols *out) {
     size_t at;
-    if (!find_text(symbols_texts, sizeof symbols_texts / sizeof *symbols_texts, s, len, &at)) {
+    if (!PARSE_WORD(s, len, symbols_texts, &at)) {
         return false;
     }
     *out = (enum dump_symbols)at;
@@ -55,7 +45,7 @@ const char *dump_source_text(enum dump_source s) {
 
 bool dump_source_parse(const char *s, size_t len, enum dump_source *out) {
     size_t at;
-    if (!find_text(source_texts, sizeof source_texts / sizeof *source_texts, s, len, &at)) {
+    if (!PARSE_WORD(s, len, source_texts, &at)) {
         return false;
     }
     *out = (enum dump_source)at;
@@ -72,10 +62,8 @@ void dump_release(struct dump *d) {
 
 static int by_load(const void *a, const void *b) {
     const struct dump_image_order *x = a, *y = b;
-    if (x->load != y->load) {
-        return x->load < y->load ? -1 : 1;
-    }
-    return x->index < y->index ? -1 : x->index > y->index;
+    int order = COMPARE(x->load, y->load);
+    return order ? order : COMPARE(x->index, y->index);
 }
 
 void dump_order_images(const struct dump_image *images, size_t count,
@@ -90,10 +78,8 @@ void dump_order_images(const struct dump_image *images, size_t count,
 
 static int by_thread_id(const void *a, const void *b) {
     const struct dump_thread_order *x = a, *y = b;
-    if (x->id != y->id) {
-        return x->id < y->id ? -1 : 1;
-    }
-    return x->index < y->index ? -1 : x->index > y->index;
+    int order = COMPARE(x->id, y->id);
+    return order ? order : COMPARE(x->index, y->index);
 }
 
 void dump_order_threads(const struct dump_thread *threads, size_t count,
@@ -117,17 +103,10 @@ const char *dump_image_name(const struct dump_image *image) {
 }
 
 int32_t dump_image_at(const struct dump *d, uint64_t address) {
-    size_t low = 0, high = d->image_order ? d->image_count : 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (d->image_order[middle].load <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (size_t step = 0; step < OVERLAP_STEPS && step < low; step++) {
-        uint32_t index = d->image_order[low - 1 - step].index;
+    size_t count = d->image_order ? d->image_count : 0;
+    size_t above = SEARCH_ABOVE(d->image_order, count, load, address);
+    for (size_t step = 0; step < OVERLAP_STEPS && step < above; step++) {
+        uint32_t index = d->image_order[above - 1 - step].index;
         const struct dump_image *image = &d->images[index];
         if (address - image->load < image->size || (image->size == 0 && step == 0)) {
             return (int32_t)index;
@@ -137,15 +116,8 @@ int32_t dump_image_at(const struct dump *d, uint64_t address) {
 }
 
 const struct dump_name *dump_name_at(const struct dump *d, uint64_t address) {
-    size_t low = 0, high = d->name_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (d->names[middle].address < address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low;
+    LOWER_BOUND(low, d->name_count, d->names[low].address, address);
     const struct dump_name *name = low < d->name_count ? &d->names[low] : NULL;
     return name && name->address == address && name->symbol ? name : NULL;
 }
@@ -154,28 +126,14 @@ bool dump_frame_exact(const struct dump_stack *s, size_t i) {
     if (!s->exact) {
         return i == 0;
     }
-    size_t low = 0, high = s->exact_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->exact[middle] < i) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low;
+    LOWER_BOUND(low, s->exact_count, s->exact[low], i);
     return low < s->exact_count && s->exact[low] == i;
 }
 
 const struct dump_thread *dump_thread_by_id(const struct dump *d, int64_t id) {
-    size_t count = d->thread_order ? d->thread_count : 0, low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (d->thread_order[middle].id < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t count = d->thread_order ? d->thread_count : 0, low;
+    LOWER_BOUND(low, count, d->thread_order[low].id, id);
     bool found = low < count && d->thread_order[low].id == id;
     return found ? &d->threads[d->thread_order[low].index] : NULL;
 }

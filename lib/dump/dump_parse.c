@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/parse.h"
+#include "base/search.h"
 #include "dump/dump_build_private.h"
 #include "dump/dump_context_private.h"
 #include "dump/dump_locations_private.h"
@@ -278,15 +279,10 @@ static enum st build_images(struct dump_build *b, const struct tape_value *image
 
 static int by_name_address(const void *a, const void *b) {
     const struct dump_name *x = a, *y = b;
-    if (x->address != y->address) {
-        return x->address < y->address ? -1 : 1;
-    }
+    int order = COMPARE(x->address, y->address);
     /* One address written in two ways: any total order will do. */
-    int order = strcmp(x->symbol, y->symbol);
-    if (order) {
-        return order;
-    }
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
+    order = order ? order : strcmp(x->symbol, y->symbol);
+    return order ? order : COMPARE(x->offset, y->offset);
 }
 
 /* One member of "names"; ST_NONE: it is malformed. */

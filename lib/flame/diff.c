@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "flame/stacks/folded.h"
 #include "flame/stacks/frame_name.h"
@@ -199,11 +200,9 @@ static uint64_t change_of(const uint64_t sides[STACK_SIDES]) {
 static int largest_first(const void *a, const void *b) {
     const struct diff_function *x = a, *y = b;
     uint64_t m = change_of(x->sides.self), n = change_of(y->sides.self);
-    if (m != n) {
-        return m > n ? -1 : 1;
-    }
-    int order = memcmp(x->text, y->text, x->len < y->len ? x->len : y->len);
-    return order ? order : (x->len > y->len) - (x->len < y->len);
+    int order = COMPARE(n, m);
+    order = order ? order : memcmp(x->text, y->text, x->len < y->len ? x->len : y->len);
+    return order ? order : COMPARE(x->len, y->len);
 }
 
 /* ---- Markdown ---- */

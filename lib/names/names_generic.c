@@ -2,6 +2,7 @@
  * `std::vector<shop::Item>::push_back(…)`. */
 #include <string.h>
 
+#include "base/parse.h"
 #include "names/names.h"
 #include "names/names_private.h"
 
@@ -13,12 +14,8 @@ static bool is_library(const char *s, size_t len) {
         "std",     "__gnu_cxx", "__cxxabiv1", "abi",        "Swift",    "SwiftUI",
         "Combine", "UIKit",     "Foundation", "Dispatch",   "__C",      "__ObjC",
         "core",    "alloc",     "hashbrown",  "ObjectiveC", "CoreData", "_Concurrency"};
-    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
-        if (strlen(roots[i]) == len && memcmp(roots[i], s, len) == 0) {
-            return true;
-        }
-    }
-    return false;
+    size_t at;
+    return PARSE_WORD(s, len, roots, &at);
 }
 
 /* Index behind the bracket that closes the one at `at`; `len` if none does. */

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/parse.h"
+
 /* Deeper nesting than any demangler prints (libiberty stops at 2,048 levels of its own recursion,
  * which is far less in brackets); past it the rest counts as inside. */
 enum { BRACKETS_MAX = 1024 };
@@ -116,15 +118,6 @@ static bool all_hex(const char *s, size_t len) {
     return len > 0 && i == len;
 }
 
-static bool is_word(const char *s, size_t len, const char *const *words) {
-    for (; *words; words++) {
-        if (strlen(*words) == len && memcmp(*words, s, len) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Index of the last c in s[0 … len), SIZE_MAX if there is none. */
 static size_t last_of(const char *s, size_t len, char c) {
     while (len > 0 && s[len - 1] != c) {
@@ -138,12 +131,11 @@ static size_t trim_dotted(const char *s, size_t len, bool is_native) {
     /* Words that no language uses as the last part of a dotted name … */
     static const char *const always[] = {
         "cold",         "part", "isra",   "constprop", "lto_priv", "localalias", "_omp_fn",
-        "omp_outlined", "llvm", "__uniq", "cfi_jt",    "cfi",      "memprof",    NULL};
+        "omp_outlined", "llvm", "__uniq", "cfi_jt",    "cfi",      "memprof"};
     /* … and those that are suffixes only behind a C++ or Rust name: coroutine parts, inlined exits.
      */
-    static const char *const native[] = {"resume", "destroy", "cleanup", "actor",
-                                         "exit",   "i",       NULL};
-    size_t dot = len;
+    static const char *const native[] = {"resume", "destroy", "cleanup", "actor", "exit", "i"};
+    size_t dot = len, at;
     while (dot > 0 && len - dot < SUFFIX_MAX && s[dot - 1] != '.') {
         dot--;
     }
@@ -153,14 +145,14 @@ static size_t trim_dotted(const char *s, size_t len, bool is_native) {
     dot--;
     const char *word = s + dot + 1;
     size_t word_len = len - dot - 1;
-    if (all_digits(word, word_len) || is_word(word, word_len, always)) {
+    if (all_digits(word, word_len) || PARSE_WORD(word, word_len, always, &at)) {
         return dot;
     }
     if (all_hex(word, word_len) && (names_ends(s, dot, ".llvm") || names_ends(s, dot, ".__uniq"))) {
         return dot;
     }
     is_native = is_native || s[dot - 1] == ')';
-    return is_native && is_word(word, word_len, native) ? dot : len;
+    return is_native && PARSE_WORD(word, word_len, native, &at) ? dot : len;
 }
 
 /* " [clone .cold]", " (.cold)", ` with unmangled suffix ".123"`: demanglers' ways to show a suffix.
@@ -200,8 +192,9 @@ static size_t trim_marked(const char *s, size_t len) {
         return at - 9;
     }
     /* Darwin's symbol variants: open$NOCANCEL, stat$INODE64, fputs$UNIX2003. */
-    static const char *const variants[] = {"NOCANCEL", "INODE64", "UNIX2003", "DARWIN_EXTSN", NULL};
-    if (at > 1 && s[at - 1] == '$' && is_word(s + at, len - at, variants)) {
+    static const char *const variants[] = {"NOCANCEL", "INODE64", "UNIX2003", "DARWIN_EXTSN"};
+    size_t variant;
+    if (at > 1 && s[at - 1] == '$' && PARSE_WORD(s + at, len - at, variants, &variant)) {
         return at - 1;
     }
     if (len > 19 && names_starts(s + len - 19, 19, "::h") && all_hex(s + len - 16, 16)) {

@@ -1,6 +1,7 @@
 /* Adding object files to a finder: what the walk, archives and look-ups share. */
 #include <string.h>
 
+#include "base/parse.h"
 #include "object/find_private.h"
 #include "object/object_private.h"
 
@@ -12,12 +13,8 @@ size_t find_id_key(const struct image_id *id, uint8_t key[FIND_ID_KEY_SIZE]) {
 
 bool find_is_junk(const char *name, size_t len) {
     static const char *const junk[] = {".", "..", ".DS_Store", "__MACOSX", ".git", ".hg", ".svn"};
-    for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++) {
-        if (strlen(junk[i]) == len && memcmp(name, junk[i], len) == 0) {
-            return true;
-        }
-    }
-    return len >= 2 && memcmp(name, "._", 2) == 0;
+    size_t at;
+    return PARSE_WORD(name, len, junk, &at) || (len >= 2 && memcmp(name, "._", 2) == 0);
 }
 
 enum st finder_visit(struct finder *f, uint64_t device, uint64_t inode, struct err *e) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/search.h"
 #include "object/object_private.h"
 
 enum {
@@ -110,7 +111,7 @@ static bool note_symbol(struct nlist_walk *w, const struct nlist_entry *n) {
 
 static int compare_address(const void *a, const void *b) {
     const struct raw_symbol *x = a, *y = b;
-    return x->address < y->address ? -1 : x->address > y->address;
+    return COMPARE(x->address, y->address);
 }
 
 /* Gives the symbols the sizes that the stabs told. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/parse.h"
 #include "object/object_private.h"
 
 static enum st read_any_format(struct object *o, struct err *e) {
@@ -140,12 +141,8 @@ static const char *usual_arch_name(const char *arch) {
         {"aarch64", "arm64"}, {"amd64", "x86_64"}, {"x86-64", "x86_64"}, {"i486", "i386"},
         {"i586", "i386"},     {"i686", "i386"},    {"x86", "i386"},      {"ppc64el", "ppc64le"},
     };
-    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
-        if (strcmp(arch, aliases[i].alias) == 0) {
-            return aliases[i].name;
-        }
-    }
-    return arch;
+    size_t at;
+    return PARSE_WORD(arch, strlen(arch), aliases, &at) ? aliases[at].name : arch;
 }
 
 bool object_arch_equal(const char *a, const char *b) {

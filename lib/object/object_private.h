@@ -177,8 +177,4 @@ enum st elffile_read_symbols(const struct object_slice *s, raw_symbols *out, str
 enum st macho_read_starts(const struct object_slice *s, uint64_t **out, size_t *count,
                           struct err *e);
 
-/* Sorts raw symbols, drops aliases, computes extents. *out is malloc'ed. */
-enum st symbols_finish(raw_symbols *raw, const uint64_t *starts, size_t start_count,
-                       struct object_symbol **out, size_t *count, struct err *e);
-
 #endif

@@ -61,8 +61,9 @@ static uint64_t extent_end(const struct raw_symbol *s, const struct raw_symbol *
     return end;
 }
 
-enum st symbols_finish(raw_symbols *raw, const uint64_t *starts, size_t start_count,
-                       struct object_symbol **out, size_t *count, struct err *e) {
+/* Sorts raw symbols, drops aliases, computes extents. *out is malloc'ed. */
+static enum st symbols_finish(raw_symbols *raw, const uint64_t *starts, size_t start_count,
+                              struct object_symbol **out, size_t *count, struct err *e) {
     if (raw->len == 0) {
         return ST_NONE;
     }

@@ -1,6 +1,7 @@
 /* The names of frames, as people read them. */
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/strbuf.h"
 #include "demangle/demangle.h"
 #include "symbolize/symbolize.h"
@@ -8,12 +9,9 @@
 bool symbolize_is_name(const char *name) {
     static const char *const not_names[] = {"<redacted>", "<deduplicated_symbol>", "???", "",
                                             "<unknown>"};
-    for (size_t i = 0; i < sizeof not_names / sizeof *not_names; i++) {
-        if (strcmp(name, not_names[i]) == 0) {
-            return false;
-        }
-    }
-    return strncmp(name, "___lldb_unnamed_symbol", 22) != 0;
+    size_t at;
+    return !PARSE_WORD(name, strlen(name), not_names, &at) &&
+           strncmp(name, "___lldb_unnamed_symbol", 22) != 0;
 }
 
 enum st symbolize_name(const struct lookup_frame *f, enum symbolize_names names, struct strbuf *out,

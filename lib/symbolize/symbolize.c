@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/search.h"
 #include "base/strbuf.h"
 #include "symbolize/address_private.h"
 #include "symbolize/answers_private.h"
@@ -259,13 +260,9 @@ static bool places_equal(const struct symbolize_place *x, const struct symbolize
 
 static int compare_places(const void *a, const void *b) {
     const struct symbolize_place *x = a, *y = b;
-    if (x->image != y->image) {
-        return x->image < y->image ? -1 : 1;
-    }
-    if (x->offset != y->offset) {
-        return x->offset < y->offset ? -1 : 1;
-    }
-    return x->number < y->number ? -1 : 1;
+    int order = COMPARE(x->image, y->image);
+    order = order ? order : COMPARE(x->offset, y->offset);
+    return order ? order : COMPARE(x->number, y->number);
 }
 
 enum { FEW_PLACES = 64 };

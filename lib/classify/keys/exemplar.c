@@ -201,8 +201,7 @@ bool exemplar_write(const struct dump *d, const struct dump_stack *stack, struct
         jsonw_begin_object(&c.w);
         jsonw_member_cstr(&c.w, "format", "stall-dump/1");
         jsonw_member_cstr(&c.w, "id", d->id);
-        jsonw_key(&c.w, "stall");
-        jsonw_begin_object(&c.w);
+        jsonw_member_object(&c.w, "stall");
         jsonw_member_cstr(&c.w, "kind", d->stall.kind);
         jsonw_end_object(&c.w);
         exemplar_write_images(&c);

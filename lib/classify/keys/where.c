@@ -87,10 +87,9 @@ static bool is_of_users(const char *field) {
 }
 
 static const struct where_field *where_find_field(const char *name, size_t len) {
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (strlen(fields[i].name) == len && memcmp(fields[i].name, name, len) == 0) {
-            return &fields[i];
-        }
+    size_t at;
+    if (PARSE_WORD(name, len, fields, &at)) {
+        return &fields[at];
     }
     size_t prefix = strlen(context_prefix);
     return len > prefix && memcmp(name, context_prefix, prefix) == 0 ? &context_field : NULL;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/utf8.h"
 
 /* ---- numbers ---- */
@@ -198,8 +199,7 @@ struct cause_share {
 
 static int by_ms(const void *a, const void *b) {
     const struct cause_share *x = a, *y = b;
-    return x->ms != y->ms ? (x->ms < y->ms) - (x->ms > y->ms)
-                          : (x->cause > y->cause) - (x->cause < y->cause);
+    return x->ms != y->ms ? COMPARE(y->ms, x->ms) : COMPARE(x->cause, y->cause);
 }
 
 void text_add_causes(struct strbuf *b, const struct tally *t) {

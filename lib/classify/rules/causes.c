@@ -1,7 +1,7 @@
 /* The table of causes. */
 #include "classify/rules/causes.h"
 
-#include <string.h>
+#include "base/parse.h"
 
 static const struct cause_row {
     const char *word, *reason, *colour;
@@ -29,13 +29,12 @@ const char *rule_cause_colour(enum rule_cause c) {
 }
 
 bool rule_cause_parse(const char *word, size_t len, enum rule_cause *out) {
-    for (int c = CAUSE_NONE; word && c < CAUSE_COUNT; c++) {
-        if (strlen(cause_rows[c].word) == len && memcmp(cause_rows[c].word, word, len) == 0) {
-            *out = (enum rule_cause)c;
-            return true;
-        }
+    size_t cause;
+    if (!word || !PARSE_WORD(word, len, cause_rows, &cause)) {
+        return false;
     }
-    return false;
+    *out = (enum rule_cause)cause;
+    return true;
 }
 
 enum rule_cause rule_cause_of_legend(size_t i) {

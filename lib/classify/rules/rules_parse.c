@@ -57,7 +57,7 @@ static const struct action {
 };
 
 static bool rule_is_word(const struct word *w, const char *text) {
-    return !w->quoted && strlen(text) == w->len && memcmp(w->text, text, w->len) == 0;
+    return !w->quoted && parse_is(w->text, w->len, text);
 }
 
 static enum st rule_fail(struct rule_line *l, const char *what, const struct word *w) {

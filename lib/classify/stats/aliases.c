@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/search.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
 static int by_number(const void *a, const void *b) {
     const struct alias *x = a, *y = b;
-    return x->number != y->number ? (x->number > y->number) - (x->number < y->number)
-                                  : (x->bucket > y->bucket) - (x->bucket < y->bucket);
+    return x->number != y->number ? COMPARE(x->number, y->number) : COMPARE(x->bucket, y->bucket);
 }
 
 bool alias_index_build(struct alias_index *index, const struct bucket_set *set) {
@@ -51,7 +51,7 @@ const struct bucket *alias_index_find(const struct alias_index *index, const str
     if (!nameless || !parse_hex(b->id, strlen(b->id), &number)) {
         return NULL;
     }
-    VEC_LOWER_BOUND(&index->aliases, number, number, low);
+    LOWER_BOUND(low, index->aliases.len, index->aliases.data[low].number, number);
     for (; low < index->aliases.len && index->aliases.data[low].number == number; low++) {
         const struct bucket *other = set->buckets.data[index->aliases.data[low].bucket];
         if (unresolved(other) < nameless) {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
@@ -53,7 +54,7 @@ struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, 
 
 bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms) {
     size_t low;
-    VEC_LOWER_BOUND(&b->actions, action, action, low);
+    LOWER_BOUND(low, b->actions.len, b->actions.data[low].action, action);
     if (low == b->actions.len || b->actions.data[low].action != action) {
         if (!VEC_INSERT(&b->actions, low)) {
             return false;
@@ -65,15 +66,8 @@ bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms) {
 }
 
 bool bucket_add_alias(struct bucket *b, uint64_t alias) {
-    size_t low = 0, high = b->aliases.len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (b->aliases.data[middle] < alias) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low;
+    LOWER_BOUND(low, b->aliases.len, b->aliases.data[low], alias);
     if (low < b->aliases.len && b->aliases.data[low] == alias) {
         return true;
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/search.h"
 #include "classify/stats/sum.h"
 
 void clusters_release(struct clusters *c) {
@@ -14,7 +15,7 @@ void clusters_release(struct clusters *c) {
 
 bool clusters_add(struct clusters *c, uint32_t cell, uint64_t count, uint64_t ms) {
     size_t low;
-    VEC_LOWER_BOUND(&c->cells, cell, cell, low);
+    LOWER_BOUND(low, c->cells.len, c->cells.data[low].cell, cell);
     if (low == c->cells.len || c->cells.data[low].cell != cell) {
         if (!VEC_INSERT(&c->cells, low)) {
             return false;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 void distinct_release(struct distinct *d) {
@@ -40,15 +41,8 @@ bool distinct_add(struct distinct *d, uint64_t hash) {
         set_register(d->registers, hash);
         return true;
     }
-    size_t low = 0, high = d->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (d->hashes[middle] < hash) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low;
+    LOWER_BOUND(low, d->count, d->hashes[low], hash);
     if (low < d->count && d->hashes[low] == hash) {
         return true;
     }
@@ -59,12 +53,10 @@ bool distinct_add(struct distinct *d, uint64_t hash) {
         set_register(d->registers, hash);
         return true;
     }
-    if (!vec_reserve((void **)&d->hashes, d->count, &d->cap, 1, sizeof *d->hashes)) {
+    if (!vec_insert((void **)&d->hashes, &d->count, &d->cap, low, sizeof *d->hashes)) {
         return false;
     }
-    memmove(d->hashes + low + 1, d->hashes + low, (d->count - low) * sizeof *d->hashes);
     d->hashes[low] = hash;
-    d->count++;
     return true;
 }
 

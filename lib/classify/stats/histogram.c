@@ -1,4 +1,5 @@
 /* Percentiles from logarithmic cells. */
+#include "base/search.h"
 #include "classify/stats/histogram.h"
 
 #include "classify/stats/sum.h"
@@ -36,7 +37,7 @@ void histogram_release(struct histogram *h) {
 
 bool histogram_add_cell(struct histogram *h, uint16_t index, uint64_t count) {
     size_t low;
-    VEC_LOWER_BOUND(&h->cells, index, index, low);
+    LOWER_BOUND(low, h->cells.len, h->cells.data[low].index, index);
     if (low == h->cells.len || h->cells.data[low].index != index) {
         if (!VEC_INSERT(&h->cells, low)) {
             return false;

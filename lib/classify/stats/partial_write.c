@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/jsonw.h"
+#include "base/search.h"
 #include "classify/stats/partial_private.h"
 #include "classify/stats/triage_private.h"
 
@@ -207,7 +208,7 @@ static void put_evidence(struct jsonw *w, const struct evidence *e) {
 
 static int partial_out_by_place(const void *a, const void *b) {
     const uint64_t *x = a, *y = b;
-    return (x[0] > y[0]) - (x[0] < y[0]);
+    return COMPARE(x[0], y[0]);
 }
 
 static bool put_actions(struct partial_writer *w, const struct bucket *b) {
@@ -271,7 +272,7 @@ static bool partial_out_put_set(struct partial_writer *w, size_t set) {
 static int by_hash(const void *a, const void *b) {
     const struct pending_stall *x = *(const struct pending_stall *const *)a,
                                *y = *(const struct pending_stall *const *)b;
-    return (x->hash > y->hash) - (x->hash < y->hash);
+    return COMPARE(x->hash, y->hash);
 }
 
 enum { PART_NUMBERS = 5 };
@@ -282,7 +283,7 @@ static int by_numbers(const void *a, const void *b) {
     while (i + 1 < PART_NUMBERS && x[i] == y[i]) {
         i++;
     }
-    return (x[i] > y[i]) - (x[i] < y[i]);
+    return COMPARE(x[i], y[i]);
 }
 
 /* Positions count from 1 here: 0 stands for none. */

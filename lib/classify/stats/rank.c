@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "classify/keys/version.h"
 #include "classify/stats/triage_private.h"
 
@@ -51,10 +52,8 @@ static bool rank_set(struct bucket_set *set) {
 /* Most time first; equal times by the actions' own rank, which is total. */
 static int by_share(const void *a, const void *b) {
     const struct action_share *x = a, *y = b;
-    if (x->ms != y->ms) {
-        return x->ms > y->ms ? -1 : 1;
-    }
-    return (x->rank > y->rank) - (x->rank < y->rank);
+    int order = COMPARE(y->ms, x->ms);
+    return order ? order : COMPARE(x->rank, y->rank);
 }
 
 static void rank_actions(struct triage *t, const uint32_t *rank_of) {
@@ -85,10 +84,8 @@ static int by_version(const void *a, const void *b) {
 
 static int by_dumps(const void *a, const void *b) {
     const struct named_value *x = a, *y = b;
-    if (x->value.dumps != y->value.dumps) {
-        return x->value.dumps > y->value.dumps ? -1 : 1;
-    }
-    return strcmp(x->text, y->text);
+    int order = COMPARE(y->value.dumps, x->value.dumps);
+    return order ? order : strcmp(x->text, y->text);
 }
 
 /* Versions of the app and of the system ascend; devices come by how many dumps they have. */

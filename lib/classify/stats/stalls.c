@@ -3,17 +3,18 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/search.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
 static int by_bucket(const void *a, const void *b) {
     const struct stall_part *x = a, *y = b;
-    return (x->level2 > y->level2) - (x->level2 < y->level2);
+    return COMPARE(x->level2, y->level2);
 }
 
 static int by_action(const void *a, const void *b) {
     const struct stall_part *x = a, *y = b;
-    return (x->action > y->action) - (x->action < y->action);
+    return COMPARE(x->action, y->action);
 }
 
 /* Counts a stall once in each bucket of the set that its parts, sorted by that bucket, fall into.

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/search.h"
 #include "classify/stats/sum.h"
 
 void tally_release(struct tally *t) {
@@ -32,7 +33,7 @@ void tally_time(struct tally *t, const char *time) {
 bool tally_facet(struct tally *t, enum tally_facet f, uint32_t text, uint64_t dumps) {
     struct facet *facet = &t->facets[f];
     size_t low;
-    VEC_LOWER_BOUND(&facet->values, text, text, low);
+    LOWER_BOUND(low, facet->values.len, facet->values.data[low].text, text);
     if (low == facet->values.len || facet->values.data[low].text != text) {
         if (!VEC_INSERT(&facet->values, low)) {
             return false;

@@ -184,14 +184,6 @@ char *swift_text_room(struct swift_tree *t, size_t len) {
     return room_for(t, len ? len : 1, 1);
 }
 
-char *swift_text_copy(struct swift_tree *t, const char *text, size_t len) {
-    char *copy = swift_text_room(t, len);
-    if (copy && len) {
-        memcpy(copy, text, len);
-    }
-    return copy;
-}
-
 bool swift_text_is(const struct swift_node *n, enum swift_kind kind, const char *text) {
     return swift_is(n, kind) && n->payload == PAYLOAD_TEXT && n->size == strlen(text) &&
            memcmp(n->text, text, n->size) == 0;

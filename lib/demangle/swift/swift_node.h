@@ -76,7 +76,7 @@ static inline struct swift_node *swift_leaf(struct swift_tree *t, enum swift_kin
     t->spare->kind = (uint16_t)kind;
     return t->spare++;
 }
-/* The text is not copied: it must outlive the tree (swift_text_copy). */
+/* The text is not copied: it must outlive the tree. */
 struct swift_node *swift_text_leaf(struct swift_tree *t, enum swift_kind kind, const char *text,
                                    size_t len);
 /* As swift_text_leaf, of a NUL-terminated static text. */
@@ -110,10 +110,8 @@ void swift_reverse(struct swift_node *n, size_t first);
 /* Takes child i out; nothing happens if there is none. */
 void swift_remove(struct swift_node *n, size_t i);
 
-/* A copy in the tree's arena, of len bytes; NULL as the builders. Together copies are capped by
- * SWIFT_TREE_BYTES_MAX. */
-char *swift_text_copy(struct swift_tree *t, const char *text, size_t len);
-/* Room for len bytes of text that lives as long as the tree; NULL as the builders. */
+/* Room for len bytes of text that lives as long as the tree; NULL as the builders. Together they
+ * are capped by SWIFT_TREE_BYTES_MAX. */
 char *swift_text_room(struct swift_tree *t, size_t len);
 
 static inline size_t swift_count(const struct swift_node *n) {

@@ -124,12 +124,8 @@ const char *report_code_type(const char *text) {
         {"armv7f", "armv7"},
     };
     size_t len = text ? strcspn(text, " (") : 0;
-    for (size_t i = 0; len > 0 && i < sizeof words / sizeof *words; i++) {
-        if (strlen(words[i][0]) == len && strncmp(words[i][0], text, len) == 0) {
-            return words[i][1];
-        }
-    }
-    return NULL;
+    size_t at;
+    return len > 0 && PARSE_WORD(text, len, words, &at) ? words[at][1] : NULL;
 }
 
 void report_os(struct report *r, const char *text) {
@@ -244,24 +240,15 @@ enum st report_add_sample(struct report *r, const struct report_stack *s) {
 
 /* ---- writing ---- */
 
-static void draft_put_text(struct jsonw *w, const char *key, const char *value) {
-    if (value) {
-        jsonw_key(w, key);
-        jsonw_cstr(w, value);
-    }
-}
-
 static void put_number(struct jsonw *w, const char *key, int64_t value) {
     if (value >= 0) {
-        jsonw_key(w, key);
-        jsonw_i64(w, value);
+        jsonw_member_i64(w, key, value);
     }
 }
 
 static void put_flag(struct jsonw *w, const char *key, bool value) {
     if (value) {
-        jsonw_key(w, key);
-        jsonw_bool(w, true);
+        jsonw_member_bool(w, key, true);
     }
 }
 
@@ -282,37 +269,34 @@ static void made_up_id(const struct report *r, const struct strbuf *original, ch
 }
 
 static void write_head(const struct report *r, struct jsonw *w, const char *id) {
-    draft_put_text(w, "format", "stall-dump/1");
-    draft_put_text(w, "id", id);
-    draft_put_text(w, "time", r->time);
-    jsonw_key(w, "app");
-    jsonw_begin_object(w);
-    draft_put_text(w, "id", r->app_id);
-    draft_put_text(w, "version", r->app_version);
-    draft_put_text(w, "build", r->app_build);
+    jsonw_member_cstr(w, "format", "stall-dump/1");
+    jsonw_member_cstr(w, "id", id);
+    jsonw_member_cstr(w, "time", r->time);
+    jsonw_member_object(w, "app");
+    jsonw_member_cstr(w, "id", r->app_id);
+    jsonw_member_cstr(w, "version", r->app_version);
+    jsonw_member_cstr(w, "build", r->app_build);
     jsonw_end_object(w);
-    jsonw_key(w, "device");
-    jsonw_begin_object(w);
-    draft_put_text(w, "model", r->model);
-    draft_put_text(w, "os", r->os);
-    draft_put_text(w, "os_build", r->os_build);
-    draft_put_text(w, "arch", r->arch);
-    draft_put_text(w, "thermal", r->thermal);
+    jsonw_member_object(w, "device");
+    jsonw_member_cstr(w, "model", r->model);
+    jsonw_member_cstr(w, "os", r->os);
+    jsonw_member_cstr(w, "os_build", r->os_build);
+    jsonw_member_cstr(w, "arch", r->arch);
+    jsonw_member_cstr(w, "thermal", r->thermal);
     jsonw_end_object(w);
-    draft_put_text(w, "user", r->user);
+    jsonw_member_cstr(w, "user", r->user);
 }
 
 static void write_stall(const struct report *r, struct jsonw *w, const char *id) {
     int64_t known = r->duration_ms > 0 ? r->duration_ms : -1;
     bool short_enough = r->cpu_ms >= 0 && r->cpu_ms < INT64_MAX / 1000;
-    jsonw_key(w, "stall");
-    jsonw_begin_object(w);
-    draft_put_text(w, "id", id);
+    jsonw_member_object(w, "stall");
+    jsonw_member_cstr(w, "id", id);
     put_number(w, "seq", 1);
-    draft_put_text(w, "kind", r->kind);
-    draft_put_text(w, "detector", r->detector);
-    draft_put_text(w, "activity", r->activity);
-    draft_put_text(w, "reason", r->reason);
+    jsonw_member_cstr(w, "kind", r->kind);
+    jsonw_member_cstr(w, "detector", r->detector);
+    jsonw_member_cstr(w, "activity", r->activity);
+    jsonw_member_cstr(w, "reason", r->reason);
     put_number(w, "threshold_ms", r->threshold_ms);
     put_number(w, "at_ms", r->at_ms);
     put_number(w, "duration_ms", r->duration_ms);
@@ -321,7 +305,7 @@ static void write_stall(const struct report *r, struct jsonw *w, const char *id)
     put_flag(w, "fatal", r->fatal);
     put_number(w, "cpu_ms", r->cpu_ms);
     put_number(w, "cpu_permille", known > 0 && short_enough ? r->cpu_ms * 1000 / known : -1);
-    draft_put_text(w, "app_state", r->app_state);
+    jsonw_member_cstr(w, "app_state", r->app_state);
     put_number(w, "since_launch_ms", r->since_launch_ms);
     jsonw_end_object(w);
 }
@@ -354,16 +338,14 @@ static void draft_write_image(const struct report *r, struct jsonw *w,
     char id[IMAGE_ID_TEXT];
     jsonw_begin_object(w);
     if (!image_id_is_zero(&image->id)) {
-        draft_put_text(w, "uuid", image_id_text(&image->id, id));
+        jsonw_member_cstr(w, "uuid", image_id_text(&image->id, id));
     }
-    draft_put_text(w, "name", image->name);
-    draft_put_text(w, "path", image->path);
-    draft_put_text(w, "arch", image->arch);
-    jsonw_key(w, "load");
-    jsonw_u64(w, image->load);
+    jsonw_member_cstr(w, "name", image->name);
+    jsonw_member_cstr(w, "path", image->path);
+    jsonw_member_cstr(w, "arch", image->arch);
+    jsonw_member_u64(w, "load", image->load);
     if (image->size > 0) {
-        jsonw_key(w, "size");
-        jsonw_u64(w, image->size);
+        jsonw_member_u64(w, "size", image->size);
     }
     put_flag(w, "in_app", is_in_app(r, image));
     jsonw_end_object(w);
@@ -377,8 +359,7 @@ static enum st draft_write_images(struct report *r, struct jsonw *w) {
     if (find_used(r, used) != ST_OK) {
         return ST_ERR;
     }
-    jsonw_key(w, "images");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "images");
     for (size_t i = 0; i < r->images.len; i++) {
         if (used[i]) {
             draft_write_image(r, w, &r->images.data[i]);
@@ -398,8 +379,7 @@ static void write_frames(const struct report *r, struct jsonw *w, const struct r
     /* A report without any frame is useless. */
     const uint64_t *frames = s->count > 0 ? r->frames.data + s->first : NULL;
     bool usual = !s->returns;
-    jsonw_key(w, "frames");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "frames");
     for (size_t i = 0; i < s->count; i++) {
         jsonw_u64(w, frames[i]);
         usual = usual && !(i > 0 && is_trampoline(r, frames[i - 1]));
@@ -408,8 +388,7 @@ static void write_frames(const struct report *r, struct jsonw *w, const struct r
     if (usual) {
         return;
     }
-    jsonw_key(w, "exact");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "exact");
     for (size_t i = 0; i < s->count; i++) {
         if (i == 0 ? !s->returns : is_trampoline(r, frames[i - 1])) {
             jsonw_u64(w, i);
@@ -419,13 +398,12 @@ static void write_frames(const struct report *r, struct jsonw *w, const struct r
 }
 
 static void draft_write_threads(const struct report *r, struct jsonw *w) {
-    jsonw_key(w, "threads");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "threads");
     for (size_t i = 0; i < r->threads.len; i++) {
         const struct report_thread *t = &r->threads.data[i];
         jsonw_begin_object(w);
         put_number(w, "id", t->id);
-        draft_put_text(w, "name", t->name);
+        jsonw_member_cstr(w, "name", t->name);
         put_flag(w, "main", t->main);
         put_flag(w, "crashed", t->crashed);
         write_frames(r, w, &t->stack);
@@ -438,15 +416,12 @@ static void draft_write_samples(const struct report *r, struct jsonw *w) {
     if (r->samples.len == 0) {
         return;
     }
-    jsonw_key(w, "samples");
-    jsonw_begin_object(w);
+    jsonw_member_object(w, "samples");
     put_number(w, "interval_ms", r->sample_interval_ms);
-    jsonw_key(w, "stacks");
-    jsonw_begin_array(w);
+    jsonw_member_array(w, "stacks");
     for (size_t i = 0; i < r->samples.len; i++) {
         jsonw_begin_object(w);
-        jsonw_key(w, "count");
-        jsonw_u64(w, r->samples.data[i].samples);
+        jsonw_member_u64(w, "count", r->samples.data[i].samples);
         write_frames(r, w, &r->samples.data[i]);
         jsonw_end_object(w);
     }
@@ -458,14 +433,12 @@ static void write_names(const struct report *r, struct jsonw *w) {
     if (r->names.len == 0) {
         return;
     }
-    jsonw_key(w, "names");
-    jsonw_begin_object(w);
+    jsonw_member_object(w, "names");
     for (size_t i = 0; i < r->names.len; i++) {
         const struct report_name *n = &r->names.data[i];
         char key[24];
         (void)snprintf(key, sizeof key, "%llu", (unsigned long long)n->address);
-        jsonw_key(w, key);
-        jsonw_begin_array(w);
+        jsonw_member_array(w, key);
         jsonw_cstr(w, n->symbol);
         jsonw_u64(w, n->offset);
         if (n->file) {

@@ -13,6 +13,7 @@
 
 #include "base/checked.h"
 #include "base/parse.h"
+#include "base/search.h"
 #include "dump/dump.h"
 
 /* Nothing is loaded below: __PAGEZERO ends there. No image is as large either. */
@@ -167,10 +168,8 @@ static void collect(struct diagnostic *d, const json_t *frames, bool root) {
 
 static int metrickit_by_load(const void *a, const void *b) {
     const struct binary *const *x = a, *const *y = b;
-    if ((*x)->image.load != (*y)->image.load) {
-        return (*x)->image.load < (*y)->image.load ? -1 : 1;
-    }
-    return *x < *y ? -1 : *x > *y;
+    int order = COMPARE((*x)->image.load, (*y)->image.load);
+    return order ? order : COMPARE(*x, *y);
 }
 
 /* Does the name look like a system image's? Only asked for images in the app's address range. */

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/number_map.h"
+#include "base/parse.h"
 #include "base/vec.h"
 #include "flame/stacks/folded.h"
 #include "flame/stacks/frame_name.h"
@@ -53,10 +54,6 @@ struct profile {
 
 static struct profile_text profile_string(const struct profile *p, uint64_t index) {
     return index < p->strings.len ? p->strings.data[index] : (struct profile_text){.at = ""};
-}
-
-static bool text_is(struct profile_text t, const char *want) {
-    return t.len == strlen(want) && memcmp(t.at, want, t.len) == 0;
 }
 
 /* The part of a path behind its last '/'. */
@@ -173,7 +170,7 @@ static struct profile_text counted(const struct profile *p, size_t column) {
     struct profile_text type = profile_string(p, p->types.data[2 * column]);
     struct profile_text unit = profile_string(p, p->types.data[2 * column + 1]);
     const char *counts = unit_of(p, column).counts;
-    if (text_is(unit, "count") && type.len > 0) {
+    if (parse_is(unit.at, unit.len, "count") && type.len > 0) {
         return type;
     }
     return counts ? (struct profile_text){counts, strlen(counts)} : unit;

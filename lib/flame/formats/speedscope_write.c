@@ -86,8 +86,7 @@ static enum st speedscope_put_frame(struct speedscope_writer *w, const char *tex
         jsonw_str(&w->json, placed ? place.file : f.module, placed ? place.file_len : f.module_len);
     }
     if (placed) {
-        jsonw_key(&w->json, "line");
-        jsonw_u64(&w->json, place.line);
+        jsonw_member_u64(&w->json, "line", place.line);
     }
     jsonw_end_object(&w->json);
     enum st st = strbuf_check(&name, e);
@@ -95,16 +94,9 @@ static enum st speedscope_put_frame(struct speedscope_writer *w, const char *tex
     return st == ST_OK ? strbuf_check(&w->scratch, e) : st;
 }
 
-static void put_text_member(struct jsonw *j, const char *key, const char *text) {
-    jsonw_key(j, key);
-    jsonw_cstr(j, text);
-}
-
 static enum st speedscope_put_frames(struct speedscope_writer *w, struct err *e) {
-    jsonw_key(&w->json, "shared");
-    jsonw_begin_object(&w->json);
-    jsonw_key(&w->json, "frames");
-    jsonw_begin_array(&w->json);
+    jsonw_member_object(&w->json, "shared");
+    jsonw_member_array(&w->json, "frames");
     for (size_t i = 0; i < w->frames.count; i++) {
         const struct map_entry *f = &w->frames.entries[i];
         if (speedscope_put_frame(w, f->key, f->len, e) != ST_OK) {
@@ -120,23 +112,20 @@ static enum st speedscope_put_profile(struct speedscope_writer *w, const char *t
                                       const char *unit, struct err *e) {
     struct jsonw *j = &w->json;
     jsonw_begin_object(j);
-    put_text_member(j, "type", "sampled");
-    put_text_member(j, "name", title);
-    put_text_member(j, "unit", unit);
-    jsonw_key(j, "startValue");
-    jsonw_u64(j, 0);
+    jsonw_member_cstr(j, "type", "sampled");
+    jsonw_member_cstr(j, "name", title);
+    jsonw_member_cstr(j, "unit", unit);
+    jsonw_member_u64(j, "startValue", 0);
     jsonw_key(j, "endValue");
     if (speedscope_put_weight(w, "", 0, stack_tree_total(w->tree), e) != ST_OK) {
         return ST_ERR;
     }
-    jsonw_key(j, "samples");
-    jsonw_begin_array(j);
+    jsonw_member_array(j, "samples");
     if (stack_tree_each(w->tree, speedscope_put_stack, w, e) != ST_OK) {
         return ST_ERR;
     }
     jsonw_end_array(j);
-    jsonw_key(j, "weights");
-    jsonw_begin_array(j);
+    jsonw_member_array(j, "weights");
     if (stack_tree_each(w->tree, speedscope_put_weight, w, e) != ST_OK) {
         return ST_ERR;
     }
@@ -158,19 +147,14 @@ static enum st speedscope_put_file(struct speedscope_writer *w, const struct spe
     const char *title = o->title ? o->title : "Flame graph";
     struct jsonw *j = &w->json;
     jsonw_begin_object(j);
-    put_text_member(j, "$schema", "https://www.speedscope.app/file-format-schema.json");
-    if (o->exporter) {
-        jsonw_key(j, "exporter");
-        jsonw_cstr(j, o->exporter);
-    }
-    put_text_member(j, "name", title);
-    jsonw_key(j, "activeProfileIndex");
-    jsonw_u64(j, 0);
+    jsonw_member_cstr(j, "$schema", "https://www.speedscope.app/file-format-schema.json");
+    jsonw_member_cstr(j, "exporter", o->exporter);
+    jsonw_member_cstr(j, "name", title);
+    jsonw_member_u64(j, "activeProfileIndex", 0);
     if (speedscope_put_frames(w, e) != ST_OK) {
         return ST_ERR;
     }
-    jsonw_key(j, "profiles");
-    jsonw_begin_array(j);
+    jsonw_member_array(j, "profiles");
     if (speedscope_put_profile(w, title, speedscope_unit(o->unit), e) != ST_OK) {
         return ST_ERR;
     }

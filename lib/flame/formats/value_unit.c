@@ -1,7 +1,7 @@
 /* Units of other profilers' values. */
 #include "flame/formats/value_unit.h"
 
-#include <string.h>
+#include "base/parse.h"
 
 static const struct value_unit units[] = {
     {"nanoseconds", 6, 1, "ms"}, {"ns", 6, 1, "ms"},           {"microseconds", 3, 1, "ms"},
@@ -10,10 +10,6 @@ static const struct value_unit units[] = {
     {"none", 0, 1, "samples"},   {"bytes", 0, 1, "bytes"}};
 
 const struct value_unit *value_unit_find(const char *name, size_t len) {
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strlen(units[i].name) == len && memcmp(units[i].name, name, len) == 0) {
-            return &units[i];
-        }
-    }
-    return NULL;
+    size_t at;
+    return PARSE_WORD(name, len, units, &at) ? &units[at] : NULL;
 }

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/hash.h"
+#include "base/search.h"
 
 enum { CHUNK_SIZE = 256 * 1024, FIRST_SLOTS = 256, FIRST_NODES = 128 };
 
@@ -384,7 +385,7 @@ static int byte_or_end(const struct stack_node *n, size_t at) {
 int stack_node_order(const struct stack_node *a, const struct stack_node *b) {
     size_t at = common_prefix(a->text, b->text, a->len < b->len ? a->len : b->len);
     int x = byte_or_end(a, at), y = byte_or_end(b, at);
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 /* qsort has no context argument: the elements carry the nodes. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/search.h"
 
 /* A GNU extension that every 64-bit target of gcc and clang has. */
 __extension__ typedef unsigned __int128 wide_uint;
@@ -32,10 +33,8 @@ struct weigh_share {
 
 static int larger_remainder_first(const void *a, const void *b) {
     const struct weigh_share *x = a, *y = b;
-    if (x->remainder != y->remainder) {
-        return x->remainder > y->remainder ? -1 : 1;
-    }
-    return (x->index > y->index) - (x->index < y->index);
+    int order = COMPARE(y->remainder, x->remainder);
+    return order ? order : COMPARE(x->index, y->index);
 }
 
 enum st weigh_split(uint64_t total, const uint64_t *counts, size_t n, uint64_t *out,

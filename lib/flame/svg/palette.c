@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/parse.h"
 
 enum { HUES = 12, SHADES = 4, WARM_SHADES = 8 };
 
@@ -22,13 +23,12 @@ bool palette_parse(const char *word, struct palette *out) {
         {"aqua", {PALETTE_HUE, 'h'}},    {"blue", {PALETTE_HUE, 'j'}},
         {"purple", {PALETTE_HUE, 'k'}},
     };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(words[i].word, word) == 0) {
-            *out = words[i].palette;
-            return true;
-        }
+    size_t at;
+    if (!PARSE_WORD(word, strlen(word), words, &at)) {
+        return false;
     }
-    return false;
+    *out = words[at].palette;
+    return true;
 }
 
 static bool is_word_character(char c) {

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "flame/stacks/folded.h"
 #include "flame/svg/svg_private.h"
+#include "base/search.h"
 #include "base/xml_text.h"
 
 enum {
@@ -43,10 +44,8 @@ struct module_weight {
 
 static int heaviest_first(const void *a, const void *b) {
     const struct module_weight *x = a, *y = b;
-    if (x->weight != y->weight) {
-        return x->weight > y->weight ? -1 : 1;
-    }
-    return (x->first > y->first) - (x->first < y->first);
+    int order = COMPARE(y->weight, x->weight);
+    return order ? order : COMPARE(x->first, y->first);
 }
 
 /* Sums up the self weights of each module's frames. */

@@ -1,7 +1,6 @@
 /* The options of stallclassify. */
 #include "classify_options.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/parse.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/filemap.h"
+#include "base/path.h"
 #include "classify/rules/rules_lint.h"
 #include "classify/rules/side_rules.h"
 
@@ -87,8 +88,7 @@ static void name_rules(struct classify_rules *r) {
         strbuf_addstr(&r->name, "in-app + ");
     }
     for (size_t i = 0; i < r->files.len; i++) {
-        const char *path = r->files.data[i], *slash = strrchr(path, '/');
-        strbuf_addf(&r->name, "%s + ", slash ? slash + 1 : path);
+        strbuf_addf(&r->name, "%s + ", path_base(r->files.data[i]));
     }
     strbuf_addstr(&r->name, r->raw ? "none" : "built-in");
 }

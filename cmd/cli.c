@@ -1,7 +1,6 @@
 /* What the commands share: messages, progress, exit status. */
 #include "cli.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>

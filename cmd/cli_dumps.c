@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/path.h"
+
 static void pipeline_failed(void *ctx, const char *where, const struct err *why) {
     cli_dumps_fail(ctx, where, why);
 }
@@ -38,9 +40,8 @@ void cli_dumps_fail(struct cli_dumps *d, const char *where, const struct err *wh
 void cli_dumps_skip(struct cli_dumps *d, const char *path) {
     enum { NAMES = 3 };
     struct cli_skipped *s = &d->skipped;
-    const char *slash = strrchr(path, '/');
     if (s->count < NAMES) {
-        strbuf_addf(&s->names, "%s%s", s->count > 0 ? ", " : "", slash ? slash + 1 : path);
+        strbuf_addf(&s->names, "%s%s", s->count > 0 ? ", " : "", path_base(path));
     } else if (s->count == NAMES) {
         strbuf_addstr(&s->names, ", …");
     }

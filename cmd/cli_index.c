@@ -2,7 +2,6 @@
 #include "cli_index.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/pool.h"
 #include "base/vec.h"

@@ -2,7 +2,6 @@
 #include "flame_output.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "flame/formats/pprof.h"
 #include "flame/formats/speedscope.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "base/path.h"
 #include "base/pool.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -174,8 +175,7 @@ static bool open_object(struct addr_run *run) {
         return false;
     }
     run->path = object_path(run->object);
-    const char *slash = strrchr(run->path, '/');
-    strbuf_addstr(&run->image, slash ? slash + 1 : run->path);
+    strbuf_addstr(&run->image, path_base(run->path));
     return true;
 }
 

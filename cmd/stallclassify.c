@@ -1,6 +1,4 @@
 /* stallclassify: symbolicated dumps in, one table of what to fix first out. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "base/strbuf.h"

@@ -1,6 +1,4 @@
 /* stallsym: dumps in, symbolicated dumps out. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/pool.h"
 #include "base/strbuf.h"

@@ -3,7 +3,6 @@
 #define STALLKIT_BASE_ARENA_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 struct arena_block;
 

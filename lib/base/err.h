@@ -5,7 +5,6 @@
 #ifndef STALLKIT_BASE_ERR_H
 #define STALLKIT_BASE_ERR_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 

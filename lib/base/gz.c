@@ -1,14 +1,11 @@
 /* gzip and zlib through zlib's stream interface. */
 #include "base/gz.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include "base/checked.h"
 #include "base/deflate.h"
 #include "base/gz_private.h"
 

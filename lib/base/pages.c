@@ -1,7 +1,6 @@
 /* Huge pages, by Linux's madvise(2); elsewhere none. */
 #include "base/pages.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/checked.h"

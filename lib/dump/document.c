@@ -1,8 +1,6 @@
 /* Builds Jansson's tree from the steps of the grammar. */
 #include "dump/document.h"
 
-#include <string.h>
-
 #include "base/strbuf.h"
 #include "dump/json/scan_private.h"
 

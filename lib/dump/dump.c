@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/path.h"
 #include "base/search.h"
 #include "dump/dump_private.h"
 
@@ -97,9 +98,7 @@ void dump_order_threads(const struct dump_thread *threads, size_t count,
 enum { OVERLAP_STEPS = 64 };
 
 const char *dump_image_name(const struct dump_image *image) {
-    const char *name = image->name ? image->name : image->path;
-    const char *slash = name ? strrchr(name, '/') : NULL;
-    return slash && slash[1] ? slash + 1 : name;
+    return path_name(image->name ? image->name : image->path);
 }
 
 int32_t dump_image_at(const struct dump *d, uint64_t address) {

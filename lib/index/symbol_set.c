@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/path.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "index/added_stores.h"
@@ -204,11 +205,8 @@ static const struct object_slice *find_alt(struct symbol_set *s, const struct ob
 
 static struct index_source index_source_of(struct symbol_set *s, const struct object_slice *slice,
                                            const struct object_slice *paired, const char *path) {
-    const char *slash = strrchr(path, '/');
-    return (struct index_source){.slice = slice,
-                                 .paired = paired,
-                                 .alt = find_alt(s, slice, path),
-                                 .name = slash ? slash + 1 : path};
+    return (struct index_source){
+        .slice = slice, .paired = paired, .alt = find_alt(s, slice, path), .name = path_base(path)};
 }
 
 /* Tells notices of the file that answers, not of those that were skipped. */

@@ -5,7 +5,6 @@
  * Its handle is not thread safe: after opening it is used under the object's lock. */
 #include <gelf.h>
 #include <libelf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

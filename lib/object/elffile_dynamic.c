@@ -3,7 +3,6 @@
  * Addresses in the dynamic section are mapped to file offsets through the PT_LOAD segments. */
 #include <gelf.h>
 #include <libelf.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "object/elffile_private.h"

@@ -1,7 +1,6 @@
 /* ELF symbols through libelf, and the section that names a separate debug file. */
 #include <gelf.h>
 #include <libelf.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"

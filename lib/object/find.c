@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/strbuf.h"
 #include "object/find_private.h"
 #include "object/object_private.h"
@@ -195,7 +196,7 @@ static unsigned name_likeness(const char *a, const char *b) {
 
 const struct find_candidate *finder_nearest(const struct finder *f, const char *name,
                                             const char *arch) {
-    const char *wanted = find_base_name(name);
+    const char *wanted = path_base(name);
     const struct find_candidate *best = NULL;
     unsigned best_score = 0;
     for (size_t i = 0; i < f->files.len; i++) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/path.h"
 #include "object/find_private.h"
 #include "object/object_private.h"
 
@@ -24,11 +25,6 @@ enum st finder_visit(struct finder *f, uint64_t device, uint64_t inode, struct e
         return err_nomem(e);
     }
     return added ? ST_OK : ST_NONE;
-}
-
-const char *find_base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 /* Hangs file `index` at the end of its id's chain. */
@@ -65,7 +61,7 @@ static enum st add_candidate(struct finder *f, const struct object_slice *s,
                                  .member = member,
                                  .id = *object_slice_id(s),
                                  .arch = own_arch,
-                                 .name = find_base_name(own_path),
+                                 .name = path_base(own_path),
                                  .dwarf = object_has_dwarf(s),
                                  .lines = section_by_name(s, "debug_line") != NULL,
                                  .symbols = object_has_symbols(s),

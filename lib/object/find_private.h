@@ -40,9 +40,6 @@ enum { FIND_ID_KEY_SIZE = 1 + IMAGE_ID_MAX };
 /* The key of an id in a map: kind and bytes. Returns its length. */
 size_t find_id_key(const struct image_id *id, uint8_t key[FIND_ID_KEY_SIZE]);
 
-/* The last part of a path. */
-const char *find_base_name(const char *path);
-
 /* Opens path and adds the slices that pass: wanted NULL = all, in_folder = not those of unlinked
  * objects. ST_NONE: no object file. */
 enum st finder_add_file(struct finder *f, const char *path, const struct image_id *wanted,

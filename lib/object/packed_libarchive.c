@@ -6,7 +6,6 @@
 #include "object/packed.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/checked.h"

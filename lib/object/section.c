@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "base/gz.h"
 #include "object/object.h"
 #include "object/object_private.h"

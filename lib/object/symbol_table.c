@@ -1,7 +1,5 @@
 /* Symbols and function starts of a slice, built at first use and kept: what is common to the
  * formats. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "base/sort.h"

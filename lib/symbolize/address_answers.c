@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/jsonw.h"
 #include "base/parse.h"
+#include "base/path.h"
 #include "symbolize/symbolize.h"
 
 /* The printed form of one or two strings, with the text that always follows it. */
@@ -174,12 +175,11 @@ static enum st put_path(struct answerer *a, const char *path, struct strbuf *out
         return err_nomem(e);
     }
     if (!p->text) {
-        const char *slash = strrchr(path, '/');
         strbuf_clear(&a->text);
         if (a->q->llvm_json) {
             quote(&a->text, path);
         } else {
-            strbuf_addstr(&a->text, a->q->full_path || !slash || !slash[1] ? path : slash + 1);
+            strbuf_addstr(&a->text, a->q->full_path ? path : path_name(path));
         }
         if (answerer_keep(a, &a->paths, p, path, NULL, e) != ST_OK) {
             return ST_ERR;

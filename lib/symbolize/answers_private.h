@@ -3,7 +3,6 @@
 #define STALLKIT_SYMBOLIZE_ANSWERS_PRIVATE_H
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/path.h"
 #include "base/utf8.h"
 
 /* Columns of a frame line: its number, the function, the image. */
@@ -130,11 +131,6 @@ static void put_image_verdicts(const struct dump *d, struct sink *out) {
     }
 }
 
-static const char *file_of_path(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* One line of a frame, exact or a return address: number (or blank, for the function that an
  * inlined one stands in), function, image, place. */
 static void put_frame_line(const struct dump *d, const struct dump_location *l, bool exact,
@@ -165,7 +161,7 @@ static void put_frame_line(const struct dump *d, const struct dump_location *l, 
     if (line && line->file) {
         pad(out, width, IMAGE_COLUMNS);
         sink_char(out, ' ');
-        put_safe_text(out, file_of_path(line->file));
+        put_safe_text(out, path_name(line->file));
         sink_printf(out, ":%" PRIu32, line->line);
     } else if (line && line_index + 1 == l->line_count) {
         pad(out, width, IMAGE_COLUMNS);

@@ -12,7 +12,6 @@
  *     launch, disk, compute  600  of a launch, disk-write or cpu stall, where nothing else tells
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "classify/keys/keyer_private.h"

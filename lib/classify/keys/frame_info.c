@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/path.h"
 #include "names/names.h"
 
 /* A frame as the dump has it. */
@@ -234,8 +235,7 @@ static struct frame_info *new_info(struct frame_table *t, const struct raw_frame
         names_image(f->image, strlen(f->image), &t->image);
         cap_function(&t->image);
     } else {
-        const char *slash = strrchr(f->image, '/');
-        strbuf_addstr(&t->image, slash && slash[1] ? slash + 1 : f->image);
+        strbuf_addstr(&t->image, path_name(f->image));
     }
     if (t->rules) {
         apply_rules(t, f, info);

@@ -1,7 +1,5 @@
 /* Chooses the stack of a dump that is classified: the heaviest of the samples, judged again from
  * symbols. */
-#include <string.h>
-
 #include "classify/keys/keyer_private.h"
 
 static const struct dump_location *location_of(const struct dump *d, const struct dump_stack *s,

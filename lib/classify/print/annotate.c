@@ -2,7 +2,6 @@
 #include "classify/print/annotate.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/jsonw.h"

@@ -11,9 +11,9 @@
 #include "classify/print/explain.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "classify/keys/keyer_private.h"
 
 struct explanation {
@@ -108,8 +108,7 @@ static void explain_add_pattern(struct strbuf *b, const struct rule *rule) {
 static void print_rule(struct explanation *x, const struct rule *rule, const char *verdict,
                        const char *note) {
     char where[80];
-    const char *slash = strrchr(rule->file, '/');
-    snprintf(where, sizeof where, "%s:%" PRIu32, slash ? slash + 1 : rule->file, rule->line);
+    snprintf(where, sizeof where, "%s:%" PRIu32, path_base(rule->file), rule->line);
     strbuf_clear(&x->text);
     explain_add_pattern(&x->text, rule);
     print_verdict(x, verdict);
@@ -224,9 +223,8 @@ static void print_frame(struct explanation *x, size_t i) {
     sink_str(x->out, "  ");
     print_text(x, f->info->image_name);
     if (f->line && f->line->file && f->line->line) {
-        const char *slash = strrchr(f->line->file, '/');
         sink_str(x->out, "  ");
-        print_text(x, slash ? slash + 1 : f->line->file);
+        print_text(x, path_base(f->line->file));
         sink_printf(x->out, ":%" PRIu32, f->line->line);
     }
     explain_style(x, "0");

@@ -1,6 +1,5 @@
 /* stall-gate/1: every row of the gate, for programs. Integers only. */
 #include <math.h>
-#include <string.h>
 
 #include "base/jsonw.h"
 #include "classify/print/gate_text.h"

@@ -1,6 +1,4 @@
 /* The gate's report in Markdown, as GitHub and GitLab render it: for pull requests. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "classify/print/gate_text.h"
 #include "classify/print/markdown_text.h"

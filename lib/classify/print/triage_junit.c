@@ -2,7 +2,6 @@
  * in the suite's system-out, the only place that both schemas have, see junit_xml.h. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "classify/print/junit_xml.h"
 #include "classify/print/triage_text.h"

@@ -1,6 +1,5 @@
 /* Markdown with a table, as GitHub and GitLab render it: for pull requests and tickets. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "classify/print/markdown_text.h"
 #include "classify/print/triage_text.h"

@@ -10,7 +10,6 @@
 #define STALLKIT_CLASSIFY_CLUSTERS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/vec.h"

@@ -8,7 +8,6 @@
 #define STALLKIT_CLASSIFY_HISTOGRAM_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/vec.h"

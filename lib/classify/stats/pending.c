@@ -1,7 +1,6 @@
 /* The memory that triage needs of single dumps and stalls: ids against duplicates, and stalls with
  * several dumps. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "classify/stats/triage_private.h"
 

@@ -2,7 +2,6 @@
 #include "classify/stats/rates.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 struct rates {

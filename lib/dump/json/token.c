@@ -1,8 +1,6 @@
 /* Strings, numbers and words of JSON. */
 #include "dump/json/token_private.h"
 
-#include <string.h>
-
 #include "base/utf8.h"
 #include "dump/json/word_private.h"
 

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/jsonw.h"
 #include "base/parse.h"
+#include "base/path.h"
 #include "dump/dump.h"
 #include "dump/dump_private.h"
 
@@ -89,11 +90,6 @@ bool report_address(const json_t *value, uint64_t *out) {
     return false;
 }
 
-const char *report_base_name(const char *path) {
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 /* ---- machines and systems ---- */
 
 const char *report_cpu(int64_t type, int64_t subtype) {
@@ -159,7 +155,7 @@ static const char *public_path(const char *path) {
 }
 
 void report_executable(struct report *r, const char *path) {
-    const char *base = report_base_name(path);
+    const char *base = path_name(path);
     if (!path || base == path) {
         r->process = path ? path : r->process;
         return;

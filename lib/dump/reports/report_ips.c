@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/path.h"
 #include "dump/dump.h"
 
 enum { WATCHDOG_CODE = 0x8badf00d };
@@ -75,7 +76,7 @@ static void ips_read_images(struct report *r, const json_t *images) {
         if (uuid) {
             (void)parse_uuid(uuid, strlen(uuid), &image.id);
         }
-        image.name = either(image.name, report_base_name(image.path));
+        image.name = either(image.name, path_name(image.path));
         report_image(r, &image);
     }
 }

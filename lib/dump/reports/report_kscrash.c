@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/path.h"
 #include "dump/dump.h"
 
 enum { WATCHDOG_CODE = 0x8badf00d };
@@ -72,7 +73,7 @@ static void kscrash_read_images(struct report *r, const json_t *images) {
         if (!report_address(json_object_get(object, "image_size"), &image.size)) {
             image.size = 0;
         }
-        image.name = report_base_name(image.path);
+        image.name = path_name(image.path);
         image.path = image.name == image.path ? NULL : image.path;
         image.arch = json_is_integer(type)
                          ? report_cpu(json_integer_value(type), json_integer_value(subtype))

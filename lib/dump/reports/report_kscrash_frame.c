@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/path.h"
 #include "dump/reports/report_private.h"
 
 /* An image that only frames mention: reports without a list of images have no other. */
@@ -19,7 +20,7 @@ static void read_own_image(struct report *r, const json_t *frame) {
     if (uuid) {
         (void)parse_uuid(uuid, strlen(uuid), &image.id);
     }
-    image.name = report_base_name(image.name);
+    image.name = path_name(image.name);
     report_image(r, &image);
 }
 

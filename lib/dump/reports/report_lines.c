@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/path.h"
 #include "dump/dump.h"
 
 const char *report_next_line(struct report *r, struct report_lines *t) {
@@ -148,7 +149,7 @@ void report_text_image(struct report *r, const char *line) {
     while (len > 0 && s[len - 1] == ' ') {
         len--;
     }
-    const char *base = report_base_name(image.path);
+    const char *base = path_name(image.path);
     image.name = base ? base : report_text(r, s, len);
     if (r->images.len < DUMP_IMAGES_MAX) {
         report_image(r, &image);

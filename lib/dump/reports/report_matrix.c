@@ -2,8 +2,6 @@
  * and the stacks that it had sampled before, as trees or as lists of frames. */
 #include "dump/reports/report_private.h"
 
-#include <string.h>
-
 #include "dump/dump.h"
 
 /* The run loop is watched for this long by default (g_RunLoopTimeOut); dumps do not say what an app

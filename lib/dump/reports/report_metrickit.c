@@ -13,6 +13,7 @@
 
 #include "base/checked.h"
 #include "base/parse.h"
+#include "base/path.h"
 #include "base/search.h"
 #include "dump/dump.h"
 
@@ -76,7 +77,7 @@ static size_t find_binary(struct diagnostic *d, const json_t *frame) {
         return SIZE_MAX; /* memory ran out when it was added */
     }
     struct binary *b = &d->binaries.data[entry->value];
-    b->image.name = b->image.name ? b->image.name : report_base_name(report_string(&d->r, name));
+    b->image.name = b->image.name ? b->image.name : path_name(report_string(&d->r, name));
     return entry->value;
 }
 

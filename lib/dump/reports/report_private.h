@@ -10,7 +10,6 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "dump/dump.h"
 #include "dump/reports/report_format_private.h"
 
 /* Frames of all stacks of one dump: a call tree can unfold to far more than it has nodes. */
@@ -109,8 +108,6 @@ int64_t report_number(const json_t *value);
  * of digits. */
 bool report_address(const json_t *value, uint64_t *out);
 
-/* The file's own part of a path. */
-const char *report_base_name(const char *path);
 /* A Mach-O CPU type as the name of a slice; NULL = unknown. */
 const char *report_cpu(int64_t type, int64_t subtype);
 /* "ARM-64 (Native)", "x86", "arm64e" … as the name of a slice; NULL = unknown. */

@@ -2,8 +2,6 @@
  * it, so that a stack's own are those that no child has. */
 #include "dump/reports/report_private.h"
 
-#include <stdlib.h>
-
 #include "dump/dump.h"
 
 /* The position of a walk on one level of a tree. */

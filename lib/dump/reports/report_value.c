@@ -161,6 +161,10 @@ int64_t report_time_between(const char *from, const char *to) {
     return read_time(from, &a) && read_time(to, &b) && b >= a ? b - a : -1;
 }
 
+static char report_lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
 /* ---- durations ---- */
 
 int64_t report_seconds(const char *s) {
@@ -203,101 +207,47 @@ static bool is_filler(uint32_t c) {
            (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-/* A unit as its texts begin, longest first where one begins another; ASCII in lower case. */
+/* Units as their texts begin; ASCII in lower case. The longest that fits counts. */
+static const char *const us_texts[] = {"µs", "μs", "us", "мкс", "微秒", NULL};
+static const char *const ms_texts[] = {
+    "ms",  "millis", "mili", "milé", "мс", "мілі", "милли", "мили", "毫秒",   "ミリ秒", "밀리초",
+    "ملي", "م.ث",    "میلی", "มิลลิ",  "มว", "मि॰से", "मिलीसे", "মিলি", "אלפיות", "אלפ",    NULL};
+static const char *const s_texts[] = {"sek", "s",   "с", "秒",  "초", "ثانية", "ثوان", "ثا",
+                                      "ث",   "שנ",  "วิ", "से",   "সে", "giây",  "dtk",  "detik",
+                                      "mp",  "δευ", "δ", "сек", "sn", "วินาที",  NULL};
+static const char *const min_texts[] = {"min",   "мин",   "мін",  "хв",  "分", "분",
+                                        "دقيقة", "دقائق", "د",    "dk",  "דק", "נาที",
+                                        "นาที",   "phút",  "perc", "λεπ", NULL};
+static const char *const h_texts[] = {"h",    "std",  "ч",   "小时", "小時",
+                                      "時間", "시간", "ساع", "saat", NULL};
 static const struct unit {
-    const char *text;
+    const char *const *texts;
     uint32_t us;
-} units[] = {
-    {"ms", 1000},
-    {"millis", 1000},
-    {"mili", 1000},
-    {"milé", 1000},
-    {"мс", 1000},
-    {"мілі", 1000},
-    {"милли", 1000},
-    {"мили", 1000},
-    {"毫秒", 1000},
-    {"ミリ秒", 1000},
-    {"밀리초", 1000},
-    {"ملي", 1000},
-    {"م.ث", 1000},
-    {"میلی", 1000},
-    {"มิลลิ", 1000},
-    {"มว", 1000},
-    {"मि॰से", 1000},
-    {"मिलीसे", 1000},
-    {"মিলি", 1000},
-    {"אלפיות", 1000},
-    {"אלפ", 1000},
-    {"µs", 1},
-    {"μs", 1},
-    {"us", 1},
-    {"мкс", 1},
-    {"微秒", 1},
-    {"min", 60000000},
-    {"мин", 60000000},
-    {"мін", 60000000},
-    {"хв", 60000000},
-    {"分", 60000000},
-    {"분", 60000000},
-    {"دقيقة", 60000000},
-    {"دقائق", 60000000},
-    {"د", 60000000},
-    {"dk", 60000000},
-    {"דק", 60000000},
-    {"נาที", 60000000},
-    {"นาที", 60000000},
-    {"phút", 60000000},
-    {"perc", 60000000},
-    {"λεπ", 60000000},
-    {"h", 3600000000u},
-    {"std", 3600000000u},
-    {"ч", 3600000000u},
-    {"小时", 3600000000u},
-    {"小時", 3600000000u},
-    {"時間", 3600000000u},
-    {"시간", 3600000000u},
-    {"ساع", 3600000000u},
-    {"sek", 1000000},
-    {"s", 1000000},
-    {"с", 1000000},
-    {"秒", 1000000},
-    {"초", 1000000},
-    {"ثانية", 1000000},
-    {"ثوان", 1000000},
-    {"ثا", 1000000},
-    {"ث", 1000000},
-    {"שנ", 1000000},
-    {"วิ", 1000000},
-    {"से", 1000000},
-    {"সে", 1000000},
-    {"giây", 1000000},
-    {"dtk", 1000000},
-    {"detik", 1000000},
-    {"mp", 1000000},
-    {"δευ", 1000000},
-    {"δ", 1000000},
-    {"сек", 1000000},
-    {"sn", 1000000},
-    {"saat", 3600000000u},
-    {"วินาที", 1000000},
-};
+} units[] = {{us_texts, 1},
+             {ms_texts, 1000},
+             {s_texts, 1000000},
+             {min_texts, 60000000},
+             {h_texts, 3600000000u}};
+
+/* Length of the text at the beginning of s, 0 if that does not begin with it. */
+static size_t unit_text_len(const char *text, const char *s, size_t len) {
+    size_t n = 0;
+    while (text[n] && n < len && report_lower(s[n]) == text[n]) {
+        n++;
+    }
+    return text[n] ? 0 : n;
+}
 
 static const struct unit *find_unit(const char *s, size_t len) {
     const struct unit *best = NULL;
     size_t best_len = 0;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        size_t n = strlen(units[i].text), k = 0;
-        while (k < n && k < len) {
-            char c = s[k] >= 'A' && s[k] <= 'Z' ? (char)(s[k] + 32) : s[k];
-            if (c != units[i].text[k]) {
-                break;
+        for (const char *const *text = units[i].texts; *text; text++) {
+            size_t n = unit_text_len(*text, s, len);
+            if (n > best_len) {
+                best = &units[i];
+                best_len = n;
             }
-            k++;
-        }
-        if (k == n && n > best_len) {
-            best = &units[i];
-            best_len = n;
         }
     }
     return best;
@@ -416,13 +366,7 @@ static const char *text_behind(const char *text, const char *words) {
     size_t len = strlen(words);
     for (; *text; text++) {
         size_t i = 0;
-        while (i < len && text[i]) {
-            char a = text[i], b = words[i];
-            a = a >= 'A' && a <= 'Z' ? (char)(a + 32) : a;
-            b = b >= 'A' && b <= 'Z' ? (char)(b + 32) : b;
-            if (a != b) {
-                break;
-            }
+        while (i < len && text[i] && report_lower(text[i]) == report_lower(words[i])) {
             i++;
         }
         if (i == len) {
@@ -441,12 +385,11 @@ static const char *word_at(struct report *r, const char *s) {
     char word[64];
     size_t len = 0;
     while (s && len < sizeof word) {
-        char c = s[len];
-        bool upper = c >= 'A' && c <= 'Z';
-        if (!upper && !(c >= 'a' && c <= 'z') && c != '-') {
+        char c = report_lower(s[len]);
+        if (!(c >= 'a' && c <= 'z') && c != '-') {
             break;
         }
-        word[len++] = upper ? (char)(c + 32) : c;
+        word[len++] = c;
     }
     return report_text(r, word, len);
 }

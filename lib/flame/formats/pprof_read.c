@@ -125,33 +125,25 @@ static bool profile_read_type(struct profile *p, struct reader m) {
     return VEC_PUSH(&p->types, v[0]) && VEC_PUSH(&p->types, v[1]);
 }
 
+static bool profile_read_string(struct profile *p, struct reader m) {
+    return VEC_PUSH(&p->strings, (struct profile_text){(const char *)m.start, reader_left(&m)});
+}
+
 static enum st profile_read_tables(struct profile *p, struct err *e) {
+    /* By field; false: no memory. */
+    static bool (*const readers[])(struct profile * p,
+                                   struct reader m) = {[PROFILE_SAMPLE_TYPE] = profile_read_type,
+                                                       [PROFILE_MAPPING] = profile_read_mapping,
+                                                       [PROFILE_LOCATION] = profile_read_location,
+                                                       [PROFILE_FUNCTION] = profile_read_function,
+                                                       [PROFILE_STRING] = profile_read_string};
     struct protobuf_field f;
     bool memory = true;
     while (memory && protobuf_next(&p->message, &f)) {
         if (f.number == PROFILE_DEFAULT_TYPE) {
             p->default_type = f.value;
-        } else if (f.is_bytes) {
-            switch (f.number) {
-            case PROFILE_SAMPLE_TYPE:
-                memory = profile_read_type(p, f.bytes);
-                break;
-            case PROFILE_MAPPING:
-                memory = profile_read_mapping(p, f.bytes);
-                break;
-            case PROFILE_LOCATION:
-                memory = profile_read_location(p, f.bytes);
-                break;
-            case PROFILE_FUNCTION:
-                memory = profile_read_function(p, f.bytes);
-                break;
-            case PROFILE_STRING:
-                memory = VEC_PUSH(&p->strings, (struct profile_text){(const char *)f.bytes.start,
-                                                                     reader_left(&f.bytes)});
-                break;
-            default:
-                break;
-            }
+        } else if (f.is_bytes && f.number < sizeof readers / sizeof *readers && readers[f.number]) {
+            memory = readers[f.number](p, f.bytes);
         }
     }
     return !memory ? err_nomem(e) : reader_check(&p->message, e, "profile");

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/path.h"
 #include "base/vec.h"
 #include "dump/document.h"
 #include "flame/formats/speedscope.h"
@@ -74,8 +75,7 @@ static bool make_name(struct speedscope_file *f, const json_t *frame) {
         strbuf_addstr(&f->frame, name + f->plain.len);
         f->frame.failed |= f->plain.failed;
     } else {
-        const char *slash = strrchr(file, '/');
-        frame_name_join(&f->frame, slash ? slash + 1 : file, name, false);
+        frame_name_join(&f->frame, path_base(file), name, false);
     }
     return true;
 }

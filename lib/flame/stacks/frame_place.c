@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/path.h"
 
 bool frame_place_split(const char *name, size_t *len, struct frame_place *out) {
     size_t end = *len;
@@ -32,7 +33,6 @@ bool frame_place_split(const char *name, size_t *len, struct frame_place *out) {
 void frame_place_join(struct strbuf *out, const char *name, const char *file, uint32_t line) {
     strbuf_addstr(out, name);
     if (file && *file && line > 0) {
-        const char *slash = strrchr(file, '/');
-        strbuf_addf(out, " (%s:%u)", slash ? slash + 1 : file, line);
+        strbuf_addf(out, " (%s:%u)", path_base(file), line);
     }
 }

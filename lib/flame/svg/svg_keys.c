@@ -1,6 +1,5 @@
 /* What the colours mean: squares below the graph, with a word behind each. Those of the caller, or
  * the modules that weigh most. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,9 @@
 #ifndef STALLKIT_CMD_CLASSIFY_GATE_H
 #define STALLKIT_CMD_CLASSIFY_GATE_H
 
+#include "base/vec.h"
 #include "classify/stats/triage.h"
+#include "classify_output.h"
 #include "cli.h"
 
 struct classify_gate {

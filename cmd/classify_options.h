@@ -3,6 +3,7 @@
 #define STALLKIT_CMD_CLASSIFY_OPTIONS_H
 
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "classify/keys/key.h"
 #include "classify/keys/where.h"
 #include "classify_gate.h"

@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/sink.h"
+#include "base/vec.h"
 
 enum cli_status {
     CLI_OK = 0,     /* every input produced its output */

@@ -3,6 +3,7 @@
 #define STALLKIT_BASE_ARENA_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct arena_block;
 

@@ -5,6 +5,7 @@
 #ifndef STALLKIT_BASE_ERR_H
 #define STALLKIT_BASE_ERR_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 

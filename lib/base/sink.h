@@ -4,6 +4,8 @@
 #ifndef STALLKIT_BASE_SINK_H
 #define STALLKIT_BASE_SINK_H
 
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/parse.h"
 #include "base/sink.h"
+#include "dump/json/text_limits.h"
 
 /* Limits of one dump, besides those of its text; past one of them it is refused with ERR_LIMIT. */
 enum {

@@ -11,6 +11,7 @@
 #define STALLKIT_FLAME_FOLD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"

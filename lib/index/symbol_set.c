@@ -261,20 +261,12 @@ enum { RANK_BEST = 6 };
 
 /* Ranks the files of one id. */
 static int rank(const struct symbol_file *f) {
-    switch (f->verdict) {
-    case SYMBOLS_OK:
-        return f->source->lineless ? 5 : RANK_BEST;
-    case SYMBOLS_SPLIT:
-        return 4;
-    case SYMBOLS_ONLY:
-        return 3;
-    case SYMBOLS_NO_DEBUG_INFO:
-        return 2;
-    case SYMBOLS_DAMAGED:
-        return 1;
-    default:
-        return 0;
-    }
+    static const int ranks[] = {[SYMBOLS_OK] = RANK_BEST,
+                                [SYMBOLS_SPLIT] = 4,
+                                [SYMBOLS_ONLY] = 3,
+                                [SYMBOLS_NO_DEBUG_INFO] = 2,
+                                [SYMBOLS_DAMAGED] = 1};
+    return ranks[f->verdict] - (f->verdict == SYMBOLS_OK && f->source->lineless);
 }
 
 static enum st consider(struct symbol_set *s, const struct object_slice *slice,

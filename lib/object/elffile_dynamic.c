@@ -73,6 +73,11 @@ static enum st reader_at(const struct dynamic *d, uint64_t address, const char *
 }
 
 static enum st dynamic_read_entries(struct dynamic *d, struct err *e) {
+    const struct {
+        uint64_t tag, *value;
+    } wanted[] = {{DT_SYMTAB, &d->symbols},     {DT_STRTAB, &d->strings},
+                  {DT_STRSZ, &d->strings_size}, {DT_SYMENT, &d->entry_size},
+                  {DT_HASH, &d->hash},          {DT_GNU_HASH, &d->gnu_hash}};
     struct reader r;
     enum st st = slice_part(d->slice, d->at, d->size, "dynamic section", &r, e);
     while (st == ST_OK && reader_left(&r) > 0) {
@@ -80,27 +85,10 @@ static enum st dynamic_read_entries(struct dynamic *d, struct err *e) {
         if (reader_failed(&r) || tag == DT_NULL) {
             break;
         }
-        switch (tag) {
-        case DT_SYMTAB:
-            d->symbols = value;
-            break;
-        case DT_STRTAB:
-            d->strings = value;
-            break;
-        case DT_STRSZ:
-            d->strings_size = value;
-            break;
-        case DT_SYMENT:
-            d->entry_size = value;
-            break;
-        case DT_HASH:
-            d->hash = value;
-            break;
-        case DT_GNU_HASH:
-            d->gnu_hash = value;
-            break;
-        default:
-            break;
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+            if (tag == wanted[i].tag) {
+                *wanted[i].value = value;
+            }
         }
     }
     uint64_t entry = d->slice->address_size == 8 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);

@@ -3,6 +3,7 @@
 #define STALLKIT_SYMBOLIZE_ANSWERS_PRIVATE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -85,27 +85,18 @@ static const char *symbolizer_intern(struct symbolizer *s, const char *text, boo
 
 /* ---- one dump ---- */
 
-static enum dump_symbols verdict_text(enum symbol_verdict v) {
-    switch (v) {
-    case SYMBOLS_OK:
-        return DUMP_SYMBOLS_OK;
-    case SYMBOLS_SPLIT:
-        return DUMP_SYMBOLS_SPLIT;
-    case SYMBOLS_ONLY:
-        return DUMP_SYMBOLS_ONLY;
-    case SYMBOLS_ID_MISMATCH:
-        return DUMP_SYMBOLS_UUID_MISMATCH;
-    case SYMBOLS_ARCH_MISMATCH:
-        return DUMP_SYMBOLS_ARCH_MISMATCH;
-    case SYMBOLS_NO_DEBUG_INFO:
-        return DUMP_SYMBOLS_NO_DEBUG_INFO;
-    case SYMBOLS_DAMAGED:
-        return DUMP_SYMBOLS_DAMAGED;
-    case SYMBOLS_MISSING:
-        break;
-    }
-    return DUMP_SYMBOLS_MISSING;
-}
+/* What a dump says of an image by what was found of it. */
+static const enum dump_symbols dump_verdicts[] = {
+    [0] = DUMP_SYMBOLS_MISSING, /* nothing was found, and nothing said why */
+    [SYMBOLS_OK] = DUMP_SYMBOLS_OK,
+    [SYMBOLS_SPLIT] = DUMP_SYMBOLS_SPLIT,
+    [SYMBOLS_ONLY] = DUMP_SYMBOLS_ONLY,
+    [SYMBOLS_ID_MISMATCH] = DUMP_SYMBOLS_UUID_MISMATCH,
+    [SYMBOLS_ARCH_MISMATCH] = DUMP_SYMBOLS_ARCH_MISMATCH,
+    [SYMBOLS_NO_DEBUG_INFO] = DUMP_SYMBOLS_NO_DEBUG_INFO,
+    [SYMBOLS_DAMAGED] = DUMP_SYMBOLS_DAMAGED,
+    [SYMBOLS_MISSING] = DUMP_SYMBOLS_MISSING,
+};
 
 /* Keeps the verdict and the file of an earlier run. */
 static enum st keep_image(struct symbolize_work *w, size_t i, struct err *e) {
@@ -129,7 +120,7 @@ static enum st find_image(struct symbolize_work *w, size_t i, struct err *e) {
     if (w->s->find(w->s->find_ctx, &r, &w->files[i], e) == ST_ERR) {
         return ST_ERR;
     }
-    enum dump_symbols now = verdict_text(w->files[i].verdict);
+    enum dump_symbols now = dump_verdicts[w->files[i].verdict];
     bool named = earlier == DUMP_SYMBOLS_SPLIT || earlier == DUMP_SYMBOLS_ONLY;
     if (named && now > earlier) { /* their order: the better ones first */
         return keep_image(w, i, e);

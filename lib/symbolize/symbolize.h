@@ -4,6 +4,8 @@
 #define STALLKIT_SYMBOLIZE_SYMBOLIZE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/sink.h"

@@ -4,6 +4,7 @@
 #define STALLKIT_CLASSIFY_ANNOTATE_H
 
 #include "base/sink.h"
+#include "classify/stats/triage.h"
 
 /* Writes d's own text as one line with the member "class", see stallclassify(1), in place of any
  * that was there; every other byte stays (dump_write_member). rules_hash: of the rules that made

@@ -3,6 +3,7 @@
 #define STALLKIT_CLASSIFY_GATE_TEXT_H
 
 #include "classify/print/print_formats.h"
+#include "classify/print/triage_text.h"
 #include "classify/stats/gate.h"
 
 enum { GATE_ROWS_MAX = 20 }; /* failed rows that people are shown */

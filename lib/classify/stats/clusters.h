@@ -10,6 +10,7 @@
 #define STALLKIT_CLASSIFY_CLUSTERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/vec.h"

@@ -8,6 +8,7 @@
 #define STALLKIT_CLASSIFY_HISTOGRAM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/vec.h"

@@ -12,6 +12,7 @@
 #ifndef STALLKIT_CLASSIFY_RATES_H
 #define STALLKIT_CLASSIFY_RATES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"

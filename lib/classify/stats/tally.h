@@ -5,9 +5,11 @@
 #define STALLKIT_CLASSIFY_TALLY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "classify/rules/rules.h"
 #include "classify/stats/clusters.h"
 #include "classify/stats/distinct.h"
 #include "classify/stats/histogram.h"

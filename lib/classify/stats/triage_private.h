@@ -2,6 +2,7 @@
 #ifndef STALLKIT_CLASSIFY_TRIAGE_PRIVATE_H
 #define STALLKIT_CLASSIFY_TRIAGE_PRIVATE_H
 
+#include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "classify/stats/tally.h"

@@ -3,6 +3,7 @@
 #define STALLKIT_DUMP_REPORT_FORMAT_PRIVATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/err.h"
 #include "dump/json/span_private.h"

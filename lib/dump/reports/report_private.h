@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "dump/dump.h"
 #include "dump/reports/report_format_private.h"
 
 /* Frames of all stacks of one dump: a call tree can unfold to far more than it has nodes. */

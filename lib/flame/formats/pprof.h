@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/sink.h"
+#include "base/strbuf.h"
 #include "flame/stacks/stack_tree.h"
 
 struct pprof_options {

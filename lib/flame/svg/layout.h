@@ -10,6 +10,7 @@
 #ifndef STALLKIT_FLAME_LAYOUT_H
 #define STALLKIT_FLAME_LAYOUT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"

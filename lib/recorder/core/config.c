@@ -74,31 +74,21 @@ enum stallrec_error rec_config_read(struct stallrec_config *out, const struct st
 }
 
 const char *stallrec_error_text(enum stallrec_error error) {
-    switch (error) {
-    case STALLREC_OK:
-        return "no error";
-    case STALLREC_ERR_CONFIG:
-        return "a configuration value is out of its range, or not known to this library";
-    case STALLREC_ERR_PRESET:
-        return "no such preset";
-    case STALLREC_ERR_MEMORY:
-        return "out of memory";
-    case STALLREC_ERR_RUNNING:
-        return "a recorder is running in this process already";
-    case STALLREC_ERR_DIRECTORY:
-        return "the dump directory cannot be made or written to";
-    case STALLREC_ERR_THREAD:
-        return "the monitor thread cannot be started";
-    case STALLREC_ERR_UNSUPPORTED:
-        return "stacks cannot be captured on this system";
-    case STALLREC_ERR_WRITE:
-        return "a file could not be written";
-    case STALLREC_ERR_NOT_SAMPLED:
-        return "this user is not in the share that is recorded";
-    case STALLREC_ERR_CONTEXT:
-        return "a context key is not allowed, or there are too many";
-    case STALLREC_ERR_NOTHING:
-        return "there is nothing to send";
-    }
-    return "unknown error";
+    static const char *const texts[] = {
+        [STALLREC_OK] = "no error",
+        [STALLREC_ERR_CONFIG] =
+            "a configuration value is out of its range, or not known to this library",
+        [STALLREC_ERR_PRESET] = "no such preset",
+        [STALLREC_ERR_MEMORY] = "out of memory",
+        [STALLREC_ERR_RUNNING] = "a recorder is running in this process already",
+        [STALLREC_ERR_DIRECTORY] = "the dump directory cannot be made or written to",
+        [STALLREC_ERR_THREAD] = "the monitor thread cannot be started",
+        [STALLREC_ERR_UNSUPPORTED] = "stacks cannot be captured on this system",
+        [STALLREC_ERR_WRITE] = "a file could not be written",
+        [STALLREC_ERR_NOT_SAMPLED] = "this user is not in the share that is recorded",
+        [STALLREC_ERR_CONTEXT] = "a context key is not allowed, or there are too many",
+        [STALLREC_ERR_NOTHING] = "there is nothing to send",
+    };
+    bool known = (size_t)error < sizeof texts / sizeof *texts && texts[error] != NULL;
+    return known ? texts[error] : "unknown error";
 }

@@ -2,7 +2,6 @@
 #include "cli_dumps.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/path.h"
 

@@ -394,8 +394,11 @@ static int read_options(struct cli_parser *p, struct run *run) {
     if (set->replay) {
         return replay_trace(p, set);
     }
-    if (!settings_check(set, &tool) ||
-        (p->operand_count == 0 && !cli_reject(&tool, "no program to run"))) {
+    if (!settings_check(set, &tool)) {
+        return EXIT_OWN;
+    }
+    if (p->operand_count == 0) {
+        cli_usage_error(&tool, "no program to run");
         return EXIT_OWN;
     }
     run->argv = p->operands;

@@ -1,7 +1,6 @@
 /* The line number program (DWARF5 §6.2.5) and the order of its rows. */
 #include <dwarf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "debug/line_table.h"
 

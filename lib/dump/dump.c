@@ -2,7 +2,6 @@
 #include "dump/dump.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/parse.h"
 #include "base/path.h"

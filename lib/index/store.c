@@ -1,7 +1,6 @@
 /* The store of symbol indexes. */
 #include "index/store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

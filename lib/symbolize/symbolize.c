@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/search.h"
-#include "base/strbuf.h"
 #include "symbolize/address_private.h"
 #include "symbolize/answers_private.h"
 

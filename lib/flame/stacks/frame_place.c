@@ -1,8 +1,6 @@
 /* Splits and joins the source place behind a name. */
 #include "flame/stacks/frame_place.h"
 
-#include <string.h>
-
 #include "base/parse.h"
 #include "base/path.h"
 

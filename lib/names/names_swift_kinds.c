@@ -3,6 +3,15 @@
 
 #include "names/names_private.h"
 
+static bool starts_with_any(const char *s, size_t len, const char *const *prefixes) {
+    for (; *prefixes; prefixes++) {
+        if (names_starts(s, len, *prefixes)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 size_t names_swift_type_phrase(const char *s, size_t len) {
     static const char *const first_words[] = {"ObjC ",
                                               "associated ",
@@ -34,10 +43,7 @@ size_t names_swift_type_phrase(const char *s, size_t len) {
                                               "type metadata ",
                                               "value witness table ",
                                               NULL};
-    bool found = false;
-    for (size_t i = 0; first_words[i] && !found; i++) {
-        found = names_starts(s, len, first_words[i]);
-    }
+    bool found = starts_with_any(s, len, first_words);
     for (size_t at = 0; found && at < len; at++) {
         if (names_starts(s + at, len - at, " for ")) {
             return at + 5;
@@ -154,10 +160,8 @@ bool names_is_swift(const char *s, size_t len) {
     if (names_swift_type_phrase(s, len) || names_swift_value_witness(s, len, &phrase)) {
         return true;
     }
-    for (size_t i = 0; prefixes[i]; i++) {
-        if (names_starts(s, len, prefixes[i])) {
-            return true;
-        }
+    if (starts_with_any(s, len, prefixes)) {
+        return true;
     }
     for (size_t i = 0; signs[i]; i++) {
         if (names_find(s, len, 0, signs[i]) < len) {

@@ -13,18 +13,40 @@ static void put_ppm(struct jsonw *w, const char *key, double v) {
     }
 }
 
+static const char *name_of_level(const struct gate_row *row, const char *level) {
+    switch (row->level) {
+    case '*':
+        return "all";
+    case 'c':
+        return "cause";
+    case 'f':
+        return "framework";
+    default:
+        return level;
+    }
+}
+
 static void gate_json_put_row(struct jsonw *w, const struct gate *g, const struct gate_row *row,
                               struct strbuf *title) {
     jsonw_begin_object(w);
     jsonw_member_cstr(w, "verdict", gate_verdict_text(row->verdict));
     const char level[] = {row->level, '\0'};
-    jsonw_member_cstr(w, "level", row->bucket ? level : "all");
+    jsonw_member_cstr(w, "level", name_of_level(row, level));
     if (row->bucket) {
         jsonw_member_cstr(w, "id", row->bucket->id);
+    }
+    if (row->bucket || row->pool) {
         strbuf_clear(title);
         gate_add_title(title, row);
         jsonw_member_cstr(w, "title", strbuf_cstr(title));
     }
+    strbuf_clear(title);
+    gate_add_remark(title, g, row);
+    if (title->len) {
+        jsonw_member_cstr(w, "remark", strbuf_cstr(title));
+    }
+    put_ppm(w, "p_ppm", row->p);
+    put_ppm(w, "seen_ppm", row->detectable);
     for (size_t m = 0; m < GATE_MEASURES; m++) {
         const struct rates_comparison *c = &row->by[m];
         jsonw_member_object(w, gate_measure_names[m]);
@@ -33,7 +55,7 @@ static void gate_json_put_row(struct jsonw *w, const struct gate *g, const struc
         put_ppm(w, "ratio_ppm", c->ratio);
         put_ppm(w, "low_ppm", c->low);
         put_ppm(w, "high_ppm", c->high);
-        put_ppm(w, "p_ppm", row->p[m]);
+        put_ppm(w, "p_ppm", c->p);
         jsonw_end_object(w);
     }
     jsonw_end_object(w);
@@ -52,6 +74,10 @@ void gate_print_json(const struct gate *g, struct sink *out) {
     jsonw_member_u64(w, "min_users", g->options.min_users);
     jsonw_member_u64(w, "tests", g->tests);
     jsonw_member_u64(w, "decided_permille", g->decided_permille);
+    if (g->seen_ratio > 0) {
+        jsonw_member_u64(w, "seen_permille", g->seen_permille);
+        put_ppm(w, "seen_ppm", g->seen_ratio);
+    }
     jsonw_member_array(w, "rows");
     for (size_t i = 0; i < g->rows.len; i++) {
         gate_json_put_row(w, g, &g->rows.data[i], &title);

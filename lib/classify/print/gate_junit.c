@@ -5,7 +5,8 @@
 #include "classify/print/junit_xml.h"
 
 static bool has_failed(const struct gate *g, const struct gate_row *row) {
-    return row->verdict != GATE_INCONCLUSIVE && g->options.fail_on[row->verdict];
+    return row->verdict != GATE_INCONCLUSIVE && row->verdict != GATE_PLATFORM &&
+           g->options.fail_on[row->verdict];
 }
 
 /* "stalls 1.2 → 2.4 in 1,000 hours, × 2.00; time …; users …" */
@@ -28,7 +29,7 @@ static uint64_t ms_of(const struct gate *g, const struct gate_row *row) {
 
 static void gate_junit_put_row(struct junit_xml *x, const struct gate *g,
                                const struct gate_row *row) {
-    struct strbuf name = {0}, why = {0};
+    struct strbuf name = {0}, why = {0}, remark = {0};
     gate_add_title(&name, row);
     if (row->bucket) {
         strbuf_addf(&name, " [%s]", row->bucket->id);
@@ -38,18 +39,23 @@ static void gate_junit_put_row(struct junit_xml *x, const struct gate *g,
     if (row->bucket) {
         class[sizeof class - 2] = row->level;
     } else {
-        class[strlen("stalls.gate")] = '\0';
+        class[strlen("stalls.gate")] = '\0'; /* all, and pools */
     }
-    junit_case(x, &(struct junit_case){
-                      .class = class,
-                      .name = strbuf_cstr(&name),
-                      .ms = ms_of(g, row),
-                      .type = gate_verdict_text(row->verdict),
-                      .failure = has_failed(g, row) ? strbuf_cstr(&why) : NULL,
-                      .skipped = row->verdict == GATE_INCONCLUSIVE ? "not enough data" : NULL});
-    (void)(strbuf_check(&name, &x->out->err) == ST_OK && strbuf_check(&why, &x->out->err) == ST_OK);
+    gate_add_remark(&remark, g, row);
+    const char *skipped = row->verdict == GATE_INCONCLUSIVE ? "not enough data" : NULL;
+    skipped = row->verdict == GATE_PLATFORM ? strbuf_cstr(&remark) : skipped;
+    junit_case(x, &(struct junit_case){.class = class,
+                                       .name = strbuf_cstr(&name),
+                                       .ms = ms_of(g, row),
+                                       .type = gate_verdict_text(row->verdict),
+                                       .failure = has_failed(g, row) ? strbuf_cstr(&why) : NULL,
+                                       .skipped = skipped});
+    (void)(strbuf_check(&name, &x->out->err) == ST_OK &&
+           strbuf_check(&why, &x->out->err) == ST_OK &&
+           strbuf_check(&remark, &x->out->err) == ST_OK);
     strbuf_release(&name);
     strbuf_release(&why);
+    strbuf_release(&remark);
 }
 
 /* Of the run as a whole. */
@@ -68,7 +74,8 @@ static struct junit_suite gate_junit_count(const struct gate *g) {
                             .package = "stalls.gate",
                             .tests = g->rows.len + 1,
                             .failures = little && fails,
-                            .skipped = g->count[GATE_INCONCLUSIVE] + (little && !fails),
+                            .skipped = g->count[GATE_INCONCLUSIVE] + g->count[GATE_PLATFORM] +
+                                       (little && !fails),
                             .time = g->run[RATES_NOW]->total.last_time,
                             .ms = g->run[RATES_NOW]->total.ms};
     for (size_t i = 0; i < g->rows.len; i++) {

@@ -39,7 +39,6 @@ static void put_measure(struct gate_page *m, const struct gate_row *row, size_t 
     gate_add_number(b, c->low);
     strbuf_addstr(b, " to ");
     gate_add_number(b, c->high);
-    strbuf_addf(b, ", p %.2g", row->p[measure]);
     gate_markdown_put(m);
     sink_str(m->out, "</sub> | ");
 }
@@ -68,8 +67,16 @@ static void gate_markdown_put_row(struct gate_page *m, const struct gate_row *ro
     if (row->bucket) {
         gate_markdown_put_bucket(m, row->bucket);
     } else {
-        sink_str(m->out, "all stalls");
+        gate_add_title(&m->text, row);
+        gate_markdown_put(m);
     }
+    sink_printf(m->out, "<br><sub>p %.2g", row->p);
+    gate_add_remark(&m->text, m->g, row);
+    if (m->text.len) {
+        sink_str(m->out, "; ");
+        gate_markdown_put(m);
+    }
+    sink_str(m->out, "</sub>");
     sink_str(m->out, " |\n");
 }
 
@@ -89,7 +96,7 @@ static void put_table(struct gate_page *m, size_t rows) {
 
 void gate_print_markdown(const struct gate *g, struct sink *out) {
     struct gate_page m = {.g = g, .out = out};
-    size_t failed = gate_failed_rows(g), shown = failed < GATE_ROWS_MAX ? failed : GATE_ROWS_MAX;
+    size_t told = gate_told_rows(g), shown = told < GATE_ROWS_MAX ? told : GATE_ROWS_MAX;
     sink_printf(out, "**The gate %s%s**: ", g->verdict == GATE_INCONCLUSIVE ? "is " : "",
                 gate_outcome(g));
     gate_add_counts(&m.text, g);
@@ -99,8 +106,8 @@ void gate_print_markdown(const struct gate *g, struct sink *out) {
     if (shown) {
         put_table(&m, shown);
     }
-    if (shown < failed) {
-        sink_printf(out, "\nand %zu more\n", failed - shown);
+    if (shown < told) {
+        sink_printf(out, "\nand %zu more\n", told - shown);
     }
     gate_add_notes(&m.text, g);
     sink_str(out, "\n<sub>");

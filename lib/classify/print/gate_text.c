@@ -2,6 +2,7 @@
 #include "classify/print/gate_text.h"
 
 #include <math.h>
+#include <string.h>
 
 const char *const gate_measure_names[GATE_MEASURES] = {"stalls", "time", "users"};
 
@@ -48,9 +49,20 @@ void gate_add_number(struct strbuf *b, double v) {
     }
 }
 
+/* Of rows that are not of one bucket. */
+static void add_several(struct strbuf *b, const struct gate_row *row) {
+    if (!row->pool) {
+        strbuf_addstr(b, "all stalls");
+        return;
+    }
+    const char *none = row->level == 'f' ? "the app's own code" : "no cause";
+    text_add_clean(b, row->pool[0] ? row->pool : none);
+    strbuf_addf(b, ", %zu small bucket%s together", row->pooled, row->pooled == 1 ? "" : "s");
+}
+
 void gate_add_title(struct strbuf *b, const struct gate_row *row) {
     if (!row->bucket) {
-        strbuf_addstr(b, "all stalls");
+        add_several(b, row);
         return;
     }
     for (size_t i = 0; i < row->bucket->frame_count; i++) {
@@ -72,7 +84,42 @@ static void add_measure(struct strbuf *b, const struct gate *g, const struct gat
     gate_add_number(b, c->low);
     strbuf_addstr(b, " to ");
     gate_add_number(b, c->high);
-    strbuf_addf(b, "), p %.2g\n", row->p[m]);
+    strbuf_addstr(b, ")\n");
+}
+
+/* The systems or devices that the bucket came with, behind a comma: "iOS 18". */
+static void add_platforms(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
+    const struct facet *facet = &row->bucket->tally.facets[row->facet];
+    const char *last = NULL;
+    size_t last_len = 0;
+    for (size_t i = 0; i < facet->values.len; i++) {
+        const char *value = map_string(&g->run[RATES_NOW]->strings, facet->values.data[i].text);
+        size_t len = gate_platform_len(row->facet, value);
+        if (last && len == last_len && memcmp(last, value, len) == 0) {
+            continue;
+        }
+        struct strbuf name = {0};
+        strbuf_add(&name, value, len);
+        strbuf_addstr(b, last ? ", " : "");
+        text_add_clean(b, strbuf_cstr(&name));
+        strbuf_release(&name);
+        last = value;
+        last_len = len;
+    }
+}
+
+void gate_add_remark(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
+    if (row->verdict == GATE_PLATFORM) {
+        strbuf_addstr(b, "new with ");
+        add_platforms(b, g, row);
+        strbuf_addstr(b, ", of which the baseline has no stalls");
+    } else if (row->suspect) {
+        strbuf_addstr(b, "may have risen by half, but too few stalls tell");
+    } else if (row->verdict == GATE_NEW) {
+        strbuf_addstr(b, "as often, the baseline would have had ");
+        gate_add_number(b, gate_expected_users(row));
+        strbuf_addstr(b, " users with it");
+    }
 }
 
 static void gate_text_add_row(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
@@ -81,14 +128,14 @@ static void gate_text_add_row(struct strbuf *b, const struct gate *g, const stru
         strbuf_addf(b, "%s  ", row->bucket->id);
     }
     gate_add_title(b, row);
-    strbuf_addc(b, '\n');
+    strbuf_addf(b, ", p %.2g\n", row->p);
     for (size_t m = 0; m < GATE_MEASURES; m++) {
         add_measure(b, g, row, m);
     }
-    if (row->verdict == GATE_NEW) {
-        strbuf_addstr(b, "            as often, the baseline would have had ");
-        gate_add_number(b, gate_expected_users(row));
-        strbuf_addstr(b, " users with it\n");
+    if (row->verdict == GATE_NEW || row->verdict == GATE_PLATFORM || row->suspect) {
+        strbuf_addstr(b, "            ");
+        gate_add_remark(b, g, row);
+        strbuf_addc(b, '\n');
     }
     if (row->bucket && row->bucket->evidence.id && *row->bucket->evidence.id) {
         strbuf_addstr(b, "            look at ");
@@ -113,7 +160,8 @@ const char *gate_outcome(const struct gate *g) {
     static const char *const outcomes[GATE_VERDICTS] = {[GATE_PASS] = "passed",
                                                         [GATE_NEW] = "failed",
                                                         [GATE_REGRESSED] = "failed",
-                                                        [GATE_INCONCLUSIVE] = "inconclusive"};
+                                                        [GATE_INCONCLUSIVE] = "inconclusive",
+                                                        [GATE_PLATFORM] = "passed"};
     return outcomes[g->verdict];
 }
 
@@ -121,6 +169,9 @@ void gate_add_counts(struct strbuf *b, const struct gate *g) {
     strbuf_addf(b, "%zu regressed, %zu new, %zu of %zu without enough data",
                 g->count[GATE_REGRESSED], g->count[GATE_NEW], g->count[GATE_INCONCLUSIVE],
                 g->rows.len);
+    if (g->count[GATE_PLATFORM]) {
+        strbuf_addf(b, ", %zu new with a system or device", g->count[GATE_PLATFORM]);
+    }
 }
 
 static bool names_no_users(const struct triage *t) {
@@ -136,9 +187,23 @@ void gate_add_notes(struct strbuf *b, const struct gate *g) {
     if (names_no_users(g->run[RATES_BASE]) || names_no_users(g->run[RATES_NOW])) {
         strbuf_addstr(b, "Dumps name no users: stalls of one user count as independent.\n");
     }
-    strbuf_addf(b, "Buckets with enough data to see a rise of %u %% have %u.%u %% of the stalls.\n",
+    strbuf_addf(b,
+                "Buckets with enough data to see a rise of %u %%, alone or pooled by cause or "
+                "framework, have %u.%u %% of the stalls.\n",
                 g->options.regressed_percent, (unsigned)(g->decided_permille / 10),
                 (unsigned)(g->decided_permille % 10));
+    if (g->seen_ratio > 0) {
+        strbuf_addf(b,
+                    "A rise of %.0f %% or more would have been seen in buckets above %u %% of the "
+                    "stalls, four times of five.\n",
+                    ceil((g->seen_ratio - 1) * 100), g->seen_permille / 10);
+    } else {
+        strbuf_addstr(b, "No bucket has enough stalls to see even ten times as many.\n");
+    }
+    if (g->suspects) {
+        strbuf_addf(b, "%zu large bucket%s may have risen by half, so this is no pass.\n",
+                    g->suspects, g->suspects == 1 ? "" : "s");
+    }
 }
 
 void gate_add_summary(struct strbuf *b, const struct gate *g) {
@@ -156,16 +221,20 @@ size_t gate_failed_rows(const struct gate *g) {
     return g->count[GATE_NEW] + g->count[GATE_REGRESSED];
 }
 
+size_t gate_told_rows(const struct gate *g) {
+    return gate_failed_rows(g) + g->suspects + g->count[GATE_PLATFORM];
+}
+
 void gate_print_text(const struct gate *g, struct sink *out) {
     struct strbuf b = {0};
-    size_t shown = 0, failed = gate_failed_rows(g);
+    size_t shown = 0, told = gate_told_rows(g);
     gate_add_summary(&b, g);
-    for (; shown < failed && shown < GATE_ROWS_MAX; shown++) {
+    for (; shown < told && shown < GATE_ROWS_MAX; shown++) {
         strbuf_addc(&b, '\n');
         gate_text_add_row(&b, g, &g->rows.data[shown]);
     }
-    if (shown < failed) {
-        strbuf_addf(&b, "\nand %zu more\n", failed - shown);
+    if (shown < told) {
+        strbuf_addf(&b, "\nand %zu more\n", told - shown);
     }
     if (b.failed) {
         (void)strbuf_check(&b, &out->err);

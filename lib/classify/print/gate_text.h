@@ -18,10 +18,14 @@ const char *gate_unit_text(const struct gate *g, size_t m);
 const char *gate_outcome(const struct gate *g);
 /* Rows that regressed or are new; they come first. */
 size_t gate_failed_rows(const struct gate *g);
+/* These, then large buckets that may have risen, then those that came with a system or device. */
+size_t gate_told_rows(const struct gate *g);
 
 /* Each of these appends. "1.29"; "∞". */
 void gate_add_number(struct strbuf *b, double v);
-/* "draw ← show", "all stalls" */
+/* "new with iOS 18, …": what is to be said of a row that is told; nothing of one that regressed. */
+void gate_add_remark(struct strbuf *b, const struct gate *g, const struct gate_row *row);
+/* "draw ← show", "all stalls", "lock, 12 small buckets together" */
 void gate_add_title(struct strbuf *b, const struct gate_row *row);
 /* "1 regressed, 0 new, 2 of 40 without enough data" */
 void gate_add_counts(struct strbuf *b, const struct gate *g);

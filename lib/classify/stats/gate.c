@@ -1,16 +1,17 @@
 /* The gate: every bucket compared, and a verdict for the run. */
 #include "classify/stats/gate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "classify/stats/gate_private.h"
 #include "classify/stats/sum.h"
-#include "classify/stats/triage_private.h"
 
 static const double alpha = 0.05;
 
 const char *gate_verdict_text(enum gate_verdict v) {
-    static const char *const texts[] = {"pass", "new", "regressed", "inconclusive"};
+    static const char *const texts[] = {"pass", "new", "regressed", "inconclusive", "platform"};
     return texts[v];
 }
 
@@ -18,154 +19,10 @@ void gate_release(struct gate *g) {
     for (size_t i = 0; i < g->rows.len; i++) {
         for (size_t run = 0; run < RATES_RUNS; run++) {
             clusters_release(&g->rows.data[i].events[run]);
+            distinct_release(&g->rows.data[i].who[run]);
         }
     }
     VEC_RELEASE(&g->rows);
-}
-
-/* ---- rows ---- */
-
-static bool add_tally(struct gate_row *row, size_t run, const struct tally *t, uint64_t users) {
-    sum_add(&row->stalls[run], t->stalls);
-    row->users[run] += users; /* of aliases an upper bound */
-    return clusters_merge(&row->events[run], &t->clusters);
-}
-
-static struct gate_row *new_row(struct gate *g, char level, const struct bucket *b) {
-    return VEC_PUSH(&g->rows, (struct gate_row){.level = level, .bucket = b})
-               ? &g->rows.data[g->rows.len - 1]
-               : NULL;
-}
-
-/* Level 2 is compared only where level 1 has several of it in one of the runs. */
-static bool tells_more(const struct gate *g, const struct bucket *b, size_t run) {
-    const struct bucket *parent = g->run[run]->level[0].buckets.data[b->parent];
-    const struct bucket_set *others = &g->run[!run]->level[0];
-    const struct map_entry *entry = map_get(&others->by_text, parent->text, strlen(parent->text));
-    return parent->children.len > 1 ||
-           (entry && (others->buckets.data[entry->value]->children.len > 1 ||
-                      !map_get(&g->run[!run]->level[1].by_text, b->text, strlen(b->text))));
-}
-
-#define NO_ROW SIZE_MAX
-
-/* The rows of one level. */
-struct level_rows {
-    struct gate *g;
-    size_t level;
-    const struct bucket_set *set[RATES_RUNS];
-    struct alias_index aliases[RATES_RUNS];
-    size_t *row[RATES_RUNS]; /* for each bucket its row; NO_ROW = none yet */
-};
-
-static void release_rows(struct level_rows *l) {
-    for (size_t run = 0; run < RATES_RUNS; run++) {
-        alias_index_release(&l->aliases[run]);
-        free(l->row[run]);
-    }
-}
-
-static bool begin_rows(struct level_rows *l) {
-    for (size_t run = 0; run < RATES_RUNS; run++) {
-        size_t count = l->set[run]->buckets.len;
-        l->row[run] = calloc(count + 1, sizeof *l->row[run]);
-        if (!l->row[run] || !alias_index_build(&l->aliases[run], l->set[run])) {
-            return false;
-        }
-        for (size_t i = 0; i < count; i++) {
-            l->row[run][i] = NO_ROW;
-        }
-    }
-    return true;
-}
-
-/* Finds the other run's bucket of this key. */
-static const struct bucket *find_same(const struct level_rows *l, size_t run,
-                                      const struct bucket *b) {
-    const struct bucket_set *others = l->set[!run];
-    const struct map_entry *entry = map_get(&others->by_text, b->text, strlen(b->text));
-    return entry ? others->buckets.data[entry->value] : NULL;
-}
-
-/* Finds the other run's bucket that had this id before its frames had names. */
-static const struct bucket *find_named(const struct level_rows *l, size_t run,
-                                       const struct bucket *b) {
-    return alias_index_find(&l->aliases[!run], l->set[!run], b);
-}
-
-static bool is_wanted(const struct level_rows *l, size_t run, const struct bucket *b) {
-    return l->level == 0 || tells_more(l->g, b, run);
-}
-
-/* Counts a bucket in a row; NO_ROW: in one of its own. */
-static bool count_in(struct level_rows *l, size_t row, size_t run, const struct bucket *b) {
-    if (row == NO_ROW) {
-        row = l->g->rows.len;
-        if (!new_row(l->g, l->set[run]->level, b)) {
-            return false;
-        }
-    }
-    l->row[run][b->index] = row;
-    return add_tally(&l->g->rows.data[row], run, &b->tally, b->users);
-}
-
-/* Matches the later run's buckets with the base's; by_alias: those that only an alias finds there,
- * else the others. */
-static bool add_now(struct level_rows *l, bool by_alias) {
-    const struct bucket_set *set = l->set[RATES_NOW];
-    for (size_t i = 0; i < set->buckets.len; i++) {
-        const struct bucket *b = set->buckets.data[set->ranked[i]];
-        const struct bucket *same = find_same(l, RATES_NOW, b);
-        const struct bucket *other = same ? same : find_named(l, RATES_NOW, b);
-        if ((other && !same) != by_alias || !is_wanted(l, RATES_NOW, b)) {
-            continue;
-        }
-        size_t row = other ? l->row[RATES_BASE][other->index] : NO_ROW;
-        if (!count_in(l, row, RATES_NOW, b) ||
-            (other && row == NO_ROW &&
-             !count_in(l, l->row[RATES_NOW][b->index], RATES_BASE, other))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* What the base has beside. */
-static bool add_base(struct level_rows *l) {
-    const struct bucket_set *set = l->set[RATES_BASE];
-    for (size_t i = 0; i < set->buckets.len; i++) {
-        const struct bucket *b = set->buckets.data[set->ranked[i]];
-        if (l->row[RATES_BASE][b->index] != NO_ROW || find_same(l, RATES_BASE, b) ||
-            !is_wanted(l, RATES_BASE, b)) {
-            continue;
-        }
-        const struct bucket *other = find_named(l, RATES_BASE, b);
-        if (!count_in(l, other ? l->row[RATES_NOW][other->index] : NO_ROW, RATES_BASE, b)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool add_level(struct gate *g, size_t level) {
-    struct level_rows l = {.g = g, .level = level};
-    for (size_t run = 0; run < RATES_RUNS; run++) {
-        l.set[run] = &g->run[run]->level[level];
-    }
-    bool ok = begin_rows(&l) && add_now(&l, false) && add_now(&l, true) && add_base(&l);
-    release_rows(&l);
-    return ok;
-}
-
-/* Without exposure, shares are those of all stalls. */
-static bool gate_add_all(struct gate *g) {
-    struct gate_row *row = g->rates ? new_row(g, '*', NULL) : NULL;
-    for (size_t run = 0; row && run < RATES_RUNS; run++) {
-        if (!add_tally(row, run, &g->run[run]->total, g->run[run]->total_users)) {
-            return false;
-        }
-    }
-    return row || !g->rates;
 }
 
 /* ---- tests ---- */
@@ -189,8 +46,9 @@ static void find_exposure(struct gate *g) {
 
 /* Users with any stall, and exposure, tell how many of a bucket's users to expect in each run: the
  * larger share of the later run counts, as users do not grow in proportion to how long they were
- * watched. */
-static void compare_users(struct gate *g, double share_of_exposure) {
+ * watched. Those on devices that only one of the runs has are left out, in proportion to their
+ * stalls. */
+static void compare_users(struct gate *g, size_t from, double share_of_exposure) {
     const double error = 1.04 / 64; /* of 2^12 registers, see distinct.h */
     double all[RATES_RUNS];
     for (size_t run = 0; run < RATES_RUNS; run++) {
@@ -198,9 +56,11 @@ static void compare_users(struct gate *g, double share_of_exposure) {
     }
     double any = all[RATES_BASE] + all[RATES_NOW], share = any > 0 ? all[RATES_NOW] / any : 0;
     share = share > share_of_exposure ? share : share_of_exposure;
-    for (size_t i = 0; i < g->rows.len; i++) {
+    for (size_t i = from; i < g->rows.len; i++) {
         struct gate_row *row = &g->rows.data[i];
-        const double users[] = {(double)row->users[RATES_BASE], (double)row->users[RATES_NOW]};
+        const double *common = row->by[RATES_COUNT].common;
+        const double users[] = {(double)row->users[RATES_BASE] * common[RATES_BASE],
+                                (double)row->users[RATES_NOW] * common[RATES_NOW]};
         double by_stratum = row->by[RATES_COUNT].share;
         bool estimated =
             users[RATES_BASE] > DISTINCT_EXACT_MAX || users[RATES_NOW] > DISTINCT_EXACT_MAX;
@@ -209,7 +69,7 @@ static void compare_users(struct gate *g, double share_of_exposure) {
     }
 }
 
-static enum st compare_rows(struct gate *g, enum rates_measure m, struct err *e) {
+static enum st compare_rows(struct gate *g, size_t from, enum rates_measure m, struct err *e) {
     const struct clusters *exposure[RATES_RUNS];
     struct rates *rates = NULL;
     for (size_t run = 0; run < RATES_RUNS; run++) {
@@ -223,7 +83,7 @@ static enum st compare_rows(struct gate *g, enum rates_measure m, struct err *e)
     if (rates_new(&rates, exposure, of, e) != ST_OK) {
         return ST_ERR;
     }
-    for (size_t i = 0; i < g->rows.len; i++) {
+    for (size_t i = from; i < g->rows.len; i++) {
         struct gate_row *row = &g->rows.data[i];
         const struct clusters *const events[RATES_RUNS] = {&row->events[RATES_BASE],
                                                            &row->events[RATES_NOW]};
@@ -231,31 +91,106 @@ static enum st compare_rows(struct gate *g, enum rates_measure m, struct err *e)
     }
     if (m == RATES_COUNT) {
         double base = rates_exposure(rates, RATES_BASE), now = rates_exposure(rates, RATES_NOW);
-        compare_users(g, base + now > 0 ? now / (base + now) : 0);
+        compare_users(g, from, base + now > 0 ? now / (base + now) : 0);
     }
     rates_free(rates);
     return ST_OK;
 }
 
-/* One family of hypotheses: every row by each measure. */
+/* Compares the rows from `from` on by all measures. */
+static enum st compare_from(struct gate *g, size_t from, struct err *e) {
+    enum st st = ST_OK;
+    for (int m = 0; st == ST_OK && m <= RATES_MS; m++) {
+        st = compare_rows(g, from, (enum rates_measure)m, e);
+    }
+    return st;
+}
+
+/* ---- one family of hypotheses ---- */
+
+/* How much the measures of a row weigh in its p-value. The first two are of the same events; how
+ * long stalls take varies more than how many there are. */
+static const double measure_weight[GATE_MEASURES] = {
+    [RATES_COUNT] = 0.4, [RATES_MS] = 0.2, [GATE_USERS] = 0.4};
+
+/* The rise that the error is spent to see. */
+static const double sought = 1.5;
+
+static struct rates_hypothesis hypothesis_of(const struct gate_row *row) {
+    double p[GATE_MEASURES], least[GATE_MEASURES], error = gate_row_error(row);
+    if (row->platform) {
+        return (struct rates_hypothesis){.p = 1, .least = 1};
+    }
+    for (size_t m = 0; m < GATE_MEASURES; m++) {
+        p[m] = row->by[m].p;
+        least[m] = row->by[m].least_p;
+    }
+    return (struct rates_hypothesis){.p = rates_combine(p, measure_weight, GATE_MEASURES),
+                                     .least = rates_combine(least, measure_weight, GATE_MEASURES),
+                                     .effect = isfinite(error) ? log(sought) / error : 0};
+}
+
+/* The share of the error that is spent on a row's kind. */
+static double share_of(const struct gate_row *row) {
+    switch (row->level) {
+    case '1':
+        return 0.6;
+    case '2':
+        return 0.2;
+    case '*':
+        return 0.05;
+    default:
+        return 0.15; /* pools */
+    }
+}
+
+/* Rows of a kind stand together: the first behind those of the kind of row `from`. */
+static size_t end_of_kind(const struct gate *g, size_t from) {
+    double share = share_of(&g->rows.data[from]);
+    size_t end = from;
+    while (end < g->rows.len && share_of(&g->rows.data[end]) == share) {
+        end++;
+    }
+    return end;
+}
+
+/* Kinds without rows leave their share to the others. */
+static void spend_by_kind(const struct gate *g, struct rates_hypothesis *h) {
+    double whole = 0;
+    for (size_t i = 0; i < g->rows.len; i = end_of_kind(g, i)) {
+        whole += share_of(&g->rows.data[i]);
+    }
+    for (size_t i = 0, end; i < g->rows.len; i = end) {
+        end = end_of_kind(g, i);
+        rates_spend(h + i, end - i, alpha * share_of(&g->rows.data[i]) / whole);
+    }
+}
+
+static double find_detectable(const struct gate_row *row, const struct rates_hypothesis *h) {
+    const double missed = 0.2;
+    double on_measure = h->alpha * measure_weight[RATES_COUNT], error = gate_row_error(row);
+    if (on_measure <= 0 || !isfinite(error)) {
+        return INFINITY;
+    }
+    return exp((rates_normal_upper(on_measure) + rates_normal_upper(missed)) * error);
+}
+
 static enum st adjust_rows(struct gate *g, struct err *e) {
-    size_t count = g->rows.len * GATE_MEASURES;
-    double *p = calloc(3 * count + 1, sizeof *p);
-    if (!p) {
+    struct rates_hypothesis *h = calloc(g->rows.len + 1, sizeof *h);
+    if (!h) {
         return err_nomem(e);
     }
-    double *least = p + count, *adjusted = least + count;
-    for (size_t i = 0; i < count; i++) {
-        const struct rates_comparison *c = &g->rows.data[i / GATE_MEASURES].by[i % GATE_MEASURES];
-        p[i] = c->p;
-        least[i] = c->least_p;
+    for (size_t i = 0; i < g->rows.len; i++) {
+        h[i] = hypothesis_of(&g->rows.data[i]);
     }
-    enum st st = rates_adjust(p, least, count, alpha, adjusted, e);
-    for (size_t i = 0; st == ST_OK && i < count; i++) {
-        g->rows.data[i / GATE_MEASURES].p[i % GATE_MEASURES] = adjusted[i];
+    spend_by_kind(g, h);
+    enum st st = rates_adjust(h, g->rows.len, alpha, e);
+    for (size_t i = 0; st == ST_OK && i < g->rows.len; i++) {
+        g->rows.data[i].p = h[i].adjusted;
+        g->rows.data[i].detectable = find_detectable(&g->rows.data[i], &h[i]);
     }
-    free(p);
-    g->tests = count;
+    free(h);
+    g->tests = g->rows.len;
     return st;
 }
 
@@ -266,28 +201,53 @@ double gate_expected_users(const struct gate_row *row) {
     return c->events[RATES_NOW] * (1 - c->share) / c->share;
 }
 
-static enum gate_verdict gate_judge(const struct gate *g, const struct gate_row *row) {
+/* A bucket that the base does not have. */
+static enum gate_verdict judge_new(const struct gate *g, const struct gate_row *row) {
     /* The exact Poisson limit of 0 events, 95 %: a base that expects fewer may have had none. */
     const double detected = 2.9957;
+    bool many = row->users[RATES_NOW] >= g->options.min_users;
+    bool often = gate_expected_users(row) > detected;
+    if (row->platform) {
+        return GATE_PLATFORM;
+    }
+    return many && often && row->p <= alpha ? GATE_NEW : GATE_INCONCLUSIVE;
+}
+
+static enum gate_verdict gate_judge(const struct gate *g, const struct gate_row *row) {
     double least = 1 + g->options.regressed_percent / 100.0;
-    bool risen = false, enough = false, tells = false;
-    if (row->stalls[RATES_BASE] == 0) {
-        bool many = row->users[RATES_NOW] >= g->options.min_users;
-        bool often = gate_expected_users(row) > detected, sure = row->p[GATE_USERS] <= alpha;
-        /* In all stalls the rate rose from 0: a base without any cannot be tested by users. */
-        if (row->bucket || !many) {
-            return many && often && sure ? GATE_NEW : GATE_INCONCLUSIVE;
-        }
+    bool enough = false, risen = row->p <= alpha;
+    /* One limit, of the measure that tells more: the lowest of several would be too low. */
+    bool by_users = row->by[GATE_USERS].error < row->by[RATES_COUNT].error;
+    bool tells = row->by[by_users ? GATE_USERS : RATES_COUNT].upper < least;
+    if (row->stalls[RATES_BASE] == 0 && row->bucket) {
+        return judge_new(g, row);
+    }
+    /* In all stalls the rate rose from 0: a base without any cannot be tested by users. */
+    if (row->stalls[RATES_BASE] == 0 && row->users[RATES_NOW] < g->options.min_users) {
+        return GATE_INCONCLUSIVE;
     }
     for (size_t m = 0; m < GATE_MEASURES; m++) {
-        risen = risen || row->p[m] <= alpha;
-        enough = enough || row->by[m].ratio >= least;
-        tells = tells || row->by[m].high < least;
+        enough = enough || (row->by[m].p <= alpha && row->by[m].ratio >= least);
     }
     if (risen && enough) {
         return GATE_REGRESSED;
     }
     return risen || tells ? GATE_PASS : GATE_INCONCLUSIVE;
+}
+
+/* Of a run's stalls, in permille. */
+static uint64_t share_of_stalls(const struct gate *g, const struct gate_row *row, size_t run) {
+    uint64_t all = g->run[run]->total.stalls;
+    return all ? (uint64_t)((unsigned __int128)row->stalls[run] * 1000 / all) : 0;
+}
+
+/* A large bucket whose rate may have risen by half: nobody should say that nothing happened, unless
+ * the number of its users excludes such a rise. */
+static bool is_suspect(const struct gate *g, const struct gate_row *row) {
+    const struct rates_comparison *c = &row->by[RATES_COUNT];
+    return row->level == '1' && !row->platform && row->verdict != GATE_NEW &&
+           row->verdict != GATE_REGRESSED && share_of_stalls(g, row, RATES_NOW) >= 20 &&
+           c->ratio >= sought && c->p < 0.1 && row->by[GATE_USERS].upper >= sought;
 }
 
 /* Events in excess of what the base's rate leads to expect. */
@@ -296,38 +256,92 @@ static double excess(const struct gate_row *row) {
     return c->ratio > 0 ? c->events[RATES_NOW] * (1 - 1 / c->ratio) : 0;
 }
 
+/* The place of a row's kind in the report. */
+static int order_of(const struct gate_row *row) {
+    static const int order[] = {[GATE_NEW] = 0,
+                                [GATE_REGRESSED] = 1,
+                                [GATE_PLATFORM] = 3,
+                                [GATE_INCONCLUSIVE] = 4,
+                                [GATE_PASS] = 5};
+    return row->suspect ? 2 : order[row->verdict];
+}
+
 static int by_weight(const void *a, const void *b) {
-    static const int order[] = {
-        [GATE_NEW] = 0, [GATE_REGRESSED] = 1, [GATE_INCONCLUSIVE] = 2, [GATE_PASS] = 3};
     const struct gate_row *x = a, *y = b;
-    if (x->verdict != y->verdict) {
-        return order[x->verdict] < order[y->verdict] ? -1 : 1;
+    if (order_of(x) != order_of(y)) {
+        return order_of(x) < order_of(y) ? -1 : 1;
     }
     double left = excess(x), right = excess(y);
     if (left < right || left > right) {
         return left > right ? -1 : 1;
     }
-    return !x->bucket || !y->bucket ? (x->bucket != NULL) - (y->bucket != NULL)
-                                    : strcmp(x->bucket->id, y->bucket->id);
+    if (x->level != y->level) {
+        return x->level < y->level ? -1 : 1;
+    }
+    const char *left_name = x->bucket ? x->bucket->id : x->pool;
+    const char *right_name = y->bucket ? y->bucket->id : y->pool;
+    return left_name && right_name ? strcmp(left_name, right_name) : 0;
+}
+
+/* Is a bucket's rise excluded, or seen, by itself or together with others? */
+static bool is_decided(const struct gate *g, const struct gate_row *row) {
+    bool decided = row->verdict != GATE_INCONCLUSIVE;
+    for (size_t kind = 0; kind < GATE_POOLS && !row->suspect; kind++) {
+        size_t pool = row->pools[kind];
+        decided =
+            decided || (pool < g->rows.len && g->rows.data[pool].verdict != GATE_INCONCLUSIVE);
+    }
+    return decided;
+}
+
+/* Adds up what buckets of level 1 are decided; rows are in the order in which they were made. */
+static void count_decided(struct gate *g) {
+    uint64_t stalls = 0, decided = 0;
+    for (size_t i = 0; i < g->rows.len; i++) {
+        const struct gate_row *row = &g->rows.data[i];
+        for (size_t run = 0; row->level == '1' && !row->platform && run < RATES_RUNS; run++) {
+            sum_add(&stalls, row->stalls[run]);
+            sum_add(&decided, is_decided(g, row) ? row->stalls[run] : 0);
+        }
+    }
+    g->decided_permille = stalls ? (uint64_t)((unsigned __int128)decided * 1000 / stalls) : 0;
+}
+
+/* What would have been seen in buckets of 2 % and more, else of the largest ones. */
+static void find_seen(struct gate *g) {
+    static const unsigned sizes[] = {20, 50, 100, 200};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        double most = 0;
+        for (size_t i = 0; i < g->rows.len; i++) {
+            const struct gate_row *row = &g->rows.data[i];
+            if (row->level == '1' && !row->platform && row->stalls[RATES_BASE] &&
+                share_of_stalls(g, row, RATES_BASE) >= sizes[k]) {
+                most = row->detectable > most ? row->detectable : most;
+            }
+        }
+        /* A rise to more than ten times as many is nothing to promise. */
+        if (most > 0 && most < 10) {
+            g->seen_permille = sizes[k];
+            g->seen_ratio = most;
+            return;
+        }
+    }
 }
 
 static void judge_run(struct gate *g) {
-    uint64_t stalls = 0, decided = 0;
     for (size_t i = 0; i < g->rows.len; i++) {
         struct gate_row *row = &g->rows.data[i];
         row->verdict = gate_judge(g, row);
+        row->suspect = is_suspect(g, row);
+        row->verdict = row->suspect ? GATE_INCONCLUSIVE : row->verdict;
+        g->suspects += row->suspect;
         g->count[row->verdict]++;
-        if (row->level == '1') {
-            for (size_t run = 0; run < RATES_RUNS; run++) {
-                sum_add(&stalls, row->stalls[run]);
-                sum_add(&decided, row->verdict == GATE_INCONCLUSIVE ? 0 : row->stalls[run]);
-            }
-        }
     }
+    count_decided(g);
+    find_seen(g);
     if (g->rows.len) {
         qsort(g->rows.data, g->rows.len, sizeof *g->rows.data, by_weight);
     }
-    g->decided_permille = stalls ? (uint64_t)((unsigned __int128)decided * 1000 / stalls) : 0;
     bool few = g->run[RATES_BASE]->total_users < g->options.min_users ||
                g->run[RATES_NOW]->total_users < g->options.min_users;
     if (g->count[GATE_REGRESSED]) {
@@ -335,8 +349,24 @@ static void judge_run(struct gate *g) {
     } else if (g->count[GATE_NEW]) {
         g->verdict = GATE_NEW;
     } else {
-        g->verdict = few || g->decided_permille < 500 ? GATE_INCONCLUSIVE : GATE_PASS;
+        bool little = few || g->suspects || g->decided_permille < 500;
+        g->verdict = little ? GATE_INCONCLUSIVE : GATE_PASS;
     }
+}
+
+static enum st compare_runs(struct gate *g, struct err *e) {
+    if (!gate_add_rows(g)) {
+        return err_nomem(e);
+    }
+    size_t buckets = g->rows.len;
+    gate_find_platforms(g);
+    if (compare_from(g, 0, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (!gate_add_pools(g)) {
+        return err_nomem(e);
+    }
+    return compare_from(g, buckets, e) == ST_OK ? adjust_rows(g, e) : ST_ERR;
 }
 
 enum st gate_compare(struct gate *g, const struct triage *base, const struct triage *now,
@@ -347,17 +377,10 @@ enum st gate_compare(struct gate *g, const struct triage *base, const struct tri
         return err_set(e, ERR_USAGE, "the baseline was made with other rules or another cap");
     }
     find_exposure(g);
-    enum st st = gate_add_all(g) && add_level(g, 0) && add_level(g, 1) ? ST_OK : err_nomem(e);
-    for (int m = 0; st == ST_OK && m <= RATES_MS; m++) {
-        st = compare_rows(g, (enum rates_measure)m, e);
-    }
-    if (st == ST_OK) {
-        st = adjust_rows(g, e);
-    }
-    if (st == ST_OK) {
-        judge_run(g);
-    } else {
+    if (compare_runs(g, e) != ST_OK) {
         gate_release(g);
+        return ST_ERR;
     }
-    return st;
+    judge_run(g);
+    return ST_OK;
 }

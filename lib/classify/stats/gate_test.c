@@ -6,149 +6,22 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "classify/print/print_formats.h"
+#include "classify/stats/fixture_fleet.h"
 #include "classify/stats/gate.h"
-#include "classify/stats/triage_private.h"
-
-enum { CAUSES = 60, STRATA = 12, QUOTA = 40 };
-
-/* ---- random numbers, the same in every run ---- */
-
-struct dice {
-    uint64_t state;
-};
-
-static double uniform(struct dice *d) {
-    d->state ^= d->state << 13;
-    d->state ^= d->state >> 7;
-    d->state ^= d->state << 17;
-    return ((double)(d->state >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(struct dice *d) {
-    return sqrt(-2 * log(uniform(d))) * cos(6.283185307179586 * uniform(d));
-}
-
-static unsigned poisson(struct dice *d, double mean) {
-    if (mean > 50) {
-        double v = mean + sqrt(mean) * normal(d);
-        return v > 0 ? (unsigned)(v + 0.5) : 0;
-    }
-    double p = exp(-mean), sum = p, u = uniform(d);
-    unsigned n = 0;
-    for (; u > sum && n < 400; n++) {
-        p *= mean / (n + 1);
-        sum += p;
-    }
-    return n;
-}
-
-/* ---- a fleet ---- */
-
-struct fleet {
-    unsigned users;
-    double stalls;         /* per user, on average */
-    double old_devices;    /* exponent: the higher, the more users have old, slow devices */
-    double factor[CAUSES]; /* of the cause's usual rate */
-    double length;         /* of the cause 0: factor */
-    bool exposure, clumsy; /* clumsy: the few heavy users have most of the stalls */
-};
-
-static struct fleet usual(unsigned users) {
-    struct fleet f = {
-        .users = users, .stalls = 0.8, .old_devices = 2, .length = 1, .exposure = true};
-    for (size_t i = 0; i < CAUSES; i++) {
-        f.factor[i] = 1;
-    }
-    return f;
-}
-
-static void count_stall(struct triage *t, uint64_t user, uint32_t cell, size_t cause, uint64_t ms) {
-    char text[40];
-    int len = snprintf(text, sizeof text, "app\tcause_%02zu\n", cause);
-    bool added;
-    struct bucket *level[KEY_LEVELS];
-    struct tally *tallies[KEY_LEVELS + 1] = {&t->total};
-    for (size_t i = 0; i < KEY_LEVELS; i++) {
-        level[i] = bucket_put(&t->level[i], text, (size_t)len, &added);
-        assert_non_null(level[i]);
-        tallies[i + 1] = &level[i]->tally;
-    }
-    assert_true(bucket_adopt(level[0], level[1]));
-    for (size_t i = 0; i < KEY_LEVELS + 1; i++) {
-        tallies[i]->dumps++;
-        tallies[i]->ms += ms;
-        assert_true(tally_stall(tallies[i], ms, false, cell) &&
-                    clusters_add(&tallies[i]->clusters, cell, 0, ms) &&
-                    distinct_add(&tallies[i]->users, user));
-    }
-}
-
-static size_t draw_cause(struct dice *d, const double weights[CAUSES], double sum) {
-    double at = uniform(d) * sum;
-    size_t cause = 0;
-    while (cause + 1 < CAUSES && (at -= weights[cause]) > 0) {
-        cause++;
-    }
-    return cause;
-}
-
-/* One user: how long the app was used, on which device, and how often it stalled. Half of a user's
- * stalls are of one cause, and one user in 300 has sixty times as many as others, up to what
- * recorders send of one user. */
-static void add_user(struct dice *d, const struct fleet *f, const double weights[CAUSES],
-                     double sum, double usual_sum, struct triage *t) {
-    uint64_t user = hash_u64(d->state);
-    unsigned stratum = (unsigned)(pow(uniform(d), f->old_devices) * STRATA);
-    uint32_t cell = cluster_cell_of(stratum * 31, user);
-    double hours = -log(uniform(d)) - log(uniform(d)), activity = -log(uniform(d));
-    double heavy = f->clumsy ? 400 : 60;
-    activity *= activity * (uniform(d) < (f->clumsy ? 0.001 : 0.0033) ? heavy : 1) / 2.4;
-    unsigned stalls =
-        poisson(d, f->stalls * hours / 2 * activity * (1 + stratum * 0.15) * sum / usual_sum);
-    stalls = stalls > QUOTA && !f->clumsy ? QUOTA : stalls;
-    size_t own = draw_cause(d, weights, sum);
-    for (unsigned i = 0; i < stalls; i++) {
-        size_t cause = uniform(d) < 0.5 ? own : draw_cause(d, weights, sum);
-        double ms = 2000 * exp(normal(d) * 0.9) * (cause == 0 ? f->length : 1);
-        count_stall(t, user, cell, cause, ms < 30000 ? (uint64_t)ms : 30000);
-    }
-    if (f->exposure) {
-        assert_true(clusters_add(&t->exposure, cell, 1, (uint64_t)(hours * 3600000)));
-    }
-}
-
-static struct triage *draw(struct dice *d, const struct fleet *f) {
-    struct triage *t = NULL;
-    struct triage_options o = {.cap_ms = 30000, .rules = "test"};
-    double weights[CAUSES], sum = 0, usual_sum = 0;
-    for (size_t i = 0; i < CAUSES; i++) {
-        weights[i] = f->factor[i] / (double)(i + 1);
-        sum += weights[i];
-        usual_sum += 1 / (double)(i + 1);
-    }
-    assert_int_equal(triage_new(&t, &o, NULL), ST_OK);
-    for (unsigned i = 0; i < f->users; i++) {
-        add_user(d, f, weights, sum, usual_sum, t);
-    }
-    assert_int_equal(triage_finish(t, NULL), ST_OK);
-    return t;
-}
 
 /* What the gate says of two runs. */
 struct outcome {
-    enum gate_verdict verdict, of_cause[CAUSES], all;
+    enum gate_verdict verdict, of_cause[FLEET_CAUSES_MAX], all;
 };
 
 static struct outcome compare(struct dice *d, const struct fleet *base, const struct fleet *now,
                               struct strbuf *report) {
     static const struct gate_options o = {.regressed_percent = 20, .min_users = 20};
-    struct triage *before = draw(d, base), *after = draw(d, now);
+    struct triage *before = fleet_draw(d, base), *after = fleet_draw(d, now);
     struct outcome out = {0};
     struct gate g;
     assert_int_equal(gate_compare(&g, before, after, &o, NULL), ST_OK);
@@ -157,10 +30,8 @@ static struct outcome compare(struct dice *d, const struct fleet *base, const st
         const struct gate_row *row = &g.rows.data[i];
         if (row->level == '*') {
             out.all = row->verdict;
-        } else {
-            size_t cause =
-                (size_t)(row->bucket->text[10] - '0') * 10 + (size_t)(row->bucket->text[11] - '0');
-            out.of_cause[cause] = row->verdict;
+        } else if (row->level == '1') {
+            out.of_cause[fleet_cause_of(row)] = row->verdict;
         }
     }
     struct strbuf text = {0};
@@ -217,23 +88,58 @@ static void binomial_tails_are_those_of_the_sums(void **state) {
     assert_true(rates_binomial_tail(11, 10, 0.5) <= 0);
 }
 
-static void adjusted_values_are_holms_without_what_cannot_fail(void **state) {
+static void adjusted_values_are_holms(void **state) {
     (void)state;
-    static const double p[] = {0.01, 0.04, 0.03, 0.9, 0.2};
-    static const double least[] = {0, 0, 0, 0.9, 0.2};
-    double adjusted[5];
-    assert_int_equal(rates_adjust(p, least, 5, 0.05, adjusted, NULL), ST_OK);
-    static const double want[] = {0.03, 0.06, 0.06, 1, 1};
+    static const double p[] = {0.01, 0.04, 0.03, 0.9, 0.2}, want[] = {0.04, 0.09, 0.09, 1, 0.2};
+    struct rates_hypothesis h[5];
     for (size_t i = 0; i < 5; i++) {
-        assert_true(fabs(adjusted[i] - want[i]) < 1e-12);
+        h[i] = (struct rates_hypothesis){.p = p[i], .alpha = i == 3 ? 0 : 0.0125};
     }
+    assert_int_equal(rates_adjust(h, 5, 0.05, NULL), ST_OK);
+    for (size_t i = 0; i < 5; i++) {
+        assert_true(fabs(h[i].adjusted - want[i]) < 1e-12);
+    }
+}
+
+static void the_error_is_spent_where_a_rise_can_just_be_seen(void **state) {
+    (void)state;
+    struct rates_hypothesis h[] = {
+        {.least = 0, .effect = 0.1},
+        {.least = 0, .effect = 3.5},
+        {.least = 0, .effect = 12},
+        {.least = 0.9}, /* it could not fail whatever happens */
+    };
+    rates_spend(h, 4, 0.05);
+    double sum = 0;
+    for (size_t i = 0; i < 4; i++) {
+        sum += h[i].alpha;
+    }
+    assert_true(sum <= 0.05 + 1e-9 && sum > 0.0499);
+    assert_true(h[1].alpha > 2 * h[0].alpha && h[1].alpha > 2 * h[2].alpha);
+    assert_true(h[0].alpha >= 0.01 / 3 - 1e-12 && h[2].alpha >= 0.01 / 3 - 1e-12);
+    assert_true(h[3].alpha <= 0);
+    rates_spend(h, 0, 0.05);
+}
+
+static void equal_values_combine_to_themselves(void **state) {
+    (void)state;
+    static const double weight[] = {0.4, 0.2, 0.4}, ones[] = {1, 1, 1};
+    for (double p = 0.5; p > 1e-200; p *= 0.07) {
+        const double same[] = {p, p, p}, first[] = {p, 1, 1};
+        assert_true(fabs(rates_combine(same, weight, 3) / p - 1) < 1e-6);
+        double one = rates_combine(first, weight, 3);
+        assert_true(one > p && (p > 1e-3 || fabs(one / p - 2.5) < 0.2));
+    }
+    assert_true(rates_combine(ones, weight, 3) > 0.9);
+    assert_true(fabs(rates_normal_upper(0.025) - 1.959964) < 1e-6);
+    assert_true(fabs(rates_normal_upper(0.5)) < 1e-6);
 }
 
 /* ---- equal runs ---- */
 
 static void at_most_one_in_twenty_equal_runs_fails(void **state) {
     (void)state;
-    struct fleet f = usual(1500);
+    struct fleet f = fleet_usual(1500);
     unsigned pairs = rounds(200), count = failures(1, pairs, &f, &f);
     print_message("# %u of %u pairs of equal runs fail\n", count, pairs);
     assert_in_range(count, 0, pairs / 20);
@@ -241,7 +147,7 @@ static void at_most_one_in_twenty_equal_runs_fails(void **state) {
 
 static void nor_if_sizes_differ_or_few_users_have_most_stalls(void **state) {
     (void)state;
-    struct fleet small = usual(300), large = usual(2400), clumsy = usual(1500);
+    struct fleet small = fleet_usual(300), large = fleet_usual(2400), clumsy = fleet_usual(1500);
     clumsy.clumsy = true;
     unsigned pairs = rounds(40), most = pairs / 20;
     assert_in_range(failures(2, pairs, &small, &large), 0, most);
@@ -254,7 +160,7 @@ static void nor_if_sizes_differ_or_few_users_have_most_stalls(void **state) {
 
 static void other_devices_are_no_regression(void **state) {
     (void)state;
-    struct fleet old = usual(8000), young = usual(8000);
+    struct fleet old = fleet_usual(8000), young = fleet_usual(8000);
     old.old_devices = 0.5;
     assert_in_range(failures(7, 40, &young, &old), 0, 2);
 }
@@ -263,14 +169,14 @@ static void other_devices_are_no_regression(void **state) {
 
 static void a_rise_by_30_percent_is_found(void **state) {
     (void)state;
-    struct fleet base = usual(30000), now = base;
+    struct fleet base = fleet_usual(30000), now = base;
     struct dice d = {8};
     unsigned found = 0, others = 0;
     now.factor[1] = 1.3;
     for (int i = 0; i < 20; i++) {
         struct outcome o = compare(&d, &base, &now, NULL);
         found += o.of_cause[1] == GATE_REGRESSED;
-        for (size_t c = 0; c < CAUSES; c++) {
+        for (size_t c = 0; c < FLEET_CAUSES_MAX; c++) {
             others += c != 1 && failed(o.of_cause[c]);
         }
     }
@@ -281,7 +187,7 @@ static void a_rise_by_30_percent_is_found(void **state) {
 
 static void stalls_that_last_longer_are_found(void **state) {
     (void)state;
-    struct fleet base = usual(10000), now = base;
+    struct fleet base = fleet_usual(10000), now = base;
     struct dice d = {9};
     unsigned found = 0;
     now.length = 1.6;
@@ -293,7 +199,7 @@ static void stalls_that_last_longer_are_found(void **state) {
 
 static void a_new_cause_is_found_if_enough_users_have_it(void **state) {
     (void)state;
-    struct fleet base = usual(10000), now = base;
+    struct fleet base = fleet_usual(10000), now = base;
     struct dice d = {10};
     struct strbuf report = {0};
     base.factor[20] = 0;
@@ -301,19 +207,19 @@ static void a_new_cause_is_found_if_enough_users_have_it(void **state) {
     assert_int_equal(o.of_cause[20], GATE_NEW);
     assert_int_equal(o.verdict, GATE_NEW);
     assert_non_null(strstr(report.data, "the baseline would have had"));
-    base = now = usual(1000); /* some ten users */
+    base = now = fleet_usual(1000); /* some ten users */
     base.factor[20] = 0;
     assert_int_equal(compare(&d, &base, &now, NULL).of_cause[20], GATE_INCONCLUSIVE);
-    base = usual(60); /* which could have missed it */
+    base = fleet_usual(60); /* which could have missed it */
     base.factor[20] = 0;
-    now = usual(10000);
+    now = fleet_usual(10000);
     assert_int_equal(compare(&d, &base, &now, NULL).of_cause[20], GATE_INCONCLUSIVE);
     strbuf_release(&report);
 }
 
 static void a_rise_everywhere_is_seen_in_rates_only(void **state) {
     (void)state;
-    struct fleet base = usual(10000), now = base;
+    struct fleet base = fleet_usual(10000), now = base;
     struct dice d = {11};
     struct strbuf report = {0};
     now.stalls *= 1.5;
@@ -327,7 +233,7 @@ static void a_rise_everywhere_is_seen_in_rates_only(void **state) {
 
 static void a_rise_from_nothing_is_seen_in_rates_only(void **state) {
     (void)state;
-    struct fleet base = usual(2000), now = base, few = usual(3);
+    struct fleet base = fleet_usual(2000), now = base, few = fleet_usual(3);
     struct dice d = {14};
     struct strbuf report = {0};
     base.stalls = 0;
@@ -345,7 +251,7 @@ static void a_rise_from_nothing_is_seen_in_rates_only(void **state) {
 
 static void too_little_data_is_inconclusive(void **state) {
     (void)state;
-    struct fleet few = usual(15), many = usual(10000), none = usual(0);
+    struct fleet few = fleet_usual(15), many = fleet_usual(10000), none = fleet_usual(0);
     struct dice d = {12};
     assert_int_equal(compare(&d, &few, &few, NULL).verdict, GATE_INCONCLUSIVE);
     assert_int_equal(compare(&d, &many, &few, NULL).verdict, GATE_INCONCLUSIVE);
@@ -356,9 +262,9 @@ static void too_little_data_is_inconclusive(void **state) {
 
 static void other_rules_are_refused(void **state) {
     (void)state;
-    struct fleet f = usual(10);
+    struct fleet f = fleet_usual(10);
     struct dice d = {13};
-    struct triage *a = draw(&d, &f), *b = draw(&d, &f);
+    struct triage *a = fleet_draw(&d, &f), *b = fleet_draw(&d, &f);
     struct gate g;
     struct err e = {0};
     b->options.rules_hash = 7;
@@ -371,7 +277,9 @@ static void other_rules_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(binomial_tails_are_those_of_the_sums),
-        cmocka_unit_test(adjusted_values_are_holms_without_what_cannot_fail),
+        cmocka_unit_test(adjusted_values_are_holms),
+        cmocka_unit_test(the_error_is_spent_where_a_rise_can_just_be_seen),
+        cmocka_unit_test(equal_values_combine_to_themselves),
         cmocka_unit_test(at_most_one_in_twenty_equal_runs_fails),
         cmocka_unit_test(nor_if_sizes_differ_or_few_users_have_most_stalls),
         cmocka_unit_test(other_devices_are_no_regression),

@@ -131,7 +131,8 @@ struct rate_sums {
     double variance;                             /* of that, for independent events */
     double upper, lower;                         /* from the ratio of Mantel and Haenszel */
     double residual[RATES_RUNS][CLUSTER_GROUPS]; /* of the groups, all strata */
-    double poisson; /* sum of the residuals' variances, for independent events */
+    double poisson;            /* sum of the residuals' variances, for independent events */
+    double common[RATES_RUNS]; /* events of each run */
 };
 
 static void add_stratum(const struct rates *r, size_t stratum, const double x[RATES_RUNS],
@@ -139,6 +140,8 @@ static void add_stratum(const struct rates *r, size_t stratum, const double x[RA
     double base = r->stratum[RATES_BASE][stratum], now = r->stratum[RATES_NOW][stratum];
     double all = base + now, n = x[RATES_BASE] + x[RATES_NOW], p = now / all;
     double rate = n / all;
+    s->common[RATES_BASE] += x[RATES_BASE];
+    s->common[RATES_NOW] += x[RATES_NOW];
     s->now += x[RATES_NOW];
     s->n += n;
     s->expected += n * p;
@@ -209,7 +212,7 @@ static double mean_event(const struct clusters *const events[RATES_RUNS],
 
 /* Limits of the ratio (Clopper and Pearson, 1934) for k of n events. */
 static void find_limits(double k, double n, double p, struct rates_comparison *out) {
-    const double tail = 0.025;
+    const double tail = 0.025, one_sided = 0.05;
     double odds = (1 - p) / p;
     double crude = k < n ? k / (n - k) * odds : INFINITY;
     double shift = isfinite(out->ratio) && crude > 0 && isfinite(crude) ? out->ratio / crude : 1;
@@ -217,11 +220,20 @@ static void find_limits(double k, double n, double p, struct rates_comparison *o
     double high = k < n ? beta_quantile(k + 1, n - k, 1 - tail) : 1;
     out->low = low / (1 - low) * odds * shift;
     out->high = high < 1 ? high / (1 - high) * odds * shift : INFINITY;
+    double upper = k < n ? beta_quantile(k + 1, n - k, 1 - one_sided) : 1;
+    out->upper = upper < 1 ? upper / (1 - upper) * odds * shift : INFINITY;
+    out->error = 1 / sqrt(n * p * (1 - p));
 }
 
 static struct rates_comparison nothing(void) {
-    return (struct rates_comparison){
-        .ratio = 1, .high = INFINITY, .phi = 1, .p = 1, .least_p = 1, .share = 0.5};
+    return (struct rates_comparison){.ratio = 1,
+                                     .high = INFINITY,
+                                     .upper = INFINITY,
+                                     .error = INFINITY,
+                                     .phi = 1,
+                                     .p = 1,
+                                     .least_p = 1,
+                                     .share = 0.5};
 }
 
 void rates_compare(const struct rates *r, const struct clusters *const events[RATES_RUNS],
@@ -235,6 +247,10 @@ void rates_compare(const struct rates *r, const struct clusters *const events[RA
         for (size_t g = 0; g < CLUSTER_GROUPS; g++) {
             squares += s.residual[run][g] * s.residual[run][g];
         }
+    }
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        double all = out->events[run] / unit;
+        out->common[run] = all > 0 ? s.common[run] / all : 0;
     }
     if (s.n <= 0 || s.variance <= 0) {
         return;
@@ -264,61 +280,4 @@ void rates_compare_users(const double users[RATES_RUNS], double share, double er
     out->p = rates_binomial_tail(now / out->phi, n / out->phi, p);
     out->least_p = pow(p, n);
     find_limits(now / out->phi, n / out->phi, p, out);
-}
-
-/* ---- many comparisons ---- */
-
-struct ranked_p {
-    double p;
-    size_t index;
-};
-
-static int by_p(const void *a, const void *b) {
-    const struct ranked_p *x = a, *y = b;
-    if (x->p != y->p) {
-        return x->p < y->p ? -1 : 1;
-    }
-    return (x->index > y->index) - (x->index < y->index);
-}
-
-/* Tarone's number: the smallest k for which at most k hypotheses can reach alpha / k. The larger k,
- * the fewer can. */
-static size_t count_possible(const double *least, size_t count, double alpha) {
-    size_t low = 1, high = count;
-    while (low < high) {
-        size_t k = low + (high - low) / 2, possible = 0;
-        for (size_t i = 0; i < count; i++) {
-            possible += least[i] * (double)k <= alpha;
-        }
-        if (possible <= k) {
-            high = k;
-        } else {
-            low = k + 1;
-        }
-    }
-    return low;
-}
-
-enum st rates_adjust(const double *p, const double *least, size_t count, double alpha,
-                     double *adjusted, struct err *e) {
-    struct ranked_p *order = calloc(count + 1, sizeof *order);
-    if (!order) {
-        return err_nomem(e);
-    }
-    size_t k = count_possible(least, count, alpha), used = 0;
-    for (size_t i = 0; i < count; i++) {
-        adjusted[i] = 1;
-        if (least[i] * (double)k <= alpha) {
-            order[used++] = (struct ranked_p){p[i], i};
-        }
-    }
-    qsort(order, used, sizeof *order, by_p);
-    double worst = 0;
-    for (size_t i = 0; i < used; i++) {
-        double v = order[i].p * (double)(used - i);
-        worst = v > worst ? v : worst;
-        adjusted[order[i].index] = worst < 1 ? worst : 1;
-    }
-    free(order);
-    return ST_OK;
 }

@@ -38,10 +38,13 @@ struct rates_comparison {
     double events[RATES_RUNS]; /* where there is exposure */
     double ratio;              /* later rate / base rate over strata; INFINITY: none in the base */
     double low, high;          /* of the ratio, 95 % */
+    double upper;              /* limit that the ratio is below with 95 % */
+    double error;              /* standard error of the ratio's logarithm; INFINITY: unknown */
     double phi;                /* how many times the variance of independent events */
     double p;       /* of a ratio as high, or higher, if the rates are equal; 1 without events */
     double least_p; /* the smallest that p can be with as many events */
     double share;   /* of the events that the later run has, if the rates are equal */
+    double common[RATES_RUNS]; /* share of a run's events where both runs have exposure */
 };
 
 /* Compares events of one kind. For RATES_MS the mean length stands for one event. */
@@ -56,11 +59,30 @@ void rates_compare_users(const double users[RATES_RUNS], double share, double er
 
 /* P(X >= k) for X of n trials with probability p, also for fractions of k and n. 0 < p < 1. */
 double rates_binomial_tail(double k, double n, double p);
-/* Which of `count` p-values fail, so that one or more of true hypotheses fail in at most a share
- * alpha of runs (Holm, 1979). Those that could not fail whatever happens are no hypotheses
- * (Tarone, 1990): least[i] is the smallest value that p[i] can take. Sets adjusted[i], 1 at most;
- * it fails if that is at most alpha. ST_ERR: out of memory. */
-enum st rates_adjust(const double *p, const double *least, size_t count, double alpha,
-                     double *adjusted, struct err *e) BASE_MUST_USE;
+/* The x that a normal deviate exceeds with the probability p, 0 < p < 1. */
+double rates_normal_upper(double p);
+/* One p-value of several that say the same hypothesis, dependent or not: the mean, with weights,
+ * of their Cauchy deviates (Liu and Xie, 2020). Values are cut at 0.99, so that one that says
+ * nothing does not undo the others (Fang and others, 2023). */
+double rates_combine(const double *p, const double *weight, size_t count);
+
+/* One of a family of hypotheses. */
+struct rates_hypothesis {
+    double p;        /* of the data */
+    double least;    /* the smallest value that p can take */
+    double effect;   /* of a rise that matters, in standard errors; 0: no estimate */
+    double alpha;    /* out: the error that is spent on it */
+    double adjusted; /* out: p with regard to the family, 1 at most */
+};
+/* Spends alpha on hypotheses so that the chance to see the rises that matter is largest (the
+ * optimal weights of Roeder and Wasserman, 2009): most goes to those that can just be seen, little
+ * to those that are seen anyway or cannot be. A fifth is spent evenly, for rises that are much
+ * larger; those that could not fail whatever happens get nothing of it (Tarone, 1990). */
+void rates_spend(struct rates_hypothesis *h, size_t count, double alpha);
+/* Which fail, so that one or more of true hypotheses fail in at most a share alpha of runs (Holm,
+ * 1979, with what was spent as weights). Sets adjusted: one fails if that is at most alpha. ST_ERR:
+ * out of memory. */
+enum st rates_adjust(struct rates_hypothesis *h, size_t count, double alpha,
+                     struct err *e) BASE_MUST_USE;
 
 #endif

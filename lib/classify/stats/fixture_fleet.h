@@ -1,0 +1,223 @@
+/* For tests only: runs drawn of a simulated fleet of which the truth is known, without dumps. */
+#ifndef STALLKIT_CLASSIFY_FIXTURE_FLEET_H
+#define STALLKIT_CLASSIFY_FIXTURE_FLEET_H
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "classify/stats/gate.h"
+#include "classify/stats/triage_private.h"
+
+enum { FLEET_CAUSES_MAX = 128, FLEET_STRATA = 12, FLEET_QUOTA = 40 };
+
+/* ---- random numbers, the same in every run ---- */
+
+struct dice {
+    uint64_t state;
+};
+
+static inline double dice_uniform(struct dice *d) {
+    d->state ^= d->state << 13;
+    d->state ^= d->state >> 7;
+    d->state ^= d->state << 17;
+    return ((double)(d->state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static inline double dice_normal(struct dice *d) {
+    return sqrt(-2 * log(dice_uniform(d))) * cos(6.283185307179586 * dice_uniform(d));
+}
+
+static inline unsigned dice_poisson(struct dice *d, double mean) {
+    if (mean > 50) {
+        double v = mean + sqrt(mean) * dice_normal(d);
+        return v > 0 ? (unsigned)(v + 0.5) : 0;
+    }
+    double p = exp(-mean), sum = p, u = dice_uniform(d);
+    unsigned n = 0;
+    for (; u > sum && n < 400; n++) {
+        p *= mean / (n + 1);
+        sum += p;
+    }
+    return n;
+}
+
+/* ---- a fleet ---- */
+
+struct fleet {
+    unsigned users;
+    double stalls;      /* per user, on average */
+    double old_devices; /* exponent: the higher, the more users have old, slow devices */
+    size_t causes;
+    double share[FLEET_CAUSES_MAX];  /* of all stalls, usually; need not add up to 1 */
+    double factor[FLEET_CAUSES_MAX]; /* of the cause's usual rate */
+    double length;                   /* of the cause 0: factor */
+    double callers;        /* share of the causes that are reached from two callers: on level 2 */
+    bool exposure, clumsy; /* clumsy: the few heavy users have most of the stalls */
+};
+
+/* 60 causes, the n-th 1/n as often as the first. */
+static inline struct fleet fleet_usual(unsigned users) {
+    struct fleet f = {.users = users,
+                      .stalls = 0.8,
+                      .old_devices = 2,
+                      .causes = 60,
+                      .length = 1,
+                      .exposure = true};
+    for (size_t i = 0; i < FLEET_CAUSES_MAX; i++) {
+        f.share[i] = 1 / (double)(i + 1);
+        f.factor[i] = 1;
+    }
+    return f;
+}
+
+/* 103 causes, two stalls of a user on average; the causes 0 and 1 have 2 % and 3 % of the stalls,
+ * the others shares from 0.1 % to 6 %. */
+static inline struct fleet fleet_wide(unsigned users) {
+    struct fleet f = fleet_usual(users);
+    f.causes = 103;
+    f.stalls = 2;
+    f.callers = 0.4;
+    double sum = 0;
+    for (size_t i = 2; i < f.causes; i++) {
+        f.share[i] = pow(0.96, (double)(i - 2));
+        sum += f.share[i];
+    }
+    for (size_t i = 2; i < f.causes; i++) {
+        f.share[i] *= 0.95 / sum;
+    }
+    f.share[0] = 0.02;
+    f.share[1] = 0.03;
+    return f;
+}
+
+/* What a bucket shows of its frames, which the gate pools by; "app" has no framework. */
+static inline void fleet_set_frames(struct bucket *b, const char *framework, const char *function) {
+    b->frames = calloc(2, sizeof *b->frames);
+    assert(b->frames);
+    if (framework) {
+        b->frames[b->frame_count++] = (struct bucket_frame){
+            .image = framework, .image_name = framework, .function = "", .resolved = true};
+    }
+    b->frames[b->frame_count++] = (struct bucket_frame){.image = "app",
+                                                        .image_name = "Shop",
+                                                        .function = function,
+                                                        .in_app = true,
+                                                        .resolved = true};
+}
+
+/* A stall that is counted: of which user, on which device, where, how long. */
+struct fleet_stall {
+    uint64_t user, ms;
+    uint32_t cell;
+    size_t cause;
+    unsigned caller;
+};
+
+static inline void fleet_count(struct triage *t, const struct fleet_stall *s) {
+    static const char *const frameworks[] = {NULL, "UIKit", "CoreData", "Foundation", "SQLite"};
+    const char *framework = frameworks[s->cause % 5];
+    bool added;
+    struct bucket *level[KEY_LEVELS];
+    struct tally *tallies[KEY_LEVELS + 1] = {&t->total};
+    for (unsigned i = 0; i < KEY_LEVELS; i++) {
+        char text[96];
+        int len = snprintf(text, sizeof text, "%s%sapp\tcause_%03zu\n", framework ? framework : "",
+                           framework ? "\t\n" : "", s->cause);
+        if (i == 1) {
+            len += snprintf(text + len, sizeof text - (size_t)len, "app\tcaller_%u\n", s->caller);
+        }
+        level[i] = bucket_put(&t->level[i], text, (size_t)len, &added);
+        assert(level[i]);
+        if (added) {
+            uint32_t name = triage_string(t, strstr(text, "cause_"));
+            assert(name != NO_INDEX);
+            fleet_set_frames(level[i], framework, map_string(&t->strings, name));
+        }
+        tallies[i + 1] = &level[i]->tally;
+    }
+    bool ok = bucket_adopt(level[0], level[1]);
+    for (size_t i = 0; ok && i < KEY_LEVELS + 1; i++) {
+        struct tally *of = tallies[i];
+        struct cause_tally *cause = &of->causes[CAUSE_NONE + 1 + s->cause % 7];
+        cause->dumps++;
+        cause->ms += s->ms;
+        of->dumps++;
+        of->ms += s->ms;
+        ok = tally_stall(of, s->ms, false, s->cell) &&
+             clusters_add(&of->clusters, s->cell, 0, s->ms) && distinct_add(&of->users, s->user);
+    }
+    assert(ok);
+}
+
+static inline size_t fleet_draw_cause(struct dice *d, const struct fleet *f, double sum) {
+    double at = dice_uniform(d) * sum;
+    size_t cause = 0;
+    while (cause + 1 < f->causes && (at -= f->share[cause] * f->factor[cause]) > 0) {
+        cause++;
+    }
+    return cause;
+}
+
+/* One user: how long the app was used, on which device, and how often it stalled. Half of a user's
+ * stalls are of one cause, and one user in 300 has sixty times as many as others, up to what
+ * recorders send of one user. */
+static inline void fleet_add_user(struct dice *d, const struct fleet *f, double sum,
+                                  double usual_sum, struct triage *t) {
+    uint64_t user = hash_u64(d->state);
+    unsigned stratum = (unsigned)(pow(dice_uniform(d), f->old_devices) * FLEET_STRATA);
+    struct fleet_stall s = {.user = user, .cell = cluster_cell_of(stratum * 31, user)};
+    double hours = -log(dice_uniform(d)) - log(dice_uniform(d)), activity = -log(dice_uniform(d));
+    double heavy = f->clumsy ? 400 : 60;
+    activity *= activity * (dice_uniform(d) < (f->clumsy ? 0.001 : 0.0033) ? heavy : 1) / 2.4;
+    unsigned stalls =
+        dice_poisson(d, f->stalls * hours / 2 * activity * (1 + stratum * 0.15) * sum / usual_sum);
+    stalls = stalls > FLEET_QUOTA && !f->clumsy ? FLEET_QUOTA : stalls;
+    size_t own = fleet_draw_cause(d, f, sum);
+    for (unsigned i = 0; i < stalls; i++) {
+        s.cause = dice_uniform(d) < 0.5 ? own : fleet_draw_cause(d, f, sum);
+        double ms = 2000 * exp(dice_normal(d) * 0.9) * (s.cause == 0 ? f->length : 1);
+        s.ms = ms < 30000 ? (uint64_t)ms : 30000;
+        bool two = (double)(s.cause * 37 % 100) < 100 * f->callers;
+        s.caller = two && dice_uniform(d) < 0.4;
+        fleet_count(t, &s);
+    }
+    if (f->exposure) {
+        bool ok = clusters_add(&t->exposure, s.cell, 1, (uint64_t)(hours * 3600000));
+        assert(ok);
+    }
+}
+
+/* A finished run. */
+static inline struct triage *fleet_draw(struct dice *d, const struct fleet *f) {
+    struct triage *t = NULL;
+    struct triage_options o = {.cap_ms = 30000, .rules = "test"};
+    double sum = 0, usual_sum = 0;
+    for (size_t i = 0; i < f->causes; i++) {
+        sum += f->share[i] * f->factor[i];
+        usual_sum += f->share[i];
+    }
+    enum st st = triage_new(&t, &o, NULL);
+    assert(st == ST_OK);
+    for (unsigned i = 0; i < f->users; i++) {
+        fleet_add_user(d, f, sum, usual_sum, t);
+    }
+    st = triage_finish(t, NULL);
+    assert(st == ST_OK);
+    return t;
+}
+
+/* The cause that a row is about; SIZE_MAX: several. */
+static inline size_t fleet_cause_of(const struct gate_row *row) {
+    const char *at = row->bucket ? strstr(row->bucket->text, "cause_") : NULL;
+    size_t cause = 0;
+    for (at = at ? at + strlen("cause_") : NULL; at && *at >= '0' && *at <= '9'; at++) {
+        cause = cause * 10 + (size_t)(*at - '0');
+    }
+    return at ? cause : SIZE_MAX;
+}
+
+#endif

@@ -1,0 +1,393 @@
+/* Which buckets of two runs are the same stall: those with equal keys; those that have an earlier
+ * id in common; and those whose keys differ by one function of the app that came or went. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/parse.h"
+#include "base/search.h"
+#include "classify/stats/gate_private.h"
+
+/* Buckets of one run by a number of theirs: an id, or a hash of frames. Of a number there may be
+ * several. */
+struct numbered_buckets {
+    VEC(struct alias) rows; /* ascending by number, then by bucket */
+};
+
+struct matching {
+    struct gate_match *m;
+    const struct triage *const *run;
+    size_t level;
+    size_t full; /* functions of the app in the keys that have most of them */
+};
+
+/* May b be compared with the other? */
+typedef bool matching_fits(const struct matching *x, const struct bucket *b,
+                           const struct bucket *other);
+
+static const struct bucket_set *set_of(const struct matching *x, size_t run) {
+    return &x->run[run]->level[x->level];
+}
+
+static bool is_alone(const struct matching *x, size_t run, const struct bucket *b) {
+    return x->m->other[run][x->level][b->index] == NO_INDEX;
+}
+
+/* ---- numbers ---- */
+
+static bool add_number(struct numbered_buckets *n, uint64_t number, const struct bucket *b) {
+    return VEC_PUSH(&n->rows, ((struct alias){.number = number, .bucket = b->index}));
+}
+
+static int by_row_number(const void *a, const void *b) {
+    const struct alias *x = a, *y = b;
+    return x->number != y->number ? (x->number > y->number) - (x->number < y->number)
+                                  : (x->bucket > y->bucket) - (x->bucket < y->bucket);
+}
+
+static void sort_numbers(struct numbered_buckets *n) {
+    if (n->rows.len) {
+        qsort(n->rows.data, n->rows.len, sizeof *n->rows.data, by_row_number);
+    }
+}
+
+/* Notes in *found the one bucket that has the number and that `fits` accepts; *several: there is
+ * another one than *found. */
+static void find_number(const struct matching *x, const struct numbered_buckets *n, uint64_t number,
+                        const struct bucket_set *set, const struct bucket *b, matching_fits *fits,
+                        const struct bucket **found, bool *several) {
+    size_t low;
+    LOWER_BOUND(low, n->rows.len, n->rows.data[low].number, number);
+    for (; low < n->rows.len && n->rows.data[low].number == number; low++) {
+        const struct bucket *other = set->buckets.data[n->rows.data[low].bucket];
+        if (!fits || fits(x, b, other)) {
+            *several = *several || (*found && *found != other);
+            *found = other;
+        }
+    }
+}
+
+/* ---- equal keys, and what once had no names ---- */
+
+static void match_equal(const struct matching *x) {
+    const struct bucket_set *base = set_of(x, RATES_BASE), *now = set_of(x, RATES_NOW);
+    for (size_t i = 0; i < now->buckets.len; i++) {
+        const struct bucket *b = now->buckets.data[i];
+        const struct map_entry *entry = map_get(&base->by_text, b->text, strlen(b->text));
+        if (entry) {
+            const struct bucket *other = base->buckets.data[entry->value];
+            x->m->other[RATES_NOW][x->level][b->index] = other->index;
+            x->m->other[RATES_BASE][x->level][other->index] = b->index;
+        }
+    }
+}
+
+/* A bucket of nameless frames is compared with the one that has their names, matched or not. */
+static bool match_nameless(const struct matching *x) {
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        struct alias_index index;
+        if (!alias_index_build(&index, set_of(x, !run))) {
+            return false;
+        }
+        for (size_t i = 0; i < set_of(x, run)->buckets.len; i++) {
+            const struct bucket *b = set_of(x, run)->buckets.data[i];
+            const struct bucket *other =
+                is_alone(x, run, b) ? alias_index_find(&index, set_of(x, !run), b) : NULL;
+            if (other) {
+                x->m->other[run][x->level][b->index] = other->index;
+                uint32_t *back = &x->m->other[!run][x->level][other->index];
+                *back = *back == NO_INDEX ? b->index : *back;
+            }
+        }
+        alias_index_release(&index);
+    }
+    return true;
+}
+
+/* ---- ids in common ---- */
+
+static bool number_ids(const struct matching *x, size_t run, struct numbered_buckets *n) {
+    for (size_t i = 0; i < set_of(x, run)->buckets.len; i++) {
+        const struct bucket *b = set_of(x, run)->buckets.data[i];
+        uint64_t own;
+        if (!is_alone(x, run, b)) {
+            continue;
+        }
+        if (parse_hex(b->id, strlen(b->id), &own) && !add_number(n, own, b)) {
+            return false;
+        }
+        for (size_t k = 0; k < b->aliases.len; k++) {
+            if (!add_number(n, b->aliases.data[k], b)) {
+                return false;
+            }
+        }
+    }
+    sort_numbers(n);
+    return true;
+}
+
+static const struct bucket *find_by_ids(const struct matching *x,
+                                        const struct numbered_buckets *others,
+                                        const struct bucket_set *set, const struct bucket *b) {
+    const struct bucket *found = NULL;
+    bool several = false;
+    uint64_t own;
+    if (parse_hex(b->id, strlen(b->id), &own)) {
+        find_number(x, others, own, set, b, NULL, &found, &several);
+    }
+    for (size_t i = 0; i < b->aliases.len; i++) {
+        find_number(x, others, b->aliases.data[i], set, b, NULL, &found, &several);
+    }
+    return several ? NULL : found;
+}
+
+/* Buckets that the other run does not have, with an id in common with exactly one of the other's.
+ * Several may have it with the same one: a function that is now known to have been inlined at
+ * several places. */
+static bool match_ids(const struct matching *x) {
+    struct numbered_buckets of[RATES_RUNS] = {0};
+    bool ok =
+        number_ids(x, RATES_BASE, &of[RATES_BASE]) && number_ids(x, RATES_NOW, &of[RATES_NOW]);
+    for (size_t run = RATES_RUNS; ok && run-- > 0;) {
+        for (size_t i = 0; i < set_of(x, run)->buckets.len; i++) {
+            const struct bucket *b = set_of(x, run)->buckets.data[i];
+            const struct bucket *other =
+                is_alone(x, run, b) ? find_by_ids(x, &of[!run], set_of(x, !run), b) : NULL;
+            if (other) {
+                x->m->other[run][x->level][b->index] = other->index;
+                uint32_t *back = &x->m->other[!run][x->level][other->index];
+                *back = *back == NO_INDEX ? b->index : *back;
+            }
+        }
+    }
+    VEC_RELEASE(&of[RATES_BASE].rows);
+    VEC_RELEASE(&of[RATES_NOW].rows);
+    return ok;
+}
+
+/* ---- a function that came or went ---- */
+
+enum { EQUAL_FRAMES_MIN = 2 /* functions of the app that must be equal beside the one */ };
+
+static bool same_frame(const struct bucket_frame *a, const struct bucket_frame *b) {
+    return strcmp(a->image, b->image) == 0 && strcmp(a->function, b->function) == 0;
+}
+
+static size_t count_functions(const struct bucket *b, size_t frames) {
+    size_t n = 0;
+    for (size_t i = 0; i < frames; i++) {
+        n += b->frames[i].in_app && b->frames[i].function[0];
+    }
+    return n;
+}
+
+/* Is `more`, without its frame at `helper`, the beginning of `less`? Keys have a most of frames, so
+ * that in a full one another helper pushes the outermost frame out. */
+static bool begins_without(const struct matching *x, const struct bucket *more, size_t helper,
+                           const struct bucket *less) {
+    size_t rest = more->frame_count - 1;
+    bool cut = less->frame_count == more->frame_count &&
+               count_functions(more, more->frame_count) == x->full;
+    if (less->frame_count != rest && !cut) {
+        return false;
+    }
+    for (size_t i = 0; i < rest; i++) {
+        if (!same_frame(&more->frames[i + (i >= helper)], &less->frames[i])) {
+            return false;
+        }
+    }
+    return count_functions(less, rest) >= EQUAL_FRAMES_MIN;
+}
+
+/* Has `more` one function of the app more than `less`? The framework is a frame without a function,
+ * and must be equal. */
+static bool has_one_more(const struct matching *x, const struct bucket *more,
+                         const struct bucket *less) {
+    for (size_t i = 0; i < more->frame_count; i++) {
+        if (more->frames[i].in_app && more->frames[i].function[0] &&
+            begins_without(x, more, i, less)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_one_less(const struct matching *x, const struct bucket *less,
+                         const struct bucket *more) {
+    return has_one_more(x, more, less);
+}
+
+static uint64_t hash_frames(const struct bucket *b, size_t count, size_t without) {
+    uint64_t hash = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i != without) {
+            const struct bucket_frame *f = &b->frames[i];
+            hash = hash_u64(hash ^ hash_bytes(f->image, strlen(f->image)));
+            hash = hash_u64(hash ^ hash_bytes(f->function, strlen(f->function)));
+        }
+    }
+    return hash;
+}
+
+/* The buckets of a run that the other does not have, by their beginnings; with helpers: by what
+ * they are without one of their frames. */
+static bool number_frames(const struct matching *x, size_t run, bool helpers,
+                          struct numbered_buckets *n) {
+    for (size_t i = 0; i < set_of(x, run)->buckets.len; i++) {
+        const struct bucket *b = set_of(x, run)->buckets.data[i];
+        size_t count = b->frame_count;
+        if (!is_alone(x, run, b) || count == 0) {
+            continue;
+        }
+        for (size_t k = 0; helpers && k < count; k++) {
+            if (!add_number(n, hash_frames(b, count, k), b)) {
+                return false;
+            }
+        }
+        if (!helpers && (!add_number(n, hash_frames(b, count, SIZE_MAX), b) ||
+                         !add_number(n, hash_frames(b, count - 1, SIZE_MAX), b))) {
+            return false;
+        }
+    }
+    sort_numbers(n);
+    return true;
+}
+
+struct helper_index {
+    struct numbered_buckets begins[RATES_RUNS], without[RATES_RUNS];
+};
+
+/* The only bucket of the other run that differs from b by one function; NULL: none, or several. */
+static const struct bucket *find_by_helper(const struct matching *x, const struct helper_index *h,
+                                           size_t run, const struct bucket *b) {
+    const struct bucket_set *others = set_of(x, !run);
+    const struct bucket *found = NULL;
+    bool several = false;
+    size_t count = b->frame_count;
+    for (size_t k = 0; k < count; k++) {
+        find_number(x, &h->begins[!run], hash_frames(b, count, k), others, b, has_one_more, &found,
+                    &several);
+    }
+    for (size_t less = 0; count && less < 2; less++) {
+        find_number(x, &h->without[!run], hash_frames(b, count - less, SIZE_MAX), others, b,
+                    has_one_less, &found, &several);
+    }
+    return several ? NULL : found;
+}
+
+/* Pairs of buckets of level 2, one of each run and each the other's only one. */
+static bool match_helpers(const struct matching *x) {
+    struct helper_index h = {0};
+    const struct bucket_set *now = set_of(x, RATES_NOW);
+    bool ok = true;
+    for (size_t run = 0; ok && run < RATES_RUNS; run++) {
+        ok = number_frames(x, run, false, &h.begins[run]) &&
+             number_frames(x, run, true, &h.without[run]);
+    }
+    /* The indexes are of those that are alone before any pair is made. */
+    uint32_t *pair = ok ? calloc(now->buckets.len + 1, sizeof *pair) : NULL;
+    ok = pair != NULL;
+    for (size_t i = 0; ok && i < now->buckets.len; i++) {
+        const struct bucket *b = now->buckets.data[i];
+        const struct bucket *other =
+            is_alone(x, RATES_NOW, b) ? find_by_helper(x, &h, RATES_NOW, b) : NULL;
+        bool mutual = other && find_by_helper(x, &h, RATES_BASE, other) == b;
+        pair[i] = mutual ? other->index : NO_INDEX;
+    }
+    for (size_t i = 0; ok && i < now->buckets.len; i++) {
+        if (pair[i] != NO_INDEX) {
+            x->m->other[RATES_NOW][x->level][i] = pair[i];
+            x->m->other[RATES_BASE][x->level][pair[i]] = (uint32_t)i;
+        }
+    }
+    free(pair);
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        VEC_RELEASE(&h.begins[run].rows);
+        VEC_RELEASE(&h.without[run].rows);
+    }
+    return ok;
+}
+
+/* The level 1 of the other run that all level-2 buckets of b are compared inside of; NO_INDEX:
+ * there is none, or several. */
+static uint32_t parent_by_children(const struct gate_match *m,
+                                   const struct triage *const run[RATES_RUNS], size_t of,
+                                   const struct bucket *b) {
+    uint32_t found = NO_INDEX;
+    for (size_t i = 0; i < b->children.len; i++) {
+        uint32_t child = m->other[of][1][b->children.data[i]];
+        uint32_t parent =
+            child == NO_INDEX ? NO_INDEX : run[!of]->level[1].buckets.data[child]->parent;
+        if (parent == NO_INDEX || (found != NO_INDEX && parent != found)) {
+            return NO_INDEX;
+        }
+        found = parent;
+    }
+    return found;
+}
+
+/* Level 1 follows from level 2, where neither run has the other's. */
+static void match_parents(const struct matching *x) {
+    const struct bucket_set *now = set_of(x, RATES_NOW), *base = set_of(x, RATES_BASE);
+    for (size_t i = 0; i < now->buckets.len; i++) {
+        const struct bucket *b = now->buckets.data[i];
+        uint32_t other =
+            is_alone(x, RATES_NOW, b) ? parent_by_children(x->m, x->run, RATES_NOW, b) : NO_INDEX;
+        if (other != NO_INDEX && is_alone(x, RATES_BASE, base->buckets.data[other]) &&
+            parent_by_children(x->m, x->run, RATES_BASE, base->buckets.data[other]) == i) {
+            x->m->other[RATES_NOW][0][i] = other;
+            x->m->other[RATES_BASE][0][other] = (uint32_t)i;
+        }
+    }
+}
+
+/* ---- all ---- */
+
+static size_t most_functions(const struct triage *const run[RATES_RUNS], size_t level) {
+    size_t most = 0;
+    for (size_t of = 0; of < RATES_RUNS; of++) {
+        const struct bucket_set *set = &run[of]->level[level];
+        for (size_t i = 0; i < set->buckets.len; i++) {
+            const struct bucket *b = set->buckets.data[i];
+            size_t n = count_functions(b, b->frame_count);
+            most = n > most ? n : most;
+        }
+    }
+    return most;
+}
+
+bool gate_match_buckets(struct gate_match *m, const struct triage *const run[RATES_RUNS]) {
+    *m = (struct gate_match){0};
+    for (size_t of = 0; of < RATES_RUNS; of++) {
+        for (size_t level = 0; level < KEY_LEVELS; level++) {
+            size_t count = run[of]->level[level].buckets.len;
+            uint32_t *other = m->other[of][level] = calloc(count + 1, sizeof *other);
+            for (size_t i = 0; other && i < count; i++) {
+                other[i] = NO_INDEX;
+            }
+            if (!other) {
+                return false;
+            }
+        }
+    }
+    for (size_t level = KEY_LEVELS; level-- > 0;) {
+        const struct matching x = {m, run, level, most_functions(run, level)};
+        match_equal(&x);
+        if (!match_nameless(&x) || !match_ids(&x) || (level == 1 && !match_helpers(&x))) {
+            return false;
+        }
+        if (level == 0) {
+            match_parents(&x);
+        }
+    }
+    return true;
+}
+
+void gate_match_release(struct gate_match *m) {
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        for (size_t level = 0; level < KEY_LEVELS; level++) {
+            free(m->other[run][level]);
+            m->other[run][level] = NULL;
+        }
+    }
+}

@@ -1,0 +1,344 @@
+/* Which buckets of two runs the gate compares with each other, and which belong to a platform. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify/print/print_formats.h"
+#include "classify/stats/gate_private.h"
+
+enum { FRAMES = 4, USERS = 400 };
+
+struct pair {
+    struct triage *run[RATES_RUNS];
+    struct gate_match match;
+};
+
+static struct pair start(void) {
+    struct pair p = {0};
+    const struct triage_options o = {.cap_ms = 30000, .rules = "test"};
+    for (size_t i = 0; i < RATES_RUNS; i++) {
+        assert_int_equal(triage_new(&p.run[i], &o, NULL), ST_OK);
+    }
+    return p;
+}
+
+static void match(struct pair *p) {
+    const struct triage *const run[] = {p->run[RATES_BASE], p->run[RATES_NOW]};
+    assert_true(gate_match_buckets(&p->match, run));
+}
+
+static void end(struct pair *p) {
+    gate_match_release(&p->match);
+    triage_free(p->run[RATES_BASE]);
+    triage_free(p->run[RATES_NOW]);
+}
+
+/* A name that lives as long as the triage. */
+static const char *intern(struct triage *t, const char *s) {
+    uint32_t index = triage_string(t, s);
+    assert_int_not_equal(index, NO_INDEX);
+    return map_string(&t->strings, index);
+}
+
+/* Words between blanks; a first one with a capital letter is the framework. Returns how many. */
+static size_t split(const char *frames, char words[FRAMES + 1][32]) {
+    size_t n = 0;
+    for (const char *at = frames; *at; at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        assert_true(n <= FRAMES && len < sizeof words[0]);
+        memcpy(words[n], at, len);
+        words[n++][len] = '\0';
+        at += len;
+    }
+    return n;
+}
+
+static struct bucket *put_level(struct triage *t, size_t level, const char *frames) {
+    char words[FRAMES + 1][32], text[256] = "";
+    size_t count = split(frames, words), framework = count && words[0][0] <= 'Z', len = 0;
+    size_t most = framework + (level ? FRAMES : FRAMES / 2);
+    bool added;
+    count = count < most ? count : most;
+    for (size_t i = 0; i < count; i++) {
+        bool is_framework = i < framework;
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s\t%s\n",
+                                is_framework ? words[i] : "app", is_framework ? "" : words[i]);
+    }
+    struct bucket *b = bucket_put(&t->level[level], text, len, &added);
+    assert_non_null(b);
+    if (added) {
+        b->frames = calloc(count + 1, sizeof *b->frames);
+        assert_non_null(b->frames);
+        for (size_t i = 0; i < count; i++) {
+            const char *word = intern(t, words[i]);
+            b->frames[b->frame_count++] =
+                (struct bucket_frame){.image = i < framework ? word : "app",
+                                      .image_name = "Shop",
+                                      .function = i < framework ? "" : word,
+                                      .in_app = i >= framework,
+                                      .resolved = true};
+        }
+    }
+    return b;
+}
+
+/* The level-2 bucket of a stack of the app, "UIKit draw layout show". */
+static struct bucket *put(struct pair *p, size_t run, const char *frames) {
+    struct triage *t = p->run[run];
+    struct bucket *inner = put_level(t, 1, frames), *outer = put_level(t, 0, frames);
+    assert_true(bucket_adopt(outer, inner));
+    return inner;
+}
+
+/* Are the stacks compared with each other, on a level? */
+static bool paired(const struct pair *p, size_t level, const struct bucket *base,
+                   const struct bucket *now) {
+    uint32_t b = level ? base->index : base->parent, n = level ? now->index : now->parent;
+    return p->match.other[RATES_BASE][level][b] == n && p->match.other[RATES_NOW][level][n] == b;
+}
+
+/* Both levels of two stacks, of which each run has one, and whichever is the base. */
+static void check_pairs(const char *one, const char *other, bool level1, bool level2) {
+    for (int swapped = 0; swapped < 2; swapped++) {
+        struct pair p = start();
+        struct bucket *base = put(&p, RATES_BASE, swapped ? other : one);
+        struct bucket *now = put(&p, RATES_NOW, swapped ? one : other);
+        match(&p);
+        assert_int_equal(paired(&p, 0, base, now), level1);
+        assert_int_equal(paired(&p, 1, base, now), level2);
+        end(&p);
+    }
+}
+
+static void equal_keys_are_compared(void **state) {
+    (void)state;
+    check_pairs("UIKit a b c d", "UIKit a b c d", true, true);
+    check_pairs("UIKit a b c d", "UIKit e f g h", false, false);
+}
+
+static void a_function_that_came_or_went_is_looked_through(void **state) {
+    (void)state;
+    check_pairs("UIKit a b c d", "UIKit h a b c", true, true); /* innermost */
+    check_pairs("UIKit a b c d", "UIKit a h b c", true, true);
+    check_pairs("UIKit a b c d", "UIKit a b h c", true, true);
+    check_pairs("UIKit a b", "UIKit a h b", true, true); /* keys that are not full */
+    check_pairs("a b c", "h a b c", true, true);
+}
+
+static void other_differences_are_other_stalls(void **state) {
+    (void)state;
+    check_pairs("UIKit a b c d", "Foundation h a b c", false, false);
+    check_pairs("UIKit a b c d", "h a b c", false, false);
+    check_pairs("UIKit a b c d", "UIKit x h a b", false, false); /* two functions */
+    check_pairs("UIKit a b c d", "UIKit a x c d", false, false); /* one in place of another */
+    check_pairs("UIKit a b c", "UIKit b a c", false, false);     /* another order */
+    check_pairs("UIKit a", "UIKit h a", false, false);           /* too little is equal */
+    struct pair p = start();
+    (void)put(&p, RATES_BASE, "UIKit k l m n"); /* what a full key is */
+    struct bucket *base = put(&p, RATES_BASE, "UIKit a b c"),
+                  *now = put(&p, RATES_NOW, "UIKit h a b");
+    match(&p);
+    assert_false(paired(&p, 1, base, now)); /* nothing pushed c out */
+    end(&p);
+}
+
+static void a_function_is_looked_through_only_without_a_choice(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct bucket *base = put(&p, RATES_BASE, "UIKit a b c d");
+    struct bucket *one = put(&p, RATES_NOW, "UIKit h a b c");
+    struct bucket *two = put(&p, RATES_NOW, "UIKit a g b c");
+    match(&p);
+    assert_false(paired(&p, 1, base, one) || paired(&p, 1, base, two));
+    end(&p);
+    p = start(); /* what both runs have did not come or go */
+    base = put(&p, RATES_BASE, "UIKit a b c d");
+    one = put(&p, RATES_NOW, "UIKit h a b c");
+    two = put(&p, RATES_NOW, "UIKit a b c d");
+    match(&p);
+    assert_true(paired(&p, 1, base, two));
+    assert_int_equal(p.match.other[RATES_NOW][1][one->index], NO_INDEX);
+    end(&p);
+}
+
+static void level_1_follows_only_if_all_of_its_level_2_does(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct bucket *base = put(&p, RATES_BASE, "UIKit a b c d");
+    struct bucket *more = put(&p, RATES_BASE, "UIKit a b x y");
+    struct bucket *now = put(&p, RATES_NOW, "UIKit h a b c");
+    match(&p);
+    assert_true(paired(&p, 1, base, now));
+    assert_int_equal(base->parent, more->parent);
+    assert_false(paired(&p, 0, base, now));
+    end(&p);
+}
+
+static uint64_t number_of(const struct bucket *b, char level) {
+    return key_number(level, b->text, strlen(b->text));
+}
+
+static void an_id_in_common_pairs(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct bucket *base = put(&p, RATES_BASE, "UIKit a b");
+    struct bucket *now = put(&p, RATES_NOW, "UIKit x y z w");
+    assert_true(bucket_add_alias(now, number_of(base, '2'))); /* the other's own id */
+    match(&p);
+    assert_true(paired(&p, 1, base, now));
+    end(&p);
+    p = start();
+    base = put(&p, RATES_BASE, "UIKit a b");
+    now = put(&p, RATES_NOW, "UIKit x y z w");
+    assert_true(bucket_add_alias(now, 77) && bucket_add_alias(base, 77));
+    match(&p);
+    assert_true(paired(&p, 1, base, now));
+    end(&p);
+}
+
+static void an_id_of_several_pairs_none_of_them(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct bucket *base = put(&p, RATES_BASE, "UIKit a b");
+    struct bucket *one = put(&p, RATES_NOW, "UIKit x y z w");
+    struct bucket *two = put(&p, RATES_NOW, "UIKit k l m n");
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(bucket_add_alias(i ? one : two, 77) && bucket_add_alias(base, 77));
+    }
+    match(&p); /* each of the two has one choice: both are compared with it */
+    assert_int_equal(p.match.other[RATES_NOW][1][one->index], base->index);
+    assert_int_equal(p.match.other[RATES_NOW][1][two->index], base->index);
+    end(&p);
+    p = start(); /* … but one that has two has none */
+    base = put(&p, RATES_BASE, "UIKit a b");
+    one = put(&p, RATES_BASE, "UIKit x y z w");
+    two = put(&p, RATES_NOW, "UIKit k l m n");
+    assert_true(bucket_add_alias(base, 77) && bucket_add_alias(one, 78));
+    assert_true(bucket_add_alias(two, 77) && bucket_add_alias(two, 78));
+    struct bucket *same = put(&p, RATES_NOW, "UIKit x y z w");
+    match(&p);
+    assert_true(paired(&p, 1, one, same)); /* one that both runs have is none of them */
+    assert_true(paired(&p, 1, base, two));
+    end(&p);
+}
+
+/* ---- platforms ---- */
+
+static void count(struct pair *p, size_t run, const char *frames, unsigned users, const char *os,
+                  const char *device) {
+    struct triage *t = p->run[run];
+    struct bucket *inner = put(p, run, frames);
+    struct tally *tallies[] = {&inner->tally, &t->level[0].buckets.data[inner->parent]->tally,
+                               &t->total};
+    uint32_t texts[] = {triage_string(t, os), triage_string(t, device)};
+    for (unsigned i = 0; i < users; i++) {
+        uint64_t user = i * UINT64_C(0x9e3779b97f4a7c15);
+        uint32_t cell = cluster_cell_of(cluster_stratum(device, os, 6), user);
+        for (size_t k = 0; k < sizeof tallies / sizeof *tallies; k++) {
+            struct tally *of = tallies[k];
+            of->dumps++;
+            of->ms += 1000;
+            assert_true(tally_stall(of, 1000, false, cell) && distinct_add(&of->users, user) &&
+                        clusters_add(&of->clusters, cell, 0, 1000) &&
+                        tally_facet(of, FACET_OS, texts[0], 1) &&
+                        tally_facet(of, FACET_DEVICE, texts[1], 1));
+        }
+    }
+}
+
+/* What the gate says of the stack "UIKit a b c d". */
+static enum gate_verdict judged(struct pair *p, enum gate_verdict *run, struct strbuf *report) {
+    static const struct gate_options o = {.regressed_percent = 20, .min_users = 20};
+    struct gate g;
+    enum gate_verdict v = GATE_VERDICTS;
+    for (size_t i = 0; i < RATES_RUNS; i++) {
+        assert_int_equal(triage_finish(p->run[i], NULL), ST_OK);
+    }
+    assert_int_equal(gate_compare(&g, p->run[RATES_BASE], p->run[RATES_NOW], &o, NULL), ST_OK);
+    for (size_t i = 0; i < g.rows.len; i++) {
+        const struct gate_row *row = &g.rows.data[i];
+        if (row->level == '1' && strstr(row->bucket->text, "\ta\n")) {
+            v = row->verdict;
+        }
+    }
+    *run = g.verdict;
+    struct sink s = sink_to_strbuf(report);
+    gate_print_text(&g, &s);
+    gate_print_json(&g, &s);
+    gate_print_markdown(&g, &s);
+    gate_print_junit(&g, &s);
+    assert_int_equal(sink_close(&s, NULL), ST_OK);
+    gate_release(&g);
+    end(p);
+    return v;
+}
+
+static void what_only_a_new_platform_has_is_not_the_releases(void **state) {
+    (void)state;
+    static const struct {
+        const char *os, *device, *remark;
+    } platforms[] = {{"iOS 18.0", "iPhone13,3", "new with iOS 18"},
+                     {"iOS 17.2", "iPhone17,1", "new with iPhone17"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct pair p = start();
+        struct strbuf report = {0};
+        enum gate_verdict run;
+        count(&p, RATES_BASE, "UIKit e f g h", USERS, "iOS 17.2", "iPhone13,2");
+        count(&p, RATES_NOW, "UIKit e f g h", USERS, "iOS 17.5", "iPhone13,3");
+        count(&p, RATES_NOW, "UIKit a b c d", USERS, platforms[i].os, platforms[i].device);
+        assert_int_equal(judged(&p, &run, &report), GATE_PLATFORM);
+        assert_true(run != GATE_NEW && run != GATE_REGRESSED);
+        assert_non_null(strstr(report.data, platforms[i].remark));
+        strbuf_release(&report);
+    }
+}
+
+static void what_a_known_platform_has_too_is_new(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct strbuf report = {0};
+    enum gate_verdict run;
+    count(&p, RATES_BASE, "UIKit e f g h", USERS, "iOS 17.2", "iPhone13,2");
+    count(&p, RATES_NOW, "UIKit e f g h", USERS, "iOS 17.2", "iPhone13,2");
+    count(&p, RATES_NOW, "UIKit a b c d", USERS, "iOS 18.0", "iPhone13,2");
+    count(&p, RATES_NOW, "UIKit a b c d", USERS, "iOS 17.5", "iPhone13,2");
+    assert_int_equal(judged(&p, &run, &report), GATE_NEW);
+    assert_int_equal(run, GATE_NEW);
+    strbuf_release(&report);
+}
+
+static void more_users_on_a_new_platform_are_no_rise(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct strbuf report = {0};
+    enum gate_verdict run;
+    for (size_t i = 0; i < RATES_RUNS; i++) {
+        count(&p, i, "UIKit a b c d", USERS, "iOS 17.2", "iPhone13,2");
+        count(&p, i, "UIKit e f g h", 10 * USERS, "iOS 17.2", "iPhone13,2");
+    }
+    count(&p, RATES_NOW, "UIKit a b c d", 3 * USERS, "iOS 18.0", "iPhone13,2");
+    assert_int_not_equal(judged(&p, &run, &report), GATE_REGRESSED);
+    assert_true(run != GATE_NEW && run != GATE_REGRESSED);
+    strbuf_release(&report);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_keys_are_compared),
+        cmocka_unit_test(a_function_that_came_or_went_is_looked_through),
+        cmocka_unit_test(other_differences_are_other_stalls),
+        cmocka_unit_test(a_function_is_looked_through_only_without_a_choice),
+        cmocka_unit_test(level_1_follows_only_if_all_of_its_level_2_does),
+        cmocka_unit_test(an_id_in_common_pairs),
+        cmocka_unit_test(an_id_of_several_pairs_none_of_them),
+        cmocka_unit_test(what_only_a_new_platform_has_is_not_the_releases),
+        cmocka_unit_test(what_a_known_platform_has_too_is_new),
+        cmocka_unit_test(more_users_on_a_new_platform_are_no_rise),
+    };
+    return cmocka_run_group_tests_name("gate_match", tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* What the gate compares: all stalls, the buckets of both levels, and pools of small buckets. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify/stats/gate_private.h"
+#include "classify/stats/sum.h"
+
+#define NO_ROW SIZE_MAX
+
+static struct gate_row *new_row(struct gate *g, char level, const struct bucket *b) {
+    return VEC_PUSH(&g->rows,
+                    ((struct gate_row){.level = level, .bucket = b, .pools = {NO_ROW, NO_ROW}}))
+               ? &g->rows.data[g->rows.len - 1]
+               : NULL;
+}
+
+static bool add_counts(struct gate_row *row, size_t run, uint64_t stalls,
+                       const struct clusters *events, const struct distinct *users) {
+    sum_add(&row->stalls[run], stalls);
+    return clusters_merge(&row->events[run], events) && distinct_merge(&row->who[run], users);
+}
+
+static bool add_tally(struct gate_row *row, size_t run, const struct tally *t) {
+    return add_counts(row, run, t->stalls, &t->clusters, &t->users);
+}
+
+/* ---- buckets ---- */
+
+/* The rows of one level. */
+struct level_rows {
+    struct gate *g;
+    const struct gate_match *match;
+    size_t level;
+    size_t *row[RATES_RUNS]; /* for each bucket its row; NO_ROW = none yet */
+};
+
+static const struct bucket_set *set_of(const struct level_rows *l, size_t run) {
+    return &l->g->run[run]->level[l->level];
+}
+
+/* Level 2 is compared only where level 1 has several of it in one of the runs. */
+static bool tells_more(const struct level_rows *l, size_t run, const struct bucket *b) {
+    const struct bucket_set *parents = &l->g->run[run]->level[0];
+    const struct bucket *parent = parents->buckets.data[b->parent];
+    uint32_t other = l->match->other[run][0][b->parent];
+    if (parent->children.len > 1 || other == NO_INDEX) {
+        return parent->children.len > 1;
+    }
+    const struct bucket *same = l->g->run[!run]->level[0].buckets.data[other];
+    return same->children.len > 1 || l->match->other[run][1][b->index] != same->children.data[0];
+}
+
+/* Counts a bucket in a row; NO_ROW: in one of its own. */
+static bool count_in(struct level_rows *l, size_t row, size_t run, const struct bucket *b) {
+    if (row == NO_ROW) {
+        row = l->g->rows.len;
+        if (!new_row(l->g, set_of(l, run)->level, b)) {
+            return false;
+        }
+    }
+    l->row[run][b->index] = row;
+    return add_tally(&l->g->rows.data[row], run, &b->tally);
+}
+
+/* Adds a run's buckets that have no row yet, and those that they are compared with. each_other:
+ * only those that are each other's. */
+static bool add_run(struct level_rows *l, size_t run, bool each_other) {
+    const struct bucket_set *set = set_of(l, run);
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        const struct bucket *b = set->buckets.data[set->ranked[i]];
+        uint32_t other = l->match->other[run][l->level][b->index];
+        bool mutual = other == NO_INDEX || l->match->other[!run][l->level][other] == b->index;
+        if (l->row[run][b->index] != NO_ROW || (each_other && !mutual) ||
+            (l->level == 1 && !tells_more(l, run, b))) {
+            continue;
+        }
+        size_t row = other == NO_INDEX ? NO_ROW : l->row[!run][other];
+        if (!count_in(l, row, run, b)) {
+            return false;
+        }
+        if (other != NO_INDEX && row == NO_ROW &&
+            !count_in(l, l->row[run][b->index], !run, set_of(l, !run)->buckets.data[other])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_level(struct gate *g, const struct gate_match *match, size_t level) {
+    struct level_rows l = {.g = g, .match = match, .level = level};
+    bool ok = true;
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        size_t count = set_of(&l, run)->buckets.len;
+        l.row[run] = calloc(count + 1, sizeof *l.row[run]);
+        ok = ok && l.row[run];
+        for (size_t i = 0; l.row[run] && i < count; i++) {
+            l.row[run][i] = NO_ROW;
+        }
+    }
+    ok = ok && add_run(&l, RATES_NOW, true) && add_run(&l, RATES_NOW, false) &&
+         add_run(&l, RATES_BASE, false);
+    free(l.row[RATES_BASE]);
+    free(l.row[RATES_NOW]);
+    return ok;
+}
+
+/* Without exposure, shares are those of all stalls. */
+static bool add_all(struct gate *g) {
+    struct gate_row *row = g->rates ? new_row(g, '*', NULL) : NULL;
+    for (size_t run = 0; row && run < RATES_RUNS; run++) {
+        if (!add_tally(row, run, &g->run[run]->total)) {
+            return false;
+        }
+    }
+    return row || !g->rates;
+}
+
+static void count_users(struct gate *g, size_t from) {
+    for (size_t i = from; i < g->rows.len; i++) {
+        for (size_t run = 0; run < RATES_RUNS; run++) {
+            g->rows.data[i].users[run] = distinct_count(&g->rows.data[i].who[run]);
+        }
+    }
+}
+
+bool gate_add_rows(struct gate *g) {
+    struct gate_match match;
+    bool ok = gate_match_buckets(&match, g->run) && add_all(g) && add_level(g, &match, 0) &&
+              add_level(g, &match, 1);
+    gate_match_release(&match);
+    count_users(g, 0);
+    return ok;
+}
+
+/* ---- pools ---- */
+
+double gate_row_error(const struct gate_row *row) {
+    double stalls = row->by[RATES_COUNT].error, users = row->by[GATE_USERS].error;
+    return stalls < users ? stalls : users;
+}
+
+/* Has a row of this size less than 80 % of a chance to exclude a rise as large as is asked for,
+ * where there is none? Sizes are of both runs together, which a rise does not choose. */
+static bool is_small(const struct gate *g, const struct gate_row *row) {
+    const double sure = 1.645, mostly = 0.842; /* normal deviates of 95 % and 80 % */
+    return (sure + mostly) * gate_row_error(row) > log1p(g->options.regressed_percent / 100.0);
+}
+
+/* What a row is pooled by. */
+struct pool_key {
+    char level;
+    const char *name;
+};
+
+static struct pool_key pool_of(const struct gate_row *row, size_t kind) {
+    const struct bucket *b = row->bucket;
+    unsigned confidence;
+    if (kind == 0) {
+        return (struct pool_key){'c', rule_cause_text(tally_cause(&b->tally, &confidence))};
+    }
+    bool entered = b->frame_count && !b->frames[0].function[0];
+    return (struct pool_key){'f', entered ? b->frames[0].image : ""};
+}
+
+/* The index of a pool among the rows from `from` on, made if it is new; NO_ROW: out of memory. */
+static size_t put_pool(struct gate *g, size_t from, struct pool_key key) {
+    for (size_t i = from; i < g->rows.len; i++) {
+        const struct gate_row *row = &g->rows.data[i];
+        if (row->level == key.level && strcmp(row->pool, key.name) == 0) {
+            return i;
+        }
+    }
+    struct gate_row *row = new_row(g, key.level, NULL);
+    if (!row) {
+        return NO_ROW;
+    }
+    row->pool = key.name;
+    return g->rows.len - 1;
+}
+
+bool gate_add_pools(struct gate *g) {
+    size_t from = g->rows.len;
+    for (size_t i = 0; i < from; i++) {
+        const struct gate_row *small = &g->rows.data[i];
+        if (small->level != '1' || small->platform || !is_small(g, small)) {
+            continue;
+        }
+        for (size_t kind = 0; kind < GATE_POOLS; kind++) {
+            size_t at = put_pool(g, from, pool_of(&g->rows.data[i], kind));
+            if (at == NO_ROW) {
+                return false;
+            }
+            struct gate_row *row = &g->rows.data[i], *pool = &g->rows.data[at];
+            row->pools[kind] = at;
+            pool->pooled++;
+            for (size_t run = 0; run < RATES_RUNS; run++) {
+                if (!add_counts(pool, run, row->stalls[run], &row->events[run], &row->who[run])) {
+                    return false;
+                }
+            }
+        }
+    }
+    count_users(g, from);
+    return true;
+}

@@ -26,6 +26,16 @@ static size_t find_stand_in(const struct keyer *k, const struct judged_stack *s,
     return from;
 }
 
+/* The outermost one of those from `first` on: of functions that say little it says most. */
+static size_t last_stand_in(const struct keyer *k, const struct judged_stack *s, enum stand_in who,
+                            size_t first) {
+    size_t last = first;
+    for (size_t i = first; i < s->cut; i = find_stand_in(k, s, who, i + 1)) {
+        last = i;
+    }
+    return last;
+}
+
 /* Adds the framework that frame `app` called, unless it called runtime code or is innermost. */
 static bool add_framework(struct keyer *k, const struct judged_stack *s, size_t app,
                           struct key levels[KEY_LEVELS]) {
@@ -119,27 +129,70 @@ static void add_relevant(const struct keyer *k, const struct judged_stack *s,
     }
 }
 
-/* Nothing is relevant: the two innermost frameworks, or images where there is only runtime code. */
-static bool add_images(struct keyer *k, const struct judged_stack *s, bool runtime,
-                       struct key levels[KEY_LEVELS]) {
-    size_t end = s->cut > 0 ? s->cut : s->count;
-    for (size_t i = 0; i < end && levels[0].count < 2; i++) {
-        struct key_frame f = key_frame_of(judged_at(k, s, i));
-        if (!runtime && !f.info->framework[0]) {
-            continue;
-        }
-        f.call = f.info;
-        f.info =
-            frame_of_library(&k->table, f.call, runtime ? f.call->image_name : f.call->framework);
-        if (!f.info) {
+/* Adds a library, which the frame is of, under this name. */
+static bool add_library(struct keyer *k, const struct judged_frame *from, const char *name,
+                        struct key levels[KEY_LEVELS]) {
+    struct key_frame f = key_frame_of(from);
+    f.call = f.info;
+    f.info = frame_of_library(&k->table, f.call, name);
+    bool known = f.info && key_has(&levels[0], f.info);
+    for (size_t n = 0; f.info && !known && n < KEY_LEVELS; n++) {
+        key_add(&levels[n], &f);
+    }
+    return f.info != NULL;
+}
+
+/* The innermost frameworks, as many as are asked for. */
+static bool add_frameworks(struct keyer *k, const struct judged_stack *s, size_t wanted,
+                           struct key levels[KEY_LEVELS]) {
+    for (size_t i = 0; i < s->cut && levels[0].count < wanted; i++) {
+        const struct judged_frame *f = judged_at(k, s, i);
+        if (f->info->framework[0] && !add_library(k, f, f->info->framework, levels)) {
             return false;
-        }
-        bool known = key_has(&levels[0], f.info);
-        for (size_t n = 0; !known && n < KEY_LEVELS; n++) {
-            key_add(&levels[n], &f);
         }
     }
     return true;
+}
+
+/* There is only runtime code: the outermost two images, as the innermost change with each sample.
+ */
+static bool add_images(struct keyer *k, const struct judged_stack *s,
+                       struct key levels[KEY_LEVELS]) {
+    size_t count = s->cut > 0 ? s->cut : s->count;
+    for (size_t i = 0; i < count && levels[0].count < 2; i++) {
+        const struct judged_frame *f = judged_at(k, s, s->cut > 0 ? count - 1 - i : i);
+        if (!f->info->callout && !add_library(k, f, f->info->image_name, levels)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does a relevant frame count? One that only says what is no place. */
+static bool has_counted(const struct keyer *k, const struct judged_stack *s) {
+    for (size_t i = 0; i < s->cut; i++) {
+        const struct frame_info *info = judged_at(k, s, i)->info;
+        if (is_relevant(info) && info->place == PLACE_KEEP) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A stack without the app and without vendors. */
+static bool system_keys(struct keyer *k, const struct judged_stack *s,
+                        struct key levels[KEY_LEVELS]) {
+    enum { FRAMEWORKS = 2 };
+    bool counted = has_counted(k, s);
+    if (!counted && !add_frameworks(k, s, 1, levels)) {
+        return false;
+    }
+    add_relevant(k, s, levels);
+    if (counted || levels[0].count > 1) {
+        return true;
+    }
+    return add_frameworks(k, s, FRAMEWORKS, levels) &&
+           (levels[0].count || add_images(k, s, levels));
 }
 
 bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
@@ -148,6 +201,7 @@ bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[K
     for (int who = 0; who < STAND_INS; who++) {
         size_t first = find_stand_in(k, s, (enum stand_in)who, 0);
         if (first < s->cut) {
+            first = who == STAND_SKIPPED ? last_stand_in(k, s, STAND_SKIPPED, first) : first;
             bool ok = add_framework(k, s, first, levels);
             add_functions(k, s, (enum stand_in)who, first, levels, action);
             return ok;
@@ -156,7 +210,5 @@ bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[K
             return generic;
         }
     }
-    add_relevant(k, s, levels);
-    return levels[0].count ||
-           (add_images(k, s, false, levels) && (levels[0].count || add_images(k, s, true, levels)));
+    return system_keys(k, s, levels);
 }

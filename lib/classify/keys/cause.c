@@ -8,8 +8,11 @@
  *     by a rule        what the rule says (stall-rules(5))
  *     disk        700  a read or write that the kernel does not let a signal interrupt
  *     compute     900  nothing waits, and it ran for most of the stall
- *     starved     700  nothing waits, it was ready to run, and did not run for most of the stall
- *     launch, disk, compute  600  of a launch, disk-write or cpu stall, where nothing else tells
+ *     starved     700  nothing waits, it was ready to run, and did not run for most of the stall;
+ * 500: its samples are outside of the system's code, where nothing waits disk        650  it stands
+ * still outside of the system's code, as where memory is paged in; 500: it hardly ran, and its
+ * samples are there launch, disk, compute  600  of a launch, disk-write or cpu stall, where nothing
+ * else tells
  */
 #include <inttypes.h>
 #include <string.h>
@@ -173,8 +176,22 @@ static bool main_waits(const struct judge *j) {
     return j->current && j->main->state && !judged_is(j->main->state, "running");
 }
 
+static bool main_runs(const struct judge *j) {
+    return j->current && judged_is(j->main->state, "running");
+}
+
 static void judge_processor(const struct judge *j, struct stall_key *out) {
     int64_t cpu = j->k->cpu_permille;
+    bool sampled = j->k->samples.len > 0;
+    bool off = main_waits(j) || (sampled && cpu >= 0 && cpu < CPU_WAITS && !main_runs(j));
+    if (off && cpu < CPU_COMPUTES && scan_is_in_own_code(j->k, j->chosen)) {
+        out->cause = CAUSE_DISK;
+        out->confidence = main_waits(j) ? 650 : 500;
+        strbuf_addstr(j->why, "stands still");
+        add_in(j, j->chosen);
+        strbuf_addstr(j->why, ", in no system call, as where memory is paged in");
+        return;
+    }
     if (main_waits(j)) {
         strbuf_addstr(j->why, "waits");
         add_in(j, j->chosen);
@@ -190,9 +207,12 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
     if (cpu >= CPU_COMPUTES) {
         out->cause = CAUSE_COMPUTE;
         out->confidence = 900;
-    } else if (j->current && judged_is(j->main->state, "running")) {
+    } else if (main_runs(j)) {
         out->cause = CAUSE_STARVED;
         out->confidence = 700;
+    } else if (sampled && cpu >= CPU_WAITS && scan_is_in_own_code(j->k, j->chosen)) {
+        out->cause = CAUSE_STARVED; /* nothing waits, and it did not run for most of the time */
+        out->confidence = 500;
     }
 }
 

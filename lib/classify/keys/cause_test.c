@@ -212,6 +212,22 @@ static void the_kind_of_a_stall_tells_where_nothing_else_does(void **state) {
     teardown(&b);
 }
 
+static void who_stands_still_in_its_own_code_reads_memory_in(void **state) {
+    (void)state;
+    static const char text[] =
+        "stands still in probe, in no system call, as where memory is paged in";
+    struct bench b;
+    setup(&b);
+    SAMPLE(&b, 4, "probe", "find", "main");
+    b.f.d.stall.cpu_permille = 40;
+    expect(&b, CAUSE_DISK, 500, text);
+    b.f.d.stall.cpu_permille = 300; /* it ran, and not for most of the time */
+    expect(&b, CAUSE_STARVED, 500, "on a processor for 30% of the stall in probe");
+    b.f.d.stall.cpu_permille = -1;
+    expect(&b, CAUSE_UNKNOWN, 0, "no frame tells, nor how much it ran");
+    teardown(&b);
+}
+
 static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
     (void)state;
     struct bench b;
@@ -226,7 +242,8 @@ static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
     main->cpu_ms = 100;
     expect(&b, CAUSE_STARVED, 700, "on a processor for 10% of the stall in sort; noticed as cpu");
     main->state = "waiting";
-    expect(&b, CAUSE_UNKNOWN, 0, "waits in sort, no frame tells for what; noticed as cpu");
+    expect(&b, CAUSE_DISK, 650,
+           "stands still in sort, in no system call, as where memory is paged in");
     teardown(&b);
 }
 
@@ -374,6 +391,7 @@ int main(void) {
         cmocka_unit_test(it_computes_from_sixty_percent_on),
         cmocka_unit_test(the_time_of_the_thread_counts_where_it_is_known),
         cmocka_unit_test(the_kind_of_a_stall_tells_where_nothing_else_does),
+        cmocka_unit_test(who_stands_still_in_its_own_code_reads_memory_in),
         cmocka_unit_test(what_other_threads_computed_is_not_why_main_stalled),
         cmocka_unit_test(of_equal_functions_the_newest_is_chosen),
         cmocka_unit_test(truth_is_the_share_of_the_samples_with_the_key),

@@ -236,6 +236,7 @@ static void a_frame_is_what_its_caller_makes_of_it(void **state) {
         NAMES(&load, 1, "wait", "load", "main");
         NAMES(&fetch, 1, "wait", "fetch", "main");
         NAMES(&last, 1, "wait");
+        load.d.stall.cpu_permille = fetch.d.stall.cpu_permille = last.d.stall.cpu_permille = -1;
         expect_level1(k, &load, "app!load <- app!main");
         expect_level1(k, &fetch, "app!wait <- app!fetch");
         expect_level1(k, &last, "app!wait");

@@ -85,6 +85,12 @@ bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
 
 /* ---- cause ---- */
 
+bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s) {
+    const struct frame_info *info = s->count ? scan_at(k, s, 0) : NULL;
+    return info && info->resolved && (info->in_app || info->framework[0]) &&
+           (info->cause == CAUSE_NONE || info->cause == CAUSE_COMPUTE);
+}
+
 /* Is the claim that the thread waits for somebody else? */
 static bool claims_wait(const struct frame_info *info) {
     switch (info->cause) {
@@ -99,10 +105,14 @@ static bool claims_wait(const struct frame_info *info) {
     }
 }
 
-/* Does what is known of the thread contradict the claim? Who computes runs, who waits does not. */
+/* Does what is known contradict the claim? Who computes runs, who waits does not; and around a
+ * callout neither the wait nor the drawing is what goes on inside of it. */
 static bool is_refuted(const struct keyer *k, const struct frame_info *info, bool called_out) {
     if (claims_wait(info)) {
         return called_out || k->cpu_permille >= CPU_COMPUTES;
+    }
+    if (info->cause == CAUSE_RENDER) {
+        return called_out;
     }
     if (info->cause == CAUSE_DISK) {
         return k->cpu_permille >= CPU_COMPUTES;
@@ -121,7 +131,7 @@ const struct frame_info *scan_cause(const struct keyer *k, const struct judged_s
             (!told || info->confidence > told->confidence)) {
             told = info;
         }
-        if (frame_is_app(info) && info->place == PLACE_KEEP) {
+        if (info->place == PLACE_KEEP && (frame_is_app(info) || info->side == SIDE_VENDOR)) {
             break; /* what its callers are at is not why it waits */
         }
     }

@@ -1,5 +1,4 @@
 /* stallclassify: symbolicated dumps in, one table of what to fix first out. */
-
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "classify/print/annotate.h"

@@ -1,5 +1,4 @@
 /* stallsym: dumps in, symbolicated dumps out. */
-
 #include "base/pool.h"
 #include "base/strbuf.h"
 #include "base/vec.h"

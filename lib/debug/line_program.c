@@ -2,6 +2,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "debug/line_table.h"
 
 /* Registers of the state machine, §6.2.2; is_stmt and the block flags are not kept. Its address is
@@ -194,10 +195,8 @@ enum st line_program_run(const struct line_header *header, struct line_files *fi
 
 static int by_first_address(const void *a, const void *b) {
     const struct debug_sequence *x = a, *y = b;
-    if (x->low != y->low) {
-        return x->low < y->low ? -1 : 1;
-    }
-    return (x->first > y->first) - (x->first < y->first);
+    int order = COMPARE(x->low, y->low);
+    return order ? order : COMPARE(x->first, y->first);
 }
 
 static bool are_ordered(const struct line_order *o) {

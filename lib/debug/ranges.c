@@ -2,6 +2,7 @@
 #include "debug/ranges.h"
 
 #include "base/checked.h"
+#include "base/search.h"
 #include "base/sort.h"
 
 /* DWARF5 §7.25, table 7.30. */
@@ -193,10 +194,8 @@ enum st ranges_read(struct range_base *base, uint64_t at, bool is_index, struct 
 
 static int by_range_low(const void *a, const void *b) {
     const struct debug_range *x = a, *y = b;
-    if (x->low != y->low) {
-        return x->low < y->low ? -1 : 1;
-    }
-    return (x->high > y->high) - (x->high < y->high);
+    int order = COMPARE(x->low, y->low);
+    return order ? order : COMPARE(x->high, y->high);
 }
 
 void ranges_normalise(struct range_vec *v, size_t from) {

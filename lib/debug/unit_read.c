@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "debug/debug_private.h"
 
 enum { BYTES_PER_NODE = 64, NODES_MAX = INT32_MAX };
@@ -358,10 +359,8 @@ struct sibling_place {
 
 static int by_place(const void *a, const void *b) {
     const struct sibling_place *x = a, *y = b;
-    if (x->low != y->low) {
-        return x->low < y->low ? -1 : 1;
-    }
-    return (x->node > y->node) - (x->node < y->node);
+    int order = COMPARE(x->low, y->low);
+    return order ? order : COMPARE(x->node, y->node);
 }
 
 /* By lowest address, equal ones in the order of the file. Producers write most of them so. */

@@ -64,17 +64,12 @@ enum st units_add_ranges(struct debug *d, size_t unit, const struct range_vec *r
 
 static int by_claim(const void *a, const void *b) {
     const struct unit_range *x = a, *y = b;
-    if (x->low != y->low) {
-        return x->low < y->low ? -1 : 1;
-    }
-    if (x->high != y->high) {
-        return x->high > y->high
-                   ? -1
-                   : 1; /* the narrower range sorts last, where a search looks first */
-    }
+    int order = COMPARE(x->low, y->low);
+    /* The narrower range sorts last, where a search looks first. */
+    order = order ? order : COMPARE(y->high, x->high);
     /* GNU ld lets what units say of a discarded copy of a function stand for the copy that it kept,
      * which is the first one's: that unit behind. */
-    return (x->unit < y->unit) - (x->unit > y->unit);
+    return order ? order : COMPARE(y->unit, x->unit);
 }
 
 void units_sort_ranges(struct debug *d) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/sort.h"
 #include "base/vec.h"
 
@@ -13,13 +14,9 @@
  */
 static int by_span(const void *a, const void *b) {
     const struct code_span *x = a, *y = b;
-    if (x->low != y->low) {
-        return x->low < y->low ? -1 : 1;
-    }
-    if (x->high != y->high) {
-        return x->high > y->high ? -1 : 1;
-    }
-    return (x->owner > y->owner) - (x->owner < y->owner);
+    int order = COMPARE(x->low, y->low);
+    order = order ? order : COMPARE(y->high, x->high);
+    return order ? order : COMPARE(x->owner, y->owner);
 }
 
 static void sort_spans(struct span_vec *v) {

@@ -130,7 +130,7 @@ static void cut_owned(struct cutting *k, uint64_t low, uint64_t high, size_t ran
 
 static int by_end(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    return COMPARE(x, y);
 }
 
 /* Collects the addresses at which the set of claims may change, ascending, each once. */

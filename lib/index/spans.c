@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 /* Appends [low, high), for which there is room, unless it is empty. */
@@ -50,10 +51,8 @@ enum { MOVES_PER_SPAN = 16, SPANS_FEW = 64 /* that need no memory */ };
 static int by_low_and_place(const void *a, const void *b) {
     const struct code_span *x = *(const struct code_span *const *)a;
     const struct code_span *y = *(const struct code_span *const *)b;
-    if (x->low != y->low) {
-        return x->low < y->low ? -1 : 1;
-    }
-    return (x > y) - (x < y);
+    int order = COMPARE(x->low, y->low);
+    return order ? order : COMPARE(x, y);
 }
 
 /* Sorts the spans into `order` by lowest address, equal ones as they stand; most are in order, or
@@ -123,10 +122,8 @@ static enum st sweep_nest(struct span_nest n, const struct code_span *const *ord
 /* ---- any spans ---- */
 
 static int by_cell_end(const void *a, const void *b) {
-    uint64_t x, y;
-    x = *(const uint64_t *)a;
-    y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return COMPARE(x, y);
 }
 
 /* Collects all ends, ascending, each once. */

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/search.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -88,10 +89,8 @@ static void note_file(void *ctx, const char *path) {
 
 static int by_use(const void *a, const void *b) {
     const struct stored_entry *x = a, *y = b;
-    if (x->used != y->used) {
-        return x->used < y->used ? -1 : 1;
-    }
-    return strcmp(x->path, y->path);
+    int order = COMPARE(x->used, y->used);
+    return order ? order : strcmp(x->path, y->path);
 }
 
 /* Indexes lie in folders named by two hexadecimal digits. */

@@ -1,6 +1,5 @@
 /* Finds the type that a generic was made for: `shop::Item` of
  * `std::vector<shop::Item>::push_back(…)`. */
-
 #include "base/parse.h"
 #include "names/names.h"
 #include "names/names_private.h"

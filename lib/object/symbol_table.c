@@ -1,7 +1,7 @@
 /* Symbols and function starts of a slice, built at first use and kept: what is common to the
  * formats. */
-
 #include "base/checked.h"
+#include "base/search.h"
 #include "base/sort.h"
 #include "object/object.h"
 #include "object/object_private.h"
@@ -11,16 +11,10 @@
  * `__libc_malloc`. */
 static int compare_symbols(const void *a, const void *b) {
     const struct raw_symbol *x = a, *y = b;
-    if (x->address != y->address) {
-        return x->address < y->address ? -1 : 1;
-    }
-    if (x->size != y->size) {
-        return x->size > y->size ? -1 : 1;
-    }
-    if (x->global != y->global) {
-        return x->global ? -1 : 1;
-    }
-    return x->order > y->order ? -1 : x->order < y->order;
+    int order = COMPARE(x->address, y->address);
+    order = order ? order : COMPARE(y->size, x->size);
+    order = order ? order : COMPARE(y->global, x->global);
+    return order ? order : COMPARE(y->order, x->order);
 }
 
 /* Drops aliases, and labels without type and size that lie inside a function of known size (GDB and

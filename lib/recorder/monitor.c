@@ -2,9 +2,6 @@
  * rest is the platform's. */
 #include "monitor_private.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "loop/watched.h"
 #include "platform.h"
 #include "spool/spool_recover.h"

@@ -1,5 +1,4 @@
 /* The gate's report in Markdown, as GitHub and GitLab render it: for pull requests. */
-
 #include "classify/print/gate_text.h"
 #include "classify/print/markdown_text.h"
 

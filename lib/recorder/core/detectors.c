@@ -1,6 +1,4 @@
 /* The detectors: when each one looks, and what it reports as a stall. */
-#include <string.h>
-
 #include "core/core_private.h"
 
 static struct rec_track *track_of(struct rec_core *core, enum rec_track_id id) {

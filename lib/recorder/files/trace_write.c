@@ -346,6 +346,15 @@ static void add_answers(struct rec_trace *trace, uint64_t at_ns) {
     trace->cpu_read = trace->gone = trace->busy_asked = false;
 }
 
+/* An event of which the trace has a word only. */
+static void add_plain(struct rec_trace *trace, const struct rec_event *event) {
+    static const char *const words[] = {[REC_EVENT_TICK] = "tick",
+                                        [REC_EVENT_STEP] = "step",
+                                        [REC_EVENT_WAIT] = "wait",
+                                        [REC_EVENT_FINISH] = "stop"};
+    add_at(trace, event->at_ns, words[event->kind]);
+}
+
 static void add_edge(struct rec_trace *trace, const struct rec_event *event) {
     static const char *const edges[] = {
         [REC_LOOP_WAKE] = "wake", [REC_LOOP_SLEEP] = "sleep", [REC_LOOP_TURN] = "turn"};
@@ -392,42 +401,20 @@ static void add_ping_done(struct rec_trace *trace, const struct rec_event *event
 }
 
 void rec_trace_event(struct rec_trace *trace, const struct rec_event *event) {
+    static void (*const adders[])(struct rec_trace *, const struct rec_event *) = {
+        [REC_EVENT_EDGE] = add_edge,
+        [REC_EVENT_BUSY] = add_busy,
+        [REC_EVENT_ACTIVITY] = add_activity,
+        [REC_EVENT_TICK] = add_plain,
+        [REC_EVENT_PING_DONE] = add_ping_done,
+        [REC_EVENT_LAUNCH] = add_launch,
+        [REC_EVENT_SPAN_BEGIN] = add_span_begin,
+        [REC_EVENT_SPAN_END] = add_span_end,
+        [REC_EVENT_STEP] = add_plain,
+        [REC_EVENT_WAIT] = add_plain,
+        [REC_EVENT_FINISH] = add_plain};
     add_answers(trace, event->at_ns);
-    switch (event->kind) {
-    case REC_EVENT_EDGE:
-        add_edge(trace, event);
-        break;
-    case REC_EVENT_BUSY:
-        add_busy(trace, event);
-        break;
-    case REC_EVENT_ACTIVITY:
-        add_activity(trace, event);
-        break;
-    case REC_EVENT_TICK:
-        add_at(trace, event->at_ns, "tick");
-        break;
-    case REC_EVENT_PING_DONE:
-        add_ping_done(trace, event);
-        break;
-    case REC_EVENT_LAUNCH:
-        add_launch(trace, event);
-        break;
-    case REC_EVENT_SPAN_BEGIN:
-        add_span_begin(trace, event);
-        break;
-    case REC_EVENT_SPAN_END:
-        add_span_end(trace, event);
-        break;
-    case REC_EVENT_STEP:
-        add_at(trace, event->at_ns, "step");
-        break;
-    case REC_EVENT_WAIT:
-        add_at(trace, event->at_ns, "wait");
-        break;
-    case REC_EVENT_FINISH:
-        add_at(trace, event->at_ns, "stop");
-        break;
-    }
+    adders[event->kind](trace, event);
 }
 
 void rec_trace_wrote(struct rec_trace *trace, uint64_t at_ns) {

@@ -11,12 +11,9 @@
  * The copy is unwound here, on the monitor's own time. */
 #include "linux/capture_linux.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>

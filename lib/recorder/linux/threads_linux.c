@@ -1,7 +1,6 @@
 /* All threads through /proc/self/task, those that run by a signal. */
 #include "linux/threads_linux.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "loop/hooks.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "loop/loop.h"
 #include "platform.h"

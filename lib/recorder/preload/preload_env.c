@@ -6,8 +6,6 @@
  * what is put back is for the programs that are given an environment made anew. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -1,6 +1,4 @@
 /* A dump as the spool's sections: a tag, a length, and what record.h holds, without pointers. */
-#include <string.h>
-
 #include "spool/spool_bytes.h"
 #include "spool/spool_sections_private.h"
 

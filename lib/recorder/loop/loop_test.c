@@ -14,6 +14,7 @@
 
 #include "core/fake_capture_test.h"
 #include "loop/loop.h"
+#include "platform.h"
 
 #define MS UINT64_C(1000000)
 

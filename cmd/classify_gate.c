@@ -118,8 +118,7 @@ bool classify_write_partial(const struct triage *t, struct sink *out,
                             struct cli_failures *failures) {
     struct err e = {0};
     if (triage_write_partial(t, out, &e) != ST_OK) {
-        cli_fail(failures, NULL, &e);
-        return false;
+        return cli_fail(failures, NULL, &e);
     }
     return true;
 }

@@ -241,8 +241,7 @@ bool classify_settings_init(struct classify_settings *s, struct cli_failures *fa
                                     .jobs = pool_processors(),
                                     .failures = failures};
     if (where_new(&s->where, &e) != ST_OK) {
-        cli_fail(failures, NULL, &e);
-        return false;
+        return cli_fail(failures, NULL, &e);
     }
     return true;
 }

@@ -12,8 +12,7 @@
 enum { RULES_FILE_MAX = 4 << 20 };
 
 static bool ruleset_fail(struct classify_rules *r, const char *where, const struct err *why) {
-    cli_fail(r->failures, where, why);
-    return false;
+    return cli_fail(r->failures, where, why);
 }
 
 /* The file's bytes in *m; false after a printed message. */

@@ -68,7 +68,7 @@ static void say_failure(const struct cli_failures *f, const char *where, const s
     }
 }
 
-void cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
+bool cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
     char input[sizeof f->input];
     snprintf(input, sizeof input, "%.*s", where ? (int)input_length(where) : 0, where ? where : "");
     if (strcmp(input, f->input) != 0) {
@@ -84,6 +84,7 @@ void cli_fail(struct cli_failures *f, const char *where, const struct err *e) {
         f->printed += where != NULL;
         say_failure(f, where, e);
     }
+    return false;
 }
 
 void cli_notice(const struct cli_failures *f, const char *where, const struct err *e) {

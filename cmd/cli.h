@@ -174,8 +174,9 @@ struct cli_failures {
     size_t of_input, unprinted; /* of that input */
     size_t printed, untold;     /* of the run: lines about inputs, and failures without one */
 };
-/* Prints "TOOL: WHERE: TEXT" (where: an input, or "INPUT:LINE"; may be NULL), counts it. */
-void cli_fail(struct cli_failures *f, const char *where, const struct err *e);
+/* Prints "TOOL: WHERE: TEXT" (where: an input, or "INPUT:LINE"; may be NULL), counts it. False, for
+ * who returns so. */
+bool cli_fail(struct cli_failures *f, const char *where, const struct err *e);
 /* Prints the same, but it is no failure and is not counted. */
 void cli_notice(const struct cli_failures *f, const char *where, const struct err *e);
 /* cli_fail of an output: always printed. */

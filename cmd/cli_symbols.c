@@ -84,8 +84,7 @@ bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o
         return false;
     }
     if (cli_symbols_start(s, o, &e) != ST_OK) {
-        cli_fail(&dumps->failures, NULL, &e);
-        return false;
+        return cli_fail(&dumps->failures, NULL, &e);
     }
     return true;
 }

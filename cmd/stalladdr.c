@@ -171,8 +171,7 @@ static bool open_object(struct addr_run *run) {
         if (st == ST_NONE) {
             err_set(&e, ERR_IO, "no such file or folder");
         }
-        cli_fail(&run->failures, run->set->object, &e);
-        return false;
+        return cli_fail(&run->failures, run->set->object, &e);
     }
     run->path = object_path(run->object);
     strbuf_addstr(&run->image, path_base(run->path));

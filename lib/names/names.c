@@ -39,11 +39,10 @@ static bool objc(const char *s, size_t len, struct strbuf *out) {
 /* C blocks: __draw_block_invoke_3 -> __draw_block_invoke. False: not a block. */
 static bool block(const char *s, size_t len, struct strbuf *out) {
     static const char *const helpers[] = {"__copy_helper_block_", "__destroy_helper_block_", NULL};
-    for (size_t i = 0; helpers[i]; i++) {
-        if (names_starts(s, len, helpers[i])) {
-            strbuf_addstr(out, helpers[i]);
-            return true;
-        }
+    size_t helper = names_starts_any(s, len, helpers);
+    if (helper) {
+        strbuf_add(out, s, helper);
+        return true;
     }
     size_t at = names_find(s, len, 1, block_invoke), end = at + sizeof block_invoke - 1;
     if (at >= len || memchr(s, '(', at)) {

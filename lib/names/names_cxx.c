@@ -84,14 +84,10 @@ static bool skip_qualifiers(struct cxx_scan *sc) {
     static const char *const words[] = {"const", "volatile", "restrict", "noexcept",
                                         "&&",    "&",        NULL};
     for (bool more = true; more;) {
-        more = false;
         skip_spaces(sc);
-        for (size_t i = 0; words[i] && !more; i++) {
-            if (cxx_rest_starts(sc, words[i])) {
-                sc->at += strlen(words[i]);
-                more = true;
-            }
-        }
+        size_t word = names_starts_any(sc->s + sc->at, sc->len - sc->at, words);
+        sc->at += word;
+        more = word > 0;
         if (!more && (cxx_rest_starts(sc, "[abi:") || cxx_rest_starts(sc, "[clone"))) {
             cxx_skip_group(sc);
             more = true;
@@ -223,12 +219,7 @@ static size_t operator_symbols(const struct cxx_scan *sc) {
         "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=", "&&",
         "||",  "++",  "--",  "+=",  "-=", "*=", "/=", "%=", "^=", "&=", "|=", "+",  "-",  "*",
         "/",   "%",   "^",   "&",   "|",  "~",  "!",  "=",  "<",  ">",  ",",  NULL};
-    for (size_t i = 0; symbols[i]; i++) {
-        if (cxx_rest_starts(sc, symbols[i])) {
-            return strlen(symbols[i]);
-        }
-    }
-    return 0;
+    return names_starts_any(sc->s + sc->at, sc->len - sc->at, symbols);
 }
 
 /* A conversion operator's type, up to its argument list. */

@@ -32,6 +32,8 @@ size_t names_swift_value_witness(const char *s, size_t len, size_t *phrase);
 
 /* Small helpers over (text, length). */
 bool names_starts(const char *s, size_t len, const char *prefix);
+/* Length of the first of the words, which NULL ends, that the text starts with; 0: with none. */
+size_t names_starts_any(const char *s, size_t len, const char *const *words);
 bool names_ends(const char *s, size_t len, const char *suffix);
 /* Index of the first occurrence of a short text at or after `from`; len if there is none. */
 size_t names_find(const char *s, size_t len, size_t from, const char *what);

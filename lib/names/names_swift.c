@@ -36,13 +36,9 @@ static bool swift_out_ends(const struct swift_scan *sc, const char *suffix) {
 }
 
 static bool swift_take_word(struct swift_scan *sc, const char *const *words) {
-    for (; *words; words++) {
-        if (swift_rest_starts(sc, *words)) {
-            sc->at += strlen(*words);
-            return true;
-        }
-    }
-    return false;
+    size_t word = names_starts_any(sc->s + sc->at, sc->len - sc->at, words);
+    sc->at += word;
+    return word > 0;
 }
 
 static void swift_skip_group(struct swift_scan *sc) {

@@ -3,15 +3,6 @@
 
 #include "names/names_private.h"
 
-static bool starts_with_any(const char *s, size_t len, const char *const *prefixes) {
-    for (; *prefixes; prefixes++) {
-        if (names_starts(s, len, *prefixes)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 size_t names_swift_type_phrase(const char *s, size_t len) {
     static const char *const first_words[] = {"ObjC ",
                                               "associated ",
@@ -43,7 +34,7 @@ size_t names_swift_type_phrase(const char *s, size_t len) {
                                               "type metadata ",
                                               "value witness table ",
                                               NULL};
-    bool found = starts_with_any(s, len, first_words);
+    bool found = names_starts_any(s, len, first_words) > 0;
     for (size_t at = 0; found && at < len; at++) {
         if (names_starts(s + at, len - at, " for ")) {
             return at + 5;
@@ -87,11 +78,11 @@ size_t names_swift_value_witness(const char *s, size_t len, size_t *phrase) {
     static const char *const joints[] = {" value witness for ", " for ", NULL};
     for (size_t i = 0; witnesses[i]; i++) {
         size_t n = strlen(witnesses[i]);
-        for (size_t k = 0; names_starts(s, len, witnesses[i]) && joints[k]; k++) {
-            if (names_starts(s + n, len - n, joints[k])) {
-                *phrase = n + strlen(joints[k]);
-                return n;
-            }
+        size_t joint =
+            names_starts(s, len, witnesses[i]) ? names_starts_any(s + n, len - n, joints) : 0;
+        if (joint) {
+            *phrase = n + joint;
+            return n;
         }
     }
     return 0;
@@ -157,10 +148,8 @@ bool names_is_swift(const char *s, size_t len) {
     if (names_find(s, len, 0, "::") < len) {
         return false;
     }
-    if (names_swift_type_phrase(s, len) || names_swift_value_witness(s, len, &phrase)) {
-        return true;
-    }
-    if (starts_with_any(s, len, prefixes)) {
+    if (names_swift_type_phrase(s, len) || names_swift_value_witness(s, len, &phrase) ||
+        names_starts_any(s, len, prefixes)) {
         return true;
     }
     for (size_t i = 0; signs[i]; i++) {

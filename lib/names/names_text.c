@@ -18,6 +18,13 @@ bool names_starts(const char *s, size_t len, const char *prefix) {
     return len >= n && memcmp(s, prefix, n) == 0;
 }
 
+size_t names_starts_any(const char *s, size_t len, const char *const *words) {
+    while (*words && !names_starts(s, len, *words)) {
+        words++;
+    }
+    return *words ? strlen(*words) : 0;
+}
+
 bool names_ends(const char *s, size_t len, const char *suffix) {
     size_t n = strlen(suffix);
     return len >= n && memcmp(s + len - n, suffix, n) == 0;

@@ -68,11 +68,10 @@ static void put_cause(struct csv *c, const struct bucket *b) {
 static void csv_put_row(struct csv *c, const char *level, const struct bucket *b,
                         const char *parent) {
     const struct tally *t = &b->tally;
-    const uint64_t total = c->t->total.ms;
     csv_put(c, level);
     csv_put(c, b->id);
     csv_put(c, parent);
-    csv_put_u64(c, total ? (uint64_t)((unsigned __int128)t->ms * 1000000 / total) : 0);
+    csv_put_u64(c, tally_share_ppm(t, c->t->total.ms));
     csv_put_u64(c, t->ms);
     csv_put_u64(c, t->stalls);
     csv_put_u64(c, t->dumps);

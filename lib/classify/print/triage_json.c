@@ -74,12 +74,10 @@ static void triage_json_put_causes(struct jsonw *w, const struct tally *t,
 
 static void triage_json_put_tally(struct jsonw *w, const struct triage *tr, const struct tally *t,
                                   uint64_t users) {
-    uint64_t total_ms = tr->total.ms;
     jsonw_member_u64(w, "stalls", t->stalls);
     jsonw_member_u64(w, "dumps", t->dumps);
     jsonw_member_u64(w, "stalled_ms", t->ms);
-    jsonw_member_u64(w, "share_ppm",
-                     total_ms ? (uint64_t)((unsigned __int128)t->ms * 1000000 / total_ms) : 0);
+    jsonw_member_u64(w, "share_ppm", tally_share_ppm(t, tr->total.ms));
     triage_json_put_durations(w, t);
     if (users) {
         jsonw_member_u64(w, "users", users); /* absent, not 0, where no dump names a user */

@@ -111,3 +111,7 @@ enum rule_cause tally_cause(const struct tally *t, unsigned *confidence) {
 int tally_truth(const struct tally *t) {
     return t->samples ? (int)((unsigned __int128)t->hits * 1000 / t->samples) : -1;
 }
+
+uint64_t tally_share_ppm(const struct tally *t, uint64_t total_ms) {
+    return total_ms ? (uint64_t)((unsigned __int128)t->ms * 1000000 / total_ms) : 0;
+}

@@ -6,6 +6,7 @@
 
 #include "base/filemap.h"
 #include "base/path.h"
+#include "base/search.h"
 #include "classify/rules/rules_lint.h"
 #include "classify/rules/side_rules.h"
 
@@ -155,13 +156,9 @@ static void add_finding(void *ctx, const struct rules_finding *f) {
 
 static int ruleset_by_place(const void *a, const void *b) {
     const struct finding *x = a, *y = b;
-    const size_t left[] = {x->file, x->line, x->order}, right[] = {y->file, y->line, y->order};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
-        if (left[i] != right[i]) {
-            return left[i] < right[i] ? -1 : 1;
-        }
-    }
-    return 0;
+    int order = COMPARE(x->file, y->file);
+    order = order ? order : COMPARE(x->line, y->line);
+    return order ? order : COMPARE(x->order, y->order);
 }
 
 static void print_findings(const struct classify_rules *r, struct findings *all, size_t rules,

@@ -8,15 +8,11 @@
 
 static int by_rank(const void *a, const void *b) {
     const struct bucket *x = *(struct bucket *const *)a, *y = *(struct bucket *const *)b;
-    const uint64_t left[] = {x->tally.ms, x->users, x->tally.stalls};
-    const uint64_t right[] = {y->tally.ms, y->users, y->tally.stalls};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
-        if (left[i] != right[i]) {
-            return left[i] > right[i] ? -1 : 1;
-        }
-    }
-    int c = strcmp(x->id, y->id);
-    return c ? c : strcmp(x->text, y->text);
+    int order = COMPARE(y->tally.ms, x->tally.ms);
+    order = order ? order : COMPARE(y->users, x->users);
+    order = order ? order : COMPARE(y->tally.stalls, x->tally.stalls);
+    order = order ? order : strcmp(x->id, y->id);
+    return order ? order : strcmp(x->text, y->text);
 }
 
 /* Orders `count` indexes into the set by rank. */

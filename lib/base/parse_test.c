@@ -167,8 +167,31 @@ static void zero_ids_match_nothing(void **state) {
     assert_false(image_id_is_zero(&id));
 }
 
+static void a_word_of_a_table_is_found_by_its_whole_text(void **state) {
+    static const char *const words[] = {"main", "all", "mainly", ""};
+    static const struct {
+        const char *word;
+        int value;
+    } rows[] = {{"ms", 1}, {"s", 1000}};
+    size_t at = 7;
+    (void)state;
+    assert_true(parse_is("allow", 3, "all"));
+    assert_false(parse_is("all", 3, "allow"));
+    assert_true(PARSE_WORD("mainly", 6, words, &at));
+    assert_int_equal(at, 2);
+    assert_true(PARSE_WORD("mainly", 4, words, &at));
+    assert_int_equal(at, 0);
+    assert_true(PARSE_WORD("x", 0, words, &at));
+    assert_int_equal(at, 3);
+    assert_true(PARSE_WORD("s", 1, rows, &at));
+    assert_int_equal(rows[at].value, 1000);
+    assert_false(PARSE_WORD("Ms", 2, rows, &at)); /* nothing is written then */
+    assert_int_equal(at, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_word_of_a_table_is_found_by_its_whole_text),
         cmocka_unit_test(decimal_takes_the_whole_text_or_nothing),
         cmocka_unit_test(decimal_respects_its_maximum),
         cmocka_unit_test(signed_spans_the_whole_range),

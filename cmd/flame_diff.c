@@ -41,6 +41,7 @@ int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operan
                                     .filter = in->filter,
                                     .labels = in->labels,
                                     .with_samples = true,
+                                    .full_names = in->full_names,
                                     .jobs = in->jobs,
                                     .quiet = in->quiet};
     int status = flame_inputs_read(&d->base, operands, 1);

@@ -7,6 +7,7 @@
 
 #include "base/gz.h"
 #include "base/strbuf.h"
+#include "demangle/demangle.h"
 #include "dump/dump.h"
 #include "dump/input/report_formats.h"
 #include "flame/formats/pprof.h"
@@ -20,10 +21,34 @@ static void inputs_fail(struct flame_inputs *run, const char *where, const struc
 
 /* ---- dumps ---- */
 
-/* Parsing and classifying take the time, so the workers do both. */
+/* Makes the mangled names that came with the dump readable; the copies belong to its arena. */
+static enum st demangle_names(struct dump *d, enum demangle_style style, struct err *e) {
+    struct strbuf readable = {0};
+    enum st st = ST_OK;
+    for (size_t i = 0; st != ST_ERR && i < d->name_count; i++) {
+        const char *symbol = d->names[i].symbol;
+        if (!symbol) {
+            continue;
+        }
+        strbuf_clear(&readable);
+        st = demangle(symbol, strlen(symbol), style, &readable, e);
+        if (st == ST_OK) {
+            symbol = arena_strdup(&d->arena, strbuf_cstr(&readable), readable.len);
+            d->names[i].symbol = symbol;
+            st = symbol ? ST_OK : err_nomem(e);
+        }
+    }
+    strbuf_release(&readable);
+    return st == ST_ERR ? ST_ERR : ST_OK;
+}
+
+/* Parsing, demangling and classifying take the time, so the workers do them. */
 static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned worker,
                            struct err *e) {
     struct flame_inputs *run = ctx;
+    if (demangle_names(d, run->full_names ? DEMANGLE_FULL : DEMANGLE_SIMPLIFIED, e) != ST_OK) {
+        return ST_ERR;
+    }
     return flame_labels_find(&run->labels, d, result, worker, e);
 }
 

@@ -23,6 +23,7 @@ struct flame_inputs {
     struct flame_labels labels;
     bool ordered;      /* a tree in the order of time */
     bool with_samples; /* samples and ids are wanted, too */
+    bool full_names;   /* Swift names that came with dumps: all of them, not the simplified form */
     unsigned jobs;
     bool quiet; /* files that were skipped are not told */
 

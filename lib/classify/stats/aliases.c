@@ -13,6 +13,12 @@ static int by_number(const void *a, const void *b) {
     return x->number != y->number ? COMPARE(x->number, y->number) : COMPARE(x->bucket, y->bucket);
 }
 
+void alias_index_sort(struct alias_index *index) {
+    if (index->aliases.len) {
+        qsort(index->aliases.data, index->aliases.len, sizeof *index->aliases.data, by_number);
+    }
+}
+
 bool alias_index_build(struct alias_index *index, const struct bucket_set *set) {
     *index = (struct alias_index){0};
     for (size_t i = 0; i < set->buckets.len; i++) {
@@ -25,9 +31,7 @@ bool alias_index_build(struct alias_index *index, const struct bucket_set *set) 
             }
         }
     }
-    if (index->aliases.len) {
-        qsort(index->aliases.data, index->aliases.len, sizeof *index->aliases.data, by_number);
-    }
+    alias_index_sort(index);
     return true;
 }
 

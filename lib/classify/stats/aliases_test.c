@@ -247,7 +247,10 @@ static void assert_rows(const struct stalls *base, size_t bases, const struct st
     for (size_t i = 0; i < g.rows.len; i++) {
         const struct gate_row *row = &g.rows.data[i];
         size_t len = strlen(got);
-        snprintf(got + len, sizeof got - len, "%s%c %s %u %u", i ? ", " : "", row->level,
+        if (!row->bucket) {
+            continue; /* a pool */
+        }
+        snprintf(got + len, sizeof got - len, "%s%c %s %u %u", len ? ", " : "", row->level,
                  row->bucket->frames[0].function, (unsigned)row->stalls[RATES_BASE],
                  (unsigned)row->stalls[RATES_NOW]);
     }
@@ -272,11 +275,11 @@ static void the_gate_knows_what_lost_its_names(void **state) {
 }
 
 /* Raw dumps of which two runs know nothing together stay what they are. */
-static void the_gate_does_not_guess(void **state) {
+static void the_gate_takes_together_what_could_be_either(void **state) {
     (void)state;
     static const struct stalls raw[] = {RAW("+0x1", 30)};
     static const struct stalls named[] = {NAMED("draw", "+0x1", 20), NAMED("load", "+0x1", 10)};
-    assert_rows(raw, 1, named, 2, "1 draw 0 20, 1 load 0 10, 1 +0x1 30 0");
+    assert_rows(raw, 1, named, 2, "1 draw 30 30");
 }
 
 /* ---- memory ---- */
@@ -330,7 +333,7 @@ int main(void) {
         cmocka_unit_test(as_many_are_kept_as_there_is_room_whatever_their_order),
         cmocka_unit_test(the_gate_knows_what_got_names),
         cmocka_unit_test(the_gate_knows_what_lost_its_names),
-        cmocka_unit_test(the_gate_does_not_guess),
+        cmocka_unit_test(the_gate_takes_together_what_could_be_either),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests_name("aliases", tests, NULL, NULL);

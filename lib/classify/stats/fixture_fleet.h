@@ -57,6 +57,7 @@ struct fleet {
     double length;                   /* of the cause 0: factor */
     double callers;        /* share of the causes that are reached from two callers: on level 2 */
     bool exposure, clumsy; /* clumsy: the few heavy users have most of the stalls */
+    bool even;             /* users are much alike, and few have a cause of their own */
 };
 
 /* 60 causes, the n-th 1/n as often as the first. */
@@ -171,14 +172,15 @@ static inline void fleet_add_user(struct dice *d, const struct fleet *f, double 
     unsigned stratum = (unsigned)(pow(dice_uniform(d), f->old_devices) * FLEET_STRATA);
     struct fleet_stall s = {.user = user, .cell = cluster_cell_of(stratum * 31, user)};
     double hours = -log(dice_uniform(d)) - log(dice_uniform(d)), activity = -log(dice_uniform(d));
-    double heavy = f->clumsy ? 400 : 60;
+    double heavy = f->clumsy ? 400 : 60, own_share = f->even ? 0.1 : 0.5;
     activity *= activity * (dice_uniform(d) < (f->clumsy ? 0.001 : 0.0033) ? heavy : 1) / 2.4;
+    activity = f->even ? 0.85 : activity;
     unsigned stalls =
         dice_poisson(d, f->stalls * hours / 2 * activity * (1 + stratum * 0.15) * sum / usual_sum);
     stalls = stalls > FLEET_QUOTA && !f->clumsy ? FLEET_QUOTA : stalls;
     size_t own = fleet_draw_cause(d, f, sum);
     for (unsigned i = 0; i < stalls; i++) {
-        s.cause = dice_uniform(d) < 0.5 ? own : fleet_draw_cause(d, f, sum);
+        s.cause = dice_uniform(d) < own_share ? own : fleet_draw_cause(d, f, sum);
         double ms = 2000 * exp(dice_normal(d) * 0.9) * (s.cause == 0 ? f->length : 1);
         s.ms = ms < 30000 ? (uint64_t)ms : 30000;
         bool two = (double)(s.cause * 37 % 100) < 100 * f->callers;

@@ -108,25 +108,38 @@ static enum st compare_from(struct gate *g, size_t from, struct err *e) {
 
 /* ---- one family of hypotheses ---- */
 
-/* How much the measures of a row weigh in its p-value. The first two are of the same events; how
- * long stalls take varies more than how many there are. */
-static const double measure_weight[GATE_MEASURES] = {
-    [RATES_COUNT] = 0.4, [RATES_MS] = 0.2, [GATE_USERS] = 0.4};
+/* How much the measures of a row weigh in its p-value: as much as they tell, the inverse of their
+ * variance, but each a tenth at least, as what rises need not be what tells most. Sizes and
+ * variances are of both runs together, which a rise does not choose. */
+static void weigh_measures(const struct gate_row *row, double weight[GATE_MEASURES]) {
+    const double least = 0.1;
+    double sum = 0;
+    for (size_t m = 0; m < GATE_MEASURES; m++) {
+        double error = row->by[m].error;
+        weight[m] = isfinite(error) && error > 0 ? 1 / (error * error) : 0;
+        sum += weight[m];
+    }
+    for (size_t m = 0; m < GATE_MEASURES; m++) {
+        weight[m] = least + (sum > 0 ? (1 - least * GATE_MEASURES) * weight[m] / sum : 0);
+    }
+}
 
 /* The rise that the error is spent to see. */
 static const double sought = 1.5;
 
 static struct rates_hypothesis hypothesis_of(const struct gate_row *row) {
-    double p[GATE_MEASURES], least[GATE_MEASURES], error = gate_row_error(row);
+    double p[GATE_MEASURES], least[GATE_MEASURES], weight[GATE_MEASURES];
+    double error = gate_row_error(row);
     if (row->platform) {
         return (struct rates_hypothesis){.p = 1, .least = 1};
     }
+    weigh_measures(row, weight);
     for (size_t m = 0; m < GATE_MEASURES; m++) {
         p[m] = row->by[m].p;
         least[m] = row->by[m].least_p;
     }
-    return (struct rates_hypothesis){.p = rates_combine(p, measure_weight, GATE_MEASURES),
-                                     .least = rates_combine(least, measure_weight, GATE_MEASURES),
+    return (struct rates_hypothesis){.p = rates_combine(p, weight, GATE_MEASURES),
+                                     .least = rates_combine(least, weight, GATE_MEASURES),
                                      .effect = isfinite(error) ? log(sought) / error : 0};
 }
 
@@ -168,10 +181,13 @@ static void spend_by_kind(const struct gate *g, struct rates_hypothesis *h) {
 
 static double find_detectable(const struct gate_row *row, const struct rates_hypothesis *h) {
     const double missed = 0.2;
-    double on_measure = h->alpha * measure_weight[RATES_COUNT], error = gate_row_error(row);
-    if (on_measure <= 0 || !isfinite(error)) {
+    double weight[GATE_MEASURES], error = gate_row_error(row);
+    if (h->alpha <= 0 || !isfinite(error)) {
         return INFINITY;
     }
+    weigh_measures(row, weight);
+    bool by_users = row->by[GATE_USERS].error < row->by[RATES_COUNT].error;
+    double on_measure = h->alpha * weight[by_users ? GATE_USERS : RATES_COUNT];
     return exp((rates_normal_upper(on_measure) + rates_normal_upper(missed)) * error);
 }
 

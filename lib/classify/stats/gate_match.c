@@ -8,12 +8,6 @@
 #include "base/search.h"
 #include "classify/stats/gate_private.h"
 
-/* Buckets of one run by a number of theirs: an id, or a hash of frames. Of a number there may be
- * several. */
-struct numbered_buckets {
-    VEC(struct alias) rows; /* ascending by number, then by bucket */
-};
-
 struct matching {
     struct gate_match *m;
     const struct triage *const *run;
@@ -25,7 +19,7 @@ struct matching {
 typedef bool matching_fits(const struct matching *x, const struct bucket *b,
                            const struct bucket *other);
 
-static const struct bucket_set *set_of(const struct matching *x, size_t run) {
+static const struct bucket_set *matching_set(const struct matching *x, size_t run) {
     return &x->run[run]->level[x->level];
 }
 
@@ -35,31 +29,19 @@ static bool is_alone(const struct matching *x, size_t run, const struct bucket *
 
 /* ---- numbers ---- */
 
-static bool add_number(struct numbered_buckets *n, uint64_t number, const struct bucket *b) {
-    return VEC_PUSH(&n->rows, ((struct alias){.number = number, .bucket = b->index}));
-}
-
-static int by_row_number(const void *a, const void *b) {
-    const struct alias *x = a, *y = b;
-    return x->number != y->number ? (x->number > y->number) - (x->number < y->number)
-                                  : (x->bucket > y->bucket) - (x->bucket < y->bucket);
-}
-
-static void sort_numbers(struct numbered_buckets *n) {
-    if (n->rows.len) {
-        qsort(n->rows.data, n->rows.len, sizeof *n->rows.data, by_row_number);
-    }
+static bool number_bucket(struct alias_index *n, uint64_t number, const struct bucket *b) {
+    return VEC_PUSH(&n->aliases, ((struct alias){.number = number, .bucket = b->index}));
 }
 
 /* Notes in *found the one bucket that has the number and that `fits` accepts; *several: there is
  * another one than *found. */
-static void find_number(const struct matching *x, const struct numbered_buckets *n, uint64_t number,
+static void note_candidates(const struct matching *x, const struct alias_index *n, uint64_t number,
                         const struct bucket_set *set, const struct bucket *b, matching_fits *fits,
                         const struct bucket **found, bool *several) {
     size_t low;
-    LOWER_BOUND(low, n->rows.len, n->rows.data[low].number, number);
-    for (; low < n->rows.len && n->rows.data[low].number == number; low++) {
-        const struct bucket *other = set->buckets.data[n->rows.data[low].bucket];
+    LOWER_BOUND(low, n->aliases.len, n->aliases.data[low].number, number);
+    for (; low < n->aliases.len && n->aliases.data[low].number == number; low++) {
+        const struct bucket *other = set->buckets.data[n->aliases.data[low].bucket];
         if (!fits || fits(x, b, other)) {
             *several = *several || (*found && *found != other);
             *found = other;
@@ -70,7 +52,7 @@ static void find_number(const struct matching *x, const struct numbered_buckets 
 /* ---- equal keys, and what once had no names ---- */
 
 static void match_equal(const struct matching *x) {
-    const struct bucket_set *base = set_of(x, RATES_BASE), *now = set_of(x, RATES_NOW);
+    const struct bucket_set *base = matching_set(x, RATES_BASE), *now = matching_set(x, RATES_NOW);
     for (size_t i = 0; i < now->buckets.len; i++) {
         const struct bucket *b = now->buckets.data[i];
         const struct map_entry *entry = map_get(&base->by_text, b->text, strlen(b->text));
@@ -86,13 +68,13 @@ static void match_equal(const struct matching *x) {
 static bool match_nameless(const struct matching *x) {
     for (size_t run = 0; run < RATES_RUNS; run++) {
         struct alias_index index;
-        if (!alias_index_build(&index, set_of(x, !run))) {
+        if (!alias_index_build(&index, matching_set(x, !run))) {
             return false;
         }
-        for (size_t i = 0; i < set_of(x, run)->buckets.len; i++) {
-            const struct bucket *b = set_of(x, run)->buckets.data[i];
+        for (size_t i = 0; i < matching_set(x, run)->buckets.len; i++) {
+            const struct bucket *b = matching_set(x, run)->buckets.data[i];
             const struct bucket *other =
-                is_alone(x, run, b) ? alias_index_find(&index, set_of(x, !run), b) : NULL;
+                is_alone(x, run, b) ? alias_index_find(&index, matching_set(x, !run), b) : NULL;
             if (other) {
                 x->m->other[run][x->level][b->index] = other->index;
                 uint32_t *back = &x->m->other[!run][x->level][other->index];
@@ -106,37 +88,36 @@ static bool match_nameless(const struct matching *x) {
 
 /* ---- ids in common ---- */
 
-static bool number_ids(const struct matching *x, size_t run, struct numbered_buckets *n) {
-    for (size_t i = 0; i < set_of(x, run)->buckets.len; i++) {
-        const struct bucket *b = set_of(x, run)->buckets.data[i];
+static bool number_ids(const struct matching *x, size_t run, struct alias_index *n) {
+    for (size_t i = 0; i < matching_set(x, run)->buckets.len; i++) {
+        const struct bucket *b = matching_set(x, run)->buckets.data[i];
         uint64_t own;
         if (!is_alone(x, run, b)) {
             continue;
         }
-        if (parse_hex(b->id, strlen(b->id), &own) && !add_number(n, own, b)) {
+        if (parse_hex(b->id, strlen(b->id), &own) && !number_bucket(n, own, b)) {
             return false;
         }
         for (size_t k = 0; k < b->aliases.len; k++) {
-            if (!add_number(n, b->aliases.data[k], b)) {
+            if (!number_bucket(n, b->aliases.data[k], b)) {
                 return false;
             }
         }
     }
-    sort_numbers(n);
+    alias_index_sort(n);
     return true;
 }
 
-static const struct bucket *find_by_ids(const struct matching *x,
-                                        const struct numbered_buckets *others,
+static const struct bucket *find_by_ids(const struct matching *x, const struct alias_index *others,
                                         const struct bucket_set *set, const struct bucket *b) {
     const struct bucket *found = NULL;
     bool several = false;
     uint64_t own;
     if (parse_hex(b->id, strlen(b->id), &own)) {
-        find_number(x, others, own, set, b, NULL, &found, &several);
+        note_candidates(x, others, own, set, b, NULL, &found, &several);
     }
     for (size_t i = 0; i < b->aliases.len; i++) {
-        find_number(x, others, b->aliases.data[i], set, b, NULL, &found, &several);
+        note_candidates(x, others, b->aliases.data[i], set, b, NULL, &found, &several);
     }
     return several ? NULL : found;
 }
@@ -145,14 +126,14 @@ static const struct bucket *find_by_ids(const struct matching *x,
  * Several may have it with the same one: a function that is now known to have been inlined at
  * several places. */
 static bool match_ids(const struct matching *x) {
-    struct numbered_buckets of[RATES_RUNS] = {0};
+    struct alias_index of[RATES_RUNS] = {0};
     bool ok =
         number_ids(x, RATES_BASE, &of[RATES_BASE]) && number_ids(x, RATES_NOW, &of[RATES_NOW]);
     for (size_t run = RATES_RUNS; ok && run-- > 0;) {
-        for (size_t i = 0; i < set_of(x, run)->buckets.len; i++) {
-            const struct bucket *b = set_of(x, run)->buckets.data[i];
+        for (size_t i = 0; i < matching_set(x, run)->buckets.len; i++) {
+            const struct bucket *b = matching_set(x, run)->buckets.data[i];
             const struct bucket *other =
-                is_alone(x, run, b) ? find_by_ids(x, &of[!run], set_of(x, !run), b) : NULL;
+                is_alone(x, run, b) ? find_by_ids(x, &of[!run], matching_set(x, !run), b) : NULL;
             if (other) {
                 x->m->other[run][x->level][b->index] = other->index;
                 uint32_t *back = &x->m->other[!run][x->level][other->index];
@@ -160,8 +141,8 @@ static bool match_ids(const struct matching *x) {
             }
         }
     }
-    VEC_RELEASE(&of[RATES_BASE].rows);
-    VEC_RELEASE(&of[RATES_NOW].rows);
+    alias_index_release(&of[RATES_BASE]);
+    alias_index_release(&of[RATES_NOW]);
     return ok;
 }
 
@@ -232,44 +213,44 @@ static uint64_t hash_frames(const struct bucket *b, size_t count, size_t without
 /* The buckets of a run that the other does not have, by their beginnings; with helpers: by what
  * they are without one of their frames. */
 static bool number_frames(const struct matching *x, size_t run, bool helpers,
-                          struct numbered_buckets *n) {
-    for (size_t i = 0; i < set_of(x, run)->buckets.len; i++) {
-        const struct bucket *b = set_of(x, run)->buckets.data[i];
+                          struct alias_index *n) {
+    for (size_t i = 0; i < matching_set(x, run)->buckets.len; i++) {
+        const struct bucket *b = matching_set(x, run)->buckets.data[i];
         size_t count = b->frame_count;
         if (!is_alone(x, run, b) || count == 0) {
             continue;
         }
         for (size_t k = 0; helpers && k < count; k++) {
-            if (!add_number(n, hash_frames(b, count, k), b)) {
+            if (!number_bucket(n, hash_frames(b, count, k), b)) {
                 return false;
             }
         }
-        if (!helpers && (!add_number(n, hash_frames(b, count, SIZE_MAX), b) ||
-                         !add_number(n, hash_frames(b, count - 1, SIZE_MAX), b))) {
+        if (!helpers && (!number_bucket(n, hash_frames(b, count, SIZE_MAX), b) ||
+                         !number_bucket(n, hash_frames(b, count - 1, SIZE_MAX), b))) {
             return false;
         }
     }
-    sort_numbers(n);
+    alias_index_sort(n);
     return true;
 }
 
 struct helper_index {
-    struct numbered_buckets begins[RATES_RUNS], without[RATES_RUNS];
+    struct alias_index begins[RATES_RUNS], without[RATES_RUNS];
 };
 
 /* The only bucket of the other run that differs from b by one function; NULL: none, or several. */
 static const struct bucket *find_by_helper(const struct matching *x, const struct helper_index *h,
                                            size_t run, const struct bucket *b) {
-    const struct bucket_set *others = set_of(x, !run);
+    const struct bucket_set *others = matching_set(x, !run);
     const struct bucket *found = NULL;
     bool several = false;
     size_t count = b->frame_count;
     for (size_t k = 0; k < count; k++) {
-        find_number(x, &h->begins[!run], hash_frames(b, count, k), others, b, has_one_more, &found,
+        note_candidates(x, &h->begins[!run], hash_frames(b, count, k), others, b, has_one_more, &found,
                     &several);
     }
     for (size_t less = 0; count && less < 2; less++) {
-        find_number(x, &h->without[!run], hash_frames(b, count - less, SIZE_MAX), others, b,
+        note_candidates(x, &h->without[!run], hash_frames(b, count - less, SIZE_MAX), others, b,
                     has_one_less, &found, &several);
     }
     return several ? NULL : found;
@@ -278,7 +259,7 @@ static const struct bucket *find_by_helper(const struct matching *x, const struc
 /* Pairs of buckets of level 2, one of each run and each the other's only one. */
 static bool match_helpers(const struct matching *x) {
     struct helper_index h = {0};
-    const struct bucket_set *now = set_of(x, RATES_NOW);
+    const struct bucket_set *now = matching_set(x, RATES_NOW);
     bool ok = true;
     for (size_t run = 0; ok && run < RATES_RUNS; run++) {
         ok = number_frames(x, run, false, &h.begins[run]) &&
@@ -302,8 +283,8 @@ static bool match_helpers(const struct matching *x) {
     }
     free(pair);
     for (size_t run = 0; run < RATES_RUNS; run++) {
-        VEC_RELEASE(&h.begins[run].rows);
-        VEC_RELEASE(&h.without[run].rows);
+        alias_index_release(&h.begins[run]);
+        alias_index_release(&h.without[run]);
     }
     return ok;
 }
@@ -328,7 +309,7 @@ static uint32_t parent_by_children(const struct gate_match *m,
 
 /* Level 1 follows from level 2, where neither run has the other's. */
 static void match_parents(const struct matching *x) {
-    const struct bucket_set *now = set_of(x, RATES_NOW), *base = set_of(x, RATES_BASE);
+    const struct bucket_set *now = matching_set(x, RATES_NOW), *base = matching_set(x, RATES_BASE);
     for (size_t i = 0; i < now->buckets.len; i++) {
         const struct bucket *b = now->buckets.data[i];
         uint32_t other =

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/failmalloc.h"
+#include "base/hash.h"
 #include "classify/print/print_formats.h"
 #include "classify/stats/gate_private.h"
 
@@ -237,7 +239,7 @@ static void count(struct pair *p, size_t run, const char *frames, unsigned users
                                &t->total};
     uint32_t texts[] = {triage_string(t, os), triage_string(t, device)};
     for (unsigned i = 0; i < users; i++) {
-        uint64_t user = i * UINT64_C(0x9e3779b97f4a7c15);
+        uint64_t user = hash_u64(i ^ hash_bytes(frames, strlen(frames)));
         uint32_t cell = cluster_cell_of(cluster_stratum(device, os, 6), user);
         for (size_t k = 0; k < sizeof tallies / sizeof *tallies; k++) {
             struct tally *of = tallies[k];
@@ -327,6 +329,95 @@ static void more_users_on_a_new_platform_are_no_rise(void **state) {
     strbuf_release(&report);
 }
 
+static const char *const usual_os = "iOS 17.2", *const usual_device = "iPhone13,2";
+
+static void a_large_bucket_that_may_have_risen_is_no_pass(void **state) {
+    (void)state;
+    for (int exists = 0; exists < 2; exists++) {
+        struct pair p = start();
+        struct strbuf report = {0};
+        enum gate_verdict run;
+        for (size_t i = 0; i < RATES_RUNS; i++) {
+            count(&p, i, "UIKit e f g h", 2 * USERS, usual_os, usual_device);
+            count(&p, i, "UIKit a b c d", i == RATES_NOW && exists ? 32 : 19, usual_os,
+                  usual_device);
+        }
+        enum gate_verdict v = judged(&p, &run, &report);
+        assert_int_equal(run, exists ? GATE_INCONCLUSIVE : GATE_PASS);
+        assert_true(v == GATE_INCONCLUSIVE); /* alone */
+        assert_int_equal(strstr(report.data, "may have risen by half") != NULL, exists);
+        strbuf_release(&report);
+    }
+}
+
+static void small_buckets_are_told_together(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct strbuf report = {0};
+    enum gate_verdict run;
+    for (char letter = 'a'; letter <= 'z'; letter++) {
+        const char frames[] = {'U', 'I', 'K', 'i', 't', ' ', letter, ' ', 'X', '\0'};
+        for (size_t i = 0; i < RATES_RUNS; i++) {
+            count(&p, i, frames, 40, usual_os, usual_device);
+        }
+    }
+    assert_int_equal(judged(&p, &run, &report), GATE_INCONCLUSIVE);
+    assert_int_equal(run, GATE_PASS);
+    assert_non_null(strstr(report.data, "have 100.0 % of the stalls"));
+    assert_non_null(strstr(report.data, "\"UIKit, 26 small buckets together\""));
+    strbuf_release(&report);
+}
+
+static void a_rise_of_small_buckets_together_is_a_regression(void **state) {
+    (void)state;
+    struct pair p = start();
+    struct strbuf report = {0};
+    enum gate_verdict run;
+    for (char letter = 'a'; letter <= 'z'; letter++) {
+        const char frames[] = {'U', 'I', 'K', 'i', 't', ' ', letter, ' ', 'X', '\0'};
+        count(&p, RATES_BASE, frames, 20, usual_os, usual_device);
+        count(&p, RATES_NOW, frames, 32, usual_os, usual_device);
+    }
+    for (size_t i = 0; i < RATES_RUNS; i++) {
+        count(&p, i, "e1 e2 e3 e4", 10 * USERS, usual_os, usual_device);
+    }
+    (void)judged(&p, &run, &report);
+    assert_int_equal(run, GATE_REGRESSED);
+    assert_non_null(strstr(report.data, "regressed   UIKit, 26 small buckets together"));
+    strbuf_release(&report);
+}
+
+static void every_allocation_of_a_comparison_may_fail(void *ctx, bool refused) {
+    static const struct gate_options o = {.regressed_percent = 20, .min_users = 20};
+    struct pair *p = ctx;
+    struct gate g;
+    struct err e = {0};
+    enum st st = gate_compare(&g, p->run[RATES_BASE], p->run[RATES_NOW], &o, &e);
+    assert_true(refused || st == ST_OK);
+    if (st == ST_OK) {
+        gate_release(&g);
+    } else {
+        assert_int_equal(e.code, ERR_NOMEM);
+    }
+}
+
+static void out_of_memory_is_an_error(void **state) {
+    (void)state;
+    struct pair p = start();
+    count(&p, RATES_BASE, "UIKit a b c d", 3, usual_os, usual_device);
+    count(&p, RATES_BASE, "UIKit e f g h", 3, usual_os, usual_device);
+    count(&p, RATES_NOW, "UIKit x a b c", 3, usual_os, usual_device);
+    struct bucket *b = put(&p, RATES_NOW, "UIKit k l m n");
+    assert_true(bucket_add_alias(b, 77));
+    for (size_t i = 0; i < RATES_RUNS; i++) {
+        assert_int_equal(triage_finish(p.run[i], NULL), ST_OK);
+    }
+    if (failmalloc_works()) {
+        assert_true(failmalloc_sweep(every_allocation_of_a_comparison_may_fail, &p) > 20);
+    }
+    end(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_keys_are_compared),
@@ -339,6 +430,10 @@ int main(void) {
         cmocka_unit_test(what_only_a_new_platform_has_is_not_the_releases),
         cmocka_unit_test(what_a_known_platform_has_too_is_new),
         cmocka_unit_test(more_users_on_a_new_platform_are_no_rise),
+        cmocka_unit_test(a_large_bucket_that_may_have_risen_is_no_pass),
+        cmocka_unit_test(small_buckets_are_told_together),
+        cmocka_unit_test(a_rise_of_small_buckets_together_is_a_regression),
+        cmocka_unit_test(out_of_memory_is_an_error),
     };
     return cmocka_run_group_tests_name("gate_match", tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ struct level_rows {
     size_t *row[RATES_RUNS]; /* for each bucket its row; NO_ROW = none yet */
 };
 
-static const struct bucket_set *set_of(const struct level_rows *l, size_t run) {
+static const struct bucket_set *rows_set(const struct level_rows *l, size_t run) {
     return &l->g->run[run]->level[l->level];
 }
 
@@ -55,7 +55,7 @@ static bool tells_more(const struct level_rows *l, size_t run, const struct buck
 static bool count_in(struct level_rows *l, size_t row, size_t run, const struct bucket *b) {
     if (row == NO_ROW) {
         row = l->g->rows.len;
-        if (!new_row(l->g, set_of(l, run)->level, b)) {
+        if (!new_row(l->g, rows_set(l, run)->level, b)) {
             return false;
         }
     }
@@ -66,7 +66,7 @@ static bool count_in(struct level_rows *l, size_t row, size_t run, const struct 
 /* Adds a run's buckets that have no row yet, and those that they are compared with. each_other:
  * only those that are each other's. */
 static bool add_run(struct level_rows *l, size_t run, bool each_other) {
-    const struct bucket_set *set = set_of(l, run);
+    const struct bucket_set *set = rows_set(l, run);
     for (size_t i = 0; i < set->buckets.len; i++) {
         const struct bucket *b = set->buckets.data[set->ranked[i]];
         uint32_t other = l->match->other[run][l->level][b->index];
@@ -80,7 +80,7 @@ static bool add_run(struct level_rows *l, size_t run, bool each_other) {
             return false;
         }
         if (other != NO_INDEX && row == NO_ROW &&
-            !count_in(l, l->row[run][b->index], !run, set_of(l, !run)->buckets.data[other])) {
+            !count_in(l, l->row[run][b->index], !run, rows_set(l, !run)->buckets.data[other])) {
             return false;
         }
     }
@@ -91,7 +91,7 @@ static bool add_level(struct gate *g, const struct gate_match *match, size_t lev
     struct level_rows l = {.g = g, .match = match, .level = level};
     bool ok = true;
     for (size_t run = 0; run < RATES_RUNS; run++) {
-        size_t count = set_of(&l, run)->buckets.len;
+        size_t count = rows_set(&l, run)->buckets.len;
         l.row[run] = calloc(count + 1, sizeof *l.row[run]);
         ok = ok && l.row[run];
         for (size_t i = 0; l.row[run] && i < count; i++) {

@@ -142,6 +142,8 @@ struct alias_index {
 /* False: out of memory. */
 bool alias_index_build(struct alias_index *index, const struct bucket_set *set);
 void alias_index_release(struct alias_index *index);
+/* Orders aliases that were added at the end. */
+void alias_index_sort(struct alias_index *index);
 /* The bucket that once had b's id and has names for more of its frames; NULL if there is none, or
  * several. b may be of another triage. */
 const struct bucket *alias_index_find(const struct alias_index *index, const struct bucket_set *set,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "dump/frame_address.h"
 #include "flame/stacks/folded.h"
 #include "flame/stacks/frame_name.h"
 #include "flame/stacks/frame_place.h"
@@ -20,6 +21,7 @@ const char *fold_weight_text(enum fold_weight w) {
 /* A stack to add: its thread, and the labels below it. */
 struct fold_target {
     const struct dump *dump;
+    struct address_rules addresses;   /* of the dump */
     const struct dump_thread *thread; /* NULL = the main thread */
     const char *const *labels;
 };
@@ -76,11 +78,14 @@ static void fold_add_location(struct fold *f, const struct dump *d, const struct
     }
 }
 
-/* A frame of a dump that was not symbolicated: the device may have named it. */
-static void fold_add_address(struct fold *f, const struct dump *d, uint64_t address) {
+/* Adds a frame of a dump that was not symbolicated, at its own address (of a return address, not
+ * that of the call before it). The device may have named it. */
+static void fold_add_address(struct fold *f, const struct fold_target *a, uint64_t frame) {
+    const struct dump *d = a->dump;
+    uint64_t address = address_strip(&a->addresses, frame);
     int32_t image = dump_image_at(d, address);
     const char *module = image_name(d, image);
-    const struct dump_name *name = dump_name_at(d, address);
+    const struct dump_name *name = dump_name_at(d, frame);
     if (name) {
         fold_add_function(f, module, name->symbol, name->file, name->line, false);
     } else {
@@ -115,9 +120,10 @@ static void fold_make_line(struct fold *f, const struct fold_target *a,
     }
     for (size_t i = s ? s->frame_count : 0; i > 0; i--) {
         if (s->locations && d->locations) {
-            fold_add_location(f, d, &d->locations[s->locations[i - 1]], s->frames[i - 1]);
+            fold_add_location(f, d, &d->locations[s->locations[i - 1]],
+                              address_strip(&a->addresses, s->frames[i - 1]));
         } else {
-            fold_add_address(f, d, s->frames[i - 1]);
+            fold_add_address(f, a, s->frames[i - 1]);
         }
     }
     if (!s || s->frame_count == 0) {
@@ -297,7 +303,7 @@ static enum st fold_add_main(struct fold *f, struct fold_target *a, const struct
 }
 
 enum st fold_add(struct fold *f, const struct dump *d, const char *const *labels, struct err *e) {
-    struct fold_target a = {.dump = d, .labels = labels};
+    struct fold_target a = {.dump = d, .addresses = address_rules_of(d), .labels = labels};
     struct fold_weights w = {0};
     if (d->stall.kind && strcmp(d->stall.kind, "crash") == 0) {
         f->stats.crashes++;

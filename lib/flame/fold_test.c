@@ -46,6 +46,17 @@ static void frames_run_from_the_outermost(void **state) {
                   "0x9;libc.so.6+0x4;Shop+0x4 70\n");
 }
 
+/* Tags of arm64 are no part of an address; a name is found by the frame as the device wrote it. */
+static void tags_do_not_change_a_frame(void **state) {
+    (void)state;
+    assert_folded((struct fold_options){0}, "\"seq\":1,\"span_ms\":70",
+                  "\"device\":{\"arch\":\"arm64\"}," IMAGES
+                  ",\"names\":{\"6485183463413518440\":[\"g\",4]}," SAMPLES(
+                      "{\"count\":1,\"frames\":[4100,6485183463413518440,6485183463413579780,"
+                      "6485183463413514249]}"),
+                  "0x9;libc.so.6+0x4;g;Shop+0x4 70\n");
+}
+
 static void the_span_is_split_exactly(void **state) {
     (void)state;
     assert_folded((struct fold_options){0}, "\"seq\":1,\"span_ms\":100",
@@ -332,6 +343,7 @@ int main(void) {
     dump_library_init();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_run_from_the_outermost),
+        cmocka_unit_test(tags_do_not_change_a_frame),
         cmocka_unit_test(the_span_is_split_exactly),
         cmocka_unit_test(samples_and_stalls_are_other_weights),
         cmocka_unit_test(without_samples_the_main_thread_stands_for_all),

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/search.h"
-#include "symbolize/address_private.h"
+#include "dump/frame_address.h"
 #include "symbolize/answers_private.h"
 
 enum { ANSWERS_KEPT_MAX = 96 * 1024 * 1024 };

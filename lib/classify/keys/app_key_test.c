@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "classify/keys/fixture_dump.h"
+#include "classify/keys/fixture_dump_test.h"
 #include "classify/keys/key.h"
 
 struct apps {

@@ -6,13 +6,15 @@
 #include <stdlib.h>
 
 #include "base/jsonw.h"
+#include "dump/frame_address.h"
 
 /* Renumbers what the stack refers to: index + 1 for used items, 0 for the rest, until `number`
  * gives the used ones their numbers in the cut-down dump, in the same order. */
 struct cut {
     const struct dump *d;
     const struct dump_stack *stack;
-    uint32_t *images, *locations; /* new number + 1; 0 = left out */
+    uint32_t *images, *locations;   /* new number + 1; 0 = left out */
+    struct address_rules addresses; /* the cut-down dump names no device: its frames are stripped */
     struct jsonw w;
 };
 
@@ -37,7 +39,7 @@ static bool exemplar_find_used(struct cut *c) {
         return false;
     }
     for (size_t i = 0; i < s->frame_count; i++) {
-        use_image(c, dump_image_at(c->d, s->frames[i]));
+        use_image(c, dump_image_at(c->d, address_of_frame(&c->addresses, s, i)));
         if (s->locations) {
             c->locations[s->locations[i]] = 1;
             use_image(c, c->d->locations[s->locations[i]].image);
@@ -81,7 +83,7 @@ static void exemplar_write_thread(struct cut *c) {
     jsonw_member_bool(w, "main", true);
     jsonw_member_array(w, "frames");
     for (size_t i = 0; i < s->frame_count; i++) {
-        jsonw_u64(w, s->frames[i]);
+        jsonw_u64(w, address_strip(&c->addresses, s->frames[i]));
     }
     jsonw_end_array(w);
     if (s->exact) {
@@ -120,7 +122,7 @@ static void exemplar_write_names(struct cut *c) {
         if (!name->symbol || !in_stack(c->stack, name->address)) {
             continue;
         }
-        snprintf(address, sizeof address, "%" PRIu64, name->address);
+        snprintf(address, sizeof address, "%" PRIu64, address_strip(&c->addresses, name->address));
         jsonw_member_array(w, address);
         jsonw_cstr(w, name->symbol);
         jsonw_u64(w, name->offset);
@@ -195,7 +197,8 @@ static void exemplar_write_locations(struct cut *c) {
 
 bool exemplar_write(const struct dump *d, const struct dump_stack *stack, struct strbuf *out) {
     struct sink sink = sink_to_strbuf(out);
-    struct cut c = {.d = d, .stack = stack, .w = jsonw_init(&sink)};
+    struct cut c = {
+        .d = d, .stack = stack, .addresses = address_rules_of(d), .w = jsonw_init(&sink)};
     bool ok = exemplar_find_used(&c);
     if (ok) {
         jsonw_begin_object(&c.w);

@@ -8,7 +8,7 @@
 
 #include "base/failmalloc.h"
 #include "classify/keys/exemplar.h"
-#include "classify/keys/fixture_dump.h"
+#include "classify/keys/fixture_dump_test.h"
 #include "classify/keys/key.h"
 
 static void add_key(struct keyer *k, const struct dump *d, struct strbuf *out) {
@@ -75,6 +75,26 @@ static void frames_without_a_name_keep_their_offsets(void **state) {
     assert_same_keys(&f.d);
 }
 
+/* The exemplar names no device, whose architecture tells the tags of the addresses. */
+static void a_raw_stack_with_tags_keeps_its_keys(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"format\":\"stall-dump/1\",\"device\":{\"arch\":\"arm64\"},\"images\":["
+        "{\"uuid\":\"6B834217-5A1C-3E4D-9F00-112233445566\",\"name\":\"A\",\"load\":4096,"
+        "\"size\":4096,\"in_app\":true}],\"threads\":[{\"id\":1,\"main\":true,\"frames\":"
+        "[4100,6485183463413518440,6485183463413518540]}],"
+        "\"names\":{\"6485183463413518540\":[\"h\",0]}}";
+    struct dump d;
+    assert_int_equal(dump_parse(&d, text, sizeof text - 1, NULL), ST_OK);
+    assert_same_keys(&d);
+    struct strbuf cut = {0};
+    assert_true(exemplar_write(&d, &d.threads[0].stack, &cut));
+    assert_non_null(strstr(strbuf_cstr(&cut), "\"frames\":[4100,4200,4300]"));
+    assert_non_null(strstr(strbuf_cstr(&cut), "\"4300\":[\"h\",0]"));
+    strbuf_release(&cut);
+    dump_release(&d);
+}
+
 static void a_raw_stack_keeps_the_names_that_came_with_it(void **state) {
     (void)state;
     static const char text[] =
@@ -114,6 +134,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_symbolicated_stack_keeps_its_keys),
         cmocka_unit_test(frames_without_a_name_keep_their_offsets),
+        cmocka_unit_test(a_raw_stack_with_tags_keeps_its_keys),
         cmocka_unit_test(a_raw_stack_keeps_the_names_that_came_with_it),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };

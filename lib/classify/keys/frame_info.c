@@ -313,6 +313,7 @@ bool frame_table_begin(struct frame_table *t, const struct dump *d) {
         t->images.data[t->images.len] = (struct image_facts){.known = false};
     }
     t->os = os_of(d->device.os);
+    t->addresses = address_rules_of(d);
     return true;
 }
 
@@ -377,15 +378,13 @@ struct frame_info *frame_of_location(struct frame_table *t, const struct dump *d
 struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
                                     const struct dump_stack *s, size_t i) {
     struct raw_frame f = {0};
-    uint64_t address = s->frames[i];
+    uint64_t address = address_of_frame(&t->addresses, s, i);
     int32_t image = dump_image_at(d, address);
     set_image(t, &f, d, image);
     if (image >= 0) {
-        /* As stallsym does: a return address is looked up one byte before itself. */
-        uint64_t offset = address - d->images[image].load;
-        f.offset = offset - (offset > 0 && !dump_frame_exact(s, i));
+        f.offset = address - d->images[image].load;
     }
-    const struct dump_name *name = dump_name_at(d, address);
+    const struct dump_name *name = dump_name_at(d, s->frames[i]);
     f.function = name && *name->symbol ? name->symbol : NULL;
     return find_info(t, &f);
 }

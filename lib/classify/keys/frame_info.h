@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "classify/keys/key.h"
+#include "dump/frame_address.h"
 
 /* The facts about an image of the current dump. */
 struct image_facts {
@@ -18,8 +19,9 @@ struct image_facts {
 };
 
 struct frame_table {
-    const struct rules *rules; /* NULL = raw */
-    enum rule_os os;           /* of the dump at hand */
+    const struct rules *rules;      /* NULL = raw */
+    enum rule_os os;                /* of the dump at hand */
+    struct address_rules addresses; /* of the dump at hand */
     VEC(struct image_facts) images;
     struct map by_raw;    /* what the dump says -> index into infos */
     struct map by_key;    /* image and function of a key -> index of the canonical info */

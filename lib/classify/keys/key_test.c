@@ -10,7 +10,7 @@
 
 #include "base/filemap.h"
 #include "base/parse.h"
-#include "classify/keys/fixture_dump.h"
+#include "classify/keys/fixture_dump_test.h"
 #include "classify/keys/key.h"
 
 static struct rules *builtin(void) {
@@ -73,6 +73,40 @@ static void ids_do_not_change_with_the_load_address(void **state) {
     }
     assert_string_equal(ids[0], ids[1]);
     assert_string_not_equal(ids[1], ids[2]);
+    keyer_free(k);
+    rules_free(r);
+}
+
+/* Signatures of arm64, also above Linux' 48 bits, and Thumb's bit 0 are no part of an address. */
+static void ids_do_not_change_with_tags_and_signatures(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"format\":\"stall-dump/"
+        "1\",\"id\":\"a\",\"device\":{\"arch\":\"%s\"},\"images\":[{\"%s\":"
+        "\"4C4C442C55553144A1DE7AABF56A019C\",\"name\":\"shop\",\"load\":65536,\"size\":65536,"
+        "\"in_app\":true}],\"threads\":[{\"id\":1,\"main\":true,\"frames\":[66560,%llu,%llu]}]}";
+    static const struct {
+        const char *arch, *id;
+        unsigned long long tag;
+    } cases[] = {{"arm64", "uuid", 0x5aULL << 56},
+                 {"arm64e", "uuid", 1ULL << 47},
+                 {"aarch64", "build_id", 0x5aULL << 56},
+                 {"armv7", "uuid", 1}};
+    struct rules *r = builtin();
+    struct keyer *k = keyer_with(r);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char ids[2][KEY_ID_SIZE];
+        for (unsigned long long tagged = 0; tagged < 2; tagged++) {
+            char json[512];
+            struct dump d;
+            unsigned long long tag = tagged * cases[i].tag;
+            snprintf(json, sizeof json, text, cases[i].arch, cases[i].id, 67584 | tag, 69632 | tag);
+            assert_int_equal(dump_parse(&d, json, strlen(json), NULL), ST_OK);
+            id_of(k, &d, 1, ids[tagged]);
+            dump_release(&d);
+        }
+        assert_string_equal(ids[0], ids[1]);
+    }
     keyer_free(k);
     rules_free(r);
 }
@@ -375,6 +409,7 @@ static void names_from_the_device_serve_raw_dumps(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_do_not_change_with_the_load_address),
+        cmocka_unit_test(ids_do_not_change_with_tags_and_signatures),
         cmocka_unit_test(ids_do_not_change_with_lines_offsets_or_what_compilers_append),
         cmocka_unit_test(ids_are_these),
         cmocka_unit_test(samples_vote_by_their_innermost_relevant_function),

@@ -12,7 +12,7 @@
 
 #include "base/filemap.h"
 #include "base/parse.h"
-#include "classify/keys/fixture_dump.h"
+#include "classify/keys/fixture_dump_test.h"
 #include "classify/keys/keyer_private.h"
 
 static const char *const files[] = {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/failmalloc.h"
-#include "classify/keys/fixture_dump.h"
+#include "classify/keys/fixture_dump_test.h"
 #include "classify/keys/where.h"
 
 struct bench {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/failmalloc.h"
-#include "classify/keys/fixture_dump.h"
+#include "classify/keys/fixture_dump_test.h"
 #include "classify/print/explain.h"
 
 static const char rules_text[] = "normalise __GI_* as *\n"

@@ -11,7 +11,7 @@
 
 #include "base/failmalloc.h"
 #include "base/hash.h"
-#include "classify/keys/fixture_dump.h"
+#include "classify/keys/fixture_dump_test.h"
 #include "classify/print/print_formats.h"
 #include "classify/stats/triage_private.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/failmalloc.h"
 #include "base/parse.h"
-#include "classify/keys/fixture_dump.h"
+#include "classify/keys/fixture_dump_test.h"
 #include "classify/stats/triage_private.h"
 
 /* A keyer and the rules that it goes by; NULL: the built-in ones. */

@@ -10,7 +10,7 @@
 
 #include "base/failmalloc.h"
 #include "base/hash.h"
-#include "classify/keys/fixture_dump.h"
+#include "classify/keys/fixture_dump_test.h"
 #include "classify/print/print_formats.h"
 #include "classify/print/triage_text.h"
 #include "classify/print/triage_text.h"

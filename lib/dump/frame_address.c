@@ -1,5 +1,5 @@
 /* Turns a captured frame into the address that is looked up. */
-#include "symbolize/address_private.h"
+#include "dump/frame_address.h"
 
 #include <string.h>
 
@@ -41,10 +41,12 @@ struct address_rules address_rules_of(const struct dump *d) {
     return r;
 }
 
+uint64_t address_strip(const struct address_rules *r, uint64_t address) {
+    address &= r->mask;
+    return r->arm32 ? address & ~UINT64_C(1) : address;
+}
+
 uint64_t address_of_frame(const struct address_rules *r, const struct dump_stack *stack, size_t i) {
-    uint64_t address = stack->frames[i] & r->mask;
-    if (r->arm32) {
-        address &= ~UINT64_C(1);
-    }
+    uint64_t address = address_strip(r, stack->frames[i]);
     return dump_frame_exact(stack, i) || address == 0 ? address : address - 1;
 }

@@ -1,0 +1,28 @@
+/* Which address is looked up for a captured frame (stallkit-design(7), ADDRESS RULES, 2). */
+#ifndef STALLKIT_DUMP_FRAME_ADDRESS_H
+#define STALLKIT_DUMP_FRAME_ADDRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dump/dump.h"
+
+/* The address format of a dump. */
+struct address_rules {
+    uint64_t mask; /* bits that are address; the rest is pointer authentication or a tag */
+    bool arm32;    /* bit 0 is Thumb's */
+};
+
+/* The format by the architecture of d's device, else of its first image that names one, and by the
+ * kind of the images' ids. Costs a pass over the images. Thread safe. */
+struct address_rules address_rules_of(const struct dump *d);
+
+/* A captured address without signature, tag and Thumb bit. */
+uint64_t address_strip(const struct address_rules *r, uint64_t address);
+
+/* The address to look up for frame i (below frame_count) of a stack: exact ones stripped only,
+ * return addresses one less, so that the call is found and not what follows it. */
+uint64_t address_of_frame(const struct address_rules *r, const struct dump_stack *stack, size_t i);
+
+#endif

@@ -74,7 +74,8 @@ static enum st count_samples(const struct flame_diff *d, const struct diff_limit
     return st;
 }
 
-/* Judges one limit and says so. */
+/* Judges one limit and prints the verdict; with too few samples it prints "not judged". If quiet, a
+ * limit that holds is not printed. */
 static enum st diff_judge(const struct flame_diff *d, const struct diff_limit *l, const char *tool,
                           const char *unit, bool quiet, bool *passed, struct err *e) {
     uint64_t sums[STACK_SIDES], samples;

@@ -143,8 +143,8 @@ static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct 
 
 /* ---- main ---- */
 
-/* The settings beside the rules that determine keys are part of their hash and name, too, so that
- * outputs with different keys are not compared. */
+/* Options that change keys also change the rules' hash and name, so that outputs with different
+ * keys are not compared. */
 static uint64_t hash_of_keys(const struct classify_settings *s, struct classify_rules *r) {
     static const char raw_name[] = "none";
     uint64_t hash = r->raw ? hash_bytes(raw_name, sizeof raw_name - 1) : rules_hash(r->set);

@@ -90,7 +90,7 @@ static void start_worker(struct pool *p) {
     }
 }
 
-/* On the caller's thread. */
+/* Does a job on the caller's thread. */
 static void help(struct pool *p) {
     (void)do_next(p, p->threads - 1);
 }
@@ -99,7 +99,7 @@ static bool head_is_finished(const struct pool *p) {
     return p->head != p->tail && p->ring[p->head % p->window].finished;
 }
 
-/* The lock is held, and let go around `done`. */
+/* Is called with the lock held; releases it while `done` runs. */
 static void deliver_head(struct pool *p) {
     void *job = p->ring[p->head % p->window].job;
     p->head++;
@@ -114,7 +114,8 @@ static void deliver_finished(struct pool *p) {
     }
 }
 
-/* On the caller's thread, which found no job waiting: until the one at the head is finished. */
+/* Blocks the caller's thread, which found no job waiting, until the job at the head may be
+ * finished. */
 static void wait_for_head(struct pool *p) {
     pthread_cond_wait(&p->job_finished, &p->lock);
 }

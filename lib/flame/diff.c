@@ -12,7 +12,7 @@
 
 /* ---- one change ---- */
 
-/* A change as a share of what there was, in thousandths and rounded, at most MOST. */
+/* A change as a share of what there was, in thousandths and rounded, at most `most`. */
 static uint64_t permille_of(uint64_t delta, uint64_t base) {
     const uint64_t most = 999999;
     unsigned __int128 v = base ? ((unsigned __int128)delta * 1000 + base / 2) / base : most;

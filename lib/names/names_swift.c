@@ -432,7 +432,8 @@ static void end_before_root(struct swift_scan *sc) {
     }
 }
 
-/* Writes what is said of a type and moves to the type. False: it is something else. */
+/* Copies a phrase such as `type metadata accessor for ` (of a value witness its first word and
+ * `for`), and stops at the type. False: no such phrase is next. */
 static bool take_type_phrase(struct swift_scan *sc) {
     const char *s = sc->s + sc->at;
     size_t len = sc->len - sc->at, phrase = names_swift_type_phrase(s, len);

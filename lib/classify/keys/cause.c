@@ -8,11 +8,11 @@
  *     by a rule        what the rule says (stall-rules(5))
  *     disk        700  a read or write that the kernel does not let a signal interrupt
  *     compute     900  nothing waits, and it ran for most of the stall
- *     starved     700  nothing waits, it was ready to run, and did not run for most of the stall;
- * 500: its samples are outside of the system's code, where nothing waits disk        650  it stands
- * still outside of the system's code, as where memory is paged in; 500: it hardly ran, and its
- * samples are there launch, disk, compute  600  of a launch, disk-write or cpu stall, where nothing
- * else tells
+ *     starved     700  nothing waits, it was ready to run, and did not run for most of the stall
+ *     starved     500  its samples are outside of the system's code, where nothing waits
+ *     disk        650  it stands still outside of the system's code, as where memory is paged in
+ *     disk        500  it hardly ran, and its samples are there
+ *     launch, disk, compute  600  of a launch, disk-write or cpu stall, where nothing else tells
  */
 #include <inttypes.h>
 #include <string.h>

@@ -41,7 +41,7 @@ struct evidence {
 struct bucket {
     char id[KEY_ID_SIZE];
     const char *text; /* the key's text, owned by the map */
-    uint32_t index;   /* in its set */
+    uint32_t index;   /* its position in the bucket_set */
     struct tally tally;
     uint64_t users; /* of tally.users, once finished */
     struct bucket_frame *frames;

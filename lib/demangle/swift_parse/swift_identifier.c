@@ -82,7 +82,8 @@ static const struct swift_slice *known_word(struct swift_parser *p, size_t i) {
     return i < p->word_count ? &p->words[i] : NULL;
 }
 
-/* IDENTIFIER-STRING of n bytes, which stay where they are. */
+/* The next n bytes as IDENTIFIER-STRING, not copied and without a NUL. NULL: n < 1, or fewer are
+ * left. */
 static const char *take_string(struct swift_parser *p, int n) {
     if (n <= 0 || (size_t)n > p->len - p->pos) {
         return NULL;

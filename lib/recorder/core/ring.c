@@ -61,7 +61,9 @@ const struct rec_slot *rec_ring_sample(struct rec_ring *ring, const struct rec_c
 
     enum rec_sample got = capture->sample(capture->ctx, may_repeat, &slot->stack);
     if (got == REC_SAMPLE_SAME && may_repeat) {
-        if (slot == last) { /* a ring of one slot: the stack is already in place */
+        if (slot == last) {
+            /* A ring of one slot: its frames are still the last sample's, so the header that was
+             * cleared above is put back. */
             slot->stack = before;
         } else {
             rec_stack_copy(&slot->stack, &last->stack);

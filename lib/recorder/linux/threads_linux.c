@@ -95,7 +95,7 @@ static void add_chain_async(struct threads_linux *t, int64_t owner, uint32_t max
     }
 }
 
-/* Parses a folder's name as an id, 0 for "." and "..". */
+/* The number that a name of /proc/PID/task is; 0 if it is none or too large. */
 static pid_t parse_id_async(const char *name, size_t size) {
     uint32_t id = 0;
     for (size_t i = 0; i < size && name[i] != '\0'; i++) {
@@ -151,7 +151,8 @@ static void add_all_async(struct threads_linux *t, uint32_t max) {
 }
 
 static void sort_ids_async(struct threads_linux *t) {
-    for (uint32_t i = 1; i < t->count; i++) { /* all but the chain are sorted already */
+    for (uint32_t i = 1; i < t->count;
+         i++) { /* only the lock owners in front (add_chain_async) can be out of order */
         pid_t id = t->ids[i];
         uint32_t at = i;
         for (; at > 0 && t->ids[at - 1] > id; at--) {

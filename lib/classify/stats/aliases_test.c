@@ -274,7 +274,7 @@ static void the_gate_knows_what_lost_its_names(void **state) {
     assert_rows(named, 1, raw, 1, "1 +0x1 40 30");
 }
 
-/* Raw dumps of which two runs know nothing together stay what they are. */
+/* What a bucket without names could be is compared with it together: nobody guesses. */
 static void the_gate_takes_together_what_could_be_either(void **state) {
     (void)state;
     static const struct stalls raw[] = {RAW("+0x1", 30)};

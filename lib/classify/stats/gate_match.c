@@ -36,8 +36,8 @@ static bool number_bucket(struct alias_index *n, uint64_t number, const struct b
 /* Notes in *found the one bucket that has the number and that `fits` accepts; *several: there is
  * another one than *found. */
 static void note_candidates(const struct matching *x, const struct alias_index *n, uint64_t number,
-                        const struct bucket_set *set, const struct bucket *b, matching_fits *fits,
-                        const struct bucket **found, bool *several) {
+                            const struct bucket_set *set, const struct bucket *b,
+                            matching_fits *fits, const struct bucket **found, bool *several) {
     size_t low;
     LOWER_BOUND(low, n->aliases.len, n->aliases.data[low].number, number);
     for (; low < n->aliases.len && n->aliases.data[low].number == number; low++) {
@@ -246,12 +246,12 @@ static const struct bucket *find_by_helper(const struct matching *x, const struc
     bool several = false;
     size_t count = b->frame_count;
     for (size_t k = 0; k < count; k++) {
-        note_candidates(x, &h->begins[!run], hash_frames(b, count, k), others, b, has_one_more, &found,
-                    &several);
+        note_candidates(x, &h->begins[!run], hash_frames(b, count, k), others, b, has_one_more,
+                        &found, &several);
     }
     for (size_t less = 0; count && less < 2; less++) {
         note_candidates(x, &h->without[!run], hash_frames(b, count - less, SIZE_MAX), others, b,
-                    has_one_less, &found, &several);
+                        has_one_less, &found, &several);
     }
     return several ? NULL : found;
 }

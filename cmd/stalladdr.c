@@ -474,7 +474,7 @@ static int addr_process(struct addr_run *run, char **operands, size_t count) {
     return cli_exit_status(&run->failures);
 }
 
-/* The other job of the command; no file is opened. */
+/* Demangles names in place of looking up addresses; no file is opened. */
 static int demangle_names(const struct cli_parser *p, bool full_names) {
     struct cli_failures failures = {.tool = tool.name};
     struct cli_output output;

@@ -38,7 +38,7 @@ static enum st read_some(struct gz_input *in, void *to, size_t len, size_t *got,
     for (;;) {
         n = read(in->fd, to, len);
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            /* Whoever gave us this descriptor made it non-blocking. */
+            /* The descriptor was inherited in non-blocking mode. */
             poll(&(struct pollfd){.fd = in->fd, .events = POLLIN}, 1, -1);
         } else if (n >= 0 || errno != EINTR) {
             break;

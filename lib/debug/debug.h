@@ -74,7 +74,7 @@ struct debug_unit {
     size_t function_count;
     struct debug_range *ranges;     /* the functions and calls that the unit's pointers lead to */
     size_t range_count, node_count; /* node: function or inlined call */
-    struct debug_row *rows;         /* as in the table; some may belong to no sequence */
+    struct debug_row *rows;         /* in the order of the table; some may belong to no sequence */
     size_t row_count;
     struct debug_sequence *sequences; /* of code, sorted by their first address */
     size_t sequence_count;

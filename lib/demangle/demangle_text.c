@@ -9,7 +9,7 @@ static bool is_word_byte(char c) {
            c == '$' || c == '.' || (unsigned char)c >= 0x80;
 }
 
-/* What Objective-C puts in front of a class's name. The length of it, 0 if it is none. */
+/* The length of the prefix that Objective-C puts in front of a class's name; 0 if there is none. */
 static size_t objc_prefix(const char *word, size_t len) {
     static const char *const prefixes[] = {"OBJC_CLASS_$_", "OBJC_METACLASS_$_", "OBJC_IVAR_$_",
                                            "OBJC_EHTYPE_$_"};

@@ -180,7 +180,7 @@ static void tell_inbox(struct stallrec *rec, uint64_t until_ns) {
     }
 }
 
-/* Passes on what happened since the last call, in the order of time: of the loop, and of the app's
+/* Passes on the events since the last call, in the order of time: of the loop, and of the app's
  * threads. */
 static void tell_all(struct stallrec *rec) {
     struct rec_event events[REC_LOOP_EVENTS];

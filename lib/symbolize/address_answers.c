@@ -80,7 +80,7 @@ void answerer_free(struct answerer *a) {
 
 static struct printed *answerer_find_slot(const struct printed_table *t, const char *first,
                                           const char *second) {
-    /* Fibonacci hashing is enough for pointers of our own. */
+    /* Fibonacci hashing suffices: the pointers are not chosen by an input. */
     uint64_t key = (uint64_t)(uintptr_t)first * 3 + (uint64_t)(uintptr_t)second;
     size_t hash = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
     for (size_t i = hash & (t->slot_count - 1);; i = (i + 1) & (t->slot_count - 1)) {

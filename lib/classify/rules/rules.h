@@ -32,8 +32,8 @@ enum rule_kind {
 enum rule_place {
     PLACE_KEEP = 0, /* relevant; also what no rule matches */
     PLACE_SKIP,     /* never in a key */
-    PLACE_PREFIX, /* in the key, and the key goes on: it does not count as one of the two or four */
-    PLACE_CUT     /* it and its callers say nothing about the stall */
+    PLACE_PREFIX,   /* part of the key, but not counted as one of its two or four frames */
+    PLACE_CUT       /* it and its callers say nothing about the stall */
 };
 /* "keep", "skip" … */
 const char *rule_place_text(enum rule_place p);

@@ -25,7 +25,7 @@ static struct swift_node *read_value_witness(struct old_name *n) {
     return NULL;
 }
 
-/* What stands in front of two types of a thunk: perhaps a generic signature. False: damaged. */
+/* Reads the optional generic signature in front of the two types of a thunk. False: damaged. */
 static bool add_thunk_signature(struct old_name *n, struct swift_node *thunk) {
     return !old_take(n, 'G') ||
            swift_add(n->tree, thunk, old_generic_signature(n, SWIFT_DEPENDENT_GENERIC_SIGNATURE));

@@ -1,4 +1,4 @@
-/* What the colours mean: squares below the graph, with a word behind each. Those of the caller, or
+/* The legend: squares below the graph, with a word behind each, for the colours of the caller, or
  * the modules that weigh most. */
 #include <stdlib.h>
 #include <string.h>

@@ -77,7 +77,7 @@ static size_t behind_name_async(const char *text, size_t size) {
 }
 
 uint64_t proc_parse_start_async(const char *text, size_t size) {
-    enum { FIELDS_BEFORE = 20 }; /* of those behind the name; proc(5) numbers from the pid */
+    enum { FIELDS_BEFORE = 20 }; /* of the fields behind the name; proc(5) numbers from the pid */
     size_t at = behind_name_async(text, size);
     for (int spaces = 0; at < size; at++) {
         spaces += text[at] == ' ';

@@ -101,7 +101,7 @@ static const char *program_base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* False: the address is in no module, as code made at run time. */
+/* False: the address is in no module, for instance in code generated at run time. */
 static bool find_place(uint64_t address, struct code_place *place, const char **library) {
     if (!place_find_async(address, place)) {
         return false;

@@ -110,9 +110,9 @@ static bool guess_place_async(struct unwinder *u, const struct callers *c, uint6
                              calls_unnamed_async(u, pc));
 }
 
-/* Does the walk of a guess bear it out? It must reach the end of the stack; and unless two sources
- * agreed, it must account for all direct calls of the function (they are recursion then): a place
- * that it does not account for may be the right one. */
+/* Does the walk confirm the guessed caller? It must reach the end of the stack; and unless two
+ * sources agreed, it must account for all direct calls of the function (they are recursion then): a
+ * place that it does not account for may be the right one. */
 static bool stands_async(struct unwinder *u, const struct callers *c,
                          const struct unwind_frame *frames, size_t n, enum unwind_end end) {
     struct account a = {.callers = *c, .frames = frames, .count = n};

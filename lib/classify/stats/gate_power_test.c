@@ -152,8 +152,10 @@ static void the_power_curve(void **state) {
             "# %.0f %% of the stalls, users %-6s  +%3.0f %%: caught %3.0f %%, ideal %3.0f %%\n",
             base.share[cause] * 100, even ? "alike" : "unlike", (ratio - 1) * 100, found * 100,
             ideal * 100);
-        /* 2.5 standard errors of what 100 pairs can tell. */
-        assert_true(found >= 0.9 * ideal - 2.5 * sqrt(ideal * (1 - ideal) / t.pairs) - 1e-9);
+        /* The error is spent to see a rise by half: smaller ones are only told. 2.5 standard errors
+         * are what 100 pairs cannot tell. */
+        double unsure = 2.5 * sqrt(ideal * (1 - ideal) / t.pairs);
+        assert_true(ratio < 1.5 || found >= 0.9 * ideal - unsure - 1e-9);
     }
 }
 

@@ -70,14 +70,20 @@ static void swift_names_are_simplified_or_full(void **state) {
     strbuf_release(&out);
 }
 
+/* Punycode, and what it says. */
+#define DINNER "u30____7hkackfecea1cbdathfdh9hlq6y"
+static const char dinner[] =
+    "\xe1\x83\xa1\xe1\x83\x90\xe1\x83\xad\xe1\x83\x9b\xe1\x83\x94\xe1\x83\x9a\xe1"
+    "\x83\x90\xe1\x83\x93_\xe1\x83\x92\xe1\x83\x94\xe1\x83\x9b\xe1\x83\xa0\xe1\x83\x98\xe1\x83"
+    "\x94\xe1\x83\x9a\xe1\x83\x98_\xe1\x83\xa1\xe1\x83\x90\xe1\x83\x93\xe1\x83\x98\xe1\x83\x9a"
+    "\xe1\x83\x98";
+
 static void a_punycode_identifier_is_decoded(void **state) {
     (void)state;
-    check(
-        "_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y",
-        "utf8_idents::\xe1\x83\xa1\xe1\x83\x90\xe1\x83\xad\xe1\x83\x9b\xe1\x83\x94\xe1\x83\x9a\xe1"
-        "\x83\x90\xe1\x83\x93_\xe1\x83\x92\xe1\x83\x94\xe1\x83\x9b\xe1\x83\xa0\xe1\x83\x98\xe1\x83"
-        "\x94\xe1\x83\x9a\xe1\x83\x98_\xe1\x83\xa1\xe1\x83\x90\xe1\x83\x93\xe1\x83\x98\xe1\x83\x9a"
-        "\xe1\x83\x98");
+    struct strbuf text = {0};
+    strbuf_addf(&text, "utf8_idents::%s", dinner);
+    check("_RNqCs4fqI2P2rA04_11utf8_idents" DINNER, strbuf_cstr(&text));
+    strbuf_release(&text);
 }
 
 static void the_code_of_a_block_names_its_function(void **state) {
@@ -137,6 +143,67 @@ static void add_nested_name(struct strbuf *name, size_t parts) {
         }
     }
     strbuf_addstr(name, "1fEv");
+}
+
+/* Appends a type a::NAME whose name is Punycode. */
+static void add_punycode_type(struct strbuf *b) {
+    strbuf_addstr(b, "NtC1a" DINNER);
+}
+
+static void rust_names_of_64_kib_are_read(void **state) {
+    (void)state;
+    struct strbuf name = {0}, text = {0};
+    strbuf_addstr(&name, "_RINvC1a1f");
+    strbuf_addstr(&text, "a::f::<");
+    while (name.len < 64 * 1024 - 50) {
+        add_punycode_type(&name);
+        strbuf_addf(&text, "%sa::%s", text.len > 7 ? ", " : "", dinner);
+    }
+    strbuf_addc(&name, 'E');
+    strbuf_addc(&text, '>');
+    check(strbuf_cstr(&name), strbuf_cstr(&text));
+    strbuf_release(&name);
+    strbuf_release(&text);
+}
+
+/* Appends the back reference to what is at this offset behind "_R". */
+static void add_backref(struct strbuf *b, size_t offset) {
+    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    assert_true(offset >= 1 && offset <= 62 * 62);
+    strbuf_addc(b, 'B');
+    if (offset > 62) {
+        strbuf_addc(b, digits[(offset - 1) / 62]);
+    }
+    strbuf_addc(b, digits[(offset - 1) % 62]);
+    strbuf_addc(b, '_');
+}
+
+/* The text doubles at each level; what was decoded when it is given up is freed. */
+static void a_punycode_name_that_explodes_is_given_up(void **state) {
+    (void)state;
+    struct strbuf name = {0}, text = {0};
+    strbuf_addstr(&name, "_RINvC1a1f");
+    size_t last = name.len - 2;
+    add_punycode_type(&name);
+    for (int i = 0; i < 30; i++) {
+        size_t at = name.len - 2;
+        strbuf_addc(&name, 'T');
+        add_backref(&name, last);
+        add_backref(&name, last);
+        strbuf_addc(&name, 'E');
+        last = at;
+        if (i == 1) {
+            strbuf_addc(&name, 'E');
+            strbuf_addf(&text, "a::f::<a::%s, (a::%s, a::%s), ((a::%s, a::%s), (a::%s, a::%s))>",
+                        dinner, dinner, dinner, dinner, dinner, dinner, dinner);
+            check(strbuf_cstr(&name), strbuf_cstr(&text));
+            strbuf_truncate(&name, name.len - 1);
+        }
+    }
+    strbuf_addc(&name, 'E');
+    check(strbuf_cstr(&name), NULL);
+    strbuf_release(&name);
+    strbuf_release(&text);
 }
 
 static void names_of_64_kib_are_read(void **state) {
@@ -227,6 +294,8 @@ int main(void) {
         cmocka_unit_test(a_failed_name_leaves_the_buffer_as_it_was),
         cmocka_unit_test(a_name_that_explodes_is_given_up_at_once),
         cmocka_unit_test(names_of_64_kib_are_read),
+        cmocka_unit_test(rust_names_of_64_kib_are_read),
+        cmocka_unit_test(a_punycode_name_that_explodes_is_given_up),
         cmocka_unit_test(deep_names_do_not_run_out_of_stack),
         cmocka_unit_test(third_party_pairs_agree),
     };

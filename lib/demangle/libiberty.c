@@ -17,15 +17,23 @@ struct fence {
     jmp_buf leave;
     struct strbuf *out;
     size_t start;
-    bool may_leave; /* false: text past the cap is dropped instead */
+    bool keeps_decoded; /* libiberty holds memory while it prints a text that is not ASCII */
     bool over;
 };
+
+static bool is_ascii(const char *text, size_t len) {
+    size_t i = 0;
+    while (i < len && (unsigned char)text[i] < 0x80) {
+        i++;
+    }
+    return i == len;
+}
 
 static void fence_collect(const char *text, size_t len, void *opaque) {
     struct fence *f = opaque;
     if (f->out->len - f->start + len > DEMANGLE_OUT_MAX || f->out->failed) {
         f->over = true;
-        if (f->may_leave) {
+        if (!f->keeps_decoded || is_ascii(text, len)) {
             longjmp(f->leave, 1);
         }
         return;
@@ -36,9 +44,9 @@ static void fence_collect(const char *text, size_t len, void *opaque) {
 typedef int (*demangler)(const char *mangled, int options, demangle_callbackref callback,
                          void *opaque);
 
-static enum st demangle_fenced(demangler read, const char *name, int options, bool may_leave,
+static enum st demangle_fenced(demangler read, const char *name, int options, bool keeps_decoded,
                                struct strbuf *out, struct err *e) {
-    struct fence f = {.out = out, .start = out->len, .may_leave = may_leave};
+    struct fence f = {.out = out, .start = out->len, .keeps_decoded = keeps_decoded};
     /* Nothing but f changes between the two returns of setjmp, and it lives in memory, not in a
      * register of this frame that longjmp would restore. */
     bool read_it = false;
@@ -69,7 +77,7 @@ struct long_name {
 static void *read_long_name(void *ctx) {
     struct long_name *n = ctx;
     n->st = demangle_fenced(cplus_demangle_v3_callback, n->name,
-                            DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT, true, n->out, n->e);
+                            DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT, false, n->out, n->e);
     return NULL;
 }
 
@@ -93,35 +101,32 @@ enum st demangle_itanium(const char *name, struct strbuf *out, struct err *e) {
     size_t len = strlen(name);
     return len > PLAIN_NAME_MAX ? demangle_long(name, len, out, e)
                                 : demangle_fenced(cplus_demangle_v3_callback, name,
-                                                  DMGL_PARAMS | DMGL_ANSI, true, out, e);
+                                                  DMGL_PARAMS | DMGL_ANSI, false, out, e);
 }
 
-/* Might the name hold a Punycode identifier ("u", then its length)? libiberty decodes those in
- * malloc'ed memory, which a longjmp would leak. */
-static bool maybe_punycode(const char *name) {
+/* libiberty decodes a Punycode identifier in time quadratic in its length, each time that it prints
+ * it. */
+enum { PUNYCODE_MAX = 256 };
+
+/* Might the name hold a Punycode identifier ("u", then its length) that takes too long? */
+static bool has_long_punycode(const char *name) {
     for (const char *u = strchr(name, 'u'); u; u = strchr(u + 1, 'u')) {
-        if (u[1] >= '0' && u[1] <= '9') {
+        size_t len = 0;
+        for (const char *c = u + 1; *c >= '0' && *c <= '9' && len <= PUNYCODE_MAX; c++) {
+            len = len * 10 + (size_t)(*c - '0');
+        }
+        if (len > PUNYCODE_MAX) {
             return true;
         }
     }
     return false;
 }
 
+/* libiberty decodes Punycode in malloc'ed memory, which a longjmp would leak, and prints the
+ * identifier at once, which is never ASCII; what stands between two of them always is. */
 enum st demangle_rust(const char *name, struct strbuf *out, struct err *e) {
-    bool v0 = name[1] == 'R';
-    bool may_leave = true;
-    if (v0 && maybe_punycode(name)) {
-        /* Only back references make text grow beyond the name's length, each by a factor of two at
-         * most: few of them in a short name need no fence. */
-        size_t backrefs = 0;
-        for (const char *b = strchr(name, 'B'); b; b = strchr(b + 1, 'B')) {
-            backrefs++;
-        }
-        if (backrefs > 8 || strlen(name) > 1024) {
-            return ST_NONE;
-        }
-        may_leave = false;
+    if (name[1] == 'R' && has_long_punycode(name)) {
+        return ST_NONE;
     }
-    return demangle_fenced(rust_demangle_callback, name, DMGL_PARAMS | DMGL_ANSI, may_leave, out,
-                           e);
+    return demangle_fenced(rust_demangle_callback, name, DMGL_PARAMS | DMGL_ANSI, true, out, e);
 }

@@ -1,5 +1,7 @@
 /* Finds the type that a generic was made for: `shop::Item` of
  * `std::vector<shop::Item>::push_back(…)`. */
+#include <string.h>
+
 #include "base/parse.h"
 #include "names/names.h"
 #include "names/names_private.h"
@@ -9,11 +11,21 @@ enum { SCAN_MAX = 4096 }; /* bytes of a name that are read, since nesting is rea
 /* Namespaces and modules that come with a language or a system. */
 static bool is_library(const char *s, size_t len) {
     static const char *const roots[] = {
-        "std",     "__gnu_cxx", "__cxxabiv1", "abi",        "Swift",    "SwiftUI",
-        "Combine", "UIKit",     "Foundation", "Dispatch",   "__C",      "__ObjC",
-        "core",    "alloc",     "hashbrown",  "ObjectiveC", "CoreData", "_Concurrency"};
+        "std",   "__gnu_cxx",  "__cxxabiv1", "abi",        "Swift",    "SwiftUI",      "Combine",
+        "UIKit", "Foundation", "Dispatch",   "__C",        "__ObjC",   "CoreGraphics", "QuartzCore",
+        "core",  "alloc",      "hashbrown",  "ObjectiveC", "CoreData", "_Concurrency"};
     size_t at;
     return PARSE_WORD(s, len, roots, &at);
+}
+
+/* A generic's own parameter, `A` or `A1`, which stands for any type. */
+static bool is_parameter(const char *s, size_t len) {
+    for (size_t i = 1; i < len; i++) {
+        if (s[i] < '0' || s[i] > '9') {
+            return false;
+        }
+    }
+    return len > 0 && s[0] >= 'A' && s[0] <= 'Z';
 }
 
 /* Index behind the bracket that closes the one at `at`; `len` if none does. */
@@ -91,7 +103,11 @@ bool names_generic_for(const char *name, size_t len, const char **type, size_t *
             continue;
         }
         size_t word = behind_part(name, len, at), end = behind_path(name, len, at, &parts);
-        if (depth && parts > 1 && !is_library(name + at, word - at)) {
+        if (word - at == 5 && memcmp(name + at, "where", 5) == 0) {
+            return false; /* what is asked of parameters is no argument */
+        }
+        if (depth && parts > 1 && !is_library(name + at, word - at) &&
+            !is_parameter(name + at, word - at)) {
             *type = name + at;
             *type_len = end - at;
             return true;

@@ -76,7 +76,6 @@ static void skip_signature_specialization(struct swift_scan *sc) {
 /* One wrapper around the name at the scan: a thunk, a specialisation, an attribute. False: none. */
 static bool skip_wrapper(struct swift_scan *sc) {
     static const char *const plain[] = {"@objc ",
-                                        "@nonobjc ",
                                         "dynamic ",
                                         "merged ",
                                         "specialized ",

@@ -10,6 +10,7 @@
 
 #include "classify/keys/fixture_dump_test.h"
 #include "classify/keys/key.h"
+#include "dump/dump_private.h"
 
 struct apps {
     struct rules *rules;
@@ -199,6 +200,24 @@ static void work_without_a_relevant_frame_is_not_idle(void **state) {
     }
 }
 
+static void a_dump_without_samples_that_shows_the_loop_at_work_came_late(void **state) {
+    static const char *const leaves[] = {"CoreFoundation __CFRunLoopDoObservers",
+                                         "libsystem_kernel.dylib mach_absolute_time"};
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
+        struct fixture f = {0};
+        struct dump_thread_order order = {0};
+        STACK(&f, 1, leaves[i], "CoreFoundation __CFRunLoopRun",
+              "CoreFoundation CFRunLoopRunSpecific", "* Shop main");
+        assert_int_equal(apps_status(*state, &f), KEY_OK);
+        f.thread = (struct dump_thread){.id = 1, .main = true, .cpu_ms = -1, .stack = f.stacks[0]};
+        f.d.threads = &f.thread;
+        f.d.thread_order = &order;
+        f.d.thread_count = 1;
+        f.d.sample_count = 0;
+        assert_int_equal(apps_status(*state, &f), KEY_LATE);
+    }
+}
+
 static void a_nameless_frame_of_the_loop_changes_nothing(void **state) {
     struct fixture f = {0}, other = {0};
     STACK(&f, 1, "libsystem_kernel.dylib mach_msg2_trap", "CoreFoundation ?",
@@ -215,7 +234,14 @@ static void a_thread_that_worked_was_not_idle(void **state) {
     STACK(&f, 2, "* Shop work", LOOP);
     f.d.stall.cpu_permille = 90;
     assert_int_equal(apps_status(*state, &f), KEY_IDLE);
-    f.d.stall.cpu_permille = 400;
+    f.d.stall.cpu_permille = 400; /* of all threads: nothing is known of this one */
+    assert_int_equal(apps_status(*state, &f), KEY_IDLE);
+    struct dump_thread_order order = {0};
+    f.thread = (struct dump_thread){.id = 1, .main = true, .cpu_ms = 300};
+    f.d.threads = &f.thread;
+    f.d.thread_order = &order;
+    f.d.thread_count = 1;
+    f.d.stall.span_ms = f.d.stall.duration_ms = 1000;
     expect_key(*state, &f, 1, "app!work");
 }
 
@@ -247,6 +273,7 @@ int main(void) {
         cmocka_unit_test(only_the_outermost_loop_waiting_is_idle),
         cmocka_unit_test(work_without_a_relevant_frame_is_not_idle),
         cmocka_unit_test(a_nameless_frame_of_the_loop_changes_nothing),
+        cmocka_unit_test(a_dump_without_samples_that_shows_the_loop_at_work_came_late),
         cmocka_unit_test(a_thread_that_worked_was_not_idle),
         cmocka_unit_test(who_executes_a_block_does_not_wait_for_its_queue),
     };

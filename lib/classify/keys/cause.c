@@ -64,14 +64,22 @@ static enum st find_current(struct judge *j, struct err *e) {
     return ST_OK;
 }
 
+/* -1 = unknown. */
+static int64_t thread_cpu(const struct dump *d, const struct dump_thread *main) {
+    int64_t duration = dump_span_ms(d);
+    bool known = main && main->cpu_ms >= 0 && d->stall.seq <= 1 && duration > 0 &&
+                 main->cpu_ms <= INT64_MAX / 1000;
+    return known ? main->cpu_ms * 1000 / duration : -1;
+}
+
 int64_t judged_cpu(const struct dump *d, const struct dump_thread *main) {
-    int64_t process = d->stall.cpu_permille, duration = dump_span_ms(d);
-    if (!main || main->cpu_ms < 0 || d->stall.seq > 1 || duration <= 0 ||
-        main->cpu_ms > INT64_MAX / 1000) {
-        return process;
-    }
-    int64_t thread = main->cpu_ms * 1000 / duration;
-    return process >= 0 && process < thread ? process : thread;
+    int64_t process = d->stall.cpu_permille, thread = thread_cpu(d, main);
+    return thread < 0 || (process >= 0 && process < thread) ? process : thread;
+}
+
+int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main) {
+    int64_t thread = thread_cpu(d, main), cpu = judged_cpu(d, main);
+    return thread >= 0 || cpu < CPU_WAITS ? cpu : -1;
 }
 
 /* The function that represents a stack: the innermost of the app, else the innermost relevant one;

@@ -105,7 +105,7 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     info->framework = rule ? rule->framework : NULL;
     info->by[RULE_CALLOUT] = rules_match(t->rules, RULE_CALLOUT, s, NULL);
     info->callout = info->by[RULE_CALLOUT] != NULL;
-    info->loop_image = !s->function && rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
+    info->loop_image = rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
 }
 
 /* All that is known of the function's name, in t->full. */

@@ -129,6 +129,7 @@ static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e)
     }
     const struct dump_thread *main = dump_main_thread(d);
     k->cpu_permille = judged_cpu(d, main);
+    k->ran_permille = judged_own_cpu(d, main);
     k->sampled = d->sample_count > 0;
     return frame_table_begin(&k->table, d) ? judge_samples(k, d, e) : err_nomem(e);
 }
@@ -170,7 +171,7 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
     if (k->options.aliases && find_aliases(k, d, &chosen, out, e) != ST_OK) {
         return ST_ERR;
     }
-    if (chosen.idle && (!k->sampled || k->cpu_permille < CPU_WAITS)) {
+    if (chosen.idle && (!k->sampled || k->ran_permille < CPU_WAITS)) {
         out->status = k->samples.len ? KEY_IDLE : KEY_LATE;
         out->cause = CAUSE_IDLE;
         return key_idle(k, &chosen, out) ? ST_OK : err_nomem(e);

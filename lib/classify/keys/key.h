@@ -34,7 +34,7 @@ struct frame_info {
     bool by_caller;   /* place and cause depend on the caller: use frame_from */
     bool callout;     /* calls code that somebody handed over: what waits outside of it does not */
     bool modal;       /* of PLACE_CUT: a nested loop that waits for the user */
-    bool loop_image;  /* nameless, in an image that has a loop that waits for work */
+    bool loop_image;  /* in an image that has a loop that waits for work */
     enum rule_side side;
     enum rule_place place;
     enum rule_cause cause;

@@ -42,6 +42,7 @@ struct keyer {
     VEC(struct ballot) ballots;
     int64_t
         cpu_permille; /* of the dump at hand: how much of the stall its thread ran, -1 = unknown */
+    int64_t ran_permille; /* how much of it the main thread itself surely ran, -1 = unknown */
     bool sampled; /* it has samples of the stall; else the stack was captured at its end, and what
                      the thread did before is no evidence of what it does there */
     struct strbuf text;
@@ -56,6 +57,9 @@ static inline bool judged_is(const char *s, const char *what) {
 /* How much of the stall the main thread, or else the process, was on a processor, in permille; -1 =
  * unknown. The thread's time is since the stall's start. */
 int64_t judged_cpu(const struct dump *d, const struct dump_thread *main);
+/* The same of the main thread alone: unknown where only the process's is, unless that is so little
+ * that the thread's is, too. */
+int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main);
 
 /* stack_scan.c. Where the loop, or the thread's first function, begins; fills in s->cut. */
 void scan_cut(const struct keyer *k, struct judged_stack *s);

@@ -28,7 +28,7 @@ static size_t loop_start(const struct keyer *k, const struct judged_stack *s, si
         if (info->place == PLACE_CUT) {
             start = i;
         } else if (info->callout || info->in_app ||
-                   (info->place != PLACE_SKIP && !info->loop_image)) {
+                   (info->place != PLACE_SKIP && (info->resolved || !info->loop_image))) {
             break;
         }
     }
@@ -66,21 +66,31 @@ static bool is_no_evidence(const struct frame_info *info) {
            (!info->framework[0] || info->loop_image);
 }
 
+/* The loop at its own work between two waits: a function of its image, which calls nobody out, or a
+ * system call that does not wait. */
+static bool is_loop_work(const struct frame_info *info, size_t i) {
+    bool own = info->loop_image && (!info->callout || i == 0);
+    return info->place == PLACE_SKIP && info->cause == CAUSE_NONE &&
+           (own || (i == 0 && !info->framework[0]));
+}
+
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
-    bool waits = false;
+    bool waits = false, works = false;
     if (s->cut >= s->count || !is_loop(scan_at(k, s, s->cut))) {
         return false;
     }
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = scan_at(k, s, i);
         bool wait = is_kernel_wait(info) || is_loop_wait(info);
-        if (info->callout || (!wait && !is_no_evidence(info))) {
+        bool work = !k->sampled && is_loop_work(info, i);
+        if (!wait && !work && (info->callout || !is_no_evidence(info))) {
             return false;
         }
         waits = waits || wait;
+        works = works || work;
     }
-    return waits || s->cut == 0 ||
-           (k->sampled && k->cpu_permille >= 0 && k->cpu_permille < CPU_WAITS);
+    bool known = k->sampled && k->ran_permille >= 0 && k->ran_permille < CPU_WAITS;
+    return waits || works || s->cut == 0 || known;
 }
 
 /* ---- cause ---- */

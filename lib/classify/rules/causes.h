@@ -22,7 +22,7 @@
     X(SLEEP, "sleep", "sleeps", "i1", 9)                                                           \
     X(LAUNCH, "launch", "starts the program", "l1", 10)                                            \
     X(IDLE, "idle", "waits for work", "x0", 12) /* the loop, and nothing inside it: no stall */    \
-    X(DEADLOCK, "deadlock", "threads wait for each other", "a3", 2)                                           \
+    X(DEADLOCK, "deadlock", "threads wait for each other", "a3", 2)                                \
     X(STARVED, "starved", "gets no processor", "b2", 11) /* ready to run, and not running */       \
     X(UNKNOWN, "unknown", "no frame tells", "", 0)
 

@@ -26,8 +26,8 @@ enum triage_apart {
 };
 /* "crash" …; "" for none. */
 const char *triage_apart_text(enum triage_apart a);
-/* Why a dump with this key is not ranked. open: of crash, background, prewarmed, idle and late those
- * that are ranked all the same. */
+/* Why a dump with this key is not ranked. open: of crash, background, prewarmed, idle and late
+ * those that are ranked all the same. */
 enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *key,
                                   const bool open[APART_COUNT]);
 

@@ -307,8 +307,8 @@ static enum cfi_step apply_async(struct unwinder *u, const struct frame_rule *ru
     return cfi_apply_async(&u->rows[rule->value], stack, regs);
 }
 
-/* Does the rule count from sp, which is not known, so that the CFA has to come from the frame record
- * (cfa_of_record_async)? */
+/* Does the rule count from sp, which is not known, so that the CFA has to come from the frame
+ * record (cfa_of_record_async)? */
 static bool needs_record_async(const struct frame_rule *rule, const struct cfi_registers *regs) {
     return rule->kind == RULE_PLAIN && rule->cfa_register == CFI_SP &&
            !cfi_knows_async(regs, CFI_SP);

@@ -23,6 +23,13 @@ static size_t objc_prefix(const char *word, size_t len) {
     return 0;
 }
 
+/* Is the word too short for a symbol of Swift, which has a type and says what it is of the type, as
+ * `$sSiN`? Shorter ones are types alone, and words of other languages look like them: `$sx`. */
+static bool is_short_word(const char *word, size_t len) {
+    enum { SYMBOL_MIN = 5 };
+    return len < SYMBOL_MIN && len > 1 && (word[0] == '$' || (word[0] == '_' && word[1] == 'T'));
+}
+
 static enum st add_word(const char *word, size_t len, enum demangle_style style, struct strbuf *out,
                         struct err *e) {
     size_t prefix = objc_prefix(word, len), end = len;
@@ -30,7 +37,10 @@ static enum st add_word(const char *word, size_t len, enum demangle_style style,
         end--; /* the word ends a sentence */
     }
     strbuf_add(out, word, prefix);
-    enum st st = demangle(word + prefix, end - prefix, style, out, e);
+    enum st st = ST_NONE;
+    if (!is_short_word(word + prefix, end - prefix)) {
+        st = demangle(word + prefix, end - prefix, style, out, e);
+    }
     if (st == ST_ERR) {
         return ST_ERR;
     }

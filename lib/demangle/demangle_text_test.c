@@ -62,8 +62,19 @@ static void a_text_that_is_cut_reads_the_same(void **state) {
     strbuf_release(&out);
 }
 
+static void short_words_of_other_languages_stay(void **state) {
+    (void)state;
+    static const char text[] = "my ($sx, $sy) = @$ex; $sys->{_TSi}; $sSiN\n";
+    struct strbuf out = {0};
+    assert_int_equal(demangle_text(text, sizeof text - 1, DEMANGLE_SIMPLIFIED, &out, NULL), ST_OK);
+    assert_string_equal(strbuf_cstr(&out),
+                        "my ($sx, $sy) = @$ex; $sys->{_TSi}; type metadata for Int\n");
+    strbuf_release(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_words_of_other_languages_stay),
         cmocka_unit_test(names_are_found_and_all_else_stays),
         cmocka_unit_test(a_text_that_is_cut_reads_the_same),
     };

@@ -115,7 +115,7 @@ static void build_held(struct indexing *run) {
     run->held.len = 0;
 }
 
-/* Builds and delivers all so far. */
+/* Builds the indexes that are held back, and waits until the pool has delivered all results. */
 static void settle(struct indexing *run) {
     build_held(run);
     pool_finish(run->pool);

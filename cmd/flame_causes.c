@@ -13,7 +13,8 @@ static enum rule_cause cause_of(struct flame_causes *c, const struct layout_fram
     strbuf_clear(&c->image);
     if (f->depth == c->label_depth) {
         enum rule_cause labelled = CAUSE_NONE;
-        (void)rule_cause_parse(name->name, name->name_len, &labelled); /* other labels are none */
+        (void)rule_cause_parse(name->name, name->name_len,
+                               &labelled); /* another label leaves it at none */
         return *rule_cause_colour(labelled) ? labelled : CAUSE_NONE;
     }
     names_normalise(name->name, name->name_len, &c->function);

@@ -28,7 +28,7 @@ struct flame_run {
     struct flame_diff diff;
     struct svg_options svg;
     const char *output; /* a path, NULL = stdout */
-    const char *weight; /* as given, NULL = default */
+    const char *weight; /* the word behind --weight; NULL = the option was not given */
     unsigned format;    /* index into flame_formats */
     bool quiet;
     bool by_cause; /* the colours */

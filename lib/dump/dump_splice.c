@@ -105,7 +105,8 @@ static bool splice_next_member(struct span *rest, const struct special *specials
     return true;
 }
 
-/* Walks all of an object; last[special] is where the member that counts has its value. */
+/* Walks all members of an object. last[i] is set to the value of the last member with special name
+ * i, as the last one of several is the one that is used. */
 static void find_members(struct members *all, struct span object, const struct special *specials,
                          size_t count, const char **last) {
     struct member m;

@@ -26,7 +26,7 @@ struct stored {
     pthread_mutex_t *lock; /* to open either, and to build */
     atomic_bool tried;     /* to build */
     uint64_t earlier;      /* cost of earlier runs */
-    uint64_t whole;        /* cost of the whole file, once live is open */
+    uint64_t whole; /* bytes of debug info in all units and one more; set when `live` is opened */
 };
 
 static enum st open_live(struct stored *s, struct err *e) {

@@ -6,8 +6,8 @@
 #include "object/object.h"
 #include "object/object_private.h"
 
-/* By address; at one address the symbol that keeps its name comes first: the largest, a global one,
- * the later in the file. This is llvm-symbolizer's choice, and it prefers `malloc` to
+/* Orders symbols by address. Of those at one address the first is kept: the largest, then a global
+ * one, then the later in the file. This is llvm-symbolizer's choice, and it prefers `malloc` to
  * `__libc_malloc`. */
 static int compare_symbols(const void *a, const void *b) {
     const struct raw_symbol *x = a, *y = b;

@@ -184,7 +184,8 @@ static void tell_inbox(struct stallrec *rec, uint64_t until_ns) {
  * threads. */
 static void tell_all(struct stallrec *rec) {
     struct rec_event events[REC_LOOP_EVENTS];
-    uint64_t now = stallrec_clock_ns(); /* edges that come after this look have later times */
+    uint64_t now =
+        stallrec_clock_ns(); /* read before the poll: events that it misses have later times */
     uint32_t count = rec_loop_poll(&rec->poll, events);
     for (uint32_t i = 0; i < count; i++) {
         tell_inbox(rec, events[i].at_ns);

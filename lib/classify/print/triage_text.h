@@ -33,7 +33,8 @@ void text_add_clean(struct strbuf *b, const char *s);
 void text_add_frame(struct strbuf *b, const struct bucket_frame *f);
 /* "19 stalls in 20 dumps, 1m26s stalled, 12 users, 3 buckets" */
 void text_add_totals(struct strbuf *b, const struct triage *t);
-/* "2.0s, shorter stalls were not seen"; nothing if no dump says its threshold. */
+/* Appends the thresholds, by kind of stall if there are several: "2.0s, shorter stalls were not
+ * seen". Appends nothing if no dump says its own. */
 void text_add_threshold(struct strbuf *b, const struct triage *t);
 /* "lock 40%, disk 20%": the causes of a tally by their time. */
 void text_add_causes(struct strbuf *b, const struct tally *t);

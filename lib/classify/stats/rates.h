@@ -68,7 +68,7 @@ double rates_combine(const double *p, const double *weight, size_t count);
 
 /* One of a family of hypotheses. */
 struct rates_hypothesis {
-    double p;        /* of the data */
+    double p;        /* the p-value of the observed data */
     double least;    /* the smallest value that p can take */
     double effect;   /* of a rise that matters, in standard errors; 0: no estimate */
     double alpha;    /* out: the error that is spent on it */

@@ -1,7 +1,8 @@
 /* "Entities": macro-discriminator-list, what macros expand to ("fM"). */
 #include "demangle/swift_parse/swift_parser_private.h"
 
-/* Where the expansion, or the name that it hangs on, stands. */
+/* Pops the context of a macro expansion: the enclosing expansion if one is on the stack, else a
+ * declaration context. */
 static struct swift_node *pop_expansion_context(struct swift_parser *p) {
     struct swift_node *outer = swift_pop_role(p, ROLE_MACRO_EXPANSION);
     return outer ? outer : swift_pop_context(p);

@@ -81,7 +81,8 @@ struct swift_node *swift_make_generic_type(struct swift_parser *p, enum swift_ki
 
 /* --- 'R': requirements --------------------------------------------------------------------- */
 
-/* What is constrained. */
+/* The form in which a requirement names the type that it constrains: a generic parameter, an
+ * associated type, a path of associated types, or a type that is on the stack already. */
 enum subject { PARAM, ASSOCIATED, COMPOUND, SUBSTITUTED };
 
 static struct swift_node *subject_type(struct swift_parser *p, enum subject subject) {

@@ -17,7 +17,7 @@
 enum { SCAN_VALUES_MAX = 4 * 1024 * 1024 };
 
 enum scan_event {
-    SCAN_MORE,  /* the text ends before the document */
+    SCAN_MORE,  /* the text ends, and the document is not complete */
     SCAN_DONE,  /* the document ends here */
     SCAN_BAD,   /* this byte cannot stand here */
     SCAN_DEEP,  /* this container is nested too deep */

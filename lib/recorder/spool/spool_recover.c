@@ -38,7 +38,8 @@ static bool is_held(const struct room *room, uint32_t slot) {
     return room->known[slot] && room->heads[slot].state != REC_SLOT_FREE;
 }
 
-/* Among the dumps of one stall, the one that was open last knows the duration. */
+/* The dump of a stall whose slot was still open has the latest duration. Dumps of the same stall
+ * that recorded a shorter one take its duration and its gap. */
 static void share_durations(struct room *room) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         for (uint32_t k = 0; k < REC_RECORDS; k++) {

@@ -47,8 +47,8 @@ static void a_tree_holds_what_the_text_says(void **state) {
 static void what_jansson_refuses_is_repaired(void **state) {
     (void)state;
     json_t *root = load("[\"a\\u0000b\",18446744073709551616,\"\\ud800\",\"\xff\",1e400]", NULL);
-    static const char *const want[] = {"a\xef\xbf\xbd"
-                                       "b",
+    static const char *const want[] = {("a\xef\xbf\xbd"
+                                        "b"),
                                        "18446744073709551616", "\xef\xbf\xbd", "\xef\xbf\xbd",
                                        "1e400"};
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {

@@ -138,8 +138,9 @@ static void other_and_damaged_names_are_left_alone(void **state) {
         "_TtuRxs8Runciblew3FooRxs8Fungible_FxT_",
         "_TFC3foo3bara1uS_3zim",
         "_TWGVs6UInt16GVs12SomeGenericx_S_",
-        "_TTSf1cpi3__cpfl0__cpse0v4u123_cpg53globalinit_33_06E7F1D906492AE070936A9B58CBAE1C_token8_"
-        "cpfr36_TFtest_capture_propagation2_closure___TF7specgen12take_closureFFTSiSi_T_T_",
+        ("_TTSf1cpi3__cpfl0__cpse0v4u123_cpg53globalinit_33_06E7F1D906492AE070936A9B58CBAE1C_"
+         "token8_"
+         "cpfr36_TFtest_capture_propagation2_closure___TF7specgen12take_closureFFTSiSi_T_T_"),
         "_TFIvV8patatino1x1ySii",
         "_TFeRxs9Equatable3fooSa3barfT_T_",
         "_TF4main3fooU__FQ_T_",

@@ -44,6 +44,7 @@ void rules_free(struct rules *r) {
         VEC_RELEASE(&index->places);
         map_release(&index->exact);
     }
+    VEC_RELEASE(&r->loops);
     VEC_RELEASE(&r->rules);
     arena_release(&r->arena);
     strbuf_release(&r->canonical);
@@ -96,6 +97,10 @@ bool rules_append(struct rules *r, const struct rule *rule) {
         return false;
     }
     r->rules.data[index].next = SIZE_MAX;
+    bool loop = rule->kind == RULE_CAUSE && rule->cause == CAUSE_IDLE && rule->image_count > 0;
+    if (loop && !VEC_PUSH(&r->loops, index)) {
+        return false;
+    }
     struct kind_index *kind = &r->kinds[rule->kind];
     if (rule->by_place) {
         return VEC_PUSH(&kind->places, index);
@@ -230,10 +235,9 @@ const struct rule *rules_match_image(const struct rules *r, const struct rule_im
 
 bool rules_is_loop_image(const struct rules *r, const char *image, size_t len, enum rule_os os) {
     const struct rule_subject s = {.image = image, .image_len = len};
-    for (size_t i = 0; i < r->rules.len; i++) {
-        const struct rule *rule = &r->rules.data[i];
-        if (rule->kind == RULE_CAUSE && rule->cause == CAUSE_IDLE && rule->image_count &&
-            os_matches(rule, os) && image_matches(rule, &s)) {
+    for (size_t i = 0; i < r->loops.len; i++) {
+        const struct rule *rule = &r->rules.data[r->loops.data[i]];
+        if (os_matches(rule, os) && image_matches(rule, &s)) {
             return true;
         }
     }

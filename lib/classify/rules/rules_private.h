@@ -25,6 +25,7 @@ struct kind_index {
 struct rules {
     VEC(struct rule) rules;
     struct kind_index kinds[RULE_KINDS];
+    struct rule_list loops; /* those that name loops that wait for work, by image */
     struct arena arena;
     struct strbuf canonical; /* input of the hash: the parser adds each rule */
 };

@@ -104,6 +104,7 @@ struct dump_thread {
     const char *name, *state; /* state: "running", "waiting" … */
     bool main;
     int64_t cpu_ms;
+    int64_t cpu_permille; /* of one processor, in the time that the dump is about */
     struct dump_wait waits_for;
     struct dump_stack stack;
 };
@@ -141,6 +142,9 @@ struct dump {
     size_t context_count;
     struct {
         const char *id, *kind, *detector, *activity, *app_state;
+        const char *action;          /* of a slow action: its name */
+        const char *top_thread_name; /* of kind cpu: of the thread that used most, … */
+        int64_t top_thread;          /* … and its id */
         int64_t seq, threshold_ms, at_ms, duration_ms, span_ms, gap_ms, cpu_permille, suppressed;
         bool ended, fatal, prewarmed;
     } stall;
@@ -220,6 +224,22 @@ const struct dump_thread *dump_waits_owner(const struct dump_waits *w, size_t i)
 /* The stack that the dump is about: the heaviest sample as judged by the device, else the most
  * frequent (ties: the last), else the main thread's; NULL if there is none. */
 const struct dump_stack *dump_heaviest(const struct dump *d);
+/* A stack that tells what a dump is about. */
+struct dump_vote {
+    const struct dump_stack *stack;
+    const struct dump_thread *thread; /* NULL: the main thread, by its samples */
+    uint64_t weight;                  /* at most DUMP_COUNT_MAX */
+};
+/* Do other threads than the main one tell what the dump is about? So it is of kind cpu and
+ * slow-action, if the dump says of a thread with a stack that it worked. */
+bool dump_is_about_threads(const struct dump *d);
+/* How many votes dump_votes gives. */
+size_t dump_vote_count(const struct dump *d);
+/* The stacks that tell what the dump is about: those of the threads that worked, where
+ * dump_is_about_threads, each with the thread's share of a processor in permille (the main thread's
+ * split among its samples); else the samples, each with its count. out has room for
+ * dump_vote_count. */
+void dump_votes(const struct dump *d, struct dump_vote *out);
 /* This dump's share of its stall in ms: span_ms, else duration_ms, else at_ms, else 0. */
 int64_t dump_span_ms(const struct dump *d);
 

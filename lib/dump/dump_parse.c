@@ -63,13 +63,32 @@ static enum st build_exact(struct dump_build *b, const struct tape_value *exact,
 
 /* Members of a stack, those of a thread and those of a sample, in the order in which they are
  * mostly written. */
-enum { ID, NAME, MAIN, STATE, CPU_MS, WAITS_FOR, COUNT, FRAMES, EXACT, LOCATIONS, STACK_MEMBERS };
+enum {
+    ID,
+    NAME,
+    MAIN,
+    STATE,
+    CPU_MS,
+    CPU_PERMILLE,
+    WAITS_FOR,
+    COUNT,
+    FRAMES,
+    EXACT,
+    LOCATIONS,
+    STACK_MEMBERS
+};
 static const struct tape_name stack_members[STACK_MEMBERS] = {
-    [ID] = TAPE_NAME("id"),         [NAME] = TAPE_NAME("name"),
-    [MAIN] = TAPE_NAME("main"),     [STATE] = TAPE_NAME("state"),
-    [CPU_MS] = TAPE_NAME("cpu_ms"), [WAITS_FOR] = TAPE_NAME("waits_for"),
-    [COUNT] = TAPE_NAME("count"),   [FRAMES] = TAPE_NAME("frames"),
-    [EXACT] = TAPE_NAME("exact"),   [LOCATIONS] = TAPE_NAME("locations"),
+    [ID] = TAPE_NAME("id"),
+    [NAME] = TAPE_NAME("name"),
+    [MAIN] = TAPE_NAME("main"),
+    [STATE] = TAPE_NAME("state"),
+    [CPU_MS] = TAPE_NAME("cpu_ms"),
+    [CPU_PERMILLE] = TAPE_NAME("cpu_permille"),
+    [WAITS_FOR] = TAPE_NAME("waits_for"),
+    [COUNT] = TAPE_NAME("count"),
+    [FRAMES] = TAPE_NAME("frames"),
+    [EXACT] = TAPE_NAME("exact"),
+    [LOCATIONS] = TAPE_NAME("locations"),
 };
 
 static enum st build_stack(struct dump_build *b, const struct tape_value *object,
@@ -120,6 +139,7 @@ static enum st build_threads(struct dump_build *b, const struct tape_value *thre
         thread->state = build_string(b, members[STATE]);
         thread->main = tape_is(members[MAIN], VALUE_TRUE);
         thread->cpu_ms = build_number(b, members[CPU_MS]);
+        thread->cpu_permille = build_number(b, members[CPU_PERMILLE]);
         build_wait(b, members[WAITS_FOR], &thread->waits_for);
     }
     dump_order_threads(d->threads, d->thread_count, order);
@@ -382,6 +402,10 @@ static void build_head(struct dump_build *b, const struct tape_value *root) {
     d->stall.detector = build_member_string(b, stall, "detector");
     d->stall.activity = build_member_string(b, stall, "activity");
     d->stall.app_state = build_member_string(b, stall, "app_state");
+    d->stall.action = build_member_string(b, stall, "action");
+    const struct tape_value *top_thread = tape_member(&b->tape, stall, "top_thread");
+    d->stall.top_thread = build_member_number(b, top_thread, "id");
+    d->stall.top_thread_name = build_member_string(b, top_thread, "name");
     d->stall.seq = build_member_number(b, stall, "seq");
     d->stall.threshold_ms = build_member_number(b, stall, "threshold_ms");
     d->stall.at_ms = build_member_number(b, stall, "at_ms");

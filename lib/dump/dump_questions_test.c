@@ -56,6 +56,61 @@ static void the_heaviest_stack_is_the_devices_choice_or_the_most_frequent(void *
     strbuf_release(&text);
 }
 
+/* The weights that the dump's votes have, 0 behind the last. */
+static void votes_of(const char *json, uint64_t weights[8]) {
+    struct strbuf text = {0};
+    struct dump d = parse_json(&text, json);
+    struct dump_vote votes[8];
+    assert_true(dump_vote_count(&d) <= 8);
+    dump_votes(&d, votes);
+    for (size_t i = 0; i < 8; i++) {
+        weights[i] = i < dump_vote_count(&d) ? votes[i].weight : 0;
+    }
+    dump_release(&d);
+    strbuf_release(&text);
+}
+
+static void samples_vote_with_their_counts(void **state) {
+    (void)state;
+    static const uint64_t want[8] = {3, 5};
+    uint64_t weights[8];
+    votes_of("{" FORMAT ",'stall':{'kind':'hang'},'threads':[{'id':1,'cpu_permille':900,"
+             "'frames':[4100]}],'samples':{'stacks':[{'count':3,'frames':[4100]},"
+             "{'count':5,'frames':[4200]}]}}",
+             weights);
+    assert_memory_equal(weights, want, sizeof want);
+}
+
+static void threads_that_worked_vote_with_their_shares(void **state) {
+    (void)state;
+    static const uint64_t want[8] = {42, 43, 15, 0, 700, 0};
+    uint64_t weights[8];
+    votes_of("{" FORMAT ",'stall':{'kind':'cpu','top_thread':{'id':2,'name':'b'}},'threads':["
+             "{'id':1,'main':true,'cpu_permille':100,'frames':[4100]},"
+             "{'id':2,'cpu_permille':700,'frames':[4200]},{'id':3,'frames':[4300]}],"
+             "'samples':{'stacks':[{'count':3,'frames':[4100]},{'count':3,'frames':[4200]},"
+             "{'frames':[4300]}]}}",
+             weights);
+    assert_memory_equal(weights, want, sizeof want);
+}
+
+static void without_shares_the_thread_that_used_most_votes(void **state) {
+    (void)state;
+    static const uint64_t want[8] = {0, 0, 1};
+    static const uint64_t none[8] = {2};
+    uint64_t weights[8];
+    votes_of("{" FORMAT ",'stall':{'kind':'cpu','top_thread':{'id':2,'name':'b'}},'threads':["
+             "{'id':1,'main':true,'frames':[4100]},{'id':2,'frames':[4200]}],"
+             "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
+             weights);
+    assert_memory_equal(weights, want, sizeof want);
+    votes_of("{" FORMAT ",'stall':{'kind':'cpu','top_thread':{'id':9,'name':'b'}},'threads':["
+             "{'id':1,'main':true,'frames':[4100]},{'id':2,'frames':[4200]}],"
+             "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
+             weights); /* its stack is not in the dump: the samples are all there is */
+    assert_memory_equal(weights, none, sizeof none);
+}
+
 static void exact_frames_are_those_listed(void **state) {
     (void)state;
     static const uint32_t listed[] = {1, 4, 5, 9};
@@ -87,6 +142,9 @@ int main(void) {
         cmocka_unit_test(an_address_finds_its_image),
         cmocka_unit_test(threads_are_found_by_their_id),
         cmocka_unit_test(the_heaviest_stack_is_the_devices_choice_or_the_most_frequent),
+        cmocka_unit_test(samples_vote_with_their_counts),
+        cmocka_unit_test(threads_that_worked_vote_with_their_shares),
+        cmocka_unit_test(without_shares_the_thread_that_used_most_votes),
         cmocka_unit_test(exact_frames_are_those_listed),
         cmocka_unit_test(the_span_falls_back),
     };

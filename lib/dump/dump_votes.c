@@ -1,0 +1,85 @@
+/* The stacks that tell what a dump is about. */
+#include <string.h>
+
+#include "dump/dump.h"
+
+enum { SHARE_MAX = 1000 * 65536 }; /* permille of one thread that a hostile dump may claim */
+
+/* ---- the threads that worked ---- */
+
+static bool kind_is(const struct dump *d, const char *kind) {
+    return d->stall.kind && strcmp(d->stall.kind, kind) == 0;
+}
+
+/* Does a thread say how much it worked? Else the one that used most is all that is known. */
+static bool shares_are_known(const struct dump *d) {
+    for (size_t i = 0; i < d->thread_count; i++) {
+        if (d->threads[i].cpu_permille > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The thread's share; 0 = it has none, or no stack. */
+static uint64_t share_of(const struct dump *d, const struct dump_thread *t, bool known) {
+    bool stack = t->stack.frame_count > 0 || (t->main && d->sample_count > 0);
+    if (!known) {
+        return stack && d->stall.top_thread >= 0 && t->id == d->stall.top_thread;
+    }
+    int64_t share = stack && t->cpu_permille > 0 ? t->cpu_permille : 0;
+    return share < SHARE_MAX ? (uint64_t)share : SHARE_MAX;
+}
+
+bool dump_is_about_threads(const struct dump *d) {
+    if (!kind_is(d, "cpu") && !kind_is(d, "slow-action")) {
+        return false;
+    }
+    bool known = shares_are_known(d);
+    for (size_t i = 0; i < d->thread_count; i++) {
+        if (share_of(d, &d->threads[i], known) > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- votes ---- */
+
+size_t dump_vote_count(const struct dump *d) {
+    return d->sample_count + (dump_is_about_threads(d) ? d->thread_count : 0);
+}
+
+/* Splits the share among the samples by their counts; the parts add up to it. */
+static void split_share(const struct dump *d, uint64_t share, struct dump_vote *out) {
+    uint64_t total = 0, seen = 0, given = 0;
+    for (size_t i = 0; i < d->sample_count; i++) {
+        total += d->samples[i].count;
+    }
+    for (size_t i = 0; i < d->sample_count; i++) {
+        seen += d->samples[i].count;
+        uint64_t upto = total ? (uint64_t)((unsigned __int128)share * seen / total) : 0;
+        out[i] = (struct dump_vote){.stack = &d->samples[i], .weight = upto - given};
+        given = upto;
+    }
+}
+
+void dump_votes(const struct dump *d, struct dump_vote *out) {
+    bool known = shares_are_known(d);
+    uint64_t sampled = 0; /* share of the main thread */
+    if (!dump_is_about_threads(d)) {
+        for (size_t i = 0; i < d->sample_count; i++) {
+            out[i] = (struct dump_vote){.stack = &d->samples[i], .weight = d->samples[i].count};
+        }
+        return;
+    }
+    for (size_t i = 0; i < d->thread_count; i++) {
+        const struct dump_thread *t = &d->threads[i];
+        uint64_t share = share_of(d, t, known);
+        bool by_samples = t->main && d->sample_count > 0;
+        sampled = by_samples ? share : sampled;
+        out[d->sample_count + i] =
+            (struct dump_vote){.stack = &t->stack, .thread = t, .weight = by_samples ? 0 : share};
+    }
+    split_share(d, sampled, out);
+}

@@ -96,7 +96,7 @@ static void threads_that_worked_vote_with_their_shares(void **state) {
 
 static void without_shares_the_thread_that_used_most_votes(void **state) {
     (void)state;
-    static const uint64_t want[8] = {0, 0, 1};
+    static const uint64_t want[8] = {0, 0, 1000};
     static const uint64_t none[8] = {2};
     uint64_t weights[8];
     votes_of("{" FORMAT ",'stall':{'kind':'cpu','top_thread':{'id':2,'name':'b'}},'threads':["

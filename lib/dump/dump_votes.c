@@ -3,7 +3,8 @@
 
 #include "dump/dump.h"
 
-enum { SHARE_MAX = 1000 * 65536 }; /* permille of one thread that a hostile dump may claim */
+/* Permille: of a thread of which only its rank is known, and what a hostile dump may claim. */
+enum { ONE_PROCESSOR = 1000, SHARE_MAX = 65536 * ONE_PROCESSOR };
 
 /* ---- the threads that worked ---- */
 
@@ -25,7 +26,8 @@ static bool shares_are_known(const struct dump *d) {
 static uint64_t share_of(const struct dump *d, const struct dump_thread *t, bool known) {
     bool stack = t->stack.frame_count > 0 || (t->main && d->sample_count > 0);
     if (!known) {
-        return stack && d->stall.top_thread >= 0 && t->id == d->stall.top_thread;
+        return stack && d->stall.top_thread >= 0 && t->id == d->stall.top_thread ? ONE_PROCESSOR
+                                                                                 : 0;
     }
     int64_t share = stack && t->cpu_permille > 0 ? t->cpu_permille : 0;
     return share < SHARE_MAX ? (uint64_t)share : SHARE_MAX;

@@ -25,9 +25,10 @@ struct judge {
     struct keyer *k;
     const struct dump *d;
     const struct judged_stack *chosen;
-    const struct dump_thread *main; /* NULL = none */
-    bool current;                   /* the chosen stack is what main showed when it was captured */
-    struct strbuf *why;             /* the reason; empty when a judgement begins */
+    /* The main thread, or the one that worked, where the dump is about those; NULL = none. */
+    const struct dump_thread *thread;
+    bool current;       /* the chosen stack is what it showed when it was captured */
+    struct strbuf *why; /* the reason; empty when a judgement begins */
 };
 
 /* ---- what is known ---- */
@@ -42,22 +43,24 @@ static unsigned agreement(const struct keyer *k, const struct judged_stack *chos
     for (size_t i = 0; i < k->samples.len; i++) {
         const struct judged_stack *s = &k->samples.data[i];
         bool same = s->top == chosen->top || told_cause(s) == told_cause(chosen);
-        total += s->stack->count;
-        agree += same && !s->idle ? s->stack->count : 0;
+        total += s->votes;
+        agree += same && !s->idle ? s->votes : 0;
     }
     return total ? (unsigned)((unsigned __int128)agree * 1000 / total) : 1000;
 }
 
-/* The state of the main thread, and what it waits for, are of the moment of its capture. Do they
- * belong to the chosen stack? */
+/* The state of a thread, and what it waits for, are of the moment of its capture. Do they belong to
+ * the chosen stack? */
 static enum st find_current(struct judge *j, struct err *e) {
     struct judged_stack captured;
-    j->main = dump_main_thread(j->d);
-    j->current = j->main != NULL;
-    if (!j->main || !j->k->samples.len || !j->main->stack.frame_count) {
+    const struct dump_thread *worker = j->chosen->worker;
+    j->thread = worker ? worker : dump_main_thread(j->d);
+    j->current = j->thread != NULL;
+    if (!j->thread || !j->k->samples.len || !j->thread->stack.frame_count ||
+        j->chosen->stack == &j->thread->stack) {
         return ST_OK;
     }
-    if (judge_stack(j->k, j->d, &j->main->stack, &captured, e) != ST_OK) {
+    if (judge_stack(j->k, j->d, &j->thread->stack, &captured, e) != ST_OK) {
         return ST_ERR;
     }
     j->current = captured.top == j->chosen->top;
@@ -103,9 +106,18 @@ static void add_in(const struct judge *j, const struct judged_stack *s) {
 
 /* ---- waits ---- */
 
+/* "771 worker", or "main". */
+static void add_thread(const struct judge *j, const struct dump_thread *t) {
+    if (t->main) {
+        strbuf_addstr(j->why, "main");
+        return;
+    }
+    strbuf_addf(j->why, "%" PRId64 "%s%s", t->id, t->name ? " " : "", t->name ? t->name : "");
+}
+
 /* "main → mutex of 771 worker": the links between the threads of a chain. */
 static void add_chain(const struct judge *j, const struct dump_waits *w) {
-    strbuf_addstr(j->why, "main");
+    add_thread(j, w->threads[0]);
     for (size_t i = 0; i < w->count; i++) {
         const struct dump_thread *t = w->threads[i];
         const struct dump_thread *owner = dump_waits_owner(w, i);
@@ -116,7 +128,7 @@ static void add_chain(const struct judge *j, const struct dump_waits *w) {
                     judged_is(t->waits_for.kind, "thread") ? "the end" : t->waits_for.kind);
         if (t->waits_for.owner >= 0) {
             strbuf_addf(j->why, " of %" PRId64, t->waits_for.owner);
-            const char *name = owner == j->main ? "main" : owner ? owner->name : NULL;
+            const char *name = owner && owner->main ? "main" : owner ? owner->name : NULL;
             strbuf_addf(j->why, "%s%s", name ? " " : "", name ? name : "");
         }
     }
@@ -141,10 +153,10 @@ static enum st add_holder(const struct judge *j, const struct dump_thread *holde
 
 static enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e) {
     struct dump_waits w;
-    if (!j->current || !j->main->waits_for.kind) {
+    if (!j->current || !j->thread->waits_for.kind) {
         return ST_NONE;
     }
-    dump_waits(j->d, j->main, &w);
+    dump_waits(j->d, j->thread, &w);
     add_chain(j, &w);
     if (w.back != SIZE_MAX) {
         out->cause = CAUSE_DEADLOCK;
@@ -152,12 +164,22 @@ static enum st judge_waits(const struct judge *j, struct stall_key *out, struct 
         return ST_OK;
     }
     out->cause = CAUSE_LOCK;
-    out->confidence = j->main->waits_for.owner >= 0 ? 950 : 900;
+    out->confidence = j->thread->waits_for.owner >= 0 ? 950 : 900;
     const struct dump_thread *last = w.threads[w.count - 1];
     return w.count > 1 && !last->waits_for.kind ? add_holder(j, last, e) : ST_OK;
 }
 
 /* ---- frames ---- */
+
+/* "771 worker ", where the dump is about threads that worked. */
+static void add_worker(const struct judge *j) {
+    const struct dump_thread *worker = j->chosen->worker;
+    if (worker) {
+        strbuf_addstr(j->why, worker->name || worker->main ? "" : "thread ");
+        add_thread(j, worker);
+        strbuf_addc(j->why, ' ');
+    }
+}
 
 static enum st judge_frames(const struct judge *j, struct stall_key *out) {
     const struct frame_info *told = j->chosen->told;
@@ -166,11 +188,12 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out) {
     }
     out->cause = told->cause;
     out->confidence = told->confidence;
+    add_worker(j);
     strbuf_addstr(j->why, told->reason);
     if (told->resolved) {
         strbuf_addf(j->why, " (%s)", told->function);
     }
-    if (told->cause == CAUSE_IO && j->current && judged_is(j->main->state, "blocked")) {
+    if (told->cause == CAUSE_IO && j->current && judged_is(j->thread->state, "blocked")) {
         out->cause = CAUSE_DISK;
         out->confidence = 700;
         strbuf_addstr(j->why, ", not to be interrupted");
@@ -180,27 +203,56 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out) {
 
 /* ---- processor ---- */
 
-static bool main_waits(const struct judge *j) {
-    return j->current && j->main->state && !judged_is(j->main->state, "running");
+static bool it_waits(const struct judge *j) {
+    return j->current && j->thread->state && !judged_is(j->thread->state, "running");
 }
 
-static bool main_runs(const struct judge *j) {
-    return j->current && judged_is(j->main->state, "running");
+static bool it_runs(const struct judge *j) {
+    return j->current && judged_is(j->thread->state, "running");
+}
+
+/* A thread that worked: it computed, whatever it did when its stack was taken. */
+static void judge_worker(const struct judge *j, struct stall_key *out) {
+    int64_t share = j->chosen->worker->cpu_permille;
+    add_worker(j);
+    if (share < 0) {
+        strbuf_addstr(j->why, "used the processor most");
+    } else {
+        strbuf_addf(j->why, "was on a processor for %" PRId64 "%% of the time", share / 10);
+    }
+    add_in(j, j->chosen);
+    out->cause = CAUSE_COMPUTE;
+    out->confidence = share >= CPU_COMPUTES ? 900 : 700;
+}
+
+/* Nobody tells what worked: the thread that burned the processor is not among those with stacks, or
+ * nothing but the loop was seen. */
+static void judge_absent(const struct judge *j, struct stall_key *out) {
+    if (j->k->culprit) {
+        strbuf_addf(j->why, "%s used the processor most, and its stack is not in the dump",
+                    j->k->culprit->function);
+    } else {
+        strbuf_addstr(j->why, "the loop waited, and no thread that worked is in the dump");
+    }
+    if (judged_is(j->d->stall.kind, "cpu")) {
+        out->cause = CAUSE_COMPUTE;
+        out->confidence = BY_KIND;
+    }
 }
 
 static void judge_processor(const struct judge *j, struct stall_key *out) {
     int64_t cpu = j->k->cpu_permille;
     bool sampled = j->k->samples.len > 0;
-    bool off = main_waits(j) || (sampled && cpu >= 0 && cpu < CPU_WAITS && !main_runs(j));
+    bool off = it_waits(j) || (sampled && cpu >= 0 && cpu < CPU_WAITS && !it_runs(j));
     if (off && cpu < CPU_COMPUTES && scan_is_in_own_code(j->k, j->chosen)) {
         out->cause = CAUSE_DISK;
-        out->confidence = main_waits(j) ? 650 : 500;
+        out->confidence = it_waits(j) ? 650 : 500;
         strbuf_addstr(j->why, "stands still");
         add_in(j, j->chosen);
         strbuf_addstr(j->why, ", in no system call, as where memory is paged in");
         return;
     }
-    if (main_waits(j)) {
+    if (it_waits(j)) {
         strbuf_addstr(j->why, "waits");
         add_in(j, j->chosen);
         strbuf_addstr(j->why, ", no frame tells for what");
@@ -215,7 +267,7 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
     if (cpu >= CPU_COMPUTES) {
         out->cause = CAUSE_COMPUTE;
         out->confidence = 900;
-    } else if (main_runs(j)) {
+    } else if (it_runs(j)) {
         out->cause = CAUSE_STARVED;
         out->confidence = 700;
     } else if (sampled && cpu >= CPU_WAITS && scan_is_in_own_code(j->k, j->chosen)) {
@@ -237,7 +289,7 @@ static void judge_kind(const struct judge *j, struct stall_key *out) {
         }
         strbuf_addf(j->why, "; noticed as %s", kinds[i].kind);
         bool other = kinds[i].cause == CAUSE_COMPUTE &&
-                     (out->cause == CAUSE_STARVED || main_waits(j)); /* another thread's doing */
+                     (out->cause == CAUSE_STARVED || it_waits(j)); /* another thread's doing */
         if (!other) {
             out->cause = kinds[i].cause;
             out->confidence = BY_KIND;
@@ -268,11 +320,17 @@ enum st judge_cause(struct keyer *k, const struct dump *d, const struct judged_s
     if (find_current(&j, e) != ST_OK) {
         return ST_ERR;
     }
-    enum st st = judge_waits(&j, out, e);
-    if (st == ST_NONE) {
-        st = judge_frames(&j, out);
+    bool absent = k->culprit || (chosen->idle && !k->watches_main);
+    enum st st = ST_OK;
+    if (absent) {
+        judge_absent(&j, out);
+    } else {
+        st = judge_waits(&j, out, e);
+        st = st == ST_NONE ? judge_frames(&j, out) : st;
     }
-    if (st == ST_NONE) {
+    if (st == ST_NONE && chosen->worker) {
+        judge_worker(&j, out);
+    } else if (st == ST_NONE) {
         judge_processor(&j, out);
     }
     if (out->cause == CAUSE_UNKNOWN || out->cause == CAUSE_STARVED) {

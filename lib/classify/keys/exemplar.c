@@ -81,6 +81,9 @@ static void exemplar_write_thread(struct cut *c) {
     jsonw_member_array(w, "threads");
     jsonw_begin_object(w);
     jsonw_member_bool(w, "main", true);
+    if (dump_is_about_threads(c->d)) {
+        jsonw_member_u64(w, "cpu_permille", 1000);
+    }
     jsonw_member_array(w, "frames");
     for (size_t i = 0; i < s->frame_count; i++) {
         jsonw_u64(w, address_strip(&c->addresses, s->frames[i]));
@@ -195,6 +198,20 @@ static void exemplar_write_locations(struct cut *c) {
     jsonw_end_array(w);
 }
 
+/* What is known besides the stack and part of the key, or decides which stack is. */
+static void exemplar_write_stall(struct cut *c) {
+    struct jsonw *w = &c->w;
+    jsonw_member_object(w, "stall");
+    jsonw_member_cstr(w, "kind", c->d->stall.kind);
+    jsonw_member_cstr(w, "action", c->d->stall.action);
+    if (c->d->stall.top_thread_name) {
+        jsonw_member_object(w, "top_thread");
+        jsonw_member_cstr(w, "name", c->d->stall.top_thread_name);
+        jsonw_end_object(w);
+    }
+    jsonw_end_object(w);
+}
+
 bool exemplar_write(const struct dump *d, const struct dump_stack *stack, struct strbuf *out) {
     struct sink sink = sink_to_strbuf(out);
     struct cut c = {
@@ -204,9 +221,7 @@ bool exemplar_write(const struct dump *d, const struct dump_stack *stack, struct
         jsonw_begin_object(&c.w);
         jsonw_member_cstr(&c.w, "format", "stall-dump/1");
         jsonw_member_cstr(&c.w, "id", d->id);
-        jsonw_member_object(&c.w, "stall");
-        jsonw_member_cstr(&c.w, "kind", d->stall.kind);
-        jsonw_end_object(&c.w);
+        exemplar_write_stall(&c);
         exemplar_write_images(&c);
         exemplar_write_thread(&c);
         exemplar_write_names(&c);

@@ -75,6 +75,32 @@ static void frames_without_a_name_keep_their_offsets(void **state) {
     assert_same_keys(&f.d);
 }
 
+static void what_a_dump_is_about_stays_in_its_keys(void **state) {
+    (void)state;
+    static const char rest[] =
+        "\"images\":[{\"name\":\"A\",\"load\":4096,\"size\":4096,\"in_app\":true}],"
+        "\"names\":{\"4100\":[\"poll\",0],\"4200\":[\"sort\",0],\"4300\":[\"run_loop\",0]}}";
+    static const char *const stalls[] = {
+        "\"kind\":\"cpu\"},\"threads\":[{\"id\":1,\"main\":true,\"frames\":[4100]},"
+        "{\"id\":2,\"cpu_permille\":800,\"frames\":[4200]}]",
+        "\"kind\":\"cpu\",\"top_thread\":{\"id\":5,\"name\":\"w\"}},\"threads\":["
+        "{\"id\":1,\"main\":true,\"frames\":[4100]}]",
+        "\"kind\":\"slow-action\",\"action\":\"sync\"},\"threads\":["
+        "{\"id\":1,\"main\":true,\"frames\":[4100]},"
+        "{\"id\":2,\"cpu_permille\":100,\"frames\":[4200]}]",
+        "\"kind\":\"slow-action\",\"action\":\"sync\"},\"threads\":["
+        "{\"id\":1,\"main\":true,\"frames\":[4300]}]"};
+    for (size_t i = 0; i < sizeof stalls / sizeof *stalls; i++) {
+        struct strbuf text = {0};
+        struct dump d;
+        strbuf_addf(&text, "{\"format\":\"stall-dump/1\",\"stall\":{%s,%s", stalls[i], rest);
+        assert_int_equal(dump_parse(&d, strbuf_cstr(&text), text.len, NULL), ST_OK);
+        assert_same_keys(&d);
+        dump_release(&d);
+        strbuf_release(&text);
+    }
+}
+
 /* The exemplar names no device, whose architecture tells the tags of the addresses. */
 static void a_raw_stack_with_tags_keeps_its_keys(void **state) {
     (void)state;
@@ -134,6 +160,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_symbolicated_stack_keeps_its_keys),
         cmocka_unit_test(frames_without_a_name_keep_their_offsets),
+        cmocka_unit_test(what_a_dump_is_about_stays_in_its_keys),
         cmocka_unit_test(a_raw_stack_with_tags_keeps_its_keys),
         cmocka_unit_test(a_raw_stack_keeps_the_names_that_came_with_it),
         cmocka_unit_test(memory_may_run_out_anywhere),

@@ -395,10 +395,10 @@ struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info 
     return find_info(t, &f);
 }
 
-struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,
-                                    const char *name) {
+/* The info of this image and function of a key, made as `like` if it is new. */
+static struct frame_info *named_info(struct frame_table *t, const struct frame_info *like) {
     strbuf_clear(&t->raw);
-    strbuf_addf(&t->raw, "%s\t", name);
+    strbuf_addf(&t->raw, "%s\t%s", like->image, like->function);
     const struct map_entry *entry =
         t->raw.failed ? NULL : map_get(&t->by_key, t->raw.data, t->raw.len);
     if (entry || t->raw.failed) {
@@ -409,17 +409,39 @@ struct frame_info *frame_of_library(struct frame_table *t, const struct frame_in
     if (!made || !VEC_PUSH(&t->infos, made)) {
         return NULL;
     }
-    *made = (struct frame_info){.image = name,
-                                .image_name = name,
-                                .framework = name,
-                                .function = "",
-                                .reason = "",
-                                .side = info->side,
-                                .vendor = info->vendor,
-                                .resolved = true,
-                                .canonical = made,
-                                .index = index};
-    return map_put(&t->by_key, t->raw.data, t->raw.len, index, NULL) ? made : NULL;
+    *made = *like;
+    made->function = arena_strdup(&t->arena, like->function, strlen(like->function));
+    made->canonical = made;
+    made->index = index;
+    made->enclosing = hash_bytes(like->function, strlen(like->function));
+    return made->function && map_put(&t->by_key, t->raw.data, t->raw.len, index, NULL) ? made
+                                                                                       : NULL;
+}
+
+struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,
+                                    const char *name) {
+    struct frame_info library = {.image = name,
+                                 .image_name = name,
+                                 .framework = name,
+                                 .function = "",
+                                 .reason = "",
+                                 .side = info->side,
+                                 .vendor = info->vendor,
+                                 .resolved = true};
+    return named_info(t, &library);
+}
+
+struct frame_info *frame_of_name(struct frame_table *t, const char *kind, const char *name) {
+    struct frame_info named = {
+        .image = kind, .image_name = kind, .framework = "", .reason = "", .resolved = true};
+    strbuf_clear(&t->function);
+    for (; *name; name++) {
+        unsigned char c = (unsigned char)*name; /* a key's text is lines of words with tabs */
+        strbuf_addc(&t->function, c < 0x20 || c == 0x7f ? ' ' : (char)c);
+    }
+    cap_function(&t->function);
+    named.function = strbuf_cstr(&t->function);
+    return t->function.failed ? NULL : named_info(t, &named);
 }
 
 /* ---- callers ---- */

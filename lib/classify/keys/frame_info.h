@@ -50,6 +50,9 @@ struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info 
  * out of memory. */
 struct frame_info *frame_of_library(struct frame_table *t, const struct frame_info *info,
                                     const char *name);
+/* The frame that stands in keys for what has a name and is no function: the action, or the thread,
+ * of this name. kind: "action", "thread". NULL = out of memory. */
+struct frame_info *frame_of_name(struct frame_table *t, const char *kind, const char *name);
 /* The info of a frame that `caller` (NULL = nobody) called: info itself unless info->by_caller.
  * NULL = out of memory. */
 struct frame_info *frame_from(struct frame_table *t, struct frame_info *info,

@@ -30,6 +30,7 @@ void keyer_free(struct keyer *k) {
         frame_table_release(&k->table);
         VEC_RELEASE(&k->by_location);
         VEC_RELEASE(&k->frames);
+        VEC_RELEASE(&k->votes);
         VEC_RELEASE(&k->samples);
         VEC_RELEASE(&k->ballots);
         map_release(&k->ballot_of);
@@ -50,15 +51,16 @@ static bool stack_contains(const struct keyer *k, const struct judged_stack *s,
     return found == key->count;
 }
 
-/* Samples that show the key: those that vote for it, or that contain its frames. */
+/* Samples that show the key: those that vote for it, or that contain its frames. Threads that
+ * worked are no samples. */
 static void judge_truth(const struct keyer *k, const struct judged_stack *chosen,
                         struct stall_key *out) {
     bool by_vote = k->options.rules && k->options.kind == KEY_OF_APP;
-    for (size_t i = 0; i < k->samples.len; i++) {
+    for (size_t i = 0; i < k->samples.len && !k->about_threads; i++) {
         const struct judged_stack *s = &k->samples.data[i];
         bool hit = by_vote ? s->ballot == chosen->ballot : stack_contains(k, s, &out->level[0]);
-        out->samples += s->stack->count;
-        out->hits += hit ? s->stack->count : 0;
+        out->samples += s->votes;
+        out->hits += hit ? s->votes : 0;
     }
     out->truth = out->samples ? (int64_t)((unsigned __int128)out->hits * 1000 / out->samples) : -1;
 }
@@ -119,6 +121,24 @@ static enum st find_aliases(struct keyer *k, const struct dump *d, const struct 
 
 /* ---- a dump ---- */
 
+/* Finds out whom and what the dump is about, besides its stacks. False: out of memory. */
+static bool find_subject(struct keyer *k, const struct dump *d) {
+    bool cpu = judged_is(d->stall.kind, "cpu"), slow = judged_is(d->stall.kind, "slow-action");
+    k->about_threads = k->options.rules && dump_is_about_threads(d);
+    k->watches_main = !cpu && !slow;
+    k->action = k->culprit = NULL;
+    if (slow && k->options.rules && d->stall.action && *d->stall.action) {
+        k->action = frame_of_name(&k->table, "action", d->stall.action);
+        return k->action != NULL;
+    }
+    const char *name = d->stall.top_thread_name;
+    if (cpu && k->options.rules && !k->about_threads && name && *name) {
+        k->culprit = frame_of_name(&k->table, "thread", name);
+        return k->culprit != NULL;
+    }
+    return true;
+}
+
 static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e) {
     k->frames.len = k->by_location.len = 0;
     if (d->location_count && !VEC_RESERVE(&k->by_location, d->location_count)) {
@@ -130,8 +150,9 @@ static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e)
     const struct dump_thread *main = dump_main_thread(d);
     k->cpu_permille = judged_cpu(d, main);
     k->ran_permille = judged_own_cpu(d, main);
-    k->sampled = d->sample_count > 0;
-    return frame_table_begin(&k->table, d) ? judge_samples(k, d, e) : err_nomem(e);
+    bool begun = frame_table_begin(&k->table, d) && find_subject(k, d);
+    k->sampled = d->sample_count > 0 || k->about_threads;
+    return begun ? judge_samples(k, d, e) : err_nomem(e);
 }
 
 /* What an idle stack shows: its innermost function, or image. False: out of memory. */
@@ -171,7 +192,7 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
     if (k->options.aliases && find_aliases(k, d, &chosen, out, e) != ST_OK) {
         return ST_ERR;
     }
-    if (chosen.idle && (!k->sampled || k->ran_permille < CPU_WAITS)) {
+    if (chosen.idle && k->watches_main && (!k->sampled || k->ran_permille < CPU_WAITS)) {
         out->status = k->samples.len ? KEY_IDLE : KEY_LATE;
         out->cause = CAUSE_IDLE;
         return key_idle(k, &chosen, out) ? ST_OK : err_nomem(e);

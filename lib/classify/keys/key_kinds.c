@@ -1,12 +1,39 @@
 /* The keys of a stack, of the kind that is asked for. */
 #include "classify/keys/keyer_private.h"
 
+static void set_name(struct key *key, const struct frame_info *name) {
+    key->frames[key->count] = (struct key_frame){.info = name};
+    key->count++;
+}
+
+/* What has a name of its own: a slow action is its name and what worked in it, and nothing else if
+ * the loop just waited; a thread whose stack is not there is its name. */
+static void add_names(const struct keyer *k, struct key keys[KEY_LEVELS], struct key *action) {
+    for (size_t n = 0; n < KEY_LEVELS; n++) {
+        if (k->culprit) {
+            set_name(&keys[n], k->culprit);
+        }
+        if (k->action) {
+            keys[n].count -= keys[n].count == KEY_FRAMES_MAX;
+            set_name(&keys[n], k->action);
+        }
+    }
+    if (k->action) {
+        action->count = 0;
+        set_name(action, k->action);
+    }
+}
+
 bool make_keys(struct keyer *k, const struct judged_stack *s, struct key keys[KEY_LEVELS],
                struct key *action) {
+    bool by_app = k->options.rules && k->options.kind == KEY_OF_APP, ok = true;
     for (size_t n = 0; n < KEY_LEVELS; n++) {
         keys[n].count = 0;
     }
     action->count = 0;
-    return k->options.rules && k->options.kind == KEY_OF_APP ? app_keys(k, s, keys, action)
-                                                             : frames_keys(k, s, keys, action);
+    if (!k->culprit && !(k->action && s->idle)) {
+        ok = by_app ? app_keys(k, s, keys, action) : frames_keys(k, s, keys, action);
+    }
+    add_names(k, keys, action);
+    return ok;
 }

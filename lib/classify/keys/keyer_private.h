@@ -23,7 +23,10 @@ struct judged_stack {
     bool idle; /* the latter */
     const struct frame_info *told; /* the frame that tells the cause; NULL = none does */
     size_t ballot;                 /* what it votes for, SIZE_MAX = nothing */
+    uint64_t votes;                /* how many votes it has */
     uint64_t newest;               /* higher = seen later */
+    const struct dump_thread
+        *worker; /* of a thread that worked, where the dump is about those; else NULL */
 };
 
 /* What samples can vote for: a key of level 1. */
@@ -36,13 +39,19 @@ struct keyer {
     struct key_options options;
     VEC(struct frame_info *) by_location; /* of the current dump; NULL = not computed yet */
     VEC(struct judged_frame) frames;      /* of its stacks */
-    VEC(struct judged_stack) samples;
-    uint64_t epoch;       /* one per dump; it invalidates votes of earlier dumps */
+    VEC(struct dump_vote) votes;          /* … */
+    VEC(struct judged_stack) samples;     /* … and those of them that vote, in the same order */
+    uint64_t epoch;                       /* one per dump; it invalidates votes of earlier dumps */
     struct map ballot_of; /* a key of level 1, as indexes of frame infos -> index of its ballot */
     VEC(struct ballot) ballots;
     int64_t
         cpu_permille; /* of the dump at hand: how much of the stall its thread ran, -1 = unknown */
     int64_t ran_permille; /* how much of it the main thread itself surely ran, -1 = unknown */
+    bool about_threads;   /* the dump at hand is about threads that worked: see dump_votes */
+    bool watches_main; /* it is about a loop that did not get on: not of kind cpu or slow-action */
+    const struct frame_info *action;  /* of the dump at hand: the name of a slow action; … */
+    const struct frame_info *culprit; /* … the thread that burned the processor, if its stack is
+                                         not in the dump; NULL = none */
     bool sampled; /* it has samples of the stall; else the stack was captured at its end, and what
                      the thread did before is no evidence of what it does there */
     struct strbuf text;
@@ -98,7 +107,7 @@ struct key_frame key_frame_of(const struct judged_frame *from);
 /* stack_choice.c. Looks at a stack's frames. ST_ERR: out of memory. */
 enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_stack *s,
                     struct judged_stack *out, struct err *e) BASE_MUST_USE;
-/* Looks at all samples. */
+/* Looks at all stacks that vote. */
 enum st judge_samples(struct keyer *k, const struct dump *d, struct err *e) BASE_MUST_USE;
 /* The stack that the dump is about. ST_NONE: it has none. */
 enum st choose_stack(struct keyer *k, const struct dump *d, struct judged_stack *out,

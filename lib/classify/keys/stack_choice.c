@@ -123,22 +123,67 @@ static enum st cast_vote(struct keyer *k, struct judged_stack *s, struct err *e)
     return count && s->ballot == SIZE_MAX ? err_nomem(e) : ST_OK;
 }
 
-enum st judge_samples(struct keyer *k, const struct dump *d, struct err *e) {
-    k->samples.len = 0;
-    if (d->sample_count && !VEC_RESERVE(&k->samples, d->sample_count)) {
-        return err_nomem(e);
+/* One stack that votes. Of threads that worked, those that show only the wait for work do not. */
+static enum st judge_vote(struct keyer *k, const struct dump *d, const struct dump_vote *vote,
+                          struct judged_stack *s, struct err *e) {
+    if (k->about_threads && vote->weight == 0) {
+        *s = (struct judged_stack){.stack = vote->stack, .ballot = SIZE_MAX};
+        return ST_OK;
     }
-    for (size_t i = 0; i < d->sample_count; i++) {
+    if (judge_stack(k, d, vote->stack, s, e) != ST_OK || cast_vote(k, s, e) != ST_OK) {
+        return ST_ERR;
+    }
+    s->votes = vote->weight;
+    return ST_OK;
+}
+
+/* How much the thread ran, as a claim about its frames has to know it. Who burned the processor did
+ * not wait, whatever it did when its stack was taken. */
+static int64_t worker_cpu(const struct dump *d, const struct dump_thread *t) {
+    int64_t cpu = t->cpu_permille;
+    return judged_is(d->stall.kind, "cpu") && cpu < CPU_COMPUTES ? CPU_COMPUTES : cpu;
+}
+
+static enum st judge_votes(struct keyer *k, const struct dump *d, struct err *e) {
+    const struct dump_thread *main = dump_main_thread(d);
+    for (size_t i = 0; i < k->votes.len; i++) {
         struct judged_stack *s = &k->samples.data[i];
-        if (judge_stack(k, d, &d->samples[i], s, e) != ST_OK || cast_vote(k, s, e) != ST_OK) {
+        const struct dump_vote *vote = &k->votes.data[i];
+        const struct dump_thread *worker = k->about_threads ? vote->thread : NULL;
+        worker = k->about_threads && !worker ? main : worker;
+        if (worker) {
+            k->cpu_permille = worker_cpu(d, worker);
+        }
+        if (judge_vote(k, d, vote, s, e) != ST_OK) {
             return ST_ERR;
         }
+        s->worker = worker;
         s->newest = i;
     }
-    k->samples.len = d->sample_count;
+    k->samples.len = k->votes.len;
+    return ST_OK;
+}
+
+enum st judge_samples(struct keyer *k, const struct dump *d, struct err *e) {
+    size_t count = k->about_threads ? dump_vote_count(d) : d->sample_count;
+    k->samples.len = k->votes.len = 0;
+    if (!VEC_RESERVE(&k->samples, count + 1) || !VEC_RESERVE(&k->votes, count + 1)) {
+        return err_nomem(e);
+    }
+    if (k->about_threads) {
+        dump_votes(d, k->votes.data);
+    }
+    for (size_t i = 0; !k->about_threads && i < count; i++) {
+        k->votes.data[i] =
+            (struct dump_vote){.stack = &d->samples[i], .weight = d->samples[i].count};
+    }
+    k->votes.len = count;
+    if (judge_votes(k, d, e) != ST_OK) {
+        return ST_ERR;
+    }
     for (size_t i = 0; i < d->ring_count; i++) {
         if (d->ring[i] >= 0) {
-            k->samples.data[d->ring[i]].newest = d->sample_count + i;
+            k->samples.data[d->ring[i]].newest = count + i;
         }
     }
     return ST_OK;
@@ -161,7 +206,7 @@ static size_t count_votes(struct keyer *k) {
         if (b->epoch != k->epoch) {
             *b = (struct ballot){.epoch = k->epoch};
         }
-        b->votes += s->stack->count;
+        b->votes += s->votes;
         b->newest = s->newest > b->newest ? s->newest : b->newest;
     }
     for (size_t i = 0; i < k->samples.len; i++) {
@@ -179,13 +224,13 @@ static size_t count_votes(struct keyer *k) {
  */
 static bool mostly_idle(const struct keyer *k) {
     uint64_t idle = 0, total = 0;
-    if (k->ran_permille >= CPU_WAITS) {
+    if (k->about_threads || k->ran_permille >= CPU_WAITS) {
         return false;
     }
     for (size_t i = 0; i < k->samples.len; i++) {
         const struct judged_stack *s = &k->samples.data[i];
-        total += s->stack->count;
-        idle += s->idle ? s->stack->count : 0;
+        total += s->votes;
+        idle += s->idle ? s->votes : 0;
     }
     return idle > total / 2;
 }
@@ -201,9 +246,20 @@ static const struct judged_stack *elect(struct keyer *k) {
     for (size_t i = 0; i < k->samples.len; i++) {
         const struct judged_stack *s = &k->samples.data[i];
         bool fits = idle ? s->idle : s->ballot == winner && winner != SIZE_MAX;
-        if (fits && (!best || wins(s->stack->count, s->newest, best->stack->count, best->newest))) {
+        if (fits && (!best || wins(s->votes, s->newest, best->votes, best->newest))) {
             best = s;
         }
+    }
+    return best;
+}
+
+/* Of threads that worked and were all taken while they waited for work, the one that worked most.
+ */
+static const struct judged_stack *elect_worker(const struct keyer *k) {
+    const struct judged_stack *best = NULL;
+    for (size_t i = 0; k->about_threads && i < k->samples.len; i++) {
+        const struct judged_stack *s = &k->samples.data[i];
+        best = s->votes > (best ? best->votes : 0) ? s : best;
     }
     return best;
 }
@@ -211,6 +267,7 @@ static const struct judged_stack *elect(struct keyer *k) {
 enum st choose_stack(struct keyer *k, const struct dump *d, struct judged_stack *out,
                      struct err *e) {
     const struct judged_stack *elected = k->options.rules ? elect(k) : NULL;
+    elected = elected ? elected : elect_worker(k);
     const struct dump_stack *heaviest = dump_heaviest(d);
     if (elected) {
         *out = *elected;

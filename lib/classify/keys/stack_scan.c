@@ -89,7 +89,8 @@ bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
         waits = waits || wait;
         works = works || work;
     }
-    bool known = k->sampled && k->ran_permille >= 0 && k->ran_permille < CPU_WAITS;
+    bool known =
+        k->sampled && !k->about_threads && k->ran_permille >= 0 && k->ran_permille < CPU_WAITS;
     return waits || works || s->cut == 0 || known;
 }
 

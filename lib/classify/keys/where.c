@@ -49,6 +49,8 @@ static const struct where_field fields[] = {
     TEXT(stall.kind),
     TEXT(stall.detector),
     TEXT(stall.activity),
+    TEXT(stall.action),
+    {"stall.top_thread", FIELD_TEXT, offsetof(struct dump, stall.top_thread_name)},
     TEXT(stall.app_state),
     BOOL(stall.prewarmed),
     NUMBER(stall.threshold_ms),
@@ -181,6 +183,10 @@ static enum st value_of(const struct term *t, const struct dump *d, const struct
     if (f == &context_field) {
         *out = dump_context(d, t->name + strlen(context_prefix));
         return *out && **out ? ST_OK : ST_NONE;
+    }
+    if (has_regex(t) && strcmp(f->name, "action") == 0) { /* an id is not searched in, a name is */
+        *out = key->action.count ? key->action.frames[0].info->function : "";
+        return **out ? ST_OK : ST_NONE;
     }
     if (f->offset == SIZE_MAX) {
         return of_key(f->name, key, buf, out, e);

@@ -35,6 +35,7 @@ static void setup(struct bench *b) {
     d->stall.duration_ms = 2500;
     d->stall.cpu_permille = -1;
     d->stall.fatal = true;
+    d->stall.action = "sync cart";
     assert_int_equal(keyer_key(b->keyer, d, &b->key, NULL), ST_OK);
     b->key.cause = CAUSE_LOCK;
     b->key.truth = 640;
@@ -82,11 +83,14 @@ static void terms_hold_or_do_not(void **state) {
         {"stall.fatal=true", true},
         {"stall.ended=false", true},
         {"stall.prewarmed=true", false},
+        {"stall.action~cart$ stall.action!=cart", true},
+        {"stall.top_thread=", true},
         {"cause=lock", true},
         {"cause!=lock", false},
         {"truth>=640 truth<1000", true},
         {"level1~^[0-9a-f]{12}$ level2!=x", true},
-        {"action=", true},                   /* without rules there is none */
+        {"action=", true}, /* without rules there is none */
+        {"action~.", false},
         {"context.screen=\"Cart 2\"", true}, /* the last one of two */
         {"context.screen=List", false},
         {"context.items>=9 context.items<13", true},

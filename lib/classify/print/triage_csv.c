@@ -53,6 +53,16 @@ static void csv_put_title(struct csv *c, const struct bucket *b) {
     csv_put(c, strbuf_cstr(&c->text));
 }
 
+/* The action that most of the bucket's time came from. */
+static void csv_put_action(struct csv *c, const struct bucket *b) {
+    strbuf_clear(&c->text);
+    if (b->actions.len) {
+        uint32_t main = b->actions.data[0].action;
+        text_add_frame(&c->text, &c->t->actions.buckets.data[main]->frames[0]);
+    }
+    csv_put(c, strbuf_cstr(&c->text));
+}
+
 static void put_cause(struct csv *c, const struct bucket *b) {
     unsigned confidence;
     csv_put(c, rule_cause_text(tally_cause(&b->tally, &confidence)));
@@ -98,6 +108,7 @@ static void csv_put_row(struct csv *c, const char *level, const struct bucket *b
     csv_put(c, t->first_time);
     csv_put(c, t->last_time);
     csv_put(c, b->evidence.id ? b->evidence.id : "");
+    csv_put_action(c, b);
     end_row(c);
 }
 
@@ -105,7 +116,7 @@ void triage_print_csv(const struct triage *t, const struct triage_view *v, struc
     static const char head[] =
         "level,id,parent,share_ppm,stalled_ms,stalls,dumps,users,p50_ms,p95_ms,p99_ms,max_ms,fatal,"
         "cause,confidence,reason,truth,title,place,first_version,last_version,first_os,last_os,"
-        "main_device,first_seen,last_seen,evidence";
+        "main_device,first_seen,last_seen,evidence,action";
     struct csv c = {.t = t, .out = out};
     const struct bucket_set *set = &t->level[0];
     sink_str(out, head);

@@ -3,28 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/search.h"
-
-void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why) {
-    if (!u->complained && d->complain) {
-        d->complain(d->complain_ctx, d->path, u->head.offset, why);
-    }
-    u->complained = true;
-}
-
-bool debug_is_code(const void *ctx, uint64_t address) {
-    const struct debug *d = ctx;
-    uint64_t top = d->address_size == 4 ? UINT32_MAX : UINT64_MAX;
-    if (address >= top - 1) {
-        return false; /* -1, -2: tombstones of lld (DWARF issue 200609.1) */
-    }
-    if (d->code.len == 0) {
-        return address != 0;
-    }
-    size_t i = SEARCH_ABOVE(d->code.data, d->code.len, high, address);
-    return i < d->code.len && d->code.data[i].low <= address;
-}
-
 /* The supplementary file first. */
 static void begin_file(struct debug *d, struct debug_file *f, const struct sections *sections,
                        bool planless) {

@@ -119,7 +119,7 @@ struct debug_setup {
 enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
                             struct err *e) BASE_MUST_USE;
 
-/* Tells of a damaged unit unless it was told of before. */
+/* unit_table.c: tells of a damaged unit unless it was told of before. */
 void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why);
 /* May a function begin here? No at 0, -1, -2 and elsewhere outside the code: it was stripped
  * (stallkit-design(7), ADDRESS RULES, 4). */
@@ -127,6 +127,8 @@ bool debug_is_code(const void *d, uint64_t address);
 /* The unit that holds the offset in .debug_info, or NULL. */
 struct unit_entry *debug_unit_at(struct debug_file *f, uint64_t offset);
 struct unit_entry *debug_code_unit(struct debug *d, size_t unit);
+/* The context for the unit's range lists. */
+struct range_base units_range_base(const struct debug_file *f, const struct unit_entry *u);
 
 /* units.c: reads all units' headers and DIEs into f->units; of the main file also the units with
  * code and their ranges. */
@@ -136,10 +138,11 @@ enum st units_read_aranges(struct debug *d, struct err *e) BASE_MUST_USE;
 /* Determines the ranges of a unit that states none itself. */
 enum st units_add_ranges(struct debug *d, size_t unit, const struct range_vec *ranges,
                          struct err *e) BASE_MUST_USE;
+/* Adds one range of a unit. */
+enum st units_add_range(struct debug *d, size_t unit, struct debug_range r,
+                        struct err *e) BASE_MUST_USE;
 /* Sorts the ranges that are known; to be called when some were added. */
 void units_sort_ranges(struct debug *d);
-/* The context for the unit's range lists. */
-struct range_base units_range_base(const struct debug_file *f, const struct unit_entry *u);
 
 /* die_ranges.c: appends the code of a DIE, normalised, without stripped code. *entry (may be NULL)
  * = its entry, or its lowest address. ST_NONE: it has none. */

@@ -1,46 +1,13 @@
-/* The list of units, and the addresses that each one claims. */
+/* Reading the list of units, and the ranges that each one states. */
 #include <dwarf.h>
 #include <stdlib.h>
 
 #include "base/search.h"
 #include "debug/debug_private.h"
 
-/* ---- lookup by offset ---- */
-
-struct unit_entry *debug_unit_at(struct debug_file *f, uint64_t offset) {
-    size_t i = SEARCH_ABOVE(f->units, f->unit_count, head.end, offset);
-    return i < f->unit_count && f->units[i].head.offset <= offset ? &f->units[i] : NULL;
-}
-
-struct unit_entry *debug_code_unit(struct debug *d, size_t unit) {
-    return &d->main.units[d->code_units.data[unit]];
-}
-
-size_t debug_unit_count(const struct debug *d) {
-    return d->code_units.len;
-}
-
 /* ---- ranges ---- */
 
-/* Range list entries that a unit may read: real units have far fewer than bytes. */
-enum { RANGES_FREE = 4096, RANGES_PER_BYTE = 4 };
-
-struct range_base units_range_base(const struct debug_file *f, const struct unit_entry *u) {
-    return (struct range_base){
-        .sections = &f->sections,
-        .version = u->head.version,
-        .address_size = u->head.address_size,
-        .offset_size = u->head.offset_size,
-        .has_addr_base = u->has_addr_base,
-        .has_rnglists_base = u->has_rnglists_base,
-        .low = u->low,
-        .addr_base = u->addr_base,
-        .rnglists_base = u->rnglists_base,
-        .budget = RANGES_FREE + RANGES_PER_BYTE * (u->head.end - u->head.offset),
-    };
-}
-
-static enum st add_range(struct debug *d, size_t unit, struct debug_range r, struct err *e) {
+enum st units_add_range(struct debug *d, size_t unit, struct debug_range r, struct err *e) {
     if (d->range_count == d->range_cap &&
         !vec_reserve((void **)&d->ranges, d->range_count, &d->range_cap, 1, sizeof *d->ranges)) {
         return err_nomem(e);
@@ -54,7 +21,7 @@ static enum st add_range(struct debug *d, size_t unit, struct debug_range r, str
 enum st units_add_ranges(struct debug *d, size_t unit, const struct range_vec *ranges,
                          struct err *e) {
     for (size_t i = 0; i < ranges->len; i++) {
-        if (add_range(d, unit, ranges->data[i], e) != ST_OK) {
+        if (units_add_range(d, unit, ranges->data[i], e) != ST_OK) {
             return ST_ERR;
         }
     }
@@ -214,7 +181,7 @@ static enum st add_arange(void *ctx, uint64_t unit_offset, struct debug_range r,
         (u->one_range && r.low >= u->low && r.high <= u->high)) {
         return ST_OK; /* the unit tells as much itself */
     }
-    return add_range(d, unit, r, e);
+    return units_add_range(d, unit, r, e);
 }
 
 /* Fills t->public_index. */
@@ -253,84 +220,4 @@ enum st units_read_aranges(struct debug *d, struct err *e) {
     }
     free(t.public_index);
     return st;
-}
-
-/* ---- finding ---- */
-
-/* Finds the last range that begins at or below the address, and those before it that may reach it.
- */
-static size_t claims_at(const struct debug *d, uint64_t address, size_t *units, size_t max) {
-    size_t i = SEARCH_ABOVE(d->ranges, d->range_count, low, address), count = 0;
-    while (i > 0 && d->ranges[i - 1].reach > address && count < max) {
-        const struct unit_range *r = &d->ranges[--i];
-        if (address < r->high) {
-            units[count++] = r->unit;
-        }
-    }
-    return count;
-}
-
-/* Reads the functions of a unit without ranges, to learn them. (DWARF 2 had no DW_AT_ranges; code
- * apart from the unit's one range is found this way, too.) */
-static enum st scan_unit(struct debug *d, size_t unit, struct err *e) {
-    struct unit_entry *u = debug_code_unit(d, unit);
-    struct debug_unit read = {0};
-    u->scanned = true;
-    enum st st = debug_read_unit(d, unit, &read, e);
-    if (st != ST_OK) {
-        return st;
-    }
-    for (size_t i = 0; i < read.function_count && st == ST_OK; i++) {
-        struct debug_function *f = &read.functions[i];
-        for (size_t k = 0; k < f->range_count && st == ST_OK; k++) {
-            st = add_range(d, unit, f->ranges[k], e);
-        }
-    }
-    debug_unit_release(&read);
-    return st;
-}
-
-enum st debug_scan_units(struct debug *d, struct err *e) {
-    enum st st = ST_OK;
-    for (size_t i = 0; i < d->code_units.len && st == ST_OK; i++) {
-        const struct unit_entry *u = debug_code_unit(d, i);
-        bool may_lack = !u->ranged || (u->one_range && u->head.version < 3);
-        if (u->scanned || !may_lack) {
-            continue;
-        }
-        struct err why = {0};
-        if (scan_unit(d, i, &why) == ST_ERR && why.code == ERR_NOMEM) {
-            st = err_nomem(e);
-        }
-    }
-    units_sort_ranges(d);
-    return st;
-}
-
-size_t debug_find_known_units(const struct debug *d, uint64_t address, size_t *units, size_t max) {
-    return claims_at(d, address, units, max);
-}
-
-/* ---- telling all claims ---- */
-
-enum st debug_claims(struct debug *d, struct debug_claim **out, size_t *count, struct err *e) {
-    if (debug_scan_units(d, e) != ST_OK) {
-        return ST_ERR;
-    }
-    struct debug_claim *claims_told = calloc(d->range_count + 1, sizeof *claims_told);
-    if (!claims_told) {
-        return err_nomem(e);
-    }
-    for (size_t i = 0; i < d->range_count; i++) {
-        const struct unit_range *r = &d->ranges[i];
-        claims_told[i] = (struct debug_claim){.range = {r->low, r->high}, .unit = r->unit};
-    }
-    *out = claims_told;
-    *count = d->range_count;
-    return ST_OK;
-}
-
-uint64_t debug_unit_size(struct debug *d, size_t unit) {
-    const struct unit_entry *u = debug_code_unit(d, unit);
-    return u->head.end - u->head.offset;
 }

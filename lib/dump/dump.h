@@ -81,6 +81,7 @@ struct dump_location {
     struct dump_line *lines;
     size_t line_count;
     enum dump_source source;
+    bool in_app; /* of a location without an image: the app's own code, by the dump's names */
 };
 
 struct dump_stack {
@@ -89,6 +90,7 @@ struct dump_stack {
     size_t frame_count;
     const uint32_t *exact; /* indexes of exact frames, ascending; NULL = the default, [0] */
     size_t exact_count;
+    bool incomplete; /* the last frame is not the thread's first: callers of it are missing */
     const uint32_t
         *locations; /* parallel to frames, indexes into dump.locations; NULL = not symbolicated */
 };
@@ -109,14 +111,15 @@ struct dump_thread {
     struct dump_stack stack;
 };
 
-/* A name that came with the dump: "names":{"<address>":["symbol", offset, "file", line]}, the last
- * two optional. Sorted by address. */
+/* A name that came with the dump: "names":{"<address>":["symbol", offset, "file", line, in app]},
+ * the last three optional. Sorted by address. */
 struct dump_name {
     uint64_t address;
     const char *symbol;
     uint64_t offset;
-    const char *file; /* with a line, from reports that were symbolicated; NULL = none */
+    const char *file; /* with a line; NULL = none */
     uint32_t line;
+    bool in_app; /* code in no image, interpreted or made at run time: it is the app's own */
 };
 
 /* A context member of the app, as text; value NULL: neither text nor an integer nor true or false.
@@ -145,6 +148,7 @@ struct dump {
         const char *action;          /* of a slow action: its name */
         const char *top_thread_name; /* of kind cpu: of the thread that used most, … */
         int64_t top_thread;          /* … and its id */
+        const char *mode;            /* of the run loop, as the system calls it */
         int64_t seq, threshold_ms, at_ms, duration_ms, span_ms, gap_ms, cpu_permille, suppressed;
         bool ended, fatal, prewarmed;
     } stall;

@@ -87,10 +87,11 @@ static enum dump_source source_of(struct dump_build *b, const struct tape_value 
 static enum st build_location(struct dump_build *b, const struct tape_value *object,
                               const struct strings *strings, struct dump_location *location,
                               size_t index) {
-    enum { IMAGE, OFFSET, START, LINES, SOURCE, MEMBERS };
+    enum { IMAGE, OFFSET, START, LINES, SOURCE, IN_APP, MEMBERS };
     static const struct tape_name names[MEMBERS] = {
-        [IMAGE] = TAPE_NAME("image"), [OFFSET] = TAPE_NAME("offset"), [START] = TAPE_NAME("start"),
-        [LINES] = TAPE_NAME("lines"), [SOURCE] = TAPE_NAME("source"),
+        [IMAGE] = TAPE_NAME("image"),   [OFFSET] = TAPE_NAME("offset"),
+        [START] = TAPE_NAME("start"),   [LINES] = TAPE_NAME("lines"),
+        [SOURCE] = TAPE_NAME("source"), [IN_APP] = TAPE_NAME("in_app"),
     };
     const struct tape_value *m[MEMBERS];
     int64_t image;
@@ -105,6 +106,7 @@ static enum st build_location(struct dump_build *b, const struct tape_value *obj
         location->start = location->offset;
     }
     location->source = source_of(b, m[SOURCE]);
+    location->in_app = image < 0 && tape_is(m[IN_APP], VALUE_TRUE);
     return build_lines(b, m[LINES], strings, location, index);
 }
 

@@ -74,6 +74,8 @@ enum {
     COUNT,
     FRAMES,
     EXACT,
+    TRUNCATED,
+    INCOMPLETE,
     LOCATIONS,
     STACK_MEMBERS
 };
@@ -88,6 +90,8 @@ static const struct tape_name stack_members[STACK_MEMBERS] = {
     [COUNT] = TAPE_NAME("count"),
     [FRAMES] = TAPE_NAME("frames"),
     [EXACT] = TAPE_NAME("exact"),
+    [TRUNCATED] = TAPE_NAME("truncated"),
+    [INCOMPLETE] = TAPE_NAME("incomplete"),
     [LOCATIONS] = TAPE_NAME("locations"),
 };
 
@@ -103,6 +107,8 @@ static enum st build_stack(struct dump_build *b, const struct tape_value *object
         build_exact(b, members[EXACT], stack, what, index) != ST_OK) {
         return ST_ERR;
     }
+    stack->incomplete =
+        tape_is(members[INCOMPLETE], VALUE_TRUE) || tape_is(members[TRUNCATED], VALUE_TRUE);
     return build_stack_locations(b, members[LOCATIONS], stack, what, index);
 }
 
@@ -324,6 +330,7 @@ static enum st build_name(struct dump_build *b, uint64_t address, const struct t
         name->file = build_string(b, tape_element(value, 2));
         name->line = name->file ? (uint32_t)line : 0;
     }
+    name->in_app = tape_is(tape_element(value, 4), VALUE_TRUE);
     return ST_OK;
 }
 
@@ -401,6 +408,7 @@ static void build_head(struct dump_build *b, const struct tape_value *root) {
     d->stall.kind = build_member_string(b, stall, "kind");
     d->stall.detector = build_member_string(b, stall, "detector");
     d->stall.activity = build_member_string(b, stall, "activity");
+    d->stall.mode = build_member_string(b, stall, "mode");
     d->stall.app_state = build_member_string(b, stall, "app_state");
     d->stall.action = build_member_string(b, stall, "action");
     const struct tape_value *top_thread = tape_member(&b->tape, stall, "top_thread");

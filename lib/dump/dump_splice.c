@@ -386,7 +386,7 @@ static void write_location(struct sink *out, const struct dump_location *locatio
     }
     p = splice_put_text(text, "],\"source\":\"");
     p = splice_put_text(p, dump_source_text(location->source));
-    p = splice_put_text(p, "\"}");
+    p = splice_put_text(p, location->in_app ? "\",\"in_app\":true}" : "\"}");
     sink_write(out, text, (size_t)(p - text));
 }
 

@@ -59,6 +59,19 @@ static void put_duration_part(struct sink *out, const char *before, int64_t ms) 
     }
 }
 
+/* What a slow action is called, and who used the processor in a CPU stall. */
+static void put_culprit(const struct dump *d, struct sink *out) {
+    if (d->stall.action) {
+        put_part(out, "Action  ", d->stall.action);
+        sink_char(out, '\n');
+    }
+    if (d->stall.top_thread >= 0) {
+        sink_printf(out, "CPU     most by thread %" PRId64, d->stall.top_thread);
+        put_part(out, " ", d->stall.top_thread_name);
+        sink_char(out, '\n');
+    }
+}
+
 static void put_header(const struct dump *d, struct sink *out) {
     sink_str(out, "Stall   ");
     bool open_ended = d->stall.fatal || !d->stall.ended;
@@ -77,7 +90,10 @@ static void put_header(const struct dump *d, struct sink *out) {
         sink_char(out, ')');
     }
     put_part(out, "  ", d->stall.activity);
-    sink_str(out, "\nDump    ");
+    put_part(out, "  in mode ", d->stall.mode);
+    sink_char(out, '\n');
+    put_culprit(d, out);
+    sink_str(out, "Dump    ");
     put_safe_text(out, d->id ? d->id : "(no id)");
     put_part(out, "  ", d->time);
     if (d->stall.seq > 0) {
@@ -184,6 +200,9 @@ static void put_stack_frames(const struct dump *d, const struct dump_stack *s, s
             put_frame_line(d, l, dump_frame_exact(s, i), k, i, out);
         }
     }
+    if (s->incomplete) {
+        sink_str(out, "       (its callers are not known)\n");
+    }
 }
 
 static bool same_stack(const struct dump_stack *a, const struct dump_stack *b) {
@@ -198,6 +217,10 @@ static void put_thread_title(const struct dump *d, const struct dump_thread *t, 
     put_part(out, ", ", t->state);
     if (t->cpu_ms >= 0) {
         sink_printf(out, ", %" PRId64 " ms of CPU", t->cpu_ms);
+    }
+    if (t->cpu_permille >= 0) {
+        sink_printf(out, ", %" PRId64 ".%" PRId64 " %% of a processor meanwhile",
+                    t->cpu_permille / 10, t->cpu_permille % 10);
     }
     if (t->waits_for.kind) {
         put_part(out, ", waits for ", t->waits_for.kind);
@@ -232,7 +255,8 @@ static bool waits_for_another(const struct dump_thread *t) {
 static const char *app_function(const struct dump *d, const struct dump_stack *s) {
     for (size_t i = 0; s->locations && i < s->frame_count; i++) {
         const struct dump_location *l = &d->locations[s->locations[i]];
-        if (l->image >= 0 && d->images[l->image].in_app && l->line_count > 0) {
+        bool in_app = l->image >= 0 ? d->images[l->image].in_app : l->in_app;
+        if (in_app && l->line_count > 0) {
             return l->lines[l->line_count - 1].function;
         }
     }

@@ -157,6 +157,7 @@ static enum st from_report(struct symbolize_work *w, const struct dump_name *nam
     out->lines = line;
     out->line_count = 1;
     out->source = DUMP_SOURCE_REPORT;
+    out->in_app = out->image < 0 && name->in_app;
     return ST_OK;
 }
 

@@ -358,11 +358,20 @@ static void set_image(struct frame_table *t, struct raw_frame *f, const struct d
     }
 }
 
+/* Code in no image, interpreted or made at run time: it is of its file, if that is known. */
+static void set_file(struct raw_frame *f, const char *file, bool in_app) {
+    f->image = file ? path_name(file) : NULL;
+    f->side = in_app ? SIDE_APP : SIDE_SYSTEM;
+}
+
 struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
                                  const struct dump_location *l, size_t line) {
     struct raw_frame f = {.offset = l->image < 0 ? 0 : l->start};
     set_image(t, &f, d, l->image);
     if (line < l->line_count) {
+        if (l->image < 0) {
+            set_file(&f, l->lines[line].file, l->in_app);
+        }
         f.function = l->lines[line].function ? l->lines[line].function : l->lines[line].linkage;
         f.function = f.function && *f.function ? f.function : NULL;
         f.linkage = l->lines[line].linkage;
@@ -385,6 +394,9 @@ struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
         f.offset = address - d->images[image].load;
     }
     const struct dump_name *name = dump_name_at(d, s->frames[i]);
+    if (image < 0 && name) {
+        set_file(&f, name->file, name->in_app);
+    }
     f.function = name && *name->symbol ? name->symbol : NULL;
     return find_info(t, &f);
 }

@@ -24,8 +24,9 @@ struct rec_stack {
     uint32_t count;                /* <= cap */
     uint32_t exact[REC_EXACT_MAX]; /* ascending indexes of exact frames, if not just frame 0 */
     uint32_t exact_count;          /* 0: only frame 0 is exact */
-    bool truncated;                /* outer frames are missing: cap, or the unwinder was stuck */
-    bool idle;         /* the stack is the loop's own wait, which never counts as a stall */
+    bool truncated;  /* there are more frames than cap, or than fit the copy of the stack */
+    bool incomplete; /* frames[count - 1] is not the thread's first: truncated, or no rule led on */
+    bool idle;       /* the stack is the loop's own wait, which never counts as a stall */
     uint32_t pause_ns; /* how long the thread was held up for the sample */
 };
 

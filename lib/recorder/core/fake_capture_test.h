@@ -39,7 +39,7 @@ static inline enum rec_sample fake_sample(void *ctx, bool may_repeat, struct rec
         return f->answer;
     }
     out->count = f->count < out->cap ? f->count : out->cap;
-    out->truncated = out->count < f->count;
+    out->truncated = out->incomplete = out->count < f->count;
     memcpy(out->frames, f->frames, out->count * sizeof *out->frames);
     memcpy(out->starts, f->starts, out->count * sizeof *out->starts);
     memcpy(out->exact, f->exact, sizeof out->exact);

@@ -12,7 +12,7 @@ void rec_stack_copy(struct rec_stack *to, const struct rec_stack *from) {
     to->cap = cap;
     if (to->count > cap) {
         to->count = cap;
-        to->truncated = true;
+        to->truncated = to->incomplete = true;
     }
     memcpy(frames, from->frames, to->count * sizeof *frames);
     if (starts != NULL) {

@@ -72,7 +72,7 @@ static void a_sample_is_the_stack_with_its_functions(void **state) {
     mach_world.main->run_state = TH_STATE_RUNNING;
     assert_int_equal(sample(true, &out), REC_SAMPLE_OK);
     assert_int_equal(out.count, 4);
-    assert_false(out.truncated);
+    assert_false(out.incomplete);
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(out.frames[i], WORLD_APP + expected[i]);
         assert_int_equal(out.starts[i], WORLD_APP + starts[i]);

@@ -238,7 +238,7 @@ static bool fp_add_async(const struct fp_code *code, struct rec_stack *out, uint
                          bool exact) {
     struct fp_function at = {0};
     if (out->count == out->cap) {
-        out->truncated = true;
+        out->truncated = out->incomplete = true;
         return false;
     }
     if (out->starts != NULL) {
@@ -273,7 +273,7 @@ void fp_walk_async(const struct fp_code *code, const struct fp_registers *regs,
     at.pc = fp_strip_async(code->cpu, regs->pc);
     uint64_t fp = fp_strip_async(code->cpu, regs->fp);
     out->count = 0;
-    out->truncated = false;
+    out->truncated = out->incomplete = false;
     fp_add_async(code, out, at.pc, true);
     uint64_t link = link_async(code, &at, stack);
     if (link != 0 && !fp_add_async(code, out, link, false)) {
@@ -282,21 +282,21 @@ void fp_walk_async(const struct fp_code *code, const struct fp_registers *regs,
     while (fp != 0) {
         uint64_t caller_fp, pc;
         if (!record_async(code->cpu, stack, fp, &caller_fp, &pc)) {
-            out->truncated = true;
+            out->incomplete = true;
             return;
         }
         if (pc == 0) {
             return; /* the outermost frame has no caller */
         }
         if (pc < PAGE_ZERO) {
-            out->truncated = true;
+            out->incomplete = true;
             return;
         }
         if (!fp_add_async(code, out, pc, false)) {
             return;
         }
         if (caller_fp != 0 && caller_fp <= fp) {
-            out->truncated = true; /* frame records must ascend */
+            out->incomplete = true; /* frame records must ascend */
             return;
         }
         fp = caller_fp;

@@ -50,8 +50,9 @@ uint64_t fp_strip_async(enum unwind_cpu cpu, uint64_t value);
 uint64_t fp_reach_async(enum unwind_cpu cpu, const struct fp_stack *stack, uint64_t fp,
                         uint32_t max);
 
-/* Fills in frames, starts (if not NULL), count and truncated of *out, at most out->cap frames, > 0.
- * The other fields are left alone. The innermost frame is the pc, also when it is in no image. */
+/* Fills in frames, starts (if not NULL), count, truncated and incomplete of *out, at most out->cap
+ * frames, > 0. The other fields are left alone. The innermost frame is the pc, also when it is in
+ * no image. */
 void fp_walk_async(const struct fp_code *code, const struct fp_registers *regs,
                    const struct fp_stack *stack, struct rec_stack *out);
 

@@ -360,6 +360,9 @@ static void frames(struct json *j, const struct rec_stack *stack) {
     if (stack->truncated) {
         member_bool(j, "truncated", true);
     }
+    if (stack->incomplete) {
+        member_bool(j, "incomplete", true);
+    }
 }
 
 static void waits_for(struct json *j, const struct rec_wait *wait) {

@@ -59,11 +59,11 @@ static struct rec_dump full_dump(void) {
         .cpu_ns = 12999999,
         .waits_for = {REC_WAIT_MUTEX, 105553, 4712},
         .stack = {.frames = main_frames, .count = 3, .exact = {0, 2}, .exact_count = 2}};
-    threads[1] =
-        (struct rec_thread){.id = 4712,
-                            .cpu_ns = UINT64_MAX,
-                            .waits_for.owner = -1,
-                            .stack = {.frames = worker_frames, .count = 1, .truncated = true}};
+    threads[1] = (struct rec_thread){
+        .id = 4712,
+        .cpu_ns = UINT64_MAX,
+        .waits_for.owner = -1,
+        .stack = {.frames = worker_frames, .count = 1, .truncated = true, .incomplete = true}};
     stacks[0] = (struct rec_record_stack){.stack = {.frames = a_frames, .count = 2}, .count = 2};
     stacks[1] = (struct rec_record_stack){.stack = {.frames = b_frames, .count = 1}, .count = 1};
     images[0] = (struct rec_image){.id_kind = REC_ID_BUILD,
@@ -150,7 +150,8 @@ static void a_dump_is_the_line_that_the_format_says(void **state) {
         "\"threads\":[{\"id\":4711,\"name\":\"app\",\"main\":true,\"state\":\"waiting\","
         "\"cpu_ms\":12,\"waits_for\":{\"kind\":\"mutex\",\"address\":105553,\"owner\":4712},"
         "\"frames\":[4198964,139637976731648,18446744073699066880],\"exact\":[0,2]},"
-        "{\"id\":4712,\"main\":false,\"frames\":[139637976735744],\"truncated\":true}],"
+        "{\"id\":4712,\"main\":false,\"frames\":[139637976735744],\"truncated\":true,"
+        "\"incomplete\":true}],"
         "\"samples\":{\"interval_ms\":50,\"stacks\":[{\"count\":2,\"frames\":[4198964,4198656]},"
         "{\"count\":1,\"frames\":[4199168]}],\"ring\":[0,-1,1,0]},"
         "\"heaviest\":{\"stack\":0,\"repeats\":2},"

@@ -8,24 +8,24 @@
 
 #include "loop/adapter_wait.h"
 
-int stallrec_ppoll(struct stallrec_loop *loop, struct pollfd *fds, nfds_t count,
-                   const struct timespec *timeout, const sigset_t *mask) {
+REC_WAITS int stallrec_ppoll(struct stallrec_loop *loop, struct pollfd *fds, nfds_t count,
+                             const struct timespec *timeout, const sigset_t *mask) {
     rec_wait_begin(loop, rec_wait_blocks(timeout));
     int result = ppoll(fds, count, timeout, mask);
     stallrec_loop_wake(loop);
     return result;
 }
 
-int stallrec_epoll_wait(struct stallrec_loop *loop, int fd, struct epoll_event *events, int max,
-                        int timeout_ms) {
+REC_WAITS int stallrec_epoll_wait(struct stallrec_loop *loop, int fd, struct epoll_event *events,
+                                  int max, int timeout_ms) {
     rec_wait_begin(loop, timeout_ms != 0);
     int result = epoll_wait(fd, events, max, timeout_ms);
     stallrec_loop_wake(loop);
     return result;
 }
 
-int stallrec_epoll_pwait(struct stallrec_loop *loop, int fd, struct epoll_event *events, int max,
-                         int timeout_ms, const sigset_t *mask) {
+REC_WAITS int stallrec_epoll_pwait(struct stallrec_loop *loop, int fd, struct epoll_event *events,
+                                   int max, int timeout_ms, const sigset_t *mask) {
     rec_wait_begin(loop, timeout_ms != 0);
     int result = epoll_pwait(fd, events, max, timeout_ms, mask);
     stallrec_loop_wake(loop);

@@ -19,7 +19,7 @@ static struct {
     GSource *ping;
 } hook;
 
-static gint watched_poll(GPollFD *fds, guint count, gint timeout_ms) {
+REC_WAITS static gint watched_poll(GPollFD *fds, guint count, gint timeout_ms) {
     GPollFunc next = __atomic_load_n(&hook.next, __ATOMIC_ACQUIRE);
     if (!__atomic_load_n(&hook.on, __ATOMIC_ACQUIRE) ||
         !pthread_equal(pthread_self(), hook.thread)) {

@@ -237,6 +237,7 @@ enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_num
     if (!c->unwinder.frames || !c->unwinder.unwinder || !c->others || !c->unwinder.images) {
         goto out;
     }
+    own_code_find(&c->unwinder.own, c->unwinder.images);
     st = STALLREC_ERR_UNSUPPORTED;
     capture_find_stack(&source->target);
     capture_linux_look_at_alternate();

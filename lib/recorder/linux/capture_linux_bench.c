@@ -178,7 +178,7 @@ static void measure(unsigned depth, bool blocked, unsigned samples, unsigned eve
         t.longest_gap = 0;
         t.armed = 1;
         uint64_t w = now_ns(CLOCK_MONOTONIC), c = now_ns(CLOCK_THREAD_CPUTIME_ID);
-        bool ok = t.table.sample(t.table.ctx, false, &s) == REC_SAMPLE_OK && !s.truncated &&
+        bool ok = t.table.sample(t.table.ctx, false, &s) == REC_SAMPLE_OK && !s.incomplete &&
                   s.count > depth;
         c = now_ns(CLOCK_THREAD_CPUTIME_ID) - c;
         spent += c;
@@ -220,7 +220,7 @@ static bool gap_around(struct target *t, bool sample) {
     t->armed = 1;
     usleep(100); /* the target takes note of the times */
     if (sample) {
-        ok = t->table.sample(t->table.ctx, false, &s) == REC_SAMPLE_OK && !s.truncated &&
+        ok = t->table.sample(t->table.ctx, false, &s) == REC_SAMPLE_OK && !s.incomplete &&
              s.count > t->depth;
     }
     usleep(200);

@@ -179,7 +179,7 @@ static bool is_right(const struct target *t, const struct sample *s) {
             n++;
         }
         if (n == DEPTH) {
-            return !s->stack.truncated;
+            return !s->stack.incomplete;
         }
     }
     return false;
@@ -320,7 +320,7 @@ static bool is_right_as_far_as_it_goes(const struct target *t, const struct samp
             return false;
         }
     }
-    return s->stack.truncated;
+    return s->stack.incomplete;
 }
 
 /* Returns how many of `samples` had a stack. Every stack that is had is right, or says that its

@@ -130,7 +130,8 @@ static void copy_fill_async(const struct unwind_frame *frames, size_t n, enum un
     if (out->exact_count == 1) {
         out->exact_count = 0; /* only frame 0, which is what none means */
     }
-    out->truncated = end != UNWIND_OUTERMOST;
+    out->truncated = end == UNWIND_FULL || end == UNWIND_CUT;
+    out->incomplete = end != UNWIND_OUTERMOST;
     out->idle = false;
 }
 
@@ -159,6 +160,7 @@ static void attempt_async(void *arg) {
     size_t n = unwind_async(u->unwinder, &a->copy->regs, &a->copy->stack, u->frames, max, &end);
     a->good = modules_generation_async() == generation;
     if (a->good) {
+        n = own_code_drop_async(&u->own, u->frames, n);
         copy_fill_async(u->frames, n, end, a->out);
         a->out->pause_ns = a->pause_ns < UINT32_MAX ? (uint32_t)a->pause_ns : UINT32_MAX;
     }

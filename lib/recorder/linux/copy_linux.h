@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/capture.h"
+#include "linux/own_code_linux.h"
 #include "linux/proc_linux.h"
 #include "linux/signal_linux.h"
 #include "unwind/unwind.h"
@@ -49,6 +50,7 @@ bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_
 struct copy_unwinder {
     struct unwinder *unwinder;
     struct images *images;
+    struct own_code own;
     struct unwind_frame *frames; /* [max_frames] */
     uint32_t max_frames;
 };

@@ -68,12 +68,16 @@ static bool begins_async(const char *s, const char *with) {
     return strncmp(s, with, strlen(with)) == 0;
 }
 
+bool images_is_preload_async(const char *path) {
+    const char *base = strrchr(path, '/');
+    return base && strcmp(base, "/libstallrec-preload.so") == 0;
+}
+
 bool images_in_app_async(const char *path, const char *program) {
     if (strcmp(path, program) == 0) {
         return true;
     }
-    const char *base = strrchr(path, '/');
-    if (!base || strcmp(base, "/libstallrec-preload.so") == 0) {
+    if (!strrchr(path, '/') || images_is_preload_async(path)) {
         return false; /* the vdso, and ourselves */
     }
     return !begins_async(path, "/lib") &&

@@ -28,6 +28,9 @@ bool images_find_async(const struct images *images, uint64_t address, struct rec
  * or it is longer than REC_IMAGE_ID_MAX. */
 uint8_t images_build_id_async(const uint8_t *notes, size_t size, uint8_t id[REC_IMAGE_ID_MAX]);
 
+/* Is the path that of the library which stallrec(1) preloads? */
+bool images_is_preload_async(const char *path);
+
 /* True for a path that belongs to the app rather than to the system. */
 bool images_in_app_async(const char *path, const char *program);
 

@@ -119,7 +119,8 @@ static uint64_t now_ns(void) {
 }
 
 static void show(const struct subject *s, const struct rec_stack *stack, const char *what) {
-    printf("# %s: %s, end %s\n", s->kind->name, what, stack->truncated ? "not reached" : "reached");
+    printf("# %s: %s, end %s\n", s->kind->name, what,
+           stack->incomplete ? "not reached" : "reached");
     for (uint32_t i = 0; i < stack->count; i++) {
         struct rec_image image = {.path = "?"};
         s->table.image_at(s->table.ctx, stack->frames[i], &image);
@@ -142,13 +143,13 @@ static bool is_cut(const struct situation *f, const struct rec_stack *stack) {
            f->frames[at + n].pc == (uint64_t)(uintptr_t)f->expected[d - 1 - n]) {
         n++;
     }
-    return stack->truncated && at + n == stack->count;
+    return stack->incomplete && at + n == stack->count;
 }
 
 static void judge(struct subject *s, const struct rec_stack *stack) {
     struct situation *f = s->frames;
     f->count = stack->count;
-    f->end = stack->truncated ? UNWIND_CUT : UNWIND_OUTERMOST;
+    f->end = stack->incomplete ? UNWIND_CUT : UNWIND_OUTERMOST;
     for (uint32_t i = 0; i < stack->count; i++) {
         f->frames[i].pc = stack->frames[i];
     }

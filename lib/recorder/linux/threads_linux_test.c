@@ -136,7 +136,7 @@ static bool stack_is_right(const struct worker *w, const struct rec_stack *s) {
             n++;
         }
         if (n == DEPTH) {
-            return !s->truncated;
+            return !s->incomplete;
         }
     }
     return false;

@@ -9,6 +9,13 @@
 
 #include "stallrec.h"
 
+/* Marks a function that a thread waits in, so that stacks do not have it (own_code_linux.h). */
+#ifdef __linux__
+#define REC_WAITS __attribute__((section("stallrec_waits")))
+#else
+#define REC_WAITS
+#endif
+
 /* A wait with timeout 0 is a turn: a loop with idle handlers never sleeps. */
 static inline void rec_wait_begin(struct stallrec_loop *loop, bool blocks) {
     if (blocks) {

@@ -147,7 +147,7 @@ static enum rec_sample fake_sample(void *ctx, bool may_repeat, struct rec_stack 
     }
     const struct replay_stack *stack = &r->stacks[number - 1];
     out->count = stack->count < out->cap ? stack->count : out->cap;
-    out->truncated = out->count < stack->count;
+    out->truncated = out->incomplete = out->count < stack->count;
     out->idle = stack->idle;
     for (uint32_t i = 0; i < out->count; i++) {
         out->frames[i] = stack->frames[i];

@@ -22,6 +22,7 @@ static uint64_t get_stack(struct rec_get *get, struct rec_spool_dump *out, struc
                           uint64_t *starts) {
     uint64_t before = 0;
     *stack = (struct rec_stack){.truncated = rec_get_upto(get, 1) != 0};
+    stack->incomplete = rec_get_upto(get, 1) != 0;
     stack->exact_count = rec_get_upto(get, REC_EXACT_MAX);
     for (uint32_t i = 0; i < stack->exact_count; i++) {
         stack->exact[i] = rec_get_upto(get, UINT32_MAX);

@@ -13,7 +13,9 @@ static void put_stack(struct rec_put *put, const struct rec_stack *stack, uint64
                       uint32_t max_frames) {
     uint32_t count = stack->count < max_frames ? stack->count : max_frames;
     uint64_t before = 0;
-    rec_put_uint(put, stack->truncated || count < stack->count);
+    bool cut = count < stack->count;
+    rec_put_uint(put, stack->truncated || cut);
+    rec_put_uint(put, stack->incomplete || cut);
     rec_put_uint(put, stack->exact_count);
     for (uint32_t i = 0; i < stack->exact_count; i++) {
         rec_put_uint(put, stack->exact[i]);

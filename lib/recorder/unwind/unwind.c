@@ -241,14 +241,34 @@ static bool may_return_async(struct unwinder *u, const struct cfi_stack *stack, 
     return unwind_cached_rule_async(u, pc - 1)->kind != RULE_NO_MODULE || is_made_call_async(u, pc);
 }
 
+struct call_before {
+    uint64_t pc;
+    bool found;
+};
+
+static void find_call_async(void *arg, const struct cfi_module *module) {
+    struct call_before *c = arg;
+    uint64_t target;
+    c->found = prologue_call_before_async(module, c->pc, &target) != PROLOGUE_NO_CALL;
+}
+
+/* Is a call before `pc`, in a module or in code made at run time? */
+static bool follows_call_async(struct unwinder *u, uint64_t pc) {
+    struct call_before c = {.pc = pc};
+    bool in_module = u->modules.find_async(u->modules.arg, pc - 1, find_call_async, &c);
+    return in_module ? c.found : is_made_call_async(u, pc);
+}
+
 /* A function without rules that has pushed nothing, or one word: crti's _init and _fini, a call
- * through a wild pointer, small assembly routines. */
+ * through a wild pointer, small assembly routines. `words`: how many it may have pushed, and one.
+ */
 static bool leaf_step_async(struct unwinder *u, const struct cfi_stack *stack, unsigned words,
                             struct cfi_registers *regs) {
     uint64_t sp = regs->value[CFI_SP];
     for (unsigned i = 0; i < words && cfi_knows_async(regs, CFI_SP); i++) {
         uint64_t pc;
-        if (unwind_load_return_async(stack, sp + 8 * i, &pc) && unwind_is_return_async(u, pc)) {
+        if (unwind_load_return_async(stack, sp + 8 * i, &pc) && unwind_is_return_async(u, pc) &&
+            follows_call_async(u, pc)) {
             regs->known &= ARCH_KEPT_MASK;
             cfi_set_async(regs, CFI_SP, sp + 8 * (i + 1));
             cfi_set_async(regs, CFI_PC, pc);
@@ -258,8 +278,10 @@ static bool leaf_step_async(struct unwinder *u, const struct cfi_stack *stack, u
     return false;
 }
 
-/* A function without rules that keeps a frame pointer, as code made at run time often does. Where
- * the pointer is not to the top of the frame, the caller's sp is known to be above it, no more. */
+/* A function without rules that keeps a frame pointer, as code made at run time often does, and as
+ * that of an interpreter which was made before and linked in. strict: only to a caller with rules.
+ * Where the pointer is not to the top of the frame, the caller's sp is known to be above it, no
+ * more. */
 static bool chain_step_async(struct unwinder *u, const struct cfi_stack *stack, bool strict,
                              struct cfi_registers *regs) {
     uint64_t fp = regs->value[CFI_FP], next, pc, beyond;
@@ -268,8 +290,8 @@ static bool chain_step_async(struct unwinder *u, const struct cfi_stack *stack, 
         return false;
     }
     if (!unwind_is_return_async(u, pc) &&
-        (strict || !may_return_async(u, stack, pc) || next <= fp || next % 8 != 0 ||
-         !cfi_load_async(stack, next + 8, &beyond))) {
+        (strict || !may_return_async(u, stack, pc) || !follows_call_async(u, pc) || next <= fp ||
+         next % 8 != 0 || !cfi_load_async(stack, next + 8, &beyond))) {
         return false;
     }
     regs->known = 0; /* the other registers may have been saved anywhere */
@@ -292,7 +314,7 @@ static bool fallback_async(struct unwinder *u, const struct cfi_stack *stack, bo
     }
     if (in_module) {
         return leaf_step_async(u, stack, PUSHED_MAX, regs) ||
-               chain_step_async(u, stack, true, regs);
+               chain_step_async(u, stack, true, regs) || chain_step_async(u, stack, false, regs);
     }
     return chain_step_async(u, stack, true, regs) ||
            (exact && leaf_step_async(u, stack, PUSHED_MAX / 2, regs)) ||

@@ -59,4 +59,25 @@
     ".cfi_endproc\n"                                                                               \
     ".size leaf_moving,.-leaf_moving\n"
 
+/* Two functions without rules that keep a frame pointer, one of which calls the other, as those of
+ * an interpreter that were compiled by itself and linked in. */
+#define RULELESS_CALLS                                                                             \
+    ".text\n"                                                                                      \
+    ".type ruleless_outer,%function\n"                                                             \
+    "ruleless_outer:\n"                                                                            \
+    "stp x29,x30,[sp,#-48]!\n"                                                                     \
+    "mov x29,sp\n"                                                                                 \
+    "bl ruleless_inner\n"                                                                          \
+    "ldp x29,x30,[sp],#48\n"                                                                       \
+    "ret\n"                                                                                        \
+    ".size ruleless_outer,.-ruleless_outer\n"                                                      \
+    ".type ruleless_inner,%function\n"                                                             \
+    "ruleless_inner:\n"                                                                            \
+    "stp x29,x30,[sp,#-96]!\n"                                                                     \
+    "mov x29,sp\n"                                                                                 \
+    "bl leaf_raise_hidden\n"                                                                       \
+    "ldp x29,x30,[sp],#96\n"                                                                       \
+    "ret\n"                                                                                        \
+    ".size ruleless_inner,.-ruleless_inner\n"
+
 #endif

@@ -52,4 +52,28 @@
     ".cfi_endproc\n"                                                                               \
     ".size leaf_moving,.-leaf_moving\n"
 
+/* Two functions without rules that keep a frame pointer, one of which calls the other, as those of
+ * an interpreter that were compiled by itself and linked in. */
+#define RULELESS_CALLS                                                                             \
+    ".text\n"                                                                                      \
+    ".type ruleless_outer,@function\n"                                                             \
+    "ruleless_outer:\n"                                                                            \
+    "push %rbp\n"                                                                                  \
+    "mov %rsp,%rbp\n"                                                                              \
+    "sub $0x20,%rsp\n"                                                                             \
+    "call ruleless_inner\n"                                                                        \
+    "leave\n"                                                                                      \
+    "ret\n"                                                                                        \
+    ".size ruleless_outer,.-ruleless_outer\n"                                                      \
+    ".type ruleless_inner,@function\n"                                                             \
+    "ruleless_inner:\n"                                                                            \
+    "push %rbp\n"                                                                                  \
+    "mov %rsp,%rbp\n"                                                                              \
+    "push %rdi\n"                                                                                  \
+    "sub $0x48,%rsp\n"                                                                             \
+    "call leaf_raise_hidden\n"                                                                     \
+    "leave\n"                                                                                      \
+    "ret\n"                                                                                        \
+    ".size ruleless_inner,.-ruleless_inner\n"
+
 #endif

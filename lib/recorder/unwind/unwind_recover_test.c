@@ -2,9 +2,10 @@
  * /proc tells no more than the stack pointer and the program counter. */
 #include "unwind/unwind_situation_test.h"
 
-__asm__(FRAMED_LEAVES);
+__asm__(FRAMED_LEAVES RULELESS_CALLS);
 void leaf_framed(struct situation *s) __attribute__((visibility("hidden")));
 void leaf_moving(struct situation *s) __attribute__((visibility("hidden")));
+void ruleless_outer(struct situation *s) __attribute__((visibility("hidden")));
 __attribute__((visibility("hidden"), used)) void leaf_raise_hidden(struct situation *s);
 
 NOINLINE void leaf_raise_hidden(struct situation *s) {
@@ -80,11 +81,59 @@ static void return_address_left_over_from_an_earlier_call_is_not_believed(void *
     free(s);
 }
 
+static void call_frames_without_rules(struct situation **out) {
+    struct situation *s = new_situation(9, ruleless_outer);
+    run(s, 0);
+    unwind_now(s);
+    if (!is_right(s)) {
+        fail_with_frames(s);
+    }
+    *out = s;
+}
+
+static void functions_of_a_module_without_rules_are_followed_by_their_frame_pointers(void **state) {
+    (void)state;
+    struct situation *s;
+    call_frames_without_rules(&s);
+    size_t at = 0;
+    while (at < s->count && s->frames[at].function != (uint64_t)(uintptr_t)leaf_raise_hidden) {
+        at++;
+    }
+    assert_true(at + 3 < s->count);
+    assert_true(s->frames[at + 1].function == 0 && s->frames[at + 2].function == 0);
+    assert_true(s->frames[at + 4].pc == (uint64_t)(uintptr_t)s->expected[s->depth - 1]);
+    free(s);
+}
+
+static void a_word_behind_no_call_ends_the_stack_of_functions_without_rules(void **state) {
+    (void)state;
+    struct situation *s;
+    call_frames_without_rules(&s);
+    size_t at = 0;
+    while (at < s->count && s->frames[at].function != (uint64_t)(uintptr_t)leaf_raise_hidden) {
+        at++;
+    }
+    /* The inner one's return address becomes that of an instruction behind no call. */
+    uint64_t pc = s->frames[at + 2].pc, wrong = pc + 1, from = s->snap.stack.lo;
+    for (uint64_t word; from + 8 <= s->snap.stack.hi; from += 8) {
+        memcpy(&word, s->snap.copy + (from - s->snap.stack.lo), sizeof word);
+        if (word == pc) {
+            memcpy(s->snap.copy + (from - s->snap.stack.lo), &wrong, sizeof wrong);
+        }
+    }
+    unwind_now(s);
+    assert_int_equal(s->count, at + 2);
+    assert_int_equal(s->end, UNWIND_LOST);
+    free(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_frame_pointer_is_told_by_the_prologue),
         cmocka_unit_test(unknown_frame_pointer_is_told_by_the_caller),
         cmocka_unit_test(return_address_left_over_from_an_earlier_call_is_not_believed),
+        cmocka_unit_test(functions_of_a_module_without_rules_are_followed_by_their_frame_pointers),
+        cmocka_unit_test(a_word_behind_no_call_ends_the_stack_of_functions_without_rules),
     };
     return cmocka_run_group_tests_name("unwind_recover", tests, set_up, tear_down);
 }

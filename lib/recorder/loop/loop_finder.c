@@ -1,0 +1,402 @@
+/* The heuristic that finds a program's event loop. */
+#include "loop/loop_finder.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    SIBLING_BYTES = 512, /* of stack, by which waits of functions with the same caller may differ */
+    DEEPER_STREAK = 8,   /* waits that a deeper place needs to replace a loop, at least */
+    DEEPER_OFTEN = 16,   /* the same, of a loop that has not been seen for ABSENT_NS */
+    FINISH_QUALIFIES = 2, /* when nothing more will be seen */
+    RETURN_STREAK = 8,    /* waits of the believed loop that end a doubt */
+    RUNS_BACK = 8         /* runs of others between two that are joined */
+};
+
+#define ABSENT_NS UINT64_C(30000000000)
+
+void finder_init(struct finder *f, uint64_t threshold_ns,
+                 bool (*allowed)(void *ctx, uint64_t place), void *ctx) {
+    memset(f, 0, sizeof *f);
+    f->quiet_ns = threshold_ns / 2;
+    f->allowed = allowed;
+    f->allowed_ctx = ctx;
+}
+
+/* ---- candidates ---- */
+
+static bool is_weak(const struct finder_candidate *c) {
+    return c->object.kind == FINDER_CONDITION || c->object.kind == FINDER_SIGNALS;
+}
+
+/* Do two sets have a descriptor in common? One that was closed and whose number is another file's
+ * now is none. */
+static bool sets_share(const struct finder_object *a, const struct finder_object *b) {
+    bool replaced = a->file != 0 && b->file != 0 && a->lowest == b->lowest && a->file != b->file;
+    for (uint32_t i = 0; i < FINDER_SET_WORDS; i++) {
+        uint64_t common = a->set[i] & b->set[i];
+        if (replaced && i == a->lowest / 64 % FINDER_SET_WORDS) {
+            common &= ~(UINT64_C(1) << a->lowest % 64);
+        }
+        if (common != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool same_object(const struct finder_object *a, const struct finder_object *b) {
+    if (a->kind != b->kind) {
+        return false;
+    }
+    return a->kind == FINDER_SET ? sets_share(a, b) : a->id == b->id;
+}
+
+const struct finder_candidate *finder_loop(const struct finder *f) {
+    return f->believed != 0 ? &f->candidates[f->believed - 1] : NULL;
+}
+
+/* Is it the candidate's wait? A function may wait for its object at several places. */
+static bool is_wait_of(const struct finder_candidate *c, const struct finder_wait *wait) {
+    if (c->place == wait->place) {
+        return c->refused || same_object(&c->object, &wait->object);
+    }
+    return !c->refused && wait->depth != 0 && wait->depth == c->latest_depth &&
+           same_object(&c->object, &wait->object);
+}
+
+/* Is it the believed loop's? A loop may replace all of its descriptors between two turns, so at its
+ * own depth the sets are not compared. */
+static bool is_wait_of_loop(const struct finder_candidate *loop, const struct finder_wait *wait) {
+    return is_wait_of(loop, wait) ||
+           (loop->place == wait->place && wait->depth == loop->latest_depth &&
+            loop->object.kind == FINDER_SET && wait->object.kind == FINDER_SET);
+}
+
+static struct finder_candidate *finder_match(struct finder *f, const struct finder_wait *wait) {
+    const struct finder_candidate *loop = finder_loop(f);
+    if (loop != NULL && is_wait_of_loop(loop, wait)) {
+        return &f->candidates[f->believed - 1];
+    }
+    for (uint32_t i = 0; i < f->count; i++) {
+        if (is_wait_of(&f->candidates[i], wait)) {
+            return &f->candidates[i];
+        }
+    }
+    return NULL;
+}
+
+/* Forgets the runs of a candidate whose entry is taken for another. */
+static void drop_runs(struct finder *f, uint32_t candidate) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < f->run_count; i++) {
+        if (f->runs[i].candidate != candidate) {
+            f->runs[kept++] = f->runs[i];
+        }
+    }
+    f->run_count = kept;
+}
+
+/* A new entry; of a full table that which has not waited for longest. */
+static struct finder_candidate *finder_add(struct finder *f, const struct finder_wait *wait) {
+    uint32_t at = f->count;
+    if (f->count < FINDER_CANDIDATES) {
+        f->count++;
+    } else {
+        at = f->believed == 1 ? 1 : 0;
+        for (uint32_t i = 0; i < f->count; i++) {
+            if (i + 1 != f->believed && f->candidates[i].latest_ns < f->candidates[at].latest_ns) {
+                at = i;
+            }
+        }
+        drop_runs(f, at);
+    }
+    struct finder_candidate *c = &f->candidates[at];
+    *c = (struct finder_candidate){.place = wait->place, .object = wait->object};
+    c->refused = f->allowed != NULL && !f->allowed(f->allowed_ctx, wait->place);
+    return c;
+}
+
+/* ---- the log ---- */
+
+/* The candidate's latest run, if a wait that begins now is one with it. */
+static struct finder_run *run_to_join(struct finder *f, uint32_t candidate, uint64_t now_ns) {
+    for (uint32_t i = f->run_count; i > 0 && i + RUNS_BACK > f->run_count; i--) {
+        struct finder_run *run = &f->runs[i - 1];
+        if (run->candidate == candidate) {
+            return now_ns - run->idle.end_ns < f->quiet_ns ? run : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* Adds a wait that begins and, as far as is known, ends at now_ns. */
+static void log_wait(struct finder *f, const struct finder_candidate *c, uint64_t now_ns) {
+    uint32_t number = (uint32_t)(c - f->candidates);
+    struct finder_run *run = run_to_join(f, number, now_ns);
+    if (run != NULL) {
+        run->idle.end_ns = now_ns;
+        return;
+    }
+    if (f->run_count == FINDER_RUNS) {
+        f->run_count /= 2;
+        memmove(f->runs, f->runs + FINDER_RUNS - f->run_count, f->run_count * sizeof *f->runs);
+        f->log_ns = f->runs[0].idle.begin_ns;
+    }
+    f->runs[f->run_count++] = (struct finder_run){number, {now_ns, now_ns}};
+}
+
+/* What lies before a wait of a loop that is believed for long is settled. */
+static void settle(struct finder *f, uint64_t now_ns) {
+    if (!f->doubt && f->believed != 0 && !finder_is_young(f, now_ns)) {
+        f->run_count = 0;
+        f->log_ns = now_ns;
+    }
+}
+
+/* ---- belief ---- */
+
+bool finder_is_young(const struct finder *f, uint64_t now_ns) {
+    uint64_t until_ns = f->doubt ? f->doubt_ns : now_ns;
+    return f->believed == 0 || until_ns - f->believed_ns < FINDER_YOUNG_NS;
+}
+
+bool finder_wants_file(const struct finder *f) {
+    return f->believed == 0 || f->doubt;
+}
+
+/* Do both wait about as deep, as loops do that follow one another? */
+static bool are_siblings(const struct finder_candidate *a, const struct finder_candidate *b) {
+    uint64_t apart = a->depth > b->depth ? a->depth - b->depth : b->depth - a->depth;
+    return apart <= SIBLING_BYTES;
+}
+
+static void believe(struct finder *f, struct finder_candidate *c, uint64_t now_ns) {
+    const struct finder_candidate *loop = finder_loop(f);
+    f->past = FINDER_CONTINUES;
+    f->from_ns = f->resolved_ns;
+    if (loop == NULL) {
+        f->past = FINDER_ANEW;
+    } else if (c != loop && c->trusted) {
+        f->from_ns = c->latest_ns; /* what was taken for its successor was part of its turn */
+    } else if (c != loop && ((c->depth > loop->depth && !are_siblings(c, loop)) ||
+                             (is_weak(loop) && !is_weak(c)))) {
+        f->past = finder_is_young(f, now_ns) ? FINDER_ANEW : FINDER_GIVES_UP;
+    }
+    if (f->past == FINDER_ANEW) {
+        f->from_ns = 0;
+    }
+    if (c != loop) {
+        f->believed = (uint32_t)(c - f->candidates) + 1;
+        f->believed_ns = now_ns;
+    }
+    c->trusted = true;
+    f->doubt = false;
+    f->news = FINDER_FOUND;
+}
+
+static void begin_doubt(struct finder *f, uint64_t now_ns) {
+    f->doubt = true;
+    f->doubt_ns = now_ns;
+    f->doubt_streak = 0;
+    f->news = FINDER_DOUBTS;
+}
+
+/* Counts the wait among those since the believed loop's last one. */
+static void count_streak(struct finder_candidate *c, const struct finder_candidate *loop) {
+    if (c->epoch != loop->waits) {
+        c->epoch = loop->waits;
+        c->streak = 0;
+    }
+    c->streak++;
+}
+
+/* Has a deeper place waited often enough while the believed loop did not? */
+static bool has_outlasted(const struct finder_candidate *c, const struct finder_candidate *loop,
+                          uint64_t now_ns) {
+    if (are_siblings(c, loop)) {
+        return c->streak >= FINDER_QUALIFIES;
+    }
+    return (c->streak >= DEEPER_STREAK && c->streak >= 2 * loop->waits) ||
+           (c->streak >= DEEPER_OFTEN && now_ns - loop->latest_ns >= ABSENT_NS);
+}
+
+/* A wait of another candidate than the believed loop, of which there is no doubt. */
+static enum finder_verdict judge_other(struct finder *f, struct finder_candidate *c,
+                                       const struct finder_wait *wait, uint64_t now_ns) {
+    const struct finder_candidate *loop = finder_loop(f);
+    bool qualifies = c->waits >= FINDER_QUALIFIES;
+    count_streak(c, loop);
+    if (is_weak(c) && !is_weak(loop)) {
+        return FINDER_PART;
+    }
+    if ((is_weak(loop) && !is_weak(c)) || wait->depth > loop->depth) {
+        if (qualifies) {
+            believe(f, c, now_ns);
+        } else if (wait->depth > loop->depth) {
+            begin_doubt(f, now_ns);
+        }
+    } else if (has_outlasted(c, loop, now_ns)) {
+        believe(f, c, now_ns);
+    }
+    return f->news != FINDER_NOTHING_NEW ? FINDER_IDLE : FINDER_PART;
+}
+
+/* A wait while there is doubt: the first of the two that goes on waiting is the loop. */
+static void judge_doubtful(struct finder *f, struct finder_candidate *c,
+                           const struct finder_wait *wait, uint64_t now_ns) {
+    const struct finder_candidate *loop = finder_loop(f);
+    if (c == loop) {
+        f->doubt_streak++;
+        if (f->doubt_streak >= RETURN_STREAK) {
+            believe(f, c, now_ns);
+        }
+    } else if (wait->depth > loop->depth && (is_weak(loop) || !is_weak(c))) {
+        f->doubt_streak = 0;
+        if (c->waits >= FINDER_QUALIFIES) {
+            believe(f, c, now_ns);
+        }
+    }
+}
+
+static enum finder_verdict judge_blocking(struct finder *f, struct finder_candidate *c,
+                                          const struct finder_wait *wait, uint64_t now_ns) {
+    if (f->believed == 0) {
+        if (c->waits >= FINDER_QUALIFIES) {
+            believe(f, c, now_ns);
+        }
+        return FINDER_IDLE;
+    }
+    if (f->doubt) {
+        judge_doubtful(f, c, wait, now_ns);
+        return FINDER_IDLE;
+    }
+    if (c == finder_loop(f)) {
+        return FINDER_IDLE;
+    }
+    return judge_other(f, c, wait, now_ns);
+}
+
+/* ---- waits ---- */
+
+static enum finder_verdict judge_turn(struct finder *f, const struct finder_wait *wait,
+                                      uint64_t now_ns) {
+    const struct finder_candidate *c = finder_match(f, wait);
+    if (c == NULL || c->refused || c->waits == 0 ||
+        (wait->depth != c->depth && wait->depth != c->latest_depth)) {
+        return FINDER_PART;
+    }
+    bool turn = c == finder_loop(f) && !f->doubt;
+    if (turn) {
+        settle(f, now_ns);
+        f->resolved_ns = now_ns;
+    }
+    log_wait(f, c, now_ns);
+    return turn ? FINDER_TURN : FINDER_PART;
+}
+
+enum finder_verdict finder_begin(struct finder *f, const struct finder_wait *wait,
+                                 uint64_t now_ns) {
+    f->open = 0;
+    if (!wait->blocking) {
+        return judge_turn(f, wait, now_ns);
+    }
+    struct finder_candidate *c = finder_match(f, wait);
+    if (c == NULL) {
+        c = finder_add(f, wait);
+    }
+    if (c->refused) {
+        return FINDER_PART;
+    }
+    c->object = wait->object;
+    c->depth = wait->depth > c->depth ? wait->depth : c->depth;
+    c->latest_depth = wait->depth;
+    c->waits++;
+    enum finder_verdict verdict = judge_blocking(f, c, wait, now_ns);
+    c->latest_ns = now_ns;
+    if (c == finder_loop(f) && f->news == FINDER_NOTHING_NEW) {
+        settle(f, now_ns);
+    }
+    f->open = (uint32_t)(c - f->candidates) + 1;
+    log_wait(f, c, now_ns);
+    return verdict;
+}
+
+void finder_end(struct finder *f, uint64_t now_ns) {
+    if (f->open == 0) {
+        return;
+    }
+    struct finder_candidate *c = &f->candidates[f->open - 1];
+    for (uint32_t i = f->run_count; i > 0; i--) {
+        if (f->runs[i - 1].candidate + 1 == f->open) {
+            f->runs[i - 1].idle.end_ns = now_ns;
+            break;
+        }
+    }
+    c->latest_ns = now_ns;
+    if (f->open == f->believed && !f->doubt) {
+        f->resolved_ns = now_ns;
+    }
+    f->open = 0;
+}
+
+/* The best of the candidates that qualify at the end; NULL: none does. */
+static struct finder_candidate *best_at_end(struct finder *f) {
+    struct finder_candidate *best = NULL;
+    uint64_t enough = f->allowed != NULL ? 1 : FINISH_QUALIFIES;
+    for (uint32_t i = 0; i < f->count; i++) {
+        struct finder_candidate *c = &f->candidates[i];
+        if (c->refused || c->waits < (is_weak(c) ? FINDER_QUALIFIES : enough)) {
+            continue;
+        }
+        bool better = best == NULL || (is_weak(best) && !is_weak(c)) ||
+                      (is_weak(best) == is_weak(c) && c->depth > best->depth);
+        best = better ? c : best;
+    }
+    return best;
+}
+
+/* What had begun to wait in place of the loop; NULL: nothing. */
+static struct finder_candidate *successor_at_end(struct finder *f) {
+    const struct finder_candidate *loop = finder_loop(f);
+    for (uint32_t i = 0; i < f->count; i++) {
+        struct finder_candidate *c = &f->candidates[i];
+        if (c != loop && !is_weak(c) && c->epoch == loop->waits && c->streak >= FINDER_QUALIFIES &&
+            c->streak >= loop->waits) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+void finder_finish(struct finder *f, uint64_t now_ns) {
+    finder_end(f, now_ns);
+    bool sure = f->believed != 0 && !f->doubt;
+    struct finder_candidate *found = sure ? successor_at_end(f) : best_at_end(f);
+    if (found != NULL) {
+        believe(f, found, now_ns);
+    }
+}
+
+enum finder_news finder_take_news(struct finder *f) {
+    enum finder_news news = f->news;
+    f->news = FINDER_NOTHING_NEW;
+    return news;
+}
+
+uint32_t finder_idle(const struct finder *f, struct finder_interval *out, uint32_t max,
+                     uint64_t *from_ns, enum finder_past *past) {
+    uint32_t count = 0, all = 0;
+    *from_ns = f->from_ns > f->log_ns ? f->from_ns : f->log_ns;
+    *past = f->past;
+    for (uint32_t i = 0; i < f->run_count; i++) {
+        all += f->runs[i].candidate + 1 == f->believed && f->runs[i].idle.begin_ns >= *from_ns;
+    }
+    for (uint32_t i = 0; i < f->run_count; i++) {
+        const struct finder_run *run = &f->runs[i];
+        if (run->candidate + 1 == f->believed && run->idle.begin_ns >= *from_ns && all-- <= max) {
+            out[count++] = run->idle;
+        }
+    }
+    return count;
+}

@@ -1,0 +1,354 @@
+/* Which waits are taken for the event loop, at once and afterwards. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "loop/loop_finder.h"
+
+#define MS        UINT64_C(1000000)
+#define THRESHOLD (250 * MS)
+
+enum { LOOP = 0x1000, REPLY = 0x2000, START = 0x3000 };
+enum { SHALLOW = 90000, DEEP = 50000, DEEPER = 40000 };
+
+/* A thread that waits, with a clock of its own. */
+struct driver {
+    struct finder finder;
+    uint64_t now;
+    enum finder_verdict verdict;
+    unsigned found, doubts;
+};
+
+static struct driver driver_named(bool (*allowed)(void *, uint64_t), void *ctx) {
+    struct driver d = {.now = 1000 * MS};
+    finder_init(&d.finder, THRESHOLD, allowed, ctx);
+    return d;
+}
+
+static struct driver driver(void) {
+    return driver_named(NULL, NULL);
+}
+
+static struct finder_object epoll_object(uint64_t fd) {
+    return (struct finder_object){.kind = FINDER_EPOLL, .id = fd};
+}
+
+static struct finder_object set_of(uint32_t a, uint32_t b, uint64_t file) {
+    struct finder_object o = {.kind = FINDER_SET, .lowest = a, .file = file};
+    finder_set_add(&o, a);
+    finder_set_add(&o, b);
+    return o;
+}
+
+static struct finder_object condition(uint64_t address) {
+    return (struct finder_object){.kind = FINDER_CONDITION, .id = address};
+}
+
+static void take_news(struct driver *d) {
+    enum finder_news news = finder_take_news(&d->finder);
+    d->found += news == FINDER_FOUND;
+    d->doubts += news == FINDER_DOUBTS;
+}
+
+/* Is busy for a time, then waits for another. */
+static enum finder_verdict wait_for(struct driver *d, uint64_t busy_ms, uint64_t place,
+                                    uint64_t depth, struct finder_object object, uint64_t wait_ms) {
+    d->now += busy_ms * MS;
+    const struct finder_wait wait = {
+        .place = place, .depth = depth, .blocking = wait_ms > 0, .object = object};
+    d->verdict = finder_begin(&d->finder, &wait, d->now);
+    take_news(d);
+    d->now += wait_ms * MS;
+    if (wait_ms > 0) {
+        finder_end(&d->finder, d->now);
+    }
+    return d->verdict;
+}
+
+static void waits(struct driver *d, unsigned n, uint64_t place, uint64_t depth,
+                  struct finder_object object) {
+    for (unsigned i = 0; i < n; i++) {
+        wait_for(d, 1, place, depth, object, 20);
+    }
+}
+
+static uint64_t place_of(const struct driver *d) {
+    const struct finder_candidate *loop = finder_loop(&d->finder);
+    return loop != NULL ? loop->place : 0;
+}
+
+static void third_wait_makes_a_loop_and_the_earlier_ones_were_its_own(void **state) {
+    (void)state;
+    struct driver d = driver();
+    struct finder_interval idle[4];
+    uint64_t from;
+    enum finder_past past;
+    wait_for(&d, 2000, LOOP, SHALLOW, epoll_object(3), 10);
+    wait_for(&d, 2000, LOOP, SHALLOW, epoll_object(3), 10);
+    assert_int_equal(d.found, 0);
+    wait_for(&d, 2000, LOOP, SHALLOW, epoll_object(3), 10);
+    assert_int_equal(d.found, 1);
+    assert_int_equal(d.verdict, FINDER_IDLE);
+    assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 3);
+    assert_int_equal(past, FINDER_ANEW);
+    assert_int_equal(from, 0);
+    assert_int_equal(idle[0].begin_ns, 3000 * MS);
+    assert_int_equal(idle[0].end_ns, 3010 * MS);
+    assert_int_equal(idle[1].begin_ns, 5010 * MS);
+    assert_int_equal(idle[2].begin_ns, 7020 * MS);
+}
+
+static void place_that_waits_once_for_each_of_its_descriptors_is_none(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (uint64_t file = 1; file < 10; file++) { /* one number, closed and opened again */
+        wait_for(&d, 1, REPLY, DEEP, set_of(5, 5, file), 10);
+    }
+    finder_finish(&d.finder, d.now);
+    take_news(&d);
+    assert_int_equal(d.found, 0);
+}
+
+static void one_shallower_wait_does_not_hide_the_loop(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 1, START, SHALLOW, set_of(3, 3, 0));
+    waits(&d, 3, LOOP, DEEP, set_of(4, 5, 0));
+    assert_int_equal(place_of(&d), LOOP);
+}
+
+static void two_waits_are_enough_at_the_end(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 6, START, DEEP, set_of(3, 3, 0)); /* a library starts up */
+    assert_int_equal(place_of(&d), START);
+    wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 4, 0), 9000);
+    assert_int_equal(d.doubts, 1);
+    assert_int_equal(d.verdict, FINDER_IDLE);
+    wait_for(&d, 2000, LOOP, SHALLOW, set_of(3, 4, 0), 9000);
+    finder_finish(&d.finder, d.now);
+    take_news(&d);
+    assert_int_equal(place_of(&d), LOOP);
+    struct finder_interval idle[4];
+    uint64_t from;
+    enum finder_past past;
+    assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 2);
+    assert_int_equal(past, FINDER_ANEW);
+}
+
+static void waits_of_the_start_up_lose_to_the_loop(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 9, START, DEEP, set_of(3, 3, 0));
+    waits(&d, 3, LOOP, SHALLOW, set_of(3, 4, 0));
+    assert_int_equal(place_of(&d), LOOP);
+    assert_int_equal(wait_for(&d, 1, START, DEEP, set_of(3, 3, 0), 20), FINDER_PART);
+}
+
+static void nested_wait_on_another_instance_is_part_of_the_turn(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 5, LOOP, SHALLOW, epoll_object(3));
+    assert_int_equal(wait_for(&d, 1, LOOP, DEEP, epoll_object(9), 900), FINDER_PART);
+    assert_int_equal(wait_for(&d, 1, LOOP, DEEP, epoll_object(3), 20), FINDER_IDLE);
+}
+
+static void set_may_change_from_turn_to_turn(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (uint32_t i = 3; i < 9; i++) {
+        wait_for(&d, 1, LOOP, SHALLOW, set_of(i, i + 1, 0), 20);
+    }
+    assert_int_equal(d.found, 1);
+    assert_int_equal(wait_for(&d, 1, LOOP, SHALLOW, set_of(40, 41, 0), 20), FINDER_IDLE);
+    assert_int_equal(wait_for(&d, 1, LOOP, DEEP, set_of(50, 51, 0), 20), FINDER_PART);
+    assert_int_equal(wait_for(&d, 1, LOOP, DEEP, set_of(41, 51, 0), 20), FINDER_IDLE);
+}
+
+static void poll_that_does_not_wait_is_a_turn_at_the_loops_own_depth_only(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < 10; i++) {
+        assert_int_equal(wait_for(&d, 1, LOOP, SHALLOW, set_of(0, 1, 0), 0), FINDER_PART);
+    }
+    assert_int_equal(d.found, 0);
+    waits(&d, 4, LOOP, SHALLOW, set_of(0, 1, 0));
+    assert_int_equal(wait_for(&d, 1, LOOP, SHALLOW, set_of(0, 1, 0), 0), FINDER_TURN);
+    assert_int_equal(wait_for(&d, 1, LOOP, DEEP, set_of(0, 1, 0), 0), FINDER_PART);
+}
+
+static void wait_for_a_reply_deeper_down_never_becomes_one(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 4, LOOP, SHALLOW, epoll_object(3));
+    for (unsigned i = 0; i < 100; i++) {
+        wait_for(&d, 1, REPLY, DEEP, set_of(8, 8, 0), 1);
+        assert_int_equal(d.verdict, FINDER_PART);
+        wait_for(&d, 1, LOOP, SHALLOW, epoll_object(3), 1);
+    }
+    assert_int_equal(d.found, 1);
+}
+
+static void loop_that_follows_another_is_told_from_its_first_wait(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 9, LOOP, SHALLOW, set_of(3, 3, 0));
+    uint64_t last = d.now;
+    wait_for(&d, 700, REPLY, SHALLOW - 64, set_of(6, 6, 0), 20);
+    assert_int_equal(d.verdict, FINDER_PART);
+    waits(&d, 2, REPLY, SHALLOW - 64, set_of(6, 6, 0));
+    struct finder_interval idle[4];
+    uint64_t from;
+    enum finder_past past;
+    assert_int_equal(d.found, 2);
+    assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 1);
+    assert_int_equal(past, FINDER_CONTINUES);
+    assert_int_equal(from, last);
+    assert_int_equal(idle[0].begin_ns, last + 700 * MS);
+}
+
+static void successor_that_was_none_is_taken_back(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 4, LOOP, SHALLOW, set_of(3, 3, 0));
+    uint64_t last = d.now;
+    waits(&d, 20, REPLY, DEEP, set_of(6, 6, 0));
+    assert_int_equal(place_of(&d), REPLY);
+    wait_for(&d, 1, LOOP, SHALLOW, set_of(3, 3, 0), 20);
+    assert_int_equal(place_of(&d), LOOP);
+    struct finder_interval idle[4];
+    uint64_t from;
+    enum finder_past past;
+    assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 1);
+    assert_int_equal(past, FINDER_CONTINUES);
+    assert_int_equal(from, last);
+    assert_int_equal(idle[0].begin_ns, d.now - 20 * MS);
+}
+
+static void condition_counts_only_without_descriptors(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 9, START, DEEP, condition(0x77));
+    assert_int_equal(place_of(&d), START);
+    waits(&d, 3, LOOP, DEEPER, epoll_object(3));
+    assert_int_equal(place_of(&d), LOOP);
+    waits(&d, 99, START, SHALLOW, condition(0x77));
+    assert_int_equal(d.verdict, FINDER_PART);
+    assert_int_equal(place_of(&d), LOOP);
+}
+
+static void two_places_of_one_loop_are_both_its_own(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < FINDER_QUALIFIES; i++) {
+        wait_for(&d, 1, LOOP, SHALLOW, epoll_object(3), 20);
+        wait_for(&d, 1, LOOP + 64, SHALLOW, epoll_object(3), 20);
+    }
+    assert_int_equal(d.found, 1);
+    assert_int_equal(d.verdict, FINDER_IDLE);
+    assert_int_equal(wait_for(&d, 1, LOOP, SHALLOW, epoll_object(3), 20), FINDER_IDLE);
+}
+
+static void old_belief_is_not_judged_from_the_start(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < 20; i++) {
+        wait_for(&d, 1, LOOP, DEEP, epoll_object(3), 1000);
+    }
+    uint64_t last = d.now;
+    waits(&d, 3, START, SHALLOW, epoll_object(5));
+    struct finder_interval idle[4];
+    uint64_t from;
+    enum finder_past past;
+    assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 1);
+    assert_int_equal(past, FINDER_GIVES_UP);
+    assert_int_equal(from, last);
+}
+
+static bool is_reply(void *ctx, uint64_t place) {
+    ++*(unsigned *)ctx;
+    return place == REPLY;
+}
+
+static void place_that_is_not_allowed_is_asked_about_once(void **state) {
+    (void)state;
+    unsigned asked = 0;
+    struct driver d = driver_named(is_reply, &asked);
+    waits(&d, 10, LOOP, SHALLOW, epoll_object(3));
+    assert_int_equal(d.verdict, FINDER_PART);
+    waits(&d, 3, REPLY, DEEP, epoll_object(4));
+    assert_int_equal(place_of(&d), REPLY);
+    assert_int_equal(asked, 2);
+}
+
+/* A recorded thread: start-up of a library, a loop, replies in it, a modal loop. Pinned to what is
+ * found without pinning, each wait is judged the same in the end. */
+static void record(struct driver *d) {
+    waits(d, 5, START, DEEP, set_of(3, 3, 0));
+    for (unsigned i = 0; i < 30; i++) {
+        wait_for(d, i % 7 == 0 ? 400 : 3, LOOP, SHALLOW, set_of(3, 4, 0), 300);
+        if (i % 5 == 0) {
+            waits(d, i, START, DEEPER, set_of(3, 3, 0));
+        }
+        if (i % 11 == 0) {
+            waits(d, 4, LOOP, DEEPER, set_of(3, 5, 0));
+        }
+    }
+    finder_finish(&d->finder, d->now);
+    take_news(d);
+}
+
+static bool is_loop(void *ctx, uint64_t place) {
+    (void)ctx;
+    return place == LOOP;
+}
+
+static void pinned_loop_is_judged_as_the_one_that_is_found(void **state) {
+    (void)state;
+    struct driver found = driver(), pinned = driver_named(is_loop, NULL);
+    record(&found);
+    record(&pinned);
+    const struct finder_candidate *a = finder_loop(&found.finder), *b = finder_loop(&pinned.finder);
+    assert_int_equal(a->place, LOOP);
+    assert_int_equal(b->place, LOOP);
+    assert_int_equal(a->waits, b->waits);
+    assert_int_equal(a->depth, b->depth);
+}
+
+static void full_tables_keep_the_loop(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 3, LOOP, SHALLOW, epoll_object(3));
+    for (unsigned i = 0; i < 4 * FINDER_CANDIDATES; i++) {
+        wait_for(&d, 300, 0x100000 + i * 16, DEEP, epoll_object(100 + i), 1);
+    }
+    assert_int_equal(wait_for(&d, 1, LOOP, SHALLOW, epoll_object(3), 1), FINDER_IDLE);
+    assert_true(d.finder.count <= FINDER_CANDIDATES);
+    assert_true(d.finder.run_count <= FINDER_RUNS);
+    assert_true(d.finder.log_ns > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(third_wait_makes_a_loop_and_the_earlier_ones_were_its_own),
+        cmocka_unit_test(place_that_waits_once_for_each_of_its_descriptors_is_none),
+        cmocka_unit_test(one_shallower_wait_does_not_hide_the_loop),
+        cmocka_unit_test(two_waits_are_enough_at_the_end),
+        cmocka_unit_test(waits_of_the_start_up_lose_to_the_loop),
+        cmocka_unit_test(nested_wait_on_another_instance_is_part_of_the_turn),
+        cmocka_unit_test(set_may_change_from_turn_to_turn),
+        cmocka_unit_test(poll_that_does_not_wait_is_a_turn_at_the_loops_own_depth_only),
+        cmocka_unit_test(wait_for_a_reply_deeper_down_never_becomes_one),
+        cmocka_unit_test(loop_that_follows_another_is_told_from_its_first_wait),
+        cmocka_unit_test(successor_that_was_none_is_taken_back),
+        cmocka_unit_test(condition_counts_only_without_descriptors),
+        cmocka_unit_test(two_places_of_one_loop_are_both_its_own),
+        cmocka_unit_test(old_belief_is_not_judged_from_the_start),
+        cmocka_unit_test(place_that_is_not_allowed_is_asked_about_once),
+        cmocka_unit_test(pinned_loop_is_judged_as_the_one_that_is_found),
+        cmocka_unit_test(full_tables_keep_the_loop),
+    };
+    return cmocka_run_group_tests_name("loop_finder", tests, NULL, NULL);
+}

@@ -7,9 +7,12 @@
 #include "base/checked.h"
 #include "base/pages.h"
 
+enum { FIRST_ELEMENTS = 8 };
+
 /* `data` points to a pointer of any object type: its bytes are copied, never read through void **,
  * which would be another type than the one it was declared with. */
-bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_size) {
+static bool vec_grow(void **data, size_t len, size_t *cap, size_t more, size_t first,
+                     size_t elem_size) {
     size_t need, bytes;
     if (!checked_add_size(len, more, &need)) {
         return false;
@@ -18,8 +21,8 @@ bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_
         return true;
     }
     size_t grown = *cap > SIZE_MAX / 2 ? need : *cap * 2;
-    if (grown < 8) {
-        grown = 8;
+    if (grown < first) {
+        grown = first;
     }
     if (grown < need) {
         grown = need;
@@ -42,6 +45,19 @@ bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_
     return true;
 }
 
+bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_size) {
+    return vec_grow(data, len, cap, more, FIRST_ELEMENTS, elem_size);
+}
+
+bool small_vec_reserve(void **data, uint32_t len, uint32_t *cap, size_t more, size_t elem_size) {
+    size_t grown = *cap;
+    if (more > UINT32_MAX - len || !vec_grow(data, len, &grown, more, 1, elem_size)) {
+        return false;
+    }
+    *cap = grown > UINT32_MAX ? UINT32_MAX : (uint32_t)grown;
+    return true;
+}
+
 bool vec_reserve_large(void **data, size_t len, size_t *cap, size_t more, size_t elem_size) {
     size_t bytes;
     bool empty = len == 0 && more > *cap && checked_mul_size(more, elem_size, &bytes);
@@ -55,13 +71,27 @@ bool vec_reserve_large(void **data, size_t len, size_t *cap, size_t more, size_t
     return true;
 }
 
+/* Moves the elements from `at` on up by one. */
+static void vec_open_gap(void **data, size_t len, size_t at, size_t elem_size) {
+    char *elements;
+    memcpy(&elements, data, sizeof elements);
+    memmove(elements + (at + 1) * elem_size, elements + at * elem_size, (len - at) * elem_size);
+}
+
 bool vec_insert(void **data, size_t *len, size_t *cap, size_t at, size_t elem_size) {
     if (!vec_reserve(data, *len, cap, 1, elem_size)) {
         return false;
     }
-    char *elements;
-    memcpy(&elements, data, sizeof elements);
-    memmove(elements + (at + 1) * elem_size, elements + at * elem_size, (*len - at) * elem_size);
+    vec_open_gap(data, *len, at, elem_size);
+    ++*len;
+    return true;
+}
+
+bool small_vec_insert(void **data, uint32_t *len, uint32_t *cap, size_t at, size_t elem_size) {
+    if (!small_vec_reserve(data, *len, cap, 1, elem_size)) {
+        return false;
+    }
+    vec_open_gap(data, *len, at, elem_size);
     ++*len;
     return true;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define VEC(T)                                                                                     \
     struct {                                                                                       \
@@ -30,9 +31,29 @@
     vec_insert((void **)&(v)->data, &(v)->len, &(v)->cap, (at), sizeof *(v)->data)
 #define VEC_RELEASE(v) (vec_release((void **)&(v)->data), (v)->len = 0, (v)->cap = 0)
 
+/* A vector of which a program has very many, mostly of no or one element: of 16 bytes, and its
+ * memory grows from one element on. `len` and `cap` are below 2^32. */
+#define SMALL_VEC(T)                                                                               \
+    struct {                                                                                       \
+        T *data;                                                                                   \
+        uint32_t len, cap;                                                                         \
+    }
+
+#define SMALL_VEC_RESERVE(v, more)                                                                 \
+    small_vec_reserve((void **)&(v)->data, (v)->len, &(v)->cap, (more), sizeof *(v)->data)
+#define SMALL_VEC_PUSH(v, ...)                                                                     \
+    ((v)->len < (v)->cap || SMALL_VEC_RESERVE((v), 1)                                              \
+         ? ((v)->data[(v)->len++] = (__VA_ARGS__), true)                                           \
+         : false)
+#define SMALL_VEC_INSERT(v, at)                                                                    \
+    small_vec_insert((void **)&(v)->data, &(v)->len, &(v)->cap, (at), sizeof *(v)->data)
+#define SMALL_VEC_RELEASE(v) VEC_RELEASE(v)
+
 bool vec_reserve(void **data, size_t len, size_t *cap, size_t more, size_t elem_size);
 bool vec_reserve_large(void **data, size_t len, size_t *cap, size_t more, size_t elem_size);
 bool vec_insert(void **data, size_t *len, size_t *cap, size_t at, size_t elem_size);
+bool small_vec_reserve(void **data, uint32_t len, uint32_t *cap, size_t more, size_t elem_size);
+bool small_vec_insert(void **data, uint32_t *len, uint32_t *cap, size_t at, size_t elem_size);
 void vec_release(void **data);
 
 #endif

@@ -47,6 +47,24 @@ static void reserve_makes_room_at_once(void **state) {
     VEC_RELEASE(&v);
 }
 
+static void a_small_vector_grows_from_one_element(void **state) {
+    (void)state;
+    SMALL_VEC(struct pair) v = {0};
+    for (int i = 0; i < 1000; i++) {
+        assert_true(SMALL_VEC_PUSH(&v, (struct pair){i, -i}));
+        assert_true(v.cap >= v.len && (v.cap == 1 || v.cap < 2 * v.len));
+    }
+    assert_true(SMALL_VEC_INSERT(&v, 1));
+    v.data[1] = (struct pair){7, 7};
+    assert_int_equal(v.len, 1001);
+    assert_int_equal(v.data[0].a, 0);
+    assert_int_equal(v.data[2].a, 1);
+    assert_int_equal(v.data[1000].b, -999);
+    assert_false(SMALL_VEC_RESERVE(&v, UINT32_MAX));
+    SMALL_VEC_RELEASE(&v);
+    assert_int_equal(v.cap, 0);
+}
+
 static void large_memory_is_a_vectors_like_any(void **state) {
     (void)state;
     enum { LARGE = 1000003 };
@@ -138,6 +156,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pushes_keep_their_order),
         cmocka_unit_test(reserve_makes_room_at_once),
+        cmocka_unit_test(a_small_vector_grows_from_one_element),
         cmocka_unit_test(large_memory_is_a_vectors_like_any),
         cmocka_unit_test(insertion_moves_what_is_behind),
         cmocka_unit_test(a_lower_bound_is_the_first_that_is_not_below),

@@ -57,14 +57,13 @@ static void triage_json_put_causes(struct jsonw *w, const struct tally *t,
         jsonw_member_cstr(w, "reason", evidence->reason);
     }
     jsonw_member_array(w, "causes");
-    for (int c = 0; c < CAUSE_COUNT; c++) {
-        if (t->causes[c].dumps) {
-            jsonw_begin_array(w);
-            jsonw_cstr(w, rule_cause_text((enum rule_cause)c));
-            jsonw_u64(w, t->causes[c].dumps);
-            jsonw_u64(w, t->causes[c].ms);
-            jsonw_end_array(w);
-        }
+    for (size_t i = 0; i < t->causes.len; i++) {
+        const struct cause_tally *c = &t->causes.data[i];
+        jsonw_begin_array(w);
+        jsonw_cstr(w, rule_cause_text(c->cause));
+        jsonw_u64(w, c->dumps);
+        jsonw_u64(w, c->ms);
+        jsonw_end_array(w);
     }
     jsonw_end_array(w);
     if (tally_truth(t) >= 0) {

@@ -205,9 +205,10 @@ static int by_ms(const void *a, const void *b) {
 void text_add_causes(struct strbuf *b, const struct tally *t) {
     struct cause_share shares[CAUSE_COUNT];
     size_t count = 0;
-    for (int c = 0; c < CAUSE_COUNT; c++) {
-        if (t->causes[c].ms) {
-            shares[count++] = (struct cause_share){(enum rule_cause)c, t->causes[c].ms};
+    for (size_t i = 0; i < t->causes.len; i++) {
+        const struct cause_tally *c = &t->causes.data[i];
+        if (c->ms) {
+            shares[count++] = (struct cause_share){c->cause, c->ms};
         }
     }
     qsort(shares, count, sizeof *shares, by_ms);

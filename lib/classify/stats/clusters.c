@@ -10,14 +10,14 @@
 #include "classify/stats/sum.h"
 
 void clusters_release(struct clusters *c) {
-    VEC_RELEASE(&c->cells);
+    SMALL_VEC_RELEASE(&c->cells);
 }
 
 bool clusters_add(struct clusters *c, uint32_t cell, uint64_t count, uint64_t ms) {
     size_t low;
     LOWER_BOUND(low, c->cells.len, c->cells.data[low].cell, cell);
     if (low == c->cells.len || c->cells.data[low].cell != cell) {
-        if (!VEC_INSERT(&c->cells, low)) {
+        if (!SMALL_VEC_INSERT(&c->cells, low)) {
             return false;
         }
         c->cells.data[low] = (struct cluster_cell){.cell = cell};

@@ -29,7 +29,7 @@ struct cluster_cell {
 
 /* Zero-initialised = empty. Only cells in use take memory. */
 struct clusters {
-    VEC(struct cluster_cell) cells;
+    SMALL_VEC(struct cluster_cell) cells;
 };
 
 void clusters_release(struct clusters *c);

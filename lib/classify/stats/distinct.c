@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "base/search.h"
-#include "base/vec.h"
 
 void distinct_release(struct distinct *d) {
-    free(d->hashes);
+    SMALL_VEC_RELEASE(&d->hashes);
     free(d->registers);
     *d = (struct distinct){0};
 }
@@ -28,10 +27,10 @@ static bool make_registers(struct distinct *d) {
     if (!registers) {
         return false;
     }
-    for (size_t i = 0; i < d->count; i++) {
-        set_register(registers, d->hashes[i]);
+    for (size_t i = 0; i < d->hashes.len; i++) {
+        set_register(registers, d->hashes.data[i]);
     }
-    free(d->hashes);
+    SMALL_VEC_RELEASE(&d->hashes);
     *d = (struct distinct){.registers = registers};
     return true;
 }
@@ -42,28 +41,28 @@ bool distinct_add(struct distinct *d, uint64_t hash) {
         return true;
     }
     size_t low;
-    LOWER_BOUND(low, d->count, d->hashes[low], hash);
-    if (low < d->count && d->hashes[low] == hash) {
+    LOWER_BOUND(low, d->hashes.len, d->hashes.data[low], hash);
+    if (low < d->hashes.len && d->hashes.data[low] == hash) {
         return true;
     }
-    if (d->count == DISTINCT_EXACT_MAX) {
+    if (d->hashes.len == DISTINCT_EXACT_MAX) {
         if (!make_registers(d)) {
             return false;
         }
         set_register(d->registers, hash);
         return true;
     }
-    if (!vec_insert((void **)&d->hashes, &d->count, &d->cap, low, sizeof *d->hashes)) {
+    if (!SMALL_VEC_INSERT(&d->hashes, low)) {
         return false;
     }
-    d->hashes[low] = hash;
+    d->hashes.data[low] = hash;
     return true;
 }
 
 bool distinct_merge(struct distinct *d, const struct distinct *from) {
     if (!from->registers) {
-        for (size_t i = 0; i < from->count; i++) {
-            if (!distinct_add(d, from->hashes[i])) {
+        for (size_t i = 0; i < from->hashes.len; i++) {
+            if (!distinct_add(d, from->hashes.data[i])) {
                 return false;
             }
         }
@@ -105,7 +104,7 @@ static uint64_t log2_fixed(uint64_t v) {
 
 uint64_t distinct_count(const struct distinct *d) {
     if (!d->registers) {
-        return d->count;
+        return d->hashes.len;
     }
     const uint64_t m = DISTINCT_REGISTERS;
     uint64_t sum = 0, zeros = 0; /* sum of 2^-register, times 2^48 */

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
+
 enum {
     DISTINCT_EXACT_MAX = 256, /* up to here the count is exact */
     DISTINCT_BITS = 12,       /* then 2^12 registers: 1.6 % standard error */
@@ -16,9 +18,8 @@ enum {
 
 /* Zero-initialised = empty. */
 struct distinct {
-    uint64_t *hashes; /* ascending, `count` of them, while exact */
-    size_t count, cap;
-    uint8_t *registers; /* NULL while exact */
+    SMALL_VEC(uint64_t) hashes; /* ascending, while exact */
+    uint8_t *registers;         /* NULL while exact */
 };
 
 void distinct_release(struct distinct *d);

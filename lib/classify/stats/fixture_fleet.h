@@ -143,12 +143,11 @@ static inline void fleet_count(struct triage *t, const struct fleet_stall *s) {
     bool ok = bucket_adopt(level[0], level[1]);
     for (size_t i = 0; ok && i < KEY_LEVELS + 1; i++) {
         struct tally *of = tallies[i];
-        struct cause_tally *cause = &of->causes[CAUSE_NONE + 1 + s->cause % 7];
-        cause->dumps++;
-        cause->ms += s->ms;
+        const struct cause_tally cause = {(enum rule_cause)(CAUSE_NONE + 1 + s->cause % 7), 1,
+                                          s->ms, 0};
         of->dumps++;
         of->ms += s->ms;
-        ok = tally_stall(of, s->ms, false, s->cell) &&
+        ok = tally_add_cause(of, &cause) && tally_stall(of, s->ms, false, s->cell) &&
              clusters_add(&of->clusters, s->cell, 0, s->ms) && distinct_add(&of->users, s->user);
     }
     assert(ok);

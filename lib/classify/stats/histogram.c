@@ -31,21 +31,27 @@ static uint64_t cell_value(uint16_t index) {
 }
 
 void histogram_release(struct histogram *h) {
-    VEC_RELEASE(&h->cells);
-    h->total = 0;
+    SMALL_VEC_RELEASE(&h->cells);
+}
+
+uint64_t histogram_total(const struct histogram *h) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < h->cells.len; i++) {
+        sum_add(&total, h->cells.data[i].count);
+    }
+    return total;
 }
 
 bool histogram_add_cell(struct histogram *h, uint16_t index, uint64_t count) {
     size_t low;
     LOWER_BOUND(low, h->cells.len, h->cells.data[low].index, index);
     if (low == h->cells.len || h->cells.data[low].index != index) {
-        if (!VEC_INSERT(&h->cells, low)) {
+        if (!SMALL_VEC_INSERT(&h->cells, low)) {
             return false;
         }
         h->cells.data[low] = (struct histogram_cell){.index = index};
     }
     sum_add(&h->cells.data[low].count, count);
-    sum_add(&h->total, count);
     return true;
 }
 
@@ -64,8 +70,8 @@ bool histogram_merge(struct histogram *h, const struct histogram *from) {
 
 uint64_t histogram_percentile(const struct histogram *h, unsigned permille) {
     /* total * permille / 1000, rounded up, without overflow. */
-    uint64_t rank = h->total / 1000 * permille + (h->total % 1000 * permille + 999) / 1000;
-    uint64_t seen = 0;
+    uint64_t total = histogram_total(h), seen = 0;
+    uint64_t rank = total / 1000 * permille + (total % 1000 * permille + 999) / 1000;
     for (size_t i = 0; i < h->cells.len; i++) {
         sum_add(&seen, h->cells.data[i].count);
         if (seen >= rank) {

@@ -22,11 +22,12 @@ struct histogram_cell {
 
 /* Zero-initialised = empty. */
 struct histogram {
-    VEC(struct histogram_cell) cells;
-    uint64_t total;
+    SMALL_VEC(struct histogram_cell) cells;
 };
 
 void histogram_release(struct histogram *h);
+/* How many values were counted; a sum as in sum.h. */
+uint64_t histogram_total(const struct histogram *h);
 /* Counts value once; values past 2^40 count as 2^40. False: out of memory, nothing counted. */
 bool histogram_add(struct histogram *h, uint64_t value);
 /* Counts values of one cell, as found in another histogram. False: out of memory. */

@@ -213,14 +213,18 @@ static void read_causes(struct partial_line *l, const json_t *o, struct tally *t
         enum rule_cause cause = CAUSE_NONE;
         const json_t *word = json_array_get(a, i);
         if (!rule_cause_parse(json_string_value(word), json_string_length(word), &cause) ||
-            json_array_size(numbers) != 3 || t->causes[cause].dumps) {
+            json_array_size(numbers) != 3 || tally_of_cause(t, cause).dumps) {
             reject(l, "causes");
             return;
         }
-        t->causes[cause] =
-            (struct cause_tally){.dumps = element(l, numbers, 0, INT64_MAX, "causes"),
-                                 .ms = element(l, numbers, 1, INT64_MAX, "causes"),
-                                 .confidence = element(l, numbers, 2, INT64_MAX, "causes")};
+        const struct cause_tally add = {.cause = cause,
+                                        .dumps = element(l, numbers, 0, INT64_MAX, "causes"),
+                                        .ms = element(l, numbers, 1, INT64_MAX, "causes"),
+                                        .confidence = element(l, numbers, 2, INT64_MAX, "causes")};
+        if (add.dumps == 0) {
+            reject(l, "causes");
+        }
+        need(l, tally_add_cause(t, &add));
     }
 }
 

@@ -88,8 +88,8 @@ static void put_users(struct jsonw *w, const struct distinct *d) {
         return;
     }
     jsonw_begin_array(w);
-    for (size_t i = 0; i < d->count; i++) {
-        put_hash(w, NULL, d->hashes[i]);
+    for (size_t i = 0; i < d->hashes.len; i++) {
+        put_hash(w, NULL, d->hashes.data[i]);
     }
     jsonw_end_array(w);
 }
@@ -138,12 +138,10 @@ static bool partial_out_put_facet(struct partial_writer *w, const char *key,
 
 static void partial_out_put_causes(struct jsonw *w, const struct tally *t) {
     jsonw_member_array(w, "causes");
-    for (size_t i = 0; i < CAUSE_COUNT; i++) {
-        const struct cause_tally *c = &t->causes[i];
-        if (c->dumps) {
-            jsonw_cstr(w, rule_cause_text((enum rule_cause)i));
-            put_pairs(w, (const uint64_t[]){c->dumps, c->ms, c->confidence}, 3);
-        }
+    for (size_t i = 0; i < t->causes.len; i++) {
+        const struct cause_tally *c = &t->causes.data[i];
+        jsonw_cstr(w, rule_cause_text(c->cause));
+        put_pairs(w, (const uint64_t[]){c->dumps, c->ms, c->confidence}, 3);
     }
     jsonw_end_array(w);
 }

@@ -10,8 +10,9 @@ void tally_release(struct tally *t) {
     histogram_release(&t->durations);
     distinct_release(&t->users);
     clusters_release(&t->clusters);
+    SMALL_VEC_RELEASE(&t->causes);
     for (size_t i = 0; i < FACET_COUNT; i++) {
-        VEC_RELEASE(&t->facets[i].values);
+        SMALL_VEC_RELEASE(&t->facets[i].values);
     }
 }
 
@@ -35,13 +36,36 @@ bool tally_facet(struct tally *t, enum tally_facet f, uint32_t text, uint64_t du
     size_t low;
     LOWER_BOUND(low, facet->values.len, facet->values.data[low].text, text);
     if (low == facet->values.len || facet->values.data[low].text != text) {
-        if (!VEC_INSERT(&facet->values, low)) {
+        if (!SMALL_VEC_INSERT(&facet->values, low)) {
             return false;
         }
         facet->values.data[low] = (struct facet_value){.text = text};
     }
     sum_add(&facet->values.data[low].dumps, dumps);
     return true;
+}
+
+bool tally_add_cause(struct tally *t, const struct cause_tally *add) {
+    size_t low;
+    LOWER_BOUND(low, t->causes.len, t->causes.data[low].cause, add->cause);
+    if (low == t->causes.len || t->causes.data[low].cause != add->cause) {
+        if (!SMALL_VEC_INSERT(&t->causes, low)) {
+            return false;
+        }
+        t->causes.data[low] = (struct cause_tally){.cause = add->cause};
+    }
+    sum_add(&t->causes.data[low].dumps, add->dumps);
+    sum_add(&t->causes.data[low].ms, add->ms);
+    sum_add(&t->causes.data[low].confidence, add->confidence);
+    return true;
+}
+
+struct cause_tally tally_of_cause(const struct tally *t, enum rule_cause cause) {
+    size_t low;
+    LOWER_BOUND(low, t->causes.len, t->causes.data[low].cause, cause);
+    return low < t->causes.len && t->causes.data[low].cause == cause
+               ? t->causes.data[low]
+               : (struct cause_tally){.cause = cause};
 }
 
 static void note_fatal(struct tally *t, uint64_t count, uint64_t min_ms) {
@@ -68,10 +92,10 @@ bool tally_merge(struct tally *t, const struct tally *from, const uint32_t *text
     note_fatal(t, from->fatal, from->fatal_min_ms);
     tally_time(t, from->first_time);
     tally_time(t, from->last_time);
-    for (size_t i = 0; i < CAUSE_COUNT; i++) {
-        sum_add(&t->causes[i].dumps, from->causes[i].dumps);
-        sum_add(&t->causes[i].ms, from->causes[i].ms);
-        sum_add(&t->causes[i].confidence, from->causes[i].confidence);
+    for (size_t i = 0; i < from->causes.len; i++) {
+        if (!tally_add_cause(t, &from->causes.data[i])) {
+            return false;
+        }
     }
     for (size_t f = 0; f < FACET_COUNT; f++) {
         for (size_t i = 0; i < from->facets[f].values.len; i++) {
@@ -97,15 +121,15 @@ struct tally_duration tally_max(const struct tally *t) {
 }
 
 enum rule_cause tally_cause(const struct tally *t, unsigned *confidence) {
-    size_t best = CAUSE_UNKNOWN;
-    for (size_t i = 0; i < CAUSE_COUNT; i++) {
-        const struct cause_tally *c = &t->causes[i], *b = &t->causes[best];
-        if (c->ms > b->ms || (c->ms == b->ms && c->dumps > b->dumps)) {
-            best = i;
+    struct cause_tally best = tally_of_cause(t, CAUSE_UNKNOWN);
+    for (size_t i = 0; i < t->causes.len; i++) {
+        const struct cause_tally *c = &t->causes.data[i];
+        if (c->ms > best.ms || (c->ms == best.ms && c->dumps > best.dumps)) {
+            best = *c;
         }
     }
-    *confidence = t->dumps ? (unsigned)(t->causes[best].confidence / t->dumps) : 0;
-    return (enum rule_cause)best;
+    *confidence = t->dumps ? (unsigned)(best.confidence / t->dumps) : 0;
+    return best.cause;
 }
 
 int tally_truth(const struct tally *t) {

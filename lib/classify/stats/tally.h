@@ -26,10 +26,11 @@ struct facet_value {
 
 /* Ascending by text, which differs from the order of output. */
 struct facet {
-    VEC(struct facet_value) values;
+    SMALL_VEC(struct facet_value) values;
 };
 
 struct cause_tally {
+    enum rule_cause cause;
     uint64_t dumps, ms;
     uint64_t confidence; /* sum over the dumps, in permille */
 };
@@ -47,7 +48,7 @@ struct tally {
     struct distinct users;
     struct clusters clusters; /* stalls, and ms up to the cap, by stratum and group of users */
     struct facet facets[FACET_COUNT];
-    struct cause_tally causes[CAUSE_COUNT];
+    SMALL_VEC(struct cause_tally) causes;                         /* ascending by cause */
     char first_time[TALLY_TIME_SIZE], last_time[TALLY_TIME_SIZE]; /* "" = none */
 };
 
@@ -56,6 +57,11 @@ void tally_release(struct tally *t);
 void tally_time(struct tally *t, const char *time);
 /* Counts dumps that have this value of a facet. False: out of memory. */
 bool tally_facet(struct tally *t, enum tally_facet f, uint32_t text, uint64_t dumps);
+/* Counts dumps of a cause: their stalled time, and the sum of how sure it is. False: out of memory.
+ */
+bool tally_add_cause(struct tally *t, const struct cause_tally *add);
+/* What was counted of a cause; zeros if nothing was. */
+struct cause_tally tally_of_cause(const struct tally *t, enum rule_cause cause);
 /* Counts a whole stall by its duration, before the cap; cell: of its user, see clusters.h. False:
  * out of memory. */
 bool tally_stall(struct tally *t, uint64_t ms, bool fatal, uint32_t cell);

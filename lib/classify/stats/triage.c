@@ -125,10 +125,7 @@ static bool make_share(struct triage *t, struct stall_share *s) {
 }
 
 static bool tally_dump(struct tally *tally, const struct stall_share *s) {
-    struct cause_tally *cause = &tally->causes[s->key->cause];
-    cause->dumps++;
-    sum_add(&cause->ms, s->ms);
-    cause->confidence += s->key->confidence;
+    const struct cause_tally cause = {s->key->cause, 1, s->ms, s->key->confidence};
     tally->dumps++;
     sum_add(&tally->ms, s->ms);
     sum_add(&tally->samples, s->key->samples);
@@ -139,7 +136,7 @@ static bool tally_dump(struct tally *tally, const struct stall_share *s) {
             return false;
         }
     }
-    return clusters_add(&tally->clusters, s->cell, 0, s->ms) &&
+    return tally_add_cause(tally, &cause) && clusters_add(&tally->clusters, s->cell, 0, s->ms) &&
            (!s->has_user || distinct_add(&tally->users, s->user));
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/parse.h"
 #include "base/pool.h"
-#include "base/utf8.h"
 #include "classify/print/explain.h"
 #include "cli_dumps.h"
 #include "cli_store.h"
@@ -40,35 +39,16 @@ enum {
     OPT_STORE,
     OPT_JOBS
 };
-enum { CAP_S_MAX = 1000000000 };
 
 /* In the order of enum key_kind. */
 static const char *const key_kinds[] = {"app", "frames", NULL};
 
 /* ---- one by one ---- */
 
-/* Points at the mistake:
- *
- *     stallclassify: --where: no field is called 'app.versoin'
- *     stallclassify:   app.versoin>=5.3
- *     stallclassify:   ^ column 1
- */
 static bool take_where(void *settings, struct cli_parser *p) {
     struct classify_settings *s = settings;
-    const char *text = p->value;
-    struct err e = {0};
-    size_t at;
-    if (where_add(s->where, text, &at, &e) == ST_OK) {
-        strbuf_addf(&s->where_text, "%s%s", s->where_text.len ? " " : "", text);
-        return true;
-    }
-    if (e.code == ERR_NOMEM) {
-        return cli_nomem(p);
-    }
-    cli_say(p->tool->name, "--where: %s", e.text);
-    cli_say(p->tool->name, "  %s", text);
-    cli_say(p->tool->name, "  %*s^ column %zu", (int)utf8_text_columns(text, at), "", at + 1);
-    return false;
+    strbuf_addf(&s->where_text, "%s%s", s->where_text.len ? " " : "", p->value);
+    return cli_take_where(s->where, p);
 }
 
 /* "2,4", or one number for both. */
@@ -140,7 +120,7 @@ static const struct cli_option options[] = {
     {OPT_TOP, 0, "top", "N", "buckets shown (default: 20 where people read, else all; 0: all)",
      CLI_NUMBER(struct classify_settings, output.top, 0, UINT32_MAX)},
     {OPT_CAP, 0, "cap", "SECONDS", "what one stall counts at most (default 30; 0: no cap)",
-     CLI_NUMBER(struct classify_settings, cap_s, 0, CAP_S_MAX)},
+     CLI_NUMBER(struct classify_settings, cap_s, 0, CLI_CAP_S_MAX)},
     {OPT_RULES, 0, "rules", "FILE",
      "rules that go before the built-in ones; repeatable.\n"
      "none: the innermost 2 and 4 frames as they are",
@@ -237,7 +217,7 @@ bool classify_settings_init(struct classify_settings *s, struct cli_failures *fa
                                     .gate = {.min_users = CLASSIFY_MIN_USERS_DEFAULT,
                                              .regressed_percent = CLASSIFY_REGRESSED_DEFAULT},
                                     .rules = {.failures = failures},
-                                    .cap_s = 30,
+                                    .cap_s = STALL_CAP_MS / 1000,
                                     .jobs = pool_processors(),
                                     .failures = failures};
     if (where_new(&s->where, &e) != ST_OK) {

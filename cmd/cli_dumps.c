@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/path.h"
+#include "base/utf8.h"
 
 static void pipeline_failed(void *ctx, const char *where, const struct err *why) {
     cli_dumps_fail(ctx, where, why);
@@ -93,4 +94,36 @@ int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t co
     tell_skipped(d);
     strbuf_release(&d->skipped.names);
     return status;
+}
+
+/* ---- options ---- */
+
+/* Points at the mistake:
+ *
+ *     stallclassify: --where: no field is called 'app.versoin'
+ *     stallclassify:   app.versoin>=5.3
+ *     stallclassify:   ^ column 1
+ */
+bool cli_take_where(struct where *w, struct cli_parser *p) {
+    const char *text = p->value;
+    struct err e = {0};
+    size_t at;
+    if (where_add(w, text, &at, &e) == ST_OK) {
+        return true;
+    }
+    if (e.code == ERR_NOMEM) {
+        return cli_nomem(p);
+    }
+    cli_say(p->tool->name, "--where: %s", e.text);
+    cli_say(p->tool->name, "  %s", text);
+    cli_say(p->tool->name, "  %*s^ column %zu", (int)utf8_text_columns(text, at), "", at + 1);
+    return false;
+}
+
+void cli_tell_unsaid(const struct cli_tool *tool, const struct where *w,
+                     const struct where_seen *seen, bool exposure, const char *who) {
+    const char *field;
+    for (size_t at = 0; (field = where_unsaid(w, seen, exposure, &at)) != NULL;) {
+        cli_say(tool->name, "--where: %s '%s'", who, field);
+    }
 }

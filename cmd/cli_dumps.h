@@ -1,11 +1,12 @@
 /* Runs dumps through a command: a dump_pipeline reads the operands, errors are printed, and
- * progress is shown. */
+ * progress is shown. And the options that say which dumps count, and how much of a stall. */
 #ifndef STALLKIT_CMD_CLI_DUMPS_H
 #define STALLKIT_CMD_CLI_DUMPS_H
 
 #include <pthread.h>
 
 #include "base/strbuf.h"
+#include "classify/keys/where.h"
 #include "cli.h"
 #include "dump/input/dump_pipeline.h"
 
@@ -42,5 +43,15 @@ int cli_dumps_run(struct cli_dumps *d, unsigned jobs, char **operands, size_t co
 void cli_dumps_skip(struct cli_dumps *d, const char *path);
 /* cli_fail, of ERR_UNREAD cli_notice; from any thread and at any time. where and why as there. */
 void cli_dumps_fail(struct cli_dumps *d, const char *where, const struct err *why);
+
+/* The most that --cap takes, in seconds. */
+enum { CLI_CAP_S_MAX = 1000000000 };
+/* Adds the terms of the value of --where to the filter. False after a message that points at the
+ * mistake. */
+bool cli_take_where(struct where *w, struct cli_parser *p);
+/* Says which fields of the filter nothing that was examined says, as a filter on such a field is
+ * likely a mistake. who: "no dump says". exposure: what was examined are records of exposure. */
+void cli_tell_unsaid(const struct cli_tool *tool, const struct where *w,
+                     const struct where_seen *seen, bool exposure, const char *who);
 
 #endif

@@ -40,6 +40,8 @@ int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operan
                                     .options = in->options,
                                     .filter = in->filter,
                                     .labels = in->labels,
+                                    .where = in->where,
+                                    .cap_ms = in->cap_ms,
                                     .with_samples = true,
                                     .full_names = in->full_names,
                                     .jobs = in->jobs,

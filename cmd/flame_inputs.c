@@ -42,31 +42,65 @@ static enum st demangle_names(struct dump *d, enum demangle_style style, struct 
     return st == ST_ERR ? ST_ERR : ST_OK;
 }
 
-/* Parsing, demangling and classifying take the time, so the workers do them. */
+/* What work leaves for take. */
+struct flame_result {
+    struct stall_key key;
+    struct flame_label label;
+    struct where_seen said;
+    bool wanted;
+};
+
+/* Parsing, demangling and classifying take the time, so the workers do them. Keys are made of the
+ * names as they came, as in stallclassify. */
 static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned worker,
                            struct err *e) {
     struct flame_inputs *run = ctx;
-    if (demangle_names(d, run->full_names ? DEMANGLE_FULL : DEMANGLE_SIMPLIFIED, e) != ST_OK) {
+    struct flame_result *r = result;
+    if (keyer_key(run->keyers[worker], d, &r->key, e) != ST_OK) {
         return ST_ERR;
     }
-    return flame_labels_find(&run->labels, d, result, worker, e);
+    enum st st = run->where ? where_match(run->where, d, &r->key, &r->said, e) : ST_OK;
+    r->wanted = st == ST_OK;
+    if (st != ST_OK) {
+        return st == ST_ERR ? ST_ERR : ST_OK;
+    }
+    if (flame_label_of(&run->labels, d, &r->key, &r->label, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return demangle_names(d, run->full_names ? DEMANGLE_FULL : DEMANGLE_SIMPLIFIED, e);
 }
 
-static enum st inputs_take(void *ctx, struct dump *d, void *result, struct err *e) {
-    struct flame_inputs *run = ctx;
-    const struct flame_label *label = result;
-    enum st st = fold_add(&run->fold, d, label->texts, e);
+/* Adds a dump that counts. */
+static enum st fold_dump(struct flame_inputs *run, const struct dump *d,
+                         const struct flame_result *r, struct err *e) {
+    const struct fold_share share = {.ms = stall_count_ms(d, run->cap_ms),
+                                     .whole = stall_count_is_whole(d),
+                                     .labels = r->label.texts};
+    enum st st = fold_add(&run->fold, d, &share, e);
     if (st == ST_OK && run->with_samples) {
         st = image_ids_add(&run->ids, d, e);
     }
     if (st == ST_OK && run->fold_samples.tree) {
-        st = fold_add(&run->fold_samples, d, label->texts, e);
+        st = fold_add(&run->fold_samples, d, &share, e);
     }
     return st;
 }
 
+static enum st inputs_take(void *ctx, struct dump *d, void *result, struct err *e) {
+    struct flame_inputs *run = ctx;
+    const struct flame_result *r = result;
+    enum triage_apart why;
+    where_seen_add(&run->said, &r->said);
+    if (!stall_count_judge(&run->seen, d, &r->key, r->wanted, run->open, &why)) {
+        return err_nomem(e);
+    }
+    run->apart[why]++;
+    return why == APART_NONE ? fold_dump(run, d, r, e) : ST_OK;
+}
+
 static void inputs_release(void *result) {
-    flame_label_release(result);
+    struct flame_result *r = result;
+    flame_label_release(&r->label);
 }
 
 /* ---- folded stacks ---- */
@@ -229,7 +263,7 @@ static enum st other_input(void *ctx, struct gz_input *in, const char *name, str
     return ST_OK;
 }
 
-static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct flame_label),
+static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct flame_result),
                                                    .window = WINDOW_PER_JOB,
                                                    .work = inputs_work,
                                                    .take = inputs_take,
@@ -256,6 +290,23 @@ static enum st inputs_finish(struct flame_inputs *run, struct err *e) {
     return st == ST_OK ? filter(run, &run->samples, e) : st;
 }
 
+/* Makes what judges dumps: by the built-in rules. */
+static enum st start_keyers(struct flame_inputs *run, struct err *e) {
+    enum st st = rules_new(&run->rules, e);
+    if (st == ST_OK) {
+        st = rules_add_builtin(run->rules, e);
+    }
+    const struct key_options o = {
+        .rules = run->rules, .kind = KEY_OF_APP, .inlines = !run->options.no_inlines};
+    for (unsigned i = 0; st == ST_OK && i < run->jobs; i++) {
+        st = keyer_new(&run->keyers[i], &o, e);
+    }
+    if (run->where) {
+        triage_apart_opened(run->where, run->open);
+    }
+    return st;
+}
+
 int flame_inputs_read(struct flame_inputs *run, char **operands, size_t count) {
     struct err e = {0};
     cli_dumps_init(&run->dumps, run->tool, &dumps_ops, run);
@@ -270,7 +321,7 @@ int flame_inputs_read(struct flame_inputs *run, char **operands, size_t count) {
     run->operands = operands;
     run->operand_count = count;
     run->buffer = malloc(READ_SIZE);
-    enum st st = run->buffer ? flame_labels_start(&run->labels, run->jobs, &e) : err_nomem(&e);
+    enum st st = run->buffer ? start_keyers(run, &e) : err_nomem(&e);
     int status = CLI_OK;
     if (st == ST_OK) {
         status = cli_dumps_run(&run->dumps, run->jobs, operands, count);
@@ -286,7 +337,11 @@ int flame_inputs_read(struct flame_inputs *run, char **operands, size_t count) {
 void flame_inputs_release(struct flame_inputs *run) {
     folded_release(&run->reader);
     fold_release(&run->fold);
-    flame_labels_release(&run->labels);
+    for (size_t i = 0; i < CLI_JOBS_MAX; i++) {
+        keyer_free(run->keyers[i]);
+    }
+    rules_free(run->rules);
+    seen_release(&run->seen);
     fold_release(&run->fold_samples);
     image_ids_release(&run->ids);
     stack_tree_release(&run->tree);
@@ -295,7 +350,12 @@ void flame_inputs_release(struct flame_inputs *run) {
 }
 
 bool flame_inputs_have_dumps(const struct flame_inputs *run) {
-    return run->fold.stats.dumps > 0;
+    for (size_t i = 0; i < APART_COUNT; i++) {
+        if (run->apart[i] > 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 const char *flame_inputs_unit(const struct flame_inputs *run) {

@@ -1,5 +1,6 @@
 /* Reads the inputs of stallflame, in any mixture, into one tree: dumps, reports, folded stacks,
- * profiles of pprof and speedscope. */
+ * profiles of pprof and speedscope. Dumps count as in stallclassify: once, up to the cap of their
+ * stall, and unless they are set apart. */
 #ifndef STALLKIT_CMD_FLAME_INPUTS_H
 #define STALLKIT_CMD_FLAME_INPUTS_H
 
@@ -7,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "classify/keys/where.h"
+#include "classify/stats/stall_count.h"
 #include "cli_dumps.h"
 #include "flame/fold.h"
 #include "flame/stacks/folded.h"
@@ -21,9 +24,11 @@ struct flame_inputs {
     struct fold_options options;
     struct stack_filter filter;
     struct flame_labels labels;
-    bool ordered;      /* a tree in the order of time */
-    bool with_samples; /* samples and ids are wanted, too */
-    bool full_names;   /* Swift names that came with dumps: all of them, not the simplified form */
+    const struct where *where; /* dumps that count, borrowed; NULL = all */
+    uint64_t cap_ms;           /* more of one stall does not count; 0 = no cap */
+    bool ordered;              /* a tree in the order of time */
+    bool with_samples;         /* samples and ids are wanted, too */
+    bool full_names; /* Swift names that came with dumps: all of them, not the simplified form */
     unsigned jobs;
     bool quiet; /* files that were skipped are not told */
 
@@ -32,11 +37,17 @@ struct flame_inputs {
     struct image_ids ids;      /* with_samples */
     struct cli_dumps dumps;    /* its failures are those of the whole command */
     struct fold fold;          /* its stats */
-    uint64_t folded_stacks;    /* lines of folded input that were added */
-    uint64_t rounded;          /* of these, counts that were cut to STACK_DECIMALS_MAX places */
-    char unit[32];             /* of profiles; of several kinds, the last one's */
+    uint64_t apart[APART_COUNT]; /* dumps, by the reason why they do not count */
+    struct where_seen said;      /* by the dumps, of what `where` asks for */
+    uint64_t folded_stacks;      /* lines of folded input that were added */
+    uint64_t rounded;            /* of these, counts that were cut to STACK_DECIMALS_MAX places */
+    char unit[32];               /* of profiles; of several kinds, the last one's */
 
     struct folded_reader reader; /* private from here */
+    struct rules *rules;
+    struct keyer *keyers[CLI_JOBS_MAX]; /* one per worker */
+    bool open[APART_COUNT];             /* see triage_apart_opened */
+    struct seen_set seen;
     struct fold fold_samples;
     const char *input;
     char **operands;
@@ -49,7 +60,7 @@ struct flame_inputs {
 int flame_inputs_read(struct flame_inputs *in, char **operands, size_t count);
 void flame_inputs_release(struct flame_inputs *in);
 
-/* Have dumps been read, or only folded stacks? */
+/* Have dumps been read, if only such as do not count, or folded stacks alone? */
 bool flame_inputs_have_dumps(const struct flame_inputs *in);
 /* The unit of the weights: "ms", "samples" …; NULL = not known, of folded stacks. Borrowed. */
 const char *flame_inputs_unit(const struct flame_inputs *in);

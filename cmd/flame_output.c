@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "classify/print/apart_text.h"
 #include "flame/formats/pprof.h"
 #include "flame/formats/speedscope.h"
 #include "flame_causes.h"
@@ -193,10 +194,23 @@ static const char *option_for_dumps(const struct flame_inputs *in) {
     if (o->all_threads) {
         return "--threads";
     }
+    if (in->where || in->cap_ms != STALL_CAP_MS) {
+        return in->where ? "--where" : "--cap";
+    }
     if (o->lines) {
         return "--lines";
     }
     return o->no_inlines ? "--no-inlines" : NULL;
+}
+
+static void summarise_apart(const struct flame_inputs *in, struct strbuf *text) {
+    struct strbuf apart = {0};
+    apart_text_add(&apart, in->apart);
+    if (apart.len > 0) {
+        strbuf_addf(text, "; set apart: %s", strbuf_cstr(&apart));
+    }
+    text->failed |= apart.failed;
+    strbuf_release(&apart);
 }
 
 void flame_summarise(const struct flame_run *run) {
@@ -213,9 +227,7 @@ void flame_summarise(const struct flame_run *run) {
             add_count(&text, ", some from ", in->folded_stacks, "folded line", "s", "");
         }
     }
-    if (in->fold.stats.crashes > 0) {
-        add_count(&text, "; ", in->fold.stats.crashes, "crash", "es", " left out");
-    }
+    summarise_apart(in, &text);
     if (in->rounded > 0) {
         add_count(&text, "; ", in->rounded, "count", "s", " cut to ");
         strbuf_addf(&text, "%d decimal places", STACK_DECIMALS_MAX);

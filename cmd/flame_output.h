@@ -27,6 +27,8 @@ struct flame_run {
     struct flame_inputs inputs;
     struct flame_diff diff;
     struct svg_options svg;
+    struct where *where; /* of --where; NULL = the option was not given */
+    uint64_t cap_s;
     const char *output; /* a path, NULL = stdout */
     const char *weight; /* the word behind --weight; NULL = the option was not given */
     unsigned format;    /* index into flame_formats */

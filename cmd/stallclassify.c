@@ -164,16 +164,12 @@ static uint64_t hash_of_keys(const struct classify_settings *s, struct classify_
 
 static struct triage_options options_of(const struct classify_run *run,
                                         const struct classify_settings *s) {
-    return (struct triage_options){
-        .cap_ms = s->cap_s * 1000,
-        .rules_hash = run->rules_hash,
-        .open = {[APART_CRASH] = where_asks(s->where, "stall.kind"),
-                 [APART_BACKGROUND] = where_asks(s->where, "stall.app_state"),
-                 [APART_PREWARMED] = where_asks(s->where, "stall.prewarmed"),
-                 [APART_IDLE] = where_asks_for(s->where, "cause", "idle"),
-                 [APART_LATE] = where_asks_for(s->where, "cause", "idle")},
-        .rules = strbuf_cstr(&s->rules.name),
-        .where = s->where_text.len ? strbuf_cstr(&s->where_text) : NULL};
+    struct triage_options o = {.cap_ms = s->cap_s * 1000,
+                               .rules_hash = run->rules_hash,
+                               .rules = strbuf_cstr(&s->rules.name),
+                               .where = s->where_text.len ? strbuf_cstr(&s->where_text) : NULL};
+    triage_apart_opened(s->where, o.open);
+    return o;
 }
 
 static enum st classify_start(struct classify_run *run, struct classify_settings *s,
@@ -213,11 +209,7 @@ static void tell_unsaid(const struct classify_run *run) {
                 {&run->seen_sessions, true, "no session record, of which none counts, says"},
                 {&run->seen_table, true, "no row of --exposure says"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *field;
-        for (size_t at = 0;
-             (field = where_unsaid(run->where, rows[i].seen, rows[i].exposure, &at)) != NULL;) {
-            cli_say(classify_tool.name, "--where: %s '%s'", rows[i].who, field);
-        }
+        cli_tell_unsaid(&classify_tool, run->where, rows[i].seen, rows[i].exposure, rows[i].who);
     }
 }
 

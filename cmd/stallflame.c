@@ -18,6 +18,8 @@ enum {
     OPT_SUMMARY,
     OPT_WEIGHT,
     OPT_BY,
+    OPT_WHERE,
+    OPT_CAP,
     OPT_THREADS,
     OPT_MODULES,
     OPT_LINES,
@@ -94,6 +96,15 @@ static bool take_by(void *settings, struct cli_parser *p) {
     return true;
 }
 
+static bool flame_take_where(void *settings, struct cli_parser *p) {
+    struct flame_run *run = settings;
+    struct err e = {0};
+    if (!run->where && where_new(&run->where, &e) != ST_OK) {
+        return cli_nomem(p);
+    }
+    return cli_take_where(run->where, p);
+}
+
 static bool take_palette(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;
     const char *value = p->value;
@@ -147,6 +158,12 @@ static const struct cli_option options[] = {
      CLI_WORD(struct flame_run, inputs.options.weight, weights)},
     {OPT_BY, 0, "by", "thread|cause|bucket|version",
      "put the dump's thread, cause … below its stacks; repeatable", CLI_CALL(take_by)},
+    {OPT_WHERE, 0, "where", "TERMS",
+     "count only dumps like these, as in stallclassify: 'app.version>=5.3';\n"
+     "cause=idle shows what is set apart as idle; repeatable",
+     CLI_CALL(flame_take_where)},
+    {OPT_CAP, 0, "cap", "SECONDS", "what one stall counts at most (default 30; 0: no cap)",
+     CLI_NUMBER(struct flame_run, cap_s, 0, CLI_CAP_S_MAX)},
     {OPT_THREADS, 0, "threads", "main|all", "which stacks of a dump (default: main)",
      CLI_WORD(struct flame_run, inputs.options.all_threads, threads)},
     {OPT_INLINES, 0, "inlines", NULL, "inlined functions as frames of their own (default)",
@@ -275,6 +292,8 @@ static bool check_diff(const struct flame_run *run, const struct cli_parser *p) 
 /* Reads the inputs of either kind of run. */
 static int flame_read_inputs(struct flame_run *run, const struct cli_parser *p) {
     run->inputs.quiet = run->quiet;
+    run->inputs.where = run->where;
+    run->inputs.cap_ms = run->cap_s * 1000;
     return run->diff.on ? flame_diff_read(&run->diff, &run->inputs, p->operands)
                         : flame_inputs_read(&run->inputs, p->operands, p->operand_count);
 }
@@ -289,6 +308,15 @@ static bool has_output(const struct flame_run *run) {
     return was_read(&run->inputs) && (!run->diff.on || was_read(&run->diff.base));
 }
 
+/* Of both sides of a difference. */
+static void flame_tell_unsaid(const struct flame_run *run) {
+    struct where_seen said = run->inputs.said;
+    where_seen_add(&said, &run->diff.base.said);
+    if (run->where && said.count > 0) {
+        cli_tell_unsaid(&tool, run->where, &said, false, "no dump says");
+    }
+}
+
 /* Reads everything, then writes. The exit status. */
 static int flame(struct flame_run *run, const struct cli_parser *p) {
     struct cli_failures *failures = &run->inputs.dumps.failures;
@@ -297,6 +325,7 @@ static int flame(struct flame_run *run, const struct cli_parser *p) {
     if (status != CLI_OK) {
         return status;
     }
+    flame_tell_unsaid(run);
     bool any = has_output(run), passed = false;
     if (any) {
         flame_write(run);
@@ -314,6 +343,7 @@ static int flame(struct flame_run *run, const struct cli_parser *p) {
 
 int main(int argc, char **argv) {
     struct flame_run run = {.svg.min_width = MIN_WIDTH_DEFAULT,
+                            .cap_s = STALL_CAP_MS / 1000,
                             .diff.min_samples = FLAME_MIN_SAMPLES,
                             .inputs = {.tool = &tool, .jobs = pool_processors()}};
     struct cli_parser p;
@@ -333,5 +363,6 @@ int main(int argc, char **argv) {
     int status = flame(&run, &p);
     flame_diff_release(&run.diff);
     flame_inputs_release(&run.inputs);
+    where_free(run.where);
     return status;
 }

@@ -23,7 +23,8 @@ struct fold_target {
     const struct dump *dump;
     struct address_rules addresses;   /* of the dump */
     const struct dump_thread *thread; /* NULL = the main thread */
-    const char *const *labels;
+    const struct fold_share *share;
+    bool deferred; /* its stacks are collected in fold.stacks, whatever they weigh */
 };
 
 static void fold_add_name(struct fold *f, const char *module, const char *name, bool inlined) {
@@ -112,7 +113,7 @@ static void fold_make_line(struct fold *f, const struct fold_target *a,
                            const struct dump_stack *s) {
     const struct dump *d = a->dump;
     strbuf_clear(&f->line);
-    for (const char *const *label = a->labels; label && *label; label++) {
+    for (const char *const *label = a->share->labels; label && *label; label++) {
         fold_add_name(f, NULL, *label, false);
     }
     if (f->options.by_thread) {
@@ -188,6 +189,11 @@ static enum st fold_add_stack(struct fold *f, const struct fold_target *a,
     if (st != ST_OK) {
         return st;
     }
+    if (a->deferred) {
+        strbuf_add(&f->stacks, strbuf_cstr(&f->line), f->line.len);
+        strbuf_addc(&f->stacks, '\0');
+        return strbuf_check(&f->stacks, e);
+    }
     return f->options.weight == FOLD_USERS
                ? fold_add_for_user(f, a->dump, weight, e)
                : stack_tree_add(f->tree, strbuf_cstr(&f->line), f->line.len, weight, 0, e);
@@ -195,7 +201,7 @@ static enum st fold_add_stack(struct fold *f, const struct fold_target *a,
 
 /* What the stacks of a dump weigh. */
 struct fold_weights {
-    uint64_t span;    /* ms; 0 = not known */
+    uint64_t ms;      /* the time that counts */
     uint64_t samples; /* the sum of f->shares */
     uint64_t main;    /* all stacks of the main thread */
     uint64_t other;   /* the stack of each other thread */
@@ -205,13 +211,12 @@ static void fold_count_dump(struct fold *f, const struct dump *d, const struct f
     struct fold_stats *s = &f->stats;
     uint64_t interval = d->sample_interval_ms > 0 ? (uint64_t)d->sample_interval_ms : 0;
     uint64_t sampled;
-    if (!checked_mul_u64(interval, w->samples, &sampled) || sampled > w->span) {
-        sampled = w->span;
+    if (!checked_mul_u64(interval, w->samples, &sampled) || sampled > w->ms) {
+        sampled = w->ms;
     }
     s->dumps++;
-    s->stalls += d->stall.seq <= 1;
-    s->untimed += w->span == 0;
-    s->total_ms += w->span; /* fold_add has checked it */
+    s->untimed += dump_span_ms(d) <= 0;
+    s->total_ms += w->ms; /* fold_add has checked it */
     s->sampled_ms += sampled;
 }
 
@@ -262,7 +267,7 @@ static enum st fold_check_sums(const struct fold *f, const struct dump *d,
                                const struct fold_weights *w, struct err *e) {
     const struct stack_tree *t = f->options.weight == FOLD_USERS ? &f->by_user : f->tree;
     uint64_t others, sum;
-    if (!checked_add_u64(f->stats.total_ms, w->span, &sum) ||
+    if (!checked_add_u64(f->stats.total_ms, w->ms, &sum) ||
         !checked_mul_u64(count_other_threads(f, d), w->other, &others) ||
         !checked_add_u64(w->main, others, &sum) ||
         !checked_add_u64(stack_tree_total(t), sum, &sum)) {
@@ -271,21 +276,21 @@ static enum st fold_check_sums(const struct fold *f, const struct dump *d,
     return ST_OK;
 }
 
-static void choose_weights(const struct fold *f, const struct dump *d, struct fold_weights *w) {
+static void choose_weights(const struct fold *f, struct fold_weights *w) {
     switch (f->options.weight) {
     case FOLD_MS:
-        w->main = w->other = w->span;
+        w->main = w->other = w->ms;
         break;
     case FOLD_SAMPLES:
         w->other = 1;
         w->main = w->samples > 0 ? w->samples : 1;
         break;
     case FOLD_STALLS:
-        w->main = w->other = d->stall.seq <= 1;
+        w->main = w->other = 1;
         break;
     case FOLD_USERS:
         /* A stall without a duration still counts its user. */
-        w->main = w->other = w->span > 0 ? w->span : 1;
+        w->main = w->other = w->ms > 0 ? w->ms : 1;
         break;
     }
 }
@@ -302,27 +307,51 @@ static enum st fold_add_main(struct fold *f, struct fold_target *a, const struct
     return fold_add_samples(f, a, e);
 }
 
-enum st fold_add(struct fold *f, const struct dump *d, const char *const *labels, struct err *e) {
-    struct fold_target a = {.dump = d, .addresses = address_rules_of(d), .labels = labels};
-    struct fold_weights w = {0};
-    if (d->stall.kind && strcmp(d->stall.kind, "crash") == 0) {
-        f->stats.crashes++;
+/* Adds the stacks of the main thread, and of the others if they are asked for. */
+static enum st fold_add_threads(struct fold *f, struct fold_target *a, const struct fold_weights *w,
+                                struct err *e) {
+    return fold_add_main(f, a, w, e) == ST_OK ? fold_add_other_threads(f, a, w->other, e) : ST_ERR;
+}
+
+/* Weighed by stalls, a stall of several dumps counts when the first of them is known, which is at
+ * the end; in the order of time where it is met first. */
+static enum st fold_add_part(struct fold *f, struct fold_target *a, const struct fold_weights *w,
+                             struct err *e) {
+    const struct dump *d = a->dump;
+    bool stalls = f->options.weight == FOLD_STALLS, added;
+    strbuf_clear(&f->stacks);
+    a->deferred = stalls && !f->tree->ordered;
+    if (a->deferred && fold_add_threads(f, a, w, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (fold_stalls_offer(&f->stalls, d->stall.id ? d->stall.id : "", d->stall.seq, &f->stacks,
+                          &added, e) != ST_OK) {
+        return ST_ERR;
+    }
+    f->stats.stalls += added;
+    if (a->deferred || (stalls && !added)) {
         return ST_OK;
     }
-    int64_t span = dump_span_ms(d);
-    w.span = span > 0 ? (uint64_t)span : 0;
+    return fold_add_threads(f, a, w, e);
+}
+
+enum st fold_add(struct fold *f, const struct dump *d, const struct fold_share *share,
+                 struct err *e) {
+    struct fold_target a = {.dump = d, .addresses = address_rules_of(d), .share = share};
+    struct fold_weights w = {.ms = share->ms};
     if (sample_counts(f, d, &w.samples, e) != ST_OK) {
         return ST_ERR;
     }
-    choose_weights(f, d, &w);
+    choose_weights(f, &w);
     if (fold_check_sums(f, d, &w, e) != ST_OK) {
         return ST_ERR;
     }
     stack_tree_break(f->tree);
-    if (fold_add_main(f, &a, &w, e) != ST_OK ||
-        fold_add_other_threads(f, &a, w.other, e) != ST_OK) {
+    enum st st = share->whole ? fold_add_threads(f, &a, &w, e) : fold_add_part(f, &a, &w, e);
+    if (st != ST_OK) {
         return ST_ERR;
     }
+    f->stats.stalls += share->whole;
     fold_count_dump(f, d, &w);
     return ST_OK;
 }
@@ -382,6 +411,9 @@ enum st fold_finish(struct fold *f, struct err *e) {
     if (st == ST_OK) {
         st = add_user(&u, e);
     }
+    if (st == ST_OK) {
+        st = fold_stalls_add(&f->stalls, f->tree, e);
+    }
     strbuf_release(&u.user);
     strbuf_release(&u.texts);
     VEC_RELEASE(&u.shares);
@@ -391,6 +423,8 @@ enum st fold_finish(struct fold *f, struct err *e) {
 
 void fold_release(struct fold *f) {
     stack_tree_release(&f->by_user);
+    fold_stalls_release(&f->stalls);
+    strbuf_release(&f->stacks);
     strbuf_release(&f->line);
     strbuf_release(&f->name);
     strbuf_release(&f->plain);

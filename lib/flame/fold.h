@@ -1,8 +1,9 @@
 /* Dumps -> weighted stacks.
  *
- * A dump's stacks are its samples, else the one stack that it is about (dump_heaviest). Its stalled
- * time (dump_span_ms) is split among them in proportion to their sample counts, exactly: the
- * graph's total is the sum of all spans. A stack that could not be had is the frame [unavailable].
+ * A dump's stacks are its samples, else the one stack that it is about (dump_heaviest). The stalled
+ * time that counts, which the caller says, is split among them in proportion to their sample
+ * counts, exactly: the graph's total is the sum over all dumps. A stack that could not be had is
+ * the frame [unavailable].
  * Slots of the ring without a stack get no time of their own; the share that was sampled says so.
  *
  * In an ordered tree (stack_tree.h) a dump's samples come in the order of its ring, each with an
@@ -18,12 +19,13 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "dump/dump.h"
+#include "flame/fold_stalls.h"
 #include "flame/stacks/stack_tree.h"
 
 enum fold_weight {
     FOLD_MS,      /* stalled milliseconds */
     FOLD_SAMPLES, /* samples; a dump without samples counts as one */
-    FOLD_STALLS,  /* stalls, each at the stack that its first dump (seq 1) is about */
+    FOLD_STALLS,  /* stalls, each at the stack that its first dump is about */
     FOLD_USERS    /* users, each shared out among the stacks that stalled them, by milliseconds; a
                      dump that names no user: its stall has one of its own. Not in ordered trees */
 };
@@ -41,13 +43,19 @@ struct fold_options {
 
 struct fold_stats {
     uint64_t dumps;      /* added, those of weight 0 included */
-    uint64_t stalls;     /* of these, the first dump of their stall */
-    uint64_t crashes;    /* left out: crashes are not stalls */
+    uint64_t stalls;     /* that these are of */
     uint64_t untimed;    /* dumps whose stall has no duration */
-    uint64_t total_ms;   /* sum of the spans */
-    uint64_t sampled_ms; /* samples times their interval, at most each span */
+    uint64_t total_ms;   /* sum of the time that counts */
+    uint64_t sampled_ms; /* samples times their interval, at most each dump's time */
     uint64_t users;      /* after fold_finish, if they are what was counted */
     uint64_t threads;    /* stacks of other threads */
+};
+
+/* What a dump counts. */
+struct fold_share {
+    uint64_t ms;               /* of its stalled time */
+    bool whole;                /* its stall has no other dump */
+    const char *const *labels; /* up to a NULL: they become the outermost frames; NULL = none */
 };
 
 /* Set tree and options, leave the rest zero. */
@@ -56,19 +64,22 @@ struct fold {
     struct fold_options options;
     struct fold_stats stats;
     struct stack_tree by_user; /* FOLD_USERS: stacks with the user as outermost frame, in ms */
+    struct fold_stalls stalls; /* those that may have several dumps */
+    struct strbuf stacks;      /* scratch: the stacks of such a dump */
     struct strbuf line;        /* scratch: a stack's text, */
     struct strbuf name;        /* a frame's, */
     struct strbuf plain;       /* and that without its module */
     VEC(uint64_t) shares;      /* scratch: counts, then weights of a dump's stacks */
 };
 
-/* Adds a dump, symbolicated or not. An unresolved frame is IMAGE+0xOFFSET (of its function's start
- * where that is known), without an image 0xADDRESS. Inlined functions are frames of their own,
- * marked _[i]. labels, up to a NULL, become the outermost frames; NULL = none. ERR_LIMIT if counts
- * pass 64 bits (nothing was added), ERR_NOMEM. */
-enum st fold_add(struct fold *f, const struct dump *d, const char *const *labels,
+/* Adds a dump, symbolicated or not, whatever its kind: the caller knows which dumps count. An
+ * unresolved frame is IMAGE+0xOFFSET (of its function's start where that is known), without an
+ * image 0xADDRESS. Inlined functions are frames of their own, marked _[i]. ERR_LIMIT if counts pass
+ * 64 bits (nothing was added), ERR_NOMEM. */
+enum st fold_add(struct fold *f, const struct dump *d, const struct fold_share *share,
                  struct err *e) BASE_MUST_USE;
-/* Call after the last dump: adds to the tree what depends on all dumps, the shares of users. */
+/* Call after the last dump: adds to the tree what depends on all dumps, the shares of users and the
+ * stalls of several dumps. */
 enum st fold_finish(struct fold *f, struct err *e) BASE_MUST_USE;
 void fold_release(struct fold *f);
 

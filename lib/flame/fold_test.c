@@ -8,6 +8,12 @@ static struct strbuf dump_text(const char *stall, const char *members) {
     return b;
 }
 
+/* All of the dump's span; a stall is the one dump unless the dump says more. */
+static struct fold_share share_of(const struct dump *d) {
+    int64_t span = dump_span_ms(d);
+    return (struct fold_share){.ms = span > 0 ? (uint64_t)span : 0, .whole = !d->stall.id};
+}
+
 static void fold_text(struct fold *f, const char *stall, const char *members) {
     struct strbuf text = dump_text(stall, members);
     struct dump d;
@@ -16,7 +22,8 @@ static void fold_text(struct fold *f, const char *stall, const char *members) {
     if (st != ST_OK) {
         fail_msg("%s", e.text);
     }
-    assert_int_equal(fold_add(f, &d, NULL, NULL), ST_OK);
+    struct fold_share share = share_of(&d);
+    assert_int_equal(fold_add(f, &d, &share, NULL), ST_OK);
     dump_release(&d);
     strbuf_release(&text);
 }
@@ -26,6 +33,7 @@ static void assert_folded(struct fold_options options, const char *stall, const 
     struct stack_tree t = {0};
     struct fold f = {.tree = &t, .options = options};
     fold_text(&f, stall, members);
+    assert_int_equal(fold_finish(&f, NULL), ST_OK);
     assert_written(&t, want);
     fold_release(&f);
     stack_tree_release(&t);
@@ -75,8 +83,9 @@ static void samples_and_stalls_are_other_weights(void **state) {
     assert_folded((struct fold_options){.weight = FOLD_SAMPLES}, stall, members,
                   "Shop+0x4 3\nShop+0x5 7\n");
     assert_folded((struct fold_options){.weight = FOLD_STALLS}, stall, members, "Shop+0x4 1\n");
-    assert_folded((struct fold_options){.weight = FOLD_STALLS}, "\"seq\":2,\"span_ms\":100",
-                  members, ""); /* its first dump counts the stall */
+    assert_folded((struct fold_options){.weight = FOLD_STALLS},
+                  "\"id\":\"s\",\"seq\":2,\"span_ms\":100", members,
+                  "Shop+0x4 1\n"); /* the first of those that there are */
     assert_folded((struct fold_options){.weight = FOLD_SAMPLES}, stall, IMAGES "," THREAD,
                   "Shop+0x68;Shop+0x4 1\n");
     assert_string_equal(fold_weight_text(FOLD_MS), "ms");
@@ -130,14 +139,39 @@ static void the_devices_names_serve_raw_dumps(void **state) {
                   "\\x23!;libc.so.6`read;Shop+0x4 7\n");
 }
 
-static void crashes_are_counted_apart(void **state) {
+static void a_stall_of_several_dumps_counts_at_the_first(void **state) {
     (void)state;
-    struct stack_tree t = {0};
-    struct fold f = {.tree = &t};
-    fold_text(&f, "\"seq\":1,\"kind\":\"crash\",\"span_ms\":50", IMAGES "," THREAD);
-    assert_int_equal(stack_tree_total(&t), 0);
-    assert_int_equal(f.stats.crashes, 1);
-    assert_int_equal(f.stats.dumps, 0);
+    static const char *const stalls[] = {
+        "\"id\":\"s\",\"seq\":3,\"span_ms\":10", "\"id\":\"s\",\"seq\":2,\"span_ms\":10",
+        "\"id\":\"s\",\"seq\":2,\"span_ms\":10", "\"id\":\"t\",\"seq\":1,\"span_ms\":10"};
+    static const char *const stacks[] = {"4100", "4104", "4102", "4103"};
+    struct strbuf members[4] = {{0}};
+    for (size_t i = 0; i < 4; i++) {
+        strbuf_addf(&members[i], IMAGES ",\"threads\":[{\"id\":1,\"main\":true,\"frames\":[%s]}]",
+                    stacks[i]);
+    }
+    for (int order = 0; order < 2; order++) { /* the order of the dumps does not decide */
+        struct stack_tree t = {0};
+        struct fold f = {.tree = &t, .options.weight = FOLD_STALLS};
+        for (size_t i = 0; i < 4; i++) {
+            size_t n = order ? 3 - i : i;
+            fold_text(&f, stalls[n], strbuf_cstr(&members[n]));
+        }
+        assert_int_equal(fold_finish(&f, NULL), ST_OK);
+        assert_written(&t, "Shop+0x6 1\nShop+0x7 1\n");
+        assert_int_equal(f.stats.stalls, 2);
+        assert_int_equal(f.stats.total_ms, 40);
+        fold_release(&f);
+        stack_tree_release(&t);
+    }
+    struct stack_tree t = {.ordered = true}; /* in time: where the stall is met first */
+    struct fold f = {.tree = &t, .options.weight = FOLD_STALLS};
+    for (size_t i = 0; i < 4; i++) {
+        fold_text(&f, stalls[i], strbuf_cstr(&members[i]));
+        strbuf_release(&members[i]);
+    }
+    assert_int_equal(fold_finish(&f, NULL), ST_OK);
+    assert_written(&t, "Shop+0x4 1\nShop+0x7 1\n");
     fold_release(&f);
     stack_tree_release(&t);
 }
@@ -154,8 +188,9 @@ static void what_was_folded_is_described(void **state) {
     struct stack_tree t = {0};
     struct fold f = {.tree = &t};
     const char *ten = IMAGES "," SAMPLES("{\"count\":10,\"frames\":[9]}");
-    fold_text(&f, "\"seq\":1,\"span_ms\":1000", ten);    /* half of it sampled */
-    fold_text(&f, "\"seq\":2,\"span_ms\":100", ten);     /* more samples than time: all of it */
+    fold_text(&f, "\"id\":\"s\",\"seq\":1,\"span_ms\":1000", ten); /* half of it sampled */
+    /* More samples than time: all of it. */
+    fold_text(&f, "\"id\":\"s\",\"seq\":2,\"span_ms\":100", ten);
     fold_text(&f, "\"seq\":1,\"span_ms\":1400", IMAGES); /* none of it */
     assert_described(&f.stats, "2.5 s stalled in 3 dumps of 2 stalls, 24 % of it sampled");
     assert_int_equal(stack_tree_total(&t), 2500);
@@ -181,11 +216,11 @@ static void sums_past_64_bits_are_refused(void **state) {
     struct dump d;
     struct strbuf text = dump_text("\"seq\":1", IMAGES);
     assert_int_equal(dump_parse(&d, text.data, text.len, NULL), ST_OK);
-    d.stall.span_ms = INT64_MAX;
-    assert_int_equal(fold_add(&f, &d, NULL, NULL), ST_OK);
-    assert_int_equal(fold_add(&f, &d, NULL, NULL), ST_OK);
-    d.stall.span_ms = 2;
-    assert_int_equal(fold_add(&f, &d, NULL, &e), ST_ERR);
+    struct fold_share share = {.ms = INT64_MAX, .whole = true};
+    assert_int_equal(fold_add(&f, &d, &share, NULL), ST_OK);
+    assert_int_equal(fold_add(&f, &d, &share, NULL), ST_OK);
+    share.ms = 2;
+    assert_int_equal(fold_add(&f, &d, &share, &e), ST_ERR);
     assert_int_equal(e.code, ERR_LIMIT);
     assert_int_equal(f.stats.dumps, 2);
     assert_written(&t, "[unavailable] 18446744073709551614\n");
@@ -199,9 +234,24 @@ static void fold_once(void *ctx, bool refused) {
     struct stack_tree t = {0};
     struct fold f = {.tree = &t, .options.modules = true};
     struct err e = {0};
-    enum st st = fold_add(&f, ctx, NULL, &e);
+    struct fold_share share = share_of(ctx);
+    enum st st = fold_add(&f, ctx, &share, &e);
     assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
     assert_true(refused || stack_tree_total(&t) == 70);
+    fold_release(&f);
+    stack_tree_release(&t);
+}
+
+/* A stall that may have more dumps. */
+static void fold_stalls_once(void *ctx, bool refused) {
+    struct stack_tree t = {0};
+    struct fold f = {.tree = &t, .options.weight = FOLD_STALLS};
+    struct err e = {0};
+    struct fold_share share = {.ms = 70};
+    enum st st = fold_add(&f, ctx, &share, &e);
+    st = st == ST_OK ? fold_finish(&f, &e) : st;
+    assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
+    assert_true(refused || stack_tree_total(&t) == 1);
     fold_release(&f);
     stack_tree_release(&t);
 }
@@ -214,7 +264,9 @@ static void fold_users_once(void *ctx, bool refused) {
         .tree = &t,
         .options = {.weight = FOLD_USERS, .lines = true, .by_thread = true, .all_threads = true}};
     struct err e = {0};
-    enum st st = fold_add(&f, ctx, labels, &e);
+    struct fold_share share = share_of(ctx);
+    share.labels = labels;
+    enum st st = fold_add(&f, ctx, &share, &e);
     st = st == ST_OK ? fold_finish(&f, &e) : st;
     assert_true(st == ST_OK || (refused && e.code == ERR_NOMEM));
     assert_true(refused || stack_tree_total(&t) == 1000000);
@@ -233,6 +285,7 @@ static void no_memory_is_an_error(void **state) {
     assert_int_equal(dump_parse(&d, text.data, text.len, NULL), ST_OK);
     assert_true(failmalloc_sweep(fold_once, &d) > 5);
     assert_true(failmalloc_sweep(fold_users_once, &d) > 8);
+    assert_true(failmalloc_sweep(fold_stalls_once, &d) > 5);
     dump_release(&d);
     strbuf_release(&text);
 }
@@ -254,7 +307,8 @@ static void other_threads_count_as_much(void **state) {
     assert_folded((struct fold_options){.weight = FOLD_SAMPLES, .all_threads = true}, stall,
                   strbuf_cstr(&members), "Shop+0x4 1\nShop+0x5 1\n[unavailable] 1\n");
     assert_folded((struct fold_options){.weight = FOLD_STALLS, .all_threads = true},
-                  "\"seq\":2,\"span_ms\":70", strbuf_cstr(&members), "");
+                  "\"id\":\"s\",\"seq\":2,\"span_ms\":70", strbuf_cstr(&members),
+                  "Shop+0x4 1\nShop+0x5 1\n[unavailable] 1\n");
     strbuf_release(&members);
 }
 
@@ -274,7 +328,9 @@ static void labels_are_the_outermost_frames(void **state) {
     struct fold f = {.tree = &t, .options = {.by_thread = true}};
     const char *labels[] = {"#1; 5.3", "lock", NULL};
     assert_int_equal(dump_parse(&d, strbuf_cstr(&text), text.len, NULL), ST_OK);
-    assert_int_equal(fold_add(&f, &d, labels, NULL), ST_OK);
+    struct fold_share share = share_of(&d);
+    share.labels = labels;
+    assert_int_equal(fold_add(&f, &d, &share, NULL), ST_OK);
     assert_written(&t, "\\x231\\x3b 5.3;lock;main;Shop+0x68;Shop+0x4 70\n");
     dump_release(&d);
     strbuf_release(&text);
@@ -350,7 +406,7 @@ int main(void) {
         cmocka_unit_test(time_without_a_stack_is_kept),
         cmocka_unit_test(inlined_functions_are_marked_frames),
         cmocka_unit_test(the_devices_names_serve_raw_dumps),
-        cmocka_unit_test(crashes_are_counted_apart),
+        cmocka_unit_test(a_stall_of_several_dumps_counts_at_the_first),
         cmocka_unit_test(what_was_folded_is_described),
         cmocka_unit_test(sums_past_64_bits_are_refused),
         cmocka_unit_test(no_memory_is_an_error),

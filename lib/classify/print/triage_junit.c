@@ -41,8 +41,9 @@ static void put_line(struct junit *j, const struct bucket *b) {
                 text_ms(b->tally.ms, ms));
     strbuf_clear(&j->text);
     text_add_counted(&j->text, b->tally.stalls, "stall", "stalls");
-    strbuf_addf(&j->text, ", users %s, p95 %s, %s: %s", text_users(b->users, 0, users),
-                text_duration(tally_percentile(&b->tally, 950), p95), cause, text_reason(b));
+    strbuf_addf(&j->text, ", users %s, p95 %s, %s: ", text_users(b->users, 0, users),
+                text_duration(tally_percentile(&b->tally, 950), p95), cause);
+    text_add_why(&j->text, b);
     junit_text(&j->xml, strbuf_cstr(&j->text));
     sink_char(j->xml.out, '\n');
 }

@@ -1,6 +1,7 @@
 /* Markdown with a table, as GitHub and GitLab render it: for pull requests and tickets. */
 #include <inttypes.h>
 
+#include "classify/print/apart_text.h"
 #include "classify/print/markdown_text.h"
 #include "classify/print/triage_text.h"
 
@@ -23,7 +24,7 @@ static void triage_markdown_put_key(struct triage_page *m, const struct bucket *
 static void put_details(struct triage_page *m, const struct bucket *b) {
     struct strbuf *text = &m->text;
     strbuf_clear(text);
-    text_add_clean(text, text_reason(b));
+    text_add_why(text, b);
     if (text->len) {
         sink_str(m->out, "<br>");
         markdown_put_text(m->out, strbuf_cstr(text));
@@ -74,6 +75,10 @@ static void triage_markdown_put_head(struct triage_page *m) {
     sink_str(m->out, ".\n");
 }
 
+static void add_apart(struct strbuf *b, const struct triage *t) {
+    apart_text_add(b, t->apart);
+}
+
 /* Nothing if there is nothing to say. */
 static void add_sentence(struct strbuf *text, const struct triage *t, const char *title,
                          void (*add)(struct strbuf *b, const struct triage *t)) {
@@ -95,7 +100,7 @@ static void put_foot(struct triage_page *m, size_t more) {
         strbuf_addf(text, "%zu more buckets. ", more);
     }
     add_sentence(text, m->t, "Threshold: ", text_add_threshold);
-    add_sentence(text, m->t, "Set apart: ", text_add_apart);
+    add_sentence(text, m->t, "Set apart: ", add_apart);
     strbuf_addf(text, "Rules: %s, %012" PRIx64 ".", m->t->options.rules,
                 m->t->options.rules_hash >> 16);
     sink_str(m->out, "\n<sub>");

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "classify/print/apart_text.h"
 #include "classify/print/triage_text.h"
 #include "classify/stats/sum.h"
 
@@ -182,7 +183,7 @@ static void table_put_head(struct text_table *tb) {
         put_wrapped(tb);
     }
     strbuf_clear(b);
-    text_add_apart(b, t);
+    apart_text_add(b, t->apart);
     if (b->len) {
         table_put(tb, "set apart: ");
         put_wrapped(tb);
@@ -318,7 +319,7 @@ static void put_reason(struct text_table *tb, const struct bucket *b) {
     struct strbuf *text = &tb->text;
     int truth = tally_truth(&b->tally);
     strbuf_clear(text);
-    text_add_clean(text, text_reason(b));
+    text_add_why(text, b);
     if (truth >= 0 && truth < 800) {
         add_part(text, "", "; ");
         strbuf_addf(text, "in %d%% of the samples", truth / 10);

@@ -67,6 +67,10 @@ const char *text_ms(uint64_t ms, char out[NUMBER_SIZE]) {
 
 const char *text_duration(struct tally_duration d, char out[NUMBER_SIZE]) {
     char ms[NUMBER_SIZE];
+    if (d.ms == 0) {
+        snprintf(out, NUMBER_SIZE, "\xe2\x80\x93");
+        return out;
+    }
     snprintf(out, NUMBER_SIZE, "%s%s", d.at_least ? "\xe2\x89\xa5" : "", text_ms(d.ms, ms));
     return out;
 }
@@ -160,6 +164,17 @@ const char *text_reason(const struct bucket *bucket) {
     return fits && bucket->evidence.reason ? bucket->evidence.reason : "";
 }
 
+void text_add_why(struct strbuf *b, const struct bucket *bucket) {
+    size_t before = b->len;
+    text_add_clean(b, text_reason(bucket));
+    if (bucket->tally.stalls == 0) {
+        strbuf_addf(b, "%sparts of stalls that lost more time elsewhere",
+                    b->len > before ? "; " : "");
+    } else if (bucket->tally.ms == 0) {
+        strbuf_addf(b, "%sno dump says how long it lasted", b->len > before ? "; " : "");
+    }
+}
+
 /* ---- many ---- */
 
 void text_add_totals(struct strbuf *b, const struct triage *t) {
@@ -216,28 +231,6 @@ void text_add_causes(struct strbuf *b, const struct tally *t) {
         unsigned share = (permille(shares[i].ms, t->ms) + 5) / 10;
         strbuf_addf(b, share ? "%s%s %u%%" : "%s%s <1%%", i ? ", " : "",
                     rule_cause_text(shares[i].cause), share);
-    }
-}
-
-void text_add_apart(struct strbuf *b, const struct triage *t) {
-    static const struct {
-        enum triage_apart why;
-        const char *one, *many;
-    } rows[] = {{APART_CRASH, "crash", "crashes"},
-                {APART_BACKGROUND, "in the background", "in the background"},
-                {APART_PREWARMED, "prewarmed", "prewarmed"},
-                {APART_IDLE, "idle (only the loop waiting)", "idle (only the loop waiting)"},
-                {APART_LATE, "captured too late", "captured too late"},
-                {APART_NO_STACK, "without a stack", "without a stack"},
-                {APART_DUPLICATE, "duplicate", "duplicates"},
-                {APART_LEFT_OUT, "left out by --where", "left out by --where"}};
-    bool any = false;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (t->apart[rows[i].why]) {
-            strbuf_addstr(b, any ? ", " : "");
-            text_add_counted(b, t->apart[rows[i].why], rows[i].one, rows[i].many);
-            any = true;
-        }
     }
 }
 

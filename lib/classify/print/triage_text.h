@@ -16,7 +16,7 @@ const char *text_count(uint64_t v, size_t columns, char out[NUMBER_SIZE]);
 /* 850 -> "850ms", 2140 -> "2.1s", 131000 -> "2m11s", 43500000 -> "12h05m", more -> "9d04h", then
  * "1157d". */
 const char *text_ms(uint64_t ms, char out[NUMBER_SIZE]);
-/* The same, "≥2.1s" if it is a lower bound. */
+/* The same, "≥2.1s" if it is a lower bound; "–" of 0, which no stall lasts: nobody knows. */
 const char *text_duration(struct tally_duration d, char out[NUMBER_SIZE]);
 /* "14.3%"; of nothing "0.0%". */
 const char *text_share(uint64_t part, uint64_t whole, char out[NUMBER_SIZE]);
@@ -38,8 +38,6 @@ void text_add_totals(struct strbuf *b, const struct triage *t);
 void text_add_threshold(struct strbuf *b, const struct triage *t);
 /* "lock 40%, disk 20%": the causes of a tally by their time. */
 void text_add_causes(struct strbuf *b, const struct tally *t);
-/* "2 crashes, 1 idle": what was set apart; nothing if nothing was. */
-void text_add_apart(struct strbuf *b, const struct triage *t);
 /* What dumps that are idle or late show, most time first: innermost functions, with their time. */
 enum { IDLE_SHOWN = 5 };
 void text_add_idle(struct strbuf *b, const struct triage *t);
@@ -56,5 +54,7 @@ bool text_add_place(struct strbuf *b, const struct bucket *bucket);
 /* The reason, as the evidence has it; "" if the evidence has another cause than most of the bucket.
  */
 const char *text_reason(const struct bucket *bucket);
+/* The same, and why the bucket has no stalls or no time, if it has none. */
+void text_add_why(struct strbuf *b, const struct bucket *bucket);
 
 #endif

@@ -102,7 +102,6 @@ static void a_stall_of_several_dumps_still_counts_once(void **state) {
     (void)state;
     static const char *const rules[] = {"normalise on_* as by_*\n", "skip draw\n",
                                         "cut on_scroll cause idle\nskip draw on_draw cause idle\n"};
-    static const unsigned all[] = {1, 1, 1}, drawn[] = {1, 2, 1};
     static const char *const outer[] = {"on_tap", "on_scroll"};
     for (size_t n = 0; n < sizeof rules / sizeof *rules; n++) {
         struct sorter old, new;
@@ -130,8 +129,9 @@ static void a_stall_of_several_dumps_still_counts_once(void **state) {
         for (size_t i = 0; i < t->level[0].buckets.len; i++) {
             stalls += t->level[0].buckets.data[i]->tally.stalls;
         }
-        assert_int_equal(stalls, drawn[n]);
-        assert_int_equal(t->total.stalls, all[n]);
+        /* What is idle now is where it was counted, as the key that sorts first. */
+        assert_int_equal(stalls, t->apart[APART_IDLE] ? 0 : 1);
+        assert_int_equal(t->total.stalls, stalls);
         assert_int_equal(t->total.ms, t->apart[APART_IDLE] ? 1000 : 2000);
         triage_free(t);
         triage_free(from);

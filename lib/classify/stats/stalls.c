@@ -1,4 +1,5 @@
-/* Stalls are counted whole: a stall with several dumps once, in each bucket that they fall into. */
+/* Stalls are counted whole: one with several dumps once, in the bucket that most of its time lies
+ * in. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +8,30 @@
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
-static int by_bucket(const void *a, const void *b) {
-    const struct stall_part *x = a, *y = b;
-    return COMPARE(x->level2, y->level2);
+/* The sets of buckets that a stall is counted in. */
+enum part_set { PART_LEVEL1, PART_LEVEL2, PART_ACTION };
+
+static const struct bucket_set *set_of_part(const struct triage *t, enum part_set set) {
+    switch (set) {
+    case PART_LEVEL1:
+        return &t->level[0];
+    case PART_LEVEL2:
+        return &t->level[1];
+    default:
+        return &t->actions;
+    }
+}
+
+/* The bucket of a part in a set; NO_INDEX = none. */
+static uint32_t bucket_of_part(const struct stall_part *p, enum part_set set) {
+    switch (set) {
+    case PART_LEVEL1:
+        return p->level1;
+    case PART_LEVEL2:
+        return p->level2;
+    default:
+        return p->action;
+    }
 }
 
 static int by_action(const void *a, const void *b) {
@@ -17,28 +39,59 @@ static int by_action(const void *a, const void *b) {
     return COMPARE(x->action, y->action);
 }
 
-/* Counts a stall once in each bucket of the set that its parts, sorted by that bucket, fall into.
- */
-static bool count_parts(struct bucket_set *set, const struct stall_part *parts, size_t count,
-                        bool actions) {
-    for (size_t i = 0; i < count;) {
-        uint32_t index = actions ? parts[i].action : parts[i].level2;
-        uint64_t ms = 0;
-        uint32_t cell = parts[i].cell;
-        bool fatal = false;
-        for (; i < count && (actions ? parts[i].action : parts[i].level2) == index; i++) {
-            sum_add(&ms, parts[i].ms);
-            cell = parts[i].cell < cell ? parts[i].cell : cell;
-            fatal = fatal || parts[i].fatal;
-        }
-        if (index != NO_INDEX && !tally_stall(&set->buckets.data[index]->tally, ms, fatal, cell)) {
-            return false;
-        }
-    }
-    return true;
+/* By level 1, then level 2. */
+static int by_levels(const void *a, const void *b) {
+    const struct stall_part *x = a, *y = b;
+    int order = COMPARE(x->level1, y->level1);
+    return order ? order : COMPARE(x->level2, y->level2);
 }
 
-/* A stall whose dumps are all here: counts it. Parts are reordered. */
+/* A bucket's parts of a stall, which follow each other, and what they come to. */
+struct part_group {
+    uint32_t bucket; /* NO_INDEX = none */
+    const struct stall_part *parts;
+    size_t count;
+    uint64_t ms;
+    bool fatal;
+};
+
+/* The first of the parts, and those behind it that lie in the same bucket. */
+static struct part_group first_group(const struct stall_part *parts, size_t count,
+                                     enum part_set set) {
+    struct part_group g = {.bucket = bucket_of_part(&parts[0], set), .parts = parts};
+    for (; g.count < count && bucket_of_part(&parts[g.count], set) == g.bucket; g.count++) {
+        sum_add(&g.ms, parts[g.count].ms);
+        g.fatal = g.fatal || parts[g.count].fatal;
+    }
+    return g;
+}
+
+/* The bucket that most of the stall's time lies in; of equals the one whose key sorts first, as
+ * indexes depend on the order of the dumps. The parts are sorted by their buckets. */
+static struct part_group main_group(const struct triage *t, const struct stall_part *parts,
+                                    size_t count, enum part_set set) {
+    struct bucket *const *buckets = set_of_part(t, set)->buckets.data;
+    struct part_group best = {.bucket = NO_INDEX};
+    for (size_t i = 0; i < count;) {
+        struct part_group g = first_group(parts + i, count - i, set);
+        i += g.count;
+        if (g.bucket != NO_INDEX && (best.bucket == NO_INDEX || g.ms > best.ms ||
+                                     (g.ms == best.ms && strcmp(buckets[g.bucket]->text,
+                                                                buckets[best.bucket]->text) < 0))) {
+            best = g;
+        }
+    }
+    return best;
+}
+
+static bool count_group(const struct triage *t, const struct part_group *g, enum part_set set,
+                        uint32_t cell) {
+    return g->bucket == NO_INDEX ||
+           tally_stall(&set_of_part(t, set)->buckets.data[g->bucket]->tally, g->ms, g->fatal, cell);
+}
+
+/* Counts a stall, whose dumps are all here, once in each set, so that the stalls of buckets add up
+ * to the total. Parts are reordered. */
 static bool count_stall(struct triage *t, struct stall_part *parts, size_t count) {
     uint64_t ms = 0;
     uint32_t cell = UINT32_MAX; /* one for all, unless the dumps contradict each other */
@@ -49,22 +102,22 @@ static bool count_stall(struct triage *t, struct stall_part *parts, size_t count
             sum_add(&ms, parts[i].ms);
             cell = parts[i].cell < cell ? parts[i].cell : cell;
             fatal = fatal || parts[i].fatal;
-            parts[ranked++] = parts[i];
+            parts[ranked] = parts[i];
+            parts[ranked].level1 = t->level[1].buckets.data[parts[i].level2]->parent;
+            ranked++;
         }
     }
     if (ranked == 0) {
         return true;
     }
     qsort(parts, ranked, sizeof *parts, by_action);
-    bool ok =
-        tally_stall(&t->total, ms, fatal, cell) && count_parts(&t->actions, parts, ranked, true);
-    qsort(parts, ranked, sizeof *parts, by_bucket);
-    ok = ok && count_parts(&t->level[1], parts, ranked, false);
-    for (size_t i = 0; i < ranked; i++) {
-        parts[i].level2 = t->level[1].buckets.data[parts[i].level2]->parent;
-    }
-    qsort(parts, ranked, sizeof *parts, by_bucket);
-    return ok && count_parts(&t->level[0], parts, ranked, false);
+    struct part_group g = main_group(t, parts, ranked, PART_ACTION);
+    bool ok = tally_stall(&t->total, ms, fatal, cell) && count_group(t, &g, PART_ACTION, cell);
+    qsort(parts, ranked, sizeof *parts, by_levels);
+    g = main_group(t, parts, ranked, PART_LEVEL1);
+    ok = ok && count_group(t, &g, PART_LEVEL1, cell);
+    g = main_group(t, g.parts, g.count, PART_LEVEL2);
+    return ok && count_group(t, &g, PART_LEVEL2, cell);
 }
 
 bool stalls_flush(struct triage *t) {
@@ -101,9 +154,7 @@ bool stalls_join(struct triage *t, uint64_t hash, uint64_t seen_ms, uint64_t dur
 bool stalls_add(struct triage *t, const struct dump *d, struct stall_part part) {
     bool last = d->stall.ended || d->stall.fatal;
     uint64_t duration = last && d->stall.duration_ms > 0 ? (uint64_t)d->stall.duration_ms : 0;
-    bool alone =
-        !d->stall.id || !*d->stall.id || (d->stall.seq <= 1 && last && part.ms >= duration);
-    return alone ? count_stall(t, &part, 1)
-                 : stalls_join(t, hash_bytes(d->stall.id, strlen(d->stall.id)), part.ms, duration,
-                               &part, 1);
+    return stall_count_is_whole(d) ? count_stall(t, &part, 1)
+                                   : stalls_join(t, hash_bytes(d->stall.id, strlen(d->stall.id)),
+                                                 part.ms, duration, &part, 1);
 }

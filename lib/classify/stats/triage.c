@@ -10,36 +10,6 @@
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
-const char *triage_apart_text(enum triage_apart a) {
-    static const char *const texts[APART_COUNT] = {"",          "crash",     "background",
-                                                   "prewarmed", "idle",      "late",
-                                                   "no-stack",  "duplicate", "left-out"};
-    return a < APART_COUNT ? texts[a] : "";
-}
-
-static bool triage_is(const char *s, const char *what) {
-    return s && strcmp(s, what) == 0;
-}
-
-enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *key,
-                                  const bool open[APART_COUNT]) {
-    if (triage_is(d->stall.kind, "crash") && !open[APART_CRASH]) {
-        return APART_CRASH;
-    }
-    if (triage_is(d->stall.app_state, "background") && !open[APART_BACKGROUND]) {
-        return APART_BACKGROUND;
-    }
-    if (d->stall.prewarmed && !open[APART_PREWARMED]) {
-        return APART_PREWARMED;
-    }
-    static const enum triage_apart by_status[] = {[KEY_OK] = APART_NONE,
-                                                  [KEY_NO_STACK] = APART_NO_STACK,
-                                                  [KEY_IDLE] = APART_IDLE,
-                                                  [KEY_LATE] = APART_LATE};
-    enum triage_apart apart = by_status[key->status];
-    return open[apart] ? APART_NONE : apart;
-}
-
 enum st triage_new(struct triage **out, const struct triage_options *o, struct err *e) {
     struct triage *t = calloc(1, sizeof *t);
     if (!t) {
@@ -221,19 +191,6 @@ static struct bucket *add_to_bucket(struct triage *t, struct bucket_set *set, co
 
 /* ---- dumps ---- */
 
-/* The part of this dump's span that lies in the first cap_ms of its stall. The first dump's span
- * begins with the stall, a later one's with its own detection, so the sum over a stall's dumps is
- * min(duration, cap), whatever was seen before. */
-static uint64_t below_cap(const struct triage *t, const struct dump *d, uint64_t span) {
-    uint64_t start = d->stall.seq > 1 && d->stall.at_ms > 0 ? (uint64_t)d->stall.at_ms : 0;
-    uint64_t cap = t->options.cap_ms;
-    if (!cap) {
-        return span;
-    }
-    uint64_t room = start < cap ? cap - start : 0;
-    return span < room ? span : room;
-}
-
 /* Records an earlier id of a bucket, if it is one. */
 static bool add_alias_text(struct bucket *b, const char *id) {
     uint64_t number;
@@ -293,7 +250,7 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
     struct stall_share s = {.d = d,
                             .key = key,
                             .span_ms = part->ms,
-                            .ms = below_cap(t, d, part->ms),
+                            .ms = stall_count_ms(d, t->options.cap_ms),
                             .cell = part->cell};
     struct bucket *at[KEY_LEVELS];
     if (!make_share(t, &s)) {
@@ -331,22 +288,16 @@ static bool count_idle(struct triage *t, const struct dump *d, const struct stal
     struct stall_share s = {.d = d,
                             .key = key,
                             .span_ms = part->ms,
-                            .ms = below_cap(t, d, part->ms),
+                            .ms = stall_count_ms(d, t->options.cap_ms),
                             .cell = part->cell};
     return make_share(t, &s) && add_to_bucket(t, &t->idle, &key->level[0], &s);
 }
 
 enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,
                    enum triage_apart *apart, struct err *e) {
-    bool seen = false;
-    if (d->id && *d->id && !seen_before(&t->seen, hash_bytes(d->id, strlen(d->id)), &seen)) {
+    enum triage_apart why;
+    if (!stall_count_judge(&t->seen, d, key, wanted, t->options.open, &why)) {
         return err_nomem(e);
-    }
-    enum triage_apart why = triage_apart_of(d, key, t->options.open);
-    if (seen) {
-        why = APART_DUPLICATE;
-    } else if (!wanted) {
-        why = APART_LEFT_OUT;
     }
     t->dumps_read++;
     t->apart[why]++;
@@ -356,11 +307,10 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
     if (why != APART_NONE && why != APART_IDLE && why != APART_LATE && why != APART_NO_STACK) {
         return ST_OK;
     }
-    int64_t span_ms = dump_span_ms(d);
     struct stall_part part = {.level2 = NO_INDEX,
                               .action = NO_INDEX,
                               .cell = triage_cell_of(d),
-                              .ms = span_ms > 0 ? (uint64_t)span_ms : 0,
+                              .ms = stall_count_span(d),
                               .fatal = d->stall.fatal};
     bool idle = why == APART_IDLE || why == APART_LATE;
     if ((why == APART_NONE && !rank_dump(t, d, key, &part)) ||

@@ -10,26 +10,7 @@
 #include "base/sink.h"
 #include "classify/keys/key.h"
 #include "classify/keys/where.h"
-
-/* Why a dump is not ranked. */
-enum triage_apart {
-    APART_NONE = 0,
-    APART_CRASH,      /* "crash": kind crash is no stall */
-    APART_BACKGROUND, /* "background": nobody was looking */
-    APART_PREWARMED,  /* "prewarmed": a launch that the system began before its user did */
-    APART_IDLE,       /* "idle": most samples show only the loop that waits for work: no stall */
-    APART_LATE,       /* "late": without samples, and the loop waited again: captured too late */
-    APART_NO_STACK,   /* "no-stack" */
-    APART_DUPLICATE,  /* "duplicate": a dump with this id was read before */
-    APART_LEFT_OUT,   /* "left-out": excluded by the filter */
-    APART_COUNT
-};
-/* "crash" …; "" for none. */
-const char *triage_apart_text(enum triage_apart a);
-/* Why a dump with this key is not ranked. open: of crash, background, prewarmed, idle and late
- * those that are ranked all the same. */
-enum triage_apart triage_apart_of(const struct dump *d, const struct stall_key *key,
-                                  const bool open[APART_COUNT]);
+#include "classify/stats/stall_count.h"
 
 struct triage_options {
     uint64_t cap_ms;        /* more of one stall does not count; 0 = no cap */

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "classify/stats/seen_ids.h"
 #include "classify/stats/tally.h"
 #include "classify/stats/triage.h"
 
@@ -64,6 +65,7 @@ struct bucket_set {
 /* One dump's share of a stall that has more dumps. */
 struct stall_part {
     uint32_t level2, action; /* NO_INDEX = not ranked, no action */
+    uint32_t level1;         /* of a ranked one, once its stall is counted */
     uint32_t cell;           /* of its user, see clusters.h */
     uint64_t ms;
     bool fatal; /* the process died in the stall */
@@ -83,13 +85,7 @@ struct pending_table {
     size_t slot_count, used;
 };
 
-/* Dump ids seen: two generations of hashes, so memory has a bound and the last 2^18 ids are always
- * known. */
-enum { SEEN_GENERATION = 1 << 18, PENDING_MAX = 1 << 18 };
-struct seen_set {
-    uint64_t *slots[2]; /* [0] the current generation; 0 = free */
-    size_t slot_count[2], used;
-};
+enum { PENDING_MAX = 1 << 18 }; /* more stalls are counted as they are */
 
 /* From which duration on stalls of a kind were looked for. */
 struct threshold {
@@ -125,10 +121,8 @@ struct triage_into {
 bool triage_take_in(struct triage *t, const struct triage_into *into);
 /* Counts dumps without symbols in the bucket that the same stalls have with symbols: what a bucket
  * with frames that have no names was called is an alias of exactly one bucket in which more have
- * names. A bucket of level 2 goes with its level 1, or stays. A stall that was complete and counted
- * in both counts twice in what they become: until the last dump an alias may come that joins any
- * two buckets of nameless frames, so to know all such stalls each of several dumps would have to be
- * kept, and written to partials, for ever. False: out of memory; t is only good for triage_free. */
+ * names. A bucket of level 2 goes with its level 1, or stays. False: out of memory; t is only good
+ * for triage_free. */
 bool triage_join_aliases(struct triage *t);
 
 /* Maps earlier ids of a set's buckets to the buckets. */
@@ -190,10 +184,6 @@ bool stalls_join(struct triage *t, uint64_t hash, uint64_t seen_ms, uint64_t dur
  * of memory. */
 bool stalls_add(struct triage *t, const struct dump *d, struct stall_part part);
 bool stalls_flush(struct triage *t);
-
-/* False: out of memory. */
-bool seen_before(struct seen_set *s, uint64_t hash, bool *seen);
-void seen_release(struct seen_set *s);
 
 /* The entry for a stall, made if it is new; NULL = out of memory. Valid until the next call on the
  * table. */

@@ -94,8 +94,8 @@ static uint32_t together(const struct rekeying *r, const struct bucket *b) {
     return at;
 }
 
-/* Adds b's counts to level 1. Where b was split its parts are added up, and a stall of several
- * dumps may be in several. */
+/* Adds b's counts to level 1. Where b was split its parts are added up: a stall of several dumps
+ * counts where most of its time is, also if that is no stall by these rules. */
 static bool count_level1(struct rekeying *r, const struct bucket *b) {
     struct bucket *const *buckets = r->t->level[0].buckets.data;
     uint32_t at = together(r, b);

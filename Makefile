@@ -133,8 +133,8 @@ $(O)/obj/%.o: %.c $(O)/flags | $(O)/needs
 
 $(O)/obj/lib/object/libarchive_calls.o: ALL_CFLAGS += -DSTALLKIT_LIBARCHIVE_DIR='"$(shell $(PKG_CONFIG) --variable=libdir libarchive)"'
 $(patsubst %.c,$(O)/obj/%.o,$(filter lib/debug/% lib/index/% lib/demangle/%,$(lib_src))): ALL_CFLAGS += $(HOT)
-$(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/stallrec.c cmd/recorder_*.c)): ALL_CFLAGS += -Ilib/recorder
-$(O)/obj/cmd/recorder_files.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
+$(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/stallrec.c cmd/recorde*.c)): ALL_CFLAGS += -Ilib/recorder
+$(O)/obj/cmd/recorded_program.o: ALL_CFLAGS += -DSTALLKIT_LIBDIR='"$(LIBDIR)"'
 
 $(O)/gen/%.o: $(O)/gen/%.c $(O)/flags | $(O)/needs
 	$(Q)$(CC) $(BASE_CFLAGS) -c -o $@ $<
@@ -147,7 +147,7 @@ $(O)/gen/%.c: % scripts/embed
 	$(Q)mkdir -p $(@D) && scripts/embed $< > $@
 
 # What one command has beside its main file.
-$(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o $(O)/obj/cmd/recorder_answers.o $(O)/obj/cmd/recorder_files.o $(O)/obj/cmd/recorder_settings.o
+$(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o $(O)/obj/cmd/recorder_answers.o $(O)/obj/cmd/recorder_attach.o $(O)/obj/cmd/recorder_settings.o
 $(O)/bin/stalladdr: $(O)/obj/cmd/demangle_filter.o
 $(O)/bin/stallclassify: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/classify_*.c))
 $(O)/bin/stallflame: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/flame_*.c))

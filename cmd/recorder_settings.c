@@ -90,6 +90,16 @@ static struct stallrec_config values(const struct recorder_settings *s) {
 
 bool settings_check(const struct recorder_settings *s, const struct cli_tool *tool) {
     uint32_t detectors = values(s).detectors;
+    bool attaches = s->pid != 0 || s->attach;
+    if (attaches && (s->trace || s->follow || s->loop_at.len > 0)) {
+        return cli_reject(tool, "-p and --attach take no --trace, --follow or --loop-at");
+    }
+    if (s->for_seconds != 0 && !attaches) {
+        return cli_reject(tool, "--for is of -p and --attach");
+    }
+    if (s->pid != 0 && s->attach) {
+        return cli_reject(tool, "-p is of a process that runs, --attach of a program to run");
+    }
     if (s->trace && s->follow) {
         return cli_reject(tool, "--trace is of one program: not with --follow");
     }
@@ -114,6 +124,31 @@ uint64_t settings_stall_ms(const struct recorder_settings *s) {
         least = semaphore_ms;
     }
     return least != UINT64_MAX ? least : 0;
+}
+
+void settings_config(const struct recorder_settings *s, struct stallrec_config *out) {
+    enum {
+        THREADS_AFTER_MS = 1000
+    }; /* someone who looks for a stall wants to know who holds the lock */
+    *out = values(s);
+    out->directory = s->directory;
+    if (strcmp(out->preset, "default") == 0) { /* the others are as published */
+        out->threads_after_ms = THREADS_AFTER_MS;
+    }
+    if (s->threshold_ms != 0 && out->first_sample_ms > out->threshold_ms / 2) {
+        out->first_sample_ms = out->threshold_ms / 2; /* some samples before it */
+    }
+    if (s->detectors == 0) {
+        out->detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
+    }
+    if (s->cpu_percent != 0) {
+        out->cpu_limit_permille = s->cpu_percent * 10;
+    }
+    out->user_share_ppm = 0; /* the user asked for the recording */
+    out->upload_per_day = 0;
+    out->keep_days = (uint32_t)s->keep_days;
+    out->keep_bytes = s->keep_bytes;
+    out->keep_files = (uint32_t)s->keep_files;
 }
 
 void settings_release(struct recorder_settings *s) {

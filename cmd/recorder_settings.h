@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "base/strbuf.h"
+#include "recorder/stallrec.h"
 
 struct recorder_settings {
     const char *directory; /* of dumps */
@@ -21,6 +22,9 @@ struct recorder_settings {
     unsigned context_count;
     uint64_t keep_days, keep_bytes, keep_files; /* 0 = no limit */
     bool follow, quiet;
+    uint32_t pid;         /* of a process that runs; 0: a program is run */
+    uint64_t for_seconds; /* how long it is recorded; 0: until it ends */
+    bool attach;          /* nothing is loaded into the program */
 };
 
 /* Each takes the value of an option, for its row of the table: `settings` is a struct
@@ -33,6 +37,9 @@ bool settings_context(void *settings, struct cli_parser *p);
 /* Do the settings fit together, and has each a detector that uses it? False after a printed
  * usage error. */
 bool settings_check(const struct recorder_settings *s, const struct cli_tool *tool);
+
+/* The configuration of a recorder with these settings; its strings are the settings'. */
+void settings_config(const struct recorder_settings *s, struct stallrec_config *out);
 
 /* How long the loop has to be busy for a stall; 0: no detector watches that. */
 uint64_t settings_stall_ms(const struct recorder_settings *s);

@@ -13,7 +13,7 @@
 #include "cli.h"
 #include "recorded_program.h"
 #include "recorder_answers.h"
-#include "recorder_files.h"
+#include "recorder_attach.h"
 #include "recorder_settings.h"
 #include "base/strbuf.h"
 #include "recorder/preload/preload.h"
@@ -51,7 +51,10 @@ enum {
     OPT_TRACE,
     OPT_REPLAY,
     OPT_LIST_PRESETS,
-    OPT_LIST_DETECTORS
+    OPT_LIST_DETECTORS,
+    OPT_PID,
+    OPT_FOR,
+    OPT_ATTACH
 };
 
 static const struct cli_option options[] = {
@@ -85,6 +88,12 @@ static const struct cli_option options[] = {
      CLI_FLAG(struct recorder_settings, quiet)},
     {OPT_TRACE, 0, "trace", "FILE", "write what the recorder sees there, for --replay",
      CLI_TEXT(struct recorder_settings, trace)},
+    {OPT_PID, 'p', "pid", "PID", "record this process, which runs, from outside",
+     CLI_NUMBER(struct recorder_settings, pid, 1, INT32_MAX)},
+    {OPT_FOR, 0, "for", "SECONDS", "with -p, --attach: record for so long (until the process ends)",
+     CLI_NUMBER(struct recorder_settings, for_seconds, 1, 31536000)},
+    {OPT_ATTACH, 0, "attach", NULL, "record PROGRAM from outside: nothing is loaded into it",
+     CLI_FLAG(struct recorder_settings, attach)},
     {OPT_REPLAY, 0, "replay", "TRACE",
      "run nothing: step the detectors over a trace of events (- = stdin) and\n"
      "print what they would do",
@@ -101,6 +110,7 @@ static const struct cli_tool tool = {
         " [--cpu-limit=PERCENT] [--loop-at=LIB|SYMBOL]... [--context=KEY=VALUE]... "
         "[--keep-days=N]\n"
         " [--keep-bytes=N] [--keep-files=N] [--trace=FILE] [--follow] [-q] [--] PROGRAM [ARG]...\n"
+        "-p PID | --attach [--for=SECONDS] [-o DIR] [...] [--] [PROGRAM [ARG]...]\n"
         "[--preset=NAME] --replay=TRACE\n"
         "--list-presets | --list-detectors",
     .summary = "Runs PROGRAM and records why its main thread stalls.",
@@ -397,7 +407,11 @@ static int read_options(struct cli_parser *p, struct run *run) {
     if (!settings_check(set, &tool)) {
         return EXIT_OWN;
     }
-    if (p->operand_count == 0) {
+    if (set->pid != 0 && p->operand_count > 0) {
+        cli_usage_error(&tool, "-p runs no program");
+        return EXIT_OWN;
+    }
+    if (set->pid == 0 && p->operand_count == 0) {
         cli_usage_error(&tool, "no program to run");
         return EXIT_OWN;
     }
@@ -441,12 +455,28 @@ static int prepare(struct run *run) {
     return 0;
 }
 
+/* -p, --attach. */
+static int run_attached(struct run *run) {
+    int status = EXIT_OWN;
+    if (!recorder_make_folder(run->settings.directory)) {
+        say(run->settings.directory, strerror(errno));
+        return EXIT_OWN;
+    }
+    if (run->settings.pid != 0) {
+        return recorder_attach_process(&run->settings);
+    }
+    run->program = program_find(run->argv[0], &status);
+    return run->program ? recorder_attach_program(&run->settings, run->program, run->argv) : status;
+}
+
 int main(int argc, char **argv) {
     struct run run = {.settings.directory = "stalls", .report_fd = -1};
     struct cli_parser parser;
     cli_begin(&parser, &tool, argc, argv);
     int status = read_options(&parser, &run);
-    if (status == CLI_OK) {
+    if (status == CLI_OK && (run.settings.pid != 0 || run.settings.attach)) {
+        status = run_attached(&run);
+    } else if (status == CLI_OK) {
         struct ending end = {0};
         status = prepare(&run);
         if (status == 0) {

@@ -1,11 +1,11 @@
 # The rooms of the recorder: those of every system, and those of this one. The files of darwin/ that ask the system for nothing are in
 # every build, so that their tests run everywhere. Programs are recorded on Linux only.
 rec_everywhere := support core loop files spool replay
-rec_here := $(if $(linux),linux unwind,darwin)
+rec_here := $(if $(linux),linux unwind attach,darwin)
 darwin_portable := fp_walk macho_image unwind_info xnu_wait
 # Not for this processor; and elsewhere than on Linux its rooms, the tests of the whole recorder and those on the stand-in for Mach.
 rec_other := $(if $(filter aarch64 arm64,$(machine)),%_x86_64.c,%_aarch64.c %_aarch64_test.c) \
-             $(if $(linux),,lib/recorder/linux/% lib/recorder/unwind/% lib/recorder/preload/% $(wildcard lib/recorder/*_test.c) %_darwin_test.c)
+             $(if $(linux),,lib/recorder/linux/% lib/recorder/unwind/% lib/recorder/attach/% lib/recorder/preload/% $(wildcard lib/recorder/*_test.c) %_darwin_test.c)
 rec_in = $(filter-out $(not_src) $(rec_other),$(wildcard $(1:%=lib/recorder/%/*.c)))
 rec_top := $(filter-out $(not_src),$(wildcard lib/recorder/*.c))
 rec_src := $(rec_top) $(filter-out $(if $(have_glib),,%/adapter_glib_linux.c),$(call rec_in,$(rec_everywhere) $(rec_here))) \
@@ -22,7 +22,7 @@ preload_obj := $(preload_parts:%.c=$(O)/obj/%.o)
 REC_LIBS := -lz -lpthread
 rec_tests := $(wildcard lib/recorder/*_test.c lib/recorder/*/*_test.c)
 # What is Linux's own is declared for _GNU_SOURCE only, and banned.h includes headers before a file could ask for it.
-$(foreach f,$(notdir $(basename $(wildcard $(patsubst %,lib/recorder/%.c,linux/* preload/* *_linux_test unwind/*_test)))),\
+$(foreach f,$(notdir $(basename $(wildcard $(patsubst %,lib/recorder/%.c,linux/* attach/* preload/* *_linux_test unwind/*_test)))),\
   $(eval REC_CFLAGS_$(f) := -D_GNU_SOURCE))
 # libunwind is an oracle in tests, where it is installed; no part of the recorder.
 UNWIND_LIBS := $(shell $(PKG_CONFIG) --libs libunwind 2>/dev/null)

@@ -114,8 +114,8 @@ bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_
     return true;
 }
 
-static void copy_fill_async(const struct unwind_frame *frames, size_t n, enum unwind_end end,
-                            struct rec_stack *out) {
+void copy_fill_async(const struct unwind_frame *frames, size_t n, enum unwind_end end,
+                     struct rec_stack *out) {
     out->count = (uint32_t)n;
     out->exact_count = 0;
     for (uint32_t i = 0; i < n; i++) {

@@ -47,6 +47,10 @@ bool copy_is_running_async(const struct copy_source *s, uint64_t cpu_ns);
 bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_ms,
                         uint32_t starved_ms, struct copy *copy);
 
+/* What a walk of n frames says of a stack. out's arrays are the caller's, with room for n. */
+void copy_fill_async(const struct unwind_frame *frames, size_t n, enum unwind_end end,
+                     struct rec_stack *out);
+
 struct copy_unwinder {
     struct unwinder *unwinder;
     struct images *images;

@@ -1,0 +1,256 @@
+/* Records a process from outside, one that runs or one that it starts. */
+#include "recorder_attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "recorded_program.h"
+#include "recorder/attach/attach.h"
+#include "recorder/spool/recover.h"
+#include "recorder/stallrec.h"
+
+#define TOOL "stallrec"
+
+enum { EXIT_OWN = 125, EXIT_SIGNAL = 128 };
+
+/* ---- the summary ---- */
+
+static const char *plural(uint64_t n) {
+    return n == 1 ? "" : "s";
+}
+
+static void say_watched(const struct attach_totals *t) {
+    uint64_t percent = t->wall_ms ? t->watched_ms * 100 / t->wall_ms : 0;
+    cli_say(TOOL, "watched %" PRIu64 ".%" PRIu64 " s of %" PRIu64 ".%" PRIu64 " s (%" PRIu64
+                  " %%), event loop at %s", t->watched_ms / 1000, t->watched_ms / 100 % 10,
+            t->wall_ms / 1000, t->wall_ms / 100 % 10, percent, t->loop_at);
+    if (!t->by_events) {
+        cli_say(TOOL, "edges are sampled (%s: %s): busy at %" PRIu64 " of %" PRIu64 " samples",
+                t->why_not.what, strerror(t->why_not.error), t->busy_samples, t->samples);
+    }
+    if (t->limited > 0) {
+        cli_say(TOOL, "edges were limited %" PRIu64 " time%s: the loop turns more often than is "
+                      "read, the begin of a stall is exact to 50 ms then",
+                t->limited, plural(t->limited));
+    }
+}
+
+static void summarise(const struct recorder_settings *set, const struct attach_totals *t) {
+    uint64_t stall_ms = settings_stall_ms(set);
+    bool whole = t->watched_ms * 10 >= t->wall_ms * 9;
+    if (t->lost > 0) {
+        cli_say(TOOL, "%" PRIu64 " dump%s could not be written", t->lost, plural(t->lost));
+    }
+    if (*t->loop_at == '\0' && t->stalls == 0) {
+        cli_say(TOOL, "%s: no event loop was seen on the main thread, nothing was recorded",
+                t->program);
+        return;
+    }
+    if (set->quiet) {
+        return;
+    }
+    if (t->stalls > 0) {
+        cli_say(TOOL, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s", t->stalls, plural(t->stalls),
+                t->dumps, plural(t->dumps), set->directory);
+    } else if (whole) {
+        cli_say(TOOL, "no stalls of %" PRIu64 " ms or more", stall_ms);
+    } else {
+        cli_say(TOOL, "no stalls of %" PRIu64 " ms or more in the time that was watched", stall_ms);
+    }
+    say_watched(t);
+}
+
+/* ---- recording ---- */
+
+static bool say_problem(const struct attach_problem *problem) {
+    cli_say(TOOL, "%s: %s%s%s%s", problem->what,
+            problem->error ? strerror(problem->error) : "cannot be watched",
+            problem->remedy ? " (" : "", problem->remedy ? problem->remedy : "",
+            problem->remedy ? ")" : "");
+    return false;
+}
+
+static bool open_attach(const struct recorder_settings *set, pid_t pid, struct attach **out) {
+    struct stallrec_config config;
+    struct attach_problem problem;
+    struct attach_options options = {.pid = pid, .config = &config};
+    settings_config(set, &config);
+    options.context = strbuf_cstr(&set->context);
+    return attach_open(out, &options, &problem) || say_problem(&problem);
+}
+
+/* A signal that came for us; 0: none. */
+static int read_signal(int signals) {
+    struct signalfd_siginfo info;
+    return read(signals, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
+}
+
+/* Records until the process or the time is over, or a signal comes that on_signal says ends it. */
+static void record(struct attach *a, const struct recorder_settings *set, int signals,
+                   bool (*on_signal)(void *arg, int number), void *arg) {
+    uint64_t begin = stallrec_clock_ns(), limit = set->for_seconds * UINT64_C(1000000000);
+    for (bool over = false; !over;) {
+        uint64_t until = attach_step(a), now = stallrec_clock_ns();
+        if (limit > 0 && until > begin + limit) {
+            until = begin + limit;
+        }
+        uint64_t left_ms = until > now ? (until - now + 999999) / 1000000 : 0;
+        struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
+                               {.fd = attach_ends_fd(a), .events = POLLIN}};
+        int n = poll(fds, 2, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
+        int number = n > 0 && fds[0].revents ? read_signal(signals) : 0;
+        over = (number != 0 && on_signal(arg, number)) || attach_ended(a) ||
+               (limit > 0 && stallrec_clock_ns() - begin >= limit);
+    }
+}
+
+static int block_signals(sigset_t *before) {
+    static const int all[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        sigaddset(&set, all[i]);
+    }
+    sigprocmask(SIG_BLOCK, &set, before);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static bool ends_recording(void *arg, int number) {
+    (void)arg;
+    return number == SIGHUP || number == SIGINT || number == SIGTERM || number == SIGQUIT;
+}
+
+/* Dumps that an earlier stallrec, killed while it recorded, left in the folder. */
+static void recover_earlier(const struct recorder_settings *set) {
+    struct recover_counts got;
+    if (recover_folder(set->directory, (uint32_t)getpid(), true, INT64_MAX, &got) &&
+        got.dumps + got.earlier > 0 && !set->quiet) {
+        uint32_t count = got.dumps > got.earlier ? got.dumps : got.earlier;
+        cli_say(TOOL, "%" PRIu32 " dump%s of programs that died earlier", count, plural(count));
+    }
+}
+
+int recorder_attach_process(const struct recorder_settings *set) {
+    struct attach *a;
+    sigset_t before;
+    int signals = block_signals(&before);
+    recover_earlier(set);
+    if (!open_attach(set, (pid_t)set->pid, &a)) {
+        close(signals);
+        return EXIT_OWN;
+    }
+    record(a, set, signals, ends_recording, NULL);
+    attach_finish(a, -1);
+    struct attach_totals totals = attach_totals(a);
+    summarise(set, &totals); /* first: the kernel takes its time to close tracepoints */
+    attach_close(a);
+    close(signals);
+    return 0;
+}
+
+/* ---- a program of our own ---- */
+
+/* The child waits until it is watched: its first instruction is seen. */
+static void run_child(const char *path, char **argv, int go, int failed, const sigset_t *mask) {
+    char word;
+    int error = EINTR;
+    if (read(go, &word, 1) == 1) {
+        sigprocmask(SIG_SETMASK, mask, NULL);
+        execvp(path, argv);
+        error = errno;
+    }
+    ssize_t n = write(failed, &error, sizeof error);
+    _exit(n == sizeof error ? PROGRAM_CANNOT_RUN : EXIT_OWN);
+}
+
+struct child {
+    pid_t pid;
+    int go, failed; /* pipes: lets it run; its errno if it cannot */
+};
+
+static bool start_child(const char *path, char **argv, const sigset_t *mask, struct child *child) {
+    int go[2], failed[2];
+    if (pipe(go) != 0) {
+        return false;
+    }
+    if (pipe(failed) != 0) {
+        close(go[0]);
+        close(go[1]);
+        return false;
+    }
+    fcntl(failed[1], F_SETFD, FD_CLOEXEC);
+    fcntl(go[0], F_SETFD, FD_CLOEXEC);
+    child->pid = fork();
+    if (child->pid == 0) {
+        close(go[1]);
+        close(failed[0]);
+        run_child(path, argv, go[0], failed[1], mask);
+    }
+    close(go[0]);
+    close(failed[1]);
+    child->go = go[1];
+    child->failed = failed[0];
+    return child->pid > 0;
+}
+
+/* Passes signals on to the program, which a terminal sends them to, too. */
+static bool forward_signal(void *arg, int number) {
+    const struct child *child = arg;
+    if (number != SIGCHLD) {
+        kill(child->pid, number);
+    }
+    return false;
+}
+
+static int await_child(const struct child *child, int signals, int *status) {
+    while (waitpid(child->pid, status, WNOHANG) == 0) {
+        struct pollfd fd = {.fd = signals, .events = POLLIN};
+        poll(&fd, 1, -1);
+        int number = read_signal(signals);
+        if (number != 0) {
+            forward_signal((void *)(uintptr_t)child, number);
+        }
+    }
+    return WIFSIGNALED(*status) ? EXIT_SIGNAL + WTERMSIG(*status) : WEXITSTATUS(*status);
+}
+
+int recorder_attach_program(const struct recorder_settings *set, const char *path, char **argv) {
+    struct child child;
+    struct attach *a;
+    sigset_t before;
+    int signals = block_signals(&before), status = 0, error;
+    recover_earlier(set);
+    if (!start_child(path, argv, &before, &child)) {
+        cli_say(TOOL, "%s: %s", path, strerror(errno));
+        return EXIT_OWN;
+    }
+    if (!open_attach(set, child.pid, &a)) {
+        close(child.go);
+        waitpid(child.pid, &status, 0);
+        return EXIT_OWN;
+    }
+    bool runs = write(child.go, "", 1) == 1 && read(child.failed, &error, sizeof error) == 0;
+    if (runs) {
+        record(a, set, signals, forward_signal, &child);
+    }
+    bool recorded = attach_ended(a);
+    int exit_status = recorded || !runs ? await_child(&child, signals, &status) : 0;
+    attach_finish(a, recorded && WIFSIGNALED(status));
+    struct attach_totals totals = attach_totals(a);
+    if (runs) {
+        summarise(set, &totals); /* first: the kernel takes its time to close tracepoints */
+    } else {
+        cli_say(TOOL, "%s: %s", path, strerror(error));
+    }
+    attach_close(a);
+    return recorded || !runs ? exit_status : await_child(&child, signals, &status);
+}

@@ -1,0 +1,76 @@
+/* Records a process from outside (stallrec -p): nothing of ours runs in it, it is not stopped, and
+ * it may be static, of any language, in a container, or started long ago.
+ *
+ *     attach_open                      finds the process, begins to watch it
+ *     do wait until attach_step's time, or attach_ends_fd is readable
+ *     while (attach_step … )
+ *     attach_finish                    closes what is open, writes
+ *     attach_close
+ *
+ * The caller's thread does all of it; one at a time. Threads are watched through perf events where
+ * the system allows it (attach_watch.h), else by looking at them. */
+#ifndef STALLREC_ATTACH_H
+#define STALLREC_ATTACH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/core.h"
+#include "stallrec.h"
+
+struct attach;
+
+enum { ATTACH_TEXT = 256 };
+
+struct attach_options {
+    pid_t pid;
+    /* Thresholds, detectors, directory, limits, as stallrec_start takes them; copied, but for the
+     * strings, which are borrowed until attach_close. Callbacks are not called. */
+    const struct stallrec_config *config;
+    bool samples; /* without perf events, though they may be allowed */
+    /* "KEY=VALUE", one a line; NULL: none. */
+    const char *context;
+};
+
+/* Why a process is not watched: "what: strerror(error) (remedy)". */
+struct attach_problem {
+    int error; /* an errno; 0: none applies */
+    char what[ATTACH_TEXT];
+    const char *remedy; /* NULL: none is known */
+};
+
+/* Begins. False: *problem says why. */
+bool attach_open(struct attach **out, const struct attach_options *options,
+                 struct attach_problem *problem);
+
+/* A descriptor that is readable when the process has ended. */
+int attach_ends_fd(const struct attach *a);
+/* Has it, or the thread that is watched? */
+bool attach_ended(const struct attach *a);
+
+/* Looks at the process, and writes what is complete. Returns when to do so again, at the latest. */
+uint64_t attach_step(struct attach *a);
+
+/* The end of the recording: what is open is written. killed: a signal ended the process; -1: not
+ * known. */
+void attach_finish(struct attach *a, int killed);
+
+/* What was recorded so far. */
+struct attach_totals {
+    uint64_t stalls, dumps, lost;
+    uint64_t wall_ms, watched_ms;   /* since the begin; of that with a loop that is known */
+    uint64_t limited;               /* looks before which there were more edges than are read */
+    uint64_t samples, busy_samples; /* by samples: looks; of them not in the loop's wait */
+    bool by_events;                 /* else by samples, and why_not says why */
+    struct attach_problem why_not;
+    char loop_at[ATTACH_TEXT]; /* "": no loop was seen */
+    char program[ATTACH_TEXT]; /* its file name */
+};
+struct attach_totals attach_totals(const struct attach *a);
+
+/* NULL is allowed. */
+void attach_close(struct attach *a);
+
+#endif

@@ -1,0 +1,109 @@
+/* Stacks and processor times of the other threads. */
+#include "attach/attach_others.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void attach_others_release(struct attach_others *o) {
+    free(o->uses);
+    o->uses = NULL;
+    o->use_count = 0;
+}
+
+struct rec_wait attach_wait(const struct attach_others *o, pid_t tid,
+                            const struct proc_syscall *call) {
+    return lock_wait_async(o->locks, o->unwinder->process->pid, tid, call);
+}
+
+/* False: the thread is gone. */
+static bool fill_thread(struct attach_others *o, pid_t tid, struct rec_thread *out) {
+    struct rec_stack stack = {
+        .frames = out->stack.frames, .starts = out->stack.starts, .cap = out->stack.cap};
+    struct remote_thread thread;
+    struct proc_syscall call;
+    struct cfi_registers regs;
+    struct cfi_stack copy;
+    *out = (struct rec_thread){.stack = stack};
+    if (!remote_thread_open(&thread, o->unwinder->process, tid)) {
+        return false;
+    }
+    remote_thread_describe(&thread, out);
+    if (stack.cap > 0 && remote_thread_blocked(o->unwinder, &thread, NULL, &call, &regs, &copy)) {
+        remote_unwind(o->unwinder, &regs, &copy, &out->stack);
+        out->waits_for = attach_wait(o, tid, &call);
+    }
+    remote_thread_close(&thread);
+    return true;
+}
+
+uint32_t attach_others_capture(struct attach_others *o, pid_t watched, struct rec_thread *out,
+                               uint32_t max, uint32_t *left_out) {
+    pid_t *ids = NULL;
+    size_t count = remote_threads(o->unwinder->process, &ids);
+    uint32_t filled = 0;
+    *left_out = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (ids[i] == watched) {
+            continue;
+        }
+        if (filled == max) {
+            ++*left_out;
+        } else {
+            filled += fill_thread(o, ids[i], &out[filled]);
+        }
+    }
+    free(ids);
+    return filled;
+}
+
+/* ---- who used the processor ---- */
+
+static uint64_t cpu_of(const struct remote_process *process, pid_t tid) {
+    struct remote_thread thread = {.process = process, .tid = tid};
+    thread.syscall_fd = thread.stat_fd = thread.comm_fd = thread.status_fd = -1;
+    thread.schedstat_fd = remote_thread_file(process, tid, "schedstat");
+    uint64_t cpu_ns = remote_thread_cpu_ns(&thread);
+    remote_thread_close(&thread);
+    return cpu_ns;
+}
+
+/* What it had used by the last call; 0: it was not there. */
+static uint64_t used_before(const struct attach_others *o, pid_t tid, uint64_t now) {
+    for (size_t i = 0; i < o->use_count; i++) {
+        if (o->uses[i].tid == tid) {
+            return o->uses[i].cpu_ns <= now ? o->uses[i].cpu_ns : 0; /* the id is another's by now */
+        }
+    }
+    return 0;
+}
+
+bool attach_others_top(struct attach_others *o, struct rec_thread *out) {
+    pid_t *ids = NULL;
+    size_t count = remote_threads(o->unwinder->process, &ids), n = 0;
+    count = count < ATTACH_OTHERS_MAX ? count : ATTACH_OTHERS_MAX;
+    struct attach_use *uses = calloc(count + 1, sizeof *uses);
+    struct attach_use top = {0};
+    for (size_t i = 0; uses && i < count; i++) {
+        uint64_t cpu_ns = cpu_of(o->unwinder->process, ids[i]);
+        if (cpu_ns == UINT64_MAX) {
+            continue;
+        }
+        uint64_t used = cpu_ns - used_before(o, ids[i], cpu_ns);
+        uses[n++] = (struct attach_use){ids[i], cpu_ns};
+        if (o->used && used > top.cpu_ns) {
+            top = (struct attach_use){ids[i], used};
+        }
+    }
+    free(ids);
+    free(o->uses);
+    o->uses = uses;
+    o->use_count = n;
+    o->used = uses != NULL;
+    struct remote_thread thread;
+    if (top.tid == 0 || !remote_thread_open(&thread, o->unwinder->process, top.tid)) {
+        return false;
+    }
+    remote_thread_describe(&thread, out);
+    remote_thread_close(&thread);
+    return true;
+}

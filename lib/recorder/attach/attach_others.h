@@ -1,0 +1,40 @@
+/* The other threads of an attached process, for its dumps. */
+#ifndef STALLREC_ATTACH_OTHERS_H
+#define STALLREC_ATTACH_OTHERS_H
+
+#include "attach/remote_thread.h"
+#include "linux/lockowner_linux.h"
+
+enum { ATTACH_OTHERS_MAX = 4096 };
+
+/* A thread's processor time, when it was read last. */
+struct attach_use {
+    pid_t tid;
+    uint64_t cpu_ns;
+};
+
+/* Zero-initialised with the first two members set. */
+struct attach_others {
+    struct remote_unwinder *unwinder;  /* borrowed */
+    const struct lock_layout *locks;   /* borrowed; all false: owners of locks are not known */
+    struct attach_use *uses;           /* by id */
+    size_t use_count;
+    bool used; /* processor times were read once */
+};
+
+void attach_others_release(struct attach_others *o);
+
+/* What a thread that is blocked in `call` waits for. */
+struct rec_wait attach_wait(const struct attach_others *o, pid_t tid,
+                            const struct proc_syscall *call);
+
+/* Fills out[0 … result), all but `watched`, by rising id; a thread that runs has no stack.
+ * *left_out: how many more there are. */
+uint32_t attach_others_capture(struct attach_others *o, pid_t watched, struct rec_thread *out,
+                               uint32_t max, uint32_t *left_out);
+
+/* The thread that used most processor time since the last call, without its stack; false: the first
+ * call, or none used any. */
+bool attach_others_top(struct attach_others *o, struct rec_thread *out);
+
+#endif

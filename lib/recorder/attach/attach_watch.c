@@ -1,0 +1,304 @@
+/* Watches a thread from outside: by perf events, or by looking at it. */
+#include "attach/attach_watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stallrec.h"
+
+enum {
+    SAMPLE_AFTER_MS = 40, /* of busy time: stacks are taken from then on */
+    SAMPLE_MS = 20,       /* of processor time between two */
+    SAMPLE_AGE_MS = 75,   /* an older one is of something else */
+    QUEUE_MAX = 1 << 20
+};
+#define MS UINT64_C(1000000)
+
+/* ---- edges ---- */
+
+static void queue_edge(struct attach_watch *w, bool there, const struct rec_event *event) {
+    if (!there) {
+        return;
+    }
+    if (w->queue_count == w->queue_room) {
+        size_t room = w->queue_room ? w->queue_room * 2 : 256;
+        struct rec_event *more = room <= QUEUE_MAX ? realloc(w->queue, room * sizeof *more) : NULL;
+        if (!more) {
+            w->out_of_memory = true;
+            return;
+        }
+        w->queue = more;
+        w->queue_room = room;
+    }
+    w->queue[w->queue_count++] = *event;
+}
+
+bool attach_watch_take(struct attach_watch *w, struct rec_event *out) {
+    if (w->queue_count == 0) {
+        return false;
+    }
+    *out = w->queue[0];
+    memmove(w->queue, w->queue + 1, --w->queue_count * sizeof *w->queue);
+    return true;
+}
+
+static bool read_remote(void *arg, uint64_t address, void *to, size_t size) {
+    const struct attach_watch *w = arg;
+    return remote_read(w->thread.process, address, to, size);
+}
+
+/* The place of a wait, by what is known of the stack. Without the caller it is the wait itself. */
+static void wait_begins(struct attach_watch *w, const struct wait_call *call,
+                        const uint64_t args[6], const struct cfi_registers *regs,
+                        const struct cfi_stack *stack, uint64_t at_ns) {
+    struct wait_begin wait = {.address = regs->value[CFI_PC], .depth = regs->value[CFI_SP]};
+    struct rec_event event;
+    if (wait_call_is_sleep(call, args)) {
+        return;
+    }
+    remote_caller(w->unwinder, regs, stack, &wait.address, &wait.depth);
+    wait.blocks = wait_call_blocks(call, args, read_remote, w);
+    queue_edge(w, wait_edges_enter(&w->edges, &wait, at_ns, &event), &event);
+}
+
+/* Is the thread in a wait of any kind? */
+static bool is_waiting(const struct attach_watch *w) {
+    struct proc_syscall call;
+    return remote_thread_call(&w->thread, &call) && wait_call_numbered(call.number) != NULL;
+}
+
+/* Takes the thread as it is now: in its loop's wait, or busy. */
+static void look_at_thread(struct attach_watch *w, uint64_t now_ns) {
+    struct proc_syscall call;
+    struct cfi_registers regs;
+    struct cfi_stack stack;
+    struct rec_event event;
+    const struct wait_call *wait = NULL;
+    if (remote_thread_blocked(w->unwinder, &w->thread, &w->sleep, &call, &regs, &stack)) {
+        wait = wait_call_numbered(call.number);
+    }
+    if (wait) {
+        wait_begins(w, wait, call.args, &regs, &stack, now_ns);
+    }
+    if (!w->edges.in_wait) {
+        queue_edge(w, wait_edges_resume(&w->edges, now_ns, &event), &event);
+    }
+}
+
+static void take_enter(struct attach_watch *w, const struct perf_record *r,
+                       const struct wait_call *call) {
+    uint64_t args[6], sp = r->regs.value[CFI_SP];
+    struct cfi_stack stack = {r->stack, sp, sp + r->stack_size};
+    wait_call_arguments(r->trace, r->trace_size, args);
+    if (r->regs.known != 0) {
+        wait_begins(w, call, args, &r->regs, &stack, r->time_ns);
+    }
+}
+
+static void take_record(struct attach_watch *w, const struct perf_record *r) {
+    const struct perf_event_source *source = perf_events_source(&w->events, r);
+    struct rec_event event;
+    w->execs |= r->kind == PERF_RECORD_IS_EXEC;
+    if (!source) {
+        return;
+    }
+    w->last_ns = r->time_ns;
+    switch (source->kind) {
+    case PERF_EVENT_ENTER:
+        take_enter(w, r, source->call);
+        break;
+    case PERF_EVENT_EXIT:
+        queue_edge(w, wait_edges_exit(&w->edges, r->time_ns, &event), &event);
+        break;
+    case PERF_EVENT_SLEEP:
+        w->sleep = r->regs;
+        break;
+    default:
+        break;
+    }
+}
+
+static void take_edges(struct attach_watch *w) {
+    struct perf_record record;
+    while (perf_ring_take(&w->events.edges, &record)) {
+        take_record(w, &record);
+    }
+}
+
+/* Of the stacks only the newest is of use. */
+static void take_stacks(struct attach_watch *w) {
+    struct perf_record r;
+    while (perf_ring_take(&w->events.stacks, &r)) {
+        if (r.kind == PERF_RECORD_IS_SAMPLE && r.regs.known != 0 && r.stack_size > 0 &&
+            r.stack_size <= PERF_STACK_BYTES) {
+            w->runs = r.regs;
+            w->runs_ns = r.time_ns;
+            w->runs_size = r.stack_size;
+            memcpy(w->runs_stack, r.stack, r.stack_size);
+        }
+    }
+}
+
+/* The budget was used up: from the last edge until now there may have been others. */
+static void catch_up(struct attach_watch *w, uint64_t now_ns) {
+    struct rec_event event;
+    w->limited++;
+    w->unwatched_ns += now_ns > w->last_ns ? now_ns - w->last_ns : 0;
+    queue_edge(w, wait_edges_miss(&w->edges, w->last_ns, &event), &event);
+    look_at_thread(w, now_ns);
+}
+
+static void look_by_events(struct attach_watch *w, uint64_t now_ns) {
+    take_edges(w);
+    if (perf_events_refill(&w->events)) {
+        catch_up(w, now_ns);
+        take_edges(w);
+    }
+    take_stacks(w);
+    bool want = w->edges.busy && now_ns - w->edges.busy_ns >= SAMPLE_AFTER_MS * MS;
+    if (want != w->sampling) {
+        w->sampling = want;
+        perf_events_sample(&w->events, want ? SAMPLE_MS * MS : 0);
+    }
+}
+
+/* A thread that went to sleep since the last look may have been in its loop's wait, so the stretch
+ * is broken there. One that did not has left the wait that it was in, or none. */
+static void look_by_samples(struct attach_watch *w, uint64_t now_ns) {
+    struct rec_event event;
+    uint64_t sleeps = remote_thread_sleeps(&w->thread);
+    bool slept = sleeps != w->sleeps;
+    w->sleeps = sleeps;
+    if (slept) {
+        queue_edge(w, wait_edges_miss(&w->edges, now_ns, &event), &event);
+        look_at_thread(w, now_ns);
+    } else if (w->edges.in_wait && !is_waiting(w)) {
+        queue_edge(w, wait_edges_exit(&w->edges, now_ns, &event), &event);
+    }
+}
+
+void attach_watch_look(struct attach_watch *w, uint64_t now_ns) {
+    remote_images_look(w->unwinder->images);
+    if (w->way == ATTACH_BY_EVENTS) {
+        look_by_events(w, now_ns);
+    } else {
+        look_by_samples(w, now_ns);
+    }
+}
+
+/* ---- stacks ---- */
+
+/* What the kernel copied while the thread ran. */
+static bool sample_running(struct attach_watch *w, struct rec_stack *out) {
+    uint64_t now = stallrec_clock_ns();
+    take_stacks(w);
+    if (w->runs_size == 0 || w->runs_ns < w->edges.busy_ns ||
+        now - w->runs_ns > SAMPLE_AGE_MS * MS) {
+        return false;
+    }
+    uint64_t sp = w->runs.value[CFI_SP];
+    struct cfi_stack stack = {w->runs_stack, sp, sp + w->runs_size};
+    remote_unwind(w->unwinder, &w->runs, &stack, out);
+    return out->count > 0;
+}
+
+enum rec_sample attach_watch_sample(void *ctx, bool may_repeat, struct rec_stack *out) {
+    struct attach_watch *w = ctx;
+    struct proc_syscall call;
+    struct cfi_registers regs;
+    struct cfi_stack stack;
+    uint64_t cpu = remote_thread_cpu_ns(&w->thread);
+    if (may_repeat && w->have_sample && cpu != UINT64_MAX && cpu == w->sampled_cpu_ns) {
+        return REC_SAMPLE_SAME;
+    }
+    w->have_sample = false;
+    if (out->cap == 0) {
+        return REC_SAMPLE_NONE;
+    }
+    if (remote_thread_blocked(w->unwinder, &w->thread, &w->sleep, &call, &regs, &stack)) {
+        remote_unwind(w->unwinder, &regs, &stack, out);
+        w->have_sample = out->count > 0;
+    } else if (w->way == ATTACH_BY_EVENTS) {
+        w->have_sample = sample_running(w, out);
+    }
+    w->sampled_cpu_ns = cpu;
+    return w->have_sample ? REC_SAMPLE_OK : REC_SAMPLE_NONE;
+}
+
+bool attach_watch_still_busy(void *ctx, uint64_t since_ns) {
+    struct attach_watch *w = ctx;
+    if (w->way == ATTACH_BY_EVENTS) {
+        take_edges(w);
+    }
+    return w->edges.busy && w->edges.edge_ns == since_ns;
+}
+
+bool attach_watch_describe(void *ctx, struct rec_thread *out) {
+    struct attach_watch *w = ctx;
+    struct proc_syscall call = {.number = -1};
+    remote_thread_describe(&w->thread, out);
+    out->main = true; /* the thread that the dump is about */
+    if (remote_thread_call(&w->thread, &call)) {
+        out->waits_for = attach_wait(w->others, w->thread.tid, &call);
+    }
+    return true;
+}
+
+/* ---- begin and end ---- */
+
+bool attach_watch_open(struct attach_watch *w, struct remote_unwinder *unwinder,
+                       struct attach_others *others, const struct perf_tracing *tracing, pid_t tid,
+                       const char **what) {
+    *w = (struct attach_watch){.way = tracing ? ATTACH_BY_EVENTS : ATTACH_BY_SAMPLES,
+                               .unwinder = unwinder,
+                               .others = others};
+    *what = "/proc";
+    if (!remote_thread_open(&w->thread, unwinder->process, tid)) {
+        return false;
+    }
+    w->runs_stack = malloc(PERF_STACK_BYTES);
+    if (!w->runs_stack) {
+        errno = ENOMEM;
+        return false;
+    }
+    if (tracing && !perf_events_open(&w->events, tracing, tid, ATTACH_EDGES, what)) {
+        return false;
+    }
+    w->sleeps = remote_thread_sleeps(&w->thread);
+    w->last_ns = stallrec_clock_ns();
+    look_at_thread(w, w->last_ns);
+    return true;
+}
+
+bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tracing) {
+    struct perf_events events = {0};
+    const char *what;
+    bool ok = true;
+    if (w->way == ATTACH_BY_EVENTS && perf_events_gone(&w->events)) {
+        /* The new ones come first: the kernel waits long where a tracepoint loses its last event. */
+        ok = perf_events_open(&events, tracing, w->thread.tid, ATTACH_EDGES, &what);
+        perf_events_close(&w->events);
+        w->events = events;
+        w->way = ok ? ATTACH_BY_EVENTS : ATTACH_BY_SAMPLES;
+        w->sampling = false;
+    }
+    w->edges = (struct wait_edges){0};
+    w->execs = w->have_sample = false;
+    w->sleep.known = 0;
+    w->runs_size = 0;
+    w->sleeps = remote_thread_sleeps(&w->thread);
+    w->last_ns = stallrec_clock_ns();
+    look_at_thread(w, w->last_ns);
+    return ok;
+}
+
+void attach_watch_release(struct attach_watch *w) {
+    perf_events_close(&w->events);
+    if (w->thread.process) {
+        remote_thread_close(&w->thread);
+    }
+    free(w->queue);
+    free(w->runs_stack);
+    *w = (struct attach_watch){0};
+}

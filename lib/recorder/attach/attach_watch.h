@@ -1,0 +1,74 @@
+/* One watched thread of an attached process: the edges of its loop, and its stacks. It holds the
+ * table of functions (core/capture.h) that a core of the recorder needs. */
+#ifndef STALLREC_ATTACH_WATCH_H
+#define STALLREC_ATTACH_WATCH_H
+
+#include "attach/attach_others.h"
+#include "attach/perf_events.h"
+#include "attach/remote_thread.h"
+#include "attach/wait_edges.h"
+#include "core/capture.h"
+#include "core/event.h"
+
+enum attach_way {
+    ATTACH_BY_EVENTS, /* perf events: every edge of the loop, exactly */
+    ATTACH_BY_SAMPLES /* looks at fixed times: an edge is where one was seen */
+};
+
+enum {
+    ATTACH_LOOK_MS = 50, /* from one look at the thread to the next */
+    /* Edges of each kind between two looks: what they cost the thread stays under 0.3 %. */
+    ATTACH_EDGES = 66
+};
+
+struct attach_watch {
+    enum attach_way way;
+    struct remote_unwinder *unwinder; /* borrowed, as the next */
+    struct attach_others *others;
+    struct remote_thread thread;
+    struct perf_events events;
+    struct wait_edges edges;
+    struct rec_event *queue; /* edges that were not told yet, by time */
+    size_t queue_count, queue_room;
+    bool out_of_memory;
+    bool execs;    /* it runs another program: attach_watch_restart is due */
+    bool sampling; /* stacks are taken while it runs */
+    uint64_t last_ns; /* the last record */
+    /* With which it went to sleep last. */
+    struct cfi_registers sleep;
+    /* The copy that was taken last while it ran. */
+    struct cfi_registers runs;
+    uint8_t *runs_stack;
+    uint64_t runs_size, runs_ns;
+    uint64_t sampled_cpu_ns; /* its processor time at the last good sample */
+    bool have_sample;
+    /* By samples: what the last look saw. */
+    uint64_t sleeps;
+    /* Time since the last look that was not watched, in ns, to be taken by the caller. */
+    uint64_t unwatched_ns;
+    uint64_t limited; /* looks before which edges were missed */
+};
+
+/* Begins to watch the thread `tid`. False: see errno; *what names what the system refused. tracing:
+ * NULL to watch by samples. Zeroed before; release it in any case. */
+bool attach_watch_open(struct attach_watch *w, struct remote_unwinder *unwinder,
+                       struct attach_others *others, const struct perf_tracing *tracing, pid_t tid,
+                       const char **what);
+void attach_watch_release(struct attach_watch *w);
+
+/* The thread runs another program, of which nothing is known. Events that the kernel has taken away
+ * are opened anew; false: they cannot be (errno), and it is watched by samples from now on. */
+bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tracing);
+
+/* Takes in what the thread did, up to now_ns, and sees to it that its stack is had when it is
+ * wanted. To be called every ATTACH_LOOK_MS. */
+void attach_watch_look(struct attach_watch *w, uint64_t now_ns);
+/* Takes the next edge. */
+bool attach_watch_take(struct attach_watch *w, struct rec_event *out);
+
+/* Of rec_capture; ctx is the watch. */
+enum rec_sample attach_watch_sample(void *ctx, bool may_repeat, struct rec_stack *out);
+bool attach_watch_still_busy(void *ctx, uint64_t since_ns);
+bool attach_watch_describe(void *ctx, struct rec_thread *out);
+
+#endif

@@ -1,0 +1,231 @@
+/* Opens perf events: perf_event_open(2). */
+#include "attach/perf_events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/remote_process.h"
+
+enum {
+    EDGE_PAGES = 128, /* 512 KiB: 500 waits between two looks */
+    STACK_PAGES = 128 /* 8 stacks */
+};
+
+/* ---- tracefs ---- */
+
+/* The n-th word of a line, from 0, as a string of its own in `word`; false: there is none, or it has
+ * no room. */
+static bool nth_word(const char *line, unsigned n, char *word, size_t room) {
+    for (; n > 0; n--) {
+        line += strcspn(line, " ");
+        line += *line == ' ';
+    }
+    size_t size = strcspn(line, " \n");
+    if (size == 0 || size >= room) {
+        return false;
+    }
+    memcpy(word, line, size);
+    word[size] = '\0';
+    return true;
+}
+
+/* A path with a space or a backslash is written with escapes: such a mount is passed over. */
+bool perf_tracing_find(struct perf_tracing *tracing) {
+    char line[1024], kind[64];
+    FILE *mounts = fopen("/proc/mounts", "re");
+    bool found = false;
+    while (mounts && !found && fgets(line, sizeof line, mounts)) {
+        found = nth_word(line, 2, kind, sizeof kind) && strcmp(kind, "tracefs") == 0 &&
+                nth_word(line, 1, tracing->path, sizeof tracing->path) &&
+                !strchr(tracing->path, '\\');
+    }
+    if (mounts) {
+        fclose(mounts);
+    }
+    errno = ENOENT;
+    return found;
+}
+
+/* The number of a tracepoint; false: errno. */
+static bool tracepoint_id(const struct perf_tracing *tracing, const char *group, const char *prefix,
+                          const char *name, uint64_t *id) {
+    char path[512], text[32];
+    snprintf(path, sizeof path, "%s/events/%s/%s%s/id", tracing->path, group, prefix, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    remote_text(fd, text, sizeof text);
+    close(fd);
+    errno = EINVAL;
+    return remote_number(text, id);
+}
+
+/* ---- events ---- */
+
+static struct perf_event_attr base_attributes(void) {
+    return (struct perf_event_attr){
+        .size = sizeof(struct perf_event_attr),
+        .sample_type = perf_record_members(),
+        .sample_regs_user = perf_record_registers(),
+        .disabled = 1,
+        .watermark = 1,
+        .wakeup_watermark = UINT32_MAX, /* nobody waits for the ring */
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC,
+    };
+}
+
+/* Opens one event, whose records go into the ring of the event `into` (-1: none yet). */
+static bool open_event(struct perf_events *events, struct perf_event_attr *attributes, pid_t tid,
+                       int into, const struct perf_event_source *like) {
+    struct perf_event_source source = *like;
+    source.fd = (int)syscall(SYS_perf_event_open, attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (source.fd < 0) {
+        return false;
+    }
+    if (ioctl(source.fd, PERF_EVENT_IOC_ID, &source.id) != 0 ||
+        (into >= 0 && ioctl(source.fd, PERF_EVENT_IOC_SET_OUTPUT, into) != 0)) {
+        int why = errno;
+        close(source.fd);
+        errno = why;
+        return false;
+    }
+    events->source[events->count++] = source;
+    return true;
+}
+
+/* A tracepoint's event, in the ring of the first. */
+static bool open_edge(struct perf_events *events, uint64_t id, uint32_t stack, pid_t tid,
+                      enum perf_event_kind kind, const struct wait_call *call) {
+    struct perf_event_attr attributes = base_attributes();
+    attributes.type = PERF_TYPE_TRACEPOINT;
+    attributes.config = id;
+    attributes.sample_period = 1;
+    attributes.sample_stack_user = stack;
+    attributes.comm = events->count == 0; /* one tells of another program */
+    attributes.comm_exec = attributes.comm;
+    struct perf_event_source source = {.kind = kind, .call = call};
+    int into = events->count > 0 ? events->source[0].fd : -1;
+    return open_event(events, &attributes, tid, into, &source) &&
+           (into >= 0 || perf_ring_open(&events->edges, events->source[0].fd, EDGE_PAGES));
+}
+
+/* A call that this kernel does not have is no reason to fail. */
+static bool open_wait(struct perf_events *events, const struct perf_tracing *tracing, pid_t tid,
+                      const struct wait_call *call) {
+    uint64_t enter, leave;
+    if (!tracepoint_id(tracing, "syscalls", "sys_enter_", call->name, &enter) ||
+        !tracepoint_id(tracing, "syscalls", "sys_exit_", call->name, &leave)) {
+        return errno == ENOENT;
+    }
+    return open_edge(events, enter, PERF_TOP_BYTES, tid, PERF_EVENT_ENTER, call) &&
+           open_edge(events, leave, 0, tid, PERF_EVENT_EXIT, call);
+}
+
+static bool open_clock(struct perf_events *events, pid_t tid) {
+    struct perf_event_attr attributes = base_attributes();
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+    attributes.sample_period = UINT32_MAX;
+    attributes.sample_stack_user = PERF_STACK_BYTES;
+    struct perf_event_source source = {.kind = PERF_EVENT_RUNS};
+    return open_event(events, &attributes, tid, -1, &source) &&
+           perf_ring_open(&events->stacks, events->source[events->count - 1].fd, STACK_PAGES);
+}
+
+static bool open_all(struct perf_events *events, const struct perf_tracing *tracing, pid_t tid,
+                     const char **what) {
+    const struct wait_call *call;
+    uint64_t id;
+    *what = "the tracepoints of tracefs (events/syscalls)";
+    for (size_t i = 0; (call = wait_call_at(i)) != NULL; i++) {
+        if (!open_wait(events, tracing, tid, call)) {
+            return false;
+        }
+    }
+    *what = "the tracepoint sched:sched_switch";
+    if (!tracepoint_id(tracing, "sched", "", "sched_switch", &id) ||
+        !open_edge(events, id, 0, tid, PERF_EVENT_SLEEP, NULL)) {
+        return false;
+    }
+    *what = "the event cpu-clock";
+    return open_clock(events, tid);
+}
+
+bool perf_events_open(struct perf_events *events, const struct perf_tracing *tracing, pid_t tid,
+                      uint32_t budget, const char **what) {
+    *events = (struct perf_events){.budget = budget};
+    if (open_all(events, tracing, tid, what)) {
+        perf_events_refill(events);
+        return true;
+    }
+    int why = errno;
+    perf_events_close(events);
+    errno = why;
+    return false;
+}
+
+void perf_events_close(struct perf_events *events) {
+    perf_ring_close(&events->edges);
+    perf_ring_close(&events->stacks);
+    while (events->count > 0) {
+        close(events->source[--events->count].fd);
+    }
+}
+
+const struct perf_event_source *perf_events_source(struct perf_events *events,
+                                                   const struct perf_record *record) {
+    for (size_t i = 0; record->kind == PERF_RECORD_IS_SAMPLE && i < events->count; i++) {
+        struct perf_event_source *source = &events->source[i];
+        if (source->id == record->event) {
+            source->granted -= source->granted > 0;
+            return source;
+        }
+    }
+    return NULL;
+}
+
+bool perf_events_refill(struct perf_events *events) {
+    bool missed = false;
+    for (size_t i = 0; i < events->count; i++) {
+        struct perf_event_source *source = &events->source[i];
+        uint32_t used = events->budget - source->granted;
+        if (source->kind == PERF_EVENT_RUNS || used == 0) {
+            continue;
+        }
+        missed |= source->granted == 0 && source->kind != PERF_EVENT_SLEEP;
+        if (ioctl(source->fd, PERF_EVENT_IOC_REFRESH, (int)used) == 0) {
+            source->granted = events->budget;
+        }
+    }
+    return missed;
+}
+
+void perf_events_sample(struct perf_events *events, uint64_t period_ns) {
+    for (size_t i = 0; i < events->count; i++) {
+        int fd = events->source[i].fd;
+        if (events->source[i].kind != PERF_EVENT_RUNS) {
+            continue;
+        }
+        if (period_ns == 0) {
+            ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+        } else if (ioctl(fd, PERF_EVENT_IOC_PERIOD, &period_ns) == 0) {
+            ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+        }
+    }
+}
+
+bool perf_events_gone(const struct perf_events *events) {
+    struct pollfd poll_fd = {.fd = events->count > 0 ? events->source[0].fd : -1, .events = POLLIN};
+    return poll(&poll_fd, 1, 0) == 1 && (poll_fd.revents & POLLHUP) != 0;
+}

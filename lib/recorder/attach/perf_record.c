@@ -1,0 +1,156 @@
+/* Decodes the records of a perf ring. */
+#include "attach/perf_record.h"
+
+#include <asm/perf_regs.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+/* The kernel's number of each register of call frame information, in its order: registers come in a
+ * sample by rising number. */
+#if defined(__x86_64__)
+static const uint8_t kernel_number[CFI_REGISTERS] = {
+    PERF_REG_X86_AX,  PERF_REG_X86_DX,  PERF_REG_X86_CX,  PERF_REG_X86_BX,  PERF_REG_X86_SI,
+    PERF_REG_X86_DI,  PERF_REG_X86_BP,  PERF_REG_X86_SP,  PERF_REG_X86_R8,  PERF_REG_X86_R9,
+    PERF_REG_X86_R10, PERF_REG_X86_R11, PERF_REG_X86_R12, PERF_REG_X86_R13, PERF_REG_X86_R14,
+    PERF_REG_X86_R15, PERF_REG_X86_IP};
+enum { SAMPLE_ABI = PERF_SAMPLE_REGS_ABI_64 };
+
+static unsigned number_of(unsigned reg) {
+    return kernel_number[reg];
+}
+#else
+enum { SAMPLE_ABI = PERF_SAMPLE_REGS_ABI_64 };
+
+/* x0 to x30 have the same numbers in both. */
+static unsigned number_of(unsigned reg) {
+    if (reg == CFI_SP) {
+        return PERF_REG_ARM64_SP;
+    }
+    return reg == CFI_PC ? PERF_REG_ARM64_PC : reg;
+}
+#endif
+
+uint64_t perf_record_registers(void) {
+    uint64_t mask = 0;
+    for (unsigned i = 0; i < CFI_REGISTERS; i++) {
+        mask |= UINT64_C(1) << number_of(i);
+    }
+    return mask;
+}
+
+uint64_t perf_record_members(void) {
+    return PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW |
+           PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+}
+
+/* ---- bytes, in the host's order ---- */
+
+struct perf_bytes {
+    const uint8_t *at;
+    size_t left;
+    bool failed;
+};
+
+static const uint8_t *bytes_take(struct perf_bytes *b, uint64_t size) {
+    if (b->failed || size > b->left) {
+        b->failed = true;
+        return NULL;
+    }
+    const uint8_t *at = b->at;
+    b->at += size;
+    b->left -= (size_t)size;
+    return at;
+}
+
+static uint32_t bytes_u32(struct perf_bytes *b) {
+    uint32_t value = 0;
+    const uint8_t *at = bytes_take(b, sizeof value);
+    if (at) {
+        memcpy(&value, at, sizeof value);
+    }
+    return value;
+}
+
+static uint64_t bytes_u64(struct perf_bytes *b) {
+    uint64_t value = 0;
+    const uint8_t *at = bytes_take(b, sizeof value);
+    if (at) {
+        memcpy(&value, at, sizeof value);
+    }
+    return value;
+}
+
+/* ---- records ---- */
+
+size_t perf_record_size(const uint8_t header[PERF_RECORD_HEADER]) {
+    uint16_t size;
+    memcpy(&size, header + 6, sizeof size);
+    return size >= PERF_RECORD_LEAST && size % 8 == 0 ? size : 0;
+}
+
+static void read_registers(struct perf_bytes *b, struct cfi_registers *regs) {
+    uint64_t abi = bytes_u64(b), mask = perf_record_registers();
+    regs->known = 0;
+    if (abi == PERF_SAMPLE_REGS_ABI_NONE) {
+        return;
+    }
+    uint64_t value[64] = {0};
+    for (unsigned i = 0; i < 64; i++) {
+        if (mask >> i & 1) {
+            value[i] = bytes_u64(b);
+        }
+    }
+    for (unsigned i = 0; i < CFI_REGISTERS && abi == SAMPLE_ABI && !b->failed; i++) {
+        cfi_set_async(regs, i, value[number_of(i)]);
+    }
+}
+
+static void read_stack(struct perf_bytes *b, struct perf_record *r) {
+    uint64_t room = bytes_u64(b);
+    r->stack_size = 0;
+    r->stack = bytes_take(b, room);
+    if (room > 0) { /* of these bytes the first were written */
+        uint64_t written = bytes_u64(b);
+        r->stack_size = written < room ? written & ~UINT64_C(7) : room;
+    }
+}
+
+static void read_sample(struct perf_bytes *b, struct perf_record *r) {
+    r->event = bytes_u64(b);
+    bytes_u32(b); /* the process, as its namespace numbers it */
+    r->tid = bytes_u32(b);
+    r->time_ns = bytes_u64(b);
+    r->trace_size = bytes_u32(b);
+    r->trace = bytes_take(b, r->trace_size);
+    read_registers(b, &r->regs);
+    read_stack(b, r);
+}
+
+bool perf_record_read(const uint8_t *bytes, size_t size, struct perf_record *out) {
+    struct perf_bytes b = {bytes, size, false};
+    struct perf_record r = {.kind = PERF_RECORD_IS_OTHER};
+    uint32_t type = bytes_u32(&b);
+    uint32_t rest = bytes_u32(&b); /* flags below, size above, on a little-endian processor */
+    uint16_t flags = (uint16_t)(rest & UINT16_MAX);
+    switch (b.failed ? UINT32_MAX : type) {
+    case PERF_RECORD_SAMPLE:
+        r.kind = PERF_RECORD_IS_SAMPLE;
+        read_sample(&b, &r);
+        break;
+    case PERF_RECORD_LOST:
+        r.kind = PERF_RECORD_IS_LOST;
+        bytes_u64(&b); /* which event's is not asked: they share the ring */
+        r.lost = bytes_u64(&b);
+        break;
+    case PERF_RECORD_COMM:
+        r.kind = flags & PERF_RECORD_MISC_COMM_EXEC ? PERF_RECORD_IS_EXEC : PERF_RECORD_IS_OTHER;
+        break;
+    default:
+        break;
+    }
+    if (b.failed) {
+        return false;
+    }
+    *out = r;
+    return true;
+}

@@ -1,0 +1,188 @@
+/* The records of a perf ring, and what is damaged in them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <linux/perf_event.h>
+
+#include "attach/perf_record.h"
+
+/* A record as it is put together. */
+struct made {
+    uint8_t bytes[8192];
+    size_t size;
+};
+
+static void put(struct made *m, const void *bytes, size_t size) {
+    memcpy(m->bytes + m->size, bytes, size);
+    m->size += size;
+}
+
+static void put32(struct made *m, uint32_t value) {
+    put(m, &value, sizeof value);
+}
+
+static void put64(struct made *m, uint64_t value) {
+    put(m, &value, sizeof value);
+}
+
+static void begin_made(struct made *m, uint32_t type, uint16_t flags) {
+    uint16_t words[2] = {flags, 0};
+    m->size = 0;
+    put32(m, type);
+    put(m, words, sizeof words);
+}
+
+static void end_made(struct made *m) {
+    uint16_t size = (uint16_t)m->size;
+    memcpy(m->bytes + 6, &size, sizeof size);
+}
+
+static unsigned registers_asked(void) {
+    unsigned n = 0;
+    for (uint64_t mask = perf_record_registers(); mask; mask &= mask - 1) {
+        n++;
+    }
+    return n;
+}
+
+/* Register number k of the kernel holds 1000 + k. */
+static void make_sample(struct made *m, uint64_t abi, uint64_t stack, uint64_t written) {
+    static const uint8_t trace[20] = {1, 2, 3};
+    static const uint8_t zeros[4096];
+    begin_made(m, PERF_RECORD_SAMPLE, 0);
+    put64(m, 77);
+    put32(m, 10);
+    put32(m, 11);
+    put64(m, 123456789);
+    put32(m, sizeof trace);
+    put(m, trace, sizeof trace);
+    put64(m, abi);
+    for (unsigned i = 0; abi && i < 64; i++) {
+        if (perf_record_registers() >> i & 1) {
+            put64(m, 1000 + i);
+        }
+    }
+    put64(m, stack);
+    if (stack > 0) {
+        put(m, zeros, stack);
+        put64(m, written);
+    }
+    end_made(m);
+}
+
+static void sample_has_its_members(void **state) {
+    (void)state;
+    struct made m;
+    struct perf_record r;
+    make_sample(&m, PERF_SAMPLE_REGS_ABI_64, 512, 100);
+    assert_int_equal(perf_record_size(m.bytes), m.size);
+    assert_true(perf_record_read(m.bytes, m.size, &r));
+    assert_int_equal(r.kind, PERF_RECORD_IS_SAMPLE);
+    assert_int_equal(r.event, 77);
+    assert_int_equal(r.tid, 11);
+    assert_int_equal(r.time_ns, 123456789);
+    assert_int_equal(r.trace_size, 20);
+    assert_int_equal(r.trace[2], 3);
+    assert_int_equal(r.stack_size, 96); /* whole words of what was written */
+    assert_int_equal(registers_asked(), CFI_REGISTERS);
+#if defined(__x86_64__)
+    assert_int_equal(r.regs.value[CFI_PC], 1008);
+    assert_int_equal(r.regs.value[CFI_SP], 1007);
+    assert_int_equal(r.regs.value[CFI_FP], 1006);
+    assert_int_equal(r.regs.value[CFI_RDX], 1003);
+    assert_int_equal(r.regs.value[CFI_R15], 1023);
+#endif
+}
+
+static void thread_without_user_registers_has_none(void **state) {
+    (void)state;
+    struct made m;
+    struct perf_record r;
+    make_sample(&m, PERF_SAMPLE_REGS_ABI_NONE, 0, 0);
+    assert_true(perf_record_read(m.bytes, m.size, &r));
+    assert_int_equal(r.regs.known, 0);
+    assert_int_equal(r.stack_size, 0);
+}
+
+static void registers_of_a_32_bit_program_are_not_taken_for_ours(void **state) {
+    (void)state;
+    struct made m;
+    struct perf_record r;
+    make_sample(&m, PERF_SAMPLE_REGS_ABI_32, 0, 0);
+    assert_true(perf_record_read(m.bytes, m.size, &r));
+    assert_int_equal(r.regs.known, 0);
+}
+
+static void stack_never_is_more_than_its_room(void **state) {
+    (void)state;
+    struct made m;
+    struct perf_record r;
+    make_sample(&m, PERF_SAMPLE_REGS_ABI_64, 64, UINT64_MAX);
+    assert_true(perf_record_read(m.bytes, m.size, &r));
+    assert_int_equal(r.stack_size, 64);
+}
+
+static void record_cut_at_any_byte_is_refused(void **state) {
+    (void)state;
+    struct made m;
+    struct perf_record r;
+    make_sample(&m, PERF_SAMPLE_REGS_ABI_64, 256, 256);
+    for (size_t size = 0; size < m.size; size++) {
+        assert_false(perf_record_read(m.bytes, size, &r));
+    }
+}
+
+static void lost_records_are_counted(void **state) {
+    (void)state;
+    struct made m;
+    struct perf_record r;
+    begin_made(&m, PERF_RECORD_LOST, 0);
+    put64(&m, 77);
+    put64(&m, 5);
+    end_made(&m);
+    assert_true(perf_record_read(m.bytes, m.size, &r));
+    assert_int_equal(r.kind, PERF_RECORD_IS_LOST);
+    assert_int_equal(r.lost, 5);
+}
+
+static void only_an_exec_is_another_program(void **state) {
+    (void)state;
+    struct made m;
+    struct perf_record r;
+    for (int exec = 0; exec < 2; exec++) {
+        begin_made(&m, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0);
+        put64(&m, 0);
+        end_made(&m);
+        assert_true(perf_record_read(m.bytes, m.size, &r));
+        assert_int_equal(r.kind, exec ? PERF_RECORD_IS_EXEC : PERF_RECORD_IS_OTHER);
+    }
+}
+
+static void size_that_no_record_has_is_refused(void **state) {
+    (void)state;
+    uint8_t header[PERF_RECORD_HEADER] = {0};
+    assert_int_equal(perf_record_size(header), 0);
+    header[6] = 9;
+    assert_int_equal(perf_record_size(header), 0);
+    header[6] = 8;
+    assert_int_equal(perf_record_size(header), 8);
+}
+
+int main(void) {
+#define T(name) cmocka_unit_test(name)
+    const struct CMUnitTest tests[] = {
+        T(sample_has_its_members),
+        T(thread_without_user_registers_has_none),
+        T(registers_of_a_32_bit_program_are_not_taken_for_ours),
+        T(stack_never_is_more_than_its_room),
+        T(record_cut_at_any_byte_is_refused),
+        T(lost_records_are_counted),
+        T(only_an_exec_is_another_program),
+        T(size_that_no_record_has_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,330 @@
+/* The image table of another process, from its mappings and its memory. */
+#include "attach/remote_images.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach/remote_elf.h"
+#include "attach/remote_map.h"
+#include "linux/images_linux.h"
+
+enum {
+    IMAGES_MAX = 16384,
+    MAPS_MAX = 262144,
+    CODE_BEFORE = 16 * 1024, /* of an address that is unwound: its function's first instructions */
+    CODE_BEHIND = 256,
+};
+#define FRAMES_MAX (UINT64_C(256) << 20)
+
+/* What the unwinder reads of an image, copied when it is first asked for. */
+struct image_frames {
+    uint8_t *bytes;
+    uint64_t size;
+    bool tried;
+};
+
+struct remote_image {
+    struct remote_elf elf;
+    uint64_t device, inode;
+    char *path;
+    bool loaded; /* as of the last refresh */
+    bool in_app;
+    struct image_frames frames;
+};
+
+struct remote_images {
+    const struct remote_process *process;
+    struct remote_image *image;
+    size_t count, room;
+    uint64_t generation;
+    bool looked; /* since remote_images_look */
+    char program[REMOTE_PATH_MAX];
+    uint8_t code[CODE_BEFORE + CODE_BEHIND];
+};
+
+static bool read_memory(void *arg, uint64_t address, void *to, size_t size) {
+    return remote_read(arg, address, to, size);
+}
+
+struct remote_images *remote_images_new(const struct remote_process *process) {
+    struct remote_images *images = calloc(1, sizeof *images);
+    if (images) {
+        images->process = process;
+    }
+    return images;
+}
+
+static void image_release(struct remote_image *image) {
+    free(image->path);
+    free(image->frames.bytes);
+}
+
+void remote_images_forget(struct remote_images *images) {
+    for (size_t i = 0; i < images->count; i++) {
+        image_release(&images->image[i]);
+    }
+    images->count = 0;
+    images->generation++;
+    images->looked = false;
+}
+
+void remote_images_free(struct remote_images *images) {
+    if (images) {
+        remote_images_forget(images);
+        free(images->image);
+        free(images);
+    }
+}
+
+/* ---- the table ---- */
+
+/* A file that is mapped from its first byte on, until it turns out to be an image, or not. */
+struct candidate {
+    struct remote_map map; /* the first mapping */
+    bool open;
+    bool code; /* one of its mappings is executable */
+};
+
+static bool is_vdso(const struct remote_map *map) {
+    return strcmp(map->path, "[vdso]") == 0;
+}
+
+static struct remote_image *image_known(struct remote_images *t, const struct remote_map *map) {
+    for (size_t i = 0; i < t->count; i++) {
+        struct remote_image *image = &t->image[i];
+        if (image->elf.load == map->lo && image->device == map->device &&
+            image->inode == map->inode) {
+            return image;
+        }
+    }
+    return NULL;
+}
+
+static struct remote_image *image_add(struct remote_images *t) {
+    if (t->count == t->room) {
+        size_t room = t->room ? t->room * 2 : 64;
+        struct remote_image *more =
+            room <= IMAGES_MAX ? realloc(t->image, room * sizeof *more) : NULL;
+        if (!more) {
+            return NULL;
+        }
+        t->image = more;
+        t->room = room;
+    }
+    return &t->image[t->count];
+}
+
+/* Images that were unloaded give way to one at their place. */
+static void drop_overlapped(struct remote_images *t, const struct remote_elf *elf) {
+    for (size_t i = t->count; i-- > 0;) {
+        struct remote_image *image = &t->image[i];
+        if (!image->loaded && image->elf.load < elf->end && elf->load < image->elf.end) {
+            image_release(image);
+            *image = t->image[--t->count];
+        }
+    }
+}
+
+static void image_found(struct remote_images *t, const struct remote_map *map) {
+    struct remote_image *image = image_known(t, map);
+    struct remote_elf elf;
+    if (image) {
+        image->loaded = true;
+        return;
+    }
+    if (!remote_elf_read(read_memory, (void *)(uintptr_t)t->process, map->lo, &elf)) {
+        return;
+    }
+    drop_overlapped(t, &elf);
+    image = image_add(t);
+    char *path = image ? strdup(is_vdso(map) ? "linux-vdso.so.1" : map->path) : NULL;
+    if (!path) {
+        return;
+    }
+    *image = (struct remote_image){
+        .elf = elf, .device = map->device, .inode = map->inode, .path = path, .loaded = true};
+    image->in_app = images_in_app_async(path, t->program);
+    t->count++;
+    t->generation++;
+}
+
+static void end_candidate(struct remote_images *t, struct candidate *c) {
+    if (c->open && c->code) {
+        image_found(t, &c->map);
+    }
+    c->open = false;
+}
+
+/* Mappings of a file follow each other; what lies between them belongs to none. */
+static void take_map(struct remote_images *t, struct candidate *c, const struct remote_map *map) {
+    bool file = map->inode != 0 || is_vdso(map);
+    if (!file) {
+        return;
+    }
+    bool same = c->open && map->device == c->map.device && map->inode == c->map.inode &&
+                map->offset != 0;
+    if (!same) {
+        end_candidate(t, c);
+        if (map->offset != 0 || !map->read) {
+            return;
+        }
+        c->map = *map;
+        c->open = true;
+        c->code = false;
+    }
+    c->code |= map->execute;
+}
+
+bool remote_images_refresh(struct remote_images *t) {
+    int fd = remote_process_file(t->process, "maps");
+    FILE *maps = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!maps) {
+        int why = errno;
+        if (fd >= 0) {
+            close(fd);
+        }
+        errno = why;
+        return false;
+    }
+    remote_process_program(t->process, t->program, sizeof t->program);
+    for (size_t i = 0; i < t->count; i++) {
+        t->image[i].loaded = false;
+    }
+    char *line = NULL;
+    size_t room = 0, lines = 0;
+    struct candidate *c = calloc(1, sizeof *c);
+    struct remote_map map;
+    errno = 0;
+    for (ssize_t n; c && lines < MAPS_MAX && (n = getline(&line, &room, maps)) > 0; lines++) {
+        if (remote_map_read(line, (size_t)n, &map)) {
+            take_map(t, c, &map);
+        }
+    }
+    if (c) {
+        end_candidate(t, c);
+    }
+    int why = errno;
+    free(c);
+    free(line);
+    fclose(maps);
+    errno = why;
+    return lines > 0; /* of a process without rights over it, the file opens and does not read */
+}
+
+static struct remote_image *image_at(const struct remote_images *t, uint64_t address) {
+    struct remote_image *best = NULL;
+    for (size_t i = 0; i < t->count; i++) {
+        struct remote_image *image = &t->image[i];
+        if (address >= image->elf.load && address < image->elf.end &&
+            (!best || image->loaded > best->loaded)) {
+            best = image;
+        }
+    }
+    return best;
+}
+
+bool remote_images_find(const struct remote_images *t, uint64_t address, struct rec_image *out) {
+    const struct remote_image *image = image_at(t, address);
+    if (!image) {
+        return false;
+    }
+    *out = (struct rec_image){.load = image->elf.load,
+                              .size = image->elf.end - image->elf.load,
+                              .in_app = image->in_app,
+                              .path = image->path,
+                              .id_kind = image->elf.id_size ? REC_ID_BUILD : REC_ID_NONE,
+                              .id_len = image->elf.id_size};
+    memcpy(out->id, image->elf.id, image->elf.id_size);
+    return true;
+}
+
+bool remote_images_first(const struct remote_images *t, uint64_t *load) {
+    if (t->count == 0) {
+        return false;
+    }
+    *load = t->image[0].elf.load;
+    return true;
+}
+
+void remote_images_symbol(const struct remote_images *t, uint64_t address, char *name,
+                          size_t room) {
+    const struct remote_image *image = image_at(t, address);
+    *name = '\0';
+    if (image) {
+        remote_elf_symbol(read_memory, (void *)(uintptr_t)t->process, &image->elf, address, name,
+                          room);
+    }
+}
+
+/* ---- for the unwinder ---- */
+
+void remote_images_look(struct remote_images *t) {
+    t->looked = false;
+}
+
+static void copy_frames(struct remote_images *t, struct remote_image *image) {
+    const struct remote_elf *elf = &image->elf;
+    struct image_frames *f = &image->frames;
+    if (f->tried) {
+        return;
+    }
+    f->tried = true;
+    uint64_t size = elf->frame_end - elf->frame_header;
+    if (elf->frame_header_size == 0 || size > FRAMES_MAX) {
+        return;
+    }
+    f->bytes = malloc((size_t)size);
+    if (f->bytes) {
+        f->size = remote_read_some(t->process, elf->frame_header, f->bytes, (size_t)size);
+    }
+}
+
+static bool module_find(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg) {
+    struct remote_images *t = arg;
+    struct remote_image *image = image_at(t, pc);
+    if (!image && !t->looked) {
+        t->looked = true;
+        remote_images_refresh(t);
+        image = image_at(t, pc);
+    }
+    if (!image) {
+        return false;
+    }
+    copy_frames(t, image);
+    uint64_t from = pc - image->elf.load < CODE_BEFORE ? image->elf.load : pc - CODE_BEFORE;
+    uint64_t end = image->elf.end - pc < CODE_BEHIND ? image->elf.end : pc + CODE_BEHIND;
+    struct cfi_module module = {.header = image->frames.size ? image->elf.frame_header : 0,
+                                .header_size = image->elf.frame_header_size};
+    size_t code = remote_read_some(t->process, from, t->code, (size_t)(end - from));
+    if (code <= pc - from) { /* the pages before it are not there */
+        from = pc & ~UINT64_C(4095);
+        code = remote_read_some(t->process, from, t->code, (size_t)(end - from));
+    }
+    if (image->frames.size > 0) { /* first: the code's copy may reach into it */
+        module.segments[module.segment_count++] =
+            (struct cfi_segment){.address = image->elf.frame_header,
+                                 .bytes = image->frames.bytes,
+                                 .size = image->frames.size};
+    }
+    module.segments[module.segment_count++] =
+        (struct cfi_segment){.address = from, .bytes = t->code, .size = code, .code = true};
+    visit(visit_arg, &module);
+    return true;
+}
+
+static uint64_t module_generation(void *arg) {
+    const struct remote_images *t = arg;
+    return t->generation;
+}
+
+static bool module_read(void *arg, uint64_t address, void *to, size_t size) {
+    const struct remote_images *t = arg;
+    return remote_read(t->process, address, to, size);
+}
+
+struct unwind_modules remote_images_modules(struct remote_images *t) {
+    return (struct unwind_modules){t, module_find, module_generation, module_read};
+}

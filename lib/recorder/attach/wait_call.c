@@ -1,0 +1,62 @@
+/* The table of waits, and what their arguments say. */
+#include "attach/wait_call.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441 /* the same everywhere */
+#endif
+
+static const struct wait_call calls[] = {
+#ifdef SYS_epoll_wait
+    {"epoll_wait", SYS_epoll_wait, WAIT_ON_EPOLL, WAIT_TIMEOUT_MS, 3, WAIT_NO_ARG},
+#endif
+    {"epoll_pwait", SYS_epoll_pwait, WAIT_ON_EPOLL, WAIT_TIMEOUT_MS, 3, WAIT_NO_ARG},
+    {"epoll_pwait2", SYS_epoll_pwait2, WAIT_ON_EPOLL, WAIT_TIMEOUT_STRUCT, 3, WAIT_NO_ARG},
+#ifdef SYS_poll
+    {"poll", SYS_poll, WAIT_ON_POLL, WAIT_TIMEOUT_MS, 2, 1},
+#endif
+    {"ppoll", SYS_ppoll, WAIT_ON_POLL, WAIT_TIMEOUT_STRUCT, 2, 1},
+#ifdef SYS_select
+    {"select", SYS_select, WAIT_ON_SELECT, WAIT_TIMEOUT_STRUCT, 4, 0},
+#endif
+    {"pselect6", SYS_pselect6, WAIT_ON_SELECT, WAIT_TIMEOUT_STRUCT, 4, 0},
+};
+
+_Static_assert(sizeof calls / sizeof *calls <= WAIT_CALLS_MAX, "the table has room");
+
+const struct wait_call *wait_call_at(size_t i) {
+    return i < sizeof calls / sizeof *calls ? &calls[i] : NULL;
+}
+
+const struct wait_call *wait_call_numbered(int64_t number) {
+    const struct wait_call *call;
+    for (size_t i = 0; (call = wait_call_at(i)) != NULL; i++) {
+        if (call->number == number) {
+            return call;
+        }
+    }
+    return NULL;
+}
+
+bool wait_call_blocks(const struct wait_call *call, const uint64_t args[6], wait_read_fn *read,
+                      void *arg) {
+    uint64_t value = args[call->timeout_arg], time[2];
+    if (call->timeout == WAIT_TIMEOUT_MS) {
+        return (int32_t)(uint32_t)value != 0;
+    }
+    return value == 0 || !read(arg, value, time, sizeof time) || time[0] != 0 || time[1] != 0;
+}
+
+bool wait_call_is_sleep(const struct wait_call *call, const uint64_t args[6]) {
+    return call->count_arg != WAIT_NO_ARG && (int32_t)(uint32_t)args[call->count_arg] <= 0;
+}
+
+void wait_call_arguments(const uint8_t *trace, size_t size, uint64_t args[6]) {
+    enum { ARGUMENTS_AT = 16 };
+    memset(args, 0, 6 * sizeof *args);
+    for (size_t i = 0; i < 6 && size >= ARGUMENTS_AT + 8 * (i + 1); i++) {
+        memcpy(&args[i], trace + ARGUMENTS_AT + 8 * i, sizeof args[i]);
+    }
+}

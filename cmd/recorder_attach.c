@@ -30,16 +30,19 @@ static const char *plural(uint64_t n) {
 
 static void say_watched(const struct attach_totals *t) {
     uint64_t percent = t->wall_ms ? t->watched_ms * 100 / t->wall_ms : 0;
-    cli_say(TOOL, "watched %" PRIu64 ".%" PRIu64 " s of %" PRIu64 ".%" PRIu64 " s (%" PRIu64
-                  " %%), event loop at %s", t->watched_ms / 1000, t->watched_ms / 100 % 10,
-            t->wall_ms / 1000, t->wall_ms / 100 % 10, percent, t->loop_at);
+    cli_say(TOOL,
+            "watched %" PRIu64 ".%" PRIu64 " s of %" PRIu64 ".%" PRIu64 " s (%" PRIu64
+            " %%), event loop at %s",
+            t->watched_ms / 1000, t->watched_ms / 100 % 10, t->wall_ms / 1000,
+            t->wall_ms / 100 % 10, percent, t->loop_at);
     if (!t->by_events) {
         cli_say(TOOL, "edges are sampled (%s: %s): busy at %" PRIu64 " of %" PRIu64 " samples",
                 t->why_not.what, strerror(t->why_not.error), t->busy_samples, t->samples);
     }
     if (t->limited > 0) {
-        cli_say(TOOL, "edges were limited %" PRIu64 " time%s: the loop turns more often than is "
-                      "read, the begin of a stall is exact to 50 ms then",
+        cli_say(TOOL,
+                "edges were limited %" PRIu64 " time%s: the loop turns more often than is "
+                "read, the begin of a stall is exact to 50 ms then",
                 t->limited, plural(t->limited));
     }
 }

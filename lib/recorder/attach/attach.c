@@ -135,6 +135,7 @@ static bool write_dump(struct attach *a, const struct rec_dump *dump, const char
     struct rec_dump copy = *dump;
     copy.stall.fatal = a->fatal && !dump->stall.ended;
     a->about.loop_at = *a->totals.loop_at ? a->totals.loop_at : NULL;
+    a->about.sampled_edges = !a->totals.by_events;
     a->about.unspooled = !rec_spool_works(&a->spool);
     rec_policy_count(&a->policy, &a->about, rec_wall_ms_async(NULL));
     enum stallrec_error st = rec_dumpfile_write(a->file, &copy, &a->about, path);
@@ -259,6 +260,15 @@ static void begin_again(struct attach *a) {
     }
 }
 
+/* By samples, a stall has to be seen at four looks. */
+static uint64_t look_ms(const struct attach *a) {
+    uint64_t ms = a->config.threshold_ms / 4;
+    if (a->totals.by_events || ms > ATTACH_LOOK_MS) {
+        return ATTACH_LOOK_MS;
+    }
+    return ms > 0 ? ms : 1;
+}
+
 uint64_t attach_step(struct attach *a) {
     uint64_t now = stallrec_clock_ns();
     attach_watch_look(&a->watch, now);
@@ -274,7 +284,7 @@ uint64_t attach_step(struct attach *a) {
     uint64_t next = tell_now(a, REC_EVENT_STEP);
     write_closed(a, false);
     rec_core_wait_begin(a->core, stallrec_clock_ns());
-    uint64_t look = now + ATTACH_LOOK_MS * MS;
+    uint64_t look = now + look_ms(a) * MS;
     return next < look ? next : look;
 }
 

@@ -71,7 +71,8 @@ static uint64_t cpu_of(const struct remote_process *process, pid_t tid) {
 static uint64_t used_before(const struct attach_others *o, pid_t tid, uint64_t now) {
     for (size_t i = 0; i < o->use_count; i++) {
         if (o->uses[i].tid == tid) {
-            return o->uses[i].cpu_ns <= now ? o->uses[i].cpu_ns : 0; /* the id is another's by now */
+            return o->uses[i].cpu_ns <= now ? o->uses[i].cpu_ns
+                                            : 0; /* the id is another's by now */
         }
     }
     return 0;

@@ -15,9 +15,9 @@ struct attach_use {
 
 /* Zero-initialised with the first two members set. */
 struct attach_others {
-    struct remote_unwinder *unwinder;  /* borrowed */
-    const struct lock_layout *locks;   /* borrowed; all false: owners of locks are not known */
-    struct attach_use *uses;           /* by id */
+    struct remote_unwinder *unwinder; /* borrowed */
+    const struct lock_layout *locks;  /* borrowed; all false: owners of locks are not known */
+    struct attach_use *uses;          /* by id */
     size_t use_count;
     bool used; /* processor times were read once */
 };

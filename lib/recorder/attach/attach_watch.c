@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/ptrace_stop.h"
 #include "stallrec.h"
 
 enum {
@@ -167,8 +168,9 @@ static void look_by_events(struct attach_watch *w, uint64_t now_ns) {
  * is broken there. One that did not has left the wait that it was in, or none. */
 static void look_by_samples(struct attach_watch *w, uint64_t now_ns) {
     struct rec_event event;
-    uint64_t sleeps = remote_thread_sleeps(&w->thread);
+    uint64_t sleeps = remote_thread_sleeps(&w->thread), program = remote_thread_program(&w->thread);
     bool slept = sleeps != w->sleeps;
+    w->execs |= program != w->program;
     w->sleeps = sleeps;
     if (slept) {
         queue_edge(w, wait_edges_miss(&w->edges, now_ns, &event), &event);
@@ -203,6 +205,21 @@ static bool sample_running(struct attach_watch *w, struct rec_stack *out) {
     return out->count > 0;
 }
 
+/* The thread is stopped while it is copied. */
+static bool sample_stopped(struct attach_watch *w, struct rec_stack *out) {
+    struct cfi_registers regs;
+    struct cfi_stack stack;
+    uint64_t pause_ns;
+    if (is_waiting(w) || !ptrace_copy(w->thread.process, w->thread.tid, w->unwinder->stack,
+                                      REMOTE_STACK_MAX, &regs, &stack, &pause_ns)) {
+        return false;
+    }
+    w->sleeps++; /* the stop counts as one */
+    remote_unwind(w->unwinder, &regs, &stack, out);
+    out->pause_ns = pause_ns < UINT32_MAX ? (uint32_t)pause_ns : UINT32_MAX;
+    return out->count > 0;
+}
+
 enum rec_sample attach_watch_sample(void *ctx, bool may_repeat, struct rec_stack *out) {
     struct attach_watch *w = ctx;
     struct proc_syscall call;
@@ -221,6 +238,8 @@ enum rec_sample attach_watch_sample(void *ctx, bool may_repeat, struct rec_stack
         w->have_sample = out->count > 0;
     } else if (w->way == ATTACH_BY_EVENTS) {
         w->have_sample = sample_running(w, out);
+    } else {
+        w->have_sample = sample_stopped(w, out);
     }
     w->sampled_cpu_ns = cpu;
     return w->have_sample ? REC_SAMPLE_OK : REC_SAMPLE_NONE;
@@ -266,6 +285,7 @@ bool attach_watch_open(struct attach_watch *w, struct remote_unwinder *unwinder,
         return false;
     }
     w->sleeps = remote_thread_sleeps(&w->thread);
+    w->program = remote_thread_program(&w->thread);
     w->last_ns = stallrec_clock_ns();
     look_at_thread(w, w->last_ns);
     return true;
@@ -276,7 +296,8 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
     const char *what;
     bool ok = true;
     if (w->way == ATTACH_BY_EVENTS && perf_events_gone(&w->events)) {
-        /* The new ones come first: the kernel waits long where a tracepoint loses its last event. */
+        /* The new ones come first: the kernel waits long where a tracepoint loses its last event.
+         */
         ok = perf_events_open(&events, tracing, w->thread.tid, ATTACH_EDGES, &what);
         perf_events_close(&w->events);
         w->events = events;
@@ -288,6 +309,7 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
     w->sleep.known = 0;
     w->runs_size = 0;
     w->sleeps = remote_thread_sleeps(&w->thread);
+    w->program = remote_thread_program(&w->thread);
     w->last_ns = stallrec_clock_ns();
     look_at_thread(w, w->last_ns);
     return ok;

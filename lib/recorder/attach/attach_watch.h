@@ -31,8 +31,8 @@ struct attach_watch {
     struct rec_event *queue; /* edges that were not told yet, by time */
     size_t queue_count, queue_room;
     bool out_of_memory;
-    bool execs;    /* it runs another program: attach_watch_restart is due */
-    bool sampling; /* stacks are taken while it runs */
+    bool execs;       /* it runs another program: attach_watch_restart is due */
+    bool sampling;    /* stacks are taken while it runs */
     uint64_t last_ns; /* the last record */
     /* With which it went to sleep last. */
     struct cfi_registers sleep;
@@ -43,7 +43,7 @@ struct attach_watch {
     uint64_t sampled_cpu_ns; /* its processor time at the last good sample */
     bool have_sample;
     /* By samples: what the last look saw. */
-    uint64_t sleeps;
+    uint64_t sleeps, program;
     /* Time since the last look that was not watched, in ns, to be taken by the caller. */
     uint64_t unwatched_ns;
     uint64_t limited; /* looks before which edges were missed */

@@ -22,8 +22,8 @@ enum {
 
 /* ---- tracefs ---- */
 
-/* The n-th word of a line, from 0, as a string of its own in `word`; false: there is none, or it has
- * no room. */
+/* The n-th word of a line, from 0, as a string of its own in `word`; false: there is none, or it
+ * has no room. */
 static bool nth_word(const char *line, unsigned n, char *word, size_t room) {
     for (; n > 0; n--) {
         line += strcspn(line, " ");

@@ -1,9 +1,9 @@
 /* The perf events of one thread: the begin and the end of each of its waits, the registers with
  * which it goes to sleep, and copies of its stack while it runs. The thread is not stopped.
  *
- *     syscalls:sys_enter_*, sys_exit_* of the waits    edges   time, arguments, the top of the stack
- *     sched:sched_switch                               edges   registers
- *     PERF_COUNT_SW_CPU_CLOCK                          stacks  registers and stack
+ *     syscalls:sys_enter_*, sys_exit_* of the waits    edges   time, arguments, the top of the
+ * stack sched:sched_switch                               edges   registers PERF_COUNT_SW_CPU_CLOCK
+ * stacks  registers and stack
  *
  * Each edge costs the thread some 0.75 us, so edges come out of a budget: PERF_EVENT_IOC_REFRESH
  * grants so many of each kind, after which the kernel disables the event by itself, until

@@ -94,8 +94,8 @@ bool remote_elf_read(remote_read_fn *read, void *arg, uint64_t load, struct remo
     uint64_t lo, hi;
     if (!read(arg, load, &head, sizeof head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
         head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
-        head.e_machine != ELF_MACHINE || head.e_phentsize != sizeof *headers ||
-        head.e_phnum == 0 || head.e_phnum > HEADERS_MAX || head.e_phoff > PAGE ||
+        head.e_machine != ELF_MACHINE || head.e_phentsize != sizeof *headers || head.e_phnum == 0 ||
+        head.e_phnum > HEADERS_MAX || head.e_phoff > PAGE ||
         !read(arg, load + head.e_phoff, headers, head.e_phnum * sizeof *headers) ||
         !find_extent(headers, head.e_phnum, &lo, &hi) || load > UINT64_MAX - (hi - lo)) {
         return false;

@@ -65,8 +65,8 @@ static void own_images_have_paths_and_ids(void **state) {
     struct remote_images *images = remote_images_new(&self);
     assert_non_null(images);
     assert_true(remote_images_refresh(images));
-    assert_true(remote_images_find(
-        images, (uint64_t)(uintptr_t)own_images_have_paths_and_ids, &image));
+    assert_true(
+        remote_images_find(images, (uint64_t)(uintptr_t)own_images_have_paths_and_ids, &image));
     assert_true(image.in_app);
     assert_non_null(strstr(image.path, "remote_elf_test"));
     uint64_t code = (uint64_t)(uintptr_t)getenv;

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach/elf_sections.h"
 #include "attach/remote_elf.h"
 #include "attach/remote_map.h"
 #include "linux/images_linux.h"
@@ -19,16 +21,23 @@ enum {
 };
 #define FRAMES_MAX (UINT64_C(256) << 20)
 
-/* What the unwinder reads of an image, copied when it is first asked for. */
+enum { OWN_HEADER = 20 };
+
+/* What the unwinder reads of an image, copied when it is first asked for. A static program often
+ * has no .eh_frame_hdr: one without a search table is made for it, at an address behind the image.
+ */
 struct image_frames {
-    uint8_t *bytes;
-    uint64_t size;
-    bool tried;
+    uint8_t *bytes; /* what lies at `address` */
+    uint64_t address, size;
+    uint64_t header, header_size;
+    uint8_t own[OWN_HEADER]; /* the header that was made; then `header` is behind the image */
+    bool made, tried;
 };
 
 struct remote_image {
     struct remote_elf elf;
     uint64_t device, inode;
+    uint64_t first_end; /* of its first mapping */
     char *path;
     bool loaded; /* as of the last refresh */
     bool in_app;
@@ -146,6 +155,7 @@ static void image_found(struct remote_images *t, const struct remote_map *map) {
     }
     *image = (struct remote_image){
         .elf = elf, .device = map->device, .inode = map->inode, .path = path, .loaded = true};
+    image->first_end = map->hi;
     image->in_app = images_in_app_async(path, t->program);
     t->count++;
     t->generation++;
@@ -164,8 +174,8 @@ static void take_map(struct remote_images *t, struct candidate *c, const struct 
     if (!file) {
         return;
     }
-    bool same = c->open && map->device == c->map.device && map->inode == c->map.inode &&
-                map->offset != 0;
+    bool same =
+        c->open && map->device == c->map.device && map->inode == c->map.inode && map->offset != 0;
     if (!same) {
         end_candidate(t, c);
         if (map->offset != 0 || !map->read) {
@@ -265,21 +275,88 @@ void remote_images_look(struct remote_images *t) {
     t->looked = false;
 }
 
-static void copy_frames(struct remote_images *t, struct remote_image *image) {
+/* ---- frames of an image ---- */
+
+static bool read_file(void *arg, uint64_t offset, void *to, size_t size) {
+    return offset <= INT64_MAX && pread(*(int *)arg, to, size, (off_t)offset) == (ssize_t)size;
+}
+
+/* Opens the file of an image: as it is mapped, for which the system may want more rights than for
+ * its memory; the program's; or by its name, if that still is the same file. -1: it cannot be. */
+static int open_image(const struct remote_images *t, const struct remote_image *image) {
+    char path[REMOTE_PATH_MAX + 8];
+    struct stat sb;
+    snprintf(path, sizeof path, "map_files/%llx-%llx", (unsigned long long)image->elf.load,
+             (unsigned long long)image->first_end);
+    int fd = remote_process_file(t->process, path);
+    if (fd < 0 && strcmp(image->path, t->program) == 0) {
+        fd = remote_process_file(t->process, "exe");
+    }
+    if (fd < 0) {
+        snprintf(path, sizeof path, "root%s", image->path);
+        fd = remote_process_file(t->process, path);
+    }
+    if (fd >= 0 && (fstat(fd, &sb) != 0 || !S_ISREG(sb.st_mode) || sb.st_ino != image->inode)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* A header of version 1 that names the address of .eh_frame, of 8 bytes, and has no table (Linux
+ * Standard Base 5.0, 10.6.2). */
+static void make_header(struct image_frames *f, uint64_t end) {
+    static const uint8_t head[4] = {1, 0 /* absolute */, 0xff, 0xff /* omitted */};
+    f->made = true;
+    f->header = end;
+    f->header_size = OWN_HEADER;
+    memset(f->own, 0, sizeof f->own);
+    memcpy(f->own, head, sizeof head);
+    memcpy(f->own + sizeof head, &f->address, sizeof f->address);
+}
+
+static void find_frames(struct remote_images *t, const struct remote_image *image,
+                        struct image_frames *f) {
     const struct remote_elf *elf = &image->elf;
+    if (elf->frame_header_size > 0) {
+        f->address = f->header = elf->frame_header;
+        f->header_size = elf->frame_header_size;
+        f->size = elf->frame_end - elf->frame_header;
+        return;
+    }
+    int fd = image->inode ? open_image(t, image) : -1;
+    if (fd < 0) {
+        return;
+    }
+    if (elf_section_find(read_file, &fd, ".eh_frame", &f->address, &f->size)) {
+        f->address += elf->bias;
+        make_header(f, elf->end);
+    }
+    close(fd);
+}
+
+static void copy_frames(struct remote_images *t, struct remote_image *image) {
     struct image_frames *f = &image->frames;
     if (f->tried) {
         return;
     }
     f->tried = true;
-    uint64_t size = elf->frame_end - elf->frame_header;
-    if (elf->frame_header_size == 0 || size > FRAMES_MAX) {
-        return;
+    find_frames(t, image, f);
+    f->bytes = f->size > 0 && f->size <= FRAMES_MAX ? malloc((size_t)f->size) : NULL;
+    f->size = f->bytes ? remote_read_some(t->process, f->address, f->bytes, (size_t)f->size) : 0;
+}
+
+/* The code around an address. */
+static void copy_code(struct remote_images *t, const struct remote_image *image, uint64_t pc,
+                      struct cfi_segment *out) {
+    uint64_t from = pc - image->elf.load < CODE_BEFORE ? image->elf.load : pc - CODE_BEFORE;
+    uint64_t end = image->elf.end - pc < CODE_BEHIND ? image->elf.end : pc + CODE_BEHIND;
+    size_t size = remote_read_some(t->process, from, t->code, (size_t)(end - from));
+    if (size <= pc - from) { /* the pages before it are not there */
+        from = pc & ~UINT64_C(4095);
+        size = remote_read_some(t->process, from, t->code, (size_t)(end - from));
     }
-    f->bytes = malloc((size_t)size);
-    if (f->bytes) {
-        f->size = remote_read_some(t->process, elf->frame_header, f->bytes, (size_t)size);
-    }
+    *out = (struct cfi_segment){.address = from, .bytes = t->code, .size = size, .code = true};
 }
 
 static bool module_find(void *arg, uint64_t pc, unwind_visit_fn *visit, void *visit_arg) {
@@ -294,23 +371,17 @@ static bool module_find(void *arg, uint64_t pc, unwind_visit_fn *visit, void *vi
         return false;
     }
     copy_frames(t, image);
-    uint64_t from = pc - image->elf.load < CODE_BEFORE ? image->elf.load : pc - CODE_BEFORE;
-    uint64_t end = image->elf.end - pc < CODE_BEHIND ? image->elf.end : pc + CODE_BEHIND;
-    struct cfi_module module = {.header = image->frames.size ? image->elf.frame_header : 0,
-                                .header_size = image->elf.frame_header_size};
-    size_t code = remote_read_some(t->process, from, t->code, (size_t)(end - from));
-    if (code <= pc - from) { /* the pages before it are not there */
-        from = pc & ~UINT64_C(4095);
-        code = remote_read_some(t->process, from, t->code, (size_t)(end - from));
-    }
-    if (image->frames.size > 0) { /* first: the code's copy may reach into it */
+    const struct image_frames *f = &image->frames;
+    struct cfi_module module = {.header = f->size ? f->header : 0, .header_size = f->header_size};
+    if (f->size > 0) { /* first: the code's copy may reach into it */
         module.segments[module.segment_count++] =
-            (struct cfi_segment){.address = image->elf.frame_header,
-                                 .bytes = image->frames.bytes,
-                                 .size = image->frames.size};
+            (struct cfi_segment){.address = f->address, .bytes = f->bytes, .size = f->size};
     }
-    module.segments[module.segment_count++] =
-        (struct cfi_segment){.address = from, .bytes = t->code, .size = code, .code = true};
+    if (f->made) {
+        module.segments[module.segment_count++] =
+            (struct cfi_segment){.address = f->header, .bytes = f->own, .size = OWN_HEADER};
+    }
+    copy_code(t, image, pc, &module.segments[module.segment_count++]);
     visit(visit_arg, &module);
     return true;
 }

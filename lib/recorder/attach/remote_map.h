@@ -9,10 +9,10 @@
 enum { REMOTE_PATH_MAX = 4096 };
 
 struct remote_map {
-    uint64_t lo, hi;     /* lo < hi */
-    uint64_t offset;     /* in the file */
-    uint64_t device;     /* major << 32 | minor */
-    uint64_t inode;      /* 0: not of a file */
+    uint64_t lo, hi; /* lo < hi */
+    uint64_t offset; /* in the file */
+    uint64_t device; /* major << 32 | minor */
+    uint64_t inode;  /* 0: not of a file */
     bool read, execute;
     char path[REMOTE_PATH_MAX]; /* as it stands there, a newline as \012; "": none */
     bool deleted; /* the file is gone, or another one has its name; "path" is without the mark */

@@ -69,8 +69,10 @@ static void path_too_long_is_refused(void **state) {
 int main(void) {
 #define T(name) cmocka_unit_test(name)
     const struct CMUnitTest tests[] = {
-        T(file_has_its_members),         T(memory_without_a_file_has_no_path),
-        T(file_that_is_gone_keeps_its_name), T(line_that_is_none_is_refused),
+        T(file_has_its_members),
+        T(memory_without_a_file_has_no_path),
+        T(file_that_is_gone_keeps_its_name),
+        T(line_that_is_none_is_refused),
         T(path_too_long_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,8 +104,7 @@ size_t remote_read_some(const struct remote_process *process, uint64_t address, 
     size_t done = 0;
     while (done < size) {
         size_t want = size - done < COPY_AT_ONCE ? size - done : COPY_AT_ONCE;
-        size_t got =
-            (size_t)stack_copy_mapped_async(process->pid, to + done, address + done, want);
+        size_t got = (size_t)stack_copy_mapped_async(process->pid, to + done, address + done, want);
         done += got;
         if (got < want) {
             break;

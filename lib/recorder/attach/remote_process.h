@@ -34,8 +34,8 @@ int remote_thread_file(const struct remote_process *process, pid_t tid, const ch
  * length, 0 on failure. */
 size_t remote_text(int fd, char *text, size_t room);
 
-/* The decimal number that a text of /proc or tracefs begins with. False: there is none, or it is too
- * large. */
+/* The decimal number that a text of /proc or tracefs begins with. False: there is none, or it is
+ * too large. */
 bool remote_number(const char *text, uint64_t *value);
 
 /* The file that the process runs, as it names it; "" if that cannot be read. */

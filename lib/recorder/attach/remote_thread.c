@@ -108,6 +108,20 @@ uint64_t remote_thread_sleeps(const struct remote_thread *t) {
     return at && remote_number(at + sizeof key - 1, &value) ? value : UINT64_MAX;
 }
 
+/* Where its stack begins, field 28 of stat (proc(5)), which the kernel draws by lot. */
+uint64_t remote_thread_program(const struct remote_thread *t) {
+    enum { FIELDS_BETWEEN = 25 }; /* from the state on, field 3 */
+    char text[1024];
+    uint64_t value;
+    remote_text(t->stat_fd, text, sizeof text);
+    const char *at = strrchr(text, ')'); /* the last one: the name may hold others */
+    at = at ? strchr(at, ' ') : NULL;
+    for (int i = 0; at && i < FIELDS_BETWEEN; i++) {
+        at = strchr(at + 1, ' ');
+    }
+    return at && remote_number(at + 1, &value) ? value : 0;
+}
+
 bool remote_thread_ended(const struct remote_thread *t) {
     char text[512];
     size_t size = remote_text(t->stat_fd, text, sizeof text);

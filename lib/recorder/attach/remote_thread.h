@@ -48,14 +48,16 @@ bool remote_thread_call(const struct remote_thread *t, struct proc_syscall *call
 uint64_t remote_thread_cpu_ns(const struct remote_thread *t);
 /* How often it went to sleep; UINT64_MAX: not known. */
 uint64_t remote_thread_sleeps(const struct remote_thread *t);
+/* A number that is another one once its process runs another program, as a rule; 0: not known. */
+uint64_t remote_thread_program(const struct remote_thread *t);
 /* Has it ended? */
 bool remote_thread_ended(const struct remote_thread *t);
 /* Name, state and processor time; out->stack is left alone. */
 void remote_thread_describe(const struct remote_thread *t, struct rec_thread *out);
 
-/* Copies the stack of a blocked thread, into u->stack, without disturbing it. `sleep`: the registers
- * with which it went to sleep last, if they are known (NULL: not); they count if they are of the
- * call that it is in. *call is that call. False: it runs, or did meanwhile. */
+/* Copies the stack of a blocked thread, into u->stack, without disturbing it. `sleep`: the
+ * registers with which it went to sleep last, if they are known (NULL: not); they count if they are
+ * of the call that it is in. *call is that call. False: it runs, or did meanwhile. */
 bool remote_thread_blocked(struct remote_unwinder *u, const struct remote_thread *t,
                            const struct cfi_registers *sleep, struct proc_syscall *call,
                            struct cfi_registers *regs, struct cfi_stack *stack);

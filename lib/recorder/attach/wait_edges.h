@@ -1,4 +1,5 @@
-/* From the waits of a thread to the edges of its event loop. Pure: no OS, times are the caller's. */
+/* From the waits of a thread to the edges of its event loop. Pure: no OS, times are the caller's.
+ */
 #ifndef STALLREC_WAIT_EDGES_H
 #define STALLREC_WAIT_EDGES_H
 

@@ -15,7 +15,9 @@ struct rec_about {
     uint32_t cpus;       /* 0 = not known */
     const char *loop_at; /* the place that counts as the program's event loop; NULL = the program
                             calls the hooks itself */
-    const char *home;    /* written as "~" in paths of images; NULL = none */
+    bool sampled_edges; /* begin and end of a busy stretch are where the recorder saw one, not where
+                           they were */
+    const char *home;   /* written as "~" in paths of images; NULL = none */
     uint32_t user_share_ppm; /* 0 = not known */
     uint32_t seq_today;      /* of this dump: 1 …; 0 = not counted */
     bool policy_known;       /* false: whitelisting is not configured, and not written */

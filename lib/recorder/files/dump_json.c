@@ -252,7 +252,7 @@ static const char *app_text(enum rec_app app) {
     return app == REC_APP_BACKGROUND ? "background" : NULL;
 }
 
-static void stall(struct json *j, const struct rec_dump *dump, const char *loop_at) {
+static void stall(struct json *j, const struct rec_dump *dump, const struct rec_about *about) {
     const struct rec_stall *stall = &dump->stall;
     char id[REC_UUID_TEXT];
     object(j, "stall");
@@ -260,7 +260,8 @@ static void stall(struct json *j, const struct rec_dump *dump, const char *loop_
     json_member_number(j, "seq", stall->seq);
     json_member_string(j, "kind", stall->kind);
     json_member_string(j, "detector", stall->detector);
-    json_member_string(j, "loop_at", loop_at);
+    json_member_string(j, "loop_at", about->loop_at);
+    json_member_string(j, "edges", about->sampled_edges ? "sampled" : NULL);
     json_member_string(j, "action", stall->action[0] != '\0' ? stall->action : NULL);
     if (stall->prewarmed) {
         member_bool(j, "prewarmed", true);
@@ -457,7 +458,7 @@ void rec_dump_json(struct rec_out *out, const struct rec_dump *dump,
     who(&j, about);
     context(&j, &dump->context);
     policy(&j, about, about->seq_today);
-    stall(&j, dump, about->loop_at);
+    stall(&j, dump, about);
     images(&j, dump, about);
     threads(&j, dump);
     samples(&j, dump);

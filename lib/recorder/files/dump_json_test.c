@@ -159,6 +159,17 @@ static void a_dump_is_the_line_that_the_format_says(void **state) {
         "\"monitor_cpu_us\":1900}}\n");
 }
 
+static void edges_that_were_sampled_are_said_to_be(void **state) {
+    (void)state;
+    struct rec_dump d = full_dump();
+    struct rec_about sampled = about;
+    write_dump(&d, &about);
+    assert_null(strstr(text.bytes, "\"edges\""));
+    sampled.sampled_edges = true;
+    write_dump(&d, &sampled);
+    assert_non_null(strstr(text.bytes, "\"edges\":\"sampled\",\"activity\""));
+}
+
 static void lib_dump_reads_what_was_written(void **state) {
     (void)state;
     struct rec_dump d = full_dump();

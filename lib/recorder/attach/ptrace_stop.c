@@ -1,0 +1,92 @@
+/* Stops and copies a thread: ptrace(2). */
+#include "attach/ptrace_stop.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "stallrec.h"
+
+enum { STOP_MS = 20, NAP_NS = 20000 };
+
+/* Reads the registers in the kernel's layout of a core file. */
+static bool read_registers(pid_t tid, struct cfi_registers *regs) {
+#if defined(__x86_64__)
+    struct user_regs_struct u;
+#else
+    struct user_pt_regs u;
+#endif
+    struct iovec io = {&u, sizeof u};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)NT_PRSTATUS, &io) != 0 ||
+        io.iov_len != sizeof u) {
+        return false; /* of another size: a program for another processor */
+    }
+    regs->known = 0;
+#if defined(__x86_64__)
+    const unsigned long long value[CFI_REGISTERS] = {u.rax, u.rdx, u.rcx, u.rbx, u.rsi, u.rdi,
+                                                     u.rbp, u.rsp, u.r8,  u.r9,  u.r10, u.r11,
+                                                     u.r12, u.r13, u.r14, u.r15, u.rip};
+    for (unsigned i = 0; i < CFI_REGISTERS; i++) {
+        cfi_set_async(regs, i, value[i]);
+    }
+#else
+    for (unsigned i = 0; i <= CFI_LR; i++) {
+        cfi_set_async(regs, i, u.regs[i]);
+    }
+    cfi_set_async(regs, CFI_SP, u.sp);
+    cfi_set_async(regs, CFI_PC, u.pc);
+#endif
+    return true;
+}
+
+/* Waits for the thread to stop. *signal: one that was on its way to it, to be passed on. The end of
+ * the thread is left for who waits for that. */
+static bool await_stop(pid_t tid, uint64_t until_ns, int *signal) {
+    enum { EVENT_SHIFT = 8 };
+    siginfo_t info;
+    for (;;) {
+        info.si_pid = 0;
+        if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | __WALL | WNOHANG) != 0) {
+            return false;
+        }
+        if (info.si_pid == tid) {
+            bool event = info.si_status >> EVENT_SHIFT != 0;
+            *signal = event ? 0 : info.si_status;
+            return true;
+        }
+        if (stallrec_clock_ns() >= until_ns) {
+            return false;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    }
+}
+
+bool ptrace_copy(const struct remote_process *process, pid_t tid, uint8_t *buffer, size_t room,
+                 struct cfi_registers *regs, struct cfi_stack *stack, uint64_t *pause_ns) {
+    int signal = 0;
+    bool ok = false;
+    /* EPERM, too, if it is ours already: it did not stop in time when it was asked last. */
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0 && errno != EPERM) {
+        return false;
+    }
+    uint64_t begin = stallrec_clock_ns();
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ||
+        !await_stop(tid, begin + STOP_MS * UINT64_C(1000000), &signal)) {
+        return false;
+    }
+    begin = stallrec_clock_ns();
+    if (read_registers(tid, regs) && regs->value[CFI_SP] > ARCH_RED_ZONE) {
+        uint64_t lo = (regs->value[CFI_SP] - ARCH_RED_ZONE) & ~UINT64_C(7);
+        size_t size = remote_read_some(process, lo, buffer, room) & ~(size_t)7;
+        *stack = (struct cfi_stack){buffer, lo, lo + size};
+        ok = size > ARCH_RED_ZONE;
+    }
+    ptrace(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)signal);
+    *pause_ns = stallrec_clock_ns() - begin;
+    return ok;
+}

@@ -192,6 +192,18 @@ enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) 
 /* NULL and released dumps are allowed. */
 void dump_release(struct dump *d);
 
+/* Memory for parsing one dump after the other. Not thread safe: one per thread. */
+struct dump_scratch;
+enum st dump_scratch_new(struct dump_scratch **out, struct err *e) BASE_MUST_USE;
+/* NULL is allowed. */
+void dump_scratch_free(struct dump_scratch *s);
+/* As dump_parse, in the memory that s and d have: d is zeroed, or was emptied by dump_clear. On
+ * anything but ST_OK it is empty, and still has to be released. */
+enum st dump_parse_again(struct dump *d, struct dump_scratch *s, const char *text, size_t len,
+                         struct err *e) BASE_MUST_USE;
+/* Empties a dump, and keeps its memory for the next one unless that is much. */
+void dump_clear(struct dump *d);
+
 /* Seeds Jansson's hash once, before threads start. */
 void dump_library_init(void);
 

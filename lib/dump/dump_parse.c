@@ -461,12 +461,43 @@ static enum st build_dump(struct dump_build *b, const struct tape_value *root) {
     return b->no_memory ? err_nomem(b->e) : ST_OK;
 }
 
-enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) {
-    *d = (struct dump){0};
+/* ---- memory ---- */
+
+/* What a larger dump took is given back. */
+enum { KEPT_BYTES_MAX = 1024 * 1024, KEPT_VALUES_MAX = KEPT_BYTES_MAX / sizeof(struct tape_value) };
+
+struct dump_scratch {
+    struct tape tape;
+};
+
+enum st dump_scratch_new(struct dump_scratch **out, struct err *e) {
+    *out = calloc(1, sizeof **out);
+    return *out ? ST_OK : err_nomem(e);
+}
+
+void dump_scratch_free(struct dump_scratch *s) {
+    if (s) {
+        tape_release(&s->tape);
+        free(s);
+    }
+}
+
+void dump_clear(struct dump *d) {
+    struct arena arena = d->arena;
+    if (arena.used > KEPT_BYTES_MAX) {
+        arena_release(&arena);
+    } else {
+        arena_clear(&arena);
+    }
+    *d = (struct dump){.arena = arena};
+}
+
+enum st dump_parse_again(struct dump *d, struct dump_scratch *s, const char *text, size_t len,
+                         struct err *e) {
     if (len > DUMP_TEXT_MAX) {
         return err_set(e, ERR_LIMIT, "a document of more than %d bytes", DUMP_TEXT_MAX);
     }
-    struct dump_build b = {.d = d, .e = e};
+    struct dump_build b = {.d = d, .e = e, .tape = s->tape};
     enum st st = tape_read(&b.tape, text, len, e);
     if (st == ST_OK) {
         d->text = text;
@@ -474,7 +505,21 @@ enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) 
         d->replaced_bytes = b.tape.replaced;
         st = build_dump(&b, b.tape.values.data);
     }
-    tape_release(&b.tape);
+    s->tape = b.tape;
+    if (s->tape.values.cap > KEPT_VALUES_MAX) {
+        tape_release(&s->tape);
+    }
+    if (st != ST_OK) {
+        dump_clear(d);
+    }
+    return st;
+}
+
+enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) {
+    struct dump_scratch s = {0};
+    *d = (struct dump){0};
+    enum st st = dump_parse_again(d, &s, text, len, e);
+    tape_release(&s.tape);
     if (st != ST_OK) {
         dump_release(d);
     }

@@ -11,83 +11,190 @@ _Static_assert(DUMP_TEXT_MAX <= UINT32_MAX, "every byte of a text has a place");
 
 /* ---- reading ---- */
 
+static const char *skip_blanks(const char *p) {
+    while ((unsigned char)*p <= ' ' && token_is_space(*p)) {
+        p++;
+    }
+    return p;
+}
+
+/* A text that is read. It ends with a bracket, which no number, no word and no white space runs
+ * past: only strings have to look where it ends. */
+struct tape_text {
+    const char *start, *end;
+    struct token token; /* the last one that was not plain */
+};
+
+static void tape_fill(struct tape_value *v, size_t at, enum value_kind kind, uint32_t extent) {
+    v->at = (uint32_t)at;
+    v->kind = (uint32_t)kind & 0xff;
+    v->extent = extent & 0xffffff;
+}
+
+/* Each reads the token at p into v, and returns its end; NULL: there is none. */
+static const char *read_any(struct tape_text *t, const char *p, struct tape_value *v) {
+    p = token_read(p, t->end, &t->token);
+    if (p) {
+        tape_fill(v, (size_t)(t->token.text - t->start), t->token.kind, 1);
+        if (t->token.kind == VALUE_INTEGER) {
+            v->integer = t->token.integer;
+        } else {
+            v->len = t->token.len;
+        }
+    }
+    return p;
+}
+
+static inline const char *read_string(struct tape_text *t, const char *p, struct tape_value *v) {
+    const char *end = token_skip_plain(p + 1, t->end);
+    if (end == t->end || *end != '"') {
+        return read_any(t, p, v);
+    }
+    tape_fill(v, (size_t)(p + 1 - t->start), VALUE_STRING, 1);
+    v->len = (uint32_t)(end - p - 1);
+    return end + 1;
+}
+
+static inline const char *read_number(struct tape_text *t, const char *p, struct tape_value *v) {
+    const char *first = p, *digit = p;
+    uint64_t n = 0;
+    for (; token_is_digit(*digit); digit++) {
+        n = n * 10 + (uint64_t)(*digit - '0');
+    }
+    size_t digits = (size_t)(digit - first);
+    if (digits > TOKEN_DIGITS_MAX || (digits > 1 && *first == '0') || *digit == '.' ||
+        *digit == 'e' || *digit == 'E') {
+        return read_any(t, p, v);
+    }
+    tape_fill(v, (size_t)(p - t->start), VALUE_INTEGER, 1);
+    v->integer = (int64_t)n;
+    return digit;
+}
+
+static inline const char *read_scalar(struct tape_text *t, const char *p, struct tape_value *v) {
+    if (*p == '"') {
+        return read_string(t, p, v);
+    }
+    return token_is_digit(*p) ? read_number(t, p, v) : read_any(t, p, v);
+}
+
+/* Reads a member's name and the colon behind it, up to the value. */
+static inline const char *read_name(struct tape_text *t, const char *p, struct tape_value *v) {
+    p = *p == '"' ? read_string(t, p, v) : NULL;
+    if (!p) {
+        return NULL;
+    }
+    p = skip_blanks(p);
+    return *p == ':' ? skip_blanks(p + 1) : NULL;
+}
+
 /* The containers around the value that comes next, outermost first. */
 struct tape_open {
     uint32_t index[DUMP_DEPTH_MAX];
     size_t depth;
+    char closer;    /* of the innermost one */
+    uint32_t count; /* of its elements or members so far */
 };
 
-static inline struct tape_value *tape_push(struct tape *t, const struct token *token) {
-    if (t->values.len == t->values.cap && !VEC_RESERVE(&t->values, 1)) {
-        return NULL;
-    }
-    struct tape_value *v = &t->values.data[t->values.len++];
-    v->at = (uint32_t)(token->text - t->text);
-    v->kind = (uint32_t)token->kind & 0xff;
-    v->extent = 1;
-    if (token->kind == VALUE_INTEGER) {
-        v->integer = token->integer;
-    } else {
-        v->len = token->len;
-    }
-    return v;
+/* A container begins. The outer one's count is kept where its own extent will be. */
+static inline void open_container(struct tape_open *open, const struct tape_text *t, const char *p,
+                                  const struct tape_value *values, struct tape_value *v) {
+    tape_fill(v, (size_t)(p - t->start), *p == '{' ? VALUE_OBJECT : VALUE_ARRAY, open->count);
+    open->index[open->depth++] = (uint32_t)(v - values);
+    open->closer = *p == '{' ? '}' : ']';
+    open->count = 0;
 }
 
-/* Adds a value, which may be a container that begins. */
-static inline bool tape_add(struct tape *t, struct tape_open *open, const struct token *token,
-                            bool container) {
+/* The innermost one ends before the value `next`. */
+static inline void close_container(struct tape_open *open, struct tape_value *values,
+                                   const struct tape_value *next) {
+    struct tape_value *v = &values[open->index[--open->depth]];
+    uint32_t outer = v->extent;
+    v->extent = (uint32_t)(next - v) & 0xffffff;
+    v->count = open->count;
     if (open->depth > 0) {
-        t->values.data[open->index[open->depth - 1]].count++;
+        open->count = outer;
+        open->closer = values[open->index[open->depth - 1]].kind == VALUE_OBJECT ? '}' : ']';
     }
-    struct tape_value *v = tape_push(t, token);
-    if (v && container) {
-        v->count = 0;
-        open->index[open->depth++] = (uint32_t)(t->values.len - 1);
-    }
-    return v != NULL;
 }
 
-static inline void tape_close(struct tape *t, struct tape_open *open) {
-    uint32_t index = open->index[--open->depth];
-    t->values.data[index].extent = (uint32_t)(t->values.len - index) & 0xffffff;
-}
+enum tape_end { TAPE_WHOLE, TAPE_REFUSED, TAPE_NO_ROOM };
 
-static enum st tape_take(struct tape *t, const char *text, size_t len, struct err *e) {
-    struct scan scan = {0};
+/* Reads the document whose bracket is at p. What it refuses, and where, scan_check tells. */
+static enum tape_end read_document(struct tape *tape, struct tape_text *t, const char *p) {
     struct tape_open open;
-    struct token token = {0};
-    const char *at = text;
-    enum scan_event event;
-    bool room = true;
-    open.depth = 0;
-    while (room && (event = scan_next(&scan, &at, text + len, &token)) > SCAN_MANY) {
-        if (event == SCAN_CLOSE) {
-            tape_close(t, &open);
-        } else if (event == SCAN_KEY) {
-            room = tape_push(t, &token) != NULL;
-        } else {
-            room = tape_add(t, &open, &token, event == SCAN_OPEN);
+    uint32_t values = 0;
+    struct tape_value *v = tape->values.data, *limit = v + tape->values.cap;
+    open.depth = open.count = 0;
+    open.closer = 0;
+    for (;;) {
+        if (limit - v < 2) { /* a name and a value */
+            tape->values.len = (size_t)(v - tape->values.data);
+            if (!VEC_RESERVE(&tape->values, 2)) {
+                return TAPE_NO_ROOM;
+            }
+            v = tape->values.data + tape->values.len;
+            limit = tape->values.data + tape->values.cap;
         }
+        p = skip_blanks(p);
+        if (open.closer == '}' && !(p = read_name(t, p, v++))) {
+            return TAPE_REFUSED;
+        }
+        open.count++;
+        if (values++ == SCAN_VALUES_MAX) {
+            return TAPE_REFUSED;
+        }
+        if (*p == '{' || *p == '[') {
+            if (open.depth == DUMP_DEPTH_MAX) {
+                return TAPE_REFUSED;
+            }
+            open_container(&open, t, p, tape->values.data, v++);
+            p = skip_blanks(p + 1);
+            if (*p != open.closer) {
+                continue;
+            }
+        } else if (!(p = read_scalar(t, p, v++))) {
+            return TAPE_REFUSED;
+        }
+        while (*(p = skip_blanks(p)) != ',') {
+            if (*p++ != open.closer) {
+                return TAPE_REFUSED;
+            }
+            close_container(&open, tape->values.data, v);
+            if (open.depth == 0 || p == t->end) {
+                tape->values.len = (size_t)(v - tape->values.data);
+                return open.depth == 0 && p == t->end ? TAPE_WHOLE : TAPE_REFUSED;
+            }
+        }
+        p++;
     }
-    t->replaced = token.repairs;
-    return room ? scan_end(event, at, text, len, e) : err_nomem(e);
 }
 
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) {
     enum { BYTES_A_VALUE = 6 }; /* for dumps with symbols; those without have longer numbers */
-    *t = (struct tape){.text = text};
-    enum st st = scan_begin(text, len, e);
-    if (st != ST_OK) {
-        return st;
+    struct tape_text whole = {.start = text, .end = text + len};
+    const char *p = token_skip_space(text, whole.end);
+    t->text = text;
+    t->values.len = 0;
+    while (whole.end > p && token_is_space(whole.end[-1])) {
+        whole.end--;
     }
-    if (!VEC_RESERVE(&t->values, len / BYTES_A_VALUE)) {
+    bool bracketed = whole.end - p > 1 && (*p == '{' || *p == '[') &&
+                     (whole.end[-1] == '}' || whole.end[-1] == ']');
+    if (bracketed && !VEC_RESERVE(&t->values, len / BYTES_A_VALUE + 2)) {
         return err_nomem(e);
     }
-    st = tape_take(t, text, len, e);
-    if (st != ST_OK) {
-        tape_release(t);
+    enum tape_end end = bracketed ? read_document(t, &whole, p) : TAPE_REFUSED;
+    t->replaced = whole.token.repairs;
+    if (end == TAPE_WHOLE) {
+        return ST_OK;
     }
-    return st;
+    t->values.len = 0;
+    if (end == TAPE_NO_ROOM) {
+        return err_nomem(e);
+    }
+    enum st st = scan_check(text, len, e);
+    return st != ST_OK ? st : err_set(e, ERR_INTERNAL, "the readers of JSON disagree");
 }
 
 void tape_release(struct tape *t) {

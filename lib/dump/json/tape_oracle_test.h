@@ -241,7 +241,7 @@ static inline json_t *oracle_load(const char *text, size_t len, uint64_t *count)
 /* Reads a text in all ways: NULL if they agree, else in what they do not. *taken: it is an object
  * or array. */
 static inline const char *tape_difference(const char *text, size_t len, bool *taken) {
-    struct tape t;
+    struct tape t = {0};
     struct err e = {0};
     uint64_t count;
     json_t *tree;

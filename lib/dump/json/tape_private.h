@@ -37,8 +37,8 @@ struct tape {
 
 /* Reads a text that is one object or array; its value is values.data[0]. ST_NONE: it is a number,
  * string or word by itself. ST_ERR: ERR_FORMAT not JSON, ERR_TRUNCATED ends too early, ERR_LIMIT
- * nested too deep or too many values, ERR_NOMEM. t need not be initialised and holds nothing on
- * anything but ST_OK. Thread safe. */
+ * nested too deep or too many values, ERR_NOMEM. t is zeroed, or was read before: then its memory
+ * is used again. It holds nothing on anything but ST_OK. Thread safe. */
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 void tape_release(struct tape *t);
 

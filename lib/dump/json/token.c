@@ -2,9 +2,7 @@
 #include "dump/json/token_private.h"
 
 #include "base/utf8.h"
-#include "dump/json/word_private.h"
 
-enum { SAFE_DIGITS = 18 }; /* 10^18 - 1 < 2^63 */
 enum { REPLACEMENT = 0xfffd };
 
 static const char *token_fail(struct token *t, const char *at) {
@@ -90,27 +88,11 @@ const char *token_character(const char *p, const char *end, uint32_t *code_point
     return *code_point < 0x20 ? token_fail(t, p) : p + n;
 }
 
-/* Finds the first byte of a string that ends it, or is not plain ASCII. */
-static const char *skip_plain(const char *p, const char *end) {
-    for (; end - p >= WORD_BYTES; p += WORD_BYTES) {
-        uint64_t w = word_load(p);
-        uint64_t special =
-            word_equal(w, '"') | word_equal(w, '\\') | word_less(w, 0x20) | (w & word_of(0x80));
-        if (special) {
-            return p + word_first(special);
-        }
-    }
-    while (p < end && (signed char)*p >= 0x20 && *p != '"' && *p != '\\') {
-        p++;
-    }
-    return p;
-}
-
 const char *token_string(const char *p, const char *end, struct token *t) {
     t->text = ++p;
     t->kind = VALUE_STRING;
     for (;;) {
-        p = skip_plain(p, end);
+        p = token_skip_plain(p, end);
         if (p == end) {
             return token_fail(t, end);
         }
@@ -174,7 +156,7 @@ static const char *token_long_number(const char *p, const char *end, size_t digi
             return token_fail(t, p);
         }
     }
-    bool text = exponent || digits > SAFE_DIGITS;
+    bool text = exponent || digits > TOKEN_DIGITS_MAX;
     t->kind = text ? VALUE_DIGITS : VALUE_REAL;
     t->repairs += text;
     t->len = (uint32_t)(p - t->text);
@@ -193,7 +175,7 @@ static const char *token_number(const char *p, const char *end, struct token *t)
     if (digits == 0 || (digits > 1 && *first == '0')) {
         return token_fail(t, first + (digits > 0));
     }
-    if (digits > SAFE_DIGITS || (p < end && (*p == '.' || *p == 'e' || *p == 'E'))) {
+    if (digits > TOKEN_DIGITS_MAX || (p < end && (*p == '.' || *p == 'e' || *p == 'E'))) {
         return token_long_number(p, end, digits, t);
     }
     t->kind = VALUE_INTEGER;

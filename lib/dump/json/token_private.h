@@ -9,6 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dump/json/word_private.h"
+
+/* Digits of which any number fits 63 bits: 10^18 - 1 < 2^63. */
+enum { TOKEN_DIGITS_MAX = 18 };
+
 /* What every JSON reader holds exactly: 2^53 - 1. */
 #define TOKEN_NUMBER_MAX UINT64_C(9007199254740991)
 
@@ -45,6 +50,21 @@ static inline bool token_is_space(char c) {
 
 static inline const char *token_skip_space(const char *p, const char *end) {
     while (p < end && token_is_space(*p)) {
+        p++;
+    }
+    return p;
+}
+
+/* Finds the first byte of a string that ends it, or is not plain ASCII; the end if there is none.
+ */
+static inline const char *token_skip_plain(const char *p, const char *end) {
+    for (; end - p >= WORD_BYTES; p += WORD_BYTES) {
+        uint64_t special = word_special(word_load(p));
+        if (special) {
+            return p + word_first(special);
+        }
+    }
+    while (p < end && (signed char)*p >= 0x20 && *p != '"' && *p != '\\') {
         p++;
     }
     return p;

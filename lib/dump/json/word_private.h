@@ -32,6 +32,15 @@ static inline uint64_t word_equal(uint64_t word, uint8_t byte) {
     return word_less(word ^ word_of(byte), 1);
 }
 
+/* The first byte of a string that is not plain ASCII: quote, backslash, control character, or part
+ * of a longer character. Only the first found byte counts, since a difference may borrow from the
+ * bytes behind one that is found. */
+static inline uint64_t word_special(uint64_t word) {
+    uint64_t quotes = (word ^ word_of('"')) - word_of(1);
+    uint64_t backslashes = (word ^ word_of('\\')) - word_of(1);
+    return (quotes | backslashes | (word - word_of(0x20)) | word) & word_of(0x80);
+}
+
 /* How many were found. */
 static inline size_t word_count(uint64_t found) {
     return (size_t)((found >> 7) * word_of(1) >> 56);

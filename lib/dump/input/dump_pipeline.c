@@ -22,14 +22,18 @@ struct piece {
     struct err err;
 };
 
-/* A document in the pool. */
+/* A document in the pool, or one whose memory waits for the next document. */
 struct document {
     struct dump_pipeline *d;
+    struct document *next; /* of those that wait */
     unsigned worker;
-    char *text;
-    size_t len;
+    struct strbuf text;
     struct strbuf where; /* "INPUT:LINE" */
+    size_t name_len;     /* of INPUT */
     VEC(struct piece *) pieces;
+    struct piece *spare; /* a piece that waits for the next dump, or NULL */
+    bool unseen;         /* a line that nobody has looked into (dump_stream_line): */
+    uint64_t line, offset;
     bool session; /* well-formed, and no dump: a session record */
     enum st st;
     struct err err;
@@ -41,57 +45,92 @@ void dump_pipeline_settle(struct dump_pipeline *d) {
 
 /* ---- one document ---- */
 
-static void piece_free(const struct dump_pipeline *d, struct piece *piece) {
-    if (piece->result && d->ops->release) {
-        d->ops->release(piece->result);
+static void piece_free(struct piece *piece) {
+    if (piece) {
+        dump_release(&piece->dump);
+        free(piece->result);
+        free(piece->text);
+        free(piece);
     }
-    dump_release(&piece->dump);
-    free(piece->result);
-    free(piece->text);
-    free(piece);
 }
 
-static void document_free(const struct dump_pipeline *d, struct document *doc) {
-    for (size_t i = 0; i < doc->pieces.len; i++) {
-        piece_free(d, doc->pieces.data[i]);
+/* Takes back a piece whose result the command no longer needs. */
+static void piece_retire(struct document *doc, struct piece *piece) {
+    if (doc->d->ops->release) {
+        doc->d->ops->release(piece->result);
     }
+    if (doc->spare) {
+        piece_free(piece);
+        return;
+    }
+    dump_clear(&piece->dump);
+    free(piece->text);
+    piece->text = NULL;
+    memset(piece->result, 0, doc->d->ops->result_size);
+    piece->st = ST_OK;
+    err_clear(&piece->err);
+    doc->spare = piece;
+}
+
+static void document_free(struct document *doc) {
+    piece_free(doc->spare);
     VEC_RELEASE(&doc->pieces);
     strbuf_release(&doc->where);
-    free(doc->text);
+    strbuf_release(&doc->text);
     free(doc);
 }
 
+/* Empties a document, whose memory the next one takes unless it is much. */
+static void document_retire(struct document *doc) {
+    enum { KEPT_MAX = 1024 * 1024 };
+    for (size_t i = 0; i < doc->pieces.len; i++) {
+        piece_retire(doc, doc->pieces.data[i]);
+    }
+    doc->pieces.len = 0;
+    if (doc->text.cap > KEPT_MAX) {
+        strbuf_release(&doc->text);
+    }
+    strbuf_clear(&doc->text);
+    strbuf_clear(&doc->where);
+    doc->unseen = doc->session = false;
+    doc->st = ST_OK;
+    err_clear(&doc->err);
+    doc->next = doc->d->spare;
+    doc->d->spare = doc;
+}
+
 /* NULL: out of memory. */
-static struct document *document_new(struct dump_pipeline *d, const char *name, const char *text,
-                                     size_t len, uint64_t line) {
-    struct document *doc = calloc(1, sizeof *doc);
+static struct document *document_new(struct dump_pipeline *d, const char *name, size_t name_len,
+                                     const struct dump_stream_line *from) {
+    struct document *doc = d->spare ? d->spare : calloc(1, sizeof *doc);
     if (!doc) {
         return NULL;
     }
+    d->spare = doc->next;
     doc->d = d;
-    strbuf_addstr(&doc->where, name);
+    strbuf_add(&doc->where, name, name_len);
     strbuf_addc(&doc->where, ':');
-    strbuf_addu64(&doc->where, line);
-    doc->text = malloc(len + 1);
-    if (!doc->text) {
-        document_free(d, doc);
+    strbuf_addu64(&doc->where, from->line);
+    strbuf_add(&doc->text, from->text, from->len);
+    if (doc->text.failed || doc->where.failed) {
+        document_free(doc);
         return NULL;
     }
-    memcpy(doc->text, text, len);
-    doc->text[len] = 0;
-    doc->len = len;
+    doc->name_len = name_len;
+    doc->line = from->line;
+    doc->offset = from->offset;
     return doc;
 }
 
 /* One more piece; NULL: out of memory. */
 static struct piece *document_add_piece(struct document *doc) {
-    struct piece *piece = calloc(1, sizeof *piece);
-    if (!piece) {
-        return NULL;
+    struct piece *piece = doc->spare ? doc->spare : calloc(1, sizeof *piece);
+    doc->spare = NULL;
+    if (piece && !piece->result) {
+        piece->result = calloc(1, doc->d->ops->result_size + 1);
     }
-    piece->result = calloc(1, doc->d->ops->result_size + 1);
-    if (!piece->result || !VEC_PUSH(&doc->pieces, piece)) {
-        piece_free(doc->d, piece);
+    if (!piece || !piece->result || !VEC_PUSH(&doc->pieces, piece)) {
+        piece_free(piece);
         return NULL;
     }
     return piece;
@@ -120,7 +159,7 @@ static enum st piece_parse(struct document *doc, char *own, const char *text, si
         return err_nomem(e);
     }
     piece->text = own;
-    enum st st = dump_parse(&piece->dump, text, len, e);
+    enum st st = dump_parse_again(&piece->dump, d->scratch[doc->worker], text, len, e);
     if (own) {
         piece->dump.replaced_bytes =
             0; /* an error in the kept report is irrelevant: nobody reads that again */
@@ -129,7 +168,7 @@ static enum st piece_parse(struct document *doc, char *own, const char *text, si
         piece->st = d->ops->work(d->ctx, &piece->dump, piece->result, doc->worker, &piece->err);
     } else if (st != ST_OK) {
         doc->pieces.len--;
-        piece_free(d, piece);
+        piece_retire(doc, piece);
     }
     return st;
 }
@@ -148,11 +187,13 @@ static void document_work(void *ctx, void *item, unsigned worker) {
     (void)ctx;
     struct document *doc = item;
     doc->worker = worker;
-    doc->st = report_convert(doc->text, doc->len, piece_from_report, doc, &doc->err);
+    const char *text = strbuf_cstr(&doc->text);
+    size_t len = doc->text.len;
+    doc->st = report_convert(text, len, piece_from_report, doc, &doc->err);
     if (doc->st == ST_NONE) {
-        doc->st = piece_parse(doc, NULL, doc->text, doc->len, &doc->err);
+        doc->st = piece_parse(doc, NULL, text, len, &doc->err);
     }
-    if (doc->st == ST_NONE && has_session_mark(doc->text, doc->len)) {
+    if (doc->st == ST_NONE && has_session_mark(text, len)) {
         doc->st = ST_OK;
         doc->session = true;
     } else if (doc->st == ST_NONE) {
@@ -170,13 +211,19 @@ static void piece_deliver(struct dump_pipeline *d, struct document *doc, struct 
     }
 }
 
+static void document_reread(struct dump_pipeline *d, struct document *line);
+
 static void document_deliver(void *ctx, void *item) {
     struct dump_pipeline *d = ctx;
     struct document *doc = item;
+    if (doc->st == ST_ERR && doc->unseen) {
+        document_reread(d, doc);
+        return;
+    }
     if (doc->st == ST_OK && doc->session) {
         d->sessions++;
         if (d->ops->take_session) {
-            d->ops->take_session(d->ctx, strbuf_cstr(&doc->where), doc->text, doc->len);
+            d->ops->take_session(d->ctx, strbuf_cstr(&doc->where), doc->text.data, doc->text.len);
         }
     }
     for (size_t i = 0; i < doc->pieces.len; i++) {
@@ -186,7 +233,39 @@ static void document_deliver(void *ctx, void *item) {
         d->watch.fail(d->watch.ctx, strbuf_cstr(&doc->where), &doc->err);
     }
     d->watch.progress(d->watch.ctx, d->dumps);
-    document_free(d, doc);
+    document_retire(doc);
+}
+
+/* A line that nobody had looked into is no dump: reads the documents, whole and broken ones, that
+ * are in it. */
+static void document_reread(struct dump_pipeline *d, struct document *line) {
+    struct dump_stream *stream = NULL;
+    struct dump_stream_line part = {0};
+    struct err e = {0};
+    strbuf_addc(&line->text, '\n');
+    if (strbuf_check(&line->text, &e) != ST_OK ||
+        dump_stream_open_text(&stream, line->text.data, line->text.len, line->line, line->offset,
+                              &e) != ST_OK) {
+        d->watch.fail(d->watch.ctx, strbuf_cstr(&line->where), &e);
+    }
+    enum st st;
+    while (stream &&
+           (st = dump_stream_next(stream, &part.text, &part.len, &part.line, &e)) != ST_NONE) {
+        struct document *doc =
+            st == ST_OK ? document_new(d, line->where.data, line->name_len, &part) : NULL;
+        if (doc) {
+            document_work(d, doc, d->jobs - 1); /* of this thread, which does no other work now */
+            document_deliver(d, doc);
+            continue;
+        }
+        if (st == ST_OK) {
+            err_nomem(&e);
+        }
+        d->watch.fail(d->watch.ctx, strbuf_cstr(&line->where), &e);
+        err_clear(&e);
+    }
+    dump_stream_close(stream);
+    document_retire(line);
 }
 
 /* ---- one input ---- */
@@ -205,46 +284,67 @@ static void fail_document(struct dump_pipeline *d, const char *name, uint64_t li
     strbuf_release(&where);
 }
 
-/* Takes finished results before a read that may wait for a slow writer. */
-static void settle_if_idle(struct dump_pipeline *d, int fd) {
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    if (poll(&p, 1, 0) == 0) {
-        pool_finish(d->pool);
-        if (d->ops->idle) {
-            d->ops->idle(d->ctx);
-        }
+/* An input that is read. */
+struct input_read {
+    struct dump_pipeline *d;
+    int fd;
+    const char *name;
+};
+
+/* Does the input give something at once? Else finished results are taken before the read, which may
+ * wait for a slow writer. */
+static bool ready_or_settled(void *ctx) {
+    const struct input_read *in = ctx;
+    struct pollfd p = {.fd = in->fd, .events = POLLIN};
+    if (poll(&p, 1, 0) != 0) {
+        return true;
     }
+    pool_finish(in->d->pool);
+    if (in->d->ops->idle) {
+        in->d->ops->idle(in->d->ctx);
+    }
+    return false;
 }
 
-static void read_documents(struct dump_pipeline *d, struct dump_stream *stream, int fd,
-                           const char *name) {
+/* Puts the next document into the pool. ST_ERR: it is unreadable; the next one may be not. */
+static enum st read_document(const struct input_read *in, struct dump_stream *stream,
+                             struct err *e) {
+    struct dump_stream_line found = {0};
+    bool unseen = dump_stream_line(stream, &found);
+    enum st st = unseen ? ST_OK : dump_stream_next(stream, &found.text, &found.len, &found.line, e);
+    if (st == ST_NONE) {
+        return ST_NONE;
+    }
+    struct document *doc =
+        st == ST_OK ? document_new(in->d, in->name, strlen(in->name), &found) : NULL;
+    if (doc) {
+        doc->unseen = unseen;
+        pool_put(in->d->pool, doc);
+        return ST_OK;
+    }
+    if (st == ST_OK) {
+        err_nomem(e);
+    }
+    fail_document(in->d, in->name, found.line, e);
+    return ST_ERR;
+}
+
+static void read_documents(struct input_read *in, struct dump_stream *stream) {
+    const struct dump_pipeline *d = in->d;
     struct err e = {0};
+    dump_stream_ask(stream, ready_or_settled, in);
     for (bool empty = true;; empty = false) {
-        const char *text = NULL;
-        size_t len = 0;
-        uint64_t line = 0;
         err_clear(&e);
-        settle_if_idle(d, fd);
         if (d->ops->unwanted && d->ops->unwanted(d->ctx)) {
             return;
         }
-        enum st st = dump_stream_next(stream, &text, &len, &line, &e);
-        if (st == ST_NONE && empty) {
-            err_set(&e, ERR_FORMAT, "empty: no dump in it");
-            dump_pipeline_fail(d, name, &e);
-        }
-        if (st == ST_NONE) {
+        if (read_document(in, stream, &e) == ST_NONE) {
+            if (empty) {
+                err_set(&e, ERR_FORMAT, "empty: no dump in it");
+                dump_pipeline_fail(in->d, in->name, &e);
+            }
             return;
         }
-        struct document *doc = st == ST_OK ? document_new(d, name, text, len, line) : NULL;
-        if (doc) {
-            pool_put(d->pool, doc);
-            continue;
-        }
-        if (st == ST_OK) {
-            err_nomem(&e);
-        }
-        fail_document(d, name, line, &e);
     }
 }
 
@@ -366,8 +466,9 @@ static enum input_kind input_judge(struct dump_pipeline *d, struct gz_input *in,
 bool dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name, bool found) {
     struct gz_input *in = NULL;
     struct dump_stream *stream = NULL;
+    struct input_read input = {d, fd, name};
     struct err e = {0};
-    settle_if_idle(d, fd);
+    (void)ready_or_settled(&input);
     if (gz_input_open(&in, fd, name, &e) != ST_OK) {
         dump_pipeline_fail(d, name, &e);
         return true;
@@ -381,7 +482,7 @@ bool dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name, bool 
     if (kind == INPUT_FAILED) {
         dump_pipeline_fail(d, name, &e);
     } else if (stream) {
-        read_documents(d, stream, fd, name);
+        read_documents(&input, stream);
         dump_stream_close(stream);
     }
     return kind != INPUT_SKIPPED;
@@ -391,12 +492,39 @@ bool dump_pipeline_read(struct dump_pipeline *d, int fd, const char *name, bool 
 
 enum st dump_pipeline_open(struct dump_pipeline *d, unsigned jobs, struct err *e) {
     size_t window = (size_t)jobs * d->ops->window;
-    return pool_open(&d->pool, jobs, window, document_work, document_deliver, d, e);
+    d->jobs = 0;
+    d->scratch = calloc(jobs, sizeof(*d->scratch));
+    if (!d->scratch) {
+        return err_nomem(e);
+    }
+    enum st st = ST_OK;
+    while (st == ST_OK && d->jobs < jobs) {
+        st = dump_scratch_new(&d->scratch[d->jobs], e);
+        d->jobs += st == ST_OK;
+    }
+    if (st == ST_OK) {
+        st = pool_open(&d->pool, jobs, window, document_work, document_deliver, d, e);
+    }
+    if (st != ST_OK) {
+        dump_pipeline_close(d);
+    }
+    return st;
 }
 
 void dump_pipeline_close(struct dump_pipeline *d) {
     pool_close(d->pool);
     d->pool = NULL;
+    for (struct document *doc = d->spare, *next; doc; doc = next) {
+        next = doc->next;
+        document_free(doc);
+    }
+    d->spare = NULL;
+    for (unsigned i = 0; i < d->jobs; i++) {
+        dump_scratch_free(d->scratch[i]);
+    }
+    free(d->scratch);
+    d->scratch = NULL;
+    d->jobs = 0;
 }
 
 void dump_pipeline_write_line(struct sink *out, const char *text, size_t len) {

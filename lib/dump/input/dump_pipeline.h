@@ -43,14 +43,19 @@ struct dump_pipeline_watch {
     void *ctx;
 };
 
+struct document;
+
 /* Set the first members; dump_pipeline_open, dump_pipeline_read for each input,
  * dump_pipeline_close. All from one thread. */
 struct dump_pipeline {
     const struct dump_pipeline_ops *ops; /* borrowed */
     void *ctx;                           /* of the ops */
     struct dump_pipeline_watch watch;
-    uint64_t dumps, sessions; /* taken so far */
-    struct pool *pool;        /* NULL unless open */
+    uint64_t dumps, sessions;      /* taken so far */
+    struct pool *pool;             /* NULL unless open; private, as all below */
+    struct dump_scratch **scratch; /* one per thread */
+    unsigned jobs;
+    struct document *spare;
 };
 
 /* jobs: threads, 1 … DUMP_PIPELINE_JOBS_MAX. ST_ERR: out of memory or threads. */

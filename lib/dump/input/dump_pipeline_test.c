@@ -83,6 +83,10 @@ static bool run_pipeline(const char *text, unsigned jobs, struct journal *j) {
 #define SESSION_RECORD "{\"format\":\"stall-session/1\"}"
 static const char mixed[] = DUMP_OF("a") DUMP_OF("bb") "{\n" DUMP_OF("c") SESSION_RECORD
     "\n" DUMP_OF("long id") DUMP_OF("d");
+/* Lines that look like documents, and are none or several. */
+static const char joined[] = (DUMP_OF("a") "{\"format\":\"stall-dump/1\",\"id\":{}\n" DUMP_OF(
+    "b") "{\"format\":\"stall-dump/1\",\"id\":\"c\"}{\"format\":\"stall-dump/1\",\"id\":\"d\"}\n"
+         "{\"format\":\"stall-dump/1\",\"images\":1}\n" SESSION_RECORD "\n" DUMP_OF("e"));
 
 static void results_come_in_the_order_of_the_input(void **state) {
     (void)state;
@@ -91,6 +95,12 @@ static void results_come_in_the_order_of_the_input(void **state) {
         assert_true(run_pipeline(mixed, jobs, &j));
         assert_string_equal(strbuf_cstr(&j.text), "a/1 bb/2 !in:3 c/1 session@in:5+28 !in:6 d/1 ");
         assert_int_equal(j.progress, 4);
+        strbuf_release(&j.text);
+        j = (struct journal){0};
+        assert_true(run_pipeline(joined, jobs, &j));
+        assert_string_equal(strbuf_cstr(&j.text),
+                            "a/1 !in:2 b/1 c/1 d/1 !in:5 session@in:6+28 e/1 ");
+        assert_int_equal(j.progress, 5);
         strbuf_release(&j.text);
     }
 }
@@ -126,7 +136,9 @@ static void every_allocation_of_a_run(void *ctx, bool refused) {
 }
 
 static void memory_may_run_out_anywhere(void **state) {
-    static char text[] = DUMP_OF("a") DUMP_OF("b") SESSION_RECORD "\n";
+    static char text[] = (DUMP_OF("a") DUMP_OF("b") SESSION_RECORD
+                          "\n"
+                          "{\"format\":\"stall-dump/1\",\"id\":\"c\"}" DUMP_OF("d") DUMP_OF("e"));
     (void)state;
     if (!failmalloc_works()) {
         skip();

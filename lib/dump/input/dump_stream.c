@@ -23,26 +23,26 @@
 enum { READ_SIZE = 64 * 1024 };
 
 struct dump_stream {
-    struct gz_input *in;
-    struct strbuf text; /* the document so far, from `start`, and what was read behind it */
-    size_t start;       /* of the document in text */
-    size_t pos;         /* the next byte that nobody has looked at */
-    uint64_t line;      /* of pos */
-    bool skip_rest;     /* the last document broke: lines that look like its rest are dropped */
-    bool at_end;        /* the input has ended, or failed */
-    bool first;         /* nothing was returned yet: a byte order mark may come */
-    uint64_t dropped;   /* bytes of the input before text[0] */
-    struct err broken;  /* why the input failed; reported once, behind what it gave before */
-    char step[READ_SIZE];
+    struct gz_input *in; /* NULL: all of it is in text */
+    struct strbuf text;  /* the document so far, from `start`, and what was read behind it */
+    size_t start;        /* of the document in text */
+    size_t pos;          /* the next byte that nobody has looked at */
+    uint64_t line;       /* of pos */
+    bool skip_rest;      /* the last document broke: lines that look like its rest are dropped */
+    bool at_end;         /* the input has ended, or failed */
+    bool first;          /* nothing was returned yet: a byte order mark may come */
+    uint64_t dropped;    /* bytes of the input before text[0] */
+    struct err broken;   /* why the input failed; reported once, behind what it gave before */
+    bool (*ready)(void *ctx); /* asked before each read; NULL = no */
+    void *ctx;                /* of ready */
 };
 
 enum st dump_stream_open_input(struct dump_stream **out, struct gz_input *in, struct err *e) {
-    struct dump_stream *s = malloc(sizeof *s);
+    struct dump_stream *s = calloc(1, sizeof *s);
     if (!s) {
         gz_input_close(in);
         return err_nomem(e);
     }
-    memset(s, 0, offsetof(struct dump_stream, step));
     s->in = in;
     s->line = 1;
     s->first = true;
@@ -54,6 +54,29 @@ enum st dump_stream_open(struct dump_stream **out, int fd, const char *name, str
     struct gz_input *in;
     enum st st = gz_input_open(&in, fd, name, e);
     return st == ST_OK ? dump_stream_open_input(out, in, e) : st;
+}
+
+enum st dump_stream_open_text(struct dump_stream **out, const char *text, size_t len, uint64_t line,
+                              uint64_t offset, struct err *e) {
+    struct dump_stream *s = calloc(1, sizeof *s);
+    if (!s) {
+        return err_nomem(e);
+    }
+    strbuf_add(&s->text, text, len);
+    if (strbuf_check(&s->text, e) != ST_OK) {
+        dump_stream_close(s);
+        return ST_ERR;
+    }
+    s->line = line;
+    s->dropped = offset;
+    s->at_end = true;
+    *out = s;
+    return ST_OK;
+}
+
+void dump_stream_ask(struct dump_stream *s, bool (*ready)(void *ctx), void *ctx) {
+    s->ready = ready;
+    s->ctx = ctx;
 }
 
 void dump_stream_close(struct dump_stream *s) {
@@ -79,21 +102,31 @@ static void drop_consumed(struct dump_stream *s) {
     s->start = s->pos = 0;
 }
 
-/* Reads some more behind the text. False at the end of the input. ST_ERR only for lack of memory;
+/* Reads some more behind the text. ST_NONE at the end of the input. ST_ERR only for lack of memory;
  * an input that fails ends there and the failure is remembered. */
+static enum st read_some(struct dump_stream *s, struct err *e) {
+    size_t got = 0;
+    char *room = strbuf_room(&s->text, READ_SIZE);
+    if (!room) { /* what is there of a document is no use without the rest */
+        s->at_end = true;
+        s->start = s->pos = s->text.len;
+        return strbuf_check(&s->text, e);
+    }
+    enum st st = gz_input_read(s->in, room, READ_SIZE, &got, &s->broken);
+    s->at_end = st != ST_OK || got == 0;
+    strbuf_took(&s->text, got);
+    return s->at_end ? ST_NONE : ST_OK;
+}
+
+/* The same, after a wait if need be. */
 static enum st read_more(struct dump_stream *s, struct err *e) {
     if (s->at_end) {
         return ST_NONE;
     }
-    size_t got = 0;
-    enum st st = gz_input_read(s->in, s->step, sizeof s->step, &got, &s->broken);
-    s->at_end = st != ST_OK || got == 0;
-    strbuf_add(&s->text, s->step, got);
-    if (strbuf_check(&s->text, e) != ST_OK) {
-        s->at_end = true;
-        return ST_ERR;
+    if (s->ready) {
+        (void)s->ready(s->ctx);
     }
-    return s->at_end ? ST_NONE : ST_OK;
+    return read_some(s, e);
 }
 
 /* Makes sure that the line at pos is there as a whole; *len without its line feed. Lines longer
@@ -134,9 +167,17 @@ static void pass_line(struct dump_stream *s, size_t len, bool ended) {
     s->line += ended;
 }
 
+/* How the recorder's dumps and session records begin. */
+static const char dump_head[] = "{\"format\":\"stall-";
+enum { DUMP_HEAD_LEN = sizeof dump_head - 1 };
+
 static bool begins_dump(const char *p, size_t len) {
-    static const char head[] = "{\"format\":\"stall-";
-    return len >= sizeof head - 1 && memcmp(p, head, sizeof head - 1) == 0;
+    return len >= DUMP_HEAD_LEN && memcmp(p, dump_head, DUMP_HEAD_LEN) == 0;
+}
+
+/* As far as it has been read? */
+static bool may_begin_dump(const char *p, size_t len) {
+    return memcmp(p, dump_head, len < DUMP_HEAD_LEN ? len : DUMP_HEAD_LEN) == 0;
 }
 
 /* Does a line behind a broken document look like the rest of a pretty-printed one? */
@@ -384,6 +425,40 @@ static enum st take_json(struct dump_stream *s, size_t *len, struct err *e) {
         }
         pass_line(s, line.len, line.ended);
     }
+}
+
+/* Reads some more if that needs no waiting. */
+static bool read_at_once(struct dump_stream *s) {
+    return !s->at_end && s->ready && s->ready(s->ctx) && read_some(s, &s->broken) == ST_OK;
+}
+
+bool dump_stream_line(struct dump_stream *s, struct dump_stream_line *out) {
+    const char *p, *feed;
+    size_t left,
+        len = 0; /* bytes from pos on, and those of them that are known to be of the line */
+    drop_consumed(s);
+    for (;;) {
+        left = s->text.len - s->pos;
+        p = strbuf_cstr(&s->text) + s->pos;
+        if (s->first || len > DUMP_TEXT_MAX || !may_begin_dump(p, left)) {
+            return false;
+        }
+        feed = left > len ? memchr(p + len, '\n', left - len) : NULL;
+        len = feed ? (size_t)(feed - p) : left;
+        if (feed && left - len - 1 >= DUMP_HEAD_LEN) {
+            break;
+        }
+        if (!read_at_once(s)) {
+            return false;
+        }
+    }
+    if (feed[-1] != '}' || !begins_dump(feed + 1, left - len - 1)) {
+        return false;
+    }
+    *out = (struct dump_stream_line){p, len, s->line, s->dropped + s->pos};
+    s->skip_rest = false;
+    pass_line(s, len, true);
+    return true;
 }
 
 /* Takes lines from start until the document ends. */

@@ -10,50 +10,42 @@
 #include "base/failmalloc.h"
 #include "base/gz.h"
 #include "dump/dump_support_test.h"
-#include "dump/input/dump_stream.h"
+#include "dump/input/stream_support_test.h"
 
 #define D(x) "{'format':'stall-dump/1','id':'" x "'}"
 
-/* A descriptor from which the bytes can be read. */
 static int file_of(const void *bytes, size_t len) {
-    char path[] = "/tmp/dump_stream_test.XXXXXX";
-    int fd = mkstemp(path);
+    int fd = stream_file_of(bytes, len);
     assert_true(fd >= 0);
-    unlink(path);
-    assert_int_equal(write(fd, bytes, len), len);
-    lseek(fd, 0, SEEK_SET);
     return fd;
 }
 
-/* What a stream gives, as text: "LINE:DOCUMENT|" and "LINE!ERROR|", white space and quotes made
- * plain. */
-static struct strbuf transcript(int fd) {
+/* Adds what a stream gives, as text: "LINE:DOCUMENT|" and "LINE!ERROR|", white space and quotes
+ * made plain. */
+static void note(void *ctx, enum st st, const char *text, size_t len, uint64_t line,
+                 const struct err *e) {
+    struct strbuf *out = ctx;
+    strbuf_addf(out, "%d", (int)line);
+    if (st == ST_ERR) {
+        assert_true(err_is(e));
+        strbuf_addf(out, "!%s|", e->text);
+        return;
+    }
+    strbuf_addc(out, ':');
+    for (size_t i = 0; i < len; i++) {
+        if (!memchr(" \t\r\n", text[i], 4)) {
+            strbuf_addc(out, text[i]);
+        }
+    }
+    strbuf_addc(out, '|');
+}
+
+static struct strbuf transcript(int fd, bool lines) {
     struct strbuf out = {0};
     struct dump_stream *s;
     assert_int_equal(dump_stream_open(&s, fd, "in", NULL), ST_OK);
-    for (;;) {
-        const char *text = NULL;
-        size_t len = 0;
-        uint64_t line = 0;
-        struct err e = {0};
-        enum st st = dump_stream_next(s, &text, &len, &line, &e);
-        if (st == ST_NONE) {
-            break;
-        }
-        strbuf_addf(&out, "%d", (int)line);
-        if (st == ST_ERR) {
-            assert_true(err_is(&e));
-            strbuf_addf(&out, "!%s|", e.text);
-            continue;
-        }
-        strbuf_addc(&out, ':');
-        for (size_t i = 0; i < len; i++) {
-            if (!memchr(" \t\r\n", text[i], 4)) {
-                strbuf_addc(&out, text[i]);
-            }
-        }
-        strbuf_addc(&out, '|');
-    }
+    dump_stream_ask(s, stream_is_ready, NULL);
+    stream_walk(s, lines, note, &out);
     const char *text;
     size_t len;
     uint64_t line;
@@ -66,13 +58,15 @@ static void check(const char *input, const char *want) {
     struct strbuf in = {0}, expected = {0}, zipped = {0};
     add_json(&in, input);
     add_json(&expected, want);
-    struct strbuf got = transcript(file_of(in.data, in.len));
-    assert_string_equal(strbuf_cstr(&got), strbuf_cstr(&expected));
-    strbuf_release(&got);
     assert_int_equal(gz_deflate(in.data, in.len, 6, &zipped, NULL), ST_OK);
-    got = transcript(file_of(zipped.data, zipped.len));
-    assert_string_equal(strbuf_cstr(&got), strbuf_cstr(&expected));
-    strbuf_release(&got);
+    for (int lines = 0; lines < 2; lines++) {
+        struct strbuf got = transcript(file_of(in.data, in.len), lines);
+        assert_string_equal(strbuf_cstr(&got), strbuf_cstr(&expected));
+        strbuf_release(&got);
+        got = transcript(file_of(zipped.data, zipped.len), lines);
+        assert_string_equal(strbuf_cstr(&got), strbuf_cstr(&expected));
+        strbuf_release(&got);
+    }
     strbuf_release(&in);
     strbuf_release(&zipped);
     strbuf_release(&expected);
@@ -108,6 +102,24 @@ static void a_bad_line_costs_that_line(void **state) {
           "1:{'format':'stall-dump/1','id':'cut|2:" D("b") "|");
     check("{'format':'stall-dump/1','end':fal\n" D("b"),
           "1:{'format':'stall-dump/1','end':fal|2:" D("b") "|");
+}
+
+static void a_line_that_looks_whole_may_be_anything(void **state) {
+    (void)state;
+    const char *cut = "{'format':'stall-dump/1','x':{}";
+    struct strbuf in = {0}, want = {0};
+    check(D("a") "\n" D("b") "\n" D("c") "\n", "1:" D("a") "|2:" D("b") "|3:" D("c") "|");
+    check(D("a") "\n" D("b") " " D("c") "\n" D("d") "\n",
+          "1:" D("a") "|2:" D("b") "|2:" D("c") "|3:" D("d") "|");
+    check(D("a") "\n" D("b") "}\n" D("c") "\n", "1:" D("a") "|2:" D("b") "}|3:" D("c") "|");
+    check(D("a") "\n" D("b") "{}x}\n" D("c") "\n",
+          "1:" D("a") "|2:" D("b") "|2:{}x}|3:" D("c") "|");
+    strbuf_addf(&in, "%s\n%s\n%s\n", D("a"), cut, D("b"));
+    strbuf_addf(&want, "1:%s|2!the document is cut short at byte %zu|3:%s|", D("a"),
+                strlen(D("a")) + strlen(cut) + 2, D("b"));
+    check(in.data, want.data);
+    strbuf_release(&in);
+    strbuf_release(&want);
 }
 
 static void a_document_that_is_cut_costs_no_other(void **state) {
@@ -151,7 +163,7 @@ static void limits_cost_one_document(void **state) {
         strbuf_addstr(&in, "[\n");
     }
     add_json(&in, "]\n" D("b"));
-    struct strbuf got = transcript(file_of(in.data, in.len));
+    struct strbuf got = transcript(file_of(in.data, in.len), false);
     add_json(&want, "2:" D("b") "|");
     assert_non_null(strstr(strbuf_cstr(&got), "1!too large or too deep at line 2001"));
     assert_non_null(strstr(strbuf_cstr(&got), D("b")[0] == '{' ? "stall-dump/1" : ""));
@@ -173,7 +185,7 @@ static void a_document_that_is_too_long_costs_itself(void **state) {
     free(big);
     add_json(&good, D("b") "\n");
     assert_int_equal(gz_deflate(good.data, good.len, 1, &zipped, NULL), ST_OK);
-    struct strbuf got = transcript(file_of(zipped.data, zipped.len));
+    struct strbuf got = transcript(file_of(zipped.data, zipped.len), false);
     strbuf_addf(&want, "1!a document of more than %d bytes|", DUMP_TEXT_MAX);
     add_json(&want, "2:" D("b") "|");
     assert_string_equal(strbuf_cstr(&got), strbuf_cstr(&want));
@@ -191,7 +203,7 @@ static void a_damaged_gzip_is_reported_once_behind_what_was_good(void **state) {
     }
     assert_int_equal(gz_deflate(in.data, in.len, 6, &zipped, NULL), ST_OK);
     for (size_t cut = 1; cut < zipped.len - 3; cut += 7) {
-        struct strbuf got = transcript(file_of(zipped.data, zipped.len - cut));
+        struct strbuf got = transcript(file_of(zipped.data, zipped.len - cut), true);
         const char *text = strbuf_cstr(&got), *first = strchr(text, '!');
         assert_non_null(first);
         assert_null(strchr(first + 1, '!'));
@@ -327,6 +339,7 @@ int main(void) {
         cmocka_unit_test(lines_are_documents),
         cmocka_unit_test(a_pretty_printed_object_is_one_document),
         cmocka_unit_test(a_bad_line_costs_that_line),
+        cmocka_unit_test(a_line_that_looks_whole_may_be_anything),
         cmocka_unit_test(a_document_that_is_cut_costs_no_other),
         cmocka_unit_test(the_rest_of_a_broken_object_is_passed_over),
         cmocka_unit_test(limits_cost_one_document),

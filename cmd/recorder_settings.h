@@ -10,15 +10,16 @@
 #include "recorder/stallrec.h"
 
 struct recorder_settings {
-    const char *directory; /* of dumps */
-    const char *trace;     /* to write; NULL: none */
-    const char *replay;    /* a trace; NULL: none */
-    const char *preset;    /* NULL: the default */
-    uint32_t threshold_ms; /* 0: the preset's */
-    uint32_t detectors;    /* bits; 0: the preset's */
-    uint32_t cpu_percent;  /* of one processor; 0: the preset's */
-    struct strbuf loop_at; /* one a line */
-    struct strbuf context; /* KEY=VALUE, one a line */
+    const char *directory;              /* of dumps */
+    const char *trace;                  /* to write; NULL: none */
+    const char *replay;                 /* a trace; NULL: none */
+    const char *preset;                 /* NULL: the default */
+    uint32_t threshold_ms;              /* 0: the preset's */
+    uint32_t sample_ms, ring, check_ms; /* the same */
+    uint32_t detectors;                 /* bits; 0: the preset's */
+    uint32_t cpu_percent;               /* of one processor; 0: the preset's */
+    struct strbuf loop_at;              /* one a line */
+    struct strbuf context;              /* KEY=VALUE, one a line */
     unsigned context_count;
     uint64_t keep_days, keep_bytes, keep_files; /* 0 = no limit */
     bool follow, quiet;

@@ -38,6 +38,9 @@ enum { REPORT_FD_FROM = 100, REPORT_FD_LEAST = 3 };
 enum {
     OPT_OUTPUT = 1,
     OPT_THRESHOLD,
+    OPT_SAMPLE,
+    OPT_RING,
+    OPT_CHECK,
     OPT_PRESET,
     OPT_DETECTORS,
     OPT_CPU_LIMIT,
@@ -62,6 +65,12 @@ static const struct cli_option options[] = {
      CLI_TEXT(struct recorder_settings, directory)},
     {OPT_THRESHOLD, 't', "threshold", "MS", "a stall is a loop busy for this long (the preset's)",
      CLI_NUMBER(struct recorder_settings, threshold_ms, 1, 3600000)},
+    {OPT_SAMPLE, 0, "sample-ms", "MS", "take a stack of a busy loop this often (the preset's)",
+     CLI_NUMBER(struct recorder_settings, sample_ms, 1, 60000)},
+    {OPT_RING, 0, "ring", "N", "keep so many of the newest of these stacks (the preset's)",
+     CLI_NUMBER(struct recorder_settings, ring, 1, 256)},
+    {OPT_CHECK, 0, "check-ms", "MS", "look this often at what stalls, or burns (the preset's)",
+     CLI_NUMBER(struct recorder_settings, check_ms, 10, 3600000)},
     {OPT_PRESET, 0, "preset", "NAME",
      "detect, sample and back off as a published system does (default)", CLI_CALL(settings_preset)},
     {OPT_DETECTORS, 0, "detectors", "NAME,...",
@@ -106,9 +115,9 @@ static const struct cli_option options[] = {
 static const struct cli_tool tool = {
     .name = "stallrec",
     .synopsis =
-        "[-o DIR] [--preset=NAME] [--threshold=MS] [--detectors=NAME,...]\n"
-        " [--cpu-limit=PERCENT] [--loop-at=LIB|SYMBOL]... [--context=KEY=VALUE]... "
-        "[--keep-days=N]\n"
+        "[-o DIR] [--preset=NAME] [--threshold=MS] [--sample-ms=MS] [--ring=N]\n"
+        " [--check-ms=MS] [--detectors=NAME,...] [--cpu-limit=PERCENT]\n"
+        " [--loop-at=LIB|SYMBOL]... [--context=KEY=VALUE]... [--keep-days=N]\n"
         " [--keep-bytes=N] [--keep-files=N] [--trace=FILE] [--follow] [-q] [--] PROGRAM [ARG]...\n"
         "-p PID | --attach [--for=SECONDS] [-o DIR] [...] [--] [PROGRAM [ARG]...]\n"
         "[--preset=NAME] --replay=TRACE\n"
@@ -182,6 +191,9 @@ static bool set_environment(const struct run *run) {
               setenv(PRELOAD_ENV_DIRECTORY, run->directory_path, 1) == 0 &&
               set_number(PRELOAD_ENV_REPORT, (uint64_t)run->report_fd) &&
               set_number(PRELOAD_ENV_THRESHOLD, set->threshold_ms) &&
+              set_number(PRELOAD_ENV_SAMPLE, set->sample_ms) &&
+              set_number(PRELOAD_ENV_RING, set->ring) &&
+              set_number(PRELOAD_ENV_CHECK, set->check_ms) &&
               set_number(PRELOAD_ENV_DETECTORS, set->detectors) &&
               set_number(PRELOAD_ENV_CPU_LIMIT, set->cpu_percent * 10);
     unsetenv(PRELOAD_ENV_TRACE);

@@ -41,9 +41,9 @@ $(foreach f,$(filter-out unwind_test,$(notdir $(basename $(rec_tests)))),$(eval 
 # sampled, and the walk of each sample.
 rec_fast := hooks inbox loop signal_linux copy_linux unwind fp_walk
 $(foreach f,$(filter-out $(rec_fast),$(notdir $(basename $(filter-out $(not_src),$(wildcard lib/recorder/*.c lib/recorder/*/*.c))))),$(eval REC_CFLAGS_$(f) += $(if $(filter 1,$(DEBUG)),,-Os)))
-# The functions that a thread waits in keep a frame pointer: of a thread that sleeps, nothing but sp and pc can be read, and a caller may
-# need the frame pointer that they saved.
-$(foreach f,adapter_poll adapter_epoll_linux adapter_glib_linux preload,$(eval REC_CFLAGS_$(f) += -fno-omit-frame-pointer))
+# The functions that a thread waits in save its frame pointer in a frame that sp leads to (adapter_wait.h), where the compiler lets them.
+$(foreach f,$(if $(SAN)$(filter 1,$(DEBUG)),,adapter_poll adapter_epoll_linux adapter_glib_linux preload),\
+  $(eval REC_CFLAGS_$(f) += -fomit-frame-pointer -DREC_SAVES_FRAME_POINTER))
 # Tests of the unwinder need frames of a size that only run time tells.
 REC_CFLAGS_unwind_test += -Wno-alloca
 REC_CFLAGS_unwind_recover_test += -Wno-alloca

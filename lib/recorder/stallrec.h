@@ -330,18 +330,25 @@ STALLREC_API void stallrec_ping_done(struct stallrec *rec, uint64_t number);
 
 /* ---- loop hooks ---- */
 
+enum { STALLREC_TRAIL_ = 32 };
+
 /* Shared by the watched thread (writes state, activity) and the monitor (writes notify). Zeroed =
  * idle, nobody watching. Private to the hooks below. */
 struct stallrec_loop {
     uint64_t state_; /* time of the last edge in ns, its lowest bit replaced: 1 = busy, 0 = idle */
     uint64_t end_;   /* first edge after notify_ got STALLREC_NOTIFY_END_ or _KEEP_; 0 = none yet */
     uint64_t event_; /* time of the last stallrec_loop_activity */
-    uint32_t activity_; /* enum stallrec_activity */
-    uint32_t notify_;   /* what the monitor waits for; the word it sleeps on */
-    uint64_t idle_;     /* when the loop first waited; 0 = none yet */
-    uint64_t busy_;     /* ns of all busy stretches that have ended */
-    uint64_t reserved_[2];
+    uint32_t activity_;               /* enum stallrec_activity */
+    uint32_t notify_;                 /* what the monitor waits for; the word it sleeps on */
+    uint64_t idle_;                   /* when the loop first waited; 0 = none yet */
+    uint64_t busy_;                   /* ns of all busy stretches that have ended */
+    uint64_t trailed_;                /* transitions so far */
+    const char *mode_;                /* stallrec_loop_mode; NULL = not known */
+    uint64_t trail_[STALLREC_TRAIL_]; /* the last of them: time, its lowest four bits replaced by
+                                         which: an activity, or STALLREC_TRAIL_WAKE_ … */
 };
+
+enum { STALLREC_TRAIL_WAKE_ = 7, STALLREC_TRAIL_SLEEP_ = 8, STALLREC_TRAIL_TURN_ = 9 };
 
 enum {
     STALLREC_NOTIFY_BUSY_ = 1, /* the monitor is parked until the loop gets busy */
@@ -381,11 +388,20 @@ static inline void stallrec_loop_idle_(struct stallrec_loop *loop, uint64_t now)
     }
 }
 
+/* Keeps a transition for the dumps. Only the watched thread writes. */
+static inline void stallrec_loop_trail_(struct stallrec_loop *loop, uint64_t now, uint64_t which) {
+    uint64_t n = __atomic_load_n(&loop->trailed_, __ATOMIC_RELAXED);
+    __atomic_store_n(&loop->trail_[n % STALLREC_TRAIL_], (now & ~(uint64_t)15) | which,
+                     __ATOMIC_RELAXED);
+    __atomic_store_n(&loop->trailed_, n + 1, __ATOMIC_RELEASE);
+}
+
 /* The loop left its wait and begins to handle events. When it is busy already: no effect. */
 static inline void stallrec_loop_wake(struct stallrec_loop *loop) {
     if ((__atomic_load_n(&loop->state_, __ATOMIC_RELAXED) & 1) == 0) {
         uint64_t now = stallrec_clock_ns();
         stallrec_loop_idle_(loop, now);
+        stallrec_loop_trail_(loop, now, STALLREC_TRAIL_WAKE_);
         stallrec_loop_edge_(loop, now, 1);
     }
 }
@@ -394,20 +410,32 @@ static inline void stallrec_loop_wake(struct stallrec_loop *loop) {
 static inline void stallrec_loop_sleep(struct stallrec_loop *loop) {
     uint64_t now = stallrec_clock_ns();
     stallrec_loop_idle_(loop, now);
+    stallrec_loop_trail_(loop, now, STALLREC_TRAIL_SLEEP_);
     stallrec_loop_edge_(loop, now, 0);
 }
 
 /* The loop begins another turn without a wait (a poll with timeout 0, idle handlers): one busy
  * stretch ends and another begins. */
 static inline void stallrec_loop_turn(struct stallrec_loop *loop) {
-    stallrec_loop_edge_(loop, stallrec_clock_ns(), 1);
+    uint64_t now = stallrec_clock_ns();
+    stallrec_loop_trail_(loop, now, STALLREC_TRAIL_TURN_);
+    stallrec_loop_edge_(loop, now, 1);
 }
 
 /* What the loop does now, for loops that tell; not an edge. */
 static inline void stallrec_loop_activity(struct stallrec_loop *loop,
                                           enum stallrec_activity activity) {
-    __atomic_store_n(&loop->event_, stallrec_clock_ns(), __ATOMIC_RELAXED);
+    uint64_t now = stallrec_clock_ns();
+    stallrec_loop_trail_(loop, now, (uint64_t)activity);
+    __atomic_store_n(&loop->event_, now, __ATOMIC_RELAXED);
     __atomic_store_n(&loop->activity_, (uint32_t)activity, __ATOMIC_RELEASE);
+}
+
+/* The mode that the loop runs in, for loops that have modes: stalls while the user scrolls can then
+ * be told from others. `mode`: 1 to 63 bytes that stay as they are until the process ends; NULL =
+ * not known. */
+static inline void stallrec_loop_mode(struct stallrec_loop *loop, const char *mode) {
+    __atomic_store_n(&loop->mode_, mode, __ATOMIC_RELEASE);
 }
 
 #ifdef __cplusplus

@@ -30,6 +30,13 @@ struct rec_stack {
     uint32_t pause_ns; /* how long the thread was held up for the sample */
 };
 
+/* What the loop did, and when. */
+struct rec_transition {
+    uint64_t at_ns;
+    uint32_t what; /* enum stallrec_activity, or REC_WENT_… */
+};
+enum { REC_TRANSITIONS = 32, REC_WENT_WAKE = 7, REC_WENT_SLEEP = 8, REC_WENT_TURN = 9 };
+
 enum rec_sample {
     REC_SAMPLE_OK,
     REC_SAMPLE_SAME, /* the thread has not run since the last sample, so its stack is the same */
@@ -78,6 +85,8 @@ struct rec_thread {
     enum rec_thread_state state;
     bool main;
     uint64_t cpu_ns; /* used since the thread began; UINT64_MAX = not known */
+    /* Of one processor, between the last two calls of top_thread; 0: none, or not known. */
+    uint32_t cpu_permille;
     struct rec_wait waits_for;
     struct rec_stack stack;
 };
@@ -99,6 +108,11 @@ struct rec_capture {
      * told of: asked after the last sample and before a detection counts, and after threads. NULL =
      * always true. */
     bool (*still_busy)(void *ctx, uint64_t since_ns);
+    /* The loop's last transitions, oldest first; returns how many. NULL = not known. */
+    uint32_t (*transitions)(void *ctx, struct rec_transition out[REC_TRANSITIONS]);
+    /* The mode that the loop runs in, NULL = not known; valid until the process ends. NULL = the
+     * same. */
+    const char *(*mode)(void *ctx);
     /* The image that holds the address; false if there is none. */
     bool (*image_at)(void *ctx, uint64_t address, struct rec_image *out);
     /* The watched thread without its stack (out->stack is left alone). NULL or false = not known.
@@ -113,8 +127,9 @@ struct rec_capture {
     /* Asks the loop to run a task that leads to rec_core_ping_done(number). False: it cannot now.
      * NULL = never: the ping detector is then off. */
     bool (*post)(void *ctx, uint64_t number);
-    /* The thread that used most processor time since the last call, without its stack. The first
-     * call only begins to count. NULL or false = not known. */
+    /* Reads the processor time of all threads, for their cpu_permille. *out: the thread that used
+     * most since the last call, without its stack. The first call only begins to count. NULL or
+     * false = not known. */
     bool (*top_thread)(void *ctx, struct rec_thread *out);
     /* Unix time in ms, UTC. */
     int64_t (*wall_ms)(void *ctx);

@@ -330,6 +330,77 @@ static void a_dump_without_memory_leaves_its_time_to_the_one_before(void **state
     assert_int_equal(d->stall.duration_ms, 1900);
 }
 
+/* Steps past `to`, with a process that burns one processor. */
+static void burn_until(struct fixture *f, uint64_t from, uint64_t to) {
+    for (uint64_t t = from; t <= to; t += 100 * MS) {
+        f->fake.cpu.process_ns = t;
+        rec_core_step(f->core, t);
+    }
+}
+
+static void a_cpu_stall_is_one_dump_with_the_threads_that_burn(void **state) {
+    struct fixture *f = *state;
+    f->config.detectors = STALLREC_DETECT_CPU;
+    f->config.cpu_limit_permille = 500;
+    f->config.check_ms = 1000;
+    f->fake.top = 101;
+    f->fake.others = 2;
+    start(f);
+    burn_until(f, 0, 2100 * MS);
+    fake_stack(&f->fake, 2, 0x10700, 0x20300); /* the main thread does something else now */
+    burn_until(f, 2200 * MS, 7000 * MS);
+    const struct rec_dump *d = rec_core_open(f->core);
+    assert_non_null(d);
+    assert_string_equal(d->stall.kind, "cpu");
+    assert_int_equal(d->stall.at_ms, 1000); /* before config.threads_after_ms */
+    assert_int_equal(d->thread_count, 3);
+    assert_int_equal(d->threads[2].cpu_permille, 401);
+    assert_int_equal(d->threads[2].stack.count, 1);
+    assert_int_equal(rec_core_totals(f->core).dumps, 1);
+    assert_int_equal(rec_core_totals(f->core).stalls, 1);
+    f->fake.top = 100; /* another thread burns: that is another dump */
+    burn_until(f, 7100 * MS, 12000 * MS);
+    assert_int_equal(rec_core_totals(f->core).dumps, 2);
+}
+
+static void a_late_action_has_the_threads_that_worked_before_its_limit(void **state) {
+    struct fixture *f = *state;
+    f->config.detectors = STALLREC_DETECT_SPAN;
+    f->fake.top = 101;
+    f->fake.others = 2;
+    start(f);
+    assert_true(rec_core_span_begin(f->core, 1, "export", 1500, 0));
+    assert_int_equal(rec_core_step(f->core, 0), 1300 * MS);
+    run_until(f, 1300 * MS, 1499 * MS);
+    assert_int_equal(f->fake.top_calls, 1);
+    run_until(f, 1500 * MS, 1501 * MS);
+    assert_int_equal(f->fake.top_calls, 2);
+    const struct rec_dump *d = rec_core_open(f->core);
+    assert_non_null(d);
+    assert_string_equal(d->stall.action, "export");
+    assert_int_equal(d->thread_count, 3);
+    assert_int_equal(d->threads[1].cpu_permille, 400);
+}
+
+static void a_hang_says_what_the_loop_did_and_no_shares(void **state) {
+    struct fixture *f = *state;
+    f->fake.others = 2;
+    f->fake.mode = "UITrackingRunLoopMode";
+    f->fake.transition_count = 2;
+    f->fake.transitions[0] = (struct rec_transition){999999999, REC_WENT_SLEEP};
+    f->fake.transitions[1] = (struct rec_transition){1000 * MS, REC_WENT_WAKE};
+    rec_core_loop_event(f->core, REC_LOOP_WAKE, 1000 * MS);
+    run_until(f, 1000 * MS, 4000 * MS);
+    const struct rec_dump *d = rec_core_open(f->core);
+    assert_non_null(d);
+    assert_string_equal(d->stall.mode, "UITrackingRunLoopMode");
+    assert_int_equal(d->stall.state_count, 2);
+    assert_int_equal(d->stall.states[0].at_ms, -1);
+    assert_int_equal(d->stall.states[1].at_ms, 0);
+    assert_int_equal(d->thread_count, 3);
+    assert_int_equal(d->threads[1].cpu_permille, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -349,6 +420,9 @@ int main(void) {
         T(a_dump_that_cannot_be_written_waits_behind_the_others),
         T(without_memory_a_dump_is_lost_and_said_so),
         T(a_dump_without_memory_leaves_its_time_to_the_one_before),
+        T(a_cpu_stall_is_one_dump_with_the_threads_that_burn),
+        T(a_late_action_has_the_threads_that_worked_before_its_limit),
+        T(a_hang_says_what_the_loop_did_and_no_shares),
 #undef T
     };
     return cmocka_run_group_tests_name("core_dumps", tests, NULL, NULL);

@@ -28,6 +28,7 @@ struct rec_record {
     uint64_t grown_ns; /* when its times were brought up to date, 0 = not yet */
     uint64_t order;    /* order of closing: the oldest dump is written first */
     bool threads;      /* the other threads were asked for */
+    bool about_work;   /* the dump is about what used the processor, on any thread */
     char *text;        /* [REC_TEXT_MAX] */
     uint32_t text_len;
 };
@@ -77,6 +78,7 @@ struct rec_span {
     uint64_t id;
     bool running, late; /* late: it has the track */
     uint64_t since_ns, gap_ns, due_ns;
+    bool measured; /* the threads' processor time was read, a moment before due_ns */
     uint32_t limit_ms;
     char name[REC_NAME_MAX];
 };
@@ -228,8 +230,9 @@ void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, b
 
 /* ---- record.c ---- */
 
-/* Copies ring, threads and images of the moment into a free record's dump; its stall member is the
- * caller's to fill. */
+/* Copies ring, threads and images of the moment into a free record's dump; its stall and about_work
+ * members are the caller's to fill. A dump that is about work has all threads, with their shares of
+ * the processor; others have them from config.threads_after_ms on. */
 void rec_record_fill(struct rec_core *core, struct rec_record *record,
                      const struct rec_heaviest *heaviest);
 /* Adds the other threads to a dump and refreshes the main thread's state, not its stack. If the

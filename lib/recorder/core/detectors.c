@@ -250,16 +250,49 @@ static uint32_t late_limit(const struct rec_core *core) {
     return limit;
 }
 
+/* How long before its limit the threads' processor time is read for what works in a late action. */
+enum { SPAN_MEASURE_MS = 200 };
+
+static uint64_t measure_ns(const struct rec_span *span) {
+    return rec_max(span->since_ns, span->due_ns - rec_min(span->due_ns, rec_ms(SPAN_MEASURE_MS)));
+}
+
+static bool must_measure(const struct rec_core *core, const struct rec_span *span) {
+    return core->capture.top_thread != NULL && span->running && !span->late && !span->measured;
+}
+
+static void measure_threads(struct rec_core *core) {
+    struct rec_thread top;
+    core->capture.top_thread(core->capture.ctx, &top);
+}
+
+static void spans_measure(struct rec_core *core, uint64_t now) {
+    bool due = false;
+    for (uint32_t i = 0; i < REC_SPANS; i++) {
+        struct rec_span *span = &core->spans[i];
+        bool measure = must_measure(core, span) && measure_ns(span) <= now;
+        span->measured |= measure;
+        due |= measure;
+    }
+    if (due) {
+        measure_threads(core);
+    }
+}
+
 /* Only one late action is looked at at a time; while the loop hangs, the hang itself is the reason.
  */
 static void span_check(struct rec_core *core, uint64_t now) {
     struct rec_track *track = track_of(core, REC_TRACK_SPAN);
     if (!track->running) {
+        spans_measure(core, now);
         struct rec_span *span = hangs(core) ? NULL : latest_span(core, now);
         if (span == NULL) {
             return;
         }
         span->late = true;
+        if (core->capture.top_thread != NULL) {
+            measure_threads(core);
+        }
         rec_track_begin(track, span->since_ns);
         track->gap_ns = span->gap_ns;
         track->next_check_ns = now;
@@ -279,8 +312,9 @@ static uint64_t next_span(const struct rec_core *core) {
         return track->next_check_ns;
     }
     for (uint32_t i = 0; i < REC_SPANS && !hangs(core); i++) {
-        if (core->spans[i].running) {
-            next = rec_min(next, core->spans[i].due_ns);
+        const struct rec_span *span = &core->spans[i];
+        if (span->running) {
+            next = rec_min(next, must_measure(core, span) ? measure_ns(span) : span->due_ns);
         }
     }
     return next;

@@ -29,6 +29,11 @@ struct fake {
     struct rec_thread main;
     uint32_t others;
     int64_t others_wait_for; /* 0 = for nothing */
+    int64_t top;             /* the thread that uses most; 0: not known */
+    unsigned top_calls;
+    struct rec_transition transitions[REC_TRANSITIONS];
+    uint32_t transition_count;
+    const char *mode;
 };
 
 static inline enum rec_sample fake_sample(void *ctx, bool may_repeat, struct rec_stack *out) {
@@ -90,7 +95,8 @@ static inline uint32_t fake_threads(void *ctx, struct rec_thread *out, uint32_t 
     *left_out = f->others - n;
     for (uint32_t i = 0; i < n; i++) {
         struct rec_stack stack = out[i].stack;
-        out[i] = (struct rec_thread){.id = 100 + i, .cpu_ns = UINT64_MAX, .waits_for.owner = -1};
+        out[i] = (struct rec_thread){
+            .id = 100 + i, .cpu_ns = UINT64_MAX, .cpu_permille = 400 + i, .waits_for.owner = -1};
         if (f->others_wait_for != 0) {
             out[i].waits_for = (struct rec_wait){REC_WAIT_MUTEX, 0x6000, f->others_wait_for};
         }
@@ -102,6 +108,23 @@ static inline uint32_t fake_threads(void *ctx, struct rec_thread *out, uint32_t 
         out[i].stack = stack;
     }
     return n;
+}
+
+static inline uint32_t fake_transitions(void *ctx, struct rec_transition out[REC_TRANSITIONS]) {
+    const struct fake *f = ctx;
+    memcpy(out, f->transitions, f->transition_count * sizeof *out);
+    return f->transition_count;
+}
+
+static inline const char *fake_mode(void *ctx) {
+    return ((const struct fake *)ctx)->mode;
+}
+
+static inline bool fake_top_thread(void *ctx, struct rec_thread *out) {
+    struct fake *f = ctx;
+    f->top_calls++;
+    *out = (struct rec_thread){.id = f->top, .name = "worker", .waits_for.owner = -1};
+    return f->top != 0 && f->top_calls > 1;
 }
 
 static inline void fake_cpu(void *ctx, struct rec_cpu *out) {
@@ -126,6 +149,9 @@ static inline struct rec_capture fake_capture(struct fake *f) {
                                 .main_thread = fake_main_thread,
                                 .threads = fake_threads,
                                 .cpu = fake_cpu,
+                                .transitions = fake_transitions,
+                                .mode = fake_mode,
+                                .top_thread = f->top != 0 ? fake_top_thread : NULL,
                                 .wall_ms = fake_wall_ms,
                                 .random = fake_random};
 }

@@ -59,6 +59,13 @@ static void describe_main(struct rec_core *core, struct rec_thread *main) {
     main->stack = stack;
 }
 
+/* Other dumps say how much a thread used, not how much of late. */
+static void drop_shares(struct rec_dump *dump) {
+    for (uint32_t i = 0; i < dump->thread_count; i++) {
+        dump->threads[i].cpu_permille = 0;
+    }
+}
+
 static void fill_main_thread(struct rec_core *core, struct rec_dump *dump) {
     struct rec_thread *main = &dump->threads[0];
     const struct rec_slot *newest = rec_ring_newest(&core->ring);
@@ -198,6 +205,9 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     for (uint32_t i = 1; i < dump->thread_count; i++) {
         add_stack_images(core, record, &dump->threads[i].stack);
     }
+    if (!record->about_work) {
+        drop_shares(dump);
+    }
     /* The main thread waits no longer. Its earlier wait stays with its earlier stack, unless
      * another thread waits for it by now. */
     if (dump->threads[0].waits_for.kind == REC_WAIT_NONE && !is_waited_for(dump, before.id)) {
@@ -247,6 +257,25 @@ static void fill_meter(struct rec_core *core, struct rec_dump *dump) {
     meter->pause_p50_us = (median + 999) / 1000;
 }
 
+/* ---- what the loop did ---- */
+
+static void fill_states(struct rec_core *core, struct rec_stall *stall) {
+    const struct rec_capture *capture = &core->capture;
+    struct rec_transition transitions[REC_TRANSITIONS];
+    uint32_t count = capture->transitions ? capture->transitions(capture->ctx, transitions) : 0;
+    const char *mode = capture->mode ? capture->mode(capture->ctx) : NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t ns = (int64_t)(transitions[i].at_ns - stall->since_ns);
+        const int64_t unit = REC_NS_PER_MS;
+        stall->states[i] =
+            (struct rec_loop_state){ns / unit - (ns % unit < 0), transitions[i].what};
+    }
+    stall->state_count = count;
+    for (size_t i = 0; mode && i + 1 < sizeof stall->mode && mode[i] != '\0'; i++) {
+        stall->mode[i] = mode[i];
+    }
+}
+
 static uint64_t since(uint64_t now, uint64_t then) {
     return now == UINT64_MAX || then == UINT64_MAX || now < then ? UINT64_MAX : now - then;
 }
@@ -274,12 +303,16 @@ void rec_record_fill(struct rec_core *core, struct rec_record *record,
                      const struct rec_heaviest *heaviest) {
     fill_samples(core, &record->dump, heaviest);
     fill_main_thread(core, &record->dump);
+    if (!record->about_work) {
+        drop_shares(&record->dump);
+    }
     fill_images(core, record);
     record->threads = false;
-    if (record->dump.stall.at_ms >= core->config.threads_after_ms) {
+    if (record->about_work || record->dump.stall.at_ms >= core->config.threads_after_ms) {
         rec_record_threads(core, record);
     }
     fill_meter(core, &record->dump);
+    fill_states(core, &record->dump.stall);
     if (core->capture.context != NULL) {
         rec_context_read(core->capture.context, &record->dump.context);
     }

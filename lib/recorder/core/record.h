@@ -19,6 +19,12 @@ struct rec_record_stack {
     uint64_t function;      /* first byte of the innermost frame's function; 0 = not known */
 };
 
+/* A transition of the loop. */
+struct rec_loop_state {
+    int64_t at_ms; /* after the stall's start; negative: before */
+    uint32_t what; /* as of struct rec_transition */
+};
+
 /* Identity and times of a stall. Ages are without gaps. */
 struct rec_stall {
     uint8_t id[REC_UUID_SIZE];
@@ -41,6 +47,9 @@ struct rec_stall {
     char action[REC_NAME_MAX]; /* of a slow action: its name; else "" */
     int64_t top_thread;        /* that used most of the processor; -1 = not known */
     char top_thread_name[REC_NAME_MAX];
+    char mode[REC_NAME_MAX]; /* of the loop; "" = not known */
+    uint32_t state_count;
+    struct rec_loop_state states[REC_TRANSITIONS]; /* the loop's last transitions, oldest first */
 };
 
 struct rec_meter {

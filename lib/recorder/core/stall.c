@@ -19,6 +19,12 @@ enum { DUMPS_UNPAUSED = 8, PAUSE_MAX = 1 << 20 };
  * cost a third of the sample itself. */
 enum { GROW_MS = 200 };
 
+/* A stack of one frame that stands for a thread. */
+struct thread_identity {
+    struct rec_stack stack;
+    uint64_t id, none;
+};
+
 /* ---- telling ---- */
 
 typedef void (*stall_callback)(void *user, const struct stallrec_stall *stall);
@@ -129,11 +135,29 @@ static void stall_open_dump(struct rec_core *core, struct rec_track *track,
                                      .kind = track->stall.kind};
     memcpy(dump->stall.id, track->stall.id, sizeof dump->stall.id);
     stall_describe(core, track, &dump->stall);
+    record->about_work =
+        track == &core->tracks[REC_TRACK_CPU] || track == &core->tracks[REC_TRACK_SPAN];
     stall_new_id(core, dump->id);
     dump->wall_ms = core->capture.wall_ms(core->capture.ctx);
     rec_record_fill(core, record, heaviest);
     rec_observers_kept(core, record);
     stall_note(core, track, REC_NOTE_DUMP, detection->detector, age_ms);
+}
+
+/* The stack by which detections of the track are told apart. A CPU stall goes on as long as the
+ * same thread uses most, whatever it does, and whatever the main thread does meanwhile: *by_thread
+ * stands for that. NULL: there is none. */
+static const struct rec_stack *identity(const struct rec_core *core, const struct rec_track *track,
+                                        const struct rec_heaviest *heaviest,
+                                        struct thread_identity *by_thread) {
+    if (track == &core->tracks[REC_TRACK_CPU] && core->window.top_known) {
+        by_thread->id = (uint64_t)core->window.top.id;
+        by_thread->none = 0;
+        by_thread->stack = (struct rec_stack){
+            .frames = &by_thread->id, .starts = &by_thread->none, .cap = 1, .count = 1};
+        return &by_thread->stack;
+    }
+    return heaviest->slot != NULL ? &heaviest->slot->stack : NULL;
 }
 
 /* Handles a stack that differs from the last dump's: closes that dump and opens a new one. */
@@ -152,7 +176,8 @@ static void stall_begin_dump(struct rec_core *core, struct rec_track *track,
         return;
     }
     stall_close_dump(core, track, now, age_ms, false);
-    rec_anneal_remember(&track->anneal, heaviest->slot != NULL ? &heaviest->slot->stack : NULL);
+    struct thread_identity by_thread;
+    rec_anneal_remember(&track->anneal, identity(core, track, heaviest, &by_thread));
     stall_open_dump(core, track, record, detection, age_ms, heaviest);
 }
 
@@ -223,8 +248,9 @@ bool rec_stall_detect_sampled(struct rec_core *core, struct rec_track *track,
         track->stall.quiet -= track->stall.quiet > 0;
         return true;
     }
-    bool same =
-        core->config.backoff != STALLREC_BACKOFF_NONE && rec_anneal_same(&track->anneal, stack);
+    struct thread_identity by_thread;
+    bool same = core->config.backoff != STALLREC_BACKOFF_NONE &&
+                rec_anneal_same(&track->anneal, identity(core, track, &heaviest, &by_thread));
     if (same && track->stall.active && track->stall.quiet > 0) {
         track->stall.quiet--;
         return true;

@@ -14,6 +14,9 @@
 #include <CoreFoundation/CoreFoundation.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <string.h>
+
+enum { MODES = 8, MODE_TEXT = 64 };
 
 /* The recorder is one per process, and so is its run loop. The watched thread owns this state; post
  * reads a part that changes only while nobody posts. */
@@ -23,8 +26,10 @@ static struct {
     CFRunLoopRef run_loop;
     CFRunLoopObserverRef first, last;
     CFRunLoopSourceRef source;
-    uint64_t asked; /* the number of the ping to answer */
-    unsigned depth; /* depth of nested run loops; 0 = none runs */
+    uint64_t asked;               /* the number of the ping to answer */
+    unsigned depth;               /* depth of nested run loops; 0 = none runs */
+    bool returned;                /* a nested one ended: its mode is no longer that of the loop */
+    char modes[MODES][MODE_TEXT]; /* names that were seen, which stay; "" = free */
 } hook;
 
 /* ---- observers ---- */
@@ -48,12 +53,42 @@ static enum stallrec_activity activity_of(CFRunLoopActivity activity) {
     }
 }
 
+/* The name as it is kept; NULL if it is too long, or there are too many. */
+static const char *keep_mode(CFStringRef mode) {
+    char name[MODE_TEXT];
+    if (!CFStringGetCString(mode, name, sizeof name, kCFStringEncodingUTF8)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < MODES; i++) {
+        if (hook.modes[i][0] == '\0') {
+            memcpy(hook.modes[i], name, sizeof name);
+        }
+        if (strcmp(hook.modes[i], name) == 0) {
+            return hook.modes[i];
+        }
+    }
+    return NULL;
+}
+
+/* A run loop has one mode from its entry to its exit. */
+static void tell_mode(void) {
+    CFStringRef mode = CFRunLoopCopyCurrentMode(hook.run_loop);
+    stallrec_loop_mode(hook.loop, mode != NULL ? keep_mode(mode) : NULL);
+    if (mode != NULL) {
+        CFRelease(mode);
+    }
+    hook.returned = false;
+}
+
 static void on_first(CFRunLoopObserverRef observer, CFRunLoopActivity activity, void *info) {
     (void)observer, (void)info;
     if (activity == kCFRunLoopEntry) {
         hook.depth++;
     } else if (hook.depth == 0) {
         hook.depth = 1; /* it was entered before the attach */
+    }
+    if (activity == kCFRunLoopEntry || hook.returned) {
+        tell_mode();
     }
     if (activity == kCFRunLoopBeforeTimers || activity == kCFRunLoopBeforeSources ||
         activity == kCFRunLoopAfterWaiting) {
@@ -68,6 +103,7 @@ static void on_last(CFRunLoopObserverRef observer, CFRunLoopActivity activity, v
         stallrec_loop_sleep(hook.loop);
     } else if (activity == kCFRunLoopExit) {
         hook.depth -= hook.depth > 0;
+        hook.returned = true;
         if (hook.depth > 0) {
             stallrec_loop_turn(
                 hook.loop); /* control is back in the callback that ran the nested loop */
@@ -170,6 +206,7 @@ enum stallrec_error stallrec_attach_cfrunloop(struct stallrec *rec, uint32_t fla
     hook.depth = is_running(run_loop);
     if (hook.depth > 0) {
         stallrec_loop_wake(hook.loop);
+        tell_mode();
     }
     add_to_modes(run_loop);
     stallrec_set_poster(rec, cfrunloop_post, NULL);

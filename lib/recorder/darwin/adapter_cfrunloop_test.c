@@ -411,6 +411,40 @@ static void a_common_mode_is_watched(void **state) {
     assert_true(nested.later);
 }
 
+/* Notes the modes of a loop that runs another one in between. */
+static const char *told_modes[3];
+
+static void note_modes(CFRunLoopTimerRef timer, void *info) {
+    (void)timer, (void)info;
+    told_modes[1] = stallrec_main_loop(NULL)->mode_;
+}
+
+static void run_and_note_modes(CFRunLoopTimerRef timer, void *info) {
+    (void)timer;
+    CFStringRef mode = info;
+    told_modes[0] = stallrec_main_loop(NULL)->mode_;
+    after(0.002, note_modes, NULL, mode);
+    CFRunLoopRunInMode(mode, 0.02, false);
+}
+
+static void note_last_mode(CFRunLoopTimerRef timer, void *info) {
+    (void)timer, (void)info;
+    told_modes[2] = stallrec_main_loop(NULL)->mode_;
+}
+
+static void the_mode_that_runs_is_told(void **state) {
+    (void)state;
+    CFStringRef tracking = CFSTR("UITrackingRunLoopMode");
+    CFRunLoopAddCommonMode(run_loop, tracking);
+    attach();
+    after(0.001, run_and_note_modes, (void *)(uintptr_t)tracking, kCFRunLoopDefaultMode);
+    after(0.05, note_last_mode, NULL, kCFRunLoopDefaultMode);
+    run_for(0.1);
+    assert_string_equal(told_modes[0], "kCFRunLoopDefaultMode");
+    assert_string_equal(told_modes[1], "UITrackingRunLoopMode");
+    assert_ptr_equal(told_modes[2], told_modes[0]);
+}
+
 static void the_mode_of_the_launch_is_watched(void **state) {
     struct nested nested = {.mode = CFSTR("UIInitializationRunLoopMode")};
     (void)state;
@@ -561,6 +595,7 @@ int main(void) {
         TEST(an_iteration_without_a_wait_is_no_turn),
         TEST(the_end_of_a_nested_run_is_a_turn),
         TEST(a_common_mode_is_watched),
+        TEST(the_mode_that_runs_is_told),
         TEST(the_mode_of_the_launch_is_watched),
         TEST(a_private_mode_is_part_of_the_callback_that_runs_it),
         TEST(an_attach_in_a_callback_counts_at_once),

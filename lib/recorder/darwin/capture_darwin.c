@@ -67,6 +67,16 @@ static bool still_busy_async(void *ctx, uint64_t since_ns) {
     return rec_loop_still_busy(c->loop, since_ns);
 }
 
+static uint32_t transitions_async(void *ctx, struct rec_transition out[REC_TRANSITIONS]) {
+    const struct capture_darwin *c = ctx;
+    return rec_loop_transitions(c->loop, out);
+}
+
+static const char *mode_async(void *ctx) {
+    const struct capture_darwin *c = ctx;
+    return rec_loop_mode(c->loop);
+}
+
 static bool image_at_async(void *ctx, uint64_t address, struct rec_image *out) {
     const struct capture_darwin *c = ctx;
     return images_find_async(c->images, address, out);
@@ -78,6 +88,7 @@ static bool main_thread_async(void *ctx, struct rec_thread *out) {
         return false;
     }
     out->main = true;
+    out->cpu_permille = threads_darwin_share_async(c->others, out->id);
     out->waits_for = task_wait_async(c->thread);
     return true;
 }
@@ -105,6 +116,8 @@ struct rec_capture capture_darwin_table(struct capture_darwin *c) {
         .ctx = c,
         .sample = sample_async,
         .still_busy = still_busy_async,
+        .transitions = transitions_async,
+        .mode = mode_async,
         .image_at = image_at_async,
         .main_thread = main_thread_async,
         .threads = threads_async,

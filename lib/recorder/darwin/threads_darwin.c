@@ -10,6 +10,7 @@ enum { BUDGET_NS = 100000000, LISTED_MAX = 2048 };
 
 struct usage {
     uint64_t id, cpu_ns;
+    uint64_t used_ns; /* of it since the look before */
 };
 
 struct choice {
@@ -24,7 +25,8 @@ struct threads_darwin {
     struct images *images;
     struct usage usage[THREADS_DARWIN_MAX]; /* at the last look */
     uint32_t usage_count;
-    bool looked; /* there was one */
+    bool looked;                   /* there was one */
+    uint64_t looked_ns, window_ns; /* when; from the one before to it, 0 = not known */
     struct choice listed[LISTED_MAX];
     uint32_t listed_count;
 };
@@ -102,6 +104,16 @@ void threads_darwin_walk_async(struct images *images, const struct task_copy *co
     out->pause_ns = copy->pause_ns < UINT32_MAX ? (uint32_t)copy->pause_ns : UINT32_MAX;
 }
 
+uint32_t threads_darwin_share_async(const struct threads_darwin *t, int64_t id) {
+    for (uint32_t i = 0; t->window_ns > 0 && i < t->usage_count; i++) {
+        if (id > 0 && t->usage[i].id == (uint64_t)id) {
+            uint64_t permille = t->usage[i].used_ns * 1000 / t->window_ns;
+            return permille < 1000 ? (uint32_t)permille : 1000;
+        }
+    }
+    return 0;
+}
+
 static bool thread_fill_darwin_async(const struct threads_darwin *t, thread_t thread,
                                      bool with_stack, struct rec_thread *out) {
     struct task_copy copy;
@@ -111,6 +123,7 @@ static bool thread_fill_darwin_async(const struct threads_darwin *t, thread_t th
     if (!task_describe_async(thread, out)) {
         return false;
     }
+    out->cpu_permille = threads_darwin_share_async(t, out->id);
     if (with_stack && stack.cap > 0 && task_copy_async(t->copier, thread, &copy)) {
         threads_darwin_walk_async(t->images, &copy, &out->stack);
         out->waits_for = task_wait_async(thread);
@@ -161,14 +174,18 @@ bool threads_darwin_top_async(struct threads_darwin *t, struct rec_thread *out) 
             continue;
         }
         uint64_t before = used_before_async(t, id);
-        if (cpu > before && cpu - before > most) {
-            most = cpu - before;
+        uint64_t used = cpu > before ? cpu - before : 0;
+        if (used > most) {
+            most = used;
             top = thread;
         }
-        now[count++] = (struct usage){id, cpu};
+        now[count++] = (struct usage){id, cpu, used};
     }
     memcpy(t->usage, now, count * sizeof *now);
     t->usage_count = count;
+    uint64_t now_ns = clock_gettime_nsec_np(CLOCK_UPTIME_RAW);
+    t->window_ns = t->looked ? now_ns - t->looked_ns : 0;
+    t->looked_ns = now_ns;
     if (t->looked && top != MACH_PORT_NULL) {
         out->waits_for.owner = -1;
         out->main = top == t->watched;

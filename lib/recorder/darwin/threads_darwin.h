@@ -34,4 +34,8 @@ uint32_t threads_darwin_capture_async(struct threads_darwin *t, int64_t owner,
  * False: the first call, or none used any. Looks at THREADS_DARWIN_MAX. */
 bool threads_darwin_top_async(struct threads_darwin *t, struct rec_thread *out);
 
+/* A thread's share of one processor between the last two calls of threads_darwin_top_async, in
+ * thousandths; 0: none, or not known. */
+uint32_t threads_darwin_share_async(const struct threads_darwin *t, int64_t id);
+
 #endif

@@ -245,6 +245,29 @@ static const char *activity_text(uint32_t activity) {
     return activity <= STALLREC_ACTIVITY_EXIT ? rec_activity_names[activity] : NULL;
 }
 
+static void states(struct json *j, const struct rec_stall *stall) {
+    static const char *const went[] = {
+        [REC_WENT_WAKE] = "wake", [REC_WENT_SLEEP] = "sleep", [REC_WENT_TURN] = "turn"};
+    if (stall->state_count == 0) {
+        return;
+    }
+    array(j, "states");
+    for (uint32_t i = 0; i < stall->state_count && i < REC_TRANSITIONS; i++) {
+        const struct rec_loop_state *state = &stall->states[i];
+        const char *word = activity_text(state->what);
+        if (word == NULL && state->what < sizeof went / sizeof *went) {
+            word = went[state->what];
+        }
+        if (word != NULL) {
+            json_begin(j, '[');
+            signed_number(j, state->at_ms);
+            string(j, word);
+            json_end(j, ']');
+        }
+    }
+    json_end(j, ']');
+}
+
 static const char *app_text(enum rec_app app) {
     if (app == REC_APP_FOREGROUND) {
         return "foreground";
@@ -267,6 +290,8 @@ static void stall(struct json *j, const struct rec_dump *dump, const struct rec_
         member_bool(j, "prewarmed", true);
     }
     json_member_string(j, "activity", activity_text(stall->activity));
+    json_member_string(j, "mode", stall->mode[0] != '\0' ? stall->mode : NULL);
+    states(j, stall);
     json_member_number(j, "threshold_ms", stall->threshold_ms);
     json_member_number(j, "at_ms", stall->at_ms);
     json_member_number(j, "duration_ms", stall->duration_ms);
@@ -402,6 +427,9 @@ static void threads(struct json *j, const struct rec_dump *dump) {
         json_member_string(j, "state", states[thread->state]);
         if (thread->cpu_ns != UINT64_MAX) {
             json_member_number(j, "cpu_ms", thread->cpu_ns / 1000000);
+        }
+        if (thread->cpu_permille > 0) {
+            json_member_number(j, "cpu_permille", thread->cpu_permille);
         }
         waits_for(j, &thread->waits_for);
         frames(j, &thread->stack);

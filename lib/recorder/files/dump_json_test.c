@@ -62,6 +62,7 @@ static struct rec_dump full_dump(void) {
     threads[1] = (struct rec_thread){
         .id = 4712,
         .cpu_ns = UINT64_MAX,
+        .cpu_permille = 417,
         .waits_for.owner = -1,
         .stack = {.frames = worker_frames, .count = 1, .truncated = true, .incomplete = true}};
     stacks[0] = (struct rec_record_stack){.stack = {.frames = a_frames, .count = 2}, .count = 2};
@@ -106,6 +107,9 @@ static struct rec_dump full_dump(void) {
                   .cpu_permille = 31,
                   .ended = true,
                   .detector = "runloop",
+                  .mode = "UITrackingRunLoopMode",
+                  .state_count = 3,
+                  .states = {{-120, REC_WENT_SLEEP}, {0, REC_WENT_WAKE}, {0, 3}},
                   .kind = "hang"},
     };
     for (unsigned i = 0; i < REC_UUID_SIZE; i++) {
@@ -139,7 +143,10 @@ static void a_dump_is_the_line_that_the_format_says(void **state) {
         "\"os_build\":\"6.1.0\",\"arch\":\"x86_64\",\"cpus\":6},"
         "\"user\":\"u1\",\"policy\":{\"preset\":\"default\"},"
         "\"stall\":{\"id\":\"a0a1a2a3-a4a5-a6a7-a8a9-aaabacadaeaf\",\"seq\":2,\"kind\":\"hang\","
-        "\"detector\":\"runloop\",\"activity\":\"before-sources\",\"threshold_ms\":250,"
+        "\"detector\":\"runloop\",\"activity\":\"before-sources\","
+        "\"mode\":\"UITrackingRunLoopMode\","
+        "\"states\":[[-120,\"sleep\"],[0,\"wake\"],[0,\"before-sources\"]],"
+        "\"threshold_ms\":250,"
         "\"at_ms\":2050,\"duration_ms\":5410,\"span_ms\":3410,\"ended\":true,\"fatal\":false,"
         "\"gap_ms\":7,\"cpu_permille\":31,\"suppressed\":3},"
         "\"images\":[{\"build_id\":\"deadbeef\",\"name\":\"app\",\"path\":\"/opt/app/bin/app\","
@@ -150,7 +157,8 @@ static void a_dump_is_the_line_that_the_format_says(void **state) {
         "\"threads\":[{\"id\":4711,\"name\":\"app\",\"main\":true,\"state\":\"waiting\","
         "\"cpu_ms\":12,\"waits_for\":{\"kind\":\"mutex\",\"address\":105553,\"owner\":4712},"
         "\"frames\":[4198964,139637976731648,18446744073699066880],\"exact\":[0,2]},"
-        "{\"id\":4712,\"main\":false,\"frames\":[139637976735744],\"truncated\":true,"
+        "{\"id\":4712,\"main\":false,\"cpu_permille\":417,\"frames\":[139637976735744],"
+        "\"truncated\":true,"
         "\"incomplete\":true}],"
         "\"samples\":{\"interval_ms\":50,\"stacks\":[{\"count\":2,\"frames\":[4198964,4198656]},"
         "{\"count\":1,\"frames\":[4199168]}],\"ring\":[0,-1,1,0]},"

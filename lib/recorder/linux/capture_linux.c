@@ -98,6 +98,16 @@ static bool still_busy_async(void *ctx, uint64_t since_ns) {
     return rec_loop_still_busy(c->loop, since_ns);
 }
 
+static uint32_t transitions_async(void *ctx, struct rec_transition out[REC_TRANSITIONS]) {
+    const struct capture_linux *c = ctx;
+    return rec_loop_transitions(c->loop, out);
+}
+
+static const char *mode_async(void *ctx) {
+    const struct capture_linux *c = ctx;
+    return rec_loop_mode(c->loop);
+}
+
 static bool image_at_async(void *ctx, uint64_t address, struct rec_image *out) {
     const struct capture_linux *c = ctx;
     return images_find_async(c->unwinder.images, address, out);
@@ -117,6 +127,7 @@ static bool main_thread_async(void *ctx, struct rec_thread *out) {
     out->id = c->source.target.tid;
     out->main = true;
     out->cpu_ns = copy_cpu_ns_async(c->source.clock);
+    out->cpu_permille = threads_linux_share_async(c->others, c->source.target.tid);
     out->state = proc_parse_state_async(stat, size);
     size_t n = proc_file_read_async(&c->comm_file, out->name, sizeof out->name - 1);
     out->name[n > 0 && out->name[n - 1] == '\n' ? n - 1 : n] = '\0';
@@ -162,6 +173,8 @@ struct rec_capture capture_linux_table(struct capture_linux *c) {
         .ctx = c,
         .sample = sample_async,
         .still_busy = still_busy_async,
+        .transitions = transitions_async,
+        .mode = mode_async,
         .image_at = image_at_async,
         .main_thread = main_thread_async,
         .threads = threads_async,

@@ -22,6 +22,7 @@ enum {
 struct thread_use {
     pid_t id;
     uint64_t cpu_ns;
+    uint64_t used_ns; /* of it since the reading before */
 };
 
 struct threads_linux {
@@ -33,8 +34,9 @@ struct threads_linux {
     struct thread_use uses[2]
                           [THREADS_LINUX_MAX]; /* of the last two calls for the top thread, by id */
     uint32_t use_count[2];
-    unsigned latest; /* of the two */
-    bool used;       /* there was a call */
+    unsigned latest;             /* of the two */
+    bool used;                   /* there was a call */
+    uint64_t read_ns, window_ns; /* when the last was; from the one before to it, 0 = not known */
     char list[LIST_SIZE];
 };
 
@@ -218,6 +220,17 @@ static void fill_stack_async(const struct threads_linux *t, struct subject *subj
     proc_file_close_async(&s->syscall_file);
 }
 
+uint32_t threads_linux_share_async(const struct threads_linux *t, pid_t tid) {
+    const struct thread_use *uses = t->uses[t->latest];
+    for (uint32_t i = 0; t->window_ns > 0 && i < t->use_count[t->latest]; i++) {
+        if (uses[i].id == tid) {
+            uint64_t permille = uses[i].used_ns * 1000 / t->window_ns;
+            return permille < 1000 ? (uint32_t)permille : 1000;
+        }
+    }
+    return 0;
+}
+
 /* False: the thread is gone. */
 static bool thread_fill_async(const struct threads_linux *t, pid_t tid, bool with_stack,
                               struct rec_thread *out) {
@@ -236,6 +249,7 @@ static bool thread_fill_async(const struct threads_linux *t, pid_t tid, bool wit
         fill_stack_async(t, &subject, out);
     }
     out->cpu_ns = copy_cpu_ns_async(subject.source.clock);
+    out->cpu_permille = threads_linux_share_async(t, tid);
     return lives_async(&subject.source);
 }
 
@@ -279,6 +293,9 @@ bool threads_linux_top_async(struct threads_linux *t, struct rec_thread *out) {
     t->latest ^= 1u;
     t->used = true;
     struct thread_use *now = t->uses[t->latest], top = {0};
+    uint64_t read_ns = copy_cpu_ns_async(CLOCK_MONOTONIC);
+    t->window_ns = known ? read_ns - t->read_ns : 0;
+    t->read_ns = read_ns;
     read_uses_async(t, now);
     for (uint32_t i = 0; known && i < t->use_count[t->latest]; i++) {
         while (before < end && before->id < now[i].id) {
@@ -287,9 +304,9 @@ bool threads_linux_top_async(struct threads_linux *t, struct rec_thread *out) {
         /* A thread that was not there before, or whose id another one had, used all of its time
          * since. */
         bool same = before < end && before->id == now[i].id && before->cpu_ns <= now[i].cpu_ns;
-        uint64_t used = now[i].cpu_ns - (same ? before->cpu_ns : 0);
-        if (used > top.cpu_ns) {
-            top = (struct thread_use){.id = now[i].id, .cpu_ns = used};
+        now[i].used_ns = now[i].cpu_ns - (same ? before->cpu_ns : 0);
+        if (now[i].used_ns > top.used_ns) {
+            top = now[i];
         }
     }
     return top.id != 0 && thread_fill_async(t, top.id, false, out);

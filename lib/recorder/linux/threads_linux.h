@@ -33,4 +33,8 @@ uint32_t threads_linux_capture_async(struct threads_linux *t, int64_t owner, str
  * THREADS_LINUX_MAX, 1 us each, besides the listing. */
 bool threads_linux_top_async(struct threads_linux *t, struct rec_thread *out);
 
+/* A thread's share of one processor between the last two calls of threads_linux_top_async, in
+ * thousandths; 0: none, or not known. */
+uint32_t threads_linux_share_async(const struct threads_linux *t, pid_t tid);
+
 #endif

@@ -464,6 +464,8 @@ static void top_thread_is_the_one_that_used_most_since_the_last_call(void **stat
     assert_int_equal(forbidden, 0);
     assert_int_equal(top.id, f->worker[2].tid);
     assert_string_equal(top.name, "burner");
+    assert_true(top.cpu_permille > 0 && top.cpu_permille <= 1000);
+    assert_true(threads_linux_share_async(f->threads, f->worker[1].tid) < 100); /* sleeps */
     worker_end(&f->worker[2]);
     threads_linux_top_async(f->threads, &top);
     for (uint64_t end = now_ms() + 300; now_ms() < end;) { /* this thread counts, too */

@@ -16,8 +16,19 @@
 #define REC_WAITS
 #endif
 
+/* Makes the function that this is inlined into save its caller's frame pointer. Of a thread that
+ * sleeps in a system call nothing but sp and pc can be read from outside, and callers further out
+ * may be addressed through the frame pointer. AArch64 always saves it. */
+static inline __attribute__((always_inline)) void rec_wait_saves_frame_pointer(void) {
+#if defined(__x86_64__) && defined(REC_SAVES_FRAME_POINTER)
+    __asm__ __volatile__("" ::: "rbp");
+#endif
+}
+
 /* A wait with timeout 0 is a turn: a loop with idle handlers never sleeps. */
-static inline void rec_wait_begin(struct stallrec_loop *loop, bool blocks) {
+static inline __attribute__((always_inline)) void rec_wait_begin(struct stallrec_loop *loop,
+                                                                 bool blocks) {
+    rec_wait_saves_frame_pointer();
     if (blocks) {
         stallrec_loop_sleep(loop);
     } else {

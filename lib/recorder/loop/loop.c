@@ -128,6 +128,32 @@ bool rec_loop_still_busy(const struct stallrec_loop *loop, uint64_t since_ns) {
     return __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST) == (since_ns | 1);
 }
 
+_Static_assert((int)STALLREC_TRAIL_ == (int)REC_TRANSITIONS &&
+                   (int)STALLREC_TRAIL_WAKE_ == (int)REC_WENT_WAKE &&
+                   (int)STALLREC_TRAIL_SLEEP_ == (int)REC_WENT_SLEEP &&
+                   (int)STALLREC_TRAIL_TURN_ == (int)REC_WENT_TURN,
+               "the hooks and the core mean the same");
+
+uint32_t rec_loop_transitions(const struct stallrec_loop *loop,
+                              struct rec_transition out[REC_TRANSITIONS]) {
+    uint64_t end = __atomic_load_n(&loop->trailed_, __ATOMIC_ACQUIRE);
+    uint32_t count = 0;
+    for (uint64_t i = end > STALLREC_TRAIL_ ? end - STALLREC_TRAIL_ : 0; i < end; i++) {
+        uint64_t word = __atomic_load_n(&loop->trail_[i % STALLREC_TRAIL_], __ATOMIC_RELAXED);
+        uint64_t at_ns = word & ~(uint64_t)15;
+        /* A newer one stands where an older one was: those before it are as old as it seems. */
+        while (count > 0 && out[count - 1].at_ns > at_ns) {
+            count--;
+        }
+        out[count++] = (struct rec_transition){at_ns, (uint32_t)(word & 15)};
+    }
+    return count;
+}
+
+const char *rec_loop_mode(const struct stallrec_loop *loop) {
+    return __atomic_load_n(&loop->mode_, __ATOMIC_ACQUIRE);
+}
+
 /* Asks for `wanted` unless a message waits to be read. False: one does. */
 static bool ask(struct stallrec_loop *loop, uint32_t wanted) {
     uint32_t old = __atomic_load_n(&loop->notify_, __ATOMIC_SEQ_CST);

@@ -41,6 +41,13 @@ uint32_t rec_loop_poll(struct rec_loop_poll *poll, struct rec_event events[REC_L
 /* rec_capture.still_busy: no edge since the stretch that began at since_ns. */
 bool rec_loop_still_busy(const struct stallrec_loop *loop, uint64_t since_ns);
 
+/* rec_capture.transitions: what the hooks kept. The watched thread may write meanwhile: what it
+ * overwrites is left out. */
+uint32_t rec_loop_transitions(const struct stallrec_loop *loop,
+                              struct rec_transition out[REC_TRANSITIONS]);
+/* rec_capture.mode. */
+const char *rec_loop_mode(const struct stallrec_loop *loop);
+
 /* Waits until until_ns (REC_NEVER = no limit), an edge that matters to the core, or
  * rec_loop_interrupt. Returns at once if one came since the last poll. */
 void rec_loop_wait(struct rec_loop_poll *poll, struct rec_core *core, uint64_t until_ns);

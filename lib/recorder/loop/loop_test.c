@@ -491,6 +491,33 @@ static void an_idle_loop_lets_the_monitor_sleep(void **state) {
     assert_true(f->rounds <= 3); /* a stray wake-up of the condition variable is allowed */
 }
 
+static void the_last_transitions_are_kept_in_their_order(void **state) {
+    struct fixture *f = *state;
+    struct rec_transition out[REC_TRANSITIONS];
+    stopped_clock = 0;
+    f->loop = (struct stallrec_loop){0};
+    assert_int_equal(rec_loop_transitions(&f->loop, out), 0);
+    assert_null(rec_loop_mode(&f->loop));
+    for (int i = 0; i < 20; i++) {
+        stallrec_loop_wake(&f->loop);
+        stallrec_loop_activity(&f->loop, STALLREC_ACTIVITY_BEFORE_SOURCES);
+        stallrec_loop_turn(&f->loop);
+        stallrec_loop_sleep(&f->loop);
+    }
+    stallrec_loop_mode(&f->loop, "modal");
+    assert_string_equal(rec_loop_mode(&f->loop), "modal");
+    const uint32_t turn[] = {REC_WENT_WAKE, STALLREC_ACTIVITY_BEFORE_SOURCES, REC_WENT_TURN,
+                             REC_WENT_SLEEP};
+    assert_int_equal(rec_loop_transitions(&f->loop, out), REC_TRANSITIONS);
+    for (uint32_t i = 0; i < REC_TRANSITIONS; i++) {
+        assert_int_equal(out[i].what, turn[i % 4]);
+        assert_true(i == 0 || out[i].at_ns >= out[i - 1].at_ns);
+    }
+    /* The next one is written over the oldest before it counts. */
+    f->loop.trail_[f->loop.trailed_ % REC_TRANSITIONS] = out[31].at_ns + 16;
+    assert_int_equal(rec_loop_transitions(&f->loop, out), REC_TRANSITIONS - 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -511,6 +538,7 @@ int main(void) {
         T(a_notification_restarts_the_clock_if_the_preset_says_so),
         T(a_parked_monitor_sees_every_stall_and_its_exact_end),
         T(an_idle_loop_lets_the_monitor_sleep),
+        T(the_last_transitions_are_kept_in_their_order),
 #undef T
     };
     return cmocka_run_group_tests_name("loop", tests, NULL, NULL);

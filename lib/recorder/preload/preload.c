@@ -16,6 +16,7 @@
 #include "linux/capture_linux.h"
 #include "monitor.h"
 #include "preload/preload_private.h"
+#include "loop/adapter_wait.h"
 #include "loop/loop_sites.h"
 #include "linux/place_linux.h"
 #include "linux/signal_linux.h"
@@ -159,6 +160,15 @@ static void start_recorder(void) {
             config.first_sample_ms = config.threshold_ms / 2; /* some samples before it */
         }
     }
+    if (state.config.sample_ms > 0) {
+        config.sample_ms = state.config.sample_ms;
+    }
+    if (state.config.ring > 0) {
+        config.ring = state.config.ring;
+    }
+    if (state.config.check_ms > 0) {
+        config.check_ms = state.config.check_ms;
+    }
     /* A launch that is examined once the loop has been found is over by then. */
     config.detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
     if (state.config.detectors != 0) {
@@ -249,7 +259,8 @@ static bool waits(const struct timespec *timeout) {
     return !timeout || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
 }
 
-static void waits_resolve_once(void) {
+static inline __attribute__((always_inline)) void waits_resolve_once(void) {
+    rec_wait_saves_frame_pointer();
     if (!real.poll) {
         resolve();
     }
@@ -262,8 +273,7 @@ static void waits_resolve_once(void) {
 
 INTERPOSED int poll(struct pollfd *fds, nfds_t n, int timeout) {
     waits_resolve_once();
-    if (n == 0 ||
-        !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), timeout != 0)) {
+    if (n == 0 || !begin_wait(__builtin_return_address(0), __builtin_dwarf_cfa(), timeout != 0)) {
         return real.poll(fds, n, timeout);
     }
     int result = real.poll(fds, n, timeout);
@@ -274,8 +284,7 @@ INTERPOSED int poll(struct pollfd *fds, nfds_t n, int timeout) {
 INTERPOSED int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
                      const sigset_t *mask) {
     waits_resolve_once();
-    if (n == 0 ||
-        !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), waits(timeout))) {
+    if (n == 0 || !begin_wait(__builtin_return_address(0), __builtin_dwarf_cfa(), waits(timeout))) {
         return real.ppoll(fds, n, timeout, mask);
     }
     int result = real.ppoll(fds, n, timeout, mask);
@@ -285,7 +294,7 @@ INTERPOSED int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeou
 
 INTERPOSED int epoll_wait(int fd, struct epoll_event *events, int max, int timeout) {
     waits_resolve_once();
-    if (!begin_wait(__builtin_return_address(0), __builtin_frame_address(0), timeout != 0)) {
+    if (!begin_wait(__builtin_return_address(0), __builtin_dwarf_cfa(), timeout != 0)) {
         return real.epoll_wait(fd, events, max, timeout);
     }
     int result = real.epoll_wait(fd, events, max, timeout);
@@ -296,7 +305,7 @@ INTERPOSED int epoll_wait(int fd, struct epoll_event *events, int max, int timeo
 INTERPOSED int epoll_pwait(int fd, struct epoll_event *events, int max, int timeout,
                            const sigset_t *mask) {
     waits_resolve_once();
-    if (!begin_wait(__builtin_return_address(0), __builtin_frame_address(0), timeout != 0)) {
+    if (!begin_wait(__builtin_return_address(0), __builtin_dwarf_cfa(), timeout != 0)) {
         return real.epoll_pwait(fd, events, max, timeout, mask);
     }
     int result = real.epoll_pwait(fd, events, max, timeout, mask);
@@ -311,7 +320,7 @@ INTERPOSED int epoll_pwait2(int fd, struct epoll_event *events, int max,
         errno = ENOSYS; /* a libc before 2.35 */
         return -1;
     }
-    if (!begin_wait(__builtin_return_address(0), __builtin_frame_address(0), waits(timeout))) {
+    if (!begin_wait(__builtin_return_address(0), __builtin_dwarf_cfa(), waits(timeout))) {
         return real.epoll_pwait2(fd, events, max, timeout, mask);
     }
     int result = real.epoll_pwait2(fd, events, max, timeout, mask);
@@ -321,7 +330,7 @@ INTERPOSED int epoll_pwait2(int fd, struct epoll_event *events, int max,
 
 INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout) {
     waits_resolve_once();
-    if (n <= 0 || !begin_wait(__builtin_return_address(0), __builtin_frame_address(0),
+    if (n <= 0 || !begin_wait(__builtin_return_address(0), __builtin_dwarf_cfa(),
                               !timeout || timeout->tv_sec != 0 || timeout->tv_usec != 0)) {
         return real.select(n, in, out, except, timeout);
     }
@@ -333,8 +342,7 @@ INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *except, struct tim
 INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
                        const struct timespec *timeout, const sigset_t *mask) {
     waits_resolve_once();
-    if (n <= 0 ||
-        !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), waits(timeout))) {
+    if (n <= 0 || !begin_wait(__builtin_return_address(0), __builtin_dwarf_cfa(), waits(timeout))) {
         return real.pselect(n, in, out, except, timeout, mask);
     }
     int result = real.pselect(n, in, out, except, timeout, mask);
@@ -345,8 +353,7 @@ INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
 int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
 INTERPOSED int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room) {
     waits_resolve_once();
-    if (n == 0 ||
-        !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), timeout != 0)) {
+    if (n == 0 || !begin_wait(__builtin_return_address(0), __builtin_dwarf_cfa(), timeout != 0)) {
         return real.poll_chk(fds, n, timeout, room);
     }
     int result = real.poll_chk(fds, n, timeout, room);
@@ -359,8 +366,7 @@ int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, co
 INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
                            const sigset_t *mask, size_t room) {
     waits_resolve_once();
-    if (n == 0 ||
-        !begin_wait(__builtin_return_address(0), __builtin_frame_address(0), waits(timeout))) {
+    if (n == 0 || !begin_wait(__builtin_return_address(0), __builtin_dwarf_cfa(), waits(timeout))) {
         return real.ppoll_chk(fds, n, timeout, mask, room);
     }
     int result = real.ppoll_chk(fds, n, timeout, mask, room);

@@ -9,6 +9,9 @@
 /* Environment variables. Without the first the library does nothing. */
 #define PRELOAD_ENV_DIRECTORY  "STALLREC_DIRECTORY"
 #define PRELOAD_ENV_THRESHOLD  "STALLREC_THRESHOLD_MS"
+#define PRELOAD_ENV_SAMPLE     "STALLREC_SAMPLE_MS"
+#define PRELOAD_ENV_RING       "STALLREC_RING"
+#define PRELOAD_ENV_CHECK      "STALLREC_CHECK_MS"
 #define PRELOAD_ENV_PRESET     "STALLREC_PRESET"
 #define PRELOAD_ENV_DETECTORS  "STALLREC_DETECTORS" /* bits; 0 = the preset's */
 #define PRELOAD_ENV_CPU_LIMIT  "STALLREC_CPU_LIMIT" /* permille; 0 = the preset's */

@@ -16,6 +16,7 @@ struct preload_config {
     char names[PRELOAD_LOOP_AT_MAX + 2]; /* --loop-at: NUL-terminated each, then an empty one */
     char preset[PRELOAD_TEXT];           /* "": the default */
     uint32_t threshold_ms;               /* 0: the preset's */
+    uint32_t sample_ms, ring, check_ms;  /* 0: the preset's */
     uint32_t detectors;                  /* 0: the preset's */
     uint32_t cpu_limit_permille;         /* 0: the preset's */
     char trace[PRELOAD_PATH];            /* "": none */

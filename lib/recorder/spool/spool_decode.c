@@ -79,6 +79,12 @@ static void get_identity(struct rec_get *get, struct rec_spool_dump *out) {
     rec_get_string(get, stall->action, sizeof stall->action);
     stall->top_thread = rec_get_int(get);
     rec_get_string(get, stall->top_thread_name, sizeof stall->top_thread_name);
+    rec_get_string(get, stall->mode, sizeof stall->mode);
+    stall->state_count = rec_get_upto(get, REC_TRANSITIONS);
+    for (uint32_t i = 0; i < stall->state_count; i++) {
+        stall->states[i].at_ms = rec_get_int(get);
+        stall->states[i].what = rec_get_upto(get, UINT32_MAX);
+    }
     out->loop_at = decode_keep_text(get, out);
     dump->meter.samples = rec_get_upto(get, UINT32_MAX);
     dump->meter.unavailable = rec_get_upto(get, UINT32_MAX);
@@ -146,6 +152,7 @@ static void get_thread(struct rec_get *get, struct rec_spool_dump *out, struct r
     thread->state = (enum rec_thread_state)rec_get_upto(get, REC_STATE_STOPPED);
     thread->main = rec_get_upto(get, 1) != 0;
     thread->cpu_ns = rec_get_uint(get);
+    thread->cpu_permille = rec_get_upto(get, UINT32_MAX);
     thread->waits_for.kind = (enum rec_wait_kind)rec_get_upto(get, REC_WAIT_THREAD);
     thread->waits_for.address = rec_get_uint(get);
     thread->waits_for.owner = rec_get_int(get);

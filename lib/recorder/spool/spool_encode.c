@@ -63,6 +63,12 @@ static bool put_identity(struct rec_put *body, const struct rec_dump *dump, cons
     rec_put_string(&put, stall->action, REC_NAME_MAX - 1);
     rec_put_int(&put, stall->top_thread);
     rec_put_string(&put, stall->top_thread_name, REC_NAME_MAX - 1);
+    rec_put_string(&put, stall->mode, REC_NAME_MAX - 1);
+    rec_put_uint(&put, stall->state_count);
+    for (uint32_t i = 0; i < stall->state_count; i++) {
+        rec_put_int(&put, stall->states[i].at_ms);
+        rec_put_uint(&put, stall->states[i].what);
+    }
     rec_put_string(&put, loop_at, REC_LOOP_AT_MAX - 1);
     rec_put_uint(&put, dump->meter.samples);
     rec_put_uint(&put, dump->meter.unavailable);
@@ -114,6 +120,7 @@ static void put_thread(struct rec_put *put, const struct rec_thread *thread) {
     rec_put_uint(put, thread->state);
     rec_put_uint(put, thread->main);
     rec_put_uint(put, thread->cpu_ns);
+    rec_put_uint(put, thread->cpu_permille);
     rec_put_uint(put, thread->waits_for.kind);
     rec_put_uint(put, thread->waits_for.address);
     rec_put_int(put, thread->waits_for.owner);

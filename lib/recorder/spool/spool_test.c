@@ -42,6 +42,10 @@ static void a_dump_comes_back_from_the_spool_as_it_was(void **state) {
     f->fake.pause_ns = 2001;
     f->fake.main = (struct rec_thread){
         .id = 42, .name = "app", .state = REC_STATE_WAITING, .waits_for = {REC_WAIT_MUTEX, 7, 43}};
+    f->fake.mode = "modal";
+    f->fake.transition_count = 2;
+    f->fake.transitions[0].what = REC_WENT_SLEEP;
+    f->fake.transitions[1].what = REC_WENT_WAKE;
     open_spool(f, dead_pid(), 1);
     run(f, 0, 2600 * MS); /* with the other threads, which are added behind */
     unsigned char *bytes = spool_bytes(f);
@@ -52,6 +56,7 @@ static void a_dump_comes_back_from_the_spool_as_it_was(void **state) {
     assert_int_equal(held->thread_count, 3);
     char *want = json(held), *got = json(&f->read->dump);
     assert_string_equal(got, want);
+    assert_non_null(strstr(got, "\"mode\":\"modal\",\"states\":[[0,\"sleep\"],[0,\"wake\"]]"));
     assert_int_equal(rec_dump_bucket(&f->read->dump), rec_dump_bucket(held));
     free(want);
     free(got);

@@ -163,6 +163,7 @@ struct dump {
     const struct dump_image_order *image_order; /* private to dump_image_at */
     struct dump_thread *threads;
     size_t thread_count;
+    int64_t threads_left_out; /* how many more there were; -1 = not told, so none */
     const struct dump_thread_order *thread_order; /* private to dump_thread_by_id */
     int64_t sample_interval_ms;
     struct dump_stack *samples; /* distinct sampled stacks of the main thread */

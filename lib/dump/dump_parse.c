@@ -388,6 +388,7 @@ static void build_head(struct dump_build *b, const struct tape_value *root) {
     d->id = build_member_string(b, root, "id");
     d->time = build_member_string(b, root, "time");
     d->user = build_member_string(b, root, "user");
+    d->threads_left_out = build_member_number(b, root, "threads_left_out");
     d->app.id = build_member_string(b, app, "id");
     d->app.version = build_member_string(b, app, "version");
     d->app.build = build_member_string(b, app, "build");

@@ -4,8 +4,11 @@
  * A cause is as sure as what tells it, times the share of the samples that show the same:
  *
  *     deadlock   1000  threads wait for each other
+ *     deadlock    850  all threads that are at work do, by their frames; 700: the main thread waits
+ *                      for a lock of the app's, and nobody is at work
  *     lock        950  the thread that holds it is known; 900: only that there is one
  *     by a rule        what the rule says (stall-rules(5))
+ *     disk        800  the kernel lets it wait where it only touches memory
  *     disk        700  a read or write that the kernel does not let a signal interrupt
  *     compute     900  nothing waits, and it ran for most of the stall
  *     starved     700  nothing waits, it was ready to run, and did not run for most of the stall
@@ -17,19 +20,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "classify/keys/keyer_private.h"
+#include "classify/keys/cause_private.h"
 
 enum { BY_KIND = 600 };
-
-struct judge {
-    struct keyer *k;
-    const struct dump *d;
-    const struct judged_stack *chosen;
-    /* The main thread, or the one that worked, where the dump is about those; NULL = none. */
-    const struct dump_thread *thread;
-    bool current;       /* the chosen stack is what it showed when it was captured */
-    struct strbuf *why; /* the reason; empty when a judgement begins */
-};
 
 /* ---- what is known ---- */
 
@@ -85,90 +78,6 @@ int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main) {
     return thread >= 0 || cpu < CPU_WAITS ? cpu : -1;
 }
 
-/* The function that represents a stack: the innermost of the app, else the innermost relevant one;
- * NULL = none has a name. */
-static const char *function_of(const struct keyer *k, const struct judged_stack *s) {
-    for (size_t i = 0; i < s->count; i++) {
-        const struct frame_info *info = judged_at(k, s, i)->info;
-        if (info->in_app && info->resolved && info->place == PLACE_KEEP) {
-            return info->function;
-        }
-    }
-    return s->top && s->top->resolved ? s->top->function : NULL;
-}
-
-static void add_in(const struct judge *j, const struct judged_stack *s) {
-    const char *function = function_of(j->k, s);
-    if (function) {
-        strbuf_addf(j->why, " in %s", function);
-    }
-}
-
-/* ---- waits ---- */
-
-/* "771 worker", or "main". */
-static void add_thread(const struct judge *j, const struct dump_thread *t) {
-    if (t->main) {
-        strbuf_addstr(j->why, "main");
-        return;
-    }
-    strbuf_addf(j->why, "%" PRId64 "%s%s", t->id, t->name ? " " : "", t->name ? t->name : "");
-}
-
-/* "main → mutex of 771 worker": the links between the threads of a chain. */
-static void add_chain(const struct judge *j, const struct dump_waits *w) {
-    add_thread(j, w->threads[0]);
-    for (size_t i = 0; i < w->count; i++) {
-        const struct dump_thread *t = w->threads[i];
-        const struct dump_thread *owner = dump_waits_owner(w, i);
-        if (!t->waits_for.kind) {
-            return;
-        }
-        strbuf_addf(j->why, " \xe2\x86\x92 %s",
-                    judged_is(t->waits_for.kind, "thread") ? "the end" : t->waits_for.kind);
-        if (t->waits_for.owner >= 0) {
-            strbuf_addf(j->why, " of %" PRId64, t->waits_for.owner);
-            const char *name = owner && owner->main ? "main" : owner ? owner->name : NULL;
-            strbuf_addf(j->why, "%s%s", name ? " " : "", name ? name : "");
-        }
-    }
-}
-
-/* Describes what the last thread of a chain, which waits for no other, is doing. */
-static enum st add_holder(const struct judge *j, const struct dump_thread *holder, struct err *e) {
-    struct judged_stack s;
-    if (judge_stack(j->k, j->d, &holder->stack, &s, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (s.told) {
-        strbuf_addf(j->why, ", which %s", s.told->reason);
-    } else if (judged_is(holder->state, "running")) {
-        strbuf_addstr(j->why, ", which runs");
-    } else if (function_of(j->k, &s)) {
-        strbuf_addstr(j->why, ", which is");
-    }
-    add_in(j, &s);
-    return ST_OK;
-}
-
-static enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e) {
-    struct dump_waits w;
-    if (!j->current || !j->thread->waits_for.kind) {
-        return ST_NONE;
-    }
-    dump_waits(j->d, j->thread, &w);
-    add_chain(j, &w);
-    if (w.back != SIZE_MAX) {
-        out->cause = CAUSE_DEADLOCK;
-        out->confidence = 1000;
-        return ST_OK;
-    }
-    out->cause = CAUSE_LOCK;
-    out->confidence = j->thread->waits_for.owner >= 0 ? 950 : 900;
-    const struct dump_thread *last = w.threads[w.count - 1];
-    return w.count > 1 && !last->waits_for.kind ? add_holder(j, last, e) : ST_OK;
-}
-
 /* ---- frames ---- */
 
 /* "771 worker ", where the dump is about threads that worked. */
@@ -176,12 +85,12 @@ static void add_worker(const struct judge *j) {
     const struct dump_thread *worker = j->chosen->worker;
     if (worker) {
         strbuf_addstr(j->why, worker->name || worker->main ? "" : "thread ");
-        add_thread(j, worker);
+        cause_add_thread(j, worker);
         strbuf_addc(j->why, ' ');
     }
 }
 
-static enum st judge_frames(const struct judge *j, struct stall_key *out) {
+static enum st judge_frames(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct frame_info *told = j->chosen->told;
     if (!told) {
         return ST_NONE;
@@ -198,7 +107,8 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out) {
         out->confidence = 700;
         strbuf_addstr(j->why, ", not to be interrupted");
     }
-    return ST_OK;
+    bool locked = told->cause == CAUSE_LOCK && j->current && j->d->thread_count > 1;
+    return locked ? cause_add_database_holder(j, e) : ST_OK;
 }
 
 /* ---- processor ---- */
@@ -220,7 +130,7 @@ static void judge_worker(const struct judge *j, struct stall_key *out) {
     } else {
         strbuf_addf(j->why, "was on a processor for %" PRId64 "%% of the time", share / 10);
     }
-    add_in(j, j->chosen);
+    cause_add_in(j, j->chosen);
     out->cause = CAUSE_COMPUTE;
     out->confidence = share >= CPU_COMPUTES ? 900 : 700;
 }
@@ -240,6 +150,21 @@ static void judge_absent(const struct judge *j, struct stall_key *out) {
     }
 }
 
+/* The kernel lets it wait where it only touches memory: for a page of it. */
+static enum st judge_page(const struct judge *j, struct stall_key *out) {
+    if (!j->current || !judged_is(j->thread->state, "blocked") ||
+        !scan_touches_memory(j->k, j->chosen)) {
+        return ST_NONE;
+    }
+    add_worker(j);
+    strbuf_addf(j->why, "waits for memory to be paged in (%s)",
+                judged_at(j->k, j->chosen, 0)->info->function);
+    cause_add_in(j, j->chosen);
+    out->cause = CAUSE_DISK;
+    out->confidence = 800;
+    return ST_OK;
+}
+
 static void judge_processor(const struct judge *j, struct stall_key *out) {
     int64_t cpu = j->k->cpu_permille;
     bool sampled = j->k->samples.len > 0;
@@ -248,13 +173,13 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
         out->cause = CAUSE_DISK;
         out->confidence = it_waits(j) ? 650 : 500;
         strbuf_addstr(j->why, "stands still");
-        add_in(j, j->chosen);
+        cause_add_in(j, j->chosen);
         strbuf_addstr(j->why, ", in no system call, as where memory is paged in");
         return;
     }
     if (it_waits(j)) {
         strbuf_addstr(j->why, "waits");
-        add_in(j, j->chosen);
+        cause_add_in(j, j->chosen);
         strbuf_addstr(j->why, ", no frame tells for what");
         return;
     }
@@ -263,7 +188,7 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
         return;
     }
     strbuf_addf(j->why, "on a processor for %" PRId64 "%% of the stall", cpu / 10);
-    add_in(j, j->chosen);
+    cause_add_in(j, j->chosen);
     if (cpu >= CPU_COMPUTES) {
         out->cause = CAUSE_COMPUTE;
         out->confidence = 900;
@@ -326,7 +251,9 @@ enum st judge_cause(struct keyer *k, const struct dump *d, const struct judged_s
         judge_absent(&j, out);
     } else {
         st = judge_waits(&j, out, e);
-        st = st == ST_NONE ? judge_frames(&j, out) : st;
+        st = st == ST_NONE ? judge_standstill(&j, out, e) : st;
+        st = st == ST_NONE ? judge_page(&j, out) : st;
+        st = st == ST_NONE ? judge_frames(&j, out, e) : st;
     }
     if (st == ST_NONE && chosen->worker) {
         judge_worker(&j, out);

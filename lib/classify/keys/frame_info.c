@@ -103,8 +103,13 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     const struct rule *rule = rules_match(t->rules, RULE_FRAMEWORK, s, NULL);
     info->by[RULE_FRAMEWORK] = rule;
     info->framework = rule ? rule->framework : NULL;
-    info->by[RULE_CALLOUT] = rules_match(t->rules, RULE_CALLOUT, s, NULL);
+    for (int kind = RULE_CALLOUT; kind < RULE_KINDS; kind++) {
+        info->by[kind] = rules_match(t->rules, (enum rule_kind)kind, s, NULL);
+    }
     info->callout = info->by[RULE_CALLOUT] != NULL;
+    info->hidden = info->by[RULE_HIDE] != NULL;
+    info->exclusive = info->by[RULE_EXCLUSIVE] != NULL;
+    info->memory = info->by[RULE_MEMORY] != NULL;
     info->loop_image = rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
 }
 

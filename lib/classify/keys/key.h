@@ -33,6 +33,9 @@ struct frame_info {
     bool said_in_app; /* by the dump; rules may say otherwise */
     bool by_caller;   /* place and cause depend on the caller: use frame_from */
     bool callout;     /* calls code that somebody handed over: what waits outside of it does not */
+    bool hidden;      /* in no stack */
+    bool exclusive;   /* waits for what one thread at a time holds */
+    bool memory;      /* touches memory, and makes no system call */
     bool modal;       /* of PLACE_CUT: a nested loop that waits for the user */
     bool loop_image;  /* in an image that has a loop that waits for work */
     enum rule_side side;

@@ -76,6 +76,8 @@ void scan_cut(const struct keyer *k, struct judged_stack *s);
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s);
 /* The frame that tells why the thread does not get on; NULL = none. s->cut is known. */
 const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s);
+/* Is its innermost frame a function that touches memory and makes no system call? */
+bool scan_touches_memory(const struct keyer *k, const struct judged_stack *s);
 /* Is its innermost frame code that runs in user space, and no system call or runtime code that
  * could wait? */
 bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s);

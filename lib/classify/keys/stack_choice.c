@@ -12,7 +12,7 @@ static const struct dump_location *location_of(const struct dump *d, const struc
 /* ---- one stack ---- */
 
 static bool judged_push(struct keyer *k, struct frame_info *info, const struct dump_line *line) {
-    return info && VEC_PUSH(&k->frames, (struct judged_frame){info, line});
+    return info && (info->hidden || VEC_PUSH(&k->frames, (struct judged_frame){info, line}));
 }
 
 /* Frame i of a stack, and the functions inlined there if they count; false: out of memory. */

@@ -96,8 +96,15 @@ bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
 
 /* ---- cause ---- */
 
+bool scan_touches_memory(const struct keyer *k, const struct judged_stack *s) {
+    return s->count > 0 && scan_at(k, s, 0)->memory;
+}
+
 bool scan_is_in_own_code(const struct keyer *k, const struct judged_stack *s) {
     const struct frame_info *info = s->count ? scan_at(k, s, 0) : NULL;
+    if (scan_touches_memory(k, s)) {
+        return true;
+    }
     return info && info->resolved && (info->in_app || info->framework[0]) &&
            (info->cause == CAUSE_NONE || info->cause == CAUSE_COMPUTE);
 }

@@ -74,6 +74,18 @@ static void add_verdict(struct strbuf *b, const struct frame_info *info) {
     if (info->modal) {
         add_word(b, "%", "modal");
     }
+    if (info->hidden) {
+        add_word(b, "%", "hidden");
+    }
+    if (info->exclusive) {
+        add_word(b, "%", "exclusive");
+    }
+    if (info->by[RULE_HOLDER]) {
+        add_word(b, "holder of", info->by[RULE_HOLDER]->framework);
+    }
+    if (info->memory) {
+        add_word(b, "%", "memory");
+    }
 }
 
 static void add_key(struct strbuf *b, const char *word, const struct key *key) {
@@ -102,10 +114,15 @@ static void add_outcome(struct strbuf *b, const struct stall_key *key) {
 
 static void check_frames(struct corpus *c) {
     struct strbuf verdict = {0};
-    const struct keyer *k = c->keyer;
-    for (size_t i = 0; i < c->fixture.used; i++) {
+    struct keyer *k = c->keyer;
+    for (size_t i = 0, seen = 0; i < c->fixture.used; i++) {
         const struct frame_line *line = &c->lines[i];
-        const struct frame_info *info = k->frames.data[i].info;
+        const struct frame_info *info =
+            frame_of_location(&k->table, &c->fixture.d, &c->fixture.locations[i]);
+        assert_non_null(info);
+        if (!info->hidden) {
+            info = k->frames.data[seen++].info; /* as its caller decides */
+        }
         strbuf_clear(&verdict);
         add_verdict(&verdict, info);
         strbuf_addf(&c->file, "%c %-23s %s%s%s\n", line->app ? '*' : ' ', line->image,
@@ -264,7 +281,8 @@ static void the_built_in_rules_make_of_the_golden_stacks_what_is_written(void **
 /* Runs behind the test above, which noted who decided. */
 static void every_rule_decides_on_a_frame_of_a_golden_stack(void **state) {
     struct corpus *c = *state;
-    static const char *const kinds[] = {"name", "side", "place", "cause", "framework", "callout"};
+    static const char *const kinds[] = {"name",    "side",   "place",     "cause",  "framework",
+                                        "callout", "hiding", "exclusion", "holder", "memory"};
     size_t idle = 0;
     for (size_t i = 0; i < rules_count(c->rules); i++) {
         const struct rule *rule = rules_at(c->rules, i);

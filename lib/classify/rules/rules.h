@@ -25,6 +25,10 @@ enum rule_kind {
     RULE_CAUSE,
     RULE_FRAMEWORK, /* framework, runtime */
     RULE_CALLOUT,   /* calls code that somebody handed over */
+    RULE_HIDE,      /* in no stack: the recorder's own frame */
+    RULE_EXCLUSIVE, /* waits for what one thread at a time holds */
+    RULE_HOLDER,    /* runs while its thread holds the lock of a database */
+    RULE_MEMORY,    /* touches memory, and makes no system call */
     RULE_KINDS
 };
 
@@ -70,7 +74,7 @@ struct rule {
     const char
         *replacement;      /* RULE_NORMALISE; its first * stands for what the pattern's * matched */
     const char *framework; /* RULE_FRAMEWORK: its public name; "" = the language's or the system's
-                              runtime, which is no framework */
+                              runtime, which is no framework. RULE_HOLDER: the database's */
     bool modal; /* RULE_PLACE: a nested loop that waits for the user, as the outermost does */
 
     /* of which frames */

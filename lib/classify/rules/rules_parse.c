@@ -48,6 +48,10 @@ static const struct action {
     {"framework", {.kind = RULE_FRAMEWORK}},
     {"runtime", {.kind = RULE_FRAMEWORK, .framework = ""}},
     {"callout", {.kind = RULE_CALLOUT}},
+    {"hide", {.kind = RULE_HIDE}},
+    {"exclusive", {.kind = RULE_EXCLUSIVE}},
+    {"holder", {.kind = RULE_HOLDER}},
+    {"memory", {.kind = RULE_MEMORY}},
     {"modal",
      {.kind = RULE_PLACE,
       .place = PLACE_CUT,
@@ -120,7 +124,8 @@ static enum st find_action(struct rule_line *l, struct rule *rule) {
     }
     return err_set(l->e, ERR_FORMAT,
                    "%s:%u: unknown action '%.*s' (skip, cut, prefix, keep, in-app, not-in-app, "
-                   "vendor, normalise, cause, framework, runtime, callout or modal)",
+                   "vendor, normalise, cause, framework, runtime, callout, modal, hide, exclusive, "
+                   "holder or memory)",
                    l->file, (unsigned)l->number, (int)(w->len < 80 ? w->len : 80), w->text);
 }
 
@@ -457,9 +462,12 @@ static enum st rule_read_operand(struct rule_line *l, struct rule *rule, size_t 
         ++*first;
         return rule->vendor ? ST_OK : err_nomem(l->e);
     }
-    if (rule->kind == RULE_FRAMEWORK && !rule->framework) {
+    if (rule->kind == RULE_HOLDER || (rule->kind == RULE_FRAMEWORK && !rule->framework)) {
         if (l->words.len < 2) {
-            return rule_fail(l, "'framework' needs a name", NULL);
+            return rule_fail(l,
+                             rule->kind == RULE_HOLDER ? "'holder' needs a framework"
+                                                       : "'framework' needs a name",
+                             NULL);
         }
         rule->framework = arena_strdup(&l->rules->arena, words[1].text, words[1].len);
         ++*first;

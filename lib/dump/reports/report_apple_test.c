@@ -189,6 +189,28 @@ static void the_watchdog_of_a_text_is_a_stall(void **state) {
     release_converted(&c);
 }
 
+static void who_waits_for_its_own_lock_is_told(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(
+        HEADER BODY(",'asi':{'libsystem_c.dylib':['abort() called'],'libdispatch.dylib':['BUG IN "
+                    "CLIENT OF LIBDISPATCH: dispatch_sync called on queue already owned by current "
+                    "thread']}"));
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->threads[1].waits_for.kind, "queue");
+    assert_int_equal(d->threads[1].waits_for.owner, 7);
+    assert_null(d->threads[0].waits_for.kind);
+    release_converted(&c);
+    c = convert_text_of(TEXT_HEAD
+                        "Exception Type:  EXC_BREAKPOINT (SIGTRAP)\nTriggered by Thread:  0"
+                        "\nApplication Specific Information:\nBUG IN CLIENT OF LIBPLATFORM: Trying "
+                        "to recursively lock an os_unfair_lock\n\nThread 0 Crashed:\n0 Shop "
+                        "0x0000000100000068 0x100000000 + 104\n\n" TEXT_IMAGES);
+    d = only_dump(&c);
+    assert_string_equal(d->threads[0].waits_for.kind, "unfair lock");
+    assert_int_equal(d->threads[0].waits_for.owner, 0);
+    release_converted(&c);
+}
+
 static void a_last_exception_may_be_a_list(void **state) {
     (void)state;
     struct converted c = convert_text_of(TEXT_HEAD "Last Exception Backtrace:\n(0x180000010 "
@@ -271,6 +293,7 @@ int main(void) {
         cmocka_unit_test(damage_of_an_ips_is_refused),
         cmocka_unit_test(every_style_of_frame_is_read),
         cmocka_unit_test(the_watchdog_of_a_text_is_a_stall),
+        cmocka_unit_test(who_waits_for_its_own_lock_is_told),
         cmocka_unit_test(a_last_exception_may_be_a_list),
         cmocka_unit_test(the_text_of_an_old_ips_is_read_too),
         cmocka_unit_test(the_original_behind_a_translated_report_is_read),

@@ -49,6 +49,7 @@ static void crash_read_header(struct reading *t) {
                  {"Hardware Model", &r->model},
                  {"Identifier", &r->app_id}};
     const char *value;
+    report_own_lock(r, t->line);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         value = report_line_value(t->line, texts[i].key);
         if (value) {

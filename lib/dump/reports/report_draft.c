@@ -393,6 +393,18 @@ static void write_frames(const struct report *r, struct jsonw *w, const struct r
     jsonw_end_array(w);
 }
 
+static void draft_write_wait(const struct report *r, struct jsonw *w,
+                             const struct report_thread *t) {
+    bool own = t->crashed && r->own_lock && t->id >= 0;
+    if (!own && !t->waits_for) {
+        return;
+    }
+    jsonw_member_object(w, "waits_for");
+    jsonw_member_cstr(w, "kind", own ? r->own_lock : t->waits_for);
+    jsonw_member_i64(w, "owner", own ? t->id : t->owner);
+    jsonw_end_object(w);
+}
+
 static void draft_write_threads(const struct report *r, struct jsonw *w) {
     jsonw_member_array(w, "threads");
     for (size_t i = 0; i < r->threads.len; i++) {
@@ -402,6 +414,7 @@ static void draft_write_threads(const struct report *r, struct jsonw *w) {
         jsonw_member_cstr(w, "name", t->name);
         put_flag(w, "main", t->main);
         put_flag(w, "crashed", t->crashed);
+        draft_write_wait(r, w, t);
         write_frames(r, w, &t->stack);
         jsonw_end_object(w);
     }

@@ -181,6 +181,16 @@ static const char *join_texts(struct report *r, const json_t *array) {
     return all;
 }
 
+/* "Application Specific Information": what libraries said last, by library. */
+static void read_own_lock(struct report *r, const json_t *said) {
+    const char *library;
+    json_t *texts;
+    /* The macro lacks a const; nothing is written. */
+    json_object_foreach((json_t *)(uintptr_t)said, library, texts) {
+        report_own_lock(r, join_texts(r, texts));
+    }
+}
+
 static void read_cause(struct report *r, const json_t *body, int64_t bug_type) {
     const json_t *end = json_object_get(body, "termination");
     const json_t *exception = json_object_get(body, "exception");
@@ -201,6 +211,7 @@ static void read_cause(struct report *r, const json_t *body, int64_t bug_type) {
     default:
         break;
     }
+    read_own_lock(r, json_object_get(body, "asi"));
     r->reason = either(reasons, report_member(r, end, "indicator"));
     r->reason = either(r->reason, report_member(r, exception, "type"));
     if (report_number(json_object_get(end, "code")) == (int64_t)WATCHDOG_CODE) {

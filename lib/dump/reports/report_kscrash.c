@@ -66,6 +66,7 @@ static void kscrash_read_images(struct report *r, const json_t *images) {
         const json_t *type = json_object_get(object, "cpu_type");
         const json_t *subtype = json_object_get(object, "cpu_subtype");
         const char *uuid = json_string_value(json_object_get(object, "uuid"));
+        report_own_lock(r, json_string_value(json_object_get(object, "crash_info_message")));
         if (i >= DUMP_IMAGES_MAX ||
             !report_address(json_object_get(object, "image_addr"), &image.load)) {
             continue; /* frames in it will have no image */

@@ -35,6 +35,8 @@ struct report_thread {
     int64_t id; /* -1 = unknown */
     const char *name;
     bool main, crashed;
+    const char *waits_for; /* kind of what it waits for; NULL = not told */
+    int64_t owner;         /* id of the thread that holds that; meaningful with waits_for */
     struct report_stack stack;
 };
 
@@ -73,6 +75,7 @@ struct report {
     const char *kind, *detector, *activity, *app_state, *reason;
     int64_t threshold_ms, at_ms, duration_ms, cpu_ms, since_launch_ms;
     bool fatal, ended;
+    const char *own_lock; /* kind of what the crashed thread holds and waits for; NULL = not told */
     const char *bundle; /* path of the app's bundle, with its last slash: what is below is in_app */
     const char *process; /* name of the app's executable */
 
@@ -146,6 +149,9 @@ int64_t report_time_between(const char *from, const char *to);
 int64_t report_duration(const char *s, size_t len);
 /* "12.345" seconds as milliseconds; -1. Stops at the first other character. */
 int64_t report_seconds(const char *s);
+/* Does the text say that the crashed thread waited for what it held itself? libdispatch and
+ * libplatform end the process with such words. */
+void report_own_lock(struct report *r, const char *text);
 /* Reads what iOS says when it ends a process. True, and kind, duration, CPU time and so on are set,
  * if that was its watchdog (0x8badf00d). */
 bool report_watchdog(struct report *r, const char *text);

@@ -112,14 +112,16 @@ static void samples_without_their_process_are_refused(void **state) {
         "without a stack of its process");
 }
 
-#define SHOT(front, more)                                                                          \
+#define SHOT(front, more) SHOT_OF(front, more, "")
+#define SHOT_OF(front, more, waits)                                                                \
     "{'bug_type':'288','os_version':'iPhone OS 18.7 (22H20)'}\n{'incident':'i-2','date':"          \
     "'2026-11-20 10:12:44.12 +0100','product':'iPhone13,3','build':'iPhone OS 18.7 (22H20)',"      \
     "'frontmostPids':[" front "],'reason':'why'" more ",'processByPid':{'0':{'threadById':{'1':{"  \
     "'id':1,'kernelFrames':[[0,4]]}}},'7':{'procname':'also','threadById':{'5':{'id':5,"           \
     "'userFrames':[[2,4]]}}},'301':{'procname':'Shop','threadById':{'12':{'id':12,'name':'net',"   \
     "'userFrames':[[1,32],[3,77]]},'11':{'id':11,'dispatch_queue_label':'com.apple.main-thread',"  \
-    "'userFrames':[[1,16],[0,256]],'kernelFrames':[[0,1]]},'13':{'id':13}}}},'binaryImages':[["    \
+    "'userFrames':[[1,16],[0,256]],'kernelFrames':[[0,1]]},'13':{'id':13}}" waits                  \
+    "}},'binaryImages':[["                                                                         \
     "'4C4C442C-5555-3144-A1DE-7AABF56A019C',4294967296,'P'],['00000000-0000-4000-8000-"            \
     "000000000001',6442450944,'C'],['00000000-0000-4000-8000-000000000002',4294967296,'P'],"       \
     "['00000000-0000-0000-0000-000000000000',0,'A']]}"
@@ -148,6 +150,29 @@ static void a_stackshot_is_the_process_in_front(void **state) {
     release_converted(&c);
 }
 
+static void a_stackshot_tells_who_waits_for_whom(void **state) {
+    (void)state;
+    struct converted c = convert_json_of(SHOT_OF(
+        "301", "",
+        ",'waitInfo':['thread 99: pthread mutex 1','thread 11: workloop sync wait, owned by "
+        "thread 12, workloop id 7f [no turnstile]','thread 12: unfair lock 16b09 owned by "
+        "thread 11 [blocked on: 11, hops: 1, priority: 47]','thread 5',7]"));
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->threads[1].waits_for.kind, "queue");
+    assert_int_equal(d->threads[1].waits_for.owner, 12);
+    assert_string_equal(d->threads[0].waits_for.kind, "unfair lock");
+    assert_int_equal(d->threads[0].waits_for.owner, 11);
+    release_converted(&c);
+    /* Nobody says who owns it. */
+    c = convert_json_of(
+        SHOT_OF("301", "",
+                ",'waitInfo':['thread 11: workloop sync wait, unknown owner','thread "
+                "12: kernel mutex 3 owned by thread 11','thread : x']"));
+    assert_null(only_dump(&c)->threads[0].waits_for.kind);
+    assert_null(only_dump(&c)->threads[1].waits_for.kind);
+    release_converted(&c);
+}
+
 static void a_stackshot_of_nobody_is_refused(void **state) {
     (void)state;
     check_refused(SHOT("", ""), "without a stack of a process in front");
@@ -163,6 +188,7 @@ int main(void) {
         cmocka_unit_test(what_used_too_much_is_the_kind),
         cmocka_unit_test(samples_without_their_process_are_refused),
         cmocka_unit_test(a_stackshot_is_the_process_in_front),
+        cmocka_unit_test(a_stackshot_tells_who_waits_for_whom),
         cmocka_unit_test(a_stackshot_of_nobody_is_refused),
     };
     return cmocka_run_group_tests_name("report_sampled", tests, NULL, NULL);

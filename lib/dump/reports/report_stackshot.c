@@ -3,19 +3,23 @@
  *
  *     {"frontmostPids":[301],"reason":…,"processByPid":{"301":{"procname":"Shop","threadById":
  *       {"4711":{"id":4711,"dispatch_queue_label":"com.apple.main-thread","userFrames":[[2,1234],…],
- *                "kernelFrames":…}}}},"binaryImages":[["UUID",LOAD,"P"],…]}
+ *                "kernelFrames":…}},"waitInfo":["thread 4711:
+ * …",…]}},"binaryImages":[["UUID",LOAD,"P"],…]}
  */
 #include "dump/reports/report_private.h"
 
 #include <string.h>
 
+#include "base/number_map.h"
 #include "base/parse.h"
 #include "dump/dump.h"
 
 struct shot {
     struct report *r;
-    const json_t *images; /* [UUID, load address, where from] */
-    bool *listed;         /* of each image: the draft has it */
+    const json_t *images;      /* [UUID, load address, where from] */
+    bool *listed;              /* of each image: the draft has it */
+    const json_t *waits;       /* texts: which thread of the process waits for whom */
+    struct number_map waiters; /* thread -> its text */
 };
 
 static bool has_frames(const json_t *thread) {
@@ -84,6 +88,61 @@ static enum st image_load(struct shot *s, uint64_t index, uint64_t *load) {
     return ST_OK;
 }
 
+/* ---- who waits for whom ---- */
+
+/* The thread that a text is about, in the words of xnu's kcdata.py: "thread 4711: unfair lock 16b…
+ * owned by thread 4712 [turnstile …]"; *rest = what follows. */
+static bool take_waiter(const char *text, uint64_t *id, const char **rest) {
+    static const char thread[] = "thread ";
+    *rest = text;
+    if (!text || strncmp(text, thread, sizeof thread - 1) != 0) {
+        return false;
+    }
+    *rest = text + sizeof thread - 1;
+    return report_take_decimal(rest, id) && *id < UINT64_MAX;
+}
+
+/* Which text is about which thread. */
+static enum st index_waits(struct shot *s) {
+    size_t i, known;
+    json_t *info;
+    json_array_foreach(s->waits, i, info) {
+        const char *rest;
+        uint64_t id;
+        bool added;
+        if (take_waiter(json_string_value(info), &id, &rest) &&
+            !number_map_put(&s->waiters, id, i, &known, &added)) {
+            return err_nomem(s->r->e);
+        }
+    }
+    return ST_OK;
+}
+
+static void read_wait(const struct shot *s, struct report_thread *t) {
+    static const char by[] = "owned by thread ";
+    static const struct {
+        const char *words, *kind;
+    } kinds[] = {{": pthread mutex ", "mutex"},
+                 {": unfair lock ", "unfair lock"},
+                 {": workloop sync wait", "queue"}};
+    const char *rest;
+    uint64_t id, owner;
+    size_t at;
+    if (t->id < 0 || !number_map_get(&s->waiters, (uint64_t)t->id, &at) ||
+        !take_waiter(json_string_value(json_array_get(s->waits, at)), &id, &rest)) {
+        return;
+    }
+    const char *held = strstr(rest, by);
+    for (size_t i = 0; held && i < sizeof kinds / sizeof *kinds; i++) {
+        const char *number = held + sizeof by - 1;
+        if (strncmp(rest, kinds[i].words, strlen(kinds[i].words)) == 0 &&
+            report_take_decimal(&number, &owner) && owner <= INT64_MAX) {
+            t->waits_for = kinds[i].kind;
+            t->owner = (int64_t)owner;
+        }
+    }
+}
+
 static enum st read_thread(struct shot *s, const json_t *object, bool main_thread) {
     struct report *r = s->r;
     const char *name = report_member(r, object, "name");
@@ -92,6 +151,7 @@ static enum st read_thread(struct shot *s, const json_t *object, bool main_threa
     size_t i;
     json_t *frame;
     t.name = name ? name : report_member(r, object, "dispatch_queue_label");
+    read_wait(s, &t);
     t.stack = report_begin_stack(r);
     json_array_foreach(json_object_get(object, "userFrames"), i, frame) {
         uint64_t index, offset, load;
@@ -135,6 +195,10 @@ static enum st stackshot_read_threads(struct shot *s, const json_t *process) {
     json_t *threads = json_object_get(process, "threadById"), *thread;
     const json_t *first = main_thread_of(threads);
     const char *key;
+    s->waits = json_object_get(process, "waitInfo");
+    if (index_waits(s) != ST_OK) {
+        return ST_ERR;
+    }
     json_object_foreach(threads, key, thread) {
         if (has_frames(thread) && read_thread(s, thread, thread == first) != ST_OK) {
             return err_context(s->r->e, "thread %s", key);
@@ -167,5 +231,7 @@ enum st report_fill_stackshot(struct report *r, const json_t *body) {
     r->process = report_member(r, process, "procname");
     (void)report_watchdog(r, report_member(r, body, "exception"));
     (void)report_watchdog(r, r->reason);
-    return stackshot_read_threads(&s, process);
+    enum st st = stackshot_read_threads(&s, process);
+    number_map_release(&s.waiters);
+    return st;
 }

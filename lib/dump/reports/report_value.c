@@ -394,6 +394,56 @@ static const char *word_at(struct report *r, const char *s) {
     return report_text(r, word, len);
 }
 
+void report_own_lock(struct report *r, const char *text) {
+    static const struct {
+        const char *words, *kind;
+    } ends[] = {{"called on queue already owned by current thread", "queue"},
+                {"Trying to recursively lock an os_unfair_lock", "unfair lock"},
+                {"trying to lock recursively", "lock"}};
+    for (size_t i = 0; text && !r->own_lock && i < sizeof ends / sizeof *ends; i++) {
+        r->own_lock = strstr(text, ends[i].words) ? ends[i].kind : NULL;
+    }
+}
+
+/* Is this the event in which the watchdog ended the process? */
+static bool watchdog_names(const char *text, const char *event) {
+    static const char *const forms[] = {"failed to %s", "WatchdogEvent: %s", "%s watchdog"};
+    char words[64];
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const char *at = strchr(forms[i], '%');
+        (void)snprintf(words, sizeof words, "%.*s%s%s", (int)(at - forms[i]), forms[i], event,
+                       at + 2);
+        if (text_behind(text, words)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How long Apple's watchdog allowed on the clock; -1 = not known. Where the text does not say, the
+ * event tells (Technical Q&A QA1693, "Synchronous networking on the main thread"). */
+static int64_t watchdog_limit_ms(const char *text) {
+    static const char *const words[] = {"(wall clock) time allowance of", "total time limit"};
+    static const struct {
+        const char *event;
+        int64_t ms;
+    } limits[] = {{"scene-create", 20000}, {"process-launch", 20000}, {"launch", 20000},
+                  {"scene-update", 10000}, {"resume", 10000},         {"suspend", 10000}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *told = text_behind(text, words[i]);
+        if (told) {
+            return report_seconds(told);
+        }
+    }
+    bool of_cpu = text_behind(text, "CPU time allowance of") != NULL;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits && !of_cpu; i++) {
+        if (watchdog_names(text, limits[i].event)) {
+            return limits[i].ms;
+        }
+    }
+    return -1;
+}
+
 bool report_watchdog(struct report *r, const char *text) {
     if (!text || (!text_behind(text, "8badf00d") && !text_behind(text, "2343432205"))) {
         return false;
@@ -401,9 +451,10 @@ bool report_watchdog(struct report *r, const char *text) {
     r->kind = "watchdog";
     r->detector = "watchdog";
     r->fatal = true;
-    const char *allowance = text_behind(text, "(wall clock) time allowance of");
-    if (allowance) {
-        r->duration_ms = r->threshold_ms = report_seconds(allowance);
+    int64_t limit = watchdog_limit_ms(text);
+    if (limit >= 0) {
+        r->threshold_ms = limit;
+        r->duration_ms = r->duration_ms > limit ? r->duration_ms : limit;
     }
     const char *cpu = text_behind(text, "Elapsed application CPU time (seconds):");
     if (cpu) {

@@ -133,6 +133,32 @@ static void the_watchdog_tells_time_and_cpu(void **state) {
     assert_int_equal(r.duration_ms, -1);
     assert_int_equal(r.cpu_ms, -1);
     report_release(&r);
+    /* The limit of an event is known where the text does not say it. */
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } limits[] = {
+        {"0x8badf00d | com.example.launcher failed to resume in time", 10000},
+        {"0x8badf00d | com.example.shop failed to scene-create after 19.81s (launch took 0.19s of "
+         "total time limit 20.00s)",
+         20000},
+        {"0x8badf00d | scene-update watchdog transgression", 10000},
+        {"0x8badf00d | WatchdogEvent: scene-update | exhausted CPU time allowance of 2 seconds",
+         -1},
+        {"0x8badf00d | com.example.launcher", -1},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        report_init(&r, "x", 0, NULL);
+        assert_true(report_watchdog(&r, limits[i].text));
+        assert_int_equal(r.duration_ms, limits[i].ms);
+        assert_int_equal(r.threshold_ms, limits[i].ms);
+        report_release(&r);
+    }
+    report_init(&r, "x", 0, NULL);
+    r.duration_ms = 12000;
+    assert_true(report_watchdog(&r, "0x8badf00d failed to resume in time"));
+    assert_int_equal(r.duration_ms, 12000);
+    report_release(&r);
     report_init(&r, "x", 0, NULL);
     assert_false(report_watchdog(&r, "Namespace SIGNAL, Code 0xdead10cc"));
     assert_false(report_watchdog(&r, NULL));

@@ -1,0 +1,267 @@
+/* Who waits for whom: as the dump says, else as the frames of all threads do. */
+#include <inttypes.h>
+
+#include "classify/keys/cause_private.h"
+
+/* The function that represents a stack: the innermost of the app, else the innermost relevant one;
+ * NULL = none has a name. */
+static const char *function_of(const struct keyer *k, const struct judged_stack *s) {
+    for (size_t i = 0; i < s->count; i++) {
+        const struct frame_info *info = judged_at(k, s, i)->info;
+        if (info->in_app && info->resolved && info->place == PLACE_KEEP) {
+            return info->function;
+        }
+    }
+    return s->top && s->top->resolved ? s->top->function : NULL;
+}
+
+void cause_add_in(const struct judge *j, const struct judged_stack *s) {
+    const char *function = function_of(j->k, s);
+    if (function) {
+        strbuf_addf(j->why, " in %s", function);
+    }
+}
+
+/* ---- as the dump says ---- */
+
+void cause_add_thread(const struct judge *j, const struct dump_thread *t) {
+    if (t->main) {
+        strbuf_addstr(j->why, "main");
+        return;
+    }
+    strbuf_addf(j->why, "%" PRId64 "%s%s", t->id, t->name ? " " : "", t->name ? t->name : "");
+}
+
+/* "main → mutex of 771 worker": the links between the threads of a chain. */
+static void add_chain(const struct judge *j, const struct dump_waits *w) {
+    cause_add_thread(j, w->threads[0]);
+    for (size_t i = 0; i < w->count; i++) {
+        const struct dump_thread *t = w->threads[i];
+        const struct dump_thread *owner = dump_waits_owner(w, i);
+        if (!t->waits_for.kind) {
+            return;
+        }
+        strbuf_addf(j->why, " \xe2\x86\x92 %s",
+                    judged_is(t->waits_for.kind, "thread") ? "the end" : t->waits_for.kind);
+        if (t->waits_for.owner >= 0) {
+            strbuf_addf(j->why, " of %" PRId64, t->waits_for.owner);
+            const char *name = owner && owner->main ? "main" : owner ? owner->name : NULL;
+            strbuf_addf(j->why, "%s%s", name ? " " : "", name ? name : "");
+        }
+    }
+}
+
+/* Describes what the last thread of a chain, which waits for no other, is doing. */
+static enum st add_holder(const struct judge *j, const struct dump_thread *holder, struct err *e) {
+    struct judged_stack s;
+    if (judge_stack(j->k, j->d, &holder->stack, &s, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (s.told) {
+        strbuf_addf(j->why, ", which %s", s.told->reason);
+    } else if (judged_is(holder->state, "running")) {
+        strbuf_addstr(j->why, ", which runs");
+    } else if (function_of(j->k, &s)) {
+        strbuf_addstr(j->why, ", which is");
+    }
+    cause_add_in(j, &s);
+    return ST_OK;
+}
+
+enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e) {
+    struct dump_waits w;
+    if (!j->current || !j->thread->waits_for.kind) {
+        return ST_NONE;
+    }
+    dump_waits(j->d, j->thread, &w);
+    add_chain(j, &w);
+    if (w.back != SIZE_MAX) {
+        out->cause = CAUSE_DEADLOCK;
+        out->confidence = 1000;
+        return ST_OK;
+    }
+    out->cause = CAUSE_LOCK;
+    out->confidence = j->thread->waits_for.owner >= 0 ? 950 : 900;
+    const struct dump_thread *last = w.threads[w.count - 1];
+    return w.count > 1 && !last->waits_for.kind ? add_holder(j, last, e) : ST_OK;
+}
+
+/* ---- as the frames say ---- */
+
+/* Looks at another thread's stack: how much its thread ran is not known. */
+static enum st judge_other(const struct judge *j, const struct dump_thread *t,
+                           struct judged_stack *s, struct err *e) {
+    int64_t cpu = j->k->cpu_permille;
+    j->k->cpu_permille = -1;
+    enum st st = judge_stack(j->k, j->d, &t->stack, s, e);
+    j->k->cpu_permille = cpu;
+    return st;
+}
+
+/* Does it wait for what another thread holds: a mutex, a serial queue? Outside of a callout such a
+ * function does not wait. */
+static bool waits_for_holder(const struct keyer *k, const struct judged_stack *s) {
+    for (size_t i = 0; i < s->cut; i++) {
+        const struct frame_info *info = judged_at(k, s, i)->info;
+        if (info->exclusive) {
+            return true;
+        }
+        if (info->callout || info->in_app) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Does it wait for work: in its loop, or parked in runtime code, with nothing else on its stack? */
+static bool waits_for_work(const struct keyer *k, const struct judged_stack *s) {
+    for (size_t i = 0; i < s->cut && !s->idle; i++) {
+        const struct frame_info *info = judged_at(k, s, i)->info;
+        if (info->in_app || info->vendor || info->place != PLACE_SKIP) {
+            return false;
+        }
+    }
+    return s->idle || (s->count > 0 && !judged_at(k, s, 0)->info->framework[0]);
+}
+
+enum { WAITERS_SHOWN = 3 };
+
+/* Adds a thread that waits for another one's lock, and counts it. */
+static void add_waiter(const struct judge *j, const struct dump_thread *t,
+                       const struct judged_stack *s, size_t *count) {
+    if (++*count > WAITERS_SHOWN) {
+        return;
+    }
+    strbuf_addstr(j->why, *count > 1 ? ", " : "");
+    cause_add_thread(j, t);
+    strbuf_addf(j->why, " %s", s->told ? s->told->reason : "waits");
+    cause_add_in(j, s);
+}
+
+/* Was the lock that it waits for taken by the app's own code? Then only a thread with the app on
+ * its stack holds it. */
+static bool lock_is_the_apps(const struct keyer *k, const struct judged_stack *s) {
+    for (size_t i = 0; i < s->cut; i++) {
+        const struct frame_info *info = judged_at(k, s, i)->info;
+        if (info->in_app) {
+            return true;
+        }
+        if (info->framework[0] && info->cause != CAUSE_LOCK) {
+            return false;
+        }
+    }
+    return false;
+}
+
+static bool has_app(const struct keyer *k, const struct judged_stack *s) {
+    for (size_t i = 0; i < s->count; i++) {
+        if (judged_at(k, s, i)->info->in_app) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Looks at all other threads and adds those that wait, too. *waiters = 0: one of them is at work,
+ * and may hold what others wait for. */
+static enum st add_waiters(const struct judge *j, size_t *waiters, struct err *e) {
+    const struct dump *d = j->d;
+    bool own = lock_is_the_apps(j->k, j->chosen);
+    for (size_t i = 0; i < d->thread_count; i++) {
+        const struct dump_thread *t = &d->threads[i];
+        struct judged_stack s;
+        if (t == j->thread || t->stack.frame_count == 0) {
+            continue;
+        }
+        if (judge_other(j, t, &s, e) != ST_OK) {
+            return ST_ERR;
+        }
+        bool runs = judged_is(t->state, "running");
+        if (!runs && waits_for_holder(j->k, &s)) {
+            add_waiter(j, t, &s, waiters);
+        } else if ((runs || !waits_for_work(j->k, &s)) && (!own || has_app(j->k, &s))) {
+            *waiters = 0;
+            return ST_OK;
+        }
+    }
+    return ST_OK;
+}
+
+/* Whoever could let it go on waits as well, or there is nobody: then it never does. Only the death
+ * of the process in the stall tells that it did not. */
+enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) {
+    const struct dump *d = j->d;
+    size_t waiters = 0;
+    if (!j->current || !d->stall.fatal || d->threads_left_out > 0 || d->thread_count < 2 ||
+        judged_is(j->thread->state, "running") || !waits_for_holder(j->k, j->chosen)) {
+        return ST_NONE;
+    }
+    add_waiter(j, j->thread, j->chosen, &waiters);
+    if (add_waiters(j, &waiters, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (waiters == 0 || (waiters == 1 && !lock_is_the_apps(j->k, j->chosen))) {
+        strbuf_clear(j->why);
+        return ST_NONE;
+    }
+    if (waiters > WAITERS_SHOWN) {
+        strbuf_addf(j->why, ", %zu more wait", waiters - WAITERS_SHOWN);
+    }
+    strbuf_addstr(j->why, waiters > 1 ? ", and no other thread is at work: they wait for each other"
+                                      : ", and no thread is at work that could let it go on");
+    out->cause = CAUSE_DEADLOCK;
+    out->confidence = waiters > 1 ? 850 : 700;
+    return ST_OK;
+}
+
+/* ---- databases ---- */
+
+/* Does the stack wait inside of this framework? */
+static bool waits_inside(const struct keyer *k, const struct judged_stack *s,
+                         const char *framework) {
+    for (size_t i = 0; i < s->cut; i++) {
+        const struct frame_info *info = judged_at(k, s, i)->info;
+        if (strcmp(info->framework, framework) == 0) {
+            return true;
+        }
+        if (frame_is_app(info) && info->place == PLACE_KEEP) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* The frame that says that the stack's thread holds the lock that the chosen one waits for; NULL =
+ * none. */
+static const struct frame_info *holding_frame(const struct judge *j, const struct judged_stack *s) {
+    for (size_t i = 0; i < s->cut; i++) {
+        const struct frame_info *info = judged_at(j->k, s, i)->info;
+        const struct rule *rule = info->by[RULE_HOLDER];
+        if (rule && waits_inside(j->k, j->chosen, rule->framework)) {
+            return info;
+        }
+    }
+    return NULL;
+}
+
+enum st cause_add_database_holder(const struct judge *j, struct err *e) {
+    for (size_t i = 0; i < j->d->thread_count; i++) {
+        const struct dump_thread *t = &j->d->threads[i];
+        struct judged_stack s;
+        if (t == j->thread) {
+            continue;
+        }
+        if (judge_other(j, t, &s, e) != ST_OK) {
+            return ST_ERR;
+        }
+        const struct frame_info *holds = holding_frame(j, &s);
+        if (holds && !(s.told && s.told->cause == CAUSE_LOCK)) {
+            strbuf_addstr(j->why, "; ");
+            cause_add_thread(j, t);
+            strbuf_addf(j->why, " is in %s", holds->function);
+            cause_add_in(j, &s);
+            return ST_OK;
+        }
+    }
+    return ST_OK;
+}

@@ -1,0 +1,268 @@
+/* Who waits for whom where only frames tell it: standstills, holders of databases, pages; and the
+ * recorder's own frames. By the built-in rules. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "classify/keys/key.h"
+
+struct bench {
+    struct rules *rules;
+    struct keyer *keyer;
+    struct dump d;
+    struct stall_key key;
+    struct strbuf text, level1;
+};
+
+/* A thread: its id, name and state, then "image function" of its frames, innermost first; the first
+ * thread is the main one. */
+struct stack_text {
+    int id;
+    const char *name, *state;
+    const char *frames[8];
+};
+
+static void add_threads(struct strbuf *b, const struct stack_text *threads, size_t count) {
+    strbuf_addstr(b, "\"threads\":[");
+    for (size_t i = 0; i < count; i++) {
+        strbuf_addf(b, "%s{\"id\":%d,\"name\":\"%s\",\"state\":\"%s\",\"main\":%s,\"frames\":[",
+                    i ? "," : "", threads[i].id, threads[i].name, threads[i].state,
+                    i ? "false" : "true");
+        for (size_t k = 0; k < 8 && threads[i].frames[k]; k++) {
+            strbuf_addf(b, "%s%zu", k ? "," : "", 1000 * (i * 8 + k + 1) + 10);
+        }
+        strbuf_addstr(b, "]}");
+    }
+    strbuf_addstr(b, "]");
+}
+
+/* Each frame has an image of its own, so that any function may be of any. */
+static void add_images_and_names(struct strbuf *b, const struct stack_text *threads, size_t count) {
+    struct strbuf names = {0};
+    strbuf_addstr(b, ",\"images\":[{\"name\":\"none\",\"load\":1,\"size\":1}");
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < 8 && threads[i].frames[k]; k++) {
+            const char *image = threads[i].frames[k], *function = strchr(image, ' ');
+            size_t load = 1000 * (i * 8 + k + 1);
+            strbuf_addf(b, ",{\"name\":\"%.*s\",\"load\":%zu,\"size\":100,\"in_app\":%s}",
+                        (int)(function - image), image, load,
+                        strncmp(image, "Shop ", 5) == 0 ? "true" : "false");
+            strbuf_addf(&names, "%s\"%zu\":[\"%s\",0]", names.len ? "," : "", load + 10,
+                        function + 1);
+        }
+    }
+    strbuf_addf(b, "],\"names\":{%s}", strbuf_cstr(&names));
+    strbuf_release(&names);
+}
+
+static void classify(struct bench *b, const char *stall, const struct stack_text *threads,
+                     size_t count) {
+    struct err e = {0};
+    memset(b, 0, sizeof *b);
+    assert_int_equal(rules_new(&b->rules, NULL), ST_OK);
+    assert_int_equal(rules_add_builtin(b->rules, NULL), ST_OK);
+    assert_int_equal(keyer_new(&b->keyer, &(struct key_options){.rules = b->rules}, NULL), ST_OK);
+    strbuf_addf(&b->text,
+                "{\"format\":\"stall-dump/1\",\"device\":{\"os\":\"iOS 18.0\"},\"stall\":{%s},",
+                stall);
+    add_threads(&b->text, threads, count);
+    add_images_and_names(&b->text, threads, count);
+    strbuf_addstr(&b->text, "}");
+    if (dump_parse(&b->d, strbuf_cstr(&b->text), b->text.len, &e) != ST_OK) {
+        fail_msg("%s in %s", e.text, strbuf_cstr(&b->text));
+    }
+    assert_int_equal(keyer_key(b->keyer, &b->d, &b->key, NULL), ST_OK);
+    key_text(&b->key.level[0], &b->level1);
+}
+
+static void teardown(struct bench *b) {
+    dump_release(&b->d);
+    keyer_free(b->keyer);
+    rules_free(b->rules);
+    strbuf_release(&b->text);
+    strbuf_release(&b->level1);
+}
+
+static void expect(const char *stall, const struct stack_text *threads, size_t count,
+                   enum rule_cause cause, const char *reason) {
+    struct bench b;
+    classify(&b, stall, threads, count);
+    if (b.key.cause != cause || strcmp(b.key.reason, reason) != 0) {
+        fail_msg("%s '%s', not %s '%s'", rule_cause_text(b.key.cause), b.key.reason,
+                 rule_cause_text(cause), reason);
+    }
+    teardown(&b);
+}
+
+#define MAIN_WAITS_FOR_A_QUEUE                                                                     \
+    {                                                                                              \
+        1, "main", "waiting", {                                                                    \
+            "libsystem_kernel.dylib __ulock_wait",                                                 \
+                "libdispatch.dylib __DISPATCH_WAIT_FOR_QUEUE__",                                   \
+                "libdispatch.dylib _dispatch_sync_f_slow", "Shop -[Store load]"                    \
+        }                                                                                          \
+    }
+#define WRITER_WAITS_FOR_A_MUTEX                                                                   \
+    {                                                                                              \
+        5, "db", "waiting", {                                                                      \
+            "libsystem_kernel.dylib __psynch_mutexwait",                                           \
+                "libsystem_pthread.dylib _pthread_mutex_lock_slow", "Shop -[Cart lock]",           \
+                "libdispatch.dylib _dispatch_client_callout",                                      \
+                "libdispatch.dylib _dispatch_lane_serial_drain"                                    \
+        }                                                                                          \
+    }
+#define LOOP_WAITS_FOR_WORK                                                                        \
+    {                                                                                              \
+        6, "events", "waiting", {                                                                  \
+            "libsystem_kernel.dylib mach_msg2_trap", "CoreFoundation __CFRunLoopRun",              \
+                "CoreFoundation CFRunLoopRunSpecific", "Shop -[Feed threadMain]"                   \
+        }                                                                                          \
+    }
+#define WORKER_WAITS_FOR_WORK                                                                      \
+    {                                                                                              \
+        7, "worker", "waiting", {                                                                  \
+            "libsystem_kernel.dylib __workq_kernreturn",                                           \
+                "libsystem_pthread.dylib _pthread_wqthread"                                        \
+        }                                                                                          \
+    }
+
+static void all_at_work_wait_for_each_other(void **state) {
+    (void)state;
+    static const struct stack_text threads[] = {MAIN_WAITS_FOR_A_QUEUE, WRITER_WAITS_FOR_A_MUTEX,
+                                                LOOP_WAITS_FOR_WORK, WORKER_WAITS_FOR_WORK};
+    expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 4, CAUSE_DEADLOCK,
+           "main waits for a queue in -[Store load], 5 db waits for a mutex in -[Cart lock], and "
+           "no other thread is at work: they wait for each other");
+}
+
+static void what_ended_or_may_go_on_is_no_deadlock(void **state) {
+    (void)state;
+    static const struct stack_text threads[] = {
+        MAIN_WAITS_FOR_A_QUEUE,
+        WRITER_WAITS_FOR_A_MUTEX,
+        /* whoever works may hold what the others wait for */
+        {8, "net", "waiting", {"libsystem_kernel.dylib __recvfrom", "Shop -[Socket read]"}}};
+    static const struct stack_text parked[] = {MAIN_WAITS_FOR_A_QUEUE, LOOP_WAITS_FOR_WORK};
+    static const char waits[] = "waits for a queue (__DISPATCH_WAIT_FOR_QUEUE__)";
+    expect("\"kind\":\"hang\",\"ended\":true", threads, 2, CAUSE_LOCK, waits);
+    expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 3, CAUSE_LOCK, waits);
+    expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 1, CAUSE_LOCK, waits); /* who knows */
+    static const struct stack_text busy[] = {
+        MAIN_WAITS_FOR_A_QUEUE,
+        WRITER_WAITS_FOR_A_MUTEX,
+        {8, "w", "running", {"libobjc.A.dylib objc_msgSend", "Shop -[Other work]"}}};
+    expect("\"kind\":\"watchdog\",\"fatal\":true", busy, 2, CAUSE_DEADLOCK,
+           "main waits for a queue in -[Store load], 5 db waits for a mutex in -[Cart lock], and "
+           "no other thread is at work: they wait for each other");
+    expect("\"kind\":\"watchdog\",\"fatal\":true", busy, 3, CAUSE_LOCK, waits);
+    expect("\"kind\":\"hang\",\"fatal\":true", parked, 2, CAUSE_DEADLOCK,
+           "main waits for a queue in -[Store load], and no thread is at work that could let it go "
+           "on");
+}
+
+/* A semaphore has no holder: what will signal it may come from outside. */
+static void a_semaphore_is_held_by_nobody(void **state) {
+    (void)state;
+    static const struct stack_text threads[] = {
+        {1,
+         "main",
+         "waiting",
+         {"libsystem_kernel.dylib semaphore_wait_trap",
+          "libdispatch.dylib _dispatch_semaphore_wait_slow", "Shop -[Store load]"}},
+        WRITER_WAITS_FOR_A_MUTEX};
+    expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 2, CAUSE_LOCK,
+           "waits for a semaphore (_dispatch_semaphore_wait_slow)");
+}
+
+static void the_thread_that_writes_holds_the_database(void **state) {
+    (void)state;
+    static const struct stack_text threads[] = {
+        {1,
+         "main",
+         "waiting",
+         {"libsystem_kernel.dylib __semwait_signal", "libsystem_c.dylib usleep",
+          "libsqlite3.dylib sqliteDefaultBusyCallback", "libsqlite3.dylib sqlite3InvokeBusyHandler",
+          "libsqlite3.dylib sqlite3_step", "Shop -[Store load]"}},
+        /* reads, and waits for the same: neither holds it */
+        {4, "r", "waiting", {"libsystem_kernel.dylib __pread", "libsqlite3.dylib sqlite3_step"}},
+        {5,
+         "w",
+         "waiting",
+         {"libsystem_c.dylib usleep", "libsqlite3.dylib sqlite3InvokeBusyHandler",
+          "libsqlite3.dylib sqlite3BtreeInsert", "Shop -[Store other]"}},
+        {6,
+         "sync",
+         "waiting",
+         {"libsystem_kernel.dylib fsync", "libsqlite3.dylib sqlite3PagerCommitPhaseOne",
+          "libsqlite3.dylib sqlite3_step", "Shop -[Sync save]"}}};
+    expect("\"kind\":\"hang\",\"ended\":true", threads, 4, CAUSE_LOCK,
+           "waits for who has locked the database (usleep); 6 sync is in "
+           "sqlite3PagerCommitPhaseOne in -[Sync save]");
+    expect("\"kind\":\"hang\",\"ended\":true", threads, 3, CAUSE_LOCK,
+           "waits for who has locked the database (usleep)");
+}
+
+/* What writes to a database does not hold the lock of another library. */
+static void a_mutex_outside_of_the_database_has_no_such_holder(void **state) {
+    (void)state;
+    static const struct stack_text threads[] = {
+        {1,
+         "main",
+         "waiting",
+         {"libsystem_kernel.dylib __psynch_mutexwait", "Shop -[Cart lock]",
+          "libsqlite3.dylib sqlite3_exec"}},
+        {6,
+         "sync",
+         "waiting",
+         {"libsystem_kernel.dylib fsync", "libsqlite3.dylib sqlite3PagerCommitPhaseOne",
+          "Shop -[Sync save]"}}};
+    expect("\"kind\":\"hang\",\"ended\":true", threads, 2, CAUSE_LOCK,
+           "waits for a mutex (__psynch_mutexwait)");
+}
+
+static void a_thread_that_stands_still_in_memory_waits_for_a_page(void **state) {
+    (void)state;
+    static const struct stack_text blocked[] = {
+        {1,
+         "main",
+         "blocked",
+         {"libsystem_platform.dylib _platform_memmove", "ImageIO CGImageSourceCreateImageAtIndex",
+          "Shop -[Thumb make]"}}};
+    static const struct stack_text waiting[] = {
+        {1, "main", "waiting", {"libsystem_platform.dylib _platform_memmove", "Shop -[Map read]"}}};
+    expect("\"kind\":\"hang\"", blocked, 1, CAUSE_DISK,
+           "waits for memory to be paged in (_platform_memmove) in -[Thumb make]");
+    expect("\"kind\":\"hang\"", waiting, 1, CAUSE_DISK,
+           "stands still in -[Map read], in no system call, as where memory is paged in");
+}
+
+static void the_recorders_own_frames_are_in_no_stack(void **state) {
+    (void)state;
+    static const struct stack_text threads[] = {
+        {1,
+         "main",
+         "running",
+         {"libstallrec-preload.so poll", "Shop stallrec_poll", "Shop sort_cart",
+          "libstallrec-preload.so __poll_chk", "Shop show_cart"}}};
+    struct bench b;
+    classify(&b, "\"kind\":\"hang\"", threads, 1);
+    assert_string_equal(strbuf_cstr(&b.level1), "app\tsort_cart\napp\tshow_cart\n");
+    teardown(&b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_at_work_wait_for_each_other),
+        cmocka_unit_test(what_ended_or_may_go_on_is_no_deadlock),
+        cmocka_unit_test(a_semaphore_is_held_by_nobody),
+        cmocka_unit_test(the_thread_that_writes_holds_the_database),
+        cmocka_unit_test(a_mutex_outside_of_the_database_has_no_such_holder),
+        cmocka_unit_test(a_thread_that_stands_still_in_memory_waits_for_a_page),
+        cmocka_unit_test(the_recorders_own_frames_are_in_no_stack),
+    };
+    dump_library_init();
+    return cmocka_run_group_tests_name("cause_waits", tests, NULL, NULL);
+}

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/utf8.h"
+#include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 #include "dump/document.h"
 
@@ -56,6 +57,114 @@ static const char *said(struct session *s, const char *field) {
     return session_says(s, field, &text) == ST_OK ? text : NULL;
 }
 
+/* Where exposure counts: of whom, and what of it is known. Texts are borrowed. */
+struct exposed {
+    uint32_t cell;
+    const char *facets[USAGE_DEVICE + 1]; /* version, system, device; NULL = not said */
+    uint64_t user;                        /* hash */
+    bool has_user;
+    bool spread; /* its cells have it already: it is of many users */
+    uint64_t sessions, launches, foreground_ms, low_rate_s;
+};
+
+/* Counts exposure in its cell, and where rates are told. */
+static bool count_exposed(struct triage *t, const struct exposed *x) {
+    for (size_t f = 0; f <= USAGE_DEVICE; f++) {
+        uint32_t text = triage_string(t, x->facets[f] ? x->facets[f] : "");
+        struct usage_sums *sums =
+            text == NO_INDEX ? NULL : usage_sums_of(&t->usage, (enum usage_facet)f, text);
+        if (!sums) {
+            return false;
+        }
+        sum_add(&sums->sessions, x->sessions);
+        sum_add(&sums->launches, x->launches);
+        sum_add(&sums->foreground_ms, x->foreground_ms);
+        sum_add(&sums->low_rate_s, x->low_rate_s);
+    }
+    return (x->spread || clusters_add(&t->exposure, x->cell, x->launches, x->foreground_ms)) &&
+           (!x->has_user || user_sample_add(&t->usage.users, x->user, x->foreground_ms, 0));
+}
+
+/* How much of a session was watched; *foreground_ms becomes its share of that. The time that is
+ * counted is watched time, as no stall was seen in the rest. False: out of memory. */
+static bool count_watched(struct triage *t, const json_t *o, uint64_t *foreground_ms) {
+    struct usage_watch *w = &t->usage.watch;
+    uint64_t wall = exposure_member_number(o, "wall_ms", exposure_member_number(o, "length_ms", 0));
+    uint64_t watched = exposure_member_number(o, "watched_ms", UINT64_MAX);
+    if (watched == UINT64_MAX || wall == 0) {
+        sum_add(&w->unknown_sessions, 1);
+        sum_add(&w->unknown_ms, *foreground_ms);
+        return true;
+    }
+    watched = watched < wall ? watched : wall;
+    sum_add(&w->sessions, 1);
+    sum_add(&w->watched_ms, watched);
+    sum_add(&w->wall_ms, wall);
+    w->little +=
+        (unsigned __int128)watched * 1000 < (unsigned __int128)wall * USAGE_WATCHED_PERMILLE;
+    *foreground_ms = (uint64_t)((unsigned __int128)*foreground_ms * watched / wall);
+    const char *reason;
+    json_t *ms;
+    json_object_foreach(json_object_get(o, "unwatched"), reason, ms) {
+        uint32_t text = triage_string(t, reason);
+        if (text == NO_INDEX || (json_is_integer(ms) && json_integer_value(ms) > 0 &&
+                                 !usage_add_reason(w, text, (uint64_t)json_integer_value(ms)))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The recorder's own counts. */
+static void count_told(struct app_usage *u, const json_t *o) {
+    const json_t *dumps = json_object_get(o, "dumps");
+    const char *name;
+    json_t *tier;
+    json_object_foreach(json_object_get(o, "tiers"), name, tier) {
+        sum_add(&u->told_stalls, exposure_member_number(tier, "stalls", 0));
+        sum_add(&u->told_ms, exposure_member_number(tier, "stalled_ms", 0));
+    }
+    sum_add(&u->suppressed, exposure_member_number(dumps, "suppressed", 0));
+    sum_add(&u->over_quota, exposure_member_number(dumps, "over_quota", 0));
+    sum_add(&u->lost, exposure_member_number(dumps, "lost", 0));
+}
+
+/* The day of a user: "2026-11-21" of its time. */
+static bool count_user_day(struct triage *t, const char *user, const char *time) {
+    enum { DAY = 10 };
+    if (!time || strlen(time) < DAY) {
+        return true;
+    }
+    strbuf_clear(&t->scratch);
+    strbuf_add(&t->scratch, time, DAY);
+    strbuf_addstr(&t->scratch, user);
+    return !t->scratch.failed &&
+           distinct_add(&t->usage.user_days, hash_bytes(t->scratch.data, t->scratch.len));
+}
+
+static bool count_session(struct triage *t, struct session *s) {
+    const json_t *o = s->o;
+    const char *id = json_string_value(json_object_get(o, "id"));
+    const char *user = json_string_value(json_object_get(o, "user"));
+    const json_t *cpus = json_object_get(json_object_get(o, "device"), "cpus");
+    const char *who = id ? id : "";
+    struct exposed x = {
+        .facets = {said(s, "app.version"), said(s, "device.os"), said(s, "device.model")},
+        .has_user = user && *user,
+        .sessions = 1,
+        .launches = exposure_member_number(o, "launches", 1),
+        .foreground_ms = exposure_member_number(o, "foreground_ms", 0),
+        .low_rate_s = exposure_member_number(o, "low_rates", 0)};
+    who = x.has_user ? user : who;
+    x.user = hash_bytes(who, strlen(who));
+    x.cell = cluster_cell_of(cluster_stratum(x.facets[USAGE_DEVICE], x.facets[USAGE_OS],
+                                             json_is_integer(cpus) ? json_integer_value(cpus) : -1),
+                             x.user);
+    count_told(&t->usage, o);
+    return count_watched(t, o, &x.foreground_ms) && count_exposed(t, &x) &&
+           (!x.has_user || count_user_day(t, user, json_string_value(json_object_get(o, "time"))));
+}
+
 enum st triage_add_session(struct triage *t, const struct exposure_filter *filter, const char *text,
                            size_t len, struct err *e) {
     const struct document_options limits = {.text_max = SESSION_MAX,
@@ -73,20 +182,12 @@ enum st triage_add_session(struct triage *t, const struct exposure_filter *filte
     }
     struct session s = {.o = o};
     const char *id = json_string_value(json_object_get(o, "id"));
-    const char *user = json_string_value(json_object_get(o, "user"));
-    const json_t *cpus = json_object_get(json_object_get(o, "device"), "cpus");
     bool seen = false, ok = true;
     if (id && *id) {
         ok = seen_before(&t->seen, hash_bytes(id, strlen(id)), &seen);
     }
     if (ok && !seen && where_match_exposure(filter->where, session_says, &s, filter->seen)) {
-        const char *who = id ? id : "";
-        who = user && *user ? user : who;
-        uint32_t stratum = cluster_stratum(said(&s, "device.model"), said(&s, "device.os"),
-                                           json_is_integer(cpus) ? json_integer_value(cpus) : -1);
-        ok = clusters_add(&t->exposure, cluster_cell_of(stratum, hash_bytes(who, strlen(who))),
-                          exposure_member_number(o, "launches", 1),
-                          exposure_member_number(o, "foreground_ms", 0));
+        ok = count_session(t, &s);
     }
     json_decref(o);
     return ok ? ST_OK : err_nomem(e);
@@ -179,22 +280,31 @@ static enum st row_says(void *ctx, const char *field, const char **text) {
 /* A row without a user stands for many, who are spread evenly over the groups. */
 static bool exposure_add_row(struct exposure_table *table, uint64_t cpus, uint64_t sessions,
                              uint64_t ms) {
+    static const char *const fields[] = {"app.version", "device.os", "device.model"};
+    const char *user = value_in(table, USER);
     uint32_t stratum = cluster_stratum(value_in(table, MODEL), value_in(table, OS),
                                        *value_in(table, CPUS) ? (int64_t)cpus : -1);
-    struct clusters *exposure = &table->t->exposure;
-    const char *user = value_in(table, USER);
-    if (*user) {
-        uint64_t hash = hash_bytes(user, strlen(user));
-        return clusters_add(exposure, cluster_cell_of(stratum, hash), sessions, ms);
+    struct exposed x = {.user = hash_bytes(user, strlen(user)),
+                        .has_user = *user,
+                        .spread = !*user,
+                        .sessions = sessions,
+                        .launches = sessions,
+                        .foreground_ms = ms};
+    x.cell = cluster_cell_of(stratum, x.user);
+    sum_add(&table->t->usage.watch.unknown_sessions, sessions);
+    sum_add(&table->t->usage.watch.unknown_ms, ms);
+    for (size_t f = 0; f <= USAGE_DEVICE; f++) {
+        const char *text;
+        x.facets[f] = row_says(table, fields[f], &text) == ST_OK ? text : NULL;
     }
-    for (uint64_t g = 0; g < CLUSTER_GROUPS; g++) {
-        if (!clusters_add(exposure, cluster_cell_of(stratum, g),
+    for (uint64_t g = 0; x.spread && g < CLUSTER_GROUPS; g++) {
+        if (!clusters_add(&table->t->exposure, cluster_cell_of(stratum, g),
                           sessions / CLUSTER_GROUPS + (g < sessions % CLUSTER_GROUPS),
                           ms / CLUSTER_GROUPS + (g < ms % CLUSTER_GROUPS))) {
             return false;
         }
     }
-    return true;
+    return count_exposed(table->t, &x);
 }
 
 static enum st read_row(struct exposure_table *table, const char *line, const char *end,

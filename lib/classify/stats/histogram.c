@@ -68,10 +68,8 @@ bool histogram_merge(struct histogram *h, const struct histogram *from) {
     return true;
 }
 
-uint64_t histogram_percentile(const struct histogram *h, unsigned permille) {
-    /* total * permille / 1000, rounded up, without overflow. */
-    uint64_t total = histogram_total(h), seen = 0;
-    uint64_t rank = total / 1000 * permille + (total % 1000 * permille + 999) / 1000;
+uint64_t histogram_at_rank(const struct histogram *h, uint64_t rank) {
+    uint64_t seen = 0;
     for (size_t i = 0; i < h->cells.len; i++) {
         sum_add(&seen, h->cells.data[i].count);
         if (seen >= rank) {
@@ -79,4 +77,19 @@ uint64_t histogram_percentile(const struct histogram *h, unsigned permille) {
         }
     }
     return 0;
+}
+
+uint64_t histogram_percentile(const struct histogram *h, unsigned permille) {
+    /* total * permille / 1000, rounded up, without overflow. */
+    uint64_t total = histogram_total(h);
+    return histogram_at_rank(h, total / 1000 * permille + (total % 1000 * permille + 999) / 1000);
+}
+
+uint64_t histogram_below(const struct histogram *h, uint64_t value) {
+    uint64_t below = 0;
+    uint16_t end = histogram_cell_of(value);
+    for (size_t i = 0; i < h->cells.len && h->cells.data[i].index < end; i++) {
+        sum_add(&below, h->cells.data[i].count);
+    }
+    return below;
 }

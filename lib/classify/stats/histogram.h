@@ -37,5 +37,9 @@ bool histogram_merge(struct histogram *h, const struct histogram *from);
 /* The value that permille/1000 of the counted values do not exceed (nearest rank), as its cell's
  * middle; 0 if empty. permille: 1 … 1000. */
 uint64_t histogram_percentile(const struct histogram *h, unsigned permille);
+/* The value of this rank, 1 for the smallest, as its cell's middle; 0 if there are fewer. */
+uint64_t histogram_at_rank(const struct histogram *h, uint64_t rank);
+/* How many counted values lie in cells below the one of value. */
+uint64_t histogram_below(const struct histogram *h, uint64_t value);
 
 #endif

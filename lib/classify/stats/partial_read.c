@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "classify/stats/partial_private.h"
+#include "classify/stats/partial_usage.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 #include "dump/document.h"
@@ -66,6 +67,12 @@ static void need(struct partial_line *l, bool memory) {
 
 static bool fine(const struct partial_line *l) {
     return !l->bad && !l->no_memory;
+}
+
+/* What partial_usage.h has read. */
+static void need_read(struct partial_line *l, enum st st, const char *what) {
+    need(l, st != ST_ERR);
+    l->bad = st == ST_NONE && !l->bad ? what : l->bad;
 }
 
 static uint64_t partial_in_number(struct partial_line *l, const json_t *v, uint64_t max,
@@ -427,6 +434,10 @@ static void read_stall(struct partial_line *l, const json_t *o) {
                                        .ms = v[3],
                                        .fatal = v[4] != 0};
     }
+    if (fine(l)) {
+        const json_t *facets = json_object_get(o, "facets");
+        need_read(l, partial_read_facets(r->t, facets, parts, count), "facets");
+    }
     need(l, !fine(l) || stalls_join(r->t, id, seen_ms, duration_ms, parts, count));
     free(parts);
 }
@@ -470,6 +481,15 @@ static void read_thresholds(struct partial_line *l, const json_t *o) {
     }
 }
 
+/* Earlier versions did not write what rates are made of. */
+static void read_usage(struct partial_line *l, const json_t *o) {
+    const json_t *usage = json_object_get(o, "usage");
+    if (usage) {
+        need_read(l, partial_read_usage(l->r->t, usage), "usage");
+        read_users(l, json_object_get(o, "user_days"), &l->r->t->usage.user_days);
+    }
+}
+
 static void partial_in_read_head(struct partial_line *l, const json_t *o) {
     struct partial_reader *r = l->r;
     struct triage *t = r->t;
@@ -496,6 +516,7 @@ static void partial_in_read_head(struct partial_line *l, const json_t *o) {
     }
     r->open = partial_in_number(l, json_object_get(o, "open"), PENDING_MAX, "open");
     read_clusters(l, o, "exposure", &t->exposure, &count, &ms);
+    read_usage(l, o);
     read_tally(l, o, "total", &t->total);
 }
 

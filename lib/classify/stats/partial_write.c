@@ -7,6 +7,7 @@
 #include "base/jsonw.h"
 #include "base/search.h"
 #include "classify/stats/partial_private.h"
+#include "classify/stats/partial_usage.h"
 #include "classify/stats/triage_private.h"
 
 struct partial_writer {
@@ -16,6 +17,7 @@ struct partial_writer {
     /* For each set, in the order of its keys: the buckets, and the position of each index. */
     struct bucket **sorted[PARTIAL_SETS];
     uint32_t *place[PARTIAL_SETS];
+    struct usage_order usage;
 };
 
 static const struct bucket_set *partial_out_set_of(const struct triage *t, size_t i) {
@@ -273,12 +275,13 @@ static int by_hash(const void *a, const void *b) {
     return COMPARE(x->hash, y->hash);
 }
 
-enum { PART_NUMBERS = 5 };
+/* The numbers of a part, and behind them, to sort by, the places of its facets. */
+enum { PART_NUMBERS = 5, PART_SORTED = PART_NUMBERS + USAGE_FACETS };
 
 static int by_numbers(const void *a, const void *b) {
     const uint64_t *x = a, *y = b;
     size_t i = 0;
-    while (i + 1 < PART_NUMBERS && x[i] == y[i]) {
+    while (i + 1 < PART_SORTED && x[i] == y[i]) {
         i++;
     }
     return COMPARE(x[i], y[i]);
@@ -289,19 +292,39 @@ static uint64_t partial_out_place_of(const struct partial_writer *w, size_t set,
     return index == NO_INDEX ? 0 : (uint64_t)w->place[set][index] + 1;
 }
 
+static void fill_part(const struct partial_writer *w, const struct stall_part *p,
+                      uint64_t numbers[PART_SORTED]) {
+    numbers[0] = partial_out_place_of(w, PARTIAL_LEVEL2, p->level2);
+    numbers[1] = partial_out_place_of(w, PARTIAL_ACTIONS, p->action);
+    numbers[2] = p->cell;
+    numbers[3] = p->ms;
+    numbers[4] = p->fatal;
+    for (size_t f = 0; f < USAGE_FACETS; f++) {
+        numbers[PART_NUMBERS + f] =
+            usage_place_of(&w->usage, w->t, (enum usage_facet)f, p->facets[f]);
+    }
+}
+
+static void put_facets(struct partial_writer *writer, const uint64_t numbers[PART_SORTED]) {
+    for (size_t f = 0; f < USAGE_FACETS; f++) {
+        uint64_t place = numbers[PART_NUMBERS + f];
+        if (place) {
+            jsonw_cstr(&writer->w,
+                       usage_text_at(&writer->usage, writer->t, (enum usage_facet)f, place));
+        } else {
+            jsonw_raw(&writer->w, "null", strlen("null"));
+        }
+    }
+}
+
 static bool put_stall(struct partial_writer *writer, const struct pending_stall *s) {
     struct jsonw *w = &writer->w;
-    uint64_t(*parts)[PART_NUMBERS] = calloc(s->parts.len + 1, sizeof *parts);
+    uint64_t(*parts)[PART_SORTED] = calloc(s->parts.len + 1, sizeof *parts);
     if (!parts) {
         return false;
     }
     for (size_t i = 0; i < s->parts.len; i++) {
-        const struct stall_part *p = &s->parts.data[i];
-        parts[i][0] = partial_out_place_of(writer, PARTIAL_LEVEL2, p->level2);
-        parts[i][1] = partial_out_place_of(writer, PARTIAL_ACTIONS, p->action);
-        parts[i][2] = p->cell;
-        parts[i][3] = p->ms;
-        parts[i][4] = p->fatal;
+        fill_part(writer, &s->parts.data[i], parts[i]);
     }
     qsort(parts, s->parts.len, sizeof *parts, by_numbers);
     *w = jsonw_init(writer->out);
@@ -309,8 +332,16 @@ static bool put_stall(struct partial_writer *writer, const struct pending_stall 
     put_hash(w, "stall", s->hash);
     jsonw_member_u64(w, "seen_ms", s->seen_ms);
     jsonw_member_u64(w, "duration_ms", s->duration_ms);
-    jsonw_key(w, "parts");
-    put_pairs(w, parts[0], PART_NUMBERS * s->parts.len);
+    jsonw_member_array(w, "parts");
+    for (size_t i = 0; i < s->parts.len * PART_NUMBERS; i++) {
+        jsonw_u64(w, parts[i / PART_NUMBERS][i % PART_NUMBERS]);
+    }
+    jsonw_end_array(w);
+    jsonw_member_array(w, "facets");
+    for (size_t i = 0; i < s->parts.len; i++) {
+        put_facets(writer, parts[i]);
+    }
+    jsonw_end_array(w);
     jsonw_end_object(w);
     sink_char(writer->out, '\n');
     free(parts);
@@ -378,6 +409,10 @@ static bool partial_out_put_head(struct partial_writer *writer) {
     }
     jsonw_member_u64(w, "open", t->pending.used);
     put_clusters(w, "exposure", &t->exposure);
+    partial_put_usage(w, t, &writer->usage);
+    jsonw_member_object(w, "user_days");
+    put_users(w, &t->usage.user_days);
+    jsonw_end_object(w);
     bool ok = partial_out_put_tally(writer, "total", &t->total);
     jsonw_end_object(w);
     sink_char(writer->out, '\n');
@@ -386,7 +421,7 @@ static bool partial_out_put_head(struct partial_writer *writer) {
 
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) {
     struct partial_writer w = {.t = t, .out = out};
-    bool ok = true;
+    bool ok = usage_order_make(&w.usage, t);
     for (size_t i = 0; ok && i < PARTIAL_SETS; i++) {
         ok = sort_set(&w, i);
     }
@@ -399,5 +434,6 @@ enum st triage_write_partial(const struct triage *t, struct sink *out, struct er
         free(w.sorted[i]);
         free(w.place[i]);
     }
+    usage_order_release(&w.usage);
     return ok ? ST_OK : err_nomem(e);
 }

@@ -112,7 +112,8 @@ static bool count_stall(struct triage *t, struct stall_part *parts, size_t count
     }
     qsort(parts, ranked, sizeof *parts, by_action);
     struct part_group g = main_group(t, parts, ranked, PART_ACTION);
-    bool ok = tally_stall(&t->total, ms, fatal, cell) && count_group(t, &g, PART_ACTION, cell);
+    bool ok = stall_count_usage(t, parts, ranked, ms) && tally_stall(&t->total, ms, fatal, cell) &&
+              count_group(t, &g, PART_ACTION, cell);
     qsort(parts, ranked, sizeof *parts, by_levels);
     g = main_group(t, parts, ranked, PART_LEVEL1);
     ok = ok && count_group(t, &g, PART_LEVEL1, cell);

@@ -37,6 +37,7 @@ void triage_free(struct triage *t) {
     VEC_RELEASE(&t->thresholds);
     tally_release(&t->total);
     clusters_release(&t->exposure);
+    usage_release(&t->usage);
     pending_release(&t->pending);
     seen_release(&t->seen);
     map_release(&t->strings);
@@ -244,6 +245,38 @@ bool triage_merge_thresholds(struct triage *t, const struct triage *from) {
     return true;
 }
 
+/* What the rates are told by. False: out of memory. */
+static bool find_usage_facets(struct triage *t, const struct dump *d, const struct stall_key *key,
+                              uint32_t facets[USAGE_FACETS]) {
+    const char *kind = d->stall.kind && *d->stall.kind ? d->stall.kind : "hang";
+    const char *const values[USAGE_FACETS] = {[USAGE_VERSION] = d->app.version,
+                                              [USAGE_OS] = d->device.os,
+                                              [USAGE_DEVICE] = d->device.model,
+                                              [USAGE_CAUSE] = rule_cause_text(key->cause),
+                                              [USAGE_KIND] = kind};
+    for (size_t f = 0; f < USAGE_FACETS; f++) {
+        facets[f] = triage_string(t, values[f] ? values[f] : "");
+        if (facets[f] == NO_INDEX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Counts a ranked dump's time where rates are told; the stall is counted when it is whole. False:
+ * out of memory. */
+static bool count_usage(struct triage *t, const struct stall_share *s,
+                        const uint32_t facets[USAGE_FACETS]) {
+    for (size_t f = 0; f < USAGE_FACETS; f++) {
+        struct usage_sums *sums = usage_sums_of(&t->usage, (enum usage_facet)f, facets[f]);
+        if (!sums) {
+            return false;
+        }
+        sum_add(&sums->stalled_ms, s->ms);
+    }
+    return !s->has_user || user_sample_add(&t->usage.users, s->user, 0, s->ms);
+}
+
 /* Adds a ranked dump to its buckets; *part says which. */
 static bool rank_dump(struct triage *t, const struct dump *d, const struct stall_key *key,
                       struct stall_part *part) {
@@ -278,7 +311,8 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
     }
     part->level2 = at[1]->index;
     t->unresolved += key->unresolved;
-    return triage_note_threshold(t, d->stall.kind, d->stall.threshold_ms) &&
+    return find_usage_facets(t, d, key, part->facets) && count_usage(t, &s, part->facets) &&
+           triage_note_threshold(t, d->stall.kind, d->stall.threshold_ms) &&
            bucket_adopt(at[0], at[1]) && tally_dump(&t->total, &s);
 }
 
@@ -304,6 +338,10 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
     if (apart) {
         *apart = why;
     }
+    if (why != APART_DUPLICATE && why != APART_LEFT_OUT) {
+        sum_add(&t->usage.dumps, 1);
+        sum_add(&t->usage.dump_bytes, d->text_len);
+    }
     if (why != APART_NONE && why != APART_IDLE && why != APART_LATE && why != APART_NO_STACK) {
         return ST_OK;
     }
@@ -312,6 +350,9 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
                               .cell = triage_cell_of(d),
                               .ms = stall_count_span(d),
                               .fatal = d->stall.fatal};
+    for (size_t f = 0; f < USAGE_FACETS; f++) {
+        part.facets[f] = NO_INDEX;
+    }
     bool idle = why == APART_IDLE || why == APART_LATE;
     if ((why == APART_NONE && !rank_dump(t, d, key, &part)) ||
         (idle && !count_idle(t, d, key, &part))) {

@@ -119,6 +119,10 @@ static bool merge_stall(struct triage *t, const struct mapping *m, const struct 
         *p = s->parts.data[i];
         p->level2 = p->level2 == NO_INDEX ? NO_INDEX : m->level[1][p->level2];
         p->action = p->action == NO_INDEX ? NO_INDEX : m->actions[p->action];
+        for (size_t f = 0; f < USAGE_FACETS; f++) {
+            bool known = m->texts && p->facets[f] != NO_INDEX;
+            p->facets[f] = known ? m->texts[p->facets[f]] : p->facets[f];
+        }
     }
     bool ok = parts && stalls_join(t, s->hash, s->seen_ms, s->duration_ms, parts, s->parts.len);
     free(parts);
@@ -188,7 +192,8 @@ enum st triage_merge(struct triage *t, const struct triage *from, struct err *e)
     bool ok = m.texts && merge_buckets(t, from, &m, &none) &&
               merge_set(t, from, &m, &t->idle, &from->idle, NULL, &idle) &&
               tally_merge(&t->total, &from->total, m.texts) &&
-              clusters_merge(&t->exposure, &from->exposure) && triage_merge_thresholds(t, from);
+              clusters_merge(&t->exposure, &from->exposure) &&
+              usage_merge(&t->usage, &from->usage, m.texts) && triage_merge_thresholds(t, from);
     merge_release(&m);
     free(idle);
     /* Rules with one hash may have several names: the choice must not depend on the order of the

@@ -8,6 +8,7 @@
 #include "classify/stats/seen_ids.h"
 #include "classify/stats/tally.h"
 #include "classify/stats/triage.h"
+#include "classify/stats/usage.h"
 
 #define NO_INDEX UINT32_MAX
 
@@ -64,9 +65,10 @@ struct bucket_set {
 
 /* One dump's share of a stall that has more dumps. */
 struct stall_part {
-    uint32_t level2, action; /* NO_INDEX = not ranked, no action */
-    uint32_t level1;         /* of a ranked one, once its stall is counted */
-    uint32_t cell;           /* of its user, see clusters.h */
+    uint32_t level2, action;       /* NO_INDEX = not ranked, no action */
+    uint32_t level1;               /* of a ranked one, once its stall is counted */
+    uint32_t cell;                 /* of its user, see clusters.h */
+    uint32_t facets[USAGE_FACETS]; /* strings; NO_INDEX = nobody knows */
     uint64_t ms;
     bool fatal; /* the process died in the stall */
 };
@@ -99,7 +101,8 @@ struct triage {
     struct bucket_set idle; /* dumps that were set apart as idle or late, by innermost function */
     struct tally total;
     uint64_t total_users;
-    struct clusters exposure; /* sessions, and ms in the foreground */
+    struct clusters exposure; /* launches, and ms in the foreground */
+    struct app_usage usage;   /* the same by version, system and device, and what stalled of it */
     uint64_t dumps_read;
     uint64_t apart[APART_COUNT];
     uint64_t unresolved;  /* ranked dumps whose key has frames without a name */
@@ -175,6 +178,9 @@ bool bucket_add_ways(struct bucket *b, const struct stall_key *key, size_t level
 bool bucket_adopt(struct bucket *parent, struct bucket *child);
 void bucket_set_release(struct bucket_set *set);
 
+/* Counts a whole stall, with its ranked parts and their time, where rates are told. False: out of
+ * memory. */
+bool stall_count_usage(struct triage *t, const struct stall_part *parts, size_t count, uint64_t ms);
 /* Some dumps of the stall of this hash: it counts when the spans of its dumps add up to its
  * duration (0 = not known yet). False: out of memory. */
 bool stalls_join(struct triage *t, uint64_t hash, uint64_t seen_ms, uint64_t duration_ms,

@@ -129,7 +129,8 @@ static enum st rekey(struct rekeying *r, struct err *e) {
     const struct bucket_set *level1 = &r->from->level[0];
     r->texts = triage_map_strings(r->t, r->from);
     r->level1 = calloc(r->from->level[1].buckets.len + 1, sizeof *r->level1);
-    if (!r->texts || !r->level1 || !clusters_merge(&r->t->exposure, &r->from->exposure)) {
+    if (!r->texts || !r->level1 || !clusters_merge(&r->t->exposure, &r->from->exposure) ||
+        !usage_merge(&r->t->usage, &r->from->usage, r->texts)) {
         return err_nomem(e);
     }
     if (rekey_add_all(r, e) != ST_OK) {

@@ -1,0 +1,162 @@
+/* Writes what rates are made of. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/search.h"
+#include "classify/stats/partial_private.h"
+#include "classify/stats/partial_usage.h"
+
+/* A string and where it is. */
+struct named_index {
+    const char *text;
+    uint32_t index;
+};
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const struct named_index *)a)->text, ((const struct named_index *)b)->text);
+}
+
+/* Fills order, and place if it is not NULL, with the order of `count` strings, named[i].index being
+ * i. False: out of memory. */
+static bool order_names(struct named_index *named, size_t count, uint32_t **order,
+                        uint32_t **place) {
+    *order = calloc(count + 1, sizeof **order);
+    if (place) {
+        *place = calloc(count + 1, sizeof **place);
+    }
+    if (!*order || (place && !*place)) {
+        return false;
+    }
+    qsort(named, count, sizeof *named, by_name);
+    for (size_t i = 0; i < count; i++) {
+        (*order)[i] = named[i].index;
+        if (place) {
+            (*place)[named[i].index] = (uint32_t)i;
+        }
+    }
+    return true;
+}
+
+static bool order_values(struct usage_order *o, const struct triage *t, size_t f) {
+    const struct usage_values *of = &t->usage.by[f];
+    struct named_index *named = calloc(of->values.len + 1, sizeof *named);
+    for (size_t i = 0; named && i < of->values.len; i++) {
+        const char *text = map_string(&t->strings, of->values.data[i].text);
+        named[i] = (struct named_index){text, (uint32_t)i};
+    }
+    bool ok = named && order_names(named, of->values.len, &o->values[f], &o->place[f]);
+    free(named);
+    return ok;
+}
+
+static bool order_reasons(struct usage_order *o, const struct triage *t) {
+    const struct usage_watch *w = &t->usage.watch;
+    struct named_index *named = calloc(w->reasons.len + 1, sizeof *named);
+    for (size_t i = 0; named && i < w->reasons.len; i++) {
+        const char *text = map_string(&t->strings, w->reasons.data[i].text);
+        named[i] = (struct named_index){text, (uint32_t)i};
+    }
+    bool ok = named && order_names(named, w->reasons.len, &o->reasons, NULL);
+    free(named);
+    return ok;
+}
+
+bool usage_order_make(struct usage_order *o, const struct triage *t) {
+    bool ok = order_reasons(o, t);
+    for (size_t f = 0; ok && f < USAGE_FACETS; f++) {
+        ok = order_values(o, t, f);
+    }
+    return ok;
+}
+
+void usage_order_release(struct usage_order *o) {
+    for (size_t f = 0; f < USAGE_FACETS; f++) {
+        free(o->values[f]);
+        free(o->place[f]);
+    }
+    free(o->reasons);
+    *o = (struct usage_order){0};
+}
+
+uint64_t usage_place_of(const struct usage_order *o, const struct triage *t, enum usage_facet f,
+                        uint32_t text) {
+    const struct usage_values *of = &t->usage.by[f];
+    size_t low;
+    LOWER_BOUND(low, of->values.len, of->values.data[low].text, text);
+    bool there = low < of->values.len && of->values.data[low].text == text;
+    return there ? (uint64_t)o->place[f][low] + 1 : 0;
+}
+
+const char *usage_text_at(const struct usage_order *o, const struct triage *t, enum usage_facet f,
+                          uint64_t place) {
+    uint32_t index = o->values[f][place - 1];
+    return map_string(&t->strings, t->usage.by[f].values.data[index].text);
+}
+
+static void put_launches(struct jsonw *w, const struct histogram *h) {
+    jsonw_begin_array(w);
+    for (size_t i = 0; i < h->cells.len; i++) {
+        jsonw_u64(w, h->cells.data[i].index);
+        jsonw_u64(w, h->cells.data[i].count);
+    }
+    jsonw_end_array(w);
+}
+
+/* Text, six numbers and an array for each value. */
+static void put_values(struct jsonw *w, const struct triage *t, const struct usage_order *o,
+                       size_t f) {
+    const struct usage_values *of = &t->usage.by[f];
+    jsonw_member_array(w, usage_facet_words[f]);
+    for (size_t i = 0; i < of->values.len; i++) {
+        const struct usage_value *v = &of->values.data[o->values[f][i]];
+        jsonw_cstr(w, map_string(&t->strings, v->text));
+        jsonw_u64(w, v->sums.sessions);
+        jsonw_u64(w, v->sums.launches);
+        jsonw_u64(w, v->sums.foreground_ms);
+        jsonw_u64(w, v->sums.low_rate_s);
+        jsonw_u64(w, v->sums.stalls);
+        jsonw_u64(w, v->sums.stalled_ms);
+        put_launches(w, &v->sums.launch_ms);
+    }
+    jsonw_end_array(w);
+}
+
+static void put_reasons(struct jsonw *w, const struct triage *t, const struct usage_order *o) {
+    const struct usage_watch *watch = &t->usage.watch;
+    jsonw_member_array(w, "reasons");
+    for (size_t i = 0; i < watch->reasons.len; i++) {
+        const struct usage_reason *r = &watch->reasons.data[o->reasons[i]];
+        jsonw_cstr(w, map_string(&t->strings, r->text));
+        jsonw_u64(w, r->ms);
+    }
+    jsonw_end_array(w);
+}
+
+static void put_sample(struct jsonw *w, const struct user_sample *s) {
+    jsonw_member_bool(w, "users_cut", s->cut);
+    jsonw_member_array(w, "users");
+    for (size_t i = 0; i < s->users.len; i++) {
+        char text[PARTIAL_HASH_SIZE];
+        snprintf(text, sizeof text, "%016" PRIx64, s->users.data[i].hash);
+        jsonw_cstr(w, text);
+        jsonw_u64(w, s->users.data[i].foreground_ms);
+        jsonw_u64(w, s->users.data[i].stalled_ms);
+    }
+    jsonw_end_array(w);
+}
+
+void partial_put_usage(struct jsonw *w, const struct triage *t, const struct usage_order *o) {
+    const struct app_usage *u = &t->usage;
+    jsonw_member_object(w, "usage");
+    for (size_t i = 0; i < USAGE_COUNTERS; i++) {
+        jsonw_member_u64(w, usage_counter_name(i), usage_counter_value(u, i));
+    }
+    put_reasons(w, t, o);
+    put_sample(w, &u->users);
+    for (size_t f = 0; f < USAGE_FACETS; f++) {
+        put_values(w, t, o, f);
+    }
+    jsonw_end_object(w);
+}

@@ -1,0 +1,77 @@
+/* Counts a stall where rates are told: in the version, system, device, cause and kind that most of
+ * its time lies in. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/search.h"
+#include "classify/stats/sum.h"
+#include "classify/stats/triage_private.h"
+
+/* The time of one value of a facet. */
+struct value_time {
+    uint32_t text;
+    uint64_t ms;
+};
+
+static int by_text(const void *a, const void *b) {
+    const struct value_time *x = a, *y = b;
+    return COMPARE(x->text, y->text);
+}
+
+/* The value with most time, of equals the one whose string sorts first; NO_INDEX: none is known.
+ * Values are reordered. */
+static uint32_t main_value(const struct triage *t, struct value_time *values, size_t count) {
+    struct value_time best = {.text = NO_INDEX};
+    qsort(values, count, sizeof *values, by_text);
+    for (size_t i = 0; i < count;) {
+        struct value_time v = {.text = values[i].text};
+        for (; i < count && values[i].text == v.text; i++) {
+            sum_add(&v.ms, values[i].ms);
+        }
+        if (v.text != NO_INDEX && (best.text == NO_INDEX || v.ms > best.ms ||
+                                   (v.ms == best.ms && strcmp(map_string(&t->strings, v.text),
+                                                              map_string(&t->strings, best.text)) <
+                                                           0))) {
+            best = v;
+        }
+    }
+    return best.text;
+}
+
+/* The values of a stall; room: for as many as it has parts. */
+static void find_values(const struct triage *t, const struct stall_part *parts, size_t count,
+                        struct value_time *room, uint32_t found[USAGE_FACETS]) {
+    for (size_t f = 0; f < USAGE_FACETS; f++) {
+        for (size_t i = 0; i < count; i++) {
+            room[i] = (struct value_time){.text = parts[i].facets[f], .ms = parts[i].ms};
+        }
+        found[f] = main_value(t, room, count);
+    }
+}
+
+bool stall_count_usage(struct triage *t, const struct stall_part *parts, size_t count,
+                       uint64_t ms) {
+    uint32_t found[USAGE_FACETS];
+    struct value_time one, *room = count > 1 ? calloc(count, sizeof *room) : &one;
+    if (!room) {
+        return false;
+    }
+    find_values(t, parts, count, room, found);
+    if (count > 1) {
+        free(room);
+    }
+    bool launch = found[USAGE_KIND] != NO_INDEX &&
+                  strcmp(map_string(&t->strings, found[USAGE_KIND]), "launch") == 0;
+    for (size_t f = 0; f < USAGE_FACETS; f++) {
+        struct usage_sums *sums =
+            found[f] == NO_INDEX ? NULL : usage_sums_of(&t->usage, (enum usage_facet)f, found[f]);
+        if (found[f] != NO_INDEX &&
+            (!sums || (launch && !histogram_add(&sums->launch_ms, ms)))) {
+            return false;
+        }
+        if (sums) {
+            sum_add(&sums->stalls, 1);
+        }
+    }
+    return true;
+}

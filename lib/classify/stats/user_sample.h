@@ -1,0 +1,50 @@
+/* What single users had to bear, of a sample of them: the users whose names have the smallest
+ * hashes (a bottom-k sketch; Cohen and Kaplan, "Summarizing data using bottom-k sketches", 2007),
+ * each with sums over all that is known of them. Up to 4,096 users it is everybody. Whoever is in
+ * the sample of a whole is in that of each part that knows him, so parts merge exactly and in any
+ * order; and as hashes say nothing about stalls, percentiles over the sample are those over all
+ * users: the rank of the median is within 0.8 %, that of p99 within 0.16 % (one standard error). */
+#ifndef STALLKIT_CLASSIFY_USER_SAMPLE_H
+#define STALLKIT_CLASSIFY_USER_SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+enum { USER_SAMPLE_MAX = 4096 };
+
+struct user_sum {
+    uint64_t hash;                      /* of the user's name */
+    uint64_t foreground_ms, stalled_ms; /* of all sessions; of all stalls, each up to the cap */
+};
+
+/* Zero-initialised = empty. */
+struct user_sample {
+    VEC(struct user_sum) users; /* ascending by hash */
+    bool cut;                   /* there are more users than these */
+};
+
+void user_sample_release(struct user_sample *s);
+/* Adds to a user's sums, which saturate (sum.h). False: out of memory, nothing counted. */
+bool user_sample_add(struct user_sample *s, uint64_t hash, uint64_t foreground_ms,
+                     uint64_t stalled_ms);
+/* Adds what `from` holds. False: out of memory, s may hold a part. */
+bool user_sample_merge(struct user_sample *s, const struct user_sample *from);
+
+enum { USER_PERCENTILES = 4 };
+extern const unsigned user_percentiles[USER_PERCENTILES]; /* in permille: 500, 900, 950, 990 */
+
+/* How long users stall in an hour in the foreground. */
+struct user_rates {
+    uint64_t users;   /* with time in the foreground; estimated (1.6 % standard error) if sampled */
+    uint64_t sampled; /* of these, those that the percentiles are of */
+    uint64_t never;   /* of the sampled, those without a stall */
+    uint64_t unwatched; /* sampled users with stalls, of whom no time in the foreground is known */
+    uint64_t ms_per_hour[USER_PERCENTILES]; /* nearest rank, those who never stalled included */
+};
+/* Of no user all is 0. False: out of memory. */
+bool user_sample_rates(const struct user_sample *s, struct user_rates *out);
+
+#endif

@@ -4,7 +4,7 @@
 
 #include "classify/print/print_formats.h"
 #include "classify/print/triage_text.h"
-#include "classify/stats/gate.h"
+#include "classify/gate/gate.h"
 
 enum { GATE_ROWS_MAX = 20 }; /* failed rows that people are shown */
 

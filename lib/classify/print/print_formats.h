@@ -4,7 +4,7 @@
 #define STALLKIT_CLASSIFY_PRINT_FORMATS_H
 
 #include "base/sink.h"
-#include "classify/stats/gate.h"
+#include "classify/gate/gate.h"
 #include "classify/stats/triage.h"
 
 struct triage_view {

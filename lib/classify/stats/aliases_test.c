@@ -12,7 +12,7 @@
 #include "base/failmalloc.h"
 #include "base/hash.h"
 #include "classify/print/print_formats.h"
-#include "classify/stats/gate.h"
+#include "classify/gate/gate.h"
 #include "classify/stats/triage_private.h"
 
 /* Some stalls of a bucket of one frame; a name that begins with '+' is none. */

@@ -69,7 +69,6 @@ static bool fine(const struct partial_line *l) {
     return !l->bad && !l->no_memory;
 }
 
-/* What partial_usage.h has read. */
 static void need_read(struct partial_line *l, enum st st, const char *what) {
     need(l, st != ST_ERR);
     l->bad = st == ST_NONE && !l->bad ? what : l->bad;
@@ -481,7 +480,6 @@ static void read_thresholds(struct partial_line *l, const json_t *o) {
     }
 }
 
-/* Earlier versions did not write what rates are made of. */
 static void read_usage(struct partial_line *l, const json_t *o) {
     const json_t *usage = json_object_get(o, "usage");
     if (usage) {

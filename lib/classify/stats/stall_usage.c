@@ -28,10 +28,10 @@ static uint32_t main_value(const struct triage *t, struct value_time *values, si
         for (; i < count && values[i].text == v.text; i++) {
             sum_add(&v.ms, values[i].ms);
         }
-        if (v.text != NO_INDEX && (best.text == NO_INDEX || v.ms > best.ms ||
-                                   (v.ms == best.ms && strcmp(map_string(&t->strings, v.text),
-                                                              map_string(&t->strings, best.text)) <
-                                                           0))) {
+        if (v.text != NO_INDEX &&
+            (best.text == NO_INDEX || v.ms > best.ms ||
+             (v.ms == best.ms &&
+              strcmp(map_string(&t->strings, v.text), map_string(&t->strings, best.text)) < 0))) {
             best = v;
         }
     }
@@ -65,8 +65,7 @@ bool stall_count_usage(struct triage *t, const struct stall_part *parts, size_t 
     for (size_t f = 0; f < USAGE_FACETS; f++) {
         struct usage_sums *sums =
             found[f] == NO_INDEX ? NULL : usage_sums_of(&t->usage, (enum usage_facet)f, found[f]);
-        if (found[f] != NO_INDEX &&
-            (!sums || (launch && !histogram_add(&sums->launch_ms, ms)))) {
+        if (found[f] != NO_INDEX && (!sums || (launch && !histogram_add(&sums->launch_ms, ms)))) {
             return false;
         }
         if (sums) {

@@ -1,7 +1,7 @@
 /* Buckets that came with a system or a device, and not with the release. */
 #include <string.h>
 
-#include "classify/stats/gate_private.h"
+#include "classify/gate/gate_private.h"
 
 /* What two values of a facet must have in common to be the same platform: a system's name and major
  * version ("iOS 18.7" is "iOS 18"), a model's family ("iPhone13,3" is "iPhone13"), as in

@@ -11,7 +11,7 @@
 #include "base/failmalloc.h"
 #include "base/hash.h"
 #include "classify/print/print_formats.h"
-#include "classify/stats/gate_private.h"
+#include "classify/gate/gate_private.h"
 
 enum { FRAMES = 4, USERS = 400 };
 

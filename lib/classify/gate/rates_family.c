@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "classify/stats/rates.h"
+#include "classify/gate/rates.h"
 
 static const double pi = 3.14159265358979323846;
 

@@ -1,5 +1,5 @@
 /* Comparing rates of two runs. */
-#include "classify/stats/rates.h"
+#include "classify/gate/rates.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* The gate: every bucket compared, and a verdict for the run. */
-#include "classify/stats/gate.h"
+#include "classify/gate/gate.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "classify/stats/gate_private.h"
+#include "classify/gate/gate_private.h"
 #include "classify/stats/sum.h"
 
 static const double alpha = 0.05;

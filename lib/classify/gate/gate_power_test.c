@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "classify/stats/fixture_fleet.h"
+#include "classify/gate/fixture_fleet.h"
 
 enum { USERS = 6000 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "classify/stats/gate_private.h"
+#include "classify/gate/gate_private.h"
 #include "classify/stats/sum.h"
 
 #define NO_ROW SIZE_MAX

@@ -3,7 +3,7 @@
 #ifndef STALLKIT_CLASSIFY_GATE_PRIVATE_H
 #define STALLKIT_CLASSIFY_GATE_PRIVATE_H
 
-#include "classify/stats/gate.h"
+#include "classify/gate/gate.h"
 #include "classify/stats/triage_private.h"
 
 /* gate_match.c. For each bucket of a run, by its index, the bucket of the other run that it is

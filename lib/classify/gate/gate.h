@@ -13,7 +13,7 @@
 #ifndef STALLKIT_CLASSIFY_GATE_H
 #define STALLKIT_CLASSIFY_GATE_H
 
-#include "classify/stats/rates.h"
+#include "classify/gate/rates.h"
 #include "classify/stats/tally.h"
 #include "classify/stats/triage.h"
 

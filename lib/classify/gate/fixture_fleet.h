@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "classify/stats/gate.h"
+#include "classify/gate/gate.h"
 #include "classify/stats/triage_private.h"
 
 enum { FLEET_CAUSES_MAX = 128, FLEET_STRATA = 12, FLEET_QUOTA = 40 };

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/parse.h"
 #include "base/search.h"
-#include "classify/stats/gate_private.h"
+#include "classify/gate/gate_private.h"
 
 struct matching {
     struct gate_match *m;

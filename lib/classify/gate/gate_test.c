@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "classify/print/print_formats.h"
-#include "classify/stats/fixture_fleet.h"
-#include "classify/stats/gate.h"
+#include "classify/gate/fixture_fleet.h"
+#include "classify/gate/gate.h"
 
 /* What the gate says of two runs. */
 struct outcome {

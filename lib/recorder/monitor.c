@@ -147,8 +147,9 @@ static void monitor_recover(struct stallrec *rec) {
 /* Publishes the monitor's counts: for threads that ask, and for the session. */
 static void publish_totals(struct stallrec *rec) {
     const struct rec_totals totals = rec_core_totals(rec->core);
-    rec_policy_seen(&rec->policy, totals.low_rates,
-                    rec_inbox_dropped(rec->inbox) - rec->dropped_before, totals.suppressed_alone);
+    const struct rec_watched watched = rec_core_watched(rec->core, stallrec_clock_ns());
+    rec_policy_seen(&rec->policy, &totals, rec_inbox_dropped(rec->inbox) - rec->dropped_before,
+                    &watched);
     pthread_mutex_lock(&rec->totals_lock);
     rec->totals = (struct monitor_totals){totals, rec_platform_counts(rec->platform), rec->written};
     pthread_mutex_unlock(&rec->totals_lock);

@@ -36,6 +36,10 @@ static void on_drop(void *ctx, uint32_t slot) {
     rec_spool_drop(&((struct stallrec *)ctx)->spool, slot);
 }
 
+static void on_take_back(void *ctx, bool ended, uint64_t was_ms) {
+    rec_policy_take_back(&((struct stallrec *)ctx)->policy, ended, was_ms);
+}
+
 static void open_spool(struct stallrec *rec) {
     struct rec_spool_header header = {.pid = (uint32_t)rec->pid,
                                       .process_start = rec_process_start((uint32_t)rec->pid),
@@ -44,7 +48,7 @@ static void open_spool(struct stallrec *rec) {
     memcpy(header.session, rec->policy.session.id, sizeof header.session);
     int dir = rec_folder_fd(&rec->policy.folder);
     rec_spool_open(&rec->spool, dir, &header); /* without it, dumps say that there is no spool */
-    struct rec_keeper keeper = {rec, on_keep, on_grow, on_drop};
+    struct rec_keeper keeper = {rec, on_keep, on_grow, on_drop, on_take_back};
     rec_core_keep(rec->core, &keeper);
 }
 

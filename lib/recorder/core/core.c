@@ -16,6 +16,7 @@ struct rec_core *rec_core_init(void *memory, const struct stallrec_config *confi
     core->stepped_ns = now_ns;
     core->next_sample_ns = REC_NEVER;
     core->asked_ns = REC_NEVER;
+    core->begin_ns = now_ns;
     rec_detect_init(core, now_ns);
     return core;
 }
@@ -25,7 +26,7 @@ struct rec_core *rec_core_init(void *memory, const struct stallrec_config *confi
 /* A monitor that returns long after the time it asked for shows that the process did not run
  * meanwhile (SIGSTOP, a debugger, a suspended app): the gap counts for no stall, and samples from
  * before it say nothing about what follows. */
-static void observe_time(struct rec_core *core, uint64_t t) {
+void rec_core_observe_time(struct rec_core *core, uint64_t t) {
     if (core->told_ns == REC_NEVER || t <= core->told_ns) {
         return;
     }
@@ -42,6 +43,7 @@ static void observe_time(struct rec_core *core, uint64_t t) {
     uint64_t gap_ms = (t - from) / REC_NS_PER_MS;
     core->totals.gaps++;
     core->totals.gap_ms += gap_ms;
+    core->unwatched_ns[REC_UNWATCHED_SUSPENDED] += t - from;
     core->told_ns = t;
     core->stepped_ns = t;
     rec_sampler_gap(core, t - from);
@@ -66,7 +68,7 @@ static void unpark(struct rec_core *core, uint64_t t) {
 
 /* ---- the loop ---- */
 
-static void begin_stretch(struct rec_core *core, uint64_t t) {
+void rec_core_begin_stretch(struct rec_core *core, uint64_t t) {
     rec_track_begin(&core->tracks[REC_TRACK_LOOP], t);
     rec_sampler_start(core, t);
     rec_detect_stretch(core, t);
@@ -75,7 +77,7 @@ static void begin_stretch(struct rec_core *core, uint64_t t) {
     }
 }
 
-static void end_stretch(struct rec_core *core, uint64_t t, bool ended) {
+void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended) {
     struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
     rec_detect_late(core, t);
     rec_detect_end(core, loop, t, ended);
@@ -87,9 +89,9 @@ static void end_stretch(struct rec_core *core, uint64_t t, bool ended) {
 }
 
 /* The loop is seen in its wait for the first time: the launch ends. */
-static void end_launch(struct rec_core *core, uint64_t t) {
+void rec_core_end_launch(struct rec_core *core, uint64_t t) {
     uint64_t age_ms = rec_track_age(&core->tracks[REC_TRACK_LOOP], t) / REC_NS_PER_MS;
-    end_stretch(core, t, true);
+    rec_core_end_stretch(core, t, true);
     core->launch = false;
     core->tracks[REC_TRACK_LOOP].next_check_ns = t;
     if (core->prewarmed) {
@@ -108,26 +110,37 @@ void rec_core_loop_event(struct rec_core *core, enum rec_loop_event event, uint6
     if (core->finished) {
         return;
     }
-    observe_time(core, at_ns);
+    rec_core_observe_time(core, at_ns);
     rec_frames_advance(core, at_ns);
     bool was_busy = core->tracks[REC_TRACK_LOOP].running;
     core->edge_ns = at_ns;
     core->asked_ns = REC_NEVER;
+    if (core->doubt) {
+        rec_sampler_doubt(core, event, at_ns);
+        unpark(core, at_ns);
+        return;
+    }
+    if (core->loop_ns == 0) {
+        core->loop_ns = at_ns;
+    }
     if (core->launch) {
         if (event == REC_LOOP_SLEEP) {
-            end_launch(core, at_ns);
+            rec_core_end_launch(core, at_ns);
         }
         return;
     }
     if (was_busy && event != REC_LOOP_WAKE) {
-        end_stretch(core, at_ns, true);
+        rec_core_end_stretch(core, at_ns, true);
     }
     if (event == REC_LOOP_TURN || (event == REC_LOOP_WAKE && !was_busy)) {
         if (core->activity == STALLREC_ACTIVITY_BEFORE_WAITING ||
             core->activity == STALLREC_ACTIVITY_EXIT) {
             core->activity = STALLREC_ACTIVITY_AFTER_WAITING; /* it is over */
         }
-        begin_stretch(core, at_ns);
+        if (core->attributing && at_ns >= core->hold_ns) {
+            rec_history_clear(&core->history); /* what was before is settled */
+        }
+        rec_core_begin_stretch(core, at_ns);
         rec_detect_signal(core, at_ns);
     }
 }
@@ -149,13 +162,13 @@ void rec_core_activity(struct rec_core *core, uint32_t activity, uint64_t at_ns)
     if (!loop->running || core->launch || at_ns < loop->since_ns) {
         return;
     }
-    observe_time(core, at_ns);
+    rec_core_observe_time(core, at_ns);
     rec_frames_advance(core, at_ns);
     rec_detect_signal(core, at_ns);
     if (core->config.restart == STALLREC_RESTART_ACTIVITY && activity_begins_stretch(activity) &&
         at_ns > loop->since_ns) {
-        end_stretch(core, at_ns, true);
-        begin_stretch(core, at_ns);
+        rec_core_end_stretch(core, at_ns, true);
+        rec_core_begin_stretch(core, at_ns);
     }
 }
 
@@ -163,22 +176,22 @@ void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t 
     if (core->finished || !rec_detects(core, STALLREC_DETECT_LAUNCH)) {
         return;
     }
-    observe_time(core, at_ns);
+    rec_core_observe_time(core, at_ns);
     if (mark == REC_LAUNCH_IDLE) {
-        if (core->launch) {
-            end_launch(core, at_ns);
+        if (core->launch && !core->doubt) {
+            rec_core_end_launch(core, at_ns);
         }
         return;
     }
     if (mark == REC_LAUNCH_DONE) {
         core->prewarm_waits = false;
         if (core->launch) {
-            end_launch(core, at_ns);
+            rec_core_end_launch(core, at_ns);
         }
         return;
     }
     if (core->launch && core->presumed && mark != REC_LAUNCH_START) {
-        end_stretch(core, core->tracks[REC_TRACK_LOOP].since_ns, true);
+        rec_core_end_stretch(core, core->tracks[REC_TRACK_LOOP].since_ns, true);
         core->launch = false;
     }
     if (core->launch || (mark == REC_LAUNCH_ACTIVE && !core->prewarm_waits)) {
@@ -189,12 +202,12 @@ void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t 
         return;
     }
     if (core->tracks[REC_TRACK_LOOP].running) {
-        end_stretch(core, at_ns, true);
+        rec_core_end_stretch(core, at_ns, true);
     }
     core->launch = true;
     core->presumed = mark == REC_LAUNCH_START;
     core->prewarmed = mark == REC_LAUNCH_ACTIVE;
-    begin_stretch(core, at_ns);
+    rec_core_begin_stretch(core, at_ns);
 }
 
 /* Gives up a launch that was only presumed: a program that calls no hook would be sampled for ever.
@@ -205,14 +218,14 @@ static void give_up_launch(struct rec_core *core, uint64_t now) {
     uint64_t most = rec_max(rec_ms(LAUNCH_MAX_MS), 2 * rec_ms(core->config.launch_ms));
     if (core->launch && core->presumed && now >= loop->next_check_ns &&
         rec_track_age(loop, now) >= most) {
-        end_stretch(core, now, false);
+        rec_core_end_stretch(core, now, false);
         core->launch = false;
     }
 }
 
 void rec_core_ping_done(struct rec_core *core, uint64_t number, uint64_t at_ns) {
     if (!core->finished && rec_detect_ping_waits(core, number)) {
-        observe_time(core, at_ns);
+        rec_core_observe_time(core, at_ns);
         rec_detect_ping_done(core, at_ns);
     }
 }
@@ -222,13 +235,13 @@ bool rec_core_span_begin(struct rec_core *core, uint64_t id, const char *name, u
     if (core->finished || !rec_detects(core, STALLREC_DETECT_SPAN)) {
         return false;
     }
-    observe_time(core, at_ns);
+    rec_core_observe_time(core, at_ns);
     return rec_detect_span_begin(core, id, name, limit_ms, at_ns);
 }
 
 void rec_core_span_end(struct rec_core *core, uint64_t id, uint64_t at_ns) {
     if (!core->finished) {
-        observe_time(core, at_ns);
+        rec_core_observe_time(core, at_ns);
         rec_detect_span_end(core, id, at_ns);
     }
 }
@@ -240,7 +253,7 @@ void rec_core_busy(struct rec_core *core, uint64_t busy_ns, uint64_t until_ns) {
 
 void rec_core_tick(struct rec_core *core, uint64_t at_ns) {
     if (!core->finished && rec_detects(core, STALLREC_DETECT_FRAME_RATE)) {
-        observe_time(core, at_ns);
+        rec_core_observe_time(core, at_ns);
         rec_frames_tick(core, at_ns);
     }
 }
@@ -249,7 +262,7 @@ uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns) {
     if (core->finished) {
         return REC_NEVER;
     }
-    observe_time(core, now_ns);
+    rec_core_observe_time(core, now_ns);
     rec_frames_advance(core, now_ns);
     core->stepped_ns = now_ns;
     for (int i = REC_TRACK_LOOP; i <= REC_TRACK_PING; i++) {
@@ -268,7 +281,7 @@ uint64_t rec_core_step(struct rec_core *core, uint64_t now_ns) {
 }
 
 bool rec_core_stalled(const struct rec_core *core) {
-    return core->tracks[REC_TRACK_LOOP].stall.active;
+    return core->tracks[REC_TRACK_LOOP].stall.active && !core->doubt;
 }
 
 const struct rec_dump *rec_core_open(const struct rec_core *core) {
@@ -282,6 +295,9 @@ const struct rec_dump *rec_core_open(const struct rec_core *core) {
 
 uint64_t rec_core_busy_since(const struct rec_core *core) {
     const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    if (core->doubt) {
+        return core->waits_busy_ns;
+    }
     return loop->running ? loop->since_ns : 0;
 }
 
@@ -298,7 +314,7 @@ void rec_core_finish(struct rec_core *core, uint64_t now_ns) {
     if (core->finished) {
         return;
     }
-    observe_time(core, now_ns);
+    rec_core_observe_time(core, now_ns);
     rec_frames_advance(core, now_ns);
     for (int i = 0; i < REC_TRACKS; i++) {
         if (core->tracks[i].running) {

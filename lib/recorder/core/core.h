@@ -63,6 +63,54 @@ void rec_core_busy(struct rec_core *core, uint64_t busy_ns, uint64_t until_ns);
  * activity with the same time is the same notification, told again. */
 void rec_core_activity(struct rec_core *core, uint32_t activity, uint64_t at_ns);
 
+/* ---- a loop that is found while it runs ---- */
+
+/* What becomes of the time before a loop was found. */
+enum rec_past {
+    REC_PAST_ANEW,      /* all is judged again, from the start: nothing was believed, or deeper
+                           waits for a short time, those of a library that starts up, say */
+    REC_PAST_CONTINUES, /* all since the last wait of the loop that was believed, which another one
+                           follows, or which goes on */
+    REC_PAST_GIVEN_UP   /* the same, and what was believed for long was wrong: what was before is
+                           not known */
+};
+
+/* From at_ns on nothing is known of the loop: the edges that are told are those of all waits that
+ * may be its own. They decide when the thread is sampled, and nothing else, until
+ * rec_core_attribute. begin_ns: when the process began, for rec_core_watched. */
+void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
+/* At at_ns the loop is known since from_ns. rec_core_past_idle follows for each time that it was
+ * idle since then, in order, and rec_core_attributed; edges are then the loop's again. Stalls are
+ * found in the samples that were kept. What had been found since from_ns is dropped, unless it
+ * agrees. */
+void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from_ns,
+                        uint64_t at_ns);
+void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_ns);
+/* What is found before hold_until_ns is not written before that time, unless the memory for dumps
+ * is used up: it may be judged anew. */
+void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t at_ns);
+
+/* Their names in traces. */
+extern const char *const rec_past_names[REC_PAST_GIVEN_UP + 1];
+
+/* Why time was not watched. */
+enum rec_unwatched {
+    REC_UNWATCHED_LAUNCH,    /* before the first wait of the loop */
+    REC_UNWATCHED_NO_LOOP,   /* none was found, or it was not certain which */
+    REC_UNWATCHED_GIVEN_UP,  /* another place was taken for it */
+    REC_UNWATCHED_FORGOTTEN, /* more happened before it was known than was kept */
+    REC_UNWATCHED_SUSPENDED, /* the process did not run */
+    REC_UNWATCHED_REASONS
+};
+
+/* How much of the time is known as waits and turns of the loop that is believed now. */
+struct rec_watched {
+    uint64_t wall_ms; /* watched_ms and all of unwatched_ms */
+    uint64_t watched_ms;
+    uint64_t unwatched_ms[REC_UNWATCHED_REASONS];
+};
+struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns);
+
 /* The task that capture.post was asked for with this number has run. Others are ignored. */
 void rec_core_ping_done(struct rec_core *core, uint64_t number, uint64_t at_ns);
 /* The display drew a frame, or asked the loop to. The frame-rate detector judges from the first. */
@@ -137,6 +185,9 @@ struct rec_keeper {
      * be written. */
     void (*grow)(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed);
     void (*drop)(void *ctx, uint32_t slot); /* it was released */
+    /* A stall that the app was told of was none; ended: its end was told, after was_ms. NULL =
+     * nobody has to know. */
+    void (*take_back)(void *ctx, bool ended, uint64_t was_ms);
 };
 /* Before the first step. Copied. */
 void rec_core_keep(struct rec_core *core, const struct rec_keeper *keeper);

@@ -69,6 +69,10 @@ size_t rec_core_lay_out(unsigned char *base, const struct stallrec_config *confi
     for (uint32_t i = 0; i < config->ring; i++) {
         carve_stack(&c, base != NULL ? &core->ring.slots[i].stack : NULL, config->max_frames, true);
     }
+    core->history.cap = config->max_frames;
+    core->history.kept = carve(&c, REC_HISTORY, sizeof *core->history.kept);
+    core->history.frames =
+        carve(&c, (size_t)2 * REC_HISTORY * config->max_frames, sizeof *core->history.frames);
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         carve_contents(&c, &core->records[i], config);
     }

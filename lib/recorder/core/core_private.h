@@ -1,11 +1,16 @@
 /* The core's state, and the floors that an event goes down through:
  *
- *     event.c       one record -> the call that it stands for
- *     core.c        time and its gaps; the loop: a stretch begins, ends
- *     detectors.c   when each detector looks, and what it takes for a stall; frames.c is one of
- * them stall.c       a stall and its dumps; annealing record.c      fills a dump sampler.c     the
- * ring; is the stretch over? track.c       the clocks of what can stall dump_queue.c  dumps that
- * wait to be written observers.c   who is told
+ *     event.c         one record -> the call that it stands for
+ *     attribution.c   what was told before the loop was known
+ *     core.c          time and its gaps; the loop: a stretch begins, ends
+ *     detectors.c     when each detector looks, and what it takes for a stall; frames.c is one
+ *     stall.c         a stall and its dumps; annealing
+ *     stall_revise.c  takes stalls back
+ *     record.c        fills a dump
+ *     sampler.c       the ring, and the history; is the stretch over?
+ *     track.c         the clocks of what can stall
+ *     dump_queue.c    dumps that wait to be written
+ *     observers.c     who is told
  *
  * Each calls what stands below it here, and nothing above: scripts/check-layers. */
 #ifndef STALLREC_CORE_PRIVATE_H
@@ -14,6 +19,7 @@
 #include "core/anneal.h"
 #include "core/core.h"
 #include "core/heaviest.h"
+#include "core/history.h"
 #include "core/ring.h"
 
 #define REC_NS_PER_MS UINT64_C(1000000)
@@ -120,6 +126,18 @@ struct rec_core {
     struct rec_frames frames;
     struct rec_cpu_window window;
     struct rec_span spans[REC_SPANS];
+    /* attribution.c */
+    struct rec_history history;
+    bool attributing;       /* the loop is found while it runs */
+    bool doubt, past;       /* it is not known; what is told lies in the past */
+    uint64_t doubt_ns;      /* since when it is not */
+    uint64_t past_ns;       /* when it was told */
+    uint64_t waits_busy_ns; /* in doubt: since when the thread is in no wait, 0 = it waits */
+    uint64_t hold_ns;       /* nothing is written before */
+    uint64_t begin_ns;      /* of all time */
+    uint64_t loop_ns;       /* the loop's first edge, 0 = none yet */
+    uint64_t unwatched_ns[REC_UNWATCHED_REASONS];
+
     uint64_t ping_number, next_post_ns;
     bool launch, prewarmed; /* the loop's track is a launch; of a process that was prewarmed */
     bool prewarm_waits;     /* prewarmed, and no user came yet */
@@ -165,6 +183,15 @@ static inline bool rec_backs_off_checks(const struct rec_core *core) {
 static inline bool rec_is_hang(const struct rec_core *core, const struct rec_track *track) {
     return track == &core->tracks[REC_TRACK_LOOP] || track == &core->tracks[REC_TRACK_PING];
 }
+
+/* ---- core.c ---- */
+
+/* A stretch of the loop begins; ends (abandoned: ended = false). */
+void rec_core_begin_stretch(struct rec_core *core, uint64_t t);
+void rec_core_end_stretch(struct rec_core *core, uint64_t t, bool ended);
+void rec_core_end_launch(struct rec_core *core, uint64_t t);
+/* Takes time into account that passed until t without the process running. */
+void rec_core_observe_time(struct rec_core *core, uint64_t t);
 
 /* ---- core_memory.c ---- */
 
@@ -228,6 +255,14 @@ void rec_stall_grow(struct rec_core *core, uint64_t now);
 /* A stall ends at t (or is abandoned, ended = false): closes its open dump. */
 void rec_stall_end(struct rec_core *core, struct rec_track *track, uint64_t t, bool ended);
 
+/* ---- stall_revise.c ---- */
+
+/* The track's stall ended at t, earlier than was thought: takes back what was found after. The
+ * stall is gone if it was not over the threshold by then; else rec_stall_end is to follow. */
+void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t t);
+/* Takes back the loop's stalls that began at from_ns or later and are not written yet. */
+void rec_stall_forget(struct rec_core *core, uint64_t from_ns);
+
 /* ---- record.c ---- */
 
 /* Copies ring, threads and images of the moment into a free record's dump; its stall and about_work
@@ -262,6 +297,12 @@ bool rec_stretch_over(struct rec_core *core, uint64_t now);
 /* The same, asked anew, for uses other than detections. */
 bool rec_stretch_over_now(const struct rec_core *core);
 
+/* An edge of any wait while the loop is not known: samples what is in between, and once the wait.
+ */
+void rec_sampler_doubt(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns);
+/* Takes the samples of that time back out of the history, into the ring. */
+void rec_sampler_recall(struct rec_core *core, uint64_t from_ns, uint64_t to_ns);
+
 /* ---- track.c ---- */
 
 /* Age of the track at t, without gaps. */
@@ -275,6 +316,8 @@ void rec_track_cpu(struct rec_core *core, struct rec_track *track, uint64_t now)
 
 /* A record for a new dump; NULL: none is free. */
 struct rec_record *rec_queue_free(struct rec_core *core);
+/* Gives a record back that is not to be written. */
+void rec_queue_drop(struct rec_core *core, struct rec_record *record);
 /* Closes an open dump at t: it is complete and waits to be written. */
 void rec_queue_close(struct rec_core *core, struct rec_record *record, uint64_t t);
 
@@ -285,5 +328,6 @@ void rec_observers_note(const struct rec_core *core, const struct rec_note *note
 void rec_observers_kept(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_grown(const struct rec_core *core, const struct rec_record *record);
 void rec_observers_dropped(const struct rec_core *core, const struct rec_record *record);
+void rec_observers_revised(const struct rec_core *core, bool ended, uint64_t was_ms);
 
 #endif

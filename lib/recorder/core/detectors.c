@@ -49,7 +49,7 @@ static void loop_check(struct rec_core *core, uint64_t now) {
 }
 
 static bool loop_checks(const struct rec_core *core) {
-    return core->tracks[REC_TRACK_LOOP].running &&
+    return core->tracks[REC_TRACK_LOOP].running && !core->doubt &&
            (core->launch || rec_detects(core, STALLREC_DETECT_RUNLOOP));
 }
 
@@ -58,9 +58,10 @@ static bool loop_checks(const struct rec_core *core) {
 void rec_detect_late(struct rec_core *core, uint64_t t) {
     struct rec_track *loop = track_of(core, REC_TRACK_LOOP);
     const struct rec_detection detection = {"runloop", "hang", core->config.threshold_ms};
-    if (loop_checks(core) && !core->launch && core->config.check == STALLREC_CHECK_STALL &&
-        !loop->stall.active && !track_of(core, REC_TRACK_PING)->stall.active &&
-        (t > loop->next_check_ns || core->gone) && core->ring.count > 0 &&
+    bool late =
+        core->config.check == STALLREC_CHECK_STALL && (t > loop->next_check_ns || core->gone);
+    if (loop_checks(core) && !core->launch && (late || core->past) && !loop->stall.active &&
+        !track_of(core, REC_TRACK_PING)->stall.active && core->ring.count > 0 &&
         rec_track_age(loop, t) > detection.threshold_ms * REC_NS_PER_MS) {
         rec_stall_detect_sampled(core, loop, &detection, t);
     }
@@ -69,7 +70,7 @@ void rec_detect_late(struct rec_core *core, uint64_t t) {
 /* Does a timeout count? A loop that tells no activities is only busy or idle. */
 static bool semaphore_waits(const struct rec_core *core) {
     return rec_detects(core, STALLREC_DETECT_SEMAPHORE) && core->tracks[REC_TRACK_LOOP].running &&
-           !core->launch &&
+           !core->launch && !core->doubt &&
            (core->activity == STALLREC_ACTIVITY_BEFORE_SOURCES ||
             core->activity == STALLREC_ACTIVITY_AFTER_WAITING ||
             core->activity == STALLREC_ACTIVITY_NONE);

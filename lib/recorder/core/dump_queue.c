@@ -43,15 +43,27 @@ uint64_t rec_core_write_deadline(const struct rec_core *core) {
         return REC_NEVER;
     }
     return rec_max(oldest->closed_ns + core->config.write_deadline_ms * REC_NS_PER_MS,
-                   core->postponed_ns);
+                   rec_max(core->postponed_ns, core->hold_ns));
+}
+
+/* Another loop may be found, and the stall have been none. */
+static bool queue_is_held(const struct rec_core *core, const struct rec_record *record,
+                          uint64_t now_ns) {
+    const struct rec_open_stall *stall = &core->tracks[REC_TRACK_LOOP].stall;
+    return core->attributing && (now_ns < core->hold_ns || core->doubt ||
+                                 (stall->active && stall->number == record->dump.stall.number));
 }
 
 bool rec_core_write_due(const struct rec_core *core, uint64_t now_ns, int32_t cpu_permille) {
-    if (queue_oldest(core) == NULL) {
+    const struct rec_record *oldest = queue_oldest(core);
+    if (oldest == NULL) {
         return false;
     }
     if (core->finished || rec_core_full(core)) {
         return true;
+    }
+    if (queue_is_held(core, oldest, now_ns)) {
+        return false;
     }
     bool quiet = !core->tracks[REC_TRACK_LOOP].running && cpu_permille < 400;
     return (quiet && now_ns >= core->postponed_ns) || now_ns >= rec_core_write_deadline(core);
@@ -77,6 +89,12 @@ void rec_core_postpone(struct rec_core *core, const struct rec_dump *dump, uint6
         record->order = core->close_count++;
         core->postponed_ns = until_ns;
     }
+}
+
+void rec_queue_drop(struct rec_core *core, struct rec_record *record) {
+    record->state = REC_RECORD_FREE;
+    core->totals.dumps--;
+    rec_observers_dropped(core, record);
 }
 
 void rec_core_release(struct rec_core *core, const struct rec_dump *dump) {

@@ -27,6 +27,18 @@ uint64_t rec_event_tell(struct rec_core *core, const struct rec_event *event) {
     case REC_EVENT_SPAN_END:
         rec_core_span_end(core, event->value, event->at_ns);
         return 0;
+    case REC_EVENT_DOUBT:
+        rec_core_doubt(core, event->mark_ns, event->at_ns);
+        return 0;
+    case REC_EVENT_ATTRIBUTE:
+        rec_core_attribute(core, (enum rec_past)event->value, event->mark_ns, event->at_ns);
+        return 0;
+    case REC_EVENT_PAST_IDLE:
+        rec_core_past_idle(core, event->value, event->mark_ns);
+        return 0;
+    case REC_EVENT_ATTRIBUTED:
+        rec_core_attributed(core, event->mark_ns, event->at_ns);
+        return 0;
     case REC_EVENT_STEP:
         return rec_core_step(core, event->at_ns);
     case REC_EVENT_WAIT:

@@ -16,6 +16,10 @@ enum rec_event_kind {
     REC_EVENT_LAUNCH,     /* value: enum rec_launch_mark; mark_ns: when */
     REC_EVENT_SPAN_BEGIN, /* value: its id; name, limit_ms */
     REC_EVENT_SPAN_END,   /* value: its id */
+    REC_EVENT_DOUBT,      /* of the loop; mark_ns: when the process began */
+    REC_EVENT_ATTRIBUTE,  /* value: enum rec_past; mark_ns: since when */
+    REC_EVENT_PAST_IDLE,  /* value: its begin; mark_ns: its end */
+    REC_EVENT_ATTRIBUTED, /* mark_ns: what is found is not written before */
     REC_EVENT_STEP,
     REC_EVENT_WAIT, /* the monitor's own work is over */
     REC_EVENT_FINISH
@@ -26,7 +30,7 @@ struct rec_event {
     uint32_t limit_ms;
     uint64_t at_ns; /* not before any earlier event's */
     uint64_t value;
-    uint64_t mark_ns; /* of a launch mark: may lie before at_ns; of busy: not before */
+    uint64_t mark_ns; /* of busy and attributed: not before at_ns; of others: not after */
     char name[REC_NAME_MAX];
 };
 

@@ -33,6 +33,12 @@ void rec_observers_grown(const struct rec_core *core, const struct rec_record *r
     }
 }
 
+void rec_observers_revised(const struct rec_core *core, bool ended, uint64_t was_ms) {
+    if (core->keeper.take_back != NULL) {
+        core->keeper.take_back(core->keeper.ctx, ended, was_ms);
+    }
+}
+
 void rec_observers_dropped(const struct rec_core *core, const struct rec_record *record) {
     if (core->keeper.drop != NULL) {
         core->keeper.drop(core->keeper.ctx, observers_slot(core, record));

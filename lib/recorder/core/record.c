@@ -54,6 +54,10 @@ static void describe_main(struct rec_core *core, struct rec_thread *main) {
     if (capture->main_thread != NULL) {
         capture->main_thread(capture->ctx, main);
     }
+    if (core->past) {
+        main->state = REC_STATE_UNKNOWN;
+        main->waits_for = (struct rec_wait){.owner = -1};
+    }
     main->main = true;
     main->cpu_ns = UINT64_MAX; /* until rec_record_cpu */
     main->stack = stack;
@@ -308,7 +312,8 @@ void rec_record_fill(struct rec_core *core, struct rec_record *record,
     }
     fill_images(core, record);
     record->threads = false;
-    if (record->about_work || record->dump.stall.at_ms >= core->config.threads_after_ms) {
+    bool late = record->dump.stall.at_ms >= core->config.threads_after_ms;
+    if (record->about_work || (late && !core->past)) {
         rec_record_threads(core, record);
     }
     fill_meter(core, &record->dump);

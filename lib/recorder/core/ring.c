@@ -51,6 +51,15 @@ const struct rec_slot *rec_ring_newest(const struct rec_ring *ring) {
     return NULL;
 }
 
+void rec_ring_push(struct rec_ring *ring, const struct rec_stack *stack) {
+    struct rec_slot *slot = &ring->slots[ring->next];
+    rec_stack_copy(&slot->stack, stack);
+    slot->available = true;
+    ring->dropped = false;
+    ring->next = (ring->next + 1) % ring->cap;
+    ring->count += ring->count < ring->cap;
+}
+
 const struct rec_slot *rec_ring_sample(struct rec_ring *ring, const struct rec_capture *capture) {
     const struct rec_slot *last = ring->count > 0 ? rec_ring_at(ring, ring->count - 1) : NULL;
     bool may_repeat = last != NULL && last->available && !ring->dropped;

@@ -24,6 +24,8 @@ void rec_ring_clear(struct rec_ring *ring);
 /* Takes one sample; a full ring drops its oldest. An earlier sample may stand for the new one
  * (capture.h: REC_SAMPLE_SAME) only if it is in the ring. Returns the new slot. */
 const struct rec_slot *rec_ring_sample(struct rec_ring *ring, const struct rec_capture *capture);
+/* Adds a stack that was sampled earlier, as rec_ring_sample does. */
+void rec_ring_push(struct rec_ring *ring, const struct rec_stack *stack);
 /* Removes the newest sample again. */
 void rec_ring_drop(struct rec_ring *ring);
 /* The i-th oldest of `count`. */

@@ -42,6 +42,12 @@ static void sampler_take(struct rec_core *core, uint64_t now) {
     core->totals.unavailable += !slot->available;
     core->sampled_ns = now;
     core->asked_ns = REC_NEVER;
+    if (core->attributing && slot->available) {
+        rec_history_add(&core->history, &slot->stack, now);
+    }
+    if (core->doubt) {
+        return; /* whose stretch it is will be known later */
+    }
     if (rec_stretch_over(core, now)) {
         rec_ring_drop(&core->ring);
     }
@@ -52,10 +58,32 @@ void rec_sampler_step(struct rec_core *core, uint64_t now) {
         return;
     }
     sampler_take(core, now);
+    if (core->doubt && core->waits_busy_ns == 0) {
+        core->next_sample_ns = REC_NEVER; /* one is enough of a wait */
+        return;
+    }
     /* The next sample is on the grid of the stretch; missed ones are not made up for. */
     uint64_t interval = rec_ms(core->config.sample_ms);
     uint64_t missed = (now - core->next_sample_ns) / interval;
     core->next_sample_ns += (missed + 1) * interval;
+}
+
+void rec_sampler_recall(struct rec_core *core, uint64_t from_ns, uint64_t to_ns) {
+    rec_ring_clear(&core->ring);
+    rec_history_recall(&core->history, from_ns, to_ns, &core->ring);
+}
+
+void rec_sampler_doubt(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns) {
+    if (event == REC_LOOP_SLEEP) {
+        core->waits_busy_ns = 0;
+        core->next_sample_ns = at_ns + rec_ms(core->config.first_sample_ms);
+        return;
+    }
+    if (core->waits_busy_ns == 0 && core->next_sample_ns == REC_NEVER) {
+        rec_history_extend(&core->history, at_ns, rec_ms(core->config.sample_ms));
+    }
+    core->waits_busy_ns = at_ns;
+    rec_sampler_start(core, at_ns);
 }
 
 void rec_sampler_refresh(struct rec_core *core, uint64_t now) {

@@ -114,7 +114,8 @@ static void stall_describe(struct rec_core *core, const struct rec_track *track,
 
 static void stall_open_dump(struct rec_core *core, struct rec_track *track,
                             struct rec_record *record, const struct rec_detection *detection,
-                            uint64_t age_ms, const struct rec_heaviest *heaviest) {
+                            uint64_t now, const struct rec_heaviest *heaviest) {
+    uint64_t age_ms = rec_track_age(track, now) / REC_NS_PER_MS;
     record->state = REC_RECORD_OPEN;
     record->grown_ns = 0;
     track->stall.record = record;
@@ -139,6 +140,9 @@ static void stall_open_dump(struct rec_core *core, struct rec_track *track,
         track == &core->tracks[REC_TRACK_CPU] || track == &core->tracks[REC_TRACK_SPAN];
     stall_new_id(core, dump->id);
     dump->wall_ms = core->capture.wall_ms(core->capture.ctx);
+    if (core->past && core->past_ns > now) {
+        dump->wall_ms -= (int64_t)((core->past_ns - now) / REC_NS_PER_MS);
+    }
     rec_record_fill(core, record, heaviest);
     rec_observers_kept(core, record);
     stall_note(core, track, REC_NOTE_DUMP, detection->detector, age_ms);
@@ -178,7 +182,7 @@ static void stall_begin_dump(struct rec_core *core, struct rec_track *track,
     stall_close_dump(core, track, now, age_ms, false);
     struct thread_identity by_thread;
     rec_anneal_remember(&track->anneal, identity(core, track, heaviest, &by_thread));
-    stall_open_dump(core, track, record, detection, age_ms, heaviest);
+    stall_open_dump(core, track, record, detection, now, heaviest);
 }
 
 /* ---- detection ---- */
@@ -288,11 +292,16 @@ void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool foun
     }
 }
 
+/* While the loop is not known its stall stays as it was. */
+static bool is_frozen(const struct rec_core *core, const struct rec_track *track) {
+    return core->doubt && track == &core->tracks[REC_TRACK_LOOP];
+}
+
 void rec_stall_threads(struct rec_core *core, uint64_t now) {
     for (int i = 0; i < REC_TRACKS; i++) {
         const struct rec_track *track = &core->tracks[i];
         struct rec_record *record = track->stall.record;
-        if (record != NULL && !record->threads &&
+        if (record != NULL && !record->threads && !is_frozen(core, track) &&
             rec_track_age(track, now) >= rec_ms(core->config.threads_after_ms)) {
             rec_record_threads(core, record);
             rec_observers_kept(core, record);
@@ -304,7 +313,8 @@ void rec_stall_grow(struct rec_core *core, uint64_t now) {
     for (int i = 0; i < REC_TRACKS; i++) {
         const struct rec_track *track = &core->tracks[i];
         struct rec_record *record = track->stall.record;
-        if (record == NULL || (record->grown_ns != 0 && now - record->grown_ns < rec_ms(GROW_MS))) {
+        if (record == NULL || is_frozen(core, track) ||
+            (record->grown_ns != 0 && now - record->grown_ns < rec_ms(GROW_MS))) {
             continue;
         }
         record->grown_ns = now;

@@ -505,6 +505,24 @@ static void tier(struct json *j, const char *name, const struct rec_tier *at) {
     json_end(j, '}');
 }
 
+static void add_watched(struct json *j, const struct rec_watched *watched) {
+    static const char *const reasons[REC_UNWATCHED_REASONS] = {
+        [REC_UNWATCHED_LAUNCH] = "launch",
+        [REC_UNWATCHED_NO_LOOP] = "no_loop",
+        [REC_UNWATCHED_GIVEN_UP] = "given_up",
+        [REC_UNWATCHED_FORGOTTEN] = "forgotten",
+        [REC_UNWATCHED_SUSPENDED] = "suspended"};
+    json_member_number(j, "wall_ms", watched->wall_ms);
+    json_member_number(j, "watched_ms", watched->watched_ms);
+    object(j, "unwatched");
+    for (uint32_t i = 0; i < REC_UNWATCHED_REASONS; i++) {
+        if (watched->unwatched_ms[i] > 0) {
+            json_member_number(j, reasons[i], watched->unwatched_ms[i]);
+        }
+    }
+    json_end(j, '}');
+}
+
 void rec_session_json(struct rec_out *out, const struct rec_session *session,
                       const struct rec_about *about) {
     struct json j = {.out = out};
@@ -514,6 +532,7 @@ void rec_session_json(struct rec_out *out, const struct rec_session *session,
     policy(&j, about, 0);
     json_member_number(&j, "length_ms", session->length_ms);
     json_member_number(&j, "foreground_ms", session->foreground_ms);
+    add_watched(&j, &session->watched);
     json_member_number(&j, "launches", session->launches);
     member_bool(&j, "ended", session->ended);
     object(&j, "tiers");

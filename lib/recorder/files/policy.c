@@ -121,18 +121,34 @@ void rec_policy_grow(struct rec_policy *policy, uint64_t age_ms) {
     }
 }
 
-void rec_policy_seen(struct rec_policy *policy, uint64_t low_rates, uint64_t events_dropped,
-                     uint64_t suppressed_alone) {
-    policy->suppressed_alone = suppressed_alone;
-    policy->session.low_rates = low_rates;
+void rec_policy_seen(struct rec_policy *policy, const struct rec_totals *totals,
+                     uint64_t events_dropped, const struct rec_watched *watched) {
+    policy->suppressed_alone = totals->suppressed_alone;
+    policy->session.low_rates = totals->low_rates;
     policy->session.events_dropped = events_dropped;
+    policy->session.watched = *watched;
+}
+
+static struct rec_tier *policy_tier(struct rec_policy *policy, uint64_t stalled_ms) {
+    uint32_t limit = policy->config.severe_ms;
+    bool severe = limit != 0 && stalled_ms >= limit;
+    return severe ? &policy->session.severe : &policy->session.hang;
+}
+
+void rec_policy_take_back(struct rec_policy *policy, bool ended, uint64_t was_ms) {
+    if (ended) {
+        struct rec_tier *tier = policy_tier(policy, was_ms);
+        tier->stalls -= tier->stalls > 0;
+        tier->stalled_ms -= tier->stalled_ms < was_ms ? tier->stalled_ms : was_ms;
+    } else {
+        policy->stalled -= policy->stalled > 0;
+    }
+    bring_up_to_date(policy, false);
 }
 
 static void on_end(void *user, const struct stallrec_stall *stall) {
     struct rec_policy *policy = user;
-    uint32_t limit = policy->config.severe_ms;
-    bool severe = limit != 0 && stall->at_ms >= limit;
-    struct rec_tier *tier = severe ? &policy->session.severe : &policy->session.hang;
+    struct rec_tier *tier = policy_tier(policy, stall->at_ms);
     policy->stalled -= policy->stalled > 0;
     tier->stalls++;
     tier->stalled_ms += stall->at_ms;

@@ -51,10 +51,12 @@ void rec_policy_tidy(struct rec_policy *policy, int64_t wall_ms);
  * it. */
 void rec_policy_grow(struct rec_policy *policy, uint64_t age_ms);
 
-/* Takes the counts of the session so far; they are written with its next update. suppressed_alone:
- * detections of stalls without a dump. */
-void rec_policy_seen(struct rec_policy *policy, uint64_t low_rates, uint64_t events_dropped,
-                     uint64_t suppressed_alone);
+/* A stall was none: stall_begin, and if it ended stall_end after was_ms, were told too much. */
+void rec_policy_take_back(struct rec_policy *policy, bool ended, uint64_t was_ms);
+
+/* Takes the counts of the session so far; they are written with its next update. */
+void rec_policy_seen(struct rec_policy *policy, const struct rec_totals *totals,
+                     uint64_t events_dropped, const struct rec_watched *watched);
 
 /* Before a dump is written: counts it and says in about which of the day it is, and whether it is
  * over the quota. */

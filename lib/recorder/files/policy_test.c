@@ -325,8 +325,12 @@ static void a_session_is_the_line_that_the_format_says(void **state) {
     now_ns += 60 * UINT64_C(1000000000);
     rec_context_app(&s.context, false, now_ns);
     now_ns += 30 * UINT64_C(1000000000);
-    rec_policy_seen(&s.policy, 5, 0, 0);
-    rec_policy_seen(&s.policy, 7, 3, 2); /* all so far, not since the last */
+    const struct rec_watched watched = {
+        .wall_ms = 90500, .watched_ms = 90100, .unwatched_ms = {[REC_UNWATCHED_LAUNCH] = 400}};
+    struct rec_totals totals = {.low_rates = 5};
+    rec_policy_seen(&s.policy, &totals, 0, &watched);
+    totals = (struct rec_totals){.low_rates = 7, .suppressed_alone = 2};
+    rec_policy_seen(&s.policy, &totals, 3, &watched); /* all so far, not since the last */
     rec_policy_close(&s.policy);
     assert_int_equal(folder_count(f, "session-", name, sizeof name), 1);
     assert_string_equal(name, "session-20261121T100000.000Z-5c5c5c5c.json");
@@ -336,7 +340,9 @@ static void a_session_is_the_line_that_the_format_says(void **state) {
               "\"time\":\"2026-11-21T10:00:00.000Z\",\"app\":{\"id\":\"com.example.shop\"},"
               "\"device\":{\"arch\":\"arm64\"},"
               "\"policy\":{\"preset\":\"wechat\",\"user_share_ppm\":1000000,\"whitelisted\":false},"
-              "\"length_ms\":90000,\"foreground_ms\":60000,\"launches\":1,\"ended\":true,"
+              "\"length_ms\":90000,\"foreground_ms\":60000,"
+              "\"wall_ms\":90500,\"watched_ms\":90100,\"unwatched\":{\"launch\":400},"
+              "\"launches\":1,\"ended\":true,"
               "\"tiers\":{\"hang\":{\"stalls\":2,\"stalled_ms\":2399},"
               "\"severe\":{\"stalls\":1,\"stalled_ms\":2000},"
               "\"fatal\":{\"stalls\":0,\"stalled_ms\":0}},"

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/core.h"
 #include "files/dump_json.h"
 #include "files/dumpname.h"
 #include "support/rec_fd.h"
@@ -21,6 +22,7 @@ struct rec_session {
     uint8_t id[REC_UUID_SIZE];
     int64_t start_ms; /* Unix time */
     uint64_t length_ms, foreground_ms;
+    struct rec_watched watched;
     uint32_t launches;
     struct rec_tier hang, severe, fatal; /* each stall in one */
     uint64_t low_rates;                  /* seconds with too few frames */

@@ -400,6 +400,33 @@ static void add_ping_done(struct rec_trace *trace, const struct rec_event *event
     end_line(trace, rec_put_number(at, event->value));
 }
 
+static char *put_ago(char *at, const struct rec_event *event, uint64_t then_ns) {
+    return put_ms(at, event->at_ns > then_ns ? event->at_ns - then_ns : 0);
+}
+
+static void add_doubt(struct rec_trace *trace, const struct rec_event *event) {
+    char *at = begin_at(trace, event->at_ns, "doubt ");
+    end_line(trace, put_ago(at, event, event->mark_ns));
+}
+
+static void add_attribute(struct rec_trace *trace, const struct rec_event *event) {
+    char *at = begin_at(trace, event->at_ns, "attribute ");
+    at = rec_put_text(rec_put_text(at, rec_past_names[event->value]), " ");
+    end_line(trace, put_ago(at, event, event->mark_ns));
+}
+
+static void add_past_idle(struct rec_trace *trace, const struct rec_event *event) {
+    char *at = begin_at(trace, event->at_ns, "past-idle ");
+    at = rec_put_text(put_ago(at, event, event->value), " ");
+    end_line(trace, put_ago(at, event, event->mark_ns));
+}
+
+static void add_attributed(struct rec_trace *trace, const struct rec_event *event) {
+    char *at = begin_at(trace, event->at_ns, "attributed ");
+    uint64_t hold = event->mark_ns > event->at_ns ? event->mark_ns - event->at_ns : 0;
+    end_line(trace, put_ms(at, hold));
+}
+
 void rec_trace_event(struct rec_trace *trace, const struct rec_event *event) {
     static void (*const adders[])(struct rec_trace *, const struct rec_event *) = {
         [REC_EVENT_EDGE] = add_edge,
@@ -410,6 +437,10 @@ void rec_trace_event(struct rec_trace *trace, const struct rec_event *event) {
         [REC_EVENT_LAUNCH] = add_launch,
         [REC_EVENT_SPAN_BEGIN] = add_span_begin,
         [REC_EVENT_SPAN_END] = add_span_end,
+        [REC_EVENT_DOUBT] = add_doubt,
+        [REC_EVENT_ATTRIBUTE] = add_attribute,
+        [REC_EVENT_PAST_IDLE] = add_past_idle,
+        [REC_EVENT_ATTRIBUTED] = add_attributed,
         [REC_EVENT_STEP] = add_plain,
         [REC_EVENT_WAIT] = add_plain,
         [REC_EVENT_FINISH] = add_plain};

@@ -15,7 +15,7 @@ enum {
 
 #define ABSENT_NS UINT64_C(30000000000)
 
-void finder_init(struct finder *f, uint64_t threshold_ns,
+void finder_init(struct loop_finder *f, uint64_t threshold_ns,
                  bool (*allowed)(void *ctx, uint64_t place), void *ctx) {
     memset(f, 0, sizeof *f);
     f->quiet_ns = threshold_ns / 2;
@@ -52,7 +52,7 @@ static bool same_object(const struct finder_object *a, const struct finder_objec
     return a->kind == FINDER_SET ? sets_share(a, b) : a->id == b->id;
 }
 
-const struct finder_candidate *finder_loop(const struct finder *f) {
+const struct finder_candidate *finder_loop(const struct loop_finder *f) {
     return f->believed != 0 ? &f->candidates[f->believed - 1] : NULL;
 }
 
@@ -73,7 +73,8 @@ static bool is_wait_of_loop(const struct finder_candidate *loop, const struct fi
             loop->object.kind == FINDER_SET && wait->object.kind == FINDER_SET);
 }
 
-static struct finder_candidate *finder_match(struct finder *f, const struct finder_wait *wait) {
+static struct finder_candidate *finder_match(struct loop_finder *f,
+                                             const struct finder_wait *wait) {
     const struct finder_candidate *loop = finder_loop(f);
     if (loop != NULL && is_wait_of_loop(loop, wait)) {
         return &f->candidates[f->believed - 1];
@@ -87,7 +88,7 @@ static struct finder_candidate *finder_match(struct finder *f, const struct find
 }
 
 /* Forgets the runs of a candidate whose entry is taken for another. */
-static void drop_runs(struct finder *f, uint32_t candidate) {
+static void drop_runs(struct loop_finder *f, uint32_t candidate) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < f->run_count; i++) {
         if (f->runs[i].candidate != candidate) {
@@ -98,7 +99,7 @@ static void drop_runs(struct finder *f, uint32_t candidate) {
 }
 
 /* A new entry; of a full table that which has not waited for longest. */
-static struct finder_candidate *finder_add(struct finder *f, const struct finder_wait *wait) {
+static struct finder_candidate *finder_add(struct loop_finder *f, const struct finder_wait *wait) {
     uint32_t at = f->count;
     if (f->count < FINDER_CANDIDATES) {
         f->count++;
@@ -120,7 +121,7 @@ static struct finder_candidate *finder_add(struct finder *f, const struct finder
 /* ---- the log ---- */
 
 /* The candidate's latest run, if a wait that begins now is one with it. */
-static struct finder_run *run_to_join(struct finder *f, uint32_t candidate, uint64_t now_ns) {
+static struct finder_run *run_to_join(struct loop_finder *f, uint32_t candidate, uint64_t now_ns) {
     for (uint32_t i = f->run_count; i > 0 && i + RUNS_BACK > f->run_count; i--) {
         struct finder_run *run = &f->runs[i - 1];
         if (run->candidate == candidate) {
@@ -131,7 +132,7 @@ static struct finder_run *run_to_join(struct finder *f, uint32_t candidate, uint
 }
 
 /* Adds a wait that begins and, as far as is known, ends at now_ns. */
-static void log_wait(struct finder *f, const struct finder_candidate *c, uint64_t now_ns) {
+static void log_wait(struct loop_finder *f, const struct finder_candidate *c, uint64_t now_ns) {
     uint32_t number = (uint32_t)(c - f->candidates);
     struct finder_run *run = run_to_join(f, number, now_ns);
     if (run != NULL) {
@@ -147,7 +148,7 @@ static void log_wait(struct finder *f, const struct finder_candidate *c, uint64_
 }
 
 /* What lies before a wait of a loop that is believed for long is settled. */
-static void settle(struct finder *f, uint64_t now_ns) {
+static void settle(struct loop_finder *f, uint64_t now_ns) {
     if (!f->doubt && f->believed != 0 && !finder_is_young(f, now_ns)) {
         f->run_count = 0;
         f->log_ns = now_ns;
@@ -156,12 +157,12 @@ static void settle(struct finder *f, uint64_t now_ns) {
 
 /* ---- belief ---- */
 
-bool finder_is_young(const struct finder *f, uint64_t now_ns) {
+bool finder_is_young(const struct loop_finder *f, uint64_t now_ns) {
     uint64_t until_ns = f->doubt ? f->doubt_ns : now_ns;
     return f->believed == 0 || until_ns - f->believed_ns < FINDER_YOUNG_NS;
 }
 
-bool finder_wants_file(const struct finder *f) {
+bool finder_wants_file(const struct loop_finder *f) {
     return f->believed == 0 || f->doubt;
 }
 
@@ -171,19 +172,19 @@ static bool are_siblings(const struct finder_candidate *a, const struct finder_c
     return apart <= SIBLING_BYTES;
 }
 
-static void believe(struct finder *f, struct finder_candidate *c, uint64_t now_ns) {
+static void believe(struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
     const struct finder_candidate *loop = finder_loop(f);
-    f->past = FINDER_CONTINUES;
+    f->past = REC_PAST_CONTINUES;
     f->from_ns = f->resolved_ns;
     if (loop == NULL) {
-        f->past = FINDER_ANEW;
+        f->past = REC_PAST_ANEW;
     } else if (c != loop && c->trusted) {
         f->from_ns = c->latest_ns; /* what was taken for its successor was part of its turn */
     } else if (c != loop && ((c->depth > loop->depth && !are_siblings(c, loop)) ||
                              (is_weak(loop) && !is_weak(c)))) {
-        f->past = finder_is_young(f, now_ns) ? FINDER_ANEW : FINDER_GIVES_UP;
+        f->past = finder_is_young(f, now_ns) ? REC_PAST_ANEW : REC_PAST_GIVEN_UP;
     }
-    if (f->past == FINDER_ANEW) {
+    if (f->past == REC_PAST_ANEW) {
         f->from_ns = 0;
     }
     if (c != loop) {
@@ -195,7 +196,7 @@ static void believe(struct finder *f, struct finder_candidate *c, uint64_t now_n
     f->news = FINDER_FOUND;
 }
 
-static void begin_doubt(struct finder *f, uint64_t now_ns) {
+static void begin_doubt(struct loop_finder *f, uint64_t now_ns) {
     f->doubt = true;
     f->doubt_ns = now_ns;
     f->doubt_streak = 0;
@@ -222,7 +223,7 @@ static bool has_outlasted(const struct finder_candidate *c, const struct finder_
 }
 
 /* A wait of another candidate than the believed loop, of which there is no doubt. */
-static enum finder_verdict judge_other(struct finder *f, struct finder_candidate *c,
+static enum finder_verdict judge_other(struct loop_finder *f, struct finder_candidate *c,
                                        const struct finder_wait *wait, uint64_t now_ns) {
     const struct finder_candidate *loop = finder_loop(f);
     bool qualifies = c->waits >= FINDER_QUALIFIES;
@@ -243,7 +244,7 @@ static enum finder_verdict judge_other(struct finder *f, struct finder_candidate
 }
 
 /* A wait while there is doubt: the first of the two that goes on waiting is the loop. */
-static void judge_doubtful(struct finder *f, struct finder_candidate *c,
+static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
                            const struct finder_wait *wait, uint64_t now_ns) {
     const struct finder_candidate *loop = finder_loop(f);
     if (c == loop) {
@@ -259,7 +260,7 @@ static void judge_doubtful(struct finder *f, struct finder_candidate *c,
     }
 }
 
-static enum finder_verdict judge_blocking(struct finder *f, struct finder_candidate *c,
+static enum finder_verdict judge_blocking(struct loop_finder *f, struct finder_candidate *c,
                                           const struct finder_wait *wait, uint64_t now_ns) {
     if (f->believed == 0) {
         if (c->waits >= FINDER_QUALIFIES) {
@@ -279,7 +280,7 @@ static enum finder_verdict judge_blocking(struct finder *f, struct finder_candid
 
 /* ---- waits ---- */
 
-static enum finder_verdict judge_turn(struct finder *f, const struct finder_wait *wait,
+static enum finder_verdict judge_turn(struct loop_finder *f, const struct finder_wait *wait,
                                       uint64_t now_ns) {
     const struct finder_candidate *c = finder_match(f, wait);
     if (c == NULL || c->refused || c->waits == 0 ||
@@ -295,7 +296,7 @@ static enum finder_verdict judge_turn(struct finder *f, const struct finder_wait
     return turn ? FINDER_TURN : FINDER_PART;
 }
 
-enum finder_verdict finder_begin(struct finder *f, const struct finder_wait *wait,
+enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait *wait,
                                  uint64_t now_ns) {
     f->open = 0;
     if (!wait->blocking) {
@@ -322,7 +323,7 @@ enum finder_verdict finder_begin(struct finder *f, const struct finder_wait *wai
     return verdict;
 }
 
-void finder_end(struct finder *f, uint64_t now_ns) {
+void finder_end(struct loop_finder *f, uint64_t now_ns) {
     if (f->open == 0) {
         return;
     }
@@ -341,7 +342,7 @@ void finder_end(struct finder *f, uint64_t now_ns) {
 }
 
 /* The best of the candidates that qualify at the end; NULL: none does. */
-static struct finder_candidate *best_at_end(struct finder *f) {
+static struct finder_candidate *best_at_end(struct loop_finder *f) {
     struct finder_candidate *best = NULL;
     uint64_t enough = f->allowed != NULL ? 1 : FINISH_QUALIFIES;
     for (uint32_t i = 0; i < f->count; i++) {
@@ -357,7 +358,7 @@ static struct finder_candidate *best_at_end(struct finder *f) {
 }
 
 /* What had begun to wait in place of the loop; NULL: nothing. */
-static struct finder_candidate *successor_at_end(struct finder *f) {
+static struct finder_candidate *successor_at_end(struct loop_finder *f) {
     const struct finder_candidate *loop = finder_loop(f);
     for (uint32_t i = 0; i < f->count; i++) {
         struct finder_candidate *c = &f->candidates[i];
@@ -369,7 +370,7 @@ static struct finder_candidate *successor_at_end(struct finder *f) {
     return NULL;
 }
 
-void finder_finish(struct finder *f, uint64_t now_ns) {
+void finder_finish(struct loop_finder *f, uint64_t now_ns) {
     finder_end(f, now_ns);
     bool sure = f->believed != 0 && !f->doubt;
     struct finder_candidate *found = sure ? successor_at_end(f) : best_at_end(f);
@@ -378,14 +379,14 @@ void finder_finish(struct finder *f, uint64_t now_ns) {
     }
 }
 
-enum finder_news finder_take_news(struct finder *f) {
+enum finder_news finder_take_news(struct loop_finder *f) {
     enum finder_news news = f->news;
     f->news = FINDER_NOTHING_NEW;
     return news;
 }
 
-uint32_t finder_idle(const struct finder *f, struct finder_interval *out, uint32_t max,
-                     uint64_t *from_ns, enum finder_past *past) {
+uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
+                     uint64_t *from_ns, enum rec_past *past) {
     uint32_t count = 0, all = 0;
     *from_ns = f->from_ns > f->log_ns ? f->from_ns : f->log_ns;
     *past = f->past;

@@ -15,7 +15,7 @@
  * the other goes on waiting; deeper waits replace a loop only when it has not been seen for long.
  * While nothing is believed, or there is doubt, every wait that blocks counts as idle for the
  * sampling, and nothing is judged: all waits are logged, and when the loop is known, finder_idle
- * tells which of them were its own, and enum finder_past from when on. Time before the first wait
+ * tells which of them were its own, and enum rec_past from when on. Time before the first wait
  * of a thread's loop is its launch.
  *
  * Loops on condition variables and signals are believed only until one on descriptors qualifies:
@@ -28,6 +28,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "core/core.h"
 
 enum {
     FINDER_QUALIFIES = 3,   /* blocking waits that make a candidate */
@@ -76,16 +78,6 @@ enum finder_news {
     FINDER_FOUND   /* another loop is believed, or the former again: see finder_idle */
 };
 
-/* What becomes of what was judged before. */
-enum finder_past {
-    FINDER_ANEW,      /* all is judged again, from the start: nothing was believed, or deeper waits
-                         for less than FINDER_YOUNG_NS, those of a library that starts up, say */
-    FINDER_CONTINUES, /* all since the last wait of the loop that was believed, which another one
-                         follows, or which goes on */
-    FINDER_GIVES_UP   /* the same, and deeper waits had been believed for long: what they were
-                         before is not known */
-};
-
 /* From the begin of the first to the end of the last of waits with short pauses between them;
  * begin = end: turns that did not wait. */
 struct finder_interval {
@@ -109,7 +101,7 @@ struct finder_run {
     struct finder_interval idle;
 };
 
-struct finder {
+struct loop_finder {
     struct finder_candidate candidates[FINDER_CANDIDATES];
     uint32_t count;
     struct finder_run runs[FINDER_RUNS]; /* since log_ns, by time */
@@ -125,42 +117,43 @@ struct finder {
     uint32_t open;     /* candidate of the wait that goes on, + 1; 0 = none */
     enum finder_news news;
     uint64_t from_ns; /* of the latest FINDER_FOUND */
-    enum finder_past past;
+    enum rec_past past;
     bool (*allowed)(void *ctx, uint64_t place);
     void *allowed_ctx;
 };
 
 /* Nothing is known. threshold_ns: of the shortest stall that will be asked for. allowed: may the
  * place be a loop's? Asked about once for each place; NULL = every place may. */
-void finder_init(struct finder *f, uint64_t threshold_ns,
+void finder_init(struct loop_finder *f, uint64_t threshold_ns,
                  bool (*allowed)(void *ctx, uint64_t place), void *ctx);
 
 /* A wait begins at now_ns. */
-enum finder_verdict finder_begin(struct finder *f, const struct finder_wait *wait, uint64_t now_ns);
+enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait *wait,
+                                 uint64_t now_ns);
 /* It ends; for each wait that blocked, whatever the verdict was. A wait that was left by a jump has
  * no end. */
-void finder_end(struct finder *f, uint64_t now_ns);
+void finder_end(struct loop_finder *f, uint64_t now_ns);
 /* The thread ends, or is looked at no longer: decides on what is known, where fewer waits have to
  * do. News may follow. */
-void finder_finish(struct finder *f, uint64_t now_ns);
+void finder_finish(struct loop_finder *f, uint64_t now_ns);
 
 /* What finder_begin or finder_finish changed. Told once. */
-enum finder_news finder_take_news(struct finder *f);
+enum finder_news finder_take_news(struct loop_finder *f);
 
 /* After FINDER_FOUND: what was idle since *from_ns, oldest first, up to the begin of the wait that
  * goes on; at most `max`, the newest. Returns how many. *from_ns: since when the log tells all; of
- * FINDER_ANEW 0, unless it was too long. */
-uint32_t finder_idle(const struct finder *f, struct finder_interval *out, uint32_t max,
-                     uint64_t *from_ns, enum finder_past *past);
+ * REC_PAST_ANEW 0, unless it was too long. */
+uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
+                     uint64_t *from_ns, enum rec_past *past);
 
 /* The loop that is believed, or was before there was doubt; NULL: none. Valid until the next call.
  */
-const struct finder_candidate *finder_loop(const struct finder *f);
+const struct finder_candidate *finder_loop(const struct loop_finder *f);
 
 /* Is the belief so young that it may be judged again from the start? It does not age in doubt. */
-bool finder_is_young(const struct finder *f, uint64_t now_ns);
+bool finder_is_young(const struct loop_finder *f, uint64_t now_ns);
 /* Is it of use to tell finder_object.file? */
-bool finder_wants_file(const struct finder *f);
+bool finder_wants_file(const struct loop_finder *f);
 
 /* Adds a descriptor to a set. */
 static inline void finder_set_add(struct finder_object *object, uint32_t descriptor) {

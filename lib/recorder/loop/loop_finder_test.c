@@ -15,7 +15,7 @@ enum { SHALLOW = 90000, DEEP = 50000, DEEPER = 40000 };
 
 /* A thread that waits, with a clock of its own. */
 struct driver {
-    struct finder finder;
+    struct loop_finder finder;
     uint64_t now;
     enum finder_verdict verdict;
     unsigned found, doubts;
@@ -84,7 +84,7 @@ static void third_wait_makes_a_loop_and_the_earlier_ones_were_its_own(void **sta
     struct driver d = driver();
     struct finder_interval idle[4];
     uint64_t from;
-    enum finder_past past;
+    enum rec_past past;
     wait_for(&d, 2000, LOOP, SHALLOW, epoll_object(3), 10);
     wait_for(&d, 2000, LOOP, SHALLOW, epoll_object(3), 10);
     assert_int_equal(d.found, 0);
@@ -92,7 +92,7 @@ static void third_wait_makes_a_loop_and_the_earlier_ones_were_its_own(void **sta
     assert_int_equal(d.found, 1);
     assert_int_equal(d.verdict, FINDER_IDLE);
     assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 3);
-    assert_int_equal(past, FINDER_ANEW);
+    assert_int_equal(past, REC_PAST_ANEW);
     assert_int_equal(from, 0);
     assert_int_equal(idle[0].begin_ns, 3000 * MS);
     assert_int_equal(idle[0].end_ns, 3010 * MS);
@@ -133,9 +133,9 @@ static void two_waits_are_enough_at_the_end(void **state) {
     assert_int_equal(place_of(&d), LOOP);
     struct finder_interval idle[4];
     uint64_t from;
-    enum finder_past past;
+    enum rec_past past;
     assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 2);
-    assert_int_equal(past, FINDER_ANEW);
+    assert_int_equal(past, REC_PAST_ANEW);
 }
 
 static void waits_of_the_start_up_lose_to_the_loop(void **state) {
@@ -201,10 +201,10 @@ static void loop_that_follows_another_is_told_from_its_first_wait(void **state) 
     waits(&d, 2, REPLY, SHALLOW - 64, set_of(6, 6, 0));
     struct finder_interval idle[4];
     uint64_t from;
-    enum finder_past past;
+    enum rec_past past;
     assert_int_equal(d.found, 2);
     assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 1);
-    assert_int_equal(past, FINDER_CONTINUES);
+    assert_int_equal(past, REC_PAST_CONTINUES);
     assert_int_equal(from, last);
     assert_int_equal(idle[0].begin_ns, last + 700 * MS);
 }
@@ -220,9 +220,9 @@ static void successor_that_was_none_is_taken_back(void **state) {
     assert_int_equal(place_of(&d), LOOP);
     struct finder_interval idle[4];
     uint64_t from;
-    enum finder_past past;
+    enum rec_past past;
     assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 1);
-    assert_int_equal(past, FINDER_CONTINUES);
+    assert_int_equal(past, REC_PAST_CONTINUES);
     assert_int_equal(from, last);
     assert_int_equal(idle[0].begin_ns, d.now - 20 * MS);
 }
@@ -261,9 +261,9 @@ static void old_belief_is_not_judged_from_the_start(void **state) {
     waits(&d, 3, START, SHALLOW, epoll_object(5));
     struct finder_interval idle[4];
     uint64_t from;
-    enum finder_past past;
+    enum rec_past past;
     assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 1);
-    assert_int_equal(past, FINDER_GIVES_UP);
+    assert_int_equal(past, REC_PAST_GIVEN_UP);
     assert_int_equal(from, last);
 }
 

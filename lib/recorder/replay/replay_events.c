@@ -219,6 +219,60 @@ static bool on_span_end(struct replay *r, struct replay_words *w) {
     return replay_step(r);
 }
 
+/* A time before now: so many ms ago, a day at most. */
+static bool read_ago(struct replay *r, struct replay_words *w, uint64_t *out) {
+    uint64_t ago;
+    if (!replay_parse_ms(replay_next_word(w), &ago) || ago > REPLAY_ORIGIN) {
+        return replay_fail(r, "a time in ms is needed, at most a day ago");
+    }
+    *out = r->now - ago;
+    return true;
+}
+
+static bool on_doubt(struct replay *r, struct replay_words *w) {
+    struct rec_event event = {.kind = REC_EVENT_DOUBT};
+    if (!read_ago(r, w, &event.mark_ns)) {
+        return false;
+    }
+    replay_to_core(r, event);
+    return replay_step(r);
+}
+
+static bool on_attribute(struct replay *r, struct replay_words *w) {
+    struct rec_event event = {.kind = REC_EVENT_ATTRIBUTE};
+    uint32_t past;
+    if (!replay_find_word(replay_next_word(w), rec_past_names, REC_PAST_GIVEN_UP + 1, &past)) {
+        return replay_fail(r, "attribute anew, continues or given-up");
+    }
+    event.value = past;
+    if (!read_ago(r, w, &event.mark_ns)) {
+        return false;
+    }
+    replay_to_core(r, event);
+    return true;
+}
+
+static bool on_past_idle(struct replay *r, struct replay_words *w) {
+    struct rec_event event = {.kind = REC_EVENT_PAST_IDLE};
+    if (!read_ago(r, w, &event.value) || !read_ago(r, w, &event.mark_ns)) {
+        return false;
+    }
+    if (event.mark_ns < event.value) {
+        return replay_fail(r, "'past-idle' needs a begin and an end");
+    }
+    replay_to_core(r, event);
+    return true;
+}
+
+static bool on_attributed(struct replay *r, struct replay_words *w) {
+    uint64_t hold;
+    if (!replay_parse_ms(replay_next_word(w), &hold)) {
+        return replay_fail(r, "'attributed' needs a time in ms");
+    }
+    replay_to_core(r, (struct rec_event){.kind = REC_EVENT_ATTRIBUTED, .mark_ns = r->now + hold});
+    return true; /* the edge that led to it comes next */
+}
+
 static bool on_stop(struct replay *r, struct replay_words *w) {
     (void)w;
     replay_stop(r);
@@ -249,6 +303,10 @@ bool replay_do_event(struct replay *r, const char *event, struct replay_words *w
                   {"launch", on_launch, true},
                   {"span-begin", on_span_begin, false},
                   {"span-end", on_span_end, false},
+                  {"doubt", on_doubt, true},
+                  {"attribute", on_attribute, true},
+                  {"past-idle", on_past_idle, true},
+                  {"attributed", on_attributed, true},
                   {"stop", on_stop, false}};
     for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
         if (strcmp(events[i].name, event) != 0) {

@@ -89,7 +89,8 @@ static inline void start_core(struct fixture *f) {
     void *memory = malloc(rec_core_size(&f->config));
     assert_non_null(memory);
     f->core = rec_core_init(memory, &f->config, &capture, 0);
-    rec_core_keep(f->core, &(struct rec_keeper){f, on_keep, on_grow, on_drop});
+    rec_core_keep(
+        f->core, &(struct rec_keeper){.ctx = f, .keep = on_keep, .grow = on_grow, .drop = on_drop});
 }
 
 static inline int setup(void **state) {

@@ -1,0 +1,151 @@
+/* What was told before the loop was known: it is sampled first and attributed later.
+ *
+ * In doubt, edges are those of all waits: they say when to sample, and the samples go into the
+ * history. A stall that was open when doubt began stays as it was. With the loop comes what was
+ * idle in the past; the stretches between are judged from the history, and the open stall gets its
+ * right end. */
+#include <string.h>
+
+#include "core/core_private.h"
+
+const char *const rec_past_names[REC_PAST_GIVEN_UP + 1] = {
+    [REC_PAST_ANEW] = "anew", [REC_PAST_CONTINUES] = "continues", [REC_PAST_GIVEN_UP] = "given-up"};
+
+/* ---- doubt ---- */
+
+void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns) {
+    if (core->finished) {
+        return;
+    }
+    rec_core_observe_time(core, at_ns);
+    if (!core->attributing) {
+        core->attributing = true;
+        core->begin_ns = rec_min(core->begin_ns, begin_ns);
+    }
+    core->doubt = true;
+    core->doubt_ns = at_ns;
+    core->waits_busy_ns = at_ns;
+}
+
+/* ---- attribution ---- */
+
+/* All time before `from_ns` that counted as watched so far. */
+static uint64_t watched_before(const struct rec_core *core, uint64_t from_ns) {
+    uint64_t all = from_ns > core->begin_ns ? from_ns - core->begin_ns : 0;
+    for (uint32_t i = 0; i < REC_UNWATCHED_REASONS; i++) {
+        all -= rec_min(all, core->unwatched_ns[i]);
+    }
+    return core->loop_ns != 0 ? all : 0;
+}
+
+static void start_anew(struct rec_core *core, uint64_t from_ns) {
+    uint64_t suspended = core->unwatched_ns[REC_UNWATCHED_SUSPENDED];
+    memset(core->unwatched_ns, 0, sizeof core->unwatched_ns);
+    core->unwatched_ns[REC_UNWATCHED_SUSPENDED] = suspended;
+    core->unwatched_ns[REC_UNWATCHED_FORGOTTEN] =
+        from_ns > core->begin_ns ? from_ns - core->begin_ns : 0;
+    core->loop_ns = 0;
+}
+
+void rec_core_attribute(struct rec_core *core, enum rec_past past, uint64_t from_ns,
+                        uint64_t at_ns) {
+    struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    if (core->finished) {
+        return;
+    }
+    rec_core_observe_time(core, at_ns);
+    core->attributing = true;
+    core->doubt = false;
+    core->past = true;
+    core->past_ns = at_ns;
+    if (past == REC_PAST_GIVEN_UP) {
+        core->unwatched_ns[REC_UNWATCHED_GIVEN_UP] += watched_before(core, from_ns);
+    } else if (past == REC_PAST_ANEW) {
+        start_anew(core, from_ns);
+    }
+    if (core->launch || (past != REC_PAST_ANEW && loop->running && loop->since_ns == from_ns)) {
+        return; /* the stretch that runs ends with the first wait */
+    }
+    if (past != REC_PAST_ANEW && loop->running && loop->since_ns < from_ns) {
+        core->unwatched_ns[REC_UNWATCHED_FORGOTTEN] += from_ns - loop->since_ns;
+        from_ns = loop->since_ns;
+    }
+    rec_stall_forget(core, past == REC_PAST_ANEW ? 0 : from_ns);
+    loop->running = false;
+    rec_sampler_stop(core);
+    if (past != REC_PAST_ANEW) {
+        rec_core_begin_stretch(core, from_ns);
+    }
+}
+
+/* The stretch that runs ended at t. */
+static void end_past_stretch(struct rec_core *core, uint64_t t) {
+    struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    rec_stall_shorten(core, loop, t);
+    if (!loop->stall.active) {
+        rec_sampler_recall(core, loop->since_ns, t);
+        uint64_t age = rec_track_age(loop, t);
+        if (core->ring.count == 0 && age > rec_ms(core->config.threshold_ms)) {
+            core->unwatched_ns[REC_UNWATCHED_FORGOTTEN] += age;
+        }
+    }
+    rec_core_end_stretch(core, t, true);
+}
+
+void rec_core_past_idle(struct rec_core *core, uint64_t begin_ns, uint64_t end_ns) {
+    if (core->finished || !core->past) {
+        return;
+    }
+    if (core->launch) {
+        rec_core_end_launch(core, begin_ns);
+    } else if (core->tracks[REC_TRACK_LOOP].running) {
+        end_past_stretch(core, begin_ns);
+    }
+    if (core->loop_ns == 0) {
+        core->loop_ns = begin_ns;
+        uint64_t before = begin_ns > core->begin_ns ? begin_ns - core->begin_ns : 0;
+        core->unwatched_ns[REC_UNWATCHED_LAUNCH] =
+            before - rec_min(before, core->unwatched_ns[REC_UNWATCHED_FORGOTTEN]);
+    }
+    core->edge_ns = end_ns;
+    rec_core_begin_stretch(core, end_ns);
+}
+
+void rec_core_attributed(struct rec_core *core, uint64_t hold_until_ns, uint64_t at_ns) {
+    const struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    if (core->finished) {
+        return;
+    }
+    if (loop->running && !core->launch && !loop->stall.active) {
+        rec_sampler_recall(core, loop->since_ns, at_ns);
+    }
+    core->past = false;
+    core->hold_ns = hold_until_ns;
+    core->asked_ns = REC_NEVER;
+}
+
+/* ---- what was watched ---- */
+
+struct rec_watched rec_core_watched(const struct rec_core *core, uint64_t now_ns) {
+    struct rec_watched w = {0};
+    uint64_t wall = now_ns > core->begin_ns ? now_ns - core->begin_ns : 0;
+    uint64_t unwatched[REC_UNWATCHED_REASONS];
+    memcpy(unwatched, core->unwatched_ns, sizeof unwatched);
+    if (core->loop_ns == 0) {
+        memset(unwatched, 0, sizeof unwatched);
+        unwatched[REC_UNWATCHED_NO_LOOP] = wall;
+    } else if (core->doubt) {
+        unwatched[REC_UNWATCHED_NO_LOOP] = now_ns - core->doubt_ns;
+    }
+    w.wall_ms = wall / REC_NS_PER_MS;
+    w.watched_ms = w.wall_ms;
+    for (uint32_t i = 0; i < REC_UNWATCHED_REASONS; i++) {
+        w.unwatched_ms[i] = rec_min(unwatched[i] / REC_NS_PER_MS, w.watched_ms);
+        w.watched_ms -= w.unwatched_ms[i];
+    }
+    if (core->loop_ns == 0) {
+        w.unwatched_ms[REC_UNWATCHED_NO_LOOP] += w.watched_ms;
+        w.watched_ms = 0;
+    }
+    return w;
+}

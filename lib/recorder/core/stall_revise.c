@@ -1,0 +1,92 @@
+/* Takes back what was found of stalls that were none, or were shorter. */
+#include <string.h>
+
+#include "core/core_private.h"
+
+static bool is_of(const struct rec_record *record, uint64_t number) {
+    return record->state != REC_RECORD_FREE && record->dump.stall.number == number;
+}
+
+/* The stall is none. ended: it was told as such. */
+static void take_back(struct rec_core *core, bool ended, uint64_t was_ms) {
+    core->totals.stalls--;
+    if (ended) {
+        core->totals.stalled_ms -= rec_min(core->totals.stalled_ms, was_ms);
+        core->totals.severe -= core->config.severe_ms > 0 && was_ms >= core->config.severe_ms;
+    }
+    rec_observers_revised(core, ended, was_ms);
+}
+
+/* The stall that is open is none. */
+static void take_back_open(struct rec_core *core, struct rec_track *track) {
+    for (uint32_t i = 0; i < REC_RECORDS; i++) {
+        if (is_of(&core->records[i], track->stall.number)) {
+            rec_queue_drop(core, &core->records[i]);
+        }
+    }
+    uint64_t told_ms = track->stall.told_ms;
+    track->stall = (struct rec_open_stall){0};
+    rec_anneal_reset(&track->anneal);
+    take_back(core, false, told_ms);
+}
+
+/* The stall's newest dump in memory that was captured before it was age_ms old, or its first;
+ * later ones are dropped. NULL: none is left. */
+static struct rec_record *drop_later_dumps(struct rec_core *core, uint64_t number,
+                                           uint64_t age_ms) {
+    struct rec_record *newest = NULL;
+    for (uint32_t i = 0; i < REC_RECORDS; i++) {
+        struct rec_record *record = &core->records[i];
+        if (!is_of(record, number)) {
+            continue;
+        }
+        const struct rec_stall *stall = &record->dump.stall;
+        if (stall->seq > 1 && stall->at_ms > age_ms) {
+            rec_queue_drop(core, record);
+        } else if (newest == NULL || stall->seq > newest->dump.stall.seq) {
+            newest = record;
+        }
+    }
+    return newest;
+}
+
+void rec_stall_shorten(struct rec_core *core, struct rec_track *track, uint64_t t) {
+    struct rec_open_stall *stall = &track->stall;
+    uint64_t age_ms = rec_track_age(track, t) / REC_NS_PER_MS;
+    if (!stall->active) {
+        return;
+    }
+    if (age_ms < stall->threshold_ms) {
+        take_back_open(core, track);
+        return;
+    }
+    struct rec_record *newest = drop_later_dumps(core, stall->number, age_ms);
+    if (newest != NULL && newest != stall->record) { /* its span goes on to the end */
+        newest->state = REC_RECORD_OPEN;
+        stall->told_ms = newest->dump.stall.duration_ms - newest->dump.stall.span_ms;
+    }
+    stall->record = newest;
+    stall->dumps = newest != NULL ? newest->dump.stall.seq : stall->dumps;
+    stall->told_ms = rec_min(stall->told_ms, age_ms);
+    if (newest != NULL) {
+        newest->dump.stall.at_ms = rec_min(newest->dump.stall.at_ms, age_ms);
+    }
+}
+
+void rec_stall_forget(struct rec_core *core, uint64_t from_ns) {
+    struct rec_track *loop = &core->tracks[REC_TRACK_LOOP];
+    if (loop->stall.active && loop->since_ns >= from_ns && !core->launch) {
+        take_back_open(core, loop);
+    }
+    for (uint32_t i = 0; i < REC_RECORDS; i++) {
+        struct rec_record *record = &core->records[i];
+        const struct rec_stall *stall = &record->dump.stall;
+        if (record->state == REC_RECORD_CLOSED && stall->since_ns >= from_ns &&
+            strcmp(stall->kind, "hang") == 0) {
+            if (stall->seq == 1) {
+                take_back(core, true, stall->duration_ms);
+            }
+            rec_queue_drop(core, record);
+        }
+    }
+}

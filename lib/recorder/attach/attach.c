@@ -335,7 +335,7 @@ static void open_spool(struct attach *a) {
     memcpy(header.session, a->policy.session.id, sizeof header.session);
     rec_spool_open(&a->spool, rec_folder_fd(&a->policy.folder), &header);
     rec_spool_suspend(&a->spool, true);
-    struct rec_keeper keeper = {a, keep_dump, grow_dump, drop_dump};
+    struct rec_keeper keeper = {.ctx = a, .keep = keep_dump, .grow = grow_dump, .drop = drop_dump};
     rec_core_keep(a->core, &keeper);
 }
 

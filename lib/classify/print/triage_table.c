@@ -13,147 +13,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "classify/print/apart_text.h"
+#include "classify/print/text_table.h"
 #include "classify/print/triage_text.h"
 #include "classify/stats/sum.h"
 
 enum {
-    DETAIL_INDENT = 7,
     CHILDREN_MAX = 5,
-    WRAP_MIN = 12, /* columns of text that is wrapped, at least */
     CAUSE_COLUMNS = 9,
-    SHARE_COLUMNS = 6,
-    STALLED_COLUMNS = 9, /* these with a space before them */
-    STALLS_COLUMNS = 8,
-    USERS_COLUMNS = 7,
     DURATION_COLUMNS = 8,
-    BAR_MIN = 8,       /* columns of the bar in a narrow table … */
-    BAR_WIDE = 16,     /* … and in a wide one */
     WIDTH_STALLS = 47, /* from here on there is a column of stalls, … */
     WIDTH_P95 = 55,    /* … of p95, … */
     WIDTH_USERS = 63,  /* … of users, … */
-    WIDTH_P50 = 71,    /* … of p50 … */
-    WIDTH_BAR = 80,    /* … and a bar */
-    WIDTH_TAIL = 110,  /* from here on p99 and max have columns */
+    WIDTH_P50 = 71,    /* … of p50; in a wide table of p99 and max */
     WIDTH_SINGLE = 150 /* from here on the key stands on the first line */
 };
-
-struct text_table {
-    const struct triage *t;
-    const struct triage_view *v;
-    struct sink *out;
-    struct strbuf text; /* a line, before it is wrapped */
-    size_t column;      /* of the line that is being printed */
-};
-
-static const char bold[] = "\x1b[1m", dim[] = "\x1b[2m", plain[] = "\x1b[0m";
-
-/* A colour for what kind of work a cause is: waiting for others, for devices, running, own fault.
- */
-static const char *colour_of(enum rule_cause cause) {
-    switch (cause) {
-    case CAUSE_DEADLOCK:
-    case CAUSE_LOCK:
-        return "\x1b[31m";
-    case CAUSE_DISK:
-    case CAUSE_NETWORK:
-    case CAUSE_IO:
-    case CAUSE_IPC:
-        return "\x1b[34m";
-    case CAUSE_COMPUTE:
-    case CAUSE_RENDER:
-    case CAUSE_LAUNCH:
-        return "\x1b[33m";
-    case CAUSE_SLEEP:
-    case CAUSE_STARVED:
-        return "\x1b[35m";
-    default:
-        return plain;
-    }
-}
-
-static void table_style(struct text_table *tb, const char *code) {
-    if (tb->v->colour) {
-        sink_str(tb->out, code);
-    }
-}
-
-/* ---- lines ---- */
-
-static void table_put(struct text_table *tb, const char *s) {
-    sink_str(tb->out, s);
-    tb->column += utf8_text_columns(s, strlen(s));
-}
-
-static void put_spaces(struct text_table *tb, size_t n) {
-    sink_printf(tb->out, "%*s", (int)n, "");
-    tb->column += n;
-}
-
-/* Right-aligned in `width` columns. */
-static void put_right(struct text_table *tb, const char *s, size_t width) {
-    size_t columns = utf8_text_columns(s, strlen(s));
-    put_spaces(tb, columns < width ? width - columns : 0);
-    table_put(tb, s);
-}
-
-static void put_left(struct text_table *tb, const char *s, size_t width) {
-    size_t columns = utf8_text_columns(s, strlen(s));
-    table_put(tb, s);
-    put_spaces(tb, columns < width ? width - columns : 0);
-}
-
-static void table_end_line(struct text_table *tb) {
-    sink_char(tb->out, '\n');
-    tb->column = 0;
-}
-
-/* Where a text that is longer than `width` columns is best broken: between frames or clauses, else
- * at a space, else at the width. */
-static size_t break_at(const char *s, size_t len, size_t width) {
-    size_t clause = 0, space = 0, columns = 0;
-    for (size_t i = 0, n; i < len; i += n) {
-        uint32_t c;
-        n = utf8_decode(s + i, len - i, &c);
-        columns += n ? utf8_columns(c) : 1;
-        n += n == 0;
-        if (columns > width) {
-            if (clause || space) {
-                return clause ? clause : space;
-            }
-            return i ? i : n;
-        }
-        if (s[i] == ' ') {
-            space = i + 1;
-            bool arrow = i >= 3 && memcmp(s + i - 3, "\xe2\x86\x90", 3) == 0;
-            clause = arrow || (i > 0 && s[i - 1] == ',') ? i + 1 : clause;
-        }
-    }
-    return len;
-}
-
-/* Prints table.text from the current column on, wrapped to the width, later lines two columns
- * further in. */
-static void put_wrapped(struct text_table *tb) {
-    const char *s = strbuf_cstr(&tb->text);
-    size_t len = tb->text.len, at = tb->column;
-    size_t width = tb->v->width > at + WRAP_MIN ? tb->v->width - at : WRAP_MIN;
-    while (utf8_text_columns(s, len) > width) {
-        size_t n = break_at(s, len, width), shown = n;
-        while (shown > 0 && s[shown - 1] == ' ') {
-            shown--;
-        }
-        sink_write(tb->out, s, shown);
-        table_end_line(tb);
-        put_spaces(tb, at + 2);
-        s += n;
-        len -= n;
-        width = tb->v->width > at + WRAP_MIN + 2 ? tb->v->width - at - 2 : WRAP_MIN;
-    }
-    sink_write(tb->out, s, len);
-    table_end_line(tb);
-}
 
 /* ---- head ---- */
 
@@ -162,99 +36,80 @@ static void table_put_head(struct text_table *tb) {
     struct strbuf *b = &tb->text;
     strbuf_clear(b);
     text_add_totals(b, t);
-    table_style(tb, bold);
-    put_wrapped(tb);
-    table_style(tb, plain);
+    table_style(tb, TABLE_BOLD);
+    table_wrap(tb);
+    table_style(tb, TABLE_PLAIN);
     strbuf_clear(b);
     text_add_causes(b, &t->total);
     if (b->len) {
-        put_wrapped(tb);
+        table_wrap(tb);
     }
     strbuf_clear(b);
     text_add_values(b, t, &t->total, NULL);
     text_add_seen(b, &t->total);
     if (b->len) {
-        put_wrapped(tb);
+        table_wrap(tb);
     }
     strbuf_clear(b);
     text_add_threshold(b, t);
     if (b->len) {
         table_put(tb, "threshold: ");
-        put_wrapped(tb);
+        table_wrap(tb);
     }
     strbuf_clear(b);
     apart_text_add(b, t->apart);
     if (b->len) {
         table_put(tb, "set apart: ");
-        put_wrapped(tb);
+        table_wrap(tb);
     }
     strbuf_clear(b);
     text_add_idle(b, t);
     if (b->len) {
         table_put(tb, "idle in: ");
-        put_wrapped(tb);
+        table_wrap(tb);
     }
     if (t->unresolved) {
         strbuf_clear(b);
         text_add_counted(b, t->unresolved, "dump has", "dumps have");
         strbuf_addstr(b, " frames without names in the key: stallsym -d SYMBOLS first, ids change "
                          "with the names");
-        put_wrapped(tb);
+        table_wrap(tb);
     }
     strbuf_clear(b);
     strbuf_addf(b, "rules: %s, %012" PRIx64, t->options.rules, t->options.rules_hash >> 16);
-    table_style(tb, dim);
-    put_wrapped(tb);
-    table_style(tb, plain);
+    table_style(tb, TABLE_DIM);
+    table_wrap(tb);
+    table_style(tb, TABLE_PLAIN);
 }
 
 /* ---- numbers ---- */
 
-static size_t bar_columns(const struct text_table *tb) {
-    if (tb->v->width < WIDTH_BAR) {
-        return 0;
-    }
-    return tb->v->width < WIDTH_TAIL ? BAR_MIN : BAR_WIDE;
-}
-
-/* A bar of eighths of a column: the longest one is the first bucket's. */
-static void put_bar(struct text_table *tb, uint64_t ms, uint64_t longest) {
-    size_t columns = bar_columns(tb);
-    size_t eighths =
-        longest ? (size_t)(((unsigned __int128)ms * columns * 8 + longest / 2) / longest) : 0;
-    for (size_t i = 0; i < columns; i++, eighths -= eighths < 8 ? eighths : 8) {
-        char block[] = "\xe2\x96\x88"; /* U+2588 … U+258F: eight eighths … one */
-        block[2] = (char)(block[2] + (eighths < 8 ? 8 - (int)eighths : 0));
-        table_put(tb, eighths ? block : " ");
-    }
-}
-
 static void put_column_names(struct text_table *tb) {
-    table_style(tb, dim);
-    put_right(tb, "share", SHARE_COLUMNS);
-    put_spaces(tb, bar_columns(tb) + 1);
-    put_right(tb, "stalled", STALLED_COLUMNS);
+    table_style(tb, TABLE_DIM);
+    table_right(tb, "share", TABLE_SHARE_COLUMNS);
+    table_spaces(tb, table_bar_columns(tb) + 1);
+    table_right(tb, "stalled", TABLE_STALLED_COLUMNS);
     if (tb->v->width >= WIDTH_STALLS) {
-        put_right(tb, "stalls", STALLS_COLUMNS);
+        table_right(tb, "stalls", TABLE_COUNT_COLUMNS);
     }
     if (tb->v->width >= WIDTH_USERS) {
-        put_right(tb, "users", USERS_COLUMNS);
+        table_right(tb, "users", TABLE_USERS_COLUMNS);
     }
     if (tb->v->width >= WIDTH_P50) {
-        put_right(tb, "p50", DURATION_COLUMNS);
+        table_right(tb, "p50", DURATION_COLUMNS);
     }
     if (tb->v->width >= WIDTH_P95) {
-        put_right(tb, "p95", DURATION_COLUMNS);
+        table_right(tb, "p95", DURATION_COLUMNS);
     }
-    if (tb->v->width >= WIDTH_TAIL) {
-        put_right(tb, "p99", DURATION_COLUMNS);
-        put_right(tb, "max", DURATION_COLUMNS);
+    if (tb->v->width >= TABLE_WIDE) {
+        table_right(tb, "p99", DURATION_COLUMNS);
+        table_right(tb, "max", DURATION_COLUMNS);
     }
     table_put(tb, "  ");
-    put_left(tb, "cause", CAUSE_COLUMNS);
+    table_left(tb, "cause", CAUSE_COLUMNS);
     table_put(tb, tb->v->width >= WIDTH_SINGLE ? "bucket        innermost frame first" : "bucket");
     table_end_line(tb);
-    table_style(tb, plain);
+    table_style(tb, TABLE_PLAIN);
 }
 
 static uint64_t longest_bar(const struct text_table *tb) {
@@ -267,32 +122,33 @@ static void put_numbers(struct text_table *tb, const struct bucket *b) {
     char number[NUMBER_SIZE];
     unsigned confidence;
     enum rule_cause cause = tally_cause(t, &confidence);
-    put_right(tb, text_share(t->ms, tb->t->total.ms, number), SHARE_COLUMNS);
+    table_right(tb, text_share(t->ms, tb->t->total.ms, number), TABLE_SHARE_COLUMNS);
     table_put(tb, " ");
-    table_style(tb, colour_of(cause));
-    put_bar(tb, t->ms, longest_bar(tb));
-    table_style(tb, plain);
-    put_right(tb, text_ms(t->ms, number), STALLED_COLUMNS);
+    table_style(tb, table_colour_of(cause));
+    table_bar(tb, t->ms, longest_bar(tb));
+    table_style(tb, TABLE_PLAIN);
+    table_right(tb, text_ms(t->ms, number), TABLE_STALLED_COLUMNS);
     if (tb->v->width >= WIDTH_STALLS) {
-        put_right(tb, text_count(t->stalls, STALLS_COLUMNS - 1, number), STALLS_COLUMNS);
+        table_right(tb, text_count(t->stalls, TABLE_COUNT_COLUMNS - 1, number),
+                    TABLE_COUNT_COLUMNS);
     }
     if (tb->v->width >= WIDTH_USERS) {
-        put_right(tb, text_users(b->users, USERS_COLUMNS - 1, number), USERS_COLUMNS);
+        table_right(tb, text_users(b->users, TABLE_USERS_COLUMNS - 1, number), TABLE_USERS_COLUMNS);
     }
     if (tb->v->width >= WIDTH_P50) {
-        put_right(tb, text_duration(tally_percentile(t, 500), number), DURATION_COLUMNS);
+        table_right(tb, text_duration(tally_percentile(t, 500), number), DURATION_COLUMNS);
     }
     if (tb->v->width >= WIDTH_P95) {
-        put_right(tb, text_duration(tally_percentile(t, 950), number), DURATION_COLUMNS);
+        table_right(tb, text_duration(tally_percentile(t, 950), number), DURATION_COLUMNS);
     }
-    if (tb->v->width >= WIDTH_TAIL) {
-        put_right(tb, text_duration(tally_percentile(t, 990), number), DURATION_COLUMNS);
-        put_right(tb, text_duration(tally_max(t), number), DURATION_COLUMNS);
+    if (tb->v->width >= TABLE_WIDE) {
+        table_right(tb, text_duration(tally_percentile(t, 990), number), DURATION_COLUMNS);
+        table_right(tb, text_duration(tally_max(t), number), DURATION_COLUMNS);
     }
     table_put(tb, "  ");
-    table_style(tb, colour_of(cause));
-    put_left(tb, rule_cause_text(cause), CAUSE_COLUMNS);
-    table_style(tb, plain);
+    table_style(tb, table_colour_of(cause));
+    table_left(tb, rule_cause_text(cause), CAUSE_COLUMNS);
+    table_style(tb, TABLE_PLAIN);
     table_put(tb, b->id);
 }
 
@@ -309,9 +165,9 @@ static void table_put_key(struct text_table *tb, const struct bucket *b) {
         strbuf_addstr(&tb->text, i ? " \xe2\x86\x90 " : "");
         text_add_frame(&tb->text, &b->frames[i]);
     }
-    table_style(tb, bold);
-    put_wrapped(tb);
-    table_style(tb, plain);
+    table_style(tb, TABLE_BOLD);
+    table_wrap(tb);
+    table_style(tb, TABLE_PLAIN);
 }
 
 /* Prints the reason, and the share of the samples that supports it if that is not nearly all. */
@@ -325,8 +181,8 @@ static void put_reason(struct text_table *tb, const struct bucket *b) {
         strbuf_addf(text, "in %d%% of the samples", truth / 10);
     }
     if (text->len) {
-        put_spaces(tb, DETAIL_INDENT);
-        put_wrapped(tb);
+        table_spaces(tb, TABLE_DETAIL_INDENT);
+        table_wrap(tb);
     }
 }
 
@@ -352,10 +208,10 @@ static void put_place(struct text_table *tb, const struct bucket *b) {
         text_add_clean(text, b->evidence.id);
     }
     if (text->len) {
-        table_style(tb, dim);
-        put_spaces(tb, DETAIL_INDENT);
-        put_wrapped(tb);
-        table_style(tb, plain);
+        table_style(tb, TABLE_DIM);
+        table_spaces(tb, TABLE_DETAIL_INDENT);
+        table_wrap(tb);
+        table_style(tb, TABLE_PLAIN);
     }
 }
 
@@ -388,23 +244,23 @@ static bool add_further_frames(struct strbuf *text, const struct bucket *child,
 static void put_child(struct text_table *tb, const struct bucket *parent,
                       const struct bucket *child, bool last) {
     char share[NUMBER_SIZE];
-    put_spaces(tb, DETAIL_INDENT);
+    table_spaces(tb, TABLE_DETAIL_INDENT);
     table_put(tb, last ? "\xe2\x94\x94 " : "\xe2\x94\x9c ");
     table_put(tb, child->id);
     if (parent->children.len > 1) {
         table_put(tb, "  ");
-        put_right(tb, text_share(child->tally.ms, tb->t->total.ms, share), SHARE_COLUMNS);
+        table_right(tb, text_share(child->tally.ms, tb->t->total.ms, share), TABLE_SHARE_COLUMNS);
     }
     if (tb->v->width < WIDTH_P95) { /* no room beside it */
         table_end_line(tb);
-        put_spaces(tb, DETAIL_INDENT);
+        table_spaces(tb, TABLE_DETAIL_INDENT);
     }
     table_put(tb, "  ");
     strbuf_clear(&tb->text);
     if (!add_further_frames(&tb->text, child, parent)) {
         strbuf_addstr(&tb->text, "no further frames");
     }
-    put_wrapped(tb);
+    table_wrap(tb);
 }
 
 /* One line for each of the level-2 buckets from `first` on. */
@@ -414,12 +270,12 @@ static void put_rest(struct text_table *tb, const struct bucket *b, size_t first
     for (size_t i = first; i < b->children.len; i++) {
         sum_add(&ms, tb->t->level[1].buckets.data[b->children.data[i]]->tally.ms);
     }
-    put_spaces(tb, DETAIL_INDENT);
+    table_spaces(tb, TABLE_DETAIL_INDENT);
     strbuf_clear(&tb->text);
     strbuf_addstr(&tb->text, "\xe2\x94\x94 ");
     text_add_counted(&tb->text, b->children.len - first, "more", "more");
     strbuf_addf(&tb->text, ", %s, see -F json", text_share(ms, tb->t->total.ms, share));
-    put_wrapped(tb);
+    table_wrap(tb);
 }
 
 static void put_children(struct text_table *tb, const struct bucket *b) {
@@ -447,7 +303,7 @@ static void table_put_bucket(struct text_table *tb, const struct bucket *b) {
         table_put(tb, "  ");
     } else {
         table_end_line(tb);
-        put_spaces(tb, DETAIL_INDENT);
+        table_spaces(tb, TABLE_DETAIL_INDENT);
     }
     table_put_key(tb, b);
     put_reason(tb, b);
@@ -475,7 +331,7 @@ void triage_print_table(const struct triage *t, const struct triage_view *v, str
     }
     if (shown < set->buckets.len) {
         char share[NUMBER_SIZE], number[NUMBER_SIZE];
-        put_right(&tb, text_share(rest, t->total.ms, share), SHARE_COLUMNS);
+        table_right(&tb, text_share(rest, t->total.ms, share), TABLE_SHARE_COLUMNS);
         sink_printf(out, " in %s more, see --top\n",
                     text_grouped(set->buckets.len - shown, number));
     }

@@ -12,6 +12,7 @@
 enum {
     OPT_SYMBOLS = 1,
     OPT_FORMAT,
+    OPT_BY,
     OPT_WHERE,
     OPT_RULES,
     OPT_IN_APP,
@@ -117,6 +118,10 @@ static const struct cli_option options[] = {
      "count only dumps like these: 'app.version>=5.3 device.model~iPhone1.*';\n"
      "fields, operators: see man stallclassify; repeatable, all must hold",
      CLI_CALL(take_where)},
+    {OPT_BY, 0, "by", "bucket|holder",
+     "what a row is: stalls that show the same code (default), or who holds the\n"
+     "lock that stalls wait for",
+     CLI_WORD(struct classify_settings, output.by, classify_by_words)},
     {OPT_TOP, 0, "top", "N", "buckets shown (default: 20 where people read, else all; 0: all)",
      CLI_NUMBER(struct classify_settings, output.top, 0, UINT32_MAX)},
     {OPT_CAP, 0, "cap", "SECONDS", "what one stall counts at most (default 30; 0: no cap)",
@@ -272,6 +277,7 @@ static const struct {
 } looked_at[] = {
     {OPT_FORMAT, RUN_TABLE | RUN_GATE},
     {OPT_TOP, RUN_TABLE},
+    {OPT_BY, RUN_TABLE},
     {OPT_WIDTH, RUN_TABLE},
     {OPT_COLOR, RUN_TABLE | RUN_EXPLAIN},
     {OPT_WHERE, RUN_DUMPS},
@@ -345,6 +351,13 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
     *status = CLI_USAGE;
     if (s->rules.raw && (s->rules.files.len || s->rules.globs.len || s->lint)) {
         cli_usage_error(&classify_tool, "--rules none excludes other rules");
+        return CLI_EXIT;
+    }
+    if (s->output.by == BY_HOLDER && (s->rules.raw || !print_formats[s->output.format].holders)) {
+        cli_usage_error(&classify_tool, s->rules.raw
+                                            ? "--by holder needs rules: they tell who waits"
+                                            : "with --by holder the formats are table, json, csv "
+                                              "and markdown");
         return CLI_EXIT;
     }
     if (s->lint + s->annotate + (s->explain != NULL) > 1) {

@@ -12,6 +12,8 @@ enum { WIDTH_DEFAULT = 100, TOP_DEFAULT = 20 };
 
 const char *const classify_colours[] = {"auto", "always", "never", NULL};
 
+const char *const classify_by_words[] = {"bucket", "holder", NULL};
+
 static unsigned clamp_width(uint64_t width) {
     if (width < CLASSIFY_WIDTH_MIN) {
         return CLASSIFY_WIDTH_MIN;
@@ -60,7 +62,7 @@ void classify_print(const struct triage *t, const struct classify_output *o,
     }
     struct cli_output output;
     if (cli_output_open(&output, o->path, failures)) {
-        format->triage(t, &view, &output.sink);
+        (o->by == BY_HOLDER ? format->holders : format->triage)(t, &view, &output.sink);
         cli_output_close(&output, true, failures);
     }
 }

@@ -9,8 +9,14 @@ enum classify_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 /* Their words, NULL behind the last; for CLI_WORD. */
 extern const char *const classify_colours[];
 
+/* What a row is. */
+enum classify_by { BY_BUCKET, BY_HOLDER };
+/* Their words, NULL behind the last; for CLI_WORD. */
+extern const char *const classify_by_words[];
+
 struct classify_output {
     unsigned format; /* index into print_formats */
+    unsigned by;     /* enum classify_by */
     enum classify_colour colour;
     uint64_t top;     /* UINT64_MAX = not given: formats for people show the first 20 */
     uint64_t width;   /* of the table; 0 = as the terminal's, $COLUMNS, or 100 */

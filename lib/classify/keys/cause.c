@@ -246,11 +246,13 @@ enum st judge_cause(struct keyer *k, const struct dump *d, const struct judged_s
         return ST_ERR;
     }
     bool absent = k->culprit || (chosen->idle && !k->watches_main);
+    bool waits = false;
     enum st st = ST_OK;
     if (absent) {
         judge_absent(&j, out);
     } else {
         st = judge_waits(&j, out, e);
+        waits = st == ST_OK;
         st = st == ST_NONE ? judge_standstill(&j, out, e) : st;
         st = st == ST_NONE ? judge_page(&j, out) : st;
         st = st == ST_NONE ? judge_frames(&j, out, e) : st;
@@ -268,5 +270,5 @@ enum st judge_cause(struct keyer *k, const struct dump *d, const struct judged_s
     }
     out->confidence = out->confidence * agreement(k, chosen) / 1000;
     set_reason(out, &k->text);
-    return ST_OK;
+    return find_holder(k, d, waits ? j.thread : NULL, out, e);
 }

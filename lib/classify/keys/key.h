@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "classify/keys/lock_holder.h"
 #include "classify/rules/rules.h"
 #include "dump/dump.h"
 
@@ -84,6 +85,16 @@ enum key_way {
     KEY_WAYS
 };
 
+/* Of a stall that waits for a lock: who holds it. */
+struct lock_holder {
+    enum holder_status status;
+    const struct dump_thread *waiter; /* borrowed from the dump: the chain of waits begins with it;
+                                         NULL = nobody tells */
+    uint64_t waiters; /* threads of the dump that the holder keeps waiting, if only through others;
+                         0 = unknown */
+    struct key key;   /* see lock_holder.h */
+};
+
 struct stall_key {
     enum key_status status;
     struct key level[KEY_LEVELS]; /* by key_options.kind, with fewer and with more frames */
@@ -95,6 +106,7 @@ struct stall_key {
     enum rule_cause cause;          /* CAUSE_UNKNOWN, not CAUSE_NONE, where nothing tells */
     unsigned confidence;            /* of the cause, in permille */
     char reason[KEY_REASON_SIZE];   /* of the cause, in words; "" = none */
+    struct lock_holder holder;
     /* Ids that level 1, level 2 and the action have by less that is known of the stack, as numbers;
      * 0 = the same. */
     uint64_t was[KEY_WAYS][KEY_LEVELS + 1];

@@ -24,15 +24,26 @@ static void add_names(const struct keyer *k, struct key keys[KEY_LEVELS], struct
     }
 }
 
-bool make_keys(struct keyer *k, const struct judged_stack *s, struct key keys[KEY_LEVELS],
-               struct key *action) {
-    bool by_app = k->options.rules && k->options.kind == KEY_OF_APP, ok = true;
+static void clear_keys(struct key keys[KEY_LEVELS], struct key *action) {
     for (size_t n = 0; n < KEY_LEVELS; n++) {
         keys[n].count = 0;
     }
     action->count = 0;
+}
+
+bool stack_keys(struct keyer *k, const struct judged_stack *s, struct key keys[KEY_LEVELS],
+                struct key *action) {
+    bool by_app = k->options.rules && k->options.kind == KEY_OF_APP;
+    clear_keys(keys, action);
+    return by_app ? app_keys(k, s, keys, action) : frames_keys(k, s, keys, action);
+}
+
+bool make_keys(struct keyer *k, const struct judged_stack *s, struct key keys[KEY_LEVELS],
+               struct key *action) {
+    bool ok = true;
+    clear_keys(keys, action);
     if (!k->culprit && !(k->action && s->idle)) {
-        ok = by_app ? app_keys(k, s, keys, action) : frames_keys(k, s, keys, action);
+        ok = stack_keys(k, s, keys, action);
     }
     add_names(k, keys, action);
     return ok;

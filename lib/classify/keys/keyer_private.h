@@ -96,7 +96,11 @@ bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[K
 bool frames_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
                  struct key *action) BASE_MUST_USE;
 
-/* key_kinds.c. The keys of a stack, of the kind that the options ask for. False: out of memory. */
+/* key_kinds.c. The keys of a stack, of the kind that the options ask for, whatever the dump is
+ * about. False: out of memory. */
+bool stack_keys(struct keyer *k, const struct judged_stack *s, struct key keys[KEY_LEVELS],
+                struct key *action) BASE_MUST_USE;
+/* The keys of the dump's stack, of the kind that the options ask for. False: out of memory. */
 bool make_keys(struct keyer *k, const struct judged_stack *s, struct key keys[KEY_LEVELS],
                struct key *action) BASE_MUST_USE;
 

@@ -19,6 +19,8 @@ struct print_format {
     bool for_people;  /* it shows the first buckets by default, not all */
     void (*triage)(const struct triage *t, const struct triage_view *v, struct sink *out);
     void (*gate)(const struct gate *g, struct sink *out); /* NULL: there is no such report */
+    /* The same for who holds locks. */
+    void (*holders)(const struct triage *t, const struct triage_view *v, struct sink *out);
 };
 /* The first is the default. */
 extern const struct print_format print_formats[];
@@ -33,6 +35,15 @@ void triage_print_csv(const struct triage *t, const struct triage_view *v, struc
 void triage_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out);
 /* A test suite with a case for each level-1 bucket, for build servers. */
 void triage_print_junit(const struct triage *t, const struct triage_view *v, struct sink *out);
+
+/* Who holds the locks that stalls of a finished triage wait for: the table that a person reads. */
+void holders_print_table(const struct triage *t, const struct triage_view *v, struct sink *out);
+/* stall-holders/1, see stallclassify(1), on one line. */
+void holders_print_json(const struct triage *t, const struct triage_view *v, struct sink *out);
+/* Comma-separated values with a head line. */
+void holders_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out);
+/* A table in Markdown. */
+void holders_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out);
 
 /* A comparison, for people. */
 void gate_print_text(const struct gate *g, struct sink *out);

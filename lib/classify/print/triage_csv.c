@@ -1,6 +1,8 @@
-/* Comma-separated values (RFC 4180), a row for each bucket of each level and each action. */
+/* Comma-separated values (RFC 4180), a row for each bucket of each level and each action, or for
+ * each holder of a lock. */
 #include <string.h>
 
+#include "classify/print/holder_text.h"
 #include "classify/print/triage_text.h"
 
 struct csv {
@@ -75,12 +77,9 @@ static void put_cause(struct csv *c, const struct bucket *b) {
     }
 }
 
-static void csv_put_row(struct csv *c, const char *level, const struct bucket *b,
-                        const char *parent) {
+/* The numbers of a bucket. */
+static void csv_put_numbers(struct csv *c, const struct bucket *b) {
     const struct tally *t = &b->tally;
-    csv_put(c, level);
-    csv_put(c, b->id);
-    csv_put(c, parent);
     csv_put_u64(c, tally_share_ppm(t, c->t->total.ms));
     csv_put_u64(c, t->ms);
     csv_put_u64(c, t->stalls);
@@ -95,8 +94,11 @@ static void csv_put_row(struct csv *c, const char *level, const struct bucket *b
     csv_put_u64(c, tally_percentile(t, 990).ms);
     csv_put_u64(c, t->max_ms);
     csv_put_u64(c, t->fatal);
-    put_cause(c, b);
-    csv_put_title(c, b);
+}
+
+/* Where, in what versions and on what, when, and an example. */
+static void csv_put_rest(struct csv *c, const struct bucket *b) {
+    const struct tally *t = &b->tally;
     strbuf_clear(&c->text);
     text_add_place(&c->text, b);
     csv_put(c, strbuf_cstr(&c->text));
@@ -110,6 +112,17 @@ static void csv_put_row(struct csv *c, const char *level, const struct bucket *b
     csv_put(c, b->evidence.id ? b->evidence.id : "");
     csv_put_action(c, b);
     end_row(c);
+}
+
+static void csv_put_row(struct csv *c, const char *level, const struct bucket *b,
+                        const char *parent) {
+    csv_put(c, level);
+    csv_put(c, b->id);
+    csv_put(c, parent);
+    csv_put_numbers(c, b);
+    put_cause(c, b);
+    csv_put_title(c, b);
+    csv_put_rest(c, b);
 }
 
 void triage_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out) {
@@ -130,6 +143,46 @@ void triage_print_csv(const struct triage *t, const struct triage_view *v, struc
     }
     for (size_t i = 0; i < t->actions.buckets.len && (!v->top || i < v->top); i++) {
         csv_put_row(&c, "action", t->actions.buckets.data[t->actions.ranked[i]], "");
+    }
+    if (c.text.failed) {
+        err_nomem(&out->err);
+    }
+    strbuf_release(&c.text);
+}
+
+/* ---- holders of locks ---- */
+
+static void csv_put_holder(struct csv *c, const struct bucket *b) {
+    const struct holder_row row = holder_row_of(b);
+    csv_put(c, b->id);
+    csv_put(c, holder_status_text(row.status));
+    csv_put(c, row.thread);
+    csv_put(c, row.lock);
+    strbuf_clear(&c->text);
+    holder_add_stack(&c->text, &row);
+    csv_put(c, strbuf_cstr(&c->text));
+    if (row.status == HOLDER_UNKNOWN) {
+        csv_put(c, "");
+    } else {
+        csv_put_u64(c, b->waiters);
+    }
+    csv_put_numbers(c, b);
+    csv_put(c, text_reason(b));
+    csv_put_rest(c, b);
+}
+
+void holders_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out) {
+    static const char head[] =
+        "id,status,thread,lock,stack,waiting_threads,share_ppm,stalled_ms,stalls,dumps,users,"
+        "p50_ms,p95_ms,p99_ms,max_ms,fatal,reason,place,first_version,last_version,first_os,last_"
+        "os,"
+        "main_device,first_seen,last_seen,evidence,action";
+    struct csv c = {.t = t, .out = out};
+    const struct bucket_set *set = &t->holders;
+    sink_str(out, head);
+    end_row(&c);
+    for (size_t i = 0; i < set->buckets.len && (!v->top || i < v->top); i++) {
+        csv_put_holder(&c, set->buckets.data[set->ranked[i]]);
     }
     if (c.text.failed) {
         err_nomem(&out->err);

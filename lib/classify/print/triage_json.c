@@ -1,9 +1,12 @@
-/* stall-triage/1: the same as the table, and more, for programs. Integers only. */
+/* stall-triage/1 and stall-holders/1: the same as the tables, and more, for programs. Integers
+ * only.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/jsonw.h"
+#include "classify/print/holder_text.h"
 #include "classify/print/print_formats.h"
 #include "classify/stats/triage_private.h"
 
@@ -126,6 +129,15 @@ static void triage_json_put_aliases(struct jsonw *w, const struct bucket *b) {
     jsonw_end_array(w);
 }
 
+static void triage_json_put_evidence(struct jsonw *w, const struct evidence *evidence) {
+    if (evidence->id && *evidence->id) {
+        jsonw_member_object(w, "evidence");
+        jsonw_member_cstr(w, "id", evidence->id);
+        jsonw_member_u64(w, "span_ms", evidence->span_ms);
+        jsonw_end_object(w);
+    }
+}
+
 static void triage_json_put_bucket(struct jsonw *w, const struct triage *t, const struct bucket *b,
                                    char level) {
     jsonw_begin_object(w);
@@ -138,12 +150,7 @@ static void triage_json_put_bucket(struct jsonw *w, const struct triage *t, cons
         triage_json_put_frame(w, &b->frames[i]);
     }
     jsonw_end_array(w);
-    if (b->evidence.id && *b->evidence.id) {
-        jsonw_member_object(w, "evidence");
-        jsonw_member_cstr(w, "id", b->evidence.id);
-        jsonw_member_u64(w, "span_ms", b->evidence.span_ms);
-        jsonw_end_object(w);
-    }
+    triage_json_put_evidence(w, &b->evidence);
     if (level != 'a') {
         jsonw_member_array(w, "actions");
         for (size_t i = 0; i < b->actions.len; i++) {
@@ -173,12 +180,12 @@ static void triage_json_put_set(struct jsonw *w, const struct triage *t, const c
     jsonw_end_array(w);
 }
 
-void triage_print_json(const struct triage *t, const struct triage_view *v, struct sink *out) {
-    struct jsonw writer = jsonw_init(out), *w = &writer;
+/* Begins the object: what was read, and how. */
+static void triage_json_put_head(struct jsonw *w, const struct triage *t, const char *format) {
     char hash[17];
     snprintf(hash, sizeof hash, "%012" PRIx64, t->options.rules_hash >> 16);
     jsonw_begin_object(w);
-    jsonw_member_cstr(w, "format", "stall-triage/1");
+    jsonw_member_cstr(w, "format", format);
     jsonw_member_object(w, "rules");
     jsonw_member_cstr(w, "name", t->options.rules);
     jsonw_member_cstr(w, "hash", hash);
@@ -199,6 +206,11 @@ void triage_print_json(const struct triage *t, const struct triage_view *v, stru
         jsonw_member_u64(w, triage_apart_text((enum triage_apart)a), t->apart[a]);
     }
     jsonw_end_object(w);
+}
+
+void triage_print_json(const struct triage *t, const struct triage_view *v, struct sink *out) {
+    struct jsonw writer = jsonw_init(out), *w = &writer;
+    triage_json_put_head(w, t, "stall-triage/1");
     jsonw_member_array(w, "idle");
     for (size_t i = 0; i < t->idle.buckets.len; i++) {
         const struct bucket *b = t->idle.buckets.data[t->idle.ranked[i]];
@@ -219,6 +231,64 @@ void triage_print_json(const struct triage *t, const struct triage_view *v, stru
     jsonw_end_object(w);
     triage_json_put_set(w, t, "level1", &t->level[0], v->top);
     triage_json_put_set(w, t, "actions", &t->actions, v->top);
+    jsonw_end_object(w);
+    sink_char(out, '\n');
+}
+
+/* ---- holders of locks ---- */
+
+static void json_put_holder(struct jsonw *w, const struct triage *t, const struct bucket *b) {
+    const struct holder_row row = holder_row_of(b);
+    jsonw_begin_object(w);
+    jsonw_member_cstr(w, "id", b->id);
+    jsonw_member_cstr(w, "status", holder_status_text(row.status));
+    if (row.status != HOLDER_UNKNOWN) {
+        jsonw_member_cstr(w, "thread", row.thread);
+        jsonw_member_cstr(w, "lock", row.lock);
+        jsonw_member_array(w, "frames");
+        for (size_t i = 0; i < row.frame_count; i++) {
+            triage_json_put_frame(w, &row.frames[i]);
+        }
+        jsonw_end_array(w);
+        jsonw_member_u64(w, "waiting_threads", b->waiters);
+    }
+    triage_json_put_tally(w, t, &b->tally, b->users);
+    triage_json_put_causes(w, &b->tally, &b->evidence);
+    triage_json_put_evidence(w, &b->evidence);
+    jsonw_member_array(w, "actions");
+    for (size_t i = 0; i < b->actions.len; i++) {
+        const struct bucket *action = t->actions.buckets.data[b->actions.data[i].action];
+        jsonw_begin_object(w);
+        jsonw_member_cstr(w, "id", action->id);
+        jsonw_key(w, "frame");
+        triage_json_put_frame(w, &action->frames[0]);
+        jsonw_member_u64(w, "stalled_ms", b->actions.data[i].ms);
+        jsonw_end_object(w);
+    }
+    jsonw_end_array(w);
+    jsonw_end_object(w);
+}
+
+void holders_print_json(const struct triage *t, const struct triage_view *v, struct sink *out) {
+    struct jsonw writer = jsonw_init(out), *w = &writer;
+    const struct bucket_set *set = &t->holders;
+    struct holder_sums sums = holder_sums_of(t);
+    triage_json_put_head(w, t, "stall-holders/1");
+    jsonw_member_object(w, "total");
+    triage_json_put_tally(w, t, &t->total, t->total_users);
+    jsonw_end_object(w);
+    jsonw_member_object(w, "waits");
+    jsonw_member_u64(w, "stalls", sums.stalls);
+    jsonw_member_u64(w, "dumps", sums.dumps);
+    jsonw_member_u64(w, "stalled_ms", sums.ms);
+    jsonw_member_u64(w, "unknown_ms", sums.unknown_ms);
+    jsonw_member_u64(w, "holders", sums.holders);
+    jsonw_end_object(w);
+    jsonw_member_array(w, "holders");
+    for (size_t i = 0; i < set->buckets.len && (v->top == 0 || i < v->top); i++) {
+        json_put_holder(w, t, set->buckets.data[set->ranked[i]]);
+    }
+    jsonw_end_array(w);
     jsonw_end_object(w);
     sink_char(out, '\n');
 }

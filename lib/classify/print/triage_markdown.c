@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "classify/print/apart_text.h"
+#include "classify/print/holder_text.h"
 #include "classify/print/markdown_text.h"
 #include "classify/print/triage_text.h"
 
@@ -56,15 +57,23 @@ static void triage_markdown_put_bucket(struct triage_page *m, const struct bucke
     sink_str(m->out, " |\n");
 }
 
-static void triage_markdown_put_head(struct triage_page *m) {
+static void add_causes(struct strbuf *b, const struct triage *t) {
+    text_add_causes(b, &t->total);
+}
+
+typedef void (*markdown_add)(struct strbuf *b, const struct triage *t);
+
+/* The totals in bold letters, what they are due to, and of what they are. */
+static void triage_markdown_put_head(struct triage_page *m, markdown_add add,
+                                     markdown_add add_more) {
     struct strbuf *text = &m->text;
     strbuf_clear(text);
-    text_add_totals(text, m->t);
+    add(text, m->t);
     sink_str(m->out, "**");
     markdown_put_text(m->out, strbuf_cstr(text));
     sink_str(m->out, "**");
     strbuf_clear(text);
-    text_add_causes(text, &m->t->total);
+    add_more(text, m->t);
     sink_str(m->out, text->len ? ": " : "");
     markdown_put_text(m->out, strbuf_cstr(text));
     strbuf_clear(text);
@@ -81,7 +90,7 @@ static void add_apart(struct strbuf *b, const struct triage *t) {
 
 /* Nothing if there is nothing to say. */
 static void add_sentence(struct strbuf *text, const struct triage *t, const char *title,
-                         void (*add)(struct strbuf *b, const struct triage *t)) {
+                         markdown_add add) {
     size_t before = text->len;
     strbuf_addstr(text, title);
     size_t empty = text->len;
@@ -93,11 +102,11 @@ static void add_sentence(struct strbuf *text, const struct triage *t, const char
     }
 }
 
-static void put_foot(struct triage_page *m, size_t more) {
+static void put_foot(struct triage_page *m, size_t more, const char *of_what) {
     struct strbuf *text = &m->text;
     strbuf_clear(text);
     if (more) {
-        strbuf_addf(text, "%zu more buckets. ", more);
+        strbuf_addf(text, "%zu more %s. ", more, of_what);
     }
     add_sentence(text, m->t, "Threshold: ", text_add_threshold);
     add_sentence(text, m->t, "Set apart: ", add_apart);
@@ -112,7 +121,7 @@ void triage_print_markdown(const struct triage *t, const struct triage_view *v, 
     struct triage_page m = {.t = t, .out = out};
     const struct bucket_set *set = &t->level[0];
     size_t shown = v->top && v->top < set->buckets.len ? v->top : set->buckets.len;
-    triage_markdown_put_head(&m);
+    triage_markdown_put_head(&m, text_add_totals, add_causes);
     if (shown) {
         sink_str(out, "\n| share | stalled | stalls | users | p50 | p95 | cause | innermost frame "
                       "first |\n|--:|--:|--:|--:|--:|--:|:--|:--|\n");
@@ -120,7 +129,59 @@ void triage_print_markdown(const struct triage *t, const struct triage_view *v, 
     for (size_t i = 0; i < shown; i++) {
         triage_markdown_put_bucket(&m, set->buckets.data[set->ranked[i]]);
     }
-    put_foot(&m, set->buckets.len - shown);
+    put_foot(&m, set->buckets.len - shown, "buckets");
+    if (m.text.failed) {
+        err_nomem(&out->err);
+    }
+    strbuf_release(&m.text);
+}
+
+/* ---- holders of locks ---- */
+
+static void markdown_put_holder(struct triage_page *m, const struct bucket *b) {
+    const struct tally *t = &b->tally;
+    const struct holder_row row = holder_row_of(b);
+    struct strbuf *text = &m->text;
+    char share[NUMBER_SIZE], ms[NUMBER_SIZE], dumps[NUMBER_SIZE], users[NUMBER_SIZE],
+        threads[NUMBER_SIZE], p95[NUMBER_SIZE];
+    sink_printf(m->out, "| %s | %s | %s | %s | %s | %s | ",
+                text_share(t->ms, m->t->total.ms, share), text_ms(t->ms, ms),
+                text_grouped(t->dumps, dumps), text_users(b->users, 0, users),
+                text_users(b->waiters, 0, threads), text_duration(tally_percentile(t, 950), p95));
+    strbuf_clear(text);
+    holder_add_who(text, &row);
+    markdown_put_text(m->out, strbuf_cstr(text));
+    for (size_t i = 0; i < row.frame_count; i++) {
+        strbuf_clear(text);
+        text_add_frame(text, &row.frames[i]);
+        sink_str(m->out, i ? " \xe2\x86\x90 " : "<br>");
+        markdown_put_code(m->out, strbuf_cstr(text));
+    }
+    strbuf_clear(text);
+    text_add_why(text, b);
+    sink_str(m->out, text->len ? "<br>" : "");
+    markdown_put_text(m->out, strbuf_cstr(text));
+    strbuf_clear(text);
+    holder_add_action(text, m->t, b);
+    text_add_values(text, m->t, t, &m->t->total);
+    sink_str(m->out, "<br><sub>");
+    markdown_put_text(m->out, strbuf_cstr(text));
+    sink_printf(m->out, "%s%s</sub> |\n", text->len ? ", " : "", b->id);
+}
+
+void holders_print_markdown(const struct triage *t, const struct triage_view *v, struct sink *out) {
+    struct triage_page m = {.t = t, .out = out};
+    const struct bucket_set *set = &t->holders;
+    size_t shown = v->top && v->top < set->buckets.len ? v->top : set->buckets.len;
+    triage_markdown_put_head(&m, holder_add_totals, holder_add_unknown);
+    if (shown) {
+        sink_str(out, "\n| share | waited | dumps | users | threads | p95 | holder |\n"
+                      "|--:|--:|--:|--:|--:|--:|:--|\n");
+    }
+    for (size_t i = 0; i < shown; i++) {
+        markdown_put_holder(&m, set->buckets.data[set->ranked[i]]);
+    }
+    put_foot(&m, set->buckets.len - shown, "holders");
     if (m.text.failed) {
         err_nomem(&out->err);
     }

@@ -191,7 +191,8 @@ static void assert_stalls_of_both(uint64_t duration_ms, const char *level1, cons
     assert_int_equal(triage_new(&t, &o, NULL), ST_OK);
     assert_true(count(t, &s[0]) && count(t, &s[1]));
     for (uint32_t i = 0; i < 2; i++) { /* a stall with a dump in each */
-        struct stall_part part = {.level2 = i, .action = i, .cell = 7, .ms = 500};
+        struct stall_part part = {
+            .level2 = i, .action = i, .holder = NO_INDEX, .cell = 7, .ms = 500};
         assert_true(stalls_join(t, 99, 500, duration_ms, &part, 1));
     }
     assert_int_equal(triage_finish(t, NULL), ST_OK);

@@ -7,7 +7,14 @@
 #define PARTIAL_FORMAT "stall-partial/1"
 
 /* Sets of buckets in the order of their lines: each refers only to sets before it. */
-enum { PARTIAL_ACTIONS, PARTIAL_LEVEL1, PARTIAL_LEVEL2, PARTIAL_IDLE, PARTIAL_SETS };
+enum {
+    PARTIAL_ACTIONS,
+    PARTIAL_LEVEL1,
+    PARTIAL_LEVEL2,
+    PARTIAL_IDLE,
+    PARTIAL_HOLDERS,
+    PARTIAL_SETS
+};
 /* Members of the head that count their lines. */
 extern const char *const partial_sets[PARTIAL_SETS];
 extern const char *const partial_facets[FACET_COUNT];

@@ -14,7 +14,8 @@
 const char *const partial_sets[PARTIAL_SETS] = {[PARTIAL_ACTIONS] = "actions",
                                                 [PARTIAL_LEVEL1] = "level1",
                                                 [PARTIAL_LEVEL2] = "level2",
-                                                [PARTIAL_IDLE] = "idle"};
+                                                [PARTIAL_IDLE] = "idle",
+                                                [PARTIAL_HOLDERS] = "holders"};
 const char *const partial_facets[FACET_COUNT] = {
     [FACET_VERSION] = "versions", [FACET_OS] = "systems", [FACET_DEVICE] = "devices"};
 
@@ -25,6 +26,7 @@ struct partial_reader {
     uint64_t count[PARTIAL_SETS]; /* lines that the head promises */
     uint64_t open;
     uint64_t taken; /* lines after the head */
+    bool old_parts; /* parts of stalls do not tell holders */
     struct strbuf text, previous;
     uint64_t previous_hash;
 };
@@ -279,10 +281,16 @@ static void read_tally(struct partial_line *l, const json_t *line, const char *n
 /* ---- buckets ---- */
 
 static struct bucket_set *partial_in_set_of(struct triage *t, size_t i) {
-    if (i == PARTIAL_ACTIONS || i == PARTIAL_IDLE) {
-        return i == PARTIAL_IDLE ? &t->idle : &t->actions;
+    switch (i) {
+    case PARTIAL_ACTIONS:
+        return &t->actions;
+    case PARTIAL_IDLE:
+        return &t->idle;
+    case PARTIAL_HOLDERS:
+        return &t->holders;
+    default:
+        return &t->level[i - PARTIAL_LEVEL1];
     }
-    return &t->level[i - PARTIAL_LEVEL1];
 }
 
 /* Frames, whose texts make the key, into l->r->text. */
@@ -391,7 +399,10 @@ static void read_bucket(struct partial_line *l, const json_t *o, size_t which) {
     }
     read_evidence(l, o, b);
     read_aliases(l, o, b);
-    if (which == PARTIAL_LEVEL1 || which == PARTIAL_LEVEL2) {
+    if (which == PARTIAL_HOLDERS) {
+        b->waiters = get_number(l, o, "waiters");
+    }
+    if (which != PARTIAL_ACTIONS && which != PARTIAL_IDLE) {
         read_actions(l, o, b);
     }
     read_tally(l, o, "tally", &b->tally);
@@ -399,7 +410,8 @@ static void read_bucket(struct partial_line *l, const json_t *o, size_t which) {
 
 /* ---- stalls of which dumps are missing ---- */
 
-enum { PART_NUMBERS = 5 };
+/* Numbers of a part of a stall; earlier versions had no holders. */
+enum { PART_NUMBERS = 6, PART_NUMBERS_OLD = 5 };
 
 /* 0 stands for none, so indexes count from 1. */
 static uint32_t index_of(uint64_t place) {
@@ -408,12 +420,14 @@ static uint32_t index_of(uint64_t place) {
 
 static void read_stall(struct partial_line *l, const json_t *o) {
     struct partial_reader *r = l->r;
-    const json_t *a = get_array(l, o, "parts", PART_NUMBERS);
-    size_t count = json_array_size(a) / PART_NUMBERS;
+    size_t numbers = r->old_parts ? PART_NUMBERS_OLD : PART_NUMBERS;
+    const json_t *a = get_array(l, o, "parts", numbers);
+    size_t count = json_array_size(a) / numbers;
     uint64_t id = hash(l, json_object_get(o, "stall"), "stall");
     uint64_t seen_ms = get_number(l, o, "seen_ms"), duration_ms = get_number(l, o, "duration_ms");
-    const uint64_t max[PART_NUMBERS] = {r->count[PARTIAL_LEVEL2], r->count[PARTIAL_ACTIONS],
-                                        CLUSTER_CELLS - 1, INT64_MAX, 1};
+    const uint64_t max[PART_NUMBERS] = {
+        r->count[PARTIAL_LEVEL2], r->count[PARTIAL_ACTIONS], CLUSTER_CELLS - 1, INT64_MAX, 1,
+        r->count[PARTIAL_HOLDERS]};
     if (count == 0 || (r->t->pending.used && id <= r->previous_hash) ||
         (duration_ms && seen_ms >= duration_ms)) {
         reject(l, "stall");
@@ -423,15 +437,16 @@ static void read_stall(struct partial_line *l, const json_t *o) {
     struct stall_part *parts = calloc(count, sizeof *parts);
     need(l, parts != NULL);
     for (size_t i = 0; i < count && fine(l); i++) {
-        uint64_t v[PART_NUMBERS];
-        for (size_t k = 0; k < PART_NUMBERS; k++) {
-            v[k] = element(l, a, i * PART_NUMBERS + k, max[k], "parts");
+        uint64_t v[PART_NUMBERS] = {0};
+        for (size_t k = 0; k < numbers; k++) {
+            v[k] = element(l, a, i * numbers + k, max[k], "parts");
         }
         parts[i] = (struct stall_part){.level2 = index_of(v[0]),
                                        .action = index_of(v[1]),
                                        .cell = (uint32_t)v[2],
                                        .ms = v[3],
-                                       .fatal = v[4] != 0};
+                                       .fatal = v[4] != 0,
+                                       .holder = index_of(v[5])};
     }
     if (fine(l)) {
         const json_t *facets = json_object_get(o, "facets");
@@ -505,13 +520,14 @@ static void partial_in_read_head(struct partial_line *l, const json_t *o) {
             get_number(l, json_object_get(o, "apart"), triage_apart_text((enum triage_apart)a));
     }
     for (size_t i = 0; i < PARTIAL_SETS; i++) {
-        if (i == PARTIAL_IDLE && !json_object_get(o, partial_sets[i])) {
+        if (i >= PARTIAL_IDLE && !json_object_get(o, partial_sets[i])) {
             r->count[i] = 0; /* earlier versions did not count them */
             continue;
         }
         r->count[i] = partial_in_number(l, json_object_get(o, partial_sets[i]), NO_INDEX - 1,
                                         partial_sets[i]);
     }
+    r->old_parts = !json_object_get(o, partial_sets[PARTIAL_HOLDERS]);
     r->open = partial_in_number(l, json_object_get(o, "open"), PENDING_MAX, "open");
     read_clusters(l, o, "exposure", &t->exposure, &count, &ms);
     read_usage(l, o);

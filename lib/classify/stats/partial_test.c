@@ -14,6 +14,7 @@
 #include "classify/keys/fixture_dump_test.h"
 #include "classify/print/print_formats.h"
 #include "classify/stats/triage_private.h"
+#include "dump/dump_private.h"
 
 enum { DUMPS = 1500, PARTS = 9, NAME = 32 };
 
@@ -89,6 +90,20 @@ static enum st add_dump(const struct bench *b, struct triage *t, uint64_t n) {
     fixture_frame(&f, "libx.so", false, r % 3 ? "spin" : NULL, 0x30 * (r % 4));
     fixture_frame(&f, "Shop", true, functions[of_stall % 5], 0x40);
     fixture_stack(&f, 1 + r % 9);
+    /* Some wait for a lock, of which nobody tells whose it is, or that a thread of a pool holds. */
+    char worker[NAME];
+    snprintf(worker, sizeof worker, "worker %u", (unsigned)n);
+    static const struct dump_thread_order by_id[2] = {{1, 0}, {2, 1}};
+    struct dump_thread threads[2] = {
+        {.id = 1, .main = true, .state = "waiting", .cpu_ms = -1, .cpu_permille = -1},
+        {.id = 2, .name = worker, .cpu_ms = -1, .cpu_permille = -1, .stack = f.stacks[0]}};
+    if (r % 6 == 0) {
+        threads[0].waits_for =
+            (struct dump_wait){.kind = "mutex", .address = 1, .owner = r % 4 ? 2 : -1};
+        f.d.threads = threads;
+        f.d.thread_count = 2;
+        f.d.thread_order = by_id;
+    }
     enum st st = keyer_key(b->keyer, &f.d, &key, NULL);
     return st == ST_OK ? triage_add(t, &f.d, &key, r % 23 != 0, NULL, NULL) : st;
 }
@@ -121,13 +136,15 @@ static enum st read_partials(struct triage **t, const char *text, size_t len, st
     return st;
 }
 
-/* Both outputs of a finished triage behind each other. */
+/* Outputs of a finished triage behind each other. */
 static void print(struct triage *t, struct strbuf *out) {
     struct sink s = sink_to_strbuf(out);
     struct triage_view v = {.width = 100};
     assert_int_equal(triage_finish(t, NULL), ST_OK);
     triage_print_json(t, &v, &s);
     triage_print_table(t, &v, &s);
+    holders_print_json(t, &v, &s);
+    holders_print_table(t, &v, &s);
     assert_int_equal(sink_close(&s, NULL), ST_OK);
 }
 
@@ -148,6 +165,7 @@ static void merging_in_any_order_and_grouping_is_one_run(void **state) {
     uint64_t seed = 42;
     assert_true(whole->pending.used > 0);
     assert_non_null(whole->total.users.registers);
+    assert_true(whole->holders.buckets.len > 5);
     assert_int_equal(write_partial(whole, &want), ST_OK);
     print(whole, &want_prints);
     triage_free(whole);

@@ -21,10 +21,16 @@ struct partial_writer {
 };
 
 static const struct bucket_set *partial_out_set_of(const struct triage *t, size_t i) {
-    if (i == PARTIAL_ACTIONS || i == PARTIAL_IDLE) {
-        return i == PARTIAL_IDLE ? &t->idle : &t->actions;
+    switch (i) {
+    case PARTIAL_ACTIONS:
+        return &t->actions;
+    case PARTIAL_IDLE:
+        return &t->idle;
+    case PARTIAL_HOLDERS:
+        return &t->holders;
+    default:
+        return &t->level[i - PARTIAL_LEVEL1];
     }
-    return &t->level[i - PARTIAL_LEVEL1];
 }
 
 static int by_text(const void *a, const void *b) {
@@ -244,6 +250,9 @@ static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
     if (set == PARTIAL_LEVEL2) {
         jsonw_member_u64(w, "parent", writer->place[PARTIAL_LEVEL1][b->parent]);
     }
+    if (set == PARTIAL_HOLDERS) {
+        jsonw_member_u64(w, "waiters", b->waiters);
+    }
     put_frames(w, b);
     put_evidence(w, &b->evidence);
     partial_out_put_aliases(w, b);
@@ -276,7 +285,7 @@ static int by_hash(const void *a, const void *b) {
 }
 
 /* The numbers of a part, and behind them, to sort by, the places of its facets. */
-enum { PART_NUMBERS = 5, PART_SORTED = PART_NUMBERS + USAGE_FACETS };
+enum { PART_NUMBERS = 6, PART_SORTED = PART_NUMBERS + USAGE_FACETS };
 
 static int by_numbers(const void *a, const void *b) {
     const uint64_t *x = a, *y = b;
@@ -299,6 +308,7 @@ static void fill_part(const struct partial_writer *w, const struct stall_part *p
     numbers[2] = p->cell;
     numbers[3] = p->ms;
     numbers[4] = p->fatal;
+    numbers[5] = partial_out_place_of(w, PARTIAL_HOLDERS, p->holder);
     for (size_t f = 0; f < USAGE_FACETS; f++) {
         numbers[PART_NUMBERS + f] =
             usage_place_of(&w->usage, w->t, (enum usage_facet)f, p->facets[f]);

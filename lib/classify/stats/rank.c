@@ -52,16 +52,14 @@ static int by_share(const void *a, const void *b) {
     return order ? order : COMPARE(x->rank, y->rank);
 }
 
-static void rank_actions(struct triage *t, const uint32_t *rank_of) {
-    for (size_t level = 0; level < KEY_LEVELS; level++) {
-        for (size_t i = 0; i < t->level[level].buckets.len; i++) {
-            struct bucket *b = t->level[level].buckets.data[i];
-            for (size_t k = 0; k < b->actions.len; k++) {
-                b->actions.data[k].rank = rank_of[b->actions.data[k].action];
-            }
-            if (b->actions.len) {
-                qsort(b->actions.data, b->actions.len, sizeof *b->actions.data, by_share);
-            }
+static void rank_actions(const struct bucket_set *set, const uint32_t *rank_of) {
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        struct bucket *b = set->buckets.data[i];
+        for (size_t k = 0; k < b->actions.len; k++) {
+            b->actions.data[k].rank = rank_of[b->actions.data[k].action];
+        }
+        if (b->actions.len) {
+            qsort(b->actions.data, b->actions.len, sizeof *b->actions.data, by_share);
         }
     }
 }
@@ -120,6 +118,7 @@ static bool order_set_facets(const struct triage *t, const struct bucket_set *se
 enum st triage_finish(struct triage *t, struct err *e) {
     bool ok = triage_join_aliases(t) && stalls_flush(t) && rank_set(&t->level[0]) &&
               rank_set(&t->level[1]) && rank_set(&t->actions) && rank_set(&t->idle) &&
+              rank_set(&t->holders) && order_set_facets(t, &t->holders) &&
               order_facets(t, &t->total) && order_set_facets(t, &t->level[0]) &&
               order_set_facets(t, &t->level[1]) && order_set_facets(t, &t->actions);
     for (size_t i = 0; ok && i < t->level[0].buckets.len; i++) {
@@ -134,7 +133,9 @@ enum st triage_finish(struct triage *t, struct err *e) {
     for (size_t i = 0; i < actions; i++) {
         rank_of[t->actions.ranked[i]] = (uint32_t)i;
     }
-    rank_actions(t, rank_of);
+    rank_actions(&t->level[0], rank_of);
+    rank_actions(&t->level[1], rank_of);
+    rank_actions(&t->holders, rank_of);
     free(rank_of);
     t->total_users = distinct_count(&t->total.users);
     return ST_OK;

@@ -9,7 +9,7 @@
 #include "classify/stats/triage_private.h"
 
 /* The sets of buckets that a stall is counted in. */
-enum part_set { PART_LEVEL1, PART_LEVEL2, PART_ACTION };
+enum part_set { PART_LEVEL1, PART_LEVEL2, PART_ACTION, PART_HOLDER };
 
 static const struct bucket_set *set_of_part(const struct triage *t, enum part_set set) {
     switch (set) {
@@ -17,6 +17,8 @@ static const struct bucket_set *set_of_part(const struct triage *t, enum part_se
         return &t->level[0];
     case PART_LEVEL2:
         return &t->level[1];
+    case PART_HOLDER:
+        return &t->holders;
     default:
         return &t->actions;
     }
@@ -29,6 +31,8 @@ static uint32_t bucket_of_part(const struct stall_part *p, enum part_set set) {
         return p->level1;
     case PART_LEVEL2:
         return p->level2;
+    case PART_HOLDER:
+        return p->holder;
     default:
         return p->action;
     }
@@ -37,6 +41,11 @@ static uint32_t bucket_of_part(const struct stall_part *p, enum part_set set) {
 static int by_action(const void *a, const void *b) {
     const struct stall_part *x = a, *y = b;
     return COMPARE(x->action, y->action);
+}
+
+static int by_holder(const void *a, const void *b) {
+    const struct stall_part *x = a, *y = b;
+    return COMPARE(x->holder, y->holder);
 }
 
 /* By level 1, then level 2. */
@@ -114,6 +123,9 @@ static bool count_stall(struct triage *t, struct stall_part *parts, size_t count
     struct part_group g = main_group(t, parts, ranked, PART_ACTION);
     bool ok = stall_count_usage(t, parts, ranked, ms) && tally_stall(&t->total, ms, fatal, cell) &&
               count_group(t, &g, PART_ACTION, cell);
+    qsort(parts, ranked, sizeof *parts, by_holder);
+    g = main_group(t, parts, ranked, PART_HOLDER);
+    ok = ok && count_group(t, &g, PART_HOLDER, cell);
     qsort(parts, ranked, sizeof *parts, by_levels);
     g = main_group(t, parts, ranked, PART_LEVEL1);
     ok = ok && count_group(t, &g, PART_LEVEL1, cell);

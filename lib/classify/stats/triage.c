@@ -20,6 +20,7 @@ enum st triage_new(struct triage **out, const struct triage_options *o, struct e
     t->level[1].level = '2';
     t->actions.level = 'a';
     t->idle.level = 'i';
+    t->holders.level = 'h';
     t->threshold_ms = -1;
     *out = t;
     return ST_OK;
@@ -34,6 +35,7 @@ void triage_free(struct triage *t) {
     }
     bucket_set_release(&t->actions);
     bucket_set_release(&t->idle);
+    bucket_set_release(&t->holders);
     VEC_RELEASE(&t->thresholds);
     tally_release(&t->total);
     clusters_release(&t->exposure);
@@ -277,6 +279,21 @@ static bool count_usage(struct triage *t, const struct stall_share *s,
     return !s->has_user || user_sample_add(&t->usage.users, s->user, 0, s->ms);
 }
 
+/* Adds a ranked dump that waits for a lock to the bucket of who holds it. */
+static bool count_holder(struct triage *t, const struct stall_share *s, struct stall_part *part) {
+    const struct lock_holder *h = &s->key->holder;
+    if (h->status == HOLDER_NONE) {
+        return true;
+    }
+    struct bucket *b = add_to_bucket(t, &t->holders, &h->key, s);
+    if (!b) {
+        return false;
+    }
+    sum_add(&b->waiters, h->waiters);
+    part->holder = b->index;
+    return part->action == NO_INDEX || bucket_add_action(b, part->action, s->ms);
+}
+
 /* Adds a ranked dump to its buckets; *part says which. */
 static bool rank_dump(struct triage *t, const struct dump *d, const struct stall_key *key,
                       struct stall_part *part) {
@@ -310,6 +327,9 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
         }
     }
     part->level2 = at[1]->index;
+    if (!count_holder(t, &s, part)) {
+        return false;
+    }
     t->unresolved += key->unresolved;
     return find_usage_facets(t, d, key, part->facets) && count_usage(t, &s, part->facets) &&
            triage_note_threshold(t, d->stall.kind, d->stall.threshold_ms) &&
@@ -347,6 +367,7 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
     }
     struct stall_part part = {.level2 = NO_INDEX,
                               .action = NO_INDEX,
+                              .holder = NO_INDEX,
                               .cell = triage_cell_of(d),
                               .ms = stall_count_span(d),
                               .fatal = d->stall.fatal};

@@ -8,12 +8,13 @@
 /* For each string, bucket or action of the part its index in the whole. */
 struct mapping {
     uint32_t *texts; /* NULL = both share their strings */
-    uint32_t *level[KEY_LEVELS], *actions;
+    uint32_t *level[KEY_LEVELS], *actions, *holders;
 };
 
 static void merge_release(struct mapping *m) {
     free(m->texts);
     free(m->actions);
+    free(m->holders);
     for (size_t i = 0; i < KEY_LEVELS; i++) {
         free(m->level[i]);
     }
@@ -79,6 +80,7 @@ static bool merge_counts(const struct mapping *m, struct bucket *b, const struct
             return false;
         }
     }
+    sum_add(&b->waiters, from->waiters);
     return tally_merge(&b->tally, &from->tally, m->texts);
 }
 
@@ -119,6 +121,7 @@ static bool merge_stall(struct triage *t, const struct mapping *m, const struct 
         *p = s->parts.data[i];
         p->level2 = p->level2 == NO_INDEX ? NO_INDEX : m->level[1][p->level2];
         p->action = p->action == NO_INDEX ? NO_INDEX : m->actions[p->action];
+        p->holder = p->holder == NO_INDEX ? NO_INDEX : m->holders[p->holder];
         for (size_t f = 0; f < USAGE_FACETS; f++) {
             bool known = m->texts && p->facets[f] != NO_INDEX;
             p->facets[f] = known ? m->texts[p->facets[f]] : p->facets[f];
@@ -161,22 +164,27 @@ static bool merge_buckets(struct triage *t, const struct triage *from, struct ma
     return merge_set(t, from, m, &t->actions, &from->actions, into->actions, &m->actions) &&
            merge_set(t, from, m, &t->level[0], &from->level[0], into->level[0], &m->level[0]) &&
            merge_set(t, from, m, &t->level[1], &from->level[1], into->level[1], &m->level[1]) &&
+           merge_set(t, from, m, &t->holders, &from->holders, NULL, &m->holders) &&
            merge_parents(t, from, m) && merge_stalls(t, from, m);
 }
 
 bool triage_take_in(struct triage *t, const struct triage_into *into) {
     struct mapping m = {0};
-    struct triage old = {
-        .level = {t->level[0], t->level[1]}, .actions = t->actions, .pending = t->pending};
+    struct triage old = {.level = {t->level[0], t->level[1]},
+                         .actions = t->actions,
+                         .holders = t->holders,
+                         .pending = t->pending};
     t->level[0] = (struct bucket_set){.level = old.level[0].level};
     t->level[1] = (struct bucket_set){.level = old.level[1].level};
     t->actions = (struct bucket_set){.level = old.actions.level};
+    t->holders = (struct bucket_set){.level = old.holders.level};
     t->pending = (struct pending_table){0};
     bool ok = merge_buckets(t, &old, &m, into);
     merge_release(&m);
     bucket_set_release(&old.level[0]);
     bucket_set_release(&old.level[1]);
     bucket_set_release(&old.actions);
+    bucket_set_release(&old.holders);
     pending_release(&old.pending);
     return ok;
 }

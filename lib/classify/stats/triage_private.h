@@ -53,11 +53,12 @@ struct bucket {
     uint32_t parent;       /* of level 2: index of its level 1 */
     VEC(struct action_share) actions;
     VEC(uint32_t) children; /* of level 1: indexes of level 2, ranked once finished */
+    uint64_t waiters;       /* of a holder: threads that it kept waiting, a sum over its dumps */
 };
 
-/* Buckets of one level, or of actions. */
+/* Buckets of one level, of actions, or of holders of locks. */
 struct bucket_set {
-    char level; /* '1', '2', 'a' */
+    char level; /* '1', '2', 'a', 'i', 'h' */
     struct map by_text;
     VEC(struct bucket *) buckets;
     uint32_t *ranked; /* order, once finished */
@@ -67,6 +68,7 @@ struct bucket_set {
 struct stall_part {
     uint32_t level2, action;       /* NO_INDEX = not ranked, no action */
     uint32_t level1;               /* of a ranked one, once its stall is counted */
+    uint32_t holder;               /* NO_INDEX = it is no wait for a lock */
     uint32_t cell;                 /* of its user, see clusters.h */
     uint32_t facets[USAGE_FACETS]; /* strings; NO_INDEX = nobody knows */
     uint64_t ms;
@@ -99,6 +101,7 @@ struct triage {
     struct triage_options options;
     struct bucket_set level[KEY_LEVELS], actions;
     struct bucket_set idle; /* dumps that were set apart as idle or late, by innermost function */
+    struct bucket_set holders; /* who holds the locks that stalls waited for: see lock_holder.h */
     struct tally total;
     uint64_t total_users;
     struct clusters exposure; /* launches, and ms in the foreground */

@@ -28,48 +28,69 @@ static const char *plural(uint64_t n) {
     return n == 1 ? "" : "s";
 }
 
-static void say_watched(const struct attach_totals *t) {
-    uint64_t percent = t->wall_ms ? t->watched_ms * 100 / t->wall_ms : 0;
-    cli_say(TOOL,
-            "watched %" PRIu64 ".%" PRIu64 " s of %" PRIu64 ".%" PRIu64 " s (%" PRIu64
-            " %%), event loop at %s",
-            t->watched_ms / 1000, t->watched_ms / 100 % 10, t->wall_ms / 1000,
-            t->wall_ms / 100 % 10, percent, t->loop_at);
+static void say_way(const struct attach_totals *t) {
     if (!t->by_events) {
         cli_say(TOOL, "edges are sampled (%s: %s): busy at %" PRIu64 " of %" PRIu64 " samples",
                 t->why_not.what, strerror(t->why_not.error), t->busy_samples, t->samples);
     }
     if (t->limited > 0) {
         cli_say(TOOL,
-                "edges were limited %" PRIu64 " time%s: the loop turns more often than is "
-                "read, the begin of a stall is exact to 50 ms then",
+                "more waits than are read: %" PRIu64 " time%s; the begin of a stall is exact to "
+                "50 ms there",
                 t->limited, plural(t->limited));
+    }
+    if (t->threads_left > 0) {
+        cli_say(TOOL, "%" PRIu32 " more thread%s not watched", t->threads_left,
+                t->threads_left == 1 ? " was" : "s were");
+    }
+}
+
+/* "7.9 s of 8.1 s (97 %), " and which loop. */
+static void say_watched(const struct attach_totals *t) {
+    uint64_t percent = t->looped_ms ? t->watched_ms * 100 / t->looped_ms : 0;
+    char loops[64] = "event loop";
+    if (t->threads > 1) {
+        snprintf(loops, sizeof loops, "%" PRIu32 " threads, %" PRIu32 " event loop%s, one",
+                 t->threads, t->loops, plural(t->loops));
+    }
+    cli_say(TOOL,
+            "watched %" PRIu64 ".%" PRIu64 " s of %" PRIu64 ".%" PRIu64 " s (%" PRIu64
+            " %%), %s at %s",
+            t->watched_ms / 1000, t->watched_ms / 100 % 10, t->looped_ms / 1000,
+            t->looped_ms / 100 % 10, percent, loops, t->loop_at);
+}
+
+static void say_no_loop(const struct recorder_settings *set, const struct attach_totals *t) {
+    const char *where = set->threads ? "the threads that were watched" : "the main thread";
+    cli_say(TOOL, "%s: no event loop was seen on %s, watched 0 %%", t->program, where);
+    if (*t->other_loops) {
+        cli_say(TOOL, "these threads seem to have one, see --thread: %s", t->other_loops);
     }
 }
 
 static void summarise(const struct recorder_settings *set, const struct attach_totals *t) {
     uint64_t stall_ms = settings_stall_ms(set);
-    bool whole = t->watched_ms * 10 >= t->wall_ms * 9;
+    bool whole = t->watched_ms * 10 >= t->looped_ms * 9;
     if (t->lost > 0) {
         cli_say(TOOL, "%" PRIu64 " dump%s could not be written", t->lost, plural(t->lost));
     }
-    if (*t->loop_at == '\0' && t->stalls == 0) {
-        cli_say(TOOL, "%s: no event loop was seen on the main thread, nothing was recorded",
-                t->program);
-        return;
+    if (t->loops == 0) {
+        say_no_loop(set, t);
     }
-    if (set->quiet) {
+    if (set->quiet || (t->loops == 0 && t->stalls == 0)) {
         return;
     }
     if (t->stalls > 0) {
         cli_say(TOOL, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s", t->stalls, plural(t->stalls),
                 t->dumps, plural(t->dumps), set->directory);
-    } else if (whole) {
-        cli_say(TOOL, "no stalls of %" PRIu64 " ms or more", stall_ms);
     } else {
-        cli_say(TOOL, "no stalls of %" PRIu64 " ms or more in the time that was watched", stall_ms);
+        cli_say(TOOL, "no stalls of %" PRIu64 " ms or more%s", stall_ms,
+                whole ? "" : " in the time that was watched");
     }
-    say_watched(t);
+    if (t->loops > 0) {
+        say_watched(t);
+    }
+    say_way(t);
 }
 
 /* ---- recording ---- */
@@ -88,6 +109,7 @@ static bool open_attach(const struct recorder_settings *set, pid_t pid, struct a
     struct attach_options options = {.pid = pid, .config = &config};
     settings_config(set, &config);
     options.context = strbuf_cstr(&set->context);
+    options.threads = set->threads && strcmp(set->threads, "all") == 0 ? "*" : set->threads;
     return attach_open(out, &options, &problem) || say_problem(&problem);
 }
 

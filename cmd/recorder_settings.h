@@ -26,6 +26,7 @@ struct recorder_settings {
     uint32_t pid;         /* of a process that runs; 0: a program is run */
     uint64_t for_seconds; /* how long it is recorded; 0: until it ends */
     bool attach;          /* nothing is loaded into the program */
+    const char *threads;  /* "all", or a glob on names of threads; NULL: the main thread */
 };
 
 /* Each takes the value of an option, for its row of the table: `settings` is a struct

@@ -57,7 +57,8 @@ enum {
     OPT_LIST_DETECTORS,
     OPT_PID,
     OPT_FOR,
-    OPT_ATTACH
+    OPT_ATTACH,
+    OPT_THREAD
 };
 
 static const struct cli_option options[] = {
@@ -103,6 +104,9 @@ static const struct cli_option options[] = {
      CLI_NUMBER(struct recorder_settings, for_seconds, 1, 31536000)},
     {OPT_ATTACH, 0, "attach", NULL, "record PROGRAM from outside: nothing is loaded into it",
      CLI_FLAG(struct recorder_settings, attach)},
+    {OPT_THREAD, 0, "thread", "GLOB|all",
+     "with -p, --attach: the threads whose names match, or all (the main thread)",
+     CLI_TEXT(struct recorder_settings, threads)},
     {OPT_REPLAY, 0, "replay", "TRACE",
      "run nothing: step the detectors over a trace of events (- = stdin) and\n"
      "print what they would do",

@@ -29,7 +29,8 @@ struct attach_options {
     /* Thresholds, detectors, directory, limits, as stallrec_start takes them; copied, but for the
      * strings, which are borrowed until attach_close. Callbacks are not called. */
     const struct stallrec_config *config;
-    bool samples; /* without perf events, though they may be allowed */
+    bool samples;        /* without perf events, though they may be allowed */
+    const char *threads; /* watch those whose names match this glob; NULL: the main thread */
     /* "KEY=VALUE", one a line; NULL: none. */
     const char *context;
 };
@@ -47,7 +48,7 @@ bool attach_open(struct attach **out, const struct attach_options *options,
 
 /* A descriptor that is readable when the process has ended. */
 int attach_ends_fd(const struct attach *a);
-/* Has it, or the thread that is watched? */
+/* Has it? */
 bool attach_ended(const struct attach *a);
 
 /* Looks at the process, and writes what is complete. Returns when to do so again, at the latest. */
@@ -60,15 +61,19 @@ void attach_finish(struct attach *a, int killed);
 /* What was recorded so far. */
 struct attach_totals {
     uint64_t stalls, dumps, lost;
-    uint64_t wall_ms, watched_ms;   /* since the begin; of that with a loop that is known */
+    uint64_t wall_ms;               /* since the begin */
+    uint64_t looped_ms, watched_ms; /* the times of all threads that have a loop; of that watched */
     uint64_t limited;               /* looks before which there were more edges than are read */
     uint64_t samples, busy_samples; /* by samples: looks; of them not in the loop's wait */
+    uint32_t threads, loops;        /* that were watched; of them with a loop */
+    uint32_t threads_left;          /* that were wanted, and not watched: there are too many */
     bool by_events;                 /* else by samples, and why_not says why */
     struct attach_problem why_not;
-    char loop_at[ATTACH_TEXT]; /* "": no loop was seen */
-    char program[ATTACH_TEXT]; /* its file name */
+    char loop_at[ATTACH_TEXT];     /* "": no loop was seen */
+    char other_loops[ATTACH_TEXT]; /* if so: names of threads that seem to have one */
+    char program[ATTACH_TEXT];     /* its file name */
 };
-struct attach_totals attach_totals(const struct attach *a);
+struct attach_totals attach_totals(struct attach *a);
 
 /* NULL is allowed. */
 void attach_close(struct attach *a);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stallrec.h"
+
 void attach_others_release(struct attach_others *o) {
     free(o->uses);
     o->uses = NULL;
@@ -28,6 +30,8 @@ static bool fill_thread(struct attach_others *o, pid_t tid, struct rec_thread *o
         return false;
     }
     remote_thread_describe(&thread, out);
+    out->main = false;
+    out->cpu_permille = attach_others_share(o, tid);
     if (stack.cap > 0 && remote_thread_blocked(o->unwinder, &thread, NULL, &call, &regs, &copy)) {
         remote_unwind(o->unwinder, &regs, &copy, &out->stack);
         out->waits_for = attach_wait(o, tid, &call);
@@ -78,33 +82,46 @@ static uint64_t used_before(const struct attach_others *o, pid_t tid, uint64_t n
     return 0;
 }
 
+uint32_t attach_others_share(const struct attach_others *o, pid_t tid) {
+    for (size_t i = 0; i < o->use_count; i++) {
+        if (o->uses[i].tid == tid) {
+            return o->uses[i].permille;
+        }
+    }
+    return 0;
+}
+
 bool attach_others_top(struct attach_others *o, struct rec_thread *out) {
     pid_t *ids = NULL;
     size_t count = remote_threads(o->unwinder->process, &ids), n = 0;
     count = count < ATTACH_OTHERS_MAX ? count : ATTACH_OTHERS_MAX;
     struct attach_use *uses = calloc(count + 1, sizeof *uses);
     struct attach_use top = {0};
+    uint64_t now = stallrec_clock_ns(), passed = now - o->used_ns;
     for (size_t i = 0; uses && i < count; i++) {
         uint64_t cpu_ns = cpu_of(o->unwinder->process, ids[i]);
         if (cpu_ns == UINT64_MAX) {
             continue;
         }
         uint64_t used = cpu_ns - used_before(o, ids[i], cpu_ns);
-        uses[n++] = (struct attach_use){ids[i], cpu_ns};
+        uint32_t permille = o->used && passed > 0 ? (uint32_t)(used * 1000 / passed) : 0;
+        uses[n++] = (struct attach_use){ids[i], cpu_ns, permille};
         if (o->used && used > top.cpu_ns) {
-            top = (struct attach_use){ids[i], used};
+            top = (struct attach_use){ids[i], used, permille};
         }
     }
     free(ids);
     free(o->uses);
     o->uses = uses;
     o->use_count = n;
+    o->used_ns = now;
     o->used = uses != NULL;
     struct remote_thread thread;
     if (top.tid == 0 || !remote_thread_open(&thread, o->unwinder->process, top.tid)) {
         return false;
     }
     remote_thread_describe(&thread, out);
+    out->cpu_permille = top.permille;
     remote_thread_close(&thread);
     return true;
 }

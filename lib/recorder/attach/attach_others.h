@@ -11,6 +11,7 @@ enum { ATTACH_OTHERS_MAX = 4096 };
 struct attach_use {
     pid_t tid;
     uint64_t cpu_ns;
+    uint32_t permille; /* of one processor, between the last two calls of attach_others_top */
 };
 
 /* Zero-initialised with the first two members set. */
@@ -19,10 +20,15 @@ struct attach_others {
     const struct lock_layout *locks;  /* borrowed; all false: owners of locks are not known */
     struct attach_use *uses;          /* by id */
     size_t use_count;
-    bool used; /* processor times were read once */
+    uint64_t used_ns; /* when they were read last */
+    bool used;        /* processor times were read once */
 };
 
 void attach_others_release(struct attach_others *o);
+
+/* A thread's share of one processor, between the last two calls of attach_others_top; 0: none, or
+ * not known. */
+uint32_t attach_others_share(const struct attach_others *o, pid_t tid);
 
 /* What a thread that is blocked in `call` waits for. */
 struct rec_wait attach_wait(const struct attach_others *o, pid_t tid,

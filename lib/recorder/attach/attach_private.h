@@ -11,28 +11,67 @@
 #include "linux/device_linux.h"
 #include "spool/spool.h"
 
+/* A watched thread with its core, which finds its stalls. */
+struct attach_loop {
+    struct attach *attach;
+    struct attach_watch watch;
+    struct rec_core *core; /* NULL: not begun */
+    void *core_memory;
+    struct rec_spool *spool;
+    uint64_t told_ns;          /* the latest event's time */
+    uint64_t looked_ns;        /* when samples were counted last */
+    uint64_t named_place;      /* whose name loop_at is */
+    char loop_at[ATTACH_TEXT]; /* "": no loop is known */
+    char name[ATTACH_TEXT];    /* of the thread */
+    struct rec_transition edges[REC_TRANSITIONS];
+    uint64_t edge_count;
+    uint64_t missed_ns; /* time that was not watched, though the loop is known */
+    uint64_t samples, busy_samples;
+    bool ended; /* the thread has */
+};
+
 struct attach {
     struct stallrec_config config;
+    struct stallrec_config core_config; /* the same, with callbacks that count */
     struct remote_process process;
     struct perf_tracing tracing;
     struct remote_unwinder unwinder;
     struct lock_layout locks;
     struct attach_others others;
-    struct attach_watch watch;
-    void *core_memory, *file_memory;
-    struct rec_core *core;
+    struct attach_loop **loops; /* those of threads that ended, too */
+    size_t loop_count;
+    char threads[ATTACH_TEXT]; /* a glob on names of threads; "": the main thread */
+    uint64_t listed_ns;        /* when threads were looked for last */
+    uint32_t threads_left;     /* for which there was no room */
+    void *file_memory;
     struct rec_dumpfile *file;
     struct rec_context context;
     struct rec_policy policy;
-    struct rec_spool spool;
     struct device_linux device;
     struct rec_about about;
-    uint64_t began_ns, looked_ns, told_ns, ended_ns;
-    uint64_t watched_ns;
-    uint64_t named_place; /* the place whose name totals.loop_at is */
-    bool fatal;           /* a signal ended the process */
-    bool untidy;          /* files were written since the limits were enforced */
+    uint64_t began_ns, ended_ns;
+    bool fatal;  /* a signal ended the process */
+    bool untidy; /* files were written since the limits were enforced */
     struct attach_totals totals;
 };
+
+enum { ATTACH_LOOPS_MAX = 64 };
+
+/* ---- attach_loop.c ---- */
+
+/* Begins to watch a thread; its waits are seen from now on. False: see errno; *what names what the
+ * system refused. */
+bool attach_loop_open(struct attach *a, pid_t tid, bool events, struct attach_loop **out,
+                      const char **what);
+/* Begins to record it, once the session has begun. */
+void attach_loop_begin(struct attach_loop *l);
+void attach_loop_free(struct attach_loop *l);
+
+/* Looks at the thread, and tells its core. Returns when the core wants to be stepped again. */
+uint64_t attach_loop_step(struct attach_loop *l);
+/* The thread has ended, or the recording has. */
+void attach_loop_finish(struct attach_loop *l);
+/* Writes its dumps, all of them or what is due. */
+void attach_loop_write(struct attach_loop *l, bool all);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attach/ptrace_stop.h"
+#include "attach/wait_object.h"
 #include "stallrec.h"
 
 enum {
@@ -18,10 +19,8 @@ enum {
 
 /* ---- edges ---- */
 
-static void queue_edge(struct attach_watch *w, bool there, const struct rec_event *event) {
-    if (!there) {
-        return;
-    }
+static void queue_event(void *ctx, const struct rec_event *event) {
+    struct attach_watch *w = ctx;
     if (w->queue_count == w->queue_room) {
         size_t room = w->queue_room ? w->queue_room * 2 : 256;
         struct rec_event *more = room <= QUEUE_MAX ? realloc(w->queue, room * sizeof *more) : NULL;
@@ -36,31 +35,52 @@ static void queue_edge(struct attach_watch *w, bool there, const struct rec_even
 }
 
 bool attach_watch_take(struct attach_watch *w, struct rec_event *out) {
-    if (w->queue_count == 0) {
+    if (w->queue_taken == w->queue_count) {
+        w->queue_taken = w->queue_count = 0;
         return false;
     }
-    *out = w->queue[0];
-    memmove(w->queue, w->queue + 1, --w->queue_count * sizeof *w->queue);
+    *out = w->queue[w->queue_taken++];
     return true;
 }
 
-static bool read_remote(void *arg, uint64_t address, void *to, size_t size) {
-    const struct attach_watch *w = arg;
-    return remote_read(w->thread.process, address, to, size);
+/* Memory as it was when a wait began, as far as the copy of the stack reaches, else as it is now:
+ * by then the rest of the stack is another function's, unless the wait goes on. */
+struct wait_memory {
+    const struct attach_watch *watch;
+    const struct cfi_stack *stack;
+    bool goes_on;
+};
+
+static bool read_memory(void *arg, uint64_t address, void *to, size_t size) {
+    enum { STACK_SPAN = 8 << 20 };
+    const struct wait_memory *m = arg;
+    const struct cfi_stack *stack = m->stack;
+    if (address >= stack->lo && address < stack->hi && size <= stack->hi - address) {
+        memcpy(to, stack->copy + (address - stack->lo), size);
+        return true;
+    }
+    bool on_stack = address >= stack->lo && address - stack->lo < STACK_SPAN;
+    return (m->goes_on || !on_stack) && remote_read(m->watch->thread.process, address, to, size);
 }
 
 /* The place of a wait, by what is known of the stack. Without the caller it is the wait itself. */
 static void wait_begins(struct attach_watch *w, const struct wait_call *call,
                         const uint64_t args[6], const struct cfi_registers *regs,
-                        const struct cfi_stack *stack, uint64_t at_ns) {
-    struct wait_begin wait = {.address = regs->value[CFI_PC], .depth = regs->value[CFI_SP]};
-    struct rec_event event;
-    if (wait_call_is_sleep(call, args)) {
+                        const struct cfi_stack *stack, bool goes_on, uint64_t at_ns) {
+    struct finder_wait wait = {.place = regs->value[CFI_PC], .depth = regs->value[CFI_SP]};
+    struct wait_memory memory = {w, stack, goes_on};
+    bool condition = call->on == WAIT_ON_CONDITION;
+    if (wait_call_is_other(call, args) || (condition && w->no_conditions)) {
         return;
     }
-    remote_caller(w->unwinder, regs, stack, &wait.address, &wait.depth);
-    wait.blocks = wait_call_blocks(call, args, read_remote, w);
-    queue_edge(w, wait_edges_enter(&w->edges, &wait, at_ns, &event), &event);
+    remote_caller(w->unwinder, regs, stack, condition, &wait.place, &wait.depth);
+    if (w->thread.tid == w->thread.process->pid &&
+        !remote_images_on_stack(w->unwinder->images, wait.depth)) {
+        wait.depth = 0; /* a coroutine's: deeper than all others */
+    }
+    wait.blocking = wait_call_blocks(call, args, read_memory, &memory);
+    wait_object_read(call, args, read_memory, &memory, &wait.object);
+    wait_edges_enter(&w->edges, &wait, at_ns);
 }
 
 /* Is the thread in a wait of any kind? */
@@ -74,16 +94,15 @@ static void look_at_thread(struct attach_watch *w, uint64_t now_ns) {
     struct proc_syscall call;
     struct cfi_registers regs;
     struct cfi_stack stack;
-    struct rec_event event;
     const struct wait_call *wait = NULL;
     if (remote_thread_blocked(w->unwinder, &w->thread, &w->sleep, &call, &regs, &stack)) {
         wait = wait_call_numbered(call.number);
     }
     if (wait) {
-        wait_begins(w, wait, call.args, &regs, &stack, now_ns);
+        wait_begins(w, wait, call.args, &regs, &stack, true, now_ns);
     }
-    if (!w->edges.in_wait) {
-        queue_edge(w, wait_edges_resume(&w->edges, now_ns, &event), &event);
+    if (!w->edges.idle) {
+        wait_edges_resume(&w->edges, now_ns);
     }
 }
 
@@ -93,13 +112,12 @@ static void take_enter(struct attach_watch *w, const struct perf_record *r,
     struct cfi_stack stack = {r->stack, sp, sp + r->stack_size};
     wait_call_arguments(r->trace, r->trace_size, args);
     if (r->regs.known != 0) {
-        wait_begins(w, call, args, &r->regs, &stack, r->time_ns);
+        wait_begins(w, call, args, &r->regs, &stack, false, r->time_ns);
     }
 }
 
 static void take_record(struct attach_watch *w, const struct perf_record *r) {
     const struct perf_event_source *source = perf_events_source(&w->events, r);
-    struct rec_event event;
     w->execs |= r->kind == PERF_RECORD_IS_EXEC;
     if (!source) {
         return;
@@ -110,7 +128,7 @@ static void take_record(struct attach_watch *w, const struct perf_record *r) {
         take_enter(w, r, source->call);
         break;
     case PERF_EVENT_EXIT:
-        queue_edge(w, wait_edges_exit(&w->edges, r->time_ns, &event), &event);
+        wait_edges_exit(&w->edges, r->time_ns);
         break;
     case PERF_EVENT_SLEEP:
         w->sleep = r->regs;
@@ -143,16 +161,23 @@ static void take_stacks(struct attach_watch *w) {
 
 /* The budget was used up: from the last edge until now there may have been others. */
 static void catch_up(struct attach_watch *w, uint64_t now_ns) {
-    struct rec_event event;
     w->limited++;
     w->unwatched_ns += now_ns > w->last_ns ? now_ns - w->last_ns : 0;
-    queue_edge(w, wait_edges_miss(&w->edges, w->last_ns, &event), &event);
+    wait_edges_miss(&w->edges, w->last_ns);
     look_at_thread(w, now_ns);
+}
+
+static bool waits_on_conditions(const struct attach_watch *w) {
+    const struct finder_candidate *loop = finder_loop(&w->edges.finder);
+    return loop && loop->object.kind == FINDER_CONDITION;
 }
 
 static void look_by_events(struct attach_watch *w, uint64_t now_ns) {
     take_edges(w);
-    if (perf_events_refill(&w->events)) {
+    struct perf_missed missed = perf_events_refill(&w->events);
+    bool conditions = waits_on_conditions(w);
+    w->no_conditions |= missed.conditions && !conditions; /* it is a user of locks, no loop */
+    if (missed.waits || (missed.conditions && conditions)) {
         catch_up(w, now_ns);
         take_edges(w);
     }
@@ -167,17 +192,31 @@ static void look_by_events(struct attach_watch *w, uint64_t now_ns) {
 /* A thread that went to sleep since the last look may have been in its loop's wait, so the stretch
  * is broken there. One that did not has left the wait that it was in, or none. */
 static void look_by_samples(struct attach_watch *w, uint64_t now_ns) {
-    struct rec_event event;
-    uint64_t sleeps = remote_thread_sleeps(&w->thread), program = remote_thread_program(&w->thread);
+    uint64_t sleeps = remote_thread_sleeps(&w->thread);
     bool slept = sleeps != w->sleeps;
-    w->execs |= program != w->program;
     w->sleeps = sleeps;
     if (slept) {
-        queue_edge(w, wait_edges_miss(&w->edges, now_ns, &event), &event);
+        wait_edges_miss(&w->edges, now_ns);
         look_at_thread(w, now_ns);
-    } else if (w->edges.in_wait && !is_waiting(w)) {
-        queue_edge(w, wait_edges_exit(&w->edges, now_ns, &event), &event);
+    } else if (w->edges.blocks && !is_waiting(w)) {
+        wait_edges_exit(&w->edges, now_ns);
     }
+}
+
+bool attach_watch_execs(struct attach_watch *w) {
+    if (w->way == ATTACH_BY_SAMPLES) {
+        w->execs |= remote_thread_program(&w->thread) != w->program;
+    } else {
+        take_edges(w);
+        w->execs |= perf_events_gone(&w->events);
+    }
+    return w->execs;
+}
+
+bool attach_watch_is_loop_call(const struct proc_syscall *call) {
+    const struct wait_call *wait = wait_call_numbered(call->number);
+    return wait && wait->on != WAIT_ON_CONDITION && wait->on != WAIT_ON_SIGNALS &&
+           !wait_call_is_other(wait, call->args);
 }
 
 void attach_watch_look(struct attach_watch *w, uint64_t now_ns) {
@@ -266,10 +305,18 @@ bool attach_watch_describe(void *ctx, struct rec_thread *out) {
 
 /* ---- begin and end ---- */
 
+static void begin_edges(struct attach_watch *w) {
+    w->last_ns = stallrec_clock_ns();
+    wait_edges_begin(&w->edges, w->threshold_ns, w->way == ATTACH_BY_SAMPLES, queue_event, w,
+                     w->last_ns);
+    look_at_thread(w, w->last_ns);
+}
+
 bool attach_watch_open(struct attach_watch *w, struct remote_unwinder *unwinder,
                        struct attach_others *others, const struct perf_tracing *tracing, pid_t tid,
-                       const char **what) {
+                       uint64_t threshold_ns, const char **what) {
     *w = (struct attach_watch){.way = tracing ? ATTACH_BY_EVENTS : ATTACH_BY_SAMPLES,
+                               .threshold_ns = threshold_ns,
                                .unwinder = unwinder,
                                .others = others};
     *what = "/proc";
@@ -286,8 +333,7 @@ bool attach_watch_open(struct attach_watch *w, struct remote_unwinder *unwinder,
     }
     w->sleeps = remote_thread_sleeps(&w->thread);
     w->program = remote_thread_program(&w->thread);
-    w->last_ns = stallrec_clock_ns();
-    look_at_thread(w, w->last_ns);
+    begin_edges(w);
     return true;
 }
 
@@ -304,14 +350,13 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
         w->way = ok ? ATTACH_BY_EVENTS : ATTACH_BY_SAMPLES;
         w->sampling = false;
     }
-    w->edges = (struct wait_edges){0};
     w->execs = w->have_sample = false;
     w->sleep.known = 0;
     w->runs_size = 0;
     w->sleeps = remote_thread_sleeps(&w->thread);
     w->program = remote_thread_program(&w->thread);
-    w->last_ns = stallrec_clock_ns();
-    look_at_thread(w, w->last_ns);
+    w->no_conditions = false;
+    begin_edges(w);
     return ok;
 }
 

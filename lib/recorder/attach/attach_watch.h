@@ -28,12 +28,14 @@ struct attach_watch {
     struct remote_thread thread;
     struct perf_events events;
     struct wait_edges edges;
-    struct rec_event *queue; /* edges that were not told yet, by time */
-    size_t queue_count, queue_room;
+    uint64_t threshold_ns;   /* of the shortest stall */
+    struct rec_event *queue; /* events that were not told yet, by time */
+    size_t queue_count, queue_taken, queue_room;
     bool out_of_memory;
-    bool execs;       /* it runs another program: attach_watch_restart is due */
-    bool sampling;    /* stacks are taken while it runs */
-    uint64_t last_ns; /* the last record */
+    bool execs;         /* it runs another program: attach_watch_restart is due */
+    bool no_conditions; /* its waits for condition variables are too many to be a loop's */
+    bool sampling;      /* stacks are taken while it runs */
+    uint64_t last_ns;   /* the last record */
     /* With which it went to sleep last. */
     struct cfi_registers sleep;
     /* The copy that was taken last while it ran. */
@@ -49,21 +51,27 @@ struct attach_watch {
     uint64_t limited; /* looks before which edges were missed */
 };
 
-/* Begins to watch the thread `tid`. False: see errno; *what names what the system refused. tracing:
+/* Begins to watch the thread `tid` for stalls of threshold_ns and more. `w` stays where it is.
+ * False: see errno; *what names what the system refused. tracing:
  * NULL to watch by samples. Zeroed before; release it in any case. */
 bool attach_watch_open(struct attach_watch *w, struct remote_unwinder *unwinder,
                        struct attach_others *others, const struct perf_tracing *tracing, pid_t tid,
-                       const char **what);
+                       uint64_t threshold_ns, const char **what);
 void attach_watch_release(struct attach_watch *w);
 
 /* The thread runs another program, of which nothing is known. Events that the kernel has taken away
  * are opened anew; false: they cannot be (errno), and it is watched by samples from now on. */
 bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tracing);
 
+/* Does the thread run another program since it was looked at last? */
+bool attach_watch_execs(struct attach_watch *w);
+/* Is it a wait for descriptors, for some time? */
+bool attach_watch_is_loop_call(const struct proc_syscall *call);
+
 /* Takes in what the thread did, up to now_ns, and sees to it that its stack is had when it is
  * wanted. To be called every ATTACH_LOOK_MS. */
 void attach_watch_look(struct attach_watch *w, uint64_t now_ns);
-/* Takes the next edge. */
+/* Takes the next event for the core. */
 bool attach_watch_take(struct attach_watch *w, struct rec_event *out);
 
 /* Of rec_capture; ctx is the watch. */

@@ -195,15 +195,18 @@ const struct perf_event_source *perf_events_source(struct perf_events *events,
     return NULL;
 }
 
-bool perf_events_refill(struct perf_events *events) {
-    bool missed = false;
+struct perf_missed perf_events_refill(struct perf_events *events) {
+    struct perf_missed missed = {false, false};
     for (size_t i = 0; i < events->count; i++) {
         struct perf_event_source *source = &events->source[i];
         uint32_t used = events->budget - source->granted;
         if (source->kind == PERF_EVENT_RUNS || used == 0) {
             continue;
         }
-        missed |= source->granted == 0 && source->kind != PERF_EVENT_SLEEP;
+        if (source->granted == 0 && source->call) {
+            missed.conditions |= source->call->on == WAIT_ON_CONDITION;
+            missed.waits |= source->call->on != WAIT_ON_CONDITION;
+        }
         if (ioctl(source->fd, PERF_EVENT_IOC_REFRESH, (int)used) == 0) {
             source->granted = events->budget;
         }

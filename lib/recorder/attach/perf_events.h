@@ -54,7 +54,7 @@ struct perf_tracing {
 bool perf_tracing_find(struct perf_tracing *tracing);
 
 enum {
-    PERF_TOP_BYTES = 512,    /* of the stack, with each wait: its caller's frame */
+    PERF_TOP_BYTES = 1024,   /* of the stack, with each wait: its caller's frame */
     PERF_STACK_BYTES = 61440 /* with each sample; a record holds 65,535 bytes */
 };
 
@@ -69,9 +69,13 @@ void perf_events_close(struct perf_events *events);
 const struct perf_event_source *perf_events_source(struct perf_events *events,
                                                    const struct perf_record *record);
 
-/* Grants each source its budget again. Returns true if one had used all of it: edges were missed
- * since. */
-bool perf_events_refill(struct perf_events *events);
+/* What perf_events_refill found used up: edges were missed since. */
+struct perf_missed {
+    bool waits;      /* for descriptors or signals */
+    bool conditions; /* for condition variables */
+};
+/* Grants each source its budget again. */
+struct perf_missed perf_events_refill(struct perf_events *events);
 
 /* Takes a copy of the stack after each period_ns that the thread runs; 0: no more. */
 void perf_events_sample(struct perf_events *events, uint64_t period_ns);

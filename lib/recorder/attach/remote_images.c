@@ -49,7 +49,8 @@ struct remote_images {
     struct remote_image *image;
     size_t count, room;
     uint64_t generation;
-    bool looked; /* since remote_images_look */
+    uint64_t stack_end; /* of the main thread; 0: not known */
+    bool looked;        /* since remote_images_look */
     char program[REMOTE_PATH_MAX];
     uint8_t code[CODE_BEFORE + CODE_BEHIND];
 };
@@ -171,6 +172,9 @@ static void end_candidate(struct remote_images *t, struct candidate *c) {
 /* Mappings of a file follow each other; what lies between them belongs to none. */
 static void take_map(struct remote_images *t, struct candidate *c, const struct remote_map *map) {
     bool file = map->inode != 0 || is_vdso(map);
+    if (strcmp(map->path, "[stack]") == 0) {
+        t->stack_end = map->hi;
+    }
     if (!file) {
         return;
     }
@@ -249,6 +253,11 @@ bool remote_images_find(const struct remote_images *t, uint64_t address, struct 
                               .id_len = image->elf.id_size};
     memcpy(out->id, image->elf.id, image->elf.id_size);
     return true;
+}
+
+bool remote_images_on_stack(const struct remote_images *t, uint64_t address) {
+    enum { STACK_MAX = 128 << 20 };
+    return t->stack_end == 0 || (address < t->stack_end && t->stack_end - address <= STACK_MAX);
 }
 
 bool remote_images_first(const struct remote_images *t, uint64_t *load) {

@@ -25,6 +25,8 @@ void remote_images_forget(struct remote_images *images);
 bool remote_images_find(const struct remote_images *images, uint64_t address,
                         struct rec_image *out);
 
+/* Is the address on the main thread's stack? True also if that is not known. */
+bool remote_images_on_stack(const struct remote_images *images, uint64_t address);
 /* Where the first image lies; false: there is none. */
 bool remote_images_first(const struct remote_images *images, uint64_t *load);
 

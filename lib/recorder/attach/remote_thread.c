@@ -46,15 +46,26 @@ void remote_unwind(struct remote_unwinder *u, const struct cfi_registers *regs,
 }
 
 bool remote_caller(struct remote_unwinder *u, const struct cfi_registers *regs,
-                   const struct cfi_stack *stack, uint64_t *address, uint64_t *depth) {
-    struct unwind_frame frames[2];
+                   const struct cfi_stack *stack, bool beyond, uint64_t *address, uint64_t *depth) {
+    enum { CALLERS = 8 };
+    struct unwind_frame frames[CALLERS];
+    struct rec_image image, other;
     enum unwind_end end;
-    if (!cfi_knows_async(regs, CFI_PC) || !cfi_knows_async(regs, CFI_SP) ||
-        unwind_async(u->unwinder, regs, stack, frames, 2, &end) < 2) {
+    if (!cfi_knows_async(regs, CFI_PC) || !cfi_knows_async(regs, CFI_SP)) {
         return false;
     }
-    *address = frames[1].pc;
-    *depth = frames[1].sp;
+    size_t n = unwind_async(u->unwinder, regs, stack, frames, beyond ? CALLERS : 2, &end), at = 1;
+    if (n < 2) {
+        return false;
+    }
+    bool known = beyond && remote_images_find(u->images, regs->value[CFI_PC], &image);
+    while (known && at < n && remote_images_find(u->images, frames[at].pc, &other) &&
+           other.load == image.load) {
+        at++;
+    }
+    at = at < n ? at : 1;
+    *address = frames[at].pc;
+    *depth = frames[at].sp;
     return true;
 }
 

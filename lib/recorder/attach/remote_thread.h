@@ -27,10 +27,11 @@ void remote_unwinder_release(struct remote_unwinder *u);
 /* Walks a stack. out->frames, starts (NULL: not wanted) and cap are the caller's. */
 void remote_unwind(struct remote_unwinder *u, const struct cfi_registers *regs,
                    const struct cfi_stack *stack, struct rec_stack *out);
-/* The caller of the function that `regs` are in, by one step: the return address, and how deep the
- * stack is there. False: it cannot be told. */
+/* The caller of the function that `regs` are in: the return address, and how deep the stack is
+ * there. beyond: the first caller in another image than that, which is the C library, if there is
+ * one. False: it cannot be told. */
 bool remote_caller(struct remote_unwinder *u, const struct cfi_registers *regs,
-                   const struct cfi_stack *stack, uint64_t *address, uint64_t *depth);
+                   const struct cfi_stack *stack, bool beyond, uint64_t *address, uint64_t *depth);
 
 struct remote_thread {
     const struct remote_process *process; /* borrowed */

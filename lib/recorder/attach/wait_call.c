@@ -1,6 +1,7 @@
 /* The table of waits, and what their arguments say. */
 #include "attach/wait_call.h"
 
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -22,6 +23,8 @@ static const struct wait_call calls[] = {
     {"select", SYS_select, WAIT_ON_SELECT, WAIT_TIMEOUT_STRUCT, 4, 0},
 #endif
     {"pselect6", SYS_pselect6, WAIT_ON_SELECT, WAIT_TIMEOUT_STRUCT, 4, 0},
+    {"futex", SYS_futex, WAIT_ON_CONDITION, WAIT_TIMEOUT_STRUCT, 3, WAIT_NO_ARG},
+    {"rt_sigtimedwait", SYS_rt_sigtimedwait, WAIT_ON_SIGNALS, WAIT_TIMEOUT_STRUCT, 2, WAIT_NO_ARG},
 };
 
 _Static_assert(sizeof calls / sizeof *calls <= WAIT_CALLS_MAX, "the table has room");
@@ -49,7 +52,22 @@ bool wait_call_blocks(const struct wait_call *call, const uint64_t args[6], wait
     return value == 0 || !read(arg, value, time, sizeof time) || time[0] != 0 || time[1] != 0;
 }
 
-bool wait_call_is_sleep(const struct wait_call *call, const uint64_t args[6]) {
+/* A mutex of glibc waits for the value 2 in its word. */
+static bool waits_for_condition(const uint64_t args[6]) {
+    switch (args[1] & (uint64_t)FUTEX_CMD_MASK) {
+    case FUTEX_WAIT:
+        return (uint32_t)args[2] != 2;
+    case FUTEX_WAIT_BITSET:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool wait_call_is_other(const struct wait_call *call, const uint64_t args[6]) {
+    if (call->on == WAIT_ON_CONDITION) {
+        return !waits_for_condition(args);
+    }
     return call->count_arg != WAIT_NO_ARG && (int32_t)(uint32_t)args[call->count_arg] <= 0;
 }
 

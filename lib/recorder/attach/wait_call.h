@@ -7,14 +7,16 @@
 #include <stdint.h>
 
 enum wait_on {
-    WAIT_ON_EPOLL, /* an epoll instance */
-    WAIT_ON_POLL,  /* an array of struct pollfd */
-    WAIT_ON_SELECT /* sets of descriptors */
+    WAIT_ON_EPOLL,     /* an epoll instance */
+    WAIT_ON_POLL,      /* an array of struct pollfd */
+    WAIT_ON_SELECT,    /* sets of descriptors */
+    WAIT_ON_CONDITION, /* a condition variable, by its futex */
+    WAIT_ON_SIGNALS
 };
 
 enum wait_timeout {
-    WAIT_TIMEOUT_MS,     /* the argument is the time in ms, as an int */
-    WAIT_TIMEOUT_STRUCT, /* it points to a struct timespec or timeval; NULL = for ever */
+    WAIT_TIMEOUT_MS,    /* the argument is the time in ms, as an int */
+    WAIT_TIMEOUT_STRUCT /* it points to a struct timespec or timeval; NULL = for ever */
 };
 
 /* A row of the table. */
@@ -27,7 +29,7 @@ struct wait_call {
     unsigned count_arg;   /* of the count of descriptors; WAIT_NO_ARG: there is none */
 };
 
-enum { WAIT_NO_ARG = 6, WAIT_CALLS_MAX = 8 };
+enum { WAIT_NO_ARG = 6, WAIT_CALLS_MAX = 9 };
 
 /* The i-th row; NULL behind the last. */
 const struct wait_call *wait_call_at(size_t i);
@@ -41,8 +43,9 @@ typedef bool wait_read_fn(void *arg, uint64_t address, void *to, size_t size);
  * read is taken for another one. */
 bool wait_call_blocks(const struct wait_call *call, const uint64_t args[6], wait_read_fn *read,
                       void *arg);
-/* Is it a sleep, a wait for no descriptor? */
-bool wait_call_is_sleep(const struct wait_call *call, const uint64_t args[6]);
+/* Is it no wait of a loop: a sleep, for no descriptor, or another use of a futex than a wait for a
+ * condition? */
+bool wait_call_is_other(const struct wait_call *call, const uint64_t args[6]);
 
 /* The arguments of a call from the record of its tracepoint, syscalls:sys_enter_NAME: a header of 8
  * bytes, the number, then six words, or fewer. Those that are not there are 0. */

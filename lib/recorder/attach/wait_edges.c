@@ -1,43 +1,121 @@
-/* Waits of a thread, as edges of its loop. */
+/* Waits of a thread, as events for its core. */
 #include "attach/wait_edges.h"
 
-static bool edge(struct wait_edges *e, enum rec_loop_event kind, uint64_t at_ns,
-                 struct rec_event *out) {
+enum { PAST_MAX = FINDER_RUNS };
+
+static void tell_core(struct wait_edges *e, enum rec_event_kind kind, uint64_t value,
+                      uint64_t mark_ns, uint64_t at_ns) {
+    struct rec_event event = {.kind = kind, .value = value, .mark_ns = mark_ns, .at_ns = at_ns};
+    e->tell(e->tell_ctx, &event);
+}
+
+static void tell_edge(struct wait_edges *e, enum rec_loop_event kind, uint64_t at_ns) {
     e->busy = kind != REC_LOOP_SLEEP;
     e->busy_ns = e->busy ? at_ns : 0;
     e->edge_ns = at_ns;
-    *out = (struct rec_event){.kind = REC_EVENT_EDGE, .value = kind, .at_ns = at_ns};
-    return true;
+    tell_core(e, REC_EVENT_EDGE, kind, 0, at_ns);
 }
 
-bool wait_edges_enter(struct wait_edges *e, const struct wait_begin *wait, uint64_t at_ns,
-                      struct rec_event *out) {
-    enum site_verdict verdict = sites_judge(&e->sites, wait->address, wait->depth, wait->blocks);
-    if (verdict == SITE_NO) {
-        return false;
+static void doubt(struct wait_edges *e, uint64_t at_ns) {
+    e->known = false;
+    e->busy = true;
+    e->busy_ns = e->edge_ns = at_ns;
+    tell_core(e, REC_EVENT_DOUBT, 0, e->begin_ns, at_ns);
+}
+
+void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled, wait_tell_fn *tell,
+                      void *tell_ctx, uint64_t at_ns) {
+    *e = (struct wait_edges){
+        .tell = tell, .tell_ctx = tell_ctx, .sampled = sampled, .begin_ns = at_ns};
+    finder_init(&e->finder, threshold_ns, NULL, NULL);
+    doubt(e, at_ns);
+}
+
+/* The loop is known, or another one is: what was idle before is told. By samples only from now on,
+ * for between two waits that were seen there may have been others. */
+static void attribute(struct wait_edges *e, uint64_t at_ns) {
+    struct finder_interval idle[PAST_MAX];
+    enum rec_past past;
+    uint64_t from_ns;
+    uint32_t count = finder_idle(&e->finder, idle, PAST_MAX, &from_ns, &past);
+    from_ns = from_ns < e->begin_ns ? e->begin_ns : from_ns;
+    if (e->sampled) {
+        from_ns = at_ns;
+        count = 0;
     }
-    if (verdict == SITE_ACCEPTED || e->loop_place == 0) {
-        e->loop_place = wait->address;
-        e->known = true;
+    e->known = true;
+    tell_core(e, REC_EVENT_ATTRIBUTE, past, from_ns, at_ns);
+    for (uint32_t i = 0; i < count; i++) {
+        tell_core(e, REC_EVENT_PAST_IDLE, idle[i].begin_ns, idle[i].end_ns, at_ns);
     }
-    e->in_wait = wait->blocks;
-    if (wait->blocks) {
-        return e->busy && edge(e, REC_LOOP_SLEEP, at_ns, out);
+    uint64_t hold_ns = at_ns;
+    if (!e->sampled && finder_is_young(&e->finder, at_ns)) {
+        hold_ns = e->finder.believed_ns + FINDER_YOUNG_NS;
     }
-    return edge(e, e->busy ? REC_LOOP_TURN : REC_LOOP_WAKE, at_ns, out);
+    tell_core(e, REC_EVENT_ATTRIBUTED, 0, hold_ns > at_ns ? hold_ns : at_ns, at_ns);
 }
 
-bool wait_edges_exit(struct wait_edges *e, uint64_t at_ns, struct rec_event *out) {
-    bool was_in_wait = e->in_wait;
-    e->in_wait = false;
-    return was_in_wait && edge(e, REC_LOOP_WAKE, at_ns, out);
+static void take_news(struct wait_edges *e, uint64_t at_ns) {
+    switch (finder_take_news(&e->finder)) {
+    case FINDER_DOUBTS:
+        doubt(e, at_ns);
+        break;
+    case FINDER_FOUND:
+        attribute(e, at_ns);
+        break;
+    default:
+        break;
+    }
 }
 
-bool wait_edges_miss(struct wait_edges *e, uint64_t at_ns, struct rec_event *out) {
-    e->in_wait = false;
-    return e->busy && edge(e, REC_LOOP_SLEEP, at_ns, out);
+void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint64_t at_ns) {
+    enum finder_verdict verdict = finder_begin(&e->finder, wait, at_ns);
+    take_news(e, at_ns);
+    e->blocks = wait->blocking;
+    e->idle = verdict == FINDER_IDLE && wait->blocking;
+    if (e->idle) {
+        tell_edge(e, REC_LOOP_SLEEP, at_ns);
+    } else if (verdict == FINDER_TURN) {
+        tell_edge(e, REC_LOOP_TURN, at_ns);
+    }
 }
 
-bool wait_edges_resume(struct wait_edges *e, uint64_t at_ns, struct rec_event *out) {
-    return e->known && !e->busy && edge(e, REC_LOOP_WAKE, at_ns, out);
+void wait_edges_exit(struct wait_edges *e, uint64_t at_ns) {
+    if (e->blocks) {
+        finder_end(&e->finder, at_ns);
+    }
+    if (e->idle) {
+        tell_edge(e, REC_LOOP_WAKE, at_ns);
+    }
+    e->blocks = e->idle = false;
+}
+
+void wait_edges_miss(struct wait_edges *e, uint64_t at_ns) {
+    if (e->blocks) {
+        finder_end(&e->finder, at_ns);
+    }
+    e->blocks = e->idle = false;
+    if (!e->known && !e->sampled) {
+        finder_init(&e->finder, e->finder.quiet_ns * 2, NULL, NULL);
+        doubt(e, at_ns);
+    }
+    if (e->busy) {
+        tell_edge(e, REC_LOOP_SLEEP, at_ns);
+    }
+}
+
+void wait_edges_resume(struct wait_edges *e, uint64_t at_ns) {
+    if (!e->busy) {
+        tell_edge(e, REC_LOOP_WAKE, at_ns);
+    }
+}
+
+void wait_edges_finish(struct wait_edges *e, uint64_t at_ns) {
+    finder_finish(&e->finder, at_ns);
+    take_news(e, at_ns);
+}
+
+uint64_t wait_edges_place(const struct wait_edges *e) {
+    const struct finder_candidate *loop = finder_loop(&e->finder);
+    return loop ? loop->place : 0;
 }

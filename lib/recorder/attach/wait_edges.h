@@ -1,5 +1,6 @@
-/* From the waits of a thread to the edges of its event loop. Pure: no OS, times are the caller's.
- */
+/* From the waits of a thread to what its core is told: edges of its loop, and, since it is found
+ * only after some waits, what the time before was (loop/loop_finder.h). Pure: no OS, times are the
+ * caller's. */
 #ifndef STALLREC_WAIT_EDGES_H
 #define STALLREC_WAIT_EDGES_H
 
@@ -7,34 +8,41 @@
 #include <stdint.h>
 
 #include "core/event.h"
-#include "loop/loop_sites.h"
+#include "loop/loop_finder.h"
 
-/* A wait as it begins. */
-struct wait_begin {
-    uint64_t address; /* its place: the return address of the function that waits */
-    uint64_t depth;   /* stack address of the caller's frame */
-    bool blocks;      /* with a timeout other than 0 */
-};
+/* Takes what the core is to be told, in order. */
+typedef void wait_tell_fn(void *ctx, const struct rec_event *event);
 
-/* Zero-initialised = nothing seen yet. */
 struct wait_edges {
-    struct sites sites;
-    bool known;          /* there is a loop */
-    bool in_wait;        /* in the loop's own, that is: idle */
-    bool busy;           /* as the edges so far say */
-    uint64_t busy_ns;    /* since then */
-    uint64_t edge_ns;    /* the last edge */
-    uint64_t loop_place; /* the place that was last taken for the loop's */
+    struct loop_finder finder;
+    wait_tell_fn *tell;
+    void *tell_ctx;
+    bool sampled;      /* waits may be missed at any time: nothing is said of the past */
+    bool known;        /* a loop is believed */
+    bool blocks;       /* in a wait that blocks: finder_end is due */
+    bool idle;         /* that wait is the loop's */
+    bool busy;         /* as the edges so far say */
+    uint64_t busy_ns;  /* since then */
+    uint64_t edge_ns;  /* the last edge */
+    uint64_t begin_ns; /* of the watching */
 };
 
-/* A wait begins at at_ns. True: *out is an edge to tell. */
-bool wait_edges_enter(struct wait_edges *e, const struct wait_begin *wait, uint64_t at_ns,
-                      struct rec_event *out);
-/* The wait ends. */
-bool wait_edges_exit(struct wait_edges *e, uint64_t at_ns, struct rec_event *out);
-/* From at_ns on waits may have been missed: the thread counts as idle until it is seen again. */
-bool wait_edges_miss(struct wait_edges *e, uint64_t at_ns, struct rec_event *out);
+/* Begins to watch at at_ns: nothing is known. threshold_ns: of the shortest stall. */
+void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled, wait_tell_fn *tell,
+                      void *tell_ctx, uint64_t at_ns);
+/* A wait begins. */
+void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint64_t at_ns);
+/* It ends, if one had begun. */
+void wait_edges_exit(struct wait_edges *e, uint64_t at_ns);
+/* From at_ns on waits may have been missed: the thread counts as idle until it is seen again, and
+ * what was not attributed until then never is. */
+void wait_edges_miss(struct wait_edges *e, uint64_t at_ns);
 /* It is seen again, in no wait of its loop. */
-bool wait_edges_resume(struct wait_edges *e, uint64_t at_ns, struct rec_event *out);
+void wait_edges_resume(struct wait_edges *e, uint64_t at_ns);
+/* No more is seen. */
+void wait_edges_finish(struct wait_edges *e, uint64_t at_ns);
+
+/* The place of the loop that is believed, or was before there was doubt; 0: none. */
+uint64_t wait_edges_place(const struct wait_edges *e);
 
 #endif

@@ -347,6 +347,7 @@ static void a_failed_write_is_told_and_nothing_follows_it(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dump_is_the_line_that_the_format_says),
+        cmocka_unit_test(edges_that_were_sampled_are_said_to_be),
         cmocka_unit_test(lib_dump_reads_what_was_written),
         cmocka_unit_test(what_is_not_known_is_left_out),
         cmocka_unit_test(what_only_some_kinds_of_stall_have_is_told),

@@ -1,0 +1,304 @@
+/* A watched thread: what its core asks, is told, and has found. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "attach/attach_private.h"
+#include "linux/copy_linux.h"
+#include "platform.h"
+#include "support/wall_clock.h"
+
+#define MS UINT64_C(1000000)
+
+/* ---- what the core asks ---- */
+
+static enum rec_sample take_sample(void *ctx, bool may_repeat, struct rec_stack *out) {
+    return attach_watch_sample(&((struct attach_loop *)ctx)->watch, may_repeat, out);
+}
+
+static bool is_still_busy(void *ctx, uint64_t since_ns) {
+    return attach_watch_still_busy(&((struct attach_loop *)ctx)->watch, since_ns);
+}
+
+static uint32_t list_transitions(void *ctx, struct rec_transition out[REC_TRANSITIONS]) {
+    const struct attach_loop *l = ctx;
+    uint32_t count = l->edge_count < REC_TRANSITIONS ? (uint32_t)l->edge_count : REC_TRANSITIONS;
+    for (uint32_t i = 0; i < count; i++) {
+        out[i] = l->edges[(l->edge_count - count + i) % REC_TRANSITIONS];
+    }
+    return count;
+}
+
+static bool find_image(void *ctx, uint64_t address, struct rec_image *out) {
+    const struct attach_loop *l = ctx;
+    return remote_images_find(l->attach->unwinder.images, address, out);
+}
+
+static bool describe_watched(void *ctx, struct rec_thread *out) {
+    return attach_watch_describe(&((struct attach_loop *)ctx)->watch, out);
+}
+
+static uint32_t capture_others(void *ctx, struct rec_thread *out, uint32_t max,
+                               uint32_t *left_out) {
+    struct attach_loop *l = ctx;
+    return attach_others_capture(&l->attach->others, l->watch.thread.tid, out, max, left_out);
+}
+
+static bool find_top(void *ctx, struct rec_thread *out) {
+    struct attach_loop *l = ctx;
+    return attach_others_top(&l->attach->others, out);
+}
+
+/* As the kernel encodes it (include/linux/posix-timers.h): inverted id, CPUCLOCK_SCHED. */
+static clockid_t process_clock(pid_t pid) {
+    return (clockid_t)(~(unsigned)pid << 3 | 2);
+}
+
+static void read_cpu(void *ctx, struct rec_cpu *out) {
+    const struct attach_loop *l = ctx;
+    out->process_ns = copy_cpu_ns_async(process_clock(l->attach->process.pid));
+    out->main_ns = remote_thread_cpu_ns(&l->watch.thread);
+    out->monitor_ns = copy_cpu_ns_async(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* Ids must differ, not be secret. */
+static void fill_random(void *ctx, uint8_t *out, size_t size) {
+    (void)ctx;
+    if (getrandom(out, size, 0) != (ssize_t)size) {
+        memset(out, 0, size);
+    }
+}
+
+static struct rec_capture capture_table(struct attach_loop *l) {
+    return (struct rec_capture){
+        .ctx = l,
+        .sample = take_sample,
+        .still_busy = is_still_busy,
+        .transitions = list_transitions,
+        .image_at = find_image,
+        .main_thread = describe_watched,
+        .threads = capture_others,
+        .cpu = read_cpu,
+        .top_thread = find_top,
+        .wall_ms = rec_wall_ms_async,
+        .random = fill_random,
+        .context = &l->attach->context,
+    };
+}
+
+/* ---- the loop's place ---- */
+
+/* "libuv.so.1+0x1f30 (uv__io_poll)", as by injection. */
+static void name_loop(struct attach_loop *l) {
+    struct remote_images *images = l->attach->unwinder.images;
+    struct rec_image image;
+    char symbol[ATTACH_TEXT];
+    uint64_t place = wait_edges_place(&l->watch.edges);
+    if (place == l->named_place || !l->watch.edges.known) {
+        return;
+    }
+    l->named_place = place;
+    remote_images_refresh(images);
+    if (!remote_images_find(images, place, &image)) {
+        snprintf(l->loop_at, sizeof l->loop_at, "0x%llx", (unsigned long long)place);
+        return;
+    }
+    const char *slash = strrchr(image.path, '/');
+    remote_images_symbol(images, place - 1, symbol, sizeof symbol);
+    snprintf(l->loop_at, sizeof l->loop_at, "%.120s+0x%llx%s%.100s%s",
+             slash ? slash + 1 : image.path, (unsigned long long)(place - image.load),
+             *symbol ? " (" : "", symbol, *symbol ? ")" : "");
+}
+
+/* ---- what the core is told ---- */
+
+static uint64_t tell(struct attach_loop *l, const struct rec_event *event) {
+    struct rec_event e = *event;
+    l->told_ns = e.at_ns = e.at_ns > l->told_ns ? e.at_ns : l->told_ns;
+    if (e.kind == REC_EVENT_EDGE) {
+        static const uint8_t what[] = {[REC_LOOP_WAKE] = REC_WENT_WAKE,
+                                       [REC_LOOP_SLEEP] = REC_WENT_SLEEP,
+                                       [REC_LOOP_TURN] = REC_WENT_TURN};
+        l->edges[l->edge_count++ % REC_TRANSITIONS] =
+            (struct rec_transition){e.at_ns, what[e.value]};
+    }
+    return rec_event_tell(l->core, &e);
+}
+
+static uint64_t tell_now(struct attach_loop *l, enum rec_event_kind kind) {
+    return tell(l, &(struct rec_event){.kind = kind, .at_ns = stallrec_clock_ns()});
+}
+
+static void tell_queue(struct attach_loop *l) {
+    struct rec_event event;
+    while (attach_watch_take(&l->watch, &event)) {
+        tell(l, &event);
+    }
+}
+
+static void count_look(struct attach_loop *l) {
+    struct attach_watch *w = &l->watch;
+    l->missed_ns += w->unwatched_ns;
+    w->unwatched_ns = 0;
+    if (w->edges.known) {
+        l->samples++;
+        l->busy_samples += w->edges.busy;
+    }
+}
+
+uint64_t attach_loop_step(struct attach_loop *l) {
+    struct attach *a = l->attach;
+    attach_watch_look(&l->watch, stallrec_clock_ns());
+    if (l->watch.execs) {
+        tell_queue(l);
+        attach_watch_restart(&l->watch, &a->tracing);
+    }
+    tell_queue(l);
+    name_loop(l);
+    count_look(l);
+    uint64_t next = tell_now(l, REC_EVENT_STEP);
+    attach_loop_write(l, false);
+    rec_core_wait_begin(l->core, stallrec_clock_ns());
+    return next;
+}
+
+void attach_loop_finish(struct attach_loop *l) {
+    if (l->ended || !l->core) {
+        return;
+    }
+    l->ended = true;
+    attach_watch_look(&l->watch, stallrec_clock_ns());
+    wait_edges_finish(&l->watch.edges, stallrec_clock_ns());
+    tell_queue(l);
+    name_loop(l);
+    count_look(l);
+    tell_now(l, REC_EVENT_FINISH);
+    attach_loop_write(l, true);
+}
+
+/* ---- writing ---- */
+
+static bool write_dump(struct attach_loop *l, const struct rec_dump *dump, const char **path) {
+    struct attach *a = l->attach;
+    struct rec_dump copy = *dump;
+    copy.stall.fatal = a->fatal && !dump->stall.ended;
+    a->about.loop_at = *l->loop_at ? l->loop_at : NULL;
+    a->about.sampled_edges = l->watch.way == ATTACH_BY_SAMPLES;
+    a->about.unspooled = !rec_spool_works(l->spool);
+    rec_policy_count(&a->policy, &a->about, rec_wall_ms_async(NULL));
+    enum stallrec_error st = rec_dumpfile_write(a->file, &copy, &a->about, path);
+    rec_policy_wrote(&a->policy, &copy, &a->about, *path, st);
+    return st == STALLREC_OK;
+}
+
+/* One that cannot be written is lost: nobody else's start would write it while we run. */
+void attach_loop_write(struct attach_loop *l, bool all) {
+    struct attach *a = l->attach;
+    const struct rec_dump *dump;
+    const char *path = NULL;
+    while ((dump = rec_core_closed(l->core)) != NULL &&
+           (all || rec_core_write_due(l->core, stallrec_clock_ns(), 0))) {
+        if (!write_dump(l, dump, &path)) {
+            rec_policy_lost(&a->policy, dump, path);
+        }
+        rec_core_release(l->core, dump);
+        a->untidy = true;
+    }
+}
+
+/* ---- the spool ---- */
+
+static void keep_dump(void *ctx, uint32_t slot, const struct rec_dump *dump) {
+    struct attach_loop *l = ctx;
+    rec_spool_keep(l->spool, slot, dump, *l->loop_at ? l->loop_at : NULL);
+}
+
+static void grow_dump(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed) {
+    struct attach_loop *l = ctx;
+    rec_spool_grow(l->spool, slot, dump, closed);
+    if (!closed) {
+        rec_policy_grow(&l->attach->policy, dump->stall.duration_ms);
+    }
+}
+
+static void drop_dump(void *ctx, uint32_t slot) {
+    rec_spool_drop(((struct attach_loop *)ctx)->spool, slot);
+}
+
+static void take_back(void *ctx, bool ended, uint64_t was_ms) {
+    struct attach_loop *l = ctx;
+    rec_policy_take_back(&l->attach->policy, ended, was_ms);
+    l->attach->totals.stalls -= l->attach->totals.stalls > 0;
+}
+
+/* The spool is for the case that we are killed, in which no stall of the process was fatal: it is
+ * told as one of an app in the background. */
+static void open_spool(struct attach_loop *l) {
+    struct attach *a = l->attach;
+    struct rec_spool_header header = {.pid = (uint32_t)getpid(),
+                                      .process_start = rec_process_start((uint32_t)getpid()),
+                                      .start_ms = a->policy.session.start_ms,
+                                      .about = a->about};
+    memcpy(header.session, a->policy.session.id, sizeof header.session);
+    rec_spool_open(l->spool, rec_folder_fd(&a->policy.folder), &header);
+    rec_spool_suspend(l->spool, true);
+    struct rec_keeper keeper = {l, keep_dump, grow_dump, drop_dump, take_back};
+    rec_core_keep(l->core, &keeper);
+}
+
+/* ---- begin and end ---- */
+
+static bool watch_thread(struct attach_loop *l, pid_t tid, bool events, const char **what) {
+    struct attach *a = l->attach;
+    struct rec_thread thread = {0};
+    if (!attach_watch_open(&l->watch, &a->unwinder, &a->others, events ? &a->tracing : NULL, tid,
+                           a->config.threshold_ms * MS, what)) {
+        return false;
+    }
+    remote_thread_describe(&l->watch.thread, &thread);
+    snprintf(l->name, sizeof l->name, "%s", thread.name);
+    return true;
+}
+
+bool attach_loop_open(struct attach *a, pid_t tid, bool events, struct attach_loop **out,
+                      const char **what) {
+    struct attach_loop *l = calloc(1, sizeof *l);
+    *what = "memory for the recorder";
+    errno = ENOMEM;
+    if (!l) {
+        return false;
+    }
+    l->attach = a;
+    l->spool = calloc(1, sizeof *l->spool);
+    l->core_memory = calloc(1, rec_core_size(&a->config));
+    if (!l->spool || !l->core_memory || !watch_thread(l, tid, events, what)) {
+        int why = errno;
+        attach_loop_free(l);
+        errno = why;
+        return false;
+    }
+    *out = l;
+    return true;
+}
+
+void attach_loop_begin(struct attach_loop *l) {
+    struct rec_capture table = capture_table(l);
+    l->core = rec_core_init(l->core_memory, &l->attach->core_config, &table, l->watch.last_ns);
+    open_spool(l);
+}
+
+void attach_loop_free(struct attach_loop *l) {
+    if (!l) {
+        return;
+    }
+    if (l->spool) {
+        rec_spool_close(l->spool, rec_folder_fd(&l->attach->policy.folder));
+    }
+    attach_watch_release(&l->watch);
+    free(l->spool);
+    free(l->core_memory);
+    free(l);
+}

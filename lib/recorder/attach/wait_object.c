@@ -1,0 +1,94 @@
+/* Reads the descriptors of poll and select. */
+#include "attach/wait_object.h"
+
+#include <poll.h>
+#include <string.h>
+
+enum { SET_MAX = 1024, DESCRIPTOR_MAX = 1 << 20 };
+
+static void take_any(struct finder_object *out) {
+    memset(out->set, 0xff, sizeof out->set);
+    out->lowest = 0;
+}
+
+static void add_descriptor(struct finder_object *out, uint32_t descriptor, bool *any) {
+    if (!*any || descriptor < out->lowest) {
+        out->lowest = descriptor;
+    }
+    *any = true;
+    finder_set_add(out, descriptor);
+}
+
+/* The array may be another's by the time that it is read: what no program asks for shows it. */
+static bool read_poll(const uint64_t args[6], wait_read_fn *read, void *arg,
+                      struct finder_object *out) {
+    struct pollfd fds[SET_MAX];
+    uint64_t count = args[1];
+    bool any = false;
+    if (count == 0 || count > SET_MAX || !read(arg, args[0], fds, (size_t)count * sizeof *fds)) {
+        return false;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        if (fds[i].fd >= DESCRIPTOR_MAX || (fds[i].fd >= 0 && (fds[i].events & ~0x3fff) != 0)) {
+            return false;
+        }
+        if (fds[i].fd >= 0) {
+            add_descriptor(out, (uint32_t)fds[i].fd, &any);
+        }
+    }
+    return any;
+}
+
+/* The kernel writes the answer over the question, so that only sets of a wait that goes on, or that
+ * were copied when it began, are whole: one that ended with nothing ready is empty. */
+static bool read_select(const uint64_t args[6], wait_read_fn *read, void *arg,
+                        struct finder_object *out) {
+    uint64_t words[SET_MAX / 64], count = args[0];
+    bool any = false;
+    if (count == 0 || count > SET_MAX) {
+        return false;
+    }
+    for (unsigned set = 1; set <= 3; set++) {
+        size_t size = (size_t)((count + 63) / 64) * 8;
+        if (args[set] == 0) {
+            continue;
+        }
+        if (!read(arg, args[set], words, size)) {
+            return false;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            if (words[i / 64] >> i % 64 & 1) {
+                add_descriptor(out, i, &any);
+            }
+        }
+    }
+    return any;
+}
+
+void wait_object_read(const struct wait_call *call, const uint64_t args[6], wait_read_fn *read,
+                      void *arg, struct finder_object *out) {
+    *out = (struct finder_object){.kind = FINDER_SET};
+    bool ok = true;
+    switch (call->on) {
+    case WAIT_ON_EPOLL:
+        out->kind = FINDER_EPOLL;
+        out->id = (uint32_t)args[0];
+        break;
+    case WAIT_ON_POLL:
+        ok = read_poll(args, read, arg, out);
+        break;
+    case WAIT_ON_SELECT:
+        ok = read_select(args, read, arg, out);
+        break;
+    case WAIT_ON_CONDITION:
+        out->kind = FINDER_CONDITION;
+        out->id = args[0] & ~UINT64_C(7); /* glibc's condition variables use two words in turn */
+        break;
+    case WAIT_ON_SIGNALS:
+        out->kind = FINDER_SIGNALS;
+        break;
+    }
+    if (!ok) {
+        take_any(out);
+    }
+}

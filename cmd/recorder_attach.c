@@ -24,7 +24,7 @@ enum { EXIT_OWN = 125, EXIT_SIGNAL = 128 };
 
 /* ---- the summary ---- */
 
-static const char *plural(uint64_t n) {
+static const char *ending_of(uint64_t n) {
     return n == 1 ? "" : "s";
 }
 
@@ -37,7 +37,7 @@ static void say_way(const struct attach_totals *t) {
         cli_say(TOOL,
                 "more waits than are read: %" PRIu64 " time%s; the begin of a stall is exact to "
                 "50 ms there",
-                t->limited, plural(t->limited));
+                t->limited, ending_of(t->limited));
     }
     if (t->threads_left > 0) {
         cli_say(TOOL, "%" PRIu32 " more thread%s not watched", t->threads_left,
@@ -51,7 +51,7 @@ static void say_watched(const struct attach_totals *t) {
     char loops[64] = "event loop";
     if (t->threads > 1) {
         snprintf(loops, sizeof loops, "%" PRIu32 " threads, %" PRIu32 " event loop%s, one",
-                 t->threads, t->loops, plural(t->loops));
+                 t->threads, t->loops, ending_of(t->loops));
     }
     cli_say(TOOL,
             "watched %" PRIu64 ".%" PRIu64 " s of %" PRIu64 ".%" PRIu64 " s (%" PRIu64
@@ -68,11 +68,11 @@ static void say_no_loop(const struct recorder_settings *set, const struct attach
     }
 }
 
-static void summarise(const struct recorder_settings *set, const struct attach_totals *t) {
+static void summarise_attached(const struct recorder_settings *set, const struct attach_totals *t) {
     uint64_t stall_ms = settings_stall_ms(set);
     bool whole = t->watched_ms * 10 >= t->looped_ms * 9;
     if (t->lost > 0) {
-        cli_say(TOOL, "%" PRIu64 " dump%s could not be written", t->lost, plural(t->lost));
+        cli_say(TOOL, "%" PRIu64 " dump%s could not be written", t->lost, ending_of(t->lost));
     }
     if (t->loops == 0) {
         say_no_loop(set, t);
@@ -81,8 +81,8 @@ static void summarise(const struct recorder_settings *set, const struct attach_t
         return;
     }
     if (t->stalls > 0) {
-        cli_say(TOOL, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s", t->stalls, plural(t->stalls),
-                t->dumps, plural(t->dumps), set->directory);
+        cli_say(TOOL, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s", t->stalls,
+                ending_of(t->stalls), t->dumps, ending_of(t->dumps), set->directory);
     } else {
         cli_say(TOOL, "no stalls of %" PRIu64 " ms or more%s", stall_ms,
                 whole ? "" : " in the time that was watched");
@@ -160,7 +160,7 @@ static void recover_earlier(const struct recorder_settings *set) {
     if (recover_folder(set->directory, (uint32_t)getpid(), true, INT64_MAX, &got) &&
         got.dumps + got.earlier > 0 && !set->quiet) {
         uint32_t count = got.dumps > got.earlier ? got.dumps : got.earlier;
-        cli_say(TOOL, "%" PRIu32 " dump%s of programs that died earlier", count, plural(count));
+        cli_say(TOOL, "%" PRIu32 " dump%s of programs that died earlier", count, ending_of(count));
     }
 }
 
@@ -176,7 +176,7 @@ int recorder_attach_process(const struct recorder_settings *set) {
     record(a, set, signals, ends_recording, NULL);
     attach_finish(a, -1);
     struct attach_totals totals = attach_totals(a);
-    summarise(set, &totals); /* first: the kernel takes its time to close tracepoints */
+    summarise_attached(set, &totals); /* first: the kernel takes its time to close tracepoints */
     attach_close(a);
     close(signals);
     return 0;
@@ -272,7 +272,8 @@ int recorder_attach_program(const struct recorder_settings *set, const char *pat
     attach_finish(a, recorded && WIFSIGNALED(status));
     struct attach_totals totals = attach_totals(a);
     if (runs) {
-        summarise(set, &totals); /* first: the kernel takes its time to close tracepoints */
+        summarise_attached(set,
+                           &totals); /* first: the kernel takes its time to close tracepoints */
     } else {
         cli_say(TOOL, "%s: %s", path, strerror(error));
     }

@@ -123,7 +123,8 @@ static const struct cli_tool tool = {
         " [--check-ms=MS] [--detectors=NAME,...] [--cpu-limit=PERCENT]\n"
         " [--loop-at=LIB|SYMBOL]... [--context=KEY=VALUE]... [--keep-days=N]\n"
         " [--keep-bytes=N] [--keep-files=N] [--trace=FILE] [--follow] [-q] [--] PROGRAM [ARG]...\n"
-        "-p PID | --attach [--for=SECONDS] [-o DIR] [...] [--] [PROGRAM [ARG]...]\n"
+        "-p PID | --attach [--for=SECONDS] [--thread=GLOB|all] [-o DIR] [...] [--]\n"
+        " [PROGRAM [ARG]...]\n"
         "[--preset=NAME] --replay=TRACE\n"
         "--list-presets | --list-detectors",
     .summary = "Runs PROGRAM and records why its main thread stalls.",

@@ -13,11 +13,11 @@
 #include "support/wall_clock.h"
 
 #define MS UINT64_C(1000000)
-enum { LIST_MS = 500 /* how often threads are looked for */ };
+enum { LIST_MS = 100 /* how often threads are looked for */, NAME_MS = 1000 };
 
 /* ---- what is counted ---- */
 
-static void count_stall(void *user, const struct stallrec_stall *stall) {
+static void on_attached_stall(void *user, const struct stallrec_stall *stall) {
     struct attach *a = user;
     (void)stall;
     a->totals.stalls++;
@@ -142,6 +142,45 @@ static void find_threads(struct attach *a) {
     a->listed_ns = stallrec_clock_ns();
 }
 
+/* The loop of a thread that was watched best; of the main thread before others. */
+static const struct attach_loop *best_loop(const struct attach *a) {
+    const struct attach_loop *best = NULL;
+    for (size_t i = 0; i < a->loop_count; i++) {
+        const struct attach_loop *l = a->loops[i];
+        bool main = l->watch.thread.tid == a->process.pid;
+        if (*l->loop_at && (!best || main)) {
+            best = l;
+        }
+    }
+    return best;
+}
+
+/* Threads that wait for descriptors now, and are not watched: there is a loop, as a rule. */
+static void name_others(struct attach *a) {
+    pid_t *ids = NULL;
+    char *names = a->totals.other_loops;
+    size_t count = remote_threads(&a->process, &ids), used = strlen(names);
+    a->named_ns = stallrec_clock_ns();
+    for (size_t i = 0; i < count; i++) {
+        struct remote_thread thread;
+        struct rec_thread about = {0};
+        struct proc_syscall call;
+        if (is_watched(a, ids[i]) || !remote_thread_open(&thread, &a->process, ids[i])) {
+            continue;
+        }
+        if (remote_thread_call(&thread, &call) && attach_watch_is_loop_call(&call)) {
+            remote_thread_describe(&thread, &about);
+            if (!strstr(names, about.name) &&
+                used + strlen(about.name) + 3 < sizeof a->totals.other_loops) {
+                used += (size_t)snprintf(names + used, sizeof a->totals.other_loops - used, "%s%s",
+                                         used ? ", " : "", about.name);
+            }
+        }
+        remote_thread_close(&thread);
+    }
+    free(ids);
+}
+
 /* ---- stepping ---- */
 
 int attach_ends_fd(const struct attach *a) {
@@ -171,6 +210,27 @@ static bool any_execs(const struct attach *a) {
     return execs;
 }
 
+/* For the session's record: the sum of all watched threads. */
+static void publish_sums(struct attach *a) {
+    struct rec_totals totals = {0};
+    struct rec_watched watched = {0};
+    uint64_t now = stallrec_clock_ns();
+    for (size_t i = 0; i < a->loop_count; i++) {
+        struct rec_totals of = rec_core_totals(a->loops[i]->core);
+        struct rec_watched time = rec_core_watched(a->loops[i]->core, now);
+        uint64_t missed_ms = a->loops[i]->missed_ns / MS;
+        missed_ms = missed_ms < time.watched_ms ? missed_ms : time.watched_ms;
+        totals.suppressed_alone += of.suppressed_alone;
+        watched.wall_ms += time.wall_ms;
+        watched.watched_ms += time.watched_ms - missed_ms;
+        for (size_t k = 0; k < REC_UNWATCHED_REASONS; k++) {
+            watched.unwatched_ms[k] += time.unwatched_ms[k];
+        }
+        watched.unwatched_ms[REC_UNWATCHED_FORGOTTEN] += missed_ms;
+    }
+    rec_policy_seen(&a->policy, &totals, 0, &watched);
+}
+
 uint64_t attach_step(struct attach *a) {
     uint64_t next = stallrec_clock_ns() + look_ms(a) * MS;
     if (any_execs(a)) {
@@ -189,6 +249,10 @@ uint64_t attach_step(struct attach *a) {
     if (*a->threads != '\0' && stallrec_clock_ns() - a->listed_ns >= LIST_MS * MS) {
         find_threads(a);
     }
+    if (!best_loop(a) && stallrec_clock_ns() - a->named_ns >= NAME_MS * MS) {
+        name_others(a);
+    }
+    publish_sums(a);
     if (a->untidy) {
         rec_policy_tidy(&a->policy, rec_wall_ms_async(NULL));
         a->untidy = false;
@@ -197,44 +261,6 @@ uint64_t attach_step(struct attach *a) {
 }
 
 /* ---- what is said at the end ---- */
-
-/* The loop of a thread that was watched best; of the main thread before others. */
-static const struct attach_loop *best_loop(const struct attach *a) {
-    const struct attach_loop *best = NULL;
-    for (size_t i = 0; i < a->loop_count; i++) {
-        const struct attach_loop *l = a->loops[i];
-        bool main = l->watch.thread.tid == a->process.pid;
-        if (*l->loop_at && (!best || main)) {
-            best = l;
-        }
-    }
-    return best;
-}
-
-/* Threads that wait for descriptors now, and are not watched: there is a loop, as a rule. */
-static void name_others(struct attach *a) {
-    pid_t *ids = NULL;
-    size_t count = remote_threads(&a->process, &ids), used = 0;
-    char *names = a->totals.other_loops;
-    for (size_t i = 0; i < count; i++) {
-        struct remote_thread thread;
-        struct rec_thread about = {0};
-        struct proc_syscall call;
-        if (is_watched(a, ids[i]) || !remote_thread_open(&thread, &a->process, ids[i])) {
-            continue;
-        }
-        if (remote_thread_call(&thread, &call) && attach_watch_is_loop_call(&call)) {
-            remote_thread_describe(&thread, &about);
-            if (!strstr(names, about.name) &&
-                used + strlen(about.name) + 3 < sizeof a->totals.other_loops) {
-                used += (size_t)snprintf(names + used, sizeof a->totals.other_loops - used, "%s%s",
-                                         used ? ", " : "", about.name);
-            }
-        }
-        remote_thread_close(&thread);
-    }
-    free(ids);
-}
 
 /* Of all watched threads that have a loop. */
 static void sum_time(struct attach *a, uint64_t now_ns) {
@@ -264,6 +290,7 @@ void attach_finish(struct attach *a, int killed) {
     for (size_t i = 0; i < a->loop_count; i++) {
         attach_loop_finish(a->loops[i]);
     }
+    publish_sums(a);
     a->ended_ns = stallrec_clock_ns();
 }
 
@@ -308,7 +335,7 @@ static bool open_process(struct attach *a, pid_t pid, struct attach_problem *pro
 }
 
 /* By events where the system allows it; else by samples, and totals.why_not says why. */
-static bool open_first(struct attach *a, bool samples, struct attach_problem *problem) {
+static bool open_main_loop(struct attach *a, bool samples, struct attach_problem *problem) {
     const char *what = "tracefs";
     pid_t tid = a->process.pid;
     a->others = (struct attach_others){.unwinder = &a->unwinder, .locks = &a->locks};
@@ -326,7 +353,7 @@ static bool open_first(struct attach *a, bool samples, struct attach_problem *pr
 /* With a glob the main thread is watched only if that matches; it was a trial of what is allowed.
  */
 static bool open_loops(struct attach *a, bool samples, struct attach_problem *problem) {
-    if (!open_first(a, samples, problem)) {
+    if (!open_main_loop(a, samples, problem)) {
         return false;
     }
     if (!is_wanted(a, a->process.pid)) {
@@ -387,14 +414,14 @@ static void begin_recording(struct attach *a, const char *context) {
     }
 }
 
-static bool read_options(struct attach *a, const struct attach_options *options,
+static bool take_options(struct attach *a, const struct attach_options *options,
                          struct attach_problem *problem) {
     errno = EINVAL;
     if (rec_config_read(&a->config, options->config) != STALLREC_OK) {
         return refuse(problem, "the configuration", NULL);
     }
     a->config.callbacks = (struct stallrec_callbacks){
-        .stall_begin = count_stall, .dump_written = count_dump, .dump_lost = count_lost};
+        .stall_begin = on_attached_stall, .dump_written = count_dump, .dump_lost = count_lost};
     a->config.user_data = a;
     snprintf(a->threads, sizeof a->threads, "%s", options->threads ? options->threads : "");
     return true;
@@ -410,7 +437,7 @@ bool attach_open(struct attach **out, const struct attach_options *options,
     }
     a->process = REMOTE_PROCESS_NONE;
     a->policy.folder.fd = REC_FD_NONE;
-    if (read_options(a, options, problem) && open_process(a, options->pid, problem) &&
+    if (take_options(a, options, problem) && open_process(a, options->pid, problem) &&
         open_files(a, problem) && open_loops(a, options->samples, problem)) {
         describe_app(a);
         begin_recording(a, options->context);

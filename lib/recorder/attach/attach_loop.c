@@ -15,7 +15,7 @@
 
 /* ---- what the core asks ---- */
 
-static enum rec_sample take_sample(void *ctx, bool may_repeat, struct rec_stack *out) {
+static enum rec_sample sample_watched(void *ctx, bool may_repeat, struct rec_stack *out) {
     return attach_watch_sample(&((struct attach_loop *)ctx)->watch, may_repeat, out);
 }
 
@@ -32,7 +32,7 @@ static uint32_t list_transitions(void *ctx, struct rec_transition out[REC_TRANSI
     return count;
 }
 
-static bool find_image(void *ctx, uint64_t address, struct rec_image *out) {
+static bool find_remote_image(void *ctx, uint64_t address, struct rec_image *out) {
     const struct attach_loop *l = ctx;
     return remote_images_find(l->attach->unwinder.images, address, out);
 }
@@ -47,7 +47,7 @@ static uint32_t capture_others(void *ctx, struct rec_thread *out, uint32_t max,
     return attach_others_capture(&l->attach->others, l->watch.thread.tid, out, max, left_out);
 }
 
-static bool find_top(void *ctx, struct rec_thread *out) {
+static bool find_busiest(void *ctx, struct rec_thread *out) {
     struct attach_loop *l = ctx;
     return attach_others_top(&l->attach->others, out);
 }
@@ -75,14 +75,14 @@ static void fill_random(void *ctx, uint8_t *out, size_t size) {
 static struct rec_capture capture_table(struct attach_loop *l) {
     return (struct rec_capture){
         .ctx = l,
-        .sample = take_sample,
+        .sample = sample_watched,
         .still_busy = is_still_busy,
         .transitions = list_transitions,
-        .image_at = find_image,
+        .image_at = find_remote_image,
         .main_thread = describe_watched,
         .threads = capture_others,
         .cpu = read_cpu,
-        .top_thread = find_top,
+        .top_thread = find_busiest,
         .wall_ms = rec_wall_ms_async,
         .random = fill_random,
         .context = &l->attach->context,
@@ -128,7 +128,7 @@ static uint64_t tell(struct attach_loop *l, const struct rec_event *event) {
     return rec_event_tell(l->core, &e);
 }
 
-static uint64_t tell_now(struct attach_loop *l, enum rec_event_kind kind) {
+static uint64_t tell_loop_now(struct attach_loop *l, enum rec_event_kind kind) {
     return tell(l, &(struct rec_event){.kind = kind, .at_ns = stallrec_clock_ns()});
 }
 
@@ -159,7 +159,7 @@ uint64_t attach_loop_step(struct attach_loop *l) {
     tell_queue(l);
     name_loop(l);
     count_look(l);
-    uint64_t next = tell_now(l, REC_EVENT_STEP);
+    uint64_t next = tell_loop_now(l, REC_EVENT_STEP);
     attach_loop_write(l, false);
     rec_core_wait_begin(l->core, stallrec_clock_ns());
     return next;
@@ -175,17 +175,18 @@ void attach_loop_finish(struct attach_loop *l) {
     tell_queue(l);
     name_loop(l);
     count_look(l);
-    tell_now(l, REC_EVENT_FINISH);
+    tell_loop_now(l, REC_EVENT_FINISH);
     attach_loop_write(l, true);
 }
 
 /* ---- writing ---- */
 
-static bool write_dump(struct attach_loop *l, const struct rec_dump *dump, const char **path) {
+static bool write_loop_dump(struct attach_loop *l, const struct rec_dump *dump, const char **path) {
     struct attach *a = l->attach;
     struct rec_dump copy = *dump;
     copy.stall.fatal = a->fatal && !dump->stall.ended;
     a->about.loop_at = *l->loop_at ? l->loop_at : NULL;
+    a->about.other_thread = l->watch.thread.tid != a->process.pid;
     a->about.sampled_edges = l->watch.way == ATTACH_BY_SAMPLES;
     a->about.unspooled = !rec_spool_works(l->spool);
     rec_policy_count(&a->policy, &a->about, rec_wall_ms_async(NULL));
@@ -201,7 +202,7 @@ void attach_loop_write(struct attach_loop *l, bool all) {
     const char *path = NULL;
     while ((dump = rec_core_closed(l->core)) != NULL &&
            (all || rec_core_write_due(l->core, stallrec_clock_ns(), 0))) {
-        if (!write_dump(l, dump, &path)) {
+        if (!write_loop_dump(l, dump, &path)) {
             rec_policy_lost(&a->policy, dump, path);
         }
         rec_core_release(l->core, dump);
@@ -228,7 +229,7 @@ static void drop_dump(void *ctx, uint32_t slot) {
     rec_spool_drop(((struct attach_loop *)ctx)->spool, slot);
 }
 
-static void take_back(void *ctx, bool ended, uint64_t was_ms) {
+static void take_stall_back(void *ctx, bool ended, uint64_t was_ms) {
     struct attach_loop *l = ctx;
     rec_policy_take_back(&l->attach->policy, ended, was_ms);
     l->attach->totals.stalls -= l->attach->totals.stalls > 0;
@@ -236,7 +237,7 @@ static void take_back(void *ctx, bool ended, uint64_t was_ms) {
 
 /* The spool is for the case that we are killed, in which no stall of the process was fatal: it is
  * told as one of an app in the background. */
-static void open_spool(struct attach_loop *l) {
+static void open_loop_spool(struct attach_loop *l) {
     struct attach *a = l->attach;
     struct rec_spool_header header = {.pid = (uint32_t)getpid(),
                                       .process_start = rec_process_start((uint32_t)getpid()),
@@ -245,7 +246,7 @@ static void open_spool(struct attach_loop *l) {
     memcpy(header.session, a->policy.session.id, sizeof header.session);
     rec_spool_open(l->spool, rec_folder_fd(&a->policy.folder), &header);
     rec_spool_suspend(l->spool, true);
-    struct rec_keeper keeper = {l, keep_dump, grow_dump, drop_dump, take_back};
+    struct rec_keeper keeper = {l, keep_dump, grow_dump, drop_dump, take_stall_back};
     rec_core_keep(l->core, &keeper);
 }
 
@@ -287,7 +288,7 @@ bool attach_loop_open(struct attach *a, pid_t tid, bool events, struct attach_lo
 void attach_loop_begin(struct attach_loop *l) {
     struct rec_capture table = capture_table(l);
     l->core = rec_core_init(l->core_memory, &l->attach->core_config, &table, l->watch.last_ns);
-    open_spool(l);
+    open_loop_spool(l);
 }
 
 void attach_loop_free(struct attach_loop *l) {

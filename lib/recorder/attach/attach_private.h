@@ -41,6 +41,7 @@ struct attach {
     struct attach_loop **loops; /* those of threads that ended, too */
     size_t loop_count;
     char threads[ATTACH_TEXT]; /* a glob on names of threads; "": the main thread */
+    uint64_t named_ns;         /* when threads with loops were named last */
     uint64_t listed_ns;        /* when threads were looked for last */
     uint32_t threads_left;     /* for which there was no room */
     void *file_memory;

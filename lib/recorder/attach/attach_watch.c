@@ -51,7 +51,7 @@ struct wait_memory {
     bool goes_on;
 };
 
-static bool read_memory(void *arg, uint64_t address, void *to, size_t size) {
+static bool read_wait_memory(void *arg, uint64_t address, void *to, size_t size) {
     enum { STACK_SPAN = 8 << 20 };
     const struct wait_memory *m = arg;
     const struct cfi_stack *stack = m->stack;
@@ -78,8 +78,8 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
         !remote_images_on_stack(w->unwinder->images, wait.depth)) {
         wait.depth = 0; /* a coroutine's: deeper than all others */
     }
-    wait.blocking = wait_call_blocks(call, args, read_memory, &memory);
-    wait_object_read(call, args, read_memory, &memory, &wait.object);
+    wait.blocking = wait_call_blocks(call, args, read_wait_memory, &memory);
+    wait_object_read(call, args, read_wait_memory, &memory, &wait.object);
     wait_edges_enter(&w->edges, &wait, at_ns);
 }
 

@@ -15,14 +15,14 @@ static const uint8_t kernel_number[CFI_REGISTERS] = {
     PERF_REG_X86_R15, PERF_REG_X86_IP};
 enum { SAMPLE_ABI = PERF_SAMPLE_REGS_ABI_64 };
 
-static unsigned number_of(unsigned reg) {
+static unsigned kernel_register(unsigned reg) {
     return kernel_number[reg];
 }
 #else
 enum { SAMPLE_ABI = PERF_SAMPLE_REGS_ABI_64 };
 
 /* x0 to x30 have the same numbers in both. */
-static unsigned number_of(unsigned reg) {
+static unsigned kernel_register(unsigned reg) {
     if (reg == CFI_SP) {
         return PERF_REG_ARM64_SP;
     }
@@ -33,7 +33,7 @@ static unsigned number_of(unsigned reg) {
 uint64_t perf_record_registers(void) {
     uint64_t mask = 0;
     for (unsigned i = 0; i < CFI_REGISTERS; i++) {
-        mask |= UINT64_C(1) << number_of(i);
+        mask |= UINT64_C(1) << kernel_register(i);
     }
     return mask;
 }
@@ -88,7 +88,7 @@ size_t perf_record_size(const uint8_t header[PERF_RECORD_HEADER]) {
     return size >= PERF_RECORD_LEAST && size % 8 == 0 ? size : 0;
 }
 
-static void read_registers(struct perf_bytes *b, struct cfi_registers *regs) {
+static void registers_of_sample(struct perf_bytes *b, struct cfi_registers *regs) {
     uint64_t abi = bytes_u64(b), mask = perf_record_registers();
     regs->known = 0;
     if (abi == PERF_SAMPLE_REGS_ABI_NONE) {
@@ -101,7 +101,7 @@ static void read_registers(struct perf_bytes *b, struct cfi_registers *regs) {
         }
     }
     for (unsigned i = 0; i < CFI_REGISTERS && abi == SAMPLE_ABI && !b->failed; i++) {
-        cfi_set_async(regs, i, value[number_of(i)]);
+        cfi_set_async(regs, i, value[kernel_register(i)]);
     }
 }
 
@@ -115,14 +115,14 @@ static void read_stack(struct perf_bytes *b, struct perf_record *r) {
     }
 }
 
-static void read_sample(struct perf_bytes *b, struct perf_record *r) {
+static void decode_sample(struct perf_bytes *b, struct perf_record *r) {
     r->event = bytes_u64(b);
     bytes_u32(b); /* the process, as its namespace numbers it */
     r->tid = bytes_u32(b);
     r->time_ns = bytes_u64(b);
     r->trace_size = bytes_u32(b);
     r->trace = bytes_take(b, r->trace_size);
-    read_registers(b, &r->regs);
+    registers_of_sample(b, &r->regs);
     read_stack(b, r);
 }
 
@@ -135,7 +135,7 @@ bool perf_record_read(const uint8_t *bytes, size_t size, struct perf_record *out
     switch (b.failed ? UINT32_MAX : type) {
     case PERF_RECORD_SAMPLE:
         r.kind = PERF_RECORD_IS_SAMPLE;
-        read_sample(&b, &r);
+        decode_sample(&b, &r);
         break;
     case PERF_RECORD_LOST:
         r.kind = PERF_RECORD_IS_LOST;

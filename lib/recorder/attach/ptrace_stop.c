@@ -15,7 +15,7 @@
 enum { STOP_MS = 20, NAP_NS = 20000 };
 
 /* Reads the registers in the kernel's layout of a core file. */
-static bool read_registers(pid_t tid, struct cfi_registers *regs) {
+static bool registers_of_stopped(pid_t tid, struct cfi_registers *regs) {
 #if defined(__x86_64__)
     struct user_regs_struct u;
 #else
@@ -80,7 +80,7 @@ bool ptrace_copy(const struct remote_process *process, pid_t tid, uint8_t *buffe
         return false;
     }
     begin = stallrec_clock_ns();
-    if (read_registers(tid, regs) && regs->value[CFI_SP] > ARCH_RED_ZONE) {
+    if (registers_of_stopped(tid, regs) && regs->value[CFI_SP] > ARCH_RED_ZONE) {
         uint64_t lo = (regs->value[CFI_SP] - ARCH_RED_ZONE) & ~UINT64_C(7);
         size_t size = remote_read_some(process, lo, buffer, room) & ~(size_t)7;
         *stack = (struct cfi_stack){buffer, lo, lo + size};

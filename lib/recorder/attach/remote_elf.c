@@ -72,7 +72,7 @@ static uint64_t end_of_segment(const Elf64_Phdr *headers, size_t count, uint64_t
     return 0;
 }
 
-static void read_segment(const Elf64_Phdr *headers, size_t count, const Elf64_Phdr *p,
+static void take_segment(const Elf64_Phdr *headers, size_t count, const Elf64_Phdr *p,
                          struct remote_elf *out) {
     uint64_t end = end_of_segment(headers, count, p->p_vaddr);
     if (end == 0 || p->p_memsz > end - p->p_vaddr) {
@@ -105,7 +105,7 @@ bool remote_elf_read(remote_read_fn *read, void *arg, uint64_t load, struct remo
         if (headers[i].p_type == PT_NOTE) {
             read_notes(read, arg, &headers[i], out);
         } else if (headers[i].p_type == PT_GNU_EH_FRAME || headers[i].p_type == PT_DYNAMIC) {
-            read_segment(headers, head.e_phnum, &headers[i], out);
+            take_segment(headers, head.e_phnum, &headers[i], out);
         }
     }
     return true;
@@ -160,7 +160,7 @@ static bool read_tables(remote_read_fn *read, void *arg, const struct remote_elf
 
 /* How many symbols there are. No header says it: DT_HASH does, and else the string table follows
  * the symbols, as linkers lay them out. */
-static uint64_t count_symbols(remote_read_fn *read, void *arg, const struct dynamic_tables *t) {
+static uint64_t count_dynamic(remote_read_fn *read, void *arg, const struct dynamic_tables *t) {
     uint32_t words[2];
     if (t->hash != 0 && read(arg, t->hash, words, sizeof words)) {
         return words[1];
@@ -168,15 +168,15 @@ static uint64_t count_symbols(remote_read_fn *read, void *arg, const struct dyna
     return t->strings > t->symbols ? (t->strings - t->symbols) / sizeof(Elf64_Sym) : 0;
 }
 
-static bool covers(const Elf64_Sym *symbol, uint64_t address) {
+static bool symbol_covers(const Elf64_Sym *symbol, uint64_t address) {
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
     return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF &&
            address - symbol->st_value < symbol->st_size;
 }
 
 /* Copies a string of at most room - 1 bytes; "" if it cannot be read. */
-static void read_name(remote_read_fn *read, void *arg, const struct dynamic_tables *t,
-                      uint64_t offset, char *name, size_t room) {
+static void read_symbol_name(remote_read_fn *read, void *arg, const struct dynamic_tables *t,
+                             uint64_t offset, char *name, size_t room) {
     *name = '\0';
     if (offset >= t->strings_size) {
         return;
@@ -199,7 +199,7 @@ void remote_elf_symbol(remote_read_fn *read, void *arg, const struct remote_elf 
     if (!read_tables(read, arg, elf, &t)) {
         return;
     }
-    uint64_t count = count_symbols(read, arg, &t);
+    uint64_t count = count_dynamic(read, arg, &t);
     count = count < SYMBOLS_MAX ? count : SYMBOLS_MAX;
     for (uint64_t i = 0; i < count; i += AT_ONCE) {
         size_t n = count - i < AT_ONCE ? (size_t)(count - i) : AT_ONCE;
@@ -207,8 +207,8 @@ void remote_elf_symbol(remote_read_fn *read, void *arg, const struct remote_elf 
             return;
         }
         for (size_t k = 0; k < n; k++) {
-            if (covers(&symbols[k], address - elf->bias)) {
-                read_name(read, arg, &t, symbols[k].st_name, name, room);
+            if (symbol_covers(&symbols[k], address - elf->bias)) {
+                read_symbol_name(read, arg, &t, symbols[k].st_name, name, room);
                 return;
             }
         }

@@ -55,7 +55,7 @@ struct remote_images {
     uint8_t code[CODE_BEFORE + CODE_BEHIND];
 };
 
-static bool read_memory(void *arg, uint64_t address, void *to, size_t size) {
+static bool read_process(void *arg, uint64_t address, void *to, size_t size) {
     return remote_read(arg, address, to, size);
 }
 
@@ -145,7 +145,7 @@ static void image_found(struct remote_images *t, const struct remote_map *map) {
         image->loaded = true;
         return;
     }
-    if (!remote_elf_read(read_memory, (void *)(uintptr_t)t->process, map->lo, &elf)) {
+    if (!remote_elf_read(read_process, (void *)(uintptr_t)t->process, map->lo, &elf)) {
         return;
     }
     drop_overlapped(t, &elf);
@@ -273,7 +273,7 @@ void remote_images_symbol(const struct remote_images *t, uint64_t address, char 
     const struct remote_image *image = image_at(t, address);
     *name = '\0';
     if (image) {
-        remote_elf_symbol(read_memory, (void *)(uintptr_t)t->process, &image->elf, address, name,
+        remote_elf_symbol(read_process, (void *)(uintptr_t)t->process, &image->elf, address, name,
                           room);
     }
 }
@@ -344,7 +344,7 @@ static void find_frames(struct remote_images *t, const struct remote_image *imag
     close(fd);
 }
 
-static void copy_frames(struct remote_images *t, struct remote_image *image) {
+static void copy_image_frames(struct remote_images *t, struct remote_image *image) {
     struct image_frames *f = &image->frames;
     if (f->tried) {
         return;
@@ -379,7 +379,7 @@ static bool module_find(void *arg, uint64_t pc, unwind_visit_fn *visit, void *vi
     if (!image) {
         return false;
     }
-    copy_frames(t, image);
+    copy_image_frames(t, image);
     const struct image_frames *f = &image->frames;
     struct cfi_module module = {.header = f->size ? f->header : 0, .header_size = f->header_size};
     if (f->size > 0) { /* first: the code's copy may reach into it */

@@ -18,7 +18,7 @@ static void skip_char(struct map_text *t, char c) {
     }
 }
 
-static uint64_t take_number(struct map_text *t, unsigned base) {
+static uint64_t map_number(struct map_text *t, unsigned base) {
     uint64_t value = 0;
     const char *from = t->at;
     for (int digit; t->at < t->end && (digit = rec_hex_digit(*t->at)) >= 0 && digit < (int)base;
@@ -68,19 +68,19 @@ static void take_path(struct map_text *t, struct remote_map *map) {
 bool remote_map_read(const char *line, size_t size, struct remote_map *out) {
     struct map_text t = {line, line + size, false};
     *out = (struct remote_map){0};
-    out->lo = take_number(&t, 16);
+    out->lo = map_number(&t, 16);
     skip_char(&t, '-');
-    out->hi = take_number(&t, 16);
+    out->hi = map_number(&t, 16);
     skip_char(&t, ' ');
     take_rights(&t, out);
     skip_char(&t, ' ');
-    out->offset = take_number(&t, 16);
+    out->offset = map_number(&t, 16);
     skip_char(&t, ' ');
-    uint64_t major = take_number(&t, 16);
+    uint64_t major = map_number(&t, 16);
     skip_char(&t, ':');
-    out->device = major << 32 | take_number(&t, 16);
+    out->device = major << 32 | map_number(&t, 16);
     skip_char(&t, ' ');
-    out->inode = take_number(&t, 10);
+    out->inode = map_number(&t, 10);
     take_path(&t, out);
     return !t.failed && out->lo < out->hi;
 }

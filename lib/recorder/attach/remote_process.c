@@ -113,7 +113,7 @@ size_t remote_read_some(const struct remote_process *process, uint64_t address, 
     return done;
 }
 
-static int by_id(const void *a, const void *b) {
+static int by_thread_id(const void *a, const void *b) {
     pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
     return (x > y) - (x < y);
 }
@@ -145,7 +145,7 @@ size_t remote_threads(const struct remote_process *process, pid_t **out) {
         closedir(folder);
     }
     if (count > 1) {
-        qsort(ids, count, sizeof *ids, by_id);
+        qsort(ids, count, sizeof *ids, by_thread_id);
     }
     *out = ids;
     return count;

@@ -3,78 +3,155 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
+#include <linux/futex.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <cmocka.h>
 
 #include "attach/wait_call.h"
 #include "attach/wait_edges.h"
+#include "attach/wait_object.h"
 
 enum { LOOP = 0x1000, REPLY = 0x2000, SHALLOW = 9000, DEEP = 5000 };
+#define MS UINT64_C(1000000)
 
 static struct wait_edges e;
-static struct rec_event event;
+static struct rec_event told[64];
+static unsigned told_count;
 
-static bool enter(uint64_t place, uint64_t depth, bool blocks, uint64_t at) {
-    return wait_edges_enter(&e, &(struct wait_begin){place, depth, blocks}, at, &event);
+static void take_event(void *ctx, const struct rec_event *event) {
+    (void)ctx;
+    if (told_count < sizeof told / sizeof *told) {
+        told[told_count++] = *event;
+    }
+}
+
+static void begin_edges_at(bool sampled) {
+    wait_edges_begin(&e, 250 * MS, sampled, take_event, NULL, 1);
 }
 
 static int forget_edges(void **state) {
     (void)state;
-    memset(&e, 0, sizeof e);
+    told_count = 0;
+    begin_edges_at(false);
     return 0;
 }
 
-static void learn_loop(void) {
-    for (uint64_t at = 1; at <= 3; at++) {
-        assert_false(enter(LOOP, SHALLOW, true, at));
-        assert_true(wait_edges_exit(&e, at, &event) == (at == 3));
+static void enter(uint64_t place, uint64_t depth, bool blocking, uint64_t at) {
+    struct finder_wait wait = {.place = place, .depth = depth, .blocking = blocking};
+    wait.object.kind = FINDER_EPOLL;
+    wait_edges_enter(&e, &wait, at);
+}
+
+static unsigned count_told(enum rec_event_kind kind) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < told_count; i++) {
+        n += told[i].kind == kind;
     }
-    assert_int_equal(event.value, REC_LOOP_WAKE);
+    return n;
+}
+
+/* Waits of 100 ms with pauses of 400 ms; the loop is known when the last begins. */
+static void learn_loop(void) {
+    for (uint64_t i = 1; !e.known; i++) {
+        assert_true(i < 10);
+        enter(LOOP, SHALLOW, true, i * 500 * MS);
+        wait_edges_exit(&e, i * 500 * MS + 100 * MS);
+    }
+}
+
+static void nothing_is_known_at_first(void **state) {
+    (void)state;
+    assert_int_equal(told_count, 1);
+    assert_int_equal(told[0].kind, REC_EVENT_DOUBT);
+    assert_false(e.known);
+    assert_true(e.busy);
 }
 
 static void loop_sleeps_in_its_wait_and_wakes_behind_it(void **state) {
     (void)state;
     learn_loop();
-    assert_true(enter(LOOP, SHALLOW, true, 10));
-    assert_int_equal(event.value, REC_LOOP_SLEEP);
-    assert_int_equal(event.at_ns, 10);
-    assert_true(wait_edges_exit(&e, 20, &event));
-    assert_int_equal(event.value, REC_LOOP_WAKE);
-    assert_int_equal(e.busy_ns, 20);
+    told_count = 0;
+    enter(LOOP, SHALLOW, true, 9000 * MS);
+    assert_int_equal(told_count, 1);
+    assert_int_equal(told[0].value, REC_LOOP_SLEEP);
+    assert_int_equal(told[0].at_ns, 9000 * MS);
+    wait_edges_exit(&e, 9001 * MS);
+    assert_int_equal(told[1].value, REC_LOOP_WAKE);
+    assert_int_equal(e.busy_ns, 9001 * MS);
+    assert_int_equal(wait_edges_place(&e), LOOP);
+}
+
+static void what_was_before_the_loop_was_known_is_told(void **state) {
+    (void)state;
+    learn_loop();
+    assert_int_equal(count_told(REC_EVENT_ATTRIBUTE), 1);
+    assert_int_equal(count_told(REC_EVENT_ATTRIBUTED), 1);
+    assert_true(count_told(REC_EVENT_PAST_IDLE) >= 2);
+}
+
+static void samples_say_nothing_of_the_past(void **state) {
+    (void)state;
+    begin_edges_at(true);
+    learn_loop();
+    assert_int_equal(count_told(REC_EVENT_PAST_IDLE), 0);
+    for (unsigned i = 0; i < told_count; i++) {
+        if (told[i].kind == REC_EVENT_ATTRIBUTE) {
+            assert_int_equal(told[i].mark_ns, told[i].at_ns);
+        }
+    }
 }
 
 static void wait_elsewhere_is_part_of_the_turn(void **state) {
     (void)state;
     learn_loop();
-    assert_false(enter(REPLY, DEEP, true, 10));
-    assert_false(wait_edges_exit(&e, 20, &event));
-    assert_int_equal(e.busy_ns, 3);
+    uint64_t since = e.busy_ns;
+    told_count = 0;
+    enter(REPLY, DEEP, true, 9000 * MS);
+    wait_edges_exit(&e, 9100 * MS);
+    assert_int_equal(told_count, 0);
+    assert_int_equal(e.busy_ns, since);
 }
 
 static void wait_without_time_is_a_turn(void **state) {
     (void)state;
     learn_loop();
-    assert_true(enter(LOOP, SHALLOW, false, 10));
-    assert_int_equal(event.value, REC_LOOP_TURN);
-    assert_false(wait_edges_exit(&e, 11, &event));
+    told_count = 0;
+    enter(LOOP, SHALLOW, false, 9000 * MS);
+    assert_int_equal(told[0].value, REC_LOOP_TURN);
+    wait_edges_exit(&e, 9000 * MS);
+    assert_int_equal(told_count, 1);
 }
 
 static void thread_that_was_not_seen_counts_as_idle(void **state) {
     (void)state;
     learn_loop();
-    assert_true(wait_edges_miss(&e, 10, &event));
-    assert_int_equal(event.value, REC_LOOP_SLEEP);
-    assert_false(wait_edges_miss(&e, 11, &event));
-    assert_true(wait_edges_resume(&e, 20, &event));
-    assert_int_equal(event.value, REC_LOOP_WAKE);
-    assert_false(wait_edges_resume(&e, 21, &event));
+    told_count = 0;
+    wait_edges_miss(&e, 9000 * MS);
+    assert_int_equal(told[0].value, REC_LOOP_SLEEP);
+    wait_edges_miss(&e, 9001 * MS);
+    assert_int_equal(told_count, 1);
+    wait_edges_resume(&e, 9002 * MS);
+    assert_int_equal(told[1].value, REC_LOOP_WAKE);
+    wait_edges_resume(&e, 9003 * MS);
+    assert_int_equal(told_count, 2);
 }
 
-static void thread_without_a_loop_has_no_edges(void **state) {
+static void what_was_not_seen_before_the_loop_is_not_judged(void **state) {
     (void)state;
-    assert_false(wait_edges_resume(&e, 20, &event));
-    assert_false(wait_edges_exit(&e, 20, &event));
+    enter(LOOP, SHALLOW, true, 500 * MS);
+    wait_edges_exit(&e, 600 * MS);
+    wait_edges_miss(&e, 700 * MS);
+    wait_edges_resume(&e, 5000 * MS);
+    assert_int_equal(count_told(REC_EVENT_DOUBT), 2);
+    for (uint64_t i = 1; !e.known && i < 10; i++) {
+        enter(LOOP, SHALLOW, true, (5000 + i * 100) * MS);
+        wait_edges_exit(&e, (5050 + i * 100) * MS);
+    }
+    for (unsigned i = 0; i < told_count; i++) {
+        assert_true(told[i].kind != REC_EVENT_PAST_IDLE || told[i].value >= 5000 * MS);
+    }
 }
 
 static bool read_word(void *arg, uint64_t address, void *to, size_t size) {
@@ -106,13 +183,70 @@ static void timeout_of_each_call_is_found(void **state) {
     assert_null(wait_call_numbered(SYS_read));
 }
 
-static void wait_for_no_descriptor_is_a_sleep(void **state) {
+static void wait_for_no_descriptor_is_none_of_a_loop(void **state) {
     (void)state;
     uint64_t args[6] = {0};
-    assert_true(wait_call_is_sleep(wait_call_numbered(SYS_ppoll), args));
+    assert_true(wait_call_is_other(wait_call_numbered(SYS_ppoll), args));
     args[1] = 1;
-    assert_false(wait_call_is_sleep(wait_call_numbered(SYS_ppoll), args));
-    assert_false(wait_call_is_sleep(wait_call_numbered(SYS_epoll_pwait), args));
+    assert_false(wait_call_is_other(wait_call_numbered(SYS_ppoll), args));
+    assert_false(wait_call_is_other(wait_call_numbered(SYS_epoll_pwait), args));
+}
+
+static void mutex_is_no_condition(void **state) {
+    (void)state;
+    const struct wait_call *futex = wait_call_numbered(SYS_futex);
+    uint64_t args[6] = {0x1000, FUTEX_WAIT_PRIVATE, 2};
+    assert_true(wait_call_is_other(futex, args));
+    args[1] = FUTEX_WAKE_PRIVATE;
+    assert_true(wait_call_is_other(futex, args));
+    args[1] = FUTEX_WAIT_BITSET_PRIVATE | FUTEX_CLOCK_REALTIME;
+    assert_false(wait_call_is_other(futex, args));
+}
+
+static bool read_bytes(void *arg, uint64_t address, void *to, size_t size) {
+    memcpy(to, (const uint8_t *)arg + address, size);
+    return true;
+}
+
+static void descriptors_of_poll_are_a_set(void **state) {
+    (void)state;
+    struct pollfd fds[2] = {{.fd = 70, .events = POLLIN}, {.fd = 5, .events = POLLOUT}};
+    uint64_t args[6] = {0, 2, 100};
+    struct finder_object object;
+    const struct wait_call *call = wait_call_numbered(SYS_ppoll);
+    wait_object_read(call, args, read_bytes, fds, &object);
+    assert_int_equal(object.kind, FINDER_SET);
+    assert_int_equal(object.set[0], 1 << 5);
+    assert_int_equal(object.set[1], 1 << 6);
+    assert_int_equal(object.lowest, 5);
+    fds[1].fd = INT32_MAX; /* the memory is something else's by now */
+    wait_object_read(call, args, read_bytes, fds, &object);
+    assert_int_equal(object.set[15], UINT64_MAX);
+    wait_object_read(call, args, read_nothing, NULL, &object);
+    assert_int_equal(object.set[3], UINT64_MAX);
+}
+
+static void descriptors_of_select_are_a_set(void **state) {
+    (void)state;
+    uint64_t words[2] = {0, 1 << 3};
+    uint64_t args[6] = {3, 0, 8, 0, 0, 0};
+    struct finder_object object;
+    wait_object_read(wait_call_numbered(SYS_pselect6), args, read_bytes, words, &object);
+    assert_int_equal(object.set[0], UINT64_MAX); /* bit 3 is not below the count */
+    args[0] = 4;
+    wait_object_read(wait_call_numbered(SYS_pselect6), args, read_bytes, words, &object);
+    assert_int_equal(object.set[0], 1 << 3);
+}
+
+static void epoll_and_condition_are_told_by_their_number(void **state) {
+    (void)state;
+    uint64_t args[6] = {7};
+    struct finder_object object;
+    wait_object_read(wait_call_numbered(SYS_epoll_pwait), args, read_nothing, NULL, &object);
+    assert_true(object.kind == FINDER_EPOLL && object.id == 7);
+    args[0] = 0x102c;
+    wait_object_read(wait_call_numbered(SYS_futex), args, read_nothing, NULL, &object);
+    assert_true(object.kind == FINDER_CONDITION && object.id == 0x1028);
 }
 
 static void arguments_stand_behind_the_number(void **state) {
@@ -127,13 +261,20 @@ static void arguments_stand_behind_the_number(void **state) {
 int main(void) {
 #define T(name) cmocka_unit_test_setup(name, forget_edges)
     const struct CMUnitTest tests[] = {
+        T(nothing_is_known_at_first),
         T(loop_sleeps_in_its_wait_and_wakes_behind_it),
+        T(what_was_before_the_loop_was_known_is_told),
+        T(samples_say_nothing_of_the_past),
         T(wait_elsewhere_is_part_of_the_turn),
         T(wait_without_time_is_a_turn),
         T(thread_that_was_not_seen_counts_as_idle),
-        T(thread_without_a_loop_has_no_edges),
+        T(what_was_not_seen_before_the_loop_is_not_judged),
         T(timeout_of_each_call_is_found),
-        T(wait_for_no_descriptor_is_a_sleep),
+        T(wait_for_no_descriptor_is_none_of_a_loop),
+        T(mutex_is_no_condition),
+        T(descriptors_of_poll_are_a_set),
+        T(descriptors_of_select_are_a_set),
+        T(epoll_and_condition_are_told_by_their_number),
         T(arguments_stand_behind_the_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

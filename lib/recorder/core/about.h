@@ -15,6 +15,7 @@ struct rec_about {
     uint32_t cpus;       /* 0 = not known */
     const char *loop_at; /* the place that counts as the program's event loop; NULL = the program
                             calls the hooks itself */
+    bool other_thread;   /* the watched thread, the first of the dump's, is not the main thread */
     bool sampled_edges; /* begin and end of a busy stretch are where the recorder saw one, not where
                            they were */
     const char *home;   /* written as "~" in paths of images; NULL = none */

@@ -284,6 +284,12 @@ static void stall(struct json *j, const struct rec_dump *dump, const struct rec_
     json_member_string(j, "kind", stall->kind);
     json_member_string(j, "detector", stall->detector);
     json_member_string(j, "loop_at", about->loop_at);
+    if (about->other_thread && dump->thread_count > 0) {
+        object(j, "thread");
+        json_member_number(j, "id", (uint64_t)dump->threads[0].id);
+        json_member_string(j, "name", dump->threads[0].name);
+        json_end(j, '}');
+    }
     json_member_string(j, "edges", about->sampled_edges ? "sampled" : NULL);
     json_member_string(j, "action", stall->action[0] != '\0' ? stall->action : NULL);
     if (stall->prewarmed) {

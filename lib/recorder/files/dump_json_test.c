@@ -178,6 +178,15 @@ static void edges_that_were_sampled_are_said_to_be(void **state) {
     assert_non_null(strstr(text.bytes, "\"edges\":\"sampled\",\"activity\""));
 }
 
+static void thread_that_is_not_the_main_one_is_named(void **state) {
+    (void)state;
+    struct rec_dump d = full_dump();
+    struct rec_about other = about;
+    other.other_thread = true;
+    write_dump(&d, &other);
+    assert_non_null(strstr(text.bytes, "\"thread\":{\"id\":4711,\"name\":\"app\"},"));
+}
+
 static void lib_dump_reads_what_was_written(void **state) {
     (void)state;
     struct rec_dump d = full_dump();
@@ -348,6 +357,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_dump_is_the_line_that_the_format_says),
         cmocka_unit_test(edges_that_were_sampled_are_said_to_be),
+        cmocka_unit_test(thread_that_is_not_the_main_one_is_named),
         cmocka_unit_test(lib_dump_reads_what_was_written),
         cmocka_unit_test(what_is_not_known_is_left_out),
         cmocka_unit_test(what_only_some_kinds_of_stall_have_is_told),

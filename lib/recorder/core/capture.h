@@ -58,6 +58,17 @@ struct rec_image {
     bool in_app;      /* part of the app, not of the system */
 };
 
+/* A name for code that is in no image: made at run time, or run by an interpreter. */
+struct rec_code_name {
+    uint64_t address;   /* a frame's */
+    bool exact;         /* else it is a return address, and what is before it counts */
+    const char *symbol; /* NULL = not known */
+    uint64_t offset;    /* from the symbol's start */
+    const char *file;   /* NULL = not known */
+    uint32_t line;      /* 0 = not known */
+    bool in_app;        /* the app's own, by its file */
+};
+
 enum rec_thread_state {
     REC_STATE_UNKNOWN = 0,
     REC_STATE_RUNNING, /* on a processor, or ready to be */
@@ -115,6 +126,9 @@ struct rec_capture {
     const char *(*mode)(void *ctx);
     /* The image that holds the address; false if there is none. */
     bool (*image_at)(void *ctx, uint64_t address, struct rec_image *out);
+    /* Fills in the symbols of addresses that no image holds; those that are not known stay. Strings
+     * are valid until the next call. NULL = cannot. */
+    void (*name_code)(void *ctx, struct rec_code_name *names, uint32_t count);
     /* The watched thread without its stack (out->stack is left alone). NULL or false = not known.
      */
     bool (*main_thread)(void *ctx, struct rec_thread *out);

@@ -39,6 +39,8 @@ static void carve_contents(struct carve *c, struct rec_record *record,
     struct rec_dump *dump = &record->dump;
     dump->images = carve(c, REC_IMAGES_MAX, sizeof *dump->images);
     record->text = carve(c, REC_TEXT_MAX, 1);
+    dump->names = carve(c, REC_CODE_NAMES_MAX, sizeof *dump->names);
+    record->code_text = carve(c, REC_CODE_TEXT_MAX, 1);
     for (uint32_t i = 0; i < config->ring; i++) {
         carve_stack(c, c->base != NULL ? &dump->stacks[i].stack : NULL, config->max_frames, false);
     }

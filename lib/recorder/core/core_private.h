@@ -37,6 +37,8 @@ struct rec_record {
     bool about_work;   /* the dump is about what used the processor, on any thread */
     char *text;        /* [REC_TEXT_MAX] */
     uint32_t text_len;
+    char *code_text; /* [REC_CODE_TEXT_MAX] */
+    uint32_t code_text_len;
 };
 
 /* The stall of a track: begins with the first detection, ends when what stalls does. */

@@ -104,25 +104,26 @@ static const char *record_keep_text(struct rec_record *record, const char *text)
     return kept;
 }
 
-static void add_image(struct rec_core *core, struct rec_record *record, uint64_t address) {
+/* False: no image holds the address. */
+static bool add_image(struct rec_core *core, struct rec_record *record, uint64_t address) {
     struct rec_dump *dump = &record->dump;
     for (uint32_t i = 0; i < dump->image_count; i++) {
         if (image_holds(&dump->images[i], address)) {
-            return;
+            return true;
         }
     }
     struct rec_image image;
     if (!core->capture.image_at(core->capture.ctx, address, &image)) {
-        return;
+        return false;
     }
     for (uint32_t i = 0; i < dump->image_count; i++) {
         if (dump->images[i].load == image.load) { /* its size is not known */
-            return;
+            return true;
         }
     }
     if (dump->image_count == REC_IMAGES_MAX) {
         dump->images_lost = true;
-        return;
+        return true;
     }
     image.path = record_keep_text(record, image.path);
     image.arch = record_keep_text(record, image.arch);
@@ -132,7 +133,74 @@ static void add_image(struct rec_core *core, struct rec_record *record, uint64_t
         dump->images[at] = dump->images[at - 1];
     }
     dump->images[at] = image;
+    return true;
 }
+
+/* ---- code in no image ---- */
+
+/* Asks for a name of the address; without room it stays without one. */
+static void add_name(struct rec_dump *dump, uint64_t address, bool exact) {
+    uint32_t at = dump->name_count;
+    while (at > 0 && dump->names[at - 1].address > address) {
+        at--;
+    }
+    bool known = at > 0 && dump->names[at - 1].address == address;
+    if (known || dump->name_count == REC_CODE_NAMES_MAX) {
+        return;
+    }
+    for (uint32_t i = dump->name_count++; i > at; i--) {
+        dump->names[i] = dump->names[i - 1];
+    }
+    dump->names[at] = (struct rec_code_name){.address = address, .exact = exact};
+}
+
+/* The record's copy of a text, one for equal ones; NULL for NULL, and without room. */
+static const char *keep_code_text(struct rec_record *record, const char *text) {
+    if (text == NULL) {
+        return NULL;
+    }
+    size_t size = strlen(text) + 1;
+    for (uint32_t at = 0; at < record->code_text_len;) {
+        const char *kept = record->code_text + at;
+        if (strcmp(kept, text) == 0) {
+            return kept;
+        }
+        at += (uint32_t)strlen(kept) + 1;
+    }
+    if (size > REC_CODE_TEXT_MAX - record->code_text_len) {
+        return NULL;
+    }
+    char *kept = record->code_text + record->code_text_len;
+    memcpy(kept, text, size);
+    record->code_text_len += (uint32_t)size;
+    return kept;
+}
+
+static bool is_kept(const struct rec_record *record, const char *text) {
+    return text >= record->code_text && text < record->code_text + record->code_text_len;
+}
+
+/* Names what was added since the last call, and drops what has no name. */
+static void fill_names(struct rec_core *core, struct rec_record *record) {
+    struct rec_dump *dump = &record->dump;
+    uint32_t left = 0;
+    if (dump->name_count > 0 && core->capture.name_code != NULL) {
+        core->capture.name_code(core->capture.ctx, dump->names, dump->name_count);
+    }
+    for (uint32_t i = 0; i < dump->name_count; i++) {
+        struct rec_code_name name = dump->names[i];
+        if (name.symbol == NULL || !is_kept(record, name.symbol)) {
+            name.symbol = keep_code_text(record, name.symbol);
+            name.file = keep_code_text(record, name.file);
+        }
+        if (name.symbol != NULL) {
+            dump->names[left++] = name;
+        }
+    }
+    dump->name_count = left;
+}
+
+/* ---- stacks ---- */
 
 static bool frame_exact(const struct rec_stack *stack, uint32_t frame) {
     if (stack->exact_count == 0) {
@@ -152,8 +220,9 @@ static void add_stack_images(struct rec_core *core, struct rec_record *record,
         /* A call can be the last instruction of its image; its return address then lies behind the
          * image. */
         uint64_t address = stack->frames[i];
-        if (address > 0) {
-            add_image(core, record, frame_exact(stack, i) ? address : address - 1);
+        bool exact = frame_exact(stack, i);
+        if (address > 0 && !add_image(core, record, exact ? address : address - 1)) {
+            add_name(&record->dump, address, exact);
         }
     }
 }
@@ -163,10 +232,13 @@ static void fill_images(struct rec_core *core, struct rec_record *record) {
     dump->image_count = 0;
     dump->images_lost = false;
     record->text_len = 0;
+    dump->name_count = 0;
+    record->code_text_len = 0;
     for (uint32_t i = 0; i < dump->stack_count; i++) {
         add_stack_images(core, record, &dump->stacks[i].stack);
     }
     add_stack_images(core, record, &dump->threads[0].stack);
+    fill_names(core, record);
 }
 
 /* ---- the other threads ---- */
@@ -209,6 +281,7 @@ void rec_record_threads(struct rec_core *core, struct rec_record *record) {
     for (uint32_t i = 1; i < dump->thread_count; i++) {
         add_stack_images(core, record, &dump->threads[i].stack);
     }
+    fill_names(core, record);
     if (!record->about_work) {
         drop_shares(dump);
     }

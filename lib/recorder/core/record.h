@@ -10,7 +10,12 @@
 #include "core/capture.h"
 #include "core/context.h"
 
-enum { REC_IMAGES_MAX = 96, REC_TEXT_MAX = 12 * 1024 };
+enum {
+    REC_IMAGES_MAX = 96,
+    REC_TEXT_MAX = 12 * 1024, /* of images' paths */
+    REC_CODE_NAMES_MAX = 256,
+    REC_CODE_TEXT_MAX = 16 * 1024 /* of the names of code in no image */
+};
 
 /* A distinct stack of the ring. */
 struct rec_record_stack {
@@ -77,6 +82,8 @@ struct rec_dump {
 
     struct rec_image *images; /* those that a frame refers to, by load; paths are the record's */
     uint32_t image_count;
+    struct rec_code_name *names; /* of frames in no image, by address; strings are the record's */
+    uint32_t name_count;
     bool images_lost; /* more images or longer paths than there was room for */
 
     struct rec_context_copy context; /* at the capture */

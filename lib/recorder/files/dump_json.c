@@ -469,6 +469,32 @@ static void samples(struct json *j, const struct rec_dump *dump) {
     }
 }
 
+static void names(struct json *j, const struct rec_dump *dump) {
+    char text[2 + 16 + 1] = "0x";
+    if (dump->name_count == 0) {
+        return;
+    }
+    object(j, "names");
+    for (uint32_t i = 0; i < dump->name_count; i++) {
+        const struct rec_code_name *name = &dump->names[i];
+        uint8_t bytes[8];
+        for (unsigned k = 0; k < sizeof bytes; k++) {
+            bytes[k] = (uint8_t)(name->address >> (56 - 8 * k));
+        }
+        rec_hex_text(bytes, sizeof bytes, text + 2);
+        array(j, text);
+        string(j, name->symbol);
+        json_number(j, name->offset);
+        if (name->file != NULL) {
+            string(j, name->file);
+            json_number(j, name->line);
+            raw(j, name->in_app ? ",true" : "", name->in_app ? 5 : 0);
+        }
+        json_end(j, ']');
+    }
+    json_end(j, '}');
+}
+
 static void meter(struct json *j, const struct rec_meter *meter, bool unspooled) {
     object(j, "meter");
     json_member_number(j, "samples", meter->samples);
@@ -496,6 +522,7 @@ void rec_dump_json(struct rec_out *out, const struct rec_dump *dump,
     images(&j, dump, about);
     threads(&j, dump);
     samples(&j, dump);
+    names(&j, dump);
     meter(&j, &dump->meter, about->unspooled);
     json_end(&j, '}');
     raw(&j, "\n", 1);

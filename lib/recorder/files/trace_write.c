@@ -240,6 +240,21 @@ static bool traced_image_at(void *ctx, uint64_t address, struct rec_image *out) 
     return trace->capture.image_at(trace->capture.ctx, address, out);
 }
 
+static uint32_t traced_transitions(void *ctx, struct rec_transition out[REC_TRANSITIONS]) {
+    const struct rec_trace *trace = ctx;
+    return trace->capture.transitions(trace->capture.ctx, out);
+}
+
+static const char *traced_mode(void *ctx) {
+    const struct rec_trace *trace = ctx;
+    return trace->capture.mode(trace->capture.ctx);
+}
+
+static void traced_name_code(void *ctx, struct rec_code_name *names, uint32_t count) {
+    const struct rec_trace *trace = ctx;
+    trace->capture.name_code(trace->capture.ctx, names, count);
+}
+
 static bool traced_main_thread(void *ctx, struct rec_thread *out) {
     const struct rec_trace *trace = ctx;
     return trace->capture.main_thread(trace->capture.ctx, out);
@@ -290,19 +305,22 @@ static void traced_random(void *ctx, uint8_t *out, size_t len) {
 
 struct rec_capture rec_trace_capture(struct rec_trace *trace) {
     const struct rec_capture *real = &trace->capture;
-    return (struct rec_capture){.ctx = trace,
-                                .sample = traced_sample,
-                                .still_busy = real->still_busy != NULL ? traced_still_busy : NULL,
-                                .image_at = traced_image_at,
-                                .main_thread =
-                                    real->main_thread != NULL ? traced_main_thread : NULL,
-                                .threads = real->threads != NULL ? traced_threads : NULL,
-                                .cpu = real->cpu != NULL ? traced_cpu : NULL,
-                                .post = real->post != NULL ? traced_post : NULL,
-                                .top_thread = real->top_thread != NULL ? traced_top_thread : NULL,
-                                .wall_ms = traced_wall_ms,
-                                .random = traced_random,
-                                .context = real->context};
+    return (struct rec_capture){
+        .ctx = trace,
+        .sample = traced_sample,
+        .still_busy = real->still_busy != NULL ? traced_still_busy : NULL,
+        .image_at = traced_image_at,
+        .transitions = real->transitions != NULL ? traced_transitions : NULL,
+        .mode = real->mode != NULL ? traced_mode : NULL,
+        .name_code = real->name_code != NULL ? traced_name_code : NULL,
+        .main_thread = real->main_thread != NULL ? traced_main_thread : NULL,
+        .threads = real->threads != NULL ? traced_threads : NULL,
+        .cpu = real->cpu != NULL ? traced_cpu : NULL,
+        .post = real->post != NULL ? traced_post : NULL,
+        .top_thread = real->top_thread != NULL ? traced_top_thread : NULL,
+        .wall_ms = traced_wall_ms,
+        .random = traced_random,
+        .context = real->context};
 }
 
 /* ---- events ---- */

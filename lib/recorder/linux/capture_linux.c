@@ -20,6 +20,7 @@
 
 #include "linux/copy_linux.h"
 #include "linux/images_linux.h"
+#include "linux/jit_names_linux.h"
 #include "linux/lockowner_linux.h"
 #include "loop/loop.h"
 #include "linux/modules_linux.h"
@@ -40,6 +41,8 @@ struct capture_linux {
     const struct stallrec_loop *loop;
     struct copy_unwinder unwinder;
     struct threads_linux *others;
+    struct jit_names *jit;
+    uid_t owner; /* of files that the process writes */
     struct lock_layout locks;
     struct copy copy;        /* the last that was made */
     uint64_t cpu_ns;         /* the thread's CPU time a moment ago; UINT64_MAX = not known */
@@ -113,6 +116,11 @@ static bool image_at_async(void *ctx, uint64_t address, struct rec_image *out) {
     return images_find_async(c->unwinder.images, address, out);
 }
 
+static void name_code_async(void *ctx, struct rec_code_name *names, uint32_t count) {
+    const struct capture_linux *c = ctx;
+    jit_names_fill_async(c->jit, "", c->source.pid, "/proc/self/maps", c->owner, names, count);
+}
+
 static struct rec_wait main_wait_async(const struct capture_linux *c) {
     struct proc_syscall call = {.number = -1};
     copy_read_call_async(&c->source, &call);
@@ -176,6 +184,7 @@ struct rec_capture capture_linux_table(struct capture_linux *c) {
         .transitions = transitions_async,
         .mode = mode_async,
         .image_at = image_at_async,
+        .name_code = name_code_async,
         .main_thread = main_thread_async,
         .threads = threads_async,
         .cpu = cpu_async,
@@ -247,7 +256,10 @@ enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_num
     c->unwinder.unwinder = unwinder_new(&modules, CACHE_ENTRIES);
     c->others = threads_linux_new(source, &c->locks, &c->unwinder);
     c->unwinder.images = images_new();
-    if (!c->unwinder.frames || !c->unwinder.unwinder || !c->others || !c->unwinder.images) {
+    c->owner = geteuid();
+    c->jit = jit_names_new();
+    if (!c->unwinder.frames || !c->unwinder.unwinder || !c->others || !c->unwinder.images ||
+        !c->jit) {
         goto out;
     }
     own_code_find(&c->unwinder.own, c->unwinder.images);
@@ -276,6 +288,7 @@ void capture_linux_free(struct capture_linux *c) {
     proc_file_close_async(&c->comm_file);
     images_free(c->unwinder.images);
     threads_linux_free(c->others);
+    jit_names_free(c->jit);
     unwinder_free(c->unwinder.unwinder);
     free(c->unwinder.frames);
     free(c);

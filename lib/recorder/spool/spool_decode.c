@@ -170,6 +170,24 @@ static void get_threads(struct rec_get *get, struct rec_spool_dump *out) {
     }
 }
 
+static void get_names(struct rec_get *get, struct rec_spool_dump *out) {
+    out->dump.name_count = 0;
+    while (rec_get_upto(get, 1) == 1) {
+        if (out->dump.name_count == COUNT_OF(out->names)) {
+            get->bad = true;
+            return;
+        }
+        struct rec_code_name *name = &out->names[out->dump.name_count++];
+        *name = (struct rec_code_name){.address = rec_get_uint(get)};
+        name->symbol = decode_keep_text(get, out);
+        name->offset = rec_get_uint(get);
+        name->file = decode_keep_text(get, out);
+        name->line = rec_get_upto(get, UINT32_MAX);
+        name->in_app = rec_get_upto(get, 1) != 0;
+        get->bad |= name->symbol == NULL;
+    }
+}
+
 /* False: damaged, or not known. */
 static bool get_section(struct rec_get *get, struct rec_spool_dump *out, bool first) {
     const unsigned char *tag = rec_get_bytes(get, 1), *len = rec_get_bytes(get, 4);
@@ -191,6 +209,9 @@ static bool get_section(struct rec_get *get, struct rec_spool_dump *out, bool fi
         break;
     case REC_SECTION_THREADS:
         get_threads(&section, out);
+        break;
+    case REC_SECTION_NAMES:
+        get_names(&section, out);
         break;
     default:
         return false;
@@ -223,6 +244,7 @@ bool rec_spool_decode(const struct rec_slot_head *head, const unsigned char *bod
     out->dump.stacks = out->stacks;
     out->dump.ring = out->ring;
     out->dump.images = out->images;
+    out->dump.names = out->names;
     out->dump.heaviest = -1;
     out->loop_at = NULL;
     out->word_count = out->text_len = 0;

@@ -160,6 +160,26 @@ static void put_threads(struct rec_put *body, const struct rec_dump *dump) {
     end_section(body, &put);
 }
 
+static void put_names(struct rec_put *body, const struct rec_dump *dump) {
+    struct rec_put put = encode_begin_section(body, REC_SECTION_NAMES);
+    put.end -= put.full ? 0 : put.end > put.at;
+    for (uint32_t i = 0; i < dump->name_count; i++) {
+        const struct rec_code_name *name = &dump->names[i];
+        struct rec_put one = put;
+        rec_put_uint(&one, 1);
+        rec_put_uint(&one, name->address);
+        rec_put_string(&one, name->symbol, SIZE_MAX);
+        rec_put_uint(&one, name->offset);
+        rec_put_string(&one, name->file, SIZE_MAX);
+        rec_put_uint(&one, name->line);
+        rec_put_uint(&one, name->in_app);
+        put = one.full ? put : one;
+    }
+    put.end = body->end;
+    rec_put_uint(&put, 0);
+    end_section(body, &put);
+}
+
 size_t rec_spool_encode(const struct rec_dump *dump, const char *loop_at, bool all,
                         unsigned char *body, size_t room) {
     struct rec_put put = {.at = body, .end = body + room};
@@ -174,5 +194,6 @@ size_t rec_spool_encode(const struct rec_dump *dump, const char *loop_at, bool a
     }
     put_images(&put, dump);
     put_threads(&put, dump);
+    put_names(&put, dump);
     return (size_t)(put.at - body);
 }

@@ -77,6 +77,7 @@ struct rec_spool_dump {
     struct rec_thread threads[256];
     struct rec_record_stack stacks[256];
     struct rec_image images[REC_IMAGES_MAX];
+    struct rec_code_name names[REC_CODE_NAMES_MAX];
     int32_t ring[256];
     uint32_t word_count, text_len;
     uint64_t words[REC_SPOOL_BODY];

@@ -11,7 +11,8 @@ enum rec_section {
     REC_SECTION_DUMP = 1, /* first, once */
     REC_SECTION_SAMPLES,
     REC_SECTION_IMAGES,
-    REC_SECTION_THREADS
+    REC_SECTION_THREADS,
+    REC_SECTION_NAMES
 };
 
 #endif

@@ -1,0 +1,201 @@
+/* Reads the records of a jitdump file, for some addresses. */
+#include "linux/jitdump.h"
+
+#include <string.h>
+
+#include "linux/perf_map.h"
+
+enum {
+    MAGIC = 0x4A695444,
+    VERSION = 1,
+    FILE_HEAD = 40,
+    RECORD_HEAD = 16,
+    CODE_LOAD = 0,
+    CODE_MOVE = 1,
+    CODE_DEBUG_INFO = 2,
+    LOAD_HEAD = RECORD_HEAD + 40, /* then the name, then the code */
+    MOVE_SIZE = RECORD_HEAD + 48,
+    DEBUG_HEAD = RECORD_HEAD + 16, /* then the entries */
+    ENTRY_HEAD = 16,               /* then the file's name */
+    PIECE = 4096,
+    LINES = 64 /* places that one record of lines is kept for */
+};
+
+struct jit_line {
+    uint32_t name; /* index */
+    uint32_t line;
+    uint64_t file_at; /* where the file's name is in the jitdump file */
+};
+
+struct jitdump {
+    jitdump_read_fn *read_async;
+    void *arg;
+    struct rec_code_name *names;
+    uint32_t count;
+    struct code_text *text;
+    /* The lines of the function that comes next. */
+    uint64_t lines_of;
+    uint32_t line_count;
+    struct jit_line lines[LINES];
+    unsigned char piece[PIECE];
+};
+
+static uint32_t jit_word_async(const unsigned char *p) {
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static uint64_t jit_long_async(const unsigned char *p) {
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* The frame as an address to look up. */
+static uint64_t jit_place_async(const struct rec_code_name *name) {
+    return name->address - (name->exact ? 0 : 1);
+}
+
+static void set_line_async(struct jitdump *j, const struct jit_line *line,
+                           struct rec_code_name *name) {
+    char file[CODE_TEXT_MAX];
+    size_t size = j->read_async(j->arg, line->file_at, file, sizeof file);
+    const char *kept = size > 0 ? code_text_keep_async(j->text, file, size) : NULL;
+    if (kept) {
+        name->file = kept;
+        name->line = line->line;
+        name->in_app = code_text_is_app_file_async(kept);
+    }
+}
+
+/* Gives the places in [start, start + size) the name, and lines that were told before. */
+static void name_range_async(struct jitdump *j, uint64_t start, uint64_t size, const char *symbol,
+                             size_t length) {
+    uint32_t i = perf_map_first_async(j->names, j->count, start);
+    for (; i < j->count && jit_place_async(&j->names[i]) - start < size; i++) {
+        struct rec_code_name *name = &j->names[i];
+        code_text_name_async(j->text, symbol, length, name);
+        name->offset = name->address - start;
+        for (uint32_t k = 0; j->lines_of == start && k < j->line_count; k++) {
+            if (j->lines[k].name == i) {
+                set_line_async(j, &j->lines[k], name);
+            }
+        }
+    }
+}
+
+static void take_load_async(struct jitdump *j, size_t had, uint64_t record) {
+    if (had < LOAD_HEAD || record < LOAD_HEAD) {
+        return;
+    }
+    uint64_t start = jit_long_async(j->piece + RECORD_HEAD + 16);
+    uint64_t size = jit_long_async(j->piece + RECORD_HEAD + 24);
+    size_t length = had < record ? had : (size_t)record;
+    name_range_async(j, start, size, (const char *)j->piece + LOAD_HEAD, length - LOAD_HEAD);
+    j->lines_of = j->line_count = 0;
+}
+
+/* The record says where code went, not what it was: that is the name of the place it had, which is
+ * known only if a frame is in it. Other frames of the new place get no name that is wrong. */
+static void take_move_async(struct jitdump *j, size_t had) {
+    if (had < MOVE_SIZE) {
+        return;
+    }
+    uint64_t from = jit_long_async(j->piece + RECORD_HEAD + 16);
+    uint64_t to = jit_long_async(j->piece + RECORD_HEAD + 24);
+    uint64_t size = jit_long_async(j->piece + RECORD_HEAD + 32);
+    uint32_t old = perf_map_first_async(j->names, j->count, from);
+    bool known = old < j->count && jit_place_async(&j->names[old]) - from < size;
+    const struct rec_code_name was = known ? j->names[old] : (struct rec_code_name){0};
+    uint32_t i = perf_map_first_async(j->names, j->count, to);
+    for (; i < j->count && jit_place_async(&j->names[i]) - to < size; i++) {
+        struct rec_code_name *name = &j->names[i];
+        name->symbol = was.symbol;
+        name->file = was.file;
+        name->line = was.line;
+        name->in_app = was.in_app;
+        name->offset = name->address - to;
+    }
+}
+
+/* Notes the last entry at or before each place. */
+static void take_entry_async(struct jitdump *j, uint64_t from, uint32_t line, uint64_t file_at) {
+    uint32_t i = perf_map_first_async(j->names, j->count, from);
+    for (; i < j->count; i++) {
+        uint32_t k = 0;
+        while (k < j->line_count && j->lines[k].name != i) {
+            k++;
+        }
+        if (k == LINES) {
+            return;
+        }
+        j->line_count += k == j->line_count;
+        j->lines[k] = (struct jit_line){.name = i, .line = line, .file_at = file_at};
+    }
+}
+
+static void take_lines_async(struct jitdump *j, uint64_t offset, size_t had, uint64_t record) {
+    if (had < DEBUG_HEAD) {
+        return;
+    }
+    static const char same[] = "\xff"; /* the name of the entry before */
+    uint64_t entries = jit_long_async(j->piece + RECORD_HEAD + 8), at = DEBUG_HEAD, file_at = 0;
+    j->lines_of = jit_long_async(j->piece + RECORD_HEAD);
+    j->line_count = 0;
+    for (uint64_t i = 0; i < entries && at + ENTRY_HEAD < record; i++) {
+        size_t size = j->read_async(j->arg, offset + at, j->piece, sizeof j->piece);
+        size = size < record - at ? size : (size_t)(record - at);
+        if (size <= ENTRY_HEAD) {
+            return;
+        }
+        const char *file = (const char *)j->piece + ENTRY_HEAD;
+        size_t room = size - ENTRY_HEAD, length = 0;
+        while (length < room && file[length] != '\0') {
+            length++;
+        }
+        if (length == room) {
+            return;
+        }
+        if (length != 1 || file[0] != same[0]) {
+            file_at = offset + at + ENTRY_HEAD;
+        }
+        take_entry_async(j, jit_long_async(j->piece), jit_word_async(j->piece + 8), file_at);
+        at += ENTRY_HEAD + length + 1;
+    }
+}
+
+bool jitdump_name_async(jitdump_read_fn *read_async, void *arg, uint64_t records,
+                        struct rec_code_name *names, uint32_t count, struct code_text *text) {
+    struct jitdump j = {
+        .read_async = read_async, .arg = arg, .names = names, .count = count, .text = text};
+    size_t had = read_async(arg, 0, j.piece, FILE_HEAD);
+    if (had < FILE_HEAD || jit_word_async(j.piece) != MAGIC ||
+        jit_word_async(j.piece + 4) != VERSION) {
+        return false;
+    }
+    uint64_t offset = jit_word_async(j.piece + 8);
+    offset = offset < FILE_HEAD ? FILE_HEAD : offset;
+    for (; records > 0; records--) {
+        had = read_async(arg, offset, j.piece, sizeof j.piece);
+        uint64_t record = had < RECORD_HEAD ? 0 : jit_word_async(j.piece + 4);
+        if (record < RECORD_HEAD || offset + record < offset) {
+            break;
+        }
+        switch (jit_word_async(j.piece)) {
+        case CODE_LOAD:
+            take_load_async(&j, had, record);
+            break;
+        case CODE_MOVE:
+            take_move_async(&j, had);
+            break;
+        case CODE_DEBUG_INFO:
+            take_lines_async(&j, offset, had, record);
+            break;
+        default:
+            break;
+        }
+        offset += record;
+    }
+    return true;
+}

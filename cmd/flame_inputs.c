@@ -64,7 +64,8 @@ static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned wor
     if (st != ST_OK) {
         return st == ST_ERR ? ST_ERR : ST_OK;
     }
-    if (flame_label_of(&run->labels, d, &r->key, &r->label, e) != ST_OK) {
+    if (flame_label_of(&run->labels, d, &r->key, &r->label, e) != ST_OK ||
+        keyer_hide_frames(run->keyers[worker], d, e) != ST_OK) {
         return ST_ERR;
     }
     return demangle_names(d, run->full_names ? DEMANGLE_FULL : DEMANGLE_SIMPLIFIED, e);

@@ -250,6 +250,11 @@ struct dump_vote {
 /* Do other threads than the main one tell what the dump is about? So it is of kind cpu and
  * slow-action, if the dump says of a thread with a stack that it worked. */
 bool dump_is_about_threads(const struct dump *d);
+/* The name of a slow action; NULL = it is none. */
+const char *dump_slow_action(const struct dump *d);
+/* The name of the thread that used the processor most in a stall of kind cpu and has no stack in
+ * the dump; NULL = nobody knows, or it has. */
+const char *dump_absent_worker(const struct dump *d);
 /* How many votes dump_votes gives. */
 size_t dump_vote_count(const struct dump *d);
 /* The stacks that tell what the dump is about: those of the threads that worked, where

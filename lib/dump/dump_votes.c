@@ -46,6 +46,16 @@ bool dump_is_about_threads(const struct dump *d) {
     return false;
 }
 
+const char *dump_slow_action(const struct dump *d) {
+    const char *name = d->stall.action;
+    return kind_is(d, "slow-action") && name && *name ? name : NULL;
+}
+
+const char *dump_absent_worker(const struct dump *d) {
+    const char *name = d->stall.top_thread_name;
+    return kind_is(d, "cpu") && name && *name && !dump_is_about_threads(d) ? name : NULL;
+}
+
 /* ---- votes ---- */
 
 size_t dump_vote_count(const struct dump *d) {

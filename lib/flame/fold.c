@@ -108,6 +108,13 @@ static void fold_add_thread(struct fold *f, const struct dump *d, const struct d
     fold_add_plain(f, NULL, false);
 }
 
+/* Adds what has a name and is no function, as stallclassify shows it: "sync cart (action)". */
+static void fold_add_named(struct fold *f, const char *name, const char *kind) {
+    strbuf_clear(&f->plain);
+    strbuf_addf(&f->plain, "%s (%s)", name, kind);
+    fold_add_plain(f, NULL, false);
+}
+
 /* Leaves the stack's text in f->line. */
 static void fold_make_line(struct fold *f, const struct fold_target *a,
                            const struct dump_stack *s) {
@@ -115,6 +122,13 @@ static void fold_make_line(struct fold *f, const struct fold_target *a,
     strbuf_clear(&f->line);
     for (const char *const *label = a->share->labels; label && *label; label++) {
         fold_add_name(f, NULL, *label, false);
+    }
+    if (dump_slow_action(d)) {
+        fold_add_named(f, dump_slow_action(d), "action");
+    }
+    if (dump_absent_worker(d)) {
+        fold_add_named(f, dump_absent_worker(d), "thread");
+        return;
     }
     if (f->options.by_thread) {
         fold_add_thread(f, d, a->thread);
@@ -134,24 +148,57 @@ static void fold_make_line(struct fold *f, const struct fold_target *a,
 
 /* ---- weights ---- */
 
-/* Fills f->shares with what the dump's samples count, in the order of f->tree: of each stack, or of
- * each slot of the ring that has one. *sum is their sum, 0 if there are none. */
-static enum st sample_counts(struct fold *f, const struct dump *d, uint64_t *sum, struct err *e) {
-    bool slots = f->tree->ordered && d->ring_count > 0;
-    size_t n = slots ? d->ring_count : d->sample_count;
-    f->shares.len = 0;
-    *sum = 0;
-    if (!VEC_RESERVE(&f->shares, n + 1)) {
+/* What a dump is drawn by. */
+static enum st collect_votes(struct fold *f, const struct dump *d, struct err *e) {
+    bool slots = f->tree->ordered && d->ring_count > 0 && !dump_is_about_threads(d);
+    size_t n = slots ? d->ring_count : dump_vote_count(d);
+    f->votes.len = 0;
+    if (!VEC_RESERVE(&f->votes, n + 1)) {
         return err_nomem(e);
     }
-    for (size_t i = 0; i < n; i++) {
-        uint64_t count = slots ? d->ring[i] >= 0 : d->samples[i].count;
+    if (!slots) {
+        dump_votes(d, f->votes.data);
+    }
+    for (size_t i = 0; slots && i < n; i++) {
+        f->votes.data[i] = (struct dump_vote){0};
+        if (d->ring[i] >= 0) {
+            f->votes.data[i] = (struct dump_vote){.stack = &d->samples[d->ring[i]], .weight = 1};
+        }
+    }
+    f->votes.len = n;
+    return ST_OK;
+}
+
+/* Fills f->votes with the dump's stacks in the order of f->tree, of each slot of the ring one, and
+ * f->shares with what they count. *sum is their sum, 0 if there are none. */
+static enum st count_votes(struct fold *f, const struct dump *d, uint64_t *sum, struct err *e) {
+    f->shares.len = 0;
+    *sum = 0;
+    if (collect_votes(f, d, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (!VEC_RESERVE(&f->shares, f->votes.len + 1)) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < f->votes.len; i++) {
+        uint64_t count = f->votes.data[i].weight;
         f->shares.data[f->shares.len++] = count;
         if (!checked_add_u64(*sum, count, sum)) {
             return err_set(e, ERR_LIMIT, "the sum of the sample counts passes 64 bits");
         }
     }
     return ST_OK;
+}
+
+/* The stack that the dump is about: of the threads that worked the one that worked most. NULL: it
+ * has none. */
+static const struct dump_stack *subject_of(const struct fold *f, const struct dump *d) {
+    const struct dump_vote *best = NULL;
+    for (size_t i = 0; dump_is_about_threads(d) && i < f->votes.len; i++) {
+        const struct dump_vote *v = &f->votes.data[i];
+        best = v->weight > (best ? best->weight : 0) ? v : best;
+    }
+    return best ? best->stack : dump_heaviest(d);
 }
 
 /* A dump that names no user belongs to a user of its stall's own. */
@@ -202,7 +249,8 @@ static enum st fold_add_stack(struct fold *f, const struct fold_target *a,
 /* What the stacks of a dump weigh. */
 struct fold_weights {
     uint64_t ms;      /* the time that counts */
-    uint64_t samples; /* the sum of f->shares */
+    uint64_t votes;   /* the sum of f->shares */
+    uint64_t samples; /* the same of samples; 0 = there are none, or threads that worked */
     uint64_t main;    /* all stacks of the main thread */
     uint64_t other;   /* the stack of each other thread */
 };
@@ -220,30 +268,30 @@ static void fold_count_dump(struct fold *f, const struct dump *d, const struct f
     s->sampled_ms += sampled;
 }
 
-/* Adds the dump's samples with f->shares as weights. */
-static enum st fold_add_samples(struct fold *f, const struct fold_target *a, struct err *e) {
-    const struct dump *d = a->dump;
-    bool slots = f->tree->ordered && d->ring_count > 0;
-    for (size_t i = 0; i < f->shares.len; i++) {
-        const struct dump_stack *s = NULL;
-        if (f->shares.data[i] > 0) {
-            s = &d->samples[slots ? (size_t)d->ring[i] : i];
-        }
-        if (fold_add_stack(f, a, s, f->shares.data[i], e) != ST_OK) {
-            return ST_ERR;
-        }
+/* Adds the stacks of f->votes with f->shares as weights. */
+static enum st fold_add_votes(struct fold *f, struct fold_target *a, struct err *e) {
+    enum st st = ST_OK;
+    for (size_t i = 0; st == ST_OK && i < f->shares.len; i++) {
+        a->thread = f->votes.data[i].thread;
+        st = fold_add_stack(f, a, f->votes.data[i].stack, f->shares.data[i], e);
     }
-    return ST_OK;
+    a->thread = NULL;
+    return st;
 }
 
-static bool is_other_thread(const struct dump *d, const struct dump_thread *t) {
+/* Is it a thread of which nothing is drawn but for the other threads' sake? */
+static bool is_other_thread(const struct fold *f, const struct dump *d, size_t i) {
+    const struct dump_thread *t = &d->threads[i];
+    if (dump_is_about_threads(d)) {
+        return !t->main && f->votes.data[d->sample_count + i].weight == 0;
+    }
     return !t->main && &t->stack != dump_heaviest(d);
 }
 
 static uint64_t count_other_threads(const struct fold *f, const struct dump *d) {
     uint64_t n = 0;
     for (size_t i = 0; f->options.all_threads && i < d->thread_count; i++) {
-        n += is_other_thread(d, &d->threads[i]);
+        n += is_other_thread(f, d, i);
     }
     return n;
 }
@@ -252,7 +300,7 @@ static enum st fold_add_other_threads(struct fold *f, struct fold_target *a, uin
                                       struct err *e) {
     for (size_t i = 0; f->options.all_threads && i < a->dump->thread_count; i++) {
         a->thread = &a->dump->threads[i];
-        if (is_other_thread(a->dump, a->thread)) {
+        if (is_other_thread(f, a->dump, i)) {
             f->stats.threads++;
             if (fold_add_stack(f, a, &a->thread->stack, weight, e) != ST_OK) {
                 return ST_ERR;
@@ -297,14 +345,14 @@ static void choose_weights(const struct fold *f, struct fold_weights *w) {
 
 static enum st fold_add_main(struct fold *f, struct fold_target *a, const struct fold_weights *w,
                              struct err *e) {
-    if (f->options.weight == FOLD_STALLS || w->samples == 0) {
-        return fold_add_stack(f, a, dump_heaviest(a->dump), w->main, e);
+    if (f->options.weight == FOLD_STALLS || w->votes == 0) {
+        return fold_add_stack(f, a, subject_of(f, a->dump), w->main, e);
     }
-    if (f->options.weight != FOLD_SAMPLES &&
+    if (w->main != w->votes &&
         weigh_split(w->main, f->shares.data, f->shares.len, f->shares.data, e) != ST_OK) {
         return ST_ERR;
     }
-    return fold_add_samples(f, a, e);
+    return fold_add_votes(f, a, e);
 }
 
 /* Adds the stacks of the main thread, and of the others if they are asked for. */
@@ -339,9 +387,10 @@ enum st fold_add(struct fold *f, const struct dump *d, const struct fold_share *
                  struct err *e) {
     struct fold_target a = {.dump = d, .addresses = address_rules_of(d), .share = share};
     struct fold_weights w = {.ms = share->ms};
-    if (sample_counts(f, d, &w.samples, e) != ST_OK) {
+    if (count_votes(f, d, &w.votes, e) != ST_OK) {
         return ST_ERR;
     }
+    w.samples = dump_is_about_threads(d) ? 0 : w.votes;
     choose_weights(f, &w);
     if (fold_check_sums(f, d, &w, e) != ST_OK) {
         return ST_ERR;
@@ -429,6 +478,7 @@ void fold_release(struct fold *f) {
     strbuf_release(&f->name);
     strbuf_release(&f->plain);
     VEC_RELEASE(&f->shares);
+    VEC_RELEASE(&f->votes);
 }
 
 /* ---- words ---- */

@@ -1,10 +1,12 @@
 /* Dumps -> weighted stacks.
  *
- * A dump's stacks are its samples, else the one stack that it is about (dump_heaviest). The stalled
- * time that counts, which the caller says, is split among them in proportion to their sample
- * counts, exactly: the graph's total is the sum over all dumps. A stack that could not be had is
- * the frame [unavailable].
- * Slots of the ring without a stack get no time of their own; the share that was sampled says so.
+ * A stall of the processor and a slow action are drawn by the threads that worked, each by its
+ * share, where the dump has their stacks (dump_votes); a slow action's name is below them.
+ * Any other dump's stacks are its samples, else the one stack that it is about (dump_heaviest). The
+ * stalled time that counts, which the caller says, is split among them in proportion to their
+ * sample counts, exactly: the graph's total is the sum over all dumps. A stack that could not be
+ * had is the frame [unavailable]. Slots of the ring without a stack get no time of their own; the
+ * share that was sampled says so.
  *
  * In an ordered tree (stack_tree.h) a dump's samples come in the order of its ring, each with an
  * equal share, and dumps in the order in which they are added; no two dumps merge. */
@@ -63,13 +65,14 @@ struct fold {
     struct stack_tree *tree; /* borrowed */
     struct fold_options options;
     struct fold_stats stats;
-    struct stack_tree by_user; /* FOLD_USERS: stacks with the user as outermost frame, in ms */
-    struct fold_stalls stalls; /* those that may have several dumps */
-    struct strbuf stacks;      /* scratch: the stacks of such a dump */
-    struct strbuf line;        /* scratch: a stack's text, */
-    struct strbuf name;        /* a frame's, */
-    struct strbuf plain;       /* and that without its module */
-    VEC(uint64_t) shares;      /* scratch: counts, then weights of a dump's stacks */
+    struct stack_tree by_user;   /* FOLD_USERS: stacks with the user as outermost frame, in ms */
+    struct fold_stalls stalls;   /* those that may have several dumps */
+    struct strbuf stacks;        /* scratch: the stacks of such a dump */
+    struct strbuf line;          /* scratch: a stack's text, */
+    struct strbuf name;          /* a frame's, */
+    struct strbuf plain;         /* and that without its module */
+    VEC(struct dump_vote) votes; /* scratch: a dump's stacks */
+    VEC(uint64_t) shares;        /* scratch: their counts, then weights */
 };
 
 /* Adds a dump, symbolicated or not, whatever its kind: the caller knows which dumps count. An

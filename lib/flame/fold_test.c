@@ -101,6 +101,36 @@ static void without_samples_the_main_thread_stands_for_all(void **state) {
                   "Shop+0x68;Shop+0x4 90\n");
 }
 
+#define WORKERS                                                                                    \
+    "\"threads\":[{\"id\":1,\"main\":true,\"frames\":[4100]},{\"id\":2,\"name\":\"a\","            \
+    "\"cpu_permille\":900,\"frames\":[4200]},{\"id\":3,\"name\":\"b\",\"cpu_permille\":300,"       \
+    "\"frames\":[4300]},{\"id\":4,\"name\":\"c\",\"frames\":[4400]}]"
+
+static void threads_that_worked_are_what_is_drawn(void **state) {
+    (void)state;
+    static const char cpu[] = "\"kind\":\"cpu\",\"seq\":1,\"span_ms\":1000";
+    static const char dump[] = IMAGES "," WORKERS "," SAMPLES("{\"count\":9,\"frames\":[4100]}");
+    assert_folded((struct fold_options){0}, cpu, dump, "Shop+0x68 750\nShop+0xcc 250\n");
+    assert_folded((struct fold_options){.by_thread = true}, cpu, dump,
+                  "a;Shop+0x68 750\nb;Shop+0xcc 250\n");
+    assert_folded((struct fold_options){.weight = FOLD_STALLS}, cpu, dump, "Shop+0x68 1\n");
+    assert_folded((struct fold_options){.all_threads = true}, cpu, dump,
+                  "Shop+0x130 1000\nShop+0x68 750\nShop+0xcc 250\n");
+    assert_folded((struct fold_options){0}, "\"kind\":\"hang\",\"seq\":1,\"span_ms\":1000", dump,
+                  "Shop+0x4 1000\n");
+}
+
+static void actions_and_absent_workers_have_names(void **state) {
+    (void)state;
+    assert_folded((struct fold_options){0},
+                  "\"kind\":\"slow-action\",\"action\":\"sync\",\"seq\":1,\"span_ms\":1000",
+                  IMAGES "," WORKERS, "sync (action);Shop+0x68 750\nsync (action);Shop+0xcc 250\n");
+    assert_folded((struct fold_options){0},
+                  "\"kind\":\"cpu\",\"top_thread\":{\"id\":9,\"name\":\"w\"},\"seq\":1,"
+                  "\"span_ms\":1000",
+                  IMAGES "," THREAD, "w (thread) 1000\n");
+}
+
 static void time_without_a_stack_is_kept(void **state) {
     (void)state;
     assert_folded((struct fold_options){0}, "\"seq\":1,\"span_ms\":100", IMAGES,
@@ -403,6 +433,8 @@ int main(void) {
         cmocka_unit_test(the_span_is_split_exactly),
         cmocka_unit_test(samples_and_stalls_are_other_weights),
         cmocka_unit_test(without_samples_the_main_thread_stands_for_all),
+        cmocka_unit_test(threads_that_worked_are_what_is_drawn),
+        cmocka_unit_test(actions_and_absent_workers_have_names),
         cmocka_unit_test(time_without_a_stack_is_kept),
         cmocka_unit_test(inlined_functions_are_marked_frames),
         cmocka_unit_test(the_devices_names_serve_raw_dumps),

@@ -250,6 +250,12 @@ static void the_recorders_own_frames_are_in_no_stack(void **state) {
     struct bench b;
     classify(&b, "\"kind\":\"hang\"", threads, 1);
     assert_string_equal(strbuf_cstr(&b.level1), "app\tsort_cart\napp\tshow_cart\n");
+    assert_int_equal(keyer_hide_frames(b.keyer, &b.d, NULL), ST_OK);
+    const struct dump_stack *s = &b.d.threads[0].stack;
+    assert_int_equal(s->frame_count, 2);
+    assert_int_equal(s->frames[0], 3010);
+    assert_int_equal(s->frames[1], 5010);
+    assert_int_equal(s->exact_count, 0); /* what was exact is gone */
     teardown(&b);
 }
 

@@ -123,20 +123,13 @@ static enum st find_aliases(struct keyer *k, const struct dump *d, const struct 
 
 /* Finds out whom and what the dump is about, besides its stacks. False: out of memory. */
 static bool find_subject(struct keyer *k, const struct dump *d) {
-    bool cpu = judged_is(d->stall.kind, "cpu"), slow = judged_is(d->stall.kind, "slow-action");
+    const char *action = k->options.rules ? dump_slow_action(d) : NULL;
+    const char *absent = k->options.rules ? dump_absent_worker(d) : NULL;
     k->about_threads = k->options.rules && dump_is_about_threads(d);
-    k->watches_main = !cpu && !slow;
-    k->action = k->culprit = NULL;
-    if (slow && k->options.rules && d->stall.action && *d->stall.action) {
-        k->action = frame_of_name(&k->table, "action", d->stall.action);
-        return k->action != NULL;
-    }
-    const char *name = d->stall.top_thread_name;
-    if (cpu && k->options.rules && !k->about_threads && name && *name) {
-        k->culprit = frame_of_name(&k->table, "thread", name);
-        return k->culprit != NULL;
-    }
-    return true;
+    k->watches_main = !judged_is(d->stall.kind, "cpu") && !judged_is(d->stall.kind, "slow-action");
+    k->action = action ? frame_of_name(&k->table, "action", action) : NULL;
+    k->culprit = absent ? frame_of_name(&k->table, "thread", absent) : NULL;
+    return (k->action || !action) && (k->culprit || !absent);
 }
 
 static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e) {

@@ -145,6 +145,10 @@ void keyer_free(struct keyer *k);
 enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out,
                   struct err *e) BASE_MUST_USE;
 
+/* Takes the frames that rules hide out of the stacks of d, the dump of the last keyer_key, whose
+ * stall_key.stack may have them: for whoever shows stacks. ST_ERR: out of memory. */
+enum st keyer_hide_frames(struct keyer *k, struct dump *d, struct err *e) BASE_MUST_USE;
+
 /* Appends the key's text, "image\tfunction\n" per frame: equal keys have equal texts, and nothing
  * else is in it. */
 void key_text(const struct key *key, struct strbuf *out);

@@ -183,16 +183,29 @@ static bool is_action(const struct explanation *x, const struct frame_info *info
     return x->key->action.count && x->key->action.frames[0].info->canonical == info->canonical;
 }
 
+/* The framework that a key has of the frame. */
+static void print_framework(struct explanation *x, const struct frame_info *info,
+                            const struct key_frame *part) {
+    if (part && part->call && info->by[RULE_FRAMEWORK]) {
+        print_rule(x, info->by[RULE_FRAMEWORK], "framework", part->info->image);
+    } else if (part && part->call) {
+        print_note(x, "framework", part->info->image);
+    }
+}
+
 /* What a frame gave to the keys. */
 static void print_part(struct explanation *x, size_t i) {
     const struct frame_info *info = judged_at(x->k, &x->stack, i)->info;
-    const struct key_frame *part = NULL;
+    const struct key_frame *in[KEY_LEVELS], *part = NULL;
     struct strbuf *b = &x->text;
+    for (size_t n = 0; n < KEY_LEVELS; n++) {
+        in[n] = part_of(x, &x->key->level[n], i);
+        part = part ? part : in[n];
+    }
+    print_framework(x, info, part); /* which writes into the text, too */
     strbuf_clear(b);
     for (size_t n = 0; n < KEY_LEVELS; n++) {
-        const struct key_frame *in = part_of(x, &x->key->level[n], i);
-        part = part ? part : in;
-        if (in) {
+        if (in[n]) {
             strbuf_addf(b, "%slevel %zu", b->len ? ", " : "", n + 1);
         }
     }
@@ -202,11 +215,6 @@ static void print_part(struct explanation *x, size_t i) {
     }
     if (is_action(x, info) && info->in_app) {
         strbuf_addf(b, "%saction", b->len ? ", " : "");
-    }
-    if (part && part->call && info->by[RULE_FRAMEWORK]) {
-        print_rule(x, info->by[RULE_FRAMEWORK], "framework", part->info->image);
-    } else if (part && part->call) {
-        print_note(x, "framework", part->info->image);
     }
     if (b->len) {
         print_note(x, "key", strbuf_cstr(b));
@@ -249,6 +257,26 @@ static void print_frames(struct explanation *x) {
 
 /* ---- around the frames ---- */
 
+/* Whose stack it is, in a dump that is about threads that worked. */
+static void print_worker(const struct explanation *x) {
+    const struct dump *d = x->d;
+    size_t i = 0;
+    while (i < d->thread_count && &d->threads[i].stack != x->key->stack) {
+        i++;
+    }
+    if (i == d->thread_count || d->threads[i].main) {
+        sink_str(x->out, "of the main thread, which worked most\n");
+        return;
+    }
+    sink_printf(x->out, "of thread %" PRId64 "%s", d->threads[i].id, d->threads[i].name ? " " : "");
+    print_text(x, d->threads[i].name ? d->threads[i].name : "");
+    if (d->threads[i].cpu_permille >= 0) {
+        sink_printf(x->out, ", on a processor for %" PRId64 "%% of the time",
+                    d->threads[i].cpu_permille / 10);
+    }
+    sink_str(x->out, "\n");
+}
+
 static void print_head(const struct explanation *x) {
     const struct dump *d = x->d;
     const char *const parts[] = {d->app.id, d->app.version, d->device.os, d->device.model,
@@ -263,7 +291,9 @@ static void print_head(const struct explanation *x) {
         }
     }
     sink_str(x->out, "\nstack     ");
-    if (x->k->samples.len) {
+    if (x->k->about_threads) {
+        print_worker(x);
+    } else if (x->k->samples.len) {
         sink_printf(x->out, "sampled %" PRIu64 " of %" PRIu64 " times", x->key->stack->count,
                     x->key->samples);
         sink_str(x->out, x->key->stack == dump_heaviest(d)

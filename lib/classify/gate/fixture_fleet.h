@@ -96,18 +96,22 @@ static inline struct fleet fleet_wide(unsigned users) {
 }
 
 /* What a bucket shows of its frames, which the gate pools by; "app" has no framework. */
-static inline void fleet_set_frames(struct bucket *b, const char *framework, const char *function) {
-    b->frames = calloc(2, sizeof *b->frames);
+static inline void fleet_set_frames(struct triage *t, struct bucket *b, const char *framework,
+                                    const char *function) {
+    const struct bucket_frame frames[] = {
+        {.image = framework, .image_name = framework, .function = "", .resolved = true},
+        {.image = "app",
+         .image_name = "Shop",
+         .function = function,
+         .in_app = true,
+         .resolved = true}};
+    b->frames = calloc(2, sizeof(const struct bucket_frame *));
     assert(b->frames);
-    if (framework) {
-        b->frames[b->frame_count++] = (struct bucket_frame){
-            .image = framework, .image_name = framework, .function = "", .resolved = true};
+    for (size_t i = framework ? 0 : 1; i < 2; i++) {
+        b->frames[b->frame_count] = triage_frame(t, &frames[i]);
+        assert(b->frames[b->frame_count]);
+        b->frame_count++;
     }
-    b->frames[b->frame_count++] = (struct bucket_frame){.image = "app",
-                                                        .image_name = "Shop",
-                                                        .function = function,
-                                                        .in_app = true,
-                                                        .resolved = true};
 }
 
 /* A stall that is counted: of which user, on which device, where, how long. */
@@ -136,7 +140,7 @@ static inline void fleet_count(struct triage *t, const struct fleet_stall *s) {
         if (added) {
             uint32_t name = triage_string(t, strstr(text, "cause_"));
             assert(name != NO_INDEX);
-            fleet_set_frames(level[i], framework, map_string(&t->strings, name));
+            fleet_set_frames(t, level[i], framework, map_string(&t->strings, name));
         }
         tallies[i + 1] = &level[i]->tally;
     }

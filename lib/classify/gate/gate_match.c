@@ -157,7 +157,7 @@ static bool same_frame(const struct bucket_frame *a, const struct bucket_frame *
 static size_t count_functions(const struct bucket *b, size_t frames) {
     size_t n = 0;
     for (size_t i = 0; i < frames; i++) {
-        n += b->frames[i].in_app && b->frames[i].function[0];
+        n += b->frames[i]->in_app && b->frames[i]->function[0];
     }
     return n;
 }
@@ -173,7 +173,7 @@ static bool begins_without(const struct matching *x, const struct bucket *more, 
         return false;
     }
     for (size_t i = 0; i < rest; i++) {
-        if (!same_frame(&more->frames[i + (i >= helper)], &less->frames[i])) {
+        if (!same_frame(more->frames[i + (i >= helper)], less->frames[i])) {
             return false;
         }
     }
@@ -185,7 +185,7 @@ static bool begins_without(const struct matching *x, const struct bucket *more, 
 static bool has_one_more(const struct matching *x, const struct bucket *more,
                          const struct bucket *less) {
     for (size_t i = 0; i < more->frame_count; i++) {
-        if (more->frames[i].in_app && more->frames[i].function[0] &&
+        if (more->frames[i]->in_app && more->frames[i]->function[0] &&
             begins_without(x, more, i, less)) {
             return true;
         }
@@ -202,7 +202,7 @@ static uint64_t hash_frames(const struct bucket *b, size_t count, size_t without
     uint64_t hash = 0;
     for (size_t i = 0; i < count; i++) {
         if (i != without) {
-            const struct bucket_frame *f = &b->frames[i];
+            const struct bucket_frame *f = b->frames[i];
             hash = hash_u64(hash ^ hash_bytes(f->image, strlen(f->image)));
             hash = hash_u64(hash ^ hash_bytes(f->function, strlen(f->function)));
         }

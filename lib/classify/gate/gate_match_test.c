@@ -74,16 +74,17 @@ static struct bucket *put_level(struct triage *t, size_t level, const char *fram
     struct bucket *b = bucket_put(&t->level[level], text, len, &added);
     assert_non_null(b);
     if (added) {
-        b->frames = calloc(count + 1, sizeof *b->frames);
+        b->frames = calloc(count + 1, sizeof(const struct bucket_frame *));
         assert_non_null(b->frames);
         for (size_t i = 0; i < count; i++) {
             const char *word = intern(t, words[i]);
-            b->frames[b->frame_count++] =
-                (struct bucket_frame){.image = i < framework ? word : "app",
-                                      .image_name = "Shop",
-                                      .function = i < framework ? "" : word,
-                                      .in_app = i >= framework,
-                                      .resolved = true};
+            const struct bucket_frame frame = {.image = i < framework ? word : "app",
+                                               .image_name = "Shop",
+                                               .function = i < framework ? "" : word,
+                                               .in_app = i >= framework,
+                                               .resolved = true};
+            b->frames[b->frame_count] = triage_frame(t, &frame);
+            assert_non_null(b->frames[b->frame_count++]);
         }
     }
     return b;

@@ -159,8 +159,8 @@ static struct pool_key pool_of(const struct gate_row *row, size_t kind) {
     if (kind == 0) {
         return (struct pool_key){'c', rule_cause_text(tally_cause(&b->tally, &confidence))};
     }
-    bool entered = b->frame_count && !b->frames[0].function[0];
-    return (struct pool_key){'f', entered ? b->frames[0].image : ""};
+    bool entered = b->frame_count && !b->frames[0]->function[0];
+    return (struct pool_key){'f', entered ? b->frames[0]->image : ""};
 }
 
 /* The index of a pool among the rows from `from` on, made if it is new; NO_ROW: out of memory. */

@@ -45,7 +45,7 @@ static void put_measure(struct gate_page *m, const struct gate_row *row, size_t 
 static void gate_markdown_put_bucket(struct gate_page *m, const struct bucket *b) {
     for (size_t i = 0; i < b->frame_count; i++) {
         sink_str(m->out, i ? " \xe2\x86\x90 " : "");
-        text_add_frame(&m->text, &b->frames[i]);
+        text_add_frame(&m->text, b->frames[i]);
         markdown_put_code(m->out, strbuf_cstr(&m->text));
         strbuf_clear(&m->text);
     }

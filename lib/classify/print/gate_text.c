@@ -67,7 +67,7 @@ void gate_add_title(struct strbuf *b, const struct gate_row *row) {
     }
     for (size_t i = 0; i < row->bucket->frame_count; i++) {
         strbuf_addstr(b, i ? " \xe2\x86\x90 " : "");
-        text_add_frame(b, &row->bucket->frames[i]);
+        text_add_frame(b, row->bucket->frames[i]);
     }
 }
 

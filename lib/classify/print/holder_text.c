@@ -16,13 +16,13 @@ const char *holder_status_text(enum holder_status s) {
 
 struct holder_row holder_row_of(const struct bucket *b) {
     struct holder_row row = {.status = HOLDER_UNKNOWN, .thread = "", .lock = ""};
-    if (b->frame_count < 2 || strcmp(b->frames[0].image, HOLDER_IS_THREAD) != 0) {
+    if (b->frame_count < 2 || strcmp(b->frames[0]->image, HOLDER_IS_THREAD) != 0) {
         return row;
     }
-    bool deadlock = strcmp(b->frames[1].image, HOLDER_OF_DEADLOCK) == 0;
+    bool deadlock = strcmp(b->frames[1]->image, HOLDER_OF_DEADLOCK) == 0;
     return (struct holder_row){.status = deadlock ? HOLDER_DEADLOCK : HOLDER_KNOWN,
-                               .thread = b->frames[0].function,
-                               .lock = b->frames[1].function,
+                               .thread = b->frames[0]->function,
+                               .lock = b->frames[1]->function,
                                .frames = b->frames + 2,
                                .frame_count = b->frame_count - 2};
 }
@@ -58,7 +58,7 @@ void holder_add_who(struct strbuf *b, const struct holder_row *row) {
 void holder_add_stack(struct strbuf *b, const struct holder_row *row) {
     for (size_t i = 0; i < row->frame_count; i++) {
         strbuf_addstr(b, i ? " \xe2\x86\x90 " : "");
-        text_add_frame(b, &row->frames[i]);
+        text_add_frame(b, row->frames[i]);
     }
 }
 
@@ -91,7 +91,7 @@ void holder_add_action(struct strbuf *b, const struct triage *t, const struct bu
     }
     const struct action_share *main = &holder->actions.data[0];
     strbuf_addstr(b, "while ");
-    text_add_frame(b, &t->actions.buckets.data[main->action]->frames[0]);
+    text_add_frame(b, t->actions.buckets.data[main->action]->frames[0]);
     if (main->ms < holder->tally.ms) {
         strbuf_addf(b, " (%s)", text_share(main->ms, holder->tally.ms, share));
     }

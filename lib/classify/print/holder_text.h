@@ -7,10 +7,10 @@
 
 /* A bucket of triage.holders, taken apart; texts are borrowed from it. */
 struct holder_row {
-    enum holder_status status;         /* HOLDER_NONE never */
-    const char *thread;                /* "" = it has no name, or nobody knows it */
-    const char *lock;                  /* "mutex in libfoo.so"; "" = nobody knows */
-    const struct bucket_frame *frames; /* what the thread is doing, the innermost first */
+    enum holder_status status;          /* HOLDER_NONE never */
+    const char *thread;                 /* "" = it has no name, or nobody knows it */
+    const char *lock;                   /* "mutex in libfoo.so"; "" = nobody knows */
+    const struct bucket_frame **frames; /* what the thread is doing, the innermost first */
     size_t frame_count;
 };
 struct holder_row holder_row_of(const struct bucket *b);

@@ -50,7 +50,7 @@ static void csv_put_title(struct csv *c, const struct bucket *b) {
     strbuf_clear(&c->text);
     for (size_t i = 0; i < b->frame_count; i++) {
         strbuf_addstr(&c->text, i ? " \xe2\x86\x90 " : "");
-        text_add_frame(&c->text, &b->frames[i]);
+        text_add_frame(&c->text, b->frames[i]);
     }
     csv_put(c, strbuf_cstr(&c->text));
 }
@@ -60,7 +60,7 @@ static void csv_put_action(struct csv *c, const struct bucket *b) {
     strbuf_clear(&c->text);
     if (b->actions.len) {
         uint32_t main = b->actions.data[0].action;
-        text_add_frame(&c->text, &c->t->actions.buckets.data[main]->frames[0]);
+        text_add_frame(&c->text, c->t->actions.buckets.data[main]->frames[0]);
     }
     csv_put(c, strbuf_cstr(&c->text));
 }

@@ -147,7 +147,7 @@ static void triage_json_put_bucket(struct jsonw *w, const struct triage *t, cons
     triage_json_put_aliases(w, b);
     jsonw_member_array(w, "frames");
     for (size_t i = 0; i < b->frame_count; i++) {
-        triage_json_put_frame(w, &b->frames[i]);
+        triage_json_put_frame(w, b->frames[i]);
     }
     jsonw_end_array(w);
     triage_json_put_evidence(w, &b->evidence);
@@ -216,7 +216,7 @@ void triage_print_json(const struct triage *t, const struct triage_view *v, stru
         const struct bucket *b = t->idle.buckets.data[t->idle.ranked[i]];
         jsonw_begin_object(w);
         jsonw_key(w, "frame");
-        triage_json_put_frame(w, &b->frames[0]);
+        triage_json_put_frame(w, b->frames[0]);
         jsonw_member_u64(w, "dumps", b->tally.dumps);
         jsonw_member_u64(w, "ms", b->tally.ms);
         jsonw_member_cstr(w, "example", b->evidence.id ? b->evidence.id : "");
@@ -247,7 +247,7 @@ static void json_put_holder(struct jsonw *w, const struct triage *t, const struc
         jsonw_member_cstr(w, "lock", row.lock);
         jsonw_member_array(w, "frames");
         for (size_t i = 0; i < row.frame_count; i++) {
-            triage_json_put_frame(w, &row.frames[i]);
+            triage_json_put_frame(w, row.frames[i]);
         }
         jsonw_end_array(w);
         jsonw_member_u64(w, "waiting_threads", b->waiters);
@@ -261,7 +261,7 @@ static void json_put_holder(struct jsonw *w, const struct triage *t, const struc
         jsonw_begin_object(w);
         jsonw_member_cstr(w, "id", action->id);
         jsonw_key(w, "frame");
-        triage_json_put_frame(w, &action->frames[0]);
+        triage_json_put_frame(w, action->frames[0]);
         jsonw_member_u64(w, "stalled_ms", b->actions.data[i].ms);
         jsonw_end_object(w);
     }

@@ -16,7 +16,7 @@ static const char *triage_junit_title_of(struct junit *j, const struct bucket *b
     strbuf_clear(&j->text);
     for (size_t i = 0; i < b->frame_count; i++) {
         strbuf_addstr(&j->text, i ? " \xe2\x86\x90 " : "");
-        text_add_frame(&j->text, &b->frames[i]);
+        text_add_frame(&j->text, b->frames[i]);
     }
     strbuf_addf(&j->text, " [%s]", b->id);
     return strbuf_cstr(&j->text);

@@ -15,7 +15,7 @@ struct triage_page {
 static void triage_markdown_put_key(struct triage_page *m, const struct bucket *b) {
     for (size_t i = 0; i < b->frame_count; i++) {
         strbuf_clear(&m->text);
-        text_add_frame(&m->text, &b->frames[i]);
+        text_add_frame(&m->text, b->frames[i]);
         sink_str(m->out, i ? " \xe2\x86\x90 " : "");
         markdown_put_code(m->out, strbuf_cstr(&m->text));
     }
@@ -34,7 +34,7 @@ static void put_details(struct triage_page *m, const struct bucket *b) {
     text_add_place(text, b);
     if (b->actions.len) {
         strbuf_addstr(text, text->len ? ", from " : "from ");
-        text_add_frame(text, &m->t->actions.buckets.data[b->actions.data[0].action]->frames[0]);
+        text_add_frame(text, m->t->actions.buckets.data[b->actions.data[0].action]->frames[0]);
     }
     text_add_values(text, m->t, &b->tally, &m->t->total);
     sink_str(m->out, "<br><sub>");
@@ -153,7 +153,7 @@ static void markdown_put_holder(struct triage_page *m, const struct bucket *b) {
     markdown_put_text(m->out, strbuf_cstr(text));
     for (size_t i = 0; i < row.frame_count; i++) {
         strbuf_clear(text);
-        text_add_frame(text, &row.frames[i]);
+        text_add_frame(text, row.frames[i]);
         sink_str(m->out, i ? " \xe2\x86\x90 " : "<br>");
         markdown_put_code(m->out, strbuf_cstr(text));
     }

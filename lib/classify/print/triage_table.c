@@ -163,7 +163,7 @@ static void table_put_key(struct text_table *tb, const struct bucket *b) {
     strbuf_clear(&tb->text);
     for (size_t i = 0; i < b->frame_count; i++) {
         strbuf_addstr(&tb->text, i ? " \xe2\x86\x90 " : "");
-        text_add_frame(&tb->text, &b->frames[i]);
+        text_add_frame(&tb->text, b->frames[i]);
     }
     table_style(tb, TABLE_BOLD);
     table_wrap(tb);
@@ -197,7 +197,7 @@ static void put_place(struct text_table *tb, const struct bucket *b) {
         const struct action_share *main = &b->actions.data[0];
         char share[NUMBER_SIZE];
         add_part(text, "from ", ", ");
-        text_add_frame(text, &tb->t->actions.buckets.data[main->action]->frames[0]);
+        text_add_frame(text, tb->t->actions.buckets.data[main->action]->frames[0]);
         if (main->ms < b->tally.ms) {
             strbuf_addf(text, " (%s)", text_share(main->ms, b->tally.ms, share));
         }
@@ -220,7 +220,7 @@ static void put_place(struct text_table *tb, const struct bucket *b) {
 static bool has_frame(const struct bucket *b, const struct bucket_frame *f) {
     for (size_t i = 0; i < b->frame_count; i++) {
         /* Interned: equal texts are one pointer. */
-        if (b->frames[i].function == f->function && b->frames[i].image == f->image) {
+        if (b->frames[i]->function == f->function && b->frames[i]->image == f->image) {
             return true;
         }
     }
@@ -232,9 +232,9 @@ static bool add_further_frames(struct strbuf *text, const struct bucket *child,
                                const struct bucket *parent) {
     bool any = false;
     for (size_t i = 0; i < child->frame_count; i++) {
-        if (!has_frame(parent, &child->frames[i])) {
+        if (!has_frame(parent, child->frames[i])) {
             strbuf_addstr(text, any ? " \xe2\x86\x90 " : "\xe2\x80\xa6 \xe2\x86\x90 ");
-            text_add_frame(text, &child->frames[i]);
+            text_add_frame(text, child->frames[i]);
             any = true;
         }
     }

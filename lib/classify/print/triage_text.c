@@ -146,7 +146,7 @@ static const char *short_path(const char *path) {
 bool text_add_place(struct strbuf *b, const struct bucket *bucket) {
     const struct bucket_frame *at = NULL;
     for (size_t i = 0; i < bucket->frame_count; i++) {
-        const struct bucket_frame *f = &bucket->frames[i];
+        const struct bucket_frame *f = bucket->frames[i];
         if (f->file && (!at || (f->in_app && !at->in_app))) {
             at = f;
         }
@@ -240,7 +240,7 @@ void text_add_idle(struct strbuf *b, const struct triage *t) {
     for (size_t i = 0; i < count && i < IDLE_SHOWN; i++) {
         const struct bucket *bucket = t->idle.buckets.data[t->idle.ranked[i]];
         strbuf_addstr(b, i ? ", " : "");
-        text_add_frame(b, &bucket->frames[0]);
+        text_add_frame(b, bucket->frames[0]);
         strbuf_addf(b, " %s", text_ms(bucket->tally.ms, number));
     }
     if (count > IDLE_SHOWN) {

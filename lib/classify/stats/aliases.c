@@ -42,7 +42,7 @@ void alias_index_release(struct alias_index *index) {
 static size_t unresolved(const struct bucket *b) {
     size_t n = 0;
     for (size_t i = 0; i < b->frame_count; i++) {
-        n += !b->frames[i].resolved;
+        n += !b->frames[i]->resolved;
     }
     return n;
 }

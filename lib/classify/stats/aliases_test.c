@@ -33,7 +33,7 @@ static struct bucket *bucket(struct triage *t, struct bucket_set *set, const cha
     bool added;
     assert_true(key_of(text, sizeof text, function));
     struct bucket *b = bucket_put(set, text, strlen(text), &added);
-    if (!b || (!b->frames && !(b->frames = calloc(1, sizeof *b->frames)))) {
+    if (!b || (!b->frames && !(b->frames = calloc(1, sizeof(const struct bucket_frame *))))) {
         return NULL;
     }
     uint32_t name = triage_string(t, function);
@@ -42,11 +42,16 @@ static struct bucket *bucket(struct triage *t, struct bucket_set *set, const cha
     }
     const char *interned = map_string(&t->strings, name);
     b->frame_count = 1;
-    b->frames[0] = (struct bucket_frame){.image = interned,
-                                         .function = interned,
-                                         .image_name = interned,
-                                         .in_app = true,
-                                         .resolved = function[0] != '+'};
+    const struct bucket_frame frame = {.image = interned,
+                                       .function = interned,
+                                       .image_name = interned,
+                                       .in_app = true,
+                                       .resolved = function[0] != '+'};
+    b->frames[0] = triage_frame(t, &frame);
+    if (!b->frames[0]) {
+        b->frame_count = 0;
+        return NULL;
+    }
     if (was) {
         assert_true(key_of(text, sizeof text, was));
         if (!bucket_add_alias(b, key_number(set->level, text, strlen(text)))) {
@@ -113,7 +118,7 @@ static void assert_buckets(const struct bucket_set *set, const char *want) {
     for (size_t i = 0; i < set->buckets.len; i++) {
         const struct bucket *b = set->buckets.data[set->ranked[i]];
         size_t len = strlen(got);
-        snprintf(got + len, sizeof got - len, "%s%s %u", i ? ", " : "", b->frames[0].function,
+        snprintf(got + len, sizeof got - len, "%s%s %u", i ? ", " : "", b->frames[0]->function,
                  (unsigned)b->tally.stalls);
         assert_ptr_equal(map_get(&set->by_text, b->text, strlen(b->text))->key, b->text);
         assert_ptr_equal(set->buckets.data[b->index], b);
@@ -252,7 +257,7 @@ static void assert_rows(const struct stalls *base, size_t bases, const struct st
             continue; /* a pool */
         }
         snprintf(got + len, sizeof got - len, "%s%c %s %u %u", len ? ", " : "", row->level,
-                 row->bucket->frames[0].function, (unsigned)row->stalls[RATES_BASE],
+                 row->bucket->frames[0]->function, (unsigned)row->stalls[RATES_BASE],
                  (unsigned)row->stalls[RATES_NOW]);
     }
     gate_release(&g);

@@ -8,15 +8,14 @@
 
 static void release_evidence(struct evidence *e) {
     free(e->id);
-    free(e->reason);
-    free(e->exemplar);
+    SMALL_VEC_RELEASE(&e->stack);
 }
 
 static void bucket_free(struct bucket *b) {
     tally_release(&b->tally);
-    VEC_RELEASE(&b->aliases);
-    VEC_RELEASE(&b->actions);
-    VEC_RELEASE(&b->children);
+    SMALL_VEC_RELEASE(&b->aliases);
+    SMALL_VEC_RELEASE(&b->actions);
+    SMALL_VEC_RELEASE(&b->children);
     free(b->frames);
     release_evidence(&b->evidence);
     free(b);
@@ -56,7 +55,7 @@ bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms) {
     size_t low;
     LOWER_BOUND(low, b->actions.len, b->actions.data[low].action, action);
     if (low == b->actions.len || b->actions.data[low].action != action) {
-        if (!VEC_INSERT(&b->actions, low)) {
+        if (!SMALL_VEC_INSERT(&b->actions, low)) {
             return false;
         }
         b->actions.data[low] = (struct action_share){.action = action};
@@ -77,7 +76,7 @@ bool bucket_add_alias(struct bucket *b, uint64_t alias) {
         }
         b->aliases.len--; /* the largest */
     }
-    if (!VEC_INSERT(&b->aliases, low)) {
+    if (!SMALL_VEC_INSERT(&b->aliases, low)) {
         return false;
     }
     b->aliases.data[low] = alias;
@@ -98,7 +97,7 @@ bool bucket_adopt(struct bucket *parent, struct bucket *child) {
         return true;
     }
     child->parent = parent->index;
-    return VEC_PUSH(&parent->children, child->index);
+    return SMALL_VEC_PUSH(&parent->children, child->index);
 }
 
 /* ---- evidence ---- */
@@ -112,18 +111,17 @@ bool bucket_offers_better(const struct bucket *b, const struct evidence *offer) 
     return c ? c < 0 : offer->hash < have->hash;
 }
 
-static bool bucket_copy_text(char **copy, const char *text) {
-    *copy = text ? strdup(text) : NULL;
-    return !text || *copy;
-}
-
 bool bucket_take_evidence(struct bucket *b, const struct evidence *offer) {
     struct evidence copy = *offer;
-    copy.id = copy.reason = copy.exemplar = NULL;
-    if (!bucket_copy_text(&copy.id, offer->id) || !bucket_copy_text(&copy.reason, offer->reason) ||
-        !bucket_copy_text(&copy.exemplar, offer->exemplar)) {
+    copy.id = strdup(offer->id);
+    copy.stack.data = calloc(offer->stack.len + 1, sizeof *copy.stack.data);
+    copy.stack.cap = offer->stack.len + 1;
+    if (!copy.id || !copy.stack.data) {
         release_evidence(&copy);
         return false;
+    }
+    if (offer->stack.len) {
+        memcpy(copy.stack.data, offer->stack.data, offer->stack.len * sizeof *copy.stack.data);
     }
     release_evidence(&b->evidence);
     b->evidence = copy;

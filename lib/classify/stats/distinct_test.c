@@ -89,7 +89,7 @@ static void percentiles_agree_with_sorting(void **state) {
 
 static void merged_histograms_equal_one(void **state) {
     (void)state;
-    struct histogram one = {0}, parts[3] = {{{0}, 0}};
+    struct histogram one = {0}, parts[3] = {{{0}}};
     uint64_t seed = 42;
     for (size_t i = 0; i < 3000; i++) {
         uint64_t v = next(&seed) % 1000000;
@@ -150,7 +150,7 @@ static void order_repetition_and_splitting_do_not_matter(void **state) {
     (void)state;
     static const uint64_t sizes[] = {1, 10, 255, 256, 257, 300, 5000};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        struct distinct one = {0}, back = {0}, parts[3] = {{0}};
+        struct distinct one = {0}, back = {0}, parts[3] = {{{0}, NULL}};
         for (uint64_t i = 0; i < sizes[s]; i++) {
             assert_true(distinct_add(&one, hash_u64(i)));
             assert_true(distinct_add(&back, hash_u64(sizes[s] - 1 - i)) &&

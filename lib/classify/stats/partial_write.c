@@ -7,38 +7,13 @@
 #include "base/jsonw.h"
 #include "base/search.h"
 #include "classify/stats/partial_private.h"
-#include "classify/stats/partial_usage.h"
-#include "classify/stats/triage_private.h"
-
-struct partial_writer {
-    const struct triage *t;
-    struct jsonw w;
-    struct sink *out;
-    /* For each set, in the order of its keys: the buckets, and the position of each index. */
-    struct bucket **sorted[PARTIAL_SETS];
-    uint32_t *place[PARTIAL_SETS];
-    struct usage_order usage;
-};
-
-static const struct bucket_set *partial_out_set_of(const struct triage *t, size_t i) {
-    switch (i) {
-    case PARTIAL_ACTIONS:
-        return &t->actions;
-    case PARTIAL_IDLE:
-        return &t->idle;
-    case PARTIAL_HOLDERS:
-        return &t->holders;
-    default:
-        return &t->level[i - PARTIAL_LEVEL1];
-    }
-}
 
 static int by_text(const void *a, const void *b) {
     return strcmp((*(struct bucket *const *)a)->text, (*(struct bucket *const *)b)->text);
 }
 
 static bool sort_set(struct partial_writer *w, size_t set) {
-    const struct bucket_set *s = partial_out_set_of(w->t, set);
+    const struct bucket_set *s = partial_set_of(w->t, set);
     struct bucket **sorted = w->sorted[set] = calloc(s->buckets.len + 1, sizeof(struct bucket *));
     uint32_t *place = w->place[set] = calloc(s->buckets.len + 1, sizeof *place);
     if (!sorted || !place) {
@@ -76,7 +51,12 @@ static void put_pairs(struct jsonw *w, const uint64_t *values, size_t count) {
 
 /* ---- tallies ---- */
 
+/* What is empty is left out, here and in buckets. */
+
 static void partial_out_put_durations(struct jsonw *w, const struct histogram *h) {
+    if (!h->cells.len) {
+        return;
+    }
     jsonw_member_array(w, "durations");
     for (size_t i = 0; i < h->cells.len; i++) {
         jsonw_u64(w, h->cells.data[i].index);
@@ -103,6 +83,9 @@ static void put_users(struct jsonw *w, const struct distinct *d) {
 }
 
 static void put_clusters(struct jsonw *w, const char *key, const struct clusters *c) {
+    if (!c->cells.len) {
+        return;
+    }
     jsonw_member_array(w, key);
     for (size_t i = 0; i < c->cells.len; i++) {
         const struct cluster_cell *cell = &c->cells.data[i];
@@ -125,9 +108,9 @@ static int by_name(const void *a, const void *b) {
 static bool partial_out_put_facet(struct partial_writer *w, const char *key,
                                   const struct facet *f) {
     size_t count = f->values.len;
-    struct named_dumps *named = calloc(count + 1, sizeof *named);
+    struct named_dumps *named = count ? calloc(count, sizeof *named) : NULL;
     if (!named) {
-        return false;
+        return count == 0;
     }
     for (size_t i = 0; i < count; i++) {
         named[i].text = map_string(&w->t->strings, f->values.data[i].text);
@@ -145,6 +128,9 @@ static bool partial_out_put_facet(struct partial_writer *w, const char *key,
 }
 
 static void partial_out_put_causes(struct jsonw *w, const struct tally *t) {
+    if (!t->causes.len) {
+        return;
+    }
     jsonw_member_array(w, "causes");
     for (size_t i = 0; i < t->causes.len; i++) {
         const struct cause_tally *c = &t->causes.data[i];
@@ -158,18 +144,18 @@ static bool partial_out_put_tally(struct partial_writer *writer, const char *key
                                   const struct tally *t) {
     struct jsonw *w = &writer->w;
     jsonw_member_object(w, key);
-    jsonw_member_u64(w, "dumps", t->dumps);
-    jsonw_member_u64(w, "stalls", t->stalls);
-    jsonw_member_u64(w, "ms", t->ms);
-    jsonw_member_u64(w, "max_ms", t->max_ms);
-    jsonw_member_u64(w, "fatal", t->fatal);
-    jsonw_member_u64(w, "fatal_min_ms", t->fatal_min_ms);
-    jsonw_member_u64(w, "samples", t->samples);
-    jsonw_member_u64(w, "hits", t->hits);
+    const uint64_t counts[PARTIAL_COUNTS] = {t->dumps, t->stalls,       t->ms,      t->max_ms,
+                                             t->fatal, t->fatal_min_ms, t->samples, t->hits};
+    jsonw_key(w, "counts");
+    put_pairs(w, counts, PARTIAL_COUNTS);
     jsonw_member_cstr(w, "first", t->first_time);
-    jsonw_member_cstr(w, "last", t->last_time);
+    if (strcmp(t->first_time, t->last_time) != 0) {
+        jsonw_member_cstr(w, "last", t->last_time);
+    }
     partial_out_put_durations(w, &t->durations);
-    put_users(w, &t->users);
+    if (t->users.registers || t->users.hashes.len) {
+        put_users(w, &t->users);
+    }
     put_clusters(w, "clusters", &t->clusters);
     partial_out_put_causes(w, t);
     bool ok = true;
@@ -182,34 +168,32 @@ static bool partial_out_put_tally(struct partial_writer *writer, const char *key
 
 /* ---- buckets ---- */
 
-static void put_frames(struct jsonw *w, const struct bucket *b) {
-    jsonw_member_array(w, "frames");
+static void put_frames(struct partial_writer *writer, const struct bucket *b) {
+    jsonw_member_array(&writer->w, "frames");
     for (size_t i = 0; i < b->frame_count; i++) {
-        const struct bucket_frame *f = &b->frames[i];
-        jsonw_begin_object(w);
-        jsonw_member_cstr(w, "image", f->image);
-        jsonw_member_cstr(w, "function", f->function);
-        jsonw_member_cstr(w, "name", f->image_name);
-        jsonw_member_cstr(w, "call", f->call);
-        jsonw_member_cstr(w, "file", f->file);
-        if (f->line) {
-            jsonw_member_u64(w, "line", f->line);
-        }
-        jsonw_member_bool(w, "in_app", f->in_app);
-        jsonw_member_bool(w, "resolved", f->resolved);
-        jsonw_end_object(w);
+        jsonw_u64(&writer->w, partial_row_of_frame(writer, b->frames[i]));
     }
-    jsonw_end_array(w);
+    jsonw_end_array(&writer->w);
 }
 
-static void put_evidence(struct jsonw *w, const struct evidence *e) {
-    jsonw_member_object(w, "evidence");
-    jsonw_member_cstr(w, "id", e->id);
-    jsonw_member_u64(w, "span_ms", e->span_ms);
-    put_hash(w, "hash", e->hash);
-    jsonw_member_cstr(w, "cause", rule_cause_text(e->cause));
-    jsonw_member_cstr(w, "reason", e->reason);
-    jsonw_end_object(w);
+static void put_evidence(struct partial_writer *writer, const struct evidence *e) {
+    struct jsonw *w = &writer->w;
+    jsonw_member_array(w, "evidence");
+    jsonw_cstr(w, e->id ? e->id : "");
+    jsonw_u64(w, e->span_ms);
+    put_hash(w, NULL, e->hash);
+    jsonw_cstr(w, rule_cause_text(e->cause));
+    if (e->reason) {
+        jsonw_u64(w, partial_row_of_text(writer, e->reason));
+    }
+    jsonw_end_array(w);
+    if (e->stack.len) {
+        jsonw_member_array(w, "stack");
+        for (size_t i = 0; i < e->stack.len; i++) {
+            jsonw_u64(w, writer->tables[PARTIAL_PIECES].place[e->stack.data[i]]);
+        }
+        jsonw_end_array(w);
+    }
 }
 
 static int partial_out_by_place(const void *a, const void *b) {
@@ -218,9 +202,9 @@ static int partial_out_by_place(const void *a, const void *b) {
 }
 
 static bool put_actions(struct partial_writer *w, const struct bucket *b) {
-    uint64_t(*pairs)[2] = calloc(b->actions.len + 1, sizeof *pairs);
+    uint64_t(*pairs)[2] = b->actions.len ? calloc(b->actions.len, sizeof *pairs) : NULL;
     if (!pairs) {
-        return false;
+        return b->actions.len == 0;
     }
     for (size_t i = 0; i < b->actions.len; i++) {
         pairs[i][0] = w->place[PARTIAL_ACTIONS][b->actions.data[i].action];
@@ -234,6 +218,9 @@ static bool put_actions(struct partial_writer *w, const struct bucket *b) {
 }
 
 static void partial_out_put_aliases(struct jsonw *w, const struct bucket *b) {
+    if (!b->aliases.len) {
+        return;
+    }
     jsonw_member_array(w, "aliases");
     for (size_t i = 0; i < b->aliases.len; i++) {
         put_hash(w, NULL, b->aliases.data[i]);
@@ -253,21 +240,18 @@ static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
     if (set == PARTIAL_HOLDERS) {
         jsonw_member_u64(w, "waiters", b->waiters);
     }
-    put_frames(w, b);
-    put_evidence(w, &b->evidence);
+    put_frames(writer, b);
+    put_evidence(writer, &b->evidence);
     partial_out_put_aliases(w, b);
     bool ok = set == PARTIAL_ACTIONS || set == PARTIAL_IDLE || put_actions(writer, b);
     ok = ok && partial_out_put_tally(writer, "tally", &b->tally);
-    if (b->evidence.exemplar) {
-        jsonw_member_cstr(w, "exemplar", b->evidence.exemplar);
-    }
     jsonw_end_object(w);
     sink_char(writer->out, '\n');
     return ok;
 }
 
 static bool partial_out_put_set(struct partial_writer *w, size_t set) {
-    size_t count = partial_out_set_of(w->t, set)->buckets.len;
+    size_t count = partial_set_of(w->t, set)->buckets.len;
     for (size_t i = 0; i < count; i++) {
         if (!partial_out_put_bucket(w, set, w->sorted[set][i])) {
             return false;
@@ -414,8 +398,11 @@ static bool partial_out_put_head(struct partial_writer *writer) {
         jsonw_member_u64(w, triage_apart_text((enum triage_apart)a), t->apart[a]);
     }
     jsonw_end_object(w);
+    for (size_t i = 0; i < PARTIAL_TABLES; i++) {
+        jsonw_member_u64(w, partial_tables[i], writer->tables[i].count);
+    }
     for (size_t i = 0; i < PARTIAL_SETS; i++) {
-        jsonw_member_u64(w, partial_sets[i], partial_out_set_of(t, i)->buckets.len);
+        jsonw_member_u64(w, partial_sets[i], partial_set_of(t, i)->buckets.len);
     }
     jsonw_member_u64(w, "open", t->pending.used);
     put_clusters(w, "exposure", &t->exposure);
@@ -431,11 +418,14 @@ static bool partial_out_put_head(struct partial_writer *writer) {
 
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) {
     struct partial_writer w = {.t = t, .out = out};
-    bool ok = usage_order_make(&w.usage, t);
+    bool ok = usage_order_make(&w.usage, t) && partial_find_rows(&w);
     for (size_t i = 0; ok && i < PARTIAL_SETS; i++) {
         ok = sort_set(&w, i);
     }
     ok = ok && partial_out_put_head(&w);
+    if (ok) {
+        partial_put_tables(&w);
+    }
     for (size_t i = 0; ok && i < PARTIAL_SETS; i++) {
         ok = partial_out_put_set(&w, i);
     }
@@ -444,6 +434,7 @@ enum st triage_write_partial(const struct triage *t, struct sink *out, struct er
         free(w.sorted[i]);
         free(w.place[i]);
     }
+    partial_release_rows(&w);
     usage_order_release(&w.usage);
     return ok ? ST_OK : err_nomem(e);
 }

@@ -9,6 +9,7 @@
 
 #include "base/failmalloc.h"
 #include "base/parse.h"
+#include "classify/keys/exemplar.h"
 #include "classify/keys/fixture_dump_test.h"
 #include "classify/stats/triage_private.h"
 
@@ -70,7 +71,7 @@ static void assert_buckets(struct triage *t, const char *want) {
     for (size_t i = 0; i < t->level[0].buckets.len; i++) {
         const struct bucket *b = t->level[0].buckets.data[t->level[0].ranked[i]];
         size_t len = strlen(got);
-        snprintf(got + len, sizeof got - len, "%s%s %u", i ? ", " : "", b->frames[0].function,
+        snprintf(got + len, sizeof got - len, "%s%s %u", i ? ", " : "", b->frames[0]->function,
                  (unsigned)b->tally.stalls);
     }
     assert_string_equal(got, want);
@@ -173,11 +174,16 @@ static void a_bucket_knows_the_id_that_its_stack_had(void **state) {
     assert_int_equal(t->level[1].buckets.len, 2);
     for (size_t i = 0; i < t->level[1].buckets.len; i++) {
         const struct bucket *b = t->level[1].buckets.data[i];
-        const char *stack = b->evidence.exemplar;
+        const char *stack[64];
         struct dump d;
         struct stall_key raw;
-        struct strbuf text = {0};
-        assert_int_equal(dump_parse(&d, stack, strlen(stack), NULL), ST_OK);
+        struct strbuf document = {0}, text = {0};
+        assert_in_range(b->evidence.stack.len, 1, 64);
+        for (size_t k = 0; k < b->evidence.stack.len; k++) {
+            stack[k] = map_string(&t->pieces, b->evidence.stack.data[k]);
+        }
+        assert_int_equal(exemplar_join(stack, b->evidence.stack.len, &document, NULL), ST_OK);
+        assert_int_equal(dump_parse(&d, strbuf_cstr(&document), document.len, NULL), ST_OK);
         struct dump_thread thread = d.threads[0];
         struct dump nameless = d;
         thread.stack.locations = NULL;
@@ -191,6 +197,7 @@ static void a_bucket_knows_the_id_that_its_stack_had(void **state) {
         assert_int_equal(t->level[0].buckets.data[b->parent]->aliases.len, 2);
         strbuf_release(&text);
         dump_release(&d);
+        strbuf_release(&document);
     }
     triage_free(t);
     triage_free(from);
@@ -216,7 +223,7 @@ static void what_is_no_stall_by_the_new_rules_is_set_apart(void **state) {
 
 static void a_bucket_without_its_stack_is_refused(void **state) {
     (void)state;
-    static const char *const stacks[] = {NULL, "no dump", "{\"format\":\"stall-session/1\"}"};
+    static const char *const stacks[] = {NULL, "no piece", "{\"image\":{}}"};
     struct sorter s;
     sorter_init(&s, NULL);
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
@@ -224,7 +231,13 @@ static void a_bucket_without_its_stack_is_refused(void **state) {
         struct evidence *evidence = &from->level[1].buckets.data[1]->evidence;
         struct evidence other = *evidence;
         struct err e = {0};
-        other.exemplar = (char *)stacks[i]; /* only read */
+        uint32_t piece = 0;
+        other.stack.len = 0;
+        if (stacks[i]) {
+            piece = (uint32_t)map_intern(&from->pieces, stacks[i], strlen(stacks[i]));
+            other.stack.data = &piece; /* only read */
+            other.stack.len = 1;
+        }
         assert_true(bucket_take_evidence(from->level[1].buckets.data[1], &other));
         assert_int_equal(triage_rekey(&t, from, s.keyer, &s.options, &e), ST_ERR);
         assert_int_equal(e.code, stacks[i] ? ERR_FORMAT : ERR_UNSUPPORTED);

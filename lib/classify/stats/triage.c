@@ -43,6 +43,8 @@ void triage_free(struct triage *t) {
     pending_release(&t->pending);
     seen_release(&t->seen);
     map_release(&t->strings);
+    map_release(&t->frames);
+    map_release(&t->pieces);
     strbuf_release(&t->scratch);
     free(t);
 }
@@ -52,9 +54,41 @@ uint32_t triage_string(struct triage *t, const char *s) {
     return index >= NO_INDEX ? NO_INDEX : (uint32_t)index;
 }
 
-static const char *triage_intern(struct triage *t, const char *s) {
-    uint32_t index = triage_string(t, s);
+const char *triage_intern(struct triage *t, const char *s) {
+    uint32_t index = s ? triage_string(t, s) : NO_INDEX;
     return index == NO_INDEX ? NULL : map_string(&t->strings, index);
+}
+
+const struct bucket_frame *triage_frame(struct triage *t, const struct bucket_frame *f) {
+    struct bucket_frame key;
+    memset(&key, 0, sizeof key); /* its padding is compared, too */
+    key.image = f->image;
+    key.function = f->function;
+    key.image_name = f->image_name;
+    key.file = f->file;
+    key.call = f->call;
+    key.line = f->line;
+    key.in_app = f->in_app;
+    key.resolved = f->resolved;
+    const struct map_entry *entry = map_put(&t->frames, &key, sizeof key, t->frames.count, NULL);
+    return entry ? (const struct bucket_frame *)entry->key : NULL;
+}
+
+struct piece_taker {
+    struct triage *t;
+    struct evidence *e;
+};
+
+static bool take_piece(void *ctx, const char *piece, size_t len) {
+    struct piece_taker *p = ctx;
+    size_t index = map_intern(&p->t->pieces, piece, len);
+    return index < NO_INDEX && SMALL_VEC_PUSH(&p->e->stack, (uint32_t)index);
+}
+
+bool triage_cut_stack(struct triage *t, const struct dump *d, const struct dump_stack *stack,
+                      struct evidence *e) {
+    struct piece_taker p = {t, e};
+    return exemplar_cut(d, stack, take_piece, &p);
 }
 
 /* ---- one dump in one bucket ---- */
@@ -120,14 +154,15 @@ static bool copy_frames(struct triage *t, struct bucket *b, const struct key *ke
     }
     for (size_t i = 0; i < key->count; i++) {
         const struct frame_info *info = key->frames[i].info;
-        struct bucket_frame *f = &b->frames[b->frame_count++];
-        *f = (struct bucket_frame){.image = triage_intern(t, info->image),
-                                   .function = triage_intern(t, info->function),
-                                   .in_app = info->in_app,
-                                   .resolved = info->resolved};
-        if (!f->image || !f->function) {
+        struct bucket_frame f = {.image = triage_intern(t, info->image),
+                                 .function = triage_intern(t, info->function),
+                                 .in_app = info->in_app,
+                                 .resolved = info->resolved};
+        const struct bucket_frame *kept = f.image && f.function ? triage_frame(t, &f) : NULL;
+        if (!kept) {
             return false;
         }
+        b->frames[b->frame_count++] = kept;
     }
     return true;
 }
@@ -145,14 +180,17 @@ struct bucket *triage_bucket(struct triage *t, struct bucket_set *set, const str
 bool triage_show(struct triage *t, struct bucket *b, const struct key *key) {
     for (size_t i = 0; i < key->count && i < b->frame_count; i++) {
         const struct key_frame *from = &key->frames[i];
-        struct bucket_frame *f = &b->frames[i];
-        f->image_name = triage_intern(t, from->info->image_name);
-        f->file = from->file ? triage_intern(t, from->file) : NULL;
-        f->line = from->line;
-        f->call =
-            from->call && from->call->resolved ? triage_intern(t, from->call->function) : NULL;
-        if (!f->image_name || (from->file && !f->file) ||
-            (from->call && from->call->resolved && !f->call)) {
+        struct bucket_frame f = *b->frames[i];
+        bool called = from->call && from->call->resolved;
+        f.image_name = triage_intern(t, from->info->image_name);
+        f.file = triage_intern(t, from->file);
+        f.line = from->line;
+        f.call = called ? triage_intern(t, from->call->function) : NULL;
+        if (!f.image_name || (from->file && !f.file) || (called && !f.call)) {
+            return false;
+        }
+        b->frames[i] = triage_frame(t, &f);
+        if (!b->frames[i]) {
             return false;
         }
     }
@@ -162,11 +200,9 @@ bool triage_show(struct triage *t, struct bucket *b, const struct key *key) {
 static bool offer_evidence(struct triage *t, struct bucket *b, const struct stall_share *s,
                            const struct key *key, bool with_stack) {
     char none[] = "";
-    /* Its texts are only read. */
-    struct evidence offer = {.id = s->d->id ? (char *)s->d->id : none,
-                             .span_ms = s->span_ms,
-                             .cause = s->key->cause,
-                             .reason = (char *)s->key->reason};
+    /* Its id is only read. */
+    struct evidence offer = {
+        .id = s->d->id ? (char *)s->d->id : none, .span_ms = s->span_ms, .cause = s->key->cause};
     if (b->evidence.id && s->span_ms < b->evidence.span_ms) {
         return true; /* the common case, in which nothing is hashed */
     }
@@ -174,14 +210,11 @@ static bool offer_evidence(struct triage *t, struct bucket *b, const struct stal
     if (!bucket_offers_better(b, &offer)) {
         return true;
     }
-    if (with_stack) {
-        strbuf_clear(&t->scratch);
-        if (!exemplar_write(s->d, s->key->stack, &t->scratch)) {
-            return false;
-        }
-        offer.exemplar = t->scratch.data;
-    }
-    return triage_show(t, b, key) && bucket_take_evidence(b, &offer);
+    offer.reason = triage_intern(t, s->key->reason);
+    bool ok = offer.reason && (!with_stack || triage_cut_stack(t, s->d, s->key->stack, &offer)) &&
+              triage_show(t, b, key) && bucket_take_evidence(b, &offer);
+    SMALL_VEC_RELEASE(&offer.stack);
+    return ok;
 }
 
 /* The bucket that the dump was counted in; NULL = out of memory. */

@@ -7,12 +7,13 @@
 
 /* For each string, bucket or action of the part its index in the whole. */
 struct mapping {
-    uint32_t *texts; /* NULL = both share their strings */
+    uint32_t *texts, *pieces; /* NULL = both share them */
     uint32_t *level[KEY_LEVELS], *actions, *holders;
 };
 
 static void merge_release(struct mapping *m) {
     free(m->texts);
+    free(m->pieces);
     free(m->actions);
     free(m->holders);
     for (size_t i = 0; i < KEY_LEVELS; i++) {
@@ -29,34 +30,52 @@ static const char *map_text(const struct triage *t, const struct triage *from,
     return map_string(&t->strings, m->texts[entry->value]);
 }
 
-uint32_t *triage_map_strings(struct triage *t, const struct triage *from) {
-    uint32_t *texts = calloc(from->strings.count + 1, sizeof *texts);
-    for (size_t i = 0; texts && i < from->strings.count; i++) {
-        texts[i] = triage_string(t, map_string(&from->strings, i));
-        if (texts[i] == NO_INDEX) {
-            free(texts);
+uint32_t *triage_map_strings(struct map *to, const struct map *from) {
+    uint32_t *indexes = calloc(from->count + 1, sizeof *indexes);
+    for (size_t i = 0; indexes && i < from->count; i++) {
+        size_t index = map_intern(to, map_string(from, i), from->entries[i].len);
+        if (index >= NO_INDEX) {
+            free(indexes);
             return NULL;
         }
+        indexes[i] = (uint32_t)index;
     }
-    return texts;
+    return indexes;
 }
 
 /* Copies the frames of a new bucket, or of one whose evidence is now `from`'s. */
 static bool take_frames(struct triage *t, const struct triage *of, const struct mapping *m,
                         struct bucket *b, const struct bucket *from) {
     if (!b->frames) {
-        b->frames = calloc(from->frame_count + 1, sizeof *b->frames);
+        b->frames = calloc(from->frame_count + 1, sizeof(const struct bucket_frame *));
         b->frame_count = b->frames ? from->frame_count : 0;
     }
     for (size_t i = 0; b->frames && i < b->frame_count; i++) {
-        b->frames[i] = from->frames[i];
-        b->frames[i].image = map_text(t, of, m, from->frames[i].image);
-        b->frames[i].function = map_text(t, of, m, from->frames[i].function);
-        b->frames[i].image_name = map_text(t, of, m, from->frames[i].image_name);
-        b->frames[i].file = map_text(t, of, m, from->frames[i].file);
-        b->frames[i].call = map_text(t, of, m, from->frames[i].call);
+        struct bucket_frame f = *from->frames[i];
+        f.image = map_text(t, of, m, f.image);
+        f.function = map_text(t, of, m, f.function);
+        f.image_name = map_text(t, of, m, f.image_name);
+        f.file = map_text(t, of, m, f.file);
+        f.call = map_text(t, of, m, f.call);
+        b->frames[i] = m->texts ? triage_frame(t, &f) : from->frames[i];
+        if (!b->frames[i]) {
+            return false;
+        }
     }
     return b->frames != NULL;
+}
+
+static bool merge_take_evidence(struct triage *t, const struct triage *of, const struct mapping *m,
+                                struct bucket *b, const struct bucket *from) {
+    struct evidence offer = from->evidence;
+    offer.reason = map_text(t, of, m, offer.reason);
+    if (!bucket_take_evidence(b, &offer)) {
+        return false;
+    }
+    for (size_t i = 0; m->pieces && i < b->evidence.stack.len; i++) {
+        b->evidence.stack.data[i] = m->pieces[b->evidence.stack.data[i]];
+    }
+    return true;
 }
 
 /* Merges the evidence and the frames as printed. */
@@ -64,7 +83,7 @@ static bool merge_evidence(struct triage *t, const struct triage *of, const stru
                            struct bucket *b, const struct bucket *from) {
     bool better = from->evidence.id && bucket_offers_better(b, &from->evidence);
     return ((!better && b->frames) || take_frames(t, of, m, b, from)) &&
-           (!better || bucket_take_evidence(b, &from->evidence));
+           (!better || merge_take_evidence(t, of, m, b, from));
 }
 
 /* What is counted. */
@@ -195,9 +214,10 @@ enum st triage_merge(struct triage *t, const struct triage *from, struct err *e)
     if (merge_check_options(t, from, e) != ST_OK) {
         return ST_ERR;
     }
-    m.texts = triage_map_strings(t, from);
+    m.texts = triage_map_strings(&t->strings, &from->strings);
+    m.pieces = triage_map_strings(&t->pieces, &from->pieces);
     uint32_t *idle = NULL;
-    bool ok = m.texts && merge_buckets(t, from, &m, &none) &&
+    bool ok = m.texts && m.pieces && merge_buckets(t, from, &m, &none) &&
               merge_set(t, from, &m, &t->idle, &from->idle, NULL, &idle) &&
               tally_merge(&t->total, &from->total, m.texts) &&
               clusters_merge(&t->exposure, &from->exposure) &&

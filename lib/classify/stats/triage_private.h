@@ -14,7 +14,8 @@
 
 enum { ALIASES_MAX = 4096 }; /* of a bucket */
 
-/* A frame as it is printed; strings are interned in the triage. */
+/* A frame as it is printed; strings are interned in the triage, and so are the frames: equal ones
+ * are one. */
 struct bucket_frame {
     const char *image, *function;
     const char *image_name, *file; /* from the evidence; file NULL = unknown */
@@ -30,14 +31,16 @@ struct action_share {
 };
 
 /* The dump to look at: the one with the longest span, of equal ones the smallest id, and without
- * ids the smallest hash, so that the order of the dumps never decides. Texts are malloc'ed. */
+ * ids the smallest hash, so that the order of the dumps never decides. */
 struct evidence {
-    char *id; /* NULL = none yet, "" = it has none */
+    char *id; /* malloc'ed; NULL = none yet, "" = it has none */
     uint64_t span_ms;
     uint64_t hash; /* of its text */
     enum rule_cause cause;
-    char *reason;   /* of the cause; NULL = none */
-    char *exemplar; /* of level 2: its stack, see exemplar.h; NULL = none */
+    const char *reason; /* of the cause, interned in the triage; NULL = none */
+    SMALL_VEC(uint32_t)
+    stack; /* of level 2: its pieces, see exemplar.h, by their indexes in the
+              triage; empty = none */
 };
 
 struct bucket {
@@ -45,15 +48,15 @@ struct bucket {
     const char *text; /* the key's text, owned by the map */
     uint32_t index;   /* its position in the bucket_set */
     struct tally tally;
-    uint64_t users; /* of tally.users, once finished */
-    struct bucket_frame *frames;
+    uint64_t users;                     /* of tally.users, once finished */
+    const struct bucket_frame **frames; /* the array is malloc'ed, the frames are the triage's */
     size_t frame_count;
     struct evidence evidence;
-    VEC(uint64_t) aliases; /* ids that its key had before names came, as numbers, ascending */
-    uint32_t parent;       /* of level 2: index of its level 1 */
-    VEC(struct action_share) actions;
-    VEC(uint32_t) children; /* of level 1: indexes of level 2, ranked once finished */
-    uint64_t waiters;       /* of a holder: threads that it kept waiting, a sum over its dumps */
+    SMALL_VEC(uint64_t) aliases; /* ids that its key had before names came, as numbers, ascending */
+    uint32_t parent;             /* of level 2: index of its level 1 */
+    SMALL_VEC(struct action_share) actions;
+    SMALL_VEC(uint32_t) children; /* of level 1: indexes of level 2, ranked once finished */
+    uint64_t waiters; /* of a holder: threads that it kept waiting, a sum over its dumps */
 };
 
 /* Buckets of one level, of actions, or of holders of locks. */
@@ -114,6 +117,8 @@ struct triage {
     struct pending_table pending;
     struct seen_set seen;
     struct map strings; /* interned: versions, names, files */
+    struct map frames;  /* interned: struct bucket_frame */
+    struct map pieces;  /* interned: of stacks, see exemplar.h */
     struct strbuf scratch;
 };
 
@@ -156,8 +161,15 @@ bool triage_note_threshold(struct triage *t, const char *kind, int64_t threshold
 bool triage_merge_thresholds(struct triage *t, const struct triage *from);
 /* The string's index, equal for equal texts; NO_INDEX = out of memory. */
 uint32_t triage_string(struct triage *t, const char *s);
-/* For each string of `from` its index in t, which has them all; NULL = out of memory. */
-uint32_t *triage_map_strings(struct triage *t, const struct triage *from);
+/* The interned copy of a string; NULL = out of memory, or s is NULL. */
+const char *triage_intern(struct triage *t, const char *s);
+/* The interned copy of a frame whose strings are interned; NULL = out of memory. */
+const struct bucket_frame *triage_frame(struct triage *t, const struct bucket_frame *f);
+/* Cuts a stack into pieces and notes them; false: out of memory, `stack` may hold a part. */
+bool triage_cut_stack(struct triage *t, const struct dump *d, const struct dump_stack *stack,
+                      struct evidence *e);
+/* For each string of one map its index in another, which has them all; NULL = out of memory. */
+uint32_t *triage_map_strings(struct map *to, const struct map *from);
 /* The bucket of a key, made with its frames if it is new; NULL = out of memory. */
 struct bucket *triage_bucket(struct triage *t, struct bucket_set *set, const struct key *key);
 /* Takes what the bucket shows of its frames from its evidence: names of images, files, lines.
@@ -169,7 +181,8 @@ struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, 
 bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms);
 /* Is this a better evidence than the one the bucket has? */
 bool bucket_offers_better(const struct bucket *b, const struct evidence *offer);
-/* Makes it the evidence; texts are copied. False: out of memory, nothing changed. */
+/* Makes it the evidence: a copy, but for the reason, which is one of the triage's strings. False:
+ * out of memory, nothing changed. */
 bool bucket_take_evidence(struct bucket *b, const struct evidence *offer);
 /* Adds earlier ids of the bucket. Of more than ALIASES_MAX the smallest numbers are kept: an
  * arbitrary choice, but independent of their order. False: out of memory. */

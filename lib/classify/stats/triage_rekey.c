@@ -3,22 +3,51 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "classify/keys/exemplar.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
-/* Makes the key of a bucket's stack. ST_NONE: it is no stall by these rules. */
-static enum st rekey_key_of(struct keyer *k, const struct bucket *b, struct dump *d,
-                            struct stall_key *key, struct err *e) {
-    const char *text = b->evidence.exemplar;
-    if (!text) {
+struct rekeying {
+    struct triage *t;
+    const struct triage *from;
+    struct keyer *k;
+    uint32_t *texts, *pieces; /* for each string and piece of from its index in t */
+    uint32_t *level1;   /* for each level-2 bucket of from its level 1 in t; NO_INDEX = no stall */
+    struct strbuf text; /* of the stack at hand */
+    VEC(const char *) stack; /* its pieces */
+};
+
+/* Fills r->text with the dump of a bucket's stack. */
+static enum st rekey_stack(struct rekeying *r, const struct bucket *b, struct err *e) {
+    r->stack.len = 0;
+    strbuf_clear(&r->text);
+    if (!b->evidence.stack.len) {
         return err_set(e, ERR_UNSUPPORTED, "bucket %s has no stack to be sorted anew by", b->id);
     }
-    enum st st = dump_parse(d, text, strlen(text), e);
+    for (size_t i = 0; i < b->evidence.stack.len; i++) {
+        if (!VEC_PUSH(&r->stack, map_string(&r->from->pieces, b->evidence.stack.data[i]))) {
+            return err_nomem(e);
+        }
+    }
+    return exemplar_join(r->stack.data, r->stack.len, &r->text, e) == ST_OK
+               ? ST_OK
+               : err_context(e, "the stack of bucket %s", b->id);
+}
+
+/* Makes the key of a bucket's stack. ST_NONE: it is no stall by these rules. */
+static enum st rekey_key_of(struct rekeying *r, const struct bucket *b, struct dump *d,
+                            struct stall_key *key, struct err *e) {
+    struct strbuf *text = &r->text;
+    enum st st = rekey_stack(r, b, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    st = dump_parse(d, strbuf_cstr(text), text->len, e);
     if (st != ST_OK) {
         return st == ST_NONE ? err_set(e, ERR_FORMAT, "the stack of bucket %s is no dump", b->id)
                              : err_context(e, "the stack of bucket %s", b->id);
     }
-    st = keyer_key(k, d, key, e);
+    st = keyer_key(r->k, d, key, e);
     if (st != ST_OK || key->status != KEY_OK) {
         dump_release(d);
         return st != ST_OK ? st : ST_NONE;
@@ -26,13 +55,18 @@ static enum st rekey_key_of(struct keyer *k, const struct bucket *b, struct dump
     return ST_OK;
 }
 
-struct rekeying {
-    struct triage *t;
-    const struct triage *from;
-    struct keyer *k;
-    uint32_t *texts;  /* for each string of from its index in t */
-    uint32_t *level1; /* for each level-2 bucket of from its level 1 in t; NO_INDEX = no stall */
-};
+static bool rekey_take_evidence(const struct rekeying *r, struct bucket *b,
+                                const struct evidence *from) {
+    struct evidence offer = *from;
+    offer.reason = triage_intern(r->t, from->reason);
+    if ((from->reason && !offer.reason) || !bucket_take_evidence(b, &offer)) {
+        return false;
+    }
+    for (size_t i = 0; i < b->evidence.stack.len; i++) {
+        b->evidence.stack.data[i] = r->pieces[b->evidence.stack.data[i]];
+    }
+    return true;
+}
 
 /* The id that a bucket had before is one of what it is now. False: out of memory. */
 static bool keep_id(struct bucket *now, const struct bucket *was) {
@@ -55,7 +89,7 @@ static bool rekey_add_bucket(struct rekeying *r, const struct bucket *from,
         }
         if (bucket_offers_better(at[i], &from->evidence) &&
             (!triage_show(t, at[i], &key->level[i]) ||
-             !bucket_take_evidence(at[i], &from->evidence))) {
+             !rekey_take_evidence(r, at[i], &from->evidence))) {
             return false;
         }
     }
@@ -69,7 +103,7 @@ static enum st rekey_add_all(struct rekeying *r, struct err *e) {
         const struct bucket *b = r->from->level[1].buckets.data[i];
         struct dump d;
         struct stall_key key;
-        st = rekey_key_of(r->k, b, &d, &key, e);
+        st = rekey_key_of(r, b, &d, &key, e);
         if (st == ST_OK) {
             st = rekey_add_bucket(r, b, &key) ? ST_OK : err_nomem(e);
             dump_release(&d);
@@ -127,9 +161,11 @@ static bool count_total(struct rekeying *r) {
 
 static enum st rekey(struct rekeying *r, struct err *e) {
     const struct bucket_set *level1 = &r->from->level[0];
-    r->texts = triage_map_strings(r->t, r->from);
+    r->texts = triage_map_strings(&r->t->strings, &r->from->strings);
+    r->pieces = triage_map_strings(&r->t->pieces, &r->from->pieces);
     r->level1 = calloc(r->from->level[1].buckets.len + 1, sizeof *r->level1);
-    if (!r->texts || !r->level1 || !clusters_merge(&r->t->exposure, &r->from->exposure) ||
+    if (!r->texts || !r->pieces || !r->level1 ||
+        !clusters_merge(&r->t->exposure, &r->from->exposure) ||
         !usage_merge(&r->t->usage, &r->from->usage, r->texts)) {
         return err_nomem(e);
     }
@@ -155,6 +191,9 @@ enum st triage_rekey(struct triage **out, struct triage *from, struct keyer *k,
     }
     enum st st = triage_merge_thresholds(r.t, from) ? rekey(&r, e) : err_nomem(e);
     free(r.texts);
+    free(r.pieces);
+    strbuf_release(&r.text);
+    VEC_RELEASE(&r.stack);
     free(r.level1);
     if (st != ST_OK) {
         triage_free(r.t);

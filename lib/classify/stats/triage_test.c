@@ -125,7 +125,7 @@ static void buckets_are_ranked_by_time_then_users_then_stalls_then_id(void **sta
     assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
     static const char *const order[] = {"long", "people", "many", "few"};
     for (size_t i = 0; i < 4; i++) {
-        assert_string_equal(top(&b, i)->frames[0].function, order[i]);
+        assert_string_equal(top(&b, i)->frames[0]->function, order[i]);
     }
     assert_int_equal(b.triage->total.ms, 600);
     assert_int_equal(b.triage->total.stalls, 6);
@@ -251,7 +251,7 @@ static void a_stall_counts_where_most_of_its_time_is(void **state) {
                 const struct bucket *bucket = set->buckets.data[i];
                 stalls[level] += bucket->tally.stalls;
                 assert_int_equal(bucket->tally.stalls,
-                                 strcmp(bucket->frames[0].function, "e") == 0);
+                                 strcmp(bucket->frames[0]->function, "e") == 0);
             }
         }
         assert_int_equal(b.triage->total.stalls, 1);
@@ -287,7 +287,7 @@ static void one_stall_counts_up_to_the_cap(void **state) {
         .duration_ms = 50000, .in = "h");
     ADD(&b, .id = "4", .span_ms = 3600000, .in = "i");
     assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
-    assert_string_equal(top(&b, 0)->frames[0].function, "i");
+    assert_string_equal(top(&b, 0)->frames[0]->function, "i");
     assert_int_equal(top(&b, 0)->tally.ms, 30000);
     assert_int_equal(top(&b, 0)->tally.max_ms,
                      3600000); /* percentiles are of what was, not of what counts */

@@ -1,0 +1,312 @@
+/* Makes a dump of the pieces of a stack. */
+#include <jansson.h>
+#include <string.h>
+
+#include "base/jsonw.h"
+#include "base/vec.h"
+#include "classify/keys/exemplar.h"
+#include "dump/document.h"
+
+enum { FIRST_LOAD = 1 << 16, LOAD_STEP = 1 << 12, NEAR_PASSES = 64 };
+
+/* A frame, and where the process would have had it. */
+struct joined_frame {
+    json_t *piece; /* borrowed */
+    uint64_t at;   /* address to look up, in its image if it has one */
+    uint64_t address;
+    int64_t image; /* -1 = none */
+    bool exact;
+};
+
+struct joined_image {
+    json_t *piece;         /* borrowed; its member "image" */
+    uint64_t extent, load; /* extent: of its frames; 0 = code in no image */
+};
+
+struct joining {
+    VEC(json_t *) pieces;
+    VEC(struct joined_image) images;
+    VEC(struct joined_frame) frames;
+    int64_t image; /* of the frames that follow */
+    uint64_t next_string;
+    struct jsonw w;
+};
+
+static enum st join_wrong(struct err *e) {
+    return err_set(e, ERR_FORMAT, "a piece of a stack is malformed");
+}
+
+/* The image's place in the list; -1: code in no image. */
+static enum st join_image(struct joining *j, json_t *image, struct err *e) {
+    j->image = -1;
+    if (!json_is_object(image)) {
+        return join_wrong(e);
+    }
+    if (json_object_size(image) == 0) {
+        return ST_OK;
+    }
+    for (size_t i = 0; i < j->images.len; i++) {
+        if (json_equal(j->images.data[i].piece, image)) {
+            j->image = (int64_t)i;
+            return ST_OK;
+        }
+    }
+    j->image = (int64_t)j->images.len;
+    struct joined_image made = {.piece = image};
+    return VEC_PUSH(&j->images, made) ? ST_OK : err_nomem(e);
+}
+
+static enum st join_frame(struct joining *j, json_t *piece, struct err *e) {
+    json_t *at = json_object_get(piece, "at");
+    struct joined_frame frame = {.piece = piece,
+                                 .at = (uint64_t)json_integer_value(at), /* checked below */
+                                 .image = j->image,
+                                 .exact = json_is_true(json_object_get(piece, "exact"))};
+    if (!json_is_integer(at) || json_integer_value(at) < 0) {
+        return join_wrong(e);
+    }
+    if (frame.image >= 0 && j->images.data[frame.image].extent <= frame.at) {
+        j->images.data[frame.image].extent = frame.at + 1;
+    }
+    return VEC_PUSH(&j->frames, frame) ? ST_OK : err_nomem(e);
+}
+
+/* The first address behind `load` at which an image of this size holds no code that is in none. */
+static uint64_t free_load(const struct joining *j, uint64_t load, uint64_t extent) {
+    bool moved = true;
+    for (int pass = 0; moved && pass < NEAR_PASSES; pass++) {
+        moved = false;
+        for (size_t i = 0; i < j->frames.len; i++) {
+            const struct joined_frame *f = &j->frames.data[i];
+            if (f->image < 0 && f->at >= load && f->at - load <= extent) {
+                load = (f->at / LOAD_STEP + 1) * LOAD_STEP;
+                moved = true;
+            }
+        }
+    }
+    return load;
+}
+
+/* Places the images one behind the other. Sums of absurd offsets wrap around: such a stack is
+ * sorted by other frames than the dump was. */
+static void join_place(struct joining *j) {
+    uint64_t load = FIRST_LOAD;
+    for (size_t i = 0; i < j->images.len; i++) {
+        struct joined_image *image = &j->images.data[i];
+        image->extent = (image->extent / LOAD_STEP + 1) * LOAD_STEP;
+        image->load = load = free_load(j, load, image->extent);
+        load += image->extent;
+    }
+    for (size_t i = 0; i < j->frames.len; i++) {
+        struct joined_frame *f = &j->frames.data[i];
+        uint64_t base = f->image < 0 ? 0 : j->images.data[f->image].load;
+        f->address = base + f->at + !f->exact;
+    }
+}
+
+/* ---- writing ---- */
+
+static int join_bytes(const char *bytes, size_t len, void *ctx) {
+    sink_write(ctx, bytes, len);
+    return 0;
+}
+
+static enum st join_value(struct joining *j, const char *key, json_t *value, struct err *e) {
+    if (key) {
+        jsonw_key(&j->w, key);
+    }
+    jsonw_raw(&j->w, "", 0); /* the comma */
+    return json_dump_callback(value, join_bytes, j->w.sink, JSON_COMPACT | JSON_ENCODE_ANY) == 0
+               ? ST_OK
+               : err_nomem(e);
+}
+
+/* All members of an object. */
+static enum st join_members(struct joining *j, json_t *object, struct err *e) {
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value) {
+        if (join_value(j, key, value, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return ST_OK;
+}
+
+static enum st join_images(struct joining *j, struct err *e) {
+    jsonw_member_array(&j->w, "images");
+    for (size_t i = 0; i < j->images.len; i++) {
+        jsonw_begin_object(&j->w);
+        if (join_members(j, j->images.data[i].piece, e) != ST_OK) {
+            return ST_ERR;
+        }
+        jsonw_member_u64(&j->w, "load", j->images.data[i].load);
+        jsonw_member_u64(&j->w, "size", j->images.data[i].extent);
+        jsonw_end_object(&j->w);
+    }
+    jsonw_end_array(&j->w);
+    return ST_OK;
+}
+
+static enum st join_thread(struct joining *j, bool located, struct err *e) {
+    struct jsonw *w = &j->w;
+    jsonw_member_array(w, "threads");
+    jsonw_begin_object(w);
+    if (join_members(j, json_object_get(j->pieces.data[0], "thread"), e) != ST_OK) {
+        return ST_ERR;
+    }
+    jsonw_member_array(w, "frames");
+    for (size_t i = 0; i < j->frames.len; i++) {
+        jsonw_u64(w, j->frames.data[i].address);
+    }
+    jsonw_end_array(w);
+    jsonw_member_array(w, "exact");
+    for (size_t i = 0; i < j->frames.len; i++) {
+        if (j->frames.data[i].exact) {
+            jsonw_u64(w, i);
+        }
+    }
+    jsonw_end_array(w);
+    if (located) {
+        jsonw_member_array(w, "locations");
+        for (size_t i = 0; i < j->frames.len; i++) {
+            jsonw_u64(w, i);
+        }
+        jsonw_end_array(w);
+    }
+    jsonw_end_object(w);
+    jsonw_end_array(w);
+    return ST_OK;
+}
+
+static enum st join_names(struct joining *j, struct err *e) {
+    jsonw_member_object(&j->w, "names");
+    for (size_t i = 0; i < j->frames.len; i++) {
+        json_t *name = json_object_get(j->frames.data[i].piece, "name");
+        char address[DECIMAL_MAX + 1] = "";
+        if (name) {
+            address[decimal_put(address, j->frames.data[i].address)] = '\0';
+            if (join_value(j, address, name, e) != ST_OK) {
+                return ST_ERR;
+            }
+        }
+    }
+    jsonw_end_object(&j->w);
+    return ST_OK;
+}
+
+/* Of the lines of a frame, in their order. */
+static enum st join_strings(struct joining *j, struct err *e) {
+    jsonw_member_array(&j->w, "strings");
+    for (size_t i = 0; i < j->frames.len; i++) {
+        json_t *lines = json_object_get(j->frames.data[i].piece, "lines");
+        for (size_t k = 0; k < json_array_size(lines); k++) {
+            json_t *line = json_array_get(lines, k);
+            for (size_t n = 0; n < json_array_size(line); n++) {
+                json_t *text = json_array_get(line, n);
+                if (json_is_string(text) && join_value(j, NULL, text, e) != ST_OK) {
+                    return ST_ERR;
+                }
+            }
+        }
+    }
+    jsonw_end_array(&j->w);
+    return ST_OK;
+}
+
+static void join_lines(struct joining *j, json_t *lines) {
+    jsonw_member_array(&j->w, "lines");
+    for (size_t k = 0; k < json_array_size(lines); k++) {
+        json_t *line = json_array_get(lines, k);
+        jsonw_begin_array(&j->w);
+        for (size_t n = 0; n < json_array_size(line); n++) {
+            json_t *value = json_array_get(line, n);
+            jsonw_i64(&j->w, json_is_string(value) ? (int64_t)j->next_string++
+                                                   : json_integer_value(value));
+        }
+        jsonw_u64(&j->w, 0); /* the column, which nobody asks for */
+        jsonw_end_array(&j->w);
+    }
+    jsonw_end_array(&j->w);
+}
+
+static enum st join_locations(struct joining *j, struct err *e) {
+    jsonw_member_array(&j->w, "locations");
+    for (size_t i = 0; i < j->frames.len; i++) {
+        const struct joined_frame *f = &j->frames.data[i];
+        json_t *start = json_object_get(f->piece, "start");
+        jsonw_begin_object(&j->w);
+        jsonw_member_i64(&j->w, "image", f->image);
+        jsonw_member_u64(&j->w, "offset", f->at);
+        if (start && join_value(j, "start", start, e) != ST_OK) {
+            return ST_ERR;
+        }
+        jsonw_member_bool(&j->w, "in_app", json_is_true(json_object_get(f->piece, "in_app")));
+        join_lines(j, json_object_get(f->piece, "lines"));
+        jsonw_end_object(&j->w);
+    }
+    jsonw_end_array(&j->w);
+    return ST_OK;
+}
+
+static enum st join_document(struct joining *j, struct err *e) {
+    bool located = j->frames.len > 0;
+    for (size_t i = 0; i < j->frames.len; i++) {
+        located = located && json_object_get(j->frames.data[i].piece, "lines") != NULL;
+    }
+    join_place(j);
+    jsonw_begin_object(&j->w);
+    jsonw_member_cstr(&j->w, "format", "stall-dump/1");
+    enum st st = join_value(j, "stall", json_object_get(j->pieces.data[0], "stall"), e);
+    st = st == ST_OK ? join_images(j, e) : st;
+    st = st == ST_OK ? join_thread(j, located, e) : st;
+    st = st == ST_OK ? join_names(j, e) : st;
+    if (located) {
+        st = st == ST_OK ? join_strings(j, e) : st;
+        st = st == ST_OK ? join_locations(j, e) : st;
+    }
+    if (st == ST_OK) {
+        jsonw_end_object(&j->w);
+    }
+    return st;
+}
+
+/* ---- pieces ---- */
+
+static enum st join_read(struct joining *j, const char *text, struct err *e) {
+    const struct document_options strict = {.long_numbers = true};
+    json_t *piece = NULL;
+    enum st st = document_load(&piece, text, strlen(text), &strict, e);
+    if (st != ST_OK) {
+        return st == ST_NONE ? join_wrong(e) : st;
+    }
+    if (!VEC_PUSH(&j->pieces, piece)) {
+        json_decref(piece);
+        return err_nomem(e);
+    }
+    if (j->pieces.len == 1) {
+        return json_is_object(json_object_get(piece, "stall")) &&
+                       json_is_object(json_object_get(piece, "thread"))
+                   ? ST_OK
+                   : join_wrong(e);
+    }
+    json_t *image = json_object_get(piece, "image");
+    return image ? join_image(j, image, e) : join_frame(j, piece, e);
+}
+
+enum st exemplar_join(const char *const *pieces, size_t count, struct strbuf *out, struct err *e) {
+    struct sink sink = sink_to_strbuf(out);
+    struct joining j = {.image = -1, .w = jsonw_init(&sink)};
+    enum st st = count ? ST_OK : join_wrong(e);
+    for (size_t i = 0; st == ST_OK && i < count; i++) {
+        st = join_read(&j, pieces[i], e);
+    }
+    st = st == ST_OK ? join_document(&j, e) : st;
+    for (size_t i = 0; i < j.pieces.len; i++) {
+        json_decref(j.pieces.data[i]);
+    }
+    VEC_RELEASE(&j.pieces);
+    VEC_RELEASE(&j.images);
+    VEC_RELEASE(&j.frames);
+    return sink_close(&sink, e) == ST_OK ? st : ST_ERR;
+}

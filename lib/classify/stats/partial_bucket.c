@@ -1,0 +1,227 @@
+/* Reads the buckets of a partial. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify/stats/partial_private.h"
+
+static struct bucket_set *partial_in_set_of(struct triage *t, size_t i) {
+    switch (i) {
+    case PARTIAL_ACTIONS:
+        return &t->actions;
+    case PARTIAL_IDLE:
+        return &t->idle;
+    case PARTIAL_HOLDERS:
+        return &t->holders;
+    default:
+        return &t->level[i - PARTIAL_LEVEL1];
+    }
+}
+
+/* A frame of version 1. */
+static const struct bucket_frame *read_frame_object(struct partial_line *l, const json_t *f) {
+    const json_t *line = json_object_get(f, "line");
+    struct bucket_frame frame = {
+        .image = partial_keep(l, partial_get_text(l, f, "image")),
+        .function = partial_keep(l, partial_get_text(l, f, "function")),
+        .image_name = partial_keep(l, partial_get_text(l, f, "name")),
+        .file = partial_keep(l, json_string_value(json_object_get(f, "file"))),
+        .call = partial_keep(l, json_string_value(json_object_get(f, "call"))),
+        .line = line ? (uint32_t)partial_number(l, line, UINT32_MAX, "line") : 0,
+        .in_app = json_is_true(json_object_get(f, "in_app")),
+        .resolved = json_is_true(json_object_get(f, "resolved"))};
+    const struct bucket_frame *kept = partial_fine(l) ? triage_frame(l->r->t, &frame) : NULL;
+    partial_need(l, kept || l->bad);
+    return kept;
+}
+
+static const struct bucket_frame *read_frame(struct partial_line *l, const json_t *array,
+                                             size_t i) {
+    if (l->r->version == 1) {
+        return read_frame_object(l, json_array_get(array, i));
+    }
+    uint64_t row = partial_element(l, array, i, NO_INDEX, "frames");
+    if (row >= l->r->frames.len) {
+        partial_reject(l, "frames");
+        return NULL;
+    }
+    return l->r->frames.data[row];
+}
+
+/* Frames, whose texts make the key, into l->r->text. */
+static const struct bucket_frame **read_frames(struct partial_line *l, const json_t *o,
+                                               size_t *count) {
+    const json_t *a = partial_get_array(l, o, "frames", 1);
+    *count = json_array_size(a);
+    strbuf_clear(&l->r->text);
+    if (*count == 0 || *count > KEY_FRAMES_MAX) {
+        partial_reject(l, "frames");
+        return NULL;
+    }
+    const struct bucket_frame **frames = calloc(*count, sizeof(const struct bucket_frame *));
+    partial_need(l, frames != NULL);
+    for (size_t i = 0; i < *count && partial_fine(l); i++) {
+        frames[i] = read_frame(l, a, i);
+        if (frames[i]) {
+            key_text_add(&l->r->text, frames[i]->image, frames[i]->function);
+        }
+    }
+    return frames;
+}
+
+/* The stack of version 1: a dump. */
+static void read_exemplar(struct partial_line *l, const json_t *line, struct evidence *offer) {
+    const json_t *text = json_object_get(line, "exemplar");
+    struct dump d;
+    struct err e = {0};
+    if (!json_is_string(text)) {
+        return;
+    }
+    enum st st = dump_parse(&d, json_string_value(text), json_string_length(text), &e);
+    if (st != ST_OK) {
+        partial_need(l, e.code != ERR_NOMEM);
+        partial_reject(l, "exemplar");
+        return;
+    }
+    const struct dump_thread *main = dump_main_thread(&d);
+    if (main) {
+        partial_need(l, triage_cut_stack(l->r->t, &d, &main->stack, offer));
+    } else {
+        partial_reject(l, "exemplar");
+    }
+    dump_release(&d);
+}
+
+static void read_stack(struct partial_line *l, const json_t *line, struct evidence *offer) {
+    const json_t *a = partial_get_array(l, line, "stack", 1);
+    size_t count = json_array_size(a);
+    if (count) {
+        partial_need(l, SMALL_VEC_RESERVE(&offer->stack, count));
+    }
+    for (size_t i = 0; i < count && partial_fine(l); i++) {
+        uint64_t row = partial_element(l, a, i, NO_INDEX, "stack");
+        if (row >= l->r->pieces.len) {
+            partial_reject(l, "stack");
+        } else {
+            offer->stack.data[offer->stack.len++] = l->r->pieces.data[row];
+        }
+    }
+}
+
+/* Cause and hash, which both versions have in the same form. */
+static void read_cause(struct partial_line *l, const json_t *v, struct evidence *offer) {
+    const char *cause = json_string_value(v);
+    if (!cause || !rule_cause_parse(cause, strlen(cause), &offer->cause)) {
+        partial_reject(l, "cause");
+    }
+}
+
+/* id, span, hash, cause and, if there is one, the row of the reason. The id is only read:
+ * bucket_take_evidence copies. */
+static void read_evidence_array(struct partial_line *l, const json_t *a, struct evidence *offer) {
+    const char *id = json_string_value(json_array_get(a, 0));
+    if (!id) {
+        partial_reject(l, "evidence");
+        return;
+    }
+    offer->id = (char *)id;
+    offer->span_ms = partial_element(l, a, 1, INT64_MAX, "span_ms");
+    offer->hash = partial_hash(l, json_array_get(a, 2), "hash");
+    read_cause(l, json_array_get(a, 3), offer);
+    if (json_array_size(a) > 4) {
+        uint64_t row = partial_element(l, a, 4, NO_INDEX, "reason");
+        if (row >= l->r->strings.len) {
+            partial_reject(l, "reason");
+        } else {
+            offer->reason = l->r->strings.data[row];
+        }
+    }
+}
+
+static void read_evidence(struct partial_line *l, const json_t *line, struct bucket *b) {
+    const json_t *o = json_object_get(line, "evidence");
+    struct evidence offer = {.id = NULL};
+    if (l->r->version == 1) {
+        offer.span_ms = partial_get_number(l, o, "span_ms");
+        offer.hash = partial_hash(l, json_object_get(o, "hash"), "hash");
+        read_cause(l, json_object_get(o, "cause"), &offer);
+        offer.id = (char *)partial_get_text(l, o, "id");
+        offer.reason = partial_keep(l, partial_get_text(l, o, "reason"));
+        read_exemplar(l, line, &offer);
+    } else {
+        read_evidence_array(l, o, &offer);
+        read_stack(l, line, &offer);
+    }
+    partial_need(l, !partial_fine(l) || bucket_take_evidence(b, &offer));
+    SMALL_VEC_RELEASE(&offer.stack);
+}
+
+static void read_actions(struct partial_line *l, const json_t *o, struct bucket *b) {
+    const json_t *a = partial_get_array(l, o, "actions", 2);
+    uint64_t next = 0;
+    for (size_t i = 0; i < json_array_size(a) && partial_fine(l); i += 2) {
+        uint64_t action = partial_element(l, a, i, INT64_MAX, "actions");
+        if (action < next || action >= l->r->count[PARTIAL_ACTIONS]) {
+            partial_reject(l, "actions");
+            return;
+        }
+        next = action + 1;
+        partial_need(l, bucket_add_action(b, (uint32_t)action,
+                                          partial_element(l, a, i + 1, INT64_MAX, "actions")));
+    }
+}
+
+static void read_aliases(struct partial_line *l, const json_t *o, struct bucket *b) {
+    const json_t *a = partial_get_array(l, o, "aliases", 1);
+    for (size_t i = 0; i < json_array_size(a) && partial_fine(l); i++) {
+        partial_need(l, bucket_add_alias(b, partial_hash(l, json_array_get(a, i), "aliases")));
+    }
+}
+
+/* Keys come in order, so that each comes once. */
+static struct bucket *partial_in_put_bucket(struct partial_line *l, struct bucket_set *set) {
+    struct partial_reader *r = l->r;
+    bool added = false;
+    if (set->buckets.len && strcmp(strbuf_cstr(&r->text), strbuf_cstr(&r->previous)) <= 0) {
+        partial_reject(l, "frames");
+        return NULL;
+    }
+    struct bucket *b = bucket_put(set, strbuf_cstr(&r->text), r->text.len, &added);
+    strbuf_clear(&r->previous);
+    strbuf_add(&r->previous, strbuf_cstr(&r->text), r->text.len);
+    partial_need(l, b && !r->text.failed && !r->previous.failed);
+    return b;
+}
+
+void partial_read_bucket(struct partial_line *l, const json_t *o, size_t which) {
+    struct triage *t = l->r->t;
+    size_t count;
+    const struct bucket_frame **frames = read_frames(l, o, &count);
+    struct bucket *b =
+        partial_fine(l) ? partial_in_put_bucket(l, partial_in_set_of(t, which)) : NULL;
+    if (!b) {
+        free(frames);
+        return;
+    }
+    b->frames = frames;
+    b->frame_count = count;
+    if (strcmp(partial_get_text(l, o, "id"), b->id) != 0) {
+        partial_reject(l, "id");
+    }
+    if (which == PARTIAL_LEVEL2) {
+        uint64_t parent = partial_get_number(l, o, "parent");
+        if (parent >= t->level[0].buckets.len) {
+            partial_reject(l, "parent");
+            return;
+        }
+        partial_need(l, bucket_adopt(t->level[0].buckets.data[parent], b));
+    }
+    read_evidence(l, o, b);
+    read_aliases(l, o, b);
+    if (which == PARTIAL_HOLDERS) {
+        b->waiters = partial_get_number(l, o, "waiters");
+    }
+    if (which != PARTIAL_ACTIONS && which != PARTIAL_IDLE) {
+        read_actions(l, o, b);
+    }
+    partial_read_tally(l, o, "tally", &b->tally);
+}

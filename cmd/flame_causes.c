@@ -1,8 +1,10 @@
-/* Marks for the picture: a frame with a cause passes its colour on to all frames that it called. */
+/* Marks for the picture: a frame with a cause, and a mark of --by=holder, pass their colour on to
+ * all frames that stand on them. */
 #include "flame_causes.h"
 
 #include <string.h>
 
+#include "flame_labels.h"
 #include "names/names.h"
 
 static const char no_cause[PALETTE_COLOUR_SIZE] = "x1"; /* the colour of all other frames */
@@ -71,4 +73,40 @@ void flame_causes_release(struct flame_causes *c) {
     strbuf_release(&c->path);
     strbuf_release(&c->function);
     strbuf_release(&c->image);
+}
+
+/* ---- holders ---- */
+
+static const char holder_mark_colour[PALETTE_COLOUR_SIZE] = "r3",
+                  holder_colour[PALETTE_COLOUR_SIZE] = "r1";
+
+/* Frames come in pre-order. */
+static void mark_holder(void *ctx, const struct layout_frame *f, const struct frame_name *name,
+                        char colour[PALETTE_COLOUR_SIZE], struct strbuf *note) {
+    struct flame_holder_marks *h = ctx;
+    if (h->depth && f->depth <= h->depth) {
+        h->depth = 0;
+    }
+    if (f->kind != LAYOUT_FRAME) {
+        return;
+    }
+    bool mark = flame_is_holder_mark(name->name, name->name_len);
+    if (mark && !h->depth) {
+        h->depth = f->depth;
+    }
+    if (mark) {
+        memcpy(colour, holder_mark_colour, PALETTE_COLOUR_SIZE);
+    } else if (h->depth) {
+        memcpy(colour, holder_colour, PALETTE_COLOUR_SIZE);
+        strbuf_addstr(note, "of who holds the lock");
+    }
+}
+
+void flame_holder_marks_start(struct flame_holder_marks *h) {
+    *h = (struct flame_holder_marks){
+        .keys = {{holder_mark_colour, "what is waited for"}, {holder_colour, "who holds it"}}};
+    h->marks = (struct svg_marks){.mark = mark_holder,
+                                  .ctx = h,
+                                  .keys = h->keys,
+                                  .key_count = sizeof h->keys / sizeof *h->keys};
 }

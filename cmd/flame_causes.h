@@ -1,4 +1,5 @@
-/* stallflame --colors=cause: frames in the colour of the cause that they show. */
+/* Marks for the picture: stallflame --colors=cause, frames in the colour of the cause that they
+ * show; --by=holder, the frames of who holds a lock. */
 #ifndef STALLKIT_CMD_FLAME_CAUSES_H
 #define STALLKIT_CMD_FLAME_CAUSES_H
 
@@ -20,5 +21,14 @@ struct flame_causes {
 enum st flame_causes_start(struct flame_causes *c, uint32_t label_depth,
                            struct err *e) BASE_MUST_USE;
 void flame_causes_release(struct flame_causes *c);
+
+/* The frames of a holder, and what stands between them and those of who waits, have colours of
+ * their own. */
+struct flame_holder_marks {
+    struct svg_marks marks; /* for svg_options; valid as long as this */
+    struct svg_key keys[2]; /* private from here */
+    uint32_t depth;         /* of the mark that the last frame stands on; 0 = on none */
+};
+void flame_holder_marks_start(struct flame_holder_marks *h);
 
 #endif

@@ -40,6 +40,7 @@ int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operan
                                     .options = in->options,
                                     .filter = in->filter,
                                     .labels = in->labels,
+                                    .by_holder = in->by_holder,
                                     .where = in->where,
                                     .cap_ms = in->cap_ms,
                                     .with_samples = true,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/gz.h"
 #include "base/strbuf.h"
 #include "demangle/demangle.h"
@@ -46,6 +47,7 @@ static enum st demangle_names(struct dump *d, enum demangle_style style, struct 
 struct flame_result {
     struct stall_key key;
     struct flame_label label;
+    struct flame_holders holders;
     struct where_seen said;
     bool wanted;
 };
@@ -65,6 +67,7 @@ static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned wor
         return st == ST_ERR ? ST_ERR : ST_OK;
     }
     if (flame_label_of(&run->labels, d, &r->key, &r->label, e) != ST_OK ||
+        (run->by_holder && flame_holders_of(d, &r->key, &r->holders, e) != ST_OK) ||
         keyer_hide_frames(run->keyers[worker], d, e) != ST_OK) {
         return ST_ERR;
     }
@@ -76,7 +79,15 @@ static enum st fold_dump(struct flame_inputs *run, const struct dump *d,
                          const struct flame_result *r, struct err *e) {
     const struct fold_share share = {.ms = stall_count_ms(d, run->cap_ms),
                                      .whole = stall_count_is_whole(d),
-                                     .labels = r->label.texts};
+                                     .labels = r->label.texts,
+                                     .only = run->by_holder ? r->key.stack : NULL,
+                                     .links = r->holders.links,
+                                     .link_count = r->holders.count};
+    if (run->by_holder && r->holders.count == 0) {
+        return checked_add_u64(run->others_ms, share.ms, &run->others_ms)
+                   ? ST_OK
+                   : err_set(e, ERR_LIMIT, "the sum of all weights passes 64 bits");
+    }
     enum st st = fold_add(&run->fold, d, &share, e);
     if (st == ST_OK && run->with_samples) {
         st = image_ids_add(&run->ids, d, e);
@@ -102,6 +113,7 @@ static enum st inputs_take(void *ctx, struct dump *d, void *result, struct err *
 static void inputs_release(void *result) {
     struct flame_result *r = result;
     flame_label_release(&r->label);
+    flame_holders_release(&r->holders);
 }
 
 /* ---- folded stacks ---- */

@@ -26,9 +26,10 @@ struct flame_inputs {
     struct flame_labels labels;
     const struct where *where; /* dumps that count, borrowed; NULL = all */
     uint64_t cap_ms;           /* more of one stall does not count; 0 = no cap */
-    bool ordered;              /* a tree in the order of time */
-    bool with_samples;         /* samples and ids are wanted, too */
-    bool full_names; /* Swift names that came with dumps: all of them, not the simplified form */
+    bool by_holder;    /* only waits for locks, each with the stacks of who holds them above */
+    bool ordered;      /* a tree in the order of time */
+    bool with_samples; /* samples and ids are wanted, too */
+    bool full_names;   /* Swift names that came with dumps: all of them, not the simplified form */
     unsigned jobs;
     bool quiet; /* files that were skipped are not told */
 
@@ -37,6 +38,7 @@ struct flame_inputs {
     struct image_ids ids;      /* with_samples */
     struct cli_dumps dumps;    /* its failures are those of the whole command */
     struct fold fold;          /* its stats */
+    uint64_t others_ms;        /* by_holder: of dumps that are no waits for locks */
     uint64_t apart[APART_COUNT]; /* dumps, by the reason why they do not count */
     struct where_seen said;      /* by the dumps, of what `where` asks for */
     uint64_t folded_stacks;      /* lines of folded input that were added */

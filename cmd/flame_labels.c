@@ -1,5 +1,7 @@
-/* Labels of dumps for stallflame --by. */
+/* What stallflame --by makes of a dump. */
 #include "flame_labels.h"
+
+#include <string.h>
 
 static void label_add_version(struct strbuf *b, const struct dump *d) {
     strbuf_addstr(b, d->app.version ? d->app.version : "no version");
@@ -59,4 +61,53 @@ enum st flame_label_of(const struct flame_labels *l, const struct dump *d,
 
 void flame_label_release(struct flame_label *label) {
     strbuf_release(&label->storage);
+}
+
+/* ---- holders ---- */
+
+static const char mark_begin[] = "[held by ", mark_unknown[] = "[held by an unknown thread]";
+
+bool flame_is_holder_mark(const char *name, size_t len) {
+    size_t begin = sizeof mark_begin - 1;
+    return len > begin && memcmp(name, mark_begin, begin) == 0;
+}
+
+/* "[held by db.flush: mutex]": whom a thread of the chain waits for, and what that one holds. */
+static void add_mark(struct strbuf *b, const struct dump *d, const struct dump_waits *w,
+                     size_t waiter) {
+    bool cycle = w->back != SIZE_MAX && waiter + 1 == w->count;
+    strbuf_addstr(b, mark_begin);
+    size_t before = b->len;
+    holder_add_thread(b, dump_waits_owner(w, waiter));
+    strbuf_addstr(b, b->len > before ? ": " : "a thread without a name: ");
+    holder_add_lock(b, d, &w->threads[waiter]->waits_for);
+    strbuf_addstr(b, cycle ? ", deadlock]" : "]");
+}
+
+enum st flame_holders_of(const struct dump *d, const struct stall_key *key,
+                         struct flame_holders *out, struct err *e) {
+    struct dump_waits w;
+    size_t starts[DUMP_WAITS_MAX];
+    if (key->holder.status == HOLDER_NONE) {
+        return ST_OK;
+    }
+    dump_waits(d, key->holder.waiter, &w);
+    for (size_t i = 0; i < w.count && dump_waits_owner(&w, i); i++) {
+        bool cycle = i + 1 == w.count;
+        starts[out->count] = out->storage.len;
+        out->links[out->count++].stack = cycle ? NULL : &w.threads[i + 1]->stack;
+        add_mark(&out->storage, d, &w, i);
+        strbuf_addc(&out->storage, '\0');
+    }
+    for (size_t i = 0; i < out->count; i++) {
+        out->links[i].mark = strbuf_cstr(&out->storage) + starts[i];
+    }
+    if (out->count == 0) {
+        out->links[out->count++].mark = mark_unknown;
+    }
+    return strbuf_check(&out->storage, e);
+}
+
+void flame_holders_release(struct flame_holders *h) {
+    strbuf_release(&h->storage);
 }

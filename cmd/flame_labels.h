@@ -1,5 +1,5 @@
-/* The labels that --by puts below a dump's stacks: its cause, its bucket, the version of the app.
- */
+/* What --by makes of a dump: labels below its stacks, which are its cause, its bucket, the version
+ * of the app; and above them who holds the lock that it waits for. */
 #ifndef STALLKIT_CMD_FLAME_LABELS_H
 #define STALLKIT_CMD_FLAME_LABELS_H
 
@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "classify/keys/key.h"
 #include "dump/dump.h"
+#include "flame/fold.h"
 
 enum flame_by { FLAME_BY_CAUSE, FLAME_BY_BUCKET, FLAME_BY_VERSION, FLAME_BY_COUNT };
 
@@ -22,11 +23,27 @@ struct flame_label {
     struct strbuf storage;
 };
 
+/* The chain of holders of one dump. Zero-initialised = none. */
+struct flame_holders {
+    struct fold_link links[DUMP_WAITS_MAX];
+    size_t count;
+    struct strbuf storage;
+};
+
 /* Causes and buckets are those that stallclassify --annotate wrote into the dump, else those of its
  * key. ST_ERR: out of memory. Thread safe. */
 enum st flame_label_of(const struct flame_labels *l, const struct dump *d,
                        const struct stall_key *key, struct flame_label *out,
                        struct err *e) BASE_MUST_USE;
 void flame_label_release(struct flame_label *label);
+
+/* From the stack of the thread that waits to that of the last one that holds what another waits
+ * for, with a mark between two of them; nothing if the dump is no wait for a lock. The stacks are
+ * borrowed from the dump. ST_ERR: out of memory. Thread safe. */
+enum st flame_holders_of(const struct dump *d, const struct stall_key *key,
+                         struct flame_holders *out, struct err *e) BASE_MUST_USE;
+/* Is it a mark of such a chain? */
+bool flame_is_holder_mark(const char *name, size_t len);
+void flame_holders_release(struct flame_holders *h);
 
 #endif

@@ -77,6 +77,12 @@ static enum st write_svg_marked(const struct flame_run *run, struct svg_options 
         strbuf_release(&unit);
         return st;
     }
+    if (!run->by_cause && run->inputs.by_holder) {
+        struct flame_holder_marks holders;
+        flame_holder_marks_start(&holders);
+        o->marks = &holders.marks;
+        return svg_write(&run->inputs.tree, o, out, e);
+    }
     if (!run->by_cause) {
         return svg_write(&run->inputs.tree, o, out, e);
     }
@@ -98,6 +104,9 @@ static enum st write_svg_marked(const struct flame_run *run, struct svg_options 
 static const char *flame_title_of(const struct flame_run *run) {
     if (run->svg.title) {
         return run->svg.title;
+    }
+    if (have_dumps(run) && run->inputs.by_holder) {
+        return "Waits for locks";
     }
     return have_dumps(run) ? "Stalled time" : "Flame graph";
 }
@@ -188,7 +197,7 @@ static void add_count(struct strbuf *out, const char *before, uint64_t n, const 
  */
 static const char *option_for_dumps(const struct flame_inputs *in) {
     const struct fold_options *o = &in->options;
-    if (in->labels.count > 0 || o->by_thread) {
+    if (in->labels.count > 0 || o->by_thread || in->by_holder) {
         return "--by";
     }
     if (o->all_threads) {
@@ -201,6 +210,14 @@ static const char *option_for_dumps(const struct flame_inputs *in) {
         return "--lines";
     }
     return o->no_inlines ? "--no-inlines" : NULL;
+}
+
+static void summarise_others(const struct flame_inputs *in, struct strbuf *text) {
+    if (in->others_ms > 0) {
+        strbuf_addstr(text, "; ");
+        fold_add_duration(text, in->others_ms);
+        strbuf_addstr(text, " of other stalls left out");
+    }
 }
 
 static void summarise_apart(const struct flame_inputs *in, struct strbuf *text) {
@@ -227,6 +244,7 @@ void flame_summarise(const struct flame_run *run) {
             add_count(&text, ", some from ", in->folded_stacks, "folded line", "s", "");
         }
     }
+    summarise_others(in, &text);
     summarise_apart(in, &text);
     if (in->rounded > 0) {
         add_count(&text, "; ", in->rounded, "count", "s", " cut to ");

@@ -76,15 +76,15 @@ static bool take_min_width(void *settings, struct cli_parser *p) {
 /* The same label twice says no more than once. */
 static bool take_by(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;
-    static const char *const words[] = {"cause", "bucket", "version", "thread", NULL};
+    static const char *const words[] = {"cause", "bucket", "version", "thread", "holder", NULL};
     const struct cli_words choice = CLI_WORDS(words);
     struct flame_labels *l = &run->inputs.labels;
     int word = cli_choice(p, &choice);
     if (word < 0) {
         return false;
     }
-    if (word == FLAME_BY_COUNT) {
-        run->inputs.options.by_thread = true;
+    if (word >= FLAME_BY_COUNT) {
+        *(word == FLAME_BY_COUNT ? &run->inputs.options.by_thread : &run->inputs.by_holder) = true;
         return true;
     }
     for (size_t i = 0; i < l->count; i++) {
@@ -156,8 +156,10 @@ static const struct cli_option options[] = {
      "what widths mean: stalled milliseconds (default), samples, stalls,\n"
      "or users",
      CLI_WORD(struct flame_run, inputs.options.weight, weights)},
-    {OPT_BY, 0, "by", "thread|cause|bucket|version",
-     "put the dump's thread, cause … below its stacks; repeatable", CLI_CALL(take_by)},
+    {OPT_BY, 0, "by", "thread|cause|bucket|version|holder",
+     "put the dump's thread, cause … below its stacks; repeatable. holder:\n"
+     "only waits for locks, with the stack of who holds the lock above",
+     CLI_CALL(take_by)},
     {OPT_WHERE, 0, "where", "TERMS",
      "count only dumps like these, as in stallclassify: 'app.version>=5.3';\n"
      "cause=idle shows what is set apart as idle; repeatable",
@@ -243,6 +245,9 @@ static bool flame_check_options(const struct flame_run *run) {
     bool to_stdout = !run->output || strcmp(run->output, "-") == 0;
     if (run->inputs.ordered && run->inputs.options.weight == FOLD_USERS) {
         return cli_reject(&tool, "--weight=users has no order of time for --flamechart");
+    }
+    if (run->inputs.by_holder && run->inputs.options.all_threads) {
+        return cli_reject(&tool, "--by=holder is about the main thread, not --threads=all");
     }
     const char *unreadable = flame_formats[run->format].unreadable;
     if (unreadable && to_stdout && isatty(STDOUT_FILENO) == 1) {

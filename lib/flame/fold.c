@@ -115,6 +115,20 @@ static void fold_add_named(struct fold *f, const char *name, const char *kind) {
     fold_add_plain(f, NULL, false);
 }
 
+/* The frames of a stack, from the outermost. */
+static void fold_add_frames(struct fold *f, const struct fold_target *a,
+                            const struct dump_stack *s) {
+    const struct dump *d = a->dump;
+    for (size_t i = s ? s->frame_count : 0; i > 0; i--) {
+        if (s->locations && d->locations) {
+            fold_add_location(f, d, &d->locations[s->locations[i - 1]],
+                              address_strip(&a->addresses, s->frames[i - 1]));
+        } else {
+            fold_add_address(f, a, s->frames[i - 1]);
+        }
+    }
+}
+
 /* Leaves the stack's text in f->line. */
 static void fold_make_line(struct fold *f, const struct fold_target *a,
                            const struct dump_stack *s) {
@@ -133,16 +147,13 @@ static void fold_make_line(struct fold *f, const struct fold_target *a,
     if (f->options.by_thread) {
         fold_add_thread(f, d, a->thread);
     }
-    for (size_t i = s ? s->frame_count : 0; i > 0; i--) {
-        if (s->locations && d->locations) {
-            fold_add_location(f, d, &d->locations[s->locations[i - 1]],
-                              address_strip(&a->addresses, s->frames[i - 1]));
-        } else {
-            fold_add_address(f, a, s->frames[i - 1]);
-        }
-    }
+    fold_add_frames(f, a, s);
     if (!s || s->frame_count == 0) {
         fold_add_name(f, NULL, "[unavailable]", false);
+    }
+    for (size_t i = 0; s && s == a->share->only && i < a->share->link_count; i++) {
+        fold_add_name(f, NULL, a->share->links[i].mark, false);
+        fold_add_frames(f, a, a->share->links[i].stack);
     }
 }
 
@@ -345,6 +356,9 @@ static void choose_weights(const struct fold *f, struct fold_weights *w) {
 
 static enum st fold_add_main(struct fold *f, struct fold_target *a, const struct fold_weights *w,
                              struct err *e) {
+    if (a->share->only) {
+        return fold_add_stack(f, a, a->share->only, w->main, e);
+    }
     if (f->options.weight == FOLD_STALLS || w->votes == 0) {
         return fold_add_stack(f, a, subject_of(f, a->dump), w->main, e);
     }
@@ -483,8 +497,7 @@ void fold_release(struct fold *f) {
 
 /* ---- words ---- */
 
-/* "840 ms", "12.4 s", "3 min 20 s", "2 h 5 min". */
-static void add_duration(struct strbuf *out, uint64_t ms) {
+void fold_add_duration(struct strbuf *out, uint64_t ms) {
     uint64_t s = ms / 1000;
     if (ms < 1000) {
         strbuf_addf(out, "%" PRIu64 " ms", ms);
@@ -502,7 +515,7 @@ static void add_plural(struct strbuf *out, uint64_t n, const char *what) {
 }
 
 void fold_describe(const struct fold_stats *s, struct strbuf *out) {
-    add_duration(out, s->total_ms);
+    fold_add_duration(out, s->total_ms);
     strbuf_addstr(out, " stalled in ");
     if (s->stalls == s->dumps) {
         add_plural(out, s->stalls, "stall");

@@ -53,11 +53,21 @@ struct fold_stats {
     uint64_t threads;    /* stacks of other threads */
 };
 
+/* What goes on above a stack: a frame that says what follows, and another stack. */
+struct fold_link {
+    const char *mark;
+    const struct dump_stack *stack; /* of the same dump; NULL = none */
+};
+
 /* What a dump counts. */
 struct fold_share {
-    uint64_t ms;               /* of its stalled time */
-    bool whole;                /* its stall has no other dump */
-    const char *const *labels; /* up to a NULL: they become the outermost frames; NULL = none */
+    uint64_t ms;                   /* of its stalled time */
+    bool whole;                    /* its stall has no other dump */
+    const char *const *labels;     /* up to a NULL: they become the outermost frames; NULL = none */
+    const struct dump_stack *only; /* the dump is this stack of the main thread and no other, with
+                                      links above it; NULL = its stacks as they are */
+    const struct fold_link *links;
+    size_t link_count;
 };
 
 /* Set tree and options, leave the rest zero. */
@@ -86,6 +96,8 @@ enum st fold_add(struct fold *f, const struct dump *d, const struct fold_share *
 enum st fold_finish(struct fold *f, struct err *e) BASE_MUST_USE;
 void fold_release(struct fold *f);
 
+/* Appends "840 ms", "12.4 s", "3 min 20 s", "2 h 5 min". */
+void fold_add_duration(struct strbuf *out, uint64_t ms);
 /* Appends one line about what was folded: "12.4 s stalled in 7 stalls, 38 % of it sampled". */
 void fold_describe(const struct fold_stats *s, struct strbuf *out);
 

@@ -368,6 +368,46 @@ static void labels_are_the_outermost_frames(void **state) {
     stack_tree_release(&t);
 }
 
+/* With labels below it, and the stack of another thread above. */
+static void links_stand_on_the_one_stack(void **state) {
+    (void)state;
+    const char *members = IMAGES
+        "," THREAD "," SAMPLES("{\"count\":1,\"frames\":[4101]},{\"count\":2,\"frames\":[4102]}");
+    struct strbuf text = dump_text("\"seq\":1,\"span_ms\":70", members);
+    struct dump d;
+    const char *labels[] = {"5.3", NULL};
+    assert_int_equal(dump_parse(&d, strbuf_cstr(&text), text.len, NULL), ST_OK);
+    const struct fold_link links[] = {{"[held by db;1: mutex]", &d.threads[0].stack},
+                                      {"[held by main: mutex, deadlock]", NULL}};
+    static const struct {
+        enum fold_weight weight;
+        const char *count;
+    } rows[] = {{FOLD_MS, "70"}, {FOLD_SAMPLES, "3"}, {FOLD_STALLS, "1"}, {FOLD_USERS, "1"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stack_tree t = {0};
+        struct fold f = {.tree = &t, .options.weight = rows[i].weight};
+        struct fold_share share = {.ms = 70,
+                                   .whole = i % 2 == 0,
+                                   .labels = labels,
+                                   .only = &d.samples[1],
+                                   .links = links,
+                                   .link_count = 2};
+        struct strbuf want = {0};
+        strbuf_addf(&want,
+                    "5.3;Shop+0x6;[held by db\\x3b1: mutex];Shop+0x68;Shop+0x4;"
+                    "[held by main: mutex, deadlock] %s\n",
+                    rows[i].count);
+        assert_int_equal(fold_add(&f, &d, &share, NULL), ST_OK);
+        assert_int_equal(fold_finish(&f, NULL), ST_OK);
+        assert_written(&t, strbuf_cstr(&want));
+        strbuf_release(&want);
+        fold_release(&f);
+        stack_tree_release(&t);
+    }
+    dump_release(&d);
+    strbuf_release(&text);
+}
+
 static void a_user_is_one_however_often_stalled(void **state) {
     (void)state;
     struct stack_tree t = {0};
@@ -445,6 +485,7 @@ int main(void) {
         cmocka_unit_test(other_threads_count_as_much),
         cmocka_unit_test(a_main_thread_without_a_name_is_main),
         cmocka_unit_test(labels_are_the_outermost_frames),
+        cmocka_unit_test(links_stand_on_the_one_stack),
         cmocka_unit_test(a_user_is_one_however_often_stalled),
         cmocka_unit_test(in_time_the_ring_gives_the_order),
         cmocka_unit_test(lines_are_named_where_they_are_known),

@@ -25,8 +25,8 @@ void holder_chain_from(const struct dump *d, const struct dump_thread *waiter,
 }
 
 /* Is t held up by the holder, if only through others? */
-static bool waits_for(const struct dump *d, const struct dump_thread *t,
-                      const struct dump_thread *holder) {
+static bool is_held_up(const struct dump *d, const struct dump_thread *t,
+                       const struct dump_thread *holder) {
     struct dump_waits w;
     if (!t->waits_for.kind || t->waits_for.owner < 0) {
         return false;
@@ -43,23 +43,23 @@ static bool waits_for(const struct dump *d, const struct dump_thread *t,
 static uint64_t count_waiters(const struct dump *d, const struct dump_thread *holder) {
     uint64_t n = 0;
     for (size_t i = 0; i < d->thread_count; i++) {
-        n += &d->threads[i] != holder && waits_for(d, &d->threads[i], holder);
+        n += &d->threads[i] != holder && is_held_up(d, &d->threads[i], holder);
     }
     return n;
 }
 
 /* ---- names ---- */
 
-static bool is_digit(char c) {
+static bool is_name_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
 void holder_add_thread(struct strbuf *out, const struct dump_thread *t) {
     const char *name = t->main ? "main" : t->name;
     for (const char *c = name ? name : ""; *c; c++) {
-        if (!is_digit(*c)) {
+        if (!is_name_digit(*c)) {
             strbuf_addc(out, *c);
-        } else if (!is_digit(c[1])) {
+        } else if (!is_name_digit(c[1])) {
             strbuf_addc(out, '*');
         }
     }
@@ -78,8 +78,8 @@ void holder_add_lock(struct strbuf *out, const struct dump *d, const struct dump
 /* ---- keys ---- */
 
 /* Adds a name to the key; false: out of memory. */
-static bool add_name(struct keyer *k, struct key *key, const char *kind,
-                     const struct strbuf *name) {
+static bool holder_add_name(struct keyer *k, struct key *key, const char *kind,
+                            const struct strbuf *name) {
     struct key_frame f = {.info = name->failed ? NULL
                                                : frame_of_name(&k->table, kind, strbuf_cstr(name))};
     key_add(key, &f);
@@ -87,8 +87,8 @@ static bool add_name(struct keyer *k, struct key *key, const char *kind,
 }
 
 /* Adds what the holder's stack shows. */
-static enum st add_stack(struct keyer *k, const struct dump *d, const struct dump_thread *holder,
-                         struct key *key, struct err *e) {
+static enum st holder_add_frames(struct keyer *k, const struct dump *d,
+                                 const struct dump_thread *holder, struct key *key, struct err *e) {
     struct judged_stack s;
     struct key levels[KEY_LEVELS], action;
     if (!holder->stack.frame_count) {
@@ -117,7 +117,7 @@ enum st find_holder(struct keyer *k, const struct dump *d, const struct dump_thr
     holder_chain_from(d, waiter, &chain);
     if (chain.holder == SIZE_MAX) {
         h->status = HOLDER_UNKNOWN;
-        return add_name(k, &h->key, HOLDER_IS_UNKNOWN, &name) ? ST_OK : err_nomem(e);
+        return holder_add_name(k, &h->key, HOLDER_IS_UNKNOWN, &name) ? ST_OK : err_nomem(e);
     }
     const struct dump_thread *holder = chain.waits.threads[chain.holder];
     bool cycle = chain.waits.back != SIZE_MAX;
@@ -125,10 +125,10 @@ enum st find_holder(struct keyer *k, const struct dump *d, const struct dump_thr
     h->waiter = waiter;
     h->waiters = count_waiters(d, holder);
     holder_add_thread(&name, holder);
-    bool ok = add_name(k, &h->key, HOLDER_IS_THREAD, &name);
+    bool ok = holder_add_name(k, &h->key, HOLDER_IS_THREAD, &name);
     strbuf_clear(&name);
     holder_add_lock(&name, d, &chain.waits.threads[chain.waiter]->waits_for);
-    ok = ok && add_name(k, &h->key, cycle ? HOLDER_OF_DEADLOCK : HOLDER_OF_LOCK, &name);
+    ok = ok && holder_add_name(k, &h->key, cycle ? HOLDER_OF_DEADLOCK : HOLDER_OF_LOCK, &name);
     strbuf_release(&name);
-    return ok ? add_stack(k, d, holder, &h->key, e) : err_nomem(e);
+    return ok ? holder_add_frames(k, d, holder, &h->key, e) : err_nomem(e);
 }

@@ -73,8 +73,8 @@ bool flame_is_holder_mark(const char *name, size_t len) {
 }
 
 /* "[held by db.flush: mutex]": whom a thread of the chain waits for, and what that one holds. */
-static void add_mark(struct strbuf *b, const struct dump *d, const struct dump_waits *w,
-                     size_t waiter) {
+static void holder_add_mark(struct strbuf *b, const struct dump *d, const struct dump_waits *w,
+                            size_t waiter) {
     bool cycle = w->back != SIZE_MAX && waiter + 1 == w->count;
     strbuf_addstr(b, mark_begin);
     size_t before = b->len;
@@ -96,7 +96,7 @@ enum st flame_holders_of(const struct dump *d, const struct stall_key *key,
         bool cycle = i + 1 == w.count;
         starts[out->count] = out->storage.len;
         out->links[out->count++].stack = cycle ? NULL : &w.threads[i + 1]->stack;
-        add_mark(&out->storage, d, &w, i);
+        holder_add_mark(&out->storage, d, &w, i);
         strbuf_addc(&out->storage, '\0');
     }
     for (size_t i = 0; i < out->count; i++) {

@@ -34,6 +34,7 @@ enum {
     OPT_ALLOW_INCONCLUSIVE,
     OPT_MIN_USERS,
     OPT_EXPOSURE,
+    OPT_FACETS,
     OPT_OUTPUT,
     OPT_WIDTH,
     OPT_COLOR,
@@ -91,6 +92,14 @@ static bool take_in_app(void *settings, struct cli_parser *p) {
 
 static bool take_not_in_app(void *settings, struct cli_parser *p) {
     return take_glob(settings, p, false);
+}
+
+static bool take_facets(void *settings, struct cli_parser *p) {
+    struct classify_settings *s = settings;
+    const char *wrong = NULL;
+    return classify_read_facets(&s->output, p->value, &wrong) ||
+           cli_reject(p->tool, "--facets takes version, os, device, cause and kind, not '%.*s'",
+                      (int)strcspn(wrong, ","), wrong);
 }
 
 static bool take_fail_on(void *settings, struct cli_parser *p) {
@@ -182,6 +191,10 @@ static const struct cli_option options[] = {
      "session records or a CSV: how long the app was used, which rates are of;\n"
      "without it shares are compared; repeatable",
      CLI_LIST(struct classify_settings, gate.exposure)},
+    {OPT_FACETS, 0, "facets", "[=LIST]",
+     "rates in an hour of foreground by version,os,device,cause,kind (default: all);\n"
+     "exposure is that of session records among the dumps, and of --exposure",
+     CLI_CALL(take_facets)},
     {OPT_OUTPUT, 'o', "output", "FILE", "write there instead of to stdout",
      CLI_TEXT(struct classify_settings, output.path)},
     {OPT_WIDTH, 0, "width", "N", "columns of the table (default: the terminal's, else 100)",
@@ -278,6 +291,7 @@ static const struct {
     {OPT_FORMAT, RUN_TABLE | RUN_GATE},
     {OPT_TOP, RUN_TABLE},
     {OPT_BY, RUN_TABLE},
+    {OPT_FACETS, RUN_TABLE},
     {OPT_WIDTH, RUN_TABLE},
     {OPT_COLOR, RUN_TABLE | RUN_EXPLAIN},
     {OPT_WHERE, RUN_DUMPS},
@@ -285,7 +299,7 @@ static const struct {
     {OPT_LEVELS, RUN_DUMPS},
     {OPT_INLINES, RUN_DUMPS},
     {OPT_SYMBOLS, RUN_DUMPS},
-    {OPT_EXPOSURE, RUN_PARTIAL | RUN_GATE},
+    {OPT_EXPOSURE, RUN_TABLE | RUN_PARTIAL | RUN_GATE},
     {OPT_MIN_USERS, RUN_GATE},
 };
 
@@ -304,9 +318,8 @@ static bool check_looked_at(const struct classify_settings *s) {
     const struct cli_option *useless = cli_useless(s->parser, useful);
     char typed[CLI_TYPED];
     if (useless && run == RUN_TABLE) {
-        cli_usage_error(&classify_tool, "%s goes with --baseline%s",
-                        cli_typed(s->parser, useless->id, typed),
-                        useless->id == OPT_EXPOSURE ? " or --partial" : "");
+        cli_usage_error(&classify_tool, "%s goes with --baseline",
+                        cli_typed(s->parser, useless->id, typed));
     } else if (useless) {
         cli_usage_error(&classify_tool, "%s does nothing with %s",
                         cli_typed(s->parser, useless->id, typed), names[run]);
@@ -358,6 +371,10 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
                                             ? "--by holder needs rules: they tell who waits"
                                             : "with --by holder the formats are table, json, csv "
                                               "and markdown");
+        return CLI_EXIT;
+    }
+    if (s->output.by == BY_HOLDER && s->output.facets) {
+        cli_usage_error(&classify_tool, "--by holder excludes --facets");
         return CLI_EXIT;
     }
     if (s->lint + s->annotate + (s->explain != NULL) > 1) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "classify/stats/usage.h"
 
 enum { WIDTH_DEFAULT = 100, TOP_DEFAULT = 20 };
 
@@ -50,13 +51,36 @@ bool classify_wants_colour(const struct classify_output *o) {
     return wants_colour(o, !o->path && isatty(STDOUT_FILENO) == 1);
 }
 
+bool classify_read_facets(struct classify_output *o, const char *words, const char **wrong) {
+    if (!words) {
+        o->facets = (1u << USAGE_FACETS) - 1;
+        return true;
+    }
+    for (const char *word = words;; word++) {
+        size_t len = strcspn(word, ","), f = 0;
+        while (f < USAGE_FACETS && !parse_is(word, len, usage_facet_words[f])) {
+            f++;
+        }
+        if (f == USAGE_FACETS) {
+            *wrong = word;
+            return false;
+        }
+        o->facets |= 1u << f;
+        word += len;
+        if (!*word) {
+            return true;
+        }
+    }
+}
+
 void classify_print(const struct triage *t, const struct classify_output *o,
                     struct cli_failures *failures) {
     const struct print_format *format = &print_formats[o->format];
     bool terminal = !o->path && isatty(STDOUT_FILENO) == 1;
     struct triage_view view = {.top = format->for_people ? TOP_DEFAULT : 0,
                                .width = width_of(o, terminal),
-                               .colour = wants_colour(o, terminal)};
+                               .colour = wants_colour(o, terminal),
+                               .facets = o->facets};
     if (o->top != UINT64_MAX) {
         view.top = (size_t)o->top;
     }

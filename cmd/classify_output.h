@@ -18,6 +18,7 @@ struct classify_output {
     unsigned format; /* index into print_formats */
     unsigned by;     /* enum classify_by */
     enum classify_colour colour;
+    unsigned facets;  /* as in struct triage_view */
     uint64_t top;     /* UINT64_MAX = not given: formats for people show the first 20 */
     uint64_t width;   /* of the table; 0 = as the terminal's, $COLUMNS, or 100 */
     const char *path; /* NULL = stdout */
@@ -25,6 +26,9 @@ struct classify_output {
 
 enum { CLASSIFY_WIDTH_MIN = 40, CLASSIFY_WIDTH_MAX = 400 };
 
+/* Reads the words of --facets, separated by commas; NULL: all. False: there is another word in it,
+ * *wrong. */
+bool classify_read_facets(struct classify_output *o, const char *words, const char **wrong);
 /* Is the output text that goes to a terminal with colours? */
 bool classify_wants_colour(const struct classify_output *o);
 /* Prints a finished triage; a failure is told and counted. */

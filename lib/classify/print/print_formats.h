@@ -8,9 +8,10 @@
 #include "classify/stats/triage.h"
 
 struct triage_view {
-    size_t top;     /* most level-1 buckets shown; 0 = all */
-    unsigned width; /* columns of the table, 40 … 400 */
-    bool colour;    /* for terminals that show it */
+    size_t top;      /* most level-1 buckets shown; 0 = all */
+    unsigned width;  /* columns of the table, 40 … 400 */
+    bool colour;     /* for terminals that show it */
+    unsigned facets; /* rates by these are shown, too: a bit for each enum usage_facet */
 };
 
 /* A row: the word that selects the format, and its printers. */

@@ -1,9 +1,9 @@
 /* Comma-separated values (RFC 4180), a row for each bucket of each level and each action, or for
  * each holder of a lock. */
-#include <string.h>
-
+#include "classify/print/csv_text.h"
 #include "classify/print/holder_text.h"
 #include "classify/print/triage_text.h"
+#include "classify/print/usage_print.h"
 
 struct csv {
     const struct triage *t;
@@ -15,16 +15,7 @@ struct csv {
 static void csv_put(struct csv *c, const char *s) {
     sink_str(c->out, c->comma ? "," : "");
     c->comma = true;
-    if (!strpbrk(s, ",\"\r\n")) {
-        sink_str(c->out, s);
-        return;
-    }
-    sink_char(c->out, '"');
-    for (; *s; s++) {
-        sink_str(c->out, *s == '"' ? "\"" : "");
-        sink_char(c->out, *s);
-    }
-    sink_char(c->out, '"');
+    csv_put_field(c->out, s);
 }
 
 static void csv_put_u64(struct csv *c, uint64_t v) {
@@ -131,6 +122,10 @@ void triage_print_csv(const struct triage *t, const struct triage_view *v, struc
         "cause,confidence,reason,truth,title,place,first_version,last_version,first_os,last_os,"
         "main_device,first_seen,last_seen,evidence,action";
     struct csv c = {.t = t, .out = out};
+    if (v->facets) {
+        usage_print_csv(t, v, out);
+        return;
+    }
     const struct bucket_set *set = &t->level[0];
     sink_str(out, head);
     end_row(&c);

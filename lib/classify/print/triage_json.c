@@ -8,6 +8,7 @@
 #include "base/jsonw.h"
 #include "classify/print/holder_text.h"
 #include "classify/print/print_formats.h"
+#include "classify/print/usage_print.h"
 #include "classify/stats/triage_private.h"
 
 /* [["5.9", dumps], …]; nothing where no dump says it. */
@@ -229,6 +230,7 @@ void triage_print_json(const struct triage *t, const struct triage_view *v, stru
     jsonw_member_u64(w, "level1", t->level[0].buckets.len);
     jsonw_member_u64(w, "level2", t->level[1].buckets.len);
     jsonw_end_object(w);
+    usage_put_json(w, t, v, out);
     triage_json_put_set(w, t, "level1", &t->level[0], v->top);
     triage_json_put_set(w, t, "actions", &t->actions, v->top);
     jsonw_end_object(w);

@@ -5,6 +5,8 @@
 #include "classify/print/holder_text.h"
 #include "classify/print/markdown_text.h"
 #include "classify/print/triage_text.h"
+#include "classify/print/usage_print.h"
+#include "classify/print/usage_text.h"
 
 struct triage_page {
     const struct triage *t;
@@ -55,6 +57,23 @@ static void triage_markdown_put_bucket(struct triage_page *m, const struct bucke
     triage_markdown_put_key(m, b);
     put_details(m, b);
     sink_str(m->out, " |\n");
+}
+
+/* What session records tell, if there are any. */
+static void triage_markdown_put_usage(struct triage_page *m) {
+    const char *before = "\n";
+    for (const struct usage_sentence *s = usage_sentences; s->title && usage_is_known(m->t); s++) {
+        strbuf_clear(&m->text);
+        if (!s->add(&m->text, m->t)) {
+            err_nomem(&m->out->err);
+        }
+        if (m->text.len) {
+            sink_printf(m->out, "%s* %s: ", before, s->title);
+            markdown_put_text(m->out, strbuf_cstr(&m->text));
+            sink_char(m->out, '\n');
+            before = "";
+        }
+    }
 }
 
 static void add_causes(struct strbuf *b, const struct triage *t) {
@@ -122,6 +141,8 @@ void triage_print_markdown(const struct triage *t, const struct triage_view *v, 
     const struct bucket_set *set = &t->level[0];
     size_t shown = v->top && v->top < set->buckets.len ? v->top : set->buckets.len;
     triage_markdown_put_head(&m, text_add_totals, add_causes);
+    triage_markdown_put_usage(&m);
+    usage_print_markdown(t, v, out);
     if (shown) {
         sink_str(out, "\n| share | stalled | stalls | users | p50 | p95 | cause | innermost frame "
                       "first |\n|--:|--:|--:|--:|--:|--:|:--|:--|\n");

@@ -16,6 +16,8 @@
 #include "classify/print/apart_text.h"
 #include "classify/print/text_table.h"
 #include "classify/print/triage_text.h"
+#include "classify/print/usage_print.h"
+#include "classify/print/usage_text.h"
 #include "classify/stats/sum.h"
 
 enum {
@@ -30,6 +32,21 @@ enum {
 };
 
 /* ---- head ---- */
+
+/* What session records tell, if there are any. */
+static void put_usage(struct text_table *tb) {
+    for (const struct usage_sentence *s = usage_sentences; s->title && usage_is_known(tb->t); s++) {
+        strbuf_clear(&tb->text);
+        if (!s->add(&tb->text, tb->t)) {
+            err_nomem(&tb->out->err);
+        }
+        if (tb->text.len) {
+            table_put(tb, s->title);
+            table_put(tb, ": ");
+            table_wrap(tb);
+        }
+    }
+}
 
 static void table_put_head(struct text_table *tb) {
     const struct triage *t = tb->t;
@@ -56,6 +73,7 @@ static void table_put_head(struct text_table *tb) {
         table_put(tb, "threshold: ");
         table_wrap(tb);
     }
+    put_usage(tb);
     strbuf_clear(b);
     apart_text_add(b, t->apart);
     if (b->len) {
@@ -317,6 +335,7 @@ void triage_print_table(const struct triage *t, const struct triage_view *v, str
     size_t shown = v->top && v->top < set->buckets.len ? v->top : set->buckets.len;
     uint64_t rest = 0;
     table_put_head(&tb);
+    usage_print_table(t, v, out);
     if (shown) {
         table_end_line(&tb);
         put_column_names(&tb);

@@ -9,20 +9,20 @@
 enum { VALUE_ITEMS = 8 /* of a value */, USER_ITEMS = 3 };
 
 /* A number of at most max. */
-static bool take_number(const json_t *v, uint64_t max, uint64_t *out) {
+static bool usage_number(const json_t *v, uint64_t max, uint64_t *out) {
     json_int_t n = json_is_integer(v) ? json_integer_value(v) : -1;
     *out = n < 0 ? 0 : (uint64_t)n;
     return n >= 0 && (uint64_t)n <= max;
 }
 
 /* An array whose length is a multiple of `group`; NULL: it is wrong. */
-static const json_t *take_array(const json_t *o, const char *name, size_t group) {
+static const json_t *usage_array(const json_t *o, const char *name, size_t group) {
     const json_t *a = json_object_get(o, name);
     return json_is_array(a) && json_array_size(a) % group == 0 ? a : NULL;
 }
 
 /* Index of a string that is behind *previous, which it becomes. ST_NONE: it is wrong. */
-static enum st take_text(struct triage *t, const json_t *v, const char **previous, uint32_t *out) {
+static enum st usage_text(struct triage *t, const json_t *v, const char **previous, uint32_t *out) {
     const char *text = json_string_value(v);
     if (!text || (*previous && strcmp(*previous, text) >= 0)) {
         return ST_NONE;
@@ -32,15 +32,15 @@ static enum st take_text(struct triage *t, const json_t *v, const char **previou
     return *out == NO_INDEX ? ST_ERR : ST_OK;
 }
 
-static enum st read_launches(const json_t *a, struct histogram *h) {
+static enum st read_usage_launches(const json_t *a, struct histogram *h) {
     uint64_t next = 0;
     if (!json_is_array(a) || json_array_size(a) % 2) {
         return ST_NONE;
     }
     for (size_t i = 0; i < json_array_size(a); i += 2) {
         uint64_t index, count;
-        if (!take_number(json_array_get(a, i), HISTOGRAM_CELLS - 1, &index) ||
-            !take_number(json_array_get(a, i + 1), SUM_MAX, &count) || index < next || !count) {
+        if (!usage_number(json_array_get(a, i), HISTOGRAM_CELLS - 1, &index) ||
+            !usage_number(json_array_get(a, i + 1), SUM_MAX, &count) || index < next || !count) {
             return ST_NONE;
         }
         next = index + 1;
@@ -52,10 +52,10 @@ static enum st read_launches(const json_t *a, struct histogram *h) {
 }
 
 /* The value at items[i] and up. ST_NONE: it is wrong. */
-static enum st read_value(struct triage *t, size_t f, const json_t *items, size_t i,
-                          const char **previous) {
+static enum st read_usage_value(struct triage *t, size_t f, const json_t *items, size_t i,
+                                const char **previous) {
     uint32_t text;
-    enum st st = take_text(t, json_array_get(items, i), previous, &text);
+    enum st st = usage_text(t, json_array_get(items, i), previous, &text);
     if (st != ST_OK) {
         return st;
     }
@@ -66,32 +66,32 @@ static enum st read_value(struct triage *t, size_t f, const json_t *items, size_
     uint64_t *const numbers[] = {&s->sessions,   &s->launches, &s->foreground_ms,
                                  &s->low_rate_s, &s->stalls,   &s->stalled_ms};
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
-        if (!take_number(json_array_get(items, i + 1 + k), SUM_MAX, numbers[k])) {
+        if (!usage_number(json_array_get(items, i + 1 + k), SUM_MAX, numbers[k])) {
             return ST_NONE;
         }
     }
-    return read_launches(json_array_get(items, i + VALUE_ITEMS - 1), &s->launch_ms);
+    return read_usage_launches(json_array_get(items, i + VALUE_ITEMS - 1), &s->launch_ms);
 }
 
-static enum st read_values(struct triage *t, const json_t *usage, size_t f) {
-    const json_t *items = take_array(usage, usage_facet_words[f], VALUE_ITEMS);
+static enum st read_usage_values(struct triage *t, const json_t *usage, size_t f) {
+    const json_t *items = usage_array(usage, usage_facet_words[f], VALUE_ITEMS);
     const char *previous = NULL;
     enum st st = items ? ST_OK : ST_NONE;
     for (size_t i = 0; st == ST_OK && i < json_array_size(items); i += VALUE_ITEMS) {
-        st = read_value(t, f, items, i, &previous);
+        st = read_usage_value(t, f, items, i, &previous);
     }
     return st;
 }
 
 static enum st read_reasons(struct triage *t, const json_t *usage) {
-    const json_t *items = take_array(usage, "reasons", 2);
+    const json_t *items = usage_array(usage, "reasons", 2);
     const char *previous = NULL;
     enum st st = items ? ST_OK : ST_NONE;
     for (size_t i = 0; st == ST_OK && i < json_array_size(items); i += 2) {
         uint32_t text = 0;
         uint64_t ms;
-        st = take_text(t, json_array_get(items, i), &previous, &text);
-        if (st == ST_OK && !take_number(json_array_get(items, i + 1), SUM_MAX, &ms)) {
+        st = usage_text(t, json_array_get(items, i), &previous, &text);
+        if (st == ST_OK && !usage_number(json_array_get(items, i + 1), SUM_MAX, &ms)) {
             st = ST_NONE;
         } else if (st == ST_OK && !usage_add_reason(&t->usage.watch, text, ms)) {
             st = ST_ERR;
@@ -100,8 +100,8 @@ static enum st read_reasons(struct triage *t, const json_t *usage) {
     return st;
 }
 
-static enum st read_sample(struct user_sample *s, const json_t *usage) {
-    const json_t *items = take_array(usage, "users", USER_ITEMS);
+static enum st read_user_sample(struct user_sample *s, const json_t *usage) {
+    const json_t *items = usage_array(usage, "users", USER_ITEMS);
     size_t count = json_array_size(items) / USER_ITEMS;
     bool cut = json_is_true(json_object_get(usage, "users_cut"));
     if (!items || count > USER_SAMPLE_MAX || (cut && count < USER_SAMPLE_MAX)) {
@@ -113,8 +113,8 @@ static enum st read_sample(struct user_sample *s, const json_t *usage) {
         if (json_string_length(name) != PARTIAL_HASH_SIZE - 1 ||
             !parse_hex(json_string_value(name), PARTIAL_HASH_SIZE - 1, &hash) ||
             (i && hash <= s->users.data[i - 1].hash) ||
-            !take_number(json_array_get(items, i * USER_ITEMS + 1), SUM_MAX, &foreground_ms) ||
-            !take_number(json_array_get(items, i * USER_ITEMS + 2), SUM_MAX, &stalled_ms)) {
+            !usage_number(json_array_get(items, i * USER_ITEMS + 1), SUM_MAX, &foreground_ms) ||
+            !usage_number(json_array_get(items, i * USER_ITEMS + 2), SUM_MAX, &stalled_ms)) {
             return ST_NONE;
         }
         if (!user_sample_add(s, hash, foreground_ms, stalled_ms)) {
@@ -128,14 +128,14 @@ static enum st read_sample(struct user_sample *s, const json_t *usage) {
 enum st partial_read_usage(struct triage *t, const json_t *usage) {
     for (size_t i = 0; i < USAGE_COUNTERS; i++) {
         const char *name = usage_counter_name(i);
-        if (!take_number(json_object_get(usage, name), SUM_MAX, usage_counter(&t->usage, i))) {
+        if (!usage_number(json_object_get(usage, name), SUM_MAX, usage_counter(&t->usage, i))) {
             return ST_NONE;
         }
     }
     enum st st = read_reasons(t, usage);
-    st = st == ST_OK ? read_sample(&t->usage.users, usage) : st;
+    st = st == ST_OK ? read_user_sample(&t->usage.users, usage) : st;
     for (size_t f = 0; st == ST_OK && f < USAGE_FACETS; f++) {
-        st = read_values(t, usage, f);
+        st = read_usage_values(t, usage, f);
     }
     return st;
 }

@@ -14,7 +14,7 @@ struct named_index {
     uint32_t index;
 };
 
-static int by_name(const void *a, const void *b) {
+static int by_usage_name(const void *a, const void *b) {
     return strcmp(((const struct named_index *)a)->text, ((const struct named_index *)b)->text);
 }
 
@@ -29,7 +29,7 @@ static bool order_names(struct named_index *named, size_t count, uint32_t **orde
     if (!*order || (place && !*place)) {
         return false;
     }
-    qsort(named, count, sizeof *named, by_name);
+    qsort(named, count, sizeof *named, by_usage_name);
     for (size_t i = 0; i < count; i++) {
         (*order)[i] = named[i].index;
         if (place) {
@@ -95,7 +95,7 @@ const char *usage_text_at(const struct usage_order *o, const struct triage *t, e
     return map_string(&t->strings, t->usage.by[f].values.data[index].text);
 }
 
-static void put_launches(struct jsonw *w, const struct histogram *h) {
+static void put_usage_launches(struct jsonw *w, const struct histogram *h) {
     jsonw_begin_array(w);
     for (size_t i = 0; i < h->cells.len; i++) {
         jsonw_u64(w, h->cells.data[i].index);
@@ -105,8 +105,8 @@ static void put_launches(struct jsonw *w, const struct histogram *h) {
 }
 
 /* Text, six numbers and an array for each value. */
-static void put_values(struct jsonw *w, const struct triage *t, const struct usage_order *o,
-                       size_t f) {
+static void put_usage_values(struct jsonw *w, const struct triage *t, const struct usage_order *o,
+                             size_t f) {
     const struct usage_values *of = &t->usage.by[f];
     jsonw_member_array(w, usage_facet_words[f]);
     for (size_t i = 0; i < of->values.len; i++) {
@@ -118,12 +118,13 @@ static void put_values(struct jsonw *w, const struct triage *t, const struct usa
         jsonw_u64(w, v->sums.low_rate_s);
         jsonw_u64(w, v->sums.stalls);
         jsonw_u64(w, v->sums.stalled_ms);
-        put_launches(w, &v->sums.launch_ms);
+        put_usage_launches(w, &v->sums.launch_ms);
     }
     jsonw_end_array(w);
 }
 
-static void put_reasons(struct jsonw *w, const struct triage *t, const struct usage_order *o) {
+static void put_usage_reasons(struct jsonw *w, const struct triage *t,
+                              const struct usage_order *o) {
     const struct usage_watch *watch = &t->usage.watch;
     jsonw_member_array(w, "reasons");
     for (size_t i = 0; i < watch->reasons.len; i++) {
@@ -153,10 +154,10 @@ void partial_put_usage(struct jsonw *w, const struct triage *t, const struct usa
     for (size_t i = 0; i < USAGE_COUNTERS; i++) {
         jsonw_member_u64(w, usage_counter_name(i), usage_counter_value(u, i));
     }
-    put_reasons(w, t, o);
+    put_usage_reasons(w, t, o);
     put_sample(w, &u->users);
     for (size_t f = 0; f < USAGE_FACETS; f++) {
-        put_values(w, t, o, f);
+        put_usage_values(w, t, o, f);
     }
     jsonw_end_object(w);
 }

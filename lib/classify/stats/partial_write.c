@@ -299,7 +299,7 @@ static void fill_part(const struct partial_writer *w, const struct stall_part *p
     }
 }
 
-static void put_facets(struct partial_writer *writer, const uint64_t numbers[PART_SORTED]) {
+static void put_part_facets(struct partial_writer *writer, const uint64_t numbers[PART_SORTED]) {
     for (size_t f = 0; f < USAGE_FACETS; f++) {
         uint64_t place = numbers[PART_NUMBERS + f];
         if (place) {
@@ -333,7 +333,7 @@ static bool put_stall(struct partial_writer *writer, const struct pending_stall 
     jsonw_end_array(w);
     jsonw_member_array(w, "facets");
     for (size_t i = 0; i < s->parts.len; i++) {
-        put_facets(writer, parts[i]);
+        put_part_facets(writer, parts[i]);
     }
     jsonw_end_array(w);
     jsonw_end_object(w);

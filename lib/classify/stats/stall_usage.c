@@ -13,7 +13,7 @@ struct value_time {
     uint64_t ms;
 };
 
-static int by_text(const void *a, const void *b) {
+static int by_value_text(const void *a, const void *b) {
     const struct value_time *x = a, *y = b;
     return COMPARE(x->text, y->text);
 }
@@ -22,7 +22,7 @@ static int by_text(const void *a, const void *b) {
  * Values are reordered. */
 static uint32_t main_value(const struct triage *t, struct value_time *values, size_t count) {
     struct value_time best = {.text = NO_INDEX};
-    qsort(values, count, sizeof *values, by_text);
+    qsort(values, count, sizeof *values, by_value_text);
     for (size_t i = 0; i < count;) {
         struct value_time v = {.text = values[i].text};
         for (; i < count && values[i].text == v.text; i++) {

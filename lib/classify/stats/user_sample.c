@@ -47,7 +47,7 @@ bool user_sample_merge(struct user_sample *s, const struct user_sample *from) {
     return true;
 }
 
-static int by_value(const void *a, const void *b) {
+static int user_by_rate(const void *a, const void *b) {
     const uint64_t *x = a, *y = b;
     return COMPARE(*x, *y);
 }
@@ -79,7 +79,7 @@ bool user_sample_rates(const struct user_sample *s, struct user_rates *out) {
         out->never += u->stalled_ms == 0;
         rates[out->sampled++] = hourly_ms(u->stalled_ms, u->foreground_ms);
     }
-    qsort(rates, out->sampled, sizeof *rates, by_value);
+    qsort(rates, out->sampled, sizeof *rates, user_by_rate);
     for (size_t p = 0; p < USER_PERCENTILES && out->sampled; p++) {
         uint64_t rank = (out->sampled * user_percentiles[p] + 999) / 1000; /* 1 and up */
         out->ms_per_hour[p] = rates[rank - 1];

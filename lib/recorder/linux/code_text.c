@@ -74,7 +74,8 @@ void code_text_name_async(struct code_text *text, const char *bytes, size_t size
     const char *path = NULL;
     if (placed && file > 1 && file < end) {
         symbol = file - 1;
-        bool url = end - file > sizeof scheme && strncmp(bytes + file, scheme, sizeof scheme - 1) == 0;
+        bool url =
+            end - file > sizeof scheme && strncmp(bytes + file, scheme, sizeof scheme - 1) == 0;
         file += url ? sizeof scheme - 1 : 0;
         path = code_text_keep_async(text, bytes + file, end - file);
     }

@@ -24,7 +24,8 @@ const char *code_text_keep_async(struct code_text *text, const char *bytes, size
 bool code_text_is_app_file_async(const char *file);
 
 /* Sets the symbol, and the file and line where the text ends in them as V8 writes it:
- * "JS:~name /path/file.js:12:5", "JS:~name file:///path/file.mjs:12:5". Without room *name stays. */
+ * "JS:~name /path/file.js:12:5", "JS:~name file:///path/file.mjs:12:5". Without room *name stays.
+ */
 void code_text_name_async(struct code_text *text, const char *bytes, size_t size,
                           struct rec_code_name *name);
 

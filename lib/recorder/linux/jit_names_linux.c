@@ -111,8 +111,8 @@ static int open_dump_async(struct jit_names *jit, const char *root, pid_t pid, c
     memcpy(name, path, strlen(path) + 1);
     int fd = open(maps, O_RDONLY | O_CLOEXEC), found = -1;
     size_t held = 0;
-    for (ssize_t n; fd >= 0 && found < 0 &&
-                    (n = pread(fd, jit->piece, PIECE_SIZE, (off_t)held)) > 0;) {
+    for (ssize_t n;
+         fd >= 0 && found < 0 && (n = pread(fd, jit->piece, PIECE_SIZE, (off_t)held)) > 0;) {
         size_t begin = 0, size = (size_t)n;
         for (size_t i = 0; i < size && found < 0; i++) {
             if (jit->piece[i] != '\n') {

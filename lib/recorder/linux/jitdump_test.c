@@ -65,8 +65,10 @@ static void names_are_those_of_the_code_that_was_loaded_last(void **state) {
     put_load(0x1000, 64, "old");
     put_load(0x1000, 32, "JS:*f /srv/a.js:3:1");
     put_load(0x2000, 16, "g");
-    struct rec_code_name names[] = {
-        {.address = 0x1010}, {.address = 0x1030}, {.address = 0x2000, .exact = true}, {.address = 0x3000}};
+    struct rec_code_name names[] = {{.address = 0x1010},
+                                    {.address = 0x1030},
+                                    {.address = 0x2000, .exact = true},
+                                    {.address = 0x3000}};
     assert_true(jitdump_name_async(read_file, NULL, 100, names, 4, &text));
     assert_string_equal(names[0].symbol, "JS:*f");
     assert_string_equal(names[0].file, "/srv/a.js");
@@ -91,8 +93,7 @@ static void lines_are_those_of_the_function_behind_them(void **state) {
     uint32_t size = (uint32_t)(file.size - 40);
     memcpy(file.bytes + 44, &size, 4);
     put_load(0x1000, 64, "f");
-    struct rec_code_name names[] = {
-        {.address = 0x1004}, {.address = 0x100c}, {.address = 0x1020}};
+    struct rec_code_name names[] = {{.address = 0x1004}, {.address = 0x100c}, {.address = 0x1020}};
     text.used = 0;
     assert_true(jitdump_name_async(read_file, NULL, 100, names, 3, &text));
     assert_int_equal(names[0].line, 10);

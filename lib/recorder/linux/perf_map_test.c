@@ -34,9 +34,12 @@ static void an_address_has_the_name_of_its_range(void **state) {
     const char *lines = "1000 10 first\n1010 20 JS:~slow /srv/app.js:12:5\nnonsense\n zz 1 x\n"
                         "0x2000 10 Lcom/shop/Cart;::sync\n3000 10 old\n3000 8 new";
     for (size_t piece = 1; piece < 200; piece = piece * 3 + 1) {
-        struct rec_code_name names[] = {{.address = 0x1000, .exact = true}, {.address = 0x1010},
-                                        {.address = 0x1011},                {.address = 0x1031},
-                                        {.address = 0x2008},                {.address = 0x3004},
+        struct rec_code_name names[] = {{.address = 0x1000, .exact = true},
+                                        {.address = 0x1010},
+                                        {.address = 0x1011},
+                                        {.address = 0x1031},
+                                        {.address = 0x2008},
+                                        {.address = 0x3004},
                                         {.address = 0x300c}};
         read_in_pieces(lines, piece, names, 7);
         assert_string_equal(names[0].symbol, "first");

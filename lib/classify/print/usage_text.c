@@ -1,0 +1,317 @@
+/* Rates in words. */
+#include "classify/print/usage_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/search.h"
+#include "classify/keys/version.h"
+#include "classify/stats/hourly.h"
+#include "classify/stats/sum.h"
+
+struct usage_exposure usage_exposure_of(const struct triage *t) {
+    struct usage_exposure x = {0};
+    for (size_t i = 0; i < t->exposure.cells.len; i++) {
+        sum_add(&x.foreground_ms, t->exposure.cells.data[i].ms);
+        sum_add(&x.launches, t->exposure.cells.data[i].count);
+    }
+    return x;
+}
+
+uint64_t usage_launch_threshold(const struct triage *t) {
+    for (size_t i = 0; i < t->thresholds.len; i++) {
+        if (strcmp(map_string(&t->strings, t->thresholds.data[i].kind), "launch") == 0) {
+            return t->thresholds.data[i].ms;
+        }
+    }
+    return 0;
+}
+
+/* ---- rows ---- */
+
+static int usage_by_version(const void *a, const void *b) {
+    return version_compare(((const struct usage_row *)a)->text,
+                           ((const struct usage_row *)b)->text);
+}
+
+static int by_foreground(const void *a, const void *b) {
+    const struct usage_row *x = a, *y = b;
+    int order = COMPARE(y->foreground_ms, x->foreground_ms);
+    order = order ? order : COMPARE(y->sums->stalled_ms, x->sums->stalled_ms);
+    return order ? order : strcmp(x->text, y->text);
+}
+
+static int usage_by_stalled(const void *a, const void *b) {
+    const struct usage_row *x = a, *y = b;
+    int order = COMPARE(y->sums->stalled_ms, x->sums->stalled_ms);
+    return order ? order : strcmp(x->text, y->text);
+}
+
+bool usage_rows_make(struct usage_rows *r, const struct triage *t, enum usage_facet f) {
+    const struct usage_values *of = &t->usage.by[f];
+    bool own = f <= USAGE_DEVICE; /* has exposure of its own */
+    uint64_t foreground_ms = usage_exposure_of(t).foreground_ms;
+    uint64_t sessions = usage_total(&t->usage, USAGE_VERSION).sessions;
+    *r = (struct usage_rows){.rows = calloc(of->values.len + 1, sizeof *r->rows)};
+    if (!r->rows) {
+        return false;
+    }
+    for (size_t i = 0; i < of->values.len; i++) {
+        const struct usage_sums *s = &of->values.data[i].sums;
+        r->rows[r->count++] =
+            (struct usage_row){.text = map_string(&t->strings, of->values.data[i].text),
+                               .sums = s,
+                               .foreground_ms = own ? s->foreground_ms : foreground_ms,
+                               .sessions = own ? s->sessions : sessions};
+    }
+    int (*order)(const void *, const void *) = own ? usage_by_version : usage_by_stalled;
+    qsort(r->rows, r->count, sizeof *r->rows, f == USAGE_DEVICE ? by_foreground : order);
+    return true;
+}
+
+void usage_rows_release(struct usage_rows *r) {
+    free(r->rows);
+    *r = (struct usage_rows){0};
+}
+
+/* ---- numbers ---- */
+
+const char *text_rate(uint64_t ppm, char out[NUMBER_SIZE]) {
+    const uint64_t one = 1000000;
+    if (ppm >= 100 * one) {
+        return text_grouped(ppm / one + (ppm % one >= one / 2), out);
+    }
+    int digits = 6; /* behind the point */
+    uint64_t unit = 1;
+    for (uint64_t v = ppm; v >= 1000 && digits > 0; v /= 10) {
+        digits--;
+        unit *= 10;
+    }
+    uint64_t v = ppm / unit + (unit > 1 && ppm % unit >= unit / 2), scale = one / unit;
+    while (digits > 2 && v % 10 == 0) {
+        v /= 10;
+        scale /= 10;
+        digits--;
+    }
+    snprintf(out, NUMBER_SIZE, "%" PRIu64 ".%0*" PRIu64, v / scale, digits, v % scale);
+    return out;
+}
+
+const char *text_hours(uint64_t ms, char out[NUMBER_SIZE]) {
+    const uint64_t tenth = 360000;
+    uint64_t tenths = ms / tenth + (ms % tenth >= tenth / 2);
+    if (tenths >= 1000) {
+        return text_grouped(tenths / 10, out);
+    }
+    snprintf(out, NUMBER_SIZE, "%" PRIu64 ".%" PRIu64, tenths / 10, tenths % 10);
+    return out;
+}
+
+const char *text_launch(struct usage_launch l, char out[NUMBER_SIZE]) {
+    char ms[NUMBER_SIZE];
+    if (l.ms == 0 && l.below) {
+        snprintf(out, NUMBER_SIZE, "\xe2\x80\x93");
+        return out;
+    }
+    snprintf(out, NUMBER_SIZE, "%s%s", l.below ? "<" : "", text_ms(l.ms, ms));
+    return out;
+}
+
+/* ---- sentences ---- */
+
+/* "over 12.3 h in the foreground, 45 sessions" */
+static void add_over(struct strbuf *b, const struct triage *t) {
+    char number[NUMBER_SIZE];
+    uint64_t sessions = usage_total(&t->usage, USAGE_VERSION).sessions;
+    strbuf_addf(b, ", over %s h in the foreground",
+                text_hours(usage_exposure_of(t).foreground_ms, number));
+    if (sessions) {
+        strbuf_addstr(b, ", ");
+        text_add_counted(b, sessions, "session", "sessions");
+    }
+}
+
+static bool add_rates(struct strbuf *b, const struct triage *t) {
+    struct usage_exposure x = usage_exposure_of(t);
+    char number[NUMBER_SIZE];
+    if (x.foreground_ms == 0) {
+        if (x.launches) {
+            text_add_counted(b, x.launches, "session", "sessions");
+            strbuf_addstr(b, ", of which nobody says how long the app was in the foreground");
+        }
+        return true;
+    }
+    strbuf_addf(b, "%s stalls and ",
+                text_rate(hourly_ppm(t->total.stalls, x.foreground_ms), number));
+    strbuf_addf(b, "%s stalled in an hour",
+                text_ms(hourly_ms(t->total.ms, x.foreground_ms), number));
+    add_over(b, t);
+    if (t->usage.told_stalls > t->total.stalls) {
+        strbuf_addf(b, "; these counted %s stalls", text_grouped(t->usage.told_stalls, number));
+        strbuf_addf(b, ", %s", text_ms(t->usage.told_ms, number));
+    }
+    return true;
+}
+
+static bool add_user_rates(struct strbuf *b, const struct triage *t) {
+    struct user_rates r;
+    char number[NUMBER_SIZE];
+    if (!user_sample_rates(&t->usage.users, &r)) {
+        return false;
+    }
+    if (r.users == 0) {
+        return true;
+    }
+    for (size_t p = 0; p < USER_PERCENTILES; p++) {
+        strbuf_addf(b, "%sp%u %s", p ? ", " : "", user_percentiles[p] / 10,
+                    text_ms(r.ms_per_hour[p], number));
+    }
+    strbuf_addstr(b, " stalled in an hour, over ");
+    text_add_counted(b, r.users, "user", "users");
+    strbuf_addf(b, ", of whom %s never stalled", text_share(r.never, r.sampled, number));
+    if (r.sampled < r.users) {
+        strbuf_addf(b, " (by a sample of %s)", text_grouped(r.sampled, number));
+    }
+    if (r.unwatched) {
+        strbuf_addf(b, "; not counted: ");
+        text_add_counted(b, r.unwatched, "user who stalled and has no session record",
+                         "users who stalled and have no session record");
+    }
+    return true;
+}
+
+/* The launches of all versions. False: out of memory. */
+static bool all_launches(const struct triage *t, struct histogram *all) {
+    const struct usage_values *of = &t->usage.by[USAGE_VERSION];
+    for (size_t i = 0; i < of->values.len; i++) {
+        if (!histogram_merge(all, &of->values.data[i].sums.launch_ms)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_launches(struct strbuf *b, const struct triage *t) {
+    static const unsigned percentiles[] = {500, 900, 950, 990};
+    struct histogram all = {0};
+    char number[NUMBER_SIZE];
+    if (!all_launches(t, &all)) {
+        histogram_release(&all);
+        return false;
+    }
+    uint64_t launches = usage_exposure_of(t).launches, known = histogram_total(&all);
+    uint64_t threshold = usage_launch_threshold(t);
+    for (size_t p = 0; known && p < sizeof percentiles / sizeof *percentiles; p++) {
+        struct usage_launch l = usage_launch_percentile(&all, launches, threshold, percentiles[p]);
+        strbuf_addf(b, "%sp%u %s", p ? ", " : "", percentiles[p] / 10, text_launch(l, number));
+    }
+    if (known && launches >= known) {
+        strbuf_addstr(b, ", over ");
+        text_add_counted(b, launches, "launch", "launches");
+        strbuf_addf(b, ", of which %s left a dump", text_grouped(known, number));
+    } else if (known) {
+        strbuf_addstr(b, ", over ");
+        text_add_counted(b, known, "launch that left a dump", "launches that left a dump");
+    }
+    histogram_release(&all);
+    return true;
+}
+
+static bool add_low_rates(struct strbuf *b, const struct triage *t) {
+    uint64_t s = usage_total(&t->usage, USAGE_VERSION).low_rate_s;
+    uint64_t foreground_ms = usage_exposure_of(t).foreground_ms;
+    char number[NUMBER_SIZE];
+    if (s && foreground_ms) {
+        uint64_t ms = 0;
+        sum_add(&ms, s < SUM_MAX / 1000 ? s * 1000 : SUM_MAX);
+        strbuf_addf(b, "%s with too few frames in an hour",
+                    text_ms(hourly_ms(ms, foreground_ms), number));
+        add_over(b, t);
+    }
+    return true;
+}
+
+static bool add_uploads(struct strbuf *b, const struct triage *t) {
+    const struct app_usage *u = &t->usage;
+    uint64_t days = distinct_count(&u->user_days);
+    char number[NUMBER_SIZE];
+    if (days == 0 || u->dumps == 0) {
+        return true;
+    }
+    const uint64_t ppm = 1000000, kb_ppm = 1000;
+    uint64_t dumps = u->dumps < SUM_MAX / ppm ? u->dumps * ppm : SUM_MAX;
+    uint64_t bytes = u->dump_bytes < SUM_MAX / kb_ppm ? u->dump_bytes * kb_ppm : SUM_MAX;
+    strbuf_addf(b, "%s dumps ", text_rate(dumps / days, number));
+    strbuf_addf(b, "of %s kB as they were read, for each user and day with a session, over ",
+                text_rate(bytes / days, number));
+    text_add_counted(b, days, "such day", "such days");
+    if (u->over_quota || u->lost) {
+        strbuf_addf(b, "; %s more were not sent", text_grouped(u->over_quota, number));
+        strbuf_addf(b, ", %s lost", text_grouped(u->lost, number));
+    }
+    return true;
+}
+
+/* Why time was not watched, most time first, at most five. */
+static void add_reasons(struct strbuf *b, const struct triage *t) {
+    enum { SHOWN = 5 };
+    const struct usage_watch *w = &t->usage.watch;
+    const struct usage_reason *last = NULL;
+    char number[NUMBER_SIZE];
+    for (size_t n = 0; n < SHOWN; n++) {
+        const struct usage_reason *best = NULL;
+        for (size_t i = 0; i < w->reasons.len; i++) {
+            const struct usage_reason *r = &w->reasons.data[i];
+            const char *text = map_string(&t->strings, r->text);
+            bool behind =
+                !last || r->ms < last->ms ||
+                (r->ms == last->ms && strcmp(text, map_string(&t->strings, last->text)) > 0);
+            if (behind &&
+                (!best || r->ms > best->ms ||
+                 (r->ms == best->ms && strcmp(text, map_string(&t->strings, best->text)) < 0))) {
+                best = r;
+            }
+        }
+        if (!best) {
+            return;
+        }
+        strbuf_addstr(b, n ? ", " : "; not watched: ");
+        text_add_clean(b, map_string(&t->strings, best->text));
+        strbuf_addf(b, " %s", text_ms(best->ms, number));
+        last = best;
+    }
+}
+
+static bool add_watched(struct strbuf *b, const struct triage *t) {
+    const struct usage_watch *w = &t->usage.watch;
+    int watched = usage_watched_permille(w);
+    char number[NUMBER_SIZE];
+    if (watched >= 0) {
+        strbuf_addf(b, "%s of ", text_ms(w->watched_ms, number));
+        strbuf_addf(b, "%s (%d%%)", text_ms(w->wall_ms, number), watched / 10);
+        if (w->little) {
+            strbuf_addstr(b, ", less than 90% in ");
+            text_add_counted(b, w->little, "session", "sessions");
+        }
+    }
+    if (w->unknown_sessions) {
+        strbuf_addstr(b, watched >= 0 ? "; unknown of " : "unknown of ");
+        text_add_counted(b, w->unknown_sessions, "session", "sessions");
+        strbuf_addf(b, " with %s h", text_hours(w->unknown_ms, number));
+    }
+    add_reasons(b, t);
+    if (watched >= 0 && watched < USAGE_WATCHED_PERMILLE) {
+        strbuf_addstr(b, "; what is not here may have been in the rest");
+    }
+    return true;
+}
+
+const struct usage_sentence usage_sentences[] = {{"rates", add_rates},
+                                                 {"users", add_user_rates},
+                                                 {"launches", add_launches},
+                                                 {"low frame rate", add_low_rates},
+                                                 {"sent", add_uploads},
+                                                 {"watched", add_watched},
+                                                 {NULL, NULL}};

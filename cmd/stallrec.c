@@ -15,6 +15,7 @@
 #include "recorder_answers.h"
 #include "recorder_attach.h"
 #include "recorder_settings.h"
+#include "recorder_summary.h"
 #include "base/strbuf.h"
 #include "recorder/preload/preload.h"
 #include "recorder/spool/recover.h"
@@ -271,16 +272,14 @@ static int await_program(pid_t child, const sigset_t *signals, bool *killed) {
     }
 }
 
-/* How the program ended. */
-struct ending {
-    bool ran;
-    bool killed; /* by a signal */
-    pid_t pid;
-    int64_t began_ms; /* Unix time */
-};
+static uint64_t monotonic_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
 
 /* Returns the exit status. */
-static int run_program(const struct run *run, struct ending *end) {
+static int run_program(const struct run *run, struct recorder_ending *end) {
     sigset_t signals;
     struct inherited inherited;
     struct sigaction reported = {.sa_handler = SIG_DFL};
@@ -299,6 +298,7 @@ static int run_program(const struct run *run, struct ending *end) {
     sigaction(SIGCHLD, &reported, &inherited.child);
     clock_gettime(CLOCK_REALTIME, &now);
     end->began_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    end->began_ns = monotonic_ns();
     pid_t child = fork();
     if (child == 0) {
         exec_program(run, &inherited, pipe_fd[1]);
@@ -312,6 +312,7 @@ static int run_program(const struct run *run, struct ending *end) {
     ssize_t n = read(pipe_fd[0], &error, sizeof error); /* end of file when it runs */
     close(pipe_fd[0]);
     int status = await_program(child, &signals, &end->killed);
+    end->ended_ns = monotonic_ns();
     end->pid = child;
     end->ran = n != sizeof error;
     if (!end->ran) {
@@ -326,18 +327,18 @@ static const char *plural(uint64_t n) {
 }
 
 /* Writes what the recorder in the program could not write itself: the program was killed. */
-static void add_recovered(const struct run *run, const struct ending *end,
-                          struct preload_report *report) {
+static void add_recovered(const struct run *run, const struct recorder_ending *end,
+                          struct recorder_sums *sums) {
     struct recover_counts got;
     if (!recover_folder(run->directory_path, (uint32_t)end->pid, !end->killed, end->began_ms,
                         &got)) {
         say(run->settings.directory, strerror(errno));
         return;
     }
-    report->dumps += got.dumps;
-    report->lost += got.lost;
-    if (report->stalls < got.fatal) { /* the program had no chance to report it */
-        report->stalls = got.fatal;
+    sums->dumps += got.dumps;
+    sums->lost += got.lost;
+    if (sums->stalls < got.fatal) { /* the program had no chance to report it */
+        sums->stalls = got.fatal;
     }
     if (!run->settings.quiet && got.fatal > 0) {
         cli_say(tool.name, "the program died in a stall");
@@ -348,37 +349,26 @@ static void add_recovered(const struct run *run, const struct ending *end,
     }
 }
 
-static void summarise(const struct run *run, const struct ending *end) {
+static void summarise(const struct run *run, const struct recorder_ending *end) {
     /* The recorded processes may still write to it, so it is checked in a copy. */
-    struct preload_report copy = *run->report;
+    static struct preload_report copy;
+    memcpy(&copy, run->report, sizeof copy);
     const struct preload_report *r = &copy;
-    uint64_t stall_ms = settings_stall_ms(&run->settings);
-    add_recovered(run, end, &copy);
+    struct recorder_sums sums;
+    recorder_sum(r, end, &sums);
+    add_recovered(run, end, &sums);
     bool known = r->error >= STALLREC_OK && r->error <= STALLREC_ERR_WRITE;
     if (r->processes == 0) {
         say(run->argv[0], "did not load the recorder, nothing was recorded");
     } else if (r->error != STALLREC_OK) {
         say("the recorder did not start",
             known ? stallrec_error_text((enum stallrec_error)r->error) : "unknown error");
-    } else if (stall_ms == 0 && r->stalls == 0) {
-        if (!run->settings.quiet) {
-            cli_say(tool.name, "the detectors found nothing");
-        }
-    } else if (r->loops == 0 && r->stalls == 0) {
-        say(run->argv[0], "no event loop was seen, nothing was recorded (see --loop-at, --follow)");
-    } else if (!run->settings.quiet && r->loops == 0) {
-        cli_say(tool.name, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s (no event loop was seen)",
-                r->stalls, plural(r->stalls), r->dumps, plural(r->dumps), run->settings.directory);
-    } else if (!run->settings.quiet && r->stalls == 0) {
-        cli_say(tool.name, "no stalls of %" PRIu64 " ms or more (event loop at %.*s)", stall_ms,
-                PRELOAD_TEXT, r->loop_at);
-    } else if (!run->settings.quiet) {
-        cli_say(tool.name, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s (event loop at %.*s)",
-                r->stalls, plural(r->stalls), r->dumps, plural(r->dumps), run->settings.directory,
-                PRELOAD_TEXT, r->loop_at);
+    } else {
+        recorder_say(&sums, run->argv[0], run->settings.directory,
+                     settings_stall_ms(&run->settings), run->settings.quiet);
     }
-    if (r->lost > 0) {
-        cli_say(tool.name, "%" PRIu64 " dump%s could not be written", r->lost, plural(r->lost));
+    if (sums.lost > 0) {
+        cli_say(tool.name, "%" PRIu64 " dump%s could not be written", sums.lost, plural(sums.lost));
     }
     if (r->trace_failed != 0) {
         say(run->settings.trace ? run->settings.trace : "trace",
@@ -494,7 +484,7 @@ int main(int argc, char **argv) {
     if (status == CLI_OK && (run.settings.pid != 0 || run.settings.attach)) {
         status = run_attached(&run);
     } else if (status == CLI_OK) {
-        struct ending end = {0};
+        struct recorder_ending end = {0};
         status = prepare(&run);
         if (status == 0) {
             status = run_program(&run, &end);

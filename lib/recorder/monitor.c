@@ -144,15 +144,22 @@ static void monitor_recover(struct stallrec *rec) {
 
 /* ---- the monitor ---- */
 
-/* Publishes the monitor's counts: for threads that ask, and for the session. */
+/* Publishes the monitor's counts: for threads that ask, for the session, and for who started it. */
 static void publish_totals(struct stallrec *rec) {
-    const struct rec_totals totals = rec_core_totals(rec->core);
-    const struct rec_watched watched = rec_core_watched(rec->core, stallrec_clock_ns());
-    rec_policy_seen(&rec->policy, &totals, rec_inbox_dropped(rec->inbox) - rec->dropped_before,
-                    &watched);
+    const uint64_t now = stallrec_clock_ns();
+    const struct monitor_totals totals = {.core = rec_core_totals(rec->core),
+                                          .capture = rec_platform_counts(rec->platform),
+                                          .written = rec->written,
+                                          .now_ns = now,
+                                          .watched = rec_core_watched(rec->core, now)};
+    rec_policy_seen(&rec->policy, &totals.core, rec_inbox_dropped(rec->inbox) - rec->dropped_before,
+                    &totals.watched);
     pthread_mutex_lock(&rec->totals_lock);
-    rec->totals = (struct monitor_totals){totals, rec_platform_counts(rec->platform), rec->written};
+    rec->totals = totals;
     pthread_mutex_unlock(&rec->totals_lock);
+    if (rec->finding.publish) {
+        rec->finding.publish(rec->finding.ctx, &totals);
+    }
 }
 
 static uint64_t monitor_tell(struct stallrec *rec, const struct rec_event *event) {
@@ -170,7 +177,8 @@ static uint64_t tell_now(struct stallrec *rec, enum rec_event_kind kind) {
     return monitor_tell(rec, &(struct rec_event){.kind = kind, .at_ns = stallrec_clock_ns()});
 }
 
-/* Passes on what the app's threads told up to until_ns. A thread that was delayed tells late. */
+/* Passes on what the app's threads told up to until_ns. A thread that was delayed tells late. What
+ * is judged afterwards may be more than the memory for dumps holds. */
 static void tell_inbox(struct stallrec *rec, uint64_t until_ns) {
     struct rec_event event;
     while (rec_inbox_take(rec->inbox, until_ns, &event)) {
@@ -178,6 +186,9 @@ static void tell_inbox(struct stallrec *rec, uint64_t until_ns) {
             event.at_ns = rec->told_ns;
         }
         monitor_tell(rec, &event);
+        if (event.kind == REC_EVENT_PAST_IDLE && rec_core_full(rec->core)) {
+            monitor_write_closed(rec, stallrec_clock_ns());
+        }
     }
 }
 
@@ -262,6 +273,11 @@ void *monitor_run(void *arg) {
     rec_platform_enter_monitor();
     monitor_recover(rec);
     rec_policy_tidy(&rec->policy, rec_wall_ms_async(NULL));
+    if (rec->finds) {
+        monitor_tell(rec, &(struct rec_event){.kind = REC_EVENT_DOUBT,
+                                              .at_ns = stallrec_clock_ns(),
+                                              .mark_ns = rec->finding.begin_ns});
+    }
     presume_launch(rec);
     while (!atomic_load(&rec->stopping) && !has_lost_its_thread(rec)) {
         tell_all(rec);
@@ -278,6 +294,7 @@ void *monitor_run(void *arg) {
     tell_now(rec, REC_EVENT_FINISH);
     publish_totals(rec);
     write_rest(rec);
+    publish_totals(rec);
     if (rec->trace) {
         write_trace(rec);
     }

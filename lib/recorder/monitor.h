@@ -6,6 +6,20 @@
 #include "platform.h"
 #include "stallrec.h"
 
+struct monitor_totals;
+
+/* For a loop that is found while the program runs (core.h: rec_core_doubt). */
+struct monitor_finding {
+    uint64_t begin_ns; /* when the process began */
+    /* Called by the monitor with what it has counted so far, as it goes to sleep. */
+    void (*publish)(void *ctx, const struct monitor_totals *totals);
+    void *ctx;
+};
+
+/* stallrec_start, where nothing is known of the loop at first. *finding is copied. */
+enum stallrec_error monitor_start(struct stallrec **out, const struct stallrec_config *config,
+                                  const struct monitor_finding *finding);
+
 /* Names the place in the program that is taken for its event loop; written into later dumps as
  * stall.loop_at. The text is borrowed for ever. Any thread. */
 void monitor_name_loop(struct stallrec *rec, const char *loop_at);
@@ -25,6 +39,9 @@ struct monitor_totals {
     struct rec_totals core;
     struct capture_counts capture;
     uint64_t written; /* dumps in files */
+    uint64_t now_ns;  /* when this was counted */
+    struct rec_watched watched;
+    bool doubt; /* what is watched does not grow */
 };
 struct monitor_totals monitor_totals(struct stallrec *rec);
 

@@ -26,6 +26,8 @@ struct stallrec {
     struct rec_core *core;
     struct rec_dumpfile *file;
     struct rec_loop_poll poll;
+    bool finds; /* the loop is found while it runs */
+    struct monitor_finding finding;
     bool launched;           /* the loop had waited before the start */
     struct rec_trace *trace; /* NULL: none is written */
     struct rec_trace_file trace_file;

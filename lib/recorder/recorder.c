@@ -209,7 +209,8 @@ static bool claim(void) {
     return holder != self && atomic_compare_exchange_strong(&running, &holder, self);
 }
 
-enum stallrec_error stallrec_start(struct stallrec **out, const struct stallrec_config *config) {
+static enum stallrec_error start(struct stallrec **out, const struct stallrec_config *config,
+                                 const struct monitor_finding *finding) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct stallrec_config full;
     enum stallrec_error st = rec_config_read(&full, config);
@@ -226,6 +227,10 @@ enum stallrec_error stallrec_start(struct stallrec **out, const struct stallrec_
     }
     rec->config = full;
     rec->pid = getpid();
+    rec->finds = finding != NULL;
+    if (finding) {
+        rec->finding = *finding;
+    }
     rec->trace_file.fd = REC_FD_NONE;
     rec->policy.folder.fd = REC_FD_NONE;
     pthread_mutex_init(&rec->context_lock, NULL);
@@ -246,6 +251,15 @@ enum stallrec_error stallrec_start(struct stallrec **out, const struct stallrec_
     }
     *out = rec;
     return STALLREC_OK;
+}
+
+enum stallrec_error stallrec_start(struct stallrec **out, const struct stallrec_config *config) {
+    return start(out, config, NULL);
+}
+
+enum stallrec_error monitor_start(struct stallrec **out, const struct stallrec_config *config,
+                                  const struct monitor_finding *finding) {
+    return start(out, config, finding);
 }
 
 /* ---- stop ---- */

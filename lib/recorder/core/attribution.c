@@ -24,7 +24,7 @@ void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns) {
     }
     core->doubt = true;
     core->doubt_ns = at_ns;
-    core->waits_busy_ns = at_ns;
+    rec_sampler_doubt(core, REC_LOOP_SLEEP, at_ns);
 }
 
 /* ---- attribution ---- */

@@ -75,7 +75,7 @@ enum rec_past {
                            not known */
 };
 
-/* From at_ns on nothing is known of the loop: the edges that are told are those of all waits that
+/* From at_ns on, when a wait begins, nothing is known of the loop: the edges that are told are those of all waits that
  * may be its own. They decide when the thread is sampled, and nothing else, until
  * rec_core_attribute. begin_ns: when the process began, for rec_core_watched. */
 void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);

@@ -339,7 +339,8 @@ static void fill_meter(struct rec_core *core, struct rec_dump *dump) {
 static void fill_states(struct rec_core *core, struct rec_stall *stall) {
     const struct rec_capture *capture = &core->capture;
     struct rec_transition transitions[REC_TRANSITIONS];
-    uint32_t count = capture->transitions ? capture->transitions(capture->ctx, transitions) : 0;
+    bool told = capture->transitions != NULL && !core->past; /* of now */
+    uint32_t count = told ? capture->transitions(capture->ctx, transitions) : 0;
     const char *mode = capture->mode ? capture->mode(capture->ctx) : NULL;
     for (uint32_t i = 0; i < count; i++) {
         int64_t ns = (int64_t)(transitions[i].at_ns - stall->since_ns);

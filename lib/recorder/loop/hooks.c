@@ -73,6 +73,22 @@ static bool hooks_put(const struct rec_event *event, uint64_t due_ns) {
     return taken;
 }
 
+bool rec_hooks_tell(const struct rec_event *events, uint32_t count) {
+    bool wake = false;
+    if (!rec_inbox_has_room(&hooks.inbox, count)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        bool wakes;
+        rec_inbox_put(&hooks.inbox, &events[i], 0, &wakes);
+        wake |= wakes;
+    }
+    if (wake) {
+        rec_loop_interrupt(stallrec_main_loop(NULL));
+    }
+    return true;
+}
+
 void stallrec_frame(struct stallrec *rec) {
     if (wanted(rec, STALLREC_DETECT_FRAME_RATE)) {
         rec_inbox_tick(&hooks.inbox, stallrec_clock_ns());

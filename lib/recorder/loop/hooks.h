@@ -18,6 +18,10 @@ void rec_hooks_close(void);
 /* The same, in the child of a fork, where any lock may be held for ever. */
 void rec_hooks_in_forked_child(void);
 
+/* Tells the monitor all of the events, or none: false. For a program that calls none of the hooks
+ * that use the queue; on the watched thread. */
+bool rec_hooks_tell(const struct rec_event *events, uint32_t count);
+
 /* rec_capture.post: by the app's poster. ctx is not used. */
 bool rec_hooks_post(void *ctx, uint64_t number);
 

@@ -63,6 +63,11 @@ bool rec_inbox_put(struct rec_inbox *inbox, const struct rec_event *event, uint6
     return true;
 }
 
+bool rec_inbox_has_room(struct rec_inbox *inbox, uint32_t count) {
+    uint64_t used = atomic_load(&inbox->tail) - atomic_load(&inbox->head);
+    return count <= REC_INBOX_CELLS - used;
+}
+
 void rec_inbox_tick(struct rec_inbox *inbox, uint64_t at_ns) {
     uint64_t place = atomic_fetch_add_explicit(&inbox->tick_tail, 1, memory_order_relaxed);
     struct rec_inbox_tick *tick = &inbox->ticks[place & TICK_MASK];

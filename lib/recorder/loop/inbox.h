@@ -52,6 +52,8 @@ void rec_inbox_init(struct rec_inbox *inbox);
  * the caller is the one to wake it. */
 bool rec_inbox_put(struct rec_inbox *inbox, const struct rec_event *event, uint64_t due_ns,
                    bool *wake);
+/* Is there room for so many? Asked by the only writer. */
+bool rec_inbox_has_room(struct rec_inbox *inbox, uint32_t count);
 /* A frame was drawn; wakes nobody. Unread ticks are overwritten, the oldest first. */
 void rec_inbox_tick(struct rec_inbox *inbox, uint64_t at_ns);
 

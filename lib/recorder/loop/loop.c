@@ -124,6 +124,17 @@ uint32_t rec_loop_poll(struct rec_loop_poll *poll, struct rec_event events[REC_L
     return count;
 }
 
+void rec_loop_edge(struct stallrec_loop *loop, enum rec_loop_event event, uint64_t now) {
+    static const uint64_t trails[] = {[REC_LOOP_WAKE] = STALLREC_TRAIL_WAKE_,
+                                      [REC_LOOP_SLEEP] = STALLREC_TRAIL_SLEEP_,
+                                      [REC_LOOP_TURN] = STALLREC_TRAIL_TURN_};
+    if (event == REC_LOOP_SLEEP) {
+        stallrec_loop_idle_(loop, now);
+    }
+    stallrec_loop_trail_(loop, now, trails[event]);
+    stallrec_loop_edge_(loop, now, event != REC_LOOP_SLEEP);
+}
+
 bool rec_loop_still_busy(const struct stallrec_loop *loop, uint64_t since_ns) {
     return __atomic_load_n(&loop->state_, __ATOMIC_SEQ_CST) == (since_ns | 1);
 }

@@ -38,6 +38,10 @@ enum { REC_LOOP_EVENTS = 5 };
  * how many. */
 uint32_t rec_loop_poll(struct rec_loop_poll *poll, struct rec_event events[REC_LOOP_EVENTS]);
 
+/* As the hooks of stallrec.h, of a clock reading that the caller has; its lowest bit must be 0. On
+ * the watched thread. */
+void rec_loop_edge(struct stallrec_loop *loop, enum rec_loop_event event, uint64_t now);
+
 /* rec_capture.still_busy: no edge since the stretch that began at since_ns. */
 bool rec_loop_still_busy(const struct stallrec_loop *loop, uint64_t since_ns);
 

@@ -162,6 +162,10 @@ bool finder_is_young(const struct loop_finder *f, uint64_t now_ns) {
     return f->believed == 0 || until_ns - f->believed_ns < FINDER_YOUNG_NS;
 }
 
+uint64_t finder_young_until(const struct loop_finder *f, uint64_t now_ns) {
+    return f->believed != 0 && finder_is_young(f, now_ns) ? f->believed_ns + FINDER_YOUNG_NS : 0;
+}
+
 bool finder_wants_file(const struct loop_finder *f) {
     return f->believed == 0 || f->doubt;
 }
@@ -385,18 +389,28 @@ enum finder_news finder_take_news(struct loop_finder *f) {
     return news;
 }
 
+static bool is_told(const struct loop_finder *f, const struct finder_run *run, uint64_t from_ns) {
+    return run->candidate + 1 == f->believed && run->idle.begin_ns >= from_ns;
+}
+
 uint32_t finder_idle(const struct loop_finder *f, struct finder_interval *out, uint32_t max,
                      uint64_t *from_ns, enum rec_past *past) {
-    uint32_t count = 0, all = 0;
+    uint32_t count = 0, left_out = 0;
     *from_ns = f->from_ns > f->log_ns ? f->from_ns : f->log_ns;
     *past = f->past;
     for (uint32_t i = 0; i < f->run_count; i++) {
-        all += f->runs[i].candidate + 1 == f->believed && f->runs[i].idle.begin_ns >= *from_ns;
+        left_out += is_told(f, &f->runs[i], *from_ns);
     }
+    left_out -= left_out < max ? left_out : max;
     for (uint32_t i = 0; i < f->run_count; i++) {
-        const struct finder_run *run = &f->runs[i];
-        if (run->candidate + 1 == f->believed && run->idle.begin_ns >= *from_ns && all-- <= max) {
-            out[count++] = run->idle;
+        if (!is_told(f, &f->runs[i], *from_ns)) {
+            continue;
+        }
+        if (left_out > 0) {
+            left_out--;
+            *from_ns = f->runs[i].idle.end_ns;
+        } else {
+            out[count++] = f->runs[i].idle;
         }
     }
     return count;

@@ -152,6 +152,8 @@ const struct finder_candidate *finder_loop(const struct loop_finder *f);
 
 /* Is the belief so young that it may be judged again from the start? It does not age in doubt. */
 bool finder_is_young(const struct loop_finder *f, uint64_t now_ns);
+/* Until when it is, 0 if it is not. */
+uint64_t finder_young_until(const struct loop_finder *f, uint64_t now_ns);
 /* Is it of use to tell finder_object.file? */
 bool finder_wants_file(const struct loop_finder *f);
 

@@ -29,15 +29,38 @@ enum {
     PRELOAD_LOOP_AT_MAX = 4094 /* bytes of PRELOAD_ENV_LOOP_AT */
 };
 
+/* Processes of which more than their number is told. */
+enum { PRELOAD_PROCESSES = 128, PRELOAD_LONGEST = 3, PRELOAD_UNWATCHED = 5 };
+
+/* A time in which the main thread did not wait. */
+struct preload_stretch {
+    uint64_t length_ms;
+    uint64_t at_ms; /* its begin, since that of the process */
+};
+
+/* What a process with a recorder tells: written by its monitor when that goes to sleep. */
+struct preload_process {
+    uint32_t pid;       /* 0: none */
+    uint32_t ended;     /* it ran to its end, and all is told */
+    uint32_t loop_kind; /* enum finder_kind + 1 of the loop that is believed; 0 = none */
+    uint32_t reserved;
+    uint64_t stalls, dumps, lost;
+    uint64_t told_ns; /* by the clock of the recorder, when the rest was counted */
+    uint64_t wall_ms, watched_ms;
+    uint64_t unwatched_ms[PRELOAD_UNWATCHED];        /* as enum rec_unwatched */
+    struct preload_stretch longest[PRELOAD_LONGEST]; /* before a loop was believed */
+    char loop_at[PRELOAD_TEXT];
+};
+
 /* Shared memory behind the report descriptor; zeroed at first, counters are only added to. */
 struct preload_report {
-    uint32_t size;      /* sizeof(struct preload_report), set by the command */
-    uint32_t processes; /* that loaded the library */
-    uint32_t loops;     /* processes in which an event loop was found and is watched */
-    int32_t error;      /* enum stallrec_error of the last recorder that did not start */
-    uint64_t stalls, dumps, lost;
-    uint32_t trace_failed;      /* not all of the trace could be written */
-    char loop_at[PRELOAD_TEXT]; /* the first loop that was found */
+    uint32_t size;         /* sizeof(struct preload_report), set by the command */
+    uint32_t processes;    /* that loaded the library */
+    uint32_t recorded;     /* of them, that have a recorder: entries in use, if there are as many */
+    int32_t error;         /* enum stallrec_error of the last recorder that did not start */
+    uint32_t trace_failed; /* not all of the trace could be written */
+    uint32_t reserved;
+    struct preload_process process[PRELOAD_PROCESSES];
 };
 
 #endif

@@ -6,7 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <poll.h>
+#include <sys/select.h>
+
 #include "preload/preload.h"
+#include "stallrec.h"
 
 enum { PRELOAD_PATH = 4096, PRELOAD_CONTEXT = 4096 };
 
@@ -26,6 +30,53 @@ struct preload_config {
     bool follow;
     struct preload_report *report; /* never NULL */
 };
+
+/* ---- preload.c ---- */
+
+/* Starts the recorder and sets *loop, whose edges it is to be told, and returns where the process
+ * tells of itself. *loop NULL: it could not be started. */
+struct preload_process *preload_start_recorder(struct stallrec_loop **loop);
+/* Names the place that is believed to be the loop. The text lives until the next but one. */
+void preload_name_loop(const char *loop_at);
+/* Of the shortest stall that is looked for. */
+uint64_t preload_threshold_ns(const struct preload_config *config);
+
+/* ---- preload_waits.c ---- */
+
+void preload_resolve_waits(void);
+
+/* ---- preload_loop.c ---- */
+
+/* The calling thread, the process's only one, is watched from now on. frame: one of its. Borrowed
+ * for ever. */
+void preload_watch_this_thread(const struct preload_config *config, const char *program,
+                               uint64_t frame);
+/* Starts the recorder at once, not with the first wait. */
+void preload_watch_from_start(void);
+/* The process is about to end: judges what is left. False: it was not watched, or never waited. */
+bool preload_watch_ends(void);
+/* In the child of a fork, which is not watched. */
+void preload_watch_forked(void);
+/* Is this the thread that is watched? */
+bool preload_watches(void);
+
+/* Who called a function that waits. */
+struct preload_caller {
+    const void *place; /* its return address */
+    const void *frame;
+    bool blocks; /* the timeout is not 0 */
+};
+
+/* A wait of the calling thread begins. False: its end is not to be told. errno is kept. */
+bool preload_begin_poll(const struct preload_caller *caller, const struct pollfd *fds, nfds_t n);
+bool preload_begin_select(const struct preload_caller *caller, int n, const fd_set *in,
+                          const fd_set *out, const fd_set *except);
+bool preload_begin_epoll(const struct preload_caller *caller, int fd);
+bool preload_begin_condition(const struct preload_caller *caller, const void *condition);
+bool preload_begin_signals(const struct preload_caller *caller);
+void preload_end_wait(void);
+
+/* ---- preload_env.c, preload_exec.c ---- */
 
 /* Reads the environment and, unless --follow, removes our variables from it, so that the program's
  * children are not recorded. False when this process is not to be recorded. Main thread, once. */

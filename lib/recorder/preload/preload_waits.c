@@ -1,0 +1,246 @@
+/* The waits of libc, interposed: those of the main thread are told to the finder of its loop.
+ *
+ * A wait for no descriptor at all is a sleep. One that is not looked at is passed on as a tail
+ * call; of the others this library is a frame, which stacks are without (own_code_linux.h). */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <time.h>
+
+#include "loop/adapter_wait.h"
+#include "preload/preload_private.h"
+
+#define INTERPOSED __attribute__((visibility("default")))
+
+/* Who called the function that this stands in. */
+#define CALLER(blocks)                                                                             \
+    (&(struct preload_caller){__builtin_return_address(0), __builtin_dwarf_cfa(), (blocks)})
+
+/* The real functions. Any thread may be the first to look them up: atomic, and poll last, so that
+ * who finds it finds the others. */
+static struct {
+    _Atomic(int (*)(struct pollfd *, nfds_t, int)) poll;
+    _Atomic(int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *)) ppoll;
+    _Atomic(int (*)(int, struct epoll_event *, int, int)) epoll_wait;
+    _Atomic(int (*)(int, struct epoll_event *, int, int, const sigset_t *)) epoll_pwait;
+    _Atomic(int (*)(int, struct epoll_event *, int, const struct timespec *,
+                    const sigset_t *)) epoll_pwait2;
+    _Atomic(int (*)(int, fd_set *, fd_set *, fd_set *, struct timeval *)) select;
+    _Atomic(int (*)(int, fd_set *, fd_set *, fd_set *, const struct timespec *,
+                    const sigset_t *)) pselect;
+    _Atomic(int (*)(struct pollfd *, nfds_t, int, size_t)) poll_chk;
+    _Atomic(int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *,
+                    size_t)) ppoll_chk;
+    _Atomic(int (*)(pthread_cond_t *, pthread_mutex_t *)) cond_wait;
+    _Atomic(int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *)) cond_timedwait;
+    _Atomic(int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
+                    const struct timespec *)) cond_clockwait;
+    _Atomic(int (*)(const sigset_t *, int *)) sigwait;
+    _Atomic(int (*)(const sigset_t *, siginfo_t *)) sigwaitinfo;
+    _Atomic(int (*)(const sigset_t *, siginfo_t *, const struct timespec *)) sigtimedwait;
+} real;
+
+/* May run before the constructor: constructors of other libraries may wait. */
+void preload_resolve_waits(void) {
+    preload_resolve("ppoll", &real.ppoll);
+    preload_resolve("epoll_wait", &real.epoll_wait);
+    preload_resolve("epoll_pwait", &real.epoll_pwait);
+    preload_resolve("epoll_pwait2", &real.epoll_pwait2);
+    preload_resolve("select", &real.select);
+    preload_resolve("pselect", &real.pselect);
+    preload_resolve("__poll_chk", &real.poll_chk);
+    preload_resolve("__ppoll_chk", &real.ppoll_chk);
+    preload_resolve("pthread_cond_wait", &real.cond_wait);
+    preload_resolve("pthread_cond_timedwait", &real.cond_timedwait);
+    preload_resolve("pthread_cond_clockwait", &real.cond_clockwait);
+    preload_resolve("sigwait", &real.sigwait);
+    preload_resolve("sigwaitinfo", &real.sigwaitinfo);
+    preload_resolve("sigtimedwait", &real.sigtimedwait);
+    preload_resolve("poll", &real.poll);
+}
+
+static bool waits(const struct timespec *timeout) {
+    return !timeout || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
+}
+
+static inline __attribute__((always_inline)) void waits_resolve_once(void) {
+    rec_wait_saves_frame_pointer();
+    if (!real.poll) {
+        preload_resolve_waits();
+    }
+}
+
+/* ---- for descriptors ---- */
+
+INTERPOSED int poll(struct pollfd *fds, nfds_t n, int timeout) {
+    waits_resolve_once();
+    if (n == 0 || !preload_begin_poll(CALLER(timeout != 0), fds, n)) {
+        return real.poll(fds, n, timeout);
+    }
+    int result = real.poll(fds, n, timeout);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+                     const sigset_t *mask) {
+    waits_resolve_once();
+    if (n == 0 || !preload_begin_poll(CALLER(waits(timeout)), fds, n)) {
+        return real.ppoll(fds, n, timeout, mask);
+    }
+    int result = real.ppoll(fds, n, timeout, mask);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED int epoll_wait(int fd, struct epoll_event *events, int max, int timeout) {
+    waits_resolve_once();
+    if (!preload_begin_epoll(CALLER(timeout != 0), fd)) {
+        return real.epoll_wait(fd, events, max, timeout);
+    }
+    int result = real.epoll_wait(fd, events, max, timeout);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED int epoll_pwait(int fd, struct epoll_event *events, int max, int timeout,
+                           const sigset_t *mask) {
+    waits_resolve_once();
+    if (!preload_begin_epoll(CALLER(timeout != 0), fd)) {
+        return real.epoll_pwait(fd, events, max, timeout, mask);
+    }
+    int result = real.epoll_pwait(fd, events, max, timeout, mask);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED int epoll_pwait2(int fd, struct epoll_event *events, int max,
+                            const struct timespec *timeout, const sigset_t *mask) {
+    waits_resolve_once();
+    if (!real.epoll_pwait2) {
+        errno = ENOSYS; /* a libc before 2.35 */
+        return -1;
+    }
+    if (!preload_begin_epoll(CALLER(waits(timeout)), fd)) {
+        return real.epoll_pwait2(fd, events, max, timeout, mask);
+    }
+    int result = real.epoll_pwait2(fd, events, max, timeout, mask);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED int select(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout) {
+    waits_resolve_once();
+    bool blocking = !timeout || timeout->tv_sec != 0 || timeout->tv_usec != 0;
+    if (n <= 0 || !preload_begin_select(CALLER(blocking), n, in, out, except)) {
+        return real.select(n, in, out, except, timeout);
+    }
+    int result = real.select(n, in, out, except, timeout);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED int pselect(int n, fd_set *in, fd_set *out, fd_set *except,
+                       const struct timespec *timeout, const sigset_t *mask) {
+    waits_resolve_once();
+    if (n <= 0 || !preload_begin_select(CALLER(waits(timeout)), n, in, out, except)) {
+        return real.pselect(n, in, out, except, timeout, mask);
+    }
+    int result = real.pselect(n, in, out, except, timeout, mask);
+    preload_end_wait();
+    return result;
+}
+
+int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
+INTERPOSED int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room) {
+    waits_resolve_once();
+    if (n == 0 || !preload_begin_poll(CALLER(timeout != 0), fds, n)) {
+        return real.poll_chk(fds, n, timeout, room);
+    }
+    int result = real.poll_chk(fds, n, timeout, room);
+    preload_end_wait();
+    return result;
+}
+
+int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
+                size_t room);
+INTERPOSED int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+                           const sigset_t *mask, size_t room) {
+    waits_resolve_once();
+    if (n == 0 || !preload_begin_poll(CALLER(waits(timeout)), fds, n)) {
+        return real.ppoll_chk(fds, n, timeout, mask, room);
+    }
+    int result = real.ppoll_chk(fds, n, timeout, mask, room);
+    preload_end_wait();
+    return result;
+}
+
+/* ---- for conditions and signals ---- */
+
+INTERPOSED int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex) {
+    waits_resolve_once();
+    if (!preload_begin_condition(CALLER(true), cond)) {
+        return real.cond_wait(cond, mutex);
+    }
+    int result = real.cond_wait(cond, mutex);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                                      const struct timespec *until) {
+    waits_resolve_once();
+    if (!preload_begin_condition(CALLER(true), cond)) {
+        return real.cond_timedwait(cond, mutex, until);
+    }
+    int result = real.cond_timedwait(cond, mutex, until);
+    preload_end_wait();
+    return result;
+}
+
+int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+                           const struct timespec *until);
+INTERPOSED int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+                                      const struct timespec *until) {
+    waits_resolve_once();
+    if (!preload_begin_condition(CALLER(true), cond)) {
+        return real.cond_clockwait(cond, mutex, clock, until);
+    }
+    int result = real.cond_clockwait(cond, mutex, clock, until);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED int sigwait(const sigset_t *set, int *signal) {
+    waits_resolve_once();
+    if (!preload_begin_signals(CALLER(true))) {
+        return real.sigwait(set, signal);
+    }
+    int result = real.sigwait(set, signal);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
+    waits_resolve_once();
+    if (!preload_begin_signals(CALLER(true))) {
+        return real.sigwaitinfo(set, info);
+    }
+    int result = real.sigwaitinfo(set, info);
+    preload_end_wait();
+    return result;
+}
+
+INTERPOSED int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout) {
+    waits_resolve_once();
+    if (!preload_begin_signals(CALLER(waits(timeout)))) {
+        return real.sigtimedwait(set, info, timeout);
+    }
+    int result = real.sigtimedwait(set, info, timeout);
+    preload_end_wait();
+    return result;
+}

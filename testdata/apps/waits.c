@@ -1,0 +1,285 @@
+/* Programs whose event loop is not easy to tell from their other waits: `waits CASE`. Each prints
+ * the stalls that it made, "stall BEGIN END" in ns of CLOCK_MONOTONIC:
+ *
+ *     early         sleeps before each of its first waits
+ *     once          waits once in main, then a deeper function loops
+ *     nested        in a turn, a loop of its own on another epoll instance, from the same place
+ *     probes        polls without waiting from deeper down, while it works
+ *     two-loops     a loop, a stall, another loop
+ *     start-up      a library waits often before the loop does, and in its turns
+ *     quiet         waits seldom: twice
+ *     condition     a loop on a condition variable
+ *     worker        a loop on descriptors, that waits for a worker in a turn
+ *     replies       waits once for each of its descriptors
+ *     none          never waits
+ *     many N        N early stalls
+ *     die           is killed in a stall */
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/select.h>
+#include <unistd.h>
+
+#include "app.h"
+
+enum { STALL_MS = 600, TURN_MS = 20, TURNS = 6 };
+
+static int quiet_pipe[2], other_pipe[2];
+
+static long long now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+OWN_FRAME static void stall(long ms) {
+    long long begin = now_ns();
+    sleep_ms(ms);
+    printf("stall %lld %lld\n", begin, now_ns());
+    fflush(stdout);
+}
+
+static void wait_select(int fd, int ms) {
+    struct timeval timeout = {ms / 1000, ms % 1000 * 1000};
+    fd_set set;
+    FD_ZERO(&set);
+    FD_SET(fd, &set);
+    select(fd + 1, &set, NULL, NULL, &timeout);
+}
+
+static void wait_poll(int fd, int ms) {
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    poll(&p, 1, ms);
+}
+
+OWN_FRAME static void turns(int n) {
+    for (int i = 0; i < n; i++) {
+        wait_poll(quiet_pipe[0], TURN_MS);
+    }
+    KEEP_FRAME();
+}
+
+/* Uses stack, so that what it calls is deeper than any loop. */
+OWN_FRAME static void deeper(void (*run)(void)) {
+    volatile char room[4096];
+    room[0] = 0;
+    run();
+    room[1] = room[0];
+}
+
+static void early(int n, long ms) {
+    for (int i = 0; i < n; i++) {
+        if (i > 0) {
+            stall(ms); /* the first is the launch */
+        } else {
+            sleep_ms(ms);
+        }
+        wait_select(quiet_pipe[0], TURN_MS);
+    }
+    wait_select(quiet_pipe[0], TURN_MS);
+}
+
+OWN_FRAME static void loop_with_stall(void) {
+    turns(TURNS);
+    stall(STALL_MS);
+    turns(TURNS);
+}
+
+static void once(void) {
+    wait_select(other_pipe[0], TURN_MS);
+    deeper(loop_with_stall);
+}
+
+/* As libuv's uv_run: one place for every instance. */
+OWN_FRAME static void run_instance(int epoll, int n, int ms) {
+    struct epoll_event event;
+    for (int i = 0; i < n; i++) {
+        epoll_wait(epoll, &event, 1, ms);
+    }
+    KEEP_FRAME();
+}
+
+static void run_nested(void) {
+    int epoll = epoll_create1(0);
+    long long begin = now_ns();
+    run_instance(epoll, 1, STALL_MS);
+    printf("stall %lld %lld\n", begin, now_ns());
+    close(epoll);
+}
+
+static void nested(void) {
+    int epoll = epoll_create1(0);
+    run_instance(epoll, TURNS, TURN_MS);
+    deeper(run_nested);
+    run_instance(epoll, TURNS, TURN_MS);
+    deeper(run_nested);
+    run_instance(epoll, TURNS, TURN_MS);
+}
+
+/* As vim's RealWaitForChar: one place for waits and for looks. */
+OWN_FRAME static void look(int ms) {
+    wait_poll(quiet_pipe[0], ms);
+    KEEP_FRAME();
+}
+
+static void look_deeper(void) {
+    look(0);
+}
+
+static void probes(void) {
+    for (int i = 0; i < TURNS; i++) {
+        look(TURN_MS);
+    }
+    long long begin = now_ns();
+    for (int i = 0; i < 10; i++) {
+        sleep_ms(100);
+        deeper(look_deeper);
+    }
+    printf("stall %lld %lld\n", begin, now_ns());
+    for (int i = 0; i < TURNS; i++) {
+        look(TURN_MS);
+    }
+}
+
+OWN_FRAME static void next_loop(void) {
+    for (int i = 0; i < TURNS; i++) {
+        wait_select(other_pipe[0], 2 * TURN_MS);
+    }
+    KEEP_FRAME();
+}
+
+static void two_loops(void) {
+    turns(TURNS);
+    stall(STALL_MS);
+    next_loop();
+}
+
+OWN_FRAME static void library_waits(void) {
+    for (int i = 0; i < TURNS; i++) {
+        sleep_ms(i == 3 ? STALL_MS : 1); /* of the launch */
+        wait_select(other_pipe[0], 5);
+    }
+    KEEP_FRAME();
+}
+
+OWN_FRAME static void both_turns(int n) {
+    for (int i = 0; i < n; i++) {
+        struct pollfd p[] = {{.fd = other_pipe[0], .events = POLLIN},
+                             {.fd = quiet_pipe[0], .events = POLLIN}};
+        poll(p, 2, TURN_MS);
+    }
+    KEEP_FRAME();
+}
+
+static void start_up(void) {
+    deeper(library_waits);
+    both_turns(TURNS);
+    long long begin = now_ns();
+    deeper(library_waits);
+    printf("stall %lld %lld\n", begin, now_ns());
+    both_turns(TURNS);
+}
+
+static void quiet(void) {
+    deeper(library_waits);
+    both_turns(1);
+    stall(STALL_MS);
+    both_turns(1);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+
+OWN_FRAME static void wait_condition(int ms) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += (long)ms * 1000000;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&lock);
+    pthread_cond_timedwait(&cond, &lock, &t);
+    pthread_mutex_unlock(&lock);
+}
+
+static void condition(void) {
+    for (int i = 0; i < 2 * TURNS; i++) {
+        wait_condition(TURN_MS);
+        if (i == TURNS) {
+            stall(STALL_MS);
+        }
+    }
+}
+
+static void worker(void) {
+    for (int i = 0; i < TURNS; i++) {
+        wait_condition(TURN_MS);
+    }
+    turns(TURNS);
+    long long begin = now_ns();
+    wait_condition(STALL_MS);
+    printf("stall %lld %lld\n", begin, now_ns());
+    turns(TURNS);
+}
+
+static void replies(void) {
+    for (int i = 0; i < TURNS; i++) {
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
+            die("socketpair");
+        }
+        wait_poll(ends[0], TURN_MS);
+        close(ends[0]);
+        close(ends[1]);
+    }
+}
+
+static void die_in_stall(void) {
+    turns(TURNS);
+    printf("stall %lld %lld\n", now_ns(), now_ns() + (long long)STALL_MS * 1000000);
+    fflush(stdout);
+    sleep_ms(STALL_MS);
+    kill(getpid(), SIGKILL);
+}
+
+static void none(void) {
+    sleep_ms(STALL_MS);
+}
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {{"once", once},           {"nested", nested},     {"probes", probes},
+                 {"two-loops", two_loops}, {"start-up", start_up}, {"quiet", quiet},
+                 {"condition", condition}, {"worker", worker},     {"replies", replies},
+                 {"none", none},           {"die", die_in_stall}};
+    const char *name = argc > 1 ? argv[1] : "";
+    if (pipe(quiet_pipe) != 0 || pipe(other_pipe) != 0) {
+        die("pipe");
+    }
+    if (strcmp(name, "early") == 0) {
+        early(3, 2 * STALL_MS);
+        return 0;
+    }
+    if (strcmp(name, "many") == 0 && argc > 2) {
+        int n = atoi(argv[2]);
+        for (int i = 0; i < n; i++) { /* each at another place of the stack: no loop is seen */
+            stall(300);
+            wait_select(quiet_pipe[0], 1);
+        }
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (strcmp(name, cases[i].name) == 0) {
+            cases[i].run();
+            return 0;
+        }
+    }
+    fputs("usage: waits early|once|nested|probes|two-loops|start-up|quiet|condition|worker|replies|"
+          "none|die\n",
+          stderr);
+    return 2;
+}

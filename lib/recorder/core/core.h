@@ -75,9 +75,9 @@ enum rec_past {
                            not known */
 };
 
-/* From at_ns on, when a wait begins, nothing is known of the loop: the edges that are told are those of all waits that
- * may be its own. They decide when the thread is sampled, and nothing else, until
- * rec_core_attribute. begin_ns: when the process began, for rec_core_watched. */
+/* From at_ns on, when a wait begins, nothing is known of the loop: the edges that are told are
+ * those of all waits that may be its own. They decide when the thread is sampled, and nothing else,
+ * until rec_core_attribute. begin_ns: when the process began, for rec_core_watched. */
 void rec_core_doubt(struct rec_core *core, uint64_t begin_ns, uint64_t at_ns);
 /* At at_ns the loop is known since from_ns. rec_core_past_idle follows for each time that it was
  * idle since then, in order, and rec_core_attributed; edges are then the loop's again. Stalls are

@@ -49,8 +49,8 @@ static void loop_check(struct rec_core *core, uint64_t now) {
 }
 
 static bool loop_checks(const struct rec_core *core) {
-    return core->tracks[REC_TRACK_LOOP].running && !core->doubt &&
-           (core->launch || rec_detects(core, STALLREC_DETECT_RUNLOOP));
+    return core->tracks[REC_TRACK_LOOP].running &&
+           (core->launch || (!core->doubt && rec_detects(core, STALLREC_DETECT_RUNLOOP)));
 }
 
 /* A monitor that was not scheduled in time, or that looks just as the stretch ends, finds that the

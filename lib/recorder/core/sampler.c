@@ -58,7 +58,7 @@ void rec_sampler_step(struct rec_core *core, uint64_t now) {
         return;
     }
     sampler_take(core, now);
-    if (core->doubt && core->waits_busy_ns == 0) {
+    if (core->doubt && core->waits_busy_ns == 0 && !core->launch) {
         core->next_sample_ns = REC_NEVER; /* one is enough of a wait */
         return;
     }
@@ -74,6 +74,10 @@ void rec_sampler_recall(struct rec_core *core, uint64_t from_ns, uint64_t to_ns)
 }
 
 void rec_sampler_doubt(struct rec_core *core, enum rec_loop_event event, uint64_t at_ns) {
+    if (core->launch) { /* it is sampled all the time */
+        core->waits_busy_ns = event == REC_LOOP_SLEEP ? 0 : at_ns;
+        return;
+    }
     if (event == REC_LOOP_SLEEP) {
         core->waits_busy_ns = 0;
         core->next_sample_ns = at_ns + rec_ms(core->config.first_sample_ms);

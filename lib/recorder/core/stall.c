@@ -294,7 +294,7 @@ void rec_stall_checked(struct rec_core *core, struct rec_track *track, bool foun
 
 /* While the loop is not known its stall stays as it was. */
 static bool is_frozen(const struct rec_core *core, const struct rec_track *track) {
-    return core->doubt && track == &core->tracks[REC_TRACK_LOOP];
+    return core->doubt && !core->launch && track == &core->tracks[REC_TRACK_LOOP];
 }
 
 void rec_stall_threads(struct rec_core *core, uint64_t now) {

@@ -17,6 +17,7 @@
 
 enum {
     MAIN_STACK_MAX = 128 << 20,
+    LOOPS = 4,     /* that are told of, if one follows another */
     INTERVALS = 96 /* told at once: with some more events they fit into the empty inbox */
 };
 
@@ -38,6 +39,8 @@ static struct {
     char program[PRELOAD_PATH];
     char loop_at[2][PRELOAD_TEXT]; /* the monitor may still read the last one */
     unsigned named;
+    uint64_t places[LOOPS]; /* of the loops that followed one another, the last is believed now */
+    unsigned place_count;
 } watch;
 
 static const char *program_base_name(const char *path) {
@@ -57,18 +60,44 @@ static bool find_place(uint64_t address, struct code_place *place, const char **
 }
 
 /* "libuv.so.1+0x1f30 (uv__io_poll)" */
-static const char *name_place(uint64_t address) {
+static void name_place(uint64_t address, char text[PRELOAD_TEXT]) {
     struct code_place place;
     const char *library;
-    char *text = watch.loop_at[++watch.named % 2];
     if (!find_place(address, &place, &library)) {
         snprintf(text, PRELOAD_TEXT, "0x%llx", (unsigned long long)address);
-        return text;
+        return;
     }
     snprintf(text, PRELOAD_TEXT, "%.120s+0x%llx%s%.100s%s", library,
              (unsigned long long)place.offset, *place.symbol ? " (" : "", place.symbol,
              *place.symbol ? ")" : "");
-    return text;
+}
+
+/* The loop at the place follows those before, or replaces them. */
+static void add_place(uint64_t place, enum rec_past past) {
+    if (past != REC_PAST_CONTINUES) {
+        watch.place_count = 0;
+    }
+    for (unsigned i = 0; i < watch.place_count; i++) {
+        if (watch.places[i] == place) { /* it went on: what followed it was part of its turn */
+            watch.place_count = i;
+        }
+    }
+    if (watch.place_count == LOOPS) {
+        memmove(watch.places, watch.places + 1, sizeof watch.places - sizeof *watch.places);
+        watch.place_count--;
+    }
+    watch.places[watch.place_count++] = place;
+}
+
+/* "app+0x1234, then libuv.so.1+0x1f30 (uv__io_poll)" */
+static void tell_places(char text[PRELOAD_TEXT]) {
+    size_t used = 0;
+    for (unsigned i = 0; i < watch.place_count && used < PRELOAD_TEXT; i++) {
+        char name[PRELOAD_TEXT];
+        name_place(watch.places[i], name);
+        int n = snprintf(text + used, PRELOAD_TEXT - used, "%s%s", i > 0 ? ", then " : "", name);
+        used += n > 0 ? (size_t)n : 0;
+    }
 }
 
 /* Matches LIB (up to ".so", or the whole file name), SYMBOL, or LIB+0xOFFSET as in stall.loop_at,
@@ -124,11 +153,13 @@ static void tell_found(uint64_t now, bool waits) {
         events[n++] =
             (struct rec_event){.kind = REC_EVENT_EDGE, .at_ns = now, .value = REC_LOOP_SLEEP};
     }
-    const char *name = name_place(found->place);
+    char *name = watch.loop_at[++watch.named % 2];
+    name_place(found->place, name);
     preload_name_loop(name);
+    add_place(found->place, past);
     watch.untold = !rec_hooks_tell(events, n);
     watch.process->loop_kind = 1 + (uint32_t)found->object.kind;
-    memcpy(watch.process->loop_at, name, PRELOAD_TEXT);
+    tell_places(watch.process->loop_at);
 }
 
 /* Nothing is believed any more. */
@@ -307,6 +338,7 @@ void preload_watch_this_thread(const struct preload_config *config, const char *
     watch.process = NULL;
     watch.waits = watch.idle = watch.untold = false;
     watch.waited_ns = 0;
+    watch.place_count = 0;
     watch.begin_ns = stallrec_process_start_ns();
     watch.main = pthread_self();
     watch.stack_top = frame + (8 << 20);

@@ -147,8 +147,7 @@ $(O)/gen/%.c: % scripts/embed
 	$(Q)mkdir -p $(@D) && scripts/embed $< > $@
 
 # What one command has beside its main file.
-$(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o $(O)/obj/cmd/recorder_answers.o $(O)/obj/cmd/recorder_attach.o $(O)/obj/cmd/recorder_settings.o \
-                   $(O)/obj/cmd/recorder_summary.o
+$(O)/bin/stallrec: $(O)/obj/cmd/recorded_program.o $(O)/obj/cmd/recorder_answers.o $(O)/obj/cmd/recorder_attach.o $(O)/obj/cmd/recorder_settings.o
 $(O)/bin/stalladdr: $(O)/obj/cmd/demangle_filter.o
 $(O)/bin/stallclassify: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/classify_*.c))
 $(O)/bin/stallflame: $(patsubst %.c,$(O)/obj/%.o,$(wildcard cmd/flame_*.c))

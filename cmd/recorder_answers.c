@@ -1,4 +1,4 @@
-/* What stallrec answers without running a program. */
+/* What stallrec prints: its lists, a replay, and what it found in a program. */
 #include "recorder_answers.h"
 
 #include <inttypes.h>
@@ -8,7 +8,9 @@
 #include "base/filemap.h"
 #include "base/strbuf.h"
 #include "recorder/core/presets.h"
+#include "recorder/preload/preload.h"
 #include "recorder/replay/replay.h"
+#include "recorder/spool/recover.h"
 
 enum { TRACE_MAX = 64 * 1024 * 1024 };
 
@@ -107,4 +109,183 @@ bool recorder_list_presets(const char *tool) {
 
 bool recorder_replay(const char *tool, const char *trace, const char *preset) {
     return answer(replay, &(struct question){tool, trace, preset});
+}
+
+/* ---- the end of a run ---- */
+
+#define TOOL "stallrec"
+
+/* Counts over all processes that were recorded; times in ms. */
+struct recorder_sums {
+    uint64_t stalls, dumps, lost;
+    uint64_t wall_ms, watched_ms;
+    uint64_t unwatched_ms[PRELOAD_UNWATCHED];
+    uint32_t loops;                      /* processes in which an event loop was found */
+    uint32_t loopless;                   /* the others */
+    const struct preload_process *first; /* with a loop; NULL: none has */
+    const struct preload_process *main;  /* the program itself; NULL: it never waited */
+};
+
+/* Less than so much of the time is too little to say that there were no stalls. */
+enum { WATCHED_PERCENT = 90 };
+
+/* As enum rec_unwatched and enum finder_kind of the recorder. */
+enum { NO_LOOP = 1 };
+static const char *const reasons[PRELOAD_UNWATCHED] = {
+    "launch", "no certain loop", "another place taken for the loop", "forgotten", "suspended"};
+static const char *const kinds[] = {"event loop", "event loop", "loop on a condition variable",
+                                    "loop on signals"};
+
+static const char *ending_of(uint64_t n) {
+    return n == 1 ? "" : "s";
+}
+
+/* ---- sums ---- */
+
+static void add_process(const struct preload_process *p, const struct recorder_ending *end,
+                        struct recorder_sums *out) {
+    uint64_t more_ms = 0;
+    if (!p->ended && p->pid == (uint32_t)end->pid && end->ended_ns > p->told_ns && p->told_ns > 0) {
+        more_ms = (end->ended_ns - p->told_ns) / 1000000;
+    }
+    out->stalls += p->stalls;
+    out->dumps += p->dumps;
+    out->lost += p->lost;
+    out->wall_ms += p->wall_ms + more_ms;
+    out->watched_ms += p->watched_ms + (p->loop_kind != 0 ? more_ms : 0);
+    for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
+        out->unwatched_ms[i] += p->unwatched_ms[i];
+    }
+    out->unwatched_ms[NO_LOOP] += p->loop_kind == 0 ? more_ms : 0;
+    out->loops += p->loop_kind != 0;
+    out->loopless += p->loop_kind == 0;
+    if (p->loop_kind != 0 && !out->first) {
+        out->first = p;
+    }
+    if (p->pid == (uint32_t)end->pid) {
+        out->main = p;
+    }
+}
+
+static void add_processes(const struct preload_report *report, const struct recorder_ending *end,
+                          struct recorder_sums *out) {
+    *out = (struct recorder_sums){0};
+    for (uint32_t i = 0; i < report->recorded && i < PRELOAD_PROCESSES; i++) {
+        add_process(&report->process[i], end, out);
+    }
+    if (!out->main && end->ended_ns > end->began_ns) {
+        uint64_t ms = (end->ended_ns - end->began_ns) / 1000000;
+        out->wall_ms += ms;
+        out->unwatched_ms[NO_LOOP] += ms;
+    }
+}
+
+/* ---- text ---- */
+
+/* "7.9 s of 8.1 s (97 %)" */
+static void add_watched_time(struct strbuf *line, const struct recorder_sums *sums) {
+    uint64_t percent = sums->wall_ms > 0 ? sums->watched_ms * 100 / sums->wall_ms : 0;
+    strbuf_addf(line, "%.1f s of %.1f s (%" PRIu64 " %%)", (double)sums->watched_ms / 1000,
+                (double)sums->wall_ms / 1000, percent);
+}
+
+static void add_loop_place(struct strbuf *line, const struct recorder_sums *sums) {
+    const struct preload_process *p = sums->first;
+    uint32_t kind = p->loop_kind - 1 < sizeof kinds / sizeof *kinds ? p->loop_kind - 1 : 0;
+    strbuf_addf(line, ", %s at %.*s", kinds[kind], PRELOAD_TEXT, p->loop_at);
+}
+
+static void add_reasons(struct strbuf *line, const struct recorder_sums *sums) {
+    const char *between = "; not watched: ";
+    for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
+        if (sums->unwatched_ms[i] >= 50) {
+            strbuf_addf(line, "%s%s %.1f s", between, reasons[i],
+                        (double)sums->unwatched_ms[i] / 1000);
+            between = ", ";
+        }
+    }
+}
+
+static void add_stretches(struct strbuf *line, const struct recorder_sums *sums,
+                          uint64_t stall_ms) {
+    const char *between = "; longest without a wait: ";
+    for (uint32_t i = 0; sums->main && i < PRELOAD_LONGEST; i++) {
+        const struct preload_stretch *s = &sums->main->longest[i];
+        if (s->length_ms >= stall_ms && s->length_ms > 0) {
+            strbuf_addf(line, "%s%.1f s after %.1f s", between, (double)s->length_ms / 1000,
+                        (double)s->at_ms / 1000);
+            between = ", ";
+        }
+    }
+}
+
+static void say_without_loop(const struct recorder_sums *sums, const char *name,
+                             uint64_t stall_ms) {
+    struct strbuf line = {0};
+    strbuf_addf(&line, "%s: no event loop was seen, watched ", name);
+    add_watched_time(&line, sums);
+    add_stretches(&line, sums, stall_ms);
+    strbuf_addstr(&line, " (see --loop-at, --follow)");
+    cli_say(TOOL, "%s", strbuf_cstr(&line));
+    strbuf_release(&line);
+}
+
+static void say_what_was_found(const struct recorder_sums *sums, const char *directory,
+                               uint64_t stall_ms) {
+    struct strbuf line = {0};
+    bool enough = sums->watched_ms * 100 >= sums->wall_ms * WATCHED_PERCENT;
+    if (sums->stalls > 0) {
+        strbuf_addf(&line, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s", sums->stalls,
+                    ending_of(sums->stalls), sums->dumps, ending_of(sums->dumps), directory);
+    } else if (enough) {
+        strbuf_addf(&line, "no stalls of %" PRIu64 " ms or more", stall_ms);
+    } else {
+        strbuf_addf(&line, "no stalls of %" PRIu64 " ms or more in what was watched", stall_ms);
+    }
+    strbuf_addstr(&line, "; watched ");
+    add_watched_time(&line, sums);
+    add_loop_place(&line, sums);
+    if (!enough) {
+        add_reasons(&line, sums);
+    }
+    if (sums->loops > 1 || sums->loopless > 0) {
+        strbuf_addf(&line, " (%" PRIu32 " process%s, %" PRIu32 " without a loop)",
+                    sums->loops + sums->loopless, sums->loops + sums->loopless == 1 ? "" : "es",
+                    sums->loopless);
+    }
+    cli_say(TOOL, "%s", strbuf_cstr(&line));
+    strbuf_release(&line);
+}
+
+static void add_recovered_dumps(struct recorder_sums *sums, const struct recover_counts *got) {
+    sums->dumps += got->dumps;
+    sums->lost += got->lost;
+    if (sums->stalls < got->fatal) { /* the program had no chance to report it */
+        sums->stalls = got->fatal;
+    }
+}
+
+void recorder_say_summary(const struct preload_report *report, const struct recorder_ending *end,
+                          const struct recover_counts *got, const struct recorder_settings *set,
+                          const char *name) {
+    struct recorder_sums sums;
+    uint64_t stall_ms = settings_stall_ms(set);
+    add_processes(report, end, &sums);
+    add_recovered_dumps(&sums, got);
+    if (stall_ms == 0 && sums.stalls == 0) {
+        if (!set->quiet) {
+            cli_say(TOOL, "the detectors found nothing");
+        }
+    } else if (sums.loops == 0 && sums.stalls == 0) {
+        say_without_loop(&sums, name, stall_ms);
+    } else if (!set->quiet && sums.loops == 0) {
+        cli_say(TOOL, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s (no event loop was seen)",
+                sums.stalls, ending_of(sums.stalls), sums.dumps, ending_of(sums.dumps),
+                set->directory);
+    } else if (!set->quiet) {
+        say_what_was_found(&sums, set->directory, stall_ms);
+    }
+    if (sums.lost > 0) {
+        cli_say(TOOL, "%" PRIu64 " dump%s could not be written", sums.lost, ending_of(sums.lost));
+    }
 }

@@ -1,9 +1,14 @@
-/* What stallrec answers without running a program. Each prints to the standard output; false: after
- * a message in the tool's name. */
+/* What stallrec prints: its lists, a replay, and what it found in a program. */
 #ifndef STALLKIT_CMD_RECORDER_ANSWERS_H
 #define STALLKIT_CMD_RECORDER_ANSWERS_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "recorder_settings.h"
+
+/* Without running a program. Each prints to the standard output; false: after a message in the
+ * tool's name. */
 
 /* What can be detected. */
 bool recorder_list_detectors(const char *tool);
@@ -12,5 +17,24 @@ bool recorder_list_presets(const char *tool);
 /* Prints what the recorder would do over a trace, a file or "-". preset: the initial settings; NULL
  * = the default. */
 bool recorder_replay(const char *tool, const char *trace, const char *preset);
+
+struct preload_report;
+struct recover_counts;
+
+/* How the program ended. */
+struct recorder_ending {
+    bool ran;
+    bool killed; /* by a signal */
+    int pid;
+    int64_t began_ms;            /* Unix time */
+    uint64_t began_ns, ended_ns; /* of CLOCK_MONOTONIC */
+};
+
+/* Says at the end of a program what was found and how much was watched, in one line. report: of its
+ * processes; one that died told it some time before, but the program's own end is known. got: what
+ * was recovered from its folder. name: of the program. */
+void recorder_say_summary(const struct preload_report *report, const struct recorder_ending *end,
+                          const struct recover_counts *got, const struct recorder_settings *set,
+                          const char *name);
 
 #endif

@@ -15,7 +15,6 @@
 #include "recorder_answers.h"
 #include "recorder_attach.h"
 #include "recorder_settings.h"
-#include "recorder_summary.h"
 #include "base/strbuf.h"
 #include "recorder/preload/preload.h"
 #include "recorder/spool/recover.h"
@@ -272,7 +271,7 @@ static int await_program(pid_t child, const sigset_t *signals, bool *killed) {
     }
 }
 
-static uint64_t monotonic_ns(void) {
+static uint64_t recorder_clock_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
@@ -298,7 +297,7 @@ static int run_program(const struct run *run, struct recorder_ending *end) {
     sigaction(SIGCHLD, &reported, &inherited.child);
     clock_gettime(CLOCK_REALTIME, &now);
     end->began_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    end->began_ns = monotonic_ns();
+    end->began_ns = recorder_clock_ns();
     pid_t child = fork();
     if (child == 0) {
         exec_program(run, &inherited, pipe_fd[1]);
@@ -312,7 +311,7 @@ static int run_program(const struct run *run, struct recorder_ending *end) {
     ssize_t n = read(pipe_fd[0], &error, sizeof error); /* end of file when it runs */
     close(pipe_fd[0]);
     int status = await_program(child, &signals, &end->killed);
-    end->ended_ns = monotonic_ns();
+    end->ended_ns = recorder_clock_ns();
     end->pid = child;
     end->ran = n != sizeof error;
     if (!end->ran) {
@@ -322,30 +321,22 @@ static int run_program(const struct run *run, struct recorder_ending *end) {
     return status;
 }
 
-static const char *plural(uint64_t n) {
-    return n == 1 ? "" : "s";
-}
-
 /* Writes what the recorder in the program could not write itself: the program was killed. */
-static void add_recovered(const struct run *run, const struct recorder_ending *end,
-                          struct recorder_sums *sums) {
-    struct recover_counts got;
+static void recover_dumps(const struct run *run, const struct recorder_ending *end,
+                          struct recover_counts *got) {
+    *got = (struct recover_counts){0};
     if (!recover_folder(run->directory_path, (uint32_t)end->pid, !end->killed, end->began_ms,
-                        &got)) {
+                        got)) {
         say(run->settings.directory, strerror(errno));
+        *got = (struct recover_counts){0};
         return;
     }
-    sums->dumps += got.dumps;
-    sums->lost += got.lost;
-    if (sums->stalls < got.fatal) { /* the program had no chance to report it */
-        sums->stalls = got.fatal;
-    }
-    if (!run->settings.quiet && got.fatal > 0) {
+    if (!run->settings.quiet && got->fatal > 0) {
         cli_say(tool.name, "the program died in a stall");
     }
-    if (!run->settings.quiet && got.earlier > 0) {
-        cli_say(tool.name, "%" PRIu32 " dump%s of programs that died earlier", got.earlier,
-                plural(got.earlier));
+    if (!run->settings.quiet && got->earlier > 0) {
+        cli_say(tool.name, "%" PRIu32 " dump%s of programs that died earlier", got->earlier,
+                got->earlier == 1 ? "" : "s");
     }
 }
 
@@ -353,24 +344,18 @@ static void summarise(const struct run *run, const struct recorder_ending *end) 
     /* The recorded processes may still write to it, so it is checked in a copy. */
     static struct preload_report copy;
     memcpy(&copy, run->report, sizeof copy);
-    const struct preload_report *r = &copy;
-    struct recorder_sums sums;
-    recorder_sum(r, end, &sums);
-    add_recovered(run, end, &sums);
-    bool known = r->error >= STALLREC_OK && r->error <= STALLREC_ERR_WRITE;
-    if (r->processes == 0) {
+    struct recover_counts got;
+    recover_dumps(run, end, &got);
+    bool known = copy.error >= STALLREC_OK && copy.error <= STALLREC_ERR_WRITE;
+    if (copy.processes == 0) {
         say(run->argv[0], "did not load the recorder, nothing was recorded");
-    } else if (r->error != STALLREC_OK) {
+    } else if (copy.error != STALLREC_OK) {
         say("the recorder did not start",
-            known ? stallrec_error_text((enum stallrec_error)r->error) : "unknown error");
+            known ? stallrec_error_text((enum stallrec_error)copy.error) : "unknown error");
     } else {
-        recorder_say(&sums, run->argv[0], run->settings.directory,
-                     settings_stall_ms(&run->settings), run->settings.quiet);
+        recorder_say_summary(&copy, end, &got, &run->settings, run->argv[0]);
     }
-    if (sums.lost > 0) {
-        cli_say(tool.name, "%" PRIu64 " dump%s could not be written", sums.lost, plural(sums.lost));
-    }
-    if (r->trace_failed != 0) {
+    if (copy.trace_failed != 0) {
         say(run->settings.trace ? run->settings.trace : "trace",
             "not all of the trace could be written");
     }

@@ -209,8 +209,9 @@ static bool claim(void) {
     return holder != self && atomic_compare_exchange_strong(&running, &holder, self);
 }
 
-static enum stallrec_error start(struct stallrec **out, const struct stallrec_config *config,
-                                 const struct monitor_finding *finding) {
+static enum stallrec_error start_recorder(struct stallrec **out,
+                                          const struct stallrec_config *config,
+                                          const struct monitor_finding *finding) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct stallrec_config full;
     enum stallrec_error st = rec_config_read(&full, config);
@@ -254,12 +255,12 @@ static enum stallrec_error start(struct stallrec **out, const struct stallrec_co
 }
 
 enum stallrec_error stallrec_start(struct stallrec **out, const struct stallrec_config *config) {
-    return start(out, config, NULL);
+    return start_recorder(out, config, NULL);
 }
 
 enum stallrec_error monitor_start(struct stallrec **out, const struct stallrec_config *config,
                                   const struct monitor_finding *finding) {
-    return start(out, config, finding);
+    return start_recorder(out, config, finding);
 }
 
 /* ---- stop ---- */

@@ -3,7 +3,7 @@
 
 #include "core/core_private.h"
 
-static bool is_of(const struct rec_record *record, uint64_t number) {
+static bool is_dump_of(const struct rec_record *record, uint64_t number) {
     return record->state != REC_RECORD_FREE && record->dump.stall.number == number;
 }
 
@@ -20,7 +20,7 @@ static void take_back(struct rec_core *core, bool ended, uint64_t was_ms) {
 /* The stall that is open is none. */
 static void take_back_open(struct rec_core *core, struct rec_track *track) {
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
-        if (is_of(&core->records[i], track->stall.number)) {
+        if (is_dump_of(&core->records[i], track->stall.number)) {
             rec_queue_drop(core, &core->records[i]);
         }
     }
@@ -37,7 +37,7 @@ static struct rec_record *drop_later_dumps(struct rec_core *core, uint64_t numbe
     struct rec_record *newest = NULL;
     for (uint32_t i = 0; i < REC_RECORDS; i++) {
         struct rec_record *record = &core->records[i];
-        if (!is_of(record, number)) {
+        if (!is_dump_of(record, number)) {
             continue;
         }
         const struct rec_stall *stall = &record->dump.stall;

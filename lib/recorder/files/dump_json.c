@@ -538,7 +538,7 @@ static void tier(struct json *j, const char *name, const struct rec_tier *at) {
     json_end(j, '}');
 }
 
-static void add_watched(struct json *j, const struct rec_watched *watched) {
+static void session_watched(struct json *j, const struct rec_watched *watched) {
     static const char *const reasons[REC_UNWATCHED_REASONS] = {
         [REC_UNWATCHED_LAUNCH] = "launch",
         [REC_UNWATCHED_NO_LOOP] = "no_loop",
@@ -565,7 +565,7 @@ void rec_session_json(struct rec_out *out, const struct rec_session *session,
     policy(&j, about, 0);
     json_member_number(&j, "length_ms", session->length_ms);
     json_member_number(&j, "foreground_ms", session->foreground_ms);
-    add_watched(&j, &session->watched);
+    session_watched(&j, &session->watched);
     json_member_number(&j, "launches", session->launches);
     member_bool(&j, "ended", session->ended);
     object(&j, "tiers");

@@ -427,7 +427,7 @@ static void add_doubt(struct rec_trace *trace, const struct rec_event *event) {
     end_line(trace, put_ago(at, event, event->mark_ns));
 }
 
-static void add_attribute(struct rec_trace *trace, const struct rec_event *event) {
+static void add_attribution(struct rec_trace *trace, const struct rec_event *event) {
     char *at = begin_at(trace, event->at_ns, "attribute ");
     at = rec_put_text(rec_put_text(at, rec_past_names[event->value]), " ");
     end_line(trace, put_ago(at, event, event->mark_ns));
@@ -456,7 +456,7 @@ void rec_trace_event(struct rec_trace *trace, const struct rec_event *event) {
         [REC_EVENT_SPAN_BEGIN] = add_span_begin,
         [REC_EVENT_SPAN_END] = add_span_end,
         [REC_EVENT_DOUBT] = add_doubt,
-        [REC_EVENT_ATTRIBUTE] = add_attribute,
+        [REC_EVENT_ATTRIBUTE] = add_attribution,
         [REC_EVENT_PAST_IDLE] = add_past_idle,
         [REC_EVENT_ATTRIBUTED] = add_attributed,
         [REC_EVENT_STEP] = add_plain,

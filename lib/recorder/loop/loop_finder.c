@@ -99,7 +99,8 @@ static void drop_runs(struct loop_finder *f, uint32_t candidate) {
 }
 
 /* A new entry; of a full table that which has not waited for longest. */
-static struct finder_candidate *finder_add(struct loop_finder *f, const struct finder_wait *wait) {
+static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
+                                                     const struct finder_wait *wait) {
     uint32_t at = f->count;
     if (f->count < FINDER_CANDIDATES) {
         f->count++;
@@ -148,7 +149,7 @@ static void log_wait(struct loop_finder *f, const struct finder_candidate *c, ui
 }
 
 /* What lies before a wait of a loop that is believed for long is settled. */
-static void settle(struct loop_finder *f, uint64_t now_ns) {
+static void settle_log(struct loop_finder *f, uint64_t now_ns) {
     if (!f->doubt && f->believed != 0 && !finder_is_young(f, now_ns)) {
         f->run_count = 0;
         f->log_ns = now_ns;
@@ -227,8 +228,8 @@ static bool has_outlasted(const struct finder_candidate *c, const struct finder_
 }
 
 /* A wait of another candidate than the believed loop, of which there is no doubt. */
-static enum finder_verdict judge_other(struct loop_finder *f, struct finder_candidate *c,
-                                       const struct finder_wait *wait, uint64_t now_ns) {
+static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_candidate *c,
+                                           const struct finder_wait *wait, uint64_t now_ns) {
     const struct finder_candidate *loop = finder_loop(f);
     bool qualifies = c->waits >= FINDER_QUALIFIES;
     count_streak(c, loop);
@@ -279,7 +280,7 @@ static enum finder_verdict judge_blocking(struct loop_finder *f, struct finder_c
     if (c == finder_loop(f)) {
         return FINDER_IDLE;
     }
-    return judge_other(f, c, wait, now_ns);
+    return judge_elsewhere(f, c, wait, now_ns);
 }
 
 /* ---- waits ---- */
@@ -293,7 +294,7 @@ static enum finder_verdict judge_turn(struct loop_finder *f, const struct finder
     }
     bool turn = c == finder_loop(f) && !f->doubt;
     if (turn) {
-        settle(f, now_ns);
+        settle_log(f, now_ns);
         f->resolved_ns = now_ns;
     }
     log_wait(f, c, now_ns);
@@ -308,7 +309,7 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
     }
     struct finder_candidate *c = finder_match(f, wait);
     if (c == NULL) {
-        c = finder_add(f, wait);
+        c = finder_add_candidate(f, wait);
     }
     if (c->refused) {
         return FINDER_PART;
@@ -320,7 +321,7 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
     enum finder_verdict verdict = judge_blocking(f, c, wait, now_ns);
     c->latest_ns = now_ns;
     if (c == finder_loop(f) && f->news == FINDER_NOTHING_NEW) {
-        settle(f, now_ns);
+        settle_log(f, now_ns);
     }
     f->open = (uint32_t)(c - f->candidates) + 1;
     log_wait(f, c, now_ns);

@@ -194,6 +194,14 @@ static void note_stretch(uint64_t until) {
 
 /* ---- waits ---- */
 
+/* Without a recorder nothing is watched. */
+static void start_recorder_once(void) {
+    watch.process = preload_start_recorder(watch.config, &watch.loop);
+    if (!watch.loop) {
+        atomic_store(&watch.on, false);
+    }
+}
+
 /* A wait of the main thread begins. False: it is not to be told of its end. errno is kept. */
 static bool begin(const struct preload_caller *caller, struct finder_wait *wait) {
     int saved_errno = errno;
@@ -204,7 +212,7 @@ static bool begin(const struct preload_caller *caller, struct finder_wait *wait)
     /* On a coroutine's stack: deeper than all others. */
     wait->depth = depth < watch.stack_top && watch.stack_top - depth <= MAIN_STACK_MAX ? depth : 0;
     if (!watch.loop && caller->blocks) {
-        watch.process = preload_start_recorder(&watch.loop);
+        start_recorder_once();
     }
     if (!watch.loop) {
         errno = saved_errno;
@@ -346,7 +354,7 @@ void preload_watch_this_thread(const struct preload_config *config, const char *
 }
 
 void preload_watch_from_start(void) {
-    watch.process = preload_start_recorder(&watch.loop);
+    start_recorder_once();
 }
 
 bool preload_watch_ends(void) {

@@ -133,6 +133,7 @@ struct dump {
     size_t text_len;
 
     const char *id, *time;
+    const char *lack; /* what the recorder could not read, in words */
     struct {
         const char *id, *version, *build;
     } app;

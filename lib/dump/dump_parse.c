@@ -387,6 +387,7 @@ static void build_head(struct dump_build *b, const struct tape_value *root) {
     const struct tape_value *class = tape_member(&b->tape, root, "class");
     d->id = build_member_string(b, root, "id");
     d->time = build_member_string(b, root, "time");
+    d->lack = build_member_string(b, root, "lack");
     d->user = build_member_string(b, root, "user");
     d->threads_left_out = build_member_number(b, root, "threads_left_out");
     d->app.id = build_member_string(b, app, "id");

@@ -111,6 +111,10 @@ static void put_header(const struct dump *d, struct sink *out) {
         put_part(out, " (", d->app.build);
         sink_str(out, d->app.build ? ")\n" : "\n");
     }
+    if (d->lack) {
+        put_part(out, "Lack    ", d->lack);
+        sink_char(out, '\n');
+    }
     if (d->device.model || d->device.os) {
         sink_str(out, "Device  ");
         put_safe_text(out, d->device.model ? d->device.model : "?");

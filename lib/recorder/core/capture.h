@@ -129,6 +129,9 @@ struct rec_capture {
     /* Fills in the symbols of addresses that no image holds; those that are not known stay. Strings
      * are valid until the next call. NULL = cannot. */
     void (*name_code)(void *ctx, struct rec_code_name *names, uint32_t count);
+    /* What of the process cannot be read, in a few words; valid until the process ends. NULL:
+     * nothing to say. NULL = the same. */
+    const char *(*lack)(void *ctx);
     /* The watched thread without its stack (out->stack is left alone). NULL or false = not known.
      */
     bool (*main_thread)(void *ctx, struct rec_thread *out);

@@ -336,6 +336,15 @@ static void fill_meter(struct rec_core *core, struct rec_dump *dump) {
 
 /* ---- what the loop did ---- */
 
+/* Copies a text, NULL is "", cut to the room. */
+static void copy_text(char *to, size_t room, const char *text) {
+    size_t i = 0;
+    for (; text && i + 1 < room && text[i] != '\0'; i++) {
+        to[i] = text[i];
+    }
+    to[i] = '\0';
+}
+
 static void fill_states(struct rec_core *core, struct rec_stall *stall) {
     const struct rec_capture *capture = &core->capture;
     struct rec_transition transitions[REC_TRANSITIONS];
@@ -349,9 +358,7 @@ static void fill_states(struct rec_core *core, struct rec_stall *stall) {
             (struct rec_loop_state){ns / unit - (ns % unit < 0), transitions[i].what};
     }
     stall->state_count = count;
-    for (size_t i = 0; mode && i + 1 < sizeof stall->mode && mode[i] != '\0'; i++) {
-        stall->mode[i] = mode[i];
-    }
+    copy_text(stall->mode, sizeof stall->mode, mode);
 }
 
 static uint64_t since(uint64_t now, uint64_t then) {
@@ -392,6 +399,9 @@ void rec_record_fill(struct rec_core *core, struct rec_record *record,
     }
     fill_meter(core, &record->dump);
     fill_states(core, &record->dump.stall);
+    const char *lack = core->capture.lack ? core->capture.lack(core->capture.ctx) : NULL;
+    record->dump.lack[0] = '\0';
+    copy_text(record->dump.lack, sizeof record->dump.lack, lack);
     if (core->capture.context != NULL) {
         rec_context_read(core->capture.context, &record->dump.context);
     }

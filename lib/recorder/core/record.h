@@ -87,6 +87,7 @@ struct rec_dump {
     bool images_lost; /* more images or longer paths than there was room for */
 
     struct rec_context_copy context; /* at the capture */
+    char lack[REC_NAME_MAX];         /* what could not be read; "" = nothing to say */
     struct rec_meter meter;
 };
 

@@ -523,6 +523,7 @@ void rec_dump_json(struct rec_out *out, const struct rec_dump *dump,
     threads(&j, dump);
     samples(&j, dump);
     names(&j, dump);
+    json_member_string(&j, "lack", dump->lack[0] != '\0' ? dump->lack : NULL);
     meter(&j, &dump->meter, about->unspooled);
     json_end(&j, '}');
     raw(&j, "\n", 1);

@@ -255,6 +255,11 @@ static void traced_name_code(void *ctx, struct rec_code_name *names, uint32_t co
     trace->capture.name_code(trace->capture.ctx, names, count);
 }
 
+static const char *traced_lack(void *ctx) {
+    const struct rec_trace *trace = ctx;
+    return trace->capture.lack(trace->capture.ctx);
+}
+
 static bool traced_main_thread(void *ctx, struct rec_thread *out) {
     const struct rec_trace *trace = ctx;
     return trace->capture.main_thread(trace->capture.ctx, out);
@@ -312,6 +317,7 @@ struct rec_capture rec_trace_capture(struct rec_trace *trace) {
         .image_at = traced_image_at,
         .transitions = real->transitions != NULL ? traced_transitions : NULL,
         .mode = real->mode != NULL ? traced_mode : NULL,
+        .lack = real->lack != NULL ? traced_lack : NULL,
         .name_code = real->name_code != NULL ? traced_name_code : NULL,
         .main_thread = real->main_thread != NULL ? traced_main_thread : NULL,
         .threads = real->threads != NULL ? traced_threads : NULL,

@@ -83,8 +83,8 @@ static enum rec_sample sample_async(void *ctx, bool may_repeat, struct rec_stack
     }
     c->cpu_ns = cpu;
     c->sampled_cpu_ns = cpu;
-    c->have_sample =
-        out->cap > 0 && copy_stack_async(&c->unwinder, capture_take_async, c, &c->copy, out);
+    c->have_sample = out->cap > 0 && copy_stack_async(&c->unwinder, c->source.target.tid,
+                                                      capture_take_async, c, &c->copy, out);
     if (c->have_sample) {
         return REC_SAMPLE_OK;
     }
@@ -113,12 +113,22 @@ static const char *mode_async(void *ctx) {
 
 static bool image_at_async(void *ctx, uint64_t address, struct rec_image *out) {
     const struct capture_linux *c = ctx;
-    return images_find_async(c->unwinder.images, address, out);
+    if (!images_find_async(c->unwinder.images, address, out)) {
+        return false;
+    }
+    out->in_app = out->in_app && !python_linux_is_in_async(c->unwinder.python, out);
+    return true;
 }
 
 static void name_code_async(void *ctx, struct rec_code_name *names, uint32_t count) {
     const struct capture_linux *c = ctx;
+    python_linux_name_async(c->unwinder.python, names, count);
     jit_names_fill_async(c->jit, "", c->source.pid, "/proc/self/maps", c->owner, names, count);
+}
+
+static const char *lack_async(void *ctx) {
+    const struct capture_linux *c = ctx;
+    return python_linux_lack_async(c->unwinder.python);
 }
 
 static struct rec_wait main_wait_async(const struct capture_linux *c) {
@@ -185,6 +195,7 @@ struct rec_capture capture_linux_table(struct capture_linux *c) {
         .mode = mode_async,
         .image_at = image_at_async,
         .name_code = name_code_async,
+        .lack = lack_async,
         .main_thread = main_thread_async,
         .threads = threads_async,
         .cpu = cpu_async,
@@ -258,8 +269,10 @@ enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_num
     c->unwinder.images = images_new();
     c->owner = geteuid();
     c->jit = jit_names_new();
+    c->unwinder.python = python_linux_new(source->pid, source->target.tid,
+                                          (uint64_t)(uintptr_t)pthread_self(), c->unwinder.images);
     if (!c->unwinder.frames || !c->unwinder.unwinder || !c->others || !c->unwinder.images ||
-        !c->jit) {
+        !c->jit || !c->unwinder.python) {
         goto out;
     }
     own_code_find(&c->unwinder.own, c->unwinder.images);
@@ -289,6 +302,7 @@ void capture_linux_free(struct capture_linux *c) {
     images_free(c->unwinder.images);
     threads_linux_free(c->others);
     jit_names_free(c->jit);
+    python_linux_free(c->unwinder.python);
     unwinder_free(c->unwinder.unwinder);
     free(c->unwinder.frames);
     free(c);

@@ -24,7 +24,7 @@ const char *code_text_keep_async(struct code_text *text, const char *bytes, size
     return kept;
 }
 
-static bool has_part_async(const char *path, const char *part) {
+bool code_text_has_async(const char *path, const char *part) {
     size_t size = strlen(part);
     for (; *path; path++) {
         if (strncmp(path, part, size) == 0) {
@@ -37,8 +37,9 @@ static bool has_part_async(const char *path, const char *part) {
 bool code_text_is_app_file_async(const char *file) {
     /* Where the package managers of Python and JavaScript put what the app uses. */
     return file && file[0] == '/' && images_in_app_async(file, "") &&
-           !has_part_async(file, "/site-packages/") && !has_part_async(file, "/dist-packages/") &&
-           !has_part_async(file, "/node_modules/");
+           !code_text_has_async(file, "/site-packages/") &&
+           !code_text_has_async(file, "/dist-packages/") &&
+           !code_text_has_async(file, "/node_modules/");
 }
 
 /* Takes ":DIGITS" off the end of a text. False: it does not end in that. */

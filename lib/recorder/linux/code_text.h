@@ -23,6 +23,9 @@ const char *code_text_keep_async(struct code_text *text, const char *bytes, size
  * that is not absolute names no file. */
 bool code_text_is_app_file_async(const char *file);
 
+/* Does the path have this part? */
+bool code_text_has_async(const char *path, const char *part);
+
 /* Sets the symbol, and the file and line where the text ends in them as V8 writes it:
  * "JS:~name /path/file.js:12:5", "JS:~name file:///path/file.mjs:12:5". Without room *name stays.
  */

@@ -137,6 +137,7 @@ void copy_fill_async(const struct unwind_frame *frames, size_t n, enum unwind_en
 
 struct attempt {
     const struct copy_unwinder *unwinder;
+    pid_t tid;
     copy_take_fn *take_async;
     void *arg;
     struct copy *copy;
@@ -158,6 +159,10 @@ static void attempt_async(void *arg) {
     }
     a->pause_ns += a->copy->pause_ns;
     size_t n = unwind_async(u->unwinder, &a->copy->regs, &a->copy->stack, u->frames, max, &end);
+    if (u->python) {
+        n = python_linux_merge_async(u->python, generation, a->tid, &a->copy->stack, u->frames, n,
+                                     max, &end);
+    }
     a->good = modules_generation_async() == generation;
     if (a->good) {
         n = own_code_drop_async(&u->own, u->frames, n);
@@ -169,10 +174,10 @@ static void attempt_async(void *arg) {
 /* The thread runs on while its copy is unwound, and may have replaced the library of one of its
  * frames, whose rules are then of other code. So a copy counts only if no module came or went
  * meanwhile; while a thread loads modules all the time, loading is blocked. */
-bool copy_stack_async(const struct copy_unwinder *u, copy_take_fn *take_async, void *arg,
+bool copy_stack_async(const struct copy_unwinder *u, pid_t tid, copy_take_fn *take_async, void *arg,
                       struct copy *copy, struct rec_stack *out) {
     struct attempt a = {
-        .unwinder = u, .take_async = take_async, .arg = arg, .copy = copy, .out = out};
+        .unwinder = u, .tid = tid, .take_async = take_async, .arg = arg, .copy = copy, .out = out};
     for (unsigned i = 0; i < ATTEMPTS && !a.good; i++) {
         a.held = i % 2 == 1;
         if (a.held) {

@@ -8,6 +8,7 @@
 #include "core/capture.h"
 #include "linux/own_code_linux.h"
 #include "linux/proc_linux.h"
+#include "linux/python_linux.h"
 #include "linux/signal_linux.h"
 #include "unwind/unwind.h"
 
@@ -55,6 +56,7 @@ struct copy_unwinder {
     struct unwinder *unwinder;
     struct images *images;
     struct own_code own;
+    struct python_linux *python; /* NULL: Python's frames are not looked for */
     struct unwind_frame *frames; /* [max_frames] */
     uint32_t max_frames;
 };
@@ -67,10 +69,10 @@ enum {
     COPY_HELD_ANSWER_MS = 5
 }; /* the time limit for copy_running_async while loading is blocked */
 
-/* The stack of a copy, *copy, by the modules that were there when it was made, which are those of
- * the images then. False: there is none. out->frames, starts (NULL: not wanted) and cap are the
- * caller's; the rest is written on true only. */
-bool copy_stack_async(const struct copy_unwinder *u, copy_take_fn *take_async, void *arg,
+/* The stack of a copy of the thread `tid`, *copy, by the modules that were there when it was made,
+ * which are those of the images then. False: there is none. out->frames, starts (NULL: not wanted)
+ * and cap are the caller's; the rest is written on true only. */
+bool copy_stack_async(const struct copy_unwinder *u, pid_t tid, copy_take_fn *take_async, void *arg,
                       struct copy *copy, struct rec_stack *out);
 
 #endif

@@ -97,7 +97,7 @@ static bool take_async(void *arg, bool held, struct copy *copy) {
 }
 
 static bool take_stack(struct fixture *f) {
-    return copy_stack_async(&f->unwinder, take_async, f, &f->copy, &f->stack);
+    return copy_stack_async(&f->unwinder, gettid(), take_async, f, &f->copy, &f->stack);
 }
 
 static void one_copy_will_do_while_modules_stay(void **state) {
@@ -182,7 +182,8 @@ static void modules_stay_while_they_are_held(void **state) {
     }
     for (unsigned i = 0; i < 5; i++) {
         clear(f);
-        assert_true(copy_stack_async(&f->unwinder, take_long_async, f, &f->copy, &f->stack));
+        assert_true(
+            copy_stack_async(&f->unwinder, gettid(), take_long_async, f, &f->copy, &f->stack));
         assert_int_equal(f->taken, 2);
         assert_int_equal(f->held, 1);
     }

@@ -145,3 +145,56 @@ bool place_find_async(uint64_t address, struct code_place *out) {
     memset(out, 0, sizeof *out);
     return modules_iterate_async(place_visit_async, &s) != 0;
 }
+
+/* ---- by name ---- */
+
+struct symbol_search {
+    struct dynamic_symbol *symbols;
+    unsigned count;
+};
+
+/* Looks one up by the table DT_GNU_HASH, which nearly all modules have; NULL: it is not there. */
+static const ElfW(Sym) * find_by_hash_async(const struct place_dynamic *d, const char *name) {
+    uint32_t hash = 5381;
+    for (const char *c = name; *c; c++) {
+        hash = hash * 33 + (unsigned char)*c;
+    }
+    const uint32_t buckets = d->gnu_hash[0], first = d->gnu_hash[1], words = d->gnu_hash[2];
+    const uint32_t *bucket = d->gnu_hash + 4 + words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+    const uint32_t *chain = bucket + buckets;
+    uint32_t i = buckets > 0 ? bucket[hash % buckets] : 0;
+    for (; i >= first && i != 0; i++) {
+        const ElfW(Sym) *s = &d->symbols[i];
+        uint32_t of = chain[i - first];
+        if ((of | 1) == (hash | 1) && s->st_name < d->strings_size && s->st_shndx != SHN_UNDEF &&
+            strcmp(d->strings + s->st_name, name) == 0) {
+            return s;
+        }
+        if ((of & 1) != 0) {
+            break;
+        }
+    }
+    return NULL;
+}
+
+static int symbols_visit_async(struct dl_phdr_info *info, size_t size, void *arg) {
+    struct symbol_search *search = arg;
+    struct place_dynamic d;
+    (void)size;
+    read_dynamic_async(info, &d);
+    for (unsigned i = 0; d.symbols && d.strings && d.gnu_hash && i < search->count; i++) {
+        struct dynamic_symbol *wanted = &search->symbols[i];
+        const ElfW(Sym) *s = find_by_hash_async(&d, wanted->name);
+        wanted->address = s ? info->dlpi_addr + s->st_value : 0;
+        wanted->size = s ? s->st_size : 0;
+        if (i == 0 && !s) {
+            return 0;
+        }
+    }
+    return d.symbols && d.strings && d.gnu_hash;
+}
+
+bool place_symbols_async(struct dynamic_symbol *symbols, unsigned count) {
+    struct symbol_search search = {symbols, count};
+    return modules_iterate_async(symbols_visit_async, &search) != 0;
+}

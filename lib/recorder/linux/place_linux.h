@@ -14,6 +14,14 @@ struct code_place {
     char symbol[PLACE_TEXT];  /* the dynamic symbol that covers the address; "" if none does */
 };
 
+struct dynamic_symbol {
+    const char *name;       /* asked for */
+    uint64_t address, size; /* 0: the module has none of this name */
+};
+
+/* Finds the first module that defines symbols[0], and its others. False: none does. Any thread. */
+bool place_symbols_async(struct dynamic_symbol *symbols, unsigned count);
+
 /* False: no module is loaded there. A name that does not fit is "". Any thread. */
 bool place_find_async(uint64_t address, struct code_place *out);
 

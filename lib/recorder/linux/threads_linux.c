@@ -214,7 +214,8 @@ static void fill_stack_async(const struct threads_linux *t, struct subject *subj
     struct copy_source *s = &subject->source;
     struct copy copy;
     proc_file_open_async(&s->syscall_file, s->target.tid, "syscall");
-    if (copy_stack_async(t->unwinder, take_either_async, subject, &copy, &out->stack)) {
+    if (copy_stack_async(t->unwinder, s->target.tid, take_either_async, subject, &copy,
+                         &out->stack)) {
         out->waits_for = lock_wait_async(t->locks, s->pid, s->target.tid, &subject->call);
     }
     proc_file_close_async(&s->syscall_file);

@@ -80,6 +80,7 @@ static void get_identity(struct rec_get *get, struct rec_spool_dump *out) {
     stall->top_thread = rec_get_int(get);
     rec_get_string(get, stall->top_thread_name, sizeof stall->top_thread_name);
     rec_get_string(get, stall->mode, sizeof stall->mode);
+    rec_get_string(get, dump->lack, sizeof dump->lack);
     stall->state_count = rec_get_upto(get, REC_TRANSITIONS);
     for (uint32_t i = 0; i < stall->state_count; i++) {
         stall->states[i].at_ms = rec_get_int(get);

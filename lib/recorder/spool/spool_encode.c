@@ -64,6 +64,7 @@ static bool put_identity(struct rec_put *body, const struct rec_dump *dump, cons
     rec_put_int(&put, stall->top_thread);
     rec_put_string(&put, stall->top_thread_name, REC_NAME_MAX - 1);
     rec_put_string(&put, stall->mode, REC_NAME_MAX - 1);
+    rec_put_string(&put, dump->lack, REC_NAME_MAX - 1);
     rec_put_uint(&put, stall->state_count);
     for (uint32_t i = 0; i < stall->state_count; i++) {
         rec_put_int(&put, stall->states[i].at_ms);

@@ -253,6 +253,9 @@ struct dump_vote {
 bool dump_is_about_threads(const struct dump *d);
 /* The name of a slow action; NULL = it is none. */
 const char *dump_slow_action(const struct dump *d);
+/* Is it a slow action in which, as is known, no thread with a stack worked, and the main thread
+ * waited for work? */
+bool dump_nothing_worked(const struct dump *d);
 /* The name of the thread that used the processor most in a stall of kind cpu and has no stack in
  * the dump; NULL = nobody knows, or it has. */
 const char *dump_absent_worker(const struct dump *d);

@@ -111,6 +111,34 @@ static void without_shares_the_thread_that_used_most_votes(void **state) {
     assert_memory_equal(weights, none, sizeof none);
 }
 
+/* A main thread that hardly ran during a slow action is no thread that worked. */
+static void a_slow_action_may_have_nothing_that_worked(void **state) {
+    (void)state;
+    static const struct {
+        const char *thread;
+        bool nothing, about;
+    } cases[] = {{"'cpu_permille':99", true, false},
+                 {"'cpu_permille':100", false, true},
+                 {"'cpu_ms':99", true, false},
+                 {"'cpu_ms':100", false, false},
+                 {"'state':'waiting'", false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct strbuf text = {0}, json = {0};
+        strbuf_addf(&json,
+                    "{" FORMAT ",'stall':{'kind':'slow-action','action':'a','span_ms':1000},"
+                    "'threads':[{'id':1,'main':true,%s,'frames':[4100]}]}",
+                    cases[i].thread);
+        struct dump d = parse_json(&text, strbuf_cstr(&json));
+        assert_int_equal(dump_nothing_worked(&d), cases[i].nothing);
+        assert_int_equal(dump_is_about_threads(&d), cases[i].about);
+        assert_string_equal(dump_slow_action(&d), "a");
+        assert_null(dump_absent_worker(&d));
+        dump_release(&d);
+        strbuf_release(&text);
+        strbuf_release(&json);
+    }
+}
+
 static void exact_frames_are_those_listed(void **state) {
     (void)state;
     static const uint32_t listed[] = {1, 4, 5, 9};
@@ -145,6 +173,7 @@ int main(void) {
         cmocka_unit_test(samples_vote_with_their_counts),
         cmocka_unit_test(threads_that_worked_vote_with_their_shares),
         cmocka_unit_test(without_shares_the_thread_that_used_most_votes),
+        cmocka_unit_test(a_slow_action_may_have_nothing_that_worked),
         cmocka_unit_test(exact_frames_are_those_listed),
         cmocka_unit_test(the_span_falls_back),
     };

@@ -3,8 +3,9 @@
 
 #include "dump/dump.h"
 
-/* Permille: of a thread of which only its rank is known, and what a hostile dump may claim. */
-enum { ONE_PROCESSOR = 1000, SHARE_MAX = 65536 * ONE_PROCESSOR };
+/* Permille: of a thread of which only its rank is known; what a hostile dump may claim; below this
+ * the main thread waited for work while an action was slow. */
+enum { ONE_PROCESSOR = 1000, SHARE_MAX = 65536 * ONE_PROCESSOR, MAIN_WAITED = 100 };
 
 /* ---- the threads that worked ---- */
 
@@ -29,7 +30,8 @@ static uint64_t share_of(const struct dump *d, const struct dump_thread *t, bool
         return stack && d->stall.top_thread >= 0 && t->id == d->stall.top_thread ? ONE_PROCESSOR
                                                                                  : 0;
     }
-    int64_t share = stack && t->cpu_permille > 0 ? t->cpu_permille : 0;
+    int64_t least = t->main && kind_is(d, "slow-action") ? MAIN_WAITED : 1;
+    int64_t share = stack && t->cpu_permille >= least ? t->cpu_permille : 0;
     return share < SHARE_MAX ? (uint64_t)share : SHARE_MAX;
 }
 
@@ -49,6 +51,18 @@ bool dump_is_about_threads(const struct dump *d) {
 const char *dump_slow_action(const struct dump *d) {
     const char *name = d->stall.action;
     return kind_is(d, "slow-action") && name && *name ? name : NULL;
+}
+
+bool dump_nothing_worked(const struct dump *d) {
+    const struct dump_thread *main = dump_main_thread(d);
+    int64_t span = dump_span_ms(d);
+    if (!kind_is(d, "slow-action") || dump_is_about_threads(d) || !main) {
+        return false;
+    }
+    if (main->cpu_permille >= 0) {
+        return main->cpu_permille < MAIN_WAITED;
+    }
+    return main->cpu_ms >= 0 && d->stall.seq <= 1 && main->cpu_ms < span / (1000 / MAIN_WAITED);
 }
 
 const char *dump_absent_worker(const struct dump *d) {

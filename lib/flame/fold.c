@@ -140,6 +140,9 @@ static void fold_make_line(struct fold *f, const struct fold_target *a,
     if (dump_slow_action(d)) {
         fold_add_named(f, dump_slow_action(d), "action");
     }
+    if (dump_nothing_worked(d)) {
+        return;
+    }
     if (dump_absent_worker(d)) {
         fold_add_named(f, dump_absent_worker(d), "thread");
         return;

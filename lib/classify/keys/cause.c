@@ -136,18 +136,20 @@ static void judge_worker(const struct judge *j, struct stall_key *out) {
 }
 
 /* Nobody tells what worked: the thread that burned the processor is not among those with stacks, or
- * nothing but the loop was seen. */
-static void judge_absent(const struct judge *j, struct stall_key *out) {
-    if (j->k->culprit) {
-        strbuf_addf(j->why, "%s used the processor most, and its stack is not in the dump",
-                    j->k->culprit->function);
-    } else {
-        strbuf_addstr(j->why, "the loop waited, and no thread that worked is in the dump");
-    }
-    if (judged_is(j->d->stall.kind, "cpu")) {
+ * all that is known is that nobody worked. */
+static enum st judge_absent(const struct judge *j, struct stall_key *out, struct err *e) {
+    bool cpu = judged_is(j->d->stall.kind, "cpu");
+    if (cpu) {
         out->cause = CAUSE_COMPUTE;
         out->confidence = BY_KIND;
     }
+    if (j->k->culprit) {
+        strbuf_addf(j->why, "%s used the processor most, and its stack is not in the dump",
+                    j->k->culprit->function);
+        return ST_OK;
+    }
+    strbuf_addstr(j->why, "the main thread waited, and no thread that worked is in the dump");
+    return cpu ? ST_OK : cause_add_app_threads(j, e);
 }
 
 /* The kernel lets it wait where it only touches memory: for a page of it. */
@@ -245,11 +247,11 @@ enum st judge_cause(struct keyer *k, const struct dump *d, const struct judged_s
     if (find_current(&j, e) != ST_OK) {
         return ST_ERR;
     }
-    bool absent = k->culprit || (chosen->idle && !k->watches_main);
+    bool absent = k->culprit || k->nothing_worked || (chosen->idle && !k->watches_main);
     bool waits = false;
     enum st st = ST_OK;
     if (absent) {
-        judge_absent(&j, out);
+        st = judge_absent(&j, out, e);
     } else {
         st = judge_waits(&j, out, e);
         waits = st == ST_OK;

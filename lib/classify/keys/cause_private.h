@@ -23,6 +23,8 @@ void cause_add_thread(const struct judge *j, const struct dump_thread *t);
 enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e) BASE_MUST_USE;
 /* All that work wait for each other, as their frames say. ST_NONE: somebody may go on. */
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) BASE_MUST_USE;
+/* Adds what other threads are at in the app's code. ST_ERR: out of memory. */
+enum st cause_add_app_threads(const struct judge *j, struct err *e) BASE_MUST_USE;
 /* Behind the reason of a wait for a database's lock: which thread holds it. ST_ERR: out of memory.
  */
 enum st cause_add_database_holder(const struct judge *j, struct err *e) BASE_MUST_USE;

@@ -214,6 +214,29 @@ enum st judge_standstill(const struct judge *j, struct stall_key *out, struct er
     return ST_OK;
 }
 
+enum st cause_add_app_threads(const struct judge *j, struct err *e) {
+    const struct dump *d = j->d;
+    size_t shown = 0;
+    for (size_t i = 0; i < d->thread_count && shown < WAITERS_SHOWN; i++) {
+        const struct dump_thread *t = &d->threads[i];
+        struct judged_stack s;
+        if (t->main) {
+            continue;
+        }
+        if (judge_other(j, t, &s, e) != ST_OK) {
+            return ST_ERR;
+        }
+        if (s.idle || !has_app(j->k, &s)) {
+            continue;
+        }
+        strbuf_addstr(j->why, shown++ ? ", " : "; ");
+        cause_add_thread(j, t);
+        strbuf_addf(j->why, " %s", s.told ? s.told->reason : "is");
+        cause_add_in(j, &s);
+    }
+    return ST_OK;
+}
+
 /* ---- databases ---- */
 
 /* Does the stack wait inside of this framework? */

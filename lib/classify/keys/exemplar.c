@@ -48,8 +48,8 @@ static bool cut_stall(struct stack_cut *c) {
     jsonw_end_object(w);
     jsonw_member_object(w, "thread");
     jsonw_member_bool(w, "main", true);
-    if (dump_is_about_threads(c->d)) {
-        jsonw_member_u64(w, "cpu_permille", 1000);
+    if (dump_is_about_threads(c->d) || dump_nothing_worked(c->d)) {
+        jsonw_member_u64(w, "cpu_permille", dump_nothing_worked(c->d) ? 0 : 1000);
     }
     jsonw_end_object(w);
     return end_piece(c);

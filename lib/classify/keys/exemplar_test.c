@@ -141,7 +141,9 @@ static void what_a_dump_is_about_stays_in_its_keys(void **state) {
         "{\"id\":1,\"main\":true,\"frames\":[4100]},"
         "{\"id\":2,\"cpu_permille\":100,\"frames\":[4200]}]",
         "\"kind\":\"slow-action\",\"action\":\"sync\"},\"threads\":["
-        "{\"id\":1,\"main\":true,\"frames\":[4300]}]"};
+        "{\"id\":1,\"main\":true,\"frames\":[4300]}]",
+        "\"kind\":\"slow-action\",\"action\":\"sync\",\"span_ms\":900},\"threads\":["
+        "{\"id\":1,\"main\":true,\"cpu_ms\":3,\"frames\":[4200]}]"};
     for (size_t i = 0; i < sizeof stalls / sizeof *stalls; i++) {
         struct strbuf text = {0};
         struct dump d;

@@ -127,6 +127,7 @@ static bool find_subject(struct keyer *k, const struct dump *d) {
     const char *absent = k->options.rules ? dump_absent_worker(d) : NULL;
     k->about_threads = k->options.rules && dump_is_about_threads(d);
     k->watches_main = !judged_is(d->stall.kind, "cpu") && !judged_is(d->stall.kind, "slow-action");
+    k->nothing_worked = action && dump_nothing_worked(d);
     k->action = action ? frame_of_name(&k->table, "action", action) : NULL;
     k->culprit = absent ? frame_of_name(&k->table, "thread", absent) : NULL;
     return (k->action || !action) && (k->culprit || !absent);

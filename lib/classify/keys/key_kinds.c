@@ -42,7 +42,7 @@ bool make_keys(struct keyer *k, const struct judged_stack *s, struct key keys[KE
                struct key *action) {
     bool ok = true;
     clear_keys(keys, action);
-    if (!k->culprit && !(k->action && s->idle)) {
+    if (!k->culprit && !k->nothing_worked && !(k->action && s->idle)) {
         ok = stack_keys(k, s, keys, action);
     }
     add_names(k, keys, action);

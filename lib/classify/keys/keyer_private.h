@@ -49,6 +49,7 @@ struct keyer {
     int64_t ran_permille; /* how much of it the main thread itself surely ran, -1 = unknown */
     bool about_threads;   /* the dump at hand is about threads that worked: see dump_votes */
     bool watches_main; /* it is about a loop that did not get on: not of kind cpu or slow-action */
+    bool nothing_worked;              /* it is a slow action in which nobody did, as is known */
     const struct frame_info *action;  /* of the dump at hand: the name of a slow action; … */
     const struct frame_info *culprit; /* … the thread that burned the processor, if its stack is
                                          not in the dump; NULL = none */

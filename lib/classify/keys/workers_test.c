@@ -112,7 +112,16 @@ static void a_slow_action_in_which_nothing_worked_is_its_name(void **state) {
     expect(DUMP("\"kind\":\"slow-action\",\"action\":\"sync cart\"",
                 "\"threads\":[{\"id\":1,\"main\":true," LOOP "}]"),
            "action\tsync cart\n", "action\tsync cart\n", CAUSE_UNKNOWN,
-           "the loop waited, and no thread that worked is in the dump");
+           "the main thread waited, and no thread that worked is in the dump");
+    /* The stack does not show that main waited, but that it did not run does; what the app's other
+     * threads are at is told, and no part of the key. */
+    expect(DUMP("\"kind\":\"slow-action\",\"action\":\"sync cart\"",
+                "\"threads\":[{\"id\":1,\"main\":true,\"cpu_permille\":2,\"frames\":[210,130,140]},"
+                "{\"id\":7,\"name\":\"net\",\"frames\":[230,110,120]}]"),
+           "action\tsync cart\n", "action\tsync cart\n", CAUSE_UNKNOWN,
+           "the main thread waited, and no thread that worked is in the dump; 7 net flushes a file "
+           "to the "
+           "disk in sort");
 }
 
 static void a_hang_is_about_the_main_thread_whoever_worked(void **state) {

@@ -198,10 +198,19 @@ static void triage_json_put_head(struct jsonw *w, const struct triage *t, const 
     }
     jsonw_member_object(w, "thresholds");
     for (size_t i = 0; i < t->thresholds.len; i++) {
-        jsonw_member_u64(w, map_string(&t->strings, t->thresholds.data[i].kind),
-                         t->thresholds.data[i].ms);
+        if (t->thresholds.data[i].ms >= 0) {
+            jsonw_member_i64(w, map_string(&t->strings, t->thresholds.data[i].kind),
+                             t->thresholds.data[i].ms);
+        }
     }
     jsonw_end_object(w);
+    jsonw_member_array(w, "no_threshold");
+    for (size_t i = 0; i < t->thresholds.len; i++) {
+        if (t->thresholds.data[i].unsaid) {
+            jsonw_cstr(w, map_string(&t->strings, t->thresholds.data[i].kind));
+        }
+    }
+    jsonw_end_array(w);
     jsonw_member_object(w, "apart");
     for (int a = APART_CRASH; a < APART_COUNT; a++) {
         jsonw_member_u64(w, triage_apart_text((enum triage_apart)a), t->apart[a]);

@@ -193,18 +193,24 @@ void text_add_totals(struct strbuf *b, const struct triage *t) {
 void text_add_threshold(struct strbuf *b, const struct triage *t) {
     char ms[NUMBER_SIZE];
     size_t told = 0;
+    bool unsaid = false;
     for (size_t i = 0; i < t->thresholds.len; i++) {
-        const char *kind = map_string(&t->strings, t->thresholds.data[i].kind);
-        if (t->thresholds.data[i].ms == 0) {
+        const struct threshold *known = &t->thresholds.data[i];
+        const char *kind = map_string(&t->strings, known->kind);
+        if (known->ms <= 0) {
             continue;
         }
-        strbuf_addf(b, "%s%s", told++ ? ", " : "", text_ms(t->thresholds.data[i].ms, ms));
+        strbuf_addf(b, "%s%s", told++ ? ", " : "", text_ms((uint64_t)known->ms, ms));
         if (t->thresholds.len > 1 || strcmp(kind, "hang") != 0) {
             strbuf_addstr(b, " for ");
             text_add_clean(b, kind);
         }
+        strbuf_addstr(b, known->unsaid ? " where it is told" : "");
+        unsaid = unsaid || known->unsaid;
     }
-    strbuf_addstr(b, told ? ", shorter stalls were not seen" : "");
+    if (told) {
+        strbuf_addf(b, ", shorter stalls were not seen%s", unsaid ? " there" : "");
+    }
 }
 
 struct cause_share {

@@ -34,7 +34,8 @@ void text_add_frame(struct strbuf *b, const struct bucket_frame *f);
 /* "19 stalls in 20 dumps, 1m26s stalled, 12 users, 3 buckets" */
 void text_add_totals(struct strbuf *b, const struct triage *t);
 /* Appends the thresholds, by kind of stall if there are several: "2.0s, shorter stalls were not
- * seen". Appends nothing if no dump says its own. */
+ * seen", "2.0s for hang where it is told, …" if some dumps do not say theirs. Appends nothing if no
+ * dump does. */
 void text_add_threshold(struct strbuf *b, const struct triage *t);
 /* "lock 40%, disk 20%": the causes of a tally by their time. */
 void text_add_causes(struct strbuf *b, const struct tally *t);

@@ -23,7 +23,8 @@ struct usage_exposure usage_exposure_of(const struct triage *t) {
 uint64_t usage_launch_threshold(const struct triage *t) {
     for (size_t i = 0; i < t->thresholds.len; i++) {
         if (strcmp(map_string(&t->strings, t->thresholds.data[i].kind), "launch") == 0) {
-            return t->thresholds.data[i].ms;
+            int64_t ms = t->thresholds.data[i].ms;
+            return ms > 0 ? (uint64_t)ms : 0;
         }
     }
     return 0;

@@ -129,6 +129,14 @@ static void read_thresholds(struct partial_line *l, const json_t *o) {
         }
         partial_need(l, !partial_fine(l) || triage_note_threshold(t, kind, (int64_t)ms));
     }
+    const json_t *unsaid = json_object_get(o, "no_threshold"); /* absent in earlier versions */
+    for (size_t i = 0; i < json_array_size(unsaid) && partial_fine(l); i++) {
+        const char *kind = json_string_value(json_array_get(unsaid, i));
+        if (!kind) {
+            partial_reject(l, "no_threshold");
+        }
+        partial_need(l, !partial_fine(l) || triage_note_threshold(t, kind, -1));
+    }
 }
 
 static void read_usage(struct partial_line *l, const json_t *o) {

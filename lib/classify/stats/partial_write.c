@@ -389,8 +389,17 @@ static bool partial_out_put_head(struct partial_writer *writer) {
     }
     jsonw_member_array(w, "thresholds");
     for (size_t i = 0; i < t->thresholds.len; i++) {
-        jsonw_cstr(w, map_string(&t->strings, t->thresholds.data[i].kind));
-        jsonw_u64(w, t->thresholds.data[i].ms);
+        if (t->thresholds.data[i].ms >= 0) {
+            jsonw_cstr(w, map_string(&t->strings, t->thresholds.data[i].kind));
+            jsonw_i64(w, t->thresholds.data[i].ms);
+        }
+    }
+    jsonw_end_array(w);
+    jsonw_member_array(w, "no_threshold");
+    for (size_t i = 0; i < t->thresholds.len; i++) {
+        if (t->thresholds.data[i].unsaid) {
+            jsonw_cstr(w, map_string(&t->strings, t->thresholds.data[i].kind));
+        }
     }
     jsonw_end_array(w);
     jsonw_member_object(w, "apart");

@@ -242,38 +242,45 @@ static bool add_aliases(struct bucket *b, const struct stall_key *key, size_t le
            add_alias_text(b, before);
 }
 
-bool triage_note_threshold(struct triage *t, const char *kind, int64_t threshold_ms) {
-    kind = kind && *kind ? kind : "hang";
-    if (threshold_ms < 0) {
-        return true;
-    }
-    if (t->threshold_ms < 0 || threshold_ms < t->threshold_ms) {
-        t->threshold_ms = threshold_ms;
-    }
+/* That of a kind of stall, made if it is new; NULL = out of memory. */
+static struct threshold *threshold_of(struct triage *t, const char *kind) {
     size_t at = 0;
+    int order = -1;
     while (at < t->thresholds.len &&
-           strcmp(map_string(&t->strings, t->thresholds.data[at].kind), kind) < 0) {
+           (order = strcmp(map_string(&t->strings, t->thresholds.data[at].kind), kind)) < 0) {
         at++;
     }
-    if (at < t->thresholds.len &&
-        strcmp(map_string(&t->strings, t->thresholds.data[at].kind), kind) == 0) {
-        struct threshold *known = &t->thresholds.data[at];
-        known->ms = known->ms < (uint64_t)threshold_ms ? known->ms : (uint64_t)threshold_ms;
-        return true;
+    if (at == t->thresholds.len || order != 0) {
+        struct threshold made = {.kind = triage_string(t, kind), .ms = -1};
+        if (made.kind == NO_INDEX || !VEC_INSERT(&t->thresholds, at)) {
+            return NULL;
+        }
+        t->thresholds.data[at] = made;
     }
-    struct threshold made = {.kind = triage_string(t, kind), .ms = (uint64_t)threshold_ms};
-    if (made.kind == NO_INDEX || !VEC_INSERT(&t->thresholds, at)) {
+    return &t->thresholds.data[at];
+}
+
+static int64_t smaller_known(int64_t a, int64_t b) {
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+bool triage_note_threshold(struct triage *t, const char *kind, int64_t threshold_ms) {
+    struct threshold *known = threshold_of(t, kind && *kind ? kind : "hang");
+    if (!known) {
         return false;
     }
-    t->thresholds.data[at] = made;
+    known->unsaid = known->unsaid || threshold_ms < 0;
+    known->ms = smaller_known(known->ms, threshold_ms);
+    t->threshold_ms = smaller_known(t->threshold_ms, threshold_ms);
     return true;
 }
 
 bool triage_merge_thresholds(struct triage *t, const struct triage *from) {
     for (size_t i = 0; i < from->thresholds.len; i++) {
         const struct threshold *other = &from->thresholds.data[i];
-        if (!triage_note_threshold(t, map_string(&from->strings, other->kind),
-                                   (int64_t)other->ms)) {
+        const char *kind = map_string(&from->strings, other->kind);
+        if ((other->ms >= 0 && !triage_note_threshold(t, kind, other->ms)) ||
+            (other->unsaid && !triage_note_threshold(t, kind, -1))) {
             return false;
         }
     }

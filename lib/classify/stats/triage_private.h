@@ -97,7 +97,8 @@ enum { PENDING_MAX = 1 << 18 }; /* more stalls are counted as they are */
 /* From which duration on stalls of a kind were looked for. */
 struct threshold {
     uint32_t kind; /* index of a string */
-    uint64_t ms;
+    int64_t ms;    /* -1 = no dump says it */
+    bool unsaid;   /* a dump does not say it */
 };
 
 struct triage {

@@ -155,7 +155,8 @@ static void the_smallest_threshold_of_ranked_dumps_is_told(void **state) {
     struct strbuf text = {0};
     text_add_threshold(&text, b.triage);
     assert_string_equal(strbuf_cstr(&text),
-                        "500ms for hang, 20.0s for watchdog, shorter stalls were not seen");
+                        "500ms for hang where it is told, 20.0s for watchdog, shorter stalls were "
+                        "not seen there");
     strbuf_release(&text);
     teardown(&b);
 }

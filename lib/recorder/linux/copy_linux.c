@@ -87,6 +87,13 @@ static bool takes_no_signal_async(const struct copy_source *s) {
     return proc_parse_blocked_async(text, size, s->signal_number);
 }
 
+/* A filter may come at any time, so this is asked each time. */
+static bool is_filtered_async(const struct copy_source *s) {
+    char text[STATUS_SIZE];
+    size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
+    return proc_parse_filtered_async(text, size);
+}
+
 static bool may_handle_async(const struct copy_source *s) {
     char text[STATUS_SIZE];
     size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
@@ -96,10 +103,12 @@ static bool may_handle_async(const struct copy_source *s) {
 bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_ms,
                         uint32_t starved_ms, struct copy *copy) {
     struct signal_copy from;
+    struct signal_target target = s->target;
     if (!signal_linux_has_room_async(&s->target) && may_handle_async(s)) {
         return false;
     }
-    if (!signal_linux_send_async(&s->target)) {
+    target.filtered = is_filtered_async(s);
+    if (!signal_linux_send_async(&target)) {
         return false;
     }
     if (!signal_linux_await_async(runs, answer_ms) && starved_ms > 0 && !takes_no_signal_async(s)) {

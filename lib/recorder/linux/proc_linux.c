@@ -118,14 +118,15 @@ bool proc_parse_dead_async(const char *text, size_t size) {
     return at < size && (text[at + 1] == 'Z' || text[at + 1] == 'X');
 }
 
-/* The set of signals behind "\nKEY:\t". */
-static bool find_signals_async(const char *text, size_t size, const char *key, uint64_t *signals) {
+/* The number behind "\nKEY:\t". */
+static bool find_number_async(const char *text, size_t size, const char *key, unsigned base,
+                              uint64_t *number) {
     struct text t = {text, text + size};
     size_t length = strlen(key);
     for (; (size_t)(t.end - t.at) > length; t.at++) {
         if (memcmp(t.at, key, length) == 0) {
             t.at += length;
-            return take_number_async(&t, 16, signals);
+            return take_number_async(&t, base, number);
         }
     }
     return false;
@@ -133,14 +134,19 @@ static bool find_signals_async(const char *text, size_t size, const char *key, u
 
 bool proc_parse_blocked_async(const char *text, size_t size, int signal_number) {
     uint64_t blocked;
-    return !find_signals_async(text, size, "\nSigBlk:\t", &blocked) ||
+    return !find_number_async(text, size, "\nSigBlk:\t", 16, &blocked) ||
            (blocked >> (signal_number - 1) & 1);
 }
 
 bool proc_parse_handling_async(const char *text, size_t size) {
     uint64_t blocked, caught;
-    return !find_signals_async(text, size, "\nSigBlk:\t", &blocked) ||
-           !find_signals_async(text, size, "\nSigCgt:\t", &caught) || (blocked & caught) != 0;
+    return !find_number_async(text, size, "\nSigBlk:\t", 16, &blocked) ||
+           !find_number_async(text, size, "\nSigCgt:\t", 16, &caught) || (blocked & caught) != 0;
+}
+
+bool proc_parse_filtered_async(const char *text, size_t size) {
+    uint64_t mode;
+    return size == 0 || (find_number_async(text, size, "\nSeccomp:\t", 10, &mode) && mode != 0);
 }
 
 /* "/proc/self/task/TID/NAME"; empty if it has no room. */

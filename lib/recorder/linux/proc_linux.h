@@ -40,6 +40,11 @@ bool proc_parse_blocked_async(const char *text, size_t size, int signal_number);
  * signal, is not seen. */
 bool proc_parse_handling_async(const char *text, size_t size);
 
+/* Are the thread's system calls judged by a seccomp filter, or is it in strict mode, by the same
+ * text? True, too, if there is no text; a kernel without seccomp tells nothing of it, which is no.
+ */
+bool proc_parse_filtered_async(const char *text, size_t size);
+
 /* Copies memory of this process (pid) through the kernel, since it may have been unmapped
  * meanwhile. False if not all of it can be read. */
 bool proc_read_memory_async(pid_t pid, uint64_t from, void *to, size_t size);

@@ -25,6 +25,9 @@ enum {
     PAGE = 4096,
     FINISH_MS = 1000,
     SPIN_NS = 100000,
+    POLL_NS = 50000, /* the first pause of a monitor that nobody wakes; each is twice as long */
+    POLL_NS_MAX = 1000000,
+    HANDED_SPINS = 1 << 16, /* of a handler that waits for the monitor: some 3 ms */
     HANDLERS_STACK = 4096,
     FRAME_UNKNOWN = 4096
 };
@@ -32,22 +35,24 @@ enum {
 /* The low bits of a slot's word; the others count the signals that were sent. */
 enum slot_state { SLOT_IDLE, SLOT_ARMED, SLOT_BUSY, SLOT_DONE, SLOT_STATE = 3, SLOT_ROUND };
 
+/* A handler that may make no system call leaves the reading of a foreign stack to the monitor. */
+enum slot_reading { READING_NONE, READING_WANTED, READING_DONE };
+
 struct signal_slot {
     _Atomic uint32_t word;     /* what the monitor sleeps on */
     _Atomic uint32_t sleeping; /* the monitor does sleep */
     _Atomic pid_t asked;       /* the target's id */
+    _Atomic uint32_t reading;  /* enum slot_reading */
+    uint64_t sent_ns;
     struct signal_target target;
     struct cfi_registers regs;
     uint64_t lo, size, pause_ns;
+    uint64_t handed; /* bytes that the monitor read */
     _Alignas(64) uint8_t copy[COPY_SIZE];
 };
 
 static uint32_t state_of_async(uint32_t word) {
     return word & SLOT_STATE;
-}
-
-static uint32_t round_of_async(uint32_t word) {
-    return word / SLOT_ROUND;
 }
 
 static uint32_t with_state_async(uint32_t word, enum slot_state state) {
@@ -74,6 +79,8 @@ static struct {
     struct signal_slot *slot;
     int number;
     pid_t pid;
+    uid_t uid;
+    atomic_bool filtered; /* the latest target was */
     struct sigaction old;
     _Atomic uint64_t alternate; /* size of the watched thread's alternate stack */
     uint64_t room;              /* room that two signals and their handlers need at least */
@@ -136,8 +143,29 @@ bool signal_linux_has_room_async(const struct signal_target *target) {
     return !target->watched || size == 0 || (size != SIGNAL_STACK_UNKNOWN && size >= ours.room);
 }
 
+/* Waits, without a system call, until the monitor has read the stack. */
+static void hand_over_async(struct signal_slot *slot) {
+    atomic_store(&slot->reading, READING_WANTED);
+    for (unsigned i = 0; i < HANDED_SPINS && atomic_load(&slot->reading) == READING_WANTED; i++) {
+        arch_pause_async();
+    }
+    uint32_t wanted = READING_WANTED;
+    bool late = atomic_compare_exchange_strong(&slot->reading, &wanted, READING_NONE);
+    slot->size = late ? 0 : slot->handed;
+}
+
+/* The monitor's part of it. */
+static void read_handed_async(struct signal_slot *slot) {
+    if (atomic_load(&slot->reading) == READING_WANTED) {
+        uint32_t wanted = READING_WANTED;
+        slot->handed = stack_copy_mapped_async(ours.pid, slot->copy, slot->lo, COPY_SIZE);
+        atomic_compare_exchange_strong(&slot->reading, &wanted, READING_DONE);
+    }
+}
+
 static void copy_async(struct signal_slot *slot, const ucontext_t *uc) {
-    uint64_t begin = clock_async();
+    bool filtered = slot->target.filtered;
+    uint64_t begin = filtered ? 0 : clock_async();
     if (slot->target.watched) {
         atomic_store(&ours.alternate,
                      (uc->uc_stack.ss_flags & SS_DISABLE) != 0 ? 0 : uc->uc_stack.ss_size);
@@ -150,17 +178,22 @@ static void copy_async(struct signal_slot *slot, const ucontext_t *uc) {
         uint64_t size = slot->target.hi - slot->lo;
         slot->size = size < COPY_SIZE ? size : COPY_SIZE;
         stack_copy_async(slot->copy, slot->lo, slot->size);
+    } else if (sp > ARCH_RED_ZONE + 8 && filtered) {
+        hand_over_async(slot);
     } else if (sp > ARCH_RED_ZONE + 8) {
         slot->size = stack_copy_mapped_async(ours.pid, slot->copy, slot->lo, COPY_SIZE);
     }
-    slot->pause_ns = clock_async() - begin;
+    slot->pause_ns = filtered ? 0 : clock_async() - begin;
+}
+
+static bool is_handled_async(const struct sigaction *sa) {
+    return (sa->sa_flags & SA_SIGINFO) || (sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN);
 }
 
 /* Passes a signal that is not ours to the handler that was there before, as nearly as a handler can
- * stand in for the kernel. */
+ * stand in for the kernel. Under a filter its mask is ours, all signals. */
 static void chain_handler_async(int sig, siginfo_t *info, void *uc) {
-    if (!(ours.old.sa_flags & SA_SIGINFO) &&
-        (ours.old.sa_handler == SIG_IGN || ours.old.sa_handler == SIG_DFL)) {
+    if (!is_handled_async(&ours.old)) {
         return; /* SIGURG is ignored by default */
     }
     sigset_t mask = ((ucontext_t *)uc)->uc_sigmask;
@@ -168,7 +201,9 @@ static void chain_handler_async(int sig, siginfo_t *info, void *uc) {
     if (!(ours.old.sa_flags & SA_NODEFER)) {
         sigaddset(&mask, sig);
     }
-    sigprocmask(SIG_SETMASK, &mask, NULL);
+    if (!atomic_load(&ours.filtered)) {
+        sigprocmask(SIG_SETMASK, &mask, NULL);
+    }
     if (ours.old.sa_flags & SA_SIGINFO) {
         ours.old.sa_sigaction(sig, info, uc);
     } else {
@@ -185,11 +220,9 @@ static void on_signal_async(int sig, siginfo_t *info, void *uc) {
         return;
     }
     /* The signal may be of an earlier round and late. While it was pending the kernel accepted no
-     * other, so no second one follows. */
+     * other, so no second one follows. Its si_pid is the thread that it was sent to. */
     uint32_t word = atomic_load(&slot->word);
-    if (state_of_async(word) == SLOT_ARMED &&
-        ((uint32_t)info->si_errno == round_of_async(word) ||
-         atomic_load(&slot->asked) == (pid_t)syscall(SYS_gettid)) &&
+    if (state_of_async(word) == SLOT_ARMED && atomic_load(&slot->asked) == info->si_pid &&
         atomic_compare_exchange_strong(&slot->word, &word, with_state_async(word, SLOT_BUSY))) {
         copy_async(slot, uc);
         atomic_store(&slot->word, with_state_async(word, SLOT_DONE));
@@ -197,6 +230,12 @@ static void on_signal_async(int sig, siginfo_t *info, void *uc) {
             futex_async(&slot->word, FUTEX_WAKE, 1, NULL);
         }
     }
+    /* While ours was pending the kernel dropped any other of its kind that was sent to the thread:
+     * it may stand for two. (Go's runtime waits for the SIGURG that it sent to a thread.) */
+    info->si_code = SI_TKILL;
+    info->si_pid = ours.pid;
+    info->si_uid = ours.uid;
+    chain_handler_async(sig, info, uc);
     errno = saved_errno;
 }
 
@@ -204,15 +243,12 @@ static bool is_ours_async(const struct sigaction *sa) {
     return (sa->sa_flags & SA_SIGINFO) && sa->sa_sigaction == on_signal_async;
 }
 
-static bool is_handled(const struct sigaction *sa) {
-    return (sa->sa_flags & SA_SIGINFO) || (sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN);
-}
-
 int signal_linux_choose(void) {
     static const int quiet[] = {SIGURG, SIGWINCH};
     for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++) {
         struct sigaction now;
-        if (sigaction(quiet[i], NULL, &now) == 0 && (is_ours_async(&now) || !is_handled(&now))) {
+        if (sigaction(quiet[i], NULL, &now) == 0 &&
+            (is_ours_async(&now) || !is_handled_async(&now))) {
             return quiet[i];
         }
     }
@@ -232,6 +268,7 @@ bool signal_linux_install(int number) {
         set_idle_async(ours.slot);
         ours.pid = getpid();
     }
+    ours.uid = getuid();
     struct sigaction now,
         sa = {.sa_sigaction = on_signal_async, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
     sigfillset(&sa.sa_mask);
@@ -241,7 +278,7 @@ bool signal_linux_install(int number) {
     if (is_ours_async(&now)) {
         return true;
     }
-    if (is_handled(&now) && !(now.sa_flags & SA_RESTART)) {
+    if (is_handled_async(&now) && !(now.sa_flags & SA_RESTART)) {
         sa.sa_flags &= ~SA_RESTART; /* the program wants its signal to end its waits */
     }
     /* A frame holds the processor's registers: 1 to 12 kB on x86-64 (getauxval(3)); a kernel that
@@ -260,27 +297,43 @@ static bool handler_in_place_async(void) {
     return sigaction(ours.number, NULL, &now) == 0 && is_ours_async(&now);
 }
 
-static bool send_async(pid_t tid, uint32_t round) {
+static bool send_async(pid_t tid) {
     siginfo_t info;
     memset(&info, 0, sizeof info);
     info.si_signo = ours.number;
     info.si_code = SIGNAL_CODE;
-    info.si_errno = (int)round;
+    info.si_pid = tid;
     info.si_value.sival_ptr = ours.slot;
     return syscall(SYS_rt_tgsigqueueinfo, ours.pid, tid, ours.number, &info) == 0;
 }
 
 /* Spins for a moment: sleeping and waking up costs the monitor as much, and the handler would pay
  * for the wake-up. */
-static void spin_async(const struct signal_slot *slot) {
+static void spin_async(struct signal_slot *slot) {
     uint64_t end = clock_async() + SPIN_NS;
     while (slot_state_async(slot) != SLOT_DONE && clock_async() < end) {
+        read_handed_async(slot);
         arch_pause_async();
     }
 }
 
+/* The same where the handler does not wake the monitor. */
+static bool poll_async(struct signal_slot *slot, uint64_t ms) {
+    uint64_t end = clock_async() + ms * 1000000;
+    for (long pause = POLL_NS; slot_state_async(slot) != SLOT_DONE && clock_async() < end;) {
+        struct timespec ts = {.tv_nsec = pause};
+        read_handed_async(slot);
+        nanosleep(&ts, NULL);
+        pause = 2 * pause < POLL_NS_MAX ? 2 * pause : POLL_NS_MAX;
+    }
+    return slot_state_async(slot) == SLOT_DONE;
+}
+
 /* Waits until the state is DONE, for `ms` at most. */
 static bool await_async(struct signal_slot *slot, uint64_t ms) {
+    if (slot->target.filtered) {
+        return poll_async(slot, ms);
+    }
     uint64_t now = clock_async(), end = now + ms * 1000000;
     atomic_store(&slot->sleeping, 1);
     for (uint32_t word;
@@ -302,9 +355,12 @@ bool signal_linux_send_async(const struct signal_target *target) {
     }
     word += SLOT_ROUND;
     slot->target = *target;
+    slot->sent_ns = clock_async();
+    atomic_store(&ours.filtered, target->filtered);
+    atomic_store(&slot->reading, READING_NONE);
     atomic_store(&slot->asked, target->tid);
     atomic_store(&slot->word, with_state_async(word, SLOT_ARMED));
-    return send_async(target->tid, round_of_async(word)) || !disarm_async(slot);
+    return send_async(target->tid) || !disarm_async(slot);
 }
 
 bool signal_linux_await_async(bool runs, uint32_t ms) {
@@ -322,7 +378,7 @@ bool signal_linux_finish_async(struct signal_copy *copy) {
     }
     copy->regs = slot->regs;
     copy->stack = (struct cfi_stack){slot->copy, slot->lo, slot->lo + slot->size};
-    copy->pause_ns = slot->pause_ns;
+    copy->pause_ns = slot->target.filtered ? clock_async() - slot->sent_ns : slot->pause_ns;
     set_idle_async(slot);
     return true;
 }

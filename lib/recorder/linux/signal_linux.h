@@ -23,22 +23,30 @@ struct signal_target {
     pid_t tid;
     uint64_t lo, hi;
     bool watched; /* the thread of signal_linux_set_alternate_async */
+    /* A seccomp filter judges its system calls: the handler makes none, and the monitor does what
+     * needs one. */
+    bool filtered;
 };
 
 struct signal_copy {
     struct cfi_registers regs;
     struct cfi_stack stack; /* hi == lo: the stack could not be read */
-    uint64_t pause_ns;      /* time in the handler; the kernel's delivery comes on top */
+    /* Time in the handler; the kernel's delivery comes on top. Of a filtered target: at most, from
+     * the request to the monitor's look at the answer. */
+    uint64_t pause_ns;
 };
 
 /* Installs the handler for `number` and makes the slot; the second time it only makes sure of them.
  * The handler stays for the life of the process, because a signal may still be on its way. A
- * handler that the program had before is called for signals that are not ours. False: errno. */
+ * handler that the program had before is called for signals that are not ours, and for ours, too,
+ * because the kernel keeps one signal of a kind pending: ours may stand for one of the program's.
+ * False: errno. */
 bool signal_linux_install(int number);
 
 /* Chooses a signal that has no effect where nobody handles it, so that a late one (after an exec)
- * does no harm: SIGURG, or SIGWINCH if the program handles SIGURG, because two pending signals of a
- * kind become one, and the program's would be lost. */
+ * does no harm: SIGURG, or SIGWINCH if the program handles SIGURG, or SIGURG if it handles both. (A
+ * signal that queues, of the real-time ones, would end a program that has just been replaced by an
+ * exec.) */
 int signal_linux_choose(void);
 
 /* The kernel kills a thread whose alternate signal stack has no room for the frame of one more

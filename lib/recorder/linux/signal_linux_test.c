@@ -9,13 +9,17 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "linux/signal_linux.h"
 
-enum { SOON_MS = 20, LONG_MS = 10000 };
+enum { SOON_MS = 20, LONG_MS = 10000, CONTEXT_STACK = 64 * 1024, TRIES = 200 };
 
 /* A thread that takes no signal until it is told to. */
 struct thread {
@@ -70,9 +74,17 @@ static void finish(struct thread *t) {
     free(t);
 }
 
+static atomic_int programs_signals;
+
+static void on_programs_signal(int sig) {
+    (void)sig;
+    atomic_fetch_add(&programs_signals, 1);
+}
+
 static int setup(void **state) {
+    struct sigaction sa = {.sa_handler = on_programs_signal};
     (void)state;
-    return signal_linux_install(SIGURG) ? 0 : -1;
+    return sigaction(SIGURG, &sa, NULL) == 0 && signal_linux_install(SIGURG) ? 0 : -1;
 }
 
 /* A request that the thread does not answer: its signal stays pending. */
@@ -139,11 +151,110 @@ static void late_signal_does_nothing_when_nobody_asks(void **state) {
     finish(t);
 }
 
+/* The kernel drops the second of two signals of a kind that are pending for a thread. */
+static void signal_that_stands_for_two_reaches_the_programs_handler(void **state) {
+    struct thread *t = start();
+    struct signal_copy copy;
+    (void)state;
+    assert_true(signal_linux_send_async(&t->target));
+    assert_int_equal(pthread_kill(t->thread, SIGURG), 0);
+    atomic_store(&programs_signals, 0);
+    sem_post(&t->take);
+    assert_true(signal_linux_await_async(false, LONG_MS));
+    assert_true(signal_linux_finish_async(&copy));
+    while (!t->took) {
+        usleep(100);
+    }
+    assert_int_equal(atomic_load(&programs_signals), 1);
+    finish(t);
+}
+
+/* ---- threads that the kernel kills for any system call but the end of a handler ---- */
+
+struct strict_thread {
+    pthread_t thread;
+    struct signal_target target;
+    ucontext_t context, back;
+    uint8_t *stack; /* NULL: the thread's own */
+    atomic_bool strict, stop;
+};
+
+static struct strict_thread *strict; /* makecontext passes integers alone */
+
+static void spin_strictly(void) {
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0) {
+        strict->strict = true;
+    }
+    while (!strict->stop) {
+    }
+    syscall(SYS_exit, 0);
+}
+
+static void *strict_main(void *arg) {
+    pthread_attr_t attr;
+    void *base;
+    size_t size;
+    (void)arg;
+    pthread_getattr_np(pthread_self(), &attr);
+    pthread_attr_getstack(&attr, &base, &size);
+    pthread_attr_destroy(&attr);
+    strict->target = (struct signal_target){.tid = gettid(), .filtered = true};
+    strict->target.lo = (uint64_t)(uintptr_t)base;
+    strict->target.hi = strict->target.lo + size;
+    if (strict->stack) {
+        getcontext(&strict->context);
+        strict->context.uc_stack.ss_sp = strict->stack;
+        strict->context.uc_stack.ss_size = CONTEXT_STACK;
+        makecontext(&strict->context, spin_strictly, 0);
+        swapcontext(&strict->back, &strict->context);
+    }
+    spin_strictly();
+    return NULL;
+}
+
+/* Copies the stack of such a thread until a copy succeeds: on a loaded machine one may be late. */
+static void copy_strict_thread(bool foreign_stack) {
+    struct strict_thread s = {.stack = foreign_stack ? malloc(CONTEXT_STACK) : NULL};
+    struct signal_copy copy = {.stack = {0}};
+    strict = &s;
+    assert_int_equal(pthread_create(&s.thread, NULL, strict_main, NULL), 0);
+    while (!s.strict) {
+        usleep(100);
+    }
+    bool copied = false;
+    for (unsigned i = 0; i < TRIES && !copied; i++) {
+        assert_true(signal_linux_send_async(&s.target));
+        (void)signal_linux_await_async(false, LONG_MS);
+        copied = signal_linux_finish_async(&copy) && copy.stack.hi > copy.stack.lo;
+    }
+    uint64_t sp = copy.regs.value[CFI_SP];
+    s.stop = true;
+    pthread_join(s.thread, NULL);
+    assert_true(copied);
+    assert_true(copy.stack.lo <= sp && sp < copy.stack.hi);
+    assert_int_equal(stack_is_own_async(&s.target, sp), !foreign_stack);
+    assert_true(copy.pause_ns > 0);
+    free(s.stack);
+}
+
+static void handler_makes_no_system_call_under_a_filter(void **state) {
+    (void)state;
+    copy_strict_thread(false);
+}
+
+static void monitor_reads_a_foreign_stack_under_a_filter(void **state) {
+    (void)state;
+    copy_strict_thread(true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signal_of_an_earlier_request_answers_the_next),
         cmocka_unit_test(late_signal_does_not_answer_for_another_thread),
         cmocka_unit_test(late_signal_does_nothing_when_nobody_asks),
+        cmocka_unit_test(signal_that_stands_for_two_reaches_the_programs_handler),
+        cmocka_unit_test(handler_makes_no_system_call_under_a_filter),
+        cmocka_unit_test(monitor_reads_a_foreign_stack_under_a_filter),
     };
     return cmocka_run_group_tests_name("signal_linux", tests, setup, NULL);
 }

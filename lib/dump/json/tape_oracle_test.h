@@ -212,8 +212,10 @@ static inline size_t repair_number(struct repairs *r, size_t at) {
 /* Jansson's tree of the repaired text, NULL if it does not take it. */
 static inline json_t *load_repaired(const char *text, size_t len, bool quote, uint64_t *count) {
     struct repairs r = {.text = text, .len = len, .quote = quote};
+    bool nul = false; /* outside of a string, where Jansson passes over one behind a number */
     for (size_t i = 0; i < len;) {
         char c = text[i];
+        nul = nul || c == '\0';
         if (c == '"') {
             i = repair_string(&r, i);
         } else if (c == '-' || (c >= '0' && c <= '9')) {
@@ -223,7 +225,7 @@ static inline json_t *load_repaired(const char *text, size_t len, bool quote, ui
             i++;
         }
     }
-    json_t *root = r.out.len > 0 ? json_loadb(r.out.data, r.out.len, 0, NULL) : NULL;
+    json_t *root = r.out.len > 0 && !nul ? json_loadb(r.out.data, r.out.len, 0, NULL) : NULL;
     *count = r.count;
     strbuf_release(&r.out);
     return root;

@@ -78,7 +78,11 @@ bool parse_address(const char *s, size_t len, uint64_t *out) {
 }
 
 bool parse_is(const char *s, size_t len, const char *word) {
-    return strlen(word) == len && memcmp(word, s, len) == 0;
+    size_t same = 0;
+    while (same < len && word[same] && word[same] == s[same]) {
+        same++;
+    }
+    return same == len && !word[same];
 }
 
 bool parse_word(const char *s, size_t len, const void *rows, size_t count, size_t row_size,

@@ -2,11 +2,39 @@
  * every stack. Each index is checked here, so later code need not. */
 #include "dump/dump_locations_private.h"
 
-/* The string table: NUL-terminated copies. */
+#include <string.h>
+
+/* The string table: NUL-terminated texts. */
 struct strings {
     const char **texts;
     size_t count;
 };
+
+/* Copies the text of the whole table at once, in which what follows each string becomes its NUL. A
+ * string with escapes is a text of its own. */
+static enum st copy_strings(struct dump_build *b, const struct tape_value *array,
+                            const struct tape_value *last, struct strings *strings) {
+    const char *from = b->tape.text + array->at;
+    size_t size = last->at - array->at + last->len + 1;
+    char *copy = build_array(b, size, 1);
+    if (!copy) {
+        return ST_ERR;
+    }
+    memcpy(copy, from, size);
+    const struct tape_value *value = tape_first(array);
+    for (size_t i = 0; i < strings->count; i++, value = tape_next(value)) {
+        if (tape_is(value, VALUE_ESCAPED)) {
+            strings->texts[i] = build_string(b, value);
+        } else {
+            strings->texts[i] = copy + (value->at - array->at);
+            copy[value->at - array->at + value->len] = '\0';
+        }
+        if (!strings->texts[i]) {
+            return ST_ERR;
+        }
+    }
+    return ST_OK;
+}
 
 static enum st build_strings(struct dump_build *b, const struct tape_value *array,
                              struct strings *strings) {
@@ -16,17 +44,14 @@ static enum st build_strings(struct dump_build *b, const struct tape_value *arra
     if (!strings->texts) {
         return ST_ERR;
     }
-    const struct tape_value *value = tape_first(array);
+    const struct tape_value *value = tape_first(array), *last = value;
     for (size_t i = 0; i < strings->count; i++, value = tape_next(value)) {
         if (!tape_is_string(value)) {
             return err_set(b->e, ERR_FORMAT, "\"strings\"[%zu] is not a string", i);
         }
-        strings->texts[i] = build_string(b, value);
-        if (!strings->texts[i]) {
-            return ST_ERR;
-        }
+        last = value;
     }
-    return ST_OK;
+    return strings->count > 0 ? copy_strings(b, array, last, strings) : ST_OK;
 }
 
 enum { LINE_NAMES = 3, LINE_MEMBERS = 5 };

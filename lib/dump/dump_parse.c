@@ -10,6 +10,7 @@
 #include "base/search.h"
 #include "dump/dump_build_private.h"
 #include "dump/dump_context_private.h"
+#include "dump/dump_head_private.h"
 #include "dump/dump_locations_private.h"
 #include "dump/dump_private.h"
 
@@ -378,56 +379,6 @@ static enum st build_names(struct dump_build *b, const struct tape_value *names)
 }
 
 /* ---- the whole ---- */
-
-static void build_head(struct dump_build *b, const struct tape_value *root) {
-    struct dump *d = b->d;
-    const struct tape_value *app = tape_member(&b->tape, root, "app");
-    const struct tape_value *device = tape_member(&b->tape, root, "device");
-    const struct tape_value *stall = tape_member(&b->tape, root, "stall");
-    const struct tape_value *class = tape_member(&b->tape, root, "class");
-    d->id = build_member_string(b, root, "id");
-    d->time = build_member_string(b, root, "time");
-    d->lack = build_member_string(b, root, "lack");
-    d->user = build_member_string(b, root, "user");
-    d->threads_left_out = build_member_number(b, root, "threads_left_out");
-    d->app.id = build_member_string(b, app, "id");
-    d->app.version = build_member_string(b, app, "version");
-    d->app.build = build_member_string(b, app, "build");
-    d->device.model = build_member_string(b, device, "model");
-    d->device.os = build_member_string(b, device, "os");
-    d->device.os_build = build_member_string(b, device, "os_build");
-    d->device.arch = build_member_string(b, device, "arch");
-    d->device.cpus = build_member_number(b, device, "cpus");
-    d->class.level1 = build_member_string(b, class, "level1");
-    d->class.level2 = build_member_string(b, class, "level2");
-    d->class.action = build_member_string(b, class, "action");
-    d->class.level1_was = build_member_string(b, class, "level1_was");
-    d->class.level2_was = build_member_string(b, class, "level2_was");
-    d->class.action_was = build_member_string(b, class, "action_was");
-    d->class.cause = build_member_string(b, class, "cause");
-    d->class.title = build_member_string(b, class, "title");
-    d->stall.id = build_member_string(b, stall, "id");
-    d->stall.kind = build_member_string(b, stall, "kind");
-    d->stall.detector = build_member_string(b, stall, "detector");
-    d->stall.activity = build_member_string(b, stall, "activity");
-    d->stall.mode = build_member_string(b, stall, "mode");
-    d->stall.app_state = build_member_string(b, stall, "app_state");
-    d->stall.action = build_member_string(b, stall, "action");
-    const struct tape_value *top_thread = tape_member(&b->tape, stall, "top_thread");
-    d->stall.top_thread = build_member_number(b, top_thread, "id");
-    d->stall.top_thread_name = build_member_string(b, top_thread, "name");
-    d->stall.seq = build_member_number(b, stall, "seq");
-    d->stall.threshold_ms = build_member_number(b, stall, "threshold_ms");
-    d->stall.at_ms = build_member_number(b, stall, "at_ms");
-    d->stall.duration_ms = build_member_number(b, stall, "duration_ms");
-    d->stall.span_ms = build_member_number(b, stall, "span_ms");
-    d->stall.gap_ms = build_member_number(b, stall, "gap_ms");
-    d->stall.cpu_permille = build_member_number(b, stall, "cpu_permille");
-    d->stall.suppressed = build_member_number(b, stall, "suppressed");
-    d->stall.ended = build_member_true(b, stall, "ended");
-    d->stall.fatal = build_member_true(b, stall, "fatal");
-    d->stall.prewarmed = build_member_true(b, stall, "prewarmed");
-}
 
 enum { CONTEXT, APP_IMAGES, STRINGS, ALL_LOCATIONS, THREADS, SAMPLES, HEAVIEST, NAMES, PARTS };
 static const struct tape_name parts[PARTS] = {

@@ -58,6 +58,9 @@ static inline const char *read_string(struct tape_text *t, const char *p, struct
 static inline const char *read_number(struct tape_text *t, const char *p, struct tape_value *v) {
     const char *first = p, *digit = p;
     uint64_t n = 0;
+    for (; t->end - digit >= WORD_BYTES && word_is_digits(word_load(digit)); digit += WORD_BYTES) {
+        n = n * 100000000 + word_number(word_load(digit));
+    }
     for (; token_is_digit(*digit); digit++) {
         n = n * 10 + (uint64_t)(*digit - '0');
     }
@@ -224,6 +227,20 @@ static bool is_name(const struct tape *t, const struct tape_value *key,
     return span_is((struct span){text - 1, text + key->len + 1}, name->text);
 }
 
+size_t tape_which(const struct tape *t, const struct tape_value *key, const void *rows,
+                  size_t count, size_t row_size, size_t likely) {
+    const char *first = rows, *end = first + count * row_size;
+    const char *row = likely < count ? first + likely * row_size : first;
+    for (size_t tried = 0; tried < count; tried++) {
+        if (is_name(t, key, (const struct tape_name *)(const void *)row)) {
+            return (size_t)(row - first) / row_size;
+        }
+        row += row_size;
+        row = row < end ? row : first;
+    }
+    return count;
+}
+
 void tape_members(const struct tape *t, const struct tape_value *object,
                   const struct tape_name *names, size_t count, const struct tape_value **values) {
     size_t likely = 0; /* the name behind the last one that was found */
@@ -235,14 +252,12 @@ void tape_members(const struct tape *t, const struct tape_value *object,
     }
     const struct tape_value *end = tape_end(object);
     for (const struct tape_value *key = tape_first(object); key < end; key = tape_next(key + 1)) {
-        size_t tried = 0, i = likely;
-        while (tried < count && !is_name(t, key, &names[i])) {
-            i = i + 1 < count ? i + 1 : 0;
-            tried++;
-        }
-        if (tried < count) {
+        size_t i = likely < count && is_name(t, key, &names[likely])
+                       ? likely
+                       : tape_which(t, key, names, count, sizeof *names, likely);
+        if (i < count) {
             values[i] = key + 1;
-            likely = i + 1 < count ? i + 1 : 0;
+            likely = i + 1;
         }
     }
 }

@@ -74,6 +74,10 @@ struct tape_name {
 #define TAPE_NAME(literal)                                                                         \
     { (literal), sizeof(literal) - 1 }
 
+/* Which of these names a member has: a row's number, `count` if it is none. Each row begins with a
+ * struct tape_name and has row_size bytes; the search begins with the row `likely`. */
+size_t tape_which(const struct tape *t, const struct tape_value *key, const void *rows,
+                  size_t count, size_t row_size, size_t likely);
 /* The values of these members of an object, NULL for one that is absent; all are absent from any
  * other value and NULL. Fastest if the names come in the order of the text. */
 void tape_members(const struct tape *t, const struct tape_value *object,

@@ -4,6 +4,7 @@
 #ifndef STALLKIT_DUMP_WORD_PRIVATE_H
 #define STALLKIT_DUMP_WORD_PRIVATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,20 @@ static inline uint64_t word_special(uint64_t word) {
     uint64_t quotes = (word ^ word_of('"')) - word_of(1);
     uint64_t backslashes = (word ^ word_of('\\')) - word_of(1);
     return (quotes | backslashes | (word - word_of(0x20)) | word) & word_of(0x80);
+}
+
+/* Are all its bytes digits? Their high half is 3, also when 6 is added. */
+static inline bool word_is_digits(uint64_t word) {
+    uint64_t both = word | (word + word_of(0x06));
+    return (both & word_of(0xf0)) == word_of(0x30) && (word & word_of(0xf0)) == word_of(0x30);
+}
+
+/* The number that its eight digits make: pairs of digits are joined, then pairs of pairs. */
+static inline uint32_t word_number(uint64_t word) {
+    word = (word & word_of(0x0f)) * 10 + (word >> 8 & word_of(0x0f));
+    word =
+        (word & UINT64_C(0x00ff00ff00ff00ff)) * 100 + (word >> 16 & UINT64_C(0x00ff00ff00ff00ff));
+    return (uint32_t)((word & 0xffff) * 10000 + (word >> 32 & 0xffff));
 }
 
 /* How many were found. */

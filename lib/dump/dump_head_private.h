@@ -1,0 +1,10 @@
+/* The members of a dump beside its stacks, images and names. */
+#ifndef STALLKIT_DUMP_HEAD_PRIVATE_H
+#define STALLKIT_DUMP_HEAD_PRIVATE_H
+
+#include "dump/dump_build_private.h"
+
+/* Fills in id, time, user, app, device, stall and class of the dump from its root, an object. */
+void build_head(struct dump_build *b, const struct tape_value *root);
+
+#endif

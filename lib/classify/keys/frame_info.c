@@ -10,7 +10,8 @@
 
 /* A frame as the dump has it. */
 struct raw_frame {
-    const char *image; /* NULL = none */
+    const struct image_facts *facts; /* of its image; NULL: it is in none of the dump's */
+    const char *image;               /* NULL = none */
     const struct image_id *id;
     enum rule_side side;
     enum rule_os os;
@@ -21,11 +22,13 @@ struct raw_frame {
 };
 
 void frame_table_release(struct frame_table *t) {
+    map_release(&t->by_image);
     map_release(&t->by_raw);
     map_release(&t->by_key);
     map_release(&t->by_caller);
     VEC_RELEASE(&t->infos);
     VEC_RELEASE(&t->images);
+    VEC_RELEASE(&t->known_images);
     arena_release(&t->arena);
     strbuf_release(&t->raw);
     strbuf_release(&t->image);
@@ -165,12 +168,20 @@ static void apply_rules(struct frame_table *t, const struct raw_frame *f, struct
     decide_framework(t, &s, info);
 }
 
+/* What tells a key's frames apart. */
+static void add_name(struct strbuf *out, const char *image, const char *function) {
+    strbuf_addstr(out, image);
+    strbuf_addc(out, '\t');
+    strbuf_addstr(out, function);
+}
+
 /* Fills in the members that keys use, and finds the canonical info. False: out of memory. */
 static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct frame_info *info,
                         size_t index) {
     char id[IMAGE_ID_TEXT] = "";
     if (!f->function) {
-        strbuf_addf(&t->function, "+0x%llx", (unsigned long long)f->offset);
+        strbuf_addstr(&t->function, "+0x");
+        strbuf_addhex(&t->function, f->offset);
         if (f->id) {
             image_id_text(f->id, id);
         }
@@ -197,7 +208,7 @@ static bool finish_info(struct frame_table *t, const struct raw_frame *f, struct
     names_enclosing(info->function, strlen(info->function), &enclosing, &enclosing_len);
     info->enclosing = hash_bytes(enclosing, enclosing_len);
     strbuf_clear(&t->raw);
-    strbuf_addf(&t->raw, "%s\t%s", info->image, info->function);
+    add_name(&t->raw, info->image, info->function);
     const struct map_entry *entry =
         t->raw.failed ? NULL : map_put(&t->by_key, t->raw.data, t->raw.len, index, NULL);
     if (!entry) {
@@ -251,45 +262,67 @@ static struct frame_info *new_info(struct frame_table *t, const struct raw_frame
     return find_made_for(t, f, info) && finish_info(t, f, info, index) ? info : NULL;
 }
 
-static struct frame_info *find_info(struct frame_table *t, const struct raw_frame *f) {
+/* What tells the frames of one image from those of another. */
+static void add_head(const struct frame_table *t, const struct raw_frame *f, struct strbuf *out) {
+    strbuf_addc(out, (char)('0' + f->side));
+    strbuf_addc(out, (char)('0' + f->os));
+    if (f->image_rule) {
+        strbuf_addu64(out, rules_index(t->rules, f->image_rule));
+    }
+    strbuf_addc(out, '\t');
+    strbuf_addstr(out, f->image ? f->image : "");
+    strbuf_addc(out, '\t');
+}
+
+/* Writes what tells a frame from others into t->raw; NULL: out of memory. */
+static const struct strbuf *raw_key(struct frame_table *t, const struct raw_frame *f) {
     struct strbuf *raw = &t->raw;
     strbuf_clear(raw);
-    strbuf_addc(raw, (char)('0' + f->side));
-    strbuf_addc(raw, (char)('0' + f->os));
-    if (f->image_rule) {
-        strbuf_addu64(raw, rules_index(t->rules, f->image_rule));
-    }
-    strbuf_addc(raw, '\t');
-    strbuf_addstr(raw, f->image ? f->image : "");
-    strbuf_addc(raw, '\t');
-    if (f->function) {
-        strbuf_addstr(raw, f->function);
-        strbuf_addc(raw, '\n');
-        strbuf_addstr(raw, f->linkage ? f->linkage : "");
+    if (f->facts) {
+        strbuf_add(raw, f->facts->head, f->facts->head_len);
     } else {
-        strbuf_addc(raw, '\n'); /* no name starts with it */
-        strbuf_addhex(raw, f->offset);
+        add_head(t, f, raw);
+    }
+    if (f->function) {
+        const char *linkage = f->linkage ? f->linkage : "";
+        strbuf_addstr(raw, f->function);
+        strbuf_add(raw, "\n", 1);
+        strbuf_add(raw, linkage, strlen(linkage));
+    } else {
+        strbuf_add(raw, "\n", 1); /* no name starts with it */
+        strbuf_add(raw, &f->offset, sizeof f->offset);
         if (f->id) {
             strbuf_add(raw, f->id->bytes, f->id->len);
         }
     }
-    if (raw->failed) {
+    return raw->failed ? NULL : raw;
+}
+
+static struct frame_info *find_info(struct frame_table *t, const struct raw_frame *f) {
+    const struct strbuf *raw = raw_key(t, f);
+    if (!raw) {
         return NULL;
+    }
+    uint64_t hash = hash_quick(raw->data, raw->len);
+    struct recent_frame *recent = &t->recent[hash % FRAMES_RECENT];
+    if (recent->info && recent->hash == hash && recent->len == raw->len &&
+        memcmp(recent->raw, raw->data, raw->len) == 0) {
+        return recent->info;
     }
     struct map_entry *entry = map_put(&t->by_raw, raw->data, raw->len, SIZE_MAX, NULL);
     if (!entry) {
         return NULL;
     }
-    if (entry->value != SIZE_MAX) {
-        return t->infos.data[entry->value];
+    *recent = (struct recent_frame){.hash = hash, .raw = entry->key, .len = entry->len};
+    if (entry->value == SIZE_MAX) {
+        size_t index = t->infos.len;
+        if (!new_info(t, f)) {
+            return NULL;
+        }
+        entry->value = index; /* nothing else was put */
     }
-    size_t index = t->infos.len;
-    struct frame_info *info = new_info(t, f);
-    if (info) {
-        /* Looked up again: nothing else was put, but the rule is that puts move entries. */
-        entry->value = index;
-    }
-    return info;
+    recent->info = t->infos.data[entry->value];
+    return recent->info;
 }
 
 /* ---- of a dump ---- */
@@ -315,24 +348,41 @@ bool frame_table_begin(struct frame_table *t, const struct dump *d) {
         return false;
     }
     for (; t->images.len < d->image_count; t->images.len++) {
-        t->images.data[t->images.len] = (struct image_facts){.known = false};
+        t->images.data[t->images.len] = NULL;
     }
     t->os = os_of(d->device.os);
     t->addresses = address_rules_of(d);
     return true;
 }
 
+/* The name that rules and keys go by. */
+static const char *name_of(const struct dump_image *i) {
+    return i->name && *i->name ? i->name : i->path;
+}
+
 /* Where a dump does not name its system, the kind of an image's id tells. */
-static struct image_facts find_facts(struct frame_table *t, const struct dump_image *i) {
-    char id[IMAGE_ID_TEXT];
-    struct image_facts facts = {.known = true, .os = t->os};
-    if (facts.os == OS_ANY) {
-        facts.os = i->id.kind == IMAGE_ID_UUID    ? OS_DARWIN
-                   : i->id.kind == IMAGE_ID_BUILD ? OS_LINUX
-                                                  : OS_ANY;
+static enum rule_os os_of_image(const struct frame_table *t, const struct dump_image *i) {
+    if (t->os != OS_ANY) {
+        return t->os;
     }
+    return i->id.kind == IMAGE_ID_UUID    ? OS_DARWIN
+           : i->id.kind == IMAGE_ID_BUILD ? OS_LINUX
+                                          : OS_ANY;
+}
+
+static enum rule_side said_side(const struct dump_image *i) {
+    return i->in_app ? SIDE_APP : SIDE_SYSTEM;
+}
+
+static struct image_facts *new_facts(struct frame_table *t, const struct dump_image *i) {
+    char id[IMAGE_ID_TEXT];
+    const char *name = name_of(i);
+    struct image_facts *facts = arena_alloc(&t->arena, sizeof *facts);
+    if (!facts) {
+        return NULL;
+    }
+    facts->os = os_of_image(t, i);
     if (t->rules) {
-        const char *name = i->name && *i->name ? i->name : i->path;
         strbuf_clear(&t->image);
         if (name) {
             names_image(name, strlen(name), &t->image);
@@ -340,27 +390,60 @@ static struct image_facts find_facts(struct frame_table *t, const struct dump_im
         struct rule_image_subject s = {.name = name ? strbuf_cstr(&t->image) : NULL,
                                        .path = i->path,
                                        .id = image_id_text(&i->id, id),
-                                       .os = facts.os};
-        facts.rule = rules_match_image(t->rules, &s);
+                                       .os = facts->os};
+        facts->rule = rules_match_image(t->rules, &s);
     }
-    return facts;
+    struct raw_frame f = {
+        .image = name, .side = said_side(i), .os = facts->os, .image_rule = facts->rule};
+    strbuf_clear(&t->function);
+    add_head(t, &f, &t->function);
+    facts->head = frame_table_keep(t, &t->function);
+    facts->head_len = t->function.len;
+    return facts->head && !t->function.failed && !t->image.failed ? facts : NULL;
 }
 
-static void set_image(struct frame_table *t, struct raw_frame *f, const struct dump *d,
+/* The facts of this image, which many dumps have; NULL: out of memory. */
+static const struct image_facts *find_facts(struct frame_table *t, const struct dump_image *i) {
+    const char *name = name_of(i), *path = i->path ? i->path : "";
+    struct strbuf *raw = &t->raw;
+    strbuf_clear(raw);
+    strbuf_addc(raw, (char)('0' + t->os));
+    strbuf_addc(raw, (char)('0' + i->in_app));
+    strbuf_addc(raw, (char)('0' + i->id.kind));
+    strbuf_add(raw, i->id.bytes, i->id.len);
+    strbuf_addstr(raw, name ? name : "");
+    strbuf_addc(raw, '\n');
+    strbuf_add(raw, path, strlen(path));
+    struct map_entry *entry =
+        raw->failed ? NULL : map_put(&t->by_image, raw->data, raw->len, SIZE_MAX, NULL);
+    if (entry && entry->value == SIZE_MAX) {
+        struct image_facts *facts = new_facts(t, i);
+        if (!facts || !VEC_PUSH(&t->known_images, facts)) {
+            return NULL;
+        }
+        entry->value = t->known_images.len - 1; /* nothing else was put */
+    }
+    return entry ? t->known_images.data[entry->value] : NULL;
+}
+
+/* False: out of memory. */
+static bool set_image(struct frame_table *t, struct raw_frame *f, const struct dump *d,
                       int32_t image) {
     f->os = t->os;
     if (image >= 0 && (size_t)image < d->image_count) {
         const struct dump_image *i = &d->images[image];
-        struct image_facts *facts = &t->images.data[image];
-        if (!facts->known) {
-            *facts = find_facts(t, i);
+        const struct image_facts **facts = &t->images.data[image];
+        if (!*facts && !(*facts = find_facts(t, i))) {
+            return false;
         }
-        f->image = i->name && *i->name ? i->name : i->path;
-        f->side = i->in_app ? SIDE_APP : SIDE_SYSTEM;
-        f->os = facts->os;
-        f->image_rule = facts->rule;
+        f->facts = *facts;
+        f->image = name_of(i);
+        f->side = said_side(i);
+        f->os = f->facts->os;
+        f->image_rule = f->facts->rule;
         f->id = image_id_is_zero(&i->id) ? NULL : &i->id;
     }
+    return true;
 }
 
 /* Code in no image, interpreted or made at run time: it is of its file, if that is known. */
@@ -372,7 +455,9 @@ static void set_file(struct raw_frame *f, const char *file, bool in_app) {
 struct frame_info *frame_of_line(struct frame_table *t, const struct dump *d,
                                  const struct dump_location *l, size_t line) {
     struct raw_frame f = {.offset = l->image < 0 ? 0 : l->start};
-    set_image(t, &f, d, l->image);
+    if (!set_image(t, &f, d, l->image)) {
+        return NULL;
+    }
     if (line < l->line_count) {
         if (l->image < 0) {
             set_file(&f, l->lines[line].file, l->in_app);
@@ -394,7 +479,9 @@ struct frame_info *frame_of_address(struct frame_table *t, const struct dump *d,
     struct raw_frame f = {0};
     uint64_t address = address_of_frame(&t->addresses, s, i);
     int32_t image = dump_image_at(d, address);
-    set_image(t, &f, d, image);
+    if (!set_image(t, &f, d, image)) {
+        return NULL;
+    }
     if (image >= 0) {
         f.offset = address - d->images[image].load;
     }
@@ -415,7 +502,7 @@ struct frame_info *frame_of_type(struct frame_table *t, const struct frame_info 
 /* The info of this image and function of a key, made as `like` if it is new. */
 static struct frame_info *named_info(struct frame_table *t, const struct frame_info *like) {
     strbuf_clear(&t->raw);
-    strbuf_addf(&t->raw, "%s\t%s", like->image, like->function);
+    add_name(&t->raw, like->image, like->function);
     const struct map_entry *entry =
         t->raw.failed ? NULL : map_get(&t->by_key, t->raw.data, t->raw.len);
     if (entry || t->raw.failed) {

@@ -10,19 +10,33 @@
 #include "classify/keys/key.h"
 #include "dump/frame_address.h"
 
-/* The facts about an image of the current dump. */
+/* The facts about an image. */
 struct image_facts {
-    bool known;
     enum rule_os os;
     const struct rule
-        *rule; /* the rule that decided the image's side, by path or id; NULL = none */
+        *rule;        /* the rule that decided the image's side, by path or id; NULL = none */
+    const char *head; /* how what tells its frames from others begins */
+    size_t head_len;
 };
 
+/* A frame that was looked for lately, in the place that a quick hash gives it: most are asked for
+ * again, and by_raw, whose hash nobody can make collide, takes several times as long. */
+struct recent_frame {
+    uint64_t hash;
+    const char *raw; /* of by_raw */
+    size_t len;
+    struct frame_info *info; /* NULL = none */
+};
+enum { FRAMES_RECENT = 4096 };
+
 struct frame_table {
-    const struct rules *rules;      /* NULL = raw */
-    enum rule_os os;                /* of the dump at hand */
-    struct address_rules addresses; /* of the dump at hand */
-    VEC(struct image_facts) images;
+    const struct rules *rules;              /* NULL = raw */
+    enum rule_os os;                        /* of the dump at hand */
+    struct address_rules addresses;         /* of the dump at hand */
+    VEC(const struct image_facts *) images; /* of the dump at hand, NULL = not looked for yet */
+    VEC(const struct image_facts *) known_images;
+    struct map by_image; /* what a dump says of an image -> index into known_images */
+    struct recent_frame recent[FRAMES_RECENT];
     struct map by_raw;    /* what the dump says -> index into infos */
     struct map by_key;    /* image and function of a key -> index of the canonical info */
     struct map by_caller; /* two indexes: a frame and its caller -> index of what it is then */

@@ -102,6 +102,8 @@ struct stall_share {
     uint64_t user;                /* hash */
     uint32_t cell;                /* of the user, see clusters.h */
     bool has_user;
+    bool has_hash; /* text_hash is known: it takes longer than all else, and few dumps need it */
+    uint64_t text_hash;
 };
 
 /* The cell of a dump's user. Without a user every stall counts as a user of its own. */
@@ -197,7 +199,15 @@ bool triage_show(struct triage *t, struct bucket *b, const struct key *key) {
     return true;
 }
 
-static bool offer_evidence(struct triage *t, struct bucket *b, const struct stall_share *s,
+static uint64_t hash_of_text(struct stall_share *s) {
+    if (!s->has_hash) {
+        s->text_hash = hash_bytes(s->d->text, s->d->text_len);
+        s->has_hash = true;
+    }
+    return s->text_hash;
+}
+
+static bool offer_evidence(struct triage *t, struct bucket *b, struct stall_share *s,
                            const struct key *key, bool with_stack) {
     char none[] = "";
     /* Its id is only read. */
@@ -206,7 +216,7 @@ static bool offer_evidence(struct triage *t, struct bucket *b, const struct stal
     if (b->evidence.id && s->span_ms < b->evidence.span_ms) {
         return true; /* the common case, in which nothing is hashed */
     }
-    offer.hash = hash_bytes(s->d->text, s->d->text_len);
+    offer.hash = hash_of_text(s);
     if (!bucket_offers_better(b, &offer)) {
         return true;
     }
@@ -219,7 +229,7 @@ static bool offer_evidence(struct triage *t, struct bucket *b, const struct stal
 
 /* The bucket that the dump was counted in; NULL = out of memory. */
 static struct bucket *add_to_bucket(struct triage *t, struct bucket_set *set, const struct key *key,
-                                    const struct stall_share *s) {
+                                    struct stall_share *s) {
     struct bucket *b = triage_bucket(t, set, key);
     return b && tally_dump(&b->tally, s) && offer_evidence(t, b, s, key, set->level == '2') ? b
                                                                                             : NULL;
@@ -320,7 +330,7 @@ static bool count_usage(struct triage *t, const struct stall_share *s,
 }
 
 /* Adds a ranked dump that waits for a lock to the bucket of who holds it. */
-static bool count_holder(struct triage *t, const struct stall_share *s, struct stall_part *part) {
+static bool count_holder(struct triage *t, struct stall_share *s, struct stall_part *part) {
     const struct lock_holder *h = &s->key->holder;
     if (h->status == HOLDER_NONE) {
         return true;

@@ -59,6 +59,8 @@ bool classify_check_gate(const struct cli_tool *tool, const struct classify_gate
         wrong = "--every goes with --partial";
     } else if (g->every && g->merge) {
         wrong = "--every excludes --merge";
+    } else if (g->max_buckets && g->baseline) {
+        wrong = "--max-buckets excludes --baseline";
     } else if (g->partial && g->baseline) {
         wrong = "--partial excludes --baseline";
     } else if (classify_judges(g) && !g->baseline) {
@@ -201,7 +203,10 @@ static struct triage *read_baseline(const struct triage *now, const struct class
             err_set(&e, ERR_FORMAT, "no partial in it");
         }
     }
-    bool ok = failures->count == before && base &&
+    if (base && (triage_is_folded(base) || triage_is_folded(now))) {
+        err_set(&e, ERR_UNSUPPORTED, "buckets were folded by --max-buckets: nobody knows which");
+    }
+    bool ok = failures->count == before && base && !err_is(&e) &&
               adapt(&base, now, path, tool, k, o, &e) == ST_OK && triage_finish(base, &e) == ST_OK;
     if (err_is(&e)) {
         cli_fail(failures, path, &e);

@@ -9,7 +9,8 @@
 
 struct classify_gate {
     bool partial, merge;
-    uint64_t every; /* dumps of one partial; 0 = all */
+    uint64_t every;       /* dumps of one partial; 0 = all */
+    uint64_t max_buckets; /* of an output; 0 = all */
     const char *baseline;
     struct cli_list exposure;
     uint64_t min_users, regressed_percent;

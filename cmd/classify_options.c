@@ -28,6 +28,7 @@ enum {
     OPT_ANNOTATE,
     OPT_PARTIAL,
     OPT_EVERY,
+    OPT_MAX_BUCKETS,
     OPT_MERGE,
     OPT_BASELINE,
     OPT_FAIL_ON,
@@ -174,6 +175,10 @@ static const struct cli_option options[] = {
      CLI_FLAG(struct classify_settings, gate.partial)},
     {OPT_EVERY, 0, "every", "N", "… after each N dumps, and begin anew: for endless streams",
      CLI_NUMBER(struct classify_settings, gate.every, 1, UINT64_MAX)},
+    {OPT_MAX_BUCKETS, 0, "max-buckets", "N",
+     "output the N buckets with most time, and one for all others; partials with it\n"
+     "do not merge exactly",
+     CLI_NUMBER(struct classify_settings, gate.max_buckets, 1, UINT32_MAX)},
     {OPT_MERGE, 0, "merge", NULL, "the inputs are partials: as if their dumps had been read here",
      CLI_FLAG(struct classify_settings, gate.merge)},
     {OPT_BASELINE, 0, "baseline", "FILE",

@@ -74,6 +74,9 @@ static enum st classify_work(void *ctx, struct dump *d, void *result, unsigned w
 /* Writes the counts so far, and starts from zero. */
 static enum st next_partial(struct classify_run *run, struct err *e) {
     run->since = 0;
+    if (triage_fold(run->triage, e) != ST_OK) {
+        return ST_ERR;
+    }
     enum st st = triage_write_partial(run->triage, &run->output.sink, e);
     sink_flush(&run->output.sink);
     return st == ST_OK ? triage_restart(&run->triage, e) : st;
@@ -165,6 +168,7 @@ static uint64_t hash_of_keys(const struct classify_settings *s, struct classify_
 static struct triage_options options_of(const struct classify_run *run,
                                         const struct classify_settings *s) {
     struct triage_options o = {.cap_ms = s->cap_s * 1000,
+                               .max_buckets = s->gate.max_buckets,
                                .rules_hash = run->rules_hash,
                                .rules = strbuf_cstr(&s->rules.name),
                                .where = s->where_text.len ? strbuf_cstr(&s->where_text) : NULL};
@@ -277,6 +281,9 @@ static int classify_read_inputs(struct classify_run *run, const struct classify_
             classify_fail(run, NULL, &e);
             return CLI_FAILED;
         }
+        if (run->triage) {
+            triage_limit(run->triage, s->gate.max_buckets);
+        }
         /* An equal --where still selects the exposure. */
         if (status == CLI_OK &&
             !classify_check_partials(s, triage_options_of(run->triage), run->rules_hash)) {
@@ -293,6 +300,16 @@ static int classify_read_inputs(struct classify_run *run, const struct classify_
     return run->broken ? CLI_FAILED : status;
 }
 
+/* False after a printed message: out of memory. */
+static bool classify_fold(struct classify_run *run) {
+    struct err e = {0};
+    if (triage_fold(run->triage, &e) != ST_OK) {
+        classify_fail(run, NULL, &e);
+        return false;
+    }
+    return true;
+}
+
 /* --partial: the output is open while dumps are read. With --every nothing is written at the end of
  * a stream that ended right behind a partial. */
 static int write_partials(struct classify_run *run, const struct classify_settings *s,
@@ -302,8 +319,9 @@ static int write_partials(struct classify_run *run, const struct classify_settin
     }
     int status = classify_read_inputs(run, s, p);
     bool rest = !run->every || !run->dumps.pipeline.dumps || !triage_is_empty(run->triage);
-    bool ok = status == CLI_OK && (!rest || classify_write_partial(run->triage, &run->output.sink,
-                                                                   &run->dumps.failures));
+    bool ok = status == CLI_OK && classify_fold(run);
+    ok = ok &&
+         (!rest || classify_write_partial(run->triage, &run->output.sink, &run->dumps.failures));
     cli_output_close(&run->output, ok, &run->dumps.failures);
     return status == CLI_OK ? cli_exit_status(&run->dumps.failures) : status;
 }

@@ -102,11 +102,11 @@ static void csv_put_rest(struct csv *c, const struct bucket *b) {
     csv_put(c, t->last_time);
     csv_put(c, b->evidence.id ? b->evidence.id : "");
     csv_put_action(c, b);
-    end_row(c);
 }
 
-static void csv_put_row(struct csv *c, const char *level, const struct bucket *b,
-                        const char *parent) {
+/* set: that of the bucket. */
+static void csv_put_row(struct csv *c, const char *level, const struct bucket_set *set,
+                        const struct bucket *b, const char *parent) {
     csv_put(c, level);
     csv_put(c, b->id);
     csv_put(c, parent);
@@ -114,6 +114,10 @@ static void csv_put_row(struct csv *c, const char *level, const struct bucket *b
     put_cause(c, b);
     csv_put_title(c, b);
     csv_put_rest(c, b);
+    if (triage_is_folded(c->t)) {
+        csv_put_u64(c, bucket_error_ms(set, b));
+    }
+    end_row(c);
 }
 
 void triage_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out) {
@@ -128,16 +132,19 @@ void triage_print_csv(const struct triage *t, const struct triage_view *v, struc
     }
     const struct bucket_set *set = &t->level[0];
     sink_str(out, head);
+    sink_str(out, triage_is_folded(t) ? ",error_ms" : "");
     end_row(&c);
     for (size_t i = 0; i < set->buckets.len && (!v->top || i < v->top); i++) {
         const struct bucket *b = set->buckets.data[set->ranked[i]];
-        csv_put_row(&c, "1", b, "");
+        csv_put_row(&c, "1", set, b, "");
         for (size_t k = 0; k < b->children.len; k++) {
-            csv_put_row(&c, "2", t->level[1].buckets.data[b->children.data[k]], b->id);
+            const struct bucket *child = t->level[1].buckets.data[b->children.data[k]];
+            csv_put_row(&c, "2", &t->level[1], child, b->id);
         }
     }
     for (size_t i = 0; i < t->actions.buckets.len && (!v->top || i < v->top); i++) {
-        csv_put_row(&c, "action", t->actions.buckets.data[t->actions.ranked[i]], "");
+        const struct bucket *action = t->actions.buckets.data[t->actions.ranked[i]];
+        csv_put_row(&c, "action", &t->actions, action, "");
     }
     if (c.text.failed) {
         err_nomem(&out->err);
@@ -164,6 +171,7 @@ static void csv_put_holder(struct csv *c, const struct bucket *b) {
     csv_put_numbers(c, b);
     csv_put(c, text_reason(b));
     csv_put_rest(c, b);
+    end_row(c);
 }
 
 void holders_print_csv(const struct triage *t, const struct triage_view *v, struct sink *out) {

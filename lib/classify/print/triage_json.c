@@ -139,10 +139,23 @@ static void triage_json_put_evidence(struct jsonw *w, const struct evidence *evi
     }
 }
 
+/* What --max-buckets has to do with it. */
+static void triage_json_put_folding(struct jsonw *w, const struct triage *t, const struct bucket *b,
+                                    char level) {
+    const struct bucket_set *set = level == 'a' ? &t->actions : &t->level[level - '1'];
+    uint64_t error = bucket_error_ms(set, b);
+    if (bucket_is_other(b)) {
+        jsonw_member_u64(w, "other_buckets", set->fold.buckets);
+    } else if (error) {
+        jsonw_member_u64(w, "error_ms", error);
+    }
+}
+
 static void triage_json_put_bucket(struct jsonw *w, const struct triage *t, const struct bucket *b,
                                    char level) {
     jsonw_begin_object(w);
     jsonw_member_cstr(w, "id", b->id);
+    triage_json_put_folding(w, t, b, level);
     triage_json_put_tally(w, t, &b->tally, b->users);
     triage_json_put_causes(w, &b->tally, &b->evidence);
     triage_json_put_aliases(w, b);

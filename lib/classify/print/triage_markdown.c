@@ -39,6 +39,10 @@ static void put_details(struct triage_page *m, const struct bucket *b) {
         text_add_frame(text, m->t->actions.buckets.data[b->actions.data[0].action]->frames[0]);
     }
     text_add_values(text, m->t, &b->tally, &m->t->total);
+    if (bucket_error_ms(&m->t->level[0], b)) {
+        strbuf_addstr(text, text->len ? ", " : "");
+        text_add_error(text, m->t, b);
+    }
     sink_str(m->out, "<br><sub>");
     markdown_put_text(m->out, strbuf_cstr(text));
     sink_printf(m->out, "%s%s</sub>", text->len ? ", " : "", b->id);

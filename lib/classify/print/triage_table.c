@@ -313,6 +313,15 @@ static void put_children(struct text_table *tb, const struct bucket *b) {
     }
 }
 
+static void put_error(struct text_table *tb, const struct bucket *b) {
+    strbuf_clear(&tb->text);
+    text_add_error(&tb->text, tb->t, b);
+    if (tb->text.len) {
+        table_spaces(tb, TABLE_DETAIL_INDENT);
+        table_wrap(tb);
+    }
+}
+
 /* ---- buckets ---- */
 
 static void table_put_bucket(struct text_table *tb, const struct bucket *b) {
@@ -326,6 +335,7 @@ static void table_put_bucket(struct text_table *tb, const struct bucket *b) {
     table_put_key(tb, b);
     put_reason(tb, b);
     put_place(tb, b);
+    put_error(tb, b);
     put_children(tb, b);
 }
 

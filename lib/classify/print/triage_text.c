@@ -143,6 +143,14 @@ static const char *short_path(const char *path) {
     return slash && slash > path ? slash : path;
 }
 
+void text_add_error(struct strbuf *b, const struct triage *t, const struct bucket *bucket) {
+    char number[NUMBER_SIZE];
+    uint64_t error = bucket_error_ms(&t->level[0], bucket);
+    if (error) {
+        strbuf_addf(b, "up to %s more may be in other", text_ms(error, number));
+    }
+}
+
 bool text_add_place(struct strbuf *b, const struct bucket *bucket) {
     const struct bucket_frame *at = NULL;
     for (size_t i = 0; i < bucket->frame_count; i++) {
@@ -187,7 +195,10 @@ void text_add_totals(struct strbuf *b, const struct triage *t) {
         text_add_counted(b, t->total_users, "user", "users");
         strbuf_addstr(b, ", ");
     }
-    text_add_counted(b, t->level[0].buckets.len, "bucket", "buckets");
+    size_t buckets = t->level[0].buckets.len;
+    bool other = t->level[0].fold.folds > 0;
+    text_add_counted(b, buckets - other, "bucket", "buckets");
+    strbuf_addstr(b, other ? " and other" : "");
 }
 
 void text_add_threshold(struct strbuf *b, const struct triage *t) {

@@ -49,6 +49,9 @@ void text_add_values(struct strbuf *b, const struct triage *t, const struct tall
                      const struct tally *of);
 /* "2026-11-20 to 2026-11-22": the days of a tally, behind a comma if b holds something. */
 void text_add_seen(struct strbuf *b, const struct tally *tally);
+/* "up to 12.3s more may be in other": what --max-buckets may have taken from a bucket of level 1;
+ * nothing if nothing can be missing. */
+void text_add_error(struct strbuf *b, const struct triage *t, const struct bucket *bucket);
 /* "src/cart.c:95": where the bucket's innermost frame of the app is, else its innermost frame with
  * a file; false: nothing is known. */
 bool text_add_place(struct strbuf *b, const struct bucket *bucket);

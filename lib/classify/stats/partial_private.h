@@ -140,10 +140,12 @@ void partial_read_tally(struct partial_line *l, const json_t *line, const char *
 void partial_read_clusters(struct partial_line *l, const json_t *o, const char *name,
                            struct clusters *c, uint64_t *count, uint64_t *ms);
 
-/* partial_rows.c: rows of tables. Takes a line of table number `table`. */
+/* partial_bucket.c. Takes a line of table number `table`. */
 void partial_read_rows(struct partial_line *l, const json_t *line, size_t table);
 
-/* partial_bucket.c: a bucket of set number `which`. */
+/* The set of buckets of a place in the order of lines. */
+struct bucket_set *partial_in_set_of(struct triage *t, size_t i);
+/* A bucket of set number `which`. */
 void partial_read_bucket(struct partial_line *l, const json_t *o, size_t which);
 
 #endif

@@ -151,6 +151,17 @@ static void read_usage(struct partial_line *l, const json_t *o) {
     }
 }
 
+static void read_folded(struct partial_line *l, const json_t *o) {
+    const json_t *folded = json_object_get(o, "folded");
+    for (size_t i = PARTIAL_ACTIONS; folded && i <= PARTIAL_LEVEL2; i++) {
+        const json_t *a = json_object_get(folded, partial_sets[i]);
+        struct bucket_set *set = partial_in_set_of(l->r->t, i);
+        set->fold.folds = partial_element(l, a, 0, INT64_MAX, "folded");
+        set->fold.buckets = partial_element(l, a, 1, INT64_MAX, "folded");
+        set->fold.ms = partial_element(l, a, 2, INT64_MAX, "folded");
+    }
+}
+
 static void partial_in_read_head(struct partial_line *l, const json_t *o) {
     struct partial_reader *r = l->r;
     struct triage *t = r->t;
@@ -160,6 +171,7 @@ static void partial_in_read_head(struct partial_line *l, const json_t *o) {
     t->options.where = partial_keep(l, json_string_value(json_object_get(o, "where")));
     read_opened(l, o, &t->options);
     t->options.cap_ms = partial_get_number(l, o, "cap_ms");
+    read_folded(l, o);
     t->dumps_read = partial_get_number(l, o, "dumps_read");
     t->unresolved = partial_get_number(l, o, "unresolved");
     read_thresholds(l, o);

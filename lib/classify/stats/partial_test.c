@@ -290,6 +290,117 @@ static void other_rules_and_caps_do_not_merge(void **state) {
     triage_free(b);
 }
 
+/* ---- folding ---- */
+
+enum { FOLD_DUMPS = 600, FOLD_LIMIT = 4 };
+
+static void partial_of_dumps(const struct bench *b, uint64_t from, uint64_t to, uint64_t limit,
+                             struct strbuf *out) {
+    struct triage *t = new_triage();
+    assert_non_null(t);
+    for (uint64_t n = from; n < to; n++) {
+        assert_int_equal(add_dump(b, t, n), ST_OK);
+    }
+    triage_limit(t, limit);
+    assert_int_equal(triage_fold(t, NULL), ST_OK);
+    assert_int_equal(write_partial(t, out), ST_OK);
+    triage_free(t);
+}
+
+/* Where the limit is only met by the output, neither the parts nor their order can be seen. */
+static void folding_at_the_end_does_not_depend_on_the_order_of_parts(void **state) {
+    const struct bench *b = *state;
+    enum { STEP = FOLD_DUMPS / 4 };
+    struct strbuf want = {0};
+    for (uint64_t first = 0; first < 4; first++) {
+        struct strbuf text = {0}, prints = {0};
+        struct triage *t = NULL;
+        for (uint64_t i = 0; i < 4; i++) {
+            uint64_t at = (first + i) % 4 * STEP;
+            partial_of_dumps(b, at, at + STEP, 0, &text);
+        }
+        assert_int_equal(read_partials(&t, text.data, text.len, NULL), ST_OK);
+        assert_false(triage_is_folded(t));
+        triage_limit(t, FOLD_LIMIT);
+        print(t, &prints);
+        assert_true(triage_is_folded(t));
+        assert_int_equal(t->level[0].buckets.len, FOLD_LIMIT + 1);
+        const struct bucket *last = t->level[0].buckets.data[t->level[0].ranked[FOLD_LIMIT]];
+        assert_true(bucket_is_other(last));
+        uint64_t ms = 0, stalls = 0;
+        for (size_t i = 0; i < t->level[0].buckets.len; i++) {
+            const struct bucket *at = t->level[0].buckets.data[i];
+            ms += at->tally.ms;
+            stalls += at->tally.stalls;
+            assert_int_equal(bucket_error_ms(&t->level[0], at), 0); /* nothing is lost yet */
+        }
+        assert_int_equal(ms, t->total.ms);
+        assert_int_equal(stalls, t->total.stalls);
+        if (first == 0) {
+            strbuf_addstr(&want, strbuf_cstr(&prints));
+        }
+        assert_string_equal(strbuf_cstr(&prints), strbuf_cstr(&want));
+        triage_free(t);
+        strbuf_release(&text);
+        strbuf_release(&prints);
+    }
+    assert_non_null(strstr(strbuf_cstr(&want), "other ("));
+    strbuf_release(&want);
+}
+
+static const struct bucket *bucket_of_id(const struct bucket_set *set, const char *id) {
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        if (strcmp(set->buckets.data[i]->id, id) == 0) {
+            return set->buckets.data[i];
+        }
+    }
+    return NULL;
+}
+
+/* Partials that were folded merge to sums that are exact, and buckets that lack at most what they
+ * say. */
+static void what_folded_partials_lack_is_within_the_bound(void **state) {
+    const struct bench *b = *state;
+    struct triage *whole = one_run(b, FOLD_DUMPS), *merged = NULL, *other_way = NULL;
+    struct strbuf text[3] = {{0}}, one = {0}, two = {0};
+    size_t lacking = 0;
+    for (uint64_t i = 0; i < 3; i++) {
+        partial_of_dumps(b, i * FOLD_DUMPS / 3, (i + 1) * FOLD_DUMPS / 3, FOLD_LIMIT, &text[i]);
+        assert_non_null(strstr(strbuf_cstr(&text[i]), "\"folded\":{"));
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(read_partials(&merged, text[i].data, text[i].len, NULL), ST_OK);
+        assert_int_equal(read_partials(&other_way, text[2 - i].data, text[2 - i].len, NULL), ST_OK);
+    }
+    assert_int_equal(write_partial(merged, &one), ST_OK);
+    assert_int_equal(write_partial(other_way, &two), ST_OK);
+    assert_string_equal(strbuf_cstr(&one), strbuf_cstr(&two));
+    assert_int_equal(merged->total.ms, whole->total.ms);
+    for (size_t level = 0; level < KEY_LEVELS; level++) {
+        const struct bucket_set *set = &merged->level[level];
+        for (size_t i = 0; i < set->buckets.len; i++) {
+            const struct bucket *got = set->buckets.data[i];
+            const struct bucket *want = bucket_of_id(&whole->level[level], got->id);
+            if (bucket_is_other(got)) {
+                continue;
+            }
+            assert_non_null(want);
+            assert_true(got->tally.ms <= want->tally.ms);
+            assert_true(want->tally.ms - got->tally.ms <= bucket_error_ms(set, got));
+            lacking += got->tally.ms < want->tally.ms;
+        }
+    }
+    assert_true(lacking > 0);
+    triage_free(whole);
+    triage_free(merged);
+    triage_free(other_way);
+    for (size_t i = 0; i < 3; i++) {
+        strbuf_release(&text[i]);
+    }
+    strbuf_release(&one);
+    strbuf_release(&two);
+}
+
 /* ---- hostile text ---- */
 
 static void a_partial_cut_anywhere_is_an_error(void **state) {
@@ -382,8 +493,11 @@ static void every_allocation_may_fail(void *ctx, bool refused) {
     const struct strbuf *partial = ctx;
     struct triage *t = NULL;
     struct strbuf text = {0};
-    bool ok = read_partials(&t, partial->data, partial->len, NULL) == ST_OK &&
-              write_partial(t, &text) == ST_OK;
+    bool ok = read_partials(&t, partial->data, partial->len, NULL) == ST_OK;
+    if (ok) {
+        triage_limit(t, 1);
+        ok = triage_fold(t, NULL) == ST_OK && write_partial(t, &text) == ST_OK;
+    }
     assert_true(ok || refused);
     triage_free(t);
     strbuf_release(&text);
@@ -408,6 +522,8 @@ int main(void) {
         cmocka_unit_test(partials_behind_each_other_are_merged),
         cmocka_unit_test(absurd_sums_have_an_end_that_no_order_changes),
         cmocka_unit_test(other_rules_and_caps_do_not_merge),
+        cmocka_unit_test(folding_at_the_end_does_not_depend_on_the_order_of_parts),
+        cmocka_unit_test(what_folded_partials_lack_is_within_the_bound),
         cmocka_unit_test(a_partial_cut_anywhere_is_an_error),
         cmocka_unit_test(changed_numbers_do_no_harm),
         cmocka_unit_test(what_is_no_partial_is_refused),

@@ -237,6 +237,9 @@ static bool partial_out_put_bucket(struct partial_writer *writer, size_t set,
     if (set == PARTIAL_LEVEL2) {
         jsonw_member_u64(w, "parent", writer->place[PARTIAL_LEVEL1][b->parent]);
     }
+    if (b->kept_ms) {
+        jsonw_member_u64(w, "kept_ms", b->kept_ms);
+    }
     if (set == PARTIAL_HOLDERS) {
         jsonw_member_u64(w, "waiters", b->waiters);
     }
@@ -364,6 +367,21 @@ static bool put_stalls(struct partial_writer *w) {
 
 /* ---- the head ---- */
 
+/* What was folded, if anything was. */
+static void put_folded(struct jsonw *w, const struct triage *t) {
+    if (!triage_is_folded(t)) {
+        return;
+    }
+    jsonw_member_object(w, "folded");
+    for (size_t i = PARTIAL_ACTIONS; i <= PARTIAL_LEVEL2; i++) {
+        const struct bucket_set *set = partial_set_of(t, i);
+        jsonw_key(w, partial_sets[i]);
+        put_pairs(w, (const uint64_t[]){set->fold.folds, set->fold.buckets, set->fold.ms}, 3);
+    }
+    jsonw_member_cstr(w, "meaning", "merging is not exact: a bucket may lack what is in other");
+    jsonw_end_object(w);
+}
+
 static bool partial_out_put_head(struct partial_writer *writer) {
     const struct triage *t = writer->t;
     struct jsonw *w = &writer->w;
@@ -382,6 +400,7 @@ static bool partial_out_put_head(struct partial_writer *writer) {
     }
     jsonw_end_array(w);
     jsonw_member_cstr(w, "duplicates", "removed within each input, not across partials");
+    put_folded(w, t);
     jsonw_member_u64(w, "dumps_read", t->dumps_read);
     jsonw_member_u64(w, "unresolved", t->unresolved);
     if (t->threshold_ms >= 0) {

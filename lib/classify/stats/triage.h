@@ -14,6 +14,7 @@
 
 struct triage_options {
     uint64_t cap_ms;        /* more of one stall does not count; 0 = no cap */
+    uint64_t max_buckets;   /* of level 1 that an output has, see triage_fold; 0 = all */
     uint64_t rules_hash;    /* printed with every output */
     bool open[APART_COUNT]; /* of crash, background and prewarmed: these are ranked, too */
     const char *rules;      /* what the rules are, in words ("built-in"), borrowed */
@@ -35,6 +36,18 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
 /* Closes the stalls of which dumps may be missing, and ranks. Call once, before printing; no
  * triage_add after it. */
 enum st triage_finish(struct triage *t, struct err *e) BASE_MUST_USE;
+
+/* Folds buckets: of level 1 the options.max_buckets first ones stay, in the order of output, with
+ * those of level 2 in them, and as many actions; all others become one bucket "other" that stands
+ * behind them. Sums stay exact. triage_finish does so itself; call it before a partial is written,
+ * when all inputs were counted: what is folded is not found again, so that partials with it do not
+ * merge as their dumps would. Each bucket then has a bound of what it may lack. ST_ERR: out of
+ * memory, t is only good for triage_free. */
+enum st triage_fold(struct triage *t, struct err *e) BASE_MUST_USE;
+/* Sets options.max_buckets of a triage that was read. */
+void triage_limit(struct triage *t, uint64_t max_buckets);
+/* Was a bucket folded, in t or in a partial that was merged into it? */
+bool triage_is_folded(const struct triage *t);
 
 /* ---- exposure ---- */
 

@@ -100,6 +100,7 @@ static bool merge_counts(const struct mapping *m, struct bucket *b, const struct
         }
     }
     sum_add(&b->waiters, from->waiters);
+    sum_add(&b->kept_ms, from->kept_ms);
     return tally_merge(&b->tally, &from->tally, m->texts);
 }
 
@@ -109,10 +110,16 @@ static bool merge_set(struct triage *t, const struct triage *of, struct mapping 
                       struct bucket_set *set, const struct bucket_set *from, const uint32_t *into,
                       uint32_t **indexes) {
     *indexes = calloc(from->buckets.len + 1, sizeof **indexes);
+    sum_add(&set->fold.folds, from->fold.folds);
+    sum_add(&set->fold.buckets, from->fold.buckets);
+    sum_add(&set->fold.ms, from->fold.ms);
     for (size_t i = 0; *indexes && i < from->buckets.len; i++) {
         const struct bucket *other = from->buckets.data[into ? into[i] : i];
         bool added;
         struct bucket *b = bucket_put(set, other->text, strlen(other->text), &added);
+        if (b && !added && !m->texts) {
+            b->joined++; /* two of one triage */
+        }
         if (!b || !merge_counts(m, b, from->buckets.data[i]) ||
             (other->index == i && !merge_evidence(t, of, m, b, other))) {
             return false;
@@ -221,7 +228,8 @@ enum st triage_merge(struct triage *t, const struct triage *from, struct err *e)
               merge_set(t, from, &m, &t->idle, &from->idle, NULL, &idle) &&
               tally_merge(&t->total, &from->total, m.texts) &&
               clusters_merge(&t->exposure, &from->exposure) &&
-              usage_merge(&t->usage, &from->usage, m.texts) && triage_merge_thresholds(t, from);
+              usage_merge(&t->usage, &from->usage, m.texts) && triage_merge_thresholds(t, from) &&
+              triage_name_others(t);
     merge_release(&m);
     free(idle);
     /* Rules with one hash may have several names: the choice must not depend on the order of the

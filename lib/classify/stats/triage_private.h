@@ -56,11 +56,18 @@ struct bucket {
     uint32_t parent;             /* of level 2: index of its level 1 */
     SMALL_VEC(struct action_share) actions;
     SMALL_VEC(uint32_t) children; /* of level 1: indexes of level 2, ranked once finished */
+    uint64_t kept_ms; /* of bucket_set.fold.ms what is of foldings that this bucket stayed in */
+    uint32_t joined;  /* buckets that it took in because they are the same, see aliases.c */
     uint64_t waiters; /* of a holder: threads that it kept waiting, a sum over its dumps */
 };
 
 /* Buckets of one level, of actions, or of holders of locks. */
 struct bucket_set {
+    /* Foldings into one bucket "other" (triage_fold), in partials that were merged, too: how many
+     * there were, how many buckets were folded, and the time that the largest of each had. */
+    struct {
+        uint64_t folds, buckets, ms;
+    } fold;
     char level; /* '1', '2', 'a', 'i', 'h' */
     struct map by_text;
     VEC(struct bucket *) buckets;
@@ -176,6 +183,18 @@ struct bucket *triage_bucket(struct triage *t, struct bucket_set *set, const str
 /* Takes what the bucket shows of its frames from its evidence: names of images, files, lines.
  * False: out of memory. */
 bool triage_show(struct triage *t, struct bucket *b, const struct key *key);
+/* Is it the one that others were folded into? */
+bool bucket_is_other(const struct bucket *b);
+/* The one of a set; NULL = nothing was folded. */
+struct bucket *bucket_find_other(const struct bucket_set *set);
+/* How much of the bucket's time may have been folded into "other", at most; 0: none. */
+uint64_t bucket_error_ms(const struct bucket_set *set, const struct bucket *b);
+/* Lets the buckets for others say how many they stand for. False: out of memory. */
+bool triage_name_others(struct triage *t);
+/* Ranks a set's buckets into set->ranked, which it frees: most time first. False: out of memory. */
+bool rank_set(struct bucket_set *set);
+/* The same of `count` indexes into the set, in place. */
+bool rank_indexes(const struct bucket_set *set, uint32_t *indexes, size_t count);
 /* The bucket of a key text, made without frames if it is new (*added); NULL = out of memory. */
 struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, bool *added);
 /* Counts that an action led to this much of a bucket's time. False: out of memory. */

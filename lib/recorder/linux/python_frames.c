@@ -235,7 +235,8 @@ bool python_name_async(const struct python_process *p, const struct python_frame
         return false;
     }
     name->offset = frame->instruction - bytes;
-    name->line = read_line_async(p, python_long_async(code + l->code.lines), name->offset, first_line);
+    name->line =
+        read_line_async(p, python_long_async(code + l->code.lines), name->offset, first_line);
     name->in_app = name->file && is_own_file_async(name->file);
     return true;
 }

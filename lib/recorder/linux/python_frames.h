@@ -13,8 +13,8 @@
 /* A process with an interpreter in it. */
 struct python_process {
     const struct python_layout *layout;
-    uint64_t runtime;               /* address of _PyRuntime */
-    uint64_t code_type, text_type;  /* of PyCode_Type and PyUnicode_Type */
+    uint64_t runtime;              /* address of _PyRuntime */
+    uint64_t code_type, text_type; /* of PyCode_Type and PyUnicode_Type */
     void *arg;
     /* Copies memory of the process, or what it was when the thread was copied; false: there is
      * none. */
@@ -34,8 +34,8 @@ struct python_thread {
     uint64_t self; /* 0 = not known */
 };
 
-/* The address of the thread's state, 0 if it has none. `last`: what was found before, which is tried
- * first; 0 = nothing. */
+/* The address of the thread's state, 0 if it has none. `last`: what was found before, which is
+ * tried first; 0 = nothing. */
 uint64_t python_thread_state_async(const struct python_process *p,
                                    const struct python_thread *thread, uint64_t last);
 

@@ -93,9 +93,7 @@ bool python_layout_read_async(const unsigned char *runtime, size_t size, uint16_
     for (size_t i = AT_THREAD_NEXT; i <= AT_CODE_BYTES; i++) {
         bool frame = i >= AT_FRAME_PREVIOUS && i <= AT_FRAME_OWNER;
         bool code = i >= AT_CODE_FILENAME && i <= AT_CODE_FIRST_LINE;
-        uint64_t limit = frame  ? PYTHON_FRAME_BYTES - 8
-                         : code ? PYTHON_CODE_BYTES - 8
-                                : OFFSET_MAX;
+        uint64_t limit = frame ? PYTHON_FRAME_BYTES - 8 : code ? PYTHON_CODE_BYTES - 8 : OFFSET_MAX;
         if (word[i] > limit && i != AT_FRAME_OWNER - 1 && i != AT_CODE_FILENAME - 1) {
             return false;
         }

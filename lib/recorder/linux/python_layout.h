@@ -50,12 +50,12 @@ struct python_layout {
 };
 
 enum {
-    PYTHON_TYPE = 8,  /* PyObject.ob_type */
-    PYTHON_SIZE = 16, /* PyVarObject.ob_size, PyASCIIObject.length */
-    PYTHON_STATE = 32, /* PyASCIIObject.state */
-    PYTHON_BYTES = 32, /* PyBytesObject.ob_sval */
-    PYTHON_FRAME_BYTES = 112, /* as much of a frame as any layout needs */
-    PYTHON_CODE_BYTES = 160,  /* of a code object, but for its bytes */
+    PYTHON_TYPE = 8,           /* PyObject.ob_type */
+    PYTHON_SIZE = 16,          /* PyVarObject.ob_size, PyASCIIObject.length */
+    PYTHON_STATE = 32,         /* PyASCIIObject.state */
+    PYTHON_BYTES = 32,         /* PyBytesObject.ob_sval */
+    PYTHON_FRAME_BYTES = 112,  /* as much of a frame as any layout needs */
+    PYTHON_CODE_BYTES = 160,   /* of a code object, but for its bytes */
     PYTHON_OFFSETS_SIZE = 1024 /* as much of _PyRuntime as python_layout_read_async wants */
 };
 

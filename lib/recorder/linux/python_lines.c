@@ -62,7 +62,13 @@ static int64_t signed_async(struct line_cursor *t) {
 /* Entries: a byte with bit 7, the form and the length in units of two bytes, then columns, which
  * have bit 7 clear. */
 static uint32_t locations_async(const uint8_t *table, size_t size, int64_t line, uint64_t offset) {
-    enum { FORM_LINE_1 = 11, FORM_LINE_2 = 12, FORM_NO_COLUMNS = 13, FORM_LONG = 14, FORM_NONE = 15 };
+    enum {
+        FORM_LINE_1 = 11,
+        FORM_LINE_2 = 12,
+        FORM_NO_COLUMNS = 13,
+        FORM_LONG = 14,
+        FORM_NONE = 15
+    };
     struct line_cursor t = {table, table + size};
     uint64_t end = 0;
     while (t.at < t.end) {

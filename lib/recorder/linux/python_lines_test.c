@@ -18,7 +18,7 @@
  * compiled by CPython 3.9.18, 3.10.13 and 3.11.7: co_lnotab, co_linetable. */
 static const uint8_t lnotab[] = {0, 1, 8, 2, 2, 1, 2, 255};
 static const uint8_t lines[] = {8, 1, 2, 2, 2, 1, 4, 255};
-static const uint8_t locations[] = {0x80, 0,  216, 8, 9,   136, 65, 137, 5,   128, 65, 224, 12, 13,
+static const uint8_t locations[] = {0x80, 0,  216, 8,   9, 136, 65, 137, 5,   128, 65, 224, 12, 13,
                                     216,  12, 13,  241, 3, 1,   13, 14,  240, 0,   1,  5,   15};
 
 static void the_line_is_that_of_the_range_that_holds_the_instruction(void **state) {
@@ -37,9 +37,9 @@ static void the_line_is_that_of_the_range_that_holds_the_instruction(void **stat
     }
     assert_int_equal(python_line_async(PYTHON_LINES, lines, sizeof lines, 1, 16), 0);
     for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
-        assert_int_equal(python_line_async(PYTHON_LOCATIONS, locations, sizeof locations, 1,
-                                           later[i].offset),
-                         later[i].line);
+        assert_int_equal(
+            python_line_async(PYTHON_LOCATIONS, locations, sizeof locations, 1, later[i].offset),
+            later[i].line);
     }
 }
 

@@ -18,7 +18,7 @@ struct python_linux {
     const struct images *images;
     uint64_t generation; /* of the modules that were searched; UINT64_MAX: none */
     struct dynamic_symbol symbols[SYMBOLS];
-    struct python_layout told; /* by the interpreter itself */
+    struct python_layout told;     /* by the interpreter itself */
     struct python_process process; /* layout NULL: there is none that can be read */
     const struct cfi_stack *stack; /* while a thread is read */
     uint64_t main_state;
@@ -120,8 +120,8 @@ static void tell_lack_async(struct python_linux *py, uint16_t version) {
 
 static void find_interpreter_async(struct python_linux *py, uint64_t generation) {
     static const char *const names[SYMBOLS] = {
-        [RUNTIME] = "_PyRuntime",      [EVAL] = "_PyEval_EvalFrameDefault",
-        [CODE_TYPE] = "PyCode_Type",   [TEXT_TYPE] = "PyUnicode_Type",
+        [RUNTIME] = "_PyRuntime",    [EVAL] = "_PyEval_EvalFrameDefault",
+        [CODE_TYPE] = "PyCode_Type", [TEXT_TYPE] = "PyUnicode_Type",
         [VERSION] = "Py_Version",
     };
     unsigned char head[PYTHON_OFFSETS_SIZE];

@@ -1,0 +1,103 @@
+/* Brings a triage into the order of output, when all inputs were counted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/search.h"
+#include "classify/keys/version.h"
+#include "classify/stats/triage_private.h"
+
+/* Most time first; equal times by the actions' own rank, which is total. */
+static int by_share(const void *a, const void *b) {
+    const struct action_share *x = a, *y = b;
+    int order = COMPARE(y->ms, x->ms);
+    return order ? order : COMPARE(x->rank, y->rank);
+}
+
+static void rank_actions(const struct bucket_set *set, const uint32_t *rank_of) {
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        struct bucket *b = set->buckets.data[i];
+        for (size_t k = 0; k < b->actions.len; k++) {
+            b->actions.data[k].rank = rank_of[b->actions.data[k].action];
+        }
+        if (b->actions.len) {
+            qsort(b->actions.data, b->actions.len, sizeof *b->actions.data, by_share);
+        }
+    }
+}
+
+/* ---- values, in the order to print ---- */
+
+struct named_value {
+    const char *text;
+    struct facet_value value;
+};
+
+static int by_version(const void *a, const void *b) {
+    return version_compare(((const struct named_value *)a)->text,
+                           ((const struct named_value *)b)->text);
+}
+
+static int by_dumps(const void *a, const void *b) {
+    const struct named_value *x = a, *y = b;
+    int order = COMPARE(y->value.dumps, x->value.dumps);
+    return order ? order : strcmp(x->text, y->text);
+}
+
+/* Versions of the app and of the system ascend; devices come by how many dumps they have. */
+static bool order_facets(const struct triage *t, struct tally *tally) {
+    for (size_t f = 0; f < FACET_COUNT; f++) {
+        struct facet *facet = &tally->facets[f];
+        size_t count = facet->values.len;
+        struct named_value *named = count > 1 ? calloc(count, sizeof *named) : NULL;
+        if (count > 1 && !named) {
+            return false;
+        }
+        for (size_t i = 0; named && i < count; i++) {
+            named[i].value = facet->values.data[i];
+            named[i].text = map_string(&t->strings, named[i].value.text);
+        }
+        if (named) {
+            qsort(named, count, sizeof *named, f == FACET_DEVICE ? by_dumps : by_version);
+        }
+        for (size_t i = 0; named && i < count; i++) {
+            facet->values.data[i] = named[i].value;
+        }
+        free(named);
+    }
+    return true;
+}
+
+static bool order_set_facets(const struct triage *t, const struct bucket_set *set) {
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        if (!order_facets(t, &set->buckets.data[i]->tally)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum st triage_finish(struct triage *t, struct err *e) {
+    bool ok = triage_join_aliases(t) && stalls_flush(t) && triage_fold(t, e) == ST_OK &&
+              rank_set(&t->level[0]) && rank_set(&t->level[1]) && rank_set(&t->actions) &&
+              rank_set(&t->idle) && rank_set(&t->holders) && order_set_facets(t, &t->holders) &&
+              order_facets(t, &t->total) && order_set_facets(t, &t->level[0]) &&
+              order_set_facets(t, &t->level[1]) && order_set_facets(t, &t->actions);
+    for (size_t i = 0; ok && i < t->level[0].buckets.len; i++) {
+        struct bucket *b = t->level[0].buckets.data[i];
+        ok = rank_indexes(&t->level[1], b->children.data, b->children.len);
+    }
+    size_t actions = t->actions.buckets.len;
+    uint32_t *rank_of = ok ? calloc(actions + 1, sizeof *rank_of) : NULL;
+    if (!rank_of) {
+        return err_nomem(e);
+    }
+    for (size_t i = 0; i < actions; i++) {
+        rank_of[t->actions.ranked[i]] = (uint32_t)i;
+    }
+    rank_actions(&t->level[0], rank_of);
+    rank_actions(&t->level[1], rank_of);
+    rank_actions(&t->holders, rank_of);
+    free(rank_of);
+    t->total_users = distinct_count(&t->total.users);
+    return ST_OK;
+}

@@ -1,0 +1,134 @@
+/* Folds the buckets past a limit into one, so that an output has a bound; sums stay exact. What a
+ * bucket may have lost to folding, in partials that it came from, is bounded as in mergeable
+ * summaries (Agarwal, Cormode, Huang, Phillips, Wei, Yi, "Mergeable summaries", PODS 2012): in each
+ * of them it had at most the time of the largest bucket that was folded. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "classify/stats/sum.h"
+#include "classify/stats/triage_private.h"
+
+bool triage_is_folded(const struct triage *t) {
+    return t->level[0].fold.folds || t->level[1].fold.folds || t->actions.fold.folds;
+}
+
+void triage_limit(struct triage *t, uint64_t max_buckets) {
+    t->options.max_buckets = max_buckets;
+}
+
+/* ---- the bucket that takes the others in ---- */
+
+/* The set's one bucket for all others, made if there is none; NULL = out of memory. */
+static struct bucket *put_other(struct triage *t, struct bucket_set *set) {
+    struct strbuf text = {0};
+    bool added = false;
+    key_text_add(&text, "", "");
+    struct bucket *b = text.failed ? NULL : bucket_put(set, strbuf_cstr(&text), text.len, &added);
+    strbuf_release(&text);
+    if (b && added) {
+        struct bucket_frame f = {.image = triage_intern(t, ""), .function = triage_intern(t, "")};
+        b->frames = calloc(1, sizeof(const struct bucket_frame *));
+        const struct bucket_frame *kept =
+            b->frames && f.image && f.function ? triage_frame(t, &f) : NULL;
+        if (!kept) {
+            return NULL;
+        }
+        b->frames[0] = kept;
+        b->frame_count = 1;
+    }
+    return b;
+}
+
+/* ---- folding ---- */
+
+/* The bucket is taken in by another: what it was called is no alias of that. */
+static void fold_bucket(struct bucket_set *set, struct bucket *b, const struct bucket *other,
+                        uint32_t *into, uint64_t *most) {
+    uint64_t ms = b->tally.ms;
+    into[b->index] = other->index;
+    b->aliases.len = 0;
+    sum_add(&ms, bucket_error_ms(set, b));
+    *most = ms > *most ? ms : *most;
+    sum_add(&set->fold.buckets, 1);
+}
+
+/* Those that stay were not lost in this folding. */
+static void end_fold(struct bucket_set *set, const uint32_t *into, uint64_t most) {
+    sum_add(&set->fold.folds, 1);
+    for (size_t i = 0; i < set->buckets.len; i++) {
+        if (into[i] == i) {
+            sum_add(&set->buckets.data[i]->kept_ms, most);
+        }
+    }
+    sum_add(&set->fold.ms, most);
+}
+
+/* For each bucket itself. NULL = out of memory. */
+static uint32_t *into_itself(const struct bucket_set *set) {
+    uint32_t *into = calloc(set->buckets.len + 1, sizeof *into);
+    for (size_t i = 0; into && i < set->buckets.len; i++) {
+        into[i] = (uint32_t)i;
+    }
+    return into;
+}
+
+/* Those behind the max first ones, in the order of output, go into one. */
+static bool fold_set(struct triage *t, struct bucket_set *set, uint32_t **into) {
+    uint64_t most = 0;
+    struct bucket *other = put_other(t, set);
+    *into = other && rank_set(set) ? into_itself(set) : NULL;
+    for (size_t i = 0; *into && i < set->buckets.len; i++) {
+        struct bucket *b = set->buckets.data[set->ranked[i]];
+        if (i >= t->options.max_buckets && b != other) {
+            fold_bucket(set, b, other, *into, &most);
+        }
+    }
+    free(set->ranked);
+    set->ranked = NULL;
+    if (*into) {
+        end_fold(set, *into, most);
+    }
+    return *into != NULL;
+}
+
+/* Level 2 goes with its level 1. */
+static bool fold_children(struct triage *t, const uint32_t *into1, uint32_t **into) {
+    struct bucket_set *set = &t->level[1];
+    uint64_t most = 0;
+    struct bucket *other = put_other(t, set), *parent = bucket_find_other(&t->level[0]);
+    *into = other && bucket_adopt(parent, other) ? into_itself(set) : NULL;
+    for (size_t i = 0; *into && i < set->buckets.len; i++) {
+        struct bucket *b = set->buckets.data[i];
+        if (b != other && into1[b->parent] == parent->index) {
+            fold_bucket(set, b, other, *into, &most);
+        }
+    }
+    if (*into) {
+        end_fold(set, *into, most);
+    }
+    return *into != NULL;
+}
+
+/* Does the set have more buckets than the limit, without the one for all others? */
+static bool is_full(const struct triage *t, const struct bucket_set *set) {
+    size_t count = set->buckets.len - (bucket_find_other(set) != NULL);
+    return t->options.max_buckets && count > t->options.max_buckets;
+}
+
+enum st triage_fold(struct triage *t, struct err *e) {
+    struct triage_into into = {{0}, NULL};
+    bool ok = true, any = is_full(t, &t->level[0]);
+    if (any) {
+        ok = fold_set(t, &t->level[0], &into.level[0]) &&
+             fold_children(t, into.level[0], &into.level[1]);
+    }
+    if (ok && is_full(t, &t->actions)) {
+        any = true;
+        ok = fold_set(t, &t->actions, &into.actions);
+    }
+    ok = ok && (!any || (triage_take_in(t, &into) && triage_name_others(t)));
+    free(into.level[0]);
+    free(into.level[1]);
+    free(into.actions);
+    return ok ? ST_OK : err_nomem(e);
+}

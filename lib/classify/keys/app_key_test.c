@@ -93,6 +93,35 @@ static void a_key_is_the_framework_that_the_app_called_and_its_innermost_frames(
     assert_string_equal(a->key.action.frames[0].info->function, "-[Draft outer]");
 }
 
+static void a_stack_without_its_callers_has_no_outermost_frame(void **state) {
+    struct apps *a = *state;
+    struct fixture f = {0};
+    STACK(&f, 1, "libc.so.6 read", "* Shop load", "* Shop open");
+    expect_key(a, &f, 1, "app!load <- app!open");
+    assert_string_equal(a->key.action.frames[0].info->function, "open");
+    f.stacks[0].incomplete = true;
+    expect_key(a, &f, 1, "app!load <- app!open");
+    assert_int_equal(a->key.action.count, 0);
+    /* Behind the loop nothing is missing that counts. */
+    struct fixture g = {0};
+    STACK(&g, 1, "libc.so.6 read", "* Shop load", "* Shop open", LOOP);
+    g.stacks[0].incomplete = true;
+    expect_key(a, &g, 1, "app!load <- app!open");
+    assert_string_equal(a->key.action.frames[0].info->function, "open");
+}
+
+static void code_in_no_image_is_the_app_s_own_if_its_name_says_so(void **state) {
+    struct apps *a = *state;
+    struct fixture f = {0};
+    STACK(&f, 1, "libc.so.6 read", "* Shop sync", "* Shop handler", "libc.so.6 run", "* Shop main");
+    for (size_t i = 1; i < 4; i++) {
+        f.locations[i].image = -1;
+        f.locations[i].in_app = i < 3;
+        f.lines[i].file = i < 3 ? "/srv/app.py" : "/usr/lib/python3.11/asyncio/events.py";
+    }
+    expect_key(a, &f, 1, "app!sync <- app!handler");
+}
+
 static void runtime_code_is_no_framework(void **state) {
     struct fixture f = {0};
     STACK(&f, 1, "* Shop parse", "* Shop load", LOOP);
@@ -264,6 +293,8 @@ static void who_executes_a_block_does_not_wait_for_its_queue(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_key_is_the_framework_that_the_app_called_and_its_innermost_frames),
+        cmocka_unit_test(a_stack_without_its_callers_has_no_outermost_frame),
+        cmocka_unit_test(code_in_no_image_is_the_app_s_own_if_its_name_says_so),
         cmocka_unit_test(runtime_code_is_no_framework),
         cmocka_unit_test(a_key_outlives_what_a_system_changes_inside_itself),
         cmocka_unit_test(recursion_counts_once),

@@ -35,7 +35,11 @@ bool stack_keys(struct keyer *k, const struct judged_stack *s, struct key keys[K
                 struct key *action) {
     bool by_app = k->options.rules && k->options.kind == KEY_OF_APP;
     clear_keys(keys, action);
-    return by_app ? app_keys(k, s, keys, action) : frames_keys(k, s, keys, action);
+    bool ok = by_app ? app_keys(k, s, keys, action) : frames_keys(k, s, keys, action);
+    if (s->stack && s->stack->incomplete && s->cut == s->count) {
+        action->count = 0; /* who called its last frame is not known, and no loop ends it before */
+    }
+    return ok;
 }
 
 bool make_keys(struct keyer *k, const struct judged_stack *s, struct key keys[KEY_LEVELS],

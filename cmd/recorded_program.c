@@ -81,7 +81,7 @@ static const char *refuse_linker(struct reader *r) {
     const uint8_t *path = reader_bytes(r, sizeof musl - 1);
 #ifdef __GLIBC__
     if (path && memcmp(path, musl, sizeof musl - 1) == 0) {
-        return "made for another C library (musl) than the recorder";
+        return "made for another C library (musl) than the recorder: record it with --attach";
     }
 #endif
     return NULL;
@@ -108,7 +108,7 @@ static const char *refuse_elf(const uint8_t *bytes, size_t size) {
         }
     }
     /* A header that cannot be read is not judged. */
-    return reader_failed(&r) ? NULL : "statically linked: it can only be recorded from within";
+    return reader_failed(&r) ? NULL : "statically linked: record it with --attach";
 }
 
 static const char *refuse_rights(const char *path) {
@@ -120,7 +120,7 @@ static const char *refuse_rights(const char *path) {
     bool other_group = (sb.st_mode & S_ISGID) && sb.st_gid != getegid();
     bool capable = geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
     return other_user || other_group || capable
-               ? "set-user-id or privileged: the system does not let it be recorded"
+               ? "set-user-id or privileged: record it as root, with --attach"
                : NULL;
 }
 

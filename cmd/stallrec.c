@@ -348,7 +348,7 @@ static void summarise(const struct run *run, const struct recorder_ending *end) 
     recover_dumps(run, end, &got);
     bool known = copy.error >= STALLREC_OK && copy.error <= STALLREC_ERR_WRITE;
     if (copy.processes == 0) {
-        say(run->argv[0], "did not load the recorder, nothing was recorded");
+        say(run->argv[0], "did not load the recorder, nothing was recorded (see --attach)");
     } else if (copy.error != STALLREC_OK) {
         say("the recorder did not start",
             known ? stallrec_error_text((enum stallrec_error)copy.error) : "unknown error");

@@ -200,14 +200,15 @@ static uint64_t look_ms(const struct attach *a) {
     return ms > 0 ? ms : 1;
 }
 
-/* Does the watched thread of an earlier program go on in another one? */
-static bool any_execs(const struct attach *a) {
-    bool execs = false;
+/* Does the process run another program since the last step? */
+static bool changes_program(struct attach *a) {
+    uint64_t program = remote_thread_program(&a->leader);
+    bool changes = program != a->program;
+    a->program = program;
     for (size_t i = 0; i < a->loop_count; i++) {
-        struct attach_watch *w = &a->loops[i]->watch;
-        execs |= !a->loops[i]->ended && attach_watch_execs(w);
+        changes |= !a->loops[i]->ended && attach_watch_execs(&a->loops[i]->watch);
     }
-    return execs;
+    return changes;
 }
 
 /* For the session's record: the sum of all watched threads. */
@@ -233,7 +234,7 @@ static void publish_sums(struct attach *a) {
 
 uint64_t attach_step(struct attach *a) {
     uint64_t next = stallrec_clock_ns() + look_ms(a) * MS;
-    if (any_execs(a)) {
+    if (changes_program(a)) {
         change_program(a);
     }
     for (size_t i = 0; i < a->loop_count; i++) {
@@ -271,7 +272,7 @@ static void sum_time(struct attach *a, uint64_t now_ns) {
         const struct attach_loop *l = a->loops[i];
         struct rec_watched watched = rec_core_watched(l->core, now_ns);
         uint64_t missed_ms = l->missed_ns / MS;
-        t->limited += l->watch.limited;
+        t->limited += l->watch.limits;
         t->samples += l->samples;
         t->busy_samples += l->busy_samples;
         if (*l->loop_at) {
@@ -316,6 +317,10 @@ static bool open_process(struct attach *a, pid_t pid, struct attach_problem *pro
     if (!remote_process_open(&a->process, pid)) {
         return refuse(problem, name, NULL);
     }
+    if (!remote_thread_open(&a->leader, &a->process, pid)) {
+        return refuse(problem, name, NULL);
+    }
+    a->program = remote_thread_program(&a->leader);
     errno = ENOMEM;
     a->loops = calloc(ATTACH_LOOPS_MAX, sizeof *a->loops);
     if (!a->loops || !remote_unwinder_init(&a->unwinder, &a->process, a->config.max_frames)) {
@@ -459,6 +464,9 @@ void attach_close(struct attach *a) {
     rec_policy_close(&a->policy);
     attach_others_release(&a->others);
     remote_unwinder_release(&a->unwinder);
+    if (a->leader.process) {
+        remote_thread_close(&a->leader);
+    }
     remote_process_close(&a->process);
     free(a->file_memory);
     free(a);

@@ -63,7 +63,7 @@ struct attach_totals {
     uint64_t stalls, dumps, lost;
     uint64_t wall_ms;               /* since the begin */
     uint64_t looped_ms, watched_ms; /* the times of all threads that have a loop; of that watched */
-    uint64_t limited;               /* looks before which there were more edges than are read */
+    uint64_t limited;               /* how often a loop turned more often than is read */
     uint64_t samples, busy_samples; /* by samples: looks; of them not in the loop's wait */
     uint32_t threads, loops;        /* that were watched; of them with a loop */
     uint32_t threads_left;          /* that were wanted, and not watched: there are too many */

@@ -162,7 +162,7 @@ uint64_t attach_loop_step(struct attach_loop *l) {
     uint64_t next = tell_loop_now(l, REC_EVENT_STEP);
     attach_loop_write(l, false);
     rec_core_wait_begin(l->core, stallrec_clock_ns());
-    return next;
+    return l->watch.look_ns < next ? l->watch.look_ns : next;
 }
 
 void attach_loop_finish(struct attach_loop *l) {

@@ -10,10 +10,13 @@
 #include "stallrec.h"
 
 enum {
-    SAMPLE_AFTER_MS = 40, /* of busy time: stacks are taken from then on */
+    SAMPLE_AFTER_MS = 10, /* of busy time: stacks are taken from then on */
     SAMPLE_MS = 20,       /* of processor time between two */
-    SAMPLE_AGE_MS = 75,   /* an older one is of something else */
-    QUEUE_MAX = 1 << 20
+    SAMPLE_AGE_MS = 75,   /* an older one is of something else, unless it hardly ran since */
+    QUEUE_MAX = 1 << 20,
+    /* Of a loop whose edges are off most of the time: */
+    LIMITED_MS = 2,   /* from one look to the next while they are on */
+    LIMITED_WAITS = 8 /* they are turned off again after so many */
 };
 #define MS UINT64_C(1000000)
 
@@ -119,12 +122,15 @@ static void take_enter(struct attach_watch *w, const struct perf_record *r,
 static void take_record(struct attach_watch *w, const struct perf_record *r) {
     const struct perf_event_source *source = perf_events_source(&w->events, r);
     w->execs |= r->kind == PERF_RECORD_IS_EXEC;
+    w->lost |= r->kind == PERF_RECORD_IS_LOST;
     if (!source) {
         return;
     }
     w->last_ns = r->time_ns;
     switch (source->kind) {
     case PERF_EVENT_ENTER:
+        w->waits++;
+        w->conditions += source->call->on == WAIT_ON_CONDITION;
         take_enter(w, r, source->call);
         break;
     case PERF_EVENT_EXIT:
@@ -154,17 +160,13 @@ static void take_stacks(struct attach_watch *w) {
             w->runs = r.regs;
             w->runs_ns = r.time_ns;
             w->runs_size = r.stack_size;
+            w->runs_cpu_ns = UINT64_MAX;
             memcpy(w->runs_stack, r.stack, r.stack_size);
         }
     }
-}
-
-/* The budget was used up: from the last edge until now there may have been others. */
-static void catch_up(struct attach_watch *w, uint64_t now_ns) {
-    w->limited++;
-    w->unwatched_ns += now_ns > w->last_ns ? now_ns - w->last_ns : 0;
-    wait_edges_miss(&w->edges, w->last_ns);
-    look_at_thread(w, now_ns);
+    if (w->runs_cpu_ns == UINT64_MAX) {
+        w->runs_cpu_ns = remote_thread_cpu_ns(&w->thread);
+    }
 }
 
 static bool waits_on_conditions(const struct attach_watch *w) {
@@ -172,14 +174,64 @@ static bool waits_on_conditions(const struct attach_watch *w) {
     return loop && loop->object.kind == FINDER_CONDITION;
 }
 
+/* Turns edges off until the next look: the thread counts as idle meanwhile, as it was in its last
+ * wait. */
+static void pause_edges(struct attach_watch *w, uint64_t now_ns) {
+    perf_events_switch(&w->events, false, false);
+    take_edges(w);
+    wait_edges_miss(&w->edges, w->last_ns);
+    w->limits++;
+    w->limited = w->paused = true;
+    w->look_ns = now_ns + ATTACH_LOOK_MS * MS;
+}
+
+/* Turns them on again, until some waits were seen: a stall has none. */
+static void resume_edges(struct attach_watch *w, uint64_t now_ns) {
+    perf_events_switch(&w->events, true, false);
+    if (w->no_conditions) {
+        perf_events_switch(&w->events, false, true);
+    }
+    w->paused = false;
+    w->waits = w->conditions = 0;
+    w->on_ns = now_ns;
+    w->look_ns = now_ns + LIMITED_MS * MS;
+    look_at_thread(w, now_ns);
+}
+
+/* A user of locks is no loop of condition variables. */
+static void ignore_conditions(struct attach_watch *w) {
+    if (w->conditions > ATTACH_WAITS && !waits_on_conditions(w)) {
+        w->no_conditions = true;
+        w->waits -= w->conditions;
+        perf_events_switch(&w->events, false, true);
+    }
+}
+
+/* Are the waits since the last look more than are to be read, or enough of those that are? */
+static void limit_edges(struct attach_watch *w, uint64_t now_ns) {
+    uint32_t most = w->limited ? LIMITED_WAITS : ATTACH_WAITS;
+    if (w->lost) {
+        w->unwatched_ns += now_ns > w->last_ns ? now_ns - w->last_ns : 0;
+    }
+    if (w->lost || w->waits >= most) {
+        pause_edges(w, now_ns);
+    } else if (!w->limited || now_ns - w->on_ns >= ATTACH_LOOK_MS * MS) {
+        w->limited = false;
+        w->waits = w->conditions = 0;
+        w->look_ns = now_ns + ATTACH_LOOK_MS * MS;
+    } else {
+        w->look_ns = now_ns + LIMITED_MS * MS;
+    }
+    w->lost = false;
+}
+
 static void look_by_events(struct attach_watch *w, uint64_t now_ns) {
     take_edges(w);
-    struct perf_missed missed = perf_events_refill(&w->events);
-    bool conditions = waits_on_conditions(w);
-    w->no_conditions |= missed.conditions && !conditions; /* it is a user of locks, no loop */
-    if (missed.waits || (missed.conditions && conditions)) {
-        catch_up(w, now_ns);
-        take_edges(w);
+    ignore_conditions(w);
+    if (w->paused && now_ns >= w->look_ns) {
+        resume_edges(w, now_ns);
+    } else if (!w->paused && (now_ns >= w->look_ns || w->lost || w->waits >= ATTACH_WAITS)) {
+        limit_edges(w, now_ns);
     }
     take_stacks(w);
     bool want = w->edges.busy && now_ns - w->edges.busy_ns >= SAMPLE_AFTER_MS * MS;
@@ -225,6 +277,7 @@ void attach_watch_look(struct attach_watch *w, uint64_t now_ns) {
         look_by_events(w, now_ns);
     } else {
         look_by_samples(w, now_ns);
+        w->look_ns = UINT64_MAX;
     }
 }
 
@@ -232,10 +285,10 @@ void attach_watch_look(struct attach_watch *w, uint64_t now_ns) {
 
 /* What the kernel copied while the thread ran. */
 static bool sample_running(struct attach_watch *w, struct rec_stack *out) {
-    uint64_t now = stallrec_clock_ns();
     take_stacks(w);
-    if (w->runs_size == 0 || w->runs_ns < w->edges.busy_ns ||
-        now - w->runs_ns > SAMPLE_AGE_MS * MS) {
+    uint64_t now = stallrec_clock_ns(), cpu = remote_thread_cpu_ns(&w->thread);
+    bool old = now - w->runs_ns > SAMPLE_AGE_MS * MS && cpu - w->runs_cpu_ns > SAMPLE_MS * MS;
+    if (w->runs_size == 0 || w->runs_ns < w->edges.busy_ns || old) {
         return false;
     }
     uint64_t sp = w->runs.value[CFI_SP];
@@ -328,7 +381,7 @@ bool attach_watch_open(struct attach_watch *w, struct remote_unwinder *unwinder,
         errno = ENOMEM;
         return false;
     }
-    if (tracing && !perf_events_open(&w->events, tracing, tid, ATTACH_EDGES, what)) {
+    if (tracing && !perf_events_open(&w->events, tracing, tid, what)) {
         return false;
     }
     w->sleeps = remote_thread_sleeps(&w->thread);
@@ -344,7 +397,7 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
     if (w->way == ATTACH_BY_EVENTS && perf_events_gone(&w->events)) {
         /* The new ones come first: the kernel waits long where a tracepoint loses its last event.
          */
-        ok = perf_events_open(&events, tracing, w->thread.tid, ATTACH_EDGES, &what);
+        ok = perf_events_open(&events, tracing, w->thread.tid, &what);
         perf_events_close(&w->events);
         w->events = events;
         w->way = ok ? ATTACH_BY_EVENTS : ATTACH_BY_SAMPLES;

@@ -17,8 +17,9 @@ enum attach_way {
 
 enum {
     ATTACH_LOOK_MS = 50, /* from one look at the thread to the next */
-    /* Edges of each kind between two looks: what they cost the thread stays under 0.3 %. */
-    ATTACH_EDGES = 66
+    /* Waits between two looks, of which more are not read: what they cost the thread stays under
+     * 0.3 %. */
+    ATTACH_WAITS = 66
 };
 
 struct attach_watch {
@@ -32,23 +33,28 @@ struct attach_watch {
     struct rec_event *queue; /* events that were not told yet, by time */
     size_t queue_count, queue_taken, queue_room;
     bool out_of_memory;
-    bool execs;         /* it runs another program: attach_watch_restart is due */
-    bool no_conditions; /* its waits for condition variables are too many to be a loop's */
-    bool sampling;      /* stacks are taken while it runs */
-    uint64_t last_ns;   /* the last record */
+    bool execs;                 /* it runs another program: attach_watch_restart is due */
+    bool no_conditions;         /* its waits for condition variables are too many to be a loop's */
+    bool sampling;              /* stacks are taken while it runs */
+    uint64_t last_ns;           /* the last record */
+    uint32_t waits, conditions; /* that began since the last look, and those among them */
+    bool lost;                  /* records were, since then */
+    bool limited;               /* the loop turns more often than is read */
+    bool paused;                /* edges are off, until look_ns */
+    uint64_t on_ns;             /* when they were turned on again */
+    uint64_t look_ns;           /* when to look again */
     /* With which it went to sleep last. */
     struct cfi_registers sleep;
     /* The copy that was taken last while it ran. */
     struct cfi_registers runs;
     uint8_t *runs_stack;
-    uint64_t runs_size, runs_ns;
-    uint64_t sampled_cpu_ns; /* its processor time at the last good sample */
+    uint64_t runs_size, runs_ns, runs_cpu_ns; /* its processor time when it was read */
+    uint64_t sampled_cpu_ns;                  /* its processor time at the last good sample */
     bool have_sample;
     /* By samples: what the last look saw. */
     uint64_t sleeps, program;
-    /* Time since the last look that was not watched, in ns, to be taken by the caller. */
-    uint64_t unwatched_ns;
-    uint64_t limited; /* looks before which edges were missed */
+    uint64_t unwatched_ns; /* time of which edges were lost, to be taken by the caller */
+    uint64_t limits;       /* how often edges were turned off */
 };
 
 /* Begins to watch the thread `tid` for stalls of threshold_ns and more. `w` stays where it is.
@@ -69,7 +75,7 @@ bool attach_watch_execs(struct attach_watch *w);
 bool attach_watch_is_loop_call(const struct proc_syscall *call);
 
 /* Takes in what the thread did, up to now_ns, and sees to it that its stack is had when it is
- * wanted. To be called every ATTACH_LOOK_MS. */
+ * wanted. To be called every ATTACH_LOOK_MS, and at w->look_ns. */
 void attach_watch_look(struct attach_watch *w, uint64_t now_ns);
 /* Takes the next event for the core. */
 bool attach_watch_take(struct attach_watch *w, struct rec_event *out);

@@ -163,10 +163,10 @@ static bool open_all(struct perf_events *events, const struct perf_tracing *trac
 }
 
 bool perf_events_open(struct perf_events *events, const struct perf_tracing *tracing, pid_t tid,
-                      uint32_t budget, const char **what) {
-    *events = (struct perf_events){.budget = budget};
+                      const char **what) {
+    *events = (struct perf_events){0};
     if (open_all(events, tracing, tid, what)) {
-        perf_events_refill(events);
+        perf_events_switch(events, true, false);
         return true;
     }
     int why = errno;
@@ -183,35 +183,24 @@ void perf_events_close(struct perf_events *events) {
     }
 }
 
-const struct perf_event_source *perf_events_source(struct perf_events *events,
+const struct perf_event_source *perf_events_source(const struct perf_events *events,
                                                    const struct perf_record *record) {
     for (size_t i = 0; record->kind == PERF_RECORD_IS_SAMPLE && i < events->count; i++) {
-        struct perf_event_source *source = &events->source[i];
-        if (source->id == record->event) {
-            source->granted -= source->granted > 0;
-            return source;
+        if (events->source[i].id == record->event) {
+            return &events->source[i];
         }
     }
     return NULL;
 }
 
-struct perf_missed perf_events_refill(struct perf_events *events) {
-    struct perf_missed missed = {false, false};
+void perf_events_switch(struct perf_events *events, bool on, bool conditions) {
     for (size_t i = 0; i < events->count; i++) {
-        struct perf_event_source *source = &events->source[i];
-        uint32_t used = events->budget - source->granted;
-        if (source->kind == PERF_EVENT_RUNS || used == 0) {
-            continue;
-        }
-        if (source->granted == 0 && source->call) {
-            missed.conditions |= source->call->on == WAIT_ON_CONDITION;
-            missed.waits |= source->call->on != WAIT_ON_CONDITION;
-        }
-        if (ioctl(source->fd, PERF_EVENT_IOC_REFRESH, (int)used) == 0) {
-            source->granted = events->budget;
+        const struct perf_event_source *source = &events->source[i];
+        bool condition = source->call && source->call->on == WAIT_ON_CONDITION;
+        if (source->kind != PERF_EVENT_RUNS && (condition || !conditions)) {
+            ioctl(source->fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
         }
     }
-    return missed;
 }
 
 void perf_events_sample(struct perf_events *events, uint64_t period_ns) {

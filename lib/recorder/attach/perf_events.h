@@ -5,9 +5,9 @@
  * stack sched:sched_switch                               edges   registers PERF_COUNT_SW_CPU_CLOCK
  * stacks  registers and stack
  *
- * Each edge costs the thread some 0.75 us, so edges come out of a budget: PERF_EVENT_IOC_REFRESH
- * grants so many of each kind, after which the kernel disables the event by itself, until
- * perf_events_refill grants anew what was used. */
+ * Each edge costs the thread some 0.75 us: who wants fewer of them turns them off for a while.
+ * (PERF_EVENT_IOC_REFRESH, by which the kernel would do so after a number of them, leaves a
+ * tracepoint off for good in Linux 6.18.) */
 #ifndef STALLREC_PERF_EVENTS_H
 #define STALLREC_PERF_EVENTS_H
 
@@ -27,13 +27,11 @@ enum perf_event_kind {
     PERF_EVENT_RUNS
 };
 
-/* One event. `granted`: how many more the kernel may tell. */
 struct perf_event_source {
     int fd;
     uint64_t id;
     enum perf_event_kind kind;
     const struct wait_call *call; /* of ENTER and EXIT */
-    uint32_t granted;
 };
 
 enum { PERF_SOURCES_MAX = 2 * WAIT_CALLS_MAX + 2 };
@@ -42,7 +40,6 @@ enum { PERF_SOURCES_MAX = 2 * WAIT_CALLS_MAX + 2 };
 struct perf_events {
     struct perf_event_source source[PERF_SOURCES_MAX];
     size_t count;
-    uint32_t budget; /* of each source */
     struct perf_ring edges, stacks;
 };
 
@@ -58,24 +55,18 @@ enum {
     PERF_STACK_BYTES = 61440 /* with each sample; a record holds 65,535 bytes */
 };
 
-/* Opens the events of a thread; edges begin at once, at most `budget` of each kind until
- * perf_events_refill, stacks with perf_events_sample. False: see errno; *what names what the system
- * refused, for as long as the tracing is there. */
+/* Opens the events of a thread; edges begin at once, stacks with perf_events_sample. False: see
+ * errno; *what names what the system refused. */
 bool perf_events_open(struct perf_events *events, const struct perf_tracing *tracing, pid_t tid,
-                      uint32_t budget, const char **what);
+                      const char **what);
 void perf_events_close(struct perf_events *events);
 
-/* The source of a record; NULL: it is no sample, or of no event of ours. Counts it as used. */
-const struct perf_event_source *perf_events_source(struct perf_events *events,
+/* The source of a record; NULL: it is no sample, or of no event of ours. */
+const struct perf_event_source *perf_events_source(const struct perf_events *events,
                                                    const struct perf_record *record);
 
-/* What perf_events_refill found used up: edges were missed since. */
-struct perf_missed {
-    bool waits;      /* for descriptors or signals */
-    bool conditions; /* for condition variables */
-};
-/* Grants each source its budget again. */
-struct perf_missed perf_events_refill(struct perf_events *events);
+/* Turns edges on or off: all of them, or with `conditions` those of condition variables only. */
+void perf_events_switch(struct perf_events *events, bool on, bool conditions);
 
 /* Takes a copy of the stack after each period_ns that the thread runs; 0: no more. */
 void perf_events_sample(struct perf_events *events, uint64_t period_ns);

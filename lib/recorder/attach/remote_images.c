@@ -89,6 +89,51 @@ void remote_images_free(struct remote_images *images) {
     }
 }
 
+/* ---- the file of an image ---- */
+
+static bool read_file(void *arg, uint64_t offset, void *to, size_t size) {
+    return offset <= INT64_MAX && pread(*(int *)arg, to, size, (off_t)offset) == (ssize_t)size;
+}
+
+/* Opens the file of an image: as it is mapped, for which the system may want more rights than for
+ * its memory; the program's; or by its name, if that still is the same file. -1: it cannot be. */
+static int open_image(const struct remote_images *t, const struct remote_image *image) {
+    char path[REMOTE_PATH_MAX + 8];
+    struct stat sb;
+    snprintf(path, sizeof path, "map_files/%llx-%llx", (unsigned long long)image->elf.load,
+             (unsigned long long)image->first_end);
+    int fd = remote_process_file(t->process, path);
+    if (fd < 0 && strcmp(image->path, t->program) == 0) {
+        fd = remote_process_file(t->process, "exe");
+    }
+    if (fd < 0) {
+        snprintf(path, sizeof path, "root%s", image->path);
+        fd = remote_process_file(t->process, path);
+    }
+    if (fd >= 0 && (fstat(fd, &sb) != 0 || !S_ISREG(sb.st_mode) || sb.st_ino != image->inode)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* A build id that no program header tells of: those of Go. It is read from memory, too. */
+static void find_id(const struct remote_images *t, struct remote_image *image) {
+    enum { NOTE_MAX = 256 };
+    uint8_t note[NOTE_MAX];
+    uint64_t address, size;
+    int fd = image->inode ? open_image(t, image) : -1;
+    if (fd < 0) {
+        return;
+    }
+    if (elf_section_find(read_file, &fd, ".note.gnu.build-id", &address, &size) &&
+        size <= sizeof note &&
+        remote_read(t->process, image->elf.bias + address, note, (size_t)size)) {
+        image->elf.id_size = images_build_id_async(note, (size_t)size, image->elf.id);
+    }
+    close(fd);
+}
+
 /* ---- the table ---- */
 
 /* A file that is mapped from its first byte on, until it turns out to be an image, or not. */
@@ -158,6 +203,9 @@ static void image_found(struct remote_images *t, const struct remote_map *map) {
         .elf = elf, .device = map->device, .inode = map->inode, .path = path, .loaded = true};
     image->first_end = map->hi;
     image->in_app = images_in_app_async(path, t->program);
+    if (elf.id_size == 0) {
+        find_id(t, image);
+    }
     t->count++;
     t->generation++;
 }
@@ -285,32 +333,6 @@ void remote_images_look(struct remote_images *t) {
 }
 
 /* ---- frames of an image ---- */
-
-static bool read_file(void *arg, uint64_t offset, void *to, size_t size) {
-    return offset <= INT64_MAX && pread(*(int *)arg, to, size, (off_t)offset) == (ssize_t)size;
-}
-
-/* Opens the file of an image: as it is mapped, for which the system may want more rights than for
- * its memory; the program's; or by its name, if that still is the same file. -1: it cannot be. */
-static int open_image(const struct remote_images *t, const struct remote_image *image) {
-    char path[REMOTE_PATH_MAX + 8];
-    struct stat sb;
-    snprintf(path, sizeof path, "map_files/%llx-%llx", (unsigned long long)image->elf.load,
-             (unsigned long long)image->first_end);
-    int fd = remote_process_file(t->process, path);
-    if (fd < 0 && strcmp(image->path, t->program) == 0) {
-        fd = remote_process_file(t->process, "exe");
-    }
-    if (fd < 0) {
-        snprintf(path, sizeof path, "root%s", image->path);
-        fd = remote_process_file(t->process, path);
-    }
-    if (fd >= 0 && (fstat(fd, &sb) != 0 || !S_ISREG(sb.st_mode) || sb.st_ino != image->inode)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
 
 /* A header of version 1 that names the address of .eh_frame, of 8 bytes, and has no table (Linux
  * Standard Base 5.0, 10.6.2). */

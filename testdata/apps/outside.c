@@ -9,7 +9,6 @@
  *     outside fork TURNS       a child has the same loop, and stalls twice as often
  *     outside die TURNS        ends by SIGKILL in the middle of the first sleep
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -138,7 +137,8 @@ static void filter_calls(void) {
 #ifdef SYS_poll
         SYS_poll,
 #endif
-        SYS_ppoll,      SYS_pipe2, SYS_write,       SYS_nanosleep, SYS_clock_nanosleep, SYS_exit_group,
+        SYS_ppoll,      SYS_pipe2, SYS_write,          SYS_nanosleep, SYS_clock_nanosleep,
+        SYS_exit_group,
 #ifdef SYS_pipe
         SYS_pipe,
 #endif
@@ -151,8 +151,7 @@ static void filter_calls(void) {
             (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)allowed[i], 0, 1);
         code[2 * i + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     }
-    code[2 * COUNT + 1] =
-        (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    code[2 * COUNT + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     struct sock_fprog program = {2 * COUNT + 2, code};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {

@@ -11,7 +11,7 @@
 
 enum {
     SAMPLE_AFTER_MS = 10, /* of busy time: stacks are taken from then on */
-    SAMPLE_MS = 20,       /* of processor time between two */
+    SAMPLE_MS = 8,        /* of processor time between two: seven between two looks */
     SAMPLE_AGE_MS = 75,   /* an older one is of something else, unless it hardly ran since */
     QUEUE_MAX = 1 << 20,
     /* Of a loop whose edges are off most of the time: */

@@ -7,7 +7,7 @@
  *     outside threads TURNS    two more threads have the loop: "net-loop" on epoll,
  *                              "AWT-EventQueue-" on a condition variable; the main thread has none
  *     outside fork TURNS       a child has the same loop, and stalls twice as often
- *     outside die TURNS        ends by SIGKILL in the middle of the first sleep
+ *     outside die TURNS        ends by SIGKILL behind the first sleep, before its next wait
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -51,9 +51,6 @@ NOINLINE void outside_computes(int ms) {
 
 NOINLINE void outside_sleeps(int ms) {
     struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
-    if (dies) {
-        t.tv_nsec /= 2;
-    }
     interrupted += nanosleep(&t, NULL) != 0;
     if (dies) {
         kill(getpid(), SIGKILL);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "attach/ptrace_stop.h"
 #include "attach/wait_object.h"
@@ -14,6 +15,7 @@ enum {
     SAMPLE_MS = 8,        /* of processor time between two: seven between two looks */
     SAMPLE_AGE_MS = 75,   /* an older one is of something else, unless it hardly ran since */
     QUEUE_MAX = 1 << 20,
+    LET_GO_TRIES = 1000,
     /* Of a loop whose edges are off most of the time: */
     LIMITED_MS = 2,   /* from one look to the next while they are on */
     LIMITED_WAITS = 8 /* they are turned off again after so many */
@@ -241,9 +243,18 @@ static void look_by_events(struct attach_watch *w, uint64_t now_ns) {
     }
 }
 
+/* One that was asked to stop for a copy, and stopped too late, is let go as soon as it has. */
+static void let_go(struct attach_watch *w) {
+    if (w->stopping && ptrace_release(w->thread.tid)) {
+        w->stopping = false;
+        w->sleeps++;
+    }
+}
+
 /* A thread that went to sleep since the last look may have been in its loop's wait, so the stretch
  * is broken there. One that did not has left the wait that it was in, or none. */
 static void look_by_samples(struct attach_watch *w, uint64_t now_ns) {
+    let_go(w);
     uint64_t sleeps = remote_thread_sleeps(&w->thread);
     bool slept = sleeps != w->sleeps;
     w->sleeps = sleeps;
@@ -303,7 +314,7 @@ static bool sample_stopped(struct attach_watch *w, struct rec_stack *out) {
     struct cfi_stack stack;
     uint64_t pause_ns;
     if (is_waiting(w) || !ptrace_copy(w->thread.process, w->thread.tid, w->unwinder->stack,
-                                      REMOTE_STACK_MAX, &regs, &stack, &pause_ns)) {
+                                      REMOTE_STACK_MAX, &regs, &stack, &pause_ns, &w->stopping)) {
         return false;
     }
     w->sleeps++; /* the stop counts as one */
@@ -322,7 +333,8 @@ enum rec_sample attach_watch_sample(void *ctx, bool may_repeat, struct rec_stack
         return REC_SAMPLE_SAME;
     }
     w->have_sample = false;
-    if (out->cap == 0) {
+    let_go(w);
+    if (out->cap == 0 || w->stopping) {
         return REC_SAMPLE_NONE;
     }
     if (remote_thread_blocked(w->unwinder, &w->thread, &w->sleep, &call, &regs, &stack)) {
@@ -414,6 +426,10 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
 }
 
 void attach_watch_release(struct attach_watch *w) {
+    for (int i = 0; i < LET_GO_TRIES && w->stopping; i++) {
+        let_go(w); /* the kernel does it, too, when we end */
+        nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+    }
     perf_events_close(&w->events);
     if (w->thread.process) {
         remote_thread_close(&w->thread);

@@ -51,6 +51,7 @@ struct attach_watch {
     uint64_t runs_size, runs_ns, runs_cpu_ns; /* its processor time when it was read */
     uint64_t sampled_cpu_ns;                  /* its processor time at the last good sample */
     bool have_sample;
+    bool stopping; /* it was asked to stop for a copy, and has not yet */
     /* By samples: what the last look saw. */
     uint64_t sleeps, program;
     uint64_t unwatched_ns; /* time of which edges were lost, to be taken by the caller */

@@ -44,39 +44,56 @@ static bool registers_of_stopped(pid_t tid, struct cfi_registers *regs) {
     return true;
 }
 
-/* Waits for the thread to stop. *signal: one that was on its way to it, to be passed on. The end of
- * the thread is left for who waits for that. */
-static bool await_stop(pid_t tid, uint64_t until_ns, int *signal) {
+enum stop { STOP_THERE, STOP_NOT_YET, STOP_NEVER };
+
+/* Has the thread stopped? *signal: one that was on its way to it, to be passed on. The end of the
+ * thread is left for who waits for that. */
+static enum stop look_for_stop(pid_t tid, int *signal) {
     enum { EVENT_SHIFT = 8 };
-    siginfo_t info;
-    for (;;) {
-        info.si_pid = 0;
-        if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | __WALL | WNOHANG) != 0) {
-            return false;
-        }
-        if (info.si_pid == tid) {
-            bool event = info.si_status >> EVENT_SHIFT != 0;
-            *signal = event ? 0 : info.si_status;
-            return true;
-        }
-        if (stallrec_clock_ns() >= until_ns) {
-            return false;
-        }
+    siginfo_t info = {.si_pid = 0};
+    if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | __WALL | WNOHANG) != 0) {
+        return STOP_NEVER;
+    }
+    if (info.si_pid != tid) {
+        return STOP_NOT_YET;
+    }
+    *signal = info.si_status >> EVENT_SHIFT != 0 ? 0 : info.si_status;
+    return STOP_THERE;
+}
+
+static enum stop await_stop(pid_t tid, uint64_t until_ns, int *signal) {
+    enum stop stop;
+    while ((stop = look_for_stop(tid, signal)) == STOP_NOT_YET && stallrec_clock_ns() < until_ns) {
         nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
     }
+    return stop;
+}
+
+bool ptrace_release(pid_t tid) {
+    int signal = 0;
+    enum stop stop = look_for_stop(tid, &signal);
+    if (stop == STOP_THERE) {
+        ptrace(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)signal);
+    }
+    return stop != STOP_NOT_YET;
 }
 
 bool ptrace_copy(const struct remote_process *process, pid_t tid, uint8_t *buffer, size_t room,
-                 struct cfi_registers *regs, struct cfi_stack *stack, uint64_t *pause_ns) {
+                 struct cfi_registers *regs, struct cfi_stack *stack, uint64_t *pause_ns,
+                 bool *pending) {
     int signal = 0;
     bool ok = false;
-    /* EPERM, too, if it is ours already: it did not stop in time when it was asked last. */
-    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0 && errno != EPERM) {
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) {
         return false;
     }
+    *pending = true;
     uint64_t begin = stallrec_clock_ns();
-    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ||
-        !await_stop(tid, begin + STOP_MS * UINT64_C(1000000), &signal)) {
+    enum stop stop = STOP_NEVER;
+    if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0) {
+        stop = await_stop(tid, begin + STOP_MS * UINT64_C(1000000), &signal);
+    }
+    if (stop != STOP_THERE) {
+        *pending = stop == STOP_NOT_YET;
         return false;
     }
     begin = stallrec_clock_ns();
@@ -87,6 +104,7 @@ bool ptrace_copy(const struct remote_process *process, pid_t tid, uint8_t *buffe
         ok = size > ARCH_RED_ZONE;
     }
     ptrace(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)signal);
+    *pending = false;
     *pause_ns = stallrec_clock_ns() - begin;
     return ok;
 }

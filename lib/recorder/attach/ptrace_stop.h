@@ -9,8 +9,13 @@
 #include "unwind/cfi.h"
 
 /* Copies registers, and at most `room` bytes of the stack from the red zone on. *pause_ns: how long
- * the thread stood. False: it did not stop in time, or may not be traced (errno). */
+ * the thread stood. False: it may not be traced (errno), or, if *pending becomes true, it did not
+ * stop in time: it will, and ptrace_release has to be called until it has. */
 bool ptrace_copy(const struct remote_process *process, pid_t tid, uint8_t *buffer, size_t room,
-                 struct cfi_registers *regs, struct cfi_stack *stack, uint64_t *pause_ns);
+                 struct cfi_registers *regs, struct cfi_stack *stack, uint64_t *pause_ns,
+                 bool *pending);
+
+/* Lets a thread run on that stopped too late. False: it has not stopped yet. */
+bool ptrace_release(pid_t tid);
 
 #endif

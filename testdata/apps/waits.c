@@ -188,6 +188,7 @@ static void quiet(void) {
     both_turns(1);
     stall(STALL_MS);
     both_turns(1);
+    KEEP_FRAME();
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -181,7 +181,7 @@ struct rec_keeper {
     void *ctx;
     /* It was captured, or has its threads now. */
     void (*keep)(void *ctx, uint32_t slot, const struct rec_dump *dump);
-    /* Its times and counts went on: told at most five times a second. closed: at once, it waits to
+    /* Its times and counts went on: told with each sample. closed: at once, it waits to
      * be written. */
     void (*grow)(void *ctx, uint32_t slot, const struct rec_dump *dump, bool closed);
     void (*drop)(void *ctx, uint32_t slot); /* it was released */

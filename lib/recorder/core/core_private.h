@@ -32,6 +32,7 @@ struct rec_record {
     enum rec_record_state state;
     uint64_t closed_ns;
     uint64_t grown_ns; /* when its times were brought up to date, 0 = not yet */
+    uint64_t cpu_ns;   /* when its use of the processor was, 0 = not yet */
     uint64_t order;    /* order of closing: the oldest dump is written first */
     bool threads;      /* the other threads were asked for */
     bool about_work;   /* the dump is about what used the processor, on any thread */

@@ -15,9 +15,9 @@
  * that their number grows with the logarithm of the stall's length. */
 enum { DUMPS_UNPAUSED = 8, PAUSE_MAX = 1 << 20 };
 
-/* A process that is killed during a stall may lose its last so many ms. Recording each sample would
- * cost a third of the sample itself. */
-enum { GROW_MS = 200 };
+/* The times of an open dump go on with each sample: of a process that is killed no more is lost.
+ * Reading the processor's use each time would cost a third of the sample itself. */
+enum { CPU_MS = 200 };
 
 /* A stack of one frame that stands for a thread. */
 struct thread_identity {
@@ -117,7 +117,7 @@ static void stall_open_dump(struct rec_core *core, struct rec_track *track,
                             uint64_t now, const struct rec_heaviest *heaviest) {
     uint64_t age_ms = rec_track_age(track, now) / REC_NS_PER_MS;
     record->state = REC_RECORD_OPEN;
-    record->grown_ns = 0;
+    record->grown_ns = record->cpu_ns = 0;
     track->stall.record = record;
     track->stall.dumps++;
     core->totals.dumps++;
@@ -314,7 +314,8 @@ void rec_stall_grow(struct rec_core *core, uint64_t now) {
         const struct rec_track *track = &core->tracks[i];
         struct rec_record *record = track->stall.record;
         if (record == NULL || is_frozen(core, track) ||
-            (record->grown_ns != 0 && now - record->grown_ns < rec_ms(GROW_MS))) {
+            (record->grown_ns != 0 &&
+             now - record->grown_ns < rec_ms(core->config.sample_ms) / 2)) {
             continue;
         }
         record->grown_ns = now;
@@ -323,7 +324,10 @@ void rec_stall_grow(struct rec_core *core, uint64_t now) {
         stall->duration_ms = age_ms;
         stall->span_ms = age_ms - track->stall.told_ms;
         stall->gap_ms = track->gap_ns / REC_NS_PER_MS;
-        rec_record_cpu(core, track, record, now);
+        if (now - record->cpu_ns >= rec_ms(CPU_MS)) {
+            record->cpu_ns = now;
+            rec_record_cpu(core, track, record, now);
+        }
         rec_observers_grown(core, record);
     }
 }

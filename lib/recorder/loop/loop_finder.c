@@ -13,7 +13,8 @@ enum {
     RUNS_BACK = 8         /* runs of others between two that are joined */
 };
 
-#define ABSENT_NS UINT64_C(30000000000)
+#define ABSENT_NS     UINT64_C(30000000000)
+#define LOOP_WAITS_NS UINT64_C(100000000) /* a loop idles; waits for replies are short */
 
 void finder_init(struct loop_finder *f, uint64_t threshold_ns,
                  bool (*allowed)(void *ctx, uint64_t place), void *ctx) {
@@ -58,19 +59,22 @@ const struct finder_candidate *finder_loop(const struct loop_finder *f) {
 
 /* Is it the candidate's wait? A function may wait for its object at several places. */
 static bool is_wait_of(const struct finder_candidate *c, const struct finder_wait *wait) {
-    if (c->place == wait->place) {
-        return c->refused || same_object(&c->object, &wait->object);
+    if (c->refused) {
+        return c->place == wait->place;
     }
-    return !c->refused && wait->depth != 0 && wait->depth == c->latest_depth &&
+    return wait->depth == c->depth && (c->place == wait->place || wait->depth != 0) &&
            same_object(&c->object, &wait->object);
 }
 
-/* Is it the believed loop's? A loop may replace all of its descriptors between two turns, so at its
- * own depth the sets are not compared. */
+/* Is it the believed loop's? Deeper down the loop is a modal one. It may replace all of its
+ * descriptors between two turns, so at its own depth the sets are not compared. */
 static bool is_wait_of_loop(const struct finder_candidate *loop, const struct finder_wait *wait) {
-    return is_wait_of(loop, wait) ||
-           (loop->place == wait->place && wait->depth == loop->latest_depth &&
-            loop->object.kind == FINDER_SET && wait->object.kind == FINDER_SET);
+    if (loop->place != wait->place) {
+        return is_wait_of(loop, wait);
+    }
+    return same_object(&loop->object, &wait->object) ||
+           (wait->depth == loop->latest_depth && loop->object.kind == FINDER_SET &&
+            wait->object.kind == FINDER_SET);
 }
 
 static struct finder_candidate *finder_match(struct loop_finder *f,
@@ -114,7 +118,8 @@ static struct finder_candidate *finder_add_candidate(struct loop_finder *f,
         drop_runs(f, at);
     }
     struct finder_candidate *c = &f->candidates[at];
-    *c = (struct finder_candidate){.place = wait->place, .object = wait->object};
+    *c = (struct finder_candidate){
+        .place = wait->place, .object = wait->object, .depth = wait->depth};
     c->refused = f->allowed != NULL && !f->allowed(f->allowed_ctx, wait->place);
     return c;
 }
@@ -171,10 +176,11 @@ bool finder_wants_file(const struct loop_finder *f) {
     return f->believed == 0 || f->doubt;
 }
 
-/* Do both wait about as deep, as loops do that follow one another? */
+/* Do both wait about as deep, as loops do that follow one another? What waits for a part of what
+ * the other waits for is a library that the other one serves. */
 static bool are_siblings(const struct finder_candidate *a, const struct finder_candidate *b) {
     uint64_t apart = a->depth > b->depth ? a->depth - b->depth : b->depth - a->depth;
-    return apart <= SIBLING_BYTES;
+    return apart <= SIBLING_BYTES && !same_object(&a->object, &b->object);
 }
 
 static void believe(struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
@@ -210,8 +216,8 @@ static void begin_doubt(struct loop_finder *f, uint64_t now_ns) {
 
 /* Counts the wait among those since the believed loop's last one. */
 static void count_streak(struct finder_candidate *c, const struct finder_candidate *loop) {
-    if (c->epoch != loop->waits) {
-        c->epoch = loop->waits;
+    if (c->epoch != loop->all_waits) {
+        c->epoch = loop->all_waits;
         c->streak = 0;
     }
     c->streak++;
@@ -227,17 +233,25 @@ static bool has_outlasted(const struct finder_candidate *c, const struct finder_
            (c->streak >= DEEPER_OFTEN && now_ns - loop->latest_ns >= ABSENT_NS);
 }
 
+/* Is it enough for a loop that is in doubt to be replaced? */
+static bool qualifies(const struct loop_finder *f, const struct finder_candidate *c,
+                      uint64_t now_ns) {
+    if (c->waits < FINDER_QUALIFIES || finder_is_young(f, now_ns) || is_weak(finder_loop(f))) {
+        return c->waits >= FINDER_QUALIFIES;
+    }
+    return c->waits >= DEEPER_STREAK || c->waited_ns >= LOOP_WAITS_NS;
+}
+
 /* A wait of another candidate than the believed loop, of which there is no doubt. */
 static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_candidate *c,
                                            const struct finder_wait *wait, uint64_t now_ns) {
     const struct finder_candidate *loop = finder_loop(f);
-    bool qualifies = c->waits >= FINDER_QUALIFIES;
     count_streak(c, loop);
     if (is_weak(c) && !is_weak(loop)) {
         return FINDER_PART;
     }
     if ((is_weak(loop) && !is_weak(c)) || wait->depth > loop->depth) {
-        if (qualifies) {
+        if (qualifies(f, c, now_ns)) {
             believe(f, c, now_ns);
         } else if (wait->depth > loop->depth) {
             begin_doubt(f, now_ns);
@@ -259,7 +273,7 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
         }
     } else if (wait->depth > loop->depth && (is_weak(loop) || !is_weak(c))) {
         f->doubt_streak = 0;
-        if (c->waits >= FINDER_QUALIFIES) {
+        if (qualifies(f, c, now_ns)) {
             believe(f, c, now_ns);
         }
     }
@@ -301,6 +315,22 @@ static enum finder_verdict judge_turn(struct loop_finder *f, const struct finder
     return turn ? FINDER_TURN : FINDER_PART;
 }
 
+/* A modal loop may have been believed before the one that it is in. */
+static void count_wait(struct finder_candidate *c, uint64_t depth) {
+    c->latest_depth = depth;
+    c->all_waits++;
+    c->waits += depth == c->depth;
+    if (depth <= c->depth) {
+        return;
+    }
+    c->outer_waits = depth == c->outer_depth ? c->outer_waits + 1 : 1;
+    c->outer_depth = depth;
+    if (c->outer_waits >= FINDER_QUALIFIES) {
+        c->depth = depth;
+        c->waits = c->outer_waits;
+    }
+}
+
 enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait *wait,
                                  uint64_t now_ns) {
     f->open = 0;
@@ -315,9 +345,7 @@ enum finder_verdict finder_begin(struct loop_finder *f, const struct finder_wait
         return FINDER_PART;
     }
     c->object = wait->object;
-    c->depth = wait->depth > c->depth ? wait->depth : c->depth;
-    c->latest_depth = wait->depth;
-    c->waits++;
+    count_wait(c, wait->depth);
     enum finder_verdict verdict = judge_blocking(f, c, wait, now_ns);
     c->latest_ns = now_ns;
     if (c == finder_loop(f) && f->news == FINDER_NOTHING_NEW) {
@@ -339,11 +367,25 @@ void finder_end(struct loop_finder *f, uint64_t now_ns) {
             break;
         }
     }
+    c->waited_ns += now_ns - c->latest_ns;
     c->latest_ns = now_ns;
     if (f->open == f->believed && !f->doubt) {
         f->resolved_ns = now_ns;
     }
     f->open = 0;
+}
+
+/* Is the one more of a loop than the other, when both qualify? */
+static bool is_better_at_end(const struct loop_finder *f, const struct finder_candidate *c,
+                             const struct finder_candidate *than) {
+    const struct finder_candidate *loop = finder_loop(f);
+    if (is_weak(c) != is_weak(than)) {
+        return is_weak(than);
+    }
+    if (c == loop || than == loop) { /* what was believed, and what raised the doubt */
+        return c->waited_ns > than->waited_ns;
+    }
+    return c->depth > than->depth;
 }
 
 /* The best of the candidates that qualify at the end; NULL: none does. */
@@ -355,9 +397,9 @@ static struct finder_candidate *best_at_end(struct loop_finder *f) {
         if (c->refused || c->waits < (is_weak(c) ? FINDER_QUALIFIES : enough)) {
             continue;
         }
-        bool better = best == NULL || (is_weak(best) && !is_weak(c)) ||
-                      (is_weak(best) == is_weak(c) && c->depth > best->depth);
-        best = better ? c : best;
+        if (best == NULL || is_better_at_end(f, c, best)) {
+            best = c;
+        }
     }
     return best;
 }
@@ -367,7 +409,8 @@ static struct finder_candidate *successor_at_end(struct loop_finder *f) {
     const struct finder_candidate *loop = finder_loop(f);
     for (uint32_t i = 0; i < f->count; i++) {
         struct finder_candidate *c = &f->candidates[i];
-        if (c != loop && !is_weak(c) && c->epoch == loop->waits && c->streak >= FINDER_QUALIFIES &&
+        uint64_t enough = are_siblings(c, loop) ? FINDER_QUALIFIES : DEEPER_STREAK;
+        if (c != loop && !is_weak(c) && c->epoch == loop->all_waits && c->streak >= enough &&
             c->streak >= loop->waits) {
             return c;
         }

@@ -2,8 +2,9 @@
  *
  * A loop is a place (the return address of the call that waits) and what is waited on there: one
  * epoll instance, sets of descriptors that share one from wait to wait, a condition variable, or
- * signals. What waits FINDER_QUALIFIES times is a candidate, and of these the shallowest on the
- * stack is believed: the loop is what the thread always comes back to. Then
+ * signals. What waits FINDER_QUALIFIES times at the same depth of the stack is a candidate, and of
+ * these the shallowest is believed: the loop is what the thread always comes back to. A library
+ * that waits for replies does so at many depths. Then
  *
  *     same place and object                  idle, at any depth: deeper down it is a modal loop
  *     same depth and object, other place     idle: a loop may wait at several places
@@ -12,11 +13,11 @@
  *     any other place                        part of the turn
  *
  * Belief changes. A wait that is shallower than the believed loop raises doubt, until the one or
- * the other goes on waiting; deeper waits replace a loop only when it has not been seen for long.
- * While nothing is believed, or there is doubt, every wait that blocks counts as idle for the
- * sampling, and nothing is judged: all waits are logged, and when the loop is known, finder_idle
- * tells which of them were its own, and enum rec_past from when on. Time before the first wait
- * of a thread's loop is its launch.
+ * the other goes on waiting, for longer if the loop was believed for long; deeper waits replace a
+ * loop only when it has not been seen for long. While nothing is believed, or there is doubt, every
+ * wait that blocks counts as idle for the sampling, and nothing is judged: all waits are logged,
+ * and when the loop is known, finder_idle tells which of them were its own, and enum rec_past from
+ * when on. Time before the first wait of a thread's loop is its launch.
  *
  * Loops on condition variables and signals are believed only until one on descriptors qualifies:
  * a thread that waits for its worker would seem idle otherwise.
@@ -33,7 +34,7 @@
 
 enum {
     FINDER_QUALIFIES = 3,   /* blocking waits that make a candidate */
-    FINDER_CANDIDATES = 64, /* places with their objects that are known at a time */
+    FINDER_CANDIDATES = 64, /* places with their objects and depths that are known at a time */
     FINDER_RUNS = 128,      /* of waits in the log */
     FINDER_SET_WORDS = 16   /* a set of descriptors: bit n mod 1024 */
 };
@@ -87,13 +88,17 @@ struct finder_interval {
 struct finder_candidate {
     uint64_t place;
     struct finder_object object; /* of the latest wait */
-    uint64_t depth;              /* of the shallowest wait */
-    uint64_t latest_depth;       /* of the latest wait that blocked */
-    uint64_t waits;              /* that blocked */
-    uint64_t streak, epoch;      /* waits since the believed loop's wait number `epoch` */
-    uint64_t latest_ns;          /* begin or end of the latest wait */
-    bool trusted;                /* it was believed once */
-    bool refused;                /* not among the places that may be loops */
+    uint64_t depth;
+    uint64_t latest_depth; /* of the loop that is believed: of its latest wait that blocked */
+    uint64_t waits;        /* at its depth, that blocked */
+    uint64_t all_waits;    /* at any depth */
+    uint64_t outer_depth;  /* shallower than its depth, and how often it waited there */
+    uint64_t outer_waits;
+    uint64_t streak, epoch; /* waits since the believed loop's wait number `epoch` */
+    uint64_t waited_ns;     /* at any depth */
+    uint64_t latest_ns;     /* begin or end of the latest wait */
+    bool trusted;           /* it was believed once */
+    bool refused;           /* not among the places that may be loops */
 };
 
 struct finder_run {

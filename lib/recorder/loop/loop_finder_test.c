@@ -17,6 +17,8 @@ enum { SHALLOW = 90000, DEEP = 50000, DEEPER = 40000 };
 struct driver {
     struct loop_finder finder;
     uint64_t now;
+    struct finder_interval idle[512]; /* as is believed in the end */
+    uint32_t idle_count;
     enum finder_verdict verdict;
     unsigned found, doubts;
 };
@@ -46,8 +48,26 @@ static struct finder_object condition(uint64_t address) {
     return (struct finder_object){.kind = FINDER_CONDITION, .id = address};
 }
 
+/* What was idle is told again, from where it changed. */
+static void retell(struct driver *d) {
+    uint64_t from;
+    enum rec_past past;
+    struct finder_interval idle[FINDER_RUNS];
+    uint32_t count = finder_idle(&d->finder, idle, FINDER_RUNS, &from, &past);
+    while (d->idle_count > 0 &&
+           (past == REC_PAST_ANEW || d->idle[d->idle_count - 1].begin_ns >= from)) {
+        d->idle_count--;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        d->idle[d->idle_count++] = idle[i];
+    }
+}
+
 static void take_news(struct driver *d) {
     enum finder_news news = finder_take_news(&d->finder);
+    if (news == FINDER_FOUND) {
+        retell(d);
+    }
     d->found += news == FINDER_FOUND;
     d->doubts += news == FINDER_DOUBTS;
 }
@@ -63,6 +83,10 @@ static enum finder_verdict wait_for(struct driver *d, uint64_t busy_ms, uint64_t
     d->now += wait_ms * MS;
     if (wait_ms > 0) {
         finder_end(&d->finder, d->now);
+    }
+    if (d->verdict == FINDER_IDLE && finder_loop(&d->finder) != NULL && !d->finder.doubt &&
+        d->idle_count < 512) {
+        d->idle[d->idle_count++] = (struct finder_interval){d->now - wait_ms * MS, d->now};
     }
     return d->verdict;
 }
@@ -209,6 +233,38 @@ static void loop_that_follows_another_is_told_from_its_first_wait(void **state) 
     assert_int_equal(idle[0].begin_ns, last + 700 * MS);
 }
 
+static void library_that_waits_at_many_depths_is_no_loop(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (uint64_t i = 0; i < 90; i++) { /* as libxcb does while Qt starts */
+        wait_for(&d, 1, START, DEEP - i * 16, set_of(3, 3, 0), 1);
+    }
+    assert_int_equal(place_of(&d), 0);
+    waits(&d, 3, LOOP, SHALLOW, set_of(5, 5, 0));
+    for (uint64_t i = 0; i < 20; i++) { /* and at its end */
+        wait_for(&d, 1, START, SHALLOW + 64 + i * 16, set_of(3, 3, 0), 1);
+    }
+    finder_finish(&d.finder, d.now);
+    take_news(&d);
+    assert_int_equal(place_of(&d), LOOP);
+}
+
+static void library_that_waits_a_little_deeper_is_no_successor(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 6, START, SHALLOW - 200, set_of(3, 3, 0));
+    waits(&d, 3, LOOP, SHALLOW, set_of(3, 4, 0));
+    struct finder_interval idle[4];
+    uint64_t from;
+    enum rec_past past;
+    assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 1);
+    assert_int_equal(past, REC_PAST_ANEW);
+    waits(&d, 5, START, SHALLOW - 200, set_of(3, 3, 0));
+    finder_finish(&d.finder, d.now);
+    take_news(&d);
+    assert_int_equal(place_of(&d), LOOP);
+}
+
 static void successor_that_was_none_is_taken_back(void **state) {
     (void)state;
     struct driver d = driver();
@@ -258,7 +314,10 @@ static void old_belief_is_not_judged_from_the_start(void **state) {
         wait_for(&d, 1, LOOP, DEEP, epoll_object(3), 1000);
     }
     uint64_t last = d.now;
-    waits(&d, 3, START, SHALLOW, epoll_object(5));
+    waits(&d, 3, START, SHALLOW, epoll_object(5)); /* as short as for replies */
+    assert_int_equal(d.finder.doubt, true);
+    wait_for(&d, 1, START, SHALLOW, epoll_object(5), 100);
+    wait_for(&d, 1, START, SHALLOW, epoll_object(5), 100);
     struct finder_interval idle[4];
     uint64_t from;
     enum rec_past past;
@@ -290,7 +349,7 @@ static void record(struct driver *d) {
     for (unsigned i = 0; i < 30; i++) {
         wait_for(d, i % 7 == 0 ? 400 : 3, LOOP, SHALLOW, set_of(3, 4, 0), 300);
         if (i % 5 == 0) {
-            waits(d, i, START, DEEPER, set_of(3, 3, 0));
+            waits(d, i, START, DEEPER - 64, set_of(3, 3, 0));
         }
         if (i % 11 == 0) {
             waits(d, 4, LOOP, DEEPER, set_of(3, 5, 0));
@@ -298,6 +357,19 @@ static void record(struct driver *d) {
     }
     finder_finish(&d->finder, d->now);
     take_news(d);
+}
+
+/* The stalls of a driver: begin and length in ms of each. */
+static uint32_t stalls(const struct driver *d, uint64_t out[64][2]) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i + 1 < d->idle_count && count < 64; i++) {
+        uint64_t begin = d->idle[i].end_ns, end = d->idle[i + 1].begin_ns;
+        if (end >= begin + THRESHOLD) {
+            out[count][0] = begin / MS;
+            out[count++][1] = (end - begin) / MS;
+        }
+    }
+    return count;
 }
 
 static bool is_loop(void *ctx, uint64_t place) {
@@ -311,10 +383,12 @@ static void pinned_loop_is_judged_as_the_one_that_is_found(void **state) {
     record(&found);
     record(&pinned);
     const struct finder_candidate *a = finder_loop(&found.finder), *b = finder_loop(&pinned.finder);
+    uint64_t found_stalls[64][2], pinned_stalls[64][2];
     assert_int_equal(a->place, LOOP);
     assert_int_equal(b->place, LOOP);
-    assert_int_equal(a->waits, b->waits);
-    assert_int_equal(a->depth, b->depth);
+    assert_int_equal(stalls(&found, found_stalls), 6);
+    assert_int_equal(stalls(&pinned, pinned_stalls), 6);
+    assert_memory_equal(found_stalls, pinned_stalls, 6 * sizeof *found_stalls);
 }
 
 static void full_tables_keep_the_loop(void **state) {
@@ -342,6 +416,8 @@ int main(void) {
         cmocka_unit_test(poll_that_does_not_wait_is_a_turn_at_the_loops_own_depth_only),
         cmocka_unit_test(wait_for_a_reply_deeper_down_never_becomes_one),
         cmocka_unit_test(loop_that_follows_another_is_told_from_its_first_wait),
+        cmocka_unit_test(library_that_waits_at_many_depths_is_no_loop),
+        cmocka_unit_test(library_that_waits_a_little_deeper_is_no_successor),
         cmocka_unit_test(successor_that_was_none_is_taken_back),
         cmocka_unit_test(condition_counts_only_without_descriptors),
         cmocka_unit_test(two_places_of_one_loop_are_both_its_own),

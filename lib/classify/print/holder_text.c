@@ -80,7 +80,7 @@ void holder_add_unknown(struct strbuf *b, const struct triage *t) {
     if (sums.unknown_dumps) {
         strbuf_addf(b, "holder unknown: %s in ", text_ms(sums.unknown_ms, number));
         text_add_counted(b, sums.unknown_dumps, "dump, which does", "dumps, which do");
-        strbuf_addstr(b, " not tell whose the lock is");
+        strbuf_addstr(b, " not tell whose the lock is, or what that thread does");
     }
 }
 

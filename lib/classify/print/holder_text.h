@@ -31,8 +31,8 @@ void holder_add_who(struct strbuf *b, const struct holder_row *row);
 void holder_add_stack(struct strbuf *b, const struct holder_row *row);
 /* "7 stalls of 19 wait for locks, 12.3s of 1m26s (14.3%), 3 holders". */
 void holder_add_totals(struct strbuf *b, const struct triage *t);
-/* "holder unknown: 5.7s in 2 dumps, which do not tell whose the lock is"; nothing if all are known.
- */
+/* "holder unknown: 5.7s in 2 dumps, which do not tell whose the lock is, or what that thread does";
+ * nothing if all are known. */
 void holder_add_unknown(struct strbuf *b, const struct triage *t);
 /* "while -[Cart checkout] (61.6%)": the action that most of the time came from; nothing if none is
  * known. */

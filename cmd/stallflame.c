@@ -346,6 +346,20 @@ static int flame(struct flame_run *run, const struct cli_parser *p) {
     return status == CLI_OK && passed ? CLI_GATE : status;
 }
 
+/* Checks the options, reads and draws. The exit status. */
+static int flame_run_checked(struct flame_run *run, const struct cli_parser *p) {
+    if (p->given & CLI_BIT(OPT_WEIGHT)) {
+        run->weight = weights[run->inputs.options.weight];
+    }
+    run->inputs.with_samples = flame_formats[run->format].samples;
+    if (!flame_check_options(run) || !check_diff(run, p)) {
+        return CLI_USAGE;
+    }
+    run->inputs.options.modules |=
+        !flame_formats[run->format].plain_names; /* the others know them always */
+    return flame(run, p);
+}
+
 int main(int argc, char **argv) {
     struct flame_run run = {.svg.min_width = MIN_WIDTH_DEFAULT,
                             .cap_s = STALL_CAP_MS / 1000,
@@ -353,19 +367,7 @@ int main(int argc, char **argv) {
                             .inputs = {.tool = &tool, .jobs = pool_processors()}};
     struct cli_parser p;
     cli_begin(&p, &tool, argc, argv);
-    if (cli_read_options(&p, &run) != CLI_END) {
-        return p.status;
-    }
-    if (p.given & CLI_BIT(OPT_WEIGHT)) {
-        run.weight = weights[run.inputs.options.weight];
-    }
-    run.inputs.with_samples = flame_formats[run.format].samples;
-    if (!flame_check_options(&run) || !check_diff(&run, &p)) {
-        return CLI_USAGE;
-    }
-    run.inputs.options.modules |=
-        !flame_formats[run.format].plain_names; /* the others know them always */
-    int status = flame(&run, &p);
+    int status = cli_read_options(&p, &run) == CLI_END ? flame_run_checked(&run, &p) : p.status;
     flame_diff_release(&run.diff);
     flame_inputs_release(&run.inputs);
     where_free(run.where);

@@ -133,6 +133,19 @@ static void a_hang_is_about_the_main_thread_whoever_worked(void **state) {
            "flushes a file to the disk (fsync)");
 }
 
+static void a_stack_without_its_callers_tells_no_action(void **state) {
+    (void)state;
+    expect(
+        DUMP("\"kind\":\"hang\"",
+             "\"threads\":[{\"id\":1,\"main\":true,\"incomplete\":true,\"frames\":[230,110,120]}]"),
+        "app\tsort\napp\tfill\n", "", CAUSE_DISK, "flushes a file to the disk (fsync)");
+    /* Below the loop nothing is missed. */
+    expect(DUMP("\"kind\":\"hang\"", "\"threads\":[{\"id\":1,\"main\":true,\"incomplete\":true,"
+                                     "\"frames\":[230,110,120,310]}]"),
+           "app\tsort\napp\tfill\n", "app\tfill\n", CAUSE_DISK,
+           "flushes a file to the disk (fsync)");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cpu_stall_is_about_the_threads_that_burned),
@@ -142,6 +155,7 @@ int main(void) {
         cmocka_unit_test(a_slow_action_is_its_name_and_what_worked_in_it),
         cmocka_unit_test(a_slow_action_in_which_nothing_worked_is_its_name),
         cmocka_unit_test(a_hang_is_about_the_main_thread_whoever_worked),
+        cmocka_unit_test(a_stack_without_its_callers_tells_no_action),
     };
     dump_library_init();
     return cmocka_run_group_tests_name("workers", tests, NULL, NULL);

@@ -169,6 +169,11 @@ static enum st judge_page(const struct judge *j, struct stall_key *out) {
 
 static void judge_processor(const struct judge *j, struct stall_key *out) {
     int64_t cpu = j->k->cpu_permille;
+    if (j->chosen->nested && cpu < CPU_COMPUTES) {
+        strbuf_addf(j->why, "waits in a loop inside of another (%s)", j->chosen->nested->function);
+        cause_add_in(j, j->chosen);
+        return;
+    }
     bool sampled = j->k->samples.len > 0;
     bool off = it_waits(j) || (sampled && cpu >= 0 && cpu < CPU_WAITS && !it_runs(j));
     if (off && cpu < CPU_COMPUTES && scan_is_in_own_code(j->k, j->chosen)) {

@@ -239,6 +239,32 @@ static void a_thread_that_stands_still_in_memory_waits_for_a_page(void **state) 
            "stands still in -[Map read], in no system call, as where memory is paged in");
 }
 
+/* A loop waits for anything; what called the system's nested loop tells for what. */
+static void a_nested_loop_that_waits_is_no_cause(void **state) {
+    (void)state;
+    static const struct stack_text own[] = {
+        {1,
+         "main",
+         "waiting",
+         {"libsystem_kernel.dylib mach_msg2_trap", "CoreFoundation __CFRunLoopServiceMachPort",
+          "CoreFoundation __CFRunLoopRun", "Foundation -[NSRunLoop(NSRunLoop) runMode:beforeDate:]",
+          "Shop -[SyncBridge waitFor:]", "CoreFoundation __CFRunLoopDoSource1",
+          "CoreFoundation __CFRunLoopRun"}}};
+    static const struct stack_text network[] = {
+        {1,
+         "main",
+         "waiting",
+         {"libsystem_kernel.dylib mach_msg2_trap", "CoreFoundation __CFRunLoopRun",
+          "CFNetwork +[NSURLConnection sendSynchronousRequest:returningResponse:error:]",
+          "Shop -[Feed load]", "CoreFoundation __CFRunLoopDoSource1",
+          "CoreFoundation __CFRunLoopRun"}}};
+    expect("\"kind\":\"hang\"", own, 1, CAUSE_UNKNOWN,
+           "waits in a loop inside of another (__CFRunLoopRun) in -[SyncBridge waitFor:]");
+    expect("\"kind\":\"hang\"", network, 1, CAUSE_NETWORK,
+           "waits for a server's answer (+[NSURLConnection "
+           "sendSynchronousRequest:returningResponse:error:])");
+}
+
 static void the_recorders_own_frames_are_in_no_stack(void **state) {
     (void)state;
     static const struct stack_text threads[] = {
@@ -267,6 +293,7 @@ int main(void) {
         cmocka_unit_test(the_thread_that_writes_holds_the_database),
         cmocka_unit_test(a_mutex_outside_of_the_database_has_no_such_holder),
         cmocka_unit_test(a_thread_that_stands_still_in_memory_waits_for_a_page),
+        cmocka_unit_test(a_nested_loop_that_waits_is_no_cause),
         cmocka_unit_test(the_recorders_own_frames_are_in_no_stack),
     };
     dump_library_init();

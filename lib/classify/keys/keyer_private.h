@@ -21,10 +21,11 @@ struct judged_stack {
     struct frame_info
         *top;  /* its innermost relevant function, or the loop that waits; NULL = none */
     bool idle; /* the latter */
-    const struct frame_info *told; /* the frame that tells the cause; NULL = none does */
-    size_t ballot;                 /* what it votes for, SIZE_MAX = nothing */
-    uint64_t votes;                /* how many votes it has */
-    uint64_t newest;               /* higher = seen later */
+    const struct frame_info *told;   /* the frame that tells the cause; NULL = none does */
+    const struct frame_info *nested; /* the loop inside of another that waits; NULL = none */
+    size_t ballot;                   /* what it votes for, SIZE_MAX = nothing */
+    uint64_t votes;                  /* how many votes it has */
+    uint64_t newest;                 /* higher = seen later */
     const struct dump_thread
         *worker; /* of a thread that worked, where the dump is about those; else NULL */
 };
@@ -75,8 +76,10 @@ int64_t judged_own_cpu(const struct dump *d, const struct dump_thread *main);
 void scan_cut(const struct keyer *k, struct judged_stack *s);
 /* Is this a stack of the loop that waits for work, and of nothing else? s->cut is known. */
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s);
-/* The frame that tells why the thread does not get on; NULL = none. s->cut is known. */
-const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s);
+/* The frame that tells why the thread does not get on; NULL = none. *nested = a loop inside of
+ * another, in which it waits; NULL = none. s->cut is known. */
+const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s,
+                                    const struct frame_info **nested);
 /* Is its innermost frame a function that touches memory and makes no system call? */
 bool scan_touches_memory(const struct keyer *k, const struct judged_stack *s);
 /* Is its innermost frame code that runs in user space, and no system call or runtime code that

@@ -78,7 +78,7 @@ enum st judge_stack(struct keyer *k, const struct dump *d, const struct dump_sta
         }
         scan_cut(k, out);
         out->idle = scan_is_idle(k, out);
-        out->told = scan_cause(k, out);
+        out->told = scan_cause(k, out, &out->nested);
         out->top = find_top(k, out);
     }
     return ST_OK;

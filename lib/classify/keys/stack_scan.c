@@ -138,12 +138,21 @@ static bool is_refuted(const struct keyer *k, const struct frame_info *info, boo
     return info->cause == CAUSE_COMPUTE && k->cpu_permille < CPU_COMPUTES;
 }
 
-const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s) {
+const struct frame_info *scan_cause(const struct keyer *k, const struct judged_stack *s,
+                                    const struct frame_info **nested) {
     const struct frame_info *told = NULL;
-    bool called_out = false;
+    bool called_out = false, waits = true; /* so far there is only a loop's wait, for work of any
+                                             kind: that it is for a message is no cause */
+    *nested = NULL;
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = scan_at(k, s, i);
         called_out = called_out || info->callout;
+        if (is_loop(info) && waits && i > 0 && !*nested) {
+            *nested = info;
+            told = NULL;
+        }
+        waits = waits && !info->callout &&
+                (is_kernel_wait(info) || is_loop_wait(info) || is_no_evidence(info));
         bool claims = info->cause != CAUSE_NONE && info->cause != CAUSE_IDLE;
         if (claims && !is_refuted(k, info, called_out) &&
             (!told || info->confidence > told->confidence)) {

@@ -343,6 +343,7 @@ static bool open_process(struct attach *a, pid_t pid, struct attach_problem *pro
 static bool open_main_loop(struct attach *a, bool samples, struct attach_problem *problem) {
     const char *what = "tracefs";
     pid_t tid = a->process.pid;
+    a->jit = jit_names_new(); /* without it, code made at run time has no names */
     a->others = (struct attach_others){.unwinder = &a->unwinder, .locks = &a->locks};
     a->totals.by_events = !samples && perf_tracing_find(&a->tracing);
     if (a->totals.by_events && add_loop(a, tid, &what)) {
@@ -463,6 +464,7 @@ void attach_close(struct attach *a) {
     free(a->loops);
     rec_policy_close(&a->policy);
     attach_others_release(&a->others);
+    jit_names_free(a->jit);
     remote_unwinder_release(&a->unwinder);
     if (a->leader.process) {
         remote_thread_close(&a->leader);

@@ -72,6 +72,40 @@ static void fill_random(void *ctx, uint8_t *out, size_t size) {
     }
 }
 
+/* The last number of a line of /proc/PID/status, which of NSpid is the process's id as it sees it
+ * itself, or its first one. False: there is no such line. */
+static bool status_number(const char *text, const char *name, bool last, uint64_t *value) {
+    const char *at = strstr(text, name);
+    bool found = false;
+    for (at = at ? at + strlen(name) : NULL; at && (*at == '\t' || *at == ' '); found = true) {
+        if (!remote_number(++at, value) || !last) {
+            return at != NULL;
+        }
+        at += strspn(at, "0123456789");
+    }
+    return found;
+}
+
+/* What the process wrote for perf(1), in its own /tmp. */
+static void name_made_code(void *ctx, struct rec_code_name *names, uint32_t count) {
+    const struct attach_loop *l = ctx;
+    const struct remote_process *process = &l->attach->process;
+    char status[4096], root[32], maps[32];
+    uint64_t pid, owner;
+    int fd = remote_process_file(process, "status");
+    size_t size = fd >= 0 ? remote_text(fd, status, sizeof status) : 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (size == 0 || !status_number(status, "\nNSpid:", true, &pid) || pid > INT32_MAX ||
+        !status_number(status, "\nUid:", false, &owner) || owner > UINT32_MAX) {
+        return;
+    }
+    snprintf(root, sizeof root, "/proc/%d/root", (int)process->pid);
+    snprintf(maps, sizeof maps, "/proc/%d/maps", (int)process->pid);
+    jit_names_fill_async(l->attach->jit, root, (pid_t)pid, maps, (uid_t)owner, names, count);
+}
+
 static struct rec_capture capture_table(struct attach_loop *l) {
     return (struct rec_capture){
         .ctx = l,
@@ -85,6 +119,7 @@ static struct rec_capture capture_table(struct attach_loop *l) {
         .top_thread = find_busiest,
         .wall_ms = rec_wall_ms_async,
         .random = fill_random,
+        .name_code = l->attach->jit ? name_made_code : NULL,
         .context = &l->attach->context,
     };
 }

@@ -9,6 +9,7 @@
 #include "files/dumpfile.h"
 #include "files/policy.h"
 #include "linux/device_linux.h"
+#include "linux/jit_names_linux.h"
 #include "spool/spool.h"
 
 /* A watched thread with its core, which finds its stalls. */
@@ -40,6 +41,7 @@ struct attach {
     struct remote_unwinder unwinder;
     struct lock_layout locks;
     struct attach_others others;
+    struct jit_names *jit;
     struct attach_loop **loops; /* those of threads that ended, too */
     size_t loop_count;
     char threads[ATTACH_TEXT]; /* a glob on names of threads; "": the main thread */

@@ -124,6 +124,7 @@ static inline bool fake_top_thread(void *ctx, struct rec_thread *out) {
     struct fake *f = ctx;
     f->top_calls++;
     *out = (struct rec_thread){.id = f->top, .name = "worker", .waits_for.owner = -1};
+    out->name[0] = (char)('a' + f->top % 26);
     return f->top != 0 && f->top_calls > 1;
 }
 

@@ -148,14 +148,23 @@ static void stall_open_dump(struct rec_core *core, struct rec_track *track,
     stall_note(core, track, REC_NOTE_DUMP, detection->detector, age_ms);
 }
 
-/* The stack by which detections of the track are told apart. A CPU stall goes on as long as the
- * same thread uses most, whatever it does, and whatever the main thread does meanwhile: *by_thread
- * stands for that. NULL: there is none. */
+/* FNV-1a. */
+static uint64_t name_hash(const char *name) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *name != '\0'; name++) {
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+/* The stack by which detections of the track are told apart. A CPU stall goes on as long as a
+ * thread of the same name uses most, one or another of a pool, whatever it does, and whatever the
+ * main thread does meanwhile: *by_thread stands for that. NULL: there is none. */
 static const struct rec_stack *identity(const struct rec_core *core, const struct rec_track *track,
                                         const struct rec_heaviest *heaviest,
                                         struct thread_identity *by_thread) {
     if (track == &core->tracks[REC_TRACK_CPU] && core->window.top_known) {
-        by_thread->id = (uint64_t)core->window.top.id;
+        by_thread->id = name_hash(core->window.top.name);
         by_thread->none = 0;
         by_thread->stack = (struct rec_stack){
             .frames = &by_thread->id, .starts = &by_thread->none, .cap = 1, .count = 1};

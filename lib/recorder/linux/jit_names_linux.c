@@ -2,9 +2,11 @@
 #include "linux/jit_names_linux.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "linux/jitdump.h"
@@ -54,10 +56,25 @@ static const char *decimal_async(pid_t pid, char text[12]) {
     return at;
 }
 
+/* Opens a path as a process sees it whose root is `root`; no link of it leads out of there. */
+static int open_in_async(const char *root, const char *path) {
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    if (root[0] == '\0') {
+        return open(path, flags);
+    }
+    int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct open_how how = {.flags = (uint64_t)(unsigned)flags, .resolve = RESOLVE_IN_ROOT};
+    int fd = folder < 0 ? -1 : (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
+    if (folder >= 0) {
+        close(folder);
+    }
+    return fd;
+}
+
 /* -1 unless the file is one that only the owner, or root, can have written. */
-static int open_own_async(const char *path, uid_t owner) {
+static int open_own_async(const char *root, const char *path, uid_t owner) {
     struct stat sb;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    int fd = open_in_async(root, path);
     if (fd < 0) {
         return -1;
     }
@@ -119,9 +136,8 @@ static int open_dump_async(struct jit_names *jit, const char *root, pid_t pid, c
                 continue;
             }
             const char *file = mapped_path_async(jit->piece + begin, i - begin, name);
-            const char *const whole[] = {root, file ? file : ""};
-            if (file && join_async(path, whole, 2)) {
-                found = open_own_async(path, owner);
+            if (file) {
+                found = open_own_async(root, file, owner);
             }
             begin = i + 1;
         }
@@ -136,9 +152,9 @@ static int open_dump_async(struct jit_names *jit, const char *root, pid_t pid, c
 void jit_names_fill_async(struct jit_names *jit, const char *root, pid_t pid, const char *maps,
                           uid_t owner, struct rec_code_name *names, uint32_t count) {
     char number[12], path[PATH_MAX_SIZE];
-    const char *const parts[] = {root, "/tmp/perf-", decimal_async(pid, number), ".map"};
+    const char *const parts[] = {"/tmp/perf-", decimal_async(pid, number), ".map"};
     jit->text.used = 0;
-    int fd = join_async(path, parts, 4) ? open_own_async(path, owner) : -1;
+    int fd = join_async(path, parts, 3) ? open_own_async(root, path, owner) : -1;
     if (fd >= 0) {
         read_map_async(jit, fd, names, count);
         close(fd);

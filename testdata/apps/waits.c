@@ -12,7 +12,6 @@
  *     worker        a loop on descriptors, that waits for a worker in a turn
  *     replies       waits once for each of its descriptors
  *     none          never waits
- *     many N        N early stalls
  *     die           is killed in a stall */
 #include <poll.h>
 #include <pthread.h>
@@ -263,14 +262,6 @@ int main(int argc, char **argv) {
     }
     if (strcmp(name, "early") == 0) {
         early(3, 2 * STALL_MS);
-        return 0;
-    }
-    if (strcmp(name, "many") == 0 && argc > 2) {
-        int n = atoi(argv[2]);
-        for (int i = 0; i < n; i++) { /* each at another place of the stack: no loop is seen */
-            stall(300);
-            wait_select(quiet_pipe[0], 1);
-        }
         return 0;
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -22,6 +22,7 @@
 #define TOOL "stallrec"
 
 enum { EXIT_OWN = 125, EXIT_SIGNAL = 128 };
+#define TOP_NS UINT64_C(1000000000)
 
 /* ---- the summary ---- */
 
@@ -126,13 +127,30 @@ static void take_precedence(void) {
     setpriority(PRIO_PROCESS, 0, NICE); /* refused to most users */
 }
 
+/* A line of --top: how busy the loop was, its longest stretch, and where it was. */
+static void print_top(struct attach *a) {
+    struct attach_top top = attach_look_at_top(a);
+    if (!top.known) {
+        puts("no event loop is known yet");
+    } else {
+        printf("busy %3" PRIu32 " %%  longest %6" PRIu64 " ms  %s%s%s\n", top.busy_permille / 10,
+               top.longest_ms, top.inner, *top.app ? " < " : "", top.app);
+    }
+    fflush(stdout);
+}
+
 /* Records until the process or the time is over, or a signal comes that on_signal says ends it. */
 static void record(struct attach *a, const struct recorder_settings *set, int signals,
                    bool (*on_signal)(void *arg, int number), void *arg) {
     take_precedence();
     uint64_t begin = stallrec_clock_ns(), limit = set->for_seconds * UINT64_C(1000000000);
+    uint64_t topped = begin;
     for (bool over = false; !over;) {
         uint64_t until = attach_step(a), now = stallrec_clock_ns();
+        if (set->top && now - topped >= TOP_NS) {
+            print_top(a);
+            topped = now;
+        }
         if (limit > 0 && until > begin + limit) {
             until = begin + limit;
         }

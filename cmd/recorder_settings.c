@@ -94,8 +94,8 @@ bool settings_check(const struct recorder_settings *s, const struct cli_tool *to
     if (attaches && (s->trace || s->follow || s->loop_at.len > 0)) {
         return cli_reject(tool, "-p and --attach take no --trace, --follow or --loop-at");
     }
-    if ((s->for_seconds != 0 || s->threads) && !attaches) {
-        return cli_reject(tool, "--for and --thread are of -p and --attach");
+    if ((s->for_seconds != 0 || s->threads || s->top) && !attaches) {
+        return cli_reject(tool, "--for, --thread and --top are of -p and --attach");
     }
     if (s->pid != 0 && s->attach) {
         return cli_reject(tool, "-p is of a process that runs, --attach of a program to run");

@@ -26,6 +26,7 @@ struct recorder_settings {
     uint32_t pid;         /* of a process that runs; 0: a program is run */
     uint64_t for_seconds; /* how long it is recorded; 0: until it ends */
     bool attach;          /* nothing is loaded into the program */
+    bool top;             /* a line each second */
     const char *threads;  /* "all", or a glob on names of threads; NULL: the main thread */
 };
 

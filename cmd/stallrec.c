@@ -58,7 +58,8 @@ enum {
     OPT_PID,
     OPT_FOR,
     OPT_ATTACH,
-    OPT_THREAD
+    OPT_THREAD,
+    OPT_TOP
 };
 
 static const struct cli_option options[] = {
@@ -107,6 +108,8 @@ static const struct cli_option options[] = {
     {OPT_THREAD, 0, "thread", "GLOB|all",
      "with -p, --attach: the threads whose names match, or all (the main thread)",
      CLI_TEXT(struct recorder_settings, threads)},
+    {OPT_TOP, 0, "top", NULL, "with -p, --attach: a line each second: what the loop does now",
+     CLI_FLAG(struct recorder_settings, top)},
     {OPT_REPLAY, 0, "replay", "TRACE",
      "run nothing: step the detectors over a trace of events (- = stdin) and\n"
      "print what they would do",
@@ -123,7 +126,7 @@ static const struct cli_tool tool = {
         " [--check-ms=MS] [--detectors=NAME,...] [--cpu-limit=PERCENT]\n"
         " [--loop-at=LIB|SYMBOL]... [--context=KEY=VALUE]... [--keep-days=N]\n"
         " [--keep-bytes=N] [--keep-files=N] [--trace=FILE] [--follow] [-q] [--] PROGRAM [ARG]...\n"
-        "-p PID | --attach [--for=SECONDS] [--thread=GLOB|all] [-o DIR] [...] [--]\n"
+        "-p PID | --attach [--for=SECONDS] [--thread=GLOB|all] [--top] [-o DIR] [...] [--]\n"
         " [PROGRAM [ARG]...]\n"
         "[--preset=NAME] --replay=TRACE\n"
         "--list-presets | --list-detectors",

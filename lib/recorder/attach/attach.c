@@ -308,6 +308,10 @@ struct attach_totals attach_totals(struct attach *a) {
     return a->totals;
 }
 
+struct attach_top attach_look_at_top(struct attach *a) {
+    return a->loop_count > 0 ? attach_loop_top(a->loops[0]) : (struct attach_top){0};
+}
+
 /* ---- begin and end ---- */
 
 static bool open_process(struct attach *a, pid_t pid, struct attach_problem *problem) {

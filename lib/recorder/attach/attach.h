@@ -75,6 +75,18 @@ struct attach_totals {
 };
 struct attach_totals attach_totals(struct attach *a);
 
+/* What the loop of the thread that was watched first did since the last call, for people who look.
+ */
+struct attach_top {
+    bool known; /* there is a loop */
+    uint32_t busy_permille;
+    uint64_t longest_ms;     /* the longest busy stretch, up to now if it goes on */
+    char inner[ATTACH_TEXT]; /* the innermost function of the last stack that was taken; "": none
+                                was */
+    char app[ATTACH_TEXT];   /* its innermost function of the program's own files; "": none is */
+};
+struct attach_top attach_look_at_top(struct attach *a);
+
 /* NULL is allowed. */
 void attach_close(struct attach *a);
 

@@ -16,7 +16,13 @@
 /* ---- what the core asks ---- */
 
 static enum rec_sample sample_watched(void *ctx, bool may_repeat, struct rec_stack *out) {
-    return attach_watch_sample(&((struct attach_loop *)ctx)->watch, may_repeat, out);
+    struct attach_loop *l = ctx;
+    enum rec_sample result = attach_watch_sample(&l->watch, may_repeat, out);
+    if (result == REC_SAMPLE_OK) {
+        l->last_count = out->count < ATTACH_TOP_FRAMES ? out->count : ATTACH_TOP_FRAMES;
+        memcpy(l->last_frames, out->frames, l->last_count * sizeof *out->frames);
+    }
+    return result;
 }
 
 static bool is_still_busy(void *ctx, uint64_t since_ns) {
@@ -150,10 +156,23 @@ static void name_loop(struct attach_loop *l) {
 
 /* ---- what the core is told ---- */
 
+/* Adds the stretch that runs, up to at_ns, to what attach_top tells. */
+static void count_stretch(struct attach_loop *l, uint64_t at_ns) {
+    if (l->stretch_ns == 0 || at_ns < l->stretch_ns) {
+        return;
+    }
+    uint64_t from_ns = l->stretch_ns > l->topped_ns ? l->stretch_ns : l->topped_ns;
+    uint64_t length_ns = at_ns - l->stretch_ns;
+    l->busy_ns += at_ns > from_ns ? at_ns - from_ns : 0;
+    l->longest_ns = length_ns > l->longest_ns ? length_ns : l->longest_ns;
+}
+
 static uint64_t tell(struct attach_loop *l, const struct rec_event *event) {
     struct rec_event e = *event;
     l->told_ns = e.at_ns = e.at_ns > l->told_ns ? e.at_ns : l->told_ns;
     if (e.kind == REC_EVENT_EDGE) {
+        count_stretch(l, e.at_ns);
+        l->stretch_ns = e.value == REC_LOOP_SLEEP ? 0 : e.at_ns;
         static const uint8_t what[] = {[REC_LOOP_WAKE] = REC_WENT_WAKE,
                                        [REC_LOOP_SLEEP] = REC_WENT_SLEEP,
                                        [REC_LOOP_TURN] = REC_WENT_TURN};
@@ -165,6 +184,41 @@ static uint64_t tell(struct attach_loop *l, const struct rec_event *event) {
 
 static uint64_t tell_loop_now(struct attach_loop *l, enum rec_event_kind kind) {
     return tell(l, &(struct rec_event){.kind = kind, .at_ns = stallrec_clock_ns()});
+}
+
+static void name_frame(const struct attach_loop *l, uint64_t pc, char *name, size_t room) {
+    const struct remote_images *images = l->attach->unwinder.images;
+    struct rec_image image;
+    remote_images_symbol(images, pc, name, room);
+    if (*name == '\0' && remote_images_find(images, pc, &image)) {
+        const char *slash = strrchr(image.path, '/');
+        snprintf(name, room, "%.120s+0x%llx", slash ? slash + 1 : image.path,
+                 (unsigned long long)(pc - image.load));
+    }
+}
+
+static bool is_of_app(const struct attach_loop *l, uint64_t pc) {
+    struct rec_image image;
+    return remote_images_find(l->attach->unwinder.images, pc, &image) && image.in_app;
+}
+
+struct attach_top attach_loop_top(struct attach_loop *l) {
+    uint64_t now = stallrec_clock_ns(), passed = now - l->topped_ns;
+    struct attach_top top = {.known = l->watch.edges.known};
+    count_stretch(l, now);
+    top.busy_permille = passed > 0 ? (uint32_t)(l->busy_ns * 1000 / passed) : 0;
+    top.longest_ms = l->longest_ns / MS;
+    if (l->last_count > 0) {
+        name_frame(l, l->last_frames[0], top.inner, sizeof top.inner);
+    }
+    for (uint32_t i = 0; i < l->last_count && *top.app == '\0'; i++) {
+        if (is_of_app(l, l->last_frames[i])) {
+            name_frame(l, l->last_frames[i] - (i > 0), top.app, sizeof top.app);
+        }
+    }
+    l->topped_ns = now;
+    l->busy_ns = l->longest_ns = l->last_count = 0;
+    return top;
 }
 
 static void tell_queue(struct attach_loop *l) {
@@ -322,6 +376,7 @@ bool attach_loop_open(struct attach *a, pid_t tid, bool events, struct attach_lo
 
 void attach_loop_begin(struct attach_loop *l) {
     struct rec_capture table = capture_table(l);
+    l->topped_ns = l->watch.last_ns;
     l->core = rec_core_init(l->core_memory, &l->attach->core_config, &table, l->watch.last_ns);
     open_loop_spool(l);
 }

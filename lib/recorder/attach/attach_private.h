@@ -12,6 +12,8 @@
 #include "linux/jit_names_linux.h"
 #include "spool/spool.h"
 
+enum { ATTACH_TOP_FRAMES = 32 };
+
 /* A watched thread with its core, which finds its stalls. */
 struct attach_loop {
     struct attach *attach;
@@ -28,6 +30,11 @@ struct attach_loop {
     uint64_t edge_count;
     uint64_t missed_ns; /* time that was not watched, though the loop is known */
     uint64_t samples, busy_samples;
+    /* For attach_top, since its last call: */
+    uint64_t topped_ns, busy_ns, longest_ns;
+    uint64_t stretch_ns;                     /* begin of the busy stretch that runs; 0: none */
+    uint64_t last_frames[ATTACH_TOP_FRAMES]; /* of the last stack that was taken */
+    uint32_t last_count;
     bool ended; /* the thread has */
 };
 
@@ -76,6 +83,8 @@ void attach_loop_free(struct attach_loop *l);
 uint64_t attach_loop_step(struct attach_loop *l);
 /* The thread has ended, or the recording has. */
 void attach_loop_finish(struct attach_loop *l);
+/* What it did since the last call. */
+struct attach_top attach_loop_top(struct attach_loop *l);
 /* Writes its dumps, all of them or what is due. */
 void attach_loop_write(struct attach_loop *l, bool all);
 

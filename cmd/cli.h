@@ -45,6 +45,7 @@ enum cli_kind {
     CLI_KIND_TEXT,
     CLI_KIND_LIST,
     CLI_KIND_NUMBER,
+    CLI_KIND_DURATION,
     CLI_KIND_WORD,
     CLI_KIND_CALL
 };
@@ -74,6 +75,9 @@ struct cli_setting {
 /* A uint64_t or uint32_t in [low, high]. */
 #define CLI_NUMBER(type, member, low, high)                                                        \
     { .kind = CLI_KIND_NUMBER, CLI_MEMBER(type, member), .min = (low), .max = (high) }
+/* The same, of ms: a number, or one with a unit, such as 0.5s. */
+#define CLI_DURATION(type, member, low, high)                                                      \
+    { .kind = CLI_KIND_DURATION, CLI_MEMBER(type, member), .min = (low), .max = (high) }
 /* An enum or unsigned, or of two words a bool: the index of the word in the table. */
 #define CLI_WORD(type, member, table)                                                              \
     { .kind = CLI_KIND_WORD, CLI_MEMBER(type, member), .words = CLI_WORDS(table) }

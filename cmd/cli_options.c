@@ -324,6 +324,20 @@ static bool read_number(const struct cli_parser *p, uint64_t min, uint64_t max, 
     return true;
 }
 
+/* A duration from the value of the option read last, the same way. */
+static bool read_duration(const struct cli_parser *p, uint64_t min, uint64_t max, uint64_t *out) {
+    uint64_t ms;
+    char option[CLI_TYPED];
+    if (!parse_duration_ms(p->value, strlen(p->value), max, &ms) || ms < min) {
+        return cli_reject(p->tool,
+                          "%s takes a time from %" PRIu64 " to %" PRIu64
+                          " ms, such as 250, 100ms or 0.5s, not '%s'",
+                          cli_typed(p, p->option->id, option), min, max, p->value);
+    }
+    *out = ms;
+    return true;
+}
+
 static const char *option_word_at(const struct cli_words *words, size_t i) {
     const char *word;
     memcpy(&word, (const char *)words->rows + i * words->row_size, sizeof word);
@@ -386,6 +400,11 @@ static bool apply_option(struct cli_parser *p, void *settings) {
         return VEC_PUSH((struct cli_list *)member, p->value) || cli_nomem(p);
     case CLI_KIND_NUMBER:
         if (!read_number(p, s->min, s->max, &number)) {
+            return false;
+        }
+        break;
+    case CLI_KIND_DURATION:
+        if (!read_duration(p, s->min, s->max, &number)) {
             return false;
         }
         break;

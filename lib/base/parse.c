@@ -19,6 +19,54 @@ bool parse_u64(const char *s, size_t len, uint64_t max, uint64_t *out) {
     return true;
 }
 
+/* A fraction's digits, as a number of billionths. */
+static bool parse_billionths(const char *s, size_t len, uint64_t *out) {
+    enum { DIGITS = 9 };
+    uint64_t v;
+    if (len > DIGITS || !parse_u64(s, len, UINT32_MAX, &v)) {
+        return false;
+    }
+    for (size_t i = len; i < DIGITS; i++) {
+        v *= 10;
+    }
+    *out = v;
+    return true;
+}
+
+bool parse_duration_ms(const char *s, size_t len, uint64_t max, uint64_t *out) {
+    static const struct {
+        const char *word;
+        uint64_t ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 60 * 60 * 1000}};
+    const uint64_t billion = 1000000000;
+    size_t whole_len = 0, number_len, unit = 0;
+    while (whole_len < len && s[whole_len] >= '0' && s[whole_len] <= '9') {
+        whole_len++;
+    }
+    number_len = whole_len;
+    if (number_len < len && s[number_len] == '.') {
+        for (number_len++; number_len < len && s[number_len] >= '0' && s[number_len] <= '9';) {
+            number_len++;
+        }
+    }
+    uint64_t whole, billionths = 0;
+    if (number_len < len && !PARSE_WORD(s + number_len, len - number_len, units, &unit)) {
+        return false;
+    }
+    if (!parse_u64(s, whole_len, max / units[unit].ms, &whole) ||
+        (number_len > whole_len &&
+         !parse_billionths(s + whole_len + 1, number_len - whole_len - 1, &billionths)) ||
+        billionths * units[unit].ms % billion != 0) {
+        return false;
+    }
+    uint64_t ms = whole * units[unit].ms + billionths * units[unit].ms / billion;
+    if (ms > max) {
+        return false;
+    }
+    *out = ms;
+    return true;
+}
+
 bool parse_i64(const char *s, size_t len, int64_t *out) {
     bool negative = len > 0 && s[0] == '-';
     uint64_t magnitude;

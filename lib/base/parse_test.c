@@ -189,11 +189,48 @@ static void a_word_of_a_table_is_found_by_its_whole_text(void **state) {
     assert_int_equal(at, 1);
 }
 
+static void durations_have_a_unit_or_are_ms(void **state) {
+    static const struct {
+        const char *text;
+        uint64_t ms;
+    } good[] = {{"100", 100},    {"100ms", 100}, {"0.5s", 500}, {"2s", 2000}, {"1.25m", 75000},
+                {"1h", 3600000}, {"1.000ms", 1}, {"0.001s", 1}, {"0", 0},     {"3600.0s", 3600000}};
+    static const char *const bad[] = {"",
+                                      "s",
+                                      ".5s",
+                                      "5.s",
+                                      "0.5",
+                                      "0.0005s",
+                                      "1.5ms",
+                                      "1 s",
+                                      "-1s",
+                                      "1S",
+                                      "1sec",
+                                      "3600001",
+                                      "3600.001s",
+                                      "1.01h",
+                                      "99999999999999999999h",
+                                      "0.1234567890s",
+                                      "1.2.3s"};
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        uint64_t ms = UINT64_MAX;
+        assert_true(parse_duration_ms(good[i].text, strlen(good[i].text), 3600000, &ms));
+        assert_int_equal(ms, good[i].ms);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        uint64_t ms = 7;
+        assert_false(parse_duration_ms(bad[i], strlen(bad[i]), 3600000, &ms));
+        assert_int_equal(ms, 7);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_of_a_table_is_found_by_its_whole_text),
         cmocka_unit_test(decimal_takes_the_whole_text_or_nothing),
         cmocka_unit_test(decimal_respects_its_maximum),
+        cmocka_unit_test(durations_have_a_unit_or_are_ms),
         cmocka_unit_test(signed_spans_the_whole_range),
         cmocka_unit_test(hex_with_or_without_prefix),
         cmocka_unit_test(addresses_are_hex_only_with_prefix),

@@ -42,7 +42,7 @@ static bool find_field(const char *name, struct rec_config_field *field) {
     return false;
 }
 
-static bool do_set(struct replay *r, struct replay_words *w) {
+static bool set_field(struct replay *r, struct replay_words *w) {
     const char *name = replay_next_word(w);
     char *value = replay_next_word(w);
     uint64_t number;
@@ -76,6 +76,18 @@ static bool do_set(struct replay *r, struct replay_words *w) {
     }
     memcpy((char *)&r->config + field.offset, &number32, sizeof number32);
     return true;
+}
+
+/* A preset that the caller asks for stands in place of the trace's settings, and what is judged by
+ * other settings is judged anew. */
+static bool do_set(struct replay *r, struct replay_words *w) {
+    struct stallrec_config config = r->config;
+    bool ok = set_field(r, w);
+    if (r->sink->preset != NULL) {
+        r->config = config;
+        r->told = false;
+    }
+    return ok;
 }
 
 /* Address of FUNCTION or FUNCTION+OFFSET; 0 if there is no room for it. */

@@ -22,12 +22,14 @@
  *     at MS span-begin NAME [LIMIT [NUMBER]]   an action begins, with its limit in ms
  *     at MS span-end NAME [NUMBER]             it ends
  *     at MS doubt AGO          from now on wake and sleep are of all waits, not the loop's alone;
- * the process began AGO ms before at MS attribute PAST AGO the loop is known, since AGO ms before:
- * anew, continues or given-up as in core.h at MS past-idle FROM TO  after it: the loop was idle
- * FROM so many ms before TO so many before at MS attributed HOLD    after that: what was found is
- * not written for so many ms at MS suspend LENGTH     the process does not run for so long at MS
- * stop               the end; without it the recorder stops at the last event expect TEXT a line
- * that the replay tells, in this order
+ *                              the process began AGO ms before
+ *     at MS attribute PAST AGO the loop is known, since AGO ms before: anew, continues or given-up
+ *                              as in core.h
+ *     at MS past-idle FROM TO  after it: the loop was idle from FROM ms before to TO ms before
+ *     at MS attributed HOLD    after that: what was found is not written for so many ms
+ *     at MS suspend LENGTH     the process does not run for so long
+ *     at MS stop               the end; without it the recorder stops at the last event
+ *     expect TEXT              a line that the replay tells, in this order
  *
  * MS may have six digits behind a point. In names of actions and threads %20 stands for the byte
  * 20, and % alone for nothing. A FUNCTION that begins with ? is not known to be one: its frames are
@@ -82,7 +84,8 @@ struct rec_replay_sink {
     /* A dump as it would be written. May be NULL. */
     void (*dump)(void *ctx, const struct rec_dump *dump);
     void *ctx;
-    const char *preset; /* to begin with; NULL = "default" */
+    /* In place of the trace's settings; NULL: those of the trace, "default" to begin with. */
+    const char *preset;
     /* Where to write a trace of the replay, whose replay tells the same. NULL = nowhere. */
     struct rec_out *trace;
     uint64_t steps_max; /* of the core, before the trace is refused as too long; 0 = no limit */

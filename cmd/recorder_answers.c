@@ -265,6 +265,35 @@ static void add_recovered_dumps(struct recorder_sums *sums, const struct recover
     }
 }
 
+/* A word of a shell's command line. */
+static void add_shell_word(struct strbuf *line, const char *word) {
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:,";
+    if (word[strspn(word, plain)] == '\0') {
+        strbuf_addstr(line, word);
+        return;
+    }
+    strbuf_addc(line, '\'');
+    for (; *word; word++) {
+        if (*word == '\'') {
+            strbuf_addstr(line, "'\\''");
+        } else {
+            strbuf_addc(line, *word);
+        }
+    }
+    strbuf_addc(line, '\'');
+}
+
+/* What the user would type next. */
+static void say_next(const char *directory) {
+    struct strbuf line = {0};
+    strbuf_addstr(&line, "next: stallsym ");
+    add_shell_word(&line, directory);
+    strbuf_addstr(&line, " | stallclassify");
+    cli_say(TOOL, "%s", strbuf_cstr(&line));
+    strbuf_release(&line);
+}
+
 void recorder_say_summary(const struct preload_report *report, const struct recorder_ending *end,
                           const struct recover_counts *got, const struct recorder_settings *set,
                           const char *name) {
@@ -284,6 +313,9 @@ void recorder_say_summary(const struct preload_report *report, const struct reco
                 set->directory);
     } else if (!set->quiet) {
         say_what_was_found(&sums, set->directory, stall_ms);
+    }
+    if (!set->quiet && sums.dumps > 0) {
+        say_next(set->directory);
     }
     if (sums.lost > 0) {
         cli_say(TOOL, "%" PRIu64 " dump%s could not be written", sums.lost, ending_of(sums.lost));

@@ -382,6 +382,27 @@ static void put_folded(struct jsonw *w, const struct triage *t) {
     jsonw_end_object(w);
 }
 
+static void put_thresholds(struct jsonw *w, const struct triage *t) {
+    if (t->threshold_ms >= 0) {
+        jsonw_member_u64(w, "threshold_ms", (uint64_t)t->threshold_ms);
+    }
+    jsonw_member_array(w, "thresholds");
+    for (size_t i = 0; i < t->thresholds.len; i++) {
+        if (t->thresholds.data[i].ms >= 0) {
+            jsonw_cstr(w, map_string(&t->strings, t->thresholds.data[i].kind));
+            jsonw_i64(w, t->thresholds.data[i].ms);
+        }
+    }
+    jsonw_end_array(w);
+    jsonw_member_array(w, "no_threshold");
+    for (size_t i = 0; i < t->thresholds.len; i++) {
+        if (t->thresholds.data[i].unsaid) {
+            jsonw_cstr(w, map_string(&t->strings, t->thresholds.data[i].kind));
+        }
+    }
+    jsonw_end_array(w);
+}
+
 static bool partial_out_put_head(struct partial_writer *writer) {
     const struct triage *t = writer->t;
     struct jsonw *w = &writer->w;
@@ -403,24 +424,7 @@ static bool partial_out_put_head(struct partial_writer *writer) {
     put_folded(w, t);
     jsonw_member_u64(w, "dumps_read", t->dumps_read);
     jsonw_member_u64(w, "unresolved", t->unresolved);
-    if (t->threshold_ms >= 0) {
-        jsonw_member_u64(w, "threshold_ms", (uint64_t)t->threshold_ms);
-    }
-    jsonw_member_array(w, "thresholds");
-    for (size_t i = 0; i < t->thresholds.len; i++) {
-        if (t->thresholds.data[i].ms >= 0) {
-            jsonw_cstr(w, map_string(&t->strings, t->thresholds.data[i].kind));
-            jsonw_i64(w, t->thresholds.data[i].ms);
-        }
-    }
-    jsonw_end_array(w);
-    jsonw_member_array(w, "no_threshold");
-    for (size_t i = 0; i < t->thresholds.len; i++) {
-        if (t->thresholds.data[i].unsaid) {
-            jsonw_cstr(w, map_string(&t->strings, t->thresholds.data[i].kind));
-        }
-    }
-    jsonw_end_array(w);
+    put_thresholds(w, t);
     jsonw_member_object(w, "apart");
     for (int a = APART_NONE + 1; a < APART_COUNT; a++) {
         jsonw_member_u64(w, triage_apart_text((enum triage_apart)a), t->apart[a]);

@@ -344,7 +344,19 @@ static void find_seen(struct gate *g) {
     }
 }
 
+/* Of a run that was not watched nothing is known: not that it has no more stalls, either. */
+static bool is_watched(struct gate *g) {
+    bool watched = true;
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        int permille = usage_watched_permille(&g->run[run]->usage.watch);
+        g->watched_permille[run] = permille;
+        watched = watched && (permille < 0 || permille >= USAGE_WATCHED_PERMILLE);
+    }
+    return watched;
+}
+
 static void judge_run(struct gate *g) {
+    bool watched = is_watched(g);
     for (size_t i = 0; i < g->rows.len; i++) {
         struct gate_row *row = &g->rows.data[i];
         row->verdict = gate_judge(g, row);
@@ -365,7 +377,7 @@ static void judge_run(struct gate *g) {
     } else if (g->count[GATE_NEW]) {
         g->verdict = GATE_NEW;
     } else {
-        bool little = few || g->suspects || g->decided_permille < 500;
+        bool little = few || !watched || g->suspects || g->decided_permille < 500;
         g->verdict = little ? GATE_INCONCLUSIVE : GATE_PASS;
     }
 }

@@ -68,6 +68,7 @@ struct gate {
     bool rates;    /* exposure is known of both; else shares are compared */
     bool sessions; /* exposure is in sessions, not in time */
     double exposure[RATES_RUNS];
+    int watched_permille[RATES_RUNS]; /* of the sessions' time; -1 = no session says it */
     VEC(struct gate_row)
     rows;                        /* failing verdicts first, by excess stalled time */
     size_t count[GATE_VERDICTS]; /* rows by verdict */

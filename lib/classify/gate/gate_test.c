@@ -50,6 +50,45 @@ static struct outcome compare(struct dice *d, const struct fleet *base, const st
     return out;
 }
 
+/* Two runs, the same but for how much of the sessions was watched. */
+static void a_run_that_was_not_watched_is_no_pass(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t base, now; /* watched ms of 1,000; 0: no session says it */
+        enum gate_verdict verdict;
+    } cases[] = {{0, 0, GATE_PASS},
+                 {900, 1000, GATE_PASS},
+                 {0, 899, GATE_INCONCLUSIVE},
+                 {899, 0, GATE_INCONCLUSIVE},
+                 {500, 500, GATE_INCONCLUSIVE}};
+    static const struct gate_options o = {.regressed_percent = 20, .min_users = 20};
+    struct dice d = {4};
+    struct fleet f = fleet_usual(3000);
+    f.causes = 2;
+    struct triage *run = fleet_draw(&d, &f), *same = NULL;
+    d = (struct dice){4};
+    same = fleet_draw(&d, &f);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gate g;
+        struct strbuf text = {0};
+        struct sink s = sink_to_strbuf(&text);
+        run->usage.watch.watched_ms = cases[i].base;
+        run->usage.watch.wall_ms = cases[i].base ? 1000 : 0;
+        same->usage.watch.watched_ms = cases[i].now;
+        same->usage.watch.wall_ms = cases[i].now ? 1000 : 0;
+        assert_int_equal(gate_compare(&g, run, same, &o, NULL), ST_OK);
+        gate_print_text(&g, &s);
+        assert_int_equal(sink_close(&s, NULL), ST_OK);
+        assert_int_equal(g.verdict, cases[i].verdict);
+        assert_int_equal(strstr(strbuf_cstr(&text), "were watched, less than 90 %") != NULL,
+                         cases[i].verdict == GATE_INCONCLUSIVE);
+        gate_release(&g);
+        strbuf_release(&text);
+    }
+    triage_free(run);
+    triage_free(same);
+}
+
 static bool failed(enum gate_verdict v) {
     return v == GATE_NEW || v == GATE_REGRESSED;
 }
@@ -276,6 +315,7 @@ static void other_rules_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_that_was_not_watched_is_no_pass),
         cmocka_unit_test(binomial_tails_are_those_of_the_sums),
         cmocka_unit_test(adjusted_values_are_holms),
         cmocka_unit_test(the_error_is_spent_where_a_rise_can_just_be_seen),

@@ -74,6 +74,13 @@ void gate_print_json(const struct gate *g, struct sink *out) {
     jsonw_member_u64(w, "min_users", g->options.min_users);
     jsonw_member_u64(w, "tests", g->tests);
     jsonw_member_u64(w, "decided_permille", g->decided_permille);
+    for (size_t run = 0; run < RATES_RUNS; run++) {
+        if (g->watched_permille[run] >= 0) {
+            jsonw_member_u64(
+                w, run == RATES_BASE ? "baseline_watched_permille" : "now_watched_permille",
+                (uint64_t)g->watched_permille[run]);
+        }
+    }
     if (g->seen_ratio > 0) {
         jsonw_member_u64(w, "seen_permille", g->seen_permille);
         put_ppm(w, "seen_ppm", g->seen_ratio);

@@ -178,7 +178,20 @@ static bool names_no_users(const struct triage *t) {
     return t->total.stalls && !t->total_users;
 }
 
+static void add_watched(struct strbuf *b, const struct gate *g, size_t run, const char *which) {
+    int permille = g->watched_permille[run];
+    if (permille >= 0 && permille < USAGE_WATCHED_PERMILLE) {
+        strbuf_addf(
+            b,
+            "Of the %s only %d %% were watched, less than %d %%: what is not in it may have "
+            "happened, so this is no pass.\n",
+            which, permille / 10, USAGE_WATCHED_PERMILLE / 10);
+    }
+}
+
 void gate_add_notes(struct strbuf *b, const struct gate *g) {
+    add_watched(b, g, RATES_BASE, "baseline's sessions");
+    add_watched(b, g, RATES_NOW, "sessions now");
     if (!g->rates) {
         strbuf_addstr(b,
                       "Shares of all stalls are compared, as exposure is not known of both: that "

@@ -91,18 +91,21 @@ static bool count_watched(struct triage *t, const json_t *o, uint64_t *foregroun
     struct usage_watch *w = &t->usage.watch;
     uint64_t wall = exposure_member_number(o, "wall_ms", exposure_member_number(o, "length_ms", 0));
     uint64_t watched = exposure_member_number(o, "watched_ms", UINT64_MAX);
-    if (watched == UINT64_MAX || wall == 0) {
+    if (watched == UINT64_MAX || wall == 0) { /* earlier recorders do not say it */
         sum_add(&w->unknown_sessions, 1);
         sum_add(&w->unknown_ms, *foreground_ms);
         return true;
     }
     watched = watched < wall ? watched : wall;
+    /* A suspended process does nothing that could be watched. */
+    uint64_t suspended = exposure_member_number(json_object_get(o, "unwatched"), "suspended", 0);
+    wall -= suspended < wall - watched ? suspended : wall - watched;
     sum_add(&w->sessions, 1);
     sum_add(&w->watched_ms, watched);
     sum_add(&w->wall_ms, wall);
     w->little +=
         (unsigned __int128)watched * 1000 < (unsigned __int128)wall * USAGE_WATCHED_PERMILLE;
-    *foreground_ms = (uint64_t)((unsigned __int128)*foreground_ms * watched / wall);
+    *foreground_ms = wall ? (uint64_t)((unsigned __int128)*foreground_ms * watched / wall) : 0;
     const char *reason;
     json_t *ms;
     json_object_foreach(json_object_get(o, "unwatched"), reason, ms) {

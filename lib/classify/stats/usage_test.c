@@ -163,6 +163,21 @@ static void what_was_not_watched_is_no_exposure(void **state) {
     assert_int_equal(w->reasons.data[0].ms + w->reasons.data[1].ms, 501);
 }
 
+/* An hour, of which the process was suspended for half: there was nothing else to watch. */
+static void a_suspended_process_is_watched(void **state) {
+    struct made *m = *state;
+    const struct usage_watch *w = &m->t->usage.watch;
+    add_session(m->t, SESSION "\"id\":\"a\",\"foreground_ms\":900000,\"watched_ms\":1620000,"
+                              "\"wall_ms\":3600000,"
+                              "\"unwatched\":{\"suspended\":1800000,\"no_loop\":180000}}");
+    assert_int_equal(usage_watched_permille(w), 900);
+    assert_int_equal(w->little, 0);
+    assert_int_equal(usage_total(&m->t->usage, USAGE_OS).foreground_ms, 810000);
+    add_session(m->t, SESSION "\"id\":\"b\",\"foreground_ms\":9,\"watched_ms\":0,\"wall_ms\":5,"
+                              "\"unwatched\":{\"suspended\":7}}");
+    assert_int_equal(w->wall_ms, 1800000);
+}
+
 static void rates_are_of_an_hour(void **state) {
     (void)state;
     assert_int_equal(hourly_ms(5000, 2 * HOUR), 2500);
@@ -339,6 +354,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(exposure_and_stalls_meet_by_value, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stall_of_several_dumps_counts_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_not_watched_is_no_exposure, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_suspended_process_is_watched, set_up, tear_down),
         cmocka_unit_test(rates_are_of_an_hour),
         cmocka_unit_test(launches_without_a_dump_are_below_the_threshold),
         cmocka_unit_test_setup_teardown(partials_merge_to_the_whole, set_up, tear_down),

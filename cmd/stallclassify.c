@@ -20,7 +20,8 @@ struct classify_run {
     struct where_seen seen_sessions, seen_table; /* of session records, and of a CSV's rows */
     struct triage *triage;
     uint64_t rules_hash;
-    struct keyer *keyers[CLI_JOBS_MAX]; /* one per worker */
+    struct keyer *keyers[CLI_JOBS_MAX];        /* one per worker */
+    struct former_keyers former[CLI_JOBS_MAX]; /* of --explain, likewise */
     bool annotate, partial;
     uint64_t every, since; /* dumps of one partial, and of the one under way */
     bool broken;           /* memory ran out, so the counts are incomplete */
@@ -37,8 +38,8 @@ struct classify_result {
     struct stall_key key;
     bool wanted;
     struct where_seen seen;
-    enum explain_fit fit; /* of --explain */
-    struct strbuf text;   /* of --annotate and --explain */
+    struct explained explained; /* of --explain */
+    struct strbuf text;         /* of --annotate */
 };
 
 static enum st annotate(const struct classify_run *run, const struct dump *d,
@@ -65,8 +66,8 @@ static enum st classify_work(void *ctx, struct dump *d, void *result, unsigned w
         return st == ST_ERR ? ST_ERR : ST_OK;
     }
     if (run->explain.id) {
-        return explain_choice_dump(&run->explain, run->keyers[worker], d, &r->key, &r->fit,
-                                   &r->text, e);
+        return explain_choice_dump(&run->explain, run->keyers[worker], &run->former[worker], d,
+                                   &r->key, &r->explained, e);
     }
     return run->annotate ? annotate(run, d, r, e) : ST_OK;
 }
@@ -91,7 +92,7 @@ static enum st classify_take(void *ctx, struct dump *d, void *result, struct err
         return ST_OK;
     }
     if (run->explain.id) {
-        explain_choice_offer(&run->explain, d, r->fit, &r->text);
+        explain_choice_offer(&run->explain, d, &r->explained);
         return ST_OK;
     }
     if (run->broken) {
@@ -108,6 +109,7 @@ static enum st classify_take(void *ctx, struct dump *d, void *result, struct err
 static void classify_release(void *result) {
     struct classify_result *r = result;
     strbuf_release(&r->text);
+    explained_release(&r->explained);
 }
 
 static void classify_take_session(void *ctx, const char *where, const char *text, size_t len) {
@@ -188,7 +190,8 @@ static enum st classify_start(struct classify_run *run, struct classify_settings
     }
     s->key.rules = s->rules.raw ? NULL : s->rules.set;
     for (uint64_t i = 0; i < s->jobs; i++) {
-        if (keyer_new(&run->keyers[i], &s->key, e) != ST_OK) {
+        if (keyer_new(&run->keyers[i], &s->key, e) != ST_OK ||
+            (s->explain && former_keyers_new(&run->former[i], &s->key, e) != ST_OK)) {
             return ST_ERR;
         }
     }
@@ -228,7 +231,7 @@ static int pass_through(struct classify_run *run, const struct classify_settings
     return status == CLI_OK ? cli_exit_status(&run->dumps.failures) : status;
 }
 
-static void print_explanation(const struct explain_choice *x, const char *path,
+static void print_explanation(struct explain_choice *x, const char *path,
                               struct cli_failures *failures) {
     struct cli_output output;
     struct err e = {0};
@@ -238,7 +241,7 @@ static void print_explanation(const struct explain_choice *x, const char *path,
     } else if (strbuf_check(&x->text, &e) != ST_OK) {
         cli_fail(failures, NULL, &e);
     } else if (cli_output_open(&output, path, failures)) {
-        sink_write(&output.sink, x->text.data, x->text.len);
+        explain_choice_print(x, &output.sink);
         cli_output_close(&output, true, failures);
     }
 }
@@ -391,6 +394,7 @@ int main(int argc, char **argv) {
     }
     for (size_t i = 0; i < CLI_JOBS_MAX; i++) {
         keyer_free(run.keyers[i]);
+        former_keyers_release(&run.former[i]);
     }
     triage_free(run.triage);
     explain_choice_release(&run.explain);

@@ -32,7 +32,7 @@ static bool begins(const char *text, const char *with) {
     return text && strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Does the key of this level, or one that it has by less that is known, begin so? */
+/* Does the id of the key of this level begin so? */
 static bool key_begins(const struct stall_key *stall, size_t level, const char *id) {
     const struct key *key = level < KEY_LEVELS ? &stall->level[level] : &stall->action;
     char text[KEY_ID_SIZE];
@@ -40,12 +40,7 @@ static bool key_begins(const struct stall_key *stall, size_t level, const char *
     key_text(key, &b);
     key_id("12a"[level], strbuf_cstr(&b), b.len, text);
     strbuf_release(&b);
-    bool fits = key->count && begins(text, id);
-    for (size_t way = 0; way < KEY_WAYS && !fits; way++) {
-        key_number_text(stall->was[way][level], text);
-        fits = stall->was[way][level] && begins(text, id);
-    }
-    return fits;
+    return key->count && begins(text, id);
 }
 
 enum explain_fit explain_fits(const char *id, const struct dump *d, const struct stall_key *key) {

@@ -10,7 +10,8 @@ enum { EXPLAIN_ID_MIN = 4 }; /* bytes of an id that are enough to ask for it */
 /* How well an id, or what it begins with, names the dump or a bucket that its key falls into. */
 enum explain_fit {
     EXPLAIN_NOT = 0,
-    EXPLAIN_BUCKET, /* level 1, level 2 or the action, now or before symbols came */
+    EXPLAIN_FORMER, /* of a bucket that the dump was in by other keys, see former_ids.h */
+    EXPLAIN_BUCKET, /* level 1, level 2 or the action */
     EXPLAIN_DUMP
 };
 enum explain_fit explain_fits(const char *id, const struct dump *d, const struct stall_key *key);

@@ -168,8 +168,10 @@ static enum st adapt(struct triage **base, const struct triage *now, const char 
         return ST_OK;
     }
     if (strncmp(old->rules, "none", strlen("none")) == 0) {
-        return err_set(e, ERR_USAGE,
-                       "made with --rules none, which takes causes together: make it anew");
+        return err_set(
+            e, ERR_USAGE,
+            "made with --rules none, which takes causes together: make it anew, or give the "
+            "dumps of this run, without options for keys");
     }
     if (new->rules_hash != o->rules_hash) {
         return err_set(e, ERR_USAGE,
@@ -186,11 +188,8 @@ static enum st adapt(struct triage **base, const struct triage *now, const char 
     return ST_OK;
 }
 
-/* The baseline, finished, by the rules of now; NULL after a printed message. */
-static struct triage *read_baseline(const struct triage *now, const struct classify_gate *g,
-                                    const struct cli_tool *tool, struct keyer *k,
-                                    const struct triage_options *o, struct cli_failures *failures) {
-    struct triage *base = NULL;
+bool classify_read_baseline(struct triage **base, const struct classify_gate *g,
+                            const struct cli_tool *tool, struct cli_failures *failures) {
     struct err e = {0};
     char *path = strdup(g->baseline); /* operands are not const */
     size_t before = failures->count;
@@ -198,25 +197,16 @@ static struct triage *read_baseline(const struct triage *now, const struct class
         err_nomem(&e);
     } else {
         char *operands[] = {path, NULL};
-        (void)classify_merge(&base, tool, operands, 1, failures);
-        if (failures->count == before && !base) {
+        (void)classify_merge(base, tool, operands, 1, failures);
+        if (failures->count == before && !*base) {
             err_set(&e, ERR_FORMAT, "no partial in it");
         }
     }
-    if (base && (triage_is_folded(base) || triage_is_folded(now))) {
-        err_set(&e, ERR_UNSUPPORTED, "buckets were folded by --max-buckets: nobody knows which");
-    }
-    bool ok = failures->count == before && base && !err_is(&e) &&
-              adapt(&base, now, path, tool, k, o, &e) == ST_OK && triage_finish(base, &e) == ST_OK;
     if (err_is(&e)) {
-        cli_fail(failures, path, &e);
+        cli_fail(failures, g->baseline, &e);
     }
     free(path);
-    if (!ok) {
-        triage_free(base);
-        base = NULL;
-    }
-    return base;
+    return failures->count == before;
 }
 
 /* What main returns for a comparison that was made and printed. */
@@ -229,11 +219,10 @@ static int classify_gate_status(const struct gate *found, const struct classify_
     return little && classify_judges(g) && !g->allow_inconclusive ? CLI_GATE_DATA : CLI_OK;
 }
 
-int classify_compare(const struct triage *now, const struct classify_gate *g,
+int classify_compare(const struct triage *now, struct triage **base, const struct classify_gate *g,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
                      const char *path, const struct print_format *format,
                      struct cli_failures *failures) {
-    struct triage *base = read_baseline(now, g, tool, k, o, failures);
     /* Without --fail-on the report's own verdict decides. */
     bool any = classify_judges(g);
     const struct gate_options options = {
@@ -245,12 +234,15 @@ int classify_compare(const struct triage *now, const struct classify_gate *g,
     struct gate gate;
     struct cli_output output;
     struct err e = {0};
-    if (!base) {
+    if (triage_is_folded(*base) || triage_is_folded(now)) {
+        err_set(&e, ERR_UNSUPPORTED, "buckets were folded by --max-buckets: nobody knows which");
+        cli_fail(failures, g->baseline, &e);
         return CLI_FAILED;
     }
-    if (gate_compare(&gate, base, now, &options, &e) != ST_OK) {
+    if (adapt(base, now, g->baseline, tool, k, o, &e) != ST_OK ||
+        triage_finish(*base, &e) != ST_OK ||
+        gate_compare(&gate, *base, now, &options, &e) != ST_OK) {
         cli_fail(failures, g->baseline, &e);
-        triage_free(base);
         return CLI_FAILED;
     }
     if (cli_output_open(&output, path, failures)) {
@@ -259,7 +251,6 @@ int classify_compare(const struct triage *now, const struct classify_gate *g,
     }
     int verdict = classify_gate_status(&gate, g);
     gate_release(&gate);
-    triage_free(base);
     int status = cli_exit_status(failures);
     return status == CLI_OK ? verdict : status;
 }

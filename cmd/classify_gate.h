@@ -36,11 +36,14 @@ void classify_expose(struct triage *t, const struct classify_gate *g,
 /* Writes what t holds as a partial. False after a printed message: out of memory. */
 bool classify_write_partial(const struct triage *t, struct sink *out,
                             struct cli_failures *failures);
-/* Compares the finished `now` with --baseline, whose buckets are sorted anew by k, if it was made
- * with other rules than o's, and prints the report to path, in a format that is not CSV. CLI_GATE
- * if what --fail-on names is the case; CLI_GATE_DATA if it is not, but there is too little data to
- * tell, unless that is allowed. */
-int classify_compare(const struct triage *now, const struct classify_gate *g,
+/* Reads --baseline, not finished, into *base, which is NULL. False after a printed message. */
+bool classify_read_baseline(struct triage **base, const struct classify_gate *g,
+                            const struct cli_tool *tool, struct cli_failures *failures);
+/* Compares the finished `now` with *base, which it finishes, or replaces by one whose buckets are
+ * sorted anew by k, if it was made with other rules than o's, and prints the report to path, in a
+ * format that is not CSV. CLI_GATE if what --fail-on names is the case; CLI_GATE_DATA if it is not,
+ * but there is too little data to tell, unless that is allowed. */
+int classify_compare(const struct triage *now, struct triage **base, const struct classify_gate *g,
                      const struct cli_tool *tool, struct keyer *k, const struct triage_options *o,
                      const char *path, const struct print_format *format,
                      struct cli_failures *failures);

@@ -1,8 +1,10 @@
 /* The options of stallclassify. */
 #include "classify_options.h"
 
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/parse.h"
 #include "base/pool.h"
 #include "classify/print/explain.h"
@@ -337,6 +339,15 @@ static bool check_looked_at(const struct classify_settings *s) {
     return false;
 }
 
+static bool classify_keys_given(const struct classify_settings *s) {
+    return s->rules.raw || (s->parser->given & (CLI_BIT(OPT_LEVELS) | CLI_BIT(OPT_KEYS) |
+                                                CLI_BIT(OPT_INLINES) | CLI_BIT(OPT_NO_INLINES)));
+}
+
+static bool classify_cap_given(const struct classify_settings *s) {
+    return s->parser->given & CLI_BIT(OPT_CAP);
+}
+
 bool classify_check_partials(const struct classify_settings *s, const struct triage_options *made,
                              uint64_t rules_hash) {
     const uint64_t keys = CLI_BIT(OPT_RULES) | CLI_BIT(OPT_IN_APP) | CLI_BIT(OPT_NOT_IN_APP) |
@@ -400,4 +411,86 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
         return CLI_EXIT;
     }
     return CLI_END;
+}
+
+/* ---- keys ---- */
+
+/* What is said of keys behind the rules' name. */
+static void add_key_name(struct strbuf *b, const struct key_options *k, bool raw) {
+    if (k->wanted[0]) {
+        strbuf_addf(b, ", levels %u,%u", k->wanted[0], k->wanted[1]);
+    }
+    strbuf_addstr(b, k->kind == KEY_OF_FRAMES && !raw ? ", keys of frames" : "");
+    strbuf_addstr(b, k->inlines ? "" : ", no inlines");
+}
+
+static uint64_t hash_keys(const struct key_options *k, const struct rules *set, bool raw) {
+    static const char raw_name[] = "none";
+    struct strbuf name = {0};
+    uint64_t hash = raw ? hash_bytes(raw_name, sizeof raw_name - 1) : rules_hash(set);
+    add_key_name(&name, k, raw);
+    hash ^= name.len ? hash_bytes(name.data, name.len) : 0;
+    strbuf_release(&name);
+    return hash;
+}
+
+uint64_t classify_hash_keys(struct classify_settings *s) {
+    add_key_name(&s->rules.name, &s->key, s->rules.raw);
+    return hash_keys(&s->key, s->rules.set, s->rules.raw);
+}
+
+/* ---- a baseline's ---- */
+
+/* The levels in a name that add_key_name made; 0 0: it says none. */
+static void read_levels(const char *name, unsigned wanted[KEY_LEVELS]) {
+    static const char word[] = ", levels ";
+    const char *at = strstr(name, word);
+    const char *comma = at ? strchr(at + strlen(word), ',') : NULL;
+    uint64_t n, m;
+    wanted[0] = wanted[1] = 0;
+    if (comma &&
+        parse_u64(at + strlen(word), (size_t)(comma - at) - strlen(word), KEY_WANTED_MAX, &n) &&
+        parse_u64(comma + 1, strcspn(comma + 1, ","), KEY_WANTED_MAX, &m) && n && m >= n) {
+        wanted[0] = (unsigned)n;
+        wanted[1] = (unsigned)m;
+    }
+}
+
+/* Of all keys that these rules, or none, can make, those with the hash; false: none has it. */
+static bool find_keys(const struct classify_settings *s, const struct triage_options *made,
+                      struct key_options *keys, bool *raw) {
+    *keys = s->key;
+    read_levels(made->rules, keys->wanted);
+    for (unsigned i = 0; i < 8; i++) {
+        *raw = i & 4;
+        keys->kind = i & 2 ? KEY_OF_FRAMES : KEY_OF_APP;
+        keys->inlines = !(i & 1);
+        bool allowed = !*raw || (s->rules.files.len == 0 && s->rules.globs.len == 0);
+        if (allowed && hash_keys(keys, s->rules.set, *raw) == made->rules_hash) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void classify_adopt_keys(struct classify_settings *s, const struct triage_options *made) {
+    struct key_options keys;
+    bool raw;
+    if (hash_keys(&s->key, s->rules.set, s->rules.raw) != made->rules_hash &&
+        !classify_keys_given(s) && find_keys(s, made, &keys, &raw)) {
+        cli_say(classify_tool.name,
+                "%s was made with other keys (%s): the dumps are sorted by them", s->gate.baseline,
+                made->rules);
+        s->key = keys;
+        if (raw) {
+            s->rules.raw = true;
+            strbuf_clear(&s->rules.name);
+            strbuf_addstr(&s->rules.name, "none");
+        }
+    }
+    if (made->cap_ms != s->cap_s * 1000 && made->cap_ms % 1000 == 0 && !classify_cap_given(s)) {
+        cli_say(classify_tool.name, "%s was made with --cap %" PRIu64 ": so is this run",
+                s->gate.baseline, made->cap_ms / 1000);
+        s->cap_s = made->cap_ms / 1000;
+    }
 }

@@ -34,6 +34,13 @@ bool classify_settings_init(struct classify_settings *s, struct cli_failures *fa
 void classify_settings_release(struct classify_settings *s);
 /* CLI_END to go on, else CLI_EXIT, and *status is what main returns. */
 int classify_read_options(struct cli_parser *p, struct classify_settings *s, int *status);
+/* The hash of the rules and of the options that change keys, which become part of the rules' name,
+ * so that outputs with different keys are not compared. Once for a run. */
+uint64_t classify_hash_keys(struct classify_settings *s);
+/* Takes keys and cap from a baseline where nobody asked for others, so that the dumps, which are
+ * read anyway, are compared by what it was counted by; says so. made: what the baseline was made
+ * with. */
+void classify_adopt_keys(struct classify_settings *s, const struct triage_options *made);
 /* Were partials made as s asks, where it asks for anything? rules_hash: of the keys that it asks
  * for. False after a printed usage error. */
 bool classify_check_partials(const struct classify_settings *s, const struct triage_options *made,

@@ -19,6 +19,7 @@ struct classify_run {
     struct where_seen seen;                      /* of the dumps */
     struct where_seen seen_sessions, seen_table; /* of session records, and of a CSV's rows */
     struct triage *triage;
+    struct triage *base; /* --baseline, as it was read */
     uint64_t rules_hash;
     struct keyer *keyers[CLI_JOBS_MAX];        /* one per worker */
     struct former_keyers former[CLI_JOBS_MAX]; /* of --explain, likewise */
@@ -148,25 +149,6 @@ static const struct dump_pipeline_ops dumps_ops = {.result_size = sizeof(struct 
 
 /* ---- main ---- */
 
-/* Options that change keys also change the rules' hash and name, so that outputs with different
- * keys are not compared. */
-static uint64_t hash_of_keys(const struct classify_settings *s, struct classify_rules *r) {
-    static const char raw_name[] = "none";
-    uint64_t hash = r->raw ? hash_bytes(raw_name, sizeof raw_name - 1) : rules_hash(r->set);
-    struct strbuf more = {0};
-    if (s->key.wanted[0]) {
-        strbuf_addf(&more, ", levels %u,%u", s->key.wanted[0], s->key.wanted[1]);
-    }
-    strbuf_addstr(&more, s->key.kind == KEY_OF_FRAMES && !r->raw ? ", keys of frames" : "");
-    strbuf_addstr(&more, s->key.inlines ? "" : ", no inlines");
-    if (more.len) {
-        strbuf_add(&r->name, more.data, more.len);
-        hash ^= hash_bytes(more.data, more.len);
-    }
-    strbuf_release(&more);
-    return hash;
-}
-
 static struct triage_options options_of(const struct classify_run *run,
                                         const struct classify_settings *s) {
     struct triage_options o = {.cap_ms = s->cap_s * 1000,
@@ -180,7 +162,7 @@ static struct triage_options options_of(const struct classify_run *run,
 
 static enum st classify_start(struct classify_run *run, struct classify_settings *s,
                               struct err *e) {
-    run->rules_hash = hash_of_keys(s, &s->rules);
+    run->rules_hash = classify_hash_keys(s);
     run->partial = s->gate.partial;
     run->every = s->gate.every;
     struct triage_options o = options_of(run, s);
@@ -342,8 +324,8 @@ static int classify_count_dumps(struct classify_run *run, const struct classify_
     }
     if (s->gate.baseline) {
         struct triage_options o = options_of(run, s);
-        return classify_compare(run->triage, &s->gate, &classify_tool, run->keyers[0], &o,
-                                s->output.path, &print_formats[s->output.format],
+        return classify_compare(run->triage, &run->base, &s->gate, &classify_tool, run->keyers[0],
+                                &o, s->output.path, &print_formats[s->output.format],
                                 &run->dumps.failures);
     }
     classify_print(run->triage, &s->output, &run->dumps.failures);
@@ -361,6 +343,13 @@ static int classify(struct classify_run *run, struct classify_settings *s,
     }
     if (!classify_rules_load(&s->rules) || !open_symbols(run, s)) {
         return CLI_FAILED;
+    }
+    if (s->gate.baseline &&
+        !classify_read_baseline(&run->base, &s->gate, &classify_tool, &run->dumps.failures)) {
+        return CLI_FAILED;
+    }
+    if (run->base && !s->gate.merge) {
+        classify_adopt_keys(s, triage_options_of(run->base));
     }
     if (classify_start(run, s, &e) != ST_OK) {
         classify_fail(run, NULL, &e);
@@ -397,6 +386,7 @@ int main(int argc, char **argv) {
         former_keyers_release(&run.former[i]);
     }
     triage_free(run.triage);
+    triage_free(run.base);
     explain_choice_release(&run.explain);
     cli_symbols_close(&run.symbols);
     classify_settings_release(&s);

@@ -35,10 +35,9 @@ const char *former_way_text(unsigned way) {
 enum st former_keyers_new(struct former_keyers *f, const struct key_options *now, struct err *e) {
     for (size_t i = 0; i < FORMER_KEYERS; i++) {
         struct key_options o = *now;
-        bool same = other_keys[i].raw
-                        ? !now->rules
-                        : !now->rules || (now->kind == other_keys[i].kind &&
-                                          now->inlines == other_keys[i].inlines);
+        bool same = other_keys[i].raw ? !now->rules
+                                      : !now->rules || (now->kind == other_keys[i].kind &&
+                                                        now->inlines == other_keys[i].inlines);
         o.rules = other_keys[i].raw ? NULL : now->rules;
         o.kind = other_keys[i].kind;
         o.inlines = other_keys[i].inlines;
@@ -84,8 +83,8 @@ static unsigned told_way(const char *id, const struct dump *d, const struct stal
     const char *const annotated[][2] = {{d->class.level1, d->class.level1_was},
                                         {d->class.level2, d->class.level2_was},
                                         {d->class.action, d->class.action_was}};
-    static const unsigned ways[KEY_WAYS] = {[KEY_NAMELESS] = WAY_NAMELESS,
-                                            [KEY_NOT_INLINED] = WAY_NOT_INLINED};
+    static const unsigned ways[KEY_WAYS] = {
+        [KEY_NAMELESS] = WAY_NAMELESS, [KEY_NOT_INLINED] = WAY_NOT_INLINED};
     for (size_t way = 0; way < KEY_WAYS; way++) {
         char text[KEY_ID_SIZE];
         key_number_text(key->was[way][level], text);
@@ -93,9 +92,8 @@ static unsigned told_way(const char *id, const struct dump *d, const struct stal
             return ways[way];
         }
     }
-    return id_begins(annotated[level][0], id) || id_begins(annotated[level][1], id)
-               ? WAY_ANNOTATED
-               : 0;
+    return id_begins(annotated[level][0], id) || id_begins(annotated[level][1], id) ? WAY_ANNOTATED
+                                                                                    : 0;
 }
 
 static void find_told_way(const char *id, const struct dump *d, const struct stall_key *key,

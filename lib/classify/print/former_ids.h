@@ -21,17 +21,18 @@ void former_keyers_release(struct former_keyers *f);
 
 /* How a dump came to have the id. */
 struct former_fit {
-    unsigned way;           /* 0 = it never had it, see former_way_text */
-    size_t level;           /* 0 and 1: level 1 and 2; KEY_LEVELS: the action */
-    char now[KEY_ID_SIZE];  /* id of the bucket of that level that the dump is in; "" = none */
-    struct strbuf title;    /* its key, as people read it */
+    unsigned way;          /* 0 = it never had it, see former_way_text */
+    size_t level;          /* 0 and 1: level 1 and 2; KEY_LEVELS: the action */
+    char now[KEY_ID_SIZE]; /* id of the bucket of that level that the dump is in; "" = none */
+    struct strbuf title;   /* its key, as people read it */
 };
 /* "--keys frames": how such ids come about. way: 1 and up. */
 const char *former_way_text(unsigned way);
 /* Had a dump, whose present key is `key`, a bucket whose id is `id` or begins so? Sets *out, zeroed
  * before. ST_ERR: out of memory. */
 enum st former_fits(struct former_keyers *f, const char *id, const struct dump *d,
-                    const struct stall_key *key, struct former_fit *out, struct err *e) BASE_MUST_USE;
+                    const struct stall_key *key, struct former_fit *out,
+                    struct err *e) BASE_MUST_USE;
 void former_fit_release(struct former_fit *fit);
 
 /* A present bucket of the dumps. */

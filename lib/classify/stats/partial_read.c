@@ -234,7 +234,11 @@ static enum st partial_in_read_line(struct partial_reader *r, const json_t *o, s
         const char *format = json_string_value(json_object_get(o, "format"));
         bool first = format && strcmp(format, PARTIAL_FORMAT_1) == 0;
         if (!first && (!format || strcmp(format, PARTIAL_FORMAT) != 0)) {
-            return err_set(e, ERR_FORMAT, "not a partial: no \"" PARTIAL_FORMAT "\"");
+            return format && strcmp(format, "stall-triage/1") == 0
+                       ? err_set(e, ERR_FORMAT,
+                                 "JSON for programs, which does not say how stalls come by users: "
+                                 "made with --partial instead, it can be counted")
+                       : err_set(e, ERR_FORMAT, "not a partial: no \"" PARTIAL_FORMAT "\"");
         }
         r->version = first ? 1 : 2;
         if (triage_new(&r->t, &(struct triage_options){0}, e) != ST_OK) {

@@ -10,8 +10,8 @@
 
 /* Decimal digits only, <= max. */
 bool parse_u64(const char *s, size_t len, uint64_t max, uint64_t *out);
-/* A duration in ms, <= max: decimal digits alone, or with a unit behind them (ms, s, m, h), and then
- * perhaps a fraction (0.5s), as long as a whole number of ms comes of it. */
+/* A duration in ms, <= max: decimal digits alone, or with a unit behind them (ms, s, m, h), and
+ * then perhaps a fraction (0.5s), as long as a whole number of ms comes of it. */
 bool parse_duration_ms(const char *s, size_t len, uint64_t max, uint64_t *out);
 /* An optional '-', then decimal digits; must fit int64_t. */
 bool parse_i64(const char *s, size_t len, int64_t *out);

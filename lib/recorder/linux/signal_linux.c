@@ -320,10 +320,12 @@ static void spin_async(struct signal_slot *slot) {
 /* The same where the handler does not wake the monitor. */
 static bool poll_async(struct signal_slot *slot, uint64_t ms) {
     uint64_t end = clock_async() + ms * 1000000;
-    for (long pause = POLL_NS; slot_state_async(slot) != SLOT_DONE && clock_async() < end;) {
+    uint32_t word;
+    for (long pause = POLL_NS;
+         state_of_async(word = atomic_load(&slot->word)) != SLOT_DONE && clock_async() < end;) {
         struct timespec ts = {.tv_nsec = pause};
         read_handed_async(slot);
-        nanosleep(&ts, NULL);
+        futex_async(&slot->word, FUTEX_WAIT, word, &ts);
         pause = 2 * pause < POLL_NS_MAX ? 2 * pause : POLL_NS_MAX;
     }
     return slot_state_async(slot) == SLOT_DONE;

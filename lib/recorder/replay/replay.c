@@ -78,8 +78,9 @@ static bool set_field(struct replay *r, struct replay_words *w) {
     return true;
 }
 
-/* A preset that the caller asks for stands in place of the trace's settings. A trace that a recorder
- * wrote is still stepped where it says, so that times are as exact as its steps are close. */
+/* A preset that the caller asks for stands in place of the trace's settings. A trace that a
+ * recorder wrote is still stepped where it says, so that times are as exact as its steps are close.
+ */
 static bool do_set(struct replay *r, struct replay_words *w) {
     struct stallrec_config config = r->config;
     bool ok = set_field(r, w);

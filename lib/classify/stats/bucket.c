@@ -11,13 +11,21 @@ static void release_evidence(struct evidence *e) {
     SMALL_VEC_RELEASE(&e->stack);
 }
 
-static void bucket_free(struct bucket *b) {
+void bucket_drop(struct bucket *b) {
     tally_release(&b->tally);
+    b->tally = (struct tally){0};
     SMALL_VEC_RELEASE(&b->aliases);
     SMALL_VEC_RELEASE(&b->actions);
     SMALL_VEC_RELEASE(&b->children);
     free(b->frames);
+    b->frames = NULL;
+    b->frame_count = 0;
     release_evidence(&b->evidence);
+    b->evidence = (struct evidence){0};
+}
+
+static void bucket_free(struct bucket *b) {
+    bucket_drop(b);
     free(b);
 }
 

@@ -89,8 +89,9 @@ bool triage_is_empty(const struct triage *t);
 const struct triage_options *triage_options_of(const struct triage *t);
 
 /* Adds all that `from` holds, as if t had read its dumps: in any order and grouping of parts the
- * same. Only duplicates are not found across parts. Neither may be finished. ST_ERR: out of memory,
- * t may hold a part; or other options (ERR_USAGE), t is unchanged. */
+ * same. Only duplicates are not found across parts. Neither may be finished; from's buckets are
+ * empty then, and it is only good for triage_free. ST_ERR: out of memory, t may hold a part; or
+ * other options (ERR_USAGE), t is unchanged. */
 enum st triage_merge(struct triage *t, const struct triage *from, struct err *e) BASE_MUST_USE;
 /* Writes all that t holds, not finished, as text: stall-partial(5). Equal states give equal bytes.
  * Errors of writing stick to the sink. ST_ERR: out of memory. */

@@ -125,6 +125,7 @@ static bool merge_set(struct triage *t, const struct triage *of, struct mapping 
             return false;
         }
         (*indexes)[i] = b->index;
+        bucket_drop(from->buckets.data[i]); /* the whole may need as much memory at once */
     }
     return *indexes != NULL;
 }

@@ -212,6 +212,8 @@ bool bucket_add_ways(struct bucket *b, const struct stall_key *key, size_t level
 /* Makes level 2's bucket `child` one of level 1's bucket `parent` if it has none yet. False: out of
  * memory. */
 bool bucket_adopt(struct bucket *parent, struct bucket *child);
+/* Frees what was counted and shown of it; its key, index and parent stay. */
+void bucket_drop(struct bucket *b);
 void bucket_set_release(struct bucket_set *set);
 
 /* Counts a whole stall, with its ranked parts and their time, where rates are told. False: out of

@@ -92,7 +92,7 @@ const struct triage_options *triage_options_of(const struct triage *t);
  * same. Only duplicates are not found across parts. Neither may be finished; from's buckets are
  * empty then, and it is only good for triage_free. ST_ERR: out of memory, t may hold a part; or
  * other options (ERR_USAGE), t is unchanged. */
-enum st triage_merge(struct triage *t, const struct triage *from, struct err *e) BASE_MUST_USE;
+enum st triage_merge(struct triage *t, struct triage *from, struct err *e) BASE_MUST_USE;
 /* Writes all that t holds, not finished, as text: stall-partial(5). Equal states give equal bytes.
  * Errors of writing stick to the sink. ST_ERR: out of memory. */
 enum st triage_write_partial(const struct triage *t, struct sink *out, struct err *e) BASE_MUST_USE;

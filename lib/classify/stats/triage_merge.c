@@ -216,7 +216,7 @@ bool triage_take_in(struct triage *t, const struct triage_into *into) {
     return ok;
 }
 
-enum st triage_merge(struct triage *t, const struct triage *from, struct err *e) {
+enum st triage_merge(struct triage *t, struct triage *from, struct err *e) {
     const struct triage_into none = {0};
     struct mapping m = {0};
     if (merge_check_options(t, from, e) != ST_OK) {

@@ -5,6 +5,8 @@
 #include "linux/jitdump.h"
 #include "linux/perf_map.h"
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 struct bytes {
     const uint8_t *data;
     size_t size;

@@ -240,6 +240,8 @@ static void count_look(struct attach_loop *l) {
 
 uint64_t attach_loop_step(struct attach_loop *l) {
     struct attach *a = l->attach;
+    /* We may come late on a busy machine: that says nothing of the process, which is no gap. */
+    rec_core_wait_begin(l->core, stallrec_clock_ns());
     attach_watch_look(&l->watch, stallrec_clock_ns());
     if (l->watch.execs) {
         tell_queue(l);

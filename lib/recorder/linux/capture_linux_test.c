@@ -470,7 +470,7 @@ static bool copy_self(const struct signal_target *target, struct signal_copy *co
 
 static int replace_our_handler(void) {
     uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0);
-    struct signal_target target = {gettid(), here - 65536, here & ~UINT64_C(7), false};
+    struct signal_target target = {.tid = gettid(), .lo = here - 65536, .hi = here & ~UINT64_C(7)};
     struct signal_copy copy;
     if (!signal_linux_install(SIGUSR2) || !copy_self(&target, &copy)) {
         return 1;

@@ -11,6 +11,7 @@
 #include "classify/print/explain.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/path.h"

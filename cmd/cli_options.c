@@ -93,6 +93,7 @@ static void print_help(const struct cli_tool *tool) {
     printf("\nMore: man %s\n", tool->name);
 }
 
+BASE_PRINTF(2, 0)
 static void print_misuse(const struct cli_tool *tool, const char *fmt, va_list ap) {
     char text[512];
     vsnprintf(text, sizeof text, fmt, ap);

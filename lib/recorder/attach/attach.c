@@ -60,12 +60,18 @@ static const char *remedy_for(int error) {
 
 /* ---- the program ---- */
 
-/* The program's name, which another program's may replace. */
+/* The program's name, which another program's may replace. In the midst of an exec there is none to
+ * be read: the next step asks again, and the name stays meanwhile, as does that of a process that
+ * has ended. */
 static void name_program(struct attach *a) {
     char path[REC_PATH_MAX];
     remote_process_program(&a->process, path, sizeof path);
-    const char *slash = strrchr(path, '/');
-    snprintf(a->totals.program, sizeof a->totals.program, "%.200s", slash ? slash + 1 : path);
+    if (*path == '\0') {
+        a->program = 0;
+    } else {
+        const char *slash = strrchr(path, '/');
+        snprintf(a->totals.program, sizeof a->totals.program, "%.200s", slash ? slash + 1 : path);
+    }
     a->about.app_id = a->config.app_id ? a->config.app_id : a->totals.program;
 }
 

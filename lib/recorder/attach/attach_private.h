@@ -43,7 +43,7 @@ struct attach {
     struct stallrec_config core_config; /* the same, with callbacks that count */
     struct remote_process process;
     struct remote_thread leader; /* the main thread, watched or not */
-    uint64_t program;            /* its remote_thread_program */
+    uint64_t program;            /* its remote_thread_program; 0: not named yet */
     struct perf_tracing tracing;
     struct remote_unwinder unwinder;
     struct lock_layout locks;

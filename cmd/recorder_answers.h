@@ -7,12 +7,12 @@
 
 #include "recorder_settings.h"
 
-/* Without running a program. Each prints to the standard output; false: after a message in the
- * tool's name. */
+/* The functions down to recorder_replay run no program and print to the standard output. They
+ * return false on a failure, after a message that begins with the tool's name. */
 
-/* What can be detected. */
+/* Prints what can be detected. */
 bool recorder_list_detectors(const char *tool);
-/* The presets, with all values that have an effect in them and their sources. */
+/* Prints the presets, each with the values that have an effect in it and where these come from. */
 bool recorder_list_presets(const char *tool);
 /* Prints what the recorder would do over a trace, a file or "-". preset: the initial settings; NULL
  * = the default. */

@@ -183,13 +183,13 @@ struct dump {
     struct arena arena;      /* owns all of the above but text */
 };
 
-/* Parses one document. text is borrowed until dump_release (the splicer copies from it). Tolerates
- * what few other readers do (integers past 63 bits, bad UTF-8, lone surrogates, \u0000), counted in
- * replaced_bytes. Members of the wrong type are errors where they matter (frames, images) and
- * absent elsewhere. ST_NONE: well-formed JSON that is not a stall dump (e.g. a stall-session/1
- * record). ST_ERR: not JSON, past a limit, a stall-dump of another version (ERR_UNSUPPORTED), or a
- * dump that contradicts itself (a location index out of range). d need not be initialised; on
- * anything but ST_OK it is empty. Thread safe as long as dump_library_init ran. */
+/* Parses one document. text is borrowed until dump_release (the splicer copies from it). Replaces
+ * what most JSON readers refuse (integers past 63 bits, bad UTF-8, lone surrogates, \u0000), and
+ * counts it in replaced_bytes. A member of the wrong type is an error where it matters (frames,
+ * images), and counts as absent elsewhere. ST_NONE: well-formed JSON that is not a stall dump (e.g.
+ * a stall-session/1 record). ST_ERR: not JSON, past a limit, a stall-dump of another version
+ * (ERR_UNSUPPORTED), or a dump that contradicts itself (a location index out of range). d need not
+ * be initialised; on anything but ST_OK it is empty. Thread safe. */
 enum st dump_parse(struct dump *d, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 /* NULL and released dumps are allowed. */
 void dump_release(struct dump *d);
@@ -212,7 +212,8 @@ void dump_library_init(void);
 /* The display name of an image: the last part of its name, else of its path; NULL = it has neither.
  */
 const char *dump_image_name(const struct dump_image *image);
-/* The value of the context's member of this name; NULL if there is none. */
+/* The value, as text, of the member of this name in the dump's context. NULL: there is none, or it
+ * is not a string, an integer or a boolean. */
 const char *dump_context(const struct dump *d, const char *name);
 /* The image whose [load, load + size) holds the address (size 0: the nearest load below it whose
  * next image's load is above); -1 if none. */
@@ -248,13 +249,13 @@ struct dump_vote {
     const struct dump_thread *thread; /* NULL: the main thread, by its samples */
     uint64_t weight;                  /* at most DUMP_COUNT_MAX */
 };
-/* Do other threads than the main one tell what the dump is about? So it is of kind cpu and
- * slow-action, if the dump says of a thread with a stack that it worked. */
+/* Is the dump about the threads that worked, not about the main thread alone? It is for the
+ * kinds cpu and slow-action, if it says of a thread with a stack that it worked. */
 bool dump_is_about_threads(const struct dump *d);
 /* The name of a slow action; NULL = it is none. */
 const char *dump_slow_action(const struct dump *d);
-/* Is it a slow action in which, as is known, no thread with a stack worked, and the main thread
- * waited for work? */
+/* Is it a slow action in which the main thread is known to have waited for work, while no thread
+ * with a stack is known to have worked? */
 bool dump_nothing_worked(const struct dump *d);
 /* The name of the thread that used the processor most in a stall of kind cpu and has no stack in
  * the dump; NULL = nobody knows, or it has. */

@@ -162,7 +162,8 @@ static void fold_make_line(struct fold *f, const struct fold_target *a,
 
 /* ---- weights ---- */
 
-/* What a dump is drawn by. */
+/* Sets f->votes to the dump's stacks with their weights: one for each slot of the ring in an
+ * ordered tree, if the dump has a ring and is not about threads; else dump_votes. */
 static enum st collect_votes(struct fold *f, const struct dump *d, struct err *e) {
     bool slots = f->tree->ordered && d->ring_count > 0 && !dump_is_about_threads(d);
     size_t n = slots ? d->ring_count : dump_vote_count(d);

@@ -1,12 +1,13 @@
 /* Dumps -> weighted stacks.
  *
- * A stall of the processor and a slow action are drawn by the threads that worked, each by its
- * share, where the dump has their stacks (dump_votes); a slow action's name is below them.
- * Any other dump's stacks are its samples, else the one stack that it is about (dump_heaviest). The
- * stalled time that counts, which the caller says, is split among them in proportion to their
- * sample counts, exactly: the graph's total is the sum over all dumps. A stack that could not be
- * had is the frame [unavailable]. Slots of the ring without a stack get no time of their own; the
- * share that was sampled says so.
+ * A dump of kind cpu or slow-action adds the stacks of the threads that worked, if it has them
+ * (dump_votes), each weighed by the thread's share of a processor; the name of a slow action is a
+ * frame below the stacks. Any other dump adds its samples, else the one stack that it is about
+ * (dump_heaviest). The dump's weight, of stalled time as much as the caller says, is split among
+ * the stacks in proportion to those shares or to the sample counts, without a rounding loss: the
+ * graph's total is the sum over all dumps. The frame [unavailable] stands for a stack that could
+ * not be taken. Slots of the ring without a stack get no time of their own; fold_stats.sampled_ms
+ * tells how much of the time has samples.
  *
  * In an ordered tree (stack_tree.h) a dump's samples come in the order of its ring, each with an
  * equal share, and dumps in the order in which they are added; no two dumps merge. */

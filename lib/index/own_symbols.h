@@ -32,13 +32,15 @@ uint64_t own_symbols_end(const struct own_symbols *own, size_t i);
 /* The symbol that owns the address, or NULL. */
 const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint64_t address);
 
-/* Sets the entry of a function to where its own symbol stands in it: clang says none of a function
- * whose basic blocks have sections of their own, and lists the first block's range last. *work:
- * symbols that may still be looked at, of long names fewer; without any left the entry stays. */
+/* Sets f->entry to the address of the symbol in its ranges that has the function's name. The ranges
+ * alone do not tell it: for a function whose basic blocks have sections of their own, clang writes
+ * no DW_AT_entry_pc, and lists the range of the first block last. *work bounds the search: each
+ * symbol that is compared costs 1, and more if the name is long; once it is used up, the entry
+ * stays as it is. */
 void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, uint64_t *work);
-/* What a function is called. DWARF's names first (stallkit-design(7), ADDRESS RULES, 5); what it
- * does not say the symbol of the function's first byte may: some producers leave out linkage names,
- * of what is local to a file for instance. A plain symbol adds nothing to a plain name: it would be
+/* Sets the names of a function: those of DWARF first (stallkit-design(7), ADDRESS RULES, 5). A
+ * linkage name that DWARF leaves out, as some producers do for functions local to a file, is taken
+ * from the symbol at the entry. An unmangled symbol replaces no name of DWARF, because it would be
  * an alias. */
 void own_symbols_name(const struct own_symbols *own, const struct debug_function *f,
                       const char **function, const char **linkage);

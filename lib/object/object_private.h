@@ -107,7 +107,8 @@ struct object {
     uint64_t inflate_cap; /* bytes that all sections together may inflate to, and .gnu_debugdata */
 };
 
-/* As object_open over bytes that the object takes over, also when opening fails. */
+/* As object_open, over the bytes of *map. The call takes *map over: it is released with the object,
+ * or at once if opening fails. */
 enum st object_open_map(struct object **out, const char *name, struct filemap *map, struct err *e);
 
 /* A reader over the whole slice, in its byte order, that names the file. */

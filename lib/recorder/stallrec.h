@@ -294,7 +294,7 @@ enum stallrec_launch {
     STALLREC_LAUNCH_BEGIN = 0, /* the process started, for its user */
     STALLREC_LAUNCH_PREWARMED, /* it started ahead of any user: its time is nobody's yet */
     STALLREC_LAUNCH_ACTIVE,    /* the user came to a prewarmed process: its launch begins */
-    STALLREC_LAUNCH_DONE       /* its end, other than the first idle loop, which needs no mark */
+    STALLREC_LAUNCH_DONE       /* it is over; without it, the loop's first idle wait ends it */
 };
 
 /* A mark of the launch, at at_ns of stallrec_clock_ns, which may lie before stallrec_start. Without

@@ -222,7 +222,7 @@ static bool stripe_grow(struct answer_stripe *s) {
     return true;
 }
 
-/* Resolves an answer and keeps it. The stripe's lock is held. */
+/* Resolves the offset, and keeps the answer in the stripe, whose lock the caller holds. */
 static enum st add_answer(struct answers *a, struct answer_stripe *s,
                           const struct symbol_file *file, uint64_t offset, uint64_t hash,
                           struct answer *out, struct err *e) {

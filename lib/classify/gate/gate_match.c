@@ -33,8 +33,9 @@ static bool number_bucket(struct alias_index *n, uint64_t number, const struct b
     return VEC_PUSH(&n->aliases, ((struct alias){.number = number, .bucket = b->index}));
 }
 
-/* Notes in *found the one bucket that has the number and that `fits` accepts; *several: there is
- * another one than *found. */
+/* Sets *found to a bucket that has the number and that `fits` (NULL: any) accepts, and *several if
+ * *found was another one before, so that the caller can tell a unique match over several numbers.
+ */
 static void note_candidates(const struct matching *x, const struct alias_index *n, uint64_t number,
                             const struct bucket_set *set, const struct bucket *b,
                             matching_fits *fits, const struct bucket **found, bool *several) {
@@ -122,9 +123,9 @@ static const struct bucket *find_by_ids(const struct matching *x, const struct a
     return several ? NULL : found;
 }
 
-/* Buckets that the other run does not have, with an id in common with exactly one of the other's.
- * Several may have it with the same one: a function that is now known to have been inlined at
- * several places. */
+/* Matches each bucket that is still alone to the bucket of the other run with which it shares an
+ * id, if there is exactly one. Several buckets may match the same one: after a function became
+ * known to have been inlined at several places, for instance. */
 static bool match_ids(const struct matching *x) {
     struct alias_index of[RATES_RUNS] = {0};
     bool ok =
@@ -162,8 +163,8 @@ static size_t count_functions(const struct bucket *b, size_t frames) {
     return n;
 }
 
-/* Is `more`, without its frame at `helper`, the beginning of `less`? Keys have a most of frames, so
- * that in a full one another helper pushes the outermost frame out. */
+/* Is `more`, without its frame at `helper`, the beginning of `less`? The number of frames in a key
+ * is limited, so a further helper pushes the outermost frame out of a full key. */
 static bool begins_without(const struct matching *x, const struct bucket *more, size_t helper,
                            const struct bucket *less) {
     size_t rest = more->frame_count - 1;

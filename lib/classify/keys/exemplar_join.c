@@ -36,7 +36,8 @@ static enum st join_wrong(struct err *e) {
     return err_set(e, ERR_FORMAT, "a piece of a stack is malformed");
 }
 
-/* The image's place in the list; -1: code in no image. */
+/* Sets j->image to the index of the image in j->images, where a new one is appended; -1: the piece
+ * is of code in no image. */
 static enum st join_image(struct joining *j, json_t *image, struct err *e) {
     j->image = -1;
     if (!json_is_object(image)) {
@@ -71,7 +72,8 @@ static enum st join_frame(struct joining *j, json_t *piece, struct err *e) {
     return VEC_PUSH(&j->frames, frame) ? ST_OK : err_nomem(e);
 }
 
-/* The first address behind `load` at which an image of this size holds no code that is in none. */
+/* The first load address from `load` on at which an image of this size covers no frame that belongs
+ * to no image. It gives up moving after NEAR_PASSES passes. */
 static uint64_t free_load(const struct joining *j, uint64_t load, uint64_t extent) {
     bool moved = true;
     for (int pass = 0; moved && pass < NEAR_PASSES; pass++) {

@@ -154,10 +154,12 @@ enum st keyer_hide_frames(struct keyer *k, struct dump *d, struct err *e) BASE_M
 void key_text(const struct key *key, struct strbuf *out);
 /* One frame of it. */
 void key_text_add(struct strbuf *out, const char *image, const char *function);
-/* Short id of a key text at a level ('1', '2', or 'a' for the action): the first 48 bits of its
- * SipHash. */
+/* Writes the short id of a key text at a level ('1', '2', or 'a' for the action): the upper 48 bits
+ * of a SipHash over the text's SipHash and the level, so that equal texts of two levels have
+ * different ids. */
 void key_id(char level, const char *text, size_t len, char out[KEY_ID_SIZE]);
-/* The same as a number, and the digits of one. */
+/* key_number returns the same id as a number; key_number_text writes the digits of such a number.
+ */
 uint64_t key_number(char level, const char *text, size_t len);
 void key_number_text(uint64_t number, char out[KEY_ID_SIZE]);
 

@@ -1,4 +1,5 @@
-/* Filters: fields, terms, and what a dump says. */
+/* Filters of dumps: the fields that terms can name, the test of a dump against the terms, and the
+ * parser of the filter's text. */
 #include "classify/keys/where.h"
 
 #include <inttypes.h>

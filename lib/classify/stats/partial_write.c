@@ -263,7 +263,7 @@ static bool partial_out_put_set(struct partial_writer *w, size_t set) {
     return true;
 }
 
-/* ---- stalls of which dumps are missing ---- */
+/* ---- stalls some of whose dumps are missing ---- */
 
 static int by_hash(const void *a, const void *b) {
     const struct pending_stall *x = *(const struct pending_stall *const *)a,
@@ -271,7 +271,8 @@ static int by_hash(const void *a, const void *b) {
     return COMPARE(x->hash, y->hash);
 }
 
-/* The numbers of a part, and behind them, to sort by, the places of its facets. */
+/* A row holds the numbers that are written for a part, followed by the places of its facets. Those
+ * are written as texts, but the order of the rows depends on them, too. */
 enum { PART_NUMBERS = 6, PART_SORTED = PART_NUMBERS + USAGE_FACETS };
 
 static int by_numbers(const void *a, const void *b) {

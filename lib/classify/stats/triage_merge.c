@@ -5,9 +5,10 @@
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
-/* For each string, bucket or action of the part its index in the whole. */
+/* Translates the indexes of the part that is merged into those of the whole: each array is indexed
+ * by the part's. */
 struct mapping {
-    uint32_t *texts, *pieces; /* NULL = both share them */
+    uint32_t *texts, *pieces; /* NULL = part and whole share one table */
     uint32_t *level[KEY_LEVELS], *actions, *holders;
 };
 
@@ -86,7 +87,7 @@ static bool merge_evidence(struct triage *t, const struct triage *of, const stru
            (!better || merge_take_evidence(t, of, m, b, from));
 }
 
-/* What is counted. */
+/* Adds the counts of a bucket; its evidence and frames are merge_evidence's. */
 static bool merge_counts(const struct mapping *m, struct bucket *b, const struct bucket *from) {
     for (size_t i = 0; i < from->aliases.len; i++) {
         if (!bucket_add_alias(b, from->aliases.data[i])) {
@@ -104,8 +105,9 @@ static bool merge_counts(const struct mapping *m, struct bucket *b, const struct
     return tally_merge(&b->tally, &from->tally, m->texts);
 }
 
-/* into: for each of from's buckets the one of them that takes it in, itself if none does; NULL:
- * none is taken in. */
+/* Merges the buckets of `from` into `set`, and notes in *indexes where each one went. into: for
+ * each bucket of `from`, the index of the bucket of `from` that it is joined to, its own if to
+ * none; NULL: none is joined. */
 static bool merge_set(struct triage *t, const struct triage *of, struct mapping *m,
                       struct bucket_set *set, const struct bucket_set *from, const uint32_t *into,
                       uint32_t **indexes) {

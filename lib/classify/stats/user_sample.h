@@ -1,9 +1,10 @@
-/* What single users had to bear, of a sample of them: the users whose names have the smallest
+/* The stalled time of each user in a sample of the users: the 4,096 whose names have the smallest
  * hashes (a bottom-k sketch; Cohen and Kaplan, "Summarizing data using bottom-k sketches", 2007),
- * each with sums over all that is known of them. Up to 4,096 users it is everybody. Whoever is in
- * the sample of a whole is in that of each part that knows him, so parts merge exactly and in any
- * order; and as hashes say nothing about stalls, percentiles over the sample are those over all
- * users: the rank of the median is within 0.8 %, that of p99 within 0.16 % (one standard error). */
+ * or all users if there are no more. Each has the sums over everything that is known of that user.
+ * A user who is in the sample of the whole is also in the sample of each part that has the user, so
+ * samples merge exactly and in any order. Hashes do not depend on stalls, so percentiles over the
+ * sample estimate those over all users. One standard error is 0.8 % of the ranks at the median, and
+ * 0.16 % at p99. */
 #ifndef STALLKIT_CLASSIFY_USER_SAMPLE_H
 #define STALLKIT_CLASSIFY_USER_SAMPLE_H
 

@@ -1,5 +1,5 @@
-/* Two trees side by side: their union, and what each stack weighs in either. What graphs that
- * compare are drawn from, and what formats with two values for a stack are written from.
+/* Two trees side by side: their union, and what each stack weighs in either. Graphs that compare
+ * two profiles and formats with two values for a stack are made from it.
  *
  *     BASE  a;b 3   a;c 4          union  root ── "a" ─┬─ "b"   3, 5
  *     NEW   a;b 5   a;d 1    ──►                       ├─ "c"   4, 0   vanished
@@ -29,13 +29,14 @@ struct stack_pair {
 };
 
 /* Makes the union of two trees, neither of them ordered. pair: empty. The trees can be released
- * afterwards. `normalise`: base weighs as much as the new side, each stack its share of that,
- * rounded so that the sum is exact; a side without weight stays as it is. ERR_LIMIT if the sums
- * pass 64 bits, ERR_NOMEM; release it then, too. */
+ * afterwards. `normalise`: the weights of base are scaled so that they add up to the total of the
+ * new side, exactly in spite of rounding; if the new side weighs nothing, base is not scaled.
+ * ST_ERR: ERR_LIMIT if the sums pass 64 bits, or ERR_NOMEM; *pair has to be released then, too. */
 enum st stack_pair_make(struct stack_pair *pair, const struct stack_tree *base,
                         const struct stack_tree *new_side, bool normalise,
                         struct err *e) BASE_MUST_USE;
-/* What the stack of this text weighs on both sides; the root's if no stack ends there. */
+/* What the stack of this text weighs on both sides; the root's weights if the union has no node for
+ * it. */
 const struct stack_sides *stack_pair_sides(const struct stack_pair *pair, const char *text,
                                            size_t len);
 void stack_pair_release(struct stack_pair *pair);

@@ -76,7 +76,8 @@ static bool is_allowed(const char *key, const char *list) {
     return false;
 }
 
-/* The slot of the key, else a free one, else NULL. A writer sees its own slots complete. */
+/* The slot of the key, else a free one, else NULL. Only writers call it, one at a time, so no read
+ * fails because of a write under way. */
 static struct rec_context_slot *context_slot(struct rec_context *context, const char *key) {
     struct rec_context_slot *free_slot = NULL;
     for (unsigned i = 0; i < STALLREC_CONTEXT_SLOTS; i++) {

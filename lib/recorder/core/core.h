@@ -120,9 +120,9 @@ enum rec_launch_mark {
     REC_LAUNCH_BEGIN,     /* the process started, for its user */
     REC_LAUNCH_PREWARMED, /* the process started, ahead of any user: its time is nobody's yet */
     REC_LAUNCH_ACTIVE,    /* the user came to a prewarmed process: its launch begins */
-    REC_LAUNCH_DONE,      /* an end other than the first idle loop, which needs no mark */
+    REC_LAUNCH_DONE,      /* the launch is over; without it, the loop's first idle wait ends it */
     REC_LAUNCH_START,     /* as BEGIN, if nobody says otherwise: BEGIN and PREWARMED replace it */
-    REC_LAUNCH_IDLE       /* the loop's first idle wait, which no edge may have told */
+    REC_LAUNCH_IDLE       /* the loop's first idle wait, whose edge may have been missed */
 };
 /* at_ns may lie before the start of the recorder. Marks that do not follow are ignored. */
 void rec_core_launch(struct rec_core *core, enum rec_launch_mark mark, uint64_t at_ns);

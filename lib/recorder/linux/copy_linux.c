@@ -137,7 +137,7 @@ void copy_fill_async(const struct unwind_frame *frames, size_t n, enum unwind_en
         }
     }
     if (out->exact_count == 1) {
-        out->exact_count = 0; /* only frame 0, which is what none means */
+        out->exact_count = 0; /* 0 already says that frame 0 is the only exact one */
     }
     out->truncated = end == UNWIND_FULL || end == UNWIND_CUT;
     out->incomplete = end != UNWIND_OUTERMOST;

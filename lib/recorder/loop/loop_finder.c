@@ -375,14 +375,15 @@ void finder_end(struct loop_finder *f, uint64_t now_ns) {
     f->open = 0;
 }
 
-/* Is the one more of a loop than the other, when both qualify? */
+/* Is c more likely to be the program's loop than `than`, now that no more waits come? Both have
+ * waited often enough to qualify. */
 static bool is_better_at_end(const struct loop_finder *f, const struct finder_candidate *c,
                              const struct finder_candidate *than) {
     const struct finder_candidate *loop = finder_loop(f);
     if (is_weak(c) != is_weak(than)) {
         return is_weak(than);
     }
-    if (c == loop || than == loop) { /* what was believed, and what raised the doubt */
+    if (c == loop || than == loop) { /* the other one may have raised the doubt about the loop */
         return c->waited_ns > than->waited_ns;
     }
     return c->depth > than->depth;

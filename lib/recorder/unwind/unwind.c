@@ -156,8 +156,9 @@ const struct frame_rule *unwind_cached_rule_async(struct unwinder *u, uint64_t a
     return &way[1];
 }
 
-/* Where the frame record of AAPCS64 is, the caller's x29 is at x29. So a frame whose sp is not
- * known (chain_step_async) tells it by where the rules say that x29 was saved. */
+/* A frame record of AAPCS64 holds the caller's x29 at the address in x29. So the CFA of a frame
+ * whose sp is not known (chain_step_async) follows from the slot in which the rule says that x29
+ * was saved. */
 static bool cfa_of_record_async(const struct frame_rule *rule, const struct cfi_registers *regs,
                                 uint64_t *cfa) {
     int16_t slot = rule->slot[FP_SLOT];

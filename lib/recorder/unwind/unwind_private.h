@@ -16,19 +16,20 @@ enum rule_kind {
     RULE_NO_MODULE /* code made at run time, or no code at all */
 };
 
-/* The values of a slot other than a place. */
+/* Values of frame_rule.slot for a register that is not saved in the frame. */
 enum {
-    SLOT_SAME = INT16_MIN,
-    SLOT_LOST = INT16_MIN + 1,
-    SLOT_LINK = INT16_MIN + 2 /* of the return address: in the register that a call puts it into */
+    SLOT_SAME = INT16_MIN,     /* the register still holds the caller's value */
+    SLOT_LOST = INT16_MIN + 1, /* nothing tells the caller's value */
+    SLOT_LINK = INT16_MIN + 2  /* return address only: it is still in the link register */
 };
 
 struct frame_rule {
     uint64_t key;  /* address | epoch << 48; 0: empty */
     uint32_t back; /* address - start of the function; UINT32_MAX: start not known */
     int32_t value; /* RULE_PLAIN: the CFA's offset; RULE_ROW: index into rows */
-    int16_t slot[ARCH_SAVED_COUNT]; /* of ARCH_SAVED, the return address last: distance from the CFA
-                                       in units of 8 bytes, or SLOT_* */
+    int16_t slot[ARCH_SAVED_COUNT]; /* for each register of ARCH_SAVED, the return address last:
+                                       where it is saved, as a distance from the CFA in units of 8
+                                       bytes; or SLOT_* */
     uint8_t cfa_register;
     uint8_t kind;
 };

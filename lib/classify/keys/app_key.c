@@ -195,6 +195,11 @@ static bool system_keys(struct keyer *k, const struct judged_stack *s,
            (levels[0].count || add_images(k, s, levels));
 }
 
+bool callout_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS]) {
+    const struct judged_frame *f = s->count ? judged_at(k, s, 0) : NULL;
+    return !f || add_library(k, f, f->info->image_name, levels);
+}
+
 bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
               struct key *action) {
     bool generic = false;

@@ -195,6 +195,30 @@ static void what_a_rule_skips_of_the_app_is_better_than_runtime_code(void **stat
     expect_key(*state, &f, 1, "app!_GLOBAL__sub_I_registry.cpp");
 }
 
+static void callouts_alone_have_the_key_of_their_image_and_no_vote(void **state) {
+    struct fixture f = {0};
+    STACK(&f, 3, LOOP);
+    expect_key(*state, &f, 1, "CoreFoundation!");
+    expect_key(*state, &f, 2, "CoreFoundation!");
+    STACK(&f, 1, "* Shop parse", "* Shop load", LOOP);
+    expect_key(*state, &f, 1, "app!parse <- app!load");
+}
+
+static void a_stack_of_hidden_frames_is_none(void **state) {
+    (void)state;
+    struct apps own = {0};
+    struct fixture f = {0};
+    static const char text[] = "hide  probe*\n";
+    assert_int_equal(rules_new(&own.rules, NULL), ST_OK);
+    assert_int_equal(rules_add(own.rules, "hide.rules", text, sizeof text - 1, NULL), ST_OK);
+    assert_int_equal(keyer_new(&own.keyer, &(struct key_options){.rules = own.rules}, NULL), ST_OK);
+    STACK(&f, 1, "* Shop probe_take", "* Shop probe_wait");
+    assert_int_equal(keyer_key(own.keyer, &f.d, &own.key, NULL), ST_OK);
+    assert_int_equal(own.key.status, KEY_NO_STACK);
+    keyer_free(own.keyer);
+    rules_free(own.rules);
+}
+
 /* ---- idle ---- */
 
 static enum key_status apps_status(struct apps *a, const struct fixture *f) {
@@ -301,6 +325,8 @@ int main(void) {
         cmocka_unit_test(inlined_functions_count_and_their_absence_is_an_alias),
         cmocka_unit_test(without_the_app_its_vendors_then_the_relevant_frames_then_images),
         cmocka_unit_test(what_a_rule_skips_of_the_app_is_better_than_runtime_code),
+        cmocka_unit_test(callouts_alone_have_the_key_of_their_image_and_no_vote),
+        cmocka_unit_test(a_stack_of_hidden_frames_is_none),
         cmocka_unit_test(only_the_outermost_loop_waiting_is_idle),
         cmocka_unit_test(work_without_a_relevant_frame_is_not_idle),
         cmocka_unit_test(a_nameless_frame_of_the_loop_changes_nothing),

@@ -176,8 +176,14 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
         return st == ST_NONE ? ST_OK : ST_ERR;
     }
     out->stack = chosen.stack;
-    if (!make_keys(k, &chosen, out->level, &out->action)) {
+    if (!make_keys(k, &chosen, out->level, &out->action) ||
+        (!out->level[0].count && !callout_keys(k, &chosen, out->level))) {
         return err_nomem(e);
+    }
+    if (!out->level[0].count) { /* rules hide all of its frames */
+        out->stack = NULL;
+        out->status = KEY_NO_STACK;
+        return ST_OK;
     }
     for (size_t i = 0; i < out->level[0].count; i++) {
         out->unresolved = out->unresolved || !out->level[0].frames[i].info->resolved;

@@ -73,7 +73,7 @@ struct key {
 
 enum key_status {
     KEY_OK,
-    KEY_NO_STACK, /* the dump has no frames */
+    KEY_NO_STACK, /* the dump has no frames, or rules hide them all */
     KEY_IDLE,     /* most samples show nothing but the loop that waits for work: no stall */
     KEY_LATE      /* there are no samples, and when the dump was taken the loop waited again */
 };

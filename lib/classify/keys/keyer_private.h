@@ -94,6 +94,11 @@ static inline bool frame_is_app(const struct frame_info *info) {
  * and the action of a stack. False: out of memory. */
 bool app_keys(struct keyer *k, const struct judged_stack *s, struct key levels[KEY_LEVELS],
               struct key *action) BASE_MUST_USE;
+/* Adds the innermost frame's image: the key of a stack of nothing but callouts, for which app_keys
+ * finds none, so that as a sample it does not vote. A stack without frames gets no key. False: out
+ * of memory. */
+bool callout_keys(struct keyer *k, const struct judged_stack *s,
+                  struct key levels[KEY_LEVELS]) BASE_MUST_USE;
 
 /* frames_key.c. The same of the innermost frames that matter; without rules of the innermost ones.
  */

@@ -355,6 +355,18 @@ static bool is_watched(struct gate *g) {
     return watched;
 }
 
+/* Has a run enough users: those who stalled, or, of a run in which fewer did, those who would have
+ * at the other's rate? One user who was watched all day is not many. */
+static bool has_users(const struct gate *g, size_t run) {
+    const struct triage *t = g->run[run];
+    size_t named = t->usage.users.users.len; /* by session records; tables of exposure name none */
+    double expected =
+        g->rates ? (double)g->run[!run]->total_users * g->exposure[run] / g->exposure[!run] : 0;
+    bool watched = named == 0 || named >= g->options.min_users;
+    return t->total_users >= g->options.min_users ||
+           (watched && expected >= (double)g->options.min_users);
+}
+
 static void judge_run(struct gate *g) {
     bool watched = is_watched(g);
     for (size_t i = 0; i < g->rows.len; i++) {
@@ -370,8 +382,7 @@ static void judge_run(struct gate *g) {
     if (g->rows.len) {
         qsort(g->rows.data, g->rows.len, sizeof *g->rows.data, by_weight);
     }
-    bool few = g->run[RATES_BASE]->total_users < g->options.min_users ||
-               g->run[RATES_NOW]->total_users < g->options.min_users;
+    bool few = !has_users(g, RATES_BASE) || !has_users(g, RATES_NOW);
     if (g->count[GATE_REGRESSED]) {
         g->verdict = GATE_REGRESSED;
     } else if (g->count[GATE_NEW]) {

@@ -288,6 +288,29 @@ static void a_rise_from_nothing_is_seen_in_rates_only(void **state) {
     strbuf_release(&report);
 }
 
+static void a_run_without_stalls_passes_if_many_would_have_had_one(void **state) {
+    (void)state;
+    struct fleet many = fleet_usual(2000), calm = many, few = fleet_usual(15);
+    struct dice d = {15};
+    calm.stalls = few.stalls = 0;
+    assert_int_equal(compare(&d, &many, &calm, NULL).verdict, GATE_PASS);
+    assert_int_equal(compare(&d, &many, &few, NULL).verdict, GATE_INCONCLUSIVE);
+    calm.exposure = false;
+    assert_int_equal(compare(&d, &many, &calm, NULL).verdict, GATE_INCONCLUSIVE);
+}
+
+static void what_cannot_be_compared_has_no_ratio(void **state) {
+    (void)state;
+    struct fleet base = fleet_usual(2000), now = base;
+    struct dice d = {16};
+    struct strbuf report = {0};
+    base.stalls = 0;
+    (void)compare(&d, &base, &now, &report);
+    assert_null(strstr(report.data, "× 1.00 (0.00 to ∞)"));
+    assert_null(strstr(report.data, "even ten times as many"));
+    strbuf_release(&report);
+}
+
 static void too_little_data_is_inconclusive(void **state) {
     (void)state;
     struct fleet few = fleet_usual(15), many = fleet_usual(10000), none = fleet_usual(0);
@@ -328,6 +351,8 @@ int main(void) {
         cmocka_unit_test(a_new_cause_is_found_if_enough_users_have_it),
         cmocka_unit_test(a_rise_everywhere_is_seen_in_rates_only),
         cmocka_unit_test(a_rise_from_nothing_is_seen_in_rates_only),
+        cmocka_unit_test(a_run_without_stalls_passes_if_many_would_have_had_one),
+        cmocka_unit_test(what_cannot_be_compared_has_no_ratio),
         cmocka_unit_test(too_little_data_is_inconclusive),
         cmocka_unit_test(other_rules_are_refused),
     };

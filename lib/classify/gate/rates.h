@@ -39,7 +39,8 @@ struct rates_comparison {
     double ratio;              /* later rate / base rate over strata; INFINITY: none in the base */
     double low, high;          /* of the ratio, 95 % */
     double upper;              /* limit that the ratio is below with 95 % */
-    double error;              /* standard error of the ratio's logarithm; INFINITY: unknown */
+    double error;              /* standard error of the ratio's logarithm; INFINITY: unknown, as
+                                  nothing could be compared */
     double phi;                /* how many times the variance of independent events */
     double p;       /* of a ratio as high, or higher, if the rates are equal; 1 without events */
     double least_p; /* the smallest that p can be with as many events */

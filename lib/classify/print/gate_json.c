@@ -52,9 +52,11 @@ static void gate_json_put_row(struct jsonw *w, const struct gate *g, const struc
         jsonw_member_object(w, gate_measure_names[m]);
         put_ppm(w, "baseline_ppm", gate_rate(g, row, RATES_BASE, m));
         put_ppm(w, "now_ppm", gate_rate(g, row, RATES_NOW, m));
-        put_ppm(w, "ratio_ppm", c->ratio);
-        put_ppm(w, "low_ppm", c->low);
-        put_ppm(w, "high_ppm", c->high);
+        if (gate_is_compared(c)) {
+            put_ppm(w, "ratio_ppm", c->ratio);
+            put_ppm(w, "low_ppm", c->low);
+            put_ppm(w, "high_ppm", c->high);
+        }
         put_ppm(w, "p_ppm", c->p);
         jsonw_end_object(w);
     }

@@ -16,8 +16,11 @@ static void add_measures(struct strbuf *b, const struct gate *g, const struct ga
         gate_add_number(b, gate_rate(g, row, RATES_BASE, m));
         strbuf_addstr(b, " → ");
         gate_add_number(b, gate_rate(g, row, RATES_NOW, m));
-        strbuf_addf(b, "%s, × ", gate_unit_text(g, m));
-        gate_add_number(b, row->by[m].ratio);
+        strbuf_addstr(b, gate_unit_text(g, m));
+        if (gate_is_compared(&row->by[m])) {
+            strbuf_addstr(b, ", × ");
+            gate_add_number(b, row->by[m].ratio);
+        }
     }
 }
 

@@ -31,15 +31,19 @@ static void put_measure(struct gate_page *m, const struct gate_row *row, size_t 
     gate_add_number(b, gate_rate(m->g, row, RATES_BASE, measure));
     strbuf_addstr(b, " → ");
     gate_add_number(b, gate_rate(m->g, row, RATES_NOW, measure));
-    strbuf_addstr(b, ", × ");
-    gate_add_number(b, c->ratio);
+    if (gate_is_compared(c)) {
+        strbuf_addstr(b, ", × ");
+        gate_add_number(b, c->ratio);
+        gate_markdown_put(m);
+        sink_str(m->out, "<br><sub>");
+        gate_add_number(b, c->low);
+        strbuf_addstr(b, " to ");
+        gate_add_number(b, c->high);
+        gate_markdown_put(m);
+        sink_str(m->out, "</sub>");
+    }
     gate_markdown_put(m);
-    sink_str(m->out, "<br><sub>");
-    gate_add_number(b, c->low);
-    strbuf_addstr(b, " to ");
-    gate_add_number(b, c->high);
-    gate_markdown_put(m);
-    sink_str(m->out, "</sub> | ");
+    sink_str(m->out, " | ");
 }
 
 static void gate_markdown_put_bucket(struct gate_page *m, const struct bucket *b) {

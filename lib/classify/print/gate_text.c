@@ -8,9 +8,6 @@ const char *const gate_measure_names[GATE_MEASURES] = {"stalls", "time", "users"
 
 /* The divisor of a measure's events, in the unit of the report. */
 static double unit(const struct gate *g, size_t run, size_t m) {
-    if (m == GATE_USERS) {
-        return 1;
-    }
     const struct tally *all = &g->run[run]->total;
     if (!g->rates) {
         return (double)(m == RATES_COUNT ? all->stalls : all->ms) / 100; /* percent */
@@ -25,6 +22,9 @@ static double unit(const struct gate *g, size_t run, size_t m) {
 
 double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, size_t m) {
     double of = unit(g, run, m);
+    if (m == GATE_USERS) {
+        return (double)row->users[run]; /* also those who cannot be compared */
+    }
     return of > 0 ? row->by[m].events[run] / of : 0;
 }
 
@@ -47,6 +47,10 @@ void gate_add_number(struct strbuf *b, double v) {
     } else {
         strbuf_addf(b, v >= 10 ? "%.1f" : "%.2f", v);
     }
+}
+
+bool gate_is_compared(const struct rates_comparison *c) {
+    return isfinite(c->error);
 }
 
 /* Of rows that are not of one bucket. */
@@ -78,13 +82,17 @@ static void add_measure(struct strbuf *b, const struct gate *g, const struct gat
     gate_add_number(b, gate_rate(g, row, RATES_BASE, m));
     strbuf_addstr(b, " → ");
     gate_add_number(b, gate_rate(g, row, RATES_NOW, m));
-    strbuf_addf(b, "%s, × ", gate_unit_text(g, m));
-    gate_add_number(b, c->ratio);
-    strbuf_addstr(b, " (");
-    gate_add_number(b, c->low);
-    strbuf_addstr(b, " to ");
-    gate_add_number(b, c->high);
-    strbuf_addstr(b, ")\n");
+    strbuf_addstr(b, gate_unit_text(g, m));
+    if (gate_is_compared(c)) {
+        strbuf_addstr(b, ", × ");
+        gate_add_number(b, c->ratio);
+        strbuf_addstr(b, " (");
+        gate_add_number(b, c->low);
+        strbuf_addstr(b, " to ");
+        gate_add_number(b, c->high);
+        strbuf_addc(b, ')');
+    }
+    strbuf_addc(b, '\n');
 }
 
 /* The systems or devices that the bucket came with, behind a comma: "iOS 18". */
@@ -210,6 +218,8 @@ void gate_add_notes(struct strbuf *b, const struct gate *g) {
                     "A rise of %.0f %% or more would have been seen in buckets above %u %% of the "
                     "stalls, four times of five.\n",
                     ceil((g->seen_ratio - 1) * 100), g->seen_permille / 10);
+    } else if (!g->run[RATES_BASE]->total.stalls) {
+        strbuf_addstr(b, "The baseline has no stalls: no bucket is in both runs.\n");
     } else {
         strbuf_addstr(b, "No bucket has enough stalls to see even ten times as many.\n");
     }

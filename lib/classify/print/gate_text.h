@@ -21,6 +21,9 @@ size_t gate_failed_rows(const struct gate *g);
 /* These, then large buckets that may have risen, then those that came with a system or device. */
 size_t gate_told_rows(const struct gate *g);
 
+/* Do both runs have what the measure is compared by? Else there is no ratio. */
+bool gate_is_compared(const struct rates_comparison *c);
+
 /* Each of these appends. "1.29"; "∞". */
 void gate_add_number(struct strbuf *b, double v);
 /* "new with iOS 18, …": what is to be said of a row that is told; nothing of one that regressed. */

@@ -308,6 +308,7 @@ static void what_cannot_be_compared_has_no_ratio(void **state) {
     (void)compare(&d, &base, &now, &report);
     assert_null(strstr(report.data, "× 1.00 (0.00 to ∞)"));
     assert_null(strstr(report.data, "even ten times as many"));
+    assert_non_null(strstr(report.data, "users   0 → "));
     strbuf_release(&report);
 }
 

@@ -13,9 +13,9 @@ static bool has_failed(const struct gate *g, const struct gate_row *row) {
 static void add_measures(struct strbuf *b, const struct gate *g, const struct gate_row *row) {
     for (size_t m = 0; m < GATE_MEASURES; m++) {
         strbuf_addf(b, "%s%s ", m ? "; " : "", gate_measure_names[m]);
-        gate_add_number(b, gate_rate(g, row, RATES_BASE, m));
+        gate_add_rate(b, g, row, RATES_BASE, m);
         strbuf_addstr(b, " → ");
-        gate_add_number(b, gate_rate(g, row, RATES_NOW, m));
+        gate_add_rate(b, g, row, RATES_NOW, m);
         strbuf_addstr(b, gate_unit_text(g, m));
         if (gate_is_compared(&row->by[m])) {
             strbuf_addstr(b, ", × ");

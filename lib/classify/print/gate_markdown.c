@@ -28,9 +28,9 @@ static void put_runs(struct gate_page *m) {
 static void put_measure(struct gate_page *m, const struct gate_row *row, size_t measure) {
     const struct rates_comparison *c = &row->by[measure];
     struct strbuf *b = &m->text;
-    gate_add_number(b, gate_rate(m->g, row, RATES_BASE, measure));
+    gate_add_rate(b, m->g, row, RATES_BASE, measure);
     strbuf_addstr(b, " → ");
-    gate_add_number(b, gate_rate(m->g, row, RATES_NOW, measure));
+    gate_add_rate(b, m->g, row, RATES_NOW, measure);
     if (gate_is_compared(c)) {
         strbuf_addstr(b, ", × ");
         gate_add_number(b, c->ratio);

@@ -1,6 +1,7 @@
 /* The gate's results in words, and its report on a terminal. */
 #include "classify/print/gate_text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -30,9 +31,9 @@ double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, s
 
 const char *gate_unit_text(const struct gate *g, size_t m) {
     static const char *const texts[][GATE_MEASURES] = {
-        {"% of the stalls", "% of the stalled time", ""},
-        {" in 1,000 hours", " seconds in an hour", ""},
-        {" in 1,000 sessions", " seconds in 1,000 sessions", ""}};
+        {"% of the stalls", "% of the stalled time", " in the run"},
+        {" in 1,000 hours", " seconds in an hour", " in the run"},
+        {" in 1,000 sessions", " seconds in 1,000 sessions", " in the run"}};
     size_t exposure = g->sessions ? 2 : 1;
     return texts[g->rates ? exposure : 0][m];
 }
@@ -51,6 +52,15 @@ void gate_add_number(struct strbuf *b, double v) {
 
 bool gate_is_compared(const struct rates_comparison *c) {
     return isfinite(c->error);
+}
+
+void gate_add_rate(struct strbuf *b, const struct gate *g, const struct gate_row *row, size_t run,
+                   size_t m) {
+    if (m == GATE_USERS) {
+        strbuf_addf(b, "%" PRIu64, row->users[run]);
+    } else {
+        gate_add_number(b, gate_rate(g, row, run, m));
+    }
 }
 
 /* Of rows that are not of one bucket. */
@@ -79,9 +89,9 @@ static void add_measure(struct strbuf *b, const struct gate *g, const struct gat
                         size_t m) {
     const struct rates_comparison *c = &row->by[m];
     strbuf_addf(b, "            %-7s ", gate_measure_names[m]);
-    gate_add_number(b, gate_rate(g, row, RATES_BASE, m));
+    gate_add_rate(b, g, row, RATES_BASE, m);
     strbuf_addstr(b, " → ");
-    gate_add_number(b, gate_rate(g, row, RATES_NOW, m));
+    gate_add_rate(b, g, row, RATES_NOW, m);
     strbuf_addstr(b, gate_unit_text(g, m));
     if (gate_is_compared(c)) {
         strbuf_addstr(b, ", × ");
@@ -208,11 +218,12 @@ void gate_add_notes(struct strbuf *b, const struct gate *g) {
     if (names_no_users(g->run[RATES_BASE]) || names_no_users(g->run[RATES_NOW])) {
         strbuf_addstr(b, "Dumps name no users: stalls of one user count as independent.\n");
     }
-    strbuf_addf(b,
-                "Buckets with enough data to see a rise of %u %%, alone or pooled by cause or "
-                "framework, have %u.%u %% of the stalls.\n",
-                g->options.regressed_percent, (unsigned)(g->decided_permille / 10),
-                (unsigned)(g->decided_permille % 10));
+    strbuf_addf(
+        b,
+        "A rise of %u %% is seen or excluded for %u.%u %% of the stalls: in their bucket, or "
+        "only in all small ones of a cause or framework together.\n",
+        g->options.regressed_percent, (unsigned)(g->decided_permille / 10),
+        (unsigned)(g->decided_permille % 10));
     if (g->seen_ratio > 0) {
         strbuf_addf(b,
                     "A rise of %.0f %% or more would have been seen in buckets above %u %% of the "

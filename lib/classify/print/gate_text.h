@@ -11,7 +11,7 @@ enum { GATE_ROWS_MAX = 20 }; /* failed rows that people are shown */
 /* "stalls", "time", "users" */
 extern const char *const gate_measure_names[GATE_MEASURES];
 /* A row's events in a run, in the unit of the report, and that unit, to be put behind the number: "
- * in 1,000 hours", "% of the stalls"; "" for users. */
+ * in 1,000 hours", "% of the stalls"; users are counted: " in the run". */
 double gate_rate(const struct gate *g, const struct gate_row *row, size_t run, size_t m);
 const char *gate_unit_text(const struct gate *g, size_t m);
 /* "passed", "failed", "inconclusive": the run. */
@@ -26,6 +26,9 @@ bool gate_is_compared(const struct rates_comparison *c);
 
 /* Each of these appends. "1.29"; "∞". */
 void gate_add_number(struct strbuf *b, double v);
+/* The same of a row's measure in a run; users are whole. */
+void gate_add_rate(struct strbuf *b, const struct gate *g, const struct gate_row *row, size_t run,
+                   size_t m);
 /* "new with iOS 18, …": what is to be said of a row that is told; nothing of one that regressed. */
 void gate_add_remark(struct strbuf *b, const struct gate *g, const struct gate_row *row);
 /* "draw ← show", "all stalls", "lock, 12 small buckets together" */

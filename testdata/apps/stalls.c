@@ -400,7 +400,7 @@ static long milliseconds(const char *text) {
 int main(int argc, char **argv) {
     const char *hooks = NULL;
     long threshold_ms = 0;
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!strcmp(argv[i], "--help")) {
             return usage(stdout);
@@ -419,7 +419,6 @@ int main(int argc, char **argv) {
         } else {
             return usage(stderr);
         }
-        i++;
     }
     if (pipe(reply_fds) != 0) {
         die("pipe");

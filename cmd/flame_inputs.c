@@ -76,9 +76,10 @@ static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned wor
 
 /* Adds a dump that counts. */
 static enum st fold_dump(struct flame_inputs *run, const struct dump *d,
-                         const struct flame_result *r, struct err *e) {
-    const struct fold_share share = {.ms = stall_count_ms(d, run->cap_ms),
-                                     .whole = stall_count_is_whole(d),
+                         const struct flame_result *r, const struct stall_count *c, struct err *e) {
+    const struct fold_share share = {.ms = c->ms,
+                                     .whole = c->whole,
+                                     .counted = c->counted,
                                      .labels = r->label.texts,
                                      .only = run->by_holder ? r->key.stack : NULL,
                                      .links = r->holders.links,
@@ -95,6 +96,9 @@ static enum st fold_dump(struct flame_inputs *run, const struct dump *d,
     if (st == ST_OK && run->fold_samples.tree) {
         st = fold_add(&run->fold_samples, d, &share, e);
     }
+    if (st == ST_OK && c->whole) {
+        stall_ledger_mark(&run->ledger, c->hash);
+    }
     return st;
 }
 
@@ -103,11 +107,13 @@ static enum st inputs_take(void *ctx, struct dump *d, void *result, struct err *
     const struct flame_result *r = result;
     enum triage_apart why;
     where_seen_add(&run->said, &r->said);
-    if (!stall_count_judge(&run->seen, d, &r->key, r->wanted, run->open, &why)) {
+    struct stall_count count;
+    if (!stall_count_judge(&run->seen, d, &r->key, r->wanted, run->open, &why) ||
+        !stall_count_take(&run->ledger, d, why, run->cap_ms, &count)) {
         return err_nomem(e);
     }
     run->apart[why]++;
-    return why == APART_NONE ? fold_dump(run, d, r, e) : ST_OK;
+    return why == APART_NONE ? fold_dump(run, d, r, &count, e) : ST_OK;
 }
 
 static void inputs_release(void *result) {
@@ -355,6 +361,7 @@ void flame_inputs_release(struct flame_inputs *run) {
     }
     rules_free(run->rules);
     seen_release(&run->seen);
+    stall_ledger_release(&run->ledger);
     fold_release(&run->fold_samples);
     image_ids_release(&run->ids);
     stack_tree_release(&run->tree);

@@ -50,6 +50,7 @@ struct flame_inputs {
     struct keyer *keyers[CLI_JOBS_MAX]; /* one per worker */
     bool open[APART_COUNT];             /* see triage_apart_opened */
     struct seen_set seen;
+    struct stall_ledger ledger;
     struct fold fold_samples;
     const char *input;
     char **operands;

@@ -385,6 +385,9 @@ static enum st fold_add_part(struct fold *f, struct fold_target *a, const struct
                              struct err *e) {
     const struct dump *d = a->dump;
     bool stalls = f->options.weight == FOLD_STALLS, added;
+    if (a->share->counted) {
+        return stalls ? ST_OK : fold_add_threads(f, a, w, e);
+    }
     strbuf_clear(&f->stacks);
     a->deferred = stalls && !f->tree->ordered;
     if (a->deferred && fold_add_threads(f, a, w, e) != ST_OK) {

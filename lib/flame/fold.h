@@ -64,6 +64,7 @@ struct fold_link {
 struct fold_share {
     uint64_t ms;                   /* of its stalled time */
     bool whole;                    /* its stall has no other dump */
+    bool counted;                  /* its stall was counted with another dump that was whole */
     const char *const *labels;     /* up to a NULL: they become the outermost frames; NULL = none */
     const struct dump_stack *only; /* the dump is this stack of the main thread and no other, with
                                       links above it; NULL = its stacks as they are */

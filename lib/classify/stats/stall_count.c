@@ -1,9 +1,11 @@
 /* Which dumps count as stalls, and how much of each. */
 #include "classify/stats/stall_count.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "classify/stats/sum.h"
 
 const char *triage_apart_text(enum triage_apart a) {
     static const char *const texts[APART_COUNT] = {"",          "crash",     "background",
@@ -58,24 +60,144 @@ bool stall_count_judge(struct seen_set *seen, const struct dump *d, const struct
     return true;
 }
 
-uint64_t stall_count_span(const struct dump *d) {
-    int64_t span = dump_span_ms(d);
-    return span > 0 ? (uint64_t)span : 0;
-}
+/* ---- what was counted of stalls ---- */
 
-uint64_t stall_count_ms(const struct dump *d, uint64_t cap_ms) {
-    uint64_t span = stall_count_span(d);
-    uint64_t start = d->stall.seq > 1 && d->stall.at_ms > 0 ? (uint64_t)d->stall.at_ms : 0;
-    if (!cap_ms) {
-        return span;
+static struct stall_counted *find_counted(struct stall_counted *slots, size_t count,
+                                          uint64_t hash) {
+    size_t at = (size_t)hash & (count - 1);
+    while (slots[at].hash && slots[at].hash != hash) {
+        at = (at + 1) & (count - 1);
     }
-    uint64_t room = start < cap_ms ? cap_ms - start : 0;
-    return span < room ? span : room;
+    return &slots[at];
 }
 
-bool stall_count_is_whole(const struct dump *d) {
+/* Doubles the current generation's table, up to twice the stalls it holds at most. */
+static bool grow_ledger(struct stall_ledger *l) {
+    size_t count = l->slot_count[0] ? l->slot_count[0] * 2 : 64;
+    struct stall_counted *slots = calloc(count, sizeof *slots);
+    if (!slots) {
+        return false;
+    }
+    for (size_t i = 0; i < l->slot_count[0]; i++) {
+        if (l->slots[0][i].hash) {
+            *find_counted(slots, count, l->slots[0][i].hash) = l->slots[0][i];
+        }
+    }
+    free(l->slots[0]);
+    l->slots[0] = slots;
+    l->slot_count[0] = count;
+    return true;
+}
+
+/* The stall of this hash if it was met before; NULL = it was not, or it was forgotten. */
+static struct stall_counted *known_stall(const struct stall_ledger *l, uint64_t hash) {
+    for (size_t i = 0; i < 2; i++) {
+        struct stall_counted *s =
+            l->slot_count[i] ? find_counted(l->slots[i], l->slot_count[i], hash) : NULL;
+        if (s && s->hash) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+/* The stall of this hash, noted if it is new; NULL = out of memory. Valid until the next call. */
+static struct stall_counted *note_stall(struct stall_ledger *l, uint64_t hash) {
+    struct stall_counted *known = known_stall(l, hash);
+    if (known) {
+        return known;
+    }
+    if (l->used == STALL_LEDGER_GENERATION) {
+        free(l->slots[1]);
+        l->slots[1] = l->slots[0];
+        l->slot_count[1] = l->slot_count[0];
+        l->slots[0] = NULL;
+        l->slot_count[0] = l->used = 0;
+    }
+    if (l->used >= l->slot_count[0] / 2 && !grow_ledger(l)) {
+        return NULL;
+    }
+    struct stall_counted *s = find_counted(l->slots[0], l->slot_count[0], hash);
+    s->hash = hash;
+    l->used++;
+    return s;
+}
+
+void stall_ledger_mark(struct stall_ledger *l, uint64_t hash) {
+    struct stall_counted *s = hash ? known_stall(l, hash) : NULL;
+    if (s) {
+        s->counted = true;
+    }
+}
+
+void stall_ledger_release(struct stall_ledger *l) {
+    free(l->slots[0]);
+    free(l->slots[1]);
+    *l = (struct stall_ledger){0};
+}
+
+/* ---- one dump ---- */
+
+/* The hash of the dump's stall id; 0 = it has none. */
+static uint64_t hash_of_stall(const struct dump *d) {
+    if (!d->stall.id || !*d->stall.id) {
+        return 0;
+    }
+    uint64_t hash = hash_bytes(d->stall.id, strlen(d->stall.id));
+    return hash + (hash == 0);
+}
+
+/* The dump's span. Without span_ms it is what duration_ms or at_ms, which count from the start of
+ * the stall, are beyond the spans that are known. */
+static uint64_t span_of(const struct dump *d, uint64_t known_ms) {
+    int64_t span = dump_span_ms(d);
+    if (span <= 0 || d->stall.span_ms >= 0) {
+        return span > 0 ? (uint64_t)span : 0;
+    }
+    return (uint64_t)span > known_ms ? (uint64_t)span - known_ms : 0;
+}
+
+/* When the dump's span begins, in ms from the start of its stall. */
+static uint64_t start_of(const struct dump *d, uint64_t known_ms) {
+    if (d->stall.seq == 1) {
+        return 0;
+    }
+    return d->stall.seq > 1 && d->stall.at_ms > 0 ? (uint64_t)d->stall.at_ms : known_ms;
+}
+
+static uint64_t room_below(uint64_t cap_ms, uint64_t ms) {
+    return ms < cap_ms ? cap_ms - ms : 0;
+}
+
+/* Is this dump, by what it says, all that there is of its stall? */
+static bool is_whole(const struct dump *d, uint64_t span_ms) {
     bool last = d->stall.ended || d->stall.fatal;
     uint64_t duration = last && d->stall.duration_ms > 0 ? (uint64_t)d->stall.duration_ms : 0;
-    return !d->stall.id || !*d->stall.id ||
-           (d->stall.seq <= 1 && last && stall_count_span(d) >= duration);
+    return d->stall.seq <= 1 && last && span_ms >= duration;
+}
+
+bool stall_count_take(struct stall_ledger *l, const struct dump *d, enum triage_apart why,
+                      uint64_t cap_ms, struct stall_count *out) {
+    struct stall_counted none = {0};
+    *out = (struct stall_count){.hash = hash_of_stall(d)};
+    if (why == APART_DUPLICATE) {
+        return true;
+    }
+    bool met = out->hash && known_stall(l, out->hash);
+    struct stall_counted *s = out->hash ? note_stall(l, out->hash) : &none;
+    if (!s) {
+        return false;
+    }
+    out->span_ms = out->ms = span_of(d, s->span_ms);
+    if (cap_ms) {
+        uint64_t behind = room_below(cap_ms, start_of(d, s->span_ms));
+        uint64_t left = room_below(cap_ms, s->ms);
+        out->ms = out->ms < behind ? out->ms : behind;
+        out->ms = out->ms < left ? out->ms : left;
+    }
+    out->counted = s->counted;
+    out->whole = !out->hash || (!met && is_whole(d, out->span_ms));
+    sum_add(&s->span_ms, out->span_ms);
+    sum_add(&s->ms, why == APART_NONE ? out->ms : 0);
+    return true;
 }

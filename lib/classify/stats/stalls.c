@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/search.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
@@ -100,8 +99,8 @@ static bool count_group(const struct triage *t, const struct part_group *g, enum
 }
 
 /* Counts a stall, whose dumps are all here, once in each set, so that the stalls of buckets add up
- * to the total. Parts are reordered. */
-static bool count_stall(struct triage *t, struct stall_part *parts, size_t count) {
+ * to the total. hash: of its id; 0 = it has none. Parts are reordered. */
+static bool count_stall(struct triage *t, uint64_t hash, struct stall_part *parts, size_t count) {
     uint64_t ms = 0;
     uint32_t cell = UINT32_MAX; /* one for all, unless the dumps contradict each other */
     size_t ranked = 0;
@@ -119,6 +118,7 @@ static bool count_stall(struct triage *t, struct stall_part *parts, size_t count
     if (ranked == 0) {
         return true;
     }
+    stall_ledger_mark(&t->ledger, hash);
     qsort(parts, ranked, sizeof *parts, by_action);
     struct part_group g = main_group(t, parts, ranked, PART_ACTION);
     bool ok = stall_count_usage(t, parts, ranked, ms) && tally_stall(&t->total, ms, fatal, cell) &&
@@ -137,7 +137,7 @@ bool stalls_flush(struct triage *t) {
     bool ok = true;
     for (size_t i = 0; i < t->pending.slot_count; i++) {
         struct pending_stall *s = &t->pending.slots[i];
-        ok = ok && (!s->hash || count_stall(t, s->parts.data, s->parts.len));
+        ok = ok && (!s->hash || count_stall(t, s->hash, s->parts.data, s->parts.len));
     }
     pending_release(&t->pending);
     return ok;
@@ -157,17 +157,20 @@ bool stalls_join(struct triage *t, uint64_t hash, uint64_t seen_ms, uint64_t dur
     sum_add(&s->seen_ms, seen_ms);
     s->duration_ms = duration_ms > s->duration_ms ? duration_ms : s->duration_ms;
     if (s->duration_ms && s->seen_ms >= s->duration_ms) {
-        bool ok = count_stall(t, s->parts.data, s->parts.len);
+        bool ok = count_stall(t, hash, s->parts.data, s->parts.len);
         pending_remove(&t->pending, s);
         return ok;
     }
     return true;
 }
 
-bool stalls_add(struct triage *t, const struct dump *d, struct stall_part part) {
+bool stalls_add(struct triage *t, const struct dump *d, const struct stall_count *c,
+                struct stall_part part) {
     bool last = d->stall.ended || d->stall.fatal;
     uint64_t duration = last && d->stall.duration_ms > 0 ? (uint64_t)d->stall.duration_ms : 0;
-    return stall_count_is_whole(d) ? count_stall(t, &part, 1)
-                                   : stalls_join(t, hash_bytes(d->stall.id, strlen(d->stall.id)),
-                                                 part.ms, duration, &part, 1);
+    if (c->counted) {
+        return true;
+    }
+    return c->whole ? count_stall(t, c->hash, &part, 1)
+                    : stalls_join(t, c->hash, part.ms, duration, &part, 1);
 }

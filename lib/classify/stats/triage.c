@@ -42,6 +42,7 @@ void triage_free(struct triage *t) {
     usage_release(&t->usage);
     pending_release(&t->pending);
     seen_release(&t->seen);
+    stall_ledger_release(&t->ledger);
     map_release(&t->strings);
     map_release(&t->frames);
     map_release(&t->pieces);
@@ -346,12 +347,8 @@ static bool count_holder(struct triage *t, struct stall_share *s, struct stall_p
 
 /* Adds a ranked dump to its buckets; *part says which. */
 static bool rank_dump(struct triage *t, const struct dump *d, const struct stall_key *key,
-                      struct stall_part *part) {
-    struct stall_share s = {.d = d,
-                            .key = key,
-                            .span_ms = part->ms,
-                            .ms = stall_count_ms(d, t->options.cap_ms),
-                            .cell = part->cell};
+                      uint64_t ms, struct stall_part *part) {
+    struct stall_share s = {.d = d, .key = key, .span_ms = part->ms, .ms = ms, .cell = part->cell};
     struct bucket *at[KEY_LEVELS];
     if (!make_share(t, &s)) {
         return false;
@@ -388,19 +385,17 @@ static bool rank_dump(struct triage *t, const struct dump *d, const struct stall
 
 /* Counts a dump that is no stall by what it shows, so that a rule that is wrong can be seen. */
 static bool count_idle(struct triage *t, const struct dump *d, const struct stall_key *key,
-                       const struct stall_part *part) {
-    struct stall_share s = {.d = d,
-                            .key = key,
-                            .span_ms = part->ms,
-                            .ms = stall_count_ms(d, t->options.cap_ms),
-                            .cell = part->cell};
+                       uint64_t ms, const struct stall_part *part) {
+    struct stall_share s = {.d = d, .key = key, .span_ms = part->ms, .ms = ms, .cell = part->cell};
     return make_share(t, &s) && add_to_bucket(t, &t->idle, &key->level[0], &s);
 }
 
 enum st triage_add(struct triage *t, const struct dump *d, const struct stall_key *key, bool wanted,
                    enum triage_apart *apart, struct err *e) {
     enum triage_apart why;
-    if (!stall_count_judge(&t->seen, d, key, wanted, t->options.open, &why)) {
+    struct stall_count count;
+    if (!stall_count_judge(&t->seen, d, key, wanted, t->options.open, &why) ||
+        !stall_count_take(&t->ledger, d, why, t->options.cap_ms, &count)) {
         return err_nomem(e);
     }
     t->dumps_read++;
@@ -419,17 +414,17 @@ enum st triage_add(struct triage *t, const struct dump *d, const struct stall_ke
                               .action = NO_INDEX,
                               .holder = NO_INDEX,
                               .cell = triage_cell_of(d),
-                              .ms = stall_count_span(d),
+                              .ms = count.span_ms,
                               .fatal = d->stall.fatal};
     for (size_t f = 0; f < USAGE_FACETS; f++) {
         part.facets[f] = NO_INDEX;
     }
     bool idle = why == APART_IDLE || why == APART_LATE;
-    if ((why == APART_NONE && !rank_dump(t, d, key, &part)) ||
-        (idle && !count_idle(t, d, key, &part))) {
+    if ((why == APART_NONE && !rank_dump(t, d, key, count.ms, &part)) ||
+        (idle && !count_idle(t, d, key, count.ms, &part))) {
         return err_nomem(e);
     }
-    return stalls_add(t, d, part) ? ST_OK : err_nomem(e);
+    return stalls_add(t, d, &count, part) ? ST_OK : err_nomem(e);
 }
 
 bool triage_is_empty(const struct triage *t) {
@@ -443,6 +438,8 @@ enum st triage_restart(struct triage **t, struct err *e) {
     }
     next->seen = (*t)->seen;
     (*t)->seen = (struct seen_set){0};
+    next->ledger = (*t)->ledger;
+    (*t)->ledger = (struct stall_ledger){0};
     triage_free(*t);
     *t = next;
     return ST_OK;

@@ -124,6 +124,7 @@ struct triage {
     VEC(struct threshold) thresholds; /* the smallest of each kind of stall, by the kind's text */
     struct pending_table pending;
     struct seen_set seen;
+    struct stall_ledger ledger;
     struct map strings; /* interned: versions, names, files */
     struct map frames;  /* interned: struct bucket_frame */
     struct map pieces;  /* interned: of stacks, see exemplar.h */
@@ -224,9 +225,10 @@ bool stall_count_usage(struct triage *t, const struct stall_part *parts, size_t 
 bool stalls_join(struct triage *t, uint64_t hash, uint64_t seen_ms, uint64_t duration_ms,
                  const struct stall_part *parts, size_t count);
 /* A dump's share, not capped, joins its stall, which counts when the spans of its dumps add up to
- * its duration; what is incomplete waits, and is counted by stalls_flush at the latest. False: out
- * of memory. */
-bool stalls_add(struct triage *t, const struct dump *d, struct stall_part part);
+ * its duration; what is incomplete waits, and is counted by stalls_flush at the latest. One that
+ * was counted is not counted again. False: out of memory. */
+bool stalls_add(struct triage *t, const struct dump *d, const struct stall_count *c,
+                struct stall_part part);
 bool stalls_flush(struct triage *t);
 
 /* The entry for a stall, made if it is new; NULL = out of memory. Valid until the next call on the

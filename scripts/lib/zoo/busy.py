@@ -114,6 +114,8 @@ def postgres(run):
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
         run.start([*owner, f"{programs}/postgres", "-D", f"{data}/db", "-p", str(port), "-k", data, "-c", "fsync=off", "-c", "jit=off"])
         run.until_port(port)
+        run.until(lambda: not subprocess.run([f"{programs}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)], timeout=10, check=False).returncode,
+                  "PostgreSQL is ready")
         client = subprocess.Popen([f"{programs}/psql", "-h", "127.0.0.1", "-p", str(port), "-U", "postgres", "-At", "postgres"],
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
         run.helpers.append(client)
@@ -145,10 +147,13 @@ const stalls = [], lengths = [400, 700, 1500];
 function stall(ms) { const begin = performance.timeOrigin + performance.now();
   let now = begin; while (now - begin < ms) now = performance.timeOrigin + performance.now();
   stalls.push(Math.round(begin * 1e6) + ' ' + Math.round(now * 1e6)); }
-const began = performance.now();
-setInterval(() => { const now = performance.now(); while (now - began < 4000 && performance.now() - now < 20); }, 50);
+let waits = true;
+setInterval(() => { const now = performance.now(); while (waits && performance.now() - now < 20); }, 50);
+function look() { const file = document.createElement('script');
+  file.onload = () => { waits = false; setTimeout(next, 300); }; file.onerror = () => setTimeout(look, 100);
+  file.src = 'go'; document.head.append(file); }
 function next() { if (lengths.length) { stall(lengths.shift()); setTimeout(next, 600); } else document.title = 'zoo ' + stalls.join(','); }
-setTimeout(next, 8000);
+look();
 </script></body>""")
     port, name = free_port(), tool("chromium", "chromium-browser", "google-chrome")
     run.start([name, "--headless=new", "--no-sandbox", "--no-zygote", "--disable-gpu", "--no-first-run", f"--user-data-dir={run.folder}/profile",

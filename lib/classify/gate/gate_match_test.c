@@ -364,7 +364,7 @@ static void small_buckets_are_told_together(void **state) {
     }
     assert_int_equal(judged(&p, &run, &report), GATE_INCONCLUSIVE);
     assert_int_equal(run, GATE_PASS);
-    assert_non_null(strstr(report.data, "have 100.0 % of the stalls"));
+    assert_non_null(strstr(report.data, "for 100.0 % of the stalls"));
     assert_non_null(strstr(report.data, "\"UIKit, 26 small buckets together\""));
     strbuf_release(&report);
 }

@@ -267,7 +267,66 @@ static void a_dump_without_samples_that_shows_the_loop_at_work_came_late(void **
         f.d.thread_order = &order;
         f.d.thread_count = 1;
         f.d.sample_count = 0;
+        f.d.stall.at_ms = f.d.stall.duration_ms = 2000;
+        assert_int_equal(apps_status(*state, &f), KEY_OK); /* captured in the stall */
+        f.d.stall.at_ms = 2001;
         assert_int_equal(apps_status(*state, &f), KEY_LATE);
+        f.d.stall.fatal = true; /* what was last seen of it is no end */
+        assert_int_equal(apps_status(*state, &f), KEY_OK);
+    }
+}
+
+/* Takes the first sample away and makes it the stack of the main thread, or leaves it and captures
+ * the same stack at the end. */
+static void capture_main(struct fixture *f, bool keep, struct dump_thread_order *order) {
+    f->thread = (struct dump_thread){.id = 1, .main = true, .cpu_ms = -1, .stack = f->stacks[0]};
+    f->d.threads = &f->thread;
+    f->d.thread_order = order;
+    f->d.thread_count = 1;
+    f->d.sample_count = keep ? f->d.sample_count : 0;
+    f->d.stall.span_ms = f->d.stall.duration_ms = 2000;
+    f->d.stall.at_ms = 1000;
+}
+
+/* With samples and without: a loop's own function does not wait, nor does what runs in it. */
+static void a_loop_whose_innermost_frame_does_not_wait_is_not_idle(void **state) {
+    static const char *const leaves[] = {"CoreFoundation __CFRunLoopRun",
+                                         "libsystem_malloc.dylib nanov2_malloc",
+                                         "libobjc.A.dylib objc_msgSend"};
+    for (size_t i = 0; i < 2 * sizeof leaves / sizeof *leaves; i++) {
+        struct fixture f = {0};
+        struct dump_thread_order order = {0};
+        STACK(&f, 6, leaves[i / 2], "CoreFoundation __CFRunLoopRun",
+              "CoreFoundation CFRunLoopRunSpecific", "GraphicsServices GSEventRunModal",
+              "* Shop main");
+        capture_main(&f, i % 2, &order);
+        assert_int_equal(apps_status(*state, &f), KEY_OK);
+    }
+}
+
+static void a_loop_that_ran_is_not_idle(void **state) {
+    struct apps *a = *state;
+    for (size_t i = 0; i < 2; i++) {
+        struct fixture f = {0};
+        struct dump_thread_order order = {0};
+        enum key_status idle = i ? KEY_IDLE : KEY_LATE;
+        STACK(&f, 6, WAITING, "GraphicsServices GSEventRunModal", "* Shop main");
+        capture_main(&f, i, &order);
+        f.thread.state = "waiting";
+        assert_int_equal(apps_status(a, &f), idle);
+        f.thread.state = "running";
+        assert_int_equal(apps_status(a, &f), KEY_OK);
+        assert_int_equal(a->key.cause, CAUSE_UNKNOWN);
+        f.thread.state = NULL;
+        f.d.stall.cpu_permille = 900; /* of all threads: nothing is known of this one */
+        assert_int_equal(apps_status(a, &f), idle);
+        f.thread.cpu_ms = 150;
+        assert_int_equal(apps_status(a, &f), idle);
+        f.thread.cpu_ms = 1500;
+        assert_int_equal(apps_status(a, &f), KEY_OK);
+        assert_int_equal(a->key.cause, CAUSE_COMPUTE);
+        f.d.stall.at_ms = 2040; /* without samples it ran before the stall's end, not in the loop */
+        assert_int_equal(apps_status(a, &f), i ? KEY_OK : KEY_LATE);
     }
 }
 
@@ -331,6 +390,8 @@ int main(void) {
         cmocka_unit_test(work_without_a_relevant_frame_is_not_idle),
         cmocka_unit_test(a_nameless_frame_of_the_loop_changes_nothing),
         cmocka_unit_test(a_dump_without_samples_that_shows_the_loop_at_work_came_late),
+        cmocka_unit_test(a_loop_whose_innermost_frame_does_not_wait_is_not_idle),
+        cmocka_unit_test(a_loop_that_ran_is_not_idle),
         cmocka_unit_test(a_thread_that_worked_was_not_idle),
         cmocka_unit_test(who_executes_a_block_does_not_wait_for_its_queue),
     };

@@ -92,7 +92,8 @@ static void add_worker(const struct judge *j) {
 
 static enum st judge_frames(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct frame_info *told = j->chosen->told;
-    if (!told) {
+    bool loops = j->chosen->idle && j->k->loop_ran; /* it was not in the wait that its loop shows */
+    if (!told || loops) {
         return ST_NONE;
     }
     out->cause = told->cause;

@@ -15,6 +15,7 @@
 static const char rule_text[] = "skip mutex_lock cause lock 90% because \"waits for a lock\"\n"
                                 "skip fsync cause disk 80% because \"waits for files\"\n"
                                 "skip read cause io 30% because \"reads or writes\"\n"
+                                "skip await cause idle\n"
                                 "cut  loop cause idle\n"
                                 "cut  main\n";
 
@@ -290,11 +291,11 @@ static void an_idle_stack_without_samples_came_late(void **state) {
     (void)state;
     struct bench b;
     setup(&b);
-    THREAD(&b, 1, "ui", "loop", "main");
+    THREAD(&b, 1, "ui", "!await", "loop", "main");
     assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
     assert_int_equal(b.key.status, KEY_LATE);
     assert_int_equal(b.key.truth, -1);
-    SAMPLE(&b, 6, "loop", "main");
+    SAMPLE(&b, 6, "!await", "loop", "main");
     SAMPLE(&b, 5, "draw", "loop", "main");
     assert_int_equal(keyer_key(b.keyer, &b.f.d, &b.key, NULL), ST_OK);
     assert_int_equal(b.key.status, KEY_IDLE);

@@ -133,6 +133,31 @@ static bool find_subject(struct keyer *k, const struct dump *d) {
     return (k->action || !action) && (k->culprit || !absent);
 }
 
+/* Was it captured after the stall had ended? Unknown ages say no. */
+static bool was_captured_late(const struct dump *d) {
+    return !d->stall.fatal && d->stall.duration_ms >= 0 && d->stall.at_ms > d->stall.duration_ms;
+}
+
+/* Finds out whether the main thread was at work although its stack shows its loop: by how much it
+ * ran, or by its state in the stall, which is that of the stack that was captured with it. */
+static enum st judge_loop(struct keyer *k, const struct dump *d, const struct dump_thread *main,
+                          struct err *e) {
+    struct judged_stack captured;
+    if (!k->options.rules || k->came_late) {
+        return ST_OK;
+    }
+    k->loop_ran = k->ran_permille >= CPU_WAITS;
+    bool runs = main && judged_is(main->state, "running") && !was_captured_late(d);
+    if (k->loop_ran || !runs) {
+        return ST_OK;
+    }
+    if (judge_stack(k, d, &main->stack, &captured, e) != ST_OK) {
+        return ST_ERR;
+    }
+    k->loop_ran = captured.idle;
+    return ST_OK;
+}
+
 static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e) {
     k->frames.len = k->by_location.len = 0;
     if (d->location_count && !VEC_RESERVE(&k->by_location, d->location_count)) {
@@ -146,7 +171,12 @@ static enum st keyer_begin(struct keyer *k, const struct dump *d, struct err *e)
     k->ran_permille = judged_own_cpu(d, main);
     bool begun = frame_table_begin(&k->table, d) && find_subject(k, d);
     k->sampled = d->sample_count > 0 || k->about_threads;
-    return begun ? judge_samples(k, d, e) : err_nomem(e);
+    k->came_late = !k->sampled && was_captured_late(d);
+    k->loop_ran = false;
+    if (!begun) {
+        return err_nomem(e);
+    }
+    return judge_samples(k, d, e) == ST_OK ? judge_loop(k, d, main, e) : ST_ERR;
 }
 
 /* What an idle stack shows: its innermost function, or image. False: out of memory. */
@@ -192,7 +222,7 @@ enum st keyer_key(struct keyer *k, const struct dump *d, struct stall_key *out, 
     if (k->options.aliases && find_aliases(k, d, &chosen, out, e) != ST_OK) {
         return ST_ERR;
     }
-    if (chosen.idle && k->watches_main && (!k->sampled || k->ran_permille < CPU_WAITS)) {
+    if (chosen.idle && k->watches_main && !k->loop_ran) {
         out->status = k->samples.len ? KEY_IDLE : KEY_LATE;
         out->cause = CAUSE_IDLE;
         return key_idle(k, &chosen, out) ? ST_OK : err_nomem(e);

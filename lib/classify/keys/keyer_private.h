@@ -54,8 +54,11 @@ struct keyer {
     const struct frame_info *action;  /* of the dump at hand: the name of a slow action; … */
     const struct frame_info *culprit; /* … the thread that burned the processor, if its stack is
                                          not in the dump; NULL = none */
-    bool sampled; /* it has samples of the stall; else the stack was captured at its end, and what
-                     the thread did before is no evidence of what it does there */
+    bool sampled;                     /* it has samples of the stall */
+    bool came_late; /* it has none, and was captured after the stall's end: what the thread did
+                       before is no evidence of what it does there */
+    bool loop_ran;  /* by its processor time, or its state in the loop, the main thread did not wait
+                       there, even if its stack shows a wait; never if came_late */
     struct strbuf text;
 };
 

@@ -224,7 +224,7 @@ static size_t count_votes(struct keyer *k) {
  */
 static bool mostly_idle(const struct keyer *k) {
     uint64_t idle = 0, total = 0;
-    if (k->about_threads || k->ran_permille >= CPU_WAITS) {
+    if (k->about_threads || k->loop_ran) {
         return false;
     }
     for (size_t i = 0; i < k->samples.len; i++) {

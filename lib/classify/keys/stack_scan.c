@@ -67,31 +67,42 @@ static bool is_no_evidence(const struct frame_info *info) {
 }
 
 /* The loop at its own work between two waits: a function of its image, which calls nobody out, or a
- * system call that does not wait. */
+ * system call that does not wait. Only of a dump that was captured after its stall's end is that no
+ * stall. */
 static bool is_loop_work(const struct frame_info *info, size_t i) {
     bool own = info->loop_image && (!info->callout || i == 0);
     return info->place == PLACE_SKIP && info->cause == CAUSE_NONE &&
            (own || (i == 0 && !info->framework[0]));
 }
 
+/* A function that is a loop only where another one calls it: pthread_cond_wait of a queue. It is
+ * the wait itself. */
+static bool is_wait_of_caller(const struct frame_info *info) {
+    const struct rule *rule = info->by[RULE_PLACE];
+    return rule && rule->caller_count > 0;
+}
+
 bool scan_is_idle(const struct keyer *k, const struct judged_stack *s) {
-    bool waits = false, works = false;
+    bool waits = false;
     if (s->cut >= s->count || !is_loop(scan_at(k, s, s->cut))) {
         return false;
     }
     for (size_t i = 0; i < s->cut; i++) {
         const struct frame_info *info = scan_at(k, s, i);
         bool wait = is_kernel_wait(info) || is_loop_wait(info);
-        bool work = !k->sampled && is_loop_work(info, i);
+        bool work = k->came_late && is_loop_work(info, i);
         if (!wait && !work && (info->callout || !is_no_evidence(info))) {
             return false;
         }
         waits = waits || wait;
-        works = works || work;
     }
-    bool known =
-        k->sampled && !k->about_threads && k->ran_permille >= 0 && k->ran_permille < CPU_WAITS;
-    return waits || works || s->cut == 0 || known;
+    if (waits || k->came_late) {
+        return true;
+    }
+    if (s->cut == 0) {
+        return is_wait_of_caller(scan_at(k, s, 0)); /* a loop's own function does not wait */
+    }
+    return k->sampled && !k->about_threads && k->ran_permille >= 0 && k->ran_permille < CPU_WAITS;
 }
 
 /* ---- cause ---- */

@@ -104,9 +104,9 @@ static void each_frame_says_which_rule_did_what(void **state) {
 static void an_idle_stack_says_so(void **state) {
     struct made *m = *state;
     struct err e = {0};
-    static const char idle[] = "cut loop cause idle\n";
+    static const char idle[] = "skip await cause idle\ncut loop cause idle\n";
     assert_int_equal(rules_add(m->rules, "idle", idle, strlen(idle), &e), ST_OK);
-    fixture_names(&m->f, (const char *const[]){"loop"}, 1, 1);
+    fixture_names(&m->f, (const char *const[]){"await", "loop"}, 2, 1);
     explain(m);
     assert_non_null(strstr(strbuf_cstr(&m->text), "idle 80%"));
     assert_non_null(strstr(strbuf_cstr(&m->text), "\napart     only the loop"));

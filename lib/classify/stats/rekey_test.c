@@ -210,7 +210,7 @@ static void what_is_no_stall_by_the_new_rules_is_set_apart(void **state) {
     struct sorter old, new;
     struct triage *t = NULL;
     sorter_init(&old, NULL);
-    sorter_init(&new, "cut draw cause idle\n");
+    sorter_init(&new, "skip draw cause idle\ncut on_draw cause idle\n");
     struct triage *from = some(&old);
     assert_int_equal(triage_rekey(&t, from, new.keyer, &new.options, NULL), ST_OK);
     assert_int_equal(t->apart[APART_IDLE], 3);

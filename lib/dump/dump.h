@@ -250,7 +250,9 @@ struct dump_vote {
     uint64_t weight;                  /* at most DUMP_COUNT_MAX */
 };
 /* Is the dump about the threads that worked, not about the main thread alone? It is for the
- * kinds cpu and slow-action, if it says of a thread with a stack that it worked. */
+ * kinds cpu and slow-action, if it says of a thread with a stack that it worked: in a slow action
+ * for 10 % of the time. It is not if the thread that used most in a stall of kind cpu has no
+ * stack. */
 bool dump_is_about_threads(const struct dump *d);
 /* The name of a slow action; NULL = it is none. */
 const char *dump_slow_action(const struct dump *d);

@@ -111,6 +111,45 @@ static void without_shares_the_thread_that_used_most_votes(void **state) {
     assert_memory_equal(weights, none, sizeof none);
 }
 
+static void beside_a_culprit_without_a_stack_nobody_votes(void **state) {
+    (void)state;
+    static const uint64_t samples[8] = {2};
+    static const uint64_t top[8] = {0, 0, 1000, 0};
+    uint64_t weights[8];
+    votes_of("{" FORMAT ",'stall':{'kind':'cpu','top_thread':{'id':9,'name':'b'}},'threads':["
+             "{'id':1,'main':true,'frames':[4100]},"
+             "{'id':2,'cpu_permille':100,'frames':[4200]},{'id':9,'cpu_permille':900}],"
+             "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
+             weights);
+    assert_memory_equal(weights, samples, sizeof samples);
+    /* It has a stack, and its share is not known: another's, which is less, is no matter. */
+    votes_of("{" FORMAT ",'stall':{'kind':'cpu','top_thread':{'id':9,'name':'b'}},'threads':["
+             "{'id':1,'main':true,'frames':[4100]},{'id':9,'frames':[4300]},"
+             "{'id':2,'cpu_permille':100,'frames':[4200]}],"
+             "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
+             weights);
+    assert_memory_equal(weights, top, sizeof top);
+}
+
+/* A heartbeat's thread did not work in the action; what worked a tenth of the time did. */
+static void in_a_slow_action_a_thread_works_from_a_floor_on(void **state) {
+    (void)state;
+    static const uint64_t want[8] = {0, 0, 0, 100};
+    static const uint64_t none[8] = {2};
+    uint64_t weights[8];
+    votes_of("{" FORMAT ",'stall':{'kind':'slow-action','action':'a'},'threads':["
+             "{'id':1,'main':true,'frames':[4100]},{'id':2,'cpu_permille':99,'frames':[4200]},"
+             "{'id':3,'cpu_permille':100,'frames':[4300]}],"
+             "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
+             weights);
+    assert_memory_equal(weights, want, sizeof want);
+    votes_of("{" FORMAT ",'stall':{'kind':'slow-action','action':'a'},'threads':["
+             "{'id':1,'main':true,'frames':[4100]},{'id':2,'cpu_permille':15,'frames':[4200]}],"
+             "'samples':{'stacks':[{'count':2,'frames':[4100]}]}}",
+             weights);
+    assert_memory_equal(weights, none, sizeof none);
+}
+
 /* A main thread that hardly ran during a slow action is no thread that worked. */
 static void a_slow_action_may_have_nothing_that_worked(void **state) {
     (void)state;
@@ -173,6 +212,8 @@ int main(void) {
         cmocka_unit_test(samples_vote_with_their_counts),
         cmocka_unit_test(threads_that_worked_vote_with_their_shares),
         cmocka_unit_test(without_shares_the_thread_that_used_most_votes),
+        cmocka_unit_test(beside_a_culprit_without_a_stack_nobody_votes),
+        cmocka_unit_test(in_a_slow_action_a_thread_works_from_a_floor_on),
         cmocka_unit_test(a_slow_action_may_have_nothing_that_worked),
         cmocka_unit_test(exact_frames_are_those_listed),
         cmocka_unit_test(the_span_falls_back),

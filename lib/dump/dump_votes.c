@@ -4,8 +4,8 @@
 #include "dump/dump.h"
 
 /* Permille: of a thread of which only its rank is known; what a hostile dump may claim; below this
- * the main thread waited for work while an action was slow. */
-enum { ONE_PROCESSOR = 1000, SHARE_MAX = 65536 * ONE_PROCESSOR, MAIN_WAITED = 100 };
+ * a thread waited while an action was slow. */
+enum { ONE_PROCESSOR = 1000, SHARE_MAX = 65536 * ONE_PROCESSOR, ACTION_WAITED = 100 };
 
 /* ---- the threads that worked ---- */
 
@@ -13,8 +13,35 @@ static bool kind_is(const struct dump *d, const char *kind) {
     return d->stall.kind && strcmp(d->stall.kind, kind) == 0;
 }
 
-/* Does a thread say how much it worked? Else the one that used most is all that is known. */
+static bool has_stack(const struct dump *d, const struct dump_thread *t) {
+    return t->stack.frame_count > 0 || (t->main && d->sample_count > 0);
+}
+
+/* The thread of a stall of kind cpu that used the processor most, if it has a stack; NULL = none
+ * has, or nobody knows which one did. */
+static const struct dump_thread *top_thread(const struct dump *d) {
+    for (size_t i = 0; kind_is(d, "cpu") && i < d->thread_count; i++) {
+        const struct dump_thread *t = &d->threads[i];
+        if (d->stall.top_thread >= 0 && t->id == d->stall.top_thread && has_stack(d, t)) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+/* Is the thread that used the processor most known, and its stack not? Whatever the others used is
+ * less, and no reason to blame them. */
+static bool top_thread_is_absent(const struct dump *d) {
+    return kind_is(d, "cpu") && d->stall.top_thread >= 0 && !top_thread(d);
+}
+
+/* Does a thread say how much it worked, the one that used most among them? Else the latter is all
+ * that is known. */
 static bool shares_are_known(const struct dump *d) {
+    const struct dump_thread *top = top_thread(d);
+    if (top && top->cpu_permille < 0) {
+        return false;
+    }
     for (size_t i = 0; i < d->thread_count; i++) {
         if (d->threads[i].cpu_permille > 0) {
             return true;
@@ -25,18 +52,18 @@ static bool shares_are_known(const struct dump *d) {
 
 /* The thread's share; 0 = it has none, or no stack. */
 static uint64_t share_of(const struct dump *d, const struct dump_thread *t, bool known) {
-    bool stack = t->stack.frame_count > 0 || (t->main && d->sample_count > 0);
+    bool stack = has_stack(d, t);
     if (!known) {
         return stack && d->stall.top_thread >= 0 && t->id == d->stall.top_thread ? ONE_PROCESSOR
                                                                                  : 0;
     }
-    int64_t least = t->main && kind_is(d, "slow-action") ? MAIN_WAITED : 1;
+    int64_t least = kind_is(d, "slow-action") ? ACTION_WAITED : 1;
     int64_t share = stack && t->cpu_permille >= least ? t->cpu_permille : 0;
     return share < SHARE_MAX ? (uint64_t)share : SHARE_MAX;
 }
 
 bool dump_is_about_threads(const struct dump *d) {
-    if (!kind_is(d, "cpu") && !kind_is(d, "slow-action")) {
+    if ((!kind_is(d, "cpu") && !kind_is(d, "slow-action")) || top_thread_is_absent(d)) {
         return false;
     }
     bool known = shares_are_known(d);
@@ -60,9 +87,9 @@ bool dump_nothing_worked(const struct dump *d) {
         return false;
     }
     if (main->cpu_permille >= 0) {
-        return main->cpu_permille < MAIN_WAITED;
+        return main->cpu_permille < ACTION_WAITED;
     }
-    return main->cpu_ms >= 0 && d->stall.seq <= 1 && main->cpu_ms < span / (1000 / MAIN_WAITED);
+    return main->cpu_ms >= 0 && d->stall.seq <= 1 && main->cpu_ms < span / (1000 / ACTION_WAITED);
 }
 
 const char *dump_absent_worker(const struct dump *d) {

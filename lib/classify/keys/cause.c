@@ -122,7 +122,8 @@ static bool it_runs(const struct judge *j) {
     return j->current && judged_is(j->thread->state, "running");
 }
 
-/* A thread that worked: it computed, whatever it did when its stack was taken. */
+/* A thread that worked. Of a stall of kind cpu it computed, whatever it did when its stack was
+ * taken; in a slow action it did if it ran for most of the time. */
 static void judge_worker(const struct judge *j, struct stall_key *out) {
     int64_t share = j->chosen->worker->cpu_permille;
     add_worker(j);
@@ -132,8 +133,10 @@ static void judge_worker(const struct judge *j, struct stall_key *out) {
         strbuf_addf(j->why, "was on a processor for %" PRId64 "%% of the time", share / 10);
     }
     cause_add_in(j, j->chosen);
-    out->cause = CAUSE_COMPUTE;
-    out->confidence = share >= CPU_COMPUTES ? 900 : 700;
+    if (share >= CPU_COMPUTES || judged_is(j->d->stall.kind, "cpu")) {
+        out->cause = CAUSE_COMPUTE;
+        out->confidence = share >= CPU_COMPUTES ? 900 : 700;
+    }
 }
 
 /* Nobody tells what worked: the thread that burned the processor is not among those with stacks, or

@@ -98,6 +98,46 @@ static void a_culprit_without_a_stack_is_its_name(void **state) {
            "db flush used the processor most, and its stack is not in the dump");
 }
 
+static void who_used_less_than_the_culprit_is_not_blamed(void **state) {
+    (void)state;
+    expect(DUMP("\"kind\":\"cpu\",\"top_thread\":{\"id\":7,\"name\":\"w\"}",
+                "\"threads\":[{\"id\":1,\"main\":true," LOOP "},{\"id\":8,\"name\":\"v\","
+                "\"cpu_permille\":100,\"frames\":[110,120]}]"),
+           "thread\tw\n", "", CAUSE_COMPUTE,
+           "w used the processor most, and its stack is not in the dump");
+}
+
+static void a_slow_action_is_not_of_a_thread_that_hardly_ran(void **state) {
+    (void)state;
+    expect(DUMP("\"kind\":\"slow-action\",\"action\":\"sync cart\"",
+                "\"threads\":[{\"id\":1,\"main\":true,\"frames\":[230,110,120]},"
+                "{\"id\":7,\"name\":\"hb\",\"cpu_permille\":15,\"frames\":[130,140]}]"),
+           "app\tsort\napp\tfill\naction\tsync cart\n", "action\tsync cart\n", CAUSE_DISK,
+           "flushes a file to the disk (fsync)");
+}
+
+static void a_slow_action_computes_if_its_thread_mostly_ran(void **state) {
+    (void)state;
+    static const struct {
+        int share;
+        enum rule_cause cause;
+    } cases[] = {{599, CAUSE_UNKNOWN}, {600, CAUSE_COMPUTE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct strbuf text = {0}, reason = {0};
+        strbuf_addf(&text,
+                    DUMP("\"kind\":\"slow-action\",\"action\":\"sync cart\"",
+                         "\"threads\":[{\"id\":1,\"main\":true," LOOP "},{\"id\":7,"
+                         "\"name\":\"w\",\"cpu_permille\":%d,\"frames\":[110,120]}]"),
+                    cases[i].share);
+        strbuf_addf(&reason, "7 w was on a processor for %d%% of the time in sort",
+                    cases[i].share / 10);
+        expect(strbuf_cstr(&text), "app\tsort\napp\tfill\naction\tsync cart\n",
+               "action\tsync cart\n", cases[i].cause, strbuf_cstr(&reason));
+        strbuf_release(&text);
+        strbuf_release(&reason);
+    }
+}
+
 static void a_slow_action_is_its_name_and_what_worked_in_it(void **state) {
     (void)state;
     expect(DUMP("\"kind\":\"slow-action\",\"action\":\"sync cart\"",
@@ -152,6 +192,9 @@ int main(void) {
         cmocka_unit_test(a_thread_that_burned_does_not_wait),
         cmocka_unit_test(the_main_threads_samples_share_what_it_burned),
         cmocka_unit_test(a_culprit_without_a_stack_is_its_name),
+        cmocka_unit_test(who_used_less_than_the_culprit_is_not_blamed),
+        cmocka_unit_test(a_slow_action_is_not_of_a_thread_that_hardly_ran),
+        cmocka_unit_test(a_slow_action_computes_if_its_thread_mostly_ran),
         cmocka_unit_test(a_slow_action_is_its_name_and_what_worked_in_it),
         cmocka_unit_test(a_slow_action_in_which_nothing_worked_is_its_name),
         cmocka_unit_test(a_hang_is_about_the_main_thread_whoever_worked),

@@ -11,6 +11,7 @@
  *     disk        800  the kernel lets it wait where it only touches memory
  *     disk        700  a read or write that the kernel does not let a signal interrupt
  *     compute     900  nothing waits, and it ran for most of the stall
+ *     compute     600  nothing waits, and the process used more than one processor
  *     starved     700  nothing waits, it was ready to run, and did not run for most of the stall
  *     starved     500  its samples are outside of the system's code, where nothing waits
  *     disk        650  it stands still outside of the system's code, as where memory is paged in
@@ -22,7 +23,7 @@
 
 #include "classify/keys/cause_private.h"
 
-enum { BY_KIND = 600 };
+enum { BY_KIND = 600, BY_PROCESS = 600, ONE_PROCESSOR = 1000 };
 
 /* ---- what is known ---- */
 
@@ -70,6 +71,9 @@ static int64_t thread_cpu(const struct dump *d, const struct dump_thread *main) 
 
 int64_t judged_cpu(const struct dump *d, const struct dump_thread *main) {
     int64_t process = d->stall.cpu_permille, thread = thread_cpu(d, main);
+    if (thread < 0 && process > ONE_PROCESSOR) {
+        return -1; /* of several threads, and which of them is not known */
+    }
     return thread < 0 || (process >= 0 && process < thread) ? process : thread;
 }
 
@@ -172,7 +176,8 @@ static enum st judge_page(const struct judge *j, struct stall_key *out) {
 }
 
 static void judge_processor(const struct judge *j, struct stall_key *out) {
-    int64_t cpu = j->k->cpu_permille;
+    int64_t cpu = j->k->cpu_permille, process = j->d->stall.cpu_permille;
+    bool shared = cpu < 0 && process > ONE_PROCESSOR;
     if (j->chosen->nested && cpu < CPU_COMPUTES) {
         strbuf_addf(j->why, "waits in a loop inside of another (%s)", j->chosen->nested->function);
         cause_add_in(j, j->chosen);
@@ -180,7 +185,7 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
     }
     bool sampled = j->k->samples.len > 0;
     bool off = it_waits(j) || (sampled && cpu >= 0 && cpu < CPU_WAITS && !it_runs(j));
-    if (off && cpu < CPU_COMPUTES && scan_is_in_own_code(j->k, j->chosen)) {
+    if (off && !shared && cpu < CPU_COMPUTES && scan_is_in_own_code(j->k, j->chosen)) {
         out->cause = CAUSE_DISK;
         out->confidence = it_waits(j) ? 650 : 500;
         strbuf_addstr(j->why, "stands still");
@@ -192,6 +197,14 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
         strbuf_addstr(j->why, "waits");
         cause_add_in(j, j->chosen);
         strbuf_addstr(j->why, ", no frame tells for what");
+        return;
+    }
+    if (shared) {
+        strbuf_addf(j->why, "nothing waits, and the process used %" PRId64 "%% of a processor",
+                    process / 10);
+        cause_add_in(j, j->chosen);
+        out->cause = CAUSE_COMPUTE;
+        out->confidence = BY_PROCESS;
         return;
     }
     if (cpu < 0) {

@@ -197,7 +197,16 @@ static void the_time_of_the_thread_counts_where_it_is_known(void **state) {
     main->cpu_ms = 100; /* … and main was not one of them */
     expect(&b, CAUSE_STARVED, 700, "on a processor for 10% of the stall in sort");
     b.f.d.stall.seq = 2; /* its time is that of the whole stall, the span is not */
-    expect(&b, CAUSE_COMPUTE, 900, "on a processor for 190% of the stall in sort");
+    expect(&b, CAUSE_COMPUTE, 600,
+           "nothing waits, and the process used 190% of a processor in sort");
+    teardown(&b);
+    /* More than one processor is several threads': it is no evidence against a wait. */
+    setup(&b);
+    THREAD(&b, 1, "ui", "!read", "sort", "main");
+    b.f.d.stall.cpu_permille = 1000;
+    expect(&b, CAUSE_COMPUTE, 900, "on a processor for 100% of the stall in sort");
+    b.f.d.stall.cpu_permille = 1001;
+    expect(&b, CAUSE_IO, 300, "reads or writes (read)");
     teardown(&b);
 }
 

@@ -162,9 +162,29 @@ static bool has_app(const struct keyer *k, const struct judged_stack *s) {
     return false;
 }
 
+/* The frame that asked for what a stack waits for: the innermost of the app's, else the innermost
+ * relevant one; NULL = there is none. */
+static const struct frame_info *asking_frame(const struct keyer *k, const struct judged_stack *s) {
+    for (size_t i = 0; i < s->count; i++) {
+        const struct frame_info *info = judged_at(k, s, i)->info;
+        if (info->in_app && info->place == PLACE_KEEP) {
+            return info->canonical;
+        }
+    }
+    return s->top;
+}
+
+/* Do both wait for the same kind of thing in the same function, and so probably for the same one?
+ * Then neither is seen to hold it. */
+static bool waits_alike(const struct keyer *k, const struct judged_stack *a,
+                        const struct judged_stack *b) {
+    const char *for_a = a->told ? a->told->reason : "", *for_b = b->told ? b->told->reason : "";
+    return asking_frame(k, a) == asking_frame(k, b) && strcmp(for_a, for_b) == 0;
+}
+
 /* Looks at all other threads and adds those that wait, too. *waiters = 0: one of them is at work,
- * and may hold what others wait for. */
-static enum st add_waiters(const struct judge *j, size_t *waiters, struct err *e) {
+ * and may hold what others wait for. *convoy: all of them wait as the chosen one does. */
+static enum st add_waiters(const struct judge *j, size_t *waiters, bool *convoy, struct err *e) {
     const struct dump *d = j->d;
     bool own = lock_is_the_apps(j->k, j->chosen);
     for (size_t i = 0; i < d->thread_count; i++) {
@@ -179,6 +199,7 @@ static enum st add_waiters(const struct judge *j, size_t *waiters, struct err *e
         bool runs = judged_is(t->state, "running");
         if (!runs && waits_for_holder(j->k, &s)) {
             add_waiter(j, t, &s, waiters);
+            *convoy = *convoy && waits_alike(j->k, j->chosen, &s);
         } else if ((runs || !waits_for_work(j->k, &s)) && (!own || has_app(j->k, &s))) {
             *waiters = 0;
             return ST_OK;
@@ -192,15 +213,17 @@ static enum st add_waiters(const struct judge *j, size_t *waiters, struct err *e
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct dump *d = j->d;
     size_t waiters = 0;
+    bool convoy = true;
     if (!j->current || !d->stall.fatal || d->threads_left_out > 0 || d->thread_count < 2 ||
         judged_is(j->thread->state, "running") || !waits_for_holder(j->k, j->chosen)) {
         return ST_NONE;
     }
     add_waiter(j, j->thread, j->chosen, &waiters);
-    if (add_waiters(j, &waiters, e) != ST_OK) {
+    if (add_waiters(j, &waiters, &convoy, e) != ST_OK) {
         return ST_ERR;
     }
-    if (waiters == 0 || (waiters == 1 && !lock_is_the_apps(j->k, j->chosen))) {
+    bool alone = waiters == 1;
+    if (waiters == 0 || (alone ? !lock_is_the_apps(j->k, j->chosen) : convoy)) {
         strbuf_clear(j->why);
         return ST_NONE;
     }

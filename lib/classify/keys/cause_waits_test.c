@@ -163,6 +163,30 @@ static void what_ended_or_may_go_on_is_no_deadlock(void **state) {
            "on");
 }
 
+/* Two that wait in the same function wait for the same lock, as far as is seen. */
+static void a_convoy_is_no_deadlock(void **state) {
+    (void)state;
+    static const struct stack_text threads[] = {
+        {1,
+         "main",
+         "waiting",
+         {"libsystem_kernel.dylib __psynch_mutexwait",
+          "libsystem_pthread.dylib _pthread_mutex_lock_slow", "Shop -[Cart lock]"}},
+        WRITER_WAITS_FOR_A_MUTEX,
+        {8,
+         "log",
+         "waiting",
+         {"libsystem_kernel.dylib __psynch_mutexwait",
+          "libsystem_pthread.dylib _pthread_mutex_lock_slow", "Shop -[Log write]"}}};
+    expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 2, CAUSE_LOCK,
+           "waits for a mutex (__psynch_mutexwait)");
+    /* One that waits elsewhere may hold it. */
+    expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 3, CAUSE_DEADLOCK,
+           "main waits for a mutex in -[Cart lock], 5 db waits for a mutex in -[Cart lock], 8 log "
+           "waits for a mutex in -[Log write], and no other thread is at work: they wait for each "
+           "other");
+}
+
 /* A semaphore has no holder: what will signal it may come from outside. */
 static void a_semaphore_is_held_by_nobody(void **state) {
     (void)state;
@@ -289,6 +313,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_at_work_wait_for_each_other),
         cmocka_unit_test(what_ended_or_may_go_on_is_no_deadlock),
+        cmocka_unit_test(a_convoy_is_no_deadlock),
         cmocka_unit_test(a_semaphore_is_held_by_nobody),
         cmocka_unit_test(the_thread_that_writes_holds_the_database),
         cmocka_unit_test(a_mutex_outside_of_the_database_has_no_such_holder),

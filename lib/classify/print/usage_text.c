@@ -244,9 +244,10 @@ static bool add_uploads(struct strbuf *b, const struct triage *t) {
     const uint64_t ppm = 1000000, kb_ppm = 1000;
     uint64_t dumps = u->dumps < SUM_MAX / ppm ? u->dumps * ppm : SUM_MAX;
     uint64_t bytes = u->dump_bytes < SUM_MAX / kb_ppm ? u->dump_bytes * kb_ppm : SUM_MAX;
-    strbuf_addf(b, "%s dumps ", text_rate(dumps / days, number));
-    strbuf_addf(b, "of %s kB as they were read, for each user and day with a session, over ",
-                text_rate(bytes / days, number));
+    const char *about = distinct_is_exact(&u->user_days) ? "" : "about ";
+    strbuf_addf(b, "%s%s dumps ", about, text_rate(dumps / days, number));
+    strbuf_addf(b, "of %s kB as they were read, for each user and day with a session, over %s",
+                text_rate(bytes / days, number), about);
     text_add_counted(b, days, "such day", "such days");
     if (u->over_quota || u->lost) {
         strbuf_addf(b, "; %s more were not sent", text_grouped(u->over_quota, number));

@@ -102,6 +102,10 @@ static uint64_t log2_fixed(uint64_t v) {
     return result;
 }
 
+bool distinct_is_exact(const struct distinct *d) {
+    return !d->registers;
+}
+
 uint64_t distinct_count(const struct distinct *d) {
     if (!d->registers) {
         return d->hashes.len;

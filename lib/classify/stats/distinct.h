@@ -30,5 +30,7 @@ bool distinct_merge(struct distinct *d, const struct distinct *from);
 /* Sets the empty d from a copy of these registers. False: out of memory. */
 bool distinct_set_registers(struct distinct *d, const uint8_t registers[DISTINCT_REGISTERS]);
 uint64_t distinct_count(const struct distinct *d);
+/* Is distinct_count exact, not an estimate? */
+bool distinct_is_exact(const struct distinct *d);
 
 #endif

@@ -115,6 +115,7 @@ static void few_users_are_counted_exactly(void **state) {
     for (uint64_t i = 0; i < DISTINCT_EXACT_MAX; i++) {
         assert_true(distinct_add(&d, hash_u64(i)) && distinct_add(&d, hash_u64(i / 2)));
         assert_int_equal(distinct_count(&d), i + 1);
+        assert_true(distinct_is_exact(&d));
     }
     distinct_release(&d);
 }
@@ -128,6 +129,7 @@ static void many_users_are_counted_within_eight_percent(void **state) {
         for (; n < check; n++) {
             assert_true(distinct_add(&d, hash_bytes(&n, sizeof n)));
         }
+        assert_false(distinct_is_exact(&d));
         uint64_t got = distinct_count(&d);
         uint64_t off = got > n ? got - n : n - got;
         if (off * 1000 > n * 81) {

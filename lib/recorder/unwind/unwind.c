@@ -243,21 +243,28 @@ static bool may_return_async(struct unwinder *u, const struct cfi_stack *stack, 
 }
 
 struct call_before {
-    uint64_t pc;
-    bool found;
+    uint64_t pc, target;
+    enum prologue_call call;
 };
 
 static void find_call_async(void *arg, const struct cfi_module *module) {
     struct call_before *c = arg;
-    uint64_t target;
-    c->found = prologue_call_before_async(module, c->pc, &target) != PROLOGUE_NO_CALL;
+    c->call = prologue_call_before_async(module, c->pc, &c->target);
 }
 
 /* Is a call before `pc`, in a module or in code made at run time? */
 static bool follows_call_async(struct unwinder *u, uint64_t pc) {
-    struct call_before c = {.pc = pc};
+    struct call_before c = {.pc = pc, .call = PROLOGUE_NO_CALL};
     bool in_module = u->modules.find_async(u->modules.arg, pc - 1, find_call_async, &c);
-    return in_module ? c.found : is_made_call_async(u, pc);
+    return in_module ? c.call != PROLOGUE_NO_CALL : is_made_call_async(u, pc);
+}
+
+/* Does the call before `pc` name a function without rules that begins at or below `callee`? */
+static bool names_callee_async(struct unwinder *u, uint64_t pc, uint64_t callee) {
+    struct call_before c = {.pc = pc, .call = PROLOGUE_NO_CALL};
+    return u->modules.find_async(u->modules.arg, pc - 1, find_call_async, &c) &&
+           c.call == PROLOGUE_DIRECT_CALL && c.target <= callee &&
+           unwind_cached_rule_async(u, c.target)->kind == RULE_NO_CFI;
 }
 
 /* A function without rules that has pushed nothing, or one word: crti's _init and _fini, a call
@@ -308,9 +315,25 @@ static bool chain_step_async(struct unwinder *u, const struct cfi_stack *stack, 
 /* Words of the stack that a function without rules may have pushed. */
 enum { PUSHED_MAX = ARCH_LINKS ? 0 : 2 };
 
+/* Does the frame pointer lead to a call that names the function? */
+static bool chain_is_named_async(struct unwinder *u, const struct cfi_stack *stack,
+                                 const struct cfi_registers *regs) {
+    uint64_t fp = regs->value[CFI_FP], pc;
+    return cfi_knows_async(regs, CFI_FP) && fp >= regs->value[CFI_SP] && fp % 8 == 0 &&
+           unwind_load_return_async(stack, fp + 8, &pc) &&
+           names_callee_async(u, pc, regs->value[CFI_PC]);
+}
+
 static bool fallback_async(struct unwinder *u, const struct cfi_stack *stack, bool in_module,
                            bool exact, struct cfi_registers *regs) {
     if (ARCH_LINKS && exact && unwind_link_step_async(u, stack, regs)) {
+        return true;
+    }
+    /* A function that has made a call may have room for variables where its stack ends, and there
+     * may be return addresses in it that were left over from earlier calls. */
+    if (in_module && !exact &&
+        (chain_step_async(u, stack, true, regs) ||
+         (chain_is_named_async(u, stack, regs) && chain_step_async(u, stack, false, regs)))) {
         return true;
     }
     if (in_module) {

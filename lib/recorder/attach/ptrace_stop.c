@@ -16,11 +16,7 @@ enum { STOP_MS = 20, NAP_NS = 20000 };
 
 /* Reads the registers in the kernel's layout of a core file. */
 static bool registers_of_stopped(pid_t tid, struct cfi_registers *regs) {
-#if defined(__x86_64__)
     struct user_regs_struct u;
-#else
-    struct user_pt_regs u;
-#endif
     struct iovec io = {&u, sizeof u};
     if (ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)NT_PRSTATUS, &io) != 0 ||
         io.iov_len != sizeof u) {

@@ -162,11 +162,11 @@ bool remote_thread_blocked(struct remote_unwinder *u, const struct remote_thread
                            const struct cfi_registers *sleep, struct proc_syscall *call,
                            struct cfi_registers *regs, struct cfi_stack *stack) {
     struct proc_syscall before, after;
-    uint64_t cpu = remote_thread_cpu_ns(t);
-    if (!remote_thread_call(t, &before) || before.sp < ARCH_RED_ZONE) {
+    uint64_t cpu = remote_thread_cpu_ns(t), red_zone = ARCH_RED_ZONE;
+    if (!remote_thread_call(t, &before) || before.sp < red_zone) {
         return false;
     }
-    uint64_t lo = (before.sp - ARCH_RED_ZONE) & ~UINT64_C(7);
+    uint64_t lo = (before.sp - red_zone) & ~UINT64_C(7);
     size_t size = remote_read_some(u->process, lo, u->stack, REMOTE_STACK_MAX);
     if (size <= ARCH_RED_ZONE || !remote_thread_call(t, &after) || !is_same_call(&before, &after) ||
         remote_thread_cpu_ns(t) != cpu) {

@@ -81,11 +81,17 @@ static void return_address_left_over_from_an_earlier_call_is_not_believed(void *
     free(s);
 }
 
+/* Where a frame record may be anywhere in its frame, sp is not known above one, and callers that
+ * keep no frame pointer of their own cannot be followed. */
+static bool callers_keep_no_pointer(const struct situation *s) {
+    return !ARCH_FP_IS_TOP && s->end == UNWIND_REGISTER;
+}
+
 static void call_frames_without_rules(struct situation **out) {
     struct situation *s = new_situation(9, ruleless_outer);
     run(s, 0);
     unwind_now(s);
-    if (!is_right(s)) {
+    if (!is_right(s) && !callers_keep_no_pointer(s)) {
         fail_with_frames(s);
     }
     *out = s;
@@ -101,7 +107,8 @@ static void functions_of_a_module_without_rules_are_followed_by_their_frame_poin
     }
     assert_true(at + 3 < s->count);
     assert_true(s->frames[at + 1].function == 0 && s->frames[at + 2].function == 0);
-    assert_true(s->frames[at + 4].pc == (uint64_t)(uintptr_t)s->expected[s->depth - 1]);
+    assert_true(callers_keep_no_pointer(s) ||
+                s->frames[at + 4].pc == (uint64_t)(uintptr_t)s->expected[s->depth - 1]);
     free(s);
 }
 

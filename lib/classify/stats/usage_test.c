@@ -71,8 +71,9 @@ static void add_stall_to(const struct made *m, struct triage *t, const struct st
     f.d.stall.ended = like->ended;
     f.d.stall.cpu_permille = -1;
     f.d.stall.threshold_ms = 2000;
-    f.d.text = "{}";
-    f.d.text_len = 100;
+    static const char text[100] = "{}";
+    f.d.text = text;
+    f.d.text_len = sizeof text;
     assert_int_equal(keyer_key(m->keyer, &f.d, &key, NULL), ST_OK);
     assert_int_equal(triage_add(t, &f.d, &key, true, NULL, NULL), ST_OK);
 }

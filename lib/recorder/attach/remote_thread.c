@@ -153,11 +153,6 @@ void remote_thread_describe(const struct remote_thread *t, struct rec_thread *ou
     }
 }
 
-static bool is_same_call(const struct proc_syscall *a, const struct proc_syscall *b) {
-    return a->number == b->number && a->sp == b->sp && a->pc == b->pc &&
-           memcmp(a->args, b->args, sizeof a->args) == 0;
-}
-
 bool remote_thread_blocked(struct remote_unwinder *u, const struct remote_thread *t,
                            const struct cfi_registers *sleep, struct proc_syscall *call,
                            struct cfi_registers *regs, struct cfi_stack *stack) {
@@ -168,8 +163,8 @@ bool remote_thread_blocked(struct remote_unwinder *u, const struct remote_thread
     }
     uint64_t lo = (before.sp - red_zone) & ~UINT64_C(7);
     size_t size = remote_read_some(u->process, lo, u->stack, REMOTE_STACK_MAX);
-    if (size <= ARCH_RED_ZONE || !remote_thread_call(t, &after) || !is_same_call(&before, &after) ||
-        remote_thread_cpu_ns(t) != cpu) {
+    if (size <= ARCH_RED_ZONE || !remote_thread_call(t, &after) ||
+        !proc_same_call_async(&before, &after) || remote_thread_cpu_ns(t) != cpu) {
         return false;
     }
     bool known = sleep && sleep->known != 0 && sleep->value[CFI_SP] == before.sp &&

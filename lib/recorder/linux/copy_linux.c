@@ -1,8 +1,6 @@
 /* Copies a thread's stack: of a blocked thread through /proc, of a running one by a signal. */
 #include "linux/copy_linux.h"
 
-#include <string.h>
-
 #include "linux/images_linux.h"
 #include "linux/modules_linux.h"
 
@@ -46,11 +44,6 @@ static uint64_t copy_outside_async(const struct copy_source *s, uint8_t *to, uin
     return stack_copy_mapped_async(s->pid, to, from, size);
 }
 
-static bool same_call_async(const struct proc_syscall *a, const struct proc_syscall *b) {
-    return a->number == b->number && a->sp == b->sp && a->pc == b->pc &&
-           memcmp(a->args, b->args, sizeof a->args) == 0;
-}
-
 bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct proc_syscall *call) {
     struct proc_syscall before, after;
     size_t room = 0;
@@ -62,7 +55,7 @@ bool copy_blocked_async(const struct copy_source *s, struct copy *copy, struct p
     uint64_t lo = (before.sp - ARCH_RED_ZONE) & ~UINT64_C(7);
     uint64_t size = copy_outside_async(s, buffer, before.sp, lo, room);
     if (size <= ARCH_RED_ZONE || !copy_read_call_async(s, &after) ||
-        !same_call_async(&before, &after) || copy_cpu_ns_async(s->clock) != cpu) {
+        !proc_same_call_async(&before, &after) || copy_cpu_ns_async(s->clock) != cpu) {
         return false;
     }
     copy->regs = (struct cfi_registers){.known = 0};
@@ -87,27 +80,16 @@ static bool takes_no_signal_async(const struct copy_source *s) {
     return proc_parse_blocked_async(text, size, s->signal_number);
 }
 
-/* A filter may come at any time, so this is asked each time. */
-static bool is_filtered_async(const struct copy_source *s) {
-    char text[STATUS_SIZE];
-    size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
-    return proc_parse_filtered_async(text, size);
-}
-
-static bool may_handle_async(const struct copy_source *s) {
-    char text[STATUS_SIZE];
-    size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
-    return proc_parse_handling_async(text, size);
-}
-
 bool copy_running_async(const struct copy_source *s, bool runs, uint32_t answer_ms,
                         uint32_t starved_ms, struct copy *copy) {
     struct signal_copy from;
     struct signal_target target = s->target;
-    if (!signal_linux_has_room_async(&s->target) && may_handle_async(s)) {
+    char text[STATUS_SIZE];
+    size_t size = proc_file_read_async(&s->status_file, text, sizeof text);
+    if (!signal_linux_has_room_async(&s->target) && proc_parse_handling_async(text, size)) {
         return false;
     }
-    target.filtered = is_filtered_async(s);
+    target.filtered = proc_parse_filtered_async(text, size); /* a filter may come at any time */
     if (!signal_linux_send_async(&target)) {
         return false;
     }

@@ -113,6 +113,11 @@ enum rec_thread_state proc_parse_state_async(const char *text, size_t size) {
     }
 }
 
+bool proc_same_call_async(const struct proc_syscall *a, const struct proc_syscall *b) {
+    return a->number == b->number && a->sp == b->sp && a->pc == b->pc &&
+           memcmp(a->args, b->args, sizeof a->args) == 0;
+}
+
 bool proc_parse_dead_async(const char *text, size_t size) {
     size_t at = behind_name_async(text, size);
     return at < size && (text[at + 1] == 'Z' || text[at + 1] == 'X');

@@ -21,6 +21,9 @@ struct proc_syscall {
  * descriptor may have been closed by the program and its number be another file's now. */
 bool proc_parse_syscall_async(const char *text, size_t size, struct proc_syscall *out);
 
+/* Are two answers of one thread's file of the same call, from the same place? */
+bool proc_same_call_async(const struct proc_syscall *a, const struct proc_syscall *b);
+
 /* The state letter of /proc/self/task/TID/stat, which follows a name that may hold anything. */
 enum rec_thread_state proc_parse_state_async(const char *text, size_t size);
 

@@ -77,6 +77,11 @@ uint64_t hash_quick(const void *bytes, size_t len) {
         h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 divided by the golden ratio */
         h ^= h >> 32;
     }
+    if (left > 0 &&
+        len >= sizeof word) { /* one load with some bytes again, not one for each byte */
+        memcpy(&word, p + left - sizeof word, sizeof word);
+        return hash_u64(h ^ word);
+    }
     return hash_u64(h ^ load_rest(p, left));
 }
 

@@ -152,22 +152,20 @@ static inline uint64_t reader_leb128(struct reader *r, bool is_signed) {
     return n.value;
 }
 static inline uint64_t reader_uleb128(struct reader *r) {
-    size_t left = reader_left(r);
-    if (left > 0 && r->at[0] < 0x80) {
+    if (r->at != r->end && r->at[0] < 0x80) {
         return *r->at++;
     }
-    if (left > 1 && r->at[1] < 0x80) {
+    if (reader_left(r) > 1 && r->at[1] < 0x80) {
         r->at += 2;
         return (uint64_t)r->at[-1] << 7 | (r->at[-2] & 0x7f);
     }
     return reader_leb128(r, false);
 }
 static inline int64_t reader_sleb128(struct reader *r) {
-    size_t left = reader_left(r);
-    if (left > 0 && r->at[0] < 0x80) {
+    if (r->at != r->end && r->at[0] < 0x80) {
         return (*r->at++ ^ 0x40) - 0x40; /* bit 6 is the sign */
     }
-    if (left > 1 && r->at[1] < 0x80) {
+    if (reader_left(r) > 1 && r->at[1] < 0x80) {
         r->at += 2;
         return ((r->at[-1] << 7 | (r->at[-2] & 0x7f)) ^ 0x2000) - 0x2000;
     }

@@ -26,6 +26,18 @@ bool debug_is_lineless(const struct debug *d) {
     return referred && lines->len == 0 && !lines->damaged;
 }
 
+static struct debug_range largest_code(const struct range_vec *code, uint64_t tombstones) {
+    struct debug_range largest = {0};
+    for (size_t i = 0; i < code->len; i++) {
+        struct debug_range r = code->data[i];
+        r.high = r.high < tombstones ? r.high : tombstones;
+        if (r.low < r.high && r.high - r.low > largest.high - largest.low) {
+            largest = r;
+        }
+    }
+    return largest;
+}
+
 enum st debug_open_sections(struct debug **out, const struct debug_setup *setup, struct err *e) {
     struct debug *d = calloc(1, sizeof *d);
     if (!d) {
@@ -41,6 +53,7 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
         st = VEC_PUSH(&d->code, setup->code[i]) ? ST_OK : err_nomem(e);
     }
     ranges_normalise(&d->code, 0);
+    d->main_code = largest_code(&d->code, debug_tombstones(d));
     if (st == ST_OK && setup->alt) {
         begin_file(d, &d->alt, setup->alt, setup->planless);
         st = units_read(d, &d->alt, e);
@@ -140,6 +153,7 @@ enum st debug_clone(struct debug **out, const struct debug *d, debug_complain co
     *c = (struct debug){.path = d->path,
                         .address_size = d->address_size,
                         .arm32 = d->arm32,
+                        .main_code = d->main_code,
                         .complain = complain,
                         .complain_ctx = ctx,
                         .split_units = d->split_units};

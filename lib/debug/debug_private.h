@@ -86,6 +86,8 @@ struct debug {
     unsigned address_size;
     bool arm32;
     struct range_vec code; /* extents of sections with instructions, normalised; empty = unknown */
+    struct debug_range
+        main_code; /* the largest of them, without tombstones; empty if there is none */
     debug_complain complain;
     void *complain_ctx;
 
@@ -121,6 +123,11 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
 
 /* unit_table.c: tells of a damaged unit unless it was told of before. */
 void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why);
+/* The lowest address that stands for stripped code: -2, and -1 above it (lld, DWARF issue
+ * 200609.1). */
+static inline uint64_t debug_tombstones(const struct debug *d) {
+    return (d->address_size == 4 ? UINT32_MAX : UINT64_MAX) - 1;
+}
 /* May a function begin here? No at 0, -1, -2 and elsewhere outside the code: it was stripped
  * (stallkit-design(7), ADDRESS RULES, 4). */
 bool debug_is_code(const void *d, uint64_t address);

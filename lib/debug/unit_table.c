@@ -47,9 +47,11 @@ void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why) {
 
 bool debug_is_code(const void *ctx, uint64_t address) {
     const struct debug *d = ctx;
-    uint64_t top = d->address_size == 4 ? UINT32_MAX : UINT64_MAX;
-    if (address >= top - 1) {
-        return false; /* -1, -2: tombstones of lld (DWARF issue 200609.1) */
+    if (address - d->main_code.low < d->main_code.high - d->main_code.low) {
+        return true;
+    }
+    if (address >= debug_tombstones(d)) {
+        return false;
     }
     if (d->code.len == 0) {
         return address != 0;

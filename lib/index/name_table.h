@@ -17,11 +17,18 @@ struct interned {
     size_t count, cap; /* cap: a power of two, or 0 */
 };
 
+/* One of the names that have a linkage name. */
+struct name_link {
+    uint32_t at;     /* its offset in names */
+    uint32_t before; /* 1 + the index of the link of the one before with this linkage name; 0: none */
+};
+
 /* Zero-initialised, then names_begin. Running out of memory marks it failed. */
 struct name_table {
     struct strbuf names, strings;
     VEC(uint32_t) files; /* offsets in strings */
-    struct interned string_at, name_at;
+    VEC(struct name_link) links;
+    struct interned string_at, name_at; /* name_at: of names without a linkage name */
     struct number_map file_at; /* offset of a path in strings -> its number */
     bool failed;
 };

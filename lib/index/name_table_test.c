@@ -41,6 +41,33 @@ static void each_string_and_name_lies_there_once(void **state) {
     names_release(&t);
 }
 
+static void names_of_one_linkage_name_lie_there_once(void **state) {
+    (void)state;
+    struct name_table t = {0};
+    enum { LINES = 600 }; /* more than one search looks at */
+    uint32_t name[LINES];
+    names_begin(&t, 0);
+    for (uint32_t i = 0; i < LINES; i++) {
+        struct function_names f = {.function = "f", .linkage = "_Z1fv", .line = i};
+        name[i] = names_function(&t, &f);
+        assert_true(i == 0 || name[i] > name[i - 1]);
+        for (uint32_t back = 0; back < 3 && back <= i; back++) {
+            f.line = i - back;
+            assert_int_equal(names_function(&t, &f), name[i - back]);
+        }
+    }
+    /* Another function's name, none and the linkage name's own are not mixed up with them. */
+    struct function_names other = {.function = "g", .linkage = "_Z1fv", .line = LINES - 1};
+    struct function_names none = {.function = "f", .line = LINES - 1};
+    uint32_t a = names_function(&t, &other), b = names_function(&t, &none);
+    uint32_t c = names_symbol(&t, "_Z1fv");
+    assert_true(a > name[LINES - 1] && b > a && c > b);
+    assert_int_equal(names_function(&t, &other), a);
+    assert_int_equal(names_function(&t, &none), b);
+    assert_int_equal(names_symbol(&t, "_Z1fv"), c);
+    names_release(&t);
+}
+
 static void a_path_is_looked_for_once(void **state) {
     (void)state;
     struct name_table t = {0};
@@ -120,6 +147,7 @@ static void a_lack_of_memory_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_string_and_name_lies_there_once),
+        cmocka_unit_test(names_of_one_linkage_name_lie_there_once),
         cmocka_unit_test(a_path_is_looked_for_once),
         cmocka_unit_test(strings_made_to_collide_are_kept_all_the_same),
         cmocka_unit_test(a_lack_of_memory_is_an_error),

@@ -15,6 +15,7 @@ preload_src := $(if $(linux),$(call rec_in,preload))
 preload_parts := $(if $(linux),$(rec_top) $(preload_src) $(filter-out lib/recorder/loop/adapter_% lib/recorder/linux/adapter_%,\
                  $(call rec_in,$(filter-out replay,$(rec_everywhere)) linux unwind)))
 $(O)/test/recorder/preload/preload_early_test: $(preload_src:%.c=$(O)/obj/%.o)
+$(O)/test/recorder/preload/preload_order_test: $(O)/obj/lib/recorder/preload/preload_waits.o
 rec_obj := $(rec_src:%.c=$(O)/obj/%.o)
 preload_obj := $(preload_parts:%.c=$(O)/obj/%.o)
 

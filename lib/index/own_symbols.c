@@ -19,16 +19,24 @@ enum st tolerate_damage(enum st st, const struct err *why, const char *file,
     return ST_NONE;
 }
 
+static enum st read_symbols(struct own_symbols *out, const struct object_slice *s, struct err *e) {
+    enum st st = object_symbols(s, &out->symbols, &out->symbol_count, e);
+    if (st == ST_OK && object_aliases(s, &out->aliases, &out->alias_count, e) == ST_ERR) {
+        return ST_ERR;
+    }
+    return st;
+}
+
 enum st own_symbols_open(struct own_symbols *out, const struct object_slice *s,
                          const struct object_slice *paired, lookup_complain complain, void *ctx,
                          struct err *e) {
     struct err why = {0};
     *out = (struct own_symbols){0};
-    enum st st = object_symbols(s, &out->symbols, &out->symbol_count, &why);
+    enum st st = read_symbols(out, s, &why);
     st = tolerate_damage(st, &why, object_slice_path(s), complain, ctx, e);
     if (st == ST_NONE && paired) {
         err_clear(&why);
-        st = object_symbols(paired, &out->symbols, &out->symbol_count, &why);
+        st = read_symbols(out, paired, &why);
         st = tolerate_damage(st, &why, object_slice_path(paired), complain, ctx, e);
     }
     if (st == ST_OK && paired) {
@@ -106,13 +114,31 @@ void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, 
     f->entry = entry == UINT64_MAX ? f->entry : entry;
 }
 
-/* Itanium C++, Rust, Swift 5 and 4. */
-static bool is_mangled(const char *symbol) {
-    if (symbol[0] == '$') {
-        return symbol[1] == 's' || symbol[1] == 'S';
+/* Is the name another one of the symbol at the address? */
+static bool is_alias(const struct own_symbols *own, uint64_t address, const char *name) {
+    size_t low = 0, high = own->alias_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct object_alias *a = &own->aliases[middle];
+        int order = COMPARE(a->address, address);
+        order = order ? order : strcmp(a->name, name);
+        if (order == 0) {
+            return true;
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    return symbol[0] == '_' &&
-           (symbol[1] == 'Z' || symbol[1] == 'R' || (symbol[1] == 'T' && symbol[2] == '0'));
+    return false;
+}
+
+/* Apple's bitcode compiler writes "__hidden#N_" in place of a name; a .bcsymbolmap has the names.
+ */
+static bool is_obfuscated(const char *name) {
+    static const char prefix[] = "__hidden#";
+    return strncmp(name, prefix, sizeof prefix - 1) == 0;
 }
 
 void inline_name(const struct debug_function *f, const char **function, const char **linkage) {
@@ -123,9 +149,14 @@ void inline_name(const struct debug_function *f, const char **function, const ch
 void own_symbols_name(const struct own_symbols *own, const struct debug_function *f,
                       const char **function, const char **linkage) {
     inline_name(f, function, linkage);
-    const struct object_symbol *s = f->linkage ? NULL : symbol_at(own, f->entry);
-    if (s && (!f->name || is_mangled(s->name))) {
-        *linkage = s->name;
-        *function = f->name ? f->name : s->name;
+    if (f->linkage && !is_obfuscated(f->linkage)) {
+        return;
     }
+    const struct object_symbol *s = symbol_at(own, f->entry);
+    if (!s || is_obfuscated(s->name)) {
+        return;
+    }
+    bool named = f->name && !is_obfuscated(f->name);
+    *linkage = named && is_alias(own, f->entry, f->name) ? f->name : s->name;
+    *function = named ? f->name : s->name;
 }

@@ -14,6 +14,8 @@
 struct own_symbols {
     const struct object_symbol *symbols; /* by address */
     size_t symbol_count;
+    const struct object_alias *aliases; /* by address and name */
+    size_t alias_count;
     const uint64_t *starts; /* of the paired binary, by address */
     size_t start_count;
 };
@@ -39,9 +41,8 @@ const struct object_symbol *own_symbols_find(const struct own_symbols *own, uint
  * stays as it is. */
 void own_symbols_enter(const struct own_symbols *own, struct debug_function *f, uint64_t *work);
 /* Sets the names of a function: those of DWARF first (stallkit-design(7), ADDRESS RULES, 5). A
- * linkage name that DWARF leaves out, as some producers do for functions local to a file, is taken
- * from the symbol at the entry. An unmangled symbol replaces no name of DWARF, because it would be
- * an alias. */
+ * linkage name that DWARF leaves out or has obfuscated ("__hidden#104_") is that of the symbol at
+ * the entry: of several DWARF's own name, if it is one of them, because the others are aliases. */
 void own_symbols_name(const struct own_symbols *own, const struct debug_function *f,
                       const char **function, const char **linkage);
 /* The name of an inlined call, from DWARF alone. */

@@ -127,6 +127,16 @@ static void of_aliases_the_largest_then_the_global_then_the_last_keeps_its_name(
     struct object *o = open_with_symbols(&b, 62, false, rows, 5);
     assert_int_equal(symbols_of(o, &s), 1);
     assert_symbol(&s[0], "malloc", 0x402000, 0x20);
+    const struct object_alias *others;
+    size_t count = 0;
+    struct err e = {0};
+    assert_int_equal(object_aliases(object_slice(o, 0), &others, &count, &e), ST_OK);
+    assert_int_equal(count, 4);
+    static const char *const names[] = {"__libc_malloc", "label", "local", "start"};
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(others[i].address, 0x402000);
+        assert_string_equal(others[i].name, names[i]);
+    }
     object_close(o);
 }
 

@@ -84,6 +84,7 @@ enum st object_open_bytes(struct object **out, const char *name, const void *byt
 static void slice_cache_free(struct slice_cache *c) {
     if (c) {
         free(c->symbols.data);
+        free(c->aliases);
         free(c->starts.data);
         object_close(c->mini);
         free(c);

@@ -94,6 +94,15 @@ struct object_symbol {
  * symbol. */
 enum st object_symbols(const struct object_slice *s, const struct object_symbol **out,
                        size_t *count, struct err *e) BASE_MUST_USE;
+/* Another name of a symbol of object_symbols. */
+struct object_alias {
+    uint64_t address;
+    const char *name; /* as object_symbol.name */
+};
+/* The names that object_symbols left out because another symbol begins at the same address, by
+ * address and name. It builds the symbols if need be. ST_NONE: there are none. */
+enum st object_aliases(const struct object_slice *s, const struct object_alias **out, size_t *count,
+                       struct err *e) BASE_MUST_USE;
 /* Function starts (LC_FUNCTION_STARTS), ascending absolute file addresses with Thumb bits cleared,
  * built once and kept. ST_NONE: none. */
 enum st object_function_starts(const struct object_slice *s, const uint64_t **out, size_t *count,

@@ -1,5 +1,8 @@
 /* Symbols and function starts of a slice, built at first use and kept: what is common to the
  * formats. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/checked.h"
 #include "base/search.h"
 #include "base/sort.h"
@@ -15,6 +18,30 @@ static int compare_symbols(const void *a, const void *b) {
     order = order ? order : COMPARE(y->size, x->size);
     order = order ? order : COMPARE(y->global, x->global);
     return order ? order : COMPARE(y->order, x->order);
+}
+
+static int by_alias(const void *a, const void *b) {
+    const struct object_alias *x = a, *y = b;
+    int order = COMPARE(x->address, y->address);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+/* Keeps the names that drop_hidden will drop. raw is sorted. */
+static enum st keep_aliases(const raw_symbols *raw, struct slice_cache *cache, struct err *e) {
+    VEC(struct object_alias) aliases = {0};
+    for (size_t i = 1; i < raw->len; i++) {
+        struct object_alias alias = {raw->data[i].address, raw->data[i].name};
+        if (raw->data[i - 1].address == alias.address && !VEC_PUSH(&aliases, alias)) {
+            VEC_RELEASE(&aliases);
+            return err_nomem(e);
+        }
+    }
+    if (aliases.len > 1) {
+        qsort(aliases.data, aliases.len, sizeof *aliases.data, by_alias);
+    }
+    cache->aliases = aliases.data;
+    cache->alias_count = aliases.len;
+    return ST_OK;
 }
 
 /* Drops aliases, and labels without type and size that lie inside a function of known size (GDB and
@@ -54,15 +81,22 @@ static uint64_t extent_end(const struct raw_symbol *s, const struct raw_symbol *
 }
 
 /* Sorts raw symbols, drops aliases, computes extents. *out is malloc'ed. */
-static enum st symbols_finish(raw_symbols *raw, const uint64_t *starts, size_t start_count,
+static enum st symbols_finish(raw_symbols *raw, struct slice_cache *cache,
                               struct object_symbol **out, size_t *count, struct err *e) {
     if (raw->len == 0) {
         return ST_NONE;
     }
+    const uint64_t *starts = cache->starts.data;
+    size_t start_count = cache->starts.count;
     sort_unless_sorted(raw->data, raw->len, sizeof *raw->data, compare_symbols);
+    if (keep_aliases(raw, cache, e) != ST_OK) {
+        return ST_ERR;
+    }
     drop_hidden(raw);
     VEC(struct object_symbol) kept = {0};
     if (!VEC_RESERVE_LARGE(&kept, raw->len)) {
+        free(cache->aliases);
+        cache->aliases = NULL;
         return err_nomem(e);
     }
     struct object_symbol *symbols = kept.data;
@@ -120,30 +154,47 @@ static void build_symbols(const struct object_slice *s, struct lazy_table *t) {
         t->st = err_nomem(&t->err);
         return;
     }
-    const struct lazy_table *starts = &s->cache->starts;
     raw_symbols raw = {0};
     t->st = s->format == OBJECT_MACHO ? macho_read_symbols(s, &raw, &t->err)
                                       : elffile_read_symbols(s, &raw, &t->err);
     if (t->st == ST_OK) {
         struct object_symbol *symbols = NULL;
-        t->st = symbols_finish(&raw, starts->data, starts->count, &symbols, &t->count, &t->err);
+        t->st = symbols_finish(&raw, s->cache, &symbols, &t->count, &t->err);
         t->data = symbols;
     }
     VEC_RELEASE(&raw);
 }
 
-enum st object_symbols(const struct object_slice *s, const struct object_symbol **out,
-                       size_t *count, struct err *e) {
+static enum st symbols_locked(const struct object_slice *s, struct err *e) {
     struct lazy_table *t = &s->cache->symbols;
-    pthread_mutex_lock(&s->object->lock);
     if (!t->built) {
         t->built = true;
         build_symbols(s, t);
     }
-    enum st st = lazy_result(t, e);
+    return lazy_result(t, e);
+}
+
+enum st object_symbols(const struct object_slice *s, const struct object_symbol **out,
+                       size_t *count, struct err *e) {
+    pthread_mutex_lock(&s->object->lock);
+    enum st st = symbols_locked(s, e);
     if (st == ST_OK) {
-        *out = t->data;
-        *count = t->count;
+        *out = s->cache->symbols.data;
+        *count = s->cache->symbols.count;
+    }
+    pthread_mutex_unlock(&s->object->lock);
+    return st;
+}
+
+enum st object_aliases(const struct object_slice *s, const struct object_alias **out, size_t *count,
+                       struct err *e) {
+    pthread_mutex_lock(&s->object->lock);
+    enum st st = symbols_locked(s, e);
+    if (st == ST_OK && s->cache->alias_count == 0) {
+        st = ST_NONE;
+    } else if (st == ST_OK) {
+        *out = s->cache->aliases;
+        *count = s->cache->alias_count;
     }
     pthread_mutex_unlock(&s->object->lock);
     return st;

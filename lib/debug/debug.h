@@ -30,7 +30,7 @@ struct debug_function {
     /* Functions that one struct debug read have equal names and declarations if these are equal; 0:
      * not compared. Counts from 1. */
     uint32_t origin;
-    uint32_t call_file; /* call site, of an inlined subroutine: index into the unit's files */
+    uint32_t call_file; /* call site, of an inlined subroutine: as decl_file */
     uint32_t call_line, call_column, call_discriminator;
     uint64_t entry;                   /* DW_AT_entry_pc, or the start of its first range */
     uint64_t low_pc;                  /* DW_AT_low_pc; 0 = none, as with a list of ranges */

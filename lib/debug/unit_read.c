@@ -147,10 +147,6 @@ static enum st find_decl_file(struct unit_build *b, const struct origin *o, uint
 
 /* ---- one DIE ---- */
 
-static uint32_t fit_u32(uint64_t v) {
-    return v <= UINT32_MAX ? (uint32_t)v : 0;
-}
-
 static enum st charge_names(struct unit_build *b, const struct die_attrs *a, struct err *e) {
     return charge_unit(b, (a->name ? strlen(a->name) : 0) + (a->linkage ? strlen(a->linkage) : 0),
                        e);
@@ -175,8 +171,11 @@ static enum st describe_function(struct unit_build *b, const struct die_attrs *a
     if (find_decl_file(b, &o, &decl_file, e) != ST_OK) {
         return ST_ERR;
     }
-    uint32_t call_file = a->has & DIE_CALL_FILE ? fit_u32(a->call_file) : 0;
-    line_files_use(&b->files, call_file);
+    uint32_t call_file = DEBUG_NO_FILE;
+    if (a->has & DIE_CALL_FILE && a->call_file < DEBUG_NO_FILE) {
+        call_file = (uint32_t)a->call_file;
+        line_files_use(&b->files, call_file);
+    }
     *f = (struct debug_function){.name = o.name,
                                  .linkage = o.linkage,
                                  .decl_file = decl_file,

@@ -73,9 +73,12 @@ static void took(struct encoder *c, const char *end) {
     strbuf_took(&c->data, (size_t)(end - c->data.data) - c->data.len);
 }
 
-/* The number of a path of the unit; the file must have one. */
-static inline uint32_t unit_file(struct encoder *c, const struct flat_unit *u, uint32_t file) {
-    return names_file_once(&c->names, u->unit.files[file], &c->file_of_unit[file]);
+/* The index's number of a place's file; 0 = none. */
+static inline uint32_t place_file(struct encoder *c, const struct flat_unit *u,
+                                  struct flat_place place) {
+    uint32_t file = place.file - 1;
+    return place.file ? names_file_once(&c->names, u->unit.files[file], &c->file_of_unit[file]) + 1
+                      : 0;
 }
 
 /* The place of a function's declaration. */
@@ -143,10 +146,10 @@ static char *put_nodes(struct encoder *c, const struct flat_records *f, const st
     for (size_t i = 0; i < r->node_count; i++) {
         const struct flat_node *n = &f->nodes[r->first_node + i];
         const struct debug_function *call = n->call;
-        bool place = call->call_line != 0 && flat_unit_file(f->unit, call->call_file);
-        unsigned flags = (n->parent ? NODE_PARENT : 0U) | (place ? NODE_PLACE : 0U) |
-                         (place && call->call_column ? NODE_COLUMN : 0U) |
-                         (place && call->call_discriminator ? NODE_DISCRIMINATOR : 0U) |
+        struct flat_place place = flat_call_place(f->unit, call);
+        unsigned flags = (n->parent ? NODE_PARENT : 0U) | (place.file ? NODE_PLACE : 0U) |
+                         (place.column ? NODE_COLUMN : 0U) |
+                         (place.discriminator ? NODE_DISCRIMINATOR : 0U) |
                          (call->low_pc ? NODE_LOW : 0U);
         at[i] = (uint32_t)(out - begin) + 1;
         *out++ = (char)flags;
@@ -154,15 +157,15 @@ static char *put_nodes(struct encoder *c, const struct flat_records *f, const st
             out = leb128_put(out, at[i] - at[n->parent - 1]);
         }
         out = leb128_put(out, call_name(c, &c->origins[reader], f->unit, call));
-        if (place) {
-            out = leb128_put(out, unit_file(c, f->unit, call->call_file));
-            out = leb128_put(out, call->call_line);
+        if (flags & NODE_PLACE) {
+            out = leb128_put(out, place_file(c, f->unit, place));
+            out = leb128_put(out, place.line);
         }
         if (flags & NODE_COLUMN) {
-            out = leb128_put(out, call->call_column);
+            out = leb128_put(out, place.column);
         }
         if (flags & NODE_DISCRIMINATOR) {
-            out = leb128_put(out, call->call_discriminator);
+            out = leb128_put(out, place.discriminator);
         }
         if (flags & NODE_LOW) {
             out = put_signed(out, call->low_pc - r->low);
@@ -205,12 +208,12 @@ static char *put_long_step(char *out, const struct encoded_step *now,
     return out;
 }
 
-/* Encodes a place; `file` is the index's number. Without a line the rest of the place stays as it
- * was. */
+/* Encodes a step; `file` is the index's number, 0 = none. Without a place its column and
+ * discriminator stay as they were. */
 static inline char *put_step(char *out, struct encoded_step *now, const struct flat_step *s,
                              uint32_t node, uint32_t file, unsigned quantum_bits) {
-    struct flat_place place = {now->place.file, 0, now->place.column, now->place.discriminator};
-    if (s->place.line != 0) {
+    struct flat_place place = {0, 0, now->place.column, now->place.discriminator};
+    if (file != 0) {
         place = (struct flat_place){file, s->place.line, s->place.column, s->place.discriminator};
     }
     uint32_t advance = (s->at - now->at) >> quantum_bits;
@@ -245,7 +248,7 @@ static char *put_steps(struct encoder *c, const struct flat_records *f, const st
             block = put_u32(block, (uint32_t)(out - stream));
         }
         uint32_t node = s->node ? c->node_at[s->node - 1] : 0;
-        uint32_t file = s->place.line ? unit_file(c, f->unit, s->place.file) : 0;
+        uint32_t file = place_file(c, f->unit, s->place);
         out = put_step(out, &now, s, node, file, quantum_bits);
     }
     return out;
@@ -316,7 +319,7 @@ void encode_unit(struct encoder *c, struct flat_records *f, unsigned reader) {
         put_function(c, f, r, reader);
     }
     for (size_t i = 0; i < f->row_count && !c->failed; i++) {
-        f->rows[i].place.file = unit_file(c, f->unit, f->rows[i].place.file);
+        f->rows[i].place.file = place_file(c, f->unit, f->rows[i].place);
     }
 }
 

@@ -101,7 +101,7 @@ static enum st add_rows(struct flat_records *out, const struct own_symbols *own,
     for (size_t i = 0; i < lines->len; i++) {
         const struct flat_line *line = &lines->data[i];
         uint64_t end = i + 1 < lines->len ? line[1].at : high;
-        if (line->place.line != 0) {
+        if (line->place.file != 0) {
             out->rows[out->row_count++] = (struct flat_row){line->at, end, line->place};
         }
     }

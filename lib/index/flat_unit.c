@@ -138,14 +138,6 @@ static enum st flatten_sequences(struct flat_unit *u, struct err *e) {
 
 /* ---- lines ---- */
 
-static inline struct flat_place place_of_row(const struct flat_unit *u,
-                                             const struct debug_row *row) {
-    if (row->line == 0 || !flat_unit_file(u, row->file)) {
-        return (struct flat_place){0};
-    }
-    return (struct flat_place){row->file, row->line, row->column, row->discriminator};
-}
-
 /* The first row of a sequence above the address. */
 static size_t row_above(const struct flat_unit *u, const struct debug_sequence *s,
                         uint64_t address) {
@@ -156,7 +148,7 @@ static size_t row_above(const struct flat_unit *u, const struct debug_sequence *
 /* The state before a row of a sequence: of several rows at one address the last one counts. */
 static struct flat_place place_before(const struct flat_unit *u, const struct debug_sequence *s,
                                       size_t row) {
-    return row > s->first ? place_of_row(u, &u->unit.rows[row - 1]) : (struct flat_place){0};
+    return row > s->first ? flat_row_place(u, &u->unit.rows[row - 1]) : (struct flat_place){0};
 }
 
 struct flat_place flat_unit_place(const struct flat_unit *u, uint64_t address) {

@@ -54,9 +54,11 @@ static inline const char *flat_unit_decl_file(const struct flat_unit *u,
 
 /* ---- lines ---- */
 
-/* All zeros: no line. The file is one of the unit's. */
+/* All zeros: none. */
 struct flat_place {
-    uint32_t file, line, column, discriminator;
+    uint32_t file; /* 1 + its number among the unit's files; 0 = none, and then all are 0 */
+    uint32_t line; /* 0 = code of the file that no line of it stands for */
+    uint32_t column, discriminator;
 };
 
 /* Member by member, which compiles to less than memcmp; the line differs most often. */
@@ -65,7 +67,22 @@ static inline bool flat_places_equal(struct flat_place a, struct flat_place b) {
            a.discriminator == b.discriminator;
 }
 
-/* The line of an address. */
+/* The place of a row of the line table. */
+static inline struct flat_place flat_row_place(const struct flat_unit *u,
+                                               const struct debug_row *row) {
+    return flat_unit_file(u, row->file)
+               ? (struct flat_place){row->file + 1, row->line, row->column, row->discriminator}
+               : (struct flat_place){0};
+}
+/* The place of an inlined call in its caller. */
+static inline struct flat_place flat_call_place(const struct flat_unit *u,
+                                                const struct debug_function *call) {
+    return flat_unit_file(u, call->call_file)
+               ? (struct flat_place){call->call_file + 1, call->call_line, call->call_column,
+                                     call->call_discriminator}
+               : (struct flat_place){0};
+}
+/* The place of an address. */
 struct flat_place flat_unit_place(const struct flat_unit *u, uint64_t address);
 
 /* The line from an address on, until the next one. */

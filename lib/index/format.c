@@ -178,7 +178,7 @@ enum st index_header_read(struct index_header *out, const char *name, const uint
     }
     reader_skip(&r, MAGIC_SIZE);
     h.format = reader_u32(&r);
-    if (!reader_failed(&r) && h.format != INDEX_FORMAT) {
+    if (!reader_failed(&r) && (h.format < INDEX_FORMAT_OLDEST || h.format > INDEX_FORMAT)) {
         return err_at(e, ERR_UNSUPPORTED, name, 8, "index format %u is not known",
                       (unsigned)h.format);
     }

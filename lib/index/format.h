@@ -38,10 +38,11 @@
 #include "base/strbuf.h"
 
 enum {
-    INDEX_FORMAT = 2, /* 1 had no SUMS */
-    /* 4 took the range listed first for the entry, 3 the wrong lines of folded functions; 2 had no
-       INDEX_LINELESS */
-    INDEX_BUILDER = 5,
+    INDEX_FORMAT = 3,        /* 2 had no places of line 0, and none without a name; 1 had no SUMS */
+    INDEX_FORMAT_OLDEST = 2, /* that is read */
+    /* 5 gave a linkage name that DWARF lacks only if it was mangled; 4 took the range listed first
+       for the entry, 3 the wrong lines of folded functions; 2 had no INDEX_LINELESS */
+    INDEX_BUILDER = 6,
     INDEX_HEADER_SIZE = 112,
     INDEX_HASH_AT = 104,
     INDEX_TOC_ENTRY = 24,
@@ -65,7 +66,7 @@ enum index_section {
 enum { INDEX_SECTIONS = INDEX_SUMS + 1 };
 
 /* What a record begins with: its kind, and flags of that kind. Numbers are unsigned LEB128, signed
- * ones zigzag (0, -1, 1, -2 …).
+ * ones zigzag (0, -1, 1, -2 …). A file is 0 for none, else its number in FILE plus 1.
  *
  *   function: size, name, [entry], [low_pc], [bytes of nodes, nodes], steps
  *       entry and low_pc are signed, from the record's address. Steps: count, then for every
@@ -73,12 +74,15 @@ enum { INDEX_SECTIONS = INDEX_SUMS + 1 };
  *       stream.
  *   symbol: bytes from the symbol's start to the piece, size of the symbol, name,
  *       [file, line, column, discriminator]
- *   part: bytes from the start of a function's record to the piece, offset of that record */
+ *   part: bytes from the start of a function's record to the piece, offset of that record
+ *   nameless: bytes from the start of a function without a name to the piece, size of the function
+ */
 enum {
     RECORD_KIND = 0x03,
     RECORD_FUNCTION = 0,
     RECORD_SYMBOL = 1,
     RECORD_PART = 2,
+    RECORD_NAMELESS = 3,
     RECORD_ENTRY = 0x04,  /* function: not where the record begins */
     RECORD_NO_LOW = 0x08, /* function: it has no DW_AT_low_pc */
     RECORD_LOW = 0x10,    /* function: not where the record begins */
@@ -98,8 +102,8 @@ enum {
     NODE_LOW = 0x10
 };
 
-/* A step: from an address on another node, file, line, column or discriminator holds; at line 0
- * there is no place. Each block of INDEX_BLOCK steps begins with all of them 0.
+/* A step: from an address on another node, file, line, column or discriminator holds; without a
+ * file there is no place. Each block of INDEX_BLOCK steps begins with all of them 0.
  *
  * One byte at or above STEP_SHORT says how far the address and the line go, and a column follows.
  * Else its bits say what follows the advance: node (signed change), file, line (signed change),

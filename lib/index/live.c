@@ -38,11 +38,9 @@ size_t live_units_held(const struct lookup_source *source) {
 
 /* ---- one answer ---- */
 
-/* Line 0 or no file: print none, invent none (stallkit-design(7), ADDRESS RULES, 5). */
 static void set_place(const struct flat_unit *u, struct flat_place place, struct lookup_frame *f) {
-    const char *path = flat_unit_file(u, place.file);
-    if (path && place.line != 0) {
-        f->file = path;
+    if (place.file != 0) {
+        f->file = u->unit.files[place.file - 1];
         f->line = place.line;
         f->column = place.column;
         f->discriminator = place.discriminator;
@@ -77,8 +75,7 @@ static enum st fill_hit(const struct live *l, const struct flat_unit *u,
         for (; node > 0; node = calls.nodes[node - 1].parent) {
             const struct debug_function *call = calls.nodes[node - 1].call;
             add_frame(u, call, place, function->entry, hit);
-            place = (struct flat_place){call->call_file, call->call_line, call->call_column,
-                                        call->call_discriminator};
+            place = flat_call_place(u, call);
         }
         add_frame(u, function, place, function->entry, hit);
         struct lookup_frame *real = &hit->frames[hit->frame_count - 1];

@@ -15,7 +15,7 @@ struct lookup_frame {
     const char *function;  /* DW_AT_name or symbol name as it stands */
     const char *linkage;   /* mangled name when there is one (may equal function for a symbol) */
     const char *file;      /* full path */
-    uint32_t line, column; /* 0 = none: line 0 never comes with a file */
+    uint32_t line, column; /* 0 = none; without a file all are 0 */
     uint32_t discriminator;
     uint64_t start; /* file address of this frame's function (the real one, for inlines too) */
     uint64_t

@@ -189,8 +189,8 @@ struct function_record {
 
 /* The state at an address of the record. */
 struct step_state {
-    uint64_t at, node;                          /* node 0: the function itself */
-    uint64_t file, line, column, discriminator; /* line 0: none of them */
+    uint64_t at, node; /* node 0: the function itself */
+    uint64_t file, line, column, discriminator;
 };
 
 static void read_function_record(const struct mapped *m, struct reader *r, unsigned flags,
@@ -295,15 +295,28 @@ static enum st take_node(const struct mapped *m, const struct function_record *f
     return set_name(m, frame, name, e);
 }
 
+/* The number of a place's file plus one; 0 = there is no place. Format 2 numbered files from 0 and
+ * had no place at line 0. */
+static uint64_t place_file(const struct mapped *m, const struct step_state *s) {
+    if (m->header.format > 2) {
+        return s->file;
+    }
+    return s->line ? s->file + 1 : 0;
+}
+
 static enum st set_frame_place(const struct mapped *m, struct lookup_frame *f,
                                const struct step_state *s, struct err *e) {
+    uint64_t file = place_file(m, s);
+    if (file == 0) {
+        return ST_OK;
+    }
     if (s->line > UINT32_MAX || s->column > UINT32_MAX || s->discriminator > UINT32_MAX) {
         return index_damaged(m, INDEX_DATA, 0, e);
     }
     f->line = (uint32_t)s->line;
     f->column = (uint32_t)s->column;
     f->discriminator = (uint32_t)s->discriminator;
-    return file_at(m, s->file, &f->file, e);
+    return file_at(m, file - 1, &f->file, e);
 }
 
 static enum st begin_frame(const struct mapped *m, const struct function_record *f,
@@ -315,7 +328,7 @@ static enum st begin_frame(const struct mapped *m, const struct function_record 
     struct lookup_frame *frame = &hit->frames[hit->frame_count++];
     *frame = (struct lookup_frame){.start = f->entry};
     *out = frame;
-    return s->line ? set_frame_place(m, frame, s, e) : ST_OK;
+    return set_frame_place(m, frame, s, e);
 }
 
 static enum st answer_function(const struct mapped *m, struct reader *r, unsigned flags,

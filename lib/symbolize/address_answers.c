@@ -194,7 +194,7 @@ static enum st put_path(struct answerer *a, const char *path, struct strbuf *out
 static enum st put_atos_frame(struct answerer *a, const struct lookup_frame *f, uint64_t address,
                               bool real, struct strbuf *out, struct err *e) {
     enum st st = put_name(a, f, out, e);
-    if (st == ST_OK && f->file && f->line) {
+    if (st == ST_OK && f->file) {
         strbuf_add(out, " (", 2);
         st = put_path(a, f->file, out, e);
         strbuf_addc(out, ':');

@@ -113,7 +113,7 @@ static enum st fill_line(const struct answers *a, const struct lookup_frame *f,
                             ? answers_keep_text(home, text, &failed)
                             : NULL,
             .linkage = answers_keep_text(home, mangled, &failed),
-            .file = f->line ? answers_keep_text(home, f->file, &failed) : NULL,
+            .file = answers_keep_text(home, f->file, &failed),
             .line = f->file ? f->line : 0,
             .column = f->file && f->line ? f->column : 0,
         };

@@ -182,7 +182,9 @@ static void put_frame_line(const struct dump *d, const struct dump_location *l, 
         pad(out, width, IMAGE_COLUMNS);
         sink_char(out, ' ');
         put_safe_text(out, path_name(line->file));
-        sink_printf(out, ":%" PRIu32, line->line);
+        if (line->line > 0) {
+            sink_printf(out, ":%" PRIu32, line->line);
+        }
     } else if (line && line_index + 1 == l->line_count) {
         pad(out, width, IMAGE_COLUMNS);
         /* A cold part of a function may lie below its start. */

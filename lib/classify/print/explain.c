@@ -226,10 +226,12 @@ static void print_frame(struct explanation *x, size_t i) {
     explain_style(x, "2");
     sink_str(x->out, "  ");
     print_text(x, f->info->image_name);
-    if (f->line && f->line->file && f->line->line) {
+    if (f->line && f->line->file) {
         sink_str(x->out, "  ");
         print_text(x, path_base(f->line->file));
-        sink_printf(x->out, ":%" PRIu32, f->line->line);
+        if (f->line->line > 0) {
+            sink_printf(x->out, ":%" PRIu32, f->line->line);
+        }
     }
     explain_style(x, "0");
     sink_str(x->out, "\n");

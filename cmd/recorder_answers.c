@@ -189,18 +189,21 @@ static void add_watched_time(struct strbuf *line, const struct recorder_sums *su
                 (double)sums->wall_ms / 1000, percent);
 }
 
-static void add_loop_place(struct strbuf *line, const struct recorder_sums *sums) {
-    const struct preload_process *p = sums->first;
-    uint32_t kind = p->loop_kind - 1 < sizeof kinds / sizeof *kinds ? p->loop_kind - 1 : 0;
-    strbuf_addf(line, ", %s at %.*s", kinds[kind], PRELOAD_TEXT, p->loop_at);
+const char *recorder_loop_kind(uint32_t kind) {
+    return kinds[kind < sizeof kinds / sizeof *kinds ? kind : 0];
 }
 
-static void add_reasons(struct strbuf *line, const struct recorder_sums *sums) {
+static void add_loop_place(struct strbuf *line, const struct recorder_sums *sums) {
+    const struct preload_process *p = sums->first;
+    strbuf_addf(line, ", %s at %.*s", recorder_loop_kind(p->loop_kind - 1), PRELOAD_TEXT,
+                p->loop_at);
+}
+
+void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms) {
     const char *between = "; not watched: ";
     for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
-        if (sums->unwatched_ms[i] >= 50) {
-            strbuf_addf(line, "%s%s %.1f s", between, reasons[i],
-                        (double)sums->unwatched_ms[i] / 1000);
+        if (unwatched_ms[i] >= 50) {
+            strbuf_addf(line, "%s%s %.1f s", between, reasons[i], (double)unwatched_ms[i] / 1000);
             between = ", ";
         }
     }
@@ -246,7 +249,7 @@ static void say_what_was_found(const struct recorder_sums *sums, const char *dir
     add_watched_time(&line, sums);
     add_loop_place(&line, sums);
     if (!enough) {
-        add_reasons(&line, sums);
+        recorder_add_reasons(&line, sums->unwatched_ms);
     }
     if (sums->loops > 1 || sums->loopless > 0) {
         strbuf_addf(&line, " (%" PRIu32 " process%s, %" PRIu32 " without a loop)",

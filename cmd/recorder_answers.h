@@ -20,6 +20,13 @@ bool recorder_replay(const char *tool, const char *trace, const char *preset);
 
 struct preload_report;
 struct recover_counts;
+struct strbuf;
+
+/* What a loop of this enum finder_kind is called. */
+const char *recorder_loop_kind(uint32_t kind);
+/* Adds "; not watched: launch 0.9 s, …" to a line: the reasons of at least 50 ms. unwatched_ms: as
+ * enum rec_unwatched. */
+void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms);
 
 /* How the program ended. */
 struct recorder_ending {

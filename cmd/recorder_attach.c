@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "recorded_program.h"
+#include "recorder_answers.h"
+#include "base/strbuf.h"
 #include "recorder/attach/attach.h"
 #include "recorder/spool/recover.h"
 #include "recorder/stallrec.h"
@@ -28,6 +30,10 @@ enum { EXIT_OWN = 125, EXIT_SIGNAL = 128 };
 
 static const char *ending_of(uint64_t n) {
     return n == 1 ? "" : "s";
+}
+
+static bool watched_enough(const struct attach_totals *t) {
+    return t->watched_ms * 10 >= t->looped_ms * 9;
 }
 
 static void say_way(const struct attach_totals *t) {
@@ -47,19 +53,22 @@ static void say_way(const struct attach_totals *t) {
     }
 }
 
-/* "7.9 s of 8.1 s (97 %), " and which loop. */
+/* "7.9 s of 8.1 s (97 %), " which loop, and if it is little, why. */
 static void say_watched(const struct attach_totals *t) {
-    uint64_t percent = t->looped_ms ? t->watched_ms * 100 / t->looped_ms : 0;
-    char loops[64] = "event loop";
+    struct strbuf line = {0};
+    const char *kind = recorder_loop_kind(t->loop_kind);
+    strbuf_addf(&line, "watched %.1f s of %.1f s (%" PRIu64 " %%), ", (double)t->watched_ms / 1000,
+                (double)t->looped_ms / 1000, t->looped_ms ? t->watched_ms * 100 / t->looped_ms : 0);
     if (t->threads > 1) {
-        snprintf(loops, sizeof loops, "%" PRIu32 " threads, %" PRIu32 " event loop%s, one",
-                 t->threads, t->loops, ending_of(t->loops));
+        strbuf_addf(&line, "%" PRIu32 " threads, %" PRIu32 " event loop%s, one: ", t->threads,
+                    t->loops, ending_of(t->loops));
     }
-    cli_say(TOOL,
-            "watched %" PRIu64 ".%" PRIu64 " s of %" PRIu64 ".%" PRIu64 " s (%" PRIu64
-            " %%), %s at %s",
-            t->watched_ms / 1000, t->watched_ms / 100 % 10, t->looped_ms / 1000,
-            t->looped_ms / 100 % 10, percent, loops, t->loop_at);
+    strbuf_addf(&line, "%s at %s", kind, t->loop_at);
+    if (!watched_enough(t)) {
+        recorder_add_reasons(&line, t->unwatched_ms);
+    }
+    cli_say(TOOL, "%s", strbuf_cstr(&line));
+    strbuf_release(&line);
 }
 
 static void say_no_loop(const struct recorder_settings *set, const struct attach_totals *t) {
@@ -72,7 +81,6 @@ static void say_no_loop(const struct recorder_settings *set, const struct attach
 
 static void summarise_attached(const struct recorder_settings *set, const struct attach_totals *t) {
     uint64_t stall_ms = settings_stall_ms(set);
-    bool whole = t->watched_ms * 10 >= t->looped_ms * 9;
     if (t->lost > 0) {
         cli_say(TOOL, "%" PRIu64 " dump%s could not be written", t->lost, ending_of(t->lost));
     }
@@ -87,7 +95,7 @@ static void summarise_attached(const struct recorder_settings *set, const struct
                 ending_of(t->stalls), t->dumps, ending_of(t->dumps), set->directory);
     } else {
         cli_say(TOOL, "no stalls of %" PRIu64 " ms or more%s", stall_ms,
-                whole ? "" : " in the time that was watched");
+                watched_enough(t) ? "" : " in what was watched");
     }
     if (t->loops > 0) {
         say_watched(t);
@@ -105,10 +113,11 @@ static bool say_problem(const struct attach_problem *problem) {
     return false;
 }
 
-static bool open_attach(const struct recorder_settings *set, pid_t pid, struct attach **out) {
+static bool open_attach(const struct recorder_settings *set, pid_t pid, bool started,
+                        struct attach **out) {
     struct stallrec_config config;
     struct attach_problem problem;
-    struct attach_options options = {.pid = pid, .config = &config};
+    struct attach_options options = {.pid = pid, .started = started, .config = &config};
     settings_config(set, &config);
     options.context = strbuf_cstr(&set->context);
     options.threads = set->threads && strcmp(set->threads, "all") == 0 ? "*" : set->threads;
@@ -195,7 +204,7 @@ int recorder_attach_process(const struct recorder_settings *set) {
     sigset_t before;
     int signals = block_signals(&before);
     recover_earlier(set);
-    if (!open_attach(set, (pid_t)set->pid, &a)) {
+    if (!open_attach(set, (pid_t)set->pid, false, &a)) {
         close(signals);
         return EXIT_OWN;
     }
@@ -284,7 +293,7 @@ int recorder_attach_program(const struct recorder_settings *set, const char *pat
         cli_say(TOOL, "%s: %s", path, strerror(errno));
         return EXIT_OWN;
     }
-    if (!open_attach(set, child.pid, &a)) {
+    if (!open_attach(set, child.pid, true, &a)) {
         close(child.go);
         waitpid(child.pid, &status, 0);
         return EXIT_OWN;

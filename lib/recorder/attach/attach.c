@@ -127,6 +127,7 @@ static bool add_loop(struct attach *a, pid_t tid, const char **what) {
     if (!attach_loop_open(a, tid, a->totals.by_events, at, what)) {
         return false;
     }
+    (*at)->began_late = a->began_ns == 0 && !a->started;
     a->loop_count++;
     return true;
 }
@@ -224,16 +225,13 @@ static void publish_sums(struct attach *a) {
     uint64_t now = stallrec_clock_ns();
     for (size_t i = 0; i < a->loop_count; i++) {
         struct rec_totals of = rec_core_totals(a->loops[i]->core);
-        struct rec_watched time = rec_core_watched(a->loops[i]->core, now);
-        uint64_t missed_ms = a->loops[i]->missed_ns / MS;
-        missed_ms = missed_ms < time.watched_ms ? missed_ms : time.watched_ms;
+        struct rec_watched time = attach_loop_watched(a->loops[i], now);
         totals.suppressed_alone += of.suppressed_alone;
         watched.wall_ms += time.wall_ms;
-        watched.watched_ms += time.watched_ms - missed_ms;
+        watched.watched_ms += time.watched_ms;
         for (size_t k = 0; k < REC_UNWATCHED_REASONS; k++) {
             watched.unwatched_ms[k] += time.unwatched_ms[k];
         }
-        watched.unwatched_ms[REC_UNWATCHED_FORGOTTEN] += missed_ms;
     }
     rec_policy_seen(&a->policy, &totals, 0, &watched);
 }
@@ -274,17 +272,20 @@ static void sum_time(struct attach *a, uint64_t now_ns) {
     struct attach_totals *t = &a->totals;
     t->loops = 0;
     t->watched_ms = t->looped_ms = t->limited = t->samples = t->busy_samples = 0;
+    memset(t->unwatched_ms, 0, sizeof t->unwatched_ms);
     for (size_t i = 0; i < a->loop_count; i++) {
         const struct attach_loop *l = a->loops[i];
-        struct rec_watched watched = rec_core_watched(l->core, now_ns);
-        uint64_t missed_ms = l->missed_ns / MS;
+        struct rec_watched watched = attach_loop_watched(l, now_ns);
         t->limited += l->watch.limits;
         t->samples += l->samples;
         t->busy_samples += l->busy_samples;
         if (*l->loop_at) {
             t->loops++;
             t->looped_ms += watched.wall_ms;
-            t->watched_ms += watched.watched_ms > missed_ms ? watched.watched_ms - missed_ms : 0;
+            t->watched_ms += watched.watched_ms;
+            for (size_t k = 0; k < REC_UNWATCHED_REASONS; k++) {
+                t->unwatched_ms[k] += watched.unwatched_ms[k];
+            }
         }
     }
 }
@@ -310,6 +311,7 @@ struct attach_totals attach_totals(struct attach *a) {
     a->totals.threads_left = a->threads_left;
     if (best) {
         memcpy(a->totals.loop_at, best->loop_at, sizeof a->totals.loop_at);
+        a->totals.loop_kind = best->loop_kind;
     }
     return a->totals;
 }
@@ -452,6 +454,7 @@ bool attach_open(struct attach **out, const struct attach_options *options,
         return refuse(problem, "memory for the recorder", NULL);
     }
     a->process = REMOTE_PROCESS_NONE;
+    a->started = options->started;
     a->policy.folder.fd = REC_FD_NONE;
     if (take_options(a, options, problem) && open_process(a, options->pid, problem) &&
         open_files(a, problem) && open_loops(a, options->samples, problem)) {

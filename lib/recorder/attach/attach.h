@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "core/core.h"
+#include "loop/loop_finder.h"
 #include "stallrec.h"
 
 struct attach;
@@ -26,6 +27,7 @@ enum { ATTACH_TEXT = 256 };
 
 struct attach_options {
     pid_t pid;
+    bool started; /* for the recording: it has not run its program yet */
     /* Thresholds, detectors, directory, limits, as stallrec_start takes them; copied, but for the
      * strings, which are borrowed until attach_close. Callbacks are not called. */
     const struct stallrec_config *config;
@@ -63,6 +65,7 @@ struct attach_totals {
     uint64_t stalls, dumps, lost;
     uint64_t wall_ms;               /* since the begin */
     uint64_t looped_ms, watched_ms; /* the times of all threads that have a loop; of that watched */
+    uint64_t unwatched_ms[REC_UNWATCHED_REASONS]; /* the rest */
     uint64_t limited;               /* how often a loop turned more often than is read */
     uint64_t samples, busy_samples; /* by samples: looks; of them not in the loop's wait */
     uint32_t threads, loops;        /* that were watched; of them with a loop */
@@ -70,6 +73,7 @@ struct attach_totals {
     bool by_events;                 /* else by samples, and why_not says why */
     struct attach_problem why_not;
     char loop_at[ATTACH_TEXT];     /* "": no loop was seen */
+    enum finder_kind loop_kind;    /* of that */
     char other_loops[ATTACH_TEXT]; /* if so: names of threads that seem to have one */
     char program[ATTACH_TEXT];     /* its file name */
 };

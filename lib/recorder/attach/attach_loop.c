@@ -142,6 +142,7 @@ static void name_loop(struct attach_loop *l) {
         return;
     }
     l->named_place = place;
+    l->loop_kind = wait_edges_kind(&l->watch.edges);
     remote_images_refresh(images);
     if (!remote_images_find(images, place, &image)) {
         snprintf(l->loop_at, sizeof l->loop_at, "0x%llx", (unsigned long long)place);
@@ -219,6 +220,20 @@ struct attach_top attach_loop_top(struct attach_loop *l) {
     l->topped_ns = now;
     l->busy_ns = l->longest_ns = l->last_count = 0;
     return top;
+}
+
+/* Of a thread that ran before, the time up to the first wait of its loop is no launch. */
+struct rec_watched attach_loop_watched(const struct attach_loop *l, uint64_t now_ns) {
+    struct rec_watched time = rec_core_watched(l->core, now_ns);
+    uint64_t missed_ms = l->missed_ns / MS;
+    missed_ms = missed_ms < time.watched_ms ? missed_ms : time.watched_ms;
+    time.watched_ms -= missed_ms;
+    time.unwatched_ms[REC_UNWATCHED_FORGOTTEN] += missed_ms;
+    if (l->began_late) {
+        time.unwatched_ms[REC_UNWATCHED_NO_LOOP] += time.unwatched_ms[REC_UNWATCHED_LAUNCH];
+        time.unwatched_ms[REC_UNWATCHED_LAUNCH] = 0;
+    }
+    return time;
 }
 
 static void tell_queue(struct attach_loop *l) {

@@ -25,7 +25,8 @@ struct attach_loop {
     uint64_t looked_ns;        /* when samples were counted last */
     uint64_t named_place;      /* whose name loop_at is */
     char loop_at[ATTACH_TEXT]; /* "": no loop is known */
-    char name[ATTACH_TEXT];    /* of the thread */
+    enum finder_kind loop_kind;
+    char name[ATTACH_TEXT]; /* of the thread */
     struct rec_transition edges[REC_TRANSITIONS];
     uint64_t edge_count;
     uint64_t missed_ns; /* time that was not watched, though the loop is known */
@@ -35,7 +36,8 @@ struct attach_loop {
     uint64_t stretch_ns;                     /* begin of the busy stretch that runs; 0: none */
     uint64_t last_frames[ATTACH_TOP_FRAMES]; /* of the last stack that was taken */
     uint32_t last_count;
-    bool ended; /* the thread has */
+    bool began_late; /* the thread ran before it was watched */
+    bool ended;      /* it has */
 };
 
 struct attach {
@@ -62,8 +64,9 @@ struct attach {
     struct device_linux device;
     struct rec_about about;
     uint64_t began_ns, ended_ns;
-    bool fatal;  /* a signal ended the process */
-    bool untidy; /* files were written since the limits were enforced */
+    bool started; /* for the recording */
+    bool fatal;   /* a signal ended the process */
+    bool untidy;  /* files were written since the limits were enforced */
     struct attach_totals totals;
 };
 
@@ -83,6 +86,8 @@ void attach_loop_free(struct attach_loop *l);
 uint64_t attach_loop_step(struct attach_loop *l);
 /* The thread has ended, or the recording has. */
 void attach_loop_finish(struct attach_loop *l);
+/* How much of its time was watched. */
+struct rec_watched attach_loop_watched(const struct attach_loop *l, uint64_t now_ns);
 /* What it did since the last call. */
 struct attach_top attach_loop_top(struct attach_loop *l);
 /* Writes its dumps, all of them or what is due. */

@@ -16,6 +16,8 @@ enum {
     SAMPLE_AGE_MS = 75,   /* an older one is of something else, unless it hardly ran since */
     QUEUE_MAX = 1 << 20,
     LET_GO_TRIES = 1000,
+    CONDITIONS_OFF_MS = 250, /* at first, and at most: */
+    CONDITIONS_OFF_MAX_MS = 8000,
     /* Of a loop whose edges are off most of the time: */
     LIMITED_MS = 2,   /* from one look to the next while they are on */
     LIMITED_WAITS = 8 /* they are turned off again after so many */
@@ -131,11 +133,11 @@ static void take_record(struct attach_watch *w, const struct perf_record *r) {
     w->last_ns = r->time_ns;
     switch (source->kind) {
     case PERF_EVENT_ENTER:
-        w->waits++;
-        w->conditions += source->call->on == WAIT_ON_CONDITION;
+        w->waits += source->call->on != WAIT_ON_CONDITION;
         take_enter(w, r, source->call);
         break;
     case PERF_EVENT_EXIT:
+        w->conditions += source->call->on == WAIT_ON_CONDITION; /* locks and wake-ups, too */
         wait_edges_exit(&w->edges, r->time_ns);
         break;
     case PERF_EVENT_SLEEP:
@@ -200,11 +202,21 @@ static void resume_edges(struct attach_watch *w, uint64_t now_ns) {
     look_at_thread(w, now_ns);
 }
 
-/* A user of locks is no loop of condition variables. */
-static void ignore_conditions(struct attach_watch *w) {
-    if (w->conditions > ATTACH_WAITS && !waits_on_conditions(w)) {
+/* A user of locks is no loop of condition variables: its waits are not read, for longer each time,
+ * since a program that starts may use them before its loop does. */
+static void ignore_conditions(struct attach_watch *w, uint64_t now_ns) {
+    if (w->no_conditions && !w->paused && now_ns >= w->conditions_ns) {
+        w->no_conditions = false;
+        w->conditions = 0;
+        finder_forget_conditions(&w->edges.finder);
+        perf_events_switch(&w->events, true, true);
+    } else if (!w->no_conditions && w->conditions > ATTACH_WAITS && !waits_on_conditions(w)) {
         w->no_conditions = true;
-        w->waits -= w->conditions;
+        w->conditions_off_ns = w->conditions_off_ns < CONDITIONS_OFF_MAX_MS * MS / 2
+                                   ? w->conditions_off_ns * 2 + CONDITIONS_OFF_MS * MS
+                                   : CONDITIONS_OFF_MAX_MS * MS;
+        w->conditions_ns = now_ns + w->conditions_off_ns;
+        w->conditions = 0;
         perf_events_switch(&w->events, false, true);
     }
 }
@@ -215,7 +227,7 @@ static void limit_edges(struct attach_watch *w, uint64_t now_ns) {
     if (w->lost) {
         w->unwatched_ns += now_ns > w->last_ns ? now_ns - w->last_ns : 0;
     }
-    if (w->lost || w->waits >= most) {
+    if (w->lost || w->waits + w->conditions >= most) {
         pause_edges(w, now_ns);
     } else if (!w->limited || now_ns - w->on_ns >= ATTACH_LOOK_MS * MS) {
         w->limited = false;
@@ -229,10 +241,11 @@ static void limit_edges(struct attach_watch *w, uint64_t now_ns) {
 
 static void look_by_events(struct attach_watch *w, uint64_t now_ns) {
     take_edges(w);
-    ignore_conditions(w);
+    ignore_conditions(w, now_ns);
     if (w->paused && now_ns >= w->look_ns) {
         resume_edges(w, now_ns);
-    } else if (!w->paused && (now_ns >= w->look_ns || w->lost || w->waits >= ATTACH_WAITS)) {
+    } else if (!w->paused &&
+               (now_ns >= w->look_ns || w->lost || w->waits + w->conditions >= ATTACH_WAITS)) {
         limit_edges(w, now_ns);
     }
     take_stacks(w);
@@ -421,6 +434,7 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
     w->sleeps = remote_thread_sleeps(&w->thread);
     w->program = remote_thread_program(&w->thread);
     w->no_conditions = false;
+    w->conditions_off_ns = 0;
     begin_edges(w);
     return ok;
 }

@@ -35,9 +35,11 @@ struct attach_watch {
     bool out_of_memory;
     bool execs;                 /* it runs another program: attach_watch_restart is due */
     bool no_conditions;         /* its waits for condition variables are too many to be a loop's */
+    uint64_t conditions_ns;     /* until then */
+    uint64_t conditions_off_ns; /* how long they were not read, the last time */
     bool sampling;              /* stacks are taken while it runs */
     uint64_t last_ns;           /* the last record */
-    uint32_t waits, conditions; /* that began since the last look, and those among them */
+    uint32_t waits, conditions; /* since the last look: waits, and calls of futex(2) */
     bool lost;                  /* records were, since then */
     bool limited;               /* the loop turns more often than is read */
     bool paused;                /* edges are off, until look_ns */

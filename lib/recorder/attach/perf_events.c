@@ -128,8 +128,14 @@ static bool open_wait(struct perf_events *events, const struct perf_tracing *tra
         !tracepoint_id(tracing, "syscalls", "sys_exit_", call->name, &leave)) {
         return errno == ENOENT;
     }
-    return open_edge(events, enter, PERF_TOP_BYTES, tid, PERF_EVENT_ENTER, call) &&
-           open_edge(events, leave, 0, tid, PERF_EVENT_EXIT, call);
+    const char *filter = wait_call_filter(call);
+    if (!open_edge(events, enter, PERF_TOP_BYTES, tid, PERF_EVENT_ENTER, call)) {
+        return false;
+    }
+    if (filter) { /* refused, it costs the thread more: all calls are told then */
+        ioctl(events->source[events->count - 1].fd, PERF_EVENT_IOC_SET_FILTER, filter);
+    }
+    return open_edge(events, leave, 0, tid, PERF_EVENT_EXIT, call);
 }
 
 static bool open_clock(struct perf_events *events, pid_t tid) {

@@ -64,6 +64,16 @@ static bool waits_for_condition(const uint64_t args[6]) {
     }
 }
 
+/* The commands with and without FUTEX_PRIVATE_FLAG (128) and FUTEX_CLOCK_REALTIME (256): the
+ * kernel's filters do not mask. */
+const char *wait_call_filter(const struct wait_call *call) {
+    if (call->on != WAIT_ON_CONDITION) {
+        return NULL;
+    }
+    return "((op == 0 || op == 128 || op == 256 || op == 384) && val != 2) || "
+           "op == 9 || op == 137 || op == 265 || op == 393";
+}
+
 bool wait_call_is_other(const struct wait_call *call, const uint64_t args[6]) {
     if (call->on == WAIT_ON_CONDITION) {
         return !waits_for_condition(args);

@@ -43,6 +43,9 @@ typedef bool wait_read_fn(void *arg, uint64_t address, void *to, size_t size);
  * read is taken for another one. */
 bool wait_call_blocks(const struct wait_call *call, const uint64_t args[6], wait_read_fn *read,
                       void *arg);
+/* The filter of the tracepoint sys_enter_NAME that passes what wait_call_is_other does not; NULL:
+ * it passes all. */
+const char *wait_call_filter(const struct wait_call *call);
 /* Is it no wait of a loop: a sleep, for no descriptor, or another use of a futex than a wait for a
  * condition? */
 bool wait_call_is_other(const struct wait_call *call, const uint64_t args[6]);

@@ -119,3 +119,8 @@ uint64_t wait_edges_place(const struct wait_edges *e) {
     const struct finder_candidate *loop = finder_loop(&e->finder);
     return loop ? loop->place : 0;
 }
+
+enum finder_kind wait_edges_kind(const struct wait_edges *e) {
+    const struct finder_candidate *loop = finder_loop(&e->finder);
+    return loop ? loop->object.kind : FINDER_EPOLL;
+}

@@ -44,5 +44,7 @@ void wait_edges_finish(struct wait_edges *e, uint64_t at_ns);
 
 /* The place of the loop that is believed, or was before there was doubt; 0: none. */
 uint64_t wait_edges_place(const struct wait_edges *e);
+/* What that loop waits on. */
+enum finder_kind wait_edges_kind(const struct wait_edges *e);
 
 #endif

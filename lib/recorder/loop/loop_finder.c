@@ -10,11 +10,14 @@ enum {
     DEEPER_OFTEN = 16,   /* the same, of a loop that has not been seen for ABSENT_NS */
     FINISH_QUALIFIES = 2, /* when nothing more will be seen */
     RETURN_STREAK = 8,    /* waits of the believed loop that end a doubt */
+    LONGER_EACH = 8,      /* a loop's waits are that much longer than those for replies */
+    LONGER_ALL = 4,       /* and its last ones than all of those together */
     RUNS_BACK = 8         /* runs of others between two that are joined */
 };
 
 #define ABSENT_NS     UINT64_C(30000000000)
-#define LOOP_WAITS_NS UINT64_C(100000000) /* a loop idles; waits for replies are short */
+#define BUSY_NS       UINT64_C(1000000000) /* of a loop that never idles */
+#define LOOP_WAITS_NS UINT64_C(100000000)  /* a loop idles; waits for replies are short */
 
 void finder_init(struct loop_finder *f, uint64_t threshold_ns,
                  bool (*allowed)(void *ctx, uint64_t place), void *ctx) {
@@ -183,22 +186,40 @@ static bool are_siblings(const struct finder_candidate *a, const struct finder_c
     return apart <= SIBLING_BYTES && !same_object(&a->object, &b->object);
 }
 
+/* Are the waits of `loop` short beside those of c since its last one? */
+static bool waits_for_replies(const struct finder_candidate *loop,
+                              const struct finder_candidate *c) {
+    uint64_t each_ns = loop->waited_ns / (loop->all_waits + 1);
+    return c->streak_ns / (c->streak + 1) >= LONGER_EACH * each_ns;
+}
+
+/* Was the loop none, now that c is believed in its place? */
+static bool disproves(const struct finder_candidate *c, const struct finder_candidate *loop) {
+    if (is_weak(c) != is_weak(loop)) {
+        return is_weak(loop) || waits_for_replies(loop, c);
+    }
+    return c->depth > loop->depth && !are_siblings(c, loop);
+}
+
 static void believe(struct loop_finder *f, struct finder_candidate *c, uint64_t now_ns) {
-    const struct finder_candidate *loop = finder_loop(f);
+    struct finder_candidate *loop = f->believed != 0 ? &f->candidates[f->believed - 1] : NULL;
     f->past = REC_PAST_CONTINUES;
     f->from_ns = f->resolved_ns;
     if (loop == NULL) {
         f->past = REC_PAST_ANEW;
     } else if (c != loop && c->trusted) {
-        f->from_ns = c->latest_ns; /* what was taken for its successor was part of its turn */
-    } else if (c != loop && ((c->depth > loop->depth && !are_siblings(c, loop)) ||
-                             (is_weak(loop) && !is_weak(c)))) {
+        /* What was taken for its successor was part of its turn. */
+        f->from_ns = is_weak(loop) ? c->left_ns : c->latest_ns;
+    } else if (c != loop && disproves(c, loop)) {
         f->past = finder_is_young(f, now_ns) ? REC_PAST_ANEW : REC_PAST_GIVEN_UP;
     }
     if (f->past == REC_PAST_ANEW) {
         f->from_ns = 0;
     }
     if (c != loop) {
+        if (loop != NULL) {
+            loop->left_ns = loop->latest_ns;
+        }
         f->believed = (uint32_t)(c - f->candidates) + 1;
         f->believed_ns = now_ns;
     }
@@ -218,9 +239,17 @@ static void begin_doubt(struct loop_finder *f, uint64_t now_ns) {
 static void count_streak(struct finder_candidate *c, const struct finder_candidate *loop) {
     if (c->epoch != loop->all_waits) {
         c->epoch = loop->all_waits;
-        c->streak = 0;
+        c->streak = c->streak_ns = 0;
     }
     c->streak++;
+}
+
+/* Has a condition variable's loop taken the place of one on descriptors? */
+static bool has_succeeded(const struct finder_candidate *c, const struct finder_candidate *loop,
+                          uint64_t now_ns) {
+    return (c->streak >= DEEPER_STREAK && waits_for_replies(loop, c) &&
+            c->streak_ns / LONGER_ALL >= loop->waited_ns) ||
+           (c->streak >= DEEPER_OFTEN && now_ns - loop->latest_ns >= ABSENT_NS);
 }
 
 /* Has a deeper place waited often enough while the believed loop did not? */
@@ -233,9 +262,24 @@ static bool has_outlasted(const struct finder_candidate *c, const struct finder_
            (c->streak >= DEEPER_OFTEN && now_ns - loop->latest_ns >= ABSENT_NS);
 }
 
+/* Does a place with descriptors wait as a loop does that idles, or for so long that the believed
+ * one, on a condition variable, is not likely to be in a turn? */
+static bool idles_beside(const struct finder_candidate *c, const struct finder_candidate *loop,
+                         uint64_t now_ns) {
+    uint64_t each_ns = loop->waited_ns / (loop->all_waits + 1);
+    if (c->streak >= DEEPER_OFTEN && now_ns - loop->latest_ns >= BUSY_NS) {
+        return true;
+    }
+    return c->streak >= FINDER_QUALIFIES &&
+           (c->streak_ns >= LOOP_WAITS_NS || c->streak_ns / c->streak >= each_ns / LONGER_EACH);
+}
+
 /* Is it enough for a loop that is in doubt to be replaced? */
 static bool qualifies(const struct loop_finder *f, const struct finder_candidate *c,
                       uint64_t now_ns) {
+    if (is_weak(finder_loop(f)) && !is_weak(c)) {
+        return c->waits >= FINDER_QUALIFIES && idles_beside(c, finder_loop(f), now_ns);
+    }
     if (c->waits < FINDER_QUALIFIES || finder_is_young(f, now_ns) || is_weak(finder_loop(f))) {
         return c->waits >= FINDER_QUALIFIES;
     }
@@ -248,9 +292,10 @@ static enum finder_verdict judge_elsewhere(struct loop_finder *f, struct finder_
     const struct finder_candidate *loop = finder_loop(f);
     count_streak(c, loop);
     if (is_weak(c) && !is_weak(loop)) {
-        return FINDER_PART;
-    }
-    if ((is_weak(loop) && !is_weak(c)) || wait->depth > loop->depth) {
+        if (has_succeeded(c, loop, now_ns)) {
+            believe(f, c, now_ns);
+        }
+    } else if ((is_weak(loop) && !is_weak(c)) || wait->depth > loop->depth) {
         if (qualifies(f, c, now_ns)) {
             believe(f, c, now_ns);
         } else if (wait->depth > loop->depth) {
@@ -271,7 +316,14 @@ static void judge_doubtful(struct loop_finder *f, struct finder_candidate *c,
         if (f->doubt_streak >= RETURN_STREAK) {
             believe(f, c, now_ns);
         }
-    } else if (wait->depth > loop->depth && (is_weak(loop) || !is_weak(c))) {
+        return;
+    }
+    count_streak(c, loop);
+    if (is_weak(c) && !is_weak(loop)) {
+        if (has_succeeded(c, loop, now_ns)) {
+            believe(f, c, now_ns);
+        }
+    } else if (wait->depth > loop->depth) {
         f->doubt_streak = 0;
         if (qualifies(f, c, now_ns)) {
             believe(f, c, now_ns);
@@ -368,6 +420,7 @@ void finder_end(struct loop_finder *f, uint64_t now_ns) {
         }
     }
     c->waited_ns += now_ns - c->latest_ns;
+    c->streak_ns += now_ns - c->latest_ns;
     c->latest_ns = now_ns;
     if (f->open == f->believed && !f->doubt) {
         f->resolved_ns = now_ns;
@@ -425,6 +478,18 @@ void finder_finish(struct loop_finder *f, uint64_t now_ns) {
     struct finder_candidate *found = sure ? successor_at_end(f) : best_at_end(f);
     if (found != NULL) {
         believe(f, found, now_ns);
+    }
+}
+
+void finder_forget_conditions(struct loop_finder *f) {
+    for (uint32_t i = 0; i < f->count; i++) {
+        struct finder_candidate *c = &f->candidates[i];
+        if (c->object.kind == FINDER_CONDITION && i + 1 != f->believed) {
+            c->waits = c->all_waits = c->outer_waits = 0;
+            c->streak = c->streak_ns = c->waited_ns = 0;
+            drop_runs(f, i);
+            f->open = f->open == i + 1 ? 0 : f->open;
+        }
     }
 }
 

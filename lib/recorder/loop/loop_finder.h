@@ -20,7 +20,9 @@
  * when on. Time before the first wait of a thread's loop is its launch.
  *
  * Loops on condition variables and signals are believed only until one on descriptors qualifies:
- * a thread that waits for its worker would seem idle otherwise.
+ * a thread that waits for its worker would seem idle otherwise. They take its place again when it
+ * waits no longer, and never waited but for replies: its waits together were short beside those
+ * that they have had since, and each was. If it comes back and idles, all since then was its turn.
  *
  * Pure: no OS, no globals, no allocation. Used by one thread at a time, for one watched thread.
  * Times are ns of one monotonic clock and never fall. */
@@ -95,8 +97,10 @@ struct finder_candidate {
     uint64_t outer_depth;  /* shallower than its depth, and how often it waited there */
     uint64_t outer_waits;
     uint64_t streak, epoch; /* waits since the believed loop's wait number `epoch` */
+    uint64_t streak_ns;     /* how long they were, but for one that goes on */
     uint64_t waited_ns;     /* at any depth */
     uint64_t latest_ns;     /* begin or end of the latest wait */
+    uint64_t left_ns;       /* the same, when another was believed in its place */
     bool trusted;           /* it was believed once */
     bool refused;           /* not among the places that may be loops */
 };
@@ -141,6 +145,10 @@ void finder_end(struct loop_finder *f, uint64_t now_ns);
 /* The thread ends, or is looked at no longer: decides on what is known, where fewer waits have to
  * do. News may follow. */
 void finder_finish(struct loop_finder *f, uint64_t now_ns);
+
+/* Waits for condition variables may have been missed: what is known of them is forgotten, but for a
+ * loop that is believed. */
+void finder_forget_conditions(struct loop_finder *f);
 
 /* What finder_begin or finder_finish changed. Told once. */
 enum finder_news finder_take_news(struct loop_finder *f);

@@ -295,6 +295,81 @@ static void condition_counts_only_without_descriptors(void **state) {
     assert_int_equal(place_of(&d), LOOP);
 }
 
+/* As Swing's event thread: replies of the X server while it starts, then a condition variable. */
+static void start_on_conditions(struct driver *d) {
+    wait_for(d, 1, REPLY, DEEP, condition(0x77), 3);
+    for (unsigned i = 0; i < 40; i++) {
+        wait_for(d, i == 20 ? 600 : 1, START, DEEP, set_of(3, 3, 0), i % 4 == 0);
+    }
+    for (unsigned i = 0; i < 9; i++) {
+        wait_for(d, 5, LOOP, DEEPER, condition(0x99), 45);
+    }
+}
+
+static void condition_replaces_descriptors_that_were_waited_for_once(void **state) {
+    (void)state;
+    struct driver d = driver();
+    start_on_conditions(&d);
+    struct finder_interval idle[4];
+    uint64_t from;
+    enum rec_past past;
+    assert_int_equal(place_of(&d), LOOP);
+    assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 1);
+    assert_int_equal(past, REC_PAST_ANEW);
+    assert_int_equal(d.verdict, FINDER_IDLE);
+    uint64_t from_now = d.now;
+    for (unsigned i = 0; i < 12; i++) { /* replies once more */
+        wait_for(&d, 30, START, SHALLOW, set_of(3, 3, 0), 1);
+    }
+    for (unsigned i = 0; i < 9; i++) {
+        wait_for(&d, 5, LOOP, DEEPER, condition(0x99), 45);
+    }
+    assert_int_equal(place_of(&d), LOOP);
+    assert_false(d.finder.doubt);
+    bool told = false; /* the replies are part of a turn, from wait to wait */
+    for (uint32_t i = 0; i < d.idle_count; i++) {
+        told = told || d.idle[i].begin_ns == from_now + 377 * MS;
+        assert_true(d.idle[i].end_ns <= from_now || d.idle[i].begin_ns >= from_now + 377 * MS);
+    }
+    assert_true(told);
+}
+
+static void descriptors_that_idle_again_take_all_since_back(void **state) {
+    (void)state;
+    struct driver d = driver();
+    for (unsigned i = 0; i < 9; i++) {
+        wait_for(&d, 1, START, SHALLOW, epoll_object(3), 2);
+    }
+    uint64_t last = d.now;
+    for (unsigned i = 0; i < 20; i++) { /* a worker's answers, in one turn */
+        wait_for(&d, 5, LOOP, DEEPER, condition(0x99), 45);
+    }
+    assert_int_equal(place_of(&d), LOOP);
+    uint64_t end = d.now + MS;
+    for (unsigned i = 0; i < 3; i++) {
+        wait_for(&d, 1, START, SHALLOW, epoll_object(3), 60);
+    }
+    struct finder_interval idle[4];
+    uint64_t from;
+    enum rec_past past;
+    assert_int_equal(place_of(&d), START);
+    assert_int_equal(finder_idle(&d.finder, idle, 4, &from, &past), 1);
+    assert_int_equal(past, REC_PAST_CONTINUES);
+    assert_int_equal(from, last);
+    assert_int_equal(idle[0].begin_ns, end);
+}
+
+static void descriptors_that_never_idle_replace_a_condition(void **state) {
+    (void)state;
+    struct driver d = driver();
+    waits(&d, 9, LOOP, DEEP, condition(0x77));
+    for (unsigned i = 0; i < 400; i++) {
+        wait_for(&d, 3, START, SHALLOW, epoll_object(3), i % 8 == 0);
+    }
+    assert_int_equal(place_of(&d), START);
+    assert_int_equal(d.verdict, FINDER_TURN);
+}
+
 static void two_places_of_one_loop_are_both_its_own(void **state) {
     (void)state;
     struct driver d = driver();
@@ -420,6 +495,9 @@ int main(void) {
         cmocka_unit_test(library_that_waits_a_little_deeper_is_no_successor),
         cmocka_unit_test(successor_that_was_none_is_taken_back),
         cmocka_unit_test(condition_counts_only_without_descriptors),
+        cmocka_unit_test(condition_replaces_descriptors_that_were_waited_for_once),
+        cmocka_unit_test(descriptors_that_idle_again_take_all_since_back),
+        cmocka_unit_test(descriptors_that_never_idle_replace_a_condition),
         cmocka_unit_test(two_places_of_one_loop_are_both_its_own),
         cmocka_unit_test(old_belief_is_not_judged_from_the_start),
         cmocka_unit_test(place_that_is_not_allowed_is_asked_about_once),

@@ -43,10 +43,17 @@ void usage_print_csv(const struct triage *t, const struct triage_view *v, struct
     struct usage_sums all = usage_total(&t->usage, USAGE_VERSION);
     struct usage_exposure x = usage_exposure_of(t);
     const struct usage_row total = {"", &all, x.foreground_ms, all.sessions};
+    all.launches = x.launches;
+    if (!usage_all_launches(t, &all.launch_ms)) {
+        err_nomem(&out->err);
+        histogram_release(&all.launch_ms);
+        return;
+    }
     sink_str(out, "facet,value,stalls,stalled_ms,foreground_ms,sessions,stalls_per_hour_ppm,"
                   "stalled_ms_per_hour,low_rate_s,launches,launches_known,launch_p50_ms,"
                   "launch_p95_ms\r\n");
     usage_csv_put_row(out, t, "all", &total, true);
+    histogram_release(&all.launch_ms);
     for (size_t f = 0; f < USAGE_FACETS; f++) {
         struct usage_rows rows;
         if (!(v->facets & 1u << f)) {

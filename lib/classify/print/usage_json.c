@@ -134,10 +134,13 @@ void usage_put_json(struct jsonw *w, const struct triage *t, const struct triage
     jsonw_member_object(w, "rates");
     jsonw_member_u64(w, "foreground_ms", x.foreground_ms);
     jsonw_member_u64(w, "sessions", all.sessions);
-    jsonw_member_u64(w, "launches", x.launches);
+    all.launches = x.launches;
+    bool ok = usage_all_launches(t, &all.launch_ms);
+    usage_json_put_launches(w, t, &all);
+    histogram_release(&all.launch_ms);
     usage_json_put_hourly(w, t->total.stalls, t->total.ms, x.foreground_ms);
     jsonw_member_u64(w, "low_rate_s", all.low_rate_s);
-    bool ok = usage_json_put_users(w, t);
+    ok = usage_json_put_users(w, t) && ok;
     put_watched(w, t);
     put_sent(w, &t->usage);
     if (!ok || !usage_json_put_facets(w, t, v)) {

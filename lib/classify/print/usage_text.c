@@ -184,7 +184,7 @@ static bool add_user_rates(struct strbuf *b, const struct triage *t) {
 }
 
 /* The launches of all versions. False: out of memory. */
-static bool all_launches(const struct triage *t, struct histogram *all) {
+bool usage_all_launches(const struct triage *t, struct histogram *all) {
     const struct usage_values *of = &t->usage.by[USAGE_VERSION];
     for (size_t i = 0; i < of->values.len; i++) {
         if (!histogram_merge(all, &of->values.data[i].sums.launch_ms)) {
@@ -198,7 +198,7 @@ static bool add_launches(struct strbuf *b, const struct triage *t) {
     static const unsigned percentiles[] = {500, 900, 950, 990};
     struct histogram all = {0};
     char number[NUMBER_SIZE];
-    if (!all_launches(t, &all)) {
+    if (!usage_all_launches(t, &all)) {
         histogram_release(&all);
         return false;
     }

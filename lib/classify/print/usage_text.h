@@ -26,6 +26,8 @@ struct usage_rows {
 bool usage_rows_make(struct usage_rows *r, const struct triage *t, enum usage_facet f);
 void usage_rows_release(struct usage_rows *r);
 
+/* Adds the durations of all launches that left a dump to *all. False: out of memory. */
+bool usage_all_launches(const struct triage *t, struct histogram *all) BASE_MUST_USE;
 /* The smallest duration of launches that leave a dump; 0 = unknown. */
 uint64_t usage_launch_threshold(const struct triage *t);
 

@@ -90,7 +90,8 @@ static void add_functions(const struct keyer *k, const struct judged_stack *s, e
 }
 
 /* Of a stack without a frame of the app that counts, the nearest one that was skipped as a
- * library's generic tells what of the app it was made for. */
+ * library's generic tells what of the app it was made for. A type that rules skip is the library's
+ * own. */
 static bool add_generic(struct keyer *k, const struct judged_stack *s,
                         struct key levels[KEY_LEVELS], bool *added) {
     for (size_t i = 0; i < s->cut; i++) {
@@ -99,11 +100,16 @@ static bool add_generic(struct keyer *k, const struct judged_stack *s,
             continue;
         }
         struct key_frame f = {.info = frame_of_type(&k->table, info)};
-        *added = f.info && f.info->in_app;
+        if (!f.info) {
+            return false;
+        }
+        *added = f.info->in_app && f.info->place != PLACE_SKIP;
         for (size_t n = 0; *added && n < KEY_LEVELS; n++) {
             key_add(&levels[n], &f);
         }
-        return f.info != NULL;
+        if (*added) {
+            return true;
+        }
     }
     return true;
 }

@@ -5,7 +5,8 @@
  *
  *     deadlock   1000  threads wait for each other
  *     deadlock    850  all threads that are at work do, by their frames; 700: the main thread waits
- *                      for a lock of the app's, and nobody is at work
+ *                      for a lock of the app's, and nobody is at work, or for what a thread has to
+ *                      do that waits in the same type's methods
  *     lock        950  the thread that holds it is known; 900: only that there is one
  *     by a rule        what the rule says (stall-rules(5))
  *     disk        800  the kernel lets it wait where it only touches memory

@@ -1,5 +1,6 @@
 /* Who waits for whom: as the dump says, else as the frames of all threads do. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "classify/keys/cause_private.h"
 
@@ -182,9 +183,90 @@ static bool waits_alike(const struct keyer *k, const struct judged_stack *a,
     return asking_frame(k, a) == asking_frame(k, b) && strcmp(for_a, for_b) == 0;
 }
 
-/* Looks at all other threads and adds those that wait, too. *waiters = 0: one of them is at work,
- * and may hold what others wait for. *convoy: all of them wait as the chosen one does. */
-static enum st add_waiters(const struct judge *j, size_t *waiters, bool *convoy, struct err *e) {
+/* The type that a frame's function is a method of, in *type; returns its length, 0 = none. */
+static size_t type_of_method(const struct frame_info *info, const char **type) {
+    const char *name = info->function;
+    if (!info->resolved || !info->framework[0]) {
+        return 0;
+    }
+    if ((name[0] == '-' || name[0] == '+') && name[1] == '[') {
+        *type = name + 2;
+        return strcspn(*type, " (");
+    }
+    const char *end = NULL;
+    for (const char *at = strstr(name, "::"); at; at = strstr(at + 2, "::")) {
+        end = at;
+    }
+    *type = name;
+    return end ? (size_t)(end - name) : 0;
+}
+
+/* Is one of the functions in which b waits a method of a type that a waits in a method of? Up to
+ * the app's innermost relevant frame. */
+static bool waits_in_same_type(const struct keyer *k, const struct judged_stack *a,
+                               const struct judged_stack *b) {
+    for (size_t i = 0; i < a->cut; i++) {
+        const struct frame_info *info = judged_at(k, a, i)->info;
+        const char *type, *other;
+        size_t len = type_of_method(info, &type);
+        for (size_t n = 0; len && n < b->cut; n++) {
+            const struct frame_info *theirs = judged_at(k, b, n)->info;
+            if (type_of_method(theirs, &other) == len && memcmp(type, other, len) == 0) {
+                return true;
+            }
+            if (theirs->in_app && theirs->place == PLACE_KEEP) {
+                break;
+            }
+        }
+        if (info->in_app && info->place == PLACE_KEEP) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Does the stack wait inside of this framework? */
+static bool waits_inside(const struct keyer *k, const struct judged_stack *s,
+                         const char *framework) {
+    for (size_t i = 0; i < s->cut; i++) {
+        const struct frame_info *info = judged_at(k, s, i)->info;
+        if (strcmp(info->framework, framework) == 0) {
+            return true;
+        }
+        if (frame_is_app(info) && info->place == PLACE_KEEP) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* May a thread at work let the chosen one go on? The holder of a lock that the app took, and who
+ * fulfils a condition that the app waits for, has the app on its stack; else who fulfils a
+ * condition, a framework that it is waited for in. */
+static bool may_let_go_on(const struct judge *j, bool own, const struct judged_stack *s) {
+    if (own || waits_for_holder(j->k, j->chosen)) {
+        return !own || has_app(j->k, s);
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        const struct frame_info *info = judged_at(j->k, s, i)->info;
+        if (info->framework[0] && !frame_is_app(info) &&
+            waits_inside(j->k, j->chosen, info->framework)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is seen of the threads that wait. */
+struct standstill {
+    size_t waiters; /* the chosen one among them; 0: some thread is at work */
+    bool convoy;    /* all of them wait as the chosen one does */
+    bool same_type; /* one waits in a method of a type that the chosen one waits in a method of */
+};
+
+/* Looks at all other threads and adds those that wait, too. out->waiters = 0: one of them is at
+ * work, and may hold what others wait for. */
+static enum st add_waiters(const struct judge *j, struct standstill *out, struct err *e) {
     const struct dump *d = j->d;
     bool own = lock_is_the_apps(j->k, j->chosen);
     for (size_t i = 0; i < d->thread_count; i++) {
@@ -198,42 +280,57 @@ static enum st add_waiters(const struct judge *j, size_t *waiters, bool *convoy,
         }
         bool runs = judged_is(t->state, "running");
         if (!runs && waits_for_holder(j->k, &s)) {
-            add_waiter(j, t, &s, waiters);
-            *convoy = *convoy && waits_alike(j->k, j->chosen, &s);
-        } else if ((runs || !waits_for_work(j->k, &s)) && (!own || has_app(j->k, &s))) {
-            *waiters = 0;
+            add_waiter(j, t, &s, &out->waiters);
+            out->convoy = out->convoy && waits_alike(j->k, j->chosen, &s);
+            out->same_type = out->same_type || waits_in_same_type(j->k, j->chosen, &s);
+        } else if ((runs || !waits_for_work(j->k, &s)) && may_let_go_on(j, own, &s)) {
+            out->waiters = 0;
             return ST_OK;
         }
     }
     return ST_OK;
 }
 
+/* Does that the other threads stand still tell that it will never go on? Of a lock: if others wait,
+ * and not all for the same, or the lock is the app's own. Of what no thread holds, a condition for
+ * one: if a thread that may fulfil it is stuck in the same type's methods. */
+static bool never_goes_on(const struct judge *j, const struct standstill *s) {
+    if (!waits_for_holder(j->k, j->chosen)) {
+        return s->waiters > 1 && s->same_type;
+    }
+    if (s->waiters == 1) {
+        return lock_is_the_apps(j->k, j->chosen);
+    }
+    return s->waiters > 1 && !s->convoy;
+}
+
 /* Whoever could let it go on waits as well, or there is nobody: then it never does. Only the death
  * of the process in the stall tells that it did not. */
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) {
     const struct dump *d = j->d;
-    size_t waiters = 0;
-    bool convoy = true;
+    struct standstill s = {.convoy = true};
+    bool holds = waits_for_holder(j->k, j->chosen);
+    bool waits = holds || (j->chosen->told && j->chosen->told->cause == CAUSE_LOCK);
     if (!j->current || !d->stall.fatal || d->threads_left_out > 0 || d->thread_count < 2 ||
-        judged_is(j->thread->state, "running") || !waits_for_holder(j->k, j->chosen)) {
+        judged_is(j->thread->state, "running") || !waits) {
         return ST_NONE;
     }
-    add_waiter(j, j->thread, j->chosen, &waiters);
-    if (add_waiters(j, &waiters, &convoy, e) != ST_OK) {
+    add_waiter(j, j->thread, j->chosen, &s.waiters);
+    if (add_waiters(j, &s, e) != ST_OK) {
         return ST_ERR;
     }
-    bool alone = waiters == 1;
-    if (waiters == 0 || (alone ? !lock_is_the_apps(j->k, j->chosen) : convoy)) {
+    if (!never_goes_on(j, &s)) {
         strbuf_clear(j->why);
         return ST_NONE;
     }
-    if (waiters > WAITERS_SHOWN) {
-        strbuf_addf(j->why, ", %zu more wait", waiters - WAITERS_SHOWN);
+    if (s.waiters > WAITERS_SHOWN) {
+        strbuf_addf(j->why, ", %zu more wait", s.waiters - WAITERS_SHOWN);
     }
-    strbuf_addstr(j->why, waiters > 1 ? ", and no other thread is at work: they wait for each other"
-                                      : ", and no thread is at work that could let it go on");
+    bool each_other = holds && s.waiters > 1;
+    strbuf_addstr(j->why, each_other ? ", and no other thread is at work: they wait for each other"
+                                     : ", and no thread is at work that could let it go on");
     out->cause = CAUSE_DEADLOCK;
-    out->confidence = waiters > 1 ? 850 : 700;
+    out->confidence = each_other ? 850 : 700;
     return ST_OK;
 }
 
@@ -261,21 +358,6 @@ enum st cause_add_app_threads(const struct judge *j, struct err *e) {
 }
 
 /* ---- databases ---- */
-
-/* Does the stack wait inside of this framework? */
-static bool waits_inside(const struct keyer *k, const struct judged_stack *s,
-                         const char *framework) {
-    for (size_t i = 0; i < s->cut; i++) {
-        const struct frame_info *info = judged_at(k, s, i)->info;
-        if (strcmp(info->framework, framework) == 0) {
-            return true;
-        }
-        if (frame_is_app(info) && info->place == PLACE_KEEP) {
-            return false;
-        }
-    }
-    return false;
-}
 
 /* The frame that says that the stack's thread holds the lock that the chosen one waits for; NULL =
  * none. */

@@ -247,6 +247,51 @@ static void a_mutex_outside_of_the_database_has_no_such_holder(void **state) {
            "waits for a mutex (__psynch_mutexwait)");
 }
 
+/* The callback that the invalidation waits for waits itself, for what its caller holds. */
+static void a_condition_whose_thread_is_stuck_is_a_deadlock(void **state) {
+    (void)state;
+    static const char killed[] = "\"kind\":\"watchdog\",\"fatal\":true,\"cpu_permille\":30";
+    struct stack_text threads[] = {
+        {1,
+         "main",
+         "waiting",
+         {"libsystem_kernel.dylib __psynch_cvwait", "libsystem_pthread.dylib _pthread_cond_wait",
+          "QuartzCore -[CADisplayLink invalidate]", "SceneKit -[SCNDisplayLink invalidate]",
+          "Shop -[Globe hide]"}},
+        {7,
+         "renderer",
+         "waiting",
+         {"libsystem_kernel.dylib __psynch_mutexwait", "SceneKit -[SCNDisplayLink tick:]",
+          "QuartzCore display_timer_callback"}},
+        {8, "server", "waiting", {"libsystem_kernel.dylib mach_msg2_trap", "Shop listen"}}};
+    expect(killed, threads, 3, CAUSE_DEADLOCK,
+           "main waits for a condition variable in -[Globe hide], 7 renderer waits for a mutex in "
+           "-[SCNDisplayLink tick:], and no thread is at work that could let it go on");
+    threads[2].frames[1] = "SceneKit C3DRender"; /* may fulfil the condition */
+    expect(killed, threads, 3, CAUSE_LOCK, "waits for a condition variable (_pthread_cond_wait)");
+    threads[2].frames[1] = "Shop listen";
+    threads[1].frames[1] = "SceneKit -[SCNScene lock]"; /* nothing ties it to the condition */
+    expect(killed, threads, 3, CAUSE_LOCK, "waits for a condition variable (_pthread_cond_wait)");
+}
+
+static void who_waits_for_a_lock_and_hardly_ran_did_not_draw(void **state) {
+    (void)state;
+    struct stack_text main[] = {
+        {1,
+         "main",
+         "waiting",
+         {"libsystem_kernel.dylib __psynch_cvwait", "libsystem_pthread.dylib _pthread_cond_wait",
+          "QuartzCore -[CADisplayLink invalidate]", "Shop -[Globe hide]"}}};
+    static const char layers[] = "lays out and draws layers (-[CADisplayLink invalidate])";
+    expect("\"kind\":\"hang\",\"cpu_permille\":99", main, 1, CAUSE_LOCK,
+           "waits for a condition variable (_pthread_cond_wait)");
+    expect("\"kind\":\"hang\",\"cpu_permille\":100", main, 1, CAUSE_RENDER, layers);
+    expect("\"kind\":\"hang\"", main, 1, CAUSE_RENDER, layers); /* who knows how much it ran */
+    main[0].frames[2] = "QuartzCore -[CAMetalLayer nextDrawable]";
+    expect("\"kind\":\"hang\",\"cpu_permille\":1", main, 1, CAUSE_RENDER,
+           "waits for the graphics processor (-[CAMetalLayer nextDrawable])");
+}
+
 static void a_thread_that_stands_still_in_memory_waits_for_a_page(void **state) {
     (void)state;
     static const struct stack_text blocked[] = {
@@ -315,8 +360,10 @@ int main(void) {
         cmocka_unit_test(what_ended_or_may_go_on_is_no_deadlock),
         cmocka_unit_test(a_convoy_is_no_deadlock),
         cmocka_unit_test(a_semaphore_is_held_by_nobody),
+        cmocka_unit_test(a_condition_whose_thread_is_stuck_is_a_deadlock),
         cmocka_unit_test(the_thread_that_writes_holds_the_database),
         cmocka_unit_test(a_mutex_outside_of_the_database_has_no_such_holder),
+        cmocka_unit_test(who_waits_for_a_lock_and_hardly_ran_did_not_draw),
         cmocka_unit_test(a_thread_that_stands_still_in_memory_waits_for_a_page),
         cmocka_unit_test(a_nested_loop_that_waits_is_no_cause),
         cmocka_unit_test(the_recorders_own_frames_are_in_no_stack),

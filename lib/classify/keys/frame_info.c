@@ -113,6 +113,7 @@ static void decide_framework(struct frame_table *t, const struct rule_subject *s
     info->hidden = info->by[RULE_HIDE] != NULL;
     info->exclusive = info->by[RULE_EXCLUSIVE] != NULL;
     info->memory = info->by[RULE_MEMORY] != NULL;
+    info->waits = info->by[RULE_WAIT] != NULL;
     info->loop_image = rules_is_loop_image(t->rules, s->image, s->image_len, s->os);
 }
 

@@ -37,6 +37,7 @@ struct frame_info {
     bool hidden;      /* in no stack */
     bool exclusive;   /* waits for what one thread at a time holds */
     bool memory;      /* touches memory, and makes no system call */
+    bool waits;       /* waits for what its cause says, and does no work of its own */
     bool modal;       /* of PLACE_CUT: a nested loop that waits for the user */
     bool loop_image;  /* in an image that has a loop that waits for work */
     enum rule_side side;

@@ -34,12 +34,32 @@ static bool push_frame(struct keyer *k, const struct dump *d, const struct dump_
     return judged_push(k, *info, l->line_count ? &l->lines[l->line_count - 1] : NULL);
 }
 
+/* Whom rules take for the caller of frame i: in a library that has no names for its own functions
+ * the nearest of its functions that has one. NULL: nobody called it. */
+static const struct frame_info *caller_of(const struct keyer *k, const struct judged_stack *s,
+                                          size_t i) {
+    const struct frame_info *next = i + 1 < s->count ? judged_at(k, s, i + 1)->info : NULL;
+    if (!next || next->resolved || next->in_app) {
+        return next;
+    }
+    for (size_t n = i + 2; n < s->count; n++) {
+        const struct frame_info *info = judged_at(k, s, n)->info;
+        if (strcmp(info->image_name, next->image_name) != 0) {
+            break;
+        }
+        if (info->resolved) {
+            return info;
+        }
+    }
+    return next;
+}
+
 /* Applies rules that depend on the caller. */
 static bool ask_callers(struct keyer *k, const struct judged_stack *s) {
     for (size_t i = 0; i < s->count; i++) {
         struct judged_frame *f = &k->frames.data[s->first + i];
         if (f->info->by_caller) {
-            f->info = frame_from(&k->table, f->info, i + 1 < s->count ? f[1].info : NULL);
+            f->info = frame_from(&k->table, f->info, caller_of(k, s, i));
             if (!f->info) {
                 return false;
             }

@@ -134,14 +134,21 @@ static bool claims_wait(const struct frame_info *info) {
     }
 }
 
-/* Does what is known contradict the claim? Who computes runs, who waits does not; and around a
- * callout neither the wait nor the drawing is what goes on inside of it. */
-static bool is_refuted(const struct keyer *k, const struct frame_info *info, bool called_out) {
+/* Is it known that the thread waited for a lock, further in, and hardly ran? */
+static bool surely_waited(const struct keyer *k, const struct frame_info *told) {
+    return told && told->cause == CAUSE_LOCK && k->cpu_permille >= 0 && k->cpu_permille < CPU_WAITS;
+}
+
+/* Does what is known contradict the claim? Who computes or draws runs, who waits does not; and
+ * around a callout neither the wait nor the drawing is what goes on inside of it. told: the claim
+ * of the frames further in; NULL = there is none. */
+static bool is_refuted(const struct keyer *k, const struct frame_info *info,
+                       const struct frame_info *told, bool called_out) {
     if (claims_wait(info)) {
         return called_out || k->cpu_permille >= CPU_COMPUTES;
     }
     if (info->cause == CAUSE_RENDER) {
-        return called_out;
+        return called_out || (!info->waits && surely_waited(k, told));
     }
     if (info->cause == CAUSE_DISK) {
         return k->cpu_permille >= CPU_COMPUTES;
@@ -165,7 +172,7 @@ const struct frame_info *scan_cause(const struct keyer *k, const struct judged_s
         waits = waits && !info->callout &&
                 (is_kernel_wait(info) || is_loop_wait(info) || is_no_evidence(info));
         bool claims = info->cause != CAUSE_NONE && info->cause != CAUSE_IDLE;
-        if (claims && !is_refuted(k, info, called_out) &&
+        if (claims && !is_refuted(k, info, told, called_out) &&
             (!told || info->confidence > told->confidence)) {
             told = info;
         }

@@ -29,6 +29,7 @@ enum rule_kind {
     RULE_EXCLUSIVE, /* waits for what one thread at a time holds */
     RULE_HOLDER,    /* runs while its thread holds the lock of a database */
     RULE_MEMORY,    /* touches memory, and makes no system call */
+    RULE_WAIT,      /* waits for what its cause says, and does no work of its own */
     RULE_KINDS
 };
 

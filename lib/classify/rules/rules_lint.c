@@ -144,8 +144,9 @@ static void lint_add_function(struct strbuf *b, const struct rule *rule) {
 /* "the cause of 'poll'" */
 static void add_subject(struct strbuf *b, const struct rule *rule) {
     static const char *const kinds[RULE_KINDS] = {
-        "the name of ",    "whose is ",      "the place of ", "the cause of ",  "the framework of ",
-        "the callout of ", "the hiding of ", "the lock of ",  "the holder in ", "the memory of "};
+        "the name of ",      "whose is ",       "the place of ",  "the cause of ",
+        "the framework of ", "the callout of ", "the hiding of ", "the lock of ",
+        "the holder in ",    "the memory of ",  "the wait of "};
     strbuf_clear(b);
     strbuf_addstr(b, kinds[rule->kind]);
     lint_add_function(b, rule);

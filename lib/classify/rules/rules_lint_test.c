@@ -35,13 +35,13 @@ static void expect(const char *text, const char *want) {
 
 static void every_bad_line_is_told_and_left_out(void **state) {
     (void)state;
-    expect(
-        "skp a\nskip poll\ncause lunch a\nskip poll\n",
-        "f:1: bad: unknown action 'skp' (skip, cut, prefix, keep, in-app, not-in-app, vendor, "
-        "normalise, cause, framework, runtime, callout, modal, hide, exclusive, holder or memory)\n"
-        "f:3: bad: unknown cause (lock, disk, network, io, ipc, render, compute, sleep, launch "
-        "or idle) 'lunch'\n"
-        "f:4: duplicate: the place of 'poll': f:2, 'poll', decides first, and says the same\n");
+    expect("skp a\nskip poll\ncause lunch a\nskip poll\n",
+           "f:1: bad: unknown action 'skp' (skip, cut, prefix, keep, in-app, not-in-app, vendor, "
+           "normalise, cause, framework, runtime, callout, modal, hide, exclusive, holder, memory "
+           "or wait)\n"
+           "f:3: bad: unknown cause (lock, disk, network, io, ipc, render, compute, sleep, launch "
+           "or idle) 'lunch'\n"
+           "f:4: duplicate: the place of 'poll': f:2, 'poll', decides first, and says the same\n");
 }
 
 static void what_an_earlier_rule_covers_is_told(void **state) {

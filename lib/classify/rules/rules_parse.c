@@ -52,6 +52,7 @@ static const struct action {
     {"exclusive", {.kind = RULE_EXCLUSIVE}},
     {"holder", {.kind = RULE_HOLDER}},
     {"memory", {.kind = RULE_MEMORY}},
+    {"wait", {.kind = RULE_WAIT}},
     {"modal",
      {.kind = RULE_PLACE,
       .place = PLACE_CUT,
@@ -125,7 +126,7 @@ static enum st find_action(struct rule_line *l, struct rule *rule) {
     return err_set(l->e, ERR_FORMAT,
                    "%s:%u: unknown action '%.*s' (skip, cut, prefix, keep, in-app, not-in-app, "
                    "vendor, normalise, cause, framework, runtime, callout, modal, hide, exclusive, "
-                   "holder or memory)",
+                   "holder, memory or wait)",
                    l->file, (unsigned)l->number, (int)(w->len < 80 ? w->len : 80), w->text);
 }
 

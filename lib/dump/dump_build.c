@@ -2,6 +2,7 @@
 #include "dump/dump_build_private.h"
 
 #include "base/parse.h"
+#include "dump/json/token_private.h"
 
 void *build_array(struct dump_build *b, size_t count, size_t size) {
     void *p = arena_array(&b->d->arena, count, size);

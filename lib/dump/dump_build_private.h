@@ -3,7 +3,7 @@
 #define STALLKIT_DUMP_BUILD_PRIVATE_H
 
 #include "dump/dump.h"
-#include "dump/json/tape_private.h"
+#include "dump/json/tape.h"
 
 /* One run of the parser. */
 struct dump_build {

@@ -6,15 +6,16 @@
 
 /* ---- tables ---- */
 
-static void read_text_row(struct partial_line *l, const json_t *v, size_t table) {
+static void read_text_row(struct partial_line *l, const struct tape_value *v, size_t table) {
     struct partial_reader *r = l->r;
     struct map *map = table == PARTIAL_PIECES ? &r->t->pieces : &r->t->strings;
-    const char *text = json_string_value(v);
+    size_t len;
+    const char *text = partial_bytes(l, v, &len);
     if (!text) {
         partial_reject(l, partial_tables[table]);
         return;
     }
-    size_t index = map_intern(map, text, json_string_length(v));
+    size_t index = map_intern(map, text, len);
     bool ok = index < NO_INDEX;
     if (ok) {
         ok = table == PARTIAL_PIECES ? VEC_PUSH(&r->pieces, (uint32_t)index)
@@ -23,10 +24,11 @@ static void read_text_row(struct partial_line *l, const json_t *v, size_t table)
     partial_need(l, ok);
 }
 
-/* The text of a row; NULL: number -1 says that there is none, or it is wrong. */
-static const char *row_text(struct partial_line *l, const json_t *row, size_t i) {
-    const json_t *v = json_array_get(row, i);
-    if (i > FRAME_FUNCTION && json_is_integer(v) && json_integer_value(v) == -1) {
+/* The text of a row. NULL: number -1 says that there is none, where it may be missing, or it is
+ * wrong. */
+static const char *row_text(struct partial_line *l, struct partial_items *row, bool may_miss) {
+    const struct tape_value *v = partial_take(row);
+    if (may_miss && tape_is(v, VALUE_INTEGER) && v->integer == -1) {
         return NULL;
     }
     uint64_t n = partial_number(l, v, NO_INDEX, "frame_rows");
@@ -37,41 +39,46 @@ static const char *row_text(struct partial_line *l, const json_t *row, size_t i)
     return l->r->strings.data[n];
 }
 
-static void read_frame_row(struct partial_line *l, const json_t *row) {
-    if (!json_is_array(row) || json_array_size(row) != FRAME_NUMBERS) {
+static void read_frame_row(struct partial_line *l, const struct tape_value *v) {
+    struct partial_items row = partial_items(l, v, FRAME_NUMBERS, "frame_rows");
+    if (row.count != FRAME_NUMBERS) {
         partial_reject(l, "frame_rows");
         return;
     }
-    uint64_t flags = partial_element(l, row, FRAME_FLAGS, UINT32_MAX, "frame_rows");
-    struct bucket_frame f = {
-        .image = row_text(l, row, FRAME_IMAGE),
-        .function = row_text(l, row, FRAME_FUNCTION),
-        .image_name = row_text(l, row, FRAME_NAME),
-        .call = row_text(l, row, FRAME_CALL),
-        .file = row_text(l, row, FRAME_FILE),
-        .line = (uint32_t)partial_element(l, row, FRAME_LINE, UINT32_MAX, "frame_rows"),
-        .in_app = (flags & FRAME_IN_APP) != 0,
-        .resolved = (flags & FRAME_RESOLVED) != 0};
+    const char *texts[FRAME_TEXTS];
+    for (size_t i = 0; i < FRAME_TEXTS; i++) {
+        texts[i] = row_text(l, &row, i > FRAME_FUNCTION);
+    }
+    uint32_t line = (uint32_t)partial_take_number(l, &row, UINT32_MAX, "frame_rows");
+    uint64_t flags = partial_take_number(l, &row, UINT32_MAX, "frame_rows");
+    struct bucket_frame f = {.image = texts[FRAME_IMAGE],
+                             .function = texts[FRAME_FUNCTION],
+                             .image_name = texts[FRAME_NAME],
+                             .call = texts[FRAME_CALL],
+                             .file = texts[FRAME_FILE],
+                             .line = line,
+                             .in_app = (flags & FRAME_IN_APP) != 0,
+                             .resolved = (flags & FRAME_RESOLVED) != 0};
     if (partial_fine(l)) {
         const struct bucket_frame *kept = triage_frame(l->r->t, &f);
         partial_need(l, kept && VEC_PUSH(&l->r->frames, kept));
     }
 }
 
-void partial_read_rows(struct partial_line *l, const json_t *line, size_t table) {
-    const json_t *a = json_object_get(line, partial_tables[table]);
-    size_t count = json_array_size(a);
-    if (count == 0 || count > l->r->rows[table]) {
+void partial_read_rows(struct partial_line *l, const struct tape_value *line, size_t table) {
+    struct partial_items rows =
+        partial_items(l, partial_member(l, line, partial_tables[table]), 1, partial_tables[table]);
+    if (rows.count == 0 || rows.count > l->r->rows[table]) {
         partial_reject(l, partial_tables[table]);
     }
-    for (size_t i = 0; i < count && partial_fine(l); i++) {
+    while (rows.next < rows.end && partial_fine(l)) {
         if (table == PARTIAL_FRAMES) {
-            read_frame_row(l, json_array_get(a, i));
+            read_frame_row(l, partial_take(&rows));
         } else {
-            read_text_row(l, json_array_get(a, i), table);
+            read_text_row(l, partial_take(&rows), table);
         }
     }
-    l->r->rows[table] -= partial_fine(l) ? count : 0;
+    l->r->rows[table] -= partial_fine(l) ? rows.count : 0;
 }
 
 /* ---- buckets ---- */
@@ -90,28 +97,28 @@ struct bucket_set *partial_in_set_of(struct triage *t, size_t i) {
 }
 
 /* A frame of version 1. */
-static const struct bucket_frame *read_frame_object(struct partial_line *l, const json_t *f) {
-    const json_t *line = json_object_get(f, "line");
+static const struct bucket_frame *read_frame_object(struct partial_line *l,
+                                                    const struct tape_value *f) {
+    const struct tape_value *line = partial_member(l, f, "line");
     struct bucket_frame frame = {
         .image = partial_keep(l, partial_get_text(l, f, "image")),
         .function = partial_keep(l, partial_get_text(l, f, "function")),
         .image_name = partial_keep(l, partial_get_text(l, f, "name")),
-        .file = partial_keep(l, json_string_value(json_object_get(f, "file"))),
-        .call = partial_keep(l, json_string_value(json_object_get(f, "call"))),
+        .file = partial_keep(l, partial_text(l, partial_member(l, f, "file"))),
+        .call = partial_keep(l, partial_text(l, partial_member(l, f, "call"))),
         .line = line ? (uint32_t)partial_number(l, line, UINT32_MAX, "line") : 0,
-        .in_app = json_is_true(json_object_get(f, "in_app")),
-        .resolved = json_is_true(json_object_get(f, "resolved"))};
+        .in_app = tape_is(partial_member(l, f, "in_app"), VALUE_TRUE),
+        .resolved = tape_is(partial_member(l, f, "resolved"), VALUE_TRUE)};
     const struct bucket_frame *kept = partial_fine(l) ? triage_frame(l->r->t, &frame) : NULL;
     partial_need(l, kept || l->bad);
     return kept;
 }
 
-static const struct bucket_frame *read_frame(struct partial_line *l, const json_t *array,
-                                             size_t i) {
+static const struct bucket_frame *read_frame(struct partial_line *l, const struct tape_value *v) {
     if (l->r->version == 1) {
-        return read_frame_object(l, json_array_get(array, i));
+        return read_frame_object(l, v);
     }
-    uint64_t row = partial_element(l, array, i, NO_INDEX, "frames");
+    uint64_t row = partial_number(l, v, NO_INDEX, "frames");
     if (row >= l->r->frames.len) {
         partial_reject(l, "frames");
         return NULL;
@@ -120,10 +127,10 @@ static const struct bucket_frame *read_frame(struct partial_line *l, const json_
 }
 
 /* Frames, whose texts make the key, into l->r->text. */
-static const struct bucket_frame **read_frames(struct partial_line *l, const json_t *o,
+static const struct bucket_frame **read_frames(struct partial_line *l, const struct tape_value *o,
                                                size_t *count) {
-    const json_t *a = partial_get_array(l, o, "frames", 1);
-    *count = json_array_size(a);
+    struct partial_items items = partial_get_items(l, o, "frames", 1);
+    *count = items.count;
     strbuf_clear(&l->r->text);
     if (*count == 0 || *count > KEY_FRAMES_MAX) {
         partial_reject(l, "frames");
@@ -132,7 +139,7 @@ static const struct bucket_frame **read_frames(struct partial_line *l, const jso
     const struct bucket_frame **frames = calloc(*count, sizeof(const struct bucket_frame *));
     partial_need(l, frames != NULL);
     for (size_t i = 0; i < *count && partial_fine(l); i++) {
-        frames[i] = read_frame(l, a, i);
+        frames[i] = read_frame(l, partial_take(&items));
         if (frames[i]) {
             key_text_add(&l->r->text, frames[i]->image, frames[i]->function);
         }
@@ -141,14 +148,16 @@ static const struct bucket_frame **read_frames(struct partial_line *l, const jso
 }
 
 /* The stack of version 1: a dump. */
-static void read_exemplar(struct partial_line *l, const json_t *line, struct evidence *offer) {
-    const json_t *text = json_object_get(line, "exemplar");
+static void read_exemplar(struct partial_line *l, const struct tape_value *line,
+                          struct evidence *offer) {
+    size_t len;
+    const char *text = partial_bytes(l, partial_member(l, line, "exemplar"), &len);
     struct dump d;
     struct err e = {0};
-    if (!json_is_string(text)) {
+    if (!text) {
         return;
     }
-    enum st st = dump_parse(&d, json_string_value(text), json_string_length(text), &e);
+    enum st st = dump_parse(&d, text, len, &e);
     if (st != ST_OK) {
         partial_need(l, e.code != ERR_NOMEM);
         partial_reject(l, "exemplar");
@@ -163,14 +172,14 @@ static void read_exemplar(struct partial_line *l, const json_t *line, struct evi
     dump_release(&d);
 }
 
-static void read_stack(struct partial_line *l, const json_t *line, struct evidence *offer) {
-    const json_t *a = partial_get_array(l, line, "stack", 1);
-    size_t count = json_array_size(a);
-    if (count) {
-        partial_need(l, SMALL_VEC_RESERVE(&offer->stack, count));
+static void read_stack(struct partial_line *l, const struct tape_value *line,
+                       struct evidence *offer) {
+    struct partial_items items = partial_get_items(l, line, "stack", 1);
+    if (items.count) {
+        partial_need(l, SMALL_VEC_RESERVE(&offer->stack, items.count));
     }
-    for (size_t i = 0; i < count && partial_fine(l); i++) {
-        uint64_t row = partial_element(l, a, i, NO_INDEX, "stack");
+    while (items.next < items.end && partial_fine(l)) {
+        uint64_t row = partial_take_number(l, &items, NO_INDEX, "stack");
         if (row >= l->r->pieces.len) {
             partial_reject(l, "stack");
         } else {
@@ -180,27 +189,33 @@ static void read_stack(struct partial_line *l, const json_t *line, struct eviden
 }
 
 /* Cause and hash, which both versions have in the same form. */
-static void read_cause(struct partial_line *l, const json_t *v, struct evidence *offer) {
-    const char *cause = json_string_value(v);
-    if (!cause || !rule_cause_parse(cause, strlen(cause), &offer->cause)) {
+static void read_cause(struct partial_line *l, const struct tape_value *v, struct evidence *offer) {
+    size_t len;
+    const char *cause = partial_bytes(l, v, &len);
+    if (!cause || !rule_cause_parse(cause, len, &offer->cause)) {
         partial_reject(l, "cause");
     }
 }
 
 /* id, span, hash, cause and, if there is one, the row of the reason. The id is only read:
  * bucket_take_evidence copies. */
-static void read_evidence_array(struct partial_line *l, const json_t *a, struct evidence *offer) {
-    const char *id = json_string_value(json_array_get(a, 0));
+static void read_evidence_array(struct partial_line *l, const struct tape_value *array,
+                                struct evidence *offer) {
+    struct partial_items items = {0};
+    if (tape_is(array, VALUE_ARRAY)) {
+        items = partial_items(l, array, 1, "evidence");
+    }
+    const char *id = partial_text(l, partial_take(&items));
     if (!id) {
         partial_reject(l, "evidence");
         return;
     }
     offer->id = (char *)id;
-    offer->span_ms = partial_element(l, a, 1, INT64_MAX, "span_ms");
-    offer->hash = partial_hash(l, json_array_get(a, 2), "hash");
-    read_cause(l, json_array_get(a, 3), offer);
-    if (json_array_size(a) > 4) {
-        uint64_t row = partial_element(l, a, 4, NO_INDEX, "reason");
+    offer->span_ms = partial_take_number(l, &items, INT64_MAX, "span_ms");
+    offer->hash = partial_hash(l, partial_take(&items), "hash");
+    read_cause(l, partial_take(&items), offer);
+    if (items.count > 4) {
+        uint64_t row = partial_take_number(l, &items, NO_INDEX, "reason");
         if (row >= l->r->strings.len) {
             partial_reject(l, "reason");
         } else {
@@ -209,13 +224,13 @@ static void read_evidence_array(struct partial_line *l, const json_t *a, struct 
     }
 }
 
-static void read_evidence(struct partial_line *l, const json_t *line, struct bucket *b) {
-    const json_t *o = json_object_get(line, "evidence");
+static void read_evidence(struct partial_line *l, const struct tape_value *line, struct bucket *b) {
+    const struct tape_value *o = partial_member(l, line, "evidence");
     struct evidence offer = {.id = NULL};
     if (l->r->version == 1) {
         offer.span_ms = partial_get_number(l, o, "span_ms");
-        offer.hash = partial_hash(l, json_object_get(o, "hash"), "hash");
-        read_cause(l, json_object_get(o, "cause"), &offer);
+        offer.hash = partial_hash(l, partial_member(l, o, "hash"), "hash");
+        read_cause(l, partial_member(l, o, "cause"), &offer);
         offer.id = (char *)partial_get_text(l, o, "id");
         offer.reason = partial_keep(l, partial_get_text(l, o, "reason"));
         read_exemplar(l, line, &offer);
@@ -227,25 +242,25 @@ static void read_evidence(struct partial_line *l, const json_t *line, struct buc
     SMALL_VEC_RELEASE(&offer.stack);
 }
 
-static void read_actions(struct partial_line *l, const json_t *o, struct bucket *b) {
-    const json_t *a = partial_get_array(l, o, "actions", 2);
+static void read_actions(struct partial_line *l, const struct tape_value *o, struct bucket *b) {
+    struct partial_items items = partial_get_items(l, o, "actions", 2);
     uint64_t next = 0;
-    for (size_t i = 0; i < json_array_size(a) && partial_fine(l); i += 2) {
-        uint64_t action = partial_element(l, a, i, INT64_MAX, "actions");
+    while (items.next < items.end && partial_fine(l)) {
+        uint64_t action = partial_take_number(l, &items, INT64_MAX, "actions");
+        uint64_t ms = partial_take_number(l, &items, INT64_MAX, "actions");
         if (action < next || action >= l->r->count[PARTIAL_ACTIONS]) {
             partial_reject(l, "actions");
             return;
         }
         next = action + 1;
-        partial_need(l, bucket_add_action(b, (uint32_t)action,
-                                          partial_element(l, a, i + 1, INT64_MAX, "actions")));
+        partial_need(l, bucket_add_action(b, (uint32_t)action, ms));
     }
 }
 
-static void read_aliases(struct partial_line *l, const json_t *o, struct bucket *b) {
-    const json_t *a = partial_get_array(l, o, "aliases", 1);
-    for (size_t i = 0; i < json_array_size(a) && partial_fine(l); i++) {
-        partial_need(l, bucket_add_alias(b, partial_hash(l, json_array_get(a, i), "aliases")));
+static void read_aliases(struct partial_line *l, const struct tape_value *o, struct bucket *b) {
+    struct partial_items items = partial_get_items(l, o, "aliases", 1);
+    while (items.next < items.end && partial_fine(l)) {
+        partial_need(l, bucket_add_alias(b, partial_hash(l, partial_take(&items), "aliases")));
     }
 }
 
@@ -264,7 +279,7 @@ static struct bucket *partial_in_put_bucket(struct partial_line *l, struct bucke
     return b;
 }
 
-void partial_read_bucket(struct partial_line *l, const json_t *o, size_t which) {
+void partial_read_bucket(struct partial_line *l, const struct tape_value *o, size_t which) {
     struct triage *t = l->r->t;
     size_t count;
     const struct bucket_frame **frames = read_frames(l, o, &count);
@@ -289,7 +304,7 @@ void partial_read_bucket(struct partial_line *l, const json_t *o, size_t which) 
     }
     read_evidence(l, o, b);
     read_aliases(l, o, b);
-    if (json_object_get(o, "kept_ms")) {
+    if (partial_member(l, o, "kept_ms")) {
         b->kept_ms = partial_get_number(l, o, "kept_ms");
     }
     if (which == PARTIAL_HOLDERS) {

@@ -2,12 +2,11 @@
 #ifndef STALLKIT_CLASSIFY_PARTIAL_PRIVATE_H
 #define STALLKIT_CLASSIFY_PARTIAL_PRIVATE_H
 
-#include <jansson.h>
-
 #include "base/jsonw.h"
 #include "base/strbuf.h"
 #include "classify/stats/partial_usage.h"
 #include "classify/stats/triage_private.h"
+#include "dump/json/tape.h"
 
 /* Version 1 repeated the texts in each bucket, and the stack of one as a dump. It is read, not
  * written. */
@@ -99,6 +98,8 @@ struct partial_reader {
     VEC(const char *) strings;
     VEC(const struct bucket_frame *) frames;
     VEC(uint32_t) pieces;
+    struct tape tape;   /* of the line at hand */
+    struct arena arena; /* of the line at hand: its texts that need a NUL */
     struct strbuf text, previous;
     uint64_t previous_hash;
 };
@@ -110,42 +111,68 @@ struct partial_line {
     bool no_memory;
 };
 
+/* What is left of an array; zeroed = nothing. */
+struct partial_items {
+    const struct tape_value *next, *end;
+    size_t count; /* of the whole array */
+};
+
 /* partial_values.c: single values, and what consists of them. A value that is missing or wrong
  * marks the line; `what` and `name` are the member that is told. */
 void partial_reject(struct partial_line *l, const char *what);
 /* False marks the line as out of memory. */
 void partial_need(struct partial_line *l, bool memory);
-/* What another file has read: ST_NONE, it is wrong; ST_ERR, out of memory. */
-void partial_need_read(struct partial_line *l, enum st st, const char *what);
 bool partial_fine(const struct partial_line *l);
-uint64_t partial_number(struct partial_line *l, const json_t *v, uint64_t max, const char *what);
-uint64_t partial_get_number(struct partial_line *l, const json_t *o, const char *name);
-/* Borrowed from o; "" if it is wrong. */
-const char *partial_get_text(struct partial_line *l, const json_t *o, const char *name);
-uint64_t partial_hash(struct partial_line *l, const json_t *v, const char *what);
-/* An array whose length is a multiple of `group`; NULL if it is wrong, and if it is not there where
- * version 2 leaves out empty ones. */
-const json_t *partial_get_array(struct partial_line *l, const json_t *o, const char *name,
-                                size_t group);
-uint64_t partial_element(struct partial_line *l, const json_t *array, size_t i, uint64_t max,
-                         const char *what);
+/* A member of an object; NULL: it has none of this name, or is no object. */
+const struct tape_value *partial_member(const struct partial_line *l, const struct tape_value *o,
+                                        const char *name);
+uint64_t partial_number(struct partial_line *l, const struct tape_value *v, uint64_t max,
+                        const char *what);
+uint64_t partial_get_number(struct partial_line *l, const struct tape_value *o, const char *name);
+/* The text of a string, valid until the next line; NULL for any other value. */
+const char *partial_text(struct partial_line *l, const struct tape_value *v);
+/* The same without a NUL behind it, which saves a copy. */
+const char *partial_bytes(struct partial_line *l, const struct tape_value *v, size_t *len);
+/* The text of a member; "" if it is wrong. */
+const char *partial_get_text(struct partial_line *l, const struct tape_value *o, const char *name);
+uint64_t partial_hash(struct partial_line *l, const struct tape_value *v, const char *what);
+/* The items of an array whose length is a multiple of `group`; none if it is no such array. */
+struct partial_items partial_items(struct partial_line *l, const struct tape_value *array,
+                                   size_t group, const char *what);
+/* The same of a member, which version 2 leaves out where it is empty. */
+struct partial_items partial_get_items(struct partial_line *l, const struct tape_value *o,
+                                       const char *name, size_t group);
+/* The next item; NULL behind the last one. */
+const struct tape_value *partial_take(struct partial_items *items);
+uint64_t partial_take_number(struct partial_line *l, struct partial_items *items, uint64_t max,
+                             const char *what);
 /* The interned text; NULL if text is, or memory ran out. */
 const char *partial_keep(struct partial_line *l, const char *text);
 /* Index of an interned text; 0 if something is wrong. */
 uint32_t partial_text_index(struct partial_line *l, const char *text);
-void partial_read_users(struct partial_line *l, const json_t *o, struct distinct *d);
-void partial_read_tally(struct partial_line *l, const json_t *line, const char *name,
+void partial_read_users(struct partial_line *l, const struct tape_value *o, struct distinct *d);
+void partial_read_tally(struct partial_line *l, const struct tape_value *line, const char *name,
                         struct tally *t);
+/* Cells of a histogram, in order: returns how many values they count. */
+uint64_t partial_read_durations(struct partial_line *l, struct partial_items items,
+                                const char *what, struct histogram *h);
 /* count and ms: the sums that the cells must have. */
-void partial_read_clusters(struct partial_line *l, const json_t *o, const char *name,
+void partial_read_clusters(struct partial_line *l, const struct tape_value *o, const char *name,
                            struct clusters *c, uint64_t *count, uint64_t *ms);
 
+/* partial_usage_read.c. Reads what partial_put_usage wrote into the empty usage of the triage. */
+void partial_read_usage(struct partial_line *l, const struct tape_value *usage);
+/* Reads the facets of a stall's parts, five strings for each, null = not known. facets NULL:
+ * earlier versions did not say them. */
+void partial_read_facets(struct partial_line *l, const struct tape_value *facets,
+                         struct stall_part *parts, size_t count);
+
 /* partial_bucket.c. Takes a line of table number `table`. */
-void partial_read_rows(struct partial_line *l, const json_t *line, size_t table);
+void partial_read_rows(struct partial_line *l, const struct tape_value *line, size_t table);
 
 /* The set of buckets of a place in the order of lines. */
 struct bucket_set *partial_in_set_of(struct triage *t, size_t i);
 /* A bucket of set number `which`. */
-void partial_read_bucket(struct partial_line *l, const json_t *o, size_t which);
+void partial_read_bucket(struct partial_line *l, const struct tape_value *o, size_t which);
 
 #endif

@@ -1,4 +1,5 @@
 /* Reads stall-partial(5) back into a triage, line by line. */
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,8 @@ void partial_reader_free(struct partial_reader *r) {
         VEC_RELEASE(&r->strings);
         VEC_RELEASE(&r->frames);
         VEC_RELEASE(&r->pieces);
+        tape_release(&r->tape);
+        arena_release(&r->arena);
         strbuf_release(&r->text);
         strbuf_release(&r->previous);
         free(r);
@@ -52,29 +55,17 @@ static uint32_t index_of(uint64_t place) {
     return place ? (uint32_t)(place - 1) : NO_INDEX;
 }
 
-static void read_stall(struct partial_line *l, const json_t *o) {
+static void read_parts(struct partial_line *l, struct partial_items items,
+                       struct stall_part *parts) {
     struct partial_reader *r = l->r;
-    size_t numbers = r->old_parts ? PART_NUMBERS_OLD : PART_NUMBERS;
-    const json_t *a = partial_get_array(l, o, "parts", numbers);
-    size_t count = json_array_size(a) / numbers;
-    uint64_t id = partial_hash(l, json_object_get(o, "stall"), "stall");
-    uint64_t seen_ms = partial_get_number(l, o, "seen_ms"),
-             duration_ms = partial_get_number(l, o, "duration_ms");
     const uint64_t max[PART_NUMBERS] = {
         r->count[PARTIAL_LEVEL2], r->count[PARTIAL_ACTIONS], CLUSTER_CELLS - 1, INT64_MAX, 1,
         r->count[PARTIAL_HOLDERS]};
-    if (count == 0 || (r->t->pending.used && id <= r->previous_hash) ||
-        (duration_ms && seen_ms >= duration_ms)) {
-        partial_reject(l, "stall");
-        return;
-    }
-    r->previous_hash = id;
-    struct stall_part *parts = calloc(count, sizeof *parts);
-    partial_need(l, parts != NULL);
-    for (size_t i = 0; i < count && partial_fine(l); i++) {
+    size_t numbers = r->old_parts ? PART_NUMBERS_OLD : PART_NUMBERS;
+    for (size_t i = 0; i < items.count / numbers && partial_fine(l); i++) {
         uint64_t v[PART_NUMBERS] = {0};
         for (size_t k = 0; k < numbers; k++) {
-            v[k] = partial_element(l, a, i * numbers + k, max[k], "parts");
+            v[k] = partial_take_number(l, &items, max[k], "parts");
         }
         parts[i] = (struct stall_part){.level2 = index_of(v[0]),
                                        .action = index_of(v[1]),
@@ -83,9 +74,29 @@ static void read_stall(struct partial_line *l, const json_t *o) {
                                        .fatal = v[4] != 0,
                                        .holder = index_of(v[5])};
     }
+}
+
+static void read_stall(struct partial_line *l, const struct tape_value *o) {
+    struct partial_reader *r = l->r;
+    size_t numbers = r->old_parts ? PART_NUMBERS_OLD : PART_NUMBERS;
+    struct partial_items items = partial_get_items(l, o, "parts", numbers);
+    size_t count = items.count / numbers;
+    uint64_t id = partial_hash(l, partial_member(l, o, "stall"), "stall");
+    uint64_t seen_ms = partial_get_number(l, o, "seen_ms"),
+             duration_ms = partial_get_number(l, o, "duration_ms");
+    if (count == 0 || (r->t->pending.used && id <= r->previous_hash) ||
+        (duration_ms && seen_ms >= duration_ms)) {
+        partial_reject(l, "stall");
+        return;
+    }
+    r->previous_hash = id;
+    struct stall_part *parts = calloc(count, sizeof *parts);
+    partial_need(l, parts != NULL);
+    if (parts) {
+        read_parts(l, items, parts);
+    }
     if (partial_fine(l)) {
-        const json_t *facets = json_object_get(o, "facets");
-        partial_need_read(l, partial_read_facets(r->t, facets, parts, count), "facets");
+        partial_read_facets(l, partial_member(l, o, "facets"), parts, count);
     }
     partial_need(l, !partial_fine(l) || stalls_join(r->t, id, seen_ms, duration_ms, parts, count));
     free(parts);
@@ -93,10 +104,11 @@ static void read_stall(struct partial_line *l, const json_t *o) {
 
 /* ---- lines ---- */
 
-static void read_opened(struct partial_line *l, const json_t *o, struct triage_options *options) {
-    const json_t *a = partial_get_array(l, o, "opened", 1);
-    for (size_t i = 0; i < json_array_size(a); i++) {
-        const char *text = json_string_value(json_array_get(a, i));
+static void read_opened(struct partial_line *l, const struct tape_value *o,
+                        struct triage_options *options) {
+    struct partial_items items = partial_get_items(l, o, "opened", 1);
+    while (items.next < items.end) {
+        const char *text = partial_text(l, partial_take(&items));
         int apart = APART_NONE + 1;
         while (text && apart < APART_COUNT &&
                strcmp(text, triage_apart_text((enum triage_apart)apart)) != 0) {
@@ -110,65 +122,75 @@ static void read_opened(struct partial_line *l, const json_t *o, struct triage_o
     }
 }
 
+/* Kinds of stall of which some dump did not say a threshold; earlier versions did not tell them. */
+static void read_no_threshold(struct partial_line *l, const struct tape_value *o) {
+    const struct tape_value *unsaid = partial_member(l, o, "no_threshold");
+    struct partial_items items = {0};
+    if (tape_is(unsaid, VALUE_ARRAY)) {
+        items = partial_items(l, unsaid, 1, "no_threshold");
+    }
+    while (items.next < items.end && partial_fine(l)) {
+        const char *kind = partial_text(l, partial_take(&items));
+        if (!kind) {
+            partial_reject(l, "no_threshold");
+        }
+        partial_need(l, !partial_fine(l) || triage_note_threshold(l->r->t, kind, -1));
+    }
+}
+
 /* Of each kind of stall; earlier versions told the smallest one alone. */
-static void read_thresholds(struct partial_line *l, const json_t *o) {
+static void read_thresholds(struct partial_line *l, const struct tape_value *o) {
     struct triage *t = l->r->t;
-    if (!json_object_get(o, "thresholds")) {
-        if (json_object_get(o, "threshold_ms")) {
+    if (!partial_member(l, o, "thresholds")) {
+        if (partial_member(l, o, "threshold_ms")) {
             partial_need(l, triage_note_threshold(
                                 t, NULL, (int64_t)partial_get_number(l, o, "threshold_ms")));
         }
         return;
     }
-    const json_t *a = partial_get_array(l, o, "thresholds", 2);
-    for (size_t i = 0; i < json_array_size(a) && partial_fine(l); i += 2) {
-        const char *kind = json_string_value(json_array_get(a, i));
-        uint64_t ms = partial_element(l, a, i + 1, INT64_MAX, "thresholds");
+    struct partial_items items = partial_get_items(l, o, "thresholds", 2);
+    while (items.next < items.end && partial_fine(l)) {
+        const char *kind = partial_text(l, partial_take(&items));
+        uint64_t ms = partial_take_number(l, &items, INT64_MAX, "thresholds");
         if (!kind) {
             partial_reject(l, "thresholds");
         }
         partial_need(l, !partial_fine(l) || triage_note_threshold(t, kind, (int64_t)ms));
     }
-    const json_t *unsaid = json_object_get(o, "no_threshold"); /* absent in earlier versions */
-    for (size_t i = 0; i < json_array_size(unsaid) && partial_fine(l); i++) {
-        const char *kind = json_string_value(json_array_get(unsaid, i));
-        if (!kind) {
-            partial_reject(l, "no_threshold");
-        }
-        partial_need(l, !partial_fine(l) || triage_note_threshold(t, kind, -1));
-    }
+    read_no_threshold(l, o);
 }
 
-static void read_usage(struct partial_line *l, const json_t *o) {
-    const json_t *usage = json_object_get(o, "usage");
+static void read_usage(struct partial_line *l, const struct tape_value *o) {
+    const struct tape_value *usage = partial_member(l, o, "usage");
     if (usage) {
-        partial_need_read(l, partial_read_usage(l->r->t, usage), "usage");
-        const json_t *days = json_object_get(o, "user_days");
-        if (!json_object_get(days, "users")) {
+        partial_read_usage(l, usage);
+        const struct tape_value *days = partial_member(l, o, "user_days");
+        if (!partial_member(l, days, "users")) {
             partial_reject(l, "user_days");
         }
         partial_read_users(l, days, &l->r->t->usage.user_days);
     }
 }
 
-static void read_folded(struct partial_line *l, const json_t *o) {
-    const json_t *folded = json_object_get(o, "folded");
+static void read_folded(struct partial_line *l, const struct tape_value *o) {
+    const struct tape_value *folded = partial_member(l, o, "folded");
     for (size_t i = PARTIAL_ACTIONS; folded && i <= PARTIAL_LEVEL2; i++) {
-        const json_t *a = json_object_get(folded, partial_sets[i]);
+        struct partial_items numbers =
+            partial_items(l, partial_member(l, folded, partial_sets[i]), 1, "folded");
         struct bucket_set *set = partial_in_set_of(l->r->t, i);
-        set->fold.folds = partial_element(l, a, 0, INT64_MAX, "folded");
-        set->fold.buckets = partial_element(l, a, 1, INT64_MAX, "folded");
-        set->fold.ms = partial_element(l, a, 2, INT64_MAX, "folded");
+        set->fold.folds = partial_take_number(l, &numbers, INT64_MAX, "folded");
+        set->fold.buckets = partial_take_number(l, &numbers, INT64_MAX, "folded");
+        set->fold.ms = partial_take_number(l, &numbers, INT64_MAX, "folded");
     }
 }
 
-static void partial_in_read_head(struct partial_line *l, const json_t *o) {
+static void partial_in_read_head(struct partial_line *l, const struct tape_value *o) {
     struct partial_reader *r = l->r;
     struct triage *t = r->t;
     uint64_t count, ms;
     t->options.rules = partial_keep(l, partial_get_text(l, o, "rules"));
-    t->options.rules_hash = partial_hash(l, json_object_get(o, "rules_hash"), "rules_hash");
-    t->options.where = partial_keep(l, json_string_value(json_object_get(o, "where")));
+    t->options.rules_hash = partial_hash(l, partial_member(l, o, "rules_hash"), "rules_hash");
+    t->options.where = partial_keep(l, partial_text(l, partial_member(l, o, "where")));
     read_opened(l, o, &t->options);
     t->options.cap_ms = partial_get_number(l, o, "cap_ms");
     read_folded(l, o);
@@ -176,23 +198,23 @@ static void partial_in_read_head(struct partial_line *l, const json_t *o) {
     t->unresolved = partial_get_number(l, o, "unresolved");
     read_thresholds(l, o);
     for (int a = APART_NONE + 1; a < APART_COUNT; a++) {
-        t->apart[a] = partial_get_number(l, json_object_get(o, "apart"),
+        t->apart[a] = partial_get_number(l, partial_member(l, o, "apart"),
                                          triage_apart_text((enum triage_apart)a));
     }
     for (size_t i = 0; i < PARTIAL_TABLES; i++) {
-        const json_t *rows = json_object_get(o, partial_tables[i]);
+        const struct tape_value *rows = partial_member(l, o, partial_tables[i]);
         r->rows[i] = r->version == 1 ? 0 : partial_number(l, rows, NO_INDEX - 1, partial_tables[i]);
     }
     for (size_t i = 0; i < PARTIAL_SETS; i++) {
-        if (i >= PARTIAL_IDLE && !json_object_get(o, partial_sets[i])) {
+        if (i >= PARTIAL_IDLE && !partial_member(l, o, partial_sets[i])) {
             r->count[i] = 0; /* earlier versions did not count them */
             continue;
         }
         r->count[i] =
-            partial_number(l, json_object_get(o, partial_sets[i]), NO_INDEX - 1, partial_sets[i]);
+            partial_number(l, partial_member(l, o, partial_sets[i]), NO_INDEX - 1, partial_sets[i]);
     }
-    r->old_parts = !json_object_get(o, partial_sets[PARTIAL_HOLDERS]);
-    r->open = partial_number(l, json_object_get(o, "open"), PENDING_MAX, "open");
+    r->old_parts = !partial_member(l, o, partial_sets[PARTIAL_HOLDERS]);
+    r->open = partial_number(l, partial_member(l, o, "open"), PENDING_MAX, "open");
     partial_read_clusters(l, o, "exposure", &t->exposure, &count, &ms);
     read_usage(l, o);
     partial_read_tally(l, o, "total", &t->total);
@@ -228,10 +250,14 @@ static bool complete(const struct partial_reader *r) {
     return r->taken == lines;
 }
 
-static enum st partial_in_read_line(struct partial_reader *r, const json_t *o, struct err *e) {
+static enum st partial_in_read_line(struct partial_reader *r, const struct tape_value *o,
+                                    struct err *e) {
     struct partial_line l = {.r = r};
     if (!r->t) {
-        const char *format = json_string_value(json_object_get(o, "format"));
+        const char *format = partial_text(&l, partial_member(&l, o, "format"));
+        if (l.no_memory) {
+            return err_nomem(e);
+        }
         bool first = format && strcmp(format, PARTIAL_FORMAT_1) == 0;
         if (!first && (!format || strcmp(format, PARTIAL_FORMAT) != 0)) {
             return format && strcmp(format, "stall-triage/1") == 0
@@ -263,23 +289,52 @@ static enum st partial_in_read_line(struct partial_reader *r, const json_t *o, s
     return l.bad ? err_set(e, ERR_FORMAT, "partial: \"%s\" is missing or wrong", l.bad) : ST_OK;
 }
 
-enum st partial_reader_line(struct partial_reader *r, const char *text, size_t len,
-                            struct triage **done, struct err *e) {
+/* Reads the line into the tape. What is wrong with it, and where, the loader tells, which also
+ * knows names with escapes. */
+static enum st read_tape(struct partial_reader *r, const char *text, size_t len, struct err *e) {
     const struct document_options limits = {.text_max = PARTIAL_LINE_MAX,
-                                            .values_max = PARTIAL_LINE_MAX,
                                             .depth_max = PARTIAL_DEPTH,
                                             .unique = true,
                                             .long_numbers = true};
-    json_t *o = NULL;
-    enum st st = document_load(&o, text, len, &limits, e);
+    struct err why = {0};
+    json_t *tree = NULL;
+    r->tape.depth_max = PARTIAL_DEPTH;
+    enum st st = len > PARTIAL_LINE_MAX ? ST_ERR : tape_read(&r->tape, text, len, &why);
+    if (why.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    if (st != ST_OK || !tape_names_differ(&r->tape)) {
+        enum st told = document_load(&tree, text, len, &limits, e);
+        json_decref(tree);
+        return told == ST_OK && st != ST_OK ? err_set(e, ERR_INTERNAL, "the readers disagree")
+                                            : told;
+    }
+    return ST_OK;
+}
+
+/* Gives back what a long line took. */
+static void partial_in_end_line(struct partial_reader *r) {
+    enum { KEPT_MAX = 4 << 20 };
+    if (r->tape.values.cap > KEPT_MAX / sizeof *r->tape.values.data) {
+        tape_release(&r->tape);
+    }
+    if (r->arena.used > KEPT_MAX) {
+        arena_release(&r->arena);
+    }
+    arena_clear(&r->arena);
+}
+
+enum st partial_reader_line(struct partial_reader *r, const char *text, size_t len,
+                            struct triage **done, struct err *e) {
+    enum st st = read_tape(r, text, len, e);
     if (st == ST_OK) {
-        st = partial_in_read_line(r, o, e);
+        st = partial_in_read_line(r, r->tape.values.data, e);
     } else if (st == ST_NONE) {
         st = err_set(e, ERR_FORMAT, "partial: not an object");
     } else {
         err_context(e, "partial");
     }
-    json_decref(o);
+    partial_in_end_line(r);
     if (st != ST_OK) {
         partial_in_drop(r);
         return st;

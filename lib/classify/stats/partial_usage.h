@@ -2,8 +2,6 @@
 #ifndef STALLKIT_CLASSIFY_PARTIAL_USAGE_H
 #define STALLKIT_CLASSIFY_PARTIAL_USAGE_H
 
-#include <jansson.h>
-
 #include "base/jsonw.h"
 #include "classify/stats/triage_private.h"
 
@@ -26,13 +24,5 @@ const char *usage_text_at(const struct usage_order *o, const struct triage *t, e
                           uint64_t place);
 /* Writes the member but for the days of users. */
 void partial_put_usage(struct jsonw *w, const struct triage *t, const struct usage_order *o);
-
-/* Reads what partial_put_usage wrote into the empty t->usage. ST_NONE: it is wrong; ST_ERR: out of
- * memory. */
-enum st partial_read_usage(struct triage *t, const json_t *usage) BASE_MUST_USE;
-/* Reads the facets of a stall's parts, five strings for each, null = not known. facets NULL:
- * earlier versions did not say them. ST_NONE: they are wrong; ST_ERR: out of memory. */
-enum st partial_read_facets(struct triage *t, const json_t *facets, struct stall_part *parts,
-                            size_t count) BASE_MUST_USE;
 
 #endif

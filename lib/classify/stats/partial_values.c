@@ -19,63 +19,104 @@ void partial_need(struct partial_line *l, bool memory) {
     l->no_memory = l->no_memory || !memory;
 }
 
-void partial_need_read(struct partial_line *l, enum st st, const char *what) {
-    partial_need(l, st != ST_ERR);
-    if (st == ST_NONE) {
-        partial_reject(l, what);
-    }
-}
-
 bool partial_fine(const struct partial_line *l) {
     return !l->bad && !l->no_memory;
 }
 
-uint64_t partial_number(struct partial_line *l, const json_t *v, uint64_t max, const char *what) {
-    json_int_t n = json_is_integer(v) ? json_integer_value(v) : -1;
-    if (n < 0 || (uint64_t)n > max) {
+const struct tape_value *partial_member(const struct partial_line *l, const struct tape_value *o,
+                                        const char *name) {
+    return tape_member(&l->r->tape, o, name);
+}
+
+uint64_t partial_number(struct partial_line *l, const struct tape_value *v, uint64_t max,
+                        const char *what) {
+    uint64_t n = UINT64_MAX;
+    if (tape_is(v, VALUE_INTEGER) && v->integer >= 0) {
+        n = (uint64_t)v->integer;
+    } else if (tape_is(v, VALUE_DIGITS) &&
+               !parse_u64(l->r->tape.text + v->at, v->len, INT64_MAX, &n)) {
+        n = UINT64_MAX;
+    }
+    if (n > max || n > INT64_MAX) {
         partial_reject(l, what);
         return 0;
     }
-    return (uint64_t)n;
+    return n;
 }
 
-uint64_t partial_get_number(struct partial_line *l, const json_t *o, const char *name) {
-    return partial_number(l, json_object_get(o, name), INT64_MAX, name);
+uint64_t partial_get_number(struct partial_line *l, const struct tape_value *o, const char *name) {
+    return partial_number(l, partial_member(l, o, name), INT64_MAX, name);
 }
 
-const char *partial_get_text(struct partial_line *l, const json_t *o, const char *name) {
-    const char *text = json_string_value(json_object_get(o, name));
+const char *partial_text(struct partial_line *l, const struct tape_value *v) {
+    size_t len;
+    if (!tape_is(v, VALUE_STRING) && !tape_is(v, VALUE_ESCAPED)) {
+        return NULL;
+    }
+    const char *text = tape_string(&l->r->tape, v, &l->r->arena, &len);
+    partial_need(l, text != NULL);
+    return text;
+}
+
+const char *partial_bytes(struct partial_line *l, const struct tape_value *v, size_t *len) {
+    *len = 0;
+    if (tape_is(v, VALUE_STRING)) {
+        *len = v->len;
+        return l->r->tape.text + v->at;
+    }
+    const char *text = partial_text(l, v);
+    *len = text ? strlen(text) : 0; /* no string of the tape has a NUL in it */
+    return text;
+}
+
+const char *partial_get_text(struct partial_line *l, const struct tape_value *o, const char *name) {
+    const char *text = partial_text(l, partial_member(l, o, name));
     if (!text) {
         partial_reject(l, name);
     }
     return text ? text : "";
 }
 
-uint64_t partial_hash(struct partial_line *l, const json_t *v, const char *what) {
+uint64_t partial_hash(struct partial_line *l, const struct tape_value *v, const char *what) {
     uint64_t n = 0;
-    if (json_string_length(v) != PARTIAL_HASH_SIZE - 1 ||
-        !parse_hex(json_string_value(v), PARTIAL_HASH_SIZE - 1, &n)) {
+    size_t len;
+    const char *text = partial_bytes(l, v, &len);
+    if (len != PARTIAL_HASH_SIZE - 1 || !parse_hex(text, len, &n)) {
         partial_reject(l, what);
     }
     return n;
 }
 
-const json_t *partial_get_array(struct partial_line *l, const json_t *o, const char *name,
-                                size_t group) {
-    const json_t *array = json_object_get(o, name);
-    if (!array && l->r->version > 1) {
-        return NULL;
+struct partial_items partial_items(struct partial_line *l, const struct tape_value *array,
+                                   size_t group, const char *what) {
+    if (!tape_is(array, VALUE_ARRAY) || array->count % group != 0) {
+        partial_reject(l, what);
+        return (struct partial_items){0};
     }
-    if (!json_is_array(array) || json_array_size(array) % group != 0) {
-        partial_reject(l, name);
-        return NULL;
-    }
-    return array;
+    return (struct partial_items){tape_first(array), tape_end(array), array->count};
 }
 
-uint64_t partial_element(struct partial_line *l, const json_t *array, size_t i, uint64_t max,
-                         const char *what) {
-    return partial_number(l, json_array_get(array, i), max, what);
+struct partial_items partial_get_items(struct partial_line *l, const struct tape_value *o,
+                                       const char *name, size_t group) {
+    const struct tape_value *array = partial_member(l, o, name);
+    if (!array && l->r->version > 1) {
+        return (struct partial_items){0};
+    }
+    return partial_items(l, array, group, name);
+}
+
+const struct tape_value *partial_take(struct partial_items *items) {
+    const struct tape_value *v = items->next;
+    if (v == items->end) {
+        return NULL;
+    }
+    items->next = tape_next(v);
+    return v;
+}
+
+uint64_t partial_take_number(struct partial_line *l, struct partial_items *items, uint64_t max,
+                             const char *what) {
+    return partial_number(l, partial_take(items), max, what);
 }
 
 uint32_t partial_text_index(struct partial_line *l, const char *text) {
@@ -91,28 +132,27 @@ const char *partial_keep(struct partial_line *l, const char *text) {
 
 /* ---- tallies ---- */
 
-static void read_durations(struct partial_line *l, const json_t *o, struct tally *t) {
-    const json_t *a = partial_get_array(l, o, "durations", 2);
+uint64_t partial_read_durations(struct partial_line *l, struct partial_items items,
+                                const char *what, struct histogram *h) {
     uint64_t sum = 0, next = 0;
-    for (size_t i = 0; i < json_array_size(a) && partial_fine(l); i += 2) {
-        uint64_t index = partial_element(l, a, i, HISTOGRAM_CELLS - 1, "durations");
-        uint64_t count = partial_element(l, a, i + 1, INT64_MAX, "durations");
+    while (items.next < items.end && partial_fine(l)) {
+        uint64_t index = partial_take_number(l, &items, HISTOGRAM_CELLS - 1, what);
+        uint64_t count = partial_take_number(l, &items, INT64_MAX, what);
         if (index < next || count == 0) {
-            partial_reject(l, "durations");
+            partial_reject(l, what);
         }
         next = index + 1;
         sum_add(&sum, count);
-        partial_need(l, histogram_add_cell(&t->durations, (uint16_t)index, count));
+        partial_need(l, histogram_add_cell(h, (uint16_t)index, count));
     }
-    if (sum != t->stalls) {
-        partial_reject(l, "durations");
-    }
+    return sum;
 }
 
-static void read_registers(struct partial_line *l, const json_t *v, struct distinct *d) {
-    const char *text = json_string_value(v);
+static void read_registers(struct partial_line *l, const struct tape_value *v, struct distinct *d) {
+    size_t len;
+    const char *text = partial_bytes(l, v, &len);
     uint8_t registers[DISTINCT_REGISTERS];
-    if (json_string_length(v) != DISTINCT_REGISTERS) {
+    if (len != DISTINCT_REGISTERS) {
         partial_reject(l, "users");
         return;
     }
@@ -125,19 +165,19 @@ static void read_registers(struct partial_line *l, const json_t *v, struct disti
     partial_need(l, distinct_set_registers(d, registers));
 }
 
-void partial_read_users(struct partial_line *l, const json_t *o, struct distinct *d) {
-    const json_t *v = json_object_get(o, "users");
-    if (json_is_string(v)) {
+void partial_read_users(struct partial_line *l, const struct tape_value *o, struct distinct *d) {
+    const struct tape_value *v = partial_member(l, o, "users");
+    if (tape_is(v, VALUE_STRING) || tape_is(v, VALUE_ESCAPED)) {
         read_registers(l, v, d);
         return;
     }
-    const json_t *a = partial_get_array(l, o, "users", 1);
-    if (json_array_size(a) > DISTINCT_EXACT_MAX) {
+    struct partial_items items = partial_get_items(l, o, "users", 1);
+    if (items.count > DISTINCT_EXACT_MAX) {
         partial_reject(l, "users");
     }
     uint64_t previous = 0;
-    for (size_t i = 0; i < json_array_size(a) && partial_fine(l); i++) {
-        uint64_t h = partial_hash(l, json_array_get(a, i), "users");
+    for (size_t i = 0; i < items.count && partial_fine(l); i++) {
+        uint64_t h = partial_hash(l, partial_take(&items), "users");
         if (i > 0 && h <= previous) {
             partial_reject(l, "users");
         }
@@ -146,15 +186,15 @@ void partial_read_users(struct partial_line *l, const json_t *o, struct distinct
     }
 }
 
-void partial_read_clusters(struct partial_line *l, const json_t *o, const char *name,
+void partial_read_clusters(struct partial_line *l, const struct tape_value *o, const char *name,
                            struct clusters *c, uint64_t *count, uint64_t *ms) {
-    const json_t *a = partial_get_array(l, o, name, 3);
+    struct partial_items items = partial_get_items(l, o, name, 3);
     uint64_t next = 0;
     *count = *ms = 0;
-    for (size_t i = 0; i < json_array_size(a) && partial_fine(l); i += 3) {
-        uint64_t cell = partial_element(l, a, i, CLUSTER_CELLS - 1, name);
-        uint64_t n = partial_element(l, a, i + 1, INT64_MAX, name);
-        uint64_t time = partial_element(l, a, i + 2, INT64_MAX, name);
+    while (items.next < items.end && partial_fine(l)) {
+        uint64_t cell = partial_take_number(l, &items, CLUSTER_CELLS - 1, name);
+        uint64_t n = partial_take_number(l, &items, INT64_MAX, name);
+        uint64_t time = partial_take_number(l, &items, INT64_MAX, name);
         if (cell < next) {
             partial_reject(l, name);
         }
@@ -165,22 +205,22 @@ void partial_read_clusters(struct partial_line *l, const json_t *o, const char *
     }
 }
 
-static void read_causes(struct partial_line *l, const json_t *o, struct tally *t) {
-    const json_t *a = partial_get_array(l, o, "causes", 2);
-    for (size_t i = 0; i < json_array_size(a) && partial_fine(l); i += 2) {
-        const json_t *numbers = json_array_get(a, i + 1);
+static void read_causes(struct partial_line *l, const struct tape_value *o, struct tally *t) {
+    struct partial_items items = partial_get_items(l, o, "causes", 2);
+    while (items.next < items.end && partial_fine(l)) {
         enum rule_cause cause = CAUSE_NONE;
-        const json_t *word = json_array_get(a, i);
-        if (!rule_cause_parse(json_string_value(word), json_string_length(word), &cause) ||
-            json_array_size(numbers) != 3 || tally_of_cause(t, cause).dumps) {
+        size_t len;
+        const char *word = partial_bytes(l, partial_take(&items), &len);
+        struct partial_items numbers = partial_items(l, partial_take(&items), 3, "causes");
+        if (!word || !rule_cause_parse(word, len, &cause) || numbers.count != 3 ||
+            tally_of_cause(t, cause).dumps) {
             partial_reject(l, "causes");
             return;
         }
-        const struct cause_tally add = {
-            .cause = cause,
-            .dumps = partial_element(l, numbers, 0, INT64_MAX, "causes"),
-            .ms = partial_element(l, numbers, 1, INT64_MAX, "causes"),
-            .confidence = partial_element(l, numbers, 2, INT64_MAX, "causes")};
+        struct cause_tally add = {.cause = cause};
+        add.dumps = partial_take_number(l, &numbers, INT64_MAX, "causes");
+        add.ms = partial_take_number(l, &numbers, INT64_MAX, "causes");
+        add.confidence = partial_take_number(l, &numbers, INT64_MAX, "causes");
         if (add.dumps == 0) {
             partial_reject(l, "causes");
         }
@@ -188,12 +228,13 @@ static void read_causes(struct partial_line *l, const json_t *o, struct tally *t
     }
 }
 
-static void read_facet(struct partial_line *l, const json_t *o, size_t f, struct tally *t) {
-    const json_t *a = partial_get_array(l, o, partial_facets[f], 2);
+static void read_facet(struct partial_line *l, const struct tape_value *o, size_t f,
+                       struct tally *t) {
+    struct partial_items items = partial_get_items(l, o, partial_facets[f], 2);
     const char *previous = NULL;
-    for (size_t i = 0; i < json_array_size(a) && partial_fine(l); i += 2) {
-        const char *text = json_string_value(json_array_get(a, i));
-        uint64_t dumps = partial_element(l, a, i + 1, INT64_MAX, partial_facets[f]);
+    while (items.next < items.end && partial_fine(l)) {
+        const char *text = partial_text(l, partial_take(&items));
+        uint64_t dumps = partial_take_number(l, &items, INT64_MAX, partial_facets[f]);
         if (!text || (previous && strcmp(previous, text) >= 0)) {
             partial_reject(l, partial_facets[f]);
             return;
@@ -208,27 +249,34 @@ static void read_facet(struct partial_line *l, const json_t *o, size_t f, struct
 static const char *const partial_counts[PARTIAL_COUNTS] = {
     "dumps", "stalls", "ms", "max_ms", "fatal", "fatal_min_ms", "samples", "hits"};
 
-static void read_counts(struct partial_line *l, const json_t *o, struct tally *t) {
+static void read_counts(struct partial_line *l, const struct tape_value *o, struct tally *t) {
     uint64_t *const counts[PARTIAL_COUNTS] = {&t->dumps, &t->stalls,       &t->ms,      &t->max_ms,
                                               &t->fatal, &t->fatal_min_ms, &t->samples, &t->hits};
-    const json_t *array = json_object_get(o, "counts");
+    const struct tape_value *array = partial_member(l, o, "counts");
+    struct partial_items items = {0};
+    if (tape_is(array, VALUE_ARRAY)) {
+        items = partial_items(l, array, 1, "counts");
+    }
     for (size_t i = 0; i < PARTIAL_COUNTS; i++) {
         *counts[i] = l->r->version == 1
                          ? partial_get_number(l, o, partial_counts[i])
-                         : partial_element(l, array, i, INT64_MAX, partial_counts[i]);
+                         : partial_take_number(l, &items, INT64_MAX, partial_counts[i]);
     }
 }
 
-void partial_read_tally(struct partial_line *l, const json_t *line, const char *name,
+void partial_read_tally(struct partial_line *l, const struct tape_value *line, const char *name,
                         struct tally *t) {
-    const json_t *o = json_object_get(line, name);
+    const struct tape_value *o = partial_member(l, line, name);
     uint64_t count, ms;
     read_counts(l, o, t);
     tally_time(t, partial_get_text(l, o, "first"));
-    if (l->r->version == 1 || json_object_get(o, "last")) {
+    if (l->r->version == 1 || partial_member(l, o, "last")) {
         tally_time(t, partial_get_text(l, o, "last"));
     }
-    read_durations(l, o, t);
+    struct partial_items durations = partial_get_items(l, o, "durations", 2);
+    if (partial_read_durations(l, durations, "durations", &t->durations) != t->stalls) {
+        partial_reject(l, "durations");
+    }
     partial_read_users(l, o, &t->users);
     partial_read_clusters(l, o, "clusters", &t->clusters, &count, &ms);
     if (count != t->stalls || ms != t->ms) {

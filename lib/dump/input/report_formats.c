@@ -69,7 +69,7 @@ static const struct report_format *format_of_object(struct span object) {
 
 static enum st report_list_read(const struct report_document *d, struct err *e) {
     struct span rest = d->text, value;
-    enum st st = scan_check(rest.p, (size_t)(rest.end - rest.p), e);
+    enum st st = scan_check(rest.p, (size_t)(rest.end - rest.p), 0, e);
     if (st != ST_OK) {
         return st;
     }

@@ -23,7 +23,7 @@ static inline void stream_walk(struct dump_stream *s, bool lines, stream_see see
         struct dump_stream_line l = {0};
         struct err e = {0};
         if (lines && dump_stream_line(s, &l)) {
-            if (scan_check(l.text, l.len, NULL) == ST_OK) {
+            if (scan_check(l.text, l.len, 0, NULL) == ST_OK) {
                 see(ctx, ST_OK, l.text, l.len, l.line, &e);
             } else {
                 stream_walk_text(&l, see, ctx);

@@ -62,8 +62,8 @@ enum st scan_end(enum scan_event event, const char *at, const char *text, size_t
     }
 }
 
-enum st scan_check(const char *text, size_t len, struct err *e) {
-    struct scan s = {0};
+enum st scan_check(const char *text, size_t len, unsigned depth_max, struct err *e) {
+    struct scan s = {.depth_max = depth_max};
     size_t used = 0;
     enum st st = scan_begin(text, len, e);
     if (st != ST_OK) {

@@ -164,9 +164,9 @@ enum st scan_begin(const char *text, size_t len, struct err *e) BASE_MUST_USE;
 enum st scan_end(enum scan_event event, const char *at, const char *text, size_t len,
                  struct err *e) BASE_MUST_USE;
 
-/* Scans the whole text. ST_OK: it is one document. ST_NONE or ST_ERR: as scan_begin and scan_end
- * return them. */
-enum st scan_check(const char *text, size_t len, struct err *e) BASE_MUST_USE;
+/* Scans the whole text. depth_max: of nesting, 0 = DUMP_DEPTH_MAX. ST_OK: it is one document.
+ * ST_NONE or ST_ERR: as scan_begin and scan_end return them. */
+enum st scan_check(const char *text, size_t len, unsigned depth_max, struct err *e) BASE_MUST_USE;
 
 /* ERR_FORMAT or another code for a byte of a document: "WHY at column 7", or "WHY at line 2, column
  * 7 of the document". */

@@ -160,15 +160,15 @@ static void a_refusal_says_where(void **state) {
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct err e = {0};
-        assert_int_equal(scan_check(refused[i].text, strlen(refused[i].text), &e), ST_ERR);
+        assert_int_equal(scan_check(refused[i].text, strlen(refused[i].text), 0, &e), ST_ERR);
         assert_string_equal(e.text, refused[i].why);
         assert_int_equal(e.code, refused[i].code);
     }
     static const char *const scalars[] = {"1", " \"a\" ", "null", "-1.5e3\n"};
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
-        assert_int_equal(scan_check(scalars[i], strlen(scalars[i]), NULL), ST_NONE);
+        assert_int_equal(scan_check(scalars[i], strlen(scalars[i]), 0, NULL), ST_NONE);
     }
-    assert_int_equal(scan_check(" [1] ", 5, NULL), ST_OK);
+    assert_int_equal(scan_check(" [1] ", 5, 0, NULL), ST_OK);
 }
 
 static void limits_are_those_that_were_asked_for(void **state) {

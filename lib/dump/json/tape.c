@@ -1,5 +1,5 @@
 /* Checks a text and takes it apart in one pass. */
-#include "dump/json/tape_private.h"
+#include "dump/json/tape.h"
 
 #include <string.h>
 
@@ -22,6 +22,7 @@ static const char *skip_blanks(const char *p) {
  * past: only strings have to look where it ends. */
 struct tape_text {
     const char *start, *end;
+    size_t depth_max;
     struct token token; /* the last one that was not plain */
 };
 
@@ -148,7 +149,7 @@ static enum tape_end read_document(struct tape *tape, struct tape_text *t, const
             return TAPE_REFUSED;
         }
         if (*p == '{' || *p == '[') {
-            if (open.depth == DUMP_DEPTH_MAX) {
+            if (open.depth == t->depth_max) {
                 return TAPE_REFUSED;
             }
             open_container(&open, t, p, tape->values.data, v++);
@@ -175,7 +176,9 @@ static enum tape_end read_document(struct tape *tape, struct tape_text *t, const
 
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) {
     enum { BYTES_A_VALUE = 6 }; /* for dumps with symbols; those without have longer numbers */
-    struct tape_text whole = {.start = text, .end = text + len};
+    struct tape_text whole = {.start = text,
+                              .end = text + len,
+                              .depth_max = t->depth_max ? t->depth_max : DUMP_DEPTH_MAX};
     const char *p = token_skip_space(text, whole.end);
     t->text = text;
     t->values.len = 0;
@@ -196,13 +199,47 @@ enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) {
     if (end == TAPE_NO_ROOM) {
         return err_nomem(e);
     }
-    enum st st = scan_check(text, len, e);
+    enum st st = scan_check(text, len, t->depth_max, e);
     return st != ST_OK ? st : err_set(e, ERR_INTERNAL, "the readers of JSON disagree");
+}
+
+/* Is one of the object's names without escapes the same as another one? */
+static bool has_plain_twin(const struct tape *t, const struct tape_value *object) {
+    const struct tape_value *end = tape_end(object);
+    for (const struct tape_value *key = tape_first(object); key < end; key = tape_next(key + 1)) {
+        for (const struct tape_value *twin = tape_next(key + 1); twin < end;
+             twin = tape_next(twin + 1)) {
+            if (key->len == twin->len &&
+                memcmp(t->text + key->at, t->text + twin->at, key->len) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool tape_names_differ(const struct tape *t) {
+    enum { COMPARED_MAX = 64 }; /* each with each: of more it is not looked for */
+    const struct tape_value *end = t->values.data + t->values.len;
+    for (const struct tape_value *v = t->values.data; v < end; v++) {
+        if (v->kind != VALUE_OBJECT) {
+            continue;
+        }
+        bool plain = v->count <= COMPARED_MAX;
+        for (const struct tape_value *key = tape_first(v); plain && key < tape_end(v);
+             key = tape_next(key + 1)) {
+            plain = key->kind == VALUE_STRING;
+        }
+        if (!plain || has_plain_twin(t, v)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void tape_release(struct tape *t) {
     VEC_RELEASE(&t->values);
-    *t = (struct tape){0};
+    *t = (struct tape){.depth_max = t->depth_max};
 }
 
 /* ---- look-ups ---- */

@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "dump/document.h"
-#include "dump/json/tape_private.h"
+#include "dump/json/tape.h"
 
 /* Objects with more members than this are not asked for each of them by name. */
 enum { ASKED_MEMBERS_MAX = 64 };

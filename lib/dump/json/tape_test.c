@@ -165,6 +165,42 @@ static void what_is_nested_too_deep_is_not_taken(void **state) {
     }
 }
 
+static void a_tape_may_have_a_smaller_limit_of_depth(void **state) {
+    (void)state;
+    struct tape t = {.depth_max = 3};
+    struct err e = {0};
+    assert_int_equal(tape_read(&t, "[[[1]]]", 7, &e), ST_OK);
+    assert_int_equal(tape_read(&t, "[[[[]]]]", 8, &e), ST_ERR);
+    assert_int_equal(e.code, ERR_LIMIT);
+    assert_string_equal(e.text, "nested too deep at column 4");
+    tape_release(&t);
+}
+
+static bool names_differ(const char *text) {
+    struct tape t = {0};
+    assert_int_equal(tape_read(&t, text, strlen(text), NULL), ST_OK);
+    bool differ = tape_names_differ(&t);
+    tape_release(&t);
+    return differ;
+}
+
+static void names_that_are_alike_are_found_in_any_object(void **state) {
+    (void)state;
+    assert_true(names_differ("{}"));
+    assert_true(names_differ("[\"a\",\"a\"]"));
+    assert_true(names_differ("{\"a\":{\"a\":1,\"b\":\"a\"},\"b\":[{\"a\":1},{\"a\":2}],\"ab\":0}"));
+    assert_false(names_differ("{\"a\":1,\"b\":2,\"a\":3}"));
+    assert_false(names_differ("[1,{\"a\":{\"b\":1,\"b\":2}}]"));
+    assert_false(names_differ("{\"\\u0061\":1,\"b\":2}")); /* not clear at once */
+    struct strbuf text = {0};
+    for (int i = 0; i < 100; i++) {
+        strbuf_addf(&text, "%c\"%d\":0", i ? ',' : '{', i);
+    }
+    strbuf_addc(&text, '}');
+    assert_false(names_differ(strbuf_cstr(&text))); /* nor here */
+    strbuf_release(&text);
+}
+
 static void more_values_than_the_limit_are_not_taken(void **state) {
     (void)state;
     struct strbuf text = {0};
@@ -236,6 +272,8 @@ int main(void) {
         cmocka_unit_test(nothing_else_is_taken),
         cmocka_unit_test(both_readers_agree_on_damaged_texts),
         cmocka_unit_test(what_is_nested_too_deep_is_not_taken),
+        cmocka_unit_test(a_tape_may_have_a_smaller_limit_of_depth),
+        cmocka_unit_test(names_that_are_alike_are_found_in_any_object),
         cmocka_unit_test(more_values_than_the_limit_are_not_taken),
         cmocka_unit_test(members_are_found_in_any_order),
         cmocka_unit_test(without_memory_it_says_so),

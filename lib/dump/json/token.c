@@ -1,6 +1,8 @@
 /* Strings, numbers and words of JSON. */
 #include "dump/json/token_private.h"
 
+#include <string.h>
+
 #include "base/utf8.h"
 
 enum { REPLACEMENT = 0xfffd };
@@ -117,10 +119,16 @@ size_t token_decode(const char *text, uint32_t len, char *out) {
     size_t size = 0;
     struct token ignored = {0};
     while (p && p < end) {
-        uint32_t code_point = 0;
-        bool raw;
-        p = token_character(p, end, &code_point, &raw, &ignored);
-        size += utf8_encode(code_point, out + size);
+        const char *plain = token_skip_plain(p, end);
+        memcpy(out + size, p, (size_t)(plain - p));
+        size += (size_t)(plain - p);
+        p = plain;
+        if (p < end) {
+            uint32_t code_point = 0;
+            bool raw;
+            p = token_character(p, end, &code_point, &raw, &ignored);
+            size += utf8_encode(code_point, out + size);
+        }
     }
     return size;
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dump/json/value_kind.h"
 #include "dump/json/word_private.h"
 
 /* Digits of which any number fits 63 bits: 10^18 - 1 < 2^63. */
@@ -16,19 +17,6 @@ enum { TOKEN_DIGITS_MAX = 18 };
 
 /* What every JSON reader holds exactly: 2^53 - 1. */
 #define TOKEN_NUMBER_MAX UINT64_C(9007199254740991)
-
-enum value_kind {
-    VALUE_NULL,
-    VALUE_FALSE,
-    VALUE_TRUE,
-    VALUE_INTEGER,
-    VALUE_REAL,
-    VALUE_STRING,  /* its bytes are its text, as they are */
-    VALUE_DIGITS,  /* a number whose text counts as a string */
-    VALUE_ESCAPED, /* a string with escapes, or with bytes to repair: see token_character */
-    VALUE_ARRAY,
-    VALUE_OBJECT
-};
 
 /* A string, number or word as it stands in the text. */
 struct token {

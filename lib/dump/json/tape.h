@@ -4,8 +4,8 @@
  *
  *     {"a":[1,{}],"b":""}   kind    object string array integer object string string
  *                           extent     7      1     3      1       1      1      1       */
-#ifndef STALLKIT_DUMP_TAPE_PRIVATE_H
-#define STALLKIT_DUMP_TAPE_PRIVATE_H
+#ifndef STALLKIT_DUMP_TAPE_H
+#define STALLKIT_DUMP_TAPE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
-#include "dump/json/token_private.h"
+#include "dump/json/value_kind.h"
 
 /* In an object a member is two values: its name, a string, and what it holds. */
 struct tape_value {
@@ -32,7 +32,8 @@ struct tape_value {
 struct tape {
     const char *text; /* borrowed */
     VEC(struct tape_value) values;
-    uint64_t replaced; /* numbers, escapes and bytes that were repaired */
+    uint64_t replaced;  /* numbers, escapes and bytes that were repaired */
+    unsigned depth_max; /* of nesting, set before a text is read; 0 = DUMP_DEPTH_MAX, the most */
 };
 
 /* Reads a text that is one object or array; its value is values.data[0]. ST_NONE: it is a number,
@@ -41,6 +42,10 @@ struct tape {
  * is used again. It holds nothing on anything but ST_OK. Thread safe. */
 enum st tape_read(struct tape *t, const char *text, size_t len, struct err *e) BASE_MUST_USE;
 void tape_release(struct tape *t);
+
+/* Are in no object two names alike? False, too, where that is not clear at once: an object has very
+ * many members, or a name has an escape. */
+bool tape_names_differ(const struct tape *t);
 
 static inline bool tape_is(const struct tape_value *v, enum value_kind kind) {
     return v && v->kind == (uint32_t)kind;

@@ -2,6 +2,8 @@
 #include "recorder_answers.h"
 
 #include <inttypes.h>
+#include <pwd.h>
+#include <signal.h>
 #include <string.h>
 
 #include "cli.h"
@@ -11,6 +13,7 @@
 #include "recorder/preload/preload.h"
 #include "recorder/replay/replay.h"
 #include "recorder/spool/recover.h"
+#include "recorder/stallrec.h"
 
 enum { TRACE_MAX = 64 * 1024 * 1024 };
 
@@ -118,6 +121,7 @@ bool recorder_replay(const char *tool, const char *trace, const char *preset) {
 /* Counts over all processes that were recorded; times in ms. */
 struct recorder_sums {
     uint64_t stalls, dumps, lost;
+    int lost_error; /* of the last that was lost; 0: not known */
     uint64_t wall_ms, watched_ms;
     uint64_t unwatched_ms[PRELOAD_UNWATCHED];
     uint32_t loops;                      /* processes in which an event loop was found */
@@ -151,6 +155,7 @@ static void add_process(const struct preload_process *p, const struct recorder_e
     out->stalls += p->stalls;
     out->dumps += p->dumps;
     out->lost += p->lost;
+    out->lost_error = p->lost_error != 0 ? p->lost_error : out->lost_error;
     out->wall_ms += p->wall_ms + more_ms;
     out->watched_ms += p->watched_ms + (p->loop_kind != 0 ? more_ms : 0);
     for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
@@ -171,7 +176,9 @@ static void add_processes(const struct preload_report *report, const struct reco
                           struct recorder_sums *out) {
     *out = (struct recorder_sums){0};
     for (uint32_t i = 0; i < report->recorded && i < PRELOAD_PROCESSES; i++) {
-        add_process(&report->process[i], end, out);
+        if (report->process[i].pid != 0) {
+            add_process(&report->process[i], end, out);
+        }
     }
     if (!out->main && end->ended_ns > end->began_ns) {
         uint64_t ms = (end->ended_ns - end->began_ns) / 1000000;
@@ -233,19 +240,32 @@ static void say_without_loop(const struct recorder_sums *sums, const char *name,
     strbuf_release(&line);
 }
 
+/* May it be said that there were no stalls? Not of a program that a filter of its system calls
+ * ended, nor before all processes have ended and told. */
+static bool is_complete(const struct preload_report *report, const struct recorder_ending *end,
+                        const struct recover_counts *got) {
+    return end->signal != SIGSYS && got->running == 0 && report->failed == 0 &&
+           report->recorded <= PRELOAD_PROCESSES;
+}
+
+/* "2 stalls, 3 dumps in DIR; ", or that there were none; "" if that is not known. */
+static void add_stalls(struct strbuf *line, const struct recorder_sums *sums, const char *directory,
+                       uint64_t stall_ms, bool enough, bool complete) {
+    if (sums->stalls > 0) {
+        strbuf_addf(line, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s; ", sums->stalls,
+                    ending_of(sums->stalls), sums->dumps, ending_of(sums->dumps), directory);
+    } else if (complete) {
+        strbuf_addf(line, "no stalls of %" PRIu64 " ms or more%s; ", stall_ms,
+                    enough ? "" : " in what was watched");
+    }
+}
+
 static void say_what_was_found(const struct recorder_sums *sums, const char *directory,
-                               uint64_t stall_ms) {
+                               uint64_t stall_ms, bool complete) {
     struct strbuf line = {0};
     bool enough = sums->watched_ms * 100 >= sums->wall_ms * WATCHED_PERCENT;
-    if (sums->stalls > 0) {
-        strbuf_addf(&line, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s", sums->stalls,
-                    ending_of(sums->stalls), sums->dumps, ending_of(sums->dumps), directory);
-    } else if (enough) {
-        strbuf_addf(&line, "no stalls of %" PRIu64 " ms or more", stall_ms);
-    } else {
-        strbuf_addf(&line, "no stalls of %" PRIu64 " ms or more in what was watched", stall_ms);
-    }
-    strbuf_addstr(&line, "; watched ");
+    add_stalls(&line, sums, directory, stall_ms, enough, complete);
+    strbuf_addstr(&line, "watched ");
     add_watched_time(&line, sums);
     add_loop_place(&line, sums);
     if (!enough) {
@@ -263,6 +283,7 @@ static void say_what_was_found(const struct recorder_sums *sums, const char *dir
 static void add_recovered_dumps(struct recorder_sums *sums, const struct recover_counts *got) {
     sums->dumps += got->dumps;
     sums->lost += got->lost;
+    sums->lost_error = got->lost > 0 ? got->lost_error : sums->lost_error;
     if (sums->stalls < got->fatal) { /* the program had no chance to report it */
         sums->stalls = got->fatal;
     }
@@ -297,30 +318,133 @@ static void say_next(const char *directory) {
     strbuf_release(&line);
 }
 
+/* ---- what went wrong ---- */
+
+static const char *signal_name(int number) {
+    static const struct {
+        int number;
+        const char *name;
+    } names[] = {
+        {SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},       {SIGQUIT, "SIGQUIT"}, {SIGILL, "SIGILL"},
+        {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"},     {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
+        {SIGKILL, "SIGKILL"}, {SIGUSR1, "SIGUSR1"},     {SIGSEGV, "SIGSEGV"}, {SIGUSR2, "SIGUSR2"},
+        {SIGPIPE, "SIGPIPE"}, {SIGALRM, "SIGALRM"},     {SIGTERM, "SIGTERM"}, {SIGXCPU, "SIGXCPU"},
+        {SIGXFSZ, "SIGXFSZ"}, {SIGVTALRM, "SIGVTALRM"}, {SIGPROF, "SIGPROF"}, {SIGSYS, "SIGSYS"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (names[i].number == number) {
+            return names[i].name;
+        }
+    }
+    return NULL;
+}
+
+static void say_signal(const char *name, int number) {
+    const char *why = number == SIGSYS ? ": a filter of its system calls forbids one" : "";
+    if (signal_name(number)) {
+        cli_say(TOOL, "%s was ended by %s%s", name, signal_name(number), why);
+    } else {
+        cli_say(TOOL, "%s was ended by signal %d", name, number);
+    }
+}
+
+static void say_failure(const struct preload_failure *f) {
+    const struct passwd *user = getpwuid(f->user);
+    bool known = f->error > STALLREC_OK && f->error <= STALLREC_ERR_NOTHING;
+    struct strbuf line = {0};
+    strbuf_addf(&line, "%.*s (process %" PRIu32 ", user ", PRELOAD_NAME, f->program, f->pid);
+    if (user) {
+        strbuf_addstr(&line, user->pw_name);
+    } else {
+        strbuf_addf(&line, "%" PRIu32, f->user);
+    }
+    strbuf_addf(&line, "): the recorder did not start: %s",
+                known ? stallrec_error_text((enum stallrec_error)f->error) : "unknown error");
+    if (f->number != 0) {
+        strbuf_addf(&line, ": %s", strerror(f->number));
+    }
+    cli_say(TOOL, "%s", strbuf_cstr(&line));
+    strbuf_release(&line);
+}
+
+static void say_failures(const struct preload_report *report) {
+    for (uint32_t i = 0; i < report->failed && i < PRELOAD_FAILURES; i++) {
+        say_failure(&report->failure[i]);
+    }
+    if (report->failed > PRELOAD_FAILURES) {
+        uint32_t more = report->failed - PRELOAD_FAILURES;
+        cli_say(TOOL, "%" PRIu32 " more recorder%s did not start", more, ending_of(more));
+    }
+}
+
+static void say_lost(const struct recorder_sums *sums) {
+    cli_say(TOOL, "%" PRIu64 " dump%s could not be written%s%s", sums->lost, ending_of(sums->lost),
+            sums->lost_error != 0 ? ": " : "",
+            sums->lost_error != 0 ? strerror(sums->lost_error) : "");
+}
+
+/* Of what is not in the counts. */
+static void say_rest(const struct preload_report *report, const struct recover_counts *got) {
+    if (got->running > 0) {
+        cli_say(TOOL,
+                "%" PRIu32 " process%s still run%s: what %s record%s from now on is not told here",
+                got->running, got->running == 1 ? "" : "es", got->running == 1 ? "s" : "",
+                got->running == 1 ? "it" : "they", got->running == 1 ? "s" : "");
+    }
+    if (report->recorded > PRELOAD_PROCESSES) {
+        cli_say(TOOL, "%" PRIu32 " more processes were recorded, which are not counted here",
+                report->recorded - PRELOAD_PROCESSES);
+    }
+}
+
+/* ---- all of it ---- */
+
+/* The line on what was found, where anything was watched. */
+static void say_finds(const struct preload_report *report, const struct recorder_sums *sums,
+                      const struct recorder_settings *set, const char *name, bool complete) {
+    uint64_t stall_ms = settings_stall_ms(set);
+    if (stall_ms == 0 && sums->stalls == 0) {
+        if (!set->quiet && complete) {
+            cli_say(TOOL, "the detectors found nothing");
+        }
+    } else if (sums->loops == 0 && sums->stalls == 0) {
+        if (report->failed == 0 || report->failed < report->recorded) {
+            say_without_loop(sums, name, stall_ms);
+        }
+    } else if (!set->quiet && sums->loops == 0) {
+        cli_say(TOOL, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s (no event loop was seen)",
+                sums->stalls, ending_of(sums->stalls), sums->dumps, ending_of(sums->dumps),
+                set->directory);
+    } else if (!set->quiet) {
+        say_what_was_found(sums, set->directory, stall_ms, complete);
+    }
+}
+
 void recorder_say_summary(const struct preload_report *report, const struct recorder_ending *end,
                           const struct recover_counts *got, const struct recorder_settings *set,
                           const char *name) {
     struct recorder_sums sums;
-    uint64_t stall_ms = settings_stall_ms(set);
+    if (report->processes == 0) {
+        cli_say(TOOL, "%s: did not load the recorder, nothing was recorded (see --attach)", name);
+        return;
+    }
     add_processes(report, end, &sums);
     add_recovered_dumps(&sums, got);
-    if (stall_ms == 0 && sums.stalls == 0) {
-        if (!set->quiet) {
-            cli_say(TOOL, "the detectors found nothing");
-        }
-    } else if (sums.loops == 0 && sums.stalls == 0) {
-        say_without_loop(&sums, name, stall_ms);
-    } else if (!set->quiet && sums.loops == 0) {
-        cli_say(TOOL, "%" PRIu64 " stall%s, %" PRIu64 " dump%s in %s (no event loop was seen)",
-                sums.stalls, ending_of(sums.stalls), sums.dumps, ending_of(sums.dumps),
-                set->directory);
-    } else if (!set->quiet) {
-        say_what_was_found(&sums, set->directory, stall_ms);
+    say_failures(report);
+    if (!set->quiet && end->signal != 0) {
+        say_signal(name, end->signal);
     }
+    say_finds(report, &sums, set, name, is_complete(report, end, got));
     if (!set->quiet && sums.dumps > 0) {
         say_next(set->directory);
     }
     if (sums.lost > 0) {
-        cli_say(TOOL, "%" PRIu64 " dump%s could not be written", sums.lost, ending_of(sums.lost));
+        say_lost(&sums);
+    }
+    if (!set->quiet) {
+        say_rest(report, got);
+    }
+    if (report->trace_failed != 0) {
+        cli_say(TOOL, "%s: not all of the trace could be written",
+                set->trace ? set->trace : "trace");
     }
 }

@@ -31,15 +31,15 @@ void recorder_add_reasons(struct strbuf *line, const uint64_t *unwatched_ms);
 /* How the program ended. */
 struct recorder_ending {
     bool ran;
-    bool killed; /* by a signal */
+    int signal; /* that ended it; 0: none did */
     int pid;
     int64_t began_ms;            /* Unix time */
     uint64_t began_ns, ended_ns; /* of CLOCK_MONOTONIC */
 };
 
-/* Says at the end of a program what was found and how much was watched, in one line. report: of its
- * processes; one that died told it some time before, but the program's own end is known. got: what
- * was recovered from its folder. name: of the program. */
+/* Says to stderr what was found, how much of the time was watched, and what went wrong. report: a
+ * copy, which no process writes to; one that died told its part some time before, but the program's
+ * own end is known. got: what was recovered from its folder. name: of the program. */
 void recorder_say_summary(const struct preload_report *report, const struct recorder_ending *end,
                           const struct recover_counts *got, const struct recorder_settings *set,
                           const char *name);

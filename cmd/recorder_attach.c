@@ -192,8 +192,11 @@ static bool ends_recording(void *arg, int number) {
 /* Dumps that an earlier stallrec, killed while it recorded, left in the folder. */
 static void recover_earlier(const struct recorder_settings *set) {
     struct recover_counts got;
-    if (recover_folder(set->directory, (uint32_t)getpid(), true, INT64_MAX, &got) &&
-        got.dumps + got.earlier > 0 && !set->quiet) {
+    const struct recover_request request = {.directory = set->directory,
+                                            .pid = (uint32_t)getpid(),
+                                            .by_itself = true,
+                                            .since_ms = INT64_MAX};
+    if (recover_folder(&request, &got) && got.dumps + got.earlier > 0 && !set->quiet) {
         uint32_t count = got.dumps > got.earlier ? got.dumps : got.earlier;
         cli_say(TOOL, "%" PRIu32 " dump%s of programs that died earlier", count, ending_of(count));
     }

@@ -35,6 +35,9 @@ enum {
  * and shell scripts redirect 3 to 9. */
 enum { REPORT_FD_FROM = 100, REPORT_FD_LEAST = 3 };
 
+/* How long the processes that the program started may take to end behind it. */
+enum { OTHERS_MS = 2000 };
+
 enum {
     OPT_OUTPUT = 1,
     OPT_THRESHOLD,
@@ -261,7 +264,7 @@ static void exec_program(const struct run *run, const struct inherited *inherite
 
 /* Waits for the child, and forwards signals that are sent to us. A terminal sends its signals to
  * both. */
-static int await_program(pid_t child, const sigset_t *signals, bool *killed) {
+static int await_program(pid_t child, const sigset_t *signals, int *ended_by) {
     for (;;) {
         siginfo_t info;
         int status, sig = sigwaitinfo(signals, &info);
@@ -269,7 +272,7 @@ static int await_program(pid_t child, const sigset_t *signals, bool *killed) {
             kill(child, sig);
         }
         if (waitpid(child, &status, WNOHANG) == child) {
-            *killed = WIFSIGNALED(status);
+            *ended_by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
             return WIFSIGNALED(status) ? EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
         }
     }
@@ -314,7 +317,7 @@ static int run_program(const struct run *run, struct recorder_ending *end) {
     }
     ssize_t n = read(pipe_fd[0], &error, sizeof error); /* end of file when it runs */
     close(pipe_fd[0]);
-    int status = await_program(child, &signals, &end->killed);
+    int status = await_program(child, &signals, &end->signal);
     end->ended_ns = recorder_clock_ns();
     end->pid = child;
     end->ran = n != sizeof error;
@@ -325,12 +328,33 @@ static int run_program(const struct run *run, struct recorder_ending *end) {
     return status;
 }
 
-/* Writes what the recorder in the program could not write itself: the program was killed. */
+/* The processes that were recorded, but for the program itself, and have not told their end. */
+static uint32_t list_others(const struct preload_report *report, uint32_t program,
+                            uint32_t pids[PRELOAD_PROCESSES]) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < PRELOAD_PROCESSES; i++) {
+        uint32_t pid = __atomic_load_n(&report->process[i].pid, __ATOMIC_RELAXED);
+        if (pid != 0 && pid != program && !report->process[i].ended) {
+            pids[count++] = pid;
+        }
+    }
+    return count;
+}
+
+/* Writes what the recorders in the processes could not write themselves: these were killed. Others
+ * that the program started may end a moment after it. */
 static void recover_dumps(const struct run *run, const struct recorder_ending *end,
                           struct recover_counts *got) {
-    *got = (struct recover_counts){0};
-    if (!recover_folder(run->directory_path, (uint32_t)end->pid, !end->killed, end->began_ms,
-                        got)) {
+    uint32_t others[PRELOAD_PROCESSES];
+    const struct recover_request request = {
+        .directory = run->directory_path,
+        .pid = (uint32_t)end->pid,
+        .by_itself = end->signal == 0,
+        .since_ms = end->began_ms,
+        .others = others,
+        .other_count = list_others(run->report, (uint32_t)end->pid, others),
+        .others_ms = OTHERS_MS};
+    if (!recover_folder(&request, got)) {
         say(run->settings.directory, strerror(errno));
         *got = (struct recover_counts){0};
         return;
@@ -345,24 +369,11 @@ static void recover_dumps(const struct run *run, const struct recorder_ending *e
 }
 
 static void summarise(const struct run *run, const struct recorder_ending *end) {
-    /* The recorded processes may still write to it, so it is checked in a copy. */
     static struct preload_report copy;
-    memcpy(&copy, run->report, sizeof copy);
     struct recover_counts got;
     recover_dumps(run, end, &got);
-    bool known = copy.error >= STALLREC_OK && copy.error <= STALLREC_ERR_WRITE;
-    if (copy.processes == 0) {
-        say(run->argv[0], "did not load the recorder, nothing was recorded (see --attach)");
-    } else if (copy.error != STALLREC_OK) {
-        say("the recorder did not start",
-            known ? stallrec_error_text((enum stallrec_error)copy.error) : "unknown error");
-    } else {
-        recorder_say_summary(&copy, end, &got, &run->settings, run->argv[0]);
-    }
-    if (copy.trace_failed != 0) {
-        say(run->settings.trace ? run->settings.trace : "trace",
-            "not all of the trace could be written");
-    }
+    memcpy(&copy, run->report, sizeof copy); /* processes that still run write to it */
+    recorder_say_summary(&copy, end, &got, &run->settings, run->argv[0]);
 }
 
 /* ---- options ---- */

@@ -30,7 +30,13 @@ enum {
 };
 
 /* Processes of which more than their number is told. */
-enum { PRELOAD_PROCESSES = 128, PRELOAD_LONGEST = 3, PRELOAD_UNWATCHED = 5 };
+enum {
+    PRELOAD_PROCESSES = 128,
+    PRELOAD_LONGEST = 3,
+    PRELOAD_UNWATCHED = 5,
+    PRELOAD_FAILURES = 8, /* recorders that did not start of which more is told */
+    PRELOAD_NAME = 64     /* bytes of a program's name, with its NUL */
+};
 
 /* A time in which the main thread did not wait. */
 struct preload_stretch {
@@ -43,13 +49,22 @@ struct preload_process {
     uint32_t pid;       /* 0: none */
     uint32_t ended;     /* it ran to its end, and all is told */
     uint32_t loop_kind; /* enum finder_kind + 1 of the loop that is believed; 0 = none */
-    uint32_t reserved;
+    int32_t lost_error; /* errno of the last dump that was lost; 0 = none was, or it has none */
     uint64_t stalls, dumps, lost;
     uint64_t told_ns; /* by the clock of the recorder, when the rest was counted */
     uint64_t wall_ms, watched_ms;
     uint64_t unwatched_ms[PRELOAD_UNWATCHED];        /* as enum rec_unwatched */
     struct preload_stretch longest[PRELOAD_LONGEST]; /* before a loop was believed */
     char loop_at[PRELOAD_TEXT];
+    char program[PRELOAD_NAME]; /* its file's name */
+};
+
+/* A recorder that did not start. */
+struct preload_failure {
+    uint32_t pid, user; /* of the process; its effective user id */
+    int32_t error;      /* enum stallrec_error; 0 = not told yet */
+    int32_t number;     /* errno, for those errors that have one; else 0 */
+    char program[PRELOAD_NAME];
 };
 
 /* Shared memory behind the report descriptor; zeroed at first, counters are only added to. */
@@ -57,9 +72,10 @@ struct preload_report {
     uint32_t size;         /* sizeof(struct preload_report), set by the command */
     uint32_t processes;    /* that loaded the library */
     uint32_t recorded;     /* of them, that have a recorder: entries in use, if there are as many */
-    int32_t error;         /* enum stallrec_error of the last recorder that did not start */
+    uint32_t failed;       /* of them, whose recorder did not start: the same of failures */
     uint32_t trace_failed; /* not all of the trace could be written */
     uint32_t reserved;
+    struct preload_failure failure[PRELOAD_FAILURES];
     struct preload_process process[PRELOAD_PROCESSES];
 };
 

@@ -196,7 +196,7 @@ static void note_stretch(uint64_t until) {
 
 /* Without a recorder nothing is watched. */
 static void start_recorder_once(void) {
-    watch.process = preload_start_recorder(watch.config, &watch.loop);
+    watch.process = preload_start_recorder(watch.config, watch.program, &watch.loop);
     if (!watch.loop) {
         atomic_store(&watch.on, false);
     }

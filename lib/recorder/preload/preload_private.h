@@ -34,9 +34,10 @@ struct preload_config {
 /* ---- preload_recorder.c ---- */
 
 /* Starts the recorder and sets *loop, whose edges it is to be told, and returns where the process
- * tells of itself. *loop NULL: it could not be started. from: borrowed for ever. */
+ * tells of itself. program: its path. *loop NULL: it could not be started, which the report says.
+ * from: borrowed for ever. */
 struct preload_process *preload_start_recorder(const struct preload_config *from,
-                                               struct stallrec_loop **loop);
+                                               const char *program, struct stallrec_loop **loop);
 /* Writes what is open, as far as that can be done in a moment. */
 void preload_stop_recorder(void);
 /* Names the place that is believed to be the loop. The text lives until the next but one. */

@@ -1,4 +1,5 @@
 /* The recorder in a program that the library was preloaded into, and what it tells the command. */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,6 +25,15 @@ static struct {
 } state;
 
 /* ---- what was recorded ---- */
+
+static void copy_name(char to[PRELOAD_NAME], const char *program) {
+    const char *slash = strrchr(program, '/');
+    const char *name = slash ? slash + 1 : program;
+    size_t size = strlen(name);
+    size = size < PRELOAD_NAME - 1 ? size : PRELOAD_NAME - 1;
+    memcpy(to, name, size);
+    to[size] = '\0';
+}
 
 /* The entry of this process. A program that replaces itself goes on with its own. */
 static struct preload_process *find_process(void) {
@@ -52,8 +62,27 @@ static void on_published(void *ctx, const struct monitor_totals *totals) {
     __atomic_store_n(&p->told_ns, totals->now_ns, __ATOMIC_RELEASE);
 }
 
+/* errno is of the attempt to start. */
+static void tell_failure(const char *program, enum stallrec_error error) {
+    int number = errno;
+    struct preload_report *report = state.config->report;
+    uint32_t i = __atomic_fetch_add(&report->failed, 1, __ATOMIC_RELAXED);
+    bool numbered = error == STALLREC_ERR_DIRECTORY || error == STALLREC_ERR_THREAD ||
+                    error == STALLREC_ERR_WRITE;
+    if (i < PRELOAD_FAILURES) {
+        struct preload_failure *f = &report->failure[i];
+        f->pid = (uint32_t)getpid();
+        f->user = (uint32_t)geteuid();
+        f->number = numbered ? number : 0;
+        copy_name(f->program, program);
+        __atomic_store_n(&f->error, (int32_t)error, __ATOMIC_RELEASE);
+    }
+}
+
 static void preload_on_lost(void *user, const char *path, enum stallrec_error why) {
-    (void)user, (void)path, (void)why;
+    (void)user, (void)path;
+    __atomic_store_n(&state.process->lost_error, why == STALLREC_ERR_WRITE ? errno : 0,
+                     __ATOMIC_RELAXED);
     __atomic_fetch_add(&state.process->lost, 1, __ATOMIC_RELAXED);
 }
 
@@ -83,55 +112,65 @@ uint64_t preload_threshold_ns(const struct preload_config *from) {
     return (from->threshold_ms > 0 ? from->threshold_ms : config.threshold_ms) * UINT64_C(1000000);
 }
 
-struct preload_process *preload_start_recorder(const struct preload_config *from,
-                                               struct stallrec_loop **loop) {
-    state.config = from;
-    struct stallrec_config config;
-    preset_values(state.config, &config);
-    state.process = find_process();
-    state.stalls = state.process->stalls;
-    state.dumps = state.process->dumps;
-    config.directory = state.config->directory;
-    if (strcmp(config.preset, "default") == 0) { /* the others are as published */
-        config.threads_after_ms = THREADS_AFTER_MS;
+/* The configuration of the recorder: the preset's values, but for those that the user has set. */
+static void configure(struct stallrec_config *config) {
+    const struct preload_config *from = state.config;
+    preset_values(from, config);
+    config->directory = from->directory;
+    if (strcmp(config->preset, "default") == 0) { /* the others are as published */
+        config->threads_after_ms = THREADS_AFTER_MS;
     }
-    if (state.config->threshold_ms > 0) {
-        config.threshold_ms = state.config->threshold_ms;
-        if (config.first_sample_ms > config.threshold_ms / 2) {
-            config.first_sample_ms = config.threshold_ms / 2; /* some samples before it */
+    if (from->threshold_ms > 0) {
+        config->threshold_ms = from->threshold_ms;
+        if (config->first_sample_ms > config->threshold_ms / 2) {
+            config->first_sample_ms = config->threshold_ms / 2; /* some samples before it */
         }
     }
-    if (state.config->sample_ms > 0) {
-        config.sample_ms = state.config->sample_ms;
+    if (from->sample_ms > 0) {
+        config->sample_ms = from->sample_ms;
     }
-    if (state.config->ring > 0) {
-        config.ring = state.config->ring;
+    if (from->ring > 0) {
+        config->ring = from->ring;
     }
-    if (state.config->check_ms > 0) {
-        config.check_ms = state.config->check_ms;
+    if (from->check_ms > 0) {
+        config->check_ms = from->check_ms;
     }
     /* A launch that is examined once the loop has been found is over by then. */
-    config.detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
-    if (state.config->detectors != 0) {
-        config.detectors = state.config->detectors;
+    config->detectors &= ~(uint32_t)STALLREC_DETECT_LAUNCH;
+    if (from->detectors != 0) {
+        config->detectors = from->detectors;
     }
-    if (state.config->cpu_limit_permille > 0) {
-        config.cpu_limit_permille = state.config->cpu_limit_permille;
+    if (from->cpu_limit_permille > 0) {
+        config->cpu_limit_permille = from->cpu_limit_permille;
     }
-    config.trace_path = *state.config->trace ? state.config->trace : NULL;
+    config->trace_path = *from->trace ? from->trace : NULL;
     /* The user asked for the recording, so all dumps are kept and none is uploaded. */
-    config.user_share_ppm = 0;
-    config.upload_per_day = 0;
-    config.keep_days = state.config->keep_days;
-    config.keep_bytes = state.config->keep_bytes;
-    config.keep_files = state.config->keep_files;
-    config.callbacks.dump_lost = preload_on_lost;
+    config->user_share_ppm = 0;
+    config->upload_per_day = 0;
+    config->keep_days = from->keep_days;
+    config->keep_bytes = from->keep_bytes;
+    config->keep_files = from->keep_files;
+    config->callbacks.dump_lost = preload_on_lost;
+}
+
+struct preload_process *preload_start_recorder(const struct preload_config *from,
+                                               const char *program, struct stallrec_loop **loop) {
+    state.config = from;
+    struct stallrec_config config;
+    configure(&config);
+    state.process = find_process();
+    copy_name(state.process->program, program);
+    state.stalls = state.process->stalls;
+    state.dumps = state.process->dumps;
     const struct monitor_finding finding = {stallrec_process_start_ns(), on_published,
                                             state.process};
     enum stallrec_error st = monitor_start(&state.rec, &config, &finding);
     if (st != STALLREC_OK) {
         state.rec = NULL;
-        state.config->report->error = (int32_t)st;
+        tell_failure(program, st);
+        if (state.process->told_ns == 0) {
+            state.process->pid = 0; /* it has nothing to tell */
+        }
         *loop = NULL;
         return state.process;
     }

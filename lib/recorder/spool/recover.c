@@ -11,9 +11,12 @@
 #include "files/state.h"
 #include "support/wall_clock.h"
 
-enum { WAIT_TRIES = 100, WAIT_NS = 10000000 };
+enum { WAIT_MS = 10, PROGRAM_MS = 1000 };
 
 struct folder_state {
+    const struct recover_request *request;
+    bool program_lives;    /* in the last look at the spools */
+    uint32_t others_alive; /* the same */
     struct rec_folder folder;
     struct rec_state state;
 };
@@ -24,62 +27,67 @@ static void recover_count(void *ctx, struct rec_about *about) {
     about->seq_today = at->state.dumps;
 }
 
-static bool has_spool_of(int dir, uint32_t pid) {
-    bool found = false;
-    DIR *folder = rec_folder_list(dir);
-    for (struct dirent *e; folder != NULL && !found && (e = readdir(folder)) != NULL;) {
-        uint32_t named;
-        found = rec_spool_name_read(e->d_name, &named) && named == pid;
+static void note_alive(void *ctx, uint32_t pid) {
+    struct folder_state *at = ctx;
+    at->program_lives |= pid == at->request->pid;
+    for (uint32_t i = 0; i < at->request->other_count; i++) {
+        at->others_alive += at->request->others[i] == pid;
     }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-    return found;
 }
 
-static bool recover_spools(struct folder_state *at, struct rec_dumpfile *file, uint32_t pid,
-                           bool by_itself, int64_t since_ms, struct recover_counts *out) {
+static void add_recovered(const struct rec_recovered *got, struct recover_counts *out) {
+    out->dumps += got->dumps;
+    out->fatal += got->fatal;
+    out->earlier += got->earlier;
+    out->lost = got->lost;
+    out->lost_error = got->lost_error;
+}
+
+/* A process's memory, and with it the lock, may outlive the report of its end for a moment. */
+static bool recover_spools(struct folder_state *at, struct rec_dumpfile *file,
+                           struct recover_counts *out) {
+    const struct recover_request *request = at->request;
     int dir = at->folder.fd.fd;
     struct rec_recovered got = {0};
     struct rec_recovery how = {.dir = dir,
                                .file = file,
-                               .ended_pid = by_itself ? pid : 0,
-                               .since_ms = since_ms,
+                               .ended_pid = request->by_itself ? request->pid : 0,
+                               .since_ms = request->since_ms,
                                .count = recover_count,
+                               .alive = note_alive,
                                .ctx = at};
     bool ok = true, again = true;
     *out = (struct recover_counts){0};
     rec_retention_remove_junk(dir);
-    rec_session_recover(dir);
     rec_state_load(dir, &at->state);
-    for (unsigned i = 0; ok && again && i < WAIT_TRIES; i++) {
+    for (uint32_t waited_ms = 0; ok && again; waited_ms += WAIT_MS) {
+        at->program_lives = false;
+        at->others_alive = 0;
         ok = rec_spool_recover(&how, &got);
-        out->dumps += got.dumps;
-        out->fatal += got.fatal;
-        out->earlier += got.earlier;
-        out->lost = got.lost;
-        /* The process's memory, and with it the lock, may outlive the report of its end for a
-         * moment. */
-        again = ok && got.alive > 0 && has_spool_of(dir, pid);
+        add_recovered(&got, out);
+        again = (at->program_lives && waited_ms < PROGRAM_MS) ||
+                (at->others_alive > 0 && waited_ms < request->others_ms);
         if (again) {
-            nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = WAIT_MS * 1000000}, NULL);
         }
     }
+    out->running = at->others_alive;
+    rec_session_recover(dir);
     return ok;
 }
 
-bool recover_folder(const char *directory, uint32_t pid, bool by_itself, int64_t since_ms,
-                    struct recover_counts *out) {
+bool recover_folder(const struct recover_request *request, struct recover_counts *out) {
     struct folder_state *at = calloc(1, sizeof *at);
     if (at != NULL) {
         at->folder.fd = REC_FD_NONE;
+        at->request = request;
     }
     void *memory = malloc(rec_dumpfile_size());
     struct rec_dumpfile *file;
     /* A folder that the program removed is not made again. */
-    bool ok = at != NULL && memory != NULL && rec_folder_open(&at->folder, directory) &&
-              rec_dumpfile_init(&file, memory, directory, 0) == STALLREC_OK &&
-              recover_spools(at, file, pid, by_itself, since_ms, out);
+    bool ok = at != NULL && memory != NULL && rec_folder_open(&at->folder, request->directory) &&
+              rec_dumpfile_init(&file, memory, request->directory, 0) == STALLREC_OK &&
+              recover_spools(at, file, out);
     if (at != NULL) {
         rec_folder_close(&at->folder);
     }

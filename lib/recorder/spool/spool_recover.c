@@ -89,6 +89,9 @@ static bool write_one(const struct rec_recovery *how, struct room *room, bool fa
         how->count(how->ctx, &about);
     }
     enum stallrec_error st = rec_dumpfile_write(how->file, dump, &about, &path);
+    if (st == STALLREC_ERR_WRITE) {
+        out->lost_error = errno;
+    }
     if (how->wrote != NULL) {
         how->wrote(how->ctx, dump, &about, path, st);
     }
@@ -186,6 +189,14 @@ static bool is_dead(const struct rec_recovery *how, const char *name, int fd) {
            named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
 }
 
+static void pass_over(const struct rec_recovery *how, const char *name, struct rec_recovered *out) {
+    uint32_t pid = 0;
+    out->alive++;
+    if (how->alive != NULL && rec_spool_name_read(name, &pid)) {
+        how->alive(how->ctx, pid);
+    }
+}
+
 static void recover_open(const struct rec_recovery *how, const char *name, int fd,
                          struct room *room, struct rec_recovered *out) {
     bool whole = spool_read_all(fd, room->bytes, sizeof room->bytes) &&
@@ -195,7 +206,7 @@ static void recover_open(const struct rec_recovery *how, const char *name, int f
     rec_spool_name_read(name, &pid);
     if (whole ? process_lives(how, header)
               : rec_process_start(pid) != 0) { /* it may be being made */
-        out->alive++;
+        pass_over(how, name, out);
         return;
     }
     struct rec_spool_file spool = {.bytes = room->bytes,
@@ -218,7 +229,7 @@ static void recover_file(const struct rec_recovery *how, const char *name, struc
     if (is_dead(how, name, fd)) {
         recover_open(how, name, fd, room, out);
     } else {
-        out->alive++;
+        pass_over(how, name, out);
     }
     close(fd);
 }

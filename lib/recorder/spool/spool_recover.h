@@ -20,6 +20,8 @@ struct rec_recovery {
     void (*count)(void *ctx, struct rec_about *about);
     void (*wrote)(void *ctx, const struct rec_dump *dump, const struct rec_about *about,
                   const char *path, enum stallrec_error st);
+    /* A spool's process lives, or another process recovers it. pid: of its name. May be NULL. */
+    void (*alive)(void *ctx, uint32_t pid);
     void *ctx;
 };
 
@@ -28,6 +30,7 @@ struct rec_recovered {
     uint32_t fatal;   /* of these, dumps of stalls in which their process died */
     uint32_t earlier; /* written, too, but counted in neither */
     uint32_t lost;    /* not written: their spools stay for the next call */
+    int lost_error;   /* errno of the last of these; 0 = none */
     uint32_t damaged; /* slots that could not be read */
     uint32_t alive;   /* spools of living processes, or that another process recovers */
 };

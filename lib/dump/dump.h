@@ -84,6 +84,11 @@ struct dump_location {
     bool in_app; /* of a location without an image: the app's own code, by the dump's names */
 };
 
+/* Is the start known of a function that has no name? */
+static inline bool dump_location_has_start(const struct dump_location *l) {
+    return l->line_count == 0 && l->start != l->offset;
+}
+
 struct dump_stack {
     uint64_t count; /* samples of this stack; 1 for a thread's */
     const uint64_t *frames;

@@ -47,12 +47,17 @@ static void fold_add_plain(struct fold *f, const char *module, bool inlined) {
     f->line.failed |= f->plain.failed;
 }
 
-static void fold_add_unresolved(struct fold *f, const char *module, uint64_t offset,
-                                uint64_t address) {
+/* Adds IMAGE+0xOFFSET, or 0xADDRESS of code in no image. */
+static void fold_add_unresolved(struct fold *f, const char *module, uint64_t place) {
     strbuf_clear(&f->plain);
-    strbuf_addf(&f->plain, "%s%s0x%" PRIx64, module ? module : "", module ? "+" : "",
-                module ? offset : address);
+    strbuf_addf(&f->plain, "%s%s0x%" PRIx64, module ? module : "", module ? "+" : "", place);
     fold_add_plain(f, NULL, false);
+}
+
+/* Adds a frame at an address of an image (-1 = none). */
+static void fold_add_at(struct fold *f, const struct dump *d, int32_t image, uint64_t address) {
+    const char *module = image_name(d, image);
+    fold_add_unresolved(f, module, module ? address - d->images[image].load : address);
 }
 
 /* Adds FUNCTION, or FUNCTION (FILE:LINE). */
@@ -69,8 +74,10 @@ static void fold_add_location(struct fold *f, const struct dump *d, const struct
     const struct dump_line *real = l->line_count ? &l->lines[l->line_count - 1] : NULL;
     if (real && real->function) {
         fold_add_function(f, module, real->function, real->file, real->line, false);
+    } else if (module && (l->line_count > 0 || dump_location_has_start(l))) {
+        fold_add_unresolved(f, module, l->start);
     } else {
-        fold_add_unresolved(f, module, l->start, address);
+        fold_add_at(f, d, l->image, address);
     }
     for (size_t i = l->line_count; !f->options.no_inlines && i > 1; i--) {
         const struct dump_line *inlined = &l->lines[i - 2];
@@ -90,7 +97,7 @@ static void fold_add_address(struct fold *f, const struct fold_target *a, uint64
     if (name) {
         fold_add_function(f, module, name->symbol, name->file, name->line, false);
     } else {
-        fold_add_unresolved(f, module, module ? address - d->images[image].load : 0, address);
+        fold_add_at(f, d, image, address);
     }
 }
 

@@ -151,29 +151,32 @@ static void put_image_verdicts(const struct dump *d, struct sink *out) {
     }
 }
 
+/* The name of a frame's function, or where it starts, or else the address that the dump has: that
+ * of a caller, not of its call. Returns its width. */
+static size_t put_frame_name(const struct dump_location *l, const struct dump_line *line,
+                             uint64_t address, struct sink *out) {
+    if (line) {
+        return put_safe_text(out, line->function ? line->function : "?");
+    }
+    char at[32];
+    uint64_t shown = dump_location_has_start(l) ? l->start : address;
+    snprintf(at, sizeof at, "%s0x%" PRIx64, l->image >= 0 ? "+" : "", shown);
+    return put_safe_text(out, at);
+}
+
 /* One line of a frame, exact or a return address: number (or blank, for the function that an
  * inlined one stands in), function, image, place. */
 static void put_frame_line(const struct dump *d, const struct dump_location *l, bool exact,
                            size_t line_index, size_t number, struct sink *out) {
     const struct dump_line *line = line_index < l->line_count ? &l->lines[line_index] : NULL;
     bool inlined = line_index + 1 < l->line_count;
+    uint64_t at = l->offset + (exact ? 0 : 1);
     if (line_index == 0) {
         sink_printf(out, "  %3zu  ", number);
     } else {
         sink_str(out, "       ");
     }
-    size_t width = 0;
-    if (line && line->function) {
-        width = put_safe_text(out, line->function);
-    } else if (l->image >= 0) {
-        char at[32];
-        snprintf(at, sizeof at, "+0x%" PRIx64, l->offset);
-        width = put_safe_text(out, line ? "?" : at);
-    } else {
-        char at[32];
-        snprintf(at, sizeof at, "0x%" PRIx64, l->offset);
-        width = put_safe_text(out, at);
-    }
+    size_t width = put_frame_name(l, line, at, out);
     pad(out, width, NAME_COLUMNS);
     sink_char(out, ' ');
     width = put_safe_text(out, l->image >= 0 && d->images[l->image].name ? d->images[l->image].name
@@ -185,10 +188,9 @@ static void put_frame_line(const struct dump *d, const struct dump_location *l, 
         if (line->line > 0) {
             sink_printf(out, ":%" PRIu32, line->line);
         }
-    } else if (line && line_index + 1 == l->line_count) {
+    } else if ((line && line_index + 1 == l->line_count) || dump_location_has_start(l)) {
         pad(out, width, IMAGE_COLUMNS);
         /* A cold part of a function may lie below its start. */
-        uint64_t at = l->offset + (exact ? 0 : 1);
         bool below = at < l->start;
         sink_printf(out, " %c %" PRIu64, below ? '-' : '+', below ? l->start - at : at - l->start);
     }
@@ -203,7 +205,7 @@ static void put_stack_frames(const struct dump *d, const struct dump_stack *s, s
         struct dump_location raw = {.image = -1, .offset = s->frames[i], .start = s->frames[i]};
         const struct dump_location *l = s->locations ? &d->locations[s->locations[i]] : &raw;
         for (size_t k = 0; k < l->line_count || k == 0; k++) {
-            put_frame_line(d, l, dump_frame_exact(s, i), k, i, out);
+            put_frame_line(d, l, !s->locations || dump_frame_exact(s, i), k, i, out);
         }
     }
     if (s->incomplete) {

@@ -344,9 +344,22 @@ static void lack_of_memory_is_an_ordinary_error(void **state) {
     assert_true(failmalloc_sweep(fill_and_ask, t) > 10);
 }
 
+static void a_folder_that_is_called_as_a_bundle_may_hold_bundles(void **state) {
+    const struct scratch *t = *state;
+    char path[PATH_SIZE];
+    write_macho(t, "App.app.dSYM/App.app.dSYM/Contents/Resources/DWARF/App", 'b', true, true);
+    write_macho(t, "App.app.dSYM/Kit.dSYM/Contents/Resources/DWARF/Kit", 'c', true, true);
+    write_file(t, "App.app.dSYM/Contents/Info.plist", "<plist/>", 8);
+    struct finder *f = new_finder();
+    add_quietly(f, in(t, "App.app.dSYM", path));
+    assert_int_equal(finder_count(f), 2);
+    finder_free(f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_SCRATCH(a_file_a_bundle_and_a_folder_are_added),
+        IN_SCRATCH(a_folder_that_is_called_as_a_bundle_may_hold_bundles),
         IN_SCRATCH(what_is_no_object_file_is_skipped_in_a_folder_and_refused_when_named),
         IN_SCRATCH(damage_in_a_folder_is_told_and_the_rest_is_added),
         IN_SCRATCH(an_unreadable_folder_is_told),

@@ -74,12 +74,13 @@ static enum st sniff(const char *path, struct sniffed *out, struct err *e) {
     return ST_OK;
 }
 
-/* An archive that lies in a folder. A build that reads none says so once; what may be one packed
- * file, a dump say, is nothing to complain about. */
+/* An archive that lies in a folder. Where none can be read, the first one is told; what may be one
+ * packed file, a dump say, is nothing to complain about unless its name says that it is a tar. */
 static enum st add_found_archive(struct find_walk *w, const char *path, enum packed_kind kind,
                                  struct err *e) {
     if (!packed_supported()) {
-        bool tell = kind == PACKED_CERTAIN && !w->finder->archives_told;
+        bool certain = kind == PACKED_CERTAIN || packed_is_tar_name(path);
+        bool tell = certain && !w->finder->archives_told;
         w->finder->archives_told = w->finder->archives_told || tell;
         return tell ? finder_add_archive(w->finder, path, w->complain, w->ctx, e) : ST_NONE;
     }
@@ -176,7 +177,8 @@ static size_t files_met(const struct find_walk *w) {
     return finder_count(w->finder) + w->skipped + w->told;
 }
 
-/* A dSYM bundle: only its debug files, not the plists around them. ST_NONE: it has none. */
+/* A dSYM bundle: only its debug files, not the plists around them. ST_NONE: it has none, as one
+ * that an upload tool made around bundles. */
 static enum st walk_bundle(struct find_walk *w, struct strbuf *path, unsigned depth,
                            struct err *e) {
     size_t len = path->len, before = files_met(w);
@@ -206,8 +208,12 @@ static enum st walk_folder_or_bundle(struct find_walk *w, struct strbuf *path, u
     if (!has_suffix(text, ".dSYM")) {
         return walk_folder(w, path, depth, e);
     }
+    size_t before = files_met(w);
     enum st st = walk_bundle(w, path, depth, e);
     if (st == ST_NONE) {
+        st = walk_folder(w, path, depth, e);
+    }
+    if (st == ST_OK && files_met(w) == before) {
         return err_set(e, ERR_FORMAT, "no debug file in %s of bundle '%s'", BUNDLE_FOLDER,
                        strbuf_cstr(path));
     }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/path.h"
+
 enum packed_kind packed_kind_of(const uint8_t *head, size_t len) {
     static const struct {
         const char *bytes;
@@ -25,4 +27,18 @@ enum packed_kind packed_kind_of(const uint8_t *head, size_t len) {
         }
     }
     return PACKED_NOT;
+}
+
+bool packed_is_tar_name(const char *path) {
+    static const char *const suffixes[] = {".tar.gz", ".tar.xz", ".tar.zst", ".tar.bz2", ".tgz",
+                                           ".txz",    ".tzst",   ".tbz2",    ".tbz"};
+    const char *name = path_base(path);
+    size_t len = strlen(name);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t suffix_len = strlen(suffixes[i]);
+        if (len > suffix_len && strcmp(name + len - suffix_len, suffixes[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -25,6 +25,8 @@ enum packed_kind {
     PACKED_CERTAIN, /* zip or tar */
 };
 enum packed_kind packed_kind_of(const uint8_t *head, size_t len);
+/* Is a file called as packed tars are ("x.tar.gz", "x.tgz")? */
+bool packed_is_tar_name(const char *path);
 
 /* Can archives be read? Not by a build without libarchive, nor where it cannot be loaded. */
 bool packed_supported(void);

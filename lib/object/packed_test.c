@@ -85,6 +85,16 @@ static void read_archive(void *ctx, bool refused) {
     assert_int_equal(complaints, 0); /* lack of memory is no fault of a member */
 }
 
+static void the_name_of_a_packed_tar_says_so(void **state) {
+    (void)state;
+    assert_true(packed_is_tar_name("d.d/App.dSYM.tar.gz"));
+    assert_true(packed_is_tar_name("symbols.tgz"));
+    assert_true(packed_is_tar_name("symbols.tar.zst"));
+    assert_false(packed_is_tar_name("dumps.json.gz"));
+    assert_false(packed_is_tar_name("d.tgz/dump.gz"));
+    assert_false(packed_is_tar_name(".tgz"));
+}
+
 static void lack_of_memory_is_an_ordinary_error(void **state) {
     static char zip[] = ARCHIVES "app.zip", tar[] = ARCHIVES "app.tar.gz";
     (void)state;
@@ -100,6 +110,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_packing_gives_the_same_files),
         cmocka_unit_test(what_cannot_be_unpacked_is_told),
+        cmocka_unit_test(the_name_of_a_packed_tar_says_so),
         cmocka_unit_test(lack_of_memory_is_an_ordinary_error),
     };
     return cmocka_run_group_tests_name("packed", tests, NULL, NULL);

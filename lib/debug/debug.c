@@ -17,6 +17,10 @@ size_t debug_split_units(const struct debug *d) {
     return d->split_units;
 }
 
+size_t debug_dieless_units(const struct debug *d) {
+    return d->dieless_units;
+}
+
 bool debug_is_lineless(const struct debug *d) {
     const struct section_bytes *lines = &d->main.sections.of[SECTION_LINE];
     bool referred = false;

@@ -114,6 +114,10 @@ size_t debug_unit_count(const struct debug *d);
 /* Split DWARF: are functions of some units in .dwo files, which are not read? Their lines are here.
  * Nobody is told. */
 size_t debug_split_units(const struct debug *d);
+/* Units that consist of a header, as Apple's tools write for code that left nothing. Nobody is
+ * told.
+ */
+size_t debug_dieless_units(const struct debug *d);
 /* Do units have lines in a .debug_line that the file lacks? Nobody is told. (Of a damaged one
  * complain was told.) */
 bool debug_is_lineless(const struct debug *d);

@@ -98,7 +98,8 @@ struct debug {
 
     struct number_map origin_index; /* DIE (twice its offset; plus one: supplementary) -> origins */
     VEC(struct origin) origins;
-    size_t split_units;               /* that keep their functions in files of their own */
+    size_t split_units; /* that keep their functions in files of their own */
+    size_t dieless_units;
     uint64_t line_work;               /* bytes of line tables read so far, each unit once */
     uint64_t readings;                /* how many units were read, this one included */
     VEC(struct other_table *) tables; /* in the arena */

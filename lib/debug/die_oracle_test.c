@@ -328,7 +328,12 @@ static uint64_t compare_sections(const struct sections *s) {
         die_walk_close(&p.walk);
         die_walk_close(&p.planless_walk);
     }
-    assert_int_equal(die_units_next(&reader, &at, &unit, &attrs, &e), ST_NONE);
+    enum st st;
+    while ((st = die_units_next(&reader, &at, &unit, &attrs, &e)) == ST_ERR) {
+        assert_int_equal(e.code, ERR_UNREAD); /* libdwarf ends at a unit without a DIE */
+        err_clear(&e);
+    }
+    assert_int_equal(st, ST_NONE);
     libdwarf_file_close(&p.oracle);
     die_reader_release(&planless);
     die_reader_release(&reader);

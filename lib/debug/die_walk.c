@@ -114,7 +114,7 @@ static enum st read_unit_die(struct die_reader *d, struct die_unit *u, bool lone
     struct err why = {0};
     enum st st = read_die_at(d, u, u->die, lone, attrs, &u->tag, &why);
     if (st == ST_NONE) {
-        return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), u->offset, "unit without a DIE");
+        return err_at(e, ERR_UNREAD, section_name(SECTION_INFO), u->offset, "unit without a DIE");
     }
     if (st == ST_OK && !is_unit_tag(u->tag)) {
         return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), u->offset,
@@ -145,7 +145,7 @@ enum st die_units_next(struct die_reader *d, struct die_units *at, struct die_un
     enum st st = unit_header_read(d->sections, at->next, out, e);
     at->next = out->end != 0 ? out->end : UINT64_MAX;
     if (st == ST_OK && out->die >= out->end) {
-        return err_at(e, ERR_FORMAT, section_name(SECTION_INFO), out->offset, "unit without a DIE");
+        return err_at(e, ERR_UNREAD, section_name(SECTION_INFO), out->offset, "unit without a DIE");
     }
     if (st != ST_OK) {
         return st;

@@ -30,8 +30,9 @@ struct die_units {
     uint64_t abbrevs; /* offset of the last unit's table */
 };
 /* The next unit, and the attributes of its DIE (single damaged ones: attrs->damaged, and e says
- * which). ST_NONE: no further one. ST_ERR: this one (out->offset) is damaged and passed; call again
- * for the one behind it. After damage that hides where the next one starts the answer is ST_NONE.
+ * which). ST_NONE: no further one. ST_ERR: this one (out->offset) is damaged, or has no DIE
+ * (ERR_UNREAD), and passed; call again for the one behind it. After damage that hides where the
+ * next one starts the answer is ST_NONE.
  */
 enum st die_units_next(struct die_reader *d, struct die_units *at, struct die_unit *out,
                        struct die_attrs *attrs, struct err *e) BASE_MUST_USE;

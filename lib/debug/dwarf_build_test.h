@@ -127,6 +127,7 @@ static inline void end_unit(struct dwarf_build *b) {
 /* Complaints heard. */
 struct heard {
     unsigned count;
+    size_t dieless; /* debug_dieless_units */
     uint64_t unit;
     struct err why;
 };

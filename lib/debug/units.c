@@ -144,7 +144,9 @@ enum st units_read(struct debug *d, struct debug_file *f, struct err *e) {
         if (why.code == ERR_NOMEM) {
             return err_nomem(e); /* not damage: the unit is whole */
         }
-        if (st != ST_OK || attrs.damaged) {
+        if (why.code == ERR_UNREAD) {
+            d->dieless_units++;
+        } else if (st != ST_OK || attrs.damaged) {
             debug_blame(d, &u, &why);
         }
         if (st != ST_OK) {

@@ -336,7 +336,8 @@ static void fill_header(struct index_build_run *b, struct index_header *h) {
     const struct debug *d = b->debug;
     h->flags = (uint8_t)((d ? INDEX_DWARF : 0) | (object_slice_is_arm32(s) ? INDEX_ARM32 : 0) |
                          (d && debug_is_lineless(d) ? INDEX_LINELESS : 0) |
-                         (d && debug_split_units(d) > 0 ? INDEX_SPLIT : 0));
+                         (d && debug_split_units(d) > 0 ? INDEX_SPLIT : 0) |
+                         (d && debug_dieless_units(d) > 0 ? INDEX_DIELESS : 0));
     snprintf(h->arch, sizeof h->arch, "%s", object_slice_arch(s));
     h->name = names_string(&b->encoder.names, b->source->name);
     h->origin = b->pieces.len > 0 ? b->pieces.data[0].at : 0;

@@ -52,7 +52,13 @@ enum {
     INDEX_ARCH_SIZE = 16
 };
 
-enum index_flags { INDEX_DWARF = 1, INDEX_ARM32 = 2, INDEX_LINELESS = 4, INDEX_SPLIT = 8 };
+enum index_flags {
+    INDEX_DWARF = 1,
+    INDEX_ARM32 = 2,
+    INDEX_LINELESS = 4,
+    INDEX_SPLIT = 8,
+    INDEX_DIELESS = 16
+};
 
 enum index_section {
     INDEX_ADDR,

@@ -199,6 +199,7 @@ enum st lookup_open_live(struct lookup_source **out, const struct object_slice *
         bool split = unit_cache_is_split(l->units);
         l->source.content = split ? LOOKUP_HAS_SPLIT_DWARF : LOOKUP_HAS_DWARF;
         l->source.lineless = unit_cache_is_lineless(l->units);
+        l->source.dieless = unit_cache_is_dieless(l->units);
     }
     *out = &l->source;
     return ST_OK;

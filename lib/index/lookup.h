@@ -58,11 +58,12 @@ struct lookup_source {
     enum lookup_content content;
     bool concurrent; /* several threads may look up at once */
     bool lineless;   /* its DWARF has lines in a .debug_line that is not there */
+    bool dieless;    /* its DWARF has units without a DIE */
 };
 
 /* Notices for the code that opens a source; nobody else was told. Returns the number of notices set
  * in `out`, which is clear before. */
-enum { LOOKUP_NOTICES = 2 };
+enum { LOOKUP_NOTICES = 3 };
 static inline size_t lookup_notices(const struct lookup_source *s, struct err out[LOOKUP_NOTICES]) {
     size_t count = 0;
     if (s->content == LOOKUP_HAS_SPLIT_DWARF) {
@@ -72,6 +73,10 @@ static inline size_t lookup_notices(const struct lookup_source *s, struct err ou
     if (s->lineless) {
         (void)err_set(&out[count++], ERR_UNREAD,
                       "there is no .debug_line: names come without lines");
+    }
+    if (s->dieless) {
+        (void)err_set(&out[count++], ERR_UNREAD,
+                      "units without a DIE: of their code symbols are all that is known");
     }
     return count;
 }

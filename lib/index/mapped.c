@@ -511,6 +511,7 @@ static enum st open_bytes(struct lookup_source **out, const char *name, struct f
         m->source.content = LOOKUP_HAS_SPLIT_DWARF;
     }
     m->source.lineless = (m->header.flags & INDEX_LINELESS) != 0;
+    m->source.dieless = (m->header.flags & INDEX_DIELESS) != 0;
     if (file) {
         m->file = *file;
     }

@@ -203,11 +203,11 @@ static void the_index_answers_as_live_debug_info_does(void **state) {
 }
 
 /* Of units whose functions are elsewhere it has lines and names of symbols, too. */
-static void it_does_so_for_split_dwarf_and_without_lines(void **state) {
+static void it_does_so_for_split_dwarf_and_without_lines_or_dies(void **state) {
     (void)state;
-    static const char *const paths[] = {"testdata/objects/elf-split/libshop.so",
-                                        "testdata/objects/elf-lineless/libshop.so",
-                                        "testdata/objects/elf-lineless/parts.so"};
+    static const char *const paths[] = {
+        "testdata/objects/elf-split/libshop.so", "testdata/objects/elf-lineless/libshop.so",
+        "testdata/objects/elf-lineless/parts.so", "testdata/objects/elf-dieless/libshop.so"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct object *o = NULL;
         struct pair p;
@@ -216,7 +216,9 @@ static void it_does_so_for_split_dwarf_and_without_lines(void **state) {
         open_pair(&p, object_slice(o, 0), NULL);
         assert_int_equal(p.mapped->content, i == 0 ? LOOKUP_HAS_SPLIT_DWARF : LOOKUP_HAS_DWARF);
         assert_int_equal(p.live->content, p.mapped->content);
-        assert_int_equal(p.mapped->lineless, i > 0);
+        assert_int_equal(p.mapped->lineless, i == 1 || i == 2);
+        assert_int_equal(p.mapped->dieless, i == 3);
+        assert_int_equal(p.live->dieless, i == 3);
         close_pair(&p);
         assert_int_equal(check_file(o, &slices), 0);
         assert_int_equal(slices, 1);
@@ -516,7 +518,7 @@ static void building_without_memory_fails_and_leaks_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_index_answers_as_live_debug_info_does),
-        cmocka_unit_test(it_does_so_for_split_dwarf_and_without_lines),
+        cmocka_unit_test(it_does_so_for_split_dwarf_and_without_lines_or_dies),
         cmocka_unit_test(it_does_so_for_third_party_files),
         cmocka_unit_test(its_bytes_do_not_depend_on_the_threads),
         cmocka_unit_test(its_header_tells_what_it_was_made_of),

@@ -19,8 +19,9 @@ struct interned {
 
 /* One of the names that have a linkage name. */
 struct name_link {
-    uint32_t at;     /* its offset in names */
-    uint32_t before; /* 1 + the index of the link of the one before with this linkage name; 0: none */
+    uint32_t at; /* its offset in names */
+    uint32_t
+        before; /* 1 + the index of the link of the one before with this linkage name; 0: none */
 };
 
 /* Zero-initialised, then names_begin. Running out of memory marks it failed. */
@@ -29,7 +30,7 @@ struct name_table {
     VEC(uint32_t) files; /* offsets in strings */
     VEC(struct name_link) links;
     struct interned string_at, name_at; /* name_at: of names without a linkage name */
-    struct number_map file_at; /* offset of a path in strings -> its number */
+    struct number_map file_at;          /* offset of a path in strings -> its number */
     bool failed;
 };
 

@@ -208,6 +208,7 @@ enum st stored_open(struct lookup_source **out, struct index_store *store,
     const struct lookup_source *mapped = atomic_load(&s->mapped), *live = atomic_load(&s->live);
     s->source.content = mapped ? mapped->content : live->content;
     s->source.lineless = mapped ? mapped->lineless : live->lineless;
+    s->source.dieless = mapped ? mapped->dieless : live->dieless;
     *out = &s->source;
     return ST_OK;
 }

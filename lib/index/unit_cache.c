@@ -297,6 +297,10 @@ bool unit_cache_is_split(const struct unit_cache *c) {
     return debug_split_units(c->first) > 0;
 }
 
+bool unit_cache_is_dieless(const struct unit_cache *c) {
+    return debug_dieless_units(c->first) > 0;
+}
+
 bool unit_cache_is_lineless(const struct unit_cache *c) {
     return debug_is_lineless(c->first);
 }

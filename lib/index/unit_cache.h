@@ -46,6 +46,8 @@ enum st unit_cache_check(const struct unit_cache *c, struct err *e) BASE_MUST_US
 bool unit_cache_is_split(const struct unit_cache *c);
 /* As debug_is_lineless. */
 bool unit_cache_is_lineless(const struct unit_cache *c);
+/* Are there units without a DIE? */
+bool unit_cache_is_dieless(const struct unit_cache *c);
 /* Units held now. */
 size_t unit_cache_held(struct unit_cache *c);
 

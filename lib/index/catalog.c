@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/filemap.h"
+#include "base/search.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -45,12 +46,16 @@ static bool is_key(const char *s, size_t len) {
     return len > 2 && len < 200;
 }
 
+/* An id as it is printed: a UUID has dashes, a build-id, which may be as long, has none. */
+static bool read_id(const char *s, size_t len, struct image_id *id) {
+    return memchr(s, '-', len) ? parse_uuid(s, len, id) : parse_build_id(s, len, id);
+}
+
 static enum st read_line(struct catalog *c, const char *line, size_t len, struct err *e) {
     const char *at[FIELDS];
     size_t lens[FIELDS];
     struct catalog_entry entry = {0};
-    if (!cut(line, len, at, lens) ||
-        (!parse_uuid(at[0], lens[0], &entry.id) && !parse_build_id(at[0], lens[0], &entry.id)) ||
+    if (!cut(line, len, at, lens) || !read_id(at[0], lens[0], &entry.id) ||
         !is_key(at[3], lens[3])) {
         return err_set(e, ERR_FORMAT, "the catalog of the store is damaged");
     }
@@ -58,7 +63,40 @@ static enum st read_line(struct catalog *c, const char *line, size_t len, struct
     entry.arch = arena_strdup(&c->arena, at[1], lens[1]);
     entry.key = arena_strdup(&c->arena, at[3], lens[3]);
     entry.name = arena_strdup(&c->arena, at[4], lens[4]);
+    entry.line = (uint32_t)c->len; /* a catalog has at most CATALOG_MAX bytes */
     return entry.arch && entry.key && entry.name && VEC_PUSH(c, entry) ? ST_OK : err_nomem(e);
+}
+
+static int compare_ids(const struct image_id *x, const struct image_id *y) {
+    int order = memcmp(x->bytes, y->bytes, sizeof x->bytes);
+    order = order ? order : COMPARE(x->len, y->len);
+    return order ? order : COMPARE(x->kind, y->kind);
+}
+
+static int compare_entries(const struct catalog_entry *x, const struct catalog_entry *y) {
+    int order = compare_ids(&x->id, &y->id);
+    order = order ? order : strcmp(x->arch, y->arch);
+    return order ? order : strcmp(x->key, y->key);
+}
+
+static int by_id(const void *a, const void *b) {
+    const struct catalog_entry *x = a, *y = b;
+    int order = compare_entries(x, y);
+    return order ? order : COMPARE(x->line, y->line);
+}
+
+/* Sorts; of the lines of one key the last one counts. */
+static void put_in_order(struct catalog *c) {
+    size_t kept = 0;
+    if (c->len > 1) {
+        qsort(c->data, c->len, sizeof *c->data, by_id);
+    }
+    for (size_t i = 0; i < c->len; i++) {
+        bool repeats = kept > 0 && compare_entries(&c->data[kept - 1], &c->data[i]) == 0;
+        kept -= repeats;
+        c->data[kept++] = c->data[i];
+    }
+    c->len = kept;
 }
 
 enum st catalog_parse(struct catalog *out, const char *text, size_t len, struct err *e) {
@@ -70,14 +108,19 @@ enum st catalog_parse(struct catalog *out, const char *text, size_t len, struct 
     enum st st = ST_OK;
     while (at < len && st == ST_OK) {
         const char *end = memchr(text + at, '\n', len - at);
-        size_t n = end ? (size_t)(end - text) - at : len - at;
+        if (!end) {
+            break; /* it is being written, or its writer died */
+        }
+        size_t n = (size_t)(end - text) - at;
         st = read_line(out, text + at, n, e);
         at += n + 1;
     }
     if (st != ST_OK) {
         catalog_release(out);
+        return st;
     }
-    return st;
+    put_in_order(out);
+    return ST_OK;
 }
 
 enum st catalog_read(struct catalog *out, const char *store, struct err *e) {
@@ -103,31 +146,25 @@ void catalog_release(struct catalog *c) {
     arena_release(&c->arena);
 }
 
-/* ---- writing ---- */
-
-static int by_id(const void *a, const void *b) {
-    const struct catalog_entry *x = a, *y = b;
-    int order = memcmp(x->id.bytes, y->id.bytes, sizeof x->id.bytes);
-    order = order ? order : strcmp(x->arch, y->arch);
-    return order ? order : strcmp(x->key, y->key);
-}
-
-static enum st merge(struct catalog *c, const struct catalog_entry *entries, size_t count,
-                     struct err *e) {
-    for (size_t i = 0; i < count; i++) {
-        size_t k = 0;
-        while (k < c->len && strcmp(c->data[k].key, entries[i].key) != 0) {
-            k++;
-        }
-        if (k < c->len) {
-            c->data[k] = entries[i];
-        } else if (!VEC_PUSH(c, entries[i])) {
-            return err_nomem(e);
+size_t catalog_find(const struct catalog *c, const struct image_id *id,
+                    const struct catalog_entry **first) {
+    size_t low = 0, high = c->len, count = 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_ids(&c->data[middle].id, id) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    qsort(c->data, c->len, sizeof *c->data, by_id);
-    return ST_OK;
+    while (low + count < c->len && image_id_equal(&c->data[low + count].id, id)) {
+        count++;
+    }
+    *first = count > 0 ? &c->data[low] : NULL;
+    return count;
 }
+
+/* ---- printing ---- */
 
 /* A name is printed between tabs, so tabs in it are replaced. */
 static void add_image_name(struct strbuf *b, const char *name) {
@@ -136,27 +173,43 @@ static void add_image_name(struct strbuf *b, const char *name) {
     }
 }
 
+static void print_line(const struct catalog_entry *x, struct strbuf *out) {
+    char id[IMAGE_ID_TEXT];
+    strbuf_addf(out, "%s\t%s\t%s\t%s\t", image_id_text(&x->id, id), x->arch,
+                x->dwarf ? "dwarf" : "symbols", x->key);
+    add_image_name(out, x->name);
+    strbuf_addc(out, '\n');
+}
+
 void catalog_print(const struct catalog *c, struct strbuf *out) {
     strbuf_addstr(out, title);
     for (size_t i = 0; i < c->len; i++) {
-        const struct catalog_entry *x = &c->data[i];
-        char id[IMAGE_ID_TEXT];
-        strbuf_addf(out, "%s\t%s\t%s\t%s\t", image_id_text(&x->id, id), x->arch,
-                    x->dwarf ? "dwarf" : "symbols", x->key);
-        add_image_name(out, x->name);
-        strbuf_addc(out, '\n');
+        print_line(&c->data[i], out);
     }
 }
 
+/* ---- writing ---- */
+
+static bool write_all(int fd, const struct strbuf *text) {
+    for (size_t at = 0; at < text->len;) {
+        ssize_t n = write(fd, text->data + at, text->len - at);
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return fsync(fd) == 0;
+}
+
+/* Writes a file of another name and renames it: a reader has either the old or the new one. */
 static enum st write_whole(const char *path, const struct strbuf *text, struct err *e) {
     struct strbuf temporary = {0};
     strbuf_addf(&temporary, "%s.new", path); /* the lock keeps other processes away */
     enum st st = strbuf_check(&temporary, e);
-    FILE *f = st == ST_OK ? fopen(strbuf_cstr(&temporary), "w") : NULL;
     if (st == ST_OK) {
-        bool written = f && fwrite(text->data, 1, text->len, f) == text->len && fflush(f) == 0 &&
-                       fsync(fileno(f)) == 0;
-        written = f && fclose(f) == 0 && written;
+        int fd = open(strbuf_cstr(&temporary), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        bool written = fd >= 0 && write_all(fd, text);
+        written = fd >= 0 && close(fd) == 0 && written;
         if (!written || rename(strbuf_cstr(&temporary), path) != 0) {
             st = err_sys(e, errno, "cannot write '%s'", path);
             (void)unlink(strbuf_cstr(&temporary));
@@ -166,45 +219,122 @@ static enum st write_whole(const char *path, const struct strbuf *text, struct e
     return st;
 }
 
-static enum st rewrite(const char *store, const char *path, const struct catalog_entry *entries,
-                       size_t count, struct err *e) {
-    struct catalog all;
-    struct strbuf text = {0};
-    enum st st = catalog_read(&all, store, e);
-    if (st == ST_ERR) {
-        return st;
+/* Adds lines at the end, so that a store of many builds costs no more for the next one. *appended
+ * is false, and nothing was written, if there is no catalog with a whole last line to append to. */
+static enum st append(const char *path, const struct strbuf *lines, bool *appended, struct err *e) {
+    char last = 0;
+    int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+    *appended = fd >= 0 && lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last == '\n';
+    enum st st = ST_OK;
+    if (*appended && !write_all(fd, lines)) {
+        st = err_sys(e, errno, "cannot write '%s'", path);
     }
-    st = merge(&all, entries, count, e);
-    if (st == ST_OK) {
-        catalog_print(&all, &text);
-        st = strbuf_check(&text, e);
+    if (fd >= 0) {
+        close(fd);
     }
-    if (st == ST_OK) {
-        st = write_whole(path, &text, e);
-    }
-    strbuf_release(&text);
-    catalog_release(&all);
     return st;
+}
+
+static bool is_listed(const struct catalog *c, const struct catalog_entry *entry) {
+    const struct catalog_entry *at;
+    struct strbuf known = {0}, wanted = {0};
+    bool listed = false;
+    print_line(entry, &wanted);
+    for (size_t n = catalog_find(c, &entry->id, &at); n > 0 && !listed; n--, at++) {
+        strbuf_clear(&known);
+        print_line(at, &known);
+        listed = !known.failed && !wanted.failed &&
+                 strcmp(strbuf_cstr(&known), strbuf_cstr(&wanted)) == 0;
+    }
+    strbuf_release(&known);
+    strbuf_release(&wanted);
+    return listed;
+}
+
+static enum st write_entries(const char *path, const struct catalog *old,
+                             const struct catalog_entry *entries, size_t count, struct err *e) {
+    struct strbuf lines = {0}, all = {0};
+    bool appended = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_listed(old, &entries[i])) {
+            print_line(&entries[i], &lines);
+        }
+    }
+    enum st st = strbuf_check(&lines, e);
+    if (st == ST_OK && old->data) {
+        st = lines.len > 0 ? append(path, &lines, &appended, e) : ST_OK;
+        appended = appended || lines.len == 0;
+    }
+    if (st == ST_OK && !appended) {
+        catalog_print(old, &all);
+        strbuf_add(&all, lines.data, lines.len);
+        st = strbuf_check(&all, e) == ST_OK ? write_whole(path, &all, e) : ST_ERR;
+    }
+    strbuf_release(&lines);
+    strbuf_release(&all);
+    return st;
+}
+
+/* A catalog that is being changed, under its lock. */
+struct change {
+    struct strbuf path;
+    int lock; /* the descriptor that holds it; -1 = none */
+    struct catalog old;
+};
+
+/* Locks the catalog of a store and reads it. end_change is due whatever the result. */
+static enum st begin_change(struct change *c, const char *store, struct err *e) {
+    struct strbuf lock = {0};
+    *c = (struct change){.lock = -1};
+    strbuf_addf(&lock, "%s/catalog.lock", store);
+    strbuf_addf(&c->path, "%s/catalog", store);
+    enum st st = strbuf_check(&lock, e) == ST_OK ? strbuf_check(&c->path, e) : ST_ERR;
+    if (st == ST_OK) {
+        c->lock = open(strbuf_cstr(&lock), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (c->lock < 0 || flock(c->lock, LOCK_EX) != 0) {
+            st = err_sys(e, errno, "cannot write '%s'", strbuf_cstr(&lock));
+        }
+    }
+    strbuf_release(&lock);
+    return st == ST_OK && catalog_read(&c->old, store, e) != ST_ERR ? ST_OK : ST_ERR;
+}
+
+static void end_change(struct change *c) {
+    if (c->lock >= 0) {
+        close(c->lock);
+    }
+    catalog_release(&c->old);
+    strbuf_release(&c->path);
 }
 
 enum st catalog_add(const char *store, const struct catalog_entry *entries, size_t count,
                     struct err *e) {
-    struct strbuf lock = {0}, path = {0};
-    strbuf_addf(&lock, "%s/catalog.lock", store);
-    strbuf_addf(&path, "%s/catalog", store);
-    enum st st = strbuf_check(&lock, e) == ST_OK ? strbuf_check(&path, e) : ST_ERR;
+    struct change c;
+    enum st st = begin_change(&c, store, e);
     if (st == ST_OK) {
-        int fd = open(strbuf_cstr(&lock), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-        if (fd < 0 || flock(fd, LOCK_EX) != 0) {
-            st = err_sys(e, errno, "cannot write '%s'", strbuf_cstr(&lock));
-        } else {
-            st = rewrite(store, strbuf_cstr(&path), entries, count, e);
-        }
-        if (fd >= 0) {
-            close(fd);
-        }
+        st = write_entries(strbuf_cstr(&c.path), &c.old, entries, count, e);
     }
-    strbuf_release(&lock);
-    strbuf_release(&path);
+    end_change(&c);
+    return st;
+}
+
+enum st catalog_keep(const char *store, bool (*keep)(void *ctx, const struct catalog_entry *entry),
+                     void *ctx, struct err *e) {
+    struct change c;
+    struct strbuf all = {0};
+    enum st st = begin_change(&c, store, e);
+    if (st == ST_OK) {
+        size_t kept = 0;
+        for (size_t i = 0; i < c.old.len; i++) {
+            if (keep(ctx, &c.old.data[i])) {
+                c.old.data[kept++] = c.old.data[i];
+            }
+        }
+        c.old.len = kept;
+        catalog_print(&c.old, &all);
+        st = strbuf_check(&all, e) == ST_OK ? write_whole(strbuf_cstr(&c.path), &all, e) : ST_ERR;
+    }
+    strbuf_release(&all);
+    end_change(&c);
     return st;
 }

@@ -1,11 +1,13 @@
 /* The list of a permanent store's indexes, so that nothing is scanned at use. STORE/catalog is
- * text: "stall-store/1", then a line for each index, sorted: ID, architecture, "dwarf" or
- * "symbols", key, name of the image, with tabs between. */
+ * text: "stall-store/1", then a line for each index: ID, architecture, "dwarf" or "symbols", key,
+ * name of the image, with tabs between. Lines are in any order; of several with one key the last
+ * one counts, and what stands behind the last line feed is not there yet. */
 #ifndef STALLKIT_INDEX_CATALOG_H
 #define STALLKIT_INDEX_CATALOG_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -15,10 +17,11 @@
 struct catalog_entry {
     struct image_id id;
     bool dwarf;
+    uint32_t line; /* its place in the catalog; set by reading */
     const char *arch, *key, *name;
 };
 
-/* Zero-initialised = empty. */
+/* Sorted by id, then architecture and key. Zero-initialised = empty. */
 struct catalog {
     struct catalog_entry *data;
     size_t len, cap;
@@ -32,9 +35,17 @@ enum st catalog_parse(struct catalog *out, const char *text, size_t len,
                       struct err *e) BASE_MUST_USE;
 void catalog_print(const struct catalog *c, struct strbuf *out);
 void catalog_release(struct catalog *c);
-/* Adds entries; of two with one key the new one counts. Waits for other processes that do the same.
- * Never ST_NONE. */
+/* The entries of an id, beside each other: how many, and the first (NULL: none), which is
+ * borrowed. */
+size_t catalog_find(const struct catalog *c, const struct image_id *id,
+                    const struct catalog_entry **first);
+/* Adds entries; of two with one key the new one counts. The lines are appended: what is added costs
+ * no more in a large store. Waits for other processes that do the same. Never ST_NONE. */
 enum st catalog_add(const char *store, const struct catalog_entry *entries, size_t count,
                     struct err *e) BASE_MUST_USE;
+/* Writes the catalog anew, sorted, with the entries that `keep` wants. Waits as catalog_add does.
+ * Never ST_NONE. */
+enum st catalog_keep(const char *store, bool (*keep)(void *ctx, const struct catalog_entry *entry),
+                     void *ctx, struct err *e) BASE_MUST_USE;
 
 #endif

@@ -135,7 +135,9 @@ void store_trim(const char *path, uint64_t cap, const char *keep) {
                  : open(strbuf_cstr(&lock), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
         each_file(strbuf_cstr(&tmp), remove_if_dead, NULL);
-        evict(&t, path, is_permanent(path) ? 0 : cap);
+        if (!is_permanent(path)) {
+            evict(&t, path, cap);
+        }
     }
     if (fd >= 0) {
         close(fd);

@@ -1,49 +1,12 @@
-/* The search for an image's debug file, and the verdict on it. */
+/* What a user named to search, and the answers that were given. The search is in symbol_search.c.
+ */
 #include "index/symbol_set.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
-#include "base/map.h"
-#include "base/path.h"
 #include "base/strbuf.h"
-#include "base/vec.h"
-#include "index/added_stores.h"
-#include "index/mapped.h"
-#include "index/open_files.h"
-#include "index/stored.h"
-#include "object/find.h"
-#include "object/object.h"
-
-static const char *const debug_roots[] = {"/usr/lib/debug"};
-
-enum { CANDIDATES_MAX = 64 };
-
-struct named_use {
-    const char *name, *path;
-};
-
-struct symbol_set {
-    pthread_mutex_t lock; /* held in symbol_set_find, and while sources open debug info */
-    struct finder *finder;
-    struct index_store *store; /* the store of indexes of files; NULL = none */
-    struct added_stores added_stores;
-    symbol_complain complain;
-    void *complain_ctx;
-    bool host;
-    VEC(struct named_use) uses;
-    struct open_files files;
-    struct map told;       /* paths of files that lack their supplementary file */
-    pthread_mutex_t talk;  /* guards what follows */
-    struct map notices;    /* path and text of each */
-    const char *temporary; /* folder; borrowed; NULL = the system's */
-    VEC(struct lookup_source *) sources;
-    VEC(struct symbol_file) answers;
-    struct map answer_by_request; /* request -> index into answers */
-    struct arena arena;
-};
+#include "index/symbol_set_private.h"
 
 enum st symbol_set_new(struct symbol_set **out, symbol_complain complain, void *ctx,
                        struct err *e) {
@@ -99,21 +62,11 @@ static bool is_news(struct symbol_set *s, const char *path, const struct err *wh
     return added;
 }
 
-static void complain_path(void *ctx, const char *path, const struct err *why) {
+void symbol_set_complain(void *ctx, const char *path, const struct err *why) {
     struct symbol_set *s = ctx;
     if (s->complain && (why->code != ERR_UNREAD || is_news(s, path, why))) {
         s->complain(s->complain_ctx, path, why);
     }
-}
-
-static void complain_unit(void *ctx, const char *file, uint64_t unit_offset,
-                          const struct err *why) {
-    struct symbol_set *s = ctx;
-    struct err e = *why;
-    if (unit_offset != LOOKUP_NO_UNIT) {
-        err_context(&e, "unit at 0x%llx", (unsigned long long)unit_offset);
-    }
-    complain_path(s, file, &e);
 }
 
 void symbol_set_use_store(struct symbol_set *s, struct index_store *store) {
@@ -135,12 +88,12 @@ enum st symbol_set_add(struct symbol_set *s, const char *path, struct err *e) {
     if (st != ST_NONE) {
         return st;
     }
-    return finder_add(s->finder, path, complain_path, s, e);
+    return finder_add(s->finder, path, symbol_set_complain, s, e);
 }
 
 enum st symbol_set_use(struct symbol_set *s, const char *name, const char *path, struct err *e) {
     struct object *o = NULL;
-    enum st st = find_single(path, s->temporary, complain_path, s, &o, e);
+    enum st st = find_single(path, s->temporary, symbol_set_complain, s, &o, e);
     if (st != ST_OK) {
         return st;
     }
@@ -153,59 +106,12 @@ enum st symbol_set_use(struct symbol_set *s, const char *name, const char *path,
 
 enum st symbol_set_use_host(struct symbol_set *s, struct err *e) {
     s->host = true;
-    for (size_t i = 0; i < sizeof debug_roots / sizeof *debug_roots; i++) {
-        if (finder_add_build_id_root(s->finder, debug_roots[i], e) == ST_ERR) {
+    for (size_t i = 0; i < SYMBOL_ROOTS; i++) {
+        if (finder_add_build_id_root(s->finder, symbol_roots[i], e) == ST_ERR) {
             return ST_ERR;
         }
     }
     return ST_OK;
-}
-
-/* Handles the result of opening a file: damage is reported when it is first met. */
-static enum st opened(struct symbol_set *s, const char *path, enum st st, const struct err *why,
-                      struct err *e) {
-    if (st == ST_ERR) {
-        return err_nomem(e);
-    }
-    if (err_is(why)) {
-        complain_path(s, path, why);
-    }
-    return st;
-}
-
-/* Opens a path once. ST_NONE: it cannot be opened. A hint is a path that an image or a debug file
- * names. */
-static enum st open_path_once(struct symbol_set *s, const char *path, bool hint,
-                              struct object **out, struct err *e) {
-    struct err why = {0};
-    return opened(s, path, open_files_path(&s->files, path, hint, out, &why), &why, e);
-}
-
-static enum st open_candidate(struct symbol_set *s, struct open_files *files,
-                              const struct find_candidate *c, struct object **out, struct err *e) {
-    struct err why = {0};
-    return opened(s, c->path, open_files_candidate(files, c, out, &why), &why, e);
-}
-
-/* The supplementary file of dwz that the slice names. That it is missing is told once. */
-static const struct object_slice *find_alt(struct symbol_set *s, const struct object_slice *slice,
-                                           const char *path) {
-    const struct object_slice *alt = NULL;
-    const char *name;
-    struct err why = {0};
-    bool added = false;
-    enum st st = open_files_supplementary(&s->files, s->finder, slice, &alt, &name, &why);
-    if (st == ST_ERR && name && object_has_dwarf(slice) &&
-        map_put(&s->told, path, strlen(path), 0, &added) && added) {
-        complain_path(s, path, &why);
-    }
-    return alt;
-}
-
-static struct index_source index_source_of(struct symbol_set *s, const struct object_slice *slice,
-                                           const struct object_slice *paired, const char *path) {
-    return (struct index_source){
-        .slice = slice, .paired = paired, .alt = find_alt(s, slice, path), .name = path_base(path)};
 }
 
 /* Tells notices of the file that answers, not of those that were skipped. */
@@ -213,299 +119,8 @@ static void tell_notices(struct symbol_set *s, const struct symbol_file *answer)
     struct err notices[LOOKUP_NOTICES] = {0};
     size_t count = answer->source ? lookup_notices(answer->source, notices) : 0;
     for (size_t i = 0; i < count; i++) {
-        complain_path(s, answer->file, &notices[i]);
+        symbol_set_complain(s, answer->file, &notices[i]);
     }
-}
-
-static enum symbol_verdict verdict_on(const struct lookup_source *source) {
-    if (source->content == LOOKUP_HAS_SYMBOLS) {
-        return SYMBOLS_ONLY;
-    }
-    return source->content == LOOKUP_HAS_DWARF ? SYMBOLS_OK : SYMBOLS_SPLIT;
-}
-
-/* Makes the slice the answer if it has symbols or debug info. */
-static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
-                         const struct object_slice *paired, const char *path,
-                         struct symbol_file *out, struct err *e) {
-    struct lookup_source *source = NULL;
-    struct err why = {0};
-    struct index_source from = index_source_of(s, slice, paired, path);
-    enum st st = stored_open(&source, s->store, &from, &s->lock, complain_unit, s, &why);
-    if (why.code == ERR_NOMEM) {
-        return err_nomem(e);
-    }
-    const char *file = arena_strdup(&s->arena, path, strlen(path));
-    if (!file || (source && !VEC_PUSH(&s->sources, source))) {
-        lookup_close(source);
-        return err_nomem(e);
-    }
-    if (st == ST_ERR) {
-        complain_path(s, path, &why);
-    }
-    *out = (struct symbol_file){
-        .verdict = st == ST_OK ? verdict_on(source) : SYMBOLS_DAMAGED,
-        .file = file,
-        .source = source,
-        .base = object_slice_base(slice),
-        .arm32 = object_slice_is_arm32(slice),
-    };
-    if (st == ST_NONE) {
-        out->verdict = SYMBOLS_NO_DEBUG_INFO;
-    }
-    return ST_OK;
-}
-
-enum { RANK_BEST = 6 };
-
-/* Ranks the files of one id. */
-static int rank(const struct symbol_file *f) {
-    static const int ranks[] = {[SYMBOLS_OK] = RANK_BEST,
-                                [SYMBOLS_SPLIT] = 4,
-                                [SYMBOLS_ONLY] = 3,
-                                [SYMBOLS_NO_DEBUG_INFO] = 2,
-                                [SYMBOLS_DAMAGED] = 1};
-    return ranks[f->verdict] - (f->verdict == SYMBOLS_OK && f->source->lineless);
-}
-
-static enum st consider(struct symbol_set *s, const struct object_slice *slice,
-                        const struct object_slice *paired, const char *path,
-                        struct symbol_file *best, struct err *e) {
-    struct symbol_file one = {0};
-    if (try_slice(s, slice, paired, path, &one, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (rank(&one) > rank(best)) {
-        *best = one;
-    }
-    return ST_OK;
-}
-
-/* A stripped ELF file names its separate debug file, which shares its id. */
-static enum st consider_separate(struct symbol_set *s, const struct object_slice *slice,
-                                 const char *path, struct symbol_file *best, struct err *e) {
-    char *separate = NULL;
-    struct object *o = NULL;
-    if (object_slice_format(slice) != OBJECT_ELF || object_has_dwarf(slice) ||
-        find_separate_debug(slice, path, debug_roots, sizeof debug_roots / sizeof *debug_roots,
-                            &separate, NULL) != ST_OK) {
-        return ST_OK;
-    }
-    enum st st = open_path_once(s, separate, true, &o, e);
-    if (st == ST_OK) {
-        const struct image_id *id = object_slice_id(slice);
-        const struct object_slice *debug = object_slice_by_id(o, id);
-        if (!debug && image_id_is_zero(id)) {
-            debug = object_slice_by_arch(o, object_slice_arch(slice));
-        }
-        st = debug ? consider(s, debug, slice, separate, best, e) : ST_OK;
-    }
-    free(separate);
-    return st == ST_ERR ? ST_ERR : ST_OK;
-}
-
-/* The first other file of the same id that has function starts: a dSYM's binary bounds its symbols.
- */
-static const struct object_slice *find_paired(struct symbol_set *s, struct open_files *files,
-                                              const struct image_id *id,
-                                              const struct find_candidate *const *all, size_t count,
-                                              size_t except) {
-    for (size_t i = 0; i < count; i++) {
-        struct object *o = NULL;
-        const uint64_t *starts;
-        size_t n;
-        if (i == except || open_candidate(s, files, all[i], &o, NULL) != ST_OK) {
-            continue;
-        }
-        const struct object_slice *slice = object_slice_by_id(o, id);
-        if (slice && object_function_starts(slice, &starts, &n, NULL) == ST_OK) {
-            return slice;
-        }
-    }
-    return NULL;
-}
-
-static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r,
-                            struct symbol_file *best, struct err *e) {
-    const struct find_candidate *all[CANDIDATES_MAX];
-    size_t count = 0;
-    finder_find_all(s->finder, &r->id, all, CANDIDATES_MAX, &count);
-    for (size_t i = 0; i < count && rank(best) < RANK_BEST; i++) {
-        struct object *o = NULL;
-        enum st st = open_candidate(s, &s->files, all[i], &o, e);
-        if (st == ST_ERR) {
-            return ST_ERR;
-        }
-        const struct object_slice *slice = st == ST_OK ? object_slice_by_id(o, &r->id) : NULL;
-        if (!slice) {
-            const char *file = arena_strdup(&s->arena, all[i]->path, strlen(all[i]->path));
-            if (file && rank(best) == 0) {
-                *best = (struct symbol_file){.verdict = SYMBOLS_DAMAGED, .file = file};
-            }
-            continue;
-        }
-        const struct object_slice *paired = find_paired(s, &s->files, &r->id, all, count, i);
-        if (consider(s, slice, paired, all[i]->path, best, e) != ST_OK ||
-            consider_separate(s, slice, all[i]->path, best, e) != ST_OK) {
-            return ST_ERR;
-        }
-    }
-    return ST_OK;
-}
-
-/* A string that lives as long as the set; NULL: out of memory. */
-static const char *index_path(struct symbol_set *s, const struct index_store *store,
-                              const char *key) {
-    struct strbuf path = {0};
-    index_store_path(store, key, &path);
-    const char *kept = path.failed ? NULL : arena_strdup(&s->arena, path.data, path.len);
-    strbuf_release(&path);
-    return kept;
-}
-
-/* An index of a permanent store is an answer by itself: its source may be gone. */
-static enum st try_index(struct symbol_set *s, struct added_store *from,
-                         const struct catalog_entry *entry, struct symbol_file *best,
-                         struct err *e) {
-    struct lookup_source *source = NULL;
-    struct err why = {0};
-    const char *file = index_path(s, from->store, entry->key);
-    if (!file) {
-        return err_nomem(e);
-    }
-    enum st st = mapped_open(&source, file, &why);
-    if (st == ST_OK && !VEC_PUSH(&s->sources, source)) {
-        lookup_close(source);
-        return err_nomem(e);
-    }
-    struct symbol_file one = {.verdict = SYMBOLS_DAMAGED, .file = file};
-    if (st == ST_OK) {
-        const struct index_header *h = mapped_header(source);
-        one.verdict = verdict_on(source);
-        one.source = source;
-        one.base = h->base;
-        one.arm32 = (h->flags & INDEX_ARM32) != 0;
-    } else {
-        err_set(&why, ERR_IO, "the index is gone");
-        complain_path(s, file, &why);
-    }
-    if (rank(&one) > rank(best)) {
-        *best = one;
-    }
-    return ST_OK;
-}
-
-static enum st search_stores(struct symbol_set *s, const struct image_id *id,
-                             struct symbol_file *best, struct err *e) {
-    for (size_t i = 0; i < s->added_stores.len; i++) {
-        struct added_store *a = &s->added_stores.data[i];
-        for (size_t k = 0; k < a->catalog.len && rank(best) < RANK_BEST; k++) {
-            if (image_id_equal(&a->catalog.data[k].id, id) &&
-                try_index(s, a, &a->catalog.data[k], best, e) != ST_OK) {
-                return ST_ERR;
-            }
-        }
-    }
-    return ST_OK;
-}
-
-static enum st search_uses(struct symbol_set *s, const struct symbol_request *r,
-                           struct symbol_file *best, struct err *e) {
-    for (size_t i = 0; r->name && i < s->uses.len; i++) {
-        const struct named_use *u = &s->uses.data[i];
-        struct object *o = NULL;
-        if (strcmp(u->name, r->name) != 0) {
-            continue;
-        }
-        enum st st = open_path_once(s, u->path, false, &o, e);
-        if (st == ST_ERR) {
-            return ST_ERR;
-        }
-        const struct object_slice *slice = NULL;
-        if (st == ST_OK) {
-            slice = object_slice_by_id(o, &r->id);
-            slice = slice || !r->arch ? slice : object_slice_by_arch(o, r->arch);
-            slice = slice || object_slice_count(o) != 1 ? slice : object_slice(o, 0);
-        }
-        if (!slice) {
-            if (rank(best) == 0) {
-                *best = (struct symbol_file){.verdict = st == ST_OK ? SYMBOLS_ARCH_MISMATCH
-                                                                    : SYMBOLS_DAMAGED,
-                                             .file = u->path};
-            }
-        } else if (consider(s, slice, NULL, u->path, best, e) != ST_OK ||
-                   consider_separate(s, slice, u->path, best, e) != ST_OK) {
-            return ST_ERR;
-        }
-    }
-    return ST_OK;
-}
-
-static enum st search_host(struct symbol_set *s, const struct symbol_request *r,
-                           struct symbol_file *best, struct err *e) {
-    struct object *o = NULL;
-    if (!s->host || !r->path || r->path[0] != '/' || image_id_is_zero(&r->id)) {
-        return ST_OK;
-    }
-    enum st st = open_path_once(s, r->path, true, &o, e);
-    const struct object_slice *slice = st == ST_OK ? object_slice_by_id(o, &r->id) : NULL;
-    if (!slice) {
-        return st == ST_ERR ? ST_ERR : ST_OK;
-    }
-    if (consider(s, slice, NULL, r->path, best, e) != ST_OK) {
-        return ST_ERR;
-    }
-    return consider_separate(s, slice, r->path, best, e);
-}
-
-/* No file has the id: looks for one of the name, for the verdict. */
-static enum st judge_by_name(struct symbol_set *s, const struct symbol_request *r,
-                             struct symbol_file *out, struct err *e) {
-    *out = (struct symbol_file){.verdict = SYMBOLS_MISSING};
-    const struct find_candidate *c = r->name ? finder_nearest(s->finder, r->name, r->arch) : NULL;
-    const struct index_store *store = NULL;
-    const struct catalog_entry *entry =
-        r->name && !c ? added_stores_nearest(&s->added_stores, r->name, r->arch, &store) : NULL;
-    const char *arch = c ? c->arch : NULL;
-    if (entry) {
-        arch = entry->arch;
-    }
-    if (arch) {
-        bool other_arch = r->arch && !object_arch_equal(r->arch, arch);
-        out->verdict = other_arch ? SYMBOLS_ARCH_MISMATCH : SYMBOLS_ID_MISMATCH;
-    }
-    if (c) {
-        out->file = c->path;
-    } else if (entry) {
-        out->file = index_path(s, store, entry->key);
-        return out->file ? ST_OK : err_nomem(e);
-    }
-    return ST_OK;
-}
-
-static enum st search(struct symbol_set *s, const struct symbol_request *r, struct symbol_file *out,
-                      struct err *e) {
-    *out = (struct symbol_file){0};
-    if (search_uses(s, r, out, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (out->verdict) {
-        return ST_OK;
-    }
-    if (!image_id_is_zero(&r->id) && search_by_id(s, r, out, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (!image_id_is_zero(&r->id) && rank(out) < RANK_BEST &&
-        search_stores(s, &r->id, out, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (rank(out) < RANK_BEST && search_host(s, r, out, e) != ST_OK) {
-        return ST_ERR;
-    }
-    if (!out->verdict) {
-        return judge_by_name(s, r, out, e);
-    }
-    return ST_OK;
 }
 
 /* A key that holds the whole request. */
@@ -519,6 +134,22 @@ static void request_key(const struct symbol_request *r, struct strbuf *key) {
     }
 }
 
+/* Has a store changed since the answer was given, and does it list the id now? */
+static bool may_be_bettered(const struct symbol_set *s, struct given_answer *given,
+                            const struct image_id *id) {
+    bool listed = false;
+    if (given->changes == s->added_stores.changes ||
+        symbol_search_rank(&given->file) == RANK_BEST || image_id_is_zero(id)) {
+        return false;
+    }
+    for (size_t i = 0; i < s->added_stores.len && !listed; i++) {
+        const struct catalog_entry *entry;
+        listed = catalog_find(&s->added_stores.data[i].catalog, id, &entry) > 0;
+    }
+    given->changes = listed ? given->changes : s->added_stores.changes;
+    return listed;
+}
+
 enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
                         struct symbol_file *out, struct err *e) {
     struct strbuf key = {0};
@@ -528,23 +159,26 @@ enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
     if (strbuf_check(&key, e) != ST_OK) {
         goto out;
     }
+    added_stores_refresh(&s->added_stores);
     const struct map_entry *known = map_get(&s->answer_by_request, key.data, key.len);
-    if (known) {
-        *out = s->answers.data[known->value];
+    if (known && !may_be_bettered(s, &s->answers.data[known->value], &r->id)) {
+        *out = s->answers.data[known->value].file;
         st = ST_OK;
         goto out;
     }
-    struct symbol_file answer;
-    if (search(s, r, &answer, e) != ST_OK) {
+    struct given_answer answer = {.changes = s->added_stores.changes};
+    if (symbol_search(s, r, &answer.file, e) != ST_OK) {
         goto out;
     }
-    if (!VEC_PUSH(&s->answers, answer) ||
-        !map_put(&s->answer_by_request, key.data, key.len, s->answers.len - 1, NULL)) {
+    if (known) {
+        s->answers.data[known->value] = answer;
+    } else if (!VEC_PUSH(&s->answers, answer) ||
+               !map_put(&s->answer_by_request, key.data, key.len, s->answers.len - 1, NULL)) {
         err_nomem(e);
         goto out;
     }
-    tell_notices(s, &answer);
-    *out = answer;
+    tell_notices(s, &answer.file);
+    *out = answer.file;
     st = ST_OK;
 out:
     pthread_mutex_unlock(&s->lock);
@@ -565,7 +199,7 @@ static enum st give(struct symbol_set *s, const struct find_candidate *c, symbol
     if ((!nameless && (count == 0 || all[0] != c)) || (!c->dwarf && !c->symbols)) {
         return ST_OK;
     }
-    enum st st = open_candidate(s, files, c, &o, e);
+    enum st st = symbol_set_open(s, files, c, &o, e);
     const struct object_slice *slice = NULL;
     if (st == ST_OK) {
         slice = nameless ? object_slice_by_arch(o, c->arch) : object_slice_by_id(o, &c->id);
@@ -573,8 +207,8 @@ static enum st give(struct symbol_set *s, const struct find_candidate *c, symbol
     if (!slice) {
         return st == ST_ERR ? ST_ERR : ST_OK;
     }
-    const struct object_slice *paired = find_paired(s, files, &c->id, all, count, 0);
-    struct index_source from = index_source_of(s, slice, paired, c->path);
+    const struct object_slice *paired = symbol_set_pair(s, files, &c->id, all, count, 0);
+    struct index_source from = symbol_set_source_of(s, slice, paired, c->path);
     return each(ctx, &from, c, files, e);
 }
 

@@ -79,8 +79,9 @@ enum st symbol_set_use(struct symbol_set *s, const char *name, const char *path,
  * there too. */
 enum st symbol_set_use_host(struct symbol_set *s, struct err *e) BASE_MUST_USE;
 
-/* The answer for an image; the same request gives the same answer without a new search. ST_ERR only
- * for out of memory. */
+/* The answer for an image; the same request gives the same answer without a new search, until a
+ * permanent store lists more for its id, which is looked for once a second. ST_ERR only for out of
+ * memory. */
 enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
                         struct symbol_file *out, struct err *e) BASE_MUST_USE;
 

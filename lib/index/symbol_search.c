@@ -1,0 +1,358 @@
+/* The search for an image's debug file, and the verdict on it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/strbuf.h"
+#include "index/mapped.h"
+#include "index/stored.h"
+#include "index/symbol_set_private.h"
+#include "object/object.h"
+
+const char *const symbol_roots[SYMBOL_ROOTS] = {"/usr/lib/debug"};
+
+static void complain_unit(void *ctx, const char *file, uint64_t unit_offset,
+                          const struct err *why) {
+    struct symbol_set *s = ctx;
+    struct err e = *why;
+    if (unit_offset != LOOKUP_NO_UNIT) {
+        err_context(&e, "unit at 0x%llx", (unsigned long long)unit_offset);
+    }
+    symbol_set_complain(s, file, &e);
+}
+
+/* Handles the result of opening a file: damage is reported when it is first met. */
+static enum st opened(struct symbol_set *s, const char *path, enum st st, const struct err *why,
+                      struct err *e) {
+    if (st == ST_ERR) {
+        return err_nomem(e);
+    }
+    if (err_is(why)) {
+        symbol_set_complain(s, path, why);
+    }
+    return st;
+}
+
+/* Opens a path once. ST_NONE: it cannot be opened. A hint is a path that an image or a debug file
+ * names. */
+static enum st open_path_once(struct symbol_set *s, const char *path, bool hint,
+                              struct object **out, struct err *e) {
+    struct err why = {0};
+    return opened(s, path, open_files_path(&s->files, path, hint, out, &why), &why, e);
+}
+
+enum st symbol_set_open(struct symbol_set *s, struct open_files *files,
+                        const struct find_candidate *c, struct object **out, struct err *e) {
+    struct err why = {0};
+    return opened(s, c->path, open_files_candidate(files, c, out, &why), &why, e);
+}
+
+/* The supplementary file of dwz that the slice names. That it is missing is told once. */
+static const struct object_slice *find_alt(struct symbol_set *s, const struct object_slice *slice,
+                                           const char *path) {
+    const struct object_slice *alt = NULL;
+    const char *name;
+    struct err why = {0};
+    bool added = false;
+    enum st st = open_files_supplementary(&s->files, s->finder, slice, &alt, &name, &why);
+    if (st == ST_ERR && name && object_has_dwarf(slice) &&
+        map_put(&s->told, path, strlen(path), 0, &added) && added) {
+        symbol_set_complain(s, path, &why);
+    }
+    return alt;
+}
+
+struct index_source symbol_set_source_of(struct symbol_set *s, const struct object_slice *slice,
+                                         const struct object_slice *paired, const char *path) {
+    return (struct index_source){
+        .slice = slice, .paired = paired, .alt = find_alt(s, slice, path), .name = path_base(path)};
+}
+
+static enum symbol_verdict verdict_on(const struct lookup_source *source) {
+    if (source->content == LOOKUP_HAS_SYMBOLS) {
+        return SYMBOLS_ONLY;
+    }
+    return source->content == LOOKUP_HAS_DWARF ? SYMBOLS_OK : SYMBOLS_SPLIT;
+}
+
+/* Makes the slice the answer if it has symbols or debug info. */
+static enum st try_slice(struct symbol_set *s, const struct object_slice *slice,
+                         const struct object_slice *paired, const char *path,
+                         struct symbol_file *out, struct err *e) {
+    struct lookup_source *source = NULL;
+    struct err why = {0};
+    struct index_source from = symbol_set_source_of(s, slice, paired, path);
+    enum st st = stored_open(&source, s->store, &from, &s->lock, complain_unit, s, &why);
+    if (why.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    const char *file = arena_strdup(&s->arena, path, strlen(path));
+    if (!file || (source && !VEC_PUSH(&s->sources, source))) {
+        lookup_close(source);
+        return err_nomem(e);
+    }
+    if (st == ST_ERR) {
+        symbol_set_complain(s, path, &why);
+    }
+    *out = (struct symbol_file){
+        .verdict = st == ST_OK ? verdict_on(source) : SYMBOLS_DAMAGED,
+        .file = file,
+        .source = source,
+        .base = object_slice_base(slice),
+        .arm32 = object_slice_is_arm32(slice),
+    };
+    if (st == ST_NONE) {
+        out->verdict = SYMBOLS_NO_DEBUG_INFO;
+    }
+    return ST_OK;
+}
+
+/* Ranks the files of one id. */
+int symbol_search_rank(const struct symbol_file *f) {
+    static const int ranks[] = {[SYMBOLS_OK] = RANK_BEST,
+                                [SYMBOLS_SPLIT] = 4,
+                                [SYMBOLS_ONLY] = 3,
+                                [SYMBOLS_NO_DEBUG_INFO] = 2,
+                                [SYMBOLS_DAMAGED] = 1};
+    return ranks[f->verdict] - (f->verdict == SYMBOLS_OK && f->source->lineless);
+}
+
+static enum st consider(struct symbol_set *s, const struct object_slice *slice,
+                        const struct object_slice *paired, const char *path,
+                        struct symbol_file *best, struct err *e) {
+    struct symbol_file one = {0};
+    if (try_slice(s, slice, paired, path, &one, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (symbol_search_rank(&one) > symbol_search_rank(best)) {
+        *best = one;
+    }
+    return ST_OK;
+}
+
+/* A stripped ELF file names its separate debug file, which shares its id. */
+static enum st consider_separate(struct symbol_set *s, const struct object_slice *slice,
+                                 const char *path, struct symbol_file *best, struct err *e) {
+    char *separate = NULL;
+    struct object *o = NULL;
+    if (object_slice_format(slice) != OBJECT_ELF || object_has_dwarf(slice) ||
+        find_separate_debug(slice, path, symbol_roots, SYMBOL_ROOTS, &separate, NULL) != ST_OK) {
+        return ST_OK;
+    }
+    enum st st = open_path_once(s, separate, true, &o, e);
+    if (st == ST_OK) {
+        const struct image_id *id = object_slice_id(slice);
+        const struct object_slice *debug = object_slice_by_id(o, id);
+        if (!debug && image_id_is_zero(id)) {
+            debug = object_slice_by_arch(o, object_slice_arch(slice));
+        }
+        st = debug ? consider(s, debug, slice, separate, best, e) : ST_OK;
+    }
+    free(separate);
+    return st == ST_ERR ? ST_ERR : ST_OK;
+}
+
+/* The first other file of the same id that has function starts: a dSYM's binary bounds its symbols.
+ */
+const struct object_slice *symbol_set_pair(struct symbol_set *s, struct open_files *files,
+                                           const struct image_id *id,
+                                           const struct find_candidate *const *all, size_t count,
+                                           size_t except) {
+    for (size_t i = 0; i < count; i++) {
+        struct object *o = NULL;
+        const uint64_t *starts;
+        size_t n;
+        if (i == except || symbol_set_open(s, files, all[i], &o, NULL) != ST_OK) {
+            continue;
+        }
+        const struct object_slice *slice = object_slice_by_id(o, id);
+        if (slice && object_function_starts(slice, &starts, &n, NULL) == ST_OK) {
+            return slice;
+        }
+    }
+    return NULL;
+}
+
+static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r,
+                            struct symbol_file *best, struct err *e) {
+    const struct find_candidate *all[CANDIDATES_MAX];
+    size_t count = 0;
+    finder_find_all(s->finder, &r->id, all, CANDIDATES_MAX, &count);
+    for (size_t i = 0; i < count && symbol_search_rank(best) < RANK_BEST; i++) {
+        struct object *o = NULL;
+        enum st st = symbol_set_open(s, &s->files, all[i], &o, e);
+        if (st == ST_ERR) {
+            return ST_ERR;
+        }
+        const struct object_slice *slice = st == ST_OK ? object_slice_by_id(o, &r->id) : NULL;
+        if (!slice) {
+            const char *file = arena_strdup(&s->arena, all[i]->path, strlen(all[i]->path));
+            if (file && symbol_search_rank(best) == 0) {
+                *best = (struct symbol_file){.verdict = SYMBOLS_DAMAGED, .file = file};
+            }
+            continue;
+        }
+        const struct object_slice *paired = symbol_set_pair(s, &s->files, &r->id, all, count, i);
+        if (consider(s, slice, paired, all[i]->path, best, e) != ST_OK ||
+            consider_separate(s, slice, all[i]->path, best, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return ST_OK;
+}
+
+/* A string that lives as long as the set; NULL: out of memory. */
+static const char *index_path(struct symbol_set *s, const struct index_store *store,
+                              const char *key) {
+    struct strbuf path = {0};
+    index_store_path(store, key, &path);
+    const char *kept = path.failed ? NULL : arena_strdup(&s->arena, path.data, path.len);
+    strbuf_release(&path);
+    return kept;
+}
+
+/* An index of a permanent store is an answer by itself: its source may be gone. */
+static enum st try_index(struct symbol_set *s, struct added_store *from,
+                         const struct catalog_entry *entry, struct symbol_file *best,
+                         struct err *e) {
+    struct lookup_source *source = NULL;
+    struct err why = {0};
+    const char *file = index_path(s, from->store, entry->key);
+    if (!file) {
+        return err_nomem(e);
+    }
+    enum st st = mapped_open(&source, file, &why);
+    if (st == ST_OK && !VEC_PUSH(&s->sources, source)) {
+        lookup_close(source);
+        return err_nomem(e);
+    }
+    struct symbol_file one = {.verdict = SYMBOLS_DAMAGED, .file = file};
+    if (st == ST_OK) {
+        const struct index_header *h = mapped_header(source);
+        one.verdict = verdict_on(source);
+        one.source = source;
+        one.base = h->base;
+        one.arm32 = (h->flags & INDEX_ARM32) != 0;
+    } else {
+        err_set(&why, ERR_IO, "the index is gone");
+        symbol_set_complain(s, file, &why);
+    }
+    if (symbol_search_rank(&one) > symbol_search_rank(best)) {
+        *best = one;
+    }
+    return ST_OK;
+}
+
+static enum st search_stores(struct symbol_set *s, const struct image_id *id,
+                             struct symbol_file *best, struct err *e) {
+    for (size_t i = 0; i < s->added_stores.len; i++) {
+        struct added_store *a = &s->added_stores.data[i];
+        const struct catalog_entry *entry;
+        size_t count = catalog_find(&a->catalog, id, &entry);
+        for (; count > 0 && symbol_search_rank(best) < RANK_BEST; count--, entry++) {
+            if (try_index(s, a, entry, best, e) != ST_OK) {
+                return ST_ERR;
+            }
+        }
+    }
+    return ST_OK;
+}
+
+static enum st search_uses(struct symbol_set *s, const struct symbol_request *r,
+                           struct symbol_file *best, struct err *e) {
+    for (size_t i = 0; r->name && i < s->uses.len; i++) {
+        const struct named_use *u = &s->uses.data[i];
+        struct object *o = NULL;
+        if (strcmp(u->name, r->name) != 0) {
+            continue;
+        }
+        enum st st = open_path_once(s, u->path, false, &o, e);
+        if (st == ST_ERR) {
+            return ST_ERR;
+        }
+        const struct object_slice *slice = NULL;
+        if (st == ST_OK) {
+            slice = object_slice_by_id(o, &r->id);
+            slice = slice || !r->arch ? slice : object_slice_by_arch(o, r->arch);
+            slice = slice || object_slice_count(o) != 1 ? slice : object_slice(o, 0);
+        }
+        if (!slice) {
+            if (symbol_search_rank(best) == 0) {
+                *best = (struct symbol_file){.verdict = st == ST_OK ? SYMBOLS_ARCH_MISMATCH
+                                                                    : SYMBOLS_DAMAGED,
+                                             .file = u->path};
+            }
+        } else if (consider(s, slice, NULL, u->path, best, e) != ST_OK ||
+                   consider_separate(s, slice, u->path, best, e) != ST_OK) {
+            return ST_ERR;
+        }
+    }
+    return ST_OK;
+}
+
+static enum st search_host(struct symbol_set *s, const struct symbol_request *r,
+                           struct symbol_file *best, struct err *e) {
+    struct object *o = NULL;
+    if (!s->host || !r->path || r->path[0] != '/' || image_id_is_zero(&r->id)) {
+        return ST_OK;
+    }
+    enum st st = open_path_once(s, r->path, true, &o, e);
+    const struct object_slice *slice = st == ST_OK ? object_slice_by_id(o, &r->id) : NULL;
+    if (!slice) {
+        return st == ST_ERR ? ST_ERR : ST_OK;
+    }
+    if (consider(s, slice, NULL, r->path, best, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return consider_separate(s, slice, r->path, best, e);
+}
+
+/* No file has the id: looks for one of the name, for the verdict. */
+static enum st judge_by_name(struct symbol_set *s, const struct symbol_request *r,
+                             struct symbol_file *out, struct err *e) {
+    *out = (struct symbol_file){.verdict = SYMBOLS_MISSING};
+    const struct find_candidate *c = r->name ? finder_nearest(s->finder, r->name, r->arch) : NULL;
+    const struct index_store *store = NULL;
+    const struct catalog_entry *entry =
+        r->name && !c ? added_stores_nearest(&s->added_stores, r->name, r->arch, &store) : NULL;
+    const char *arch = c ? c->arch : NULL;
+    if (entry) {
+        arch = entry->arch;
+    }
+    if (arch) {
+        bool other_arch = r->arch && !object_arch_equal(r->arch, arch);
+        out->verdict = other_arch ? SYMBOLS_ARCH_MISMATCH : SYMBOLS_ID_MISMATCH;
+    }
+    if (c) {
+        out->file = c->path;
+    } else if (entry) {
+        out->file = index_path(s, store, entry->key);
+        return out->file ? ST_OK : err_nomem(e);
+    }
+    return ST_OK;
+}
+
+enum st symbol_search(struct symbol_set *s, const struct symbol_request *r, struct symbol_file *out,
+                      struct err *e) {
+    *out = (struct symbol_file){0};
+    if (search_uses(s, r, out, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (out->verdict) {
+        return ST_OK;
+    }
+    if (!image_id_is_zero(&r->id) && search_by_id(s, r, out, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (!image_id_is_zero(&r->id) && symbol_search_rank(out) < RANK_BEST &&
+        search_stores(s, &r->id, out, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (symbol_search_rank(out) < RANK_BEST && search_host(s, r, out, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (!out->verdict) {
+        return judge_by_name(s, r, out, e);
+    }
+    return ST_OK;
+}

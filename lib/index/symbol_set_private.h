@@ -1,0 +1,76 @@
+/* What the files of the symbol set share. */
+#ifndef STALLKIT_INDEX_SYMBOL_SET_PRIVATE_H
+#define STALLKIT_INDEX_SYMBOL_SET_PRIVATE_H
+
+#include <pthread.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "index/added_stores.h"
+#include "index/build.h"
+#include "index/open_files.h"
+#include "index/symbol_set.h"
+
+enum { CANDIDATES_MAX = 64, SYMBOL_ROOTS = 1 };
+/* Where this host's packages put debug files. */
+extern const char *const symbol_roots[SYMBOL_ROOTS];
+
+struct named_use {
+    const char *name, *path;
+};
+
+/* What symbol_set_find said, and how often the stores had changed by then. */
+struct given_answer {
+    struct symbol_file file;
+    unsigned changes;
+};
+
+struct symbol_set {
+    pthread_mutex_t lock; /* held in symbol_set_find, and while sources open debug info */
+    struct finder *finder;
+    struct index_store *store; /* the store of indexes of files; NULL = none */
+    struct added_stores added_stores;
+    symbol_complain complain;
+    void *complain_ctx;
+    bool host;
+    VEC(struct named_use) uses;
+    struct open_files files;
+    struct map told;       /* paths of files that lack their supplementary file */
+    pthread_mutex_t talk;  /* guards what follows */
+    struct map notices;    /* path and text of each */
+    const char *temporary; /* folder; borrowed; NULL = the system's */
+    VEC(struct lookup_source *) sources;
+    VEC(struct given_answer) answers;
+    struct map answer_by_request; /* request -> index into answers */
+    struct arena arena;
+};
+
+/* Tells of a path: a symbol_complain over a set. A notice is told once, from any thread. */
+void symbol_set_complain(void *ctx, const char *path, const struct err *why);
+
+/* ---- symbol_search.c ---- */
+
+/* The search itself; the set's lock is held. ST_ERR: out of memory. */
+enum st symbol_search(struct symbol_set *s, const struct symbol_request *r, struct symbol_file *out,
+                      struct err *e) BASE_MUST_USE;
+
+/* How much a file of an id tells: RANK_BEST is all, 0 nothing. */
+enum { RANK_BEST = 6 };
+int symbol_search_rank(const struct symbol_file *f);
+
+/* Opens a candidate once. ST_NONE: it cannot be opened, which is told. */
+enum st symbol_set_open(struct symbol_set *s, struct open_files *files,
+                        const struct find_candidate *c, struct object **out,
+                        struct err *e) BASE_MUST_USE;
+/* The first other file of the id, besides all[except], that has function starts: a dSYM's binary
+ * bounds its symbols. NULL: none. */
+const struct object_slice *symbol_set_pair(struct symbol_set *s, struct open_files *files,
+                                           const struct image_id *id,
+                                           const struct find_candidate *const *all, size_t count,
+                                           size_t except);
+/* What an index or a look-up reads of a slice: with its supplementary file. */
+struct index_source symbol_set_source_of(struct symbol_set *s, const struct object_slice *slice,
+                                         const struct object_slice *paired, const char *path);
+
+#endif

@@ -1,13 +1,15 @@
-/* stallsym --index and --add. */
+/* stallsym --index and --add, --list, --verify and --gc. */
 #include "cli_index.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/pool.h"
 #include "base/vec.h"
 #include "cli_store.h"
 #include "index/catalog.h"
 #include "index/symbol_set.h"
+#include "index/upkeep/store_upkeep.h"
 
 /* With at least as many files as threads, each thread works on files of its own: on one small file
  * several would mostly wait for each other. A large file gets several, or it would be finished
@@ -215,4 +217,89 @@ void cli_index_paths(const struct cli_index *x, char **paths, size_t count) {
     }
     VEC_RELEASE(&run.entries);
     symbol_set_free(set);
+}
+
+/* ---- upkeep ---- */
+
+/* Reads what the store lists. False after a printed message. */
+static bool read_items(const struct cli_upkeep *u, struct store_items *items) {
+    struct err e = {0};
+    enum st st = store_items_read(items, u->store, &e);
+    if (st == ST_NONE) {
+        err_set(&e, ERR_IO, "no store that --add has made");
+    }
+    return st == ST_OK || cli_fail(u->failures, u->store, &e);
+}
+
+static void list_store(const struct cli_upkeep *u) {
+    struct store_items items;
+    struct cli_output out;
+    if (!read_items(u, &items)) {
+        return;
+    }
+    if (cli_output_open(&out, u->output, u->failures)) {
+        store_items_print(&items, &out.sink);
+        cli_output_close(&out, true, u->failures);
+    }
+    store_items_release(&items);
+}
+
+static void verify_store(const struct cli_upkeep *u) {
+    struct store_items items;
+    size_t damaged = 0;
+    if (!read_items(u, &items)) {
+        return;
+    }
+    for (size_t i = 0; i < items.len; i++) {
+        const struct catalog_entry *entry = items.data[i].entry;
+        struct err why = {0};
+        char id[IMAGE_ID_TEXT];
+        if (store_item_check(u->store, &items.data[i], &why) != ST_OK) {
+            damaged++;
+            err_context(&why, "%s %s %s", entry->name, image_id_text(&entry->id, id), entry->arch);
+            cli_fail(u->failures, u->store, &why);
+        }
+    }
+    if (!u->quiet) {
+        cli_say(u->tool, "%zu symbol index%s checked, %zu damaged or gone%s", items.len,
+                items.len == 1 ? "" : "es", damaged,
+                damaged > 0 ? ": add the debug files again" : "");
+    }
+    store_items_release(&items);
+}
+
+static void collect_store(const struct cli_upkeep *u) {
+    enum { DAY = 24 * 60 * 60 };
+    struct store_limits limits = {.age = u->max_age_days == UINT64_MAX ? UINT64_MAX
+                                                                       : u->max_age_days * DAY,
+                                  .bytes = u->max_bytes,
+                                  .now = (int64_t)time(NULL)};
+    struct store_removal r;
+    struct err e = {0};
+    enum st st = store_gc(u->store, &limits, &r, &e);
+    if (st == ST_NONE) {
+        err_set(&e, ERR_IO, "no store that --add has made");
+    }
+    if (st != ST_OK) {
+        cli_fail(u->failures, u->store, &e);
+    } else if (!u->quiet) {
+        cli_say(u->tool, "%zu symbol index%s of %llu bytes removed, %zu of %llu bytes kept",
+                r.indexes, r.indexes == 1 ? "" : "es", (unsigned long long)r.bytes, r.kept,
+                (unsigned long long)r.kept_bytes);
+        if (r.lost + r.unlisted > 0) {
+            cli_say(u->tool, "%zu listed without an index, %zu not listed: removed, too", r.lost,
+                    r.unlisted);
+        }
+    }
+}
+
+int cli_index_upkeep(const struct cli_upkeep *u, enum cli_store_work work) {
+    if (work == CLI_STORE_LIST) {
+        list_store(u);
+    } else if (work == CLI_STORE_VERIFY) {
+        verify_store(u);
+    } else if (work == CLI_STORE_GC) {
+        collect_store(u);
+    }
+    return cli_exit_status(u->failures);
 }

@@ -1,4 +1,7 @@
 /* stallsym: dumps in, symbolicated dumps out. */
+#include <string.h>
+
+#include "base/parse.h"
 #include "base/pool.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -10,7 +13,11 @@
 #include "dump/dump.h"
 #include "symbolize/image_verdicts.h"
 
-enum { WINDOW_PER_JOB = 16, LOCATION_TEXT = 160 /* bytes in the output, about */ };
+enum {
+    MAX_AGE_DAYS = 100000,
+    WINDOW_PER_JOB = 16,
+    LOCATION_TEXT = 160 /* bytes in the output, about */
+};
 enum {
     OPT_SYMBOLS = 1,
     OPT_USE,
@@ -26,6 +33,11 @@ enum {
     OPT_NO_INDEX,
     OPT_INDEX,
     OPT_ADD,
+    OPT_LIST,
+    OPT_VERIFY,
+    OPT_GC,
+    OPT_MAX_AGE,
+    OPT_MAX_SIZE,
     OPT_RAW,
     OPT_QUIET
 };
@@ -38,6 +50,9 @@ struct sym_settings {
     uint64_t jobs;
     enum require require;
     const char *store, *add;
+    const char *upkeep; /* the store of --list, --verify or --gc */
+    enum cli_store_work work;
+    uint64_t max_age_days, max_bytes;
     bool text, raw, linkage_names, full_names, quiet, host, no_index, index;
 };
 
@@ -56,6 +71,34 @@ static bool take_require(void *settings, struct cli_parser *p) {
     int word = p->value ? cli_choice(p, &choice) : 0;
     set->require = word == 1 ? REQUIRE_ALL : REQUIRE_APP;
     return word >= 0;
+}
+
+static bool take_upkeep(struct sym_settings *set, struct cli_parser *p, enum cli_store_work work) {
+    if (set->work != CLI_STORE_NOTHING) {
+        return cli_reject(p->tool, "one of --list, --verify and --gc at a time");
+    }
+    set->work = work;
+    set->upkeep = p->value;
+    return true;
+}
+
+static bool take_list(void *settings, struct cli_parser *p) {
+    return take_upkeep(settings, p, CLI_STORE_LIST);
+}
+
+static bool take_verify(void *settings, struct cli_parser *p) {
+    return take_upkeep(settings, p, CLI_STORE_VERIFY);
+}
+
+static bool take_gc(void *settings, struct cli_parser *p) {
+    return take_upkeep(settings, p, CLI_STORE_GC);
+}
+
+static bool take_max_size(void *settings, struct cli_parser *p) {
+    struct sym_settings *set = settings;
+    return parse_size(p->value, strlen(p->value), UINT64_MAX, &set->max_bytes) ||
+           cli_reject(p->tool, "--max-size takes bytes, or a number with K, M, G or T, not '%s'",
+                      p->value);
 }
 
 static const char *const formats[] = {"json", "text", NULL};
@@ -91,6 +134,17 @@ static const struct cli_option options[] = {
     {OPT_ADD, 0, "add", "STORE",
      "add the debug files PATH... to the permanent store STORE, for -d STORE",
      CLI_TEXT(struct sym_settings, add)},
+    {OPT_LIST, 0, "list", "STORE", "list the symbol indexes of a permanent store",
+     CLI_CALL(take_list)},
+    {OPT_VERIFY, 0, "verify", "STORE", "read them all: which are not as they were written?",
+     CLI_CALL(take_verify)},
+    {OPT_GC, 0, "gc", "STORE", "remove from the store what --max-age and --max-size say",
+     CLI_CALL(take_gc)},
+    {OPT_MAX_AGE, 0, "max-age", "DAYS", "with --gc: indexes that were not used for so long go",
+     CLI_NUMBER(struct sym_settings, max_age_days, 1, MAX_AGE_DAYS)},
+    {OPT_MAX_SIZE, 0, "max-size", "SIZE",
+     "with --gc: past so many bytes (K, M, G, T) the least recently used go",
+     CLI_CALL(take_max_size)},
     {OPT_RAW, 0, "raw", NULL, "convert reports to stall dumps, and look nothing up",
      CLI_FLAG(struct sym_settings, raw)},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary", CLI_FLAG(struct sym_settings, quiet)},
@@ -101,6 +155,9 @@ static const struct cli_tool tool = {
     .synopsis = "[-d PATH]... [-F json|text] [-o FILE] [DUMP|FOLDER|-]...\n"
                 "--index [--store DIR] [-j N] PATH...\n"
                 "--add STORE [-j N] PATH...\n"
+                "--list STORE [-o FILE]\n"
+                "--verify STORE\n"
+                "--gc STORE [--max-age DAYS] [--max-size SIZE]\n"
                 "--raw [-o FILE] [REPORT|FOLDER|-]...",
     .summary =
         "Turns the raw addresses of stall dumps and of other tools' reports into names, files\n"
@@ -308,24 +365,40 @@ static int sym_process(struct sym_run *run, char **operands, size_t count) {
     return status;
 }
 
+/* The options that this kind of run heeds, and why it heeds no others. */
+static uint64_t heeded_options(const struct sym_settings *set, const char **why) {
+    const uint64_t always = CLI_BIT(OPT_JOBS) | CLI_BIT(OPT_QUIET);
+    const uint64_t works = CLI_BIT(OPT_LIST) | CLI_BIT(OPT_VERIFY) | CLI_BIT(OPT_GC);
+    const uint64_t limits = CLI_BIT(OPT_MAX_AGE) | CLI_BIT(OPT_MAX_SIZE);
+    if (set->work != CLI_STORE_NOTHING) {
+        *why = "--list, --verify and --gc read a store, and nothing else";
+        return CLI_BIT(OPT_QUIET) | works |
+               (set->work == CLI_STORE_LIST ? CLI_BIT(OPT_OUTPUT) : 0) |
+               (set->work == CLI_STORE_GC ? limits : 0);
+    }
+    if (set->index || set->add) {
+        *why = "with --index and --add nothing is symbolicated";
+        return always | CLI_BIT(OPT_INDEX) | CLI_BIT(OPT_ADD) | CLI_BIT(OPT_STORE) |
+               CLI_BIT(OPT_NO_INDEX);
+    }
+    if (set->raw) {
+        *why = "with --raw nothing is looked up";
+        return always | CLI_BIT(OPT_RAW) | CLI_BIT(OPT_OUTPUT) |
+               (set->text ? 0 : CLI_BIT(OPT_FORMAT));
+    }
+    *why = "it belongs to --gc";
+    return ~limits;
+}
+
 /* A useless option may be a gate that then never closes. False after a printed message. */
 static bool fits(const struct cli_parser *p, const struct sym_settings *set) {
-    const uint64_t always = CLI_BIT(OPT_JOBS) | CLI_BIT(OPT_QUIET);
-    const bool indexes = set->index || set->add;
-    uint64_t useful = UINT64_MAX;
-    if (indexes) {
-        useful = always | CLI_BIT(OPT_INDEX) | CLI_BIT(OPT_ADD) | CLI_BIT(OPT_STORE) |
-                 CLI_BIT(OPT_NO_INDEX);
-    } else if (set->raw) {
-        useful =
-            always | CLI_BIT(OPT_RAW) | CLI_BIT(OPT_OUTPUT) | (set->text ? 0 : CLI_BIT(OPT_FORMAT));
-    }
-    const struct cli_option *useless = cli_useless(p, useful);
+    const char *why;
+    const struct cli_option *useless = cli_useless(p, heeded_options(set, &why));
     char typed[CLI_TYPED];
     if (useless) {
-        cli_usage_error(&tool, "%s does not fit: %s", cli_typed(p, useless->id, typed),
-                        indexes ? "with --index and --add nothing is symbolicated"
-                                : "with --raw nothing is looked up");
+        cli_usage_error(&tool, "%s does not fit: %s", cli_typed(p, useless->id, typed), why);
+    } else if (set->work != CLI_STORE_NOTHING && p->operand_count > 0) {
+        return cli_reject(&tool, "'%s' does not fit: %s", p->operands[0], why);
     }
     return !useless;
 }
@@ -349,6 +422,10 @@ static int make_indexes(struct sym_run *run, char **paths, size_t count) {
         return cli_usage_error(&tool,
                                "neither XDG_CACHE_HOME nor HOME is a folder: name a --store");
     }
+    if (set->add) {
+        /* If it cannot be written, each file that is added says so. */
+        (void)!index_store_hold(store, false);
+    }
     struct cli_index x = {.tool = tool.name,
                           .store = store,
                           .permanent = set->add,
@@ -358,6 +435,18 @@ static int make_indexes(struct sym_run *run, char **paths, size_t count) {
     cli_index_paths(&x, paths, count);
     index_store_free(store); /* the failures of its files were told already */
     return cli_exit_status(failures);
+}
+
+static int keep_store(struct sym_run *run) {
+    const struct sym_settings *set = &run->set;
+    const struct cli_upkeep u = {.tool = tool.name,
+                                 .store = set->upkeep,
+                                 .output = set->output,
+                                 .max_age_days = set->max_age_days,
+                                 .max_bytes = set->max_bytes,
+                                 .quiet = set->quiet,
+                                 .failures = &run->dumps.failures};
+    return cli_index_upkeep(&u, set->work);
 }
 
 static int symbolicate(struct sym_run *run, char **operands, size_t count) {
@@ -378,8 +467,17 @@ static int symbolicate(struct sym_run *run, char **operands, size_t count) {
     return sym_process(run, operands, count);
 }
 
+static int run_work(struct sym_run *run, char **operands, size_t count) {
+    if (run->set.work != CLI_STORE_NOTHING) {
+        return keep_store(run);
+    }
+    return run->set.index || run->set.add ? make_indexes(run, operands, count)
+                                          : symbolicate(run, operands, count);
+}
+
 int main(int argc, char **argv) {
-    struct sym_run run = {.set.jobs = pool_processors()};
+    struct sym_run run = {
+        .set = {.jobs = pool_processors(), .max_age_days = UINT64_MAX, .max_bytes = UINT64_MAX}};
     struct cli_parser p;
     int status = CLI_USAGE;
     cli_dumps_init(&run.dumps, &tool, &dumps_ops, &run);
@@ -388,8 +486,7 @@ int main(int argc, char **argv) {
     if (cli_read_options(&p, &run.set) != CLI_END) {
         status = p.status;
     } else if (fits(&p, &run.set)) {
-        status = run.set.index || run.set.add ? make_indexes(&run, p.operands, p.operand_count)
-                                              : symbolicate(&run, p.operands, p.operand_count);
+        status = run_work(&run, p.operands, p.operand_count);
     }
     cli_symbols_close(&run.symbols);
     image_verdicts_release(&run.images);

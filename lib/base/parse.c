@@ -67,6 +67,18 @@ bool parse_duration_ms(const char *s, size_t len, uint64_t max, uint64_t *out) {
     return true;
 }
 
+bool parse_size(const char *s, size_t len, uint64_t max, uint64_t *out) {
+    static const char units[] = "KMGT";
+    const char *unit = len > 0 && s[len - 1] ? strchr(units, s[len - 1]) : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    uint64_t number;
+    if (!parse_u64(s, len - (unit != NULL), max >> shift, &number)) {
+        return false;
+    }
+    *out = number << shift;
+    return true;
+}
+
 bool parse_i64(const char *s, size_t len, int64_t *out) {
     bool negative = len > 0 && s[0] == '-';
     uint64_t magnitude;

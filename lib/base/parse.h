@@ -13,6 +13,9 @@ bool parse_u64(const char *s, size_t len, uint64_t max, uint64_t *out);
 /* A duration in ms, <= max: decimal digits alone, or with a unit behind them (ms, s, m, h), and
  * then perhaps a fraction (0.5s), as long as a whole number of ms comes of it. */
 bool parse_duration_ms(const char *s, size_t len, uint64_t max, uint64_t *out);
+/* A number of bytes, <= max: decimal digits alone, or with K, M, G or T behind them: times 1024,
+ * 1024^2 and so on. */
+bool parse_size(const char *s, size_t len, uint64_t max, uint64_t *out);
 /* An optional '-', then decimal digits; must fit int64_t. */
 bool parse_i64(const char *s, size_t len, int64_t *out);
 /* Hex digits, an optional 0x or 0X in front; must fit 64 bits. */

@@ -140,6 +140,23 @@ static void build_ids_have_1_to_20_bytes(void **state) {
     assert_string_equal(image_id_text(&id, text), "00ff");
 }
 
+static void sizes_are_bytes_or_have_a_unit_of_1024(void **state) {
+    (void)state;
+    uint64_t n = 0;
+    assert_true(parse_size(TEXT("0"), UINT64_MAX, &n) && n == 0);
+    assert_true(parse_size(TEXT("1023"), UINT64_MAX, &n) && n == 1023);
+    assert_true(parse_size(TEXT("3K"), UINT64_MAX, &n) && n == 3072);
+    assert_true(parse_size(TEXT("2G"), UINT64_MAX, &n) && n == UINT64_C(2) << 30);
+    assert_true(parse_size(TEXT("16777215T"), UINT64_MAX, &n) && n == UINT64_C(16777215) << 40);
+    assert_false(parse_size(TEXT("16777216T"), UINT64_MAX, &n));
+    assert_false(parse_size(TEXT("2M"), 2 << 20 >> 1, &n));
+    assert_false(parse_size(TEXT("K"), UINT64_MAX, &n));
+    assert_false(parse_size(TEXT(""), UINT64_MAX, &n));
+    assert_false(parse_size(TEXT("1k"), UINT64_MAX, &n));
+    assert_false(parse_size(TEXT("1.5G"), UINT64_MAX, &n));
+    assert_false(parse_size(TEXT("-1"), UINT64_MAX, &n));
+}
+
 static void ids_are_equal_by_kind_and_bytes(void **state) {
     (void)state;
     struct image_id uuid, build, other, none = {0};
@@ -231,6 +248,7 @@ int main(void) {
         cmocka_unit_test(decimal_takes_the_whole_text_or_nothing),
         cmocka_unit_test(decimal_respects_its_maximum),
         cmocka_unit_test(durations_have_a_unit_or_are_ms),
+        cmocka_unit_test(sizes_are_bytes_or_have_a_unit_of_1024),
         cmocka_unit_test(signed_spans_the_whole_range),
         cmocka_unit_test(hex_with_or_without_prefix),
         cmocka_unit_test(addresses_are_hex_only_with_prefix),

@@ -11,7 +11,7 @@
 
 enum { REFRESH_MS = 1000 };
 
-static struct catalog_state state_of(const char *path) {
+static struct catalog_state catalog_state_of(const char *path) {
     struct strbuf file = {0};
     struct stat is;
     struct catalog_state state = {0};
@@ -36,10 +36,12 @@ static void release_store(struct added_store *a) {
     free(a->path);
     index_store_free(a->store);
     catalog_release(&a->catalog);
+    map_release(&a->by_name);
+    VEC_RELEASE(&a->next_named);
 }
 
 enum st added_stores_add(struct added_stores *v, const char *path, struct err *e) {
-    struct added_store a = {.state = state_of(path)};
+    struct added_store a = {.state = catalog_state_of(path)};
     struct err why = {0};
     struct stat is;
     if (stat(path, &is) != 0 || !S_ISDIR(is.st_mode)) {
@@ -69,7 +71,7 @@ void added_stores_release(struct added_stores *v) {
 }
 
 static void refresh_store(struct added_stores *v, struct added_store *a) {
-    struct catalog_state now = state_of(a->path);
+    struct catalog_state now = catalog_state_of(a->path);
     struct catalog fresh;
     if (same_state(&now, &a->state)) {
         return;
@@ -78,6 +80,7 @@ static void refresh_store(struct added_stores *v, struct added_store *a) {
     if (catalog_read(&fresh, a->path, NULL) == ST_OK) {
         catalog_release(&a->catalog);
         a->catalog = fresh;
+        a->linked = false;
         v->changes++;
     }
 }
@@ -97,19 +100,57 @@ void added_stores_refresh(struct added_stores *v) {
     }
 }
 
-const struct catalog_entry *added_stores_nearest(const struct added_stores *v, const char *name,
+/* ---- by name ---- */
+
+/* Builds what added_stores_nearest asks: images that no store has are asked for one by one. */
+static bool link_names(struct added_store *a) {
+    const struct catalog *c = &a->catalog;
+    if (a->linked) {
+        return true;
+    }
+    a->next_named.len = 0;
+    map_clear(&a->by_name);
+    if (!VEC_RESERVE(&a->next_named, c->len)) {
+        return false;
+    }
+    for (size_t i = c->len; i > 0; i--) {
+        const char *name = c->data[i - 1].name;
+        bool added;
+        struct map_entry *first = map_put(&a->by_name, name, strlen(name), i, &added);
+        if (!first) {
+            return false;
+        }
+        a->next_named.data[i - 1] = added ? 0 : first->value;
+        first->value = i;
+    }
+    a->next_named.len = c->len;
+    a->linked = true;
+    return true;
+}
+
+/* Of the entries of the name one of the architecture, else the first. */
+static const struct catalog_entry *nearest_in(struct added_store *a, const char *name,
+                                              const char *arch) {
+    const struct map_entry *named = link_names(a) ? map_get(&a->by_name, name, strlen(name)) : NULL;
+    for (size_t i = named ? named->value : 0; i != 0 && arch; i = a->next_named.data[i - 1]) {
+        if (object_arch_equal(arch, a->catalog.data[i - 1].arch)) {
+            return &a->catalog.data[i - 1];
+        }
+    }
+    return named ? &a->catalog.data[named->value - 1] : NULL;
+}
+
+const struct catalog_entry *added_stores_nearest(struct added_stores *v, const char *name,
                                                  const char *arch,
                                                  const struct index_store **from) {
     const struct catalog_entry *found = NULL;
     for (size_t i = 0; i < v->len; i++) {
-        const struct catalog *c = &v->data[i].catalog;
-        for (size_t k = 0; k < c->len; k++) {
-            bool named = strcmp(c->data[k].name, name) == 0;
-            bool same_arch = arch && object_arch_equal(arch, c->data[k].arch);
-            if (named && (!found || (same_arch && !object_arch_equal(arch, found->arch)))) {
-                found = &c->data[k];
-                *from = v->data[i].store;
-            }
+        const struct catalog_entry *entry = nearest_in(&v->data[i], name, arch);
+        bool better = entry && (!found || (arch && object_arch_equal(arch, entry->arch) &&
+                                           !object_arch_equal(arch, found->arch)));
+        if (better) {
+            found = entry;
+            *from = v->data[i].store;
         }
     }
     return found;

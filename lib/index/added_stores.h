@@ -2,10 +2,13 @@
 #ifndef STALLKIT_INDEX_ADDED_STORES_H
 #define STALLKIT_INDEX_ADDED_STORES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/map.h"
+#include "base/vec.h"
 #include "index/catalog.h"
 #include "index/store.h"
 
@@ -20,6 +23,11 @@ struct added_store {
     struct index_store *store;
     struct catalog catalog;
     struct catalog_state state; /* of its file before it was read */
+    /* Made when a name is asked for: name -> index + 1 of its first entry; and parallel to the
+     * catalog's entries, index + 1 of the next one of the name, 0 = none. */
+    struct map by_name;
+    VEC(size_t) next_named;
+    bool linked;
 };
 
 /* Zero-initialised = empty. */
@@ -39,7 +47,7 @@ void added_stores_release(struct added_stores *v);
 void added_stores_refresh(struct added_stores *v);
 /* An index whose image has the name; of the architecture (NULL = any) if there is one. *from: where
  * it is. NULL: none. */
-const struct catalog_entry *added_stores_nearest(const struct added_stores *v, const char *name,
+const struct catalog_entry *added_stores_nearest(struct added_stores *v, const char *name,
                                                  const char *arch, const struct index_store **from);
 
 #endif

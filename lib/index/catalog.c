@@ -47,7 +47,7 @@ static bool is_key(const char *s, size_t len) {
 }
 
 /* An id as it is printed: a UUID has dashes, a build-id, which may be as long, has none. */
-static bool read_id(const char *s, size_t len, struct image_id *id) {
+static bool read_entry_id(const char *s, size_t len, struct image_id *id) {
     return memchr(s, '-', len) ? parse_uuid(s, len, id) : parse_build_id(s, len, id);
 }
 
@@ -55,7 +55,7 @@ static enum st read_line(struct catalog *c, const char *line, size_t len, struct
     const char *at[FIELDS];
     size_t lens[FIELDS];
     struct catalog_entry entry = {0};
-    if (!cut(line, len, at, lens) || !read_id(at[0], lens[0], &entry.id) ||
+    if (!cut(line, len, at, lens) || !read_entry_id(at[0], lens[0], &entry.id) ||
         !is_key(at[3], lens[3])) {
         return err_set(e, ERR_FORMAT, "the catalog of the store is damaged");
     }
@@ -73,7 +73,7 @@ static int compare_ids(const struct image_id *x, const struct image_id *y) {
     return order ? order : COMPARE(x->kind, y->kind);
 }
 
-static int compare_entries(const struct catalog_entry *x, const struct catalog_entry *y) {
+static int compare_listed(const struct catalog_entry *x, const struct catalog_entry *y) {
     int order = compare_ids(&x->id, &y->id);
     order = order ? order : strcmp(x->arch, y->arch);
     return order ? order : strcmp(x->key, y->key);
@@ -81,7 +81,7 @@ static int compare_entries(const struct catalog_entry *x, const struct catalog_e
 
 static int by_id(const void *a, const void *b) {
     const struct catalog_entry *x = a, *y = b;
-    int order = compare_entries(x, y);
+    int order = compare_listed(x, y);
     return order ? order : COMPARE(x->line, y->line);
 }
 
@@ -92,7 +92,7 @@ static void put_in_order(struct catalog *c) {
         qsort(c->data, c->len, sizeof *c->data, by_id);
     }
     for (size_t i = 0; i < c->len; i++) {
-        bool repeats = kept > 0 && compare_entries(&c->data[kept - 1], &c->data[i]) == 0;
+        bool repeats = kept > 0 && compare_listed(&c->data[kept - 1], &c->data[i]) == 0;
         kept -= repeats;
         c->data[kept++] = c->data[i];
     }
@@ -173,7 +173,7 @@ static void add_image_name(struct strbuf *b, const char *name) {
     }
 }
 
-static void print_line(const struct catalog_entry *x, struct strbuf *out) {
+static void print_entry(const struct catalog_entry *x, struct strbuf *out) {
     char id[IMAGE_ID_TEXT];
     strbuf_addf(out, "%s\t%s\t%s\t%s\t", image_id_text(&x->id, id), x->arch,
                 x->dwarf ? "dwarf" : "symbols", x->key);
@@ -184,13 +184,13 @@ static void print_line(const struct catalog_entry *x, struct strbuf *out) {
 void catalog_print(const struct catalog *c, struct strbuf *out) {
     strbuf_addstr(out, title);
     for (size_t i = 0; i < c->len; i++) {
-        print_line(&c->data[i], out);
+        print_entry(&c->data[i], out);
     }
 }
 
 /* ---- writing ---- */
 
-static bool write_all(int fd, const struct strbuf *text) {
+static bool write_synced(int fd, const struct strbuf *text) {
     for (size_t at = 0; at < text->len;) {
         ssize_t n = write(fd, text->data + at, text->len - at);
         if (n < 0 && errno != EINTR) {
@@ -208,7 +208,7 @@ static enum st write_whole(const char *path, const struct strbuf *text, struct e
     enum st st = strbuf_check(&temporary, e);
     if (st == ST_OK) {
         int fd = open(strbuf_cstr(&temporary), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        bool written = fd >= 0 && write_all(fd, text);
+        bool written = fd >= 0 && write_synced(fd, text);
         written = fd >= 0 && close(fd) == 0 && written;
         if (!written || rename(strbuf_cstr(&temporary), path) != 0) {
             st = err_sys(e, errno, "cannot write '%s'", path);
@@ -221,12 +221,13 @@ static enum st write_whole(const char *path, const struct strbuf *text, struct e
 
 /* Adds lines at the end, so that a store of many builds costs no more for the next one. *appended
  * is false, and nothing was written, if there is no catalog with a whole last line to append to. */
-static enum st append(const char *path, const struct strbuf *lines, bool *appended, struct err *e) {
+static enum st append_lines(const char *path, const struct strbuf *lines, bool *appended,
+                            struct err *e) {
     char last = 0;
     int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
     *appended = fd >= 0 && lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last == '\n';
     enum st st = ST_OK;
-    if (*appended && !write_all(fd, lines)) {
+    if (*appended && !write_synced(fd, lines)) {
         st = err_sys(e, errno, "cannot write '%s'", path);
     }
     if (fd >= 0) {
@@ -239,10 +240,10 @@ static bool is_listed(const struct catalog *c, const struct catalog_entry *entry
     const struct catalog_entry *at;
     struct strbuf known = {0}, wanted = {0};
     bool listed = false;
-    print_line(entry, &wanted);
+    print_entry(entry, &wanted);
     for (size_t n = catalog_find(c, &entry->id, &at); n > 0 && !listed; n--, at++) {
         strbuf_clear(&known);
-        print_line(at, &known);
+        print_entry(at, &known);
         listed = !known.failed && !wanted.failed &&
                  strcmp(strbuf_cstr(&known), strbuf_cstr(&wanted)) == 0;
     }
@@ -257,12 +258,12 @@ static enum st write_entries(const char *path, const struct catalog *old,
     bool appended = false;
     for (size_t i = 0; i < count; i++) {
         if (!is_listed(old, &entries[i])) {
-            print_line(&entries[i], &lines);
+            print_entry(&entries[i], &lines);
         }
     }
     enum st st = strbuf_check(&lines, e);
     if (st == ST_OK && old->data) {
-        st = lines.len > 0 ? append(path, &lines, &appended, e) : ST_OK;
+        st = lines.len > 0 ? append_lines(path, &lines, &appended, e) : ST_OK;
         appended = appended || lines.len == 0;
     }
     if (st == ST_OK && !appended) {

@@ -26,6 +26,7 @@ struct index_store {
     unsigned threads;
     bool permanent;
     bool closed; /* writing is given up: it failed, or the store is another user's */
+    int held;    /* the descriptor that index_store_hold has; -1 = none */
     struct err trouble;
 };
 
@@ -41,7 +42,8 @@ enum st index_store_new(struct index_store **out, const struct store_options *op
     *s = (struct index_store){.path = path,
                               .cap = options->permanent ? 0 : options->cap,
                               .threads = options->threads ? options->threads : 1,
-                              .permanent = options->permanent};
+                              .permanent = options->permanent,
+                              .held = -1};
     *out = s;
     return ST_OK;
 }
@@ -55,6 +57,9 @@ enum st index_store_again(struct index_store **out, const struct index_store *s,
 
 void index_store_free(struct index_store *s) {
     if (s) {
+        if (s->held >= 0) {
+            close(s->held);
+        }
         free(s->path);
         free(s);
     }
@@ -112,8 +117,7 @@ void index_store_path(const struct index_store *s, const char *key, struct strbu
 
 /* ---- reading ---- */
 
-/* A file's time records its last use. */
-static void touch(const char *path) {
+void index_store_touch(const char *path) {
     struct stat st;
     time_t now = time(NULL);
     if (stat(path, &st) == 0 && (st.st_mtime > now || now - st.st_mtime > TOUCH_SECONDS)) {
@@ -138,7 +142,7 @@ enum st index_store_open(struct index_store *s, const char *key, uint64_t finger
         lookup_close(source);
         st = ST_NONE;
     } else if (st == ST_OK) {
-        touch(strbuf_cstr(&path));
+        index_store_touch(strbuf_cstr(&path));
         *out = source;
     } else if (why.code == ERR_NOMEM) {
         st = err_nomem(e);
@@ -198,6 +202,29 @@ static bool make_inside(struct index_store *s, const char *name, size_t len) {
     }
     strbuf_release(&path);
     return made;
+}
+
+enum st index_store_hold(struct index_store *s, bool alone) {
+    struct strbuf path = {0};
+    if (!make_inside(s, "tmp", 3)) {
+        return ST_NONE;
+    }
+    strbuf_addf(&path, "%s/gc.lock", s->path);
+    int fd = path.failed ? -1 : open(strbuf_cstr(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int locked = -1;
+    do {
+        locked = fd < 0 ? -1 : flock(fd, alone ? LOCK_EX : LOCK_SH);
+    } while (fd >= 0 && locked != 0 && errno == EINTR);
+    if (locked == 0) {
+        s->held = fd;
+    } else {
+        note_trouble(s, errno, "cannot lock", strbuf_cstr(&path));
+        if (fd >= 0) {
+            close(fd);
+        }
+    }
+    strbuf_release(&path);
+    return locked == 0 ? ST_OK : ST_NONE;
 }
 
 /* ---- writing ---- */
@@ -335,8 +362,10 @@ enum st index_store_add(struct index_store *s, const struct index_source *source
             st = write_index(&w, source, why, e);
         }
     }
-    if (st == ST_OK) {
+    if (st == ST_OK && !s->permanent && store_trim_is_due(s->path)) {
         store_trim(s->path, s->cap, strbuf_cstr(&w.target));
+    } else if (st == ST_OK) {
+        store_tidy(s->path);
     }
     strbuf_release(&w.temporary);
     strbuf_release(&w.target);

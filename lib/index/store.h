@@ -4,11 +4,12 @@
  *   STORE/ab/<id>-<arch>-<fingerprint>.use     what live look-ups have cost so far
  *   STORE/tmp/<id>-<arch>-<fingerprint>        an index being written, locked by its writer
  *   STORE/lock                                 held while the store is made smaller
+ *   STORE/gc.lock                              held by who adds to a permanent store, or removes
  *
  * An index gets its name when it is complete. A file that nobody locks in tmp is a dead writer's
- * and goes when the next index is written. A store with a catalog (index/catalog.h) is never made
- * smaller. What does not work (a full disk, a read-only folder, one
- * of another user) costs time, never an answer. */
+ * and goes when the next index is written. A store with a catalog (index/catalog.h) is made smaller
+ * on demand only (index/upkeep/store_upkeep.h). What does not work (a full disk, a read-only
+ * folder, one of another user) costs time, never an answer. */
 #ifndef STALLKIT_INDEX_STORE_H
 #define STALLKIT_INDEX_STORE_H
 
@@ -55,8 +56,15 @@ enum st index_store_open(struct index_store *s, const char *key, uint64_t finger
  * failed (index_store_trouble tells). *why (may be NULL) says why the source cannot be. */
 enum st index_store_add(struct index_store *s, const struct index_source *source, const char *key,
                         bool wait, struct err *why, struct err *e) BASE_MUST_USE;
+/* Holds a permanent store, until it is freed: together with others who add to it, or alone, to
+ * remove from it. Waits for who holds it otherwise. Made as it is needed. ST_NONE: it cannot be
+ * written (index_store_trouble tells), or is another user's. */
+enum st index_store_hold(struct index_store *s, bool alone) BASE_MUST_USE;
 /* Forgets an index that turned out damaged. */
 void index_store_remove(struct index_store *s, const char *key);
+/* Notes that the file of an index is used: its time records the last use, to the hour. Where that
+ * may not be changed nothing happens. */
+void index_store_touch(const char *path);
 /* The path of a key's index, appended. */
 void index_store_path(const struct index_store *s, const char *key, struct strbuf *out);
 

@@ -364,6 +364,78 @@ static void a_catalog_lists_each_key_once_in_order(void **state) {
     end(&f);
 }
 
+static void put_text(const char *folder, const char *name, const char *text, const char *mode) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, mode);
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* A writer that was killed leaves a part of a line; the next one makes the catalog whole. */
+static void a_line_that_is_not_whole_does_not_count(void **state) {
+    (void)state;
+    struct fixture f;
+    struct err e = {0};
+    struct catalog c;
+    struct catalog_entry one = {.dwarf = true, .arch = "arm64", .key = "bb-arm64-1", .name = "B"};
+    struct catalog_entry two = {.dwarf = true, .arch = "arm64", .key = "aa-arm64-1", .name = "A"};
+    begin(&f, SHOP);
+    assert_true(parse_build_id("bbbb", 4, &one.id) && parse_build_id("aaaa", 4, &two.id));
+    assert_int_equal(catalog_add(f.folder, &one, 1, &e), ST_OK);
+    put_text(f.folder, "catalog", "cccc\tarm64\tdwa", "a");
+    assert_int_equal(catalog_read(&c, f.folder, &e), ST_OK);
+    assert_int_equal(c.len, 1);
+    catalog_release(&c);
+    assert_int_equal(catalog_add(f.folder, &two, 1, &e), ST_OK);
+    assert_int_equal(catalog_add(f.folder, &one, 1, &e), ST_OK);
+    assert_int_equal(catalog_read(&c, f.folder, &e), ST_OK);
+    assert_int_equal(c.len, 2);
+    assert_string_equal(c.data[0].key, "aa-arm64-1");
+    catalog_release(&c);
+    end(&f);
+}
+
+static void of_the_lines_of_a_key_the_last_one_counts(void **state) {
+    (void)state;
+    struct fixture f;
+    struct err e = {0};
+    struct catalog c;
+    const struct catalog_entry *first;
+    struct catalog_entry one = {.arch = "arm64", .key = "bb-arm64-1", .name = "old"};
+    begin(&f, SHOP);
+    /* As long as a UUID, and none. */
+    assert_true(parse_build_id("000102030405060708090a0b0c0d0e0f", 32, &one.id));
+    assert_int_equal(catalog_add(f.folder, &one, 1, &e), ST_OK);
+    one.name = "new";
+    assert_int_equal(catalog_add(f.folder, &one, 1, &e), ST_OK);
+    one.key = "cc-arm64-1";
+    assert_int_equal(catalog_add(f.folder, &one, 1, &e), ST_OK);
+    assert_int_equal(catalog_read(&c, f.folder, &e), ST_OK);
+    assert_int_equal(catalog_find(&c, &one.id, &first), 2);
+    assert_ptr_equal(first, c.data);
+    assert_string_equal(first->name, "new");
+    assert_string_equal(first[1].key, "cc-arm64-1");
+    one.id.bytes[0] = 1;
+    assert_int_equal(catalog_find(&c, &one.id, &first), 0);
+    assert_null(first);
+    catalog_release(&c);
+    end(&f);
+}
+
+static void a_store_is_trimmed_twice_a_minute_at_most(void **state) {
+    (void)state;
+    struct fixture f;
+    begin(&f, SHOP);
+    assert_true(store_trim_is_due(f.folder));
+    store_trim(f.folder, 900, "");
+    assert_false(store_trim_is_due(f.folder));
+    put_file(f.folder, "lock", 0, 31);
+    assert_true(store_trim_is_due(f.folder));
+    end(&f);
+}
+
 static void *trim_until_told(void *arg) {
     struct fixture *f = arg;
     while (!atomic_load(&f->enough)) {
@@ -407,6 +479,9 @@ int main(void) {
         cmocka_unit_test(a_link_in_place_of_the_temporary_file_is_not_followed),
         cmocka_unit_test(what_was_used_longest_ago_goes_first_and_leftovers_go),
         cmocka_unit_test(a_catalog_lists_each_key_once_in_order),
+        cmocka_unit_test(a_line_that_is_not_whole_does_not_count),
+        cmocka_unit_test(of_the_lines_of_a_key_the_last_one_counts),
+        cmocka_unit_test(a_store_is_trimmed_twice_a_minute_at_most),
         cmocka_unit_test(an_index_is_written_while_others_tidy_up),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);

@@ -14,7 +14,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-enum { USE_SECONDS = 90 * 24 * 3600 };
+enum { USE_SECONDS = 90 * 24 * 3600, TRIM_SECONDS = 30 };
 
 struct stored_entry {
     char *path;
@@ -125,23 +125,59 @@ static bool is_permanent(const char *path) {
     return is;
 }
 
-void store_trim(const char *path, uint64_t cap, const char *keep) {
-    struct strbuf lock = {0}, tmp = {0};
-    struct trim t = {.keep = keep, .now = time(NULL)};
+/* Opens and locks the store for one process at a time; -1: another one is at it, or it may not. */
+static int lock_store(const char *path) {
+    struct strbuf lock = {0};
     strbuf_addf(&lock, "%s/lock", path);
-    strbuf_addf(&tmp, "%s/tmp", path);
-    int fd = lock.failed || tmp.failed
+    int fd = lock.failed
                  ? -1
                  : open(strbuf_cstr(&lock), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        each_file(strbuf_cstr(&tmp), remove_if_dead, NULL);
-        if (!is_permanent(path)) {
-            evict(&t, path, cap);
-        }
+    strbuf_release(&lock);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        fd = -1;
     }
+    return fd;
+}
+
+static void remove_leftovers(const char *path) {
+    struct strbuf tmp = {0};
+    strbuf_addf(&tmp, "%s/tmp", path);
+    if (!tmp.failed) {
+        each_file(strbuf_cstr(&tmp), remove_if_dead, NULL);
+    }
+    strbuf_release(&tmp);
+}
+
+void store_trim(const char *path, uint64_t cap, const char *keep) {
+    struct trim t = {.keep = keep, .now = time(NULL)};
+    int fd = lock_store(path);
+    if (fd < 0) {
+        return;
+    }
+    remove_leftovers(path);
+    if (!is_permanent(path)) {
+        evict(&t, path, cap);
+    }
+    (void)futimens(fd, NULL); /* for store_trim_is_due */
+    close(fd);
+}
+
+void store_tidy(const char *path) {
+    int fd = lock_store(path);
     if (fd >= 0) {
+        remove_leftovers(path);
         close(fd);
     }
+}
+
+bool store_trim_is_due(const char *path) {
+    struct strbuf lock = {0};
+    struct stat st;
+    time_t now = time(NULL);
+    strbuf_addf(&lock, "%s/lock", path);
+    bool recent = !lock.failed && stat(strbuf_cstr(&lock), &st) == 0 && st.st_mtime <= now &&
+                  now - st.st_mtime < TRIM_SECONDS;
     strbuf_release(&lock);
-    strbuf_release(&tmp);
+    return !recent;
 }

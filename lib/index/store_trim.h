@@ -2,6 +2,7 @@
 #ifndef STALLKIT_INDEX_STORE_TRIM_H
 #define STALLKIT_INDEX_STORE_TRIM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Removes what dead writers left, and while the indexes hold more than `cap` bytes (0 = any) the
@@ -9,5 +10,10 @@
  * catalog. Costs of live look-ups are
  * forgotten after 90 days. Does nothing while another process is at it, or when it may not. */
 void store_trim(const char *path, uint64_t cap, const char *keep);
+/* Removes what dead writers left, and nothing else. */
+void store_tidy(const char *path);
+/* Was store_trim's last run, of any process, more than half a minute ago? It looks at every file of
+ * the store: after each of many indexes it would cost more than they do. */
+bool store_trim_is_due(const char *path);
 
 #endif

@@ -11,6 +11,27 @@
 
 const char *const symbol_roots[SYMBOL_ROOTS] = {"/usr/lib/debug"};
 
+/* A notice is told once, however many requests lead to the file; without memory it is repeated. */
+static bool is_news(struct symbol_set *s, const char *path, const struct err *why) {
+    struct strbuf key = {0};
+    bool added = true;
+    strbuf_addf(&key, "%s\n%s", path, why->text);
+    pthread_mutex_lock(&s->talk);
+    if (!key.failed && !map_put(&s->notices, key.data, key.len, 0, &added)) {
+        added = true;
+    }
+    pthread_mutex_unlock(&s->talk);
+    strbuf_release(&key);
+    return added;
+}
+
+void symbol_set_complain(void *ctx, const char *path, const struct err *why) {
+    struct symbol_set *s = ctx;
+    if (s->complain && (why->code != ERR_UNREAD || is_news(s, path, why))) {
+        s->complain(s->complain_ctx, path, why);
+    }
+}
+
 static void complain_unit(void *ctx, const char *file, uint64_t unit_offset,
                           const struct err *why) {
     struct symbol_set *s = ctx;
@@ -228,6 +249,7 @@ static enum st try_index(struct symbol_set *s, struct added_store *from,
     }
     struct symbol_file one = {.verdict = SYMBOLS_DAMAGED, .file = file};
     if (st == ST_OK) {
+        index_store_touch(file);
         const struct index_header *h = mapped_header(source);
         one.verdict = verdict_on(source);
         one.source = source;
@@ -235,6 +257,9 @@ static enum st try_index(struct symbol_set *s, struct added_store *from,
         one.arm32 = (h->flags & INDEX_ARM32) != 0;
     } else {
         err_set(&why, ERR_IO, "the index is gone");
+        if (why.code == ERR_UNSUPPORTED) {
+            err_context(&why, "add its debug file again");
+        }
         symbol_set_complain(s, file, &why);
     }
     if (symbol_search_rank(&one) > symbol_search_rank(best)) {

@@ -48,27 +48,6 @@ void symbol_set_free(struct symbol_set *s) {
     free(s);
 }
 
-/* A notice is told once, however many requests lead to the file; without memory it is repeated. */
-static bool is_news(struct symbol_set *s, const char *path, const struct err *why) {
-    struct strbuf key = {0};
-    bool added = true;
-    strbuf_addf(&key, "%s\n%s", path, why->text);
-    pthread_mutex_lock(&s->talk);
-    if (!key.failed && !map_put(&s->notices, key.data, key.len, 0, &added)) {
-        added = true;
-    }
-    pthread_mutex_unlock(&s->talk);
-    strbuf_release(&key);
-    return added;
-}
-
-void symbol_set_complain(void *ctx, const char *path, const struct err *why) {
-    struct symbol_set *s = ctx;
-    if (s->complain && (why->code != ERR_UNREAD || is_news(s, path, why))) {
-        s->complain(s->complain_ctx, path, why);
-    }
-}
-
 void symbol_set_use_store(struct symbol_set *s, struct index_store *store) {
     s->store = store;
 }

@@ -46,10 +46,10 @@ struct symbol_set {
     struct arena arena;
 };
 
+/* ---- symbol_search.c ---- */
+
 /* Tells of a path: a symbol_complain over a set. A notice is told once, from any thread. */
 void symbol_set_complain(void *ctx, const char *path, const struct err *why);
-
-/* ---- symbol_search.c ---- */
 
 /* The search itself; the set's lock is held. ST_ERR: out of memory. */
 enum st symbol_search(struct symbol_set *s, const struct symbol_request *r, struct symbol_file *out,

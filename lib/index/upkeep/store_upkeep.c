@@ -1,0 +1,280 @@
+/* Listing, checking and shrinking permanent stores. */
+#include "index/upkeep/store_upkeep.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "base/search.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "index/mapped.h"
+#include "index/store.h"
+#include "index/store_trim.h"
+
+static const char index_suffix[] = ".index";
+
+/* The path of a key's index, as index_store_path has it. */
+static void add_index_path(const char *store, const char *key, struct strbuf *out) {
+    strbuf_addf(out, "%s/%.2s/%s%s", store, key, key, index_suffix);
+}
+
+/* ---- listing ---- */
+
+static enum st add_item(struct store_items *items, const char *store,
+                        const struct catalog_entry *entry, struct strbuf *path, struct err *e) {
+    struct stat is;
+    struct store_item item = {.entry = entry};
+    strbuf_clear(path);
+    add_index_path(store, entry->key, path);
+    if (strbuf_check(path, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (stat(strbuf_cstr(path), &is) == 0) {
+        item.present = true;
+        item.size = (uint64_t)is.st_size;
+        item.used = is.st_mtime;
+    }
+    return VEC_PUSH(items, item) ? ST_OK : err_nomem(e);
+}
+
+enum st store_items_read(struct store_items *out, const char *store, struct err *e) {
+    struct strbuf path = {0};
+    *out = (struct store_items){0};
+    enum st st = catalog_read(&out->catalog, store, e);
+    for (size_t i = 0; st == ST_OK && i < out->catalog.len; i++) {
+        st = add_item(out, store, &out->catalog.data[i], &path, e);
+    }
+    strbuf_release(&path);
+    if (st != ST_OK) {
+        store_items_release(out);
+    }
+    return st;
+}
+
+void store_items_release(struct store_items *items) {
+    VEC_RELEASE(items);
+    catalog_release(&items->catalog);
+}
+
+/* "2026-11-23T08:36:11Z"; "-" for what is no time. */
+static void print_time(int64_t seconds, struct sink *out) {
+    time_t t = (time_t)seconds;
+    struct tm tm;
+    if (!gmtime_r(&t, &tm)) {
+        sink_str(out, "-");
+        return;
+    }
+    sink_printf(out, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
+                tm.tm_hour, tm.tm_min, tm.tm_sec);
+}
+
+void store_items_print(const struct store_items *items, struct sink *out) {
+    sink_str(out, "# id\tarch\tsymbols\tbytes\tused\tname\n");
+    for (size_t i = 0; i < items->len; i++) {
+        const struct store_item *item = &items->data[i];
+        const struct catalog_entry *entry = item->entry;
+        char id[IMAGE_ID_TEXT];
+        sink_printf(out, "%s\t%s\t%s\t", image_id_text(&entry->id, id), entry->arch,
+                    entry->dwarf ? "dwarf" : "symbols");
+        if (item->present) {
+            sink_printf(out, "%" PRIu64 "\t", item->size);
+            print_time(item->used, out);
+        } else {
+            sink_str(out, "-\tgone");
+        }
+        sink_printf(out, "\t%s\n", entry->name[0] ? entry->name : "-");
+    }
+}
+
+/* ---- checking ---- */
+
+static enum st check_source(const struct lookup_source *source, const struct catalog_entry *entry,
+                            struct err *why) {
+    const struct index_header *h = mapped_header(source);
+    if (!image_id_equal(&h->id, &entry->id) || strcmp(h->arch, entry->arch) != 0) {
+        return err_set(why, ERR_FORMAT, "the index is of another image than the catalog says");
+    }
+    if (!mapped_is_sound(source)) {
+        return err_set(why, ERR_FORMAT, "the index is not as it was written");
+    }
+    return ST_OK;
+}
+
+enum st store_item_check(const char *store, const struct store_item *item, struct err *why) {
+    struct strbuf path = {0};
+    struct lookup_source *source = NULL;
+    add_index_path(store, item->entry->key, &path);
+    enum st st = strbuf_check(&path, why);
+    if (st == ST_OK) {
+        st = mapped_open(&source, strbuf_cstr(&path), why);
+    }
+    if (st == ST_OK) {
+        st = check_source(source, item->entry, why);
+    } else if (st == ST_NONE) {
+        st = err_set(why, ERR_IO, "%s",
+                     item->present ? "the file is no index" : "the index is gone");
+    }
+    lookup_close(source);
+    strbuf_release(&path);
+    return st;
+}
+
+/* ---- making smaller ---- */
+
+/* A store in the course of store_gc. */
+struct collection {
+    const char *store;
+    struct store_items items;
+    struct map doomed; /* keys of the lines to remove */
+    struct map listed; /* keys of the lines that stay */
+    struct store_removal count;
+    bool failed; /* out of memory */
+};
+
+static void note_key(struct collection *c, struct map *keys, const char *key) {
+    c->failed = !map_put(keys, key, strlen(key), 0, NULL) || c->failed;
+}
+
+/* The longest unused first; of those used at one time by key. */
+static int by_last_use(const void *a, const void *b) {
+    const struct store_item *x = a, *y = b;
+    int order = COMPARE(x->used, y->used);
+    return order ? order : strcmp(x->entry->key, y->entry->key);
+}
+
+static bool is_too_old(const struct store_item *item, const struct store_limits *limits) {
+    return limits->now > item->used && (uint64_t)(limits->now - item->used) > limits->age;
+}
+
+/* Decides which lines go. Sorts the items. */
+static void choose(struct collection *c, const struct store_limits *limits) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < c->items.len; i++) {
+        total += c->items.data[i].size;
+    }
+    if (c->items.len > 1) {
+        qsort(c->items.data, c->items.len, sizeof *c->items.data, by_last_use);
+    }
+    for (size_t i = 0; i < c->items.len; i++) {
+        const struct store_item *item = &c->items.data[i];
+        if (!item->present) {
+            c->count.lost++;
+            note_key(c, &c->doomed, item->entry->key);
+        } else if (is_too_old(item, limits) || total > limits->bytes) {
+            total -= item->size;
+            c->count.indexes++;
+            c->count.bytes += item->size;
+            note_key(c, &c->doomed, item->entry->key);
+        } else {
+            c->count.kept++;
+            c->count.kept_bytes += item->size;
+            note_key(c, &c->listed, item->entry->key);
+        }
+    }
+}
+
+static bool stays(void *ctx, const struct catalog_entry *entry) {
+    const struct collection *c = ctx;
+    return !map_get(&c->doomed, entry->key, strlen(entry->key));
+}
+
+static void remove_chosen(struct collection *c) {
+    struct strbuf path = {0};
+    for (size_t i = 0; i < c->doomed.count; i++) {
+        strbuf_clear(&path);
+        add_index_path(c->store, c->doomed.entries[i].key, &path);
+        if (!path.failed) {
+            (void)unlink(strbuf_cstr(&path));
+        }
+    }
+    strbuf_release(&path);
+}
+
+/* Removes an index that no line lists. The run that made it was killed before it wrote the line, or
+ * used the store as a cache: either makes another one. */
+static void remove_unlisted(struct collection *c, const char *folder, const char *name) {
+    size_t len = strlen(name), suffix = sizeof index_suffix - 1;
+    struct strbuf path = {0};
+    if (len <= suffix || strcmp(name + len - suffix, index_suffix) != 0 ||
+        map_get(&c->listed, name, len - suffix) || map_get(&c->doomed, name, len - suffix)) {
+        return;
+    }
+    strbuf_addf(&path, "%s/%s/%s", c->store, folder, name);
+    if (!path.failed && unlink(strbuf_cstr(&path)) == 0) {
+        c->count.unlisted++;
+    }
+    strbuf_release(&path);
+}
+
+static void look_for_unlisted(struct collection *c) {
+    static const char digits[] = "0123456789abcdef";
+    for (unsigned i = 0; i < 256; i++) {
+        const char folder[] = {digits[i >> 4], digits[i & 15], '\0'};
+        struct strbuf path = {0};
+        strbuf_addf(&path, "%s/%s", c->store, folder);
+        DIR *d = path.failed ? NULL : opendir(strbuf_cstr(&path));
+        for (struct dirent *f; d && (f = readdir(d)) != NULL;) {
+            remove_unlisted(c, folder, f->d_name);
+        }
+        if (d) {
+            closedir(d);
+        }
+        strbuf_release(&path);
+    }
+}
+
+/* The lock keeps away who adds. */
+static enum st shrink_store(struct collection *c, const struct store_limits *limits,
+                            struct err *e) {
+    enum st st = store_items_read(&c->items, c->store, e);
+    if (st != ST_OK) {
+        return st;
+    }
+    choose(c, limits);
+    if (c->failed) {
+        return err_nomem(e);
+    }
+    st = catalog_keep(c->store, stays, c, e);
+    if (st == ST_OK) {
+        remove_chosen(c);
+        look_for_unlisted(c);
+        store_trim(c->store, 0, "");
+    }
+    return st;
+}
+
+enum st store_gc(const char *store, const struct store_limits *limits, struct store_removal *out,
+                 struct err *e) {
+    struct collection c = {.store = store};
+    struct store_options options = {.path = store, .permanent = true};
+    struct index_store *held = NULL;
+    struct catalog catalog;
+    enum st st = catalog_read(&catalog, store, e); /* no lock is made where there is no store */
+    if (st != ST_OK) {
+        return st;
+    }
+    catalog_release(&catalog);
+    st = index_store_new(&held, &options, e);
+    if (st == ST_OK && index_store_hold(held, true) != ST_OK) {
+        const char *trouble = index_store_trouble(held);
+        st = err_set(e, ERR_IO, "%s", trouble ? trouble : "the store is another user's");
+    }
+    if (st == ST_OK) {
+        st = shrink_store(&c, limits, e);
+    }
+    if (st == ST_OK) {
+        *out = c.count;
+    }
+    map_release(&c.doomed);
+    map_release(&c.listed);
+    store_items_release(&c.items);
+    index_store_free(held);
+    return st;
+}

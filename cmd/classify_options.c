@@ -9,7 +9,7 @@
 #include "base/pool.h"
 #include "classify/print/explain.h"
 #include "cli_dumps.h"
-#include "cli_store.h"
+#include "cli_symbols.h"
 
 enum {
     OPT_SYMBOLS = 1,
@@ -42,6 +42,8 @@ enum {
     OPT_WIDTH,
     OPT_COLOR,
     OPT_STORE,
+    OPT_LEARN,
+    OPT_NO_LEARN,
     OPT_JOBS
 };
 
@@ -169,6 +171,8 @@ static const struct cli_option options[] = {
      "symbolicate raw dumps first, with these debug files or store; repeatable",
      CLI_LIST(struct classify_settings, symbols)},
     CLI_STORE_OPTION(OPT_STORE, struct classify_settings, store),
+    CLI_LEARN_OPTION(OPT_LEARN, struct classify_settings, learn),
+    CLI_NO_LEARN_OPTION(OPT_NO_LEARN, struct classify_settings, no_learn),
     {OPT_ANNOTATE, 0, "annotate", NULL,
      "no table: pass every dump through with its bucket and cause, as \"class\"",
      CLI_FLAG(struct classify_settings, annotate)},
@@ -306,6 +310,8 @@ static const struct {
     {OPT_LEVELS, RUN_DUMPS},
     {OPT_INLINES, RUN_DUMPS},
     {OPT_SYMBOLS, RUN_DUMPS},
+    {OPT_LEARN, RUN_DUMPS},
+    {OPT_NO_LEARN, RUN_DUMPS},
     {OPT_EXPOSURE, RUN_TABLE | RUN_PARTIAL | RUN_GATE},
     {OPT_MIN_USERS, RUN_GATE},
 };
@@ -407,7 +413,8 @@ int classify_read_options(struct cli_parser *p, struct classify_settings *s, int
                         "with --baseline the formats are table, json, markdown and junit");
         return CLI_EXIT;
     }
-    if (!classify_check_gate(&classify_tool, &s->gate) || !check_looked_at(s)) {
+    if (!classify_check_gate(&classify_tool, &s->gate) || !check_looked_at(s) ||
+        !cli_symbols_check_learn(&classify_tool, s->learn, s->no_learn)) {
         return CLI_EXIT;
     }
     return CLI_END;

@@ -21,7 +21,8 @@ struct classify_settings {
     const char *explain; /* an id; NULL = not asked for */
     uint64_t cap_s, jobs;
     struct key_options key; /* but for its rules */
-    const char *store;
+    const char *store, *learn;
+    bool no_learn;
     struct cli_list symbols;
     struct where *where;
     struct strbuf where_text;        /* the texts of --where */

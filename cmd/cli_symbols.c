@@ -1,10 +1,13 @@
 /* Debug files for the commands that symbolicate dumps. */
 #include "cli_symbols.h"
 
+#include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/strbuf.h"
-#include "cli_store.h"
+#include "symbolize/learn_dump.h"
+#include "symbolize/learned_folder.h"
 
 /* Runs on workers, too. */
 static void cli_symbols_complain(void *ctx, const char *path, const struct err *why) {
@@ -52,6 +55,28 @@ static void add_use(struct cli_symbols *s, const char *value) {
     strbuf_release(&name);
 }
 
+/* Names are kept in the store of --learn, and taken from stores of -d, too. */
+static enum st start_learning(struct cli_symbols *s, const struct cli_symbols_options *o,
+                              struct err *e) {
+    enum st st = learned_names_new(&s->names, e);
+    if (st == ST_OK) {
+        st = learned_sources_new(&s->learned, cli_symbols_complain, s, e);
+    }
+    for (size_t i = 0; st == ST_OK && i < o->path_count; i++) {
+        if (learned_folder_is(o->paths[i])) {
+            st = learned_sources_use_folder(s->learned, o->paths[i], e);
+        }
+    }
+    if (st == ST_OK && o->learn) {
+        s->learn = o->learn;
+        st = learned_sources_use_folder(s->learned, o->learn, e);
+    }
+    if (st == ST_OK) {
+        symbolizer_use_learned(s->symbolizer, s->learned);
+    }
+    return st;
+}
+
 static enum st cli_symbols_start(struct cli_symbols *s, const struct cli_symbols_options *o,
                                  struct err *e) {
     if (symbol_set_new(&s->set, cli_symbols_complain, s, e) != ST_OK) {
@@ -73,7 +98,10 @@ static enum st cli_symbols_start(struct cli_symbols *s, const struct cli_symbols
     if (o->host && symbol_set_use_host(s->set, e) != ST_OK) {
         return ST_ERR;
     }
-    return symbolizer_new(&s->symbolizer, find_symbols, s->set, o->names, e);
+    if (symbolizer_new(&s->symbolizer, find_symbols, s->set, o->names, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return o->no_learn ? ST_OK : start_learning(s, o, e);
 }
 
 bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o,
@@ -89,8 +117,152 @@ bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o
     return true;
 }
 
+/* ---- learning ---- */
+
+enum { LEARN_WINDOW = 16 };
+
+/* Can the operands (see cli_for_each_input) be read twice: is each one a regular file or a folder,
+ * or not there? No operand is the standard input. */
+static bool can_read_twice(char *const *operands, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct stat is;
+        if (strcmp(operands[i], "-") == 0 ||
+            (stat(operands[i], &is) == 0 && !S_ISREG(is.st_mode) && !S_ISDIR(is.st_mode))) {
+            return false;
+        }
+    }
+    return count > 0;
+}
+
+struct learning {
+    struct learned_names *names;
+    struct cli_dumps *dumps;
+    struct dump_pipeline pipeline;
+    bool failed; /* out of memory */
+};
+
+static bool has_text(const char *text, size_t len, const char *what) {
+    const char *at = text, *end = text + len;
+    size_t what_len = strlen(what);
+    while ((at = memchr(at, what[0], (size_t)(end - at))) != NULL &&
+           (size_t)(end - at) >= what_len) {
+        if (memcmp(at, what, what_len) == 0) {
+            return true;
+        }
+        at++;
+    }
+    return false;
+}
+
+/* Most dumps tell no names, and need not be parsed. Of other tools' reports only their readers know
+ * that. */
+static bool learn_wanted(void *ctx, const char *text, size_t len) {
+    (void)ctx;
+    return has_text(text, len, "\"names\"") || !has_text(text, len, "stall-dump/");
+}
+
+static enum st learn_work(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e) {
+    (void)result;
+    (void)worker;
+    const struct learning *l = ctx;
+    return learn_dump(l->names, d, e);
+}
+
+static enum st learn_take(void *ctx, struct dump *d, void *result, struct err *e) {
+    (void)ctx;
+    (void)d;
+    (void)result;
+    (void)e;
+    return ST_OK;
+}
+
+static const struct dump_pipeline_ops learn_ops = {
+    .window = LEARN_WINDOW, .wanted = learn_wanted, .work = learn_work, .take = learn_take};
+
+static void learn_failed(void *ctx, const char *where, const struct err *why) {
+    struct learning *l = ctx;
+    (void)where;
+    l->failed = l->failed || why->code == ERR_NOMEM;
+}
+
+static void learn_went_on(void *ctx, uint64_t dumps) {
+    struct learning *l = ctx;
+    cli_progress_update(&l->dumps->progress, dumps);
+}
+
+static void learn_read(void *ctx, int fd, const char *name, bool found) {
+    struct learning *l = ctx;
+    (void)dump_pipeline_read(&l->pipeline, fd, name, found);
+}
+
+/* Joins to n the names that dumps and reports of the operands tell, with `jobs` threads. Says
+ * nothing of what cannot be read, which is met again. ST_ERR: out of memory or threads. */
+static enum st learn_inputs(struct learned_names *n, struct cli_dumps *d, unsigned jobs,
+                            char **operands, size_t count, struct err *e) {
+    struct learning l = {.names = n, .dumps = d};
+    l.pipeline = (struct dump_pipeline){
+        .ops = &learn_ops, .ctx = &l, .watch = {learn_failed, learn_went_on, &l}};
+    if (dump_pipeline_open(&l.pipeline, jobs, e) != ST_OK) {
+        return ST_ERR;
+    }
+    cli_progress_begin(&d->progress, "dumps read for names");
+    (void)cli_for_each_input(d->tool, operands, count, learn_read, learn_failed, &l);
+    dump_pipeline_close(&l.pipeline);
+    cli_progress_end(&d->progress);
+    return l.failed ? err_nomem(e) : ST_OK;
+}
+
+bool cli_symbols_check_learn(const struct cli_tool *tool, const char *learn, bool no_learn) {
+    return !(learn && no_learn) || cli_reject(tool, "--learn excludes --no-learn");
+}
+
+/* Reads the inputs for names, if they can be read twice. */
+static enum st learn_first(struct cli_symbols *s, unsigned jobs, char **operands, size_t count,
+                           struct err *e) {
+    s->streaming = !can_read_twice(operands, count);
+    if (s->streaming) {
+        return ST_OK;
+    }
+    learned_sources_use_names(s->learned, s->names);
+    return learn_inputs(s->names, s->dumps, jobs, operands, count, e);
+}
+
+int cli_symbols_run(struct cli_symbols *s, struct cli_dumps *dumps, unsigned jobs, char **operands,
+                    size_t count) {
+    struct err e = {0};
+    if (s->names && learn_first(s, jobs, operands, count, &e) != ST_OK) {
+        cli_dumps_fail(dumps, NULL, &e);
+        return CLI_FAILED;
+    }
+    int status = cli_dumps_run(dumps, jobs, operands, count);
+    if (status == CLI_OK && s->learn && learned_folder_add(s->learn, s->names, &e) != ST_OK) {
+        cli_dumps_fail(dumps, NULL, &e);
+    }
+    return status;
+}
+
+enum st cli_symbols_dump(struct cli_symbols *s, struct dump *d, struct dump_addition *add,
+                         struct err *e) {
+    if (s->streaming && s->learn && learn_dump(s->names, d, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return symbolize_dump(s->symbolizer, d, add, e);
+}
+
+void cli_symbols_tell_learned(const struct cli_symbols *s, uint64_t frames) {
+    uint64_t conflicts = s->learned ? learned_sources_conflicts(s->learned) : 0;
+    if (frames > 0 || conflicts > 0) {
+        cli_say(s->dumps->tool->name,
+                "%" PRIu64 " frame%s named as other reports name them; %" PRIu64
+                " learned name%s in conflict, not used",
+                frames, frames == 1 ? "" : "s", conflicts, conflicts == 1 ? "" : "s");
+    }
+}
+
 void cli_symbols_close(struct cli_symbols *s) {
     symbolizer_free(s->symbolizer);
+    learned_sources_free(s->learned);
+    learned_names_free(s->names);
     symbol_set_free(s->set);
     if (s->dumps) {
         cli_store_close(s->store, s->dumps->tool->name);

@@ -55,7 +55,7 @@ static enum st classify_work(void *ctx, struct dump *d, void *result, unsigned w
     struct classify_run *run = ctx;
     struct classify_result *r = result;
     struct dump_addition add;
-    if (run->symbols.symbolizer && symbolize_dump(run->symbols.symbolizer, d, &add, e) != ST_OK) {
+    if (run->symbols.symbolizer && cli_symbols_dump(&run->symbols, d, &add, e) != ST_OK) {
         return ST_ERR;
     }
     if (keyer_key(run->keyers[worker], d, &r->key, e) != ST_OK) {
@@ -181,9 +181,12 @@ static enum st classify_start(struct classify_run *run, struct classify_settings
 }
 
 static bool open_symbols(struct classify_run *run, const struct classify_settings *s) {
-    const struct cli_symbols_options o = {
-        .paths = s->symbols.data, .path_count = s->symbols.len, .store = s->store};
-    return s->symbols.len == 0 ||
+    const struct cli_symbols_options o = {.paths = s->symbols.data,
+                                          .path_count = s->symbols.len,
+                                          .store = s->store,
+                                          .learn = s->learn,
+                                          .no_learn = s->no_learn};
+    return (s->symbols.len == 0 && !s->learn) ||
            cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)s->jobs);
 }
 
@@ -208,7 +211,8 @@ static int pass_through(struct classify_run *run, const struct classify_settings
     if (!cli_output_open(&run->output, s->output.path, &run->dumps.failures)) {
         return CLI_FAILED;
     }
-    int status = cli_dumps_run(&run->dumps, (unsigned)s->jobs, p->operands, p->operand_count);
+    int status = cli_symbols_run(&run->symbols, &run->dumps, (unsigned)s->jobs, p->operands,
+                                 p->operand_count);
     cli_output_close(&run->output, status == CLI_OK, &run->dumps.failures);
     return status == CLI_OK ? cli_exit_status(&run->dumps.failures) : status;
 }
@@ -231,7 +235,8 @@ static void print_explanation(struct explain_choice *x, const char *path,
 static int explain(struct classify_run *run, const struct classify_settings *s,
                    const struct cli_parser *p) {
     run->explain.colour = classify_wants_colour(&s->output);
-    int status = cli_dumps_run(&run->dumps, (unsigned)s->jobs, p->operands, p->operand_count);
+    int status = cli_symbols_run(&run->symbols, &run->dumps, (unsigned)s->jobs, p->operands,
+                                 p->operand_count);
     if (status != CLI_OK) {
         return status;
     }
@@ -275,7 +280,8 @@ static int classify_read_inputs(struct classify_run *run, const struct classify_
             return CLI_USAGE;
         }
     } else {
-        status = cli_dumps_run(&run->dumps, (unsigned)s->jobs, p->operands, p->operand_count);
+        status = cli_symbols_run(&run->symbols, &run->dumps, (unsigned)s->jobs, p->operands,
+                                 p->operand_count);
     }
     if (status == CLI_OK && !run->broken) {
         const struct exposure_filter sessions = {s->where, &run->seen_sessions};

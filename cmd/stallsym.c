@@ -39,6 +39,8 @@ enum {
     OPT_MAX_AGE,
     OPT_MAX_SIZE,
     OPT_RAW,
+    OPT_LEARN,
+    OPT_NO_LEARN,
     OPT_QUIET
 };
 
@@ -49,11 +51,11 @@ struct sym_settings {
     const char *output, *missing;
     uint64_t jobs;
     enum require require;
-    const char *store, *add;
+    const char *store, *add, *learn;
     const char *upkeep; /* the store of --list, --verify or --gc */
     enum cli_store_work work;
     uint64_t max_age_days, max_bytes;
-    bool text, raw, linkage_names, full_names, quiet, host, no_index, index;
+    bool no_learn, text, raw, linkage_names, full_names, quiet, host, no_index, index;
 };
 
 static bool take_use(void *settings, struct cli_parser *p) {
@@ -145,6 +147,8 @@ static const struct cli_option options[] = {
     {OPT_MAX_SIZE, 0, "max-size", "SIZE",
      "with --gc: past so many bytes (K, M, G, T) the least recently used go",
      CLI_CALL(take_max_size)},
+    CLI_LEARN_OPTION(OPT_LEARN, struct sym_settings, learn),
+    CLI_NO_LEARN_OPTION(OPT_NO_LEARN, struct sym_settings, no_learn),
     {OPT_RAW, 0, "raw", NULL, "convert reports to stall dumps, and look nothing up",
      CLI_FLAG(struct sym_settings, raw)},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary", CLI_FLAG(struct sym_settings, quiet)},
@@ -177,7 +181,7 @@ struct sym_run {
     struct cli_output output;
     struct cli_symbols symbols;
     struct sym_settings set;
-    uint64_t frames, resolved, replaced_bytes;
+    uint64_t frames, resolved, learned, replaced_bytes;
     struct image_verdicts images;
 };
 
@@ -186,13 +190,15 @@ struct sym_run {
 /* The output of one dump, and its counts. */
 struct sym_result {
     struct strbuf text;
-    uint64_t frames, resolved;
+    uint64_t frames, resolved, learned;
 };
 
 static void count_stack(struct sym_result *r, const struct dump *d, const struct dump_stack *s) {
     for (size_t i = 0; s->locations && i < s->frame_count; i++) {
+        enum dump_source source = d->locations[s->locations[i]].source;
         r->frames++;
-        r->resolved += d->locations[s->locations[i]].source != DUMP_SOURCE_NONE;
+        r->resolved += source != DUMP_SOURCE_NONE;
+        r->learned += source == DUMP_SOURCE_LEARNED;
     }
 }
 
@@ -215,7 +221,7 @@ static enum st sym_work(void *ctx, struct dump *d, void *result, unsigned worker
         dump_write_raw(d, &sink);
         return sink_close(&sink, e);
     }
-    if (symbolize_dump(run->symbols.symbolizer, d, &add, e) != ST_OK) {
+    if (cli_symbols_dump(&run->symbols, d, &add, e) != ST_OK) {
         return ST_ERR;
     }
     enum st st = ST_OK;
@@ -247,6 +253,7 @@ static enum st sym_take(void *ctx, struct dump *d, void *result, struct err *e) 
     if (!run->set.raw) {
         run->frames += r->frames;
         run->resolved += r->resolved;
+        run->learned += r->learned;
         run->replaced_bytes += d->replaced_bytes;
         image_verdicts_note(&run->images, d);
     }
@@ -296,6 +303,7 @@ static void summarise_symbols(const struct sym_run *run) {
             run->dumps.pipeline.dumps == 1 ? "" : "s", (unsigned long long)run->resolved,
             (unsigned long long)run->frames, verdicts.len ? strbuf_cstr(&verdicts) : "none");
     strbuf_release(&verdicts);
+    cli_symbols_tell_learned(&run->symbols, run->learned);
     image_verdicts_list(&run->images, say_line, NULL);
 }
 
@@ -344,7 +352,7 @@ static int sym_process(struct sym_run *run, char **operands, size_t count) {
         return CLI_FAILED;
     }
     run->dumps.quiet = set->quiet;
-    int status = cli_dumps_run(&run->dumps, (unsigned)set->jobs, operands, count);
+    int status = cli_symbols_run(&run->symbols, &run->dumps, (unsigned)set->jobs, operands, count);
     cli_output_close(&run->output, status == CLI_OK, &run->dumps.failures);
     if (status != CLI_OK) {
         return status;
@@ -400,7 +408,7 @@ static bool fits(const struct cli_parser *p, const struct sym_settings *set) {
     } else if (set->work != CLI_STORE_NOTHING && p->operand_count > 0) {
         return cli_reject(&tool, "'%s' does not fit: %s", p->operands[0], why);
     }
-    return !useless;
+    return !useless && cli_symbols_check_learn(&tool, set->learn, set->no_learn);
 }
 
 /* Makes indexes, and nothing else. */
@@ -458,6 +466,8 @@ static int symbolicate(struct sym_run *run, char **operands, size_t count) {
         .use_count = set->uses.len,
         .store = set->store,
         .no_index = set->no_index,
+        .learn = set->learn,
+        .no_learn = set->no_learn || set->raw,
         .host = set->host || set->symbols.len == 0,
         .names = symbolize_names_of(set->linkage_names, set->full_names)};
     if (!cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)set->jobs)) {

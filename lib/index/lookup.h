@@ -24,7 +24,11 @@ struct lookup_frame {
     uint32_t start_line;
 };
 
-enum lookup_quality { LOOKUP_DWARF = 1, LOOKUP_SYMTAB };
+enum lookup_quality {
+    LOOKUP_DWARF = 1,
+    LOOKUP_SYMTAB,
+    LOOKUP_LEARNED /* what reports call it; no file answers */
+};
 
 enum { LOOKUP_INLINE_MAX = 256 }; /* deeper inlining is cut, outermost kept */
 

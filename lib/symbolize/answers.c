@@ -142,6 +142,10 @@ static enum st answers_look_up(struct answers *a, struct lookup_source *source, 
     return st;
 }
 
+static const enum dump_source source_of[] = {[LOOKUP_DWARF] = DUMP_SOURCE_DWARF,
+                                             [LOOKUP_SYMTAB] = DUMP_SOURCE_SYMTAB,
+                                             [LOOKUP_LEARNED] = DUMP_SOURCE_LEARNED};
+
 static enum st fill_answer(struct answers *a, const struct lookup_hit *hit, uint64_t base,
                            const struct text_home *home, struct answer *out, struct err *e) {
     struct dump_line *lines = arena_array(home->arena, hit->frame_count, sizeof *lines);
@@ -157,7 +161,7 @@ static enum st fill_answer(struct answers *a, const struct lookup_hit *hit, uint
         .start = hit->frames[hit->frame_count - 1].start - base,
         .lines = lines,
         .line_count = hit->frame_count,
-        .source = hit->quality == LOOKUP_DWARF ? DUMP_SOURCE_DWARF : DUMP_SOURCE_SYMTAB,
+        .source = source_of[hit->quality],
     };
     return ST_OK;
 }

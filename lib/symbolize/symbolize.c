@@ -19,6 +19,7 @@ struct symbolizer {
     pthread_mutex_t lock; /* guards all below, and sources that are not concurrent */
     symbolize_find find;
     void *find_ctx;
+    struct learned_sources *learned; /* borrowed, or NULL */
     struct map strings;
 };
 
@@ -34,12 +35,13 @@ struct symbolize_work {
     struct symbolizer *s;
     struct dump *d;
     struct symbol_file *files; /* [image_count] */
+    struct symbol_file *told;  /* [image_count]: learned names, of images without a source */
     bool *keep;                /* [image_count]: `ok` since an earlier run */
     struct address_rules rules;
-    size_t frame_count;                /* in all stacks */
-    struct symbolize_place *places;    /* [frame_count] */
-    uint64_t *frames;                  /* [frame_count]: as they stand in the dump */
-    const struct dump_location **kept; /* [frame_count]: of an earlier run; NULL = look it up */
+    size_t frame_count;                   /* in all stacks */
+    struct symbolize_place *places;       /* [frame_count] */
+    uint64_t *frames;                     /* [frame_count]: as they stand in the dump */
+    const struct dump_location **earlier; /* [frame_count]: see earlier_location; NULL = none */
 };
 
 enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx,
@@ -57,6 +59,10 @@ enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx,
     }
     *out = s;
     return ST_OK;
+}
+
+void symbolizer_use_learned(struct symbolizer *s, struct learned_sources *learned) {
+    s->learned = learned;
 }
 
 void symbolizer_free(struct symbolizer *s) {
@@ -127,6 +133,10 @@ static enum st find_image(struct symbolize_work *w, size_t i, struct err *e) {
     bool failed = false;
     image->symbols = now;
     image->symbols_file = symbolizer_intern(w->s, w->files[i].file, &failed);
+    if (!failed && w->s->learned && !w->files[i].source &&
+        learned_sources_find(w->s->learned, &image->id, &w->told[i].source, e) == ST_ERR) {
+        return ST_ERR;
+    }
     return failed ? err_nomem(e) : ST_OK;
 }
 
@@ -139,8 +149,17 @@ static enum st find_images(struct symbolize_work *w, struct err *e) {
     return ST_OK;
 }
 
-static enum st from_report(struct symbolize_work *w, const struct dump_name *name, uint64_t frame,
-                           struct dump_location *out, struct err *e) {
+/* The offset in its image at which the function of a frame's own name starts. */
+static uint64_t start_of_name(const struct symbolize_work *w, const struct symbolize_place *p,
+                              const struct dump_name *name) {
+    uint64_t load = p->image >= 0 ? w->d->images[p->image].load : 0;
+    uint64_t address = w->frames[p->number] & w->rules.mask;
+    return name->offset <= address && address - name->offset >= load ? address - name->offset - load
+                                                                     : p->offset;
+}
+
+static enum st from_report(struct symbolize_work *w, const struct symbolize_place *p,
+                           const struct dump_name *name, struct dump_location *out, struct err *e) {
     struct dump_line *line = arena_alloc(&w->d->arena, sizeof *line);
     if (!line) {
         return err_nomem(e);
@@ -149,11 +168,7 @@ static enum st from_report(struct symbolize_work *w, const struct dump_name *nam
     if (answers_line(w->s->answers, &f, &w->d->arena, line, e) != ST_OK) {
         return ST_ERR;
     }
-    uint64_t load = out->image >= 0 ? w->d->images[out->image].load : 0;
-    uint64_t address = frame & w->rules.mask;
-    out->start = name->offset <= address && address - name->offset >= load
-                     ? address - name->offset - load
-                     : out->offset;
+    out->start = start_of_name(w, p, name);
     out->lines = line;
     out->line_count = 1;
     out->source = DUMP_SOURCE_REPORT;
@@ -161,42 +176,67 @@ static enum st from_report(struct symbolize_work *w, const struct dump_name *nam
     return ST_OK;
 }
 
-/* Resolves a place for one of the frames that are there. */
+/* What a source says of a place. */
+static enum st from_source(struct symbolize_work *w, const struct symbol_file *file,
+                           const struct symbolize_place *p, struct dump_location *out,
+                           struct err *e) {
+    struct answer a;
+    if (answers_find(w->s->answers, file, p->offset, &w->d->arena, &a, e) != ST_OK) {
+        return ST_ERR;
+    }
+    out->start = a.start;
+    out->lines = a.lines;
+    out->line_count = a.line_count;
+    out->source = a.source;
+    return ST_OK;
+}
+
+/* Resolves a place of which no file knows: by what reports have called the function, else by the
+ * dump's own name for the frame at p, else as an earlier run did that had learned it. Where learned
+ * and own name start alike, the own one is taken, which may have a line. */
+static enum st from_names(struct symbolize_work *w, const struct symbolize_place *p,
+                          const struct dump_name *name, struct dump_location *out, struct err *e) {
+    const struct symbol_file *told =
+        p->image >= 0 && w->told[p->image].source ? &w->told[p->image] : NULL;
+    if (told && from_source(w, told, p, out, e) != ST_OK) {
+        return ST_ERR;
+    }
+    bool learned = out->source != DUMP_SOURCE_NONE;
+    if (name && (!learned || start_of_name(w, p, name) == out->start)) {
+        return from_report(w, p, name, out, e);
+    }
+    const struct dump_location *old = w->earlier[p->number];
+    if (!learned && old && !(told && learned_source_denies(told->source, old->start, p->offset))) {
+        *out = *old;
+    }
+    return ST_OK;
+}
+
+/* Resolves a place for the frame at p, which `name` (or NULL) is the dump's own name of. */
 static enum st resolve_place(struct symbolize_work *w, const struct symbolize_place *p,
-                             struct dump_location *out, struct err *e) {
-    if (w->kept[p->number]) {
-        *out = *w->kept[p->number];
+                             const struct dump_name *name, struct dump_location *out,
+                             struct err *e) {
+    const struct dump_location *old = w->earlier[p->number];
+    if (old && w->keep[old->image]) {
+        *out = *old;
         return ST_OK;
     }
     *out = (struct dump_location){.image = p->image, .offset = p->offset, .start = p->offset};
-    if (p->image >= 0 && w->files[p->image].source) {
-        struct answer a;
-        if (answers_find(w->s->answers, &w->files[p->image], p->offset, &w->d->arena, &a, e) !=
-            ST_OK) {
-            return ST_ERR;
-        }
-        out->start = a.start;
-        out->lines = a.lines;
-        out->line_count = a.line_count;
-        out->source = a.source;
-        return ST_OK;
-    }
-    uint64_t frame = w->frames[p->number];
-    const struct dump_name *name = dump_name_at(w->d, frame);
-    if (!name || !symbolize_is_name(name->symbol)) {
-        return ST_OK;
-    }
-    return from_report(w, name, frame, out, e);
+    return p->image >= 0 && w->files[p->image].source
+               ? from_source(w, &w->files[p->image], p, out, e)
+               : from_names(w, p, name, out, e);
 }
 
-/* Kept frames stay as the earlier run resolved them. */
-static const struct dump_location *kept_location(const struct symbolize_work *w,
-                                                 const struct dump_stack *stack, size_t i) {
+/* What an earlier run found for a frame, if that may stay: all of an image that is kept, and
+ * learned names. */
+static const struct dump_location *earlier_location(const struct symbolize_work *w,
+                                                    const struct dump_stack *stack, size_t i) {
     if (!stack->locations || !w->d->locations) {
         return NULL;
     }
     const struct dump_location *old = &w->d->locations[stack->locations[i]];
-    return old->image >= 0 && w->keep[old->image] ? old : NULL;
+    bool stays = old->image >= 0 && (w->keep[old->image] || old->source == DUMP_SOURCE_LEARNED);
+    return stays ? old : NULL;
 }
 
 /* All stacks of a dump: threads, then samples. */
@@ -210,12 +250,12 @@ static size_t stack_count(const struct dump *d) {
 
 static void locate_frame(struct symbolize_work *w, const struct dump_stack *stack, size_t i,
                          size_t number) {
-    const struct dump_location *old = kept_location(w, stack, i);
+    const struct dump_location *old = earlier_location(w, stack, i);
     struct symbolize_place *p = &w->places[number];
-    w->kept[number] = old;
+    w->earlier[number] = old;
     w->frames[number] = stack->frames[i];
     p->number = (uint32_t)number;
-    if (old) {
+    if (old && w->keep[old->image]) {
         p->image = old->image;
         p->offset = old->offset;
     } else {
@@ -232,8 +272,8 @@ static enum st locate_frames(struct symbolize_work *w, struct err *e) {
     }
     w->places = calloc(w->frame_count + 1, sizeof *w->places);
     w->frames = calloc(w->frame_count + 1, sizeof *w->frames);
-    w->kept = calloc(w->frame_count + 1, sizeof *w->kept);
-    if (!w->places || !w->frames || !w->kept || w->frame_count > UINT32_MAX) {
+    w->earlier = calloc(w->frame_count + 1, sizeof *w->earlier);
+    if (!w->places || !w->frames || !w->earlier || w->frame_count > UINT32_MAX) {
         return err_nomem(e);
     }
     for (size_t i = 0; i < stack_count(w->d); i++) {
@@ -303,24 +343,30 @@ static enum st sort_places(struct symbolize_work *w, struct err *e) {
     return ST_OK;
 }
 
-/* Resolves the place at `from` and counts the frames that share it. A report may name only one of
- * them; the first answer counts. */
+/* The dump's own name for a frame; NULL: none, or one that is no name. */
+static const struct dump_name *own_name(const struct symbolize_work *w,
+                                        const struct symbolize_place *p) {
+    const struct dump_name *name = dump_name_at(w->d, w->frames[p->number]);
+    return name && symbolize_is_name(name->symbol) ? name : NULL;
+}
+
+/* Resolves the place at `from` and counts the frames that share it. Only one of them may have a
+ * name, or an earlier answer: the first one that has counts. */
 static enum st resolve_run(struct symbolize_work *w, size_t from, struct dump_location *out,
                            size_t *frames, struct err *e) {
-    const struct symbolize_place *p = &w->places[from];
+    const struct symbolize_place *p = &w->places[from], *named = p;
+    bool has_file = p->image >= 0 && w->files[p->image].source;
+    const struct dump_name *name = NULL;
     size_t n = 0;
-    do {
-        struct dump_location l;
-        if (n == 0 || out->source == DUMP_SOURCE_NONE) {
-            if (resolve_place(w, &p[n], &l, e) != ST_OK) {
-                return ST_ERR;
-            }
-            *out = n == 0 || l.source != DUMP_SOURCE_NONE ? l : *out;
+    for (; from + n < w->frame_count && places_equal(p, &p[n]); n++) {
+        const struct dump_name *own = name || has_file ? NULL : own_name(w, &p[n]);
+        if (own || (!name && !w->earlier[named->number] && w->earlier[p[n].number])) {
+            named = &p[n];
         }
-        n++;
-    } while (from + n < w->frame_count && places_equal(p, &p[n]));
+        name = own ? own : name;
+    }
     *frames = n;
-    return ST_OK;
+    return resolve_place(w, named, name, out, e);
 }
 
 /* Fills the dump's locations, in the order of (image, offset), and indexes[frame's number]. */
@@ -396,9 +442,10 @@ enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_additio
                        struct err *e) {
     struct symbolize_work w = {.s = s, .d = d, .rules = address_rules_of(d)};
     w.files = arena_array(&d->arena, d->image_count, sizeof *w.files);
+    w.told = arena_array(&d->arena, d->image_count, sizeof *w.told);
     w.keep = arena_array(&d->arena, d->image_count, sizeof *w.keep);
     const uint32_t **per_stack = arena_array(&d->arena, stack_count(d), sizeof *per_stack);
-    if (!w.files || !w.keep || !per_stack) {
+    if (!w.files || !w.told || !w.keep || !per_stack) {
         return err_nomem(e);
     }
     pthread_mutex_lock(&s->lock);
@@ -412,6 +459,6 @@ enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_additio
     }
     free(w.places);
     free(w.frames);
-    free(w.kept);
+    free(w.earlier);
     return st;
 }

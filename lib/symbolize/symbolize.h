@@ -11,6 +11,7 @@
 #include "base/sink.h"
 #include "dump/dump.h"
 #include "index/symbol_set.h"
+#include "symbolize/learned_source.h"
 
 /* Answers for an image; symbol_set_find has this shape, tests bring fakes. Called under the
  * symbolizer's lock. */
@@ -35,14 +36,19 @@ static inline enum symbolize_names symbolize_names_of(bool linkage, bool full) {
 /* ctx is find's, and outlives the symbolizer, as do the sources that find returns. */
 enum st symbolizer_new(struct symbolizer **out, symbolize_find find, void *ctx,
                        enum symbolize_names names, struct err *e) BASE_MUST_USE;
+/* Names frames of images for which find gives no source by what reports have called their
+ * functions (borrowed; NULL = no more), from now on. The dump's own name of a frame counts where it
+ * says the same start. */
+void symbolizer_use_learned(struct symbolizer *s, struct learned_sources *learned);
 /* NULL is allowed. Names and symbols_file in dumps that it symbolicated may die with it. */
 void symbolizer_free(struct symbolizer *s);
 
 /* Fills d->locations, every stack's locations, every image's symbols and symbols_file, in place,
  * and the same in *add for dump_write_spliced. Arrays are d's (its arena), names are its or the
  * symbolizer's, files are the symbolizer's. What an image that is already `ok` resolved in an
- * earlier run is kept. Thread safe: several workers share one symbolizer. ST_ERR: out of memory. A
- * damaged unit costs its addresses only; the source has complained. */
+ * earlier run is kept, and so is a learned name where no file answers now and nothing that has been
+ * learned says otherwise. Thread safe: several workers share one symbolizer. ST_ERR: out of memory.
+ * A damaged unit costs its addresses only; the source has complained. */
 enum st symbolize_dump(struct symbolizer *s, struct dump *d, struct dump_addition *add,
                        struct err *e) BASE_MUST_USE;
 

@@ -249,6 +249,92 @@ static void what_an_earlier_run_resolved_is_kept_and_the_rest_is_tried_again(voi
     strbuf_release(&first);
 }
 
+/* ---- learned names ---- */
+
+/* Symbolicates a dump by facts about its second image, of which there is no file. */
+static void start_learned(struct fixture *f, const char *json, const struct learned_function *told,
+                          size_t count) {
+    static const char uuid[] = "6B834217-0000-3000-8000-000000000002";
+    struct image_id id;
+    struct learned_names *n = NULL;
+    struct learned_sources *s = NULL;
+    struct err e = {0};
+    assert_true(parse_uuid(uuid, sizeof uuid - 1, &id));
+    assert_int_equal(learned_names_new(&n, &e), ST_OK);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(learned_names_add(n, &(struct learned_fact){&id, told[i]}, 1, &e), ST_OK);
+    }
+    assert_int_equal(learned_sources_new(&s, NULL, NULL, &e), ST_OK);
+    learned_sources_use_names(s, n);
+    *f = (struct fixture){0};
+    assert_int_equal(dump_parse(&f->d, json, strlen(json), &e), ST_OK);
+    assert_int_equal(symbolizer_new(&f->s, fake_find, &f->have_symbols, SYMBOLIZE_SIMPLIFIED, &e),
+                     ST_OK);
+    symbolizer_use_learned(f->s, s);
+    assert_int_equal(symbolize_dump(f->s, &f->d, &f->add, &e), ST_OK);
+    learned_sources_free(s); /* names of the dump are the symbolizer's */
+    learned_names_free(n);
+}
+
+static void what_reports_have_told_names_frames_without_a_file(void **state) {
+    (void)state;
+    struct fixture f;
+    const struct learned_function told[] = {{8, 40, "_ZN4Cart5totalEv", false},
+                                            {100, 120, "b", false}};
+    start_learned(&f, DUMP("arm64", "8589934600,8589934632,8589934633,8589934693", ""), told, 2);
+    assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_LEARNED);
+    assert_int_equal(at(&f, 0)->start, 8);
+    assert_string_equal(at(&f, 0)->lines[0].function, "Cart::total()");
+    assert_string_equal(at(&f, 0)->lines[0].linkage, "_ZN4Cart5totalEv");
+    assert_string_equal(at(&f, 1)->lines[0].function, "Cart::total()"); /* a return address at 40 */
+    assert_int_equal(at(&f, 2)->source, DUMP_SOURCE_NONE);              /* … and one at 41 */
+    assert_string_equal(at(&f, 3)->lines[0].function, "b");
+    assert_int_equal(f.d.images[1].symbols, DUMP_SYMBOLS_MISSING);
+    stop(&f);
+}
+
+static void a_dump_s_own_name_counts_where_it_starts_alike(void **state) {
+    (void)state;
+    struct fixture f;
+    const struct learned_function own[] = {{0, 40, "mach_msg", false}};
+    start_learned(&f, DUMP("arm64", "8589934600", NAMES), own, 1);
+    assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_REPORT);
+    stop(&f);
+    /* The dump's own name is only the nearest of few symbols. */
+    const struct learned_function nearer[] = {{4, 40, "mach_msg_overwrite", false}};
+    start_learned(&f, DUMP("arm64", "8589934600", NAMES), nearer, 1);
+    assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_LEARNED);
+    assert_string_equal(at(&f, 0)->lines[0].function, "mach_msg_overwrite");
+    stop(&f);
+}
+
+static void a_learned_name_of_an_earlier_run_stays_until_something_speaks_against_it(void **state) {
+    (void)state;
+    struct fixture f;
+    struct strbuf first = {0};
+    const struct learned_function told[] = {{8, 40, "a", false}},
+                                  behind[] = {{24, 24, NULL, false}},
+                                  conflict[] = {{8, 8, NULL, true}};
+    start_learned(&f, DUMP("arm64", "8589934600,8589934630", ""), told, 1);
+    struct sink sink = sink_to_strbuf(&first);
+    assert_int_equal(dump_write_spliced(&f.d, &f.add, &sink, NULL), ST_OK);
+    assert_int_equal(sink_close(&sink, NULL), ST_OK);
+    stop(&f);
+    start_learned(&f, strbuf_cstr(&first), NULL, 0);
+    assert_int_equal(at(&f, 1)->source, DUMP_SOURCE_LEARNED);
+    assert_string_equal(at(&f, 1)->lines[0].function, "a");
+    stop(&f);
+    start_learned(&f, strbuf_cstr(&first), behind, 1);
+    assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_LEARNED);
+    assert_int_equal(at(&f, 1)->source, DUMP_SOURCE_NONE);
+    assert_int_equal(at(&f, 1)->start, at(&f, 1)->offset);
+    stop(&f);
+    start_learned(&f, strbuf_cstr(&first), conflict, 1);
+    assert_int_equal(at(&f, 0)->source, DUMP_SOURCE_NONE);
+    stop(&f);
+    strbuf_release(&first);
+}
+
 #define WITH_SYMBOLS(verdict, more)                                                                \
     "{\"format\":\"stall-dump/1\",\"id\":\"a\",\"images\":[{\"uuid\":\"" APP_UUID                  \
     "\",\"name\":\"Shop\",\"load\":4294967296,\"size\":65536,\"symbols\":\"" verdict               \
@@ -448,6 +534,9 @@ int main(void) {
         cmocka_unit_test(a_missing_file_is_a_verdict_and_addresses_stay_offsets),
         cmocka_unit_test(names_from_the_device_serve_images_without_a_file_only),
         cmocka_unit_test(what_an_earlier_run_resolved_is_kept_and_the_rest_is_tried_again),
+        cmocka_unit_test(what_reports_have_told_names_frames_without_a_file),
+        cmocka_unit_test(a_dump_s_own_name_counts_where_it_starts_alike),
+        cmocka_unit_test(a_learned_name_of_an_earlier_run_stays_until_something_speaks_against_it),
         cmocka_unit_test(the_file_of_a_kept_verdict_outlives_the_dump),
         cmocka_unit_test(what_is_only_half_named_is_named_by_a_better_file),
         cmocka_unit_test(a_verdict_without_locations_is_not_believed),

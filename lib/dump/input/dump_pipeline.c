@@ -189,6 +189,10 @@ static void document_work(void *ctx, void *item, unsigned worker) {
     doc->worker = worker;
     const char *text = strbuf_cstr(&doc->text);
     size_t len = doc->text.len;
+    if (doc->d->ops->wanted && !doc->d->ops->wanted(doc->d->ctx, text, len)) {
+        doc->st = ST_OK;
+        return;
+    }
     doc->st = report_convert(text, len, piece_from_report, doc, &doc->err);
     if (doc->st == ST_NONE) {
         doc->st = piece_parse(doc, NULL, text, len, &doc->err);

@@ -14,6 +14,9 @@ enum { DUMP_PIPELINE_JOBS_MAX = 256 };
 struct dump_pipeline_ops {
     size_t result_size; /* bytes that work leaves for take; 0 = none */
     unsigned window;    /* documents in flight for each thread, at least 1: they cost memory */
+    /* Runs on a worker: is a document, of which nothing was parsed yet, of use? One that is not is
+     * passed over. NULL: all are. */
+    bool (*wanted)(void *ctx, const char *text, size_t len);
     /* Runs on worker 0 … jobs-1, several at once. *result is zeroed. NULL: parsing is all. */
     enum st (*work)(void *ctx, struct dump *d, void *result, unsigned worker, struct err *e);
     /* Runs on the thread of dump_pipeline_read, in the order of the input, if work returned ST_OK.

@@ -1,0 +1,23 @@
+/* The learned names of one image as text, as a store keeps them (stallsym(1), Learned names):
+ *
+ *     stall-learned/1<tab>ID
+ *     f START LENGTH NAME      a function, named up to LENGTH bytes from its start
+ *     s START                  a function starts there
+ *     c START                  likewise, and reports name it differently
+ *
+ * START and LENGTH are hexadecimal; lines ascend by START. */
+#ifndef STALLKIT_SYMBOLIZE_LEARNED_TEXT_H
+#define STALLKIT_SYMBOLIZE_LEARNED_TEXT_H
+
+#include "base/strbuf.h"
+#include "symbolize/learned_names.h"
+
+/* Appends the text; out of memory sticks to `out`. */
+void learned_text_print(const struct image_id *id, const struct learned_list *functions,
+                        struct strbuf *out);
+/* Joins what a text of the image says to n. Never ST_NONE. ST_ERR: it is damaged (ERR_FORMAT), of a
+ * later version (ERR_UNSUPPORTED), and n is unchanged; or out of memory. */
+enum st learned_text_read(struct learned_names *n, const struct image_id *id, const char *text,
+                          size_t len, struct err *e) BASE_MUST_USE;
+
+#endif

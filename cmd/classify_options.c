@@ -79,11 +79,7 @@ static bool take_levels(void *settings, struct cli_parser *p) {
 
 static bool take_rules(void *settings, struct cli_parser *p) {
     struct classify_settings *s = settings;
-    if (strcmp(p->value, "none") == 0) {
-        s->rules.raw = true;
-        return true;
-    }
-    return VEC_PUSH(&s->rules.files, cli_file_of(p->value)) || cli_nomem(p);
+    return classify_rules_take(&s->rules, p);
 }
 
 static bool take_glob(struct classify_settings *s, struct cli_parser *p, bool in_app) {

@@ -93,6 +93,14 @@ static void name_rules(struct classify_rules *r) {
     strbuf_addstr(&r->name, r->raw ? "none" : "built-in");
 }
 
+bool classify_rules_take(struct classify_rules *r, struct cli_parser *p) {
+    if (strcmp(p->value, "none") == 0) {
+        r->raw = true;
+        return true;
+    }
+    return VEC_PUSH(&r->files, cli_file_of(p->value)) || cli_nomem(p);
+}
+
 bool classify_rules_load(struct classify_rules *r) {
     struct err e = {0};
     name_rules(r);

@@ -1,4 +1,5 @@
-/* The rules of a run of stallclassify: --rules, --in-app, --not-in-app, and --lint of them. */
+/* The rules of a run of stallclassify or stallflame: --rules, --in-app, --not-in-app, and --lint of
+ * them. */
 #ifndef STALLKIT_CMD_CLASSIFY_RULES_H
 #define STALLKIT_CMD_CLASSIFY_RULES_H
 
@@ -21,6 +22,8 @@ struct classify_rules {
     struct cli_failures *failures;
 };
 
+/* Takes the value of --rules. False after a printed message. */
+bool classify_rules_take(struct classify_rules *r, struct cli_parser *p);
 /* Loads the requested rules, then the built-in ones. False after a printed message. */
 bool classify_rules_load(struct classify_rules *r);
 /* Prints what is wrong with the files and globs, or, if there are none, with the built-in rules, to

@@ -54,7 +54,7 @@ static void causes_mark(void *ctx, const struct layout_frame *f, const struct fr
     note->failed |= c->function.failed || c->image.failed || c->path.failed;
 }
 
-enum st flame_causes_start(struct flame_causes *c, uint32_t label_depth, struct err *e) {
+void flame_causes_start(struct flame_causes *c, const struct rules *rules, uint32_t label_depth) {
     size_t count = 0;
     for (enum rule_cause cause; (cause = rule_cause_of_legend(count)) != CAUSE_NONE; count++) {
         c->keys[count] = (struct svg_key){rule_cause_colour(cause), rule_cause_text(cause)};
@@ -62,14 +62,10 @@ enum st flame_causes_start(struct flame_causes *c, uint32_t label_depth, struct 
     c->label_depth = label_depth;
     c->marks =
         (struct svg_marks){.mark = causes_mark, .ctx = c, .keys = c->keys, .key_count = count};
-    if (rules_new(&c->rules, e) != ST_OK) {
-        return ST_ERR;
-    }
-    return rules_add_builtin(c->rules, e);
+    c->rules = rules;
 }
 
 void flame_causes_release(struct flame_causes *c) {
-    rules_free(c->rules);
     strbuf_release(&c->path);
     strbuf_release(&c->function);
     strbuf_release(&c->image);

@@ -8,18 +8,17 @@
 #include "flame/svg/svg.h"
 
 struct flame_causes {
-    struct svg_marks marks; /* for svg_options; valid until flame_causes_release */
-    struct rules *rules;    /* private from here */
+    struct svg_marks marks;    /* for svg_options; valid until flame_causes_release */
+    const struct rules *rules; /* private from here */
     struct svg_key keys[CAUSE_COUNT];
     uint32_t label_depth;
     struct strbuf path; /* one byte per frame, from the outermost to the last: its cause */
     struct strbuf function, image;
 };
 
-/* By the built-in rules. label_depth: where --by put the causes themselves, 1 = the outermost
- * frame; 0 = nowhere. */
-enum st flame_causes_start(struct flame_causes *c, uint32_t label_depth,
-                           struct err *e) BASE_MUST_USE;
+/* rules: borrowed until flame_causes_release. label_depth: where --by put the causes themselves, 1
+ * = the outermost frame; 0 = nowhere. */
+void flame_causes_start(struct flame_causes *c, const struct rules *rules, uint32_t label_depth);
 void flame_causes_release(struct flame_causes *c);
 
 /* The frames of a holder, and what stands between them and those of who waits, have colours of

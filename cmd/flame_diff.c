@@ -42,6 +42,7 @@ int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operan
                                     .labels = in->labels,
                                     .by_holder = in->by_holder,
                                     .where = in->where,
+                                    .rules = in->rules,
                                     .cap_ms = in->cap_ms,
                                     .with_samples = true,
                                     .full_names = in->full_names,

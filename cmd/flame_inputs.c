@@ -309,14 +309,12 @@ static enum st inputs_finish(struct flame_inputs *run, struct err *e) {
     return st == ST_OK ? filter(run, &run->samples, e) : st;
 }
 
-/* Makes what judges dumps: by the built-in rules. */
+/* Makes what judges dumps. */
 static enum st start_keyers(struct flame_inputs *run, struct err *e) {
-    enum st st = rules_new(&run->rules, e);
-    if (st == ST_OK) {
-        st = rules_add_builtin(run->rules, e);
-    }
-    const struct key_options o = {
-        .rules = run->rules, .kind = KEY_OF_APP, .inlines = !run->options.no_inlines};
+    enum st st = ST_OK;
+    const struct key_options o = {.rules = run->rules->raw ? NULL : run->rules->set,
+                                  .kind = KEY_OF_APP,
+                                  .inlines = !run->options.no_inlines};
     for (unsigned i = 0; st == ST_OK && i < run->jobs; i++) {
         st = keyer_new(&run->keyers[i], &o, e);
     }
@@ -359,7 +357,6 @@ void flame_inputs_release(struct flame_inputs *run) {
     for (size_t i = 0; i < CLI_JOBS_MAX; i++) {
         keyer_free(run->keyers[i]);
     }
-    rules_free(run->rules);
     seen_release(&run->seen);
     stall_ledger_release(&run->ledger);
     fold_release(&run->fold_samples);

@@ -16,6 +16,7 @@
 #include "flame/image_ids.h"
 #include "flame/stacks/stack_filter.h"
 #include "flame/stacks/stack_tree.h"
+#include "classify_rules.h"
 #include "flame_labels.h"
 
 /* Zero-initialise, set the first members, read, then use the tree and the counts. */
@@ -24,8 +25,9 @@ struct flame_inputs {
     struct fold_options options;
     struct stack_filter filter;
     struct flame_labels labels;
-    const struct where *where; /* dumps that count, borrowed; NULL = all */
-    uint64_t cap_ms;           /* more of one stall does not count; 0 = no cap */
+    const struct where *where;          /* dumps that count, borrowed; NULL = all */
+    const struct classify_rules *rules; /* loaded; borrowed */
+    uint64_t cap_ms;                    /* more of one stall does not count; 0 = no cap */
     bool by_holder;    /* only waits for locks, each with the stacks of who holds them above */
     bool ordered;      /* a tree in the order of time */
     bool with_samples; /* samples and ids are wanted, too */
@@ -45,8 +47,7 @@ struct flame_inputs {
     uint64_t rounded;            /* of these, counts that were cut to STACK_DECIMALS_MAX places */
     char unit[32];               /* of profiles; of several kinds, the last one's */
 
-    struct folded_reader reader; /* private from here */
-    struct rules *rules;
+    struct folded_reader reader;        /* private from here */
     struct keyer *keyers[CLI_JOBS_MAX]; /* one per worker */
     bool open[APART_COUNT];             /* see triage_apart_opened */
     struct seen_set seen;

@@ -10,8 +10,9 @@ static void label_add_version(struct strbuf *b, const struct dump *d) {
     }
 }
 
-static void add_cause(struct strbuf *b, const struct dump *d, const struct stall_key *key) {
-    strbuf_addstr(b, d->class.cause ? d->class.cause : rule_cause_text(key->cause));
+/* said: by an annotation; NULL = nothing. */
+static void add_cause(struct strbuf *b, const char *said, const struct stall_key *key) {
+    strbuf_addstr(b, said ? said : rule_cause_text(key->cause));
 }
 
 /* The function of a key's frame; of a framework the one that the app called, else its name. */
@@ -21,9 +22,9 @@ static void label_add_frame(struct strbuf *b, const struct key_frame *f) {
     strbuf_addstr(b, info->function);
 }
 
-/* The bucket's title, or the functions of its key, the innermost first. */
-static void label_add_bucket(struct strbuf *b, const struct dump *d, const struct stall_key *key) {
-    const char *title = d->class.title ? d->class.title : d->class.level1;
+/* The bucket's title, as an annotation says it (NULL = none does), or the functions of its key, the
+ * innermost first. */
+static void label_add_bucket(struct strbuf *b, const char *title, const struct stall_key *key) {
     const struct key *level = &key->level[0];
     if (title) {
         strbuf_addstr(b, title);
@@ -39,14 +40,15 @@ static void label_add_bucket(struct strbuf *b, const struct dump *d, const struc
 enum st flame_label_of(const struct flame_labels *l, const struct dump *d,
                        const struct stall_key *key, struct flame_label *out, struct err *e) {
     size_t starts[FLAME_BY_COUNT];
+    const char *title = d->class.title ? d->class.title : d->class.level1;
     for (size_t i = 0; i < l->count; i++) {
         starts[i] = out->storage.len;
         switch (l->kinds[i]) {
         case FLAME_BY_CAUSE:
-            add_cause(&out->storage, d, key);
+            add_cause(&out->storage, l->anew ? NULL : d->class.cause, key);
             break;
         case FLAME_BY_BUCKET:
-            label_add_bucket(&out->storage, d, key);
+            label_add_bucket(&out->storage, l->anew ? NULL : title, key);
             break;
         default:
             label_add_version(&out->storage, d);

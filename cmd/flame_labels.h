@@ -15,6 +15,7 @@ enum flame_by { FLAME_BY_CAUSE, FLAME_BY_BUCKET, FLAME_BY_VERSION, FLAME_BY_COUN
 struct flame_labels {
     enum flame_by kinds[FLAME_BY_COUNT]; /* the outermost first */
     size_t count;
+    bool anew; /* causes and buckets are the key's, whatever class the dump has */
 };
 
 /* The labels of one dump. Zero-initialised = none. */
@@ -30,8 +31,8 @@ struct flame_holders {
     struct strbuf storage;
 };
 
-/* Causes and buckets are those that stallclassify --annotate wrote into the dump, else those of its
- * key. ST_ERR: out of memory. Thread safe. */
+/* Causes and buckets are those that stallclassify --annotate wrote into the dump, else, or with
+ * l->anew, those of its key. ST_ERR: out of memory. Thread safe. */
 enum st flame_label_of(const struct flame_labels *l, const struct dump *d,
                        const struct stall_key *key, struct flame_label *out,
                        struct err *e) BASE_MUST_USE;

@@ -93,10 +93,8 @@ static enum st write_svg_marked(const struct flame_run *run, struct svg_options 
         depth = l->kinds[i] == FLAME_BY_CAUSE ? i + 1 : depth;
     }
     o->marks = &causes.marks;
-    enum st st = flame_causes_start(&causes, depth, e);
-    if (st == ST_OK) {
-        st = svg_write(&run->inputs.tree, o, out, e);
-    }
+    flame_causes_start(&causes, run->rules.set, depth);
+    enum st st = svg_write(&run->inputs.tree, o, out, e);
     flame_causes_release(&causes);
     return st;
 }

@@ -28,6 +28,7 @@ struct flame_run {
     struct flame_diff diff;
     struct svg_options svg;
     struct where *where; /* of --where; NULL = the option was not given */
+    struct classify_rules rules;
     uint64_t cap_s;
     const char *output; /* a path, NULL = stdout */
     const char *weight; /* the word behind --weight; NULL = the option was not given */

@@ -19,6 +19,7 @@ enum {
     OPT_WEIGHT,
     OPT_BY,
     OPT_WHERE,
+    OPT_RULES,
     OPT_CAP,
     OPT_THREADS,
     OPT_MODULES,
@@ -105,6 +106,12 @@ static bool flame_take_where(void *settings, struct cli_parser *p) {
     return cli_take_where(run->where, p);
 }
 
+static bool flame_take_rules(void *settings, struct cli_parser *p) {
+    struct flame_run *run = settings;
+    run->inputs.labels.anew = true; /* the rules of an annotation may have been others */
+    return classify_rules_take(&run->rules, p);
+}
+
 static bool take_palette(void *settings, struct cli_parser *p) {
     struct flame_run *run = settings;
     const char *value = p->value;
@@ -164,6 +171,10 @@ static const struct cli_option options[] = {
      "count only dumps like these, as in stallclassify: 'app.version>=5.3';\n"
      "cause=idle shows what is set apart as idle; repeatable",
      CLI_CALL(flame_take_where)},
+    {OPT_RULES, 0, "rules", "FILE",
+     "rules that go before the built-in ones, as in stallclassify; repeatable.\n"
+     "none: no rules: nothing is idle, and nothing has a cause",
+     CLI_CALL(flame_take_rules)},
     {OPT_CAP, 0, "cap", "SECONDS", "what one stall counts at most (default 30; 0: no cap)",
      CLI_NUMBER(struct flame_run, cap_s, 0, CLI_CAP_S_MAX)},
     {OPT_THREADS, 0, "threads", "main|all", "which stacks of a dump (default: main)",
@@ -249,6 +260,12 @@ static bool flame_check_options(const struct flame_run *run) {
     if (run->inputs.by_holder && run->inputs.options.all_threads) {
         return cli_reject(&tool, "--by=holder is about the main thread, not --threads=all");
     }
+    if (run->rules.raw && run->rules.files.len) {
+        return cli_reject(&tool, "--rules none excludes other rules");
+    }
+    if (run->rules.raw && run->inputs.by_holder) {
+        return cli_reject(&tool, "--by holder needs rules: they tell who waits");
+    }
     const char *unreadable = flame_formats[run->format].unreadable;
     if (unreadable && to_stdout && isatty(STDOUT_FILENO) == 1) {
         return cli_reject(&tool,
@@ -326,6 +343,12 @@ static void flame_tell_unsaid(const struct flame_run *run) {
 static int flame(struct flame_run *run, const struct cli_parser *p) {
     struct cli_failures *failures = &run->inputs.dumps.failures;
     dump_library_init();
+    run->rules.failures = &run->inputs.dumps.failures;
+    run->rules.failures->tool = tool.name;
+    run->inputs.rules = &run->rules;
+    if (!classify_rules_load(&run->rules)) {
+        return CLI_FAILED;
+    }
     int status = flame_read_inputs(run, p);
     if (status != CLI_OK) {
         return status;
@@ -370,6 +393,7 @@ int main(int argc, char **argv) {
     int status = cli_read_options(&p, &run) == CLI_END ? flame_run_checked(&run, &p) : p.status;
     flame_diff_release(&run.diff);
     flame_inputs_release(&run.inputs);
+    classify_rules_release(&run.rules);
     where_free(run.where);
     return status;
 }

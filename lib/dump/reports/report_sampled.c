@@ -10,6 +10,8 @@
  *       12  start + 462 (dyld + 21806) [0x115b4652e]
  *         11  ??? (Shop + 6324) [0x1007698b4]        two columns for each level
  *          *1   hndl_alltraps + 223 (kernel + 39327) [0xffffff800021999f]
+ *          *3   psynch_mtxcontinue + 0 (pthread + 11285) [0x…] (blocked by turnstile waiting for
+ *               Shop [301] thread 0x2caa0)
  *         1   <User mode>
  *       Binary Images:
  *                0x104980000 -                ???  Shop  <AA8EBB25-…>  /var/…/Shop.app/Shop
@@ -34,8 +36,10 @@ struct sampling {
     const char *line;
     enum place place;
     const char *command; /* the process that the report is about; NULL = the first */
+    const char *process; /* whose section it is: "Shop [301]" */
     struct report_thread thread;
-    json_t *roots; /* of the thread */
+    uint64_t blocked; /* samples in which the thread waited for thread.owner */
+    json_t *roots;    /* of the thread */
     VEC(struct open_node) path;
 };
 
@@ -139,6 +143,74 @@ static bool node_address(void *ctx, const json_t *node, uint64_t *out) {
     return report_address(json_object_get(node, "address"), out);
 }
 
+/* ---- who waits for whom ---- */
+
+static const char *lock_kind(const char *symbol) {
+    symbol += strspn(symbol, "_");
+    if (strncmp(symbol, "psynch_mtx", 10) == 0 || strncmp(symbol, "psynch_mutex", 12) == 0) {
+        return "mutex";
+    }
+    return strncmp(symbol, "psynch_rw", 9) == 0 ? "rwlock" : "lock";
+}
+
+/* The thread of this process in "Shop [301] [unique pid 301] thread 0x2caa0)", or "this thread".
+ * False: it is another process's, or not the next one of a longer chain. */
+static bool take_blocker(const struct sampling *t, const char *s, int64_t *owner) {
+    size_t len = t->process ? strlen(t->process) : 0;
+    const char *end = strchr(s, ')'), *thread;
+    uint64_t id;
+    if (strncmp(s, "this thread", 11) == 0) {
+        *owner = t->thread.id;
+        return t->thread.id >= 0;
+    }
+    if (!end || len == 0 || strncmp(s, t->process, len) != 0 || s[len] != ' ') {
+        return false;
+    }
+    thread = strstr(s + len, " thread 0x");
+    if (!thread || thread > end) {
+        return false;
+    }
+    thread += sizeof " thread " - 1;
+    if (!report_take_hex(&thread, &id) || id > INT64_MAX || *thread != ')') {
+        return false;
+    }
+    *owner = (int64_t)id;
+    return true;
+}
+
+/* Notes for whom the thread waits in the samples of this line; for several that of most. */
+static void note_blocker(struct sampling *t, const char *why) {
+    const char *s = report_skip_blanks(t->line);
+    int64_t owner;
+    uint64_t count;
+    s += *s == '*';
+    if (!report_take_decimal(&s, &count) || count > DUMP_COUNT_MAX ||
+        !take_blocker(t, why, &owner)) {
+        return;
+    }
+    bool same = t->thread.waits_for && t->thread.owner == owner;
+    if (!same && count <= t->blocked) {
+        return;
+    }
+    t->blocked = count + (same ? t->blocked : 0);
+    t->thread.waits_for = lock_kind(report_skip_blanks(s));
+    t->thread.owner = owner;
+}
+
+/* It waits for whom it waited for in most of its samples. */
+static void settle_blocker(struct sampling *t) {
+    uint64_t total = 0;
+    size_t i;
+    json_t *root;
+    json_array_foreach(t->roots, i, root) {
+        total += (uint64_t)json_integer_value(json_object_get(root, "count"));
+    }
+    if (t->blocked <= total / 2) {
+        t->thread.waits_for = NULL;
+    }
+    t->blocked = 0;
+}
+
 /* Only the main thread's stacks are samples: the main thread did not wait for the others. */
 static enum st sampled_end_thread(struct sampling *t) {
     const struct report_tree tree = {"child", "count", false, node_address, NULL};
@@ -149,6 +221,7 @@ static enum st sampled_end_thread(struct sampling *t) {
         return ST_OK;
     }
     t->thread.main = r->threads.len == 0;
+    settle_blocker(t);
     t->thread.stack = report_begin_stack(r);
     st = report_tree_heaviest(r, &tree, t->roots);
     report_end_stack(r, &t->thread.stack);
@@ -172,6 +245,7 @@ static enum st begin_thread(struct sampling *t, const char *s) {
         return ST_ERR;
     }
     t->thread = (struct report_thread){.id = -1};
+    t->blocked = 0;
     if (report_take_hex(&s, &id) && id <= INT64_MAX) {
         t->thread.id = (int64_t)id;
     }
@@ -246,6 +320,7 @@ static enum st begin_section(struct sampling *t, const char *name) {
         return ST_ERR;
     }
     size_t len = t->command ? strlen(t->command) : 0;
+    t->process = name;
     bool ours = strncmp(name, t->command ? t->command : "", len) == 0 &&
                 (len == 0 || name[len] == 0 || strncmp(name + len, " [", 2) == 0);
     t->place = ours ? IN_PROCESS : ELSEWHERE;
@@ -256,6 +331,7 @@ static enum st begin_section(struct sampling *t, const char *name) {
 }
 
 static enum st sampled_take_line(struct sampling *t) {
+    static const char blocked[] = "blocked by turnstile waiting for ";
     const char *s = report_skip_blanks(t->line), *name = process_of(t);
     if (name) {
         return begin_section(t, name);
@@ -272,7 +348,13 @@ static enum st sampled_take_line(struct sampling *t) {
             t->place = IN_IMAGES;
             return sampled_end_thread(t);
         }
-        return strncmp(s, "Thread ", 7) == 0 ? begin_thread(t, s + 7) : take_sample(t);
+        if (strncmp(s, "Thread ", 7) == 0) {
+            return begin_thread(t, s + 7);
+        }
+        if ((s = strstr(t->line, blocked)) != NULL) {
+            note_blocker(t, s + sizeof blocked - 1);
+        }
+        return take_sample(t);
     case IN_IMAGES:
         if (t->r->images.len < DUMP_IMAGES_MAX) {
             report_text_image(t->r, t->line);

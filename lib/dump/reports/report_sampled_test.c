@@ -173,6 +173,48 @@ static void a_stackshot_tells_who_waits_for_whom(void **state) {
     release_converted(&c);
 }
 
+/* A spindump of two threads: one waits for the other, which waits as `how` says. */
+#define BLOCKED(how)                                                                               \
+    HEAD("hang", "")                                                                               \
+    "Process:          Shop [301]\n  Thread 0x2ca9e    DispatchQueue "                             \
+    "\"com.apple.main-thread\"(1)\n"                                                               \
+    "  9  start + 4 (libx.dylib + 16) [0x180000010]\n"                                             \
+    "    9  __psynch_mutexwait + 8 (libx.dylib + 64) [0x180000040]\n"                              \
+    "     *5  psynch_mtxcontinue + 0 (pthread + 112) [0xffffff8003753c15] (blocked by turnstile "  \
+    "waiting for Shop [301] [unique pid 301] thread 0x2caa0) 1-5\n"                                \
+    "     *4  psynch_mtxcontinue + 0 (pthread + 112) [0xffffff8003753c15] (blocked by turnstile "  \
+    "waiting for Shop [301] thread 0x2caa1) 6-9\n"                                                 \
+    "  Thread 0x2caa0    Thread name \"db\"\n  9  ??? (libx.dylib + 32) [0x180000020]\n"           \
+    "     *9  ulock_wait + 0 (kernel + 1) [0xffffff8003753c15] (" how ")\n" SHOP_IMAGES
+
+static void a_spindump_tells_by_whom_a_thread_is_blocked(void **state) {
+    (void)state;
+    struct converted c =
+        convert_text_of(BLOCKED("suspended, blocked by turnstile waiting for Shop [301] thread "
+                                "0x2ca9e"));
+    const struct dump *d = only_dump(&c);
+    assert_string_equal(d->threads[0].waits_for.kind, "mutex");
+    assert_int_equal(d->threads[0].waits_for.owner, 0x2caa0); /* in 5 of 9 samples */
+    assert_string_equal(d->threads[1].waits_for.kind, "lock");
+    assert_int_equal(d->threads[1].waits_for.owner, 0x2ca9e);
+    release_converted(&c);
+    c = convert_text_of(
+        BLOCKED("blocked by turnstile waiting for this thread - part of a deadlock"));
+    assert_int_equal(only_dump(&c)->threads[1].waits_for.owner, 0x2caa0);
+    release_converted(&c);
+    static const char *const others[] = {
+        (BLOCKED("blocked by turnstile waiting for smd [7] thread 0x1")),
+        (BLOCKED("blocked by turnstile waiting for Shop [3011] thread 0x1")),
+        (BLOCKED("blocked by turnstile waiting for Shop [301] thread 0x1 after 2 hops")),
+        (BLOCKED("blocked by turnstile waiting for Shop [301]")),
+        (BLOCKED("blocked by turnstile waiting for Shop [301] thread 0xffffffffffffffff"))};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        c = convert_text_of(others[i]);
+        assert_null(only_dump(&c)->threads[1].waits_for.kind);
+        release_converted(&c);
+    }
+}
+
 static void a_stackshot_of_nobody_is_refused(void **state) {
     (void)state;
     check_refused(SHOT("", ""), "without a stack of a process in front");
@@ -187,6 +229,7 @@ int main(void) {
         cmocka_unit_test(a_hang_is_the_main_threads_samples),
         cmocka_unit_test(what_used_too_much_is_the_kind),
         cmocka_unit_test(samples_without_their_process_are_refused),
+        cmocka_unit_test(a_spindump_tells_by_whom_a_thread_is_blocked),
         cmocka_unit_test(a_stackshot_is_the_process_in_front),
         cmocka_unit_test(a_stackshot_tells_who_waits_for_whom),
         cmocka_unit_test(a_stackshot_of_nobody_is_refused),

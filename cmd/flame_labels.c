@@ -86,6 +86,15 @@ static void holder_add_mark(struct strbuf *b, const struct dump *d, const struct
     strbuf_addstr(b, cycle ? ", deadlock]" : "]");
 }
 
+/* "[held by db.flush: SQLite, inferred]" */
+static void add_inferred_mark(struct strbuf *b, const struct lock_holder *h) {
+    strbuf_addstr(b, mark_begin);
+    size_t before = b->len;
+    holder_add_thread(b, h->inferred);
+    strbuf_addf(b, "%s: %s, inferred]", b->len > before ? "" : "a thread without a name",
+                h->key.frames[1].info->function);
+}
+
 enum st flame_holders_of(const struct dump *d, const struct stall_key *key,
                          struct flame_holders *out, struct err *e) {
     struct dump_waits w;
@@ -100,6 +109,11 @@ enum st flame_holders_of(const struct dump *d, const struct stall_key *key,
         out->links[out->count++].stack = cycle ? NULL : &w.threads[i + 1]->stack;
         holder_add_mark(&out->storage, d, &w, i);
         strbuf_addc(&out->storage, '\0');
+    }
+    if (key->holder.status == HOLDER_INFERRED) {
+        starts[0] = 0;
+        out->links[out->count++].stack = &key->holder.inferred->stack;
+        add_inferred_mark(&out->storage, &key->holder);
     }
     for (size_t i = 0; i < out->count; i++) {
         out->links[i].mark = strbuf_cstr(&out->storage) + starts[i];

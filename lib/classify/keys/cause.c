@@ -265,7 +265,8 @@ static void set_reason(struct stall_key *out, const struct strbuf *why) {
 
 enum st judge_cause(struct keyer *k, const struct dump *d, const struct judged_stack *chosen,
                     struct stall_key *out, struct err *e) {
-    struct judge j = {.k = k, .d = d, .chosen = chosen, .why = &k->text};
+    struct holder_guess guess = {0};
+    struct judge j = {.k = k, .d = d, .chosen = chosen, .why = &k->text, .guess = &guess};
     strbuf_clear(&k->text);
     if (find_current(&j, e) != ST_OK) {
         return ST_ERR;
@@ -295,5 +296,5 @@ enum st judge_cause(struct keyer *k, const struct dump *d, const struct judged_s
     }
     out->confidence = out->confidence * agreement(k, chosen) / 1000;
     set_reason(out, &k->text);
-    return find_holder(k, d, waits ? j.thread : NULL, out, e);
+    return find_holder(k, d, waits ? j.thread : NULL, &guess, out, e);
 }

@@ -12,6 +12,7 @@ struct judge {
     const struct dump_thread *thread;
     bool current;       /* the chosen stack is what it showed when it was captured */
     struct strbuf *why; /* the reason; empty when a judgement begins */
+    struct holder_guess *guess;
 };
 
 /* cause_waits.c. Adds " in FUNCTION", the function that represents a stack; nothing if none of its
@@ -21,12 +22,13 @@ void cause_add_in(const struct judge *j, const struct judged_stack *s);
 void cause_add_thread(const struct judge *j, const struct dump_thread *t);
 /* Who waits for whom, as the dump says. ST_NONE: it does not. */
 enum st judge_waits(const struct judge *j, struct stall_key *out, struct err *e) BASE_MUST_USE;
-/* All that work wait for each other, as their frames say. ST_NONE: somebody may go on. */
+/* All that work wait for each other, as their frames say; if only one other does, it is the guess.
+ * ST_NONE: somebody may go on. */
 enum st judge_standstill(const struct judge *j, struct stall_key *out, struct err *e) BASE_MUST_USE;
 /* Adds what other threads are at in the app's code. ST_ERR: out of memory. */
 enum st cause_add_app_threads(const struct judge *j, struct err *e) BASE_MUST_USE;
-/* Behind the reason of a wait for a database's lock: which thread holds it. ST_ERR: out of memory.
- */
+/* Behind the reason of a wait for a database's lock: which thread holds it, which is the guess.
+ * ST_ERR: out of memory. */
 enum st cause_add_database_holder(const struct judge *j, struct err *e) BASE_MUST_USE;
 
 #endif

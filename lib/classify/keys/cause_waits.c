@@ -259,8 +259,9 @@ static bool may_let_go_on(const struct judge *j, bool own, const struct judged_s
 
 /* What is seen of the threads that wait. */
 struct standstill {
-    size_t waiters; /* the chosen one among them; 0: some thread is at work */
-    bool convoy;    /* all of them wait as the chosen one does */
+    size_t waiters;                  /* the chosen one among them; 0: some thread is at work */
+    bool convoy;                     /* all of them wait as the chosen one does */
+    const struct dump_thread *other; /* the last one of them */
     bool same_type; /* one waits in a method of a type that the chosen one waits in a method of */
 };
 
@@ -281,6 +282,7 @@ static enum st add_waiters(const struct judge *j, struct standstill *out, struct
         bool runs = judged_is(t->state, "running");
         if (!runs && waits_for_holder(j->k, &s)) {
             add_waiter(j, t, &s, &out->waiters);
+            out->other = t;
             out->convoy = out->convoy && waits_alike(j->k, j->chosen, &s);
             out->same_type = out->same_type || waits_in_same_type(j->k, j->chosen, &s);
         } else if ((runs || !waits_for_work(j->k, &s)) && may_let_go_on(j, own, &s)) {
@@ -329,6 +331,9 @@ enum st judge_standstill(const struct judge *j, struct stall_key *out, struct er
     bool each_other = holds && s.waiters > 1;
     strbuf_addstr(j->why, each_other ? ", and no other thread is at work: they wait for each other"
                                      : ", and no thread is at work that could let it go on");
+    if (each_other && s.waiters == 2) {
+        *j->guess = (struct holder_guess){.thread = s.other, .lock = "deadlock"};
+    }
     out->cause = CAUSE_DEADLOCK;
     out->confidence = each_other ? 850 : 700;
     return ST_OK;
@@ -373,7 +378,8 @@ static const struct frame_info *holding_frame(const struct judge *j, const struc
 }
 
 enum st cause_add_database_holder(const struct judge *j, struct err *e) {
-    for (size_t i = 0; i < j->d->thread_count; i++) {
+    size_t found = 0;
+    for (size_t i = 0; i < j->d->thread_count && found < 2; i++) {
         const struct dump_thread *t = &j->d->threads[i];
         struct judged_stack s;
         if (t == j->thread) {
@@ -383,13 +389,18 @@ enum st cause_add_database_holder(const struct judge *j, struct err *e) {
             return ST_ERR;
         }
         const struct frame_info *holds = holding_frame(j, &s);
-        if (holds && !(s.told && s.told->cause == CAUSE_LOCK)) {
-            strbuf_addstr(j->why, "; ");
-            cause_add_thread(j, t);
-            strbuf_addf(j->why, " is in %s", holds->function);
-            cause_add_in(j, &s);
-            return ST_OK;
+        if (!holds || (s.told && s.told->cause == CAUSE_LOCK)) {
+            continue;
         }
+        if (found++) {
+            j->guess->thread = NULL; /* they may be in two databases */
+            break;
+        }
+        strbuf_addstr(j->why, "; ");
+        cause_add_thread(j, t);
+        strbuf_addf(j->why, " is in %s", holds->function);
+        cause_add_in(j, &s);
+        *j->guess = (struct holder_guess){.thread = t, .lock = holds->by[RULE_HOLDER]->framework};
     }
     return ST_OK;
 }

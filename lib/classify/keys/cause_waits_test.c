@@ -97,6 +97,21 @@ static void expect(const char *stall, const struct stack_text *threads, size_t c
     teardown(&b);
 }
 
+/* The key of who holds the lock. */
+static void expect_holder(const char *stall, const struct stack_text *threads, size_t count,
+                          enum holder_status status, const char *want) {
+    struct bench b;
+    struct strbuf got = {0};
+    classify(&b, stall, threads, count);
+    key_text(&b.key.holder.key, &got);
+    assert_string_equal(strbuf_cstr(&got), want);
+    assert_int_equal(b.key.holder.status, status);
+    assert_int_equal(b.key.holder.waiters, status == HOLDER_INFERRED);
+    assert_true(!b.key.holder.inferred == (status != HOLDER_INFERRED));
+    strbuf_release(&got);
+    teardown(&b);
+}
+
 #define MAIN_WAITS_FOR_A_QUEUE                                                                     \
     {                                                                                              \
         1, "main", "waiting", {                                                                    \
@@ -227,6 +242,22 @@ static void the_thread_that_writes_holds_the_database(void **state) {
            "sqlite3PagerCommitPhaseOne in -[Sync save]");
     expect("\"kind\":\"hang\",\"ended\":true", threads, 3, CAUSE_LOCK,
            "waits for who has locked the database (usleep)");
+    expect_holder("\"kind\":\"hang\"", threads, 4, HOLDER_INFERRED,
+                  "thread\tsync\ninferred\tSQLite\nSQLite\t\napp\t-[Sync save]\n");
+    expect_holder("\"kind\":\"hang\"", threads, 3, HOLDER_UNKNOWN, "unknown\t\n");
+    const struct stack_text two[] = {threads[0], threads[3], threads[3]};
+    expect_holder("\"kind\":\"hang\"", two, 3, HOLDER_UNKNOWN, "unknown\t\n");
+}
+
+/* Nobody says who owns what, and there is only one other that waits. */
+static void the_one_other_of_a_deadlock_is_its_holder(void **state) {
+    (void)state;
+    static const struct stack_text threads[] = {MAIN_WAITS_FOR_A_QUEUE, WRITER_WAITS_FOR_A_MUTEX,
+                                                WRITER_WAITS_FOR_A_MUTEX};
+    static const char killed[] = "\"kind\":\"watchdog\",\"fatal\":true";
+    expect_holder(killed, threads, 2, HOLDER_INFERRED,
+                  "thread\tdb\ninferred\tdeadlock\napp\t-[Cart lock]\n");
+    expect_holder(killed, threads, 3, HOLDER_UNKNOWN, "unknown\t\n");
 }
 
 /* What writes to a database does not hold the lock of another library. */
@@ -362,6 +393,7 @@ int main(void) {
         cmocka_unit_test(a_semaphore_is_held_by_nobody),
         cmocka_unit_test(a_condition_whose_thread_is_stuck_is_a_deadlock),
         cmocka_unit_test(the_thread_that_writes_holds_the_database),
+        cmocka_unit_test(the_one_other_of_a_deadlock_is_its_holder),
         cmocka_unit_test(a_mutex_outside_of_the_database_has_no_such_holder),
         cmocka_unit_test(who_waits_for_a_lock_and_hardly_ran_did_not_draw),
         cmocka_unit_test(a_thread_that_stands_still_in_memory_waits_for_a_page),

@@ -91,6 +91,7 @@ struct lock_holder {
     enum holder_status status;
     const struct dump_thread *waiter; /* borrowed from the dump: the chain of waits begins with it;
                                          NULL = nobody tells */
+    const struct dump_thread *inferred; /* of HOLDER_INFERRED: the holder, borrowed from the dump */
     uint64_t waiters; /* threads of the dump that the holder keeps waiting, if only through others;
                          0 = unknown */
     struct key key;   /* see lock_holder.h */

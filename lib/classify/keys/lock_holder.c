@@ -1,6 +1,6 @@
 /* Who holds the lock that a stall waits for: the last thread of the chain of waits that begins with
- * the one that stalled. Nothing is concluded from stacks; where the dump names no owner, the holder
- * is unknown. */
+ * the one that stalled. Where the dump names no owner, the holder is the one that the frames of all
+ * threads leave (cause_waits.c), or unknown. */
 #include "classify/keys/lock_holder.h"
 
 #include "classify/keys/keyer_private.h"
@@ -106,8 +106,28 @@ static enum st holder_add_frames(struct keyer *k, const struct dump *d,
     return ST_OK;
 }
 
+/* No chain of waits names the holder. */
+static enum st take_guess(struct keyer *k, const struct dump *d, const struct holder_guess *guess,
+                          struct lock_holder *h, struct err *e) {
+    struct strbuf name = {0};
+    if (!guess->thread) {
+        h->status = HOLDER_UNKNOWN;
+        return holder_add_name(k, &h->key, HOLDER_IS_UNKNOWN, &name) ? ST_OK : err_nomem(e);
+    }
+    h->status = HOLDER_INFERRED;
+    h->inferred = guess->thread;
+    h->waiters = 1;
+    holder_add_thread(&name, guess->thread);
+    bool ok = holder_add_name(k, &h->key, HOLDER_IS_THREAD, &name);
+    strbuf_clear(&name);
+    strbuf_addstr(&name, guess->lock);
+    ok = ok && holder_add_name(k, &h->key, HOLDER_BY_FRAMES, &name);
+    strbuf_release(&name);
+    return ok ? holder_add_frames(k, d, guess->thread, &h->key, e) : err_nomem(e);
+}
+
 enum st find_holder(struct keyer *k, const struct dump *d, const struct dump_thread *waiter,
-                    struct stall_key *out, struct err *e) {
+                    const struct holder_guess *guess, struct stall_key *out, struct err *e) {
     struct lock_holder *h = &out->holder;
     struct strbuf name = {0};
     struct holder_chain chain;
@@ -116,8 +136,7 @@ enum st find_holder(struct keyer *k, const struct dump *d, const struct dump_thr
     }
     holder_chain_from(d, waiter, &chain);
     if (chain.holder == SIZE_MAX) {
-        h->status = HOLDER_UNKNOWN;
-        return holder_add_name(k, &h->key, HOLDER_IS_UNKNOWN, &name) ? ST_OK : err_nomem(e);
+        return take_guess(k, d, guess, h, e);
     }
     const struct dump_thread *holder = chain.waits.threads[chain.holder];
     bool cycle = chain.waits.back != SIZE_MAX;

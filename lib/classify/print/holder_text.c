@@ -10,7 +10,8 @@ const char *holder_status_text(enum holder_status s) {
     static const char *const texts[] = {[HOLDER_NONE] = "",
                                         [HOLDER_UNKNOWN] = "unknown",
                                         [HOLDER_KNOWN] = "known",
-                                        [HOLDER_DEADLOCK] = "deadlock"};
+                                        [HOLDER_DEADLOCK] = "deadlock",
+                                        [HOLDER_INFERRED] = "inferred"};
     return texts[s];
 }
 
@@ -19,8 +20,13 @@ struct holder_row holder_row_of(const struct bucket *b) {
     if (b->frame_count < 2 || strcmp(b->frames[0]->image, HOLDER_IS_THREAD) != 0) {
         return row;
     }
-    bool deadlock = strcmp(b->frames[1]->image, HOLDER_OF_DEADLOCK) == 0;
-    return (struct holder_row){.status = deadlock ? HOLDER_DEADLOCK : HOLDER_KNOWN,
+    enum holder_status status = HOLDER_KNOWN;
+    if (strcmp(b->frames[1]->image, HOLDER_OF_DEADLOCK) == 0) {
+        status = HOLDER_DEADLOCK;
+    } else if (strcmp(b->frames[1]->image, HOLDER_BY_FRAMES) == 0) {
+        status = HOLDER_INFERRED;
+    }
+    return (struct holder_row){.status = status,
                                .thread = b->frames[0]->function,
                                .lock = b->frames[1]->function,
                                .frames = b->frames + 2,
@@ -52,7 +58,12 @@ void holder_add_who(struct strbuf *b, const struct holder_row *row) {
     text_add_clean(b, row->thread[0] ? row->thread : "a thread without a name");
     strbuf_addstr(b, " (");
     text_add_clean(b, row->lock);
-    strbuf_addstr(b, row->status == HOLDER_DEADLOCK ? ", deadlock)" : ")");
+    if (row->status == HOLDER_DEADLOCK) {
+        strbuf_addstr(b, ", deadlock");
+    } else if (row->status == HOLDER_INFERRED) {
+        strbuf_addstr(b, ", inferred from frames");
+    }
+    strbuf_addc(b, ')');
 }
 
 void holder_add_stack(struct strbuf *b, const struct holder_row *row) {

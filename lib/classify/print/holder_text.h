@@ -14,7 +14,7 @@ struct holder_row {
     size_t frame_count;
 };
 struct holder_row holder_row_of(const struct bucket *b);
-/* "known", "unknown", "deadlock". */
+/* "known", "unknown", "deadlock", "inferred". */
 const char *holder_status_text(enum holder_status s);
 
 /* What all waits for locks come to, and those of them whose holder is unknown. */
@@ -24,8 +24,8 @@ struct holder_sums {
 };
 struct holder_sums holder_sums_of(const struct triage *t);
 
-/* Each of these appends. "db.flush (mutex)", who holds what; "db.flush (mutex, deadlock)"; "holder
- * unknown". */
+/* Each of these appends. "db.flush (mutex)", who holds what; "db.flush (mutex, deadlock)";
+ * "db.flush (SQLite, inferred from frames)"; "holder unknown". */
 void holder_add_who(struct strbuf *b, const struct holder_row *row);
 /* "-[DB flush:] ← -[DB sync]"; "" where the dump has no stack of the thread. */
 void holder_add_stack(struct strbuf *b, const struct holder_row *row);

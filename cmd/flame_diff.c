@@ -46,6 +46,10 @@ int flame_diff_read(struct flame_diff *d, struct flame_inputs *in, char **operan
                                     .cap_ms = in->cap_ms,
                                     .with_samples = true,
                                     .full_names = in->full_names,
+                                    .debug_files = in->debug_files,
+                                    .store = in->store,
+                                    .learn = in->learn,
+                                    .no_learn = in->no_learn,
                                     .jobs = in->jobs,
                                     .quiet = in->quiet};
     int status = flame_inputs_read(&d->base, operands, 1);

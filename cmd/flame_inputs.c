@@ -58,6 +58,10 @@ static enum st inputs_work(void *ctx, struct dump *d, void *result, unsigned wor
                            struct err *e) {
     struct flame_inputs *run = ctx;
     struct flame_result *r = result;
+    struct dump_addition add;
+    if (run->symbols.symbolizer && cli_symbols_dump(&run->symbols, d, &add, e) != ST_OK) {
+        return ST_ERR;
+    }
     if (keyer_key(run->keyers[worker], d, &r->key, e) != ST_OK) {
         return ST_ERR;
     }
@@ -324,6 +328,18 @@ static enum st start_keyers(struct flame_inputs *run, struct err *e) {
     return st;
 }
 
+/* Opens what names the dumps, if anything was asked for. False after a printed message. */
+static bool open_debug_files(struct flame_inputs *run) {
+    const struct cli_symbols_options o = {.paths = run->debug_files.data,
+                                          .path_count = run->debug_files.len,
+                                          .store = run->store,
+                                          .learn = run->learn,
+                                          .no_learn = run->no_learn,
+                                          .names = symbolize_names_of(false, run->full_names)};
+    return (run->debug_files.len == 0 && !run->learn) ||
+           cli_symbols_open(&run->symbols, &o, &run->dumps, run->jobs);
+}
+
 int flame_inputs_read(struct flame_inputs *run, char **operands, size_t count) {
     struct err e = {0};
     cli_dumps_init(&run->dumps, run->tool, &dumps_ops, run);
@@ -340,8 +356,11 @@ int flame_inputs_read(struct flame_inputs *run, char **operands, size_t count) {
     run->buffer = malloc(READ_SIZE);
     enum st st = run->buffer ? start_keyers(run, &e) : err_nomem(&e);
     int status = CLI_OK;
+    if (st == ST_OK && !open_debug_files(run)) {
+        return CLI_FAILED;
+    }
     if (st == ST_OK) {
-        status = cli_dumps_run(&run->dumps, run->jobs, operands, count);
+        status = cli_symbols_run(&run->symbols, &run->dumps, run->jobs, operands, count);
         st = status == CLI_OK ? inputs_finish(run, &e) : st;
     }
     if (st != ST_OK) {
@@ -360,6 +379,7 @@ void flame_inputs_release(struct flame_inputs *run) {
     seen_release(&run->seen);
     stall_ledger_release(&run->ledger);
     fold_release(&run->fold_samples);
+    cli_symbols_close(&run->symbols);
     image_ids_release(&run->ids);
     stack_tree_release(&run->tree);
     stack_tree_release(&run->samples);

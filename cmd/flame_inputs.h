@@ -11,6 +11,7 @@
 #include "classify/keys/where.h"
 #include "classify/stats/stall_count.h"
 #include "cli_dumps.h"
+#include "cli_symbols.h"
 #include "flame/fold.h"
 #include "flame/stacks/folded.h"
 #include "flame/image_ids.h"
@@ -32,6 +33,9 @@ struct flame_inputs {
     bool ordered;      /* a tree in the order of time */
     bool with_samples; /* samples and ids are wanted, too */
     bool full_names;   /* Swift names that came with dumps: all of them, not the simplified form */
+    struct cli_list debug_files; /* -d, borrowed */
+    const char *store, *learn;   /* --store, --learn */
+    bool no_learn;               /* --no-learn */
     unsigned jobs;
     bool quiet; /* files that were skipped are not told */
 
@@ -48,6 +52,7 @@ struct flame_inputs {
     char unit[32];               /* of profiles; of several kinds, the last one's */
 
     struct folded_reader reader;        /* private from here */
+    struct cli_symbols symbols;         /* closed unless files or names are asked for */
     struct keyer *keyers[CLI_JOBS_MAX]; /* one per worker */
     bool open[APART_COUNT];             /* see triage_apart_opened */
     struct seen_set seen;

@@ -25,6 +25,10 @@ enum {
     OPT_MODULES,
     OPT_LINES,
     OPT_FULL,
+    OPT_SYMBOLS,
+    OPT_STORE,
+    OPT_LEARN,
+    OPT_NO_LEARN,
     OPT_INLINES,
     OPT_NO_INLINES,
     OPT_BASE,
@@ -190,6 +194,12 @@ static const struct cli_option options[] = {
     {OPT_FULL, 0, "full-names", NULL,
      "Swift names of reports with modules, types and generic arguments",
      CLI_FLAG(struct flame_run, inputs.full_names)},
+    {OPT_SYMBOLS, 'd', "symbols", "PATH",
+     "symbolicate raw dumps first, with these debug files or store; repeatable",
+     CLI_LIST(struct flame_run, inputs.debug_files)},
+    CLI_STORE_OPTION(OPT_STORE, struct flame_run, inputs.store),
+    CLI_LEARN_OPTION(OPT_LEARN, struct flame_run, inputs.learn),
+    CLI_NO_LEARN_OPTION(OPT_NO_LEARN, struct flame_run, inputs.no_learn),
     {OPT_BASE, 0, "base", "NAME", "begin stacks at the outermost frame of this name",
      CLI_TEXT(struct flame_run, inputs.filter.base)},
     {OPT_REVERSE, 0, "reverse", NULL, "innermost frames first: who called what cost most",
@@ -236,7 +246,7 @@ static const struct cli_option options[] = {
 static const struct cli_tool tool = {
     .name = "stallflame",
     .synopsis = "[-F svg|folded|speedscope|pprof] [-o FILE] [--weight WORD] [--by WORD]...\n"
-                " [OPTION]... [FILE|FOLDER|-]...\n"
+                " [-d PATH]... [OPTION]... [FILE|FOLDER|-]...\n"
                 "--diff [--fail-if REGEX:+LIMIT]... [--summary FILE] [OPTION]... BASE NEW",
     .summary = "Draws where the stalled time went: a flame graph of dumps or of folded stacks.",
     .options = options,
@@ -256,6 +266,9 @@ static bool flame_check_options(const struct flame_run *run) {
     bool to_stdout = !run->output || strcmp(run->output, "-") == 0;
     if (run->inputs.ordered && run->inputs.options.weight == FOLD_USERS) {
         return cli_reject(&tool, "--weight=users has no order of time for --flamechart");
+    }
+    if (!cli_symbols_check_learn(&tool, run->inputs.learn, run->inputs.no_learn)) {
+        return false;
     }
     if (run->inputs.by_holder && run->inputs.options.all_threads) {
         return cli_reject(&tool, "--by=holder is about the main thread, not --threads=all");
@@ -395,5 +408,6 @@ int main(int argc, char **argv) {
     flame_inputs_release(&run.inputs);
     classify_rules_release(&run.rules);
     where_free(run.where);
+    VEC_RELEASE(&run.inputs.debug_files);
     return status;
 }

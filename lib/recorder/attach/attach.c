@@ -276,7 +276,7 @@ static void sum_time(struct attach *a, uint64_t now_ns) {
     for (size_t i = 0; i < a->loop_count; i++) {
         const struct attach_loop *l = a->loops[i];
         struct rec_watched watched = attach_loop_watched(l, now_ns);
-        t->limited += l->watch.limits;
+        t->limited += l->watch.budget.limits;
         t->samples += l->samples;
         t->busy_samples += l->busy_samples;
         if (*l->loop_at) {

@@ -268,7 +268,8 @@ uint64_t attach_loop_step(struct attach_loop *l) {
     uint64_t next = tell_loop_now(l, REC_EVENT_STEP);
     attach_loop_write(l, false);
     rec_core_wait_begin(l->core, stallrec_clock_ns());
-    return l->watch.look_ns < next ? l->watch.look_ns : next;
+    uint64_t due = attach_watch_due(&l->watch);
+    return due < next ? due : next;
 }
 
 void attach_loop_finish(struct attach_loop *l) {

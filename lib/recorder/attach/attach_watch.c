@@ -15,12 +15,7 @@ enum {
     SAMPLE_MS = 8,        /* of processor time between two: seven between two looks */
     SAMPLE_AGE_MS = 75,   /* an older one is of something else, unless it hardly ran since */
     QUEUE_MAX = 1 << 20,
-    LET_GO_TRIES = 1000,
-    CONDITIONS_OFF_MS = 250, /* at first, and at most: */
-    CONDITIONS_OFF_MAX_MS = 8000,
-    /* Of a loop whose edges are off most of the time: */
-    LIMITED_MS = 2,   /* from one look to the next while they are on */
-    LIMITED_WAITS = 8 /* they are turned off again after so many */
+    LET_GO_TRIES = 1000
 };
 #define MS UINT64_C(1000000)
 
@@ -77,7 +72,7 @@ static void wait_begins(struct attach_watch *w, const struct wait_call *call,
     struct finder_wait wait = {.place = regs->value[CFI_PC], .depth = regs->value[CFI_SP]};
     struct wait_memory memory = {w, stack, goes_on};
     bool condition = call->on == WAIT_ON_CONDITION;
-    if (wait_call_is_other(call, args) || (condition && w->no_conditions)) {
+    if (wait_call_is_other(call, args) || (condition && w->budget.no_conditions)) {
         return;
     }
     remote_caller(w->unwinder, regs, stack, condition, &wait.place, &wait.depth);
@@ -126,18 +121,20 @@ static void take_enter(struct attach_watch *w, const struct perf_record *r,
 static void take_record(struct attach_watch *w, const struct perf_record *r) {
     const struct perf_event_source *source = perf_events_source(&w->events, r);
     w->execs |= r->kind == PERF_RECORD_IS_EXEC;
-    w->lost |= r->kind == PERF_RECORD_IS_LOST;
+    if (r->kind == PERF_RECORD_IS_LOST) {
+        edge_budget_lose(&w->budget);
+    }
     if (!source) {
         return;
     }
     w->last_ns = r->time_ns;
     switch (source->kind) {
     case PERF_EVENT_ENTER:
-        w->waits += source->call->on != WAIT_ON_CONDITION;
+        edge_budget_enter(&w->budget, source->call, r->time_ns);
         take_enter(w, r, source->call);
         break;
     case PERF_EVENT_EXIT:
-        w->conditions += source->call->on == WAIT_ON_CONDITION; /* locks and wake-ups, too */
+        edge_budget_exit(&w->budget, source->call);
         wait_edges_exit(&w->edges, r->time_ns);
         break;
     case PERF_EVENT_SLEEP:
@@ -150,7 +147,7 @@ static void take_record(struct attach_watch *w, const struct perf_record *r) {
 
 static void take_edges(struct attach_watch *w) {
     struct perf_record record;
-    while (perf_ring_take(&w->events.edges, &record)) {
+    while (perf_ring_take(&w->events.edges, &w->events.layouts, &record)) {
         take_record(w, &record);
     }
 }
@@ -158,7 +155,7 @@ static void take_edges(struct attach_watch *w) {
 /* Of the stacks only the newest is of use. */
 static void take_stacks(struct attach_watch *w) {
     struct perf_record r;
-    while (perf_ring_take(&w->events.stacks, &r)) {
+    while (perf_ring_take(&w->events.stacks, &w->events.layouts, &r)) {
         if (r.kind == PERF_RECORD_IS_SAMPLE && r.regs.known != 0 && r.stack_size > 0 &&
             r.stack_size <= PERF_STACK_BYTES) {
             w->runs = r.regs;
@@ -178,78 +175,48 @@ static bool waits_on_conditions(const struct attach_watch *w) {
     return loop && loop->object.kind == FINDER_CONDITION;
 }
 
-/* Turns edges off until the next look: the thread counts as idle meanwhile, as it was in its last
- * wait. */
-static void pause_edges(struct attach_watch *w, uint64_t now_ns) {
-    perf_events_switch(&w->events, false, false);
-    take_edges(w);
-    wait_edges_miss(&w->edges, w->last_ns);
-    w->limits++;
-    w->limited = w->paused = true;
-    w->look_ns = now_ns + ATTACH_LOOK_MS * MS;
-}
-
-/* Turns them on again, until some waits were seen: a stall has none. */
-static void resume_edges(struct attach_watch *w, uint64_t now_ns) {
-    perf_events_switch(&w->events, true, false);
-    if (w->no_conditions) {
-        perf_events_switch(&w->events, false, true);
+/* Turns events on and off as the budget says. */
+static void switch_events(struct attach_watch *w) {
+    const struct edge_budget *b = &w->budget;
+    uint32_t changed = w->calls_on ^ b->calls;
+    for (unsigned i = 0; changed >> i != 0; i++) {
+        if (changed >> i & 1) {
+            perf_events_switch(&w->events, wait_call_at(i), b->calls >> i & 1);
+        }
     }
-    w->paused = false;
-    w->waits = w->conditions = 0;
-    w->on_ns = now_ns;
-    w->look_ns = now_ns + LIMITED_MS * MS;
-    look_at_thread(w, now_ns);
+    w->calls_on = b->calls;
+    if (w->sleeps_on != b->sleeps) {
+        w->sleeps_on = b->sleeps;
+        perf_events_switch(&w->events, NULL, b->sleeps);
+    }
 }
 
-/* A user of locks is no loop of condition variables: its waits are not read, for longer each time,
- * since a program that starts may use them before its loop does. */
-static void ignore_conditions(struct attach_watch *w, uint64_t now_ns) {
-    if (w->no_conditions && !w->paused && now_ns >= w->conditions_ns) {
-        w->no_conditions = false;
-        w->conditions = 0;
+/* While no waits are read the thread counts as idle, as it was in its last one. */
+static void follow_budget(struct attach_watch *w, bool busy_long, uint64_t now_ns) {
+    w->unwatched_ns += w->budget.lost && now_ns > w->last_ns ? now_ns - w->last_ns : 0;
+    unsigned changes = edge_budget_look(&w->budget, busy_long, waits_on_conditions(w), now_ns);
+    switch_events(w);
+    if (changes & EDGE_BUDGET_PAUSED) {
+        take_edges(w);
+        wait_edges_miss(&w->edges, w->last_ns);
+    }
+    if (changes & EDGE_BUDGET_CONDITIONS) {
         finder_forget_conditions(&w->edges.finder);
-        perf_events_switch(&w->events, true, true);
-    } else if (!w->no_conditions && w->conditions > ATTACH_WAITS && !waits_on_conditions(w)) {
-        w->no_conditions = true;
-        w->conditions_off_ns = w->conditions_off_ns < CONDITIONS_OFF_MAX_MS * MS / 2
-                                   ? w->conditions_off_ns * 2 + CONDITIONS_OFF_MS * MS
-                                   : CONDITIONS_OFF_MAX_MS * MS;
-        w->conditions_ns = now_ns + w->conditions_off_ns;
-        w->conditions = 0;
-        perf_events_switch(&w->events, false, true);
+    }
+    if (changes & EDGE_BUDGET_RESUMED || (changes & EDGE_BUDGET_WIDENED && !w->edges.blocks)) {
+        look_at_thread(w, now_ns);
     }
 }
 
-/* Are the waits since the last look more than are to be read, or enough of those that are? */
-static void limit_edges(struct attach_watch *w, uint64_t now_ns) {
-    uint32_t most = w->limited ? LIMITED_WAITS : ATTACH_WAITS;
-    if (w->lost) {
-        w->unwatched_ns += now_ns > w->last_ns ? now_ns - w->last_ns : 0;
-    }
-    if (w->lost || w->waits + w->conditions >= most) {
-        pause_edges(w, now_ns);
-    } else if (!w->limited || now_ns - w->on_ns >= ATTACH_LOOK_MS * MS) {
-        w->limited = false;
-        w->waits = w->conditions = 0;
-        w->look_ns = now_ns + ATTACH_LOOK_MS * MS;
-    } else {
-        w->look_ns = now_ns + LIMITED_MS * MS;
-    }
-    w->lost = false;
+static bool is_busy_long(const struct attach_watch *w, uint64_t now_ns) {
+    return w->edges.busy && now_ns - w->edges.busy_ns >= SAMPLE_AFTER_MS * MS;
 }
 
 static void look_by_events(struct attach_watch *w, uint64_t now_ns) {
     take_edges(w);
-    ignore_conditions(w, now_ns);
-    if (w->paused && now_ns >= w->look_ns) {
-        resume_edges(w, now_ns);
-    } else if (!w->paused &&
-               (now_ns >= w->look_ns || w->lost || w->waits + w->conditions >= ATTACH_WAITS)) {
-        limit_edges(w, now_ns);
-    }
+    follow_budget(w, is_busy_long(w, now_ns), now_ns);
     take_stacks(w);
-    bool want = w->edges.busy && now_ns - w->edges.busy_ns >= SAMPLE_AFTER_MS * MS;
+    bool want = is_busy_long(w, now_ns);
     if (want != w->sampling) {
         w->sampling = want;
         perf_events_sample(&w->events, want ? SAMPLE_MS * MS : 0);
@@ -285,6 +252,8 @@ bool attach_watch_execs(struct attach_watch *w) {
     } else {
         take_edges(w);
         w->execs |= perf_events_gone(&w->events);
+        /* Events that are off do not tell of another program. */
+        w->execs |= w->budget.often && remote_thread_program(&w->thread) != w->program;
     }
     return w->execs;
 }
@@ -295,13 +264,16 @@ bool attach_watch_is_loop_call(const struct proc_syscall *call) {
            !wait_call_is_other(wait, call->args);
 }
 
+uint64_t attach_watch_due(const struct attach_watch *w) {
+    return w->way == ATTACH_BY_EVENTS ? w->budget.look_ns : UINT64_MAX;
+}
+
 void attach_watch_look(struct attach_watch *w, uint64_t now_ns) {
     remote_images_look(w->unwinder->images);
     if (w->way == ATTACH_BY_EVENTS) {
         look_by_events(w, now_ns);
     } else {
         look_by_samples(w, now_ns);
-        w->look_ns = UINT64_MAX;
     }
 }
 
@@ -385,6 +357,8 @@ bool attach_watch_describe(void *ctx, struct rec_thread *out) {
 
 static void begin_edges(struct attach_watch *w) {
     w->last_ns = stallrec_clock_ns();
+    edge_budget_begin(&w->budget, w->last_ns);
+    switch_events(w);
     wait_edges_begin(&w->edges, w->threshold_ns, w->way == ATTACH_BY_SAMPLES, queue_event, w,
                      w->last_ns);
     look_at_thread(w, w->last_ns);
@@ -425,6 +399,8 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
         ok = perf_events_open(&events, tracing, w->thread.tid, &what);
         perf_events_close(&w->events);
         w->events = events;
+        w->calls_on = 0;
+        w->sleeps_on = false;
         w->way = ok ? ATTACH_BY_EVENTS : ATTACH_BY_SAMPLES;
         w->sampling = false;
     }
@@ -433,8 +409,6 @@ bool attach_watch_restart(struct attach_watch *w, const struct perf_tracing *tra
     w->runs_size = 0;
     w->sleeps = remote_thread_sleeps(&w->thread);
     w->program = remote_thread_program(&w->thread);
-    w->no_conditions = false;
-    w->conditions_off_ns = 0;
     begin_edges(w);
     return ok;
 }

@@ -4,6 +4,7 @@
 #define STALLREC_ATTACH_WATCH_H
 
 #include "attach/attach_others.h"
+#include "attach/edge_budget.h"
 #include "attach/perf_events.h"
 #include "attach/remote_thread.h"
 #include "attach/wait_edges.h"
@@ -15,12 +16,7 @@ enum attach_way {
     ATTACH_BY_SAMPLES /* looks at fixed times: an edge is where one was seen */
 };
 
-enum {
-    ATTACH_LOOK_MS = 50, /* from one look at the thread to the next */
-    /* Waits between two looks, of which more are not read: what they cost the thread stays under
-     * 0.3 %. */
-    ATTACH_WAITS = 66
-};
+enum { ATTACH_LOOK_MS = EDGE_BUDGET_LOOK_MS /* from one look at the thread to the next */ };
 
 struct attach_watch {
     enum attach_way way;
@@ -33,18 +29,12 @@ struct attach_watch {
     struct rec_event *queue; /* events that were not told yet, by time */
     size_t queue_count, queue_taken, queue_room;
     bool out_of_memory;
-    bool execs;                 /* it runs another program: attach_watch_restart is due */
-    bool no_conditions;         /* its waits for condition variables are too many to be a loop's */
-    uint64_t conditions_ns;     /* until then */
-    uint64_t conditions_off_ns; /* how long they were not read, the last time */
-    bool sampling;              /* stacks are taken while it runs */
-    uint64_t last_ns;           /* the last record */
-    uint32_t waits, conditions; /* since the last look: waits, and calls of futex(2) */
-    bool lost;                  /* records were, since then */
-    bool limited;               /* the loop turns more often than is read */
-    bool paused;                /* edges are off, until look_ns */
-    uint64_t on_ns;             /* when they were turned on again */
-    uint64_t look_ns;           /* when to look again */
+    bool execs;                /* it runs another program: attach_watch_restart is due */
+    struct edge_budget budget; /* which events are read; those that are: */
+    uint32_t calls_on;
+    bool sleeps_on;
+    bool sampling;    /* stacks are taken while it runs */
+    uint64_t last_ns; /* the last record */
     /* With which it went to sleep last. */
     struct cfi_registers sleep;
     /* The copy that was taken last while it ran. */
@@ -57,7 +47,6 @@ struct attach_watch {
     /* By samples: what the last look saw. */
     uint64_t sleeps, program;
     uint64_t unwatched_ns; /* time of which edges were lost, to be taken by the caller */
-    uint64_t limits;       /* how often edges were turned off */
 };
 
 /* Begins to watch the thread `tid` for stalls of threshold_ns and more. `w` stays where it is.
@@ -78,8 +67,10 @@ bool attach_watch_execs(struct attach_watch *w);
 bool attach_watch_is_loop_call(const struct proc_syscall *call);
 
 /* Takes in what the thread did, up to now_ns, and sees to it that its stack is had when it is
- * wanted. To be called every ATTACH_LOOK_MS, and at w->look_ns. */
+ * wanted. To be called every ATTACH_LOOK_MS, and at attach_watch_due. */
 void attach_watch_look(struct attach_watch *w, uint64_t now_ns);
+/* When to look again, if that is sooner than ATTACH_LOOK_MS; UINT64_MAX: it is not. */
+uint64_t attach_watch_due(const struct attach_watch *w);
 /* Takes the next event for the core. */
 bool attach_watch_take(struct attach_watch *w, struct rec_event *out);
 

@@ -72,11 +72,11 @@ static bool tracepoint_id(const struct perf_tracing *tracing, const char *group,
 
 /* ---- events ---- */
 
-static struct perf_event_attr base_attributes(void) {
+static struct perf_event_attr base_attributes(enum perf_layout layout) {
     return (struct perf_event_attr){
         .size = sizeof(struct perf_event_attr),
-        .sample_type = perf_record_members(),
-        .sample_regs_user = perf_record_registers(),
+        .sample_type = perf_record_members(layout),
+        .sample_regs_user = perf_record_registers(layout),
         .disabled = 1,
         .watermark = 1,
         .wakeup_watermark = UINT32_MAX, /* nobody waits for the ring */
@@ -86,8 +86,9 @@ static struct perf_event_attr base_attributes(void) {
 }
 
 /* Opens one event, whose records go into the ring of the event `into` (-1: none yet). */
-static bool open_event(struct perf_events *events, struct perf_event_attr *attributes, pid_t tid,
-                       int into, const struct perf_event_source *like) {
+static bool open_event(struct perf_events *events, struct perf_event_attr *attributes,
+                       enum perf_layout layout, pid_t tid, int into,
+                       const struct perf_event_source *like) {
     struct perf_event_source source = *like;
     source.fd = (int)syscall(SYS_perf_event_open, attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (source.fd < 0) {
@@ -100,23 +101,38 @@ static bool open_event(struct perf_events *events, struct perf_event_attr *attri
         errno = why;
         return false;
     }
+    events->layouts.event[events->count] = source.id;
+    events->layouts.layout[events->count] = layout;
     events->source[events->count++] = source;
+    events->layouts.count = events->count;
     return true;
 }
 
+static enum perf_layout layout_of(enum perf_event_kind kind) {
+    switch (kind) {
+    case PERF_EVENT_ENTER:
+        return PERF_LAYOUT_CALLER;
+    case PERF_EVENT_SLEEP:
+        return PERF_LAYOUT_KEPT;
+    default:
+        return PERF_LAYOUT_TIME;
+    }
+}
+
 /* A tracepoint's event, in the ring of the first. */
-static bool open_edge(struct perf_events *events, uint64_t id, uint32_t stack, pid_t tid,
-                      enum perf_event_kind kind, const struct wait_call *call) {
-    struct perf_event_attr attributes = base_attributes();
+static bool open_edge(struct perf_events *events, uint64_t id, pid_t tid, enum perf_event_kind kind,
+                      const struct wait_call *call) {
+    enum perf_layout layout = layout_of(kind);
+    struct perf_event_attr attributes = base_attributes(layout);
     attributes.type = PERF_TYPE_TRACEPOINT;
     attributes.config = id;
     attributes.sample_period = 1;
-    attributes.sample_stack_user = stack;
+    attributes.sample_stack_user = layout == PERF_LAYOUT_CALLER ? PERF_TOP_BYTES : 0;
     attributes.comm = events->count == 0; /* one tells of another program */
     attributes.comm_exec = attributes.comm;
     struct perf_event_source source = {.kind = kind, .call = call};
     int into = events->count > 0 ? events->source[0].fd : -1;
-    return open_event(events, &attributes, tid, into, &source) &&
+    return open_event(events, &attributes, layout, tid, into, &source) &&
            (into >= 0 || perf_ring_open(&events->edges, events->source[0].fd, EDGE_PAGES));
 }
 
@@ -129,23 +145,23 @@ static bool open_wait(struct perf_events *events, const struct perf_tracing *tra
         return errno == ENOENT;
     }
     const char *filter = wait_call_filter(call);
-    if (!open_edge(events, enter, PERF_TOP_BYTES, tid, PERF_EVENT_ENTER, call)) {
+    if (!open_edge(events, enter, tid, PERF_EVENT_ENTER, call)) {
         return false;
     }
     if (filter) { /* refused, it costs the thread more: all calls are told then */
         ioctl(events->source[events->count - 1].fd, PERF_EVENT_IOC_SET_FILTER, filter);
     }
-    return open_edge(events, leave, 0, tid, PERF_EVENT_EXIT, call);
+    return open_edge(events, leave, tid, PERF_EVENT_EXIT, call);
 }
 
 static bool open_clock(struct perf_events *events, pid_t tid) {
-    struct perf_event_attr attributes = base_attributes();
+    struct perf_event_attr attributes = base_attributes(PERF_LAYOUT_WHOLE);
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     attributes.sample_period = UINT32_MAX;
     attributes.sample_stack_user = PERF_STACK_BYTES;
     struct perf_event_source source = {.kind = PERF_EVENT_RUNS};
-    return open_event(events, &attributes, tid, -1, &source) &&
+    return open_event(events, &attributes, PERF_LAYOUT_WHOLE, tid, -1, &source) &&
            perf_ring_open(&events->stacks, events->source[events->count - 1].fd, STACK_PAGES);
 }
 
@@ -161,7 +177,7 @@ static bool open_all(struct perf_events *events, const struct perf_tracing *trac
     }
     *what = "the tracepoint sched:sched_switch";
     if (!tracepoint_id(tracing, "sched", "", "sched_switch", &id) ||
-        !open_edge(events, id, 0, tid, PERF_EVENT_SLEEP, NULL)) {
+        !open_edge(events, id, tid, PERF_EVENT_SLEEP, NULL)) {
         return false;
     }
     *what = "the event cpu-clock";
@@ -172,7 +188,6 @@ bool perf_events_open(struct perf_events *events, const struct perf_tracing *tra
                       const char **what) {
     *events = (struct perf_events){0};
     if (open_all(events, tracing, tid, what)) {
-        perf_events_switch(events, true, false);
         return true;
     }
     int why = errno;
@@ -199,11 +214,10 @@ const struct perf_event_source *perf_events_source(const struct perf_events *eve
     return NULL;
 }
 
-void perf_events_switch(struct perf_events *events, bool on, bool conditions) {
+void perf_events_switch(struct perf_events *events, const struct wait_call *call, bool on) {
     for (size_t i = 0; i < events->count; i++) {
         const struct perf_event_source *source = &events->source[i];
-        bool condition = source->call && source->call->on == WAIT_ON_CONDITION;
-        if (source->kind != PERF_EVENT_RUNS && (condition || !conditions)) {
+        if (source->kind != PERF_EVENT_RUNS && source->call == call) {
             ioctl(source->fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
         }
     }

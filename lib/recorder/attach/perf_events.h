@@ -5,7 +5,8 @@
  * stack sched:sched_switch                               edges   registers PERF_COUNT_SW_CPU_CLOCK
  * stacks  registers and stack
  *
- * Each edge costs the thread some 0.75 us: who wants fewer of them turns them off for a while.
+ * Each costs the thread some 0.7 us, where it runs often, and up to 2 us where each wait leaves the
+ * processor's caches to others: who wants fewer of them turns them off for a while.
  * (PERF_EVENT_IOC_REFRESH, by which the kernel would do so after a number of them, leaves a
  * tracepoint off for good in Linux 6.18.) */
 #ifndef STALLREC_PERF_EVENTS_H
@@ -35,11 +36,13 @@ struct perf_event_source {
 };
 
 enum { PERF_SOURCES_MAX = 2 * WAIT_CALLS_MAX + 2 };
+_Static_assert((int)PERF_SOURCES_MAX <= (int)PERF_LAYOUTS_MAX, "each has a layout");
 
 /* Zero-initialised = closed. */
 struct perf_events {
     struct perf_event_source source[PERF_SOURCES_MAX];
     size_t count;
+    struct perf_layouts layouts; /* of the sources, in their order */
     struct perf_ring edges, stacks;
 };
 
@@ -55,7 +58,7 @@ enum {
     PERF_STACK_BYTES = 61440 /* with each sample; a record holds 65,535 bytes */
 };
 
-/* Opens the events of a thread; edges begin at once, stacks with perf_events_sample. False: see
+/* Opens the events of a thread, of which none is on. False: see
  * errno; *what names what the system refused. */
 bool perf_events_open(struct perf_events *events, const struct perf_tracing *tracing, pid_t tid,
                       const char **what);
@@ -65,8 +68,9 @@ void perf_events_close(struct perf_events *events);
 const struct perf_event_source *perf_events_source(const struct perf_events *events,
                                                    const struct perf_record *record);
 
-/* Turns edges on or off: all of them, or with `conditions` those of condition variables only. */
-void perf_events_switch(struct perf_events *events, bool on, bool conditions);
+/* Turns the events of one call's waits on or off; NULL: of the registers with which the thread goes
+ * to sleep. */
+void perf_events_switch(struct perf_events *events, const struct wait_call *call, bool on);
 
 /* Takes a copy of the stack after each period_ns that the thread runs; 0: no more. */
 void perf_events_sample(struct perf_events *events, uint64_t period_ns);

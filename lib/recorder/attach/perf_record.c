@@ -30,17 +30,39 @@ static unsigned kernel_register(unsigned reg) {
 }
 #endif
 
-uint64_t perf_record_registers(void) {
-    uint64_t mask = 0;
+/* By their numbers of call frame information. */
+static uint64_t asked_registers(enum perf_layout layout) {
+    const uint64_t place = UINT64_C(1) << CFI_SP | UINT64_C(1) << CFI_PC | UINT64_C(1) << CFI_FP |
+                           UINT64_C(1) << CFI_RA;
+    switch (layout) {
+    case PERF_LAYOUT_CALLER:
+        return place;
+    case PERF_LAYOUT_KEPT:
+        return place | ARCH_KEPT_MASK;
+    case PERF_LAYOUT_WHOLE:
+        return (UINT64_C(1) << CFI_REGISTERS) - 1;
+    default:
+        return 0;
+    }
+}
+
+uint64_t perf_record_registers(enum perf_layout layout) {
+    uint64_t mask = 0, asked = asked_registers(layout);
     for (unsigned i = 0; i < CFI_REGISTERS; i++) {
-        mask |= UINT64_C(1) << kernel_register(i);
+        mask |= (asked >> i & 1) << kernel_register(i);
     }
     return mask;
 }
 
-uint64_t perf_record_members(void) {
-    return PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW |
-           PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+static bool has_stack(enum perf_layout layout) {
+    return layout == PERF_LAYOUT_CALLER || layout == PERF_LAYOUT_WHOLE;
+}
+
+uint64_t perf_record_members(enum perf_layout layout) {
+    uint64_t members = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME;
+    members |= layout == PERF_LAYOUT_CALLER ? PERF_SAMPLE_RAW : 0;
+    members |= layout != PERF_LAYOUT_TIME ? PERF_SAMPLE_REGS_USER : 0;
+    return members | (has_stack(layout) ? PERF_SAMPLE_STACK_USER : 0);
 }
 
 /* ---- bytes, in the host's order ---- */
@@ -88,8 +110,10 @@ size_t perf_record_size(const uint8_t header[PERF_RECORD_HEADER]) {
     return size >= PERF_RECORD_LEAST && size % 8 == 0 ? size : 0;
 }
 
-static void registers_of_sample(struct perf_bytes *b, struct cfi_registers *regs) {
-    uint64_t abi = bytes_u64(b), mask = perf_record_registers();
+static void registers_of_sample(struct perf_bytes *b, enum perf_layout layout,
+                                struct cfi_registers *regs) {
+    uint64_t abi = bytes_u64(b), mask = perf_record_registers(layout);
+    uint64_t asked = asked_registers(layout);
     regs->known = 0;
     if (abi == PERF_SAMPLE_REGS_ABI_NONE) {
         return;
@@ -101,7 +125,9 @@ static void registers_of_sample(struct perf_bytes *b, struct cfi_registers *regs
         }
     }
     for (unsigned i = 0; i < CFI_REGISTERS && abi == SAMPLE_ABI && !b->failed; i++) {
-        cfi_set_async(regs, i, value[kernel_register(i)]);
+        if (asked >> i & 1) {
+            cfi_set_async(regs, i, value[kernel_register(i)]);
+        }
     }
 }
 
@@ -115,18 +141,41 @@ static void read_stack(struct perf_bytes *b, struct perf_record *r) {
     }
 }
 
-static void decode_sample(struct perf_bytes *b, struct perf_record *r) {
-    r->event = bytes_u64(b);
-    bytes_u32(b); /* the process, as its namespace numbers it */
-    r->tid = bytes_u32(b);
-    r->time_ns = bytes_u64(b);
-    r->trace_size = bytes_u32(b);
-    r->trace = bytes_take(b, r->trace_size);
-    registers_of_sample(b, &r->regs);
-    read_stack(b, r);
+/* False: it is of no event that is known. */
+static bool find_layout(const struct perf_layouts *layouts, uint64_t event,
+                        enum perf_layout *layout) {
+    for (size_t i = 0; i < layouts->count; i++) {
+        if (layouts->event[i] == event) {
+            *layout = layouts->layout[i];
+            return true;
+        }
+    }
+    return false;
 }
 
-bool perf_record_read(const uint8_t *bytes, size_t size, struct perf_record *out) {
+static void decode_sample(struct perf_bytes *b, const struct perf_layouts *layouts,
+                          struct perf_record *r) {
+    enum perf_layout layout;
+    r->event = bytes_u64(b);
+    if (b->failed || !find_layout(layouts, r->event, &layout)) {
+        return;
+    }
+    r->kind = PERF_RECORD_IS_SAMPLE;
+    r->time_ns = bytes_u64(b);
+    if (layout == PERF_LAYOUT_CALLER) {
+        r->trace_size = bytes_u32(b);
+        r->trace = bytes_take(b, r->trace_size);
+    }
+    if (layout != PERF_LAYOUT_TIME) {
+        registers_of_sample(b, layout, &r->regs);
+    }
+    if (has_stack(layout)) {
+        read_stack(b, r);
+    }
+}
+
+bool perf_record_read(const uint8_t *bytes, size_t size, const struct perf_layouts *layouts,
+                      struct perf_record *out) {
     struct perf_bytes b = {bytes, size, false};
     struct perf_record r = {.kind = PERF_RECORD_IS_OTHER};
     uint32_t type = bytes_u32(&b);
@@ -134,8 +183,7 @@ bool perf_record_read(const uint8_t *bytes, size_t size, struct perf_record *out
     uint16_t flags = (uint16_t)(rest & UINT16_MAX);
     switch (b.failed ? UINT32_MAX : type) {
     case PERF_RECORD_SAMPLE:
-        r.kind = PERF_RECORD_IS_SAMPLE;
-        decode_sample(&b, &r);
+        decode_sample(&b, layouts, &r);
         break;
     case PERF_RECORD_LOST:
         r.kind = PERF_RECORD_IS_LOST;

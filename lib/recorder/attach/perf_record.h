@@ -9,8 +9,24 @@
 
 #include "unwind/cfi.h"
 
-/* All events ask for the same members, so that one layout holds for all of them. What an event does
- * not have (a trace record, a stack) is empty. */
+/* What the samples of an event have: no more than is of use, since the thread pays some 40 ns for
+ * each register. All have the event's id and the time. */
+enum perf_layout {
+    PERF_LAYOUT_TIME,   /* no more than that */
+    PERF_LAYOUT_CALLER, /* the tracepoint's record, the registers that lead to the caller, stack */
+    PERF_LAYOUT_KEPT,   /* the registers that functions keep for their callers */
+    PERF_LAYOUT_WHOLE   /* all registers, and stack */
+};
+
+enum { PERF_LAYOUTS_MAX = 24 };
+
+/* The layouts of the events of a ring. */
+struct perf_layouts {
+    uint64_t event[PERF_LAYOUTS_MAX]; /* their ids */
+    enum perf_layout layout[PERF_LAYOUTS_MAX];
+    size_t count;
+};
+
 enum {
     PERF_RECORD_HEADER = 8, /* u32 type, u16 flags, u16 size */
     PERF_RECORD_LEAST = PERF_RECORD_HEADER
@@ -27,9 +43,8 @@ struct perf_record {
     enum perf_record_kind kind;
     uint64_t lost; /* how many records were, if they were */
     /* The rest is of a sample. */
-    uint64_t event;   /* the event's id */
-    uint64_t time_ns; /* CLOCK_MONOTONIC */
-    uint32_t tid;
+    uint64_t event;       /* the event's id */
+    uint64_t time_ns;     /* CLOCK_MONOTONIC */
     const uint8_t *trace; /* the tracepoint's record; borrowed from the bytes */
     uint32_t trace_size;
     struct cfi_registers regs; /* nothing known: the thread was not in user mode, ever */
@@ -37,16 +52,18 @@ struct perf_record {
     uint64_t stack_size;
 };
 
-/* The registers to ask for: perf_event_attr.sample_regs_user. */
-uint64_t perf_record_registers(void);
+/* The registers to ask for: perf_event_attr.sample_regs_user; 0: none. */
+uint64_t perf_record_registers(enum perf_layout layout);
 /* The members to ask for: perf_event_attr.sample_type. */
-uint64_t perf_record_members(void);
+uint64_t perf_record_members(enum perf_layout layout);
 
 /* The size of the record that begins with these bytes, PERF_RECORD_HEADER of them; 0: they are no
  * record's. */
 size_t perf_record_size(const uint8_t header[PERF_RECORD_HEADER]);
 
-/* Reads the record of `size` bytes. False: damaged. *out is written on true only. */
-bool perf_record_read(const uint8_t *bytes, size_t size, struct perf_record *out);
+/* Reads the record of `size` bytes. False: damaged. *out is written on true only. A sample of an
+ * event that is not among the layouts is PERF_RECORD_IS_OTHER. */
+bool perf_record_read(const uint8_t *bytes, size_t size, const struct perf_layouts *layouts,
+                      struct perf_record *out);
 
 #endif

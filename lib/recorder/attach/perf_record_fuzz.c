@@ -17,7 +17,11 @@ static void require(bool sentence) {
 static void read_one(const uint8_t *bytes, size_t size) {
     struct perf_record r;
     uint64_t args[6];
-    if (!perf_record_read(bytes, size, &r) || r.kind != PERF_RECORD_IS_SAMPLE) {
+    static const struct perf_layouts layouts = {
+        .event = {1, 2, 3, 4},
+        .layout = {PERF_LAYOUT_WHOLE, PERF_LAYOUT_CALLER, PERF_LAYOUT_KEPT, PERF_LAYOUT_TIME},
+        .count = 4};
+    if (!perf_record_read(bytes, size, &layouts, &r) || r.kind != PERF_RECORD_IS_SAMPLE) {
         return;
     }
     require(r.trace_size <= size && r.stack_size <= size);

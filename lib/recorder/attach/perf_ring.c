@@ -54,7 +54,8 @@ static const uint8_t *ring_bytes(struct perf_ring *ring, uint64_t at, size_t siz
     return ring->record;
 }
 
-bool perf_ring_take(struct perf_ring *ring, struct perf_record *out) {
+bool perf_ring_take(struct perf_ring *ring, const struct perf_layouts *layouts,
+                    struct perf_record *out) {
     if (!ring->map) {
         return false;
     }
@@ -73,7 +74,7 @@ bool perf_ring_take(struct perf_ring *ring, struct perf_record *out) {
             ring->tail = head; /* no boundary of records is known any more */
             break;
         }
-        found = perf_record_read(ring_bytes(ring, ring->tail, size), size, out);
+        found = perf_record_read(ring_bytes(ring, ring->tail, size), size, layouts, out);
         ring->tail += size;
     }
     return found;

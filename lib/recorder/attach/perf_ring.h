@@ -21,8 +21,10 @@ struct perf_ring {
 bool perf_ring_open(struct perf_ring *ring, int fd, size_t pages);
 void perf_ring_close(struct perf_ring *ring);
 
-/* Takes the next record. False: there is none by now. What cannot be read is passed over, and all
- * of a ring that is damaged. *out refers to the ring until the next call. */
-bool perf_ring_take(struct perf_ring *ring, struct perf_record *out);
+/* Takes the next record; layouts: of the events that write into the ring. False: there is none by
+ * now. What cannot be read is passed over, and all of a ring that is damaged. *out refers to the
+ * ring until the next call. */
+bool perf_ring_take(struct perf_ring *ring, const struct perf_layouts *layouts,
+                    struct perf_record *out);
 
 #endif

@@ -217,8 +217,11 @@ static inline struct triage *fleet_draw(struct dice *d, const struct fleet *f) {
 
 /* The cause that a row is about; SIZE_MAX: several. */
 static inline size_t fleet_cause_of(const struct gate_row *row) {
-    const char *at = row->bucket ? strstr(row->bucket->text, "cause_") : NULL;
+    const char *at = NULL;
     size_t cause = 0;
+    for (size_t i = 0; row->bucket && !at && i < row->bucket->frame_count; i++) {
+        at = strstr(row->bucket->frames[i]->function, "cause_");
+    }
     for (at = at ? at + strlen("cause_") : NULL; at && *at >= '0' && *at <= '9'; at++) {
         cause = cause * 10 + (size_t)(*at - '0');
     }

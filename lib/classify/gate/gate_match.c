@@ -56,9 +56,8 @@ static void match_equal(const struct matching *x) {
     const struct bucket_set *base = matching_set(x, RATES_BASE), *now = matching_set(x, RATES_NOW);
     for (size_t i = 0; i < now->buckets.len; i++) {
         const struct bucket *b = now->buckets.data[i];
-        const struct map_entry *entry = map_get(&base->by_text, b->text, strlen(b->text));
-        if (entry) {
-            const struct bucket *other = base->buckets.data[entry->value];
+        const struct bucket *other = bucket_find(base, b);
+        if (other) {
             x->m->other[RATES_NOW][x->level][b->index] = other->index;
             x->m->other[RATES_BASE][x->level][other->index] = b->index;
         }

@@ -246,9 +246,13 @@ void key_text_add(struct strbuf *out, const char *image, const char *function) {
 }
 
 uint64_t key_number(char level, const char *text, size_t len) {
+    return key_number_of(level, hash_bytes(text, len));
+}
+
+uint64_t key_number_of(char level, uint64_t text_hash) {
     /* The level is mixed in by hashing the text's hash with it: equal texts of two levels differ.
      */
-    uint64_t parts = hash_bytes(text, len) ^ (uint64_t)(unsigned char)level;
+    uint64_t parts = text_hash ^ (uint64_t)(unsigned char)level;
     uint8_t bytes[8];
     for (int i = 0; i < 8; i++) {
         bytes[i] = (uint8_t)(parts >> (8 * i));

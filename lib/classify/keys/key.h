@@ -160,9 +160,10 @@ void key_text_add(struct strbuf *out, const char *image, const char *function);
  * of a SipHash over the text's SipHash and the level, so that equal texts of two levels have
  * different ids. */
 void key_id(char level, const char *text, size_t len, char out[KEY_ID_SIZE]);
-/* key_number returns the same id as a number; key_number_text writes the digits of such a number.
- */
+/* key_number returns the same id as a number, key_number_of that of a text of which the hash is
+ * known (hash_bytes); key_number_text writes the digits of such a number. */
 uint64_t key_number(char level, const char *text, size_t len);
+uint64_t key_number_of(char level, uint64_t text_hash);
 void key_number_text(uint64_t number, char out[KEY_ID_SIZE]);
 
 #endif

@@ -1,7 +1,9 @@
-/* Buckets, and where they are kept. */
+/* Buckets, and where they are kept. A bucket's frames have the texts of its key, so that no key is
+ * kept as a text of its own. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/search.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
@@ -17,16 +19,16 @@ void bucket_drop(struct bucket *b) {
     SMALL_VEC_RELEASE(&b->aliases);
     SMALL_VEC_RELEASE(&b->actions);
     SMALL_VEC_RELEASE(&b->children);
-    free(b->frames);
-    b->frames = NULL;
-    b->frame_count = 0;
     release_evidence(&b->evidence);
     b->evidence = (struct evidence){0};
 }
 
-static void bucket_free(struct bucket *b) {
-    bucket_drop(b);
-    free(b);
+void bucket_free(struct bucket *b) {
+    if (b) {
+        bucket_drop(b);
+        free(b->frames);
+        free(b);
+    }
 }
 
 void bucket_set_release(struct bucket_set *set) {
@@ -34,30 +36,140 @@ void bucket_set_release(struct bucket_set *set) {
         bucket_free(set->buckets.data[i]);
     }
     VEC_RELEASE(&set->buckets);
-    map_release(&set->by_text);
+    free(set->slots);
     free(set->ranked);
-    set->ranked = NULL;
+    set->slots = set->ranked = NULL;
+    set->slot_count = 0;
+}
+
+/* ---- keys ---- */
+
+enum { TEXT_PIECES = 4 /* of a frame, as key_text_add writes it */ };
+
+/* Piece i of a key's text. */
+static const char *text_piece(const struct bucket *b, size_t i) {
+    const struct bucket_frame *f = b->frames[i / TEXT_PIECES];
+    const char *const pieces[TEXT_PIECES] = {f->image, "\t", f->function, "\n"};
+    return pieces[i % TEXT_PIECES];
+}
+
+int bucket_compare(const struct bucket *a, const struct bucket *b) {
+    size_t i = 0, k, a_count = a->frame_count * TEXT_PIECES, b_count = b->frame_count * TEXT_PIECES;
+    while (i < a_count && i < b_count && text_piece(a, i) == text_piece(b, i)) {
+        i++; /* interned: mostly one text */
+    }
+    const char *x = "", *y = "";
+    for (k = i;; x++, y++) {
+        while (!*x && i < a_count) {
+            x = text_piece(a, i++);
+        }
+        while (!*y && k < b_count) {
+            y = text_piece(b, k++);
+        }
+        if (*x != *y || !*x) {
+            return COMPARE((unsigned char)*x, (unsigned char)*y);
+        }
+    }
+}
+
+static bool has_text(const struct bucket *b, const char *text, size_t len) {
+    for (size_t i = 0; i < b->frame_count * TEXT_PIECES; i++) {
+        const char *piece = text_piece(b, i);
+        size_t size = strlen(piece);
+        if (size > len || memcmp(piece, text, size) != 0) {
+            return false;
+        }
+        text += size;
+        len -= size;
+    }
+    return len == 0;
+}
+
+/* A key that is looked for: a text, or that of another bucket. */
+struct bucket_key {
+    uint64_t hash;
+    const char *text; /* NULL: like has it */
+    size_t len;
+    const struct bucket *like;
+};
+
+static bool has_key(const struct bucket *b, const struct bucket_key *key) {
+    return b->text_hash == key->hash &&
+           (key->text ? has_text(b, key->text, key->len) : bucket_compare(b, key->like) == 0);
+}
+
+/* The slot of the key, or the free one where it belongs; there are free ones. */
+static uint32_t *find_slot(const struct bucket_set *set, const struct bucket_key *key) {
+    size_t mask = set->slot_count - 1, at = hash_slot(set->slots, set->slot_count, key->hash);
+    while (set->slots[at] && !has_key(set->buckets.data[set->slots[at] - 1], key)) {
+        at = (at + 1) & mask;
+    }
+    return &set->slots[at];
+}
+
+/* Makes room for one more: at least a third of the slots stay free. */
+static bool grow_slots(struct bucket_set *set) {
+    enum { FIRST_SLOTS = 16 };
+    if (set->buckets.len < set->slot_count - set->slot_count / 3) {
+        return true;
+    }
+    size_t count = set->slot_count ? set->slot_count * 2 : FIRST_SLOTS;
+    uint32_t *slots = calloc(count, sizeof *slots);
+    for (size_t i = 0; slots && i < set->buckets.len; i++) {
+        size_t at = hash_slot(slots, count, set->buckets.data[i]->text_hash);
+        while (slots[at]) {
+            at = (at + 1) & (count - 1);
+        }
+        slots[at] = (uint32_t)(i + 1);
+    }
+    if (slots) {
+        free(set->slots);
+        set->slots = slots;
+        set->slot_count = count;
+    }
+    return slots != NULL;
+}
+
+/* Adds a bucket of a key that the set lacks. */
+static bool add_bucket(struct bucket_set *set, struct bucket *b, const struct bucket_key *key) {
+    if (set->buckets.len >= NO_INDEX || !grow_slots(set) || !VEC_PUSH(&set->buckets, b)) {
+        return false;
+    }
+    b->index = (uint32_t)(set->buckets.len - 1);
+    *find_slot(set, key) = b->index + 1;
+    return true;
+}
+
+struct bucket *bucket_find(const struct bucket_set *set, const struct bucket *like) {
+    const struct bucket_key key = {.hash = like->text_hash, .like = like};
+    uint32_t index = set->slot_count ? *find_slot(set, &key) : 0;
+    return index ? set->buckets.data[index - 1] : NULL;
+}
+
+bool bucket_move(struct bucket_set *set, struct bucket *b) {
+    const struct bucket_key key = {.hash = b->text_hash, .like = b};
+    return add_bucket(set, b, &key);
 }
 
 struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, bool *added) {
-    struct map_entry *entry = map_put(&set->by_text, text, len, set->buckets.len, added);
-    if (!entry) {
-        return NULL;
-    }
-    if (!*added) {
-        return entry->value < set->buckets.len ? set->buckets.data[entry->value] : NULL;
+    const struct bucket_key key = {.hash = hash_bytes(text, len), .text = text, .len = len};
+    uint32_t index = set->slot_count ? *find_slot(set, &key) : 0;
+    *added = index == 0;
+    if (index) {
+        return set->buckets.data[index - 1];
     }
     struct bucket *b = calloc(1, sizeof *b);
-    if (!b || !VEC_PUSH(&set->buckets, b)) {
+    if (!b || !add_bucket(set, b, &key)) {
         free(b);
         return NULL;
     }
-    b->text = entry->key;
-    b->index = (uint32_t)entry->value;
+    b->text_hash = key.hash;
     b->parent = NO_INDEX;
-    key_id(set->level, entry->key, entry->len, b->id);
+    key_number_text(key_number_of(set->level, key.hash), b->id);
     return b;
 }
+
+/* ---- what a bucket holds ---- */
 
 bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms) {
     size_t low;
@@ -122,9 +234,9 @@ bool bucket_offers_better(const struct bucket *b, const struct evidence *offer) 
 bool bucket_take_evidence(struct bucket *b, const struct evidence *offer) {
     struct evidence copy = *offer;
     copy.id = strdup(offer->id);
-    copy.stack.data = calloc(offer->stack.len + 1, sizeof *copy.stack.data);
-    copy.stack.cap = offer->stack.len + 1;
-    if (!copy.id || !copy.stack.data) {
+    copy.stack.data = offer->stack.len ? calloc(offer->stack.len, sizeof *copy.stack.data) : NULL;
+    copy.stack.cap = offer->stack.len;
+    if (!copy.id || (offer->stack.len && !copy.stack.data)) {
         release_evidence(&copy);
         return false;
     }

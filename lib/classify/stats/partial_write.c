@@ -9,7 +9,7 @@
 #include "classify/stats/partial_private.h"
 
 static int by_text(const void *a, const void *b) {
-    return strcmp((*(struct bucket *const *)a)->text, (*(struct bucket *const *)b)->text);
+    return bucket_compare(*(struct bucket *const *)a, *(struct bucket *const *)b);
 }
 
 static bool sort_set(struct partial_writer *w, size_t set) {

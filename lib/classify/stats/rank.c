@@ -12,7 +12,7 @@ static int by_rank(const void *a, const void *b) {
     order = order ? order : COMPARE(y->users, x->users);
     order = order ? order : COMPARE(y->tally.stalls, x->tally.stalls);
     order = order ? order : strcmp(x->id, y->id);
-    return order ? order : strcmp(x->text, y->text);
+    return order ? order : bucket_compare(x, y);
 }
 
 /* Orders `count` indexes into the set by rank. */

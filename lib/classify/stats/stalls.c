@@ -83,9 +83,9 @@ static struct part_group main_group(const struct triage *t, const struct stall_p
     for (size_t i = 0; i < count;) {
         struct part_group g = first_group(parts + i, count - i, set);
         i += g.count;
-        if (g.bucket != NO_INDEX && (best.bucket == NO_INDEX || g.ms > best.ms ||
-                                     (g.ms == best.ms && strcmp(buckets[g.bucket]->text,
-                                                                buckets[best.bucket]->text) < 0))) {
+        if (g.bucket != NO_INDEX &&
+            (best.bucket == NO_INDEX || g.ms > best.ms ||
+             (g.ms == best.ms && bucket_compare(buckets[g.bucket], buckets[best.bucket]) < 0))) {
             best = g;
         }
     }

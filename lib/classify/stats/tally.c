@@ -1,6 +1,7 @@
 /* Sums, sets and extremes of stalls. */
 #include "classify/stats/tally.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/search.h"
@@ -107,6 +108,23 @@ bool tally_merge(struct tally *t, const struct tally *from, const uint32_t *text
     }
     return histogram_merge(&t->durations, &from->durations) &&
            distinct_merge(&t->users, &from->users) && clusters_merge(&t->clusters, &from->clusters);
+}
+
+static int by_facet_text(const void *a, const void *b) {
+    const struct facet_value *x = a, *y = b;
+    return COMPARE(x->text, y->text);
+}
+
+void tally_map_texts(struct tally *t, const uint32_t *texts) {
+    for (size_t f = 0; f < FACET_COUNT; f++) {
+        struct facet *facet = &t->facets[f];
+        for (size_t i = 0; i < facet->values.len; i++) {
+            facet->values.data[i].text = texts[facet->values.data[i].text];
+        }
+        if (facet->values.len > 1) {
+            qsort(facet->values.data, facet->values.len, sizeof *facet->values.data, by_facet_text);
+        }
+    }
 }
 
 struct tally_duration tally_percentile(const struct tally *t, unsigned permille) {

@@ -69,6 +69,9 @@ bool tally_stall(struct tally *t, uint64_t ms, bool fatal, uint32_t cell);
  * are the same. False: out of memory; t may hold a part. */
 bool tally_merge(struct tally *t, const struct tally *from, const uint32_t *texts);
 
+/* Makes a tally one of another owner: texts has for each string its index there, all different. */
+void tally_map_texts(struct tally *t, const uint32_t *texts);
+
 /* A duration as it is printed. */
 struct tally_duration {
     uint64_t ms;

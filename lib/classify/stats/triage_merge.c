@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number_map.h"
+#include "base/search.h"
 #include "classify/stats/sum.h"
 #include "classify/stats/triage_private.h"
 
@@ -10,6 +12,8 @@
 struct mapping {
     uint32_t *texts, *pieces; /* NULL = part and whole share one table */
     uint32_t *level[KEY_LEVELS], *actions, *holders;
+    struct number_map frame_of; /* address of the part's frame -> index into frames */
+    VEC(const struct bucket_frame *) frames;
 };
 
 static void merge_release(struct mapping *m) {
@@ -17,6 +21,8 @@ static void merge_release(struct mapping *m) {
     free(m->pieces);
     free(m->actions);
     free(m->holders);
+    number_map_release(&m->frame_of);
+    VEC_RELEASE(&m->frames);
     for (size_t i = 0; i < KEY_LEVELS; i++) {
         free(m->level[i]);
     }
@@ -44,47 +50,66 @@ uint32_t *triage_map_strings(struct map *to, const struct map *from) {
     return indexes;
 }
 
-/* Copies the frames of a new bucket, or of one whose evidence is now `from`'s. */
-static bool take_frames(struct triage *t, const struct triage *of, const struct mapping *m,
-                        struct bucket *b, const struct bucket *from) {
-    if (!b->frames) {
-        b->frames = calloc(from->frame_count + 1, sizeof(const struct bucket_frame *));
-        b->frame_count = b->frames ? from->frame_count : 0;
+/* The frame of the whole that is the part's frame; NULL: out of memory. */
+static const struct bucket_frame *map_frame(struct triage *t, const struct triage *of,
+                                            struct mapping *m, const struct bucket_frame *from) {
+    size_t at;
+    bool added = false;
+    if (!m->texts) {
+        return from;
     }
-    for (size_t i = 0; b->frames && i < b->frame_count; i++) {
-        struct bucket_frame f = *from->frames[i];
+    if (!number_map_put(&m->frame_of, (uintptr_t)from, m->frames.len, &at, &added)) {
+        return NULL;
+    }
+    if (added) {
+        struct bucket_frame f = *from;
         f.image = map_text(t, of, m, f.image);
         f.function = map_text(t, of, m, f.function);
         f.image_name = map_text(t, of, m, f.image_name);
         f.file = map_text(t, of, m, f.file);
         f.call = map_text(t, of, m, f.call);
-        b->frames[i] = m->texts ? triage_frame(t, &f) : from->frames[i];
-        if (!b->frames[i]) {
-            return false;
+        const struct bucket_frame *kept = triage_frame(t, &f);
+        if (!kept || !VEC_PUSH(&m->frames, kept)) {
+            return NULL;
         }
     }
-    return b->frames != NULL;
+    return at < m->frames.len ? m->frames.data[at] : NULL;
 }
 
-static bool merge_take_evidence(struct triage *t, const struct triage *of, const struct mapping *m,
-                                struct bucket *b, const struct bucket *from) {
-    struct evidence offer = from->evidence;
-    offer.reason = map_text(t, of, m, offer.reason);
-    if (!bucket_take_evidence(b, &offer)) {
-        return false;
-    }
-    for (size_t i = 0; m->pieces && i < b->evidence.stack.len; i++) {
-        b->evidence.stack.data[i] = m->pieces[b->evidence.stack.data[i]];
+/* ---- a bucket that both have ---- */
+
+/* Copies the frames of one whose evidence is now `from`'s. */
+static bool take_frames(struct triage *t, const struct triage *of, struct mapping *m,
+                        struct bucket *b, const struct bucket *from) {
+    for (size_t i = 0; i < b->frame_count; i++) {
+        const struct bucket_frame *f = map_frame(t, of, m, from->frames[i]);
+        if (!f) {
+            return false;
+        }
+        b->frames[i] = f;
     }
     return true;
 }
 
+static void map_evidence(const struct triage *t, const struct triage *of, const struct mapping *m,
+                         struct evidence *e) {
+    e->reason = map_text(t, of, m, e->reason);
+    for (size_t i = 0; m->pieces && i < e->stack.len; i++) {
+        e->stack.data[i] = m->pieces[e->stack.data[i]];
+    }
+}
+
 /* Merges the evidence and the frames as printed. */
-static bool merge_evidence(struct triage *t, const struct triage *of, const struct mapping *m,
+static bool merge_evidence(struct triage *t, const struct triage *of, struct mapping *m,
                            struct bucket *b, const struct bucket *from) {
-    bool better = from->evidence.id && bucket_offers_better(b, &from->evidence);
-    return ((!better && b->frames) || take_frames(t, of, m, b, from)) &&
-           (!better || merge_take_evidence(t, of, m, b, from));
+    if (!from->evidence.id || !bucket_offers_better(b, &from->evidence)) {
+        return true;
+    }
+    if (!take_frames(t, of, m, b, from) || !bucket_take_evidence(b, &from->evidence)) {
+        return false;
+    }
+    map_evidence(t, of, m, &b->evidence);
+    return true;
 }
 
 /* Adds the counts of a bucket; its evidence and frames are merge_evidence's. */
@@ -105,38 +130,133 @@ static bool merge_counts(const struct mapping *m, struct bucket *b, const struct
     return tally_merge(&b->tally, &from->tally, m->texts);
 }
 
-/* Merges the buckets of `from` into `set`, and notes in *indexes where each one went. into: for
- * each bucket of `from`, the index of the bucket of `from` that it is joined to, its own if to
- * none; NULL: none is joined. */
+/* ---- a bucket that the whole lacks ---- */
+
+static int by_action_index(const void *a, const void *b) {
+    const struct action_share *x = a, *y = b;
+    return COMPARE(x->action, y->action);
+}
+
+/* Makes the part's bucket one of the whole: nothing of it is copied. */
+static bool adapt_bucket(struct triage *t, const struct triage *of, struct mapping *m,
+                         struct bucket *b) {
+    if (!take_frames(t, of, m, b, b)) {
+        return false;
+    }
+    map_evidence(t, of, m, &b->evidence);
+    for (size_t i = 0; i < b->actions.len; i++) {
+        b->actions.data[i].action = m->actions[b->actions.data[i].action];
+    }
+    if (b->actions.len > 1) {
+        qsort(b->actions.data, b->actions.len, sizeof *b->actions.data, by_action_index);
+    }
+    if (m->texts) {
+        tally_map_texts(&b->tally, m->texts);
+    }
+    b->parent = NO_INDEX;
+    b->children.len = 0;
+    b->joined = 0;
+    return true;
+}
+
+/* ---- sets of buckets ---- */
+
+/* Merges the buckets of `from` into `set`, and notes in *indexes where each one went; `from` keeps
+ * none of them. */
 static bool merge_set(struct triage *t, const struct triage *of, struct mapping *m,
-                      struct bucket_set *set, const struct bucket_set *from, const uint32_t *into,
-                      uint32_t **indexes) {
+                      struct bucket_set *set, struct bucket_set *from, uint32_t **indexes) {
     *indexes = calloc(from->buckets.len + 1, sizeof **indexes);
-    sum_add(&set->fold.folds, from->fold.folds);
-    sum_add(&set->fold.buckets, from->fold.buckets);
-    sum_add(&set->fold.ms, from->fold.ms);
     for (size_t i = 0; *indexes && i < from->buckets.len; i++) {
-        const struct bucket *other = from->buckets.data[into ? into[i] : i];
-        bool added;
-        struct bucket *b = bucket_put(set, other->text, strlen(other->text), &added);
-        if (b && !added && !m->texts) {
-            b->joined++; /* two of one triage */
+        struct bucket *other = from->buckets.data[i], *b = bucket_find(set, other);
+        if (b) {
+            if (!merge_counts(m, b, other) || !merge_evidence(t, of, m, b, other)) {
+                return false;
+            }
+            bucket_free(other);
+        } else {
+            if (!bucket_move(set, other)) {
+                return false;
+            }
+            b = other;
         }
-        if (!b || !merge_counts(m, b, from->buckets.data[i]) ||
-            (other->index == i && !merge_evidence(t, of, m, b, other))) {
+        from->buckets.data[i] = NULL;
+        (*indexes)[i] = b->index;
+        if (b == other && !adapt_bucket(t, of, m, b)) {
             return false;
         }
-        (*indexes)[i] = b->index;
-        bucket_drop(from->buckets.data[i]); /* the whole may need as much memory at once */
     }
     return *indexes != NULL;
 }
 
-static bool merge_parents(struct triage *t, const struct triage *from, const struct mapping *m) {
-    for (size_t i = 0; i < from->level[1].buckets.len; i++) {
-        uint32_t parent = from->level[1].buckets.data[i]->parent;
-        if (parent != NO_INDEX && !bucket_adopt(t->level[0].buckets.data[m->level[0][parent]],
-                                                t->level[1].buckets.data[m->level[1][i]])) {
+/* An empty bucket with this key; NULL: out of memory. */
+static struct bucket *bucket_like(struct bucket_set *set, const struct bucket *like) {
+    struct bucket *b = calloc(1, sizeof *b);
+    if (!b) {
+        return NULL;
+    }
+    b->frames = calloc(like->frame_count + 1, sizeof(const struct bucket_frame *));
+    b->frame_count = b->frames ? like->frame_count : 0;
+    for (size_t i = 0; i < b->frame_count; i++) {
+        b->frames[i] = like->frames[i];
+    }
+    b->text_hash = like->text_hash;
+    memcpy(b->id, like->id, sizeof b->id);
+    b->parent = NO_INDEX;
+    if (!b->frames || !bucket_move(set, b)) {
+        bucket_free(b);
+        return NULL;
+    }
+    return b;
+}
+
+/* The same within a triage whose buckets are joined. into: for each bucket of `from`, the index of
+ * the bucket of `from` that it is joined to, its own if to none. */
+static bool join_set(struct triage *t, struct mapping *m, struct bucket_set *set,
+                     struct bucket_set *from, const uint32_t *into, uint32_t **indexes) {
+    *indexes = calloc(from->buckets.len + 1, sizeof **indexes);
+    for (size_t i = 0; *indexes && i < from->buckets.len; i++) {
+        const struct bucket *other = from->buckets.data[into[i]];
+        struct bucket *b = bucket_find(set, other);
+        if (b) {
+            b->joined++;
+        } else {
+            b = bucket_like(set, other);
+        }
+        if (!b || !merge_counts(m, b, from->buckets.data[i]) ||
+            (into[i] == i && !merge_evidence(t, t, m, b, other))) {
+            return false;
+        }
+        (*indexes)[i] = b->index;
+        bucket_drop(from->buckets.data[i]); /* the joined ones may need as much memory at once */
+    }
+    return *indexes != NULL;
+}
+
+static bool take_set(struct triage *t, const struct triage *of, struct mapping *m,
+                     struct bucket_set *set, struct bucket_set *from, const uint32_t *into,
+                     uint32_t **indexes) {
+    sum_add(&set->fold.folds, from->fold.folds);
+    sum_add(&set->fold.buckets, from->fold.buckets);
+    sum_add(&set->fold.ms, from->fold.ms);
+    return into ? join_set(t, m, set, from, into, indexes)
+                : merge_set(t, of, m, set, from, indexes);
+}
+
+/* For each bucket of level 2 its level 1; NULL: out of memory. */
+static uint32_t *parents_of(const struct bucket_set *level2) {
+    uint32_t *parents = calloc(level2->buckets.len + 1, sizeof *parents);
+    for (size_t i = 0; parents && i < level2->buckets.len; i++) {
+        parents[i] = level2->buckets.data[i]->parent;
+    }
+    return parents;
+}
+
+static bool merge_parents(struct triage *t, const uint32_t *parents, size_t count,
+                          const struct mapping *m) {
+    for (size_t i = 0; i < count; i++) {
+        if (parents[i] != NO_INDEX &&
+            !bucket_adopt(t->level[0].buckets.data[m->level[0][parents[i]]],
+                          t->level[1].buckets.data[m->level[1][i]])) {
             return false;
         }
     }
@@ -188,13 +308,18 @@ static enum st merge_check_options(const struct triage *t, const struct triage *
 }
 
 /* All that is kept by bucket. */
-static bool merge_buckets(struct triage *t, const struct triage *from, struct mapping *m,
+static bool merge_buckets(struct triage *t, struct triage *from, struct mapping *m,
                           const struct triage_into *into) {
-    return merge_set(t, from, m, &t->actions, &from->actions, into->actions, &m->actions) &&
-           merge_set(t, from, m, &t->level[0], &from->level[0], into->level[0], &m->level[0]) &&
-           merge_set(t, from, m, &t->level[1], &from->level[1], into->level[1], &m->level[1]) &&
-           merge_set(t, from, m, &t->holders, &from->holders, NULL, &m->holders) &&
-           merge_parents(t, from, m) && merge_stalls(t, from, m);
+    size_t count = from->level[1].buckets.len;
+    uint32_t *parents = parents_of(&from->level[1]);
+    bool ok = parents &&
+              take_set(t, from, m, &t->actions, &from->actions, into->actions, &m->actions) &&
+              take_set(t, from, m, &t->level[0], &from->level[0], into->level[0], &m->level[0]) &&
+              take_set(t, from, m, &t->level[1], &from->level[1], into->level[1], &m->level[1]) &&
+              take_set(t, from, m, &t->holders, &from->holders, NULL, &m->holders) &&
+              merge_parents(t, parents, count, m) && merge_stalls(t, from, m);
+    free(parents);
+    return ok;
 }
 
 bool triage_take_in(struct triage *t, const struct triage_into *into) {
@@ -228,7 +353,7 @@ enum st triage_merge(struct triage *t, struct triage *from, struct err *e) {
     m.pieces = triage_map_strings(&t->pieces, &from->pieces);
     uint32_t *idle = NULL;
     bool ok = m.texts && m.pieces && merge_buckets(t, from, &m, &none) &&
-              merge_set(t, from, &m, &t->idle, &from->idle, NULL, &idle) &&
+              take_set(t, from, &m, &t->idle, &from->idle, NULL, &idle) &&
               tally_merge(&t->total, &from->total, m.texts) &&
               clusters_merge(&t->exposure, &from->exposure) &&
               usage_merge(&t->usage, &from->usage, m.texts) && triage_merge_thresholds(t, from) &&

@@ -45,8 +45,8 @@ struct evidence {
 
 struct bucket {
     char id[KEY_ID_SIZE];
-    const char *text; /* the key's text, owned by the map */
-    uint32_t index;   /* its position in the bucket_set */
+    uint32_t index;     /* its position in the bucket_set */
+    uint64_t text_hash; /* of the key's text, which its frames have (bucket_compare) */
     struct tally tally;
     uint64_t users;                     /* of tally.users, once finished */
     const struct bucket_frame **frames; /* the array is malloc'ed, the frames are the triage's */
@@ -68,8 +68,9 @@ struct bucket_set {
     struct {
         uint64_t folds, buckets, ms;
     } fold;
-    char level; /* '1', '2', 'a', 'i', 'h' */
-    struct map by_text;
+    char level;      /* '1', '2', 'a', 'i', 'h' */
+    uint32_t *slots; /* index + 1 into buckets, by text_hash; 0 = free */
+    size_t slot_count;
     VEC(struct bucket *) buckets;
     uint32_t *ranked; /* order, once finished */
 };
@@ -196,8 +197,15 @@ bool triage_name_others(struct triage *t);
 bool rank_set(struct bucket_set *set);
 /* The same of `count` indexes into the set, in place. */
 bool rank_indexes(const struct bucket_set *set, uint32_t *indexes, size_t count);
-/* The bucket of a key text, made without frames if it is new (*added); NULL = out of memory. */
+/* The order of two buckets' key texts, as strcmp has it. */
+int bucket_compare(const struct bucket *a, const struct bucket *b);
+/* The bucket of a key text, made if it is new (*added): then it gets the frames of this text before
+ * the set is asked again. NULL = out of memory. */
 struct bucket *bucket_put(struct bucket_set *set, const char *text, size_t len, bool *added);
+/* The bucket that has the key of another set's bucket; NULL = none. */
+struct bucket *bucket_find(const struct bucket_set *set, const struct bucket *like);
+/* Gives a bucket whose key the set lacks to the set. False: out of memory, nothing changed. */
+bool bucket_move(struct bucket_set *set, struct bucket *b);
 /* Counts that an action led to this much of a bucket's time. False: out of memory. */
 bool bucket_add_action(struct bucket *b, uint32_t action, uint64_t ms);
 /* Is this a better evidence than the one the bucket has? */
@@ -213,8 +221,10 @@ bool bucket_add_ways(struct bucket *b, const struct stall_key *key, size_t level
 /* Makes level 2's bucket `child` one of level 1's bucket `parent` if it has none yet. False: out of
  * memory. */
 bool bucket_adopt(struct bucket *parent, struct bucket *child);
-/* Frees what was counted and shown of it; its key, index and parent stay. */
+/* Frees what was counted of it, and its evidence; its key, index and parent stay. */
 void bucket_drop(struct bucket *b);
+/* NULL is allowed. */
+void bucket_free(struct bucket *b);
 void bucket_set_release(struct bucket_set *set);
 
 /* Counts a whole stall, with its ranked parts and their time, where rates are told. False: out of

@@ -222,7 +222,10 @@ static void print_explanation(struct explain_choice *x, const char *path,
     struct cli_output output;
     struct err e = {0};
     if (x->fit == EXPLAIN_NOT) {
-        err_set(&e, ERR_USAGE, "--explain: no dump and no bucket has the id '%s'", x->id);
+        err_set(&e, ERR_USAGE,
+                "--explain: no dump and no bucket has the id '%s', nor had one of these dumps as "
+                "far as they tell",
+                x->id);
         cli_fail(failures, NULL, &e);
     } else if (strbuf_check(&x->text, &e) != ST_OK) {
         cli_fail(failures, NULL, &e);

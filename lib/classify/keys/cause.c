@@ -209,7 +209,15 @@ static void judge_processor(const struct judge *j, struct stall_key *out) {
         return;
     }
     if (cpu < 0) {
-        strbuf_addstr(j->why, "no frame tells, nor how much it ran");
+        static const char is[] = "is";
+        strbuf_addstr(j->why, is);
+        cause_add_in(j, j->chosen);
+        bool named = j->why->len > sizeof is - 1;
+        if (!named) {
+            strbuf_clear(j->why);
+        }
+        strbuf_addstr(j->why, named ? ", and no frame tells why, nor how much it ran"
+                                    : "no frame tells, nor how much it ran");
         return;
     }
     strbuf_addf(j->why, "on a processor for %" PRId64 "%% of the stall", cpu / 10);

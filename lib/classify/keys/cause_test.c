@@ -174,7 +174,7 @@ static void it_computes_from_sixty_percent_on(void **state) {
     struct bench b;
     setup(&b);
     struct dump_thread *main = THREAD(&b, 1, "ui", "sort", "show", "main");
-    expect(&b, CAUSE_UNKNOWN, 0, "no frame tells, nor how much it ran");
+    expect(&b, CAUSE_UNKNOWN, 0, "is in sort, and no frame tells why, nor how much it ran");
     b.f.d.stall.cpu_permille = 600;
     expect(&b, CAUSE_COMPUTE, 900, "on a processor for 60% of the stall in sort");
     b.f.d.stall.cpu_permille = 599;
@@ -216,7 +216,8 @@ static void the_kind_of_a_stall_tells_where_nothing_else_does(void **state) {
     setup(&b);
     THREAD(&b, 1, "ui", "setup", "main");
     b.f.d.stall.kind = "launch";
-    expect(&b, CAUSE_LAUNCH, 600, "no frame tells, nor how much it ran; noticed as launch");
+    expect(&b, CAUSE_LAUNCH, 600,
+           "is in setup, and no frame tells why, nor how much it ran; noticed as launch");
     b.f.d.stall.cpu_permille = 900;
     expect(&b, CAUSE_COMPUTE, 900, "on a processor for 90% of the stall in setup");
     teardown(&b);
@@ -234,7 +235,7 @@ static void who_stands_still_in_its_own_code_reads_memory_in(void **state) {
     b.f.d.stall.cpu_permille = 300; /* it ran, and not for most of the time */
     expect(&b, CAUSE_STARVED, 500, "on a processor for 30% of the stall in probe");
     b.f.d.stall.cpu_permille = -1;
-    expect(&b, CAUSE_UNKNOWN, 0, "no frame tells, nor how much it ran");
+    expect(&b, CAUSE_UNKNOWN, 0, "is in probe, and no frame tells why, nor how much it ran");
     teardown(&b);
 }
 
@@ -244,7 +245,8 @@ static void what_other_threads_computed_is_not_why_main_stalled(void **state) {
     setup(&b);
     struct dump_thread *main = THREAD(&b, 1, "ui", "sort", "main");
     b.f.d.stall.kind = "cpu";
-    expect(&b, CAUSE_COMPUTE, 600, "no frame tells, nor how much it ran; noticed as cpu");
+    expect(&b, CAUSE_COMPUTE, 600,
+           "is in sort, and no frame tells why, nor how much it ran; noticed as cpu");
     b.f.d.stall.cpu_permille = 599; /* as a report says it, which knows no state of threads */
     expect(&b, CAUSE_COMPUTE, 600, "on a processor for 59% of the stall in sort; noticed as cpu");
     b.f.d.stall.cpu_permille = 900;

@@ -59,33 +59,46 @@ struct part_group {
     uint32_t bucket; /* NO_INDEX = none */
     const struct stall_part *parts;
     size_t count;
-    uint64_t ms;
+    uint64_t ms, main_ms; /* main_ms: of it in the stall's bucket of level 1 */
     bool fatal;
 };
 
-/* The first of the parts, and those behind it that lie in the same bucket. */
+/* The first of the parts, and those behind it that lie in the same bucket. level1: the stall's
+ * bucket; NO_INDEX = not known yet. */
 static struct part_group first_group(const struct stall_part *parts, size_t count,
-                                     enum part_set set) {
+                                     enum part_set set, uint32_t level1) {
     struct part_group g = {.bucket = bucket_of_part(&parts[0], set), .parts = parts};
     for (; g.count < count && bucket_of_part(&parts[g.count], set) == g.bucket; g.count++) {
         sum_add(&g.ms, parts[g.count].ms);
+        sum_add(&g.main_ms, parts[g.count].level1 == level1 ? parts[g.count].ms : 0);
         g.fatal = g.fatal || parts[g.count].fatal;
     }
     return g;
 }
 
-/* The bucket that most of the stall's time lies in; of equals the one whose key sorts first, as
- * indexes depend on the order of the dumps. The parts are sorted by their buckets. */
+/* Has a more of the stall than b? Of equals the one that has more of the stall's bucket of level 1,
+ * so that an action has the stalls of its bucket; then the one whose key sorts first, as indexes
+ * depend on the order of the dumps. */
+static bool has_more(const struct bucket_set *set, const struct part_group *a,
+                     const struct part_group *b) {
+    if (a->ms != b->ms) {
+        return a->ms > b->ms;
+    }
+    if (a->main_ms != b->main_ms) {
+        return a->main_ms > b->main_ms;
+    }
+    return bucket_compare(set->buckets.data[a->bucket], set->buckets.data[b->bucket]) < 0;
+}
+
+/* The bucket that most of the stall's time lies in. The parts are sorted by their buckets. */
 static struct part_group main_group(const struct triage *t, const struct stall_part *parts,
-                                    size_t count, enum part_set set) {
-    struct bucket *const *buckets = set_of_part(t, set)->buckets.data;
+                                    size_t count, enum part_set set, uint32_t level1) {
     struct part_group best = {.bucket = NO_INDEX};
     for (size_t i = 0; i < count;) {
-        struct part_group g = first_group(parts + i, count - i, set);
+        struct part_group g = first_group(parts + i, count - i, set, level1);
         i += g.count;
         if (g.bucket != NO_INDEX &&
-            (best.bucket == NO_INDEX || g.ms > best.ms ||
-             (g.ms == best.ms && bucket_compare(buckets[g.bucket], buckets[best.bucket]) < 0))) {
+            (best.bucket == NO_INDEX || has_more(set_of_part(t, set), &g, &best))) {
             best = g;
         }
     }
@@ -119,18 +132,19 @@ static bool count_stall(struct triage *t, uint64_t hash, struct stall_part *part
         return true;
     }
     stall_ledger_mark(&t->ledger, hash);
-    qsort(parts, ranked, sizeof *parts, by_action);
-    struct part_group g = main_group(t, parts, ranked, PART_ACTION);
-    bool ok = stall_count_usage(t, parts, ranked, ms) && tally_stall(&t->total, ms, fatal, cell) &&
-              count_group(t, &g, PART_ACTION, cell);
-    qsort(parts, ranked, sizeof *parts, by_holder);
-    g = main_group(t, parts, ranked, PART_HOLDER);
-    ok = ok && count_group(t, &g, PART_HOLDER, cell);
     qsort(parts, ranked, sizeof *parts, by_levels);
-    g = main_group(t, parts, ranked, PART_LEVEL1);
-    ok = ok && count_group(t, &g, PART_LEVEL1, cell);
-    g = main_group(t, g.parts, g.count, PART_LEVEL2);
-    return ok && count_group(t, &g, PART_LEVEL2, cell);
+    struct part_group g = main_group(t, parts, ranked, PART_LEVEL1, NO_INDEX);
+    uint32_t level1 = g.bucket;
+    bool ok = stall_count_usage(t, parts, ranked, ms) && tally_stall(&t->total, ms, fatal, cell) &&
+              count_group(t, &g, PART_LEVEL1, cell);
+    g = main_group(t, g.parts, g.count, PART_LEVEL2, level1);
+    ok = ok && count_group(t, &g, PART_LEVEL2, cell);
+    qsort(parts, ranked, sizeof *parts, by_action);
+    g = main_group(t, parts, ranked, PART_ACTION, level1);
+    ok = ok && count_group(t, &g, PART_ACTION, cell);
+    qsort(parts, ranked, sizeof *parts, by_holder);
+    g = main_group(t, parts, ranked, PART_HOLDER, level1);
+    return ok && count_group(t, &g, PART_HOLDER, cell);
 }
 
 bool stalls_flush(struct triage *t) {

@@ -21,8 +21,9 @@ struct sample {
     const char *id, *stall, *user, *version, *os, *device, *kind, *app_state;
     int64_t seq, at_ms, span_ms, duration_ms;
     bool fatal, prewarmed, unwanted, no_samples;
-    bool more;      /* not the last dump of its stall */
-    const char *in; /* innermost function; its caller is `on_IN`; NULL = no stack, "" = idle */
+    bool more;        /* not the last dump of its stall */
+    const char *from; /* the caller is `on_FROM` instead; NULL = it is not */
+    const char *in;   /* innermost function; its caller is `on_IN`; NULL = no stack, "" = idle */
 };
 
 struct bench {
@@ -72,7 +73,7 @@ static const struct dump *make(struct bench *b, const struct sample *s, char cal
         return &f->d;
     }
     if (*s->in) {
-        snprintf(caller, 64, "on_%s", s->in);
+        snprintf(caller, 64, "on_%s", s->from ? s->from : s->in);
         fixture_frame(f, "Shop", true, s->in, 0x10);
         fixture_frame(f, "Shop", true, caller, 0x20);
     } else {
@@ -260,6 +261,25 @@ static void a_stall_counts_where_most_of_its_time_is(void **state) {
         assert_int_equal(stalls[1], 1);
         teardown(&b);
     }
+}
+
+/* Halved exactly, between buckets whose actions sort the other way round. */
+static void an_action_has_the_stalls_of_its_bucket(void **state) {
+    (void)state;
+    struct bench b;
+    setup(&b, 0);
+    ADD(&b, .id = "1", .stall = "s", .seq = 1, .span_ms = 1000, .more = true, .in = "f",
+        .from = "y");
+    ADD(&b, .id = "2", .stall = "s", .seq = 2, .span_ms = 1000, .at_ms = 1000, .duration_ms = 2000,
+        .in = "g", .from = "x");
+    assert_int_equal(triage_finish(b.triage, NULL), ST_OK);
+    for (size_t i = 0; i < 2; i++) {
+        const struct bucket *action = b.triage->actions.buckets.data[i];
+        assert_int_equal(action->tally.stalls, strcmp(action->frames[0]->function, "on_y") == 0);
+        assert_int_equal(top(&b, i)->tally.stalls,
+                         strcmp(top(&b, i)->frames[0]->function, "f") == 0);
+    }
+    teardown(&b);
 }
 
 static void a_stall_with_a_dump_missing_still_counts(void **state) {
@@ -561,6 +581,7 @@ int main(void) {
         cmocka_unit_test(what_is_no_stall_is_set_apart_and_counted),
         cmocka_unit_test(a_stall_counts_once_and_its_spans_add_up),
         cmocka_unit_test(a_stall_counts_where_most_of_its_time_is),
+        cmocka_unit_test(an_action_has_the_stalls_of_its_bucket),
         cmocka_unit_test(a_stall_with_a_dump_missing_still_counts),
         cmocka_unit_test(one_stall_counts_up_to_the_cap),
         cmocka_unit_test(evidence_is_the_longest_span_then_the_smallest_id),

@@ -94,7 +94,7 @@ static void change_program(struct attach *a) {
 
 /* ---- its threads ---- */
 
-static bool is_watched(const struct attach *a, pid_t tid) {
+static bool is_thread_watched(const struct attach *a, pid_t tid) {
     for (size_t i = 0; i < a->loop_count; i++) {
         if (a->loops[i]->watch.thread.tid == tid && !a->loops[i]->ended) {
             return true;
@@ -140,7 +140,7 @@ static void find_threads(struct attach *a) {
     a->threads_left = 0;
     for (size_t i = 0; i < count; i++) {
         size_t before = a->loop_count;
-        if (!is_watched(a, ids[i]) && is_wanted(a, ids[i]) && add_loop(a, ids[i], &what) &&
+        if (!is_thread_watched(a, ids[i]) && is_wanted(a, ids[i]) && add_loop(a, ids[i], &what) &&
             a->loop_count > before && a->core_config.size != 0) {
             attach_loop_begin(a->loops[before]);
         }
@@ -172,7 +172,7 @@ static void name_others(struct attach *a) {
         struct remote_thread thread;
         struct rec_thread about = {0};
         struct proc_syscall call;
-        if (is_watched(a, ids[i]) || !remote_thread_open(&thread, &a->process, ids[i])) {
+        if (is_thread_watched(a, ids[i]) || !remote_thread_open(&thread, &a->process, ids[i])) {
             continue;
         }
         if (remote_thread_call(&thread, &call) && attach_watch_is_loop_call(&call)) {
@@ -356,7 +356,7 @@ static bool open_main_loop(struct attach *a, bool samples, struct attach_problem
     const char *what = "tracefs";
     pid_t tid = a->process.pid;
     a->jit = jit_names_new(); /* without it, code made at run time has no names */
-    a->others = (struct attach_others){.unwinder = &a->unwinder, .locks = &a->locks};
+    a->others = (struct attach_others){.unwinder = &a->unwinder};
     a->totals.by_events = !samples && perf_tracing_find(&a->tracing);
     if (a->totals.by_events && add_loop(a, tid, &what)) {
         return true;

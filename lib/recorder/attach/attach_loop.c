@@ -40,7 +40,12 @@ static uint32_t list_transitions(void *ctx, struct rec_transition out[REC_TRANSI
 
 static bool find_remote_image(void *ctx, uint64_t address, struct rec_image *out) {
     const struct attach_loop *l = ctx;
-    return remote_images_find(l->attach->unwinder.images, address, out);
+    const struct remote_unwinder *u = &l->attach->unwinder;
+    if (!remote_images_find(u->images, address, out)) {
+        return false;
+    }
+    out->in_app = out->in_app && !python_linux_is_in_async(u->python, out);
+    return true;
 }
 
 static bool describe_watched(void *ctx, struct rec_thread *out) {
@@ -78,33 +83,25 @@ static void fill_random(void *ctx, uint8_t *out, size_t size) {
     }
 }
 
-/* The last number of a line of /proc/PID/status, which of NSpid is the process's id as it sees it
- * itself, or its first one. False: there is no such line. */
-static bool status_number(const char *text, const char *name, bool last, uint64_t *value) {
-    const char *at = strstr(text, name);
-    bool found = false;
-    for (at = at ? at + strlen(name) : NULL; at && (*at == '\t' || *at == ' '); found = true) {
-        if (!remote_number(++at, value) || !last) {
-            return at != NULL;
-        }
-        at += strspn(at, "0123456789");
-    }
-    return found;
+static const char *tell_lack(void *ctx) {
+    const struct attach_loop *l = ctx;
+    return python_linux_lack_async(l->attach->unwinder.python);
 }
 
-/* What the process wrote for perf(1), in its own /tmp. */
+/* Python's, and what the process wrote for perf(1), in its own /tmp. */
 static void name_made_code(void *ctx, struct rec_code_name *names, uint32_t count) {
     const struct attach_loop *l = ctx;
     const struct remote_process *process = &l->attach->process;
     char status[4096], root[32], maps[32];
     uint64_t pid, owner;
+    python_linux_name_async(l->attach->unwinder.python, names, count);
     int fd = remote_process_file(process, "status");
     size_t size = fd >= 0 ? remote_text(fd, status, sizeof status) : 0;
     if (fd >= 0) {
         close(fd);
     }
-    if (size == 0 || !status_number(status, "\nNSpid:", true, &pid) || pid > INT32_MAX ||
-        !status_number(status, "\nUid:", false, &owner) || owner > UINT32_MAX) {
+    if (size == 0 || !remote_status_number(status, "NSpid:", true, &pid) || pid > INT32_MAX ||
+        !remote_status_number(status, "Uid:", false, &owner) || owner > UINT32_MAX) {
         return;
     }
     snprintf(root, sizeof root, "/proc/%d/root", (int)process->pid);
@@ -126,6 +123,7 @@ static struct rec_capture capture_table(struct attach_loop *l) {
         .wall_ms = rec_wall_ms_async,
         .random = fill_random,
         .name_code = l->attach->jit ? name_made_code : NULL,
+        .lack = tell_lack,
         .context = &l->attach->context,
     };
 }
@@ -187,7 +185,7 @@ static uint64_t tell_loop_now(struct attach_loop *l, enum rec_event_kind kind) {
     return tell(l, &(struct rec_event){.kind = kind, .at_ns = stallrec_clock_ns()});
 }
 
-static void name_frame(const struct attach_loop *l, uint64_t pc, char *name, size_t room) {
+static void name_top_frame(const struct attach_loop *l, uint64_t pc, char *name, size_t room) {
     const struct remote_images *images = l->attach->unwinder.images;
     struct rec_image image;
     remote_images_symbol(images, pc, name, room);
@@ -210,11 +208,11 @@ struct attach_top attach_loop_top(struct attach_loop *l) {
     top.busy_permille = passed > 0 ? (uint32_t)(l->busy_ns * 1000 / passed) : 0;
     top.longest_ms = l->longest_ns / MS;
     if (l->last_count > 0) {
-        name_frame(l, l->last_frames[0], top.inner, sizeof top.inner);
+        name_top_frame(l, l->last_frames[0], top.inner, sizeof top.inner);
     }
     for (uint32_t i = 0; i < l->last_count && *top.app == '\0'; i++) {
         if (is_of_app(l, l->last_frames[i])) {
-            name_frame(l, l->last_frames[i] - (i > 0), top.app, sizeof top.app);
+            name_top_frame(l, l->last_frames[i] - (i > 0), top.app, sizeof top.app);
         }
     }
     l->topped_ns = now;

@@ -12,9 +12,25 @@ void attach_others_release(struct attach_others *o) {
     o->use_count = 0;
 }
 
-struct rec_wait attach_wait(const struct attach_others *o, pid_t tid,
-                            const struct proc_syscall *call) {
-    return lock_wait_async(o->locks, o->unwinder->process->pid, tid, call);
+/* Our own C library's layout, which a trial told, is that of the process's as well: the mutex's and
+ * the rwlock's are part of its ABI, and a thread's descriptor is checked before it is believed. */
+static void find_lock_layout(struct attach_others *o) {
+    const struct remote_images *images = o->unwinder->images;
+    uint64_t generation = remote_images_generation(images) + 1;
+    struct dynamic_symbol gnu = {.name = "gnu_get_libc_version"};
+    if (generation == o->locks_generation) {
+        return;
+    }
+    o->locks_generation = generation;
+    o->locks = (struct lock_layout){0};
+    if (o->unwinder->same_ids && remote_images_symbols(images, &gnu, 1)) {
+        lock_layout_probe(&o->locks);
+    }
+}
+
+struct rec_wait attach_wait(struct attach_others *o, pid_t tid, const struct proc_syscall *call) {
+    find_lock_layout(o);
+    return lock_wait_async(&o->locks, o->unwinder->process->pid, tid, call);
 }
 
 /* False: the thread is gone. */
@@ -33,7 +49,7 @@ static bool fill_thread(struct attach_others *o, pid_t tid, struct rec_thread *o
     out->main = false;
     out->cpu_permille = attach_others_share(o, tid);
     if (stack.cap > 0 && remote_thread_blocked(o->unwinder, &thread, NULL, &call, &regs, &copy)) {
-        remote_unwind(o->unwinder, &regs, &copy, &out->stack);
+        remote_unwind(o->unwinder, thread.own_tid, &regs, &copy, &out->stack);
         out->waits_for = attach_wait(o, tid, &call);
     }
     remote_thread_close(&thread);

@@ -14,10 +14,11 @@ struct attach_use {
     uint32_t permille; /* of one processor, between the last two calls of attach_others_top */
 };
 
-/* Zero-initialised with the first two members set. */
+/* Zero-initialised with the first member set. */
 struct attach_others {
     struct remote_unwinder *unwinder; /* borrowed */
-    const struct lock_layout *locks;  /* borrowed; all false: owners of locks are not known */
+    struct lock_layout locks;         /* of the process; all false: owners are not known */
+    uint64_t locks_generation;        /* of the images that it was found for, + 1; 0: not yet */
     struct attach_use *uses;          /* by id */
     size_t use_count;
     uint64_t used_ns; /* when they were read last */
@@ -30,9 +31,9 @@ void attach_others_release(struct attach_others *o);
  * not known. */
 uint32_t attach_others_share(const struct attach_others *o, pid_t tid);
 
-/* What a thread that is blocked in `call` waits for. */
-struct rec_wait attach_wait(const struct attach_others *o, pid_t tid,
-                            const struct proc_syscall *call);
+/* What a thread that is blocked in `call` waits for. The owners of locks are known of a process
+ * with the GNU C library, in our own namespace of ids. */
+struct rec_wait attach_wait(struct attach_others *o, pid_t tid, const struct proc_syscall *call);
 
 /* Fills out[0 … result), all but `watched`, by rising id; a thread that runs has no stack.
  * *left_out: how many more there are. */

@@ -48,7 +48,6 @@ struct attach {
     uint64_t program;            /* its remote_thread_program; 0: not named yet */
     struct perf_tracing tracing;
     struct remote_unwinder unwinder;
-    struct lock_layout locks;
     struct attach_others others;
     struct jit_names *jit;
     struct attach_loop **loops; /* those of threads that ended, too */

@@ -289,7 +289,7 @@ static bool sample_running(struct attach_watch *w, struct rec_stack *out) {
     }
     uint64_t sp = w->runs.value[CFI_SP];
     struct cfi_stack stack = {w->runs_stack, sp, sp + w->runs_size};
-    remote_unwind(w->unwinder, &w->runs, &stack, out);
+    remote_unwind(w->unwinder, w->thread.own_tid, &w->runs, &stack, out);
     return out->count > 0;
 }
 
@@ -303,7 +303,7 @@ static bool sample_stopped(struct attach_watch *w, struct rec_stack *out) {
         return false;
     }
     w->sleeps++; /* the stop counts as one */
-    remote_unwind(w->unwinder, &regs, &stack, out);
+    remote_unwind(w->unwinder, w->thread.own_tid, &regs, &stack, out);
     out->pause_ns = pause_ns < UINT32_MAX ? (uint32_t)pause_ns : UINT32_MAX;
     return out->count > 0;
 }
@@ -323,7 +323,7 @@ enum rec_sample attach_watch_sample(void *ctx, bool may_repeat, struct rec_stack
         return REC_SAMPLE_NONE;
     }
     if (remote_thread_blocked(w->unwinder, &w->thread, &w->sleep, &call, &regs, &stack)) {
-        remote_unwind(w->unwinder, &regs, &stack, out);
+        remote_unwind(w->unwinder, w->thread.own_tid, &regs, &stack, out);
         w->have_sample = out->count > 0;
     } else if (w->way == ATTACH_BY_EVENTS) {
         w->have_sample = sample_running(w, out);

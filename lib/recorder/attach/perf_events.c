@@ -108,7 +108,7 @@ static bool open_event(struct perf_events *events, struct perf_event_attr *attri
     return true;
 }
 
-static enum perf_layout layout_of(enum perf_event_kind kind) {
+static enum perf_layout sample_layout(enum perf_event_kind kind) {
     switch (kind) {
     case PERF_EVENT_ENTER:
         return PERF_LAYOUT_CALLER;
@@ -122,7 +122,7 @@ static enum perf_layout layout_of(enum perf_event_kind kind) {
 /* A tracepoint's event, in the ring of the first. */
 static bool open_edge(struct perf_events *events, uint64_t id, pid_t tid, enum perf_event_kind kind,
                       const struct wait_call *call) {
-    enum perf_layout layout = layout_of(kind);
+    enum perf_layout layout = sample_layout(kind);
     struct perf_event_attr attributes = base_attributes(layout);
     attributes.type = PERF_TYPE_TRACEPOINT;
     attributes.config = id;

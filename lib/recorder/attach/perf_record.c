@@ -54,7 +54,7 @@ uint64_t perf_record_registers(enum perf_layout layout) {
     return mask;
 }
 
-static bool has_stack(enum perf_layout layout) {
+static bool carries_stack(enum perf_layout layout) {
     return layout == PERF_LAYOUT_CALLER || layout == PERF_LAYOUT_WHOLE;
 }
 
@@ -62,7 +62,7 @@ uint64_t perf_record_members(enum perf_layout layout) {
     uint64_t members = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME;
     members |= layout == PERF_LAYOUT_CALLER ? PERF_SAMPLE_RAW : 0;
     members |= layout != PERF_LAYOUT_TIME ? PERF_SAMPLE_REGS_USER : 0;
-    return members | (has_stack(layout) ? PERF_SAMPLE_STACK_USER : 0);
+    return members | (carries_stack(layout) ? PERF_SAMPLE_STACK_USER : 0);
 }
 
 /* ---- bytes, in the host's order ---- */
@@ -131,7 +131,7 @@ static void registers_of_sample(struct perf_bytes *b, enum perf_layout layout,
     }
 }
 
-static void read_stack(struct perf_bytes *b, struct perf_record *r) {
+static void read_sample_stack(struct perf_bytes *b, struct perf_record *r) {
     uint64_t room = bytes_u64(b);
     r->stack_size = 0;
     r->stack = bytes_take(b, room);
@@ -169,8 +169,8 @@ static void decode_sample(struct perf_bytes *b, const struct perf_layouts *layou
     if (layout != PERF_LAYOUT_TIME) {
         registers_of_sample(b, layout, &r->regs);
     }
-    if (has_stack(layout)) {
-        read_stack(b, r);
+    if (carries_stack(layout)) {
+        read_sample_stack(b, r);
     }
 }
 

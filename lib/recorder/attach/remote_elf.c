@@ -12,6 +12,7 @@ enum {
     NOTES_MAX = 64 * 1024,
     DYNAMIC_MAX = 512,
     SYMBOLS_MAX = 256 * 1024, /* 6 MiB of symbols */
+    NAME_MAX_BYTES = 128,
     PAGE = 4096
 };
 #define IMAGE_MAX (UINT64_C(1) << 36)
@@ -213,4 +214,62 @@ void remote_elf_symbol(remote_read_fn *read, void *arg, const struct remote_elf 
             }
         }
     }
+}
+
+/* ---- by name ---- */
+
+static uint32_t gnu_hash_of(const char *name) {
+    uint32_t hash = 5381;
+    for (; *name; name++) {
+        hash = hash * 33 + (unsigned char)*name;
+    }
+    return hash;
+}
+
+/* Is symbol number i the one that is asked for? */
+static bool is_symbol_named(remote_read_fn *read, void *arg, const struct remote_elf *elf,
+                            const struct dynamic_tables *t, uint64_t i,
+                            struct dynamic_symbol *symbol) {
+    Elf64_Sym found;
+    char name[NAME_MAX_BYTES];
+    size_t size = strlen(symbol->name) + 1;
+    if (size > sizeof name || !read(arg, t->symbols + i * sizeof found, &found, sizeof found) ||
+        found.st_shndx == SHN_UNDEF || found.st_name >= t->strings_size ||
+        size > t->strings_size - found.st_name ||
+        !read(arg, t->strings + found.st_name, name, size) ||
+        memcmp(name, symbol->name, size) != 0) {
+        return false;
+    }
+    symbol->address = elf->bias + found.st_value;
+    symbol->size = found.st_size;
+    return true;
+}
+
+/* The table: counts of buckets and of symbols that it leaves out, of words of a filter, a shift;
+ * the filter; a symbol number for each bucket; hashes, of which a chain's last has bit 0 set. */
+bool remote_elf_find(remote_read_fn *read, void *arg, const struct remote_elf *elf,
+                     struct dynamic_symbol *symbol) {
+    enum { HEADER_WORDS = 4, CHAIN_MAX = 65536 };
+    struct dynamic_tables t;
+    uint32_t head[HEADER_WORDS], wanted = gnu_hash_of(symbol->name), i, hash = 0;
+    symbol->address = symbol->size = 0;
+    if (!read_tables(read, arg, elf, &t) || t.gnu_hash == 0 ||
+        !read(arg, t.gnu_hash, head, sizeof head) || head[0] == 0) {
+        return false;
+    }
+    uint64_t buckets = t.gnu_hash + sizeof head + UINT64_C(8) * head[2];
+    uint64_t chains = buckets + UINT64_C(4) * head[0];
+    if (!read(arg, buckets + UINT64_C(4) * (wanted % head[0]), &i, sizeof i) || i < head[1]) {
+        return false;
+    }
+    for (uint32_t n = 0; n < CHAIN_MAX && (hash & 1) == 0; n++) {
+        uint64_t number = (uint64_t)i + n;
+        if (!read(arg, chains + 4 * (number - head[1]), &hash, sizeof hash)) {
+            return false;
+        }
+        if ((hash | 1) == (wanted | 1) && is_symbol_named(read, arg, elf, &t, number, symbol)) {
+            return true;
+        }
+    }
+    return false;
 }

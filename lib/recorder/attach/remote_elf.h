@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/capture.h"
+#include "linux/place_linux.h"
 
 /* Copies `size` bytes at `address`; false: not all of them can be read. */
 typedef bool remote_read_fn(void *arg, uint64_t address, void *to, size_t size);
@@ -30,5 +31,10 @@ bool remote_elf_read(remote_read_fn *read, void *arg, uint64_t load, struct remo
  * none does. Reads the symbol table, at most some megabytes of it. */
 void remote_elf_symbol(remote_read_fn *read, void *arg, const struct remote_elf *elf,
                        uint64_t address, char *name, size_t room);
+
+/* The dynamic symbol of this name, by the table DT_GNU_HASH: fills in its address and size, 0 if
+ * there is none. Returns whether there is. */
+bool remote_elf_find(remote_read_fn *read, void *arg, const struct remote_elf *elf,
+                     struct dynamic_symbol *symbol);
 
 #endif

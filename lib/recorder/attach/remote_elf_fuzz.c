@@ -39,6 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         (elf.frame_header_size > 0 && elf.frame_end < elf.frame_header)) {
         abort();
     }
+    struct dynamic_symbol symbol = {.name = "getenv"};
+    remote_elf_find(read_bytes, &memory, &elf, &symbol);
     for (uint64_t at = elf.load; at < elf.end && at - elf.load < 8 * 4096; at += 512) {
         remote_elf_symbol(read_bytes, &memory, &elf, at, name, sizeof name);
     }

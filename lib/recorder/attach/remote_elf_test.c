@@ -75,6 +75,13 @@ static void own_images_have_paths_and_ids(void **state) {
     char name[64];
     remote_images_symbol(images, code, name, sizeof name);
     assert_true(*name == '\0' || strstr(name, "getenv") != NULL);
+    struct dynamic_symbol symbols[] = {{.name = "getenv"}, {.name = "qsort"}, {.name = "no such"}};
+    assert_true(remote_images_symbols(images, symbols, 3));
+    assert_int_equal(symbols[0].address, code);
+    assert_true(symbols[0].size > 0 && symbols[1].address != 0);
+    assert_int_equal(symbols[2].address, 0);
+    struct dynamic_symbol none = {.name = "not_in_any_image"};
+    assert_false(remote_images_symbols(images, &none, 1));
     uint64_t stack = (uint64_t)(uintptr_t)&image;
     assert_false(remote_images_find(images, stack, &image));
     remote_images_free(images);

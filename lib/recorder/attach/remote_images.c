@@ -326,6 +326,25 @@ void remote_images_symbol(const struct remote_images *t, uint64_t address, char 
     }
 }
 
+bool remote_images_symbols(const struct remote_images *t, struct dynamic_symbol *symbols,
+                           unsigned count) {
+    void *process = (void *)(uintptr_t)t->process;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct remote_elf *elf = &t->image[i].elf;
+        if (t->image[i].loaded && remote_elf_find(read_process, process, elf, &symbols[0])) {
+            for (unsigned k = 1; k < count; k++) {
+                remote_elf_find(read_process, process, elf, &symbols[k]);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t remote_images_generation(const struct remote_images *t) {
+    return t->generation;
+}
+
 /* ---- for the unwinder ---- */
 
 void remote_images_look(struct remote_images *t) {

@@ -6,6 +6,7 @@
 
 #include "attach/remote_process.h"
 #include "core/capture.h"
+#include "linux/place_linux.h"
 #include "unwind/unwind.h"
 
 struct remote_images;
@@ -34,6 +35,12 @@ bool remote_images_first(const struct remote_images *images, uint64_t *load);
  * at most once between two calls of remote_images_look. */
 struct unwind_modules remote_images_modules(struct remote_images *images);
 void remote_images_look(struct remote_images *images);
+
+/* As place_symbols_async. */
+bool remote_images_symbols(const struct remote_images *images, struct dynamic_symbol *symbols,
+                           unsigned count);
+/* Another number once images were loaded or unloaded. */
+uint64_t remote_images_generation(const struct remote_images *images);
 
 /* The dynamic symbol that covers the address, or "" into name[0 .. room). */
 void remote_images_symbol(const struct remote_images *images, uint64_t address, char *name,

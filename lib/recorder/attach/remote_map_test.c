@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "attach/remote_map.h"
+#include "attach/remote_process.h"
 
 static struct remote_map map;
 
@@ -66,6 +67,19 @@ static void path_too_long_is_refused(void **state) {
     assert_false(reads(line));
 }
 
+static void numbers_of_a_status_are_found_by_their_line(void **state) {
+    (void)state;
+    static const char status[] = "Name:\tUid:\nUid:\t33\t34\t35\t36\nNSpid:\t4711\t17\t1\nCut:\t";
+    uint64_t value = 0;
+    assert_true(remote_status_number(status, "Uid:", false, &value));
+    assert_int_equal(value, 33);
+    assert_true(remote_status_number(status, "NSpid:", true, &value));
+    assert_int_equal(value, 1);
+    assert_false(remote_status_number(status, "Cut:", true, &value));
+    assert_false(remote_status_number(status, "Pid:", false, &value));
+    assert_false(remote_status_number("", "Uid:", true, &value));
+}
+
 int main(void) {
 #define T(name) cmocka_unit_test(name)
     const struct CMUnitTest tests[] = {
@@ -74,6 +88,7 @@ int main(void) {
         T(file_that_is_gone_keeps_its_name),
         T(line_that_is_none_is_refused),
         T(path_too_long_is_refused),
+        T(numbers_of_a_status_are_found_by_their_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,3 +150,21 @@ size_t remote_threads(const struct remote_process *process, pid_t **out) {
     *out = ids;
     return count;
 }
+
+bool remote_status_number(const char *status, const char *name, bool last, uint64_t *value) {
+    const char *at = status;
+    size_t size = strlen(name);
+    bool found = false;
+    while (at && strncmp(at, name, size) != 0) {
+        at = strchr(at, '\n');
+        at = at ? at + 1 : NULL;
+    }
+    for (at = at ? at + size : NULL; at && (*at == '\t' || *at == ' ') && (last || !found);) {
+        if (!remote_number(++at, value)) {
+            return false;
+        }
+        found = true;
+        at += strspn(at, "0123456789");
+    }
+    return found;
+}

@@ -38,6 +38,10 @@ size_t remote_text(int fd, char *text, size_t room);
  * too large. */
 bool remote_number(const char *text, uint64_t *value);
 
+/* A number of a line of /proc/PID/status, which begins with `name`; of several its first, or with
+ * `last` its last, which of NSpid is the id as the process sees it. False: there is none. */
+bool remote_status_number(const char *status, const char *name, bool last, uint64_t *value);
+
 /* The file that the process runs, as it names it; "" if that cannot be read. */
 void remote_process_program(const struct remote_process *process, char *path, size_t room);
 

@@ -10,6 +10,34 @@
 
 enum { RULES = 16384 }; /* of the unwinder: several threads share it */
 
+static bool read_host(void *arg, uint64_t address, void *to, size_t size) {
+    const struct remote_unwinder *u = arg;
+    return remote_read(u->process, address, to, size);
+}
+
+static bool find_host_symbols(void *arg, struct dynamic_symbol *symbols, unsigned count) {
+    const struct remote_unwinder *u = arg;
+    return remote_images_symbols(u->images, symbols, count);
+}
+
+static bool find_host_image(void *arg, uint64_t address, struct rec_image *out) {
+    const struct remote_unwinder *u = arg;
+    return remote_images_find(u->images, address, out);
+}
+
+/* The thread's id as the innermost namespace that it is in numbers it. */
+static pid_t read_own_tid(const struct remote_process *process, pid_t tid) {
+    char text[8192];
+    uint64_t id;
+    int fd = remote_thread_file(process, tid, "status");
+    size_t size = fd >= 0 ? remote_text(fd, text, sizeof text) : 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    bool known = size > 0 && remote_status_number(text, "NSpid:", true, &id) && id <= INT32_MAX;
+    return known ? (pid_t)id : tid;
+}
+
 bool remote_unwinder_init(struct remote_unwinder *u, const struct remote_process *process,
                           uint32_t max_frames) {
     *u = (struct remote_unwinder){.process = process, .max_frames = max_frames};
@@ -20,7 +48,11 @@ bool remote_unwinder_init(struct remote_unwinder *u, const struct remote_process
         struct unwind_modules modules = remote_images_modules(u->images);
         u->unwinder = unwinder_new(&modules, RULES);
     }
-    if (!u->unwinder || !u->frames || !u->stack) {
+    struct python_host host = {u, read_host, find_host_symbols, find_host_image};
+    pid_t own_id = read_own_tid(process, process->pid);
+    u->same_ids = own_id == process->pid;
+    u->python = python_linux_new(&host, own_id, 0);
+    if (!u->unwinder || !u->frames || !u->stack || !u->python) {
         remote_unwinder_release(u);
         return false;
     }
@@ -32,15 +64,18 @@ void remote_unwinder_release(struct remote_unwinder *u) {
     remote_images_free(u->images);
     free(u->frames);
     free(u->stack);
+    python_linux_free(u->python);
     *u = (struct remote_unwinder){0};
 }
 
-void remote_unwind(struct remote_unwinder *u, const struct cfi_registers *regs,
+void remote_unwind(struct remote_unwinder *u, pid_t own_tid, const struct cfi_registers *regs,
                    const struct cfi_stack *stack, struct rec_stack *out) {
     uint32_t max = out->cap < u->max_frames ? out->cap : u->max_frames;
     enum unwind_end end;
     remote_images_look(u->images);
     size_t n = unwind_async(u->unwinder, regs, stack, u->frames, max, &end);
+    n = python_linux_merge_async(u->python, remote_images_generation(u->images), own_tid, stack,
+                                 u->frames, n, max, &end);
     copy_fill_async(u->frames, n, end, out);
     out->pause_ns = 0;
 }
@@ -79,6 +114,7 @@ bool remote_thread_open(struct remote_thread *t, const struct remote_process *pr
     t->schedstat_fd = remote_thread_file(process, tid, "schedstat");
     t->comm_fd = remote_thread_file(process, tid, "comm");
     t->status_fd = remote_thread_file(process, tid, "status");
+    t->own_tid = read_own_tid(process, tid);
     if (t->stat_fd < 0) {
         remote_thread_close(t);
         errno = why;

@@ -5,6 +5,7 @@
 #include "attach/remote_images.h"
 #include "core/capture.h"
 #include "linux/proc_linux.h"
+#include "linux/python_linux.h"
 #include "unwind/unwind.h"
 
 enum { REMOTE_STACK_MAX = 256 * 1024 }; /* bytes of a stack that are looked at */
@@ -17,6 +18,8 @@ struct remote_unwinder {
     struct unwind_frame *frames; /* [max_frames] */
     uint32_t max_frames;
     uint8_t *stack; /* [REMOTE_STACK_MAX], the last copy */
+    struct python_linux *python;
+    bool same_ids; /* the process numbers its threads as we do */
 };
 
 /* False: no memory. `process` is borrowed until the release. */
@@ -24,8 +27,9 @@ bool remote_unwinder_init(struct remote_unwinder *u, const struct remote_process
                           uint32_t max_frames);
 void remote_unwinder_release(struct remote_unwinder *u);
 
-/* Walks a stack. out->frames, starts (NULL: not wanted) and cap are the caller's. */
-void remote_unwind(struct remote_unwinder *u, const struct cfi_registers *regs,
+/* Walks a stack of the thread `own_tid` (struct remote_thread). out->frames, starts (NULL: not
+ * wanted) and cap are the caller's. */
+void remote_unwind(struct remote_unwinder *u, pid_t own_tid, const struct cfi_registers *regs,
                    const struct cfi_stack *stack, struct rec_stack *out);
 /* The caller of the function that `regs` are in: the return address, and how deep the stack is
  * there. beyond: the first caller in another image than that, which is the C library, if there is
@@ -35,7 +39,7 @@ bool remote_caller(struct remote_unwinder *u, const struct cfi_registers *regs,
 
 struct remote_thread {
     const struct remote_process *process; /* borrowed */
-    pid_t tid;
+    pid_t tid, own_tid;                   /* as we and as the process itself number it */
     int syscall_fd, schedstat_fd, stat_fd, comm_fd, status_fd; /* -1: cannot be read */
 };
 

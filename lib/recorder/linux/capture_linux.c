@@ -111,6 +111,25 @@ static const char *mode_async(void *ctx) {
     return rec_loop_mode(c->loop);
 }
 
+/* ---- for the reader of Python's frames ---- */
+
+static bool read_this_process_async(void *arg, uint64_t address, void *to, size_t size) {
+    const struct capture_linux *c = arg;
+    return proc_read_memory_async(c->source.pid, address, to, size);
+}
+
+static bool find_symbols_async(void *arg, struct dynamic_symbol *symbols, unsigned count) {
+    (void)arg;
+    return place_symbols_async(symbols, count);
+}
+
+static bool find_image_async(void *arg, uint64_t address, struct rec_image *out) {
+    const struct capture_linux *c = arg;
+    return images_find_async(c->unwinder.images, address, out);
+}
+
+/* ---- what is asked ---- */
+
 static bool image_at_async(void *ctx, uint64_t address, struct rec_image *out) {
     const struct capture_linux *c = ctx;
     if (!images_find_async(c->unwinder.images, address, out)) {
@@ -269,8 +288,9 @@ enum stallrec_error capture_linux_new(struct capture_linux **out, int signal_num
     c->unwinder.images = images_new();
     c->owner = geteuid();
     c->jit = jit_names_new();
-    c->unwinder.python = python_linux_new(source->pid, source->target.tid,
-                                          (uint64_t)(uintptr_t)pthread_self(), c->unwinder.images);
+    struct python_host host = {c, read_this_process_async, find_symbols_async, find_image_async};
+    c->unwinder.python =
+        python_linux_new(&host, source->target.tid, (uint64_t)(uintptr_t)pthread_self());
     if (!c->unwinder.frames || !c->unwinder.unwinder || !c->others || !c->unwinder.images ||
         !c->jit || !c->unwinder.python) {
         goto out;

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "linux/place_linux.h"
-#include "linux/proc_linux.h"
 #include "linux/python_frames.h"
 
 enum { FRAMES_MAX = 1024, SEEN = 4096, WAYS = 8, LACK_TEXT = 64 };
@@ -13,9 +11,9 @@ enum { FRAMES_MAX = 1024, SEEN = 4096, WAYS = 8, LACK_TEXT = 64 };
 enum { RUNTIME, EVAL, CODE_TYPE, TEXT_TYPE, VERSION, SYMBOLS };
 
 struct python_linux {
-    pid_t pid, main_tid;
+    struct python_host host;
+    pid_t main_tid;
     uint64_t main_self;
-    const struct images *images;
     uint64_t generation; /* of the modules that were searched; UINT64_MAX: none */
     struct dynamic_symbol symbols[SYMBOLS];
     struct python_layout told;     /* by the interpreter itself */
@@ -37,20 +35,19 @@ static bool python_read_async(void *arg, uint64_t address, void *to, size_t size
         memcpy(to, stack->copy + (address - stack->lo), size);
         return true;
     }
-    return proc_read_memory_async(py->pid, address, to, size);
+    return py->host.read_async(py->host.arg, address, to, size);
 }
 
-struct python_linux *python_linux_new(pid_t pid, pid_t main_tid, uint64_t main_self,
-                                      const struct images *images) {
+struct python_linux *python_linux_new(const struct python_host *host, pid_t main_tid,
+                                      uint64_t main_self) {
     struct python_linux *py = mmap(NULL, sizeof *py, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (py == MAP_FAILED) {
         return NULL;
     }
-    py->pid = pid;
+    py->host = *host;
     py->main_tid = main_tid;
     py->main_self = main_self;
-    py->images = images;
     py->generation = UINT64_MAX;
     py->process.arg = py;
     py->process.read_async = python_read_async;
@@ -88,7 +85,7 @@ static uint16_t find_version_async(struct python_linux *py) {
         python_read_async(py, py->symbols[VERSION].address, &version, sizeof version)) {
         return (uint16_t)(version >> 16);
     }
-    if (!images_find_async(py->images, py->symbols[RUNTIME].address, &image)) {
+    if (!py->host.image_async(py->host.arg, py->symbols[RUNTIME].address, &image)) {
         return 0;
     }
     const char *slash = strrchr(image.path, '/');
@@ -101,7 +98,7 @@ static char *put_text_async(char *at, const char *text) {
     return at + size;
 }
 
-static void tell_lack_async(struct python_linux *py, uint16_t version) {
+static void tell_lack_async(struct python_linux *py, uint16_t version, const char *known) {
     char number[4], *at = put_text_async(py->lack, "python ");
     unsigned minor = version & 0xff;
     if (version != 0) {
@@ -115,7 +112,7 @@ static void tell_lack_async(struct python_linux *py, uint16_t version) {
         }
         *at = '\0';
     }
-    put_text_async(at, version != 0 ? ", whose frames are not known" : "of unknown version");
+    put_text_async(at, version != 0 ? known : "of unknown version");
 }
 
 static void find_interpreter_async(struct python_linux *py, uint64_t generation) {
@@ -131,7 +128,8 @@ static void find_interpreter_async(struct python_linux *py, uint64_t generation)
     for (unsigned i = 0; i < SYMBOLS; i++) {
         py->symbols[i] = (struct dynamic_symbol){.name = names[i]};
     }
-    if (!place_symbols_async(py->symbols, SYMBOLS) || py->symbols[EVAL].address == 0) {
+    if (!py->host.symbols_async(py->host.arg, py->symbols, SYMBOLS) ||
+        py->symbols[EVAL].address == 0) {
         return;
     }
     uint16_t version = find_version_async(py);
@@ -145,7 +143,10 @@ static void find_interpreter_async(struct python_linux *py, uint64_t generation)
         py->process.layout = python_layout_of_async(version);
     }
     if (!py->process.layout) {
-        tell_lack_async(py, version);
+        tell_lack_async(py, version, ", whose frames are not known");
+    } else if (py->process.layout->thread.native_id == 0 && py->main_self == 0) {
+        py->process.layout = NULL;
+        tell_lack_async(py, version, ", whose threads are not known from outside");
     }
 }
 

@@ -1,6 +1,6 @@
-/* Frames of Python in the stacks of this process: they stand in place of those of the interpreter's
- * loop. Found by the symbols that every CPython exports, and read by layout (python_layout.h); of a
- * version whose layout is not known nothing is read. */
+/* Frames of Python in the stacks of a process, this one or another: they stand in place of those of
+ * the interpreter's loop. Found by the symbols that every CPython exports, and read by layout
+ * (python_layout.h); of a version whose layout is not known nothing is read. */
 #ifndef STALLREC_PYTHON_LINUX_H
 #define STALLREC_PYTHON_LINUX_H
 
@@ -10,15 +10,27 @@
 #include <sys/types.h>
 
 #include "core/capture.h"
-#include "linux/images_linux.h"
+#include "linux/place_linux.h"
 #include "unwind/unwind.h"
 
 struct python_linux;
 
-/* main_tid, main_self: the watched thread's kernel id and pthread_self(). images are borrowed. NULL
- * when there is no memory. */
-struct python_linux *python_linux_new(pid_t pid, pid_t main_tid, uint64_t main_self,
-                                      const struct images *images);
+/* The process that the interpreter is in. */
+struct python_host {
+    void *arg;
+    /* Copies memory of it; false: not all of it can be read. */
+    bool (*read_async)(void *arg, uint64_t address, void *to, size_t size);
+    /* As place_symbols_async, among its modules. */
+    bool (*symbols_async)(void *arg, struct dynamic_symbol *symbols, unsigned count);
+    /* As rec_capture.image_at. */
+    bool (*image_async)(void *arg, uint64_t address, struct rec_image *out);
+};
+
+/* host is copied; what it refers to is borrowed. main_tid: the watched thread's kernel id, as the
+ * process knows it, like all such ids here; main_self: its pthread_self(), 0 = not known: up
+ * to 3.10 no other thing tells threads apart. NULL when there is no memory. */
+struct python_linux *python_linux_new(const struct python_host *host, pid_t main_tid,
+                                      uint64_t main_self);
 void python_linux_free(struct python_linux *py);
 
 /* Puts the Python frames of a thread into its native ones, which were unwound from `stack`, by

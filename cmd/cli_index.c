@@ -84,7 +84,7 @@ static enum st note_entry(struct indexing *run, struct index_job *job, struct er
 static void deliver(void *ctx, void *item) {
     struct indexing *run = ctx;
     struct index_job *job = item;
-    if (job->st == ST_NONE) {
+    if (job->st == ST_NONE && job->why.code != ERR_UNREAD) {
         cli_fail(run->x->failures, job->from->path, &job->why);
     } else if (job->st == ST_OK) {
         run->built++;
@@ -191,6 +191,9 @@ static enum st add_paths(struct indexing *run, struct symbol_set *set, char **pa
         }
     }
     enum st st = index_each(run, set, e);
+    if (st == ST_OK && run->x->permanent && run->entries.len > 0) {
+        st = index_store_flush(run->x->store, e);
+    }
     if (st == ST_OK && run->x->permanent && run->entries.len > 0) {
         st = catalog_add(run->x->permanent, run->entries.data, run->entries.len, e);
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -282,11 +283,9 @@ static enum st open_temporary(struct writer *w, bool wait) {
     return locked == 0 && !still ? ST_NONE : ST_ERR;
 }
 
-/* Only a complete file gets its name; where nobody could rebuild it, it is flushed first, to
- * survive a power failure. */
+/* Only a complete file gets its name. */
 static enum st publish(struct writer *w) {
-    if ((w->store->permanent && fsync(w->fd) != 0) ||
-        rename(strbuf_cstr(&w->temporary), strbuf_cstr(&w->target)) != 0) {
+    if (rename(strbuf_cstr(&w->temporary), strbuf_cstr(&w->target)) != 0) {
         note_trouble(w->store, errno, "cannot write", strbuf_cstr(&w->target));
         return ST_NONE;
     }
@@ -303,6 +302,9 @@ static enum st write_index(struct writer *w, const struct index_source *source, 
         err_nomem(e);
         st = ST_ERR;
     } else if (st != ST_OK || closed != ST_OK) {
+        if (st == ST_NONE) {
+            (void)err_set(&failure, ERR_UNREAD, "no symbol of code, and no debug info");
+        }
         if (why && failure.code != ERR_IO) {
             *why = failure;
         }
@@ -370,6 +372,24 @@ enum st index_store_add(struct index_store *s, const struct index_source *source
     strbuf_release(&w.temporary);
     strbuf_release(&w.target);
     return st;
+}
+
+/* A flush of the whole file system takes as long as that of some ten files, of which a dyld cache
+ * makes thousands. */
+enum st index_store_flush(const struct index_store *s, struct err *e) {
+    int fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return err_sys(e, errno, "cannot open '%s'", s->path);
+    }
+#ifdef SYS_syncfs /* glibc hides its own function behind _GNU_SOURCE */
+    bool done = syscall(SYS_syncfs, fd) == 0;
+#else
+    bool done = true;
+    sync();
+#endif
+    int why = errno;
+    close(fd);
+    return done ? ST_OK : err_sys(e, why, "cannot flush '%s'", s->path);
 }
 
 /* ---- costs ---- */

@@ -26,8 +26,9 @@ struct store_options {
     const char *path; /* made at first use, with the folders above it */
     uint64_t cap;     /* bytes; past it the least recently used go. 0 = none */
     unsigned threads; /* to build with */
-    bool permanent; /* indexes outlive their sources: none is ever removed, and they survive a power
-                       failure. In any other store checksums find those that did not */
+    bool permanent; /* indexes outlive their sources: none is ever removed, and a catalog lists them
+                       once index_store_flush has made them survive a power failure. Checksums find
+                       those that did not */
 };
 
 /* Never ST_NONE; nothing is looked at yet. ST_ERR: out of memory. */
@@ -53,13 +54,16 @@ enum st index_store_open(struct index_store *s, const char *key, uint64_t finger
                          struct lookup_source **out, struct err *e) BASE_MUST_USE;
 /* Builds and files the index of a source unless a sound one is there. wait: for another process
  * that is building it. ST_NONE: another process is, the source cannot be indexed, or the store
- * failed (index_store_trouble tells). *why (may be NULL) says why the source cannot be. */
+ * failed (index_store_trouble tells). *why (may be NULL) says why the source cannot be; ERR_UNREAD:
+ * there is nothing in it for an index. */
 enum st index_store_add(struct index_store *s, const struct index_source *source, const char *key,
                         bool wait, struct err *why, struct err *e) BASE_MUST_USE;
 /* Holds a permanent store, until it is freed: together with others who add to it, or alone, to
  * remove from it. Waits for who holds it otherwise. Made as it is needed. ST_NONE: it cannot be
  * written (index_store_trouble tells), or is another user's. */
 enum st index_store_hold(struct index_store *s, bool alone) BASE_MUST_USE;
+/* Puts all indexes that were added on the disk. Never ST_NONE. */
+enum st index_store_flush(const struct index_store *s, struct err *e) BASE_MUST_USE;
 /* Forgets an index that turned out damaged. */
 void index_store_remove(struct index_store *s, const char *key);
 /* Notes that the file of an index is used: its time records the last use, to the hour. Where that

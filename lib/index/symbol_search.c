@@ -173,16 +173,18 @@ static enum st consider_separate(struct symbol_set *s, const struct object_slice
     return st == ST_ERR ? ST_ERR : ST_OK;
 }
 
-/* The first other file of the same id that has function starts: a dSYM's binary bounds its symbols.
- */
 const struct object_slice *symbol_set_pair(struct symbol_set *s, struct open_files *files,
-                                           const struct image_id *id,
+                                           const struct object_slice *of,
                                            const struct find_candidate *const *all, size_t count,
                                            size_t except) {
+    const struct image_id *id = object_slice_id(of);
+    const uint64_t *starts;
+    size_t n;
+    if (object_has_symbols(of) && object_function_starts(of, &starts, &n, NULL) == ST_OK) {
+        return NULL;
+    }
     for (size_t i = 0; i < count; i++) {
         struct object *o = NULL;
-        const uint64_t *starts;
-        size_t n;
         if (i == except || symbol_set_open(s, files, all[i], &o, NULL) != ST_OK) {
             continue;
         }
@@ -213,7 +215,7 @@ static enum st search_by_id(struct symbol_set *s, const struct symbol_request *r
             }
             continue;
         }
-        const struct object_slice *paired = symbol_set_pair(s, &s->files, &r->id, all, count, i);
+        const struct object_slice *paired = symbol_set_pair(s, &s->files, slice, all, count, i);
         if (consider(s, slice, paired, all[i]->path, best, e) != ST_OK ||
             consider_separate(s, slice, all[i]->path, best, e) != ST_OK) {
             return ST_ERR;

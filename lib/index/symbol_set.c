@@ -183,10 +183,10 @@ static enum st give(struct symbol_set *s, const struct find_candidate *c, symbol
     if (st == ST_OK) {
         slice = nameless ? object_slice_by_arch(o, c->arch) : object_slice_by_id(o, &c->id);
     }
-    if (!slice) {
-        return st == ST_ERR ? ST_ERR : ST_OK;
+    if (!slice || (!c->dwarf && !object_has_symbols(slice))) {
+        return st == ST_ERR ? ST_ERR : ST_OK; /* or an image of a cache without code symbols */
     }
-    const struct object_slice *paired = symbol_set_pair(s, files, &c->id, all, count, 0);
+    const struct object_slice *paired = symbol_set_pair(s, files, slice, all, count, 0);
     struct index_source from = symbol_set_source_of(s, slice, paired, c->path);
     return each(ctx, &from, c, files, e);
 }

@@ -63,10 +63,10 @@ int symbol_search_rank(const struct symbol_file *f);
 enum st symbol_set_open(struct symbol_set *s, struct open_files *files,
                         const struct find_candidate *c, struct object **out,
                         struct err *e) BASE_MUST_USE;
-/* The first other file of the id, besides all[except], that has function starts: a dSYM's binary
- * bounds its symbols. NULL: none. */
+/* The first other file of the slice's id, besides all[except], that has function starts: a dSYM's
+ * binary bounds its symbols. NULL: none, or it has symbols and function starts itself. */
 const struct object_slice *symbol_set_pair(struct symbol_set *s, struct open_files *files,
-                                           const struct image_id *id,
+                                           const struct object_slice *of,
                                            const struct find_candidate *const *all, size_t count,
                                            size_t except);
 /* What an index or a look-up reads of a slice: with its supplementary file. */

@@ -35,7 +35,11 @@ void finder_free(struct finder *f) {
     for (size_t i = 0; i < f->members.len; i++) {
         filemap_release(f->members.data[i]);
     }
+    for (size_t i = 0; i < f->caches.len; i++) {
+        dyld_cache_close(f->caches.data[i]);
+    }
     VEC_RELEASE(&f->members);
+    VEC_RELEASE(&f->caches);
     spill_release(&f->spill);
     VEC_RELEASE(&f->files);
     VEC_RELEASE(&f->next_of_id);
@@ -221,6 +225,9 @@ void finder_on_progress(struct finder *f, find_progress tell, void *ctx) {
 }
 
 enum st finder_open(const struct find_candidate *c, struct object **out, struct err *e) {
+    if (c->cache) {
+        return dyld_cache_open_image(c->cache, c->image, out, e);
+    }
     return c->member ? object_open_bytes(out, c->path, c->member->data, c->member->size, e)
                      : object_open(out, c->path, e);
 }
@@ -302,7 +309,7 @@ static enum st open_for_good(struct finder *f, const struct find_candidate *c, s
             return object_open_map(out, c->path, &map, e);
         }
     }
-    return object_open(out, c->path, e);
+    return finder_open(c, out, e);
 }
 
 enum st find_single(const char *path, const char *temporary, find_complain complain, void *ctx,

@@ -9,14 +9,18 @@
 #include "base/err.h"
 #include "base/filemap.h"
 #include "base/parse.h"
+#include "object/dyld_cache.h"
 #include "object/object.h"
 
 struct finder;
 
 /* One slice that was found. Valid as long as the finder. */
 struct find_candidate {
-    const char *path;             /* of the file, not of the bundle; in an archive ARCHIVE/MEMBER */
-    const struct filemap *member; /* its bytes, if it is in an archive; NULL = a file at path */
+    /* Of the file, not of the bundle; in an archive ARCHIVE/MEMBER, in a dyld cache CACHE/IMAGE. */
+    const char *path;
+    const struct filemap *member;   /* its bytes, if it is in an archive */
+    const struct dyld_cache *cache; /* the cache that it is image number `image` of; or NULL */
+    size_t image;
     struct image_id id;
     const char *arch;
     const char *name;           /* base name; for a dSYM the binary's name */
@@ -39,9 +43,10 @@ void finder_use_temporary_folder(struct finder *f, const char *folder);
 typedef void (*find_progress)(void *ctx, size_t looked_at);
 void finder_on_progress(struct finder *f, find_progress tell, void *ctx);
 
-/* Adds a file, a dSYM bundle, an archive (.zip; .tar, plain or packed; see object/packed.h) or a
- * folder (recursive; `._*` and `.DS_Store` skipped; symbolic links to folders followed once, no
- * loops; file systems below it that store nothing, as /proc, skipped; at most some million
+/* Adds a file, a dSYM bundle, an archive (.zip; .tar, plain or packed; see object/packed.h), the
+ * images of a dyld cache (its first file; the others are found beside it, and skipped in folders)
+ * or a folder (recursive; `._*` and `.DS_Store` skipped; symbolic links to folders followed once,
+ * no loops; file systems below it that store nothing, as /proc, skipped; at most some million
  * entries). What is no object file is skipped in folders and archives,
  * and an error when named itself (ERR_FORMAT). ST_NONE: no such path. A damaged file among others
  * goes to complain and the rest is still added. Only headers are read, and archives unpacked. Not

@@ -46,26 +46,16 @@ static bool link_by_id(struct finder *f, const struct image_id *id, size_t index
     return true;
 }
 
-static enum st add_candidate(struct finder *f, const struct object_slice *s,
-                             const struct filemap *member, struct err *e) {
-    const char *path = object_slice_path(s);
-    struct find_candidate *c = arena_alloc(&f->arena, sizeof *c);
-    const char *own_path = arena_strdup(&f->arena, path, strlen(path));
-    const char *arch = object_slice_arch(s);
-    const char *own_arch = arena_strdup(&f->arena, arch, strlen(arch));
+/* Adds a copy of the candidate, whose strings last as long as the finder. */
+static enum st keep_candidate(struct finder *f, const struct find_candidate *candidate,
+                              struct err *e) {
     size_t index = f->files.len;
-    if (!c || !own_path || !own_arch || !VEC_PUSH(&f->next_of_id, 0)) {
+    struct find_candidate *c = arena_alloc(&f->arena, sizeof *c);
+    if (!c || !VEC_PUSH(&f->next_of_id, 0)) {
         return err_nomem(e);
     }
-    *c = (struct find_candidate){.path = own_path,
-                                 .member = member,
-                                 .id = *object_slice_id(s),
-                                 .arch = own_arch,
-                                 .name = path_base(own_path),
-                                 .dwarf = object_has_dwarf(s),
-                                 .lines = section_by_name(s, "debug_line") != NULL,
-                                 .symbols = object_has_symbols(s),
-                                 .order = index};
+    *c = *candidate;
+    c->order = index;
     if (!VEC_PUSH(&f->files, c)) {
         f->next_of_id.len--;
         return err_nomem(e);
@@ -76,6 +66,26 @@ static enum st add_candidate(struct finder *f, const struct object_slice *s,
         return err_nomem(e);
     }
     return ST_OK;
+}
+
+static enum st add_candidate(struct finder *f, const struct object_slice *s,
+                             const struct filemap *member, struct err *e) {
+    const char *path = object_slice_path(s);
+    const char *own_path = arena_strdup(&f->arena, path, strlen(path));
+    const char *arch = object_slice_arch(s);
+    const char *own_arch = arena_strdup(&f->arena, arch, strlen(arch));
+    if (!own_path || !own_arch) {
+        return err_nomem(e);
+    }
+    const struct find_candidate c = {.path = own_path,
+                                     .member = member,
+                                     .id = *object_slice_id(s),
+                                     .arch = own_arch,
+                                     .name = path_base(own_path),
+                                     .dwarf = object_has_dwarf(s),
+                                     .lines = section_by_name(s, "debug_line") != NULL,
+                                     .symbols = object_has_symbols(s)};
+    return keep_candidate(f, &c, e);
 }
 
 enum st finder_add_object(struct finder *f, const struct object *o, const struct filemap *member,
@@ -95,6 +105,30 @@ enum st finder_add_object(struct finder *f, const struct object *o, const struct
     return st;
 }
 
+enum st finder_add_cache(struct finder *f, const char *path, const struct image_id *wanted,
+                         find_complain complain, void *ctx, struct err *e) {
+    struct dyld_cache *cache = NULL;
+    enum st st = dyld_cache_open(&cache, path, complain, ctx, e);
+    if (st == ST_OK && !VEC_PUSH(&f->caches, cache)) {
+        dyld_cache_close(cache);
+        st = err_nomem(e);
+    }
+    for (size_t i = 0; st == ST_OK && i < dyld_cache_image_count(cache); i++) {
+        const struct dyld_cache_image *image = dyld_cache_image(cache, i);
+        const struct find_candidate c = {.path = image->path,
+                                         .cache = cache,
+                                         .image = i,
+                                         .id = image->id,
+                                         .arch = image->arch,
+                                         .name = path_base(image->path),
+                                         .symbols = image->symbols};
+        if (!wanted || image_id_equal(&image->id, wanted)) {
+            st = keep_candidate(f, &c, e);
+        }
+    }
+    return st;
+}
+
 enum st finder_add_file(struct finder *f, const char *path, const struct image_id *wanted,
                         bool in_folder, find_complain complain, void *ctx, struct err *e) {
     struct object *o = NULL;
@@ -102,6 +136,8 @@ enum st finder_add_file(struct finder *f, const char *path, const struct image_i
     if (st == ST_OK) {
         st = finder_add_object(f, o, NULL, wanted, in_folder, complain, ctx, e);
         object_close(o);
+    } else if (st == ST_NONE) {
+        st = finder_add_cache(f, path, wanted, complain, ctx, e);
     }
     return st;
 }

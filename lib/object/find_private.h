@@ -30,6 +30,7 @@ struct finder {
     struct spill spill;            /* what was unpacked */
     VEC(struct filemap *) members; /* of archives; they and their structs in the arena */
     bool archives_told;            /* that this build reads none */
+    VEC(struct dyld_cache *) caches;
     size_t entries;
     find_progress progress; /* NULL = nobody wants to know */
     void *progress_ctx;
@@ -40,8 +41,8 @@ enum { FIND_ID_KEY_SIZE = 1 + IMAGE_ID_MAX };
 /* The key of an id in a map: kind and bytes. Returns its length. */
 size_t find_id_key(const struct image_id *id, uint8_t key[FIND_ID_KEY_SIZE]);
 
-/* Opens path and adds the slices that pass: wanted NULL = all, in_folder = not those of unlinked
- * objects. ST_NONE: no object file. */
+/* Opens path and adds the slices or images that pass: wanted NULL = all, in_folder = not those of
+ * unlinked objects. ST_NONE: no object file. */
 enum st finder_add_file(struct finder *f, const char *path, const struct image_id *wanted,
                         bool in_folder, find_complain complain, void *ctx, struct err *e);
 
@@ -50,6 +51,10 @@ enum st finder_add_file(struct finder *f, const char *path, const struct image_i
 enum st finder_add_object(struct finder *f, const struct object *o, const struct filemap *member,
                           const struct image_id *wanted, bool in_folder, find_complain complain,
                           void *ctx, struct err *e);
+
+/* Adds the images of a dyld cache. Statuses as dyld_cache_open's. */
+enum st finder_add_cache(struct finder *f, const char *path, const struct image_id *wanted,
+                         find_complain complain, void *ctx, struct err *e);
 
 /* Adds the object files of an archive. Statuses as packed_read's. */
 enum st finder_add_archive(struct finder *f, const char *path, find_complain complain, void *ctx,

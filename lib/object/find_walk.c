@@ -51,7 +51,7 @@ static bool has_suffix(const char *path, const char *suffix) {
 
 /* What a file's first bytes say. */
 struct sniffed {
-    bool object;
+    bool object; /* or a dyld cache, whose other files are unsupported by themselves */
     enum packed_kind packed;
 };
 
@@ -68,8 +68,8 @@ static enum st sniff(const char *path, struct sniffed *out, struct err *e) {
         return err_sys(e, why, "cannot read '%s'", path);
     }
     size_t len = (size_t)got;
-    out->object =
-        elffile_is(head, len) || macho_is_thin(head, len) || macho_is_universal(head, len);
+    out->object = elffile_is(head, len) || macho_is_thin(head, len) ||
+                  macho_is_universal(head, len) || dyld_cache_is(head, len);
     out->packed = packed_kind_of(head, len);
     return ST_OK;
 }

@@ -13,6 +13,7 @@ enum {
     LC_SYMTAB = 0x2,
     LC_SEGMENT_64 = 0x19,
     LC_UUID = 0x1b,
+    LC_DYLD_INFO = 0x22,
     LC_FUNCTION_STARTS = 0x26,
 
     FILE_OBJECT = 1, /* mach_header.filetype: MH_OBJECT, MH_CORE */
@@ -29,12 +30,15 @@ enum {
     SECTION_SIZE_32 = 68,
     SECTION_SIZE_64 = 80,
     UUID_SIZE = 16,
+    BEFORE_EXPORTS = 32, /* offsets and sizes of an LC_DYLD_INFO */
 
     CPU_ARCH_ABI64 = 0x01000000,
     CPU_ARM = 12,
     CPU_SUBTYPE_MASK = 0x00ffffff, /* the rest are capability bits */
 };
 static const uint32_t S_ATTR_PURE_INSTRUCTIONS = 0x80000000;
+static const uint32_t LC_DYLD_INFO_ONLY = 0x80000022;
+static const uint32_t LC_DYLD_EXPORTS_TRIE = 0x80000033;
 static const uint32_t MAGIC_32 = 0xfeedface;
 static const uint32_t MAGIC_64 = 0xfeedfacf;
 
@@ -139,7 +143,7 @@ static enum st read_segment(struct macho_scan *m, struct reader *cmd, struct err
     reader_fixed_str(cmd, SEGMENT_NAME, name);
     uint64_t address = m->is_64 ? reader_u64(cmd) : reader_u32(cmd);
     uint64_t size = m->is_64 ? reader_u64(cmd) : reader_u32(cmd);
-    reader_skip(cmd, m->is_64 ? 8 : 4); /* fileoff */
+    uint64_t file_offset = m->is_64 ? reader_u64(cmd) : reader_u32(cmd);
     uint64_t file_size = m->is_64 ? reader_u64(cmd) : reader_u32(cmd);
     reader_skip(cmd, 8); /* maxprot, initprot */
     uint32_t count = reader_u32(cmd);
@@ -161,6 +165,12 @@ static enum st read_segment(struct macho_scan *m, struct reader *cmd, struct err
         m->has_text = true;
         m->text_address = address;
         m->text_size = size;
+    }
+    if (strcmp(name, "__LINKEDIT") == 0) {
+        struct macho_tables *t = &m->slice->macho;
+        t->has_linkedit = true;
+        t->linkedit_address = address;
+        t->linkedit_offset = file_offset;
     }
     for (uint32_t i = 0; i < count && st == ST_OK; i++) {
         st = add_section(m, cmd, file_size != 0, e);
@@ -195,10 +205,22 @@ static enum st read_function_starts(struct object_slice *s, struct reader *cmd, 
     return reader_check(cmd, e, "function starts command");
 }
 
+/* A command that is too short for it tells of no exports: they are wanted in dyld caches only. */
+static void read_exports(struct object_slice *s, struct reader *cmd) {
+    s->macho.exports_offset = reader_u32(cmd);
+    s->macho.exports_size = reader_u32(cmd);
+}
+
 /* cmd stands behind cmd and cmdsize and ends where the command does. A segment command of the other
  * word size is not of this file's kind and is passed over, as dyld does. */
 static enum st read_command(struct macho_scan *m, uint32_t type, struct reader *cmd,
                             struct err *e) {
+    if (type == LC_DYLD_INFO || type == LC_DYLD_INFO_ONLY) {
+        reader_skip(cmd, BEFORE_EXPORTS);
+    }
+    if (type == LC_DYLD_INFO || type == LC_DYLD_INFO_ONLY || type == LC_DYLD_EXPORTS_TRIE) {
+        read_exports(m->slice, cmd);
+    }
     switch (type) {
     case LC_SEGMENT:
         return m->is_64 ? ST_OK : read_segment(m, cmd, e);

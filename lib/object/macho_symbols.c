@@ -56,6 +56,10 @@ static bool is_private_label(const char *name) {
     return strncmp(name, "ltmp", 4) == 0 && name[4] >= '0' && name[4] <= '9';
 }
 
+const char *macho_plain_name(const char *name) {
+    return name[0] == '_' ? name + 1 : name;
+}
+
 /* The section of an entry if it holds instructions and the address, else NULL. */
 static const struct section *code_section(const struct object_slice *s, uint8_t number,
                                           uint64_t address) {
@@ -102,7 +106,7 @@ static bool note_symbol(struct nlist_walk *w, const struct nlist_entry *n) {
     (void)checked_add_u64(sec->address, sec->size, &limit);
     struct raw_symbol raw = {.address = address,
                              .limit = limit,
-                             .name = name[0] == '_' ? name + 1 : name,
+                             .name = macho_plain_name(name),
                              .order = w->index,
                              .global = global,
                              .typed = true};
@@ -129,20 +133,45 @@ static void apply_sizes(struct nlist_walk *w) {
     }
 }
 
-static enum st walk_entries(struct nlist_walk *w, uint32_t count, struct err *e) {
-    bool is_64 = w->slice->address_size == 8;
-    if (!VEC_RESERVE_LARGE(w->out, count)) { /* the map holds as many entries */
+unsigned macho_entry_size(const struct object_slice *s) {
+    return s->address_size == 8 ? NLIST_SIZE_64 : NLIST_SIZE_32;
+}
+
+enum st macho_table_part(const struct object_slice *s, uint64_t offset, uint64_t len,
+                         const char *what, struct reader *out, struct err *e) {
+    if (!s->linkedit.start) {
+        return slice_part(s, offset, len, what, out, e);
+    }
+    *out = s->linkedit;
+    uint64_t before = s->macho.linkedit_offset;
+    if (offset < before || !checked_range(offset - before, len, reader_left(out))) {
+        return err_at(e, ERR_TRUNCATED, out->name, out->origin, "%s outside of __LINKEDIT", what);
+    }
+    reader_skip(out, offset - before);
+    *out = reader_sub(out, len, NULL);
+    return ST_OK;
+}
+
+enum st macho_read_entries(const struct object_slice *s, struct reader table, uint32_t count,
+                           const struct string_table *names, raw_symbols *out, struct err *e) {
+    struct nlist_walk w = {.slice = s, .table = table, .names = *names, .out = out};
+    bool is_64 = s->address_size == 8;
+    enum st st = ST_OK;
+    if (!VEC_RESERVE_LARGE(out, count)) { /* the map holds as many entries */
         return err_nomem(e);
     }
-    for (; w->index < count; w->index++) {
-        struct nlist_entry n = macho_read_entry(&w->table, is_64);
+    for (; w.index < count && st == ST_OK; w.index++) {
+        struct nlist_entry n = macho_read_entry(&w.table, is_64);
         bool stab = (n.type & N_STAB) != 0;
-        if (!(stab ? note_stab(w, &n) : note_symbol(w, &n))) {
-            return err_nomem(e);
+        if (!(stab ? note_stab(&w, &n) : note_symbol(&w, &n))) {
+            st = err_nomem(e);
         }
     }
-    apply_sizes(w);
-    return ST_OK;
+    if (st == ST_OK) {
+        apply_sizes(&w);
+    }
+    VEC_RELEASE(&w.sized);
+    return st;
 }
 
 enum st macho_read_symbols(const struct object_slice *s, raw_symbols *out, struct err *e) {
@@ -150,21 +179,18 @@ enum st macho_read_symbols(const struct object_slice *s, raw_symbols *out, struc
     if (t->symbol_count == 0) {
         return ST_NONE;
     }
-    uint64_t entry_size = s->address_size == 8 ? NLIST_SIZE_64 : NLIST_SIZE_32;
-    struct nlist_walk w = {.slice = s, .out = out};
-    struct reader text;
-    enum st st =
-        slice_part(s, t->symbol_offset, entry_size * t->symbol_count, "symbol table", &w.table, e);
+    uint64_t size = (uint64_t)macho_entry_size(s) * t->symbol_count;
+    struct reader table, text;
+    enum st st = macho_table_part(s, t->symbol_offset, size, "symbol table", &table, e);
     if (st == ST_OK) {
-        st = slice_part(s, t->string_offset, t->string_size, "string table", &text, e);
+        st = macho_table_part(s, t->string_offset, t->string_size, "string table", &text, e);
     }
     if (st != ST_OK) {
         return st;
     }
-    w.names = string_table_init(reader_bytes(&text, t->string_size), t->string_size);
-    st = walk_entries(&w, t->symbol_count, e);
-    VEC_RELEASE(&w.sized);
-    return st;
+    struct string_table names =
+        string_table_init(reader_bytes(&text, t->string_size), t->string_size);
+    return macho_read_entries(s, table, t->symbol_count, &names, out, e);
 }
 
 /* A ULEB128 per function: the distance from the one before, the first from the start of __TEXT; 0
@@ -177,7 +203,7 @@ enum st macho_read_starts(const struct object_slice *s, uint64_t **out, size_t *
     struct reader r;
     VEC(uint64_t) starts = {0};
     enum st st =
-        slice_part(s, s->macho.starts_offset, s->macho.starts_size, "function starts", &r, e);
+        macho_table_part(s, s->macho.starts_offset, s->macho.starts_size, "function starts", &r, e);
     uint64_t sum = s->base;
     while (st == ST_OK && reader_left(&r) > 0) {
         uint64_t at = r.origin + reader_pos(&r);

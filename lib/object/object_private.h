@@ -75,6 +75,9 @@ struct slice_cache {
 struct macho_tables {
     uint32_t symbol_offset, symbol_count, string_offset, string_size;
     uint32_t starts_offset, starts_size;
+    uint32_t exports_offset, exports_size;
+    bool has_linkedit; /* a segment named __LINKEDIT, which holds the tables */
+    uint64_t linkedit_address, linkedit_offset;
 };
 
 struct object_slice {
@@ -92,6 +95,9 @@ struct object_slice {
     struct section *sections;
     size_t section_count;
     struct macho_tables macho;
+    /* In a dyld cache, the bytes from its __LINKEDIT on, which lie elsewhere, perhaps in another
+     * file; a NULL start = in the slice. */
+    struct reader linkedit;
     struct slice_cache *cache;
 };
 
@@ -179,5 +185,17 @@ enum st elffile_read_symbols(const struct object_slice *s, raw_symbols *out, str
 /* LC_FUNCTION_STARTS as a malloc'ed array; ST_NONE: none. */
 enum st macho_read_starts(const struct object_slice *s, uint64_t **out, size_t *count,
                           struct err *e);
+/* Appends the code symbols among `count` entries of the slice's word size, which `table` holds.
+ * ST_ERR: out of memory. Never ST_NONE. */
+enum st macho_read_entries(const struct object_slice *s, struct reader table, uint32_t count,
+                           const struct string_table *names, raw_symbols *out, struct err *e);
+/* Bytes of an entry of a symbol table. */
+unsigned macho_entry_size(const struct object_slice *s);
+/* A reader over a table of struct macho_tables. ERR_TRUNCATED, naming `what`, if it lies outside.
+ */
+enum st macho_table_part(const struct object_slice *s, uint64_t offset, uint64_t len,
+                         const char *what, struct reader *out, struct err *e);
+/* A name as the linker has it, without the underscore that C puts in front. */
+const char *macho_plain_name(const char *name);
 
 #endif

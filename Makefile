@@ -33,21 +33,22 @@ pkg_libs   = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null || echo $(2))
 
 ifeq ($(filter help clean format demo bootstrap,$(MAKECMDGOALS)),)
 # NAME=VERSION of what is installed. $(O)/flags records it: what was built without a library, or with another version, is built again.
-looked_for := libdwarf libelf jansson libzstd zlib cmocka libarchive liblzma libdeflate glib-2.0 gtk+-3.0 libunwind libunwind-generic
+looked_for := libdwarf libelf jansson libzstd zlib cmocka libarchive liblzma libdeflate libdebuginfod glib-2.0 gtk+-3.0 libunwind libunwind-generic
 found := $(shell for name in $(looked_for); do version=$$($(PKG_CONFIG) --modversion $$name 2>/dev/null) && echo $$name=$$version; done)
 have = $(if $(filter $(1)=%,$(found)),yes)
 DWARF_CFLAGS := $(call pkg_cflags,libdwarf,$(if $(wildcard /usr/include/libdwarf/dwarf.h),-I/usr/include/libdwarf))
-# Optional: dSYMs in archives (libarchive is loaded when one is met, not linked), symbols packed by xz (.gnu_debugdata), and inflating
-# sections in half the time.
+# Optional: dSYMs in archives (libarchive is loaded when one is met, not linked), symbols packed by xz (.gnu_debugdata), inflating
+# sections in half the time, and debug files from debuginfod servers (loaded, too).
 have_archive := $(call have,libarchive)
 have_lzma := $(call have,liblzma)
 have_deflate := $(call have,libdeflate)
+have_debuginfod := $(call have,libdebuginfod)
 DEP_CFLAGS := $(DWARF_CFLAGS) $(call pkg_cflags,libelf,) $(call pkg_cflags,jansson,) \
               $(if $(have_archive),$(call pkg_cflags,libarchive,)) $(if $(have_lzma),$(call pkg_cflags,liblzma,)) \
-              $(if $(have_deflate),$(call pkg_cflags,libdeflate,))
+              $(if $(have_deflate),$(call pkg_cflags,libdeflate,)) $(if $(have_debuginfod),$(call pkg_cflags,libdebuginfod,))
 DEP_LIBS   := $(call pkg_libs,libdwarf,-ldwarf) $(call pkg_libs,libelf,-lelf) \
               $(call pkg_libs,jansson,-ljansson) $(call pkg_libs,libzstd,-lzstd) \
-              $(call pkg_libs,zlib,-lz) -liberty $(if $(have_archive),-ldl) \
+              $(call pkg_libs,zlib,-lz) -liberty $(if $(have_archive)$(have_debuginfod),-ldl) \
               $(if $(have_lzma),$(call pkg_libs,liblzma,)) $(if $(have_deflate),$(call pkg_libs,libdeflate,))
 endif
 
@@ -74,7 +75,8 @@ ALL_LDFLAGS := $(SANFLAGS) $(LDFLAGS)
 MODULES := base object debug index demangle dump names symbolize classify flame
 not_src = %_test.c %_fuzz.c %_bench.c %/failmalloc.c
 absent_optional := $(if $(have_archive),%/packed_none.c,%/packed_libarchive.c %/libarchive_calls.c) $(if $(have_lzma),%/xz_section_none.c,%/xz_section.c) \
-                   $(if $(have_deflate),%/deflate_zlib.c,%/deflate_libdeflate.c)
+                   $(if $(have_deflate),%/deflate_zlib.c,%/deflate_libdeflate.c) \
+                   $(if $(have_debuginfod),%/symbol_server_none.c,%/symbol_server_debuginfod.c)
 lib_src := $(filter-out $(not_src) $(absent_optional),$(foreach m,$(MODULES),$(wildcard lib/$(m)/*.c lib/$(m)/*/*.c)))
 # The system and the processor of the host, or of a cross compiler.
 linux   := $(filter Linux,$(shell uname -s))

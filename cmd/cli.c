@@ -119,19 +119,37 @@ void cli_progress_begin(struct cli_progress *p, const char *what) {
     p->started_ns = p->on ? monotonic_ns() : 0;
 }
 
-void cli_progress_update(struct cli_progress *p, uint64_t done) {
-    if (!p->on) {
-        return;
+/* Is it time to draw the line? Then *elapsed_ms is the time since the work began. */
+static bool is_due(struct cli_progress *p, uint64_t *elapsed_ms) {
+    uint64_t now = p->on ? monotonic_ns() : 0;
+    if (!p->on || now - p->started_ns < 1000000000u || now - p->drawn_ns < 100000000u) {
+        return false;
     }
-    uint64_t now = monotonic_ns();
-    if (now - p->started_ns < 1000000000u || now - p->drawn_ns < 100000000u) {
-        return;
-    }
-    uint64_t ms = (now - p->started_ns) / 1000000u;
-    fprintf(stderr, "\r%" PRIu64 " %s, %" PRIu64 "/s\x1b[K", done, p->what, done * 1000u / ms);
-    fflush(stderr);
+    *elapsed_ms = (now - p->started_ns) / 1000000u;
     p->drawn = true;
     p->drawn_ns = now;
+    return true;
+}
+
+void cli_progress_update(struct cli_progress *p, uint64_t done) {
+    uint64_t ms;
+    if (is_due(p, &ms)) {
+        fprintf(stderr, "\r%" PRIu64 " %s, %" PRIu64 "/s\x1b[K", done, p->what, done * 1000u / ms);
+        fflush(stderr);
+    }
+}
+
+void cli_progress_text(struct cli_progress *p, const char *fmt, ...) {
+    uint64_t ms;
+    va_list ap;
+    if (is_due(p, &ms)) {
+        va_start(ap, fmt);
+        fprintf(stderr, "\r");
+        vfprintf(stderr, fmt, ap);
+        fprintf(stderr, "\x1b[K");
+        va_end(ap);
+        fflush(stderr);
+    }
 }
 
 void cli_progress_end(struct cli_progress *p) {

@@ -200,6 +200,8 @@ struct cli_progress {
 };
 void cli_progress_begin(struct cli_progress *p, const char *what);
 void cli_progress_update(struct cli_progress *p, uint64_t done);
+/* The same with a text instead of a count. */
+void cli_progress_text(struct cli_progress *p, const char *fmt, ...) BASE_PRINTF(2, 3);
 /* Wipes the line. */
 void cli_progress_end(struct cli_progress *p);
 

@@ -84,6 +84,9 @@ static enum st cli_symbols_start(struct cli_symbols *s, const struct cli_symbols
     }
     symbol_set_use_store(s->set, s->store);
     symbol_set_use_temporary_folder(s->set, cli_temporary_folder());
+    if (s->fetch) {
+        symbol_set_on_missing(s->set, cli_fetch_get, s->fetch);
+    }
     cli_progress_begin(&s->dumps->progress, "files searched");
     symbol_set_on_progress(s->set, show_progress, &s->dumps->progress);
     for (size_t i = 0; i < o->path_count; i++) {
@@ -109,6 +112,10 @@ bool cli_symbols_open(struct cli_symbols *s, const struct cli_symbols_options *o
     struct err e = {0};
     s->dumps = dumps;
     if (!o->no_index && !cli_store_open(&s->store, o->store, false, jobs, &dumps->failures)) {
+        return false;
+    }
+    const struct cli_fetch_options fetch = {o->fetch_command, o->store, o->servers};
+    if (!cli_fetch_open(&s->fetch, &fetch, dumps)) {
         return false;
     }
     if (cli_symbols_start(s, o, &e) != ST_OK) {
@@ -264,6 +271,7 @@ void cli_symbols_close(struct cli_symbols *s) {
     learned_sources_free(s->learned);
     learned_names_free(s->names);
     symbol_set_free(s->set);
+    cli_fetch_close(s->fetch);
     if (s->dumps) {
         cli_store_close(s->store, s->dumps->tool->name);
     }

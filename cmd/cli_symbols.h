@@ -3,7 +3,8 @@
 #define STALLKIT_CMD_CLI_SYMBOLS_H
 
 #include "cli_dumps.h"
-#include "cli_store.h"
+#include "cli_fetch.h"
+#include "cli_index.h"
 #include "index/store.h"
 #include "index/symbol_set.h"
 #include "symbolize/learned_names.h"
@@ -34,12 +35,15 @@ struct cli_symbols_options {
     const char *learn; /* --learn; NULL = none */
     bool no_learn;     /* --no-learn */
     enum symbolize_names names;
+    const char *fetch_command; /* --fetch-cmd, checked; NULL = none */
+    enum cli_servers servers;
 };
 
 /* Zero-initialised = closed. */
 struct cli_symbols {
     struct cli_dumps *dumps; /* for complaints */
     struct index_store *store;
+    struct cli_fetch *fetch;
     struct symbol_set *set;
     struct symbolizer *symbolizer; /* NULL: closed */
     const char *learn;             /* the folder that gets names, or NULL */

@@ -12,7 +12,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "cli.h"
-#include "cli_store.h"
+#include "cli_index.h"
 #include "demangle_filter.h"
 #include "index/open_files.h"
 #include "index/stored.h"

@@ -8,15 +8,16 @@
 #include "cli.h"
 #include "cli_dumps.h"
 #include "cli_index.h"
-#include "cli_store.h"
 #include "cli_symbols.h"
 #include "dump/dump.h"
+#include "index/fetch/debug_packages.h"
 #include "symbolize/image_verdicts.h"
 
 enum {
     MAX_AGE_DAYS = 100000,
     WINDOW_PER_JOB = 16,
-    LOCATION_TEXT = 160 /* bytes in the output, about */
+    LOCATION_TEXT = 160 /* bytes in the output, about */,
+    HINTED_FILES = 32
 };
 enum {
     OPT_SYMBOLS = 1,
@@ -30,6 +31,8 @@ enum {
     OPT_LINKAGE,
     OPT_FULL,
     OPT_STORE,
+    OPT_FETCH,
+    OPT_DEBUGINFOD,
     OPT_NO_INDEX,
     OPT_INDEX,
     OPT_ADD,
@@ -52,6 +55,8 @@ struct sym_settings {
     uint64_t jobs;
     enum require require;
     const char *store, *add, *learn;
+    const char *fetch_command;
+    enum cli_servers servers;
     const char *upkeep; /* the store of --list, --verify or --gc */
     enum cli_store_work work;
     uint64_t max_age_days, max_bytes;
@@ -103,6 +108,13 @@ static bool take_max_size(void *settings, struct cli_parser *p) {
                       p->value);
 }
 
+static bool take_fetch(void *settings, struct cli_parser *p) {
+    struct sym_settings *set = settings;
+    set->fetch_command = p->value;
+    return cli_fetch_check(p->tool, p->value);
+}
+
+static const char *const server_words[] = {"auto", "on", "off", NULL};
 static const char *const formats[] = {"json", "text", NULL};
 
 static const struct cli_option options[] = {
@@ -129,6 +141,12 @@ static const struct cli_option options[] = {
      CLI_FLAG(struct sym_settings, linkage_names)},
     {OPT_FULL, 0, "full-names", NULL, "Swift names with modules, types and generic arguments",
      CLI_FLAG(struct sym_settings, full_names)},
+    {OPT_FETCH, 0, "fetch-cmd", "CMD",
+     "run CMD for each id without debug info: %u is the id, %o the file to write",
+     CLI_CALL(take_fetch)},
+    {OPT_DEBUGINFOD, 0, "debuginfod", "auto|on|off",
+     "ask the servers of DEBUGINFOD_URLS (auto: unless CI is set)",
+     CLI_WORD(struct sym_settings, servers, server_words)},
     CLI_STORE_OPTION(OPT_STORE, struct sym_settings, store),
     CLI_NO_INDEX_OPTION(OPT_NO_INDEX, struct sym_settings, no_index),
     {OPT_INDEX, 0, "index", NULL, "make the symbol indexes of the debug files PATH... now",
@@ -294,6 +312,18 @@ static void say_line(void *ctx, const char *line) {
     cli_say(tool.name, "%s", line);
 }
 
+/* Names the packages whose debug info is missing here, where dpkg knows them. */
+static void tell_packages(const struct image_verdicts *images) {
+    const char *files[HINTED_FILES];
+    struct strbuf names = {0};
+    size_t count = image_verdicts_bare_files(images, files, HINTED_FILES);
+    if (debug_packages_find(DPKG_INFO, files, count, &names, NULL) == ST_OK) {
+        cli_say(tool.name, "packages with the debug info (some are called -dbg): %s",
+                strbuf_cstr(&names));
+    }
+    strbuf_release(&names);
+}
+
 /* What was found, and what was not. */
 static void summarise_symbols(const struct sym_run *run) {
     struct strbuf verdicts = {0};
@@ -305,6 +335,7 @@ static void summarise_symbols(const struct sym_run *run) {
     strbuf_release(&verdicts);
     cli_symbols_tell_learned(&run->symbols, run->learned);
     image_verdicts_list(&run->images, say_line, NULL);
+    tell_packages(&run->images);
 }
 
 static void sym_summarise(const struct sym_run *run) {
@@ -314,6 +345,7 @@ static void sym_summarise(const struct sym_run *run) {
                 run->dumps.pipeline.dumps == 1 ? "" : "s");
     } else {
         summarise_symbols(run);
+        cli_fetch_summarise(run->symbols.fetch, tool.name);
     }
     if (run->dumps.pipeline.sessions > 0) {
         cli_say(tool.name, "%llu session record%s passed through",
@@ -469,7 +501,9 @@ static int symbolicate(struct sym_run *run, char **operands, size_t count) {
         .learn = set->learn,
         .no_learn = set->no_learn || set->raw,
         .host = set->host || set->symbols.len == 0,
-        .names = symbolize_names_of(set->linkage_names, set->full_names)};
+        .names = symbolize_names_of(set->linkage_names, set->full_names),
+        .fetch_command = set->fetch_command,
+        .servers = set->servers};
     if (!cli_symbols_open(&run->symbols, &o, &run->dumps, (unsigned)set->jobs)) {
         return CLI_FAILED;
     }

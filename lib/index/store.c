@@ -205,6 +205,14 @@ static bool make_inside(struct index_store *s, const char *name, size_t len) {
     return made;
 }
 
+const char *index_store_folder(const struct index_store *s) {
+    return s->path;
+}
+
+enum st index_store_make_folder(struct index_store *s, const char *name) {
+    return make_inside(s, name, strlen(name)) ? ST_OK : ST_NONE;
+}
+
 enum st index_store_hold(struct index_store *s, bool alone) {
     struct strbuf path = {0};
     if (!make_inside(s, "tmp", 3)) {

@@ -40,6 +40,11 @@ enum st index_store_again(struct index_store **out, const struct index_store *s,
                           struct err *e) BASE_MUST_USE;
 /* NULL is allowed. Sources outlive it. */
 void index_store_free(struct index_store *s);
+/* The store's folder, borrowed. */
+const char *index_store_folder(const struct index_store *s);
+/* Makes STORE/NAME, a folder, and what is above it. ST_NONE: it cannot be made
+ * (index_store_trouble tells), or the store is another user's. */
+enum st index_store_make_folder(struct index_store *s, const char *name) BASE_MUST_USE;
 /* The first failure, for one line of talk; NULL = none. */
 const char *index_store_trouble(const struct index_store *s);
 

@@ -1,4 +1,4 @@
-/* Evicts indexes from the store, and removes leftovers. */
+/* Evicts indexes and fetched files from the store, and removes leftovers. */
 #include "index/store_trim.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-enum { USE_SECONDS = 90 * 24 * 3600, TRIM_SECONDS = 30 };
+enum { USE_SECONDS = 90 * 24 * 3600, MISS_SECONDS = 3600, TRIM_SECONDS = 30 };
 
 struct stored_entry {
     char *path;
@@ -74,10 +74,11 @@ static void note_file(void *ctx, const char *path) {
     if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
         return;
     }
-    if (ends_with(path, ".use") && t->now - st.st_mtime > USE_SECONDS) {
+    if ((ends_with(path, ".use") && t->now - st.st_mtime > USE_SECONDS) ||
+        (ends_with(path, ".miss") && t->now - st.st_mtime > MISS_SECONDS)) {
         (void)unlink(path);
     }
-    if (!ends_with(path, ".index")) {
+    if (!ends_with(path, ".index") && !ends_with(path, ".debug")) {
         return;
     }
     t->total += (uint64_t)st.st_size;

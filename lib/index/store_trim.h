@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Removes what dead writers left, and while the indexes hold more than `cap` bytes (0 = any) the
+/* Removes what dead writers left, and while the indexes and the fetched files
+ * (index/fetch/fetched_files.h) hold more than `cap` bytes (0 = any) the
  * one whose file time, which each use renews, is oldest; not `keep`, and none of a store that has a
  * catalog. Costs of live look-ups are
  * forgotten after 90 days. Does nothing while another process is at it, or when it may not. */

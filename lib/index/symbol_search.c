@@ -359,6 +359,36 @@ static enum st judge_by_name(struct symbol_set *s, const struct symbol_request *
     return ST_OK;
 }
 
+/* Symbols that somebody added to a permanent store are all there is: of a system that publishes no
+ * debug info, say. */
+static bool is_worth_a_fetch(const struct symbol_set *s, const struct symbol_request *r,
+                             const struct symbol_file *best, bool from_store) {
+    return s->fetch && !image_id_is_zero(&r->id) && symbol_search_rank(best) < RANK_DEBUG_INFO &&
+           !(from_store && best->verdict == SYMBOLS_ONLY);
+}
+
+/* Fetches a debug file, and searches again. */
+static enum st search_fetched(struct symbol_set *s, const struct symbol_request *r,
+                              struct symbol_file *best, struct err *e) {
+    char *path = NULL;
+    struct err why = {0};
+    enum st st = s->fetch(s->fetch_ctx, r, &path, e);
+    if (st != ST_OK) {
+        return st == ST_ERR ? ST_ERR : ST_OK;
+    }
+    st = finder_add(s->finder, path, symbol_set_complain, s, &why);
+    if (why.code == ERR_NOMEM) {
+        st = err_nomem(e);
+    } else {
+        if (st == ST_ERR) {
+            symbol_set_complain(s, path, &why);
+        }
+        st = search_by_id(s, r, best, e);
+    }
+    free(path);
+    return st;
+}
+
 enum st symbol_search(struct symbol_set *s, const struct symbol_request *r, struct symbol_file *out,
                       struct err *e) {
     *out = (struct symbol_file){0};
@@ -371,11 +401,16 @@ enum st symbol_search(struct symbol_set *s, const struct symbol_request *r, stru
     if (!image_id_is_zero(&r->id) && search_by_id(s, r, out, e) != ST_OK) {
         return ST_ERR;
     }
-    if (!image_id_is_zero(&r->id) && symbol_search_rank(out) < RANK_BEST &&
+    int rank = symbol_search_rank(out);
+    if (!image_id_is_zero(&r->id) && rank < RANK_BEST &&
         search_stores(s, &r->id, out, e) != ST_OK) {
         return ST_ERR;
     }
+    bool from_store = symbol_search_rank(out) > rank;
     if (symbol_search_rank(out) < RANK_BEST && search_host(s, r, out, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (is_worth_a_fetch(s, r, out, from_store) && search_fetched(s, r, out, e) != ST_OK) {
         return ST_ERR;
     }
     if (!out->verdict) {

@@ -8,6 +8,8 @@
 #include "base/strbuf.h"
 #include "index/symbol_set_private.h"
 
+enum { FETCH_AGAIN_SECONDS = 3600 };
+
 enum st symbol_set_new(struct symbol_set **out, symbol_complain complain, void *ctx,
                        struct err *e) {
     struct symbol_set *s = calloc(1, sizeof *s);
@@ -55,6 +57,11 @@ void symbol_set_use_store(struct symbol_set *s, struct index_store *store) {
 void symbol_set_use_temporary_folder(struct symbol_set *s, const char *folder) {
     s->temporary = folder;
     finder_use_temporary_folder(s->finder, folder);
+}
+
+void symbol_set_on_missing(struct symbol_set *s, symbol_fetch fetch, void *ctx) {
+    s->fetch = fetch;
+    s->fetch_ctx = ctx;
 }
 
 void symbol_set_on_progress(struct symbol_set *s, void (*tell)(void *ctx, size_t looked_at),
@@ -113,10 +120,21 @@ static void request_key(const struct symbol_request *r, struct strbuf *key) {
     }
 }
 
-/* Has a store changed since the answer was given, and does it list the id now? */
+static time_t monotonic_seconds(void) {
+    struct timespec t = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+/* Has a store changed since the answer was given, and does it list the id now? Or is it time to
+ * fetch again? */
 static bool may_be_bettered(const struct symbol_set *s, struct given_answer *given,
                             const struct image_id *id) {
     bool listed = false;
+    if (s->fetch && symbol_search_rank(&given->file) < RANK_DEBUG_INFO &&
+        monotonic_seconds() - given->seconds > FETCH_AGAIN_SECONDS) {
+        return true;
+    }
     if (given->changes == s->added_stores.changes ||
         symbol_search_rank(&given->file) == RANK_BEST || image_id_is_zero(id)) {
         return false;
@@ -145,7 +163,8 @@ enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
         st = ST_OK;
         goto out;
     }
-    struct given_answer answer = {.changes = s->added_stores.changes};
+    struct given_answer answer = {.changes = s->added_stores.changes,
+                                  .seconds = monotonic_seconds()};
     if (symbol_search(s, r, &answer.file, e) != ST_OK) {
         goto out;
     }

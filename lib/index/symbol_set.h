@@ -79,9 +79,17 @@ enum st symbol_set_use(struct symbol_set *s, const char *name, const char *path,
  * there too. */
 enum st symbol_set_use_host(struct symbol_set *s, struct err *e) BASE_MUST_USE;
 
+/* Gets a debug file for an image whose id nothing has debug info for. ST_OK: *path, malloc'ed, is a
+ * file or an archive; what in it is not of the id does not answer. ST_NONE: it cannot be had, now.
+ * ST_ERR: out of memory. */
+typedef enum st (*symbol_fetch)(void *ctx, const struct symbol_request *r, char **path,
+                                struct err *e);
+/* Asks fetch where all else has no debug info, once an hour for a request. Under the set's lock. */
+void symbol_set_on_missing(struct symbol_set *s, symbol_fetch fetch, void *ctx);
+
 /* The answer for an image; the same request gives the same answer without a new search, until a
- * permanent store lists more for its id, which is looked for once a second. ST_ERR only for out of
- * memory. */
+ * permanent store lists more for its id, which is looked for once a second, or it is time to
+ * fetch again. ST_ERR only for out of memory. */
 enum st symbol_set_find(struct symbol_set *s, const struct symbol_request *r,
                         struct symbol_file *out, struct err *e) BASE_MUST_USE;
 

@@ -3,6 +3,7 @@
 #define STALLKIT_INDEX_SYMBOL_SET_PRIVATE_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "base/map.h"
@@ -20,10 +21,11 @@ struct named_use {
     const char *name, *path;
 };
 
-/* What symbol_set_find said, and how often the stores had changed by then. */
+/* What symbol_set_find said, how often the stores had changed by then, and when it was. */
 struct given_answer {
     struct symbol_file file;
     unsigned changes;
+    time_t seconds; /* of the monotonic clock */
 };
 
 struct symbol_set {
@@ -31,6 +33,8 @@ struct symbol_set {
     struct finder *finder;
     struct index_store *store; /* the store of indexes of files; NULL = none */
     struct added_stores added_stores;
+    symbol_fetch fetch; /* NULL = none */
+    void *fetch_ctx;
     symbol_complain complain;
     void *complain_ctx;
     bool host;
@@ -56,7 +60,7 @@ enum st symbol_search(struct symbol_set *s, const struct symbol_request *r, stru
                       struct err *e) BASE_MUST_USE;
 
 /* How much a file of an id tells: RANK_BEST is all, 0 nothing. */
-enum { RANK_BEST = 6 };
+enum { RANK_BEST = 6, RANK_DEBUG_INFO = 4 };
 int symbol_search_rank(const struct symbol_file *f);
 
 /* Opens a candidate once. ST_NONE: it cannot be opened, which is told. */

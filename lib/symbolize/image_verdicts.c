@@ -146,6 +146,18 @@ void image_verdicts_list(const struct image_verdicts *v, void (*say)(void *ctx, 
     strbuf_release(&line);
 }
 
+size_t image_verdicts_bare_files(const struct image_verdicts *v, const char **files, size_t max) {
+    size_t count = 0;
+    for (size_t i = 0; i < v->images.len && count < max; i++) {
+        const struct seen_image *s = &v->images.data[i];
+        bool bare = s->symbols == DUMP_SYMBOLS_ONLY || s->symbols == DUMP_SYMBOLS_NO_DEBUG_INFO;
+        if (bare && s->file && s->file[0] == '/') {
+            files[count++] = s->file;
+        }
+    }
+    return count;
+}
+
 static int compare_lines(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }

@@ -37,6 +37,9 @@ void image_verdicts_count(const struct image_verdicts *v, struct strbuf *out);
  * the number of the rest; `say` borrows the line. */
 void image_verdicts_list(const struct image_verdicts *v, void (*say)(void *ctx, const char *line),
                          void *ctx);
+/* Collects the files, on this host, of images that have no debug info; at most `max`, in the order
+ * in which they were seen. Borrowed from the symbolizer. Returns how many. */
+size_t image_verdicts_bare_files(const struct image_verdicts *v, const char **files, size_t max);
 /* Writes the images without debug info (man page stallsym(1), --missing-out); list_missing was set.
  * ST_ERR: out of memory, now or while they were noted. Errors of writing stick to the sink. */
 enum st image_verdicts_write(const struct image_verdicts *v, struct sink *out,

@@ -1,0 +1,199 @@
+/* Filing of fetched debug files. */
+#include "index/fetch/fetched_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "object/find.h"
+
+/* A fetch has ended long before: its run was killed. */
+enum { FETCH_LEFT_SECONDS = 3600, TREE_DEPTH = 16 };
+
+static void add_lower_hex(const struct image_id *id, struct strbuf *out) {
+    for (size_t i = 0; i < id->len; i++) {
+        strbuf_addf(out, "%02x", id->bytes[i]);
+    }
+}
+
+/* STORE/ab/<id> */
+static void add_stem(const char *store, const struct image_id *id, struct strbuf *out) {
+    strbuf_addf(out, "%s/%02x/", store, id->bytes[0]);
+    add_lower_hex(id, out);
+}
+
+/* ---- what is there ---- */
+
+enum st fetched_files_find(const char *store, const struct image_id *id, struct strbuf *path,
+                           struct err *e) {
+    struct stat st;
+    add_stem(store, id, path);
+    strbuf_addstr(path, ".debug");
+    if (strbuf_check(path, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (stat(strbuf_cstr(path), &st) != 0 || !S_ISREG(st.st_mode)) {
+        return ST_NONE;
+    }
+    (void)!utimensat(AT_FDCWD, strbuf_cstr(path), NULL, 0); /* not ours: then it ages */
+    return ST_OK;
+}
+
+static void add_miss(const char *store, const struct image_id *id, uint64_t command,
+                     struct strbuf *out) {
+    add_stem(store, id, out);
+    strbuf_addf(out, "-%016" PRIx64 ".miss", command);
+}
+
+bool fetched_files_missed(const char *store, const struct image_id *id, uint64_t command) {
+    struct strbuf path = {0};
+    struct stat st;
+    time_t now = time(NULL);
+    add_miss(store, id, command, &path);
+    bool missed = !path.failed && stat(strbuf_cstr(&path), &st) == 0 && st.st_mtime <= now &&
+                  now - st.st_mtime < FETCH_MISS_SECONDS;
+    strbuf_release(&path);
+    return missed;
+}
+
+/* STORE/ab, whose parent is there: a fetch has made it. */
+static void make_id_folder(const char *store, const struct image_id *id) {
+    struct strbuf folder = {0};
+    strbuf_addf(&folder, "%s/%02x", store, id->bytes[0]);
+    if (!folder.failed) {
+        (void)mkdir(strbuf_cstr(&folder),
+                    0777); /* that it failed shows when a file is made in it */
+    }
+    strbuf_release(&folder);
+}
+
+void fetched_files_note_miss(const char *store, const struct image_id *id, uint64_t command) {
+    struct strbuf path = {0};
+    make_id_folder(store, id);
+    add_miss(store, id, command, &path);
+    int fd = path.failed ? -1
+                         : open(strbuf_cstr(&path),
+                                O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd >= 0) {
+        (void)futimens(fd, NULL);
+        close(fd);
+    }
+    strbuf_release(&path);
+}
+
+/* ---- one fetch ---- */
+
+/* Removes a folder and what is in it, some folders deep: commands put files there, not trees. */
+static void remove_tree(const char *path, unsigned depth) {
+    DIR *d = opendir(path);
+    for (struct dirent *f; d && (f = readdir(d)) != NULL;) {
+        struct strbuf entry = {0};
+        struct stat st;
+        if (strcmp(f->d_name, ".") == 0 || strcmp(f->d_name, "..") == 0) {
+            continue;
+        }
+        strbuf_addf(&entry, "%s/%s", path, f->d_name);
+        if (!entry.failed && unlink(strbuf_cstr(&entry)) != 0 && depth < TREE_DEPTH &&
+            lstat(strbuf_cstr(&entry), &st) == 0 && S_ISDIR(st.st_mode)) {
+            remove_tree(strbuf_cstr(&entry), depth + 1);
+        }
+        strbuf_release(&entry);
+    }
+    if (d) {
+        closedir(d);
+    }
+    (void)rmdir(path);
+}
+
+/* Removes folders of fetches that have not ended. */
+static void remove_left_fetches(const char *folder) {
+    DIR *d = opendir(folder);
+    time_t now = time(NULL);
+    for (struct dirent *f; d && (f = readdir(d)) != NULL;) {
+        struct strbuf path = {0};
+        struct stat st;
+        strbuf_addf(&path, "%s/%s", folder, f->d_name);
+        if (f->d_name[0] != '.' && !path.failed && lstat(strbuf_cstr(&path), &st) == 0 &&
+            now - st.st_mtime > FETCH_LEFT_SECONDS) {
+            remove_tree(strbuf_cstr(&path), 0);
+        }
+        strbuf_release(&path);
+    }
+    if (d) {
+        closedir(d);
+    }
+}
+
+enum st fetched_files_begin(const char *store, const struct image_id *id, uint64_t number,
+                            struct strbuf *path, struct err *e) {
+    strbuf_addf(path, "%s/fetch", store);
+    if (strbuf_check(path, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (mkdir(strbuf_cstr(path), 0777) != 0 && errno != EEXIST) {
+        return err_sys(e, errno, "cannot make '%s'", strbuf_cstr(path));
+    }
+    remove_left_fetches(strbuf_cstr(path));
+    strbuf_addc(path, '/');
+    add_lower_hex(id, path);
+    strbuf_addf(path, "-%" PRIu64, number);
+    if (strbuf_check(path, e) != ST_OK) {
+        return ST_ERR;
+    }
+    if (mkdir(strbuf_cstr(path), 0777) != 0) {
+        return err_sys(e, errno, "cannot make '%s'", strbuf_cstr(path));
+    }
+    strbuf_addstr(path, "/file");
+    return strbuf_check(path, e);
+}
+
+/* Is there an object file of this id in the file, which may be an archive? */
+static enum st check_fetched(const char *path, const struct image_id *id, const char *temporary,
+                             struct err *e) {
+    struct finder *f = NULL;
+    struct stat st;
+    if (lstat(path, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size == 0)) {
+        return ST_NONE;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return err_set(e, ERR_FORMAT, "what was fetched is no plain file");
+    }
+    enum st found = finder_new(&f, e);
+    if (found == ST_OK) {
+        const struct find_candidate *c;
+        finder_use_temporary_folder(f, temporary);
+        found = finder_add(f, path, NULL, NULL, e);
+        if (found == ST_OK && finder_find(f, id, &c, e) != ST_OK) {
+            found = err_set(e, ERR_FORMAT, "what was fetched is of another id");
+        }
+    }
+    finder_free(f);
+    return found;
+}
+
+enum st fetched_files_end(const char *store, const struct image_id *id, const char *path,
+                          const char *temporary, struct strbuf *filed, struct err *e) {
+    struct strbuf folder = {0};
+    enum st st = check_fetched(path, id, temporary, e);
+    if (st == ST_OK) {
+        make_id_folder(store, id);
+        add_stem(store, id, filed);
+        strbuf_addstr(filed, ".debug");
+        st = strbuf_check(filed, e);
+    }
+    if (st == ST_OK && rename(path, strbuf_cstr(filed)) != 0) {
+        st = err_sys(e, errno, "cannot write '%s'", strbuf_cstr(filed));
+    }
+    strbuf_addf(&folder, "%.*s", (int)(strlen(path) - strlen("/file")), path);
+    if (!folder.failed) {
+        remove_tree(strbuf_cstr(&folder), 0);
+    }
+    strbuf_release(&folder);
+    return st;
+}

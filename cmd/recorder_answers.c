@@ -148,20 +148,21 @@ static const char *ending_of(uint64_t n) {
 
 static void add_process(const struct preload_process *p, const struct recorder_ending *end,
                         struct recorder_sums *out) {
-    uint64_t more_ms = 0;
-    if (!p->ended && p->pid == (uint32_t)end->pid && end->ended_ns > p->told_ns && p->told_ns > 0) {
-        more_ms = (end->ended_ns - p->told_ns) / 1000000;
+    uint64_t more_ms = 0, since_ns = p->told_ns > 0 || !*p->killed ? p->told_ns : end->began_ns;
+    bool open = !p->ended || *p->killed;
+    if (open && p->pid == (uint32_t)end->pid && end->ended_ns > since_ns && since_ns > 0) {
+        more_ms = (end->ended_ns - since_ns) / 1000000;
     }
     out->stalls += p->stalls;
     out->dumps += p->dumps;
     out->lost += p->lost;
     out->lost_error = p->lost_error != 0 ? p->lost_error : out->lost_error;
     out->wall_ms += p->wall_ms + more_ms;
-    out->watched_ms += p->watched_ms + (p->loop_kind != 0 ? more_ms : 0);
+    out->watched_ms += p->watched_ms + (p->loop_kind != 0 && !*p->killed ? more_ms : 0);
     for (uint32_t i = 0; i < PRELOAD_UNWATCHED; i++) {
         out->unwatched_ms[i] += p->unwatched_ms[i];
     }
-    out->unwatched_ms[NO_LOOP] += p->loop_kind == 0 ? more_ms : 0;
+    out->unwatched_ms[NO_LOOP] += p->loop_kind == 0 && !*p->killed ? more_ms : 0;
     out->loops += p->loop_kind != 0;
     out->loopless += p->loop_kind == 0;
     if (p->loop_kind != 0 && !out->first) {
@@ -376,6 +377,19 @@ static void say_failures(const struct preload_report *report) {
     }
 }
 
+static void say_asides(const struct preload_report *report) {
+    for (uint32_t i = 0; i < report->recorded && i < PRELOAD_PROCESSES; i++) {
+        const struct preload_process *p = &report->process[i];
+        if (p->pid != 0 && *p->killed) {
+            cli_say(TOOL,
+                    "%.*s (process %" PRIu32 "): not recorded%s: its filter of system calls "
+                    "kills %.*s, which the recorder needs (see --attach)",
+                    PRELOAD_NAME, p->program, p->pid, p->told_ns > 0 ? " to its end" : "",
+                    PRELOAD_NAME, p->killed);
+        }
+    }
+}
+
 static void say_lost(const struct recorder_sums *sums) {
     cli_say(TOOL, "%" PRIu64 " dump%s could not be written%s%s", sums->lost, ending_of(sums->lost),
             sums->lost_error != 0 ? ": " : "",
@@ -430,6 +444,7 @@ void recorder_say_summary(const struct preload_report *report, const struct reco
     add_processes(report, end, &sums);
     add_recovered_dumps(&sums, got);
     say_failures(report);
+    say_asides(report);
     if (!set->quiet && end->signal != 0) {
         say_signal(name, end->signal);
     }

@@ -428,25 +428,6 @@ static void refuse_calls(void) {
     }
 }
 
-#define KILL(number)                                                                               \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (number), 0, 1),                                           \
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
-
-/* Breaks the rule of its own filter, in its loop. */
-static void forbidden_call(void) {
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)), KILL(SYS_acct),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
-    turns(TURNS);
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
-        exit(CANNOT_TRY);
-    }
-    turns(10 * TURNS);
-    syscall(SYS_acct, NULL);
-}
-
 static void sandbox_before(void) {
     refuse_calls();
     stall(STALL_MS);
@@ -590,7 +571,6 @@ static const struct {
              {"own-signal-plain", own_signal_plain},
              {"signal-by-descriptor", signal_by_descriptor},
              {"profilers", profilers},
-             {"forbidden-call", forbidden_call},
              {"sandbox-before", sandbox_before},
              {"sandbox-after", sandbox_after},
              {"no-proc", no_proc},

@@ -11,6 +11,7 @@
 #include "linux/capture_linux.h"
 #include "linux/signal_linux.h"
 #include "preload/preload_private.h"
+#include "preload/preload_probe.h"
 #include "stallrec.h"
 
 #define INTERPOSED __attribute__((visibility("default")))
@@ -64,6 +65,7 @@ __attribute__((constructor)) static void load(void) {
     preload_resolve("sigaltstack", &real_sigaltstack);
     preload_resolve_waits();
     preload_resolve_exec();
+    preload_resolve_filter();
     if (gettid() != getpid() || !preload_read_environment(&state.config)) {
         return;
     }
@@ -76,10 +78,10 @@ __attribute__((constructor)) static void load(void) {
     }
 }
 
-/* Writes at exit what is still open. Dumps that take too long stay in the spool, for the command.
- */
+/* Writes at exit what is still open. Dumps that take too long stay in the spool, for the command;
+ * and all of them where a filter would kill what it takes. */
 __attribute__((destructor)) static void unload(void) {
-    if (preload_watch_ends()) {
+    if (preload_watch_ends() && preload_may_end()) {
         preload_stop_recorder();
     }
 }

@@ -57,6 +57,7 @@ struct preload_process {
     struct preload_stretch longest[PRELOAD_LONGEST]; /* before a loop was believed */
     char loop_at[PRELOAD_TEXT];
     char program[PRELOAD_NAME]; /* its file's name */
+    char killed[PRELOAD_NAME];  /* a system call for which the recorder stepped aside; "": none */
 };
 
 /* A recorder that did not start. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "linux/place_linux.h"
 #include "loop/hooks.h"
@@ -13,6 +14,7 @@
 #include "loop/loop_finder.h"
 #include "monitor.h"
 #include "preload/preload_private.h"
+#include "preload/preload_probe.h"
 #include "stallrec.h"
 
 enum {
@@ -25,6 +27,7 @@ enum {
  * touches it after the constructor. */
 static struct {
     atomic_bool on; /* false: pass everything through */
+    pid_t pid;
     pthread_t main;
     uint64_t stack_top;
     uint64_t begin_ns;  /* when the process began */
@@ -196,6 +199,11 @@ static void note_stretch(uint64_t until) {
 
 /* Without a recorder nothing is watched. */
 static void start_recorder_once(void) {
+    const char *killed = preload_killed_call();
+    if (killed || preload_is_aside(watch.config)) {
+        preload_step_aside(killed);
+        return;
+    }
     watch.process = preload_start_recorder(watch.config, watch.program, &watch.loop);
     if (!watch.loop) {
         atomic_store(&watch.on, false);
@@ -348,6 +356,7 @@ void preload_watch_this_thread(const struct preload_config *config, const char *
     watch.waited_ns = 0;
     watch.place_count = 0;
     watch.begin_ns = stallrec_process_start_ns();
+    watch.pid = getpid();
     watch.main = pthread_self();
     watch.stack_top = frame + (8 << 20);
     atomic_store(&watch.on, true);
@@ -369,6 +378,19 @@ bool preload_watch_ends(void) {
         tell_news(now, false);
     }
     return true;
+}
+
+void preload_step_aside(const char *call) {
+    if (preload_watch_ends()) {
+        preload_stop_recorder();
+    }
+    if (call) {
+        preload_tell_aside(watch.config, watch.program, call);
+    }
+}
+
+bool preload_watches_process(void) {
+    return atomic_load(&watch.on) && getpid() == watch.pid;
 }
 
 void preload_watch_forked(void) {

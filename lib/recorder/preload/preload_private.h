@@ -40,6 +40,11 @@ struct preload_process *preload_start_recorder(const struct preload_config *from
                                                const char *program, struct stallrec_loop **loop);
 /* Writes what is open, as far as that can be done in a moment. */
 void preload_stop_recorder(void);
+/* Tells that the recorder does not run any more, since a filter kills this call. program: its path.
+ */
+void preload_tell_aside(const struct preload_config *config, const char *program, const char *call);
+/* Was that told of this process? By the program, too, that it was before exec: filters stay. */
+bool preload_is_aside(const struct preload_config *config);
 /* Names the place that is believed to be the loop. The text lives until the next but one. */
 void preload_name_loop(const char *loop_at);
 /* Of the shortest stall that is looked for. */
@@ -63,6 +68,12 @@ bool preload_watch_ends(void);
 void preload_watch_forked(void);
 /* Is this the thread that is watched? */
 bool preload_watches(void);
+/* Is a thread of the calling process watched? The child of a vfork has its parent's memory, but is
+ * not. */
+bool preload_watches_process(void);
+/* The recorder stops, if there is one, for good: a filter would kill the system call of this name;
+ * NULL: that was told before. */
+void preload_step_aside(const char *call);
 
 /* Who called a function that waits. */
 struct preload_caller {
@@ -79,6 +90,10 @@ bool preload_begin_epoll(const struct preload_caller *caller, int fd);
 bool preload_begin_condition(const struct preload_caller *caller, const void *condition);
 bool preload_begin_signals(const struct preload_caller *caller);
 void preload_end_wait(void);
+
+/* ---- preload_filter.c ---- */
+
+void preload_resolve_filter(void);
 
 /* ---- preload_env.c, preload_exec.c ---- */
 

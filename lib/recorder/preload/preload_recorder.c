@@ -52,6 +52,26 @@ static struct preload_process *find_process(void) {
     return p;
 }
 
+void preload_tell_aside(const struct preload_config *config, const char *program,
+                        const char *call) {
+    state.config = config;
+    bool has_own = state.process && state.process->pid == (uint32_t)getpid();
+    struct preload_process *p = has_own ? state.process : find_process();
+    copy_name(p->program, program);
+    copy_name(p->killed, call);
+}
+
+bool preload_is_aside(const struct preload_config *config) {
+    const struct preload_report *report = config->report;
+    uint32_t used = __atomic_load_n(&report->recorded, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < used && i < PRELOAD_PROCESSES; i++) {
+        if (report->process[i].pid == (uint32_t)getpid() && *report->process[i].killed) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void on_published(void *ctx, const struct monitor_totals *totals) {
     struct preload_process *p = ctx;
     p->stalls = state.stalls + totals->core.stalls;

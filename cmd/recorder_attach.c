@@ -84,6 +84,9 @@ static void summarise_attached(const struct recorder_settings *set, const struct
     if (t->lost > 0) {
         cli_say(TOOL, "%" PRIu64 " dump%s could not be written", t->lost, ending_of(t->lost));
     }
+    if (t->trace_failed) {
+        cli_say(TOOL, "%s: not all of the trace could be written", set->trace);
+    }
     if (t->loops == 0) {
         say_no_loop(set, t);
     }
@@ -120,6 +123,8 @@ static bool open_attach(const struct recorder_settings *set, pid_t pid, bool sta
     struct attach_options options = {.pid = pid, .started = started, .config = &config};
     settings_config(set, &config);
     options.context = strbuf_cstr(&set->context);
+    options.loop_at = set->loop_at.len > 0 ? strbuf_cstr(&set->loop_at) : NULL;
+    options.trace = set->trace;
     options.threads = set->threads && strcmp(set->threads, "all") == 0 ? "*" : set->threads;
     return attach_open(out, &options, &problem) || say_problem(&problem);
 }

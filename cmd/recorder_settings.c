@@ -91,8 +91,11 @@ static struct stallrec_config values(const struct recorder_settings *s) {
 bool settings_check(const struct recorder_settings *s, const struct cli_tool *tool) {
     uint32_t detectors = values(s).detectors;
     bool attaches = s->pid != 0 || s->attach;
-    if (attaches && (s->trace || s->follow || s->loop_at.len > 0)) {
-        return cli_reject(tool, "-p and --attach take no --trace, --follow or --loop-at");
+    if (attaches && s->follow) {
+        return cli_reject(tool, "-p and --attach take no --follow");
+    }
+    if (s->trace && s->threads) {
+        return cli_reject(tool, "--trace is of one thread: not with --thread");
     }
     if ((s->for_seconds != 0 || s->threads || s->top) && !attaches) {
         return cli_reject(tool, "--for, --thread and --top are of -p and --attach");

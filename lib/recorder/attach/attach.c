@@ -309,6 +309,7 @@ struct attach_totals attach_totals(struct attach *a) {
     a->totals.wall_ms = (now - a->began_ns) / MS;
     a->totals.threads = (uint32_t)a->loop_count;
     a->totals.threads_left = a->threads_left;
+    a->totals.trace_failed = a->trace_file.out.failed;
     if (best) {
         memcpy(a->totals.loop_at, best->loop_at, sizeof a->totals.loop_at);
         a->totals.loop_kind = best->loop_kind;
@@ -347,6 +348,15 @@ static bool open_process(struct attach *a, pid_t pid, struct attach_problem *pro
         !remote_read(&a->process, word, &word, sizeof word)) {
         snprintf(name, sizeof name, "memory of process %d", (int)pid);
         return refuse(problem, name, remedy_for(errno));
+    }
+    return true;
+}
+
+static bool open_trace(struct attach *a, const char *path, struct attach_problem *problem) {
+    errno = ENOMEM;
+    a->trace = path ? malloc(sizeof *a->trace) : NULL;
+    if (path && (!a->trace || !rec_trace_file_open(&a->trace_file, path))) {
+        return refuse(problem, path, NULL);
     }
     return true;
 }
@@ -456,8 +466,11 @@ bool attach_open(struct attach **out, const struct attach_options *options,
     a->process = REMOTE_PROCESS_NONE;
     a->started = options->started;
     a->policy.folder.fd = REC_FD_NONE;
+    a->trace_file.fd = REC_FD_NONE;
+    a->loop_at = options->loop_at;
     if (take_options(a, options, problem) && open_process(a, options->pid, problem) &&
-        open_files(a, problem) && open_loops(a, options->samples, problem)) {
+        open_files(a, problem) && open_trace(a, options->trace, problem) &&
+        open_loops(a, options->samples, problem)) {
         describe_app(a);
         begin_recording(a, options->context);
         *out = a;
@@ -475,6 +488,8 @@ void attach_close(struct attach *a) {
         attach_loop_free(a->loops[i]);
     }
     free(a->loops);
+    rec_trace_file_close(&a->trace_file);
+    free(a->trace);
     rec_policy_close(&a->policy);
     attach_others_release(&a->others);
     jit_names_free(a->jit);

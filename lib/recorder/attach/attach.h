@@ -31,7 +31,13 @@ struct attach_options {
     /* Thresholds, detectors, directory, limits, as stallrec_start takes them; copied, but for the
      * strings, which are borrowed until attach_close. Callbacks are not called. */
     const struct stallrec_config *config;
-    bool samples;        /* without perf events, though they may be allowed */
+    bool samples; /* without perf events, though they may be allowed */
+    /* Places of which only one can be the loop, one a line, as place_is_called takes them; NULL: it
+     * is found. Borrowed until attach_close. */
+    const char *loop_at;
+    /* The file to write a trace of the first thread's events to (trace_write.h); NULL: none.
+     * Borrowed until attach_open returns. */
+    const char *trace;
     const char *threads; /* watch those whose names match this glob; NULL: the main thread */
     /* "KEY=VALUE", one a line; NULL: none. */
     const char *context;
@@ -69,6 +75,7 @@ struct attach_totals {
     uint64_t limited;               /* how often a loop turned more often than is read */
     uint64_t samples, busy_samples; /* by samples: looks; of them not in the loop's wait */
     uint32_t threads, loops;        /* that were watched; of them with a loop */
+    bool trace_failed;              /* not all of the trace could be written */
     uint32_t threads_left;          /* that were wanted, and not watched: there are too many */
     bool by_events;                 /* else by samples, and why_not says why */
     struct attach_problem why_not;

@@ -130,6 +130,31 @@ static struct rec_capture capture_table(struct attach_loop *l) {
 
 /* ---- the loop's place ---- */
 
+static const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Is it one of those that may be the loop's? */
+static bool is_place_allowed(void *ctx, uint64_t place) {
+    const struct attach *a = ((const struct attach_loop *)ctx)->attach;
+    struct rec_image image;
+    char symbol[ATTACH_TEXT], name[ATTACH_TEXT];
+    if (!remote_images_find(a->unwinder.images, place, &image)) {
+        return false;
+    }
+    remote_images_symbol(a->unwinder.images, place - 1, symbol, sizeof symbol);
+    for (const char *line = a->loop_at; *line;) {
+        size_t size = strcspn(line, "\n");
+        snprintf(name, sizeof name, "%.*s", (int)(size < sizeof name ? size : sizeof name), line);
+        if (place_is_called(name, file_name(image.path), symbol, place - image.load)) {
+            return true;
+        }
+        line += size + (line[size] == '\n');
+    }
+    return false;
+}
+
 /* "libuv.so.1+0x1f30 (uv__io_poll)", as by injection. */
 static void name_loop(struct attach_loop *l) {
     struct remote_images *images = l->attach->unwinder.images;
@@ -146,11 +171,10 @@ static void name_loop(struct attach_loop *l) {
         snprintf(l->loop_at, sizeof l->loop_at, "0x%llx", (unsigned long long)place);
         return;
     }
-    const char *slash = strrchr(image.path, '/');
     remote_images_symbol(images, place - 1, symbol, sizeof symbol);
-    snprintf(l->loop_at, sizeof l->loop_at, "%.120s+0x%llx%s%.100s%s",
-             slash ? slash + 1 : image.path, (unsigned long long)(place - image.load),
-             *symbol ? " (" : "", symbol, *symbol ? ")" : "");
+    snprintf(l->loop_at, sizeof l->loop_at, "%.120s+0x%llx%s%.100s%s", file_name(image.path),
+             (unsigned long long)(place - image.load), *symbol ? " (" : "", symbol,
+             *symbol ? ")" : "");
 }
 
 /* ---- what the core is told ---- */
@@ -178,7 +202,11 @@ static uint64_t tell(struct attach_loop *l, const struct rec_event *event) {
         l->edges[l->edge_count++ % REC_TRANSITIONS] =
             (struct rec_transition){e.at_ns, what[e.value]};
     }
-    return rec_event_tell(l->core, &e);
+    uint64_t next = rec_event_tell(l->core, &e);
+    if (l->trace) {
+        rec_trace_event(l->trace, &e);
+    }
+    return next;
 }
 
 static uint64_t tell_loop_now(struct attach_loop *l, enum rec_event_kind kind) {
@@ -190,8 +218,7 @@ static void name_top_frame(const struct attach_loop *l, uint64_t pc, char *name,
     struct rec_image image;
     remote_images_symbol(images, pc, name, room);
     if (*name == '\0' && remote_images_find(images, pc, &image)) {
-        const char *slash = strrchr(image.path, '/');
-        snprintf(name, room, "%.120s+0x%llx", slash ? slash + 1 : image.path,
+        snprintf(name, room, "%.120s+0x%llx", file_name(image.path),
                  (unsigned long long)(pc - image.load));
     }
 }
@@ -266,6 +293,9 @@ uint64_t attach_loop_step(struct attach_loop *l) {
     uint64_t next = tell_loop_now(l, REC_EVENT_STEP);
     attach_loop_write(l, false);
     rec_core_wait_begin(l->core, stallrec_clock_ns());
+    if (l->trace && rec_trace_waiting(l->trace) >= REC_TRACE_BUFFER / 4) {
+        rec_trace_flush(l->trace);
+    }
     uint64_t due = attach_watch_due(&l->watch);
     return due < next ? due : next;
 }
@@ -282,6 +312,9 @@ void attach_loop_finish(struct attach_loop *l) {
     count_look(l);
     tell_loop_now(l, REC_EVENT_FINISH);
     attach_loop_write(l, true);
+    if (l->trace) {
+        rec_trace_flush(l->trace);
+    }
 }
 
 /* ---- writing ---- */
@@ -311,6 +344,9 @@ void attach_loop_write(struct attach_loop *l, bool all) {
             rec_policy_lost(&a->policy, dump, path);
         }
         rec_core_release(l->core, dump);
+        if (l->trace) {
+            rec_trace_wrote(l->trace, stallrec_clock_ns());
+        }
         a->untidy = true;
     }
 }
@@ -360,8 +396,9 @@ static void open_loop_spool(struct attach_loop *l) {
 static bool watch_thread(struct attach_loop *l, pid_t tid, bool events, const char **what) {
     struct attach *a = l->attach;
     struct rec_thread thread = {0};
+    struct wait_places places = {a->loop_at ? is_place_allowed : NULL, l};
     if (!attach_watch_open(&l->watch, &a->unwinder, &a->others, events ? &a->tracing : NULL, tid,
-                           a->config.threshold_ms * MS, what)) {
+                           a->config.threshold_ms * MS, &places, what)) {
         return false;
     }
     remote_thread_describe(&l->watch.thread, &thread);
@@ -392,8 +429,18 @@ bool attach_loop_open(struct attach *a, pid_t tid, bool events, struct attach_lo
 
 void attach_loop_begin(struct attach_loop *l) {
     struct rec_capture table = capture_table(l);
+    const struct stallrec_config *config = &l->attach->core_config;
     l->topped_ns = l->watch.last_ns;
-    l->core = rec_core_init(l->core_memory, &l->attach->core_config, &table, l->watch.last_ns);
+    l->trace = l->attach->traced ? NULL : l->attach->trace;
+    if (l->trace) { /* one thread's events make a trace */
+        l->attach->traced = true;
+        rec_trace_begin(l->trace, config, &table, &l->attach->trace_file.out, l->watch.last_ns);
+        table = rec_trace_capture(l->trace);
+    }
+    l->core = rec_core_init(l->core_memory, config, &table, l->watch.last_ns);
+    if (l->trace) {
+        rec_trace_started(l->trace);
+    }
     open_loop_spool(l);
 }
 

@@ -8,6 +8,8 @@
 #include "core/context.h"
 #include "files/dumpfile.h"
 #include "files/policy.h"
+#include "files/trace_file.h"
+#include "files/trace_write.h"
 #include "linux/device_linux.h"
 #include "linux/jit_names_linux.h"
 #include "spool/spool.h"
@@ -18,7 +20,8 @@ enum { ATTACH_TOP_FRAMES = 32 };
 struct attach_loop {
     struct attach *attach;
     struct attach_watch watch;
-    struct rec_core *core; /* NULL: not begun */
+    struct rec_core *core;   /* NULL: not begun */
+    struct rec_trace *trace; /* NULL: none is written */
     void *core_memory;
     struct rec_spool *spool;
     uint64_t told_ns;          /* the latest event's time */
@@ -52,6 +55,10 @@ struct attach {
     struct jit_names *jit;
     struct attach_loop **loops; /* those of threads that ended, too */
     size_t loop_count;
+    const char *loop_at; /* as attach_options; NULL: every place may be */
+    struct rec_trace_file trace_file;
+    struct rec_trace *trace;   /* NULL: none is written */
+    bool traced;               /* it is a thread's */
     char threads[ATTACH_TEXT]; /* a glob on names of threads; "": the main thread */
     uint64_t named_ns;         /* when threads with loops were named last */
     uint64_t listed_ns;        /* when threads were looked for last */

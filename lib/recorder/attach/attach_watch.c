@@ -359,16 +359,17 @@ static void begin_edges(struct attach_watch *w) {
     w->last_ns = stallrec_clock_ns();
     edge_budget_begin(&w->budget, w->last_ns);
     switch_events(w);
-    wait_edges_begin(&w->edges, w->threshold_ns, w->way == ATTACH_BY_SAMPLES, queue_event, w,
-                     w->last_ns);
+    wait_edges_begin(&w->edges, w->threshold_ns, w->way == ATTACH_BY_SAMPLES, &w->places,
+                     queue_event, w, w->last_ns);
     look_at_thread(w, w->last_ns);
 }
 
 bool attach_watch_open(struct attach_watch *w, struct remote_unwinder *unwinder,
                        struct attach_others *others, const struct perf_tracing *tracing, pid_t tid,
-                       uint64_t threshold_ns, const char **what) {
+                       uint64_t threshold_ns, const struct wait_places *places, const char **what) {
     *w = (struct attach_watch){.way = tracing ? ATTACH_BY_EVENTS : ATTACH_BY_SAMPLES,
                                .threshold_ns = threshold_ns,
+                               .places = *places,
                                .unwinder = unwinder,
                                .others = others};
     *what = "/proc";

@@ -25,7 +25,8 @@ struct attach_watch {
     struct remote_thread thread;
     struct perf_events events;
     struct wait_edges edges;
-    uint64_t threshold_ns;   /* of the shortest stall */
+    uint64_t threshold_ns; /* of the shortest stall */
+    struct wait_places places;
     struct rec_event *queue; /* events that were not told yet, by time */
     size_t queue_count, queue_taken, queue_room;
     bool out_of_memory;
@@ -54,7 +55,7 @@ struct attach_watch {
  * NULL to watch by samples. Zeroed before; release it in any case. */
 bool attach_watch_open(struct attach_watch *w, struct remote_unwinder *unwinder,
                        struct attach_others *others, const struct perf_tracing *tracing, pid_t tid,
-                       uint64_t threshold_ns, const char **what);
+                       uint64_t threshold_ns, const struct wait_places *places, const char **what);
 void attach_watch_release(struct attach_watch *w);
 
 /* The thread runs another program, of which nothing is known. Events that the kernel has taken away

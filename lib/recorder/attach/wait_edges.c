@@ -23,11 +23,12 @@ static void doubt(struct wait_edges *e, uint64_t at_ns) {
     tell_core(e, REC_EVENT_DOUBT, 0, e->begin_ns, at_ns);
 }
 
-void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled, wait_tell_fn *tell,
-                      void *tell_ctx, uint64_t at_ns) {
+void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
+                      const struct wait_places *places, wait_tell_fn *tell, void *tell_ctx,
+                      uint64_t at_ns) {
     *e = (struct wait_edges){
         .tell = tell, .tell_ctx = tell_ctx, .sampled = sampled, .begin_ns = at_ns};
-    finder_init(&e->finder, threshold_ns, NULL, NULL);
+    finder_init(&e->finder, threshold_ns, places->allowed, places->ctx);
     doubt(e, at_ns);
 }
 
@@ -96,7 +97,7 @@ void wait_edges_miss(struct wait_edges *e, uint64_t at_ns) {
     }
     e->blocks = e->idle = false;
     if (!e->known && !e->sampled) {
-        finder_init(&e->finder, e->finder.quiet_ns * 2, NULL, NULL);
+        finder_init(&e->finder, e->finder.quiet_ns * 2, e->finder.allowed, e->finder.allowed_ctx);
         doubt(e, at_ns);
     }
     if (e->busy) {

@@ -27,9 +27,16 @@ struct wait_edges {
     uint64_t begin_ns; /* of the watching */
 };
 
+/* Which places may be a loop's, as of finder_init; all NULL: every one. */
+struct wait_places {
+    bool (*allowed)(void *ctx, uint64_t place);
+    void *ctx;
+};
+
 /* Begins to watch at at_ns: nothing is known. threshold_ns: of the shortest stall. */
-void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled, wait_tell_fn *tell,
-                      void *tell_ctx, uint64_t at_ns);
+void wait_edges_begin(struct wait_edges *e, uint64_t threshold_ns, bool sampled,
+                      const struct wait_places *places, wait_tell_fn *tell, void *tell_ctx,
+                      uint64_t at_ns);
 /* A wait begins. */
 void wait_edges_enter(struct wait_edges *e, const struct finder_wait *wait, uint64_t at_ns);
 /* It ends, if one had begun. */

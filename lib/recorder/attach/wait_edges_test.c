@@ -28,7 +28,7 @@ static void take_event(void *ctx, const struct rec_event *event) {
 }
 
 static void begin_edges_at(bool sampled) {
-    wait_edges_begin(&e, 250 * MS, sampled, take_event, NULL, 1);
+    wait_edges_begin(&e, 250 * MS, sampled, &(struct wait_places){0}, take_event, NULL, 1);
 }
 
 static int forget_edges(void **state) {

@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "linux/modules_linux.h"
@@ -197,4 +198,13 @@ static int symbols_visit_async(struct dl_phdr_info *info, size_t size, void *arg
 bool place_symbols_async(struct dynamic_symbol *symbols, unsigned count) {
     struct symbol_search search = {symbols, count};
     return modules_iterate_async(symbols_visit_async, &search) != 0;
+}
+
+bool place_is_called(const char *name, const char *library, const char *symbol, uint64_t offset) {
+    size_t size = strlen(name);
+    char place[PLACE_TEXT];
+    int n = snprintf(place, sizeof place, "%.120s+0x%llx", library, (unsigned long long)offset);
+    return strcmp(name, library) == 0 || strcmp(name, symbol) == 0 || strcmp(name, place) == 0 ||
+           (strncmp(name, place, (size_t)n) == 0 && strncmp(name + n, " (", 2) == 0) ||
+           (strncmp(name, library, size) == 0 && strncmp(library + size, ".so", 3) == 0);
 }

@@ -22,6 +22,10 @@ struct dynamic_symbol {
 /* Finds the first module that defines symbols[0], and its others. False: none does. Any thread. */
 bool place_symbols_async(struct dynamic_symbol *symbols, unsigned count);
 
+/* Is a place what `name` names: LIB (up to ".so", or the whole file name), SYMBOL, or LIB+0xOFFSET
+ * as in stall.loop_at, with or without the symbol behind it? */
+bool place_is_called(const char *name, const char *library, const char *symbol, uint64_t offset);
+
 /* False: no module is loaded there. A name that does not fit is "". Any thread. */
 bool place_find_async(uint64_t address, struct code_place *out);
 

@@ -103,18 +103,6 @@ static void tell_places(char text[PRELOAD_TEXT]) {
     }
 }
 
-/* Matches LIB (up to ".so", or the whole file name), SYMBOL, or LIB+0xOFFSET as in stall.loop_at,
- * with or without the symbol behind it.
- */
-static bool matches(const char *name, const char *library, const char *symbol, uint64_t offset) {
-    size_t size = strlen(name);
-    char place[PRELOAD_TEXT];
-    int n = snprintf(place, sizeof place, "%.120s+0x%llx", library, (unsigned long long)offset);
-    return strcmp(name, library) == 0 || strcmp(name, symbol) == 0 || strcmp(name, place) == 0 ||
-           (strncmp(name, place, (size_t)n) == 0 && strncmp(name + n, " (", 2) == 0) ||
-           (strncmp(name, library, size) == 0 && strncmp(library + size, ".so", 3) == 0);
-}
-
 static bool place_is_named(void *ctx, uint64_t address) {
     struct code_place place;
     const char *library;
@@ -123,7 +111,7 @@ static bool place_is_named(void *ctx, uint64_t address) {
         return false;
     }
     for (const char *name = watch.config->names; *name; name += strlen(name) + 1) {
-        if (matches(name, library, place.symbol, place.offset)) {
+        if (place_is_called(name, library, place.symbol, place.offset)) {
             return true;
         }
     }

@@ -113,8 +113,14 @@ static enum st judge_frames(const struct judge *j, struct stall_key *out, struct
         out->confidence = 700;
         strbuf_addstr(j->why, ", not to be interrupted");
     }
-    bool locked = told->cause == CAUSE_LOCK && j->current && j->d->thread_count > 1;
-    return locked ? cause_add_database_holder(j, e) : ST_OK;
+    if (told->cause != CAUSE_LOCK || !j->current || j->d->thread_count < 2) {
+        return ST_OK;
+    }
+    size_t before = j->why->len;
+    if (cause_add_database_holder(j, e) != ST_OK) {
+        return ST_ERR;
+    }
+    return j->why->len > before ? ST_OK : cause_add_app_threads(j, e); /* one may be the holder */
 }
 
 /* ---- processor ---- */

@@ -162,8 +162,14 @@ static void what_ended_or_may_go_on_is_no_deadlock(void **state) {
         {8, "net", "waiting", {"libsystem_kernel.dylib __recvfrom", "Shop -[Socket read]"}}};
     static const struct stack_text parked[] = {MAIN_WAITS_FOR_A_QUEUE, LOOP_WAITS_FOR_WORK};
     static const char waits[] = "waits for a queue (__DISPATCH_WAIT_FOR_QUEUE__)";
-    expect("\"kind\":\"hang\",\"ended\":true", threads, 2, CAUSE_LOCK, waits);
-    expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 3, CAUSE_LOCK, waits);
+    /* Who may hold it is told. */
+    expect(
+        "\"kind\":\"hang\",\"ended\":true", threads, 2, CAUSE_LOCK,
+        "waits for a queue (__DISPATCH_WAIT_FOR_QUEUE__); 5 db waits for a mutex in -[Cart lock]");
+    expect(
+        "\"kind\":\"watchdog\",\"fatal\":true", threads, 3, CAUSE_LOCK,
+        "waits for a queue (__DISPATCH_WAIT_FOR_QUEUE__); 5 db waits for a mutex in -[Cart lock], "
+        "8 net waits for a socket in -[Socket read]");
     expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 1, CAUSE_LOCK, waits); /* who knows */
     static const struct stack_text busy[] = {
         MAIN_WAITS_FOR_A_QUEUE,
@@ -172,7 +178,10 @@ static void what_ended_or_may_go_on_is_no_deadlock(void **state) {
     expect("\"kind\":\"watchdog\",\"fatal\":true", busy, 2, CAUSE_DEADLOCK,
            "main waits for a queue in -[Store load], 5 db waits for a mutex in -[Cart lock], and "
            "no other thread is at work: they wait for each other");
-    expect("\"kind\":\"watchdog\",\"fatal\":true", busy, 3, CAUSE_LOCK, waits);
+    expect(
+        "\"kind\":\"watchdog\",\"fatal\":true", busy, 3, CAUSE_LOCK,
+        "waits for a queue (__DISPATCH_WAIT_FOR_QUEUE__); 5 db waits for a mutex in -[Cart lock], "
+        "8 w is in -[Other work]");
     expect("\"kind\":\"hang\",\"fatal\":true", parked, 2, CAUSE_DEADLOCK,
            "main waits for a queue in -[Store load], and no thread is at work that could let it go "
            "on");
@@ -194,7 +203,7 @@ static void a_convoy_is_no_deadlock(void **state) {
          {"libsystem_kernel.dylib __psynch_mutexwait",
           "libsystem_pthread.dylib _pthread_mutex_lock_slow", "Shop -[Log write]"}}};
     expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 2, CAUSE_LOCK,
-           "waits for a mutex (__psynch_mutexwait)");
+           "waits for a mutex (__psynch_mutexwait); 5 db waits for a mutex in -[Cart lock]");
     /* One that waits elsewhere may hold it. */
     expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 3, CAUSE_DEADLOCK,
            "main waits for a mutex in -[Cart lock], 5 db waits for a mutex in -[Cart lock], 8 log "
@@ -213,7 +222,8 @@ static void a_semaphore_is_held_by_nobody(void **state) {
           "libdispatch.dylib _dispatch_semaphore_wait_slow", "Shop -[Store load]"}},
         WRITER_WAITS_FOR_A_MUTEX};
     expect("\"kind\":\"watchdog\",\"fatal\":true", threads, 2, CAUSE_LOCK,
-           "waits for a semaphore (_dispatch_semaphore_wait_slow)");
+           "waits for a semaphore (_dispatch_semaphore_wait_slow); 5 db waits for a mutex in "
+           "-[Cart lock]");
 }
 
 static void the_thread_that_writes_holds_the_database(void **state) {
@@ -241,7 +251,8 @@ static void the_thread_that_writes_holds_the_database(void **state) {
            "waits for who has locked the database (usleep); 6 sync is in "
            "sqlite3PagerCommitPhaseOne in -[Sync save]");
     expect("\"kind\":\"hang\",\"ended\":true", threads, 3, CAUSE_LOCK,
-           "waits for who has locked the database (usleep)");
+           "waits for who has locked the database (usleep); 5 w waits for who has locked the "
+           "database in -[Store other]");
     expect_holder("\"kind\":\"hang\"", threads, 4, HOLDER_INFERRED,
                   "thread\tsync\ninferred\tSQLite\nSQLite\t\napp\t-[Sync save]\n");
     expect_holder("\"kind\":\"hang\"", threads, 3, HOLDER_UNKNOWN, "unknown\t\n");
@@ -275,7 +286,8 @@ static void a_mutex_outside_of_the_database_has_no_such_holder(void **state) {
          {"libsystem_kernel.dylib fsync", "libsqlite3.dylib sqlite3PagerCommitPhaseOne",
           "Shop -[Sync save]"}}};
     expect("\"kind\":\"hang\",\"ended\":true", threads, 2, CAUSE_LOCK,
-           "waits for a mutex (__psynch_mutexwait)");
+           "waits for a mutex (__psynch_mutexwait); 6 sync flushes a file to the disk in -[Sync "
+           "save]");
 }
 
 /* The callback that the invalidation waits for waits itself, for what its caller holds. */
@@ -302,7 +314,9 @@ static void a_condition_whose_thread_is_stuck_is_a_deadlock(void **state) {
     expect(killed, threads, 3, CAUSE_LOCK, "waits for a condition variable (_pthread_cond_wait)");
     threads[2].frames[1] = "Shop listen";
     threads[1].frames[1] = "SceneKit -[SCNScene lock]"; /* nothing ties it to the condition */
-    expect(killed, threads, 3, CAUSE_LOCK, "waits for a condition variable (_pthread_cond_wait)");
+    expect(killed, threads, 3, CAUSE_LOCK,
+           "waits for a condition variable (_pthread_cond_wait); 8 server waits for a Mach message "
+           "in listen");
 }
 
 static void who_waits_for_a_lock_and_hardly_ran_did_not_draw(void **state) {

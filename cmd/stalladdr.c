@@ -135,6 +135,7 @@ struct addr_run {
     struct object *paired_object;
     struct open_files files; /* the supplementary file */
     const struct object_slice *slice, *alt;
+    struct split_files split;
     struct index_store *store;    /* NULL = no indexes */
     struct lookup_source *source; /* NULL: nothing can be resolved */
     const char *path;             /* of the object, for ModuleName */
@@ -240,8 +241,10 @@ static int addr_open_source(struct addr_run *run) {
     if (!addr_find_alt(run)) {
         return CLI_FAILED;
     }
-    struct index_source from = {
-        .slice = run->slice, .alt = run->alt, .name = strbuf_cstr(&run->image)};
+    struct index_source from = {.slice = run->slice,
+                                .alt = run->alt,
+                                .split = &run->split.finder,
+                                .name = strbuf_cstr(&run->image)};
     enum st st = stored_open(&run->source, run->store, &from, NULL, say_unit_damage, run, &e);
     if (st == ST_ERR) {
         cli_fail(&run->failures, run->path, &e);
@@ -508,6 +511,7 @@ int main(int argc, char **argv) {
         return cli_usage_error(&tool, "-o FILE is missing");
     }
     struct addr_run run = {.set = &set, .failures = {.tool = tool.name}};
+    split_files_init(&run.split);
     int status = addr_process(&run, p.operands, p.operand_count);
     pool_close(run.pool);
     addr_free_jobs(&run);
@@ -518,6 +522,7 @@ int main(int argc, char **argv) {
     lookup_close(run.source);
     cli_store_close(run.store, tool.name);
     open_files_release(&run.files);
+    split_files_release(&run.split);
     object_close(run.object);
     object_close(run.paired_object);
     strbuf_release(&run.image);

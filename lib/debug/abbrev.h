@@ -37,7 +37,9 @@ enum abbrev_kind {
     KIND_ADDR_BASE,
     KIND_RNGLISTS_BASE,
     KIND_STR_OFFSETS_BASE,
-    KIND_DWO_NAME
+    KIND_DWO_NAME,
+    KIND_SPLIT_ID,
+    KIND_RANGES_BASE
 };
 
 /* Forms whose value is a number in place, by the bytes that it takes. */

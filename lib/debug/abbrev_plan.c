@@ -44,6 +44,10 @@ static enum abbrev_kind kind_of_attribute(uint64_t attribute) {
         return KIND_ADDR_BASE;
     case DW_AT_GNU_dwo_name:
         return KIND_DWO_NAME;
+    case DW_AT_GNU_dwo_id:
+        return KIND_SPLIT_ID;
+    case DW_AT_GNU_ranges_base:
+        return KIND_RANGES_BASE;
     default:
         return KIND_OTHER;
     }

@@ -415,14 +415,20 @@ static void units_that_keep_their_functions_elsewhere_are_told_of_once(void **st
     (void)state;
     b = (struct dwarf_build){0};
     abbrev(&b, 1, DW_TAG_skeleton_unit, false, DW_AT_dwo_name, DW_FORM_string, DW_AT_low_pc,
-           DW_FORM_addr, 0);
-    abbrev(&b, 2, DW_TAG_compile_unit, false, DW_AT_GNU_dwo_name, DW_FORM_string, 0);
+           DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0);
+    abbrev(&b, 2, DW_TAG_compile_unit, false, DW_AT_GNU_dwo_name, DW_FORM_string, DW_AT_low_pc,
+           DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, 0);
+    /* A module of clang: neither code nor lines. */
+    abbrev(&b, 3, DW_TAG_compile_unit, false, DW_AT_GNU_dwo_name, DW_FORM_string, 0);
     end_abbrevs(&b);
     begin_unit(&b, 4, 0);
-    put_uleb(&b, 1), put_text(&b, "a.dwo"), put_address(&b, 0x1000);
+    put_uleb(&b, 1), put_text(&b, "a.dwo"), put_address(&b, 0x1000), put(&b, 16, 4);
     end_unit(&b);
     begin_unit(&b, 4, 0);
-    put_uleb(&b, 2), put_text(&b, "b.dwo");
+    put_uleb(&b, 2), put_text(&b, "b.dwo"), put_address(&b, 0x2000), put(&b, 16, 4);
+    end_unit(&b);
+    begin_unit(&b, 4, 0);
+    put_uleb(&b, 3), put_text(&b, "Foundation.pcm");
     end_unit(&b);
     assert_int_equal(open_built(&d, &b, &sections, (struct debug_setup){0}, &heard), ST_OK);
     assert_int_equal(heard.count, 0);

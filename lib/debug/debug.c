@@ -3,16 +3,6 @@
 
 #include <stdlib.h>
 
-/* The supplementary file first. */
-static void begin_file(struct debug *d, struct debug_file *f, const struct sections *sections,
-                       bool planless) {
-    f->sections = *sections;
-    f->present = true;
-    bool with_alt = f == &d->main && d->alt.present;
-    die_reader_init(&f->reader, &f->sections, with_alt ? &d->alt.sections : NULL);
-    f->reader.abbrevs.planless = planless;
-}
-
 size_t debug_split_units(const struct debug *d) {
     return d->split_units;
 }
@@ -48,6 +38,8 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
         return err_nomem(e);
     }
     d->path = setup->sections->file;
+    d->slice = setup->slice;
+    d->alt.number = 1;
     d->address_size = setup->sections->address_size;
     d->arm32 = setup->arm32;
     d->complain = setup->complain;
@@ -59,12 +51,15 @@ enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
     ranges_normalise(&d->code, 0);
     d->main_code = largest_code(&d->code, debug_tombstones(d));
     if (st == ST_OK && setup->alt) {
-        begin_file(d, &d->alt, setup->alt, setup->planless);
+        debug_begin_file(d, &d->alt, setup->alt, setup->planless);
         st = units_read(d, &d->alt, e);
     }
     if (st == ST_OK) {
-        begin_file(d, &d->main, setup->sections, setup->planless);
+        debug_begin_file(d, &d->main, setup->sections, setup->planless);
         st = units_read(d, &d->main, e);
+    }
+    if (st == ST_OK) {
+        st = split_find_all(d, setup->split, e);
     }
     if (st == ST_OK) {
         st = units_read_aranges(d, e);
@@ -93,8 +88,10 @@ static enum st code_extents(const struct object_slice *s, struct range_vec *out,
     return ST_OK;
 }
 
-enum st debug_open(struct debug **out, const struct object_slice *s, const struct object_slice *alt,
-                   debug_complain complain, void *ctx, struct err *e) {
+enum st debug_open(struct debug **out, const struct object_slice *s,
+                   const struct debug_others *others, debug_complain complain, void *ctx,
+                   struct err *e) {
+    const struct object_slice *alt = others ? others->alt : NULL;
     struct sections main_sections, alt_sections;
     struct range_vec code = {0};
     struct err damage = {0};
@@ -112,6 +109,8 @@ enum st debug_open(struct debug **out, const struct object_slice *s, const struc
     if (st == ST_OK) {
         struct debug_setup setup = {.sections = &main_sections,
                                     .alt = has_alt ? &alt_sections : NULL,
+                                    .slice = s,
+                                    .split = others ? others->split : NULL,
                                     .code = code.data,
                                     .code_count = code.len,
                                     .arm32 = object_slice_is_arm32(s),
@@ -132,7 +131,7 @@ static enum st clone_file(struct debug *d, struct debug_file *f, const struct de
     if (!of->present) {
         return ST_OK;
     }
-    begin_file(d, f, &of->sections, of->reader.abbrevs.planless);
+    debug_begin_file(d, f, &of->sections, of->reader.abbrevs.planless);
     f->units = malloc((of->unit_count + 1) * sizeof *f->units);
     if (!f->units) {
         return err_nomem(e);
@@ -155,15 +154,20 @@ enum st debug_clone(struct debug **out, const struct debug *d, debug_complain co
         return err_nomem(e);
     }
     *c = (struct debug){.path = d->path,
+                        .slice = d->slice,
                         .address_size = d->address_size,
                         .arm32 = d->arm32,
                         .main_code = d->main_code,
                         .complain = complain,
                         .complain_ctx = ctx,
                         .split_units = d->split_units};
+    c->alt.number = 1;
     enum st st = clone_file(c, &c->alt, &d->alt, e);
     if (st == ST_OK) {
         st = clone_file(c, &c->main, &d->main, e);
+    }
+    if (st == ST_OK) {
+        st = split_clone(c, d, e);
     }
     if (st == ST_OK &&
         (!VEC_RESERVE(&c->code, d->code.len) || !VEC_RESERVE(&c->code_units, d->code_units.len))) {
@@ -191,6 +195,7 @@ void debug_close(struct debug *d) {
     die_reader_release(&d->alt.reader);
     free(d->main.units);
     free(d->alt.units);
+    split_release(d);
     VEC_RELEASE(&d->code);
     VEC_RELEASE(&d->code_units);
     free(d->ranges);

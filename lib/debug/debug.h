@@ -91,12 +91,31 @@ struct debug_unit {
 typedef void (*debug_complain)(void *ctx, const char *file, uint64_t unit_offset,
                                const struct err *why);
 
-/* Opens the DWARF of a slice. The slice must outlive it. ST_NONE: there is no DWARF. ST_ERR: it
- * cannot be opened at all. alt: the supplementary file of dwz (.gnu_debugaltlink), or NULL. Not
- * thread safe: one struct debug per thread. complain (may be NULL) hears of damaged units, once
- * each. */
-enum st debug_open(struct debug **out, const struct object_slice *s, const struct object_slice *alt,
-                   debug_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
+/* Finds the files of split DWARF (DWARF5 §7.3.2), in which units keep their functions. Each call
+ * sets *out to the slice of such a file, which must outlive all that was read from it; ST_NONE:
+ * there is none. Several threads may call it. */
+struct debug_split_finder {
+    void *ctx;
+    /* The package of all units of a slice (.dwp). */
+    enum st (*package)(void *ctx, const struct object_slice *s, const struct object_slice **out,
+                       struct err *e);
+    /* The file that a unit of the slice names (.dwo). comp_dir may be NULL. */
+    enum st (*file)(void *ctx, const struct object_slice *s, const char *name, const char *comp_dir,
+                    const struct object_slice **out, struct err *e);
+};
+
+/* What belongs to a slice. */
+struct debug_others {
+    const struct object_slice *alt; /* the supplementary file of dwz (.gnu_debugaltlink), or NULL */
+    const struct debug_split_finder *split; /* NULL: functions of split units are not read */
+};
+
+/* Opens the DWARF of a slice. The slice and the others (the finder's context too) must outlive it;
+ * others may be NULL. ST_NONE: there is no DWARF. ST_ERR: it cannot be opened at all. Not thread
+ * safe: one struct debug per thread. complain (may be NULL) hears of damaged units, once each. */
+enum st debug_open(struct debug **out, const struct object_slice *s,
+                   const struct debug_others *others, debug_complain complain, void *ctx,
+                   struct err *e) BASE_MUST_USE;
 void debug_close(struct debug *d);
 /* A part of debug_open that a second thread can do meanwhile. */
 void debug_open_ahead(const struct object_slice *s);
@@ -111,7 +130,7 @@ enum st debug_clone(struct debug **out, const struct debug *d, debug_complain co
  * DIEs and .debug_aranges only (a unit without either gets its ranges from its functions when first
  * needed). Sorted by offset. */
 size_t debug_unit_count(const struct debug *d);
-/* Split DWARF: are functions of some units in .dwo files, which are not read? Their lines are here.
+/* Split DWARF: how many units have functions in files that were not found? Their lines are here.
  * Nobody is told. */
 size_t debug_split_units(const struct debug *d);
 /* Units that consist of a header, as Apple's tools write for code that left nothing. Nobody is

@@ -9,6 +9,7 @@
 #include "debug/line_table.h"
 #include "debug/ranges.h"
 #include "debug/sections.h"
+#include "debug/split_index.h"
 
 /* A file of a line table, for units of other tables with functions that are declared there. */
 struct other_file {
@@ -29,8 +30,12 @@ struct unit_entry {
     uint64_t low;  /* base address of range lists */
     uint64_t high; /* with one_range */
     uint64_t addr_base, rnglists_base, stmt_list;
-    const char *name, *comp_dir;
+    uint64_t ranges_base;       /* of a split unit's lists in .debug_ranges; 0 in all others */
+    uint64_t split_ranges_base; /* of a skeleton: that of its split unit (DW_AT_GNU_ranges_base) */
+    uint64_t split_id;          /* equal in a split unit and its skeleton */
+    const char *name, *comp_dir, *split_name;
     uint32_t language;
+    uint32_t split; /* 1 + its index in debug.splits; 0 = it keeps its functions itself */
     bool has_addr_base, has_rnglists_base, has_stmt_list;
     bool ranged;     /* its ranges are in debug.ranges */
     bool one_range;  /* it has low_pc and high_pc only, which do not exclude code elsewhere */
@@ -41,13 +46,15 @@ struct unit_entry {
     struct other_table *others; /* NULL = no other unit referred to its files so far */
 };
 
-/* A file: the slice itself, or dwz's supplementary one. */
+/* A file: the slice itself, dwz's supplementary one, or one with split units. */
 struct debug_file {
+    uint32_t number; /* 0, 1, or 2 and more */
     struct sections sections;
     struct die_reader reader; /* of the sections */
     bool present;             /* false: there is no such file */
     struct unit_entry *units; /* all of them, by offset */
     size_t unit_count, unit_cap;
+    struct number_map by_split_id; /* of a file with split units: their ids -> units */
 };
 
 struct unit_range {
@@ -60,7 +67,7 @@ struct unit_range {
 struct origin {
     const char *name, *linkage;
     struct unit_entry *decl_unit; /* the unit whose files decl_file numbers; NULL = unknown */
-    bool decl_alt;
+    struct debug_file *decl_in;   /* where that unit is */
     uint64_t decl_file;
     uint32_t decl_line;
     uint32_t number; /* as debug_function.origin */
@@ -80,8 +87,21 @@ struct unit_scratch {
     struct line_files files; /* except for the paths, which are the unit's */
 };
 
+/* The unit in another file that a skeleton unit stands for. */
+struct debug_split {
+    const struct object_slice *slice; /* NULL: not found */
+    bool packed;                      /* it is a part of a package: */
+    struct split_row row;
+    struct debug_file *file; /* NULL: not read yet by this struct debug, or not readable */
+    bool tried;
+};
+
 struct debug {
     struct debug_file main, alt;
+    const struct object_slice *slice; /* NULL if it was opened from sections */
+    VEC(struct debug_split) splits;
+    VEC(struct debug_file *) split_files; /* in the arena */
+    struct number_map split_at;           /* slice of a .dwo -> index in split_files */
     const char *path;
     unsigned address_size;
     bool arm32;
@@ -96,23 +116,25 @@ struct debug {
     size_t range_count, range_cap;
     bool ranges_sorted;
 
-    struct number_map origin_index; /* DIE (twice its offset; plus one: supplementary) -> origins */
+    struct number_map origin_index; /* DIE, as origin.c makes a key of it -> origins */
     VEC(struct origin) origins;
-    size_t split_units; /* that keep their functions in files of their own */
+    size_t split_units; /* with functions in files that were not found */
     size_t dieless_units;
     uint64_t line_work;               /* bytes of line tables read so far, each unit once */
     uint64_t readings;                /* how many units were read, this one included */
     VEC(struct other_table *) tables; /* in the arena */
-    struct number_map table_at; /* twice a table's offset (as origin_index) -> the first one */
-    uint64_t table_work;        /* folders and files in the lists of line tables so far */
+    struct number_map table_at;       /* a line table, keyed as a DIE -> the first one */
+    uint64_t table_work;              /* folders and files in the lists of line tables so far */
     struct unit_scratch scratch;
     struct arena arena;
 };
 
 /* As debug_open, over sections that the caller keeps: for tests with hand-made DWARF. */
 struct debug_setup {
-    const struct sections *sections, *alt; /* alt may be NULL */
-    const struct debug_range *code;        /* extents of code; none = unknown */
+    const struct sections *sections, *alt;  /* alt may be NULL */
+    const struct object_slice *slice;       /* of the sections, for: */
+    const struct debug_split_finder *split; /* may be NULL */
+    const struct debug_range *code;         /* extents of code; none = unknown */
     size_t code_count;
     bool arm32;
     bool planless;           /* reads each DIE as if its forms were unknown: see takeover.h */
@@ -122,7 +144,10 @@ struct debug_setup {
 enum st debug_open_sections(struct debug **out, const struct debug_setup *setup,
                             struct err *e) BASE_MUST_USE;
 
-/* unit_table.c: tells of a damaged unit unless it was told of before. */
+/* unit_table.c: begins a file over sections, which it copies; the supplementary one comes first. */
+void debug_begin_file(struct debug *d, struct debug_file *f, const struct sections *sections,
+                      bool planless);
+/* Tells of a damaged unit unless it was told of before. */
 void debug_blame(struct debug *d, struct unit_entry *u, const struct err *why);
 /* The lowest address that stands for stripped code: -2, and -1 above it (lld, DWARF issue
  * 200609.1). */
@@ -157,6 +182,18 @@ void units_sort_ranges(struct debug *d);
 enum st die_ranges(const struct debug *d, struct range_base *base, const struct die_attrs *a,
                    struct range_vec *out, uint64_t *entry, struct err *e) BASE_MUST_USE;
 
+/* split.c: looks for the files of all split units of the main file, which was read; they are read
+ * when they are needed. split_units counts those that are not there. */
+enum st split_find_all(struct debug *d, const struct debug_split_finder *finder,
+                       struct err *e) BASE_MUST_USE;
+/* The unit that a skeleton stands for and its file. ST_NONE: it has none, or none that can be read:
+ * its own DIEs count. */
+enum st split_read(struct debug *d, struct unit_entry *skeleton, struct debug_file **file,
+                   struct unit_entry **unit, struct err *e) BASE_MUST_USE;
+/* Shares what was found with a clone. */
+enum st split_clone(struct debug *c, const struct debug *d, struct err *e) BASE_MUST_USE;
+void split_release(struct debug *d);
+
 /* aranges.c: calls add for each range of .debug_aranges, with the offset of its unit. */
 enum st aranges_read(const struct sections *s,
                      enum st (*add)(void *ctx, uint64_t unit_offset, struct debug_range r,
@@ -165,8 +202,8 @@ enum st aranges_read(const struct sections *s,
 
 /* origin.c: names of a DIE with these attributes, through abstract_origin and specification, across
  * units and files. */
-enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
-                       struct origin *out, struct err *e) BASE_MUST_USE;
+enum st origin_resolve(struct debug *d, struct debug_file *f, struct unit_entry *u,
+                       const struct die_attrs *a, struct origin *out, struct err *e) BASE_MUST_USE;
 /* The file that o->decl_file counts in o->decl_unit, which is not the one being read, and its path,
  * which d owns. ST_NONE: there is none. */
 enum st origin_file(struct debug *d, const struct origin *o, struct other_file **file,

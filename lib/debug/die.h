@@ -10,6 +10,7 @@
 struct die_unit {
     uint64_t offset, die, end; /* of its header, its first DIE, the first byte past it */
     uint64_t abbrev_offset;
+    uint64_t split_id;     /* of skeleton and split units of DWARF 5; 0 = none */
     uint16_t version, tag; /* tag of its DIE */
     uint8_t address_size, offset_size;
     uint64_t str_offsets_base; /* 0 = the default */
@@ -42,6 +43,7 @@ enum die_has {
     DIE_HIGH_IS_SIZE = 1 << 13,    /* DW_AT_high_pc counts from low_pc (DWARF 4 and later) */
     DIE_ENTRY_IS_SIZE = 1 << 14,   /* so does DW_AT_entry_pc */
     DIE_RANGES_IS_INDEX = 1 << 15, /* DW_FORM_rnglistx */
+    DIE_SPLIT_ID = 1 << 16,        /* DW_AT_GNU_dwo_id */
 };
 struct die_attrs {
     unsigned has;
@@ -53,6 +55,8 @@ struct die_attrs {
     uint64_t decl_line, call_line, call_column, call_discriminator; /* of 32 bits, else 0 */
     uint32_t language;
     uint64_t stmt_list, addr_base, rnglists_base, str_offsets_base;
+    uint64_t ranges_base, split_id; /* of GNU's split DWARF 4 */
+    const char *split_name;         /* DW_AT_dwo_name, borrowed as the others */
 };
 
 /* Where a walk stands. */

@@ -65,7 +65,11 @@ static bool take_unit_attr(const struct take *t, enum abbrev_kind kind) {
     case KIND_STR_OFFSETS_BASE:
         return mark_taken(out, DIE_STR_OFFSETS_BASE, form_u64(&t->v, &out->str_offsets_base));
     case KIND_DWO_NAME:
-        return mark_taken(out, DIE_SPLIT, skip_form(t));
+        return mark_taken(out, DIE_SPLIT, take_name(t, &out->split_name));
+    case KIND_SPLIT_ID:
+        return mark_taken(out, DIE_SPLIT_ID, form_u64(&t->v, &out->split_id));
+    case KIND_RANGES_BASE:
+        return form_u64(&t->v, &out->ranges_base);
     default:
         return skip_form(t);
     }

@@ -135,6 +135,7 @@ static void take_unit_attr(const struct take *t, Dwarf_Half which) {
         take_u64(t, &out->stmt_list);
         break;
     case DW_AT_addr_base:
+    case DW_AT_GNU_addr_base:
         out->has |= DIE_ADDR_BASE;
         take_u64(t, &out->addr_base);
         break;
@@ -149,6 +150,14 @@ static void take_unit_attr(const struct take *t, Dwarf_Half which) {
     case DW_AT_dwo_name:
     case DW_AT_GNU_dwo_name:
         out->has |= DIE_SPLIT;
+        take_string(t, &out->split_name);
+        break;
+    case DW_AT_GNU_dwo_id:
+        out->has |= DIE_SPLIT_ID;
+        take_u64(t, &out->split_id);
+        break;
+    case DW_AT_GNU_ranges_base:
+        take_u64(t, &out->ranges_base);
         break;
     default:
         take_code_attr(t, which);
@@ -252,6 +261,9 @@ static void same_attrs(const struct die_attrs *a, const struct die_attrs *b) {
     assert_int_equal(a->language, b->language);
     assert_int_equal(a->stmt_list, b->stmt_list);
     assert_int_equal(a->addr_base, b->addr_base);
+    assert_int_equal(a->ranges_base, b->ranges_base);
+    assert_int_equal(a->split_id, b->split_id);
+    same_text(a->split_name, b->split_name);
     assert_int_equal(a->rnglists_base, b->rnglists_base);
     assert_int_equal(a->str_offsets_base, b->str_offsets_base);
 }

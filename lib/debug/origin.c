@@ -12,7 +12,7 @@ enum { ORIGIN_DEPTH_MAX = 16, ORIGIN_TOO_DEEP };
 /* Initial capacity; it doubles as needed. */
 enum { ORIGINS_FIRST = 1024 };
 
-static enum st resolve_origin(struct debug *d, bool alt, struct unit_entry *u,
+static enum st resolve_origin(struct debug *d, struct debug_file *f, struct unit_entry *u,
                               const struct die_attrs *a, unsigned depth, struct origin *out,
                               struct err *e);
 
@@ -26,7 +26,7 @@ static void inherit_names(struct origin *out, const struct origin *from) {
     }
     if (!out->decl_unit) {
         out->decl_unit = from->decl_unit;
-        out->decl_alt = from->decl_alt;
+        out->decl_in = from->decl_in;
         out->decl_file = from->decl_file;
     }
     /* A definition outside its class often says the line only: the file is the declaration's. */
@@ -35,8 +35,10 @@ static void inherit_names(struct origin *out, const struct origin *from) {
     }
 }
 
-static uint64_t key_of(bool alt, uint64_t offset) {
-    return offset << 1 | alt;
+/* Offsets in one file are below 2^40 (a terabyte of one section), files are fewer than 2^24. */
+enum { KEY_FILE_BITS = 24 };
+static uint64_t key_of(const struct debug_file *f, uint64_t offset) {
+    return offset << KEY_FILE_BITS | f->number;
 }
 
 static enum st keep_origin(struct debug *d, uint64_t key, struct origin *o, struct err *e) {
@@ -56,16 +58,15 @@ static enum st keep_origin(struct debug *d, uint64_t key, struct origin *o, stru
 /* The DIE at the reference, from the cache if it was asked for before. depth: references that led
  * here. What is too deep from here is kept only if none did, for else it may be on the way alone
  * that it is. */
-static enum st follow_origin(struct debug *d, bool alt, struct die_ref ref, unsigned depth,
-                             struct origin *out, struct err *e) {
-    alt = alt || ref.alt;
-    struct debug_file *f = alt ? &d->alt : &d->main;
+static enum st follow_origin(struct debug *d, struct debug_file *f, struct die_ref ref,
+                             unsigned depth, struct origin *out, struct err *e) {
+    f = ref.alt ? &d->alt : f;
     size_t index;
     *out = (struct origin){0};
     if (!f->present || ref.offset >= f->sections.of[SECTION_INFO].len) {
         return ST_OK; /* nameless is all that it is */
     }
-    uint64_t key = key_of(alt, ref.offset);
+    uint64_t key = key_of(f, ref.offset);
     if (number_map_get(&d->origin_index, key, &index)) {
         *out = d->origins.data[index];
         return ST_OK;
@@ -81,7 +82,7 @@ static enum st follow_origin(struct debug *d, bool alt, struct die_ref ref, unsi
     struct die_attrs attrs;
     enum st st = die_attrs_at(&f->reader, &u->head, ref.offset, &attrs, e);
     if (st == ST_OK) {
-        st = resolve_origin(d, alt, u, &attrs, depth + 1, out, e);
+        st = resolve_origin(d, f, u, &attrs, depth + 1, out, e);
     }
     if ((st == ST_ERR && e->code == ERR_NOMEM) || (out->depth == ORIGIN_TOO_DEEP && depth > 0)) {
         return st;
@@ -93,10 +94,10 @@ static enum st follow_origin(struct debug *d, bool alt, struct die_ref ref, unsi
 }
 
 /* Merges the DIE at a reference, unless its chain is too deep. */
-static enum st add_reference(struct debug *d, bool alt, struct die_ref ref, unsigned depth,
-                             struct origin *out, struct err *e) {
+static enum st add_reference(struct debug *d, struct debug_file *f, struct die_ref ref,
+                             unsigned depth, struct origin *out, struct err *e) {
     struct origin from;
-    enum st st = follow_origin(d, alt, ref, depth, &from, e);
+    enum st st = follow_origin(d, f, ref, depth, &from, e);
     if (depth > 0 && from.depth >= ORIGIN_DEPTH_MAX) {
         out->depth = ORIGIN_TOO_DEEP;
         return st;
@@ -109,27 +110,27 @@ static enum st add_reference(struct debug *d, bool alt, struct die_ref ref, unsi
 }
 
 /* depth: references that led to the DIE; 0 = it is asked for itself. */
-static enum st resolve_origin(struct debug *d, bool alt, struct unit_entry *u,
+static enum st resolve_origin(struct debug *d, struct debug_file *f, struct unit_entry *u,
                               const struct die_attrs *a, unsigned depth, struct origin *out,
                               struct err *e) {
     *out = (struct origin){
         .name = a->name, .linkage = a->linkage, .decl_line = (uint32_t)a->decl_line};
     if (a->has & DIE_DECL_FILE) {
         out->decl_unit = u;
-        out->decl_alt = alt;
+        out->decl_in = f;
         out->decl_file = a->decl_file;
     }
     struct origin own = *out;
     enum st st = ST_OK;
     bool silent = !a->name && !a->linkage && !out->decl_unit && a->decl_line == 0;
     if (depth == 0 && silent && (a->has & (DIE_ORIGIN | DIE_SPECIFICATION)) == DIE_ORIGIN) {
-        return follow_origin(d, alt, a->origin, depth, out, e); /* all of it, its number too */
+        return follow_origin(d, f, a->origin, depth, out, e); /* all of it, its number too */
     }
     if (a->has & DIE_ORIGIN) {
-        st = add_reference(d, alt, a->origin, depth, out, e);
+        st = add_reference(d, f, a->origin, depth, out, e);
     }
     if (st == ST_OK && a->has & DIE_SPECIFICATION) {
-        st = add_reference(d, alt, a->specification, depth, out, e);
+        st = add_reference(d, f, a->specification, depth, out, e);
     }
     if (out->depth == ORIGIN_TOO_DEEP) {
         *out = own;
@@ -138,9 +139,9 @@ static enum st resolve_origin(struct debug *d, bool alt, struct unit_entry *u,
     return st;
 }
 
-enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const struct die_attrs *a,
-                       struct origin *out, struct err *e) {
-    return resolve_origin(d, alt, u, a, 0, out, e);
+enum st origin_resolve(struct debug *d, struct debug_file *f, struct unit_entry *u,
+                       const struct die_attrs *a, struct origin *out, struct err *e) {
+    return resolve_origin(d, f, u, a, 0, out, e);
 }
 
 /* ---- files ---- */
@@ -150,9 +151,10 @@ enum st origin_resolve(struct debug *d, bool alt, struct unit_entry *u, const st
  * real ones are described by more than five. */
 enum { TABLE_WORK_FACTOR = 4 };
 
-static enum st list_table_files(struct debug *d, bool alt, const struct unit_entry *u,
-                                struct line_files *files, struct err *e) {
-    struct line_source source = {.sections = alt ? &d->alt.sections : &d->main.sections,
+static enum st list_table_files(struct debug *d, const struct debug_file *f,
+                                const struct unit_entry *u, struct line_files *files,
+                                struct err *e) {
+    struct line_source source = {.sections = &f->sections,
                                  .offset = u->stmt_list,
                                  .address_size = u->head.address_size,
                                  .comp_dir = u->comp_dir};
@@ -168,12 +170,13 @@ static enum st list_table_files(struct debug *d, bool alt, const struct unit_ent
 }
 
 /* Damage costs paths, no more. */
-static enum st add_other_table(struct debug *d, bool alt, struct unit_entry *u, struct err *e) {
+static enum st add_other_table(struct debug *d, const struct debug_file *f, struct unit_entry *u,
+                               struct err *e) {
     struct other_table *t = arena_alloc(&d->arena, sizeof *t);
     if (!t || !VEC_PUSH(&d->tables, t)) {
         return err_nomem(e);
     }
-    if (list_table_files(d, alt, u, &t->files, e) != ST_OK) {
+    if (list_table_files(d, f, u, &t->files, e) != ST_OK) {
         if (e->code == ERR_NOMEM) {
             return ST_ERR;
         }
@@ -192,9 +195,9 @@ static bool is_same_folder(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static enum st find_other_table(struct debug *d, bool alt, struct unit_entry *u, struct err *e) {
-    const struct debug_file *f = alt ? &d->alt : &d->main;
-    uint64_t key = key_of(alt, u->stmt_list);
+static enum st find_other_table(struct debug *d, const struct debug_file *f, struct unit_entry *u,
+                                struct err *e) {
+    uint64_t key = key_of(f, u->stmt_list);
     size_t index;
     bool inside = u->stmt_list < f->sections.of[SECTION_LINE].len, added;
     bool known = inside && number_map_get(&d->table_at, key, &index);
@@ -202,7 +205,7 @@ static enum st find_other_table(struct debug *d, bool alt, struct unit_entry *u,
         u->others = d->tables.data[index];
         return ST_OK;
     }
-    if (add_other_table(d, alt, u, e) != ST_OK) {
+    if (add_other_table(d, f, u, e) != ST_OK) {
         return ST_ERR;
     }
     if (inside && !known && !number_map_put(&d->table_at, key, d->tables.len - 1, &index, &added)) {
@@ -217,7 +220,7 @@ enum st origin_file(struct debug *d, const struct origin *o, struct other_file *
     if (!u->has_stmt_list) {
         return ST_NONE;
     }
-    if (!u->others && find_other_table(d, o->decl_alt, u, e) != ST_OK) {
+    if (!u->others && find_other_table(d, o->decl_in, u, e) != ST_OK) {
         return ST_ERR;
     }
     enum st st = line_files_path(&u->others->files, &d->arena, o->decl_file, path, e);

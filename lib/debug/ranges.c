@@ -181,6 +181,10 @@ static enum st list_offset(const struct range_base *b, uint64_t index, uint64_t 
 enum st ranges_read(struct range_base *base, uint64_t at, bool is_index, struct range_vec *out,
                     struct err *e) {
     if (base->version < 5) {
+        if (!checked_add_u64(at, base->ranges_base, &at)) {
+            return err_at(e, ERR_FORMAT, section_name(SECTION_RANGES), base->ranges_base,
+                          "range list out of range");
+        }
         return read_pairs(base, at, out, e);
     }
     uint64_t offset = at;

@@ -21,6 +21,7 @@ struct range_base {
     uint64_t low;           /* base address of the unit */
     uint64_t addr_base;     /* of its addresses in .debug_addr */
     uint64_t rnglists_base; /* of its offsets in .debug_rnglists */
+    uint64_t ranges_base;   /* of its lists in .debug_ranges (GNU's split DWARF 4); else 0 */
     uint64_t budget;        /* entries that may still be read for this unit */
 };
 

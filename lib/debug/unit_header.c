@@ -28,7 +28,7 @@ enum st unit_header_read(const struct sections *s, uint64_t offset, struct die_u
     struct reader r = section_reader(s, SECTION_INFO);
     *out = h;
     uint64_t extra = 0;
-    bool known = true;
+    bool known = true, has_split_id = false;
     reader_seek(&r, offset);
     uint64_t length = section_initial_length(&r, &h.offset_size);
     if (reader_failed(&r) || length > reader_left(&r)) {
@@ -39,10 +39,16 @@ enum st unit_header_read(const struct sections *s, uint64_t offset, struct die_u
     struct reader unit = reader_sub(&r, length, NULL);
     h.version = reader_u16(&unit);
     if (h.version >= 5) {
-        known = sized_type(reader_u8(&unit), h.offset_size, &extra);
+        uint8_t type = reader_u8(&unit);
+        known = sized_type(type, h.offset_size, &extra);
+        has_split_id = type == DW_UT_skeleton || type == DW_UT_split_compile;
         h.address_size = reader_u8(&unit);
         h.abbrev_offset = section_offset(&unit, h.offset_size);
-        reader_skip(&unit, extra);
+        if (has_split_id) {
+            h.split_id = reader_u64(&unit);
+        } else {
+            reader_skip(&unit, extra);
+        }
     } else {
         h.abbrev_offset = section_offset(&unit, h.offset_size);
         h.address_size = reader_u8(&unit);

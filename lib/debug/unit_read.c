@@ -26,6 +26,8 @@ struct scope {
 struct unit_build {
     struct debug *d;
     struct unit_entry *u;
+    struct debug_file *file; /* that the DIEs of its functions are in, and: */
+    struct unit_entry *dies; /* the unit there: u itself, or the split one */
     struct debug_unit *out;
     struct line_files files;
     struct range_base base;
@@ -135,7 +137,7 @@ static enum st find_other_file(struct unit_build *b, const struct origin *o, uin
 static enum st find_decl_file(struct unit_build *b, const struct origin *o, uint32_t *number,
                               struct err *e) {
     *number = DEBUG_NO_FILE;
-    if (o->decl_unit && o->decl_unit != b->u) {
+    if (o->decl_unit && o->decl_unit != b->dies) {
         return find_other_file(b, o, number, e);
     }
     if (o->decl_unit && o->decl_file < b->files.files.len && o->decl_file < DEBUG_NO_FILE) {
@@ -157,7 +159,7 @@ static enum st charge_names(struct unit_build *b, const struct die_attrs *a, str
 static enum st describe_function(struct unit_build *b, const struct die_attrs *a, uint64_t entry,
                                  size_t range_count, struct debug_function *f, struct err *e) {
     struct origin o;
-    if (origin_resolve(b->d, false, b->u, a, &o, e) != ST_OK) {
+    if (origin_resolve(b->d, b->file, b->dies, a, &o, e) != ST_OK) {
         if (e->code == ERR_NOMEM) {
             return ST_ERR;
         }
@@ -248,18 +250,18 @@ static enum st visit_die(struct unit_build *b, const struct die_entry *entry,
 }
 
 static enum st walk_dies(struct unit_build *b, struct err *e) {
-    struct die_reader *reader = &b->d->main.reader;
+    struct die_reader *reader = &b->file->reader;
     struct die_walk w;
     struct die_entry entry;
     struct die_attrs attrs;
     uint64_t work = reader->abbrevs.work;
     /* A larger value wastes memory that is never touched, a smaller one costs reallocations. */
-    size_t expected = (b->u->head.end - b->u->head.offset) / BYTES_PER_NODE;
+    size_t expected = (b->dies->head.end - b->dies->head.offset) / BYTES_PER_NODE;
     if (!VEC_RESERVE_LARGE(&b->functions, expected) || !VEC_RESERVE_LARGE(&b->nodes, expected) ||
         !VEC_RESERVE_LARGE(&b->ranges, expected)) {
         return err_nomem(e);
     }
-    enum st st = die_walk_open(&w, reader, &b->u->head, false, e);
+    enum st st = die_walk_open(&w, reader, &b->dies->head, false, e);
     if (st != ST_OK) {
         return st;
     }
@@ -270,11 +272,11 @@ static enum st walk_dies(struct unit_build *b, struct err *e) {
         }
     }
     die_walk_close(&w);
-    if (b->u->walked) {
+    if (b->dies->walked) {
         reader->abbrevs.work =
             work; /* a second reading of a unit is the caller's decision, and not charged */
     }
-    b->u->walked = true;
+    b->dies->walked = true;
     return st == ST_NONE ? ST_OK : st;
 }
 
@@ -318,7 +320,7 @@ static enum st adopt_ranges(struct unit_build *b, size_t parent, struct err *e) 
 
 /* Runs from the innermost out; nodes that stay without addresses are dropped with the tree. */
 static enum st fill_empty_nodes(struct unit_build *b, struct err *e) {
-    bool all = b->u->head.version < 3;
+    bool all = b->dies->head.version < 3;
     for (size_t i = b->nodes.len; i > 0; i--) {
         if ((all || b->functions.data[i - 1].range_count == 0) &&
             adopt_ranges(b, i - 1, e) != ST_OK) {
@@ -505,15 +507,27 @@ static enum st survive_damage(struct unit_build *b, enum st st, struct err *why)
     return st;
 }
 
+/* Decides which unit's DIEs are walked. */
+static enum st find_dies(struct unit_build *b, struct err *e) {
+    b->file = &b->d->main;
+    b->dies = b->u;
+    enum st st = split_read(b->d, b->u, &b->file, &b->dies, e);
+    b->base = units_range_base(b->file, b->dies);
+    b->name_budget =
+        NAME_BYTES_FREE + NAME_BYTES_PER_BYTE * (b->dies->head.end - b->dies->head.offset);
+    return st == ST_NONE ? ST_OK : st;
+}
+
 enum st debug_read_unit(struct debug *d, size_t unit, struct debug_unit *out, struct err *e) {
     struct scope scopes[DIE_DEPTH_MAX]; /* not cleared for each unit: most are never used */
     struct unit_build b = {.d = d, .u = debug_code_unit(d, unit), .out = out, .scopes = scopes};
     struct err why = {0};
     d->readings++;
     begin_unit(&b);
-    b.base = units_range_base(&d->main, b.u);
-    b.name_budget = NAME_BYTES_FREE + NAME_BYTES_PER_BYTE * (b.u->head.end - b.u->head.offset);
-    enum st st = survive_damage(&b, read_lines(&b, &why), &why);
+    enum st st = survive_damage(&b, find_dies(&b, &why), &why);
+    if (st == ST_OK) {
+        st = survive_damage(&b, read_lines(&b, &why), &why);
+    }
     bool damaged = false;
     if (st == ST_OK) {
         st = walk_dies(&b, &why);

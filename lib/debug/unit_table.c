@@ -1,6 +1,15 @@
-/* What is asked of the table of units and of the extents of code, once they are read. */
+/* The table of units of a file, and what is asked of it and of the extents of code. */
 #include "base/search.h"
 #include "debug/debug_private.h"
+
+void debug_begin_file(struct debug *d, struct debug_file *f, const struct sections *sections,
+                      bool planless) {
+    f->sections = *sections;
+    f->present = true;
+    bool with_alt = f != &d->alt && d->alt.present;
+    die_reader_init(&f->reader, &f->sections, with_alt ? &d->alt.sections : NULL);
+    f->reader.abbrevs.planless = planless;
+}
 
 struct unit_entry *debug_unit_at(struct debug_file *f, uint64_t offset) {
     size_t i = SEARCH_ABOVE(f->units, f->unit_count, head.end, offset);
@@ -34,6 +43,7 @@ struct range_base units_range_base(const struct debug_file *f, const struct unit
         .low = u->low,
         .addr_base = u->addr_base,
         .rnglists_base = u->rnglists_base,
+        .ranges_base = u->ranges_base,
         .budget = RANGES_FREE + RANGES_PER_BYTE * (u->head.end - u->head.offset),
     };
 }

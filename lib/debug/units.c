@@ -71,6 +71,9 @@ static void take_bases(struct unit_entry *u, const struct die_attrs *a) {
     u->has_stmt_list = (a->has & DIE_STMT_LIST) != 0;
     u->name = a->name;
     u->comp_dir = a->comp_dir;
+    u->split_name = a->has & DIE_SPLIT ? a->split_name : NULL;
+    u->split_ranges_base = a->ranges_base;
+    u->split_id = u->head.version >= 5 ? u->head.split_id : a->split_id;
     u->language = a->language;
     u->one_range = (a->has & (DIE_HIGH | DIE_RANGES)) == DIE_HIGH;
     if (u->one_range) {
@@ -153,7 +156,6 @@ enum st units_read(struct debug *d, struct debug_file *f, struct err *e) {
             continue;
         }
         take_bases(&u, &attrs);
-        d->split_units += f == &d->main && attrs.has & DIE_SPLIT;
         st = push_unit(f, &u, e);
         if (st == ST_OK && f == &d->main && may_have_code(&u)) {
             st = add_code_unit(d, &attrs, e);

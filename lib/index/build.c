@@ -277,9 +277,10 @@ static enum st open_both(struct index_build_run *b, enum st *symbols, struct err
     struct side_job side = {.b = b};
     struct build_job job = {.side = &side};
     struct err why = {0};
+    const struct debug_others others = {.alt = s->alt, .split = s->split};
     pool_put(b->pool, &job);
     pool_poll(b->pool);
-    enum st dwarf = debug_open(&b->debug, s->slice, s->alt, complain_unit_damage, b, &why);
+    enum st dwarf = debug_open(&b->debug, s->slice, &others, complain_unit_damage, b, &why);
     pool_finish(b->pool);
     /* Of several errors that of the symbols is reported, whatever the order of events. */
     if (err_is(&side.damage)) {

@@ -6,12 +6,15 @@
 
 #include "base/err.h"
 #include "base/sink.h"
+#include "debug/debug.h"
 #include "object/object.h"
 
 struct index_source {
     const struct object_slice *slice;
-    const struct object_slice *paired, *alt; /* as for lookup_open_live; may be NULL */
-    const char *name;                        /* of the image; NULL = none */
+    const struct object_slice *paired; /* as for lookup_open_live; may be NULL, as these may: */
+    const struct object_slice *alt;
+    const struct debug_split_finder *split;
+    const char *name; /* of the image; NULL = none */
     uint64_t fingerprint;
 };
 

@@ -47,6 +47,7 @@
 #include "debug/debug.h"
 #include "index/build.h"
 #include "index/mapped.h"
+#include "index/open_files.h"
 #include "object/find.h"
 
 enum difference { SAME, GAP, VARIANT, PART, CALL_SITE, START, WRONG, DIFFERENCES };
@@ -253,11 +254,14 @@ static bool check_answers(struct lookup_source *source, const char *answers, str
 /* All answers twice: live, and from an index. */
 static bool check_slice(const struct object_slice *s, const char *answers, struct tally *t) {
     struct lookup_source *live = NULL, *mapped = NULL;
-    struct index_source source = {.slice = s};
+    struct split_files split;
+    split_files_init(&split);
+    const struct debug_others others = {.split = &split.finder};
+    struct index_source source = {.slice = s, .split = &split.finder};
     struct strbuf bytes = {0};
     struct sink sink = sink_to_strbuf(&bytes);
     struct err e = {0};
-    bool fine = lookup_open_live(&live, s, NULL, NULL, complain, t, &e) == ST_OK &&
+    bool fine = lookup_open_live(&live, s, NULL, &others, complain, t, &e) == ST_OK &&
                 check_answers(live, answers, t);
     bool built = index_build(&source, 1, &sink, &e) == ST_OK;
     built = sink_close(&sink, &e) == ST_OK && built;
@@ -270,6 +274,7 @@ static bool check_slice(const struct object_slice *s, const char *answers, struc
     }
     lookup_close(live);
     lookup_close(mapped);
+    split_files_release(&split);
     strbuf_release(&bytes);
     return fine;
 }

@@ -157,10 +157,10 @@ static const struct lookup_ops live_ops = {.lookup = live_lookup, .close = live_
 /* Opens DWARF, symbols, or both. Damage of the DWARF is a complaint if symbols can serve in its
  * place, else the error: it is not absence. */
 static enum st open_parts(struct live *l, const struct object_slice *s,
-                          const struct object_slice *paired, const struct object_slice *alt,
+                          const struct object_slice *paired, const struct debug_others *others,
                           lookup_complain complain, void *ctx, struct err *e) {
     struct err why = {0};
-    enum st dwarf = unit_cache_open(&l->units, s, alt, &l->symbols, complain, ctx, &why);
+    enum st dwarf = unit_cache_open(&l->units, s, others, &l->symbols, complain, ctx, &why);
     if (why.code == ERR_NOMEM) {
         return err_nomem(e);
     }
@@ -182,14 +182,14 @@ static enum st open_parts(struct live *l, const struct object_slice *s,
 }
 
 enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s,
-                         const struct object_slice *paired, const struct object_slice *alt,
+                         const struct object_slice *paired, const struct debug_others *others,
                          lookup_complain complain, void *ctx, struct err *e) {
     struct live *l = calloc(1, sizeof *l);
     if (!l) {
         return err_nomem(e);
     }
     l->source = (struct lookup_source){.ops = &live_ops, .concurrent = true};
-    enum st st = open_parts(l, s, paired, alt, complain, ctx, e);
+    enum st st = open_parts(l, s, paired, others, complain, ctx, e);
     if (st != ST_OK) {
         live_close(&l->source);
         return st;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "debug/debug.h"
 #include "object/object.h"
 
 /* One frame of an answer. Strings live as long as the source; NULL = none. */
@@ -51,7 +52,7 @@ struct lookup_ops {
 /* The kind of debug information that is in the file and can be read. */
 enum lookup_content {
     LOOKUP_HAS_SYMBOLS = 1, /* names, no lines */
-    LOOKUP_HAS_SPLIT_DWARF, /* DWARF, but functions of some units are in .dwo files, which are not
+    LOOKUP_HAS_SPLIT_DWARF, /* DWARF, but functions of some units are in .dwo files, which were not
                                read: names are symbols', with lines */
     LOOKUP_HAS_DWARF
 };
@@ -72,7 +73,7 @@ static inline size_t lookup_notices(const struct lookup_source *s, struct err ou
     size_t count = 0;
     if (s->content == LOOKUP_HAS_SPLIT_DWARF) {
         (void)err_set(&out[count++], ERR_UNREAD,
-                      "split DWARF: functions of some units are in .dwo files, which are not read");
+                      "split DWARF: functions of some units are in .dwo files that were not found");
     }
     if (s->lineless) {
         (void)err_set(&out[count++], ERR_UNREAD,
@@ -105,11 +106,12 @@ typedef void (*lookup_complain)(void *ctx, const char *file, uint64_t unit_offse
 
 /* Live debug info of a slice: DWARF, read unit by unit as addresses need it and kept (within a
  * memory budget), then its symbol table. `paired` (may be NULL) is the binary of the same id when
- * the slice is a dSYM: its function starts bound symbols. The slices must outlive it. It
- * is concurrent: threads wait for each other only where they want the same unit at once; complain
- * hears of a damage once. ST_NONE: neither DWARF nor symbols. */
+ * the slice is a dSYM: its function starts bound symbols. others (may be NULL): as for debug_open;
+ * copied. The slices, and the context of its finder, must outlive it. It is concurrent: threads
+ * wait for each other only where they want the same unit at once; complain hears of a damage once.
+ * ST_NONE: neither DWARF nor symbols. */
 enum st lookup_open_live(struct lookup_source **out, const struct object_slice *s,
-                         const struct object_slice *paired, const struct object_slice *alt,
+                         const struct object_slice *paired, const struct debug_others *others,
                          lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
 
 #endif

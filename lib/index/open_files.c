@@ -5,6 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
+#include "base/strbuf.h"
+
 static const char *const debug_roots[] = {"/usr/lib/debug"};
 
 /* A dump may name any path of this host as an image's, so only regular files of some size are
@@ -134,4 +137,121 @@ void open_files_release(struct open_files *f) {
     VEC_RELEASE(&f->objects);
     VEC_RELEASE(&f->members);
     map_release(&f->by_path);
+}
+
+/* ---- split DWARF: where LLVM and GDB look, and beside the file ---- */
+
+/* Opens the path that b holds, and empties b. ST_NONE: there is no file of the slice's
+ * architecture. The lock is held. */
+static enum st try_path(struct split_files *f, struct strbuf *b, const struct object_slice *s,
+                        const struct object_slice **out, struct err *e) {
+    struct object *o = NULL;
+    enum st st = strbuf_check(b, e);
+    if (st == ST_OK) {
+        st = open_files_path(&f->files, strbuf_cstr(b), true, &o, e);
+    }
+    strbuf_clear(b);
+    if (st != ST_OK) {
+        return st;
+    }
+    *out = object_slice_by_arch(o, object_slice_arch(s));
+    return *out ? ST_OK : ST_NONE;
+}
+
+/* ---- packages ---- */
+
+static void add_build_id(struct strbuf *b, const struct image_id *id, const char *suffix) {
+    strbuf_addf(b, "%s/.build-id/%02x/", debug_roots[0], id->bytes[0]);
+    for (size_t i = 1; i < id->len; i++) {
+        strbuf_addf(b, "%02x", id->bytes[i]);
+    }
+    strbuf_addstr(b, suffix);
+}
+
+/* Appends the n-th place of a package. False: there are no more. */
+static bool package_path(const struct object_slice *s, int n, struct strbuf *b) {
+    static const char suffix[] = ".debug";
+    const char *path = object_slice_path(s);
+    const struct image_id *id = object_slice_id(s);
+    size_t len = strlen(path), tail = sizeof suffix - 1;
+    switch (n) {
+    case 0:
+        strbuf_addf(b, "%s.dwp", path);
+        return true;
+    case 1:
+        if (len > tail && strcmp(path + len - tail, suffix) == 0) {
+            strbuf_addf(b, "%.*s.dwp", (int)(len - tail), path);
+        }
+        return true;
+    case 2:
+    case 3:
+        if (id->kind == IMAGE_ID_BUILD && !image_id_is_zero(id)) {
+            add_build_id(b, id, n == 2 ? ".dwp" : ".debug.dwp");
+        }
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum st find_package(void *ctx, const struct object_slice *s,
+                            const struct object_slice **out, struct err *e) {
+    struct split_files *f = ctx;
+    struct strbuf b = {0};
+    enum st st = ST_NONE;
+    pthread_mutex_lock(&f->lock);
+    for (int i = 0; st == ST_NONE && package_path(s, i, &b); i++) {
+        if (b.len > 0) {
+            st = try_path(f, &b, s, out, e);
+        }
+    }
+    pthread_mutex_unlock(&f->lock);
+    strbuf_release(&b);
+    return st;
+}
+
+/* ---- files of single units ---- */
+
+/* Appends the folder of the slice's file, with its slash. */
+static void add_folder(struct strbuf *b, const struct object_slice *s) {
+    const char *path = object_slice_path(s);
+    strbuf_add(b, path, (size_t)(path_base(path) - path));
+}
+
+static enum st find_file(void *ctx, const struct object_slice *s, const char *name,
+                         const char *comp_dir, const struct object_slice **out, struct err *e) {
+    struct split_files *f = ctx;
+    struct strbuf b = {0};
+    bool absolute = name[0] == '/';
+    pthread_mutex_lock(&f->lock);
+    if (!absolute && comp_dir) {
+        strbuf_addf(&b, "%s/", comp_dir);
+    }
+    strbuf_addstr(&b, name);
+    enum st st = try_path(f, &b, s, out, e);
+    if (st == ST_NONE && !absolute) {
+        add_folder(&b, s);
+        strbuf_addstr(&b, name);
+        st = try_path(f, &b, s, out, e);
+    }
+    if (st == ST_NONE) {
+        add_folder(&b, s);
+        strbuf_addstr(&b, path_base(name));
+        st = try_path(f, &b, s, out, e);
+    }
+    pthread_mutex_unlock(&f->lock);
+    strbuf_release(&b);
+    return st;
+}
+
+/* ---- all of them ---- */
+
+void split_files_init(struct split_files *f) {
+    *f = (struct split_files){.finder = {f, find_package, find_file}};
+    pthread_mutex_init(&f->lock, NULL);
+}
+
+void split_files_release(struct split_files *f) {
+    open_files_release(&f->files);
+    pthread_mutex_destroy(&f->lock);
 }

@@ -5,9 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <pthread.h>
+
 #include "base/err.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "debug/debug.h"
 #include "object/find.h"
 #include "object/object.h"
 
@@ -35,5 +38,22 @@ enum st open_files_supplementary(struct open_files *f, struct finder *finder,
                                  const char **name, struct err *e) BASE_MUST_USE;
 /* Closes all files. Unpacked members of archives leave memory. */
 void open_files_release(struct open_files *f);
+
+/* ---- split DWARF: a .dwo for each unit, or a package of them, .dwp ---- */
+
+/* Files that were found, each opened once and kept until split_files_release. */
+struct split_files {
+    struct open_files files;
+    pthread_mutex_t lock; /* guards it */
+    struct debug_split_finder finder;
+};
+
+/* Prepares f->finder, which borrows *f: it must not move. What is opened by it lives as long as *f.
+ *
+ * A package is looked for as FILE.dwp (FILE with and without `.debug`) and by build-id under
+ * /usr/lib/debug; a unit's file at the path that the unit says, and by its name beside the file.
+ * The unit's id tells whether it is the right one (stallkit-design(7), ADDRESS RULES). */
+void split_files_init(struct split_files *f);
+void split_files_release(struct split_files *f);
 
 #endif

@@ -31,11 +31,15 @@ struct stored {
 
 static enum st open_live(struct stored *s, struct err *e) {
     struct lookup_source *live = NULL;
+    const struct debug_others others = {.alt = s->from.alt, .split = s->from.split};
     if (atomic_load(&s->live)) {
         return ST_OK;
     }
     enum st st =
-        lookup_open_live(&live, s->from.slice, s->from.paired, s->from.alt, s->complain, s->ctx, e);
+        lookup_open_live(&live, s->from.slice, s->from.paired, &others, s->complain, s->ctx, e);
+    if (st == ST_OK && live->content == LOOKUP_HAS_SPLIT_DWARF) {
+        atomic_store(&s->tried, true); /* an index would outlive the lack of the files */
+    }
     if (st == ST_OK) {
         s->whole = live_bytes(live) + 1;
         atomic_store(&s->live, live);
@@ -58,6 +62,10 @@ static enum st open_index(struct stored *s, bool add, struct err *e) {
     }
     struct lookup_source *mapped = NULL;
     enum st st = index_store_open(s->store, s->key, s->from.fingerprint, &mapped, e);
+    if (st == ST_OK && mapped->content == LOOKUP_HAS_SPLIT_DWARF && !add) {
+        lookup_close(mapped); /* files that were missing may be there now */
+        return ST_NONE;
+    }
     if (st == ST_OK) {
         atomic_store(&s->mapped, mapped);
     }
@@ -164,7 +172,7 @@ static enum st open_either(struct stored *s, struct err *e) {
         return st;
     }
     s->earlier = index_store_use(s->store, s->key);
-    if (s->earlier == NEVER) {
+    if (s->earlier == NEVER || atomic_load(&s->tried)) {
         atomic_store(&s->tried, true);
         return ST_OK;
     }

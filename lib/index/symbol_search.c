@@ -85,8 +85,11 @@ static const struct object_slice *find_alt(struct symbol_set *s, const struct ob
 
 struct index_source symbol_set_source_of(struct symbol_set *s, const struct object_slice *slice,
                                          const struct object_slice *paired, const char *path) {
-    return (struct index_source){
-        .slice = slice, .paired = paired, .alt = find_alt(s, slice, path), .name = path_base(path)};
+    return (struct index_source){.slice = slice,
+                                 .paired = paired,
+                                 .alt = find_alt(s, slice, path),
+                                 .split = &s->split.finder,
+                                 .name = path_base(path)};
 }
 
 static enum symbol_verdict verdict_on(const struct lookup_source *source) {

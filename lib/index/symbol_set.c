@@ -18,6 +18,7 @@ enum st symbol_set_new(struct symbol_set **out, symbol_complain complain, void *
     }
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->talk, NULL);
+    split_files_init(&s->split);
     s->complain = complain;
     s->complain_ctx = ctx;
     if (finder_new(&s->finder, e) != ST_OK) {
@@ -36,6 +37,7 @@ void symbol_set_free(struct symbol_set *s) {
         lookup_close(s->sources.data[i]);
     }
     open_files_release(&s->files);
+    split_files_release(&s->split);
     added_stores_release(&s->added_stores);
     VEC_RELEASE(&s->sources);
     VEC_RELEASE(&s->answers);

@@ -40,6 +40,7 @@ struct symbol_set {
     bool host;
     VEC(struct named_use) uses;
     struct open_files files;
+    struct split_files split;
     struct map told;       /* paths of files that lack their supplementary file */
     pthread_mutex_t talk;  /* guards what follows */
     struct map notices;    /* path and text of each */

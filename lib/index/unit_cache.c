@@ -23,7 +23,8 @@ struct unit_slot {
 };
 
 struct unit_cache {
-    const struct object_slice *slice, *alt;
+    const struct object_slice *slice;
+    struct debug_others others;
     const struct own_symbols *own;
     struct debug *first;
     pthread_rwlock_t ranges; /* of the units that `first` knows: read to find, written by a scan */
@@ -73,7 +74,7 @@ static void tell_once(void *ctx, const char *file, uint64_t unit_offset, const s
 static enum st open_reader(struct unit_cache *c, struct debug **out, struct err *e) {
     struct debug *d = NULL;
     pthread_mutex_unlock(&c->lock);
-    enum st st = debug_open(&d, c->slice, c->alt, tell_once, c, e);
+    enum st st = debug_open(&d, c->slice, &c->others, tell_once, c, e);
     pthread_mutex_lock(&c->lock);
     if (st != ST_OK) {
         return st;
@@ -331,14 +332,14 @@ static enum st open_first(struct unit_cache *c, struct err *e) {
 }
 
 enum st unit_cache_open(struct unit_cache **out, const struct object_slice *s,
-                        const struct object_slice *alt, const struct own_symbols *own,
+                        const struct debug_others *others, const struct own_symbols *own,
                         lookup_complain complain, void *ctx, struct err *e) {
     struct unit_cache *c = calloc(1, sizeof *c);
     if (!c) {
         return err_nomem(e);
     }
     c->slice = s;
-    c->alt = alt;
+    c->others = others ? *others : (struct debug_others){0};
     c->own = own;
     c->byte_limit = CACHE_BYTES;
     c->complain = complain;

@@ -16,7 +16,7 @@ struct unit_cache;
  * each damage once, whoever reads the unit again; from one thread at a time. own (borrowed) may
  * still be opened before the first unit is asked for. ST_NONE: there is no DWARF. */
 enum st unit_cache_open(struct unit_cache **out, const struct object_slice *s,
-                        const struct object_slice *alt, const struct own_symbols *own,
+                        const struct debug_others *others, const struct own_symbols *own,
                         lookup_complain complain, void *ctx, struct err *e) BASE_MUST_USE;
 /* NULL is allowed. No unit may be in use. */
 void unit_cache_close(struct unit_cache *c);

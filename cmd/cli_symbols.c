@@ -84,6 +84,7 @@ static enum st cli_symbols_start(struct cli_symbols *s, const struct cli_symbols
     }
     symbol_set_use_store(s->set, s->store);
     symbol_set_use_temporary_folder(s->set, cli_temporary_folder());
+    symbol_set_use_layouts(s->set);
     if (s->fetch) {
         symbol_set_on_missing(s->set, cli_fetch_get, s->fetch);
     }

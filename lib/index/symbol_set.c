@@ -61,6 +61,10 @@ void symbol_set_use_temporary_folder(struct symbol_set *s, const char *folder) {
     finder_use_temporary_folder(s->finder, folder);
 }
 
+void symbol_set_use_layouts(struct symbol_set *s) {
+    finder_use_layouts(s->finder);
+}
+
 void symbol_set_on_missing(struct symbol_set *s, symbol_fetch fetch, void *ctx) {
     s->fetch = fetch;
     s->fetch_ctx = ctx;

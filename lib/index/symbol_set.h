@@ -66,6 +66,10 @@ void symbol_set_use_temporary_folder(struct symbol_set *s, const char *folder);
 void symbol_set_on_progress(struct symbol_set *s, void (*tell)(void *ctx, size_t looked_at),
                             void *ctx);
 
+/* Looks into folders that are laid out by id when an id is asked for, instead of adding all of them
+ * (finder_use_layouts). Not for symbol_set_each. */
+void symbol_set_use_layouts(struct symbol_set *s);
+
 /* Adds a file, a dSYM bundle, an archive, a folder, or a permanent store. ST_NONE: no such path.
  * ST_ERR: it cannot be used at all.
  */

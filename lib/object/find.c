@@ -2,8 +2,10 @@
  * in find_walk.c, and all that is found is added in find_add.c. */
 #include "object/find.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/path.h"
 #include "base/strbuf.h"
@@ -52,48 +54,84 @@ void finder_free(struct finder *f) {
     free(f);
 }
 
-/* ---- build-id roots ---- */
+/* ---- folders that are laid out by id ---- */
 
-enum st finder_add_build_id_root(struct finder *f, const char *root, struct err *e) {
-    const char *own = arena_strdup(&f->arena, root, strlen(root));
-    return own && VEC_PUSH(&f->roots, own) ? ST_OK : err_nomem(e);
-}
-
-char *build_id_path(const char *root, const struct image_id *id) {
-    struct strbuf b = {0};
-    char hex[IMAGE_ID_TEXT];
-    image_id_text(id, hex);
-    if (id->len >= 2) {
-        strbuf_addf(&b, "%s/.build-id/%.2s/%s.debug", root, hex, hex + 2);
-    } else {
-        strbuf_addstr(&b, "");
+/* Adds what is at a path: a file's slices of the id, or a bundle. What cannot be read is told where
+ * somebody listens. ST_NONE: nothing is there. */
+static enum st try_path(struct finder *f, const struct find_root *root, const char *path,
+                        const struct image_id *id, struct err *e) {
+    struct err why = {0};
+    struct stat is;
+    char real[PATH_MAX];
+    if (stat(path, &is) != 0) {
+        return ST_NONE;
     }
-    char *path = strbuf_take(&b);
-    strbuf_release(&b);
-    return path;
+    /* A link's target has the name of the image. */
+    const char *target = root->complain && realpath(path, real) ? real : path;
+    enum st st = S_ISDIR(is.st_mode)
+                     ? finder_add(f, target, root->complain, root->ctx, &why)
+                     : finder_add_file(f, target, id, false, root->complain, root->ctx, &why);
+    if (st == ST_ERR && why.code == ERR_NOMEM) {
+        return err_nomem(e);
+    }
+    if (st == ST_ERR && root->complain) {
+        root->complain(root->ctx, path, &why);
+    }
+    return ST_OK;
 }
 
-/* Adds what lies under the roots for this id, once. A file there that cannot be read, or is
- * another's, is as good as none: these folders are the system's. */
+/* A file of the system's that cannot be read, or is another's, is as good as none. */
+static enum st try_build_id(struct finder *f, const struct find_root *root,
+                            const struct image_id *id, struct err *e) {
+    char *path = build_id_path(root->path, id);
+    if (!path) {
+        return err_nomem(e);
+    }
+    enum st st = path[0] ? try_path(f, root, path, id, e) : ST_NONE;
+    if (st == ST_NONE && path[0] && root->complain) {
+        path[strlen(path) - strlen(".debug")] = '\0';
+        st = try_path(f, root, path, id, e);
+    }
+    free(path);
+    return st;
+}
+
+static enum st try_uuid(struct finder *f, const struct find_root *root, const struct image_id *id,
+                        struct err *e) {
+    enum st st = ST_NONE;
+    for (unsigned way = 0; way < FIND_UUID_WAYS && st == ST_NONE; way++) {
+        struct strbuf path = {0};
+        find_uuid_path(root, id, way, &path);
+        st = strbuf_check(&path, e);
+        if (st == ST_OK) {
+            st = path.len > 0 ? try_path(f, root, strbuf_cstr(&path), id, e) : ST_NONE;
+        }
+        strbuf_release(&path);
+    }
+    return st;
+}
+
+/* Adds what lies under the roots for this id, once. */
 static enum st try_roots(struct finder *f, const struct image_id *id, struct err *e) {
     uint8_t key[FIND_ID_KEY_SIZE];
     bool added;
-    if (id->kind != IMAGE_ID_BUILD || f->roots.len == 0) {
+    if (f->roots.len == 0) {
         return ST_OK;
     }
     if (!map_put(&f->tried, key, find_id_key(id, key), 0, &added)) {
         return err_nomem(e);
     }
+    /* A folder that is added on the way may bring roots of its own: they are tried, too. */
     for (size_t i = 0; added && i < f->roots.len; i++) {
-        char *path = build_id_path(f->roots.data[i], id);
-        if (!path) {
-            return err_nomem(e);
+        const struct find_root root = f->roots.data[i];
+        enum st st = ST_NONE;
+        if (root.layout == FIND_BUILD_IDS && id->kind == IMAGE_ID_BUILD) {
+            st = try_build_id(f, &root, id, e);
+        } else if (root.layout != FIND_BUILD_IDS && id->kind == IMAGE_ID_UUID) {
+            st = try_uuid(f, &root, id, e);
         }
-        struct err why = {0};
-        enum st st = finder_add_file(f, path, id, false, NULL, NULL, &why);
-        free(path);
-        if (st == ST_ERR && why.code == ERR_NOMEM) {
-            return err_nomem(e);
+        if (st == ST_ERR) {
+            return ST_ERR;
         }
     }
     return ST_OK;

@@ -53,6 +53,13 @@ void finder_on_progress(struct finder *f, find_progress tell, void *ctx);
  * thread safe; once filled, finder_find may be called from several threads. */
 enum st finder_add(struct finder *f, const char *path, find_complain complain, void *ctx,
                    struct err *e) BASE_MUST_USE;
+/* From now on finder_add does not walk folders that are laid out by id; finder_find looks in them
+ * for each id that is asked for: .build-id folders (ab/cdef….debug), the UUID folders of LLDB
+ * (ABCD/ABCD/ABCD/ABCD/ABCD/0123456789AB, each a debug file, a bundle or a link to one), and
+ * bundles called UUID.dSYM, which answer for that UUID then. What they hold is no candidate before
+ * it was asked for; what is damaged goes to finder_add's complain, which must stay valid. */
+void finder_use_layouts(struct finder *f);
+
 /* Adds build-id folder roots (<root>/.build-id/ab/cdef.debug), e.g. /usr/lib/debug; looked up
  * lazily. */
 enum st finder_add_build_id_root(struct finder *f, const char *root, struct err *e) BASE_MUST_USE;

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "object/find.h"
 #include "object/spill.h"
@@ -19,14 +20,30 @@ enum {
     FIND_PROGRESS = 256, /* entries from one call of finder.progress to the next */
 };
 
+/* How debug files lie below a folder, so that the one of an id is found without a search. */
+enum find_layout {
+    FIND_BUILD_IDS, /* .build-id/ab/cdef….debug, or without the suffix */
+    FIND_UUID_TREE, /* ABCD/…, five folders of four digits; the last twelve digits are a file */
+    FIND_UUID_BUNDLES, /* UUID.dSYM */
+    FIND_LAYOUTS
+};
+
+struct find_root {
+    const char *path;
+    enum find_layout layout;
+    find_complain complain; /* NULL for the system's own folders */
+    void *ctx;
+};
+
 struct finder {
     struct arena arena;                       /* candidates and their strings */
     VEC(const struct find_candidate *) files; /* in the order in which they were found */
     VEC(size_t) next_of_id; /* parallel to files: index + 1 of the next file of that id */
     struct map by_id;       /* kind and bytes of an id -> index of its first file */
     struct map seen;        /* device and inode of what was added: no loops, nothing twice */
-    struct map tried;       /* ids that were looked up under the build-id roots */
-    VEC(const char *) roots;
+    struct map tried;       /* ids that were looked up under the roots */
+    VEC(struct find_root) roots;
+    bool by_layout;                /* folders that are laid out by id become roots */
     struct spill spill;            /* what was unpacked */
     VEC(struct filemap *) members; /* of archives; they and their structs in the arena */
     bool archives_told;            /* that this build reads none */
@@ -65,6 +82,19 @@ bool find_is_junk(const char *name, size_t len);
 
 /* Notes that a file or folder was visited: ST_NONE if it had been. */
 enum st finder_visit(struct finder *f, uint64_t device, uint64_t inode, struct err *e);
+
+/* Adds a root; path is copied. ST_ERR: out of memory. */
+enum st finder_add_root(struct finder *f, const char *path, enum find_layout layout,
+                        find_complain complain, void *ctx, struct err *e);
+/* If f->by_layout: which of the names in a folder belong to a layout, of which the folder becomes
+ * the root? Their `taken` is set. ST_ERR: out of memory. */
+enum st finder_take_layouts(struct finder *f, const char *folder, char *const *names, size_t count,
+                            bool *taken, find_complain complain, void *ctx, struct err *e);
+enum { FIND_UUID_WAYS = 4 }; /* to write a UUID: upper and lower case, with and without dashes */
+/* Where the file of a UUID is, written in one of the ways, below a root that is laid out by UUID,
+ * appended; nothing if the layout knows no such way. */
+void find_uuid_path(const struct find_root *root, const struct image_id *id, unsigned way,
+                    struct strbuf *out);
 
 /* <root>/.build-id/ab/cdef.debug, malloc'ed; NULL when memory runs out. An id of one byte has none:
  * "". */

@@ -157,7 +157,16 @@ static enum st walk_folder(struct find_walk *w, struct strbuf *path, unsigned de
     name_list names = {0};
     enum st st = list_folder(strbuf_cstr(path), &names, e);
     size_t len = path->len;
+    bool *taken = calloc(names.len + 1, sizeof *taken);
+    if (st == ST_OK) {
+        st = taken ? finder_take_layouts(w->finder, strbuf_cstr(path), names.data, names.len, taken,
+                                         w->complain, w->ctx, e)
+                   : err_nomem(e);
+    }
     for (size_t i = 0; i < names.len && st == ST_OK; i++) {
+        if (taken[i]) {
+            continue;
+        }
         if (path->data[len - 1] != '/') {
             strbuf_addc(path, '/');
         }
@@ -168,6 +177,7 @@ static enum st walk_folder(struct find_walk *w, struct strbuf *path, unsigned de
         }
         strbuf_truncate(path, len);
     }
+    free(taken);
     free_names(&names);
     return st;
 }

@@ -186,7 +186,11 @@ static void cli_index_complain(void *ctx, const char *path, const struct err *wh
     if (run->pool) {
         settle(run); /* messages come in the order of the files */
     }
-    cli_fail(run->x->failures, path, why);
+    if (why->code == ERR_UNREAD) {
+        cli_notice(run->x->failures, path, why);
+    } else {
+        cli_fail(run->x->failures, path, why);
+    }
 }
 
 static enum st index_one(void *ctx, const struct index_source *source,

@@ -168,8 +168,11 @@ void index_store_remove(struct index_store *s, const char *key) {
 
 /* ---- folders ---- */
 
-/* Makes a folder and its parents. */
+/* Makes a folder, and its parents where they are missing. */
 static bool make_folders(char *path) {
+    if (mkdir(path, 0777) == 0 || errno == EEXIST) {
+        return true;
+    }
     for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
         *slash = '\0';
         bool made = mkdir(path, 0777) == 0 || errno == EEXIST || errno == EISDIR || errno == EROFS;

@@ -237,10 +237,12 @@ static const char *index_path(struct symbol_set *s, const struct index_store *st
     return kept;
 }
 
-/* An index of a permanent store is an answer by itself: its source may be gone. */
+/* An index of a permanent store is an answer by itself: its source may be gone. Of two with symbols
+ * only, the one that has more counts: a system's library may have been added with and without the
+ * names of its local functions. *extent: bytes of the table of pieces of the best one so far. */
 static enum st try_index(struct symbol_set *s, struct added_store *from,
                          const struct catalog_entry *entry, struct symbol_file *best,
-                         struct err *e) {
+                         uint64_t *extent, struct err *e) {
     struct lookup_source *source = NULL;
     struct err why = {0};
     const char *file = index_path(s, from->store, entry->key);
@@ -253,9 +255,11 @@ static enum st try_index(struct symbol_set *s, struct added_store *from,
         return err_nomem(e);
     }
     struct symbol_file one = {.verdict = SYMBOLS_DAMAGED, .file = file};
+    uint64_t own_extent = 0;
     if (st == ST_OK) {
         index_store_touch(file);
         const struct index_header *h = mapped_header(source);
+        own_extent = h->sections[INDEX_ADDR].size;
         one.verdict = verdict_on(source);
         one.source = source;
         one.base = h->base;
@@ -267,20 +271,23 @@ static enum st try_index(struct symbol_set *s, struct added_store *from,
         }
         symbol_set_complain(s, file, &why);
     }
-    if (symbol_search_rank(&one) > symbol_search_rank(best)) {
+    bool richer = one.verdict == SYMBOLS_ONLY && best->verdict == SYMBOLS_ONLY;
+    if (symbol_search_rank(&one) > symbol_search_rank(best) || (richer && own_extent > *extent)) {
         *best = one;
+        *extent = own_extent;
     }
     return ST_OK;
 }
 
 static enum st search_stores(struct symbol_set *s, const struct image_id *id,
                              struct symbol_file *best, struct err *e) {
+    uint64_t extent = best->verdict ? UINT64_MAX : 0; /* a file is not compared */
     for (size_t i = 0; i < s->added_stores.len; i++) {
         struct added_store *a = &s->added_stores.data[i];
         const struct catalog_entry *entry;
         size_t count = catalog_find(&a->catalog, id, &entry);
         for (; count > 0 && symbol_search_rank(best) < RANK_BEST; count--, entry++) {
-            if (try_index(s, a, entry, best, e) != ST_OK) {
+            if (try_index(s, a, entry, best, &extent, e) != ST_OK) {
                 return ST_ERR;
             }
         }

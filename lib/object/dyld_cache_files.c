@@ -371,8 +371,7 @@ enum st cache_files_open(struct dyld_cache *c, struct image_list *list, struct e
     *list = (struct image_list){header_u32(f, member), header_u32(f, member + 4)};
     if (list->count == 0) {
         return err_set(e, ERR_UNSUPPORTED,
-                       "'%s' is a part of a dyld cache: name the file that it is named for",
-                       c->path);
+                       "'%s' is part of a dyld cache: name the cache's first file", c->path);
     }
     st = add_mappings(c, 0, e);
     if (st == ST_OK) {

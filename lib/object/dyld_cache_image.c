@@ -152,15 +152,18 @@ static int by_value(const void *a, const void *b) {
     return COMPARE(*x, *y);
 }
 
+/* As in a file of its own, damaged function starts cost the exact ends, not the symbols. */
 static enum st add_starts(struct image_scan *scan, struct err *e) {
+    struct err why = {0};
     uint64_t *starts = NULL;
     size_t count = 0, kept = 0;
-    enum st st = macho_read_starts(scan->slice, &starts, &count, e);
-    if (st == ST_OK && !VEC_RESERVE(&scan->starts, count)) {
-        st = err_nomem(e);
-    } else if (st == ST_OK) {
+    enum st st = macho_read_starts(scan->slice, &starts, &count, &why);
+    bool failed = why.code == ERR_NOMEM;
+    if (st == ST_OK && VEC_RESERVE(&scan->starts, count)) {
         memcpy(scan->starts.data + scan->starts.len, starts, count * sizeof *starts);
         scan->starts.len += count;
+    } else if (st == ST_OK) {
+        failed = true;
     }
     free(starts);
     sort_unless_sorted(scan->starts.data, scan->starts.len, sizeof(uint64_t), by_value);
@@ -171,7 +174,7 @@ static enum st add_starts(struct image_scan *scan, struct err *e) {
         }
     }
     scan->starts.len = kept;
-    return st == ST_ERR ? ST_ERR : ST_OK;
+    return failed ? err_nomem(e) : ST_OK;
 }
 
 /* Symbols from all tables, some of them several times. */
@@ -206,7 +209,7 @@ static enum st open_written(const char *name, struct strbuf *bytes, struct objec
 
 /* Two names of one function are in the order of the alphabet, not of a table, which is another one
  * in each cache. */
-static int by_name(const void *a, const void *b) {
+static int by_address_and_name(const void *a, const void *b) {
     const struct raw_symbol *x = a, *y = b;
     int order = COMPARE(x->address, y->address);
     order = order ? order : strcmp(x->name, y->name);
@@ -217,7 +220,7 @@ static int by_name(const void *a, const void *b) {
 /* An exported symbol is in the trie and in the symbol table. */
 static void drop_repeated(raw_symbols *raw) {
     size_t kept = 0;
-    sort_unless_sorted(raw->data, raw->len, sizeof *raw->data, by_name);
+    sort_unless_sorted(raw->data, raw->len, sizeof *raw->data, by_address_and_name);
     for (size_t i = 0; i < raw->len; i++) {
         const struct raw_symbol *last = kept > 0 ? &raw->data[kept - 1] : NULL;
         const struct raw_symbol s = raw->data[i];

@@ -22,7 +22,8 @@ struct find_walk {
     void *ctx;
     size_t told;    /* complaints so far */
     size_t skipped; /* files that had been added before */
-    dev_t device;   /* of the folder that is being walked */
+    size_t cache_parts;
+    dev_t device; /* of the folder that is being walked */
     bool limit_told;
 };
 
@@ -51,7 +52,7 @@ static bool has_suffix(const char *path, const char *suffix) {
 
 /* What a file's first bytes say. */
 struct sniffed {
-    bool object; /* or a dyld cache, whose other files are unsupported by themselves */
+    bool object, cache;
     enum packed_kind packed;
 };
 
@@ -68,8 +69,9 @@ static enum st sniff(const char *path, struct sniffed *out, struct err *e) {
         return err_sys(e, why, "cannot read '%s'", path);
     }
     size_t len = (size_t)got;
-    out->object = elffile_is(head, len) || macho_is_thin(head, len) ||
-                  macho_is_universal(head, len) || dyld_cache_is(head, len);
+    out->object =
+        elffile_is(head, len) || macho_is_thin(head, len) || macho_is_universal(head, len);
+    out->cache = dyld_cache_is(head, len);
     out->packed = packed_kind_of(head, len);
     return ST_OK;
 }
@@ -91,11 +93,15 @@ static enum st add_found_archive(struct find_walk *w, const char *path, enum pac
 static enum st add_found_file(struct find_walk *w, const char *path, struct err *e) {
     struct err why = {0};
     struct sniffed is = {0};
-    bool unlinked = false;
+    bool unlinked = false; /* or a part of a cache, which is none by itself */
     enum st st = sniff(path, &is, &why);
     if (st == ST_OK && is.object) {
         st = finder_add_file(w->finder, path, NULL, true, w->complain, w->ctx, &why);
         unlinked = st == ST_ERR && why.code == ERR_UNSUPPORTED;
+    } else if (st == ST_OK && is.cache) {
+        st = finder_add_cache(w->finder, path, NULL, w->complain, w->ctx, &why);
+        unlinked = st == ST_ERR && why.code == ERR_UNSUPPORTED;
+        w->cache_parts += unlinked;
     } else if (st == ST_OK && is.packed != PACKED_NOT) {
         st = add_found_archive(w, path, is.packed, &why);
     }
@@ -288,6 +294,14 @@ static enum st add_named_file(struct find_walk *w, const char *path, struct err 
     return st == ST_NONE ? err_set(e, ERR_FORMAT, "'%s' is no object file", path) : st;
 }
 
+/* Parts of a dyld cache lead nowhere, which nobody would see. */
+static void complain_parts(struct find_walk *w, const char *path) {
+    struct err why = {0};
+    (void)err_set(&why, ERR_IO, "%zu file%s of a dyld cache, but not its first one", w->cache_parts,
+                  w->cache_parts == 1 ? "" : "s");
+    walk_complain(w, path, &why);
+}
+
 enum st finder_add(struct finder *f, const char *path, find_complain tell, void *ctx,
                    struct err *e) {
     struct find_walk w = {.finder = f, .complain = tell, .ctx = ctx};
@@ -316,6 +330,9 @@ enum st finder_add(struct finder *f, const char *path, find_complain tell, void 
     st = strbuf_check(&b, e);
     if (st == ST_OK) {
         st = walk_folder_or_bundle(&w, &b, 0, e);
+    }
+    if (st == ST_OK && w.cache_parts > 0 && f->caches.len == 0) {
+        complain_parts(&w, path);
     }
     strbuf_release(&b);
     return st;

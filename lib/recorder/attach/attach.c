@@ -369,6 +369,7 @@ static bool open_main_loop(struct attach *a, bool samples, struct attach_problem
     a->others = (struct attach_others){.unwinder = &a->unwinder};
     a->totals.by_events = !samples && perf_tracing_find(&a->tracing);
     if (a->totals.by_events && add_loop(a, tid, &what)) {
+        a->others.by_events = true;
         return true;
     }
     if (!samples) {

@@ -3,8 +3,16 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "attach/perf_events.h"
 #include "stallrec.h"
+
+enum {
+    RUNNING_PERIOD_NS = 1000000, /* of processor time, to a copy of a thread that runs */
+    RUNNING_STEP_NS = 5000000,
+    RUNNING_STEPS = 10
+};
 
 void attach_others_release(struct attach_others *o) {
     free(o->uses);
@@ -56,6 +64,66 @@ static bool fill_thread(struct attach_others *o, pid_t tid, struct rec_thread *o
     return true;
 }
 
+/* ---- threads that run ---- */
+
+struct running_copy {
+    struct perf_events events;
+    struct rec_thread *thread;
+    bool done;
+};
+
+static bool lacks_running_stack(const struct rec_thread *thread) {
+    return thread->state == REC_STATE_RUNNING && thread->stack.count == 0 && thread->stack.cap > 0;
+}
+
+/* Unwinds the first stack that the kernel copied, if there is one by now. */
+static void unwind_running(struct attach_others *o, struct running_copy *copy) {
+    struct perf_record r;
+    while (!copy->done && perf_ring_take(&copy->events.stacks, &copy->events.layouts, &r)) {
+        if (r.kind != PERF_RECORD_IS_SAMPLE || r.regs.known == 0 || r.stack_size == 0) {
+            continue;
+        }
+        pid_t own_tid = remote_own_tid(o->unwinder->process, (pid_t)copy->thread->id);
+        uint64_t sp = r.regs.value[CFI_SP];
+        struct cfi_stack stack = {r.stack, sp, sp + r.stack_size};
+        perf_events_sample(&copy->events, 0);
+        remote_unwind(o->unwinder, own_tid, &r.regs, &stack, &copy->thread->stack);
+        copy->done = true;
+    }
+}
+
+static uint32_t open_running(const struct attach_others *o, struct rec_thread *threads,
+                             uint32_t count, struct running_copy copies[ATTACH_RUNNING_MAX]) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; o->by_events && i < count && n < ATTACH_RUNNING_MAX; i++) {
+        struct running_copy *copy = &copies[n];
+        *copy = (struct running_copy){.thread = &threads[i]};
+        if (lacks_running_stack(&threads[i]) &&
+            perf_events_open_stacks(&copy->events, (pid_t)threads[i].id)) {
+            perf_events_sample(&copy->events, RUNNING_PERIOD_NS);
+            n++;
+        }
+    }
+    return n;
+}
+
+/* Those that run are copied at the same time, each after some of its own processor time. */
+static void capture_running(struct attach_others *o, struct rec_thread *threads, uint32_t count) {
+    struct running_copy copies[ATTACH_RUNNING_MAX];
+    uint32_t n = open_running(o, threads, count, copies), left = n;
+    for (int step = 0; step < RUNNING_STEPS && left > 0; step++) {
+        nanosleep(&(struct timespec){.tv_nsec = RUNNING_STEP_NS}, NULL);
+        left = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            unwind_running(o, &copies[i]);
+            left += !copies[i].done;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        perf_events_close(&copies[i].events);
+    }
+}
+
 uint32_t attach_others_capture(struct attach_others *o, pid_t watched, struct rec_thread *out,
                                uint32_t max, uint32_t *left_out) {
     pid_t *ids = NULL;
@@ -73,6 +141,7 @@ uint32_t attach_others_capture(struct attach_others *o, pid_t watched, struct re
         }
     }
     free(ids);
+    capture_running(o, out, filled);
     return filled;
 }
 

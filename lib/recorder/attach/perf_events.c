@@ -196,6 +196,17 @@ bool perf_events_open(struct perf_events *events, const struct perf_tracing *tra
     return false;
 }
 
+bool perf_events_open_stacks(struct perf_events *events, pid_t tid) {
+    *events = (struct perf_events){0};
+    if (open_clock(events, tid)) {
+        return true;
+    }
+    int why = errno;
+    perf_events_close(events);
+    errno = why;
+    return false;
+}
+
 void perf_events_close(struct perf_events *events) {
     perf_ring_close(&events->edges);
     perf_ring_close(&events->stacks);

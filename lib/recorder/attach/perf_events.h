@@ -62,6 +62,8 @@ enum {
  * errno; *what names what the system refused. */
 bool perf_events_open(struct perf_events *events, const struct perf_tracing *tracing, pid_t tid,
                       const char **what);
+/* The same with the event of stacks alone, which needs no tracepoints. */
+bool perf_events_open_stacks(struct perf_events *events, pid_t tid);
 void perf_events_close(struct perf_events *events);
 
 /* The source of a record; NULL: it is no sample, or of no event of ours. */

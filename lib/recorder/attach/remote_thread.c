@@ -25,8 +25,7 @@ static bool find_host_image(void *arg, uint64_t address, struct rec_image *out) 
     return remote_images_find(u->images, address, out);
 }
 
-/* The thread's id as the innermost namespace that it is in numbers it. */
-static pid_t read_own_tid(const struct remote_process *process, pid_t tid) {
+pid_t remote_own_tid(const struct remote_process *process, pid_t tid) {
     char text[8192];
     uint64_t id;
     int fd = remote_thread_file(process, tid, "status");
@@ -49,7 +48,7 @@ bool remote_unwinder_init(struct remote_unwinder *u, const struct remote_process
         u->unwinder = unwinder_new(&modules, RULES);
     }
     struct python_host host = {u, read_host, find_host_symbols, find_host_image};
-    pid_t own_id = read_own_tid(process, process->pid);
+    pid_t own_id = remote_own_tid(process, process->pid);
     u->same_ids = own_id == process->pid;
     u->python = python_linux_new(&host, own_id, 0);
     if (!u->unwinder || !u->frames || !u->stack || !u->python) {
@@ -114,7 +113,7 @@ bool remote_thread_open(struct remote_thread *t, const struct remote_process *pr
     t->schedstat_fd = remote_thread_file(process, tid, "schedstat");
     t->comm_fd = remote_thread_file(process, tid, "comm");
     t->status_fd = remote_thread_file(process, tid, "status");
-    t->own_tid = read_own_tid(process, tid);
+    t->own_tid = remote_own_tid(process, tid);
     if (t->stat_fd < 0) {
         remote_thread_close(t);
         errno = why;

@@ -43,6 +43,9 @@ struct remote_thread {
     int syscall_fd, schedstat_fd, stat_fd, comm_fd, status_fd; /* -1: cannot be read */
 };
 
+/* The thread's id as the innermost namespace that it is in numbers it. */
+pid_t remote_own_tid(const struct remote_process *process, pid_t tid);
+
 /* False: it is gone, or /proc does not show it (errno). */
 bool remote_thread_open(struct remote_thread *t, const struct remote_process *process, pid_t tid);
 void remote_thread_close(struct remote_thread *t);
